@@ -17,7 +17,11 @@ module.exports = {
     only('documents-pure', '^src/documents/', of('shared')),
     only('system-floor', '^src/system/', of('shared')),
     only('stores-port', '^src/stores/', of('shared', 'system')),
-    only('workspace-port', '^src/workspace/', of('shared', 'system', 'stores', 'edits', 'documents')),
+    only(
+      'workspace-port',
+      '^src/workspace/',
+      of('shared', 'system', 'stores', 'edits', 'documents'),
+    ),
     only('model-port', '^src/model/', of('shared', 'edits', 'system', 'stores')),
     only('activities-arrows', '^src/activities/', [
       ...of('shared', 'edits', 'syntax', 'documents', 'model', 'workspace', 'stores', 'system'),
@@ -69,7 +73,8 @@ module.exports = {
     },
     {
       name: 'inner-doors',
-      comment: 'the rooms of these areas have doors of their own; files of the area itself are public',
+      comment:
+        'the rooms of these areas have doors of their own; files of the area itself are public',
       severity: 'error',
       from: { path: '^(?:src/([^/]+)/|(?:worker|client)[.]ts$)' },
       to: {

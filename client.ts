@@ -23,7 +23,9 @@ const keepCompiled = async (): Promise<void> => {
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
 
 if (major < 20 || (major === 20 && minor < 3)) {
-  process.stderr.write(`emend needs Node.js 20.3 or newer; this is ${process.version}. See https://nodejs.org\n`);
+  process.stderr.write(
+    `emend needs Node.js 20.3 or newer; this is ${process.version}. See https://nodejs.org\n`,
+  );
   process.exitCode = 2;
 } else {
   if (process.env.EMEND_DEBUG) process.setSourceMapsEnabled(true); // the bundle's, so that a stack names the sources
@@ -31,7 +33,9 @@ if (major < 20 || (major === 20 && minor < 3)) {
   const { main } = await import('./src/cli/main.js');
   process.exitCode = await main(process.argv.slice(2)).catch((error: unknown) => {
     if (!String(error).includes('uv_cwd')) throw error;
-    process.stderr.write('emend: The current directory has been removed.\n  Change to one that exists.\n');
+    process.stderr.write(
+      'emend: The current directory has been removed.\n  Change to one that exists.\n',
+    );
     return 2 as const;
   });
 }

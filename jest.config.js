@@ -12,7 +12,11 @@ const base = {
 };
 
 /** Only on what `npm run test:cluster` has started. */
-const cluster = { ...base, displayName: 'cluster', testMatch: ['<rootDir>/test/cluster/**/*.test.ts'] };
+const cluster = {
+  ...base,
+  displayName: 'cluster',
+  testMatch: ['<rootDir>/test/cluster/**/*.test.ts'],
+};
 
 // `unit` needs nothing; `e2e` gets a real Temporal dev server (one for the whole run) from its global setup.
 export default {

@@ -33,10 +33,24 @@ const runFiles = (n, workspace) => {
   const content = `content of run ${n}\n`;
   const hex = createHash('sha256').update(content).digest('hex');
   const ref = `sha256:${hex}`;
-  const lock = { v: 2, stepKey, number: n + 1, workflowId: `emend-${stepKey}`, namespace: 'default', takenAt: OLD };
+  const lock = {
+    v: 2,
+    stepKey,
+    number: n + 1,
+    workflowId: `emend-${stepKey}`,
+    namespace: 'default',
+    takenAt: OLD,
+  };
   const host = createHash('sha256').update('host').digest('hex').slice(0, 32);
   const queues = { workflow: 'bench', model: 'bench-model', host: `bench-host-${host}` };
-  const started = { v: 2, workflowId: lock.workflowId, runId: 'r', namespace: 'default', address: '', queues };
+  const started = {
+    v: 2,
+    workflowId: lock.workflowId,
+    runId: 'r',
+    namespace: 'default',
+    address: '',
+    queues,
+  };
   const result = {
     v: 2,
     stepKey,
@@ -46,7 +60,12 @@ const runFiles = (n, workspace) => {
   };
   const entry = (id, kind, data) => `${JSON.stringify({ v: 2, id, at: OLD, kind, data })}\n`;
   const events = Array.from({ length: 10 }, (_, seq) =>
-    entry(`event-r-${seq + 1}`, 'event', { seq: seq + 1, at: Date.parse(OLD), type: 'warning', message: 'a message' }),
+    entry(`event-r-${seq + 1}`, 'event', {
+      seq: seq + 1,
+      at: Date.parse(OLD),
+      type: 'warning',
+      message: 'a message',
+    }),
   );
   const record = `transactions/${stepKey}/${hex}-1`;
   const file = { path: 'a.txt', real: 'a.txt' };
@@ -57,9 +76,22 @@ const runFiles = (n, workspace) => {
       entry('activity-1', 'activity', { name: 'buildProposal', result: { outcome: 'built', ref } }),
       entry('closed-r', 'closed', { status: 'COMPLETED', result, message: null }),
     ].join(''),
-    [`${record}/plan-1.json`]: JSON.stringify({ v: 2, kind: 'apply', generation: 1, workspace, lock, files: [file] }),
+    [`${record}/plan-1.json`]: JSON.stringify({
+      v: 2,
+      kind: 'apply',
+      generation: 1,
+      workspace,
+      lock,
+      files: [file],
+    }),
     [`${record}/verdict-1.json`]: '{"v":2,"verdict":"committed"}',
-    [`${record}/closed.json`]: JSON.stringify({ v: 2, outcome: 'applied', files: ['a.txt'], conflicts: [], lock }),
+    [`${record}/closed.json`]: JSON.stringify({
+      v: 2,
+      outcome: 'applied',
+      files: ['a.txt'],
+      conflicts: [],
+      lock,
+    }),
     [`records/steps/${stepKey}/preflight-1.json`]: JSON.stringify({ v: 2, outcome: 'ready', ref }),
     [`calls/${stepKey}/${hex}/answer.json`]: JSON.stringify({ v: 2, ref }),
     [`blobs/${hex.slice(0, 2)}/${hex}`]: content,
@@ -88,9 +120,13 @@ const cpuOf = async (pid) => {
 /** Milliseconds until the worker says that it is ready, and of its CPU; it is stopped again. */
 const startTime = async (env) => {
   const from = performance.now();
-  const worker = spawn(process.execPath, [at('worker.js')], { env, stdio: ['ignore', 'ignore', 'pipe'] });
+  const worker = spawn(process.execPath, [at('worker.js')], {
+    env,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   const exited = once(worker, 'exit');
-  for await (const line of createInterface({ input: worker.stderr })) if (line.includes('worker ready')) break;
+  for await (const line of createInterface({ input: worker.stderr }))
+    if (line.includes('worker ready')) break;
   const ms = since(from);
   if (worker.exitCode !== null) throw new Error('the worker ended before it was ready');
   const cpu = await cpuOf(worker.pid);
@@ -103,7 +139,14 @@ const startTime = async (env) => {
 /** `cpu`: of the command and its children, as the shell that starts it says at its end. */
 const runCli = async (env, ...args) => {
   const from = performance.now();
-  const command = ['-c', '"$@"; code=$?; times >&2; exit $code', 'bash', process.execPath, at('client.js'), ...args];
+  const command = [
+    '-c',
+    '"$@"; code=$?; times >&2; exit $code',
+    'bash',
+    process.execPath,
+    at('client.js'),
+    ...args,
+  ];
   const child = spawn('bash', command, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let said = '';
   let failed = '';
@@ -130,7 +173,10 @@ const main = async () => {
   );
   const { values } = parseArgs({ options: { ...options, help: { type: 'boolean' } } });
   const numbers = Object.keys(wanted).map((name) => Number(values[name]));
-  if (values.help === true || numbers.some((number) => !Number.isSafeInteger(number) || number < 0)) {
+  if (
+    values.help === true ||
+    numbers.some((number) => !Number.isSafeInteger(number) || number < 0)
+  ) {
     console.log(USAGE);
     return values.help === true ? 0 : 2;
   }
@@ -166,7 +212,9 @@ const main = async () => {
       const ratios = full.map((each, round) => each[key] / empty[round][key]);
       const middle = (all) => shown(median(all.map((each) => each[key])), 0);
       const words = `${spread(ratios)}: ${middle(full)} over ${middle(empty)} ms`;
-      return row(`${what}, ${shown(runs)} ended runs over none`, words, median(ratios), { atMost: 2 });
+      return row(`${what}, ${shown(runs)} ended runs over none`, words, median(ratios), {
+        atMost: 2,
+      });
     };
     const rows = [
       ratio('a worker until it is ready', 'ms', seen.start),

@@ -6,13 +6,22 @@ import { promisify } from 'node:util';
 const LIMIT_MS = 120_000;
 const TIMED = 'TIMEFORMAT="%3R %3U %3S"; time "$@" 2>&1';
 
-export const EMEND = [process.execPath, fileURLToPath(new URL('../dist/client.js', import.meta.url))];
+export const EMEND = [
+  process.execPath,
+  fileURLToPath(new URL('../dist/client.js', import.meta.url)),
+];
 
 /** Milliseconds. Throws with what it printed where it fails, or says nothing of `expected`. */
 export const timeCommand = async (command, { cwd, env, expected = '' }) => {
   const args = ['-c', TIMED, 'bash', ...command];
-  const { stdout, stderr } = await promisify(execFile)('bash', args, { cwd, env, timeout: LIMIT_MS }).catch((error) => {
-    throw new Error(`${command.join(' ')} failed: ${error.stdout}${error.stderr}`, { cause: error });
+  const { stdout, stderr } = await promisify(execFile)('bash', args, {
+    cwd,
+    env,
+    timeout: LIMIT_MS,
+  }).catch((error) => {
+    throw new Error(`${command.join(' ')} failed: ${error.stdout}${error.stderr}`, {
+      cause: error,
+    });
   });
   const times = /^(\d+\.\d+) (\d+\.\d+) (\d+\.\d+)$/m
     .exec(stderr)

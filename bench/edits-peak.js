@@ -14,6 +14,7 @@ const outcome = applyAnswer({
   files: new Map([['big.ts', { bytes }]]),
   options: { requireMarker: false },
 });
-if (outcome.outcome !== 'edited') throw new Error(`${format}: ${JSON.stringify(outcome).slice(0, 500)}`);
+if (outcome.outcome !== 'edited')
+  throw new Error(`${format}: ${JSON.stringify(outcome).slice(0, 500)}`);
 const peak = process.resourceUsage().maxRSS * 1024;
 console.log(JSON.stringify({ idle, read, peak, splices: outcome.splices.get('big.ts').length }));

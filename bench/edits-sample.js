@@ -52,14 +52,23 @@ const structured = ({ base, result, places }) =>
     summary: 'edits',
     operations: places.map((at) => {
       const line = `${at + 1}${lineCheck(base[at - 1], base[at], base[at + 1])}`;
-      return { type: 'replace', file_path: PATH, start_line: line, end_line: line, content: `${result[at]}\n` };
+      return {
+        type: 'replace',
+        file_path: PATH,
+        start_line: line,
+        end_line: line,
+        content: `${result[at]}\n`,
+      };
     }),
     complete: true,
   });
 
 const blocks = ({ base, result, places }) =>
   places
-    .map((at) => `FILE: ${PATH}\nFIND:\n${base[at - 1]}\n${base[at]}\nREPLACE:\n${base[at - 1]}\n${result[at]}\nEND\n`)
+    .map(
+      (at) =>
+        `FILE: ${PATH}\nFIND:\n${base[at - 1]}\n${base[at]}\nREPLACE:\n${base[at - 1]}\n${result[at]}\nEND\n`,
+    )
     .join('');
 
 export const answerOf = (format, s) =>

@@ -44,11 +44,18 @@ const sha256 = (bytes) => createHash('sha256').update(bytes).digest('hex');
 
 /** Applies one answer and fails where its bytes are not the true ones. `base`: a step says which file it means. */
 const engine = (s, format, answer, bytes, { base = false } = {}) => {
-  const options = { requireMarker: false, ...(base ? { base: new Map([[s.path, sha256(bytes)]]) } : {}) };
-  const [ms, outcome] = timed(() => applyAnswer({ format, answer, files: new Map([[s.path, { bytes }]]), options }));
+  const options = {
+    requireMarker: false,
+    ...(base ? { base: new Map([[s.path, sha256(bytes)]]) } : {}),
+  };
+  const [ms, outcome] = timed(() =>
+    applyAnswer({ format, answer, files: new Map([[s.path, { bytes }]]), options }),
+  );
   const found = outcome.outcome === 'edited' ? outcome.files.get(s.path).bytes : null;
   if (found === null || Buffer.compare(found, Buffer.from(s.resultText)) !== 0)
-    throw new Error(`${format} is not exact: ${JSON.stringify(outcome.reasons ?? outcome.outcome).slice(0, 400)}`);
+    throw new Error(
+      `${format} is not exact: ${JSON.stringify(outcome.reasons ?? outcome.outcome).slice(0, 400)}`,
+    );
   return ms;
 };
 
@@ -79,7 +86,12 @@ const wholeWay = (s, answer, from, to) =>
     const bytes = new Uint8Array(readFileSync(from));
     const base = new Map([[s.path, sha256(bytes)]]);
     const options = { requireMarker: false, base };
-    const outcome = applyAnswer({ format: 'unified-diff', answer, files: new Map([[s.path, { bytes }]]), options });
+    const outcome = applyAnswer({
+      format: 'unified-diff',
+      answer,
+      files: new Map([[s.path, { bytes }]]),
+      options,
+    });
     writeFileSync(to, outcome.files.get(s.path).bytes);
   })[0];
 
@@ -87,7 +99,9 @@ const timeRows = () => {
   const s = sample(LINES, EDITS);
   const bytes = new Uint8Array(Buffer.from(s.baseText));
   const patch = diffOf(s);
-  const [file, patchPath, base, out] = [s.path, 'edits.patch', 'base', 'out'].map((name) => join(dir, name));
+  const [file, patchPath, base, out] = [s.path, 'edits.patch', 'base', 'out'].map((name) =>
+    join(dir, name),
+  );
   // `git apply` copies the file for each hunk: at full size that takes minutes, so both are compared at a tenth.
   const tenth = sample(LINES / 10, EDITS / 10);
   const tenthBytes = new Uint8Array(Buffer.from(tenth.baseText));
@@ -95,7 +109,9 @@ const timeRows = () => {
   writeFileSync(patchPath, tenthPatch);
   writeFileSync(base, bytes);
   const answers = Object.fromEntries(FORMATS.map((format) => [format, answerOf(format, s)]));
-  const ours = Object.fromEntries([...FORMATS, 'known', 'whole way', 'tenth'].map((name) => [name, []]));
+  const ours = Object.fromEntries(
+    [...FORMATS, 'known', 'whole way', 'tenth'].map((name) => [name, []]),
+  );
   const [patched, applied, plain] = [[], [], []];
   for (let round = -1; round < ROUNDS; round += 1) {
     const taken = {
@@ -116,10 +132,19 @@ const timeRows = () => {
   }
   const ratio = (own, other) => own.map((ms, i) => ms / other[i]);
   const against = (name, own, other, atMost) =>
-    row(name, spread(ratio(own, other)), median(ratio(own, other)), atMost === undefined ? undefined : { atMost });
+    row(
+      name,
+      spread(ratio(own, other)),
+      median(ratio(own, other)),
+      atMost === undefined ? undefined : { atMost },
+    );
   const time = (name, ms) => row(name, `${spread(ms, 0)} ms`, median(ms));
   return [
-    row('the file', `${shown(bytes.length / MB, 1)} MB, ${shown(LINES)} lines, ${shown(EDITS)} edits`, 0),
+    row(
+      'the file',
+      `${shown(bytes.length / MB, 1)} MB, ${shown(LINES)} lines, ${shown(EDITS)} edits`,
+      0,
+    ),
     time('jsdiff `applyPatch`, strings to string', patched),
     time('`git apply`, file to file, a tenth of lines and edits', applied),
     time('unified-diff, bytes to bytes, a tenth of lines and edits', ours.tenth),
@@ -129,7 +154,9 @@ const timeRows = () => {
     time('unified-diff, with reading, hashing and writing', ours['whole way']),
     ...FORMATS.map((format) => against(`${format} over jsdiff`, ours[format], patched, 0.1)),
     against('unified-diff over `git apply`, both at a tenth', ours.tenth, applied, 0.5),
-    ...FORMATS.map((format) => against(`${format} over reading, hashing, writing`, ours[format], plain, 2)),
+    ...FORMATS.map((format) =>
+      against(`${format} over reading, hashing, writing`, ours[format], plain, 2),
+    ),
   ];
 };
 
@@ -142,12 +169,15 @@ const slopeRows = () => {
       const s = sample(lines, EDITS * (lines / LINES));
       const [bytes, answer] = [new Uint8Array(Buffer.from(s.baseText)), answerOf(format, s)];
       const times = [];
-      for (let round = 0; round < Math.max(3, ROUNDS); round += 1) times.push(engine(s, format, answer, bytes));
+      for (let round = 0; round < Math.max(3, ROUNDS); round += 1)
+        times.push(engine(s, format, answer, bytes));
       return median(times);
     });
     const slope = Math.log(medians[2] / medians[1]) / Math.log(10);
     const told = medians.map((ms, i) => `${shown(ms, 1)} ms (${shown(sizes[i])})`).join(', ');
-    rows.push(row(`${format}: exponent of the last tenfold; ${told}`, shown(slope), slope, { atMost: 1.1 }));
+    rows.push(
+      row(`${format}: exponent of the last tenfold; ${told}`, shown(slope), slope, { atMost: 1.1 }),
+    );
   }
   return rows;
 };
@@ -168,7 +198,12 @@ const peakRows = () => {
     const times = runs.map((run) => (run.peak - run.idle) / size);
     const [{ idle, read }] = runs;
     const told = `${spread(times)} (after reading file and answer ${shown((read - idle) / size, 1)}; Node itself ${shown(idle / MB, 0)} MB)`;
-    return row(`${format}${name}: peak memory beyond an idle Node, over the file`, told, median(times), { atMost: 3 });
+    return row(
+      `${format}${name}: peak memory beyond an idle Node, over the file`,
+      told,
+      median(times),
+      { atMost: 3 },
+    );
   };
   // A young generation is three times its half.
   const worker = [
@@ -177,12 +212,18 @@ const peakRows = () => {
   ];
   return FORMATS.flatMap((format) => [
     peak(format, ', V8 as it is', []),
-    peak(format, `, as in the worker's threads (a young generation of ${BOUNDS.editYoung_MiB} MiB)`, worker),
+    peak(
+      format,
+      `, as in the worker's threads (a young generation of ${BOUNDS.editYoung_MiB} MiB)`,
+      worker,
+    ),
   ]);
 };
 
 try {
-  console.log(table(`${shown(EDITS)} edits in ${shown(LINES)} lines (${ROUNDS} rounds)`, timeRows()));
+  console.log(
+    table(`${shown(EDITS)} edits in ${shown(LINES)} lines (${ROUNDS} rounds)`, timeRows()),
+  );
   console.log(table('Cost against size', slopeRows()));
   console.log(table('Memory', peakRows()));
 } finally {

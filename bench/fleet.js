@@ -36,7 +36,10 @@ const readOptions = () => {
   const of = (value) => ({ type: 'string', default: value });
   const { values } = parseArgs({
     options: {
-      ...{ latency: of('20'), seconds: of('40'), fast: of('15'), store: of('bucket') },
+      latency: of('20'),
+      seconds: of('40'),
+      fast: of('15'),
+      store: of('bucket'),
       help: { type: 'boolean' },
     },
   });
@@ -60,7 +63,9 @@ const cpuOf = async (pid) => {
 
 /** A worker and its launcher (src/system/launcher.ts), whose children git's processes are. */
 const withLauncher = async (pid) => {
-  const launchers = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8')).split(' ').filter(Boolean);
+  const launchers = (await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8'))
+    .split(' ')
+    .filter(Boolean);
   return Promise.all([pid, ...launchers].map(cpuOf));
 };
 
@@ -69,7 +74,9 @@ const partsOf = async ({ workers, server, store }) => {
   const sum = (of) => each.reduce((all, one) => all + of(one), 0);
   const bench = process.cpuUsage();
   return {
-    ...{ worker: sum(({ own }) => own), git: sum(({ children }) => children), server: (await cpuOf(server)).own },
+    worker: sum(({ own }) => own),
+    git: sum(({ children }) => children),
+    server: (await cpuOf(server)).own,
     store: store === null ? null : (await cpuOf(store)).own,
     bench: (bench.user + bench.system) / 1000,
   };
@@ -109,7 +116,10 @@ const measure = async (stage, fleet, jobs, { warm, seconds, apart_s }) => {
   await loops;
   if (runs < 2) throw new Error(`${runs} runs ended in ${seconds} s; raise --seconds`);
   process.stderr.write(`${fleet.workers.length} x worker: ${runs} runs\n`);
-  const cpu = Object.entries(after).map(([part, used]) => [part, used === null ? null : (used - before[part]) / runs]);
+  const cpu = Object.entries(after).map(([part, used]) => [
+    part,
+    used === null ? null : (used - before[part]) / runs,
+  ]);
   return { runs, perMinute: (runs - 1) / minutes, cpu: Object.fromEntries(cpu) };
 };
 
@@ -176,11 +186,21 @@ const main = async () => {
   const slow = { fault: { kind: 'slow', chunk_ms: 0, first_ms: latency * 1000 } };
   const env = (address) => ({
     // Queues by role, as workers on several machines have them: model calls go to whoever is free.
-    ...{ TEMPORAL_ADDRESS: address, EMEND_QUEUE: 'fleet', BENCH_ALONE: '1' },
-    ...{ EMEND_MODELCALLS_ATONCE: String(CALLS_AT_ONCE), EMEND_MODELCALLS_PERSECOND: '10000' },
-    ...(store && { ...store.env, EMEND_STORE: `s3://${store.bucket}/fleet`, EMEND_STORE_PATH_STYLE: '1' }),
+    TEMPORAL_ADDRESS: address,
+    EMEND_QUEUE: 'fleet',
+    BENCH_ALONE: '1',
+    EMEND_MODELCALLS_ATONCE: String(CALLS_AT_ONCE),
+    EMEND_MODELCALLS_PERSECOND: '10000',
+    ...(store && {
+      ...store.env,
+      EMEND_STORE: `s3://${store.bucket}/fleet`,
+      EMEND_STORE_PATH_STYLE: '1',
+    }),
   });
-  const rules = [ruleFor('fast.txt', appendAnswer('fast.txt')), ruleFor('slow.txt', appendAnswer('slow.txt'), slow)];
+  const rules = [
+    ruleFor('fast.txt', appendAnswer('fast.txt')),
+    ruleFor('slow.txt', appendAnswer('slow.txt'), slow),
+  ];
   let stage = null;
   try {
     // The client of this process, too.
@@ -189,12 +209,19 @@ const main = async () => {
     const fleet = { workers: [stage.worker], server: stage.serverPid, store: store?.pid ?? null };
     const quick = { jobs: await jobsFor(stage, 'fast.txt', FAST_RUNS_AT_ONCE), seen: [] };
     // One call more than each worker can make at once: none is ever idle.
-    const long = { jobs: await jobsFor(stage, 'slow.txt', (CALLS_AT_ONCE + 1) * Math.max(...WORKERS)), seen: [] };
+    const long = {
+      jobs: await jobsFor(stage, 'slow.txt', (CALLS_AT_ONCE + 1) * Math.max(...WORKERS)),
+      seen: [],
+    };
     for (const workers of WORKERS) {
       while (fleet.workers.length < workers) fleet.workers.push(await stage.addWorker());
       const some = long.jobs.slice(0, (CALLS_AT_ONCE + 1) * workers);
       const atOnce = { warm: FAST_RUNS_AT_ONCE, seconds: fast, apart_s: 0 };
-      const oneByOne = { warm: (CALLS_AT_ONCE * workers) / 2, seconds, apart_s: latency / (CALLS_AT_ONCE * workers) };
+      const oneByOne = {
+        warm: (CALLS_AT_ONCE * workers) / 2,
+        seconds,
+        apart_s: latency / (CALLS_AT_ONCE * workers),
+      };
       quick.seen.push({ workers, ...(await measure(stage, fleet, quick.jobs, atOnce)) });
       long.seen.push({ workers, ...(await measure(stage, fleet, some, oneByOne)) });
     }

@@ -11,7 +11,8 @@ export const quantile = (values, part) => {
 
 export const median = (values) => quantile(values, 0.5);
 
-export const shown = (value, digits = 2) => value.toLocaleString('en-US', { maximumFractionDigits: digits });
+export const shown = (value, digits = 2) =>
+  value.toLocaleString('en-US', { maximumFractionDigits: digits });
 
 /** `1.31 (1.25 to 1.40)`: median and quartiles. */
 export const spread = (values, digits = 2) =>
@@ -42,6 +43,8 @@ export const table = (title, rows) =>
     '',
     '| measure | measured | goal | |',
     '|---|---|---|---|',
-    ...rows.map(({ what, measured, goal, verdict: word }) => `| ${what} | ${measured} | ${goal} | ${word} |`),
+    ...rows.map(
+      ({ what, measured, goal, verdict: word }) => `| ${what} | ${measured} | ${goal} | ${word} |`,
+    ),
     '',
   ].join('\n');

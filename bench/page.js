@@ -30,7 +30,9 @@ const KEY = 'b'.repeat(32);
 const bytes = (text) => Buffer.from(text);
 const fileOf = (i, word) =>
   Array.from({ length: 4 * CHANGED }, (_, n) =>
-    n % 4 === 0 ? `  const value${n} = ${word}(${i}, "a line of some length"); // ${n}\n` : `  keep(${n}, ${i});\n`,
+    n % 4 === 0
+      ? `  const value${n} = ${word}(${i}, "a line of some length"); // ${n}\n`
+      : `  keep(${n}, ${i});\n`,
   ).join('') + (i === 7 ? `// ${word} ${'x'.repeat(LONG_chars)}\n` : '');
 
 /** An archived run with such a proposal, in a store of its own: what the server reads is what a real run leaves. */
@@ -44,7 +46,9 @@ const makeRun = async (emend) => {
   const id = createHash('sha256').update(diff).digest('hex');
   const proposal = {
     id,
-    ref: await emend.blobs.put(bytes(JSON.stringify({ v: 2, id, stepKey: KEY, files: [], renames: [] }))),
+    ref: await emend.blobs.put(
+      bytes(JSON.stringify({ v: 2, id, stepKey: KEY, files: [], renames: [] })),
+    ),
     diff: await emend.blobs.put(bytes(diff)),
     files: files.map(({ path }) => ({
       path,
@@ -69,14 +73,20 @@ const makeRun = async (emend) => {
   };
   await emend.archive.append(KEY, [
     entry('started', started),
-    entry('activity', { name: 'buildProposal', attempt: 1, result: { v: 2, outcome: 'built', proposal } }),
+    entry('activity', {
+      name: 'buildProposal',
+      attempt: 1,
+      result: { v: 2, outcome: 'built', proposal },
+    }),
   ]);
   return diff.length;
 };
 
 const weigh = async () => {
   const dir = join(import.meta.dirname, '..', 'dist', 'web');
-  const names = (await readdir(dir, { recursive: true })).filter((name) => /\.(js|css|html|svg)$/.test(name));
+  const names = (await readdir(dir, { recursive: true })).filter((name) =>
+    /\.(js|css|html|svg)$/.test(name),
+  );
   const sizes = await Promise.all(
     names.map(async (name) => [name, brotliCompressSync(await readFile(join(dir, name))).length]),
   );
@@ -111,13 +121,19 @@ const wheel = async (page) => {
 /** The longest task of the page's thread meanwhile, by the clock and by processor time, in milliseconds; and what `use` returns. */
 const traced = async (page, use) => {
   const browser = page.context().browser();
-  await browser.startTracing(page, { categories: ['__metadata', 'disabled-by-default-devtools.timeline'] });
+  await browser.startTracing(page, {
+    categories: ['__metadata', 'disabled-by-default-devtools.timeline'],
+  });
   const value = await use();
   const { traceEvents } = JSON.parse((await browser.stopTracing()).toString());
   const threadOf = ({ pid, tid }) => `${pid} ${tid}`;
-  const named = traceEvents.filter(({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain');
+  const named = traceEvents.filter(
+    ({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain',
+  );
   const threads = new Set(named.map(threadOf));
-  const tasks = traceEvents.filter((event) => event.name === 'RunTask' && threads.has(threadOf(event)));
+  const tasks = traceEvents.filter(
+    (event) => event.name === 'RunTask' && threads.has(threadOf(event)),
+  );
   if (tasks.length === 0) throw new Error('the browser traced no task');
   // One that is still going on at the end has no length yet.
   const longest = (name) => Math.max(...tasks.map((task) => task[name] ?? 0)) / 1000;
@@ -134,11 +150,15 @@ const measure = async (browser, web) => {
   await page.reload();
   await page.locator('[data-row] .text').first().waitFor();
   const firstLine_ms = performance.now() - from;
-  const paint = await page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null");
+  const paint = await page.evaluate(
+    "performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null",
+  );
   await page.locator('.k-string').first().waitFor();
   await page.waitForTimeout(READS_ms);
   const wheeled = await traced(page, () => wheel(page));
-  const { value: scrolled, ...jumped } = await traced(page, () => page.evaluate(`${SCROLL}(${STEPS})`));
+  const { value: scrolled, ...jumped } = await traced(page, () =>
+    page.evaluate(`${SCROLL}(${STEPS})`),
+  );
   await page.getByRole('searchbox', { name: 'Search in the changes' }).fill('x'.repeat(60));
   const searching = performance.now();
   await page.keyboard.press('Enter');
@@ -180,7 +200,11 @@ const run = async () => {
     const rows = [
       ['weight, all of it, brotli', `${weight.all.toFixed(0)} KB`, `< ${GOAL_KB} KB`],
       ['weight, what every visit loads', `${weight.first.toFixed(0)} KB`, ''],
-      [`diff (${FILES} files, ${2 * CHANGED * FILES} changed lines)`, `${(diff_bytes / 1e6).toFixed(1)} MB`, ''],
+      [
+        `diff (${FILES} files, ${2 * CHANGED * FILES} changed lines)`,
+        `${(diff_bytes / 1e6).toFixed(1)} MB`,
+        '',
+      ],
       ['first paint', ms(of('paint')), ''],
       ['from the address to the first line of the diff', ms(of('firstLine_ms')), ''],
       ...longTasks('wheeled', `${WHEEL.turns} turns of the wheel, ${WHEEL.turn_px} px each`),
@@ -188,7 +212,11 @@ const run = async () => {
       [`a jump of 1/${STEPS} of the length until drawn, median`, ms(median(frames)), ''],
       ['the same, 95 of 100', ms(frames[Math.floor(frames.length * 0.95)]), ''],
       ['the same, longest', ms(frames.at(-1)), ''],
-      ['jumps that showed nothing', String(rounds.reduce((sum, round) => sum + round.blank, 0)), '0'],
+      [
+        'jumps that showed nothing',
+        String(rounds.reduce((sum, round) => sum + round.blank, 0)),
+        '0',
+      ],
       ['rows in the document', String(of('rows')), ''],
       ['search over all lines', ms(of('search_ms')), ''],
     ];

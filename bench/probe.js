@@ -37,7 +37,9 @@ fs.fsync = (...args) => {
 /** What the child does, for the list of commands: a git command by its name, else the program. */
 const titleOf = (file, args) => {
   if (file !== 'git') return file;
-  const words = args.filter((arg, at) => arg !== '-c' && args[at - 1] !== '-c' && !arg.startsWith('--'));
+  const words = args.filter(
+    (arg, at) => arg !== '-c' && args[at - 1] !== '-c' && !arg.startsWith('--'),
+  );
   return `git ${words[0] ?? ''}`;
 };
 
@@ -100,7 +102,10 @@ export const partOf = async (work, tell) => {
     return await work();
   } finally {
     const now = look();
-    const commands = Object.entries(now.commands).map(([name, n]) => [name, n - (before.commands[name] ?? 0)]);
+    const commands = Object.entries(now.commands).map(([name, n]) => [
+      name,
+      n - (before.commands[name] ?? 0),
+    ]);
     tell({
       cpu_ms: now.cpu_ms - before.cpu_ms,
       fsyncs: now.fsyncs - before.fsyncs,

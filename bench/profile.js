@@ -31,7 +31,9 @@ const spent = {};
 const count = {};
 for (const { name } of activities) count[name] = (count[name] ?? 0) + 1;
 for (const file of readdirSync(dir).filter((name) => name.endsWith('.cpuprofile'))) {
-  const { nodes, samples, timeDeltas, startTime } = JSON.parse(readFileSync(join(dir, file), 'utf8'));
+  const { nodes, samples, timeDeltas, startTime } = JSON.parse(
+    readFileSync(join(dir, file), 'utf8'),
+  );
   const places = new Map(nodes.map(({ id, callFrame }) => [id, placeOf(callFrame)]));
   let at = startTime;
   for (const [n, sample] of samples.entries()) {

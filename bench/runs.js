@@ -3,7 +3,13 @@ import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
-import { decide, readJobFile, resolveRun, startStep, waitForRun } from '../dist/src/client/index.js';
+import {
+  decide,
+  readJobFile,
+  resolveRun,
+  startStep,
+  waitForRun,
+} from '../dist/src/client/index.js';
 import { refreshRun } from '../dist/src/client/runs/resolve.js';
 
 export const since = (from) => performance.now() - from;
@@ -46,12 +52,18 @@ export const runStep = async ({ emend }, job, expected, options = {}) => {
     if (reason !== 'approval')
       throw new Error(`the step asks for ${reason}: ${JSON.stringify(waited.status.decision)}`);
     // As `Emend.decide` does it: no key of this machine signs.
-    await decide(emend, run, { answer: 'approve', decision: id, by: { name: 'bench', from: 'api' }, sign: false });
+    await decide(emend, run, {
+      answer: 'approve',
+      decision: id,
+      by: { name: 'bench', from: 'api' },
+      sign: false,
+    });
     run = await refreshRun(emend, run);
     waited = await waitForRun(emend, run, { throughPauses: true });
   }
   const outcome = waited.result?.outcome ?? waited.outcome;
-  if (outcome !== expected) throw new Error(`the step ended ${outcome}, not ${expected}: ${JSON.stringify(waited)}`);
+  if (outcome !== expected)
+    throw new Error(`the step ended ${outcome}, not ${expected}: ${JSON.stringify(waited)}`);
   return { stepKey, workflowId: run.live.workflowId, runId: run.live.runId, result: waited.result };
 };
 

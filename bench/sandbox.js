@@ -46,6 +46,10 @@ try {
 }
 const at = (list, share) => list.sort((a, b) => a - b)[Math.floor((list.length - 1) * share)];
 for (const [name, list] of Object.entries(times))
-  process.stdout.write(`${name.padEnd(4)} median ${at(list, 0.5).toFixed(1)} ms, p90 ${at(list, 0.9).toFixed(1)} ms\n`);
+  process.stdout.write(
+    `${name.padEnd(4)} median ${at(list, 0.5).toFixed(1)} ms, p90 ${at(list, 0.9).toFixed(1)} ms\n`,
+  );
 const more = at(times.on, 0.5) - at(times.off, 0.5);
-process.stdout.write(`+${more.toFixed(1)} ms in the median; goal on a quiet machine: +${GOAL_MS} ms\n`);
+process.stdout.write(
+  `+${more.toFixed(1)} ms in the median; goal on a quiet machine: +${GOAL_MS} ms\n`,
+);

@@ -31,7 +31,12 @@ try {
   const took = [];
   for (let time = 0; time <= TIMES; time += 1) {
     const from = performance.now();
-    await findSignatures(ports, { root, files, task }, targets, new globalThis.AbortController().signal);
+    await findSignatures(
+      ports,
+      { root, files, task },
+      targets,
+      new globalThis.AbortController().signal,
+    );
     took.push(Math.round(performance.now() - from));
   }
   const { text, files: shown, omitted } = showSignatures(JSON.parse(kept)[path] ?? [], [path]);

@@ -38,7 +38,10 @@ export const openStage = async ({ rules, record, env: added = {} }) => {
     const metricsPort = await freePort(0);
     const server = await startDevServer({
       home,
-      cli: await findTemporalCli({ env: process.env, log: (line) => process.stderr.write(`${line}\n`) }),
+      cli: await findTemporalCli({
+        env: process.env,
+        log: (line) => process.stderr.write(`${line}\n`),
+      }),
       port: 0,
       metricsPort,
       // Where `emend dev` keeps it too: a real database, not only memory.
@@ -116,7 +119,9 @@ const endAtExit = (pid) => {
 const startMeasuredWorker = async (env) => {
   const path = fileURLToPath(new URL('./worker.js', import.meta.url));
   const execArgv =
-    process.env.BENCH_CPU_PROF === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${process.env.BENCH_CPU_PROF}`];
+    process.env.BENCH_CPU_PROF === undefined
+      ? []
+      : ['--cpu-prof', `--cpu-prof-dir=${process.env.BENCH_CPU_PROF}`];
   const child = fork(path, { env, execArgv, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   const exited = once(child, 'exit');
   const [first] = await Promise.race([once(child, 'message'), exited]);
@@ -131,7 +136,9 @@ const startMeasuredWorker = async (env) => {
     },
     /** MiB of resident memory at its highest, all threads. */
     peakMemory: async () =>
-      Number(/^VmHWM:\s+(\d+) kB$/m.exec(await readFile(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024,
+      Number(
+        /^VmHWM:\s+(\d+) kB$/m.exec(await readFile(`/proc/${child.pid}/status`, 'utf8'))?.[1],
+      ) / 1024,
     stop: async () => {
       child.kill('SIGTERM');
       await exited;

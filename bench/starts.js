@@ -36,7 +36,9 @@ const measure = async (more_MB, by) => {
 
 const [size, by] = process.argv.slice(2);
 if (size !== undefined) await measure(Number(size), by);
-console.log('| size of the process | started by | its thread stands still | CPU of both |\n|---|---|---|---|');
+console.log(
+  '| size of the process | started by | its thread stands still | CPU of both |\n|---|---|---|---|',
+);
 for (const each of SIZES_MB)
   for (const who of ['itself', 'launcher'])
     spawnSync(process.execPath, [fileURLToPath(import.meta.url), each, who], { stdio: 'inherit' });

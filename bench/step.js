@@ -29,7 +29,14 @@ const USAGE = `npm run bench:step -- [options]
   --signals N     signals of the junk section (5000)
   --peer COMMAND  the command of the peer section (aider)`;
 
-const numbers = { rounds: '30', steps: '50', 'rate-rounds': '8', files: '500', phases: '200', signals: '5000' };
+const numbers = {
+  rounds: '30',
+  steps: '50',
+  'rate-rounds': '8',
+  files: '500',
+  phases: '200',
+  signals: '5000',
+};
 
 const readOptions = () => {
   const options = Object.fromEntries(
@@ -46,7 +53,8 @@ const readOptions = () => {
   for (const name of Object.keys(numbers))
     if (!/^[1-9][0-9]*$/.test(values[name]))
       throw new Error(`--${name}: expected a whole number from 1, received ${values[name]}`);
-  for (const name of values.only ?? []) if (!(name in SECTIONS)) throw new Error(`--only: no section ${name}`);
+  for (const name of values.only ?? [])
+    if (!(name in SECTIONS)) throw new Error(`--only: no section ${name}`);
   const of = (name) => Number(values[name]);
   return {
     help: values.help === true,
@@ -81,10 +89,18 @@ const main = async () => {
   for (const name of options.only) {
     const section = SECTIONS[name];
     const from = Date.now();
-    const stage = await openStage({ rules: section.rules(options.settings), env: section.env ?? {} });
+    const stage = await openStage({
+      rules: section.rules(options.settings),
+      env: section.env ?? {},
+    });
     try {
       const seen = await section.measure(stage, options.settings);
-      console.log(table(`${section.title} (${((Date.now() - from) / 1000).toFixed(0)} s)`, section.rowsOf(seen)));
+      console.log(
+        table(
+          `${section.title} (${((Date.now() - from) / 1000).toFixed(0)} s)`,
+          section.rowsOf(seen),
+        ),
+      );
     } finally {
       await stage.close();
     }

@@ -13,7 +13,14 @@ import { parseArgs } from 'node:util';
 import { startRehearsal } from '../dist/src/model/rehearsal/server.js';
 import { estimateTokens } from '../dist/src/model/tokens.js';
 import { asCommand } from '../test/exam/command.ts';
-import { blocksOf, ourRules, peerRule, readableFromCache, SIZES, tokenTasks } from '../test/exam/tokens/tasks.ts';
+import {
+  blocksOf,
+  ourRules,
+  peerRule,
+  readableFromCache,
+  SIZES,
+  tokenTasks,
+} from '../test/exam/tokens/tasks.ts';
 import { windows } from '../test/exam/tokens/windows.ts';
 import { row, shown, table } from './numbers.js';
 import { jobText, runStep, writeJob } from './runs.js';
@@ -51,7 +58,9 @@ const readOptions = () => {
   if (values.help) return null;
   for (const name of ['count', 'commits'])
     if (!/^[1-9]\d{0,4}$/.test(values[name]))
-      throw new Error(`--${name}: expected a whole number from 1 to 99999, received ${values[name]}`);
+      throw new Error(
+        `--${name}: expected a whole number from 1 to 99999, received ${values[name]}`,
+      );
   const unknown = values.only.find((name) => !(name in SECTIONS));
   if (unknown !== undefined) throw new Error(`--only: no section ${unknown}`);
   if (positionals.length === 0) throw new Error('expected a git repository');
@@ -72,12 +81,18 @@ const python = async (command, mode, asked, env = process.env) => {
   const child = spawn(command, [PEER, mode], { env, stdio: ['pipe', 'pipe', 'pipe'] });
   const ended = new Promise((done, failed) => child.once('error', failed).once('close', done));
   child.stdin.end(JSON.stringify(asked));
-  const [said, errors, code] = await Promise.all([textIn(child.stdout), textIn(child.stderr), ended]);
-  if (code !== 0) throw new Error(`${command} ${PEER} ${mode}: exit ${code}: ${errors.trim().slice(-2000)}`);
+  const [said, errors, code] = await Promise.all([
+    textIn(child.stdout),
+    textIn(child.stderr),
+    ended,
+  ]);
+  if (code !== 0)
+    throw new Error(`${command} ${PEER} ${mode}: exit ${code}: ${errors.trim().slice(-2000)}`);
   return JSON.parse(/^RESULT (.*)$/m.exec(said)[1]);
 };
 
-const git = (dir, ...args) => execFileSync('git', args, { cwd: dir, stdio: ['ignore', 'ignore', 'inherit'] });
+const git = (dir, ...args) =>
+  execFileSync('git', args, { cwd: dir, stdio: ['ignore', 'ignore', 'inherit'] });
 
 /** Where a step is played: with its files alone in a repository, or in its repository as it was before the commit. */
 const placesIn = async (dir, steps, alone) => {
@@ -89,7 +104,8 @@ const placesIn = async (dir, steps, alone) => {
       places.push({ dir: await makeRepository(join(dir, `alone-${at}`), files), at: 'main' });
     } else {
       const tree = trees.get(task.repo) ?? join(dir, `tree-${trees.size}`);
-      if (!trees.has(task.repo)) git(dir, 'clone', '-q', '--shared', '--no-checkout', task.repo, tree);
+      if (!trees.has(task.repo))
+        git(dir, 'clone', '-q', '--shared', '--no-checkout', task.repo, tree);
       trees.set(task.repo, tree);
       places.push({ dir: tree, at: task.parent });
     }
@@ -124,11 +140,19 @@ const ours = async (steps, { alone, refusedFirst = false, keys = {} }) => {
       const place = places[at];
       git(place.dir, 'checkout', '-q', '--force', '--detach', place.at);
       const target_files = tasks.map(({ path }) => path);
-      const settings = { target_files, model: MODEL, approval: 'ask', commit: false, test: false, ...keys };
+      const settings = {
+        target_files,
+        model: MODEL,
+        approval: 'ask',
+        commit: false,
+        test: false,
+        ...keys,
+      };
       const words = tasks.map(({ message }) => message).join('\n\n');
       const text = jobText(settings, '').replace(/# \n$/, () => `${words}\n`);
       await runStep(stage, await writeJob(place.dir, `../job-${at}.md`, text), 'applied');
-      if (tasks.some(({ path, result }) => readFileSync(join(place.dir, path), 'utf8') !== result)) wrong.push(at);
+      if (tasks.some(({ path, result }) => readFileSync(join(place.dir, path), 'utf8') !== result))
+        wrong.push(at);
     }
     return { calls: callsOf(record, rules, steps), wrong };
   } finally {
@@ -146,8 +170,13 @@ const theirs = async (steps, { alone, peer, form }) => {
   try {
     const places = await placesIn(dir, steps, alone);
     const env = {
-      ...{ PATH: process.env.PATH, HOME: dir, ANTHROPIC_API_KEY: 'none', ANTHROPIC_API_BASE: rehearsal.url },
-      ...{ LITELLM_LOCAL_MODEL_COST_MAP: 'True', GIT_CONFIG_NOSYSTEM: '1', no_proxy: '127.0.0.1,localhost' },
+      PATH: process.env.PATH,
+      HOME: dir,
+      ANTHROPIC_API_KEY: 'none',
+      ANTHROPIC_API_BASE: rehearsal.url,
+      LITELLM_LOCAL_MODEL_COST_MAP: 'True',
+      GIT_CONFIG_NOSYSTEM: '1',
+      no_proxy: '127.0.0.1,localhost',
     };
     const kept = [
       '--edit-format',
@@ -159,7 +188,12 @@ const theirs = async (steps, { alone, peer, form }) => {
     ];
     const bare = alone ? ['--map-tokens', '0', '--no-suggest-shell-commands'] : [];
     const runs = steps.map(([{ path, message }], at) => ({ ...places[at], path, message }));
-    const texts = await python(peer, 'run', { runs, args: [...PEER_FLAGS.split(' '), ...kept, ...bare] }, env);
+    const texts = await python(
+      peer,
+      'run',
+      { runs, args: [...PEER_FLAGS.split(' '), ...kept, ...bare] },
+      env,
+    );
     const wrong = [...steps.keys()].filter((at) => texts[at] !== steps[at][0].result);
     return { calls: callsOf(record, rules, steps), wrong };
   } finally {
@@ -173,21 +207,30 @@ const beside = async (tasks, { peer, count, keys }, { alone, goals }) => {
   const steps = tasks.map((task) => [task]);
   const played = { Emend: await ours(steps, { alone, keys: alone ? { ...BARE, ...keys } : keys }) };
   if (peer !== undefined)
-    for (const form of ['whole', 'diff']) played[`aider ${form}`] = await theirs(steps, { alone, peer, form });
+    for (const form of ['whole', 'diff'])
+      played[`aider ${form}`] = await theirs(steps, { alone, peer, form });
   const tokens = {};
   for (const [who, { calls, wrong }] of Object.entries(played)) {
-    tokens[who] = await Promise.all(['input', 'output'].map((side) => count(calls.map((call) => call[side]))));
-    if (wrong.length > 0) console.log(`${who}: not the commit's file: ${wrong.map((at) => tasks[at].id).join(', ')}\n`);
+    tokens[who] = await Promise.all(
+      ['input', 'output'].map((side) => count(calls.map((call) => call[side]))),
+    );
+    if (wrong.length > 0)
+      console.log(`${who}: not the commit's file: ${wrong.map((at) => tasks[at].id).join(', ')}\n`);
   }
   return SIZES.flatMap((size, at) => {
     const own = [...tasks.keys()].filter((step) => tasks[step].size === size);
     const sum = (who, side) =>
-      played[who].calls.reduce((all, { step }, call) => all + (own.includes(step) ? tokens[who][side][call] : 0), 0);
+      played[who].calls.reduce(
+        (all, { step }, call) => all + (own.includes(step) ? tokens[who][side][call] : 0),
+        0,
+      );
     const requests = (who) => played[who].calls.filter(({ step }) => own.includes(step)).length;
     const lines = sizeName(at);
     const other = size <= 500 ? 'aider whole' : 'aider diff';
     return ['input', 'output'].map((name, side) => {
-      const each = Object.keys(played).map((who) => `${who} ${shown(sum(who, side), 0)} (${requests(who)})`);
+      const each = Object.keys(played).map(
+        (who) => `${who} ${shown(sum(who, side), 0)} (${requests(who)})`,
+      );
       const ratio = peer === undefined ? undefined : sum('Emend', side) / sum(other, side);
       const told = ratio === undefined ? '' : `${shown(ratio)} of ${other}: `;
       return row(
@@ -204,23 +247,35 @@ const beside = async (tasks, { peer, count, keys }, { alone, goals }) => {
 const cached = async ({ calls }, count, what, goal) => {
   const seconds = calls.flatMap((call, at) => {
     const before = calls.slice(0, at).findLast(({ step }) => step === call.step);
-    return before === undefined ? [] : [[readableFromCache(before.blocks, call.blocks), call.input]];
+    return before === undefined
+      ? []
+      : [[readableFromCache(before.blocks, call.blocks), call.input]];
   });
   const counts = await count(seconds.flat());
   const read = seconds.map((_, at) => (counts[2 * at] >= LEAST_CACHED ? counts[2 * at] : 0));
-  const [all, sum] = [counts.filter((_, at) => at % 2 === 1), (list) => list.reduce((total, n) => total + n, 0)];
+  const [all, sum] = [
+    counts.filter((_, at) => at % 2 === 1),
+    (list) => list.reduce((total, n) => total + n, 0),
+  ];
   const share = (100 * sum(read)) / sum(all);
-  return row(`${what}: ${seconds.length} calls, ${shown(sum(all), 0)} tokens`, `${shown(share, 0)} %`, share, goal);
+  return row(
+    `${what}: ${seconds.length} calls, ${shown(sum(all), 0)} tokens`,
+    `${shown(share, 0)} %`,
+    share,
+    goal,
+  );
 };
 
 const WINDOWS_TOKENS = 12_000;
-const sizeName = (at) => `${at === 0 ? 'up to' : `${shown(SIZES[at - 1] + 1)} to`} ${shown(SIZES[at])} lines`;
+const sizeName = (at) =>
+  `${at === 0 ? 'up to' : `${shown(SIZES[at - 1] + 1)} to`} ${shown(SIZES[at])} lines`;
 const BARE = { context: { signatures: false } };
 
 const SECTIONS = {
   bare: {
     title: 'Alone: no signatures, no repository map',
-    rowsOf: (tasks, options) => beside(tasks, options, { alone: true, goals: [{ atMost: 1 }, { atMost: 1.1 }] }),
+    rowsOf: (tasks, options) =>
+      beside(tasks, options, { alone: true, goals: [{ atMost: 1 }, { atMost: 1.1 }] }),
   },
   defaults: {
     title: 'In their repositories, with the defaults of both',
@@ -239,7 +294,10 @@ const SECTIONS = {
         rows.push(await cached({ calls }, count, `${refused}, ${sizeName(at)}`));
       }
       const large = steps.filter(([{ size }]) => size > 1000);
-      const asked = await ours(large, { alone: true, keys: { ...BARE, inputBudget_tokens: WINDOWS_TOKENS } });
+      const asked = await ours(large, {
+        alone: true,
+        keys: { ...BARE, inputBudget_tokens: WINDOWS_TOKENS },
+      });
       const windows = `lines that windows of ${shown(WINDOWS_TOKENS)} tokens do not hold, asked for`;
       rows.push(await cached(asked, count, windows, goal));
       const isPair = (task, at) => at % 2 === 1 && tasks[at - 1].path !== task.path;
@@ -264,12 +322,15 @@ const SECTIONS = {
 
 const main = async (options) => {
   const { peer, repos } = options;
-  const count = async (texts) => (peer === undefined ? texts.map(estimateTokens) : python(peer, 'count', texts));
-  if (peer === undefined) console.log('aider is skipped: no --peer PY. Tokens are estimated, 4 bytes each.\n');
+  const count = async (texts) =>
+    peer === undefined ? texts.map(estimateTokens) : python(peer, 'count', texts);
+  if (peer === undefined)
+    console.log('aider is skipped: no --peer PY. Tokens are estimated, 4 bytes each.\n');
   const tasks = tokenTasks(repos, options.count);
   console.log(`${new Date().toISOString()}: ${tasks.length} tasks of ${repos.join(', ')}\n`);
   for (const [name, { title, rowsOf }] of Object.entries(SECTIONS))
-    if (options.only.includes(name)) console.log(table(title, await rowsOf(tasks, { ...options, count })));
+    if (options.only.includes(name))
+      console.log(table(title, await rowsOf(tasks, { ...options, count })));
   return 0;
 };
 

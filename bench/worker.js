@@ -21,7 +21,8 @@ const watch = ({ info }) => ({
   inbound: {
     execute: (input, next) => {
       const from = process.hrtime();
-      const tell = (costs) => activities.push({ name: info.activityType, from, to: process.hrtime(), ...costs });
+      const tell = (costs) =>
+        activities.push({ name: info.activityType, from, to: process.hrtime(), ...costs });
       // A look at what it costs costs something, too.
       return parts ? partOf(() => next(input), tell) : next(input);
     },
@@ -34,7 +35,12 @@ const quiet = { trace() {}, debug() {}, info() {}, warn() {}, error() {}, log() 
 const startBaseline = async () => {
   const workflowsPath = fileURLToPath(new URL('./baseline/workflows.js', import.meta.url));
   const workflowBundle = await bundleWorkflowCode({ workflowsPath, logger: quiet });
-  return Worker.create({ connection, taskQueue: 'baseline', workflowBundle, activities: { empty: async () => {} } });
+  return Worker.create({
+    connection,
+    taskQueue: 'baseline',
+    workflowBundle,
+    activities: { empty: async () => {} },
+  });
 };
 const baseline = alone ? null : await startBaseline();
 const running = baseline?.run();

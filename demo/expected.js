@@ -36,7 +36,9 @@ export const resultOf = async (repo, events) => {
     'HEAD',
     '^:/as npm delivers it',
   ];
-  const told = events.filter(({ type }) => TOLD.includes(type)).map((event) => `${eventText(event)}\n`);
+  const told = events
+    .filter(({ type }) => TOLD.includes(type))
+    .map((event) => `${eventText(event)}\n`);
   const result = new Map([
     ['git-log.txt', normal(git(repo, log).trimStart())],
     ['told.txt', normal(told.join(''))],
@@ -74,13 +76,21 @@ const normal = (text) =>
 
 export const compare = async (result) => {
   const expected = new Map();
-  for (const path of await filesOf(EXPECTED)) expected.set(relative(EXPECTED, path), await readFile(path, 'utf8'));
+  for (const path of await filesOf(EXPECTED))
+    expected.set(relative(EXPECTED, path), await readFile(path, 'utf8'));
   const names = [...new Set([...expected.keys(), ...result.keys()])];
   const same = names.filter((name) => expected.get(name) === result.get(name));
   const differences = names
     .filter((name) => !same.includes(name))
     .map((name) =>
-      createTwoFilesPatch(name, name, expected.get(name) ?? '', result.get(name) ?? '', 'expected', 'found'),
+      createTwoFilesPatch(
+        name,
+        name,
+        expected.get(name) ?? '',
+        result.get(name) ?? '',
+        'expected',
+        'found',
+      ),
     );
   return { same, differences };
 };

@@ -6,7 +6,10 @@ import { ProblemError } from '../dist/src/client/index.js';
 
 /** Throws ProblemError `usage` when `wanted` holds something already. */
 export const openFolder = async (wanted) => {
-  const path = wanted === undefined ? await mkdtemp(join(tmpdir(), 'emend-demo-')) : await emptyDirectory(wanted);
+  const path =
+    wanted === undefined
+      ? await mkdtemp(join(tmpdir(), 'emend-demo-'))
+      : await emptyDirectory(wanted);
   const dir = await realpath(path);
   return { dir, home: join(dir, 'home'), repo: join(dir, 'lodash') };
 };

@@ -32,7 +32,8 @@ export const runJob = async (play, number, name) => {
   const started_ms = Date.now();
   const { stepKey } = await startStep(emend, { job });
   const run = await resolveRun(emend, stepKey);
-  for (const text of jobHeading({ number, title: io.colors.bold(job.job.title), name, stepKey })) io.out(text);
+  for (const text of jobHeading({ number, title: io.colors.bold(job.job.title), name, stepKey }))
+    io.out(text);
 
   const log = eventLog(io, emend, run);
   let waited_ms = 0;
@@ -47,7 +48,8 @@ export const runJob = async (play, number, name) => {
       return { kind: 'ended', ...ended };
     }
     const { decision } = followed;
-    if (decision.reason !== 'approval') fail(`${name} waits for ${decision.reason}: ${decision.message}`);
+    if (decision.reason !== 'approval')
+      fail(`${name} waits for ${decision.reason}: ${decision.message}`);
     const paused_ms = Date.now();
     const answer = await review(play, run);
     waited_ms += Date.now() - paused_ms;
@@ -60,7 +62,9 @@ export const runJob = async (play, number, name) => {
 const resultOf = (closed, name) =>
   exitOfClosed(closed) === EXIT.done
     ? closed.result
-    : fail(`${name} ${closed.result?.outcome ?? closed.status}: ${closed.result?.problem?.message ?? closed.message}`);
+    : fail(
+        `${name} ${closed.result?.outcome ?? closed.status}: ${closed.result?.problem?.message ?? closed.message}`,
+      );
 
 const fail = (message) => {
   throw new ProblemError({

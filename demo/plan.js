@@ -19,7 +19,12 @@ const USAGE = `npm run demo:plan -- [--update] [--stay] [--dir DIR]
 
 const perform = async ({ io, stage, options, signal }, ended) => {
   io.out(`\n$ emend plan run ${PLAN} --auto --yes\n`);
-  const exit = await runPlan({ ...io, cwd: stage.repo }, PLAN, { auto: true, yes: true, set: [], hint: [] });
+  const exit = await runPlan({ ...io, cwd: stage.repo }, PLAN, {
+    auto: true,
+    yes: true,
+    set: [],
+    hint: [],
+  });
   if (signal.aborted) return EXIT.interrupted;
   const { workflowId } = await planOfPath(stage.repo, PLAN);
   const run = await resolveRun(stage.emend, workflowId);

@@ -28,7 +28,8 @@ export const openStage = async ({ io, cli, folder, repository, signal }) => {
   const endings = [];
   const close = async () => {
     const failures = [];
-    for (const end of endings.splice(0).reverse()) await Promise.resolve(end()).catch((error) => failures.push(error));
+    for (const end of endings.splice(0).reverse())
+      await Promise.resolve(end()).catch((error) => failures.push(error));
     if (failures.length > 0) throw failures[0];
   };
   try {
@@ -38,7 +39,10 @@ export const openStage = async ({ io, cli, folder, repository, signal }) => {
 
     const rehearsal = await startRehearsal(here(repository.script));
     endings.push(() => rehearsal.close());
-    Object.assign(process.env, { ANTHROPIC_BASE_URL: rehearsal.url, ANTHROPIC_API_KEY: 'none-is-needed' });
+    Object.assign(process.env, {
+      ANTHROPIC_BASE_URL: rehearsal.url,
+      ANTHROPIC_API_KEY: 'none-is-needed',
+    });
 
     endings.push(endServerAtExit(folder.home));
     const server = await startServer(folder.home, cli);
@@ -52,7 +56,12 @@ export const openStage = async ({ io, cli, folder, repository, signal }) => {
     worker.done.catch((error) => io.err(`The worker ended: ${error.message}`));
 
     const sandbox = await findBubblewrap(process.env);
-    tell('sandbox', sandbox.works ? `on (bubblewrap ${sandbox.version})` : `none, tests run without: ${sandbox.why}`);
+    tell(
+      'sandbox',
+      sandbox.works
+        ? `on (bubblewrap ${sandbox.version})`
+        : `none, tests run without: ${sandbox.why}`,
+    );
 
     const emend = await openEmend({ env: process.env });
     endings.push(() => emend.close());
@@ -68,7 +77,8 @@ export const openStage = async ({ io, cli, folder, repository, signal }) => {
 const makeRepository = async (repo, beside) => {
   await mkdir(repo);
   await cp(dirname(lodashManifest), repo, { recursive: true });
-  for (const [place, from] of Object.entries(beside)) await cp(here(from), join(repo, place), { recursive: true });
+  for (const [place, from] of Object.entries(beside))
+    await cp(here(from), join(repo, place), { recursive: true });
   const git = (...args) => execFileSync('git', args, { cwd: repo, encoding: 'utf8' });
   git('init', '--quiet', '--initial-branch=main');
   git('config', 'user.name', 'Emend demo');

@@ -94,12 +94,15 @@ export const totalLines = (ended, stage) => {
 };
 
 const calls = ({ result }) => result.usage.calls;
-const tokensIn = ({ result: { usage } }) => usage.input_tokens + usage.cacheRead_tokens + usage.cacheWrite_tokens;
+const tokensIn = ({ result: { usage } }) =>
+  usage.input_tokens + usage.cacheRead_tokens + usage.cacheWrite_tokens;
 const tokensOut = ({ result }) => result.usage.output_tokens;
 const seconds = (run) => run.seconds;
 const WIDTHS = [11, 9, 10, 7];
 const figures = (numbers) =>
-  numbers.map((n, index) => n.toLocaleString('en-US', { maximumFractionDigits: 1 }).padStart(WIDTHS[index]));
+  numbers.map((n, index) =>
+    n.toLocaleString('en-US', { maximumFractionDigits: 1 }).padStart(WIDTHS[index]),
+  );
 
 const places = ({ number, stepKey, result }, { home, repo }) => [
   ...(result.commit === null
@@ -114,7 +117,10 @@ export const closingLines = (ended, { dir, home }) => {
   return [
     'Server, worker and rehearsal have ended; the Temporal UI is gone with them. What they did is kept:',
     ...table([
-      ...ended.map(({ name, stepKey }) => [`  to see ${name}`, `${emend} show ${stepKey.slice(0, 8)}`]),
+      ...ended.map(({ name, stepKey }) => [
+        `  to see ${name}`,
+        `${emend} show ${stepKey.slice(0, 8)}`,
+      ]),
       ['  to have the UI back', `${emend} dev`],
       ['  to remove all of it', `rm -r ${quoted(dir)}`],
     ]),
@@ -122,4 +128,5 @@ export const closingLines = (ended, { dir, home }) => {
 };
 
 /** For a shell, where a path needs it. */
-const quoted = (path) => (/^[\w./+:@-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`);
+const quoted = (path) =>
+  /^[\w./+:@-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;

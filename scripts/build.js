@@ -15,7 +15,14 @@ const note = join(dist, '.build-hash');
 const TSC_MS = 300_000;
 const ID_DIGITS = 8;
 const KINDS = 'docs/reference/archive.json';
-const INPUTS = ['package-lock.json', 'tsconfig.build.json', 'worker.ts', 'client.ts', 'scripts/build.js', KINDS];
+const INPUTS = [
+  'package-lock.json',
+  'tsconfig.build.json',
+  'worker.ts',
+  'client.ts',
+  'scripts/build.js',
+  KINDS,
+];
 
 const filesIn = async (dir) =>
   (await readdir(dir, { recursive: true, withFileTypes: true }))
@@ -36,7 +43,11 @@ const hashOf = async (dir, paths, first = '') => {
 
 /** Of everything that a build depends on. */
 const sourceHash = async () =>
-  hashOf(root, [...INPUTS.map((name) => join(root, name)), ...(await filesIn(join(root, 'src')))], process.version);
+  hashOf(
+    root,
+    [...INPUTS.map((name) => join(root, name)), ...(await filesIn(join(root, 'src')))],
+    process.version,
+  );
 
 /** True when something was built. Leaves with exit code 1 when tsc finds errors: dist is then as it was. */
 export const build = async () => {
@@ -57,7 +68,10 @@ export const build = async () => {
   await copyFile(join(root, KINDS), join(fresh, 'archive.json'));
   await chmod(join(fresh, 'client.js'), 0o755);
   // Which build this is (src/system/version.ts): of all that it made.
-  await writeFile(join(fresh, 'build-id'), (await hashOf(fresh, await filesIn(fresh))).slice(0, ID_DIGITS));
+  await writeFile(
+    join(fresh, 'build-id'),
+    (await hashOf(fresh, await filesIn(fresh))).slice(0, ID_DIGITS),
+  );
   await writeFile(join(fresh, '.build-hash'), `${hash}\n`);
   // What a removed source left in dist would be packed and found by imports: the old build goes as a whole.
   await rm(dist, { recursive: true, force: true });
@@ -105,7 +119,11 @@ const bundleCommands = async () => {
     'src/bundle/edit-thread': join(fresh, 'src', 'activities', 'frame', 'edit-thread.js'),
     'src/bundle/launcher-process': join(fresh, 'src', 'system', 'launcher-process.js'),
   };
-  const output = { entryFileNames: '[name].js', chunkFileNames: 'src/bundle/[name].js', sourcemapExcludeSources: true };
+  const output = {
+    entryFileNames: '[name].js',
+    chunkFileNames: 'src/bundle/[name].js',
+    sourcemapExcludeSources: true,
+  };
   await vite({
     configFile: false,
     publicDir: false,
@@ -113,10 +131,19 @@ const bundleCommands = async () => {
     plugins: [byRequire],
     ssr: { noExternal: PURE },
     build: {
-      ...{ ssr: true, outDir: fresh, emptyOutDir: false, target: 'node20.3', minify: false, sourcemap: true },
+      ssr: true,
+      outDir: fresh,
+      emptyOutDir: false,
+      target: 'node20.3',
+      minify: false,
+      sourcemap: true,
       license: { fileName: 'src/bundle/LICENSES.md' },
       // A door is no reason to load all that is behind it.
-      rolldownOptions: { input, output, treeshake: { moduleSideEffects: (id) => Object.values(input).includes(id) } },
+      rolldownOptions: {
+        input,
+        output,
+        treeshake: { moduleSideEffects: (id) => Object.values(input).includes(id) },
+      },
     },
   });
 };
@@ -149,7 +176,10 @@ const bundleWorkflows = async () => {
   await writeFile(join(fresh, 'workflow-bundle.js'), `${WITHOUT_STACKS} ${code}`);
 };
 
-if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
+if (
+  process.argv[1] !== undefined &&
+  realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)
+) {
   endWithSignals();
   await ensureInstalled();
   await build();

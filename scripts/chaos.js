@@ -11,8 +11,15 @@ await ensureInstalled();
 await build();
 handleSignalsAlone();
 
-const args = ['--import', join(root, 'scripts', 'typescript.js'), join(root, 'test', 'chaos', 'main.ts')];
-const chaos = spawn(process.execPath, [...args, ...process.argv.slice(2)], { cwd: root, stdio: 'inherit' });
+const args = [
+  '--import',
+  join(root, 'scripts', 'typescript.js'),
+  join(root, 'test', 'chaos', 'main.ts'),
+];
+const chaos = spawn(process.execPath, [...args, ...process.argv.slice(2)], {
+  cwd: root,
+  stdio: 'inherit',
+});
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
   // It ends its server and workers, then leaves; Ctrl-C in a terminal reaches it directly.
   process.on(signal, () => {

@@ -32,7 +32,9 @@ const cleanUp = async () => {
 const environment = (state) => {
   const own = /^(TEMPORAL_|ANTHROPIC_|EMEND_)/;
   const kept = /^EMEND_(TEMPORAL_CLI|TEST_|SEED$|LONG$)/;
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !own.test(name) || kept.test(name)));
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !own.test(name) || kept.test(name)),
+  );
   return {
     ...env,
     TMPDIR: scratch,
@@ -61,18 +63,26 @@ const testFiles = async () => {
     cluster: all.cluster.filter(fits),
   };
   if (files.e2e.length + files.cluster.length > 0) return files;
-  const only = EXCLUDED_FILES.filter(({ file }) => fits(file)).map(({ file, why }) => `; ${file} is left out: ${why}`);
+  const only = EXCLUDED_FILES.filter(({ file }) => fits(file)).map(
+    ({ file, why }) => `; ${file} is left out: ${why}`,
+  );
   throw new Error(`no test file fits ${wanted.join(' ')}${only.join('')}`);
 };
 
 const jest = async (state, project, files) => {
   if (files.length === 0) return;
   const results = join(scratch, `${project}.json`);
-  const leftOut = EXCLUDED_TESTS.map(({ name }) => name.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|');
+  const leftOut = EXCLUDED_TESTS.map(({ name }) =>
+    name.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'),
+  ).join('|');
   const code = await run(
     process.execPath,
     [
-      ...['--experimental-vm-modules', '--no-warnings', join(root, 'node_modules', 'jest', 'bin', 'jest.js')],
+      ...[
+        '--experimental-vm-modules',
+        '--no-warnings',
+        join(root, 'node_modules', 'jest', 'bin', 'jest.js'),
+      ],
       // The tests of the cluster itself kill it.
       ...[
         project === 'cluster' ? '--runInBand' : '--maxWorkers=2',
@@ -96,13 +106,17 @@ const jest = async (state, project, files) => {
 
 /** Both homes must have had a part in a whole pass, or it has shown nothing of what it is for. A file or two may be too few for that. */
 const tellShares = async () => {
-  const lines = (await readFile(join(scratch, 'shares.jsonl'), 'utf8').catch(() => '')).split('\n').filter(Boolean);
+  const lines = (await readFile(join(scratch, 'shares.jsonl'), 'utf8').catch(() => ''))
+    .split('\n')
+    .filter(Boolean);
   const sum = { first: 0, second: 0 };
   for (const { first, second } of lines.map((line) => JSON.parse(line))) {
     sum.first += first;
     sum.second += second;
   }
-  console.log(`Activities carried out: ${sum.first} by the home that started the run, ${sum.second} by the other.`);
+  console.log(
+    `Activities carried out: ${sum.first} by the home that started the run, ${sum.second} by the other.`,
+  );
   if (wanted.length === 0 && sum.second === 0) total.failed += 1;
 };
 
@@ -144,5 +158,7 @@ try {
 } finally {
   await cleanUp();
 }
-console.log(`${total.passed} passed, ${total.failed} failed${total.skipped > 0 ? `, ${total.skipped} skipped` : ''}`);
+console.log(
+  `${total.passed} passed, ${total.failed} failed${total.skipped > 0 ? `, ${total.skipped} skipped` : ''}`,
+);
 process.exit(total.failed === 0 && total.passed > 0 ? 0 : 1);

@@ -45,4 +45,6 @@ const args = [
 const env = { ...process.env, EMEND_FUZZ_RUNS: `${cases}`, EMEND_FUZZ_SEED: `${seed}` };
 // A test's own time limit is meant for the short run.
 const limit = ['--testTimeout', `${24 * 3_600_000}`];
-process.exitCode = spawnSync(process.execPath, [...args, ...limit], { cwd: root, env, stdio: 'inherit' }).status ?? 1;
+process.exitCode =
+  spawnSync(process.execPath, [...args, ...limit], { cwd: root, env, stdio: 'inherit' }).status ??
+  1;

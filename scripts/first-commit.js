@@ -23,7 +23,8 @@ const timed = (command, args, { cwd, env = process.env, until = null }) =>
     child.stdout.setEncoding('utf8').on('data', (text) => {
       process.stdout.write(text);
       output += text;
-      if (until !== null && found_ms === null && until.test(output)) found_ms = performance.now() - from;
+      if (until !== null && found_ms === null && until.test(output))
+        found_ms = performance.now() - from;
     });
     child.once('error', reject);
     child.once('close', (code) => {
@@ -44,7 +45,11 @@ const measure = async (dir) => {
     for (const command of commandsOf(text))
       rows.push([command, await timed('bash', ['-c', command], { cwd: clone, env })]);
   const tutorial = ['scripts/tutorial.js', '--bin', join(dir, 'npm', 'bin')];
-  const commit = await timed(process.execPath, tutorial, { cwd: clone, env, until: /^\$ git show/m });
+  const commit = await timed(process.execPath, tutorial, {
+    cwd: clone,
+    env,
+    until: /^\$ git show/m,
+  });
   rows.push(['the tutorial up to its commit', commit]);
   return rows;
 };
@@ -59,7 +64,9 @@ try {
   const all = sum(rows);
   for (const [what, ms] of [...rows, ['together', all], ['without npm ci', sum(apart)]])
     console.log(`| ${what} | ${seconds(ms)} | ${Math.round((100 * ms) / all)} % |`);
-  console.log(`\nGoal: under ${GOAL_S} s. ${cpus().length} cores, load ${loadavg()[0].toFixed(1)}.`);
+  console.log(
+    `\nGoal: under ${GOAL_S} s. ${cpus().length} cores, load ${loadavg()[0].toFixed(1)}.`,
+  );
   process.exitCode = all < GOAL_S * 1000 ? 0 : 1;
 } finally {
   await rm(dir, { recursive: true, force: true, maxRetries: 3 });

@@ -26,7 +26,9 @@ const secondsOf = (test, row) => {
 /** By seconds, the most first; by name where they are equal: the same order on every machine. */
 const heaviestFirst = (tests, row) =>
   [...tests].sort(
-    (a, b) => secondsOf(b, row) - secondsOf(a, row) || (nameOf(a) < nameOf(b) ? -1 : nameOf(a) > nameOf(b) ? 1 : 0),
+    (a, b) =>
+      secondsOf(b, row) - secondsOf(a, row) ||
+      (nameOf(a) < nameOf(b) ? -1 : nameOf(a) > nameOf(b) ? 1 : 0),
   );
 
 /**

@@ -17,24 +17,33 @@ const countsOf = (names) => {
 
 /** Each name that a file imports, as `path of the file that has it#name`. */
 const importsOf = (path, text) =>
-  [...text.matchAll(/(?:import|export) (?:type )?\{([^}]*)\} from '(\.[^']*)'/g)].flatMap(([, names, from]) => {
-    const target = posix.join(posix.dirname(path), from).replace(/\.js(x?)$/, '.ts$1');
-    return names.split(',').flatMap((name) => {
-      const plain = name
-        .trim()
-        .replace(/^type /, '')
-        .split(' as ')[0];
-      return plain === '' ? [] : [`${target}#${plain}`];
-    });
-  });
+  [...text.matchAll(/(?:import|export) (?:type )?\{([^}]*)\} from '(\.[^']*)'/g)].flatMap(
+    ([, names, from]) => {
+      const target = posix.join(posix.dirname(path), from).replace(/\.js(x?)$/, '.ts$1');
+      return names.split(',').flatMap((name) => {
+        const plain = name
+          .trim()
+          .replace(/^type /, '')
+          .split(' as ')[0];
+        return plain === '' ? [] : [`${target}#${plain}`];
+      });
+    },
+  );
 
 /** What `root` counts, each with the words that say where its largest is. */
 const measure = (root) => {
   const inSrc = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' });
-  const paths = [...inSrc.filter((path) => /\.tsx?$/.test(path)).map((path) => posix.join('src', path)), ...ROOTS];
+  const paths = [
+    ...inSrc.filter((path) => /\.tsx?$/.test(path)).map((path) => posix.join('src', path)),
+    ...ROOTS,
+  ];
   const files = paths
     .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
-    .map(({ path, text }) => ({ path, lines: text.split('\n').length - 1, uses: importsOf(path, text) }))
+    .map(({ path, text }) => ({
+      path,
+      lines: text.split('\n').length - 1,
+      uses: importsOf(path, text),
+    }))
     .sort((a, b) => b.lines - a.lines);
   const [[folder, full]] = countsOf(files.map(({ path }) => dirname(path)));
   const users = countsOf(files.flatMap(({ uses }) => [...new Set(uses)]));
@@ -56,7 +65,8 @@ const measure = (root) => {
 export const house = (root, limits) => {
   const numbers = measure(root);
   const unknown = Object.keys(limits).filter((name) => numbers[name] === undefined);
-  if (unknown.length > 0) throw new Error(`scripts/house.json: nothing measures ${unknown.join(', ')}`);
+  if (unknown.length > 0)
+    throw new Error(`scripts/house.json: nothing measures ${unknown.join(', ')}`);
   const rows = Object.entries(numbers).map(([name, [count, where = '']]) => ({
     text: `${name}: ${count}${where === '' ? '' : ` (${where})`}`,
     most: limits[name]?.most,
@@ -64,7 +74,9 @@ export const house = (root, limits) => {
   }));
   return {
     says: rows.map(({ text, most }) => (most === undefined ? text : `${text}, at most ${most}`)),
-    worse: rows.filter(({ over }) => over > 0).map(({ text, most, over }) => `${text} is ${over} over ${most}`),
+    worse: rows
+      .filter(({ over }) => over > 0)
+      .map(({ text, most, over }) => `${text} is ${over} over ${most}`),
   };
 };
 

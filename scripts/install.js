@@ -31,7 +31,10 @@ export const ensureInstalled = async () => {
   // The npm that runs this script is the one to go on with; another on PATH may be older.
   const npm = process.env.npm_execpath;
   const [command, first] = npm?.endsWith('.js') ? [process.execPath, [npm]] : ['npm', []];
-  const code = await run(command, [...first, 'ci', '--ignore-scripts'], { cwd: root, timeout_ms: INSTALL_MS });
+  const code = await run(command, [...first, 'ci', '--ignore-scripts'], {
+    cwd: root,
+    timeout_ms: INSTALL_MS,
+  });
   if (code !== 0) {
     console.error('The dependencies could not be installed; npm says why above.');
     process.exit(1);
@@ -47,7 +50,10 @@ const installedByHand = async () => {
     );
     return Object.entries(locked).every(
       ([path, entry]) =>
-        path === '' || entry.optional || entry.devOptional || present[path]?.integrity === entry.integrity,
+        path === '' ||
+        entry.optional ||
+        entry.devOptional ||
+        present[path]?.integrity === entry.integrity,
     );
   } catch {
     return false;

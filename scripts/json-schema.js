@@ -28,7 +28,9 @@ const programOf = () => {
   // Of packages, what is printed is made of zod's types alone; to read the others takes most of the time.
   host.resolveModuleNameLiterals = (names, from) =>
     names.map(({ text }) =>
-      /^(\.|zod$)/.test(text) ? ts.resolveModuleName(text, from, options, host) : { resolvedModule: undefined },
+      /^(\.|zod$)/.test(text)
+        ? ts.resolveModuleName(text, from, options, host)
+        : { resolvedModule: undefined },
     );
   return ts.createProgram([SOURCE, ...RECORDS], { ...options, noEmit: true }, host);
 };
@@ -36,7 +38,9 @@ const programOf = () => {
 /** Name and type of each `…<Type>(…, 'Type')` in a file. */
 const readsOf = (node) => {
   const [type] = (ts.isCallExpression(node) && node.typeArguments) || [];
-  const kind = node.arguments?.find((each) => ts.isStringLiteral(each) && each.text === type?.getText());
+  const kind = node.arguments?.find(
+    (each) => ts.isStringLiteral(each) && each.text === type?.getText(),
+  );
   const found = kind === undefined ? [] : [[kind.text, type]];
   ts.forEachChild(node, (child) => void found.push(...readsOf(child)));
   return found;
@@ -46,7 +50,8 @@ const schemaOf = (program) => {
   const checker = program.getTypeChecker();
   const defs = new Map();
   const names = new Map();
-  const wordsOf = (symbol) => ts.displayPartsToString(symbol?.getDocumentationComment(checker) ?? []).trim();
+  const wordsOf = (symbol) =>
+    ts.displayPartsToString(symbol?.getDocumentationComment(checker) ?? []).trim();
   const described = (schema, symbol) => {
     const words = wordsOf(symbol);
     return words === '' ? schema : { ...schema, description: words };
@@ -56,9 +61,12 @@ const schemaOf = (program) => {
   const named = (type) => {
     if (names.has(type)) return { $ref: `#/$defs/${names.get(type)}` };
     const symbol = type.aliasSymbol ?? type.symbol;
-    const generic = (type.aliasTypeArguments ?? (type.isUnion() ? [] : checker.getTypeArguments(type))).length > 0;
+    const generic =
+      (type.aliasTypeArguments ?? (type.isUnion() ? [] : checker.getTypeArguments(type))).length >
+      0;
     const body = () => (type.isUnion() ? unionOf(type.types) : objectOf(type));
-    const plain = symbol !== undefined && !generic && !symbol.name.startsWith('__') && isOurs(symbol);
+    const plain =
+      symbol !== undefined && !generic && !symbol.name.startsWith('__') && isOurs(symbol);
     if (!plain) return body();
     const taken = new Set(names.values());
     let name = symbol.name;
@@ -69,7 +77,9 @@ const schemaOf = (program) => {
     return { $ref: `#/$defs/${name}` };
   };
   const isOurs = (symbol) =>
-    (symbol.declarations ?? []).some((each) => each.getSourceFile().fileName.startsWith(join(root, 'src')));
+    (symbol.declarations ?? []).some((each) =>
+      each.getSourceFile().fileName.startsWith(join(root, 'src')),
+    );
 
   const objectOf = (type) => {
     const properties = {};
@@ -78,7 +88,10 @@ const schemaOf = (program) => {
       const optional = (property.flags & ts.SymbolFlags.Optional) !== 0;
       const own = checker.getTypeOfSymbol(property);
       // What may be undefined is left out when it is written down.
-      properties[property.name] = described(convert(optional ? withoutUndefined(own) : own), property);
+      properties[property.name] = described(
+        convert(optional ? withoutUndefined(own) : own),
+        property,
+      );
       if (!optional) required.push(property.name);
     }
     const index = checker.getIndexInfoOfType(type, ts.IndexKind.String);
@@ -101,7 +114,11 @@ const schemaOf = (program) => {
     );
     const others = parts.filter((each) => !literals.includes(each));
     const values = literals.map((each) =>
-      each.isLiteral() ? each.value : each.flags & ts.TypeFlags.Null ? null : checker.typeToString(each) === 'true',
+      each.isLiteral()
+        ? each.value
+        : each.flags & ts.TypeFlags.Null
+          ? null
+          : checker.typeToString(each) === 'true',
     );
     const bool = values.includes(true) && values.includes(false);
     const rest = values.filter((value) => value !== null && !(bool && typeof value === 'boolean'));
@@ -109,7 +126,11 @@ const schemaOf = (program) => {
       ...(bool ? [{ type: 'boolean' }] : []),
       ...(rest.length === 0
         ? []
-        : [rest.length === 1 ? { const: rest[0] } : { enum: rest.sort((a, b) => (a < b ? -1 : 1)) }]),
+        : [
+            rest.length === 1
+              ? { const: rest[0] }
+              : { enum: rest.sort((a, b) => (a < b ? -1 : 1)) },
+          ]),
       ...others.map(convert),
       ...(values.includes(null) ? [{ type: 'null' }] : []),
     ];
@@ -121,18 +142,24 @@ const schemaOf = (program) => {
     const { flags } = type;
     if (flags & (ts.TypeFlags.Any | ts.TypeFlags.Unknown)) return {};
     if (type.isUnion())
-      return type.aliasSymbol === undefined || type.types.length < 8 ? unionOf(type.types) : named(type);
-    if (type.isLiteral() || flags & (ts.TypeFlags.BooleanLiteral | ts.TypeFlags.Null)) return unionOf([type]);
+      return type.aliasSymbol === undefined || type.types.length < 8
+        ? unionOf(type.types)
+        : named(type);
+    if (type.isLiteral() || flags & (ts.TypeFlags.BooleanLiteral | ts.TypeFlags.Null))
+      return unionOf([type]);
     if (flags & (ts.TypeFlags.String | ts.TypeFlags.TemplateLiteral)) return { type: 'string' };
     if (flags & ts.TypeFlags.Number) return { type: 'number' };
     if (checker.isTupleType(type)) {
       const items = checker.getTypeArguments(type).map(convert);
       return { type: 'array', prefixItems: items, minItems: items.length, maxItems: items.length };
     }
-    if (checker.isArrayType(type)) return { type: 'array', items: convert(checker.getTypeArguments(type)[0]) };
+    if (checker.isArrayType(type))
+      return { type: 'array', items: convert(checker.getTypeArguments(type)[0]) };
     // A string or number with a brand: the brand is for the compiler alone.
     if (type.isIntersection()) {
-      const base = type.types.find((each) => each.flags & (ts.TypeFlags.String | ts.TypeFlags.Number));
+      const base = type.types.find(
+        (each) => each.flags & (ts.TypeFlags.String | ts.TypeFlags.Number),
+      );
       return base === undefined ? objectOf(type) : convert(base);
     }
     if (flags & ts.TypeFlags.Object) return named(type);
@@ -145,17 +172,23 @@ const schemaOf = (program) => {
     .find(({ name }) => name === 'JsonOutputs');
   const commands = checker.getPropertiesOfType(checker.getDeclaredTypeOfSymbol(outputs));
   const properties = Object.fromEntries(
-    commands.map((command) => [command.name, described(convert(checker.getTypeOfSymbol(command)), command)]),
+    commands.map((command) => [
+      command.name,
+      described(convert(checker.getTypeOfSymbol(command)), command),
+    ]),
   );
   /**
    * As src/system/version.ts reads it: names of types, lists for one of several, fields. Words are of any kind of text, but in records: what
    * is done by those must be known.
    */
   const kindOf = (schema, words = false) => {
-    if (schema.$ref !== undefined) return kindOf(defs.get(schema.$ref.replace('#/$defs/', '')), words);
+    if (schema.$ref !== undefined)
+      return kindOf(defs.get(schema.$ref.replace('#/$defs/', '')), words);
     if (schema.anyOf !== undefined) return schema.anyOf.map((each) => kindOf(each, words));
     if (schema.const !== undefined || schema.enum !== undefined)
-      return words ? { '=': schema.enum ?? [schema.const] } : typeof (schema.const ?? schema.enum[0]);
+      return words
+        ? { '=': schema.enum ?? [schema.const] }
+        : typeof (schema.const ?? schema.enum[0]);
     if (schema.type === 'array')
       return { '[]': schema.prefixItems === undefined ? kindOf(schema.items, words) : 'any' };
     if (schema.type !== 'object') return schema.type ?? 'any';
@@ -164,12 +197,17 @@ const schemaOf = (program) => {
       required.has(name) ? name : `${name}?`,
       kindOf(each, words),
     ]);
-    const others = schema.additionalProperties === undefined ? {} : { '*': kindOf(schema.additionalProperties, words) };
+    const others =
+      schema.additionalProperties === undefined
+        ? {}
+        : { '*': kindOf(schema.additionalProperties, words) };
     return { ...Object.fromEntries(fields), ...others };
   };
   const before = new Set(defs.keys());
   const reader = program.getSourceFile(join(root, 'src', 'client', 'archive', 'run.ts'));
-  const parts = checker.getTypeAtLocation(reader.statements.find(({ name }) => name?.text === 'ArchiveParts'));
+  const parts = checker.getTypeAtLocation(
+    reader.statements.find(({ name }) => name?.text === 'ArchiveParts'),
+  );
   const archive = kindOf(convert(parts));
   archive.event = Object.fromEntries(
     defs.get('StepEvent').anyOf.map((each) => [each.properties.type.const, kindOf(each)]),

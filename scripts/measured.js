@@ -20,8 +20,11 @@ for (const { name, startTime, endTime } of results.flatMap(
   (path) => JSON.parse(readFileSync(path, 'utf8')).testResults,
 )) {
   // Measured in another clone perhaps: what counts is the path in it.
-  const path = present.find((each) => (isAbsolute(name) ? name.endsWith(`/${each}`) : name === each));
-  if (path !== undefined) files[path] = { ...files[path], [row]: Math.round((endTime - startTime) / 100) / 10 };
+  const path = present.find((each) =>
+    isAbsolute(name) ? name.endsWith(`/${each}`) : name === each,
+  );
+  if (path !== undefined)
+    files[path] = { ...files[path], [row]: Math.round((endTime - startTime) / 100) / 10 };
 }
 const entry = (columns) =>
   Object.entries(columns)

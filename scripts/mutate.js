@@ -20,7 +20,9 @@ const { values } = parseArgs({
   },
 });
 if (values.help) {
-  console.log('npm run mutate -- [--files locate/line-chain,text/to-splices] [--quick] [--concurrency 1]');
+  console.log(
+    'npm run mutate -- [--files locate/line-chain,text/to-splices] [--quick] [--concurrency 1]',
+  );
   process.exit(0);
 }
 const files = values.files?.split(',').map((name) => `src/edits/${name.replace(/\.ts$/, '')}.ts`);
@@ -53,7 +55,15 @@ const results = await new Stryker({
   ignoreStatic: true,
   // Words of messages are data for people: that they changed need not fail a test.
   mutator: { excludedMutations: ['StringLiteral'] },
-  ignorePatterns: ['/dist', '/.emend-test', '/reports', '/exam', '/demo', '/bench', '/test/{e2e,histories,chaos}'],
+  ignorePatterns: [
+    '/dist',
+    '/.emend-test',
+    '/reports',
+    '/exam',
+    '/demo',
+    '/bench',
+    '/test/{e2e,histories,chaos}',
+  ],
   reporters: ['clear-text', 'html', 'json', 'progress-append-only'],
   clearTextReporter: { logTests: false, allowColor: false },
   allowConsoleColors: false,
@@ -62,7 +72,9 @@ const results = await new Stryker({
 }).runMutationTest();
 
 const noticed = results.filter(({ status }) => status === 'Killed' || status === 'Timeout').length;
-const counted = results.filter(({ status }) => ['Killed', 'Timeout', 'Survived', 'NoCoverage'].includes(status)).length;
+const counted = results.filter(({ status }) =>
+  ['Killed', 'Timeout', 'Survived', 'NoCoverage'].includes(status),
+).length;
 const percent = counted === 0 ? 0 : (100 * noticed) / counted;
 console.log(`${percent.toFixed(1)} % of ${counted} mutants noticed (goal ${GOAL_PERCENT} %)`);
 process.exitCode = percent >= GOAL_PERCENT ? 0 : 1;

@@ -23,19 +23,29 @@ const terminal = async (repo) => {
     ['\n> ', 'a'],
   ]);
   const driver = join(root, 'test', 'support', 'terminal.py');
-  const { stdout } = await promisify(execFile)('python3', [driver, String(COLUMNS), steps, ...words], {
-    cwd: repo,
-    timeout: RUN_MS,
-  });
+  const { stdout } = await promisify(execFile)(
+    'python3',
+    [driver, String(COLUMNS), steps, ...words],
+    {
+      cwd: repo,
+      timeout: RUN_MS,
+    },
+  );
   const { out, exit, missing } = JSON.parse(stdout);
-  if (exit !== 0 || missing !== null) throw new Error(`${line}: exit ${exit}, did not show ${missing}:\n${out}`);
+  if (exit !== 0 || missing !== null)
+    throw new Error(`${line}: exit ${exit}, did not show ${missing}:\n${out}`);
   const { terminalSvg } = await import('./pictures/terminal-svg.js');
-  return terminalSvg({ output: `\u001b[1m$ ${line}\u001b[22m\r\n${out}`, columns: COLUMNS, title: line });
+  return terminalSvg({
+    output: `\u001b[1m$ ${line}\u001b[22m\r\n${out}`,
+    columns: COLUMNS,
+    title: line,
+  });
 };
 
 /** Another job, up to its approval. */
 const startJob = async (stage) => {
-  const { readJobFile, resolveRun, startStep, waitForRun } = await import('../dist/src/client/index.js');
+  const { readJobFile, resolveRun, startStep, waitForRun } =
+    await import('../dist/src/client/index.js');
   const job = await readJobFile({
     jobPath: join(stage.repo, 'jobs', 'large-files.md'),
     workspace: stage.repo,
@@ -103,7 +113,8 @@ const temporalUi = async (browser, stage, run, pathOf) => {
     await picture('temporal-3-signal', dialog);
     await dialog.getByRole('button', { name: 'Submit' }).click();
     const { result } = await waitForRun(stage.emend, run, { throughPauses: true });
-    if (result?.outcome !== 'committed') throw new Error(`the signal did not lead to a commit: ${result?.outcome}`);
+    if (result?.outcome !== 'committed')
+      throw new Error(`the signal did not lead to a commit: ${result?.outcome}`);
     // What was fetched before the signal stays in the heading otherwise.
     await page.reload();
     await page.getByRole('tab', { name: 'Timeline' }).click();
@@ -126,7 +137,13 @@ const makePictures = async (dir) => {
   useOwnSettings(folder);
   try {
     const repository = { beside: { jobs: 'jobs' }, script: 'rehearsal.yaml' };
-    const stage = await openStage({ io, cli, folder, repository, signal: new globalThis.AbortController().signal });
+    const stage = await openStage({
+      io,
+      cli,
+      folder,
+      repository,
+      signal: new globalThis.AbortController().signal,
+    });
     try {
       const pathOf = (name) => join(dir, name);
       await mkdir(dir, { recursive: true });

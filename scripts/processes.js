@@ -57,17 +57,19 @@ const endGroup = (child, signal) => {
  * Returns the way back to Node's own handling.
  */
 export const endWithSignals = (last = async () => {}) => {
-  const handlers = Object.entries({ SIGINT: 130, SIGTERM: 143, SIGHUP: 129 }).map(([signal, code]) => {
-    const handler = async () => {
-      for (const child of running) endGroup(child, 'SIGTERM');
-      await new Promise((resolve) => setTimeout(resolve, running.size > 0 ? GRACE_MS : 0));
-      for (const child of running) endGroup(child, 'SIGKILL');
-      await last();
-      process.exit(code);
-    };
-    process.once(signal, handler);
-    return [signal, handler];
-  });
+  const handlers = Object.entries({ SIGINT: 130, SIGTERM: 143, SIGHUP: 129 }).map(
+    ([signal, code]) => {
+      const handler = async () => {
+        for (const child of running) endGroup(child, 'SIGTERM');
+        await new Promise((resolve) => setTimeout(resolve, running.size > 0 ? GRACE_MS : 0));
+        for (const child of running) endGroup(child, 'SIGKILL');
+        await last();
+        process.exit(code);
+      };
+      process.once(signal, handler);
+      return [signal, handler];
+    },
+  );
   return () => {
     for (const [signal, handler] of handlers) process.off(signal, handler);
   };

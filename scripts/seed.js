@@ -34,8 +34,13 @@ export const shareOf = (seed) => (Number(seed) % SHARES) + 1;
 /** What stands after `--share`: its number and how many there are, or null where it is no share. */
 export const readShare = (text) => {
   const [, number, of] = /^([1-9])\/([1-9])$/.exec(text) ?? [];
-  return Number(of) === SHARES && Number(number) <= SHARES ? { number: Number(number), of: SHARES } : null;
+  return Number(of) === SHARES && Number(number) <= SHARES
+    ? { number: Number(number), of: SHARES }
+    : null;
 };
 
-if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url))
+if (
+  process.argv[1] !== undefined &&
+  realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)
+)
   console.log(process.argv[2] === 'share' ? shareOf(drawSeed()) : drawSeed());

@@ -111,4 +111,6 @@ export const filesOfTest = () => testFiles().filter((path) => !LONG_ONLY.include
 
 /** What `npm test` runs whole would only be run a second time. */
 export const filesOfLong = () =>
-  testFiles().filter((path) => LONG_ONLY.includes(path) || IN_PART.test(readFileSync(`${root}${path}`, 'utf8')));
+  testFiles().filter(
+    (path) => LONG_ONLY.includes(path) || IN_PART.test(readFileSync(`${root}${path}`, 'utf8')),
+  );

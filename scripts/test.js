@@ -22,11 +22,15 @@ const refuse = (problem) => {
 };
 const readArguments = () => {
   try {
-    const { values } = parseArgs({ options: { long: { type: 'boolean', default: false }, share: { type: 'string' } } });
+    const { values } = parseArgs({
+      options: { long: { type: 'boolean', default: false }, share: { type: 'string' } },
+    });
     if (values.share === undefined) return { long: values.long, share: null };
     const share = readShare(values.share);
     if (share === null) return refuse(`--share: ${values.share} is no share.`);
-    return values.long ? { long: true, share } : refuse('--share: only `npm run test:long` has shares.');
+    return values.long
+      ? { long: true, share }
+      : refuse('--share: only `npm run test:long` has shares.');
   } catch (error) {
     return refuse(error.message);
   }
@@ -51,7 +55,9 @@ const resultFile = join(scratch, 'jest.json');
 const testEnvironment = () => {
   const own = /^(TEMPORAL_|ANTHROPIC_|EMEND_)/;
   const kept = /^EMEND_(TEMPORAL|TEST)_|^EMEND_(SEED|FUZZ_SEED|FUZZ_RUNS|WHOLE)$/;
-  const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !own.test(name) || kept.test(name)));
+  const env = Object.fromEntries(
+    Object.entries(process.env).filter(([name]) => !own.test(name) || kept.test(name)),
+  );
   return {
     EMEND_FUZZ_SEED: seed,
     ...env,
@@ -65,7 +71,9 @@ const testEnvironment = () => {
 /** Ends the Temporal servers whose records lie in the scratch folder: those of tests that were killed. */
 const endServers = async () => {
   const entries = await readdir(scratch, { recursive: true }).catch(() => []);
-  const homes = entries.filter((path) => path.endsWith('dev-server.json')).map((path) => join(scratch, path, '..'));
+  const homes = entries
+    .filter((path) => path.endsWith('dev-server.json'))
+    .map((path) => join(scratch, path, '..'));
   if (homes.length === 0) return;
   const { liveDevServer } = await import('../dist/src/temporal/dev-record.js');
   const { stopDevServer } = await import('../dist/src/temporal/dev-server.js');
@@ -92,13 +100,19 @@ const tool = (path, ...args) =>
 
 /** Its failed tests by name, or that it did not load. */
 const failedIn = ({ name, status, assertionResults }) => {
-  const failed = assertionResults.filter((each) => each.status === 'failed').map(({ fullName }) => fullName);
+  const failed = assertionResults
+    .filter((each) => each.status === 'failed')
+    .map(({ fullName }) => fullName);
   const loaded = failed.length > 0 || status !== 'failed';
   return (loaded ? failed : ['did not load']).map((what) => `${relative(root, name)}: ${what}`);
 };
 
 const jest = async () => {
-  const options = ['--json', `--outputFile=${resultFile}`, `--maxWorkers=${Math.min(3, cpus().length + 1)}`];
+  const options = [
+    '--json',
+    `--outputFile=${resultFile}`,
+    `--maxWorkers=${Math.min(3, cpus().length + 1)}`,
+  ];
   const cache = `--cacheDirectory=${cached('jest')}`;
   if (share !== null) options.push(`--shard=${share.number}/${share.of}`);
   const code = await run(
@@ -131,7 +145,9 @@ const packed = () => {
   const npm = process.env.npm_execpath;
   const [command, first] = npm?.endsWith('.js') ? [process.execPath, [npm]] : ['npm', []];
   const args = [...first, 'pack', '--dry-run', '--json', '--ignore-scripts'];
-  const [{ files }] = JSON.parse(execFileSync(command, args, { cwd: root, encoding: 'utf8', timeout: STAGE_MS }));
+  const [{ files }] = JSON.parse(
+    execFileSync(command, args, { cwd: root, encoding: 'utf8', timeout: STAGE_MS }),
+  );
   const paths = files.map((file) => file.path);
   const wanted = [
     'dist/client.js',
@@ -144,7 +160,9 @@ const packed = () => {
     'CHANGELOG.md',
   ];
   const missing = wanted.filter((path) => !paths.includes(path));
-  const stray = paths.filter((path) => /^(src|test|scripts|node_modules)\//.test(path) || /\.(tgz|env)$/.test(path));
+  const stray = paths.filter(
+    (path) => /^(src|test|scripts|node_modules)\//.test(path) || /\.(tgz|env)$/.test(path),
+  );
   for (const path of missing) console.error(`not in the package: ${path}`);
   for (const path of stray) console.error(`does not belong into the package: ${path}`);
   return missing.length + stray.length;
@@ -153,8 +171,19 @@ const packed = () => {
 /** Faults of all kinds against real processes. */
 const chaos = () => {
   const part = share === null ? [] : ['--share', `${share.number}/${share.of}`];
-  const args = [join(root, 'scripts', 'chaos.js'), '--kills', String(CHAOS_KILLS), '--seed', seed, ...part];
-  return run(process.execPath, args, { cwd: root, env: testEnvironment(), timeout_ms: Math.min(CHAOS_MS, left()) });
+  const args = [
+    join(root, 'scripts', 'chaos.js'),
+    '--kills',
+    String(CHAOS_KILLS),
+    '--seed',
+    seed,
+    ...part,
+  ];
+  return run(process.execPath, args, {
+    cwd: root,
+    env: testEnvironment(),
+    timeout_ms: Math.min(CHAOS_MS, left()),
+  });
 };
 
 const CHECKS = [
@@ -209,7 +238,9 @@ const carryOut = async ([title, stage]) => {
   }
   total[code === 0 ? 'passed' : 'failed'] += 1;
   if (code !== 0) total.names.push(title);
-  console.log(`== ${title}: ${code === 0 ? 'passed' : 'FAILED'} in ${((Date.now() - from) / 1000).toFixed(1)} s`);
+  console.log(
+    `== ${title}: ${code === 0 ? 'passed' : 'FAILED'} in ${((Date.now() - from) / 1000).toFixed(1)} s`,
+  );
 };
 for (const row of stages) await Promise.all(row.map(carryOut));
 await cleanUp();

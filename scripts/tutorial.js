@@ -25,7 +25,10 @@ const script = scriptOf(await readFile(join(root, 'docs', 'tutorial.md'), 'utf8'
 const linkCommand = async (to) => {
   await mkdir(to, { recursive: true });
   const path = join(to, 'emend');
-  await writeFile(path, `#!/bin/sh\nexec "${process.execPath}" "${join(root, 'dist', 'client.js')}" "$@"\n`);
+  await writeFile(
+    path,
+    `#!/bin/sh\nexec "${process.execPath}" "${join(root, 'dist', 'client.js')}" "$@"\n`,
+  );
   await chmod(path, 0o755);
 };
 
@@ -48,7 +51,11 @@ const environment = (dir, more) => {
 
 const bash = (dir, env) =>
   new Promise((resolve) => {
-    const child = spawn('bash', ['-c', script], { cwd: dir, env, stdio: ['ignore', 'inherit', 'inherit'] });
+    const child = spawn('bash', ['-c', script], {
+      cwd: dir,
+      env,
+      stdio: ['ignore', 'inherit', 'inherit'],
+    });
     for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => child.kill(signal));
     child.once('exit', (code) => resolve(code ?? 1));
   });

@@ -15,13 +15,20 @@ const WATCHED_MS = 15_000;
 const LIMIT_MS = 60_000;
 const rules = () => FILES.map((path) => ruleFor(path, appendAnswer(path)));
 
-const settings = (files, more) => ({ target_files: FILES.slice(0, files), format: 'structured-edit', ...more });
+const settings = (files, more) => ({
+  target_files: FILES.slice(0, files),
+  format: 'structured-edit',
+  ...more,
+});
 const PLAIN = { commit: false, test: false };
 const FULL = { commit: true, test: 'exit 0' };
 
 const measure = async (stage) => {
   const content = 'a line that stays as it is\n'.repeat(LINES);
-  const repo = await stage.repository('actions', Object.fromEntries(FILES.map((path) => [path, content])));
+  const repo = await stage.repository(
+    'actions',
+    Object.fromEntries(FILES.map((path) => [path, content])),
+  );
   let last = await stage.actions();
   /** The actions since the last count. */
   const counted = async (work) => {
@@ -50,7 +57,11 @@ const measure = async (stage) => {
   seen.plain = await counted(() => approveUnseen(stage, plain));
   return {
     ...seen,
-    watched: await watched(stage, repo, await job('watch', settings(1, { ...PLAIN, approval: 'ask' }))),
+    watched: await watched(
+      stage,
+      repo,
+      await job('watch', settings(1, { ...PLAIN, approval: 'ask' })),
+    ),
   };
 };
 
@@ -91,7 +102,10 @@ const watched = async (stage, repo, job) => {
   const { handle } = await start(stage, job);
   const cli = fileURLToPath(new URL('../../dist/client.js', import.meta.url));
   const args = [cli, 'run', join(repo, job.jobPath), '--wait', '--workspace', repo];
-  const child = spawn(process.execPath, args, { env: stage.env, stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, args, {
+    env: stage.env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
   try {
     let said = '';
     child.stdout.on('data', (bytes) => (said += bytes));
@@ -112,7 +126,9 @@ const watched = async (stage, repo, job) => {
 
 const byType = (counts) => {
   const types = Object.entries(counts).sort((a, b) => b[1] - a[1]);
-  return types.length === 0 ? '0' : `${sumOf(counts)}: ${types.map(([type, n]) => `${type} ${n}`).join(', ')}`;
+  return types.length === 0
+    ? '0'
+    : `${sumOf(counts)}: ${types.map(([type, n]) => `${type} ${n}`).join(', ')}`;
 };
 
 const rowsOf = ({ full, fullFollowed, unasked, plain, two, four, watched: onlooker }) => {
@@ -120,7 +136,9 @@ const rowsOf = ({ full, fullFollowed, unasked, plain, two, four, watched: onlook
   return [
     row('one file, reviewed, with verify and commit', byType(full), sumOf(full), { atMost: 10 }),
     row('the same with `baseline: off`', byType(unasked), sumOf(unasked), { atMost: 10 }),
-    row('one file, reviewed, without verify and commit', byType(plain), sumOf(plain), { atMost: 8 }),
+    row('one file, reviewed, without verify and commit', byType(plain), sumOf(plain), {
+      atMost: 8,
+    }),
     row('per further file (from 2 to 4)', String(perFile), perFile, { atMost: 1 }),
     row(
       `a terminal (emend run --wait) at an unchanged run, ${WATCHED_MS / 1000} s`,
@@ -128,7 +146,10 @@ const rowsOf = ({ full, fullFollowed, unasked, plain, two, four, watched: onlook
       sumOf(onlooker),
       { atMost: 0 },
     ),
-    row('the first again, followed to its pause and its end by a client (queries are its)', byType(fullFollowed)),
+    row(
+      'the first again, followed to its pause and its end by a client (queries are its)',
+      byType(fullFollowed),
+    ),
   ];
 };
 

@@ -7,7 +7,13 @@ import { appendAnswer, jobText, ruleFor, runStep, writeJob } from '../runs.js';
 const FILE = 'budget.txt';
 const LINES = 40;
 const rules = () => [ruleFor(FILE, appendAnswer(FILE))];
-const JOB = { target_files: [FILE], format: 'structured-edit', approval: 'ask', commit: true, test: 'exit 0' };
+const JOB = {
+  target_files: [FILE],
+  format: 'structured-edit',
+  approval: 'ask',
+  commit: true,
+  test: 'exit 0',
+};
 
 /**
  * What each may cost: `[ms of CPU, fsyncs, processes]`. Without tests and commit the worker has 70 ms (twice the baseline), client and worker
@@ -26,7 +32,9 @@ const MAY = {
 };
 
 const measure = async (stage, { rounds }) => {
-  const repo = await stage.repository('budget', { [FILE]: 'a line that stays as it is\\n'.repeat(LINES) });
+  const repo = await stage.repository('budget', {
+    [FILE]: 'a line that stays as it is\\n'.repeat(LINES),
+  });
   const job = await writeJob(repo, 'job.md', jobText(JOB));
   const step = () => runStep(stage, job, 'committed', { again: true });
   await step();
@@ -60,10 +68,13 @@ const named = (commands) =>
 
 const rowsOf = ({ seen, requests }) => [
   ...Object.entries(seen).map(([name, costs]) => {
-    const [cpu_ms, fsyncs] = ['cpu_ms', 'fsyncs'].map((key) => median(costs.map((each) => each[key])));
+    const [cpu_ms, fsyncs] = ['cpu_ms', 'fsyncs'].map((key) =>
+      median(costs.map((each) => each[key])),
+    );
     const { commands } = costs.at(-1);
     const processes = Object.values(commands).reduce((sum, n) => sum + n, 0);
-    const time = costs[0].ms === undefined ? '' : `, ${shown(median(costs.map(({ ms }) => ms)), 0)} ms long`;
+    const time =
+      costs[0].ms === undefined ? '' : `, ${shown(median(costs.map(({ ms }) => ms)), 0)} ms long`;
     const [maxCpu_ms, maxFsyncs, maxProcesses] = MAY[name];
     const over = cpu_ms > maxCpu_ms || fsyncs > maxFsyncs || processes > maxProcesses;
     return {

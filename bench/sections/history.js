@@ -30,7 +30,9 @@ const measure = async (stage, { files }) => {
   const seen = {};
   for (const name of [...Object.keys(FILES), ...Object.keys(ANSWERS)]) {
     const path = `${name}.txt`;
-    const repo = await stage.repository(`history-${name}`, { [path]: bytes(FILES[name] ?? LINES * line.length) });
+    const repo = await stage.repository(`history-${name}`, {
+      [path]: bytes(FILES[name] ?? LINES * line.length),
+    });
     seen[name] = await sizes(stage, repo, [path]);
   }
   const all = Array.from({ length: files }, (_, n) => pathOf(n));
@@ -41,13 +43,21 @@ const measure = async (stage, { files }) => {
   const many = [];
   for (const count of [...COUNTS.filter((n) => n < files), files]) {
     const from = Date.now();
-    many.push({ count, ...(await sizes(stage, repo, all.slice(0, count))), seconds: (Date.now() - from) / 1000 });
+    many.push({
+      count,
+      ...(await sizes(stage, repo, all.slice(0, count))),
+      seconds: (Date.now() - from) / 1000,
+    });
   }
   return { ...seen, many };
 };
 
 const sizes = async (stage, repo, target_files) => {
-  const job = await writeJob(repo, `${target_files.length}.md`, jobText({ target_files, ...settings }));
+  const job = await writeJob(
+    repo,
+    `${target_files.length}.md`,
+    jobText({ target_files, ...settings }),
+  );
   const { workflowId, runId } = await runStep(stage, job, 'applied');
   const { raw } = await stage.client.workflow.getHandle(workflowId, runId).describe();
   const { historySizeBytes, historyLength } = raw.workflowExecutionInfo;
@@ -63,10 +73,15 @@ const rowsOf = ({ small, large, short, long, many }) => {
   const bend = slopes.at(-1) / slopes[0];
   const perFile = slope(first, last, 'bytes');
   const events = slope(first, last, 'events');
-  const against = (a, b) => `${shown(b.bytes / a.bytes, 3)} (${shown(a.bytes)} and ${shown(b.bytes)} bytes)`;
+  const against = (a, b) =>
+    `${shown(b.bytes / a.bytes, 3)} (${shown(a.bytes)} and ${shown(b.bytes)} bytes)`;
   return [
-    row('50 MiB file over 10 KiB file', against(small, large), large.bytes / small.bytes, { atMost: 1.02 }),
-    row('10 MiB answer over 1 KiB answer', against(short, long), long.bytes / short.bytes, { atMost: 1.02 }),
+    row('50 MiB file over 10 KiB file', against(small, large), large.bytes / small.bytes, {
+      atMost: 1.02,
+    }),
+    row('10 MiB answer over 1 KiB answer', against(short, long), long.bytes / short.bytes, {
+      atMost: 1.02,
+    }),
     row(`bytes per file, 1 to ${last.count} files`, shown(perFile, 0), perFile, { atMost: 2048 }),
     row(`events per file, 1 to ${last.count} files`, shown(events), events, { atMost: 8 }),
     row(
@@ -76,7 +91,10 @@ const rowsOf = ({ small, large, short, long, many }) => {
       { atMost: 1.05 },
     ),
     ...many.map(({ count, bytes: size, events: length, seconds }) =>
-      row(`${count} files`, `${shown(size)} bytes, ${shown(length)} events, ${shown(seconds, 1)} s`),
+      row(
+        `${count} files`,
+        `${shown(size)} bytes, ${shown(length)} events, ${shown(seconds, 1)} s`,
+      ),
     ),
   ];
 };

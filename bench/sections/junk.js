@@ -14,9 +14,18 @@ const settings = { target_files: [FILE], format: 'structured-edit', commit: fals
 
 /** Per round the time of a step, then that of one during a flood of `signals / rounds` and more, until the step has ended. */
 const measure = async (stage, { signals }) => {
-  const repository = (name) => stage.repository(name, { [FILE]: 'a line that stays as it is\n'.repeat(LINES) });
-  const waiting = await writeJob(await repository('junk-waits'), 'job.md', jobText({ ...settings, approval: 'ask' }));
-  const job = await writeJob(await repository('junk-other'), 'job.md', jobText({ ...settings, approval: 'auto' }));
+  const repository = (name) =>
+    stage.repository(name, { [FILE]: 'a line that stays as it is\n'.repeat(LINES) });
+  const waiting = await writeJob(
+    await repository('junk-waits'),
+    'job.md',
+    jobText({ ...settings, approval: 'ask' }),
+  );
+  const job = await writeJob(
+    await repository('junk-other'),
+    'job.md',
+    jobText({ ...settings, approval: 'auto' }),
+  );
   const { stepKey } = await startStep(stage.emend, { job: waiting });
   const run = await resolveRun(stage.emend, stepKey);
   await waitForRun(stage.emend, run);

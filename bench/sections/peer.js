@@ -22,16 +22,47 @@ const rules = () => [
 
 /** Its own settings of this person stay out, nothing is looked up on the net. What it writes for itself is in its home. */
 const aider = (command, model, home) => [
-  ...[command, '--model', `anthropic/${model}`, '--edit-format', 'diff', '--message', WORDS, '--yes-always'],
-  ...['--no-gitignore', '--no-stream', '--no-pretty', '--no-check-update', '--no-show-release-notes'],
-  ...['--no-show-model-warnings', '--analytics-disable', '--no-suggest-shell-commands', '--no-detect-urls'],
-  ...['--no-fancy-input', '--chat-history-file', join(home, 'chat.md'), '--input-history-file', join(home, 'input')],
+  ...[
+    command,
+    '--model',
+    `anthropic/${model}`,
+    '--edit-format',
+    'diff',
+    '--message',
+    WORDS,
+    '--yes-always',
+  ],
+  ...[
+    '--no-gitignore',
+    '--no-stream',
+    '--no-pretty',
+    '--no-check-update',
+    '--no-show-release-notes',
+  ],
+  ...[
+    '--no-show-model-warnings',
+    '--analytics-disable',
+    '--no-suggest-shell-commands',
+    '--no-detect-urls',
+  ],
+  ...[
+    '--no-fancy-input',
+    '--chat-history-file',
+    join(home, 'chat.md'),
+    '--input-history-file',
+    join(home, 'input'),
+  ],
   FILE,
 ];
 
 const versionOf = (command) => {
   try {
-    return { version: execFileSync(command, ['--version'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }) };
+    return {
+      version: execFileSync(command, ['--version'], {
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'pipe'],
+      }),
+    };
   } catch (error) {
     return { why: `${command} --version: ${error.message.split('\n')[0]}` };
   }
@@ -54,15 +85,32 @@ const measure = async (stage, { rounds, peer }) => {
       return { ...took, worker_ms: (await stage.costs()).cpu_ms };
     };
   };
-  const run = [...EMEND, 'run', '-m', WORDS, FILE, '--yes', '--commit', '--format', 'structured-edit'];
+  const run = [
+    ...EMEND,
+    'run',
+    '-m',
+    WORDS,
+    FILE,
+    '--yes',
+    '--commit',
+    '--format',
+    'structured-edit',
+  ];
   const homes = { cold: join(dir, 'cold'), peer: join(dir, 'peer-home') };
   for (const home of Object.values(homes)) await mkdir(home, { mode: 0o700 });
   const cli = await findTemporalCli({ env: process.env, log: () => {} });
-  const cold = { ...env, EMEND_HOME: homes.cold, EMEND_TEMPORAL_CLI: cli.path, EMEND_QUEUE: 'bench-cold' };
+  const cold = {
+    ...env,
+    EMEND_HOME: homes.cold,
+    EMEND_TEMPORAL_CLI: cli.path,
+    EMEND_QUEUE: 'bench-cold',
+  };
   delete cold.TEMPORAL_ADDRESS;
   const theirs = {
     ...Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('AIDER_'))),
-    ...{ HOME: homes.peer, ANTHROPIC_API_BASE: env.ANTHROPIC_BASE_URL, LITELLM_LOCAL_MODEL_COST_MAP: 'True' },
+    HOME: homes.peer,
+    ANTHROPIC_API_BASE: env.ANTHROPIC_BASE_URL,
+    LITELLM_LOCAL_MODEL_COST_MAP: 'True',
   };
   const work = {
     warm: await contest('warm', run, env),
@@ -87,14 +135,20 @@ const rowsOf = ({ found, seen }) => {
   return [
     found.version
       ? row(`${found.version.trim()} (${seen.warm.length} rounds)`, both('aider'))
-      : row('aider', `skipped: ${found.why} (--peer COMMAND; python3 -m venv V && V/bin/pip install aider-chat)`),
+      : row(
+          'aider',
+          `skipped: ${found.why} (--peer COMMAND; python3 -m venv V && V/bin/pip install aider-chat)`,
+        ),
     ...Object.entries(TITLES).flatMap(([name, title]) => [
       ...(found.version
         ? [row(`${title}: time over aider's`, spread(over(name)), median(over(name)), GOALS[name])]
         : []),
       row(title, both(name)),
     ]),
-    row('of a run with server and worker up: CPU of the worker', `${spread(of('warm', 'worker_ms'), 0)} ms`),
+    row(
+      'of a run with server and worker up: CPU of the worker',
+      `${spread(of('warm', 'worker_ms'), 0)} ms`,
+    ),
   ];
 };
 

@@ -33,7 +33,8 @@ const planText = (phases) =>
 const stretches = async (stage, marks, over) => {
   const found = [];
   for (const mark of marks) {
-    while (stage.requests() < mark && !over()) await new Promise((resolve) => setTimeout(resolve, LOOK_ms));
+    while (stage.requests() < mark && !over())
+      await new Promise((resolve) => setTimeout(resolve, LOOK_ms));
     const { cpu_ms, child_ms } = await stage.costs();
     found.push({ at: Date.now(), cpu_ms, child_ms });
   }
@@ -82,7 +83,10 @@ const rowsOf = ({ phases, seconds, runs, children, ends, first, last, peak }) =>
   const events = most(runs, 'events');
   const bytes = most(runs, 'bytes');
   return [
-    row(`a plan of ${phases} phases, to its end`, `${shown(seconds, 0)} s, ${runs.length} runs of the plan`),
+    row(
+      `a plan of ${phases} phases, to its end`,
+      `${shown(seconds, 0)} s, ${runs.length} runs of the plan`,
+    ),
     ...[
       ['time', 'ms'],
       ["the worker's CPU", 'cpu_ms'],
@@ -97,11 +101,20 @@ const rowsOf = ({ phases, seconds, runs, children, ends, first, last, peak }) =>
     row("the worker's memory at its highest", `${shown(peak, 0)} MiB`, peak, { atMost: 572 }),
     row('events of the plan per phase', shown(sum(runs, 'events') / phases)),
     row('bytes of the plan per phase', shown(sum(runs, 'bytes') / phases, 0)),
-    row('longest history of a run of the plan: events', shown(events), events, { atMost: WARNED.events }),
-    row('longest history of a run of the plan: bytes', shown(bytes), bytes, { atMost: WARNED.bytes }),
-    row("longest history of a phase's run: events", shown(most(children, 'events')), most(children, 'events'), {
+    row('longest history of a run of the plan: events', shown(events), events, {
       atMost: WARNED.events,
     }),
+    row('longest history of a run of the plan: bytes', shown(bytes), bytes, {
+      atMost: WARNED.bytes,
+    }),
+    row(
+      "longest history of a phase's run: events",
+      shown(most(children, 'events')),
+      most(children, 'events'),
+      {
+        atMost: WARNED.events,
+      },
+    ),
     row("runs of phases in the server's list", shown(children.length)),
   ];
 };

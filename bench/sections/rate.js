@@ -10,19 +10,29 @@ const LINES = 40;
 const ACTIVITIES = 4;
 const rules = () => [ruleFor(FILE, appendAnswer(FILE))];
 
-const job = { target_files: [FILE], format: 'structured-edit', approval: 'auto', commit: false, test: false };
+const job = {
+  target_files: [FILE],
+  format: 'structured-edit',
+  approval: 'auto',
+  commit: false,
+  test: false,
+};
 
 /** Rounds of `steps` baselines at once, then `steps` steps at once, each in a workspace of its own. */
 const measure = async (stage, { steps, rateRounds }) => {
   const jobs = [];
   for (let n = 0; n < steps; n++) {
-    const repo = await stage.repository(`rate-${n}`, { [FILE]: 'a line that stays as it is\n'.repeat(LINES) });
+    const repo = await stage.repository(`rate-${n}`, {
+      [FILE]: 'a line that stays as it is\n'.repeat(LINES),
+    });
     jobs.push(await writeJob(repo, 'job.md', jobText(job)));
   }
   const work = {
     baseline: () =>
       Promise.all(
-        jobs.map(async () => (await startBaseline(stage, { before: ACTIVITIES, after: 0, update: false })).result()),
+        jobs.map(async () =>
+          (await startBaseline(stage, { before: ACTIVITIES, after: 0, update: false })).result(),
+        ),
       ),
     steps: () => Promise.all(jobs.map((each) => oneStep(stage, each))),
   };
@@ -71,7 +81,10 @@ const rowsOf = ({ steps, baseline, step }) => {
     row(`steps, ${steps} at once, each in its own workspace`, `${spread(rate(step), 1)} a second`),
     row('CPU of a workflow of empty activities', costs(baseline)),
     row('CPU of a step, without its child processes', costs(step)),
-    row('child processes of a step', `${shown(median(step.map(({ children }) => children)) / steps, 1)}`),
+    row(
+      'child processes of a step',
+      `${shown(median(step.map(({ children }) => children)) / steps, 1)}`,
+    ),
   ];
 };
 

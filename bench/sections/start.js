@@ -10,18 +10,29 @@ const FILE = 'start.txt';
 const BASE = 'one\ntwo\nthree\n';
 const EDIT = `--- a/${FILE}\n+++ b/${FILE}\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n`;
 const rules = () => [ruleFor(FILE, appendAnswer(FILE))];
-const settings = { target_files: [FILE], format: 'structured-edit', approval: 'ask', commit: false, test: false };
+const settings = {
+  target_files: [FILE],
+  format: 'structured-edit',
+  approval: 'ask',
+  commit: false,
+  test: false,
+};
 
 /** A run that waits for its approval is what `list` and `show` show; the server is up. */
 const measure = async (stage, { rounds }) => {
   const { emend, env } = stage;
-  const job = await writeJob(await stage.repository('start', { [FILE]: BASE }), 'job.md', jobText(settings));
+  const job = await writeJob(
+    await stage.repository('start', { [FILE]: BASE }),
+    'job.md',
+    jobText(settings),
+  );
   const { stepKey } = await startStep(emend, { job });
   await waitForRun(emend, await resolveRun(emend, stepKey));
   const cwd = await stage.repository('start-patch', { [FILE]: BASE });
   const answer = join(stage.dir, 'answer.diff');
   await writeFile(answer, EDIT);
-  const emended = (words, expected) => () => timeCommand([...EMEND, ...words], { cwd, env, expected });
+  const emended = (words, expected) => () =>
+    timeCommand([...EMEND, ...words], { cwd, env, expected });
   const apply = emended(['patch', answer], 'Applied to 1 file');
   const work = {
     node: () => timeCommand([process.execPath, '-e', '0'], { cwd, env }),
@@ -44,7 +55,9 @@ const rowsOf = (seen) => {
   const of = (name, what) => seen[name].map((each) => each[what]);
   const ratio = (name, what, words) => {
     const ratios = of(name, what).map((value, round) => value / of('node', what)[round]);
-    return row(`${TITLES[name]}: ${words} over \`node -e 0\``, spread(ratios), median(ratios), { atMost: GOALS[name] });
+    return row(`${TITLES[name]}: ${words} over \`node -e 0\``, spread(ratios), median(ratios), {
+      atMost: GOALS[name],
+    });
   };
   const both = (name) => `${spread(of(name, 'ms'), 0)} ms, CPU ${spread(of(name, 'cpu_ms'), 0)} ms`;
   return [

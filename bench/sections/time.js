@@ -10,8 +10,16 @@ const rules = () => [ruleFor(FILE, appendAnswer(FILE))];
 
 const settings = { target_files: [FILE], format: 'structured-edit', approval: 'ask' };
 const SHAPES = {
-  plain: { title: 'without verify and commit', job: { ...settings, commit: false, test: false }, outcome: 'applied' },
-  commit: { title: 'with commit', job: { ...settings, commit: true, test: false }, outcome: 'committed' },
+  plain: {
+    title: 'without verify and commit',
+    job: { ...settings, commit: false, test: false },
+    outcome: 'applied',
+  },
+  commit: {
+    title: 'with commit',
+    job: { ...settings, commit: true, test: false },
+    outcome: 'committed',
+  },
   verified: {
     title: 'with verify and commit',
     job: { ...settings, commit: true, test: 'exit 0' },
@@ -31,7 +39,10 @@ const measure = async (stage, { rounds }) => {
   const work = {
     baseline: () => timeBaseline(stage),
     ...Object.fromEntries(
-      Object.keys(SHAPES).map((name) => [name, () => timeStep(stage, jobs[name], SHAPES[name].outcome)]),
+      Object.keys(SHAPES).map((name) => [
+        name,
+        () => timeStep(stage, jobs[name], SHAPES[name].outcome),
+      ]),
     ),
   };
   const names = Object.keys(work);
@@ -59,7 +70,10 @@ const rowsOf = (seen) => {
   const base = of('baseline', ({ ms }) => ms);
   const baseCpu = median(of('baseline', ({ cpu_ms }) => cpu_ms));
   const rows = [
-    row(`baseline: start, five empty activities, one update (${base.length} rounds)`, `${spread(base, 0)} ms`),
+    row(
+      `baseline: start, five empty activities, one update (${base.length} rounds)`,
+      `${spread(base, 0)} ms`,
+    ),
     row(
       'baseline: CPU of the worker',
       `${spread(

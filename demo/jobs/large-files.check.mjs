@@ -6,7 +6,10 @@ const core = require('../core.js');
 const lodash = require('../lodash.js');
 const convert = require('../fp/_baseConvert.js');
 const tells = (tag, call) =>
-  assert.throws(call, { name: 'TypeError', message: `Expected a function, received [object ${tag}]` });
+  assert.throws(call, {
+    name: 'TypeError',
+    message: `Expected a function, received [object ${tag}]`,
+  });
 
 tells('String', () => core.before(2, 'later'));
 tells('Undefined', () => core.negate());

@@ -9,6 +9,10 @@ import { Client, Connection } from '@temporalio/client';
 const [workspace = '.', version = '1.0.0'] = process.argv.slice(2);
 const connection = await Connection.connect({ address: process.env.TEMPORAL_ADDRESS });
 const client = new Client({ connection });
-const options = { taskQueue: 'release', workflowId: `release-${version}`, args: [workspace, version] };
+const options = {
+  taskQueue: 'release',
+  workflowId: `release-${version}`,
+  args: [workspace, version],
+};
 console.log(await client.workflow.execute('release', options));
 await connection.close();

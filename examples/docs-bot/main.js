@@ -14,14 +14,16 @@ process.once('SIGINT', stop);
 process.once('SIGTERM', stop);
 
 /** @param {{ path: string, change: string }} file */
-const isDocumentation = ({ path, change }) => change === 'edit' && /^docs\/.*\.(md|rst|txt)$/.test(path);
+const isDocumentation = ({ path, change }) =>
+  change === 'edit' && /^docs\/.*\.(md|rst|txt)$/.test(path);
 
 /** @param {Emend} emend @param {string} run */
 const look = async (emend, run) => {
   const { status, proposal } = await emend.show(run);
   const { decision } = status;
   // The decision's id names the proposal: what is approved is what was looked at.
-  if (decision?.reason !== 'approval' || proposal === null || decision.proposalId !== proposal.id) return;
+  if (decision?.reason !== 'approval' || proposal === null || decision.proposalId !== proposal.id)
+    return;
   const documentationOnly = proposal.files.every(isDocumentation);
   if (!documentationOnly || proposal.findings.length > 0 || proposal.mustAsk.length > 0) return;
   const by = { name: 'docs-bot', from: 'policy' };
@@ -33,7 +35,8 @@ const emend = await Emend.open();
 while (!stopped) {
   try {
     const { runs } = await emend.list();
-    for (const { stepKey, decision } of runs) if (decision?.reason === 'approval') await look(emend, stepKey);
+    for (const { stepKey, decision } of runs)
+      if (decision?.reason === 'approval') await look(emend, stepKey);
   } catch (error) {
     // A person may have answered first, or the server may be away for a moment.
     if (!(error instanceof ProblemError)) throw error;

@@ -21,7 +21,9 @@ try {
   while (waited.outcome === 'waiting') {
     const { decision } = waited.status;
     if (decision?.reason === 'approval') console.log((await emend.diff(stepKey))?.diff);
-    console.log(`Waiting for ${decision?.reason ?? 'a person'}. Answer with: emend review ${stepKey.slice(0, 8)}`);
+    console.log(
+      `Waiting for ${decision?.reason ?? 'a person'}. Answer with: emend review ${stepKey.slice(0, 8)}`,
+    );
     waited = await emend.wait(stepKey, { after: decision?.id });
   }
   if (waited.outcome === 'closed') console.log(waited.result?.outcome, waited.result?.commit);

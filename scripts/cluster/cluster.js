@@ -41,7 +41,9 @@ export const startCluster = async (tools) => {
 export const addressOf = ({ temporal }) => `127.0.0.1:${temporal.ports.frontend.grpc}`;
 
 const ACTIONS = {
-  'start-postgres': async (state) => ({ postgres: { ...state.postgres, pid: await startPostgres(state.postgres) } }),
+  'start-postgres': async (state) => ({
+    postgres: { ...state.postgres, pid: await startPostgres(state.postgres) },
+  }),
   'kill-postgres': async (state) => {
     await killPostgres(state.postgres);
     return { postgres: { ...state.postgres, pid: null } };
@@ -66,7 +68,8 @@ const ACTIONS = {
 /** Does one thing to the cluster and notes it. */
 export const control = async (file, action) => {
   const act = ACTIONS[action];
-  if (act === undefined) throw new Error(`${action}: expected one of ${Object.keys(ACTIONS).join(', ')}`);
+  if (act === undefined)
+    throw new Error(`${action}: expected one of ${Object.keys(ACTIONS).join(', ')}`);
   const state = await readState(file);
   await writeState(file, { ...state, ...(await act(state)) });
 };
@@ -78,7 +81,8 @@ export const endCluster = async (file, keep = false) => {
     [state.temporal, stopTemporal],
     [state.postgres, stopPostgres],
   ])
-    if (pid !== null && isAlive(pid)) await stop({ pid }).catch((error) => console.error(error.message));
+    if (pid !== null && isAlive(pid))
+      await stop({ pid }).catch((error) => console.error(error.message));
   if (!keep) await rm(state.dir, { recursive: true, force: true, maxRetries: 3 });
 };
 
@@ -86,7 +90,8 @@ export const endCluster = async (file, keep = false) => {
 const makeCertificates = (dir) => {
   const at = (name) => join(dir, name);
   const serverName = 'temporal.test';
-  const openssl = (...args) => execFileSync('openssl', args, { cwd: dir, timeout: 60_000, stdio: 'ignore' });
+  const openssl = (...args) =>
+    execFileSync('openssl', args, { cwd: dir, timeout: 60_000, stdio: 'ignore' });
   const ec = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
   openssl(
     'req',

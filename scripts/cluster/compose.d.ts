@@ -6,7 +6,11 @@ export declare const serviceProcess: (
   name: string,
   variables?: Variables,
   what?: What,
-) => Promise<{ readonly command: string; readonly args: readonly string[]; readonly env: NodeJS.ProcessEnv }>;
+) => Promise<{
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+}>;
 export declare const runService: (
   state: unknown,
   name: string,
@@ -17,4 +21,7 @@ export declare const runService: (
 export declare const readService: (
   name: string,
   variables: Variables,
-) => Promise<{ readonly command: readonly string[]; readonly environment: Readonly<Record<string, string>> }>;
+) => Promise<{
+  readonly command: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+}>;

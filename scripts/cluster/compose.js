@@ -27,7 +27,9 @@ const everyText = (node, change) => {
   if (typeof node === 'string') return change(node);
   if (Array.isArray(node)) return node.map((each) => everyText(each, change));
   if (node === null || typeof node !== 'object') return node;
-  return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, everyText(value, change)]));
+  return Object.fromEntries(
+    Object.entries(node).map(([key, value]) => [key, everyText(value, change)]),
+  );
 };
 
 /** `{ services, configs, … }` with all variables put in. */
@@ -40,7 +42,11 @@ const readCompose = async (variables) => {
 
 /** A service's command and environment, for whoever starts it in another way; `variables` as `docker compose` would find them. */
 export const readService = async (name, variables) => {
-  const { services } = await readCompose({ POSTGRES_PASSWORD: 'not used', ...UNUSED, ...variables });
+  const { services } = await readCompose({
+    POSTGRES_PASSWORD: 'not used',
+    ...UNUSED,
+    ...variables,
+  });
   return { command: services[name].command, environment: services[name].environment };
 };
 
@@ -156,7 +162,10 @@ export const serviceProcess = async (state, name, variables = {}, what = 'run') 
     ...(name === 'objects' ? objectPorts(state.fleet) : []),
   ];
   const checked = service.healthcheck?.test;
-  const command = { run: own, check: checked?.[0] === 'CMD-SHELL' ? ['sh', '-c', checked[1]] : checked?.slice(1) };
+  const command = {
+    run: own,
+    check: checked?.[0] === 'CMD-SHELL' ? ['sh', '-c', checked[1]] : checked?.slice(1),
+  };
   const environment = Object.fromEntries(
     Object.entries(service.environment ?? {}).map(([key, value]) => [key, change(value)]),
   );
@@ -167,7 +176,17 @@ export const serviceProcess = async (state, name, variables = {}, what = 'run') 
   const asRoot = process.getuid() === 0 ? [] : ['--map-root-user'];
   return {
     command: 'unshare',
-    args: [...asRoot, '--mount', 'sh', '-euc', ENTER, 'enter', table, at, ...(command[what] ?? what).map(change)],
+    args: [
+      ...asRoot,
+      '--mount',
+      'sh',
+      '-euc',
+      ENTER,
+      'enter',
+      table,
+      at,
+      ...(command[what] ?? what).map(change),
+    ],
     env: {
       PATH: `${await programs(state)}:${process.env.PATH}`,
       LANG: 'C.UTF-8',
@@ -187,7 +206,9 @@ export const runService = async (state, name, limit_ms, variables, what) => {
     maxBuffer: 64 * 1024 * 1024,
   }).catch(async (error) => {
     await appendFile(log, `${error.stdout}${error.stderr}`);
-    throw new Error(`${name}: ${`${error.stderr}`.trim().split('\n').at(-1)} (see ${log})`, { cause: error });
+    throw new Error(`${name}: ${`${error.stderr}`.trim().split('\n').at(-1)} (see ${log})`, {
+      cause: error,
+    });
   });
   return stdout;
 };

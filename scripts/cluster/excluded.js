@@ -1,6 +1,9 @@
 /** End-to-end tests that do not run on a cluster, each with its reason. What is not named here does. */
 export const EXCLUDED_FILES = [
-  { file: 'test/e2e/bad-input.test.ts', why: 'what is refused before any server is asked, with homes of its own' },
+  {
+    file: 'test/e2e/bad-input.test.ts',
+    why: 'what is refused before any server is asked, with homes of its own',
+  },
   { file: 'test/e2e/demo.test.ts', why: 'the demo starts a dev server of its own' },
   { file: 'test/e2e/demo-plan.test.ts', why: 'the demo starts a dev server of its own' },
   { file: 'test/e2e/dev-version.test.ts', why: "about the dev server's database" },

@@ -22,7 +22,8 @@ export const initPostgres = async ({ bin, dir, password }) => {
   await mkdir(dir, { mode: 0o700 });
   const passwordFile = join(dir, 'password');
   await writeFile(passwordFile, `${password}\n`, { mode: 0o600 });
-  if (who.uid !== undefined) for (const path of [dir, passwordFile]) await chown(path, who.uid, who.gid);
+  if (who.uid !== undefined)
+    for (const path of [dir, passwordFile]) await chown(path, who.uid, who.gid);
   const options = [
     '--auth=scram-sha-256',
     `--pwfile=${passwordFile}`,
@@ -30,17 +31,24 @@ export const initPostgres = async ({ bin, dir, password }) => {
     '--no-locale',
     '--no-instructions',
   ];
-  execFileSync(join(bin, 'initdb'), [`--pgdata=${join(dir, 'data')}`, `--username=${DATABASE_USER}`, ...options], {
-    ...who,
-    cwd: '/',
-    timeout: INIT_MS,
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+  execFileSync(
+    join(bin, 'initdb'),
+    [`--pgdata=${join(dir, 'data')}`, `--username=${DATABASE_USER}`, ...options],
+    {
+      ...who,
+      cwd: '/',
+      timeout: INIT_MS,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    },
+  );
 };
 
 /** The first message of protocol 3.0. What takes connections asks for a password (R); what still recovers says so as an error (E). */
 const startupMessage = () => {
-  const text = Buffer.from(['user', DATABASE_USER, 'database', 'postgres', '', ''].join('\0'), 'latin1');
+  const text = Buffer.from(
+    ['user', DATABASE_USER, 'database', 'postgres', '', ''].join('\0'),
+    'latin1',
+  );
   const head = Buffer.alloc(8);
   head.writeInt32BE(8 + text.length, 0);
   head.writeInt32BE(3 << 16, 4);
@@ -81,7 +89,9 @@ export const startPostgres = async ({ bin, dir, port }) => {
       );
       const ended = new Promise((_, reject) => {
         child.once('error', reject);
-        child.once('exit', (code) => reject(new Error(`postgres ended with ${code}; see postgres.log`)));
+        child.once('exit', (code) =>
+          reject(new Error(`postgres ended with ${code}; see postgres.log`)),
+        );
       });
       ended.catch(() => undefined);
       await Promise.race([ended, eventually('answer', 30_000, () => answers(port))]);

@@ -46,7 +46,8 @@ export const end = async (pid, signal, limit_ms = 30_000) => {
   if (pid === null || !isAlive(pid)) throw new Error(`no process to end: ${pid}`);
   process.kill(pid, signal);
   for (const until = Date.now() + limit_ms; isAlive(pid); await sleep(50))
-    if (Date.now() > until) throw new Error(`process ${pid} did not end within ${limit_ms} ms of ${signal}`);
+    if (Date.now() > until)
+      throw new Error(`process ${pid} did not end within ${limit_ms} ms of ${signal}`);
 };
 
 /** Tries until it succeeds; throws the last error after the limit. */
@@ -55,7 +56,8 @@ export const eventually = async (what, limit_ms, work) => {
     try {
       return await work();
     } catch (error) {
-      if (Date.now() > until) throw new Error(`${what}: not within ${limit_ms} ms: ${error.message}`, { cause: error });
+      if (Date.now() > until)
+        throw new Error(`${what}: not within ${limit_ms} ms: ${error.message}`, { cause: error });
     }
   }
 };

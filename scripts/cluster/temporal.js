@@ -12,7 +12,10 @@ const READY_MS = 180_000;
 export const choosePorts = async () => {
   const ports = await freePorts(3 * SERVICES.length);
   return Object.fromEntries(
-    SERVICES.map((name, i) => [name, { grpc: ports[3 * i], membership: ports[3 * i + 1], http: ports[3 * i + 2] }]),
+    SERVICES.map((name, i) => [
+      name,
+      { grpc: ports[3 * i], membership: ports[3 * i + 1], http: ports[3 * i + 2] },
+    ]),
   );
 };
 
@@ -50,7 +53,10 @@ export const startTemporal = async (state, tls = null) => {
     });
     ended.catch(() => undefined);
     const address = `127.0.0.1:${ports.frontend.grpc}`;
-    await Promise.race([ended, eventually('the Temporal server', READY_MS, () => connected(address, tls))]);
+    await Promise.race([
+      ended,
+      eventually('the Temporal server', READY_MS, () => connected(address, tls)),
+    ]);
     if (tls === null) {
       await runService(state, 'namespace', SCHEMA_MS);
       await eventually('the namespace', READY_MS, () => connected(address, null, knowsNamespace));
@@ -64,7 +70,11 @@ export const startTemporal = async (state, tls = null) => {
 
 const connected = async (address, tls, use = async () => undefined) => {
   const { Connection } = await import('@temporalio/client');
-  const connection = await Connection.connect({ address, connectTimeout: 5_000, ...(await credentials(tls)) });
+  const connection = await Connection.connect({
+    address,
+    connectTimeout: 5_000,
+    ...(await credentials(tls)),
+  });
   try {
     await use(connection);
   } finally {
@@ -76,13 +86,25 @@ const connected = async (address, tls, use = async () => undefined) => {
 const knowsNamespace = async ({ workflowService }) => {
   const namespace = 'default';
   await workflowService.listWorkflowExecutions({ namespace, pageSize: 1 });
-  await workflowService.describeTaskQueue({ namespace, taskQueue: { name: 'ready' }, taskQueueType: 1 });
+  await workflowService.describeTaskQueue({
+    namespace,
+    taskQueue: { name: 'ready' },
+    taskQueueType: 1,
+  });
 };
 
 const credentials = async (tls) => {
   if (tls === null) return {};
-  const [ca, crt, key] = await Promise.all([tls.ca, tls.cert, tls.key].map((path) => readFile(path)));
-  return { tls: { serverRootCACertificate: ca, serverNameOverride: tls.serverName, clientCertPair: { crt, key } } };
+  const [ca, crt, key] = await Promise.all(
+    [tls.ca, tls.cert, tls.key].map((path) => readFile(path)),
+  );
+  return {
+    tls: {
+      serverRootCACertificate: ca,
+      serverNameOverride: tls.serverName,
+      clientCertPair: { crt, key },
+    },
+  };
 };
 
 export const killTemporal = ({ pid }) => end(pid, 'SIGKILL');

@@ -30,7 +30,9 @@ const firstThatRuns = async (paths) => {
 /** `$EMEND_TEST_CACHE`, else `$XDG_CACHE_HOME/emend`, else `~/.cache/emend`. */
 const cacheDir = () => {
   const xdg = process.env.XDG_CACHE_HOME ?? '';
-  return process.env.EMEND_TEST_CACHE ?? join(isAbsolute(xdg) ? xdg : join(homedir(), '.cache'), 'emend');
+  return (
+    process.env.EMEND_TEST_CACHE ?? join(isAbsolute(xdg) ? xdg : join(homedir(), '.cache'), 'emend')
+  );
 };
 
 /** The directory that has `initdb` and `postgres` of one version, or null. Debian keeps them off PATH. */
@@ -46,7 +48,8 @@ const postgresBin = async () => {
   return null;
 };
 
-const goVersion = (go) => execFileSync(go, ['env', 'GOVERSION'], { encoding: 'utf8', timeout: 30_000 }).trim();
+const goVersion = (go) =>
+  execFileSync(go, ['env', 'GOVERSION'], { encoding: 'utf8', timeout: 30_000 }).trim();
 
 /** Builds what is not in the cache. Throws where the build fails. */
 const build = async (go, dir, names) => {
@@ -56,7 +59,11 @@ const build = async (go, dir, names) => {
   await mkdir(dir, { recursive: true });
   for (const name of names) {
     const module = `go.temporal.io/server/${PACKAGES[name]}@v${SERVER_VERSION}`;
-    const options = { cwd: dir, env: { ...process.env, GOBIN: dir, GOFLAGS: '' }, timeout_ms: BUILD_MS };
+    const options = {
+      cwd: dir,
+      env: { ...process.env, GOBIN: dir, GOFLAGS: '' },
+      timeout_ms: BUILD_MS,
+    };
     const code = await run('nice', ['-n', '19', go, 'install', module], options);
     if (code !== 0) throw new Error(`go install ${module} ended with ${code}`);
   }
@@ -74,11 +81,20 @@ export const findTools = async () => {
   const go = absent.length === 0 ? null : await firstThatRuns(onPath('go'));
   const openssl = await firstThatRuns(onPath('openssl'));
   const asRoot = process.getuid() === 0 ? [] : ['--map-root-user'];
-  const box = await run('unshare', [...asRoot, '--mount', 'true'], { cwd: '/', timeout_ms: 10_000 }).catch(() => 1);
+  const box = await run('unshare', [...asRoot, '--mount', 'true'], {
+    cwd: '/',
+    timeout_ms: 10_000,
+  }).catch(() => 1);
   const missing = [
-    ...(box === 0 ? [] : ['unshare (util-linux), and the right to make a mount namespace: run it as root']),
-    ...(openssl === null ? ['openssl, for certificates of a day. Debian: apt-get install openssl'] : []),
-    ...(postgres === null ? ['PostgreSQL 12 or newer (initdb, postgres). Debian: apt-get install postgresql'] : []),
+    ...(box === 0
+      ? []
+      : ['unshare (util-linux), and the right to make a mount namespace: run it as root']),
+    ...(openssl === null
+      ? ['openssl, for certificates of a day. Debian: apt-get install openssl']
+      : []),
+    ...(postgres === null
+      ? ['PostgreSQL 12 or newer (initdb, postgres). Debian: apt-get install postgresql']
+      : []),
     ...(absent.length > 0 && go === null
       ? [
           `Go 1.26 or newer, to build Temporal's server ${SERVER_VERSION}: https://go.dev/dl (or its binaries in ${dir})`,

@@ -87,7 +87,9 @@ export const scriptOf = (markdown) => {
       if (until === undefined && words !== '') throw new Error(`line ${line}: unknown: ${words}`);
       const commands = commandsOf(text).filter((command) => !command.includes('…'));
       return commands.map((command) =>
-        until === undefined ? run(command, line) : `${shown(command)}\ntold ${line} ${quoted(until)} ${command}`,
+        until === undefined
+          ? run(command, line)
+          : `${shown(command)}\ntold ${line} ${quoted(until)} ${command}`,
       );
     });
   return `${HEAD}\n${parts.join('\n')}\n`;

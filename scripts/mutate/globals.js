@@ -3,7 +3,8 @@ import { createRequire } from 'node:module';
 
 /** Jest installs its parts. */
 const fromJest = createRequire(createRequire(import.meta.url).resolve('jest'));
-export const { describe, test, beforeAll, afterAll, beforeEach, afterEach, getState } = fromJest('jest-circus');
+export const { describe, test, beforeAll, afterAll, beforeEach, afterEach, getState } =
+  fromJest('jest-circus');
 export const { expect } = fromJest('expect');
 const { spyOn } = fromJest('jest-mock');
 export const jest = { spyOn };

@@ -38,7 +38,11 @@ const dryRun = async () => {
     const failureMessage = await failureOf(test);
     shared.currentTestId = undefined;
     const said = { id, name, fileName, timeSpentMs: performance.now() - start };
-    results.push(failureMessage === undefined ? { ...said, status: 0 } : { ...said, status: 1, failureMessage });
+    results.push(
+      failureMessage === undefined
+        ? { ...said, status: 0 }
+        : { ...said, status: 1, failureMessage },
+    );
   }
   const mutantCoverage = shared.mutantCoverage ?? { static: {}, perTest: {} };
   const took = Object.fromEntries(results.map(({ id, timeSpentMs }) => [id, timeSpentMs]));
@@ -59,7 +63,8 @@ const mutantRun = async ({ activeMutant: { id: mutant }, testFilter }) => {
       shared.hitCount = 0;
       shared.hitLimit = LOOPS_FROM + LOOPS_TIMES * (firstRun.reached[test.id]?.[mutant] ?? 0);
       const failureMessage = await failureOf(test);
-      if (shared.hitCount > shared.hitLimit) return { status: 'timeout', reason: `${test.id}: it loops` };
+      if (shared.hitCount > shared.hitLimit)
+        return { status: 'timeout', reason: `${test.id}: it loops` };
       if (failureMessage !== undefined)
         return { status: 'killed', killedBy: [test.id], failureMessage, nrOfTests: at + 1 };
     }

@@ -12,7 +12,13 @@ const FOLDER = 'test/edits';
 const FIRST = ['scenarios'];
 /** Few draws, with a fixed seed; left out with `--quick` (scripts/mutate.js). */
 const LAST = [
-  ...['properties', 'perturbed', 'search-replace-properties', 'unified-diff-properties', 'diff-lines-properties'],
+  ...[
+    'properties',
+    'perturbed',
+    'search-replace-properties',
+    'unified-diff-properties',
+    'diff-lines-properties',
+  ],
   'whole-or-refused',
 ];
 /** They start git, need `dist` or many seconds. */
@@ -21,7 +27,8 @@ const LEFT_OUT = [
   ...['hostile', 'truncation', 'library-docs'],
 ];
 /** Of size: half a second and more each, which every mutant that nothing notices would pay. */
-const OF_SIZE = /\bhuge\b|1,000 (blocks|hunks) in 100,000|looked for so often|three base36 characters|sides so long/;
+const OF_SIZE =
+  /\bhuge\b|1,000 (blocks|hunks) in 100,000|looked for so often|three base36 characters|sides so long/;
 
 const names = () => {
   const all = readdirSync(FOLDER, { recursive: true })
@@ -35,7 +42,8 @@ const names = () => {
 /** The parts of a describe block that our tests use. */
 const collect = (block, titles, before, into) => {
   const hooks = block.hooks.map((hook) => {
-    if (hook.type !== 'beforeAll' && hook.type !== 'afterAll') throw new Error(`${hook.type} is not known here`);
+    if (hook.type !== 'beforeAll' && hook.type !== 'afterAll')
+      throw new Error(`${hook.type} is not known here`);
     return hook;
   });
   const own = once(hooks.filter(({ type }) => type === 'beforeAll').map(({ fn }) => fn));

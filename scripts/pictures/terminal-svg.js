@@ -49,7 +49,10 @@ const screenOf = (output, columns) => {
       lines.length = Math.min(lines.length, row + 1);
       lines[row]?.splice(column);
     } else if (letter === 'K' && (n ?? 0) === 0) lines[row]?.splice(column);
-    else throw new Error(`a control sequence that this does not know: ESC [ ${numbers.join(';')} ${letter}`);
+    else
+      throw new Error(
+        `a control sequence that this does not know: ESC [ ${numbers.join(';')} ${letter}`,
+      );
   };
   /* eslint-disable no-control-regex -- these are what a terminal reads */
   const shown = output.replace(/\u001b\[\?[\d;]*[hl]|\u001b[=>]/g, ''); // modes of a pager draw nothing
@@ -68,7 +71,11 @@ const screenOf = (output, columns) => {
 /** Blanks stay as they are only as no-break spaces. */
 const NO_BREAK = '\u00a0';
 const escaped = (text) =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll(' ', NO_BREAK);
+  text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll(' ', NO_BREAK);
 
 /** Neighbouring cells of one style. */
 const runsOf = (line) => {

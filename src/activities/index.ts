@@ -1,5 +1,11 @@
 /** The steps' outside work: what does each activity of the table (src/shared/activities.ts). */
-import { ACTIVITIES, type ActivityName, type ActivitySpec, type InputOf, type ResultOf } from '../shared/activities.js';
+import {
+  ACTIVITIES,
+  type ActivityName,
+  type ActivitySpec,
+  type InputOf,
+  type ResultOf,
+} from '../shared/activities.js';
 import type { ActivityBase } from '../shared/proposal-activities.js';
 import { applyProposal, rollBack } from './step/apply.js';
 import { activity, type Activity, type Work } from './frame/activity.js';
@@ -8,7 +14,13 @@ import type { ActivityPorts } from './frame/ports.js';
 import { pickFiles, writeBrief } from './step/before-edit.js';
 import { applyReplan, evaluateTriggers, proposeReplan } from './plan/replan.js';
 import { debugPhase, scorePhase } from './plan/plan-call.js';
-import { awaitChild, saveCheckpoint, mergePhase, prepareWorktree, removeWorktree } from './plan/phases.js';
+import {
+  awaitChild,
+  saveCheckpoint,
+  mergePhase,
+  prepareWorktree,
+  removeWorktree,
+} from './plan/phases.js';
 import { markPhase } from './plan/mark-phase.js';
 import { writePhaseJob } from './plan/phase-job.js';
 import { createTurns } from '../system/turns.js';
@@ -83,10 +95,16 @@ export function createActivities(ports: ActivityPorts): { readonly [R in Role]: 
   const made = <N extends ActivityName>(name: N) =>
     [
       name,
-      activity(name, ports, ACTIVITIES[name].role === 'model' ? bounded(WORK[name]) : inCheckout(name, WORK[name])),
+      activity(
+        name,
+        ports,
+        ACTIVITIES[name].role === 'model' ? bounded(WORK[name]) : inCheckout(name, WORK[name]),
+      ),
     ] as const;
   const names = Object.keys(ACTIVITIES) as ActivityName[];
   const of = <R extends Role>(role: R) =>
-    Object.fromEntries(names.filter((name) => ACTIVITIES[name].role === role).map(made)) as ActivitiesOf<R>;
+    Object.fromEntries(
+      names.filter((name) => ACTIVITIES[name].role === role).map(made),
+    ) as ActivitiesOf<R>;
   return { host: of('host'), model: of('model') };
 }

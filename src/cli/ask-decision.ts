@@ -64,10 +64,14 @@ export const menuLines = (decision: DecisionPoint, width = Infinity): readonly s
   menu(decision).flatMap((text) => folded(text, width, 6));
 
 const menu = (decision: DecisionPoint): readonly string[] => [
-  ...decision.accepts.map((answer) => `  [${LETTER[answer]}] ${answer}: ${meaningOf(decision, answer)}`),
+  ...decision.accepts.map(
+    (answer) => `  [${LETTER[answer]}] ${answer}: ${meaningOf(decision, answer)}`,
+  ),
   ...(decision.proposalId === null ? [] : ['  [d] diff: show the change']),
   '  [q] quit: leave the decision open',
-  ...(decision.files.length > 1 ? ['  Type a letter and paths to answer for these files only: s src/a.ts'] : []),
+  ...(decision.files.length > 1
+    ? ['  Type a letter and paths to answer for these files only: s src/a.ts']
+    : []),
 ];
 
 /** All that may be typed, in one line. */
@@ -95,7 +99,8 @@ export const readReply = (typed: string, decision: DecisionPoint): Reply => {
     };
   const known = decision.files.map((file) => file.path);
   const strange = files.find((file) => !known.includes(file));
-  if (strange !== undefined) return { kind: 'unclear', message: `${strange} is not one of: ${known.join(', ')}.` };
+  if (strange !== undefined)
+    return { kind: 'unclear', message: `${strange} is not one of: ${known.join(', ')}.` };
   return { kind: 'answer', answer, files };
 };
 
@@ -115,14 +120,17 @@ export const askDecision = async (
   const proposal = current?.id === decision.proposalId ? current : null;
   // A pager may take the screen, so what is asked stands below the change.
   if (proposal !== null) await printDiff(io, await diffText(emend, proposal), workspace);
-  for (const text of ['', ...decisionHead(decision, { width: io.columns, proposal }), '']) io.out(text);
+  for (const text of ['', ...decisionHead(decision, { width: io.columns, proposal }), ''])
+    io.out(text);
   const menu = menuLines(decision, io.columns);
   for (const text of menu) io.out(text);
   const done = new AbortController();
   const changed = new AbortController();
   /** Or none is open any more. */
   const isOther = ({ decision: now }: StepStatus): boolean => now?.id !== decision.id;
-  const watching = untilStatus(emend, run, isOther, { signal: AbortSignal.any([done.signal, signal]) }).then(
+  const watching = untilStatus(emend, run, isOther, {
+    signal: AbortSignal.any([done.signal, signal]),
+  }).then(
     (seen) => {
       if (seen !== 'over') changed.abort();
     },
@@ -142,7 +150,8 @@ export const askDecision = async (
       if (reply.kind === 'quit') return 'left';
       if (reply.kind === 'help') for (const text of menu) io.out(text);
       if (reply.kind === 'unclear') io.out(plain(reply.message));
-      if (reply.kind === 'diff' && proposal !== null) await printDiff(io, await diffText(emend, proposal), workspace);
+      if (reply.kind === 'diff' && proposal !== null)
+        await printDiff(io, await diffText(emend, proposal), workspace);
       if (reply.kind === 'answer' && reply.answer === 'select' && proposal !== null) {
         const loaded = await loadReview(emend, decision, proposal, new Set());
         const reviewed = await askReview(session, run, loaded, { dir: workspace, signal: until });
@@ -150,7 +159,12 @@ export const askDecision = async (
         continue;
       }
       if (reply.kind === 'answer') {
-        const asked = await answer(session, run, { answer: reply.answer, files: reply.files, decision }, until);
+        const asked = await answer(
+          session,
+          run,
+          { answer: reply.answer, files: reply.files, decision },
+          until,
+        );
         if (asked !== null) return asked;
       }
     }
@@ -164,7 +178,10 @@ export const askDecision = async (
 const answer = async (
   { io, emend }: Session,
   run: ResolvedRun,
-  { decision, ...given }: Required<Pick<DecideOptions, 'answer' | 'files'>> & { readonly decision: DecisionPoint },
+  {
+    decision,
+    ...given
+  }: Required<Pick<DecideOptions, 'answer' | 'files'>> & { readonly decision: DecisionPoint },
   signal: AbortSignal,
 ): Promise<Asked | null> => {
   try {
@@ -192,7 +209,10 @@ const detailsFor = async (
     const set: Record<string, string> = {};
     for (const { name, accepts } of parts) {
       const more = name === 'tests' ? ', or another command' : '';
-      const typed = await io.ask(`${name}: ${accepts.join(', ')}${more} (Enter: ${accepts[0] ?? ''}) `, signal);
+      const typed = await io.ask(
+        `${name}: ${accepts.join(', ')}${more} (Enter: ${accepts[0] ?? ''}) `,
+        signal,
+      );
       if (typed === null) return null;
       const said = typed.trim();
       if (said !== '') set[name === 'tests' && !accepts.includes(said) ? 'command' : name] = said;
@@ -200,7 +220,10 @@ const detailsFor = async (
     return { set };
   }
   if (wanted === 'revise' || wanted === 'other') {
-    const typed = await io.ask(wanted === 'revise' ? 'What should change? ' : 'Which command? ', signal);
+    const typed = await io.ask(
+      wanted === 'revise' ? 'What should change? ' : 'Which command? ',
+      signal,
+    );
     if (typed === null || typed.trim() === '') return null;
     return wanted === 'revise' ? { note: typed } : { set: { command: typed.trim() } };
   }
@@ -208,7 +231,9 @@ const detailsFor = async (
     const typed = await io.ask('LIMIT=VALUE, or a hint for the model (Enter: neither): ', signal);
     if (typed === null) return null;
     if (typed.trim() === '') return {};
-    return /^[A-Za-z_]+=\S+$/.test(typed.trim()) ? { set: await decisionSettings([typed.trim()]) } : { note: typed };
+    return /^[A-Za-z_]+=\S+$/.test(typed.trim())
+      ? { set: await decisionSettings([typed.trim()]) }
+      : { note: typed };
   }
   return {};
 };

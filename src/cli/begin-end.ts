@@ -18,7 +18,9 @@ export interface BeginFlags extends JsonFlag, QuietFlag {
 }
 
 /** Flags that count where a run is started, and change nothing of one that is open. */
-const AT_START = new Set('pick set hint phase sequential waves auto restart forceReplan reportScopeDrift'.split(' '));
+const AT_START = new Set(
+  'pick set hint phase sequential waves auto restart forceReplan reportScopeDrift'.split(' '),
+);
 
 /** Says the title, and `runsAlready` where it does not begin now; only what has no effect then where the flags ask for data or for quiet. */
 export const begin = async (
@@ -37,7 +39,9 @@ export const begin = async (
     if (step.started === 'already_running') io.out(`  ${runsAlready}`);
     if (link !== null) io.out(`  ${link}`);
   }
-  const given = Object.entries(flags).filter(([name, value]) => AT_START.has(name) && [value].flat().length > 0);
+  const given = Object.entries(flags).filter(
+    ([name, value]) => AT_START.has(name) && [value].flat().length > 0,
+  );
   if (step.started === 'already_running' && given.length > 0) {
     const names = given.map(([name]) => `--${name.replace(/[A-Z]/g, '-$&').toLowerCase()}`);
     io.err(`${shown} was started before: ${names.join(', ')} of this command had no effect.`);
@@ -45,8 +49,16 @@ export const begin = async (
   const interactive = io.isTty && !json;
   const wait = flags.wait === true;
   return {
-    ...{ resolved, shown, link },
-    options: { interactive, wait, yes: flags.yes === true, shows, needWorker: !interactive && !wait },
+    resolved,
+    shown,
+    link,
+    options: {
+      interactive,
+      wait,
+      yes: flags.yes === true,
+      shows,
+      needWorker: !interactive && !wait,
+    },
   };
 };
 
@@ -69,12 +81,18 @@ export const tellEnd = (
     case 'waiting': {
       const { decision, stepKey } = followed.status;
       if (decision !== null)
-        for (const text of decisionLines(shownKey(stepKey), decision, { width: io.columns })) io.out(text);
-      if (dev) asides(io, flags).err('The server of this command stops with it. Start one first: emend dev');
+        for (const text of decisionLines(shownKey(stepKey), decision, { width: io.columns }))
+          io.out(text);
+      if (dev)
+        asides(io, flags).err(
+          'The server of this command stops with it. Start one first: emend dev',
+        );
       return;
     }
     case 'paused':
-      io.out(`${shown} is paused before the next phase. Continue with: ${resumeText(followed.status)}`);
+      io.out(
+        `${shown} is paused before the next phase. Continue with: ${resumeText(followed.status)}`,
+      );
       return;
     case 'no_worker':
       io.err(

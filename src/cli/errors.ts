@@ -20,8 +20,17 @@ import { plain } from './render/text.js';
 
 const { done, failed, refused, waiting, unavailable, interrupted } = EXIT;
 const BY_OUTCOME: Record<StepOutcome, ExitCode> = {
-  ...{ committed: done, applied: done, unchanged: done, skipped: done, completed: done, stopped: done },
-  ...{ refused, aborted: failed, failed, tests_failed: failed, incomplete: failed },
+  committed: done,
+  applied: done,
+  unchanged: done,
+  skipped: done,
+  completed: done,
+  stopped: done,
+  refused,
+  aborted: failed,
+  failed,
+  tests_failed: failed,
+  incomplete: failed,
 };
 const BY_STOP = { waiting, paused: waiting, no_worker: unavailable, interrupted } as const;
 
@@ -33,7 +42,8 @@ export const exitOfResult = ({ outcome, problem }: StepResult): ExitCode => {
   return byOutcome === done || problem === null ? byOutcome : exitOfProblem(problem);
 };
 
-export const exitOfClosed = ({ result }: ClosedRun): ExitCode => (result === null ? failed : exitOfResult(result));
+export const exitOfClosed = ({ result }: ClosedRun): ExitCode =>
+  result === null ? failed : exitOfResult(result);
 
 /** Of a run or a plan that a command followed until there was nothing more for it to do. */
 export const exitOfFollowed = (followed: FollowedPlan): ExitCode =>
@@ -55,19 +65,25 @@ export const explain = (error: unknown): Explained => {
   const onDisk = typeof code === 'string' && /^E[A-Z]+$/.test(code);
   const found = onDisk
     ? problem('disk', first)
-    : problem('internal', `Unexpected error: ${first}`, 'Run again with EMEND_DEBUG=1 for details.');
+    : problem(
+        'internal',
+        `Unexpected error: ${first}`,
+        'Run again with EMEND_DEBUG=1 for details.',
+      );
   return { problems: [found], exit: failed };
 };
 
 /** Each problem in a line; the next step once where all share it. `command`: whose help has the flags. */
 export const explanation = ({ problems }: Explained, command = ''): string => {
   const nextOf = ({ code, next }: Problem): string =>
-    next ?? (code === 'usage' && command !== '' ? `See \`emend help ${command}\`.` : PROBLEMS[code].hint);
+    next ??
+    (code === 'usage' && command !== '' ? `See \`emend help ${command}\`.` : PROBLEMS[code].hint);
   const lines: string[] = [];
   problems.forEach((each, index) => {
     lines.push(`emend: ${plain(each.message)}`);
     const following = problems[index + 1];
-    if (following === undefined || nextOf(following) !== nextOf(each)) lines.push(`  ${plain(nextOf(each))}`);
+    if (following === undefined || nextOf(following) !== nextOf(each))
+      lines.push(`  ${plain(nextOf(each))}`);
   });
   return lines.join('\n');
 };

@@ -64,7 +64,11 @@ type Stop =
   | { readonly kind: 'child'; readonly stepKey: string }
   | { readonly kind: 'decision'; readonly status: StepStatus; readonly decision: DecisionPoint };
 
-export const followRun = async (session: Session, started: ResolvedRun, options: FollowOptions): Promise<Followed> => {
+export const followRun = async (
+  session: Session,
+  started: ResolvedRun,
+  options: FollowOptions,
+): Promise<Followed> => {
   const followed = await followPlan(session, started, options);
   // Of a step there is no next phase to be paused before.
   return followed.kind === 'paused' ? { ...followed, kind: 'waiting', why: [] } : followed;
@@ -76,7 +80,9 @@ export const followPlan = async (
   options: FollowOptions,
 ): Promise<FollowedPlan> => {
   const progress = new ProgressLog(session, options);
-  const live = options.live ? showLiveText(session.emend.calls, started.stepKey, (lines) => progress.say(lines)) : null;
+  const live = options.live
+    ? showLiveText(session.emend.calls, started.stepKey, (lines) => progress.say(lines))
+    : null;
   try {
     return await follow(session, started, options, progress);
   } finally {
@@ -99,9 +105,15 @@ const follow = async (
   const seen = new Set<string>();
   const gone = (): boolean => options.signal.aborted;
   const isJudged = ({ id, reason }: DecisionPoint): boolean =>
-    options.policy !== undefined && ['approval', 'secret_found'].includes(reason) && !judged.has(id);
-  const stopAt = async (run: ResolvedRun, { source, note, status }: RunView): Promise<Stop | null> => {
-    if (source === 'archive') return options.needWorker && note !== null ? { kind: 'no_worker', note } : null;
+    options.policy !== undefined &&
+    ['approval', 'secret_found'].includes(reason) &&
+    !judged.has(id);
+  const stopAt = async (
+    run: ResolvedRun,
+    { source, note, status }: RunView,
+  ): Promise<Stop | null> => {
+    if (source === 'archive')
+      return options.needWorker && note !== null ? { kind: 'no_worker', note } : null;
     const { decision, plan, state } = status;
     if (decision !== null && !handled.has(decision.id)) {
       const isOurs = isJudged(decision) || (await yesTo(session, run, decision, options)) !== null;
@@ -109,12 +121,15 @@ const follow = async (
         told.add(decision.id);
         await options.onWaiting?.(status, decision);
       }
-      if (!options.wait || options.interactive || isOurs) return { kind: 'decision', status, decision };
+      if (!options.wait || options.interactive || isOurs)
+        return { kind: 'decision', status, decision };
       progress.sayWaiting(decisionLines(shownKey(run.stepKey), decision, { width: io.columns }));
       handled.add(decision.id);
       return null;
     }
-    const child = plan?.phases.find((phase) => phase.status === 'running' && !seen.has(phase.run ?? ''));
+    const child = plan?.phases.find(
+      (phase) => phase.status === 'running' && !seen.has(phase.run ?? ''),
+    );
     if (child?.run != null) return { kind: 'child', stepKey: child.run };
     const isPaused = decision === null && state === 'waiting' && !options.wait;
     return isPaused ? { kind: 'paused', status } : null;
@@ -148,7 +163,11 @@ const follow = async (
       const why = await options.policy(run, decision);
       judged.set(decision.id, why);
       if (why.length === 0) handled.add(decision.id);
-      else progress.sayWaiting(['not approved by the policy:', ...why.map((text) => plain(`  ${text}`))]);
+      else
+        progress.sayWaiting([
+          'not approved by the policy:',
+          ...why.map((text) => plain(`  ${text}`)),
+        ]);
       continue;
     }
     const answered = await answerHere(session, run, decision, options);
@@ -159,7 +178,11 @@ const follow = async (
 };
 
 /** The plan says that a phase runs a moment before its run is there. Null: the person went away. */
-const childOf = async (emend: Emend, stepKey: string, signal: AbortSignal): Promise<ResolvedRun | null> => {
+const childOf = async (
+  emend: Emend,
+  stepKey: string,
+  signal: AbortSignal,
+): Promise<ResolvedRun | null> => {
   while (!signal.aborted) {
     const child = await findRun(emend, stepKey);
     if (child?.live != null || child?.archived.closed != null) return child;
@@ -179,15 +202,22 @@ const yesTo = async (
   return told?.over.length === 0 ? 'continue' : null;
 };
 
-const answerHere = async (session: Session, run: ResolvedRun, decision: DecisionPoint, options: FollowOptions) => {
+const answerHere = async (
+  session: Session,
+  run: ResolvedRun,
+  decision: DecisionPoint,
+  options: FollowOptions,
+) => {
   const answer = await yesTo(session, run, decision, options);
-  if (answer === null) return options.interactive ? askDecision(session, run, decision, options.signal) : 'left';
+  if (answer === null)
+    return options.interactive ? askDecision(session, run, decision, options.signal) : 'left';
   const by = { name: loginName(), from: '--yes' };
   const sent = decide(session.emend, run, { answer, decision: decision.id, by, sign: false });
   // Somebody else was faster: what they decided is told as what happens next.
   const result = await sent.catch(nullOn('answer_not_accepted'));
   const what = answer === 'approve' ? 'approved' : 'estimate approved';
-  if (options.shows === 'progress' && result !== null) session.io.out(`${what} (--yes): ${plain(result.message)}`);
+  if (options.shows === 'progress' && result !== null)
+    session.io.out(`${what} (--yes): ${plain(result.message)}`);
   return 'answered';
 };
 
@@ -220,7 +250,8 @@ class ProgressLog {
     const { doing, state } = view.status;
     if (state === 'running') this.#block.draw(progressLines(view.status, ledger, this.#io.columns));
     // Without a terminal there is no block to draw over: each change of what it does is a line.
-    if (!this.#io.outIsTty && state === 'running' && doing !== this.#doing) this.#io.out(plain(doing));
+    if (!this.#io.outIsTty && state === 'running' && doing !== this.#doing)
+      this.#io.out(plain(doing));
     this.#doing = doing;
   }
 

@@ -5,7 +5,11 @@ import { type Io, wantsColor } from './io.js';
 
 const GIT_SETTINGS_MS = 5_000; // bound: What git is asked of its settings (pager, editor, colours).
 
-const askGit = async ({ env, cwd }: Io, dir: string, args: readonly string[]): Promise<string | null> => {
+const askGit = async (
+  { env, cwd }: Io,
+  dir: string,
+  args: readonly string[],
+): Promise<string | null> => {
   const call = { cwd: existsSync(dir) ? dir : cwd, environment: env, timeout_ms: GIT_SETTINGS_MS };
   const asked = await gitLine(args, call);
   return asked.ok ? asked.value.trimEnd() : null;
@@ -30,11 +34,27 @@ const none: Paint = (text) => text;
 
 /** `color.diff`, `color.ui` and the colours of `color.diff.*`; NO_COLOR beats them all. */
 export const gitColors = async (io: Io, dir: string): Promise<DiffColors> => {
-  const off: DiffColors = { isOn: false, meta: none, frag: none, new: none, old: none, context: none };
+  const off: DiffColors = {
+    isOn: false,
+    meta: none,
+    frag: none,
+    new: none,
+    old: none,
+    context: none,
+  };
   if (!wantsColor(io.env, io.outIsTty)) return off;
-  if ((await askGit(io, dir, ['config', '--get-colorbool', 'color.diff', String(io.outIsTty)])) === 'false') return off;
+  if (
+    (await askGit(io, dir, ['config', '--get-colorbool', 'color.diff', String(io.outIsTty)])) ===
+    'false'
+  )
+    return off;
   const paint = async (slot: keyof typeof SLOTS): Promise<Paint> => {
-    const start = await askGit(io, dir, ['config', '--get-color', `color.diff.${slot}`, SLOTS[slot]]);
+    const start = await askGit(io, dir, [
+      'config',
+      '--get-color',
+      `color.diff.${slot}`,
+      SLOTS[slot],
+    ]);
     return start === null || start === '' ? none : (text) => `${start}${text}${RESET}`;
   };
   const slots = Object.keys(SLOTS) as (keyof typeof SLOTS)[];

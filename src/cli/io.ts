@@ -34,7 +34,12 @@ export interface Io {
    * Runs a person's own program (a pager, an editor) by the shell on this terminal: `text` is its stdin, else the terminal is. The exit
    * code; null where it could not be run.
    */
-  runTool(command: string, args: readonly string[], text: string | null, env?: Environment): Promise<number | null>;
+  runTool(
+    command: string,
+    args: readonly string[],
+    text: string | null,
+    env?: Environment,
+  ): Promise<number | null>;
   /** Ctrl-C, SIGTERM and the end of the terminal come here instead of ending the process; call the result to stop listening. */
   onInterrupt(handler: () => void): () => void;
   /** Ends the process at once; for a second Ctrl-C only. */
@@ -49,7 +54,10 @@ export const wantsColor = (env: Environment, isTty: boolean): boolean => {
 };
 
 /** Null where the stream holds more. */
-export const readUpTo = async (most_bytes: number, stream: AsyncIterable<Buffer>): Promise<Buffer | null> => {
+export const readUpTo = async (
+  most_bytes: number,
+  stream: AsyncIterable<Buffer>,
+): Promise<Buffer | null> => {
   const parts: Buffer[] = [];
   let bytes = 0;
   for await (const part of stream) {
@@ -68,7 +76,11 @@ const CTRL_D = '\u0004';
 const CTRL_Z = '\u001a';
 
 /** `interrupt`: in raw mode Ctrl-C is a key like others, and so is Ctrl-Z. */
-const readKey = async (question: string, signal: AbortSignal, interrupt: () => void): Promise<string | null> => {
+const readKey = async (
+  question: string,
+  signal: AbortSignal,
+  interrupt: () => void,
+): Promise<string | null> => {
   const { stdin, stdout } = process;
   const typed = new EventEmitter();
   const onData = (bytes: Buffer): void => {
@@ -149,7 +161,8 @@ export const processIo = (): Io => {
   stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
     // `emend diff RUN | head` closes our output early: that is no error. A terminal that was closed fails with EIO.
     const closed = code === 'EPIPE' || (code === 'EIO' && stdout.isTTY);
-    if (!closed && unwritten === null) stderr.write(`emend: Standard output cannot be written: ${message}\n`);
+    if (!closed && unwritten === null)
+      stderr.write(`emend: Standard output cannot be written: ${message}\n`);
     unwritten ??= closed ? EXIT.done : EXIT.failed;
     if (closed) hangUp(code === 'EIO' ? 'SIGHUP' : undefined);
   });

@@ -35,7 +35,9 @@ import type { FollowedPlan } from './follow-run.js';
 import type { WrittenFile } from './commands/plan-files.js';
 
 /** `tests`, phase null: of those that are not named. A command that was found and not configured is asked about before it runs. */
-export type CheckedPlan = PlanReport & { readonly tests: readonly Pick<PlanTest, 'phase' | 'commands' | 'source'>[] };
+export type CheckedPlan = PlanReport & {
+  readonly tests: readonly Pick<PlanTest, 'phase' | 'commands' | 'source'>[];
+};
 
 /** The JSON of `emend undo --json`; docs/cli.md describes it. */
 export interface UndoReport {
@@ -55,7 +57,10 @@ export interface UndoReport {
 }
 
 /** The JSON of `emend patch --json`; docs/cli.md describes it. */
-export interface PatchReport extends Pick<UndoReport, 'v' | 'workspace' | 'conflicts' | 'recovered' | 'exit'> {
+export interface PatchReport extends Pick<
+  UndoReport,
+  'v' | 'workspace' | 'conflicts' | 'recovered' | 'exit'
+> {
   readonly outcome: LocallyApplied['outcome'] | 'would_apply' | NotEdited['outcome'];
   /** With --check: nothing was written. */
   readonly checked: boolean;
@@ -103,9 +108,17 @@ export interface JsonOutputs {
   /** One a line, before the line of the end. `plan run --wait` too, where `stepKey` is the plan's run or a phase's. */
   readonly 'run --wait': { readonly stepKey: StepKey; readonly event: StepEvent };
   /** Of a plan, too. */
-  readonly 'run --estimate': Estimated & { readonly v: 1; readonly path: string; readonly exit: ExitCode };
+  readonly 'run --estimate': Estimated & {
+    readonly v: 1;
+    readonly path: string;
+    readonly exit: ExitCode;
+  };
   readonly list: RunList & Recovered;
-  readonly hosts: { readonly v: 1; readonly hosts: readonly HostView[]; readonly note: string | null };
+  readonly hosts: {
+    readonly v: 1;
+    readonly hosts: readonly HostView[];
+    readonly note: string | null;
+  };
   readonly show: ShownRun;
   readonly 'show --tests': readonly TestRun[];
   readonly 'show --context': readonly SentContext[];
@@ -137,7 +150,11 @@ export interface JsonOutputs {
   };
   /** `phases`: of a plan, what each cost. */
   readonly report: ReportFacts & ReportMore;
-  readonly stats: { readonly v: 1; readonly costs?: readonly PhaseCost[]; readonly steps?: RunStats } & PlanStats;
+  readonly stats: {
+    readonly v: 1;
+    readonly costs?: readonly PhaseCost[];
+    readonly steps?: RunStats;
+  } & PlanStats;
   /** `approve`, `skip`, `retry`, `revise` and `abort` too. */
   readonly decide: DecideResult;
   readonly patch: PatchReport;
@@ -153,7 +170,11 @@ export interface JsonOutputs {
   };
   readonly recover: { readonly v: 1; readonly worktrees: readonly EndedWorktree[] } & Recovered;
   /** `--keep` too. */
-  readonly 'recover --undo': { readonly v: 1; readonly stepKey: string; readonly workspace: string } & EndedLock;
+  readonly 'recover --undo': {
+    readonly v: 1;
+    readonly stepKey: string;
+    readonly workspace: string;
+  } & EndedLock;
   readonly gc: { readonly v: 1; readonly removed: boolean } & Removed & Unused;
   /** `plan score` and `plan show` too. */
   readonly 'plan check': CheckedPlan;
@@ -162,7 +183,11 @@ export interface JsonOutputs {
     readonly v: 1;
     readonly verb: 'expand' | 'collapse';
     readonly kind: 'phase' | 'stage';
-    readonly parts: readonly { readonly phase: number; readonly stage: number | null; readonly why: string | null }[];
+    readonly parts: readonly {
+      readonly phase: number;
+      readonly stage: number | null;
+      readonly why: string | null;
+    }[];
     readonly files: readonly WrittenFile[];
   };
   readonly 'plan rollback': {

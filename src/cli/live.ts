@@ -50,7 +50,10 @@ export class LiveLines {
         return [`${label}: attempt ${call.attempt} begins`];
       case 'ended':
         this.#rest.delete(call);
-        return [...(rest === '' ? [] : [shown(rest)]), `${label}: attempt ${call.attempt} has ended`];
+        return [
+          ...(rest === '' ? [] : [shown(rest)]),
+          `${label}: attempt ${call.attempt} has ended`,
+        ];
       case 'text': {
         const pieces = `${rest}${news.text}`.split('\n').flatMap((text) => inPieces(text));
         this.#rest.set(call, pieces.pop() ?? '');
@@ -60,7 +63,8 @@ export class LiveLines {
   }
 }
 
-const inPieces = (text: string): string[] => text.match(new RegExp(`.{1,${LIVE_PIECE_CHARS}}`, 'gsu')) ?? [''];
+const inPieces = (text: string): string[] =>
+  text.match(new RegExp(`.{1,${LIVE_PIECE_CHARS}}`, 'gsu')) ?? [''];
 
 // What a run does right now, as a block of lines that is drawn over itself. The text is pure; `LiveBlock` knows the terminal.
 
@@ -72,12 +76,19 @@ const STANDS: Readonly<Record<LedgerRow['status'], readonly [mark: string, words
   skipped: ['-', 'skipped'],
 };
 
-export const progressLines = (status: StepStatus, ledger: readonly LedgerRow[], width: number): readonly string[] => {
-  const rows = ledger.slice().sort((a, b) => Number(b.status === 'in_progress') - Number(a.status === 'in_progress'));
+export const progressLines = (
+  status: StepStatus,
+  ledger: readonly LedgerRow[],
+  width: number,
+): readonly string[] => {
+  const rows = ledger
+    .slice()
+    .sort((a, b) => Number(b.status === 'in_progress') - Number(a.status === 'in_progress'));
   const shown = rows.slice(0, PROGRESS_ROWS).map((row) => {
     const [mark, words] = STANDS[row.status];
     const format = row.status === 'in_progress' ? ` (${row.format})` : '';
-    const reason = ['failed', 'done'].includes(row.status) && row.reason !== null ? `: ${row.reason}` : '';
+    const reason =
+      ['failed', 'done'].includes(row.status) && row.reason !== null ? `: ${row.reason}` : '';
     return line(`  ${mark} ${row.path}  ${words}${format}${reason}`, width);
   });
   return [

@@ -10,10 +10,15 @@ export const main = async (args: readonly string[], io: Io = processIo()): Promi
   const finish = (code: ExitCode): void => {
     exit = code;
   };
-  const program = buildProgram(io, finish, hasJobFlags ? (await import('./sentence.js')).jobFlags() : []);
+  const program = buildProgram(
+    io,
+    finish,
+    hasJobFlags ? (await import('./sentence.js')).jobFlags() : [],
+  );
   let typed = '';
   program.hook('preAction', (_, action) => {
-    typed = action.parent === program ? action.name() : `${action.parent?.name() ?? ''} ${action.name()}`;
+    typed =
+      action.parent === program ? action.name() : `${action.parent?.name() ?? ''} ${action.name()}`;
   });
   try {
     // Commander's own `help` knows commands, and none below them.

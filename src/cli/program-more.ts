@@ -14,23 +14,35 @@ export type Runs = (
 
 // Options that several commands have.
 
-export const collect = (value: string, earlier: readonly string[]): readonly string[] => [...earlier, value];
+export const collect = (value: string, earlier: readonly string[]): readonly string[] => [
+  ...earlier,
+  value,
+];
 export const json = (): Option => new Option('--json', 'print JSON');
 export const live = (): Option =>
-  new Option('--live', 'also print the output of running model calls as it arrives').conflicts(['json', 'quiet']);
+  new Option('--live', 'also print the output of running model calls as it arrives').conflicts([
+    'json',
+    'quiet',
+  ]);
 /** Of the commands that print more than their result: progress, or what to type next. */
-export const quiet = (): Option => new Option('--quiet', 'print only the result and errors, no progress and no hints');
+export const quiet = (): Option =>
+  new Option('--quiet', 'print only the result and errors, no progress and no hints');
 
 /** With options that other commands have, too. */
 export const prints = (command: Command, ...options: readonly Option[]): Command =>
   options.reduce((made, option) => made.addOption(option), command);
 
 const onRepository = (): Option =>
-  new Option('--repository <url>', 'the plan lies in this repository; its run pushes a branch, from any host');
+  new Option(
+    '--repository <url>',
+    'the plan lies in this repository; its run pushes a branch, from any host',
+  );
 const PLAN = "a plan's Markdown file, or the folder of the same name";
 
 export const addPlan = (program: Command, runs: Runs): void => {
-  const plan = program.command('plan').description('check, run and change plans: several changes in one document');
+  const plan = program
+    .command('plan')
+    .description('check, run and change plans: several changes in one document');
   const look = (name: 'check' | 'score' | 'show', description: string): void => {
     prints(plan.command(name), json())
       .argument('<plan>', PLAN)
@@ -50,7 +62,11 @@ export const addPlan = (program: Command, runs: Runs): void => {
   look('check', 'check a plan: print its structure, waves and scores, and every error');
   look('score', 'show the complexity score of each phase and how it is computed');
   look('show', 'show which phases and stages are expanded, and their files');
-  change('expand', 'move the text of a phase or stage into its own file', 'all that are above a threshold');
+  change(
+    'expand',
+    'move the text of a phase or stage into its own file',
+    'all that are above a threshold',
+  );
   change(
     'collapse',
     'move the text of a phase or stage back into its parent',
@@ -67,13 +83,22 @@ const addPlanRuns = (plan: Command, runs: Runs): void => {
     .option('--draft-pr', 'with a repository: open a draft pull request for the branch with gh')
     .option('--phase <n>', 'start with this phase; treat earlier ones as done')
     .addOption(
-      new Option('--sequential', 'run one phase at a time, whatever the dependencies allow').conflicts('waves'),
+      new Option(
+        '--sequential',
+        'run one phase at a time, whatever the dependencies allow',
+      ).conflicts('waves'),
     )
-    .option('--waves', 'run the phases of a wave in parallel (default if a phase declares dependencies)')
+    .option(
+      '--waves',
+      'run the phases of a wave in parallel (default if a phase declares dependencies)',
+    )
     .option('--auto', 'approve each phase by policy, as `approval: auto` does')
     .option('--restart', 'use only the markers in the document; ignore earlier runs')
     .option('--force-replan', 'replan beyond the limit: reset the counter of the phase')
-    .option('--report-scope-drift <text>', 'work missing from the plan; handled before the first phase')
+    .option(
+      '--report-scope-drift <text>',
+      'work missing from the plan; handled before the first phase',
+    )
     .option('--dev', 'start a server or worker if needed, for as long as this command runs')
     .option('--wait', 'wait while decisions are answered elsewhere')
     .option('--yes', 'approve the estimate (within budgets) and every proposal')
@@ -95,14 +120,20 @@ const addPlanRuns = (plan: Command, runs: Runs): void => {
   control('resume', 'continue after a pause, or start the plan where it left off', quiet());
   control('status', 'show the progress of a plan run, phase by phase');
   const soon = '; handled before the next phase';
-  control('drift', `report work that is out of scope of the plan${soon}`).argument('<text>', 'the missing work');
+  control('drift', `report work that is out of scope of the plan${soon}`).argument(
+    '<text>',
+    'the missing work',
+  );
   control('revise', `request a revision of the plan${soon}`).argument('<text>', 'what to change');
   prints(plan.command('rollback'), json())
     .argument('<plan>', PLAN)
     .argument('<n>', 'the phase')
     .description('revert the commits of a phase in one new commit and reopen the phase')
     .action(runs(async () => (await import('./commands/plan-rollback.js')).rollback));
-  const end = new Option('--after-phase', 'required; to end it now, use `emend abort RUN`').makeOptionMandatory();
+  const end = new Option(
+    '--after-phase',
+    'required; to end it now, use `emend abort RUN`',
+  ).makeOptionMandatory();
   control('stop', 'end the plan run when the current phase is done', quiet(), end);
 };
 
@@ -135,7 +166,9 @@ export const addAids = (program: Command, runs: Runs): void => {
     .action(runs(async () => (await import('./commands/report.js')).report));
 
   const hosts = prints(program.command('hosts'), json())
-    .description('list the hosts that share the store: who serves them, and the open runs that need them')
+    .description(
+      'list the hosts that share the store: who serves them, and the open runs that need them',
+    )
     .action(runs(async () => (await import('./commands/hosts.js')).hosts));
   hosts
     .command('adopt')
@@ -146,7 +179,9 @@ export const addAids = (program: Command, runs: Runs): void => {
   const evidence = program
     .command('evidence')
     .argument('<run>', RUN)
-    .description('write evidence of a run into its archive: an in-toto statement, signed if `evidenceKey` is set')
+    .description(
+      'write evidence of a run into its archive: an in-toto statement, signed if `evidenceKey` is set',
+    )
     .action(runs(async () => (await import('./commands/evidence.js')).evidence));
   evidence
     .command('verify')
@@ -159,8 +194,13 @@ export const addAids = (program: Command, runs: Runs): void => {
 
   program
     .command('mcp')
-    .description('serve coding agents over stdin and stdout (MCP): check and propose changes; it never approves')
-    .option('--workspace <dir>', 'directory to change (default: the git repository here, else this directory)')
+    .description(
+      'serve coding agents over stdin and stdout (MCP): check and propose changes; it never approves',
+    )
+    .option(
+      '--workspace <dir>',
+      'directory to change (default: the git repository here, else this directory)',
+    )
     .action(runs(async () => (await import('./commands/mcp.js')).mcp));
 
   prints(program.command('stats'), json())
@@ -202,13 +242,20 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'emend run jobs/greet.md --yes --push emend/greet --draft-pr',
   ],
   list: ['emend list', 'emend list --json'],
-  calls: ['emend calls 3f2a', 'emend calls 3f2a 2 --prompt', 'emend calls 3f2a 2 --answer | emend patch -'],
+  calls: [
+    'emend calls 3f2a',
+    'emend calls 3f2a 2 --prompt',
+    'emend calls 3f2a 2 --answer | emend patch -',
+  ],
   show: ['emend show 3f2a', 'emend show 3f2a --context', 'emend show 3f2a --json'],
   diff: ['emend diff 3f2a', 'emend diff 3f2a | git apply --check'],
   review: ['emend review', 'emend review 3f2a'],
   watch: ['emend watch', 'emend watch 3f2a --json'],
   report: ['emend report 3f2a --html --out report.html', 'emend report 3f2a'],
-  evidence: ['emend evidence 3f2a', 'emend evidence verify evidence.json --repository . --signers signers'],
+  evidence: [
+    'emend evidence 3f2a',
+    'emend evidence verify evidence.json --repository . --signers signers',
+  ],
   hosts: ['emend hosts', 'EMEND_HOME=/srv/emend-2 emend hosts adopt 3f2a90c1'],
   mcp: ['emend mcp', 'emend mcp --workspace ../other'],
   stats: ['emend stats', 'emend stats --since 2026-01-01 --json'],
@@ -220,12 +267,18 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
     'emend decide 3f2a select --decision 1-3f2a90c1-0be1d2f4 --hunk src/a.ts:1,3',
     'emend decide 3f2a retry --set outputBudget_tokens=32768',
   ],
-  approve: ['emend approve 3f2a', 'emend approve 3f2a --decision 1-3f2a90c1-0be1d2f4 --file src/a.ts'],
+  approve: [
+    'emend approve 3f2a',
+    'emend approve 3f2a --decision 1-3f2a90c1-0be1d2f4 --file src/a.ts',
+  ],
   skip: ['emend skip 3f2a --file src/b.ts'],
   retry: ['emend retry 3f2a --note "the tests are in test/"'],
   revise: ['emend revise 3f2a --note "keep the old name"', 'emend revise 3f2a --from-pr'],
   abort: ['emend abort 3f2a'],
-  move: ['emend move 3f2a --to ~/greet', 'emend move 3f2a --as-repository https://example.org/greet.git'],
+  move: [
+    'emend move 3f2a --to ~/greet',
+    'emend move 3f2a --as-repository https://example.org/greet.git',
+  ],
   patch: ['emend patch answer.txt --check', 'git diff | emend patch -'],
   undo: ['emend undo --check', 'emend undo'],
   events: ['emend events 3f2a --follow'],

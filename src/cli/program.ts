@@ -8,7 +8,18 @@ import type { Io } from './io.js';
 import { LISTED_STATES } from '../shared/run.js';
 import { nearestWord } from '../shared/text.js';
 import { EVENT_KINDS } from '../shared/event-text.js';
-import { RUN, type Runs, addAids, EXAMPLES, addPlan, collect, json, live, prints, quiet } from './program-more.js';
+import {
+  RUN,
+  type Runs,
+  addAids,
+  EXAMPLES,
+  addPlan,
+  collect,
+  json,
+  live,
+  prints,
+  quiet,
+} from './program-more.js';
 import { build } from '../system/version.js';
 
 const EXIT_HELP = [
@@ -19,7 +30,11 @@ const EXIT_HELP = [
 ].join('\n');
 
 /** `jobFlags`: of `run`, where they are wanted: the schemas behind them take time to load. */
-export const buildProgram = (io: Io, finish: (code: ExitCode) => void, jobFlags: readonly Option[] = []): Command => {
+export const buildProgram = (
+  io: Io,
+  finish: (code: ExitCode) => void,
+  jobFlags: readonly Option[] = [],
+): Command => {
   // The last that commander hands over is the command itself.
   const runs: Runs =
     (load) =>
@@ -32,7 +47,9 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void, jobFlags:
     .exitOverride()
     .showSuggestionAfterError()
     // That nothing was collected yet is no default to show.
-    .configureHelp({ optionDescription: (each) => new Help().optionDescription(each).replace(' (default: [])', '') })
+    .configureHelp({
+      optionDescription: (each) => new Help().optionDescription(each).replace(' (default: [])', ''),
+    })
     .showHelpAfterError('(See `emend help`.)')
     .configureOutput({
       writeOut: (text) => io.write(text),
@@ -45,28 +62,48 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void, jobFlags:
 
   const run = prints(program.command('run'), quiet(), json())
     .usage('[options] JOB.md | -m TEXT [FILES...]')
-    .argument('[files...]', 'one Markdown job file; with -m the files to change (default: a model picks them)')
+    .argument(
+      '[files...]',
+      'one Markdown job file; with -m the files to change (default: a model picks them)',
+    )
     .description('start a job, follow it, review the proposal and answer decisions')
-    .option('-m, --message <text>', 'what to change, in words, instead of a job file; - reads stdin')
+    .option(
+      '-m, --message <text>',
+      'what to change, in words, instead of a job file; - reads stdin',
+    )
     .option('--pick', 'show which files a model picks and why, and ask before any is edited')
     .option('--dev', 'start a server and a worker for this run if none is running')
     .option('--wait', 'without a terminal: wait at decisions until the run ends')
     .option('--yes', 'approve the proposal; other decisions still ask')
-    .option('--policy <file>', 'approve proposals within the limits of this policy; otherwise exit with 3')
-    .option('--annotations', 'print annotations for GitHub Actions (default if GITHUB_ACTIONS is set)')
+    .option(
+      '--policy <file>',
+      'approve proposals within the limits of this policy; otherwise exit with 3',
+    )
+    .option(
+      '--annotations',
+      'print annotations for GitHub Actions (default if GITHUB_ACTIONS is set)',
+    )
     .option('--push <branch>', 'push the commit to this branch of the remote')
     .option('--remote <name>', 'the remote to push to', 'origin')
     .option('--draft-pr', 'open a draft pull request for the branch with gh')
     .option('--estimate', 'print the expected model calls, tokens and US dollars; start nothing')
     .option('--again', 'start another run even if one of this job is open')
     .addOption(live())
-    .option('--set <limit=value>', 'a limit, or `requireCompleteSentinel`, for this run (repeatable)', collect, [])
+    .option(
+      '--set <limit=value>',
+      'a limit, or `requireCompleteSentinel`, for this run (repeatable)',
+      collect,
+      [],
+    )
     .option('--hint <text>', 'a hint for the prompts of this run (repeatable)', collect, [])
     .option(
       '--workspace <dir>',
       'directory to edit (default: the git repository of the job file, or with -m of this directory)',
     )
-    .option('--repository <url>', 'edit no directory but a checkout of this repository, on any host, and push a branch')
+    .option(
+      '--repository <url>',
+      'edit no directory but a checkout of this repository, on any host, and push a branch',
+    )
     .option('--base <branch>', 'with --repository: the branch or commit to begin at')
     .action(runs(async () => (await import('./commands/run.js')).run));
 
@@ -75,7 +112,10 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void, jobFlags:
   prints(program.command('list'), quiet(), json())
     .description('list runs, open ones first')
     .addOption(new Option('--state <state>', 'only runs in this state').choices(LISTED_STATES))
-    .option('--text <text>', 'only runs with this text in their title, job, id, workspace or current activity')
+    .option(
+      '--text <text>',
+      'only runs with this text in their title, job, id, workspace or current activity',
+    )
     .option('--workspace <dir>', 'only runs in this repository')
     .action(runs(async () => (await import('./commands/show.js')).list));
 
@@ -86,11 +126,10 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void, jobFlags:
     .option('--context', 'show which files the model was shown beside those to edit, and why')
     .addOption(new Option('--whole', 'with --tests: all test output').implies({ tests: true }))
     .addOption(
-      new Option('--blob <hash>', 'print the bytes that a warning says are kept as this sha256:…').conflicts([
-        'tests',
-        'context',
-        'json',
-      ]),
+      new Option(
+        '--blob <hash>',
+        'print the bytes that a warning says are kept as this sha256:…',
+      ).conflicts(['tests', 'context', 'json']),
     )
     .action(runs(async () => (await import('./commands/show.js')).show));
 
@@ -114,7 +153,11 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void, jobFlags:
     .argument('<run>', RUN)
     .description('list the events of a run in order')
     .option('--follow', 'follow until the run ends')
-    .addOption(new Option('--kind <kind>', 'only events that answer one question about a plan').choices(EVENT_KINDS))
+    .addOption(
+      new Option('--kind <kind>', 'only events that answer one question about a plan').choices(
+        EVENT_KINDS,
+      ),
+    )
     .addOption(live())
     .addOption(new Option('--json', 'print one JSON object a line'))
     .action(runs(async () => (await import('./commands/events.js')).events));
@@ -124,7 +167,9 @@ export const buildProgram = (io: Io, finish: (code: ExitCode) => void, jobFlags:
   for (const command of program.commands) {
     const lines = EXAMPLES[command.name()]?.map((text) => `  ${text}`) ?? [];
     for (const each of [command, ...command.commands])
-      each.showHelpAfterError(`(See \`emend help ${each === command ? '' : `${command.name()} `}${each.name()}\`.)`);
+      each.showHelpAfterError(
+        `(See \`emend help ${each === command ? '' : `${command.name()} `}${each.name()}\`.)`,
+      );
     if (lines.length > 0) command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`);
   }
   return program;
@@ -136,16 +181,22 @@ const refuseUnknown = ({ command }: { readonly command: Command }): string => {
   const asked = command.args.find((arg, at) => !arg.startsWith('-') && (at > 0 || arg !== 'help'));
   if (names.length === 0 || asked === undefined || names.includes(asked)) return '';
   const nearest = nearestWord(asked, names);
-  return command.error(`error: unknown command '${asked}'${nearest === null ? '' : `\n(Did you mean ${nearest}?)`}`, {
-    code: 'commander.unknownCommand',
-    exitCode: EXIT.usage,
-  });
+  return command.error(
+    `error: unknown command '${asked}'${nearest === null ? '' : `\n(Did you mean ${nearest}?)`}`,
+    {
+      code: 'commander.unknownCommand',
+      exitCode: EXIT.usage,
+    },
+  );
 };
 
 const addDecisions = (program: Command, runs: Runs): void => {
   const flags = (command: Command): Command =>
     command
-      .option('--decision <id>', 'id of the decision to answer (default: a terminal shows the open one and asks)')
+      .option(
+        '--decision <id>',
+        'id of the decision to answer (default: a terminal shows the open one and asks)',
+      )
       .option('--file <path>', 'answer for this file only (repeatable)', collect, [])
       .option('--note <text>', 'what to change, or a hint')
       .option('--set <name=value>', 'a limit, `model` or `command` (repeatable)', collect, [])
@@ -157,18 +208,31 @@ const addDecisions = (program: Command, runs: Runs): void => {
       .argument('<run>', RUN)
       .argument('<answer>', 'an answer that `emend show` lists')
       .description('answer the open decision of a run')
-      .option('--hunk <path:n>', 'with `select`: hunks to accept, PATH:1,3 (repeatable)', collect, []),
+      .option(
+        '--hunk <path:n>',
+        'with `select`: hunks to accept, PATH:1,3 (repeatable)',
+        collect,
+        [],
+      ),
   ).action(runs(decide));
   prints(program.command('move'), json())
     .argument('<run>', RUN)
-    .description('continue a run whose host is gone in a copy of its workspace, or in a checkout of its repository')
+    .description(
+      'continue a run whose host is gone in a copy of its workspace, or in a checkout of its repository',
+    )
     .option('--to <dir>', 'directory with the files as the run read them (default: the same path)')
-    .option('--host <id>', "at least the first 4 digits of that directory's host (default: this home)")
+    .option(
+      '--host <id>',
+      "at least the first 4 digits of that directory's host (default: this home)",
+    )
     .option(
       '--as-repository [url]',
       'any host, in a checkout of the commit that the run is based on (default: `origin` of this directory)',
     )
-    .option('--decision <id>', 'id of the decision to answer (default: a terminal shows the open one and asks)')
+    .option(
+      '--decision <id>',
+      'id of the decision to answer (default: a terminal shows the open one and asks)',
+    )
     .action(runs(async () => (await import('./commands/hosts.js')).move));
   const shortForms = [
     ['approve', 'apply the proposed change'],
@@ -183,7 +247,11 @@ const addDecisions = (program: Command, runs: Runs): void => {
     command.action(
       runs(async () => {
         const send = await decide();
-        return async (io: Io, run: string, given: Parameters<typeof send>[3] & { readonly fromPr?: true }) =>
+        return async (
+          io: Io,
+          run: string,
+          given: Parameters<typeof send>[3] & { readonly fromPr?: true },
+        ) =>
           given.fromPr === true
             ? (await import('./commands/from-pr.js')).reviseEnded(io, run, given)
             : send(io, run, answer, given);
@@ -213,7 +281,10 @@ const addFromPr = (revise: Command): void => {
 
 const addPatching = (program: Command, runs: Runs): void => {
   const where = (): Option =>
-    new Option('--workspace <dir>', 'directory to change (default: the git repository here, else this directory)');
+    new Option(
+      '--workspace <dir>',
+      'directory to change (default: the git repository here, else this directory)',
+    );
   prints(program.command('patch'), where(), quiet(), json())
     .argument('<answer>', 'a file with an edit in any supported format, or - for stdin')
     .description('apply an edit you already have, whole or not at all, without a server or a model')
@@ -235,7 +306,9 @@ const portOf = (text: string): number => {
 
 const addMachinery = (program: Command, runs: Runs): void => {
   prints(program.command('recover'), json())
-    .description('finish or revert changes that a crash interrupted, and find workspaces locked by ended runs')
+    .description(
+      'finish or revert changes that a crash interrupted, and find workspaces locked by ended runs',
+    )
     .option('--undo <run>', 'restore the files of an ended run that still locks its workspace')
     .option('--keep <run>', 'keep the files of such a run and release its lock')
     .action(runs(async () => (await import('./commands/recover.js')).recover));
@@ -244,28 +317,45 @@ const addMachinery = (program: Command, runs: Runs): void => {
     .description('remove stored files that nothing refers to any more')
     .option('--dry-run', 'print what would be removed; remove nothing')
     .option('--older-than <days>', 'keep files younger than this', '7')
-    .option('--archives-older-than <days>', 'also remove archives of ended runs unchanged for this long')
-    .option('--assume-closed <namespace>', 'treat all runs of this namespace as ended (repeatable)', collect, [])
+    .option(
+      '--archives-older-than <days>',
+      'also remove archives of ended runs unchanged for this long',
+    )
+    .option(
+      '--assume-closed <namespace>',
+      'treat all runs of this namespace as ended (repeatable)',
+      collect,
+      [],
+    )
     .action(runs(async () => (await import('./commands/gc.js')).gc));
 
   prints(program.command('dev'), quiet())
     .description('run a Temporal dev server, a worker and the review page on this machine')
     .option('--port <n>', PORT, portOf)
     .option('--no-web', 'do not serve the review page')
-    .option('--ui', 'serve the Temporal UI even where it cannot be protected from web pages (macOS)')
+    .option(
+      '--ui',
+      'serve the Temporal UI even where it cannot be protected from web pages (macOS)',
+    )
     .action(runs(async () => (await import('./commands/serve.js')).dev));
 
   prints(program.command('web'), quiet())
     .description('serve the review page for a worker that runs elsewhere')
     .option('--port <n>', PORT, portOf)
-    .option('--host <address>', 'listen on this address instead of loopback; requires EMEND_WEB_SECRET')
+    .option(
+      '--host <address>',
+      'listen on this address instead of loopback; requires EMEND_WEB_SECRET',
+    )
     .option('--public-url <url>', 'public address of the page, if it is behind a proxy')
     .action(runs(async () => (await import('./commands/serve.js')).web));
 
   prints(program.command('worker'), quiet())
     .description('run a worker against the configured Temporal server')
     .option('--roles <list>', 'serve only these: workflows, model, hosts (default: all)')
-    .option('--metrics <address>', 'serve /metrics (Prometheus), /healthz and /readyz there, as in 127.0.0.1:9464')
+    .option(
+      '--metrics <address>',
+      'serve /metrics (Prometheus), /healthz and /readyz there, as in 127.0.0.1:9464',
+    )
     .option('--deployment', 'serve nothing until `emend deploy promote` makes this build current')
     .action(runs(async () => (await import('./commands/serve.js')).worker));
 

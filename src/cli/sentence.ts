@@ -39,7 +39,11 @@ const given = (flags: object): readonly (readonly [jobs.JobKey, readonly string[
 export const refuseJobFlags = (flags: object): void => {
   const [key] = given(flags)[0] ?? [];
   if (key !== undefined)
-    fail('usage', `${flagOf(key)} goes with -m.`, `Write \`${key}\` into the front matter of the job file.`);
+    fail(
+      'usage',
+      `${flagOf(key)} goes with -m.`,
+      `Write \`${key}\` into the front matter of the job file.`,
+    );
 };
 
 /**
@@ -54,7 +58,11 @@ export const jobOfSentence = async (
 ): Promise<JobFile> => {
   const instructions = said === '-' ? await readStdin(io) : said;
   if (instructions.trim() === '')
-    fail('usage', '-m: expected what to change, received nothing.', 'Type: emend run -m "what to change"');
+    fail(
+      'usage',
+      '-m: expected what to change, received nothing.',
+      'Type: emend run -m "what to change"',
+    );
   const { repository, base } = flags;
   const isHere = (repository ?? base) === undefined;
   const workspace = isHere ? await localWorkspace(io, flags.workspace) : flags.workspace;
@@ -70,35 +78,53 @@ export const jobOfSentence = async (
   const config = workspace === undefined ? jobs.parseConfig(null) : await readConfig(workspace);
   // What the repository's own says is not known here, and counts.
   const isSaid = !isHere || (config.ok && config.value.create !== null);
-  const keys: Partial<Record<jobs.JobKey, unknown>> = { ...(isSaid ? {} : DEFAULTS), repository, base };
+  const keys: Partial<Record<jobs.JobKey, unknown>> = {
+    ...(isSaid ? {} : DEFAULTS),
+    repository,
+    base,
+  };
   const texts = given(flags);
   for (const [key, written] of texts) {
     const taken = written.find((each) => each !== 'true' && existsSync(resolve(io.cwd, each)));
     if (taken !== undefined && jobs.keyTakes(key).flag)
-      fail('usage', `${flagOf(key)} took the file ${taken} as its value.`, `Type ${flagOf(key)}=true, or it last.`);
+      fail(
+        'usage',
+        `${flagOf(key)} took the file ${taken} as its value.`,
+        `Type ${flagOf(key)}=true, or it last.`,
+      );
     const value = jobs.keyValue(key, written);
     // Those are below `output_dir`.
-    const isAsTyped = key.startsWith('output_file') && texts.some(([other]) => other === 'output_dir');
+    const isAsTyped =
+      key.startsWith('output_file') && texts.some(([other]) => other === 'output_dir');
     if (!jobs.isPathKey(key) || isAsTyped) keys[key] = value;
     else
-      keys[key] = typeof value === 'string' ? await inside(value) : await Promise.all((value as string[]).map(inside));
+      keys[key] =
+        typeof value === 'string'
+          ? await inside(value)
+          : await Promise.all((value as string[]).map(inside));
   }
   if (files.length > 0)
     keys.target_files = [
       ...((keys.target_files as string[] | undefined) ?? []),
       ...(await Promise.all(files.map(inside))),
     ];
-  return jobOfText({ ...(keys as jobs.JobKeys), workspace, instructions }).catch((error: unknown) => {
-    if (!(error instanceof ProblemsError)) throw error;
-    const [first, ...others] = error.problems;
-    throw new ProblemsError([inFlags(first), ...others.map(inFlags)]);
-  });
+  return jobOfText({ ...(keys as jobs.JobKeys), workspace, instructions }).catch(
+    (error: unknown) => {
+      if (!(error instanceof ProblemsError)) throw error;
+      const [first, ...others] = error.problems;
+      throw new ProblemsError([inFlags(first), ...others.map(inFlags)]);
+    },
+  );
 };
 
 const readStdin = async (io: Io): Promise<string> => {
   const bytes = await io.readAll(SENTENCE_BYTES);
   return bytes === null
-    ? fail('usage', `-m -: stdin has more than ${SENTENCE_BYTES} bytes.`, 'Write a job file, or say less.')
+    ? fail(
+        'usage',
+        `-m -: stdin has more than ${SENTENCE_BYTES} bytes.`,
+        'Write a job file, or say less.',
+      )
     : new TextDecoder().decode(bytes).trimEnd();
 };
 
@@ -110,7 +136,11 @@ const inFlags = (found: Problem): Problem => {
     return key === undefined ? all : key === 'target_files' ? 'FILES' : flagOf(key);
   });
   if (found.code === 'target_missing' && message.startsWith('FILES'))
-    return { ...found, message, next: `Correct the path. A file that does not exist yet: ${flagOf('new_files')} PATH` };
+    return {
+      ...found,
+      message,
+      next: `Correct the path. A file that does not exist yet: ${flagOf('new_files')} PATH`,
+    };
   return found.code === 'job_invalid'
     ? { ...found, message, next: 'See `emend help run`; docs/jobs.md describes every key.' }
     : { ...found, message };

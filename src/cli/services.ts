@@ -18,8 +18,11 @@ const WORKER_APPEARS_MS = 10_000; // bound: A worker that was just started is se
 export type RunningWorker = Pick<ServedWorker, 'stop' | 'done'>;
 
 const hasModelSettings = (env: Io['env']): boolean =>
-  ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_BASE_URL'].some((name) => (env[name] ?? '') !== '');
-const NO_MODEL = 'Neither ANTHROPIC_API_KEY nor ANTHROPIC_BASE_URL is set, so no model can be called.';
+  ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_BASE_URL'].some(
+    (name) => (env[name] ?? '') !== '',
+  );
+const NO_MODEL =
+  'Neither ANTHROPIC_API_KEY nor ANTHROPIC_BASE_URL is set, so no model can be called.';
 
 /** Throws ProblemError `no_api_key` where a worker of this machine could ask no model. */
 export const checkModelSettings = (env: Io['env']): void => {
@@ -51,7 +54,10 @@ export const startServer = async (
   // A worker follows: its libraries are loaded while the server is not ready yet.
   void import('../worker/index.js').catch(() => undefined);
   return startDevServer({
-    ...{ home, cli, ui, log },
+    home,
+    cli,
+    ui,
+    log,
     dbFile: join(server, 'db', 'temporal.sqlite'),
     logFile: join(server, 'log', 'server.log'),
   });
@@ -77,7 +83,11 @@ export const startOwnWorker = async (
  * Ends the worker within its grace time, then the server: a worker hands back what it was doing while somebody listens. A second
  * Ctrl-C waits for nothing but the server's end, so that none is left behind.
  */
-export const stopServices = async (io: Io, worker: RunningWorker | null, server: DevServer | null): Promise<void> => {
+export const stopServices = async (
+  io: Io,
+  worker: RunningWorker | null,
+  server: DevServer | null,
+): Promise<void> => {
   const second = hearInterrupt(io);
   try {
     await Promise.race([worker?.stop(), second.came]);
@@ -94,11 +104,14 @@ export const stopServices = async (io: Io, worker: RunningWorker | null, server:
 const startMissing = async (io: Io, emend: Emend, flags: QuietFlag) => {
   if (emend.runs !== null && (await emend.runs.polled(emend.queues.workflow))) return null;
   checkModelSettings(io.env);
-  const server = emend.runs === null ? await startServer(io.env, emend.home, asides(io, flags).err) : null;
-  const worker: RunningWorker = await startOwnWorker(io, emend.home, 'file').catch(async (error: unknown) => {
-    await server?.stop();
-    throw error;
-  });
+  const server =
+    emend.runs === null ? await startServer(io.env, emend.home, asides(io, flags).err) : null;
+  const worker: RunningWorker = await startOwnWorker(io, emend.home, 'file').catch(
+    async (error: unknown) => {
+      await server?.stop();
+      throw error;
+    },
+  );
   // A worker that breaks shows in the run, which stops moving; its error must not end this process unheard.
   worker.done.catch((error: unknown) =>
     io.err(`The worker ended: ${error instanceof Error ? error.message : String(error)}`),

@@ -14,7 +14,10 @@ export interface Session<Flags = unknown> {
 }
 
 /** `signal` aborts at Ctrl-C, SIGTERM or the end of the terminal, which end nothing else meanwhile. */
-export const interruptible = async <T>(io: Io, use: (signal: AbortSignal) => Promise<T>): Promise<T> => {
+export const interruptible = async <T>(
+  io: Io,
+  use: (signal: AbortSignal) => Promise<T>,
+): Promise<T> => {
   const stop = new AbortController();
   const off = io.onInterrupt(() => stop.abort());
   try {
@@ -44,10 +47,13 @@ const settingsOf = async (of: 'run' | 'decision', written: readonly string[]) =>
 };
 
 /** For a decision: limits, `model`, `command`, and parts of `plan_start`. Throws ProblemError `usage`. */
-export const decisionSettings = async (written: readonly string[]): Promise<NonNullable<DecisionRequest['set']>> =>
+export const decisionSettings = async (
+  written: readonly string[],
+): Promise<NonNullable<DecisionRequest['set']>> =>
   Object.fromEntries(
     (await settingsOf('decision', written)).map((setting) => {
-      if (setting.kind === 'flag') fail('usage', `--set ${setting.name}=… applies to runs.`, 'Pass it to `emend run`.');
+      if (setting.kind === 'flag')
+        fail('usage', `--set ${setting.name}=… applies to runs.`, 'Pass it to `emend run`.');
       return [setting.name, setting.value];
     }),
   );
@@ -58,7 +64,11 @@ export const runOverrides = async (written: readonly string[]): Promise<Override
     (await settingsOf('run', written)).map((setting) => {
       const { kind, name, value } = setting;
       if (kind === 'text')
-        fail('usage', `--set ${name}=… applies to decisions.`, 'Set `model:` or `test:` in the job or emend.yaml.');
+        fail(
+          'usage',
+          `--set ${name}=… applies to decisions.`,
+          'Set `model:` or `test:` in the job or emend.yaml.',
+        );
       return [name, value];
     }),
   );
@@ -90,7 +100,10 @@ interface Service {
  * Starts a service and ends it at Ctrl-C or SIGTERM. Heard before it starts: whoever reads that it is ready may end it at once, and what
  * began to start is ended in good order, too. A second Ctrl-C waits for nothing.
  */
-export const serveUntilInterrupted = async (io: Io, start: () => Promise<Service>): Promise<void> => {
+export const serveUntilInterrupted = async (
+  io: Io,
+  start: () => Promise<Service>,
+): Promise<void> => {
   const interrupt = hearInterrupt(io, () => io.exitNow(EXIT.interrupted));
   let service: Service | null = null;
   try {

@@ -21,7 +21,15 @@ import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
 import { ensureSearchAttributes, onceMapped } from '../temporal/search-attributes.js';
 import { liveWorkers, workersOf } from '../temporal/live-workers.js';
 import { asProblem, followHistory, eventsIn, hasCode } from './history.js';
-import type { ClosedRun, DescribedRun, RunGateway, RunMemo, RunRef, StartRequest, UpdateOutcome } from './types.js';
+import type {
+  ClosedRun,
+  DescribedRun,
+  RunGateway,
+  RunMemo,
+  RunRef,
+  StartRequest,
+  UpdateOutcome,
+} from './types.js';
 
 const LIST_PAGE_RUNS = 1_000; // bound: Runs of one page of the server's list; it gives no more.
 const SERVED_AGAIN_MS = 2_000; // bound: Of a queue that is served this is asked no more often, as a worker beats no more often.
@@ -29,8 +37,13 @@ const SERVED_AGAIN_MS = 2_000; // bound: Of a queue that is served this is asked
 export const CALL_MS = 10_000;
 const LAST_EVENTS = 20; // bound: Events of a history's end among which the failed task stands: nothing but attempts comes after it.
 
-export const createTemporalGateway = (client: Client, connection: Connection, namespace: string): RunGateway => {
-  const handleOf = ({ workflowId, runId }: RunRef) => client.workflow.getHandle(workflowId, runId ?? undefined);
+export const createTemporalGateway = (
+  client: Client,
+  connection: Connection,
+  namespace: string,
+): RunGateway => {
+  const handleOf = ({ workflowId, runId }: RunRef) =>
+    client.workflow.getHandle(workflowId, runId ?? undefined);
   const within = <T>(call: () => Promise<T>): Promise<T> =>
     connection.withDeadline(Date.now() + CALL_MS, call).catch((error: unknown) => {
       throw asProblem(error);
@@ -44,7 +57,9 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
     start: async (request) => {
       try {
         const type = 'planPath' in request.input ? WORKFLOWS.plan : WORKFLOWS.editStep;
-        const handle = await onceMapped(() => within(() => client.workflow.start(type, startOptions(request))));
+        const handle = await onceMapped(() =>
+          within(() => client.workflow.start(type, startOptions(request))),
+        );
         return { outcome: 'started', runId: handle.firstExecutionRunId };
       } catch (error) {
         if (error instanceof WorkflowExecutionAlreadyStartedError) return { outcome: 'exists' };
@@ -52,11 +67,15 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
       }
     },
 
-    describe: (ref) => unlessGone(async () => described(await within(() => handleOf(ref).describe())), null),
+    describe: (ref) =>
+      unlessGone(async () => described(await within(() => handleOf(ref).describe())), null),
 
     list: async (filter, limit) => {
       const found: DescribedRun[] = [];
-      const listed = client.workflow.list({ query: filter, pageSize: Math.min(limit, LIST_PAGE_RUNS) });
+      const listed = client.workflow.list({
+        query: filter,
+        pageSize: Math.min(limit, LIST_PAGE_RUNS),
+      });
       const runs = listed[Symbol.asyncIterator]();
       while (found.length < limit) {
         // Each page is a call of its own.
@@ -67,7 +86,12 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
       return found;
     },
 
-    query: async <T>(ref: RunRef, name: string, args: readonly unknown[], timeout_ms: number): Promise<T> => {
+    query: async <T>(
+      ref: RunRef,
+      name: string,
+      args: readonly unknown[],
+      timeout_ms: number,
+    ): Promise<T> => {
       try {
         return await connection.withDeadline(Date.now() + timeout_ms, () =>
           handleOf(ref).query<T, unknown[]>(name, ...args),
@@ -84,7 +108,8 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
 
     polled: (queue, doubted = false) => {
       const name = `${queue} ${doubted}`;
-      const asked = async () => (await liveWorkers({ connection, namespace, queue, last }, doubted)).length > 0;
+      const asked = async () =>
+        (await liveWorkers({ connection, namespace, queue, last }, doubted)).length > 0;
       const forget = (served: unknown) =>
         setTimeout(() => looks.delete(name), served === true ? SERVED_AGAIN_MS : 0).unref();
       const look = looks.get(name) ?? within(asked);
@@ -93,9 +118,11 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
       return look;
     },
 
-    seenAt: (group, queues) => within(() => workersOf({ connection, namespace, last }, group, queues)),
+    seenAt: (group, queues) =>
+      within(() => workersOf({ connection, namespace, last }, group, queues)),
 
-    follow: (ref, after, signal, onNews) => followHistory(connection, { namespace, ...ref }, { after, signal }, onNews),
+    follow: (ref, after, signal, onNews) =>
+      followHistory(connection, { namespace, ...ref }, { after, signal }, onNews),
 
     closed: (run) => closedRun(client, run),
 
@@ -110,7 +137,9 @@ export const createTemporalGateway = (client: Client, connection: Connection, na
       const { events } = await within(() => handleOf(ref).fetchHistory());
       // A payload's data, JSON in UTF-8, is base64 by now (the messages' own toJSON); references in it are plain ASCII.
       return JSON.stringify(events, (name, value: unknown) =>
-        name === 'data' && typeof value === 'string' ? Buffer.from(value, 'base64').toString('latin1') : value,
+        name === 'data' && typeof value === 'string'
+          ? Buffer.from(value, 'base64').toString('latin1')
+          : value,
       );
     },
 
@@ -125,11 +154,16 @@ const taskFailure = async (
   { workflowId, runId }: RunRef,
 ): Promise<string | null> => {
   const execution = { workflowId, runId: runId ?? '' };
-  const { pendingWorkflowTask } = await workflowService.describeWorkflowExecution({ namespace, execution });
+  const { pendingWorkflowTask } = await workflowService.describeWorkflowExecution({
+    namespace,
+    execution,
+  });
   if ((pendingWorkflowTask?.attempt ?? 0) < 2) return null;
   const newest = { namespace, execution, maximumPageSize: LAST_EVENTS };
   const { history } = await workflowService.getWorkflowExecutionHistoryReverse(newest);
-  const failed = (history?.events ?? []).find((event) => event.workflowTaskFailedEventAttributes != null);
+  const failed = (history?.events ?? []).find(
+    (event) => event.workflowTaskFailedEventAttributes != null,
+  );
   const message = failed?.workflowTaskFailedEventAttributes?.failure?.message ?? null;
   return message !== null && OUT_OF_TIME.test(message) ? null : message;
 };
@@ -165,14 +199,24 @@ const described = (info: WorkflowExecutionDescription | WorkflowExecutionInfo): 
 const memoOf = (memo: Record<string, unknown> | undefined): RunMemo | null => {
   const { stepKey, jobPath, title, workspace, host, left } = memo ?? {};
   const all = { stepKey, jobPath, title, workspace, host };
-  return Object.values(all).every((value) => typeof value === 'string') ? ({ ...all, left } as RunMemo) : null;
+  return Object.values(all).every((value) => typeof value === 'string')
+    ? ({ ...all, left } as RunMemo)
+    : null;
 };
 
-const closedRun = async (client: Client, { workflowId, runId, status }: DescribedRun): Promise<ClosedRun> => {
+const closedRun = async (
+  client: Client,
+  { workflowId, runId, status }: DescribedRun,
+): Promise<ClosedRun> => {
   try {
     const result: unknown = await client.workflow.result(workflowId, runId);
-    if (isKnown(result)) return { status: 'COMPLETED', result: result as StepResult, message: null };
-    return { status: 'COMPLETED', result: null, message: sentence(unknownVersion('The result of the run', result)) };
+    if (isKnown(result))
+      return { status: 'COMPLETED', result: result as StepResult, message: null };
+    return {
+      status: 'COMPLETED',
+      result: null,
+      message: sentence(unknownVersion('The result of the run', result)),
+    };
   } catch (error) {
     if (!(error instanceof WorkflowFailedError)) throw asProblem(error);
     return { status, result: null, message: error.cause?.message ?? error.message };
@@ -190,26 +234,37 @@ const sendUpdate = async (
   /** Null: nobody heard what came of it. */
   const heard = <T>(limit_ms: number, call: () => Promise<T>): Promise<T | null> =>
     connection.withDeadline(Date.now() + limit_ms, call).catch((error: unknown) => {
-      if (hasCode(error, status.DEADLINE_EXCEEDED, status.CANCELLED, status.UNAVAILABLE)) return null;
+      if (hasCode(error, status.DEADLINE_EXCEEDED, status.CANCELLED, status.UNAVAILABLE))
+        return null;
       throw error;
     });
-  const start = { args: [request] as [DecisionRequest], updateId, waitForStage: 'ACCEPTED' } as const;
+  const start = {
+    args: [request] as [DecisionRequest],
+    updateId,
+    waitForStage: 'ACCEPTED',
+  } as const;
   const updateRef = { workflowExecution: { workflowId, runId }, updateId };
   try {
     const started = await heard(accept_ms, () =>
       run.startUpdate<DecideOutcome, [DecisionRequest]>(UPDATES.decide, start),
     );
     if (started === null) {
-      const now: { readonly stage: number } = await connection.withDeadline(Date.now() + CALL_MS, () =>
-        connection.workflowService.pollWorkflowExecutionUpdate({ namespace, updateRef }),
+      const now: { readonly stage: number } = await connection.withDeadline(
+        Date.now() + CALL_MS,
+        () => connection.workflowService.pollWorkflowExecutionUpdate({ namespace, updateRef }),
       );
       if (now.stage < STAGE.accepted) return { kind: 'not_accepted' };
     }
-    const outcome = await heard(CALL_MS, () => (started ?? run.getUpdateHandle<DecideOutcome>(updateId)).result());
+    const outcome = await heard(CALL_MS, () =>
+      (started ?? run.getUpdateHandle<DecideOutcome>(updateId)).result(),
+    );
     return outcome === null ? { kind: 'accepted' } : { kind: 'answered', outcome };
   } catch (error) {
     // The server does not know it, or withdrew it: a worker ended its task (while it replayed, say) without a look at it. Nobody has said no.
-    if (hasCode(error, status.NOT_FOUND) || (error instanceof WorkflowUpdateFailedError && isUnprocessed(error.cause)))
+    if (
+      hasCode(error, status.NOT_FOUND) ||
+      (error instanceof WorkflowUpdateFailedError && isUnprocessed(error.cause))
+    )
       return { kind: 'not_accepted' };
     if (error instanceof WorkflowUpdateFailedError)
       return { kind: 'refused', message: error.cause?.message ?? error.message };
@@ -229,7 +284,10 @@ const queryProblem = (error: unknown, { workflowId }: RunRef): unknown => {
     return new ProblemError(problem('no_worker', `No worker is running for ${workflowId}.`));
   if (error instanceof QueryNotRegisteredError || error instanceof QueryRejectedError)
     return new ProblemError(
-      problem('version_unknown', `${workflowId} does not know this query; its worker runs another version of Emend.`),
+      problem(
+        'version_unknown',
+        `${workflowId} does not know this query; its worker runs another version of Emend.`,
+      ),
     );
   return asProblem(error);
 };

@@ -5,7 +5,12 @@
 import { status } from '@grpc/grpc-js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Connection, isGrpcServiceError } from '@temporalio/client';
-import { NamespaceNotFoundError, ValueError, type Payload, type PayloadCodec } from '@temporalio/common';
+import {
+  NamespaceNotFoundError,
+  ValueError,
+  type Payload,
+  type PayloadCodec,
+} from '@temporalio/common';
 import { problem, ProblemError } from '../shared/problems.js';
 import { isRecord } from '../shared/text.js';
 import { innermost } from '../temporal/failures.js';
@@ -34,16 +39,22 @@ const DENIALS = [status.PERMISSION_DENIED, status.UNAUTHENTICATED] as const;
 export const asProblem = (error: unknown): unknown => {
   if (error instanceof ValueError) {
     const why = `Runs of this namespace hold values that cannot be read here: ${error.message}.`;
-    return new ProblemError(problem('config_invalid', why, 'Use the program whose data converter wrote them.'));
+    return new ProblemError(
+      problem('config_invalid', why, 'Use the program whose data converter wrote them.'),
+    );
   }
   if (hasCode(error, ...DENIALS, status.RESOURCE_EXHAUSTED)) {
-    const next = 'Check TEMPORAL_API_KEY, the TLS certificate and the limits of your namespace, then see `emend list`.';
-    return new ProblemError(problem('no_server', `The Temporal server refuses calls: ${innermost(error).why}.`, next));
+    const next =
+      'Check TEMPORAL_API_KEY, the TLS certificate and the limits of your namespace, then see `emend list`.';
+    return new ProblemError(
+      problem('no_server', `The Temporal server refuses calls: ${innermost(error).why}.`, next),
+    );
   }
   // The namespace was there when the connection was made: a server that starts again knows it a moment later.
   const isStarting = error instanceof NamespaceNotFoundError;
   if (!isStarting && !hasCode(error, status.DEADLINE_EXCEEDED, status.UNAVAILABLE)) return error;
-  const next = 'Start it again (`emend dev`, if that started it), then see `emend list`: no run is lost.';
+  const next =
+    'Start it again (`emend dev`, if that started it), then see `emend list`: no run is lost.';
   return new ProblemError(problem('no_server', 'The Temporal server stopped responding.', next));
 };
 
@@ -69,8 +80,14 @@ const untilAborted = async <T>(
 
 /** By `temporal.api.enums.v1.EventType`: a workflow task or the run (in each way) has ended, search attributes changed, as at a pause. */
 const TELLS: Readonly<Record<number, News>> = {
-  ...{ 7: 'change', 40: 'pause' },
-  ...{ 2: 'end', 3: 'end', 4: 'end', 27: 'end', 21: 'end', 28: 'end' },
+  7: 'change',
+  40: 'pause',
+  2: 'end',
+  3: 'end',
+  4: 'end',
+  27: 'end',
+  21: 'end',
+  28: 'end',
 };
 
 /** See `RunGateway.follow`. Throws ProblemError `no_server` when the server stays away. */
@@ -115,7 +132,8 @@ export const followHistory = async (
       if (aborted() || hasCode(error, status.NOT_FOUND)) break;
       if (grpcCode(error) === null) throw error;
       lostAt ??= performance.now();
-      if (hasCode(error, ...DENIALS) || performance.now() - lostAt > SERVER_LOST_MS) throw asProblem(error);
+      if (hasCode(error, ...DENIALS) || performance.now() - lostAt > SERVER_LOST_MS)
+        throw asProblem(error);
       nextPageToken = undefined;
       await sleep(FOLLOW_RETRY_MS, undefined, { signal: until }).catch(() => undefined);
     }
@@ -140,12 +158,16 @@ export const eventsIn = async (
   const events = new Map<number, StepEvent>();
   for (const { activityTaskScheduledEventAttributes: scheduled } of history) {
     const payloads = scheduled?.input?.payloads ?? [];
-    for (const event of await logOf(payloads, codecs)) if (!events.has(event.seq)) events.set(event.seq, event);
+    for (const event of await logOf(payloads, codecs))
+      if (!events.has(event.seq)) events.set(event.seq, event);
   }
   return [...events.values()].sort((a, b) => a.seq - b.seq);
 };
 
-const logOf = async (payloads: readonly Payload[], codecs: readonly PayloadCodec[]): Promise<readonly StepEvent[]> => {
+const logOf = async (
+  payloads: readonly Payload[],
+  codecs: readonly PayloadCodec[],
+): Promise<readonly StepEvent[]> => {
   try {
     let decoded: Payload[] = [...payloads];
     for (const codec of codecs.toReversed()) decoded = await codec.decode(decoded);

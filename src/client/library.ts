@@ -1,6 +1,13 @@
 /** The package's door for other programs: runs on a Temporal server, and what this machine's store knows of them. */
 import { planInput, planOfPath, startPlan } from './runs/start-plan.js';
-import { jobId, prepareRun, startStep, stepInput, type StartedStep, type StartOptions } from './runs/start.js';
+import {
+  jobId,
+  prepareRun,
+  startStep,
+  stepInput,
+  type StartedStep,
+  type StartOptions,
+} from './runs/start.js';
 import { decide, loginName, type DecideOptions, type DecideResult } from './runs/decide.js';
 import { runDiff, runEvents, showRun, type RunDiff, type RunView } from './runs/show.js';
 import { waitForRun, watchRun, type Waited, type WaitOptions } from './runs/watch.js';
@@ -13,14 +20,26 @@ import type { StepEvent } from '../shared/events.js';
 import type { EditStepInput, PlanInput } from '../shared/run.js';
 
 export { ProblemError, ProblemsError } from '../shared/problems.js';
-export type { DecideOptions, DecideResult, JobText, OpenOptions, RunDiff, RunList, RunView, StartedStep };
+export type {
+  DecideOptions,
+  DecideResult,
+  JobText,
+  OpenOptions,
+  RunDiff,
+  RunList,
+  RunView,
+  StartedStep,
+};
 export type { StepEvent, Waited, WaitOptions };
 export type { Answer, DecisionPoint } from '../shared/decisions.js';
 export type { StepResult, StepStatus } from '../shared/run.js';
 export type { ProposalSummary } from '../shared/proposal-activities.js';
 
 /** A job as a value, a job file, or a plan's document. Paths are relative to the working directory of the process. */
-export type Work = JobText | { readonly file: string; readonly workspace?: string } | { readonly plan: string };
+export type Work =
+  | JobText
+  | { readonly file: string; readonly workspace?: string }
+  | { readonly plan: string };
 /** How a run is started, beside its job or plan. */
 export type RunOptions = Omit<StartOptions, 'job' | 'given'>;
 /** Options for `executeChild(editStep, …)` or `executeChild(plan, …)` in a workflow of yours. Plain JSON. */
@@ -46,19 +65,34 @@ export class Emend {
 
   /** Starts a run. Where one of the same job is open already, that one is returned (`started` tells). */
   async start(work: Work, options: RunOptions = {}): Promise<StartedStep> {
-    if ('plan' in work) return startPlan(this.#emend, { ...options, plan: await planOfPath(process.cwd(), work.plan) });
+    if ('plan' in work)
+      return startPlan(this.#emend, {
+        ...options,
+        plan: await planOfPath(process.cwd(), work.plan),
+      });
     return startStep(this.#emend, { ...options, job: await read(work) });
   }
 
   /** What a workflow of yours needs to run it as its child. It does I/O: call it in a client or an activity. */
-  async prepare<W extends Work>(work: W, options: Omit<RunOptions, 'again'> = {}): Promise<ChildRun<W>> {
+  async prepare<W extends Work>(
+    work: W,
+    options: Omit<RunOptions, 'again'> = {},
+  ): Promise<ChildRun<W>> {
     const emend = this.#emend;
     if (!('plan' in work)) {
       const job = await read(work);
-      return (await prepareRun(emend, jobId(job), await stepInput(emend, { ...options, job }))) as ChildRun<W>;
+      return (await prepareRun(
+        emend,
+        jobId(job),
+        await stepInput(emend, { ...options, job }),
+      )) as ChildRun<W>;
     }
     const plan = await planOfPath(process.cwd(), work.plan);
-    return (await prepareRun(emend, plan.workflowId, await planInput(emend, { ...options, plan }))) as ChildRun<W>;
+    return (await prepareRun(
+      emend,
+      plan.workflowId,
+      await planInput(emend, { ...options, plan }),
+    )) as ChildRun<W>;
   }
 
   /** Waits for a decision (`waiting`), the end (`closed`) or your signal (`stopped`). While nothing changes it costs no action. */
@@ -85,7 +119,11 @@ export class Emend {
   /** What happened after the event `after` (a `seq`), oldest first; `follow`: and what comes, until the run ends or `signal` aborts. */
   async *events(
     run: string,
-    { after = 0, follow = false, ...until }: { after?: number; follow?: boolean; signal?: AbortSignal } = {},
+    {
+      after = 0,
+      follow = false,
+      ...until
+    }: { after?: number; follow?: boolean; signal?: AbortSignal } = {},
   ): AsyncGenerator<StepEvent> {
     for (let last = after, open = follow; ;) {
       const found = await this.#find(run);
@@ -95,7 +133,9 @@ export class Emend {
       }
       if (!open || found.live?.open !== true) return;
       const news = ({ status }: RunView) => (status.lastSeq > last ? 'stop' : undefined);
-      open = (await watchRun(this.#emend, found, news, until)) === null && until.signal?.aborted !== true;
+      open =
+        (await watchRun(this.#emend, found, news, until)) === null &&
+        until.signal?.aborted !== true;
     }
   }
 

@@ -36,13 +36,25 @@ export const openEmend = async ({
   const opened = await openStores(home, store);
   const host = await hostId(home);
   const stores = { home, store: store.dir, ...opened, timings, queues: queuesFor(env, host) };
-  const none = { namespace: '', address: '', uiUrl: null, runs: null, close: () => Promise.resolve() };
+  const none = {
+    namespace: '',
+    address: '',
+    uiUrl: null,
+    runs: null,
+    close: () => Promise.resolve(),
+  };
   if (local) return { ...stores, ...none, unreachable: null };
   try {
     const options = { env, home, connect_ms: timings.connect_ms, blobs: opened.blobs, ...own };
     const { client, connection, ...found } = await connectClient(options);
     const runs = createTemporalGateway(client, connection, found.namespace);
-    return { ...stores, ...found, queues: queuesFor(env, host, found.own), runs, unreachable: null };
+    return {
+      ...stores,
+      ...found,
+      queues: queuesFor(env, host, found.own),
+      runs,
+      unreachable: null,
+    };
   } catch (error) {
     return { ...stores, ...none, unreachable: problemOn('no_server')(error) };
   }
@@ -57,7 +69,8 @@ export const reopening = (options: OpenOptions, again_ms = 0) => {
   let until_ms = Infinity;
   return {
     source: async (): Promise<Emend> => {
-      if (opened === null || performance.now() > until_ms) [opened, until_ms] = [openEmend(options), Infinity];
+      if (opened === null || performance.now() > until_ms)
+        [opened, until_ms] = [openEmend(options), Infinity];
       try {
         const emend = await opened;
         if (emend.runs === null && until_ms === Infinity) until_ms = performance.now() + again_ms;

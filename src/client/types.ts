@@ -64,7 +64,9 @@ export interface RunGateway {
   /** `exists`: a run of this workflow id is open. */
   start(
     request: StartRequest,
-  ): Promise<{ readonly outcome: 'started'; readonly runId: string } | { readonly outcome: 'exists' }>;
+  ): Promise<
+    { readonly outcome: 'started'; readonly runId: string } | { readonly outcome: 'exists' }
+  >;
   /** Null: the server knows no such run (never did, or no longer). */
   describe(ref: RunRef): Promise<DescribedRun | null>;
   /** Newest first, at most `limit`; `filter` is a visibility query. */
@@ -83,7 +85,12 @@ export interface RunGateway {
    * overlap. Returns when the run is closed or `signal` aborts, and what was called has ended.
    * No action.
    */
-  follow(ref: RunRef, after: number, signal: AbortSignal, onNews: (news: News) => Promise<void>): Promise<void>;
+  follow(
+    ref: RunRef,
+    after: number,
+    signal: AbortSignal,
+    onNews: (news: News) => Promise<void>,
+  ): Promise<void>;
   /** Waits for the end of a closed (or closing) run. */
   closed(run: DescribedRun): Promise<ClosedRun>;
   /**
@@ -114,7 +121,8 @@ export interface Emend extends ServerPlace, Stores {
 export const noServer = ({ unreachable }: Pick<Emend, 'unreachable'>): Problem =>
   unreachable ?? problem('no_server', 'No Temporal server is reachable.');
 /** Why there is none, and what to type. */
-export const noServerNote = (emend: Pick<Emend, 'unreachable'>): string => sentence(noServer(emend));
+export const noServerNote = (emend: Pick<Emend, 'unreachable'>): string =>
+  sentence(noServer(emend));
 /** Throws ProblemError `no_server`, with the reason, when there is none. */
 export const needRuns = (emend: Pick<Emend, 'runs' | 'unreachable'>): RunGateway => {
   if (emend.runs === null) throw new ProblemError(noServer(emend));

@@ -9,8 +9,10 @@ export const MAX_ANSWER_LINES = 2_000_000; // bound: Lines of an answer.
 
 /** Null: it may be read. Costs one pass over the text. */
 export const sizeFault = (format: AnswerFormat, answer: string): Reason | null => {
-  if (answer.length > MAX_ANSWER_CHARS) return fault('answer_too_large', 'characters', MAX_ANSWER_CHARS);
-  if (hasMore(answer, '\n', MAX_ANSWER_LINES)) return fault('answer_too_large', 'lines', MAX_ANSWER_LINES);
+  if (answer.length > MAX_ANSWER_CHARS)
+    return fault('answer_too_large', 'characters', MAX_ANSWER_CHARS);
+  if (hasMore(answer, '\n', MAX_ANSWER_LINES))
+    return fault('answer_too_large', 'lines', MAX_ANSWER_LINES);
   // Every operation names its file; within a string the second quote has a backslash before it.
   const isJson = format === 'structured-edit' || format === 'string-replace';
   if (isJson && hasMore(answer, '"file_path"', BOUNDS.maxAnswer_edits)) return tooManyEdits();
@@ -28,6 +30,11 @@ const fault = (code: string, what: string, most: number): Reason => ({
 const hasMore = (text: string, what: string, most: number): boolean => {
   if (text.length <= most * what.length) return false;
   let count = 0;
-  for (let at = text.indexOf(what); at >= 0 && count <= most; at = text.indexOf(what, at + what.length)) count += 1;
+  for (
+    let at = text.indexOf(what);
+    at >= 0 && count <= most;
+    at = text.indexOf(what, at + what.length)
+  )
+    count += 1;
   return count > most;
 };

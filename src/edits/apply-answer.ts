@@ -34,7 +34,12 @@ import { stringReplace } from './formats/string-replace.js';
 import { structuredEdit } from './formats/structured-edit/index.js';
 import { unifiedDiff } from './formats/unified-diff/index.js';
 import { wholeFile } from './formats/whole-file.js';
-import { TOLERANCES, type AnswerFormat, type Tolerance, type ToleranceSettings } from '../shared/formats.js';
+import {
+  TOLERANCES,
+  type AnswerFormat,
+  type Tolerance,
+  type ToleranceSettings,
+} from '../shared/formats.js';
 import { escaped } from '../shared/text.js';
 import { toleranceOn } from './locate/likeness.js';
 import { CUT_INSIDE_FENCE } from './text/fence.js';
@@ -83,10 +88,15 @@ const editResults = (count: number, outcome: AnswerOutcome): EditResults => {
   return { ...counts, results };
 };
 
-const not = (outcome: NotEdited['outcome'], reasons: readonly Reason[]): NotEdited => ({ outcome, reasons });
+const not = (outcome: NotEdited['outcome'], reasons: readonly Reason[]): NotEdited => ({
+  outcome,
+  reasons,
+});
 
 const bounded = (outcome: AnswerOutcome): AnswerOutcome =>
-  outcome.outcome === 'edited' ? outcome : { ...outcome, reasons: outcome.reasons.slice(0, REASONS_REPORTED) };
+  outcome.outcome === 'edited'
+    ? outcome
+    : { ...outcome, reasons: outcome.reasons.slice(0, REASONS_REPORTED) };
 
 /** All edits of an answer, or why none of them: nothing in between. Throws only for bugs. */
 export const applyAnswer = (input: ApplyAnswerInput): AnswerOutcome => {
@@ -128,7 +138,9 @@ const holdsNoEdit = (reading: Reading): boolean =>
 /** Each reason that is told, with the files that may be meant. */
 const named = (outcome: AnswerOutcome, context: FormatContext): AnswerOutcome => {
   if (outcome.outcome === 'edited') return outcome;
-  const reasons = outcome.reasons.map((reason, i) => (i < REASONS_REPORTED ? withNames(reason, context) : reason));
+  const reasons = outcome.reasons.map((reason, i) =>
+    i < REASONS_REPORTED ? withNames(reason, context) : reason,
+  );
   return { ...outcome, reasons };
 };
 
@@ -139,12 +151,16 @@ const withTolerance = (
   judgeWith: (tolerances: ToleranceSettings) => AnswerOutcome,
 ): AnswerOutcome => {
   if (outcome.outcome !== 'refused') return outcome;
-  const off = (Object.keys(TOLERANCES) as Tolerance[]).filter((name) => !toleranceOn(name, tolerances));
+  const off = (Object.keys(TOLERANCES) as Tolerance[]).filter(
+    (name) => !toleranceOn(name, tolerances),
+  );
   const fits = off.find((name) => judgeWith({ ...tolerances, [name]: true }).outcome === 'edited');
   if (fits === undefined) return outcome;
   const [first, ...others] = outcome.reasons;
   const hint = `The tolerance \`${fits}\` (${TOLERANCES[fits].what}) would match but is off; \`tolerances: { ${fits}: true }\` in emend.yaml turns it on.`;
-  return first === undefined ? outcome : not('refused', [{ ...first, message: `${first.message} ${hint}` }, ...others]);
+  return first === undefined
+    ? outcome
+    : not('refused', [{ ...first, message: `${first.message} ${hint}` }, ...others]);
 };
 
 const judge = (
@@ -160,7 +176,11 @@ const judge = (
   if (reading.kind === 'refused' && reading.needs !== undefined)
     return { outcome: 'needs_lines', reasons: reading.reasons, needs: reading.needs };
   const { counts } = found;
-  if (counts !== undefined && reading.kind === 'plans' && (counts.files !== fileCount || counts.edits !== edits)) {
+  if (
+    counts !== undefined &&
+    reading.kind === 'plans' &&
+    (counts.files !== fileCount || counts.edits !== edits)
+  ) {
     const message = `The last line states ${counts.files} files and ${counts.edits} edits; the answer contains ${fileCount} and ${edits}.`;
     return not('invalid', [{ code: 'marker_counts', message }]);
   }
@@ -169,7 +189,8 @@ const judge = (
 
 /** Null: the model ended by itself, as far as the API says. An unknown stop reason proves no end. */
 const checkStop = (stopReason: StopReason | undefined): NotEdited | null => {
-  if (stopReason === undefined || stopReason === 'end_turn' || stopReason === 'stop_sequence') return null;
+  if (stopReason === undefined || stopReason === 'end_turn' || stopReason === 'stop_sequence')
+    return null;
   if (stopReason === 'refusal')
     return not('declined', [{ code: 'declined', message: 'The model declined to answer.' }]);
   const message =
@@ -180,11 +201,18 @@ const checkStop = (stopReason: StopReason | undefined): NotEdited | null => {
 };
 
 /** Null: the marker is right, or not asked for and the answer not open. */
-const checkMarker = (found: FoundMarker, reading: Reading, options: ApplyOptions): NotEdited | null => {
-  const faults = options.requireMarker ? found.notes.filter((note) => note.code.startsWith('marker_')) : [];
+const checkMarker = (
+  found: FoundMarker,
+  reading: Reading,
+  options: ApplyOptions,
+): NotEdited | null => {
+  const faults = options.requireMarker
+    ? found.notes.filter((note) => note.code.startsWith('marker_'))
+    : [];
   const reasons = [...faults, ...(reading.kind === 'invalid' ? reading.reasons : [])];
   if (found.openFence) return not('truncated', [...reasons, CUT_INSIDE_FENCE]);
-  if (reading.kind === 'invalid' && reading.reasons.includes(CUT_INSIDE_FENCE)) return not('truncated', reasons);
+  if (reading.kind === 'invalid' && reading.reasons.includes(CUT_INSIDE_FENCE))
+    return not('truncated', reasons);
   if (found.marker === 'right') return null;
   if (reading.kind === 'invalid') return not(reading.open ? 'truncated' : 'invalid', reasons);
   return options.requireMarker ? not('unmarked', reasons) : null;
@@ -194,14 +222,18 @@ const checkMarker = (found: FoundMarker, reading: Reading, options: ApplyOptions
 
 /** A numbered list, one reason an entry; `''` where there is none. */
 export const renderReasons = (reasons: readonly Reason[]): string => {
-  const shown = reasons.slice(0, NAMES_REPORTED).map((why, i) => `${i + 1}. ${place(why)}${why.message} (${why.code})`);
+  const shown = reasons
+    .slice(0, NAMES_REPORTED)
+    .map((why, i) => `${i + 1}. ${place(why)}${why.message} (${why.code})`);
   const more = reasons.length - shown.length;
   return [...shown, ...(more > 0 ? [`… and ${more} more of this kind.`] : [])].join('\n');
 };
 
 const place = ({ path, index }: Reason): string => {
   const shown = path?.replace(/\p{Cc}/gu, escaped);
-  const parts = [shown, index === undefined ? undefined : `edit ${index + 1}`].filter((part) => part !== undefined);
+  const parts = [shown, index === undefined ? undefined : `edit ${index + 1}`].filter(
+    (part) => part !== undefined,
+  );
   return parts.length === 0 ? '' : `${parts.join(', ')}: `;
 };
 

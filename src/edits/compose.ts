@@ -39,7 +39,10 @@ export const decodeOffered = (files: ReadonlyMap<string, OfferedFile>): OfferedF
       base,
       hasBom: base !== null && quotesItsBom(base),
       ...(problem && {
-        unreadable: { code: problem.code === 'target_binary' ? 'binary' : 'encoding', why: problem.message },
+        unreadable: {
+          code: problem.code === 'target_binary' ? 'binary' : 'encoding',
+          why: problem.message,
+        },
       }),
     });
   }
@@ -58,7 +61,14 @@ export const compose = (
   if (otherBase.length > 0) return { outcome: 'refused', reasons: otherBase };
   if (reading.kind === 'refused') return { outcome: 'refused', reasons: reading.reasons };
 
-  const { files, splices, made, reasons, moves, tolerances: used } = new Work(offered, options).done(reading.plans);
+  const {
+    files,
+    splices,
+    made,
+    reasons,
+    moves,
+    tolerances: used,
+  } = new Work(offered, options).done(reading.plans);
   if (reasons.length > 0) return { outcome: 'refused', reasons };
   const tolerances = [...reading.tolerances, ...used];
   const fenced = tolerances.filter(({ tolerance }) => tolerance === 'fenced_body');
@@ -74,22 +84,51 @@ export const compose = (
       .map(([path, result]): GuardedFile => {
         const base = offered.get(moves.get(path) ?? path);
         const change = result === 'absent' ? null : result;
-        const before = { base: base?.bytes ?? null, baseMode: base?.mode, encoding: base?.encoding };
-        return { path, ...before, result: change?.bytes ?? null, resultMode: change?.mode, ...made.get(path) };
+        const before = {
+          base: base?.bytes ?? null,
+          baseMode: base?.mode,
+          encoding: base?.encoding,
+        };
+        return {
+          path,
+          ...before,
+          result: change?.bytes ?? null,
+          resultMode: change?.mode,
+          ...made.get(path),
+        };
       }),
-    { ...options, movedTo: [...moves.keys()], movedAway: [...movedAway], beside: pathsThere(offered, options) },
+    {
+      ...options,
+      movedTo: [...moves.keys()],
+      movedAway: [...movedAway],
+      beside: pathsThere(offered, options),
+    },
   );
-  const shifted = new Set(reading.tolerances.filter((used) => used.tolerance === 'indent').map(({ path }) => path));
+  const shifted = new Set(
+    reading.tolerances.filter((used) => used.tolerance === 'indent').map(({ path }) => path),
+  );
   const refusing = findings.filter(
     ({ severity, guard, path }) =>
       severity === 'refuse' ||
       (severity === 'ask' && shifted.has(path) && (guard === 'syntax' || guard === 'lost_symbol')),
   );
   if (refusing.length > 0)
-    return { outcome: 'refused', reasons: refusing.map(({ guard: code, path, message }) => ({ code, path, message })) };
+    return {
+      outcome: 'refused',
+      reasons: refusing.map(({ guard: code, path, message }) => ({ code, path, message })),
+    };
   const renames = [...moves].map(([to, from]) => ({ from, to }));
   const said = reading.summary === undefined ? {} : { summary: reading.summary };
-  return { outcome: 'edited', files, renames, splices, tolerances, findings, notes: allNotes, ...said };
+  return {
+    outcome: 'edited',
+    files,
+    renames,
+    splices,
+    tolerances,
+    findings,
+    notes: allNotes,
+    ...said,
+  };
 };
 
 const fencedBody = ({ path, index }: UsedTolerance): Reason => {
@@ -97,12 +136,16 @@ const fencedBody = ({ path, index }: UsedTolerance): Reason => {
   return { code: 'fenced_body', path, message, ...(index === undefined ? {} : { index }) };
 };
 
-const baseReasons = (offered: OfferedFiles, expected: ReadonlyMap<string, string> | undefined): Reason[] => {
+const baseReasons = (
+  offered: OfferedFiles,
+  expected: ReadonlyMap<string, string> | undefined,
+): Reason[] => {
   const reasons: Reason[] = [];
   for (const [path, wanted] of expected ?? []) {
     const file = offered.get(path);
     if (file === undefined) continue;
-    const found = file.bytes === null ? 'absent' : createHash('sha256').update(file.bytes).digest('hex');
+    const found =
+      file.bytes === null ? 'absent' : createHash('sha256').update(file.bytes).digest('hex');
     const message = `${path} is not the version that the answer was made for: expected sha-256 ${wanted.slice(0, 12)}…, found ${found.slice(0, 12)}…. Ask again with the current file.`;
     if (found !== wanted.toLowerCase()) reasons.push({ code: 'base', path, message });
   }
@@ -113,7 +156,10 @@ const baseReasons = (offered: OfferedFiles, expected: ReadonlyMap<string, string
 const isBlob = (blob: string, bytes: Uint8Array): boolean => {
   const isOf = (each: Uint8Array): boolean =>
     createHash('sha1').update(`blob ${each.length}\0`).update(each).digest('hex').startsWith(blob);
-  return isOf(bytes) || isOf(Buffer.from(Buffer.from(bytes).toString('latin1').replaceAll('\r\n', '\n'), 'latin1'));
+  return (
+    isOf(bytes) ||
+    isOf(Buffer.from(Buffer.from(bytes).toString('latin1').replaceAll('\r\n', '\n'), 'latin1'))
+  );
 };
 
 class Work {
@@ -147,15 +193,25 @@ class Work {
     for (const [to, from] of this.moves) {
       const base = this.#offered.get(from);
       if (base?.bytes === undefined || base.bytes === null || this.files.has(to)) continue;
-      this.files.set(to, { bytes: base.bytes, ...(base.mode === undefined ? {} : { mode: base.mode }) });
+      this.files.set(to, {
+        bytes: base.bytes,
+        ...(base.mode === undefined ? {} : { mode: base.mode }),
+      });
     }
     const isFile = (path: string): boolean =>
       (this.files.get(path) ?? this.#offered.get(path)?.bytes ?? 'absent') !== 'absent';
     for (const [path, result] of this.files) {
-      const folders = result === 'absent' ? [] : [...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index));
+      const folders =
+        result === 'absent'
+          ? []
+          : [...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index));
       const file = folders.find(isFile);
       if (file !== undefined)
-        this.#refuse('bad_path', path, `${path} would be below ${file}, which is a file. Choose another path.`);
+        this.#refuse(
+          'bad_path',
+          path,
+          `${path} would be below ${file}, which is a file. Choose another path.`,
+        );
     }
     return this;
   }
@@ -182,7 +238,12 @@ class Work {
   /** A file's content is said once. */
   #claim(path: string): boolean {
     const isTaken = this.#taken.has(path) || this.files.get(path) === 'absent';
-    if (isTaken) this.#refuse('file_twice', path, `${path} is changed twice. Put all changes of a file in one place.`);
+    if (isTaken)
+      this.#refuse(
+        'file_twice',
+        path,
+        `${path} is changed twice. Put all changes of a file in one place.`,
+      );
     this.#taken.add(path);
     return !isTaken;
   }
@@ -190,7 +251,8 @@ class Work {
   #move(from: string, to: string): void {
     const source = this.#lookUp(from);
     if (source === null) return;
-    if (source.file.bytes === null) this.#refuse('move_absent', to, `${from} does not exist, so it cannot be moved.`);
+    if (source.file.bytes === null)
+      this.#refuse('move_absent', to, `${from} does not exist, so it cannot be moved.`);
     else if (this.#left.has(source.path) || this.moves.has(to))
       this.#refuse('file_twice', to, `${to} is created twice.`);
     else {
@@ -201,38 +263,54 @@ class Work {
 
   #delete(path: string): void {
     if (this.#options.allowDelete === true) this.files.set(path, 'absent');
-    else this.#refuse('delete_not_allowed', path, `${path} may not be deleted here. Change its content instead.`);
+    else
+      this.#refuse(
+        'delete_not_allowed',
+        path,
+        `${path} may not be deleted here. Change its content instead.`,
+      );
   }
 
   /** All of a file's text without a fence round it. */
   #unfenced(path: string, plan: LinesPlan, base: LineIndex): LinesPlan {
-    const body = 'result' in plan ? plan.result : indexOfLines(plan.changes.flatMap(({ lines }) => lines));
+    const body =
+      'result' in plan ? plan.result : indexOfLines(plan.changes.flatMap(({ lines }) => lines));
     const at = { path, ...(plan.index === undefined ? {} : { index: plan.index }) };
     const plain = withoutFence(path, body, base);
     if ('code' in plain) this.reasons.push({ ...plain, ...at });
     else if (plain !== body) this.tolerances.push({ tolerance: 'fenced_body', ...at });
     if ('code' in plain || plain === body) return plan;
-    return 'result' in plan ? { ...plan, result: plain } : { ...plan, changes: [{ from: 0, to: 0, lines: plain.all }] };
+    return 'result' in plan
+      ? { ...plan, result: plain }
+      : { ...plan, changes: [{ from: 0, to: 0, lines: plain.all }] };
   }
 
   #settle(path: string, plan: LinesPlan): void {
     const file = this.#offered.get(this.moves.get(path) ?? path);
     const text = (plan.exact ?? file?.base)?.text ?? null;
     const base = text === null ? NO_LINES : indexOf(text);
-    const written = plan.blob === undefined ? null : spliced(file?.base ?? null, plan, this.#options);
+    const written =
+      plan.blob === undefined ? null : spliced(file?.base ?? null, plan, this.#options);
     // Where git's hash proves the text, a fence is the file's own, and no line of it stands for others.
-    const isProven = plan.blob !== undefined && written?.ok === true && isBlob(plan.blob, written.bytes);
-    const plain = isProven || !(plan.rewritten || base.length === 0) ? plan : this.#unfenced(path, plan, base);
-    const resolved = (plain === plan ? written : null) ?? spliced(file?.base ?? null, plain, this.#options);
+    const isProven =
+      plan.blob !== undefined && written?.ok === true && isBlob(plan.blob, written.bytes);
+    const plain =
+      isProven || !(plan.rewritten || base.length === 0) ? plan : this.#unfenced(path, plan, base);
+    const resolved =
+      (plain === plan ? written : null) ?? spliced(file?.base ?? null, plain, this.#options);
     if (!resolved.ok) return void this.reasons.push(...resolved.reasons);
     if (!isProven) this.reasons.push(...elisionReasons(path, text, resolved.changes));
     const mode = plan.mode ?? file?.mode;
     const existed = file !== undefined && file.bytes !== null;
-    if (existed && !this.moves.has(path) && resolved.splices.length === 0 && mode === file.mode) return;
+    if (existed && !this.moves.has(path) && resolved.splices.length === 0 && mode === file.mode)
+      return;
     this.files.set(path, { bytes: resolved.bytes, ...(mode === undefined ? {} : { mode }) });
     this.splices.set(path, resolved.splices);
     // An exact plan counts in other lines than guards do.
     if (plan.exact === undefined)
-      this.made.set(path, { made: { base: text, changes: resolved.changes }, rewritten: plan.rewritten ?? false });
+      this.made.set(path, {
+        made: { base: text, changes: resolved.changes },
+        rewritten: plan.rewritten ?? false,
+      });
   }
 }

@@ -29,7 +29,10 @@ const JSON_KEY = /"(operations|old_str(?:ing)?|new_str(?:ing)?|search|edits)"\s*
  */
 export const detectFormat = (said: string): AnswerFormat | null => {
   const answer = withoutIndent(said);
-  const found: (readonly [number, AnswerFormat])[] = OPENINGS.map(([format, line]) => [answer.search(line), format]);
+  const found: (readonly [number, AnswerFormat])[] = OPENINGS.map(([format, line]) => [
+    answer.search(line),
+    format,
+  ]);
   const json = jsonFormat(answer);
   if (json !== null) found.push(json);
   return found.filter(([at]) => at >= 0).sort(([a], [b]) => a - b)[0]?.[1] ?? null;
@@ -38,14 +41,18 @@ export const detectFormat = (said: string): AnswerFormat | null => {
 /** An answer in an indented fence, the first in it, with all its lines moved back: CommonMark takes so many blanks off. */
 export const withoutIndent = (answer: string): string => {
   const opening = /^( {1,3})(?:`{3,}|~{3,})/m.exec(answer);
-  if (opening?.[1] === undefined || detectFormat(answer.slice(0, opening.index)) !== null) return answer;
+  if (opening?.[1] === undefined || detectFormat(answer.slice(0, opening.index)) !== null)
+    return answer;
   const { index, 1: blanks } = opening;
   const lines = answer.slice(index).split('\n');
   const end = lines.findIndex((line) => line.trim() !== '' && !line.startsWith(blanks));
   const inside = lines.slice(0, end < 0 ? lines.length : end);
   const last = inside.findLastIndex((line) => line.trim() !== '');
   if (end >= 0 && !isBareFence(inside[last])) return answer;
-  return answer.slice(0, index) + lines.map((line, at) => (at <= last ? line.slice(blanks.length) : line)).join('\n');
+  return (
+    answer.slice(0, index) +
+    lines.map((line, at) => (at <= last ? line.slice(blanks.length) : line)).join('\n')
+  );
 };
 
 const jsonFormat = (answer: string): [number, AnswerFormat] | null => {
@@ -58,7 +65,8 @@ const jsonFormat = (answer: string): [number, AnswerFormat] | null => {
 
 /** Where an object may begin that another tool would read: at the start of a line, or before a key in quotes. */
 const OBJECT = /^\{|\{\s*["']\w+["']\s*:/gm;
-const PATH_KEY = /(?<![\w$])(?:["']?(?:target_?)?file_?path["']?|["'](?:path|file|file_?name)["'])\s*:/i;
+const PATH_KEY =
+  /(?<![\w$])(?:["']?(?:target_?)?file_?path["']?|["'](?:path|file|file_?name)["'])\s*:/i;
 const EDIT_KEY =
   /(?<![\w$])["']?(?:(?:(?:old|new)_?(?:str(?:ing)?|text|code|content|path)|contents?|replace(?:ment)?)["']?\s*:|(?:op|type|action|command)["']?\s*:\s*["']?(?:insert|replace|append|prepend|delete|remove|rename|move))/i;
 
@@ -69,7 +77,10 @@ const editObjectIn = (text: string): number => {
     const at = OBJECT.exec(text)?.index;
     if (at === undefined) return -1;
     const read = readJson(text, at);
-    const said = read.kind === 'value' ? [...read.starts.keys()].map(keysIn) : text.slice(at).split(/\}[ \t,\]]*$/m, 1);
+    const said =
+      read.kind === 'value'
+        ? [...read.starts.keys()].map(keysIn)
+        : text.slice(at).split(/\}[ \t,\]]*$/m, 1);
     if (said.some((keys) => PATH_KEY.test(keys) && EDIT_KEY.test(keys))) return at;
     if (read.kind === 'value') OBJECT.lastIndex = read.end;
     else broken += 1;
@@ -97,7 +108,8 @@ const MALFORMED: readonly RegExp[] = [
 /** The lines of an answer that stand outside of its bodies: follows their fences, and finds edits that nobody would read. */
 export class Outside {
   readonly fences = new Fences();
-  readonly #lines: { readonly at: number; readonly text: string; readonly fence: Fence | null }[] = [];
+  readonly #lines: { readonly at: number; readonly text: string; readonly fence: Fence | null }[] =
+    [];
 
   /** Takes the answer's line `at` (0-based); true: it opens or closes a fence. */
   take(at: number, text: string): boolean {
@@ -115,7 +127,9 @@ export class Outside {
   before(at: number, names: (fence: string) => boolean): string {
     const line = this.#lines.findLast(
       ({ at: its, text, fence }) =>
-        its < at && (fence ?? this.fences.open) === this.fences.open && (openingFence(text) === null || names(text)),
+        its < at &&
+        (fence ?? this.fences.open) === this.fences.open &&
+        (openingFence(text) === null || names(text)),
     );
     return line === undefined || line.text === BODY ? '' : line.text;
   }
@@ -132,11 +146,17 @@ export class Outside {
     const text = this.#lines.map((line) => line.text.replace(/\r$/, '')).join('\n');
     // A quoted edit is one, too, and one that is indented as in a list.
     const bare = text.replace(/^[ \t>]+/gm, '');
-    const openings = OPENINGS.flatMap(([format, line]) => (format === 'whole-file' ? [] : [bare.search(line)]));
+    const openings = OPENINGS.flatMap(([format, line]) =>
+      format === 'whole-file' ? [] : [bare.search(line)],
+    );
     const objects = [jsonFormat(bare)?.[0] ?? -1, editObjectIn(bare)];
-    const lineOf = (of: string, at: number): number => (at < 0 ? Infinity : of.slice(0, at).split('\n').length - 1);
+    const lineOf = (of: string, at: number): number =>
+      at < 0 ? Infinity : of.slice(0, at).split('\n').length - 1;
     const malformed = MALFORMED.map((line) => lineOf(text, text.search(line)));
-    const line = this.#lines[Math.min(...malformed, ...[...openings, ...objects].map((at) => lineOf(bare, at)))];
+    const line =
+      this.#lines[
+        Math.min(...malformed, ...[...openings, ...objects].map((at) => lineOf(bare, at)))
+      ];
     if (line === undefined) return null;
     const message = `Line ${line.at + 1} of the answer, ${quoted(line.text.trimEnd(), 120)}, looks like an edit but is outside the part that was parsed. Send every edit in the requested format, and no edit in prose.`;
     return { code: 'stray_edit', index, message };

@@ -12,9 +12,19 @@ export type { ConflictRegion, LineRegion } from './merge.js';
 export { nonceOf } from './marker.js';
 export { checkPath, type CheckedPath } from './paths.js';
 export { type ChangeNeed, changeNeeds, neededName, wordsOf } from './proposal/needs.js';
-export { type DiffChange, type DiffHunk, type DiffSection, readDiff } from './proposal/read-diff.js';
+export {
+  type DiffChange,
+  type DiffHunk,
+  type DiffSection,
+  readDiff,
+} from './proposal/read-diff.js';
 export { changesByPath, numberedChanges, selectChanges } from './proposal/select.js';
-export { type ChangedLines, combinedDiff, countChanged, type DiffFile } from './proposal/write-diff.js';
+export {
+  type ChangedLines,
+  combinedDiff,
+  countChanged,
+  type DiffFile,
+} from './proposal/write-diff.js';
 export type { Outline, SymbolKind, SymbolPlace, Syntax, SyntaxFault } from './syntax-port.js';
 export { decodeFile, describeFile, type FileDescription } from './text/codec.js';
 export type { Json } from './text/json.js';

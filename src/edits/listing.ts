@@ -33,17 +33,23 @@ const hashLine = (line: string | undefined): number => {
 
 /** Mixes the three hashes so that each bit tells (murmur3's finaliser). */
 const mix = (previous: number, own: number, next: number): string => {
-  let hash = Math.imul(previous, 0x85ebca6b) ^ Math.imul(own, 0xc2b2ae35) ^ Math.imul(next, 0x27d4eb2f);
+  let hash =
+    Math.imul(previous, 0x85ebca6b) ^ Math.imul(own, 0xc2b2ae35) ^ Math.imul(next, 0x27d4eb2f);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
   hash = (hash ^ (hash >>> 16)) >>> 0;
   const check = hash % CHECKS;
-  return String.fromCharCode(...[check / 676, (check / 26) % 26, check % 26].map((digit) => 97 + Math.floor(digit)));
+  return String.fromCharCode(
+    ...[check / 676, (check / 26) % 26, check % 26].map((digit) => 97 + Math.floor(digit)),
+  );
 };
 
 /** ◆ The check of a line: 3 letters; `undefined` for a neighbour that is not there. Never changes: operations quote it. */
-export const lineCheck = (previous: string | undefined, line: string, next: string | undefined): string =>
-  mix(hashLine(previous), hashLine(line), hashLine(next));
+export const lineCheck = (
+  previous: string | undefined,
+  line: string,
+  next: string | undefined,
+): string => mix(hashLine(previous), hashLine(line), hashLine(next));
 
 /** The check of 1-based line `line` of a text. */
 export const checkAt = (lines: Pick<LineIndex, 'line'>, line: number): string | null => {
@@ -54,7 +60,8 @@ export const checkAt = (lines: Pick<LineIndex, 'line'>, line: number): string | 
 const TAB_SHOWN = '→\t';
 
 /** Does the listing of this file mark tabs? Then `→` before a tab in an answer is the mark, not text. */
-export const marksTabs = (lines: LineIndex): boolean => lines.includes('\t') && !lines.includes(TAB_SHOWN);
+export const marksTabs = (lines: LineIndex): boolean =>
+  lines.includes('\t') && !lines.includes(TAB_SHOWN);
 
 /** Takes the marks of shown tabs off an answer's line. */
 export const withoutTabMarks = (line: string): string => line.replaceAll(TAB_SHOWN, '\t');
@@ -155,7 +162,8 @@ const worthOf = (lines: readonly string[], hints: string): Float64Array => {
   const fade = Math.exp(-1 / WINDOW_FADE_LINES);
   for (const word of wordsOf(hints)) {
     let [places, value] = [0, 0];
-    const fading = (own: number): number => (value = Math.max(own, value * fade < 1e-6 ? 0 : value * fade));
+    const fading = (own: number): number =>
+      (value = Math.max(own, value * fade < 1e-6 ? 0 : value * fade));
     for (const [at, line] of lower.entries()) {
       const own = line.includes(word) ? 1 : 0;
       places += own;
@@ -163,7 +171,8 @@ const worthOf = (lines: readonly string[], hints: string): Float64Array => {
     }
     const rarity = places === 0 ? 0 : Math.log(1 + lines.length / places) ** 2;
     value = 0;
-    for (let at = lines.length - 1; at >= 0; at -= 1) worth[at] = (worth[at] ?? 0) + rarity * fading(near[at] ?? 0);
+    for (let at = lines.length - 1; at >= 0; at -= 1)
+      worth[at] = (worth[at] ?? 0) + rarity * fading(near[at] ?? 0);
   }
   const top = worth.reduce((most, each) => Math.max(most, each), 0) || 1;
   const add = ([from, to]: LineRange, part: number): void => {
@@ -176,7 +185,8 @@ const worthOf = (lines: readonly string[], hints: string): Float64Array => {
   }
   add([1, WINDOW_HEAD_LINES], WORTH.head);
   add([lines.length - WINDOW_TAIL_LINES + 1, lines.length], WORTH.tail);
-  for (const [at, line] of lines.entries()) if (DEFINITION.test(line)) add([at + 1, at + 1], WORTH.definition);
+  for (const [at, line] of lines.entries())
+    if (DEFINITION.test(line)) add([at + 1, at + 1], WORTH.definition);
   return worth;
 };
 
@@ -193,7 +203,13 @@ const wordsOf = (hints: string): readonly string[] => {
   const prose = hints.replace(NAMED, ' ');
   const quoted = [...prose.matchAll(/`([^`\n]{2,80})`/g)].map((match) => match[1] ?? '');
   const names = prose.match(/\b\w+[._]\w[\w.]*\b|\b\w*[a-z][A-Z]\w*\b/g) ?? [];
-  const parts = prose.replace(/([a-z0-9])([A-Z])/g, '$1 $2').match(/[A-Za-z][A-Za-z0-9]{2,}/g) ?? [];
-  const bare = parts.map((word) => word.replace(/(?:ing|ed|es|s|e)$/i, '')).filter((word) => word.length > 2);
-  return [...new Set([...quoted, ...names, ...bare].map((word) => word.toLowerCase()))].slice(0, WINDOW_WORDS);
+  const parts =
+    prose.replace(/([a-z0-9])([A-Z])/g, '$1 $2').match(/[A-Za-z][A-Za-z0-9]{2,}/g) ?? [];
+  const bare = parts
+    .map((word) => word.replace(/(?:ing|ed|es|s|e)$/i, ''))
+    .filter((word) => word.length > 2);
+  return [...new Set([...quoted, ...names, ...bare].map((word) => word.toLowerCase()))].slice(
+    0,
+    WINDOW_WORDS,
+  );
 };

@@ -8,7 +8,14 @@
  * Prose before the first line of the format's grammar and after the marker or the JSON object is left out. Where another edit follows, that
  * was not the end. Fences (text/fence.ts) stay with the body for the format's reader; one that is not closed means that the answer was cut.
  */
-import { BODY, detectFormat, JSON_CANDIDATES, openingOf, Outside, withoutIndent } from './detect.js';
+import {
+  BODY,
+  detectFormat,
+  JSON_CANDIDATES,
+  openingOf,
+  Outside,
+  withoutIndent,
+} from './detect.js';
 import { closesFence, type Fence, isBareFence } from './text/fence.js';
 import { type Json, type JsonRead, isJsonObject, readJson } from './text/json.js';
 import type { Reason } from './types.js';
@@ -64,7 +71,8 @@ export const findJsonMarker = (answer: string, nonce: string | undefined): Found
 };
 
 /** The object that ends the answer. */
-const lastOf = (value: Json): Json => (Array.isArray(value) ? ((value as readonly Json[]).at(-1) ?? null) : value);
+const lastOf = (value: Json): Json =>
+  Array.isArray(value) ? ((value as readonly Json[]).at(-1) ?? null) : value;
 
 /** Where an object or a list of objects may begin. */
 const JSON_START = /^[ \t]*(?=\{|\[\s*\{)/gm;
@@ -105,7 +113,11 @@ const choose = (answer: string): Candidate | null => {
     at = read.end;
   }
   const rest = candidate.body.slice(last.read.end - last.from);
-  return { ...candidate, linesBefore: lineEnds(answer.slice(0, first.from)).length, body: `${list}]${rest}` };
+  return {
+    ...candidate,
+    linesBefore: lineEnds(answer.slice(0, first.from)).length,
+    body: `${list}]${rest}`,
+  };
 };
 
 const lineEnds = (text: string): string => '\n'.repeat(text.split('\n').length - 1);
@@ -132,8 +144,11 @@ const cut = (answer: string, from: number, read: JsonRead, edits: readonly Edit[
   const { opening, hasProse, stray } = before(between(answer, from, edits));
   const rest = answer.slice(read.kind === 'value' ? read.end : from);
   const [sameLine = '', ...behind] = rest.split('\n');
-  const closing = behind.findIndex((line) => (read.kind === 'value' ? line.trim() !== '' : isBareFence(line)));
-  const isClosed = opening === null ? isBareFence(behind[closing]) : closesFence(behind[closing], opening);
+  const closing = behind.findIndex((line) =>
+    read.kind === 'value' ? line.trim() !== '' : isBareFence(line),
+  );
+  const isClosed =
+    opening === null ? isBareFence(behind[closing]) : closesFence(behind[closing], opening);
   const prose = (isClosed ? behind.slice(closing + 1) : behind).join('\n');
   const openFence = opening !== null && !isClosed;
   const ended =
@@ -144,10 +159,19 @@ const cut = (answer: string, from: number, read: JsonRead, edits: readonly Edit[
     !holdsEdit(prose);
   const body = ended && !openFence ? answer.slice(from, read.end) : answer.slice(from);
   const notes: Reason[] = [];
-  if (hasProse) notes.push({ code: 'prose_before', message: 'Text before the JSON object was ignored.' });
+  if (hasProse)
+    notes.push({ code: 'prose_before', message: 'Text before the JSON object was ignored.' });
   if (ended && prose.trim() !== '')
     notes.push({ code: 'prose_after', message: 'Text after the JSON object was ignored.' });
-  return { body, linesBefore: lineEnds(answer.slice(0, from)).length, openFence, notes, stray, read, ended };
+  return {
+    body,
+    linesBefore: lineEnds(answer.slice(0, from)).length,
+    openFence,
+    notes,
+    stray,
+    read,
+    ended,
+  };
 };
 
 const markerFault = (said: Json, nonce: string | undefined): 'missing' | 'wrong' | null => {
@@ -164,28 +188,39 @@ const markerFault = (said: Json, nonce: string | undefined): 'missing' | 'wrong'
 const MARKER_WORD = 'EMEND-COMPLETE';
 const MARKER = /^EMEND-COMPLETE(?: (\S+))? (\d{1,9}) (\d{1,9})[ \t\r]*$/m;
 const NO_CHANGE = /^NO-CHANGE:[ \t]*(\S.*)$/m;
-export const findMarker = (format: AnswerFormat, given: string, nonce: string | undefined): FoundMarker => {
+export const findMarker = (
+  format: AnswerFormat,
+  given: string,
+  nonce: string | undefined,
+): FoundMarker => {
   const answer = withoutIndent(given);
-  if (format === 'structured-edit' || format === 'string-replace') return findJsonMarker(answer, nonce);
+  if (format === 'structured-edit' || format === 'string-replace')
+    return findJsonMarker(answer, nonce);
   const notes: Reason[] = [];
   // What names the file of a block or a hunk looks like any line, so nothing before it is left out as prose.
   const opening = openingOf(format, answer);
-  const isNamed = format !== 'search-blocks' && !/^(?:FIND|@@)/.test(answer.slice(opening, opening + 4));
+  const isNamed =
+    format !== 'search-blocks' && !/^(?:FIND|@@)/.test(answer.slice(opening, opening + 4));
   const starts = isNamed ? [opening, answer.search(MARKER)] : [];
   const [begin = 0] = starts.filter((at) => at >= 0).sort((a, b) => a - b);
   const { head, hasProse, stray } = before(answer.slice(0, begin));
-  if (hasProse) notes.push({ code: 'prose_before', message: 'Text before the answer was ignored.' });
+  if (hasProse)
+    notes.push({ code: 'prose_before', message: 'Text before the answer was ignored.' });
   const found = lastMarker(answer, begin);
   const said = answer.slice(0, found?.start);
   const [, reason] = NO_CHANGE.exec(said) ?? [];
   const noChange = reason !== undefined && before(said).stray === null ? reason.trim() : undefined;
   const rest = { noChange, openFence: false, notes, stray };
   if (found === null) {
-    notes.push({ code: 'marker_missing', message: `The answer does not end in its last line ${expected(nonce)}.` });
+    notes.push({
+      code: 'marker_missing',
+      message: `The answer does not end in its last line ${expected(nonce)}.`,
+    });
     return { ...rest, body: head + answer.slice(begin), marker: 'missing' };
   }
   const { match, fence, hasProse: proseAfter } = found;
-  if (proseAfter) notes.push({ code: 'prose_after', message: 'Text after the answer was ignored.' });
+  if (proseAfter)
+    notes.push({ code: 'prose_after', message: 'Text after the answer was ignored.' });
   const right = match[1] === nonce;
   const message = `The last line is not ${expected(nonce)}, with the code of this request.`;
   if (!right) notes.push({ code: 'marker_wrong', message });
@@ -196,11 +231,14 @@ export const findMarker = (format: AnswerFormat, given: string, nonce: string | 
 };
 
 /** What stands before the answer as blank lines, so that lines keep their numbers, but for a fence that is open at its end. */
-const before = (text: string): { head: string; opening: Fence | null; hasProse: boolean; stray: Reason | null } => {
+const before = (
+  text: string,
+): { head: string; opening: Fence | null; hasProse: boolean; stray: Reason | null } => {
   const outside = new Outside();
   const lines = text.split('\n');
   let opened = -1;
-  for (const [at, line] of lines.entries()) if (outside.take(at, line)) opened = outside.fences.open === null ? -1 : at;
+  for (const [at, line] of lines.entries())
+    if (outside.take(at, line)) opened = outside.fences.open === null ? -1 : at;
   outside.belongs(lines.length);
   return {
     opening: outside.fences.open,
@@ -211,7 +249,8 @@ const before = (text: string): { head: string; opening: Fence | null; hasProse: 
 };
 
 /** Behind an answer: then that was not its end. */
-const holdsEdit = (text: string): boolean => detectFormat(text) !== null || before(text).stray !== null;
+const holdsEdit = (text: string): boolean =>
+  detectFormat(text) !== null || before(text).stray !== null;
 
 /** The last marker line from `from` on, if no edit follows it; `fence`: the one that stands after it, with the line end before. */
 const lastMarker = (

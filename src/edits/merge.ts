@@ -20,7 +20,8 @@ const lowest = (base: readonly string[], { from, to, lines }: Change, limit: num
   const moved = from === to ? lines : base.slice(from, to);
   let by = 0;
   if (from === to || lines.length === 0)
-    while (to + by < limit && base[to + by] === (moved[by] ?? base[to + by - moved.length])) by += 1;
+    while (to + by < limit && base[to + by] === (moved[by] ?? base[to + by - moved.length]))
+      by += 1;
   const kept = from === to ? base.slice(from, from + by) : [];
   return { from: from + by, to: to + by, lines: by === 0 ? lines : [...lines, ...kept].slice(by) };
 };
@@ -35,7 +36,10 @@ export function rebase3(base: Uint8Array, ours: Uint8Array, theirs: Uint8Array):
   const changes = [a, b]
     .flatMap((lines, i) => {
       const found = changesFrom(o.length, lines, lineOrigins(o, lines));
-      return found.map((change, n) => ({ ...lowest(o, change, found[n + 1]?.from ?? o.length), side: i + 1 }));
+      return found.map((change, n) => ({
+        ...lowest(o, change, found[n + 1]?.from ?? o.length),
+        side: i + 1,
+      }));
     })
     .sort((x, y) => x.from - y.from);
   const regions: ConflictRegion[] = [];
@@ -46,18 +50,31 @@ export function rebase3(base: Uint8Array, ours: Uint8Array, theirs: Uint8Array):
     const from = changes[i]?.from ?? 0;
     const starts = grown.map((by) => from + by);
     let to = from;
-    for (let change = changes[i]; change !== undefined && change.from <= to; change = changes[++i]) {
+    for (
+      let change = changes[i];
+      change !== undefined && change.from <= to;
+      change = changes[++i]
+    ) {
       to = Math.max(to, change.to);
-      grown[change.side] = (grown[change.side] ?? 0) + change.lines.length - (change.to - change.from);
+      grown[change.side] =
+        (grown[change.side] ?? 0) + change.lines.length - (change.to - change.from);
     }
-    const stretches = [o, a, b].map((lines, side) => lines.slice(starts[side], to + (grown[side] ?? 0)));
+    const stretches = [o, a, b].map((lines, side) =>
+      lines.slice(starts[side], to + (grown[side] ?? 0)),
+    );
     const [was, mine = '', other = ''] = stretches.map((lines) => lines.join(''));
     text += o.slice(next, from).join('') + (mine === was ? other : mine);
     next = to;
     if (mine === was || other === was || mine === other) continue;
-    const region = (side: number) => ({ first: (starts[side] ?? 0) + 1, count: stretches[side]?.length ?? 0 });
+    const region = (side: number) => ({
+      first: (starts[side] ?? 0) + 1,
+      count: stretches[side]?.length ?? 0,
+    });
     regions.push({ base: region(0), ours: region(1), theirs: region(2) });
   }
   if (regions.length > 0) return { outcome: 'conflict', regions };
-  return { outcome: 'clean', bytes: new Uint8Array(Buffer.from(text + o.slice(next).join(''), 'latin1')) };
+  return {
+    outcome: 'clean',
+    bytes: new Uint8Array(Buffer.from(text + o.slice(next).join(''), 'latin1')),
+  };
 }

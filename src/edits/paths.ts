@@ -16,7 +16,8 @@ const WRAPPED = /^(\*{1,3}|_{2}|`{1,2}|"|')(.+)\1$/;
 const INFO_KEY = /^\{?(?:file|filename|file_path|path|title|name)=|^[A-Za-z][\w+#-]*:(?=.)/;
 /** No blanks, and a folder or an ending. */
 const LOOKS = /^(?!.*:\/\/)(?!-)[^\s`<>*#]+$/;
-const ENDING = /(?:\/[^/]*\w|\.(?!net$)[A-Za-z][\w+]{0,15}|^\.[a-z]+-(?:format|ignore(?:-revs)?|tidy|versions?))$/i;
+const ENDING =
+  /(?:\/[^/]*\w|\.(?!net$)[A-Za-z][\w+]{0,15}|^\.[a-z]+-(?:format|ignore(?:-revs)?|tidy|versions?))$/i;
 /** Names without an ending that are words of no sentence; in a fence's info string they are languages. */
 const WHOLE_NAME =
   /^(?:(?:App|Brew|Cap|Container|Docker|Earth|Fast|Gem|Guard|Jenkins|Just|Make|Pip|Pod|Proc|Rake|Snake|Tilt|Vagrant)file|AUTHORS|CODEOWNERS|CONTRIBUTORS|COPYING|LICEN[CS]E|MAINTAINERS|NOTICE|README)$/;
@@ -51,7 +52,9 @@ const pathIn = (text: string, files: Files): string | null => {
     const looks = LOOKS.test(left);
     // A name that looks like none is one where it is offered.
     if ((looks || /[./]/.test(left)) && files.has(left)) return left;
-    const bare = WRAPPED.test(left) ? left.replace(WRAPPED, '$2') : left.replace(BEFORE, '').replace(AFTER, '');
+    const bare = WRAPPED.test(left)
+      ? left.replace(WRAPPED, '$2')
+      : left.replace(BEFORE, '').replace(AFTER, '');
     const inner = bare.trim();
     if (inner === left) return looks && (ENDING.test(left) || WHOLE_NAME.test(left)) ? left : null;
     left = inner;
@@ -81,8 +84,10 @@ export const fileBefore = (
   let [isLabel, isOwn] = [true, false];
   for (const word of named === null ? parts.map((part) => part.replace(EDGES, '')) : [named]) {
     const path = withoutPrefix(word, context);
-    if (named === null && !NAMES_FILE.test(path) && !WHOLE_NAME.test(nameOf(path))) isLabel &&= LABEL.test(path);
-    else if (path === own || (own?.endsWith(`/${path}`) === true && !context.files.has(path))) isOwn = true;
+    if (named === null && !NAMES_FILE.test(path) && !WHOLE_NAME.test(nameOf(path)))
+      isLabel &&= LABEL.test(path);
+    else if (path === own || (own?.endsWith(`/${path}`) === true && !context.files.has(path)))
+      isOwn = true;
     else if (context.files.has(path) || names().has(path)) there.add(path);
     else if (named !== null || path.includes('/')) unknown.add(path);
     else isLabel = false;
@@ -101,7 +106,10 @@ export const withoutPrefix = (path: string, { files }: FormatContext): string =>
 const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 
 /** Paths of files and folders that are there beforehand. */
-export const pathsThere = (files: FormatContext['files'], { beside = [] }: ApplyOptions): readonly string[] => [
+export const pathsThere = (
+  files: FormatContext['files'],
+  { beside = [] }: ApplyOptions,
+): readonly string[] => [
   ...beside,
   ...[...files].flatMap(([path, { bytes }]) => (bytes === null ? [] : [path])),
 ];
@@ -111,7 +119,9 @@ export const nearestPaths = (path: string, { files, options }: FormatContext): s
   const paths = [...new Set(pathsThere(files, options))].filter((other) => other !== path);
   const name = nameOf(path).toLowerCase();
   const same = paths.filter((other) => nameOf(other).toLowerCase() === name);
-  const scored = paths.map((other) => [likeness(other, path), other] as const).filter(([like]) => like >= LIKE_ENOUGH);
+  const scored = paths
+    .map((other) => [likeness(other, path), other] as const)
+    .filter(([like]) => like >= LIKE_ENOUGH);
   const like = same.length > 0 ? same : scored.sort(([a], [b]) => b - a).map(([, other]) => other);
   return like.length === 0 ? '' : ` The nearest is ${like.slice(0, NAMES_OFFERED).join(', ')}.`;
 };
@@ -123,11 +133,16 @@ export const nearestPaths = (path: string, { files, options }: FormatContext): s
 export const withNames = (reason: Reason, context: FormatContext): Reason => {
   const { code, path, message } = reason;
   if (path === undefined) return reason;
-  if (code === 'target_absent') return { ...reason, message: message + nearestPaths(path, context) };
+  if (code === 'target_absent')
+    return { ...reason, message: message + nearestPaths(path, context) };
   if (code !== 'unknown_file') return reason;
   const offered = `Edit only: ${[...context.files.keys()].slice(0, 20).join(', ') || '(no file)'}.`;
   return context.options.beside?.includes(path) === true
-    ? { ...reason, code: 'file_not_offered', message: `${path} was not offered for editing. ${offered}` }
+    ? {
+        ...reason,
+        code: 'file_not_offered',
+        message: `${path} was not offered for editing. ${offered}`,
+      }
     : { ...reason, message: `${message}${nearestPaths(path, context)} ${offered}` };
 };
 
@@ -139,10 +154,14 @@ const DEVICE = /^(con|prn|aux|nul|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³]
 
 /** How Windows and macOS may read a segment: no ignored characters, no stream name, no trailing dots and blanks, lower case. */
 const folded = (segment: string): string =>
-  (segment.replace(IGNORED_BY_FILE_SYSTEMS, '').split(':')[0] ?? '').replace(/[. ]+$/, '').toLowerCase();
+  (segment.replace(IGNORED_BY_FILE_SYSTEMS, '').split(':')[0] ?? '')
+    .replace(/[. ]+$/, '')
+    .toLowerCase();
 
 /** The path in normal form (`./` and doubled slashes gone), or why it is refused. */
-export type CheckedPath = { readonly ok: true; readonly path: string } | { readonly ok: false; readonly why: string };
+export type CheckedPath =
+  | { readonly ok: true; readonly path: string }
+  | { readonly ok: false; readonly why: string };
 
 const no = (why: string): CheckedPath => ({ ok: false, why });
 
@@ -177,7 +196,9 @@ const mayCreate = (path: string, under: readonly string[]): boolean =>
     return clean === '' || clean === '.' || path.startsWith(`${clean}/`);
   });
 
-export type LookedUp = Readonly<{ ok: true; path: string; file: ContextFile } | { ok: false; reason: Reason }>;
+export type LookedUp = Readonly<
+  { ok: true; path: string; file: ContextFile } | { ok: false; reason: Reason }
+>;
 
 /**
  * The file that an answer's path means. `file.text` is null exactly where the file does not exist yet. Refusals: `bad_path`,
@@ -203,7 +224,8 @@ export const lookUp = (answered: string, context: FormatContext, index?: number)
   if (file !== undefined) return { ok: true, path, file };
   if (!mayCreate(path, context.options.mayCreateUnder ?? []))
     return refuse('unknown_file', `There is no file ${path}, and none may be created there.`);
-  if (hasDeviceName(path)) return refuse('bad_path', `${path} is a device name on Windows. Choose another name.`);
+  if (hasDeviceName(path))
+    return refuse('bad_path', `${path} is a device name on Windows. Choose another name.`);
   const [odd] = MISSHOWN.exec(path) ?? [];
   if (odd !== undefined) {
     const shown = JSON.stringify(path.replace(new RegExp(MISSHOWN, 'g'), '?'));

@@ -4,7 +4,15 @@
  * the guards that need a tree find nothing.
  */
 
-export type SymbolKind = 'function' | 'method' | 'class' | 'interface' | 'type' | 'namespace' | 'variable' | 'field';
+export type SymbolKind =
+  | 'function'
+  | 'method'
+  | 'class'
+  | 'interface'
+  | 'type'
+  | 'namespace'
+  | 'variable'
+  | 'field';
 
 /** One definition of a file. Lines are 0-based. */
 export interface SymbolPlace {
@@ -51,10 +59,15 @@ export type Outline =
 export type OutlineRead = Extract<Outline, { kind: 'read' }>;
 export type OutlineUnread = Extract<Outline, { kind: 'unread' }>;
 
-export const lastName = (qualified: string): string => qualified.slice(qualified.lastIndexOf('.') + 1);
+export const lastName = (qualified: string): string =>
+  qualified.slice(qualified.lastIndexOf('.') + 1);
 
 /** `syntax_unavailable`: the grammar could not be loaded; the others mean the file. */
-export type UnreadCode = 'language_unknown' | 'syntax_too_large' | 'syntax_too_slow' | 'syntax_unavailable';
+export type UnreadCode =
+  | 'language_unknown'
+  | 'syntax_too_large'
+  | 'syntax_too_slow'
+  | 'syntax_unavailable';
 
 /** What `loadSyntax` gives. */
 export interface Syntax {

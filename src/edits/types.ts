@@ -1,6 +1,12 @@
 /** The words of the edit engine. Pure: bytes in, bytes out, no I/O. `index.ts` exports what other programs use. */
 import type { Text } from './text/lines.js';
-import type { AnswerFormat, Finding, GuardSettings, Tolerance, ToleranceSettings } from '../shared/formats.js';
+import type {
+  AnswerFormat,
+  Finding,
+  GuardSettings,
+  Tolerance,
+  ToleranceSettings,
+} from '../shared/formats.js';
 import type { FilePlan } from './text/changes.js';
 import type { Syntax } from './syntax-port.js';
 
@@ -33,7 +39,14 @@ export interface OfferedFile {
 }
 
 /** Why the model stopped, as the Messages API says it. */
-export type StopReason = 'end_turn' | 'stop_sequence' | 'max_tokens' | 'length' | 'refusal' | (string & {}) | null;
+export type StopReason =
+  | 'end_turn'
+  | 'stop_sequence'
+  | 'max_tokens'
+  | 'length'
+  | 'refusal'
+  | (string & {})
+  | null;
 
 /** What an answer is read and checked by. */
 export interface ApplyOptions {
@@ -136,10 +149,20 @@ export interface Edited {
 }
 /** Why an answer changes nothing. */
 export interface NotEdited {
-  readonly outcome: 'unchanged' | 'truncated' | 'unmarked' | 'invalid' | 'refused' | 'declined' | 'needs_lines';
+  readonly outcome:
+    | 'unchanged'
+    | 'truncated'
+    | 'unmarked'
+    | 'invalid'
+    | 'refused'
+    | 'declined'
+    | 'needs_lines';
   readonly reasons: readonly Reason[];
   /** With `needs_lines`: what the model wants to be shown; 1-based inclusive ranges inside the file. */
-  readonly needs?: { readonly path: string; readonly ranges: readonly (readonly [number, number])[] };
+  readonly needs?: {
+    readonly path: string;
+    readonly ranges: readonly (readonly [number, number])[];
+  };
   /** As in `Edited`; also absent where the answer was cut off or declined. */
   readonly edits?: EditResults;
 }

@@ -24,7 +24,8 @@ const NEXT: Partial<Record<ModelErrorKind, string>> = {
   auth: 'Check ANTHROPIC_API_KEY (or ANTHROPIC_AUTH_TOKEN) and its account.',
   context: 'Lower `inputBudget_tokens` or `outputBudget_tokens`, or name fewer files.',
   not_found: 'Check the model name and ANTHROPIC_BASE_URL.',
-  too_large: 'If the answer was too large, raise the named limit; if the request was, name fewer or smaller files.',
+  too_large:
+    'If the answer was too large, raise the named limit; if the request was, name fewer or smaller files.',
 };
 
 interface ModelErrorDetails {
@@ -51,6 +52,10 @@ export class ModelError extends Error {
     this.retryable = details.retryable ?? RETRYABLE[kind];
     this.mayBePaid = details.mayBePaid ?? false;
     if (details.retryAfter_ms !== undefined) this.retryAfter_ms = details.retryAfter_ms;
-    this.problem = problem(this.retryable ? 'model_unavailable' : 'model_rejected', message, NEXT[kind]);
+    this.problem = problem(
+      this.retryable ? 'model_unavailable' : 'model_rejected',
+      message,
+      NEXT[kind],
+    );
   }
 }

@@ -9,8 +9,13 @@ export interface ModelRequest {
   readonly model: string;
   readonly max_tokens: number;
   readonly system: readonly TextBlock[];
-  readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly content: readonly TextBlock[] }[];
-  readonly thinking?: { readonly type: 'enabled'; readonly budget_tokens: number } | { readonly type: 'adaptive' };
+  readonly messages: readonly {
+    readonly role: 'user' | 'assistant';
+    readonly content: readonly TextBlock[];
+  }[];
+  readonly thinking?:
+    | { readonly type: 'enabled'; readonly budget_tokens: number }
+    | { readonly type: 'adaptive' };
   readonly output_config?: { readonly effort: string };
 }
 export interface TextBlock {
@@ -28,7 +33,8 @@ export interface ModelAnswer {
 
 /** A raw stream event, as appended to the attempt's log (the Messages API's own event objects). */
 export type StreamEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
-export const isEvent = (value: unknown): value is StreamEvent => isRecord(value) && typeof value.type === 'string';
+export const isEvent = (value: unknown): value is StreamEvent =>
+  isRecord(value) && typeof value.type === 'string';
 
 /** One attempt to reach a model. Streams; never retries by itself. */
 export interface ModelPort {
@@ -81,7 +87,9 @@ export type CallOutcome =
   | { readonly outcome: 'not_made'; readonly usage: StepUsage };
 
 /** US dollars per million tokens; null: not known. */
-export type Prices = Readonly<Record<`${'input' | 'output' | 'cacheRead' | 'cacheWrite'}_usd`, number | null>>;
+export type Prices = Readonly<
+  Record<`${'input' | 'output' | 'cacheRead' | 'cacheWrite'}_usd`, number | null>
+>;
 
 export interface JournalAsk {
   readonly key: CallKeyParts;

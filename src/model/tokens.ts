@@ -22,7 +22,8 @@ export function estimateTokens(text: string): number {
     const unit = text.charCodeAt(at);
     run = unit === before ? run + 1 : 1;
     before = unit;
-    if (run <= RUN) bytes += unit < 0x80 ? 1 : unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 2 : 3;
+    if (run <= RUN)
+      bytes += unit < 0x80 ? 1 : unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 2 : 3;
   }
   return Math.ceil(bytes / BYTES_PER_TOKEN);
 }
@@ -42,7 +43,9 @@ export const estimateRequestTokens = (request: Pick<ModelRequest, 'system' | 'me
 export function promptCut(estimate_tokens: number, usage: ModelAnswer['usage'] | null): boolean {
   const read = usage === null ? 0 : tokensIn(usage);
   return (
-    read > 0 && (read * 2 < estimate_tokens || (read + ROUNDED_TOKENS < estimate_tokens && read % CONTEXT_STEP === 0))
+    read > 0 &&
+    (read * 2 < estimate_tokens ||
+      (read + ROUNDED_TOKENS < estimate_tokens && read % CONTEXT_STEP === 0))
   );
 }
 

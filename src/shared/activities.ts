@@ -14,7 +14,8 @@ import type { StepActivities } from './step-activities.js';
 import type { Rules } from './rules.js';
 
 /** May a run go on in another place, or why not? Null: no file was read, nothing is proposed (its bases count before the snapshot's), no base commit is known. */
-export interface MoveInput extends ActivityBase, Readonly<Record<'snapshot' | 'proposal', BlobRef | null>> {
+export interface MoveInput
+  extends ActivityBase, Readonly<Record<'snapshot' | 'proposal', BlobRef | null>> {
   /** A real path, or the URL of a repository. */
   readonly workspace: string;
   readonly commit: string | null;
@@ -31,11 +32,15 @@ export interface ActivitySpec {
   /** `host` runs where the workspace is, `model` on any worker that may call models. Each role has its queue. */
   readonly role: 'host' | 'model';
   readonly timeouts: { readonly heartbeatTimeout: TimingName } & Readonly<
-    Partial<Record<'scheduleToStartTimeout' | 'startToCloseTimeout' | 'scheduleToCloseTimeout', Amount>>
+    Partial<
+      Record<'scheduleToStartTimeout' | 'startToCloseTimeout' | 'scheduleToCloseTimeout', Amount>
+    >
   >;
   /** It heartbeats at least this often. */
   readonly heartbeat?: TimingName;
-  readonly retry: Readonly<Record<'initialInterval' | 'maximumInterval' | 'maximumAttempts', Amount>>;
+  readonly retry: Readonly<
+    Record<'initialInterval' | 'maximumInterval' | 'maximumAttempts', Amount>
+  >;
   readonly cancellationType?: 'WAIT_CANCELLATION_COMPLETED' | 'TRY_CANCEL';
   /**
    * How often each command runs in it, by the name of its limit, which begins at the command's turn. Start to close is longer by these and
@@ -54,7 +59,9 @@ export interface ActivitySpec {
   readonly why: string;
 }
 interface Fitting<N extends ActivityName> {
-  readonly more_s?: InputOf<N> extends { readonly timeout_s: number } ? object : { readonly timeout_s?: never };
+  readonly more_s?: InputOf<N> extends { readonly timeout_s: number }
+    ? object
+    : { readonly timeout_s?: never };
   readonly reportsUsage?: ResultOf<N> extends { readonly usage: unknown } ? true : never;
   readonly asksAgain?: NotYet extends ResultOf<N> ? true : never;
 }
@@ -73,8 +80,16 @@ const host = {
   fails: 'engine_failed',
   unreached: 'workspace_unreachable',
 } as const;
-const commits = { ...host, more_s: { hook_s: 2 }, why: 'two hooks; a retry finds the commit' } as const;
-const anyWorker = { role: 'model', heartbeat: 'heartbeat_ms', unreached: 'model_unavailable' } as const;
+const commits = {
+  ...host,
+  more_s: { hook_s: 2 },
+  why: 'two hooks; a retry finds the commit',
+} as const;
+const anyWorker = {
+  role: 'model',
+  heartbeat: 'heartbeat_ms',
+  unreached: 'model_unavailable',
+} as const;
 const model = {
   ...anyWorker,
   timeouts: {
@@ -110,7 +125,11 @@ export const ACTIVITIES = {
     work: 'checking and building the proposal',
     why: 'runs `formatCommand` on each file',
   },
-  applyProposal: { ...host, work: 'writing the files', why: 'one transaction; a retry finds its record' },
+  applyProposal: {
+    ...host,
+    work: 'writing the files',
+    why: 'one transaction; a retry finds its record',
+  },
   rebaseProposal: {
     ...host,
     work: 'rebasing the proposal onto the current files',
@@ -131,10 +150,22 @@ export const ACTIVITIES = {
     why: '`worktree.setup`, then the tests; where the base fails in a sandbox, once more without',
   },
   auditChange: { ...model, work: 'the model call that audits the change' },
-  rollBack: { ...host, work: 'restoring the files', why: 'a retry continues where the last attempt ended' },
+  rollBack: {
+    ...host,
+    work: 'restoring the files',
+    why: 'a retry continues where the last attempt ended',
+  },
   commit: { ...commits, asksAgain: true, work: 'committing what was applied' },
-  checkMove: { ...host, work: 'comparing files for a move', why: 'it only reads; its failure refuses the move' },
-  verifyDecision: { ...host, work: 'checking a signature', why: 'it only reads; its failure is ignored' },
+  checkMove: {
+    ...host,
+    work: 'comparing files for a move',
+    why: 'it only reads; its failure refuses the move',
+  },
+  verifyDecision: {
+    ...host,
+    work: 'checking a signature',
+    why: 'it only reads; its failure is ignored',
+  },
   readPlan: { ...host, work: 'reading the plan', why: 'each reading is recorded once' },
   writePhaseJob: { ...host, work: 'writing the job of a phase', why: 'each job is recorded once' },
   markPhase: { ...commits, work: 'marking a phase in the plan' },
@@ -146,9 +177,21 @@ export const ACTIVITIES = {
     why: 'a checkout, then `worktree.setup` within `testTimeout_s`',
   },
   mergePhase: { ...host, work: 'merging a phase', why: 'runs no hooks; a retry finds the merge' },
-  removeWorktree: { ...host, work: 'removing a worktree', why: 'a ref keeps a commit that is not reachable otherwise' },
-  saveCheckpoint: { ...host, work: 'saving the checkpoint', why: 'each is written once, under its number' },
-  awaitChild: { ...host, work: 'waiting for the run of a phase', why: 'waits half its time and is then repeated' },
+  removeWorktree: {
+    ...host,
+    work: 'removing a worktree',
+    why: 'a ref keeps a commit that is not reachable otherwise',
+  },
+  saveCheckpoint: {
+    ...host,
+    work: 'saving the checkpoint',
+    why: 'each is written once, under its number',
+  },
+  awaitChild: {
+    ...host,
+    work: 'waiting for the run of a phase',
+    why: 'waits half its time and is then repeated',
+  },
   evaluateTriggers: {
     ...host,
     work: 'checking whether a phase needs a new plan',

@@ -11,10 +11,13 @@ export interface AuditReport {
 }
 /** `PATH:LINE: SENTENCE` of each finding. */
 export const auditLines = ({ findings }: Pick<AuditReport, 'findings'>): readonly string[] =>
-  findings.map(({ path, lines, message }) => `${path}${lines === undefined ? '' : `:${lines[0]}`}: ${message}`);
+  findings.map(
+    ({ path, lines, message }) => `${path}${lines === undefined ? '' : `:${lines[0]}`}: ${message}`,
+  );
 /** In one line. */
 export const auditText = (report: AuditReport): string =>
   [
-    report.verdict + (report.partly.length === 0 ? '' : ` (read in part: ${report.partly.join(', ')})`),
+    report.verdict +
+      (report.partly.length === 0 ? '' : ` (read in part: ${report.partly.join(', ')})`),
     ...auditLines(report),
   ].join('; ');

@@ -4,7 +4,9 @@
  */
 
 /** Numbers, not literals: what is compared with them is no constant. */
-const bounds = <Name extends string>(values: Record<Name, number>): Readonly<Record<Name, number>> => values;
+const bounds = <Name extends string>(
+  values: Record<Name, number>,
+): Readonly<Record<Name, number>> => values;
 
 /** Files, git, locks, transactions, processes of this machine. */
 export const STORE_BOUNDS = bounds({

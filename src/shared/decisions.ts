@@ -119,8 +119,12 @@ const OF_PHASES: Partial<Record<PauseReason, Partial<Record<Answer, string>>>> =
     keep: 'continue with what is merged, although its tests fail',
   },
 };
-export const meaningOf = (decision: Pick<DecisionPoint, 'reason' | 'ofPlan'> | null, answer: Answer): string =>
-  (decision?.ofPlan === true ? OF_PHASES[decision.reason]?.[answer] : undefined) ?? ANSWER_MEANS[answer];
+export const meaningOf = (
+  decision: Pick<DecisionPoint, 'reason' | 'ofPlan'> | null,
+  answer: Answer,
+): string =>
+  (decision?.ofPlan === true ? OF_PHASES[decision.reason]?.[answer] : undefined) ??
+  ANSWER_MEANS[answer];
 
 const BY_FILE: ReadonlySet<string> = new Set(
   'approve skip revise select retry manual rebase regenerate take_theirs take'.split(' '),
@@ -187,7 +191,9 @@ export interface DecisionRequest {
   readonly files?: readonly string[];
   readonly note?: string;
   /** Limits by name, or texts; with `start`, parts by name. */
-  readonly set?: Readonly<Partial<Record<LimitName | StartPart['name'] | TextSetting, number | string>>>;
+  readonly set?: Readonly<
+    Partial<Record<LimitName | StartPart['name'] | TextSetting, number | string>>
+  >;
   /** With `select`, and only with it: the changes to take, by file; numbered from 1 as the proposal's diff has them (see ProposalFileSummary.changes). */
   readonly select?: Selection;
   /** Names this request through update, fall-back signal and retries: it counts once. */
@@ -204,7 +210,12 @@ export const signedStatement = (
   { decision, answer, files, note, set, select }: DecisionRequest,
   at: string,
 ) => {
-  const given = { files: files ?? null, note: note ?? null, set: set ?? null, select: select ?? null };
+  const given = {
+    files: files ?? null,
+    note: note ?? null,
+    set: set ?? null,
+    select: select ?? null,
+  };
   return { run, decision, proposal, answer, ...given, at };
 };
 
@@ -219,11 +230,17 @@ export interface DecideOutcome {
   readonly message: string;
 }
 
-export interface ResolvedDecision extends Pick<DecisionPoint, 'id' | 'n' | 'reason' | 'proposalId' | 'openedAt'> {
+export interface ResolvedDecision extends Pick<
+  DecisionPoint,
+  'id' | 'n' | 'reason' | 'proposalId' | 'openedAt'
+> {
   readonly answers: readonly DecisionRecord[];
   readonly resolvedAt: number;
 }
-export interface DecisionRecord extends Pick<DecisionRequest, 'answer' | 'select' | 'requestId' | 'by'> {
+export interface DecisionRecord extends Pick<
+  DecisionRequest,
+  'answer' | 'select' | 'requestId' | 'by'
+> {
   readonly files: readonly string[];
   readonly note: string | null;
   readonly at: number;

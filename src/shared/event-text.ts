@@ -17,7 +17,8 @@ export function estimateText(
   most: PhaseEstimate | null,
   over: readonly string[],
 ): string {
-  const about = (expected: PhaseEstimate): string => `about ${usageText({ ...NO_USAGE, ...expected })}`;
+  const about = (expected: PhaseEstimate): string =>
+    `about ${usageText({ ...NO_USAGE, ...expected })}`;
   const least = `${about(estimate)}, if no phase fails`;
   const range =
     most === null
@@ -26,7 +27,11 @@ export function estimateText(
   return [`${count(phases, 'phase')}: ${range}`, ...over].join('; ');
 }
 
-const TESTED = { base: 'before the change', proposal: 'of the proposal', change: 'of the change' } as const;
+const TESTED = {
+  base: 'before the change',
+  proposal: 'of the proposal',
+  change: 'of the change',
+} as const;
 /** `tests of the change: fail_soft in 1.5 s: …`; `seconds` null: not known. */
 export const testsText = ({ on, outcome, seconds = null, summary }: TestsSaid): string =>
   `tests ${TESTED[on]}: ${outcome}${seconds === null ? '' : ` in ${seconds.toFixed(1)} s`}: ${summary}`;
@@ -50,13 +55,20 @@ export const partText = ({ name, message, accepts }: StartPart): string =>
 /** `doubled_block in src/a.ts, lines 3 to 8: ...` after how much it matters. */
 export const findingText = ({ severity, guard, path, lines, message }: Finding): string => {
   const where =
-    lines === undefined ? '' : lines[0] === lines[1] ? `, line ${lines[0]}` : `, lines ${lines.join(' to ')}`;
+    lines === undefined
+      ? ''
+      : lines[0] === lines[1]
+        ? `, line ${lines[0]}`
+        : `, lines ${lines.join(' to ')}`;
   return `${severity}: ${guard} in ${path}${where}: ${message}`;
 };
 
 /** What becomes of a file that is not only edited. */
 export const CHANGE_WORDS: Readonly<Record<ProposalFileSummary['change'], string>> = {
-  ...{ edit: '', create: 'new', delete: 'deleted', move: 'moved' },
+  edit: '',
+  create: 'new',
+  delete: 'deleted',
+  move: 'moved',
 };
 
 export const decisionWords = (decision: DecisionPoint, proposal: ProposalSummary | null) => {
@@ -74,10 +86,15 @@ export const decisionWords = (decision: DecisionPoint, proposal: ProposalSummary
     files:
       proposal !== null && decision.reason === 'approval'
         ? []
-        : open.map(({ path, message: m }) => ({ path, said: [m, `${path}: ${m}`].includes(message) ? '' : m })),
+        : open.map(({ path, message: m }) => ({
+            path,
+            said: [m, `${path}: ${m}`].includes(message) ? '' : m,
+          })),
     proposal: proposal && proposalWords(proposal),
     last: [
-      ...(answered === 0 ? [] : [`${count(answered, 'file')} already answered, ${open.length} left`]),
+      ...(answered === 0
+        ? []
+        : [`${count(answered, 'file')} already answered, ${open.length} left`]),
       ...(subject === null ? [] : [`about: ${subject}`]),
     ],
   };
@@ -98,7 +115,12 @@ export const proposalWords = (proposal: ProposalSummary) => {
 };
 
 /** A file of a proposal beside an earlier version of it. `gone`: it was changed, and is not any more. */
-export const SINCE_WORDS = { changed: 'changed', same: 'as you saw it', new: 'new', gone: 'reverted' } as const;
+export const SINCE_WORDS = {
+  changed: 'changed',
+  same: 'as you saw it',
+  new: 'new',
+  gone: 'reverted',
+} as const;
 /** Then that is part of what is shown. */
 export const BASE_MOVED = 'the file itself changed in the meantime';
 export interface FileSince {
@@ -108,7 +130,11 @@ export interface FileSince {
 }
 
 /** That a phase, or each stage of an expanded one, should be expanded: why, and the command that does it. */
-export const expandText = (plan: string, { number, name, expanded }: PhaseReading, why: string): string =>
+export const expandText = (
+  plan: string,
+  { number, name, expanded }: PhaseReading,
+  why: string,
+): string =>
   `Phase ${number} (${name}) should be expanded, ${why}: emend plan expand ${expanded ? 'stage' : 'phase'} ${plan}.md ${expanded ? '--auto' : number}`;
 
 /** Where a phase's score comes from. */
@@ -120,7 +146,9 @@ const SCORED: Readonly<Record<string, string>> = {
 
 const takenText = ({ run, committed, failures, replans, spent }: EventOf<'resumed_from'>): string =>
   [
-    run === null ? 'continues from the committed phases' : `continues from the checkpoint of ${run}`,
+    run === null
+      ? 'continues from the committed phases'
+      : `continues from the checkpoint of ${run}`,
     ...(committed.length === 0 ? [] : [`Phase ${committed.join(', ')} committed, not marked yet`]),
     ...(failures === 0 ? [] : [count(failures, 'failure')]),
     ...(replans === 0 ? [] : [count(replans, 'replan')]),
@@ -128,8 +156,12 @@ const takenText = ({ run, committed, failures, replans, spent }: EventOf<'resume
   ].join('; ');
 
 /** `Phase 2/4`; of headings that are not numbered through `Phase 5, 4 of 4`. */
-export const phaseText = (phase: number, place: number | undefined, total: number, of = '/'): string =>
-  `Phase ${phase}${(place ?? phase) === phase ? of : `, ${place} of `}${total}`;
+export const phaseText = (
+  phase: number,
+  place: number | undefined,
+  total: number,
+  of = '/',
+): string => `Phase ${phase}${(place ?? phase) === phase ? of : `, ${place} of `}${total}`;
 
 const all = (file: string): string => (file === '*' ? 'all files' : file);
 
@@ -138,7 +170,8 @@ const TEXTS: { readonly [N in EventType]: (event: EventOf<N>) => string } = {
     `analyzed ${count(targetFileCount, 'file')}, complexity ${estimatedComplexity}${shouldSplit ? `, split: ${reason}` : ''}`,
   truncation_detected: ({ file, reason, partialLength }) =>
     `truncated: ${all(file)}: ${reason}; ${count(partialLength, 'byte')} discarded`,
-  edit_split_triggered: ({ file_count, reason }) => `split by file: ${count(file_count, 'file')}: ${reason}`,
+  edit_split_triggered: ({ file_count, reason }) =>
+    `split by file: ${count(file_count, 'file')}: ${reason}`,
   edit_chunk_started: ({ file, chunk_index, total_chunks }) =>
     `calling the model for ${all(file)} (${chunk_index}/${total_chunks})`,
   edit_chunk_completed: ({ file, unchanged: why }) =>
@@ -155,12 +188,14 @@ const TEXTS: { readonly [N in EventType]: (event: EventOf<N>) => string } = {
   warning: ({ message }) => `warning: ${message}`,
   model_down: ({ tries, message, next }) =>
     `the model is down (try ${tries}): ${message}${next === null ? '' : ` Next try at ${clockTime(next)}; to retry now: emend retry RUN`}`,
-  files_picked: ({ files }) => `picked to edit: ${files.map(({ path, why }) => `${path} (${why})`).join('; ')}`,
+  files_picked: ({ files }) =>
+    `picked to edit: ${files.map(({ path, why }) => `${path} (${why})`).join('; ')}`,
   looking_for: ({ words }) => `looking once more, for ${words.join(', ')}`,
   brief_ready: () => 'wrote the brief: names and parts for all files',
   proposal_ready: ({ proposal, file_count, added, removed }) =>
     `proposal ${proposal.slice(0, 8)}: ${count(file_count, 'file')}, +${added} -${removed}`,
-  decided: ({ answer, files, by }) => `${answer}${files === 0 ? '' : ` for ${count(files, 'file')}`} by ${by}`,
+  decided: ({ answer, files, by }) =>
+    `${answer}${files === 0 ? '' : ` for ${count(files, 'file')}`} by ${by}`,
   decision_resolved: ({ reason, decision }) => `resolved: ${reason} (decision ${decision})`,
   decision_ignored: ({ what, why }) => `ignored: ${what}: ${why}`,
   applied: ({ file_count }) => `applied to ${count(file_count, 'file')}`,
@@ -172,12 +207,14 @@ const TEXTS: { readonly [N in EventType]: (event: EventOf<N>) => string } = {
   audited: (event) => `audit: ${auditText(event)}`,
   rolled_back: ({ file_count, leftAlone }) =>
     `rolled back ${count(file_count, 'file')}${leftAlone.length === 0 ? '' : `; skipped, changed in the meantime: ${leftAlone.join(', ')}`}`,
-  committed: ({ commit, note }) => `committed ${commit.slice(0, 12)}${note === null ? '' : `: ${note}`}`,
+  committed: ({ commit, note }) =>
+    `committed ${commit.slice(0, 12)}${note === null ? '' : `: ${note}`}`,
   activity_failed: ({ activity, message }) => `${activity} failed: ${message}`,
   abort_requested: ({ by }) => `abort requested by ${by}`,
   step_finished: ({ outcome }) => `finished: ${outcome}`,
   estimated: (event) => `estimate: ${expectedText(event)}`,
-  plan_estimated: (event) => `estimate for ${estimateText(event.phases, event, event.most ?? null, event.over)}`,
+  plan_estimated: (event) =>
+    `estimate for ${estimateText(event.phases, event, event.most ?? null, event.over)}`,
   plan_started: ({ phases, done, mode, waves }) =>
     `plan of ${count(phases, 'phase')}, ${done} done, ${mode}: ${waves.map((wave) => wave.join(', ')).join(' | ')}`,
   resumed_from: takenText,
@@ -205,7 +242,9 @@ const TEXTS: { readonly [N in EventType]: (event: EventOf<N>) => string } = {
     `Phase ${phase}: marked [${marker.toUpperCase()}]${commit === null ? '' : ` in ${commit.slice(0, 12)}`}${why === null ? '' : `: ${why}`}`,
   checkpoint_saved: ({ number }) => `checkpoint ${number} saved`,
   markers_checked: ({ lost }) =>
-    lost.length === 0 ? 'every completed phase is marked' : `restored lost marks: Phase ${lost.join(', ')}`,
+    lost.length === 0
+      ? 'every completed phase is marked'
+      : `restored lost marks: Phase ${lost.join(', ')}`,
   plan_paused: ({ by }) => `paused after this phase by ${by}`,
   plan_resumed: ({ by }) => `continued by ${by}`,
   plan_stop_wanted: ({ by }) => `will stop after this phase, requested by ${by}`,
@@ -214,14 +253,24 @@ const TEXTS: { readonly [N in EventType]: (event: EventOf<N>) => string } = {
     `Phase ${phase}: second score: ${message === null ? `${score} (${method})` : `none, ${message}`}`,
   score_discrepancy: ({ phase, threshold, agent, reasoning }) =>
     `Phase ${phase}: scores differ: ${threshold} and ${agent}: ${reasoning}`,
-  trigger_checked: ({ phase, trigger, tier, outcome, why }) => `Phase ${phase}: ${trigger}: ${tier ?? outcome}: ${why}`,
+  trigger_checked: ({ phase, trigger, tier, outcome, why }) =>
+    `Phase ${phase}: ${trigger}: ${tier ?? outcome}: ${why}`,
   replan_triggered: ({ phase, trigger, replans, limit, status }) =>
     `Phase ${phase}: replan because of ${trigger} (${replans}/${limit}, ${status})`,
-  replanned: ({ phase, action, oldStructure, newStructure, complexityBefore, complexityAfter, forced }) =>
+  replanned: ({
+    phase,
+    action,
+    oldStructure,
+    newStructure,
+    complexityBefore,
+    complexityAfter,
+    forced,
+  }) =>
     `Phase ${phase}: ${action}: ${oldStructure} -> ${newStructure}, ` +
     `complexity ${complexityBefore} -> ${complexityAfter}${forced ? ', forced' : ''}`,
   replan_failed: ({ phase, why }) => `Phase ${phase}: replan failed: ${why}`,
-  loop_stopped: ({ phase, replans, limit, why }) => `Phase ${phase}: replans stopped at ${replans}/${limit}: ${why}`,
+  loop_stopped: ({ phase, replans, limit, why }) =>
+    `Phase ${phase}: replans stopped at ${replans}/${limit}: ${why}`,
   debug_report: ({ phase, path, message }) =>
     `Phase ${phase}: ${path === null ? `no debugging report: ${message ?? ''}` : `debugging report at ${path}`}`,
   scope_drift: ({ by, text }) => `out of scope, reported by ${by}: ${text}`,
@@ -235,7 +284,11 @@ export const describeEvent = <T extends EventType>(event: EventOf<T>): string =>
 // Cells of the ledger as people read them, the same in the terminal, on the page and in reports. Pure.
 
 /** How large a file of the ledger is, for people. */
-export const sizeText = ({ isNew, deletes, lines }: Pick<LedgerRow, 'isNew' | 'deletes' | 'lines'>): string => {
+export const sizeText = ({
+  isNew,
+  deletes,
+  lines,
+}: Pick<LedgerRow, 'isNew' | 'deletes' | 'lines'>): string => {
   if (deletes === true) return 'delete';
   return isNew ? 'new' : count(lines, 'line');
 };
@@ -250,10 +303,16 @@ export const attemptsText = ({
   attemptsLeft,
   callsLeft,
 }: Pick<LedgerRow, 'attempts' | 'attemptsLeft' | 'callsLeft'>): string =>
-  attemptsLeft === undefined ? `${attempts || ''}` : `${attempts} (${attemptsLeft} and ${callsLeft ?? 0} left)`;
+  attemptsLeft === undefined
+    ? `${attempts || ''}`
+    : `${attempts} (${attemptsLeft} and ${callsLeft ?? 0} left)`;
 
 /** What it paid for so far, how many edit calls `maxTotalChunks` still allows, and what it was expected to take. */
-export const soFarText = ({ usage, chunksLeft, estimate }: Pick<StepStatus, 'usage' | 'chunksLeft' | 'estimate'>) =>
+export const soFarText = ({
+  usage,
+  chunksLeft,
+  estimate,
+}: Pick<StepStatus, 'usage' | 'chunksLeft' | 'estimate'>) =>
   [
     usageText(usage),
     ...(chunksLeft === undefined ? [] : [`${count(chunksLeft, 'edit call')} left`]),
@@ -267,7 +326,14 @@ export type EventKind = (typeof EVENT_KINDS)[number];
 
 const TYPES: Readonly<Record<EventKind, readonly StepEvent['type'][]>> = {
   complexity: ['complexity_checked', 'second_score', 'score_discrepancy'],
-  replan: ['scope_drift', 'revision_wanted', 'debug_report', 'replan_triggered', 'replanned', 'replan_failed'],
+  replan: [
+    'scope_drift',
+    'revision_wanted',
+    'debug_report',
+    'replan_triggered',
+    'replanned',
+    'replan_failed',
+  ],
   loop: ['loop_stopped'],
   failures: ['phase_failed'],
 };
@@ -277,7 +343,8 @@ const TYPES: Readonly<Record<EventKind, readonly StepEvent['type'][]>> = {
  * as failures.
  */
 export function isOfKind(event: StepEvent, kind: EventKind): boolean {
-  if (event.type === 'trigger_checked') return kind === (event.trigger === 'complexity' ? 'complexity' : 'replan');
+  if (event.type === 'trigger_checked')
+    return kind === (event.trigger === 'complexity' ? 'complexity' : 'replan');
   if (event.type === 'verified' || event.type === 'merged_tested')
     return kind === 'failures' && event.outcome.startsWith('fail');
   return TYPES[kind].includes(event.type);
@@ -287,14 +354,22 @@ export function isOfKind(event: StepEvent, kind: EventKind): boolean {
 export function failurePatterns(failures: readonly StepEvent[]): readonly string[] {
   const patterns = failures.map((event) => {
     const what =
-      event.type === 'phase_failed' ? `Phase ${event.phase}` : event.type === 'verified' ? 'job' : 'merged phases';
+      event.type === 'phase_failed'
+        ? `Phase ${event.phase}`
+        : event.type === 'verified'
+          ? 'job'
+          : 'merged phases';
     return `${what}, ${('kind' in event ? event.kind : null) ?? 'unknown'}`;
   });
-  return [...tally(patterns)].sort(([, a], [, b]) => b - a).map(([pattern, n]) => `${n}  ${pattern}`);
+  return [...tally(patterns)]
+    .sort(([, a], [, b]) => b - a)
+    .map(([pattern, n]) => `${n}  ${pattern}`);
 }
 
 /** `1 task is not done: Write the tests (no room)`, for a phase's summary, its event and its status. Pure. */
-export const describeUnfinished = (unfinished: readonly { readonly text: string; readonly why: string }[]): string =>
+export const describeUnfinished = (
+  unfinished: readonly { readonly text: string; readonly why: string }[],
+): string =>
   `${count(unfinished.length, 'task')} ${unfinished.length === 1 ? 'is' : 'are'} not done: ${unfinished
     .map(({ text, why }) => `${text} (${why})`)
     .join('; ')}`;

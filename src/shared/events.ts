@@ -17,10 +17,18 @@ export interface JobEvents {
   };
   /** Before the first call. */
   estimated: StepEstimate;
-  truncation_detected: { file: string; reason: string; partialLength: number; stopReason: string | null };
+  truncation_detected: {
+    file: string;
+    reason: string;
+    partialLength: number;
+    stopReason: string | null;
+  };
   edit_split_triggered: { reason: string; file_count: number };
   edit_chunk_started: { file: string; chunk_index: number; total_chunks: number };
-  edit_chunk_completed: { file: string; /** Why it changes nothing, in the model's words. */ unchanged?: string };
+  edit_chunk_completed: {
+    file: string;
+    /** Why it changes nothing, in the model's words. */ unchanged?: string;
+  };
   edit_chunk_failed: { file: string; reason: string };
   edit_step_paused: { reason: PauseReason; progress: Progress; decision: string; mustSign?: true };
   format_chosen: {
@@ -162,7 +170,13 @@ export interface PlanEvents {
     replans: number;
     limit: number;
   };
-  replan_triggered: { phase: number; trigger: string; replans: number; limit: number; status: 'invoked' | 'forced' };
+  replan_triggered: {
+    phase: number;
+    trigger: string;
+    replans: number;
+    limit: number;
+    status: 'invoked' | 'forced';
+  };
   replanned: {
     phase: number;
     trigger: string;

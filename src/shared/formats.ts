@@ -17,7 +17,10 @@ export const TOLERANCES = {
   line_endings: { default: true, what: 'answer and file differ in line endings' },
   trailing_space: { default: true, what: 'answer and file differ in trailing white space' },
   lost_blank: { default: true, what: 'a context line that lost its leading space' },
-  fenced_body: { default: true, what: 'a code fence around the content of a file, or left at its end' },
+  fenced_body: {
+    default: true,
+    what: 'a code fence around the content of a file, or left at its end',
+  },
   earlier_block: { default: true, what: 'FIND needs text that an earlier block wrote' },
   unchecked_lines: {
     default: true,
@@ -36,11 +39,16 @@ export type ToleranceSettings = Partial<Record<Tolerance, boolean>>;
 
 /** Findings that the model is asked about before a person is. */
 export const REPAIRED: readonly string[] =
-  'syntax lost_symbol doubled_block distant_removal dangling_reference shrinkage conflict_markers'.split(' ');
+  'syntax lost_symbol doubled_block distant_removal dangling_reference shrinkage conflict_markers'.split(
+    ' ',
+  );
 
 /** What guards look for in a result, and what each raises unless `guards:` of emend.yaml says otherwise for all that it finds. */
 export const GUARDS = {
-  syntax: { default: 'ask', what: 'syntax errors that the file did not have; `note` if one may only have moved' },
+  syntax: {
+    default: 'ask',
+    what: 'syntax errors that the file did not have; `note` if one may only have moved',
+  },
   lost_symbol: {
     default: 'ask',
     what: 'a removed definition; `note` if the instructions name it or another file now has it',
@@ -75,7 +83,10 @@ export const GUARDS = {
     default: 'ask',
     what: 'a new name that differs from another only in letter case or accents, or is invalid on Windows',
   },
-  deletion: { default: 'ask', what: 'a deleted file; a step always asks, regardless of this setting' },
+  deletion: {
+    default: 'ask',
+    what: 'a deleted file; a step always asks, regardless of this setting',
+  },
 } as const;
 export type Guard = keyof typeof GUARDS;
 export const SEVERITIES = ['note', 'ask', 'refuse'] as const;

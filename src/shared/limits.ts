@@ -10,7 +10,12 @@ export interface LimitSpec {
   readonly what: string;
 }
 
-const limit = (value: number | null, unit: string, [min, max]: readonly [number, number], what: string): LimitSpec => ({
+const limit = (
+  value: number | null,
+  unit: string,
+  [min, max]: readonly [number, number],
+  what: string,
+): LimitSpec => ({
   default: value,
   unit,
   min,
@@ -30,21 +35,64 @@ const MiB = 1024 * KiB;
 
 /** Limits that a job or `emend.yaml` may set; resolved once by the first preflight and kept in the run. */
 export const LIMITS = {
-  maxLinesFullFile: limit(500, 'lines', [0, 1_000_000], 'files up to this length are answered whole (bucket A)'),
-  maxBytesFullFile: bytes(32 * KiB, [0, 16 * MiB], 'files up to this size are answered whole (bucket A)'),
-  maxLinesDiff: limit(1000, 'lines', [0, 10_000_000], 'files up to this length are answered as a diff (bucket B)'),
-  maxBytesDiff: bytes(64 * KiB, [0, 64 * MiB], 'files up to this size are answered as a diff (bucket B)'),
-  maxFilesBeforeSplit: limit(1, 'files', [1, 1000], 'more target files than this are split: one model call a file'),
-  maxFilesPerStep: limit(1000, 'files', [1, 1000], 'more target files than this are refused before anything is paid'),
-  maxPickedFiles: limit(10, 'files', [1, 60], 'where a model picks more files than this, a person is asked'),
-  maxAttemptsPerFile: limit(2, 'attempts', [1, 20], 'invalid and refused answers per file and fallback'),
+  maxLinesFullFile: limit(
+    500,
+    'lines',
+    [0, 1_000_000],
+    'files up to this length are answered whole (bucket A)',
+  ),
+  maxBytesFullFile: bytes(
+    32 * KiB,
+    [0, 16 * MiB],
+    'files up to this size are answered whole (bucket A)',
+  ),
+  maxLinesDiff: limit(
+    1000,
+    'lines',
+    [0, 10_000_000],
+    'files up to this length are answered as a diff (bucket B)',
+  ),
+  maxBytesDiff: bytes(
+    64 * KiB,
+    [0, 64 * MiB],
+    'files up to this size are answered as a diff (bucket B)',
+  ),
+  maxFilesBeforeSplit: limit(
+    1,
+    'files',
+    [1, 1000],
+    'more target files than this are split: one model call a file',
+  ),
+  maxFilesPerStep: limit(
+    1000,
+    'files',
+    [1, 1000],
+    'more target files than this are refused before anything is paid',
+  ),
+  maxPickedFiles: limit(
+    10,
+    'files',
+    [1, 60],
+    'where a model picks more files than this, a person is asked',
+  ),
+  maxAttemptsPerFile: limit(
+    2,
+    'attempts',
+    [1, 20],
+    'invalid and refused answers per file and fallback',
+  ),
   maxCallsPerFile: limit(
     8,
     'answers',
     [1, 100],
     'answers for a file, including truncated ones, before a decision is needed',
   ),
-  maxTotalChunks: limit(null, 'edit calls', [1, 10_000], 'edit calls of a step; default max(10, 2 x files)'),
+  maxTotalChunks: limit(
+    null,
+    'edit calls',
+    [1, 10_000],
+    'edit calls of a step; default max(10, 2 x files)',
+  ),
   maxUnknownCalls: limit(
     2,
     'calls',
@@ -58,21 +106,54 @@ export const LIMITS = {
     'total wait for a model that is down before a decision is needed',
   ),
   concurrency: limit(1, 'chunks', [1, 32], 'chunks in progress at a time'),
-  outputBudget_tokens: limit(16_384, 'tokens', [16, 1_000_000], 'output limit of the first call for a chunk'),
-  maxOutputBudget_tokens: limit(65_536, 'tokens', [16, 1_000_000], 'output limit that fallbacks double up to'),
-  inputBudget_tokens: limit(150_000, 'tokens', [256, 10_000_000], 'estimated input tokens of one call'),
+  outputBudget_tokens: limit(
+    16_384,
+    'tokens',
+    [16, 1_000_000],
+    'output limit of the first call for a chunk',
+  ),
+  maxOutputBudget_tokens: limit(
+    65_536,
+    'tokens',
+    [16, 1_000_000],
+    'output limit that fallbacks double up to',
+  ),
+  inputBudget_tokens: limit(
+    150_000,
+    'tokens',
+    [256, 10_000_000],
+    'estimated input tokens of one call',
+  ),
   budget_tokens: limit(null, 'tokens', [1, 1e12], 'input and output tokens of the run'),
   budget_usd: limit(null, 'US dollars', [0, 1e9], 'money of the run, by the price table'),
   budget_calls: limit(null, 'calls', [1, 1_000_000], 'model calls of the run'),
   wallClock_s: limit(null, 'seconds', [1, 1e9], 'time of the run, excluding pauses'),
-  maxFailedVerifications: limit(3, 'verifications', [1, 20], 'failed verifications before a decision is needed'),
+  maxFailedVerifications: limit(
+    3,
+    'verifications',
+    [1, 20],
+    'failed verifications before a decision is needed',
+  ),
   testTimeout_s: limit(600, 'seconds', [1, 86_400], 'time of one verification'),
-  baselineWait_s: limit(60, 'seconds', [0, 86_400], 'the first call waits this long for the tests of the base'),
-  testOutput_bytes: bytes(1 * MiB, [1 * KiB, 64 * MiB], 'kept output of one verification (its head and its end)'),
+  baselineWait_s: limit(
+    60,
+    'seconds',
+    [0, 86_400],
+    'the first call waits this long for the tests of the base',
+  ),
+  testOutput_bytes: bytes(
+    1 * MiB,
+    [1 * KiB, 64 * MiB],
+    'kept output of one verification (its head and its end)',
+  ),
   maxFile_bytes: bytes(64 * MiB, [1, 512 * MiB], 'a target file'),
   maxContextFile_bytes: bytes(1 * MiB, [1, 64 * MiB], 'a context or rules file'),
   maxAnswer_bytes: bytes(16 * MiB, [1 * KiB, 256 * MiB], 'one model answer'),
-  maxCallLog_bytes: bytes(64 * MiB, [4 * KiB, 1024 * MiB], "one model call's log: its raw events, including thinking"),
+  maxCallLog_bytes: bytes(
+    64 * MiB,
+    [4 * KiB, 1024 * MiB],
+    "one model call's log: its raw events, including thinking",
+  ),
 } as const satisfies Record<string, LimitSpec>;
 
 export type LimitName = keyof typeof LIMITS;
@@ -92,43 +173,110 @@ export type Limits = Record<LimitName, number | null>;
  */
 export const TIMINGS = {
   heartbeat_ms: ms(20_000, [50, 600_000], 'a model call heartbeats this often'),
-  heartbeatTimeout_ms: ms(60_000, [200, 3_600_000], 'a model call without a heartbeat counts as dead'),
-  modelCallTimeout_ms: ms(3_600_000, [1000, 86_400_000], 'one attempt of a model call, start to close'),
-  modelCallTotal_ms: ms(4 * 3_600_000, [1000, 7 * 86_400_000], 'all attempts of a model call, schedule to close'),
+  heartbeatTimeout_ms: ms(
+    60_000,
+    [200, 3_600_000],
+    'a model call without a heartbeat counts as dead',
+  ),
+  modelCallTimeout_ms: ms(
+    3_600_000,
+    [1000, 86_400_000],
+    'one attempt of a model call, start to close',
+  ),
+  modelCallTotal_ms: ms(
+    4 * 3_600_000,
+    [1000, 7 * 86_400_000],
+    'all attempts of a model call, schedule to close',
+  ),
   modelCallAttempts: limit(
     5,
     'attempts',
     [1, 100],
     "attempts of a model call (after a worker's death, a time-out, a full disk) before a decision is needed",
   ),
-  outageWait_ms: ms(10_000, [10, 600_000], 'first wait for a model that is down; doubles with each try'),
-  outageMaxWait_ms: ms(300_000, [10, 3_600_000], 'longest wait for a model that is down, or its longer retry-after'),
+  outageWait_ms: ms(
+    10_000,
+    [10, 600_000],
+    'first wait for a model that is down; doubles with each try',
+  ),
+  outageMaxWait_ms: ms(
+    300_000,
+    [10, 3_600_000],
+    'longest wait for a model that is down, or its longer retry-after',
+  ),
   streamIdle_ms: ms(120_000, [100, 3_600_000], 'silence in a stream before the call is abandoned'),
-  callOwner_ms: ms(30_000, [200, 3_600_000], 'an open call belongs to its owner this long after its last sign of life'),
+  callOwner_ms: ms(
+    30_000,
+    [200, 3_600_000],
+    'an open call belongs to its owner this long after its last sign of life',
+  ),
   hostActivityTimeout_ms: ms(
     600_000,
     [1000, 86_400_000],
     'one attempt of host activities, the time of commands and the wait for their turn not counted',
   ),
-  hostHeartbeatTimeout_ms: ms(30_000, [200, 3_600_000], 'host activities without a heartbeat count as dead'),
-  hostActivityAttempts: limit(10, 'attempts', [1, 1000], 'attempts of host activities before a decision is needed'),
+  hostHeartbeatTimeout_ms: ms(
+    30_000,
+    [200, 3_600_000],
+    'host activities without a heartbeat count as dead',
+  ),
+  hostActivityAttempts: limit(
+    10,
+    'attempts',
+    [1, 1000],
+    'attempts of host activities before a decision is needed',
+  ),
   retryInitial_ms: ms(1000, [10, 600_000], 'first wait before an activity is tried again'),
   retryMaximum_ms: ms(60_000, [10, 3_600_000], 'longest wait before an activity is tried again'),
-  scheduleToStart_ms: ms(600_000, [500, 86_400_000], 'a host that takes no work this long is unreachable'),
-  checkoutWait_ms: ms(5_000, [100, 600_000], 'work on a repository waits this long for the host that has its checkout'),
-  commandTurn_ms: ms(600_000, [100, 86_400_000], 'commands and large edits wait this long for a turn on their host'),
+  scheduleToStart_ms: ms(
+    600_000,
+    [500, 86_400_000],
+    'a host that takes no work this long is unreachable',
+  ),
+  checkoutWait_ms: ms(
+    5_000,
+    [100, 600_000],
+    'work on a repository waits this long for the host that has its checkout',
+  ),
+  commandTurn_ms: ms(
+    600_000,
+    [100, 86_400_000],
+    'commands and large edits wait this long for a turn on their host',
+  ),
   lockPoll_ms: ms(
     2_000,
     [50, 600_000],
     'wait before asking again for a busy workspace (doubles up to 15 times this, then grows with the tries)',
   ),
-  acceptWait_ms: ms(3_000, [100, 60_000], 'wait for a worker to accept a decision before it goes as a signal'),
-  stickyWait_ms: ms(10_000, [100, 600_000], 'a workflow task waits this long for the worker that has the run cached'),
-  shutdownGrace_ms: ms(30_000, [0, 3_600_000], 'a stopping worker lets running activities finish this long'),
-  modelCalls_perSecond: limit(20, 'calls a second', [0.01, 10_000], 'model calls that all workers together start'),
+  acceptWait_ms: ms(
+    3_000,
+    [100, 60_000],
+    'wait for a worker to accept a decision before it goes as a signal',
+  ),
+  stickyWait_ms: ms(
+    10_000,
+    [100, 600_000],
+    'a workflow task waits this long for the worker that has the run cached',
+  ),
+  shutdownGrace_ms: ms(
+    30_000,
+    [0, 3_600_000],
+    'a stopping worker lets running activities finish this long',
+  ),
+  modelCalls_perSecond: limit(
+    20,
+    'calls a second',
+    [0.01, 10_000],
+    'model calls that all workers together start',
+  ),
   modelCalls_atOnce: limit(20, 'calls', [1, 1_000], 'model calls in progress in one worker'),
   secondScore_ms: ms(60_000, [100, 3_600_000], "a phase's second score is waited for this long"),
-  planRun_groups: limit(100, 'groups', [1, 10_000], 'a plan continues in a new run after this many phases or waves'),
+  planRun_groups: limit(
+    100,
+    'groups',
+    [1, 10_000],
+    'a plan continues in a new run after this many phases or waves',
+  ),
   connect_ms: ms(5_000, [100, 600_000], 'wait for the Temporal server to answer a new connection'),
 } as const satisfies Record<string, LimitSpec>;
 

@@ -2,7 +2,13 @@
 export const WORKFLOWS = { editStep: 'editStep', plan: 'plan' } as const;
 export const UPDATES = { decide: 'decide' } as const;
 /** `decide` takes a DecisionRequest; the short ones take `{"decision": "<id>", "files"?, "note"?, "set"?}`. */
-export const SIGNALS = { decide: 'decide', approve: 'approve', skip: 'skip', retry: 'retry', abort: 'abort' } as const;
+export const SIGNALS = {
+  decide: 'decide',
+  approve: 'approve',
+  skip: 'skip',
+  retry: 'retry',
+  abort: 'abort',
+} as const;
 /** To a plan; the body is `{"by": "<name>"}` or nothing. They take effect between phases. */
 export const PLAN_SIGNALS = {
   pause: 'pause',
@@ -11,7 +17,12 @@ export const PLAN_SIGNALS = {
   drift: 'drift',
   revise: 'revise',
 } as const;
-export const QUERIES = { status: 'status', ledger: 'ledger', events: 'events', proposal: 'proposal' } as const;
+export const QUERIES = {
+  status: 'status',
+  ledger: 'ledger',
+  events: 'events',
+  proposal: 'proposal',
+} as const;
 /** Metadata of a payload that answers a query. */
 export const QUERY_ANSWER = 'emend-query-answer';
 export const SEARCH_ATTRIBUTES = {
@@ -35,7 +46,9 @@ export const queuesOfAny = (queues: Queues): Queues =>
   queues.workflow === queues.host ? queues : queueNames(queues.workflow, ANY_HOST);
 /** All that a run needs whose workflow is on `queue`. */
 export const allQueues = (queue: string, hostId: string): readonly string[] =>
-  queue.endsWith(`-host-${hostId}`) ? [queue] : Object.values<string>({ ...queueNames(queue, hostId) });
+  queue.endsWith(`-host-${hostId}`)
+    ? [queue]
+    : Object.values<string>({ ...queueNames(queue, hostId) });
 /** Of another host in the same group. */
 export const hostQueueOf = ({ host }: Queues, hostId: string): string =>
   `${host.slice(0, host.lastIndexOf('-') + 1)}${hostId}`;
@@ -51,7 +64,9 @@ export const queuesFor = (
   own = false,
 ): Queues => {
   const queues = queueNames(named === '' ? 'emend' : named, hostId);
-  return own && named === '' ? { workflow: queues.host, model: queues.host, host: queues.host } : queues;
+  return own && named === ''
+    ? { workflow: queues.host, model: queues.host, host: queues.host }
+    : queues;
 };
 /** What a worker may serve: a queue each. */
 export const ROLES = ['workflows', 'model', 'hosts'] as const;

@@ -53,23 +53,37 @@ interface Failed {
 }
 
 /** First wait, then twice as long each time up to the most; never shorter than the server's wish, nor all waits longer than the total. */
-export function backOff(before: Outage | null, { down, file, answered, run, seq }: Failed, now: number): Outage {
+export function backOff(
+  before: Outage | null,
+  { down, file, answered, run, seq }: Failed,
+  now: number,
+): Outage {
   const { message, wait } = down;
   const { id = `wait-${seq}-${run}`, tries = 0, waited_ms = 0 } = before ?? {};
   const over = { id, message, file, tries: tries + 1, waited_ms, next: now, over: true };
   if (wait === null || (down.unreached && !answered)) return over;
   // A call that began beside the one whose failure is waited for: one outage, one wait.
-  if (before !== null && now < before.next) return { ...before, next: Math.max(before.next, now + wait.retryAfter_ms) };
+  if (before !== null && now < before.next)
+    return { ...before, next: Math.max(before.next, now + wait.retryAfter_ms) };
   const left_ms = wait.total_ms - waited_ms;
   if (left_ms <= 0 || wait.retryAfter_ms > left_ms) return over;
   const doubled_ms = Math.min(wait.most_ms, wait.first_ms * 2 ** Math.min(tries, 30));
   const ms = Math.min(left_ms, Math.max(doubled_ms, wait.retryAfter_ms));
-  return { ...over, id: `wait-${seq}-${run}`, waited_ms: waited_ms + ms, next: now + ms, over: false };
+  return {
+    ...over,
+    id: `wait-${seq}-${run}`,
+    waited_ms: waited_ms + ms,
+    next: now + ms,
+    over: false,
+  };
 }
 
 export const outageEvent = ({ id, message, file, tries, next, over }: Outage): EventBody => ({
   type: 'model_down',
-  ...{ wait: id, message, file, tries },
+  wait: id,
+  message,
+  file,
+  tries,
   next: over ? null : next,
 });
 
@@ -77,15 +91,25 @@ export const outageEvent = ({ id, message, file, tries, next, over }: Outage): E
 export function outageEffect(
   { outage }: OutageState,
   now: number,
-): { readonly kind: 'back_off'; readonly ms: number } | { readonly kind: 'pause'; readonly pause: Pause } | null {
+):
+  | { readonly kind: 'back_off'; readonly ms: number }
+  | { readonly kind: 'pause'; readonly pause: Pause }
+  | null {
   if (outage === null) return null;
   const { message, tries, waited_ms } = outage;
   if (outage.over) {
     const waited =
-      waited_ms === 0 ? '' : ` (${tries} tries, ${Math.round(waited_ms / 1000)} s of waiting; modelOutage_s)`;
+      waited_ms === 0
+        ? ''
+        : ` (${tries} tries, ${Math.round(waited_ms / 1000)} s of waiting; modelOutage_s)`;
     return {
       kind: 'pause',
-      pause: { reason: 'model_unavailable', message: `${message}${waited}`, files: [], subject: null },
+      pause: {
+        reason: 'model_unavailable',
+        message: `${message}${waited}`,
+        files: [],
+        subject: null,
+      },
     };
   }
   return now < outage.next ? { kind: 'back_off', ms: outage.next - now } : null;

@@ -28,7 +28,11 @@ export type Picked =
   | { readonly outcome: 'picked'; readonly files: readonly PickedFile[]; readonly tooMany?: string }
   | { readonly outcome: 'look_for'; readonly words: readonly string[] }
   /** `files`: those that the task's words lead to first. */
-  | { readonly outcome: 'nothing_found'; readonly message: string; readonly files: readonly PickedFile[] };
+  | {
+      readonly outcome: 'nothing_found';
+      readonly message: string;
+      readonly files: readonly PickedFile[];
+    };
 
 /** Of a file that is not to be edited the lines that a call is told, by their 0-based numbers. `rank`: the lowest come first. */
 export interface KnownFile extends Omit<PickedFile, 'isNew'> {

@@ -1,5 +1,12 @@
 /** What crosses between a plan's workflow and its activities. Plain data; texts travel as blob references. */
-import type { PhaseId, PhaseMarker, PlanCheckpoint, PhaseFailure, PhaseReading, ReadyPlan } from './plan.js';
+import type {
+  PhaseId,
+  PhaseMarker,
+  PlanCheckpoint,
+  PhaseFailure,
+  PhaseReading,
+  ReadyPlan,
+} from './plan.js';
 import type { Overrides } from './limits.js';
 import type { Problem } from './problems.js';
 import type { ActivityBase, ApplyInput, NotYet } from './proposal-activities.js';
@@ -14,7 +21,8 @@ interface PlanActivityBase extends ActivityBase {
   readonly settings?: BlobRef;
 }
 /** Of what is written for a phase: by which run. */
-export interface PhaseWriteInput extends PlanActivityBase, Pick<ApplyInput, 'workflowId' | 'namespace'> {
+export interface PhaseWriteInput
+  extends PlanActivityBase, Pick<ApplyInput, 'workflowId' | 'namespace'> {
   readonly phase: Pick<PhaseReading, 'id' | 'number' | 'name'>;
 }
 export interface ReadPlanInput extends PlanActivityBase {
@@ -32,7 +40,10 @@ export interface ReadPlanInput extends PlanActivityBase {
   /** With the first reading: look for what earlier runs of the plan left. `checkpoint`: the run whose checkpoint counts. */
   readonly resume?: { readonly checkpoint: StepKey | null };
 }
-export type ReadPlanResult = ReadyPlan | SamePlan | { readonly outcome: 'refused'; readonly problem: Problem };
+export type ReadPlanResult =
+  | ReadyPlan
+  | SamePlan
+  | { readonly outcome: 'refused'; readonly problem: Problem };
 /** What is asked for is what the run knows under this hash. */
 export interface SamePlan extends Pick<ReadyPlan, 'hash' | 'level'> {
   readonly outcome: 'same';
@@ -43,7 +54,11 @@ export interface SamePlan extends Pick<ReadyPlan, 'hash' | 'level'> {
 export interface PhaseText {
   readonly objective: string | null;
   readonly prerequisites: readonly string[];
-  readonly tasks: readonly { readonly text: string; readonly done: boolean; readonly depth: number }[];
+  readonly tasks: readonly {
+    readonly text: string;
+    readonly done: boolean;
+    readonly depth: number;
+  }[];
   /** Its Markdown, that of its stages' own files behind it. */
   readonly text: string;
   /** File references, workspace-relative where they lead to a place in it. */

@@ -51,7 +51,10 @@ export interface Report {
   readonly by: string;
 }
 /** The limits of the plan as a whole (null: none), and what counts for them beside `usage.usd`. */
-export interface PlanBudget extends Pick<Limits, 'budget_tokens' | 'budget_usd' | 'budget_calls' | 'wallClock_s'> {
+export interface PlanBudget extends Pick<
+  Limits,
+  'budget_tokens' | 'budget_usd' | 'budget_calls' | 'wallClock_s'
+> {
   /** With those of earlier runs that it went on from, as all that is used here. */
   readonly used_tokens: number;
   readonly used_calls: number;
@@ -93,7 +96,14 @@ export interface ComplexityRecord {
   readonly reasoning: string | null;
 }
 /** `aborted`: its plan was, while it ran. */
-export type PhaseStatus = 'pending' | 'running' | 'completed' | 'incomplete' | 'skipped' | 'failed' | 'aborted';
+export type PhaseStatus =
+  | 'pending'
+  | 'running'
+  | 'completed'
+  | 'incomplete'
+  | 'skipped'
+  | 'failed'
+  | 'aborted';
 export interface KeptRef {
   /** Of the worktree: the phase's id and the number of its run. */
   readonly name: string;
@@ -151,7 +161,11 @@ export interface PhaseReading {
   /** Ids of the phases that it waits for. */
   readonly dependsOn: readonly PhaseId[];
   /** `shown`: the first texts, each cut short, for people; absent: there are none, or one holds a secret. */
-  readonly tasks: { readonly total: number; readonly done: number; readonly shown?: readonly string[] };
+  readonly tasks: {
+    readonly total: number;
+    readonly done: number;
+    readonly shown?: readonly string[];
+  };
   readonly score: PhaseScore;
   readonly category: PhaseCategory;
   /** What it is expected to take; absent where it was read later than first. */
@@ -269,7 +283,12 @@ export interface PhaseFailure extends VerificationFailure {
   readonly at: number;
 }
 export type ReplanTrigger = 'complexity' | 'test_failure_pattern' | 'scope_drift' | 'person';
-export type ReplanAction = 'expand_phase' | 'add_phase' | 'split_phase' | 'update_tasks' | 'collapse_phase';
+export type ReplanAction =
+  | 'expand_phase'
+  | 'add_phase'
+  | 'split_phase'
+  | 'update_tasks'
+  | 'collapse_phase';
 /** What a replan has changed, in words and scores. */
 export interface ReplanMeasures {
   readonly oldStructure: string;

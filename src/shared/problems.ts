@@ -20,7 +20,8 @@ export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 export const EXIT_MEANS: Readonly<Record<keyof typeof EXIT, string>> = {
   done: 'done, or nothing to do',
   failed: 'failed, aborted, terminated',
-  usage: 'usage error: a flag, a job file, `emend.yaml`, an unknown run, an answer that is not accepted',
+  usage:
+    'usage error: a flag, a job file, `emend.yaml`, an unknown run, an answer that is not accepted',
   waiting: 'waiting for a decision',
   refused: 'refused; nothing was written',
   conflict: 'conflict: files changed in the meantime',
@@ -34,14 +35,27 @@ interface ProblemSpec {
   readonly exit: ExitCode;
   readonly hint: string;
 }
-const spec = (exit: ExitCode, hint: string, retryable = false): ProblemSpec => ({ retryable, exit, hint });
+const spec = (exit: ExitCode, hint: string, retryable = false): ProblemSpec => ({
+  retryable,
+  exit,
+  hint,
+});
 
 export const PROBLEMS = {
   // what was typed or written
   job_not_found: spec(EXIT.usage, 'Give the path of a Markdown job file.'),
-  job_invalid: spec(EXIT.usage, 'Fix the named line or key of the job; docs/jobs.md lists every key.'),
-  config_invalid: spec(EXIT.usage, 'Fix the named line of emend.yaml; docs/configuration.md lists every key.'),
-  plan_not_found: spec(EXIT.usage, 'Give the path of a plan: a Markdown file, or the folder of the same name.'),
+  job_invalid: spec(
+    EXIT.usage,
+    'Fix the named line or key of the job; docs/jobs.md lists every key.',
+  ),
+  config_invalid: spec(
+    EXIT.usage,
+    'Fix the named line of emend.yaml; docs/configuration.md lists every key.',
+  ),
+  plan_not_found: spec(
+    EXIT.usage,
+    'Give the path of a plan: a Markdown file, or the folder of the same name.',
+  ),
   plan_invalid: spec(EXIT.usage, 'Fix the named line of the plan; docs/plans.md describes plans.'),
   usage: spec(EXIT.usage, 'See `emend help`.'),
   target_missing: spec(EXIT.usage, 'Correct the path, or name files to create under `new_files`.'),
@@ -49,37 +63,74 @@ export const PROBLEMS = {
   target_outside: spec(EXIT.usage, 'Name files inside the workspace.'),
   run_unknown: spec(EXIT.usage, 'See `emend list`.'),
   run_ambiguous: spec(EXIT.usage, "Type more digits of the run's id."),
-  answer_not_accepted: spec(EXIT.usage, 'See `emend show RUN` for the answers that this decision accepts.'),
+  answer_not_accepted: spec(
+    EXIT.usage,
+    'See `emend show RUN` for the answers that this decision accepts.',
+  ),
   // refused before anything is paid
-  half_done: spec(EXIT.refused, 'Run `emend recover` to finish or revert the interrupted change, then try again.'),
+  half_done: spec(
+    EXIT.refused,
+    'Run `emend recover` to finish or revert the interrupted change, then try again.',
+  ),
   target_binary: spec(EXIT.refused, 'Emend edits text; leave binary files out of `target_files`.'),
   target_too_large: spec(EXIT.refused, 'Raise `maxFile_bytes`, or leave the file out.'),
-  target_dirty: spec(EXIT.refused, 'Commit or stash your changes to the file first, or set `commit: false`.'),
-  target_submodule: spec(EXIT.refused, 'Run the job with `--workspace` in the submodule, or set `commit: false`.'),
+  target_dirty: spec(
+    EXIT.refused,
+    'Commit or stash your changes to the file first, or set `commit: false`.',
+  ),
+  target_submodule: spec(
+    EXIT.refused,
+    'Run the job with `--workspace` in the submodule, or set `commit: false`.',
+  ),
   too_many_files: spec(EXIT.refused, 'Write a plan of several steps, or name fewer files.'),
   nothing_to_edit: spec(EXIT.refused, 'Name the files in `target_files`.'),
-  repository_unsupported: spec(EXIT.refused, 'Run the job in a clone on a host, with `--workspace`.'),
-  remote_refused: spec(EXIT.refused, "Fix the URL, git's credentials, or what the remote accepts, then try again."),
+  repository_unsupported: spec(
+    EXIT.refused,
+    'Run the job in a clone on a host, with `--workspace`.',
+  ),
+  remote_refused: spec(
+    EXIT.refused,
+    "Fix the URL, git's credentials, or what the remote accepts, then try again.",
+  ),
   not_a_repository: spec(EXIT.refused, 'Run `git init` and commit once, or set `commit: false`.'),
   // answers of a model
   file_not_offered: spec(EXIT.refused, 'The answer names a file that was not offered for editing.'),
   // the workspace
-  conflict: spec(EXIT.conflict, 'Files changed in the meantime; answer rebase, regenerate or take_theirs.'),
+  conflict: spec(
+    EXIT.conflict,
+    'Files changed in the meantime; answer rebase, regenerate or take_theirs.',
+  ),
   busy: spec(EXIT.conflict, 'Another step has locked the workspace; Emend waits for it.', true),
   disk: spec(EXIT.failed, 'Free disk space or fix the permissions, then retry.'),
   git_failed: spec(EXIT.failed, "See git's message."),
   git_too_old: spec(EXIT.refused, 'Install git 2.38 or later, or run the plan with --sequential.'),
-  sign_failed: spec(EXIT.failed, 'Make the key available to the worker and answer retry, or set `sign: false`.'),
-  hook_failed: spec(EXIT.failed, 'A commit hook failed; fix what it reports, or set `hooks: false`.'),
+  sign_failed: spec(
+    EXIT.failed,
+    'Make the key available to the worker and answer retry, or set `sign: false`.',
+  ),
+  hook_failed: spec(
+    EXIT.failed,
+    'A commit hook failed; fix what it reports, or set `hooks: false`.',
+  ),
   // limits
   limit_reached: spec(EXIT.limit, 'Raise the limit with `--set LIMIT=VALUE`.'),
   // the outside
   no_server: spec(EXIT.unavailable, 'Start one with `emend dev`, or run with `--dev`.'),
   no_cli: spec(EXIT.unavailable, '`emend doctor` says how to get the Temporal CLI.'),
   no_worker: spec(EXIT.unavailable, 'Start a worker: `emend worker`.'),
-  worker_stuck: spec(EXIT.failed, 'Start another worker: it takes over the work when the time-outs expire.'),
-  no_api_key: spec(EXIT.unavailable, 'Set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL for a local server.'),
-  model_unavailable: spec(EXIT.unavailable, 'The model could not be reached; retry when it can.', true),
+  worker_stuck: spec(
+    EXIT.failed,
+    'Start another worker: it takes over the work when the time-outs expire.',
+  ),
+  no_api_key: spec(
+    EXIT.unavailable,
+    'Set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL for a local server.',
+  ),
+  model_unavailable: spec(
+    EXIT.unavailable,
+    'The model could not be reached; retry when it can.',
+    true,
+  ),
   model_rejected: spec(EXIT.unavailable, 'The model server refused the request; see its message.'),
   call_lost: spec(EXIT.failed, 'Calls were interrupted; retry calls (and pays) again.'),
   home_unusable: spec(EXIT.failed, 'EMEND_HOME must be a writable directory.'),
@@ -87,10 +138,16 @@ export const PROBLEMS = {
     EXIT.failed,
     'EMEND_STORE must be a writable directory or s3://BUCKET/PREFIX, the same for all workers.',
   ),
-  blob_lost: spec(EXIT.failed, 'A stored file is missing; if a run waits because of it, answer regenerate.'),
+  blob_lost: spec(
+    EXIT.failed,
+    'A stored file is missing; if a run waits because of it, answer regenerate.',
+  ),
   version_unknown: spec(EXIT.failed, 'This record was written by another version of Emend.'),
   cli_version: spec(EXIT.failed, 'The database was created by another Temporal CLI version.'),
-  engine_failed: spec(EXIT.failed, 'Edit the file yourself (`manual`), or try another format; please report it.'),
+  engine_failed: spec(
+    EXIT.failed,
+    'Edit the file yourself (`manual`), or try another format; please report it.',
+  ),
   aborted: spec(EXIT.failed, 'The run was aborted.'),
   internal: spec(EXIT.failed, 'This is a bug; see `emend show RUN` and the worker log.'),
 } as const satisfies Record<string, ProblemSpec>;
@@ -109,7 +166,8 @@ export const problem = (code: ProblemCode, message: string, next?: string): Prob
   next === undefined ? { code, message } : { code, message, next };
 
 /** What went wrong and what to do: a decision point and a note show no more than this. */
-export const sentence = ({ message, next }: Problem): string => (next === undefined ? message : `${message} ${next}`);
+export const sentence = ({ message, next }: Problem): string =>
+  next === undefined ? message : `${message} ${next}`;
 
 /**
  * Does it say what a person wrote or put there wrongly? That is an answer, the same at each try. Whatever else went wrong (git, a disk, a
@@ -150,12 +208,18 @@ export const failAll = (all: readonly Problem[]): void => {
   if (first === undefined) return;
   const { code, next } = others.at(-1) ?? first;
   const more = all.length - TOLD_PROBLEMS;
-  throw new ProblemsError([first, ...others, ...(more > 0 ? [problem(code, `and ${more} more.`, next)] : [])]);
+  throw new ProblemsError([
+    first,
+    ...others,
+    ...(more > 0 ? [problem(code, `and ${more} more.`, next)] : []),
+  ]);
 };
 
 /** What was read. Throws ProblemsError with all that is wrong with it. */
 export const valueOf = <T>(
-  read: { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problems: readonly Problem[] },
+  read:
+    | { readonly ok: true; readonly value: T }
+    | { readonly ok: false; readonly problems: readonly Problem[] },
 ): T => {
   if (read.ok) return read.value;
   failAll(read.problems);
@@ -184,7 +248,10 @@ export const nullOn = (...codes: readonly ProblemCode[]) => {
 export const VERSION = 2;
 export type Version = typeof VERSION;
 
-export const versioned = <T extends object>(value: T): T & { readonly v: Version } => ({ v: VERSION, ...value });
+export const versioned = <T extends object>(value: T): T & { readonly v: Version } => ({
+  v: VERSION,
+  ...value,
+});
 
 /** The `v` of a value that came from a disk, a server or another process; undefined where it has none. */
 export const versionOf = (value: unknown): unknown =>
@@ -221,7 +288,8 @@ function oddIn(state: unknown, fresh: object): string | undefined {
     const found = (state as Readonly<Record<string, unknown>>)[name];
     if (found === null ? typeof value !== 'number' : kindOf(found) !== kindOf(value)) return name;
     // Each stage has parts of its own.
-    const within = kindOf(value) === 'object' && name !== 'stage' ? oddIn(found, value as object) : undefined;
+    const within =
+      kindOf(value) === 'object' && name !== 'stage' ? oddIn(found, value as object) : undefined;
     if (within !== undefined) return `${name}.${within}`;
   }
   return undefined;
@@ -239,7 +307,10 @@ export const unversioned = (value: unknown, what: string): object => {
 export function unreadableCarried(carried: unknown, fresh: object): Problem | null {
   const what = 'The state carried over from the previous run';
   if (!isKnown(carried)) return unknownVersion(what, carried);
-  const { state, reportedSeq } = carried as { readonly state?: unknown; readonly reportedSeq?: unknown };
+  const { state, reportedSeq } = carried as {
+    readonly state?: unknown;
+    readonly reportedSeq?: unknown;
+  };
   if (!isKnown(state)) return unknownVersion(`The carried state of the run`, state);
   const odd = oddIn(state, fresh);
   if (odd === undefined && typeof reportedSeq === 'number') return null;

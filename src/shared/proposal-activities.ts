@@ -173,7 +173,8 @@ export interface Application {
   readonly files: readonly string[];
 }
 
-export interface RebaseInput extends ActivityBase, Pick<ApplyInput, 'workspace' | 'proposal' | 'decision'> {
+export interface RebaseInput
+  extends ActivityBase, Pick<ApplyInput, 'workspace' | 'proposal' | 'decision'> {
   /** Files to carry over to the bytes that are there now; null: all. */
   readonly files: readonly string[] | null;
   readonly exclude: readonly string[];
@@ -238,7 +239,8 @@ export interface VerifyResult extends VerificationFailure {
   readonly alsoChanged?: readonly string[];
 }
 
-export interface RollbackInput extends ActivityBase, Pick<ApplyInput, 'workspace' | 'workflowId' | 'namespace'> {
+export interface RollbackInput
+  extends ActivityBase, Pick<ApplyInput, 'workspace' | 'workflowId' | 'namespace'> {
   readonly applications: readonly Application[];
   /** Fencing token of the lock to end; null: whichever the step holds. */
   readonly token: number | null;
@@ -251,7 +253,8 @@ export interface RollbackResult {
   readonly commit?: string;
 }
 
-export interface CommitInput extends ActivityBase, Pick<BuildProposalInput, 'workspace' | 'snapshot' | 'sandbox'> {
+export interface CommitInput
+  extends ActivityBase, Pick<BuildProposalInput, 'workspace' | 'snapshot' | 'sandbox'> {
   readonly applications: readonly Application[];
   readonly message: string;
   readonly lock: HeldLock;
@@ -265,7 +268,12 @@ export interface CommitInput extends ActivityBase, Pick<BuildProposalInput, 'wor
 export type CommitResult =
   | NoSandbox
   | SandboxBlocks
-  | { readonly outcome: 'committed'; readonly commit: string; readonly note: string | null; readonly marks?: boolean }
+  | {
+      readonly outcome: 'committed';
+      readonly commit: string;
+      readonly note: string | null;
+      readonly marks?: boolean;
+    }
   | { readonly outcome: 'nothing' }
   | {
       readonly outcome: 'conflict';

@@ -90,7 +90,10 @@ export interface EvaluateTriggersInput extends ActivityBase {
   /** Why its stages go to files of their own; absent: they do not. */
   readonly stages?: string;
   /** Of the phase since it was last planned, oldest first. */
-  readonly failures: readonly { readonly signature: string | null; readonly suggestions: readonly string[] }[];
+  readonly failures: readonly {
+    readonly signature: string | null;
+    readonly suggestions: readonly string[];
+  }[];
   /** Phases with a failed verification since the plan was last revised for test failures. */
   readonly failedPhases: number;
   /** Something of it is committed, or it is done with. */

@@ -15,12 +15,18 @@ const MOST_CHARS = 1_000; // bound: Of the URL of a repository, and of the name 
 
 /** What was expected of the URL instead; null: git may have it. Nothing in it is an option, a command, or a secret. */
 export function urlFault(url: string): string | null {
-  const remote = /^(?:(https?|git|ssh):\/\/(?:([^@/]*)@)?[a-z\d[][^@/\s]*\/|file:\/\/\/)[^\s\p{Cc}]+$/iu.exec(url);
+  const remote =
+    /^(?:(https?|git|ssh):\/\/(?:([^@/]*)@)?[a-z\d[][^@/\s]*\/|file:\/\/\/)[^\s\p{Cc}]+$/iu.exec(
+      url,
+    );
   const short = /^[\w.]+@[a-z\d][\w.-]*:[^\s\p{Cc}:-][^\s\p{Cc}]*$/iu.test(url);
   if (url.includes(' ')) return 'a URL with %20 in place of each blank';
-  if (url.length > MOST_CHARS || (remote === null && !short)) return `a repository's URL: ${URL_WORDS}`;
+  if (url.length > MOST_CHARS || (remote === null && !short))
+    return `a repository's URL: ${URL_WORDS}`;
   const [, scheme = '', user = ''] = remote ?? [];
-  return user.includes(':') || (user !== '' && scheme.toLowerCase() !== 'ssh') || user.startsWith('-')
+  return user.includes(':') ||
+    (user !== '' && scheme.toLowerCase() !== 'ssh') ||
+    user.startsWith('-')
     ? 'a URL without a user or password: git asks its credential helper for them'
     : null;
 }
@@ -37,7 +43,9 @@ export const isCommitId = (base: string): boolean => /^(?:[\da-f]{40}|[\da-f]{64
 /** As git's check-ref-format, of a branch. */
 export const isBase = (base: string): boolean =>
   base.length <= MOST_CHARS &&
-  /^(?![-/.])(?!.*(?:\.\.|\/\/|\/\.|@\{|\.lock(?:\/|$)))[^\s\p{Cc}~^:?*[\\]*[^\s\p{Cc}~^:?*[\\/.]$/u.test(base) &&
+  /^(?![-/.])(?!.*(?:\.\.|\/\/|\/\.|@\{|\.lock(?:\/|$)))[^\s\p{Cc}~^:?*[\\]*[^\s\p{Cc}~^:?*[\\/.]$/u.test(
+    base,
+  ) &&
   base !== '@';
 
 /** What a run pushes to, and what fences it: whoever takes the run over moves the token first, and each push expects it. */

@@ -7,8 +7,22 @@ import { ANSWERS_BY_REASON, WHOLE_ANSWERS, type Answer, type PauseReason } from 
 import { BOUNDS, LIMITS, type LimitName, type LimitSpec } from './limits.js';
 
 const BOUND_NAMES = [
-  ...(['reason_chars', 'note_bytes', 'selectedChanges', 'requestsKept', 'eventsKept', 'ignoredKept'] as const),
-  ...(['driftsKept', 'shownKey_chars', 'leastChunks', 'chunks_perFile', 'countTotal_ms', 'countAttempts'] as const),
+  ...([
+    'reason_chars',
+    'note_bytes',
+    'selectedChanges',
+    'requestsKept',
+    'eventsKept',
+    'ignoredKept',
+  ] as const),
+  ...([
+    'driftsKept',
+    'shownKey_chars',
+    'leastChunks',
+    'chunks_perFile',
+    'countTotal_ms',
+    'countAttempts',
+  ] as const),
   ...(['idleMoves', 'runSignals', 'signalPause_ms'] as const),
 ] as const;
 const SHOWN_NAMES = ['request_chars', 'signal_chars'] as const;
@@ -40,13 +54,22 @@ export interface Ruled {
   readonly input: { readonly rules: Rules };
 }
 
-const pick = <N extends string>(from: Readonly<Record<N, number>>, names: readonly N[]): Record<N, number> =>
+const pick = <N extends string>(
+  from: Readonly<Record<N, number>>,
+  names: readonly N[],
+): Record<N, number> =>
   Object.fromEntries(names.map((name) => [name, from[name]])) as Record<N, number>;
 
 /** For a run that is started now. */
 export const currentRules = (): Rules => ({
-  bounds: { ...pick(BOUNDS, BOUND_NAMES), ...pick(SHOWN_BOUNDS, SHOWN_NAMES), ...pick(STORE_BOUNDS, STORE_NAMES) },
-  limits: Object.fromEntries(Object.entries(LIMITS).map(([name, { unit, min, max }]) => [name, { unit, min, max }])),
+  bounds: {
+    ...pick(BOUNDS, BOUND_NAMES),
+    ...pick(SHOWN_BOUNDS, SHOWN_NAMES),
+    ...pick(STORE_BOUNDS, STORE_NAMES),
+  },
+  limits: Object.fromEntries(
+    Object.entries(LIMITS).map(([name, { unit, min, max }]) => [name, { unit, min, max }]),
+  ),
   answers: ANSWERS_BY_REASON,
   wholeAnswers: WHOLE_ANSWERS,
   marksGoingOn: true,
@@ -60,10 +83,12 @@ export const currentRules = (): Rules => ({
 /** ◆ A name that comes later is missing in the rules of runs that were started before: it is read with what it was until then. */
 export const rulesOf = ({ input }: Ruled): Rules => input.rules;
 export const boundsOf = ({ input }: Ruled): Rules['bounds'] => input.rules.bounds;
-export const answersTo = ({ input }: Ruled, reason: PauseReason): readonly Answer[] => input.rules.answers[reason];
+export const answersTo = ({ input }: Ruled, reason: PauseReason): readonly Answer[] =>
+  input.rules.answers[reason];
 
 /** A run that began before there was this question knows no answers to it. */
-export const knows = ({ input }: Ruled, reason: PauseReason): boolean => Object.hasOwn(input.rules.answers, reason);
+export const knows = ({ input }: Ruled, reason: PauseReason): boolean =>
+  Object.hasOwn(input.rules.answers, reason);
 
 export const isLimitName = (ruled: Ruled, name: string): name is LimitName =>
   Object.hasOwn(rulesOf(ruled).limits, name);

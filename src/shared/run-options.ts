@@ -10,7 +10,12 @@ export interface RunRequest<Input extends RunInput> {
   readonly details: string;
 }
 
-export const runOptions = <Input extends RunInput>({ workflowId, input, memo, details }: RunRequest<Input>) => ({
+export const runOptions = <Input extends RunInput>({
+  workflowId,
+  input,
+  memo,
+  details,
+}: RunRequest<Input>) => ({
   workflowId,
   taskQueue: input.queues.workflow,
   args: [versioned(input)] as [Input],
@@ -20,7 +25,8 @@ export const runOptions = <Input extends RunInput>({ workflowId, input, memo, de
   ...(input.searchAttributes
     ? {
         typedSearchAttributes: (['stepKey', 'workspace'] as const).map((name) => ({
-          ...{ key: { name: SEARCH_ATTRIBUTES[name], type: 'KEYWORD' as const }, value: input[name] },
+          key: { name: SEARCH_ATTRIBUTES[name], type: 'KEYWORD' as const },
+          value: input[name],
         })),
       }
     : {}),

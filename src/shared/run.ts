@@ -68,7 +68,9 @@ export interface RunInput {
   readonly searchAttributes: boolean;
 }
 /** An ended run whose pull request was reviewed, and what is taken up of the review. */
-export interface Follows extends Readonly<Record<'commit' | 'pullRequest' | 'remote' | 'branch', string>> {
+export interface Follows extends Readonly<
+  Record<'commit' | 'pullRequest' | 'remote' | 'branch', string>
+> {
   readonly run: StepKey;
   /** A line for each comment: place, author, first words. */
   readonly notes: readonly string[];
@@ -101,7 +103,13 @@ export interface UsageOwed {
 }
 
 /** `tests_failed`: of a plan's phases. A plan ends as `PlanOutcome` says; of those a step has `aborted`, `refused` and `failed`. */
-export type StepOutcome = 'committed' | 'applied' | 'unchanged' | 'skipped' | 'tests_failed' | PlanOutcome;
+export type StepOutcome =
+  | 'committed'
+  | 'applied'
+  | 'unchanged'
+  | 'skipped'
+  | 'tests_failed'
+  | PlanOutcome;
 /** How a run ended. */
 export interface StepResult {
   readonly v: Version;
@@ -140,7 +148,11 @@ export interface StepResult {
   readonly left?: readonly OpenOnHost[];
 }
 /** What a person should know of a result beside its outcome, a line each. */
-export const resultNotes = ({ notRestored = [], note, unchanged = [] }: StepResult): readonly string[] => [
+export const resultNotes = ({
+  notRestored = [],
+  note,
+  unchanged = [],
+}: StepResult): readonly string[] => [
   ...notRestored.map((path) => `not restored, as it changed in the meantime: ${path}`),
   ...(note === undefined ? [] : [`note: ${note}`]),
   ...unchanged.map(({ path, reason }) => `unchanged: ${path}: ${reason}`),
@@ -155,7 +167,9 @@ export interface OpenOnHost {
 export type FileStatus = 'pending' | 'in_progress' | 'done' | 'failed' | 'skipped';
 
 /** How many there are of each. */
-export const countsOf = (all: readonly { readonly status: FileStatus }[]): Record<FileStatus, number> => {
+export const countsOf = (
+  all: readonly { readonly status: FileStatus }[],
+): Record<FileStatus, number> => {
   const counts = { pending: 0, in_progress: 0, done: 0, failed: 0, skipped: 0 };
   for (const { status } of all) counts[status] += 1;
   return counts;
@@ -177,13 +191,25 @@ export interface LedgerRow extends Omit<Target, 'bytes'> {
 }
 export type RunState = 'running' | 'waiting' | 'done' | 'failed' | 'aborted';
 /** What a list of runs shows; `unknown`: open, but no worker answers, or no server does. */
-export const LISTED_STATES = ['waiting', 'running', 'done', 'failed', 'aborted', 'unknown'] as const;
+export const LISTED_STATES = [
+  'waiting',
+  'running',
+  'done',
+  'failed',
+  'aborted',
+  'unknown',
+] as const;
 
 /** Which runs a list shows. `workspace`: an absolute path; `text`: a part of any word of a run, in any case; empty: all. */
-export type RunFilter = Readonly<Partial<Record<'state' | 'workspace' | 'text', string | undefined>>>;
+export type RunFilter = Readonly<
+  Partial<Record<'state' | 'workspace' | 'text', string | undefined>>
+>;
 type Filtered = RunWords & { readonly state: string };
 
-export const fitsFilter = (run: Filtered, { state = '', workspace = '', text = '' }: RunFilter): boolean =>
+export const fitsFilter = (
+  run: Filtered,
+  { state = '', workspace = '', text = '' }: RunFilter,
+): boolean =>
   (state === '' || run.state === state) &&
   (workspace === '' || run.workspace === workspace) &&
   [run.title, run.jobPath, run.stepKey, run.doing, run.workspace].some((each) =>
@@ -191,7 +217,10 @@ export const fitsFilter = (run: Filtered, { state = '', workspace = '', text = '
   );
 
 /** Where a run stands. */
-export interface StepStatus extends Pick<StepResult, 'v' | 'stepKey' | 'proposalId' | 'usage' | 'wasSplit' | 'plan'> {
+export interface StepStatus extends Pick<
+  StepResult,
+  'v' | 'stepKey' | 'proposalId' | 'usage' | 'wasSplit' | 'plan'
+> {
   readonly workspace: string;
   readonly jobPath: string;
   readonly title: string;

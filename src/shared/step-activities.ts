@@ -212,7 +212,11 @@ export type ProposeResult = { readonly usage: StepUsage } & (
       readonly next?: Format;
     }
   /** Nothing was sent: the request for these files would hold secrets, and a person is to be asked. */
-  | { readonly outcome: 'secret_found'; readonly message: string; readonly files: readonly string[] }
+  | {
+      readonly outcome: 'secret_found';
+      readonly message: string;
+      readonly files: readonly string[];
+    }
   /** Not tried again without a person. */
   | { readonly outcome: 'declined' | 'prompt_cut' | 'call_lost'; readonly message: string }
   | { readonly outcome: 'model_unavailable'; readonly message: string; readonly down: ModelDown }
@@ -240,7 +244,10 @@ export type AuditResult =
  * Tests on files that are not applied: on the base, or with a proposal that waits for approval. `modelBase`: a model wrote some of it, and
  * none of it runs without the sandbox. `again`: how often a person asked for them again, and what was said before does not count.
  */
-export interface TryInput extends Omit<VerifyInput, 'files' | 'releaseOnPass' | 'remember' | 'token' | 'applications'> {
+export interface TryInput extends Omit<
+  VerifyInput,
+  'files' | 'releaseOnPass' | 'remember' | 'token' | 'applications'
+> {
   readonly snapshot: BlobRef;
   readonly modelBase?: true;
   readonly again: number;
@@ -295,5 +302,7 @@ export interface StepActivities extends ProposalActivities {
   countUsage(input: CountUsageInput): Promise<CountUsageResult>;
   tryTests(input: TryInput): Promise<TryResult | NotYet>;
   auditChange(input: AuditInput): Promise<AuditResult>;
-  verifyDecision(input: VerifyDecisionInput): Promise<{ readonly signer: string } | { readonly why: string }>;
+  verifyDecision(
+    input: VerifyDecisionInput,
+  ): Promise<{ readonly signer: string } | { readonly why: string }>;
 }

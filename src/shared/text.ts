@@ -14,7 +14,8 @@ export function asText(value: unknown): string {
 }
 
 /** At most `chars` characters, and `…` where it was more. */
-export const cut = (text: string, chars: number): string => (text.length <= chars ? text : `${text.slice(0, chars)}…`);
+export const cut = (text: string, chars: number): string =>
+  text.length <= chars ? text : `${text.slice(0, chars)}…`;
 
 /** In quotes on one line, cut where it is longer. */
 export const quoted = (text: string, chars: number): string => JSON.stringify(cut(text, chars));
@@ -74,7 +75,8 @@ export const count = (n: number, one: string, many = `${one}s`): string =>
   `${Number.isInteger(n) && n < 1000 ? n : n.toLocaleString('en-US')} ${n === 1 ? one : many}`;
 
 /** `010` of a plan's path `plans/010_demo`, without its level; null: it has none. */
-export const planNumber = (path: string): string | null => /(?:^|\/)(\d+)_[^/]*$/.exec(path)?.[1] ?? null;
+export const planNumber = (path: string): string | null =>
+  /(?:^|\/)(\d+)_[^/]*$/.exec(path)?.[1] ?? null;
 
 /** A name or path as file systems compare it that do not tell letter case (Windows, macOS) nor how accents are written (macOS). */
 export const foldedName = (name: string): string => name.normalize('NFC').toLowerCase();
@@ -90,10 +92,14 @@ const EMOJI_OR_ESCAPED = new RegExp(`${EMOJI}|([${UNSEEN}[\\p{Cc}--[\\t\\n]]])`,
 
 /** Bidirectional controls, zero-width, tag and other ignorable characters, and selectors outside emoji, in order. */
 export const unseenIn = (text: string): readonly string[] =>
-  [...text.matchAll(EMOJI_OR_UNSEEN)].flatMap(([, unseen]) => (unseen === undefined ? [] : [unseen]));
+  [...text.matchAll(EMOJI_OR_UNSEEN)].flatMap(([, unseen]) =>
+    unseen === undefined ? [] : [unseen],
+  );
 
 /** A text in pieces, of which some stand for a character that must not be shown: `\u{202E}`, `\x1b` for a control character. */
-export const visiblePieces = (text: string): readonly { readonly text: string; readonly escaped: boolean }[] => {
+export const visiblePieces = (
+  text: string,
+): readonly { readonly text: string; readonly escaped: boolean }[] => {
   // Most texts have nothing to escape: a page looks at some thousand at each jump.
   if (text.search(EMOJI_OR_ESCAPED) === -1) return text === '' ? [] : [{ text, escaped: false }];
   const pieces: { text: string; escaped: boolean }[] = [];
@@ -132,7 +138,9 @@ export function nearestWord(written: string, known: readonly string[], of = 3): 
     const distance = editDistance(plain, letters(word));
     if (best === null || distance < best.distance) best = { word, distance };
   }
-  return best !== null && best.distance <= Math.max(1, Math.floor(letters(best.word).length / of)) ? best.word : null;
+  return best !== null && best.distance <= Math.max(1, Math.floor(letters(best.word).length / of))
+    ? best.word
+    : null;
 }
 
 /** What to type instead of a word that is not known: the nearest one, else one of those that share a part with it (`targets` and `target_files`), else of all. */
@@ -141,13 +149,18 @@ export const inPlaceOf = (written: string, known: readonly string[]): string => 
   const alike = known.filter((word) => partsOf(word).some((part) => own.includes(part)));
   const nearest = nearestWord(written, known) ?? (alike.length === 1 ? alike[0] : undefined);
   const all = alike.length > 0 ? alike : known;
-  return nearest === undefined ? `expected one of ${all.join(', ')}` : `did you mean \`${nearest}\`?`;
+  return nearest === undefined
+    ? `expected one of ${all.join(', ')}`
+    : `did you mean \`${nearest}\`?`;
 };
 const partsOf = (word: string): readonly string[] =>
-  (word.slice(0, WORD_chars).match(/[A-Z]?[a-z]{3,}/g) ?? []).map((part) => part.toLowerCase().replace(/s$/, ''));
+  (word.slice(0, WORD_chars).match(/[A-Z]?[a-z]{3,}/g) ?? []).map((part) =>
+    part.toLowerCase().replace(/s$/, ''),
+  );
 
 /** `targetFiles`, `target-files` and `target_files` are the same word to a person. */
-const letters = (word: string): string => word.slice(0, WORD_chars).toLowerCase().replace(/[-_ ]/g, '');
+const letters = (word: string): string =>
+  word.slice(0, WORD_chars).toLowerCase().replace(/[-_ ]/g, '');
 
 /** Levenshtein, with two letters in the wrong order as one mistake. */
 function editDistance(a: string, b: string): number {

@@ -37,14 +37,17 @@ const combine = (a: StepUsage, b: StepUsage, of: (a: number, b: number) => numbe
   seconds: of(a.seconds, b.seconds),
 });
 export const addUsage = (a: StepUsage, b: StepUsage): StepUsage => combine(a, b, (x, y) => x + y);
-export const subtractUsage = (a: StepUsage, b: StepUsage): StepUsage => combine(a, b, (x, y) => x - y);
+export const subtractUsage = (a: StepUsage, b: StepUsage): StepUsage =>
+  combine(a, b, (x, y) => x - y);
 
 export const sumUsage = (all: readonly StepUsage[]): StepUsage => all.reduce(addUsage, NO_USAGE);
 
 /** What calls are expected to take. */
 export type PhaseEstimate = Pick<StepUsage, 'calls' | 'input_tokens' | 'output_tokens' | 'usd'>;
 export const sumEstimates = (parts: readonly Partial<PhaseEstimate>[]): PhaseEstimate => {
-  const { calls, input_tokens, output_tokens, usd } = sumUsage(parts.map((part) => ({ ...NO_USAGE, ...part })));
+  const { calls, input_tokens, output_tokens, usd } = sumUsage(
+    parts.map((part) => ({ ...NO_USAGE, ...part })),
+  );
   return { calls, input_tokens, output_tokens, usd };
 };
 
@@ -61,12 +64,17 @@ export interface StepEstimate extends PhaseEstimate {
 /** For people: `about 2 model calls, 3,000 tokens in, 500 out, $0.0110 (genai-prices 0.2.3 (PyPI), 2026-11-10), if no answer fails`. */
 export const expectedText = ({ model, priced, ...expected }: StepEstimate): string => {
   const whose =
-    priced == null ? model : `${model ?? ''}, ${priced.source}${priced.date === null ? '' : ` of ${priced.date}`}`;
+    priced == null
+      ? model
+      : `${model ?? ''}, ${priced.source}${priced.date === null ? '' : ` of ${priced.date}`}`;
   return `about ${usageText({ ...NO_USAGE, ...expected })}${whose === undefined ? '' : ` (${whose})`}, if no answer fails`;
 };
 
-export const tokensIn = ({ input_tokens, cacheRead_tokens, cacheWrite_tokens }: CountedTokens): number =>
-  input_tokens + cacheRead_tokens + cacheWrite_tokens;
+export const tokensIn = ({
+  input_tokens,
+  cacheRead_tokens,
+  cacheWrite_tokens,
+}: CountedTokens): number => input_tokens + cacheRead_tokens + cacheWrite_tokens;
 
 /** What counts against `budget_tokens`. */
 export const tokensOf = (usage: CountedTokens): number => tokensIn(usage) + usage.output_tokens;
@@ -82,14 +90,25 @@ export const usageText = (usage: StepUsage): string =>
     count(usage.calls, 'model call'),
     `${tokensIn(usage).toLocaleString('en-US')} tokens in, ${usage.output_tokens.toLocaleString('en-US')} out`,
     usage.usd === null ? 'price unknown' : `$${usage.usd.toFixed(4)}`,
-    ...(usage.unknownCalls === 0 ? [] : [`${count(usage.unknownCalls, 'call')} interrupted (counted as far as known)`]),
+    ...(usage.unknownCalls === 0
+      ? []
+      : [`${count(usage.unknownCalls, 'call')} interrupted (counted as far as known)`]),
   ].join(', ');
 
 /** Of a model call, in words. */
-export const callOutcome = ({ state, why }: { readonly state: string; readonly why: string | null }): string =>
+export const callOutcome = ({
+  state,
+  why,
+}: {
+  readonly state: string;
+  readonly why: string | null;
+}): string =>
   `${{ unknown: 'cut off', open: 'running' }[state] ?? state}${why === null ? '' : ` (${why})`}`;
 
-export type Budget = Extract<LimitName, 'budget_tokens' | 'budget_usd' | 'budget_calls' | 'wallClock_s'>;
+export type Budget = Extract<
+  LimitName,
+  'budget_tokens' | 'budget_usd' | 'budget_calls' | 'wallClock_s'
+>;
 
 const UNITS: Readonly<Record<Budget, string>> = {
   budget_tokens: 'tokens',
@@ -102,7 +121,8 @@ export const BUDGETS = Object.keys(UNITS) as Budget[];
 /** Is a budget of the plan set? */
 export const isBounded = (limits: Limits): boolean => BUDGETS.some((name) => limits[name] !== null);
 
-export const limitOf = (limits: Limits | null, name: Budget): number | null => limits?.[name] ?? null;
+export const limitOf = (limits: Limits | null, name: Budget): number | null =>
+  limits?.[name] ?? null;
 
 type Spent = { readonly usage: StepUsage; readonly time_ms: number };
 /** What counts against each budget: money that is not known may be any. */

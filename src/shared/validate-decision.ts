@@ -41,7 +41,8 @@ const again = (message: string): Validation => ({ counts: false, again: true, me
 export const answerOf = (open: DecisionPoint, path: string): Answer | undefined =>
   Object.hasOwn(open.answered, path) ? open.answered[path] : undefined;
 /** What somebody sent, short enough for a message. */
-const shown = (ruled: Ruled, value: unknown): string => short(asText(value), boundsOf(ruled).request_chars);
+const shown = (ruled: Ruled, value: unknown): string =>
+  short(asText(value), boundsOf(ruled).request_chars);
 
 function validateSettings(state: DecisionContext, request: DecisionRequest): string | null {
   const { limits } = rulesOf(state);
@@ -71,9 +72,14 @@ function validateSettings(state: DecisionContext, request: DecisionRequest): str
 }
 
 /** A selection is a part: all of a file is `approve`, nothing of it is `skip`. */
-function validateSelection(state: DecisionContext, { answer, files, select }: DecisionRequest): string | null {
+function validateSelection(
+  state: DecisionContext,
+  { answer, files, select }: DecisionRequest,
+): string | null {
   if (select === undefined)
-    return answer === 'select' ? 'select needs the changes to accept: {"select": {"PATH": [1, 3]}}' : null;
+    return answer === 'select'
+      ? 'select needs the changes to accept: {"select": {"PATH": [1, 3]}}'
+      : null;
   if (answer !== 'select') return `${answer} accepts no selection of changes`;
   if (files !== undefined) return 'select already names its files; omit files';
   const { selectedChanges } = boundsOf(state);
@@ -81,15 +87,19 @@ function validateSelection(state: DecisionContext, { answer, files, select }: De
   if (lists.length === 0) return 'select names no file';
   if (lists.reduce((sum, list) => sum + list.length, 0) > selectedChanges)
     return `select takes at most ${selectedChanges} changes`;
-  const changes = new Map((state.proposal?.files ?? []).map((file) => [file.path, file.changes ?? 0]));
+  const changes = new Map(
+    (state.proposal?.files ?? []).map((file) => [file.path, file.changes ?? 0]),
+  );
   for (const [path, list] of Object.entries(select)) {
     const most = changes.get(path);
     // A path that is not in the proposal is told by validateFiles.
     if (most === undefined) continue;
     if (most < 2) return `${shown(state, path)} cannot be accepted in part; approve or skip it`;
     const strange = list.find((n) => !Number.isInteger(n) || n < 1 || n > most);
-    if (strange !== undefined) return `${shown(state, path)} has changes 1 to ${most}, got ${shown(state, strange)}`;
-    if (new Set(list).size !== list.length) return `a change of ${shown(state, path)} is named twice`;
+    if (strange !== undefined)
+      return `${shown(state, path)} has changes 1 to ${most}, got ${shown(state, strange)}`;
+    if (new Set(list).size !== list.length)
+      return `a change of ${shown(state, path)} is named twice`;
     if (list.length === 0) return `nothing of ${shown(state, path)} is selected: skip it`;
     if (list.length === most) return `all of ${shown(state, path)} is selected: approve it`;
   }
@@ -111,7 +121,9 @@ function validateResolved(state: DecisionContext, request: DecisionRequest): Val
   const same = past.answers.some(
     (record) =>
       isSame(record, request) &&
-      (wanted === null ? past.answers.length === 1 : [...record.files].sort().join('\0') === wanted),
+      (wanted === null
+        ? past.answers.length === 1
+        : [...record.files].sort().join('\0') === wanted),
   );
   const words = past.answers.map((record) => `${record.answer} by ${record.by.name}`).join(', ');
   return same
@@ -122,19 +134,23 @@ function validateResolved(state: DecisionContext, request: DecisionRequest): Val
 /** A wait for a model that is down takes one word. */
 const validateWait = ({ answer, files, note, set }: DecisionRequest): Validation => {
   if (answer === 'abort') return { counts: true };
-  if (answer !== 'retry') return no(`${answer} is not an answer to a wait; answers are: retry, abort`);
+  if (answer !== 'retry')
+    return no(`${answer} is not an answer to a wait; answers are: retry, abort`);
   const more = files !== undefined || note !== undefined || set !== undefined;
   return more ? no('retry of a wait accepts no files, note or settings') : { counts: true };
 };
 
 /** What is told to who names no decision: the JSON to paste. */
 export const mustName = ({ decision }: Pick<DecisionContext, 'decision'>): string =>
-  decision === null ? 'no decision is open' : `it must name the decision you saw: send {"decision": "${decision.id}"}`;
+  decision === null
+    ? 'no decision is open'
+    : `it must name the decision you saw: send {"decision": "${decision.id}"}`;
 
 /** Does this request count now? The first verdict on a file stands; an approval names the proposal it was made for. */
 export function validateDecision(state: DecisionContext, request: DecisionRequest): Validation {
   const { note_bytes } = boundsOf(state);
-  if (state.seenRequests.includes(request.requestId)) return again('this request was already received');
+  if (state.seenRequests.includes(request.requestId))
+    return again('this request was already received');
   const resolved = validateResolved(state, request);
   if (resolved !== null) return resolved;
   if (state.stage.at === 'closed') return no(`the run has ended: ${state.stage.outcome ?? 'done'}`);
@@ -144,32 +160,46 @@ export function validateDecision(state: DecisionContext, request: DecisionReques
   if (open === null) return no('no decision is open; see `emend show`');
   if (request.decision === '') return no(mustName(state));
   if (request.decision !== open.id) {
-    const older = open.proposalId !== null ? ' (an answer counts only for the proposal it names)' : '';
+    const older =
+      open.proposalId !== null ? ' (an answer counts only for the proposal it names)' : '';
     return no(`decision ${shown(state, request.decision)} is not open; open is ${open.id}${older}`);
   }
   // A counted answer would be a command in the history, and no newer worker could go on from it.
   if (open.reason === 'version_unknown' && request.answer === 'wait')
-    return no('the run keeps waiting: start a newer worker, then send `wait` again to resume the run there');
+    return no(
+      'the run keeps waiting: start a newer worker, then send `wait` again to resume the run there',
+    );
   if (!open.accepts.includes(request.answer))
-    return no(`${request.answer} is not an answer to ${open.reason}; answers are: ${open.accepts.join(', ')}`);
-  if ((request.note ?? '').length > note_bytes) return no(`the note is longer than ${note_bytes} characters`);
+    return no(
+      `${request.answer} is not an answer to ${open.reason}; answers are: ${open.accepts.join(', ')}`,
+    );
+  if ((request.note ?? '').length > note_bytes)
+    return no(`the note is longer than ${note_bytes} characters`);
   if (request.answer === 'revise' && (request.note ?? '').trim() === '')
     return no('revise needs a note that says what to change');
-  if (request.answer === 'other' && typeof request.set?.command !== 'string') return no('other needs set.command');
+  if (request.answer === 'other' && typeof request.set?.command !== 'string')
+    return no('other needs set.command');
   const { host, repository } = request.set ?? {};
   if (request.answer === 'move' && (host === undefined) === (repository === undefined))
-    return no('move needs a place, set.host (and set.workspace) or set.repository; type: emend move RUN --to DIR');
+    return no(
+      'move needs a place, set.host (and set.workspace) or set.repository; type: emend move RUN --to DIR',
+    );
   if (request.requestId.length > note_bytes) return no('the request id is too long');
   const wrong = validateSettings(state, request) ?? validateSelection(state, request);
   if (wrong !== null) return no(wrong);
   return validateFiles(state, open, request);
 }
 
-function validateFiles(state: DecisionContext, open: DecisionPoint, request: DecisionRequest): Validation {
+function validateFiles(
+  state: DecisionContext,
+  open: DecisionPoint,
+  request: DecisionRequest,
+): Validation {
   const named = namedFiles(request);
   if (named === undefined) return { counts: true };
   if (named.length === 0) return no('files is empty; omit it to answer for all files');
-  const whole = rulesOf(state).wholeAnswers.includes(request.answer) || isOfTheRest(open, request.answer);
+  const whole =
+    rulesOf(state).wholeAnswers.includes(request.answer) || isOfTheRest(open, request.answer);
   if (whole || open.files.length === 0) return no(`${request.answer} accepts no files here`);
   const known = new Set(open.files.map((file) => file.path));
   const stranger = named.find((path) => !known.has(path));
@@ -183,20 +213,31 @@ function validateFiles(state: DecisionContext, open: DecisionPoint, request: Dec
   const isNew = named.some((path) => answerOf(open, path) === undefined);
   const isOther = (path: string): boolean =>
     (answerOf(open, path) ?? request.answer) !== request.answer ||
-    (!isNew && !state.pendingRecords.some((record) => record.files.includes(path) && isSame(record, request)));
+    (!isNew &&
+      !state.pendingRecords.some(
+        (record) => record.files.includes(path) && isSame(record, request),
+      ));
   const clash = named.find(isOther);
   if (clash !== undefined)
-    return no(`${clash} is already answered: ${answerOf(open, clash) ?? ''}; the first answer counts`);
+    return no(
+      `${clash} is already answered: ${answerOf(open, clash) ?? ''}; the first answer counts`,
+    );
   return isNew ? { counts: true } : again('these files already have this answer');
 }
 
 /** What the caller of an accepted update is told; call it on the state after the decision was folded. */
-export function outcomeOf(before: DecisionContext, after: DecisionContext, request: DecisionRequest): DecideOutcome {
+export function outcomeOf(
+  before: DecisionContext,
+  after: DecisionContext,
+  request: DecisionRequest,
+): DecideOutcome {
   const id = request.decision === '' ? (before.decision?.id ?? 'abort') : request.decision;
   const { decision } = after;
   // An abort is taken up once the work under way has ended.
   if (decision?.id === id && request.answer !== 'abort') {
-    const left = decision.files.filter((file) => answerOf(decision, file.path) === undefined).length;
+    const left = decision.files.filter(
+      (file) => answerOf(decision, file.path) === undefined,
+    ).length;
     const message = `${request.answer} recorded; ${count(left, 'file still needs', 'files still need')} an answer`;
     return { outcome: 'recorded', decision: id, message };
   }

@@ -2,7 +2,15 @@
 import { randomBytes } from 'node:crypto';
 import { homedir, hostname } from 'node:os';
 import { isAbsolute, join, resolve } from 'node:path';
-import { fail, nullOn, problem, ProblemError, unknownVersion, VERSION, type Problem } from '../shared/problems.js';
+import {
+  fail,
+  nullOn,
+  problem,
+  ProblemError,
+  unknownVersion,
+  VERSION,
+  type Problem,
+} from '../shared/problems.js';
 import { orNull, putFileIfAbsent, ensureDir, writeTemp } from '../system/durable.js';
 import { errnoOf, realSys, type Sys } from '../system/sys.js';
 import { shellWord } from '../shared/text.js';
@@ -28,7 +36,11 @@ export const ownDirectory = async (
     const stat = await sys.stat(path);
     if (stat.kind !== 'directory') return unusable(path, 'it is not a directory', elsewhere);
     if (process.getuid !== undefined && stat.uid !== process.getuid())
-      return unusable(path, `it belongs to user ${stat.uid}, not to you (${process.getuid()})`, elsewhere);
+      return unusable(
+        path,
+        `it belongs to user ${stat.uid}, not to you (${process.getuid()})`,
+        elsewhere,
+      );
     if ((stat.mode & 0o022) !== 0)
       return unusable(path, 'other users can write to it', `Run: chmod go-w ${shellWord(path)}`);
     await sys.accessWrite(path);
@@ -72,7 +84,12 @@ const unusable = (home: string, why: string, next: string): never =>
  * where another version of Emend made it.
  */
 export const resolveHome = async (env: Environment, sys: Sys = realSys): Promise<string> => {
-  const home = await ownDirectory(sys, homeLocation(env), 'Set EMEND_HOME to a writable directory.', unusable);
+  const home = await ownDirectory(
+    sys,
+    homeLocation(env),
+    'Set EMEND_HOME to a writable directory.',
+    unusable,
+  );
   await checkHomeVersion(home, sys);
   return home;
 };
@@ -110,7 +127,8 @@ export const absentHome = async (env: Environment, sys: Sys = realSys): Promise<
   const state = await sys.stat(homePaths(home).hostId).then(() => null, errnoOf);
   if (state === null) return null;
   // What else may be wrong with it is said better than that it holds nothing.
-  if (state !== 'ENOENT' || (await orNull(sys.stat(home), ['ENOENT', 'ENOTDIR'])) !== null) await resolveHome(env, sys);
+  if (state !== 'ENOENT' || (await orNull(sys.stat(home), ['ENOENT', 'ENOTDIR'])) !== null)
+    await resolveHome(env, sys);
   return problem(
     'home_unusable',
     `No runs yet: ${home} does not exist or contains no Emend data.`,
@@ -149,7 +167,11 @@ export const hostId = async (home: string, sys: Sys = realSys): Promise<string> 
   });
   return (
     idIn(bytes, `The home at ${home}`, 'EMEND_HOME') ??
-    unusable(home, `${path} contains no host id`, `Restore ${path}, or remove it if no run waits for this host.`)
+    unusable(
+      home,
+      `${path} contains no host id`,
+      `Restore ${path}, or remove it if no run waits for this host.`,
+    )
   );
 };
 
@@ -178,21 +200,37 @@ export interface HostStart {
 type KnownHost = HostStart & { readonly starts: number };
 
 const NAME = /^([0-9a-f]{32})\.(\d{6,})\.json$/;
-const keyOf = (id: string, start: number): string => `hosts/${id}.${String(start).padStart(6, '0')}`;
+const keyOf = (id: string, start: number): string =>
+  `hosts/${id}.${String(start).padStart(6, '0')}`;
 
 const machineOf = async (sys: Sys): Promise<Machine> => {
   const id = await orNull(sys.readFile('/etc/machine-id'), ['ENOENT', 'EACCES']);
   const { boot } = await ownProcess(sys);
-  return { name: hostname(), boot, id: id === null ? hostname() : new TextDecoder().decode(id).trim() };
+  return {
+    name: hostname(),
+    boot,
+    id: id === null ? hostname() : new TextDecoder().decode(id).trim(),
+  };
 };
 
 /** To be made after the home has its id. `build`: which code starts. */
-export const startOn = async (sys: Sys, home: string, build: string, given?: Machine): Promise<HostStart> => {
+export const startOn = async (
+  sys: Sys,
+  home: string,
+  build: string,
+  given?: Machine,
+): Promise<HostStart> => {
   const { name, boot, id } = given ?? (await machineOf(sys));
   // The number of the file, without that of its device, which a boot may change.
   const own = (await sys.stat(homePaths(home).hostId)).id.replace(/^.*:/, '');
   const mark = (of: string): string => sha256(`${of} ${own}`).slice(0, 8);
-  return { name, machine: mark(id), boot: mark(boot === '-' ? id : boot), build, at: new Date().toISOString() };
+  return {
+    name,
+    machine: mark(id),
+    boot: mark(boot === '-' ? id : boot),
+    build,
+    at: new Date().toISOString(),
+  };
 };
 
 /** Records are written once: each is read once by a process. */
@@ -209,7 +247,8 @@ export const knownHosts = async (records: RecordStore): Promise<ReadonlyMap<stri
   read.set(records, cache);
   const known = [...starts].map(async ([id, last]) => {
     const key = keyOf(id, last);
-    const found = () => records.get<HostStart>(key, 'HostStart').catch(nullOn('version_unknown', 'disk'));
+    const found = () =>
+      records.get<HostStart>(key, 'HostStart').catch(nullOn('version_unknown', 'disk'));
     const start = cache.get(key) ?? (await found()) ?? {};
     cache.set(key, start);
     return [id, { ...(start as HostStart), starts: last }] as const;
@@ -218,8 +257,14 @@ export const knownHosts = async (records: RecordStore): Promise<ReadonlyMap<stri
 };
 
 /** Keeps the start unless it is like the one before. False: another start came between `before` and this one. */
-export const recordStart = async (records: RecordStore, id: string, start: HostStart, before?: KnownHost) => {
-  const facts = ({ name, machine, boot, build }: HostStart): string => JSON.stringify([name, machine, boot, build]);
+export const recordStart = async (
+  records: RecordStore,
+  id: string,
+  start: HostStart,
+  before?: KnownHost,
+) => {
+  const facts = ({ name, machine, boot, build }: HostStart): string =>
+    JSON.stringify([name, machine, boot, build]);
   if (before !== undefined && facts(before) === facts(start)) return true;
   return (await records.putIfAbsent(keyOf(id, (before?.starts ?? 0) + 1), start)).created;
 };

@@ -83,7 +83,11 @@ const unusable = (path: string, why: string, next: string): never =>
  * that is not mounted) or another home, or where the home holds a store of its own that would be passed over. What a power cut took of the
  * home is brought back first.
  */
-export const resolveStore = async (env: Environment, home: string, sys: Sys = realSys): Promise<Store> => {
+export const resolveStore = async (
+  env: Environment,
+  home: string,
+  sys: Sys = realSys,
+): Promise<Store> => {
   await replayRedo(sys, home);
   const path = homePaths(home).storeNote;
   const note = await onDisk(`Reading ${path}`, () => readJson<StoreNote>(sys, path, 'StoreNote'));
@@ -91,12 +95,20 @@ export const resolveStore = async (env: Environment, home: string, sys: Sys = re
   const wanted = set === '' ? (note?.path ?? home) : isBucket(set) ? set : resolve(set);
   const place = isBucket(wanted)
     ? await bucketAt(wanted, env)
-    : directoryAt(await ownDirectory(sys, wanted, 'Set EMEND_STORE to a writable directory.', unusable), sys);
+    : directoryAt(
+        await ownDirectory(sys, wanted, 'Set EMEND_STORE to a writable directory.', unusable),
+        sys,
+      );
   const { dir, objects } = place;
-  if (note === null && (wanted === home || dir === home)) return { dir, id: await storeId(place), apart: false };
+  if (note === null && (wanted === home || dir === home))
+    return { dir, id: await storeId(place), apart: false };
   // Its workers write what a power cut takes back until they start again, which other homes would not know of.
   if (objects === undefined && (await orNull(sys.stat(homePaths(dir).hostId))) !== null)
-    return unusable(dir, 'it is another home', 'Set EMEND_STORE of both homes to a directory that is none.');
+    return unusable(
+      dir,
+      'it is another home',
+      'Set EMEND_STORE of both homes to a directory that is none.',
+    );
   if (note === null) await refuseOwnStore(home, dir, sys);
   else await refuseOther(home, note, place);
   const id = await storeId(place);
@@ -108,8 +120,13 @@ export const resolveStore = async (env: Environment, home: string, sys: Sys = re
 };
 
 /** What activities and clients of a home work with; each home appends to archives under its own name where others may write too. */
-export const openStores = async (home: string, { dir, apart, objects }: Store, sys: Sys = realSys): Promise<Stores> => {
-  if (objects !== undefined) return (await import('./s3/index.js')).s3Stores(objects, await hostId(home, sys));
+export const openStores = async (
+  home: string,
+  { dir, apart, objects }: Store,
+  sys: Sys = realSys,
+): Promise<Stores> => {
+  if (objects !== undefined)
+    return (await import('./s3/index.js')).s3Stores(objects, await hostId(home, sys));
   const paths = storePaths(dir);
   const writer = apart ? { writer: await hostId(home, sys) } : {};
   return {
@@ -135,7 +152,8 @@ const readId = async (place: Place): Promise<string | null> => {
   const bytes = await place.readId();
   return bytes === null ? null : asId(bytes, place.dir);
 };
-const asId = (bytes: Uint8Array, dir: string): string | null => idIn(bytes, `The store at ${dir}`, 'EMEND_STORE');
+const asId = (bytes: Uint8Array, dir: string): string | null =>
+  idIn(bytes, `The store at ${dir}`, 'EMEND_STORE');
 
 /** A store that is not mounted looks empty: taking it for a new one would ask and pay for everything again. */
 const refuseOther = async (home: string, note: StoreNote, place: Place): Promise<void> => {
@@ -155,7 +173,8 @@ const refuseOwnStore = async (home: string, dir: string, sys: Sys): Promise<void
   const names = ['blobs', 'records', 'calls', 'archive'];
   const own: string[] = [];
   for (const name of names)
-    if ((await onDisk(`Looking into ${home}`, () => orNull(sys.stat(join(home, name))))) !== null) own.push(name);
+    if ((await onDisk(`Looking into ${home}`, () => orNull(sys.stat(join(home, name))))) !== null)
+      own.push(name);
   if (own.length === 0) return;
   const list = own.length === 1 ? (own[0] ?? '') : `{${own.join(',')}}`;
   unusable(
@@ -170,14 +189,21 @@ const refuseOwnStore = async (home: string, dir: string, sys: Sys): Promise<void
 // A running worker's hold on its home and store: both must stay the directories that it started with. One that is moved away, not
 // mounted any more or replaced by an empty one is neither made anew nor given a new host id: work waits until it is back.
 
-const NEXT = 'Restore the directory (or mount it) and answer `retry`; another home needs its own worker.';
+const NEXT =
+  'Restore the directory (or mount it) and answer `retry`; another home needs its own worker.';
 
 /** To be made after the home has its host id and the store its own. */
 export const guardHome = async (home: string, store: Store, sys: Sys) => {
   const marks = [
     { path: homePaths(home).hostId, code: 'home_unusable' as const, what: `EMEND_HOME at ${home}` },
     ...(store.apart
-      ? [{ path: storeIdPath(store.dir), code: 'store_unusable' as const, what: `EMEND_STORE at ${store.dir}` }]
+      ? [
+          {
+            path: storeIdPath(store.dir),
+            code: 'store_unusable' as const,
+            what: `EMEND_STORE at ${store.dir}`,
+          },
+        ]
       : []),
   ];
   const read = async (path: string): Promise<string | null> => {
@@ -194,7 +220,8 @@ export const guardHome = async (home: string, store: Store, sys: Sys) => {
   const guarded: Sys = {
     ...sys,
     mkdir: async (path: string, mode: number) => {
-      if (!roots.some((root) => root === path || root.startsWith(`${path}/`))) return sys.mkdir(path, mode);
+      if (!roots.some((root) => root === path || root.startsWith(`${path}/`)))
+        return sys.mkdir(path, mode);
       // It was there when the worker started.
       throw Object.assign(new Error(`ENOENT: the home or store is gone, mkdir '${path}'`), {
         code: 'ENOENT',
@@ -214,7 +241,11 @@ export const guardHome = async (home: string, store: Store, sys: Sys) => {
           return fail(code, `${what} cannot be read (${errno} at ${path}).`, NEXT);
         });
         if (now === null)
-          fail(code, `${what} was removed or emptied while the worker ran: ${path} does not exist.`, NEXT);
+          fail(
+            code,
+            `${what} was removed or emptied while the worker ran: ${path} does not exist.`,
+            NEXT,
+          );
         if (now !== known[index])
           fail(code, `${what} was replaced while the worker ran: ${path} has another id.`, NEXT);
       }
@@ -239,7 +270,9 @@ export const tryStore = async (home: string, store: Store) => {
     const ms = Math.round(performance.now() - before);
     await Promise.all(
       raced.map(async (key) => {
-        const writers = Array.from({ length: WRITERS }, (_, writer) => records.putIfAbsent(key, { writer }));
+        const writers = Array.from({ length: WRITERS }, (_, writer) =>
+          records.putIfAbsent(key, { writer }),
+        );
         const told = await Promise.all(writers);
         const winners = told.flatMap(({ created }, writer) => (created ? [writer] : []));
         const stands: { readonly writer?: number } | null = await records.get(key);
@@ -254,6 +287,8 @@ export const tryStore = async (home: string, store: Store) => {
     );
     return { ms, slow: ms > SLOW_MS };
   } finally {
-    await Promise.allSettled(keys.map((key) => files.remove(`${storePaths(store.dir).records}/${key}.json`)));
+    await Promise.allSettled(
+      keys.map((key) => files.remove(`${storePaths(store.dir).records}/${key}.json`)),
+    );
   }
 };

@@ -22,7 +22,11 @@ export const getJson = async <T extends object>(
   blobs: Pick<BlobStore, 'get'>,
   ref: BlobRef,
   what: string,
-): Promise<T> => unversioned(JSON.parse(new TextDecoder().decode(await blobs.get(ref))), `The ${what} ${ref}`) as T;
+): Promise<T> =>
+  unversioned(
+    JSON.parse(new TextDecoder().decode(await blobs.get(ref))),
+    `The ${what} ${ref}`,
+  ) as T;
 
 /** Small JSON objects under a key, written once: the first writer's value is what every later caller gets. */
 export interface RecordStore {

@@ -56,7 +56,12 @@ const script = {
 export const LANGUAGES: readonly LanguageRow[] = [
   { name: 'TypeScript', grammar: 'typescript', endings: ['.ts', '.mts', '.cts'], ...script },
   { name: 'TypeScript with JSX', grammar: 'tsx', endings: ['.tsx'], ...script },
-  { name: 'JavaScript', grammar: 'javascript', endings: ['.js', '.mjs', '.cjs', '.jsx'], ...script },
+  {
+    name: 'JavaScript',
+    grammar: 'javascript',
+    endings: ['.js', '.mjs', '.cjs', '.jsx'],
+    ...script,
+  },
   {
     name: 'Python',
     grammar: 'python',
@@ -160,7 +165,12 @@ export const LANGUAGES: readonly LanguageRow[] = [
       variable_declarator: 'field',
       enum_member_declaration: 'field',
     },
-    wraps: ['field_declaration', 'event_field_declaration', 'variable_declaration', 'global_statement'],
+    wraps: [
+      'field_declaration',
+      'event_field_declaration',
+      'variable_declaration',
+      'global_statement',
+    ],
     through: ['preproc_if', 'preproc_elif', 'preproc_else', 'preproc_region', 'declaration_list'],
     attributes: [],
   },

@@ -17,7 +17,9 @@ interface Grammar {
   readonly row: LanguageRow;
   readonly parser: TreeSitter.Parser;
 }
-type Loaded = { readonly ok: true; readonly grammar: Grammar } | { readonly ok: false; readonly why: string };
+type Loaded =
+  | { readonly ok: true; readonly grammar: Grammar }
+  | { readonly ok: false; readonly why: string };
 
 let runtime: Promise<Runtime> | null = null;
 const grammars = new Map<string, Promise<Loaded>>();
@@ -50,7 +52,9 @@ const load = async (row: LanguageRow): Promise<Loaded> => {
     return module;
   });
   const { Language, Parser } = await runtime;
-  const path = createRequire(import.meta.url).resolve(`@vscode/tree-sitter-wasm/wasm/tree-sitter-${row.grammar}.wasm`);
+  const path = createRequire(import.meta.url).resolve(
+    `@vscode/tree-sitter-wasm/wasm/tree-sitter-${row.grammar}.wasm`,
+  );
   const language = await Language.load(path);
   const parser = new Parser();
   parser.setLanguage(language);
@@ -64,13 +68,20 @@ const KNOWN = [...new Set(LANGUAGES.flatMap(({ endings }) => endings))].join(' '
 const grammarFor = (loaded: ReadonlyMap<LanguageRow, Loaded>, path: string): Grammar | Unread => {
   const row = languageOf(path);
   if (row === null)
-    return unread('language_unknown', `The language of ${path} is not known; known endings are ${KNOWN}.`);
+    return unread(
+      'language_unknown',
+      `The language of ${path} is not known; known endings are ${KNOWN}.`,
+    );
   const found = loaded.get(row);
   if (found?.ok === true) return found.grammar;
   return unread('syntax_unavailable', found?.why ?? `The grammar of ${row.name} was not loaded.`);
 };
 
-const outline = (loaded: ReadonlyMap<LanguageRow, Loaded>, path: string, lines: readonly string[]): Outline => {
+const outline = (
+  loaded: ReadonlyMap<LanguageRow, Loaded>,
+  path: string,
+  lines: readonly string[],
+): Outline => {
   const grammar = grammarFor(loaded, path);
   if ('code' in grammar) return grammar;
   const chars = lines.reduce((sum, line) => sum + line.length + 1, 0);
@@ -78,7 +89,11 @@ const outline = (loaded: ReadonlyMap<LanguageRow, Loaded>, path: string, lines: 
 };
 
 /** `chars`: there are at least so many. */
-const whyUnread = (loaded: ReadonlyMap<LanguageRow, Loaded>, path: string, chars: number): Unread | null => {
+const whyUnread = (
+  loaded: ReadonlyMap<LanguageRow, Loaded>,
+  path: string,
+  chars: number,
+): Unread | null => {
   const grammar = grammarFor(loaded, path);
   return 'code' in grammar ? grammar : tooLarge(path, chars, 'at least ');
 };
@@ -86,16 +101,24 @@ const whyUnread = (loaded: ReadonlyMap<LanguageRow, Loaded>, path: string, chars
 const tooLarge = (path: string, chars: number, about: string): Unread | null => {
   const most = SYNTAX_FILE_CHARS;
   if (chars <= most) return null;
-  return unread('syntax_too_large', `${path} has ${about}${chars} characters; the limit for a syntax tree is ${most}.`);
+  return unread(
+    'syntax_too_large',
+    `${path} has ${about}${chars} characters; the limit for a syntax tree is ${most}.`,
+  );
 };
 
 const parse = ({ row, parser }: Grammar, path: string, lines: readonly string[]): Outline => {
   const until = performance.now() + SYNTAX_PARSE_MS;
   // Go's grammar wants the end of the last line. A true answer ends the parse; the declared type says void.
-  const tree = parser.parse(`${lines.join('\n')}\n`, null, { progressCallback: () => performance.now() > until });
+  const tree = parser.parse(`${lines.join('\n')}\n`, null, {
+    progressCallback: () => performance.now() > until,
+  });
   if (tree === null) {
     parser.reset();
-    return unread('syntax_too_slow', `A syntax tree of ${path} took more than ${SYNTAX_PARSE_MS} ms.`);
+    return unread(
+      'syntax_too_slow',
+      `A syntax tree of ${path} took more than ${SYNTAX_PARSE_MS} ms.`,
+    );
   }
   try {
     return readTree(row, tree, lines);

@@ -18,7 +18,8 @@ const namesOf = (node: Node): readonly string[] => {
   const special = SPECIAL[node.type];
   if (special !== undefined) return present(special(node));
   const names = node.childrenForFieldName('name');
-  if (names.length === 0) return NAMELESS.has(node.type) ? ['default'] : present(firstIdentifier(node));
+  if (names.length === 0)
+    return NAMELESS.has(node.type) ? ['default'] : present(firstIdentifier(node));
   return names
     .filter((name) => !name.type.endsWith('_pattern'))
     .map(({ text }) => fold(text.replace(/^(['"])(.*)\1$/, '$2')));
@@ -27,7 +28,9 @@ const namesOf = (node: Node): readonly string[] => {
 /** The scope that a definition's name stands in beside that of the node round it: a Go method's receiver. */
 const receiverOf = (node: Node): string | null => {
   const receiver = node.type === 'method_declaration' ? node.childForFieldName('receiver') : null;
-  return receiver === null ? null : (receiver.descendantsOfType('type_identifier')[0]?.text ?? null);
+  return receiver === null
+    ? null
+    : (receiver.descendantsOfType('type_identifier')[0]?.text ?? null);
 };
 
 /** What members are named behind: of `impl Display for S<T>` it is `S`. */
@@ -37,7 +40,12 @@ const scopeName = (node: Node, name: string): string => {
   return fold((type?.childForFieldName('type') ?? type)?.text ?? name);
 };
 
-const FUNCTIONS = new Set(['arrow_function', 'function_expression', 'generator_function', 'lambda']);
+const FUNCTIONS = new Set([
+  'arrow_function',
+  'function_expression',
+  'generator_function',
+  'lambda',
+]);
 const CLASSES = new Set(['class', 'class_expression']);
 
 /** The node whose body counts: of `const f = () => { … }` that of the function. */
@@ -66,7 +74,8 @@ const SPECIAL: Readonly<Record<string, (node: Node) => string | null>> = {
   },
   destructor_declaration: (node) => `~${node.childForFieldName('name')?.text ?? ''}`,
   operator_declaration: (node) => `operator ${node.childForFieldName('operator')?.text ?? ''}`,
-  conversion_operator_declaration: (node) => `operator ${node.childForFieldName('type')?.text ?? ''}`,
+  conversion_operator_declaration: (node) =>
+    `operator ${node.childForFieldName('type')?.text ?? ''}`,
   indexer_declaration: () => 'this[]',
   // JavaScript's grammar calls the name of a field its property.
   field_definition: (node) => node.childForFieldName('property')?.text ?? null,
@@ -136,14 +145,18 @@ class Walk {
   }
 
   #enter(node: Node, extent: Extent, scope: Scope): void {
-    const kind = Object.hasOwn(this.#row.defines, node.type) ? this.#row.defines[node.type] : undefined;
+    const kind = Object.hasOwn(this.#row.defines, node.type)
+      ? this.#row.defines[node.type]
+      : undefined;
     if (kind !== undefined) this.#define(node, kind, extent, scope);
     else if (this.#row.wraps.includes(node.type)) {
       const inner = named(node).filter((child) => this.#leads(child));
       for (const child of inner)
         this.#enter(
           child,
-          inner.length === 1 ? extent : { first: child, last: child, lead: child.startPosition.row },
+          inner.length === 1
+            ? extent
+            : { first: child, last: child, lead: child.startPosition.row },
           scope,
         );
     } else this.visit(node, { ...scope, depth: scope.depth + 1 });
@@ -158,7 +171,9 @@ class Walk {
     for (const name of namesOf(node)) {
       if (this.symbols.length >= SYNTAX_SYMBOLS) this.full = true;
       const receiver = receiverOf(node);
-      const qualified = [scope.qualified, receiver, name].filter((part) => part !== null && part !== '').join('.');
+      const qualified = [scope.qualified, receiver, name]
+        .filter((part) => part !== null && part !== '')
+        .join('.');
       this.symbols.push({
         qualified,
         kind: real,
@@ -167,7 +182,9 @@ class Walk {
         signature,
       });
       if (body !== null && HOLDERS.has(real)) {
-        const inner = [scope.qualified, scopeName(node, name)].filter((part) => part !== '').join('.');
+        const inner = [scope.qualified, scopeName(node, name)]
+          .filter((part) => part !== '')
+          .join('.');
         this.visit(body, { qualified: inner, header, holds: real, depth: scope.depth + 1 });
       }
     }
@@ -178,7 +195,9 @@ class Walk {
     const to = endRow(last) + 1;
     const before = (this.#lines[from] ?? '').slice(0, first.startPosition.column);
     const after =
-      endRow(last) === last.endPosition.row ? (this.#lines[to - 1] ?? '').slice(last.endPosition.column) : '';
+      endRow(last) === last.endPosition.row
+        ? (this.#lines[to - 1] ?? '').slice(last.endPosition.column)
+        : '';
     return {
       from,
       to,
@@ -205,7 +224,8 @@ class Walk {
       const child = children[above];
       if (child === undefined) break;
       const attribute = this.#row.attributes.includes(child.type);
-      const comment = child.type.includes('comment') && endRow(child) === lead - 1 && this.#ownLine(child);
+      const comment =
+        child.type.includes('comment') && endRow(child) === lead - 1 && this.#ownLine(child);
       if (!attribute && !comment) break;
       if (attribute) first = child;
       lead = child.startPosition.row;
@@ -222,7 +242,11 @@ class Walk {
     const end = whole ? until.endPosition : until.startPosition;
     const parts: string[] = [];
     let chars = 0;
-    for (let row = from.startPosition.row; row <= end.row && chars < SYMBOL_HEADER_CHARS; row += 1) {
+    for (
+      let row = from.startPosition.row;
+      row <= end.row && chars < SYMBOL_HEADER_CHARS;
+      row += 1
+    ) {
       const line = this.#lines[row] ?? '';
       const part = line.slice(
         row === from.startPosition.row ? from.startPosition.column : 0,
@@ -245,18 +269,31 @@ const interfaceBody = (node: Node): Node | null => {
 
 /** Rust's doc comments end at the start of the next line. */
 const endRow = ({ startPosition, endPosition }: Node): number =>
-  endPosition.column === 0 && endPosition.row > startPosition.row ? endPosition.row - 1 : endPosition.row;
+  endPosition.column === 0 && endPosition.row > startPosition.row
+    ? endPosition.row - 1
+    : endPosition.row;
 
 /** Goes only where `hasError` leads. */
 const faultsOf = (tree: Tree): SyntaxFault[] => {
   const faults: SyntaxFault[] = [];
   const open: Node[] = [tree.rootNode];
-  for (let node = open.pop(); node !== undefined && faults.length < SYNTAX_FAULTS; node = open.pop()) {
-    const inner = node.children.filter((child) => child.isError || child.isMissing || child.hasError);
+  for (
+    let node = open.pop();
+    node !== undefined && faults.length < SYNTAX_FAULTS;
+    node = open.pop()
+  ) {
+    const inner = node.children.filter(
+      (child) => child.isError || child.isMissing || child.hasError,
+    );
     if (node.isMissing)
-      faults.push({ from: node.startPosition.row, to: node.startPosition.row, missing: JSON.stringify(node.type) });
+      faults.push({
+        from: node.startPosition.row,
+        to: node.startPosition.row,
+        missing: JSON.stringify(node.type),
+      });
     // What is missing may be of a kind that trees do not show: then the node round it is all that can be named.
-    else if (inner.length === 0) faults.push({ from: node.startPosition.row, to: endRow(node), missing: null });
+    else if (inner.length === 0)
+      faults.push({ from: node.startPosition.row, to: endRow(node), missing: null });
     else open.push(...inner.reverse());
   }
   return faults;

@@ -27,7 +27,11 @@ export interface ProcessOutput {
 }
 
 /** Started by this process itself: for all others it is `captureProcess` of launcher.ts. */
-export const captureHere = (file: string, args: readonly string[], call: ProcessCall): Promise<ProcessOutput> => {
+export const captureHere = (
+  file: string,
+  args: readonly string[],
+  call: ProcessCall,
+): Promise<ProcessOutput> => {
   const { cwd, env, input } = call;
   try {
     const stdio = [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'] as const;
@@ -51,7 +55,10 @@ export const signalGroup = ({ pid }: ChildProcess, signal: NodeJS.Signals): void
   }
 };
 
-const outputOf = (child: ChildProcess, { input, max_bytes, timeout_ms }: ProcessCall): Promise<ProcessOutput> =>
+const outputOf = (
+  child: ChildProcess,
+  { input, max_bytes, timeout_ms }: ProcessCall,
+): Promise<ProcessOutput> =>
   new Promise((resolve) => {
     let failure: string | null = null;
     let lastResort: NodeJS.Timeout | undefined;
@@ -93,7 +100,13 @@ const outputOf = (child: ChildProcess, { input, max_bytes, timeout_ms }: Process
       clearTimeout(lastResort);
       // Its children outlived it.
       if (failure !== null) signalGroup(child, 'SIGKILL');
-      resolve({ code: failure === null ? code : null, signal, stdout: stdout(), stderr: stderr(), failure });
+      resolve({
+        code: failure === null ? code : null,
+        signal,
+        stdout: stdout(),
+        stderr: stderr(),
+        failure,
+      });
     };
     child.once('error', (error) => {
       failure ??= error.message;

@@ -1,7 +1,14 @@
 /** Durable small writes of the stores: directories, files written once, failures as problems. What comes before what: docs/architecture.md. */
 import { randomBytes } from 'node:crypto';
 import { dirname, join } from 'node:path';
-import { fail, ProblemError, problem, unversioned, versioned, versionOf } from '../shared/problems.js';
+import {
+  fail,
+  ProblemError,
+  problem,
+  unversioned,
+  versioned,
+  versionOf,
+} from '../shared/problems.js';
 import { shellWord } from '../shared/text.js';
 import { errnoOf, linksFail, type Sys } from './sys.js';
 import { isOfKind, storedKinds } from './version.js';
@@ -25,7 +32,10 @@ export const onDisk = async <T>(what: string, work: () => Promise<T>): Promise<T
 };
 
 /** Runs `work`; null where it fails with one of the codes (ENOENT unless told). */
-export const orNull = async <T>(work: Promise<T>, codes: readonly string[] = ['ENOENT']): Promise<T | null> => {
+export const orNull = async <T>(
+  work: Promise<T>,
+  codes: readonly string[] = ['ENOENT'],
+): Promise<T | null> => {
   try {
     return await work;
   } catch (error) {
@@ -84,7 +94,12 @@ export const syncName = async (sys: Sys, path: string, made = false): Promise<vo
 };
 
 /** Appends; where a redo log covers the file, by it. Returns the bytes written, which may be fewer on a full disk. */
-export const append = async (sys: Sys, path: string, bytes: Uint8Array, later?: 'later'): Promise<number> => {
+export const append = async (
+  sys: Sys,
+  path: string,
+  bytes: Uint8Array,
+  later?: 'later',
+): Promise<number> => {
   if (sys.redo?.covers(path) !== true) return sys.append(path, bytes, later);
   const written = await sys.append(path, bytes, 'later');
   // The caller says all of it again, or gives up.
@@ -92,12 +107,26 @@ export const append = async (sys: Sys, path: string, bytes: Uint8Array, later?: 
   return written;
 };
 
-export const appendAll = async (sys: Sys, path: string, bytes: Uint8Array, later?: 'later'): Promise<void> => {
+export const appendAll = async (
+  sys: Sys,
+  path: string,
+  bytes: Uint8Array,
+  later?: 'later',
+): Promise<void> => {
   if ((await append(sys, path, bytes, later)) < bytes.length)
-    throw Object.assign(new Error('the disk accepted only a part'), { code: 'ENOSPC', syscall: 'write', path });
+    throw Object.assign(new Error('the disk accepted only a part'), {
+      code: 'ENOSPC',
+      syscall: 'write',
+      path,
+    });
 };
 
-const logged = async ({ redo }: Sys, path: string, bytes: Uint8Array, { mode, later }: PutModes): Promise<void> => {
+const logged = async (
+  { redo }: Sys,
+  path: string,
+  bytes: Uint8Array,
+  { mode, later }: PutModes,
+): Promise<void> => {
   redo?.add(path, bytes, mode);
   remember(path);
   if (later === undefined) await redo?.flush();
@@ -114,7 +143,8 @@ export const jsonOf = (line: string): object | null => {
 };
 
 /** Ours among all writers of a directory; upper case, so that no key (lower case) can be taken for one. */
-const tempName = (path: string): string => `${path}.TMP-${process.pid}-${randomBytes(6).toString('hex')}`;
+const tempName = (path: string): string =>
+  `${path}.TMP-${process.pid}-${randomBytes(6).toString('hex')}`;
 
 export interface PutModes {
   readonly mode?: number | undefined;
@@ -124,7 +154,12 @@ export interface PutModes {
 }
 
 /** Runs `write`; where the directory of its file is missing that is made first. */
-export const makingDir = async <T>(sys: Sys, path: string, write: () => Promise<T>, dirMode?: number): Promise<T> => {
+export const makingDir = async <T>(
+  sys: Sys,
+  path: string,
+  write: () => Promise<T>,
+  dirMode?: number,
+): Promise<T> => {
   const made = await orNull(write().then((value) => ({ value })));
   if (made !== null) return made.value;
   await ensureDir(sys, dirname(path), dirMode);
@@ -134,7 +169,12 @@ export const makingDir = async <T>(sys: Sys, path: string, write: () => Promise<
 const isLogged = (sys: Sys, path: string, bytes: Uint8Array): boolean =>
   sys.redo?.covers(path) === true && bytes.length <= LOGGED_BYTES;
 
-export const writeTemp = async (sys: Sys, path: string, bytes: Uint8Array, { mode = 0o600, dirMode }: PutModes) => {
+export const writeTemp = async (
+  sys: Sys,
+  path: string,
+  bytes: Uint8Array,
+  { mode = 0o600, dirMode }: PutModes,
+) => {
   const temp = tempName(path);
   const later = isLogged(sys, path, bytes) ? 'later' : undefined;
   const write = () => sys.writeExclusive(temp, bytes, { mode }, later);
@@ -191,7 +231,9 @@ const linkOrRead = async (sys: Sys, temp: string, path: string, wanted: Wanted) 
     if (errnoOf(error) === 'EEXIST') {
       // On NFS a link whose reply was lost is made and then refused when it is sent again: one inode under both names is ours.
       const [ours, there] = await Promise.all([sys.stat(temp), orNull(sys.stat(path))]);
-      return ours.id === there?.id ? { bytes, created: true } : { bytes: await sys.readFile(path), created: false };
+      return ours.id === there?.id
+        ? { bytes, created: true }
+        : { bytes: await sys.readFile(path), created: false };
     }
     if (!linksFail(error)) throw error;
     return claim(sys, temp, path, wanted);
@@ -248,21 +290,33 @@ export const damaged = (path: string, why: string): never =>
 /** `kind`: its type's name, as in docs/reference/archive.json. */
 export const parseJson = (bytes: Uint8Array, path: string, kind?: string): object => {
   const parsed = jsonOf(new TextDecoder().decode(bytes)) ?? damaged(path, 'it is no JSON');
-  const value = typeof versionOf(parsed) === 'number' ? unversioned(parsed, path) : damaged(path, 'it has no version');
-  if (kind === undefined || isOfKind((storedKinds().record as Record<string, unknown>)[kind] ?? 'none', value))
+  const value =
+    typeof versionOf(parsed) === 'number'
+      ? unversioned(parsed, path)
+      : damaged(path, 'it has no version');
+  if (
+    kind === undefined ||
+    isOfKind((storedKinds().record as Record<string, unknown>)[kind] ?? 'none', value)
+  )
     return value;
   return damaged(path, 'a field is missing or has the wrong type');
 };
 
 /** `put`: the first writer's bytes stand. `value` is what stands there, which may be another writer's: it went through JSON, for all alike. */
 export const putAsJson = async <T extends object>(path: string, value: T, put: PutIfAbsent) => {
-  const { bytes, created } = await put(new TextEncoder().encode(`${JSON.stringify(versioned(value))}\n`));
+  const { bytes, created } = await put(
+    new TextEncoder().encode(`${JSON.stringify(versioned(value))}\n`),
+  );
   return { value: parseJson(bytes, path) as T, created };
 };
 type PutIfAbsent = (bytes: Uint8Array) => ReturnType<typeof putFileIfAbsent>;
 
-export const putJsonIfAbsent = <T extends object>(sys: Sys, path: string, value: T, modes?: PutModes) =>
-  putAsJson(path, value, (bytes) => putFileIfAbsent(sys, path, bytes, modes));
+export const putJsonIfAbsent = <T extends object>(
+  sys: Sys,
+  path: string,
+  value: T,
+  modes?: PutModes,
+) => putAsJson(path, value, (bytes) => putFileIfAbsent(sys, path, bytes, modes));
 
 /** The JSON object of a file; null: there is none. `kind`: see parseJson; `oddIn`: what else is wrong, in words. */
 export const readJson = async <T extends object>(

@@ -9,7 +9,10 @@ const SECRET_NAME =
   /^(ANTHROPIC_|AWS_.*KEY)|(^|_)(API_?KEY|TOKEN|AUTH_?TOKEN|PRIVATE_KEY|KEY_DATA|AUTH)$|AUTHTOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE/i;
 
 /** Names first: each look at a value of `process.env` leaves JavaScript. */
-const definedOf = (env: Environment, isWanted: (name: string) => boolean): [name: string, value: string][] =>
+const definedOf = (
+  env: Environment,
+  isWanted: (name: string) => boolean,
+): [name: string, value: string][] =>
   Object.getOwnPropertyNames(env)
     .filter(isWanted)
     .flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]]));
@@ -29,7 +32,8 @@ const PASSED = {
   /** Git's configuration in variables: its values may hold a token. */
   gitSettings: /^GIT_CONFIG_(PARAMETERS|COUNT|KEY_\d+|VALUE_\d+)$/,
   /** What reaches a remote or signs. */
-  remote: /^(SSH_AUTH_SOCK|GIT_(SSH|HTTP_LOW_SPEED)\w*|GNUPGHOME|GPG_TTY|DBUS_\w+|\w+_PROXY|\w+_proxy|SSL_CERT_\w+)$/,
+  remote:
+    /^(SSH_AUTH_SOCK|GIT_(SSH|HTTP_LOW_SPEED)\w*|GNUPGHOME|GPG_TTY|DBUS_\w+|\w+_PROXY|\w+_proxy|SSL_CERT_\w+)$/,
   gh: /^(GH_\w+|GITHUB_TOKEN|XDG_CONFIG_HOME)$/,
   pip: /^(PIP_\w+|XDG_CONFIG_HOME|XDG_CACHE_HOME|REQUESTS_CA_BUNDLE)$/,
   /** Git, asked for the pager and editor of whoever sits at the terminal. */
@@ -44,7 +48,8 @@ export const childEnvironment = (
   names: readonly string[] = [],
 ): Record<string, string> => {
   const passes = ['any' as const, ...kinds].map((kind) => PASSED[kind]);
-  const isPassed = (name: string): boolean => names.includes(name) || passes.some((each) => each.test(name));
+  const isPassed = (name: string): boolean =>
+    names.includes(name) || passes.some((each) => each.test(name));
   return Object.fromEntries(definedOf(env, isPassed));
 };
 

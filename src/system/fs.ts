@@ -20,7 +20,9 @@ type Mount = Readonly<Record<'at' | 'type', string>>;
 /** Linux: of /proc/self/mountinfo, where blanks and the like are octal escapes. Elsewhere nobody tells. */
 export const mountsIn = (text: string): readonly Mount[] =>
   [...text.matchAll(/^(?:\S+ ){4}(\S+) .* - (\S+) /gm)].map(([, at = '', type = '']) => ({
-    at: at.replace(/\\([0-7]{3})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 8))),
+    at: at.replace(/\\([0-7]{3})/g, (_, code: string) =>
+      String.fromCharCode(Number.parseInt(code, 8)),
+    ),
     type,
   }));
 
@@ -29,7 +31,10 @@ const NETWORK = /^(9p|afs|beegfs|ceph|cifs|coda|fuse|glusterfs|gpfs|lustre|ncp|n
 export const isOnNetwork = (mounts: readonly Mount[], path: string): boolean => {
   let found: Mount | null = null;
   for (const mount of mounts)
-    if (`${path}/`.startsWith(mount.at === '/' ? '/' : `${mount.at}/`) && mount.at.length >= (found?.at.length ?? 0))
+    if (
+      `${path}/`.startsWith(mount.at === '/' ? '/' : `${mount.at}/`) &&
+      mount.at.length >= (found?.at.length ?? 0)
+    )
       found = mount;
   return found !== null && NETWORK.test(found.type);
 };
@@ -60,7 +65,8 @@ let pooledUntil_ms = 0;
 
 const mayBeAtOnce = (of: unknown): boolean => {
   const now_ms = performance.now();
-  if (now_ms < pooledUntil_ms || (typeof of === 'number' ? far.has(of) : isFar(String(of)))) return false;
+  if (now_ms < pooledUntil_ms || (typeof of === 'number' ? far.has(of) : isFar(String(of))))
+    return false;
   if (turnEnds_ms !== null) return now_ms < turnEnds_ms;
   turnEnds_ms = now_ms + TURN_MS;
   setImmediate(() => (turnEnds_ms = null));
@@ -93,7 +99,10 @@ export const link = quick(fs.linkSync, pooled.link);
 export const lstat = quick(fs.lstatSync, pooled.lstat);
 export const mkdir = quick(fs.mkdirSync, pooled.mkdir);
 export const readlink = quick<(path: string) => Promise<string>>(fs.readlinkSync, pooled.readlink);
-export const realpath = quick<(path: string) => Promise<string>>(fs.realpathSync.native, pooled.realpath);
+export const realpath = quick<(path: string) => Promise<string>>(
+  fs.realpathSync.native,
+  pooled.realpath,
+);
 export const rename = quick(fs.renameSync, pooled.rename);
 export const rmdir = quick(fs.rmdirSync, pooled.rmdir);
 export const stat = quick(fs.statSync, pooled.stat);
@@ -118,11 +127,17 @@ const readLater = async (path: string): Promise<Buffer> => {
     .stat(path)
     .then(kindOf, (error: unknown) => (isLoop(error) ? 'a loop of links' : 'a file'));
   if (found === 'a file') return pooled.readFile(path);
-  return fail('disk', `${path} is ${found}, expected a file.`, 'Put the file back, or remove what is there.');
+  return fail(
+    'disk',
+    `${path} is ${found}, expected a file.`,
+    'Put the file back, or remove what is there.',
+  );
 };
 export const readFile = quick(fs.readFileSync as (path: string) => Buffer, readLater, sizeOf);
 
-export const kindOf = (found: Pick<fs.Stats, 'isFile' | 'isDirectory' | 'isFIFO' | 'isSocket'>): string => {
+export const kindOf = (
+  found: Pick<fs.Stats, 'isFile' | 'isDirectory' | 'isFIFO' | 'isSocket'>,
+): string => {
   if (found.isFile()) return 'a file';
   if (found.isDirectory()) return 'a directory';
   if (found.isFIFO()) return 'a named pipe';
@@ -174,7 +189,8 @@ export const writeAll = quick(
 );
 /** From `at`, or from where the file was left (null). How many bytes were read. */
 export const read = quick(
-  (file: number, into: Uint8Array, at: number | null) => fs.readSync(file, into, 0, into.length, at),
+  (file: number, into: Uint8Array, at: number | null) =>
+    fs.readSync(file, into, 0, into.length, at),
   async (file: number, into: Uint8Array, at: number | null) =>
     (await pool.read(file, into, 0, into.length, at)).bytesRead,
   (_, into) => into.length,

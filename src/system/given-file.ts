@@ -27,7 +27,11 @@ const check = (path: string, found: Stats, max_bytes: number): void => {
   if (found.size > max_bytes) tooLarge(path, max_bytes);
 };
 const tooLarge = (path: string, max_bytes: number): never =>
-  fail('target_too_large', `${path} has more than ${max_bytes} bytes`, 'Reduce the size of the file.');
+  fail(
+    'target_too_large',
+    `${path} has more than ${max_bytes} bytes`,
+    'Reduce the size of the file.',
+  );
 
 /**
  * Throws the errno error of a path that is not there or may not be read, and ProblemError `target_not_a_file` or `target_too_large`. Of
@@ -75,7 +79,13 @@ export function readGivenSync(path: string, max_bytes: number): Buffer {
 /** Errnos of a path that leads to nothing. */
 export const ABSENT: readonly string[] = ['ENOENT', 'ENOTDIR'];
 /** Beside those, of one that may not be read: for what is read where it can be, and is not needed. */
-export const UNREADABLE: readonly string[] = [...ABSENT, 'EACCES', 'EPERM', 'ELOOP', 'ENAMETOOLONG'];
+export const UNREADABLE: readonly string[] = [
+  ...ABSENT,
+  'EACCES',
+  'EPERM',
+  'ELOOP',
+  'ENAMETOOLONG',
+];
 
 /** Why `readGiven` failed, with the path once. */
 export const whyUnread = (path: string, error: unknown): string => {
@@ -85,15 +95,20 @@ export const whyUnread = (path: string, error: unknown): string => {
   return error instanceof Error ? error.message : String(error);
 };
 
-const bytesOf = (path: string, none: readonly string[]) => orNull(readGiven(path, GIVEN_FILE_BYTES), none);
+const bytesOf = (path: string, none: readonly string[]) =>
+  orNull(readGiven(path, GIVEN_FILE_BYTES), none);
 
 /** The text of a file of settings, as UTF-8; null where it fails with one of the codes. */
-export const readGivenText = async (path: string, none: readonly string[] = ABSENT): Promise<string | null> =>
-  (await bytesOf(path, none))?.toString('utf8') ?? null;
+export const readGivenText = async (
+  path: string,
+  none: readonly string[] = ABSENT,
+): Promise<string | null> => (await bytesOf(path, none))?.toString('utf8') ?? null;
 
 /** Null: there is none. Throws ProblemError `config_invalid` where one cannot be read, a broken link too: what it forbids would be allowed. */
 export const readSettings = async (path: string): Promise<string | null> => {
-  const bytes = await bytesOf(path, ABSENT).catch((error: unknown) => fail('config_invalid', whyUnread(path, error)));
+  const bytes = await bytesOf(path, ABSENT).catch((error: unknown) =>
+    fail('config_invalid', whyUnread(path, error)),
+  );
   if (bytes !== null && !isUtf8(bytes)) return fail('config_invalid', `${path} is not UTF-8 text.`);
   if (bytes === null && (await orNull(fs.lstat(path), ABSENT)) !== null)
     return fail('config_invalid', `${path} is a broken symbolic link`);

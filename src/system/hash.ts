@@ -5,7 +5,8 @@ import { fail } from '../shared/problems.js';
 import type { BlobRef } from '../shared/ids.js';
 
 /** sha-256 as 64 hex digits. */
-export const sha256 = (data: Uint8Array | string): string => createHash('sha256').update(data).digest('hex');
+export const sha256 = (data: Uint8Array | string): string =>
+  createHash('sha256').update(data).digest('hex');
 
 export const refOf = (bytes: Uint8Array): BlobRef => `sha256:${sha256(bytes)}`;
 

@@ -8,16 +8,24 @@ import { runHere, type ProcessOutcome, type ProcessRequest } from './process-gro
 import { timeFor } from './turns.js';
 
 /** What crosses to the launcher (launcher-process.ts): a process to be started, and what concerns one that runs. */
-export type Asked = { readonly id: number } & (Started | { readonly abort: true } | { readonly ended: string | null });
+export type Asked = { readonly id: number } & (
+  | Started
+  | { readonly abort: true }
+  | { readonly ended: string | null }
+);
 export type Started =
   | { readonly capture: readonly [file: string, args: readonly string[], call: ProcessCall] }
   | { readonly run: Omit<ProcessRequest, 'signal' | 'watch'>; readonly watched: boolean };
 /** And back: its end, or what it told whoever watches it. */
-export type Told = Readonly<{ id: number } & ({ done: unknown } | { failed: string } | { told: string })>;
+export type Told = Readonly<
+  { id: number } & ({ done: unknown } | { failed: string } | { told: string })
+>;
 
 let entry: URL | null = null;
 /** From now on this process has a launcher start its processes: `file`, a module; null: it starts its own, as at first. */
-export const useLauncher = (file: URL | null = new URL('./launcher-process.js', import.meta.url)): void => {
+export const useLauncher = (
+  file: URL | null = new URL('./launcher-process.js', import.meta.url),
+): void => {
   entry = file;
 };
 
@@ -29,14 +37,18 @@ const launched = (file: URL): ChildProcess => {
   if (launcher !== null) return launcher;
   const child = fork(file, [], {
     // A group of its own: Ctrl-C in a terminal is for the worker, which lets its work end. And no key or token of ours.
-    ...{ detached: true, env: {}, execArgv: [] },
-    ...{ serialization: 'advanced', stdio: ['ignore', 'ignore', 'ignore', 'ipc'] },
+    detached: true,
+    env: {},
+    execArgv: [],
+    serialization: 'advanced',
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
   child.on('message', (told: Told) => open.get(told.id)?.(told));
   const fail = (why: string): void => {
     if (launcher !== child) return;
     launcher = null;
-    for (const [id, tell] of open) tell({ id, failed: `the process that starts others ended: ${why}` });
+    for (const [id, tell] of open)
+      tell({ id, failed: `the process that starts others ended: ${why}` });
   };
   child.on('error', (error) => fail(error.message));
   child.once('exit', (code, signal) => fail(`${code ?? signal}`));
@@ -78,7 +90,9 @@ const ask = <T>(file: URL, started: Started, { watch, signal }: Over = {}): Prom
   });
 
 /** Ends once the process has, and its outputs are closed. Rejects only where the launcher ended: what it ran is as after a crash of ours. */
-export const captureProcess = (...capture: Parameters<typeof captureHere>): Promise<ProcessOutput> =>
+export const captureProcess = (
+  ...capture: Parameters<typeof captureHere>
+): Promise<ProcessOutput> =>
   entry === null ? captureHere(...capture) : ask<ProcessOutput>(entry, { capture });
 
 /** A process and all that it starts, ended together. Rejects as captureProcess. */

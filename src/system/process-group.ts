@@ -36,8 +36,13 @@ class BoundedOutput {
 
   kept(): string {
     this.#trim();
-    const [head, tail] = [Buffer.concat(this.#head).toString('utf8'), Buffer.concat(this.#tail).toString('utf8')];
-    return this.#cut_bytes === 0 ? head + tail : `${head}\n[... ${this.#cut_bytes} bytes cut ...]\n${tail}`;
+    const [head, tail] = [
+      Buffer.concat(this.#head).toString('utf8'),
+      Buffer.concat(this.#tail).toString('utf8'),
+    ];
+    return this.#cut_bytes === 0
+      ? head + tail
+      : `${head}\n[... ${this.#cut_bytes} bytes cut ...]\n${tail}`;
   }
 
   #trim(): void {
@@ -95,7 +100,8 @@ const WATCHED = '(read _ <&3; kill -s KILL 0) >/dev/null 2>&1 & exec 3<&-; exec 
 const covers = (): ('ignore' | number)[] => {
   const isLeft = (fd: number): boolean => {
     try {
-      const flags = /^flags:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8'))?.[1] ?? '0';
+      const flags =
+        /^flags:\s*(\d+)/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, 'utf8'))?.[1] ?? '0';
       return (Number.parseInt(flags, 8) & CLOSED_AT_EXEC) === 0;
     } catch {
       return false; // closed meanwhile, as that of the listing itself
@@ -125,7 +131,8 @@ export async function runHere(request: ProcessRequest): Promise<ProcessOutcome> 
   let told = '';
   const outcome = (exit: number | null, signal: string | null): ProcessOutcome => {
     const how = { timedOut: stopped === 'timedOut', aborted: stopped === 'aborted' };
-    const watched = request.watch === undefined ? {} : { told, ...(ended === null ? {} : { ended }) };
+    const watched =
+      request.watch === undefined ? {} : { told, ...(ended === null ? {} : { ended }) };
     return { exit, signal, ...how, output: output.kept(), seconds: seconds(), ...watched };
   };
   if (request.signal?.aborted) {
@@ -137,14 +144,23 @@ export async function runHere(request: ProcessRequest): Promise<ProcessOutcome> 
     cwd: request.cwd,
     env: request.env,
     detached: true,
-    stdio: ['ignore', 'pipe', 'pipe', 'pipe', ...(request.watch === undefined ? [] : ['pipe' as const, ...covers()])],
+    stdio: [
+      'ignore',
+      'pipe',
+      'pipe',
+      'pipe',
+      ...(request.watch === undefined ? [] : ['pipe' as const, ...covers()]),
+    ],
   });
   let lastResort: NodeJS.Timeout | undefined;
   const stop = (why: 'timedOut' | 'aborted'): void => {
     if (stopped !== null) return;
     stopped = why;
     signalGroup(child, 'SIGTERM');
-    lastResort = setTimeout(() => signalGroup(child, 'SIGKILL'), request.killGrace_ms ?? STORE_BOUNDS.killGrace_ms);
+    lastResort = setTimeout(
+      () => signalGroup(child, 'SIGKILL'),
+      request.killGrace_ms ?? STORE_BOUNDS.killGrace_ms,
+    );
   };
   const onAbort = (): void => stop('aborted');
   const callOff = afterRunning(request.timeout_s * 1000, () => stop('timedOut'));

@@ -20,10 +20,13 @@ export interface ProcessIdentity {
 /** Field 22 of /proc/<pid>/stat, counted after the command, which may hold blanks and brackets itself. */
 const STARTED_AFTER_COMMAND = 19;
 
-const text = (bytes: Uint8Array | null): string | null => (bytes === null ? null : new TextDecoder().decode(bytes));
+const text = (bytes: Uint8Array | null): string | null =>
+  bytes === null ? null : new TextDecoder().decode(bytes);
 
 const bootId = async (sys: Sys): Promise<string> =>
-  text(await orNull(sys.readFile('/proc/sys/kernel/random/boot_id'), ['ENOENT', 'EACCES']))?.trim() ?? '-';
+  text(
+    await orNull(sys.readFile('/proc/sys/kernel/random/boot_id'), ['ENOENT', 'EACCES']),
+  )?.trim() ?? '-';
 
 /** Null where no such process runs (a dead one that nobody has waited for counts as gone). */
 const startedAt = async (sys: Sys, pid: number): Promise<string | null> => {
@@ -64,7 +67,10 @@ export const isAlive = async (sys: Sys, who: ProcessIdentity): Promise<boolean> 
 // Ends a process by its identity, never by a name: asked first, forced after a while.
 
 /** SIGTERM, then SIGKILL after `grace_ms` (0: at once). Returns when the process is gone, or `still there` if even that does not end it. */
-export const endProcess = async (identity: ProcessIdentity, grace_ms: number): Promise<'gone' | 'still running'> => {
+export const endProcess = async (
+  identity: ProcessIdentity,
+  grace_ms: number,
+): Promise<'gone' | 'still running'> => {
   for (const [signal, wait_ms] of [
     ['SIGTERM', grace_ms],
     ['SIGKILL', KILLED_MS],

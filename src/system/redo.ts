@@ -26,13 +26,14 @@ const redoDir = (home: string): string => join(home, 'redo');
 
 /** Whose log it is, by its name. Null: no log, or one that was put aside, as `damaged` says. */
 const ownerOf = (name: string) =>
-  jsonOf(name.endsWith('.damaged') ? '' : Buffer.from(name.split('.')[0] ?? '', 'base64url').toString()) as
-    | (ProcessIdentity & { namespace: string | null })
-    | null;
+  jsonOf(
+    name.endsWith('.damaged') ? '' : Buffer.from(name.split('.')[0] ?? '', 'base64url').toString(),
+  ) as (ProcessIdentity & { namespace: string | null }) | null;
 
 const syncAll = async (sys: Sys, home: string, paths: ReadonlySet<string>): Promise<void> => {
   const dirs = new Set([home]);
-  for (const path of paths) for (let dir = dirname(path); !dirs.has(dir); dir = dirname(dir)) dirs.add(dir);
+  for (const path of paths)
+    for (let dir = dirname(path); !dirs.has(dir); dir = dirname(dir)) dirs.add(dir);
   await together([...paths], (path) => orNull(sys.fsyncFile(path)));
   await together([...dirs], (dir) => orNull(sys.fsyncDir(dir)));
 };
@@ -44,7 +45,10 @@ const syncAll = async (sys: Sys, home: string, paths: ReadonlySet<string>): Prom
 export const openRedo = async (sys: Sys, home: string) => {
   const owner = { ...(await ownProcess(sys)), namespace: await pidNamespace(sys) };
   const pathFor = (who: object): string =>
-    join(redoDir(home), `${Buffer.from(JSON.stringify(who)).toString('base64url')}.${randomBytes(6).toString('hex')}`);
+    join(
+      redoDir(home),
+      `${Buffer.from(JSON.stringify(who)).toString('base64url')}.${randomBytes(6).toString('hex')}`,
+    );
   let at = 0;
   let timer: NodeJS.Timeout | undefined;
   const begin = async () => {
@@ -142,7 +146,10 @@ const readLog = async (sys: Sys, path: string) => {
   // Nobody was told of what comes after a line that is not whole.
   const [head, ...lines] = all.slice(0, all.includes(null) ? all.indexOf(null) : undefined);
   if (typeof versionOf(head) === 'number') checkVersion(head, path);
-  const { at = 0.5, v } = (head ?? { at: Infinity, v: 0 }) as { readonly at?: number; readonly v?: unknown };
+  const { at = 0.5, v } = (head ?? { at: Infinity, v: 0 }) as {
+    readonly at?: number;
+    readonly v?: unknown;
+  };
   const isHead = typeof v === 'number' && [Infinity, Math.trunc(at)].includes(at);
   if (!isHead || !lines.every(isLine)) damaged(path, 'a line of it is not of a redo log');
   return { path, changed_ms, at, lines: lines as readonly Line[] };
@@ -156,7 +163,9 @@ const pathsIn = (home: string, logs: readonly Log[]): ReadonlySet<string> =>
 export const loggedFiles = (sys: Sys, home: string): Promise<ReadonlySet<string>> =>
   onDisk(`Reading the redo logs of ${home}`, async () => {
     const names = (await orNull(sys.readdir(redoDir(home)))) ?? [];
-    const logs = await together(names.filter(ownerOf), (name) => readLog(sys, join(redoDir(home), name)));
+    const logs = await together(names.filter(ownerOf), (name) =>
+      readLog(sys, join(redoDir(home), name)),
+    );
     // Nor may a log come back that was removed.
     await orNull(sys.fsyncDir(redoDir(home)));
     return pathsIn(home, logs);
@@ -166,7 +175,12 @@ export const loggedFiles = (sys: Sys, home: string): Promise<ReadonlySet<string>
  * Brings back what a power cut took of a file, all of it at once; where nothing is missing it touches nothing. What follows the lost part and is
  * in no log was reported to nobody: a stream with a gap would be taken for whole. `temp`: a free name.
  */
-const restore = async (sys: Sys, path: string, lines: readonly Line[], temp: string): Promise<void> => {
+const restore = async (
+  sys: Sys,
+  path: string,
+  lines: readonly Line[],
+  temp: string,
+): Promise<void> => {
   const now = Buffer.from((await orNull(sys.readFile(path))) ?? []);
   const entries = lines.map((line) => ({ ...line, bytes: Buffer.from(line.bytes, 'base64') }));
   // What is lost reads as zeros, which no line holds, or as the end of the file.
@@ -182,7 +196,8 @@ const restore = async (sys: Sys, path: string, lines: readonly Line[], temp: str
       there = bytes.subarray(0, there - 1).lastIndexOf('\n') + 1;
     whole = Buffer.concat([whole, bytes.subarray(there)]);
   }
-  if (mode === undefined ? entries.every(({ bytes }) => now.includes(bytes)) : now.equals(whole)) return;
+  if (mode === undefined ? entries.every(({ bytes }) => now.includes(bytes)) : now.equals(whole))
+    return;
   await sys.writeExclusive(temp, whole, { mode: mode ?? 0o600 });
   await makingDir(sys, path, () => sys.rename(temp, path));
 };
@@ -225,7 +240,8 @@ const bringBack = async (sys: Sys, home: string, logs: readonly Log[]): Promise<
   const [first] = logs;
   if (first === undefined || (await orNull(sys.lstat(first.path))) === null) return;
   const files = new Map([...pathsIn(home, logs)].map((path) => [path, [] as Line[]]));
-  for (const line of logs.flatMap(({ lines }) => lines)) files.get(join(home, line.path))?.push(line);
+  for (const line of logs.flatMap(({ lines }) => lines))
+    files.get(join(home, line.path))?.push(line);
   const drop = async (path: string): Promise<void> => {
     const aside = inLane(path);
     await sys.rename(path, aside);
@@ -255,8 +271,15 @@ export const replayRedo = (sys: Sys, home: string): Promise<void> =>
     for (const name of names) {
       const owner = ownerOf(name);
       const isSameBoot = owner?.boot === own.boot && own.boot !== '-';
-      if (owner === null || (isSameBoot && owner.namespace !== own.namespace) || (await isAlive(sys, owner))) continue;
-      (isSameBoot || name.endsWith(DONE) ? whole : lost).push(await readLog(sys, join(redoDir(home), name)));
+      if (
+        owner === null ||
+        (isSameBoot && owner.namespace !== own.namespace) ||
+        (await isAlive(sys, owner))
+      )
+        continue;
+      (isSameBoot || name.endsWith(DONE) ? whole : lost).push(
+        await readLog(sys, join(redoDir(home), name)),
+      );
     }
     if (whole.length + lost.length === 0) return;
     lost.sort((a, b) => a.at - b.at);
@@ -264,7 +287,9 @@ export const replayRedo = (sys: Sys, home: string): Promise<void> =>
     await syncAll(sys, home, pathsIn(home, [...whole, ...lost]));
     for (const { path } of lost) await orNull(sys.rename(path, `${path}${DONE}`));
     for (const place of PLACES.map((each) => join(home, each)))
-      for (const lane of ((await orNull(sys.readdir(place))) ?? []).filter((name) => LANE.test(name)))
+      for (const lane of ((await orNull(sys.readdir(place))) ?? []).filter((name) =>
+        LANE.test(name),
+      ))
         await rm(join(place, lane), { recursive: true, force: true, maxRetries: LATE_MOVES });
     for (const { path } of whole) await unlinkIfThere(sys, path);
     for (const { path } of lost) await unlinkIfThere(sys, `${path}${DONE}`);

@@ -13,7 +13,8 @@ import { realSys } from './sys.js';
 // bound: Scratch directories of processes that cannot be asked: nothing that works in one takes a day.
 export const FOREIGN_SCRATCH_MS = 86_400_000;
 
-const NAME = /^emend-(?:back|base|commit|estimate|format|note|sign|wheel)\.([0-9a-f]{8})\.(\d+)\.([0-9a-f]{8})\./;
+const NAME =
+  /^emend-(?:back|base|commit|estimate|format|note|sign|wheel)\.([0-9a-f]{8})\.(\d+)\.([0-9a-f]{8})\./;
 
 /** Makes a directory that only this user reads, and removes it when `use` has ended. */
 export const withScratch = async <T>(
@@ -33,7 +34,8 @@ export const withScratch = async <T>(
 
 /** Removes what dead processes left. What cannot be removed stays: it holds up nobody. */
 export const clearScratch = async (): Promise<void> => {
-  for (const dir of await deadScratch()) await rm(dir, { recursive: true, force: true }).catch(() => undefined);
+  for (const dir of await deadScratch())
+    await rm(dir, { recursive: true, force: true }).catch(() => undefined);
 };
 
 /** Of this user only; paths. */

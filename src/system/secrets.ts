@@ -29,7 +29,9 @@ secretLintProfiler.mark = () => undefined;
 // Left out: comments in a file must not turn the rules off; the rule for Google's key files looks at names of files, and tells no value;
 // the rule for AWS costs as much as all others, and ours finds what it does.
 const OUT = /-(filter-comments|gcp|aws)$/;
-const PRESET = rules.filter(({ meta }) => !OUT.test(meta.id)).map((rule) => ({ id: rule.meta.id, rule }));
+const PRESET = rules
+  .filter(({ meta }) => !OUT.test(meta.id))
+  .map((rule) => ({ id: rule.meta.id, rule }));
 
 /** Tokens that their own form gives away. */
 const TOKENS = new RegExp(
@@ -92,7 +94,10 @@ const isPassword = (value: string): boolean =>
 
 /** Shannon's entropy of its characters, each. */
 const bits = (value: string): number =>
-  [...tally(value).values()].reduce((sum, n) => sum - (n / value.length) * Math.log2(n / value.length), 0);
+  [...tally(value).values()].reduce(
+    (sum, n) => sum - (n / value.length) * Math.log2(n / value.length),
+    0,
+  );
 
 /** Each once. */
 export async function findSecrets(text: string): Promise<readonly Secret[]> {
@@ -115,7 +120,11 @@ export async function findSecrets(text: string): Promise<readonly Secret[]> {
 export const hideSecrets = async <T>(told: T): Promise<T> => {
   const texts = [JSON.stringify(told)];
   const inEach = (change: (text: string) => string): T =>
-    JSON.parse(JSON.stringify(told, (_key, item: unknown) => (typeof item === 'string' ? change(item) : item))) as T;
+    JSON.parse(
+      JSON.stringify(told, (_key, item: unknown) =>
+        typeof item === 'string' ? change(item) : item,
+      ),
+    ) as T;
   inEach((text) => (texts.push(text), text));
   const lines = (await findSecrets(texts.join('\n'))).flat().sort((a, b) => b.length - a.length);
   return inEach((text) => lines.reduce((shown, line) => shown.replaceAll(line, '(secret)'), text));
@@ -126,12 +135,15 @@ const isAssigned = (value: string, quote: string, next: string): boolean =>
   looksDrawn(value) &&
   (quote === ''
     ? value.length >= BARE_CHARS && /^(?:[\s,;"'<)&]|\\.+)?$/.test(next)
-    : next.endsWith(quote.slice(-1)) && (value.length <= ODD_CHARS || /^[\w+/=.:~-]+$/.test(value)));
+    : next.endsWith(quote.slice(-1)) &&
+      (value.length <= ODD_CHARS || /^[\w+/=.:~-]+$/.test(value)));
 
 const addKey = (block: string, add: (...lines: readonly string[]) => void): void => {
   // Above the key there may be headers, `DEK-Info: …`.
   const body = block.replace(/(?<![A-Za-z-])[A-Za-z-]+: [^\n\\]*/g, '');
-  const lines = body.split(LINE_ENDS).filter((line) => line.length >= LINE_CHARS && /^[A-Za-z\d+/]+=*$/.test(line));
+  const lines = body
+    .split(LINE_ENDS)
+    .filter((line) => line.length >= LINE_CHARS && /^[A-Za-z\d+/]+=*$/.test(line));
   if (lines.join('').length >= KEY_CHARS && lines.some((line) => looksDrawn(line))) add(...lines);
 };
 
@@ -142,7 +154,9 @@ const presetFinds = async (content: string): Promise<readonly string[]> => {
   });
   return messages.flatMap((message) =>
     'data' in message
-      ? Object.values(message.data ?? {}).flatMap((value) => (typeof value === 'string' ? core(value) : []))
+      ? Object.values(message.data ?? {}).flatMap((value) =>
+          typeof value === 'string' ? core(value) : [],
+        )
       : [],
   );
 };
@@ -152,13 +166,18 @@ const core = (value: string): readonly string[] => {
   if (value.includes('PRIVATE KEY')) return [];
   const password = /:\/\/[^\s:/@]*:([^\s@]+)@/.exec(value)?.[1];
   const secret = password ?? /[^\s"'`,;()<>]+/.exec(value)?.[0] ?? '';
-  return secret.includes('://') || secret.length < SECRET_CHARS || !isPassword(secret) ? [] : [secret];
+  return secret.includes('://') || secret.length < SECRET_CHARS || !isPassword(secret)
+    ? []
+    : [secret];
 };
 
 /** Values of the environment that are named like secrets and could be one: they may stand in files, too. */
 export const secretsOfEnvironment = (env: Environment): readonly Secret[] =>
   secretValues(env)
-    .filter((value) => value.length >= SECRET_CHARS && isPassword(value) && !/^[./~]|:\/\/|\s/.test(value))
+    .filter(
+      (value) =>
+        value.length >= SECRET_CHARS && isPassword(value) && !/^[./~]|:\/\/|\s/.test(value),
+    )
     .map((value) => [value]);
 
 // Placeholders, which stand for secrets where these must not be seen.
@@ -184,7 +203,10 @@ export class Vault {
 
   constructor(key: string, secrets: readonly Secret[]) {
     for (const secret of secrets) {
-      const hash = createHmac('sha256', key).update(secret.join('\n')).digest('hex').slice(0, HASH_DIGITS);
+      const hash = createHmac('sha256', key)
+        .update(secret.join('\n'))
+        .digest('hex')
+        .slice(0, HASH_DIGITS);
       secret.forEach((line, index) => {
         if (this.shown.has(line)) return;
         const placeholder = `EMEND_SECRET_${hash}_${index + 1}`;
@@ -201,11 +223,16 @@ export class Vault {
   }
 
   mask(text: string): string {
-    return this.shown.size === 0 ? text : text.replace(this.lines, (line) => this.shown.get(line) ?? line);
+    return this.shown.size === 0
+      ? text
+      : text.replace(this.lines, (line) => this.shown.get(line) ?? line);
   }
 
   /** `isJson`: the placeholders stand in strings of JSON. `unknown`: what looks like one and is none of ours. */
-  restore(answer: string, isJson: boolean): { readonly text: string; readonly unknown: readonly string[] } {
+  restore(
+    answer: string,
+    isJson: boolean,
+  ): { readonly text: string; readonly unknown: readonly string[] } {
     const unknown = new Set<string>();
     const text = answer.replace(this.placeholders, (placeholder) => {
       const line = this.hidden.get(placeholder);

@@ -15,7 +15,10 @@ export type Verified = { readonly signer: string } | { readonly why: string };
 
 const keygen = (args: readonly string[], input: string, dir: string): Promise<ProcessOutput> =>
   captureProcess('ssh-keygen', args, {
-    ...{ cwd: dir, input, timeout_ms: timeFor(KEYGEN_MS), max_bytes: KEYGEN_OUTPUT_BYTES },
+    cwd: dir,
+    input,
+    timeout_ms: timeFor(KEYGEN_MS),
+    max_bytes: KEYGEN_OUTPUT_BYTES,
     env: { ...childEnvironment(process.env, ['remote']), LC_ALL: 'C' },
   });
 const whyNot = ({ stderr, failure }: ProcessOutput): string =>
@@ -26,7 +29,11 @@ const whyNot = ({ stderr, failure }: ProcessOutput): string =>
 /** `key`: the path of a key, or a public key in words (`ssh-ed25519 AAAA…`, `key::…`) that the agent holds. Throws ProblemError `usage`. */
 export const signText = (text: string, key: string, namespace: string): Promise<string> =>
   withScratch('sign', async (dir) => {
-    const literal = key.startsWith('key::') ? key.slice(5) : /^(ssh|ecdsa|sk)-\S+ /.test(key) ? key : null;
+    const literal = key.startsWith('key::')
+      ? key.slice(5)
+      : /^(ssh|ecdsa|sk)-\S+ /.test(key)
+        ? key
+        : null;
     const file = literal === null ? key : join(dir, 'key.pub');
     if (literal !== null) await writeFile(file, `${literal}\n`);
     const byAgent = literal === null ? [] : ['-U'];
@@ -40,15 +47,23 @@ export const signText = (text: string, key: string, namespace: string): Promise<
   });
 
 /** `signers`: an OpenSSH `allowed_signers` file. Who of it signed `text`, now allowed to, in this namespace. */
-export const verifyText = (text: string, signature: string, signers: string, namespace: string): Promise<Verified> =>
+export const verifyText = (
+  text: string,
+  signature: string,
+  signers: string,
+  namespace: string,
+): Promise<Verified> =>
   withScratch('sign', async (dir) => {
     const [allowed, signed] = [join(dir, 'allowed_signers'), join(dir, 'signature')];
     await writeFile(allowed, signers);
     await writeFile(signed, signature);
     const found = await keygen(['-Y', 'find-principals', '-s', signed, '-f', allowed], '', dir);
     const signer = found.stdout.toString('utf8').split('\n')[0] ?? '';
-    if (found.code !== 0 || signer === '') return { why: `its key does not belong to an approver: ${whyNot(found)}` };
+    if (found.code !== 0 || signer === '')
+      return { why: `its key does not belong to an approver: ${whyNot(found)}` };
     const said = ['-Y', 'verify', '-f', allowed, '-I', signer, '-n', namespace, '-s', signed];
     const checked = await keygen(said, text, dir);
-    return checked.code === 0 ? { signer } : { why: `it is not ${signer}'s for this answer: ${whyNot(checked)}` };
+    return checked.code === 0
+      ? { signer }
+      : { why: `it is not ${signer}'s for this answer: ${whyNot(checked)}` };
   });

@@ -93,7 +93,13 @@ const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EXDEV', 'EMLINK']
 export const linksFail = (error: unknown): boolean => NO_LINKS.includes(errnoOf(error) ?? '');
 
 const kindOf = (stat: BigIntStats): FileStat['kind'] =>
-  stat.isFile() ? 'file' : stat.isDirectory() ? 'directory' : stat.isSymbolicLink() ? 'symlink' : 'other';
+  stat.isFile()
+    ? 'file'
+    : stat.isDirectory()
+      ? 'directory'
+      : stat.isSymbolicLink()
+        ? 'symlink'
+        : 'other';
 
 const toStat = (stat: BigIntStats): FileStat => ({
   kind: kindOf(stat),
@@ -134,11 +140,16 @@ export const realSys: Sys = {
     await realSys.writeExclusive(to, await fs.withFile(from, READ, 0, fs.readAll), file);
   },
   append: (path, bytes, later) =>
-    fs.withFile(path, constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND, 0o600, async (file) => {
-      const written = await fs.write(file, bytes);
-      if (later === undefined) await fs.fsync(file);
-      return written;
-    }),
+    fs.withFile(
+      path,
+      constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND,
+      0o600,
+      async (file) => {
+        const written = await fs.write(file, bytes);
+        if (later === undefined) await fs.fsync(file);
+        return written;
+      },
+    ),
   rename: (from, to) => fs.rename(from, to),
   link: (existing, path) => fs.link(existing, path),
   unlink: (path) => fs.unlink(path),
@@ -154,7 +165,8 @@ export const realSys: Sys = {
   lstat: async (path) => toStat(await fs.lstat(path, { bigint: true })),
   stat: async (path) => toStat(await fs.stat(path, { bigint: true })),
   readFile: (path) => fs.readFile(path),
-  sizeNow: (path) => fs.withFile(path, constants.O_RDONLY, 0, async (file) => (await fs.fstat(file)).size),
+  sizeNow: (path) =>
+    fs.withFile(path, constants.O_RDONLY, 0, async (file) => (await fs.fstat(file)).size),
   lastByte: (path) =>
     fs.withFile(path, constants.O_RDONLY, 0, async (file) => {
       const { size } = await fs.fstat(file);
@@ -184,7 +196,9 @@ export const realSys: Sys = {
     return fs.utimes(path, now, now);
   },
   openToWrite: (path) =>
-    fs.withFile(path, constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK, 0, () => Promise.resolve()),
+    fs.withFile(path, constants.O_WRONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK, 0, () =>
+      Promise.resolve(),
+    ),
   accessWrite: (path) => fs.access(path, constants.W_OK | constants.X_OK),
   fsyncFile: (path) => fs.withFile(path, READ, 0, fs.fsync),
   fsyncDir: (path) => fs.withFile(path, constants.O_RDONLY | constants.O_DIRECTORY, 0, fs.fsync),

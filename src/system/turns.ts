@@ -130,7 +130,8 @@ export const createTurns = (atOnce: number, what: string, perSecond = Infinity):
       const now_ms = performance.now();
       const at_ms = Math.max(next_ms, now_ms - Math.max(0, 1000 - gap_ms));
       next_ms = at_ms + gap_ms;
-      if (at_ms > now_ms) await sleep(at_ms - now_ms, undefined, wanted.signal && { signal: wanted.signal });
+      if (at_ms > now_ms)
+        await sleep(at_ms - now_ms, undefined, wanted.signal && { signal: wanted.signal });
       return await work();
     } finally {
       const [next] = queue;

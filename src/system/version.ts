@@ -3,7 +3,8 @@ import { isRecord } from '../shared/text.js';
 
 /** By the first two numbers of a program's version; false where it has none. */
 export const isAtLeast = (version: string, least: string): boolean => {
-  const numbersOf = (text: string): number[] => text.split('.').map((part) => Number.parseInt(part, 10));
+  const numbersOf = (text: string): number[] =>
+    text.split('.').map((part) => Number.parseInt(part, 10));
   const [[major = 0, minor = 0], [wanted = 0, also = 0]] = [numbersOf(version), numbersOf(least)];
   return major > wanted || (major === wanted && minor >= also);
 };
@@ -28,14 +29,19 @@ export const build = (): string => {
 let kinds: Readonly<Record<string, unknown>> | undefined;
 /** docs/reference/archive.json, which scripts/json-schema.js makes of types: the kinds of stored values. The build has a copy of it. */
 export const storedKinds = () =>
-  (kinds ??= readJson('../../archive.json', '../../docs/reference/archive.json') as Record<string, unknown>);
+  (kinds ??= readJson('../../archive.json', '../../docs/reference/archive.json') as Record<
+    string,
+    unknown
+  >);
 
 /** `kind`: a type's name, one of several, one of the words of `=`, or fields: `name?` may be absent, `[]` are a list's items, `*` what a map holds. */
 export const isOfKind = (kind: unknown, value: unknown): boolean => {
   if (Array.isArray(kind)) return kind.some((each) => isOfKind(each, value));
-  if (!isRecord(kind)) return [undefined, 'any', value === null ? 'null' : typeof value].includes(kind as string);
+  if (!isRecord(kind))
+    return [undefined, 'any', value === null ? 'null' : typeof value].includes(kind as string);
   if (Array.isArray(kind['='])) return kind['='].includes(value);
-  if (Array.isArray(value)) return '[]' in kind && value.every((each) => isOfKind(kind['[]'], each));
+  if (Array.isArray(value))
+    return '[]' in kind && value.every((each) => isOfKind(kind['[]'], each));
   if (!isRecord(value) || '[]' in kind) return false;
   return Object.entries(kind).every(([name, each]) => {
     if (name === '*') return Object.values(value).every((part) => isOfKind(each, part));

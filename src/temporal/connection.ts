@@ -75,7 +75,9 @@ const refuseClosedLoopback = async (settings: ServerSettings): Promise<void> => 
   if (!at) return;
   const host = at[1] === '[::1]' ? '::1' : (at[1] ?? 'localhost');
   const socket = connectSocket({ host, port: Number(at[2] ?? 7233) });
-  const error = await once(socket, 'connect', { signal: AbortSignal.timeout(1_000) }).catch((why: unknown) => why);
+  const error = await once(socket, 'connect', { signal: AbortSignal.timeout(1_000) }).catch(
+    (why: unknown) => why,
+  );
   socket.destroy();
   // `localhost` tried over both families reports an AggregateError with the code of its first.
   if (errnoOf(error) === 'ECONNREFUSED') throw noServer(settings, error);
@@ -85,7 +87,9 @@ const noServer = (settings: ServerSettings, error: unknown): ProblemError => {
   const { address, from, namespace, without } = settings;
   const { code, why } = innermost(error);
   const said = (clause: string, next: string): ProblemError =>
-    new ProblemError(problem('no_server', `No Temporal server at ${address} (${from}): ${clause}`, next));
+    new ProblemError(
+      problem('no_server', `No Temporal server at ${address} (${from}): ${clause}`, next),
+    );
   switch (code) {
     case status.NOT_FOUND:
       return said(
@@ -99,7 +103,10 @@ const noServer = (settings: ServerSettings, error: unknown): ProblemError => {
         'Check TEMPORAL_API_KEY, the TLS certificate and TEMPORAL_NAMESPACE of your profile.',
       );
     case status.RESOURCE_EXHAUSTED:
-      return said(`it refuses calls for now (${why}).`, 'Wait a little, and check the limits of your namespace.');
+      return said(
+        `it refuses calls for now (${why}).`,
+        'Wait a little, and check the limits of your namespace.',
+      );
     case status.UNIMPLEMENTED:
       return said(
         'the service there is not Temporal.',
@@ -142,14 +149,18 @@ export interface ClientConnection extends ServerPlace {
 }
 
 export const placeOf = ({ namespace, address, uiUrl, from }: ServerSettings): ServerPlace => ({
-  ...{ namespace, address, uiUrl },
+  namespace,
+  address,
+  uiUrl,
   ...(from === 'dev server' ? { own: true } : {}),
   ...(from === 'default' ? { assumed: true } : {}),
 });
 
 /** gRPC would ask the proxy of `http_proxy` for this very machine. */
 const direct = (address: string): { channelArgs?: Record<string, number> } =>
-  /^(localhost|127\.\d+\.\d+\.\d+|\[::1\]):/.test(address) ? { channelArgs: { 'grpc.enable_http_proxy': 0 } } : {};
+  /^(localhost|127\.\d+\.\d+\.\d+|\[::1\]):/.test(address)
+    ? { channelArgs: { 'grpc.enable_http_proxy': 0 } }
+    : {};
 
 const none = (): void => undefined;
 /** What a call is once its connection is closed. */
@@ -157,10 +168,19 @@ const CLOSED: ReturnType<Parameters<Interceptor>[1]> = {
   start: (metadata, listener) =>
     void setImmediate(() => {
       listener?.onReceiveMessage?.(null);
-      listener?.onReceiveStatus?.({ code: status.CANCELLED, details: 'the connection was closed', metadata });
+      listener?.onReceiveStatus?.({
+        code: status.CANCELLED,
+        details: 'the connection was closed',
+        metadata,
+      });
     }),
-  ...{ sendMessage: none, sendMessageWithContext: none, startRead: none, halfClose: none, cancelWithStatus: none },
-  ...{ getPeer: () => '', getAuthContext: () => null },
+  sendMessage: none,
+  sendMessageWithContext: none,
+  startRead: none,
+  halfClose: none,
+  cancelWithStatus: none,
+  getPeer: () => '',
+  getAuthContext: () => null,
 };
 /** The SDK repeats a failed call from a timer. Closed meanwhile, the connection throws there, where nobody can catch it: the process would end. */
 const endsWithConnection: Interceptor = (options, next) => {
@@ -173,7 +193,8 @@ const endsWithConnection: Interceptor = (options, next) => {
 const LIMITED_TRIES = 2; // bound: A call that a rate limit of the server refuses is made this often, 2 s apart: that ends before the time for the call does, with its reason.
 const usual = defaultGrpcRetryOptions();
 const retryableDecider: typeof usual.retryableDecider = (tries, last) =>
-  (last.code !== status.RESOURCE_EXHAUSTED || tries < LIMITED_TRIES) && usual.retryableDecider(tries, last);
+  (last.code !== status.RESOURCE_EXHAUSTED || tries < LIMITED_TRIES) &&
+  usual.retryableDecider(tries, last);
 const interceptors = [makeGrpcRetryInterceptor({ ...usual, retryableDecider }), endsWithConnection];
 
 /** Throws ProblemError `no_server` (not reachable, or it refuses us) or `config_invalid`. */
@@ -181,11 +202,20 @@ export const connectClient = async (options: ConnectOptions): Promise<ClientConn
   const settings = await serverSettings(options.env, options.home);
   const { env, home, connect_ms, dataConverter } = options;
   const blobs = options.blobs ?? (await openStores(home, await resolveStore(env, home))).blobs;
-  const where = { ...settings.connection, ...direct(settings.address), connectTimeout: connect_ms, interceptors };
+  const where = {
+    ...settings.connection,
+    ...direct(settings.address),
+    connectTimeout: connect_ms,
+    interceptors,
+  };
   const connection = await reach(settings, connect_ms, () => Connection.connect(where));
   const converts = { connection, dataConverter: withBlobs(blobs, asProblem, dataConverter) };
   return {
-    client: new Client({ ...converts, namespace: settings.namespace, interceptors: options.interceptors ?? {} }),
+    client: new Client({
+      ...converts,
+      namespace: settings.namespace,
+      interceptors: options.interceptors ?? {},
+    }),
     connection,
     ...placeOf(settings),
     close: () => connection.close(),

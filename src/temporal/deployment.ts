@@ -23,13 +23,21 @@ const orNone = <T>(call: Promise<T>): Promise<T | null> =>
   });
 
 /** Null: none is current. */
-export const currentBuild = async ({ connection: { workflowService }, namespace }: At): Promise<string | null> => {
-  const found = await orNone(workflowService.describeWorkerDeployment({ namespace, deploymentName: DEPLOYMENT }));
+export const currentBuild = async ({
+  connection: { workflowService },
+  namespace,
+}: At): Promise<string | null> => {
+  const found = await orNone(
+    workflowService.describeWorkerDeployment({ namespace, deploymentName: DEPLOYMENT }),
+  );
   return found?.workerDeploymentInfo?.routingConfig?.currentDeploymentVersion?.buildId ?? null;
 };
 
 /** The first of these workers that is given no runs while `current` is current; undefined: none, as far as they say what they are. */
-export const idleWorker = (identities: readonly string[], current: string | null): string | undefined =>
+export const idleWorker = (
+  identities: readonly string[],
+  current: string | null,
+): string | undefined =>
   identities.find((identity) => {
     const { build: its, versioned } = partsOf(identity);
     return its !== null && (versioned ? its !== current : current !== null);
@@ -48,11 +56,16 @@ const awaitWorkers = async (at: At, queues: readonly string[]): Promise<void> =>
     const serving = await Promise.all(queues.map((queue) => liveWorkers({ ...at, queue })));
     const silent = queues.filter(
       (queue, index) =>
-        !versioned.includes(queue) || serving[index]?.some((identity) => partsOf(identity).build === build()) !== true,
+        !versioned.includes(queue) ||
+        serving[index]?.some((identity) => partsOf(identity).build === build()) !== true,
     );
     if (silent.length === 0) return;
     if (performance.now() > end)
-      fail('no_worker', `No versioned worker of build ${build()} serves ${silent.join(', ')}.`, START);
+      fail(
+        'no_worker',
+        `No versioned worker of build ${build()} serves ${silent.join(', ')}.`,
+        START,
+      );
     await sleep(POLLERS_LOOK_MS);
   }
 };

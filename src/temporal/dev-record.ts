@@ -7,7 +7,14 @@ import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProblemError, versioned } from '../shared/problems.js';
 import { isAlive, sameProcess, type ProcessIdentity } from '../system/process.js';
-import { orNull, putFileIfAbsent, readJson, removeClaim, removePut, writeTemp } from '../system/durable.js';
+import {
+  orNull,
+  putFileIfAbsent,
+  readJson,
+  removeClaim,
+  removePut,
+  writeTemp,
+} from '../system/durable.js';
 import { linksFail, realSys, type Sys } from '../system/sys.js';
 
 export interface DevServerRecord {
@@ -32,7 +39,8 @@ export const recordPath = (home: string): string => join(home, 'dev-server.json'
  * The record, whoever it belongs to; null when there is none or it cannot be read as one. Throws ProblemError `version_unknown` for one
  * of a newer Emend: its server may be alive on the same database.
  */
-export const readRecord = (home: string): Promise<DevServerRecord | null> => recordAt(recordPath(home));
+export const readRecord = (home: string): Promise<DevServerRecord | null> =>
+  recordAt(recordPath(home));
 const recordAt = (path: string): Promise<DevServerRecord | null> =>
   readJson<DevServerRecord>(realSys, path, 'DevServerRecord').catch((error: unknown) => {
     if (error instanceof ProblemError && error.problem.code === 'version_unknown') throw error;
@@ -75,7 +83,11 @@ export const replaceRecord = async (home: string, record: DevServerRecord): Prom
 };
 
 /** Removes the record if it still names this process. */
-export const removeRecord = async (home: string, owner: ProcessIdentity, sys = realSys): Promise<void> => {
+export const removeRecord = async (
+  home: string,
+  owner: ProcessIdentity,
+  sys = realSys,
+): Promise<void> => {
   const record = await readRecord(home).catch(() => null);
   if (record && sameProcess(record.process, owner)) await removePut(sys, recordPath(home));
 };
@@ -87,12 +99,18 @@ const removeDead = async (home: string, sys: Sys): Promise<void> => {
   if ((await orNull(rename(path, aside).then(() => true))) === null) return;
   const taken = await recordAt(aside).catch(() => null);
   if (taken === null || !(await isAlive(sys, taken.process))) await removeClaim(sys, path);
-  else await sys.link(aside, path).catch((error: unknown) => (linksFail(error) ? rename(aside, path) : undefined));
+  else
+    await sys
+      .link(aside, path)
+      .catch((error: unknown) => (linksFail(error) ? rename(aside, path) : undefined));
   await rm(aside, { force: true });
 };
 
 /** Why no second one is started: message and what to type. */
-export const alreadyRunning = (home: string, holder: DevServerRecord): [message: string, next: string] =>
+export const alreadyRunning = (
+  home: string,
+  holder: DevServerRecord,
+): [message: string, next: string] =>
   holder.state === 'serving'
     ? [
         `A dev server of this home (${home}) is already running: pid ${holder.process.pid}, ${holder.address}.`,

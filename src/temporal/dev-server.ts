@@ -9,7 +9,13 @@ import { Connection } from '@temporalio/client';
 import { createServer } from 'node:net';
 import { fail } from '../shared/problems.js';
 import type { TemporalCli } from './cli-binary.js';
-import { isAlive, ownProcess, processOf, type ProcessIdentity, endProcess } from '../system/process.js';
+import {
+  isAlive,
+  ownProcess,
+  processOf,
+  type ProcessIdentity,
+  endProcess,
+} from '../system/process.js';
 import { childEnvironment } from '../system/environment.js';
 import { putFileIfAbsent, removePut } from '../system/durable.js';
 import { realSys } from '../system/sys.js';
@@ -31,7 +37,8 @@ const DEV_STARTS = 3; // bound: Starts tried, as ports found free may be taken t
 const LOOPBACK = '127.0.0.1';
 
 export const freePort = async (wanted: number, host = LOOPBACK): Promise<number> => {
-  for (let port = await listenOnce(wanted, host); ; port = await listenOnce(0, host)) if (port !== null) return port;
+  for (let port = await listenOnce(wanted, host); ; port = await listenOnce(0, host))
+    if (port !== null) return port;
 };
 
 /** Null when the port is taken. */
@@ -52,7 +59,11 @@ const listenOnce = (wanted: number, host: string): Promise<number | null> =>
 const noteOf = (dbFile: string): string => `${dbFile}.cli-version`;
 
 /** Notes the version beside a new database; throws ProblemError `cli_version` for one that another version, or nobody knows which, made. */
-export const checkDatabase = async (dbFile: string, cli: TemporalCli, sys = realSys): Promise<void> => {
+export const checkDatabase = async (
+  dbFile: string,
+  cli: TemporalCli,
+  sys = realSys,
+): Promise<void> => {
   const folder = dirname(dbFile);
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const noted = (await readFile(noteOf(dbFile), 'utf8').catch(() => '')).trim();
@@ -112,7 +123,8 @@ const SERVES = /^(Temporal )?Server: /m; // The CLI prints it (1.9.1 with "Tempo
  * there it listens at a random one of these 16 million addresses. Elsewhere there is only 127.0.0.1, and it is not served unless `wanted`.
  */
 export const uiHost = (wanted = false, platform: string = process.platform): string | null => {
-  if (platform === 'linux') return `127.${randomInt(1, 255)}.${randomInt(0, 256)}.${randomInt(1, 255)}`;
+  if (platform === 'linux')
+    return `127.${randomInt(1, 255)}.${randomInt(0, 256)}.${randomInt(1, 255)}`;
   return wanted ? LOOPBACK : null;
 };
 
@@ -124,7 +136,14 @@ export const uiHost = (wanted = false, platform: string = process.platform): str
  */
 export const startDevServer = async (options: DevServerOptions): Promise<DevServer> => {
   const self = await ownProcess(realSys);
-  const claim = { state: 'starting', process: self, owner: self, address: '', hiddenUi: null, uiUrl: null } as const;
+  const claim = {
+    state: 'starting',
+    process: self,
+    owner: self,
+    address: '',
+    hiddenUi: null,
+    uiUrl: null,
+  } as const;
   const left = await endLeftBehind(options);
   const holder = await claimRecord(options.home, claim);
   if (holder) return fail('usage', ...alreadyRunning(options.home, holder));
@@ -153,19 +172,23 @@ const endLeftBehind = async ({ home, log }: DevServerOptions): Promise<number> =
 };
 
 type UiPlace = { readonly host: string; readonly port: string } | null;
-const isOurChoice = (wanted: number | undefined): wanted is 0 | undefined => wanted === undefined || wanted === 0;
+const isOurChoice = (wanted: number | undefined): wanted is 0 | undefined =>
+  wanted === undefined || wanted === 0;
 const startUnderClaim = async (
   options: DevServerOptions,
   claim: DevServerRecord,
   usualPort: number,
 ): Promise<DevServer> => {
   for (let attempt = 1; ; attempt++) {
-    const port = isOurChoice(options.port) ? await freePort(options.port ?? usualPort) : options.port;
+    const port = isOurChoice(options.port)
+      ? await freePort(options.port ?? usualPort)
+      : options.port;
     const host = uiHost(options.ui);
     const ui = host === null ? null : { host, port: String(await freePort(0, host)) };
     const address = `${LOOPBACK}:${port}`;
     const logStart = (await stat(options.logFile).catch(() => null))?.size ?? 0;
-    const said = async () => (await readFile(options.logFile)).subarray(logStart).toString('utf8').trim();
+    const said = async () =>
+      (await readFile(options.logFile)).subarray(logStart).toString('utf8').trim();
     const child = await launch(options, port, ui);
     const server = child.pid === undefined ? null : await processOf(realSys, child.pid);
     if (server !== null) {
@@ -175,7 +198,8 @@ const startUnderClaim = async (
       await replaceRecord(options.home, record);
       if (await ready(address, child, said)) {
         await replaceRecord(options.home, { ...record, state: 'serving' });
-        const stop = (grace_ms?: number): Promise<void> => stopDevServer(options.home, server, grace_ms);
+        const stop = (grace_ms?: number): Promise<void> =>
+          stopDevServer(options.home, server, grace_ms);
         return { address, hiddenUi, pid: server.pid, stop };
       }
       await endProcess(server, DEV_STOP_MS);
@@ -203,7 +227,11 @@ export const stopDevServer = async (
   await removeRecord(home, server);
 };
 
-const launch = async (options: DevServerOptions, port: number, ui: UiPlace): Promise<ChildProcess> => {
+const launch = async (
+  options: DevServerOptions,
+  port: number,
+  ui: UiPlace,
+): Promise<ChildProcess> => {
   await mkdir(dirname(options.logFile), { recursive: true });
   const log = await open(options.logFile, 'a', 0o600);
   try {
@@ -230,14 +258,20 @@ const serverArguments = (options: DevServerOptions, port: number, ui: UiPlace): 
   // Its HTTP API takes a form's post from any web page; it answers only under a name that no browser sends.
   ...['--dynamic-config-value', 'frontend.httpAllowedHosts=["emend.invalid"]'],
   ...(options.metricsPort === undefined ? [] : ['--metrics-port', String(options.metricsPort)]),
-  ...(options.dbFile === null ? [] : ['--db-filename', options.dbFile, '--sqlite-pragma', 'journal_mode=wal']),
+  ...(options.dbFile === null
+    ? []
+    : ['--db-filename', options.dbFile, '--sqlite-pragma', 'journal_mode=wal']),
   // One history shard polls 20 times a second by default, which puts every step on a 50 ms grid.
   ...['--dynamic-config-value', 'history.transferProcessorMaxPollRPS=1000'],
   ...['--dynamic-config-value', 'history.timerProcessorMaxPollRPS=1000'],
 ];
 
 /** True once the default namespace answers and the process says that it serves; false when it ended or the time is over. */
-const ready = async (address: string, child: ChildProcess, said: () => Promise<string>): Promise<boolean> => {
+const ready = async (
+  address: string,
+  child: ChildProcess,
+  said: () => Promise<string>,
+): Promise<boolean> => {
   const ended = (): boolean => child.exitCode !== null || child.signalCode !== null;
   // On this machine whatever `http_proxy` says; asked again by this loop alone, as the SDK waits longer from time to time.
   const channelArgs = { 'grpc.enable_http_proxy': 0, 'grpc.initial_reconnect_backoff_ms': 50 };
@@ -246,7 +280,9 @@ const ready = async (address: string, child: ChildProcess, said: () => Promise<s
     const end = performance.now() + DEV_READY_MS;
     while (performance.now() < end && !ended()) {
       const answer = await connection
-        .withDeadline(Date.now() + 1_000, () => connection.workflowService.describeNamespace({ namespace: 'default' }))
+        .withDeadline(Date.now() + 1_000, () =>
+          connection.workflowService.describeNamespace({ namespace: 'default' }),
+        )
         .catch(() => null);
       // Another server that took the port first would answer too, and ours ends later where an inner port of its own is taken.
       if (answer && SERVES.test(await said())) return !ended();

@@ -42,7 +42,9 @@ const bounded = (error: unknown, causesLeft: number): ApplicationFailure => {
     ...(from.type == null ? {} : { type: cut(from.type, BOUNDS.reason_chars) }),
     ...(delay == null ? {} : { nextRetryDelay: delay }),
     ...(from.category == null ? {} : { category: from.category }),
-    ...(from.cause !== undefined && causesLeft > 0 ? { cause: bounded(from.cause, causesLeft - 1) } : {}),
+    ...(from.cause !== undefined && causesLeft > 0
+      ? { cause: bounded(from.cause, causesLeft - 1) }
+      : {}),
   });
   failure.stack = shortStack(from);
   return failure;
@@ -54,7 +56,8 @@ const shortStack = (error: Error): string => {
   return cut(frames.join('\n'), FAILURE_STACK_CHARS);
 };
 
-const cut = (text: string, chars: number): string => (text.length <= chars ? text : `${text.slice(0, chars - 1)}…`);
+const cut = (text: string, chars: number): string =>
+  text.length <= chars ? text : `${text.slice(0, chars - 1)}…`;
 
 const fits = (details: unknown): boolean => {
   try {
@@ -79,6 +82,10 @@ export const innermost = (error: unknown) => {
 };
 
 const hasMessage = (value: unknown): value is { message: string; cause?: unknown } =>
-  typeof value === 'object' && value !== null && 'message' in value && typeof value.message === 'string';
+  typeof value === 'object' &&
+  value !== null &&
+  'message' in value &&
+  typeof value.message === 'string';
 
-const causeOf = (value: unknown): unknown => (hasMessage(value) && hasMessage(value.cause) ? value.cause : null);
+const causeOf = (value: unknown): unknown =>
+  hasMessage(value) && hasMessage(value.cause) ? value.cause : null;

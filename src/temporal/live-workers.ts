@@ -28,8 +28,9 @@ type Sign = Readonly<Record<'at_ms' | 'silence_ms', number>>;
 type Signs = ReadonlyMap<string, Sign>;
 const NONE: Signs = new Map();
 
-const msOf = (time?: { readonly seconds?: unknown; readonly nanos?: number | null } | null): number =>
-  Number(time?.seconds ?? 0) * 1000 + (time?.nanos ?? 0) / 1e6;
+const msOf = (
+  time?: { readonly seconds?: unknown; readonly nanos?: number | null } | null,
+): number => Number(time?.seconds ?? 0) * 1000 + (time?.nanos ?? 0) / 1e6;
 
 type Server = Omit<QueueAt, 'queue'>;
 /** By queue. A server allows a few lists a second, in all: one tells of all queues. */
@@ -38,18 +39,24 @@ const beatsOf = async ({ connection: { workflowService }, namespace }: Server, q
   let nextPageToken: Uint8Array = new Uint8Array();
   do {
     // A server that does not know these calls has no beats.
-    const page = await workflowService.listWorkers({ namespace, query, nextPageToken }).catch(() => null);
+    const page = await workflowService
+      .listWorkers({ namespace, query, nextPageToken })
+      .catch(() => null);
     if (page === null) break;
     for (const [n, { workerInstanceKey }] of page.workers.entries()) {
       const key = { namespace, workerInstanceKey: workerInstanceKey ?? '' };
-      const beat = (page.workersInfo[n] ?? (await workflowService.describeWorker(key).catch(() => null))?.workerInfo)
-        ?.workerHeartbeat;
+      const beat = (
+        page.workersInfo[n] ??
+        (await workflowService.describeWorker(key).catch(() => null))?.workerInfo
+      )?.workerHeartbeat;
       const [queue, identity] = [beat?.taskQueue ?? '', beat?.workerIdentity ?? ''];
       const at_ms = msOf(beat?.heartbeatTime);
       const between_ms = Math.max(WORKER_BEAT_MS, msOf(beat?.elapsedSinceLastHeartbeat));
-      const silence_ms = Number(beat?.status) === ENUMS.running ? WORKER_SILENT_BEATS * between_ms : 0;
+      const silence_ms =
+        Number(beat?.status) === ENUMS.running ? WORKER_SILENT_BEATS * between_ms : 0;
       const signs = queues.get(queue) ?? new Map<string, Sign>();
-      if (at_ms >= (signs.get(identity)?.at_ms ?? 0)) queues.set(queue, signs.set(identity, { at_ms, silence_ms }));
+      if (at_ms >= (signs.get(identity)?.at_ms ?? 0))
+        queues.set(queue, signs.set(identity, { at_ms, silence_ms }));
     }
     nextPageToken = page.nextPageToken;
   } while (nextPageToken.length > 0);
@@ -65,7 +72,10 @@ const lookAt =
     return (await beatsOf(at, `TaskQueue = "${at.queue}"`)).get(at.queue) ?? NONE;
   };
 
-const withPolls = async ({ connection, namespace, queue }: QueueAt, beats: Signs): Promise<Signs> => {
+const withPolls = async (
+  { connection, namespace, queue }: QueueAt,
+  beats: Signs,
+): Promise<Signs> => {
   const signs = new Map(beats);
   for (const taskQueueType of ENUMS.queueTypes) {
     const asked = { namespace, taskQueue: { name: queue }, taskQueueType };
@@ -75,7 +85,8 @@ const withPolls = async ({ connection, namespace, queue }: QueueAt, beats: Signs
       const known = signs.get(identity) ?? { at_ms: 0, silence_ms: WORKER_POLL_MS };
       const at_ms = msOf(poller.lastAccessTime);
       // One that ended and polls well after that has begun anew, and sends its first beat soon; sooner, its poll was on its way.
-      const again_ms = at_ms - known.at_ms > WORKER_BEAT_MS ? WORKER_SILENT_BEATS * WORKER_BEAT_MS : 0;
+      const again_ms =
+        at_ms - known.at_ms > WORKER_BEAT_MS ? WORKER_SILENT_BEATS * WORKER_BEAT_MS : 0;
       const silence_ms = known.silence_ms === 0 ? again_ms : known.silence_ms;
       signs.set(identity, { ...known, silence_ms, at_ms: Math.max(known.at_ms, at_ms) });
     }
@@ -87,20 +98,29 @@ const withPolls = async ({ connection, namespace, queue }: QueueAt, beats: Signs
  * Identities of the workers that serve a task queue: heard lately, or within the beat that is waited for before anybody is taken for dead
  * (clocks differ, and machines sleep). `doubted`: they did not answer, so those that send beats must send one now. No action.
  */
-export const liveWorkers = async (at: QueueAt, doubted = false, look = lookAt(at)): Promise<readonly string[]> => {
+export const liveWorkers = async (
+  at: QueueAt,
+  doubted = false,
+  look = lookAt(at),
+): Promise<readonly string[]> => {
   const beats = await look(false);
-  const isQuick = ({ silence_ms }: Sign): boolean => silence_ms <= WORKER_SILENT_BEATS * WORKER_BEAT_MS * 2;
+  const isQuick = ({ silence_ms }: Sign): boolean =>
+    silence_ms <= WORKER_SILENT_BEATS * WORKER_BEAT_MS * 2;
   const heard = (signs: Signs): readonly string[] =>
     [...signs].flatMap(([identity, sign]) =>
-      Math.abs(Date.now() - sign.at_ms) < sign.silence_ms && !(doubted && isQuick(sign)) ? [identity] : [],
+      Math.abs(Date.now() - sign.at_ms) < sign.silence_ms && !(doubted && isQuick(sign))
+        ? [identity]
+        : [],
     );
   const alive = heard(beats).length > 0 ? heard(beats) : heard(await withPolls(at, beats));
   const mayBeat = [...beats].some(
-    ([identity, sign]) => sign.silence_ms > 0 && isQuick(sign) && at.last?.get(identity) !== sign.at_ms,
+    ([identity, sign]) =>
+      sign.silence_ms > 0 && isQuick(sign) && at.last?.get(identity) !== sign.at_ms,
   );
   if (alive.length > 0 || !mayBeat) return alive;
   const again = await look(true);
-  for (const [identity, { at_ms }] of beats) if (again.get(identity)?.at_ms === at_ms) at.last?.set(identity, at_ms);
+  for (const [identity, { at_ms }] of beats)
+    if (again.get(identity)?.at_ms === at_ms) at.last?.set(identity, at_ms);
   const beatsOn = ([identity, { at_ms, silence_ms }]: readonly [string, Sign]): boolean =>
     silence_ms > 0 && at_ms > (beats.get(identity)?.at_ms ?? 0);
   return [...again].filter(beatsOn).map(([identity]) => identity);
@@ -116,11 +136,15 @@ export interface SeenWorker extends ReturnType<typeof partsOf> {
 }
 const workersAt = async (at: QueueAt, look: Look): Promise<readonly SeenWorker[]> => {
   const live = await liveWorkers(at, false, look);
-  return [...(await withPolls(at, await look(false)))].map(([identity, { at_ms: seen_ms, silence_ms }]) => ({
-    ...{ ...partsOf(identity), seen_ms, queue: at.queue },
-    is: live.includes(identity) ? 'live' : silence_ms === 0 ? 'ended' : 'silent',
-    said: `${identity}, heard ${Math.max(0, Math.round((Date.now() - seen_ms) / 1000))} s ago`,
-  }));
+  return [...(await withPolls(at, await look(false)))].map(
+    ([identity, { at_ms: seen_ms, silence_ms }]) => ({
+      ...partsOf(identity),
+      seen_ms,
+      queue: at.queue,
+      is: live.includes(identity) ? 'live' : silence_ms === 0 ? 'ended' : 'silent',
+      said: `${identity}, heard ${Math.max(0, Math.round((Date.now() - seen_ms) / 1000))} s ago`,
+    }),
+  );
 };
 /** All that the server knows of, at queues whose names begin alike: two lists, however many there are. No action. */
 export const workersOf = async (at: Server, group: string, queues: readonly string[]) => {
@@ -128,7 +152,8 @@ export const workersOf = async (at: Server, group: string, queues: readonly stri
   const first = list();
   let second: ReturnType<typeof list> | null = null;
   // The newest: one may have ended while another's beat was waited for.
-  const lists = (again: boolean) => (again ? (second ??= sleep(WORKER_LOOK_AGAIN_MS).then(list)) : (second ?? first));
+  const lists = (again: boolean) =>
+    again ? (second ??= sleep(WORKER_LOOK_AGAIN_MS).then(list)) : (second ?? first);
   const looks = queues.map((queue) =>
     workersAt({ ...at, queue }, async (again) => (await lists(again)).get(queue) ?? NONE),
   );
@@ -138,10 +163,17 @@ export const workersOf = async (at: Server, group: string, queues: readonly stri
 // bound: Another machine or home may take a host's place once its workers have been silent this long, or have said that they end.
 export const HOST_SILENT_MS = 60_000;
 /** Those that may still work. `boot`: not those of this one. */
-export const pollingOf = (seen: readonly SeenWorker[], boot?: string, now = Date.now()): readonly SeenWorker[] =>
+export const pollingOf = (
+  seen: readonly SeenWorker[],
+  boot?: string,
+  now = Date.now(),
+): readonly SeenWorker[] =>
   seen
     .filter((worker) => boot === undefined || (worker.boot !== null && worker.boot !== boot))
-    .filter(({ is, seen_ms }) => is === 'live' || (is === 'silent' && Math.abs(now - seen_ms) < HOST_SILENT_MS));
+    .filter(
+      ({ is, seen_ms }) =>
+        is === 'live' || (is === 'silent' && Math.abs(now - seen_ms) < HOST_SILENT_MS),
+    );
 
 /** What to say of task queues that nobody serves. `start`: how a worker of another environment than ours starts. */
 export const noWorker = (
@@ -157,7 +189,8 @@ export const noWorker = (
 
 // What the server calls a worker (in the UI, in histories): process, machine, build, the home that it works for, and with which store.
 
-const IDENTITY = /^\d+@.*?(?:, (\S+)( versioned)?, host ([0-9a-f]{8})\.([0-9a-f]{8}))?, store ([0-9a-f]{8})$/;
+const IDENTITY =
+  /^\d+@.*?(?:, (\S+)( versioned)?, host ([0-9a-f]{8})\.([0-9a-f]{8}))?, store ([0-9a-f]{8})$/;
 
 /** `boot`: this home on this boot of its machine (stores/hosts.ts). `versioned`: it serves where its build is current (deployment.ts). */
 export const workerIdentity = (
@@ -170,10 +203,13 @@ export const workerIdentity = (
 
 /** As far as a worker's name says so; ids by their first 8 digits. */
 export const partsOf = (identity: string) => {
-  const [, build = null, versioned, host = null, boot = null, store = null] = IDENTITY.exec(identity) ?? [];
+  const [, build = null, versioned, host = null, boot = null, store = null] =
+    IDENTITY.exec(identity) ?? [];
   return { build, versioned: versioned !== undefined, host, boot, store };
 };
 
 /** The pollers that work with another store than this: what they would do is lost to it. */
 export const ofOtherStores = (identities: readonly string[], storeId: string): readonly string[] =>
-  identities.filter((identity) => (partsOf(identity).store ?? shownKey(storeId)) !== shownKey(storeId));
+  identities.filter(
+    (identity) => (partsOf(identity).store ?? shownKey(storeId)) !== shownKey(storeId),
+  );

@@ -17,9 +17,21 @@
  */
 import { promisify } from 'node:util';
 import { gunzip, gzip, type ZlibOptions } from 'node:zlib';
-import { ApplicationFailure, type DataConverter, type Payload, type PayloadCodec } from '@temporalio/common';
+import {
+  ApplicationFailure,
+  type DataConverter,
+  type Payload,
+  type PayloadCodec,
+} from '@temporalio/common';
 import { BOUNDS } from '../shared/limits.js';
-import { ProblemError, problem, type Problem, unknownVersion, VERSION, type Version } from '../shared/problems.js';
+import {
+  ProblemError,
+  problem,
+  type Problem,
+  unknownVersion,
+  VERSION,
+  type Version,
+} from '../shared/problems.js';
 import { QUERY_ANSWER } from '../shared/names.js';
 import { isBlobRef, type BlobRef } from '../shared/ids.js';
 import type { BlobStore } from '../stores/ports.js';
@@ -47,10 +59,15 @@ interface Envelope {
 export type RaisePayloadProblem = (problem: Problem) => Error;
 
 export const asProblem: RaisePayloadProblem = (what) => new ProblemError(what);
-export const asFailure: RaisePayloadProblem = (what) => ApplicationFailure.nonRetryable(what.message, what.code);
+export const asFailure: RaisePayloadProblem = (what) =>
+  ApplicationFailure.nonRetryable(what.message, what.code);
 
 /** Codecs of others work on what is left in the payload: a stored blob is what it was before them. */
-export const withBlobs = (blobs: BlobStore, raise: RaisePayloadProblem, own: DataConverter = {}): DataConverter => ({
+export const withBlobs = (
+  blobs: BlobStore,
+  raise: RaisePayloadProblem,
+  own: DataConverter = {},
+): DataConverter => ({
   ...own,
   payloadCodecs: [new BlobPayloadCodec(blobs, raise), ...(own.payloadCodecs ?? [])],
 });
@@ -65,11 +82,15 @@ export class BlobPayloadCodec implements PayloadCodec {
   }
 
   async encode(payloads: Payload[]): Promise<Payload[]> {
-    return payloads.some(isLarge) ? Promise.all(payloads.map((payload) => this.#store(payload))) : payloads;
+    return payloads.some(isLarge)
+      ? Promise.all(payloads.map((payload) => this.#store(payload)))
+      : payloads;
   }
 
   async decode(payloads: Payload[]): Promise<Payload[]> {
-    return payloads.some(mayBeOurs) ? Promise.all(payloads.map((payload) => this.#fetch(payload))) : payloads;
+    return payloads.some(mayBeOurs)
+      ? Promise.all(payloads.map((payload) => this.#fetch(payload)))
+      : payloads;
   }
 
   async #store(payload: Payload): Promise<Payload> {
@@ -78,7 +99,10 @@ export class BlobPayloadCodec implements PayloadCodec {
     if (own?.[QUERY_ANSWER] !== undefined) {
       if (data.byteLength <= PLAIN_ANSWER_BYTES) return payload;
       const { encoding: packed = new Uint8Array() } = own;
-      return { metadata: { ...own, encoding: utf8(GZIP_ENCODING), [PACKED]: packed }, data: await zip(data) };
+      return {
+        metadata: { ...own, encoding: utf8(GZIP_ENCODING), [PACKED]: packed },
+        data: await zip(data),
+      };
     }
     if (data.byteLength > MAX_PAYLOAD_BYTES) {
       throw this.#raise(
@@ -93,9 +117,17 @@ export class BlobPayloadCodec implements PayloadCodec {
     try {
       ref = await this.#blobs.put(data);
     } catch (error) {
-      throw this.#raise(problem('disk', `A value of ${data.byteLength} bytes could not be stored: ${reason(error)}`));
+      throw this.#raise(
+        problem(
+          'disk',
+          `A value of ${data.byteLength} bytes could not be stored: ${reason(error)}`,
+        ),
+      );
     }
-    const metadata = Object.entries(payload.metadata ?? {}).map(([name, value]) => [name, base64(value)]);
+    const metadata = Object.entries(payload.metadata ?? {}).map(([name, value]) => [
+      name,
+      base64(value),
+    ]);
     const envelope: Envelope = {
       v: VERSION,
       ref,
@@ -110,7 +142,10 @@ export class BlobPayloadCodec implements PayloadCodec {
     if (encoding && text(encoding) === GZIP_ENCODING) return this.#unzip(payload);
     if (!encoding || text(encoding) !== BLOB_ENCODING) return payload;
     const envelope = this.#readEnvelope(payload.data ?? new Uint8Array());
-    const metadata = Object.entries(envelope.metadata).map(([name, value]) => [name, Buffer.from(value, 'base64')]);
+    const metadata = Object.entries(envelope.metadata).map(([name, value]) => [
+      name,
+      Buffer.from(value, 'base64'),
+    ]);
     return {
       metadata: Object.fromEntries(metadata) as Record<string, Uint8Array>,
       data: await this.#load(envelope.ref),
@@ -128,7 +163,8 @@ export class BlobPayloadCodec implements PayloadCodec {
       return await this.#blobs.get(ref);
     } catch (error) {
       // A missing blob stays missing; other trouble (a busy disk) may pass, and nothing has been paid for yet: retryable.
-      if (error instanceof ProblemError && error.problem.code === 'blob_lost') throw this.#raise(error.problem);
+      if (error instanceof ProblemError && error.problem.code === 'blob_lost')
+        throw this.#raise(error.problem);
       throw error;
     }
   }
@@ -136,7 +172,8 @@ export class BlobPayloadCodec implements PayloadCodec {
   #readEnvelope(data: Uint8Array): Envelope {
     const value: Partial<Record<keyof Envelope, unknown>> = jsonOf(text(data)) ?? {};
     const { v, ref, bytes, metadata } = value;
-    if (typeof v === 'number' && v !== VERSION) throw this.#raise(unknownVersion('A stored value', value));
+    if (typeof v === 'number' && v !== VERSION)
+      throw this.#raise(unknownVersion('A stored value', value));
     if (
       v !== VERSION ||
       !isBlobRef(ref) ||
@@ -144,16 +181,22 @@ export class BlobPayloadCodec implements PayloadCodec {
       typeof metadata !== 'object' ||
       metadata === null
     ) {
-      throw this.#raise(problem('blob_lost', `A payload marked ${BLOB_ENCODING} names no stored value.`));
+      throw this.#raise(
+        problem('blob_lost', `A payload marked ${BLOB_ENCODING} names no stored value.`),
+      );
     }
-    const texts = Object.entries(metadata).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+    const texts = Object.entries(metadata).filter(
+      (entry): entry is [string, string] => typeof entry[1] === 'string',
+    );
     return { v, ref, bytes, metadata: Object.fromEntries(texts) };
   }
 }
 
-const isLarge = ({ data }: Payload): boolean => (data?.byteLength ?? 0) > BOUNDS.inlinePayload_bytes;
+const isLarge = ({ data }: Payload): boolean =>
+  (data?.byteLength ?? 0) > BOUNDS.inlinePayload_bytes;
 /** Both encodings are as long. */
-const mayBeOurs = ({ metadata }: Payload): boolean => metadata?.encoding?.byteLength === BLOB_ENCODING.length;
+const mayBeOurs = ({ metadata }: Payload): boolean =>
+  metadata?.encoding?.byteLength === BLOB_ENCODING.length;
 const utf8 = (value: string): Uint8Array => Buffer.from(value, 'utf8');
 const text = (value: Uint8Array): string => Buffer.from(value).toString('utf8');
 const base64 = (value: Uint8Array): string => Buffer.from(value).toString('base64');

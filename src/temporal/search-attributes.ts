@@ -31,13 +31,18 @@ const typesOf = async (
 ): Promise<Readonly<Record<string, number | undefined>>> => {
   const { config } = await workflowService.describeNamespace({ namespace });
   const columns = Object.entries(config?.customSearchAttributeAliases ?? {});
-  const told = Object.fromEntries(columns.map(([column, name]) => [name, /^Keyword\d/.test(column) ? KEYWORD : 0]));
+  const told = Object.fromEntries(
+    columns.map(([column, name]) => [name, /^Keyword\d/.test(column) ? KEYWORD : 0]),
+  );
   if (NAMES.every((name) => name in told)) return told;
   return (await operatorService.listSearchAttributes({ namespace })).customAttributes;
 };
 
 /** Has a worker of ours been here, or somebody who prepared the namespace for one? */
-export const hasSearchAttributes = async (connection: ConnectionLike, namespace: string): Promise<boolean> => {
+export const hasSearchAttributes = async (
+  connection: ConnectionLike,
+  namespace: string,
+): Promise<boolean> => {
   const found = await typesOf(connection, namespace);
   return NAMES.every((name) => found[name] !== undefined);
 };
@@ -67,7 +72,9 @@ export const ensureSearchAttributes = async (
     for (const end = performance.now() + ATTRIBUTES_APPEAR_MS; ; found = await types()) {
       const other = NAMES.find((name) => found[name] !== undefined && found[name] !== KEYWORD);
       if (other !== undefined)
-        return without(`Search attribute ${other} is not of type Keyword: runs have no search attributes.`);
+        return without(
+          `Search attribute ${other} is not of type Keyword: runs have no search attributes.`,
+        );
       if (NAMES.every((name) => found[name] === KEYWORD)) return true;
       if (performance.now() > end)
         return without(
@@ -77,7 +84,9 @@ export const ensureSearchAttributes = async (
     }
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    return without(`Search attributes cannot be listed or created here (${why.slice(0, 200)}): runs do not use them.`);
+    return without(
+      `Search attributes cannot be listed or created here (${why.slice(0, 200)}): runs do not use them.`,
+    );
   }
 };
 
@@ -87,7 +96,9 @@ export const ensureSearchAttributes = async (
  */
 const isUnmapped = (error: unknown): boolean => {
   const cause = error instanceof ServiceError ? error.cause : error;
-  return isGrpcServiceError(cause) && cause.message.includes('no mapping defined for search attribute');
+  return (
+    isGrpcServiceError(cause) && cause.message.includes('no mapping defined for search attribute')
+  );
 };
 
 /**

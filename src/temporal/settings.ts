@@ -3,7 +3,11 @@
  * temporal.toml: address, namespace, TLS, API key), the live dev server of EMEND_HOME, localhost:7233 where that is known to be ours
  * (connection.ts).
  */
-import { loadClientConfigProfile, toClientOptions, type ClientConnectConfig } from '@temporalio/envconfig';
+import {
+  loadClientConfigProfile,
+  toClientOptions,
+  type ClientConnectConfig,
+} from '@temporalio/envconfig';
 import { fail } from '../shared/problems.js';
 import type { Environment } from '../system/environment.js';
 import { alreadyRunning, liveRecord } from './dev-record.js';
@@ -31,7 +35,8 @@ export const serverSettings = async (env: Environment, home: string): Promise<Se
   const dev = live?.state === 'serving' ? live : null;
   const configured = config.connectionOptions.address;
   // What answers at the usual port may be this very server, whose runs are this host's.
-  if (configured === undefined && live?.state === 'starting') return fail('no_server', ...alreadyRunning(home, live));
+  if (configured === undefined && live?.state === 'starting')
+    return fail('no_server', ...alreadyRunning(home, live));
   const address = configured ?? dev?.address ?? DEFAULT_ADDRESS;
   const isOwn = dev !== null && address.replace(/^localhost:/, '127.0.0.1:') === dev.address;
   const from = isOwn ? 'dev server' : configured === undefined ? 'default' : 'configuration';
@@ -68,7 +73,8 @@ const loadConfiguration = (env: Environment): ClientConnectConfig => {
   }
 };
 
-const isCloud = (address: string): boolean => /\.(tmprl\.cloud|api\.temporal\.io)(:\d+)?$/.test(address);
+const isCloud = (address: string): boolean =>
+  /\.(tmprl\.cloud|api\.temporal\.io)(:\d+)?$/.test(address);
 
 // Settings of the machinery from the environment: `EMEND_<NAME>` in upper case for every name of TIMINGS.
 

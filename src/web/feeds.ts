@@ -57,7 +57,9 @@ export const createFeeds = (onError: (error: unknown) => void): Feeds => {
     // What a reader leaves lying lies in our memory.
     if (response.writableLength > WEB_UNREAD_BYTES) response.destroy();
     if (response.destroyed) return;
-    response.write(`${id === null ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+    response.write(
+      `${id === null ? '' : `id: ${id}\n`}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`,
+    );
   };
   const tellOne = (feed: Feed, listener: Listener): void => {
     if (feed.state === null || feed.state.id === listener.since) return;
@@ -65,7 +67,12 @@ export const createFeeds = (onError: (error: unknown) => void): Feeds => {
     listener.since = feed.state.id;
   };
   const start = (name: string, source: FeedSource): Feed => {
-    const feed: Feed = { state: null, trouble: null, listeners: new Set(), stop: new AbortController() };
+    const feed: Feed = {
+      state: null,
+      trouble: null,
+      listeners: new Set(),
+      stop: new AbortController(),
+    };
     feeds.set(name, feed);
     const tell = (state: FeedState): void => {
       feed.state = state;
@@ -75,7 +82,8 @@ export const createFeeds = (onError: (error: unknown) => void): Feeds => {
     const watch = watching(source, tell, feed.stop.signal, (error) => {
       if (!(error instanceof ProblemError)) onError(error);
       feed.trouble = problemOf(error).message;
-      for (const listener of feed.listeners) write(listener, 'trouble', null, { message: feed.trouble });
+      for (const listener of feed.listeners)
+        write(listener, 'trouble', null, { message: feed.trouble });
     }).finally(() => watches.delete(watch));
     watches.add(watch);
     return feed;
@@ -176,7 +184,8 @@ export const runFeed =
       // A reset takes the run back: its events begin again at an earlier number.
       if (view.status.lastSeq < (events.at(-1)?.seq ?? 0)) events = [];
       events = [...events, ...(await runEvents(emend, run, events.at(-1)?.seq ?? 0))];
-      if (!signal.aborted) tell(stateOf(`${mark}.${(version += 1)}.${events.at(-1)?.seq ?? 0}`, view, events));
+      if (!signal.aborted)
+        tell(stateOf(`${mark}.${(version += 1)}.${events.at(-1)?.seq ?? 0}`, view, events));
     };
     for (;;) {
       const run = await resolveRun(emend, stepKey);
@@ -198,7 +207,8 @@ const stateOf = (id: string, view: RunView, events: readonly StepEvent[]): FeedS
   id,
   of: (since): RunMessage => {
     const seen = Number(since?.split('.').at(-1) ?? 0);
-    const from = Number.isSafeInteger(seen) && seen > 0 && seen <= (events.at(-1)?.seq ?? 0) ? seen : 0;
+    const from =
+      Number.isSafeInteger(seen) && seen > 0 && seen <= (events.at(-1)?.seq ?? 0) ? seen : 0;
     return { view, events: events.filter((event) => event.seq > from), from };
   },
 });

@@ -2,7 +2,14 @@
 import { once } from 'node:events';
 import { isIP, type AddressInfo } from 'node:net';
 import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from 'node:http';
-import { fail, problem, PROBLEMS, ProblemError, type Problem, type ProblemCode } from '../shared/problems.js';
+import {
+  fail,
+  problem,
+  PROBLEMS,
+  ProblemError,
+  type Problem,
+  type ProblemCode,
+} from '../shared/problems.js';
 
 const WEB_BODY_BYTES = 256 * 1024; // bound: The body of a request to the review page.
 export const WEB_URL_CHARS = 4_096; // bound: The address of a request.
@@ -77,7 +84,9 @@ const STATUS: Partial<Record<ProblemCode, number>> = {
 };
 
 export const sendProblem = (response: ServerResponse, found: Problem, status?: number): void => {
-  const body = JSON.stringify({ problem: { ...found, next: found.next ?? PROBLEMS[found.code].hint } });
+  const body = JSON.stringify({
+    problem: { ...found, next: found.next ?? PROBLEMS[found.code].hint },
+  });
   const code = status ?? STATUS[found.code] ?? (found.code === 'usage' ? 400 : 500);
   // A request that was not read to its end cannot be followed by another on the same connection.
   const close: Headers = response.req.complete ? {} : { connection: 'close' };
@@ -88,7 +97,11 @@ export const sendProblem = (response: ServerResponse, found: Problem, status?: n
 export const refuse = (response: ServerResponse, status: number, message: string): void =>
   sendProblem(
     response,
-    problem('usage', message, status === 429 ? 'Wait a moment.' : 'Open the address that was printed.'),
+    problem(
+      'usage',
+      message,
+      status === 429 ? 'Wait a moment.' : 'Open the address that was printed.',
+    ),
     status,
   );
 
@@ -128,7 +141,8 @@ const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]'];
 
 export const isLoopback = (host: string): boolean => host === '::1' || LOOPBACK.includes(host);
 
-export const bracketed = (host: string): string => (host.includes(':') && !host.startsWith('[') ? `[${host}]` : host);
+export const bracketed = (host: string): string =>
+  host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
 
 /** `publicUrl`: the address that people use where a proxy stands before the server. */
 export const placeOf = (host: string, port: number, publicUrl: string | null): Place => {
@@ -137,7 +151,10 @@ export const placeOf = (host: string, port: number, publicUrl: string | null): P
   const told = publicUrl === null ? [] : [new URL(publicUrl)];
   return {
     hosts: new Set([...own, ...told.map((url) => url.host)].map((name) => name.toLowerCase())),
-    origins: new Set([...own.map((name) => `http://${name}`.toLowerCase()), ...told.map((url) => url.origin)]),
+    origins: new Set([
+      ...own.map((name) => `http://${name}`.toLowerCase()),
+      ...told.map((url) => url.origin),
+    ]),
   };
 };
 
@@ -156,11 +173,14 @@ export const refusalOf = (
   const { origin } = headers;
   if (origin !== undefined && !place.origins.has(origin.toLowerCase()))
     return [403, 'This request came from another site.'];
-  if (method !== 'GET' && method !== 'HEAD' && origin === undefined) return [403, 'A change needs an Origin header.'];
+  if (method !== 'GET' && method !== 'HEAD' && origin === undefined)
+    return [403, 'A change needs an Origin header.'];
   const site = headers['sec-fetch-site'];
   // A link on another page may lead here; nothing else of another site may.
   const visit =
-    method === 'GET' && headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document';
+    method === 'GET' &&
+    headers['sec-fetch-mode'] === 'navigate' &&
+    headers['sec-fetch-dest'] === 'document';
   if (site !== undefined && site !== 'same-origin' && site !== 'none' && !visit)
     return [403, 'This request came from another site.'];
   return null;

@@ -4,7 +4,12 @@ import { z } from 'zod';
 import { decide, type DecideOptions } from '../client/runs/decide.js';
 import { listCalls, readCall } from '../client/runs/calls.js';
 import { listRuns } from '../client/runs/list.js';
-import { instructionsOf, proposalNeeds, proposalSince, proposalTexts } from '../client/runs/proposal.js';
+import {
+  instructionsOf,
+  proposalNeeds,
+  proposalSince,
+  proposalTexts,
+} from '../client/runs/proposal.js';
 import { resolveRun, type ResolvedRun } from '../client/runs/resolve.js';
 import { diffText, showRun, testRuns, versionsTo } from '../client/runs/show.js';
 import type { Emend } from '../client/types.js';
@@ -37,7 +42,9 @@ const DECIDE = z.strictObject({
   note: z.string().max(BOUNDS.note_bytes).exactOptional(),
   set: z.record(z.string().max(100), z.union([z.number(), z.string().max(10_000)])).exactOptional(),
   /** Numbers of changes, by path; the run says whether the proposal has them. */
-  select: z.record(z.string().min(1).max(4_096), z.array(z.int()).max(BOUNDS.selectedChanges)).exactOptional(),
+  select: z
+    .record(z.string().min(1).max(4_096), z.array(z.int()).max(BOUNDS.selectedChanges))
+    .exactOptional(),
 });
 
 const keyOf = (text: string | undefined): StepKey =>
@@ -52,7 +59,11 @@ const runOf = async (emend: Emend, text: string | undefined): Promise<ResolvedRu
 };
 
 /** Of this run only: the proposal that it has now, or an earlier one, which can be looked at. */
-const proposalOf = async (emend: Emend, run: ResolvedRun, id: string | undefined): Promise<ProposalSummary> => {
+const proposalOf = async (
+  emend: Emend,
+  run: ResolvedRun,
+  id: string | undefined,
+): Promise<ProposalSummary> => {
   const versions = versionsTo(run, (await showRun(emend, run)).proposal);
   return (
     versions.findLast(({ proposal }) => proposal.id === id)?.proposal ??
@@ -62,15 +73,27 @@ const proposalOf = async (emend: Emend, run: ResolvedRun, id: string | undefined
 
 const decideRoute: Route = async ({ request, response, person, signs, source }, [key]) => {
   const given = DECIDE.safeParse(await readJson(request));
-  if (!given.success) return fail('usage', `The answer is invalid: ${z.prettifyError(given.error)}`);
+  if (!given.success)
+    return fail('usage', `The answer is invalid: ${z.prettifyError(given.error)}`);
   const emend = await source();
   const options: DecideOptions = { ...given.data, by: { name: person, from: 'web' }, sign: signs };
   sendJson(response, await decide(emend, await runOf(emend, key), options));
 };
 
-const live = ({ request, response, feeds }: RouteContext, name: string, feed: Parameters<Feeds['join']>[1]): void => {
+const live = (
+  { request, response, feeds }: RouteContext,
+  name: string,
+  feed: Parameters<Feeds['join']>[1],
+): void => {
   const since = request.headers['last-event-id'];
-  if (!feeds.join(name, feed, response, typeof since === 'string' && since.length < 100 ? since : null))
+  if (
+    !feeds.join(
+      name,
+      feed,
+      response,
+      typeof since === 'string' && since.length < 100 ? since : null,
+    )
+  )
     refuse(response, 429, 'Too many pages are open.');
 };
 
@@ -86,13 +109,23 @@ const at = (method: string, path: string, route: Route): RouteOf => {
 };
 
 /** What is answered as JSON. */
-const get = (path: string, answer: (context: RouteContext, parts: readonly string[]) => unknown): RouteOf =>
-  at('GET', path, async (context, parts) => sendJson(context.response, await answer(context, parts)));
+const get = (
+  path: string,
+  answer: (context: RouteContext, parts: readonly string[]) => unknown,
+): RouteOf =>
+  at('GET', path, async (context, parts) =>
+    sendJson(context.response, await answer(context, parts)),
+  );
 
 /** What is asked of one run. */
 const ofRun = (
   path: string,
-  answer: (emend: Emend, run: ResolvedRun, parts: readonly string[], query: URLSearchParams) => unknown,
+  answer: (
+    emend: Emend,
+    run: ResolvedRun,
+    parts: readonly string[],
+    query: URLSearchParams,
+  ) => unknown,
 ): RouteOf =>
   get(`runs/:run/${path}`, async ({ source, url }, [key, ...parts]) => {
     const emend = await source();
@@ -121,11 +154,17 @@ const ROUTES: readonly RouteOf[] = [
   }),
   ofRun('tests', (emend, run, _, query) => testRuns(emend, run, { whole: query.has('whole') })),
   ofRun('since/:hash/:hash', async (emend, run, [earlier, later]) =>
-    proposalSince(emend, await proposalOf(emend, run, earlier), await proposalOf(emend, run, later)),
+    proposalSince(
+      emend,
+      await proposalOf(emend, run, earlier),
+      await proposalOf(emend, run, later),
+    ),
   ),
   ofRun('instructions', instructionsOf),
   get('runs/:run/calls', async ({ source }, [key]) => listCalls(await source(), keyOf(key))),
-  get('runs/:run/calls/:n', async ({ source }, [key, n]) => readCall(await source(), keyOf(key), Number(n))),
+  get('runs/:run/calls/:n', async ({ source }, [key, n]) =>
+    readCall(await source(), keyOf(key), Number(n)),
+  ),
   at('POST', 'runs/:run/decide', decideRoute),
 ];
 
@@ -139,6 +178,7 @@ export const answerRoute = async (context: RouteContext): Promise<void> => {
   })).filter(({ found }) => found !== null);
   const match = matching.find(({ wanted }) => wanted === method);
   if (match?.found) await match.route(context, match.found.slice(1));
-  else if (matching.length > 0) refuse(context.response, 405, 'This address requires another method.');
+  else if (matching.length > 0)
+    refuse(context.response, 405, 'This address requires another method.');
   else refuse(context.response, 404, 'Not found.');
 };

@@ -96,20 +96,29 @@ export const startWeb = async (options: WebOptions): Promise<WebServer> => {
     const given = LOGIN.safeParse(await http.readJson(request));
     if (!given.success) return fail('usage', 'A token, or a secret and a name, is needed.');
     // Nobody guesses a token: the right one lets in whatever was tried before it. A secret may be a word, so it is not even looked at.
-    const byToken = 'token' in given.data ? sessions.byToken(given.data.token, options.person) : null;
+    const byToken =
+      'token' in given.data ? sessions.byToken(given.data.token, options.person) : null;
     if (byToken === null && !logins.take(from(request))) {
       http.refuse(response, 429, 'Too many attempts.');
       return;
     }
-    const opened = 'token' in given.data ? byToken : sessions.bySecret(given.data.secret, given.data.name);
+    const opened =
+      'token' in given.data ? byToken : sessions.bySecret(given.data.secret, given.data.name);
     if (opened === null) {
       http.refuse(response, 401, 'Invalid, or already used.');
       return;
     }
     const secure = publicUrl?.startsWith('https:') === true ? '; Secure' : '';
     const attributes = `Path=/; HttpOnly; SameSite=Strict; Max-Age=${Math.floor(BOUNDS.webSession_ms / 1000)}${secure}`;
-    const cookies = [`${at.cookie}=${opened.cookie}`, ...(ui === null ? [] : [`${ui.cookie}=${opened.ui}`])];
-    http.sendJson(response, { key: opened.key }, { 'set-cookie': cookies.map((each) => `${each}; ${attributes}`) });
+    const cookies = [
+      `${at.cookie}=${opened.cookie}`,
+      ...(ui === null ? [] : [`${ui.cookie}=${opened.ui}`]),
+    ];
+    http.sendJson(
+      response,
+      { key: opened.key },
+      { 'set-cookie': cookies.map((each) => `${each}; ${attributes}`) },
+    );
     if ('token' in given.data) offer();
   };
 
@@ -129,8 +138,21 @@ export const startWeb = async (options: WebOptions): Promise<WebServer> => {
     else if (session === null) http.refuse(response, 401, 'Not signed in, or no longer.');
     else if (url.pathname === '/api/logout' && post) {
       sessions.end(cookie);
-      http.sendJson(response, {}, { 'set-cookie': `${at.cookie}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0` });
-    } else await answerRoute({ request, response, url, person: session.person, signs: isLocal, source, feeds });
+      http.sendJson(
+        response,
+        {},
+        { 'set-cookie': `${at.cookie}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0` },
+      );
+    } else
+      await answerRoute({
+        request,
+        response,
+        url,
+        person: session.person,
+        signs: isLocal,
+        source,
+        feeds,
+      });
   };
   const underWay = new Set<Promise<void>>();
 
@@ -152,7 +174,9 @@ export const startWeb = async (options: WebOptions): Promise<WebServer> => {
     options.ui === null || !isLocal
       ? null
       : await startUi({
-          ...{ host, source: options.ui, session: (cookie) => sessions.findUi(cookie) },
+          host,
+          source: options.ui,
+          session: (cookie) => sessions.findUi(cookie),
           strangers: (request) => ({ take: () => strangers.take(from(request)) }),
         });
   at.place = http.placeOf(host, port, publicUrl);
@@ -193,7 +217,10 @@ const checkPlace = ({ host, secret, publicUrl }: WebOptions): void => {
       'Set EMEND_WEB_SECRET to a long random text (`openssl rand -hex 32`), and put a TLS proxy in front of it; or omit --host.',
     );
   else if (secret.length < WEB_SECRET_CHARS)
-    fail('usage', `EMEND_WEB_SECRET has ${secret.length} characters; at least ${WEB_SECRET_CHARS} are required.`);
+    fail(
+      'usage',
+      `EMEND_WEB_SECRET has ${secret.length} characters; at least ${WEB_SECRET_CHARS} are required.`,
+    );
   if ((host === '0.0.0.0' || host === '::') && publicUrl === null)
     fail(
       'usage',
@@ -205,7 +232,12 @@ const checkPlace = ({ host, secret, publicUrl }: WebOptions): void => {
 const urlOf = ({ url = '/' }: IncomingMessage): URL | null =>
   URL.canParse(url, 'http://page') ? new URL(url, 'http://page') : null;
 
-const sendAsset = (request: IncomingMessage, response: ServerResponse, assets: Assets, path: string): void => {
+const sendAsset = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  assets: Assets,
+  path: string,
+): void => {
   const asset = assets.get(path);
   if (asset === undefined || (request.method !== 'GET' && request.method !== 'HEAD')) {
     http.refuse(response, asset === undefined ? 404 : 405, 'Not found.');
@@ -241,12 +273,18 @@ const TYPES: Record<string, string> = {
 const WORTH_bytes = 1_024;
 
 const builtPage = (): string =>
-  fileURLToPath(new URL(import.meta.url.includes('/dist/') ? '../../web/' : '../../dist/web/', import.meta.url));
+  fileURLToPath(
+    new URL(import.meta.url.includes('/dist/') ? '../../web/' : '../../dist/web/', import.meta.url),
+  );
 
 /** By path, `/` being the page itself. Throws ProblemError `internal` where it was not built. */
 export const loadAssets = async (dir: string = builtPage()): Promise<Assets> => {
   const entries = await readdir(dir, { recursive: true, encoding: 'utf8' }).catch(() =>
-    fail('internal', `Review page not found at ${dir}.`, 'In a checkout run `npm run build`; otherwise reinstall.'),
+    fail(
+      'internal',
+      `Review page not found at ${dir}.`,
+      'In a checkout run `npm run build`; otherwise reinstall.',
+    ),
   );
   const assets = new Map<string, Asset>();
   for (const name of entries) {
@@ -256,7 +294,12 @@ export const loadAssets = async (dir: string = builtPage()): Promise<Assets> => 
     const at = `/${name.replaceAll('\\', '/')}`;
     const params = { [constants.BROTLI_PARAM_QUALITY]: 5 };
     const brotli = body.length < WORTH_bytes ? null : brotliCompressSync(body, { params });
-    assets.set(at === '/index.html' ? '/' : at, { type, body, brotli, immutable: at.startsWith('/assets/') });
+    assets.set(at === '/index.html' ? '/' : at, {
+      type,
+      body,
+      brotli,
+      immutable: at.startsWith('/assets/'),
+    });
   }
   return assets;
 };

@@ -15,7 +15,11 @@ export interface RateBound {
   take(): boolean;
 }
 
-export const rateBound = (burst: number, perSecond: number, now: () => number = () => performance.now()): RateBound => {
+export const rateBound = (
+  burst: number,
+  perSecond: number,
+  now: () => number = () => performance.now(),
+): RateBound => {
   let left = burst;
   let at = now();
   return {
@@ -89,7 +93,13 @@ export const createSessions = (secret: string | null, now: () => number = Date.n
     if (sessions.size >= WEB_SESSIONS && oldest !== undefined) sessions.delete(oldest);
     const opened = { cookie: fresh(), key: fresh(), ui: fresh() };
     const rate = rateBound(WEB_REQUESTS_BURST, WEB_REQUESTS_PER_SECOND);
-    const kept = { person, rate, key: digest(opened.key), ui: digest(opened.ui), endsAt: now() + BOUNDS.webSession_ms };
+    const kept = {
+      person,
+      rate,
+      key: digest(opened.key),
+      ui: digest(opened.ui),
+      endsAt: now() + BOUNDS.webSession_ms,
+    };
     sessions.set(idOf(opened.cookie), kept);
     return opened;
   };
@@ -119,7 +129,9 @@ export const createSessions = (secret: string | null, now: () => number = Date.n
     findUi: (cookie: string | undefined): Session | null => {
       if (cookie === undefined) return null;
       const given = digest(cookie);
-      return [...sessions.values()].find(({ ui, endsAt }) => endsAt >= now() && same(ui, given)) ?? null;
+      return (
+        [...sessions.values()].find(({ ui, endsAt }) => endsAt >= now() && same(ui, given)) ?? null
+      );
     },
     end: (cookie: string | undefined): void => {
       if (cookie !== undefined) sessions.delete(idOf(cookie));

@@ -11,7 +11,16 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { problem } from '../shared/problems.js';
-import { bracketed, closing, cookieOf, listen, placeOf, refusalOf, refuse, sendProblem } from './http.js';
+import {
+  bracketed,
+  closing,
+  cookieOf,
+  listen,
+  placeOf,
+  refusalOf,
+  refuse,
+  sendProblem,
+} from './http.js';
 import type { RateBound, Session } from './sessions.js';
 
 const UI_ANSWER_MS = 60_000; // bound: The Temporal UI begins an answer within this time; a page of it waits for a worker's.
@@ -31,11 +40,16 @@ const USUAL_PORT = 8233;
 /** `cookie`: the name of the one that opens it. */
 export const startUi = async (options: UiOptions) => {
   const at = { port: 0, cookie: '' };
-  const refusal = (request: IncomingMessage, session: Session | null): readonly [number, string] | null => {
+  const refusal = (
+    request: IncomingMessage,
+    session: Session | null,
+  ): readonly [number, string] | null => {
     const refused = refusalOf(request, placeOf(options.host, at.port, null), UI_METHODS);
     if (refused !== null) return refused;
     if (!(session?.rate ?? options.strangers(request)).take()) return [429, 'Too many requests.'];
-    return session === null ? [401, 'The Temporal UI opens only in a browser signed in to the review page.'] : null;
+    return session === null
+      ? [401, 'The Temporal UI opens only in a browser signed in to the review page.']
+      : null;
   };
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const refused = refusal(request, options.session(cookieOf(request.headers, at.cookie)));
@@ -44,22 +58,38 @@ export const startUi = async (options: UiOptions) => {
     else passOn(request, response, new URL(source));
   };
   const start = async (port: number): Promise<Server> => {
-    const server = createServer({ maxHeaderSize: 16_384, headersTimeout: 10_000 }, (request, response) => {
-      answer(request, response).catch(() => refuse(response, 502, NO_ANSWER));
-    });
+    const server = createServer(
+      { maxHeaderSize: 16_384, headersTimeout: 10_000 },
+      (request, response) => {
+        answer(request, response).catch(() => refuse(response, 502, NO_ANSWER));
+      },
+    );
     at.port = await listen(server, options.host, port);
     return server;
   };
   const server = await start(USUAL_PORT).catch(() => start(0));
   at.cookie = `emend-ui-${at.port}`;
-  return { url: `http://${bracketed(options.host)}:${at.port}`, cookie: at.cookie, close: () => closing(server) };
+  return {
+    url: `http://${bracketed(options.host)}:${at.port}`,
+    cookie: at.cookie,
+    close: () => closing(server),
+  };
 };
 
 const UI_METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const NO_UI = [404, 'No dev server of this home serves a Temporal UI now.'] as const;
 const NO_ANSWER = 'The Temporal UI is not reachable.';
 /** Of one connection, not of what goes over it. */
-const HOP = ['connection', 'keep-alive', 'upgrade', 'te', 'trailer', 'proxy-authorization', 'host', 'referer'];
+const HOP = [
+  'connection',
+  'keep-alive',
+  'upgrade',
+  'te',
+  'trailer',
+  'proxy-authorization',
+  'host',
+  'referer',
+];
 
 /** As if the UI had been asked at its own address. It is not told our cookies. */
 const passOn = (request: IncomingMessage, response: ServerResponse, to: URL): void => {
@@ -67,10 +97,16 @@ const passOn = (request: IncomingMessage, response: ServerResponse, to: URL): vo
     Object.entries(request.headers).filter(([name]) => !HOP.includes(name)),
   );
   if (headers.origin !== undefined) headers.origin = to.origin;
-  const cookies = (request.headers.cookie ?? '').split(/; */).filter((each) => !each.startsWith('emend-'));
+  const cookies = (request.headers.cookie ?? '')
+    .split(/; */)
+    .filter((each) => !each.startsWith('emend-'));
   headers.cookie = cookies.join('; ');
   const sent = ask({
-    ...{ host: to.hostname, port: to.port, method: request.method, path: request.url, headers },
+    host: to.hostname,
+    port: to.port,
+    method: request.method,
+    path: request.url,
+    headers,
     timeout: UI_ANSWER_MS,
   });
   sent.on('response', (answered) => {

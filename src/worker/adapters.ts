@@ -37,10 +37,15 @@ export async function createPorts(
   const { sys } = guard;
   const { blobs, records, archive: plain, calls } = await openStores(home, store, sys);
   // A bucket has no files that grow: there each home keeps its own.
-  const archive = withPlanLog(plain, storePaths(store.objects === undefined ? store.dir : home).planLog);
+  const archive = withPlanLog(
+    plain,
+    storePaths(store.objects === undefined ? store.dir : home).planLog,
+  );
   const model = createAnthropicModel({ env, streamIdle_ms: timings.streamIdle_ms });
   const clock = systemClock;
-  const commands = createLocalRunner(env, { hidden: [home, ...(store.objects === undefined ? [store.dir] : [])] });
+  const commands = createLocalRunner(env, {
+    hidden: [home, ...(store.objects === undefined ? [store.dir] : [])],
+  });
   const tookOver = (workspace: string, { stepKey }: WorkspaceLock, because: string): void =>
     logger.warn({ because, workspace, holder: stepKey }, 'took over a lock');
   const engine = createApplyEngine({
@@ -50,7 +55,13 @@ export async function createPorts(
     locks: createLocks({ home, sys, clock }),
     runs: { stateOfHolder: runs.stateOfHolder, tookOver },
   });
-  const repository = createRepository({ home, blobs, engine, commands, turn_ms: timings.commandTurn_ms });
+  const repository = createRepository({
+    home,
+    blobs,
+    engine,
+    commands,
+    turn_ms: timings.commandTurn_ms,
+  });
   return {
     checkHome: () => guard.check(),
     blobs,

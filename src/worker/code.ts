@@ -2,20 +2,31 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
-import { DefaultLogger, Runtime, type TelemetryOptions, Worker, type WorkerOptions } from '@temporalio/worker';
+import {
+  DefaultLogger,
+  Runtime,
+  type TelemetryOptions,
+  Worker,
+  type WorkerOptions,
+} from '@temporalio/worker';
 import { OUR_WORKFLOWS } from '../client/types.js';
 import { BOUNDS } from '../shared/limits.js';
 import type { ClientConnection } from '../temporal/connection.js';
 import { WORKER_BEAT_MS } from '../temporal/live-workers.js';
 
 /** The bundle made by the build; without one (running from source) the workflows are bundled at start. */
-export function workflows({ interceptors, dataConverter }: Pick<WorkerOptions, 'interceptors' | 'dataConverter'> = {}) {
+export function workflows({
+  interceptors,
+  dataConverter,
+}: Pick<WorkerOptions, 'interceptors' | 'dataConverter'> = {}) {
   const codePath = fileURLToPath(new URL('../../workflow-bundle.js', import.meta.url));
   const { payloadConverterPath, failureConverterPath } = dataConverter ?? {};
   const own = interceptors?.workflowModules?.[0] ?? payloadConverterPath ?? failureConverterPath;
   if (own === undefined && existsSync(codePath)) return { workflowBundle: { codePath } };
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
-  return { workflowsPath: fileURLToPath(new URL(`../workflows/index.${extension}`, import.meta.url)) };
+  return {
+    workflowsPath: fileURLToPath(new URL(`../workflows/index.${extension}`, import.meta.url)),
+  };
 }
 
 /** Temporal's own runtime is one a process; its signal handlers would stop workers behind our back. */
@@ -25,7 +36,12 @@ export function installRuntime(telemetryOptions: TelemetryOptions = {}): void {
   runtimeInstalled = true;
   setFlagsFromString(`--heap-growing-percent=${BOUNDS.heapGrowing_percent}`);
   const logger = new DefaultLogger('ERROR');
-  Runtime.install({ shutdownSignals: [], logger, workerHeartbeatInterval: WORKER_BEAT_MS, telemetryOptions });
+  Runtime.install({
+    shutdownSignals: [],
+    logger,
+    workerHeartbeatInterval: WORKER_BEAT_MS,
+    telemetryOptions,
+  });
 }
 
 /** Of the open runs of a namespace: how many there are, and why some would not replay. */
@@ -47,9 +63,13 @@ export async function replayOpen({ client }: Pick<ClientConnection, 'client'>): 
   const failed: Replayed['failed'][number][] = [];
   let runs = 0;
   const options = { ...workflows(), dataConverter: { payloadCodecs }, sinks: SINKS };
-  for await (const { workflowId, error } of Worker.runReplayHistories(options, open.intoHistories())) {
+  for await (const { workflowId, error } of Worker.runReplayHistories(
+    options,
+    open.intoHistories(),
+  )) {
     runs += 1;
-    if (error !== undefined) failed.push({ workflowId, why: QUOTED.exec(error.message)?.[1] ?? error.message });
+    if (error !== undefined)
+      failed.push({ workflowId, why: QUOTED.exec(error.message)?.[1] ?? error.message });
   }
   return { runs, failed };
 }

@@ -36,13 +36,21 @@ export interface Estimated {
  * What a job or a plan is expected to take, and whether a run of it would be refused: by the activity that its run begins with, in stores
  * of their own that are gone afterwards. Nothing is started, and no model is asked. Throws ProblemError as the run would be refused.
  */
-export const estimateOnly = (asked: ToEstimate, env: PortsOptions['env'], logger: Logger): Promise<Estimated> =>
+export const estimateOnly = (
+  asked: ToEstimate,
+  env: PortsOptions['env'],
+  logger: Logger,
+): Promise<Estimated> =>
   withScratch('estimate', async (dir) => {
     // A checkout is beside it.
     const home = join(dir, 'home');
     await mkdir(home);
     const alone = { ...env, EMEND_STORE: '' };
-    const ports = await createPorts({ env: alone, home, logger }, await resolveStore(alone, home), NOBODY);
+    const ports = await createPorts(
+      { env: alone, home, logger },
+      await resolveStore(alone, home),
+      NOBODY,
+    );
     // Whether commands could run is none of this question.
     const commands = { ...ports.commands, withoutSandbox: () => Promise.resolve(null) };
     const { repository } = asked;
@@ -60,15 +68,38 @@ async function ofJob(
   ports: ActivityPorts,
   { workspace, repository, path: jobPath, job, overrides, pick }: ToEstimate,
 ): Promise<Estimated> {
-  const input = { ...LOOK, workspace, jobPath, job: await ports.blobs.put(job ?? new Uint8Array()), overrides };
-  const all = { ...input, snapshotNumber: 1, hints: [], picked: null, only: null, ...(pick && { pick }) };
+  const input = {
+    ...LOOK,
+    workspace,
+    jobPath,
+    job: await ports.blobs.put(job ?? new Uint8Array()),
+    overrides,
+  };
+  const all = {
+    ...input,
+    snapshotNumber: 1,
+    hints: [],
+    picked: null,
+    only: null,
+    ...(pick && { pick }),
+  };
   const looked = await preflight(ports, { ...all, ...(repository && { repository }) }, { signal });
   if (looked.outcome === 'refused') throw new ProblemError(looked.problem);
   return { estimate: looked.estimate, over: looked.outcome === 'ready' ? looked.overEstimate : [] };
 }
 
-async function ofPlan(ports: ActivityPorts, { workspace, path: planPath, overrides }: ToEstimate): Promise<Estimated> {
-  const read = await readPlan(ports, { ...LOOK, workspace, planPath, reading: 1, known: [], overrides });
+async function ofPlan(
+  ports: ActivityPorts,
+  { workspace, path: planPath, overrides }: ToEstimate,
+): Promise<Estimated> {
+  const read = await readPlan(ports, {
+    ...LOOK,
+    workspace,
+    planPath,
+    reading: 1,
+    known: [],
+    overrides,
+  });
   if (read.outcome === 'refused') throw new ProblemError(read.problem);
   if (read.outcome === 'same') throw new Error('a first reading that is the same');
   const open = read.phases.filter(({ marker }) => marker !== 'completed' && marker !== 'skipped');

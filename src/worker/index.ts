@@ -4,14 +4,32 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataConverter } from '@temporalio/common';
-import { Worker, type WorkerInterceptors, type WorkerOptions as TemporalWorkerOptions } from '@temporalio/worker';
+import {
+  Worker,
+  type WorkerInterceptors,
+  type WorkerOptions as TemporalWorkerOptions,
+} from '@temporalio/worker';
 import { pino, type Logger } from 'pino';
 import { archiveSink, createActivities as activitiesOf } from '../activities/index.js';
 import { askEndedRuns, type EndedRuns } from '../client/ended/runs.js';
-import { hostOfQueue, queuesFor, queuesOfAny, ROLES, type Queues, type Role } from '../shared/names.js';
+import {
+  hostOfQueue,
+  queuesFor,
+  queuesOfAny,
+  ROLES,
+  type Queues,
+  type Role,
+} from '../shared/names.js';
 import { fail } from '../shared/problems.js';
 import { resolveTimings } from '../temporal/settings.js';
-import { homePaths, hostId, resolveHome, knownHosts, recordStart, startOn } from '../stores/home.js';
+import {
+  homePaths,
+  hostId,
+  resolveHome,
+  knownHosts,
+  recordStart,
+  startOn,
+} from '../stores/home.js';
 import { openStores, resolveStore, type Store } from '../stores/location.js';
 import { orNull } from '../system/durable.js';
 import { clearScratch } from '../system/scratch.js';
@@ -106,7 +124,9 @@ const startAsHost = async (
   for (;;) {
     const before = (await knownHosts(records)).get(id);
     const others = async () =>
-      server === undefined ? [] : live.pollingOf(await live.workersOf(server, queue, [queue]), start.boot);
+      server === undefined
+        ? []
+        : live.pollingOf(await live.workersOf(server, queue, [queue]), start.boot);
     const found = await others();
     let [other] = found;
     if (other !== undefined && before?.machine === start.machine) {
@@ -132,10 +152,17 @@ async function prepare(all: Awaited<ReturnType<typeof complete>>, server?: Worke
   await sayNewHome(home, logger);
   const { id, start } = await startAsHost(all, store, server);
   const queues = queuesFor(env, id);
-  const endedRuns = askEndedRuns({ env, ...(dataConverter === undefined ? {} : { dataConverter }) });
+  const endedRuns = askEndedRuns({
+    env,
+    ...(dataConverter === undefined ? {} : { dataConverter }),
+  });
   const { sys = realSys } = more;
   const redo = await openRedo(sys, home);
-  const ports = await createPorts({ env, home, logger, ...more, sys: { ...sys, redo } }, store, endedRuns);
+  const ports = await createPorts(
+    { env, home, logger, ...more, sys: { ...sys, redo } },
+    store,
+    endedRuns,
+  );
   const { timings } = ports;
   const recovered = await ports.workspace.recover();
   for (const transaction of recovered) logger.warn(transaction, 'recovered a transaction');
@@ -144,7 +171,10 @@ async function prepare(all: Awaited<ReturnType<typeof complete>>, server?: Worke
   const common = {
     identity: live.workerIdentity(store.id, id, start, more.deployment),
     dataConverter: withBlobs(ports.blobs, asFailure, dataConverter),
-    interceptors: { ...interceptors, activity: [...(interceptors?.activity ?? []), countCalls, boundFailures] },
+    interceptors: {
+      ...interceptors,
+      activity: [...(interceptors?.activity ?? []), countCalls, boundFailures],
+    },
     shutdownGraceTime: timings.shutdownGrace_ms,
     // Past the grace time activities are told to stop; one that does not listen must not hold the process for ever.
     shutdownForceTime: timings.shutdownGrace_ms + STOP_FORCE_MS,
@@ -152,7 +182,10 @@ async function prepare(all: Awaited<ReturnType<typeof complete>>, server?: Worke
     activityTaskPollerBehavior: { type: 'autoscaling' } as const,
   };
   // A cancelled test run must hear of it soon: beats are passed on at least this often.
-  const paced = { maxHeartbeatThrottleInterval: '5s', maxConcurrentActivityTaskExecutions: HOST_SLOTS } as const;
+  const paced = {
+    maxHeartbeatThrottleInterval: '5s',
+    maxConcurrentActivityTaskExecutions: HOST_SLOTS,
+  } as const;
   const ofHost = { ...common, activities: { ...host }, ...paced };
   const activities: Activities = {
     queues,
@@ -201,17 +234,22 @@ export async function createActivities(options: WorkerOptions = {}): Promise<Act
 export async function createWorker(options: WorkerOptions & ServedAs = {}): Promise<RunningWorker> {
   const exporter = options.metrics === undefined ? null : await freePort(0);
   let watched: Watched | null = null;
-  const unwatch = options.metrics === undefined ? null : await startWatching(options.metrics, () => watched);
-  installRuntime(exporter === null ? {} : { metrics: { prometheus: { bindAddress: `127.0.0.1:${exporter}` } } });
+  const unwatch =
+    options.metrics === undefined ? null : await startWatching(options.metrics, () => watched);
+  installRuntime(
+    exporter === null ? {} : { metrics: { prometheus: { bindAddress: `127.0.0.1:${exporter}` } } },
+  );
   const all = await complete(options);
   const { env, home, logger } = all;
   const { connect_ms, shutdownGrace_ms } = resolveTimings(env);
   const connected = await connectWorker({ env, home, connect_ms });
   const { connection, namespace, address, uiUrl } = connected;
-  const { activities, store, report } = await prepare(all, connected).catch(async (error: unknown) => {
-    await connected.close();
-    throw error;
-  });
+  const { activities, store, report } = await prepare(all, connected).catch(
+    async (error: unknown) => {
+      await connected.close();
+      throw error;
+    },
+  );
   const { recovered, model, host, anyHost } = activities;
   const queues = queuesFor(env, hostOfQueue(activities.queues.host), connected.own);
   const isShared = queues.workflow === queues.host;
@@ -222,14 +260,19 @@ export async function createWorker(options: WorkerOptions & ServedAs = {}): Prom
   // Ready is who may start runs: a fresh namespace refuses its new attributes for a moment after it lists them.
   if (attributes) await awaitUsable(connection, namespace);
   // Said twice in the events of each workflow task: the SDK's own word has 90 characters.
-  const common = { connection, namespace, ...(options.deployment === true ? VERSIONED() : { buildId: build() }) };
+  const common = {
+    connection,
+    namespace,
+    ...(options.deployment === true ? VERSIONED() : { buildId: build() }),
+  };
   const flows = { ...workflows(options), ...activities.workflows };
   const shared = { ...flows, ...host, activities: { ...model.activities, ...host.activities } };
   const { roles = ROLES } = options;
   const served = { workflows: flows, model, hosts: [host, anyHost] };
   const parts: readonly WorkerParts[] = isShared ? [shared] : roles.flatMap((role) => served[role]);
   const workers = await Promise.all(parts.map((part) => Worker.create({ ...common, ...part })));
-  const converts = options.dataConverter === undefined ? {} : { dataConverter: options.dataConverter };
+  const converts =
+    options.dataConverter === undefined ? {} : { dataConverter: options.dataConverter };
   const polls = (): boolean => workers.every((worker) => worker.getState() === 'RUNNING');
   if (exporter !== null) watched = { env, ...converts, connection, namespace, exporter, polls };
   const { done, stop } = runWorkers(workers, {
@@ -242,8 +285,12 @@ export async function createWorker(options: WorkerOptions & ServedAs = {}): Prom
     },
   });
   void report();
-  logger.info({ address, namespace, queues, roles, build: build(), home, store, pid: process.pid }, 'worker ready');
-  if (options.deployment === true) logger.info('given nothing until its build is current: emend deploy promote');
+  logger.info(
+    { address, namespace, queues, roles, build: build(), home, store, pid: process.pid },
+    'worker ready',
+  );
+  if (options.deployment === true)
+    logger.info('given nothing until its build is current: emend deploy promote');
   return { queues, address, uiUrl, recovered, done, stop };
 }
 
@@ -267,8 +314,15 @@ export const workerLog = (
     pino.destination({ ...place, sync: true }).on('error', () => undefined),
   );
 
-const complete = async ({ env = process.env, home, logger, ...given }: WorkerOptions & ServedAs) => ({
-  ...{ ...given, env, home: home ?? (await resolveHome(env)) },
+const complete = async ({
+  env = process.env,
+  home,
+  logger,
+  ...given
+}: WorkerOptions & ServedAs) => ({
+  ...given,
+  env,
+  home: home ?? (await resolveHome(env)),
   logger: logger ?? workerLog('warn'),
 });
 
@@ -282,7 +336,11 @@ async function reportStaleLocks(endedRuns: EndedRuns, logger: Logger): Promise<v
   if (holds.note !== null) logger.warn(`Not every locked workspace was checked: ${holds.note}`);
   for (const { stepKey, workspace, ended, because } of holds.released)
     logger.warn({ stepKey, workspace, ended, because }, 'unlocked the workspace of an ended run');
-  for (const worktree of holds.worktrees) logger.warn(worktree, 'checked a worktree of an ended plan');
+  for (const worktree of holds.worktrees)
+    logger.warn(worktree, 'checked a worktree of an ended plan');
   for (const { stepKey, workspace, ended, files } of holds.held)
-    logger.warn({ stepKey, workspace, ended, files }, 'an ended run still locks a workspace: see `emend recover`');
+    logger.warn(
+      { stepKey, workspace, ended, files },
+      'an ended run still locks a workspace: see `emend recover`',
+    );
 }

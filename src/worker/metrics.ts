@@ -23,7 +23,8 @@ const series = (name: string, labels: Labels): string =>
   `emend_${name}{${Object.entries(labels)
     .map(([label, text]) => `${label}=${JSON.stringify(text)}`)
     .join()}}`;
-const sample = (name: string, labels: Labels, value: number): string => `${series(name, labels)} ${value}`;
+const sample = (name: string, labels: Labels, value: number): string =>
+  `${series(name, labels)} ${value}`;
 
 /** Of this process. */
 const counted = new Map<string, number>();
@@ -33,8 +34,19 @@ const add = (name: string, labels: Labels, value: number): void => {
 };
 
 /** What activities of calls give back. */
-type Told = Partial<Readonly<Record<'outcome' | 'reason', string>>> & { readonly usage?: StepUsage };
-const USED = ['edited', 'unchanged', 'region_done', 'needs_lines', 'picked', 'audited', 'look_for', 'nothing_found'];
+type Told = Partial<Readonly<Record<'outcome' | 'reason', string>>> & {
+  readonly usage?: StepUsage;
+};
+const USED = [
+  'edited',
+  'unchanged',
+  'region_done',
+  'needs_lines',
+  'picked',
+  'audited',
+  'look_for',
+  'nothing_found',
+];
 
 /** Counts what model calls used, and why their answers could not be. */
 export const countCalls: ActivityInterceptorsFactory = ({ info }) => ({
@@ -65,19 +77,27 @@ export interface Watched extends Pick<OpenOptions, 'env' | 'dataConverter'> {
   readonly polls: () => boolean;
 }
 
-const runsNow = async ({ connection, namespace, ...options }: Watched): Promise<readonly string[]> => {
+const runsNow = async ({
+  connection,
+  namespace,
+  ...options
+}: Watched): Promise<readonly string[]> => {
   const emend = await openEmend(options);
   try {
     const ours = `${OUR_WORKFLOWS} AND TaskQueue = "${emend.queues.workflow}"`;
     const waits = `${ours} AND ExecutionStatus = "Running" AND ${SEARCH_ATTRIBUTES.state} = "waiting"`;
     const count = async (query: string): Promise<number> =>
-      Number((await connection.workflowService.countWorkflowExecutions({ namespace, query })).count);
+      Number(
+        (await connection.workflowService.countWorkflowExecutions({ namespace, query })).count,
+      );
     const lines: string[] = [sample('server_up', {}, emend.runs === null ? 0 : 1)];
     if (emend.runs === null) return lines;
     const waiting = await count(waits);
     for (const state of ['Running', 'Completed', 'Failed', 'Canceled', 'Terminated']) {
       const all = await count(`${ours} AND ExecutionStatus = "${state}"`);
-      lines.push(sample('runs', { state: state.toLowerCase() }, state === 'Running' ? all - waiting : all));
+      lines.push(
+        sample('runs', { state: state.toLowerCase() }, state === 'Running' ? all - waiting : all),
+      );
     }
     lines.push(sample('runs', { state: 'waiting' }, waiting));
     const listed = await emend.runs.list(waits, WAITING_READ);
@@ -86,7 +106,9 @@ const runsNow = async ({ connection, namespace, ...options }: Watched): Promise<
     );
     const open = decisions.flatMap((decision) => decision ?? []);
     for (const reason of new Set(open.map((decision) => decision.reason))) {
-      const ages_ms = open.flatMap((one) => (one.reason === reason ? [Date.now() - one.openedAt] : []));
+      const ages_ms = open.flatMap((one) =>
+        one.reason === reason ? [Date.now() - one.openedAt] : [],
+      );
       lines.push(sample('decisions_waiting', { reason }, ages_ms.length));
       lines.push(sample('decision_oldest_seconds', { reason }, Math.max(0, ...ages_ms) / 1000));
     }
@@ -100,10 +122,17 @@ const runsNow = async ({ connection, namespace, ...options }: Watched): Promise<
  * Serves until the function that it returns is called; holds no process. `watched`: null until the worker has begun. Throws ProblemError
  * `usage` for an address that is none, or is taken.
  */
-export const startWatching = async (address: string, watched: () => Watched | null): Promise<() => Promise<void>> => {
+export const startWatching = async (
+  address: string,
+  watched: () => Watched | null,
+): Promise<() => Promise<void>> => {
   const [, host, port] = /^\[?([^[\]]+)\]?:(\d{1,5})$/.exec(address) ?? [];
   const refused = (why: unknown): never =>
-    fail('usage', `--metrics ${address}: ${String(why)}.`, 'Name a free address: --metrics 127.0.0.1:9464');
+    fail(
+      'usage',
+      `--metrics ${address}: ${String(why)}.`,
+      'Name a free address: --metrics 127.0.0.1:9464',
+    );
   // Node listens at every address where it is told none.
   if (host === undefined || Number(port) > 65_535) return refused('not an address and a port');
   const pages: Readonly<Record<string, (of: Watched | null) => Promise<Page>>> = {
@@ -124,7 +153,9 @@ export const startWatching = async (address: string, watched: () => Watched | nu
     void shown
       .catch((error: unknown): Page => [500, `${String(error)}\n`])
       .then(([status, text]) => {
-        response.writeHead(status, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' }).end(text);
+        response
+          .writeHead(status, { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' })
+          .end(text);
       });
   });
   server.unref().listen(Number(port), host);

@@ -26,7 +26,8 @@ export interface RunOptions {
   readonly close: () => Promise<unknown>;
 }
 
-const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+const wordsOf = (error: unknown): string =>
+  error instanceof Error ? error.message : String(error);
 const stuck = (why: string): ProblemError =>
   new ProblemError(problem('worker_stuck', `The worker did not stop: ${why}.`));
 
@@ -34,7 +35,10 @@ const stuck = (why: string): ProblemError =>
  * `done` settles when all have ended and what they used is closed; it rejects with what broke, or with `worker_stuck`. `stop` asks all of
  * them to stop and waits for it.
  */
-export const runWorkers = (workers: readonly OneWorker[], { stop_ms, close_ms, close }: RunOptions) => {
+export const runWorkers = (
+  workers: readonly OneWorker[],
+  { stop_ms, close_ms, close }: RunOptions,
+) => {
   const given = new AbortController();
   const wish = new AbortController();
   let asked = false;
@@ -97,6 +101,8 @@ export interface WorkerConnection extends ServerPlace {
 /** As `connectClient`, for a worker. `Runtime.install`, if wanted, must come before. */
 export const connectWorker = async (options: ConnectOptions): Promise<WorkerConnection> => {
   const settings = await serverSettings(options.env, options.home);
-  const connection = await reach(settings, options.connect_ms, () => NativeConnection.connect(settings.connection));
+  const connection = await reach(settings, options.connect_ms, () =>
+    NativeConnection.connect(settings.connection),
+  );
   return { connection, ...placeOf(settings), close: () => connection.close() };
 };

@@ -14,7 +14,9 @@ import type { Proposal, ProposalFile } from './proposal.js';
 export type { ConflictFile };
 
 /** A value or an expected failure. */
-export type Result<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problem: Problem };
+export type Result<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problem: Problem };
 
 /** A step's hold on a workspace, from apply to commit or rollback. Held by stepKey, not by a process. */
 export interface WorkspaceLock extends HeldLock {
@@ -71,7 +73,10 @@ export interface ApplyRequest {
   readonly holder: { readonly workflowId: string; readonly namespace: string };
 }
 /** What a rollback needs to know of the application that it takes back. */
-export type RollbackRequest = Pick<ApplyRequest, 'stepKey' | 'workspace' | 'proposalId' | 'decision' | 'holder'>;
+export type RollbackRequest = Pick<
+  ApplyRequest,
+  'stepKey' | 'workspace' | 'proposalId' | 'decision' | 'holder'
+>;
 export type ApplyOutcome = Exclude<ApplyResult<WorkspaceLock>, { readonly outcome: 'busy' }> | Busy;
 
 export type RollbackOutcome =
@@ -98,7 +103,12 @@ export interface Workspace {
   rollback(request: ApplyRequest, assertCurrent?: AssertCurrent): Promise<RollbackOutcome>;
   differing(workspace: string, files: readonly ExpectedFile[]): Promise<Found>;
   /** Puts them as they should be where still stands what was found; else throws ProblemError `conflict`. Null: nobody else works here. */
-  putBack(workspace: string, stepKey: StepKey | null, found: Found, assertCurrent?: AssertCurrent): Promise<void>;
+  putBack(
+    workspace: string,
+    stepKey: StepKey | null,
+    found: Found,
+    assertCurrent?: AssertCurrent,
+  ): Promise<void>;
   /** Ends the step's lock; with a token only the taking of that token. */
   releaseLock(workspace: string, stepKey: StepKey, number?: number | null): Promise<void>;
   /** Takes the lock, or gives the step its own back; `taken`: this call took it. An attempt that `assertCurrent` gives up leaves none behind. */
@@ -164,7 +174,12 @@ export type CommitOutcome =
   /** Hooks would run, and there is nothing to shut them in with. */
   | { readonly outcome: 'no_sandbox'; readonly why: string }
   /** `marks`: they went along. `note`: what a person should know, for example that their index was locked and could not be brought up to date. */
-  | { readonly outcome: 'committed'; readonly commit: string; readonly note?: string; readonly marks: boolean }
+  | {
+      readonly outcome: 'committed';
+      readonly commit: string;
+      readonly note?: string;
+      readonly marks: boolean;
+    }
   | { readonly outcome: 'nothing' }
   /** HEAD is elsewhere than when the lock was taken, or a file's committed bytes changed. */
   | { readonly outcome: 'conflict'; readonly why: string }

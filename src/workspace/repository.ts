@@ -44,7 +44,8 @@ export interface PlanCommit {
   readonly reverted: boolean;
 }
 
-export interface MergeRequest extends Pick<CommitRequest, 'message' | 'sign'>, Pick<ApplyRequest, 'holder'> {
+export interface MergeRequest
+  extends Pick<CommitRequest, 'message' | 'sign'>, Pick<ApplyRequest, 'holder'> {
   /** 32 hex digits, of this merge alone: who holds the workspace for it, and its commit's trailer. */
   readonly stepKey: string;
   /** The plan's workspace. */
@@ -57,7 +58,12 @@ export interface MergeRequest extends Pick<CommitRequest, 'message' | 'sign'>, P
   readonly plain?: boolean;
 }
 export type MergeOutcome =
-  | { readonly outcome: 'merged'; readonly commit: string; readonly parent: string; readonly note?: string }
+  | {
+      readonly outcome: 'merged';
+      readonly commit: string;
+      readonly parent: string;
+      readonly note?: string;
+    }
   /** The branch holds that commit already. */
   | { readonly outcome: 'nothing' }
   | { readonly outcome: 'busy'; readonly holder: WorkspaceLock }
@@ -96,7 +102,10 @@ export interface RemovedWorktree extends Pick<Worktree, 'name' | 'branch'> {
   readonly dropped: string | null;
   readonly kept: string | null;
 }
-export interface SetUp extends Pick<CommandRequest, 'env' | 'timeout_s' | 'maxOutput_bytes' | 'signal'> {
+export interface SetUp extends Pick<
+  CommandRequest,
+  'env' | 'timeout_s' | 'maxOutput_bytes' | 'signal'
+> {
   /** Of `worktree.setup`: run with `sh -c` in the worktree's workspace. */
   readonly command: string;
   /** How long it waits for its turn. */
@@ -108,7 +117,9 @@ export interface Attempt {
   readonly signal?: AbortSignal;
   readonly assertCurrent?: AssertCurrent;
 }
-export type SetUpOutcome = Readonly<{ outcome: 'ready' } | { outcome: 'failed'; how: string; output: string }>;
+export type SetUpOutcome = Readonly<
+  { outcome: 'ready' } | { outcome: 'failed'; how: string; output: string }
+>;
 export interface Worktrees {
   /** Makes the worktree, or gives the one of that name as it is. A failure is a problem: `not_a_repository`, `git_failed`, `conflict`. */
   make(wanted: WorktreeWanted, attempt?: Attempt): Promise<Result<Worktree>>;

@@ -32,7 +32,8 @@ let base: { readonly v: 2; readonly stepKey: string; readonly log: []; readonly 
 /** Notes how many of its kind run beside it. */
 const counting = (more: string): string =>
   `mkdir -p "${dir}/now/$$" && ls "${dir}/now" | wc -l >> "${dir}/counts"; ${more}; rmdir "${dir}/now/$$"`;
-const counts = (): readonly number[] => readFileSync(join(dir, 'counts'), 'utf8').trim().split(/\s+/).map(Number);
+const counts = (): readonly number[] =>
+  readFileSync(join(dir, 'counts'), 'utf8').trim().split(/\s+/).map(Number);
 
 beforeEach(async () => {
   dir = await realpath(await mkdtemp(join(tmpdir(), 'emend-at-once-')));
@@ -55,19 +56,32 @@ afterEach(() => rm(dir, { recursive: true, force: true }));
 /** A proposal of twelve edited files, with a formatter. */
 const buildInput = async (formatCommand: string): Promise<BuildProposalInput> => {
   for (const file of FILES) await writeFile(join(repo, file), 'a\n');
-  await writeFile(join(repo, 'emend.yaml'), `sandbox: off\nformatCommand: ${JSON.stringify(formatCommand)}\n`);
+  await writeFile(
+    join(repo, 'emend.yaml'),
+    `sandbox: off\nformatCommand: ${JSON.stringify(formatCommand)}\n`,
+  );
   const { blobs } = dependencies;
   const job = `---\ntarget_files: ${JSON.stringify(FILES)}\ntest: false\n---\n# Change\n\nChange them.\n`;
   const looked = await preflight(
     dependencies,
     {
-      ...{ ...base, job: await blobs.put(Buffer.from(job)), jobPath: 'job.md', snapshotNumber: 1, overrides: {} },
-      ...{ approval: null, hints: [], picked: null, only: null },
+      ...base,
+      job: await blobs.put(Buffer.from(job)),
+      jobPath: 'job.md',
+      snapshotNumber: 1,
+      overrides: {},
+      approval: null,
+      hints: [],
+      picked: null,
+      only: null,
     },
     { signal: new AbortController().signal },
   );
   if (looked.outcome !== 'ready') throw new Error(JSON.stringify(looked));
-  const [before, after] = [await blobs.put(Buffer.from('a\n')), await blobs.put(Buffer.from('b\n'))];
+  const [before, after] = [
+    await blobs.put(Buffer.from('a\n')),
+    await blobs.put(Buffer.from('b\n')),
+  ];
   const files = FILES.map((path) => ({
     path,
     base: { ref: before, mode: 0o644 },
@@ -88,11 +102,20 @@ const buildInput = async (formatCommand: string): Promise<BuildProposalInput> =>
   return { ...base, snapshot: looked.snapshot, accepted: [head], exclude: [], manual: [] };
 };
 const verifyInput = (commands: readonly string[], timeout_s: number): VerifyInput => ({
-  ...{ ...base, commands, timeout_s, maxOutput_bytes: 10_000, files: [], releaseOnPass: false, remember: null },
+  ...base,
+  commands,
+  timeout_s,
+  maxOutput_bytes: 10_000,
+  files: [],
+  releaseOnPass: false,
+  remember: null,
   token: null,
 });
 const run = <I, O>(work: (input: I) => Promise<O>, input: I): Promise<O> =>
-  new MockActivityEnvironment({ activityId: randomUUID(), startToCloseTimeoutMs: 600_000 }).run(work, input);
+  new MockActivityEnvironment({ activityId: randomUUID(), startToCloseTimeoutMs: 600_000 }).run(
+    work,
+    input,
+  );
 const host = () => createActivities(dependencies).host;
 
 test('the formatter of many files: no more at once than there are cores, all of them formatted', async () => {
@@ -106,7 +129,9 @@ test('the formatter of many files: no more at once than there are cores, all of 
 test('tests of many runs: the same', async () => {
   dependencies = { ...dependencies, timings: { ...dependencies.timings, commandTurn_ms: 60_000 } };
   const verified = await Promise.all(
-    Array.from({ length: 3 * cores }, () => run(host().verify, verifyInput([counting('sleep 0.1')], 30))),
+    Array.from({ length: 3 * cores }, () =>
+      run(host().verify, verifyInput([counting('sleep 0.1')], 30)),
+    ),
   );
   expect(verified.every(({ outcome }) => outcome === 'pass')).toBe(true);
   expect(Math.max(...counts())).toBeLessThanOrEqual(cores);
@@ -133,7 +158,9 @@ test('a turn that does not come in time: `busy` to a workflow that knows it, els
     const call = work as (input: unknown) => Promise<unknown>;
     expect(await run(call, asked)).toEqual({ v: 2, outcome: 'busy' });
   }
-  const mark = activity('markPhase', dependencies, () => commandTurn(wanted, () => Promise.resolve({})));
+  const mark = activity('markPhase', dependencies, () =>
+    commandTurn(wanted, () => Promise.resolve({})),
+  );
   await expect(run(mark, input)).rejects.toMatchObject({ type: 'busy', nonRetryable: false });
   end();
   await Promise.all(held);
@@ -153,7 +180,9 @@ testIf(built, 'not built: node scripts/build.js')(
     let most = 0;
     const timer = setInterval(() => (most = Math.max(most, threads() - before)), 1);
     const signal = new AbortController().signal;
-    await Promise.all(Array.from({ length: drawn(4, 6) * cores }, () => runner.run('describe', file, signal)));
+    await Promise.all(
+      Array.from({ length: drawn(4, 6) * cores }, () => runner.run('describe', file, signal)),
+    );
     clearInterval(timer);
     expect(most).toBeGreaterThan(0);
     // A thread that has ended may be a moment in going.

@@ -45,8 +45,16 @@ const read = (more: Partial<Parameters<typeof readPlan>[1]> = {}) => {
     records: createRecordStore({ dir: join(home, 'records') }),
   } as unknown as ActivityPorts;
   return readPlan(dependencies, {
-    ...{ v: 2, stepKey: 'ab'.repeat(16), log: [], workspace: repo, planPath: 'p', reading: 1, known: [] },
-    ...{ overrides: {}, approval: null, resume: { checkpoint: null }, ...more },
+    stepKey: 'ab'.repeat(16),
+    log: [],
+    workspace: repo,
+    planPath: 'p',
+    reading: 1,
+    known: [],
+    overrides: {},
+    approval: null,
+    resume: { checkpoint: null },
+    ...more,
   });
 };
 
@@ -80,16 +88,23 @@ test('a plan that is in no commit: its marks could not be committed alone', asyn
     outcome: 'refused',
     problem: {
       code: 'target_dirty',
-      message: "p: the plan's progress is committed, but these of its files are not in a commit: p.md (untracked).",
+      message:
+        "p: the plan's progress is committed, but these of its files are not in a commit: p.md (untracked).",
       next: 'Commit the plan first: git add, git commit.',
     },
   });
 });
 
 test.each<[string, () => Promise<void>]>([
-  ['a detached HEAD, which the commits move', () => Promise.resolve(void git('checkout', '-q', '--detach'))],
+  [
+    'a detached HEAD, which the commits move',
+    () => Promise.resolve(void git('checkout', '-q', '--detach')),
+  ],
   ['a dirty tree: other files', () => write('b.js', 'mine\n')],
-  ['a plan with changes of its own, which stay out of the commits', () => write('p.md', `${PLAN}\nMore.\n`)],
+  [
+    'a plan with changes of its own, which stay out of the commits',
+    () => write('p.md', `${PLAN}\nMore.\n`),
+  ],
 ])('taken: %s', async (_, change) => {
   await committed({ 'p.md': PLAN, 'b.js': '' });
   await change();
@@ -102,9 +117,13 @@ test('a missing stage file: the line that leads to it', async () => {
     'p/phase_1_a/phase_1_overview.md':
       '# Phase 1: A\n<!-- emend:body -->\n#### Stage 1: S [EXPANDED]\n**See**: [s](stage_1_s.md)\n',
   });
-  const message = 'p/phase_1_a/phase_1_overview.md:4: expected a file p/phase_1_a/stage_1_s.md, but it does not exist';
+  const message =
+    'p/phase_1_a/phase_1_overview.md:4: expected a file p/phase_1_a/stage_1_s.md, but it does not exist';
   await expect(planOfPath(repo, 'p')).rejects.toThrow(message);
-  expect(await read()).toMatchObject({ outcome: 'refused', problem: { code: 'plan_invalid', message } });
+  expect(await read()).toMatchObject({
+    outcome: 'refused',
+    problem: { code: 'plan_invalid', message },
+  });
 });
 
 test('a plan on a repository: where its document lies, what its front matter says, and what is refused', async () => {
@@ -113,12 +132,19 @@ test('a plan on a repository: where its document lies, what its front matter say
   const flags = { repository: url, base };
   // Nothing lies here.
   for (const typed of ['plans/p.md', './plans/p', 'plans/p/', 'plans/p/p.md'])
-    expect([typed, await planOfPath(repo, typed, flags)]).toMatchObject([typed, { ...found, planPath: 'plans/p' }]);
+    expect([typed, await planOfPath(repo, typed, flags)]).toMatchObject([
+      typed,
+      { ...found, planPath: 'plans/p' },
+    ]);
   for (const typed of ['../p.md', '/p.md', 'a\nb.md'])
     await expect(planOfPath(repo, typed, flags)).rejects.toThrow('in the repository');
-  await expect(planOfPath(repo, 'p.md', { repository: url })).rejects.toThrow('expected base with it');
+  await expect(planOfPath(repo, 'p.md', { repository: url })).rejects.toThrow(
+    'expected base with it',
+  );
   await expect(planOfPath(repo, 'p.md', { base })).rejects.toThrow('not found');
-  await expect(planOfPath(repo, 'p.md', { repository: 'ext::sh', base })).rejects.toThrow("a repository's URL");
+  await expect(planOfPath(repo, 'p.md', { repository: 'ext::sh', base })).rejects.toThrow(
+    "a repository's URL",
+  );
   // A document here says it, in no git repository, and in a clone, where a path is one from the top.
   const front = `---\nrepository: ${url}\nbase: next\n---\n${PLAN}`;
   await write('plans/p.md', front);
@@ -129,19 +155,28 @@ test('a plan on a repository: where its document lies, what its front matter say
   });
   expect(await planOfPath(repo, 'plans/p.md', flags)).toMatchObject(found);
   await committed({ 'plans/p.md': front });
-  expect(await planOfPath(join(repo, 'plans'), 'p.md')).toMatchObject({ workspace: url, planPath: 'plans/p' });
-  expect(await planOfPath(repo, 'plans/p.md', null)).toMatchObject({ workspace: repo, planPath: 'plans/p' });
+  expect(await planOfPath(join(repo, 'plans'), 'p.md')).toMatchObject({
+    workspace: url,
+    planPath: 'plans/p',
+  });
+  expect(await planOfPath(repo, 'plans/p.md', null)).toMatchObject({
+    workspace: repo,
+    planPath: 'plans/p',
+  });
   await write('plans/p.md', `---\nrepository: -u/x\n---\n${PLAN}`);
   await expect(planOfPath(repo, 'plans/p.md')).rejects.toThrow('plans/p.md:2: repository: ');
 });
 
 test('a formatter that takes the blanks at the ends of lines changes no phase', async () => {
-  const text = '# P\n\n### Phase 1: A  \n\n**Objective**: a file  \nof its own\t\n  \n- [ ] Create `a.js`   \n';
+  const text =
+    '# P\n\n### Phase 1: A  \n\n**Objective**: a file  \nof its own\t\n  \n- [ ] Create `a.js`   \n';
   await committed({ 'p.md': text });
   const first = await read();
   if (first.outcome !== 'ready') throw new Error(first.outcome);
   await write('p.md', text.replace(/[ \t]+$/gm, ''));
-  expect(await read({ reading: 2, known: first.phases, hash: first.hash })).toMatchObject({ outcome: 'same' });
+  expect(await read({ reading: 2, known: first.phases, hash: first.hash })).toMatchObject({
+    outcome: 'same',
+  });
 });
 
 test.each<[string, (text: string) => string, object]>([
@@ -162,18 +197,21 @@ test.each<[string, (text: string) => string, object]>([
       phases: [{ id: 'p1', committed: { tests: 'pass' } }, { committed: null }],
     },
   ],
-])('a phase that an earlier run committed and never marked, and that %s', async (_, change, left) => {
-  const text = `${PLAN}\n### Phase 2: B\n\n- [ ] Create \`b.js\`\n`;
-  await committed({ 'p.md': text });
-  const earlier = 'cd'.repeat(16);
-  expect(await read({ stepKey: earlier })).toMatchObject({ outcome: 'ready' });
-  await write('a.js', 'made\n');
-  git('add', '-A');
-  git('commit', '-qm', `Phase 1: A\n\nPlan p, phase 1 of 2.\n\nEmend-Step: ${earlier}-p1-1`);
-  await write('p.md', change(text));
-  const found = await read();
-  expect(found).toMatchObject({ outcome: 'ready', resumePoint: left });
-});
+])(
+  'a phase that an earlier run committed and never marked, and that %s',
+  async (_, change, left) => {
+    const text = `${PLAN}\n### Phase 2: B\n\n- [ ] Create \`b.js\`\n`;
+    await committed({ 'p.md': text });
+    const earlier = 'cd'.repeat(16);
+    expect(await read({ stepKey: earlier })).toMatchObject({ outcome: 'ready' });
+    await write('a.js', 'made\n');
+    git('add', '-A');
+    git('commit', '-qm', `Phase 1: A\n\nPlan p, phase 1 of 2.\n\nEmend-Step: ${earlier}-p1-1`);
+    await write('p.md', change(text));
+    const found = await read();
+    expect(found).toMatchObject({ outcome: 'ready', resumePoint: left });
+  },
+);
 
 test('what is text and would be taken for more is told with the reading; a note that quotes a secret is not', async () => {
   const secret = `Phase 3 ghp_${'aB3dE5fG7h'.repeat(4).slice(0, 36)}`;

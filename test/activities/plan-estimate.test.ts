@@ -10,7 +10,12 @@ const most = (replanLimit: number, yaml = 'model: unheard-of') => {
   const config = parseConfig(yaml);
   if (!config.ok) throw new Error('the configuration is wrong');
   const limits = resolveLimits(config.value, { limits: {} }, {});
-  return mostOfPhase({ config: config.value, limits }, { text: 'Write `src/a.js`' }, ASKED, replanLimit);
+  return mostOfPhase(
+    { config: config.value, limits },
+    { text: 'Write `src/a.js`' },
+    ASKED,
+    replanLimit,
+  );
 };
 
 test.each([

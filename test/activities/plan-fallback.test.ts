@@ -27,7 +27,13 @@ test.each([
     'formats: { search-replace: false }',
     'format unified-diff',
   ],
-  ['two sizes: the next that neither has', { 'a.js': lines(10), 'b.js': lines(800) }, [], '', 'format structured-edit'],
+  [
+    'two sizes: the next that neither has',
+    { 'a.js': lines(10), 'b.js': lines(800) },
+    [],
+    '',
+    'format structured-edit',
+  ],
   ['beside a new file', { 'a.js': lines(10) }, ['new.js'], '', 'format unified-diff'],
   ['a new file alone has one format', {}, ['new.js'], '', null],
   ['no file is named', {}, [], '', null],
@@ -38,7 +44,13 @@ test.each([
     'formats: { unified-diff: false, structured-edit: false, search-replace: false }',
     null,
   ],
-  ['another model is named', { 'a.js': lines(10) }, [], 'plan: { fallbackModel: larger }', 'model larger'],
+  [
+    'another model is named',
+    { 'a.js': lines(10) },
+    [],
+    'plan: { fallbackModel: larger }',
+    'model larger',
+  ],
   ['for new files too', {}, ['new.js'], 'plan: { fallbackModel: larger }', 'model larger'],
   [
     'it is the model already',
@@ -65,10 +77,21 @@ test.each([
   ],
 ] as const)(
   '%s',
-  async (_, files: Readonly<Record<string, string>>, fresh, config, wanted, ...[score = 1]: [number?]) => {
+  async (
+    _,
+    files: Readonly<Record<string, string>>,
+    fresh,
+    config,
+    wanted,
+    ...[score = 1]: [number?]
+  ) => {
     for (const [path, text] of Object.entries(files)) writeFileSync(join(workspace, path), text);
     writeFileSync(join(workspace, 'emend.yaml'), config);
-    const found = await fallbackOf(workspace, { overrides: {}, phase, score }, { there: Object.keys(files), fresh });
+    const found = await fallbackOf(
+      workspace,
+      { overrides: {}, phase, score },
+      { there: Object.keys(files), fresh },
+    );
     expect(found === null ? null : `${found.key} ${found.value}`).toBe(wanted);
   },
 );

@@ -13,7 +13,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { pino } from 'pino';
-import { rotatingFile, withPlanLog, PLAN_LOG_TAIL_BYTES } from '../../src/activities/plan/plan-log.js';
+import {
+  rotatingFile,
+  withPlanLog,
+  PLAN_LOG_TAIL_BYTES,
+} from '../../src/activities/plan/plan-log.js';
 import { statsOf } from '../../src/documents/plan/report.js';
 import type { EventBody, StepEvent } from '../../src/shared/events.js';
 import { isOfKind } from '../../src/shared/event-text.js';
@@ -34,14 +38,29 @@ afterEach(() => {
 const BEGIN = Date.UTC(2026, 0, 2, 3, 4, 5);
 const numbered = (bodies: readonly EventBody[]): readonly StepEvent[] =>
   bodies.map((body, index) => ({ ...body, seq: index + 1, at: BEGIN + index * 1000 }));
-const measures = { oldStructure: 'inline', newStructure: 'expanded', complexityBefore: 9.5, complexityAfter: 6.2 };
+const measures = {
+  oldStructure: 'inline',
+  newStructure: 'expanded',
+  complexityBefore: 9.5,
+  complexityAfter: 6.2,
+};
 const EVENTS = numbered([
-  { type: 'plan_started', plan: 'plans/010_demo', phases: 2, done: 0, mode: 'sequential', waves: [[1], [2]] },
+  {
+    type: 'plan_started',
+    plan: 'plans/010_demo',
+    phases: 2,
+    done: 0,
+    mode: 'sequential',
+    waves: [[1], [2]],
+  },
   { type: 'phase_started', phase: 2, total: 2, name: 'N', tasks: 3 },
   { type: 'second_score', phase: 2, score: 9.5, method: 'agent', message: null },
   { type: 'score_discrepancy', phase: 2, threshold: 12, agent: 7, reasoning: 'r' },
   {
-    ...{ type: 'complexity_checked', phase: 2, score: 9.5, threshold: 8 },
+    type: 'complexity_checked',
+    phase: 2,
+    score: 9.5,
+    threshold: 8,
     expanded: false,
     above: ['score 9.5 is above 8'],
     method: 'agent',
@@ -56,7 +75,14 @@ const EVENTS = numbered([
     replans: 0,
     limit: 2,
   },
-  { type: 'replan_triggered', phase: 2, trigger: 'complexity', replans: 0, limit: 2, status: 'invoked' },
+  {
+    type: 'replan_triggered',
+    phase: 2,
+    trigger: 'complexity',
+    replans: 0,
+    limit: 2,
+    status: 'invoked',
+  },
   {
     type: 'replanned',
     phase: 2,
@@ -68,9 +94,32 @@ const EVENTS = numbered([
     commit: 'c',
     duration_ms: 84_600,
   },
-  { type: 'phase_failed', phase: 2, run: 1, kind: 'syntax', signature: 'a', consecutive: 1, summary: 's' },
-  { type: 'phase_failed', phase: 2, run: 2, kind: null, signature: 'a', consecutive: 2, summary: 's' },
-  { type: 'replan_triggered', phase: 2, trigger: 'test_failure_pattern', replans: 1, limit: 2, status: 'invoked' },
+  {
+    type: 'phase_failed',
+    phase: 2,
+    run: 1,
+    kind: 'syntax',
+    signature: 'a',
+    consecutive: 1,
+    summary: 's',
+  },
+  {
+    type: 'phase_failed',
+    phase: 2,
+    run: 2,
+    kind: null,
+    signature: 'a',
+    consecutive: 2,
+    summary: 's',
+  },
+  {
+    type: 'replan_triggered',
+    phase: 2,
+    trigger: 'test_failure_pattern',
+    replans: 1,
+    limit: 2,
+    status: 'invoked',
+  },
   { type: 'replan_failed', phase: 2, trigger: 'test_failure_pattern', why: 'two\nlines "quoted"' },
   { type: 'loop_stopped', phase: 3, replans: 2, limit: 2, why: 'w' },
   { type: 'phase_marked', phase: 2, marker: 'completed', commit: 'c', why: null },
@@ -122,7 +171,8 @@ describe('a worker that restarts', () => {
   const OTHER = 'cd'.repeat(16);
   const entries = eventEntries(EVENTS, 'run');
   const log = (): string => join(dir, 'logs', 'plan.log');
-  const lines = (name = log()): readonly string[] => readFileSync(name, 'utf8').split('\n').slice(0, -1);
+  const lines = (name = log()): readonly string[] =>
+    readFileSync(name, 'utf8').split('\n').slice(0, -1);
   /** As a worker makes it, with nothing in its memory. */
   const worker = (): Archive => withPlanLog(createArchive({ dir: join(dir, 'archive') }), log());
 
@@ -172,9 +222,11 @@ describe('a worker that restarts', () => {
 test('a full file becomes .1, and only so many are kept', () => {
   const path = join(dir, 'plan.log');
   const file = rotatingFile(path, { max_bytes: 200, files: 3 });
-  for (let n = 0; n < 20; n += 1) file.write(`[2026-01-02 03:04:05] TEST_FAILURE: phase=${n} error_type=unknown\n`);
+  for (let n = 0; n < 20; n += 1)
+    file.write(`[2026-01-02 03:04:05] TEST_FAILURE: phase=${n} error_type=unknown\n`);
   expect(readdirSync(dir).sort()).toEqual(['plan.log', 'plan.log.1', 'plan.log.2']);
-  for (const name of readdirSync(dir)) expect(readFileSync(join(dir, name)).length).toBeLessThanOrEqual(200);
+  for (const name of readdirSync(dir))
+    expect(readFileSync(join(dir, name)).length).toBeLessThanOrEqual(200);
   expect(readFileSync(path, 'utf8')).toContain('phase=19');
   expect(readFileSync(`${path}.1`, 'utf8')).not.toContain('phase=19');
 });
@@ -197,17 +249,15 @@ test('the four questions', () => {
 
 test('what plans came to', () => {
   expect(statsOf([EVENTS, [], EVENTS.slice(2)])).toEqual({
-    ...{
-      plans: 1,
-      phases: 1,
-      replans: 1,
-      phasesReplanned: 1,
-      secondScores: 1,
-      discrepancies: 1,
-      loopStops: 1,
-      failures: 2,
-      noTests: 0,
-    },
+    plans: 1,
+    phases: 1,
+    replans: 1,
+    phasesReplanned: 1,
+    secondScores: 1,
+    discrepancies: 1,
+    loopStops: 1,
+    failures: 2,
+    noTests: 0,
     replanSuccess: { count: 1, of: 1 },
     caughtWithinTwo: { count: 1, of: 1 },
     expansionAccuracy: { count: 1, of: 1 },

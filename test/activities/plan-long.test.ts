@@ -50,8 +50,14 @@ const read = (more: Partial<ReadPlanInput>): Promise<ReadPlanResult> => {
     records: createRecordStore({ dir: join(home, 'records') }),
   } as unknown as ActivityPorts;
   return readPlan(dependencies, {
-    ...{ v: 2, stepKey, log: [], workspace: repo, planPath: 'p', reading: 1, known: [] },
-    ...{ overrides: {}, approval: null },
+    stepKey,
+    log: [],
+    workspace: repo,
+    planPath: 'p',
+    reading: 1,
+    known: [],
+    overrides: {},
+    approval: null,
     ...more,
   });
 };
@@ -60,12 +66,20 @@ const ready = (result: ReadPlanResult): ReadyPlan => {
   return result;
 };
 const input = {
-  ...{ v: 2, stepKey, workspace: '/w', planPath: 'p', title: 'P', timings: {}, rules: currentRules() },
+  v: 2,
+  stepKey,
+  workspace: '/w',
+  planPath: 'p',
+  title: 'P',
+  timings: {},
+  rules: currentRules(),
   options: { phase: null, mode: 'auto', forceReplan: false, drift: null },
 } as unknown as PlanInput;
 
 test('phases wait for the one before, which waits for the others; a second reading tells only what may differ', async () => {
-  await committed(`# P\n\n${Array.from({ length: PHASES }, (_, index) => phase(index + 1)).join('\n')}`);
+  await committed(
+    `# P\n\n${Array.from({ length: PHASES }, (_, index) => phase(index + 1)).join('\n')}`,
+  );
   const first = ready(await read({}));
   expect(first.phases.map(({ dependsOn }) => dependsOn)).toEqual(
     first.phases.map((_, index) => (index === 0 ? [] : [`p${index}`])),
@@ -91,12 +105,18 @@ test('phases wait for the one before, which waits for the others; a second readi
   const whole = ready(await read({ reading: 3, known }));
   const after = reducePlan(state, { type: 'plan_read', result: again }, 2);
   expect(after).toEqual(reducePlan(state, { type: 'plan_read', result: whole }, 2));
-  expect(after.phases[0]).toMatchObject({ marker: 'completed', marked: true, tasks: { total: 1, done: 1 } });
+  expect(after.phases[0]).toMatchObject({
+    marker: 'completed',
+    marked: true,
+    tasks: { total: 1, done: 1 },
+  });
   expect(nextPlanEffect(after, 3, false)).toEqual({ kind: 'mark', phase: 'p2' });
 
   // A reset may bring back what was recorded for another state: the plan is read again under the next number.
   const other = within(state, 'reading', { plan: { ...first, hash: 'another' } });
-  expect(nextPlanEffect(reducePlan(other, { type: 'plan_read', result: again }, 2), 3, false)).toEqual({
+  expect(
+    nextPlanEffect(reducePlan(other, { type: 'plan_read', result: again }, 2), 3, false),
+  ).toEqual({
     kind: 'read',
   });
   expect(reducePlan(other, { type: 'plan_read', result: again }, 2).reading.number).toBe(3);
@@ -114,7 +134,9 @@ test('a declared dependency in between: those behind wait for what nothing befor
 });
 
 test('of two phases with one name each keeps its id by its number, whichever stands first', async () => {
-  await committed('# P\n\n### Phase 3: Same\n\n- [ ] new\n\n### Phase 1: Same [COMPLETED]\n\n- [x] a\n');
+  await committed(
+    '# P\n\n### Phase 3: Same\n\n- [ ] new\n\n### Phase 1: Same [COMPLETED]\n\n- [x] a\n',
+  );
   const second = ready(await read({ reading: 2, known: [{ id: 'p1', name: 'Same', number: 1 }] }));
   expect(second.phases.map(({ id, number }) => [id, number])).toEqual([
     ['p2', 3],
@@ -138,7 +160,9 @@ test('an open phase that a person marks as done or skipped: they are asked, and 
   const own = text.replace('Phase 1: Part 1\n', 'Phase 1: Part 1 [COMPLETED]\n');
   await writeFile(join(repo, 'p.md'), own);
   expect((await read({ reading: 2, known, hash: first.hash })).outcome).toBe('same');
-  const marked = own.replace('Part 2\n', 'Part 2 [SKIPPED]\n').replace('Part 3\n', 'Part 3 [COMPLETED]\n');
+  const marked = own
+    .replace('Part 2\n', 'Part 2 [SKIPPED]\n')
+    .replace('Part 3\n', 'Part 3 [COMPLETED]\n');
   await writeFile(join(repo, 'p.md'), marked);
   const changed = reducePlan(
     state,

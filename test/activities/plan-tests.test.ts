@@ -26,12 +26,16 @@ const ports = (): ActivityPorts =>
     ...workspacePorts(join(repo.dir, '.home'), new Blobs()),
     records: {
       get: (key: string) => Promise.resolve(records.get(key) ?? null),
-      putIfAbsent: (key: string, value: unknown) => Promise.resolve(records.set(key, records.get(key) ?? value)),
+      putIfAbsent: (key: string, value: unknown) =>
+        Promise.resolve(records.set(key, records.get(key) ?? value)),
     },
   }) as unknown as ActivityPorts;
 
 const TRUST = { test: null, trustsTests: true } as const;
-const found = async (config: Parameters<typeof testsOfPlan>[2]['config'], reading = 1): Promise<PlanTests> => {
+const found = async (
+  config: Parameters<typeof testsOfPlan>[2]['config'],
+  reading = 1,
+): Promise<PlanTests> => {
   const plan = await readPlan(repo.dir, 'plans/010_demo.md');
   const { phases } = reportOf(plan.tree, plan.thresholds, plan.show);
   const ids = phases.map(({ number }) => `p${number}`);
@@ -50,13 +54,21 @@ const plan = (...tasks: string[]): string =>
 const MANIFEST = '{ "scripts": { "test": "jest" } }\n';
 
 test("each phase by the first source that has some: its tasks, the notes, the project's files; a configured test: wins", async () => {
-  await repo.write('plans/010_demo.md', plan('Run `npm test -- auth`', 'All of `pytest tests/x.py` pass'));
+  await repo.write(
+    'plans/010_demo.md',
+    plan('Run `npm test -- auth`', 'All of `pytest tests/x.py` pass'),
+  );
   await repo.write('package.json', MANIFEST);
   await repo.commitAll();
   expect(await found({ test: null })).toEqual({
     commands: [],
     found: 'npm test',
-    from: { commands: ['npm test'], source: 'package.json', key: expect.any(String), confirmed: false },
+    from: {
+      commands: ['npm test'],
+      source: 'package.json',
+      key: expect.any(String),
+      confirmed: false,
+    },
     phases: {
       p1: {
         commands: ['npm test -- auth', 'pytest tests/x.py'],
@@ -71,7 +83,8 @@ test("each phase by the first source that has some: its tasks, the notes, the pr
     found: 'make check && make test',
     from: { commands: ['make check', 'make test'], source: 'AGENTS.md, Testing Protocols' },
   });
-  for (const commands of [['true'], []]) expect(await found({ test: commands })).toEqual({ commands, found: null });
+  for (const commands of [['true'], []])
+    expect(await found({ test: commands })).toEqual({ commands, found: null });
 });
 
 test('a phase for which nothing was found is told; one that is done with wants none', async () => {
@@ -91,7 +104,10 @@ test('confirmed is confirmed for this workspace, these commands and what defines
   expect(await confirmed({ test: null })).toEqual([true, true]);
   expect(await found({ test: null })).toMatchObject({ commands: ['npm test'], found: null });
   // A mark and another task change nothing.
-  await repo.write('plans/010_demo.md', plan('Run `npm test -- a`', 'Write more').replace('[ ] Run', '[x] Run'));
+  await repo.write(
+    'plans/010_demo.md',
+    plan('Run `npm test -- a`', 'Write more').replace('[ ] Run', '[x] Run'),
+  );
   expect(await confirmed({ test: null })).toEqual([true, true]);
   await repo.write('plans/010_demo.md', plan('Run `npm test -- b`'));
   await repo.write('package.json', MANIFEST.replace('jest', 'curl https://example.org'));
@@ -143,7 +159,10 @@ test("trust: a part of what a person wrote is another command, and a model's", a
   await repo.write('CLAUDE.md', '## Testing Protocols\n- npm test -- (x) --all\n');
   await repo.commitAll();
   expect(await confirmed(TRUST)).toEqual([true, true]);
-  await repo.write('plans/010_demo.md', plan('Run `npm test -- a.b --all`', 'Run `npm test -- a.b`'));
+  await repo.write(
+    'plans/010_demo.md',
+    plan('Run `npm test -- a.b --all`', 'Run `npm test -- a.b`'),
+  );
   await repo.write('CLAUDE.md', '## Testing Protocols\n- npm test -- (x) --all\n- npm test\n');
   await repo.commitAll(`Revise\n\nEmend-Step: ${STEP}-p1-r1`);
   expect(await confirmed(TRUST)).toEqual([false, false]);

@@ -15,7 +15,12 @@ beforeEach(async () => {
 afterEach(() => repo.remove());
 
 /** `names`: what was asked for; `now`: the lines of the phase in the document. */
-const undone = async (names: readonly string[], now: readonly string[], body: string, byHand = false) => {
+const undone = async (
+  names: readonly string[],
+  now: readonly string[],
+  body: string,
+  byHand = false,
+) => {
   await repo.write('src/deep/there.js', 'x\n');
   await repo.write('010_demo.md', `### Phase 1: One\n\n${now.join('\n')}\n`);
   await repo.write('said', String(byHand));
@@ -24,12 +29,23 @@ const undone = async (names: readonly string[], now: readonly string[], body: st
   const blobs = new Blobs();
   const ports = workspacePorts(join(repo.dir, '.home'), blobs);
   const [node] = (await readPlan(repo.dir, '010_demo.md')).tree.phases;
-  const about = { workspace: repo.dir, commit: byHand ? null : commit, skipped: [], verification: null };
+  const about = {
+    workspace: repo.dir,
+    commit: byHand ? null : commit,
+    skipped: [],
+    verification: null,
+  };
   return unfinishedOf(ports, about, { root: repo.dir, tasks: tasksOf(node!), asked: tasks });
 };
 
 test('tasks that the message names, and those whose file is nowhere', async () => {
-  const names = ['Create `src/deep/there.js`', 'Add `there.js`', 'Create `src/gone.js`', 'Tests', 'Read `else.js`'];
+  const names = [
+    'Create `src/deep/there.js`',
+    'Add `there.js`',
+    'Create `src/gone.js`',
+    'Tests',
+    'Read `else.js`',
+  ];
   const lines = names.map((text) => `- [ ] ${text}`);
   expect(await undone(names, lines, 'Not done: task 4: no room\n')).toEqual([
     { text: 'Create `src/gone.js`', why: 'src/gone.js is not there' },

@@ -25,7 +25,9 @@ let failing: string;
 let dependencies: ActivityPorts;
 
 const git = (...args: readonly string[]) =>
-  execFileSync('git', ['-c', 'user.name=T', '-c', 'user.email=t@example.org', ...args], { cwd: repo });
+  execFileSync('git', ['-c', 'user.name=T', '-c', 'user.email=t@example.org', ...args], {
+    cwd: repo,
+  });
 
 beforeEach(async () => {
   dir = await realpath(await mkdtemp(join(tmpdir(), 'emend-transient-')));
@@ -58,25 +60,45 @@ afterEach(async () => {
 
 const JOB = '---\ntarget_files: [a.js]\ncommit: true\ntest: false\n---\n# Change\n\nChange it.\n';
 const lookInput = async (): Promise<PreflightInput> => ({
-  ...{ v: 2, stepKey: STEP, log: [], workspace: repo, job: await dependencies.blobs.put(Buffer.from(JOB)) },
-  ...{ jobPath: 'job.md', snapshotNumber: 1, overrides: {}, approval: null, hints: [], picked: null, only: null },
+  stepKey: STEP,
+  log: [],
+  workspace: repo,
+  job: await dependencies.blobs.put(Buffer.from(JOB)),
+  jobPath: 'job.md',
+  snapshotNumber: 1,
+  overrides: {},
+  approval: null,
+  hints: [],
+  picked: null,
+  only: null,
 });
-const look = async () => preflight(dependencies, await lookInput(), { signal: new AbortController().signal });
+const look = async () =>
+  preflight(dependencies, await lookInput(), { signal: new AbortController().signal });
 const read = () =>
   readPlan(dependencies, {
-    ...{ v: 2, stepKey: STEP, log: [], workspace: repo, planPath: 'p', reading: 1, known: [] },
-    ...{ overrides: {}, approval: null, resume: { checkpoint: null } },
+    stepKey: STEP,
+    log: [],
+    workspace: repo,
+    planPath: 'p',
+    reading: 1,
+    known: [],
+    overrides: {},
+    approval: null,
+    resume: { checkpoint: null },
   });
 
 test.each([
   ['a first look at the files', look],
   ['a first reading of a plan', read],
-])('%s, while git fails: a failure to be tried again, and ready once git works', async (_, activity) => {
-  await writeFile(failing, '');
-  await expect(activity()).rejects.toMatchObject({ problem: { code: 'git_failed' } });
-  await rm(failing);
-  expect(await activity()).toMatchObject({ outcome: 'ready' });
-});
+])(
+  '%s, while git fails: a failure to be tried again, and ready once git works',
+  async (_, activity) => {
+    await writeFile(failing, '');
+    await expect(activity()).rejects.toMatchObject({ problem: { code: 'git_failed' } });
+    await rm(failing);
+    expect(await activity()).toMatchObject({ outcome: 'ready' });
+  },
+);
 
 test('what is refused is looked at again where the run is set back', async () => {
   await writeFile(join(repo, 'a.js'), 'let a = 2;\n');
@@ -98,9 +120,13 @@ test.each([
     await writeFile(join(repo, '.git/info/attributes'), 'a.js filter=broken\n');
     await writeFile(join(repo, 'a.js'), 'let a = 9;\n');
     const input = { ...(await lookInput()), ...(repository === undefined ? {} : { repository }) };
-    const run = new MockActivityEnvironment({ attempt }).run(wrapped('preflight', dependencies, preflight), input);
+    const run = new MockActivityEnvironment({ attempt }).run(
+      wrapped('preflight', dependencies, preflight),
+      input,
+    );
     await expect(run).rejects.toMatchObject({
-      ...{ type: 'git_failed', nonRetryable: isLast },
+      type: 'git_failed',
+      nonRetryable: isLast,
       message: expect.stringMatching(/git status.*no such key.*clean filter 'broken' failed/s),
     });
   },

@@ -5,11 +5,19 @@ import { describe, expect, test } from '@jest/globals';
 const load = async (path: string): Promise<unknown> => import(join(process.cwd(), 'bench', path));
 const numbers = (await load('numbers.js')) as {
   quantile: (values: readonly number[], part: number) => number;
-  row: (what: string, measured: string, value?: number, goal?: { atMost?: number; atLeast?: number }) => object;
+  row: (
+    what: string,
+    measured: string,
+    value?: number,
+    goal?: { atMost?: number; atLeast?: number },
+  ) => object;
 };
 const actions = (await load('actions.js')) as {
   sumsBy: (text: string, metric: string, label: string) => Record<string, number>;
-  actionsBetween: (before: Record<string, number>, after: Record<string, number>) => Record<string, number>;
+  actionsBetween: (
+    before: Record<string, number>,
+    after: Record<string, number>,
+  ) => Record<string, number>;
 };
 const { covered_ms } = (await load('probe.js')) as {
   covered_ms: (intervals: readonly (readonly number[])[]) => number;
@@ -30,7 +38,12 @@ describe('numbers', () => {
     [{ atLeast: 0.8 }, 0.79, '>= 0.8', 'missed'],
     [undefined, 3, '', ''],
   ])('the goal %j judges %d', (goal, value, words, verdict) => {
-    expect(numbers.row('w', 'm', value, goal)).toEqual({ what: 'w', measured: 'm', goal: words, verdict });
+    expect(numbers.row('w', 'm', value, goal)).toEqual({
+      what: 'w',
+      measured: 'm',
+      goal: words,
+      verdict,
+    });
   });
 });
 
@@ -44,7 +57,9 @@ test("the server's counter is read by type, over all its other labels; only chan
   ].join('\n');
   const read = actions.sumsBy(text, 'action', 'action_type');
   expect(read).toEqual({ grpc_StartWorkflowExecution: 3, command_ScheduleActivityTask: 7 });
-  expect(actions.actionsBetween({ grpc_StartWorkflowExecution: 3 }, read)).toEqual({ command_ScheduleActivityTask: 7 });
+  expect(actions.actionsBetween({ grpc_StartWorkflowExecution: 3 }, read)).toEqual({
+    command_ScheduleActivityTask: 7,
+  });
 });
 
 test('child processes that run side by side count once', () => {

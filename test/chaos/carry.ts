@@ -137,7 +137,10 @@ export const begin = async (world: World, carrier: Carrier): Promise<string> => 
   const path = join(dir, `${name}.md`);
   writeFileSync(path, job);
   const file = await readJobFile({ jobPath: path, workspace, cwd: workspace });
-  return patiently(`start of ${name}`, async () => (await startStep(world.emend, { job: file })).stepKey);
+  return patiently(
+    `start of ${name}`,
+    async () => (await startStep(world.emend, { job: file })).stepKey,
+  );
 };
 const known = (world: World, stepKey: string): Promise<ResolvedRun> =>
   patiently(`look at ${stepKey}`, () => again(world, stepKey));
@@ -182,12 +185,19 @@ interface Asking {
   /** Null: it asks nothing. */
   readonly point: DecisionPoint | null;
 }
-const settle = async (world: World, planned: Planned, acts: Acts, walk: Walk, { run, point }: Asking) => {
+const settle = async (
+  world: World,
+  planned: Planned,
+  acts: Acts,
+  walk: Walk,
+  { run, point }: Asking,
+) => {
   if (point === null) return;
   const asked = walk.asked.get(run.stepKey) ?? [];
   walk.asked.set(run.stepKey, asked);
   const seen = `${run.live?.runId ?? ''} ${point.id} ${Object.keys(point.answered).length}`;
-  if (seen !== walk.last.get(run.stepKey)) asked.push({ reason: point.reason, message: point.message });
+  if (seen !== walk.last.get(run.stepKey))
+    asked.push({ reason: point.reason, message: point.message });
   walk.last.set(run.stepKey, seen);
   if (await acts.onDecision?.(point, run)) return;
   await usual(world, planned, point, run, asked.length);
@@ -203,8 +213,15 @@ const statusOf = async (world: World, run: ResolvedRun): Promise<StepStatus | nu
   }
 };
 
-const usual = async (world: World, { carrier }: Planned, point: DecisionPoint, run: ResolvedRun, round: number) => {
-  if (round > MAX_ROUNDS) return answer(world, carrier, run, { answer: 'abort', decision: point.id });
+const usual = async (
+  world: World,
+  { carrier }: Planned,
+  point: DecisionPoint,
+  run: ResolvedRun,
+  round: number,
+) => {
+  if (round > MAX_ROUNDS)
+    return answer(world, carrier, run, { answer: 'abort', decision: point.id });
   // A plan takes other words than a step at the same reason (`estimate`).
   const word = point.accepts.includes(USUAL[point.reason]) ? USUAL[point.reason] : 'continue';
   const note = word === 'revise' ? { note: 'mind the tests' } : {};

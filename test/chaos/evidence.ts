@@ -18,7 +18,11 @@ export interface FoundRecord {
   readonly outcome: 'applied' | 'conflict' | null;
   /** Paths that came to their result. */
   readonly done: readonly string[];
-  readonly files: readonly { readonly path: string; readonly base: string | null; readonly result: string | null }[];
+  readonly files: readonly {
+    readonly path: string;
+    readonly base: string | null;
+    readonly result: string | null;
+  }[];
   /** Hashes of a person's bytes that lie in the blob store, whole. */
   readonly saved: readonly string[];
 }
@@ -153,5 +157,9 @@ export interface Evidence {
   /** What processes did that nobody asked of them. */
   readonly strange: readonly string[];
   /** Planned faults, and whether each fired. */
-  readonly faults: readonly { readonly name: string; readonly carrier: string; readonly fired: string | null }[];
+  readonly faults: readonly {
+    readonly name: string;
+    readonly carrier: string;
+    readonly fired: string | null;
+  }[];
 }

@@ -6,7 +6,12 @@ import { archivedRun } from '../../src/client/archive/run.js';
 import type { ResolvedRun } from '../../src/client/runs/resolve.js';
 import { runEvents, showRun, type RunView } from '../../src/client/runs/show.js';
 import { createCallJournal } from '../../src/model/journal/index.js';
-import type { AnswerRecord, AttemptRecord, CallRecord, EndRecord } from '../../src/model/journal/records.js';
+import type {
+  AnswerRecord,
+  AttemptRecord,
+  CallRecord,
+  EndRecord,
+} from '../../src/model/journal/records.js';
 import type { JournaledAttempt } from '../../src/model/ports.js';
 import type { StepEvent } from '../../src/shared/events.js';
 import { phaseKey } from '../../src/shared/ids.js';
@@ -33,7 +38,10 @@ const readJson = (path: string): unknown => {
 const callsOf = async (world: World, stepKey: string): Promise<FoundCall[]> => {
   // Without EMEND_STORE the home is the store, too.
   const { calls } = storePaths(world.home);
-  const never = { stream: () => Promise.reject(new Error('nothing is asked here')), ready: () => null };
+  const never = {
+    stream: () => Promise.reject(new Error('nothing is asked here')),
+    ready: () => null,
+  };
   const journal = createCallJournal({
     calls: createCallLog({ dir: calls }),
     model: never,
@@ -49,7 +57,9 @@ const callsOf = async (world: World, stepKey: string): Promise<FoundCall[]> => {
       {
         nonce: record.nonce,
         answeredAt: answered === null ? null : Date.parse(answered.at),
-        attempts: attempts.filter((each) => each.callKey === callKey).map((each) => attemptIn(dir, each)),
+        attempts: attempts
+          .filter((each) => each.callKey === callKey)
+          .map((each) => attemptIn(dir, each)),
       },
     ];
   });
@@ -63,7 +73,10 @@ const attemptIn = (dir: string, { attempt, state }: JournaledAttempt): FoundAtte
     state,
     begunAt: Date.parse(begun.at),
     givenUpAt: end?.state === 'unknown' ? saidAt : null,
-    endedAt: state === 'answered' ? statSync(join(dir, `attempt-${attempt}.events.jsonl`)).mtimeMs : saidAt,
+    endedAt:
+      state === 'answered'
+        ? statSync(join(dir, `attempt-${attempt}.events.jsonl`)).mtimeMs
+        : saidAt,
   };
 };
 
@@ -86,7 +99,10 @@ const taskFailuresIn = (events: HistoryEvents): string[] =>
     .map((failed) => failed?.failure?.message ?? 'without a message');
 const talliedIn = (events: HistoryEvents): number | null => {
   const tallies = events
-    .filter(({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name === 'countUsage')
+    .filter(
+      ({ activityTaskScheduledEventAttributes: scheduled }) =>
+        scheduled?.activityType?.name === 'countUsage',
+    )
     .map(({ eventId }) => String(eventId));
   const last = events.findLast(({ activityTaskCompletedEventAttributes: completed }) =>
     tallies.includes(String(completed?.scheduledEventId)),
@@ -118,11 +134,19 @@ const askedOf = async (world: World, run: ResolvedRun): Promise<RunView> => {
 interface FoundRun {
   readonly view: RunView;
   readonly history: HistoryEvents;
-  readonly common: Pick<FoundStep, 'stepKey' | 'pauses' | 'reset' | 'events' | 'archived' | 'taskFailures'>;
+  readonly common: Pick<
+    FoundStep,
+    'stepKey' | 'pauses' | 'reset' | 'events' | 'archived' | 'taskFailures'
+  >;
 }
-const gatherRun = async (world: World, { planned, asked }: Carried, stepKey: string): Promise<FoundRun> => {
+const gatherRun = async (
+  world: World,
+  { planned, asked }: Carried,
+  stepKey: string,
+): Promise<FoundRun> => {
   const run = await again(world, stepKey);
-  if (run === null) throw new Error(`${planned.carrier.name}: the run ${stepKey} was started and is not known`);
+  if (run === null)
+    throw new Error(`${planned.carrier.name}: the run ${stepKey} was started and is not known`);
   const view = await askedOf(world, run);
   const entries = await world.emend.archive.read(stepKey);
   const { closed } = archivedRun(stepKey, entries);
@@ -141,7 +165,9 @@ const gatherRun = async (world: World, { planned, asked }: Carried, stepKey: str
         commit: closed?.result?.commit ?? null,
         files: closed?.result?.files ?? [],
         deciders: entries.flatMap(({ kind: of, data }) =>
-          of === 'decision' ? [(data as { request: { by: { name: string } } }).request.by.name] : [],
+          of === 'decision'
+            ? [(data as { request: { by: { name: string } } }).request.by.name]
+            : [],
         ),
       },
       taskFailures: taskFailuresIn(history),
@@ -179,7 +205,11 @@ const stepOf = async (world: World, carried: Carried, step: StepOf): Promise<Fou
   };
 };
 
-const planRunOf = async (world: World, carried: Carried, stepKey: string): Promise<FoundPlanRun> => {
+const planRunOf = async (
+  world: World,
+  carried: Carried,
+  stepKey: string,
+): Promise<FoundPlanRun> => {
   const { view, common } = await gatherRun(world, carried, stepKey);
   const { status } = view;
   const live = await again(world, stepKey);
@@ -204,10 +234,14 @@ const resumePointOf = (world: World, workspace: string, stepKeys: readonly strin
   ...lines(git(workspace, 'worktree', 'list', '--porcelain'))
     .filter((line) => line.startsWith('worktree '))
     .slice(1),
-  ...lines(git(workspace, 'branch', '--format=branch %(refname)')).filter((line) => line.includes('/emend/')),
+  ...lines(git(workspace, 'branch', '--format=branch %(refname)')).filter((line) =>
+    line.includes('/emend/'),
+  ),
   ...namesIn(join(workspace, '.git', 'worktrees')).map((name) => `.git/worktrees/${name}`),
   ...[worktreesDir(world.home), join(world.home, 'worktrees')].flatMap((dir) =>
-    namesIn(dir).flatMap((plan) => (stepKeys.includes(plan) ? [join(dir, plan), ...namesIn(join(dir, plan))] : [])),
+    namesIn(dir).flatMap((plan) =>
+      stepKeys.includes(plan) ? [join(dir, plan), ...namesIn(join(dir, plan))] : [],
+    ),
   ),
 ];
 
@@ -221,7 +255,9 @@ export const gatherCarried = async (
   const ends = kind.ends ?? ['committed'];
   const { name, workspace, paths, plan } = carrier;
   if (plan === null) {
-    const steps = stepKeys.map((stepKey) => stepOf(world, carried, { stepKey, paths, status, ends, dropped: false }));
+    const steps = stepKeys.map((stepKey) =>
+      stepOf(world, carried, { stepKey, paths, status, ends, dropped: false }),
+    );
     return { steps: await Promise.all(steps), plans: [] };
   }
   const runs: FoundPlanRun[] = [];
@@ -234,13 +270,17 @@ export const gatherCarried = async (
         // Said to run, and never begun: it was stopped in between.
         if (child === null) continue;
         const { path } = plan.phases.find((phase) => phase.number === number)!;
-        const merged = run.events.some((event) => event.type === 'phase_merged' && event.phase === number);
+        const merged = run.events.some(
+          (event) => event.type === 'phase_merged' && event.phase === number,
+        );
         const isBeside = run.events.some(
           (event) => event.type === 'worktree_removed' && event.name === nameIn(stepKey),
         );
         const dropped = run.outcome !== 'completed' && isBeside && !merged;
         const how = child.live?.open === false ? child.live.status : null;
-        steps.push(await stepOf(world, carried, { stepKey, paths: [path], status: how, ends, dropped }));
+        steps.push(
+          await stepOf(world, carried, { stepKey, paths: [path], status: how, ends, dropped }),
+        );
       }
   const found: FoundPlan = {
     carrier: name,

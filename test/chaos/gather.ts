@@ -27,12 +27,22 @@ const commitsOf = (workspace: string): FoundCommit[] =>
   lines(git(workspace, 'rev-list', '--reverse', 'HEAD'))
     .slice(1)
     .map((id) => {
-      const trailers = git(workspace, 'log', '-1', '--format=%(trailers:key=Emend-Step,key=Emend-Mark,valueonly)', id);
-      const paths = lines(git(workspace, 'diff-tree', '-r', '--no-commit-id', '--name-only', '--diff-filter=d', id));
+      const trailers = git(
+        workspace,
+        'log',
+        '-1',
+        '--format=%(trailers:key=Emend-Step,key=Emend-Mark,valueonly)',
+        id,
+      );
+      const paths = lines(
+        git(workspace, 'diff-tree', '-r', '--no-commit-id', '--name-only', '--diff-filter=d', id),
+      );
       return {
         id,
         steps: lines(trailers),
-        changed: Object.fromEntries(paths.map((path) => [path, git(workspace, 'show', `${id}:${path}`)])),
+        changed: Object.fromEntries(
+          paths.map((path) => [path, git(workspace, 'show', `${id}:${path}`)]),
+        ),
       };
     });
 
@@ -100,6 +110,8 @@ export const gatherRequests = (recordFile: string): FoundRequest[] => {
   );
   const refused = new Set(told.filter(({ status }) => (status ?? 0) >= 400).map(({ n }) => n));
   return told.flatMap(({ n, at, body }) =>
-    at === undefined || body === undefined ? [] : [{ n, at: Date.parse(at), body, refused: refused.has(n) }],
+    at === undefined || body === undefined
+      ? []
+      : [{ n, at: Date.parse(at), body, refused: refused.has(n) }],
   );
 };

@@ -31,7 +31,8 @@ const [A, B] = carrier.paths as [string, string];
 const at = (record: Readonly<Record<string, string>>, path: string): string => record[path] ?? '';
 const NONCE = 'feed'.repeat(2);
 /** Also with an older answer in it, which has a marker of its own. */
-const asked = (nonce: string): string => JSON.stringify({ text: `${'c'.repeat(8)} and then ${nonce}` });
+const asked = (nonce: string): string =>
+  JSON.stringify({ text: `${'c'.repeat(8)} and then ${nonce}` });
 const cutOff: FoundAttempt = { state: 'unknown', begunAt: 450, givenUpAt: 600, endedAt: 600 };
 const heard: FoundAttempt = { state: 'answered', begunAt: 850, givenUpAt: null, endedAt: 1_999 };
 /** Its owner slept, and heard the answer to its end when the run had long gone on. */
@@ -99,10 +100,27 @@ const step: FoundStep = {
   dropped: false,
   result,
   ledger: [row(A), row(B)],
-  events: [{ type: 'decided', decision: '1-aaaaaaaa-p1', answer: 'approve', files: 2, skipped: [], by, seq: 1, at: 1 }],
+  events: [
+    {
+      type: 'decided',
+      decision: '1-aaaaaaaa-p1',
+      answer: 'approve',
+      files: 2,
+      skipped: [],
+      by,
+      seq: 1,
+      at: 1,
+    },
+  ],
   usage,
   talliedAt: null,
-  archived: { status: 'COMPLETED', outcome: 'committed', commit: 'f00', files: [A, B], deciders: ['person-1'] },
+  archived: {
+    status: 'COMPLETED',
+    outcome: 'committed',
+    commit: 'f00',
+    files: [A, B],
+    deciders: ['person-1'],
+  },
   records: [record],
   calls: [{ nonce: NONCE, answeredAt: 2_000, attempts: [cutOff, heard] }],
   taskFailures: [],
@@ -110,7 +128,13 @@ const step: FoundStep = {
 const workspace: FoundWorkspace = {
   path: WORKSPACE,
   files: { [A]: at(carrier.wanted, A), [B]: at(carrier.wanted, B) },
-  commits: [{ id: 'f00', steps: [KEY], changed: { [A]: at(carrier.wanted, A), [B]: at(carrier.wanted, B) } }],
+  commits: [
+    {
+      id: 'f00',
+      steps: [KEY],
+      changed: { [A]: at(carrier.wanted, A), [B]: at(carrier.wanted, B) },
+    },
+  ],
   status: [],
   fsck: [],
   locks: [],
@@ -145,7 +169,10 @@ const withStep = (change: Partial<FoundStep>, rest: Partial<Evidence> = {}): Evi
   ...rest,
   steps: [{ ...step, ...change }],
 });
-const withWorkspace = (change: Partial<FoundWorkspace>, rest: Partial<Evidence> = {}): Evidence => ({
+const withWorkspace = (
+  change: Partial<FoundWorkspace>,
+  rest: Partial<Evidence> = {},
+): Evidence => ({
   ...sound,
   ...rest,
   workspaces: [{ ...workspace, ...change }],
@@ -182,9 +209,15 @@ const phaseKeys = document.phases.map(({ number }) => `${PLAN}-p${number}-1`);
 const marked = (text: string, n: number, marker = 'COMPLETED'): string =>
   document.phases
     .slice(0, n)
-    .reduce((now, { number, name }) => now.replace(`${number}: ${name}\n`, `${number}: ${name} [${marker}]\n`), text)
+    .reduce(
+      (now, { number, name }) =>
+        now.replace(`${number}: ${name}\n`, `${number}: ${name} [${marker}]\n`),
+      text,
+    )
     .split('\n### ')
-    .map((part, i) => (i > 0 && i <= n && marker === 'COMPLETED' ? part.replaceAll('[ ]', '[x]') : part))
+    .map((part, i) =>
+      i > 0 && i <= n && marker === 'COMPLETED' ? part.replaceAll('[ ]', '[x]') : part,
+    )
     .join('\n### ');
 const PROGRESS = '\n## Implementation Progress\n\n**Date**: 2026-01-01\n';
 const atTheEnd = marked(document.text, 3) + PROGRESS;
@@ -200,7 +233,13 @@ const planRun: FoundPlanRun = {
   outcome: 'completed',
   reset: false,
   pauses: paused('estimate'),
-  events: [1, 2].map((phase) => ({ type: 'phase_merged', phase, commit: `9${phase}`, seq: phase, at: phase })),
+  events: [1, 2].map((phase) => ({
+    type: 'phase_merged',
+    phase,
+    commit: `9${phase}`,
+    seq: phase,
+    at: phase,
+  })),
   archived: { status: 'COMPLETED', outcome: 'completed', deciders: [] },
   phases: [1, 2, 3].map((number) => phaseAt(number)),
   taskFailures: [],
@@ -228,7 +267,11 @@ const plan: FoundPlan = {
 };
 const codeOf = (n: number) => {
   const path = planCarrier.paths[n - 1]!;
-  return { id: `c${n}`, steps: [phaseKeys[n - 1]!], changed: { [path]: at(planCarrier.wanted, path) } };
+  return {
+    id: `c${n}`,
+    steps: [phaseKeys[n - 1]!],
+    changed: { [path]: at(planCarrier.wanted, path) },
+  };
 };
 const mergeOf = (n: number) => ({ id: `9${n}`, steps: [`${PLAN}-p${n}-g11`], changed: {} });
 const markCommit = (n: number) => ({
@@ -286,7 +329,9 @@ const PLANTED: Readonly<Record<string, readonly Evidence[]>> = {
     withWorkspace({ commits: [...workspace.commits, { ...workspace.commits[0]!, id: 'f01' }] }),
     withWorkspace({ commits: [{ ...workspace.commits[0]!, id: 'f01' }] }),
     withWorkspace({ commits: [{ ...workspace.commits[0]!, changed: { other: 'x' } }] }),
-    withWorkspace({ commits: [{ ...workspace.commits[0]!, changed: { [A]: at(carrier.base, A) } }] }),
+    withWorkspace({
+      commits: [{ ...workspace.commits[0]!, changed: { [A]: at(carrier.base, A) } }],
+    }),
     withStep({ result: { ...result, outcome: 'skipped', commit: null } }),
   ],
   'each phase of a plan': [
@@ -294,11 +339,30 @@ const PLANTED: Readonly<Record<string, readonly Evidence[]>> = {
     withPlan({}, without('a3')),
     withPlan({}, without('91')),
     withPlan({}, { commits: [...planCommits, { ...codeOf(3), id: 'c4' }] }),
-    withPlan({}, { commits: [...planCommits, { ...markCommit(1), id: 'a4', steps: [`${PLAN}-p1-m2`] }] }),
-    withPlan({}, { commits: [...planCommits, { ...mergeOf(1), id: '94', steps: [`${PLAN}-p1-g12`] }] }),
+    withPlan(
+      {},
+      { commits: [...planCommits, { ...markCommit(1), id: 'a4', steps: [`${PLAN}-p1-m2`] }] },
+    ),
+    withPlan(
+      {},
+      { commits: [...planCommits, { ...mergeOf(1), id: '94', steps: [`${PLAN}-p1-g12`] }] },
+    ),
     // The mark in the commit of code, and code in the commit of the mark.
-    withPlan({}, { commits: [{ ...codeOf(1), changed: { [document.path]: atTheEnd } }, ...planCommits.slice(1)] }),
-    withPlan({}, { commits: planCommits.map((c) => (c.id === 'a1' ? { ...c, changed: codeOf(1).changed } : c)) }),
+    withPlan(
+      {},
+      {
+        commits: [
+          { ...codeOf(1), changed: { [document.path]: atTheEnd } },
+          ...planCommits.slice(1),
+        ],
+      },
+    ),
+    withPlan(
+      {},
+      {
+        commits: planCommits.map((c) => (c.id === 'a1' ? { ...c, changed: codeOf(1).changed } : c)),
+      },
+    ),
     withRun({ phases: [phaseAt(1), phaseAt(2), phaseAt(3, 'pending')] }),
     withRun({ phases: [phaseAt(1), phaseAt(2), phaseAt(3, 'skipped')] }),
     withDocument(marked(document.text, 2) + PROGRESS),
@@ -327,7 +391,10 @@ const PLANTED: Readonly<Record<string, readonly Evidence[]>> = {
     // Reset and terminated runs explain so much, and no more.
     withRun({ pauses: paused('estimate', 'estimate') }),
     withRun({ reset: true, pauses: paused('estimate', 'resume') }),
-    withPlan({ cuts: ['terminated'], runs: [terminatedRun, { ...planRun, pauses: paused('conflict') }] }),
+    withPlan({
+      cuts: ['terminated'],
+      runs: [terminatedRun, { ...planRun, pauses: paused('conflict') }],
+    }),
     withPlan({ cuts: ['terminated'], runs: [planRun, { ...planRun, pauses: paused('resume') }] }),
     withPlan({ cuts: ['terminated'], runs: [planRun, terminatedRun] }),
   ],
@@ -339,30 +406,53 @@ const PLANTED: Readonly<Record<string, readonly Evidence[]>> = {
     withStep({ archived: { ...step.archived, deciders: [] } }, given({ told: 'sent' })),
   ],
   'no recorded answer is asked': [
-    { ...sound, requests: [...sound.requests, { n: 3, at: 2_001, body: asked(NONCE), refused: false }] },
+    {
+      ...sound,
+      requests: [...sound.requests, { n: 3, at: 2_001, body: asked(NONCE), refused: false }],
+    },
     withStep(
       { calls: [{ ...step.calls[0]!, attempts: [cutOff, { ...heard, begunAt: 2_001 }] }] },
-      { ...sound, requests: [sound.requests[0]!, { n: 2, at: 2_001, body: asked(NONCE), refused: false }] },
+      {
+        ...sound,
+        requests: [sound.requests[0]!, { n: 2, at: 2_001, body: asked(NONCE), refused: false }],
+      },
     ),
   ],
   'every request to the model': [
     withStep({ calls: [{ ...step.calls[0]!, attempts: [heard] }] }),
-    { ...sound, requests: [...sound.requests, { n: 3, at: 1, body: asked('b'.repeat(8)), refused: false }] },
+    {
+      ...sound,
+      requests: [...sound.requests, { n: 3, at: 1, body: asked('b'.repeat(8)), refused: false }],
+    },
     // It was sent, and nothing came back: no failure that costs nothing.
-    withStep({ calls: [{ ...step.calls[0]!, attempts: [{ ...cutOff, state: 'failed', givenUpAt: null }, heard] }] }),
+    withStep({
+      calls: [
+        { ...step.calls[0]!, attempts: [{ ...cutOff, state: 'failed', givenUpAt: null }, heard] },
+      ],
+    }),
   ],
   'all calls are counted': [
     withStep({ usage: { ...usage, unknownCalls: 0 } }),
     withStep({ usage: { ...usage, calls: 1 } }),
     // Never given up and never counted anew: nothing can have been known otherwise.
-    withStep({ calls: [{ ...step.calls[0]!, attempts: [{ ...heardLate, givenUpAt: null }, heard] }] }),
-    withStep({ calls: [...step.calls, { nonce: 'b'.repeat(8), answeredAt: null, attempts: [open] }] }),
+    withStep({
+      calls: [{ ...step.calls[0]!, attempts: [{ ...heardLate, givenUpAt: null }, heard] }],
+    }),
+    withStep({
+      calls: [...step.calls, { nonce: 'b'.repeat(8), answeredAt: null, attempts: [open] }],
+    }),
     // Its answer was on disk when the sums were taken: with the call's answer, or with a later count.
     withStep({ calls: [{ ...step.calls[0]!, attempts: [{ ...heardLate, endedAt: 800 }, heard] }] }),
     withStep({ calls: [{ ...step.calls[0]!, attempts: [heardLate, heard] }], talliedAt: 8_000 }),
     // Neither as it was counted nor as it is now.
-    withStep({ calls: [{ ...step.calls[0]!, attempts: [heardLate, heard] }], usage: { ...usage, unknownCalls: 2 } }),
-    withStep({ calls: [{ ...step.calls[0]!, attempts: [heardLate, heard] }], usage: { ...usage, calls: 1 } }),
+    withStep({
+      calls: [{ ...step.calls[0]!, attempts: [heardLate, heard] }],
+      usage: { ...usage, unknownCalls: 2 },
+    }),
+    withStep({
+      calls: [{ ...step.calls[0]!, attempts: [heardLate, heard] }],
+      usage: { ...usage, calls: 1 },
+    }),
   ],
   'ledger, result and archive': [
     withStep({ archived: { ...step.archived, status: null } }),
@@ -415,18 +505,23 @@ describe('invariants', () => {
   });
 
   test('a task that the server forgot is no failure', () => {
-    const told = withStep({ taskFailures: ['Fatal error in workflow machines: History is out of order'] });
+    const told = withStep({
+      taskFailures: ['Fatal error in workflow machines: History is out of order'],
+    });
     const faults = [{ name: 'SIGSTOP the server', carrier: 'c01', fired: 'server' }];
     expect(INVARIANTS.flatMap(({ violations }) => violations({ ...told, faults }))).toEqual([]);
   });
 
-  test.each(INVARIANTS.map(({ name, violations }) => [name, violations] as const))('%s', (name, violations) => {
-    const [key, ...more] = Object.keys(PLANTED).filter((part) => name.includes(part));
-    expect({ key: typeof key, more }).toEqual({ key: 'string', more: [] });
-    const missed = (PLANTED[key!] ?? []).map((evidence) => violations(evidence).length > 0);
-    expect(missed).toEqual(missed.map(() => true));
-    expect(missed.length).toBeGreaterThan(0);
-  });
+  test.each(INVARIANTS.map(({ name, violations }) => [name, violations] as const))(
+    '%s',
+    (name, violations) => {
+      const [key, ...more] = Object.keys(PLANTED).filter((part) => name.includes(part));
+      expect({ key: typeof key, more }).toEqual({ key: 'string', more: [] });
+      const missed = (PLANTED[key!] ?? []).map((evidence) => violations(evidence).length > 0);
+      expect(missed).toEqual(missed.map(() => true));
+      expect(missed.length).toBeGreaterThan(0);
+    },
+  );
 
   test('a plan that came to its end passes them all, and so does one that was cut short', () => {
     const aborted = { outcome: 'aborted', archived: { ...planRun.archived, outcome: 'aborted' } };
@@ -434,17 +529,29 @@ describe('invariants', () => {
       {
         ends: ['aborted'],
         // The second was merged and not marked any more, the third never begun.
-        runs: [{ ...planRun, ...aborted, phases: [phaseAt(1), phaseAt(2), { ...phaseAt(3, 'pending'), runs: [] }] }],
+        runs: [
+          {
+            ...planRun,
+            ...aborted,
+            phases: [phaseAt(1), phaseAt(2), { ...phaseAt(3, 'pending'), runs: [] }],
+          },
+        ],
       },
       {
         commits: planCommits.slice(0, 5),
         files: { ...planWorkspace.files, [document.path]: marked(document.text, 1) + PROGRESS },
       },
     );
-    const saved = { kind: 'saves a note into the plan', text: document.text.replace('list\n', 'list\n* a note\n') };
+    const saved = {
+      kind: 'saves a note into the plan',
+      text: document.text.replace('list\n', 'list\n* a note\n'),
+    };
     const noted = withPlan(saved, {
       status: [` M ${document.path}`],
-      files: { ...planWorkspace.files, [document.path]: atTheEnd.replace('list\n', 'list\n* a note\n') },
+      files: {
+        ...planWorkspace.files,
+        [document.path]: atTheEnd.replace('list\n', 'list\n* a note\n'),
+      },
     });
     const again = withPlan({
       cuts: ['terminated'],
@@ -458,7 +565,12 @@ describe('invariants', () => {
   test('a call that came to its end after the sums were taken counts as it stood then', () => {
     const shown = INVARIANTS.find(({ name }) => name.includes('all calls are counted'))!;
     const late = { ...step.calls[0]!, attempts: [heardLate, heard] };
-    const failedLate: FoundAttempt = { state: 'failed', begunAt: 850, givenUpAt: null, endedAt: 6_000 };
+    const failedLate: FoundAttempt = {
+      state: 'failed',
+      begunAt: 850,
+      givenUpAt: null,
+      endedAt: 6_000,
+    };
     for (const evidence of [
       withStep({ calls: [late] }),
       withStep({ calls: [late], usage: { ...usage, unknownCalls: 0 } }),
@@ -466,7 +578,9 @@ describe('invariants', () => {
       withStep({ calls: [{ ...late, answeredAt: null }], talliedAt: 5_000 }),
       withStep({ calls: [{ ...late, attempts: [failedLate, heard] }], talliedAt: 5_000 }),
       // Given up for lost as often as it may be, and asked no more.
-      withStep({ calls: [{ ...late, answeredAt: null, attempts: [heardLate, { ...heard, endedAt: 900 }] }] }),
+      withStep({
+        calls: [{ ...late, answeredAt: null, attempts: [heardLate, { ...heard, endedAt: 900 }] }],
+      }),
     ])
       expect(shown.violations(evidence)).toEqual([]);
   });

@@ -50,7 +50,9 @@ export const PERSON_LINE = 30;
 
 const lineOf = (path: string, n: number, text: string): string => `${path} line ${n}: ${text}\n`;
 const content = (path: string, changed: Readonly<Record<number, string>> = {}): string =>
-  Array.from({ length: LINES }, (_, i) => lineOf(path, i + 1, changed[i + 1] ?? 'as it was')).join('');
+  Array.from({ length: LINES }, (_, i) => lineOf(path, i + 1, changed[i + 1] ?? 'as it was')).join(
+    '',
+  );
 /** What a person makes of the bytes that they see. `overlapping`: in the very line that the model changes. */
 export const savedBy = (path: string, seen: string, save: string, overlapping = false): string => {
   const n = overlapping ? MODEL_LINES[0] : PERSON_LINE;
@@ -96,7 +98,11 @@ const testOf = (name: string, { tests }: Traits, path: string): string | null =>
   }
 };
 
-export const answersTo = (name: string, traits: Traits, paths: readonly string[]): RehearsalRule[] => {
+export const answersTo = (
+  name: string,
+  traits: Traits,
+  paths: readonly string[],
+): RehearsalRule[] => {
   const answer = (path: string, version: string): string =>
     traits.format === 'whole-file' ? wholeFile(path, edited(path, version)) : blocks(path, version);
   const shown = (path: string, ...more: string[]) => ({ contains: [`- ${path}`, ...more] });
@@ -114,17 +120,31 @@ export const answersTo = (name: string, traits: Traits, paths: readonly string[]
         ];
   const marked = (text: string): string => `${text}\nEMEND-COMPLETE {{nonce}} 0 0\n`;
   return [
-    { name: `${name} brief`, match: { contains: ['Now write the brief', name] }, answer: marked('Number the lines.') },
+    {
+      name: `${name} brief`,
+      match: { contains: ['Now write the brief', name] },
+      answer: marked('Number the lines.'),
+    },
     {
       name: `${name} pick`,
       // By the task's heading: another carrier's commit, `changed with "Carry …"`, may stand beside a file.
       match: { contains: ['Files of the project', `# Carry ${name} over`] },
-      answer: marked(JSON.stringify({ files: paths.map((path) => ({ path, why: 'named by the job' })) })),
+      answer: marked(
+        JSON.stringify({ files: paths.map((path) => ({ path, why: 'named by the job' })) }),
+      ),
     },
     ...faulty,
     ...paths.flatMap((path, i) => [
-      { name: `${name} ${i} version 3`, match: shown(path, revision(name)), answer: answer(path, '3') },
-      { name: `${name} ${i} version 2`, match: shown(path, complaint(name)), answer: answer(path, '2') },
+      {
+        name: `${name} ${i} version 3`,
+        match: shown(path, revision(name)),
+        answer: answer(path, '3'),
+      },
+      {
+        name: `${name} ${i} version 2`,
+        match: shown(path, complaint(name)),
+        answer: answer(path, '2'),
+      },
       // Slow enough for faults in the middle of the stream.
       {
         name: `${name} ${i}`,
@@ -138,7 +158,10 @@ export const answersTo = (name: string, traits: Traits, paths: readonly string[]
 };
 
 /** Bytes of each file before anything, and as the model wants it in the end. */
-export const filesOf = (paths: readonly string[], version: string): Pick<Carrier, 'base' | 'wanted'> => ({
+export const filesOf = (
+  paths: readonly string[],
+  version: string,
+): Pick<Carrier, 'base' | 'wanted'> => ({
   base: Object.fromEntries(paths.map((path) => [path, content(path)])),
   wanted: Object.fromEntries(paths.map((path) => [path, edited(path, version)])),
 });

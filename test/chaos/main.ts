@@ -51,7 +51,10 @@ const makePlan = (dir: string, kills: number, seed: number, share: Share, only: 
       random,
     ),
   );
-  const kinds = alternately(shareOf(killed?.planned ?? [], share), shareOf(others?.planned ?? [], share));
+  const kinds = alternately(
+    shareOf(killed?.planned ?? [], share),
+    shareOf(others?.planned ?? [], share),
+  );
   const planned = kinds.map((kind, i): Planned => {
     const name = `c${String(i + 1).padStart(2, '0')}`;
     const own = randomOf(seed, share.of === 1 ? name : `${name} of share ${share.number}`);
@@ -79,7 +82,11 @@ const makePlan = (dir: string, kills: number, seed: number, share: Share, only: 
 };
 
 /** All carriers, so many at once. */
-const carryAll = async (world: World, planned: readonly Planned[], atOnce: number): Promise<Carried[]> => {
+const carryAll = async (
+  world: World,
+  planned: readonly Planned[],
+  atOnce: number,
+): Promise<Carried[]> => {
   const waiting = [...planned];
   const carried: Carried[] = [];
   const lane = async (): Promise<void> => {
@@ -93,14 +100,19 @@ const carryAll = async (world: World, planned: readonly Planned[], atOnce: numbe
   return carried.sort((a, b) => a.planned.n - b.planned.n);
 };
 
-const gather = async ({ world, requestsFile }: Stage, carried: readonly Carried[]): Promise<Evidence> => {
+const gather = async (
+  { world, requestsFile }: Stage,
+  carried: readonly Carried[],
+): Promise<Evidence> => {
   // What sleeps is awake by now; attempts that were given up come to their end.
   await sleep(4_000);
   const workspaces = [...new Set(carried.map(({ planned }) => planned.carrier.workspace))];
   const found = await Promise.all(carried.map((each) => gatherCarried(world, each)));
   await world.workers.close();
   const recovered = await emend(world, world.dir, 'recover');
-  world.note(`emend recover: exit code ${recovered.code}; ${recovered.out.trim().split('\n').join(' | ')}`);
+  world.note(
+    `emend recover: exit code ${recovered.code}; ${recovered.out.trim().split('\n').join(' | ')}`,
+  );
   return {
     steps: found.flatMap(({ steps }) => steps),
     plans: found.flatMap(({ plans }) => plans),
@@ -115,7 +127,11 @@ const gather = async ({ world, requestsFile }: Stage, carried: readonly Carried[
         ...(status === null ? [`${planned.carrier.name}: its run has no end`] : []),
       ]),
     ],
-    faults: carried.map(({ planned, fired }) => ({ name: planned.kind.name, carrier: planned.carrier.name, fired })),
+    faults: carried.map(({ planned, fired }) => ({
+      name: planned.kind.name,
+      carrier: planned.carrier.name,
+      fired,
+    })),
   };
 };
 
@@ -129,7 +145,8 @@ const number = (name: string, text: string | undefined, otherwise: number): numb
 const readShare = (text: string): Share => {
   const [, k, n] = /^([1-9]\d?)\/([1-9]\d?)$/.exec(text) ?? [];
   const share = { number: Number(k), of: Number(n) };
-  if (!(share.number <= share.of)) throw new Error(`--share: expected K/N, K from 1 to N, received ${text}`);
+  if (!(share.number <= share.of))
+    throw new Error(`--share: expected K/N, K from 1 to N, received ${text}`);
   return share;
 };
 
@@ -163,7 +180,9 @@ const main = async (): Promise<number> => {
   };
   const { planned, notPlanned } = makePlan(dir, kills, seed, share, values.only);
   console.log(`Chaos with seed ${seed} in ${dir}; again with: ${again}`);
-  console.log('The seed brings back the schedule and its numbers; how they meet the processes depends on the moment.');
+  console.log(
+    'The seed brings back the schedule and its numbers; how they meet the processes depends on the moment.',
+  );
   for (const line of scheduleLines(planned)) console.log(line);
 
   let stage: Stage | null = null;

@@ -1,7 +1,15 @@
 /** The person of a chaos run: saves files, answers decision points, talks to Temporal directly; writes down all that they did. */
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { closeSync, openSync, readFileSync, renameSync, writeFileSync, writeSync, ftruncateSync } from 'node:fs';
+import {
+  closeSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeFileSync,
+  writeSync,
+  ftruncateSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
@@ -30,14 +38,30 @@ const TOLD: Readonly<Record<string, Told>> = {
 };
 
 /** Gives one answer through the client functions and notes what came of it. */
-export const answer = async (world: World, carrier: Carrier, run: ResolvedRun, reply: Reply): Promise<Told> => {
+export const answer = async (
+  world: World,
+  carrier: Carrier,
+  run: ResolvedRun,
+  reply: Reply,
+): Promise<Told> => {
   const by = `person-${++people}`;
   const log = (told: Told, said: string, decision: string): Told => {
-    world.given.push({ carrier: carrier.name, stepKey: run.stepKey, decision, answer: reply.answer, by, told, said });
+    world.given.push({
+      carrier: carrier.name,
+      stepKey: run.stepKey,
+      decision,
+      answer: reply.answer,
+      by,
+      told,
+      said,
+    });
     return told;
   };
   try {
-    const { outcome, message, decision } = await decide(world.emend, run, { ...reply, by: { name: by, from: 'cli' } });
+    const { outcome, message, decision } = await decide(world.emend, run, {
+      ...reply,
+      by: { name: by, from: 'cli' },
+    });
     return log(TOLD[outcome] ?? 'unclear', message, decision);
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;
@@ -87,7 +111,13 @@ export const withHandle = async <T>(
 /** `in place`: the file is cut and written anew, as simple editors do; `by rename`: another file takes its name, as careful ones do. */
 export type HowToSave = 'in place' | 'by rename';
 
-export const save = (world: World, carrier: Carrier, path: string, how: HowToSave, overlapping = false): Save => {
+export const save = (
+  world: World,
+  carrier: Carrier,
+  path: string,
+  how: HowToSave,
+  overlapping = false,
+): Save => {
   const at = join(carrier.workspace, path);
   const name = `save ${world.saves.length + 1}`;
   // An editor has the file as it was opened: the base, where the path is just absent.

@@ -20,7 +20,11 @@ export interface PlanDocument {
 }
 
 /** `phases`: one after the other. `waves`: two side by side, then the third. */
-const phasesOf = (name: string, paths: readonly string[], shape: 'phases' | 'waves'): PlannedPhase[] =>
+const phasesOf = (
+  name: string,
+  paths: readonly string[],
+  shape: 'phases' | 'waves',
+): PlannedPhase[] =>
   paths.map((path, i) => ({
     number: i + 1,
     name: `${['First', 'Second', 'Third'][i] ?? ''} of ${name}`,
@@ -77,11 +81,20 @@ export const planCarrierOf = (
   workspace: string,
   traits: Traits & { readonly plan: 'phases' | 'waves' },
 ): Carrier => {
-  const paths = ['a.txt', 'b.txt', 'c.txt'].slice(0, traits.files + 1).map((file) => `${name}/${file}`);
+  const paths = ['a.txt', 'b.txt', 'c.txt']
+    .slice(0, traits.files + 1)
+    .map((file) => `${name}/${file}`);
   const phases = phasesOf(name, paths, traits.plan);
-  const document = { path: `plans/${name.slice(1).padStart(3, '0')}_${name}.md`, text: textOf(name, phases), phases };
+  const document = {
+    path: `plans/${name.slice(1).padStart(3, '0')}_${name}.md`,
+    text: textOf(name, phases),
+    phases,
+  };
   // Must pass before anything is edited, too: phases side by side begin with it.
-  const test = traits.tests === 'none' ? null : `${traits.tests === 'slow' ? 'sleep 1; ' : ''}test -s ${paths[0]!}`;
+  const test =
+    traits.tests === 'none'
+      ? null
+      : `${traits.tests === 'slow' ? 'sleep 1; ' : ''}test -s ${paths[0]!}`;
   const config = [
     'formats:',
     ...FORMATS.map((format) => `  ${format}: ${format === traits.format}`),

@@ -21,7 +21,8 @@ const hashOf = (text: string): number => {
 
 export const randomOf = (seed: number, purpose: string): Random => {
   const next = randomFrom((seed ^ hashOf(purpose)) >>> 0);
-  const whole = (least: number, most: number): number => least + Math.floor(next() * (most - least + 1));
+  const whole = (least: number, most: number): number =>
+    least + Math.floor(next() * (most - least + 1));
   return {
     next,
     whole,

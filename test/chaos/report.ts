@@ -6,7 +6,9 @@ import type { Kind } from './kind.js';
 
 const table = (rows: readonly (readonly string[])[]): string[] => {
   const widths = (rows[0] ?? []).map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0)));
-  return rows.map((row) => `  ${row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('  ')}`.trimEnd());
+  return rows.map((row) =>
+    `  ${row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('  ')}`.trimEnd(),
+  );
 };
 
 export const scheduleLines = (planned: readonly Planned[]): string[] => [
@@ -20,7 +22,15 @@ export const scheduleLines = (planned: readonly Planned[]): string[] => [
   ),
 ];
 
-export const carriedLine = ({ planned, stepKeys, status, fired, trouble, seconds, asked }: Carried): string =>
+export const carriedLine = ({
+  planned,
+  stepKeys,
+  status,
+  fired,
+  trouble,
+  seconds,
+  asked,
+}: Carried): string =>
   [
     `${planned.carrier.name} ${planned.kind.name}, ${stepKeys.map((key) => key.slice(0, 8)).join(', ')}: ${(status ?? 'no end').toLowerCase()} after ${seconds.toFixed(1)} s`,
     fired ?? 'DID NOT FIRE',
@@ -43,7 +53,9 @@ export const firedLines = (carried: readonly Carried[], notPlanned: readonly Kin
   });
   return [
     ...table([['kind', 'planned', 'fired'], ...rows]),
-    ...(notPlanned.length === 0 ? [] : [`not planned: ${notPlanned.map(({ name }) => name).join(', ')}`]),
+    ...(notPlanned.length === 0
+      ? []
+      : [`not planned: ${notPlanned.map(({ name }) => name).join(', ')}`]),
   ];
 };
 

@@ -12,14 +12,20 @@ describe('the schedule', () => {
   test('each kind is planned once before any is drawn again', () => {
     for (let seed = 0; seed < 50; seed++) {
       const drawn = names(10, seed);
-      for (const round of [drawn.slice(0, 4), drawn.slice(4, 8)]) expect(round.sort()).toEqual(['a', 'b', 'c', 'd']);
+      for (const round of [drawn.slice(0, 4), drawn.slice(4, 8)])
+        expect(round.sort()).toEqual(['a', 'b', 'c', 'd']);
       expect(new Set(drawn.slice(8)).size).toBe(2);
     }
   });
 
   test('what there was no room for is named', () => {
     const { planned, notPlanned } = regeneration(kinds, 3, randomOf(1, 'test'));
-    expect([...planned, ...notPlanned].map(({ name }) => name).sort()).toEqual(['a', 'b', 'c', 'd']);
+    expect([...planned, ...notPlanned].map(({ name }) => name).sort()).toEqual([
+      'a',
+      'b',
+      'c',
+      'd',
+    ]);
     expect(notPlanned).toHaveLength(1);
     expect(regeneration(kinds, 4, randomOf(1, 'test')).notPlanned).toEqual([]);
     expect(regeneration(kinds, 0, randomOf(1, 'test')).planned).toEqual([]);
@@ -28,7 +34,9 @@ describe('the schedule', () => {
 
   test('a seed brings it back, another seed does not', () => {
     expect(names(10, 7)).toEqual(names(10, 7));
-    expect(new Set(Array.from({ length: 20 }, (_, seed) => names(10, seed).join(''))).size).toBeGreaterThan(5);
+    expect(
+      new Set(Array.from({ length: 20 }, (_, seed) => names(10, seed).join(''))).size,
+    ).toBeGreaterThan(5);
   });
 
   test('two lists in turn', () => {

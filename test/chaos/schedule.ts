@@ -11,7 +11,11 @@ export interface Schedule<K extends NamedKind> {
 }
 
 /** `count` kinds at random, each once before any is drawn again. */
-export const regeneration = <K extends NamedKind>(kinds: readonly K[], count: number, random: Random): Schedule<K> => {
+export const regeneration = <K extends NamedKind>(
+  kinds: readonly K[],
+  count: number,
+  random: Random,
+): Schedule<K> => {
   const planned: K[] = [];
   while (planned.length < count && kinds.length > 0)
     planned.push(...random.shuffled(kinds).slice(0, count - planned.length));

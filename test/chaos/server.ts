@@ -33,10 +33,19 @@ export const suggesting = (dir: string, cli: string, events: number): string => 
   return path;
 };
 
-export const startServer = async (dir: string, suggested: number, note: (line: string) => void): Promise<Server> => {
+export const startServer = async (
+  dir: string,
+  suggested: number,
+  note: (line: string) => void,
+): Promise<Server> => {
   const found = await findTemporalCli({ env: process.env, log: note });
   const cli = suggested === 0 ? found : { ...found, path: suggesting(dir, found.path, suggested) };
-  const options = { home: dir, cli, dbFile: join(dir, 'db', 'temporal.db'), logFile: join(dir, 'server.log') };
+  const options = {
+    home: dir,
+    cli,
+    dbFile: join(dir, 'db', 'temporal.db'),
+    logFile: join(dir, 'server.log'),
+  };
   const first = await startDevServer({ ...options, port: 0 });
   const ports = { port: Number(first.address.split(':').at(-1)) };
   let now: DevServer | null = first;

@@ -56,7 +56,8 @@ export const setStage = async (
   const requestsFile = join(dir, 'requests.jsonl');
   const closers: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {
-    for (const each of closers.splice(0).reverse()) await each().catch((error: unknown) => note(String(error)));
+    for (const each of closers.splice(0).reverse())
+      await each().catch((error: unknown) => note(String(error)));
   };
   try {
     const rules = carriers.flatMap((carrier) => carrier.rules);

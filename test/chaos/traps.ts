@@ -2,7 +2,15 @@
  * Traps: what shall happen to a worker at a named moment of an activity. A trap is a file that all workers read (worker.js); the one
  * that comes there first creates `<id>.fired`, so that each trap springs once and leaves evidence that outlives its victim.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 

@@ -48,7 +48,9 @@ const scopes = new AsyncLocalStorage();
 
 const trapsFor = (activity, stepKey) =>
   readdirSync(dir)
-    .filter((name) => name.endsWith('.json') && !existsSync(join(dir, name.replace(/json$/, 'fired'))))
+    .filter(
+      (name) => name.endsWith('.json') && !existsSync(join(dir, name.replace(/json$/, 'fired'))),
+    )
     .map((name) => {
       try {
         return JSON.parse(readFileSync(join(dir, name), 'utf8'));
@@ -56,7 +58,10 @@ const trapsFor = (activity, stepKey) =>
         return null; // Disarmed since.
       }
     })
-    .filter((trap) => trap && [null, activity].includes(trap.activity) && [null, stepKey].includes(trap.stepKey))
+    .filter(
+      (trap) =>
+        trap && [null, activity].includes(trap.activity) && [null, stepKey].includes(trap.stepKey),
+    )
     .map((trap) => ({ trap, calls: 0, left: trap.does.times ?? 0, mine: false }));
 
 /** True for the one execution in all workers that springs it. */
@@ -85,13 +90,16 @@ const execute = async (context, input, next) => {
   const activity = context.info.activityType;
   const { stepKey } = input.args[0];
   const scope = { activity, stepKey, traps: trapsFor(activity, stepKey) };
-  const strikes = scope.traps.filter(({ trap }) => ['kill', 'stop', 'tear'].includes(trap.does.kind));
+  const strikes = scope.traps.filter(({ trap }) =>
+    ['kill', 'stop', 'tear'].includes(trap.does.kind),
+  );
   const timers = [];
   return scopes.run(scope, async () => {
     for (const armed of strikes) {
       const { at } = armed.trap;
       if (at.moment === 'before') strike(armed, scope, 'before');
-      if (at.moment === 'delay') timers.push(setTimeout(() => strike(armed, scope, `after ${at.ms} ms`), at.ms));
+      if (at.moment === 'delay')
+        timers.push(setTimeout(() => strike(armed, scope, `after ${at.ms} ms`), at.ms));
     }
     let result = null;
     try {
@@ -101,7 +109,8 @@ const execute = async (context, input, next) => {
       timers.forEach(clearTimeout);
       // A busy workspace is no application; the next attempt will be one.
       if (result?.outcome !== 'busy')
-        for (const armed of strikes) if (!armed.mine && !armed.trap.at.strict) strike(armed, scope, 'at its end');
+        for (const armed of strikes)
+          if (!armed.mine && !armed.trap.at.strict) strike(armed, scope, 'at its end');
     }
   });
 };
@@ -110,7 +119,8 @@ const half = (bytes) => bytes.subarray(0, Math.floor(bytes.length / 2));
 const tear = async (real, name, args) => {
   const [path, second] = args;
   if (name === 'append') await real.append(path, half(second)).catch(() => undefined);
-  if (name === 'writeExclusive') await real.writeExclusive(path, half(second), { mode: 0o600 }).catch(() => undefined);
+  if (name === 'writeExclusive')
+    await real.writeExclusive(path, half(second), { mode: 0o600 }).catch(() => undefined);
 };
 
 const meets = ({ trap }, name, paths) => {
@@ -131,7 +141,8 @@ const onCall = async (real, name, args) => {
     const { at, does, id } = armed.trap;
     const where = `${name} ${paths[0]}`;
     if (does.kind === 'fail') {
-      if (armed.calls < at.n || armed.left === 0 || (!armed.mine && !claim(armed, scope, where))) continue;
+      if (armed.calls < at.n || armed.left === 0 || (!armed.mine && !claim(armed, scope, where)))
+        continue;
       armed.left -= 1;
       throw Object.assign(new Error(`${does.errno}: injected, ${where}`), {
         code: does.errno,
@@ -167,7 +178,8 @@ const hung = (asked) => {
   const [file, args, call] = asked.capture ?? [];
   const scope = file === 'git' ? scopes.getStore() : undefined;
   const hanging = scope?.traps.find(({ trap }) => trap.does.kind === 'hang git');
-  const hangs = hanging !== undefined && !hanging.mine && claim(hanging, scope, `git ${args.join(' ')}`);
+  const hangs =
+    hanging !== undefined && !hanging.mine && claim(hanging, scope, `git ${args.join(' ')}`);
   return hangs ? { ...asked, capture: ['/bin/sh', HANGS, call] } : asked;
 };
 const { fork } = childProcess;
@@ -184,7 +196,9 @@ const worker = await createWorker({
   home: await resolveHome(process.env),
   logger: pino({ level: 'warn' }, pino.destination({ fd: 2, sync: true })),
   interceptors: {
-    activity: [(context) => ({ inbound: { execute: (input, next) => execute(context, input, next) } })],
+    activity: [
+      (context) => ({ inbound: { execute: (input, next) => execute(context, input, next) } }),
+    ],
   },
 });
 process.on('SIGTERM', () => void worker.stop());

@@ -63,7 +63,14 @@ export const createWorkerPool = (options: PoolOptions): WorkerPool => {
       env: { ...process.env, ...env, CHAOS_TRAPS: traps.dir, NODE_OPTIONS: '' },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    const member: Member = { child, pid: child.pid ?? -1, ready: false, stopped: false, slept: false, expected: null };
+    const member: Member = {
+      child,
+      pid: child.pid ?? -1,
+      ready: false,
+      stopped: false,
+      slept: false,
+      expected: null,
+    };
     members.add(member);
     child.stderr.pipe(log);
     child.stdout.once('data', () => {
@@ -76,10 +83,13 @@ export const createWorkerPool = (options: PoolOptions): WorkerPool => {
     return member;
   };
   const replace = async (gone: Member, how: string): Promise<void> => {
-    const trapped = traps.all().some(({ pid, does }) => pid === gone.pid && (does === 'kill' || does === 'tear'));
+    const trapped = traps
+      .all()
+      .some(({ pid, does }) => pid === gone.pid && (does === 'kill' || does === 'tear'));
     if (gone.expected === null && !trapped && !closing) {
       if (gone.slept) note(`worker ${gone.pid} ended after its sleep (${how})`);
-      else if (options.mayEnd()) note(`worker ${gone.pid} ended while the server was away (${how})`);
+      else if (options.mayEnd())
+        note(`worker ${gone.pid} ended while the server was away (${how})`);
       else strange.push(`worker ${gone.pid} ended by itself (${how}), see worker logs`);
       await sleep(AGAIN_MS);
     }
@@ -87,7 +97,8 @@ export const createWorkerPool = (options: PoolOptions): WorkerPool => {
   };
   const signalTo = (member: Member, signal: NodeJS.Signals): boolean => member.child.kill(signal);
   const gone = async (member: Member, within_ms: number): Promise<boolean> => {
-    for (const end = Date.now() + within_ms; members.has(member) && Date.now() < end;) await sleep(LOOK_MS);
+    for (const end = Date.now() + within_ms; members.has(member) && Date.now() < end;)
+      await sleep(LOOK_MS);
     return !members.has(member);
   };
 
@@ -102,7 +113,9 @@ export const createWorkerPool = (options: PoolOptions): WorkerPool => {
     },
     someone: async (random) => {
       for (;;) {
-        const able = [...members].filter(({ ready, stopped, expected }) => ready && !stopped && expected === null);
+        const able = [...members].filter(
+          ({ ready, stopped, expected }) => ready && !stopped && expected === null,
+        );
         if (able.length > 0) return random.pick(able);
         await sleep(LOOK_MS);
       }
@@ -112,7 +125,8 @@ export const createWorkerPool = (options: PoolOptions): WorkerPool => {
       member.expected = why;
       signalTo(member, signal);
       if (await gone(member, GOING_MS)) return;
-      if (signal === 'SIGTERM') strange.push(`worker ${member.pid} did not end ${GOING_MS / 1000} s after SIGTERM`);
+      if (signal === 'SIGTERM')
+        strange.push(`worker ${member.pid} did not end ${GOING_MS / 1000} s after SIGTERM`);
       signalTo(member, 'SIGKILL');
     },
     freeze: async (member, ms) => {

@@ -1,6 +1,13 @@
 /** Files to begin with, completion, examples of the help, annotations, the notify command. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
@@ -39,10 +46,14 @@ describe('emend init and emend new', () => {
     expect(readFileSync(join(dir, 'emend.yaml'), 'utf8')).toBe('commit: true\n');
 
     await run(['new', 'job', 'jobs/010_greet-politely.md', '--file', 'a "b".js'], dir);
-    expect(readFileSync(join(dir, 'jobs/010_greet-politely.md'), 'utf8')).toContain('# Greet politely\n');
+    expect(readFileSync(join(dir, 'jobs/010_greet-politely.md'), 'utf8')).toContain(
+      '# Greet politely\n',
+    );
     await run(['new', 'job', 'jobs/010_greet-politely.md'], dir, 2);
     // Nobody has written what should change: no model is paid for that.
-    expect((await run(['run', 'jobs/first.md'], dir, 2)).err).toContain('jobs/first.md does not describe a change');
+    expect((await run(['run', 'jobs/first.md'], dir, 2)).err).toContain(
+      'jobs/first.md does not describe a change',
+    );
     await run(['new', 'plan', 'plans/010_grow.md'], dir);
     expect((await run(['plan', 'check', 'plans/010_grow.md'], dir)).out).toContain('2 phases');
     await run(['new', 'thing', 'x.md'], dir, 2);
@@ -57,7 +68,10 @@ describe('emend init and emend new', () => {
       ok: true,
       value: { commit: true, limits: { budget_usd: 2 } },
     });
-    expect(parseJob(job('T', ['a.js'], null), 'job.md')).toMatchObject({ ok: true, value: { targetFiles: ['a.js'] } });
+    expect(parseJob(job('T', ['a.js'], null), 'job.md')).toMatchObject({
+      ok: true,
+      value: { targetFiles: ['a.js'] },
+    });
     expect(plan('T')).toContain('### Phase 2');
   });
 });
@@ -70,12 +84,17 @@ const inShell = (shell: string): ReturnType<typeof testIf> =>
   );
 
 describe('completion', () => {
-  const script = async (shell: string): Promise<string> => (await run(['completion', shell], temp())).out;
+  const script = async (shell: string): Promise<string> =>
+    (await run(['completion', shell], temp())).out;
   const completed = async (words: readonly string[]): Promise<string[]> => {
     const setUp = `COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; _emend`;
-    const ran = spawnSync('bash', ['-c', `${await script('bash')}\n${setUp}\nprintf '%s\\n' "\${COMPREPLY[@]}"`], {
-      encoding: 'utf8',
-    });
+    const ran = spawnSync(
+      'bash',
+      ['-c', `${await script('bash')}\n${setUp}\nprintf '%s\\n' "\${COMPREPLY[@]}"`],
+      {
+        encoding: 'utf8',
+      },
+    );
     expect(ran.stderr).toBe('');
     return ran.stdout.split('\n').filter((line) => line !== '');
   };
@@ -93,28 +112,34 @@ describe('completion', () => {
     expect(names.filter((name) => !text.includes(name))).toEqual([]);
   });
 
-  inShell('fish')('fish completes commands, subcommands where they belong, flags and files', async () => {
-    const dir = temp();
-    writeFileSync(join(dir, 'emend.fish'), await script('fish'));
-    writeFileSync(join(dir, 'job.md'), '');
-    const asked = (typed: string): string[] => {
-      const command = `source emend.fish; complete -C '${typed}'`;
-      const ran = spawnSync('fish', ['--no-config', '-c', command], { cwd: dir, encoding: 'utf8' });
-      expect(ran.stderr).toBe('');
-      return ran.stdout
-        .split('\n')
-        .flatMap((line) => line.split('\t', 1))
-        .filter((word) => word !== '');
-    };
-    expect(asked('emend rev')).toEqual(['review', 'revise']);
-    expect(asked('emend plan ch')).toEqual(['check']);
-    expect(asked('emend plan run ')).toEqual(['emend.fish', 'job.md']);
-    expect(asked('emend plan run --seq')).toEqual(['--sequential']);
-    // A flag of `emend run`, which is not the `run` of `emend plan`.
-    expect(asked('emend plan run --po')).toEqual([]);
-    expect(asked('emend run --po')).toEqual(['--policy']);
-    expect(asked('emend run jo')).toEqual(['job.md']);
-  });
+  inShell('fish')(
+    'fish completes commands, subcommands where they belong, flags and files',
+    async () => {
+      const dir = temp();
+      writeFileSync(join(dir, 'emend.fish'), await script('fish'));
+      writeFileSync(join(dir, 'job.md'), '');
+      const asked = (typed: string): string[] => {
+        const command = `source emend.fish; complete -C '${typed}'`;
+        const ran = spawnSync('fish', ['--no-config', '-c', command], {
+          cwd: dir,
+          encoding: 'utf8',
+        });
+        expect(ran.stderr).toBe('');
+        return ran.stdout
+          .split('\n')
+          .flatMap((line) => line.split('\t', 1))
+          .filter((word) => word !== '');
+      };
+      expect(asked('emend rev')).toEqual(['review', 'revise']);
+      expect(asked('emend plan ch')).toEqual(['check']);
+      expect(asked('emend plan run ')).toEqual(['emend.fish', 'job.md']);
+      expect(asked('emend plan run --seq')).toEqual(['--sequential']);
+      // A flag of `emend run`, which is not the `run` of `emend plan`.
+      expect(asked('emend plan run --po')).toEqual([]);
+      expect(asked('emend run --po')).toEqual(['--policy']);
+      expect(asked('emend run jo')).toEqual(['job.md']);
+    },
+  );
 
   inShell('zsh')('zsh completes commands, subcommands, flags and files', async () => {
     const dir = temp();
@@ -122,8 +147,16 @@ describe('completion', () => {
     writeFileSync(join(dir, 'job.md'), '');
     // Only an interactive shell completes: one under a pseudo-terminal, that runs `echo` for `emend` and so prints what became of the line.
     const typed = ['emend revie', 'emend plan chec', 'emend run --pol', 'emend run jo'];
-    const rc = ['autoload -U compinit', `compinit -u -d ${dir}/dump`, `source ${dir}/emend.zsh`, `cd ${dir}`];
-    writeFileSync(join(dir, 'rc.zsh'), [...rc, 'emend() { print -r -- "<$*>" }', 'print ready', ''].join('\n'));
+    const rc = [
+      'autoload -U compinit',
+      `compinit -u -d ${dir}/dump`,
+      `source ${dir}/emend.zsh`,
+      `cd ${dir}`,
+    ];
+    writeFileSync(
+      join(dir, 'rc.zsh'),
+      [...rc, 'emend() { print -r -- "<$*>" }', 'print ready', ''].join('\n'),
+    );
     const lines = [
       'zmodload zsh/zpty',
       "zpty shell 'zsh -f -i'",
@@ -135,7 +168,11 @@ describe('completion', () => {
         'print -r -- "${${out##*<}%%>*}"',
       ]),
     ];
-    const ran = spawnSync('zsh', ['-f', '-c', lines.join('\n')], { cwd: dir, encoding: 'utf8', timeout: 30_000 });
+    const ran = spawnSync('zsh', ['-f', '-c', lines.join('\n')], {
+      cwd: dir,
+      encoding: 'utf8',
+      timeout: 30_000,
+    });
     expect(ran.stdout.split('\n').map((line) => line.trim())).toEqual([
       'review',
       'plan check',
@@ -156,14 +193,19 @@ describe('examples of the help', () => {
     for (const command of program.commands) {
       const lines = EXAMPLES[command.name()] ?? [];
       expect([command.name(), lines.length]).not.toEqual([command.name(), 0]);
-      const flags = [command, ...command.commands].flatMap((each) => each.options.map(({ long }) => long));
+      const flags = [command, ...command.commands].flatMap((each) =>
+        each.options.map(({ long }) => long),
+      );
       for (const text of lines) {
         expect(text).toContain(`emend ${command.name()}`);
-        const used = (text.split(`emend ${command.name()}`)[1]?.split('|')[0] ?? '').match(/--[a-z-]+/g) ?? [];
+        const used =
+          (text.split(`emend ${command.name()}`)[1]?.split('|')[0] ?? '').match(/--[a-z-]+/g) ?? [];
         expect(used.filter((flag) => !flags.includes(flag))).toEqual([]);
       }
     }
-    expect(Object.keys(EXAMPLES).sort()).toEqual(program.commands.map((command) => command.name()).sort());
+    expect(Object.keys(EXAMPLES).sort()).toEqual(
+      program.commands.map((command) => command.name()).sort(),
+    );
   });
 
   test('are shown; a wrong word gets the nearest right one', async () => {
@@ -196,8 +238,12 @@ describe('examples of the help', () => {
       ['plan', '--help'],
     ])
       expect((await run(asked, dir, 0)).out).toContain('Usage: emend ');
-    expect((await run(['run', 'x.md', '--polcy', 'y'], dir, 2)).err).toContain('Did you mean --policy?');
-    expect((await run(['decide', 'abcd', 'aprove'], dir, 2)).err).toContain('did you mean `approve`?');
+    expect((await run(['run', 'x.md', '--polcy', 'y'], dir, 2)).err).toContain(
+      'Did you mean --policy?',
+    );
+    expect((await run(['decide', 'abcd', 'aprove'], dir, 2)).err).toContain(
+      'did you mean `approve`?',
+    );
   });
 
   test('help is of the command that was typed, below another too', async () => {
@@ -216,9 +262,9 @@ describe('examples of the help', () => {
       [['evidence', 'verify', 'gone.json', '--repository', '.'], 'help evidence verify'],
     ] as const)
       expect((await run([...wrong], dir, 2)).err).toContain(`See \`emend ${help}\`.`);
-    expect((await run(['evidence', 'verify', 'gone.json', '--repository', '.'], dir, 2)).err).toContain(
-      'gone.json does not exist.',
-    );
+    expect(
+      (await run(['evidence', 'verify', 'gone.json', '--repository', '.'], dir, 2)).err,
+    ).toContain('gone.json does not exist.');
   });
 });
 
@@ -234,9 +280,9 @@ describe('annotations', () => {
     expect(annotationLine(ofFinding(finding))).toBe(
       '::warning file=a%2Cb%3Ac%25.js,line=3,endLine=4,title=emend%3A syntax::x%0A::error::y 100%25',
     );
-    expect(annotationLine(ofProblem(problem('job_invalid', 'jobs/a.md:3: mode: expected one of edit')))).toBe(
-      '::error file=jobs/a.md,line=3,title=emend%3A job_invalid::mode: expected one of edit',
-    );
+    expect(
+      annotationLine(ofProblem(problem('job_invalid', 'jobs/a.md:3: mode: expected one of edit'))),
+    ).toBe('::error file=jobs/a.md,line=3,title=emend%3A job_invalid::mode: expected one of edit');
     expect(annotationLine(ofProblem(problem('no_server', 'Nobody answers.')))).toBe(
       '::error title=emend%3A no_server::Nobody answers.',
     );
@@ -252,7 +298,11 @@ describe('annotations', () => {
 });
 
 describe('the notify command', () => {
-  const decision = { id: '1-abc', reason: 'approval', message: 'ready' } as unknown as DecisionPoint;
+  const decision = {
+    id: '1-abc',
+    reason: 'approval',
+    message: 'ready',
+  } as unknown as DecisionPoint;
   const status = { stepKey: 'abcd'.repeat(8), workspace: '/w', jobPath: 'job.md', title: 'T' };
 
   test('comes from the person alone: their environment or their own config file', async () => {
@@ -263,9 +313,13 @@ describe('the notify command', () => {
     writeFileSync(path, 'notify: tell-me\n');
     expect(await notifyCommand({ env: { HOME: home } })).toBe('tell-me');
     expect(await notifyCommand({ env: { HOME: home, EMEND_NOTIFY: 'other' } })).toBe('other');
-    expect(await notifyCommand({ env: { HOME: home, XDG_CONFIG_HOME: join(home, 'none') } })).toBeNull();
+    expect(
+      await notifyCommand({ env: { HOME: home, XDG_CONFIG_HOME: join(home, 'none') } }),
+    ).toBeNull();
     writeFileSync(path, 'notify: [a]\n');
-    await expect(notifyCommand({ env: { HOME: home } })).rejects.toThrow('config.yaml:1: notify: expected a command');
+    await expect(notifyCommand({ env: { HOME: home } })).rejects.toThrow(
+      'config.yaml:1: notify: expected a command',
+    );
     writeFileSync(path, 'notfy: a\n');
     await expect(notifyCommand({ env: { HOME: home } })).rejects.toThrow('notfy: unknown key');
   });

@@ -22,7 +22,10 @@ const rehearse = () =>
   });
 
 test('says which formats work and what to write into emend.yaml, for the configured model', async () => {
-  writeFileSync(join(dir, 'emend.yaml'), 'model: tiny\nmodels: { tiny: { context_tokens: 1000 } }\n');
+  writeFileSync(
+    join(dir, 'emend.yaml'),
+    'model: tiny\nmodels: { tiny: { context_tokens: 1000 } }\n',
+  );
   const rehearsal = await rehearse();
   const io = fakeIo({ env: { ANTHROPIC_BASE_URL: rehearsal.url }, cwd: dir });
   try {

@@ -1,6 +1,17 @@
 import { describe, expect, test } from '@jest/globals';
-import { exitOfClosed, exitOfResult, explain, explanation, reportError } from '../../src/cli/errors.js';
-import { problem, ProblemError, ProblemsError, type ProblemCode } from '../../src/shared/problems.js';
+import {
+  exitOfClosed,
+  exitOfResult,
+  explain,
+  explanation,
+  reportError,
+} from '../../src/cli/errors.js';
+import {
+  problem,
+  ProblemError,
+  ProblemsError,
+  type ProblemCode,
+} from '../../src/shared/problems.js';
 import type { StepOutcome, StepResult } from '../../src/shared/run.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
 import { fakeIo } from './io.js';
@@ -40,7 +51,9 @@ describe('exit codes', () => {
     ['committed', 'hook_failed', 0],
   ] as const)('%s with %s ends with %d', (outcome, code, exit) => {
     expect(exitOfResult(result(outcome, code))).toBe(exit);
-    expect(exitOfClosed({ status: 'COMPLETED', result: result(outcome, code), message: null })).toBe(exit);
+    expect(
+      exitOfClosed({ status: 'COMPLETED', result: result(outcome, code), message: null }),
+    ).toBe(exit);
   });
 
   test('a run that was terminated has failed', () => {
@@ -70,14 +83,18 @@ describe('what went wrong', () => {
     const bug = new Error('boom\nand more');
     const quiet = fakeIo();
     expect(reportError(quiet, bug, false)).toBe(1);
-    expect(quiet.printed.err).toBe('emend: Unexpected error: boom\n  Run again with EMEND_DEBUG=1 for details.\n');
+    expect(quiet.printed.err).toBe(
+      'emend: Unexpected error: boom\n  Run again with EMEND_DEBUG=1 for details.\n',
+    );
     const loud = fakeIo({ env: { EMEND_DEBUG: '1' } });
     reportError(loud, bug, false);
     expect(loud.printed.err).toContain('errors.test');
   });
 
   test('of a disk is the disk', () => {
-    const full = Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' });
+    const full = Object.assign(new Error('ENOSPC: no space left on device, write'), {
+      code: 'ENOSPC',
+    });
     expect(explain(full)).toMatchObject({ exit: 1, problems: [{ code: 'disk' }] });
   });
 
@@ -91,6 +108,9 @@ describe('what went wrong', () => {
     expect(exit).toBe(7);
     expect(io.printed.err + io.printed.out).not.toContain('sk-very-secret');
     expect(io.printed.err).not.toContain('\u001b');
-    expect(JSON.parse(io.printed.out)).toMatchObject({ exit: 7, error: { code: 'model_rejected' } });
+    expect(JSON.parse(io.printed.out)).toMatchObject({
+      exit: 7,
+      error: { code: 'model_rejected' },
+    });
   });
 });

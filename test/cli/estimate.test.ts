@@ -29,7 +29,11 @@ const repositoryWith = (files: Readonly<Record<string, string>>): string => {
 const emend = async (cwd: string, ...args: readonly string[]) => {
   const io = fakeIo({
     cwd,
-    env: { EMEND_HOME: join(cwd, 'no-home'), PATH: process.env.PATH, TEMPORAL_ADDRESS: '127.0.0.1:1' },
+    env: {
+      EMEND_HOME: join(cwd, 'no-home'),
+      PATH: process.env.PATH,
+      TEMPORAL_ADDRESS: '127.0.0.1:1',
+    },
   });
   const exit = await main(args, io);
   expect(existsSync(join(cwd, 'no-home'))).toBe(false);
@@ -37,23 +41,33 @@ const emend = async (cwd: string, ...args: readonly string[]) => {
 };
 const job = (front: string): string => `---\n${front}\n---\n# Grow\n\nMake it larger.\n`;
 const TEXT = 'x'.repeat(3_500);
-const scratch = (): readonly string[] => readdirSync(tmpdir()).filter((name) => name.startsWith('emend-estimate.'));
+const scratch = (): readonly string[] =>
+  readdirSync(tmpdir()).filter((name) => name.startsWith('emend-estimate.'));
 
 test('a job: calls, tokens and money with the prices of its model, and nothing is left behind', async () => {
-  const cwd = repositoryWith({ 'job.md': job('target_files: [a.txt]\nmodel: claude-sonnet-5-5'), 'a.txt': TEXT });
+  const cwd = repositoryWith({
+    'job.md': job('target_files: [a.txt]\nmodel: claude-sonnet-5-5'),
+    'a.txt': TEXT,
+  });
   const { exit, out, err } = await emend(cwd, 'run', 'job.md', '--estimate');
   expect([exit, err]).toEqual([0, '']);
   // 1,500 for the prompt, 7 for what it asks and its title, 1,000 for the file; and the file again in the answer.
   expect(out).toBe(
     'job.md: about 1 model call, 2,507 tokens in, 1,000 out, $0.0150 (claude-sonnet-5-5, genai-prices 0.2.3 (PyPI) of 2026-11-10), if no answer fails\n',
   );
-  const json = JSON.parse((await emend(cwd, 'run', 'job.md', '--estimate', '--json')).out) as object;
+  const json = JSON.parse(
+    (await emend(cwd, 'run', 'job.md', '--estimate', '--json')).out,
+  ) as object;
   expect(json).toEqual({
     v: 1,
     path: 'job.md',
     estimate: {
-      ...{ calls: 1, input_tokens: 2_507, output_tokens: 1_000, usd: (2_507 * 2 + 1_000 * 10) / 1e6 },
-      ...{ model: 'claude-sonnet-5-5', priced: PRICES },
+      calls: 1,
+      input_tokens: 2_507,
+      output_tokens: 1_000,
+      usd: (2_507 * 2 + 1_000 * 10) / 1e6,
+      model: 'claude-sonnet-5-5',
+      priced: PRICES,
     },
     over: [],
     exit: 0,
@@ -64,13 +78,23 @@ test('a job: calls, tokens and money with the prices of its model, and nothing i
 test('no less than what is sent: numbers and checks of lines, and all files before it where a call agrees on names', async () => {
   const text = `  work('here', 'and there');\n`.repeat(1_200);
   const paths = ['a.ts', 'b.ts'];
-  const cwd = repositoryWith({ 'job.md': job('target_files: [a.ts, b.ts]'), 'a.ts': text, 'b.ts': text });
+  const cwd = repositoryWith({
+    'job.md': job('target_files: [a.ts, b.ts]'),
+    'a.ts': text,
+    'b.ts': text,
+  });
   const { out } = await emend(cwd, 'run', 'job.md', '--estimate', '--json');
   const files = paths.map((path) => ({ path, text: textOf(text) }));
   const input = { format: 'structured-edit', instructions: '# Grow\n\nMake it larger.\n' } as const;
   const brief = closeBriefPrompt(briefPrompt({ ...editInput(input), files, hints: [] }));
-  const requests = [brief, ...files.map((file) => buildEditRequest(editInput({ ...input, files: [file] })))];
-  const sent = requests.reduce((sum, { request }) => sum + estimateRequestTokens(request(NONCE)), 0);
+  const requests = [
+    brief,
+    ...files.map((file) => buildEditRequest(editInput({ ...input, files: [file] }))),
+  ];
+  const sent = requests.reduce(
+    (sum, { request }) => sum + estimateRequestTokens(request(NONCE)),
+    0,
+  );
   const { estimate } = JSON.parse(out) as { estimate: { calls: number; input_tokens: number } };
   expect(estimate.calls).toBe(3);
   expect(estimate.input_tokens / sent).toBeGreaterThan(1);
@@ -98,7 +122,10 @@ test('a limit that it is over is said; a job that names no file is asked for whi
     expect.stringContaining('0.0150 US dollars are expected; budget_usd is 0.001'),
   ]);
   const pick = await emend(cwd, 'run', 'pick.md', '--estimate');
-  expect([pick.exit, pick.out]).toEqual([0, expect.stringMatching(/^pick\.md: about 2 model calls, /)]);
+  expect([pick.exit, pick.out]).toEqual([
+    0,
+    expect.stringMatching(/^pick\.md: about 2 model calls, /),
+  ]);
 });
 
 test('a task that no call has room for is refused before it is sent, whether files are named or a model picks them', async () => {
@@ -114,18 +141,45 @@ test('a task that no call has room for is refused before it is sent, whether fil
   const refusal =
     /task, hints and rules take about 17\d{4} of the 150000 tokens of a call\..* raise inputBudget_tokens/s;
   for (const path of ['job.md', 'pick.md', 'plans/001_one.md']) {
-    const { exit, err } = await emend(cwd, ...(path.startsWith('plans') ? ['plan'] : []), 'run', path, '--estimate');
+    const { exit, err } = await emend(
+      cwd,
+      ...(path.startsWith('plans') ? ['plan'] : []),
+      'run',
+      path,
+      '--estimate',
+    );
     expect([path, exit, err]).toEqual([path, 6, expect.stringMatching(refusal)]);
   }
   const models = 'model: large\nmodels: {large: {context_tokens: 400000}}\n';
   writeFileSync(join(cwd, 'emend.yaml'), models);
-  const raised = await emend(cwd, 'run', 'job.md', '--estimate', '--set', 'inputBudget_tokens=180000');
+  const raised = await emend(
+    cwd,
+    'run',
+    'job.md',
+    '--estimate',
+    '--set',
+    'inputBudget_tokens=180000',
+  );
   expect([raised.exit, raised.err]).toEqual([0, '']);
   writeFileSync(join(cwd, 'AGENTS.md'), long.slice(0, 200_000));
-  const rules = await emend(cwd, 'run', 'short.md', '--estimate', '--set', 'inputBudget_tokens=50000');
+  const rules = await emend(
+    cwd,
+    'run',
+    'short.md',
+    '--estimate',
+    '--set',
+    'inputBudget_tokens=50000',
+  );
   expect(rules.err).toContain('short.md: task, hints and rules take about 500');
   writeFileSync(join(cwd, 'emend.yaml'), `${models}hints: ['${long.slice(0, 4_000)}']\n`);
-  const hints = await emend(cwd, 'run', 'short.md', '--estimate', '--set', 'inputBudget_tokens=50500');
+  const hints = await emend(
+    cwd,
+    'run',
+    'short.md',
+    '--estimate',
+    '--set',
+    'inputBudget_tokens=50500',
+  );
   expect(hints.err).toContain('short.md: task, hints and rules take about 510');
 });
 
@@ -136,27 +190,56 @@ test('budget_usd with a model whose price is not known is refused, and `models:`
   });
   const refused = await emend(cwd, 'run', 'job.md', '--estimate');
   expect(refused.exit).toBe(2);
-  expect(refused.err).toContain('job.md: budget_usd is 1, and the price of its model is not known.');
+  expect(refused.err).toContain(
+    'job.md: budget_usd is 1, and the price of its model is not known.',
+  );
   expect(refused.err).toContain('under `models:` in emend.yaml');
   writeFileSync(join(cwd, 'emend.yaml'), 'models: {unheard-of: {input_usd: 0, output_usd: 0}}\n');
   const priced = await emend(cwd, 'run', 'job.md', '--estimate');
-  expect([priced.exit, priced.out]).toEqual([0, expect.stringContaining('$0.0000 (unheard-of, emend.yaml)')]);
+  expect([priced.exit, priced.out]).toEqual([
+    0,
+    expect.stringContaining('$0.0000 (unheard-of, emend.yaml)'),
+  ]);
 });
 
 test('a plan: the sum of its open phases; refused as its run would be', async () => {
-  const phase = (n: number, mark = '') => `### Phase ${n}: P${n}${mark}\n\nTasks:\n- [ ] Change \`a.txt\`\n\n`;
+  const phase = (n: number, mark = '') =>
+    `### Phase ${n}: P${n}${mark}\n\nTasks:\n- [ ] Change \`a.txt\`\n\n`;
   const text = `# Two\n\n## Implementation Phases\n\n${phase(1, ' [COMPLETED]')}${phase(2)}${phase(3)}`;
-  const cwd = repositoryWith({ 'plans/001_two.md': text, 'a.txt': TEXT, 'emend.yaml': 'model: claude-sonnet-5-5\n' });
+  const cwd = repositoryWith({
+    'plans/001_two.md': text,
+    'a.txt': TEXT,
+    'emend.yaml': 'model: claude-sonnet-5-5\n',
+  });
   const { exit, out, err } = await emend(cwd, 'plan', 'run', 'plans/001_two.md', '--estimate');
   expect([exit, err]).toEqual([0, '']);
   expect(out).toMatch(
     /^plans\/001_two: 2 phases: about 2 model calls, [\d,]+ tokens in, 2,000 out, \$0\.03\d\d, if no phase fails\n$/,
   );
-  const unpriced = await emend(cwd, 'plan', 'run', 'plans/001_two.md', '--estimate', '--set', 'budget_usd=1');
+  const unpriced = await emend(
+    cwd,
+    'plan',
+    'run',
+    'plans/001_two.md',
+    '--estimate',
+    '--set',
+    'budget_usd=1',
+  );
   expect(unpriced.exit).toBe(0);
   writeFileSync(join(cwd, 'emend.yaml'), 'model: unheard-of\n');
-  const refused = await emend(cwd, 'plan', 'run', 'plans/001_two.md', '--estimate', '--set', 'budget_usd=1');
-  expect([refused.exit, refused.err]).toEqual([2, expect.stringContaining('Phase 1: P1: budget_usd is 1')]);
+  const refused = await emend(
+    cwd,
+    'plan',
+    'run',
+    'plans/001_two.md',
+    '--estimate',
+    '--set',
+    'budget_usd=1',
+  );
+  expect([refused.exit, refused.err]).toEqual([
+    2,
+    expect.stringContaining('Phase 1: P1: budget_usd is 1'),
+  ]);
 });
 
 test('doctor says when the prices are older than 90 days, and they hold up nothing', () => {
@@ -183,7 +266,9 @@ test('of a repository, in a checkout of it: nothing is pushed, and nothing stays
   });
   const cwd = mkdtempSync(join(tmpdir(), 'emend-estimate-test-'));
   writeFileSync(join(cwd, 'job.md'), text);
-  const head = execFileSync('git', ['-C', origin, 'rev-parse', '--abbrev-ref', 'HEAD'], { encoding: 'utf8' }).trim();
+  const head = execFileSync('git', ['-C', origin, 'rev-parse', '--abbrev-ref', 'HEAD'], {
+    encoding: 'utf8',
+  }).trim();
   const at = ['--repository', `file://${origin}`, '--base', head];
   const refs = () => execFileSync('git', ['-C', origin, 'for-each-ref'], { encoding: 'utf8' });
   const before = refs();
@@ -197,13 +282,18 @@ test('of a repository, in a checkout of it: nothing is pushed, and nothing stays
     },
     async () => {
       const found = await emend(cwd, 'run', '-m', 'Make it larger', '--estimate', '--json', ...at);
-      expect(JSON.parse(found.out)).toMatchObject({ estimate: { model: 'claude-haiku-4-5' }, exit: 0 });
+      expect(JSON.parse(found.out)).toMatchObject({
+        estimate: { model: 'claude-haiku-4-5' },
+        exit: 0,
+      });
     },
     async () => {
       const planned = await emend(cwd, 'plan', 'run', 'plans/001_one.md', '--estimate', ...at);
       expect([planned.exit, planned.out]).toEqual([
         0,
-        expect.stringMatching(/^plans\/001_one: 1 phase: about 1 model call, [\d,]+ tokens in, 1,000 out, /),
+        expect.stringMatching(
+          /^plans\/001_one: 1 phase: about 1 model call, [\d,]+ tokens in, 1,000 out, /,
+        ),
       ]);
     },
     async () => {

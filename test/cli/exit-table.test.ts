@@ -15,16 +15,18 @@ const cases = EXIT_TABLE.flatMap((row) => [
   ['without a terminal', row, row.without] as const,
   ['in a terminal', row, row.terminal === 'same' ? row.without : row.terminal] as const,
 ]);
-test.each(spread(cases, 24).map((each) => [each[1].situation, each[1].line, each[0], each] as const))(
-  '%s: emend %s, %s',
-  async (_situation, line, _where, [where, row, { exit, prints }]) => {
-    const isTty = where === 'in a terminal';
-    const { exit: code, out, err, asked } = await played(row.situation, line, { isTty, ...row });
-    expect({ line, code, said: `${out}${err}` }).toMatchObject({ code: exit, said: expect.stringContaining(prints) });
-    // Nobody is asked who is not there, nor who wants JSON.
-    expect(asked.length > 0).toBe(isTty && row.typed !== undefined);
-  },
-);
+test.each(
+  spread(cases, 24).map((each) => [each[1].situation, each[1].line, each[0], each] as const),
+)('%s: emend %s, %s', async (_situation, line, _where, [where, row, { exit, prints }]) => {
+  const isTty = where === 'in a terminal';
+  const { exit: code, out, err, asked } = await played(row.situation, line, { isTty, ...row });
+  expect({ line, code, said: `${out}${err}` }).toMatchObject({
+    code: exit,
+    said: expect.stringContaining(prints),
+  });
+  // Nobody is asked who is not there, nor who wants JSON.
+  expect(asked.length > 0).toBe(isTty && row.typed !== undefined);
+});
 
 test('who names no decision is shown its id, the hash of the proposal and the files before anything is sent', async () => {
   const { out, asked } = await played('waits', 'approve RUN', { isTty: true, typed: ['n'] });
@@ -54,9 +56,10 @@ test('every command and every exit code has its row, and the end-to-end tests th
   expect(leaves.filter((name) => !shown.has(name))).toEqual([]);
   expect(Object.keys(SERVED).filter((name) => !leaves.includes(name))).toEqual([]);
   const codes = new Set(
-    EXIT_TABLE.flatMap(({ terminal, without }) => [without, terminal === 'same' ? without : terminal]).map(
-      ({ exit }) => exit,
-    ),
+    EXIT_TABLE.flatMap(({ terminal, without }) => [
+      without,
+      terminal === 'same' ? without : terminal,
+    ]).map(({ exit }) => exit),
   );
   expect([...codes].sort()).toEqual(Object.values(EXIT).sort());
   for (const [file, name] of [

@@ -58,10 +58,24 @@ const end = (exit: ExitCode, does: string, prints: string): End => ({ exit, does
 type More = Pick<ExitRow, 'e2e' | 'typed'>;
 /** The same in a terminal and without one. */
 const same = (situation: Situation, line: string, without: End, more: More = {}): ExitRow => ({
-  ...{ situation, line, without, terminal: 'same', ...more },
+  situation,
+  line,
+  without,
+  terminal: 'same',
+  ...more,
 });
-const differs = (situation: Situation, line: string, terminal: End, without: End, more: More = {}): ExitRow => ({
-  ...{ situation, line, without, terminal, ...more },
+const differs = (
+  situation: Situation,
+  line: string,
+  terminal: End,
+  without: End,
+  more: More = {},
+): ExitRow => ({
+  situation,
+  line,
+  without,
+  terminal,
+  ...more,
 });
 
 const ANSWERS = ['approve', 'skip', 'retry', 'revise --note x', 'abort', 'decide'] as const;
@@ -75,31 +89,75 @@ export const EXIT_TABLE: readonly ExitRow[] = [
   same('anywhere', '--help', end(done, 'prints its help', 'Usage: emend')),
   same('anywhere', 'help run', end(done, 'prints its help', 'Usage: emend run')),
   same('anywhere', '', end(usage, 'prints its help as an error', 'Usage: emend')),
-  same('anywhere', 'decide RUN aprove', end(usage, 'names the nearest word', 'did you mean `approve`?')),
+  same(
+    'anywhere',
+    'decide RUN aprove',
+    end(usage, 'names the nearest word', 'did you mean `approve`?'),
+  ),
   same(
     'anywhere',
     'decide RUN approve --hunk a.js:1',
     end(usage, 'names the answer that takes hunks', 'answer select'),
   ),
-  same('anywhere', 'run job.md --live --quiet', end(usage, 'names the flags', 'cannot be used with')),
+  same(
+    'anywhere',
+    'run job.md --live --quiet',
+    end(usage, 'names the flags', 'cannot be used with'),
+  ),
   same('anywhere', 'completion bash', end(done, 'prints the script', '_emend()')),
-  same('anywhere', 'completion tcsh', end(usage, 'names the shells', 'Allowed choices are bash, zsh, fish.')),
+  same(
+    'anywhere',
+    'completion tcsh',
+    end(usage, 'names the shells', 'Allowed choices are bash, zsh, fish.'),
+  ),
   same('anywhere', 'init', end(done, 'writes missing files', 'emend.yaml')),
   same('anywhere', 'new job new.md', end(done, 'writes it', 'wrote new.md')),
-  same('anywhere', 'new job job.md', end(usage, 'keeps the existing file', 'job.md already exists')),
-  same('anywhere', 'new idea x.md', end(usage, 'names the kinds', 'Allowed choices are job, plan.')),
+  same(
+    'anywhere',
+    'new job job.md',
+    end(usage, 'keeps the existing file', 'job.md already exists'),
+  ),
+  same(
+    'anywhere',
+    'new idea x.md',
+    end(usage, 'names the kinds', 'Allowed choices are job, plan.'),
+  ),
   same('anywhere', 'plan check plan.md', end(done, 'prints phases and waves', '2 phases')),
   same('anywhere', 'plan score plan.md', end(done, 'prints the scores', 'Phase 1')),
   same('anywhere', 'plan show plan.md', end(done, 'prints levels and files', 'plan.md')),
   same('anywhere', 'plan expand phase plan.md 1', end(done, 'writes its file', 'expanded Phase 1')),
   same('anywhere', 'plan collapse phase plan.md 9', end(usage, 'reports the error', 'Phase 9')),
-  same('anywhere', 'plan rollback plan.md x', end(usage, 'reports the error', 'the number of a phase')),
-  same('anywhere', 'show', end(usage, 'names what is missing and its help', '(See `emend help show`.)')),
-  same('anywhere', 'plan show', end(usage, 'names what is missing and its help', '(See `emend help plan show`.)')),
-  same('anywhere', 'dev --port x', end(usage, 'reports the error before anything is started', 'from 0 to 65535')),
-  same('anywhere', 'rehearse none.yaml', end(usage, 'names what is missing', 'none.yaml does not exist.')),
+  same(
+    'anywhere',
+    'plan rollback plan.md x',
+    end(usage, 'reports the error', 'the number of a phase'),
+  ),
+  same(
+    'anywhere',
+    'show',
+    end(usage, 'names what is missing and its help', '(See `emend help show`.)'),
+  ),
+  same(
+    'anywhere',
+    'plan show',
+    end(usage, 'names what is missing and its help', '(See `emend help plan show`.)'),
+  ),
+  same(
+    'anywhere',
+    'dev --port x',
+    end(usage, 'reports the error before anything is started', 'from 0 to 65535'),
+  ),
+  same(
+    'anywhere',
+    'rehearse none.yaml',
+    end(usage, 'names what is missing', 'none.yaml does not exist.'),
+  ),
   same('anywhere', 'patch -', end(usage, 'reports that it received nothing', 'received nothing')),
-  same('anywhere', 'run job.md --set foo=1', end(usage, 'lists the names that a run takes', 'unknown name')),
+  same(
+    'anywhere',
+    'run job.md --set foo=1',
+    end(usage, 'lists the names that a run takes', 'unknown name'),
+  ),
 
   same('bad_job', 'run job.md', end(usage, 'names file and line', 'job.md:2: ')),
   same('bad_job', 'plan check plan.md', end(usage, 'names file and line', 'plan.md:')),
@@ -110,7 +168,11 @@ export const EXIT_TABLE: readonly ExitRow[] = [
   same('no_home', 'undo', end(failed, 'reports it, creates none', 'No runs yet')),
   same('no_home', 'gc', end(failed, 'reports it, creates none', 'No runs yet')),
   same('no_home', 'stats', end(failed, 'reports it, creates none', 'No runs yet')),
-  same('no_home', 'patch answer.txt --check', end(done, 'prints the diff, creates none', 'Would apply')),
+  same(
+    'no_home',
+    'patch answer.txt --check',
+    end(done, 'prints the diff, creates none', 'Would apply'),
+  ),
 
   same('home', 'run job.md', end(unavailable, 'reports the problem', 'No Temporal server')),
   same(
@@ -127,9 +189,15 @@ export const EXIT_TABLE: readonly ExitRow[] = [
   same('home', 'show abcd', end(unavailable, 'cannot find the run', 'No run starts with "abcd"')),
   same('home', 'review', end(unavailable, 'cannot tell what is waiting', 'No Temporal server')),
   same('home', 'watch', end(unavailable, 'reports the problem', 'No Temporal server')),
-  ...ANSWERS.map((answer) => same('home', answered(answer), end(unavailable, 'sends nothing', 'No Temporal server'))),
+  ...ANSWERS.map((answer) =>
+    same('home', answered(answer), end(unavailable, 'sends nothing', 'No Temporal server')),
+  ),
   same('home', 'move RUN --to .', end(unavailable, 'sends nothing', 'No Temporal server')),
-  same('home', 'recover', end(done, 'recovers what needs no server', 'No interrupted change found')),
+  same(
+    'home',
+    'recover',
+    end(done, 'recovers what needs no server', 'No interrupted change found'),
+  ),
   same('home', 'gc', end(unavailable, 'removes nothing', 'No Temporal server')),
   same('home', 'doctor', end(unavailable, 'names what is missing', 'missing')),
   same('home', 'doctor --model', end(unavailable, 'reports the missing key', 'ANTHROPIC_API_KEY')),
@@ -138,9 +206,17 @@ export const EXIT_TABLE: readonly ExitRow[] = [
   same('home', 'undo', end(done, 'has nothing to do', 'Nothing to undo')),
 
   same('answer', 'patch answer.txt', end(done, 'applies it', 'Applied to 1 file')),
-  same('bad_answer', 'patch answer.txt', end(refused, 'writes nothing, prints the reason', 'Not applied')),
+  same(
+    'bad_answer',
+    'patch answer.txt',
+    end(refused, 'writes nothing, prints the reason', 'Not applied'),
+  ),
   same('bad_answer', 'patch none.txt', end(usage, 'reports the error', 'File')),
-  same('big_answer', 'patch answer.txt', end(limit, 'writes nothing, names the limit', 'maxAnswer_bytes')),
+  same(
+    'big_answer',
+    'patch answer.txt',
+    end(limit, 'writes nothing, names the limit', 'maxAnswer_bytes'),
+  ),
   same('saved_since', 'undo', end(conflict, 'writes nothing, names the file', 'changed since')),
 
   same('committed', 'run job.md', end(done, 'prints the commit', 'committed'), {
@@ -150,7 +226,11 @@ export const EXIT_TABLE: readonly ExitRow[] = [
     ],
   }),
   same('committed', 'watch RUN', end(done, "exits with the run's code", 'running')),
-  same('tests_failed', 'run job.md', end(failed, 'prints the result', 'tests failed: the change was rolled back')),
+  same(
+    'tests_failed',
+    'run job.md',
+    end(failed, 'prints the result', 'tests failed: the change was rolled back'),
+  ),
   same('tests_failed', 'watch RUN', end(failed, "exits with the run's code", 'running')),
   same('refused', 'run job.md', end(refused, 'prints the reason', 'refused; nothing was written')),
   same('conflict', 'run job.md', end(conflict, 'prints the reason', 'failed')),
@@ -176,7 +256,12 @@ export const EXIT_TABLE: readonly ExitRow[] = [
     'run job.md --json',
     end(waiting, 'asks nothing: one object', '"state":"waiting"'),
     end(waiting, 'one object', '"state":"waiting"'),
-    { e2e: ['test/e2e/cli.test.ts', 'the run pauses with 3 and prints what to type; typing that ends it'] },
+    {
+      e2e: [
+        'test/e2e/cli.test.ts',
+        'the run pauses with 3 and prints what to type; typing that ends it',
+      ],
+    },
   ),
   differs(
     'answered',
@@ -222,7 +307,12 @@ export const EXIT_TABLE: readonly ExitRow[] = [
     'waits',
     'evidence verify gone.json --repository .',
     end(usage, 'reports that there is nothing to check', 'gone.json does not exist.'),
-    { e2e: ['test/e2e/evidence.test.ts', 'each value changed in turn: named, and the signature does not hold'] },
+    {
+      e2e: [
+        'test/e2e/evidence.test.ts',
+        'each value changed in turn: named, and the signature does not hold',
+      ],
+    },
   ),
   same('waits', 'events RUN', end(done, 'prints the events so far', '')),
   same('waits', 'abort RUN', end(done, 'prints the result', 'done')),
@@ -248,9 +338,17 @@ export const EXIT_TABLE: readonly ExitRow[] = [
     end(usage, 'sends nothing, prints what to type', ' --file a.txt'),
     { typed: [''] },
   ),
-  same('stale', 'approve RUN --decision 9-0', end(usage, 'prints the reply of the run', 'Another decision is open'), {
-    e2e: ['test/e2e/cli.test.ts', 'the run pauses with 3 and prints what to type; typing that ends it'],
-  }),
+  same(
+    'stale',
+    'approve RUN --decision 9-0',
+    end(usage, 'prints the reply of the run', 'Another decision is open'),
+    {
+      e2e: [
+        'test/e2e/cli.test.ts',
+        'the run pauses with 3 and prints what to type; typing that ends it',
+      ],
+    },
+  ),
   same('waits', 'move RUN --to .', end(usage, 'names the answers', 'received move')),
   same('waits', 'move RUN', end(usage, 'names the places', '--as-repository URL')),
   same('waits', 'decide RUN keep', end(usage, 'names the answers', 'keep')),
@@ -259,29 +357,59 @@ export const EXIT_TABLE: readonly ExitRow[] = [
     'no_worker',
     'run job.md',
     end(interrupted, 'waits for one until Ctrl-C', 'emend worker'),
-    end(unavailable, 'leaves the run started', 'is started and continues when a worker is available'),
-    { e2e: ['test/e2e/cli.test.ts', 'no worker: 7 and what to type; an answer given meanwhile counts when one comes'] },
+    end(
+      unavailable,
+      'leaves the run started',
+      'is started and continues when a worker is available',
+    ),
+    {
+      e2e: [
+        'test/e2e/cli.test.ts',
+        'no worker: 7 and what to type; an answer given meanwhile counts when one comes',
+      ],
+    },
   ),
   same('no_worker', 'review RUN', end(unavailable, 'prints how to start one', 'emend worker')),
   same('no_worker', 'review', end(unavailable, 'cannot tell what is waiting', 'emend worker')),
   same('no_worker', 'show RUN', end(done, 'prints the archive', 'it may be out of date')),
 
-  same('under_way', 'run job.md', end(interrupted, 'leaves the run alive', 'continues without this terminal'), {
-    e2e: ['test/e2e/cli.test.ts', 'Ctrl-C leaves the run alive: 130'],
-  }),
-  same('under_way', 'plan run plan.md', end(interrupted, 'leaves the run alive', 'continues without this terminal')),
+  same(
+    'under_way',
+    'run job.md',
+    end(interrupted, 'leaves the run alive', 'continues without this terminal'),
+    {
+      e2e: ['test/e2e/cli.test.ts', 'Ctrl-C leaves the run alive: 130'],
+    },
+  ),
+  same(
+    'under_way',
+    'plan run plan.md',
+    end(interrupted, 'leaves the run alive', 'continues without this terminal'),
+  ),
   same('under_way', 'watch RUN', end(interrupted, 'leaves the run alive', 'running')),
   same('under_way', 'events RUN --follow', end(interrupted, 'leaves the run alive', '')),
 
   same('not_waiting', 'review RUN', end(usage, 'prints what the run does', 'has no open decision')),
-  same('not_waiting', 'approve RUN', end(usage, 'prints what the run does', 'has no open decision')),
+  same(
+    'not_waiting',
+    'approve RUN',
+    end(usage, 'prints what the run does', 'has no open decision'),
+  ),
   same('none_waits', 'review', end(usage, 'reports it', 'No run is waiting for you')),
   same('nothing_open', 'watch', end(interrupted, 'waits for a new run', 'No run is open')),
   same('none_waits', 'plan pause plan.md', end(usage, 'reports it', 'No run of plan is open')),
   same('none_waits', 'plan resume plan.md', end(usage, 'reports it', 'No run of plan is open')),
-  same('none_waits', 'plan stop plan.md --after-phase', end(usage, 'reports it', 'No run of plan is open')),
+  same(
+    'none_waits',
+    'plan stop plan.md --after-phase',
+    end(usage, 'reports it', 'No run of plan is open'),
+  ),
   same('none_waits', 'plan drift plan.md more', end(usage, 'reports it', 'No run of plan is open')),
-  same('none_waits', 'plan revise plan.md more', end(usage, 'prints what to type', "--report-scope-drift 'more'")),
+  same(
+    'none_waits',
+    'plan revise plan.md more',
+    end(usage, 'prints what to type', "--report-scope-drift 'more'"),
+  ),
   same('none_waits', 'plan status plan.md', end(usage, 'reports it', 'plan')),
   same(
     'not_waiting',
@@ -290,16 +418,32 @@ export const EXIT_TABLE: readonly ExitRow[] = [
   ),
   same('none_waits', 'recover --undo abcdef', end(usage, 'reports it', 'abcdef')),
 
-  same('paused', 'plan run plan.md', end(waiting, 'prints how to continue', "emend plan resume 'job.md'")),
-  same('paused', 'plan pause plan.md', end(done, 'prints when', "continue with: emend plan resume 'plan.md'")),
+  same(
+    'paused',
+    'plan run plan.md',
+    end(waiting, 'prints how to continue', "emend plan resume 'job.md'"),
+  ),
+  same(
+    'paused',
+    'plan pause plan.md',
+    end(done, 'prints when', "continue with: emend plan resume 'plan.md'"),
+  ),
   same('paused', 'plan resume plan.md', end(done, 'confirms it', 'continues')),
   same(
     'paused',
     'plan stop plan.md --after-phase',
     end(done, 'prints when', "cancel with: emend plan resume 'plan.md'"),
   ),
-  same('paused', 'plan drift plan.md more', end(done, 'prints when', 'will be handled before the next phase')),
-  same('paused', 'plan revise plan.md more', end(done, 'prints when', 'will be handled before the next phase')),
+  same(
+    'paused',
+    'plan drift plan.md more',
+    end(done, 'prints when', 'will be handled before the next phase'),
+  ),
+  same(
+    'paused',
+    'plan revise plan.md more',
+    end(done, 'prints when', 'will be handled before the next phase'),
+  ),
   same('serving', 'rehearse script.yaml --port 0', end(done, 'ends', 'Rehearsal of script.yaml')),
 ];
 

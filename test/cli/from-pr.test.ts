@@ -5,7 +5,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { noteLine, readReview, takeNotes } from '../../src/cli/commands/from-pr.js';
-import { findGh, graphql, repositoryWith, startGithub, type Github, type SaidPull } from '../support/github.js';
+import {
+  findGh,
+  graphql,
+  repositoryWith,
+  startGithub,
+  type Github,
+  type SaidPull,
+} from '../support/github.js';
 import { describeIf, longOnly } from '../support/skipped.js';
 import { fakeIo } from './io.js';
 
@@ -35,13 +42,18 @@ describeIf('path' in found, 'why' in found ? found.why : '')('by gh', () => {
   });
   afterAll(() => github.close());
   const read = (env: Record<string, string> = {}) => {
-    const io = fakeIo({ cwd: repo, env: { ...github.env('path' in found ? found.path : ''), ...env } });
+    const io = fakeIo({
+      cwd: repo,
+      env: { ...github.env('path' in found ? found.path : ''), ...env },
+    });
     return readReview(io, repo, COMMIT);
   };
 
   test('all pages of the threads of the open pull request that holds the commit', async () => {
     const threads = Array.from({ length: 120 }, (_, n) => ({
-      ...{ path: 'a.js', line: n + 1, isResolved: n % 2 === 1 },
+      path: 'a.js',
+      line: n + 1,
+      isResolved: n % 2 === 1,
       comments: [['bob', 'MEMBER', `say ${n}`] as const],
     }));
     const gone = {
@@ -57,11 +69,21 @@ describeIf('path' in found, 'why' in found ? found.why : '')('by gh', () => {
     ];
     github.asked.length = 0;
     const review = await read();
-    expect(review).toMatchObject({ v: 1, pull_request: `${github.url}/pull/9`, branch: 'emend/greet' });
+    expect(review).toMatchObject({
+      v: 1,
+      pull_request: `${github.url}/pull/9`,
+      branch: 'emend/greet',
+    });
     expect(review.comments).toHaveLength(121);
     expect(review.comments[1]).toEqual({
-      ...{ path: 'a.js', line: 2, side: 'new', author: 'bob', text: 'say 1' },
-      ...{ resolved: true, outdated: false, outsider: false },
+      path: 'a.js',
+      line: 2,
+      side: 'new',
+      author: 'bob',
+      text: 'say 1',
+      resolved: true,
+      outdated: false,
+      outsider: false,
     });
     expect(review.comments[120]).toMatchObject({
       author: 'ghost',
@@ -115,17 +137,33 @@ const printed = async (what: unknown) => {
   const script = `test "$REVIEW_COMMIT" = ${COMMIT} && cat "$0"`;
   const command = JSON.stringify(['sh', '-c', script, join(dir, 'comments.json')]);
   writeFileSync(join(config, 'config.yaml'), `review_comments: ${command}\n`);
-  const env = { PATH: process.env.PATH, HOME: dir, XDG_CONFIG_HOME: join(dir, 'own'), GH_TOKEN: '' };
+  const env = {
+    PATH: process.env.PATH,
+    HOME: dir,
+    XDG_CONFIG_HOME: join(dir, 'own'),
+    GH_TOKEN: '',
+  };
   return readReview(fakeIo({ cwd: repo, env }), repo, COMMIT);
 };
-const REVIEW = { v: 1, pull_request: 'https://git.example.net/7', branch: 'emend/greet', comments: [] };
+const REVIEW = {
+  v: 1,
+  pull_request: 'https://git.example.net/7',
+  branch: 'emend/greet',
+  comments: [],
+};
 
 test('a command that a person set: its JSON, with defaults for what it leaves out', async () => {
   const review = await printed({ ...REVIEW, comments: [{ text: 'hm', more: 1 }] });
   expect(review.comments).toEqual([
     {
-      ...{ path: null, line: null, side: 'new', author: 'unknown', text: 'hm' },
-      ...{ resolved: false, outdated: false, outsider: false },
+      path: null,
+      line: null,
+      side: 'new',
+      author: 'unknown',
+      text: 'hm',
+      resolved: false,
+      outdated: false,
+      outsider: false,
     },
   ]);
 });
@@ -135,7 +173,10 @@ test('a command that prints something else: where it is wrong; one that fails: w
     ['<html>', 'review_comments: JSON: Invalid input'],
     [[], 'review_comments: JSON: Invalid input'],
     [{ ...REVIEW, v: 2 }, 'review_comments: v: Invalid input: expected 1'],
-    [{ ...REVIEW, comments: [{ text: 'a', line: 0 }] }, 'review_comments: comments.0.line: Too small'],
+    [
+      { ...REVIEW, comments: [{ text: 'a', line: 0 }] },
+      'review_comments: comments.0.line: Too small',
+    ],
   ] as const)
     expect(await problemOf(printed(what))).toMatchObject({
       code: 'config_invalid',
@@ -150,7 +191,10 @@ test('a command that prints something else: where it is wrong; one that fails: w
     message: expect.stringContaining('config.yaml:1: notifiy: unknown key; did you mean `notify`?'),
     next: expect.stringContaining('docs/headless.md'),
   });
-  const io = fakeIo({ cwd: repo, env: { PATH: '/nowhere', HOME: dir, XDG_CONFIG_HOME: join(dir, 'none') } });
+  const io = fakeIo({
+    cwd: repo,
+    env: { PATH: '/nowhere', HOME: dir, XDG_CONFIG_HOME: join(dir, 'none') },
+  });
   expect(await problemOf(readReview(io, repo, COMMIT))).toMatchObject({
     code: 'git_failed',
     message: 'Cannot read the review comments: `gh` is not installed.',
@@ -159,8 +203,15 @@ test('a command that prints something else: where it is wrong; one that fails: w
 });
 
 const comment = (more: object) => ({
-  ...{ path: 'a.js', line: 3, side: 'new' as const, author: 'bob', text: 'Rename this.' },
-  ...{ resolved: false, outdated: false, outsider: false, ...more },
+  path: 'a.js',
+  line: 3,
+  side: 'new' as const,
+  author: 'bob',
+  text: 'Rename this.',
+  resolved: false,
+  outdated: false,
+  outsider: false,
+  ...more,
 });
 
 test('what is taken: unresolved comments of people who may push, by file; everything else is counted', async () => {
@@ -185,7 +236,11 @@ test('what is taken: unresolved comments of people who may push, by file; everyt
     'a.js:9 before the change  bob: Rename this.',
   ]);
   expect(notes.map(({ path }) => path)).toEqual(['a.js', null, null, 'a.js']);
-  expect(leftOut).toEqual(['2 resolved', '1 outdated', '1 of people who cannot push (--author takes them)']);
+  expect(leftOut).toEqual([
+    '2 resolved',
+    '1 outdated',
+    '1 of people who cannot push (--author takes them)',
+  ]);
 });
 
 test('a comment is bounded, shows what hides in it and holds no secret, not even half of one', async () => {

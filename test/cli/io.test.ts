@@ -23,24 +23,41 @@ const linesOf = ({ out, err }: Played): readonly string[] =>
 const CASES = QUIET_TABLE.flatMap(({ cases }) =>
   cases.map((each) => [each.situation, each.line, each.typed ?? [], each] as const),
 );
-test.each(sampled('quiet commands', CASES, 8))('%s: emend %s %j', async (situation, line, typed, { loses, keeps }) => {
-  const isTty = typed.length > 0;
-  const loud = await played(situation, line, { isTty, typed });
-  const quiet = await played(situation, `${line} --quiet`, { isTty, typed });
-  expect({ line, exit: quiet.exit, asked: quiet.asked }).toEqual({ line, exit: loud.exit, asked: loud.asked });
-  const said = linesOf(loud);
-  expect(said.join('\n')).toContain(loses);
-  expect(said.join('\n')).toContain(keeps);
-  expect(linesOf(quiet).join('\n')).not.toContain(loses);
-  expect(linesOf(quiet).join('\n')).toContain(keeps);
-  // It says nothing of its own: each line is one of the others, or begins one.
-  expect(linesOf(quiet).filter((text) => !said.some((each) => each.startsWith(text)))).toEqual([]);
-});
+test.each(sampled('quiet commands', CASES, 8))(
+  '%s: emend %s %j',
+  async (situation, line, typed, { loses, keeps }) => {
+    const isTty = typed.length > 0;
+    const loud = await played(situation, line, { isTty, typed });
+    const quiet = await played(situation, `${line} --quiet`, { isTty, typed });
+    expect({ line, exit: quiet.exit, asked: quiet.asked }).toEqual({
+      line,
+      exit: loud.exit,
+      asked: loud.asked,
+    });
+    const said = linesOf(loud);
+    expect(said.join('\n')).toContain(loses);
+    expect(said.join('\n')).toContain(keeps);
+    expect(linesOf(quiet).join('\n')).not.toContain(loses);
+    expect(linesOf(quiet).join('\n')).toContain(keeps);
+    // It says nothing of its own: each line is one of the others, or begins one.
+    expect(linesOf(quiet).filter((text) => !said.some((each) => each.startsWith(text)))).toEqual(
+      [],
+    );
+  },
+);
 
 test('words of others reach neither stdout nor stderr with control characters, whichever command forgot to escape them', async () => {
-  const said = 'colors: \u001b[31mred\u001b[39m, none: \u001b[2J \u001b]0;title\u0007 \u009b1A \r \u202e\tend';
+  const said =
+    'colors: \u001b[31mred\u001b[39m, none: \u001b[2J \u001b]0;title\u0007 \u009b1A \r \u202e\tend';
   const program = `import { processIo } from './src/cli/io.ts'; for (const to of ['out', 'err']) processIo()[to](${JSON.stringify(said)});`;
-  const args = ['--no-warnings', '--import', './scripts/typescript.js', '--input-type=module', '-e', program];
+  const args = [
+    '--no-warnings',
+    '--import',
+    './scripts/typescript.js',
+    '--input-type=module',
+    '-e',
+    program,
+  ];
   const { stdout, stderr } = await promisify(execFile)(process.execPath, args);
   const hidden = 'none: \\x1b[2J \\x1b]0;title\\x07 \\x9b1A \\x0d \\u{202E}\tend\n';
   expect(stdout).toBe(`colors: \u001b[31mred\u001b[39m, ${hidden}`);

@@ -21,7 +21,8 @@ import { fakeIo } from './io.js';
 import { played } from './situations.js';
 
 const temp = () => mkdtemp(join(tmpdir(), 'emend-json-'));
-const PLAN = '# Plan\n\n### Phase 1: One\n\n- [ ] Create `a.js`\n\n### Phase 2: Two\n\n- [ ] Create `b.js`\n';
+const PLAN =
+  '# Plan\n\n### Phase 1: One\n\n- [ ] Create `a.js`\n\n### Phase 2: Two\n\n- [ ] Create `b.js`\n';
 
 longOnly('six seconds of the compiler; what is printed is held against the file')(
   'docs/reference/json.schema.json is what the types of src/cli/json-types.ts say',
@@ -63,8 +64,15 @@ test.each(sampled('commands without a server', LOCAL, 6))('emend %s --json', asy
   const cwd = await temp();
   await writeFile(join(cwd, 'plan.md'), PLAN);
   await writeFile(join(cwd, 'a.js'), 'let a = 1;\n');
-  await writeFile(join(cwd, 'answer.txt'), '--- a/a.js\n+++ b/a.js\n@@ -1 +1 @@\n-let a = 1;\n+let a = 2;\n');
-  const env = { EMEND_HOME: join(await temp(), 'home'), TEMPORAL_ADDRESS: '127.0.0.1:1', EMEND_CONNECT_MS: '300' };
+  await writeFile(
+    join(cwd, 'answer.txt'),
+    '--- a/a.js\n+++ b/a.js\n@@ -1 +1 @@\n-let a = 1;\n+let a = 2;\n',
+  );
+  const env = {
+    EMEND_HOME: join(await temp(), 'home'),
+    TEMPORAL_ADDRESS: '127.0.0.1:1',
+    EMEND_CONNECT_MS: '300',
+  };
   await hostId(env.EMEND_HOME);
   const io = fakeIo({ cwd, env: { ...env, HOME: cwd, PATH: process.env.PATH } });
   const args = [...line.split(' '), '--json'];
@@ -99,11 +107,14 @@ const SERVED: readonly (readonly [Situation, string, number])[] = [
   ['waits', 'approve RUN --decision 1-abcdabcd', 0],
   ['stale', 'approve RUN --decision 9-0', 2],
 ];
-test.each(sampled('commands with a server', SERVED, 8))('%s: emend %s --json', async (situation, line, exit) => {
-  const found = await played(situation, `${line} --json`, { isTty: false });
-  expect({ line, ...found }).toMatchObject({ exit, out: expect.stringContaining('{') });
-  expect(printedFaults(line.split(' '), found.out)).toEqual([]);
-});
+test.each(sampled('commands with a server', SERVED, 8))(
+  '%s: emend %s --json',
+  async (situation, line, exit) => {
+    const found = await played(situation, `${line} --json`, { isTty: false });
+    expect({ line, ...found }).toMatchObject({ exit, out: expect.stringContaining('{') });
+    expect(printedFaults(line.split(' '), found.out)).toEqual([]);
+  },
+);
 
 test('the schemas can refuse: a field that is missing, and one of another type', () => {
   const sent = { outcome: 'sent', decision: '1-a', message: 'm', via: 'signal' };
@@ -120,25 +131,37 @@ test('the schemas can refuse: a field that is missing, and one of another type',
 
 /** Of each number there is one event. */
 const numbered = (data: unknown, seq: number): unknown =>
-  typeof data === 'object' && data !== null && 'seq' in data && data.seq === 3 ? { ...data, seq } : data;
+  typeof data === 'object' && data !== null && 'seq' in data && data.seq === 3
+    ? { ...data, seq }
+    : data;
 
 test('entries of an archive that lack a part, or have one of another type, keep no command from telling the rest', async () => {
   const home = join(await temp(), 'home');
   await hostId(home);
   const [key, other] = ['a'.repeat(32), 'b'.repeat(32)];
   const wrong = archived().flatMap(({ kind, data }) => {
-    const all = kind === 'proposal' || kind === 'usage' || kind === 'tests' ? [] : [...damaged(data)];
+    const all =
+      kind === 'proposal' || kind === 'usage' || kind === 'tests' ? [] : [...damaged(data)];
     const name = kind === 'tests' ? 'verify' : 'buildProposal';
     const result = kind === 'tests' ? data : { [kind]: data };
-    const parts = all.length > 0 ? [] : [...damaged(result)].map((each) => ({ name, result: each }));
-    return [...all.map((each) => ({ kind, data: each })), ...parts.map((each) => ({ kind: 'activity', data: each }))];
+    const parts =
+      all.length > 0 ? [] : [...damaged(result)].map((each) => ({ name, result: each }));
+    return [
+      ...all.map((each) => ({ kind, data: each })),
+      ...parts.map((each) => ({ kind: 'activity', data: each })),
+    ];
   });
   const at = new Date(0).toISOString();
   const entries = [{ kind: 'started', data: startedData({}) }, ...wrong];
   const archive = createArchive({ dir: join(home, 'archive') });
   await archive.append(
     key,
-    entries.map(({ kind, data }, n) => ({ id: `${n}`, at, kind, data: numbered(data, n) })) as ArchiveEntry[],
+    entries.map(({ kind, data }, n) => ({
+      id: `${n}`,
+      at,
+      kind,
+      data: numbered(data, n),
+    })) as ArchiveEntry[],
   );
   await archive.append(other, [{ id: '1', at, kind: 'started', data: startedData({}) }]);
   expect(wrong.length).toBeGreaterThan(3_000);
@@ -147,8 +170,21 @@ test('entries of an archive that lack a part, or have one of another type, keep 
   const binary = join(home, 'archive', 'd'.repeat(32), 'log.jsonl');
   await mkdir(dirname(binary), { recursive: true });
   await writeFile(binary, '\u0001\n7f\n\n{"v":2,"torn\n{\n\0\0{"v\n');
-  const env = { EMEND_HOME: home, TEMPORAL_ADDRESS: '127.0.0.1:1', EMEND_CONNECT_MS: '300', HOME: home };
-  for (const command of ['list', 'stats', 'show a', 'show a --json', 'report a', 'events a', 'stats a']) {
+  const env = {
+    EMEND_HOME: home,
+    TEMPORAL_ADDRESS: '127.0.0.1:1',
+    EMEND_CONNECT_MS: '300',
+    HOME: home,
+  };
+  for (const command of [
+    'list',
+    'stats',
+    'show a',
+    'show a --json',
+    'report a',
+    'events a',
+    'stats a',
+  ]) {
     const io = fakeIo({ env });
     const exit = await main(command.replace(/ a/, ` ${key}`).split(' '), io);
     expect({ command, exit, err: io.printed.err }).toMatchObject({
@@ -159,7 +195,9 @@ test('entries of an archive that lack a part, or have one of another type, keep 
     if (/list|stats$/.test(command)) {
       const said = io.printed.out + io.printed.err;
       expect(said).toContain(`${noFile} is a directory, expected a file`);
-      expect(said).toMatch(/Damaged entries of its archive .* omitted: 2; restore archive\/d{32} in the store/);
+      expect(said).toMatch(
+        /Damaged entries of its archive .* omitted: 2; restore archive\/d{32} in the store/,
+      );
     }
     if (command === 'stats') expect(io.printed.out).toMatch(/^2 runs\n/);
     if (!/list|stats a/.test(command))

@@ -49,12 +49,18 @@ describe('the command line', () => {
       expect(await main(['help', 'run'], io)).toBe(0);
       return io.printed.out.split('\n');
     };
-    const flags = (lines: readonly string[]): number => lines.filter((text) => /^ {2}-/.test(text)).length;
-    const [piped, narrow, wide] = [await helpOf(false), await helpOf(true, 80), await helpOf(true, 200)];
+    const flags = (lines: readonly string[]): number =>
+      lines.filter((text) => /^ {2}-/.test(text)).length;
+    const [piped, narrow, wide] = [
+      await helpOf(false),
+      await helpOf(true, 80),
+      await helpOf(true, 200),
+    ];
     expect(flags(piped)).toBe(flags(narrow));
     expect(piped.filter((text) => /^ {10,}\S/.test(text))).toEqual([]);
     expect(narrow.filter((text) => /^ {10,}\S/.test(text)).length).toBeGreaterThan(3);
-    const options = (lines: readonly string[]) => lines.filter((text) => /^ {2}-|^ {10}/.test(text));
+    const options = (lines: readonly string[]) =>
+      lines.filter((text) => /^ {2}-|^ {10}/.test(text));
     expect(Math.max(...options(narrow).map((text) => text.length))).toBeLessThanOrEqual(80);
     expect(options(wide)).toEqual(options(piped));
     // What an option may be given repeatedly is no default.
@@ -88,19 +94,29 @@ describe('the command line', () => {
     'undo',
     'plan pause plan.md',
     'plan check plan.md',
-  ])('emend %s refuses the home of an older Emend with one sentence, and leaves it as it is', async (line) => {
-    const [env, cwd] = [await nowhere(), await temp()];
-    await writeFile(join(cwd, 'plan.md'), '# P\n');
-    const old = { 'host-id': 'a'.repeat(32), 'store-id': 'b'.repeat(32), 'store.json': '{"v":1}' };
-    await mkdir(env.EMEND_HOME, { mode: 0o700 });
-    for (const [name, text] of Object.entries(old)) await writeFile(join(env.EMEND_HOME, name), `${text}\n`);
-    const io = fakeIo({ env, cwd });
-    expect(await main(line.split(' '), io)).toBe(1);
-    const home = await realpath(env.EMEND_HOME);
-    expect(io.printed.err).toContain(`The home at ${home} has version 1; this Emend reads version 2.`);
-    expect(io.printed.err).toContain('An older Emend wrote it');
-    expect((await readdir(home)).sort()).toEqual(Object.keys(old).sort());
-  });
+  ])(
+    'emend %s refuses the home of an older Emend with one sentence, and leaves it as it is',
+    async (line) => {
+      const [env, cwd] = [await nowhere(), await temp()];
+      await writeFile(join(cwd, 'plan.md'), '# P\n');
+      const old = {
+        'host-id': 'a'.repeat(32),
+        'store-id': 'b'.repeat(32),
+        'store.json': '{"v":1}',
+      };
+      await mkdir(env.EMEND_HOME, { mode: 0o700 });
+      for (const [name, text] of Object.entries(old))
+        await writeFile(join(env.EMEND_HOME, name), `${text}\n`);
+      const io = fakeIo({ env, cwd });
+      expect(await main(line.split(' '), io)).toBe(1);
+      const home = await realpath(env.EMEND_HOME);
+      expect(io.printed.err).toContain(
+        `The home at ${home} has version 1; this Emend reads version 2.`,
+      );
+      expect(io.printed.err).toContain('An older Emend wrote it');
+      expect((await readdir(home)).sort()).toEqual(Object.keys(old).sort());
+    },
+  );
 
   test('no server and no key: what to type, exit code 7', async () => {
     const cwd = await temp();
@@ -118,10 +134,15 @@ describe('the command line', () => {
     const io = fakeIo({ env });
     const early = fakeIo({ env });
     expect(await main(['list'], early)).toBe(0);
-    expect(early.printed.out).toMatch(/^No runs yet: .* Start one with: emend run -m "what to change"/);
+    expect(early.printed.out).toMatch(
+      /^No runs yet: .* Start one with: emend run -m "what to change"/,
+    );
     const data = fakeIo({ env });
     expect(await main(['list', '--json'], data)).toBe(0);
-    expect(JSON.parse(data.printed.out)).toMatchObject({ runs: [], note: expect.stringMatching(/^No runs yet/) });
+    expect(JSON.parse(data.printed.out)).toMatchObject({
+      runs: [],
+      note: expect.stringMatching(/^No runs yet/),
+    });
     expect(await main(['show', 'abcd'], early)).toBe(1);
     expect(early.printed.err).toContain('No runs yet');
     await expect(access(env.EMEND_HOME)).rejects.toThrow('ENOENT');
@@ -136,16 +157,22 @@ describe('the command line', () => {
 
 describe('--set', () => {
   test('reads limits, model and command; a run takes limits and requireCompleteSentinel', async () => {
-    expect(await decisionSettings(['budget_tokens=1_000', 'model=x', 'command=npm test -- a=b'])).toEqual({
+    expect(
+      await decisionSettings(['budget_tokens=1_000', 'model=x', 'command=npm test -- a=b']),
+    ).toEqual({
       budget_tokens: 1000,
       model: 'x',
       command: 'npm test -- a=b',
     });
     expect(await runOverrides(['maxAttemptsPerFile=3', 'requireCompleteSentinel=false'])).toEqual({
-      ...{ maxAttemptsPerFile: 3, requireCompleteSentinel: false },
+      maxAttemptsPerFile: 3,
+      requireCompleteSentinel: false,
     });
-    expect(await problemOf(() => decisionSettings(['requireCompleteSentinel=false']))).toMatchObject({
-      ...{ code: 'usage', message: expect.stringContaining('applies to runs') },
+    expect(
+      await problemOf(() => decisionSettings(['requireCompleteSentinel=false'])),
+    ).toMatchObject({
+      code: 'usage',
+      message: expect.stringContaining('applies to runs'),
     });
     for (const bad of ['model=x', 'command=ls', 'nothing', 'concurrency=0', 'concurrency=x'])
       expect(await problemOf(() => runOverrides([bad]))).toMatchObject({ code: 'usage' });
@@ -175,14 +202,17 @@ describe('docs/cli.md', () => {
         .slice(1)
         .map((text) => [/`emend ([a-z]+)[^`]*`/.exec(text)?.[1] ?? '', text]),
     );
-    expect([...sections.keys()].sort()).toEqual(['help', ...program.commands.map((command) => command.name())].sort());
+    expect([...sections.keys()].sort()).toEqual(
+      ['help', ...program.commands.map((command) => command.name())].sort(),
+    );
     // What all answers share is said once, above them.
     const answers = /^## Answers\n([^]*?)^### /m.exec(doc)?.[1] ?? '';
     for (const command of program.commands) {
       const said =
         (sections.get(command.name()) ?? '') +
         (command.options.some(({ long }) => long === '--decision') ? answers : '');
-      for (const { long } of command.options) expect(`${command.name()}: ${said}`).toContain(long ?? '');
+      for (const { long } of command.options)
+        expect(`${command.name()}: ${said}`).toContain(long ?? '');
     }
   });
 });

@@ -40,7 +40,12 @@ const put = (path: string, text: string | Uint8Array): void => {
 };
 const get = (path: string): string => readFileSync(join(work, path), 'latin1');
 const home = (): string => join(dir, 'home');
-const env = () => ({ EMEND_HOME: home(), HOME: dir, PATH: process.env.PATH, GIT_CONFIG_NOSYSTEM: '1' });
+const env = () => ({
+  EMEND_HOME: home(),
+  HOME: dir,
+  PATH: process.env.PATH,
+  GIT_CONFIG_NOSYSTEM: '1',
+});
 const git = (...args: string[]): string =>
   execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@localhost', ...args], {
     cwd: work,
@@ -55,7 +60,8 @@ const emend = async (args: readonly string[], stdin = '', cwd = work) => {
   return { exit, ...io.printed };
 };
 const patch = (answer: string, ...more: string[]) => emend(['patch', '-', ...more], answer);
-const jsonOf = ({ out }: { out: string }): Record<string, unknown> => JSON.parse(out) as Record<string, unknown>;
+const jsonOf = ({ out }: { out: string }): Record<string, unknown> =>
+  JSON.parse(out) as Record<string, unknown>;
 
 const DIFF = '--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n';
 
@@ -67,7 +73,9 @@ describe('emend patch', () => {
     expect((await patch(answer('README.MD'), '--check')).err).toContain(
       'README.MD is new, and Readme.md is the same name where letter case is ignored',
     );
-    expect((await patch(answer('Docs/b.md'), '--check')).err).toContain('Docs is new, and docs is the same name');
+    expect((await patch(answer('Docs/b.md'), '--check')).err).toContain(
+      'Docs is new, and docs is the same name',
+    );
     expect((await patch(answer('docs/b.md'), '--check')).err).not.toContain('is new, and');
     put('emend.yaml', 'guards: { file_name: refuse }\n');
     expect(await patch(answer('DOCS/b.md'))).toMatchObject({ exit: 4 });
@@ -79,7 +87,10 @@ describe('emend patch', () => {
     git('init', '-q', '--bare', 'bare.git');
     const hook = (dir: string): string => `FILE ${dir}hooks/post-commit\nnew\nEND FILE\n`;
     for (const place of ['.repo/', 'bare.git/'])
-      expect(await patch(hook(place))).toMatchObject({ exit: 4, out: expect.stringContaining('in a `.git` folder') });
+      expect(await patch(hook(place))).toMatchObject({
+        exit: 4,
+        out: expect.stringContaining('in a `.git` folder'),
+      });
     for (const place of ['.repo', 'bare.git', 'bare.git/hooks']) {
       const said = {
         exit: 2,
@@ -87,14 +98,18 @@ describe('emend patch', () => {
       };
       expect(await emend(['patch', '-'], hook(''), join(work, place))).toMatchObject(said);
     }
-    expect(['.repo', 'bare.git'].filter((place) => existsSync(join(work, place, 'hooks/post-commit')))).toEqual([]);
+    expect(
+      ['.repo', 'bare.git'].filter((place) => existsSync(join(work, place, 'hooks/post-commit'))),
+    ).toEqual([]);
     // A working tree may lie in one.
     put('a.txt', 'a\n');
     git('add', 'a.txt');
     git('commit', '-qm', 'a');
     git('push', '-q', 'bare.git', 'HEAD:refs/heads/tree');
     git('-C', 'bare.git', 'worktree', 'add', '-q', 'tree', 'tree');
-    expect(await emend(['patch', '-'], 'FILE b.txt\nb\nEND FILE\n', join(work, 'bare.git/tree'))).toMatchObject({
+    expect(
+      await emend(['patch', '-'], 'FILE b.txt\nb\nEND FILE\n', join(work, 'bare.git/tree')),
+    ).toMatchObject({
       exit: 0,
     });
   });
@@ -129,15 +144,27 @@ Applied to 1 file in ${work}. \`emend undo\` reverts it.
     ],
     ['search-replace', 'FILE: a.txt\nFIND:\ntwo\nREPLACE:\nTWO\nEND\n'],
     ['search-blocks', 'a.txt\n<<<<<<< SEARCH\ntwo\n=======\nTWO\n>>>>>>> REPLACE\n'],
-    ['begin-patch', '*** Begin Patch\n*** Update File: a.txt\n@@\n one\n-two\n+TWO\n*** End Patch\n'],
+    [
+      'begin-patch',
+      '*** Begin Patch\n*** Update File: a.txt\n@@\n one\n-two\n+TWO\n*** End Patch\n',
+    ],
     ['string-replace', '{ "file_path": "a.txt", "old_string": "two", "new_string": "TWO" }'],
   ] as const;
-  test.each(sampled('formats told', TOLD, 3))('tells %s by its first lines', async (format, answer) => {
-    put('a.txt', 'one\ntwo\nthree\n');
-    const done = await patch(answer, '--json');
-    expect(jsonOf(done)).toMatchObject({ v: 1, outcome: 'applied', format, exit: 0, checked: false });
-    expect(get('a.txt')).toBe('one\nTWO\nthree\n');
-  });
+  test.each(sampled('formats told', TOLD, 3))(
+    'tells %s by its first lines',
+    async (format, answer) => {
+      put('a.txt', 'one\ntwo\nthree\n');
+      const done = await patch(answer, '--json');
+      expect(jsonOf(done)).toMatchObject({
+        v: 1,
+        outcome: 'applied',
+        format,
+        exit: 0,
+        checked: false,
+      });
+      expect(get('a.txt')).toBe('one\nTWO\nthree\n');
+    },
+  );
 
   test('--check writes nothing, not even a home, and its stdout is what git apply takes', async () => {
     put('a.txt', 'one\ntwo\nthree\n');
@@ -178,7 +205,10 @@ Applied to 1 file in ${work}. \`emend undo\` reverts it.
       ],
     });
     expect(statSync(join(work, 'a.sh')).mode & 0o777).toBe(0o755);
-    expect([existsSync(join(work, 'gone.txt')), existsSync(join(work, 'keep/b.txt'))]).toEqual([false, false]);
+    expect([existsSync(join(work, 'gone.txt')), existsSync(join(work, 'keep/b.txt'))]).toEqual([
+      false,
+      false,
+    ]);
     expect(await emend(['undo'])).toMatchObject({ exit: 0 });
     expect(readdirSync(work).sort()).toEqual(['a.sh', 'gone.txt', 'keep']);
     expect(statSync(join(work, 'gone.txt')).mode & 0o777).toBe(0o640);
@@ -229,7 +259,8 @@ Applied to 1 file in ${work}. \`emend undo\` reverts it.
   test('a path below a file, there or in the same answer, or at a broken link is refused, with --check too', async () => {
     put('a.txt', 'a\n');
     symlinkSync('nowhere', join(work, 'broken'));
-    const write = (...paths: readonly string[]) => paths.map((path) => `FILE ${path}\nx\nEND FILE\n`).join('');
+    const write = (...paths: readonly string[]) =>
+      paths.map((path) => `FILE ${path}\nx\nEND FILE\n`).join('');
     for (const [answer, says] of [
       [write('a.txt/x'), 'a.txt is not a directory'],
       [write('broken'), 'it is a broken symbolic link'],
@@ -238,7 +269,11 @@ Applied to 1 file in ${work}. \`emend undo\` reverts it.
     ] as const)
       for (const flags of [[], ['--check']]) {
         const { exit, out, err } = await patch(answer, ...flags);
-        expect({ answer, exit, said: out + err }).toEqual({ answer, exit: 4, said: expect.stringContaining(says) });
+        expect({ answer, exit, said: out + err }).toEqual({
+          answer,
+          exit: 4,
+          said: expect.stringContaining(says),
+        });
       }
   });
 
@@ -267,16 +302,23 @@ Applied to 1 file in ${work}. \`emend undo\` reverts it.
       symlinkSync(join(dir, 'outside'), join(work, 'out'));
       symlinkSync(join(dir, 'outside/a.txt'), join(work, 'link.txt'));
       const refused = await patch(`FILE: ${path}\nFIND:\nsecret\nREPLACE:\nx\nEND\n`, '--json');
-      expect({ exit: refused.exit, reasons: jsonOf(refused).reasons }).toMatchObject({ exit: 4, reasons: [{ code }] });
+      expect({ exit: refused.exit, reasons: jsonOf(refused).reasons }).toMatchObject({
+        exit: 4,
+        reasons: [{ code }],
+      });
       const made = await patch(`FILE ${path}\nx\nEND FILE\n`, '--json');
-      expect({ exit: made.exit, reasons: jsonOf(made).reasons }).toMatchObject({ exit: 4, reasons: [{ code }] });
+      expect({ exit: made.exit, reasons: jsonOf(made).reasons }).toMatchObject({
+        exit: 4,
+        reasons: [{ code }],
+      });
       expect(readFileSync(join(dir, 'outside/a.txt'), 'utf8')).toBe('secret\n');
     },
   );
 
   test('bare line numbers are used and printed; emend.yaml turns the tolerance off', async () => {
     put('a.txt', 'one\ntwo\n');
-    const answer = '{"operations":[{"type":"delete","file_path":"a.txt","start_line":2,"end_line":2}]}';
+    const answer =
+      '{"operations":[{"type":"delete","file_path":"a.txt","start_line":2,"end_line":2}]}';
     put('emend.yaml', 'tolerances:\n  unchecked_lines: false\n');
     expect(await patch(answer)).toMatchObject({ exit: 4 });
     put('emend.yaml', '');
@@ -293,14 +335,18 @@ Applied to 1 file in ${work}. \`emend undo\` reverts it.
   });
 
   test('a new file is looked at through its tree, too', async () => {
-    const done = await patch('--- /dev/null\n+++ b/new.py\n@@ -0,0 +1,2 @@\n+def one(:\n+    return 1\n');
+    const done = await patch(
+      '--- /dev/null\n+++ b/new.py\n@@ -0,0 +1,2 @@\n+def one(:\n+    return 1\n',
+    );
     expect(done).toMatchObject({ exit: 0 });
     expect(done.out + done.err).toContain('Line 1 of the new new.py lacks ")" (Python)');
   });
 
   test('a file in Latin-1 is edited in its bytes, by a diff of its bytes', async () => {
     put('a.txt', Buffer.from('caf\xe9\ntwo\n', 'latin1'));
-    expect(await patch('--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n caf\xe9\n-two\n+TWO\n')).toMatchObject({ exit: 0 });
+    expect(
+      await patch('--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n caf\xe9\n-two\n+TWO\n'),
+    ).toMatchObject({ exit: 0 });
     expect(get('a.txt')).toBe('caf\xe9\nTWO\n');
   });
 
@@ -329,7 +375,11 @@ Applied to 1 file in ${work}. \`emend undo\` reverts it.
       'string-replace',
       (n: number) =>
         JSON.stringify({
-          edits: Array.from({ length: n }, (_, i) => ({ file_path: `f${i}`, old_string: 'x', new_string: 'y' })),
+          edits: Array.from({ length: n }, (_, i) => ({
+            file_path: `f${i}`,
+            old_string: 'x',
+            new_string: 'y',
+          })),
         }),
     ],
     [
@@ -340,11 +390,15 @@ Applied to 1 file in ${work}. \`emend undo\` reverts it.
     [
       'search-blocks',
       (n: number) =>
-        Array.from({ length: n }, (_, i) => `f${i}\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n`).join(''),
+        Array.from(
+          { length: n },
+          (_, i) => `f${i}\n<<<<<<< SEARCH\nx\n=======\ny\n>>>>>>> REPLACE\n`,
+        ).join(''),
     ],
     [
       'unified-diff',
-      (n: number) => Array.from({ length: n }, (_, i) => `--- f${i}\n+++ f${i}\n@@ -1 +1 @@\n-x\n+y\n`).join(''),
+      (n: number) =>
+        Array.from({ length: n }, (_, i) => `--- f${i}\n+++ f${i}\n@@ -1 +1 @@\n-x\n+y\n`).join(''),
     ],
   ] as const;
   test.each(sampled('answers of many files', MANY, 1))(
@@ -357,7 +411,9 @@ Applied to 1 file in ${work}. \`emend undo\` reverts it.
       expect(get('f0')).toBe('x\n');
       put('f7', 'x\n');
       expect(await patch(answer(n), '--format', format)).toMatchObject({ exit: 0 });
-      expect(Array.from({ length: n }, (_, i) => get(`f${i}`))).toEqual(Array.from({ length: n }, () => 'y\n'));
+      expect(Array.from({ length: n }, (_, i) => get(`f${i}`))).toEqual(
+        Array.from({ length: n }, () => 'y\n'),
+      );
     },
   );
 
@@ -399,7 +455,10 @@ describe('emend undo', () => {
     const first = readdirSync(transactions);
     await patch('--- a/b.txt\n+++ b/b.txt\n@@ -1 +1 @@\n-two\n+2\n');
     for (const step of first)
-      for (const path of readdirSync(join(transactions, step), { recursive: true, encoding: 'utf8' }))
+      for (const path of readdirSync(join(transactions, step), {
+        recursive: true,
+        encoding: 'utf8',
+      }))
         chmodSync(join(transactions, step, path), 0o700);
     expect(await emend(['undo'])).toMatchObject({ exit: 0 });
     expect([get('a.txt'), get('b.txt')]).toEqual(['one\nTWO\nthree\n', 'two\n']);
@@ -462,7 +521,10 @@ describe('emend undo', () => {
               wrong.push(`${JSON.stringify(value)}: ${String(error)}`);
           });
       }
-      writeFileSync(path, text.replace(/"files":\[.*?\]/, '"files":5').replace('"committed"', '"x"'));
+      writeFileSync(
+        path,
+        text.replace(/"files":\[.*?\]/, '"files":5').replace('"committed"', '"x"'),
+      );
       for (const command of ['undo', 'recover']) {
         const { out, err } = await emend([command]);
         if (name !== 'closed.json' || command === 'undo')
@@ -497,9 +559,16 @@ describe('emend undo', () => {
         if (damage === 'empty') writeFileSync(path, '');
         else mkdirSync(path);
         const { exit, out, err } = await emend(['recover']);
-        expect({ name, damage, exit, err }).toEqual({ name, damage, exit: 1, err: expect.any(String) });
+        expect({ name, damage, exit, err }).toEqual({
+          name,
+          damage,
+          exit: 1,
+          err: expect.any(String),
+        });
         expect(out).toContain(`${step!.slice(0, 8)}  could not be recovered`);
-        expect(out).toContain(damage === 'empty' ? `${path} is damaged: it is no JSON` : `${path} is a directory`);
+        expect(out).toContain(
+          damage === 'empty' ? `${path} is damaged: it is no JSON` : `${path} is a directory`,
+        );
         const undone = await emend(['undo', '--check', '--workspace', other]);
         expect(undone).toMatchObject({ exit: 0, out: expect.stringContaining('Would undo') });
         expect((await emend(['undo', '--check'])).err).toContain(path);
@@ -517,8 +586,14 @@ describe('emend undo', () => {
     );
     const text = readFileSync(plan, 'utf8');
     writeFileSync(plan, '');
-    expect(await emend(['undo'])).toMatchObject({ exit: 0, out: expect.stringContaining('Undone') });
-    expect(await emend(['undo'])).toMatchObject({ exit: 1, err: expect.stringContaining(`${plan} is damaged`) });
+    expect(await emend(['undo'])).toMatchObject({
+      exit: 0,
+      out: expect.stringContaining('Undone'),
+    });
+    expect(await emend(['undo'])).toMatchObject({
+      exit: 1,
+      err: expect.stringContaining(`${plan} is damaged`),
+    });
     rmSync(plan);
     expect(await emend(['undo'])).toMatchObject({
       exit: 1,
@@ -550,7 +625,10 @@ describe('emend undo', () => {
       const files = readdirSync(step, { recursive: true, encoding: 'utf8' });
       const plan = join(step, files.find((each) => each.endsWith('plan-1.json')) ?? '');
       writeFileSync(plan, '');
-      expect(await emend(['undo'])).toMatchObject({ exit: 1, err: expect.stringContaining(`${plan} is damaged`) });
+      expect(await emend(['undo'])).toMatchObject({
+        exit: 1,
+        err: expect.stringContaining(`${plan} is damaged`),
+      });
     },
   );
 
@@ -593,7 +671,9 @@ describe('emend undo', () => {
     writeFileSync(plan, text);
     writeFileSync(verdict, JSON.stringify({ v: 2, verdict: 'committed' }));
     writeFileSync(closed, said.replace('["a.txt"]', '["../outside/b.txt"]'));
-    expect((await emend(['undo'])).err).toContain(`${closed} is damaged: its plan has no file "../outside/b.txt"`);
+    expect((await emend(['undo'])).err).toContain(
+      `${closed} is damaged: its plan has no file "../outside/b.txt"`,
+    );
   });
 
   test('of another workspace it says nothing', async () => {

@@ -105,7 +105,10 @@ describe('expand and collapse', () => {
 
 describe('--auto', () => {
   test('expands what is above a threshold and not completed; all in one go', async () => {
-    const cwd = folderWith({ '010_demo.md': EVERYTHING, 'emend.yaml': 'plan: { expansion: 2, tasks: 2 }\n' });
+    const cwd = folderWith({
+      '010_demo.md': EVERYTHING,
+      'emend.yaml': 'plan: { expansion: 2, tasks: 2 }\n',
+    });
     const { exit, out } = await emend(cwd, 'expand', 'phase', '010_demo.md', '--auto', '--json');
     const told = JSON.parse(out) as {
       parts: { phase: number; why: string }[];
@@ -120,9 +123,14 @@ describe('--auto', () => {
 
   test('stages: more than three in an expanded phase', async () => {
     const cwd = folderWith({
-      '010_demo.md': MANY.replace('### Phase 3: Testing', '#### Stage 4: More\n- [ ] m\n### Phase 3: Testing'),
+      '010_demo.md': MANY.replace(
+        '### Phase 3: Testing',
+        '#### Stage 4: More\n- [ ] m\n### Phase 3: Testing',
+      ),
     });
-    expect((await emend(cwd, 'expand', 'stage', '010_demo.md', '--auto')).out).toContain('no stage');
+    expect((await emend(cwd, 'expand', 'stage', '010_demo.md', '--auto')).out).toContain(
+      'no stage',
+    );
     await emend(cwd, 'expand', 'phase', '010_demo.md', '2');
     const { out } = await emend(cwd, 'expand', 'stage', '010_demo.md', '--auto');
     expect(out.match(/^expanded Stage \d of Phase 2: 4 stages are more than 3$/gm)).toHaveLength(4);
@@ -139,7 +147,10 @@ describe('--auto', () => {
     expect((await emend(cwd, 'collapse', 'phase', '010_demo.md', '--auto')).out).toContain(
       'collapsed Phase 1: completed',
     );
-    expect(readdirSync(join(cwd, '010_demo')).sort()).toEqual(['010_demo.md', 'phase_3_testing.md']);
+    expect(readdirSync(join(cwd, '010_demo')).sort()).toEqual([
+      '010_demo.md',
+      'phase_3_testing.md',
+    ]);
     expect(statSync(join(cwd, '010_demo')).isDirectory()).toBe(true);
   });
 });

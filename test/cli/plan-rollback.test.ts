@@ -1,6 +1,14 @@
 /** `emend plan rollback` on real repositories: what a phase committed goes, a person's work never does. */
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
@@ -39,7 +47,8 @@ const PLAN = [
 
 let cwd = '';
 let home = '';
-const git = (...args: readonly string[]): string => execFileSync('git', [...args], { cwd, encoding: 'utf8' });
+const git = (...args: readonly string[]): string =>
+  execFileSync('git', [...args], { cwd, encoding: 'utf8' });
 const put = (path: string, text: string): void => {
   mkdirSync(dirname(join(cwd, path)), { recursive: true });
   writeFileSync(join(cwd, path), text);
@@ -51,10 +60,15 @@ const commit = (message: string): string => {
   return git('rev-parse', 'HEAD').trim();
 };
 const phase = (number: number, name: string): string =>
-  commit(`Phase ${number}: ${name}\n\nPlan plans/010_demo, phase ${number} of 2.\n\nEmend-Step: ${RUN}-p${number}-1\n`);
+  commit(
+    `Phase ${number}: ${name}\n\nPlan plans/010_demo, phase ${number} of 2.\n\nEmend-Step: ${RUN}-p${number}-1\n`,
+  );
 const emend = async (...args: readonly string[]) => {
   const env = { EMEND_HOME: home, HOME: home, PATH: process.env.PATH };
-  const io = fakeIo({ cwd, env: { ...env, TEMPORAL_ADDRESS: '127.0.0.1:1', EMEND_CONNECT_MS: '300' } });
+  const io = fakeIo({
+    cwd,
+    env: { ...env, TEMPORAL_ADDRESS: '127.0.0.1:1', EMEND_CONNECT_MS: '300' },
+  });
   const exit = await main(['plan', ...args], io);
   return { exit, ...io.printed };
 };
@@ -96,17 +110,26 @@ test('one new commit takes back files, marks and boxes; what a person has beside
   expect([exit, err]).toEqual([0, '']);
   const head = git('rev-parse', 'HEAD').trim();
   expect(JSON.parse(out)).toEqual({
-    ...{ v: 1, phase: 2, commit: head, reverted: [two] },
+    v: 1,
+    phase: 2,
+    commit: head,
+    reverted: [two],
     files: ['plans/010_demo.md', 'src/one.js', 'src/two.js', 'summaries/010_partial.md'],
   });
   expect(git('rev-list', 'HEAD~1').trim()).toBe(before);
-  expect(git('log', '-1', '--format=%B')).toContain('Revert Phase 2: Two\n\nPlan plans/010_demo.\n');
+  expect(git('log', '-1', '--format=%B')).toContain(
+    'Revert Phase 2: Two\n\nPlan plans/010_demo.\n',
+  );
   expect(git('log', '-1', '--format=%b')).toContain(`This reverts commit ${two}.`);
   expect(read('src/one.js')).toBe('one\n');
   expect(existsSync(join(cwd, 'src/two.js'))).toBe(false);
   const document = read('plans/010_demo.md');
-  expect(document).toContain('### Phase 1: One [COMPLETED]\n**Dependencies**: []\n\n- [x] Create `src/one.js`\n');
-  expect(document).toContain('### Phase 2: Two\n**Dependencies**: []\n\n- [ ] Create `src/two.js`\n- [ ] Say so');
+  expect(document).toContain(
+    '### Phase 1: One [COMPLETED]\n**Dependencies**: []\n\n- [x] Create `src/one.js`\n',
+  );
+  expect(document).toContain(
+    '### Phase 2: Two\n**Dependencies**: []\n\n- [ ] Create `src/two.js`\n- [ ] Say so',
+  );
   expect(document).toContain('**Status**: In Progress (1/2 phases complete)');
   expect(document).not.toContain('Last Completed');
   expect(read('summaries/010_partial.md')).toContain('- Phase 2 (Two): reverted\n');
@@ -122,7 +145,10 @@ test('one new commit takes back files, marks and boxes; what a person has beside
 }, 60_000);
 
 test('phases of the first level: the progress section, which is on their level then, says it too', async () => {
-  put('plans/010_demo.md', PLAN.replaceAll('### ', '# ').replace('## Implementation', '# Implementation'));
+  put(
+    'plans/010_demo.md',
+    PLAN.replaceAll('### ', '# ').replace('## Implementation', '# Implementation'),
+  );
   commit('On the first level');
   expect(await emend('rollback', 'plans/010_demo.md', '2')).toMatchObject({ exit: 0, err: '' });
   const document = read('plans/010_demo.md');
@@ -139,7 +165,10 @@ test('of two phases of one name only the one of the number is taken back', async
   const second = phase(2, 'One');
   const { exit, out } = await emend('rollback', 'plans/010_demo.md', '2', '--json');
   expect([exit, JSON.parse(out)]).toMatchObject([0, { reverted: [second] }]);
-  expect([existsSync(join(cwd, 'src/one.js')), existsSync(join(cwd, 'src/two.js'))]).toEqual([true, false]);
+  expect([existsSync(join(cwd, 'src/one.js')), existsSync(join(cwd, 'src/two.js'))]).toEqual([
+    true,
+    false,
+  ]);
 }, 60_000);
 
 test('a phase that was renamed since has the commit that its mark names; another one that took its name keeps it', async () => {
@@ -150,15 +179,22 @@ test('a phase that was renamed since has the commit that its mark names; another
   put('plans/010_demo.md', PLAN.replaceAll('Two', 'Second'));
   commit('Rename it');
   expect(await emend('rollback', 'plans/010_demo.md', '2', '--json')).toMatchObject({
-    ...{ exit: 0, err: '' },
+    exit: 0,
+    err: '',
     out: expect.stringContaining(two),
   });
   expect(read('plans/010_demo.md')).toMatch(/^### Phase 2: Second$/m);
   git('reset', '-q', '--hard', 'HEAD~1');
-  put('plans/010_demo.md', PLAN.replace('Phase 2: Two', 'Phase 3: Two') + '### Phase 2: New [COMPLETED]\n');
+  put(
+    'plans/010_demo.md',
+    PLAN.replace('Phase 2: Two', 'Phase 3: Two') + '### Phase 2: New [COMPLETED]\n',
+  );
   commit('Renumber it');
   const { exit, err } = await emend('rollback', 'plans/010_demo.md', '2');
-  expect([exit, err]).toEqual([2, expect.stringContaining('No commit of Phase 2 (New) is in the branch')]);
+  expect([exit, err]).toEqual([
+    2,
+    expect.stringContaining('No commit of Phase 2 (New) is in the branch'),
+  ]);
 }, 60_000);
 
 test('a commit that holds the mark of the phase before it: that mark stays, and so does a file in another place', async () => {
@@ -180,8 +216,12 @@ test('a commit that holds the mark of the phase before it: that mark stays, and 
   expect(existsSync(join(cwd, 'src/two.js'))).toBe(false);
   expect(read('src/one.js')).toBe('one\n');
   const document = read('plans/010_demo.md');
-  expect(document).toContain('### Phase 1: One [COMPLETED]\n**Dependencies**: []\n\n- [x] Create `src/one.js`\n');
-  expect(document).toContain('### Phase 2: Two\n**Dependencies**: []\n\n- [ ] Create `src/two.js`\n- [ ] Say so');
+  expect(document).toContain(
+    '### Phase 1: One [COMPLETED]\n**Dependencies**: []\n\n- [x] Create `src/one.js`\n',
+  );
+  expect(document).toContain(
+    '### Phase 2: Two\n**Dependencies**: []\n\n- [ ] Create `src/two.js`\n- [ ] Say so',
+  );
   expect(read('summaries/010_partial.md')).toContain('- Phase 1 (One): completed\n');
   expect(git('status', '--porcelain')).toBe('');
 }, 60_000);
@@ -206,7 +246,12 @@ test('signed where git is told so, or emend.yaml says it', async () => {
 }, 60_000);
 
 describe('refused, and nothing is changed', () => {
-  const REFUSED: readonly (readonly [string, number: string, prepare: () => void, said: readonly string[]])[] = [
+  const REFUSED: readonly (readonly [
+    string,
+    number: string,
+    prepare: () => void,
+    said: readonly string[],
+  ])[] = [
     [
       "a person's commit on a file of it",
       '2',
@@ -244,7 +289,10 @@ describe('refused, and nothing is changed', () => {
       () => {
         put(
           'plans/010_demo.md',
-          PLAN.replace('Two [COMPLETED]\n**Dependencies**: []', 'Two [COMPLETED]\n**Dependencies**: [1]'),
+          PLAN.replace(
+            'Two [COMPLETED]\n**Dependencies**: []',
+            'Two [COMPLETED]\n**Dependencies**: [1]',
+          ),
         );
         commit('It builds on it');
       },
@@ -276,7 +324,11 @@ describe('refused, and nothing is changed', () => {
 test('killed once its files are there and before its commit: typed again, it goes on', async () => {
   const { blobs } = await openStores(home, await resolveStore({ EMEND_HOME: home }, home));
   const engine = createApplyEngine({ home, blobs });
-  const holder = localHolder(await hostId(home), { ...(await ownProcess(realSys)), pid: 999_999_999, started: 'gone' });
+  const holder = localHolder(await hostId(home), {
+    ...(await ownProcess(realSys)),
+    pid: 999_999_999,
+    started: 'gone',
+  });
   const wanted = {
     workspace: cwd,
     commits: [two],

@@ -1,5 +1,12 @@
 /** `emend plan` on real files: no server, no model, no home. */
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
@@ -23,7 +30,8 @@ const emend = async (cwd: string, ...args: readonly string[]) => {
 const TWO = '### Phase 1: A\n**See**: [x](phase_1_a.md)\n';
 const PHASE = TWO.replace(': A', ': A [EXPANDED]');
 const STAGE = '# Phase 1: A\n## Stage 1: S [EXPANDED]\n**See**: [s](stage_1_s.md)\n';
-const CIRCLE = '### Phase 1: A\n#### Stage 1: S\n**Dependencies**: [2]\n#### Stage 2: T\n**Dependencies**: [1]\n';
+const CIRCLE =
+  '### Phase 1: A\n#### Stage 1: S\n**Dependencies**: [2]\n#### Stage 2: T\n**Dependencies**: [1]\n';
 
 describe('emend plan check', () => {
   test('structure, waves, scores and notes', async () => {
@@ -49,7 +57,8 @@ describe('emend plan check', () => {
 
   test('test commands, each with its source; a configured one wins', async () => {
     const files = {
-      '010_demo.md': '### Phase 1: A\n- [ ] Run `npm test -- auth`\n- [ ] Run `pytest x.py`\n### Phase 2: B\n- [ ] b\n',
+      '010_demo.md':
+        '### Phase 1: A\n- [ ] Run `npm test -- auth`\n- [ ] Run `pytest x.py`\n### Phase 2: B\n- [ ] b\n',
       'AGENTS.md': '## Testing Protocols\n- `make check`\n',
     };
     const { out } = await emend(folderWith(files), 'check', '010_demo.md');
@@ -57,7 +66,9 @@ describe('emend plan check', () => {
       'Tests\n  npm test -- auth && pytest x.py (tasks of Phase 1)\n  make check (AGENTS.md, Testing Protocols)\n',
     );
     const cwd = folderWith({ ...files, 'emend.yaml': 'test: [a, b]\n' });
-    expect((await emend(cwd, 'check', '010_demo.md')).out).toContain('Tests\n  a && b (emend.yaml)\n');
+    expect((await emend(cwd, 'check', '010_demo.md')).out).toContain(
+      'Tests\n  a && b (emend.yaml)\n',
+    );
     const json = await emend(folderWith(files), 'check', '010_demo.md', '--json');
     expect(JSON.parse(json.out)).toMatchObject({
       tests: [
@@ -68,32 +79,57 @@ describe('emend plan check', () => {
   });
 
   test('--json', async () => {
-    const { exit, out } = await emend(folderWith({ '010_demo.md': EVERYTHING }), 'check', '010_demo', '--json');
-    const report = JSON.parse(out) as { number: string; level: number; phases: { score: { score: number } }[] };
-    expect([exit, report.number, report.level, report.phases.map(({ score }) => score.score)]).toEqual([
-      0,
-      '010',
-      0,
-      [1, 19.4, 2.4],
-    ]);
+    const { exit, out } = await emend(
+      folderWith({ '010_demo.md': EVERYTHING }),
+      'check',
+      '010_demo',
+      '--json',
+    );
+    const report = JSON.parse(out) as {
+      number: string;
+      level: number;
+      phases: { score: { score: number } }[];
+    };
+    expect([
+      exit,
+      report.number,
+      report.level,
+      report.phases.map(({ score }) => score.score),
+    ]).toEqual([0, '010', 0, [1, 19.4, 2.4]]);
   });
 
   test.each([
-    ['no phases', { 'p.md': '# A\n' }, 'p.md:1: expected a heading `### Phase N: Name`, found none'],
+    [
+      'no phases',
+      { 'p.md': '# A\n' },
+      'p.md:1: expected a heading `### Phase N: Name`, found none',
+    ],
     ['an empty file', { 'p.md': '' }, 'p.md:1: expected a heading'],
     [
       '5 MB',
       { 'p.md': '### Phase 1: A\n'.repeat(350_000) },
       'p.md:1: expected at most 1048576 bytes, but p.md has 5250000; split the plan',
     ],
-    ['not UTF-8', { 'p.md': Uint8Array.of(0x23, 0xff, 0xfe) }, 'p.md:1: expected UTF-8, but p.md has another encoding'],
-    ['a NUL', { 'p.md': '### Phase 1: A\0\n' }, 'p.md:1: expected text, but p.md contains a NUL character'],
+    [
+      'not UTF-8',
+      { 'p.md': Uint8Array.of(0x23, 0xff, 0xfe) },
+      'p.md:1: expected UTF-8, but p.md has another encoding',
+    ],
+    [
+      'a NUL',
+      { 'p.md': '### Phase 1: A\0\n' },
+      'p.md:1: expected text, but p.md contains a NUL character',
+    ],
     [
       'no **See**',
       { 'p/p.md': '### Phase 1: A [EXPANDED]\n' },
       'p/p.md:1: expected `**See**: [file](file)` under a heading that is [EXPANDED], received none',
     ],
-    ['a missing phase file', { 'p/p.md': PHASE }, 'p/p.md:2: expected a file p/phase_1_a.md, but it does not exist'],
+    [
+      'a missing phase file',
+      { 'p/p.md': PHASE },
+      'p/p.md:2: expected a file p/phase_1_a.md, but it does not exist',
+    ],
     [
       'a link out of the folder',
       { 'p/p.md': PHASE.replace('(p', '(../p') },
@@ -122,7 +158,8 @@ describe('emend plan check', () => {
     [
       'a stage that leads to itself',
       {
-        ...{ 'p/p.md': PHASE, 'p/phase_1_a.md': STAGE },
+        'p/p.md': PHASE,
+        'p/phase_1_a.md': STAGE,
         'p/stage_1_s.md': '# Stage 1: S\n## Stage 1: S [EXPANDED]\n**See**: [s](stage_1_s.md)\n',
       },
       'p/stage_1_s.md:3: **See**: expected a separate file, but p/stage_1_s.md already belongs to another part',
@@ -150,24 +187,32 @@ describe('emend plan check', () => {
     ],
     [
       'a phase that waits for itself, in a file of its own',
-      { 'p/p.md': PHASE, 'p/phase_1_a.md': '# Phase 1: A\n<!-- emend:body -->\n**Dependencies**: [1]\n' },
+      {
+        'p/p.md': PHASE,
+        'p/phase_1_a.md': '# Phase 1: A\n<!-- emend:body -->\n**Dependencies**: [1]\n',
+      },
       'p/phase_1_a.md:3: **Dependencies**: ',
     ],
-    ['two plans', { 'p.md': '### Phase 1: A\n', 'p/p.md': '### Phase 1: A\n' }, 'expected one of them'],
+    [
+      'two plans',
+      { 'p.md': '### Phase 1: A\n', 'p/p.md': '### Phase 1: A\n' },
+      'expected one of them',
+    ],
     [
       'bad config',
       { 'p.md': '### Phase 1: A\n', 'emend.yaml': 'plan: {expansion: many}\n' },
       'emend.yaml:1: plan.expansion: expected a score from 0 to 1000, received "many"',
     ],
-  ] as readonly (readonly [string, Readonly<Record<string, string | Uint8Array>>, string | RegExp])[])(
-    'refused: %s',
-    async (_, files, message) => {
-      const { exit, err } = await emend(folderWith(files), 'check', 'p.md');
-      if (typeof message === 'string') expect(err).toContain(message);
-      else expect(err).toMatch(message);
-      expect(exit).toBe(2);
-    },
-  );
+  ] as readonly (readonly [
+    string,
+    Readonly<Record<string, string | Uint8Array>>,
+    string | RegExp,
+  ])[])('refused: %s', async (_, files, message) => {
+    const { exit, err } = await emend(folderWith(files), 'check', 'p.md');
+    if (typeof message === 'string') expect(err).toContain(message);
+    else expect(err).toMatch(message);
+    expect(exit).toBe(2);
+  });
 
   test('a missing plan', async () => {
     const { exit, err } = await emend(folderWith({}), 'check', 'p.md');
@@ -194,7 +239,9 @@ describe('emend plan check', () => {
       'p.md': '### Phase 1: A\n**Dependencies**: [2]\n### Phase 2: B\n**Dependencies**: [1]\n',
     });
     const { exit, out } = await emend(cwd, 'check', 'p.md', '--json');
-    const { error } = JSON.parse(out) as { error: { problems: { code: string; message: string }[] } };
+    const { error } = JSON.parse(out) as {
+      error: { problems: { code: string; message: string }[] };
+    };
     expect(exit).toBe(2);
     expect(error.problems.map(({ code, message }) => [code, message.slice(0, 7)])).toEqual([
       ['plan_invalid', 'p.md:2:'],
@@ -262,7 +309,12 @@ describe('emend plan show', () => {
     };
     expect([report.expanded, report.expandedPhases]).toEqual([true, [2]]);
     expect(
-      report.phases.map(({ expanded, file, expandedStages, tasks }) => [expanded, file, expandedStages, tasks.length]),
+      report.phases.map(({ expanded, file, expandedStages, tasks }) => [
+        expanded,
+        file,
+        expandedStages,
+        tasks.length,
+      ]),
     ).toEqual([
       [false, '025_f/025_f.md', [], 1],
       [true, '025_f/phase_2_core_logic/phase_2_overview.md', [1], 3],
@@ -271,8 +323,10 @@ describe('emend plan show', () => {
 
   test('a plan file is read by its bytes: nothing is written', async () => {
     const cwd = folderWith(FILES);
-    for (const command of ['check', 'score', 'show']) expect((await emend(cwd, command, '025_f')).exit).toBe(0);
-    for (const [path, text] of Object.entries(FILES)) expect(readFileSync(join(cwd, path), 'utf8')).toBe(text);
+    for (const command of ['check', 'score', 'show'])
+      expect((await emend(cwd, command, '025_f')).exit).toBe(0);
+    for (const [path, text] of Object.entries(FILES))
+      expect(readFileSync(join(cwd, path), 'utf8')).toBe(text);
     expect(readdirSync(cwd)).toEqual(['025_f']);
   });
 });

@@ -27,9 +27,18 @@ describeIf(has('openssl'), 'no openssl to make a certificate')('a draft pull req
   let existing: readonly object[] = [];
 
   beforeAll(async () => {
-    const repository = { id: 'R1', name: 'greeter', owner: { login: 'ann' }, viewerPermission: 'ADMIN' };
+    const repository = {
+      id: 'R1',
+      name: 'greeter',
+      owner: { login: 'ann' },
+      viewerPermission: 'ADMIN',
+    };
     github = await startGithub(dir, ({ query }) => {
-      const known = { ...repository, defaultBranchRef: { name: 'main' }, pullRequests: { nodes: existing } };
+      const known = {
+        ...repository,
+        defaultBranchRef: { name: 'main' },
+        pullRequests: { nodes: existing },
+      };
       if (query.includes('createPullRequest')) return answer;
       // Newer ones first ask which fields there are.
       return { data: query.includes('repository(') ? { repository: known } : {} };
@@ -55,7 +64,10 @@ describeIf(has('openssl'), 'no openssl to make a certificate')('a draft pull req
     more: { repository?: RepositoryBase; cwd?: string; title?: string } = {},
   ): Promise<string> => {
     const io = fakeIo({ cwd: more.cwd ?? at('repo'), env: { ...github.env(ghPath), ...env } });
-    const result = { commit: git('rev-parse', 'HEAD').trim(), verification: 'pass' } as unknown as StepResult;
+    const result = {
+      commit: git('rev-parse', 'HEAD').trim(),
+      verification: 'pass',
+    } as unknown as StepResult;
     const { repository, title = 'Greet "politely"' } = more;
     const own = repository === undefined ? {} : { repository };
     const how = { branch: BRANCH, remote: 'origin', pullRequest: true, ...own };
@@ -67,7 +79,9 @@ describeIf(has('openssl'), 'no openssl to make a certificate')('a draft pull req
   gh('is asked for with the branch, the title and what made it; its address is told', async () => {
     const url = `${github.url}/pull/7`;
     answer = { data: { createPullRequest: { pullRequest: { id: 'P1', url } } } };
-    expect(await published()).toMatch(new RegExp(`^pushed [0-9a-f]{12} to ${BRANCH} of origin\\n${url}\\n$`));
+    expect(await published()).toMatch(
+      new RegExp(`^pushed [0-9a-f]{12} to ${BRANCH} of origin\\n${url}\\n$`),
+    );
     expect(github.asked.at(-1)?.variables.input).toMatchObject({
       baseRefName: 'main',
       headRefName: BRANCH,
@@ -76,23 +90,30 @@ describeIf(has('openssl'), 'no openssl to make a certificate')('a draft pull req
       body: 'Created by `emend run` (abcd1234), approved and tested: pass.',
     });
     expect(execFileSync('git', ['-C', at('remote.git'), 'tag'], { encoding: 'utf8' })).toBe('');
-    const there = execFileSync('git', ['-C', at('remote.git'), 'rev-parse', BRANCH], { encoding: 'utf8' });
+    const there = execFileSync('git', ['-C', at('remote.git'), 'rev-parse', BRANCH], {
+      encoding: 'utf8',
+    });
     expect(there).toBe(git('rev-parse', 'HEAD'));
   });
 
-  gh('of a run on a repository: of its URL, onto its base, from anywhere; nothing is pushed', async () => {
-    const url = `${github.url}/pull/8`;
-    answer = { data: { createPullRequest: { pullRequest: { id: 'P2', url } } } };
-    const repository = { url: `${github.url}.git`, base: 'release' };
-    // GitHub takes 256 characters of a title.
-    expect(await published({}, { repository, cwd: dir, title: `${'long '.repeat(60)}\nand more` })).toBe(`${url}\n`);
-    expect(github.asked.at(-1)?.variables.input).toMatchObject({
-      baseRefName: 'release',
-      headRefName: BRANCH,
-      draft: true,
-      title: `${'long '.repeat(51)}…`,
-    });
-  });
+  gh(
+    'of a run on a repository: of its URL, onto its base, from anywhere; nothing is pushed',
+    async () => {
+      const url = `${github.url}/pull/8`;
+      answer = { data: { createPullRequest: { pullRequest: { id: 'P2', url } } } };
+      const repository = { url: `${github.url}.git`, base: 'release' };
+      // GitHub takes 256 characters of a title.
+      expect(
+        await published({}, { repository, cwd: dir, title: `${'long '.repeat(60)}\nand more` }),
+      ).toBe(`${url}\n`);
+      expect(github.asked.at(-1)?.variables.input).toMatchObject({
+        baseRefName: 'release',
+        headRefName: BRANCH,
+        draft: true,
+        title: `${'long '.repeat(51)}…`,
+      });
+    },
+  );
 
   gh('that GitHub refuses: its words, and that the branch is pushed', async () => {
     const message = `Head sha can't be blank, no commits between main and ${BRANCH}`;
@@ -106,28 +127,33 @@ describeIf(has('openssl'), 'no openssl to make a certificate')('a draft pull req
     });
   });
 
-  gh('that is open already, as of a plan that goes on at its branch: it is told, and nothing has failed', async () => {
-    const url = `${github.url}/pull/7`;
-    existing = [
-      {
-        id: 'P1',
-        number: 7,
-        url,
-        state: 'OPEN',
-        baseRefName: 'main',
-        headRefName: BRANCH,
-        isDraft: true,
-        isCrossRepository: false,
-      },
-    ];
-    expect(await published({}, { repository: { url: `${github.url}.git`, base: 'main' }, cwd: dir })).toContain(url);
-    existing = [];
-    answer = {
-      data: { createPullRequest: null },
-      errors: [{ message: `A pull request already exists for ann:${BRANCH}.` }],
-    };
-    expect(await published()).toContain('already exists');
-  });
+  gh(
+    'that is open already, as of a plan that goes on at its branch: it is told, and nothing has failed',
+    async () => {
+      const url = `${github.url}/pull/7`;
+      existing = [
+        {
+          id: 'P1',
+          number: 7,
+          url,
+          state: 'OPEN',
+          baseRefName: 'main',
+          headRefName: BRANCH,
+          isDraft: true,
+          isCrossRepository: false,
+        },
+      ];
+      expect(
+        await published({}, { repository: { url: `${github.url}.git`, base: 'main' }, cwd: dir }),
+      ).toContain(url);
+      existing = [];
+      answer = {
+        data: { createPullRequest: null },
+        errors: [{ message: `A pull request already exists for ann:${BRANCH}.` }],
+      };
+      expect(await published()).toContain('already exists');
+    },
+  );
 
   gh('without a token: what gh says of it', async () => {
     await expect(published({ GH_ENTERPRISE_TOKEN: '' })).rejects.toMatchObject({
@@ -136,12 +162,17 @@ describeIf(has('openssl'), 'no openssl to make a certificate')('a draft pull req
   });
 
   test('with a pre-push hook, which may run what a model wrote: nothing is pushed, and the command to type is told', async () => {
-    writeFileSync(at('repo', '.git', 'hooks', 'pre-push'), `#!/bin/sh\ntouch ${at('hooked')}\n`, { mode: 0o755 });
+    writeFileSync(at('repo', '.git', 'hooks', 'pre-push'), `#!/bin/sh\ntouch ${at('hooked')}\n`, {
+      mode: 0o755,
+    });
     execFileSync('git', ['-C', at('remote.git'), 'update-ref', '-d', `refs/heads/${BRANCH}`]);
     await expect(published()).rejects.toMatchObject({
       problem: {
-        message: 'There is a pre-push hook (.git/hooks/pre-push), which Emend does not run: nothing was pushed.',
-        next: expect.stringMatching(/^Push it yourself: git push origin [0-9a-f]{12}:refs.heads.emend.greet$/),
+        message:
+          'There is a pre-push hook (.git/hooks/pre-push), which Emend does not run: nothing was pushed.',
+        next: expect.stringMatching(
+          /^Push it yourself: git push origin [0-9a-f]{12}:refs.heads.emend.greet$/,
+        ),
       },
     });
     expect(execFileSync('git', ['-C', at('remote.git'), 'branch'], { encoding: 'utf8' })).toBe('');

@@ -35,16 +35,32 @@ export const QUIET_TABLE: readonly QuietRow[] = [
       },
       { situation: 'terminated', line: 'run job.md', loses: 'Grow', keeps: 'emend recover' },
       { situation: 'waits', line: 'run job.md', loses: 'Grow', keeps: 'emend approve ' },
-      { situation: 'waits', line: 'run job.md', typed: ['q'], loses: 'Grow', keeps: 'waiting for you: approval' },
+      {
+        situation: 'waits',
+        line: 'run job.md',
+        typed: ['q'],
+        loses: 'Grow',
+        keeps: 'waiting for you: approval',
+      },
       {
         situation: 'waits',
         line: 'run job.md --policy policy.yaml',
         loses: 'Grow',
         keeps: 'a.txt matches none of paths',
       },
-      { situation: 'answered', line: 'run job.md --yes', loses: 'approved (--yes)', keeps: 'committed' },
+      {
+        situation: 'answered',
+        line: 'run job.md --yes',
+        loses: 'approved (--yes)',
+        keeps: 'committed',
+      },
       { situation: 'answered', line: 'run job.md --wait', loses: 'Grow', keeps: 'emend approve ' },
-      { situation: 'no_worker', line: 'run job.md', loses: 'Grow', keeps: 'is started and continues' },
+      {
+        situation: 'no_worker',
+        line: 'run job.md',
+        loses: 'Grow',
+        keeps: 'is started and continues',
+      },
     ],
   },
   {
@@ -52,19 +68,38 @@ export const QUIET_TABLE: readonly QuietRow[] = [
     leavesOut: 'the same',
     cases: [
       { situation: 'waits', line: 'plan run plan.md', loses: 'Plan', keeps: 'emend approve ' },
-      { situation: 'answered', line: 'plan run plan.md --wait', loses: 'Plan', keeps: 'emend approve ' },
+      {
+        situation: 'answered',
+        line: 'plan run plan.md --wait',
+        loses: 'Plan',
+        keeps: 'emend approve ',
+      },
     ],
   },
   { command: 'plan resume', leavesOut: 'the same, if it starts the plan again', cases: [] },
   {
     command: 'plan pause',
     leavesOut: 'how to reverse it',
-    cases: [{ situation: 'paused', line: 'plan pause plan.md', loses: 'resume', keeps: 'will pause before' }],
+    cases: [
+      {
+        situation: 'paused',
+        line: 'plan pause plan.md',
+        loses: 'resume',
+        keeps: 'will pause before',
+      },
+    ],
   },
   {
     command: 'plan stop',
     leavesOut: 'how to reverse it',
-    cases: [{ situation: 'paused', line: 'plan stop plan.md --after-phase', loses: 'resume', keeps: 'will end after' }],
+    cases: [
+      {
+        situation: 'paused',
+        line: 'plan stop plan.md --after-phase',
+        loses: 'resume',
+        keeps: 'will end after',
+      },
+    ],
   },
   {
     command: 'list',
@@ -95,7 +130,14 @@ export const QUIET_TABLE: readonly QuietRow[] = [
   {
     command: 'report',
     leavesOut: 'the confirmation',
-    cases: [{ situation: 'waits', line: 'report RUN --out report.md', loses: 'wrote report.md', keeps: '' }],
+    cases: [
+      {
+        situation: 'waits',
+        line: 'report RUN --out report.md',
+        loses: 'wrote report.md',
+        keeps: '',
+      },
+    ],
   },
   {
     command: 'init',
@@ -105,14 +147,27 @@ export const QUIET_TABLE: readonly QuietRow[] = [
   {
     command: 'new',
     leavesOut: 'the next step',
-    cases: [{ situation: 'anywhere', line: 'new job new.md', loses: 'Next: ', keeps: 'wrote new.md' }],
+    cases: [
+      { situation: 'anywhere', line: 'new job new.md', loses: 'Next: ', keeps: 'wrote new.md' },
+    ],
   },
   {
     command: 'patch',
     leavesOut: 'the hint about `emend undo`',
-    cases: [{ situation: 'answer', line: 'patch answer.txt', loses: 'emend undo', keeps: 'Applied to 1 file' }],
+    cases: [
+      {
+        situation: 'answer',
+        line: 'patch answer.txt',
+        loses: 'emend undo',
+        keeps: 'Applied to 1 file',
+      },
+    ],
   },
-  { command: 'doctor', leavesOut: 'with `--model`, the heading and what to add to `emend.yaml`', cases: [] },
+  {
+    command: 'doctor',
+    leavesOut: 'with `--model`, the heading and what to add to `emend.yaml`',
+    cases: [],
+  },
   {
     command: 'rehearse',
     leavesOut: "what to type in the worker's terminal",

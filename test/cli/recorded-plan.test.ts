@@ -12,7 +12,9 @@ import { fakeIo } from './io.js';
 
 interface History {
   readonly events: readonly {
-    readonly activityTaskScheduledEventAttributes?: { readonly input: { readonly payloads: readonly Data[] } };
+    readonly activityTaskScheduledEventAttributes?: {
+      readonly input: { readonly payloads: readonly Data[] };
+    };
   }[];
 }
 interface Data {
@@ -22,7 +24,10 @@ interface Data {
 const recorded = (name: string): readonly StepEvent[] =>
   (JSON.parse(readFileSync(`test/histories/${name}.json`, 'utf8')) as History).events
     .flatMap((event) => event.activityTaskScheduledEventAttributes?.input.payloads ?? [])
-    .flatMap(({ data }) => (JSON.parse(Buffer.from(data, 'base64').toString()) as { log?: StepEvent[] }).log ?? []);
+    .flatMap(
+      ({ data }) =>
+        (JSON.parse(Buffer.from(data, 'base64').toString()) as { log?: StepEvent[] }).log ?? [],
+    );
 
 /** One phase failed twice, a phase was added before it, all three passed. */
 const REPLANNED = 'ab'.repeat(16);
@@ -46,7 +51,12 @@ afterAll(() => {
 });
 
 const printed = async (...args: readonly string[]): Promise<string> => {
-  const env = { EMEND_HOME: join(dir, 'home'), TEMPORAL_ADDRESS: '127.0.0.1:1', EMEND_CONNECT_MS: '300', HOME: dir };
+  const env = {
+    EMEND_HOME: join(dir, 'home'),
+    TEMPORAL_ADDRESS: '127.0.0.1:1',
+    EMEND_CONNECT_MS: '300',
+    HOME: dir,
+  };
   const io = fakeIo({ cwd: dir, env });
   expect({ exit: await main([...args], io), err: io.printed.err }).toMatchObject({ exit: 0 });
   return io.printed.out;
@@ -55,29 +65,58 @@ const printed = async (...args: readonly string[]): Promise<string> => {
 test('stats: a replan after which the phase failed into another one did not help', async () => {
   const none = { count: 0, of: 0 };
   expect(JSON.parse(await printed('stats', '--json'))).toMatchObject({
-    ...{ plans: 2, phases: 4, replans: 3, phasesReplanned: 2, secondScores: 0, discrepancies: 0, loopStops: 0 },
-    ...{ failures: 8, replanSuccess: { count: 1, of: 2 }, caughtWithinTwo: { count: 3, of: 3 } },
+    plans: 2,
+    phases: 4,
+    replans: 3,
+    phasesReplanned: 2,
+    secondScores: 0,
+    discrepancies: 0,
+    loopStops: 0,
+    failures: 8,
+    replanSuccess: { count: 1, of: 2 },
+    caughtWithinTwo: { count: 3, of: 3 },
     expansionAccuracy: none,
   });
   expect(JSON.parse(await printed('stats', REPLANNED, '--json'))).toMatchObject({
-    ...{ plans: 1, phases: 3, replans: 1, phasesReplanned: 1, failures: 2, replanSuccess: { count: 1, of: 1 } },
+    plans: 1,
+    phases: 3,
+    replans: 1,
+    phasesReplanned: 1,
+    failures: 2,
+    replanSuccess: { count: 1, of: 1 },
   });
   expect(JSON.parse(await printed('stats', LIMIT, '--json'))).toMatchObject({
-    ...{ plans: 1, phases: 1, replans: 2, phasesReplanned: 1, failures: 6, replanSuccess: { count: 0, of: 1 } },
+    plans: 1,
+    phases: 1,
+    replans: 2,
+    phasesReplanned: 1,
+    failures: 6,
+    replanSuccess: { count: 0, of: 1 },
   });
 });
 
 test('events --kind failures: each failure once, then counted by pattern', async () => {
   const lines = (await printed('events', LIMIT, '--kind', 'failures')).trimEnd().split('\n');
   expect(lines).toHaveLength(7);
-  expect(lines.slice(0, 6).filter((line) => line.includes('Phase 1: tests failed'))).toHaveLength(6);
+  expect(lines.slice(0, 6).filter((line) => line.includes('Phase 1: tests failed'))).toHaveLength(
+    6,
+  );
   expect(lines[6]).toBe('6  Phase 1, unknown');
-  const data = (await printed('events', LIMIT, '--kind', 'failures', '--json')).trimEnd().split('\n');
-  expect(data.map((line) => (JSON.parse(line) as StepEvent).type)).toEqual(Array(6).fill('phase_failed'));
+  const data = (await printed('events', LIMIT, '--kind', 'failures', '--json'))
+    .trimEnd()
+    .split('\n');
+  expect(data.map((line) => (JSON.parse(line) as StepEvent).type)).toEqual(
+    Array(6).fill('phase_failed'),
+  );
 });
 
 test('events: one of a later build is told by its name, and those after it are told', async () => {
-  expect(await printed('events', LATER)).toBe('00:00:00  moon risen\n00:00:01  plan finished: completed\n');
+  expect(await printed('events', LATER)).toBe(
+    '00:00:00  moon risen\n00:00:01  plan finished: completed\n',
+  );
   const data = (await printed('events', LATER, '--json')).trimEnd().split('\n');
-  expect(data.map((line) => (JSON.parse(line) as StepEvent).type)).toEqual(['moon_risen', 'plan_finished']);
+  expect(data.map((line) => (JSON.parse(line) as StepEvent).type)).toEqual([
+    'moon_risen',
+    'plan_finished',
+  ]);
 });

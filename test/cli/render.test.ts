@@ -2,11 +2,23 @@ import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import { commandFor, decisionLines } from '../../src/cli/render/decision.js';
 import { findingText } from '../../src/shared/event-text.js';
-import { printDiff, eventText, isWorthALine, folded, line, plain, table } from '../../src/cli/render/text.js';
+import {
+  printDiff,
+  eventText,
+  isWorthALine,
+  folded,
+  line,
+  plain,
+  table,
+} from '../../src/cli/render/text.js';
 import { LiveBlock, progressLines } from '../../src/cli/live.js';
 import { resultLines, viewLines } from '../../src/cli/render/run.js';
 import type { ShownRun } from '../../src/client/runs/show.js';
-import { ANSWERS_BY_REASON, type DecisionPoint, type PauseReason } from '../../src/shared/decisions.js';
+import {
+  ANSWERS_BY_REASON,
+  type DecisionPoint,
+  type PauseReason,
+} from '../../src/shared/decisions.js';
 import type { LedgerRow, StepResult } from '../../src/shared/run.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
 import { statusOf } from '../client/fake.js';
@@ -31,7 +43,11 @@ const decision = (more: Partial<DecisionPoint> = {}): DecisionPoint => ({
   subject: null,
   ...more,
 });
-const row = (path: string, status: LedgerRow['status'], more: Partial<LedgerRow> = {}): LedgerRow => ({
+const row = (
+  path: string,
+  status: LedgerRow['status'],
+  more: Partial<LedgerRow> = {},
+): LedgerRow => ({
   path,
   status,
   attempts: 0,
@@ -62,10 +78,16 @@ const result = (more: Partial<StepResult>): StepResult => ({
 
 describe('text of others', () => {
   test('cannot move the cursor, colour or reorder what is read', () => {
-    expect(plain('a\u001b[2Jb\r\u0007\u009b1m\u202ec\u2066')).toBe('a\\x1b[2Jb\\x0d\\x07\\x9b1m\\u{202E}c\\u{2066}');
+    expect(plain('a\u001b[2Jb\r\u0007\u009b1m\u202ec\u2066')).toBe(
+      'a\\x1b[2Jb\\x0d\\x07\\x9b1m\\u{202E}c\\u{2066}',
+    );
     expect(plain('tab\there\nnext ✓ é')).toBe('tab\there\nnext ✓ é');
     expect(folded('a long word', 6, 2)).toEqual(['a long', '  word']);
-    expect(folded('https://example.org is long', 8, 2)).toEqual(['https://example.org', '  is', '  long']);
+    expect(folded('https://example.org is long', 8, 2)).toEqual([
+      'https://example.org',
+      '  is',
+      '  long',
+    ]);
     expect(line('one\ntwo\u001b[0m three', 12)).toBe('one two\\x1b…');
   });
 
@@ -94,11 +116,23 @@ describe('a decision', () => {
       '  emend abort abcd1234 --decision 1-abcd1234-99999999              end the run and roll back uncommitted changes',
       '  --file PATH (repeatable) answers for these files only',
     ]);
-    const ofPhase = decisionLines('abcd1234', decision({ reason: 'replan_limit', files: [], ofPlan: true }));
-    expect(ofPhase).toContain('  emend skip abcd1234 --decision 1-abcd1234-99999999               skip the phase');
-    const merge = { reason: 'merge_conflict', files: [], ofPlan: true, accepts: ['regenerate', 'manual'] } as const;
+    const ofPhase = decisionLines(
+      'abcd1234',
+      decision({ reason: 'replan_limit', files: [], ofPlan: true }),
+    );
+    expect(ofPhase).toContain(
+      '  emend skip abcd1234 --decision 1-abcd1234-99999999               skip the phase',
+    );
+    const merge = {
+      reason: 'merge_conflict',
+      files: [],
+      ofPlan: true,
+      accepts: ['regenerate', 'manual'],
+    } as const;
     const merging = decisionLines('abcd1234', decision(merge));
-    expect(merging.join('\n')).toMatch(/regenerate .* do the phase again.*\n.*manual .* the phase is merged by you/);
+    expect(merging.join('\n')).toMatch(
+      /regenerate .* do the phase again.*\n.*manual .* the phase is merged by you/,
+    );
   });
 
   test('failed tests of a plan: answers say what they do to its phases; those of a job speak of files', () => {
@@ -107,7 +141,10 @@ describe('a decision', () => {
       accepts: DecisionPoint['accepts'],
       reason = 'tests_failed',
     ): string =>
-      decisionLines('abcd1234', decision({ reason: reason as PauseReason, files: [], ...of, accepts })).join('\n');
+      decisionLines(
+        'abcd1234',
+        decision({ reason: reason as PauseReason, files: [], ...of, accepts }),
+      ).join('\n');
     const plan = { ofPlan: true } as const;
     const before = means(plan, ['revise', 'continue', 'manual', 'skip', 'abort']);
     expect(before).toContain('start the phases although these tests fail');
@@ -116,7 +153,8 @@ describe('a decision', () => {
     expect(means(plan, ['revise', 'keep', 'manual'])).toContain('continue with what is merged');
     expect(before).not.toContain('these files');
     const failed = means(plan, ['retry', 'manual', 'skip'], 'engine_failed');
-    for (const words of ['count it as done by you', 'skip the phase']) expect(failed).toContain(words);
+    for (const words of ['count it as done by you', 'skip the phase'])
+      expect(failed).toContain(words);
     // Nor does that of a job, or of a phase's own run, name any.
     const ofJob = means({}, ['revise', 'keep', 'manual', 'skip']);
     for (const words of [
@@ -158,15 +196,20 @@ describe('a decision', () => {
     expect(lines).toContain('      apply the proposed change');
     expect(lines).toContain('      end the run and roll back uncommitted changes');
     expect(Math.max(...lines.map((text) => text.length))).toBeLessThanOrEqual(72);
-    expect(decisionLines('abcd1234', decision(), { width: 200 })).toEqual(decisionLines('abcd1234', decision()));
+    expect(decisionLines('abcd1234', decision(), { width: 200 })).toEqual(
+      decisionLines('abcd1234', decision()),
+    );
   });
 
   test.each(Object.keys(ANSWERS_BY_REASON) as (keyof typeof ANSWERS_BY_REASON)[])(
     '%s: every answer has its command',
     (reason) => {
       const accepts = [...ANSWERS_BY_REASON[reason], 'abort'] as const;
-      const text = decisionLines('abcd1234', decision({ reason, accepts, proposalId: null })).join('\n');
-      for (const answer of accepts) expect(text).toContain(commandFor('abcd1234', decision(), answer));
+      const text = decisionLines('abcd1234', decision({ reason, accepts, proposalId: null })).join(
+        '\n',
+      );
+      for (const answer of accepts)
+        expect(text).toContain(commandFor('abcd1234', decision(), answer));
       expect(text).not.toContain('emend diff');
     },
   );
@@ -176,18 +219,33 @@ describe('a decision', () => {
       id: '9'.repeat(64),
       ref: 'sha256:0' as const,
       diff: 'sha256:0' as const,
-      files: [{ path: 'a.ts', change: 'delete' as const, by: 'model' as const, added: 0, removed: 4, key: 'k' }],
-      findings: [{ guard: 'deletion', severity: 'ask' as const, path: 'a.ts', message: 'is deleted' }],
+      files: [
+        {
+          path: 'a.ts',
+          change: 'delete' as const,
+          by: 'model' as const,
+          added: 0,
+          removed: 4,
+          key: 'k',
+        },
+      ],
+      findings: [
+        { guard: 'deletion', severity: 'ask' as const, path: 'a.ts', message: 'is deleted' },
+      ],
       tolerances: ['line_drift a.ts'],
       mustAsk: ['a file is deleted'],
     };
-    const text = decisionLines('abcd1234', decision({ answered: { 'b.ts': 'skip' } }), { proposal }).join('\n');
+    const text = decisionLines('abcd1234', decision({ answered: { 'b.ts': 'skip' } }), {
+      proposal,
+    }).join('\n');
     expect(text).toContain('proposal 99999999: 1 file, +0 -4');
     expect(text).toContain('a.ts  +0 -4  delete');
     expect(text).toContain('ask: deletion in a.ts: is deleted');
     const found = { guard: 'syntax', severity: 'note' as const, path: 'b.ts', message: 'lacks )' };
     expect(findingText({ ...found, lines: [3, 3] })).toBe('note: syntax in b.ts, line 3: lacks )');
-    expect(findingText({ ...found, lines: [3, 5] })).toBe('note: syntax in b.ts, lines 3 to 5: lacks )');
+    expect(findingText({ ...found, lines: [3, 5] })).toBe(
+      'note: syntax in b.ts, lines 3 to 5: lacks )',
+    );
     expect(text).toContain('check: a file is deleted');
     expect(text).toContain('deletion in a.ts: is deleted');
     expect(text).toContain('tolerance used: line_drift a.ts');
@@ -236,7 +294,9 @@ describe('a run on one screen', () => {
     expect(text).toMatch(/state +waiting: waiting for a decision: approval/);
     expect(text).toMatch(/Temporal UI +http:\/\/ui\/x/);
     expect(text).toMatch(/a\.ts +done, approve +whole-file +10 lines/);
-    expect(text).toMatch(/b\.ts +failed +whole-file +new +2 \(0 and 6 left\) +refused: no such line/);
+    expect(text).toMatch(
+      /b\.ts +failed +whole-file +new +2 \(0 and 6 left\) +refused: no such line/,
+    );
     expect(text).toMatch(/so far +.*; 7 edit calls left/);
     expect(text).toContain('approve: too late');
     expect(text).toContain('emend approve abcd1234 --decision 1-abcd1234-99999999');
@@ -249,7 +309,10 @@ describe('a run on one screen', () => {
 
   test('a pipe has no columns: nothing is cut', () => {
     const long = `src/${'deep/'.repeat(30)}a.ts`;
-    const wide = { ...view, ledger: view.ledger.map((row) => ({ ...row, path: long, reason: 'because '.repeat(40) })) };
+    const wide = {
+      ...view,
+      ledger: view.ledger.map((row) => ({ ...row, path: long, reason: 'because '.repeat(40) })),
+    };
     const piped = viewLines(wide, 'abcd1234', Infinity).join('\n');
     expect(piped).toContain(`${long}  `);
     expect(piped).toContain('because '.repeat(40).trimEnd());
@@ -279,7 +342,10 @@ describe('a run on one screen', () => {
     expect(resultLines(result({}), 'abcd1234', "https://example.org/it's.git").at(-1)).toBe(
       `  git fetch 'https://example.org/it'\\''s.git' '+refs/heads/emend/*:refs/remotes/emend/*' && git show cccccccccccc`,
     );
-    const twice = decision({ message: 'a.ts: why', files: [{ path: 'a.ts', reason: 'conflict', message: 'why' }] });
+    const twice = decision({
+      message: 'a.ts: why',
+      files: [{ path: 'a.ts', reason: 'conflict', message: 'why' }],
+    });
     expect(decisionLines('abcd1234', twice).join('\n').match(/why/g)).toHaveLength(1);
     const aborted = { outcome: 'aborted', commit: null, verification: null } as const;
     const text = (more: Partial<StepResult>) =>
@@ -299,7 +365,11 @@ describe('a run on one screen', () => {
       'abcd1234',
       '/w',
     );
-    expect(refused.slice(0, 3)).toEqual(['abcd1234  refused; nothing was written', '  a.png is binary', '  Omit it.']);
+    expect(refused.slice(0, 3)).toEqual([
+      'abcd1234  refused; nothing was written',
+      '  a.png is binary',
+      '  Omit it.',
+    ]);
   });
 });
 
@@ -342,7 +412,12 @@ describe('progress', () => {
       stopReason: 'max_tokens',
       ...at,
     } as const;
-    const split = { type: 'edit_split_triggered', reason: 'truncated', file_count: 3, ...at } as const;
+    const split = {
+      type: 'edit_split_triggered',
+      reason: 'truncated',
+      file_count: 3,
+      ...at,
+    } as const;
     expect([cut, split].every(isWorthALine)).toBe(true);
     expect(eventText(cut)).toBe('truncated: all files: max_tokens; 900 bytes discarded');
     expect(eventText(split)).toBe('split by file: 3 files: truncated');
@@ -375,7 +450,10 @@ describe('a diff', () => {
   });
 
   const painted = async (diff: string, env: Record<string, string> = {}): Promise<string> => {
-    const io = fakeIo({ isTty: true, env: { ...process.env, TERM: 'xterm', GIT_PAGER: 'cat', ...env } });
+    const io = fakeIo({
+      isTty: true,
+      env: { ...process.env, TERM: 'xterm', GIT_PAGER: 'cat', ...env },
+    });
     await printDiff({ ...io, colors: pc.createColors(true) }, diff, '/');
     return io.printed.out;
   };
@@ -383,9 +461,17 @@ describe('a diff', () => {
   const bare = stripVTControlCharacters;
 
   test('has the colours of its language in a terminal; every character stays', async () => {
-    const file = (path: string, base: string, result: string) => ({ path, base: bytes(base), result: bytes(result) });
+    const file = (path: string, base: string, result: string) => ({
+      path,
+      base: bytes(base),
+      result: bytes(result),
+    });
     const diff = combinedDiff([
-      file('a.ts', 'const a = 1; // one\n@@ -1 +1 @@\n-- a/x\nend', 'const a = "two"; // \u202e two\n'),
+      file(
+        'a.ts',
+        'const a = 1; // one\n@@ -1 +1 @@\n-- a/x\nend',
+        'const a = "two"; // \u202e two\n',
+      ),
       file('notes.txt', 'const a\n', 'const b\n'),
       file('b.py', 'def f():\n    return 1\n', 'def f():\n    return "\u{1f600}"\n'),
       { path: 'gone.js', base: bytes('const gone = 1;\n'), result: null },

@@ -37,21 +37,37 @@ const ENTRIES: readonly ArchiveEntry[] = [
     jobPath: 'job.md',
     title: `Greet ${EVIL}`,
   }),
-  event(1, 1, { type: 'format_chosen', bucket: 'A', file_path: `a|${EVIL}.js`, line_count: 3, format: 'whole-file' }),
+  event(1, 1, {
+    type: 'format_chosen',
+    bucket: 'A',
+    file_path: `a|${EVIL}.js`,
+    line_count: 3,
+    format: 'whole-file',
+  }),
   entry('activity', 2, {
     name: 'proposeEdit',
     attempt: 1,
     file: 'a.js',
     result: { outcome: 'refused', usage: usage(100) },
   }),
-  event(2, 2, { type: 'answer_refused', file: 'a.js', outcome: 'refused', attempt: 1, message: EVIL }),
+  event(2, 2, {
+    type: 'answer_refused',
+    file: 'a.js',
+    outcome: 'refused',
+    attempt: 1,
+    message: EVIL,
+  }),
   entry('activity', 3, {
     name: 'proposeEdit',
     attempt: 1,
     file: 'a.js',
     result: { outcome: 'edited', usage: usage(300) },
   }),
-  entry('activity', 3, { name: 'pickFiles', attempt: 1, result: { outcome: 'picked', usage: usage(50) } }),
+  entry('activity', 3, {
+    name: 'pickFiles',
+    attempt: 1,
+    result: { outcome: 'picked', usage: usage(50) },
+  }),
   event(3, 4, {
     type: 'edit_step_paused',
     reason: 'approval',
@@ -62,11 +78,23 @@ const ENTRIES: readonly ArchiveEntry[] = [
     request: { decision: '1-abc', answer: 'revise', note: `why ${EVIL}`, files: ['a.js'] },
     result: {},
   }),
-  event(4, 10, { type: 'decided', decision: '1-abc', answer: 'revise', files: 1, skipped: [], by: 'ann (cli)' }),
+  event(4, 10, {
+    type: 'decided',
+    decision: '1-abc',
+    answer: 'revise',
+    files: 1,
+    skipped: [],
+    by: 'ann (cli)',
+  }),
   entry('activity', 11, {
     name: 'verify',
     attempt: 1,
-    result: { outcome: 'fail_soft', seconds: 1.5, summary: '1 failed', output: `sha256:${'0'.repeat(64)}` },
+    result: {
+      outcome: 'fail_soft',
+      seconds: 1.5,
+      summary: '1 failed',
+      output: `sha256:${'0'.repeat(64)}`,
+    },
   }),
 ];
 const facts = reportFacts(archivedRun('abcd'.repeat(8), ENTRIES));
@@ -76,8 +104,15 @@ const texts = {
   mustAsk: [`protected path a.js: ${EVIL}`],
   tests: [
     {
-      ...{ at: at(11), on: 'change' as const, outcome: 'fail_soft', seconds: 1.5, summary: '1 failed', output: null },
-      ...{ failed: [`not ok 1 - ${EVIL}`], text: `not ok ${EVIL}`, leftOut: 3 },
+      at: at(11),
+      on: 'change' as const,
+      outcome: 'fail_soft',
+      seconds: 1.5,
+      summary: '1 failed',
+      output: null,
+      failed: [`not ok 1 - ${EVIL}`],
+      text: `not ok ${EVIL}`,
+      leftOut: 3,
     },
   ],
   phases: [],
@@ -91,10 +126,14 @@ describe('a report', () => {
         id: '1-abc',
         reason: 'approval',
         openedAt: at(4),
-        answers: [{ answer: 'revise', files: ['a.js'], by: 'ann (cli)', at: at(10), note: `why ${EVIL}` }],
+        answers: [
+          { answer: 'revise', files: ['a.js'], by: 'ann (cli)', at: at(10), note: `why ${EVIL}` },
+        ],
       },
     ]);
-    expect(facts.refusals).toEqual([{ at: at(2), file: 'a.js', outcome: 'refused', message: EVIL }]);
+    expect(facts.refusals).toEqual([
+      { at: at(2), file: 'a.js', outcome: 'refused', message: EVIL },
+    ]);
     expect(facts.verifications).toMatchObject([{ outcome: 'fail_soft', summary: '1 failed' }]);
     expect(facts.byFile.map(({ file, usage: of }) => [file, of.calls, of.output_tokens])).toEqual([
       ['a.js', 2, 400],
@@ -147,7 +186,14 @@ describe('a report of a plan', () => {
     });
 
   test('sums the runs of each phase; what cannot be read is left out; a job has none', async () => {
-    expect((await phases()).map(({ phase, runs, usage: of }) => [phase, runs, of.calls, of.output_tokens])).toEqual([
+    expect(
+      (await phases()).map(({ phase, runs, usage: of }) => [
+        phase,
+        runs,
+        of.calls,
+        of.output_tokens,
+      ]),
+    ).toEqual([
       [1, 1, 1, 100],
       [2, 2, 2, 400],
     ]);
@@ -156,7 +202,10 @@ describe('a report of a plan', () => {
   });
 
   test('says what a call was for that is of no file alone', () => {
-    const byFile = ['*', '(writeBrief)', '(auditChange)', 'src/a.js'].map((file) => ({ file, usage: usage(1) }));
+    const byFile = ['*', '(writeBrief)', '(auditChange)', 'src/a.js'].map((file) => ({
+      file,
+      usage: usage(1),
+    }));
     const markdown = renderMarkdown(reportDocument({ ...facts, byFile }, { ...texts, phases: [] }));
     for (const label of [
       'all files',
@@ -169,10 +218,11 @@ describe('a report of a plan', () => {
 
   test('draws tokens, money and time by phase beside those by file', async () => {
     const plan = reportDocument(facts, { ...texts, phases: await phases() });
-    expect(plan.sections.filter(({ title }) => title.startsWith('What it cost')).map(({ title }) => title)).toEqual([
-      'What it cost, by file',
-      'What it cost, by phase',
-    ]);
+    expect(
+      plan.sections
+        .filter(({ title }) => title.startsWith('What it cost'))
+        .map(({ title }) => title),
+    ).toEqual(['What it cost, by file', 'What it cost, by phase']);
     const html = renderHtml(plan);
     expect(html.match(/<figure>/g)).toHaveLength(6);
     for (const bar of ['Phase 2: 400', 'Phase 2: $0.4000', 'Phase 2: 4.0 s', 'Phase 1: 100'])
@@ -187,12 +237,21 @@ describe('statistics', () => {
     const stats = runStats([facts, facts]);
     expect(stats).toMatchObject({
       runs: 2,
-      counts: { decisions: { approval: 2 }, answers: { revise: 2 }, refusals: { refused: 2 }, tests: { fail_soft: 2 } },
+      counts: {
+        decisions: { approval: 2 },
+        answers: { revise: 2 },
+        refusals: { refused: 2 },
+        tests: { fail_soft: 2 },
+      },
       medianAnswer_s: 6,
       usage: { calls: 6 },
     });
     // A plan's run tells what its phases paid; here it counts with what it paid itself: the pick's call and the two edits'.
-    const started = { type: 'plan_started', seq: 1, at: 0 } as unknown as (typeof facts.events)[number];
+    const started = {
+      type: 'plan_started',
+      seq: 1,
+      at: 0,
+    } as unknown as (typeof facts.events)[number];
     const plan = { ...facts, events: [started], usage: { ...facts.usage, calls: 100 } };
     expect(runStats([facts, plan]).usage.calls).toBe(6);
     expect(runStats([])).toMatchObject({ runs: 0, medianAnswer_s: null });

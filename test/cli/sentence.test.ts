@@ -22,7 +22,10 @@ const inRepo = async (): Promise<void> => {
 
 /** The job that a command line stands for. */
 const jobOf = async (line: readonly string[], cwd = join(repo.dir, 'src'), stdin?: string) => {
-  const io = fakeIo({ cwd, ...(stdin === undefined ? {} : { stdin: new TextEncoder().encode(stdin) }) });
+  const io = fakeIo({
+    cwd,
+    ...(stdin === undefined ? {} : { stdin: new TextEncoder().encode(stdin) }),
+  });
   const run = buildProgram(io, () => undefined, jobFlags())
     .commands.find((command) => command.name() === 'run')
     ?.exitOverride();
@@ -43,7 +46,9 @@ describe('flags', () => {
     );
     expect(flags.filter((flag) => !/^--[a-z]+(-[a-z]+)*$/.test(flag.long ?? ''))).toEqual([]);
     expect(flags.filter((flag) => flag.description.length < 8)).toEqual([]);
-    expect(JOB_KEYS.filter(isPathKey)).toEqual(JOB_KEYS.filter((key) => /_(files?|dir)$/.test(key)));
+    expect(JOB_KEYS.filter(isPathKey)).toEqual(
+      JOB_KEYS.filter((key) => /_(files?|dir)$/.test(key)),
+    );
     expect(keyTakes('mode').words).toBe('one of edit, standard, sequential');
   });
 
@@ -74,10 +79,14 @@ describe('the job', () => {
   beforeEach(inRepo);
 
   test('may make files, unless a flag or emend.yaml says otherwise', async () => {
-    const create = async (...line: string[]) => (await jobOf(['-m', 'Add tea', ...line])).job.create;
+    const create = async (...line: string[]) =>
+      (await jobOf(['-m', 'Add tea', ...line])).job.create;
     expect(await create()).toBe(true);
     expect(await create('--create=false')).toBe(false);
-    expect(await create('--create', 'src/**', '--create', 'docs/**')).toEqual(['src/**', 'docs/**']);
+    expect(await create('--create', 'src/**', '--create', 'docs/**')).toEqual([
+      'src/**',
+      'docs/**',
+    ]);
     expect(await create('--create', 'docs/**')).toEqual(['docs/**']);
     await writeFile(join(repo.dir, 'emend.yaml'), 'create: ["docs/**"]\n');
     expect(await create()).toBeNull();
@@ -85,15 +94,39 @@ describe('the job', () => {
 
   test('has the keys that flags give, and paths of the workspace', async () => {
     const { job, jobPath, workspace } = await jobOf([
-      ...['-m', 'Rename  it: a to b', 'a.js', join(repo.dir, 'src', 'b.js'), '--test', 'npm test', '--commit'],
-      ...['--new-files', 'new/c.js,d.js', '--context-files', '../src/b.js', '--repair', 'false', '--final-newline'],
+      ...[
+        '-m',
+        'Rename  it: a to b',
+        'a.js',
+        join(repo.dir, 'src', 'b.js'),
+        '--test',
+        'npm test',
+        '--commit',
+      ],
+      ...[
+        '--new-files',
+        'new/c.js,d.js',
+        '--context-files',
+        '../src/b.js',
+        '--repair',
+        'false',
+        '--final-newline',
+      ],
     ]);
     expect(workspace).toBe(repo.dir);
     expect(jobPath).toBe('rename-it-a-to-b');
     expect(job).toMatchObject({
-      ...{ title: 'Rename  it: a to b', instructions: 'Rename  it: a to b', targetFiles: ['src/a.js', 'src/b.js'] },
-      ...{ newFiles: ['src/new/c.js', 'src/d.js'], contextFiles: ['src/b.js'], test: ['npm test'], commit: true },
-      ...{ repair: false, finalNewline: true, approval: null, mode: null },
+      title: 'Rename  it: a to b',
+      instructions: 'Rename  it: a to b',
+      targetFiles: ['src/a.js', 'src/b.js'],
+      newFiles: ['src/new/c.js', 'src/d.js'],
+      contextFiles: ['src/b.js'],
+      test: ['npm test'],
+      commit: true,
+      repair: false,
+      finalNewline: true,
+      approval: null,
+      mode: null,
     });
   });
 
@@ -102,15 +135,32 @@ describe('the job', () => {
     await writeFile(join(plain, 'x.js'), 'x\n');
     await symlink(plain, join(dir, 'link'));
     await symlink('x.js', join(plain, 'y.js'));
-    const { job, workspace } = await jobOf(['-m', '-', join(dir, 'link', 'y.js')], plain, '# Say it\n\nNow.\n');
+    const { job, workspace } = await jobOf(
+      ['-m', '-', join(dir, 'link', 'y.js')],
+      plain,
+      '# Say it\n\nNow.\n',
+    );
     expect(workspace).toBe(plain);
-    expect(job).toMatchObject({ title: 'Say it', instructions: '# Say it\n\nNow.', targetFiles: ['y.js'] });
+    expect(job).toMatchObject({
+      title: 'Say it',
+      instructions: '# Say it\n\nNow.',
+      targetFiles: ['y.js'],
+    });
   });
 
   test('names output files below its output directory', async () => {
-    const { job } = await jobOf(['-m', 'Write', '--output-dir', 'docs', '--output-files', 'a.md,b/c.md']);
+    const { job } = await jobOf([
+      '-m',
+      'Write',
+      '--output-dir',
+      'docs',
+      '--output-files',
+      'a.md,b/c.md',
+    ]);
     expect(job.outputFiles).toEqual(['src/docs/a.md', 'src/docs/b/c.md']);
-    expect((await jobOf(['-m', 'Write', '--output-file', 'e.md'])).job.outputFiles).toEqual(['src/e.md']);
+    expect((await jobOf(['-m', 'Write', '--output-file', 'e.md'])).job.outputFiles).toEqual([
+      'src/e.md',
+    ]);
   });
 
   test('is another one with other words or other keys, and the same in any order of flags', async () => {
@@ -141,24 +191,68 @@ describe('on a repository', () => {
 describe('what is wrong names the flag and what to type', () => {
   beforeEach(inRepo);
   const WRONG: readonly (readonly [readonly string[], string, string])[] = [
-    [['-m', 'Do it', 'gone.js'], 'FILES: expected an existing file, src/gone.js does not exist', '--new-files PATH'],
+    [
+      ['-m', 'Do it', 'gone.js'],
+      'FILES: expected an existing file, src/gone.js does not exist',
+      '--new-files PATH',
+    ],
     [['-m', 'Do it', '..'], 'FILES: expected a path that is not empty', 'emend help run'],
-    [['-m', 'Do it', '../../x'], 'FILES: expected a path inside the workspace, received "../x"', 'emend help run'],
-    [['-m', 'Do it', '/etc/hosts'], 'FILES: expected a path inside the workspace', 'emend help run'],
-    [['-m', 'Do it', '.'], 'FILES: expected a file, src is a directory', 'Name files, not directories'],
-    [['-m', 'Do it', '--mode', 'edti'], '--mode: expected one of edit, standard, sequential', 'emend help run'],
-    [['-m', 'Do it', '--sandbox', '{netwrk: true}'], '--sandbox.netwrk: unknown key; did you mean `network`?', 'docs'],
-    [['-m', 'Do it', '--commit', 'a.js'], '--commit took the file a.js as its value', '--commit=true'],
+    [
+      ['-m', 'Do it', '../../x'],
+      'FILES: expected a path inside the workspace, received "../x"',
+      'emend help run',
+    ],
+    [
+      ['-m', 'Do it', '/etc/hosts'],
+      'FILES: expected a path inside the workspace',
+      'emend help run',
+    ],
+    [
+      ['-m', 'Do it', '.'],
+      'FILES: expected a file, src is a directory',
+      'Name files, not directories',
+    ],
+    [
+      ['-m', 'Do it', '--mode', 'edti'],
+      '--mode: expected one of edit, standard, sequential',
+      'emend help run',
+    ],
+    [
+      ['-m', 'Do it', '--sandbox', '{netwrk: true}'],
+      '--sandbox.netwrk: unknown key; did you mean `network`?',
+      'docs',
+    ],
+    [
+      ['-m', 'Do it', '--commit', 'a.js'],
+      '--commit took the file a.js as its value',
+      '--commit=true',
+    ],
     [['-m', 'Do it', '--tset', 'x'], "unknown option '--tset'", '--test'],
-    [['-m', 'Do it', '--base', 'main'], 'base: expected a repository with it', '--repository https://'],
-    [['-m', 'Do it', '--repository', 'https://e.org/p'], 'repository: expected base with it', '--base main'],
+    [
+      ['-m', 'Do it', '--base', 'main'],
+      'base: expected a repository with it',
+      '--repository https://',
+    ],
+    [
+      ['-m', 'Do it', '--repository', 'https://e.org/p'],
+      'repository: expected base with it',
+      '--base main',
+    ],
     [
       ['-m', 'Do it', '--repository', '../p', '--base', 'x'],
       "--repository: expected a repository's URL",
       'emend help run',
     ],
-    [['-m', 'Do it', '--repository', 'file:///a b/p', '--base', 'x'], 'expected a URL with %20 in place of', 'help'],
-    [['-m', 'Do it', '--repository', 'https://e.org/p', '--base', 'x', '--workspace', '.'], 'received both', ''],
+    [
+      ['-m', 'Do it', '--repository', 'file:///a b/p', '--base', 'x'],
+      'expected a URL with %20 in place of',
+      'help',
+    ],
+    [
+      ['-m', 'Do it', '--repository', 'https://e.org/p', '--base', 'x', '--workspace', '.'],
+      'received both',
+      '',
+    ],
     [
       ['-m', 'Do it', '--repository', 'https://e.org/p', '--base', 'x', '--commit', 'false'],
       'commit: expected',
@@ -166,19 +260,39 @@ describe('what is wrong names the flag and what to type', () => {
     ],
     [['-m', ' '], '-m: expected what to change, received nothing', 'emend run -m "what to change"'],
     [['-m', 'Do it', '--workspace', 'none'], 'is not a directory', '--workspace'],
-    [['-m', 'Do it', 'a.js', '--pick'], '--pick: no file is picked, as the job names src/a.js', 'Omit --pick'],
-    [['change the title of x'], 'Job file change the title of x not found', "emend run -m 'change the title of x'"],
+    [
+      ['-m', 'Do it', 'a.js', '--pick'],
+      '--pick: no file is picked, as the job names src/a.js',
+      'Omit --pick',
+    ],
+    [
+      ['change the title of x'],
+      'Job file change the title of x not found',
+      "emend run -m 'change the title of x'",
+    ],
     [["don't fix README.md"], 'not found', "-m is missing: emend run -m 'don'\\''t fix README.md'"],
-    [['change', 'the', 'title'], 'Expected one job file, received 3 arguments', "emend run -m 'change the title'"],
+    [
+      ['change', 'the', 'title'],
+      'Expected one job file, received 3 arguments',
+      "emend run -m 'change the title'",
+    ],
     [['a.md', 'b.md'], 'Expected one job file, received 2 arguments', 'one job at a time'],
     [[], 'Expected a job file or -m', 'emend run JOB.md'],
     [['gone.md'], 'Job file gone.md not found', 'Give the path of a Markdown job file'],
     [['job.md', '--commit'], '--commit goes with -m', 'Write `commit` into the front matter'],
-    [['job.md', '--require-complete-sentinel', 'false'], '--require-complete-sentinel goes with -m', 'front matter'],
+    [
+      ['job.md', '--require-complete-sentinel', 'false'],
+      '--require-complete-sentinel goes with -m',
+      'front matter',
+    ],
   ];
   test.each(sampled('wrong sentences', WRONG, 8))('emend run %j: %s', async (line, what, next) => {
     await writeFile(join(repo.dir, 'src', 'job.md'), '# Do it\n');
-    const env = { EMEND_HOME: join(dir, 'home'), TEMPORAL_ADDRESS: '127.0.0.1:1', EMEND_CONNECT_MS: '300' };
+    const env = {
+      EMEND_HOME: join(dir, 'home'),
+      TEMPORAL_ADDRESS: '127.0.0.1:1',
+      EMEND_CONNECT_MS: '300',
+    };
     const io = fakeIo({ cwd: join(repo.dir, 'src'), env });
     expect(await main(['run', ...line], io)).toBe(2);
     expect(io.printed.err).toContain(what);
@@ -199,10 +313,14 @@ test('help has the flags, and no other command loads them', async () => {
   const io = fakeIo();
   expect(await main(['run', '--help'], io)).toBe(0);
   expect(io.printed.out).toContain('JOB.md | -m TEXT [FILES...]');
-  expect(io.printed.out).toMatch(/With -m, the keys of a job[^]*--mode <value> +one of edit[^]*--commit \[value\]/);
+  expect(io.printed.out).toMatch(
+    /With -m, the keys of a job[^]*--mode <value> +one of edit[^]*--commit \[value\]/,
+  );
   const bash = fakeIo();
   expect(await main(['completion', 'bash'], bash)).toBe(0);
   expect(bash.printed.out).toContain('--context-files');
   const other = buildProgram(fakeIo(), () => undefined);
-  expect(other.commands.find((each) => each.name() === 'run')?.options.map(({ long }) => long)).not.toContain('--mode');
+  expect(
+    other.commands.find((each) => each.name() === 'run')?.options.map(({ long }) => long),
+  ).not.toContain('--mode');
 });

@@ -43,31 +43,32 @@ interface Scene {
 }
 const KEY = 'abcd'.repeat(8);
 const JOB = '# Grow\n\nRaise it.\n';
-const PLAN = '# Plan\n\n### Phase 1: One\n\n- [ ] Create `a.js`\n\n### Phase 2: Two\n\n- [ ] Create `b.js`\n';
+const PLAN =
+  '# Plan\n\n### Phase 1: One\n\n- [ ] Create `a.js`\n\n### Phase 2: Two\n\n- [ ] Create `b.js`\n';
 const answer = (from: string): string => `--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-${from}\n+two\n`;
 const APPROVAL: Partial<StepStatus> = {
   state: 'waiting',
   doing: 'waiting for an answer',
   decision: {
-    ...{
-      id: '1-abcdabcd',
-      n: 1,
-      reason: 'approval',
-      message: '',
-      files: [{ path: 'a.txt', reason: 'approval', message: '' }],
-    },
-    ...{
-      accepts: ['approve', 'skip', 'revise', 'retry', 'abort'],
-      proposalId: '1'.repeat(64),
-      answered: {},
-      openedAt: 0,
-    },
+    id: '1-abcdabcd',
+    n: 1,
+    reason: 'approval',
+    message: '',
+    files: [{ path: 'a.txt', reason: 'approval', message: '' }],
+    accepts: ['approve', 'skip', 'revise', 'retry', 'abort'],
+    proposalId: '1'.repeat(64),
+    answered: {},
+    openedAt: 0,
     subject: null,
   },
 };
 
 /** Of the run that is there, and of each that is started: its status, and what comes next. */
-const runs = ({ serve }: Scene, status: Partial<StepStatus>, next?: (server: FakeServer) => void): void => {
+const runs = (
+  { serve }: Scene,
+  status: Partial<StepStatus>,
+  next?: (server: FakeServer) => void,
+): void => {
   const served = serve();
   const { start } = served;
   served.add(KEY, 'emend-there', {}, status);
@@ -89,13 +90,17 @@ const ends = (scene: Scene, closed: ClosedRun): void => {
 const closedWith = (outcome: StepOutcome, code: ProblemCode | null = null): ClosedRun => ({
   status: 'COMPLETED',
   result: {
-    ...{ v: 2, stepKey: KEY, outcome, files: [], skipped: [], wasSplit: false, usage: NO_USAGE },
-    ...{
-      proposalId: null,
-      pausedFor_ms: 0,
-      verification: null,
-      commit: outcome === 'committed' ? '1'.repeat(40) : null,
-    },
+    v: 2,
+    stepKey: KEY,
+    outcome,
+    files: [],
+    skipped: [],
+    wasSplit: false,
+    usage: NO_USAGE,
+    proposalId: null,
+    pausedFor_ms: 0,
+    verification: null,
+    commit: outcome === 'committed' ? '1'.repeat(40) : null,
     problem: code === null ? null : problem(code, 'why it ended so'),
   },
   message: null,
@@ -120,8 +125,12 @@ const propose = async ({ io, serve }: Scene): Promise<void> => {
     id: '1'.repeat(64),
     ref: await blobs.put(new TextEncoder().encode('{}')),
     diff: await blobs.put(new TextEncoder().encode(answer('one'))),
-    files: [{ path: 'a.txt', change: 'edit', added: 1, removed: 1, changes: 1, by: 'model', key: 'a' }],
-    ...{ findings: [], tolerances: [], mustAsk: [] },
+    files: [
+      { path: 'a.txt', change: 'edit', added: 1, removed: 1, changes: 1, by: 'model', key: 'a' },
+    ],
+    findings: [],
+    tolerances: [],
+    mustAsk: [],
   };
   serve().proposal = proposal;
 };
@@ -148,7 +157,9 @@ const SET_UP: Record<Situation, (scene: Scene) => unknown> = {
   },
   saved_since: async ({ write, io }) => {
     write('answer.txt', answer('one'));
-    expect(await main(['patch', 'answer.txt'], fakeIo({ cwd: io.cwd, env: io.env }))).toBe(EXIT.done);
+    expect(await main(['patch', 'answer.txt'], fakeIo({ cwd: io.cwd, env: io.env }))).toBe(
+      EXIT.done,
+    );
     write('a.txt', 'three\n');
   },
   committed: comesTo('committed'),
@@ -220,7 +231,9 @@ export const played = async (
   const home = join(await tempDir(), 'home');
   const env = { EMEND_HOME: home, HOME: dir, PATH: process.env.PATH, GIT_PAGER: 'cat' };
   const io = fakeIo({
-    ...{ isTty, cwd: dir, typed: [...typed] },
+    isTty,
+    cwd: dir,
+    typed: [...typed],
     env: { ...env, TEMPORAL_ADDRESS: '127.0.0.1:1', EMEND_CONNECT_MS: '100' },
   });
   const write = (path: string, text: string): void => {
@@ -229,7 +242,8 @@ export const played = async (
   };
   there.server = null;
   const serve = (): FakeServer => (there.server ??= new FakeServer());
-  if (/^(?:init|plan)\b/.test(line)) execFileSync('git', ['init', '-q', dir], { env: { ...process.env, ...env } });
+  if (/^(?:init|plan)\b/.test(line))
+    execFileSync('git', ['init', '-q', dir], { env: { ...process.env, ...env } });
   for (const [path, text] of [
     ['a.txt', 'one\n'],
     ['job.md', JOB],

@@ -7,9 +7,16 @@ import { play, type Saying, type Words } from '../shared/step-driver.js';
 
 const TWO = ['a.ts', 'b.ts'];
 const statuses = (rows: readonly LedgerRow[]) =>
-  rows.map(({ path, status, attempts }) => ({ path, status, attempts })).sort((a, b) => (a.path < b.path ? -1 : 1));
+  rows
+    .map(({ path, status, attempts }) => ({ path, status, attempts }))
+    .sort((a, b) => (a.path < b.path ? -1 : 1));
 
-const CASES: readonly { name: string; words: Words; decisions: readonly Saying[]; left: readonly string[] }[] = [
+const CASES: readonly {
+  name: string;
+  words: Words;
+  decisions: readonly Saying[];
+  left: readonly string[];
+}[] = [
   {
     name: 'take_theirs at apply',
     words: { apply: ['base_changed:a.ts'] },
@@ -25,7 +32,12 @@ const CASES: readonly { name: string; words: Words; decisions: readonly Saying[]
   {
     name: 'one regenerated, one left',
     words: { apply: ['base_changed:a.ts,b.ts'] },
-    decisions: ['approve', ['regenerate', { files: ['a.ts'] }], ['take_theirs', { files: ['b.ts'] }], 'approve'],
+    decisions: [
+      'approve',
+      ['regenerate', { files: ['a.ts'] }],
+      ['take_theirs', { files: ['b.ts'] }],
+      'approve',
+    ],
     left: ['b.ts'],
   },
   {
@@ -56,7 +68,11 @@ test('one call for all files is one about each, before and after the split', () 
     [['invalid'], 2],
     [['invalid', 'truncated>split'], 3],
   ] as const) {
-    const { state } = play({ files: TWO, ready: { shouldSplit: false, combined }, words: { propose: { '*': words } } });
+    const { state } = play({
+      files: TWO,
+      ready: { shouldSplit: false, combined },
+      words: { propose: { '*': words } },
+    });
     const rows = ledgerOfEvents(state.events);
     expect(statuses(rows)).toEqual(statuses(ledgerOf(state)));
     expect(rows).toMatchObject(TWO.map((path) => ({ path, status: 'done', attempts })));

@@ -41,7 +41,10 @@ export class FakeServer implements RunGateway {
   readonly signals: { name: string; payload: unknown }[] = [];
   workers = true;
   attributes = true;
-  answer: UpdateOutcome = { kind: 'answered', outcome: { outcome: 'resolved', decision: 'd', message: 'done' } };
+  answer: UpdateOutcome = {
+    kind: 'answered',
+    outcome: { outcome: 'resolved', decision: 'd', message: 'done' },
+  };
   /** News for `follow`, in order; each changes a run before it is told. */
   news: (() => void)[] = [];
 
@@ -74,22 +77,33 @@ export class FakeServer implements RunGateway {
   }
 
   close(run: FakeRun, closed: ClosedRun): void {
-    run.described = { ...run.described, open: false, status: closed.status, closedAt: new Date(1000) };
+    run.described = {
+      ...run.described,
+      open: false,
+      status: closed.status,
+      closedAt: new Date(1000),
+    };
     run.closed = closed;
   }
 
   find({ workflowId, runId }: { workflowId: string; runId: string | null }): FakeRun | undefined {
     return this.runs
-      .filter((run) => run.described.workflowId === workflowId && (runId === null || run.described.runId === runId))
+      .filter(
+        (run) =>
+          run.described.workflowId === workflowId &&
+          (runId === null || run.described.runId === runId),
+      )
       .at(-1);
   }
 
   start = async ({ workflowId, memo }: StartRequest) => {
-    if (this.find({ workflowId, runId: null })?.described.open === true) return { outcome: 'exists' as const };
+    if (this.find({ workflowId, runId: null })?.described.open === true)
+      return { outcome: 'exists' as const };
     const run = this.add(memo.stepKey, workflowId, { memo });
     return { outcome: 'started' as const, runId: run.described.runId };
   };
-  describe = async (ref: { workflowId: string; runId: string | null }) => this.find(ref)?.described ?? null;
+  describe = async (ref: { workflowId: string; runId: string | null }) =>
+    this.find(ref)?.described ?? null;
   list = async (filter: string) => {
     const prefix = /STARTS_WITH "([^"]*)"/.exec(filter)?.[1] ?? '';
     const openOnly = filter.includes('"Running"');
@@ -100,13 +114,24 @@ export class FakeServer implements RunGateway {
   };
   ledger: readonly LedgerRow[] = [];
   proposal: ProposalSummary | null = null;
-  query = async <T>(ref: { workflowId: string; runId: string | null }, name: string, args: readonly unknown[] = []) => {
+  query = async <T>(
+    ref: { workflowId: string; runId: string | null },
+    name: string,
+    args: readonly unknown[] = [],
+  ) => {
     this.queries.push(name);
     const run = this.find(ref);
-    if (!this.workers || run === undefined) throw new ProblemError(problem('no_worker', 'No worker is running.'));
+    if (!this.workers || run === undefined)
+      throw new ProblemError(problem('no_worker', 'No worker is running.'));
     const { ledger, proposal } = this;
-    const status = { ...run.status, ...((args[0] as StatusQuery | undefined)?.full === true && { ledger, proposal }) };
-    const answers: Record<string, unknown> = { [QUERIES.events]: this.events, [QUERIES.status]: status };
+    const status = {
+      ...run.status,
+      ...((args[0] as StatusQuery | undefined)?.full === true && { ledger, proposal }),
+    };
+    const answers: Record<string, unknown> = {
+      [QUERIES.events]: this.events,
+      [QUERIES.status]: status,
+    };
     return { ...answers, [QUERIES.ledger]: ledger, [QUERIES.proposal]: proposal }[name] as T;
   };
   update = async (_ref: unknown, request: DecisionRequest) => {
@@ -163,7 +188,8 @@ export const statusOf = (stepKey: string): StepStatus => ({
   result: null,
 });
 
-export const tempDir = async (): Promise<string> => realpath(await mkdtemp(join(tmpdir(), 'emend-client-')));
+export const tempDir = async (): Promise<string> =>
+  realpath(await mkdtemp(join(tmpdir(), 'emend-client-')));
 
 /** `server` null: none answers. */
 export const fakeEmend = async (server: FakeServer | null): Promise<Emend> => {
@@ -183,7 +209,8 @@ export const fakeEmend = async (server: FakeServer | null): Promise<Emend> => {
     address: 'localhost:7233',
     uiUrl: 'http://localhost:8233',
     runs: server,
-    unreachable: server === null ? problem('no_server', 'No Temporal server at localhost:7233.') : null,
+    unreachable:
+      server === null ? problem('no_server', 'No Temporal server at localhost:7233.') : null,
     close: () => Promise.resolve(),
   };
 };
@@ -191,8 +218,14 @@ export const fakeEmend = async (server: FakeServer | null): Promise<Emend> => {
 /** The problem that `work` throws; fails the test where it throws none. */
 /** What the archive keeps of a run's start. */
 export const startedData = (data: object): object => ({
-  ...{ workflowId: 'emend-1', runId: 'run-1', namespace: 'default', address: '', queues: queueNames('emend', 'h') },
-  ...{ workspace: '/nowhere', jobPath: 'job.md', title: 'T' },
+  workflowId: 'emend-1',
+  runId: 'run-1',
+  namespace: 'default',
+  address: '',
+  queues: queueNames('emend', 'h'),
+  workspace: '/nowhere',
+  jobPath: 'job.md',
+  title: 'T',
   ...data,
 });
 
@@ -207,15 +240,47 @@ export const problemOf = async (work: () => Promise<unknown>): Promise<ProblemEr
 };
 
 /** What `findUnused` says where nothing may go. */
-export const NOTHING_UNUSED: Unused = { steps: [], blobs: [], temps: [], caches: [], named: [], hosts: [], notes: [] };
+export const NOTHING_UNUSED: Unused = {
+  steps: [],
+  blobs: [],
+  temps: [],
+  caches: [],
+  named: [],
+  hosts: [],
+  notes: [],
+};
 
 /** A transaction's plan as a home holds it, of no files. */
-export const planRecord = (stepKey: string, changes: Partial<TransactionPlan> = {}): TransactionPlan => ({
-  ...{ stepKey, proposalId: 'p', decision: 1, kind: 'apply', generation: 1, workspace: '/gone', token: 'ab' },
-  ...{ attempt: 'cd', process: { boot: 'b', pid: 1, started: '1' } },
-  lock: { ...{ stepKey, workflowId: 'w', namespace: 'default', token: 1, head: null, headRef: null, takenAt: '' } },
-  ...{ files: [], dirs: [], dropDirs: [], ...changes },
+export const planRecord = (
+  stepKey: string,
+  changes: Partial<TransactionPlan> = {},
+): TransactionPlan => ({
+  stepKey,
+  proposalId: 'p',
+  decision: 1,
+  kind: 'apply',
+  generation: 1,
+  workspace: '/gone',
+  token: 'ab',
+  attempt: 'cd',
+  process: { boot: 'b', pid: 1, started: '1' },
+  lock: {
+    stepKey,
+    workflowId: 'w',
+    namespace: 'default',
+    token: 1,
+    head: null,
+    headRef: null,
+    takenAt: '',
+  },
+  files: [],
+  dirs: [],
+  dropDirs: [],
+  ...changes,
 });
 export const closedRecord = (stepKey: string): ClosedRecord => ({
-  ...{ outcome: 'applied', files: [], conflicts: [], lock: planRecord(stepKey).lock },
+  outcome: 'applied',
+  files: [],
+  conflicts: [],
+  lock: planRecord(stepKey).lock,
 });

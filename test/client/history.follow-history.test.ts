@@ -9,7 +9,11 @@ import type { News } from '../../src/client/types.js';
 import { problemOf } from './fake.js';
 
 /** Like the SDK's connection: each request puts a listener on the signal of its scope, and leaves it there. */
-const connectionWith = (pages: number, seen: AbortSignal[], types: readonly number[] = []): Connection => {
+const connectionWith = (
+  pages: number,
+  seen: AbortSignal[],
+  types: readonly number[] = [],
+): Connection => {
   let scope: AbortSignal | null = null;
   let page = 0;
   let limited = false;
@@ -55,10 +59,15 @@ test('a run that is watched through many changes leaves no listeners on the sign
   const seen: AbortSignal[] = [];
   const listeners: number[] = [];
   const connection = connectionWith(30, seen);
-  const following = followHistory(connection, WATCHED, { after: 0, signal: stop.signal }, async () => {
-    listeners.push(getEventListeners(stop.signal, 'abort').length);
-    if (listeners.length === 30) setImmediate(() => setImmediate(() => stop.abort()));
-  });
+  const following = followHistory(
+    connection,
+    WATCHED,
+    { after: 0, signal: stop.signal },
+    async () => {
+      listeners.push(getEventListeners(stop.signal, 'abort').length);
+      if (listeners.length === 30) setImmediate(() => setImmediate(() => stop.abort()));
+    },
+  );
   await following;
   expect(seen).toHaveLength(31);
   expect(listeners).toEqual(Array(30).fill(0));
@@ -90,14 +99,26 @@ test('a server that refuses calls is not waited for: its words are told, by what
   const server = createServer();
   server.on('stream', (stream) => {
     const said = { 'grpc-status': '16', 'grpc-message': 'the key is over' };
-    stream.respond({ ':status': 200, 'content-type': 'application/grpc', ...said }, { endStream: true });
+    stream.respond(
+      { ':status': 200, 'content-type': 'application/grpc', ...said },
+      { endStream: true },
+    );
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  const connection = Connection.lazy({ address: `127.0.0.1:${port}`, channelArgs: { 'grpc.enable_http_proxy': 0 } });
+  const connection = Connection.lazy({
+    address: `127.0.0.1:${port}`,
+    channelArgs: { 'grpc.enable_http_proxy': 0 },
+  });
   try {
     const gateway = createTemporalGateway(new Client({ connection }), connection, 'default');
-    const request = { v: 2, decision: 'd', answer: 'skip', requestId: 'r', by: { name: 'kim', from: 'cli' } } as const;
+    const request = {
+      v: 2,
+      decision: 'd',
+      answer: 'skip',
+      requestId: 'r',
+      by: { name: 'kim', from: 'cli' },
+    } as const;
     for (const ask of [
       () => gateway.describe(WATCHED),
       () => gateway.query(WATCHED, 'status', [], 1_000),

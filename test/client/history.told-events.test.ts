@@ -11,9 +11,18 @@ import { memoryBlobs } from '../temporal/support/memory-blobs.js';
 import { fakeEmend, FakeServer, startedData } from './fake.js';
 
 const KEY = 'abcd1234'.padEnd(32, '0');
-const event = (seq: number, file = 'a.js'): StepEvent => ({ type: 'edit_chunk_completed', file, seq, at: seq });
-const payload = (value: unknown): Payload => ({ data: new TextEncoder().encode(JSON.stringify(value)) });
-const scheduled = (payloads: readonly Payload[]) => ({ activityTaskScheduledEventAttributes: { input: { payloads } } });
+const event = (seq: number, file = 'a.js'): StepEvent => ({
+  type: 'edit_chunk_completed',
+  file,
+  seq,
+  at: seq,
+});
+const payload = (value: unknown): Payload => ({
+  data: new TextEncoder().encode(JSON.stringify(value)),
+});
+const scheduled = (payloads: readonly Payload[]) => ({
+  activityTaskScheduledEventAttributes: { input: { payloads } },
+});
 
 describe('the events of a run in its history', () => {
   test('come from every activity input, each once, also where the input is a stored payload; what is unreadable is left out', async () => {
@@ -50,20 +59,25 @@ const heardOf = async (heard: StepEvent) => {
 };
 
 describe('the archive of a run that was cut off', () => {
-  test.each([true, false])('gets the events it had not heard; a worker answers: %s', async (workers) => {
-    const { server, emend } = await heardOf(event(1));
-    server.workers = workers;
-    const run = server.add(KEY, 'emend-1');
-    server.told = [event(1), event(2)];
-    server.events = [event(1), event(2), event(3)];
-    server.close(run, { status: 'TERMINATED', result: null, message: 'enough' });
-    await noteClosed(emend, await resolveRun(emend, KEY));
-    // From now on without a server.
-    const alone = { ...emend, runs: null };
-    const kept = await runEvents(alone, await resolveRun(alone, KEY));
-    expect(kept.map(({ seq }) => seq)).toEqual(workers ? [1, 2, 3] : [1, 2]);
-    expect((await showRun(alone, await resolveRun(alone, KEY))).status).toMatchObject({ state: 'aborted' });
-  });
+  test.each([true, false])(
+    'gets the events it had not heard; a worker answers: %s',
+    async (workers) => {
+      const { server, emend } = await heardOf(event(1));
+      server.workers = workers;
+      const run = server.add(KEY, 'emend-1');
+      server.told = [event(1), event(2)];
+      server.events = [event(1), event(2), event(3)];
+      server.close(run, { status: 'TERMINATED', result: null, message: 'enough' });
+      await noteClosed(emend, await resolveRun(emend, KEY));
+      // From now on without a server.
+      const alone = { ...emend, runs: null };
+      const kept = await runEvents(alone, await resolveRun(alone, KEY));
+      expect(kept.map(({ seq }) => seq)).toEqual(workers ? [1, 2, 3] : [1, 2]);
+      expect((await showRun(alone, await resolveRun(alone, KEY))).status).toMatchObject({
+        state: 'aborted',
+      });
+    },
+  );
 
   test('gets what is missing between events that it has, also of a run with a result', async () => {
     const { server, emend } = await heardOf(event(3));

@@ -52,7 +52,11 @@ test('other problems, and those of a server that was never there, are thrown at 
     return Promise.reject(new ProblemError(problem(code, 'so')));
   };
   const [there, none] = [await fakeEmend(new FakeServer()), await fakeEmend(null)];
-  expect(await problemOf(() => reading(there, act('blob_lost')))).toMatchObject({ code: 'blob_lost' });
-  expect(await problemOf(() => reading(none, act('no_server')))).toMatchObject({ code: 'no_server' });
+  expect(await problemOf(() => reading(there, act('blob_lost')))).toMatchObject({
+    code: 'blob_lost',
+  });
+  expect(await problemOf(() => reading(none, act('no_server')))).toMatchObject({
+    code: 'no_server',
+  });
   expect(acts).toBe(2);
 });

@@ -49,7 +49,11 @@ test(
       });
     };
     await start('worker');
-    const said = await runService(state, 'worker', COMMAND_MS, variables, ['emend', 'run', 'jobs/first.md']);
+    const said = await runService(state, 'worker', COMMAND_MS, variables, [
+      'emend',
+      'run',
+      'jobs/first.md',
+    ]);
     expect(said).toContain('committed');
     expect(s.git('show', 'HEAD:a.js')).toBe(after);
 
@@ -58,11 +62,19 @@ test(
     const origin = `http://localhost:${port}`;
     const headers = { origin, 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' };
     const login = (secret: string) =>
-      fetch(`${origin}/api/login`, { method: 'POST', headers, body: JSON.stringify({ secret, name: 'Ada' }) });
-    expect([(await fetch(`${origin}/`)).status, (await fetch(`${origin}/api/runs`)).status]).toEqual([200, 401]);
-    expect([(await login('a wrong secret')).status, (await login(variables.EMEND_WEB_SECRET)).status]).toEqual([
-      401, 200,
-    ]);
+      fetch(`${origin}/api/login`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify({ secret, name: 'Ada' }),
+      });
+    expect([
+      (await fetch(`${origin}/`)).status,
+      (await fetch(`${origin}/api/runs`)).status,
+    ]).toEqual([200, 401]);
+    expect([
+      (await login('a wrong secret')).status,
+      (await login(variables.EMEND_WEB_SECRET)).status,
+    ]).toEqual([401, 200]);
   },
   LIMIT_MS,
 );

@@ -27,7 +27,9 @@ afterEach(async () => {
 
 const answers = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => resolve(true)).once('error', () => resolve(false));
+    const socket = connect(port, '127.0.0.1', () => resolve(true)).once('error', () =>
+      resolve(false),
+    );
     socket.once('connect', () => socket.destroy());
   });
 
@@ -45,17 +47,27 @@ testIf('path' in found, 'why' in found ? found.why : '')(
     const { s, after } = await firstJob();
     open = s;
     const variables = {
-      ...{ EMEND_WORKSPACE: s.repo, EMEND_STORE: 's3://emend' },
-      ...{ AWS_ACCESS_KEY_ID: 'emend', AWS_SECRET_ACCESS_KEY: 'a-secret-of-the-test' },
-      ...{ ANTHROPIC_API_KEY: 'a-key-of-the-test', ANTHROPIC_BASE_URL: s.rehearsal.url },
+      EMEND_WORKSPACE: s.repo,
+      EMEND_STORE: 's3://emend',
+      AWS_ACCESS_KEY_ID: 'emend',
+      AWS_SECRET_ACCESS_KEY: 'a-secret-of-the-test',
+      ANTHROPIC_API_KEY: 'a-key-of-the-test',
+      ANTHROPIC_BASE_URL: s.rehearsal.url,
     };
     const [master, volume, filer, s3] = await freePorts(4);
-    const fleet = { weed: 'path' in found ? found.path : '', objects: { master, volume, filer, s3 } };
+    const fleet = {
+      weed: 'path' in found ? found.path : '',
+      objects: { master, volume, filer, s3 },
+    };
     const of = async (instance: string) => ({
       ...state,
       fleet: { ...fleet, home: join(state.dir, 'homes', instance), metrics: await freePort(0) },
     });
-    const start = async (name: string, healthy: 'check' | (() => Promise<boolean>), instance = name): Promise<void> => {
+    const start = async (
+      name: string,
+      healthy: 'check' | (() => Promise<boolean>),
+      instance = name,
+    ): Promise<void> => {
       const own = await of(instance);
       const { command, args, env } = await serviceProcess(own, name, variables);
       const log = openSync(join(state.dir, `${instance}.log`), 'a');
@@ -68,7 +80,9 @@ testIf('path' in found, 'why' in found ? found.why : '')(
       await eventually(`${instance} is healthy`, async () => {
         // As the file says: `restart: unless-stopped`. A store that waits too long for its own parts ends.
         if (service.exitCode !== null) service = run();
-        return healthy === 'check' ? succeeds(runService(own, name, COMMAND_MS, variables, 'check')) : healthy();
+        return healthy === 'check'
+          ? succeeds(runService(own, name, COMMAND_MS, variables, 'check'))
+          : healthy();
       });
     };
     // Its own check needs `nc`, which its image has.
@@ -77,7 +91,9 @@ testIf('path' in found, 'why' in found ? found.why : '')(
       succeeds(runService(await of('bucket'), 'bucket', COMMAND_MS, variables)),
     );
     await start('workflow-worker', 'check');
-    expect(readFileSync(join(state.dir, 'workflow-worker.log'), 'utf8')).not.toContain('no model can be called');
+    expect(readFileSync(join(state.dir, 'workflow-worker.log'), 'utf8')).not.toContain(
+      'no model can be called',
+    );
     await start('model-worker', 'check');
     await start('model-worker', 'check', 'model-worker-2');
     await start('worker', 'check');
@@ -88,7 +104,9 @@ testIf('path' in found, 'why' in found ? found.why : '')(
     expect(s.git('show', 'HEAD:a.js')).toBe(after);
     // What polls a queue is known some seconds after it is healthy.
     await eventually('the server knows all workers', async () => {
-      const { hosts } = JSON.parse(await inWorker('hosts', '--json')) as { hosts: { roles: string[] }[] };
+      const { hosts } = JSON.parse(await inWorker('hosts', '--json')) as {
+        hosts: { roles: string[] }[];
+      };
       const roles = hosts.map((host) => host.roles.join(' ')).sort();
       return roles.join() === 'model,model,workflows,workflows model hosts';
     });

@@ -16,10 +16,23 @@ afterEach(async () => {
 const BEFORE = 'module.exports = 1;\n';
 const AFTER = 'module.exports = 2;\n';
 const FILES = { 'a.js': BEFORE, 'b.js': BEFORE };
-const edit = (path: string) => ({ name: path, match: { contains: `- ${path}` }, answer: whole({ [path]: AFTER }) });
+const edit = (path: string) => ({
+  name: path,
+  match: { contains: `- ${path}` },
+  answer: whole({ [path]: AFTER }),
+});
 const RULES = [edit('a.js'), edit('b.js')];
 const job = (path: string, ...keys: readonly string[]): string =>
-  ['---', `target_files: [${path}]`, ...keys, '---', `# Raise ${path}`, '', 'Two, please.', ''].join('\n');
+  [
+    '---',
+    `target_files: [${path}]`,
+    ...keys,
+    '---',
+    `# Raise ${path}`,
+    '',
+    'Two, please.',
+    '',
+  ].join('\n');
 const LIMIT_MS = 240_000;
 
 test(
@@ -31,7 +44,9 @@ test(
     await s.until(() => first.fired(), 90);
     await first.exited;
     await s.otherWorker();
-    await eventually('the other home asks the model', () => s.activitiesOf('other', run).includes('proposeEdit'));
+    await eventually('the other home asks the model', () =>
+      s.activitiesOf('other', run).includes('proposeEdit'),
+    );
     expect(s.rehearsal.requests()).toHaveLength(1);
     // Nothing of the first home lives: the next step waits for its host, and the other home's worker answers for the run.
     await eventually('the other home answers', async () => {
@@ -48,7 +63,11 @@ test(
       async () => (wanted = (await showRun(s.other.emend, seen)).status.decision?.id) !== undefined,
     );
     expect((await runDiff(s.other.emend, seen))?.diff).toContain('+module.exports = 2;');
-    await decide(s.other.emend, seen, { answer: 'approve', decision: wanted!, by: { name: 'tester', from: 'cli' } });
+    await decide(s.other.emend, seen, {
+      answer: 'approve',
+      decision: wanted!,
+      by: { name: 'tester', from: 'cli' },
+    });
     const result = await s.end(run, 120);
     expect(result.outcome).toBe('committed');
     expect(s.read('a.js')).toBe(AFTER);
@@ -59,7 +78,10 @@ test(
       expect.arrayContaining(['preflight', 'buildProposal', 'applyProposal', 'verify', 'commit']),
     );
     expect(s.activitiesOf('other', run)).toEqual(['proposeEdit']);
-    expect([transactionsOf(s.home), transactionsOf(join(s.home, '..', 'home-2'))]).toEqual([[run.stepKey], []]);
+    expect([transactionsOf(s.home), transactionsOf(join(s.home, '..', 'home-2'))]).toEqual([
+      [run.stepKey],
+      [],
+    ]);
   },
   LIMIT_MS,
 );
@@ -86,7 +108,10 @@ test(
     cpSync(s.home, restored, { recursive: true });
     await s.worker(undefined, { EMEND_HOME: restored });
     await s.answer(run, 'wait');
-    await eventually('it goes on', async () => (await s.show(run)).status.decision?.reason === 'approval');
+    await eventually(
+      'it goes on',
+      async () => (await s.show(run)).status.decision?.reason === 'approval',
+    );
     await s.answer(run, 'approve');
     expect((await s.end(run, 120)).outcome).toBe('applied');
     expect(s.read('a.js')).toBe(AFTER);
@@ -101,8 +126,14 @@ test(
     await Promise.all([s.worker(), s.otherWorker()]);
     const go = join(s.home, '..', 'go');
     const waits = `sandbox: off\ntest: until test -e '${go}'; do sleep 0.1; done`;
-    const mine = await s.start('mine.md', job('a.js', 'commit: true', 'approval: auto', 'baseline: off', waits));
-    await eventually('the first has locked the workspace', async () => (await s.show(mine)).status.stage === 'verify');
+    const mine = await s.start(
+      'mine.md',
+      job('a.js', 'commit: true', 'approval: auto', 'baseline: off', waits),
+    );
+    await eventually(
+      'the first has locked the workspace',
+      async () => (await s.show(mine)).status.stage === 'verify',
+    );
     const theirs = await s.startFromOther(
       'theirs.md',
       job('b.js', 'commit: true', 'approval: auto', 'test: node --check b.js'),
@@ -110,20 +141,25 @@ test(
     const theirView = () => showRun(s.other.emend, theirs);
     await eventually(
       'the second waits',
-      async () => (await theirView()).status.doing === 'waiting for another step to unlock the workspace',
+      async () =>
+        (await theirView()).status.doing === 'waiting for another step to unlock the workspace',
     );
     expect([s.read('a.js'), s.read('b.js')]).toEqual([AFTER, BEFORE]);
     expect(existsSync(join(s.repo, '.git', 'emend', 'lock'))).toBe(true);
     writeFileSync(go, '');
     expect((await s.end(mine, 120)).outcome).toBe('committed');
-    await eventually('the second ends', async () => (await theirView()).status.result !== null, 120);
+    await eventually(
+      'the second ends',
+      async () => (await theirView()).status.result !== null,
+      120,
+    );
     expect((await theirView()).status.result?.outcome).toBe('committed');
     expect(s.git('log', '--format=%s', '-2').trim().split('\n')).toHaveLength(2);
-    expect([s.read('a.js'), s.read('b.js'), s.git('status', '--porcelain', 'a.js', 'b.js')]).toEqual([
-      AFTER,
-      AFTER,
-      '',
-    ]);
+    expect([
+      s.read('a.js'),
+      s.read('b.js'),
+      s.git('status', '--porcelain', 'a.js', 'b.js'),
+    ]).toEqual([AFTER, AFTER, '']);
     expect(s.activitiesOf('first', mine)).toContain('applyProposal');
     expect(s.activitiesOf('other', theirs)).toContain('applyProposal');
     expect([transactionsOf(s.home), transactionsOf(join(s.home, '..', 'home-2'))]).toEqual([
@@ -140,7 +176,8 @@ describe('emend doctor', () => {
     async () => {
       const s = (open = await twoHomes(FILES, RULES));
       await Promise.all([s.worker(), s.otherWorker()]);
-      const check = async (name: string) => (await examine(s.env)).find((each) => each.name === name);
+      const check = async (name: string) =>
+        (await examine(s.env)).find((each) => each.name === name);
       await eventually('all queues are polled', async () => (await check('worker'))?.ok === true);
       expect((await check('EMEND_STORE'))?.found).toMatch(
         new RegExp(`^${s.store} \\(id [0-9a-f]{8}\\), a write takes \\d+ ms$`),
@@ -150,7 +187,9 @@ describe('emend doctor', () => {
         EMEND_HOME: join(apart, 'home'),
         EMEND_STORE: join(apart, 'store'),
       });
-      const named = new RegExp(`^${stranger.pid}@.*, store [0-9a-f]{8} also serves them, but uses a different store`);
+      const named = new RegExp(
+        `^${stranger.pid}@.*, store [0-9a-f]{8} also serves them, but uses a different store`,
+      );
       // One answer has both: before its first beat the stranger is known by its poll, which counts where nobody beats.
       await eventually('the stranger is named', async () => {
         const { ok, found } = (await check('worker')) ?? {};

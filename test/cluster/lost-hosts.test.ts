@@ -25,7 +25,15 @@ testIf('path' in found, 'why' in found ? found.why : '')(
     const [runs, kills] = [counted('EMEND_TEST_RUNS', 21), counted('EMEND_TEST_KILLS', 100)];
     const services = ['workflow-worker', 'model-worker', 'worker'];
     const again = `EMEND_TEST_RUNS=${runs} EMEND_TEST_KILLS=${kills} npm run test:cluster -- cluster/lost-hosts`;
-    const lost = await loseHosts({ runs, kills, hosts: 3, services, seaweed: seaweed!, again, limit_ms: LIMIT_MS });
+    const lost = await loseHosts({
+      runs,
+      kills,
+      hosts: 3,
+      services,
+      seaweed: seaweed!,
+      again,
+      limit_ms: LIMIT_MS,
+    });
     try {
       expect(lost.ended).toHaveLength(runs);
       // Of so many kills some meet each of them; what is at once over is met by chance.

@@ -25,7 +25,11 @@ const KILLS = [
   ['the Temporal server', 'kill-temporal', 'start-temporal'],
 ] as const;
 
-const outage = async (kill: (typeof KILLS)[number][1], start: (typeof KILLS)[number][2], during: () => void) => {
+const outage = async (
+  kill: (typeof KILLS)[number][1],
+  start: (typeof KILLS)[number][2],
+  during: () => void,
+) => {
   await control(kill);
   down = start;
   during();
@@ -33,8 +37,14 @@ const outage = async (kill: (typeof KILLS)[number][1], start: (typeof KILLS)[num
   down = null;
 };
 
-const expectOneCommit = async (s: Scene, run: Awaited<ReturnType<Scene['start']>>): Promise<void> => {
-  expect(await s.end(run, 180)).toMatchObject({ outcome: 'committed', usage: { calls: 1, unknownCalls: 0 } });
+const expectOneCommit = async (
+  s: Scene,
+  run: Awaited<ReturnType<Scene['start']>>,
+): Promise<void> => {
+  expect(await s.end(run, 180)).toMatchObject({
+    outcome: 'committed',
+    usage: { calls: 1, unknownCalls: 0 },
+  });
   expect(s.rehearsal.requests()).toHaveLength(1);
   expect(s.git('log', '--format=%s').trim().split('\n')).toHaveLength(2);
   expect(s.git('show', 'HEAD:a.js')).toBe(AFTER);
@@ -79,8 +89,14 @@ describe.each(KILLS)('%s is killed', (_name, kill, start) => {
     async () => {
       const s = (open = await scene({ 'a.js': 'module.exports = 1;\n' }, [edit]));
       await s.worker();
-      const [begun, go] = ['begun', 'go'].map((name) => join(s.home, '..', name)) as [string, string];
-      const run = await s.start('job.md', JOB(`"touch '${begun}'; until test -e '${go}'; do sleep 0.1; done"`));
+      const [begun, go] = ['begun', 'go'].map((name) => join(s.home, '..', name)) as [
+        string,
+        string,
+      ];
+      const run = await s.start(
+        'job.md',
+        JOB(`"touch '${begun}'; until test -e '${go}'; do sleep 0.1; done"`),
+      );
       await eventually('the tests run', async () => (await s.show(run)).status.stage === 'verify');
       await outage(kill, start, () => {
         writeFileSync(go, '');

@@ -5,7 +5,14 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { openEmend, readJobFile, resolveRun, startStep, type Emend, type ResolvedRun } from '../../src/client/index.js';
+import {
+  openEmend,
+  readJobFile,
+  resolveRun,
+  startStep,
+  type Emend,
+  type ResolvedRun,
+} from '../../src/client/index.js';
 import { hostIdOf } from '../e2e/homes.js';
 import { scene, whole, type Scene } from '../e2e/support.js';
 
@@ -22,7 +29,10 @@ type Action =
 /** Does it to the cluster of `npm run test:cluster`; resolves when it is done (a server that is started answers by then). */
 export const control = async (action: Action): Promise<void> => {
   const args = ['scripts/cluster/control.js', stateFile(), action];
-  await promisify(execFile)(process.execPath, args, { timeout: CONTROL_MS, env: { ...process.env, NODE_OPTIONS: '' } });
+  await promisify(execFile)(process.execPath, args, {
+    timeout: CONTROL_MS,
+    env: { ...process.env, NODE_OPTIONS: '' },
+  });
 };
 
 export const stateFile = (): string => {
@@ -69,17 +79,28 @@ export const twoHomes = async (
     startFromOther: async (path, text) => {
       mkdirSync(dirname(join(s.repo, path)), { recursive: true });
       writeFileSync(join(s.repo, path), text);
-      const job = await readJobFile({ jobPath: join(s.repo, path), workspace: s.repo, cwd: s.repo });
+      const job = await readJobFile({
+        jobPath: join(s.repo, path),
+        workspace: s.repo,
+        cwd: s.repo,
+      });
       const { stepKey } = await startStep(emend, { job });
       return resolveRun(emend, stepKey);
     },
     activitiesOf: (who, run) => {
-      const log = join(s.store, 'archive', run.stepKey, `log-${hostIdOf(who === 'first' ? s.home : home)}.jsonl`);
+      const log = join(
+        s.store,
+        'archive',
+        run.stepKey,
+        `log-${hostIdOf(who === 'first' ? s.home : home)}.jsonl`,
+      );
       if (!existsSync(log)) return [];
       const lines = readFileSync(log, 'utf8')
         .split('\n')
         .filter((line) => line.includes('"kind":"activity"'));
-      return lines.map((line) => (JSON.parse(line) as { readonly data: { readonly name: string } }).data.name);
+      return lines.map(
+        (line) => (JSON.parse(line) as { readonly data: { readonly name: string } }).data.name,
+      );
     },
     close: async () => {
       await emend.close();
@@ -113,7 +134,10 @@ export const firstJob = async () => {
   const job =
     '---\ntarget_files: [a.js]\ncommit: true\napproval: auto\nsandbox: off\ntest: node --check a.js\n---\n# Raise it\n\nTwo, please.\n';
   const rules = [{ name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': after }) }];
-  return { s: await scene({ 'a.js': 'module.exports = 1;\n', 'jobs/first.md': job }, rules), after };
+  return {
+    s: await scene({ 'a.js': 'module.exports = 1;\n', 'jobs/first.md': job }, rules),
+    after,
+  };
 };
 
 /** The last one first: workers that end say so in an object store. */

@@ -25,13 +25,21 @@ afterAll(async () => {
 /** As docs/operations.md shows it. */
 const profile = (lines: readonly string[]): Record<string, string> => {
   const file = join(dir, 'temporal.toml');
-  const head = ['[profile.production]', `address = "${process.env.EMEND_TEST_ADDRESS!}"`, 'namespace = "default"'];
+  const head = [
+    '[profile.production]',
+    `address = "${process.env.EMEND_TEST_ADDRESS!}"`,
+    'namespace = "default"',
+  ];
   writeFileSync(file, [...head, '[profile.production.tls]', ...lines, ''].join('\n'));
   return { TEMPORAL_CONFIG_FILE: file, TEMPORAL_PROFILE: 'production' };
 };
 const ca = () => [`server_ca_cert_path = "${tls.ca}"`, `server_name = "${tls.serverName}"`];
 const pair = () => [`client_cert_path = "${tls.cert}"`, `client_key_path = "${tls.key}"`];
-const EDIT = { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'module.exports = 2;\n' }) };
+const EDIT = {
+  name: 'a',
+  match: { contains: '- a.js' },
+  answer: whole({ 'a.js': 'module.exports = 2;\n' }),
+};
 const JOB = '---\ntarget_files: [a.js]\n---\n# Raise it\n\nTwo, please.\n';
 
 test(
@@ -47,7 +55,9 @@ test(
       await s.answer(run, 'approve');
       expect((await s.end(run, 90)).outcome).toBe('applied');
       const checks = await examine(s.env);
-      expect(checks.filter(({ name, ok }) => !ok && ['Temporal server', 'worker'].includes(name))).toEqual([]);
+      expect(
+        checks.filter(({ name, ok }) => !ok && ['Temporal server', 'worker'].includes(name)),
+      ).toEqual([]);
     } finally {
       await s.close();
     }
@@ -78,7 +88,11 @@ test.each([
 ])(
   '%s: no server, with a sentence, in time',
   async (_name, more) => {
-    const env = { ...process.env, EMEND_HOME: join(dir, 'home'), TEMPORAL_ADDRESS: process.env.EMEND_TEST_ADDRESS };
+    const env = {
+      ...process.env,
+      EMEND_HOME: join(dir, 'home'),
+      TEMPORAL_ADDRESS: process.env.EMEND_TEST_ADDRESS,
+    };
     const emend = await openEmend({ env: { ...env, EMEND_CONNECT_MS: '4000', ...more() } });
     expect(emend.runs).toBeNull();
     expect(emend.unreachable).toMatchObject({

@@ -18,7 +18,8 @@ export interface ChildTask {
 
 const task = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8')) as ChildTask;
 const base = { ...realSys };
-if (task.noLinks === true) base.link = (_, path) => Promise.reject(errnoError('EPERM', 'link', path));
+if (task.noLinks === true)
+  base.link = (_, path) => Promise.reject(errnoError('EPERM', 'link', path));
 const { sys, names } = shimSys(base, task.plan);
 const engine = createApplyEngine({
   home: task.home,
@@ -26,5 +27,7 @@ const engine = createApplyEngine({
   blobs: createBlobStore({ dir: storePaths(task.home).blobs, sys }),
   patience_ms: 300,
 });
-const outcome = await (task.work === 'recover' ? engine.recover() : engine[task.work](task.request));
+const outcome = await (task.work === 'recover'
+  ? engine.recover()
+  : engine[task.work](task.request));
 process.stdout.write(JSON.stringify({ names: names(), outcome }));

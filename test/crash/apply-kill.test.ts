@@ -7,7 +7,14 @@ import { realSys } from '../../src/system/sys.js';
 import { shimSys, type SysCall } from '../support/sys-shim.js';
 import { transpile } from '../support/transpile.js';
 import { sampled } from '../support/seeded.js';
-import { leftovers, makeScene, mixedFiles, sidesOf, STEP, type Scene } from '../workspace/apply-scene.js';
+import {
+  leftovers,
+  makeScene,
+  mixedFiles,
+  sidesOf,
+  STEP,
+  type Scene,
+} from '../workspace/apply-scene.js';
 import type { ChildTask } from './apply-child.js';
 
 let child: ReturnType<typeof transpile>;
@@ -23,9 +30,15 @@ interface Ended {
   readonly stdout: string;
   readonly stderr: string;
 }
-const runChild = (scene: Scene, task: Pick<ChildTask, 'work' | 'plan' | 'noLinks'>): Promise<Ended> => {
+const runChild = (
+  scene: Scene,
+  task: Pick<ChildTask, 'work' | 'plan' | 'noLinks'>,
+): Promise<Ended> => {
   const file = join(scene.root, 'task.json');
-  fs.writeFileSync(file, JSON.stringify({ home: scene.home, request: scene.request, ...task } satisfies ChildTask));
+  fs.writeFileSync(
+    file,
+    JSON.stringify({ home: scene.home, request: scene.request, ...task } satisfies ChildTask),
+  );
   return new Promise((resolve) => {
     execFile(process.execPath, [child.path, file], (error, stdout, stderr) => {
       resolve({ signal: error?.signal ?? null, stdout, stderr });
@@ -50,13 +63,21 @@ const DEAD = { boot: 'another-boot', pid: 1, started: '1' };
  * An apply that comes as far as the call and then gets nothing more done, as one that died there. False: it left nothing. Files are written side
  * by side, so that the calls before this one are not the same each time.
  */
-const dieAt = async (scene: Scene, { call, nth }: NonNullable<Setting['diedAt']>): Promise<boolean> => {
+const dieAt = async (
+  scene: Scene,
+  { call, nth }: NonNullable<Setting['diedAt']>,
+): Promise<boolean> => {
   const counted = await makeScene(scene.files);
   const count = shimSys(realSys);
   await counted.engine({ sys: count.sys, process: DEAD }).apply(counted.request);
   counted.remove();
   const calls = count.names().flatMap((name, i) => (name === call ? [i + 1] : []));
-  const dying = shimSys(realSys, { at: calls[nth - 1] ?? 0, when: 'before', fault: { errno: 'EIO' }, onwards: true });
+  const dying = shimSys(realSys, {
+    at: calls[nth - 1] ?? 0,
+    when: 'before',
+    fault: { errno: 'EIO' },
+    onwards: true,
+  });
   const outcome = await scene
     .engine({ sys: dying.sys, process: DEAD })
     .apply(scene.request)
@@ -79,7 +100,10 @@ const sceneFor = async (setting: Setting, death = 1): Promise<Scene> => {
 const callsOf = async (setting: Setting): Promise<readonly SysCall[]> => {
   const scene = await sceneFor(setting);
   try {
-    const { stdout, stderr } = await runChild(scene, { ...setting, plan: { at: 0, when: 'before', fault: 'kill' } });
+    const { stdout, stderr } = await runChild(scene, {
+      ...setting,
+      plan: { at: 0, when: 'before', fault: 'kill' },
+    });
     expect(stderr).toBe('');
     return (JSON.parse(stdout) as { names: SysCall[] }).names;
   } finally {
@@ -101,7 +125,10 @@ const killAndRecover = async (setting: Setting, kill: Kill): Promise<'new' | 'ol
   try {
     const log = join(scene.root, 'fired');
     const ended = await runChild(scene, { ...setting, plan: { ...kill, log } });
-    expect({ signal: ended.signal, fired: fs.existsSync(log) }).toEqual({ signal: 'SIGKILL', fired: true });
+    expect({ signal: ended.signal, fired: fs.existsSync(log) }).toEqual({
+      signal: 'SIGKILL',
+      fired: true,
+    });
 
     const engine = scene.engine();
     const recovered = await engine.recover();
@@ -119,7 +146,10 @@ const killAndRecover = async (setting: Setting, kill: Kill): Promise<'new' | 'ol
 
     const back = setting.work === 'rollback';
     const again = await (back ? engine.rollback(scene.request) : engine.apply(scene.request));
-    expect(again).toMatchObject({ outcome: back ? 'rolled_back' : 'applied', files: scene.request.files });
+    expect(again).toMatchObject({
+      outcome: back ? 'rolled_back' : 'applied',
+      files: scene.request.files,
+    });
     expect(new Set(sidesOf(scene))).toEqual(new Set([back ? 'old' : 'new']));
     expect(leftovers(scene.workspace)).toEqual([]);
     return side === 'new' ? 'new' : 'old';
@@ -137,7 +167,12 @@ const SETTINGS: readonly Setting[] = [
   TWELVE,
   { name: 'six files, no hard links', count: 6, noLinks: true, work: 'apply' },
   { name: 'rollback of six files', count: 6, work: 'rollback' },
-  { name: 'recovery going back', count: 4, work: 'recover', diedAt: { call: 'writeExclusive', nth: 7 } },
+  {
+    name: 'recovery going back',
+    count: 4,
+    work: 'recover',
+    diedAt: { call: 'writeExclusive', nth: 7 },
+  },
   { name: 'recovery going forward', count: 4, work: 'recover', diedAt: { call: 'rename', nth: 2 } },
 ];
 

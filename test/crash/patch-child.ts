@@ -9,5 +9,8 @@ const [work = '', workspace = '', answer = '', plan = ''] = process.argv.slice(2
 const { sys, names } = shimSys({ ...realSys }, JSON.parse(plan) as ShimPlan);
 Object.assign(realSys, sys);
 const io = { ...processIo(), out: () => undefined, err: () => undefined, write: () => undefined };
-const exit = work === 'patch' ? await patch(io, answer, { workspace, format: 'auto' }) : await undo(io, { workspace });
+const exit =
+  work === 'patch'
+    ? await patch(io, answer, { workspace, format: 'auto' })
+    : await undo(io, { workspace });
 process.stdout.write(JSON.stringify({ exit, names: names() }));

@@ -1,5 +1,13 @@
 /** SIGKILL to `emend patch` and `emend undo` before and after system calls; the next command brings all or nothing. EMEND_WHOLE=1: each. */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -25,15 +33,20 @@ interface Place {
   readonly env: Record<string, string | undefined>;
 }
 const OLD: Readonly<Record<string, string>> = {
-  ...{ 'a.txt': 'one\n', 'gone.txt': 'x\n' },
-  ...{ 'left.txt': 'left\nsame\n', 'right.txt': 'right\n' },
+  'a.txt': 'one\n',
+  'gone.txt': 'x\n',
+  'left.txt': 'left\nsame\n',
+  'right.txt': 'right\n',
 };
 /** `left.txt` and `right.txt` swap their names; one of them changes, too. */
 const NEW: Readonly<Record<string, string>> = {
-  ...{ 'a.txt': 'ONE\n', 'far/new.txt': 'n\n' },
-  ...{ 'left.txt': 'right\n', 'right.txt': 'LEFT\nsame\n' },
+  'a.txt': 'ONE\n',
+  'far/new.txt': 'n\n',
+  'left.txt': 'right\n',
+  'right.txt': 'LEFT\nsame\n',
 };
-const hunk = (old: string, now: string, lines: string): string => `--- ${old}\n+++ ${now}\n${lines}`;
+const hunk = (old: string, now: string, lines: string): string =>
+  `--- ${old}\n+++ ${now}\n${lines}`;
 const ANSWER = [
   hunk('a/a.txt', 'b/a.txt', '@@ -1 +1 @@\n-one\n+ONE\n'),
   hunk('a/gone.txt', '/dev/null', '@@ -1 +0,0 @@\n-x\n'),
@@ -47,7 +60,8 @@ const makePlace = (): Place => {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'emend patch kill ')));
   const work = join(dir, 'work');
   mkdirSync(work);
-  for (const [path, text] of Object.entries({ ...OLD, 'c.txt': 'c\n' })) writeFileSync(join(work, path), text);
+  for (const [path, text] of Object.entries({ ...OLD, 'c.txt': 'c\n' }))
+    writeFileSync(join(work, path), text);
   writeFileSync(join(dir, 'answer'), ANSWER);
   return { dir, work, env: { EMEND_HOME: join(dir, 'home'), HOME: dir, PATH: process.env.PATH } };
 };
@@ -87,14 +101,19 @@ describe.each(['patch', 'undo'] as const)('emend %s, killed', (work) => {
     const names = await counted(work);
     const kills = killsOf(names);
     // The first target that is taken aside comes after the point of no return, the first file that is written long before it.
-    const nth = (name: SysCall) => kills.filter(({ at, when }) => at === names.indexOf(name) + 1 && when === 'after');
+    const nth = (name: SysCall) =>
+      kills.filter(({ at, when }) => at === names.indexOf(name) + 1 && when === 'after');
     const always = [...nth('writeExclusive'), ...nth('rename')];
     const seen = new Set<string>();
     for (const kill of sampled(`kills of ${work}`, kills, drawn(0, 12), always, WHOLE)) {
       const place = await placeFor(work);
       const log = join(place.dir, 'fired');
       const ended = await runWork(place, work, { ...kill, fault: 'kill', log });
-      expect({ kill, signal: ended.signal, fired: existsSync(log) }).toEqual({ kill, signal: 'SIGKILL', fired: true });
+      expect({ kill, signal: ended.signal, fired: existsSync(log) }).toEqual({
+        kill,
+        signal: 'SIGKILL',
+        fired: true,
+      });
       const next = await emend(place, 'patch', '-');
       expect({ kill, ...next }).toMatchObject({ kill, exit: 0 });
       const tree = treeOf(place);
@@ -107,7 +126,9 @@ describe.each(['patch', 'undo'] as const)('emend %s, killed', (work) => {
   }, 3_600_000);
 
   const once =
-    work === 'patch' ? test : longOnly('`emend recover` after a killed undo; after a killed patch it runs always');
+    work === 'patch'
+      ? test
+      : longOnly('`emend recover` after a killed undo; after a killed patch it runs always');
   once(
     'emend recover does the same, and frees the workspace',
     async () => {
@@ -121,13 +142,17 @@ describe.each(['patch', 'undo'] as const)('emend %s, killed', (work) => {
       expect(existsSync(log)).toBe(true);
       const recovered = await emend(place, 'recover', '--json');
       expect(recovered.exit).toBe(0);
-      expect(JSON.parse(recovered.out)).toMatchObject({ transactions: [{ did: 'finished', workspace: place.work }] });
+      expect(JSON.parse(recovered.out)).toMatchObject({
+        transactions: [{ did: 'finished', workspace: place.work }],
+      });
       expect(treeOf(place)).toEqual({ ...(work === 'patch' ? NEW : OLD), 'c.txt': 'c\n' });
       const lock = join(place.dir, 'home/locks');
       const [held = ''] = readdirSync(lock);
       const files = readdirSync(join(lock, held));
       const taken = files.filter((name) => /^\d+\.json$/.test(name));
-      expect(taken.filter((name) => !files.includes(name.replace('.json', '.end.json')))).toEqual([]);
+      expect(taken.filter((name) => !files.includes(name.replace('.json', '.end.json')))).toEqual(
+        [],
+      );
       rmSync(place.dir, { recursive: true });
     },
     600_000,

@@ -8,5 +8,11 @@ const [verb = '', kind = '', path = '', number = '', plan = ''] = process.argv.s
 const { sys, names } = shimSys({ ...realSys }, JSON.parse(plan) as ShimPlan);
 Object.assign(realSys, sys);
 const io = { ...processIo(), out: () => undefined, err: () => undefined, write: () => undefined };
-const exit = await (verb === 'expand' ? expand : collapse)(io, kind === 'stage' ? kind : 'phase', path, number, {});
+const exit = await (verb === 'expand' ? expand : collapse)(
+  io,
+  kind === 'stage' ? kind : 'phase',
+  path,
+  number,
+  {},
+);
 process.stdout.write(JSON.stringify({ exit, names: names() }));

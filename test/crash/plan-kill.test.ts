@@ -32,7 +32,12 @@ const PHASE = ['phase', '010_demo.md', '2'] as const;
 const STAGE = ['stage', '010_demo.md', '2.1'] as const;
 const WORKS: readonly Work[] = [
   { name: 'expand phase', typed: ['expand', ...PHASE], done: 'expanded', before: [] },
-  { name: 'expand stage', typed: ['expand', ...STAGE], done: 'expanded', before: [['expand', ...PHASE]] },
+  {
+    name: 'expand stage',
+    typed: ['expand', ...STAGE],
+    done: 'expanded',
+    before: [['expand', ...PHASE]],
+  },
   {
     name: 'collapse stage',
     typed: ['collapse', ...STAGE],
@@ -42,7 +47,12 @@ const WORKS: readonly Work[] = [
       ['expand', ...STAGE],
     ],
   },
-  { name: 'collapse phase', typed: ['collapse', ...PHASE], done: 'not expanded', before: [['expand', ...PHASE]] },
+  {
+    name: 'collapse phase',
+    typed: ['collapse', ...PHASE],
+    done: 'not expanded',
+    before: [['expand', ...PHASE]],
+  },
 ];
 
 interface Place {
@@ -74,9 +84,12 @@ const runWork = (place: Place, { typed }: Work, plan: ShimPlan) =>
   runChild([child.path, ...typed, JSON.stringify(plan)], { cwd: place.work, env: place.env });
 
 /** The plan before the command and after it, and every system call that it makes. */
-const wholly = async (work: Work): Promise<{ before: Files; after: Files; names: readonly SysCall[] }> => {
+const wholly = async (
+  work: Work,
+): Promise<{ before: Files; after: Files; names: readonly SysCall[] }> => {
   const place = placeWith({ '010_demo.md': EVERYTHING });
-  for (const args of work.before) expect(await emend(place, 'plan', ...args)).toMatchObject({ exit: 0 });
+  for (const args of work.before)
+    expect(await emend(place, 'plan', ...args)).toMatchObject({ exit: 0 });
   const before = planOf(place);
   rmSync(place.env.EMEND_HOME ?? '', { recursive: true, force: true });
   const { stdout, stderr } = await runWork(place, work, NO_KILL);
@@ -97,14 +110,23 @@ const looked = async (place: Place, kill: object): Promise<{ open: boolean }> =>
     const { exit, err } = await emend(place, 'plan', look, '010_demo.md');
     const open = err.includes('an interrupted command left a change of');
     if (open)
-      expect({ kill, look, exit, err }).toMatchObject({ exit: 4, err: expect.stringContaining('`emend recover`') });
+      expect({ kill, look, exit, err }).toMatchObject({
+        exit: 4,
+        err: expect.stringContaining('`emend recover`'),
+      });
     // What stands there is no repository, which a run says of a plan that it could read.
     else if (look === 'run')
-      expect({ kill, err }).toMatchObject({ err: expect.stringContaining('not in a git repository') });
+      expect({ kill, err }).toMatchObject({
+        err: expect.stringContaining('not in a git repository'),
+      });
     else expect({ kill, look, exit, err }).toEqual({ kill, look, exit: 0, err: '' });
     said.push(open);
   }
-  expect({ kill, said: new Set(said).size, files: filesBelow(place.dir) }).toEqual({ kill, said: 1, files: left });
+  expect({ kill, said: new Set(said).size, files: filesBelow(place.dir) }).toEqual({
+    kill,
+    said: 1,
+    files: left,
+  });
   return { open: said.includes(true) };
 };
 
@@ -119,7 +141,9 @@ test('emend plan check names what ends it: emend recover, typed as it says', asy
   ] as const) {
     const place = placeWith(before);
     const kill = { at: at + 1, when: 'after' as const };
-    expect(await runWork(place, work, { ...kill, fault: 'kill' })).toMatchObject({ signal: 'SIGKILL' });
+    expect(await runWork(place, work, { ...kill, fault: 'kill' })).toMatchObject({
+      signal: 'SIGKILL',
+    });
     expect(await looked(place, kill)).toEqual({ open: true });
     expect(await emend(place, 'recover')).toMatchObject({ exit: 0 });
     expect({ kill, files: planOf(place) }).toEqual({ kill, files });
@@ -133,7 +157,8 @@ describe.each(sampled('commands', WORKS, 1))('emend plan $name, killed', (work) 
     const { before, after, names } = await wholly(work);
     const kills = killsOf(names);
     // The first target that is taken aside comes after the point of no return, the first file that is written long before it.
-    const nth = (name: SysCall) => kills.filter(({ at, when }) => at === names.indexOf(name) + 1 && when === 'after');
+    const nth = (name: SysCall) =>
+      kills.filter(({ at, when }) => at === names.indexOf(name) + 1 && when === 'after');
     const always = [...nth('writeExclusive'), ...nth('rename')];
     const seen = new Set<string>();
     const halfDone = new Set<boolean>();
@@ -141,7 +166,11 @@ describe.each(sampled('commands', WORKS, 1))('emend plan $name, killed', (work) 
       const place = placeWith(before);
       const log = join(place.dir, 'fired');
       const killed = await runWork(place, work, { ...kill, fault: 'kill', log });
-      expect({ kill, signal: killed.signal, fired: existsSync(log) }).toEqual({ kill, signal: 'SIGKILL', fired: true });
+      expect({ kill, signal: killed.signal, fired: existsSync(log) }).toEqual({
+        kill,
+        signal: 'SIGKILL',
+        fired: true,
+      });
 
       const { open } = await looked(place, kill);
       halfDone.add(open);
@@ -150,7 +179,10 @@ describe.each(sampled('commands', WORKS, 1))('emend plan $name, killed', (work) 
       // What it finds done it says so of: either the killed one had done it, or recovering did.
       const found = again.exit === 0 ? 'old' : 'new';
       if (found === 'new')
-        expect({ kill, ...again }).toMatchObject({ exit: 2, err: expect.stringContaining(work.done) });
+        expect({ kill, ...again }).toMatchObject({
+          exit: 2,
+          err: expect.stringContaining(work.done),
+        });
       expect({ kill, files: planOf(place) }).toEqual({ kill, files: after });
       expect({ kill, ...(await emend(place, 'plan', 'check', '010_demo.md')) }).toMatchObject({
         kill,

@@ -7,7 +7,9 @@ import { jobFlags } from '../../src/cli/sentence.js';
 import { fakeIo } from '../cli/io.js';
 import { docCommands, DOCUMENTS, LISTED, runnerOf } from './commands.js';
 
-const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as { scripts: Record<string, string> };
+const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as {
+  scripts: Record<string, string>;
+};
 
 const COMMAND = /^(\$ )?([A-Z_]+=\S+ )?(emend|npm|npx|docker|temporal|git|ollama) [a-z-]/;
 
@@ -52,7 +54,9 @@ const find = (program: Command, words: readonly string[]): Command | null => {
   const [first = '', ...rest] = words;
   const found = program.commands.find((each) => each.name() === first);
   if (found === undefined) return null;
-  return found.commands.length > 0 && rest.length > 0 && /^[a-z]+$/.test(rest[0] ?? '') ? find(found, rest) : found;
+  return found.commands.length > 0 && rest.length > 0 && /^[a-z]+$/.test(rest[0] ?? '')
+    ? find(found, rest)
+    : found;
 };
 
 describe('commands in sentences', () => {
@@ -76,7 +80,10 @@ describe('commands in sentences', () => {
         if (words[0] === 'help' || words[0]?.startsWith('--') === true) return false;
         const command = find(program, words);
         const flags = (text.match(/(?<= )--[a-z-]+/g) ?? []).filter((flag) => flag !== '--help');
-        return command === null || flags.some((flag) => !command.options.some(({ long }) => long === flag));
+        return (
+          command === null ||
+          flags.some((flag) => !command.options.some(({ long }) => long === flag))
+        );
       });
     expect(wrong).toEqual([]);
     expect(find(program, ['plan', 'check'])?.name()).toBe('check');
@@ -111,7 +118,9 @@ describe('the English of documents and messages', () => {
   const found = (place: string, text: string): readonly string[] =>
     text.split('\n').flatMap((line, at) => {
       const idiom = IDIOMS.find(([words]) => words.test(line));
-      return idiom === undefined ? [] : [`${place}:${at + 1}: ${line.trim().slice(0, 100)} (${idiom[1]})`];
+      return idiom === undefined
+        ? []
+        : [`${place}:${at + 1}: ${line.trim().slice(0, 100)} (${idiom[1]})`];
     });
   /** Records of what was measured, asked and decided keep the words of their day. */
   const RECORDS = /^docs\/(decisions\/|issue-|coverage|measures|library|mcp|reference)/;
@@ -120,7 +129,9 @@ describe('the English of documents and messages', () => {
 
   test('documents', () => {
     expect(
-      DOCUMENTS.filter((file) => !RECORDS.test(file)).flatMap((file) => found(file, readFileSync(file, 'utf8'))),
+      DOCUMENTS.filter((file) => !RECORDS.test(file)).flatMap((file) =>
+        found(file, readFileSync(file, 'utf8')),
+      ),
     ).toEqual([]);
   });
 
@@ -130,11 +141,15 @@ describe('the English of documents and messages', () => {
       .filter((file) => /[.]tsx?$/.test(file) && !PROMPTS.test(file));
     const strings = files.flatMap((file) =>
       [...readFileSync(file, 'utf8').matchAll(/^(?! *(?:\/\/|\/?\*)).*$/gm)].flatMap(([line]) =>
-        [...line.matchAll(/(['"`])((?:(?!\1)[^\\]|\\.)+)\1/g)].flatMap(([, , text = '']) => found(file, text)),
+        [...line.matchAll(/(['"`])((?:(?!\1)[^\\]|\\.)+)\1/g)].flatMap(([, , text = '']) =>
+          found(file, text),
+        ),
       ),
     );
     expect(strings).toEqual([]);
     // The check can fail.
-    expect(found('x', 'a line that was told\nanother')).toEqual(['x:1: a line that was told (reported, shown)']);
+    expect(found('x', 'a line that was told\nanother')).toEqual([
+      'x:1: a line that was told (reported, shown)',
+    ]);
   });
 });

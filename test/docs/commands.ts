@@ -26,21 +26,33 @@ const documents = (dir: string): string[] =>
   readdirSync(dir, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md') && !name.startsWith('decisions'))
     .map((name) => join(dir, name));
-export const DOCUMENTS: readonly string[] = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...documents('docs')];
+export const DOCUMENTS: readonly string[] = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  ...documents('docs'),
+];
 
 const withoutComment = (text: string): string => text.replace(/\s+#\s.*$/m, '').trim();
 
 export const docCommands = (): readonly DocCommand[] =>
   DOCUMENTS.flatMap((file) =>
     shellFences(readFileSync(file, 'utf8')).flatMap(({ text, line }) =>
-      commandsOf(text).map((command) => ({ file, line, command: withoutComment(command), text: command })),
+      commandsOf(text).map((command) => ({
+        file,
+        line,
+        command: withoutComment(command),
+        text: command,
+      })),
     ),
   );
 
 const TUTORIAL: Runner = { by: 'test/e2e/doc-commands.test.ts' };
 const PACKED: Runner = { by: 'test/e2e/package.test.ts' };
 const FILL_IN: Runner = { not: 'sets a key of yours' };
-const NO_DOCKER: Runner = { not: 'no Docker engine here; test/temporal/operations.test.ts reads the file' };
+const NO_DOCKER: Runner = {
+  not: 'no Docker engine here; test/temporal/operations.test.ts reads the file',
+};
 const NO_OLLAMA: Runner = { not: 'no Ollama here' };
 const NO_CLOUD: Runner = { not: 'no account of Temporal Cloud here' };
 const MEASURE: Runner = { not: 'minutes of measuring, done by hand for docs/measures.md' };
@@ -65,7 +77,9 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   'ssh-add -c ~/.ssh/id_ed25519': FILL_IN,
   "ssh-keygen -t ed25519 -N '' -f ~/.ssh/emend_evidence": FILL_IN,
   'emend evidence RUN': { by: 'test/e2e/evidence.test.ts' },
-  'emend evidence verify evidence.json --repository . --archive 9f3a39f8…': { by: 'test/e2e/evidence.test.ts' },
+  'emend evidence verify evidence.json --repository . --archive 9f3a39f8…': {
+    by: 'test/e2e/evidence.test.ts',
+  },
   'export ANTHROPIC_API_KEY=…': FILL_IN,
   'export ANTHROPIC_API_KEY=sk-ant-…': FILL_IN,
   'emend dev': TUTORIAL,
@@ -79,14 +93,17 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   'emend hosts --json': { by: 'test/e2e/hosts.test.ts' },
   'export EMEND_HOME=/srv/emend-2 EMEND_STORE=/mnt/emend/store': { by: 'test/e2e/hosts.test.ts' },
   'emend hosts adopt 3f2a90c1': { by: 'test/e2e/hosts.test.ts' },
-  'export TEMPORAL_ADDRESS=temporal.example.com:7233 TEMPORAL_NAMESPACE=emend': { not: 'names a server of yours' },
+  'export TEMPORAL_ADDRESS=temporal.example.com:7233 TEMPORAL_NAMESPACE=emend': {
+    not: 'names a server of yours',
+  },
   'export EMEND_STORE=s3://emend/team': { by: 'test/e2e/bucket.test.ts' },
   'emend worker --roles workflows,model --metrics 127.0.0.1:9464': { by: 'test/e2e/roles.test.ts' },
   'emend worker --roles hosts': { by: 'test/e2e/roles.test.ts' },
   'emend worker --roles hosts --deployment': { by: 'test/e2e/deploys.test.ts' },
-  'emend run jobs/greet.md --repository https://git.example.com/team/shop.git --base main --yes --wait': {
-    by: 'test/e2e/repository.test.ts',
-  },
+  'emend run jobs/greet.md --repository https://git.example.com/team/shop.git --base main --yes --wait':
+    {
+      by: 'test/e2e/repository.test.ts',
+    },
   'emend list': { here: 'nothing' },
   'export EMEND_HOME=/srv/emend-2': { by: 'test/e2e/hosts.test.ts' },
   'emend hosts adopt da946609': { by: 'test/e2e/hosts.test.ts' },
@@ -97,16 +114,19 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   'emend move RUN --as-repository https://example.org/greet.git': { by: 'test/e2e/move.test.ts' },
   'emend mcp': { by: 'test/e2e/mcp.test.ts' },
   'emend run jobs/polite.md': { here: 'nothing' },
-  'emend run -m \'Say "Good day" instead of "hello"\' src/greet.js --test "npm test" --commit': { here: 'nothing' },
+  'emend run -m \'Say "Good day" instead of "hello"\' src/greet.js --test "npm test" --commit': {
+    here: 'nothing',
+  },
   'emend run jobs/polite.md --dev --policy review.yaml --quiet': { here: 'nothing' },
   'ANTHROPIC_BASE_URL=http://127.0.0.1:8077 emend run job.md --dev': { here: 'nothing' },
   'emend diff RUN && emend approve RUN --decision ID': { here: 'approval' },
   'emend decide RUN ANSWER --decision ID': { here: 'approval' },
   'emend decide RUN ANSWER --decision ID --file src/a.ts': { here: 'approval' },
   'emend decide RUN revise --decision ID --note "keep the old name"': { here: 'approval' },
-  'emend decide RUN retry --decision ID --set outputBudget_tokens=32768 --set model=claude-opus-4-5': {
-    here: 'refused',
-  },
+  'emend decide RUN retry --decision ID --set outputBudget_tokens=32768 --set model=claude-opus-4-5':
+    {
+      here: 'refused',
+    },
   'emend run jobs/greet.md --push emend/greet --draft-pr': { by: 'test/cli/publish.test.ts' },
   'emend revise RUN --from-pr': { by: 'test/e2e/from-pr.test.ts' },
   'emend recover': { here: 'nothing' },
@@ -116,10 +136,13 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   'temporal operator namespace create --namespace emend --retention 30d': { here: 'nothing' },
   'temporal workflow signal --workflow-id emend/job/greet/e049afb04d33 --name approve --input \'{"decision": "1-69b1d504-639076ba"}\'':
     { here: 'approval' },
-  'temporal workflow signal --workflow-id emend/job/greet/e049afb04d33 --name decide --input \\': { here: 'approval' },
-  'temporal workflow update execute --workflow-id emend/job/greet/e049afb04d33 --name decide --input \\': {
+  'temporal workflow signal --workflow-id emend/job/greet/e049afb04d33 --name decide --input \\': {
     here: 'approval',
   },
+  'temporal workflow update execute --workflow-id emend/job/greet/e049afb04d33 --name decide --input \\':
+    {
+      here: 'approval',
+    },
 
   'emend doctor --model claude-sonnet-4-5': DOCTOR_MODEL,
   'emend doctor --model qwen3-coder': DOCTOR_MODEL,
@@ -141,7 +164,9 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   'node bench/profile.js DIR': MEASURE,
   'npm run bench:tokens -- celery eslint vuejs-core --peer aider/bin/python': MEASURE,
   'npm run bench:page': MEASURE,
-  'EMEND_LONG=1 npx jest test/stores/many-runs.test.ts --selectProjects unit': { by: 'test/stores/many-runs.test.ts' },
+  'EMEND_LONG=1 npx jest test/stores/many-runs.test.ts --selectProjects unit': {
+    by: 'test/stores/many-runs.test.ts',
+  },
   'npm run bench:fleet': MEASURE,
   'npm run bench:step -- --only history': MEASURE,
   'npm run bench:step -- --only start --rounds 8': MEASURE,
@@ -160,9 +185,11 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
     MODEL,
 
   'export AWS_ACCESS_KEY_ID=… AWS_SECRET_ACCESS_KEY=…': FILL_IN,
-  'export AWS_REGION=us-east-1 AWS_ENDPOINT_URL_S3=http://127.0.0.1:8333 EMEND_STORE_PATH_STYLE=1': FILL_IN,
+  'export AWS_REGION=us-east-1 AWS_ENDPOINT_URL_S3=http://127.0.0.1:8333 EMEND_STORE_PATH_STYLE=1':
+    FILL_IN,
   'EMEND_STORE=s3://BUCKET/PREFIX emend doctor': { by: 'test/e2e/bucket.test.ts' },
-  'export EMEND_WORKSPACE=/path/to/your/repository ANTHROPIC_API_KEY=… POSTGRES_PASSWORD=…': NO_DOCKER,
+  'export EMEND_WORKSPACE=/path/to/your/repository ANTHROPIC_API_KEY=… POSTGRES_PASSWORD=…':
+    NO_DOCKER,
   'export EMEND_WEB_SECRET=…': NO_DOCKER,
   'export EMEND_PACKAGES="python3 python3-pytest"': NO_DOCKER,
   'export EMEND_UID=$(id -u) EMEND_GID=$(id -g)': NO_DOCKER,
@@ -176,6 +203,9 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
 };
 
 /** Undefined: nobody is named. Commands of several lines go by their first. */
-export const runnerOf = ({ file, command }: Pick<DocCommand, 'file' | 'command'>): Runner | undefined =>
+export const runnerOf = ({
+  file,
+  command,
+}: Pick<DocCommand, 'file' | 'command'>): Runner | undefined =>
   file === 'docs/tutorial.md' ? TUTORIAL : RUNNERS[command.split('\n')[0] ?? ''];
 export const LISTED: readonly string[] = Object.keys(RUNNERS);

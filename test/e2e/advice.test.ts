@@ -3,7 +3,13 @@
  * the next command finds. None leads back to the message that gave it.
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { connect as connectHttp2, constants, createServer, type Http2Server, type Http2Session } from 'node:http2';
+import {
+  connect as connectHttp2,
+  constants,
+  createServer,
+  type Http2Server,
+  type Http2Session,
+} from 'node:http2';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, expect, jest, test } from '@jest/globals';
@@ -36,7 +42,15 @@ test('TEMPORAL_ADDRESS names a server that is not there: list, doctor, run and d
   const OWN = /use a local server/;
   const told: string[] = [];
   // The first makes the home, else `list` had nothing to ask for.
-  for (const command of ['run job.md', 'list', 'doctor', 'run job.md --dev', 'dev', 'worker', 'review']) {
+  for (const command of [
+    'run job.md',
+    'list',
+    'doctor',
+    'run job.md --dev',
+    'dev',
+    'worker',
+    'review',
+  ]) {
     const { said } = await s.done(`${set}emend ${command}`);
     expect({ command, said }).toMatchObject({ said: expect.stringMatching(OWN) });
     told.push(advised(said, /use a local server: (.*emend dev)/));
@@ -85,7 +99,8 @@ test('a temporal.toml that cannot be read, at its usual place and at another', a
   const s = await begin();
   const usual = join(s.env.HOME ?? '', '.config/temporalio');
   mkdirSync(usual, { recursive: true });
-  for (const path of [join(usual, 'temporal.toml'), join(s.repo, 'mine.toml')]) writeFileSync(path, 'not = = toml\n');
+  for (const path of [join(usual, 'temporal.toml'), join(s.repo, 'mine.toml')])
+    writeFileSync(path, 'not = = toml\n');
   for (const set of ['', 'export TEMPORAL_CONFIG_FILE=mine.toml TEMPORAL_PROFILE=none; ']) {
     const { said } = await s.done(`${set}emend run job.md`);
     const without = advised(said, /ignore the file: (.*)$/m);
@@ -110,12 +125,16 @@ test('a namespace that is not there: another, or one that is made', async () => 
 test("the UI's port in place of the server's, or that of something else", async () => {
   const s = await begin();
   await follow(s, 'emend dev');
-  const { hiddenUi } = JSON.parse((await s.done('cat "$EMEND_HOME/dev-server.json"')).said) as { hiddenUi: string };
+  const { hiddenUi } = JSON.parse((await s.done('cat "$EMEND_HOME/dev-server.json"')).said) as {
+    hiddenUi: string;
+  };
   for (const wrong of [new URL(hiddenUi).host, await otherServer()]) {
     const { said } = await s.done(`TEMPORAL_ADDRESS=${wrong} emend doctor`);
     expect(said).toContain('with its gRPC port, usually 7233, not that of its UI, 8233');
   }
-  expect((await s.done(`TEMPORAL_ADDRESS=${serverOf(s).address} emend doctor`)).said).toMatch(/^ok +worker/m);
+  expect((await s.done(`TEMPORAL_ADDRESS=${serverOf(s).address} emend doctor`)).said).toMatch(
+    /^ok +worker/m,
+  );
 });
 
 /** HTTP/2, as Temporal speaks, and nothing that is known there. */
@@ -145,7 +164,10 @@ const keyed = async (key: string): Promise<string> => {
     stream.on('error', () => undefined);
     if (headers.authorization !== `Bearer ${key}`) {
       const refusal = { 'grpc-status': '16', 'grpc-message': 'Request unauthorized.' };
-      stream.respond({ ':status': 200, 'content-type': 'application/grpc', ...refusal }, { endStream: true });
+      stream.respond(
+        { ':status': 200, 'content-type': 'application/grpc', ...refusal },
+        { endStream: true },
+      );
       return;
     }
     const asked = behind.request({ ...headers, ':authority': SERVER });
@@ -181,7 +203,10 @@ test('a server that hangs: its `emend dev` was killed, or lives', async () => {
   const first = await follow(s, 'emend dev');
   const hung = serverOf(s).pid;
   process.kill(hung, 'SIGSTOP');
-  const advice = advised((await s.done(`${quick}emend run job.md`)).said, /Start one with `(emend dev)`/);
+  const advice = advised(
+    (await s.done(`${quick}emend run job.md`)).said,
+    /Start one with `(emend dev)`/,
+  );
   const beside = await s.done(advice);
   // One that lives is not ended by another: it is named, and then the advice works.
   expect(beside).toMatchObject({ code: 2, said: expect.stringContaining(`kill ${first.pid}`) });

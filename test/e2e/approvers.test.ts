@@ -17,7 +17,9 @@ import { longOnly } from '../support/skipped.js';
 
 const long = longOnly('each starts a run of its own; the tests that stay show the promise');
 
-const RULES = [{ name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'const a = 2;\n' }) }];
+const RULES = [
+  { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'const a = 2;\n' }) },
+];
 const JOB = '---\ntarget_files: [a.js]\napproval: auto\n---\n# Grow\n\nRaise the number.\n';
 
 let keys: string;
@@ -26,7 +28,10 @@ const before = process.env.GIT_CONFIG_GLOBAL;
 /** Whose key git signs with, as a person sets it. */
 const iAm = (who: string | null): void => {
   const path = join(keys, 'gitconfig');
-  writeFileSync(path, who === null ? '' : `[gpg]\n\tformat = ssh\n[user]\n\tsigningkey = ${join(keys, who)}\n`);
+  writeFileSync(
+    path,
+    who === null ? '' : `[gpg]\n\tformat = ssh\n[user]\n\tsigningkey = ${join(keys, who)}\n`,
+  );
   process.env.GIT_CONFIG_GLOBAL = path;
 };
 const signer = (who: string): string =>
@@ -86,7 +91,12 @@ const waiting = async (crash?: string): Promise<Waiting> => {
   expect(status.decision).toMatchObject({ reason: 'approval', mustSign: true });
   const { id, proposalId } = status.decision!;
   const by = { name: 'ada', from: 'cli' };
-  const request: DecisionRequest = versioned({ decision: id, answer: 'approve' as const, requestId: 'r', by });
+  const request: DecisionRequest = versioned({
+    decision: id,
+    answer: 'approve' as const,
+    requestId: 'r',
+    by,
+  });
   return { s, run, workflowId: workflowId!, request, proposalId: proposalId! };
 };
 const ignoredOf = async ({ s, run, request }: Waiting): Promise<readonly string[]> => {
@@ -113,16 +123,20 @@ describe('without the signature of an approver nothing is approved', () => {
     );
     iAm('ada');
     const policy = { name: 'policy p.yaml', from: 'policy' };
-    await expect(decide(s.emend, run, { answer: 'approve', decision: request.decision, by: policy })).rejects.toThrow(
-      /not signed/,
-    );
+    await expect(
+      decide(s.emend, run, { answer: 'approve', decision: request.decision, by: policy }),
+    ).rejects.toThrow(/not signed/);
     iAm('eve');
     await expect(s.answer(run, 'approve')).rejects.toThrow(
       /its key does not belong to an approver: No principal matched[.](?![.])/,
     );
 
-    const signedBy = (who: string, what: DecisionRequest, stepKey = run.stepKey, proposal = proposalId) =>
-      sign(stepKey, { proposalId: proposal }, what, join(keys, who));
+    const signedBy = (
+      who: string,
+      what: DecisionRequest,
+      stepKey = run.stepKey,
+      proposal = proposalId,
+    ) => sign(stepKey, { proposalId: proposal }, what, join(keys, who));
     const attacks: readonly DecisionRequest[] = [
       // Signed to skip, or for a part; sent as an approval of all.
       { ...(await signedBy('ada', { ...request, answer: 'skip' })), answer: 'approve' },
@@ -133,13 +147,16 @@ describe('without the signature of an approver nothing is approved', () => {
       { ...request, signed: { at: new Date().toISOString(), signature: 'none' } },
     ];
     for (const [n, attack] of attacks.entries())
-      expect(await gateway.update(ref, { ...attack, requestId: `attack-${n}` }, 10_000)).toMatchObject({
+      expect(
+        await gateway.update(ref, { ...attack, requestId: `attack-${n}` }, 10_000),
+      ).toMatchObject({
         kind: 'answered',
         outcome: { outcome: 'ignored' },
       });
     const ignored = await ignoredOf(w);
     expect(ignored).toHaveLength(4 + attacks.length);
-    for (const why of ignored) expect(why).toMatch(/^(approve|skip) \S+: one of the approvers must sign it/);
+    for (const why of ignored)
+      expect(why).toMatch(/^(approve|skip) \S+: one of the approvers must sign it/);
   }, 120_000);
 
   long('a run that names approvers which the commit does not have is refused', async () => {
@@ -148,7 +165,10 @@ describe('without the signature of an approver nothing is approved', () => {
     s.write('emend.yaml', 'approvers: signers\n');
     s.write('signers', signer('ada'));
     const run = await s.start('job.md', JOB);
-    expect(await s.end(run)).toMatchObject({ outcome: 'refused', problem: { code: 'config_invalid' } });
+    expect(await s.end(run)).toMatchObject({
+      outcome: 'refused',
+      problem: { code: 'config_invalid' },
+    });
   });
 });
 
@@ -194,7 +214,10 @@ long(
     ));
     await s.worker();
     const run = await startDemo(s);
-    expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'test_command', mustSign: true });
+    expect((await s.settle(run)).status.decision).toMatchObject({
+      reason: 'test_command',
+      mustSign: true,
+    });
     await expect(s.answer(run, 'run')).rejects.toThrow(/not signed/);
     iAm('ada');
     await s.answer(run, 'run');
@@ -202,7 +225,10 @@ long(
       const found = await resolveRun(s.emend, `${run.stepKey.slice(0, 8)}-p1-1`).catch(() => null);
       return found?.live == null ? null : found;
     });
-    expect((await s.settle(step, 100)).status.decision).toMatchObject({ reason: 'approval', mustSign: true });
+    expect((await s.settle(step, 100)).status.decision).toMatchObject({
+      reason: 'approval',
+      mustSign: true,
+    });
     await s.answer(step, 'approve');
     expect(await s.end(run)).toMatchObject({ outcome: 'completed' });
   },
@@ -215,37 +241,48 @@ long('an abort needs no signature: it approves nothing', async () => {
   expect(await w.s.end(w.run)).toMatchObject({ outcome: 'aborted' });
 });
 
-long('the page signs on loopback with the key of whoever started it; elsewhere it shows the command', async () => {
-  const w = await waiting();
-  iAm('ada');
-  const through = async (more: Parameters<typeof servePage>[1], login: (address: string) => object) => {
-    const served = await servePage(w.s.emend, more);
-    try {
-      const origin = more?.publicUrl ?? served.url;
-      const local = `http://127.0.0.1:${served.port}`;
-      const headers = { origin, 'content-type': 'application/json' };
-      const body = JSON.stringify(login(served.address()));
-      const opened = await fetch(`${local}/api/login`, { method: 'POST', headers, body });
-      const { key } = (await opened.json()) as { key: string };
-      const cookie = opened.headers.get('set-cookie')?.split(';')[0] ?? '';
-      const { stepKey } = await resolveRun(w.s.emend, w.run.stepKey);
-      const answer = { decision: w.request.decision, answer: 'approve' };
-      const sent = await fetch(`${local}/api/runs/${stepKey}/decide`, {
-        method: 'POST',
-        headers: { ...headers, cookie, 'x-emend-key': key },
-        body: JSON.stringify(answer),
-      });
-      return { status: sent.status, text: await sent.text() };
-    } finally {
-      await served.close();
-    }
-  };
-  const secret = 'a long shared secret';
-  const away = await through({ secret, publicUrl: 'https://emend.example.org' }, () => ({ secret, name: 'ada' }));
-  expect(away.status).toBe(409);
-  expect(away.text).toContain(`emend decide ${w.run.stepKey.slice(0, 8)} approve --decision ${w.request.decision}`);
-  expect((await ignoredOf(w)).join()).toContain('not signed');
-  const here = await through({}, (address) => ({ token: address.split('#token=')[1] }));
-  expect(here).toMatchObject({ status: 200 });
-  expect(await w.s.end(w.run)).toMatchObject({ outcome: 'applied' });
-});
+long(
+  'the page signs on loopback with the key of whoever started it; elsewhere it shows the command',
+  async () => {
+    const w = await waiting();
+    iAm('ada');
+    const through = async (
+      more: Parameters<typeof servePage>[1],
+      login: (address: string) => object,
+    ) => {
+      const served = await servePage(w.s.emend, more);
+      try {
+        const origin = more?.publicUrl ?? served.url;
+        const local = `http://127.0.0.1:${served.port}`;
+        const headers = { origin, 'content-type': 'application/json' };
+        const body = JSON.stringify(login(served.address()));
+        const opened = await fetch(`${local}/api/login`, { method: 'POST', headers, body });
+        const { key } = (await opened.json()) as { key: string };
+        const cookie = opened.headers.get('set-cookie')?.split(';')[0] ?? '';
+        const { stepKey } = await resolveRun(w.s.emend, w.run.stepKey);
+        const answer = { decision: w.request.decision, answer: 'approve' };
+        const sent = await fetch(`${local}/api/runs/${stepKey}/decide`, {
+          method: 'POST',
+          headers: { ...headers, cookie, 'x-emend-key': key },
+          body: JSON.stringify(answer),
+        });
+        return { status: sent.status, text: await sent.text() };
+      } finally {
+        await served.close();
+      }
+    };
+    const secret = 'a long shared secret';
+    const away = await through({ secret, publicUrl: 'https://emend.example.org' }, () => ({
+      secret,
+      name: 'ada',
+    }));
+    expect(away.status).toBe(409);
+    expect(away.text).toContain(
+      `emend decide ${w.run.stepKey.slice(0, 8)} approve --decision ${w.request.decision}`,
+    );
+    expect((await ignoredOf(w)).join()).toContain('not signed');
+    const here = await through({}, (address) => ({ token: address.split('#token=')[1] }));
+    expect(here).toMatchObject({ status: 200 });
+    expect(await w.s.end(w.run)).toMatchObject({ outcome: 'applied' });
+  },
+);

@@ -20,18 +20,26 @@ type Rules = RehearsalScript['rules'];
 const one = (n: number): string => `const one = ${n};\n`;
 const FILE = 'a.js';
 const edit = (n: number, times = 1): Rules[number] => ({
-  ...{ name: `edit ${n}`, match: { contains: `- ${FILE}`, times } },
+  name: `edit ${n}`,
+  match: { contains: `- ${FILE}`, times },
   answer: whole({ [FILE]: one(n) }),
 });
 const SENTENCE = 'The number is not the one that was asked for.';
 const finding = { file: FILE, line: 1, sentence: SENTENCE };
-const said = (verdict: string, findings: readonly unknown[] = verdict === 'pass' ? [] : [finding]): string =>
-  `${JSON.stringify({ verdict, findings })}\nEMEND-COMPLETE {{nonce}} 0 0\n`;
+const said = (
+  verdict: string,
+  findings: readonly unknown[] = verdict === 'pass' ? [] : [finding],
+): string => `${JSON.stringify({ verdict, findings })}\nEMEND-COMPLETE {{nonce}} 0 0\n`;
 const audit = (verdict: string, more: Partial<Rules[number]> = {}): Rules[number] => ({
-  ...{ name: verdict, match: { contains: 'You audit a change', times: 1 }, answer: said(verdict) },
+  name: verdict,
+  match: { contains: 'You audit a change', times: 1 },
+  answer: said(verdict),
   ...more,
 });
-const begin = async (rules: Rules, files: Record<string, string> = { [FILE]: one(1) }): Promise<Scene> => {
+const begin = async (
+  rules: Rules,
+  files: Record<string, string> = { [FILE]: one(1) },
+): Promise<Scene> => {
   const s = (open = await scene(files, rules));
   await s.worker();
   return s;
@@ -46,16 +54,24 @@ const promptsWith = (s: Scene, of: 'audit' | 'edit', words: readonly string[]): 
   readdirSync(join(s.store, 'calls'), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => readFileSync(join(entry.parentPath, entry.name), 'utf8'))
-    .filter((text) => text.includes('"max_tokens"') && text.includes('You audit a change') === (of === 'audit'))
+    .filter(
+      (text) =>
+        text.includes('"max_tokens"') && text.includes('You audit a change') === (of === 'audit'),
+    )
     .filter((text) => words.every((word) => text.includes(word)));
-const reasonOf = async (s: Scene, run: ResolvedRun) => (await s.settle(run)).status.decision?.reason;
+const reasonOf = async (s: Scene, run: ResolvedRun) =>
+  (await s.settle(run)).status.decision?.reason;
 const message = (s: Scene): string => s.git('log', '-1', '--format=%B');
 
 test('an audit that passes lets the tested change be committed; it was shown the whole file, the diff and the task', async () => {
   const s = await begin([edit(7), audit('pass')]);
   const run = await s.start('job.md', job(AFTER));
   const passed = { verdict: 'pass', findings: [], partly: [] };
-  expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass', audit: passed });
+  expect(await s.end(run)).toMatchObject({
+    outcome: 'committed',
+    verification: 'pass',
+    audit: passed,
+  });
   await check(s, run.live!.workflowId, 'edit-step-committed-audited');
   expect(asked(s)).toEqual(['edit 7', 'pass']);
   const shown = [
@@ -76,10 +92,16 @@ longOnly(
   async () => {
     const s = await begin([edit(2), audit('fail_hard'), edit(7), audit('pass')]);
     const run = await s.start('job.md', job(AFTER));
-    expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass', audit: { verdict: 'pass' } });
+    expect(await s.end(run)).toMatchObject({
+      outcome: 'committed',
+      verification: 'pass',
+      audit: { verdict: 'pass' },
+    });
     expect(asked(s)).toEqual(['edit 2', 'fail_hard', 'edit 7', 'pass']);
     const events = await s.events(run);
-    expect(events.map(({ type }) => type)).toEqual(expect.arrayContaining(['audited', 'rolled_back']));
+    expect(events.map(({ type }) => type)).toEqual(
+      expect.arrayContaining(['audited', 'rolled_back']),
+    );
     const told = [
       'An auditor objects to your last edit',
       `a.js:1: ${SENTENCE}`,
@@ -97,12 +119,20 @@ longOnly(
     const s = await begin([edit(2), audit('fail_soft')]);
     const run = await s.start('job.md', job(AFTER));
     const view = await s.settle(run);
-    expect(view.status.decision).toMatchObject({ reason: 'audit', accepts: ['keep', 'revise', 'skip', 'abort'] });
+    expect(view.status.decision).toMatchObject({
+      reason: 'audit',
+      accepts: ['keep', 'revise', 'skip', 'abort'],
+    });
     expect(view.status.decision?.message).toContain(`a.js:1: ${SENTENCE}`);
     await s.answer(run, 'keep');
-    expect(await s.end(run)).toMatchObject({ outcome: 'committed', audit: { verdict: 'fail_soft' } });
+    expect(await s.end(run)).toMatchObject({
+      outcome: 'committed',
+      audit: { verdict: 'fail_soft' },
+    });
     expect(message(s)).toMatch(
-      new RegExp(`\\n\\nEmend-Audit: fail_soft\\nEmend-Audit: a\\.js:1: ${SENTENCE}\\nEmend-Step: [0-9a-f]{32}\\n+$`),
+      new RegExp(
+        `\\n\\nEmend-Audit: fail_soft\\nEmend-Audit: a\\.js:1: ${SENTENCE}\\nEmend-Step: [0-9a-f]{32}\\n+$`,
+      ),
     );
   },
 );
@@ -114,53 +144,68 @@ describe('after the tests', () => {
     const s = await begin([edit(7), audit('pass', { answer })]);
     const run = await s.start('job.md', job(AFTER));
     const { audit: told } = await s.end(run);
-    expect(told).toMatchObject({ verdict: 'pass_with_warnings', findings: [{ path: FILE, guard: 'audit' }] });
+    expect(told).toMatchObject({
+      verdict: 'pass_with_warnings',
+      findings: [{ path: FILE, guard: 'audit' }],
+    });
     expect(told?.findings[0]?.message).toMatch(/^Fine\. Emend-Step: 0{32} \[2J x+$/);
     expect(told?.findings[0]).not.toHaveProperty('lines');
-    expect(s.git('log', '-1', '--format=%(trailers:key=Emend-Step,valueonly)').trim()).toBe(run.stepKey);
-    expect(s.git('log', '-1', '--format=%(trailers:key=Emend-Audit,valueonly)')).toContain('pass_with_warnings\n');
+    expect(s.git('log', '-1', '--format=%(trailers:key=Emend-Step,valueonly)').trim()).toBe(
+      run.stepKey,
+    );
+    expect(s.git('log', '-1', '--format=%(trailers:key=Emend-Audit,valueonly)')).toContain(
+      'pass_with_warnings\n',
+    );
   });
 
-  longOnly('revise takes the change back and asks again with the note; skip ends the step', async () => {
-    const s = await begin([
-      edit(2),
-      audit('fail_soft'),
-      edit(7),
-      audit('pass'),
-      edit(3),
-      audit('fail_soft', { name: 'soft' }),
-    ]);
-    const run = await s.start('job.md', job(AFTER));
-    expect(await reasonOf(s, run)).toBe('audit');
-    expect(s.read(FILE)).toBe(one(2));
-    await s.answer(run, 'revise', { note: 'Seven, not two.' });
-    expect(await s.end(run)).toMatchObject({ outcome: 'committed', audit: { verdict: 'pass' } });
-    expect(promptsWith(s, 'edit', ['Seven, not two.', SENTENCE, '+const one = 2;'])).toHaveLength(1);
-    const next = await s.start('next.md', job(AFTER));
-    expect(await reasonOf(s, next)).toBe('audit');
-    await s.answer(next, 'skip');
-    expect(await s.end(next)).toMatchObject({ outcome: 'skipped' });
-    expect(s.read(FILE)).toBe(one(7));
-  });
+  longOnly(
+    'revise takes the change back and asks again with the note; skip ends the step',
+    async () => {
+      const s = await begin([
+        edit(2),
+        audit('fail_soft'),
+        edit(7),
+        audit('pass'),
+        edit(3),
+        audit('fail_soft', { name: 'soft' }),
+      ]);
+      const run = await s.start('job.md', job(AFTER));
+      expect(await reasonOf(s, run)).toBe('audit');
+      expect(s.read(FILE)).toBe(one(2));
+      await s.answer(run, 'revise', { note: 'Seven, not two.' });
+      expect(await s.end(run)).toMatchObject({ outcome: 'committed', audit: { verdict: 'pass' } });
+      expect(promptsWith(s, 'edit', ['Seven, not two.', SENTENCE, '+const one = 2;'])).toHaveLength(
+        1,
+      );
+      const next = await s.start('next.md', job(AFTER));
+      expect(await reasonOf(s, next)).toBe('audit');
+      await s.answer(next, 'skip');
+      expect(await s.end(next)).toMatchObject({ outcome: 'skipped' });
+      expect(s.read(FILE)).toBe(one(7));
+    },
+  );
 
-  longOnly('without a commit the workspace is held until the audit is done, and free then', async () => {
-    const s = await begin([edit(7), audit('fail_soft'), edit(8), audit('pass')]);
-    const run = await s.start('job.md', job(AFTER).replace('commit: Raise it\n', ''));
-    expect(await reasonOf(s, run)).toBe('audit');
-    // The first was that of the tests on the base.
-    const ended = join(s.repo, '.git/emend/lock/2.end.json');
-    expect(existsSync(ended)).toBe(false);
-    await s.answer(run, 'keep');
-    expect(await s.end(run)).toMatchObject({
-      outcome: 'applied',
-      verification: 'pass',
-      audit: { verdict: 'fail_soft' },
-    });
-    expect(existsSync(ended)).toBe(true);
-    const again = await s.start('again.md', job(AFTER).replace('commit: Raise it\n', ''));
-    expect(await s.end(again)).toMatchObject({ outcome: 'applied' });
-    expect((await s.events(again)).map(({ type }) => type)).not.toContain('apply_busy');
-  });
+  longOnly(
+    'without a commit the workspace is held until the audit is done, and free then',
+    async () => {
+      const s = await begin([edit(7), audit('fail_soft'), edit(8), audit('pass')]);
+      const run = await s.start('job.md', job(AFTER).replace('commit: Raise it\n', ''));
+      expect(await reasonOf(s, run)).toBe('audit');
+      // The first was that of the tests on the base.
+      const ended = join(s.repo, '.git/emend/lock/2.end.json');
+      expect(existsSync(ended)).toBe(false);
+      await s.answer(run, 'keep');
+      expect(await s.end(run)).toMatchObject({
+        outcome: 'applied',
+        verification: 'pass',
+        audit: { verdict: 'fail_soft' },
+      });
+      expect(existsSync(ended)).toBe(true);
+      const again = await s.start('again.md', job(AFTER).replace('commit: Raise it\n', ''));
+      expect(await s.end(again)).toMatchObject({ outcome: 'applied' });
+      expect((await s.events(again)).map(({ type }) => type)).not.toContain('apply_busy');
+    },
+  );
 
   longOnly('answers that are no audit are asked for again, and are no pass', async () => {
     const s = await begin([
@@ -200,7 +245,9 @@ describe('after the tests', () => {
         { length: 3000 },
         (_, i) => `const value${i + 1} = ${i + 1}; // some words of line ${i + 1}\n`,
       );
-      const text = [...lines.slice(0, 1499), `const key = '${key}';\n`, ...lines.slice(1500)].join('');
+      const text = [...lines.slice(0, 1499), `const key = '${key}';\n`, ...lines.slice(1500)].join(
+        '',
+      );
       const operations = [
         {
           type: 'replace',
@@ -212,8 +259,14 @@ describe('after the tests', () => {
       ];
       const s = await begin(
         [
-          { name: 'edit', match: { contains: '- big.js', times: 1 }, answer: structured(operations) },
-          audit('warned', { answer: said('pass_with_warnings', [{ ...finding, file: 'big.js', line: 1502 }]) }),
+          {
+            name: 'edit',
+            match: { contains: '- big.js', times: 1 },
+            answer: structured(operations),
+          },
+          audit('warned', {
+            answer: said('pass_with_warnings', [{ ...finding, file: 'big.js', line: 1502 }]),
+          }),
         ],
         { 'big.js': text },
       );
@@ -241,10 +294,15 @@ describe('before the approval', () => {
     const run = await s.start('job.md', job(BEFORE));
     const view = await s.settle(run);
     expect(view.status.decision).toMatchObject({ reason: 'approval' });
-    expect(view.proposal?.findings).toMatchObject([{ guard: 'audit', path: FILE, lines: [1, 1], message: SENTENCE }]);
+    expect(view.proposal?.findings).toMatchObject([
+      { guard: 'audit', path: FILE, lines: [1, 1], message: SENTENCE },
+    ]);
     expect(s.read(FILE)).toBe(one(1));
     await s.answer(run, 'approve');
-    expect(await s.end(run)).toMatchObject({ outcome: 'committed', audit: { verdict: 'pass_with_warnings' } });
+    expect(await s.end(run)).toMatchObject({
+      outcome: 'committed',
+      audit: { verdict: 'pass_with_warnings' },
+    });
     expect(asked(s)).toEqual(['edit 7', 'pass_with_warnings']);
     expect(message(s)).toContain(`Emend-Audit: a.js:1: ${SENTENCE}`);
   });
@@ -260,21 +318,24 @@ describe('before the approval', () => {
     expect(s.read(FILE)).toBe(one(7));
   });
 
-  longOnly('kept after its last failure the change is still to be approved and tested', async () => {
-    const s = await begin([edit(2), audit('fail_hard')]);
-    const run = await s.start('job.md', job(`${BEFORE}\nlimits: { maxFailedVerifications: 1 }`));
-    const view = await s.settle(run);
-    expect(view.status.decision).toMatchObject({ reason: 'tests_failed' });
-    expect(view.status.decision?.message).toContain(`the audit: fail_hard; a.js:1: ${SENTENCE}`);
-    await s.answer(run, 'keep');
-    expect(await reasonOf(s, run)).toBe('approval');
-    await s.answer(run, 'approve');
-    expect(await s.end(run)).toMatchObject({
-      outcome: 'committed',
-      verification: 'pass',
-      audit: { verdict: 'fail_hard' },
-    });
-  });
+  longOnly(
+    'kept after its last failure the change is still to be approved and tested',
+    async () => {
+      const s = await begin([edit(2), audit('fail_hard')]);
+      const run = await s.start('job.md', job(`${BEFORE}\nlimits: { maxFailedVerifications: 1 }`));
+      const view = await s.settle(run);
+      expect(view.status.decision).toMatchObject({ reason: 'tests_failed' });
+      expect(view.status.decision?.message).toContain(`the audit: fail_hard; a.js:1: ${SENTENCE}`);
+      await s.answer(run, 'keep');
+      expect(await reasonOf(s, run)).toBe('approval');
+      await s.answer(run, 'approve');
+      expect(await s.end(run)).toMatchObject({
+        outcome: 'committed',
+        verification: 'pass',
+        audit: { verdict: 'fail_hard' },
+      });
+    },
+  );
 
   longOnly.each([
     ['keep', {}, 'approval'],

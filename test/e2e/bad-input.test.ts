@@ -123,7 +123,10 @@ const expectRefusal = async (bad: Bad): Promise<void> => {
   expect(printed).not.toContain(SECRET);
   const problems = bad.problems ?? 1;
   const lines = ended.err.split('\n');
-  expect({ err: ended.err, sentences: lines.filter((line) => line.startsWith('emend: ')).length }).toMatchObject({
+  expect({
+    err: ended.err,
+    sentences: lines.filter((line) => line.startsWith('emend: ')).length,
+  }).toMatchObject({
     sentences: problems,
   });
   // What to do next stands below the sentence, set in.
@@ -185,7 +188,12 @@ const JOBS: Record<string, Bad> = {
     says: [/notes\.txt/, /Markdown/],
   },
   'source file instead of a job': { args: ['run', 'a.js'], exit: 2, says: [/a\.js/, /Markdown/] },
-  'bad YAML': { args: RUN, exit: 2, make: withJob('target_files: [a.js\ncommit: true'), says: [/job\.md:\d+/] },
+  'bad YAML': {
+    args: RUN,
+    exit: 2,
+    make: withJob('target_files: [a.js\ncommit: true'),
+    says: [/job\.md:\d+/],
+  },
   'front matter never closed': {
     args: RUN,
     exit: 2,
@@ -274,14 +282,24 @@ const JOBS: Record<string, Bad> = {
 
 const TYPED: Record<string, Bad> = {
   'no command': { args: [], exit: 2, problems: 0, says: [/Usage: emend/] },
-  'unknown command': { args: ['rum'], exit: 2, problems: 0, says: [/unknown command 'rum'/, /Did you mean run\?/] },
+  'unknown command': {
+    args: ['rum'],
+    exit: 2,
+    problems: 0,
+    says: [/unknown command 'rum'/, /Did you mean run\?/],
+  },
   'unknown flag': {
     args: ['run', 'job.md', '--yess'],
     exit: 2,
     problems: 0,
     says: [/unknown option '--yess'/, /--yes/],
   },
-  'RUN left out': { args: ['show'], exit: 2, problems: 0, says: [/missing required argument 'run'/] },
+  'RUN left out': {
+    args: ['show'],
+    exit: 2,
+    problems: 0,
+    says: [/missing required argument 'run'/],
+  },
   'bad --set, name': {
     args: [...RUN, '--set', 'budget_tokn=5'],
     exit: 2,
@@ -292,7 +310,11 @@ const TYPED: Record<string, Bad> = {
     exit: 2,
     says: [/budget_tokens=lots: expected .*number.*"lots"/],
   },
-  'bad --set, no value': { args: [...RUN, '--set', 'budget_tokens'], exit: 2, says: [/expected NAME=VALUE/] },
+  'bad --set, no value': {
+    args: [...RUN, '--set', 'budget_tokens'],
+    exit: 2,
+    says: [/expected NAME=VALUE/],
+  },
   'unknown answer': {
     args: ['decide', 'abcd', 'perhaps'],
     exit: 2,
@@ -382,7 +404,11 @@ const MACHINE: Record<string, Bad> = {
     make: withJob('target_files: [a.js]'),
     says: [/No worker (serves the task queue|answers)/, /emend worker/],
   },
-  'unknown run': { args: ['show', 'ffffffffffff'], exit: 2, says: [/No run starts with "ffffffffffff"/, /emend list/] },
+  'unknown run': {
+    args: ['show', 'ffffffffffff'],
+    exit: 2,
+    says: [/No run starts with "ffffffffffff"/, /emend list/],
+  },
   'unknown workflow id': {
     args: ['show', 'emend/job/x/0123456789ab'],
     exit: 2,
@@ -393,14 +419,25 @@ const MACHINE: Record<string, Bad> = {
     exit: 2,
     says: [/"abc" does not name a run; expected at least the first 4 digits/, /emend list/],
   },
-  'RUN is a path': { args: ['diff', '../../etc'], exit: 2, says: [/"\.\.\/\.\.\/etc" does not name a run/] },
+  'RUN is a path': {
+    args: ['diff', '../../etc'],
+    exit: 2,
+    says: [/"\.\.\/\.\.\/etc" does not name a run/],
+  },
 };
 
 describe('a job that cannot be run', () => {
   // What the reader of jobs says is tested without processes (test/job, test/workspace/documents/read-job.test.ts); here a sample goes the whole way.
-  const ALWAYS = ['job file absent', 'not Markdown', 'several problems at once', 'target outside, through a link'];
+  const ALWAYS = [
+    'job file absent',
+    'not Markdown',
+    'several problems at once',
+    'target outside, through a link',
+  ];
   const names = sampled('bad jobs', Object.keys(JOBS), 3, ALWAYS);
-  test.each(names.map((name) => [name, JOBS[name]!] as const))('%s', (_name, bad) => expectRefusal(bad));
+  test.each(names.map((name) => [name, JOBS[name]!] as const))('%s', (_name, bad) =>
+    expectRefusal(bad),
+  );
 });
 describe('a command line that says nothing we know', () => {
   test.each(spread(Object.entries(TYPED), 8))('%s', (_name, bad) => expectRefusal(bad));
@@ -507,27 +544,37 @@ const PLANS: Record<string, Bad> = {
     make: (at) => {
       at.write('p.md', PLAN);
     },
-    says: [/these of its files are not in a commit: p\.md \(untracked\)/, /Commit the plan first: git add, git commit/],
+    says: [
+      /these of its files are not in a commit: p\.md \(untracked\)/,
+      /Commit the plan first: git add, git commit/,
+    ],
   },
   'plan with a missing stage file': {
     args: ['plan', 'run', 'p', '--auto', '--yes'],
     exit: 2,
     make: (at) => {
-      at.write('p/p.md', '### Phase 1: A [EXPANDED]\n**See**: [a](phase_1_a/phase_1_overview.md)\n');
+      at.write(
+        'p/p.md',
+        '### Phase 1: A [EXPANDED]\n**See**: [a](phase_1_a/phase_1_overview.md)\n',
+      );
       at.write(
         'p/phase_1_a/phase_1_overview.md',
         '# Phase 1: A\n<!-- emend:body -->\n#### Stage 1: S [EXPANDED]\n**See**: [s](stage_1_s.md)\n',
       );
       commit(at);
     },
-    says: [/p\/phase_1_a\/phase_1_overview\.md:4: expected a file p\/phase_1_a\/stage_1_s\.md, but it does not exist/],
+    says: [
+      /p\/phase_1_a\/phase_1_overview\.md:4: expected a file p\/phase_1_a\/stage_1_s\.md, but it does not exist/,
+    ],
   },
 };
 
 describe('with a worker', () => {
   beforeAll(() => s.worker().then(() => undefined));
   test.each(Object.entries(RUNS))('%s', (_name, bad) => expectRefusal(bad));
-  test.each(sampled('bad plans', Object.entries(PLANS), 2))('%s', (_name, bad) => expectRefusal(bad));
+  test.each(sampled('bad plans', Object.entries(PLANS), 2))('%s', (_name, bad) =>
+    expectRefusal(bad),
+  );
 
   test('a plan whose phase is to change a file that a person has changed: the phase is refused, and the plan asks', async () => {
     const at = place();
@@ -557,7 +604,9 @@ describe('with a worker', () => {
       at.git('checkout', '-q', '--detach');
       at.write('b.js', 'let b = 7;\n');
       expect(await emend(PLAN_RUN, at.dir)).toMatchObject({ exit: 0, err: '' });
-      expect(at.git('log', '--format=%s').trim()).toBe('Mark Phase 1 of p as completed (1/1)\nPhase 1: A\nplan\nbase');
+      expect(at.git('log', '--format=%s').trim()).toBe(
+        'Mark Phase 1 of p as completed (1/1)\nPhase 1: A\nplan\nbase',
+      );
       expect(at.git('log', '--format=%s', 'main').trim()).toBe('plan\nbase');
       expect(at.git('status', '--porcelain').trim()).toBe('M b.js');
     },
@@ -577,7 +626,10 @@ describe('with a worker', () => {
       [['retry', key, '--set', 'budget_tokens=-1'], /budget_tokens/],
     ] as const) {
       const ended = await emend(args, s.repo);
-      expect({ args, ...ended }).toMatchObject({ exit: 2, err: expect.stringMatching(/^emend: .+\n {2}\S/) });
+      expect({ args, ...ended }).toMatchObject({
+        exit: 2,
+        err: expect.stringMatching(/^emend: .+\n {2}\S/),
+      });
       expect(ended.err).toMatch(says);
       expect(ended.err).not.toMatch(/\n\s+at /);
     }

@@ -24,7 +24,9 @@ const begin = async (front: string, files: Record<string, string> = {}, rules: R
 /** Counts its runs where a sandbox does not keep it from that. */
 const counted = (command: string): string => `echo x >> ../runs; ${command}`;
 const runs = (s: Scene): number =>
-  existsSync(join(s.repo, '../runs')) ? readFileSync(join(s.repo, '../runs'), 'utf8').length / 2 : 0;
+  existsSync(join(s.repo, '../runs'))
+    ? readFileSync(join(s.repo, '../runs'), 'utf8').length / 2
+    : 0;
 
 const long = longOnly('each starts a run of its own');
 const WANTS_TWO = `test: node -e "require('assert').strictEqual(require('./a.js'), 2)"`;
@@ -39,24 +41,40 @@ test('tests that fail on the untouched base are a decision before anything is pa
   expect(status.decision?.message).toContain('the tests fail on the untouched files: node -e');
   expect(status.usage.calls).toBe(0);
   await s.answer(run, 'fix');
-  expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass', usage: { calls: 1 } });
+  expect(await s.end(run)).toMatchObject({
+    outcome: 'committed',
+    verification: 'pass',
+    usage: { calls: 1 },
+  });
 });
 
 long('`baseline: fix`: an unattended job mends the test that fails', async () => {
   const { s, run } = await begin(`approval: auto\nbaseline: fix\n${WANTS_TWO}`);
-  expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass', usage: { calls: 1 } });
+  expect(await s.end(run)).toMatchObject({
+    outcome: 'committed',
+    verification: 'pass',
+    usage: { calls: 1 },
+  });
   const events = await s.events(run);
-  expect(events.find(({ type }) => type === 'tests_tried')).toMatchObject({ on: 'base', outcome: 'fail' });
+  expect(events.find(({ type }) => type === 'tests_tried')).toMatchObject({
+    on: 'base',
+    outcome: 'fail',
+  });
 });
 
-long('a command that is missing is asked about, whatever is known; another one is tried in its place', async () => {
-  const { s, run } = await begin('approval: auto\nbaseline: known\ntest: no-such-command-at-all');
-  const { status } = await s.settle(run);
-  expect(status.decision).toMatchObject({ reason: 'baseline' });
-  expect(status.decision?.message).toContain('the test command cannot be run on the untouched files');
-  await s.answer(run, 'other', { set: { command: 'node --check a.js' } });
-  expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass' });
-});
+long(
+  'a command that is missing is asked about, whatever is known; another one is tried in its place',
+  async () => {
+    const { s, run } = await begin('approval: auto\nbaseline: known\ntest: no-such-command-at-all');
+    const { status } = await s.settle(run);
+    expect(status.decision).toMatchObject({ reason: 'baseline' });
+    expect(status.decision?.message).toContain(
+      'the test command cannot be run on the untouched files',
+    );
+    await s.answer(run, 'other', { set: { command: 'node --check a.js' } });
+    expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass' });
+  },
+);
 
 /** Two tests of node's own runner; the second fails on the base and ever after. */
 const SUITE = [
@@ -76,13 +94,19 @@ long(
       { name: 'second', match: { contains: told }, answer: TWO },
       { name: 'first', match: { contains: '- a.js' }, answer: text },
     ];
-    const { s, run } = await begin('approval: auto\nbaseline: known\ntest: node --test', { 'a.test.js': SUITE }, rules);
+    const { s, run } = await begin(
+      'approval: auto\nbaseline: known\ntest: node --test',
+      { 'a.test.js': SUITE },
+      rules,
+    );
     expect(await s.end(run)).toMatchObject({
       outcome: 'committed',
       verification: 'pass_with_warnings',
       usage: { calls: 2 },
     });
-    const verified = (await s.events(run)).flatMap((event) => (event.type === 'verified' ? [event.summary] : []));
+    const verified = (await s.events(run)).flatMap((event) =>
+      event.type === 'verified' ? [event.summary] : [],
+    );
     expect(verified[0]).toContain('newly failing: is a number; also failing before the change');
     expect(verified[1]).toContain('passed, except 1 that failed before the change: is old');
   },
@@ -105,60 +129,90 @@ long('the base is tested once for two steps that start from it', async () => {
 long(
   'the first call waits for slow tests no longer than `baselineWait_s`; what they say is asked before the next',
   async () => {
-    const { s, run } = await begin('approval: auto\ntest: sleep 4; exit 1\nlimits: { baselineWait_s: 1 }');
+    const { s, run } = await begin(
+      'approval: auto\ntest: sleep 4; exit 1\nlimits: { baselineWait_s: 1 }',
+    );
     await s.until(() => s.rehearsal.requests().length > 0, 20);
     expect((await s.show(run)).status.decision).toBeNull();
     const { status } = await s.settle(run);
     expect([status.decision?.reason, status.usage.calls]).toEqual(['baseline', 1]);
     await s.answer(run, 'no_tests');
-    expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'no_tests', usage: { calls: 1 } });
+    expect(await s.end(run)).toMatchObject({
+      outcome: 'committed',
+      verification: 'no_tests',
+      usage: { calls: 1 },
+    });
   },
 );
 
 describe('with `worktree.setup`', () => {
-  const CONFIG = { 'emend.yaml': "sandbox: off\nworktree: { setup: 'touch prepared' }\n", '.gitignore': 'prepared\n' };
+  const CONFIG = {
+    'emend.yaml': "sandbox: off\nworktree: { setup: 'touch prepared' }\n",
+    '.gitignore': 'prepared\n',
+  };
   const TEST = `test: ${JSON.stringify(counted('test -f prepared || exit 1'))}`;
 
-  long('a proposal is tested before it is approved, in a worktree of its own, and not again after', async () => {
-    const { s, run } = await begin(`approval: ask\n${TEST}`, CONFIG);
-    const { status } = await s.settle(run);
-    expect(status.decision).toMatchObject({ reason: 'approval' });
-    expect(status.decision?.message).toContain('tests of the proposal: pass: ');
-    expect([s.read('a.js'), existsSync(join(s.repo, 'prepared'))]).toEqual(['module.exports = 1;\n', false]);
-    await s.answer(run, 'approve');
-    // In the workspace itself they would fail.
-    expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass' });
-    expect(s.git('worktree', 'list').trim().split('\n')).toHaveLength(1);
-    expect(s.git('branch').trim()).toBe('* main');
-  });
+  long(
+    'a proposal is tested before it is approved, in a worktree of its own, and not again after',
+    async () => {
+      const { s, run } = await begin(`approval: ask\n${TEST}`, CONFIG);
+      const { status } = await s.settle(run);
+      expect(status.decision).toMatchObject({ reason: 'approval' });
+      expect(status.decision?.message).toContain('tests of the proposal: pass: ');
+      expect([s.read('a.js'), existsSync(join(s.repo, 'prepared'))]).toEqual([
+        'module.exports = 1;\n',
+        false,
+      ]);
+      await s.answer(run, 'approve');
+      // In the workspace itself they would fail.
+      expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass' });
+      expect(s.git('worktree', 'list').trim().split('\n')).toHaveLength(1);
+      expect(s.git('branch').trim()).toBe('* main');
+    },
+  );
 
   long('revise shows the model what the tests of the proposal said', async () => {
     const rules = [
       { name: 'second', match: { contains: 'that is no two' }, answer: TWO },
-      { name: 'first', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'module.exports = 3;\n' }) },
+      {
+        name: 'first',
+        match: { contains: '- a.js' },
+        answer: whole({ 'a.js': 'module.exports = 3;\n' }),
+      },
     ];
     const check = `test -f prepared && node -e "if (require('./a.js') === 3) throw new Error('that is no two')"`;
     const { s, run } = await begin(`approval: ask\ntest: ${JSON.stringify(check)}`, CONFIG, rules);
     const { status } = await s.settle(run);
     expect(status.decision?.message).toContain('tests of the proposal: fail_');
     await s.answer(run, 'revise', { note: 'Look at the tests.' });
-    expect((await s.settle(run)).status.decision?.message).toContain('tests of the proposal: pass: ');
+    expect((await s.settle(run)).status.decision?.message).toContain(
+      'tests of the proposal: pass: ',
+    );
     await s.answer(run, 'approve');
     expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass' });
   });
 });
 
-describeIf(process.env.EMEND_BWRAP !== undefined, 'there is no sandbox here')('in a sandbox', () => {
-  long('`verify: before_approval` needs no setup; another file that is not committed is part of the base', async () => {
-    const s = (open = await scene({ 'a.js': 'module.exports = 1;\n', 'b.js': '' }, [RULE]));
-    s.write('b.js', 'module.exports = 3;\n');
-    await s.worker();
-    const check = `node -e "require('fs').writeFileSync('left', ''); process.exit(require('./b.js') - 3)"`;
-    const run = await s.start('job.md', job(`approval: ask\nverify: before_approval\ntest: ${JSON.stringify(check)}`));
-    const { status } = await s.settle(run);
-    expect(status.decision?.message).toContain('tests of the proposal: pass: ');
-    await s.answer(run, 'approve');
-    expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass' });
-    expect(existsSync(join(s.repo, 'left'))).toBe(false);
-  });
-});
+describeIf(process.env.EMEND_BWRAP !== undefined, 'there is no sandbox here')(
+  'in a sandbox',
+  () => {
+    long(
+      '`verify: before_approval` needs no setup; another file that is not committed is part of the base',
+      async () => {
+        const s = (open = await scene({ 'a.js': 'module.exports = 1;\n', 'b.js': '' }, [RULE]));
+        s.write('b.js', 'module.exports = 3;\n');
+        await s.worker();
+        const check = `node -e "require('fs').writeFileSync('left', ''); process.exit(require('./b.js') - 3)"`;
+        const run = await s.start(
+          'job.md',
+          job(`approval: ask\nverify: before_approval\ntest: ${JSON.stringify(check)}`),
+        );
+        const { status } = await s.settle(run);
+        expect(status.decision?.message).toContain('tests of the proposal: pass: ');
+        await s.answer(run, 'approve');
+        expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass' });
+        expect(existsSync(join(s.repo, 'left'))).toBe(false);
+      },
+    );
+  },
+);

@@ -12,7 +12,8 @@ import { longOnly, testIf } from '../support/skipped.js';
 import { scene, whole, type Scene } from './support.js';
 
 const found = await findSeaweed();
-const inBucket = 'path' in found ? longOnly('two homes and an object store') : testIf(false, found.why);
+const inBucket =
+  'path' in found ? longOnly('two homes and an object store') : testIf(false, found.why);
 
 let seaweed: Seaweed;
 let s: Scene;
@@ -20,7 +21,11 @@ let env: Readonly<Record<string, string>>;
 beforeAll(async () => {
   if (!('path' in found) || process.env.EMEND_LONG !== '1') return;
   seaweed = await startSeaweed(found.path);
-  env = { ...seaweed.env, EMEND_STORE: `s3://${seaweed.bucket}/group/one`, EMEND_STORE_PATH_STYLE: '1' };
+  env = {
+    ...seaweed.env,
+    EMEND_STORE: `s3://${seaweed.bucket}/group/one`,
+    EMEND_STORE_PATH_STYLE: '1',
+  };
   Object.assign(process.env, env);
 }, 300_000);
 afterAll(async () => {
@@ -43,7 +48,12 @@ inBucket(
     s = await scene(
       { 'a.js': 'module.exports = 1;\n' },
       [
-        { name: 'held', match: { contains: '- a.js', nth: 1 }, answer, fault: { kind: 'hold', after_bytes: 10 } },
+        {
+          name: 'held',
+          match: { contains: '- a.js', nth: 1 },
+          answer,
+          fault: { kind: 'hold', after_bytes: 10 },
+        },
         { name: 'again', match: { contains: '- a.js' }, answer },
       ],
       { env },
@@ -73,7 +83,9 @@ inBucket(
         return calls.some(({ state }) => state === 'answered');
       });
       // One that was cut off, and one that was answered: nothing is asked a third time.
-      expect((await listCalls(other, run.stepKey)).calls.map(({ attempt, state }) => [attempt, state])).toEqual([
+      expect(
+        (await listCalls(other, run.stepKey)).calls.map(({ attempt, state }) => [attempt, state]),
+      ).toEqual([
         [1, 'unknown'],
         [2, 'answered'],
       ]);
@@ -85,7 +97,11 @@ inBucket(
         return wanted !== undefined;
       });
       expect((await runDiff(other, seen))?.diff).toContain('+module.exports = 2;');
-      await decide(other, seen, { answer: 'approve', decision: wanted!, by: { name: 'tester', from: 'cli' } });
+      await decide(other, seen, {
+        answer: 'approve',
+        decision: wanted!,
+        by: { name: 'tester', from: 'cli' },
+      });
       expect(await s.end(run, 120)).toMatchObject({ outcome: 'committed' });
       expect(s.read('a.js')).toBe(AFTER);
       expect(s.git('log', '--format=%s').trim().split('\n')).toHaveLength(2);
@@ -100,9 +116,13 @@ inBucket(
       // What the commands say, each in a process of its own; the home remembers its store.
       const command = async (...args: readonly string[]) => {
         const store = args[0] === 'doctor' ? env.EMEND_STORE : '';
-        const { stdout } = await promisify(execFile)(process.execPath, ['dist/client.js', ...args], {
-          env: { ...otherEnv, EMEND_STORE: store, NODE_OPTIONS: '' },
-        }).catch((error: unknown) => error as { readonly stdout: string });
+        const { stdout } = await promisify(execFile)(
+          process.execPath,
+          ['dist/client.js', ...args],
+          {
+            env: { ...otherEnv, EMEND_STORE: store, NODE_OPTIONS: '' },
+          },
+        ).catch((error: unknown) => error as { readonly stdout: string });
         return stdout;
       };
       expect(await command('doctor')).toMatch(
@@ -117,7 +137,15 @@ inBucket(
       const evidence = (await command('evidence', run.stepKey.slice(0, 8))).trim();
       expect(evidence).toBe(join(home, 'evidence', 'archive', run.stepKey, 'evidence.json'));
       expect(
-        await command('evidence', 'verify', evidence, '--repository', s.repo, '--archive', dirname(evidence)),
+        await command(
+          'evidence',
+          'verify',
+          evidence,
+          '--repository',
+          s.repo,
+          '--archive',
+          dirname(evidence),
+        ),
       ).toMatch(/Everything that was checked matches\.$/m);
 
       // What gc may take is no part of a run that the server knows.

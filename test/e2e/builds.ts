@@ -4,7 +4,16 @@
  */
 import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import type { Scene } from './support.js';
 
@@ -49,7 +58,11 @@ export interface BuildWorkerOptions {
 
 let count = 0;
 /** A worker of the build at `root` on the scene's queues; see build-worker.js. Resolves when it polls. */
-export const buildWorker = async (s: Scene, root: string, options: BuildWorkerOptions = {}): Promise<BuildWorker> => {
+export const buildWorker = async (
+  s: Scene,
+  root: string,
+  options: BuildWorkerOptions = {},
+): Promise<BuildWorker> => {
   const mark = join(s.home, '..', `build-fault-${count++}`);
   const child = spawn(process.execPath, [join(TODAY, 'test/support/build-worker.js'), root], {
     env: {
@@ -135,7 +148,11 @@ export const variant = (id: string, change?: (bundle: string) => string): string
 };
 
 /** `emend worker ...` of a build, as a person would start it; resolves when it says that it is ready. */
-export const commandWorker = async (s: Scene, root: string, ...args: readonly string[]): Promise<ChildProcess> => {
+export const commandWorker = async (
+  s: Scene,
+  root: string,
+  ...args: readonly string[]
+): Promise<ChildProcess> => {
   const child = spawn(process.execPath, [join(root, 'dist/client.js'), 'worker', ...args], {
     cwd: s.repo,
     env: { ...s.env, NODE_OPTIONS: '' },

@@ -17,7 +17,13 @@ afterEach(async () => {
 
 const names = STATES.map(({ name }) => name);
 test.each(
-  sampled('states at a cancel', names, drawn(0, 8), ['in apply, all written', 'in rollback, before it began'], WHOLE),
+  sampled(
+    'states at a cancel',
+    names,
+    drawn(0, 8),
+    ['in apply, all written', 'in rollback, before it began'],
+    WHOLE,
+  ),
 )(
   'cancelled %s',
   async (name) => {
@@ -37,12 +43,21 @@ test.each(
         : { status: 'CANCELLED', result: null },
     );
     const left = state.cancelled === 'committed' ? 'committed' : 'untouched';
-    await eventually('the end of what was under way', async () => (await treeOf(at)).left.length === 0);
+    await eventually(
+      'the end of what was under way',
+      async () => (await treeOf(at)).left.length === 0,
+    );
     expect(await treeOf(at)).toEqual(treeAs(state, run, left));
     const { status } = await s.show(await resolveRun(s.emend, run.stepKey));
     // With a worker that still knows a result, the same as without one: the server kept none of a cancelled run.
-    expect({ state: status.state, outcome: status.result?.outcome ?? null, calls: status.usage.calls }).toEqual({
-      ...(left === 'committed' ? { state: 'done', outcome: 'committed' } : { state: 'aborted', outcome: null }),
+    expect({
+      state: status.state,
+      outcome: status.result?.outcome ?? null,
+      calls: status.usage.calls,
+    }).toEqual({
+      ...(left === 'committed'
+        ? { state: 'done', outcome: 'committed' }
+        : { state: 'aborted', outcome: null }),
       calls: state.calls,
     });
   },

@@ -10,6 +10,7 @@ import { NativeConnection, Worker } from '@temporalio/worker';
 import { initialPlan } from '../../src/workflows/plan/state.js';
 import type { PlanInput, EditStepInput } from '../../src/shared/run.js';
 import { SIGNALS, WORKFLOWS } from '../../src/shared/names.js';
+import { versioned } from '../../src/shared/problems.js';
 import { currentRules } from '../../src/shared/rules.js';
 import { initialState } from '../../src/workflows/step/state.js';
 import { connectClient, type ClientConnection } from '../../src/temporal/connection.js';
@@ -24,35 +25,63 @@ afterEach(async () => {
   open = connection = null;
 });
 
-const RULES = [{ name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'module.exports = 2;\n' }) }];
+const RULES = [
+  { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'module.exports = 2;\n' }) },
+];
 const JOB = '---\ntarget_files: [a.js]\n---\n# Grow\n\nGrow.\n';
-const COMMANDS = /^(activityTask|timer|marker|upsert|startChild|workflowExecutionUpdate|workflowExecutionC)/;
+const COMMANDS =
+  /^(activityTask|timer|marker|upsert|startChild|workflowExecutionUpdate|workflowExecutionC)/;
 
-const inputOf = (s: Scene, stepKey: string): PlanInput => ({
-  ...{ v: 2, stepKey, workspace: s.repo, planPath: 'plans/010_demo', title: 'Demo' },
-  ...{ queues: s.emend.queues, timings: s.emend.timings, overrides: {}, hints: [], searchAttributes: false },
-  ...{
+const inputOf = (s: Scene, stepKey: string): PlanInput =>
+  versioned({
+    stepKey,
+    workspace: s.repo,
+    planPath: 'plans/010_demo',
+    title: 'Demo',
+    queues: s.emend.queues,
+    timings: s.emend.timings,
+    overrides: {},
+    hints: [],
+    searchAttributes: false,
     approval: 'auto',
     rules: currentRules(),
-    options: { phase: null, mode: 'auto', forceReplan: false, drift: null, estimate: 'approved', restart: false },
-  },
-});
-const startedWith = async (client: ClientConnection['client'], workflowId: string): Promise<{ args: unknown[] }> => {
+    options: {
+      phase: null,
+      mode: 'auto',
+      forceReplan: false,
+      drift: null,
+      estimate: 'approved',
+      restart: false,
+    },
+  });
+const startedWith = async (
+  client: ClientConnection['client'],
+  workflowId: string,
+): Promise<{ args: unknown[] }> => {
   const [first] = (await client.workflow.getHandle(workflowId).fetchHistory()).events ?? [];
   const { payloads } = first!.workflowExecutionStartedEventAttributes!.input!;
   return { args: await decodeArrayFromPayloads(client.options.loadedDataConverter, payloads) };
 };
 interface Asked {
-  readonly decision: { readonly id: string; readonly reason: string; readonly message: string } | null;
+  readonly decision: {
+    readonly id: string;
+    readonly reason: string;
+    readonly message: string;
+  } | null;
 }
 
 test('a run that spins pauses, the others on its worker go on; a later version waits for a worker that reads it', async () => {
   const s = (open = await scene({ 'a.js': 'module.exports = 1;\n' }, RULES));
   connection = await connectClient({ env: s.env, home: s.home, connect_ms: 5000 });
   const { client } = connection;
-  const start = async (of: { readonly stepKey: string }, carried: unknown, type: string = WORKFLOWS.plan) =>
+  const start = async (
+    of: { readonly stepKey: string },
+    carried: unknown,
+    type: string = WORKFLOWS.plan,
+  ) =>
     client.workflow.start(type, {
-      ...{ taskQueue: s.emend.queues.workflow, workflowId: `${s.emend.queues.workflow}-${of.stepKey.slice(0, 4)}` },
+      taskQueue: s.emend.queues.workflow,
+      workflowId: `${s.emend.queues.workflow}-${of.stepKey.slice(0, 4)}`,
       args: [{ ...of, carried }],
     });
   const asked = async (handle: Awaited<ReturnType<typeof start>>) => {
@@ -64,17 +93,24 @@ test('a run that spins pauses, the others on its worker go on; a later version w
   const by = { name: 'ann', from: 'cli' };
   const kinds = async (handle: Awaited<ReturnType<typeof start>>) =>
     ((await handle.fetchHistory()).events ?? []).map((event) =>
-      Object.keys(event).find((key) => key.endsWith('EventAttributes') && event[key as keyof typeof event] != null),
+      Object.keys(event).find(
+        (key) => key.endsWith('EventAttributes') && event[key as keyof typeof event] != null,
+      ),
     );
 
   const worker = await s.worker();
   // At stage `running` with an empty group the plan would run no phase, again and again.
   const input = inputOf(s, 'a'.repeat(32));
   const spinning = await start(input, {
-    ...{ v: 2, reportedSeq: 0, state: { ...initialPlan(input, 0), stage: { at: 'running' } } },
+    v: 2,
+    reportedSeq: 0,
+    state: { ...initialPlan(input, 0), stage: { at: 'running' } },
   });
   const stopped = await asked(spinning);
-  expect(stopped).toMatchObject({ reason: 'engine_failed', message: expect.stringContaining('100 moves in a row') });
+  expect(stopped).toMatchObject({
+    reason: 'engine_failed',
+    message: expect.stringContaining('100 moves in a row'),
+  });
   const run = await s.start('job.md', JOB);
   expect((await s.settle(run)).status.decision?.reason).toBe('approval');
   // The answer leads on: the plan is read, and is not there.
@@ -88,13 +124,26 @@ test('a run that spins pauses, the others on its worker go on; a later version w
   const stepOf = { ...(args[0] as EditStepInput), stepKey: 'c'.repeat(32) };
   const laters = [
     await start(planOf, { v: 3, reportedSeq: 0, state: initialPlan(planOf, 0) }),
-    await start(stepOf, { v: 3, reportedSeq: 0, state: initialState(stepOf, 0) }, WORKFLOWS.editStep),
+    await start(
+      stepOf,
+      { v: 3, reportedSeq: 0, state: initialState(stepOf, 0) },
+      WORKFLOWS.editStep,
+    ),
   ];
   const waits: Record<string, object> = {};
   for (const later of laters) {
     const unknown = await asked(later);
-    expect(unknown).toMatchObject({ reason: 'version_unknown', message: expect.stringMatching(/has version 3/) });
-    const wait = (waits[later.workflowId] = { v: 2, decision: unknown.id, answer: 'wait', requestId: 'w', by });
+    expect(unknown).toMatchObject({
+      reason: 'version_unknown',
+      message: expect.stringMatching(/has version 3/),
+    });
+    const wait = (waits[later.workflowId] = {
+      v: 2,
+      decision: unknown.id,
+      answer: 'wait',
+      requestId: 'w',
+      by,
+    });
     await expect(later.executeUpdate('decide', { args: [wait] })).rejects.toThrow();
     await later.signal(SIGNALS.decide, { ...wait, requestId: 'x' });
     expect((await asked(later)).id).toBe(unknown.id);
@@ -111,7 +160,9 @@ test('a run that spins pauses, the others on its worker go on; a later version w
   expect(newer).not.toBe(code);
   const native = await NativeConnection.connect({ address: s.env.TEMPORAL_ADDRESS! });
   const upgraded = await Worker.create({
-    ...{ connection: native, taskQueue: s.emend.queues.workflow, workflowBundle: { code: newer } },
+    connection: native,
+    taskQueue: s.emend.queues.workflow,
+    workflowBundle: { code: newer },
     sinks: { archive: { append: { fn: () => undefined } } },
   });
   await upgraded.runUntil(async () => {

@@ -27,7 +27,8 @@ const inputsIn = ({ events }: Events): readonly unknown[] =>
   events
     .map(
       (event) =>
-        event.workflowExecutionStartedEventAttributes ?? event.startChildWorkflowExecutionInitiatedEventAttributes,
+        event.workflowExecutionStartedEventAttributes ??
+        event.startChildWorkflowExecutionInitiatedEventAttributes,
     )
     .flatMap((started) => started?.input.payloads ?? [])
     .map(({ data }) => JSON.parse(Buffer.from(data, 'base64').toString()) as unknown);
@@ -43,12 +44,17 @@ async function whole(value: unknown, codec: PayloadCodec): Promise<unknown> {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return Promise.all(value.map((item) => whole(item, codec)));
   if (!isPayload(value)) {
-    const entries = Object.entries(value).map(async ([name, item]) => [name, await whole(item, codec)] as const);
+    const entries = Object.entries(value).map(
+      async ([name, item]) => [name, await whole(item, codec)] as const,
+    );
     return Object.fromEntries(await Promise.all(entries));
   }
   const bytes = (text: string): Buffer => Buffer.from(text, 'base64');
-  const base64 = (data: Uint8Array | null | undefined): string => Buffer.from(data ?? []).toString('base64');
-  const metadata = Object.fromEntries(Object.entries(value.metadata).map(([name, text]) => [name, bytes(text)]));
+  const base64 = (data: Uint8Array | null | undefined): string =>
+    Buffer.from(data ?? []).toString('base64');
+  const metadata = Object.fromEntries(
+    Object.entries(value.metadata).map(([name, text]) => [name, bytes(text)]),
+  );
   const [read] = await codec.decode([{ metadata, data: bytes(value.data) }]);
   const told = Object.entries(read?.metadata ?? {}).map(([name, data]) => [name, base64(data)]);
   return { metadata: Object.fromEntries(told) as Record<string, string>, data: base64(read?.data) };
@@ -71,7 +77,8 @@ export async function check(s: Scene, workflowId: string, name: string): Promise
       // Stack traces name the machine's folders.
       writeFileSync(kept, `${JSON.stringify(read, null, 2)}\n`.replaceAll(process.cwd(), '/emend'));
     }
-    if (process.env.EMEND_SHORT !== '1') await (await import('../support/replay.js')).replay(read, name);
+    if (process.env.EMEND_SHORT !== '1')
+      await (await import('../support/replay.js')).replay(read, name);
     for (const input of inputsIn(read)) expect(input).toMatchObject({ rules: currentRules() });
     // Guarantee: no content and no secret in a history.
     expect(json).not.toContain(Buffer.from('const a = 2').toString('base64').slice(0, 12));

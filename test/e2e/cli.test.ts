@@ -45,7 +45,12 @@ type Typed = { isTty?: boolean; typed?: (string | null)[] };
 const ioOf = (s: Scene, more: Typed = {}): FakeIo =>
   fakeIo({ env: { ...s.env, GIT_PAGER: 'cat', NO_COLOR: '1' }, cwd: s.repo, ...more });
 /** Runs one command; a wrong exit code shows what was printed. */
-const emend = async (s: Scene, exit: number, args: string[], more: Typed = {}): Promise<FakeIo['printed']> => {
+const emend = async (
+  s: Scene,
+  exit: number,
+  args: string[],
+  more: Typed = {},
+): Promise<FakeIo['printed']> => {
   const io = ioOf(s, more);
   const found = await main(args, io);
   expect({ args, exit: found, ...io.printed }).toMatchObject({ exit });
@@ -69,7 +74,9 @@ describe('without a terminal', () => {
       status: { state: 'waiting' },
       ledger: [{ path: 'greet.js', status: 'done' }],
     });
-    expect((await emend(s, 0, ['diff', run])).out).toContain('+export const greet = () => "good day";\n');
+    expect((await emend(s, 0, ['diff', run])).out).toContain(
+      '+export const greet = () => "good day";\n',
+    );
     expect(json(await emend(s, 0, ['list', '--json']))).toMatchObject({
       runs: [{ state: 'waiting', decision: { reason: 'approval' } }],
     });
@@ -103,7 +110,8 @@ describe('without a terminal', () => {
       ['list'],
     ])
       await emend(s, 0, [...args, '--json']);
-    for (const args of [['recover'], ['gc', '--dry-run'], ['doctor']]) await emend(s, 0, [...args, '--json']);
+    for (const args of [['recover'], ['gc', '--dry-run'], ['doctor']])
+      await emend(s, 0, [...args, '--json']);
     expect((await emend(s, 0, ['show', run])).out).toMatch(/committed 1 file as [0-9a-f]{12}/);
     expect(s.git('log', '-1', '--format=%s').trim()).toBe('Greet politely');
     await emend(s, 2, ['approve', run]);
@@ -117,10 +125,19 @@ describe('without a terminal', () => {
       await s.worker();
       await emend(s, 2, ['run', 'job.md', '--live', '--json']);
       const done = json(await emend(s, 0, ['run', 'job.md', '--yes', '--json']));
-      expect(done).toMatchObject({ started: 'new', state: 'closed', result: { outcome: 'committed' }, exit: 0 });
+      expect(done).toMatchObject({
+        started: 'new',
+        state: 'closed',
+        result: { outcome: 'committed' },
+        exit: 0,
+      });
       // A finished run does not stand in the way of the next; its answer changes nothing any more.
       const again = json(await emend(s, 0, ['run', 'job.md', '--yes', '--json']));
-      expect(again).toMatchObject({ started: 'new', workflowId: done.workflowId, result: { outcome: 'unchanged' } });
+      expect(again).toMatchObject({
+        started: 'new',
+        workflowId: done.workflowId,
+        result: { outcome: 'unchanged' },
+      });
       expect(again.stepKey).not.toBe(done.stepKey);
     },
   );
@@ -136,12 +153,24 @@ describe('without a terminal', () => {
         .filter(Boolean)
         .map((text) => JSON.parse(text) as { stepKey: string; event: StepEvent });
     let paused;
-    while ((paused = lines().find(({ event }) => event.type === 'edit_step_paused')) === undefined) await sleep(50);
+    while ((paused = lines().find(({ event }) => event.type === 'edit_step_paused')) === undefined)
+      await sleep(50);
     const { stepKey, event } = paused;
     expect(event).toMatchObject({ reason: 'approval' });
-    await emend(s, 0, ['approve', stepKey, '--decision', 'decision' in event ? event.decision : '']);
+    await emend(s, 0, [
+      'approve',
+      stepKey,
+      '--decision',
+      'decision' in event ? event.decision : '',
+    ]);
     expect(await going).toBe(0);
-    expect(lines().pop()).toMatchObject({ v: 1, stepKey, state: 'closed', result: { outcome: 'committed' }, exit: 0 });
+    expect(lines().pop()).toMatchObject({
+      v: 1,
+      stepKey,
+      state: 'closed',
+      result: { outcome: 'committed' },
+      exit: 0,
+    });
     const events = lines().slice(0, -1);
     const { out } = await emend(s, 0, ['events', stepKey, '--json']);
     const all = out.trim().split('\n');
@@ -151,41 +180,52 @@ describe('without a terminal', () => {
     expect(io.printed.err).toBe('');
   });
 
-  long('--live prints what the model writes, with its file, between the lines of the run', async () => {
-    const s = await greeting();
-    await s.worker();
-    const { out } = await emend(s, 0, ['run', 'job.md', '--yes', '--live']);
-    expect(out).toMatch(/edit \S.*: attempt 1 begins\n/);
-    expect(out).toContain(' | export const greet = () => "good day";\n');
-    expect(out).toMatch(/attempt 1 has ended\n[\s\S]*committed 1 file as/);
-  });
+  long(
+    '--live prints what the model writes, with its file, between the lines of the run',
+    async () => {
+      const s = await greeting();
+      await s.worker();
+      const { out } = await emend(s, 0, ['run', 'job.md', '--yes', '--live']);
+      expect(out).toMatch(/edit \S.*: attempt 1 begins\n/);
+      expect(out).toContain(' | export const greet = () => "good day";\n');
+      expect(out).toMatch(/attempt 1 has ended\n[\s\S]*committed 1 file as/);
+    },
+  );
 
-  long('no worker: 7 and what to type; an answer given meanwhile counts when one comes', async () => {
-    const s = await greeting();
-    const alone = await emend(s, 7, ['run', 'job.md']);
-    expect(alone.out).toContain('emend worker');
-    const worker = await s.worker();
-    const paused = json(await emend(s, 3, ['run', 'job.md', '--json'])) as unknown as {
-      stepKey: string;
-      decision: { id: string };
-    };
-    await worker.kill();
+  long(
+    'no worker: 7 and what to type; an answer given meanwhile counts when one comes',
+    async () => {
+      const s = await greeting();
+      const alone = await emend(s, 7, ['run', 'job.md']);
+      expect(alone.out).toContain('emend worker');
+      const worker = await s.worker();
+      const paused = json(await emend(s, 3, ['run', 'job.md', '--json'])) as unknown as {
+        stepKey: string;
+        decision: { id: string };
+      };
+      await worker.kill();
 
-    const sent = json(await emend(s, 0, ['approve', paused.stepKey, '--decision', paused.decision.id, '--json']));
-    expect(sent).toMatchObject({ outcome: 'sent', via: 'signal' });
-    await s.worker();
-    const run = await resolveRun(s.emend, paused.stepKey);
-    expect(await s.end(run)).toMatchObject({ outcome: 'committed' });
-    // Update and signal both arrived in the end; the answer counted once.
-    expect((await s.events(run)).filter((event) => event.type === 'decided')).toHaveLength(1);
-  });
+      const sent = json(
+        await emend(s, 0, ['approve', paused.stepKey, '--decision', paused.decision.id, '--json']),
+      );
+      expect(sent).toMatchObject({ outcome: 'sent', via: 'signal' });
+      await s.worker();
+      const run = await resolveRun(s.emend, paused.stepKey);
+      expect(await s.end(run)).toMatchObject({ outcome: 'committed' });
+      // Update and signal both arrived in the end; the answer counted once.
+      expect((await s.events(run)).filter((event) => event.type === 'decided')).toHaveLength(1);
+    },
+  );
 });
 
 describe('in a terminal', () => {
   test('the person reads the diff and answers there', async () => {
     const s = shared;
     s.git('reset', '-q', '--hard', ':/base');
-    const printed = await emend(s, 0, ['run', 'job.md'], { isTty: true, typed: ['z', 'd', ':', 'a greet.js'] });
+    const printed = await emend(s, 0, ['run', 'job.md'], {
+      isTty: true,
+      typed: ['z', 'd', ':', 'a greet.js'],
+    });
     expect(printed.out).toContain('"z" is not one of');
     // Before anything is asked, and once more for `d`.
     const changes = [...printed.out.matchAll(/^\+export const greet = \(\) => "good day";$/gm)].map(
@@ -196,16 +236,22 @@ describe('in a terminal', () => {
     expect(printed.out).toMatch(/committed 1 file as/);
   });
 
-  long('q leaves it waiting with 3; revise asks for the note and for a new answer; x aborts with 1', async () => {
-    const s = await greeting();
-    await s.worker();
-    await emend(s, 3, ['run', 'job.md'], { isTty: true, typed: ['q'] });
-    const printed = await emend(s, 1, ['run', 'job.md'], { isTty: true, typed: ['r', 'warmer, please', 'x'] });
-    expect(printed.out).toContain('already running');
-    expect(printed.out).toContain('aborted');
-    expect(s.rehearsal.requests().length).toBeGreaterThan(1);
-    expect(s.read('greet.js')).toContain('hello');
-  });
+  long(
+    'q leaves it waiting with 3; revise asks for the note and for a new answer; x aborts with 1',
+    async () => {
+      const s = await greeting();
+      await s.worker();
+      await emend(s, 3, ['run', 'job.md'], { isTty: true, typed: ['q'] });
+      const printed = await emend(s, 1, ['run', 'job.md'], {
+        isTty: true,
+        typed: ['r', 'warmer, please', 'x'],
+      });
+      expect(printed.out).toContain('already running');
+      expect(printed.out).toContain('aborted');
+      expect(s.rehearsal.requests().length).toBeGreaterThan(1);
+      expect(s.read('greet.js')).toContain('hello');
+    },
+  );
 
   long('Ctrl-C leaves the run alive: 130', async () => {
     const s = await greeting();
@@ -226,6 +272,8 @@ describe('in a terminal', () => {
     io.interrupt();
     expect(await ended).toBe(130);
     expect(io.printed.err).toMatch(/continues without this terminal/);
-    expect(json(await emend(s, 0, ['list', '--json']))).toMatchObject({ runs: [{ state: 'waiting', open: true }] });
+    expect(json(await emend(s, 0, ['list', '--json']))).toMatchObject({
+      runs: [{ state: 'waiting', open: true }],
+    });
   });
 });

@@ -53,8 +53,16 @@ const CASES: Record<string, Boundary> = {
   rollBack: {
     files: { 'n.js': 'module.exports = 1;\n' },
     rules: [
-      { name: 'wrong', match: { contains: '- n.js', times: 1 }, answer: whole({ 'n.js': 'module.exports = 2;\n' }) },
-      { name: 'right', match: { contains: '- n.js' }, answer: whole({ 'n.js': 'module.exports = 3;\n' }) },
+      {
+        name: 'wrong',
+        match: { contains: '- n.js', times: 1 },
+        answer: whole({ 'n.js': 'module.exports = 2;\n' }),
+      },
+      {
+        name: 'right',
+        match: { contains: '- n.js' },
+        answer: whole({ 'n.js': 'module.exports = 3;\n' }),
+      },
     ],
     job: job(
       'Three, please.',
@@ -129,7 +137,10 @@ describe('SIGKILL at the rarer boundaries', () => {
     expect(dying.fired()).toBe(true);
     await s.worker();
     await after(s, run);
-    expect(await s.end(run)).toMatchObject({ outcome: 'committed', files: [Object.keys(end).at(-1)] });
+    expect(await s.end(run)).toMatchObject({
+      outcome: 'committed',
+      files: [Object.keys(end).at(-1)],
+    });
     await expectWholeEnd(s, end, name === 'rebaseProposal' ? 2 : 1);
     expect(rulesOf(s)).toEqual(asked);
     const told = (await s.events(run)).filter(({ type }) => type === 'rolled_back');
@@ -151,7 +162,14 @@ test('SIGKILL in the middle of the tests: they die with the worker and run again
   const dying = await s.worker();
   const run = await s.start(
     'job.md',
-    job('Two.', 'target_files: [a.js]', UNBOXED, `test: ${JSON.stringify(command)}`, 'commit: true', 'approval: auto'),
+    job(
+      'Two.',
+      'target_files: [a.js]',
+      UNBOXED,
+      `test: ${JSON.stringify(command)}`,
+      'commit: true',
+      'approval: auto',
+    ),
   );
   await s.until(() => pidsIn(pids).length === 2);
   await dying.kill('SIGKILL');
@@ -174,14 +192,20 @@ test('the server is killed and restarted in the middle of a model call: one paym
     const held = { ...A, fault: { kind: 'hold' as const, after_bytes: 400 } };
     const s = (open = await scene(A_FILES, [held], { address: server.address }));
     await s.worker();
-    const run = await s.start('job.md', job('Two.', 'target_files: [a.js]', 'commit: true', 'approval: auto'));
+    const run = await s.start(
+      'job.md',
+      job('Two.', 'target_files: [a.js]', 'commit: true', 'approval: auto'),
+    );
     await s.until(() => s.rehearsal.requests().some(({ state }) => state === 'held'));
     const { pid } = server;
     process.kill(pid, 'SIGKILL');
     await s.until(() => !alive(pid));
     server = await startDevServer({ ...options, ...portsOf(first) });
     s.rehearsal.release();
-    expect(await s.end(run, 90)).toMatchObject({ outcome: 'committed', usage: { calls: 1, unknownCalls: 0 } });
+    expect(await s.end(run, 90)).toMatchObject({
+      outcome: 'committed',
+      usage: { calls: 1, unknownCalls: 0 },
+    });
     await expectWholeEnd(s, A_END);
     expect(s.rehearsal.requests()).toMatchObject([{ rule: 'a', finished: true }]);
   } finally {
@@ -210,7 +234,10 @@ describe('reset to the first workflow task', () => {
   test('of a paused run, and of the finished one: nothing is paid for, applied or committed twice', async () => {
     const s = (open = await scene(A_FILES, [A]));
     await s.worker();
-    const run = await s.start('job.md', job('Two.', 'target_files: [a.js]', 'commit: true', 'test: node --check a.js'));
+    const run = await s.start(
+      'job.md',
+      job('Two.', 'target_files: [a.js]', 'commit: true', 'test: node --check a.js'),
+    );
     const { decision } = (await s.settle(run)).status;
 
     const again = await reset(s, run);
@@ -218,7 +245,11 @@ describe('reset to the first workflow task', () => {
     expect((await s.settle(again)).status.decision?.id).toBe(decision?.id);
     await s.answer(again, 'approve');
     const first = await s.end(again);
-    expect(first).toMatchObject({ outcome: 'committed', verification: 'pass', usage: { calls: 1 } });
+    expect(first).toMatchObject({
+      outcome: 'committed',
+      verification: 'pass',
+      usage: { calls: 1 },
+    });
     await expectWholeEnd(s, A_END);
     const head = s.git('rev-parse', 'HEAD');
 
@@ -226,7 +257,11 @@ describe('reset to the first workflow task', () => {
     // The decision is asked for anew: the approval of the run before it is no part of this one.
     expect((await s.settle(third)).status.decision?.id).toBe(decision?.id);
     await s.answer(third, 'approve');
-    expect(await s.end(third)).toMatchObject({ outcome: 'committed', commit: head.trim(), usage: { calls: 1 } });
+    expect(await s.end(third)).toMatchObject({
+      outcome: 'committed',
+      commit: head.trim(),
+      usage: { calls: 1 },
+    });
     expect(s.git('rev-parse', 'HEAD')).toBe(head);
     await expectWholeEnd(s, A_END);
     expect(rulesOf(s)).toEqual(['a']);
@@ -268,7 +303,8 @@ test('two steps on one workspace, each with tests that fail when they see the ot
   await s.until(() => pidsIn(pids).length === 1);
   writeFileSync(`${pids}-go`, '');
   // The second one's base commit has moved on by then; its own file has not.
-  for (const run of runs) expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass' });
+  for (const run of runs)
+    expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass' });
   await expectWholeEnd(s, { 'a.js': 'module.exports = 2;\n', 'b.js': 'module.exports = 2;\n' }, 2);
   expect(pidsIn(pids)).toHaveLength(2);
   expect([...rulesOf(s)].sort()).toEqual(['a', 'b']);

@@ -39,7 +39,11 @@ Raise the numbers.
 
 /** The end that every run must come to, however often its worker died. */
 async function expectWholeEnd(s: Scene, run: Awaited<ReturnType<Scene['start']>>): Promise<void> {
-  expect(await s.end(run, 90)).toMatchObject({ outcome: 'committed', files: ['a.js', 'b.js'], verification: 'pass' });
+  expect(await s.end(run, 90)).toMatchObject({
+    outcome: 'committed',
+    files: ['a.js', 'b.js'],
+    verification: 'pass',
+  });
   expect(s.read('a.js') + s.read('b.js')).toBe('module.exports = 2;\nmodule.exports = 2;\n');
   expect(s.git('rev-list', '--count', 'HEAD').trim()).toBe('2');
   expect(s.git('status', '--porcelain', 'a.js', 'b.js')).toBe('');
@@ -80,24 +84,32 @@ describe('SIGKILL at activity boundaries', () => {
 });
 
 describe('SIGKILL in the middle of a model call', () => {
-  long('the call is counted as unknown, asked for once more, and the step ends the same', async () => {
-    const held = {
-      ...RULES[1]!,
-      name: 'a-held',
-      match: { contains: '- a.js', times: 1 },
-      fault: { kind: 'hold' as const, after_bytes: 400 },
-    };
-    const s = (open = await scene(FILES, [RULES[0]!, held, ...RULES.slice(1)]));
-    const dying = await s.worker();
-    const run = await s.start('job.md', JOB);
-    await s.until(() => s.rehearsal.requests().some((request) => request.rule === 'a-held'));
-    await dying.kill('SIGKILL');
-    await s.worker();
-    await expectWholeEnd(s, run);
-    expect(s.rehearsal.requests().map((request) => request.rule)).toEqual(['brief', 'a-held', 'a', 'b']);
-    const { usage } = await s.end(run);
-    expect(usage).toMatchObject({ calls: 4, unknownCalls: 1 });
-  });
+  long(
+    'the call is counted as unknown, asked for once more, and the step ends the same',
+    async () => {
+      const held = {
+        ...RULES[1]!,
+        name: 'a-held',
+        match: { contains: '- a.js', times: 1 },
+        fault: { kind: 'hold' as const, after_bytes: 400 },
+      };
+      const s = (open = await scene(FILES, [RULES[0]!, held, ...RULES.slice(1)]));
+      const dying = await s.worker();
+      const run = await s.start('job.md', JOB);
+      await s.until(() => s.rehearsal.requests().some((request) => request.rule === 'a-held'));
+      await dying.kill('SIGKILL');
+      await s.worker();
+      await expectWholeEnd(s, run);
+      expect(s.rehearsal.requests().map((request) => request.rule)).toEqual([
+        'brief',
+        'a-held',
+        'a',
+        'b',
+      ]);
+      const { usage } = await s.end(run);
+      expect(usage).toMatchObject({ calls: 4, unknownCalls: 1 });
+    },
+  );
 
   long(
     'stopped in mid-stream until it is taken for dead, then woken: one recorded answer, both calls accounted for',
@@ -120,7 +132,9 @@ describe('SIGKILL in the middle of a model call', () => {
       sleeping.child.kill('SIGCONT');
       s.rehearsal.release();
       await expectWholeEnd(s, run);
-      expect(s.rehearsal.requests().filter((request) => request.rule?.startsWith('a'))).toHaveLength(2);
+      expect(
+        s.rehearsal.requests().filter((request) => request.rule?.startsWith('a')),
+      ).toHaveLength(2);
     },
     150_000,
   );

@@ -24,7 +24,11 @@ const RULES = [
     match: { contains: 'Now write the brief' },
     answer: 'Numbers grow.\nEMEND-COMPLETE {{nonce}} 0 0\n',
   },
-  { name: 'a-revised', match: { contains: ['- a.js', 'make it four'] }, answer: whole({ 'a.js': 'const a = 4;\n' }) },
+  {
+    name: 'a-revised',
+    match: { contains: ['- a.js', 'make it four'] },
+    answer: whole({ 'a.js': 'const a = 4;\n' }),
+  },
   { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'const a = 2;\n' }) },
   { name: 'b', match: { contains: '- b.js' }, answer: whole({ 'b.js': 'const b = 2;\n' }) },
 ];
@@ -43,16 +47,22 @@ const signal = (workflowId: string, name: string, input?: string): void => {
     '--name',
     name,
   ];
-  execFileSync(process.env.EMEND_TEST_CLI!, [...args, ...(input === undefined ? [] : ['--input', input])], {
-    stdio: 'pipe',
-  });
+  execFileSync(
+    process.env.EMEND_TEST_CLI!,
+    [...args, ...(input === undefined ? [] : ['--input', input])],
+    {
+      stdio: 'pipe',
+    },
+  );
 };
 
 /** What the server's list can be filtered by: the reason of the pause where the run is marked as waiting, else null. */
 const markedAs = async (s: Scene, workflowId: string): Promise<string | null> => {
   const connected = await connectClient({ env: s.env, home: s.home, connect_ms: 5000 });
   try {
-    const { typedSearchAttributes: marks } = await connected.client.workflow.getHandle(workflowId).describe();
+    const { typedSearchAttributes: marks } = await connected.client.workflow
+      .getHandle(workflowId)
+      .describe();
     const [state, reason] = [marks.get(STATE) ?? null, marks.get(REASON) ?? null];
     expect(state).toBe(reason === null ? null : 'waiting');
     return reason;
@@ -68,25 +78,32 @@ const archived = async (s: Scene, stepKey: string): Promise<string[]> =>
     .map((entry) => (entry.data as { type: string }).type);
 
 describe('decisions', () => {
-  long('verdicts are kept per file; revise asks again for one; the first verdict on a file stands', async () => {
-    const s = (open = await scene(FILES, RULES));
-    await s.worker();
-    const run = await s.start('job.md', JOB);
-    const first = await s.settle(run);
-    const old = first.status.decision!.id;
-    expect(await s.answer(run, 'approve', { files: ['b.js'] })).toMatchObject({ outcome: 'recorded' });
-    await expect(s.answer(run, 'skip', { files: ['b.js'] })).rejects.toThrow(/first answer counts/);
-    await expect(s.answer(run, 'revise', { files: ['a.js'] })).rejects.toThrow(/note/);
-    await s.answer(run, 'revise', { files: ['a.js'], note: 'make it four' });
-    const second = await s.settle(run);
-    expect(second.status.decision!.id).not.toBe(old);
-    // Only the revised file is asked about: the other one's bytes are those that were approved.
-    expect(second.status.decision!.files.map((file) => file.path)).toEqual(['a.js']);
-    await expect(s.answer(run, 'approve', { decision: old })).rejects.toThrow(/resolved/);
-    await s.answer(run, 'approve');
-    expect(await s.end(run)).toMatchObject({ outcome: 'applied', files: ['a.js', 'b.js'] });
-    expect(s.read('a.js') + s.read('b.js')).toBe('const a = 4;\nconst b = 2;\n');
-  });
+  long(
+    'verdicts are kept per file; revise asks again for one; the first verdict on a file stands',
+    async () => {
+      const s = (open = await scene(FILES, RULES));
+      await s.worker();
+      const run = await s.start('job.md', JOB);
+      const first = await s.settle(run);
+      const old = first.status.decision!.id;
+      expect(await s.answer(run, 'approve', { files: ['b.js'] })).toMatchObject({
+        outcome: 'recorded',
+      });
+      await expect(s.answer(run, 'skip', { files: ['b.js'] })).rejects.toThrow(
+        /first answer counts/,
+      );
+      await expect(s.answer(run, 'revise', { files: ['a.js'] })).rejects.toThrow(/note/);
+      await s.answer(run, 'revise', { files: ['a.js'], note: 'make it four' });
+      const second = await s.settle(run);
+      expect(second.status.decision!.id).not.toBe(old);
+      // Only the revised file is asked about: the other one's bytes are those that were approved.
+      expect(second.status.decision!.files.map((file) => file.path)).toEqual(['a.js']);
+      await expect(s.answer(run, 'approve', { decision: old })).rejects.toThrow(/resolved/);
+      await s.answer(run, 'approve');
+      expect(await s.end(run)).toMatchObject({ outcome: 'applied', files: ['a.js', 'b.js'] });
+      expect(s.read('a.js') + s.read('b.js')).toBe('const a = 4;\nconst b = 2;\n');
+    },
+  );
 
   long(
     'a plain `temporal workflow signal` counts with the id of the decision; bare, or with an old id, it does not',
@@ -120,7 +137,8 @@ describe('decisions', () => {
       await s.settle(third);
       signal((await s.show(third)).workflowId!, 'abort');
       expect(await s.end(third)).toMatchObject({ outcome: 'aborted' });
-      for (const ended of [again, third]) expect(await markedAs(s, (await s.show(ended)).workflowId!)).toBeNull();
+      for (const ended of [again, third])
+        expect(await markedAs(s, (await s.show(ended)).workflowId!)).toBeNull();
     },
   );
 
@@ -143,10 +161,16 @@ describe('decisions', () => {
       signal(id, 'retry', body);
     for (const body of ['"x"', '[1,2]', '{"decision": ["x"]}', '{"decision": "x", "note": 5}'])
       signal(id, 'approve', body);
-    for (const body of ['null', '{"v": 9}', '{"v": 2, "decision": "x", "answer": "explode", "requestId": "r"}'])
+    for (const body of [
+      'null',
+      '{"v": 9}',
+      '{"v": 2, "decision": "x", "answer": "explode", "requestId": "r"}',
+    ])
       signal(id, 'decide', body);
     const gateway = s.emend.runs!;
-    await gateway.signal({ workflowId: id, runId: null }, 'approve', { decision: 'x'.repeat(1024 * 1024) });
+    await gateway.signal({ workflowId: id, runId: null }, 'approve', {
+      decision: 'x'.repeat(1024 * 1024),
+    });
     const view = await s.settle(run);
     expect(view.status.decision?.id).toBe(paused.status.decision?.id);
     expect(view.status.ignored.length).toBeGreaterThanOrEqual(16);
@@ -204,7 +228,10 @@ describe('decisions', () => {
       },
     ]));
     await s.worker();
-    const run = await s.start('job.md', '---\ntarget_files: [a.txt]\n---\n# Shout\n\nThe first line in capitals.\n');
+    const run = await s.start(
+      'job.md',
+      '---\ntarget_files: [a.txt]\n---\n# Shout\n\nThe first line in capitals.\n',
+    );
     await s.settle(run);
     s.write('a.txt', 'one\ntwo\nthree\nfour\nfive\nSIX by hand\n');
     await s.answer(run, 'approve');

@@ -15,7 +15,10 @@ const LIMIT_S = 300;
 longOnly('minutes long: the locks and time-outs that people run with')(
   'SIGKILL in the middle of a model call, default time-outs and locks: the step ends the same, both calls accounted for',
   async () => {
-    const edit = { match: { contains: 'a.js' }, answer: whole({ 'a.js': 'module.exports = 2;\n' }) };
+    const edit = {
+      match: { contains: 'a.js' },
+      answer: whole({ 'a.js': 'module.exports = 2;\n' }),
+    };
     const held = {
       ...edit,
       name: 'held',
@@ -24,9 +27,13 @@ longOnly('minutes long: the locks and time-outs that people run with')(
     };
     // An empty variable means the default: none of the tests' own times is left.
     const names = (Object.keys(TIMINGS) as (keyof typeof TIMINGS)[]).map(timingVariable);
-    const s = (open = await scene({ 'a.js': 'module.exports = 1;\n' }, [held, { ...edit, name: 'again' }], {
-      env: Object.fromEntries(names.map((name) => [name, ''])),
-    }));
+    const s = (open = await scene(
+      { 'a.js': 'module.exports = 1;\n' },
+      [held, { ...edit, name: 'again' }],
+      {
+        env: Object.fromEntries(names.map((name) => [name, ''])),
+      },
+    ));
     expect(s.emend.timings).toEqual(
       Object.fromEntries(Object.entries(TIMINGS).map(([name, spec]) => [name, spec.default])),
     );

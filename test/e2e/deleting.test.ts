@@ -29,10 +29,16 @@ beforeAll(async () => {
       { name: 'secret', match: { contains: 'a-word-of-the-secret' }, answer: 'never' },
       {
         name: 'index',
-        match: { contains: ['- index.js', '- legacy.js\n- .env\n- logo.bin', '-export const legacy'] },
+        match: {
+          contains: ['- index.js', '- legacy.js\n- .env\n- logo.bin', '-export const legacy'],
+        },
         answer: whole({ 'index.js': MENDED }),
       },
-      { name: 'both', match: { contains: ['- a.js', '- b.js'] }, answer: whole({ 'a.js': 'A\n', 'b.js': 'B\n' }) },
+      {
+        name: 'both',
+        match: { contains: ['- a.js', '- b.js'] },
+        answer: whole({ 'a.js': 'A\n', 'b.js': 'B\n' }),
+      },
     ],
   );
   await s.worker();
@@ -40,7 +46,10 @@ beforeAll(async () => {
 afterAll(() => s.close());
 
 const start = (name: string, ...keys: readonly string[]): Promise<ResolvedRun> =>
-  s.start(`${name}.md`, ['---', ...keys, '---', '# Take it away', '', 'It is not used any more.', ''].join('\n'));
+  s.start(
+    `${name}.md`,
+    ['---', ...keys, '---', '# Take it away', '', 'It is not used any more.', ''].join('\n'),
+  );
 const there = (path: string): boolean => existsSync(join(s.repo, path));
 const asked = (): readonly (string | null)[] => s.rehearsal.requests().map(({ rule }) => rule);
 
@@ -89,7 +98,12 @@ test('the others are asked for with what goes before them, a secret aside; a per
 test('nothing but files that go: no call at all; failed tests bring them back, bytes and mode', async () => {
   const before = asked().length;
   const { mode } = statSync(join(s.repo, 'logo.bin'));
-  const run = await start('nothing', 'delete_files: [logo.bin]', 'test: test -e logo.bin', 'maxFailedVerifications: 1');
+  const run = await start(
+    'nothing',
+    'delete_files: [logo.bin]',
+    'test: test -e logo.bin',
+    'maxFailedVerifications: 1',
+  );
   await s.settle(run);
   await s.answer(run, 'approve');
   const failed = await s.settle(run);
@@ -102,7 +116,12 @@ test('nothing but files that go: no call at all; failed tests bring them back, b
 
 test('one call for all the others; what a person saved into the file meanwhile is no loss', async () => {
   const before = asked().length;
-  const run = await start('both', 'delete_files: [c.js]', 'target_files: [a.js, b.js]', 'maxFilesBeforeSplit: 2');
+  const run = await start(
+    'both',
+    'delete_files: [c.js]',
+    'target_files: [a.js, b.js]',
+    'maxFilesBeforeSplit: 2',
+  );
   expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'approval' });
   s.write('c.js', 'mine\n');
   await s.answer(run, 'approve');

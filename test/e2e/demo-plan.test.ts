@@ -29,7 +29,9 @@ test('six phases in two waves: cut off, expanded, failed twice in the same way, 
       'plans/010_received/phase_5_documentation.md, summaries/010_partial.md, told.txt',
   );
   const repo = join(scratch, readdirSync(scratch)[0] ?? '', 'lodash');
-  expect(git(repo, 'log', '--format=%s', '-1')).toContain('Mark Phase 4 of plans/010_received as completed (6/6)');
+  expect(git(repo, 'log', '--format=%s', '-1')).toContain(
+    'Mark Phase 4 of plans/010_received as completed (6/6)',
+  );
 }, 300_000);
 
 test('what comes out otherwise is told line by line', async () => {

@@ -5,7 +5,8 @@ import { expect } from '@jest/globals';
 /** Generous: other tests run beside it. */
 const LIMIT_MS: Readonly<Record<string, number>> = { 'run.js': 100_000, 'plan.js': 280_000 };
 
-export const git = (cwd: string, ...args: string[]): string => execFileSync('git', args, { cwd, encoding: 'utf8' });
+export const git = (cwd: string, ...args: string[]): string =>
+  execFileSync('git', args, { cwd, encoding: 'utf8' });
 
 export interface Demo {
   readonly code: number | null;

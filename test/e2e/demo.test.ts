@@ -74,7 +74,10 @@ describe('the demo', () => {
 
   test('without a terminal and without --yes it says so, changes nothing and exits 3', async () => {
     const { code, output } = await runDemo(scratch, ['run.js']);
-    expect({ code, output }).toMatchObject({ code: 3, output: expect.stringContaining('no terminal to ask at') });
+    expect({ code, output }).toMatchObject({
+      code: 3,
+      output: expect.stringContaining('no terminal to ask at'),
+    });
     expect(readdirSync(scratch)).toEqual([]);
   }, 120_000);
 

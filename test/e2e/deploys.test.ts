@@ -25,7 +25,8 @@ const RULES = NAMES.map((name) => ({
   match: { contains: `- ${name}.js` },
   answer: whole({ [`${name}.js`]: 'module.exports = 2;\n' }),
 }));
-const job = (name: string) => `---\ntarget_files: [${name}.js]\ncommit: true\n---\n# Grow ${name}\n\nGrow.\n`;
+const job = (name: string) =>
+  `---\ntarget_files: [${name}.js]\ncommit: true\n---\n# Grow ${name}\n\nGrow.\n`;
 
 let place: Awaited<ReturnType<typeof newHome>>;
 let server: DevServer;
@@ -58,8 +59,14 @@ const buildsOf = async (s: Scene, workflowId: string): Promise<readonly string[]
   const connected = await connectClient({ env: s.env, home: s.home, connect_ms: 5000 });
   try {
     const { events } = await connected.client.workflow.getHandle(workflowId).fetchHistory();
-    const began = (events ?? []).flatMap((event) => event.workflowTaskStartedEventAttributes?.identity ?? []);
-    return [...new Set(began.map((identity) => partsOf(identity).build?.replace('0.1.0+', '') ?? identity))];
+    const began = (events ?? []).flatMap(
+      (event) => event.workflowTaskStartedEventAttributes?.identity ?? [],
+    );
+    return [
+      ...new Set(
+        began.map((identity) => partsOf(identity).build?.replace('0.1.0+', '') ?? identity),
+      ),
+    ];
   } finally {
     await connected.close();
   }
@@ -82,7 +89,12 @@ const approve = (s: Scene, { workflowId, decision }: Paused): Promise<boolean> =
 const doctored = async (s: Scene, root: string, ok: boolean) => {
   for (const end = Date.now() + 20_000; ;) {
     const { out } = await commandOf(s, root, 'doctor', '--json');
-    const checks = JSON.parse(out) as { name: string; ok: boolean; found: string; fix: string | null }[];
+    const checks = JSON.parse(out) as {
+      name: string;
+      ok: boolean;
+      found: string;
+      fix: string | null;
+    }[];
     const found = checks.find(({ name }) => name === 'build');
     if (found?.ok === ok || Date.now() > end) return found;
   }
@@ -91,7 +103,10 @@ const doctored = async (s: Scene, root: string, ok: boolean) => {
 const LATER = (bundle: string): string => {
   const sdk = /\(0,\s*([\w$.()]+)\.condition\)\(until\)/.exec(bundle)?.[1];
   if (sdk === undefined) throw new Error('the bundle waits in another way now');
-  return bundle.replace('async function runMachine(machine, input) {', `$&\n    (0,${sdk}.patched)('later');`);
+  return bundle.replace(
+    'async function runMachine(machine, input) {',
+    `$&\n    (0,${sdk}.patched)('later');`,
+  );
 };
 
 test('a run past a `patched` marker of a newer build: emend replay of the older one names it, and promote of that changes nothing', async () => {
@@ -109,7 +124,9 @@ test('a run past a `patched` marker of a newer build: emend replay of the older 
   const older = await commandOf(s, TODAY, 'replay');
   expect(older.code).toBe(4);
   expect(older.out).toContain(workflowId);
-  expect(older.out).toMatch(/^ {2}.*Nondeterminism error: Non-deprecated patch marker encountered for change later/m);
+  expect(older.out).toMatch(
+    /^ {2}.*Nondeterminism error: Non-deprecated patch marker encountered for change later/m,
+  );
   expect(older.out).toMatch(/1 of 1 open run in namespace default would not replay/);
   expect(JSON.parse((await commandOf(s, TODAY, 'replay', '--json')).out)).toMatchObject({
     runs: 1,
@@ -148,7 +165,9 @@ longOnly('three promotions and waits for what does not happen')(
     const promoted = await commandOf(s, first, 'deploy', 'promote');
     expect(promoted).toMatchObject({
       code: 0,
-      out: expect.stringMatching(/2 open runs.*replay[^]*Build 0.1.0\+first000 is current/) as unknown,
+      out: expect.stringMatching(
+        /2 open runs.*replay[^]*Build 0.1.0\+first000 is current/,
+      ) as unknown,
     });
     expect(await s.end(one.run, 90)).toMatchObject({ outcome: 'committed' });
     expect(await buildsOf(s, one.workflowId)).toEqual([today, 'first000']);
@@ -180,16 +199,21 @@ longOnly('three promotions and waits for what does not happen')(
       ok: false,
       found: expect.stringMatching(/is given no runs: build 0.1.0\+first000 is current/) as unknown,
     });
-    expect(await commandOf(s, TODAY, 'deploy', 'promote', '--unversioned')).toMatchObject({ code: 0 });
+    expect(await commandOf(s, TODAY, 'deploy', 'promote', '--unversioned')).toMatchObject({
+      code: 0,
+    });
     await s.settle(three, 90);
     expect(await buildsOf(s, last)).toEqual([today]);
     await endWorker(unversioned);
   },
 );
 
-longOnly('waits for a minute')('promote of a build without versioned workers says what to start', async () => {
-  const s = await begin();
-  const worker = await commandWorker(s, TODAY);
-  expect(await commandOf(s, TODAY, 'deploy', 'promote')).toMatchObject({ code: 7 });
-  await endWorker(worker);
-});
+longOnly('waits for a minute')(
+  'promote of a build without versioned workers says what to start',
+  async () => {
+    const s = await begin();
+    const worker = await commandWorker(s, TODAY);
+    expect(await commandOf(s, TODAY, 'deploy', 'promote')).toMatchObject({ code: 7 });
+    await endWorker(worker);
+  },
+);

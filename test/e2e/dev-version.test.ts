@@ -24,7 +24,9 @@ beforeEach(() => {
 });
 afterEach(async () => {
   for (const child of running) child.kill('SIGKILL');
-  await Promise.all([...running].map((child) => new Promise((resolve) => child.once('exit', resolve))));
+  await Promise.all(
+    [...running].map((child) => new Promise((resolve) => child.once('exit', resolve))),
+  );
   rmSync(dir, { recursive: true, force: true });
 });
 
@@ -35,44 +37,54 @@ const theCli = () =>
   });
 /** `emend dev` until it says `until`, `when` is so, or it ends. */
 const dev = (home: string, cli: string, until: string, when = () => false) =>
-  new Promise<{ code: number | null; said: string; end: () => Promise<number | null> }>((resolve) => {
-    const child = spawn(process.execPath, [join(TODAY, 'dist/client.js'), 'dev'], {
-      cwd: dir,
-      env: { PATH: process.env.PATH, HOME: dir, EMEND_HOME: home, EMEND_TEMPORAL_CLI: cli, EMEND_QUEUE: 't-version' },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    running.add(child);
-    const exited = new Promise<number | null>((done) =>
-      child.once('exit', (code) => {
-        running.delete(child);
-        done(code);
-      }),
-    );
-    const end = () => {
-      child.kill('SIGINT');
-      return exited;
-    };
-    let said = '';
-    const hear = (bytes: Buffer): void => {
-      said += bytes.toString();
-      if (said.includes(until)) resolve({ code: null, said, end });
-    };
-    child.stdout.on('data', hear);
-    child.stderr.on('data', hear);
-    const looking = setInterval(() => {
-      if (when()) resolve({ code: null, said, end });
-    }, 5);
-    void exited.then((code) => {
-      clearInterval(looking);
-      resolve({ code, said, end });
-    });
-  });
+  new Promise<{ code: number | null; said: string; end: () => Promise<number | null> }>(
+    (resolve) => {
+      const child = spawn(process.execPath, [join(TODAY, 'dist/client.js'), 'dev'], {
+        cwd: dir,
+        env: {
+          PATH: process.env.PATH,
+          HOME: dir,
+          EMEND_HOME: home,
+          EMEND_TEMPORAL_CLI: cli,
+          EMEND_QUEUE: 't-version',
+        },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      running.add(child);
+      const exited = new Promise<number | null>((done) =>
+        child.once('exit', (code) => {
+          running.delete(child);
+          done(code);
+        }),
+      );
+      const end = () => {
+        child.kill('SIGINT');
+        return exited;
+      };
+      let said = '';
+      const hear = (bytes: Buffer): void => {
+        said += bytes.toString();
+        if (said.includes(until)) resolve({ code: null, said, end });
+      };
+      child.stdout.on('data', hear);
+      child.stderr.on('data', hear);
+      const looking = setInterval(() => {
+        if (when()) resolve({ code: null, said, end });
+      }, 5);
+      void exited.then((code) => {
+        clearInterval(looking);
+        resolve({ code, said, end });
+      });
+    },
+  );
 
 test('Ctrl-C while it starts: it ends with what it had started', async () => {
   const home = join(dir, 'home');
   mkdirSync(home, { mode: 0o700 });
   const { path } = await theCli();
-  const running = await dev(home, path, 'nothing that it says', () => existsSync(join(home, 'dev-server.json')));
+  const running = await dev(home, path, 'nothing that it says', () =>
+    existsSync(join(home, 'dev-server.json')),
+  );
   expect(await running.end()).toBe(0);
   expect(readdirSync(home)).not.toContain('dev-server.json');
 });
@@ -97,8 +109,12 @@ test('made by one version, started with another, then with the first again', asy
 
   const refused = await dev(home, other, 'Ctrl-C stops');
   expect(refused.code).toBe(1);
-  expect(refused.said).toContain(`was created by Temporal CLI ${cli.version}, but the one found (${other}`);
-  expect(refused.said).toContain(`Set EMEND_TEMPORAL_CLI to a Temporal CLI ${cli.version}, or start over`);
+  expect(refused.said).toContain(
+    `was created by Temporal CLI ${cli.version}, but the one found (${other}`,
+  );
+  expect(refused.said).toContain(
+    `Set EMEND_TEMPORAL_CLI to a Temporal CLI ${cli.version}, or start over`,
+  );
   expect(refused.said).not.toMatch(/^\s+at /m);
   expect(database()).toBe(before);
 

@@ -52,31 +52,45 @@ const CASES: readonly Case[] = [
 ];
 
 describe('a store fails in the middle of a run', () => {
-  test.each(sampled('failing stores', CASES, 2))('$errno at $store', async ({ errno, store, calls }) => {
-    dir = mkdtempSync(join(tmpdir(), 'emend-disk-'));
-    const on = join(dir, 'full');
-    const fault = { FAULT: [errno, store, ...(calls === undefined ? [] : [calls])].join(':'), FAULT_ON: on };
-    const env = { ...fault, EMEND_HOSTACTIVITYATTEMPTS: '3', EMEND_MODELCALLATTEMPTS: '3' };
-    const rule = { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'module.exports = 2;\n' }) };
-    const s = (open = await scene({ 'a.js': 'module.exports = 1;\n' }, [rule], { env }));
-    await s.worker();
-    writeFileSync(on, '');
-    const run = await s.start('job.md', JOB);
-    const view = await s.settle(run);
-    expect(existsSync(`${on}.fired`)).toBe(true);
-    expect(view.status.decision).toMatchObject({ reason: 'engine_failed' });
-    expect(view.status.decision?.message).toContain(errno);
-    // Bounded: each attempt tries one write, and then cleans up after it.
-    const fired = readFileSync(`${on}.fired`, 'utf8').trim().split('\n');
-    expect(fired.length).toBeLessThan(200);
-    expect(s.git('rev-list', '--count', 'HEAD').trim()).toBe('1');
+  test.each(sampled('failing stores', CASES, 2))(
+    '$errno at $store',
+    async ({ errno, store, calls }) => {
+      dir = mkdtempSync(join(tmpdir(), 'emend-disk-'));
+      const on = join(dir, 'full');
+      const fault = {
+        FAULT: [errno, store, ...(calls === undefined ? [] : [calls])].join(':'),
+        FAULT_ON: on,
+      };
+      const env = { ...fault, EMEND_HOSTACTIVITYATTEMPTS: '3', EMEND_MODELCALLATTEMPTS: '3' };
+      const rule = {
+        name: 'a',
+        match: { contains: '- a.js' },
+        answer: whole({ 'a.js': 'module.exports = 2;\n' }),
+      };
+      const s = (open = await scene({ 'a.js': 'module.exports = 1;\n' }, [rule], { env }));
+      await s.worker();
+      writeFileSync(on, '');
+      const run = await s.start('job.md', JOB);
+      const view = await s.settle(run);
+      expect(existsSync(`${on}.fired`)).toBe(true);
+      expect(view.status.decision).toMatchObject({ reason: 'engine_failed' });
+      expect(view.status.decision?.message).toContain(errno);
+      // Bounded: each attempt tries one write, and then cleans up after it.
+      const fired = readFileSync(`${on}.fired`, 'utf8').trim().split('\n');
+      expect(fired.length).toBeLessThan(200);
+      expect(s.git('rev-list', '--count', 'HEAD').trim()).toBe('1');
 
-    rmSync(on);
-    await s.answer(run, 'retry');
-    expect(await s.end(run)).toMatchObject({ outcome: 'committed', files: ['a.js'], verification: 'pass' });
-    expect(s.git('show', 'HEAD:a.js')).toBe('module.exports = 2;\n');
-    expect(s.git('rev-list', '--count', 'HEAD').trim()).toBe('2');
-    expect(s.git('status', '--porcelain', '--ignored').trim()).toBe('?? job.md');
-    expect(s.rehearsal.requests()).toHaveLength(1);
-  });
+      rmSync(on);
+      await s.answer(run, 'retry');
+      expect(await s.end(run)).toMatchObject({
+        outcome: 'committed',
+        files: ['a.js'],
+        verification: 'pass',
+      });
+      expect(s.git('show', 'HEAD:a.js')).toBe('module.exports = 2;\n');
+      expect(s.git('rev-list', '--count', 'HEAD').trim()).toBe('2');
+      expect(s.git('status', '--porcelain', '--ignored').trim()).toBe('?? job.md');
+      expect(s.rehearsal.requests()).toHaveLength(1);
+    },
+  );
 });

@@ -1,6 +1,14 @@
 /** The commands of README and docs as they stand there, in a shell: the tutorial as one script, the others each on the scene it is about. */
 import { execFile, spawn } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -30,19 +38,37 @@ beforeAll(async () => {
       'jobs/polite.md': JOB('src/greet.js'),
       'job.md': JOB('src/greet.js'),
       'review.yaml': `v: 1\npaths: ["docs/**"]\n`,
-      'script.yaml': /^```yaml\n(v: 1\nrules:[^]*?)^```$/m.exec(readFileSync('docs/rehearsal.md', 'utf8'))?.[1] ?? '',
+      'script.yaml':
+        /^```yaml\n(v: 1\nrules:[^]*?)^```$/m.exec(
+          readFileSync('docs/rehearsal.md', 'utf8'),
+        )?.[1] ?? '',
     },
     [
-      { name: 'greet', match: { contains: '- src/greet.js' }, answer: whole({ 'src/greet.js': GREETED }) },
-      { name: 'a', match: { contains: '- src/a.ts' }, answer: whole({ 'src/a.ts': 'const a = 2;\n' }) },
-      ...OWN.map((path) => ({ name: path, match: { contains: `- ${path}\n` }, answer: whole({ [path]: GREETED }) })),
+      {
+        name: 'greet',
+        match: { contains: '- src/greet.js' },
+        answer: whole({ 'src/greet.js': GREETED }),
+      },
+      {
+        name: 'a',
+        match: { contains: '- src/a.ts' },
+        answer: whole({ 'src/a.ts': 'const a = 2;\n' }),
+      },
+      ...OWN.map((path) => ({
+        name: path,
+        match: { contains: `- ${path}\n` },
+        answer: whole({ [path]: GREETED }),
+      })),
       { name: 'bad', match: { contains: '- src/bad.js' }, answer: BAD },
     ],
   );
   await s.worker();
   bin = realpathSync(mkdtempSync(join(tmpdir(), 'emend-bin-')));
   const command = join(bin, 'emend');
-  writeFileSync(command, `#!/bin/sh\nexec "${process.execPath}" "${join(process.cwd(), 'dist/client.js')}" "$@"\n`);
+  writeFileSync(
+    command,
+    `#!/bin/sh\nexec "${process.execPath}" "${join(process.cwd(), 'dist/client.js')}" "$@"\n`,
+  );
   chmodSync(command, 0o755);
   symlinkSync(process.env.EMEND_TEST_CLI ?? '', join(bin, 'temporal'));
 }, 120_000);
@@ -111,7 +137,8 @@ const placeholders = async (
 
 /** One that stands in several documents is run once. */
 const unlike = docCommands().filter(
-  ({ command }, at, all) => all.findIndex((other) => other.command === command && other.file !== TUTORIAL) === at,
+  ({ command }, at, all) =>
+    all.findIndex((other) => other.command === command && other.file !== TUTORIAL) === at,
 );
 const here = unlike.flatMap((each): readonly (readonly [string, DocCommand, Given])[] => {
   const runner = runnerOf(each);
@@ -140,7 +167,9 @@ describe('commands of README and docs', () => {
 });
 
 test('the tutorial, as one script', async () => {
-  const child = spawn(process.execPath, ['scripts/tutorial.js'], { env: { ...process.env, NODE_OPTIONS: '' } });
+  const child = spawn(process.execPath, ['scripts/tutorial.js'], {
+    env: { ...process.env, NODE_OPTIONS: '' },
+  });
   let said = '';
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => (said += text));

@@ -28,7 +28,11 @@ export async function withHandle<T>(
   }
 }
 
-export async function eventually<T>(what: string, look: () => Promise<T | null | false>, limit_s = 40): Promise<T> {
+export async function eventually<T>(
+  what: string,
+  look: () => Promise<T | null | false>,
+  limit_s = 40,
+): Promise<T> {
   const end = Date.now() + limit_s * 1000;
   while (Date.now() < end) {
     const seen = await look();
@@ -66,17 +70,26 @@ interface Said {
   readonly err: string;
 }
 /** `emend ...` as a person types it. */
-export const emendCommand = (s: Scene, ...args: readonly string[]): Promise<Said> => emendIn(s, {}, ...args);
+export const emendCommand = (s: Scene, ...args: readonly string[]): Promise<Said> =>
+  emendIn(s, {}, ...args);
 /** The same with more in the environment, or in another directory. */
 export const emendIn = (
   s: Scene,
-  { cwd = s.repo, env = {} }: { readonly cwd?: string; readonly env?: Readonly<Record<string, string>> },
+  {
+    cwd = s.repo,
+    env = {},
+  }: { readonly cwd?: string; readonly env?: Readonly<Record<string, string>> },
   ...args: readonly string[]
 ): Promise<Said> =>
   new Promise((resolve) => {
     const client = join(process.cwd(), 'dist', 'client.js');
     const told = { ...s.env, NODE_OPTIONS: '', NO_COLOR: '1', ...env };
-    const child = execFile(process.execPath, [client, ...args], { cwd, env: told }, (_error, out, err) => {
-      resolve({ code: child.exitCode ?? -1, out, err });
-    });
+    const child = execFile(
+      process.execPath,
+      [client, ...args],
+      { cwd, env: told },
+      (_error, out, err) => {
+        resolve({ code: child.exitCode ?? -1, out, err });
+      },
+    );
   });

@@ -56,16 +56,18 @@ let s: Scene;
 beforeAll(async () => {
   const files = Object.fromEntries(Object.keys(ANSWERS).map((path) => [path, BEFORE]));
   const rules = Object.entries(ANSWERS).map(([path, content]) => edit(path, content));
-  s = await scene({ ...files, 'p.txt': 'old\n', 'named.js': ONCE, 'plain.txt': 'one\n', 'lib/there.js': BEFORE }, [
-    ...OFFERS,
-    ...rules,
-    edit('LIB/new.js', BEFORE),
-  ]);
+  s = await scene(
+    { ...files, 'p.txt': 'old\n', 'named.js': ONCE, 'plain.txt': 'one\n', 'lib/there.js': BEFORE },
+    [...OFFERS, ...rules, edit('LIB/new.js', BEFORE)],
+  );
   await s.worker();
 }, 60_000);
 afterAll(() => s.close());
 const start = (path: string, ...keys: readonly string[]): Promise<ResolvedRun> =>
-  s.start(`${path}.md`, ['---', `target_files: [${path}]`, ...keys, '---', '# Twice', '', 'Add it.', ''].join('\n'));
+  s.start(
+    `${path}.md`,
+    ['---', `target_files: [${path}]`, ...keys, '---', '# Twice', '', 'Add it.', ''].join('\n'),
+  );
 const setTo = (severity: string): void => {
   s.write('emend.yaml', `guards: { doubled_block: ${severity} }\n`);
 };
@@ -104,11 +106,20 @@ test('note, ask and refuse of a guard in emend.yaml: goes through, waits for a p
 
 test('a new file in a folder that is there in other letters waits for a person, who is told why', async () => {
   s.write('emend.yaml', '');
-  const run = await s.start('new.md', `---\noutput_file: LIB/new.js\n${AUTO}\n---\n# New\n\nMake it.\n`);
+  const run = await s.start(
+    'new.md',
+    `---\noutput_file: LIB/new.js\n${AUTO}\n---\n# New\n\nMake it.\n`,
+  );
   const paused = await s.settle(run);
   expect(paused.status.decision).toMatchObject({ reason: 'approval' });
   expect(paused.proposal).toMatchObject({
-    findings: [{ guard: 'file_name', severity: 'ask', message: expect.stringContaining('LIB is new, and lib is') }],
+    findings: [
+      {
+        guard: 'file_name',
+        severity: 'ask',
+        message: expect.stringContaining('LIB is new, and lib is'),
+      },
+    ],
     mustAsk: ['file_name in LIB/new.js'],
   });
   await s.answer(run, 'skip');
@@ -122,7 +133,9 @@ test('a definition may be named where the language is known, and only there', as
   expect(s.read('named.js')).toBe((twice(4) + BEFORE).replace('const c = 3', 'const c = 4'));
   expect(s.read('plain.txt')).toBe('one\ntwo\n');
   const rules = s.rehearsal.requests().map(({ rule }) => rule);
-  expect(rules.filter((rule) => ['named', 'offered', 'plain'].includes(rule ?? '')).sort()).toEqual(['named', 'plain']);
+  expect(rules.filter((rule) => ['named', 'offered', 'plain'].includes(rule ?? '')).sort()).toEqual(
+    ['named', 'plain'],
+  );
 }, 120_000);
 
 test('what a person saved and the proposal make a function stand twice: the merge is guarded again', async () => {
@@ -141,7 +154,10 @@ test('what a person saved and the proposal make a function stand twice: the merg
   expect(shown.view.status.decision).toMatchObject({ reason: 'approval' });
   expect(shown.view.proposal).toMatchObject({
     findings: [{ guard: 'doubled_block', severity: 'ask', path: 'shown.js' }],
-    mustAsk: expect.arrayContaining(['doubled_block in shown.js', 'files changed after the proposal']),
+    mustAsk: expect.arrayContaining([
+      'doubled_block in shown.js',
+      'files changed after the proposal',
+    ]),
   });
   await s.answer(shown.run, 'approve');
   expect(await s.end(shown.run)).toMatchObject({ outcome: 'applied' });
@@ -169,7 +185,9 @@ test('a person and the proposal change the same line: rebase writes nothing and 
   await s.answer(run, 'rebase');
   const { decision } = (await s.settle(run)).status;
   expect(decision).toMatchObject({ reason: 'conflict', files: [{ path: 'both.js' }] });
-  expect(decision?.message).toContain('lines 3 to 3 of the file now and lines 3 to 3 of the proposal');
+  expect(decision?.message).toContain(
+    'lines 3 to 3 of the file now and lines 3 to 3 of the proposal',
+  );
   expect(decision?.message).toContain('(now: "const b = 7;"; proposal: "const b = 20;")');
   expect(s.read('both.js')).toBe(saved);
   await s.answer(run, 'take_theirs');
@@ -209,7 +227,10 @@ test('a job in a workspace that a killed `emend patch` holds; then `emend undo` 
   expect(touched).toMatchObject({ code: 5, out: expect.stringContaining('a.js: expected a file') });
   expect(s.read('a.js')).toBe(`${ONCE}// mine\n`);
   s.write('a.js', ONCE);
-  expect(await emendCommand(s, 'undo')).toMatchObject({ code: 0, out: expect.stringContaining(`Undone: run ${id} `) });
+  expect(await emendCommand(s, 'undo')).toMatchObject({
+    code: 0,
+    out: expect.stringContaining(`Undone: run ${id} `),
+  });
   expect(s.read('a.js')).toBe(BEFORE);
 
   const committed = await start('b.js', AUTO, 'commit: true');

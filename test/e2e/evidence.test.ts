@@ -1,6 +1,14 @@
 /** Evidence of a real run, checked with no server: every value of it, every file of the archive and every line of its log, changed in turn. */
 import { execFileSync, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -34,8 +42,21 @@ const check = (changed: Envelope, from = archive) =>
 
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'emend-evidence-'));
-  execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', 'ada', '-f', join(dir, 'key')]);
-  writeFileSync(join(dir, 'gitconfig'), `[gpg]\n\tformat = ssh\n[user]\n\tsigningkey = ${join(dir, 'key')}\n`);
+  execFileSync('ssh-keygen', [
+    '-q',
+    '-t',
+    'ed25519',
+    '-N',
+    '',
+    '-C',
+    'ada',
+    '-f',
+    join(dir, 'key'),
+  ]);
+  writeFileSync(
+    join(dir, 'gitconfig'),
+    `[gpg]\n\tformat = ssh\n[user]\n\tsigningkey = ${join(dir, 'key')}\n`,
+  );
   process.env.GIT_CONFIG_GLOBAL = join(dir, 'gitconfig');
   s = await scene(
     {
@@ -78,14 +99,24 @@ test('the archive of a run that ended holds it, signed, and a clone and a copy o
   const file = join(archive, 'evidence.json');
   const all = emend('evidence', 'verify', file, '--repository', clone, '--archive', archive);
   expect([all.stdout, all.status]).toEqual([
-    expect.stringMatching(/^commit \w+, made on \w+\nsigned by ada\nEverything that was checked matches\.\n$/),
+    expect.stringMatching(
+      /^commit \w+, made on \w+\nsigned by ada\nEverything that was checked matches\.\n$/,
+    ),
     0,
   ]);
   const few = emend('evidence', 'verify', file, '--repository', clone);
   expect(few.stdout).toMatch(/no archive given.*\ncommit .*\nsigned by ada\n/);
   // Nor a working tree, where the list is given.
   execFileSync('git', ['clone', '-q', '--bare', s.repo, `${clone}.git`]);
-  const bare = emend('evidence', 'verify', file, '--repository', `${clone}.git`, '--signers', join(clone, 'signers'));
+  const bare = emend(
+    'evidence',
+    'verify',
+    file,
+    '--repository',
+    `${clone}.git`,
+    '--signers',
+    join(clone, 'signers'),
+  );
   expect(bare.stdout).toBe(few.stdout);
   writeFileSync(join(dir, 'others'), '');
   const written = spawnSync(
@@ -98,8 +129,19 @@ test('the archive of a run that ended holds it, signed, and a clone and a copy o
   );
   expect([written.stderr, written.status]).toEqual(['', 0]);
   expect(written.stdout.trim()).toBe(join(s.store, 'archive', basename(archive), 'evidence.json'));
-  const others = emend('evidence', 'verify', file, '--repository', clone, '--signers', join(dir, 'others'));
-  expect([others.stdout, others.status]).toEqual([expect.stringMatching(/does not match: signatures\.0\.sig/), 1]);
+  const others = emend(
+    'evidence',
+    'verify',
+    file,
+    '--repository',
+    clone,
+    '--signers',
+    join(dir, 'others'),
+  );
+  expect([others.stdout, others.status]).toEqual([
+    expect.stringMatching(/does not match: signatures\.0\.sig/),
+    1,
+  ]);
   const said = statement() as { subject: unknown; predicate: Record<string, unknown> };
   expect(said.subject).toEqual([
     { name: 'commit', digest: { gitCommit: s.git('rev-parse', 'HEAD').trim() } },
@@ -109,7 +151,9 @@ test('the archive of a run that ended holds it, signed, and a clone and a copy o
     outcome: 'committed',
     base: s.git('rev-parse', 'HEAD^').trim(),
     tests: [{ outcome: 'pass', output: expect.stringMatching(/^sha256:/) }],
-    signed: [{ answer: 'approve', signed: { signature: expect.stringContaining('SSH SIGNATURE') } }],
+    signed: [
+      { answer: 'approve', signed: { signature: expect.stringContaining('SSH SIGNATURE') } },
+    ],
     made: { calls: [{ model: expect.any(String), answer: expect.any(String) }] },
   });
 });
@@ -120,12 +164,19 @@ long('without a key it is written all the same, and marked as unsigned', async (
   ]);
   try {
     await plain.worker();
-    const run = await plain.start('job.md', '---\ntarget_files: [a.js]\napproval: auto\n---\n# Grow\n\nTwo.\n');
+    const run = await plain.start(
+      'job.md',
+      '---\ntarget_files: [a.js]\napproval: auto\n---\n# Grow\n\nTwo.\n',
+    );
     await plain.end(run);
     await refreshRun(plain.emend, run);
     const left = join(plain.store, 'archive', run.stepKey);
     const text = readFileSync(join(left, 'evidence.json'), 'utf8');
-    const { wrong, notes } = await verifyEvidence(text, { repository: plain.repo, archive: left, signers: null });
+    const { wrong, notes } = await verifyEvidence(text, {
+      repository: plain.repo,
+      archive: left,
+      signers: null,
+    });
     expect([wrong, notes.join()]).toEqual([[], expect.stringContaining('unsigned')]);
   } finally {
     await plain.close();
@@ -161,9 +212,13 @@ long(
     }
     // The file is anybody's: what it names is no option of git.
     const written = join(dir, 'written');
-    const option = changedAt(said, ['subject', '0', 'digest', 'gitCommit']) as { subject: { digest: object }[] };
+    const option = changedAt(said, ['subject', '0', 'digest', 'gitCommit']) as {
+      subject: { digest: object }[];
+    };
     option.subject[0]!.digest = { gitCommit: `--output=${written}` };
-    expect((await check(withStatement(option))).wrong.join()).toContain('subject.0.digest.gitCommit');
+    expect((await check(withStatement(option))).wrong.join()).toContain(
+      'subject.0.digest.gitCommit',
+    );
     expect(existsSync(written)).toBe(false);
     for (const broken of [
       {},
@@ -174,14 +229,16 @@ long(
     ])
       await expect(check(withStatement(broken))).rejects.toThrow(/not a statement of a run/);
     for (const text of ['', 'null', '{}', '{"payloadType":1}'])
-      await expect(verifyEvidence(text, { repository: s.repo, archive, signers: null })).rejects.toThrow(
-        /not a DSSE envelope/,
-      );
+      await expect(
+        verifyEvidence(text, { repository: s.repo, archive, signers: null }),
+      ).rejects.toThrow(/not a DSSE envelope/);
     expect((await check({ ...envelope, payloadType: 'text/plain' })).wrong.join()).toMatch(
       /payloadType.*signatures\.0\.sig/,
     );
     const sig = Buffer.from('no signature').toString('base64');
-    expect((await check({ ...envelope, signatures: [{ sig }] })).wrong.join()).toMatch(/^signatures\.0\.sig/);
+    expect((await check({ ...envelope, signatures: [{ sig }] })).wrong.join()).toMatch(
+      /^signatures\.0\.sig/,
+    );
     expect((await check({ ...envelope, signatures: [] })).notes.join()).toContain('unsigned');
   },
   180_000,
@@ -197,12 +254,15 @@ test('each file of the archive, and a byte of each line of its log: named', asyn
     const bytes = readFileSync(path);
     const lines = bytes.toString('latin1').split('\n').slice(0, -1);
     for (const [n, line] of lines.entries()) {
-      const at = lines.slice(0, n).join('\n').length + Math.floor(line.length / 2) + (n === 0 ? 0 : 1);
+      const at =
+        lines.slice(0, n).join('\n').length + Math.floor(line.length / 2) + (n === 0 ? 0 : 1);
       const changed = Buffer.from(bytes);
       changed[at] = changed[at]! ^ 1;
       writeFileSync(path, changed);
       // A line that is no JSON any more is left out by readers, so more may be wrong than the line.
-      const { wrong } = await check(envelope).catch((error: unknown) => ({ wrong: [String(error)] }));
+      const { wrong } = await check(envelope).catch((error: unknown) => ({
+        wrong: [String(error)],
+      }));
       const place = name.endsWith('.jsonl')
         ? `predicate.archive.${name}.lines.${n}`
         : `predicate.archive.${name}.sha256`;

@@ -48,7 +48,8 @@ describe('the model exam', () => {
     rmSync(dir, { recursive: true, force: true });
   });
 
-  const SMALL = 'models: { rehearsal: { context_tokens: 5000, maxOutput_tokens: 4096, formats: [search-replace] } }\n';
+  const SMALL =
+    'models: { rehearsal: { context_tokens: 5000, maxOutput_tokens: 4096, formats: [search-replace] } }\n';
   const examine = async (
     id: string,
     format: WantedFormat,
@@ -100,7 +101,12 @@ describe('the model exam', () => {
 
   it('ends at a pause that it does not answer, with nothing changed', async () => {
     const run = await examine('006', 'search-replace');
-    expect(run).toMatchObject({ outcome: 'attempts_exhausted', calls: 6, outside: [], after: { passed: false } });
+    expect(run).toMatchObject({
+      outcome: 'attempts_exhausted',
+      calls: 6,
+      outside: [],
+      after: { passed: false },
+    });
     // The same refusal twice, then structured-edit, then the file whole: neither format reads such an answer.
     expect(run.attempts.map(({ format, verdict }) => [format, verdict?.outcome])).toEqual([
       ...Array<[string, string]>(2).fill(['search-replace', 'refused']),
@@ -112,7 +118,12 @@ describe('the model exam', () => {
 
   it('ends at its time limit, the cut-off call counted', async () => {
     const run = await examine('009', 'auto', 6_000);
-    expect(run).toMatchObject({ outcome: 'time_limit', unknownCalls: 1, attempts: [], outside: [] });
+    expect(run).toMatchObject({
+      outcome: 'time_limit',
+      unknownCalls: 1,
+      attempts: [],
+      outside: [],
+    });
   });
 
   it('replays what it has kept, and sees an outcome that differs', async () => {
@@ -125,12 +136,18 @@ describe('the model exam', () => {
       asked: ['004_even (auto), answer 1: lost_symbol', '004_even (auto), answer 2: lost_symbol'],
     });
     const changed = tasks.map((each) =>
-      each.id === '001_add' ? { ...each, base: new Map([['src/add.mjs', Buffer.from('another file\n')]]) } : each,
+      each.id === '001_add'
+        ? { ...each, base: new Map([['src/add.mjs', Buffer.from('another file\n')]]) }
+        : each,
     );
     expect((await replay(kept, changed)).differences).toEqual([
       expect.stringMatching(/^001_add \(auto\), answer 1: was edited .*, is refused find_absent/),
     ]);
-    const another = tasks.map((each) => (each.id === '001_add' ? { ...each, hash: 'other' } : each));
-    expect((await replay(kept, another)).differences).toEqual(['001_add (auto): the task has changed since']);
+    const another = tasks.map((each) =>
+      each.id === '001_add' ? { ...each, hash: 'other' } : each,
+    );
+    expect((await replay(kept, another)).differences).toEqual([
+      '001_add (auto): the task has changed since',
+    ]);
   });
 });

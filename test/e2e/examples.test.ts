@@ -36,7 +36,11 @@ const ended = (child: ChildProcess, signal?: NodeJS.Signals): Promise<number | n
   });
 
 /** Runs a file of an example; `said` is what it has printed so far. */
-const run = (file: string, args: readonly string[], env: Record<string, string | undefined> = {}) => {
+const run = (
+  file: string,
+  args: readonly string[],
+  env: Record<string, string | undefined> = {},
+) => {
   const child = spawn(process.execPath, [join(project.dir, 'examples', file), ...args], {
     cwd: project.dir,
     env: { ...process.env, ...env, NODE_OPTIONS: '' },
@@ -44,7 +48,8 @@ const run = (file: string, args: readonly string[], env: Record<string, string |
   });
   children.push(child);
   let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => (said += chunk.toString()));
   return { said: () => said, ended: () => ended(child), stop: () => ended(child, 'SIGTERM') };
 };
 const cli = (dir: string, env: Scene['env'], ...args: string[]): string =>
@@ -66,7 +71,10 @@ test('run-job: prints the diff, waits for a person, tells the commit; a fault of
   const { status } = JSON.parse(cli(project.dir, env, 'show', stepKey, '--json')) as {
     status: { title: string; jobPath: string; decision: { id: string } };
   };
-  expect(status).toMatchObject({ title: 'Greet politely', jobPath: 'greet-politely-say-good-morning' });
+  expect(status).toMatchObject({
+    title: 'Greet politely',
+    jobPath: 'greet-politely-say-good-morning',
+  });
   cli(project.dir, env, 'decide', stepKey, 'approve', '--decision', status.decision.id);
   expect(await example.ended()).toBe(0);
   expect(example.said()).toContain(`committed ${s.git('rev-parse', 'HEAD').trim()}`);
@@ -78,7 +86,11 @@ test('run-job: prints the diff, waits for a person, tells the commit; a fault of
 
 test('docs-bot: approves a change of documentation, leaves code to people, and stops when it is told to', async () => {
   const word = (path: string, text: string) =>
-    ({ name: path, match: { contains: `Change ${path}` }, answer: whole({ [path]: text }) }) as const;
+    ({
+      name: path,
+      match: { contains: `Change ${path}` },
+      answer: whole({ [path]: text }),
+    }) as const;
   s = await scene({ 'docs/a.md': 'old\n', 'b.js': 'old();\n' }, [
     word('docs/a.md', 'new\n'),
     word('b.js', 'fresh();\n'),
@@ -92,13 +104,20 @@ test('docs-bot: approves a change of documentation, leaves code to people, and s
   const bot = run('docs-bot/main.js', [], s.env);
   expect(await s.end(docs)).toMatchObject({ outcome: 'committed', files: ['docs/a.md'] });
   await s.until(() => bot.said().includes('Change docs/a.md: resolved'));
-  expect((await s.show(code)).status).toMatchObject({ state: 'waiting', decision: { reason: 'approval' } });
+  expect((await s.show(code)).status).toMatchObject({
+    state: 'waiting',
+    decision: { reason: 'approval' },
+  });
   expect(await bot.stop()).toBe(0);
 }, 120_000);
 
 test("child-workflow: editStep as a child of a workflow on somebody's own worker, found and told of like any run", async () => {
   s = await scene({ 'version.js': "export const version = '1.0.0';\n" }, [
-    { name: 'bump', match: {}, answer: whole({ 'version.js': "export const version = '1.2.0';\n" }) },
+    {
+      name: 'bump',
+      match: {},
+      answer: whole({ 'version.js': "export const version = '1.2.0';\n" }),
+    },
   ]);
   const { env, repo } = s;
   const worker = run('child-workflow/worker.js', [], env);
@@ -107,11 +126,15 @@ test("child-workflow: editStep as a child of a workflow on somebody's own worker
   expect(await release.ended()).toBe(0);
   expect(release.said()).toBe(`released 1.2.0 at ${s.git('rev-parse', 'HEAD').trim()}\n`);
   expect(s.read('version.js')).toContain('1.2.0');
-  const listed = JSON.parse(cli(project.dir, { ...env, EMEND_QUEUE: 'release' }, 'list', '--json')) as {
+  const listed = JSON.parse(
+    cli(project.dir, { ...env, EMEND_QUEUE: 'release' }, 'list', '--json'),
+  ) as {
     runs: { title: string; state: string; workflowId: string }[];
   };
   expect(listed.runs).toMatchObject([{ title: 'Release 1.2.0', state: 'done' }]);
-  expect(listed.runs[0]?.workflowId).toMatch(/^emend\/job\/release-1-2-0-set-the-version\/[0-9a-f]{12}$/);
+  expect(listed.runs[0]?.workflowId).toMatch(
+    /^emend\/job\/release-1-2-0-set-the-version\/[0-9a-f]{12}$/,
+  );
   await worker.stop();
 }, 180_000);
 
@@ -123,11 +146,21 @@ test("a plan as a child of a workflow of one's own: its phase is committed, and 
   ));
   writeFileSync(join(project.dir, 'nightly-workflows.js'), NIGHTLY_WORKFLOWS);
   writeFileSync(join(project.dir, 'nightly.js'), NIGHTLY);
-  const own = run('../nightly.js', [join(opened.repo, 'plans/010_demo.md')], { ...opened.env, EMEND_QUEUE: 'nightly' });
-  expect([await own.ended(), own.said()]).toEqual([0, expect.stringMatching(/^plan ended: completed$/m)]);
+  const own = run('../nightly.js', [join(opened.repo, 'plans/010_demo.md')], {
+    ...opened.env,
+    EMEND_QUEUE: 'nightly',
+  });
+  expect([await own.ended(), own.said()]).toEqual([
+    0,
+    expect.stringMatching(/^plan ended: completed$/m),
+  ]);
   expect(opened.git('show', 'HEAD:src/one.js')).toBe("export const made = 'src/one.js';\n");
-  const { runs } = JSON.parse(cli(project.dir, opened.env, 'list', '--json')) as { runs: { workflowId: string }[] };
-  expect(runs.map(({ workflowId }) => workflowId.replace(/[0-9a-f]{12,}/, '…'))).toContain('emend/plan/010-demo/…');
+  const { runs } = JSON.parse(cli(project.dir, opened.env, 'list', '--json')) as {
+    runs: { workflowId: string }[];
+  };
+  expect(runs.map(({ workflowId }) => workflowId.replace(/[0-9a-f]{12,}/, '…'))).toContain(
+    'emend/plan/010-demo/…',
+  );
 }, 240_000);
 
 const NIGHTLY_WORKFLOWS = `
@@ -181,7 +214,9 @@ test('hooks: a data converter and interceptors of a program reach every payload 
   const namespace = `own-${randomUUID().slice(0, 8)}`;
   const address = process.env.EMEND_TEST_ADDRESS!;
   const where = ['--address', address, '--namespace', namespace];
-  execFileSync(process.env.EMEND_TEST_CLI!, ['operator', 'namespace', 'create', ...where], { stdio: 'ignore' });
+  execFileSync(process.env.EMEND_TEST_CLI!, ['operator', 'namespace', 'create', ...where], {
+    stdio: 'ignore',
+  });
   s = await scene(
     { 'greet.js': 'console.log("hi");\n' },
     [{ name: 'greet', match: {}, answer: whole({ 'greet.js': 'console.log("Good morning");\n' }) }],
@@ -190,14 +225,28 @@ test('hooks: a data converter and interceptors of a program reach every payload 
   writeFileSync(join(project.dir, 'own-workflows.js'), OWN_WORKFLOWS);
   writeFileSync(join(project.dir, 'own.js'), OWN);
   const own = run('../own.js', [s.repo], s.env);
-  expect([await own.ended(), own.said()]).toEqual([0, expect.stringContaining('"outcome":"committed"')]);
-  expect(JSON.parse(own.said())).toEqual({ outcome: 'committed', first: 1, ended: true, traced: true });
-  const shown = execFileSync(process.env.EMEND_TEST_CLI!, ['workflow', 'list', ...where, '--output', 'json'], {
-    encoding: 'utf8',
+  expect([await own.ended(), own.said()]).toEqual([
+    0,
+    expect.stringContaining('"outcome":"committed"'),
+  ]);
+  expect(JSON.parse(own.said())).toEqual({
+    outcome: 'committed',
+    first: 1,
+    ended: true,
+    traced: true,
   });
+  const shown = execFileSync(
+    process.env.EMEND_TEST_CLI!,
+    ['workflow', 'list', ...where, '--output', 'json'],
+    {
+      encoding: 'utf8',
+    },
+  );
   expect(shown).toContain(Buffer.from('binary/xor').toString('base64'));
   expect(shown).not.toContain('Greet in secret');
-  expect(() => cli(project.dir, s!.env, 'gc', '--dry-run')).toThrow(/cannot be read here: .*binary\/xor/);
+  expect(() => cli(project.dir, s!.env, 'gc', '--dry-run')).toThrow(
+    /cannot be read here: .*binary\/xor/,
+  );
 }, 240_000);
 
 const OWN_WORKFLOWS = `
@@ -266,14 +315,25 @@ test.each([
   'the examples and the guide compile against the packed types: moduleResolution %s',
   (_, module, moduleResolution) => {
     writeFileSync(join(project.dir, 'package.json'), '{"private":true,"type":"module"}\n');
-    const examples = readdirSync(join(project.dir, 'examples'), { recursive: true, encoding: 'utf8' })
+    const examples = readdirSync(join(project.dir, 'examples'), {
+      recursive: true,
+      encoding: 'utf8',
+    })
       .filter((name) => name.endsWith('.js'))
       .map((name) => join(project.dir, 'examples', name));
     const files = [...examples, ...guide()];
     expect(files.length).toBeGreaterThan(10);
     const program = ts.createProgram(files, {
-      ...{ module, moduleResolution, target: ts.ScriptTarget.ES2022, lib: ['lib.es2023.d.ts'], types: ['node'] },
-      ...{ allowJs: true, checkJs: true, strict: true, noEmit: true, skipLibCheck: false },
+      module,
+      moduleResolution,
+      target: ts.ScriptTarget.ES2022,
+      lib: ['lib.es2023.d.ts'],
+      types: ['node'],
+      allowJs: true,
+      checkJs: true,
+      strict: true,
+      noEmit: true,
+      skipLibCheck: false,
     });
     // Errors in the declarations of others are theirs.
     const own = ts

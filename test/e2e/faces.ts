@@ -36,14 +36,23 @@ export const answerByFace = async (
     appendFileSync(process.env.EMEND_FACES, `${decision.reason} ${face} ${given.answer}\n`);
   if (face === 'command' || typed === null) return byCommand(at, run, decision, given);
   const io = fakeIo({ isTty: true, env: at.env, cwd: at.repo, typed });
-  const asked = await askDecision({ io, emend: at.emend, flags: {} }, run, decision, new AbortController().signal);
+  const asked = await askDecision(
+    { io, emend: at.emend, flags: {} },
+    run,
+    decision,
+    new AbortController().signal,
+  );
   if (asked === 'left' || asked === 'changed') throw new Error(`${asked}: ${io.printed.out}`);
   const outcome = asked === 'again' ? 'recorded' : 'resolved';
   return { outcome, decision: decision.id, message: io.printed.out, via: 'update' };
 };
 
 /** Both show the decision, and leave it waiting. */
-const look = async ({ emend, env, repo }: At, run: ResolvedRun, decision: DecisionPoint): Promise<void> => {
+const look = async (
+  { emend, env, repo }: At,
+  run: ResolvedRun,
+  decision: DecisionPoint,
+): Promise<void> => {
   const terminal = fakeIo({ isTty: true, env, cwd: repo, typed: ['?', 'q'] });
   const { signal } = new AbortController();
   expect(await askDecision({ io: terminal, emend, flags: {} }, run, decision, signal)).toBe('left');
@@ -52,22 +61,27 @@ const look = async ({ emend, env, repo }: At, run: ResolvedRun, decision: Decisi
   const { status } = JSON.parse(script.printed.out) as { status: { decision: DecisionPoint } };
   const { id, reason, accepts, message } = decision;
   expect(status.decision).toMatchObject({ id, reason, accepts, message });
-  expect([...terminal.printed.out.matchAll(/^ {2}\[.\] (\w+):/gm)].map(([, word]) => word).filter(isAnswer)).toEqual([
-    ...accepts,
-    ...accepts,
-  ]);
+  expect(
+    [...terminal.printed.out.matchAll(/^ {2}\[.\] (\w+):/gm)]
+      .map(([, word]) => word)
+      .filter(isAnswer),
+  ).toEqual([...accepts, ...accepts]);
 };
 const isAnswer = (word: string | undefined): boolean => word !== 'diff' && word !== 'quit';
 
 /** What a person types; null where the terminal has no way to say it. */
-const typedFor = (decision: DecisionPoint, { answer, files = [], note, set }: Given): string[] | null => {
+const typedFor = (
+  decision: DecisionPoint,
+  { answer, files = [], note, set }: Given,
+): string[] | null => {
   const row = menuLines(decision).find((text) => text.includes(`] ${answer}:`));
   const letter = row === undefined ? null : (/\[(.)\]/.exec(row)?.[1] ?? null);
   if (letter === null || answer === 'select') return null;
   const first = files.length === 0 ? [letter] : [':', [letter, ...files].join(' ')];
   const [setting, ...others] = Object.entries(set ?? {});
   if (answer === 'revise') return note === undefined ? null : [...first, note];
-  if (answer === 'other') return set?.command === undefined ? null : [...first, String(set.command)];
+  if (answer === 'other')
+    return set?.command === undefined ? null : [...first, String(set.command)];
   if (answer !== 'retry') return note === undefined && setting === undefined ? first : null;
   if (others.length > 0 || (setting !== undefined && note !== undefined)) return null;
   return [...first, note ?? (setting === undefined ? '' : `${setting[0]}=${String(setting[1])}`)];

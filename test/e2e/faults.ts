@@ -19,7 +19,11 @@ const WRONG = 'module.exports = 2;\n';
 const RIGHT = 'module.exports = 3;\n';
 // At first both files in one call; after the failed tests each is asked for by itself.
 const RULES = [
-  { name: 'wrong', match: { contains: '- a.js', times: 1 }, answer: whole({ 'a.js': WRONG, 'b.js': WRONG }) },
+  {
+    name: 'wrong',
+    match: { contains: '- a.js', times: 1 },
+    answer: whole({ 'a.js': WRONG, 'b.js': WRONG }),
+  },
   { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': RIGHT }) },
   { name: 'b', match: { contains: '- b.js' }, answer: whole({ 'b.js': RIGHT }) },
 ];
@@ -100,8 +104,14 @@ export const endedLate = (worker: WorkerProcess): boolean => existsSync(`${worke
  * The commit, the tree, the lock and the calls as they must be. `asleep`: a stopped process lives, so its backups are left to it
  * until it wakes up.
  */
-export async function expectOneEnd(s: Scene, run: ResolvedRun, result: StepResult, asleep = false): Promise<string> {
-  for (const path of Object.keys(FILES)) expect({ path, is: s.read(path) }).toEqual({ path, is: RIGHT });
+export async function expectOneEnd(
+  s: Scene,
+  run: ResolvedRun,
+  result: StepResult,
+  asleep = false,
+): Promise<string> {
+  for (const path of Object.keys(FILES))
+    expect({ path, is: s.read(path) }).toEqual({ path, is: RIGHT });
   expect(s.git('log', '--format=%s').trim().split('\n')).toHaveLength(2);
   const left = s.git('status', '--porcelain', '--ignored').trim().split('\n');
   expect(left.filter((line) => !asleep || !line.endsWith('.backup'))).toEqual(['?? job.md']);
@@ -115,7 +125,11 @@ export async function expectOneEnd(s: Scene, run: ResolvedRun, result: StepResul
  * Each answer is recorded once and none is asked for again once it is there. A call that a heartbeat time-out cut off on the way (a busy
  * machine looks like a dead worker) may be followed by one more, and is told: as unknown where the server had begun to answer.
  */
-async function expectPaidOnce(s: Scene, run: ResolvedRun, { outcome, usage }: StepResult): Promise<void> {
+async function expectPaidOnce(
+  s: Scene,
+  run: ResolvedRun,
+  { outcome, usage }: StepResult,
+): Promise<void> {
   const journal = createCallJournal({
     calls: createCallLog({ dir: storePaths(s.store).calls }),
     model: createAnthropicModel({ env: s.env, streamIdle_ms: 1000 }),
@@ -124,8 +138,13 @@ async function expectPaidOnce(s: Scene, run: ResolvedRun, { outcome, usage }: St
   const attempts = await journal.attempts(run.stepKey);
   const cutOff = attempts.filter(({ state }) => state !== 'answered');
   const unknown = cutOff.filter(({ state }) => state === 'unknown').length;
-  const answered = attempts.filter(({ state }) => state === 'answered').map(({ callKey }) => callKey);
-  expect({ answered: answered.length, calls: new Set(attempts.map(({ callKey }) => callKey)).size }).toEqual({
+  const answered = attempts
+    .filter(({ state }) => state === 'answered')
+    .map(({ callKey }) => callKey);
+  expect({
+    answered: answered.length,
+    calls: new Set(attempts.map(({ callKey }) => callKey)).size,
+  }).toEqual({
     answered: 3,
     calls: 3,
   });
@@ -139,5 +158,8 @@ async function expectPaidOnce(s: Scene, run: ResolvedRun, { outcome, usage }: St
   const rules = s.rehearsal.requests().map(({ rule }) => rule);
   expect(rules.length).toBeLessThanOrEqual(attempts.length);
   if (cutOff.length === 0) expect(rules).toEqual(['wrong', 'a', 'b']);
-  else process.stdout.write(`cut off and asked again: ${JSON.stringify(cutOff.map(({ state }) => state))}\n`);
+  else
+    process.stdout.write(
+      `cut off and asked again: ${JSON.stringify(cutOff.map(({ state }) => state))}\n`,
+    );
 }

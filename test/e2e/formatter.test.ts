@@ -25,7 +25,8 @@ for (const file of process.argv.slice(2)) {
 }
 fs.appendFileSync('calls', 'x');
 `;
-const evil = (mark: string): string => `require('fs').writeFileSync('${mark}', ''); module.exports = { end: '!' };\n`;
+const evil = (mark: string): string =>
+  `require('fs').writeFileSync('${mark}', ''); module.exports = { end: '!' };\n`;
 
 describe.each(['on', 'off'])('sandbox: %s', (sandbox) => {
   const begin = async (command: string) => {
@@ -39,7 +40,9 @@ describe.each(['on', 'off'])('sandbox: %s', (sandbox) => {
     const mark = join(tmpdir(), `emend-pwned-${randomUUID()}`);
     const results = { 'a.js': 'A\n', 'b.js': 'B\n', 'fmt.config.js': evil(mark) };
     const rules = Object.entries(results).map(([path, text]) => ({
-      ...{ name: path, match: { contains: `- ${path}\n` }, answer: whole({ [path]: text }) },
+      name: path,
+      match: { contains: `- ${path}\n` },
+      answer: whole({ [path]: text }),
     }));
     const s = (open = await scene({ ...files, ...more }, rules));
     await s.worker();

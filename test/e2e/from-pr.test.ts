@@ -5,7 +5,13 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { main } from '../../src/cli/main.js';
 import { fakeIo } from '../cli/io.js';
-import { findGh, graphql, repositoryWith, startGithub, type SaidThread } from '../support/github.js';
+import {
+  findGh,
+  graphql,
+  repositoryWith,
+  startGithub,
+  type SaidThread,
+} from '../support/github.js';
 import { longOnly, testIf } from '../support/skipped.js';
 import { requestsIn, scene, whole, type Scene } from './support.js';
 
@@ -38,7 +44,11 @@ const published = async (revision: Record<string, string>) => {
   execFileSync('git', ['init', '-q', '--bare', remote]);
   s.git('remote', 'add', 'origin', remote);
   s.write('job.md', JOB);
-  const emend = async (exit: number, args: string[], env: Record<string, string | undefined> = {}) => {
+  const emend = async (
+    exit: number,
+    args: string[],
+    env: Record<string, string | undefined> = {},
+  ) => {
     const io = fakeIo({ env: { ...s.env, ...env }, cwd: s.repo });
     const found = await main(args, io);
     expect(`exit code ${found}\n${io.printed.out}${io.printed.err}`).toMatch(`exit code ${exit}\n`);
@@ -46,7 +56,8 @@ const published = async (revision: Record<string, string>) => {
   };
   const done = await emend(0, ['run', 'job.md', '--push', 'emend/greet']);
   const run = /^([0-9a-f]{8}) {2}/m.exec(done.out)?.[1] ?? '';
-  const branch = () => execFileSync('git', ['rev-parse', 'emend/greet'], { cwd: remote, encoding: 'utf8' }).trim();
+  const branch = () =>
+    execFileSync('git', ['rev-parse', 'emend/greet'], { cwd: remote, encoding: 'utf8' }).trim();
   expect(branch()).toBe(s.git('rev-parse', 'HEAD').trim());
   return { s, worker, dir, emend, run, branch };
 };
@@ -54,8 +65,17 @@ const published = async (revision: Record<string, string>) => {
 test('by a command of one’s own: shown before it is paid, approved, pushed to the same branch; what is resolved is left out', async () => {
   const { s, dir, emend, run, branch } = await published({ 'greet.js': 'goodDay();\n' });
   const first = branch();
-  const said = { path: 'greet.js', line: 1, author: 'bob', text: `Rename it to goodDay.\nNot ${SECRET}` };
-  const comments: object[] = [said, { ...said, text: 'Old words', resolved: true }, { ...said, outdated: true }];
+  const said = {
+    path: 'greet.js',
+    line: 1,
+    author: 'bob',
+    text: `Rename it to goodDay.\nNot ${SECRET}`,
+  };
+  const comments: object[] = [
+    said,
+    { ...said, text: 'Old words', resolved: true },
+    { ...said, outdated: true },
+  ];
   mkdirSync(join(dir, 'config', 'emend'), { recursive: true });
   const says = () =>
     writeFileSync(
@@ -70,7 +90,9 @@ test('by a command of one’s own: shown before it is paid, approved, pushed to 
   await emend(2, ['revise', run, '--from-pr', '--note', 'and this'], env);
   // What is kept of a run may hold no password, and later runs of the branch push there.
   const typed = ['--remote', 'https://me:word@example.org/x.git'];
-  expect((await emend(2, ['revise', run, '--from-pr', ...typed], env)).err).toContain('without a user or password');
+  expect((await emend(2, ['revise', run, '--from-pr', ...typed], env)).err).toContain(
+    'without a user or password',
+  );
   const asked = await emend(3, ['revise', run, '--from-pr'], env);
   const [list = '', rest = ''] = asked.out.split(/(?=^[0-9a-f]{8} {2})/m);
   expect(list).toBe(
@@ -154,8 +176,15 @@ gh(
       // gh knows the repository by this one; git speaks to no GitHub here.
       s.git('remote', 'set-url', 'origin', `${github.url}.git`);
       s.git('remote', 'add', 'bare', join(dir, 'remote.git'));
-      const env = { ...github.env('path' in found ? found.path : ''), GIT_CONFIG_GLOBAL: '/dev/null' };
-      const done = await emend(0, ['revise', run, '--from-pr', '--remote', 'bare', '--yes', '--wait'], env);
+      const env = {
+        ...github.env('path' in found ? found.path : ''),
+        GIT_CONFIG_GLOBAL: '/dev/null',
+      };
+      const done = await emend(
+        0,
+        ['revise', run, '--from-pr', '--remote', 'bare', '--yes', '--wait'],
+        env,
+      );
       expect(done.out).toContain(
         `${github.url}/pull/7 (emend/greet): 3 comments taken up. Left out: 1 of people who cannot push (--author takes them), 1 resolved.\n` +
           '  greet.js:1  bob: Rename it\n  greet.js:1  ann: to goodDay\n  other.js:1  bob: Elsewhere  (not of a file of this run)\n',
@@ -175,12 +204,17 @@ gh(
   'by gh, of a run on a repository: there is no clone, and the next commit is on the branch that the run pushed',
   async () => {
     const s = (open = await scene({ 'greet.js': 'hello();\n' }, [
-      { name: 'revision', match: { contains: 'Rename it' }, answer: whole({ 'greet.js': 'goodDay();\n' }) },
+      {
+        name: 'revision',
+        match: { contains: 'Rename it' },
+        answer: whole({ 'greet.js': 'goodDay();\n' }),
+      },
       { name: 'edit', match: { contains: 'greet.js' }, answer: whole({ 'greet.js': 'day();\n' }) },
     ]));
     const [dir, remote] = [join(s.home, '..'), join(s.home, '..', 'remote.git')];
     s.git('clone', '-q', '--bare', s.repo, remote);
-    const inRemote = (...args: string[]) => execFileSync('git', args, { cwd: remote, encoding: 'utf8' }).trim();
+    const inRemote = (...args: string[]) =>
+      execFileSync('git', args, { cwd: remote, encoding: 'utf8' }).trim();
     let branch = '';
     const tips = new Set<string>();
     const github = await startGithub(dir, (asked) =>
@@ -190,7 +224,9 @@ gh(
             ? [
                 {
                   headRefName: branch,
-                  threads: [{ path: 'greet.js', line: 1, comments: [['bob', 'MEMBER', 'Rename it']] }],
+                  threads: [
+                    { path: 'greet.js', line: 1, comments: [['bob', 'MEMBER', 'Rename it']] },
+                  ],
                 },
               ]
             : [],
@@ -199,7 +235,10 @@ gh(
       ),
     );
     // Git speaks to no GitHub here.
-    const insteadOf = { GIT_CONFIG_KEY_0: `url.file://${remote}.insteadOf`, GIT_CONFIG_VALUE_0: github.url };
+    const insteadOf = {
+      GIT_CONFIG_KEY_0: `url.file://${remote}.insteadOf`,
+      GIT_CONFIG_VALUE_0: github.url,
+    };
     const config = { GIT_CONFIG_COUNT: '1', ...insteadOf };
     try {
       Object.assign(process.env, config);

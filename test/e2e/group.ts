@@ -27,7 +27,8 @@ export const groupOf = async (
   const store = realpathSync(mkdtempSync(join(tmpdir(), 'emend-group-')));
   const given = { EMEND_STORE: store, EMEND_TEST_SECOND_HOME: '', ...env };
   const s = await scene(files, rules, { env: given, own: false });
-  const homeAt = (name: string): string => (name === 'alpha' ? s.home : join(dirname(s.home), name));
+  const homeAt = (name: string): string =>
+    name === 'alpha' ? s.home : join(dirname(s.home), name);
   const at = cwd === undefined ? s.repo : join(dirname(s.repo), cwd);
   return {
     ...s,
@@ -53,7 +54,11 @@ export const BEFORE = numbered(20);
 export const AFTER = BEFORE.replace('line 15\n', 'line fifteen\n');
 /** Of `a.txt` and `b.txt`, each asked for by itself, and of their brief. */
 export const RULES = [
-  { name: 'brief', match: { contains: 'Now write the brief' }, answer: 'Words.\nEMEND-COMPLETE {{nonce}} 0 0\n' },
+  {
+    name: 'brief',
+    match: { contains: 'Now write the brief' },
+    answer: 'Words.\nEMEND-COMPLETE {{nonce}} 0 0\n',
+  },
   { name: 'a', match: { contains: '- a.txt' }, answer: whole({ 'a.txt': AFTER }) },
   { name: 'b', match: { contains: '- b.txt' }, answer: whole({ 'b.txt': AFTER }) },
 ];

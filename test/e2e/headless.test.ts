@@ -16,7 +16,11 @@ afterEach(async () => {
 
 test('what lies outside the policy waits and says why; what lies inside is committed, pushed and reported', async () => {
   const s = (open = await scene({ 'greet.js': 'hello();\n' }, [
-    { name: 'edit', match: { contains: 'greet.js' }, answer: whole({ 'greet.js': 'hello("<b>day</b>");\n' }) },
+    {
+      name: 'edit',
+      match: { contains: 'greet.js' },
+      answer: whole({ 'greet.js': 'hello("<b>day</b>");\n' }),
+    },
   ]));
   await s.worker();
   const remote = join(s.home, '..', 'remote.git');
@@ -48,19 +52,29 @@ test('what lies outside the policy waits and says why; what lies inside is commi
   });
   const run = /emend approve (\S+)/.exec(refused.out)?.[1] ?? '';
   // The watcher looks now and then: what it is to see stays until it has.
-  await s.until(() => watcher.printed.out.includes(`${run}  waiting  job.md  approval: emend review ${run}\n`));
-  expect(refused.err).toContain('::error title=emend%3A waiting for a decision (approval)::decision 1-');
+  await s.until(() =>
+    watcher.printed.out.includes(`${run}  waiting  job.md  approval: emend review ${run}\n`),
+  );
+  expect(refused.err).toContain(
+    '::error title=emend%3A waiting for a decision (approval)::decision 1-',
+  );
   expect(refused.err).toContain('%0Agreet.js matches none of paths%0A');
   expect(readFileSync(told, 'utf8')).toBe(`approval emend review ${run}\n`);
   const json = await emend(3, ['run', 'job.md', '--policy', 'narrow.yaml', '--json']);
-  expect(JSON.parse(json.out)).toMatchObject({ state: 'waiting', why: ['greet.js matches none of paths'], exit: 3 });
+  expect(JSON.parse(json.out)).toMatchObject({
+    state: 'waiting',
+    why: ['greet.js matches none of paths'],
+    exit: 3,
+  });
   await emend(2, ['run', 'job.md', '--policy', 'wide.yaml', '--push', 'not a branch']);
   await emend(2, ['run', 'job.md', '--draft-pr']);
 
   const done = await emend(0, ['run', 'job.md', '--policy', 'wide.yaml', '--push', 'emend/greet']);
   expect(done.out).toContain('approved by the policy wide.yaml');
   const head = s.git('rev-parse', 'HEAD').trim();
-  expect(execFileSync('git', ['rev-parse', 'emend/greet'], { cwd: remote, encoding: 'utf8' }).trim()).toBe(head);
+  expect(
+    execFileSync('git', ['rev-parse', 'emend/greet'], { cwd: remote, encoding: 'utf8' }).trim(),
+  ).toBe(head);
   expect(done.err).toContain(`pushed ${head.slice(0, 12)} to emend/greet of origin`);
 
   await s.until(() => watcher.printed.out.includes(`${run}  done  job.md`));
@@ -74,12 +88,18 @@ test('what lies outside the policy waits and says why; what lies inside is commi
   expect(html).toContain('it is fine');
   expect(html).toMatch(/policy wide\.yaml [0-9a-f]{12}/);
   expect(html).toMatch(/within paths .*; at most \d+ files and \d+ lines/);
-  const facts = JSON.parse((await emend(0, ['report', run, '--json'])).out) as Record<string, unknown>;
+  const facts = JSON.parse((await emend(0, ['report', run, '--json'])).out) as Record<
+    string,
+    unknown
+  >;
   expect(facts).toMatchObject({
     outcome: 'committed',
     commit: head,
     decisions: [
-      { reason: 'approval', answers: [{ answer: 'approve', by: expect.stringMatching(/\(policy\)$/) as unknown }] },
+      {
+        reason: 'approval',
+        answers: [{ answer: 'approve', by: expect.stringMatching(/\(policy\)$/) as unknown }],
+      },
     ],
     verifications: [{ outcome: 'pass' }],
     byFile: [{ file: 'greet.js', usage: { calls: 1 } }],
@@ -98,7 +118,11 @@ longOnly('a quarter of a minute')(
   'a worker that is there and too busy to answer for a while is waited for',
   async () => {
     const s = (open = await scene({ 'greet.js': 'hello();\n' }, [
-      { name: 'edit', match: { contains: 'greet.js' }, answer: whole({ 'greet.js': 'hello("day");\n' }) },
+      {
+        name: 'edit',
+        match: { contains: 'greet.js' },
+        answer: whole({ 'greet.js': 'hello("day");\n' }),
+      },
     ]));
     const worker = await s.worker();
     s.write('job.md', '---\ntarget_files: [greet.js]\ncommit: true\n---\n# Greet\n\nSay day.\n');

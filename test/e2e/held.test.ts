@@ -26,7 +26,9 @@ const RULES = [
   { name: 'b', match: { contains: '- b.js' }, answer: whole({ 'b.js': AFTER }) },
 ];
 const job = (file: string, ...keys: readonly string[]): string =>
-  ['---', `target_files: [${file}]`, ...keys, '---', '# Raise it', '', 'Two, please.', ''].join('\n');
+  ['---', `target_files: [${file}]`, ...keys, '---', '# Raise it', '', 'Two, please.', ''].join(
+    '\n',
+  );
 
 const terminate = async (s: Scene, run: ResolvedRun): Promise<void> => {
   await withHandle(s, run, (handle) => handle.terminate('enough'));
@@ -70,7 +72,9 @@ describe('nothing applied under the lock of a terminated run', () => {
     expect(listed.err).toContain(
       `${again.stepKey.slice(0, 8)}  has ended (terminated) and had locked ${s.repo}, which is now unlocked`,
     );
-    expect(listed.out).toMatch(new RegExp(`${again.stepKey.slice(0, 8)} .*terminated, nothing applied`));
+    expect(listed.out).toMatch(
+      new RegExp(`${again.stepKey.slice(0, 8)} .*terminated, nothing applied`),
+    );
     expect(await lockOf(s)).toBeNull();
   });
 });
@@ -114,7 +118,11 @@ test('files of a terminated run: the next step waits and says for whom and what 
   const unfinished = await emendCommand(s, ...undo);
   expect(unfinished).toMatchObject({ code: 0 });
   expect(printedFaults(undo, unfinished.out)).toEqual([]);
-  expect(JSON.parse(unfinished.out)).toMatchObject({ stepKey: first.stepKey, files: ['a.js'], leftAlone: [] });
+  expect(JSON.parse(unfinished.out)).toMatchObject({
+    stepKey: first.stepKey,
+    files: ['a.js'],
+    leftAlone: [],
+  });
   expect(await s.end(next)).toMatchObject({ outcome: 'committed', files: ['b.js'] });
   expect([s.read('a.js'), s.read('b.js'), await lockOf(s)]).toEqual([BEFORE, AFTER, null]);
 });

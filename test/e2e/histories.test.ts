@@ -20,7 +20,9 @@ const B = { name: 'b', match: { contains: '- b.js' }, answer: whole({ 'b.js': 'c
 const BIG = {
   name: 'big',
   match: { contains: '- big.txt' },
-  answer: structured([{ type: 'delete', file_path: 'big.txt', start_line: '{{line:7}}', end_line: '{{line:7}}' }]),
+  answer: structured([
+    { type: 'delete', file_path: 'big.txt', start_line: '{{line:7}}', end_line: '{{line:7}}' },
+  ]),
 };
 const wrong = (name: string) => ({
   name: `wrong-${name}`,
@@ -65,7 +67,10 @@ test('finished: truncated whole step, split, a signal by hand', async () => {
 });
 
 test('paused: attempts exhausted; then retried, tests fail twice, aborted', async () => {
-  const s = (open = await scene(FILES, [{ ...wrong('a.js'), match: { contains: '- a.js', times: 4 } }, A]));
+  const s = (open = await scene(FILES, [
+    { ...wrong('a.js'), match: { contains: '- a.js', times: 4 } },
+    A,
+  ]));
   await s.worker();
   const run = await s.start(
     'job.md',

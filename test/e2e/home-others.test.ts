@@ -27,7 +27,11 @@ afterEach(async () => {
 });
 
 const JOB = '---\ntarget_files: [a.js]\ncommit: true\n---\n# Grow\n\nRaise it.\n';
-const RULE = { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'const a = 2;\n' }) };
+const RULE = {
+  name: 'a',
+  match: { contains: '- a.js' },
+  answer: whole({ 'a.js': 'const a = 2;\n' }),
+};
 
 /** Everything below a directory, links as links, parents first. */
 const below = (dir: string): readonly string[] => [
@@ -53,7 +57,8 @@ const giveTo = (uid: number, dir: string): void => {
   for (const path of below(dir)) if (!lstatSync(path).isSymbolicLink()) chownSync(path, uid, uid);
 };
 const reachable = (dir: string): void => {
-  for (let at = dir; at.startsWith(tmpdir()); at = dirname(at)) chmodSync(at, statSync(at).mode | 0o011);
+  for (let at = dir; at.startsWith(tmpdir()); at = dirname(at))
+    chmodSync(at, statSync(at).mode | 0o011);
 };
 const setWritable = (dir: string, may: boolean): void => {
   for (const path of below(dir)) {
@@ -115,18 +120,29 @@ long(
     await first.kill('SIGTERM');
 
     const lines = linesOf(run.stepKey.slice(0, 8));
-    const names = buildProgram(processIo(), () => undefined).commands.map((command) => command.name());
+    const names = buildProgram(processIo(), () => undefined).commands.map((command) =>
+      command.name(),
+    );
     expect(Object.keys(lines).sort()).toEqual(names.sort());
     const dir = dirname(s.home);
-    writeFileSync(join(dir, 'answer.diff'), '--- a/a.js\n+++ b/a.js\n@@ -1 +1 @@\n-const a = 1;\n+const a = 3;\n');
-    writeFileSync(join(dir, 'PLAN.md'), '# Grow\n\n### Phase 1: Base\n**Objective**: lay it\n- [ ] one\n');
+    writeFileSync(
+      join(dir, 'answer.diff'),
+      '--- a/a.js\n+++ b/a.js\n@@ -1 +1 @@\n-const a = 1;\n+const a = 3;\n',
+    );
+    writeFileSync(
+      join(dir, 'PLAN.md'),
+      '# Grow\n\n### Phase 1: Base\n**Objective**: lay it\n- [ ] one\n',
+    );
     const before = hashes(dir);
     setWritable(s.home, false);
     if (isRoot) {
       giveTo(NOBODY, dir);
       reachable(dir);
     }
-    const task = JSON.stringify({ uid: isRoot ? NOBODY : null, lines: Object.values(lines).filter((l) => l !== null) });
+    const task = JSON.stringify({
+      uid: isRoot ? NOBODY : null,
+      lines: Object.values(lines).filter((l) => l !== null),
+    });
     const env = { ...s.env, HOME: dir, NODE_OPTIONS: '' };
     const child = join(process.cwd(), 'test/support/each-command.js');
     const output = execFileSync(process.execPath, [child, task], {
@@ -137,18 +153,28 @@ long(
     });
     const said = JSON.parse(output) as { args: string[]; code: number; out: string; err: string }[];
 
-    expect(said.map(({ args }) => args[0]!).sort()).toEqual(names.filter((name) => lines[name] !== null));
+    expect(said.map(({ args }) => args[0]!).sort()).toEqual(
+      names.filter((name) => lines[name] !== null),
+    );
     for (const { args, code, out, err } of said) {
       const told = args[0] === 'doctor' ? out : err;
       expect({ args, code, told }).not.toMatchObject({ code: 0 });
-      expect({ args, told }).toMatchObject({ told: expect.stringContaining(`${s.home} cannot be Emend's home: `) });
-      expect({ args, told }).toMatchObject({ told: expect.stringMatching(/you cannot write there|read-only/) });
+      expect({ args, told }).toMatchObject({
+        told: expect.stringContaining(`${s.home} cannot be Emend's home: `),
+      });
+      expect({ args, told }).toMatchObject({
+        told: expect.stringMatching(/you cannot write there|read-only/),
+      });
       expect({ args, told }).toMatchObject({
         told: expect.stringContaining('Set EMEND_HOME to a writable directory'),
       });
       expect({ args, told }).not.toMatchObject({ told: expect.stringMatching(/^\s+at /m) });
       if (args[0] !== 'doctor')
-        expect({ args, lines: err.trim().split('\n').length, out }).toEqual({ args, lines: 2, out: '' });
+        expect({ args, lines: err.trim().split('\n').length, out }).toEqual({
+          args,
+          lines: 2,
+          out: '',
+        });
     }
     expect(hashes(dir)).toEqual(before);
 
@@ -165,7 +191,9 @@ long(
 long(
   'a worker in an empty home while a run is paused: the run says that its host does not answer, and goes on when it does',
   async () => {
-    const s = (open = await scene({ 'a.js': 'const a = 1;\n' }, [RULE], { env: { EMEND_SCHEDULETOSTART_MS: '2000' } }));
+    const s = (open = await scene({ 'a.js': 'const a = 1;\n' }, [RULE], {
+      env: { EMEND_SCHEDULETOSTART_MS: '2000' },
+    }));
     const first = await s.worker();
     const run = await s.start('job.md', JOB);
     await s.settle(run);
@@ -176,7 +204,9 @@ long(
     await s.answer(run, 'approve');
     const asked = (await s.settle(run, 60)).status.decision!;
     expect(asked).toMatchObject({ reason: 'workspace_unreachable' });
-    expect(readFileSync(join(empty, 'host-id'), 'utf8')).not.toBe(readFileSync(join(s.home, 'host-id'), 'utf8'));
+    expect(readFileSync(join(empty, 'host-id'), 'utf8')).not.toBe(
+      readFileSync(join(s.home, 'host-id'), 'utf8'),
+    );
     expect(s.read('a.js')).toBe('const a = 1;\n');
     await stranger.kill('SIGTERM');
 
@@ -194,7 +224,10 @@ long(
     const s = (open = await scene({ 'a.js': 'const a = 1;\n' }, [RULE]));
     const year_ms = 365 * 86_400_000;
     const shim = pathToFileURL(join(process.cwd(), 'test/support/set-clock.js')).href;
-    const set = (shift_ms: number) => ({ NODE_OPTIONS: `--import=${shim}`, CLOCK_SHIFT_MS: String(shift_ms) });
+    const set = (shift_ms: number) => ({
+      NODE_OPTIONS: `--import=${shim}`,
+      CLOCK_SHIFT_MS: String(shift_ms),
+    });
     const ahead = await s.worker('applyProposal:after:1', set(year_ms));
     const run = await s.start('job.md', JOB);
     await s.settle(run);

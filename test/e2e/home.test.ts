@@ -14,13 +14,22 @@ afterEach(async () => {
 
 const ATTEMPTS = 3;
 const JOB = '---\ntarget_files: [a.js]\ncommit: true\n---\n# Grow\n\nRaise it.\n';
-const LOOKING = [['list'], ['show', 'abcd'], ['events', 'abcd'], ['diff', 'abcd'], ['decide', 'abcd', 'retry'], ['gc']];
+const LOOKING = [
+  ['list'],
+  ['show', 'abcd'],
+  ['events', 'abcd'],
+  ['diff', 'abcd'],
+  ['decide', 'abcd', 'retry'],
+  ['gc'],
+];
 
 /** The open decision once it is another one than `last`; asked of the run itself, as the client's stores are gone too. */
 const nextDecision = (s: Scene, run: ResolvedRun, last: string) =>
   withHandle(s, run, (handle) =>
     eventually('the next decision', async () => {
-      const { decision } = await handle.query<StepStatus>('status').catch(() => ({ decision: null }));
+      const { decision } = await handle
+        .query<StepStatus>('status')
+        .catch(() => ({ decision: null }));
       return decision !== null && decision.id !== last && decision;
     }),
   );
@@ -32,7 +41,9 @@ const attemptsOf = (s: Scene, run: ResolvedRun, activity: string): Promise<numbe
   withHandle(s, run, async (handle) => {
     const { events = [] } = await handle.fetchHistory();
     const ids = (events ?? [])
-      .filter((event) => event.activityTaskScheduledEventAttributes?.activityType?.name === activity)
+      .filter(
+        (event) => event.activityTaskScheduledEventAttributes?.activityType?.name === activity,
+      )
       .map((event) => String(event.eventId));
     return (events ?? [])
       .map((event) => event.activityTaskStartedEventAttributes)
@@ -42,7 +53,11 @@ const attemptsOf = (s: Scene, run: ResolvedRun, activity: string): Promise<numbe
 
 test('gone, then empty, then back: the decision says so, no home is made, the run goes on', async () => {
   const env = { EMEND_HOSTACTIVITYATTEMPTS: String(ATTEMPTS) };
-  const rule = { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'const a = 2;\n' }) };
+  const rule = {
+    name: 'a',
+    match: { contains: '- a.js' },
+    answer: whole({ 'a.js': 'const a = 2;\n' }),
+  };
   const s = (open = await scene({ 'a.js': 'const a = 1;\n' }, [rule], { env }));
   await s.worker();
   const run = await s.start('job.md', JOB);

@@ -19,7 +19,8 @@ export const noteShares = (dir: string): void => {
   const counts = { first: 0, second: 0 };
   for (const path of logsUnder(join(dir, 'store', 'archive'))) {
     const activities = readFileSync(path, 'utf8').match(/"kind":"activity"/g)?.length ?? 0;
-    counts[second !== null && path.endsWith(`log-${second}.jsonl`) ? 'second' : 'first'] += activities;
+    counts[second !== null && path.endsWith(`log-${second}.jsonl`) ? 'second' : 'first'] +=
+      activities;
   }
   appendFileSync(file, `${JSON.stringify(counts)}\n`);
 };

@@ -12,7 +12,11 @@ afterEach(async () => {
 });
 
 test('rebase writes what the hook staged, reviews it and commits it; the hook is met once', async () => {
-  const rule = { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'const a = 2;\n' }) };
+  const rule = {
+    name: 'a',
+    match: { contains: '- a.js' },
+    answer: whole({ 'a.js': 'const a = 2;\n' }),
+  };
   const s = (open = await scene({ 'a.js': 'const a = 1;\n' }, [rule]));
   const hook = join(s.repo, '.git/hooks/pre-commit');
   const lines = [
@@ -24,7 +28,10 @@ test('rebase writes what the hook staged, reviews it and commits it; the hook is
   writeFileSync(hook, `${lines.join('\n')}\n`);
   chmodSync(hook, 0o755);
   await s.worker();
-  const run = await s.start('job.md', '---\ntarget_files: [a.js]\ncommit: true\n---\n# Two\n\nTwo, please.\n');
+  const run = await s.start(
+    'job.md',
+    '---\ntarget_files: [a.js]\ncommit: true\n---\n# Two\n\nTwo, please.\n',
+  );
   await s.settle(run);
   await s.answer(run, 'approve');
   const stopped = (await s.settle(run)).status.decision;

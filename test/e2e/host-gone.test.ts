@@ -37,14 +37,24 @@ const abroad = (s: Scene): Promise<WorkerProcess> =>
   s.worker('', { EMEND_HOME: join(s.home, '..', `home-${randomUUID().slice(0, 8)}`) });
 
 const unreachable = (s: Scene, run: ResolvedRun) =>
-  eventually('the question', async () => (await s.show(run)).status.decision?.reason === 'workspace_unreachable', 60);
+  eventually(
+    'the question',
+    async () => (await s.show(run)).status.decision?.reason === 'workspace_unreachable',
+    60,
+  );
 /** The activities that were scheduled on the host once the abort was there. */
 const afterAbort = (s: Scene, run: ResolvedRun) =>
   withHandle(s, run, async (handle) => {
     const { events = [] } = await handle.fetchHistory();
-    const at = events!.findLastIndex((event) => event.workflowExecutionUpdateAcceptedEventAttributes != null);
-    const scheduled = events!.slice(at).flatMap(({ activityTaskScheduledEventAttributes: done }) => done ?? []);
-    return scheduled.map(({ activityType }) => activityType?.name).filter((name) => name !== 'countUsage');
+    const at = events!.findLastIndex(
+      (event) => event.workflowExecutionUpdateAcceptedEventAttributes != null,
+    );
+    const scheduled = events!
+      .slice(at)
+      .flatMap(({ activityTaskScheduledEventAttributes: done }) => done ?? []);
+    return scheduled
+      .map(({ activityType }) => activityType?.name)
+      .filter((name) => name !== 'countUsage');
   });
 const files = (s: Scene) => [s.read('a.txt'), s.read('b.txt')];
 
@@ -89,7 +99,10 @@ longOnly('as long again as the first')(
     const other = await abroad(s);
     await unreachable(s, run);
     await s.answer(run, 'abort');
-    expect(await s.end(run, 30)).toMatchObject({ outcome: 'aborted', openOnHost: { files: ['a.txt', 'b.txt'] } });
+    expect(await s.end(run, 30)).toMatchObject({
+      outcome: 'aborted',
+      openOnHost: { files: ['a.txt', 'b.txt'] },
+    });
     expect(await lockOf(s)).not.toBeNull();
     await other.kill();
     await s.worker();
@@ -117,15 +130,24 @@ longOnly('as long again as the first')(
     await own.exited;
     expect(own.fired()).toBe(true);
     const other = await abroad(s);
-    const phase = await eventually('the phase', () => resolveRun(s.emend, `${run.stepKey}-p1-1`).catch(() => null));
+    const phase = await eventually('the phase', () =>
+      resolveRun(s.emend, `${run.stepKey}-p1-1`).catch(() => null),
+    );
     await unreachable(s, phase);
     await s.answer(run, 'abort', { decision: '' });
-    expect(await s.end(run, 30)).toMatchObject({ outcome: 'aborted', openOnHost: { files: ['a.txt'] } });
+    expect(await s.end(run, 30)).toMatchObject({
+      outcome: 'aborted',
+      openOnHost: { files: ['a.txt'] },
+    });
     expect(await afterAbort(s, run)).toEqual([]);
     expect([s.read('a.txt'), (await lockOf(s))?.stepKey]).toEqual([AFTER, phase.stepKey]);
     await other.kill();
     const said = await emendCommand(s, 'recover');
-    expect({ ...said, held: await lockOf(s), a: s.read('a.txt') }).toMatchObject({ code: 0, held: null, a: BEFORE });
+    expect({ ...said, held: await lockOf(s), a: s.read('a.txt') }).toMatchObject({
+      code: 0,
+      held: null,
+      a: BEFORE,
+    });
   },
   240_000,
 );

@@ -34,13 +34,21 @@ const hosts = async (env: Record<string, string> = {}): Promise<Hosts> => {
   open = {
     ...s,
     workerAt: (name, boot = 'b1', machine = name) =>
-      s.worker(undefined, { EMEND_HOME: s.homeAt(name), EMEND_TEST_MACHINE: `${machine} ${boot} ${machine}` }),
+      s.worker(undefined, {
+        EMEND_HOME: s.homeAt(name),
+        EMEND_TEST_MACHINE: `${machine} ${boot} ${machine}`,
+      }),
   };
   return open;
 };
 
 /** The commands, until all of them say so, each as often as it takes. */
-const allSay = async (s: Hosts, home: string, since: number, said: Readonly<Record<string, RegExp>>): Promise<void> => {
+const allSay = async (
+  s: Hosts,
+  home: string,
+  since: number,
+  said: Readonly<Record<string, RegExp>>,
+): Promise<void> => {
   for (const [command, wanted] of Object.entries(said))
     for (;;) {
       const told = await s.emendAt(home, ...command.split(' '));
@@ -56,7 +64,9 @@ test('a host that ended is named by all that look from another; a new home takes
   await s.settle(run);
   // A person with one host reads of none.
   const shown = run.stepKey.slice(0, 8);
-  const alone = await Promise.all(['list', `show ${shown}`].map((line) => s.emendAt('alpha', ...line.split(' '))));
+  const alone = await Promise.all(
+    ['list', `show ${shown}`].map((line) => s.emendAt('alpha', ...line.split(' '))),
+  );
   for (const { said } of alone) expect(said).not.toMatch(/host| on alpha/);
 
   await s.workerAt('beta');
@@ -75,14 +85,22 @@ test('a host that ended is named by all that look from another; a new home takes
     v: 1,
     hosts: [
       { name: 'beta', here: true, runs: [], doubles: [] },
-      { id: s.id('alpha'), name: 'alpha', here: false, roles: ['workflows', 'model', 'hosts'], runs: [run.stepKey] },
+      {
+        id: s.id('alpha'),
+        name: 'alpha',
+        here: false,
+        roles: ['workflows', 'model', 'hosts'],
+        runs: [run.stepKey],
+      },
     ],
     note: null,
   });
 
   expect(await s.emendAt('gamma', 'hosts', 'adopt', s.id('alpha').slice(0, 8))).toMatchObject({
     code: 5,
-    said: expect.stringMatching(new RegExp(`Host ${name} may still work: \\d+@alpha.*, heard \\d+ s ago`)),
+    said: expect.stringMatching(
+      new RegExp(`Host ${name} may still work: \\d+@alpha.*, heard \\d+ s ago`),
+    ),
   });
   await alpha.kill('SIGTERM');
   const told = new RegExp(
@@ -107,14 +125,19 @@ test('a host that ended is named by all that look from another; a new home takes
     said: expect.stringContaining('is a host of its own'),
   });
   const adopted = await s.emendAt('gamma', 'hosts', 'adopt', lost.slice(0, 8));
-  expect(adopted).toMatchObject({ code: 0, said: expect.stringContaining(`run ${shown} needs ${s.repo}\n`) });
+  expect(adopted).toMatchObject({
+    code: 0,
+    said: expect.stringContaining(`run ${shown} needs ${s.repo}\n`),
+  });
   expect(s.id('gamma')).toBe(lost);
   await s.workerAt('gamma');
   await s.answer(run, 'approve');
   expect(await s.end(run)).toMatchObject({ outcome: 'committed', files: ['a.js'] });
   expect([s.read('a.js'), s.rehearsal.requests().length]).toEqual([AFTER, 1]);
   expect(s.git('log', '--format=%s').trim().split('\n')).toHaveLength(2);
-  await allSay(s, 'beta', performance.now(), { hosts: new RegExp(`^gamma \\(${lost.slice(0, 8)}\\) .* now +0$`, 'm') });
+  await allSay(s, 'beta', performance.now(), {
+    hosts: new RegExp(`^gamma \\(${lost.slice(0, 8)}\\) .* now +0$`, 'm'),
+  });
 }, 240_000);
 
 longOnly('a minute of silence')(
@@ -132,10 +155,16 @@ longOnly('a minute of silence')(
     const lost = s.id('alpha').slice(0, 8);
     const adopt = () => s.emendAt('gamma', 'hosts', 'adopt', lost);
     await s.answer(run, 'approve');
-    await eventually('asked', async () => (await s.show(run)).status.decision?.reason === 'workspace_unreachable', 60);
+    await eventually(
+      'asked',
+      async () => (await s.show(run)).status.decision?.reason === 'workspace_unreachable',
+      60,
+    );
     const asked = await s.emendAt('beta', 'show', run.stepKey.slice(0, 8));
     expect(asked.said).toMatch(
-      new RegExp(`about: host alpha \\(${lost}\\); if it is lost, in a new home: emend hosts adopt ${lost}`),
+      new RegExp(
+        `about: host alpha \\(${lost}\\); if it is lost, in a new home: emend hosts adopt ${lost}`,
+      ),
     );
     rmSync(s.home, { recursive: true, force: true });
     let said = await adopt();
@@ -147,7 +176,9 @@ longOnly('a minute of silence')(
     await s.workerAt('gamma');
     await s.answer(run, 'wait');
     expect(await s.end(run)).toMatchObject({ outcome: 'committed' });
-    expect((await watched).said).toMatch(new RegExp(`"note":"No worker serves .*host alpha \\(${lost}\\)`));
+    expect((await watched).said).toMatch(
+      new RegExp(`"note":"No worker serves .*host alpha \\(${lost}\\)`),
+    );
   },
   300_000,
 );
@@ -198,12 +229,15 @@ inBrowser()('the page', () => {
       const run = await s.start('job.md', JOB);
       await s.settle(run);
       await s.workerAt('beta');
-      const emend = await openEmend({ env: { ...s.env, EMEND_HOME: s.home.replace(/home$/, 'beta') } });
+      const emend = await openEmend({
+        env: { ...s.env, EMEND_HOME: s.home.replace(/home$/, 'beta') },
+      });
       await inPages({ emend, close: () => emend.close() }, async (browser, served) => {
         const [list, one] = await listAndRun(browser, served, /Grow/);
         const name = `alpha (${s.id('alpha').slice(0, 8)})`;
         await list.getByText(name).first().waitFor();
-        const note = (page: typeof list) => page.getByText(new RegExp(`No worker serves .*host alpha .*emend worker`));
+        const note = (page: typeof list) =>
+          page.getByText(new RegExp(`No worker serves .*host alpha .*emend worker`));
         expect([await note(list).count(), await note(one).count()]).toEqual([0, 0]);
         await alpha.kill();
         await Promise.all([list, one].map((page) => note(page).waitFor({ timeout: TOLD_MS })));

@@ -17,7 +17,10 @@ beforeAll(async () => {
     { name: 'a', match: { contains: '- a.js' }, answer },
   ]);
   await s.worker();
-  run = await s.start('job.md', `---\ntarget_files: [a.js]\ncommit: true\n---\n# Two\n\n${ASKED}\n`);
+  run = await s.start(
+    'job.md',
+    `---\ntarget_files: [a.js]\ncommit: true\n---\n# Two\n\n${ASKED}\n`,
+  );
   await s.settle(run);
 }, 120_000);
 afterAll(() => s.close());
@@ -30,7 +33,9 @@ const typed = async (exit: number, ...args: string[]) => {
 
 test('the review says it first', async () => {
   const { err } = await typed(3, 'review', run.stepKey);
-  expect(err).toMatch(/^asked for:\n[^]* {2}Make it two,\n {2}for <b>Ann<\/b> and the token \(secret\)\.\n/);
+  expect(err).toMatch(
+    /^asked for:\n[^]* {2}Make it two,\n {2}for <b>Ann<\/b> and the token \(secret\)\.\n/,
+  );
 });
 
 inBrowser()('on the page', () => {
@@ -40,22 +45,35 @@ inBrowser()('on the page', () => {
   ] as const)(
     'instructions and calls: %s, %s, %i pixels',
     async (place, colorScheme, width) => {
-      await onPage(s.emend, { at: `#/run/${run.stepKey}${place}`, colorScheme, width }, async (page) => {
-        await page.getByLabel('Instructions').getByText('for <b>Ann</b> and the token (secret).').waitFor();
-        if (place === '') {
-          await page.getByText('Model calls').click();
-          await page.getByText(/^1\. edit a\.js, attempt 1, .*: 1 model call, .*answered \(end_turn\)$/).click();
-          await page.getByLabel('answer', { exact: true }).getByText('const a = 2;').waitFor();
-          expect(await page.getByLabel('user', { exact: true }).innerText()).toContain('for <b>Ann</b>');
-        }
-        const loaded = await page.evaluate<readonly string[]>(
-          "performance.getEntriesByType('resource').map((e) => e.name)",
-        );
-        expect(loaded.filter((url) => url.includes('/instructions'))).toHaveLength(1);
-        expect(await page.content()).not.toContain(TOKEN);
-        expect(await violations(page)).toEqual([]);
-        expect(await page.evaluate<boolean>('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
-      });
+      await onPage(
+        s.emend,
+        { at: `#/run/${run.stepKey}${place}`, colorScheme, width },
+        async (page) => {
+          await page
+            .getByLabel('Instructions')
+            .getByText('for <b>Ann</b> and the token (secret).')
+            .waitFor();
+          if (place === '') {
+            await page.getByText('Model calls').click();
+            await page
+              .getByText(/^1\. edit a\.js, attempt 1, .*: 1 model call, .*answered \(end_turn\)$/)
+              .click();
+            await page.getByLabel('answer', { exact: true }).getByText('const a = 2;').waitFor();
+            expect(await page.getByLabel('user', { exact: true }).innerText()).toContain(
+              'for <b>Ann</b>',
+            );
+          }
+          const loaded = await page.evaluate<readonly string[]>(
+            "performance.getEntriesByType('resource').map((e) => e.name)",
+          );
+          expect(loaded.filter((url) => url.includes('/instructions'))).toHaveLength(1);
+          expect(await page.content()).not.toContain(TOKEN);
+          expect(await violations(page)).toEqual([]);
+          expect(
+            await page.evaluate<boolean>('document.documentElement.scrollWidth <= innerWidth'),
+          ).toBe(true);
+        },
+      );
     },
     60_000,
   );
@@ -64,8 +82,13 @@ inBrowser()('on the page', () => {
 test('the commit and the report hold it, and no secret', async () => {
   await s.answer(run, 'approve');
   expect(await s.end(run)).toMatchObject({ outcome: 'committed' });
-  const message = execFileSync('git', ['log', '-1', '--format=%B'], { cwd: s.repo, encoding: 'utf8' });
-  expect(message).toMatch(/^Two\n\n[^]*Make it two,\nfor <b>Ann<\/b> and the token EMEND_SECRET_\w+\.\n/);
+  const message = execFileSync('git', ['log', '-1', '--format=%B'], {
+    cwd: s.repo,
+    encoding: 'utf8',
+  });
+  expect(message).toMatch(
+    /^Two\n\n[^]*Make it two,\nfor <b>Ann<\/b> and the token EMEND_SECRET_\w+\.\n/,
+  );
   for (const flag of ['--markdown', '--html', '--json']) {
     const { out } = await typed(0, 'report', run.stepKey, flag);
     expect(out).toContain('Make it two,');

@@ -12,7 +12,8 @@ afterEach(async () => {
   open = null;
 });
 
-const front = (keys: string, text = '# Change it\n\nDo what is asked.\n'): string => `---\n${keys}\n---\n${text}`;
+const front = (keys: string, text = '# Change it\n\nDo what is asked.\n'): string =>
+  `---\n${keys}\n---\n${text}`;
 
 /** The three that `npm test` has: one worker for all of them, as starting one takes longer than a run. */
 const FILES = {
@@ -42,8 +43,16 @@ const RULES = [
     match: { contains: [`- ${x}.js`, 'All constants become 2.'] },
     answer: whole({ [`${x}.js`]: `const ${x} = 2;\n` }),
   })),
-  { name: 'revised', match: { contains: 'make it three' }, answer: whole({ 'n.js': 'module.exports = 3;\n' }) },
-  { name: 'wrong', match: { contains: '- n.js' }, answer: whole({ 'n.js': 'module.exports = 2;\n' }) },
+  {
+    name: 'revised',
+    match: { contains: 'make it three' },
+    answer: whole({ 'n.js': 'module.exports = 3;\n' }),
+  },
+  {
+    name: 'wrong',
+    match: { contains: '- n.js' },
+    answer: whole({ 'n.js': 'module.exports = 2;\n' }),
+  },
 ];
 let s: Scene;
 let before = 0;
@@ -71,7 +80,9 @@ describe('a job, end to end', () => {
     const run = await s.start('job.md', job);
     const paused = await s.settle(run);
     expect(paused.status.decision?.reason).toBe('approval');
-    expect(paused.proposal?.files).toMatchObject([{ path: 'src/greet.js', change: 'edit', added: 1, removed: 1 }]);
+    expect(paused.proposal?.files).toMatchObject([
+      { path: 'src/greet.js', change: 'edit', added: 1, removed: 1 },
+    ]);
     expect(s.read('src/greet.js')).toContain('hello');
 
     expect(await s.answer(run, 'approve')).toMatchObject({ outcome: 'resolved', via: 'update' });
@@ -83,7 +94,10 @@ describe('a job, end to end', () => {
       wasSplit: false,
     });
     expect(s.read('src/greet.js')).toBe('export const greet = () => "good day";\n');
-    const said = s.git('log', '-1', '--format=%s%n%(trailers:key=Emend-Step,valueonly)').trim().split('\n');
+    const said = s
+      .git('log', '-1', '--format=%s%n%(trailers:key=Emend-Step,valueonly)')
+      .trim()
+      .split('\n');
     expect(said).toEqual(['Greet politely', run.stepKey]);
     expect(s.git('status', '--porcelain', 'src')).toBe('');
     expect(asked()).toEqual(['edit']);
@@ -153,10 +167,19 @@ describe('a job, end to end', () => {
         },
       ]));
       await s.worker();
-      const run = await s.start('job.md', front('target_files: [mid.txt, big.txt]\napproval: auto\ncommit: Count on'));
+      const run = await s.start(
+        'job.md',
+        front('target_files: [mid.txt, big.txt]\napproval: auto\ncommit: Count on'),
+      );
       const result = await s.end(run);
-      expect(result).toMatchObject({ outcome: 'committed', files: ['big.txt', 'mid.txt'], wasSplit: true });
-      expect(s.read('mid.txt')).toBe(numbered(700).replace('line 601\n', 'line six hundred and one\n'));
+      expect(result).toMatchObject({
+        outcome: 'committed',
+        files: ['big.txt', 'mid.txt'],
+        wasSplit: true,
+      });
+      expect(s.read('mid.txt')).toBe(
+        numbered(700).replace('line 601\n', 'line six hundred and one\n'),
+      );
       expect(s.read('big.txt')).toBe(numbered(3000).replace('line 1500\n', 'line MD\n'));
       const events = await s.events(run);
       expect(events.filter((event) => event.type === 'answer_refused')).toMatchObject([
@@ -170,21 +193,28 @@ describe('a job, end to end', () => {
   );
 
   long('mode edit: FIND and REPLACE, with output keys beside it', async () => {
-    const s = (open = await scene({ 'src/main.rs': 'struct A {\n        no_stream: bool,\n    },\n' }, [
-      {
-        name: 'edit',
-        match: { contains: 'src/main.rs' },
-        answer:
-          'FILE: src/main.rs\nFIND:\n        no_stream: bool,\n    },\nREPLACE:\n        no_stream: bool,\n        verbose: bool,\n    },\nEND {{nonce}}\nEMEND-COMPLETE {{nonce}} 1 1\n',
-      },
-    ]));
+    const s = (open = await scene(
+      { 'src/main.rs': 'struct A {\n        no_stream: bool,\n    },\n' },
+      [
+        {
+          name: 'edit',
+          match: { contains: 'src/main.rs' },
+          answer:
+            'FILE: src/main.rs\nFIND:\n        no_stream: bool,\n    },\nREPLACE:\n        no_stream: bool,\n        verbose: bool,\n    },\nEND {{nonce}}\nEMEND-COMPLETE {{nonce}} 1 1\n',
+        },
+      ],
+    ));
     await s.worker();
     const run = await s.start(
       'job.md',
-      front('mode: edit\ntarget_files:\n  - src/main.rs\noutput_dir: src/\noutput_file: main.rs\napproval: auto'),
+      front(
+        'mode: edit\ntarget_files:\n  - src/main.rs\noutput_dir: src/\noutput_file: main.rs\napproval: auto',
+      ),
     );
     expect(await s.end(run)).toMatchObject({ outcome: 'applied', files: ['src/main.rs'] });
-    expect(s.read('src/main.rs')).toBe('struct A {\n        no_stream: bool,\n        verbose: bool,\n    },\n');
+    expect(s.read('src/main.rs')).toBe(
+      'struct A {\n        no_stream: bool,\n        verbose: bool,\n    },\n',
+    );
   });
 
   long(
@@ -193,7 +223,11 @@ describe('a job, end to end', () => {
       const none = (why: string) => `NO-CHANGE:${why}\nEMEND-COMPLETE {{nonce}} 0 0\n`;
       const files = { 'a.txt': 'one\n', 'b.txt': 'two\n' };
       const s = (open = await scene(files, [
-        { name: 'a again', match: { contains: ['- a.txt', '(no_edits)'] }, answer: none(' a.txt says one already.') },
+        {
+          name: 'a again',
+          match: { contains: ['- a.txt', '(no_edits)'] },
+          answer: none(' a.txt says one already.'),
+        },
         { name: 'a without a reason', match: { contains: '- a.txt' }, answer: none('') },
         { name: 'b', match: { contains: ['- b.txt', 'Alone'] }, answer: none(' b.txt is right.') },
         { name: 'b too', match: { contains: '- b.txt' }, answer: whole({ 'b.txt': 'three\n' }) },
@@ -213,14 +247,22 @@ describe('a job, end to end', () => {
         { path: 'b.txt', status: 'done', attempts: 1, reason: null },
       ]);
       const told = await s.events(both);
-      expect(told.filter(({ type }) => type === 'answer_refused')).toMatchObject([{ outcome: 'invalid', attempt: 1 }]);
+      expect(told.filter(({ type }) => type === 'answer_refused')).toMatchObject([
+        { outcome: 'invalid', attempt: 1 },
+      ]);
       expect(told).toContainEqual(
         expect.objectContaining({ type: 'edit_chunk_completed', file: 'a.txt', unchanged: reason }),
       );
 
-      const alone = await s.start('alone.md', front('target_files: [b.txt]\napproval: auto', '# Alone\n\nDo it.\n'));
+      const alone = await s.start(
+        'alone.md',
+        front('target_files: [b.txt]\napproval: auto', '# Alone\n\nDo it.\n'),
+      );
       const result = await s.end(alone);
-      expect(result).toMatchObject({ outcome: 'unchanged', unchanged: [{ path: 'b.txt', reason: 'b.txt is right.' }] });
+      expect(result).toMatchObject({
+        outcome: 'unchanged',
+        unchanged: [{ path: 'b.txt', reason: 'b.txt is right.' }],
+      });
       expect(resultLines(result, 'x', '/w')).toContain('  unchanged: b.txt: b.txt is right.');
       expect(exitOfResult(result)).toBe(0);
     },
@@ -229,9 +271,17 @@ describe('a job, end to end', () => {
   long('a file that comes back as it was is asked for once more', async () => {
     const files = { 'a.txt': 'one\n', 'b.txt': 'two\n' };
     const s = (open = await scene(files, [
-      { name: 'a told', match: { contains: ['- a.txt', 'The answer repeats'] }, answer: whole({ 'a.txt': '1\n' }) },
+      {
+        name: 'a told',
+        match: { contains: ['- a.txt', 'The answer repeats'] },
+        answer: whole({ 'a.txt': '1\n' }),
+      },
       { name: 'a', match: { contains: '- a.txt' }, answer: whole({ 'a.txt': 'one\n' }) },
-      { name: 'b, told or not', match: { contains: '- b.txt' }, answer: whole({ 'b.txt': 'two\n' }) },
+      {
+        name: 'b, told or not',
+        match: { contains: '- b.txt' },
+        answer: whole({ 'b.txt': 'two\n' }),
+      },
     ]));
     await s.worker();
     const keys = 'limits: { maxFilesBeforeSplit: 1 }\napproval: auto';
@@ -248,40 +298,63 @@ describe('a job, end to end', () => {
       {
         name: 'two',
         match: { contains: ['- lib/two.js', 'export const one = 1;'] },
-        answer: whole({ 'lib/two.js': 'import { one } from "./one.js";\nexport const two = one + 1;\n' }),
+        answer: whole({
+          'lib/two.js': 'import { one } from "./one.js";\nexport const two = one + 1;\n',
+        }),
       },
-      { name: 'one', match: { contains: '- lib/one.js' }, answer: whole({ 'lib/one.js': 'export const one = 1;\n' }) },
-    ]));
-    await s.worker();
-    const run = await s.start(
-      'job.md',
-      front('mode: sequential\noutput_dir: lib\noutput_files: [one.js, two.js]\ncommit: true\napproval: auto'),
-    );
-    expect(await s.end(run)).toMatchObject({ outcome: 'committed', files: ['lib/one.js', 'lib/two.js'] });
-    expect(s.read('lib/two.js')).toContain('one + 1');
-    expect(s.rehearsal.requests().map((request) => request.rule)).toEqual(['one', 'two']);
-    expect(s.git('show', '--stat', '--format=%s', 'HEAD')).toContain('lib/two.js');
-  });
-
-  long('standard: whole new files into output_dir in one call, with a context file to go by', async () => {
-    const s = (open = await scene({ 'style.md': 'Constants in capitals.\n' }, [
       {
-        name: 'both',
-        match: { contains: ['- lib/a.js', '- lib/b.js', 'Constants in capitals.'] },
-        answer: whole({ 'lib/a.js': 'export const A = 1;\n', 'lib/b.js': 'export const B = 2;\n' }),
+        name: 'one',
+        match: { contains: '- lib/one.js' },
+        answer: whole({ 'lib/one.js': 'export const one = 1;\n' }),
       },
     ]));
     await s.worker();
     const run = await s.start(
       'job.md',
       front(
-        'context_files: [style.md]\noutput_dir: lib\noutput_files: [a.js, b.js]\nlimits: { maxFilesBeforeSplit: 2 }\napproval: auto',
+        'mode: sequential\noutput_dir: lib\noutput_files: [one.js, two.js]\ncommit: true\napproval: auto',
       ),
     );
-    expect(await s.end(run)).toMatchObject({ outcome: 'applied', files: ['lib/a.js', 'lib/b.js'], wasSplit: false });
-    expect(s.read('lib/a.js') + s.read('lib/b.js')).toBe('export const A = 1;\nexport const B = 2;\n');
-    expect(s.rehearsal.requests()).toHaveLength(1);
+    expect(await s.end(run)).toMatchObject({
+      outcome: 'committed',
+      files: ['lib/one.js', 'lib/two.js'],
+    });
+    expect(s.read('lib/two.js')).toContain('one + 1');
+    expect(s.rehearsal.requests().map((request) => request.rule)).toEqual(['one', 'two']);
+    expect(s.git('show', '--stat', '--format=%s', 'HEAD')).toContain('lib/two.js');
   });
+
+  long(
+    'standard: whole new files into output_dir in one call, with a context file to go by',
+    async () => {
+      const s = (open = await scene({ 'style.md': 'Constants in capitals.\n' }, [
+        {
+          name: 'both',
+          match: { contains: ['- lib/a.js', '- lib/b.js', 'Constants in capitals.'] },
+          answer: whole({
+            'lib/a.js': 'export const A = 1;\n',
+            'lib/b.js': 'export const B = 2;\n',
+          }),
+        },
+      ]));
+      await s.worker();
+      const run = await s.start(
+        'job.md',
+        front(
+          'context_files: [style.md]\noutput_dir: lib\noutput_files: [a.js, b.js]\nlimits: { maxFilesBeforeSplit: 2 }\napproval: auto',
+        ),
+      );
+      expect(await s.end(run)).toMatchObject({
+        outcome: 'applied',
+        files: ['lib/a.js', 'lib/b.js'],
+        wasSplit: false,
+      });
+      expect(s.read('lib/a.js') + s.read('lib/b.js')).toBe(
+        'export const A = 1;\nexport const B = 2;\n',
+      );
+      expect(s.rehearsal.requests()).toHaveLength(1);
+    },
+  );
 
   long('two files swap their names in one diff: approved, applied and committed', async () => {
     const answer = [
@@ -290,9 +363,10 @@ describe('a job, end to end', () => {
       'diff --git a/two.js b/one.js\nsimilarity index 100%\nrename from two.js\nrename to one.js\n',
       'EMEND-COMPLETE {{nonce}} 2 1\n',
     ].join('');
-    const s = (open = await scene({ 'one.js': 'const one = 1;\nconst same = 0;\n', 'two.js': 'const two = 2;\n' }, [
-      { name: 'swap', match: { contains: ['- one.js', '- two.js'] }, answer },
-    ]));
+    const s = (open = await scene(
+      { 'one.js': 'const one = 1;\nconst same = 0;\n', 'two.js': 'const two = 2;\n' },
+      [{ name: 'swap', match: { contains: ['- one.js', '- two.js'] }, answer }],
+    ));
     await s.worker();
     const keys =
       'target_files: [one.js, two.js]\nformat: unified-diff\nlimits: { maxFilesBeforeSplit: 2 }\ncommit: true';
@@ -304,19 +378,35 @@ describe('a job, end to end', () => {
     ]);
     await s.answer(run, 'approve');
     expect(await s.end(run)).toMatchObject({ outcome: 'committed', files: ['one.js', 'two.js'] });
-    expect(s.git('show', 'HEAD:one.js') + s.git('show', 'HEAD:two.js')).toBe(s.read('one.js') + s.read('two.js'));
-    expect([s.read('one.js'), s.read('two.js')]).toEqual(['const two = 2;\n', 'const first = 1;\nconst same = 0;\n']);
+    expect(s.git('show', 'HEAD:one.js') + s.git('show', 'HEAD:two.js')).toBe(
+      s.read('one.js') + s.read('two.js'),
+    );
+    expect([s.read('one.js'), s.read('two.js')]).toEqual([
+      'const two = 2;\n',
+      'const first = 1;\nconst same = 0;\n',
+    ]);
   });
 
   long('files called as what every object has are files like any other', async () => {
     const names = ['__proto__', 'constructor', 'toString', 'src/__proto__'];
     const all = (text: string) => Object.fromEntries(names.map((name) => [name, text]));
     const s = (open = await scene(all('one\n'), [
-      { name: 'brief', match: { contains: 'Now write the brief' }, answer: 'Two.\nEMEND-COMPLETE {{nonce}} 0 0\n' },
-      ...names.map((name) => ({ name, match: { contains: `- ${name}` }, answer: whole({ [name]: 'two\n' }) })),
+      {
+        name: 'brief',
+        match: { contains: 'Now write the brief' },
+        answer: 'Two.\nEMEND-COMPLETE {{nonce}} 0 0\n',
+      },
+      ...names.map((name) => ({
+        name,
+        match: { contains: `- ${name}` },
+        answer: whole({ [name]: 'two\n' }),
+      })),
     ]));
     await s.worker();
-    const run = await s.start('job.md', front(`target_files: [${names.join(', ')}]\ncommit: true\napproval: auto`));
+    const run = await s.start(
+      'job.md',
+      front(`target_files: [${names.join(', ')}]\ncommit: true\napproval: auto`),
+    );
     expect(await s.end(run)).toMatchObject({ outcome: 'committed', files: names.sort() });
     for (const name of names) expect(s.read(name)).toBe('two\n');
   });
@@ -331,7 +421,11 @@ describe('a job, end to end', () => {
           answer:
             '{"files": [{"path": "y.js", "why": "holds it"}, {"path": "../etc/passwd"}, {"path": ".env"}]}\nEMEND-COMPLETE {{nonce}} 0 0\n',
         },
-        { name: 'edit', match: { contains: '- y.js' }, answer: whole({ 'y.js': 'const y = 2;\n' }) },
+        {
+          name: 'edit',
+          match: { contains: '- y.js' },
+          answer: whole({ 'y.js': 'const y = 2;\n' }),
+        },
       ],
     ));
     await s.worker();
@@ -348,7 +442,9 @@ describe('a job, end to end', () => {
     const check = `node -e "require('assert').strictEqual(require('./n.js'), 3)"`;
     const run = await s.start(
       'job.md',
-      front(`target_files: [n.js]\nbaseline: fix\ntest: ${JSON.stringify(check)}\ncommit: true\napproval: auto`),
+      front(
+        `target_files: [n.js]\nbaseline: fix\ntest: ${JSON.stringify(check)}\ncommit: true\napproval: auto`,
+      ),
     );
     const failed = await s.settle(run);
     expect(failed.status.decision?.reason).toBe('tests_failed');

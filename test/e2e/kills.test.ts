@@ -36,7 +36,10 @@ const killedAt = async (point: string): Promise<void> => {
 };
 
 /** Runs a few at a time: each mostly waits for a heartbeat time-out. */
-const all = async (points: readonly string[], work: (point: string) => Promise<void>): Promise<void> => {
+const all = async (
+  points: readonly string[],
+  work: (point: string) => Promise<void>,
+): Promise<void> => {
   const failures: string[] = [];
   const queue = [...points];
   const worker = async (): Promise<void> => {
@@ -52,7 +55,10 @@ test('SIGKILL at named points inside propose, apply, rollback and commit: one ou
 }, 1_800_000);
 
 // The engine's own tests kill at every system call (test/crash/apply-kill.test.ts); here they are met through a run.
-testIf(WHOLE, 'kills at system calls take thirteen minutes on a loaded machine (EMEND_WHOLE=1 runs them)')(
+testIf(
+  WHOLE,
+  'kills at system calls take thirteen minutes on a loaded machine (EMEND_WHOLE=1 runs them)',
+)(
   'SIGKILL before every eighth system call of apply and rollback, archive and lock among them',
   async () => {
     const points: string[] = [];

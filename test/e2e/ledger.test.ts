@@ -12,7 +12,8 @@ import { DETAILS_CHARS } from '../../src/workflows/frame/details.js';
 
 const MOST: number = LIMITS.maxFilesPerStep.max;
 const FILES = Number(
-  process.env.LEDGER_FILES ?? (process.env.EMEND_WHOLE === '1' ? MOST : process.env.EMEND_LONG === '1' ? 100 : 30),
+  process.env.LEDGER_FILES ??
+    (process.env.EMEND_WHOLE === '1' ? MOST : process.env.EMEND_LONG === '1' ? 100 : 30),
 );
 const FEW = 10;
 const CONCURRENCY = 16;
@@ -31,7 +32,8 @@ afterEach(async () => {
 
 const names = (count: number): readonly string[] =>
   Array.from({ length: count }, (_, n) => `src/part-${String(n + 1).padStart(4, '0')}.txt`);
-const filesOf = (count: number) => Object.fromEntries(names(count).map((name) => [name, `one of ${name}\n`]));
+const filesOf = (count: number) =>
+  Object.fromEntries(names(count).map((name) => [name, `one of ${name}\n`]));
 const RULES = [
   {
     name: 'brief',
@@ -63,15 +65,21 @@ const measured = async (s: Scene, workflowId: string) => {
     const { historySize, historyLength } = await handle.describe();
     const { events } = await handle.fetchHistory();
     const tasks = (events ?? []).filter((event) =>
-      Object.entries(event).some(([key, value]) => /^workflowTask\w+Attributes$/.test(key) && value != null),
+      Object.entries(event).some(
+        ([key, value]) => /^workflowTask\w+Attributes$/.test(key) && value != null,
+      ),
     );
     const failed = (events ?? []).flatMap((event) => [
       ...(event.workflowTaskFailedEventAttributes == null
         ? []
         : [event.workflowTaskFailedEventAttributes.failure?.message ?? 'without a message']),
-      ...(isTooLong(event.workflowTaskTimedOutEventAttributes?.timeoutType) ? ['it took too long'] : []),
+      ...(isTooLong(event.workflowTaskTimedOutEventAttributes?.timeoutType)
+        ? ['it took too long']
+        : []),
     ]);
-    const { currentDetails } = await handle.query<{ currentDetails?: string }>('__temporal_workflow_metadata');
+    const { currentDetails } = await handle.query<{ currentDetails?: string }>(
+      '__temporal_workflow_metadata',
+    );
     return {
       bytes: (historySize ?? 0) - tasks.length * TASK_EVENT_BYTES,
       events: historyLength,
@@ -91,7 +99,10 @@ test(
     const toApproval = async (count: number, more: string) => {
       const run = await s.start(`job-${count}.md`, job(count, more));
       const paused = await s.settle(run, LIMIT_S);
-      expect(paused.status).toMatchObject({ decision: { reason: 'approval' }, counts: { done: count } });
+      expect(paused.status).toMatchObject({
+        decision: { reason: 'approval' },
+        counts: { done: count },
+      });
       expect(paused.ledger).toHaveLength(count);
       expect(paused.proposal?.files).toHaveLength(count);
       const told = await measured(s, paused.workflowId!);
@@ -121,11 +132,15 @@ test(
     const result = await s.end(large.run, LIMIT_S);
     expect(result).toMatchObject({ outcome: 'committed', verification: 'pass' });
     expect(result.files).toHaveLength(FILES);
-    expect(s.git('show', '--name-only', '--format=', 'HEAD').trim().split('\n')).toEqual(names(FILES));
+    expect(s.git('show', '--name-only', '--format=', 'HEAD').trim().split('\n')).toEqual(
+      names(FILES),
+    );
     expect(s.git('status', '--porcelain', 'src')).toBe('');
     const all = await measured(s, large.workflowId);
 
-    process.stdout.write(`${FEW} files: ${few.bytes} bytes without workflow tasks, ${few.events} events of history\n`);
+    process.stdout.write(
+      `${FEW} files: ${few.bytes} bytes without workflow tasks, ${few.events} events of history\n`,
+    );
     process.stdout.write(
       `${FILES} files: ${all.bytes} bytes without workflow tasks, ${all.events} events of history\n`,
     );

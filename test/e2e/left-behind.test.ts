@@ -17,7 +17,9 @@ jest.setTimeout(180_000);
 /** 10 s where the machine is idle (src/temporal/live-workers.ts: two beats of 2 s, and one more look); a busy one is given more. */
 const TOLD_MS = 30_000;
 const JOB = '---\ntarget_files: [a.js]\ncommit: true\n---\n# Grow\n\nRaise it.\n';
-const RULES = [{ name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'let a = 2;\n' }) }];
+const RULES = [
+  { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'let a = 2;\n' }) },
+];
 
 let open: Scene | null = null;
 afterEach(async () => {
@@ -60,12 +62,15 @@ test('emend dev is killed: run, doctor, list and show say so within 10 s; starte
     s.done(`emend show ${shown}`),
   ]);
   expect(performance.now() - killed).toBeLessThan(TOLD_MS);
-  for (const typed of [list, show]) expect(typed).toMatchObject({ code: 0, said: expect.stringMatching(told) });
+  for (const typed of [list, show])
+    expect(typed).toMatchObject({ code: 0, said: expect.stringMatching(told) });
   expect(list.said).toContain('unknown');
 
   const again = s.type('emend dev --no-web');
   await again.says(/Ctrl-C stops/);
-  expect(again.said()).toContain(`Stopped the Temporal server (pid ${left.pid}) left behind by a killed \`emend dev\``);
+  expect(again.said()).toContain(
+    `Stopped the Temporal server (pid ${left.pid}) left behind by a killed \`emend dev\``,
+  );
   expect([alive(left.pid), serverOf(s).address]).toEqual([false, left.address]);
   await run.says(/A worker is available again/, TOLD_MS);
   expect(await s.done(`emend ${approve}`)).toMatchObject({ code: 0 });
@@ -86,12 +91,15 @@ inBrowser()('the page', () => {
     await s.settle(run);
     await inPages({ emend: s.emend }, async (browser, served) => {
       const [list, one] = await listAndRun(browser, served, /Grow/);
-      const note = (page: typeof list) => page.getByText(/No worker serves the task queues? t-.*emend worker/);
+      const note = (page: typeof list) =>
+        page.getByText(/No worker serves the task queues? t-.*emend worker/);
       expect([await note(list).count(), await note(one).count()]).toEqual([0, 0]);
       await worker.kill();
       await Promise.all([list, one].map((page) => note(page).waitFor({ timeout: TOLD_MS })));
       await s.worker();
-      await Promise.all([list, one].map((page) => note(page).waitFor({ state: 'detached', timeout: TOLD_MS })));
+      await Promise.all(
+        [list, one].map((page) => note(page).waitFor({ state: 'detached', timeout: TOLD_MS })),
+      );
     });
   });
 });

@@ -20,7 +20,10 @@ import { scene, whole, type Scene } from './support.js';
 const LONG = process.env.EMEND_LONG !== undefined;
 const JUNK = LONG ? 5_000 : 500;
 const SUGGESTED = 60;
-const paths = Array.from({ length: LONG ? 40 : 16 }, (_, n) => `src/f${String(n).padStart(2, '0')}.js`);
+const paths = Array.from(
+  { length: LONG ? 40 : 16 },
+  (_, n) => `src/f${String(n).padStart(2, '0')}.js`,
+);
 /** Files of a run that holds the workspace, and of one that waits for its model, then for the workspace. */
 const [HELD, LATE] = ['held.js', 'late.js'] as const;
 const PHASE = { name: 'One', file: 'src/one.js' };
@@ -34,14 +37,26 @@ beforeAll(async () => {
   const options = await serverOptions(place.home, 'memory');
   const path = suggesting(place.home, options.cli.path, SUGGESTED);
   server = await startDevServer({ ...options, cli: { ...options.cli, path } });
-  const files = Object.fromEntries([...paths, 'a.js', 'b.js', HELD, LATE].map((file) => [file, 'const a = 1;\n']));
+  const files = Object.fromEntries(
+    [...paths, 'a.js', 'b.js', HELD, LATE].map((file) => [file, 'const a = 1;\n']),
+  );
   s = await scene(
     { ...files, 'plans/010_demo.md': planText([PHASE]), 'emend.yaml': 'test: false\n' },
     [
-      { name: 'brief', match: { contains: 'Now write the brief' }, answer: 'Up.\nEMEND-COMPLETE {{nonce}} 0 0\n' },
-      { name: 'down', match: { contains: `- ${LATE}`, times: 12 }, answer: '', fault: { kind: 'overload' } },
+      {
+        name: 'brief',
+        match: { contains: 'Now write the brief' },
+        answer: 'Up.\nEMEND-COMPLETE {{nonce}} 0 0\n',
+      },
+      {
+        name: 'down',
+        match: { contains: `- ${LATE}`, times: 12 },
+        answer: '',
+        fault: { kind: 'overload' },
+      },
       ...[...paths, 'a.js', 'b.js', HELD, LATE].map((file) => ({
-        ...{ name: file, match: { contains: `- ${file}` } },
+        name: file,
+        match: { contains: `- ${file}` },
         answer: whole({ [file]: 'const a = 2;\n' }),
       })),
       answerFor(PHASE),
@@ -61,7 +76,16 @@ afterAll(async () => {
 });
 
 const job = (files: readonly string[], ...keys: string[]): string =>
-  ['---', `target_files: [${files.join(', ')}]`, ...keys, '---', '# Grow', '', 'Raise it.', ''].join('\n');
+  [
+    '---',
+    `target_files: [${files.join(', ')}]`,
+    ...keys,
+    '---',
+    '# Grow',
+    '',
+    'Raise it.',
+    '',
+  ].join('\n');
 /** Every run of the workflow, replayed; how many events each had. */
 const runsOf = async (workflowId: string): Promise<readonly number[]> => {
   const { workflow } = connection.client;
@@ -70,7 +94,9 @@ const runsOf = async (workflowId: string): Promise<readonly number[]> => {
     const { read } = await historyOf(connection, workflowId, runId);
     await replay(read, runId);
     const { events } = read;
-    expect(events.filter((event) => event.activityTaskFailedEventAttributes !== undefined)).toEqual([]);
+    expect(events.filter((event) => event.activityTaskFailedEventAttributes !== undefined)).toEqual(
+      [],
+    );
     lengths.push(events.length);
   }
   return lengths;
@@ -84,7 +110,8 @@ const inOrder = async (run: ResolvedRun): Promise<void> => {
 const flood = async (workflowId: string, count: number): Promise<void> => {
   const handle = connection.client.workflow.getHandle(workflowId);
   const kinds = [
-    (n: number) => handle.signal('decide', { v: 2, decision: 'none', answer: 'approve', requestId: `j${n}` }),
+    (n: number) =>
+      handle.signal('decide', { v: 2, decision: 'none', answer: 'approve', requestId: `j${n}` }),
     (n: number) => handle.signal('approve', { decision: `no-${n}` }),
     (n: number) => handle.signal('nobody-listens', n),
     () => handle.signal('retry'),
@@ -103,7 +130,11 @@ test('a step goes on in new runs, whoever is killed: each call is paid for once,
   await s.workers().at(-1)!.kill();
   await s.worker();
   const newest = () => resolveRun(s.emend, run.stepKey);
-  const decision = await eventually('the question', async () => (await s.show(await newest())).status.decision, 90);
+  const decision = await eventually(
+    'the question',
+    async () => (await s.show(await newest())).status.decision,
+    90,
+  );
   expect(decision).toMatchObject({ reason: 'approval' });
   await s.workers().at(-1)!.kill();
   await s.worker();
@@ -132,15 +163,28 @@ longOnly('a wait of half a minute; the others go on in new runs, too')(
       return live?.runId === than ? null : live!.runId;
     };
     const second = await eventually('a run after the outage', laterThan(runId), 60);
-    expect((await s.show(await newest())).status.outage).toMatchObject({ message: expect.stringContaining('529') });
+    expect((await s.show(await newest())).status.outage).toMatchObject({
+      message: expect.stringContaining('529'),
+    });
     const until = `until test -e '${s.repo}/.git/enough'; do sleep 0.1; done`;
-    const held = await s.start('held.md', job([HELD], 'approval: auto', 'baseline: off', `test: "${until}"`));
-    await eventually('the tests', async () => ((await s.show(held)).status.stage === 'verify' ? true : null), 60);
+    const held = await s.start(
+      'held.md',
+      job([HELD], 'approval: auto', 'baseline: off', `test: "${until}"`),
+    );
+    await eventually(
+      'the tests',
+      async () => ((await s.show(held)).status.stage === 'verify' ? true : null),
+      60,
+    );
     await eventually('a run after the busy workspace', laterThan(second), 90);
     await writeFile(`${s.repo}/.git/enough`, '');
-    expect(await s.end(held, 60)).toMatchObject({ outcome: expect.stringMatching(/applied|committed/) });
+    expect(await s.end(held, 60)).toMatchObject({
+      outcome: expect.stringMatching(/applied|committed/),
+    });
     expect(await s.end(await newest(), 60)).toMatchObject({ outcome: 'applied', files: [LATE] });
-    expect((await s.events(await newest())).filter(({ type }) => type === 'edit_step_paused')).toEqual([]);
+    expect(
+      (await s.events(await newest())).filter(({ type }) => type === 'edit_step_paused'),
+    ).toEqual([]);
     expect((await runsOf(workflowId)).length).toBeGreaterThan(2);
     await inOrder(await newest());
   },
@@ -190,7 +234,8 @@ test('a plan goes on in a new run while its phase waits for a person, and attach
   await flood(plan.live!.workflowId, 300);
   await eventually(
     'a later run',
-    async () => ((await resolveRun(s.emend, plan.stepKey)).live?.runId !== plan.live?.runId ? true : null),
+    async () =>
+      (await resolveRun(s.emend, plan.stepKey)).live?.runId !== plan.live?.runId ? true : null,
     60,
   );
   await s.workers().at(-1)!.kill();

@@ -45,7 +45,9 @@ const checkCommits = ({ world, ended }: Lost): void => {
         const text = inOrigin(world, 'show', `${branch}:${path}`);
         return kind.asked(n).includes(path) ? text : text.slice(0, after.length);
       }),
-      steps: commitsOf(world, run, '%(trailers:key=Emend-Step,valueonly,separator=)').filter((key) => key !== ''),
+      steps: commitsOf(world, run, '%(trailers:key=Emend-Step,valueonly,separator=)').filter(
+        (key) => key !== '',
+      ),
     };
     expect([n, found]).toEqual([
       n,
@@ -62,9 +64,13 @@ const checkCommits = ({ world, ended }: Lost): void => {
   }
   const refs = inOrigin(world, 'for-each-ref', '--format=%(refname)').trim().split('\n');
   const branches = ended.map(({ run }) => `refs/heads/${branchOf(run.stepKey)}`);
-  const plans = ended.filter(({ kind }) => kind.outcome === 'completed').map(({ run }) => run.stepKey);
+  const plans = ended
+    .filter(({ kind }) => kind.outcome === 'completed')
+    .map(({ run }) => run.stepKey);
   const last = plans.map((key) => `refs/emend/last/${key}/${branchOf(key).replaceAll('/', '-')}`);
-  expect(refs.sort()).toEqual(['refs/heads/main', ...keysOf(ended).map(tokenRef), ...branches, ...last].sort());
+  expect(refs.sort()).toEqual(
+    ['refs/heads/main', ...keysOf(ended).map(tokenRef), ...branches, ...last].sort(),
+  );
 };
 
 /**
@@ -75,7 +81,11 @@ const repaid = async ({ s }: World, { n, kind, run }: LostRun): Promise<readonly
   const { calls } = s.emend;
   const attempts = (
     await Promise.all(
-      kind.keys(run).map(async (step) => (await callsOfStep(calls, step)).found.map((call) => ({ step, ...call }))),
+      kind
+        .keys(run)
+        .map(async (step) =>
+          (await callsOfStep(calls, step)).found.map((call) => ({ step, ...call })),
+        ),
     )
   ).flat();
   const rules = kind.asked(n);
@@ -84,13 +94,16 @@ const repaid = async ({ s }: World, { n, kind, run }: LostRun): Promise<readonly
   // Attempts at one call send the same bytes, and no two calls of a run do.
   const keys = new Map(attempts.map(({ step, callKey }) => [callKey, step]));
   const hashes = new Set(requests.map(({ sha256 }) => sha256));
-  if (hashes.size !== keys.size) found.push(`run ${n}: ${hashes.size} prompts for ${keys.size} recorded calls`);
+  if (hashes.size !== keys.size)
+    found.push(`run ${n}: ${hashes.size} prompts for ${keys.size} recorded calls`);
   if (requests.length > attempts.length)
     found.push(`run ${n}: ${requests.length} requests, ${attempts.length} attempts in the journal`);
   const answers = await Promise.all(
     [...keys].map(async ([key, step]) => {
       const answer = await calls.get<AnswerRecord>(`${step}/${key}/answer`);
-      const begun = attempts.filter(({ callKey }) => callKey === key).map(({ call }) => Date.parse(call.at));
+      const begun = attempts
+        .filter(({ callKey }) => callKey === key)
+        .map(({ call }) => Date.parse(call.at));
       const at = answer === null ? Infinity : Date.parse(answer.at);
       return { at, claimed: begun.filter((each) => each <= at).length };
     }),
@@ -98,8 +111,11 @@ const repaid = async ({ s }: World, { n, kind, run }: LostRun): Promise<readonly
   for (const sha256 of hashes) {
     const asked = requests.filter((each) => each.sha256 === sha256).map(({ at }) => Date.parse(at));
     // Which call the bytes are of is not known where there are several: the one that leaves the least to tell.
-    const late = answers.map(({ at, claimed }) => asked.filter((each, i) => each > at && i >= claimed).length);
-    if (Math.min(...late) > 0) found.push(`run ${n}: asked ${Math.min(...late)} times after its answer was recorded`);
+    const late = answers.map(
+      ({ at, claimed }) => asked.filter((each, i) => each > at && i >= claimed).length,
+    );
+    if (Math.min(...late) > 0)
+      found.push(`run ${n}: asked ${Math.min(...late)} times after its answer was recorded`);
   }
   return found;
 };
@@ -116,15 +132,21 @@ const leftOnHosts = ({ world, ended }: Lost): readonly string[] =>
     return readdirSync(dir).flatMap((service) => {
       const at = (...path: string[]): string[] => {
         try {
-          return readdirSync(join(dir, service, ...path)).map((each) => [name, service, ...path, each].join('/'));
+          return readdirSync(join(dir, service, ...path)).map((each) =>
+            [name, service, ...path, each].join('/'),
+          );
         } catch {
           return [];
         }
       };
-      const checkouts = at('emend-repositories').flatMap((place) => at('emend-repositories', place.split('/').at(-1)!));
+      const checkouts = at('emend-repositories').flatMap((place) =>
+        at('emend-repositories', place.split('/').at(-1)!),
+      );
       return [
         ...[...at('emend', 'locks'), ...at('emend', 'transactions'), ...at('emend-worktrees')],
-        ...checkouts.filter((path) => !path.endsWith('/mirror.git') && !others.some((key) => path.includes(key))),
+        ...checkouts.filter(
+          (path) => !path.endsWith('/mirror.git') && !others.some((key) => path.includes(key)),
+        ),
       ];
     });
   });
@@ -137,7 +159,9 @@ const afterGc = async ({ s: { emend } }: World): Promise<readonly string[]> => {
   for (let round = 0; round < 2; round++) await removeUnused(emend, await find());
   const again = await find();
   expect([again.steps, again.blobs, again.temps]).toEqual([[], [], []]);
-  return (await emend.files.list(emend.store)).map(({ path }) => path.slice(emend.store.length + 1));
+  return (await emend.files.list(emend.store)).map(({ path }) =>
+    path.slice(emend.store.length + 1),
+  );
 };
 
 /** gc with the runs on the server, and without them: then nothing of theirs is left. */
@@ -146,10 +170,12 @@ const checkStore = async ({ world, ended }: Lost): Promise<void> => {
   const kept = await afterGc(world);
   const asking = ended.flatMap(({ kind, run }) => kind.keys(run));
   // A plan's marks have keys of their own.
-  const isOurs = (path: string) => ended.some(({ run }) => new RegExp(`/${run.stepKey}[-/]`).test(path));
+  const isOurs = (path: string) =>
+    ended.some(({ run }) => new RegExp(`/${run.stepKey}[-/]`).test(path));
   const ofSteps = kept.filter((path) => /^(?:calls|records\/steps|archive)\//.test(path));
   expect(ofSteps.filter((path) => !isOurs(path))).toEqual([]);
-  for (const key of asking) expect(ofSteps.some((path) => path.startsWith(`calls/${key}/`))).toBe(true);
+  for (const key of asking)
+    expect(ofSteps.some((path) => path.startsWith(`calls/${key}/`))).toBe(true);
 
   const connection = await Connection.connect({ address: emend.address });
   const { workflowService } = new Client({ connection, namespace: emend.namespace });
@@ -169,12 +195,17 @@ export const checkLeft = async (lost: Lost): Promise<void> => {
   expect(asked.flat()).toEqual([]);
   expect(leftOnHosts(lost)).toEqual([]);
   // Of a worker that never beat only the server's list of polls tells that it is gone, and that late.
-  await eventually('the last hosts are ready', async () => lost.world.hosts.every((host) => host.isReady()), 600);
+  await eventually(
+    'the last hosts are ready',
+    async () => lost.world.hosts.every((host) => host.isReady()),
+    600,
+  );
   await sleep(2 * WORKER_BEAT_MS);
   for (const host of lost.world.hosts) await host.kill();
   // Until a few beats were missed they may live, and gc leaves what they said of themselves.
   const { emend } = lost.world.s;
-  const isGone = async () => (await allHosts(emend)).every(({ here, roles }) => here || roles.length === 0);
+  const isGone = async () =>
+    (await allHosts(emend)).every(({ here, roles }) => here || roles.length === 0);
   await eventually('the last hosts are silent', () => patiently(isGone), 120);
   await checkStore(lost);
 };

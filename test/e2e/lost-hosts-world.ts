@@ -2,7 +2,14 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { planOfPath, readJobFile, resolveRun, startPlan, startStep, type ResolvedRun } from '../../src/client/index.js';
+import {
+  planOfPath,
+  readJobFile,
+  resolveRun,
+  startPlan,
+  startStep,
+  type ResolvedRun,
+} from '../../src/client/index.js';
 import { randomOf } from '../chaos/random.js';
 import { startHost, type ComposeHost, type HostsWanted } from '../support/compose-hosts.js';
 import type { Seaweed } from '../support/seaweed.js';
@@ -53,22 +60,39 @@ export interface World {
 
 /** Seconds where people have minutes; longer than a busy machine lets a live worker wait. */
 const FAST: Readonly<Record<string, string>> = {
-  ...{ EMEND_HEARTBEAT_MS: '500', EMEND_HEARTBEATTIMEOUT_MS: '4000', EMEND_HOSTHEARTBEATTIMEOUT_MS: '4000' },
-  ...{ EMEND_CALLOWNER_MS: '4000', EMEND_RETRYINITIAL_MS: '100', EMEND_RETRYMAXIMUM_MS: '1000' },
-  ...{ EMEND_STICKYWAIT_MS: '1000', EMEND_CHECKOUTWAIT_MS: '2000', EMEND_LOCKPOLL_MS: '200' },
+  EMEND_HEARTBEAT_MS: '500',
+  EMEND_HEARTBEATTIMEOUT_MS: '4000',
+  EMEND_HOSTHEARTBEATTIMEOUT_MS: '4000',
+  EMEND_CALLOWNER_MS: '4000',
+  EMEND_RETRYINITIAL_MS: '100',
+  EMEND_RETRYMAXIMUM_MS: '1000',
+  EMEND_STICKYWAIT_MS: '1000',
+  EMEND_CHECKOUTWAIT_MS: '2000',
+  EMEND_LOCKPOLL_MS: '200',
   EMEND_CONNECT_MS: '60000',
   // What is killed again and again is no reason to ask a person here.
-  ...{ EMEND_HOSTACTIVITYATTEMPTS: '1000', EMEND_MODELCALLATTEMPTS: '100' },
+  EMEND_HOSTACTIVITYATTEMPTS: '1000',
+  EMEND_MODELCALLATTEMPTS: '100',
 };
 
 const JOB: Kind = {
   files: (n) => ({ [`f${n}-.txt`]: [BEFORE, AFTER] }),
   asked: (n) => [`f${n}-.txt`],
   start: async ({ s, url, root, tests }, n) => {
-    const lines = [`target_files: [f${n}-.txt]`, `test: grep -q line f${n}-.txt && ${tests}`, 'approval: auto'];
+    const lines = [
+      `target_files: [f${n}-.txt]`,
+      `test: grep -q line f${n}-.txt && ${tests}`,
+      'approval: auto',
+    ];
     const jobPath = join(root, 'jobs', `job-${n}.md`);
     writeFileSync(jobPath, ['---', ...lines, '---', `# Raise f${n}`, '', 'Words.', ''].join('\n'));
-    const job = await readJobFile({ jobPath, workspace: null, cwd: root, repository: url, base: 'main' });
+    const job = await readJobFile({
+      jobPath,
+      workspace: null,
+      cwd: root,
+      repository: url,
+      base: 'main',
+    });
     return resolveRun(s.emend, (await startStep(s.emend, { job })).stepKey);
   },
   outcome: 'committed',
@@ -86,7 +110,11 @@ const PLAN: Kind = {
   asked: (n) => phasesOf(n).map(({ file }) => file),
   start: async ({ s, url, root }, n) => {
     const plan = await planOfPath(root, `plans/${n}.md`, { repository: url, base: 'main' });
-    const { stepKey } = await startPlan(s.emend, { plan, approval: 'auto', options: { estimate: 'approved' } });
+    const { stepKey } = await startPlan(s.emend, {
+      plan,
+      approval: 'auto',
+      options: { estimate: 'approved' },
+    });
     return resolveRun(s.emend, stepKey);
   },
   outcome: 'completed',
@@ -96,7 +124,8 @@ const PLAN: Kind = {
 };
 export const kindOf = (n: number): Kind => (n === 1 ? PLAN : JOB);
 /** Of a hundred kills more than two may meet one call: nobody is here to be asked whether it is worth another. */
-const configOf = (tests: string): string => `test: ['${tests}']\nsandbox: off\nlimits: { maxUnknownCalls: 20 }\n`;
+const configOf = (tests: string): string =>
+  `test: ['${tests}']\nsandbox: off\nlimits: { maxUnknownCalls: 20 }\n`;
 
 /** Each push of a branch takes a while, before and after the branch has moved; `pushing/BRANCH` is there meanwhile. */
 const HOOK = (dir: string): string => `#!/bin/sh
@@ -105,7 +134,13 @@ while read -r old new ref; do
 done
 `;
 
-export const openWorld = async ({ runs, kills, seaweed, services, hosts: wantedHosts }: LostHostsWanted) => {
+export const openWorld = async ({
+  runs,
+  kills,
+  seaweed,
+  services,
+  hosts: wantedHosts,
+}: LostHostsWanted) => {
   // So long that the runs last as long as the kills.
   const [tests, answer_ms] = [`sleep ${Math.ceil((2 * kills) / runs)}`, (1_000 * kills) / runs];
   const numbers = Array.from({ length: runs }, (_, n) => n);
@@ -118,14 +153,19 @@ export const openWorld = async ({ runs, kills, seaweed, services, hosts: wantedH
       .map((path) => [path, kindOf(n).files(n)[path]![1]] as const),
   );
   const rules = asked.map(([path, after]) => ({
-    ...{ name: path, match: { contains: `- ${path}` }, answer: whole({ [path]: after }) },
+    name: path,
+    match: { contains: `- ${path}` },
+    answer: whole({ [path]: after }),
     fault: { kind: 'slow' as const, first_ms: random.whole(200, answer_ms), chunk_ms: 100 },
   }));
   const store = { EMEND_STORE: `s3://${seaweed.bucket}/lost/${runs}`, EMEND_STORE_PATH_STYLE: '1' };
   const env = { ...FAST, ...seaweed.env, ...store, EMEND_TEST_SECOND_HOME: '' };
   // The SDK reads its settings where it runs.
   Object.assign(process.env, seaweed.env, { EMEND_STORE_PATH_STYLE: '1' });
-  const s = await scene(Object.fromEntries([...before, ['emend.yaml', configOf(tests)]]), rules, { env, own: false });
+  const s = await scene(Object.fromEntries([...before, ['emend.yaml', configOf(tests)]]), rules, {
+    env,
+    own: false,
+  });
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'emend-lost-')));
   const origin = join(root, 'origin.git');
   s.git('clone', '-q', '--bare', s.repo, origin);
@@ -138,7 +178,12 @@ export const openWorld = async ({ runs, kills, seaweed, services, hosts: wantedH
   const wanted: HostsWanted = {
     dir: join(root, 'hosts'),
     services,
-    variables: { ...store, ...seaweed.env, ANTHROPIC_API_KEY: 'key', ANTHROPIC_BASE_URL: s.rehearsal.url },
+    variables: {
+      ...store,
+      ...seaweed.env,
+      ANTHROPIC_API_KEY: 'key',
+      ANTHROPIC_BASE_URL: s.rehearsal.url,
+    },
     env: { ...FAST, EMEND_QUEUE: s.env.EMEND_QUEUE!, TEMPORAL_ADDRESS: s.env.TEMPORAL_ADDRESS! },
   };
   mkdirSync(wanted.dir);
@@ -155,5 +200,6 @@ const closeWorld = async ({ s, root, hosts }: World, endDaemon: () => void): Pro
   await Promise.all(hosts.map((host) => host.kill()));
   endDaemon();
   await s.close();
-  if (process.env.EMEND_TEST_KEEP !== '1') rmSync(root, { recursive: true, force: true, maxRetries: 5 });
+  if (process.env.EMEND_TEST_KEEP !== '1')
+    rmSync(root, { recursive: true, force: true, maxRetries: 5 });
 };

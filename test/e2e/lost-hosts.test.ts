@@ -6,7 +6,10 @@ import { loseHosts } from './lost-hosts.js';
 import { checkLeft } from './lost-hosts-left.js';
 
 const found = await findSeaweed();
-const lost = 'path' in found ? longOnly('hosts that are killed, and an object store') : testIf(false, found.why);
+const lost =
+  'path' in found
+    ? longOnly('hosts that are killed, and an object store')
+    : testIf(false, found.why);
 const LIMIT_MS = 600_000;
 
 let seaweed: Seaweed | undefined;

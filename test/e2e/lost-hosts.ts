@@ -15,7 +15,13 @@ import { randomOf, type Random } from '../chaos/random.js';
 import type { ComposeHost } from '../support/compose-hosts.js';
 import { seed } from '../support/seeded.js';
 import { eventually } from './ends.js';
-import { kindOf, openWorld, type Kind, type LostHostsWanted, type World } from './lost-hosts-world.js';
+import {
+  kindOf,
+  openWorld,
+  type Kind,
+  type LostHostsWanted,
+  type World,
+} from './lost-hosts-world.js';
 
 export interface LostRun {
   readonly n: number;
@@ -66,14 +72,20 @@ const doingOf = async (client: Client, { s: { emend }, root, hosts }: World): Pr
   const found = await Promise.all(
     runs.map(async ({ workflowId, memo }) => {
       const { raw } = await patiently(() => client.workflow.getHandle(workflowId).describe());
-      return (raw.pendingActivities ?? []).flatMap(({ state, activityType, lastWorkerIdentity }) => {
-        const host = hosts.find((each) => each.has(lastWorkerIdentity ?? ''));
-        if (Number(state) !== STARTED || host === undefined) return [];
-        const name = activityType?.name ?? '';
-        const pushed = join(root, 'pushing', branchOf(planOf(memo?.stepKey ?? '')).replace(/^.*\//, ''));
-        const isPush = name === 'commit' && existsSync(pushed);
-        return [{ host, what: name }, ...(isPush ? [{ host, what: 'push' }] : [])];
-      });
+      return (raw.pendingActivities ?? []).flatMap(
+        ({ state, activityType, lastWorkerIdentity }) => {
+          const host = hosts.find((each) => each.has(lastWorkerIdentity ?? ''));
+          if (Number(state) !== STARTED || host === undefined) return [];
+          const name = activityType?.name ?? '';
+          const pushed = join(
+            root,
+            'pushing',
+            branchOf(planOf(memo?.stepKey ?? '')).replace(/^.*\//, ''),
+          );
+          const isPush = name === 'commit' && existsSync(pushed);
+          return [{ host, what: name }, ...(isPush ? [{ host, what: 'push' }] : [])];
+        },
+      );
     }),
   );
   return found.flat();
@@ -123,7 +135,8 @@ export const loseHosts = async (wanted: LostHostsWanted): Promise<Lost> => {
     const all: Promise<void>[] = [];
     for (; started < runs; started++) {
       const due = ((started - AT_ONCE + 1) * kills) / runs;
-      while (open.size > 0 && (open.size >= AT_ONCE || killed < due) && !stop.signal.aborted) await sleep(50);
+      while (open.size > 0 && (open.size >= AT_ONCE || killed < due) && !stop.signal.aborted)
+        await sleep(50);
       const following = follow(started);
       following.catch((error: unknown) => stop.abort(error));
       all.push(following);
@@ -182,7 +195,8 @@ export const loseHosts = async (wanted: LostHostsWanted): Promise<Lost> => {
     const was = isShort ? [seen!] : (await doing()).filter(({ host }) => host === victim);
     hosts.splice(hosts.indexOf(victim), 1);
     await victim.kill();
-    const names = was.length > 0 ? was.map(({ what }) => what) : [victim.isReady() ? 'nothing' : 'its start'];
+    const names =
+      was.length > 0 ? was.map(({ what }) => what) : [victim.isReady() ? 'nothing' : 'its start'];
     for (const what of new Set(names)) struck.set(what, (struck.get(what) ?? 0) + 1);
   };
 

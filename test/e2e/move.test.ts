@@ -21,7 +21,13 @@ afterEach(async () => {
 
 const jobFor = (...more: readonly string[]): string =>
   [
-    ...['---', 'target_files: [a.txt, b.txt]', 'baseline: off', 'test: grep -q fifteen a.txt', ...more],
+    ...[
+      '---',
+      'target_files: [a.txt, b.txt]',
+      'baseline: off',
+      'test: grep -q fifteen a.txt',
+      ...more,
+    ],
     ...['---', '# Raise it', '', 'Words.', ''],
   ].join('\n');
 const COMMIT = 'commit: true';
@@ -92,7 +98,10 @@ test('killed after it had applied: the run goes on in a copy with one commit, an
     ),
   });
   writeFileSync(join(s.copy, 'b.txt'), BEFORE);
-  expect(await move('--to', '.')).toMatchObject({ code: 0, said: expect.stringContaining('move: continue in a copy') });
+  expect(await move('--to', '.')).toMatchObject({
+    code: 0,
+    said: expect.stringContaining('move: continue in a copy'),
+  });
   const left = [{ host: s.id('alpha'), workspace: s.repo, files: ['a.txt', 'b.txt'] }];
   expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass', left });
   expect([s.rehearsal.requests().length, files(s.copy), subjects(s.copy)]).toEqual([
@@ -101,7 +110,9 @@ test('killed after it had applied: the run goes on in a copy with one commit, an
     ['Raise it', 'base'],
   ]);
   const after = await s.emendAt('beta', 'show', shown);
-  expect(after.said).toMatch(new RegExp(`^ {2}workspace +${s.copy} on \\S+ \\(${s.id('beta').slice(0, 8)}\\)$`, 'm'));
+  expect(after.said).toMatch(
+    new RegExp(`^ {2}workspace +${s.copy} on \\S+ \\(${s.id('beta').slice(0, 8)}\\)$`, 'm'),
+  );
   expect(after.said).toMatch(/^ {2}moved from .*; applied: a\.txt, b\.txt$/m);
 
   // From the home that has it now nothing is undone there; the lost one is back.
@@ -115,7 +126,11 @@ test('killed after it had applied: the run goes on in a copy with one commit, an
       /has ended \(moved to another place\).*aborted or moved while this host .*\n {2}2 files restored/,
     ),
   });
-  expect([files(s.repo), await lockOf(s), subjects(s.repo)]).toEqual([[BEFORE, BEFORE], null, ['base']]);
+  expect([files(s.repo), await lockOf(s), subjects(s.repo)]).toEqual([
+    [BEFORE, BEFORE],
+    null,
+    ['base'],
+  ]);
 }, 300_000);
 
 const long = longOnly('two workers, and a host that is waited for');
@@ -133,9 +148,13 @@ long(
     const { decision } = (await s.show(run)).status;
     expect(await s.emendAt('beta', 'move', shown, '--to', s.copy)).toMatchObject({
       code: 2,
-      said: expect.stringMatching(/is waiting for approval .*which accepts approve.*received move[^]*emend show/),
+      said: expect.stringMatching(
+        /is waiting for approval .*which accepts approve.*received move[^]*emend show/,
+      ),
     });
-    expect(await s.emendAt('beta', 'move', shown, '--decision', decision!.id, '--to', s.copy)).toMatchObject({
+    expect(
+      await s.emendAt('beta', 'move', shown, '--decision', decision!.id, '--to', s.copy),
+    ).toMatchObject({
       code: 2,
     });
     expect(await s.emendAt('beta', 'move', shown)).toMatchObject({
@@ -151,15 +170,31 @@ long(
     const open = await s.unreachable(run);
     lose(s);
     expect(
-      await s.emendAt('gamma', 'move', shown, '--decision', open, '--host', s.id('beta').slice(0, 8)),
+      await s.emendAt(
+        'gamma',
+        'move',
+        shown,
+        '--decision',
+        open,
+        '--host',
+        s.id('beta').slice(0, 8),
+      ),
     ).toMatchObject({
       code: 2,
       said: expect.stringContaining(`${s.repo} is not the real path of a directory of this host`),
     });
     const to = ['--host', s.id('beta').slice(0, 8), '--to', s.copy];
-    expect(await s.emendAt('gamma', 'move', shown, '--decision', open, ...to)).toMatchObject({ code: 0 });
-    expect(await s.end(run)).toMatchObject({ outcome: 'committed', left: [{ files: ['a.txt', 'b.txt'] }] });
-    expect([s.rehearsal.requests().length, subjects(s.copy)]).toEqual([asked, ['Raise it', 'base']]);
+    expect(await s.emendAt('gamma', 'move', shown, '--decision', open, ...to)).toMatchObject({
+      code: 0,
+    });
+    expect(await s.end(run)).toMatchObject({
+      outcome: 'committed',
+      left: [{ files: ['a.txt', 'b.txt'] }],
+    });
+    expect([s.rehearsal.requests().length, subjects(s.copy)]).toEqual([
+      asked,
+      ['Raise it', 'base'],
+    ]);
   },
   300_000,
 );
@@ -175,8 +210,19 @@ long(
     const decision = await s.unreachable(run);
     lose(s);
     const to = ['--decision', decision, '--to', s.copy];
-    const as = await s.emendAt('beta', 'move', shownOf(run), '--decision', decision, '--as-repository', 'file:///none');
-    expect(as).toMatchObject({ code: 2, said: expect.stringContaining('has read its files, can continue') });
+    const as = await s.emendAt(
+      'beta',
+      'move',
+      shownOf(run),
+      '--decision',
+      decision,
+      '--as-repository',
+      'file:///none',
+    );
+    expect(as).toMatchObject({
+      code: 2,
+      said: expect.stringContaining('has read its files, can continue'),
+    });
     expect(await s.emendAt('beta', 'move', shownOf(run), ...to)).toMatchObject({ code: 0 });
     expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass' });
     expect([files(s.copy), subjects(s.copy)]).toEqual([
@@ -191,12 +237,16 @@ long(
   'stopped in the middle of its apply, and awake once the run has gone on: it records nothing, and `emend recover` there closes what it began',
   async () => {
     const s = await group();
-    const own = await s.at('alpha', 'applyProposal:sys-after:rename@/b.txt', { CRASH_SIGNAL: 'SIGSTOP' });
+    const own = await s.at('alpha', 'applyProposal:sys-after:rename@/b.txt', {
+      CRASH_SIGNAL: 'SIGSTOP',
+    });
     const run = await s.start('job.md', jobFor(COMMIT, AUTO));
     await eventually('the stop', async () => own.fired(), 120);
     await s.at('beta');
     const decision = await s.unreachable(run);
-    expect(await s.emendAt('beta', 'move', shownOf(run), '--decision', decision, '--to', s.copy)).toMatchObject({
+    expect(
+      await s.emendAt('beta', 'move', shownOf(run), '--decision', decision, '--to', s.copy),
+    ).toMatchObject({
       code: 0,
     });
     expect(await s.end(run)).toMatchObject({ outcome: 'committed' });
@@ -244,12 +294,19 @@ long(
       code: 2,
       said: expect.stringContaining('without a user or password'),
     });
-    const refused = await s.emend.runs!.historyText({ workflowId: run.live!.workflowId, runId: null });
+    const refused = await s.emend.runs!.historyText({
+      workflowId: run.live!.workflowId,
+      runId: null,
+    });
     expect(refused).toContain('none.git');
     expect(refused).not.toContain('me:word');
     expect(await as(`file://${origin}`)).toMatchObject({ code: 0 });
     const result = await s.end(run);
-    expect(result).toMatchObject({ outcome: 'committed', verification: 'pass', left: [{ files: ['a.txt', 'b.txt'] }] });
+    expect(result).toMatchObject({
+      outcome: 'committed',
+      verification: 'pass',
+      left: [{ files: ['a.txt', 'b.txt'] }],
+    });
     expect(subjects(origin, `main..${branchOf(run.stepKey)}`)).toEqual(['Raise it']);
     expect(s.rehearsal.requests()).toHaveLength(asked);
   },
@@ -267,9 +324,15 @@ long(
     const decision = await s.unreachable(run);
     const as = (): Promise<SaidAt> =>
       s.emendAt('beta', 'move', shownOf(run), '--decision', decision, '--as-repository');
-    expect(await as()).toMatchObject({ code: 2, said: expect.stringContaining('no remote `origin` with a URL') });
+    expect(await as()).toMatchObject({
+      code: 2,
+      said: expect.stringContaining('no remote `origin` with a URL'),
+    });
     s.git('-C', s.copy, 'remote', 'add', 'origin', `file://${dirname(s.repo)}/origin.git`);
-    expect(await as()).toMatchObject({ code: 2, said: expect.stringContaining('only a run that makes a commit') });
+    expect(await as()).toMatchObject({
+      code: 2,
+      said: expect.stringContaining('only a run that makes a commit'),
+    });
     expect((await s.show(run)).status.decision).toMatchObject({ id: decision });
   },
   300_000,

@@ -17,11 +17,24 @@ afterEach(async () => {
   open = proxy = null;
 });
 
-const EDIT = { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'const a = 2;\n' }) };
+const EDIT = {
+  name: 'a',
+  match: { contains: '- a.js' },
+  answer: whole({ 'a.js': 'const a = 2;\n' }),
+};
 const job = (...keys: readonly string[]): string =>
-  ['---', 'target_files: [a.js]', 'approval: auto', 'commit: true', ...keys, '---', '# Raise', '', 'Two.', ''].join(
-    '\n',
-  );
+  [
+    '---',
+    'target_files: [a.js]',
+    'approval: auto',
+    'commit: true',
+    ...keys,
+    '---',
+    '# Raise',
+    '',
+    'Two.',
+    '',
+  ].join('\n');
 
 /** No beat gets through until the server has given up what the worker is at, and given it the next attempt of it. */
 const giveUp = async (s: Scene, run: ResolvedRun, net: CutProxy): Promise<void> => {
@@ -29,11 +42,16 @@ const giveUp = async (s: Scene, run: ResolvedRun, net: CutProxy): Promise<void> 
     withHandle(
       s,
       run,
-      async (handle) => (await handle.describe()).raw.pendingActivities?.[0] ?? { attempt: 0, state: 0 },
+      async (handle) =>
+        (await handle.describe()).raw.pendingActivities?.[0] ?? { attempt: 0, state: 0 },
     );
   const { attempt } = await pending();
   net.hold();
-  for (let now = await pending(); now.attempt === attempt || now.state !== STARTED; now = await pending())
+  for (
+    let now = await pending();
+    now.attempt === attempt || now.state !== STARTED;
+    now = await pending()
+  )
     await sleep(50);
   // It begins.
   await sleep(1_000);
@@ -57,7 +75,10 @@ test('during a model call: the answer that comes meanwhile is the only one that 
   s.rehearsal.release();
   await sleep(1_000);
   s.rehearsal.release();
-  expect(await s.end(run)).toMatchObject({ outcome: 'committed', usage: { calls: 1, unknownCalls: 0 } });
+  expect(await s.end(run)).toMatchObject({
+    outcome: 'committed',
+    usage: { calls: 1, unknownCalls: 0 },
+  });
   expect(s.rehearsal.requests()).toHaveLength(1);
 }, 120_000);
 
@@ -80,7 +101,10 @@ long(
     s.write('test.js', `${lines.join('\n')}\n`);
     s.git('add', '-A');
     s.git('commit', '-q', '-m', 'tests');
-    const run = await s.start('job.md', job('sandbox: off', 'baseline: off', `test: exec node test.js`));
+    const run = await s.start(
+      'job.md',
+      job('sandbox: off', 'baseline: off', `test: exec node test.js`),
+    );
     const said = () => {
       try {
         return readFileSync(noted, 'utf8');
@@ -110,7 +134,10 @@ long.each(['abort', 'stop of the worker'])(
     expect(s.rehearsal.requests().map(({ state }) => state)).toEqual(['held']);
     if (how === 'abort') {
       await s.answer(run, 'abort');
-      expect(await s.end(run)).toMatchObject({ outcome: 'aborted', usage: { calls: 1, unknownCalls: 1 } });
+      expect(await s.end(run)).toMatchObject({
+        outcome: 'aborted',
+        usage: { calls: 1, unknownCalls: 1 },
+      });
     } else {
       await worker.kill('SIGTERM');
       expect([worker.child.exitCode, worker.child.signalCode]).toEqual([0, null]);
@@ -128,7 +155,9 @@ test.each(['approve', 'revise'] as const)(
     await s.worker();
     const run = await s.start('job.md', job().replace('approval: auto\n', ''));
     const decision = (await s.settle(run)).status.decision!.id;
-    const far = await openEmend({ env: { ...s.env, TEMPORAL_ADDRESS: net.address, EMEND_ACCEPTWAIT_MS: '1000' } });
+    const far = await openEmend({
+      env: { ...s.env, TEMPORAL_ADDRESS: net.address, EMEND_ACCEPTWAIT_MS: '1000' },
+    });
     try {
       const there = await resolveRun(far, run.stepKey);
       net.holdAnswers();

@@ -19,7 +19,9 @@ export const serveBelow = async (root: string, takes = true): Promise<Daemon> =>
   const of = [...own, `--${takes ? 'enable' : 'disable'}=receive-pack`];
   const git = spawn('git', ['daemon', ...of], { stdio: 'ignore', detached: true });
   const isUp = (): boolean =>
-    spawnSync('git', ['ls-remote', `git://127.0.0.1:${port}/`], { encoding: 'utf8' }).stderr.includes('not exported');
+    spawnSync('git', ['ls-remote', `git://127.0.0.1:${port}/`], {
+      encoding: 'utf8',
+    }).stderr.includes('not exported');
   for (const end = Date.now() + 10_000; !isUp() && Date.now() < end;) await sleep(20);
   // `git` waits for the daemon, which is a process of its own.
   return { url: `git://127.0.0.1:${port}`, end: () => void process.kill(-git.pid!, 'SIGKILL') };
@@ -49,10 +51,13 @@ export const originScene = async (
   s.git('clone', '-q', '--bare', s.repo, path);
   rmSync(s.repo, { recursive: true });
   for (const dir of [join(root, 'jobs'), s.repo]) mkdirSync(dir, { recursive: true });
-  const git = (...args: string[]): string => execFileSync('git', args, { cwd: path, encoding: 'utf8' }).trim();
+  const git = (...args: string[]): string =>
+    execFileSync('git', args, { cwd: path, encoding: 'utf8' }).trim();
   let daemon: Daemon | null = null;
   return {
-    ...{ s, url: `file://${path}`, git },
+    s,
+    url: `file://${path}`,
+    git,
     refs: () => git('for-each-ref', '--format=%(refname)').split('\n').sort(),
     serve: async () => {
       daemon = await serveBelow(root);
@@ -69,7 +74,9 @@ export const originScene = async (
 /** A home of its own; whose commits are told apart. */
 export const homeOf = (s: Scene, name: string): Record<string, string> => ({
   EMEND_HOME: join(dirname(s.repo), name),
-  ...{ GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'user.name', GIT_CONFIG_VALUE_0: name },
+  GIT_CONFIG_COUNT: '1',
+  GIT_CONFIG_KEY_0: 'user.name',
+  GIT_CONFIG_VALUE_0: name,
 });
 export const bury = (s: Scene, name: string): void => {
   for (const each of ['', '-repositories', '-worktrees'])

@@ -11,7 +11,11 @@ const MANY = 1_000;
 const one = (n: number): string => `const one = ${n};\n`;
 const paths = Array.from({ length: MANY }, (_, n) => `many/f${String(n).padStart(4, '0')}.js`);
 const FEW = ['short.js', 'cut.js', 'long.js', 'key.js', 'other.js', 'away.js'];
-const good = (path: string) => ({ name: path, match: { contains: `- ${path}` }, answer: whole({ [path]: one(2) }) });
+const good = (path: string) => ({
+  name: path,
+  match: { contains: `- ${path}` },
+  answer: whole({ [path]: one(2) }),
+});
 const fails = (path: string, times: number, kind: 'overload' | 'server_error' | 'rate_limit') => ({
   name: `${path} down`,
   match: { contains: `- ${path}`, times },
@@ -27,19 +31,27 @@ const nobodyAt = async (): Promise<string> => {
   await once(server, 'close');
   return `http://127.0.0.1:${port}`;
 };
-const job = (...keys: string[]): string => ['---', ...keys, '---', '# Grow', '', 'Raise it.', ''].join('\n');
+const job = (...keys: string[]): string =>
+  ['---', ...keys, '---', '# Grow', '', 'Raise it.', ''].join('\n');
 
 let s: Scene;
 beforeAll(async () => {
   s = await scene(Object.fromEntries([...paths, ...FEW].map((path) => [path, one(1)])), [
-    { name: 'brief', match: { contains: 'Now write the brief' }, answer: 'Up.\nEMEND-COMPLETE {{nonce}} 0 0\n' },
+    {
+      name: 'brief',
+      match: { contains: 'Now write the brief' },
+      answer: 'Up.\nEMEND-COMPLETE {{nonce}} 0 0\n',
+    },
     { name: 'many', match: { contains: 'many/f' }, answer: '', fault: { kind: 'overload' } },
     fails('short.js', 1, 'overload'),
     fails('short.js', 1, 'server_error'),
     fails('short.js', 1, 'rate_limit'),
     { ...fails('cut.js', 1, 'overload'), fault: { kind: 'drop' as const, after_bytes: 500 } },
     fails('long.js', 1, 'overload'),
-    { ...fails('key.js', 1, 'overload'), fault: { kind: 'status', status: 401, type: 'authentication_error' } },
+    {
+      ...fails('key.js', 1, 'overload'),
+      fault: { kind: 'status', status: 401, type: 'authentication_error' },
+    },
     ...FEW.map(good),
   ]);
 }, 60_000);
@@ -49,12 +61,20 @@ afterEach(async () => {
 afterAll(async () => {
   await s.close();
 });
-const asked = (part: string): number => s.rehearsal.requests().filter(({ rule }) => rule?.startsWith(part)).length;
+const asked = (part: string): number =>
+  s.rehearsal.requests().filter(({ rule }) => rule?.startsWith(part)).length;
 
 test('529 throughout a job of 1,000 files: at most 10 requests, all for one file, then one question for the run', async () => {
   await s.worker();
-  const run = await s.start('many.md', job(`target_files: [${paths.join(', ')}]`, 'limits: { modelOutage_s: 3 }'));
-  const outage = await eventually('the wait', async () => (await s.show(run)).status.outage ?? null, 90);
+  const run = await s.start(
+    'many.md',
+    job(`target_files: [${paths.join(', ')}]`, 'limits: { modelOutage_s: 3 }'),
+  );
+  const outage = await eventually(
+    'the wait',
+    async () => (await s.show(run)).status.outage ?? null,
+    90,
+  );
   expect(outage).toMatchObject({ file: paths[0], message: expect.stringContaining('529') });
   const view = await s.settle(run, 120);
   expect(view.status.decision).toMatchObject({
@@ -67,9 +87,9 @@ test('529 throughout a job of 1,000 files: at most 10 requests, all for one file
   // After the 1,000 events of the first look.
   const events = await runEvents(s.emend, run, MANY);
   expect(events.filter(({ type }) => type === 'edit_step_paused')).toHaveLength(1);
-  expect(new Set(events.flatMap((event) => (event.type === 'edit_chunk_started' ? [event.file] : [])))).toEqual(
-    new Set([paths[0]]),
-  );
+  expect(
+    new Set(events.flatMap((event) => (event.type === 'edit_chunk_started' ? [event.file] : []))),
+  ).toEqual(new Set([paths[0]]));
   await s.answer(run, 'skip');
   expect(await s.end(run)).toMatchObject({ outcome: 'skipped' });
 }, 240_000);
@@ -78,7 +98,10 @@ test('an outage that ends within the limit asks nobody, and a broken connection 
   await s.worker();
   const run = await s.start('short.md', job('target_files: [short.js]', 'approval: auto'));
   const lost = await s.start('cut.md', job('target_files: [cut.js]', 'approval: auto'));
-  expect(await s.end(run)).toMatchObject({ outcome: 'applied', usage: { calls: 1, unknownCalls: 0 } });
+  expect(await s.end(run)).toMatchObject({
+    outcome: 'applied',
+    usage: { calls: 1, unknownCalls: 0 },
+  });
   expect(asked('short.js')).toBe(4);
   const told = (await s.events(run)).filter(({ type }) => type === 'model_down');
   expect(told.map((event) => ('message' in event ? event.message : ''))).toEqual([
@@ -93,13 +116,20 @@ test('an outage that ends within the limit asks nobody, and a broken connection 
     .slice(2);
   expect(Date.parse(third[1]!.at) - Date.parse(third[0]!.at)).toBeGreaterThanOrEqual(700);
   await check(s, run.live!.workflowId, 'edit-step-applied-model-down');
-  expect(await s.end(lost)).toMatchObject({ outcome: 'applied', usage: { calls: 2, unknownCalls: 1 } });
+  expect(await s.end(lost)).toMatchObject({
+    outcome: 'applied',
+    usage: { calls: 2, unknownCalls: 1 },
+  });
 }, 120_000);
 
 test('retry of a wait: the next try comes at once, nobody was asked and nothing is approved', async () => {
   await s.worker(undefined, { EMEND_OUTAGEWAIT_MS: '600000', EMEND_OUTAGEMAXWAIT_MS: '600000' });
   const run = await s.start('long.md', job('target_files: [long.js]'));
-  const outage = await eventually('the wait', async () => (await s.show(run)).status.outage ?? null, 60);
+  const outage = await eventually(
+    'the wait',
+    async () => (await s.show(run)).status.outage ?? null,
+    60,
+  );
   expect(outage.next).toBeGreaterThan(Date.now() + 300_000);
   const shown = await emendCommand(s, 'show', run.stepKey);
   expect(shown.out).toContain('529 overloaded_error');
@@ -121,7 +151,10 @@ test('a refused key, and an address where nobody answers, are asked about at onc
   await s.worker();
   const key = await s.start('key.md', job('target_files: [key.js, other.js]', 'approval: auto'));
   const refused = (await s.settle(key)).status.decision!;
-  expect(refused).toMatchObject({ reason: 'model_unavailable', message: expect.stringContaining('401') });
+  expect(refused).toMatchObject({
+    reason: 'model_unavailable',
+    message: expect.stringContaining('401'),
+  });
   expect(refused.files.map(({ path }) => path)).toEqual(['key.js', 'other.js']);
   expect([asked('key.js'), asked('other.js')]).toEqual([1, 0]);
   await s.answer(key, 'retry');
@@ -133,5 +166,7 @@ test('a refused key, and an address where nobody answers, are asked about at onc
     reason: 'model_unavailable',
     message: expect.stringContaining('could not be reached'),
   });
-  expect((await s.events(away)).filter(({ type }) => type === 'edit_chunk_started')).toHaveLength(1);
+  expect((await s.events(away)).filter(({ type }) => type === 'edit_chunk_started')).toHaveLength(
+    1,
+  );
 }, 120_000);

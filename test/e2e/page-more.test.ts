@@ -52,14 +52,17 @@ inBrowser()('the review page', () => {
   const children: ChildProcess[] = [];
   beforeAll(async () => {
     const files = ['host.js', 'proxy.js', 'cross.js', 'zoom.js', 'other.js'];
-    s = await scene(Object.fromEntries([...files, 'bad.js'].map((file) => [file, 'let a = 1;\n'])), [
-      ...files.map((file) => ({
-        name: file,
-        match: { contains: `- ${file}` },
-        answer: whole({ [file]: file === 'zoom.js' ? WIDE : 'let a = 2;\n' }),
-      })),
-      { name: 'bad', match: { contains: '- bad.js' }, answer: 'I would rather not say.' },
-    ]);
+    s = await scene(
+      Object.fromEntries([...files, 'bad.js'].map((file) => [file, 'let a = 1;\n'])),
+      [
+        ...files.map((file) => ({
+          name: file,
+          match: { contains: `- ${file}` },
+          answer: whole({ [file]: file === 'zoom.js' ? WIDE : 'let a = 2;\n' }),
+        })),
+        { name: 'bad', match: { contains: '- bad.js' }, answer: 'I would rather not say.' },
+      ],
+    );
     await s.worker();
     browser = await launch([
       `--host-resolver-rules=MAP ${NAME} 127.0.0.1, MAP ${EVIL} 127.0.0.1, MAP ${REBOUND} ${HOST}`,
@@ -104,7 +107,10 @@ inBrowser()('the review page', () => {
       },
     };
   };
-  const refused = async (args: readonly string[], secret: string): Promise<{ exit: number | null; err: string }> => {
+  const refused = async (
+    args: readonly string[],
+    secret: string,
+  ): Promise<{ exit: number | null; err: string }> => {
     const child = typed(args, { EMEND_WEB_SECRET: secret });
     let err = '';
     child.stderr.on('data', (part: Buffer) => (err += part.toString()));
@@ -139,8 +145,14 @@ inBrowser()('the review page', () => {
     const port = await freePort();
     const args = ['--host', HOST, '--port', String(port)];
     const [none, short] = await Promise.all([refused(args, ''), refused(args, 'short')]);
-    expect(none).toMatchObject({ exit: 2, err: expect.stringContaining('EMEND_WEB_SECRET') as unknown });
-    expect(short).toMatchObject({ exit: 2, err: expect.stringContaining('at least 16') as unknown });
+    expect(none).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining('EMEND_WEB_SECRET') as unknown,
+    });
+    expect(short).toMatchObject({
+      exit: 2,
+      err: expect.stringContaining('at least 16') as unknown,
+    });
 
     const served = await web(args, SECRET);
     expect(served.out()).toContain(`http://${HOST}:${port}/#token=`);
@@ -159,14 +171,21 @@ inBrowser()('the review page', () => {
     await enter(page, SECRET);
     await page.getByRole('heading', { name: 'Runs', exact: true }).waitFor();
     const [cookie] = await context.cookies();
-    expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict', secure: false, path: '/', domain: HOST });
+    expect(cookie).toMatchObject({
+      httpOnly: true,
+      sameSite: 'Strict',
+      secure: false,
+      path: '/',
+      domain: HOST,
+    });
     await skipAll(page, 'host.js');
     await page.getByText(/skip by Grace/).waitFor();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByText('Sign in with a shared secret').click();
     await page.getByLabel('Your name').fill('Eve');
     // Two tries were taken by Grace; so many more are heard, then none for a while, the right one included.
-    for (const left of Array.from({ length: WEB_LOGINS_BURST }).keys()) await enter(page, `guess ${left}`);
+    for (const left of Array.from({ length: WEB_LOGINS_BURST }).keys())
+      await enter(page, `guess ${left}`);
     await page.getByRole('alert').getByText('Too many attempts').waitFor();
     await enter(page, SECRET);
     await page.getByRole('alert').getByText('Too many attempts').waitFor();
@@ -184,123 +203,149 @@ inBrowser()('the review page', () => {
       { stdio: 'ignore' },
     );
     const log: string[] = [];
-    const server = createTlsServer({ key: readFileSync(key), cert: readFileSync(cert) }, (request, response) => {
-      const { method, url, headers } = request;
-      const sent = httpRequest(
-        { host: '127.0.0.1', port: to, method, path: url, headers: { ...headers, host: host ?? headers.host ?? '' } },
-        (answer) => {
-          log.push(`${method} ${url} ${answer.statusCode}`);
-          response.writeHead(answer.statusCode ?? 502, answer.headers);
-          answer.pipe(response);
-        },
-      );
-      sent.on('error', () => response.destroy());
-      response.on('close', () => sent.destroy());
-      request.pipe(sent);
-    });
+    const server = createTlsServer(
+      { key: readFileSync(key), cert: readFileSync(cert) },
+      (request, response) => {
+        const { method, url, headers } = request;
+        const sent = httpRequest(
+          {
+            host: '127.0.0.1',
+            port: to,
+            method,
+            path: url,
+            headers: { ...headers, host: host ?? headers.host ?? '' },
+          },
+          (answer) => {
+            log.push(`${method} ${url} ${answer.statusCode}`);
+            response.writeHead(answer.statusCode ?? 502, answer.headers);
+            answer.pipe(response);
+          },
+        );
+        sent.on('error', () => response.destroy());
+        response.on('close', () => sent.destroy());
+        request.pipe(sent);
+      },
+    );
     return { port: await listening(server), log };
   };
 
   test.each([
     ['passes the name on', 'proxy.js', null],
     ['puts its own in its place', 'cross.js', 'own'],
-  ])('behind a proxy with TLS that %s: a secure cookie, live, and closed to other sites', async (_what, file, own) => {
-    const port = await freePort();
-    const { port: front, log } = await proxy(port, own === null ? null : `127.0.0.1:${port}`);
-    const address = `https://${NAME}:${front}`;
-    const served = await web(['--port', String(port), '--public-url', address], SECRET);
-    expect(served.out()).toContain(`${address}/#token=`);
-    const { stepKey, decision } = await waiting(file);
-    const context = await browser.newContext({ ignoreHTTPSErrors: true, viewport: { width: 1280, height: 900 } });
-    const page = await context.newPage();
-    await page.goto(`${address}/`);
-    await page.getByText('Sign in with a shared secret').click();
-    await page.getByLabel('Your name').fill('Grace');
-    await enter(page, SECRET);
-    await page.getByRole('link', { name: new RegExp(`Change ${file}`) }).waitFor();
-    const [cookie] = await context.cookies();
-    expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict', secure: true, domain: NAME });
+  ])(
+    'behind a proxy with TLS that %s: a secure cookie, live, and closed to other sites',
+    async (_what, file, own) => {
+      const port = await freePort();
+      const { port: front, log } = await proxy(port, own === null ? null : `127.0.0.1:${port}`);
+      const address = `https://${NAME}:${front}`;
+      const served = await web(['--port', String(port), '--public-url', address], SECRET);
+      expect(served.out()).toContain(`${address}/#token=`);
+      const { stepKey, decision } = await waiting(file);
+      const context = await browser.newContext({
+        ignoreHTTPSErrors: true,
+        viewport: { width: 1280, height: 900 },
+      });
+      const page = await context.newPage();
+      await page.goto(`${address}/`);
+      await page.getByText('Sign in with a shared secret').click();
+      await page.getByLabel('Your name').fill('Grace');
+      await enter(page, SECRET);
+      await page.getByRole('link', { name: new RegExp(`Change ${file}`) }).waitFor();
+      const [cookie] = await context.cookies();
+      expect(cookie).toMatchObject({
+        httpOnly: true,
+        sameSite: 'Strict',
+        secure: true,
+        domain: NAME,
+      });
 
-    // Another site, open in the same browser, knows the run's key and its decision.
-    const wanted = JSON.stringify({ decision, answer: 'approve' });
-    const attack = createServer((_request, response) => {
-      response.writeHead(200, { 'content-type': 'text/html' });
-      response.end(`<title>evil</title><a href="${address}/">look</a><iframe src="${address}/"></iframe>
+      // Another site, open in the same browser, knows the run's key and its decision.
+      const wanted = JSON.stringify({ decision, answer: 'approve' });
+      const attack = createServer((_request, response) => {
+        response.writeHead(200, { 'content-type': 'text/html' });
+        response.end(`<title>evil</title><a href="${address}/">look</a><iframe src="${address}/"></iframe>
         <form method="post" enctype="text/plain" action="${address}/api/runs/${stepKey}/decide"><input name='{"a":"' value='"}'><button>Win</button></form>`);
-    });
-    const evil = await context.newPage();
-    const lure = `http://${EVIL}:${await listening(attack)}/`;
-    await evil.goto(lure);
-    const before = log.length;
-    const heard = await evil.evaluate<string[]>(`(async () => {
+      });
+      const evil = await context.newPage();
+      const lure = `http://${EVIL}:${await listening(attack)}/`;
+      await evil.goto(lure);
+      const before = log.length;
+      const heard = await evil.evaluate<string[]>(`(async () => {
       const send = (init) => fetch(${JSON.stringify(`${address}/api/runs/${stepKey}/decide`)}, { method: 'POST', credentials: 'include', body: ${JSON.stringify(wanted)}, ...init })
         .then((answer) => answer.type, () => 'refused by the browser');
       return [await send({ mode: 'no-cors' }), await send({ headers: { 'content-type': 'application/json' } })];
     })()`);
-    // The answer itself is kept from it (cross-origin-resource-policy).
-    expect(heard).toEqual(['refused by the browser', 'refused by the browser']);
-    await evil.getByRole('button', { name: 'Win' }).click();
-    const tried = (): string[] => log.slice(before).filter((each) => each.includes('/decide '));
-    await s.until(() => tried().length >= 3, 20);
-    // None got past the guard; a preflight asks with a method that is not ours.
-    for (const each of tried()) expect(each).toMatch(/^(POST .* 403|OPTIONS .* 405)$/);
-    await evil.waitForURL(/\/decide$/);
-    await evil.goto(lure);
-    await evil.getByRole('link', { name: 'look' }).click();
-    // A link leads here, to the page that is signed in.
-    await evil.getByRole('heading', { name: 'Runs', exact: true }).waitFor();
+      // The answer itself is kept from it (cross-origin-resource-policy).
+      expect(heard).toEqual(['refused by the browser', 'refused by the browser']);
+      await evil.getByRole('button', { name: 'Win' }).click();
+      const tried = (): string[] => log.slice(before).filter((each) => each.includes('/decide '));
+      await s.until(() => tried().length >= 3, 20);
+      // None got past the guard; a preflight asks with a method that is not ours.
+      for (const each of tried()) expect(each).toMatch(/^(POST .* 403|OPTIONS .* 405)$/);
+      await evil.waitForURL(/\/decide$/);
+      await evil.goto(lure);
+      await evil.getByRole('link', { name: 'look' }).click();
+      // A link leads here, to the page that is signed in.
+      await evil.getByRole('heading', { name: 'Runs', exact: true }).waitFor();
 
-    await skipAll(page, file);
-    await page.getByText(/skip by Grace/).waitFor();
-    await context.close();
-    expect(await served.end()).toBe(0);
-  });
+      await skipAll(page, file);
+      await page.getByText(/skip by Grace/).waitFor();
+      await context.close();
+      expect(await served.end()).toBe(0);
+    },
+  );
 
   test.each([
     ['200 % of 1280 x 900', 640, 450],
     ['400 % of 1280 x 1024', 320, 256],
-  ])('at %s nothing scrolls sideways or is cut off, and the focus is seen', async (zoom, width, height) => {
-    const served = await servePage(s.emend);
-    const [run, bad] = await Promise.all([waiting('zoom.js'), waiting('bad.js')]);
-    const context = await browser.newContext({ viewport: { width, height }, deviceScaleFactor: 2 });
-    const page = await context.newPage();
-    const look = async (what: string): Promise<void> => {
-      await picture(page, `zoom-${width}-${what}`);
-      expect({ zoom, what, clipped: await clipped(page) }).toEqual({ zoom, what, clipped: [] });
-      expect({ zoom, what, unseen: await unseenFocus(page) }).toEqual({ zoom, what, unseen: [] });
-    };
-    await page.goto(`http://127.0.0.1:${served.port}/`);
-    await page.getByText('Sign in with a shared secret').click();
-    await look('door');
-    await page.goto(served.address());
-    await page.getByRole('link', { name: /Change zoom.js/ }).waitFor();
-    await look('runs');
-    await page.goto(`http://127.0.0.1:${served.port}/#/run/${run.stepKey}/review`);
-    await page.getByRole('button', { name: 'Approve all' }).waitFor();
-    // What is out of sight is not drawn: to the first change, by key.
-    await page.keyboard.press('n');
-    await page.getByText('let a = 1;').first().waitFor();
-    await look('review');
-    await page.getByRole('button', { name: 'Approve all' }).click();
-    await page.getByRole('button', { name: 'Send …' }).click();
-    await page.getByRole('heading', { name: 'Send your verdicts' }).waitFor();
-    await picture(page, `zoom-${width}-send`);
-    expect(await clipped(page)).toEqual([]);
-    await page.keyboard.press('Escape');
-    await page.goto(`http://127.0.0.1:${served.port}/#/run/${run.stepKey}`);
-    await page.getByRole('link', { name: 'Review the changes' }).waitFor();
-    await look('run');
-    await page.goto(`http://127.0.0.1:${served.port}/#/run/${bad.stepKey}`);
-    await page.getByRole('radio', { name: /^retry/ }).check();
-    await look('decision');
-    await page.keyboard.press('Escape');
-    await page.getByRole('button', { name: /^Keys/ }).click();
-    await page.getByRole('heading', { name: 'Keys' }).waitFor();
-    await picture(page, `zoom-${width}-keys`);
-    expect(await clipped(page)).toEqual([]);
-    await context.close();
-    await served.close();
-  });
+  ])(
+    'at %s nothing scrolls sideways or is cut off, and the focus is seen',
+    async (zoom, width, height) => {
+      const served = await servePage(s.emend);
+      const [run, bad] = await Promise.all([waiting('zoom.js'), waiting('bad.js')]);
+      const context = await browser.newContext({
+        viewport: { width, height },
+        deviceScaleFactor: 2,
+      });
+      const page = await context.newPage();
+      const look = async (what: string): Promise<void> => {
+        await picture(page, `zoom-${width}-${what}`);
+        expect({ zoom, what, clipped: await clipped(page) }).toEqual({ zoom, what, clipped: [] });
+        expect({ zoom, what, unseen: await unseenFocus(page) }).toEqual({ zoom, what, unseen: [] });
+      };
+      await page.goto(`http://127.0.0.1:${served.port}/`);
+      await page.getByText('Sign in with a shared secret').click();
+      await look('door');
+      await page.goto(served.address());
+      await page.getByRole('link', { name: /Change zoom.js/ }).waitFor();
+      await look('runs');
+      await page.goto(`http://127.0.0.1:${served.port}/#/run/${run.stepKey}/review`);
+      await page.getByRole('button', { name: 'Approve all' }).waitFor();
+      // What is out of sight is not drawn: to the first change, by key.
+      await page.keyboard.press('n');
+      await page.getByText('let a = 1;').first().waitFor();
+      await look('review');
+      await page.getByRole('button', { name: 'Approve all' }).click();
+      await page.getByRole('button', { name: 'Send …' }).click();
+      await page.getByRole('heading', { name: 'Send your verdicts' }).waitFor();
+      await picture(page, `zoom-${width}-send`);
+      expect(await clipped(page)).toEqual([]);
+      await page.keyboard.press('Escape');
+      await page.goto(`http://127.0.0.1:${served.port}/#/run/${run.stepKey}`);
+      await page.getByRole('link', { name: 'Review the changes' }).waitFor();
+      await look('run');
+      await page.goto(`http://127.0.0.1:${served.port}/#/run/${bad.stepKey}`);
+      await page.getByRole('radio', { name: /^retry/ }).check();
+      await look('decision');
+      await page.keyboard.press('Escape');
+      await page.getByRole('button', { name: /^Keys/ }).click();
+      await page.getByRole('heading', { name: 'Keys' }).waitFor();
+      await picture(page, `zoom-${width}-keys`);
+      expect(await clipped(page)).toEqual([]);
+      await context.close();
+      await served.close();
+    },
+  );
 
   test('a run that another machine starts shows in an open list, and the list asks Temporal nothing until then', async () => {
     // The file system tells of what changes in the directory that was there; what another host writes it does not tell. Here the archive's

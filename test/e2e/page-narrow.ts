@@ -32,7 +32,8 @@ const FOCUSED = `(() => {
   return { name, wrong };
 })()`;
 /** What the window cuts off now, or what makes the page scroll sideways; names of elements. */
-export const clipped = (page: Page): Promise<readonly string[]> => page.evaluate<readonly string[]>(CLIPPED);
+export const clipped = (page: Page): Promise<readonly string[]> =>
+  page.evaluate<readonly string[]>(CLIPPED);
 
 /** Tabs through all there is, once, and says whose focus cannot be seen. */
 export const unseenFocus = async (page: Page): Promise<readonly string[]> => {

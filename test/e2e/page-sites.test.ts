@@ -56,10 +56,13 @@ const safely = (read: () => string): string => {
 };
 const statusOf = (port: number, host: string): Promise<number> =>
   new Promise((resolve) => {
-    const sent = request({ host: '127.0.0.1', port, path: '/api/v1/namespaces', headers: { host } }, (response) => {
-      response.resume();
-      resolve(response.statusCode ?? 0);
-    });
+    const sent = request(
+      { host: '127.0.0.1', port, path: '/api/v1/namespaces', headers: { host } },
+      (response) => {
+        response.resume();
+        resolve(response.statusCode ?? 0);
+      },
+    );
     sent.setTimeout(2_000, () => sent.destroy());
     sent.on('error', () => {
       resolve(0);
@@ -69,8 +72,16 @@ const statusOf = (port: number, host: string): Promise<number> =>
 
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'emend-sites-'));
-  const cli = await findTemporalCli({ env: { ...process.env, EMEND_TEMPORAL_CLI: process.env.EMEND_TEST_CLI } });
-  server = await startDevServer({ home: dir, cli, port: 0, dbFile: null, logFile: join(dir, 'server.log') });
+  const cli = await findTemporalCli({
+    env: { ...process.env, EMEND_TEMPORAL_CLI: process.env.EMEND_TEST_CLI },
+  });
+  server = await startDevServer({
+    home: dir,
+    cli,
+    port: 0,
+    dbFile: null,
+    logFile: join(dir, 'server.log'),
+  });
   s = await scene(
     { 'a.js': 'let a = 1;\n' },
     [{ name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'let a = 2;\n' }) }],
@@ -85,7 +96,8 @@ beforeAll(async () => {
   input = { input: { payloads: [{ metadata: { encoding: base64('json/plain') }, data }] } };
   signal = `/api/v1/namespaces/default/workflows/${encodeURIComponent(paused.workflowId!)}/signal/approve`;
   served = await servePage(s.emend, { ui: server.hiddenUi });
-  for (const port of portsOf(server.pid)) if ((await statusOf(port, 'emend.invalid')) === 200) http = port;
+  for (const port of portsOf(server.pid))
+    if ((await statusOf(port, 'emend.invalid')) === 200) http = port;
   evil = createServer((_request, response) => {
     response.setHeader('content-type', 'text/html');
     response.end('<!doctype html><title>evil</title>');
@@ -108,7 +120,10 @@ afterAll(async () => {
 const stillWaits = async (): Promise<void> => {
   const { status } = await s.show(run);
   expect([status.decision?.id, status.ignored]).toEqual([decision, []]);
-  const history = await s.emend.runs!.historyEvents({ workflowId: (await s.show(run)).workflowId!, runId: null });
+  const history = await s.emend.runs!.historyEvents({
+    workflowId: (await s.show(run)).workflowId!,
+    runId: null,
+  });
   expect(JSON.stringify(history)).not.toMatch(/WorkflowExecutionSignaled|"signalName"/);
 };
 const at = async (url: string): Promise<Page> => {
@@ -119,7 +134,12 @@ const at = async (url: string): Promise<Page> => {
 
 inBrowser()('a page of another site, in the browser of somebody who is signed in', () => {
   /** Each door of the machine, by what a page would send there. */
-  const doors = (): readonly (readonly [name: string, origin: string, path: string, body: unknown])[] => [
+  const doors = (): readonly (readonly [
+    name: string,
+    origin: string,
+    path: string,
+    body: unknown,
+  ])[] => [
     ['HTTP API', `http://127.0.0.1:${http}`, signal, input],
     ['Temporal UI', served.uiUrl!, signal, input],
     ['review page', served.url, `/api/runs/${run.stepKey}/decide`, { decision, answer: 'approve' }],
@@ -140,14 +160,17 @@ inBrowser()('a page of another site, in the browser of somebody who is signed in
       const text = JSON.stringify(body);
       await page.evaluate(
         async ([url, name]) => {
-          document.body.innerHTML = '<iframe name="to"></iframe><form method="post" enctype="text/plain" target="to">';
+          document.body.innerHTML =
+            '<iframe name="to"></iframe><form method="post" enctype="text/plain" target="to">';
           const form = document.forms[0]!;
           form.action = url;
           const field = document.createElement('input');
           field.name = name;
           field.value = '"}';
           form.append(field);
-          const done = new Promise((resolve) => document.querySelector('iframe')!.addEventListener('load', resolve));
+          const done = new Promise((resolve) =>
+            document.querySelector('iframe')!.addEventListener('load', resolve),
+          );
           form.submit();
           await Promise.race([done, new Promise((resolve) => setTimeout(resolve, 3_000))]);
         },
@@ -155,8 +178,15 @@ inBrowser()('a page of another site, in the browser of somebody who is signed in
       );
       await page.evaluate(
         async ([url, sent]) => {
-          const post = { method: 'POST', mode: 'no-cors', credentials: 'include', body: sent } as const;
-          await fetch(url, { ...post, headers: { 'content-type': 'text/plain' } }).catch(() => undefined);
+          const post = {
+            method: 'POST',
+            mode: 'no-cors',
+            credentials: 'include',
+            body: sent,
+          } as const;
+          await fetch(url, { ...post, headers: { 'content-type': 'text/plain' } }).catch(
+            () => undefined,
+          );
         },
         [`${origin}${path}`, text] as const,
       );
@@ -174,7 +204,10 @@ inBrowser()('a page of another site, in the browser of somebody who is signed in
   });
 
   test('under a name that is rebound to this machine: no answer, no token, nothing approved', async () => {
-    const ports = [http, ...[served.uiUrl!, served.url, server.hiddenUi!].map((url) => Number(new URL(url).port))];
+    const ports = [
+      http,
+      ...[served.uiUrl!, served.url, server.hiddenUi!].map((url) => Number(new URL(url).port)),
+    ];
     for (const port of ports) {
       const page = await context.newPage();
       const opened = await page.goto(`http://${NAME}:${port}/`).catch(() => null);

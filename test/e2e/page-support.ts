@@ -16,7 +16,9 @@ const PLACES = [
 ];
 /** The system's browser; null where there is none. */
 const browserPath = (): string | null =>
-  [process.env.EMEND_TEST_BROWSER ?? '', ...PLACES].find((path) => path !== '' && existsSync(path)) ?? null;
+  [process.env.EMEND_TEST_BROWSER ?? '', ...PLACES].find(
+    (path) => path !== '' && existsSync(path),
+  ) ?? null;
 
 /** Tests in a real browser; where there is none they are skipped, with what installs one. */
 export const inBrowser = (): ReturnType<typeof describeIf> =>
@@ -39,7 +41,13 @@ export interface ServedPage extends WebServer {
 
 export const servePage = async (
   emend: Emend,
-  more: { port?: number; secret?: string; publicUrl?: string; host?: string; ui?: string | null } = {},
+  more: {
+    port?: number;
+    secret?: string;
+    publicUrl?: string;
+    host?: string;
+    ui?: string | null;
+  } = {},
 ): Promise<ServedPage> => {
   let address = '';
   const errors: unknown[] = [];
@@ -67,7 +75,10 @@ export const picture = async (page: Page, name: string): Promise<void> => {
   await page.screenshot({ path: join(dir, `${name}.png`) });
 };
 
-const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const axeSource = readFileSync(
+  createRequire(import.meta.url).resolve('axe-core/axe.min.js'),
+  'utf8',
+);
 
 interface Violation {
   readonly id: string;
@@ -133,7 +144,11 @@ export const inPages = async (
 /** A page at `at` (`#/run/…`) in a browser of its own, light or dark and so wide. Nothing may fail in it, nor in its server. */
 export const onPage = async (
   emend: Emend,
-  { at, colorScheme, width }: { readonly at: string; readonly colorScheme: 'light' | 'dark'; readonly width: number },
+  {
+    at,
+    colorScheme,
+    width,
+  }: { readonly at: string; readonly colorScheme: 'light' | 'dark'; readonly width: number },
   look: (page: Page) => Promise<void>,
 ): Promise<void> => {
   await inPages({ emend }, async (browser, served) => {

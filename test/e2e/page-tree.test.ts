@@ -19,12 +19,19 @@ inBrowser()('the files of a review', () => {
     const answer = (file: string, word: string) => ({ answer: whole({ [file]: changed(word) }) });
     const s = await scene(Object.fromEntries(FILES.map((file) => [file, BASE])), [
       { name: 'again', match: { contains: 'in capitals' }, ...answer('src/b.txt', 'FIVE') },
-      ...FILES.map((file) => ({ name: file, match: { contains: `- ${file}` }, ...answer(file, 'five') })),
+      ...FILES.map((file) => ({
+        name: file,
+        match: { contains: `- ${file}` },
+        ...answer(file, 'five'),
+      })),
     ]);
     await inPages(s, async (browser, served) => {
       await s.worker();
       const front = `target_files: [${FILES.join(', ')}]\ncommit: true\ntest: node -e 0\nbaseline: off`;
-      const run = await s.start('jobs/five.md', `---\n${front}\n---\n# Write five\n\nChange them.\n`);
+      const run = await s.start(
+        'jobs/five.md',
+        `---\n${front}\n---\n# Write five\n\nChange them.\n`,
+      );
       await s.settle(run);
 
       const shown: readonly (readonly ['light' | 'dark', number])[] = [
@@ -38,7 +45,9 @@ inBrowser()('the files of a review', () => {
         await page.goto(`${served.url}/#/run/${run.stepKey}/review`);
         await page.getByRole('treeitem').first().waitFor();
         expect(
-          (await page.getByRole('treeitem').allInnerTexts()).map((text) => text.replace(/\s+/g, ' ').trim()),
+          (await page.getByRole('treeitem').allInnerTexts()).map((text) =>
+            text.replace(/\s+/g, ' ').trim(),
+          ),
         ).toEqual(['lib/deep/', 'only.txt +20 -20', 'src/', 'a.txt +20 -20', 'b.txt +20 -20']);
         await page.getByText('3 files changed, 60 insertions(+), 60 deletions(-)').waitFor();
         expect(await page.getByLabel('Changed lines by file').innerText()).toMatch(
@@ -62,14 +71,18 @@ inBrowser()('the files of a review', () => {
       }
 
       // From here on no mouse.
-      const context: BrowserContext = await browser.newContext({ viewport: { width: 1280, height: 900 } });
+      const context: BrowserContext = await browser.newContext({
+        viewport: { width: 1280, height: 900 },
+      });
       const { page, faults } = await openPage(context, served);
       const press = async (...keys: readonly string[]): Promise<void> => {
         for (const key of keys) await page.keyboard.press(key);
       };
       const viewed = async (...names: readonly string[]): Promise<void> => {
         await page.getByText(`${names.length} viewed`).waitFor();
-        const marked = page.getByRole('treeitem').filter({ has: page.getByText('viewed', { exact: true }) });
+        const marked = page
+          .getByRole('treeitem')
+          .filter({ has: page.getByText('viewed', { exact: true }) });
         expect(await marked.locator('.file-name').allInnerTexts()).toEqual(names);
       };
       await page.getByRole('link', { name: /Write five/ }).waitFor();
@@ -99,7 +112,9 @@ inBrowser()('the files of a review', () => {
       await viewed('only.txt', 'a.txt');
       await page.reload();
       await viewed('only.txt', 'a.txt');
-      expect(await page.locator('[data-row]').getByText('five 5', { exact: true }).count()).toBeLessThan(2);
+      expect(
+        await page.locator('[data-row]').getByText('five 5', { exact: true }).count(),
+      ).toBeLessThan(2);
 
       // The third is revised: of the new version the others are as they were viewed.
       await press('e', 'End', 'Enter', 'x');

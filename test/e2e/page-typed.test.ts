@@ -12,21 +12,35 @@ const long = (word: string): string => `// ${'x'.repeat(100_000)} ${word} ${'y'.
 
 inBrowser()('a review', () => {
   test('keeps what is being typed through scrolling, other boxes and a reload, and sends it; shows a change in the middle of a long line', async () => {
-    const s = await scene({ 'a.txt': BASE, 'long.js': long('before'), constructor: 'let a = 1;\n' }, [
-      { name: 'again', match: { contains: 'not so loud' }, answer: whole({ 'a.txt': CHANGED.replaceAll('!', '.') }) },
-      { name: 'a', match: { contains: '- a.txt' }, answer: whole({ 'a.txt': CHANGED }) },
-      { name: 'long', match: { contains: '- long.js' }, answer: whole({ 'long.js': long('after') }) },
-      {
-        name: 'constructor',
-        match: { contains: '- constructor' },
-        answer: whole({ constructor: `let a = "${'z'.repeat(210_000)}END";\n` }),
-      },
-    ]);
+    const s = await scene(
+      { 'a.txt': BASE, 'long.js': long('before'), constructor: 'let a = 1;\n' },
+      [
+        {
+          name: 'again',
+          match: { contains: 'not so loud' },
+          answer: whole({ 'a.txt': CHANGED.replaceAll('!', '.') }),
+        },
+        { name: 'a', match: { contains: '- a.txt' }, answer: whole({ 'a.txt': CHANGED }) },
+        {
+          name: 'long',
+          match: { contains: '- long.js' },
+          answer: whole({ 'long.js': long('after') }),
+        },
+        {
+          name: 'constructor',
+          match: { contains: '- constructor' },
+          answer: whole({ constructor: `let a = "${'z'.repeat(210_000)}END";\n` }),
+        },
+      ],
+    );
     await inPages(s, async (browser, served) => {
       await s.worker();
       const front =
         'target_files: [a.txt, long.js, constructor]\nlimits: { maxBytesFullFile: 1000000 }\ntest: node -e 0\nbaseline: off';
-      const run = await s.start('jobs/loud.md', `---\n${front}\n---\n# Write loud\n\nChange them.\n`);
+      const run = await s.start(
+        'jobs/loud.md',
+        `---\n${front}\n---\n# Write loud\n\nChange them.\n`,
+      );
       await s.settle(run);
       const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
       const { page, faults } = await openPage(context, served);
@@ -45,7 +59,9 @@ inBrowser()('a review', () => {
       await page.getByText('line 10!', { exact: true }).first().waitFor();
 
       // Nothing was said of it, whatever an object has of that name.
-      expect(await page.getByRole('treeitem', { name: 'constructor' }).innerText()).not.toContain('sent');
+      expect(await page.getByRole('treeitem', { name: 'constructor' }).innerText()).not.toContain(
+        'sent',
+      );
       const box = page.getByLabel('What to change at line 10');
       await page.getByRole('button', { name: 'Comment on line 10 after' }).first().click();
       await page.keyboard.type('not so loud');
@@ -67,7 +83,9 @@ inBrowser()('a review', () => {
       await page.getByRole('treeitem', { name: 'long.js' }).click();
       await page.locator('.changed', { hasText: 'after' }).first().waitFor();
       await page.getByRole('treeitem', { name: 'constructor' }).click();
-      const more = page.locator('.add', { hasText: 'zzz' }).getByRole('button', { name: 'more characters' });
+      const more = page
+        .locator('.add', { hasText: 'zzz' })
+        .getByRole('button', { name: 'more characters' });
       await more.waitFor();
       while ((await more.count()) > 0) await more.first().click();
       await page.getByText('END";').waitFor();
@@ -85,7 +103,9 @@ inBrowser()('a review', () => {
       await page.getByRole('button', { name: 'Send …' }).click();
       expect(await page.getByLabel('A note').inputValue()).toBe('quieter in all');
       await page.getByRole('button', { name: 'Send', exact: true }).click();
-      await page.getByText('Note that led to version 2: quieter in all', { exact: true }).waitFor({ timeout: 60_000 });
+      await page
+        .getByText('Note that led to version 2: quieter in all', { exact: true })
+        .waitFor({ timeout: 60_000 });
       await page.getByText('nor here').first().waitFor();
       expect(faults).toEqual([]);
     });

@@ -10,11 +10,23 @@ import { problem } from '../../src/shared/problems.js';
 import { resultLines } from '../../src/cli/render/run.js';
 import { plain } from '../../src/cli/render/text.js';
 import type { Emend } from '../../src/client/index.js';
-import { ANSWERS_BY_REASON, type DecisionPoint, type PauseReason } from '../../src/shared/decisions.js';
+import {
+  ANSWERS_BY_REASON,
+  type DecisionPoint,
+  type PauseReason,
+} from '../../src/shared/decisions.js';
 import type { ProposalSummary } from '../../src/shared/proposal-activities.js';
 import { refusedResult } from '../../src/workflows/frame/details.js';
 import { FakeServer, fakeEmend, type FakeRun } from '../client/fake.js';
-import { inBrowser, launch, openPage, picture, servePage, violations, type ServedPage } from './page-support.js';
+import {
+  inBrowser,
+  launch,
+  openPage,
+  picture,
+  servePage,
+  violations,
+  type ServedPage,
+} from './page-support.js';
 
 jest.setTimeout(120_000);
 
@@ -38,21 +50,31 @@ deleted file mode 100644
 const SAME_BYTES =
   'the proposal is ready, but the tests already failed with exactly these changes: 3 files, +4 -1 lines';
 const reasons = Object.keys(ANSWERS_BY_REASON) as PauseReason[];
-const keyOf = (reason: PauseReason): string => reasons.indexOf(reason).toString(16).padStart(32, 'a');
+const keyOf = (reason: PauseReason): string =>
+  reasons.indexOf(reason).toString(16).padStart(32, 'a');
 
 /** Everything that a decision may have, hidden characters and long lines included. */
 const decisionOf = (reason: PauseReason, proposalId: string): DecisionPoint => ({
   id: `2-${keyOf(reason).slice(0, 8)}-${proposalId.slice(0, 8)}`,
   n: 2,
   reason,
-  message: reason === 'approval' ? SAME_BYTES : `why it waits: ${reason} \u202e<b>\n${'word '.repeat(60)}end`,
-  files: ['a.ts', 'b.ts', 'c.ts'].map((path) => ({ path, reason, message: `${path} is late \u2066` })),
+  message:
+    reason === 'approval'
+      ? SAME_BYTES
+      : `why it waits: ${reason} \u202e<b>\n${'word '.repeat(60)}end`,
+  files: ['a.ts', 'b.ts', 'c.ts'].map((path) => ({
+    path,
+    reason,
+    message: `${path} is late \u2066`,
+  })),
   accepts: [...ANSWERS_BY_REASON[reason], 'abort'],
   proposalId,
   answered: { 'c.ts': 'skip' },
   openedAt: 0,
   subject: 'maxTotalChunks',
-  ...(reason === 'plan_start' ? { parts: [{ name: 'tests', message: 'npm test', accepts: ['run', 'none'] }] } : {}),
+  ...(reason === 'plan_start'
+    ? { parts: [{ name: 'tests', message: 'npm test', accepts: ['run', 'none'] }] }
+    : {}),
   mustSign: true,
 });
 const proposalOf = (diff: ProposalSummary['diff']): ProposalSummary => ({
@@ -65,7 +87,13 @@ const proposalOf = (diff: ProposalSummary['diff']): ProposalSummary => ({
     { path: 'c.ts', change: 'delete', by: 'model', added: 0, removed: 0, key: 'c' },
   ],
   findings: [
-    { guard: 'doubled_block', severity: 'ask', path: 'a.ts', lines: [1, 1], message: 'stands twice \u202e' },
+    {
+      guard: 'doubled_block',
+      severity: 'ask',
+      path: 'a.ts',
+      lines: [1, 1],
+      message: 'stands twice \u202e',
+    },
     { guard: 'dangling', severity: 'note', path: 'other.ts', message: 'names what is gone' },
   ],
   tolerances: ['indent a.ts:3'],
@@ -85,16 +113,31 @@ const waitingRuns = async () => {
   const server = new FakeServer();
   const emend = await fakeEmend(server);
   const proposal = proposalOf(await emend.blobs.put(new TextEncoder().encode(DIFF)));
-  const add = async (stepKey: string, title: string, status: Partial<StepStatus>): Promise<FakeRun> => {
+  const add = async (
+    stepKey: string,
+    title: string,
+    status: Partial<StepStatus>,
+  ): Promise<FakeRun> => {
     const workflowId = `emend-${stepKey.slice(-16)}`;
     const run = server.add(stepKey, workflowId, {}, status);
-    const started = { workflowId, runId: null, namespace: 'default', address: '', queues: emend.queues };
+    const started = {
+      workflowId,
+      runId: null,
+      namespace: 'default',
+      address: '',
+      queues: emend.queues,
+    };
     const data = { ...started, workspace: '/w', jobPath: 'job.md', title };
-    await emend.archive.append(stepKey, [{ id: 'started', at: new Date(0).toISOString(), kind: 'started', data }]);
+    await emend.archive.append(stepKey, [
+      { id: 'started', at: new Date(0).toISOString(), kind: 'started', data },
+    ]);
     return run;
   };
   for (const reason of reasons)
-    await add(keyOf(reason), reason, { state: 'waiting', decision: decisionOf(reason, proposal.id) });
+    await add(keyOf(reason), reason, {
+      state: 'waiting',
+      decision: decisionOf(reason, proposal.id),
+    });
   const ended = await add(ENDED, 'ended', { state: 'aborted', stage: 'closed', result: RESULT });
   server.close(ended, { status: 'COMPLETED', result: RESULT, message: null });
   server.proposal = proposal;
@@ -131,7 +174,8 @@ inBrowser()('a decision on the review page', () => {
     const place = reason === 'approval' ? '/review' : '';
     await page.goto(`http://127.0.0.1:${served.port}/#/run/${keyOf(reason)}${place}`);
     await page.getByRole('heading', { name: `Waiting for you: ${reason}`, exact: true }).waitFor();
-    if (reason === 'approval') await page.getByRole('navigation', { name: 'Changed files' }).waitFor();
+    if (reason === 'approval')
+      await page.getByRole('navigation', { name: 'Changed files' }).waitFor();
     return flat(await page.locator('body').innerText());
   };
 
@@ -157,7 +201,9 @@ inBrowser()('a decision on the review page', () => {
     await page.getByRole('radio', { name: /^retry/ }).check();
     await page.getByRole('textbox', { name: 'A hint for the model' }).fill('a hint');
     const drafts = () =>
-      page.evaluate<string[]>('Object.keys(sessionStorage).filter((key) => /^emend-note/.test(key))');
+      page.evaluate<string[]>(
+        'Object.keys(sessionStorage).filter((key) => /^emend-note/.test(key))',
+      );
     expect((await drafts()).length).toBe(1);
     await page.getByRole('button', { name: 'Send the answer' }).click();
     await page.getByText('done', { exact: true }).waitFor({ timeout: 10_000 });
@@ -169,34 +215,43 @@ inBrowser()('a decision on the review page', () => {
     ['light', 1920, reasons],
     ['dark', 400, ['approval', 'tests_failed', 'plan_start'] as const],
     ['light', 1024, ['approval', 'audit'] as const],
-  ] as const)('says all that the terminal says: %s, %i pixels wide', async (colorScheme, width, looked) => {
-    const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme });
-    const { page, faults } = await openPage(context, served);
-    for (const reason of looked) {
-      const decision = decisionOf(reason, proposal.id);
-      const shown = await open(page, reason);
-      const terminal = decisionHead(decision, { width: 10_000, proposal });
-      // Where a host is gone, both name it (`aboutHost`), which the run itself cannot.
-      const isOfHost = (text: string): boolean => reason === 'workspace_unreachable' && text.startsWith('about: ');
-      const missing = terminal
-        .flatMap((text) => text.split(/ {2,}/))
-        .map(flat)
-        .filter((text) => !isOfHost(text) && !shown.includes(text));
-      if (reason === 'workspace_unreachable') expect(shown).toContain('about: host ');
-      expect({ reason, missing }).toEqual({ reason, missing: [] });
-      if (reason === 'approval') expect(shown).toContain('already failed with exactly these changes');
-      // What is given by buttons at each file is no list of answers.
-      else
-        for (const answer of decision.accepts.filter((each) => each !== 'abort' && each !== 'select'))
-          expect(shown).toContain(flat(answer.replaceAll('_', ' ')));
-    }
-    for (const reason of looked.slice(0, 2)) {
-      await open(page, reason);
-      await picture(page, `decision-${reason}-${colorScheme}-${width}`);
-      expect(await violations(page)).toEqual([]);
-      expect(await page.evaluate<boolean>('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
-    }
-    expect(faults).toEqual([]);
-    await context.close();
-  });
+  ] as const)(
+    'says all that the terminal says: %s, %i pixels wide',
+    async (colorScheme, width, looked) => {
+      const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme });
+      const { page, faults } = await openPage(context, served);
+      for (const reason of looked) {
+        const decision = decisionOf(reason, proposal.id);
+        const shown = await open(page, reason);
+        const terminal = decisionHead(decision, { width: 10_000, proposal });
+        // Where a host is gone, both name it (`aboutHost`), which the run itself cannot.
+        const isOfHost = (text: string): boolean =>
+          reason === 'workspace_unreachable' && text.startsWith('about: ');
+        const missing = terminal
+          .flatMap((text) => text.split(/ {2,}/))
+          .map(flat)
+          .filter((text) => !isOfHost(text) && !shown.includes(text));
+        if (reason === 'workspace_unreachable') expect(shown).toContain('about: host ');
+        expect({ reason, missing }).toEqual({ reason, missing: [] });
+        if (reason === 'approval')
+          expect(shown).toContain('already failed with exactly these changes');
+        // What is given by buttons at each file is no list of answers.
+        else
+          for (const answer of decision.accepts.filter(
+            (each) => each !== 'abort' && each !== 'select',
+          ))
+            expect(shown).toContain(flat(answer.replaceAll('_', ' ')));
+      }
+      for (const reason of looked.slice(0, 2)) {
+        await open(page, reason);
+        await picture(page, `decision-${reason}-${colorScheme}-${width}`);
+        expect(await violations(page)).toEqual([]);
+        expect(
+          await page.evaluate<boolean>('document.documentElement.scrollWidth <= innerWidth'),
+        ).toBe(true);
+      }
+      expect(faults).toEqual([]);
+      await context.close();
+    },
+  );
 });

@@ -2,7 +2,15 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { clipped, unseenFocus } from './page-narrow.js';
-import { inBrowser, launch, openPage, picture, servePage, violations, type ServedPage } from './page-support.js';
+import {
+  inBrowser,
+  launch,
+  openPage,
+  picture,
+  servePage,
+  violations,
+  type ServedPage,
+} from './page-support.js';
 import { answerFor, planText, replanned, startDemo } from './plan-support.js';
 import { scene, whole, type Scene } from './support.js';
 
@@ -26,8 +34,10 @@ const PARTED = PARTS.replace('// line 2\n', 'export const shout = (t) => t;\n')
   .replace('// line 38\n', 'export const loud = shout(1);\n');
 /** A name and a content that are HTML and script: what runs of them sets the title. */
 const EVIL = 'src/<img src=x onerror=document.title=1>.js';
-const MARKUP = '</pre></script><script>document.title=1</script><img src=x onerror="document.title=1">';
-const evil = (text: string): string => `export const a = ${JSON.stringify(MARKUP)};\nexport const b = '${text}';\n`;
+const MARKUP =
+  '</pre></script><script>document.title=1</script><img src=x onerror="document.title=1">';
+const evil = (text: string): string =>
+  `export const a = ${JSON.stringify(MARKUP)};\nexport const b = '${text}';\n`;
 
 inBrowser()('the review page', () => {
   let s: Scene;
@@ -49,9 +59,21 @@ inBrowser()('the review page', () => {
       [
         replanned({ action: 'update_tasks', phase: 1, add: ['Migrate what is there'] }),
         ...PHASES.map((phase) => answerFor(phase)),
-        { name: 'greet', match: { contains: '- src/greet.js' }, answer: whole({ 'src/greet.js': GREETED }) },
-        { name: 'parts', match: { contains: '- src/parts.js' }, answer: whole({ 'src/parts.js': PARTED }) },
-        { name: 'skip', match: { contains: '- src/skip.js' }, answer: whole({ 'src/skip.js': 'let a = 2;\n' }) },
+        {
+          name: 'greet',
+          match: { contains: '- src/greet.js' },
+          answer: whole({ 'src/greet.js': GREETED }),
+        },
+        {
+          name: 'parts',
+          match: { contains: '- src/parts.js' },
+          answer: whole({ 'src/parts.js': PARTED }),
+        },
+        {
+          name: 'skip',
+          match: { contains: '- src/skip.js' },
+          answer: whole({ 'src/skip.js': 'let a = 2;\n' }),
+        },
         {
           name: 'held',
           match: { contains: '- src/held.js', times: 1 },
@@ -69,7 +91,11 @@ inBrowser()('the review page', () => {
           match: { contains: 'line 2 of the proposed text' },
           answer: whole({ [EVIL]: evil('plain') }),
         },
-        { name: 'evil', match: { contains: `- ${EVIL}` }, answer: whole({ [EVIL]: evil(MARKUP.replaceAll("'", '')) }) },
+        {
+          name: 'evil',
+          match: { contains: `- ${EVIL}` },
+          answer: whole({ [EVIL]: evil(MARKUP.replaceAll("'", '')) }),
+        },
       ],
     );
     await s.worker();
@@ -89,19 +115,25 @@ inBrowser()('the review page', () => {
     use: (page: Page) => Promise<void>,
     expected?: RegExp,
   ): Promise<void> => {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+    const context = await browser.newContext({
+      viewport: { width: 1280, height: 900 },
+      ...options,
+    });
     const { page, faults } = await openPage(context, served);
     try {
       await use(page);
     } catch (error) {
       await picture(page, 'failed');
-      throw new Error(`${await page.locator('body').innerText()}\n${faults.join('\n')}`, { cause: error });
+      throw new Error(`${await page.locator('body').innerText()}\n${faults.join('\n')}`, {
+        cause: error,
+      });
     }
     expect(faults.filter((fault) => expected?.test(fault) !== true)).toEqual([]);
     expect(await page.title()).not.toBe('1');
     await context.close();
   };
-  const open = (page: Page, title: RegExp): Promise<void> => page.getByRole('link', { name: title }).click();
+  const open = (page: Page, title: RegExp): Promise<void> =>
+    page.getByRole('link', { name: title }).click();
 
   test('approves to the commit in git', async () => {
     const run = await s.start('jobs/greet.md', job('Greet politely', 'src/greet.js'));
@@ -122,7 +154,9 @@ inBrowser()('the review page', () => {
       await page.getByText(/approve by ada \(web\)/).waitFor();
       await page.getByRole('link', { name: 'Result' }).click();
       await page.getByText('committed', { exact: true }).first().waitFor();
-      await page.getByText(/; expected: about 1 model call, .* tokens in, .* out, \$0\.\d{4} \(claude-/).waitFor();
+      await page
+        .getByText(/; expected: about 1 model call, .* tokens in, .* out, \$0\.\d{4} \(claude-/)
+        .waitFor();
       await picture(page, 'run-light');
       expect(await violations(page)).toEqual([]);
     });
@@ -172,12 +206,17 @@ inBrowser()('the review page', () => {
       // Leaves the first, takes the second, and takes the third by mouse.
       for (const key of ['n', 'l', 't']) await page.keyboard.press(key);
       await page.getByText('needs hunk 1 (shout), which you rejected').waitFor();
-      await page.getByRole('group', { name: 'Verdict on hunk 3' }).getByRole('button', { name: 'Take' }).click();
+      await page
+        .getByRole('group', { name: 'Verdict on hunk 3' })
+        .getByRole('button', { name: 'Take' })
+        .click();
       await page.getByText('2 of 3 hunks').waitFor();
       await picture(page, 'parts-light');
       expect(await violations(page)).toEqual([]);
       await page.getByRole('button', { name: 'Send …' }).click();
-      await page.getByText('hunk 3 of src/parts.js needs hunk 1 (shout), which you rejected').waitFor();
+      await page
+        .getByText('hunk 3 of src/parts.js needs hunk 1 (shout), which you rejected')
+        .waitFor();
       await page.getByRole('button', { name: 'Cancel' }).click();
       // The other way round: what is used is taken, the middle is left.
       for (const key of ['p', 'p', 't', 'l']) await page.keyboard.press(key);
@@ -205,7 +244,9 @@ inBrowser()('the review page', () => {
       await second.getByText('let a = 2;').first().waitFor();
       await picture(second, 'review-phone');
       expect(await violations(second)).toEqual([]);
-      expect(await second.evaluate<boolean>('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+      expect(
+        await second.evaluate<boolean>('document.documentElement.scrollWidth <= innerWidth'),
+      ).toBe(true);
       await visit({}, async (first) => {
         await open(first, /Skip me/);
         await first.getByRole('button', { name: 'Skip', exact: true }).click();
@@ -254,7 +295,9 @@ inBrowser()('the review page', () => {
         '2. Core logic',
       ]);
       const replans = page.getByRole('region', { name: 'Replans' });
-      await replans.getByText('Phase 1: scope_drift: replan: someone reported work missing from the plan').waitFor();
+      await replans
+        .getByText('Phase 1: scope_drift: replan: someone reported work missing from the plan')
+        .waitFor();
       await replans.getByText(/^Phase 1: update_tasks: .+ complexity [\d.]+ -> [\d.]+$/).waitFor();
       await page
         .getByRole('row', { name: /1\. Foundation/ })

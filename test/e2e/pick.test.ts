@@ -5,14 +5,16 @@ import { requestsIn, scene, whole, type Scene } from './support.js';
 const MARKER = 'EMEND-COMPLETE {{nonce}} 0 0\n';
 const LIST = 'Files of the project';
 const said = (answer: object): string => `${JSON.stringify(answer)}\n${MARKER}`;
-const picks = (...paths: string[]) => said({ files: paths.map((path) => ({ path, why: 'it is named' })) });
+const picks = (...paths: string[]) =>
+  said({ files: paths.map((path) => ({ path, why: 'it is named' })) });
 const one = (n: number): string => `export const price = ${n};\n`;
 const LAMPS = Array.from({ length: 11 }, (_, i) => `lamps/lamp${i}.js`);
 
 const FILES: Record<string, string> = {
   ...Object.fromEntries(LAMPS.map((path) => [path, one(1)])),
   'src/kettle.js': 'export function boilWater() {\n  return 1;\n}\n',
-  'src/teapot.js': "import { boilWater } from './kettle.js';\nexport const pour = () => boilWater();\n",
+  'src/teapot.js':
+    "import { boilWater } from './kettle.js';\nexport const pour = () => boilWater();\n",
   'test/kettle.test.js': "import { boilWater } from '../src/kettle.js';\n",
   'src/zebra/stripes.js': one(1),
   '.env': 'SECRET_TOKEN=abc\n',
@@ -30,20 +32,34 @@ beforeAll(async () => {
         match: { contains: [LIST, 'boilWater shall'] },
         answer: picks('src/kettle.js', '../etc/passwd'),
       },
-      { name: 'wish', match: { contains: [LIST, 'animal', '"look_for"'] }, answer: said({ look_for: ['stripes'] }) },
+      {
+        name: 'wish',
+        match: { contains: [LIST, 'animal', '"look_for"'] },
+        answer: said({ look_for: ['stripes'] }),
+      },
       {
         name: 'wished',
         match: { contains: [LIST, 'animal', 'was looked for'] },
         answer: picks('src/zebra/stripes.js'),
       },
-      { name: 'none', match: { contains: [LIST, 'Nobody knows', '"look_for"'] }, answer: said({ files: [] }) },
-      { name: 'hinted', match: { contains: [LIST, 'Nobody knows', 'try the teapot'] }, answer: picks('src/teapot.js') },
+      {
+        name: 'none',
+        match: { contains: [LIST, 'Nobody knows', '"look_for"'] },
+        answer: said({ files: [] }),
+      },
+      {
+        name: 'hinted',
+        match: { contains: [LIST, 'Nobody knows', 'try the teapot'] },
+        answer: picks('src/teapot.js'),
+      },
       { name: 'many', match: { contains: [LIST, 'Every lamp'] }, answer: picks(...LAMPS) },
       ...['src/kettle.js', 'src/teapot.js', 'src/zebra/stripes.js', ...LAMPS].map((path) => ({
         name: path,
         match: { contains: `- ${path}` },
         answer: whole({
-          [path]: (FILES[path] ?? one(1)).replace('1;', '2;').replace('boilWater();', 'boilWater(); // 2'),
+          [path]: (FILES[path] ?? one(1))
+            .replace('1;', '2;')
+            .replace('boilWater();', 'boilWater(); // 2'),
         }),
       })),
     ],
@@ -70,21 +86,33 @@ test('found: the list is ranked, with reasons and definitions; what is picked, a
   expect(asked).toContain('test/kettle.test.js: test of src/kettle.js');
   expect(asked).not.toContain('.env');
   const picked = (await s.events(run)).filter(({ type }) => type === 'files_picked');
-  expect(picked).toMatchObject([{ file_count: 1, files: [{ path: 'src/kettle.js', why: 'it is named' }] }]);
+  expect(picked).toMatchObject([
+    { file_count: 1, files: [{ path: 'src/kettle.js', why: 'it is named' }] },
+  ]);
 });
 
 test('asked for more: the words are looked for, once, and the model picks from what they lead to', async () => {
   const run = await s.start('more.md', job('The animal is to be dearer'));
   expect(await s.end(run)).toMatchObject({ outcome: 'applied', files: ['src/zebra/stripes.js'] });
-  expect(request('The animal', 'was looked for')).toMatch(/project\\n\\nsrc\/zebra\/stripes\.js: named /);
-  expect((await s.events(run)).filter(({ type }) => type === 'looking_for')).toMatchObject([{ words: ['stripes'] }]);
+  expect(request('The animal', 'was looked for')).toMatch(
+    /project\\n\\nsrc\/zebra\/stripes\.js: named /,
+  );
+  expect((await s.events(run)).filter(({ type }) => type === 'looking_for')).toMatchObject([
+    { words: ['stripes'] },
+  ]);
 });
 
 test('nothing found: a person sees the candidates, and a hint is looked for', async () => {
   const run = await s.start('none.md', job('Nobody knows what boilWater is about'));
   const { decision } = (await s.settle(run)).status;
-  expect(decision).toMatchObject({ reason: 'nothing_found', accepts: ['take', 'retry', 'skip', 'abort'] });
-  expect(decision?.files[0]).toMatchObject({ path: 'src/kettle.js', message: expect.stringContaining('defines') });
+  expect(decision).toMatchObject({
+    reason: 'nothing_found',
+    accepts: ['take', 'retry', 'skip', 'abort'],
+  });
+  expect(decision?.files[0]).toMatchObject({
+    path: 'src/kettle.js',
+    message: expect.stringContaining('defines'),
+  });
   await s.answer(run, 'retry', { note: 'try the teapot' });
   expect(await s.end(run)).toMatchObject({ outcome: 'applied', files: ['src/teapot.js'] });
 });
@@ -92,7 +120,10 @@ test('nothing found: a person sees the candidates, and a hint is looked for', as
 test('too many: a person takes some, and the others stay', async () => {
   const run = await s.start('many.md', job('Every lamp is to be dearer'));
   const { decision } = (await s.settle(run)).status;
-  expect(decision).toMatchObject({ reason: 'pick', message: expect.stringContaining('maxPickedFiles is 10') });
+  expect(decision).toMatchObject({
+    reason: 'pick',
+    message: expect.stringContaining('maxPickedFiles is 10'),
+  });
   expect(decision?.files).toHaveLength(11);
   await s.answer(run, 'take', { files: [LAMPS[3]!] });
   await s.answer(run, 'skip', {});

@@ -30,7 +30,10 @@ test('test_command, tests_failed on the merged tree and engine_failed, each aske
   const workflowId = run.live!.workflowId;
 
   const found = (await s.settle(run)).status.decision;
-  expect(found).toMatchObject({ reason: 'test_command', accepts: ['run', 'other', 'no_tests', 'abort'] });
+  expect(found).toMatchObject({
+    reason: 'test_command',
+    accepts: ['run', 'other', 'no_tests', 'abort'],
+  });
   expect(s.rehearsal.requests()).toHaveLength(0);
   await check(s, workflowId, 'plan-paused-test-command');
   await s.answer(run, 'run', { decision: found?.id ?? '' });
@@ -41,7 +44,10 @@ test('test_command, tests_failed on the merged tree and engine_failed, each aske
     await s.answer(phase, 'approve');
   }
   const failed = (await s.settle(run, 200)).status.decision;
-  expect(failed).toMatchObject({ reason: 'tests_failed', accepts: ['revise', 'keep', 'manual', 'abort'] });
+  expect(failed).toMatchObject({
+    reason: 'tests_failed',
+    accepts: ['revise', 'keep', 'manual', 'abort'],
+  });
   await check(s, workflowId, 'plan-paused-tests-failed');
   // A person mends it, and the tests are run again.
   s.write('both-are-meant', '');
@@ -53,12 +59,19 @@ test('test_command, tests_failed on the merged tree and engine_failed, each aske
   expect((await s.settle(third, 200)).status.decision?.reason).toBe('approval');
   await s.answer(third, 'abort');
   const engine = (await s.settle(run, 100)).status.decision;
-  expect(engine).toMatchObject({ reason: 'engine_failed', accepts: ['retry', 'manual', 'skip', 'abort'] });
+  expect(engine).toMatchObject({
+    reason: 'engine_failed',
+    accepts: ['retry', 'manual', 'skip', 'abort'],
+  });
   expect(engine?.message).toContain('Phase 3 (Three)');
   await check(s, workflowId, 'plan-paused-engine-failed');
   await s.answer(run, 'skip', { decision: engine?.id ?? '' });
   const ended = await s.end(run, 120);
-  expect(ended.plan?.phases.map(({ status }) => status)).toEqual(['completed', 'completed', 'skipped']);
+  expect(ended.plan?.phases.map(({ status }) => status)).toEqual([
+    'completed',
+    'completed',
+    'skipped',
+  ]);
   expect(s.git('status', '--porcelain')).toBe('');
 }, 400_000);
 

@@ -2,7 +2,13 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
-import { lastCheckpointed, planOfPath, resolveRun, runOfPlan, showRun } from '../../src/client/index.js';
+import {
+  lastCheckpointed,
+  planOfPath,
+  resolveRun,
+  runOfPlan,
+  showRun,
+} from '../../src/client/index.js';
 import { removeEndedWorktrees } from '../../src/client/ended/runs.js';
 import { printedFaults } from '../support/json-schema.js';
 import { check } from './check-history.js';
@@ -22,8 +28,10 @@ const PHASES: readonly DemoPhase[] = [
   { name: 'Two', file: 'src/two.js' },
 ];
 type Run = Awaited<ReturnType<typeof startDemo>>;
-const terminate = (s: Scene, run: Run): Promise<unknown> => withHandle(s, run, (handle) => handle.terminate('test'));
-const subjects = (s: Scene): readonly string[] => s.git('log', '--reverse', '--format=%s').trim().split('\n');
+const terminate = (s: Scene, run: Run): Promise<unknown> =>
+  withHandle(s, run, (handle) => handle.terminate('test'));
+const subjects = (s: Scene): readonly string[] =>
+  s.git('log', '--reverse', '--format=%s').trim().split('\n');
 
 test('terminated between commit and mark: the next run finds the commit by its trailer, marks it and pays for nothing twice', async () => {
   const [one, two] = PHASES as [DemoPhase, DemoPhase];
@@ -31,7 +39,10 @@ test('terminated between commit and mark: the next run finds the commit by its t
   const text = planText([{ ...one, tasks: 3 }, two]);
   const files = { 'plans/010_demo.md': text, 'emend.yaml': 'test: [node -e 0]\n' };
   const said = answerFor(one);
-  const script = [{ ...said, answer: `NOT DONE: 2: nothing to test yet\n\n${said.answer}` }, answerFor(two)];
+  const script = [
+    { ...said, answer: `NOT DONE: 2: nothing to test yet\n\n${said.answer}` },
+    answerFor(two),
+  ];
   const s = (open = await scene(files, script));
   const worker = await s.worker('markPhase:before:1');
   const first = await startDemo(s, { approval: 'auto' });
@@ -47,8 +58,12 @@ test('terminated between commit and mark: the next run finds the commit by its t
     ['incomplete', '1 task is not done: Task 2 (nothing to test yet)'],
     ['completed', null],
   ]);
-  expect(s.git('log', '--format=%b', '--grep=^Phase 1')).toContain('Not done: task 2: nothing to test yet\n');
-  expect(s.read('plans/010_demo.md')).toContain('- [x] Create `src/one.js`\n- [ ] Task 2\n- [x] Task 3\n');
+  expect(s.git('log', '--format=%b', '--grep=^Phase 1')).toContain(
+    'Not done: task 2: nothing to test yet\n',
+  );
+  expect(s.read('plans/010_demo.md')).toContain(
+    '- [x] Create `src/one.js`\n- [ ] Task 2\n- [x] Task 3\n',
+  );
   expect(s.rehearsal.requests()).toHaveLength(2);
   expect(subjects(s).map((subject) => subject.split(' of ')[0])).toEqual([
     'base',
@@ -57,7 +72,10 @@ test('terminated between commit and mark: the next run finds the commit by its t
     'Mark Phase 2',
   ]);
   expect((await s.events(run)).find(({ type }) => type === 'resumed_from')).toMatchObject({
-    ...{ run: null, committed: [1], failures: 0, replans: 0 },
+    run: null,
+    committed: [1],
+    failures: 0,
+    replans: 0,
   });
   const commit = s.git('log', '--format=%h', '--abbrev=12', '--grep=^Phase 1').trim();
   expect(s.read('summaries/010_partial.md')).toContain(
@@ -75,7 +93,10 @@ test('terminated between commit and mark: the next run finds the commit by its t
     .read('plans/010_demo.md')
     .replace('[INCOMPLETE]', '[COMPLETED]')
     .replace('- [ ] Task 2', '- [x] Task 2');
-  s.write('plans/010_demo.md', asManual.replace('### Phase 2: Two [COMPLETED]', '### Phase 2: Two'));
+  s.write(
+    'plans/010_demo.md',
+    asManual.replace('### Phase 2: Two [COMPLETED]', '### Phase 2: Two'),
+  );
   s.git('commit', '-qam', 'Do Phase 2 over');
   const again = await startDemo(s, { approval: 'auto' });
   const { decision } = (await s.settle(again)).status;
@@ -115,7 +136,10 @@ test('the same where a person has done what was left: the next run has nothing t
   const s = await terminatedAfterMark();
   const mine = s.read('plans/010_demo.md').replace(/### Phase 2: Two$/m, '$& [SKIPPED]');
   s.git('stash', '-q');
-  s.write('plans/010_demo.md', s.read('plans/010_demo.md').replace(/### Phase 2: Two$/m, '$& [SKIPPED]'));
+  s.write(
+    'plans/010_demo.md',
+    s.read('plans/010_demo.md').replace(/### Phase 2: Two$/m, '$& [SKIPPED]'),
+  );
   s.git('commit', '-qam', 'Not wanted');
   s.write('plans/010_demo.md', mine);
   const summary = s.read('summaries/010_partial.md');
@@ -186,10 +210,22 @@ test('aborted after a failure: its checkpoint is read, a person is asked with th
   });
   const { plan: progress, usage } = (await showRun(s.emend, run)).status;
   expect(progress?.budget.used_calls).toBe(paid + usage.calls);
-  expect(events.find(({ type }) => type === 'phase_failed')).toMatchObject({ phase: 2, run: 1, consecutive: 3 });
+  expect(events.find(({ type }) => type === 'phase_failed')).toMatchObject({
+    phase: 2,
+    run: 1,
+    consecutive: 3,
+  });
   await s.answer(run, 'abort');
   await s.end(run);
-  const restarted = await emendCommand(s, 'plan', 'run', 'plans/010_demo.md', '--restart', '--json', '--auto');
+  const restarted = await emendCommand(
+    s,
+    'plan',
+    'run',
+    'plans/010_demo.md',
+    '--restart',
+    '--json',
+    '--auto',
+  );
   expect(JSON.parse(restarted.out)).toMatchObject({ started: 'new' });
   expect(s.git('status', '--porcelain')).toBe('');
 }, 240_000);
@@ -207,7 +243,11 @@ const own = (s: Scene): string => {
 const expectOwnOnly = (s: Scene, mine: string): void => {
   expect(s.git('worktree', 'list').trim().split('\n')).toHaveLength(2);
   expect(existsSync(mine)).toBe(true);
-  expect(s.git('branch', '--format=%(refname:short)').trim().split('\n')).toEqual(['emend/mine', 'main', 'mine']);
+  expect(s.git('branch', '--format=%(refname:short)').trim().split('\n')).toEqual([
+    'emend/mine',
+    'main',
+    'mine',
+  ]);
   const dir = `${s.home}-worktrees`;
   expect(existsSync(dir) ? readdirSync(dir) : []).toEqual([]);
   expect(s.git('status', '--porcelain')).toBe('');
@@ -227,7 +267,8 @@ const onePausedOneInApply = async () => {
   const run = await startDemo(s);
   const one = await phaseRun(s, run, 'p1-1');
   const two = await phaseRun(s, run, 'p2-1');
-  for (const each of [one, two]) expect((await s.settle(each)).status.decision?.reason).toBe('approval');
+  for (const each of [one, two])
+    expect((await s.settle(each)).status.decision?.reason).toBe('approval');
   await s.answer(two, 'approve');
   await s.until(() => worker.fired());
   return { s, mine, worker, run, one, two };
@@ -238,9 +279,13 @@ test('cancelled with one phase paused and one in apply: both are taken back, and
   await withHandle(s, run, (handle) => handle.cancel());
   worker.go();
   expect(await closedOf(s, run)).toMatchObject({ status: 'CANCELLED' });
-  expect((await showRun(s.emend, await resolveRun(s.emend, run.stepKey))).status.state).toBe('aborted');
+  expect((await showRun(s.emend, await resolveRun(s.emend, run.stepKey))).status.state).toBe(
+    'aborted',
+  );
   for (const each of [one, two])
-    expect((await showRun(s.emend, await resolveRun(s.emend, each.stepKey))).status.state).toBe('aborted');
+    expect((await showRun(s.emend, await resolveRun(s.emend, each.stepKey))).status.state).toBe(
+      'aborted',
+    );
   expect(subjects(s)).toEqual(['base']);
   expectOwnOnly(s, mine);
 }, 240_000);
@@ -253,13 +298,19 @@ test('terminated with one phase paused and one in apply: their runs come to thei
   // The plan has ended, Phase 1 has not: its worktree is its workspace. The other's goes, and its commit is told.
   const [gone, ...more] = await removeEndedWorktrees(s.emend);
   expect(more).toEqual([]);
-  expect(gone).toMatchObject({ name: 'p2-1', outcome: 'removed', dropped: expect.stringMatching(/^[0-9a-f]{40}$/) });
+  expect(gone).toMatchObject({
+    name: 'p2-1',
+    outcome: 'removed',
+    dropped: expect.stringMatching(/^[0-9a-f]{40}$/),
+  });
   expect(s.git('branch', '--list', 'emend/*').trim().split('\n')).toHaveLength(2);
   expect((await s.show(one)).status.decision?.reason).toBe('approval');
   await s.answer(one, 'abort');
   await s.end(one);
   const said = await emendCommand(s, 'recover');
-  expect(said.out).toContain(`${one.stepKey.slice(0, 8)}-p1-1  its plan has ended; its worktree is removed.`);
+  expect(said.out).toContain(
+    `${one.stepKey.slice(0, 8)}-p1-1  its plan has ended; its worktree is removed.`,
+  );
   expectOwnOnly(s, mine);
   expect(subjects(s)).toEqual(['base']);
 }, 240_000);
@@ -271,13 +322,20 @@ const resetToPhases = (s: Scene, run: Run, toAnswer = false): Promise<unknown> =
     const started = (events ?? []).findIndex(
       (event) => event.startChildWorkflowExecutionInitiatedEventAttributes != null,
     );
-    const answered = (events ?? []).findIndex((event) => event.workflowExecutionUpdateAcceptedEventAttributes != null);
+    const answered = (events ?? []).findIndex(
+      (event) => event.workflowExecutionUpdateAcceptedEventAttributes != null,
+    );
     const before = (events ?? []).slice(0, toAnswer ? answered : started);
     // An answer brings a workflow task of its own, which is no boundary.
-    const point = before.filter((event) => event.workflowTaskStartedEventAttributes != null).at(toAnswer ? -2 : -1);
+    const point = before
+      .filter((event) => event.workflowTaskStartedEventAttributes != null)
+      .at(toAnswer ? -2 : -1);
     await client.workflowService.resetWorkflowExecution({
       namespace: s.emend.namespace,
-      workflowExecution: { workflowId: run.live!.workflowId, runId: (await handle.describe()).runId },
+      workflowExecution: {
+        workflowId: run.live!.workflowId,
+        runId: (await handle.describe()).runId,
+      },
       reason: 'test',
       requestId: randomUUID(),
       workflowTaskFinishEventId: point!.eventId!,
@@ -286,14 +344,17 @@ const resetToPhases = (s: Scene, run: Run, toAnswer = false): Promise<unknown> =
 
 test('reset to before an answer, a phase of what is dropped waits on: it says that its plan does not wait for it, and how to end it', async () => {
   const [one] = PHASES as [DemoPhase, DemoPhase];
-  const s = (open = await scene({ [PLAN]: planText([one]), 'emend.yaml': 'test: false\n' }, [answerFor(one)]));
+  const s = (open = await scene({ [PLAN]: planText([one]), 'emend.yaml': 'test: false\n' }, [
+    answerFor(one),
+  ]));
   await s.worker();
   const run = await startDemo(s, { estimate: 'ask' });
   await s.settle(run, 60);
   await s.answer(run, 'continue');
   const phase = await phaseRun(s, run, 'p1-1');
   await s.settle(phase, 60);
-  const shown = async (): Promise<string> => (await emendCommand(s, 'show', `${run.stepKey.slice(0, 8)}-p1-1`)).out;
+  const shown = async (): Promise<string> =>
+    (await emendCommand(s, 'show', `${run.stepKey.slice(0, 8)}-p1-1`)).out;
   expect(await shown()).not.toContain('does not wait');
   await resetToPhases(s, run, true);
   const now = await resolveRun(s.emend, run.stepKey);
@@ -329,13 +390,16 @@ test('reset with one phase paused and one in apply: both are found again, each i
   // Once more, now that all of it is done.
   const [head, plan] = [s.git('rev-parse', 'HEAD'), s.read('plans/010_demo.md')];
   await resetToPhases(s, now);
-  expect(await s.end(await resolveRun(s.emend, run.stepKey), 120)).toMatchObject({ outcome: 'completed' });
+  expect(await s.end(await resolveRun(s.emend, run.stepKey), 120)).toMatchObject({
+    outcome: 'completed',
+  });
   expect([s.git('rev-parse', 'HEAD'), s.read('plans/010_demo.md')]).toEqual([head, plan]);
   expectOwnOnly(s, mine);
 }, 240_000);
 
 test('of a phase with a file that a person skips, the tasks that name it stay open', async () => {
-  const text = planText([]) + '### Phase 1: Both\n\n- [ ] Change `src/one.js`\n- [ ] Change `src/two.js`\n';
+  const text =
+    planText([]) + '### Phase 1: Both\n\n- [ ] Change `src/one.js`\n- [ ] Change `src/two.js`\n';
   const old = 'export const n = 1;\n';
   const files = {
     'plans/010_demo.md': text,
@@ -357,18 +421,27 @@ test('of a phase with a file that a person skips, the tasks that name it stay op
   await s.answer(phase, 'skip', { files: ['src/two.js'] });
   await s.answer(phase, 'approve', { files: ['src/one.js'] });
   const ended = await s.end(run, 120);
-  expect(await s.end(phase)).toMatchObject({ outcome: 'committed', files: ['src/one.js'], skipped: ['src/two.js'] });
+  expect(await s.end(phase)).toMatchObject({
+    outcome: 'committed',
+    files: ['src/one.js'],
+    skipped: ['src/two.js'],
+  });
   expect(ended).toMatchObject({ outcome: 'incomplete' });
   expect(ended.plan?.phases[0]).toMatchObject({
     status: 'incomplete',
     why: '1 task is not done: Change `src/two.js` (src/two.js was skipped)',
   });
   expect([s.read('src/one.js'), s.read('src/two.js')]).toEqual([more, old]);
-  expect(s.read('plans/010_demo.md')).toContain('- [x] Change `src/one.js`\n- [ ] Change `src/two.js`\n');
+  expect(s.read('plans/010_demo.md')).toContain(
+    '- [x] Change `src/one.js`\n- [ ] Change `src/two.js`\n',
+  );
 }, 120_000);
 
 test('a phase that waits for a person is told by the plan, with what to type', async () => {
-  const files = { 'plans/010_demo.md': planText(PHASES.slice(0, 1)), 'emend.yaml': 'test: [node -e 0]\n' };
+  const files = {
+    'plans/010_demo.md': planText(PHASES.slice(0, 1)),
+    'emend.yaml': 'test: [node -e 0]\n',
+  };
   const s = (open = await scene(
     files,
     PHASES.slice(0, 1).map((phase) => answerFor(phase)),
@@ -382,18 +455,31 @@ test('a phase that waits for a person is told by the plan, with what to type', a
     ['plan', 'status', 'plans/010_demo.md'],
     ['show', run.stepKey],
   ])
-    expect((await emendCommand(s, ...asked)).out).toMatch(new RegExp(`One +waits: approval +${shown}`));
+    expect((await emendCommand(s, ...asked)).out).toMatch(
+      new RegExp(`One +waits: approval +${shown}`),
+    );
   const printed = await emendCommand(s, 'plan', 'status', 'plans/010_demo.md', '--json');
   expect(printedFaults(['plan', 'status', '--json'], printed.out)).toEqual([]);
   expect(JSON.parse(printed.out)).toMatchObject({
     phasesWaiting: [{ phase: 1, run: phase.stepKey, reason: 'approval' }],
   });
   // Whoever starts it once more with other options is told which of them come too late.
-  const late = ['--phase', '1', '--auto', '--set', 'budget_calls=9', '--report-scope-drift', 'docs are missing'];
+  const late = [
+    '--phase',
+    '1',
+    '--auto',
+    '--set',
+    'budget_calls=9',
+    '--report-scope-drift',
+    'docs are missing',
+  ];
   const followed = await emendCommand(s, 'plan', 'run', PLAN, '--json', ...late);
   expect([followed.code, followed.err]).toEqual([3, expect.stringContaining('had no effect')]);
-  for (const flag of late.filter((each) => each.startsWith('--'))) expect(followed.err).toContain(flag);
+  for (const flag of late.filter((each) => each.startsWith('--')))
+    expect(followed.err).toContain(flag);
   await s.answer(phase, 'approve');
   expect(await s.end(run, 60)).toMatchObject({ outcome: 'completed' });
-  expect((await emendCommand(s, 'plan', 'status', 'plans/010_demo.md')).out).not.toContain('waits:');
+  expect((await emendCommand(s, 'plan', 'status', 'plans/010_demo.md')).out).not.toContain(
+    'waits:',
+  );
 });

@@ -43,18 +43,25 @@ longOnly('plan.test.ts shows the steps of three phases in less time')(
       {
         'plans/025_feature_name.md': kept('025_feature_name.md'),
         'package.json': '{ "type": "module" }\n',
-        'emend.yaml': 'test: ["for f in checks/*.js; do [ ! -e $f ] || node $f || exit 1; done"]\nsandbox: off\n',
+        'emend.yaml':
+          'test: ["for f in checks/*.js; do [ ! -e $f ] || node $f || exit 1; done"]\nsandbox: off\n',
       },
       [
         { name: 'score', match: { contains: 'You judge how complex' }, answer: marked(score) },
         ...Object.entries(FILES).map(([path, text]) => ({
-          ...{ name: path, match: { contains: [`- ${path}`] }, answer: whole({ [path]: text }) },
+          name: path,
+          match: { contains: [`- ${path}`] },
+          answer: whole({ [path]: text }),
         })),
       ],
     ));
     await s.worker();
     const plan = await planOfPath(s.repo, 'plans/025_feature_name.md');
-    const { stepKey } = await startPlan(s.emend, { plan, approval: 'auto', options: { estimate: 'approved' } });
+    const { stepKey } = await startPlan(s.emend, {
+      plan,
+      approval: 'auto',
+      options: { estimate: 'approved' },
+    });
     const run = await resolveRun(s.emend, stepKey);
     expect(await s.end(run, 150)).toMatchObject({ outcome: 'completed' });
 
@@ -74,7 +81,9 @@ longOnly('plan.test.ts shows the steps of three phases in less time')(
       '### Phase 2: Core Logic [EXPANDED] [COMPLETED]\n**See**: [phase_2_core_logic.md](phase_2_core_logic.md)',
     );
     expect(main).toMatch(/\*\*Tasks\*\*: 12 tasks/);
-    expect(s.read('plans/025_feature_name/phase_2_core_logic.md').match(/- \[x\]/g)).toHaveLength(12);
+    expect(s.read('plans/025_feature_name/phase_2_core_logic.md').match(/- \[x\]/g)).toHaveLength(
+      12,
+    );
     expect(s.git('status', '--porcelain')).toBe('');
   },
   240_000,

@@ -33,7 +33,9 @@ long(
     const run = await startDemo(s);
     const approve = async (phase: number): Promise<void> => {
       for (;;) {
-        const child = await resolveRun(s.emend, `${run.stepKey.slice(0, 8)}-p${phase}-1`).catch(() => null);
+        const child = await resolveRun(s.emend, `${run.stepKey.slice(0, 8)}-p${phase}-1`).catch(
+          () => null,
+        );
         if (child?.live != null) {
           await s.settle(child);
           await s.answer(child, 'approve');
@@ -43,12 +45,16 @@ long(
       }
     };
     // Before phase 1 is approved, a person adds a third.
-    for (let phases = 0; phases === 0;) phases = (await showRun(s.emend, run)).status.counts.in_progress;
+    for (let phases = 0; phases === 0;)
+      phases = (await showRun(s.emend, run)).status.counts.in_progress;
     s.write('plans/010_demo.md', planText(PHASES));
     s.git('commit', '-qam', 'A third phase');
     await approve(1);
     const asked = await s.settle(run, 100);
-    expect(asked.status.decision).toMatchObject({ reason: 'plan_changed', accepts: ['take_new', 'keep_old', 'abort'] });
+    expect(asked.status.decision).toMatchObject({
+      reason: 'plan_changed',
+      accepts: ['take_new', 'keep_old', 'abort'],
+    });
     expect(asked.status.decision?.message).toContain('Phase 3 (Three) is new');
     await check(s, asked.workflowId!, 'plan-paused-plan-changed');
     await s.answer(run, 'take_new');
@@ -72,7 +78,11 @@ test('a phase that is renamed while it runs keeps its mark; one that is removed 
   const path = 'plans/010_demo.md';
   const other = { name: 'Four', file: 'src/four.js' };
   const s = (open = await scene(
-    { [path]: planText(PHASES), 'plans/010_b.md': planText([other]), 'emend.yaml': 'test: false\n' },
+    {
+      [path]: planText(PHASES),
+      'plans/010_b.md': planText([other]),
+      'emend.yaml': 'test: false\n',
+    },
     [...PHASES, other].map((phase) => answerFor(phase)),
   ));
   await s.worker();
@@ -89,7 +99,10 @@ test('a phase that is renamed while it runs keeps its mark; one that is removed 
   await approve('p1-1', (text) => text.replace('1: One', '1: Uno'));
   await approve('p2-1', (text) => text.replace(/### Phase 2[^]*?(?=### Phase 3)/, ''));
   const asked = (await s.settle(run, 100)).status;
-  expect(asked.decision).toMatchObject({ reason: 'engine_failed', accepts: expect.arrayContaining(['retry', 'skip']) });
+  expect(asked.decision).toMatchObject({
+    reason: 'engine_failed',
+    accepts: expect.arrayContaining(['retry', 'skip']),
+  });
   expect(asked.decision?.message).toContain('plans/010_demo has no Phase 2 (Two) any more');
   expect(asked.plan?.phases.map(({ name, status }) => [name, status])).toEqual([
     ['Uno', 'completed'],
@@ -99,14 +112,27 @@ test('a phase that is renamed while it runs keeps its mark; one that is removed 
   await s.answer(run, 'skip');
   await approve('p3-1');
   expect(await s.end(run, 100)).toMatchObject({ outcome: 'completed', usage: { calls: 3 } });
-  expect(s.read(path)).toContain('### Phase 1: Uno [COMPLETED]\n\n**Objective**: Write src/one.js\n\n- [x]');
-  expect(s.read(path).match(/^### .*/gm)).toEqual(['### Phase 1: Uno [COMPLETED]', '### Phase 3: Three [COMPLETED]']);
+  expect(s.read(path)).toContain(
+    '### Phase 1: Uno [COMPLETED]\n\n**Objective**: Write src/one.js\n\n- [x]',
+  );
+  expect(s.read(path).match(/^### .*/gm)).toEqual([
+    '### Phase 1: Uno [COMPLETED]',
+    '### Phase 3: Three [COMPLETED]',
+  ]);
   const { stepKey } = await startPlan(s.emend, {
-    ...{ plan: await planOfPath(s.repo, 'plans/010_b.md'), approval: 'auto', options: { estimate: 'approved' } },
+    plan: await planOfPath(s.repo, 'plans/010_b.md'),
+    approval: 'auto',
+    options: { estimate: 'approved' },
   });
-  expect(await s.end(await resolveRun(s.emend, stepKey), 100)).toMatchObject({ outcome: 'completed' });
+  expect(await s.end(await resolveRun(s.emend, stepKey), 100)).toMatchObject({
+    outcome: 'completed',
+  });
   const lines = (file: string) => s.read(file).match(/(?<=^(?:- |\*\*Plan\*\*: )).*?(?=:|$)/gm);
-  expect(lines('summaries/010_partial.md')).toEqual(['`plans/010_demo`', 'Phase 1 (Uno)', 'Phase 3 (Three)']);
+  expect(lines('summaries/010_partial.md')).toEqual([
+    '`plans/010_demo`',
+    'Phase 1 (Uno)',
+    'Phase 3 (Three)',
+  ]);
   expect(lines('summaries/010_b_partial.md')).toEqual(['`plans/010_b`', 'Phase 1 (Four)']);
   expect(s.git('status', '--porcelain')).toBe('');
 }, 240_000);
@@ -119,7 +145,11 @@ test('an estimate is asked about before anything is paid for; a budget that is u
   ));
   await s.worker();
   const plan = await planOfPath(s.repo, 'plans/010_demo.md');
-  const { stepKey } = await startPlan(s.emend, { plan, approval: 'auto', overrides: { budget_calls: 1 } });
+  const { stepKey } = await startPlan(s.emend, {
+    plan,
+    approval: 'auto',
+    overrides: { budget_calls: 1 },
+  });
   const run = await resolveRun(s.emend, stepKey);
   const estimate = (await s.settle(run)).status.decision;
   expect(estimate).toMatchObject({ reason: 'estimate', accepts: ['continue', 'abort'] });
@@ -143,10 +173,17 @@ test.each([
   'a plan that waits for a model that is down: %s ends it at once',
   async (how, end) => {
     const phases = [{ name: 'One', file: 'src/one.js' }];
-    const down = { name: 'down', match: { contains: 'You revise an implementation plan' }, answer: '' };
+    const down = {
+      name: 'down',
+      match: { contains: 'You revise an implementation plan' },
+      answer: '',
+    };
     const s = (open = await scene(
       { 'plans/010_demo.md': planText(phases), 'emend.yaml': 'test: false\n' },
-      [{ ...down, fault: { kind: 'overload' as const } }, ...phases.map((phase) => answerFor(phase))],
+      [
+        { ...down, fault: { kind: 'overload' as const } },
+        ...phases.map((phase) => answerFor(phase)),
+      ],
       { env: { EMEND_OUTAGEWAIT_MS: '600000', EMEND_OUTAGEMAXWAIT_MS: '600000' } },
     ));
     await s.worker();

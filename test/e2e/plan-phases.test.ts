@@ -21,7 +21,11 @@ afterEach(async () => {
 });
 
 const WAVE = TWO_WAVES.slice(0, 2);
-const sceneOf = async (phases = WAVE, more: Record<string, string> = {}, env: Record<string, string> = {}) =>
+const sceneOf = async (
+  phases = WAVE,
+  more: Record<string, string> = {},
+  env: Record<string, string> = {},
+) =>
   (open = await scene(
     { 'plans/010_demo.md': planText(phases), 'emend.yaml': 'test: [node -e 0]\n', ...more },
     phases.map((phase) => answerFor(phase)),
@@ -100,8 +104,14 @@ long(
     expect(kept).toMatchObject({ name: 'p2-1', phase: 2 });
     expect(s.git('rev-parse', kept!.ref).trim()).toBe(kept!.commit);
     expect(s.git('show', `${kept!.ref}:src/two.js`)).toContain('src/two.js');
-    expect((await showRun(s.emend, await resolveRun(s.emend, two.stepKey))).status.result?.commit).toBe(kept!.commit);
-    expect([worktrees(s), s.git('branch', '--list', 'emend/*'), s.git('status', '--porcelain')]).toEqual([0, '', '']);
+    expect(
+      (await showRun(s.emend, await resolveRun(s.emend, two.stepKey))).status.result?.commit,
+    ).toBe(kept!.commit);
+    expect([
+      worktrees(s),
+      s.git('branch', '--list', 'emend/*'),
+      s.git('status', '--porcelain'),
+    ]).toEqual([0, '', '']);
     await check(s, run.live!.workflowId, 'plan-aborted-with-a-commit-kept');
   },
   400_000,
@@ -155,7 +165,10 @@ long(
     if (stuck?.status.decision != null) await s.answer(one, 'abort');
     await s.answer(two, 'approve');
     const asked = (await s.settle(run, 150)).status.decision;
-    expect(asked).toMatchObject({ reason: 'engine_failed', message: expect.stringContaining('Phase 1 (One)') });
+    expect(asked).toMatchObject({
+      reason: 'engine_failed',
+      message: expect.stringContaining('Phase 1 (One)'),
+    });
     await s.answer(run, 'retry', { decision: asked?.id ?? '' });
     const again = await atApproval(s, run, 'p1-2');
     const { workspace } = (await showRun(s.emend, again)).status;
@@ -163,7 +176,9 @@ long(
     expect(existsSync(join(workspace, 'by-hand.txt'))).toBe(false);
     await s.answer(again, 'approve');
     expect(await s.end(run, 150)).toMatchObject({ outcome: 'completed' });
-    expect(s.git('rev-parse', `${s.git('log', '--format=%H', '--grep=^Phase 1: One').trim()}^`).trim()).toBe(base);
+    expect(
+      s.git('rev-parse', `${s.git('log', '--format=%H', '--grep=^Phase 1: One').trim()}^`).trim(),
+    ).toBe(base);
     expect([worktrees(s), s.git('status', '--porcelain')]).toEqual([0, '']);
   },
   400_000,
@@ -180,14 +195,18 @@ long.each(['wait', 'abort'] as const)(
     await withHandle(s, begun, async (handle, client) => {
       const { runId } = await handle.describe();
       const { events } = await handle.fetchHistory();
-      const started = events?.findIndex((event) => event.startChildWorkflowExecutionInitiatedEventAttributes != null);
-      const task = events?.slice(0, started).findLast((e) => e.workflowTaskCompletedEventAttributes != null);
+      const started = events?.findIndex(
+        (event) => event.startChildWorkflowExecutionInitiatedEventAttributes != null,
+      );
+      const task = events
+        ?.slice(0, started)
+        .findLast((e) => e.workflowTaskCompletedEventAttributes != null);
       await client.workflowService.resetWorkflowExecution({
-        ...{ namespace: s.emend.namespace, reason: 'test', requestId: `reset-${runId}` },
-        ...{
-          workflowExecution: { workflowId: begun.live!.workflowId, runId },
-          workflowTaskFinishEventId: task!.eventId!,
-        },
+        namespace: s.emend.namespace,
+        reason: 'test',
+        requestId: `reset-${runId}`,
+        workflowExecution: { workflowId: begun.live!.workflowId, runId },
+        workflowTaskFinishEventId: task!.eventId!,
       });
     });
     await first.exited;
@@ -223,7 +242,10 @@ long.each(['skip', 'retry', 'abort'] as const)(
     await s.worker();
     const run = await startDemo(s, { approval: 'auto' });
     const asked = (await s.settle(run, 150)).status.decision;
-    expect(asked).toMatchObject({ reason: 'engine_failed', message: expect.stringContaining('plans are frozen') });
+    expect(asked).toMatchObject({
+      reason: 'engine_failed',
+      message: expect.stringContaining('plans are frozen'),
+    });
     await check(s, run.live!.workflowId, 'plan-paused-mark-refused');
     if (answer === 'retry') rmSync(hook);
     await s.answer(run, answer, { decision: asked?.id ?? '' });

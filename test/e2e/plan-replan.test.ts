@@ -3,7 +3,15 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { longOnly } from '../support/skipped.js';
 import { check } from './check-history.js';
 import { planOfPath, signalPlan } from '../../src/client/runs/start-plan.js';
-import { answerFor, marked, phaseRun, planText, replanned, startDemo, type DemoPhase } from './plan-support.js';
+import {
+  answerFor,
+  marked,
+  phaseRun,
+  planText,
+  replanned,
+  startDemo,
+  type DemoPhase,
+} from './plan-support.js';
 import { scene, type Scene } from './support.js';
 
 let open: Scene | null = null;
@@ -29,18 +37,26 @@ const READY: DemoPhase = { name: 'Prepare', file: 'src/ready.js' };
 
 describe('a phase whose tests fail', () => {
   test('twice in the same way: the model adds a phase before it, and the plan comes to its end', async () => {
-    const s = (open = await scene({ 'plans/010_demo.md': planText(PHASES), 'emend.yaml': NEEDS_READY }, [
-      replanned({
-        ...{ action: 'add_phase', phase: 1, name: 'Prepare', objective: 'Write src/ready.js' },
-        tasks: ['Create `src/ready.js`'],
-      }),
-      ...[READY, ...PHASES].map((phase) => answerFor(phase)),
-    ]));
+    const s = (open = await scene(
+      { 'plans/010_demo.md': planText(PHASES), 'emend.yaml': NEEDS_READY },
+      [
+        replanned({
+          action: 'add_phase',
+          phase: 1,
+          name: 'Prepare',
+          objective: 'Write src/ready.js',
+          tasks: ['Create `src/ready.js`'],
+        }),
+        ...[READY, ...PHASES].map((phase) => answerFor(phase)),
+      ],
+    ));
     await s.worker();
     const run = await startDemo(s, { approval: 'auto' });
     const result = await s.end(run, 120);
     expect(result).toMatchObject({ outcome: 'completed' });
-    expect(result.plan?.phases.map(({ number, status, replans }) => [number, status, replans])).toEqual([
+    expect(
+      result.plan?.phases.map(({ number, status, replans }) => [number, status, replans]),
+    ).toEqual([
       [3, 'completed', 1],
       [1, 'completed', 1],
       [2, 'completed', 0],
@@ -107,11 +123,17 @@ long(
   async () => {
     const phases = PHASES.map((phase, index) => (index === 0 ? { ...phase, tasks: 11 } : phase));
     const score = { score: 9, reasoning: 'Many parts.', recommendation: 'expand' };
-    const s = (open = await scene({ 'plans/010_demo.md': planText(phases), 'emend.yaml': 'test: [node -e 0]\n' }, [
-      { name: 'score', match: { contains: 'You judge how complex' }, answer: marked(score) },
-      replanned({ action: 'update_tasks', phase: 1, add: ['Migrate what is there'] }, { times: 1 }),
-      ...phases.map((phase) => answerFor(phase)),
-    ]));
+    const s = (open = await scene(
+      { 'plans/010_demo.md': planText(phases), 'emend.yaml': 'test: [node -e 0]\n' },
+      [
+        { name: 'score', match: { contains: 'You judge how complex' }, answer: marked(score) },
+        replanned(
+          { action: 'update_tasks', phase: 1, add: ['Migrate what is there'] },
+          { times: 1 },
+        ),
+        ...phases.map((phase) => answerFor(phase)),
+      ],
+    ));
     await s.worker();
     const run = await startDemo(s, { approval: 'auto', drift: 'a migration is needed first' });
     const result = await s.end(run, 200);
@@ -123,7 +145,9 @@ long(
     ]);
     const plan = s.read('plans/010_demo/010_demo.md');
     expect(plan).toContain('`update_tasks` because of `scope_drift`');
-    expect(plan).toContain('`expand_phase` because of `complexity`\n  - Structure: inline -> expanded');
+    expect(plan).toContain(
+      '`expand_phase` because of `complexity`\n  - Structure: inline -> expanded',
+    );
     expect(s.read('plans/010_demo/phase_1_foundation.md')).toContain('- [x] Migrate what is there');
     expect(s.git('status', '--porcelain')).toBe('');
   },
@@ -133,22 +157,30 @@ long(
 test('words of a person while the last phase runs: shown, and taken up as a phase after it', async () => {
   const phases = PHASES.slice(0, 1);
   const late: DemoPhase = { name: 'Late', file: 'src/late.js' };
-  const s = (open = await scene({ 'plans/010_demo.md': planText(phases), 'emend.yaml': 'test: [node -e 0]\n' }, [
-    replanned(
-      {
-        ...{ action: 'add_phase', phase: 1, name: 'Late', objective: 'Write src/late.js' },
-        tasks: ['Create `src/late.js`'],
-      },
-      { contains: ['You revise an implementation plan', 'late is wanted, too'] },
-    ),
-    ...[...phases, late].map((phase) => answerFor(phase)),
-  ]));
+  const s = (open = await scene(
+    { 'plans/010_demo.md': planText(phases), 'emend.yaml': 'test: [node -e 0]\n' },
+    [
+      replanned(
+        {
+          action: 'add_phase',
+          phase: 1,
+          name: 'Late',
+          objective: 'Write src/late.js',
+          tasks: ['Create `src/late.js`'],
+        },
+        { contains: ['You revise an implementation plan', 'late is wanted, too'] },
+      ),
+      ...[...phases, late].map((phase) => answerFor(phase)),
+    ],
+  ));
   await s.worker();
   const run = await startDemo(s);
   const plan = await planOfPath(s.repo, 'plans/010_demo.md');
   const one = await phaseRun(s, run, 'p1-1');
   const first = (await s.settle(one, 60)).status.decision;
-  expect(await signalPlan(s.emend, plan, 'revise', { by: 'ann', text: 'late is wanted, too' })).toBe(true);
+  expect(
+    await signalPlan(s.emend, plan, 'revise', { by: 'ann', text: 'late is wanted, too' }),
+  ).toBe(true);
   expect((await s.show(run)).status.plan?.reports).toEqual([
     { trigger: 'person', text: 'late is wanted, too', by: 'ann' },
   ]);

@@ -3,14 +3,28 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
-import { planOfPath, resolveRun, startPlan, type ResolvedRun, type StepResult } from '../../src/client/index.js';
+import {
+  planOfPath,
+  resolveRun,
+  startPlan,
+  type ResolvedRun,
+  type StepResult,
+} from '../../src/client/index.js';
 import { shownKey } from '../../src/shared/ids.js';
 import { branchOf } from '../../src/shared/repository.js';
 import type { PlanOptions } from '../../src/shared/run.js';
 import { longOnly } from '../support/skipped.js';
 import { emendCommand, emendIn } from './ends.js';
 import { bury, holdingGit, homeOf, originScene, type Origin } from './origin.js';
-import { answerFor, completed, phaseRun, planText, replanned, TWO_WAVES, type DemoPhase } from './plan-support.js';
+import {
+  answerFor,
+  completed,
+  phaseRun,
+  planText,
+  replanned,
+  TWO_WAVES,
+  type DemoPhase,
+} from './plan-support.js';
 
 let o: Origin;
 afterEach(() => o.close());
@@ -54,9 +68,15 @@ const ended = async (run: ResolvedRun): Promise<StepResult | null> => {
   throw new Error(`did not end: ${(await s.show(run)).status.doing}`);
 };
 const log = (run: ResolvedRun): readonly string[] =>
-  o.git('log', '--reverse', '--first-parent', '--format=%s', `main..${branchOf(run.stepKey)}`).split('\n');
+  o
+    .git('log', '--reverse', '--first-parent', '--format=%s', `main..${branchOf(run.stepKey)}`)
+    .split('\n');
 const documentOf = (run: ResolvedRun): string => o.git('show', `${branchOf(run.stepKey)}:${PLAN}`);
-const COMMITS = ['Phase 1: Foundation', 'Phase 2: Core logic', 'Mark Phase 2 of plans/010_demo as completed (2/2)'];
+const COMMITS = [
+  'Phase 1: Foundation',
+  'Phase 2: Core logic',
+  'Mark Phase 2 of plans/010_demo as completed (2/2)',
+];
 const branches = (): readonly string[] => o.refs().filter((name) => name.startsWith('refs/heads/'));
 
 test('a plan with a URL alone, from a directory that holds nothing: phases in order, each pushed to the branch with the marks before it', async () => {
@@ -64,22 +84,48 @@ test('a plan with a URL alone, from a directory that holds nothing: phases in or
   const { s, url } = o;
   await s.worker();
   const where = ['--repository', url, '--base', 'main'];
-  const ran = await emendCommand(s, 'plan', 'run', PLAN, ...where, '--auto', '--yes', '--wait', '--json');
+  const ran = await emendCommand(
+    s,
+    'plan',
+    'run',
+    PLAN,
+    ...where,
+    '--auto',
+    '--yes',
+    '--wait',
+    '--json',
+  );
   expect(ran).toMatchObject({ code: 0 });
   const run = await resolveRun(s.emend, lastOf(ran.out).stepKey);
-  expect((await s.show(run)).status).toMatchObject({ workspace: url, result: { outcome: 'completed' } });
+  expect((await s.show(run)).status).toMatchObject({
+    workspace: url,
+    result: { outcome: 'completed' },
+  });
   expect(log(run)).toEqual(COMMITS);
   expect(documentOf(run).startsWith(completed(PHASES).trim())).toBe(true);
   // The mark of the first phase is in the second one's commit.
-  expect(o.git('show', `${branchOf(run.stepKey)}~1:${PLAN}`)).toContain('### Phase 1: Foundation [COMPLETED]');
+  expect(o.git('show', `${branchOf(run.stepKey)}~1:${PLAN}`)).toContain(
+    '### Phase 1: Foundation [COMPLETED]',
+  );
   expect(branches()).toEqual([`refs/heads/${branchOf(run.stepKey)}`, 'refs/heads/main']);
   expect(readdirSync(s.repo)).toEqual([]);
   const told = await emendCommand(s, 'plan', 'status', PLAN, '--repository', url);
   expect(told.out).toContain('Core logic');
   const alone = await emendCommand(s, 'plan', 'run', PLAN, '--repository', url);
   expect([alone.code, alone.err]).toEqual([2, expect.stringContaining('expected base with it')]);
-  const gone = await emendCommand(s, 'plan', 'run', 'plans/011_gone.md', ...where, '--yes', '--wait');
-  expect([gone.code, gone.out + gone.err]).toEqual([expect.any(Number), expect.stringContaining('011_gone')]);
+  const gone = await emendCommand(
+    s,
+    'plan',
+    'run',
+    'plans/011_gone.md',
+    ...where,
+    '--yes',
+    '--wait',
+  );
+  expect([gone.code, gone.out + gone.err]).toEqual([
+    expect.any(Number),
+    expect.stringContaining('011_gone'),
+  ]);
   expect(gone.code).not.toBe(0);
 }, 240_000);
 
@@ -104,7 +150,9 @@ revised(
     expect((await s.settle(one, 120)).status.decision?.reason).toBe('approval');
     const said = await emendCommand(s, 'plan', 'revise', PLAN, 'late is wanted, too', ...where);
     expect(said).toMatchObject({ code: 0 });
-    expect(await emendCommand(s, 'plan', 'stop', PLAN, '--after-phase', ...where)).toMatchObject({ code: 0 });
+    expect(await emendCommand(s, 'plan', 'stop', PLAN, '--after-phase', ...where)).toMatchObject({
+      code: 0,
+    });
     await s.answer(one, 'approve');
     expect(await s.end(run, 240)).toMatchObject({ outcome: 'stopped' });
     expect(branches()).toEqual([`refs/heads/${branchOf(run.stepKey)}`, 'refs/heads/main']);
@@ -118,7 +166,9 @@ revised(
     const bin = join(dirname(s.repo), 'bin');
     const asked = join(dirname(s.repo), 'asked');
     mkdirSync(bin);
-    writeFileSync(join(bin, 'gh'), `#!/bin/sh\nprintf '%s\\n' "$@" > '${asked}'\n`, { mode: 0o755 });
+    writeFileSync(join(bin, 'gh'), `#!/bin/sh\nprintf '%s\\n' "$@" > '${asked}'\n`, {
+      mode: 0o755,
+    });
     const more = ['--base', 'main', '--yes', '--wait', '--draft-pr'];
     const env = { PATH: `${bin}:${process.env.PATH ?? ''}` };
     const gone = await emendIn(s, { env }, 'plan', 'run', PLAN, ...where, ...more);
@@ -133,19 +183,33 @@ revised(
       '--body',
       `Created by \`emend plan run\` (${shownKey(next.stepKey)}): completed.`,
     ];
-    const create = ['pr', 'create', '--draft', '--repo', url, '--base', 'main', '--head', branchOf(run.stepKey)];
+    const create = [
+      'pr',
+      'create',
+      '--draft',
+      '--repo',
+      url,
+      '--base',
+      'main',
+      '--head',
+      branchOf(run.stepKey),
+    ];
     expect(readFileSync(asked, 'utf8').trim().split('\n')).toEqual([...create, ...words]);
 
     s.git('clone', '-q', '-b', branchOf(run.stepKey), url, '.');
     const directory = await emendCommand(s, 'plan', 'run', PLAN, '--draft-pr');
-    expect([directory.code, directory.err]).toEqual([2, expect.stringContaining('--draft-pr needs a repository')]);
+    expect([directory.code, directory.err]).toEqual([
+      2,
+      expect.stringContaining('--draft-pr needs a repository'),
+    ]);
     // Phase 2 stands below it in the document, and was built on it.
     const refused = await emendCommand(s, 'plan', 'rollback', PLAN, '3');
     expect(refused).toMatchObject({
       code: 5,
       err: expect.stringContaining(`emend plan rollback ${PLAN} 2`) as unknown,
     });
-    for (const n of ['2', '3']) expect(await emendCommand(s, 'plan', 'rollback', PLAN, n)).toMatchObject({ code: 0 });
+    for (const n of ['2', '3'])
+      expect(await emendCommand(s, 'plan', 'rollback', PLAN, n)).toMatchObject({ code: 0 });
     expect(s.read(PLAN)).not.toContain('### Phase 3: Late [COMPLETED]');
     expect(existsSync(join(s.repo, late.file))).toBe(false);
   },
@@ -212,7 +276,10 @@ hosts(
     await open(PHASES, true);
     const { s, url } = o;
     const bin = holdingGit(join(dirname(s.repo), 'bin'), 'Mark Phase');
-    const first = await s.worker(undefined, { ...homeOf(s, 'first'), PATH: `${bin}:${process.env.PATH ?? ''}` });
+    const first = await s.worker(undefined, {
+      ...homeOf(s, 'first'),
+      PATH: `${bin}:${process.env.PATH ?? ''}`,
+    });
     const run = await start(url);
     await s.until(() => existsSync(join(bin, 'held')), 400);
     first.child.kill('SIGSTOP');

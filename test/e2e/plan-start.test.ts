@@ -31,7 +31,8 @@ const ran = (word: string): string => `require('fs').appendFileSync('.git/ran', 
 const score = {
   name: 'score',
   match: { contains: 'You judge how complex' },
-  answer: '{"score": 3, "reasoning": "Many, and small.", "recommendation": "keep"}\nEMEND-COMPLETE {{nonce}} 0 0\n',
+  answer:
+    '{"score": 3, "reasoning": "Many, and small.", "recommendation": "keep"}\nEMEND-COMPLETE {{nonce}} 0 0\n',
 };
 
 test('expansion, tests, changed files and estimate are one question, each part answered by itself; the old path goes on', async () => {
@@ -87,7 +88,9 @@ test('expansion, tests, changed files and estimate are one question, each part a
     expect.any(Number),
     expect.stringContaining('set.expand must be of all, none, 1'),
   ]);
-  expect(await cli(...typed, '--set', 'expand=1', '--set', 'tests=run', '--set', 'dirty=skip')).toMatchObject({
+  expect(
+    await cli(...typed, '--set', 'expand=1', '--set', 'tests=run', '--set', 'dirty=skip'),
+  ).toMatchObject({
     exit: 0,
   });
 
@@ -99,7 +102,11 @@ test('expansion, tests, changed files and estimate are one question, each part a
     await s.answer(step, 'approve');
   }
   const ended = await s.end(run, 120);
-  expect(ended.plan?.phases.map(({ status }) => status)).toEqual(['completed', 'completed', 'skipped']);
+  expect(ended.plan?.phases.map(({ status }) => status)).toEqual([
+    'completed',
+    'completed',
+    'skipped',
+  ]);
   expect(s.read('.git/ran')).toBe('all two ');
   expect(s.read('src/three.js')).toContain('by hand');
   expect(s.read('plans/010_demo/010_demo.md')).toContain('### Phase 3: Three [SKIPPED]');
@@ -125,8 +132,12 @@ test.each([
     const run = await resolveRun(s.emend, (await startPlan(s.emend, { plan, overrides })).stepKey);
     expect((await s.settle(run, 60)).status.decision?.reason).toBe('estimate');
     const io = fakeIo({ env: s.env, cwd: s.repo });
-    expect([await main(['plan', 'run', 'plans/010_demo.md', '--yes'], io), io.printed.err]).toEqual([exit, '']);
-    expect(io.printed.out).toMatch(exit === 0 ? /estimate approved \(--yes\)/ : /emend decide \w+ continue/);
+    expect([await main(['plan', 'run', 'plans/010_demo.md', '--yes'], io), io.printed.err]).toEqual(
+      [exit, ''],
+    );
+    expect(io.printed.out).toMatch(
+      exit === 0 ? /estimate approved \(--yes\)/ : /emend decide \w+ continue/,
+    );
     expect((await s.show(run)).status.result?.outcome).toBe(outcome);
   },
   120_000,
@@ -136,7 +147,10 @@ long(
   'without tests the plan asks once for a command; a phase ends as no_tests, which is counted, and its task stays open',
   async () => {
     const two = PHASES.slice(1);
-    const plan = planText(two).replace('- [ ] Create `src/two.js`', '- [ ] Create `src/two.js`\n- [ ] Run the tests');
+    const plan = planText(two).replace(
+      '- [ ] Create `src/two.js`',
+      '- [ ] Create `src/two.js`\n- [ ] Run the tests',
+    );
     const s = (open = await scene(
       { 'plans/010_demo.md': plan },
       two.map((phase) => answerFor(phase)),
@@ -144,7 +158,11 @@ long(
     await s.worker();
     const run = await startDemo(s, { approval: 'auto' });
     const { decision } = (await s.settle(run, 60)).status;
-    expect(decision).toMatchObject({ reason: 'test_command', accepts: ['other', 'no_tests', 'abort'], subject: null });
+    expect(decision).toMatchObject({
+      reason: 'test_command',
+      accepts: ['other', 'no_tests', 'abort'],
+      subject: null,
+    });
     await s.answer(run, 'no_tests', { decision: decision?.id ?? '' });
     const ended = await s.end(run, 120);
     expect(ended.plan?.phases.map(({ status, verification }) => [status, verification])).toEqual([
@@ -166,7 +184,9 @@ long(
 long(
   'trust runs what the plan said at the base commit; stages of an expanded phase go to files of their own; under auto nothing is asked',
   async () => {
-    const stages = [1, 2, 3, 4].map((n) => `#### Stage ${n}: S${n}\n\n- [ ] Part ${n} of \`src/one.js\`\n`).join('\n');
+    const stages = [1, 2, 3, 4]
+      .map((n) => `#### Stage ${n}: S${n}\n\n- [ ] Part ${n} of \`src/one.js\`\n`)
+      .join('\n');
     const main_ = `# Demo\n\n### Phase 1: One [EXPANDED]\n\n**See**: [phase_1_one.md](phase_1_one.md)\n`;
     const part = `# Phase 1: One\n\n**Part of**: [010_demo.md](010_demo.md)\n\n<!-- emend:body -->\n**Objective**: Write src/one.js\n\n- [ ] Create \`src/one.js\`\n- [ ] Run \`node tests/one.cjs\`\n\n${stages}`;
     const s = (open = await scene(
@@ -176,7 +196,13 @@ long(
         'tests/one.cjs': ran('one'),
         'emend.yaml': 'baseline: off\nsandbox: off\ntest_discovery: trust\n',
       },
-      [{ name: 'one', match: { contains: 'src/one.js' }, answer: whole({ 'src/one.js': 'export const one = 1;\n' }) }],
+      [
+        {
+          name: 'one',
+          match: { contains: 'src/one.js' },
+          answer: whole({ 'src/one.js': 'export const one = 1;\n' }),
+        },
+      ],
     ));
     await s.worker();
     const run = await startDemo(s, { approval: 'auto' });
@@ -187,7 +213,8 @@ long(
       { action: 'expand_phase', oldStructure: 'expanded', newStructure: 'expanded stages' },
     ]);
     expect(s.git('log', '--format=%s')).toContain('expand_phase of Phase 1 (complexity)');
-    for (const n of [1, 2, 3, 4]) expect(s.git('ls-files')).toContain(`plans/010_demo/phase_1_one/stage_${n}_s${n}.md`);
+    for (const n of [1, 2, 3, 4])
+      expect(s.git('ls-files')).toContain(`plans/010_demo/phase_1_one/stage_${n}_s${n}.md`);
   },
   120_000,
 );
@@ -213,7 +240,9 @@ long(
     });
     expect(decision?.message).toContain('emend plan expand phase plans/010_demo.md 1');
     await s.answer(run, 'continue', { decision: decision?.id ?? '' });
-    expect((await s.settle(await phaseRun(s, run, 'p1-1'), 60)).status.decision?.reason).toBe('approval');
+    expect((await s.settle(await phaseRun(s, run, 'p1-1'), 60)).status.decision?.reason).toBe(
+      'approval',
+    );
     expect(existsSync(join(s.repo, 'plans/010_demo.md'))).toBe(true);
     await s.answer(run, 'abort');
     expect(await s.end(run, 60)).toMatchObject({ outcome: 'aborted' });

@@ -51,7 +51,8 @@ export const answerFor = ({ file }: DemoPhase, text = `export const made = '${fi
 });
 
 /** An answer in JSON, complete. */
-export const marked = (value: unknown): string => `${JSON.stringify(value)}\nEMEND-COMPLETE {{nonce}} 0 0\n`;
+export const marked = (value: unknown): string =>
+  `${JSON.stringify(value)}\nEMEND-COMPLETE {{nonce}} 0 0\n`;
 /** The rehearsed answer to a wish for a replan. */
 export const replanned = (value: object, more: object = {}) => ({
   name: `replan ${JSON.stringify(value).slice(0, 40)}`,

@@ -8,7 +8,9 @@ import { answerFor, planText, startDemo, TWO_WAVES, type DemoPhase } from './pla
 import { check } from './check-history.js';
 import { scene, whole, type Scene } from './support.js';
 
-const long = longOnly('up to a minute and a half each; merges and worktrees by themselves are in test/workspace');
+const long = longOnly(
+  'up to a minute and a half each; merges and worktrees by themselves are in test/workspace',
+);
 
 let open: Scene | null = null;
 afterEach(async () => {
@@ -26,8 +28,20 @@ const noWorktrees = (s: Scene): void => {
 
 /** Each of the seven steps, and what a wave adds to them: worktrees, merges, the tests of what came together. */
 const STEPS = [
-  ...['readPlan:after:1', 'prepareWorktree:after:1', 'verify:after:1', 'writePhaseJob:after:2', 'proposeEdit:after:1'],
-  ...['verify:after:2', 'commit:after:1', 'mergePhase:before:1', 'mergePhase:after:1', 'verify:after:4'],
+  ...[
+    'readPlan:after:1',
+    'prepareWorktree:after:1',
+    'verify:after:1',
+    'writePhaseJob:after:2',
+    'proposeEdit:after:1',
+  ],
+  ...[
+    'verify:after:2',
+    'commit:after:1',
+    'mergePhase:before:1',
+    'mergePhase:after:1',
+    'verify:after:4',
+  ],
   ...[
     'markPhase:before:1',
     'markPhase:after:2',
@@ -56,12 +70,13 @@ describe('phases side by side', () => {
       // The worker may have died while the other phase's call was under way: that one is asked again, and both count.
       expect(result.usage.calls - result.usage.unknownCalls).toBe(3);
       expect(result.usage.unknownCalls).toBeLessThanOrEqual(1);
-      expect(['one', 'two', 'three'].map((name) => s.read(`src/${name}.js`).includes(`src/${name}.js`))).toEqual([
-        true,
-        true,
-        true,
-      ]);
-      const subjects = s.git('log', '--first-parent', '--reverse', '--format=%s').trim().split('\n');
+      expect(
+        ['one', 'two', 'three'].map((name) => s.read(`src/${name}.js`).includes(`src/${name}.js`)),
+      ).toEqual([true, true, true]);
+      const subjects = s
+        .git('log', '--first-parent', '--reverse', '--format=%s')
+        .trim()
+        .split('\n');
       expect(subjects).toEqual([
         'base',
         'Merge Phase 1: One',
@@ -72,12 +87,18 @@ describe('phases side by side', () => {
       ]);
       // Marks of a wave are one commit after its merges, which names them.
       expect(
-        s.git('log', '-1', '--grep=^Mark Phase 2', '--format=%(trailers:valueonly)').trim().split('\n').sort(),
+        s
+          .git('log', '-1', '--grep=^Mark Phase 2', '--format=%(trailers:valueonly)')
+          .trim()
+          .split('\n')
+          .sort(),
       ).toEqual([`${run.stepKey}-p1-m1`, `${run.stepKey}-p2-m1`]);
       // Resolved again, so that its archive is read as it is now where a busy machine's worker does not answer in time.
       const events = await s.events(await resolveRun(s.emend, run.stepKey));
       expect(events.filter(({ type }) => type === 'phase_merged')).toHaveLength(2);
-      expect(events.filter(({ type }) => type === 'merged_tested')).toMatchObject([{ outcome: 'pass' }]);
+      expect(events.filter(({ type }) => type === 'merged_tested')).toMatchObject([
+        { outcome: 'pass' },
+      ]);
       expect(events.filter(({ type }) => type === 'worktree_removed')).toHaveLength(2);
       expect(s.read('plans/010_demo.md').match(/\[COMPLETED\]/g)).toHaveLength(3);
       noWorktrees(s);
@@ -93,20 +114,23 @@ describe('phases side by side', () => {
         { name: 'One', file: 'src/same.js', dependencies: [] },
         { name: 'Two', file: 'src/same.js', dependencies: [] },
       ];
-      const s = (open = await scene({ 'plans/010_demo.md': planText(both), 'emend.yaml': 'test: false\n' }, [
-        {
-          ...answerFor(both[0]!, 'export const made = [1, 2];\n'),
-          match: { contains: ['- src/same.js', 'Phase 2', 'made = [1]'] },
-        },
-        {
-          ...answerFor(both[0]!, 'export const made = [1];\n'),
-          match: { contains: ['- src/same.js', 'Phase 1: One'] },
-        },
-        {
-          ...answerFor(both[0]!, 'export const made = [2];\n'),
-          match: { contains: ['- src/same.js', 'Phase 2: Two'] },
-        },
-      ]));
+      const s = (open = await scene(
+        { 'plans/010_demo.md': planText(both), 'emend.yaml': 'test: false\n' },
+        [
+          {
+            ...answerFor(both[0]!, 'export const made = [1, 2];\n'),
+            match: { contains: ['- src/same.js', 'Phase 2', 'made = [1]'] },
+          },
+          {
+            ...answerFor(both[0]!, 'export const made = [1];\n'),
+            match: { contains: ['- src/same.js', 'Phase 1: One'] },
+          },
+          {
+            ...answerFor(both[0]!, 'export const made = [2];\n'),
+            match: { contains: ['- src/same.js', 'Phase 2: Two'] },
+          },
+        ],
+      ));
       await s.worker();
       const run = await startDemo(s, { approval: 'auto' });
       expect((await s.settle(run, 150)).status.decision).toMatchObject({
@@ -128,8 +152,11 @@ describe('phases side by side', () => {
     async () => {
       const s = (open = await scene(
         {
-          ...{ 'plans/010_demo.md': DOCUMENTED, 'emend.yaml': 'test: [node -e 0]\n' },
-          ...{ 'README.md': '# Users\n', 'notes/users.md': '# Tables\n\nusers\n', 'src/a.ts': 'export {};\n' },
+          'plans/010_demo.md': DOCUMENTED,
+          'emend.yaml': 'test: [node -e 0]\n',
+          'README.md': '# Users\n',
+          'notes/users.md': '# Tables\n\nusers\n',
+          'src/a.ts': 'export {};\n',
         },
         [
           {
@@ -141,7 +168,13 @@ describe('phases side by side', () => {
           answerFor({ name: 'Core Logic', file: 'src/users.ts' }, 'export const users = 1;\n'),
           {
             name: 'documentation',
-            match: { contains: ['# Phase 3: Documentation', '- docs/users.md', 'it is about documentation'] },
+            match: {
+              contains: [
+                '# Phase 3: Documentation',
+                '- docs/users.md',
+                'it is about documentation',
+              ],
+            },
             answer: whole({ 'docs/users.md': '# Users\n\nPost them.\n' }),
           },
         ],
@@ -156,13 +189,18 @@ describe('phases side by side', () => {
         [2, 'completed'],
         [3, 'completed'],
       ]);
-      expect(s.git('log', '--first-parent', '--reverse', '--format=%s').trim().split('\n')).toEqual([
-        'base',
-        'Merge Phase 2: Core Logic',
-        'Merge Phase 3: Documentation',
-        expect.stringMatching(/^Mark Phase 3/),
-      ]);
-      const marked = DOCUMENTED.replaceAll('[ ]', '[x]').replace(/^### Phase [23]: .*$/gm, '$& [COMPLETED]');
+      expect(s.git('log', '--first-parent', '--reverse', '--format=%s').trim().split('\n')).toEqual(
+        [
+          'base',
+          'Merge Phase 2: Core Logic',
+          'Merge Phase 3: Documentation',
+          expect.stringMatching(/^Mark Phase 3/),
+        ],
+      );
+      const marked = DOCUMENTED.replaceAll('[ ]', '[x]').replace(
+        /^### Phase [23]: .*$/gm,
+        '$& [COMPLETED]',
+      );
       const [before = '', after = ''] = marked.split('## Implementation Progress\n');
       const document = s.read('plans/010_demo.md');
       expect(document.startsWith(`${before}## Implementation Progress\n`)).toBe(true);

@@ -42,23 +42,34 @@ const emend = async (s: Scene, exit: number, args: readonly string[]): Promise<u
 const looksBack = async (s: Scene, run: string): Promise<void> => {
   const cost = { runs: 1, usage: { calls: 1 } };
   const phases = [1, 2, 3].map((phase) => ({ phase, ...cost }));
-  expect(await emend(s, 0, ['report', run, '--json'])).toMatchObject({ outcome: 'completed', phases });
+  expect(await emend(s, 0, ['report', run, '--json'])).toMatchObject({
+    outcome: 'completed',
+    phases,
+  });
   for (const args of [['show', run], ['plan', 'status', PLAN], ['plan', 'check', PLAN], ['list']])
     await emend(s, 0, [...args, '--json']);
-  expect(await emend(s, 0, ['stats', '--json'])).toMatchObject({ plans: 1, steps: { runs: 4, usage: { calls: 3 } } });
+  expect(await emend(s, 0, ['stats', '--json'])).toMatchObject({
+    plans: 1,
+    steps: { runs: 4, usage: { calls: 3 } },
+  });
 
   const html = String(await emend(s, 0, ['report', run, '--html']));
   const [, byPhase = ''] = html.split('<h2>What it cost, by phase</h2>');
   // The rehearsed model has no price.
   for (const title of ['Tokens', 'Time']) {
-    const plot = new RegExp(`<figure><figcaption>${title}</figcaption><svg.*?</svg>`, 's').exec(byPhase)?.[0] ?? '';
+    const plot =
+      new RegExp(`<figure><figcaption>${title}</figcaption><svg.*?</svg>`, 's').exec(
+        byPhase,
+      )?.[0] ?? '';
     expect({ title, phases: plot.match(/Phase \d/g) }).toMatchObject({
       phases: expect.arrayContaining(['Phase 1', 'Phase 2', 'Phase 3']),
     });
   }
   // One file: nothing in it is fetched from elsewhere, and its own policy forbids it.
   expect(html).toContain(`content="default-src 'none'; style-src 'unsafe-inline'"`);
-  expect(html).not.toMatch(/<(?:script|link|img|iframe|object|embed|base)\b|\s(?:src|href|srcset)=|url\(|@import/i);
+  expect(html).not.toMatch(
+    /<(?:script|link|img|iframe|object|embed|base)\b|\s(?:src|href|srcset)=|url\(|@import/i,
+  );
 
   const markdown = String(await emend(s, 0, ['report', run]));
   expect(markdown).toContain('## What it cost, by phase\n');
@@ -67,8 +78,20 @@ const looksBack = async (s: Scene, run: string): Promise<void> => {
 
 /** Each of the seven steps, and the seams between them. */
 const STEPS = [
-  ...['readPlan:after:1', 'writePhaseJob:after:1', 'proposeEdit:after:1', 'verify:after:2', 'commit:after:2'],
-  ...['markPhase:before:1', 'markPhase:after:2', 'saveCheckpoint:after:1', 'readPlan:before:2', 'readPlan:after:4'],
+  ...[
+    'readPlan:after:1',
+    'writePhaseJob:after:1',
+    'proposeEdit:after:1',
+    'verify:after:2',
+    'commit:after:2',
+  ],
+  ...[
+    'markPhase:before:1',
+    'markPhase:after:2',
+    'saveCheckpoint:after:1',
+    'readPlan:before:2',
+    'readPlan:after:4',
+  ],
 ];
 
 describe('a plan, end to end', () => {
@@ -85,11 +108,13 @@ describe('a plan, end to end', () => {
       await s.worker();
       const result = await s.end(run, 120);
       expect(result).toMatchObject({ outcome: 'completed', usage: { calls: 3 } });
-      expect(result.plan?.phases.map(({ status, verification }) => [status, verification])).toEqual([
-        ['completed', 'pass'],
-        ['completed', 'pass'],
-        ['completed', 'pass'],
-      ]);
+      expect(result.plan?.phases.map(({ status, verification }) => [status, verification])).toEqual(
+        [
+          ['completed', 'pass'],
+          ['completed', 'pass'],
+          ['completed', 'pass'],
+        ],
+      );
 
       const log = s.git('log', '--reverse', '--format=%s').trim().split('\n');
       expect(log).toEqual([
@@ -100,8 +125,12 @@ describe('a plan, end to end', () => {
         'Mark Phase 3 of plans/010_demo as completed (3/3)',
       ]);
       // Each phase's commit has the mark of the one before it, and says so; `Commit:` names the phase's own.
-      const [, one = '', two = '', three = ''] = s.git('log', '--reverse', '--format=%H').trim().split('\n');
-      const changed = (commit: string) => s.git('show', '--format=', '--name-only', commit).trim().split('\n');
+      const [, one = '', two = '', three = ''] = s
+        .git('log', '--reverse', '--format=%H')
+        .trim()
+        .split('\n');
+      const changed = (commit: string) =>
+        s.git('show', '--format=', '--name-only', commit).trim().split('\n');
       expect([one, two, three].map(changed)).toEqual([
         ['src/one.js'],
         ['plans/010_demo.md', 'src/two.js', 'summaries/010_partial.md'],
@@ -110,7 +139,9 @@ describe('a plan, end to end', () => {
       expect(s.git('log', '-1', '--format=%(trailers:key=Emend-Mark,valueonly)', two).trim()).toBe(
         `${run.stepKey}-p1-m1`,
       );
-      expect(s.git('show', `${two}:plans/010_demo.md`)).toContain(`**Commit**: ${one.slice(0, 12)}`);
+      expect(s.git('show', `${two}:plans/010_demo.md`)).toContain(
+        `**Commit**: ${one.slice(0, 12)}`,
+      );
       const expected = planText(PHASES)
         .replaceAll('- [ ]', '- [x]')
         .replace(/^### Phase .*$/gm, '$& [COMPLETED]');
@@ -145,11 +176,21 @@ describe('a plan, end to end', () => {
 
       const types = (await s.events(run)).map((event) => event.type);
       const steps = [
-        ...['phase_started', 'complexity_checked', 'phase_editing', 'phase_tested', 'phase_committed', 'phase_marked'],
+        ...[
+          'phase_started',
+          'complexity_checked',
+          'phase_editing',
+          'phase_tested',
+          'phase_committed',
+          'phase_marked',
+        ],
         ...['checkpoint_saved', 'markers_checked'],
       ];
       expect(types.filter((type) => steps.includes(type))).toEqual([...steps, ...steps, ...steps]);
-      const kept = (await s.emend.archive.lastFile(run.stepKey, 'checkpoint-')) as Record<string, unknown> | null;
+      const kept = (await s.emend.archive.lastFile(run.stepKey, 'checkpoint-')) as Record<
+        string,
+        unknown
+      > | null;
       expect(kept).toMatchObject({
         plan_path: 'plans/010_demo',
         total_phases: 3,
@@ -162,7 +203,9 @@ describe('a plan, end to end', () => {
       await check(s, run.live!.workflowId, 'plan-completed');
       expect(await joined).toMatchObject({ stepKey: run.stepKey, kind: 'closed', exit: 0 });
       await looksBack(s, run.stepKey.slice(0, 8));
-      expect(archivedRun(run.stepKey, await s.emend.archive.read(run.stepKey)).started?.jobPath).toBe('plans/010_demo');
+      expect(
+        archivedRun(run.stepKey, await s.emend.archive.read(run.stepKey)).started?.jobPath,
+      ).toBe('plans/010_demo');
     },
     240_000,
   );
@@ -175,7 +218,9 @@ describe('a plan, end to end', () => {
       const run = await startDemo(s);
       const child = async (phase: number, of = run) => {
         for (;;) {
-          const found = await resolveRun(s.emend, `${of.stepKey.slice(0, 8)}-p${phase}-1`).catch(() => null);
+          const found = await resolveRun(s.emend, `${of.stepKey.slice(0, 8)}-p${phase}-1`).catch(
+            () => null,
+          );
           if (found?.live != null) return found;
           await new Promise((resolve) => setTimeout(resolve, 100));
         }
@@ -187,7 +232,9 @@ describe('a plan, end to end', () => {
         doing: 'Phase 1/3 (Foundation): editing, tests, commit',
       });
       const listed = (await listRuns(s.emend)).runs;
-      expect(listed.map(({ jobPath, decision }) => [jobPath, decision?.reason ?? null]).sort()).toEqual([
+      expect(
+        listed.map(({ jobPath, decision }) => [jobPath, decision?.reason ?? null]).sort(),
+      ).toEqual([
         ['plans/010_demo', null],
         ['plans/010_demo-phase-1.md', 'approval'],
       ]);
@@ -206,7 +253,9 @@ describe('a plan, end to end', () => {
       await s.end(two).catch(() => null);
       expect(await s.end(run)).toMatchObject({ outcome: 'aborted' });
       await check(s, run.live!.workflowId, 'plan-aborted');
-      expect((await showRun(s.emend, await resolveRun(s.emend, two.stepKey))).status.state).toBe('aborted');
+      expect((await showRun(s.emend, await resolveRun(s.emend, two.stepKey))).status.state).toBe(
+        'aborted',
+      );
       expect(s.git('status', '--porcelain')).toBe('');
 
       // Begun again, it goes on with what is not marked as done, and stops when that phase is done.
@@ -263,7 +312,9 @@ describe('a plan, end to end', () => {
       const run = await startDemo(s, { approval: 'auto' });
       const third = async () => {
         for (;;) {
-          const found = await resolveRun(s.emend, `${run.stepKey.slice(0, 8)}-p2-3`).catch(() => null);
+          const found = await resolveRun(s.emend, `${run.stepKey.slice(0, 8)}-p2-3`).catch(
+            () => null,
+          );
           if (found?.live != null) return found;
           await new Promise((resolve) => setTimeout(resolve, 100));
         }
@@ -291,8 +342,15 @@ describe('a plan, end to end', () => {
         '[INCOMPLETE] Phase 2: Core logic',
       ]);
       expect(s.git('status', '--porcelain')).toBe('');
-      const kept = (await s.emend.archive.lastFile(run.stepKey, 'checkpoint-')) as Record<string, unknown> | null;
-      expect(kept).toMatchObject({ tests_passing: false, completed_phases: [1], status: 'incomplete' });
+      const kept = (await s.emend.archive.lastFile(run.stepKey, 'checkpoint-')) as Record<
+        string,
+        unknown
+      > | null;
+      expect(kept).toMatchObject({
+        tests_passing: false,
+        completed_phases: [1],
+        status: 'incomplete',
+      });
       expect(kept?.test_failure_history).toHaveLength(3);
     },
     240_000,

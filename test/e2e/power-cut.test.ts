@@ -13,7 +13,9 @@ afterEach(async () => {
   open = null;
 });
 
-const RULES = [{ name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'let a = 2;\n' }) }];
+const RULES = [
+  { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'let a = 2;\n' }) },
+];
 const JOB = '---\ntarget_files: [a.js]\ncommit: true\n---\n# Grow\n\nRaise it.\n';
 
 /** Takes back all that the logs of the home name; how many files that were. */
@@ -33,8 +35,14 @@ const cutPower = (home: string): number => {
       gone.add(path);
     }
     const [owner = '', random] = name.split('.');
-    const who = { ...(JSON.parse(Buffer.from(owner, 'base64url').toString()) as object), boot: 'the boot before' };
-    renameSync(join(dir, name), join(dir, `${Buffer.from(JSON.stringify(who)).toString('base64url')}.${random}`));
+    const who = {
+      ...(JSON.parse(Buffer.from(owner, 'base64url').toString()) as object),
+      boot: 'the boot before',
+    };
+    renameSync(
+      join(dir, name),
+      join(dir, `${Buffer.from(JSON.stringify(who)).toString('base64url')}.${random}`),
+    );
   }
   return gone.size;
 };
@@ -58,7 +66,9 @@ test('the run goes on: what was reported is there, and no recorded answer is ask
   }
 
   await s.worker();
-  expect((await s.emend.archive.read(run.stepKey)).map(({ id }) => id).sort()).toEqual([...before].sort());
+  expect((await s.emend.archive.read(run.stepKey)).map(({ id }) => id).sort()).toEqual(
+    [...before].sort(),
+  );
   await s.answer(run, 'approve');
   expect(await s.end(run)).toMatchObject({ outcome: 'committed', files: ['a.js'] });
   expect(s.read('a.js')).toBe('let a = 2;\n');

@@ -14,7 +14,10 @@ let s: Scene;
 beforeAll(async () => {
   const manifest = JSON.stringify({ scripts: { build: 'node tools/build' } });
   s = await scene(
-    { ...Object.fromEntries([...PATHS, ...MANY].map((path) => [path, 'one\n'])), 'package.json': manifest },
+    {
+      ...Object.fromEntries([...PATHS, ...MANY].map((path) => [path, 'one\n'])),
+      'package.json': manifest,
+    },
     [
       ...PATHS.map((path) => ({
         name: path,
@@ -33,7 +36,9 @@ test('the program of a filter, which git runs outside the sandbox at the commit,
   execFileSync('git', ['config', 'filter.x.clean', 'sh ./tools/clean %f'], { cwd: s.repo });
   s.write('tools/clean', 'one\n');
   const run = await s.start('filter.md', job('tools/clean', 'approval: auto'));
-  expect((await s.settle(run)).proposal?.mustAsk).toEqual(["protected path tools/clean: git's configuration uses it"]);
+  expect((await s.settle(run)).proposal?.mustAsk).toEqual([
+    "protected path tools/clean: git's configuration uses it",
+  ]);
   await s.answer(run, 'skip');
   expect(await s.end(run)).toMatchObject({ outcome: 'skipped' });
 }, 60_000);
@@ -46,7 +51,10 @@ test('under auto a protected path asks and says why, in terminal and report; ano
   const run = await s.start('build.md', job('tools/build.js', 'approval: auto'));
   const { status, proposal } = await s.settle(run);
   expect(proposal?.mustAsk).toEqual([BUILD]);
-  expect(status.decision).toMatchObject({ reason: 'approval', message: expect.stringContaining(BUILD) });
+  expect(status.decision).toMatchObject({
+    reason: 'approval',
+    message: expect.stringContaining(BUILD),
+  });
   for (const command of ['show', 'report']) {
     const io = fakeIo({ env: s.env, cwd: s.repo });
     expect(await main([command, run.stepKey], io)).toBe(0);
@@ -61,16 +69,18 @@ test('a policy passes the protected paths that it lists, and never a change of i
     s.write('review.yaml', policy);
     s.write('job.md', job(path));
     const io = fakeIo({ env: s.env, cwd: s.repo });
-    expect([await main(['run', 'job.md', '--policy', 'review.yaml', '--quiet'], io), io.printed]).toMatchObject([
-      exit,
-      {},
-    ]);
+    expect([
+      await main(['run', 'job.md', '--policy', 'review.yaml', '--quiet'], io),
+      io.printed,
+    ]).toMatchObject([exit, {}]);
     return io.printed.out + io.printed.err;
   };
   const ALL = 'v: 1\npaths: ["**"]\n';
   const why = 'protected path packages/a/conftest.py: test runners, linters or bundlers run it';
   expect(await by('packages/a/conftest.py', ALL, 3)).toContain(why);
-  expect(await by('packages/a/conftest.py', `${ALL}protected_paths: ["*.toml"]\n`, 3)).toContain(why);
+  expect(await by('packages/a/conftest.py', `${ALL}protected_paths: ["*.toml"]\n`, 3)).toContain(
+    why,
+  );
   await by('packages/a/conftest.py', `${ALL}protected_paths: [conftest.py]\n`, 0);
   expect(s.read('packages/a/conftest.py')).toBe('one\ntwo\n');
   expect(await by('review.yaml', ALL, 3)).toContain('review.yaml is the policy itself');
@@ -80,9 +90,15 @@ test('a policy passes the protected paths that it lists, and never a change of i
 }, 180_000);
 
 test('what is beyond the reasons that are told is not approved unseen', async () => {
-  s.write('wide.yaml', 'v: 1\npaths: ["**"]\nchanges: [delete]\nmax_files: 100\nprotected_paths: ["*.mk"]\n');
+  s.write(
+    'wide.yaml',
+    'v: 1\npaths: ["**"]\nchanges: [delete]\nmax_files: 100\nprotected_paths: ["*.mk"]\n',
+  );
   s.write('many.md', `---\ndelete_files: ${JSON.stringify(MANY)}\n---\n# Clear\n\nRemove them.\n`);
   const io = fakeIo({ env: s.env, cwd: s.repo });
-  expect([await main(['run', 'many.md', '--policy', 'wide.yaml'], io), io.printed]).toMatchObject([3, {}]);
+  expect([await main(['run', 'many.md', '--policy', 'wide.yaml'], io), io.printed]).toMatchObject([
+    3,
+    {},
+  ]);
   expect(io.printed.out + io.printed.err).toContain('22 more reasons');
 }, 120_000);

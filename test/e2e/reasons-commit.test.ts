@@ -13,18 +13,25 @@ afterEach(async () => {
 });
 
 const one = (n: number): string => `const one = ${n};\n`;
-const good = (path: string) => ({ name: path, match: { contains: `- ${path}` }, answer: whole({ [path]: one(2) }) });
+const good = (path: string) => ({
+  name: path,
+  match: { contains: `- ${path}` },
+  answer: whole({ [path]: one(2) }),
+});
 const BRIEF = {
   name: 'brief',
   match: { contains: 'Now write the brief' },
   answer: 'Numbers grow.\nEMEND-COMPLETE {{nonce}} 0 0\n',
 };
 /** A scene in which every file becomes `one(2)`, with a worker. */
-const scenery = async (paths: readonly string[], more: Record<string, string> = {}): Promise<Scene> => {
-  const s = (open = await scene({ ...Object.fromEntries(paths.map((path) => [path, one(1)])), ...more }, [
-    BRIEF,
-    ...paths.map(good),
-  ]));
+const scenery = async (
+  paths: readonly string[],
+  more: Record<string, string> = {},
+): Promise<Scene> => {
+  const s = (open = await scene(
+    { ...Object.fromEntries(paths.map((path) => [path, one(1)])), ...more },
+    [BRIEF, ...paths.map(good)],
+  ));
   await s.worker();
   return s;
 };
@@ -34,7 +41,8 @@ const start = (s: Scene, path: string, keys: string): Promise<ResolvedRun> =>
     `${path}.md`,
     `---\ntarget_files: [${path}]\napproval: auto\ncommit: Change ${path}\n${keys}\n---\n# Grow\n\nRaise the number.\n`,
   );
-const subjects = (s: Scene, n: number): string[] => s.git('log', `-${n}`, '--format=%s').trim().split('\n');
+const subjects = (s: Scene, n: number): string[] =>
+  s.git('log', `-${n}`, '--format=%s').trim().split('\n');
 
 /** These tests write into `.git`, or commit: the sandbox refuses both. */
 const UNBOXED = 'sandbox: off\nbaseline: off';
@@ -45,10 +53,16 @@ test('a found test command: run, asked once; asked again when its definition cha
   const PASSED = expect.stringMatching(/^pass/) as unknown;
   const manifest = (word: string) =>
     `${JSON.stringify({ scripts: { test: `node -e "require('fs').appendFileSync('.git/ran', '${word}')"` } })}\n`;
-  const s = await scenery(['a.js', 'b.js', 'c.js', 'd.js', 'e.js'], { 'package.json': manifest('x') });
+  const s = await scenery(['a.js', 'b.js', 'c.js', 'd.js', 'e.js'], {
+    'package.json': manifest('x'),
+  });
   const asks = async (run: ResolvedRun) => {
     const view = await s.settle(run);
-    expect(view.status.decision).toMatchObject({ reason: 'test_command', subject: 'npm test', files: [] });
+    expect(view.status.decision).toMatchObject({
+      reason: 'test_command',
+      subject: 'npm test',
+      files: [],
+    });
     return view;
   };
 
@@ -86,7 +100,11 @@ test('a found test command: run, asked once; asked again when its definition cha
 test('tests failed: keep commits as [INCOMPLETE], manual takes what a person wrote, skip leaves the file', async () => {
   const s = await scenery(['keep.js', 'hand.js', 'skip.js']);
   const failed = async (path: string) => {
-    const run = await start(s, path, `baseline: fix\ntest: grep -q 7 ${path}\nlimits: { maxFailedVerifications: 1 }`);
+    const run = await start(
+      s,
+      path,
+      `baseline: fix\ntest: grep -q 7 ${path}\nlimits: { maxFailedVerifications: 1 }`,
+    );
     expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'tests_failed' });
     expect(s.read(path)).toBe(one(1));
     return run;
@@ -101,7 +119,11 @@ test('tests failed: keep commits as [INCOMPLETE], manual takes what a person wro
   const hand = await failed('hand.js');
   s.write('hand.js', one(7));
   await s.answer(hand, 'manual');
-  expect(await s.end(hand)).toMatchObject({ outcome: 'committed', verification: 'pass', files: ['hand.js'] });
+  expect(await s.end(hand)).toMatchObject({
+    outcome: 'committed',
+    verification: 'pass',
+    files: ['hand.js'],
+  });
   expect(subjects(s, 1)).toEqual(['Change hand.js']);
   expect(s.git('show', 'HEAD:hand.js')).toBe(one(7));
 
@@ -116,7 +138,9 @@ test('after failed tests the next attempt sees the original, the failed edit and
   const failedWith = (n: number): string => `-${one(1)}+${one(n)}`;
   const told = ['- a.js', 'The tests failed with your last edit', `\n${one(1)}`];
   const rule = (name: string, contains: readonly string[], n: number) => ({
-    ...{ name, match: { contains: [...contains] }, answer: whole({ 'a.js': one(n) }) },
+    name,
+    match: { contains: [...contains] },
+    answer: whole({ 'a.js': one(n) }),
   });
   const s = (open = await scene({ 'a.js': one(1) }, [
     rule('revised', [...told, 'Seven, please.', failedWith(3), 'AssertionError: 3'], 7),
@@ -129,7 +153,11 @@ test('after failed tests the next attempt sees the original, the failed edit and
   expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'tests_failed' });
   await s.answer(run, 'revise', { note: 'Seven, please.' });
   expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass' });
-  expect(s.rehearsal.requests().map((request) => request.rule)).toEqual(['first', 'again', 'revised']);
+  expect(s.rehearsal.requests().map((request) => request.rule)).toEqual([
+    'first',
+    'again',
+    'revised',
+  ]);
 });
 
 test('HEAD moved while tests ran: rebase commits on top, take_theirs rolls back, regenerate starts anew', async () => {
@@ -138,7 +166,10 @@ test('HEAD moved while tests ran: rebase commits on top, take_theirs rolls back,
     const command = `test -e .git/${path} || { touch .git/${path} && git commit -q --allow-empty -m "meanwhile ${path}"; }`;
     const run = await start(s, path, `test: ${JSON.stringify(command)}\n${UNBOXED}`);
     const view = await s.settle(run);
-    expect(view.status.decision).toMatchObject({ reason: 'conflict', accepts: expect.arrayContaining(['rebase']) });
+    expect(view.status.decision).toMatchObject({
+      reason: 'conflict',
+      accepts: expect.arrayContaining(['rebase']),
+    });
     expect(view.status.decision!.message).toContain('HEAD was');
     return { run, view };
   };
@@ -216,7 +247,8 @@ test('a commit hook refuses, or changes what was approved: asked, and each answe
   expect(await s.end(handed.run)).toMatchObject({ outcome: 'committed', files: ['handed.js'] });
   expect(s.git('show', 'HEAD:handed.js')).toBe(one(7));
 
-  const ADDS = 'git update-index --add --cacheinfo "100644,$(echo x | git hash-object -w --stdin),extra.txt"';
+  const ADDS =
+    'git update-index --add --cacheinfo "100644,$(echo x | git hash-object -w --stdin),extra.txt"';
   hook(ADDS);
   const mended = await paused('mended.js', 'hook_changed', 'extra.txt');
   await check(s, mended.id, 'edit-step-paused-hook-changed');
@@ -234,7 +266,11 @@ test('a commit hook refuses, or changes what was approved: asked, and each answe
   const renewed = await paused('renewed.js', 'hook_changed', 'extra.txt');
   hook('exit 0');
   await s.answer(renewed.run, 'regenerate');
-  expect(await s.end(renewed.run)).toMatchObject({ outcome: 'committed', files: ['renewed.js'], usage: { calls: 2 } });
+  expect(await s.end(renewed.run)).toMatchObject({
+    outcome: 'committed',
+    files: ['renewed.js'],
+    usage: { calls: 2 },
+  });
 
   // A formatter, as hooks mostly are: it changes the file and what is to be committed, every time.
   hook("sed -i 's/ *;$/ ;/' styled.js && git add styled.js");
@@ -260,19 +296,30 @@ test('a commit hook refuses, or changes what was approved: asked, and each answe
 describe('changed while the run waited for approval', () => {
   test('one file is left to the person, the other is asked for anew from their bytes', async () => {
     const s = await scenery(['mine.js', 'anew.js']);
-    const run = await s.start('two.md', '---\ntarget_files: [mine.js, anew.js]\n---\n# Grow\n\nRaise the numbers.\n');
+    const run = await s.start(
+      'two.md',
+      '---\ntarget_files: [mine.js, anew.js]\n---\n# Grow\n\nRaise the numbers.\n',
+    );
     await s.settle(run);
     s.write('mine.js', one(8));
     s.write('anew.js', one(9));
     await s.answer(run, 'approve');
     const conflict = await s.settle(run);
     expect(conflict.status.decision?.reason).toBe('conflict');
-    expect(conflict.status.decision?.files.map((file) => file.path).sort()).toEqual(['anew.js', 'mine.js']);
+    expect(conflict.status.decision?.files.map((file) => file.path).sort()).toEqual([
+      'anew.js',
+      'mine.js',
+    ]);
     const asked = s.rehearsal.requests().length;
-    expect(await s.answer(run, 'take_theirs', { files: ['mine.js'] })).toMatchObject({ outcome: 'recorded' });
+    expect(await s.answer(run, 'take_theirs', { files: ['mine.js'] })).toMatchObject({
+      outcome: 'recorded',
+    });
     await s.answer(run, 'regenerate', { files: ['anew.js'] });
     const again = await s.settle(run);
-    expect(again.status.decision).toMatchObject({ reason: 'approval', files: [{ path: 'anew.js' }] });
+    expect(again.status.decision).toMatchObject({
+      reason: 'approval',
+      files: [{ path: 'anew.js' }],
+    });
     expect(
       s.rehearsal
         .requests()
@@ -288,8 +335,11 @@ describe('changed while the run waited for approval', () => {
   test('saved and not committed: regenerate builds on it, and the commit has the hunks of the edit alone', async () => {
     const before = numbered(40);
     const theirs = before.replace('line 30\n', 'line thirty, by hand\n');
-    const block = 'FILE: n.txt\nFIND:\nline 10\nREPLACE:\nline ten\nEND {{nonce}}\nEMEND-COMPLETE {{nonce}} 1 1\n';
-    const s = (open = await scene({ 'n.txt': before }, [{ name: 'n', match: { contains: '- n.txt' }, answer: block }]));
+    const block =
+      'FILE: n.txt\nFIND:\nline 10\nREPLACE:\nline ten\nEND {{nonce}}\nEMEND-COMPLETE {{nonce}} 1 1\n';
+    const s = (open = await scene({ 'n.txt': before }, [
+      { name: 'n', match: { contains: '- n.txt' }, answer: block },
+    ]));
     await s.worker();
     const keys = 'target_files: [n.txt]\nformat: search-replace\ncommit: true\n';
     const run = await s.start('n.md', `---\n${keys}---\n# Ten\n\nIn words.\n`);
@@ -307,7 +357,10 @@ describe('changed while the run waited for approval', () => {
 
   test('the proposal is gone from the disk: blob_lost, and regenerate asks for the change anew', async () => {
     const s = await scenery(['a.js']);
-    const run = await s.start('one.md', '---\ntarget_files: [a.js]\n---\n# Grow\n\nRaise the number.\n');
+    const run = await s.start(
+      'one.md',
+      '---\ntarget_files: [a.js]\n---\n# Grow\n\nRaise the number.\n',
+    );
     const first = await s.settle(run);
     const digits = first.proposal!.ref.slice('sha256:'.length);
     rmSync(join(s.store, 'blobs', digits.slice(0, 2), digits));

@@ -13,8 +13,15 @@ afterEach(async () => {
 const job = (keys: string): string => `---\n${keys}\n---\n# Grow\n\nRaise the numbers.\n`;
 const one = (n: number): string => `const one = ${n};\n`;
 /** The good answer for a file, after the rules that spoil it. */
-const good = (path: string) => ({ name: path, match: { contains: `- ${path}` }, answer: whole({ [path]: one(2) }) });
-const bad = (path: string, times: number) => ({ ...good(path), match: { contains: `- ${path}`, times } });
+const good = (path: string) => ({
+  name: path,
+  match: { contains: `- ${path}` },
+  answer: whole({ [path]: one(2) }),
+});
+const bad = (path: string, times: number) => ({
+  ...good(path),
+  match: { contains: `- ${path}`, times },
+});
 const files = (...paths: string[]) => Object.fromEntries(paths.map((path) => [path, one(1)]));
 const BRIEF = {
   name: 'brief',
@@ -25,21 +32,38 @@ const BRIEF = {
 describe('answers that cannot be used', () => {
   test('call lost, declined, unmarked, prompt cut, model unavailable', async () => {
     const paths = ['lost.js', 'declined.js', 'unmarked.js', 'cut.js', 'down.js', 'key.js'];
-    const s = (open = await scene({ ...files(...paths), 'notes.txt': 'a long note\n'.repeat(2000) }, [
-      { ...bad('lost.js', 2), fault: { kind: 'drop', after_bytes: 500 } },
-      { ...bad('declined.js', 1), fault: { kind: 'refusal' } },
-      { ...bad('unmarked.js', 2), answer: whole({ 'unmarked.js': one(3) }).replace(/EMEND-COMPLETE.*\n/, '') },
-      // Too much for a small context window: as long as the notes are sent along.
-      { ...good('cut.js'), match: { contains: ['- cut.js', 'a long note'] }, usage: { input_tokens: 3 } },
-      { ...bad('down.js', 1), fault: { kind: 'overload' } },
-      { ...bad('down.js', 4), fault: { kind: 'server_error', status: 500 } },
-      { ...bad('key.js', 1), fault: { kind: 'status', status: 401, type: 'authentication_error' } },
-      ...paths.map(good),
-    ]));
+    const s = (open = await scene(
+      { ...files(...paths), 'notes.txt': 'a long note\n'.repeat(2000) },
+      [
+        { ...bad('lost.js', 2), fault: { kind: 'drop', after_bytes: 500 } },
+        { ...bad('declined.js', 1), fault: { kind: 'refusal' } },
+        {
+          ...bad('unmarked.js', 2),
+          answer: whole({ 'unmarked.js': one(3) }).replace(/EMEND-COMPLETE.*\n/, ''),
+        },
+        // Too much for a small context window: as long as the notes are sent along.
+        {
+          ...good('cut.js'),
+          match: { contains: ['- cut.js', 'a long note'] },
+          usage: { input_tokens: 3 },
+        },
+        { ...bad('down.js', 1), fault: { kind: 'overload' } },
+        { ...bad('down.js', 4), fault: { kind: 'server_error', status: 500 } },
+        {
+          ...bad('key.js', 1),
+          fault: { kind: 'status', status: 401, type: 'authentication_error' },
+        },
+        ...paths.map(good),
+      ],
+    ));
     await s.worker();
-    const asked = (path: string): number => s.rehearsal.requests().filter((request) => request.rule === path).length;
+    const asked = (path: string): number =>
+      s.rehearsal.requests().filter((request) => request.rule === path).length;
     const pausedFor = async (path: string, reason: string, more = '') => {
-      const run = await s.start(`${path}.md`, job(`target_files: [${path}]\napproval: auto${more}`));
+      const run = await s.start(
+        `${path}.md`,
+        job(`target_files: [${path}]\napproval: auto${more}`),
+      );
       const view = await s.settle(run);
       expect(view.status.decision).toMatchObject({ reason, files: [{ path, reason }] });
       expect(s.read(path)).toBe(one(1));
@@ -95,7 +119,11 @@ describe('answers that cannot be used', () => {
 
   test('no file is picked: retry asks again, and there is nothing to take by hand', async () => {
     const s = (open = await scene(files('x.js', 'y.js'), [
-      { name: 'pick', match: { contains: 'Files of the project', times: 1 }, fault: { kind: 'refusal' } },
+      {
+        name: 'pick',
+        match: { contains: 'Files of the project', times: 1 },
+        fault: { kind: 'refusal' },
+      },
       {
         name: 'pick again',
         match: { contains: 'Files of the project' },
@@ -104,7 +132,10 @@ describe('answers that cannot be used', () => {
       good('y.js'),
     ]));
     await s.worker();
-    const run = await s.start('pick.md', '---\napproval: auto\n---\n# Raise it\n\nThe second constant.\n');
+    const run = await s.start(
+      'pick.md',
+      '---\napproval: auto\n---\n# Raise it\n\nThe second constant.\n',
+    );
     const paused = await s.settle(run);
     expect(paused.status.decision).toMatchObject({
       reason: 'declined',
@@ -122,7 +153,15 @@ describe('the ladder', () => {
   const LONG = Array.from({ length: 50 }, (_, i) => `const x${i} = 1;\n`).join('');
   const after = LONG.replace('x7 = 1', 'x7 = 2');
   const change = (path: string, content: string) =>
-    structured([{ type: 'replace', file_path: path, start_line: '{{line:8}}', end_line: '{{line:8}}', content }]);
+    structured([
+      {
+        type: 'replace',
+        file_path: path,
+        start_line: '{{line:8}}',
+        end_line: '{{line:8}}',
+        content,
+      },
+    ]);
   const asWhole = (path: string) => ({
     name: `${path} whole`,
     match: { contains: [`- ${path}`, 'END FILE'] },
@@ -139,7 +178,11 @@ describe('the ladder', () => {
         rules: [
           BRIEF,
           ...['long.js', 'stuck.js', 'jam.js', 'wide.js'].map(asWhole),
-          { name: 'long', match: { contains: '- long.js' }, answer: change('long.js', 'const x7 = 2;\n') },
+          {
+            name: 'long',
+            match: { contains: '- long.js' },
+            answer: change('long.js', 'const x7 = 2;\n'),
+          },
           ...['stuck.js', 'jam.js', 'wide.js'].map((path) => ({
             name: `${path} operations`,
             match: { contains: `- ${path}` },
@@ -152,16 +195,29 @@ describe('the ladder', () => {
     await s.worker();
     const ladder = async (run: Parameters<Scene['events']>[0]) =>
       (await s.events(run)).flatMap((event) => (event.type === 'fallback' ? [event.to] : []));
-    const TOLERANCES = ['output budget 128 tokens', 'output budget 256 tokens', 'format structured-edit'];
+    const TOLERANCES = [
+      'output budget 128 tokens',
+      'output budget 256 tokens',
+      'format structured-edit',
+    ];
 
-    const long = await s.start('long.md', job(`target_files: [long.js]\napproval: auto\n${LIMITS}`));
+    const long = await s.start(
+      'long.md',
+      job(`target_files: [long.js]\napproval: auto\n${LIMITS}`),
+    );
     expect(await s.end(long)).toMatchObject({ outcome: 'applied' });
     expect(await ladder(long)).toEqual(TOLERANCES);
     expect(s.read('long.js')).toBe(after);
 
-    const stuck = await s.start('stuck.md', job(`target_files: [stuck.js]\napproval: auto\n${LIMITS}`));
+    const stuck = await s.start(
+      'stuck.md',
+      job(`target_files: [stuck.js]\napproval: auto\n${LIMITS}`),
+    );
     const paused = await s.settle(stuck);
-    expect(paused.status.decision).toMatchObject({ reason: 'truncation', files: [{ path: 'stuck.js' }] });
+    expect(paused.status.decision).toMatchObject({
+      reason: 'truncation',
+      files: [{ path: 'stuck.js' }],
+    });
     expect(await ladder(stuck)).toEqual(TOLERANCES);
     expect(s.read('stuck.js')).toBe(LONG);
     await check(s, paused.workflowId!, 'edit-step-paused-truncation');
@@ -171,13 +227,18 @@ describe('the ladder', () => {
     expect(await ladder(stuck)).toEqual([...TOLERANCES, 'output budget 512 tokens']);
     expect(s.read('stuck.js')).toContain('much much');
 
-    const three = await s.start('three.md', job(`target_files: [jam.js, wide.js, ok.js]\napproval: auto\n${LIMITS}`));
+    const three = await s.start(
+      'three.md',
+      job(`target_files: [jam.js, wide.js, ok.js]\napproval: auto\n${LIMITS}`),
+    );
     const most = await s.settle(three);
     expect(most.status.decision).toMatchObject({
       reason: 'truncation',
       files: [{ path: 'jam.js' }, { path: 'wide.js' }],
     });
-    expect(await s.answer(three, 'skip', { files: ['jam.js'] })).toMatchObject({ outcome: 'recorded' });
+    expect(await s.answer(three, 'skip', { files: ['jam.js'] })).toMatchObject({
+      outcome: 'recorded',
+    });
     await s.answer(three, 'retry', { files: ['wide.js'], set: { outputBudget_tokens: 2048 } });
     expect(await s.end(three)).toMatchObject({ outcome: 'applied', files: ['ok.js', 'wide.js'] });
     await check(s, most.workflowId!, 'edit-step-applied-retried-and-skipped');
@@ -208,11 +269,19 @@ test('five files, the third truncates at every rung: the pause shows the diff of
   expect(paused.ledger.map(({ path, status, attempts }) => [path, status, attempts > 1])).toEqual(
     paths.map((path) => [path, path === 'three.js' ? 'failed' : 'done', path === 'three.js']),
   );
-  const numbers = (await s.events(run)).flatMap((event) => (event.type === 'fallback' ? [event.to] : []));
-  expect(numbers).toEqual(['output budget 32768 tokens', 'output budget 64000 tokens', 'format structured-edit']);
+  const numbers = (await s.events(run)).flatMap((event) =>
+    event.type === 'fallback' ? [event.to] : [],
+  );
+  expect(numbers).toEqual([
+    'output budget 32768 tokens',
+    'output budget 64000 tokens',
+    'format structured-edit',
+  ]);
   // The combined diff of what is done, and nothing written.
   const diff = await diffText(s.emend, paused.proposal!);
-  expect(diff.match(/^\+\+\+ b\/.*$/gm)).toEqual(['five', 'four', 'one', 'two'].map((name) => `+++ b/${name}.js`));
+  expect(diff.match(/^\+\+\+ b\/.*$/gm)).toEqual(
+    ['five', 'four', 'one', 'two'].map((name) => `+++ b/${name}.js`),
+  );
   for (const path of paths) expect(s.read(path)).toBe(one(1));
   await check(s, paused.workflowId!, 'edit-step-paused-in-part');
   // The worker dies at the pause; the next one goes on, and asks the model for nothing.
@@ -246,7 +315,8 @@ describe('limits', () => {
       ...paths.map(good),
     ]));
     await s.worker();
-    const start = (name: string, keys: string) => s.start(`${name}.md`, job(`${keys}\napproval: auto`));
+    const start = (name: string, keys: string) =>
+      s.start(`${name}.md`, job(`${keys}\napproval: auto`));
 
     const chunks = await start('chunks', 'target_files: [p.js, q.js]\nmaxTotalChunks: 1');
     const estimate = await s.settle(chunks);
@@ -264,7 +334,11 @@ describe('limits', () => {
     await s.answer(chunks, 'retry');
     expect(await s.end(chunks)).toMatchObject({ outcome: 'applied', files: ['p.js', 'q.js'] });
     // What was accepted before the pause is not asked for again.
-    expect(s.rehearsal.requests().map((request) => request.rule)).toEqual(['brief', 'p.js', 'q.js']);
+    expect(s.rehearsal.requests().map((request) => request.rule)).toEqual([
+      'brief',
+      'p.js',
+      'q.js',
+    ]);
 
     const budget = await start('budget', 'target_files: [r.js, t.js]\nbudget_tokens: 20000');
     const spent = await s.settle(budget);

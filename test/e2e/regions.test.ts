@@ -31,7 +31,9 @@ const edit = (...functions: number[]) =>
       content: '  const b = a * 3;\n',
     })),
   );
-const LONG = structured([{ type: 'append', file_path: 'big.ts', content: `// ${'much '.repeat(900)}\n` }]);
+const LONG = structured([
+  { type: 'append', file_path: 'big.ts', content: `// ${'much '.repeat(900)}\n` },
+]);
 const tripled = (...functions: number[]): string =>
   functions.reduce((all, n) => all.replace(block(n), block(n).replace('a * 2', 'a * 3')), BIG);
 
@@ -53,16 +55,23 @@ test('a file of 5,000 lines is edited in regions after truncations, over a kill 
       v: 1,
       enforce_max_tokens: true,
       rules: [
-        ...[edit(3, 4), structured([], 'None here.'), edit(200), edit(300), edit(498, 499)].map((answer, i) => ({
-          name: `revised ${i + 1}`,
-          match: { contains: [NOTE, `This call is for part ${i + 1}:`] },
-          answer,
-        })),
+        ...[edit(3, 4), structured([], 'None here.'), edit(200), edit(300), edit(498, 499)].map(
+          (answer, i) => ({
+            name: `revised ${i + 1}`,
+            match: { contains: [NOTE, `This call is for part ${i + 1}:`] },
+            answer,
+          }),
+        ),
         part(1, 4, edit(3)),
         // Too long once more, so this region is cut in two.
         part(2, 4, LONG),
         // Outside of its region, then nothing to do.
-        part(2, 5, structured([{ type: 'delete', file_path: 'big.ts', start_line: 34, end_line: 34 }]), 1),
+        part(
+          2,
+          5,
+          structured([{ type: 'delete', file_path: 'big.ts', start_line: 34, end_line: 34 }]),
+          1,
+        ),
         part(2, 5, structured([], 'None here.')),
         part(3, 5, edit(200)),
         part(4, 5, edit(300)),
@@ -73,13 +82,17 @@ test('a file of 5,000 lines is edited in regions after truncations, over a kill 
   ));
   // Region 1 is answered and its worker gone before the workflow hears of it.
   const dying = await s.worker('proposeEdit:after:3');
-  const limits = 'limits: { outputBudget_tokens: 128, maxOutputBudget_tokens: 256, maxTotalChunks: 20 }';
+  const limits =
+    'limits: { outputBudget_tokens: 128, maxOutputBudget_tokens: 256, maxTotalChunks: 20 }';
   const run = await s.start('big.md', job(`target_files: [big.ts]\n${limits}`));
   await dying.exited;
   expect(dying.fired()).toBe(true);
   await s.worker();
   const first = await s.settle(run, 240);
-  expect(first.status).toMatchObject({ decision: { reason: 'approval' }, usage: { calls: 9, unknownCalls: 0 } });
+  expect(first.status).toMatchObject({
+    decision: { reason: 'approval' },
+    usage: { calls: 9, unknownCalls: 0 },
+  });
   expect(first.proposal?.files).toMatchObject([{ path: 'big.ts', added: 4, removed: 4 }]);
   const asked = s.rehearsal.requests().map(({ rule }) => rule);
   expect(asked.filter((rule) => rule === 'part 1 of 4')).toHaveLength(1);
@@ -96,7 +109,9 @@ test('a file of 5,000 lines is edited in regions after truncations, over a kill 
   // Borders are where functions begin.
   for (const step of steps.slice(1)) expect(Number(/lines (\d+)/.exec(step)?.[1]) % 10).toBe(1);
   const refused = (await s.events(run)).filter((event) => event.type === 'answer_refused');
-  expect(refused).toMatchObject([{ outcome: 'refused', message: expect.stringContaining('unseen_lines') }]);
+  expect(refused).toMatchObject([
+    { outcome: 'refused', message: expect.stringContaining('unseen_lines') },
+  ]);
 
   // A revision is asked for in the same regions, and no region that was answered is used for it.
   await s.answer(run, 'revise', { note: NOTE });
@@ -120,7 +135,11 @@ test('a model that is shown a part of a file asks for lines, and gets them', asy
     JSON.stringify({ needs_lines: { ranges }, complete: true, nonce: '{{nonce}}' });
   const s = (open = await scene({ 'big.ts': BIG, 'asks.ts': BIG }, [
     { name: 'shown', match: { contains: ['- big.ts', `\n${lineOf(321)}`] }, answer: edit(321) },
-    { name: 'asks', match: { contains: '- big.ts', times: 1 }, answer: wants([[lineOf(321) - 2, lineOf(321) + 2]]) },
+    {
+      name: 'asks',
+      match: { contains: '- big.ts', times: 1 },
+      answer: wants([[lineOf(321) - 2, lineOf(321) + 2]]),
+    },
     { name: 'asks for ever', match: { contains: '- asks.ts' }, answer: wants([[2_000, 2_001]]) },
   ]));
   await s.worker();
@@ -161,7 +180,11 @@ test('a task that every region names as undone is told of in the commit, one tha
       rules: [
         part(1, `NOT DONE: 2: no such function here\nNOT DONE: 3: no caller\n\n${small(3)}`),
         part(2, `NOT DONE: 1: done before\nNOT DONE: 3: none here either\n\n${small(20)}`),
-        { name: 'all at once', match: { contains: 'small.ts' }, answer: LONG.replaceAll('big.ts', 'small.ts') },
+        {
+          name: 'all at once',
+          match: { contains: 'small.ts' },
+          answer: LONG.replaceAll('big.ts', 'small.ts'),
+        },
       ],
     },
   ));
@@ -173,10 +196,9 @@ test('a task that every region names as undone is told of in the commit, one tha
     `---\ntarget_files: [small.ts]\napproval: auto\ncommit: true\n${limits}\n---\n\n# Triple\n\n${tasks}\n\n${UNFINISHED_ASKED}\n`,
   );
   const ended = await s.end(run, 120);
-  expect(s.rehearsal.requests().flatMap(({ rule }) => (rule?.startsWith('part') ? [rule] : []))).toEqual([
-    'part 1',
-    'part 2',
-  ]);
+  expect(
+    s.rehearsal.requests().flatMap(({ rule }) => (rule?.startsWith('part') ? [rule] : [])),
+  ).toEqual(['part 1', 'part 2']);
   expect(ended).toMatchObject({ outcome: 'committed', files: ['small.ts'] });
   expect(s.git('log', '-1', '--format=%B')).toContain('Not done: task 3: no caller\n');
   expect(s.git('log', '-1', '--format=%B')).not.toMatch(/task [12]/);
@@ -198,7 +220,11 @@ test('what guards find once all regions have answered goes to the model with the
         part(1, edit(3)),
         { ...part(2, edit(20), ['syntax: ']), name: 'mended' },
         part(2, edit(20).replace('a * 3;', 'a * (3;')),
-        { name: 'all at once', match: { contains: 'small.ts' }, answer: LONG.replaceAll('big.ts', 'small.ts') },
+        {
+          name: 'all at once',
+          match: { contains: 'small.ts' },
+          answer: LONG.replaceAll('big.ts', 'small.ts'),
+        },
       ],
     },
   ));

@@ -18,26 +18,32 @@ const renamed = (text: string): string => text.replaceAll('calc', 'compute');
 const once = (name: string, answer: string) => ({ name, match: { times: 1 }, answer });
 const job = (front: string): string =>
   `---\n${front}\napproval: auto\ncommit: true\n---\n# Rename calc to compute everywhere\n`;
-const refusals = async (s: Scene, run: Parameters<Scene['events']>[0]): Promise<readonly string[]> =>
+const refusals = async (
+  s: Scene,
+  run: Parameters<Scene['events']>[0],
+): Promise<readonly string[]> =>
   (await s.events(run)).flatMap((event) =>
     event.type === 'answer_refused' ? [`${event.file} ${event.outcome} ${event.attempt}`] : [],
   );
 
 test('a name that is left behind: its file is asked for again, a use outside of the targets goes to the person', async () => {
-  const s = (open = await scene({ 'a.py': A, 'b.py': B, 'c.py': C, 'notes.md': 'calc stays in prose\n' }, [
-    {
-      name: 'brief',
-      match: { contains: 'Now write the brief' },
-      answer: 'calc becomes compute.\nEMEND-COMPLETE {{nonce}}\n',
-    },
-    once('a', whole({ 'a.py': renamed(A) })),
-    once('b forgets', 'NO-CHANGE: b.py is right.\nEMEND-COMPLETE {{nonce}} 0 0\n'),
-    {
-      name: 'b',
-      match: { contains: 'Its name is still used: b.py:1, b.py:3, c.py:3.', times: 1 },
-      answer: whole({ 'b.py': renamed(B) }),
-    },
-  ]));
+  const s = (open = await scene(
+    { 'a.py': A, 'b.py': B, 'c.py': C, 'notes.md': 'calc stays in prose\n' },
+    [
+      {
+        name: 'brief',
+        match: { contains: 'Now write the brief' },
+        answer: 'calc becomes compute.\nEMEND-COMPLETE {{nonce}}\n',
+      },
+      once('a', whole({ 'a.py': renamed(A) })),
+      once('b forgets', 'NO-CHANGE: b.py is right.\nEMEND-COMPLETE {{nonce}} 0 0\n'),
+      {
+        name: 'b',
+        match: { contains: 'Its name is still used: b.py:1, b.py:3, c.py:3.', times: 1 },
+        answer: whole({ 'b.py': renamed(B) }),
+      },
+    ],
+  ));
   await s.worker();
   const run = await s.start('job.md', job('target_files: [a.py, b.py]'));
   const view = await s.settle(run);
@@ -47,7 +53,9 @@ test('a name that is left behind: its file is asked for again, a use outside of 
   expect(view.proposal?.findings).toContainEqual(
     expect.objectContaining({
       guard: 'dangling_reference',
-      message: expect.stringMatching(/^calc \(function, line 1 .* Its name is still used: c\.py:3\.$/) as unknown,
+      message: expect.stringMatching(
+        /^calc \(function, line 1 .* Its name is still used: c\.py:3\.$/,
+      ) as unknown,
     }),
   );
   await s.answer(run, 'approve');
@@ -59,43 +67,61 @@ const LONG = `"""What this module does,\nand why."""\n\n${Array.from({ length: 8
 const wanted = LONG.replace('LIMIT = 1', 'LIMIT = 2');
 const lost = wanted.slice(wanted.indexOf('LINE_0'));
 
-long('lines that a whole file lost: mended by the second answer, and applied without a person', async () => {
-  const s = (open = await scene({ 'm.py': LONG }, [
-    once('loses the docstring', whole({ 'm.py': lost })),
-    { name: 'mended', match: { contains: 'distant_removal' }, answer: whole({ 'm.py': wanted }) },
-  ]));
-  await s.worker();
-  const run = await s.start('job.md', job('target_files: [m.py]'));
-  expect(await s.end(run)).toMatchObject({ outcome: 'committed', usage: { calls: 2 } });
-  expect(s.read('m.py')).toBe(wanted);
-});
+long(
+  'lines that a whole file lost: mended by the second answer, and applied without a person',
+  async () => {
+    const s = (open = await scene({ 'm.py': LONG }, [
+      once('loses the docstring', whole({ 'm.py': lost })),
+      { name: 'mended', match: { contains: 'distant_removal' }, answer: whole({ 'm.py': wanted }) },
+    ]));
+    await s.worker();
+    const run = await s.start('job.md', job('target_files: [m.py]'));
+    expect(await s.end(run)).toMatchObject({ outcome: 'committed', usage: { calls: 2 } });
+    expect(s.read('m.py')).toBe(wanted);
+  },
+);
 
-long('the same answer twice is meant: the person is asked; with repair: false at once', async () => {
-  const s = (open = await scene({ 'm.py': LONG }, [{ name: 'loses it', match: {}, answer: whole({ 'm.py': lost }) }]));
-  await s.worker();
-  for (const [name, front, calls] of [
-    ['twice.md', 'target_files: [m.py]', 2],
-    ['once.md', 'target_files: [m.py]\nrepair: false', 1],
-  ] as const) {
-    const run = await s.start(name, job(front));
-    const view = await s.settle(run);
-    expect(view.status).toMatchObject({ decision: { reason: 'approval' }, usage: { calls } });
-    expect(view.status.decision?.message).toContain('distant_removal in m.py');
-    await s.answer(run, 'skip');
-    await s.end(run);
-  }
-});
+long(
+  'the same answer twice is meant: the person is asked; with repair: false at once',
+  async () => {
+    const s = (open = await scene({ 'm.py': LONG }, [
+      { name: 'loses it', match: {}, answer: whole({ 'm.py': lost }) },
+    ]));
+    await s.worker();
+    for (const [name, front, calls] of [
+      ['twice.md', 'target_files: [m.py]', 2],
+      ['once.md', 'target_files: [m.py]\nrepair: false', 1],
+    ] as const) {
+      const run = await s.start(name, job(front));
+      const view = await s.settle(run);
+      expect(view.status).toMatchObject({ decision: { reason: 'approval' }, usage: { calls } });
+      expect(view.status.decision?.message).toContain('distant_removal in m.py');
+      await s.answer(run, 'skip');
+      await s.end(run);
+    }
+  },
+);
 
-long('a private method that is renamed where it is defined, and not where it is called', async () => {
-  const before =
-    'class A {\n  #old() {\n    return 1;\n  }\n  run() {\n    return this.#old();\n  }\n}\nnew A().run();\n';
-  const half = before.replace('#old() {', '#now() {');
-  const s = (open = await scene({ 'a.js': before }, [
-    once('half', whole({ 'a.js': half })),
-    { name: 'all', match: { contains: 'a.js:6.' }, answer: whole({ 'a.js': before.replaceAll('#old', '#now') }) },
-  ]));
-  await s.worker();
-  const run = await s.start('job.md', job('target_files: [a.js]').replace('calc to compute', '#old to #now'));
-  expect(await s.end(run)).toMatchObject({ outcome: 'committed', usage: { calls: 2 } });
-  expect(s.read('a.js')).toContain('this.#now()');
-});
+long(
+  'a private method that is renamed where it is defined, and not where it is called',
+  async () => {
+    const before =
+      'class A {\n  #old() {\n    return 1;\n  }\n  run() {\n    return this.#old();\n  }\n}\nnew A().run();\n';
+    const half = before.replace('#old() {', '#now() {');
+    const s = (open = await scene({ 'a.js': before }, [
+      once('half', whole({ 'a.js': half })),
+      {
+        name: 'all',
+        match: { contains: 'a.js:6.' },
+        answer: whole({ 'a.js': before.replaceAll('#old', '#now') }),
+      },
+    ]));
+    await s.worker();
+    const run = await s.start(
+      'job.md',
+      job('target_files: [a.js]').replace('calc to compute', '#old to #now'),
+    );
+    expect(await s.end(run)).toMatchObject({ outcome: 'committed', usage: { calls: 2 } });
+    expect(s.read('a.js')).toContain('this.#now()');
+  },
+);

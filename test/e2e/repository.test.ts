@@ -52,11 +52,18 @@ const withOrigin = async (isGroup = false): Promise<string> => {
 const start = async (name: string, text: string, repository: string): Promise<ResolvedRun> => {
   const jobPath = join(dirname(s.repo), 'jobs', name);
   writeFileSync(jobPath, text);
-  const job = await readJobFile({ jobPath, workspace: null, cwd: s.repo, repository, base: 'main' });
+  const job = await readJobFile({
+    jobPath,
+    workspace: null,
+    cwd: s.repo,
+    repository,
+    base: 'main',
+  });
   return resolveRun(s.emend, (await startStep(s.emend, { job })).stepKey);
 };
 const inOrigin = (...args: string[]): string => o.git(...args);
-const pushed = (run: ResolvedRun): string => inOrigin('log', '--format=%s', `main..${branchOf(run.stepKey)}`);
+const pushed = (run: ResolvedRun): string =>
+  inOrigin('log', '--format=%s', `main..${branchOf(run.stepKey)}`);
 
 test('a job with a URL alone: previewed, approved, tested in a checkout, and pushed as a branch; nothing else is changed', async () => {
   const url = await withOrigin();
@@ -70,12 +77,19 @@ test('a job with a URL alone: previewed, approved, tested in a checkout, and pus
   expect(inOrigin('rev-parse', branchOf(run.stepKey))).toBe(result.commit);
   expect(inOrigin('show', `${branchOf(run.stepKey)}:a.txt`)).toBe(AFTER.trim());
   expect(pushed(run)).toBe('Raise a.txt');
-  expect(o.refs()).toEqual([tokenRef(run.stepKey), `refs/heads/${branchOf(run.stepKey)}`, 'refs/heads/main']);
+  expect(o.refs()).toEqual([
+    tokenRef(run.stepKey),
+    `refs/heads/${branchOf(run.stepKey)}`,
+    'refs/heads/main',
+  ]);
   expect(readdirSync(s.repo)).toEqual([]);
 
   // Its commit is pushed: a note of a person is the next commit of the same branch.
   const shown = run.stepKey.slice(0, 8);
-  expect(await emendCommand(s, 'revise', shown)).toMatchObject({ code: 2, err: expect.stringContaining('Add --note') });
+  expect(await emendCommand(s, 'revise', shown)).toMatchObject({
+    code: 2,
+    err: expect.stringContaining('Add --note'),
+  });
   const first = await emendCommand(s, 'revise', shown, '--note', 'Name it XV', '--wait', '--yes');
   expect(first).toMatchObject({ code: 0 });
   const tip = inOrigin('rev-parse', branchOf(run.stepKey));
@@ -86,8 +100,12 @@ test('a job with a URL alone: previewed, approved, tested in a checkout, and pus
   const typed = /^ {2}(git fetch .+)$/m.exec(first.out)?.[1] ?? '';
   const clone = join(dirname(s.repo), 'clone');
   s.git('init', '-q', clone);
-  expect(execFileSync('sh', ['-ec', typed], { cwd: clone, encoding: 'utf8' })).toContain('Review of: Raise a.txt');
-  expect((await emendCommand(s, 'show', next)).out).toContain(`follows    ${shown}: ${branchOf(run.stepKey)}`);
+  expect(execFileSync('sh', ['-ec', typed], { cwd: clone, encoding: 'utf8' })).toContain(
+    'Review of: Raise a.txt',
+  );
+  expect((await emendCommand(s, 'show', next)).out).toContain(
+    `follows    ${shown}: ${branchOf(run.stepKey)}`,
+  );
   expect(o.refs().filter((ref) => ref.startsWith('refs/heads/'))).toEqual([
     `refs/heads/${branchOf(run.stepKey)}`,
     'refs/heads/main',
@@ -107,7 +125,10 @@ longOnly('checkouts.test.ts tells remotes apart')(
     const result = await s.end(await start('a.md', jobFor('a.txt'), absent));
     expect(result).toMatchObject({
       outcome: 'refused',
-      problem: { code: 'remote_refused', message: expect.stringContaining('does not appear to be a git repository') },
+      problem: {
+        code: 'remote_refused',
+        message: expect.stringContaining('does not appear to be a git repository'),
+      },
       usage: { calls: 0 },
     });
   },
@@ -122,7 +143,10 @@ longOnly('a job in words')(
     const at = ['--repository', url, '--base', 'main'];
     const before = o.refs();
     const estimate = await emendCommand(s, 'run', '-m', 'Raise the first', '--estimate', ...at);
-    expect(estimate).toMatchObject({ code: 0, out: expect.stringContaining('raise-the-first: about') });
+    expect(estimate).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('raise-the-first: about'),
+    });
     expect(o.refs()).toEqual(before);
     const done = await emendCommand(s, 'run', '-m', 'Raise the first', ...at, '--wait', '--yes');
     expect(done).toMatchObject({ code: 0 });
@@ -134,7 +158,12 @@ longOnly('a job in words')(
     const review = (branch: string) =>
       writeFileSync(
         join(dir, 'said.json'),
-        JSON.stringify({ v: 1, pull_request: 'the/7', branch, comments: [said, { ...said, resolved: true }] }),
+        JSON.stringify({
+          v: 1,
+          pull_request: 'the/7',
+          branch,
+          comments: [said, { ...said, resolved: true }],
+        }),
       );
     const script = `test "$REVIEW_REPOSITORY $REVIEW_COMMIT" = '${url} ${inOrigin('rev-parse', branchOf(run.stepKey))}' && cat '${join(dir, 'said.json')}'`;
     mkdirSync(join(dir, 'config', 'emend'), { recursive: true });
@@ -142,7 +171,11 @@ longOnly('a job in words')(
       join(dir, 'config', 'emend', 'config.yaml'),
       `review_comments: ${JSON.stringify(['sh', '-c', script])}\n`,
     );
-    Object.assign(s.env, { XDG_CONFIG_HOME: join(dir, 'config'), GH_TOKEN: undefined, GH_HOST: undefined });
+    Object.assign(s.env, {
+      XDG_CONFIG_HOME: join(dir, 'config'),
+      GH_TOKEN: undefined,
+      GH_HOST: undefined,
+    });
     review('main');
     const other = await emendCommand(s, 'revise', run.stepKey, '--from-pr', '--yes');
     expect(other).toMatchObject({
@@ -153,7 +186,9 @@ longOnly('a job in words')(
     const taken = await emendCommand(s, 'revise', run.stepKey, '--from-pr', '--wait', '--yes');
     expect(taken).toMatchObject({
       code: 0,
-      out: expect.stringContaining(`the/7 (${branchOf(run.stepKey)}): 1 comment taken up. Left out: 1 resolved.`),
+      out: expect.stringContaining(
+        `the/7 (${branchOf(run.stepKey)}): 1 comment taken up. Left out: 1 resolved.`,
+      ),
     });
     expect(pushed(run)).toBe('Review of: Raise the first\nRaise the first');
     expect(inOrigin('show', `${branchOf(run.stepKey)}:a.txt`)).toBe(LATER.trim());
@@ -184,8 +219,15 @@ hosts(
       await first.exited;
       bury(s, `first-${index}`);
       const second = await s.worker(undefined, homeOf(s, 'second'));
-      expect([point, await s.end(run, 240)]).toMatchObject([point, { outcome: 'committed', verification: 'pass' }]);
-      expect([point, pushed(run), s.rehearsal.requests().length]).toEqual([point, 'Raise a.txt', index + 1]);
+      expect([point, await s.end(run, 240)]).toMatchObject([
+        point,
+        { outcome: 'committed', verification: 'pass' },
+      ]);
+      expect([point, pushed(run), s.rehearsal.requests().length]).toEqual([
+        point,
+        'Raise a.txt',
+        index + 1,
+      ]);
       await second.kill();
     }
   },
@@ -201,12 +243,12 @@ hosts(
       start('a.md', jobFor('a.txt', AUTO), url),
       start('b.md', jobFor('b.txt', AUTO), url),
     ]);
-    for (const run of runs) expect(await s.end(run, 240)).toMatchObject({ outcome: 'committed', verification: 'pass' });
+    for (const run of runs)
+      expect(await s.end(run, 240)).toMatchObject({ outcome: 'committed', verification: 'pass' });
     expect(runs.map(pushed)).toEqual(['Raise a.txt', 'Raise b.txt']);
-    expect(runs.map((run) => inOrigin('diff', '--name-only', `main..${branchOf(run.stepKey)}`))).toEqual([
-      'a.txt',
-      'b.txt',
-    ]);
+    expect(
+      runs.map((run) => inOrigin('diff', '--name-only', `main..${branchOf(run.stepKey)}`)),
+    ).toEqual(['a.txt', 'b.txt']);
   },
   300_000,
 );
@@ -216,8 +258,12 @@ hosts(
   async () => {
     const url = await withOrigin();
     await s.worker();
-    const runs = [await start('a.md', jobFor('a.txt'), url), await start('b.md', jobFor('b.txt'), url)];
-    for (const run of runs) expect((await s.settle(run, 120)).status.decision?.reason).toBe('approval');
+    const runs = [
+      await start('a.md', jobFor('a.txt'), url),
+      await start('b.md', jobFor('b.txt'), url),
+    ];
+    for (const run of runs)
+      expect((await s.settle(run, 120)).status.decision?.reason).toBe('approval');
     const clone = join(dirname(s.repo), 'clone');
     s.git('clone', '-q', url, clone);
     writeFileSync(join(clone, 'a.txt'), BEFORE.replace('line 2\n', 'line two\n'));
@@ -236,7 +282,9 @@ hosts(
     await s.answer(a, 'approve');
     expect(await s.end(a, 240)).toMatchObject({ outcome: 'committed', verification: 'pass' });
     expect(inOrigin('rev-parse', `${branchOf(a.stepKey)}^`)).toBe(main);
-    expect(inOrigin('show', `${branchOf(a.stepKey)}:a.txt`)).toBe(AFTER.replace('line 2\n', 'line two\n').trim());
+    expect(inOrigin('show', `${branchOf(a.stepKey)}:a.txt`)).toBe(
+      AFTER.replace('line 2\n', 'line two\n').trim(),
+    );
     expect(s.rehearsal.requests()).toHaveLength(2);
   },
   600_000,
@@ -279,7 +327,10 @@ hosts(
   async () => {
     const url = await withOrigin(true);
     const bin = holdingGit(join(dirname(s.repo), 'bin'));
-    const first = await s.worker(undefined, { ...homeOf(s, 'first'), PATH: `${bin}:${process.env.PATH ?? ''}` });
+    const first = await s.worker(undefined, {
+      ...homeOf(s, 'first'),
+      PATH: `${bin}:${process.env.PATH ?? ''}`,
+    });
     const run = await start('a.md', jobFor('a.txt', AUTO), url);
     await s.until(() => existsSync(join(bin, 'held')), 120);
     first.child.kill('SIGSTOP');
@@ -299,7 +350,9 @@ hosts(
     // What it can use no more is gone, whatever its home is called.
     const dir = dirname(s.repo);
     const places = readdirSync(dir).flatMap((name) =>
-      name.endsWith('-repositories') ? readdirSync(join(dir, name)).map((place) => join(dir, name, place)) : [],
+      name.endsWith('-repositories')
+        ? readdirSync(join(dir, name)).map((place) => join(dir, name, place))
+        : [],
     );
     expect(places).not.toEqual([]);
     await s.until(() => places.every((place) => readdirSync(place).join() === 'mirror.git'), 60);

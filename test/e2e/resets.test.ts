@@ -117,10 +117,17 @@ const CASES: readonly Case[] = [
 
 /** Nobody dies here: a busy machine must not look like a dead worker. */
 const opened = (it: Case): Promise<Scene> =>
-  scene(it.files, it.rules, { env: { EMEND_HOSTHEARTBEATTIMEOUT_MS: '30000', EMEND_HEARTBEATTIMEOUT_MS: '30000' } });
+  scene(it.files, it.rules, {
+    env: { EMEND_HOSTHEARTBEATTIMEOUT_MS: '30000', EMEND_HEARTBEATTIMEOUT_MS: '30000' },
+  });
 
 /** Answers pauses by the policy until the run ends, or pauses where nothing is answered. */
-const drive = async (s: Scene, run: ResolvedRun, answers: Case['answers'], before: (reason: string) => void) => {
+const drive = async (
+  s: Scene,
+  run: ResolvedRun,
+  answers: Case['answers'],
+  before: (reason: string) => void,
+) => {
   for (let pauses = 0; pauses < 8; pauses++) {
     const view = await s.settle(run, 120);
     const { decision } = view.status;
@@ -136,7 +143,8 @@ const drive = async (s: Scene, run: ResolvedRun, answers: Case['answers'], befor
   }
   throw new Error('more than 8 pauses');
 };
-const whereIs = ({ status }: RunView): string => status.result?.outcome ?? status.decision?.reason ?? '?';
+const whereIs = ({ status }: RunView): string =>
+  status.result?.outcome ?? status.decision?.reason ?? '?';
 
 type EventId = NonNullable<
   NonNullable<Awaited<ReturnType<WorkflowHandle['fetchHistory']>>['events']>[number]['eventId']
@@ -180,7 +188,11 @@ const standing = (s: Scene, files: readonly string[]) => ({
   asked: s.rehearsal.requests().length,
   head: s.git('rev-parse', 'HEAD').trim(),
   commits: s.git('rev-list', '--all', '--count').trim(),
-  files: files.map((path) => ({ path, text: s.read(path), changed: statSync(join(s.repo, path)).ctimeMs })),
+  files: files.map((path) => ({
+    path,
+    text: s.read(path),
+    changed: statSync(join(s.repo, path)).ctimeMs,
+  })),
   left: s.git('status', '--porcelain', '--ignored').trim(),
 });
 
@@ -196,13 +208,21 @@ describe('reset to every workflow task', () => {
       const { runId, points } = await historyOf(s, run);
       expect(points.length).toBeGreaterThan(2);
       const before = standing(s, Object.keys(it.files));
-      for (const at of sampled(`${it.name}, reset points`, points, 0, [points[0]!, points.at(-1)!])) {
+      for (const at of sampled(`${it.name}, reset points`, points, 0, [
+        points[0]!,
+        points.at(-1)!,
+      ])) {
         const point = String(at);
         const again = await resetTo(s, run, runId, at);
         const view = await drive(s, again, it.answers, () => undefined);
-        expect({ point, to: it.resetTo.includes(whereIs(view)), whereIs: whereIs(view) }).toMatchObject({ to: true });
+        expect({
+          point,
+          to: it.resetTo.includes(whereIs(view)),
+          whereIs: whereIs(view),
+        }).toMatchObject({ to: true });
         expect({ point, ...standing(s, Object.keys(it.files)) }).toEqual({ point, ...before });
-        if (view.status.result?.outcome === 'committed') expect(view.status.result.commit).toBe(before.head);
+        if (view.status.result?.outcome === 'committed')
+          expect(view.status.result.commit).toBe(before.head);
         if (it.outcome !== null) expect(await lockOf(s)).toBeNull();
       }
     },
@@ -251,7 +271,11 @@ describe('reset after a person changed a file of the run', () => {
     s.write('a.js', 'const a = "mine";\n');
     const again = await resetTo(s, run, runId, points[0]!);
     const view = await drive(s, again, it.answers, () => undefined);
-    expect(view.status.result).toMatchObject({ outcome: 'committed', commit: head, usage: { calls: 1 } });
+    expect(view.status.result).toMatchObject({
+      outcome: 'committed',
+      commit: head,
+      usage: { calls: 1 },
+    });
     expect(s.read('a.js')).toBe('const a = "mine";\n');
     expect(s.git('rev-parse', 'HEAD').trim()).toBe(head);
     expect(s.rehearsal.requests()).toHaveLength(1);
@@ -272,7 +296,9 @@ test('old decisions are sent again by the server before the repeated task opens 
   for (const point of [points[0]!, beforeSignal!]) {
     const again = await resetTo(s, run, runId, point);
     expect((await s.settle(again, 120)).status.decision?.id).toBe(decision?.id);
-    expect((await s.events(again)).filter(({ type }) => type === 'decision_ignored')).not.toEqual([]);
+    expect((await s.events(again)).filter(({ type }) => type === 'decision_ignored')).not.toEqual(
+      [],
+    );
     await s.answer(again, 'approve', { decision: decision!.id });
     expect(await s.end(again, 120)).toMatchObject({ outcome: 'committed', commit: head });
   }

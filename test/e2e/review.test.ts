@@ -33,7 +33,11 @@ const RULES = [
     match: { contains: 'Now write the brief' },
     answer: 'All shout.\nEMEND-COMPLETE {{nonce}} 0 0\n',
   },
-  { name: 'b-revised', match: { contains: ['- b.js', 'make it nine'] }, answer: whole({ 'b.js': 'const b = 9;\n' }) },
+  {
+    name: 'b-revised',
+    match: { contains: ['- b.js', 'make it nine'] },
+    answer: whole({ 'b.js': 'const b = 9;\n' }),
+  },
   { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': RESULT }) },
   { name: 'b', match: { contains: '- b.js' }, answer: whole({ 'b.js': 'const b = 2;\n' }) },
 ];
@@ -46,7 +50,11 @@ const waiting = async () => {
   expect(view.status.decision?.accepts).toEqual(['approve', 'skip', 'revise', 'select', 'abort']);
   return { s, run, decision: view.status.decision!.id };
 };
-const typing = (s: Scene, typed: readonly string[], tool?: (args: readonly string[]) => number): FakeIo =>
+const typing = (
+  s: Scene,
+  typed: readonly string[],
+  tool?: (args: readonly string[]) => number,
+): FakeIo =>
   fakeIo({
     env: { ...s.env, GIT_EDITOR: 'my-editor', GIT_PAGER: 'my-pager' },
     cwd: s.repo,
@@ -70,14 +78,19 @@ describe('emend review', () => {
       'Take hunk 1/1 [y,n,a,d,c,p,q,?]? ',
     ]);
     expect(io.printed.out).toContain('  needs hunk 1 (shout), which you rejected\n');
-    expect(io.printed.out).toContain('  select   a.js: 2 of 4 changes; 2 rejected, not requested again\n');
+    expect(io.printed.out).toContain(
+      '  select   a.js: 2 of 4 changes; 2 rejected, not requested again\n',
+    );
     expect(io.printed.out).toContain('  approve  b.js\n');
     // The second round: the part alone, with what was found in it.
     const again = io.printed.out.slice(io.printed.out.indexOf('now a separate proposal'));
     expect(again).toContain('  selection: 2 of 4 changes were selected; rejected: 1, 2\n');
     expect(again).toContain('uses shout, which only change 1 adds, but that one was rejected');
     expect(again).not.toContain('line fifteen');
-    expect(io.asked.slice(7)).toEqual(['Take this file [y,n,a,d,s,c,p,q,?]? ', 'Send these answers [y,n]? ']);
+    expect(io.asked.slice(7)).toEqual([
+      'Take this file [y,n,a,d,s,c,p,q,?]? ',
+      'Send these answers [y,n]? ',
+    ]);
 
     const result = await s.end(run);
     expect(result).toMatchObject({ outcome: 'committed', files: ['a.js', 'b.js'] });
@@ -125,7 +138,9 @@ describe('emend review', () => {
     const applied = spawnSync('git', ['apply', '--check'], { cwd: s.repo, input: io.printed.out });
     expect(applied.status).toBe(0);
     const shown = run.stepKey.slice(0, 8);
-    expect(io.printed.err).toContain(`emend decide ${shown} select --decision ${decision} --hunk PATH:1,3`);
+    expect(io.printed.err).toContain(
+      `emend decide ${shown} select --decision ${decision} --hunk PATH:1,3`,
+    );
 
     const wrong = async (args: string[], named = decision) => {
       const each = fakeIo({ env: s.env, cwd: s.repo });
@@ -139,14 +154,19 @@ describe('emend review', () => {
     expect(await wrong(['--hunk', 'b.js:1'])).toContain('cannot be accepted in part');
     expect(await wrong(['--hunk', 'a.js:2'], '9-00000000-00000000')).toContain('for this decision');
     const typed = fakeIo({ env: s.env, cwd: s.repo });
-    expect(await main(['decide', shown, 'select', '--decision', decision, '--hunk', './a.js:2'], typed)).toBe(0);
+    expect(
+      await main(['decide', shown, 'select', '--decision', decision, '--hunk', './a.js:2'], typed),
+    ).toBe(0);
     expect(typed.printed.out).toContain('1 file still needs an answer');
     await s.answer(run, 'skip');
     const part = await s.settle(run);
     expect(part.proposal?.files.map(({ path }) => path)).toEqual(['a.js']);
     await s.answer(run, 'approve');
     expect((await s.end(run)).files).toEqual(['a.js']);
-    const expected = BASE.replace('// line 15\n', '// line fifteen\n').replace('// line 18\n', '// line eighteen\n');
+    const expected = BASE.replace('// line 15\n', '// line fifteen\n').replace(
+      '// line 18\n',
+      '// line eighteen\n',
+    );
     expect(s.git('show', 'HEAD:a.js')).toBe(expected);
     expect(s.read('b.js')).toBe(FILES['b.js']);
   });
@@ -180,8 +200,12 @@ describe('emend review', () => {
     expect(done.out).toContain('\u001b[34m+const shout = () => "HEY";\u001b[m');
     // Nothing is wider than the terminal, but for commands to type and lines of files.
     // eslint-disable-next-line no-control-regex -- control characters are what is taken away
-    const wide = done.out.split(/\r?\n/).filter((text) => text.replace(/\u001b\[[0-9;]*[A-Za-z]/g, '').length > 80);
-    expect(wide.filter((text) => !text.includes('emend ') && !text.includes('select '))).toEqual([]);
+    const wide = done.out
+      .split(/\r?\n/)
+      .filter((text) => text.replace(/\u001b\[[0-9;]*[A-Za-z]/g, '').length > 80);
+    expect(wide.filter((text) => !text.includes('emend ') && !text.includes('select '))).toEqual(
+      [],
+    );
     expect((await s.end(run)).files).toEqual(['a.js']);
     expect(s.git('show', 'HEAD:a.js')).toBe(`const shout = () => "HEY";\n${BASE}`);
   });

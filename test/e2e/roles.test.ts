@@ -17,26 +17,37 @@ afterEach(async () => {
   open = null;
 });
 
-const RULES = [{ name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'module.exports = 2;\n' }) }];
+const RULES = [
+  { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'module.exports = 2;\n' }) },
+];
 const FILES = { 'a.js': 'module.exports = 1;\n' };
 const job = (test: string): string =>
   `---\ntarget_files: [a.js]\ncommit: true\napproval: auto\nsandbox: off\nbaseline: off\ntest: ${JSON.stringify(test)}\n---\n# Grow\n\nGrow.\n`;
 
 /** By the pid of the worker: the activities that it began, and `task` for workflow tasks. */
-const shares = async (s: Scene, workflowId: string): Promise<ReadonlyMap<number, ReadonlySet<string>>> => {
+const shares = async (
+  s: Scene,
+  workflowId: string,
+): Promise<ReadonlyMap<number, ReadonlySet<string>>> => {
   const connected = await connectClient({ env: s.env, home: s.home, connect_ms: 5000 });
   try {
     const { events } = await connected.client.workflow.getHandle(workflowId).fetchHistory();
     const found = new Map<number, Set<string>>();
     const names = new Map(
-      (events ?? []).map((event) => [String(event.eventId), event.activityTaskScheduledEventAttributes]),
+      (events ?? []).map((event) => [
+        String(event.eventId),
+        event.activityTaskScheduledEventAttributes,
+      ]),
     );
     for (const event of events ?? []) {
       const activity = event.activityTaskStartedEventAttributes;
       const identity = (activity ?? event.workflowTaskStartedEventAttributes)?.identity;
       if (identity == null) continue;
       const pid = Number.parseInt(identity, 10);
-      const what = activity == null ? 'task' : (names.get(String(activity.scheduledEventId))?.activityType?.name ?? '');
+      const what =
+        activity == null
+          ? 'task'
+          : (names.get(String(activity.scheduledEventId))?.activityType?.name ?? '');
       found.set(pid, (found.get(pid) ?? new Set()).add(what));
     }
     return found;
@@ -65,19 +76,29 @@ test('each role has a worker of its own: it does its part and no other; roles th
 longOnly('stops workers in the middle')(
   'SIGTERM in the middle of tests: the other host worker takes them over, and with one attempt nobody is asked',
   async () => {
-    const env = { EMEND_SHUTDOWNGRACE_MS: '300', EMEND_HOSTACTIVITYATTEMPTS: '1', EMEND_MODELCALLATTEMPTS: '1' };
+    const env = {
+      EMEND_SHUTDOWNGRACE_MS: '300',
+      EMEND_HOSTACTIVITYATTEMPTS: '1',
+      EMEND_MODELCALLATTEMPTS: '1',
+    };
     const s = (open = await scene(FILES, RULES, { env }));
     await commandWorker(s, TODAY, '--roles', 'workflows,model');
     const first = await commandWorker(s, TODAY, '--roles', 'hosts');
     const pids = join(s.home, '..', 'pids');
-    const run = await s.start('job.md', job(`echo $$ >> '${pids}'; while [ ! -e '${pids}-go' ]; do sleep 0.1; done`));
+    const run = await s.start(
+      'job.md',
+      job(`echo $$ >> '${pids}'; while [ ! -e '${pids}-go' ]; do sleep 0.1; done`),
+    );
     await s.until(() => pidsIn(pids).length === 1, 60);
     const next = await commandWorker(s, TODAY, '--roles', 'hosts');
     await endWorker(first);
     expect(first.exitCode).toBe(0);
     await s.until(() => pidsIn(pids).length === 2, 60);
     writeFileSync(`${pids}-go`, '');
-    expect(await s.end(run, 120)).toMatchObject({ outcome: 'committed', usage: { calls: 1, unknownCalls: 0 } });
+    expect(await s.end(run, 120)).toMatchObject({
+      outcome: 'committed',
+      usage: { calls: 1, unknownCalls: 0 },
+    });
     const by = await shares(s, (await s.show(run)).workflowId!);
     expect([...(by.get(next.pid!) ?? [])]).toEqual(expect.arrayContaining(['verify', 'commit']));
     expect((await s.events(run)).map(({ type }) => type)).not.toContain('edit_step_paused');

@@ -45,13 +45,19 @@ const startedBy = async (s: Scene, workflowId: string): Promise<readonly string[
       const task = event.workflowTaskStartedEventAttributes;
       const activity = event.activityTaskStartedEventAttributes;
       const identity = (task ?? activity)?.identity;
-      return identity == null ? [] : [`${task == null ? 'activity' : 'workflow'} ${identity.split('@')[0] ?? ''}`];
+      return identity == null
+        ? []
+        : [`${task == null ? 'activity' : 'workflow'} ${identity.split('@')[0] ?? ''}`];
     });
   } finally {
     await connected.close();
   }
 };
-const approveAndEnd = async (s: Scene, run: Awaited<ReturnType<Scene['start']>>, files: readonly string[]) => {
+const approveAndEnd = async (
+  s: Scene,
+  run: Awaited<ReturnType<Scene['start']>>,
+  files: readonly string[],
+) => {
   const paused = await s.settle(run, 90);
   expect(paused.status.decision?.reason).toBe('approval');
   await s.answer(run, 'approve');
@@ -113,7 +119,8 @@ test('rolling: old and new workers on the same queues, runs with approvals; each
     );
   }
   const by = new Set((await Promise.all(ids.map((id) => startedBy(s, id)))).flat());
-  for (const { pid } of workers) expect([...by].filter((each) => each.endsWith(` ${pid}`))).not.toEqual([]);
+  for (const { pid } of workers)
+    expect([...by].filter((each) => each.endsWith(` ${pid}`))).not.toEqual([]);
   expect(s.git('rev-list', '--count', 'HEAD').trim()).toBe('3');
   expect(s.rehearsal.requests()).toHaveLength(6);
 }, 150_000);

@@ -15,9 +15,18 @@ afterEach(async () => {
   open = null;
 });
 
-const RULE = { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'const a = 2;\n' }) };
-const job = (front: string): string => `---\ntarget_files: [a.js]\n${front}\n---\n# Two\n\nTwo, please.\n`;
-const begin = async (front: string, files: Record<string, string> = {}, env: Record<string, string> = {}) => {
+const RULE = {
+  name: 'a',
+  match: { contains: '- a.js' },
+  answer: whole({ 'a.js': 'const a = 2;\n' }),
+};
+const job = (front: string): string =>
+  `---\ntarget_files: [a.js]\n${front}\n---\n# Two\n\nTwo, please.\n`;
+const begin = async (
+  front: string,
+  files: Record<string, string> = {},
+  env: Record<string, string> = {},
+) => {
   const s = (open = await scene({ 'a.js': 'const a = 1;\n', ...files }, [RULE], { env }));
   await s.worker();
   return { s, run: await s.start('job.md', job(front)) };
@@ -38,26 +47,31 @@ describeIf(works, 'there is no sandbox here')('with a sandbox', () => {
       'git update-ref refs/heads/moved HEAD 2>/dev/null && exit 4',
       'echo x > ../outside 2>/dev/null; echo x > built; exit 0',
     ].join('\n');
-    const { s, run } = await begin('approval: auto\ncommit: true\ntest: sh attack.sh', { 'attack.sh': attack });
+    const { s, run } = await begin('approval: auto\ncommit: true\ntest: sh attack.sh', {
+      'attack.sh': attack,
+    });
     expect(await s.end(run)).toMatchObject({ outcome: 'committed' });
     expect(existsSync(join(s.repo, '../outside'))).toBe(false);
     expect(s.read('built')).toBe('x\n');
   });
 
-  long('a hook adds to the index it is given, reads no key, and reaches nothing else of the repository', async () => {
-    const s = (open = await scene({ 'a.js': 'const a = 1;\n' }, [RULE]));
-    hook(s, [
-      `cat /proc/*/environ | tr '\\0' '\\n' | grep -q ${KEY} && exit 3`,
-      'git update-ref refs/heads/moved HEAD 2>/dev/null && exit 4',
-      'echo "// hooked" >> a.js; git add a.js || exit 5',
-    ]);
-    await s.worker();
-    const run = await s.start('job.md', job('approval: auto\ncommit: true'));
-    expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'hook_changed' });
-    expect(s.git('branch').trim()).toBe('* main');
-    await s.answer(run, 'abort');
-    expect(await s.end(run)).toMatchObject({ outcome: 'aborted' });
-  });
+  long(
+    'a hook adds to the index it is given, reads no key, and reaches nothing else of the repository',
+    async () => {
+      const s = (open = await scene({ 'a.js': 'const a = 1;\n' }, [RULE]));
+      hook(s, [
+        `cat /proc/*/environ | tr '\\0' '\\n' | grep -q ${KEY} && exit 3`,
+        'git update-ref refs/heads/moved HEAD 2>/dev/null && exit 4',
+        'echo "// hooked" >> a.js; git add a.js || exit 5',
+      ]);
+      await s.worker();
+      const run = await s.start('job.md', job('approval: auto\ncommit: true'));
+      expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'hook_changed' });
+      expect(s.git('branch').trim()).toBe('* main');
+      await s.answer(run, 'abort');
+      expect(await s.end(run)).toMatchObject({ outcome: 'aborted' });
+    },
+  );
 
   long('`sandbox: off` is a consent', async () => {
     const { s, run } = await begin('approval: auto\nsandbox: off\ntest: echo x > ../outside');
@@ -96,7 +110,11 @@ describeIf(works, 'there is no sandbox here')('commands that fail in the sandbox
       expect((await s.show(run)).status.usage.calls).toBe(0);
       s.write('emend.yaml', `sandbox: { read: [${needed(s)}] }\n`);
       await s.answer(run, 'retry');
-      expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass', usage: { calls: 1 } });
+      expect(await s.end(run)).toMatchObject({
+        outcome: 'committed',
+        verification: 'pass',
+        usage: { calls: 1 },
+      });
       await check(s, run.live!.workflowId, 'edit-step-paused-sandbox-blocks-tests');
     },
   );
@@ -133,7 +151,10 @@ describeIf(works, 'there is no sandbox here')('commands that fail in the sandbox
     expect(s.git('stash', 'list')).toContain('x');
   });
 
-  const TWO = TWO_WAVES.slice(0, 2).map((phase, i) => ({ ...phase, dependencies: i === 0 ? [] : [i] }));
+  const TWO = TWO_WAVES.slice(0, 2).map((phase, i) => ({
+    ...phase,
+    dependencies: i === 0 ? [] : [i],
+  }));
   const planned = async (command: string, approval: 'ask' | 'auto') => {
     const s = (open = await scene(
       { 'plans/010_demo.md': planText(TWO), 'emend.yaml': `test: ${JSON.stringify(command)}\n` },
@@ -148,25 +169,30 @@ describeIf(works, 'there is no sandbox here')('commands that fail in the sandbox
   long('in a plan: the consent for a phase is one for those after it', async () => {
     const { s, run } = await planned('ls ../needed', 'auto');
     const first = await phaseRun(s, run, 'p1-1');
-    expect((await s.settle(first)).status.decision).toMatchObject({ reason: 'sandbox_blocks_tests' });
+    expect((await s.settle(first)).status.decision).toMatchObject({
+      reason: 'sandbox_blocks_tests',
+    });
     await s.answer(first, 'run_without');
     expect(await s.end(run, 100)).toMatchObject({ outcome: 'completed' });
   });
 
-  long('in a plan: what an earlier phase committed does not run without it to find out why tests fail', async () => {
-    const { s, run } = await planned('[ ! -e second ] || { touch ../outside; exit 1; }', 'ask');
-    const first = await phaseRun(s, run, 'p1-1');
-    await s.settle(first);
-    await s.answer(first, 'approve');
-    const second = await phaseRun(s, run, 'p2-1');
-    await s.settle(second);
-    s.write('second', '');
-    await s.answer(second, 'approve');
-    expect(await s.end(second)).toMatchObject({ outcome: 'tests_failed' });
-    expect(existsSync(join(s.repo, '../outside'))).toBe(false);
-    await s.answer(run, 'abort');
-    await s.end(run);
-  });
+  long(
+    'in a plan: what an earlier phase committed does not run without it to find out why tests fail',
+    async () => {
+      const { s, run } = await planned('[ ! -e second ] || { touch ../outside; exit 1; }', 'ask');
+      const first = await phaseRun(s, run, 'p1-1');
+      await s.settle(first);
+      await s.answer(first, 'approve');
+      const second = await phaseRun(s, run, 'p2-1');
+      await s.settle(second);
+      s.write('second', '');
+      await s.answer(second, 'approve');
+      expect(await s.end(second)).toMatchObject({ outcome: 'tests_failed' });
+      expect(existsSync(join(s.repo, '../outside'))).toBe(false);
+      await s.answer(run, 'abort');
+      await s.end(run);
+    },
+  );
 });
 
 describe('without a sandbox', () => {
@@ -177,29 +203,41 @@ describe('without a sandbox', () => {
     hook(s, ['echo x > ../hooked']);
     const { decision } = (await s.settle(run)).status;
     expect(decision).toMatchObject({ reason: 'approval' });
-    expect(decision?.message).toContain('tests will run without a sandbox (/nonexistent/bwrap does not exist)');
+    expect(decision?.message).toContain(
+      'tests will run without a sandbox (/nonexistent/bwrap does not exist)',
+    );
     await s.answer(run, 'approve');
     expect(await s.end(run)).toMatchObject({ outcome: 'committed' });
-    for (const name of ['outside', 'hooked']) expect(existsSync(join(s.repo, '..', name))).toBe(true);
+    for (const name of ['outside', 'hooked'])
+      expect(existsSync(join(s.repo, '..', name))).toBe(true);
   });
 
-  long('under auto nothing runs before a person said so: once for the tests, and again for the hooks', async () => {
-    const { s, run } = await begin('approval: auto\ncommit: true\ntest: echo x > ../outside', {}, NONE);
-    hook(s, ['echo x > ../hooked']);
-    const { decision } = (await s.settle(run)).status;
-    expect(decision).toMatchObject({
-      reason: 'sandbox_unavailable',
-      accepts: ['run_once', 'run_without', 'skip', 'abort'],
-    });
-    await check(s, run.live!.workflowId, 'edit-step-paused-sandbox-unavailable');
-    expect(existsSync(join(s.repo, '../outside'))).toBe(false);
-    await s.answer(run, 'run_once');
-    expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'sandbox_unavailable' });
-    expect(existsSync(join(s.repo, '../outside'))).toBe(true);
-    expect(existsSync(join(s.repo, '../hooked'))).toBe(false);
-    await s.answer(run, 'run_without');
-    expect(await s.end(run)).toMatchObject({ outcome: 'committed' });
-  });
+  long(
+    'under auto nothing runs before a person said so: once for the tests, and again for the hooks',
+    async () => {
+      const { s, run } = await begin(
+        'approval: auto\ncommit: true\ntest: echo x > ../outside',
+        {},
+        NONE,
+      );
+      hook(s, ['echo x > ../hooked']);
+      const { decision } = (await s.settle(run)).status;
+      expect(decision).toMatchObject({
+        reason: 'sandbox_unavailable',
+        accepts: ['run_once', 'run_without', 'skip', 'abort'],
+      });
+      await check(s, run.live!.workflowId, 'edit-step-paused-sandbox-unavailable');
+      expect(existsSync(join(s.repo, '../outside'))).toBe(false);
+      await s.answer(run, 'run_once');
+      expect((await s.settle(run)).status.decision).toMatchObject({
+        reason: 'sandbox_unavailable',
+      });
+      expect(existsSync(join(s.repo, '../outside'))).toBe(true);
+      expect(existsSync(join(s.repo, '../hooked'))).toBe(false);
+      await s.answer(run, 'run_without');
+      expect(await s.end(run)).toMatchObject({ outcome: 'committed' });
+    },
+  );
 
   long('skip puts back what was applied', async () => {
     const { s, run } = await begin('approval: auto\ntest: echo x > ../outside', {}, NONE);
@@ -211,22 +249,25 @@ describe('without a sandbox', () => {
     expect(existsSync(join(s.repo, '../outside'))).toBe(false);
   });
 
-  long("`sandbox: off` in a plan's front matter is the consent for all that the plan runs", async () => {
-    const phases = TWO_WAVES.slice(0, 2);
-    const config = "worktree: { setup: 'echo x >> ../setup' }\ntest: ['echo x >> ../tests']\n";
-    const plan = `---\nsandbox: off\n---\n${planText(phases)}`;
-    const s = (open = await scene(
-      { 'plans/010_demo.md': plan, 'emend.yaml': config },
-      phases.map((phase) => answerFor(phase)),
-      { env: NONE },
-    ));
-    hook(s, [`echo x >> ${s.home}/hooked`]);
-    await s.worker();
-    const run = await startDemo(s, { approval: 'auto' });
-    expect(await s.end(run, 150)).toMatchObject({ outcome: 'completed' });
-    // After the merges; the others ran in worktrees.
-    expect(existsSync(join(s.repo, '../tests'))).toBe(true);
-    // Of both phases, and of the one commit of their marks.
-    expect(readFileSync(join(s.home, 'hooked'), 'utf8')).toBe('x\n'.repeat(3));
-  });
+  long(
+    "`sandbox: off` in a plan's front matter is the consent for all that the plan runs",
+    async () => {
+      const phases = TWO_WAVES.slice(0, 2);
+      const config = "worktree: { setup: 'echo x >> ../setup' }\ntest: ['echo x >> ../tests']\n";
+      const plan = `---\nsandbox: off\n---\n${planText(phases)}`;
+      const s = (open = await scene(
+        { 'plans/010_demo.md': plan, 'emend.yaml': config },
+        phases.map((phase) => answerFor(phase)),
+        { env: NONE },
+      ));
+      hook(s, [`echo x >> ${s.home}/hooked`]);
+      await s.worker();
+      const run = await startDemo(s, { approval: 'auto' });
+      expect(await s.end(run, 150)).toMatchObject({ outcome: 'completed' });
+      // After the merges; the others ran in worktrees.
+      expect(existsSync(join(s.repo, '../tests'))).toBe(true);
+      // Of both phases, and of the one commit of their marks.
+      expect(readFileSync(join(s.home, 'hooked'), 'utf8')).toBe('x\n'.repeat(3));
+    },
+  );
 });

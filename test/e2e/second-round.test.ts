@@ -9,7 +9,14 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { main } from '../../src/cli/main.js';
 import { fakeIo } from '../cli/io.js';
 import { clipped } from './page-narrow.js';
-import { inBrowser, openPage, picture, violations, type ServedPage, inPages } from './page-support.js';
+import {
+  inBrowser,
+  openPage,
+  picture,
+  violations,
+  type ServedPage,
+  inPages,
+} from './page-support.js';
 import { numbered, scene, whole, type Scene } from './support.js';
 
 jest.setTimeout(180_000);
@@ -22,8 +29,15 @@ const onDisk = BASE.replace('line 2\n', 'two, by a person\n');
 inBrowser()('a second round', () => {
   const looking =
     (browser: Browser, served: ServedPage, address: string) =>
-    async (options: BrowserContextOptions, look: (page: Page) => Promise<void>, name: string): Promise<void> => {
-      const context = await browser.newContext({ viewport: { width: 1024, height: 900 }, ...options });
+    async (
+      options: BrowserContextOptions,
+      look: (page: Page) => Promise<void>,
+      name: string,
+    ): Promise<void> => {
+      const context = await browser.newContext({
+        viewport: { width: 1024, height: 900 },
+        ...options,
+      });
       const { page, faults } = await openPage(context, served);
       await page.goto(address);
       try {
@@ -31,7 +45,9 @@ inBrowser()('a second round', () => {
         await look(page);
       } catch (error) {
         await picture(page, 'failed');
-        throw new Error(`${await page.locator('body').innerText()}\n${faults.join('\n')}`, { cause: error });
+        throw new Error(`${await page.locator('body').innerText()}\n${faults.join('\n')}`, {
+          cause: error,
+        });
       }
       await picture(page, `second-round-${name}`);
       expect(await violations(page)).toEqual([]);
@@ -39,7 +55,11 @@ inBrowser()('a second round', () => {
       expect(faults).toEqual([]);
       await context.close();
     };
-  const typed = async (s: Scene, exit: number, ...args: string[]): Promise<{ out: string; err: string }> => {
+  const typed = async (
+    s: Scene,
+    exit: number,
+    ...args: string[]
+  ): Promise<{ out: string; err: string }> => {
     const io = fakeIo({ env: s.env, cwd: s.repo });
     expect({ args, exit: await main(args, io), err: io.printed.err }).toMatchObject({ exit });
     return io.printed;
@@ -48,19 +68,26 @@ inBrowser()('a second round', () => {
   test('after revise, then after a rebase: changed, as you saw it, the note, folded, versions by number', async () => {
     const files = { 'a.txt': 'a\n', 'b.txt': BASE, 'c.txt': 'c\n' };
     const s = await scene(files, [
-      { name: 'again', match: { contains: 'please write it in capitals' }, answer: whole({ 'b.txt': second }) },
+      {
+        name: 'again',
+        match: { contains: 'please write it in capitals' },
+        answer: whole({ 'b.txt': second }),
+      },
       { name: 'a', match: { contains: '- a.txt' }, answer: whole({ 'a.txt': 'A\n' }) },
       { name: 'b', match: { contains: '- b.txt' }, answer: whole({ 'b.txt': first }) },
       { name: 'c', match: { contains: '- c.txt' }, answer: whole({ 'c.txt': 'C\n' }) },
     ]);
     await inPages(s, async (browser, served) => {
       await s.worker();
-      const front = 'target_files: [a.txt, b.txt, c.txt]\ncommit: true\ntest: node -e 0\nbaseline: off';
+      const front =
+        'target_files: [a.txt, b.txt, c.txt]\ncommit: true\ntest: node -e 0\nbaseline: off';
       const run = await s.start('job.md', `---\n${front}\n---\n# Three\n\nChange them.\n`);
       await s.settle(run);
       const look = looking(browser, served, `${served.url}/#/run/${run.stepKey}/review`);
       const { err: none } = await typed(s, 2, 'diff', run.stepKey, '--since', '1');
-      expect(none).toContain('--since 1: expected the number of an earlier version, but there is none.');
+      expect(none).toContain(
+        '--since 1: expected the number of an earlier version, but there is none.',
+      );
       // The first round is the whole change, and there is no choice of versions.
       await look(
         {},
@@ -72,7 +99,10 @@ inBrowser()('a second round', () => {
       );
       await s.answer(run, 'approve', { files: ['a.txt', 'c.txt'] });
       await s.answer(run, 'revise', { files: ['b.txt'], note: 'please write it in capitals' });
-      expect((await s.settle(run)).status.decision).toMatchObject({ n: 2, files: [{ path: 'b.txt' }] });
+      expect((await s.settle(run)).status.decision).toMatchObject({
+        n: 2,
+        files: [{ path: 'b.txt' }],
+      });
 
       const said = async (page: Page): Promise<string[]> =>
         (await page.locator('.file-head .path + .tag').allInnerTexts()).map((text) => text.trim());
@@ -83,7 +113,10 @@ inBrowser()('a second round', () => {
         const changes = await page.getByRole('region', { name: 'Changes' }).innerText();
         expect(changes).toMatch(/fifty[^]*FIFTY/);
         expect(changes).not.toMatch(/twenty\n[^]*line 20\n|\bC\b/);
-        await page.getByText('what changed since version 1, which you saw').first().waitFor({ state: 'attached' });
+        await page
+          .getByText('what changed since version 1, which you saw')
+          .first()
+          .waitFor({ state: 'attached' });
       };
       await look({ colorScheme: 'light' }, twice, 'light-1024');
       await look({ colorScheme: 'dark', viewport: { width: 400, height: 800 } }, twice, 'dark-400');
@@ -119,7 +152,9 @@ inBrowser()('a second round', () => {
       );
       expect(since.out).toContain('-fifty\n+FIFTY\n');
       expect(since.out).not.toMatch(/twenty\n.*|[ac]\.txt/);
-      expect((await typed(s, 2, 'diff', run.stepKey, '--since', '2')).err).toContain('earlier version, 1 to 1.');
+      expect((await typed(s, 2, 'diff', run.stepKey, '--since', '2')).err).toContain(
+        'earlier version, 1 to 1.',
+      );
 
       // The file changes on disk: the proposal is carried over, and the base is another one.
       writeFileSync(join(s.repo, 'b.txt'), onDisk);
@@ -131,14 +166,18 @@ inBrowser()('a second round', () => {
         {},
         async (page) => {
           await page.getByText('the file itself changed in the meantime').waitFor();
-          expect(await page.getByRole('region', { name: 'Changes' }).innerText()).toMatch(/line 2[^]*two, by a person/);
+          expect(await page.getByRole('region', { name: 'Changes' }).innerText()).toMatch(
+            /line 2[^]*two, by a person/,
+          );
         },
         'rebased',
       );
       expect((await typed(s, 0, 'diff', run.stepKey, '--since', '2')).err).toContain(
         '  b.txt: changed; the file itself changed in the meantime\n',
       );
-      const both = JSON.parse((await typed(s, 0, 'diff', run.stepKey, '--since', '1', '--json')).out) as unknown;
+      const both = JSON.parse(
+        (await typed(s, 0, 'diff', run.stepKey, '--since', '1', '--json')).out,
+      ) as unknown;
       expect(both).toMatchObject({ since: { version: 1 } });
       await s.answer(run, 'approve');
       expect((await s.end(run)).outcome).toBe('committed');

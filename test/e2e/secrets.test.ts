@@ -14,17 +14,27 @@ afterEach(async () => {
 });
 
 const madeUp = (): string => `ghp_${randomBytes(18).toString('hex')}`;
-const source = (token: string): string => `export const token = '${token}';\nexport const port = 80;\n`;
-const job = (front: string): string => `---\n${front}\n---\n# Listen on port 8080\n\nSet the port.\n`;
+const source = (token: string): string =>
+  `export const token = '${token}';\nexport const port = 80;\n`;
+const job = (front: string): string =>
+  `---\n${front}\n---\n# Listen on port 8080\n\nSet the port.\n`;
 /** Answered where the token is seen. */
 const leak = (token: string) => ({ name: 'leak', match: { contains: token }, answer: 'seen' });
 const once = (name: string, answer: string) => ({ name, match: { times: 1 }, answer });
-const asked = (s: Scene): readonly (string | null)[] => s.rehearsal.requests().map(({ rule }) => rule);
+const asked = (s: Scene): readonly (string | null)[] =>
+  s.rehearsal.requests().map(({ rule }) => rule);
 
 /** Files of the home that hold the text, by the first part of their path. */
 const holding = (s: Scene, text: string): readonly string[] => {
-  const found = execFileSync('sh', ['-c', 'grep -rlF -- "$0" . || true', text], { cwd: s.home, encoding: 'utf8' });
-  return [...new Set(found.split('\n').flatMap((path) => (path === '' ? [] : [path.split('/')[1] ?? ''])))].sort();
+  const found = execFileSync('sh', ['-c', 'grep -rlF -- "$0" . || true', text], {
+    cwd: s.home,
+    encoding: 'utf8',
+  });
+  return [
+    ...new Set(
+      found.split('\n').flatMap((path) => (path === '' ? [] : [path.split('/')[1] ?? ''])),
+    ),
+  ].sort();
 };
 /** `own`: what the store keeps as it is: whole files, and what a request hid. */
 const nowhereElse = async (
@@ -33,7 +43,10 @@ const nowhereElse = async (
   token: string,
   own = ['blobs', 'records'],
 ): Promise<void> => {
-  const history = await s.emend.runs!.historyText({ workflowId: run.live!.workflowId, runId: null });
+  const history = await s.emend.runs!.historyText({
+    workflowId: run.live!.workflowId,
+    runId: null,
+  });
   expect(history.length).toBeGreaterThan(1000);
   expect(history).not.toContain(token.slice(4, 20));
   expect(JSON.stringify(await s.events(run))).not.toContain(token.slice(4, 20));
@@ -54,7 +67,10 @@ test('the model copies a placeholder, the file gets its token back, and the toke
     once('whole', whole({ 'a.ts': source('{{secret:1}}').replace('= 80;', '= 8080;') })),
   ]));
   await s.worker();
-  const run = await s.start('job.md', job('target_files: [a.ts]\ncontext_files: [b.ts]\ncommit: true\napproval: auto'));
+  const run = await s.start(
+    'job.md',
+    job('target_files: [a.ts]\ncontext_files: [b.ts]\ncommit: true\napproval: auto'),
+  );
   expect(await s.end(run)).toMatchObject({ outcome: 'committed' });
   expect(asked(s)).toEqual(['whole']);
   expect(s.read('a.ts')).toBe(source(token).replace('= 80;', '= 8080;'));
@@ -87,7 +103,10 @@ long('an edit that copies the token into another file asks a person under auto',
     once('copy', whole({ 'b.ts': "const t = '{{secret:1}}';\n" })),
   ]));
   await s.worker();
-  const run = await s.start('job.md', job('target_files: [b.ts]\ncontext_files: [a.ts]\napproval: auto'));
+  const run = await s.start(
+    'job.md',
+    job('target_files: [b.ts]\ncontext_files: [a.ts]\napproval: auto'),
+  );
   const view = await s.settle(run);
   expect(view.status.decision?.message).toContain('a person must review: secret in b.ts');
   expect(view.proposal?.findings).toEqual([
@@ -103,24 +122,27 @@ long('an edit that copies the token into another file asks a person under auto',
   expect(s.read('b.ts')).toBe('export {};\n');
 });
 
-long('a placeholder that the request did not have is refused, and the next answer is told so', async () => {
-  const token = madeUp();
-  const s = (open = await scene({ 'a.ts': source(token) }, [
-    leak(token),
-    once('made up', whole({ 'a.ts': source('EMEND_SECRET_00000000_1') })),
-    {
-      name: 'told',
-      match: { contains: 'EMEND_SECRET_00000000_1, which is not a placeholder of these files' },
-      answer: whole({ 'a.ts': source('{{secret:1}}').replace('= 80;', '= 8080;') }),
-    },
-  ]));
-  await s.worker();
-  const run = await s.start('job.md', job('target_files: [a.ts]\napproval: auto'));
-  const view = await s.settle(run);
-  expect(view.status.decision).toBeNull();
-  expect(asked(s)).toEqual(['made up', 'told']);
-  expect(s.read('a.ts')).toBe(source(token).replace('= 80;', '= 8080;'));
-});
+long(
+  'a placeholder that the request did not have is refused, and the next answer is told so',
+  async () => {
+    const token = madeUp();
+    const s = (open = await scene({ 'a.ts': source(token) }, [
+      leak(token),
+      once('made up', whole({ 'a.ts': source('EMEND_SECRET_00000000_1') })),
+      {
+        name: 'told',
+        match: { contains: 'EMEND_SECRET_00000000_1, which is not a placeholder of these files' },
+        answer: whole({ 'a.ts': source('{{secret:1}}').replace('= 80;', '= 8080;') }),
+      },
+    ]));
+    await s.worker();
+    const run = await s.start('job.md', job('target_files: [a.ts]\napproval: auto'));
+    const view = await s.settle(run);
+    expect(view.status.decision).toBeNull();
+    expect(asked(s)).toEqual(['made up', 'told']);
+    expect(s.read('a.ts')).toBe(source(token).replace('= 80;', '= 8080;'));
+  },
+);
 
 long('what a model makes up is hidden in events, history and the commit message', async () => {
   const [token, other] = [madeUp(), madeUp()];
@@ -151,7 +173,9 @@ long('what a model makes up is hidden in events, history and the commit message'
   expect(JSON.stringify(refusals)).toMatch(/EMEND_SECRET_[0-9a-f]{8}_1/);
   // The journal has an answer as it came.
   await nowhereElse(s, run, other, ['blobs', 'records', 'calls']);
-  expect(s.git('log', '-1', '--format=%B')).toMatch(/^Listen on 8080, not with EMEND_SECRET_[0-9a-f]{8}_1\n/);
+  expect(s.git('log', '-1', '--format=%B')).toMatch(
+    /^Listen on 8080, not with EMEND_SECRET_[0-9a-f]{8}_1\n/,
+  );
   expect(s.read('a.ts')).toBe(source(token).replace('= 80;', '= 8080;'));
 });
 
@@ -175,7 +199,11 @@ describe('secrets: ask', () => {
       [
         { ...leak(token), answer: whole({ 'a.ts': changed(token) }) },
         { name: 'brief', match: { contains: 'Now write the brief' }, answer: 'no brief' },
-        { name: 'c', match: { contains: '- c.ts' }, answer: whole({ 'c.ts': 'export const c = 2;\n' }) },
+        {
+          name: 'c',
+          match: { contains: '- c.ts' },
+          answer: whole({ 'c.ts': 'export const c = 2;\n' }),
+        },
         once('masked', whole({ 'a.ts': changed('{{secret:1}}') })),
       ],
     ));
@@ -184,68 +212,86 @@ describe('secrets: ask', () => {
     return { s, run, decision: (await s.settle(run)).status.decision };
   };
 
-  long('pauses before anything is sent, with the lines and no part of the token; mask', async () => {
-    const token = madeUp();
-    const { s, run, decision } = await begin(token);
-    expect(decision).toMatchObject({
-      reason: 'secret_found',
-      message: 'the request would contain what looks like a secret: a.ts:1, b.ts:2',
-      accepts: ['mask', 'send', 'skip', 'abort'],
-    });
-    expect(decision?.files.map(({ path }) => path)).toEqual(['a.ts']);
-    expect(asked(s)).toEqual([]);
-    await check(s, run.live!.workflowId, 'edit-step-paused-secret-found');
-    await nowhereElse(s, run, token);
-    await s.answer(run, 'mask');
-    expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'approval' });
-    expect(asked(s)).toEqual(['masked']);
-    await s.answer(run, 'approve');
-    expect(await s.end(run)).toMatchObject({ outcome: 'applied' });
-    expect(s.read('a.ts')).toBe(changed(token));
-    await nowhereElse(s, run, token);
-  });
+  long(
+    'pauses before anything is sent, with the lines and no part of the token; mask',
+    async () => {
+      const token = madeUp();
+      const { s, run, decision } = await begin(token);
+      expect(decision).toMatchObject({
+        reason: 'secret_found',
+        message: 'the request would contain what looks like a secret: a.ts:1, b.ts:2',
+        accepts: ['mask', 'send', 'skip', 'abort'],
+      });
+      expect(decision?.files.map(({ path }) => path)).toEqual(['a.ts']);
+      expect(asked(s)).toEqual([]);
+      await check(s, run.live!.workflowId, 'edit-step-paused-secret-found');
+      await nowhereElse(s, run, token);
+      await s.answer(run, 'mask');
+      expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'approval' });
+      expect(asked(s)).toEqual(['masked']);
+      await s.answer(run, 'approve');
+      expect(await s.end(run)).toMatchObject({ outcome: 'applied' });
+      expect(s.read('a.ts')).toBe(changed(token));
+      await nowhereElse(s, run, token);
+    },
+  );
 
-  long('send sends the bytes, in all calls of the run; history, events and logs have none of them', async () => {
-    const token = madeUp();
-    const { s, run, decision } = await begin(token);
-    expect(decision).toMatchObject({ reason: 'secret_found' });
-    await s.answer(run, 'send');
-    expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'approval' });
-    await s.answer(run, 'revise', { note: 'Once more.' });
-    expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'approval' });
-    expect(asked(s)).toEqual(['leak', 'leak']);
-    await s.answer(run, 'approve');
-    expect(await s.end(run)).toMatchObject({ outcome: 'applied' });
-    expect(s.read('a.ts')).toBe(changed(token));
-    await nowhereElse(s, run, token, ['blobs', 'records', 'calls']);
-  });
+  long(
+    'send sends the bytes, in all calls of the run; history, events and logs have none of them',
+    async () => {
+      const token = madeUp();
+      const { s, run, decision } = await begin(token);
+      expect(decision).toMatchObject({ reason: 'secret_found' });
+      await s.answer(run, 'send');
+      expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'approval' });
+      await s.answer(run, 'revise', { note: 'Once more.' });
+      expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'approval' });
+      expect(asked(s)).toEqual(['leak', 'leak']);
+      await s.answer(run, 'approve');
+      expect(await s.end(run)).toMatchObject({ outcome: 'applied' });
+      expect(s.read('a.ts')).toBe(changed(token));
+      await nowhereElse(s, run, token, ['blobs', 'records', 'calls']);
+    },
+  );
 
-  long('skip leaves the file that holds it, and the rest is asked for; the brief of both was masked', async () => {
-    const token = madeUp();
-    const { s, run, decision } = await begin(token, 'secrets: ask\ntarget_files: [a.ts, c.ts]');
-    expect(decision).toMatchObject({ reason: 'secret_found', message: expect.stringMatching(/: a\.ts:1$/) });
-    await s.answer(run, 'skip');
-    expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'approval' });
-    await s.answer(run, 'approve');
-    expect(await s.end(run)).toMatchObject({ outcome: 'applied' });
-    expect(asked(s)).toEqual(['brief', 'c']);
-    expect(s.read('a.ts')).toBe(source(token));
-    expect(s.read('c.ts')).toBe('export const c = 2;\n');
-  });
+  long(
+    'skip leaves the file that holds it, and the rest is asked for; the brief of both was masked',
+    async () => {
+      const token = madeUp();
+      const { s, run, decision } = await begin(token, 'secrets: ask\ntarget_files: [a.ts, c.ts]');
+      expect(decision).toMatchObject({
+        reason: 'secret_found',
+        message: expect.stringMatching(/: a\.ts:1$/),
+      });
+      await s.answer(run, 'skip');
+      expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'approval' });
+      await s.answer(run, 'approve');
+      expect(await s.end(run)).toMatchObject({ outcome: 'applied' });
+      expect(asked(s)).toEqual(['brief', 'c']);
+      expect(s.read('a.ts')).toBe(source(token));
+      expect(s.read('c.ts')).toBe('export const c = 2;\n');
+    },
+  );
 
   long('a policy masks, and approves what follows', async () => {
     const token = madeUp();
     const { s } = await begin(token);
     s.write('policy.yaml', 'v: 1\npaths: ["*.ts"]\n');
     const said = await emendCommand(s, 'run', 'job.md', '--policy', 'policy.yaml');
-    expect(said).toMatchObject({ code: 0, out: expect.stringContaining('approved by the policy policy.yaml') });
+    expect(said).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('approved by the policy policy.yaml'),
+    });
     expect(asked(s)).toEqual(['masked']);
     expect(s.read('a.ts')).toBe(changed(token));
   });
 
   long('under `approval: auto` nobody is there to be asked: masked', async () => {
     const token = madeUp();
-    const { s, run, decision } = await begin(token, `${FRONT}\ntarget_files: [a.ts]\napproval: auto`);
+    const { s, run, decision } = await begin(
+      token,
+      `${FRONT}\ntarget_files: [a.ts]\napproval: auto`,
+    );
     expect(decision).toBeNull();
     expect(await s.end(run)).toMatchObject({ outcome: 'applied' });
     expect(asked(s)).toEqual(['masked']);

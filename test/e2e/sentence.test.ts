@@ -25,7 +25,11 @@ let s: Scene;
 beforeAll(async () => {
   s = await scene({ 'src/kettle.js': KETTLE, 'src/teapot.js': POT, ...SMALL }, [
     { name: 'cup', match: { contains: [LIST, 'The cup'] }, answer: picks(['cup.js', 'holds tea']) },
-    { name: 'found', match: { contains: [LIST, 'pour shall'] }, answer: picks(['src/teapot.js', 'defines pour']) },
+    {
+      name: 'found',
+      match: { contains: [LIST, 'pour shall'] },
+      answer: picks(['src/teapot.js', 'defines pour']),
+    },
     {
       name: 'two',
       match: { contains: [LIST, 'both in src/kettle.js'] },
@@ -37,18 +41,29 @@ beforeAll(async () => {
       answer: whole({ 'src/kettle.js': KETTLE.replace('1', '2') }),
     },
     ...['src/spout.js', 'cup.js'].map((path) => ({
-      ...{ name: path, match: { contains: `- ${path}` }, answer: whole({ [path]: 'export const wide = 2;\n' }) },
+      name: path,
+      match: { contains: `- ${path}` },
+      answer: whole({ [path]: 'export const wide = 2;\n' }),
     })),
-    { name: 'pot', match: { contains: '- src/teapot.js' }, answer: whole({ 'src/teapot.js': `${POT}// poured\n` }) },
+    {
+      name: 'pot',
+      match: { contains: '- src/teapot.js' },
+      answer: whole({ 'src/teapot.js': `${POT}// poured\n` }),
+    },
   ]);
   await s.worker();
 }, 120_000);
 afterAll(() => s.close());
 
-const typed = async (exit: number, args: readonly string[], cwd = s.repo): Promise<FakeIo['printed']> => {
+const typed = async (
+  exit: number,
+  args: readonly string[],
+  cwd = s.repo,
+): Promise<FakeIo['printed']> => {
   const io = fakeIo({ env: { ...s.env, NO_COLOR: '1' }, cwd });
   const found = await main(args, io);
-  if (found !== exit) throw new Error(`${args.join(' ')}: ${found}, not ${exit}\n${io.printed.out}${io.printed.err}`);
+  if (found !== exit)
+    throw new Error(`${args.join(' ')}: ${found}, not ${exit}\n${io.printed.out}${io.printed.err}`);
   if (args.includes('--json')) expect(printedFaults(args, io.printed.out)).toEqual([]);
   return io.printed;
 };
@@ -64,9 +79,16 @@ longOnly('cli.test.ts joins a run, shows it, approves it and commits')(
     const run = keyOf(await typed(3, NAMED, cwd));
     expect(run).toMatch(/./);
     const { stepKey } = await resolveRun(s.emend, run);
-    const workflowId = expect.stringMatching(/^emend\/job\/boil-the-water-twice-it-s\/[0-9a-f]{12}$/);
+    const workflowId = expect.stringMatching(
+      /^emend\/job\/boil-the-water-twice-it-s\/[0-9a-f]{12}$/,
+    );
     const joined = JSON.parse((await typed(3, [...NAMED, '--json'], cwd)).out) as object;
-    expect(joined).toMatchObject({ stepKey, workflowId, started: 'already_running', state: 'waiting' });
+    expect(joined).toMatchObject({
+      stepKey,
+      workflowId,
+      started: 'already_running',
+      state: 'waiting',
+    });
     expect((await typed(3, NAMED, cwd)).out).toContain('This job is already running; showing it.');
     expect((await typed(3, ['review', run])).err).toMatch(
       /^asked for:\n {2}Boil the water twice, it's <b>cold<\/b> today/,
@@ -75,29 +97,39 @@ longOnly('cli.test.ts joins a run, shows it, approves it and commits')(
       /^[0-9a-f]{8} {2}Boil the water[^]* job +boil-the-water-twice-it-s\n/,
     );
     expect((await typed(0, ['list'])).out).toContain('boil-the-water-twice-it-s');
-    const command = /emend (approve \S+ --decision \S+)/.exec((await typed(0, ['show', run])).out)?.[1] ?? '';
+    const command =
+      /emend (approve \S+ --decision \S+)/.exec((await typed(0, ['show', run])).out)?.[1] ?? '';
     await typed(0, command.split(' '));
     expect(await s.end(await resolveRun(s.emend, run))).toMatchObject({
       outcome: 'committed',
       files: ['src/kettle.js'],
     });
     expect(s.git('log', '-1', '--format=%s').trim()).toBe(ASKED);
-    for (const flag of ['--markdown', '--json']) expect((await typed(0, ['report', run, flag])).out).toContain(ASKED);
-    const asked = requestsIn(s.store).filter((request) => JSON.stringify(request).includes('Boil the water'));
+    for (const flag of ['--markdown', '--json'])
+      expect((await typed(0, ['report', run, flag])).out).toContain(ASKED);
+    const asked = requestsIn(s.store).filter((request) =>
+      JSON.stringify(request).includes('Boil the water'),
+    );
     expect(asked).toHaveLength(1);
   },
 );
 
 test('no file named: found, picked and told before anything is edited; then a commit', async () => {
   const line = ['run', '-m', 'pour shall take a cup', '--approval', 'auto', '--commit'];
-  expect((await typed(0, [...line, '--estimate'])).out).toMatch(/^pour-shall-take-a-cup: .*about \d model call/);
+  expect((await typed(0, [...line, '--estimate'])).out).toMatch(
+    /^pour-shall-take-a-cup: .*about \d model call/,
+  );
   const { out } = await typed(0, line);
-  expect(out).toMatch(/picked to edit: src\/teapot\.js \(defines pour\)\n[^]*proposal \w+: 1 file[^]*committed 1 file/);
+  expect(out).toMatch(
+    /picked to edit: src\/teapot\.js \(defines pour\)\n[^]*proposal \w+: 1 file[^]*committed 1 file/,
+  );
   expect(s.git('show', '--format=%s', '--name-only').trim().split(/\n+/)).toEqual([
     'pour shall take a cup',
     'src/teapot.js',
   ]);
-  expect((await typed(0, ['show', keyOf({ out, err: '' })])).out).toMatch(/src\/teapot\.js .* defines pour\n/);
+  expect((await typed(0, ['show', keyOf({ out, err: '' })])).out).toMatch(
+    /src\/teapot\.js .* defines pour\n/,
+  );
 });
 
 long(
@@ -106,13 +138,19 @@ long(
     const line = ['run', '-m', 'Change both in src/kettle.js', '--approval', 'auto', '--pick'];
     const waiting = await typed(3, line);
     const run = keyOf(waiting);
-    expect(waiting.out).toContain('the model wants to edit 2 files; --pick asks before any is edited');
+    expect(waiting.out).toContain(
+      'the model wants to edit 2 files; --pick asks before any is edited',
+    );
     expect(waiting.out).toMatch(/src\/kettle\.js: boils\n +src\/spout\.js: pours\n/);
     const [, decision = ''] = /emend decide \S+ take --decision (\S+)/.exec(waiting.out) ?? [];
     await typed(0, ['decide', run, 'take', '--decision', decision, '--file', 'src/spout.js']);
     await typed(0, ['skip', run, '--decision', decision]);
     const resolved = await resolveRun(s.emend, run);
-    expect(await s.end(resolved)).toMatchObject({ outcome: 'applied', files: ['src/spout.js'], usage: { calls: 2 } });
+    expect(await s.end(resolved)).toMatchObject({
+      outcome: 'applied',
+      files: ['src/spout.js'],
+      usage: { calls: 2 },
+    });
     const { ledger } = await s.show(resolved);
     expect(ledger).toMatchObject([{ path: 'src/spout.js', why: 'pours' }]);
   },
@@ -124,11 +162,15 @@ inBrowser()('on the page', () => {
     async () => {
       const run = keyOf(await typed(3, ['run', '-m', 'The cup shall be <i>slow</i>']));
       const { stepKey } = await resolveRun(s.emend, run);
-      await onPage(s.emend, { at: `#/run/${stepKey}`, colorScheme: 'light', width: 1024 }, async (page) => {
-        await page.getByLabel('Instructions').getByText('The cup shall be <i>slow</i>').waitFor();
-        await page.getByLabel('Table of files').getByText('holds tea', { exact: true }).waitFor();
-        await page.getByText('picked to edit: cup.js (holds tea)').waitFor();
-      });
+      await onPage(
+        s.emend,
+        { at: `#/run/${stepKey}`, colorScheme: 'light', width: 1024 },
+        async (page) => {
+          await page.getByLabel('Instructions').getByText('The cup shall be <i>slow</i>').waitFor();
+          await page.getByLabel('Table of files').getByText('holds tea', { exact: true }).waitFor();
+          await page.getByText('picked to edit: cup.js (holds tea)').waitFor();
+        },
+      );
       await typed(0, ['abort', run]);
     },
     60_000,
@@ -139,10 +181,14 @@ test('what the run refuses names the job by its words, with what to type', async
   s.write('lid.js', 'export const lid = 2;\n');
   const token = `ghp_${'aB3'.repeat(12)}`;
   const { out } = await typed(4, ['run', '-m', `Close ${token} lid`, 'lid.js', '--commit']);
-  expect(out).toContain('close-secret-lid: commit is set, but these targets have uncommitted changes: lid.js');
+  expect(out).toContain(
+    'close-secret-lid: commit is set, but these targets have uncommitted changes: lid.js',
+  );
   // Nor is a secret in the name of a run, or in its history.
   const { live } = await resolveRun(s.emend, keyOf({ out, err: '' }));
   const history = await s.emend.runs!.historyText({ workflowId: live!.workflowId, runId: null });
   expect(history).toContain('close-secret-lid');
-  expect(`${history}${JSON.stringify(live)}${out}`.toLowerCase()).not.toContain(token.slice(4, 20).toLowerCase());
+  expect(`${history}${JSON.stringify(live)}${out}`.toLowerCase()).not.toContain(
+    token.slice(4, 20).toLowerCase(),
+  );
 });

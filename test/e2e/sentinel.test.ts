@@ -1,6 +1,12 @@
 /** `requireCompleteSentinel` counts from the command line, else from the job or the plan, else from `emend.yaml`. */
 import { afterEach, expect, test } from '@jest/globals';
-import { planOfPath, readJobFile, resolveRun, startPlan, startStep } from '../../src/client/index.js';
+import {
+  planOfPath,
+  readJobFile,
+  resolveRun,
+  startPlan,
+  startStep,
+} from '../../src/client/index.js';
 import { planText } from './plan-support.js';
 import { scene, type Scene } from './support.js';
 
@@ -12,7 +18,9 @@ afterEach(async () => {
 
 /** An answer that is whole, and does not say so. */
 const unmarked = (path: string) => ({
-  ...{ name: path, match: { contains: `- ${path}` }, answer: `FILE ${path} {{nonce}}\n1\nEND FILE {{nonce}}\n` },
+  name: path,
+  match: { contains: `- ${path}` },
+  answer: `FILE ${path} {{nonce}}\n1\nEND FILE {{nonce}}\n`,
 });
 const given = (value: boolean) => `requireCompleteSentinel: ${value}\n`;
 const NONE = '';
@@ -47,7 +55,10 @@ test('a plan: its front matter, and the command line over it', async () => {
   const s = (open = await scene(
     {
       ...Object.fromEntries(
-        phases.map((phase, n) => [`plans/00${n}_x.md`, `---\n${given(false)}---\n${planText(phase)}`]),
+        phases.map((phase, n) => [
+          `plans/00${n}_x.md`,
+          `---\n${given(false)}---\n${planText(phase)}`,
+        ]),
       ),
       'emend.yaml': 'test: false\n',
     },

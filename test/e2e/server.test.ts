@@ -36,7 +36,10 @@ test('the server is killed and restarted while a step is paused: the approval af
     { address: server.address },
   ));
   await s.worker();
-  const run = await s.start('job.md', '---\ntarget_files: [a.js]\n---\n# Raise it\n\nTwo, please.\n');
+  const run = await s.start(
+    'job.md',
+    '---\ntarget_files: [a.js]\n---\n# Raise it\n\nTwo, please.\n',
+  );
   const paused = await s.settle(run);
 
   process.kill(server.pid, 'SIGKILL');

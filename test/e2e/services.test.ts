@@ -67,7 +67,12 @@ const READY = {
 
 /** `aside`: what `--quiet` leaves out; `keeps`: what it does not. The worker says nothing then: it is ready where somebody polls. */
 const SERVICES = [
-  { line: 'web --port 0', ready: READY.web, aside: 'Each address works once', keeps: 'review page  http' },
+  {
+    line: 'web --port 0',
+    ready: READY.web,
+    aside: 'Each address works once',
+    keeps: 'review page  http',
+  },
   {
     line: 'rehearse script.json --port 0',
     ready: READY.rehearse,
@@ -75,7 +80,12 @@ const SERVICES = [
     keeps: 'Rehearsal of',
   },
   { line: 'worker', ready: READY.worker, aside: 'Ctrl-C stops the worker', keeps: 'new home' },
-  { line: 'dev', ready: READY.dev, aside: 'Ctrl-C stops server and worker', keeps: 'Temporal UI  http' },
+  {
+    line: 'dev',
+    ready: READY.dev,
+    aside: 'Ctrl-C stops server and worker',
+    keeps: 'Temporal UI  http',
+  },
 ];
 
 test.each(SERVICES)(
@@ -87,7 +97,9 @@ test.each(SERVICES)(
       // The page is of a home that is there; the others make theirs.
       ...(command === 'web' ? {} : { EMEND_HOME: join(s.home, '..', `${command}-${name}`) }),
       EMEND_QUEUE: `t-${command}-${process.pid}-${name}`,
-      ...(command === 'dev' ? { TEMPORAL_ADDRESS: undefined, EMEND_TEMPORAL_CLI: process.env.EMEND_TEST_CLI } : {}),
+      ...(command === 'dev'
+        ? { TEMPORAL_ADDRESS: undefined, EMEND_TEMPORAL_CLI: process.env.EMEND_TEST_CLI }
+        : {}),
     });
     const loud = await endedWhenReady(args, row.ready, own('loud'));
     expect({ ...loud, line: row.line }).toEqual({ ...loud, line: row.line, exit: 0 });
@@ -97,8 +109,13 @@ test.each(SERVICES)(
     expect(said).toContain(row.keeps);
 
     const env = own('quiet');
-    const polled = async (): Promise<boolean> => (await s.emend.runs?.polled(env.EMEND_QUEUE ?? '')) ?? false;
-    const quiet = await endedWhenReady([...args, '--quiet'], command === 'worker' ? polled : row.ready, env);
+    const polled = async (): Promise<boolean> =>
+      (await s.emend.runs?.polled(env.EMEND_QUEUE ?? '')) ?? false;
+    const quiet = await endedWhenReady(
+      [...args, '--quiet'],
+      command === 'worker' ? polled : row.ready,
+      env,
+    );
     expect(quiet).toMatchObject({ exit: 0 });
     expect(quiet.out + quiet.err).not.toContain(row.aside);
     expect(quiet.out + quiet.err).not.toMatch(READY.worker);
@@ -109,11 +126,17 @@ test.each(SERVICES)(
 test('a full standard output and a directory that was removed are each one sentence, and no trace', () => {
   const emend = `"${process.execPath}" "${join(process.cwd(), 'dist/client.js')}"`;
   const typed = (line: string) => {
-    const { status, stderr } = spawnSync('bash', ['-c', line], { cwd: s.repo, env: s.env, encoding: 'utf8' });
+    const { status, stderr } = spawnSync('bash', ['-c', line], {
+      cwd: s.repo,
+      env: s.env,
+      encoding: 'utf8',
+    });
     return [status, stderr];
   };
   // All that is said of it, and the last: no trace follows.
-  const full = expect.stringMatching(/^emend: Standard output cannot be written: ENOSPC: .*\n$(?!.)/m) as unknown;
+  const full = expect.stringMatching(
+    /^emend: Standard output cannot be written: ENOSPC: .*\n$(?!.)/m,
+  ) as unknown;
   expect(typed(`${emend} list > /dev/full`)).toEqual([1, full]);
   expect(typed(`${emend} list --json > /dev/full`)).toEqual([1, full]);
   const removed = 'emend: The current directory has been removed.\n  Change to one that exists.\n';
@@ -134,12 +157,21 @@ print(json.dumps([os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), server]))`;
 
 test('emend dev whose terminal is closed ends in good order, its server with it', async () => {
   const home = join(s.home, '..', 'closed');
-  const words = [join(home, 'dev-server.json'), process.execPath, join(process.cwd(), 'dist/client.js'), 'dev'];
+  const words = [
+    join(home, 'dev-server.json'),
+    process.execPath,
+    join(process.cwd(), 'dist/client.js'),
+    'dev',
+  ];
   const child = spawn('python3', ['-c', CLOSED, ...words], {
     cwd: s.repo,
     env: {
-      ...{ ...s.env, NODE_OPTIONS: '', TEMPORAL_ADDRESS: undefined, EMEND_TEMPORAL_CLI: process.env.EMEND_TEST_CLI },
-      ...{ EMEND_HOME: home, EMEND_QUEUE: `t-closed-${process.pid}` },
+      ...s.env,
+      NODE_OPTIONS: '',
+      TEMPORAL_ADDRESS: undefined,
+      EMEND_TEMPORAL_CLI: process.env.EMEND_TEST_CLI,
+      EMEND_HOME: home,
+      EMEND_QUEUE: `t-closed-${process.pid}`,
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

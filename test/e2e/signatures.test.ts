@@ -13,9 +13,11 @@ const long = longOnly('each starts a run of its own; the tests that stay show th
 
 const TEAPOT = "import { boil } from './kettle.js';\nexport const pour = () => boil(90);\n";
 const FILES = {
-  'src/kettle.js': 'export function boil(degrees) {\n  return degrees;\n}\nexport const unused = 1;\n',
+  'src/kettle.js':
+    'export function boil(degrees) {\n  return degrees;\n}\nexport const unused = 1;\n',
   'src/teapot.js': TEAPOT,
-  'src/table.js': "import { pour } from './teapot.js';\nexport function serve() {\n  return pour();\n}\n",
+  'src/table.js':
+    "import { pour } from './teapot.js';\nexport function serve() {\n  return pour();\n}\n",
   'test/teapot.test.js': "test('pours', () => {});\n",
   'README.md': 'Tea.\n',
   'CLAUDE.md': 'Be brief.\n',
@@ -54,16 +56,28 @@ describe('a job that names its file', () => {
 
   test('the request holds signatures of what it imports, its caller and its test, before the file and behind what is cached', async () => {
     const [text = ''] = textsOf(s);
-    const at = ['# Project rules', '# Files for reference', `# ${HEADING}`, '# Files to edit', '# Task'].map((words) =>
-      text.indexOf(words),
-    );
+    const at = [
+      '# Project rules',
+      '# Files for reference',
+      `# ${HEADING}`,
+      '# Files to edit',
+      '# Task',
+    ].map((words) => text.indexOf(words));
     expect(at).toEqual([...at].sort((a, b) => a - b));
     expect(at[0]).toBeGreaterThanOrEqual(0);
-    expect(text).toContain('## src/kettle.js (imported)\n```\nexport function boil(degrees)\n```\n');
-    expect(text).toContain('## src/table.js (uses pour)\n```\nexport function serve()\n    return pour();\n```\n');
-    expect(text).toContain("## test/teapot.test.js (its test)\n```\ntest('pours', () => {});\n```\n");
+    expect(text).toContain(
+      '## src/kettle.js (imported)\n```\nexport function boil(degrees)\n```\n',
+    );
+    expect(text).toContain(
+      '## src/table.js (uses pour)\n```\nexport function serve()\n    return pour();\n```\n',
+    );
+    expect(text).toContain(
+      "## test/teapot.test.js (its test)\n```\ntest('pours', () => {});\n```\n",
+    );
     expect(text).not.toContain('unused');
-    expect(await typed(s, 'calls', shown, '1', '--prompt')).toContain(text.slice(text.indexOf(HEADING), at[3]));
+    expect(await typed(s, 'calls', shown, '1', '--prompt')).toContain(
+      text.slice(text.indexOf(HEADING), at[3]),
+    );
   });
 
   test('emend show --context: one line a file, why and how many tokens; the same as JSON', async () => {
@@ -78,7 +92,9 @@ describe('a job that names its file', () => {
     ]);
     const sent: unknown = JSON.parse(await typed(s, 'show', shown, '--context', '--json'));
     expect(faultsOf('show --context', sent)).toEqual([]);
-    expect(sent).toMatchObject([{ n: 1, file: 'src/teapot.js', omitted: [], files: { length: 5 } }]);
+    expect(sent).toMatchObject([
+      { n: 1, file: 'src/teapot.js', omitted: [], files: { length: 5 } },
+    ]);
   });
 
   test('off by the job: nothing is told', async () => {
@@ -92,10 +108,15 @@ describe('a job that names its file', () => {
   test('a call of an older Emend: that nothing is recorded is said', async () => {
     const dir = join(s.store, 'records', 'shown');
     for (const name of readdirSync(dir)) {
-      const { v, shown: seen } = JSON.parse(readFileSync(join(dir, name), 'utf8')) as Record<string, unknown>;
+      const { v, shown: seen } = JSON.parse(readFileSync(join(dir, name), 'utf8')) as Record<
+        string,
+        unknown
+      >;
       writeFileSync(join(dir, name), JSON.stringify({ v, shown: seen }));
     }
-    expect(await typed(s, 'show', shown, '--context')).toMatch(/not recorded: an older Emend made this call/);
+    expect(await typed(s, 'show', shown, '--context')).toMatch(
+      /not recorded: an older Emend made this call/,
+    );
   });
 });
 

@@ -40,11 +40,17 @@ test('a job: the key is not there, so a person is asked and told what to type; w
   const head = '---\ntarget_files: [a.js]\napproval: auto\ncommit: Change a\n---\n# Grow\n\nTwo.\n';
   const run = await s.start('job.md', head);
   const { decision } = (await s.settle(run)).status;
-  expect(decision).toMatchObject({ reason: 'engine_failed', accepts: expect.arrayContaining(['retry', 'abort']) });
+  expect(decision).toMatchObject({
+    reason: 'engine_failed',
+    accepts: expect.arrayContaining(['retry', 'abort']),
+  });
   expect(decision!.message).toMatch(
     /^Git could not sign the commit, so no commit was made\. Load the key .*ssh-add.*Then answer retry\./,
   );
-  expect([s.read('a.js'), s.git('rev-parse', 'HEAD')]).toEqual(['two\n', s.git('rev-parse', 'base')]);
+  expect([s.read('a.js'), s.git('rev-parse', 'HEAD')]).toEqual([
+    'two\n',
+    s.git('rev-parse', 'base'),
+  ]);
   for (const each of [key, `${key}.pub`]) renameSync(`${each}.away`, each);
   await s.answer(run, 'retry');
   expect(await s.end(run)).toMatchObject({ outcome: 'committed' });
@@ -69,8 +75,13 @@ longOnly('a minute; each kind of commit by itself is in test/workspace/git/signi
     await s.worker();
     const run = await startDemo(s, { approval: 'auto' });
     const { decision } = (await s.settle(run, 200)).status;
-    expect(decision).toMatchObject({ reason: 'engine_failed', accepts: expect.arrayContaining(['retry']) });
-    expect(decision!.message).toMatch(/the plan could not be marked: Git could not sign the commit.*ssh-add/);
+    expect(decision).toMatchObject({
+      reason: 'engine_failed',
+      accepts: expect.arrayContaining(['retry']),
+    });
+    expect(decision!.message).toMatch(
+      /the plan could not be marked: Git could not sign the commit.*ssh-add/,
+    );
     expect(existsSync(key)).toBe(false);
     // The mark of Phase 1 is written and waits for that commit.
     expect(s.git('status', '--porcelain')).toContain(' M plans/010_demo.md');

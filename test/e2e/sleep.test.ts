@@ -30,7 +30,13 @@ let open: Scene | null = null;
 beforeAll(async () => {
   dir = mkdtempSync(join(tmpdir(), 'emend sleep '));
   const cli = await findTemporalCli({ env: process.env, log: () => undefined });
-  server = await startDevServer({ home: dir, cli, port: 0, dbFile: null, logFile: join(dir, 'server.log') });
+  server = await startDevServer({
+    home: dir,
+    cli,
+    port: 0,
+    dbFile: null,
+    logFile: join(dir, 'server.log'),
+  });
 }, 60_000);
 afterEach(async () => {
   await endBuildWorkers();
@@ -42,18 +48,32 @@ afterAll(async () => {
   rmSync(dir, { recursive: true, force: true });
 });
 
-const sceneHere = async (rules: Parameters<typeof scene>[1], env: Record<string, string> = {}): Promise<Scene> =>
-  (open = await scene({ 'a.js': 'const a = 1;\n' }, rules, { address: server.address, env: { ...SHORT, ...env } }));
+const sceneHere = async (
+  rules: Parameters<typeof scene>[1],
+  env: Record<string, string> = {},
+): Promise<Scene> =>
+  (open = await scene({ 'a.js': 'const a = 1;\n' }, rules, {
+    address: server.address,
+    env: { ...SHORT, ...env },
+  }));
 /** The launcher of a worker (src/system/launcher.ts), which sleeps with it. */
 const launcherOf = (pid: number): readonly number[] =>
-  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+    .trim()
+    .split(' ')
+    .filter(Boolean)
+    .map(Number);
 const standStill = async (pids: readonly number[], sleep_ms = SLEEP_MS): Promise<void> => {
   const asleep = [server.pid, ...pids, ...pids.flatMap(launcherOf)];
   for (const pid of asleep) process.kill(pid, 'SIGSTOP');
   await sleep(sleep_ms);
   for (const pid of asleep) process.kill(pid, 'SIGCONT');
 };
-const GOOD = { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'const a = 2;\n' }) };
+const GOOD = {
+  name: 'a',
+  match: { contains: '- a.js' },
+  answer: whole({ 'a.js': 'const a = 2;\n' }),
+};
 /** Tests that take a second in which they run. */
 const TICKS =
   "require('fs').appendFileSync('.git/begun', process.pid + ' '); let n = 0; setInterval(() => ++n === 10 && process.exit(), 100)";
@@ -71,7 +91,9 @@ const job = (...keys: string[]): string =>
     '',
   ].join('\n');
 const expectNobodyAsked = async (s: Scene, run: ResolvedRun): Promise<void> => {
-  expect((await runEvents(s.emend, run)).filter(({ type }) => type === 'edit_step_paused')).toEqual([]);
+  expect((await runEvents(s.emend, run)).filter(({ type }) => type === 'edit_step_paused')).toEqual(
+    [],
+  );
   expect(s.read('a.js')).toBe('const a = 2;\n');
   await check(s, run.live!.workflowId, 'edit-step-committed-after-sleep');
 };
@@ -90,17 +112,33 @@ test('in the middle of a model call, three times: each call is counted, none aga
     await s.until(() => s.rehearsal.requests().some(({ rule }) => rule === `held ${n}`));
     await standStill([worker.pid]);
   }
-  expect(await s.end(run)).toMatchObject({ outcome: 'committed', usage: { calls: 4, unknownCalls: 3 } });
-  expect(s.rehearsal.requests().map(({ rule }) => rule)).toEqual(['held 1', 'held 2', 'held 3', 'a']);
+  expect(await s.end(run)).toMatchObject({
+    outcome: 'committed',
+    usage: { calls: 4, unknownCalls: 3 },
+  });
+  expect(s.rehearsal.requests().map(({ rule }) => rule)).toEqual([
+    'held 1',
+    'held 2',
+    'held 3',
+    'a',
+  ]);
   await expectNobodyAsked(s, run);
 }, 120_000);
 
 test('while its tests run: their time limit counts the time in which they could run', async () => {
   // The attempt itself is not given up.
-  const s = await sceneHere([GOOD], { EMEND_HOSTHEARTBEATTIMEOUT_MS: '60000', EMEND_HOSTACTIVITYTIMEOUT_MS: '60000' });
+  const s = await sceneHere([GOOD], {
+    EMEND_HOSTHEARTBEATTIMEOUT_MS: '60000',
+    EMEND_HOSTACTIVITYTIMEOUT_MS: '60000',
+  });
   const worker = await s.worker();
   // What it writes beside the workspace's files, and the id that it tells, want no sandbox.
-  const keys = ['sandbox: off', 'baseline: off', `test: node -e "${TICKS}"`, 'limits: { testTimeout_s: 3 }'];
+  const keys = [
+    'sandbox: off',
+    'baseline: off',
+    `test: node -e "${TICKS}"`,
+    'limits: { testTimeout_s: 3 }',
+  ];
   const run = await s.start('job.md', job(...keys));
   const begun = join(s.repo, '.git', 'begun');
   await s.until(() => existsSync(begun));

@@ -48,10 +48,17 @@ const sleeper = (pids: string): string =>
 const fired = ({ s, worker }: At) => s.until(() => worker!.fired(), 90);
 const paused = (reason: string) => async (at: At) => {
   const { status } = await at.s.settle(at.run, 90);
-  if (status.decision?.reason !== reason) throw new Error(`paused for ${String(status.decision?.reason)}`);
+  if (status.decision?.reason !== reason)
+    throw new Error(`paused for ${String(status.decision?.reason)}`);
 };
 const inCall = (rule: string) => (at: At) =>
-  at.s.until(() => at.s.rehearsal.requests().some((request) => request.rule === rule && request.state === 'held'), 90);
+  at.s.until(
+    () =>
+      at.s.rehearsal
+        .requests()
+        .some((request) => request.rule === rule && request.state === 'held'),
+    90,
+  );
 const go = ({ worker }: At): Promise<void> => {
   worker!.go();
   return Promise.resolve();
@@ -60,7 +67,11 @@ const conflict = async (at: At): Promise<void> => {
   await paused('approval')(at);
   at.s.write('a.txt', MINE);
   await at.s.answer(at.run, 'approve');
-  await eventually('the conflict', async () => (await at.s.show(at.run)).status.decision?.reason === 'conflict', 90);
+  await eventually(
+    'the conflict',
+    async () => (await at.s.show(at.run)).status.decision?.reason === 'conflict',
+    90,
+  );
 };
 const UNTOUCHED = { cancelled: 'rolled back', terminated: 'untouched' } as const;
 const APPLIED = { cancelled: 'rolled back', terminated: 'applied' } as const;
@@ -76,7 +87,15 @@ export const STATES: readonly State[] = [
     go: ({ s }) => s.worker(),
     calls: 0,
   },
-  { ...UNTOUCHED, name: 'in preflight', keys: AUTO, worker: 'preflight:hold-before:1', reach: fired, go, calls: 0 },
+  {
+    ...UNTOUCHED,
+    name: 'in preflight',
+    keys: AUTO,
+    worker: 'preflight:hold-before:1',
+    reach: fired,
+    go,
+    calls: 0,
+  },
   {
     ...UNTOUCHED,
     name: 'in pick',
@@ -121,7 +140,13 @@ export const STATES: readonly State[] = [
     go,
     calls: 1,
   },
-  { ...UNTOUCHED, name: 'paused: approval', keys: ['commit: true'], reach: paused('approval'), calls: 1 },
+  {
+    ...UNTOUCHED,
+    name: 'paused: approval',
+    keys: ['commit: true'],
+    reach: paused('approval'),
+    calls: 1,
+  },
   {
     ...UNTOUCHED,
     name: 'paused: tests_failed',
@@ -129,7 +154,14 @@ export const STATES: readonly State[] = [
     reach: paused('tests_failed'),
     calls: 2,
   },
-  { ...UNTOUCHED, name: 'paused: conflict', keys: ['commit: true'], reach: conflict, base: MINE, calls: 1 },
+  {
+    ...UNTOUCHED,
+    name: 'paused: conflict',
+    keys: ['commit: true'],
+    reach: conflict,
+    base: MINE,
+    calls: 1,
+  },
   {
     ...UNTOUCHED,
     name: 'in rebase',
@@ -149,7 +181,11 @@ export const STATES: readonly State[] = [
     name: 'waiting for a busy workspace',
     keys: AUTO,
     reach: async ({ s, run }) => {
-      await eventually('the wait', async () => (await s.events(run)).some(({ type }) => type === 'apply_busy'), 90);
+      await eventually(
+        'the wait',
+        async () => (await s.events(run)).some(({ type }) => type === 'apply_busy'),
+        90,
+      );
     },
     calls: 1,
   },
@@ -250,9 +286,18 @@ export const reachState = async (
   const hold = { kind: 'hold' as const, after_bytes: 300 };
   const answer = whole({ 'a.txt': AFTER });
   const rules = [
-    ...(held === undefined ? [] : [{ name: held.name, match: { contains: held.contains }, answer, fault: hold }]),
+    ...(held === undefined
+      ? []
+      : [{ name: held.name, match: { contains: held.contains }, answer, fault: hold }]),
     ...(state.overloaded
-      ? [{ name: 'over', match: { contains: '- a.txt' }, answer, fault: { kind: 'overload' as const } }]
+      ? [
+          {
+            name: 'over',
+            match: { contains: '- a.txt' },
+            answer,
+            fault: { kind: 'overload' as const },
+          },
+        ]
       : []),
     { name: 'a', match: { contains: '- a.txt' }, answer },
   ];
@@ -270,7 +315,9 @@ export const reachState = async (
     });
   const worker = state.worker === null ? null : await s.worker(state.worker);
   const targets = state.targets ?? 'a.txt';
-  const keys = (state.keys ?? []).map((key) => key.replace('SLEEPER', () => JSON.stringify(sleeper(pidsOf(s)))));
+  const keys = (state.keys ?? []).map((key) =>
+    key.replace('SLEEPER', () => JSON.stringify(sleeper(pidsOf(s)))),
+  );
   const text = [
     '---',
     ...(targets === '' ? [] : [`target_files: [${targets}]`]),
@@ -292,7 +339,8 @@ export const reachState = async (
 /** What a held execution does after its run is gone: it is told first, as it would be some seconds later anyway. */
 export const letGo = async (state: State, at: At, told: boolean): Promise<void> => {
   const { s, worker } = at;
-  if (told && worker?.fired() === true) await s.until(() => existsSync(`${worker.mark}-cancelled`), 60);
+  if (told && worker?.fired() === true)
+    await s.until(() => existsSync(`${worker.mark}-cancelled`), 60);
   await state.go?.(at);
 };
 
@@ -307,10 +355,15 @@ export const treeOf = async ({ s }: At) => ({
     .filter((line) => line !== '' && !/^\?\? \w+\.md$/.test(line) && !line.endsWith(' a.txt')),
   holder: (await lockOf(s))?.stepKey ?? null,
 });
-export const treeAs = (state: State, run: ResolvedRun, left: 'untouched' | 'applied' | 'committed') => ({
+export const treeAs = (
+  state: State,
+  run: ResolvedRun,
+  left: 'untouched' | 'applied' | 'committed',
+) => ({
   a: left === 'untouched' ? (state.base ?? BEFORE) : AFTER,
   b: BEFORE,
   commits: left === 'committed' ? 1 : 0,
   left: [],
-  holder: state.name === 'waiting for a busy workspace' ? OTHER : left === 'applied' ? run.stepKey : null,
+  holder:
+    state.name === 'waiting for a busy workspace' ? OTHER : left === 'applied' ? run.stepKey : null,
 });

@@ -29,8 +29,10 @@ const job = (title: string, ...keys: readonly string[]): string =>
 const sleeper = (pids: string, go: string): string =>
   `sleep 300 & echo $$ $! >> '${pids}'; while [ ! -e '${go}' ]; do sleep 0.1; done; kill $!`;
 /** Ids that the machine knows, in a file beside the workspace, want no sandbox. */
-const testedBy = (command: string): string => `sandbox: off\nbaseline: off\ntest: ${JSON.stringify(command)}`;
-const held = (s: Scene) => s.rehearsal.requests().some(({ rule, state }) => rule === 'a-held' && state === 'held');
+const testedBy = (command: string): string =>
+  `sandbox: off\nbaseline: off\ntest: ${JSON.stringify(command)}`;
+const held = (s: Scene) =>
+  s.rehearsal.requests().some(({ rule, state }) => rule === 'a-held' && state === 'held');
 
 const STOPS = {
   'cancel from Temporal': {
@@ -40,7 +42,8 @@ const STOPS = {
   },
   abort: {
     live: (s: Scene, run: ResolvedRun) => s.answer(run, 'abort'),
-    unattended: (s: Scene, run: ResolvedRun) => withHandle(s, run, (handle) => handle.signal('abort')),
+    unattended: (s: Scene, run: ResolvedRun) =>
+      withHandle(s, run, (handle) => handle.signal('abort')),
     end: { status: 'COMPLETED', result: { outcome: 'aborted', files: [], commit: null } },
   },
 } as const;
@@ -85,7 +88,9 @@ describe.each(['cancel from Temporal', 'abort'] as const)('%s', (how) => {
     await s.until(() => held(s));
     await stop.live(s, calling);
     expect(await closedOf(s, calling)).toMatchObject(stop.end);
-    await s.until(() => s.rehearsal.requests().find(({ rule }) => rule === 'a-held')?.state === 'cut');
+    await s.until(
+      () => s.rehearsal.requests().find(({ rule }) => rule === 'a-held')?.state === 'cut',
+    );
     await expectUntouched(s);
 
     const pids = join(s.home, '..', 'pids');
@@ -96,7 +101,10 @@ describe.each(['cancel from Temporal', 'abort'] as const)('%s', (how) => {
     await s.until(() => pidsIn(pids).length === 2);
     expect(s.read('a.js')).toBe(AFTER);
     // A second step waits for the workspace meanwhile: stopping it leaves the first one's files and lock alone.
-    const waiting = await s.start('waiting.md', job('Raise it', 'approval: auto').replace('a.js', 'b.js'));
+    const waiting = await s.start(
+      'waiting.md',
+      job('Raise it', 'approval: auto').replace('a.js', 'b.js'),
+    );
     await eventually('the wait for the workspace', async () =>
       (await s.events(waiting)).some(({ type }) => type === 'apply_busy'),
     );
@@ -136,7 +144,10 @@ describe.each(['cancel from Temporal', 'abort'] as const)('%s', (how) => {
     expect(dying.fired()).toBe(true);
     await stop.unattended(s, run);
     await s.worker();
-    expect(await closedOf(s, run)).toMatchObject({ status: 'COMPLETED', result: { outcome: 'committed' } });
+    expect(await closedOf(s, run)).toMatchObject({
+      status: 'COMPLETED',
+      result: { outcome: 'committed' },
+    });
     expect(s.read('a.js')).toBe(AFTER);
     expect(s.git('rev-list', '--count', 'HEAD').trim()).toBe('2');
     expect(await lockOf(s)).toBeNull();
@@ -155,7 +166,10 @@ describe('terminated in the Temporal UI', () => {
     const paused = await s.start('paused.md', job('Raise it'));
     await s.settle(paused);
     await terminate(paused);
-    expect(await emendCommand(s, 'recover')).toMatchObject({ code: 0, out: 'No interrupted change found.\n' });
+    expect(await emendCommand(s, 'recover')).toMatchObject({
+      code: 0,
+      out: 'No interrupted change found.\n',
+    });
     const shown = await emendCommand(s, 'show', paused.stepKey);
     expect(shown.out).toMatch(/state +aborted/);
     expect(shown.out).not.toMatch(/waiting for|emend decide|emend approve/);
@@ -181,7 +195,9 @@ describe('terminated in the Temporal UI', () => {
     const found = await emendCommand(s, 'recover');
     expect(found.out).toContain(`${id}  has ended (terminated) and still locks`);
     expect(found.out).toContain('a.js');
-    expect((await emendCommand(s, 'list')).out).toMatch(new RegExp(`${id} .*terminated, 1 file applied`));
+    expect((await emendCommand(s, 'list')).out).toMatch(
+      new RegExp(`${id} .*terminated, 1 file applied`),
+    );
     const seen = await emendCommand(s, 'show', id);
     expect(seen.out).toContain(`terminated, 1 file applied (emend recover --undo ${id}): a.js`);
     const unfinished = await emendCommand(s, 'recover', '--undo', id);
@@ -199,11 +215,17 @@ describe('terminated in the Temporal UI', () => {
 });
 
 /** With one attempt only, whoever counted what is handed back would ask a person. */
-const ONE_ATTEMPT = { EMEND_SHUTDOWNGRACE_MS: '300', EMEND_MODELCALLATTEMPTS: '1', EMEND_HOSTACTIVITYATTEMPTS: '1' };
+const ONE_ATTEMPT = {
+  EMEND_SHUTDOWNGRACE_MS: '300',
+  EMEND_MODELCALLATTEMPTS: '1',
+  EMEND_HOSTACTIVITYATTEMPTS: '1',
+};
 
 describe('a worker that is asked to stop (SIGTERM) in the middle of a model call', () => {
   test('with grace enough the call is finished: one request, and the next worker goes on', async () => {
-    const s = (open = await scene({ 'a.js': BEFORE }, [HELD], { env: { EMEND_SHUTDOWNGRACE_MS: '30000' } }));
+    const s = (open = await scene({ 'a.js': BEFORE }, [HELD], {
+      env: { EMEND_SHUTDOWNGRACE_MS: '30000' },
+    }));
     const stopping = await s.worker();
     const run = await s.start('job.md', job('Take your time', 'approval: auto', 'commit: true'));
     await s.until(() => held(s));
@@ -212,7 +234,10 @@ describe('a worker that is asked to stop (SIGTERM) in the middle of a model call
     s.rehearsal.release();
     await ended;
     expect(stopping.child.exitCode).toBe(0);
-    expect(await s.end(run)).toMatchObject({ outcome: 'committed', usage: { calls: 1, unknownCalls: 0 } });
+    expect(await s.end(run)).toMatchObject({
+      outcome: 'committed',
+      usage: { calls: 1, unknownCalls: 0 },
+    });
     expect(s.rehearsal.requests()).toMatchObject([{ rule: 'a-held', finished: true }]);
   });
 
@@ -225,7 +250,10 @@ describe('a worker that is asked to stop (SIGTERM) in the middle of a model call
     await stopping.kill('SIGTERM');
     expect(stopping.child.exitCode).toBe(0);
     await s.worker();
-    expect(await s.end(run)).toMatchObject({ outcome: 'committed', usage: { calls: 2, unknownCalls: 1 } });
+    expect(await s.end(run)).toMatchObject({
+      outcome: 'committed',
+      usage: { calls: 2, unknownCalls: 1 },
+    });
     expect(s.rehearsal.requests()).toMatchObject([
       { rule: 'a-held', state: 'cut' },
       { rule: 'a', finished: true },
@@ -248,14 +276,20 @@ describe('a worker that is asked to stop (SIGTERM) in the middle of a model call
       const run = await s.start('job.md', job('Raise it', ...lines));
       await s.until(() => pidsIn(pids).length === 2);
       await stopping.kill('SIGTERM');
-      await eventually('the end of its processes', () => Promise.resolve(!pidsIn(pids).some(alive)));
+      await eventually('the end of its processes', () =>
+        Promise.resolve(!pidsIn(pids).some(alive)),
+      );
       writeFileSync(`${pids}-go`, '');
       await s.worker();
       expect(await s.end(run)).toMatchObject({ outcome: 'committed', usage: { calls: 1 } });
       expect(pidsIn(pids)).toHaveLength(4);
       const told = (await s.events(run)).map(({ type }) => type);
       expect(told.filter((type) => type === 'verified')).toHaveLength(what === 'the tests' ? 1 : 0);
-      expect(told.filter((type) => ['rolled_back', 'edit_step_paused', 'activity_failed'].includes(type))).toEqual([]);
+      expect(
+        told.filter((type) =>
+          ['rolled_back', 'edit_step_paused', 'activity_failed'].includes(type),
+        ),
+      ).toEqual([]);
     },
   );
 });

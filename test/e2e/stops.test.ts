@@ -32,7 +32,9 @@ const stoppedAt = async (point: string): Promise<void> => {
   const head = await expectOneEnd(s, run, result, true);
   // Another step has the workspace by now, and a person goes on with one of the files.
   const keeper = createLocks({ home: s.home });
-  expect(await keeper.take(s.repo, NEXT_STEP, { workflowId: 'w', namespace: 'n' })).toMatchObject({ outcome: 'held' });
+  expect(await keeper.take(s.repo, NEXT_STEP, { workflowId: 'w', namespace: 'n' })).toMatchObject({
+    outcome: 'held',
+  });
   s.write('b.js', 'mine\n');
   const lock = await lockOf(s);
   expect(lock).toMatchObject({ stepKey: NEXT_STEP });
@@ -51,7 +53,13 @@ const stoppedAt = async (point: string): Promise<void> => {
 test('SIGSTOP at named points of propose, apply, rollback and commit, woken after the end: nothing changes', async () => {
   const failures: string[] = [];
   const queue = [
-    ...sampled('named stop points', NAMED, 0, process.env.EMEND_LONG === '1' ? CORE : CORE.slice(0, 1), WHOLE),
+    ...sampled(
+      'named stop points',
+      NAMED,
+      0,
+      process.env.EMEND_LONG === '1' ? CORE : CORE.slice(0, 1),
+      WHOLE,
+    ),
   ];
   const worker = async (): Promise<void> => {
     for (let point = queue.shift(); point !== undefined; point = queue.shift())

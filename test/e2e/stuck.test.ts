@@ -19,11 +19,15 @@ test('the input of a run is lost before its first task', async () => {
   const s = (open = await scene({ 'a.js': 'const a = 1;\n' }, [
     { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'const a = 2;\n' }) },
   ]));
-  const run = await s.start('job.md', '---\ntarget_files: [a.js]\n---\n# Grow\n\nGrow.\n', { hints: [LONG_HINT] });
+  const run = await s.start('job.md', '---\ntarget_files: [a.js]\n---\n# Grow\n\nGrow.\n', {
+    hints: [LONG_HINT],
+  });
   const blobs = readdirSync(join(s.store, 'blobs'), { recursive: true, encoding: 'utf8' })
     .map((name) => join(s.store, 'blobs', name))
     .filter((path) => statSync(path).isFile());
-  const lost = blobs.find((path) => readFileSync(path, 'utf8').includes('"hints":["Mind the numbers.'))!;
+  const lost = blobs.find((path) =>
+    readFileSync(path, 'utf8').includes('"hints":["Mind the numbers.'),
+  )!;
   const bytes = readFileSync(lost);
   rmSync(lost);
 
@@ -34,7 +38,9 @@ test('the input of a run is lost before its first task', async () => {
     await main(['show', run.stepKey.slice(0, 8)], io);
     printed = io.printed.out + io.printed.err;
   }
-  expect(printed).toMatch(/Its worker fails and keeps retrying: .*The blob sha256:[0-9a-f]{64} is not at /);
+  expect(printed).toMatch(
+    /Its worker fails and keeps retrying: .*The blob sha256:[0-9a-f]{64} is not at /,
+  );
   expect(printed).toContain(lost);
 
   writeFileSync(lost, bytes);

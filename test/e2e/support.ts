@@ -65,7 +65,11 @@ export interface Scene {
   worker(crash?: string, env?: Record<string, string>): Promise<WorkerProcess>;
   /** All that were started, those that have ended, too. */
   workers(): readonly WorkerProcess[];
-  start(job: string, text: string, options?: { again?: boolean; hints?: string[] }): Promise<ResolvedRun>;
+  start(
+    job: string,
+    text: string,
+    options?: { again?: boolean; hints?: string[] },
+  ): Promise<ResolvedRun>;
   show(run: ResolvedRun): Promise<RunView>;
   /** Until the run pauses or ends; throws after `limit_s`. */
   settle(run: ResolvedRun, limit_s?: number): Promise<RunView>;
@@ -96,15 +100,24 @@ export const whole = (files: Record<string, string>): string => {
   return `${bodies.join('')}EMEND-COMPLETE {{nonce}} ${bodies.length} ${bodies.length}\n`;
 };
 /** `reason`: why there are no operations. */
-export const structured = (operations: readonly Record<string, unknown>[], reason?: string): string =>
+export const structured = (
+  operations: readonly Record<string, unknown>[],
+  reason?: string,
+): string =>
   JSON.stringify({ summary: 'change', operations, reason, complete: true, nonce: '{{nonce}}' });
-export const numbered = (lines: number): string => Array.from({ length: lines }, (_, i) => `line ${i + 1}\n`).join('');
+export const numbered = (lines: number): string =>
+  Array.from({ length: lines }, (_, i) => `line ${i + 1}\n`).join('');
 
 /** The requests that a store's calls have recorded, as they were sent. */
 export const requestsIn = (store: string): readonly ModelRequest[] =>
   readdirSync(join(store, 'calls'), { recursive: true, encoding: 'utf8' })
     .filter((path) => path.endsWith('call.json'))
-    .map((path) => JSON.parse(readFileSync(join(store, 'calls', path), 'utf8')) as { readonly request: ModelRequest })
+    .map(
+      (path) =>
+        JSON.parse(readFileSync(join(store, 'calls', path), 'utf8')) as {
+          readonly request: ModelRequest;
+        },
+    )
     .map(({ request }) => request);
 
 export interface WorkerProcess {
@@ -144,7 +157,10 @@ export const makeRepo = (dir: string, files: Record<string, string | Buffer>): s
 /** Makes the tests' server the dev server of this home, as `emend dev` leaves it: runs get one queue for all roles. EMEND_TEST_OWN=1: for every scene. */
 const ownServer = (home: string): Record<string, string> => {
   mkdirSync(home, { recursive: true, mode: 0o700 });
-  copyFileSync(join(process.env.EMEND_TEST_SERVER_HOME ?? '', 'dev-server.json'), join(home, 'dev-server.json'));
+  copyFileSync(
+    join(process.env.EMEND_TEST_SERVER_HOME ?? '', 'dev-server.json'),
+    join(home, 'dev-server.json'),
+  );
   return { TEMPORAL_ADDRESS: '', EMEND_QUEUE: '' };
 };
 
@@ -177,8 +193,18 @@ export async function scene(
   const worker: Scene['worker'] = async (crash, over = {}) => {
     const mark = join(dir, `fault-${count++}`);
     const child = spawn(process.execPath, [join(process.cwd(), 'test/support/crash-worker.js')], {
-      env: { ...env, ...over, CRASH: crash ?? '', CRASH_MARK: mark, NODE_OPTIONS: over.NODE_OPTIONS ?? '' },
-      stdio: ['ignore', 'pipe', process.env.EMEND_TEST_VERBOSE === undefined ? 'ignore' : 'inherit'],
+      env: {
+        ...env,
+        ...over,
+        CRASH: crash ?? '',
+        CRASH_MARK: mark,
+        NODE_OPTIONS: over.NODE_OPTIONS ?? '',
+      },
+      stdio: [
+        'ignore',
+        'pipe',
+        process.env.EMEND_TEST_VERBOSE === undefined ? 'ignore' : 'inherit',
+      ],
     });
     const exited = new Promise<void>((resolve) =>
       child.once('exit', () => {
@@ -224,9 +250,12 @@ export async function scene(
     const end = Date.now() + limit_s * 1000;
     for (;;) {
       const view = await showRun(emend, run).catch(() => null);
-      if (view !== null && (view.status.decision !== null || view.status.result !== null)) return view;
+      if (view !== null && (view.status.decision !== null || view.status.result !== null))
+        return view;
       if (Date.now() > end)
-        throw new Error(`not settled in ${limit_s} s: ${JSON.stringify(view?.status.doing ?? view)}`);
+        throw new Error(
+          `not settled in ${limit_s} s: ${JSON.stringify(view?.status.doing ?? view)}`,
+        );
       await sleep(100);
     }
   };
@@ -248,14 +277,23 @@ export async function scene(
     show: (run) => showRun(emend, run),
     answer: async (run, written, more2 = {}) => {
       const answer = written as 'approve';
-      const open = more2.decision ?? (await openDecision(emend, run, { answer, files: more2.files ?? [] }));
+      const open =
+        more2.decision ?? (await openDecision(emend, run, { answer, files: more2.files ?? [] }));
       const decision = open === null || typeof open === 'string' ? open : open.id;
       const point = typeof open === 'string' ? await openPoint(run, open) : open;
       // What is to be refused, and by whom, is the library's own.
-      if (point?.accepts.includes(answer) === true && (written !== 'revise' || more2.note !== undefined))
+      if (
+        point?.accepts.includes(answer) === true &&
+        (written !== 'revise' || more2.note !== undefined)
+      )
         return answerByFace({ emend, env, repo }, run, point, { answer, ...more2 });
       const by = { name: 'tester', from: 'cli' };
-      return decide(emend, run, { answer, by, ...more2, ...(decision === null ? {} : { decision }) });
+      return decide(emend, run, {
+        answer,
+        by,
+        ...more2,
+        ...(decision === null ? {} : { decision }),
+      });
     },
     end: async (run, limit_s = 120) => {
       const limit = new AbortController();
@@ -279,7 +317,8 @@ export async function scene(
       }
     },
     // Where a worker has no time to answer, they come from the archive, as it is now.
-    events: async (run) => runEvents(emend, { ...run, archived: (await resolveRun(emend, run.stepKey)).archived }),
+    events: async (run) =>
+      runEvents(emend, { ...run, archived: (await resolveRun(emend, run.stepKey)).archived }),
     git: (...args) => git(repo, ...args),
     read: (path) => readFileSync(join(repo, path), 'utf8'),
     write: (path, content) => {
@@ -296,4 +335,6 @@ export async function scene(
 }
 
 /** The port of a server that chose it itself, for one that takes its place. */
-export const portsOf = ({ address }: { readonly address: string }) => ({ port: Number(address.split(':').at(-1)) });
+export const portsOf = ({ address }: { readonly address: string }) => ({
+  port: Number(address.split(':').at(-1)),
+});

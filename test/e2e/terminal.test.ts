@@ -17,9 +17,10 @@ afterEach(async () => {
 
 const JOB = '---\ntarget_files: [greet.js]\ncommit: true\n---\n# Greet politely\n\nSay good day.\n';
 const greeting = async (result: string): Promise<Scene> => {
-  const s = (open = await scene({ 'greet.js': 'export const greet = () => "hello"; // as before\n' }, [
-    { name: 'edit', match: { contains: 'greet.js' }, answer: whole({ 'greet.js': result }) },
-  ]));
+  const s = (open = await scene(
+    { 'greet.js': 'export const greet = () => "hello"; // as before\n' },
+    [{ name: 'edit', match: { contains: 'greet.js' }, answer: whole({ 'greet.js': result }) }],
+  ));
   writeFileSync(join(s.repo, 'job.md'), JOB);
   await s.worker();
   return s;
@@ -40,7 +41,10 @@ const atColumns = (columns: number) => async (): Promise<void> => {
   );
   expect(left).toMatchObject({ exit: 3, missing: null });
   const text = unpainted(left.out);
-  const [change, question] = [text.indexOf('\n+export const greet = () => "good day"'), text.indexOf('[a] approve')];
+  const [change, question] = [
+    text.indexOf('\n+export const greet = () => "good day"'),
+    text.indexOf('[a] approve'),
+  ];
   expect(change).toBeGreaterThan(0);
   expect(question).toBeGreaterThan(change);
   expect(text.indexOf('waiting for you: approval')).toBeGreaterThan(change);
@@ -61,38 +65,41 @@ test(
 );
 longOnly('the same at 200 columns', atColumns(200));
 
-longOnly('an unknown key asks again; Ctrl-Z, Ctrl-C, the end of input, a hang-up leave the run waiting', async () => {
-  const s = await greeting('export const greet = () => "good day"; // as before\n');
-  const steps = (key: string) =>
-    [
-      ['\n> ', '\u001b[A'],
-      ['is not one of', ''],
-      ['\n> ', ':'],
-      ['\u001b[0J: ', 's nowhere.js\r'],
-      ['nowhere.js is not one of', ''],
-      ['\n> ', key],
-    ] as const;
-  const stopped = await onTerminal(
-    s,
-    ['run', 'job.md'],
-    [
-      ['\n> ', '\u001a'],
-      ['Stopped', ''],
-      [' icanon', ''],
-      ['\n> ', 'q'],
-    ],
-    { shell: '"$@"; stty -a; fg' },
-  );
-  expect(stopped).toMatchObject({ exit: 3, missing: null });
-  const interrupted = await onTerminal(s, ['run', 'job.md'], steps('\u0003'));
-  expect(interrupted).toMatchObject({ exit: 130, missing: null });
-  const ended = await onTerminal(s, ['run', 'job.md'], steps('\u0004'));
-  expect(ended).toMatchObject({ exit: 3, missing: null });
-  // It dies of the signal: an exit would abort and dump core, as Node.js finds no terminal to restore.
-  const closed = await onTerminal(s, ['review'], [['Take hunk', null]]);
-  expect(closed).toMatchObject({ exit: -constants.signals.SIGHUP, missing: null });
-  expect(s.git('log', '--oneline').trim().split('\n')).toHaveLength(1);
-});
+longOnly(
+  'an unknown key asks again; Ctrl-Z, Ctrl-C, the end of input, a hang-up leave the run waiting',
+  async () => {
+    const s = await greeting('export const greet = () => "good day"; // as before\n');
+    const steps = (key: string) =>
+      [
+        ['\n> ', '\u001b[A'],
+        ['is not one of', ''],
+        ['\n> ', ':'],
+        ['\u001b[0J: ', 's nowhere.js\r'],
+        ['nowhere.js is not one of', ''],
+        ['\n> ', key],
+      ] as const;
+    const stopped = await onTerminal(
+      s,
+      ['run', 'job.md'],
+      [
+        ['\n> ', '\u001a'],
+        ['Stopped', ''],
+        [' icanon', ''],
+        ['\n> ', 'q'],
+      ],
+      { shell: '"$@"; stty -a; fg' },
+    );
+    expect(stopped).toMatchObject({ exit: 3, missing: null });
+    const interrupted = await onTerminal(s, ['run', 'job.md'], steps('\u0003'));
+    expect(interrupted).toMatchObject({ exit: 130, missing: null });
+    const ended = await onTerminal(s, ['run', 'job.md'], steps('\u0004'));
+    expect(ended).toMatchObject({ exit: 3, missing: null });
+    // It dies of the signal: an exit would abort and dump core, as Node.js finds no terminal to restore.
+    const closed = await onTerminal(s, ['review'], [['Take hunk', null]]);
+    expect(closed).toMatchObject({ exit: -constants.signals.SIGHUP, missing: null });
+    expect(s.git('log', '--oneline').trim().split('\n')).toHaveLength(1);
+  },
+);
 
 const hasLess = spawnSync('less', ['--version']).status === 0;
 testIf(hasLess && longOnly === test, 'needs less, and is long')(
@@ -117,7 +124,9 @@ testIf(hasLess && longOnly === test, 'needs less, and is long')(
 );
 
 test('in a pipe help has no width', () => {
-  const { stdout } = spawnSync(process.execPath, ['dist/client.js', 'help', 'run'], { encoding: 'utf8' });
+  const { stdout } = spawnSync(process.execPath, ['dist/client.js', 'help', 'run'], {
+    encoding: 'utf8',
+  });
   expect(Math.max(...stdout.split('\n').map((row) => row.length))).toBeGreaterThan(100);
   expect(stdout.split('\n').filter((row) => /^ {10,}\S/.test(row))).toEqual([]);
 });

@@ -20,9 +20,15 @@ export const onTerminal = async (
     columns = 80,
     env = {},
     shell,
-  }: { readonly columns?: number; readonly env?: Record<string, string>; readonly shell?: string } = {},
+  }: {
+    readonly columns?: number;
+    readonly env?: Record<string, string>;
+    readonly shell?: string;
+  } = {},
 ): Promise<Shown> => {
-  const [driver, client] = ['test/support/terminal.py', 'dist/client.js'].map((path) => resolve(path));
+  const [driver, client] = ['test/support/terminal.py', 'dist/client.js'].map((path) =>
+    resolve(path),
+  );
   const around = shell === undefined ? [] : ['bash', '--norc', '-ic', shell, 'bash'];
   const words = [
     driver ?? '',
@@ -44,4 +50,5 @@ export const onTerminal = async (
 };
 
 /** Without colours and moves of the cursor. */
-export const unpainted = (out: string): string => stripVTControlCharacters(out).replaceAll('\r', '');
+export const unpainted = (out: string): string =>
+  stripVTControlCharacters(out).replaceAll('\r', '');

@@ -25,7 +25,12 @@ export interface Terminals extends Scene {
 
 const PATIENCE_MS = 60_000;
 /** Variables that a scene sets and that would decide what is tried here. */
-const BARE = { TEMPORAL_ADDRESS: undefined, EMEND_STORE: undefined, EMEND_QUEUE: undefined, NODE_OPTIONS: '' };
+const BARE = {
+  TEMPORAL_ADDRESS: undefined,
+  EMEND_STORE: undefined,
+  EMEND_QUEUE: undefined,
+  NODE_OPTIONS: '',
+};
 
 /** A home of its own, on no configured server; `emend dev` finds the Temporal CLI of the tests. */
 export const terminals = async (...given: Parameters<typeof scene>): Promise<Terminals> => {
@@ -34,7 +39,9 @@ export const terminals = async (...given: Parameters<typeof scene>): Promise<Ter
   const bin = join(place, 'bin');
   mkdirSync(bin);
   const client = join(process.cwd(), 'dist/client.js');
-  writeFileSync(join(bin, 'emend'), `#!/bin/sh\nexec "${process.execPath}" "${client}" "$@"\n`, { mode: 0o755 });
+  writeFileSync(join(bin, 'emend'), `#!/bin/sh\nexec "${process.execPath}" "${client}" "$@"\n`, {
+    mode: 0o755,
+  });
   symlinkSync(process.env.EMEND_TEST_CLI ?? '', join(bin, 'temporal'));
   const home = join(place, 'home of dev');
   const path = `${bin}${delimiter}${process.env.PATH ?? ''}`;
@@ -50,13 +57,18 @@ export const terminals = async (...given: Parameters<typeof scene>): Promise<Ter
   };
   const running = new Set<Typed>();
   const type = (line: string): Typed => {
-    const child = spawn('bash', ['-c', line.replace(/(?<!\bexec )\bemend (?!.*\bemend )/, 'exec emend ')], {
-      cwd: s.repo,
-      env,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
+    const child = spawn(
+      'bash',
+      ['-c', line.replace(/(?<!\bexec )\bemend (?!.*\bemend )/, 'exec emend ')],
+      {
+        cwd: s.repo,
+        env,
+        stdio: ['ignore', 'pipe', 'pipe'],
+      },
+    );
     let said = '';
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (more: Buffer) => (said += more.toString()));
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (more: Buffer) => (said += more.toString()));
     let over = false;
     const ended = new Promise<number | null>((resolve) =>
       child.once('close', (code) => {
@@ -86,7 +98,9 @@ export const terminals = async (...given: Parameters<typeof scene>): Promise<Ter
   };
   return {
     ...s,
-    ...{ home, env, type },
+    home,
+    env,
+    type,
     done: async (line) => {
       const typed = type(line);
       return { code: await typed.ended, said: typed.said() };
@@ -99,7 +113,9 @@ export const terminals = async (...given: Parameters<typeof scene>): Promise<Ter
 };
 
 /** The dev server that the home's record names. */
-export const serverOf = ({ home }: Pick<Scene, 'home'>): { readonly pid: number; readonly address: string } => {
+export const serverOf = ({
+  home,
+}: Pick<Scene, 'home'>): { readonly pid: number; readonly address: string } => {
   const record = JSON.parse(readFileSync(join(home, 'dev-server.json'), 'utf8')) as {
     readonly process: { readonly pid: number };
     readonly address: string;

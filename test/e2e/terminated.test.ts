@@ -18,7 +18,11 @@ afterEach(async () => {
   open = null;
 });
 
-const expectEnded = async (state: State, at: At, how: 'terminated' | 'timed out'): Promise<void> => {
+const expectEnded = async (
+  state: State,
+  at: At,
+  how: 'terminated' | 'timed out',
+): Promise<void> => {
   const { s, run } = at;
   const applied = state.terminated === 'applied';
   expect(await treeOf(at)).toEqual(treeAs(state, run, state.terminated));
@@ -32,7 +36,9 @@ const expectEnded = async (state: State, at: At, how: 'terminated' | 'timed out'
     decision: null,
   });
   const undo = `emend recover --undo ${run.stepKey.slice(0, 8)}`;
-  expect(status.doing).toContain(applied ? `${how}, 1 file applied (${undo}): a.txt` : `${how}, nothing applied`);
+  expect(status.doing).toContain(
+    applied ? `${how}, 1 file applied (${undo}): a.txt` : `${how}, nothing applied`,
+  );
 
   // The archive alone tells the same, and no less than a worker does that replays the run.
   const told = await s.events(ended);
@@ -40,13 +46,21 @@ const expectEnded = async (state: State, at: At, how: 'terminated' | 'timed out'
   const alone = { ...s.emend, runs: null };
   const kept = await resolveRun(alone, run.stepKey);
   expect(await runEvents(alone, kept)).toEqual(told);
-  expect((await showRun(alone, kept)).status).toMatchObject({ state: status.state, doing: status.doing });
-  expect(archivedRun(run.stepKey, await s.emend.archive.read(run.stepKey)).applied).toEqual(applied ? ['a.txt'] : []);
+  expect((await showRun(alone, kept)).status).toMatchObject({
+    state: status.state,
+    doing: status.doing,
+  });
+  expect(archivedRun(run.stepKey, await s.emend.archive.read(run.stepKey)).applied).toEqual(
+    applied ? ['a.txt'] : [],
+  );
 
   const { held } = await releaseStaleLocks(s.emend);
   const own = held.filter(({ stepKey }) => stepKey === run.stepKey);
-  expect(own.map(({ files, ended }) => ({ files, ended }))).toEqual(applied ? [{ files: ['a.txt'], ended: how }] : []);
-  for (const hold of own) expect(await releaseLock(s.emend, hold, 'undo')).toEqual({ files: ['a.txt'], leftAlone: [] });
+  expect(own.map(({ files, ended }) => ({ files, ended }))).toEqual(
+    applied ? [{ files: ['a.txt'], ended: how }] : [],
+  );
+  for (const hold of own)
+    expect(await releaseLock(s.emend, hold, 'undo')).toEqual({ files: ['a.txt'], leftAlone: [] });
   const left = applied ? 'untouched' : state.terminated;
   expect(await treeOf(at)).toEqual(treeAs(state, run, left));
 };
@@ -54,7 +68,9 @@ const expectEnded = async (state: State, at: At, how: 'terminated' | 'timed out'
 const names = STATES.map(({ name }) => name).filter((name) => name !== 'finished');
 const stateOf = (name: string): State => STATES.find((each) => each.name === name)!;
 
-test.each(sampled('states at a terminate', names, 0, ['in apply, all written', 'in verify'], WHOLE))(
+test.each(
+  sampled('states at a terminate', names, 0, ['in apply, all written', 'in verify'], WHOLE),
+)(
   'terminated %s',
   async (name) => {
     const state = stateOf(name);
@@ -71,7 +87,9 @@ test('terminated when it was finished: it stays finished', async () => {
   const state = stateOf('finished');
   const at = await reachState(state, (s) => (open = s));
   await withHandle(at.s, at.run, (handle) => handle.terminate('enough').catch(() => undefined));
-  expect((await at.s.show(await resolveRun(at.s.emend, at.run.stepKey))).status.result).toMatchObject({
+  expect(
+    (await at.s.show(await resolveRun(at.s.emend, at.run.stepKey))).status.result,
+  ).toMatchObject({
     outcome: 'committed',
   });
   expect(await treeOf(at)).toEqual(treeAs(state, at.run, 'committed'));

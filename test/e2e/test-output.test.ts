@@ -32,7 +32,9 @@ describe('the output of tests', () => {
       'target_files: [a.js]\nverify: before_approval\ncommit: true\ntest: node check.js\nlimits: { maxFailedVerifications: 1 }';
     run = await s.start('job.md', `---\n${front}\n---\n# Two\n\nTwo, please.\n`);
     shown = shownKey(run.stepKey);
-    expect((await s.settle(run)).status.decision?.message).toContain('tests of the proposal: fail_soft');
+    expect((await s.settle(run)).status.decision?.message).toContain(
+      'tests of the proposal: fail_soft',
+    );
   }, 120_000);
   afterAll(() => s.close());
 
@@ -46,29 +48,42 @@ describe('the output of tests', () => {
     test.each([
       ['light', 1024, '/review'],
       ['dark', 400, ''],
-    ] as const)('names the tests that failed, shows the end, and all of it: %s, %i pixels', async (...at) => {
-      const [colorScheme, width, place] = at;
-      await onPage(s.emend, { at: `#/run/${run.stepKey}${place}`, colorScheme, width }, async (page) => {
-        const tests = page.getByRole('region', { name: 'Tests', exact: true });
-        await tests.getByText(/^tests before the change: pass/).waitFor();
-        await tests.getByText(/^tests of the proposal: fail_soft in \d/).waitFor();
-        expect(await tests.getByText('failed: <b>says one</b>').count()).toBe(1);
-        const output = tests.getByLabel('Output of the tests').last();
-        expect(await output.innerText()).toMatch(/^noise 52\n[^]*\nnoise 250\nnot ok 1 - <b>says one<\/b>$/);
-        await picture(page, `tests-${colorScheme}-${width}`);
-        expect(await violations(page)).toEqual([]);
-        expect(await page.evaluate<boolean>('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
-        await tests.getByRole('button', { name: 'Show the 52 lines before' }).last().click();
-        await tests.getByText('$ node check.js').last().waitFor();
-        expect(await output.innerText()).toContain('$ node check.js\nnoise 1\nnoise 2\n');
-      });
-    });
+    ] as const)(
+      'names the tests that failed, shows the end, and all of it: %s, %i pixels',
+      async (...at) => {
+        const [colorScheme, width, place] = at;
+        await onPage(
+          s.emend,
+          { at: `#/run/${run.stepKey}${place}`, colorScheme, width },
+          async (page) => {
+            const tests = page.getByRole('region', { name: 'Tests', exact: true });
+            await tests.getByText(/^tests before the change: pass/).waitFor();
+            await tests.getByText(/^tests of the proposal: fail_soft in \d/).waitFor();
+            expect(await tests.getByText('failed: <b>says one</b>').count()).toBe(1);
+            const output = tests.getByLabel('Output of the tests').last();
+            expect(await output.innerText()).toMatch(
+              /^noise 52\n[^]*\nnoise 250\nnot ok 1 - <b>says one<\/b>$/,
+            );
+            await picture(page, `tests-${colorScheme}-${width}`);
+            expect(await violations(page)).toEqual([]);
+            expect(
+              await page.evaluate<boolean>('document.documentElement.scrollWidth <= innerWidth'),
+            ).toBe(true);
+            await tests.getByRole('button', { name: 'Show the 52 lines before' }).last().click();
+            await tests.getByText('$ node check.js').last().waitFor();
+            expect(await output.innerText()).toContain('$ node check.js\nnoise 1\nnoise 2\n');
+          },
+        );
+      },
+    );
   });
 
   test('in the terminal and in the report: names, the last 200 lines, and all with --whole; of the failed decision too', async () => {
     const last = await typed('show', run.stepKey, '--tests');
     expect(last).toMatch(/^\S+Z {2}tests before the change: pass: node check\.js: passed$/m);
-    expect(last).toMatch(/^\S+Z {2}tests of the proposal: fail_soft in \S+ s: node check\.js: exit 1; test_failure/m);
+    expect(last).toMatch(
+      /^\S+Z {2}tests of the proposal: fail_soft in \S+ s: node check\.js: exit 1; test_failure/m,
+    );
     expect(last).toContain(
       `\n  failed: <b>says one</b>\n  the first 52 lines are left out: emend show ${shown} --tests --whole\nnoise 52\n`,
     );
@@ -91,7 +106,9 @@ describe('the output of tests', () => {
     expect(report).toContain('\nnoise 249 (secret)\nnoise 250\n');
     expect(report).toContain('failed: \\<b\\>says one');
     expect(report).not.toMatch(/"kind":|x1b/);
-    expect(await typed('report', run.stepKey, '--whole', '--html')).toMatch(/noise 1<[^]*&lt;b&gt;says one/);
+    expect(await typed('report', run.stepKey, '--whole', '--html')).toMatch(
+      /noise 1<[^]*&lt;b&gt;says one/,
+    );
     await s.answer(run, 'skip');
     expect((await s.end(run)).outcome).toBe('skipped');
   });

@@ -18,7 +18,11 @@ afterEach(async () => {
 
 const PROPOSED = 'const a = 2;\n';
 const RULE = { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': PROPOSED }) };
-const begin = async (test: string, more = 'approval: auto\ncommit: true', files: Record<string, string> = {}) => {
+const begin = async (
+  test: string,
+  more = 'approval: auto\ncommit: true',
+  files: Record<string, string> = {},
+) => {
   const s = (open = await scene({ 'a.js': 'const a = 1;\n', 'b.js': 'b\n', ...files }, [RULE]));
   await s.worker();
   const front = `target_files: [a.js]\nbaseline: off\n${more}\ntest: ${JSON.stringify(test)}`;
@@ -29,7 +33,9 @@ const begin = async (test: string, more = 'approval: auto\ncommit: true', files:
 const running = (word: string): boolean =>
   readdirSync('/proc').some((pid) => {
     try {
-      return /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(word);
+      return (
+        /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(word)
+      );
     } catch {
       return false;
     }
@@ -53,17 +59,27 @@ describe.each(sampled('sandboxes', ['on', 'off'], 0, ['on']))('sandbox: %s', (sa
       await s.until(() => !running(seconds));
       expect(s.read('a.js')).toContain('evil');
       await s.worker();
-      expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass', usage: { calls: 1 } });
+      expect(await s.end(run)).toMatchObject({
+        outcome: 'committed',
+        verification: 'pass',
+        usage: { calls: 1 },
+      });
       expect(s.git('show', 'HEAD:a.js')).toBe(PROPOSED);
     },
   );
 
   test('bytes that passing tests wrote are put back, and asked about; adopt shows them, tests and commits them', async () => {
-    const { s, run } = await begin('grep -q evil a.js || echo "// evil" >> a.js', more.replace('auto', 'ask'));
+    const { s, run } = await begin(
+      'grep -q evil a.js || echo "// evil" >> a.js',
+      more.replace('auto', 'ask'),
+    );
     expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'approval' });
     await s.answer(run, 'approve');
     const { decision } = (await s.settle(run)).status;
-    expect(decision).toMatchObject({ reason: 'tests_changed_files', accepts: ['retry', 'adopt', 'skip', 'abort'] });
+    expect(decision).toMatchObject({
+      reason: 'tests_changed_files',
+      accepts: ['retry', 'adopt', 'skip', 'abort'],
+    });
     expect(decision?.message).toContain('a.js');
     expect(s.read('a.js')).toBe(PROPOSED);
     await s.answer(run, 'adopt');
@@ -76,7 +92,10 @@ describe.each(sampled('sandboxes', ['on', 'off'], 0, ['on']))('sandbox: %s', (sa
   });
 
   long('retry tests again: what they leave alone then is committed', async () => {
-    const { s, run } = await begin('test -e .git/../done || { rm a.js; mkdir a.js; touch done; }', more);
+    const { s, run } = await begin(
+      'test -e .git/../done || { rm a.js; mkdir a.js; touch done; }',
+      more,
+    );
     expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'tests_changed_files' });
     expect(s.read('a.js')).toBe(PROPOSED);
     await s.answer(run, 'retry');
@@ -84,18 +103,26 @@ describe.each(sampled('sandboxes', ['on', 'off'], 0, ['on']))('sandbox: %s', (sa
     expect(s.git('show', 'HEAD:a.js')).toBe(PROPOSED);
   });
 
-  long('failing tests that wrote to them: the base comes back whole; skip does the same', async () => {
-    const { s, run } = await begin('echo x >> a.js; exit 1', `${more}\nlimits: { maxFailedVerifications: 1 }`);
-    expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'tests_failed' });
-    expect(s.read('a.js')).toBe('const a = 1;\n');
-    await s.answer(run, 'abort');
-    await s.end(run);
-  });
+  long(
+    'failing tests that wrote to them: the base comes back whole; skip does the same',
+    async () => {
+      const { s, run } = await begin(
+        'echo x >> a.js; exit 1',
+        `${more}\nlimits: { maxFailedVerifications: 1 }`,
+      );
+      expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'tests_failed' });
+      expect(s.read('a.js')).toBe('const a = 1;\n');
+      await s.answer(run, 'abort');
+      await s.end(run);
+    },
+  );
 
   long('other files are told, and not committed', async () => {
     const { s, run } = await begin('echo x >> b.js; echo y > new.txt', more);
     expect(await s.end(run)).toMatchObject({ outcome: 'committed' });
-    const told = (await s.events(run)).filter((event) => event.type === 'warning').map((event) => event.message);
+    const told = (await s.events(run))
+      .filter((event) => event.type === 'warning')
+      .map((event) => event.message);
     expect(told.join()).toMatch(/the tests also changed other files: b\.js, new\.txt/);
     expect(s.git('show', 'HEAD', '--name-only', '--format=').trim()).toBe('a.js');
   });
@@ -110,13 +137,16 @@ long('skip rolls back', async () => {
   expect(s.read('a.js')).toBe('const a = 1;\n');
 });
 
-long.each(['git stash', 'git reset --hard', 'git checkout a.js'])('%s in a test changes nothing', async (command) => {
-  const { s, run } = await begin(`${command} >/dev/null 2>&1; true`);
-  const view = await s.settle(run);
-  if (view.status.decision !== null) {
-    expect(view.status.decision).toMatchObject({ reason: 'tests_changed_files' });
-    expect(s.read('a.js')).toBe(PROPOSED);
-    return;
-  }
-  expect(s.git('show', 'HEAD:a.js')).toBe(PROPOSED);
-});
+long.each(['git stash', 'git reset --hard', 'git checkout a.js'])(
+  '%s in a test changes nothing',
+  async (command) => {
+    const { s, run } = await begin(`${command} >/dev/null 2>&1; true`);
+    const view = await s.settle(run);
+    if (view.status.decision !== null) {
+      expect(view.status.decision).toMatchObject({ reason: 'tests_changed_files' });
+      expect(s.read('a.js')).toBe(PROPOSED);
+      return;
+    }
+    expect(s.git('show', 'HEAD:a.js')).toBe(PROPOSED);
+  },
+);

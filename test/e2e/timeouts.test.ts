@@ -22,7 +22,11 @@ const MINE = BEFORE.replace('line 2\n', 'line two\n');
 const BOTH = AFTER.replace('line 2\n', 'line two\n');
 const A = { name: 'a', match: { contains: '- a.txt' }, answer: whole({ 'a.txt': AFTER }) };
 const RULES = [
-  { name: 'brief', match: { contains: 'Now write the brief' }, answer: 'Words.\nEMEND-COMPLETE {{nonce}} 0 0\n' },
+  {
+    name: 'brief',
+    match: { contains: 'Now write the brief' },
+    answer: 'Words.\nEMEND-COMPLETE {{nonce}} 0 0\n',
+  },
   {
     name: 'pick',
     match: { contains: 'Files of the project' },
@@ -40,9 +44,16 @@ const KEYS = [
   'limits: { testTimeout_s: 20 }',
 ];
 const job = (target: string, keys: readonly string[]): string =>
-  ['---', ...(target === '' ? [] : [`target_files: [${target}]`]), ...keys, '---', '# Raise it', '', 'Words.', ''].join(
-    '\n',
-  );
+  [
+    '---',
+    ...(target === '' ? [] : [`target_files: [${target}]`]),
+    ...keys,
+    '---',
+    '# Raise it',
+    '',
+    'Words.',
+    '',
+  ].join('\n');
 
 interface Kind {
   readonly target?: string;
@@ -99,12 +110,23 @@ test.each(sampled('time-outs', all, 0, ['commit: done, no heartbeat'], WHOLE))(
       await s.settle(run, 90);
       s.write('a.txt', MINE);
       await s.answer(run, 'approve');
-      await eventually('the conflict', async () => (await s.show(run)).status.decision?.reason === 'conflict', 90);
+      await eventually(
+        'the conflict',
+        async () => (await s.show(run)).status.decision?.reason === 'conflict',
+        90,
+      );
       await s.answer(run, 'rebase');
-      await eventually('the approval', async () => (await s.show(run)).status.decision?.reason === 'approval', 120);
+      await eventually(
+        'the approval',
+        async () => (await s.show(run)).status.decision?.reason === 'approval',
+        120,
+      );
       await s.answer(run, 'approve');
     }
-    expect(await s.end(run, 150)).toMatchObject({ outcome: 'committed', usage: { calls: kind.asked.length } });
+    expect(await s.end(run, 150)).toMatchObject({
+      outcome: 'committed',
+      usage: { calls: kind.asked.length },
+    });
     expect(worker.fired()).toBe(true);
     const whatIsThere = async () => ({
       a: s.read('a.txt'),
@@ -121,7 +143,10 @@ test.each(sampled('time-outs', all, 0, ['commit: done, no heartbeat'], WHOLE))(
     const left = s.git('status', '--porcelain', '--ignored').split('\n');
     expect(
       left.filter(
-        (line) => line !== '' && line !== '?? job.md' && !(name === 'rebaseProposal' && line.endsWith(' a.txt')),
+        (line) =>
+          line !== '' &&
+          line !== '?? job.md' &&
+          !(name === 'rebaseProposal' && line.endsWith(' a.txt')),
       ),
     ).toEqual([]);
   },
@@ -150,7 +175,9 @@ describe('when the attempts are spent', () => {
     const s = (open = await scene({ 'a.txt': BEFORE, 'b.txt': BEFORE }, RULES, { env: ONCE }));
     await s.worker('proposeEdit:mute-after:1');
     const run = await s.start('job.md', job('a.txt', KEYS));
-    expect((await s.settle(run, 120)).status.decision).toMatchObject({ reason: 'model_unavailable' });
+    expect((await s.settle(run, 120)).status.decision).toMatchObject({
+      reason: 'model_unavailable',
+    });
     await s.answer(run, 'retry');
     expect(await s.end(run, 90)).toMatchObject({ outcome: 'committed', usage: { calls: 1 } });
     expect(s.rehearsal.requests()).toHaveLength(1);
@@ -171,11 +198,17 @@ test('the host takes no work (schedule to start): workspace_unreachable, before 
   };
   const first = await abroad();
   const run = await s.start('job.md', job('a.txt', ['commit: true']));
-  expect((await s.settle(run, 90)).status.decision).toMatchObject({ reason: 'workspace_unreachable' });
+  expect((await s.settle(run, 90)).status.decision).toMatchObject({
+    reason: 'workspace_unreachable',
+  });
   await first.kill();
   const own = await s.worker();
   await s.answer(run, 'wait');
-  await eventually('the approval', async () => (await s.show(run)).status.decision?.reason === 'approval', 90);
+  await eventually(
+    'the approval',
+    async () => (await s.show(run)).status.decision?.reason === 'approval',
+    90,
+  );
   await own.kill();
   const second = await abroad();
   await s.answer(run, 'approve');

@@ -4,7 +4,12 @@ import { askDecision } from '../../src/cli/ask-decision.js';
 import { approveBy } from '../../src/cli/headless/approve.js';
 import { followRun, type FollowOptions } from '../../src/cli/follow-run.js';
 import { review } from '../../src/cli/commands/review.js';
-import { decide, type DecideOptions, type Emend, type ResolvedRun } from '../../src/client/index.js';
+import {
+  decide,
+  type DecideOptions,
+  type Emend,
+  type ResolvedRun,
+} from '../../src/client/index.js';
 import { valueOf } from '../../src/shared/problems.js';
 import { parsePolicy } from '../../src/documents/job/index.js';
 import { fakeIo } from '../cli/io.js';
@@ -17,13 +22,19 @@ afterEach(async () => {
 });
 
 const RULES = [
-  { name: 'again', match: { contains: ['- a.js', 'make it four'] }, answer: whole({ 'a.js': 'const a = 4;\n' }) },
+  {
+    name: 'again',
+    match: { contains: ['- a.js', 'make it four'] },
+    answer: whole({ 'a.js': 'const a = 4;\n' }),
+  },
   { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'const a = 2;\n' }) },
 ];
 const JOB = '---\ntarget_files: [a.js]\n---\n# Grow\n\nRaise the number.\n';
 
 const waiting = async () => {
-  const s = (open = await scene({ 'a.js': 'const a = 1;\n' }, RULES, { env: { EMEND_ACCEPTWAIT_MS: '30000' } }));
+  const s = (open = await scene({ 'a.js': 'const a = 1;\n' }, RULES, {
+    env: { EMEND_ACCEPTWAIT_MS: '30000' },
+  }));
   await s.worker();
   const run = await s.start('job.md', JOB);
   return { s, run, decision: (await s.settle(run)).status.decision! };
@@ -41,34 +52,51 @@ const late = (s: Scene, first: () => Promise<unknown>): Emend => {
   return { ...s.emend, runs: { ...runs, update } };
 };
 const OPTIONS: Omit<FollowOptions, 'signal'> = {
-  ...{ interactive: false, wait: false, yes: false, shows: 'progress', live: false, needWorker: false },
+  interactive: false,
+  wait: false,
+  yes: false,
+  shows: 'progress',
+  live: false,
+  needWorker: false,
 };
 
-test.each(['--yes', '--policy'])('%s is too late: the command goes on with what the other decided', async (how) => {
-  const { s, run, decision } = await waiting();
-  const io = fakeIo({ env: s.env, cwd: s.repo });
-  const session = { io, emend: late(s, () => other(s, run, decision.id)), flags: {} };
-  s.write('policy.yaml', 'v: 1\n');
-  const policy = valueOf(parsePolicy('v: 1\npaths: ["*.js"]\n', 'policy.yaml'));
-  const { signal } = new AbortController();
-  const followed = await followRun(session, run, {
-    ...{ ...OPTIONS, signal, yes: how === '--yes' },
-    ...(how === '--yes' ? {} : { policy: approveBy(session, policy, 'policy.yaml', false) }),
-  });
-  expect(followed).toMatchObject({ kind: 'closed', closed: { result: { outcome: 'skipped' } } });
-});
+test.each(['--yes', '--policy'])(
+  '%s is too late: the command goes on with what the other decided',
+  async (how) => {
+    const { s, run, decision } = await waiting();
+    const io = fakeIo({ env: s.env, cwd: s.repo });
+    const session = { io, emend: late(s, () => other(s, run, decision.id)), flags: {} };
+    s.write('policy.yaml', 'v: 1\n');
+    const policy = valueOf(parsePolicy('v: 1\npaths: ["*.js"]\n', 'policy.yaml'));
+    const { signal } = new AbortController();
+    const followed = await followRun(session, run, {
+      ...OPTIONS,
+      signal,
+      yes: how === '--yes',
+      ...(how === '--yes' ? {} : { policy: approveBy(session, policy, 'policy.yaml', false) }),
+    });
+    expect(followed).toMatchObject({ kind: 'closed', closed: { result: { outcome: 'skipped' } } });
+  },
+);
 
 test('a review that another was faster than says so, and does not say that the run waits', async () => {
   const { s, run, decision } = await waiting();
   const io = fakeIo({ env: s.env, cwd: s.repo, isTty: true });
   const asked: string[] = [];
   io.key = async (question) => {
-    if (asked.push(question) === 2) await other(s, run, decision.id, { answer: 'revise', note: 'make it four' });
+    if (asked.push(question) === 2)
+      await other(s, run, decision.id, { answer: 'revise', note: 'make it four' });
     return 'y';
   };
   const exit = await review(io, run.stepKey, {});
-  expect([exit, io.printed.err]).toEqual([0, expect.stringMatching(/^decision 1-.* is resolved: revise by bob\n/)]);
-  expect(asked.slice(0, 2)).toEqual(['Take hunk 1/1 [y,n,a,d,c,p,q,?]? ', 'Send these answers [y,n]? ']);
+  expect([exit, io.printed.err]).toEqual([
+    0,
+    expect.stringMatching(/^decision 1-.* is resolved: revise by bob\n/),
+  ]);
+  expect(asked.slice(0, 2)).toEqual([
+    'Take hunk 1/1 [y,n,a,d,c,p,q,?]? ',
+    'Send these answers [y,n]? ',
+  ]);
   expect(io.printed.out).not.toContain('waits on');
 });
 
@@ -83,7 +111,16 @@ test('a question about an older decision does not show the newer proposal, and i
         resolve(null);
       });
     });
-  const asked = await askDecision({ io, emend: s.emend, flags: {} }, run, decision, new AbortController().signal);
+  const asked = await askDecision(
+    { io, emend: s.emend, flags: {} },
+    run,
+    decision,
+    new AbortController().signal,
+  );
   const newer = (await s.show(run)).proposal?.id.slice(0, 8) ?? 'none';
-  expect([asked, io.tools, io.printed.out]).toEqual(['changed', [], expect.not.stringContaining(newer)]);
+  expect([asked, io.tools, io.printed.out]).toEqual([
+    'changed',
+    [],
+    expect.not.stringContaining(newer),
+  ]);
 });

@@ -66,7 +66,11 @@ test.each(sampled('orders', ORDERS, 1, ORDERS.slice(2, 3)))(
     );
     expect(s.read(`${second}.js`)).toBe('module.exports = 1;\n');
     writeFileSync(`${note}-go`, '');
-    expect(await s.end(one, 180)).toMatchObject({ outcome: 'committed', verification: 'pass', files: [`${first}.js`] });
+    expect(await s.end(one, 180)).toMatchObject({
+      outcome: 'committed',
+      verification: 'pass',
+      files: [`${first}.js`],
+    });
     expect(await t.end(two, 180)).toMatchObject({
       outcome: 'committed',
       verification: 'pass',
@@ -76,10 +80,15 @@ test.each(sampled('orders', ORDERS, 1, ORDERS.slice(2, 3)))(
     // Each commit holds one file, in the order in which the workspace was held.
     const log = s.git('log', '--reverse', '--format=', '--name-only', '-2').trim().split(/\n+/);
     expect(log).toEqual([`${first}.js`, `${second}.js`]);
-    expect(s.git('status', '--porcelain', '--ignored').trim().split('\n').sort()).toEqual(['?? a.md', '?? b.md']);
+    expect(s.git('status', '--porcelain', '--ignored').trim().split('\n').sort()).toEqual([
+      '?? a.md',
+      '?? b.md',
+    ]);
     expect(pidsIn(note)).toHaveLength(2);
     expect(await lockOf(s)).toBeNull();
-    const asked = [...s.rehearsal.requests(), ...(t === s ? [] : t.rehearsal.requests())].map(({ rule }) => rule);
+    const asked = [...s.rehearsal.requests(), ...(t === s ? [] : t.rehearsal.requests())].map(
+      ({ rule }) => rule,
+    );
     expect(asked).toEqual([first, second]);
   },
   600_000,

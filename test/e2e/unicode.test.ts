@@ -17,19 +17,36 @@ const HIDDEN = /[\p{Bidi_Control}\p{Default_Ignorable_Code_Point}]/u;
 let s: Scene;
 beforeAll(async () => {
   s = await scene(
-    { 'bidi.js': 'one\n', 'mixed.js': 'one\n', 'emoji.md': 'one\n', 'no.js': 'one\n', [NAMED]: 'one\n' },
+    {
+      'bidi.js': 'one\n',
+      'mixed.js': 'one\n',
+      'emoji.md': 'one\n',
+      'no.js': 'one\n',
+      [NAMED]: 'one\n',
+    },
     [
       {
         name: 'emoji',
         match: { contains: '- emoji.md' },
         answer: whole({ 'emoji.md': '\u26a0\ufe0f \u{1F469}\u200d\u{1F4BB}\n' }),
       },
-      { name: 'mixed', match: { contains: '- mixed.js' }, answer: whole({ 'mixed.js': 'one\nlet p\u0430ss;\n' }) },
-      { name: 'no', match: { contains: '- no.js' }, answer: 'I would\u202e rather\u200b not \u{E0041}.' },
+      {
+        name: 'mixed',
+        match: { contains: '- mixed.js' },
+        answer: whole({ 'mixed.js': 'one\nlet p\u0430ss;\n' }),
+      },
+      {
+        name: 'no',
+        match: { contains: '- no.js' },
+        answer: 'I would\u202e rather\u200b not \u{E0041}.',
+      },
       {
         name: 'bidi',
         match: { contains: '- bidi.js' },
-        answer: whole({ 'bidi.js': 'one\n/* \u202e } \u2066if (admin)\u2069 */\n', [NAMED]: 'one\ntwo\u200b\n' }),
+        answer: whole({
+          'bidi.js': 'one\n/* \u202e } \u2066if (admin)\u2069 */\n',
+          [NAMED]: 'one\ntwo\u200b\n',
+        }),
       },
     ],
   );
@@ -54,7 +71,10 @@ test('new ones ask under auto, mixed words too; emoji do not', async () => {
 
   bidi = await asked('bidi', job('Grow \u202eworg\u200b', 'bidi.js', NAMED));
   const { status, proposal } = await s.show(bidi);
-  expect(status.decision).toMatchObject({ reason: 'approval', message: expect.stringContaining('unicode in bidi.js') });
+  expect(status.decision).toMatchObject({
+    reason: 'approval',
+    message: expect.stringContaining('unicode in bidi.js'),
+  });
   expect(proposal?.findings).toMatchObject([
     {
       guard: 'unicode',
@@ -63,7 +83,13 @@ test('new ones ask under auto, mixed words too; emoji do not', async () => {
       lines: [2, 2],
       message: expect.stringContaining('\\u{202E}'),
     },
-    { guard: 'unicode', severity: 'ask', path: NAMED, lines: [2, 2], message: expect.stringContaining('\\u{200B}') },
+    {
+      guard: 'unicode',
+      severity: 'ask',
+      path: NAMED,
+      lines: [2, 2],
+      message: expect.stringContaining('\\u{200B}'),
+    },
   ]);
   expect(s.read('bidi.js')).toBe('one\n');
   declined = await asked('no', job('Refuse \u2067it', 'no.js'));
@@ -71,7 +97,10 @@ test('new ones ask under auto, mixed words too; emoji do not', async () => {
 
 test.each<[string, readonly string[]]>([
   ['show', ['\\u{202E}', '\\u{200B}']],
-  ['diff', ['+/* \\u{202E} } \\u{2066}if (admin)\\u{2069} */', '+two\\u{200B}', 'a\\u{202E}sj.exe']],
+  [
+    'diff',
+    ['+/* \\u{202E} } \\u{2066}if (admin)\\u{2069} */', '+two\\u{200B}', 'a\\u{202E}sj.exe'],
+  ],
   ['review', ['+/* \\u{202E} } \\u{2066}if (admin)\\u{2069} */']],
   ['report', ['\\u{202E} } \\u{2066}if (admin)\\u{2069}', 'check: unicode in bidi']],
   ['report --html', ['\\u{202E} } \\u{2066}if (admin)\\u{2069}']],
@@ -83,7 +112,12 @@ test.each<[string, readonly string[]]>([
     const about = name === 'list' ? [] : [run.stepKey];
     const io = fakeIo({ env: s.env, cwd: s.repo, isTty: true, typed: ['q', 'q', 'q'] });
     await main([name, ...about, ...flags], io);
-    const shown = [io.printed.out, io.printed.err, ...io.asked, ...io.tools.map(({ text }) => text ?? '')].join('\n');
+    const shown = [
+      io.printed.out,
+      io.printed.err,
+      ...io.asked,
+      ...io.tools.map(({ text }) => text ?? ''),
+    ].join('\n');
     expect(HIDDEN.exec(shown)).toBeNull();
     // eslint-disable-next-line no-control-regex -- git's colours
     const uncoloured = shown.replaceAll(/\x1b\[\d*m/g, '');
@@ -101,7 +135,9 @@ inBrowser()('the review page', () => {
           document.title,
           document.documentElement.textContent,
           ...[...document.querySelectorAll('*')].flatMap((each) =>
-            ['title', 'aria-label', 'alt', 'placeholder'].map((name) => each.getAttribute(name) ?? ''),
+            ['title', 'aria-label', 'alt', 'placeholder'].map(
+              (name) => each.getAttribute(name) ?? '',
+            ),
           ),
         ]);
         return parts.join('\n');

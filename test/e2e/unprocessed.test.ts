@@ -9,11 +9,13 @@ test('an update that the server withdrew because no worker processed it goes as 
   try {
     const run = await s.start('job.md', '---\ntarget_files: [a.js]\n---\n# Change\n\nIt.\n');
     await withHandle(s, run, async (handle, { connection, workflowService, options }) => {
-      const soon = <T>(call: () => Promise<T>): Promise<T> => connection.withDeadline(Date.now() + 30_000, call);
+      const soon = <T>(call: () => Promise<T>): Promise<T> =>
+        connection.withDeadline(Date.now() + 30_000, call);
       const { namespace } = options;
       const taskQueue = { name: s.emend.queues.workflow };
       const identity = 'a worker that looks at nothing';
-      const task = () => soon(() => workflowService.pollWorkflowTaskQueue({ namespace, taskQueue, identity }));
+      const task = () =>
+        soon(() => workflowService.pollWorkflowTaskQueue({ namespace, taskQueue, identity }));
       const done = ({ taskToken }: Awaited<ReturnType<typeof task>>) =>
         soon(() => workflowService.respondWorkflowTaskCompleted({ namespace, taskToken }));
       await done(await task());
@@ -22,7 +24,10 @@ test('an update that the server withdrew because no worker processed it goes as 
       expect(await deciding).toMatchObject({ outcome: 'sent', via: 'signal' });
       const { events } = await handle.fetchHistory();
       expect(
-        events?.some(({ workflowExecutionSignaledEventAttributes: signaled }) => signaled?.signalName === 'decide'),
+        events?.some(
+          ({ workflowExecutionSignaledEventAttributes: signaled }) =>
+            signaled?.signalName === 'decide',
+        ),
       ).toBe(true);
     });
   } finally {

@@ -27,8 +27,16 @@ const BRIEF = {
   match: { contains: 'Now write the brief' },
   answer: 'Numbers grow.\nEMEND-COMPLETE {{nonce}} 0 0\n',
 };
-const A = { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'module.exports = 2;\n' }) };
-const B = { name: 'b', match: { contains: '- b.js' }, answer: whole({ 'b.js': 'module.exports = 2;\n' }) };
+const A = {
+  name: 'a',
+  match: { contains: '- a.js' },
+  answer: whole({ 'a.js': 'module.exports = 2;\n' }),
+};
+const B = {
+  name: 'b',
+  match: { contains: '- b.js' },
+  answer: whole({ 'b.js': 'module.exports = 2;\n' }),
+};
 const job = (more = ''): string => `---
 target_files: [a.js, b.js]
 test: node -e "require('assert').strictEqual(require('./a.js') + require('./b.js'), 4)"
@@ -38,7 +46,8 @@ ${more}---
 
 Raise the numbers.
 `;
-const asked = (s: Scene): readonly (string | null)[] => s.rehearsal.requests().map((request) => request.rule ?? null);
+const asked = (s: Scene): readonly (string | null)[] =>
+  s.rehearsal.requests().map((request) => request.rule ?? null);
 
 /** The old release's `emend run`, until the run waits or is `held`; the run as today's client finds it. */
 const startOld = async (s: Scene, text: string, until: 'waits' | (() => boolean) = 'waits') => {
@@ -50,9 +59,16 @@ const startOld = async (s: Scene, text: string, until: 'waits' | (() => boolean)
   expect(archived).toHaveLength(1);
   return resolveRun(s.emend, archived[0]!);
 };
-const expectCommitted = async (s: Scene, run: Awaited<ReturnType<typeof startOld>>): Promise<StepResult> => {
+const expectCommitted = async (
+  s: Scene,
+  run: Awaited<ReturnType<typeof startOld>>,
+): Promise<StepResult> => {
   const result = await s.end(run, 90);
-  expect(result).toMatchObject({ outcome: 'committed', files: ['a.js', 'b.js'], verification: 'pass' });
+  expect(result).toMatchObject({
+    outcome: 'committed',
+    files: ['a.js', 'b.js'],
+    verification: 'pass',
+  });
   expect(s.read('a.js') + s.read('b.js')).toBe('module.exports = 2;\nmodule.exports = 2;\n');
   expect(s.git('rev-list', '--count', 'HEAD').trim()).toBe('2');
   expect(s.git('status', '--porcelain', '--ignored').trim()).toBe('?? job.md');
@@ -62,27 +78,35 @@ const expectCommitted = async (s: Scene, run: Awaited<ReturnType<typeof startOld
 test('the release is the one it says, and not today’s build', async () => {
   const s = (open = await scene(FILES, []));
   expect(await commandOf(s, OLD, '--version')).toEqual({ code: 0, out: '0.1.0\n' });
-  expect(OLD.startsWith(TODAY) && OLD !== TODAY && existsSync(join(OLD, 'dist/workflow-bundle.js'))).toBe(true);
+  expect(
+    OLD.startsWith(TODAY) && OLD !== TODAY && existsSync(join(OLD, 'dist/workflow-bundle.js')),
+  ).toBe(true);
 });
 
 const CASES: Record<string, () => Promise<void>> = {};
 
-CASES['paused at approval: approved with today’s client, ended by today’s worker, no answer asked for again'] =
-  async () => {
-    const s = (open = await scene(FILES, [BRIEF, A, B]));
-    const old = await buildWorker(s, OLD);
-    const run = await startOld(s, job());
-    await old.end();
-    await s.worker();
-    const paused = await s.settle(run);
-    expect(paused).toMatchObject({ source: 'run', status: { decision: { reason: 'approval' } } });
-    expect(await s.answer(run, 'approve')).toMatchObject({ outcome: 'resolved', via: 'update' });
-    await expectCommitted(s, run);
-    expect(asked(s)).toEqual(['brief', 'a', 'b']);
-  };
+CASES[
+  'paused at approval: approved with today’s client, ended by today’s worker, no answer asked for again'
+] = async () => {
+  const s = (open = await scene(FILES, [BRIEF, A, B]));
+  const old = await buildWorker(s, OLD);
+  const run = await startOld(s, job());
+  await old.end();
+  await s.worker();
+  const paused = await s.settle(run);
+  expect(paused).toMatchObject({ source: 'run', status: { decision: { reason: 'approval' } } });
+  expect(await s.answer(run, 'approve')).toMatchObject({ outcome: 'resolved', via: 'update' });
+  await expectCommitted(s, run);
+  expect(asked(s)).toEqual(['brief', 'a', 'b']);
+};
 
 CASES['paused at attempts_exhausted: today’s worker asks for the failed file only'] = async () => {
-  const bad = { ...B, name: 'bad', match: { contains: '- b.js', times: 2 }, answer: 'I would rather not.\n' };
+  const bad = {
+    ...B,
+    name: 'bad',
+    match: { contains: '- b.js', times: 2 },
+    answer: 'I would rather not.\n',
+  };
   const s = (open = await scene(FILES, [
     BRIEF,
     A,
@@ -149,7 +173,9 @@ const killedInApply = async (kill: string, committed: boolean): Promise<void> =>
   await s.answer(run, 'approve');
   await old.exited;
   expect(old.fired()).toBe(true);
-  const records = readdirSync(join(s.home, 'transactions', run.stepKey), { recursive: true }).map(String);
+  const records = readdirSync(join(s.home, 'transactions', run.stepKey), { recursive: true }).map(
+    String,
+  );
   expect(records.some((name) => name.endsWith('plan-1.json'))).toBe(true);
   expect(records.some((name) => name.endsWith('verdict-1.json'))).toBe(committed);
   expect(records.some((name) => name.endsWith('closed.json'))).toBe(false);
@@ -168,9 +194,14 @@ const killedInApply = async (kill: string, committed: boolean): Promise<void> =>
 CASES[
   'killed in apply after the first file was linked (past the point of no return): today’s recovery reads the old journal'
 ] = () => killedInApply('link:1', true);
-CASES['killed in apply while the second temp file was made (before it): today’s recovery reads the old journal'] = () =>
-  killedInApply('writeExclusive:2', false);
+CASES[
+  'killed in apply while the second temp file was made (before it): today’s recovery reads the old journal'
+] = () => killedInApply('writeExclusive:2', false);
 
 const names = Object.keys(CASES);
 const [approval] = names;
-test.each(sampled('upgrades', names, 1, [approval!]))('%s', async (name) => CASES[name]!(), 150_000);
+test.each(sampled('upgrades', names, 1, [approval!]))(
+  '%s',
+  async (name) => CASES[name]!(),
+  150_000,
+);

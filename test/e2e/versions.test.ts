@@ -18,9 +18,14 @@ afterEach(async () => {
 });
 
 const FILES = { 'a.js': 'module.exports = 1;\n' };
-const RULES = [{ name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'module.exports = 2;\n' }) }];
+const RULES = [
+  { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'module.exports = 2;\n' }) },
+];
 const JOB = '---\ntarget_files: [a.js]\ncommit: true\n---\n# Grow\n\nGrow.\n';
-const connected = async <T>(s: Scene, use: (client: ClientConnection['client']) => Promise<T>): Promise<T> => {
+const connected = async <T>(
+  s: Scene,
+  use: (client: ClientConnection['client']) => Promise<T>,
+): Promise<T> => {
   const connection = await connectClient({ env: s.env, home: s.home, connect_ms: 5000 });
   try {
     return await use(connection.client);
@@ -55,14 +60,20 @@ test('a record, a run’s input, an answer and an activity’s result with v 3',
     requestId: 'r2',
     by: { name: 'n', from: 'cli' },
   };
-  const later = { ...request, v: 3 } as unknown as Parameters<NonNullable<typeof s.emend.runs>['update']>[1];
+  const later = { ...request, v: 3 } as unknown as Parameters<
+    NonNullable<typeof s.emend.runs>['update']
+  >[1];
   expect(await s.emend.runs!.update(ref, later, 20_000)).toMatchObject({
     kind: 'refused',
     message: expect.stringContaining('upgrade worker and client'),
   });
   await s.emend.runs!.signal(ref, 'decide', later);
   expect((await s.show(run)).status.ignored.at(-1)).toContain('upgrade worker and client');
-  await s.emend.runs!.update(ref, { ...later, v: 2, requestId: 'r1', laterField: { v: 3 } } as never, 20_000);
+  await s.emend.runs!.update(
+    ref,
+    { ...later, v: 2, requestId: 'r1', laterField: { v: 3 } } as never,
+    20_000,
+  );
 
   // The result of a newer activity (build-worker.js makes the first buildProposal's result one).
   const second = await s.settle(run);
@@ -90,9 +101,15 @@ test('a record, a run’s input, an answer and an activity’s result with v 3',
   expect(result).toMatchObject({
     v: 2,
     outcome: 'refused',
-    problem: { code: 'version_unknown', next: expect.stringContaining('upgrade worker and client') },
+    problem: {
+      code: 'version_unknown',
+      next: expect.stringContaining('upgrade worker and client'),
+    },
   });
   expect(
-    raw.filter((event) => event.workflowTaskFailedEventAttributes ?? event.activityTaskScheduledEventAttributes),
+    raw.filter(
+      (event) =>
+        event.workflowTaskFailedEventAttributes ?? event.activityTaskScheduledEventAttributes,
+    ),
   ).toEqual([]);
 }, 150_000);

@@ -14,7 +14,11 @@ afterEach(async () => {
 });
 
 const RULES = [
-  { name: 'cut', match: { contains: '- a.js', times: 1 }, answer: 'FILE a.js {{nonce}}\nmodule.exports' },
+  {
+    name: 'cut',
+    match: { contains: '- a.js', times: 1 },
+    answer: 'FILE a.js {{nonce}}\nmodule.exports',
+  },
   { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'module.exports = 2;\n' }) },
   {
     name: 'held',
@@ -46,7 +50,10 @@ test('metrics of runs, decisions, calls and refusals beside the SDK’s own; hea
       .filter((line) => !line.startsWith('#'));
     expect(lines.filter((line) => !/^[a-z_]\w*(\{[^}]*\})? -?[\d.eE+-]+$/.test(line))).toEqual([]);
     return new Map(
-      lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ') + 1))]),
+      lines.map((line) => [
+        line.slice(0, line.lastIndexOf(' ')),
+        Number(line.slice(line.lastIndexOf(' ') + 1)),
+      ]),
     );
   };
   expect(await get('/healthz')).toEqual([200, 'ok\n']);
@@ -67,8 +74,12 @@ test('metrics of runs, decisions, calls and refusals beside the SDK’s own; hea
   expect(paused.get('emend_model_calls_total{}')).toBe(usage.calls);
   expect(paused.get('emend_model_tokens_total{kind="output"}')).toBe(usage.output_tokens);
   expect(paused.get('emend_model_usd_total{}')).toBeCloseTo(usage.usd!, 6);
-  expect([...paused.keys()].filter((name) => name.startsWith('emend_refusals_total'))).not.toEqual([]);
-  expect([...paused.keys()].filter((name) => name.startsWith('temporal_')).length).toBeGreaterThan(10);
+  expect([...paused.keys()].filter((name) => name.startsWith('emend_refusals_total'))).not.toEqual(
+    [],
+  );
+  expect([...paused.keys()].filter((name) => name.startsWith('temporal_')).length).toBeGreaterThan(
+    10,
+  );
 
   await s.answer(run, 'approve');
   await s.end(run, 90);
@@ -80,7 +91,10 @@ test('metrics of runs, decisions, calls and refusals beside the SDK’s own; hea
   expect((await commandOf(s, TODAY, 'worker', '--metrics', address)).code).toBe(2);
   // While a call runs to its end it takes no more work, and says so.
   await s.start('other.md', JOB.replace('a.js', 'b.js'));
-  await s.until(() => s.rehearsal.requests().some(({ rule, state }) => rule === 'held' && state === 'held'), 60);
+  await s.until(
+    () => s.rehearsal.requests().some(({ rule, state }) => rule === 'held' && state === 'held'),
+    60,
+  );
   const stopped = new Promise((resolve) => worker.once('exit', resolve));
   worker.kill('SIGTERM');
   while ((await get('/readyz'))[0] === 200) await new Promise((resolve) => setTimeout(resolve, 50));

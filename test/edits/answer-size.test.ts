@@ -1,6 +1,11 @@
 /** Bounds on answers, one character, line or edit on either side of them. */
 import { describe, expect, test } from '@jest/globals';
-import { sizeFault, tooManyEdits, MAX_ANSWER_CHARS, MAX_ANSWER_LINES } from '../../src/edits/answer-size.js';
+import {
+  sizeFault,
+  tooManyEdits,
+  MAX_ANSWER_CHARS,
+  MAX_ANSWER_LINES,
+} from '../../src/edits/answer-size.js';
 import { DIALECTS, FORMATS } from '../../src/shared/formats.js';
 import { BOUNDS } from '../../src/shared/limits.js';
 
@@ -21,7 +26,9 @@ test('lines', () => {
     code: 'answer_too_large',
     message: `The answer has more than ${MAX_ANSWER_LINES.toLocaleString('en-US')} lines. Send it in several answers.`,
   });
-  expect(sizeFault('unified-diff', `x${'\n'.repeat(MAX_ANSWER_LINES + 1)}`)?.code).toBe('answer_too_large');
+  expect(sizeFault('unified-diff', `x${'\n'.repeat(MAX_ANSWER_LINES + 1)}`)?.code).toBe(
+    'answer_too_large',
+  );
 });
 
 describe('edits, where each names its file in JSON', () => {
@@ -30,7 +37,9 @@ describe('edits, where each names its file in JSON', () => {
     const isJson = JSON_FORMATS.includes(format);
     expect(sizeFault(format, edits(BOUNDS.maxAnswer_edits))).toBeNull();
     expect(sizeFault(format, `${edits(BOUNDS.maxAnswer_edits)} and some more text`)).toBeNull();
-    expect(sizeFault(format, edits(BOUNDS.maxAnswer_edits + 1))).toEqual(isJson ? tooManyEdits() : null);
+    expect(sizeFault(format, edits(BOUNDS.maxAnswer_edits + 1))).toEqual(
+      isJson ? tooManyEdits() : null,
+    );
   });
   test('are told by their bound', () => {
     expect(tooManyEdits()).toEqual({

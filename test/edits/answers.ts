@@ -34,14 +34,20 @@ export const recordedAnswers = (): RecordedAnswer[] =>
     .flatMap((name) => {
       const data = JSON.parse(readFileSync(new URL(name, FOLDER), 'utf8')) as AnswerFile;
       const files = new Map<string, OfferedFile>(
-        Object.entries(data.files).map(([path, text]) => [path, { bytes: text === null ? null : Buffer.from(text) }]),
+        Object.entries(data.files).map(([path, text]) => [
+          path,
+          { bytes: text === null ? null : Buffer.from(text) },
+        ]),
       );
       const short = name.replace('.json', '');
       const made = (nonce: string | undefined): RecordedAnswer => ({
         name: `${short} (${nonce === undefined ? 'no nonce' : 'nonce'})`,
         input: {
           format: data.format,
-          answer: nonce === undefined ? withoutNonce(data.answer) : data.answer.replaceAll('<<NONCE>>', nonce),
+          answer:
+            nonce === undefined
+              ? withoutNonce(data.answer)
+              : data.answer.replaceAll('<<NONCE>>', nonce),
           files,
           options: { requireMarker: true, ...(nonce === undefined ? {} : { nonce }) },
         },

@@ -14,18 +14,34 @@ const operations = (...list: readonly unknown[]): AnswerOutcome =>
   run('structured-edit', JSON.stringify({ operations: list, complete: true }));
 /** `index status codes`, one an edit. */
 const told = ({ edits }: { readonly edits?: AnswerOutcome['edits'] }): readonly string[] =>
-  (edits?.results ?? []).map(({ index, status, reasons }) => [index, status, ...reasons.map((r) => r.code)].join(' '));
+  (edits?.results ?? []).map(({ index, status, reasons }) =>
+    [index, status, ...reasons.map((r) => r.code)].join(' '),
+  );
 
 const append = { type: 'append', file_path: 'f', content: 'e\n' };
 
 test('structured-edit: each operation is applied, and counted', () => {
-  const outcome = operations(append, { type: 'delete', file_path: 'f', start_line: 2, end_line: 2 });
+  const outcome = operations(append, {
+    type: 'delete',
+    file_path: 'f',
+    start_line: 2,
+    end_line: 2,
+  });
   expect(outcome.edits).toMatchObject({ applied: 2, skipped: 0, failed: 0, unused: 0 });
   expect(told(outcome)).toEqual(['0 applied', '1 applied']);
 });
 
 test('structured-edit: every empty, unknown or broken operation is told by its index, the good ones are unused', () => {
-  const outcome = operations(append, {}, { ...append, type: 'move' }, append, null, { ...append, content: '' }, [], 7);
+  const outcome = operations(
+    append,
+    {},
+    { ...append, type: 'move' },
+    append,
+    null,
+    { ...append, content: '' },
+    [],
+    7,
+  );
   expect(outcome.outcome).toBe('invalid');
   expect(outcome.edits).toMatchObject({ applied: 0, failed: 6, unused: 2 });
   expect(told(outcome)).toEqual([
@@ -41,7 +57,12 @@ test('structured-edit: every empty, unknown or broken operation is told by its i
 });
 
 test('structured-edit: operations that do not fit the file are told by index, with their reasons', () => {
-  const at = (line: string): unknown => ({ type: 'delete', file_path: 'f', start_line: line, end_line: line });
+  const at = (line: string): unknown => ({
+    type: 'delete',
+    file_path: 'f',
+    start_line: line,
+    end_line: line,
+  });
   const outcome = operations(at('2zzz'), append, at('9'), { ...append, file_path: 'g' });
   expect(outcome.outcome).toBe('refused');
   expect(told(outcome)).toEqual([
@@ -54,7 +75,8 @@ test('structured-edit: operations that do not fit the file are told by index, wi
 });
 
 test('other formats: blocks and hunks, and blocks that had nothing to do', () => {
-  const block = (find: string, replace: string): string => `FILE: f\nFIND:\n${find}\nREPLACE:\n${replace}\nEND\n`;
+  const block = (find: string, replace: string): string =>
+    `FILE: f\nFIND:\n${find}\nREPLACE:\n${replace}\nEND\n`;
   const end = 'EMEND-COMPLETE 1 2\n';
   expect(told(run('search-replace', block('b', 'B') + block('c', 'c') + end))).toEqual([
     '0 applied',

@@ -4,7 +4,12 @@ import { wantedPaths } from '../../src/edits/index.js';
 import type { AnswerFormat } from '../../src/shared/formats.js';
 import { MAX_ANSWER_LINES } from '../../src/edits/answer-size.js';
 
-const wanted = (format: AnswerFormat, answer: string, there: readonly string[] = [], nonce?: string): string[] =>
+const wanted = (
+  format: AnswerFormat,
+  answer: string,
+  there: readonly string[] = [],
+  nonce?: string,
+): string[] =>
   [
     ...wantedPaths({
       format,
@@ -21,7 +26,12 @@ const operation = (path: string) => ({ type: 'append', file_path: path, content:
 test.each<[string, AnswerFormat, string, string[]]>([
   ['each file of whole files', 'whole-file', WHOLE, ['x', 'y']],
   ['each file of blocks', 'search-replace', 'FILE: x\nFIND:\na\nREPLACE:\nb\nEND\n', ['x']],
-  ['each file of operations', 'structured-edit', JSON.stringify({ operations: ['x', 'y'].map(operation) }), ['x', 'y']],
+  [
+    'each file of operations',
+    'structured-edit',
+    JSON.stringify({ operations: ['x', 'y'].map(operation) }),
+    ['x', 'y'],
+  ],
   ['a diff without its prefixes', 'unified-diff', DIFF, ['x']],
   ['a diff whose sides have the same name', 'unified-diff', DIFF.replace('b/x', 'a/x'), ['a/x']],
   ['nothing of what cannot be read', 'structured-edit', '{"operations": 3}', []],
@@ -36,7 +46,8 @@ test('what is there is not asked for', () => {
 });
 
 test('marker lines without the nonce name no file', () => {
-  const answer = 'FILE x k3f9q2\nFILE y\nEND FILE\nEND FILE k3f9q2\nEMEND-COMPLETE k3f9q2 files=1 edits=1\n';
+  const answer =
+    'FILE x k3f9q2\nFILE y\nEND FILE\nEND FILE k3f9q2\nEMEND-COMPLETE k3f9q2 files=1 edits=1\n';
   expect(wanted('whole-file', answer, [], 'k3f9q2')).toEqual(['x']);
 });
 

@@ -9,7 +9,8 @@ import type { AnswerOutcome, ApplyOptions, OfferedFile } from '../../src/edits/t
 import { type AnswerFormat, DIALECTS, FORMATS } from '../../src/shared/formats.js';
 import { type LineEdit, SAY } from './formats.js';
 
-const utf16 = (text: string): Buffer => Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(text, 'utf16le')]);
+const utf16 = (text: string): Buffer =>
+  Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(text, 'utf16le')]);
 const utf16be = (text: string): Buffer => utf16(text).swap16();
 const bom = (text: string): Buffer => Buffer.from(`\ufeff${text}`);
 const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1');
@@ -42,7 +43,11 @@ const change: LineEdit[] = [{ from: 1, to: 2, lines: ['B', 'BB'] }];
 const held: LineEdit[] = [{ from: 1, to: 2, lines: ['Ba', 'Bd'] }];
 const end: LineEdit[] = [{ from: 4, to: 4, lines: ['e'] }];
 const text = (name: string, base: string, edits: LineEdit[], expected: string): Written => ({
-  ...{ name, lines: abc, base, edits, expected },
+  name,
+  lines: abc,
+  base,
+  edits,
+  expected,
   encode: (written) => Buffer.from(written),
 });
 
@@ -51,7 +56,12 @@ const WRITTEN: readonly Written[] = [
   text('CRLF', 'a\r\nb\r\nc\r\nd\r\n', change, 'a\r\nB\r\nBB\r\nc\r\nd\r\n'),
   text('CR only', 'a\rb\rc\rd\r', change, 'a\rB\rBB\rc\rd\r'),
   text('mixed', 'a\nb\r\nc\r\nd\n', change, 'a\nB\nBB\nc\r\nd\n'),
-  text('mixed, first line', 'a\r\nb\nc\r\nd\n', [{ from: 0, to: 1, lines: ['A'] }], 'A\nb\nc\r\nd\n'),
+  text(
+    'mixed, first line',
+    'a\r\nb\nc\r\nd\n',
+    [{ from: 0, to: 1, lines: ['A'] }],
+    'A\nb\nc\r\nd\n',
+  ),
   text('no final newline', 'a\nb\nc\nd', change, 'a\nB\nBB\nc\nd'),
   text('append without final newline', 'a\r\nb\r\nc\r\nd', end, 'a\r\nb\r\nc\r\nd\r\ne'),
   text('append with final newline', 'a\nb\nc\nd\n', end, 'a\nb\nc\nd\ne\n'),
@@ -147,22 +157,28 @@ describe.each(
     const files = new Map([['f.txt', { bytes: plain.base }]]);
     const asked = (beside: readonly string[]) =>
       applyAnswer({ format, answer, files, options: { requireMarker: true, beside } });
-    const reason = (code: string) => ({ outcome: 'refused', reasons: [{ code, path: 'other.txt' }] });
+    const reason = (code: string) => ({
+      outcome: 'refused',
+      reasons: [{ code, path: 'other.txt' }],
+    });
     expect(asked([])).toMatchObject(reason('unknown_file'));
     expect(asked(['other.txt'])).toMatchObject(reason('file_not_offered'));
   });
 
-  test.each(['../f.txt', '/etc/passwd', '.git/config', 'a/.GIT/config', 'C:/x'])('the path %s is refused', (path) => {
-    const answer = SAY[format](path, plain.lines, plain.edits);
-    const outcome = applyAnswer({
-      format,
-      answer,
-      files: new Map([['f.txt', { bytes: plain.base }]]),
-      options: { requireMarker: true, mayCreateUnder: [''] },
-    });
-    expect(outcome).toMatchObject({ outcome: 'refused' });
-    expect('reasons' in outcome && outcome.reasons[0]?.code).toBe('bad_path');
-  });
+  test.each(['../f.txt', '/etc/passwd', '.git/config', 'a/.GIT/config', 'C:/x'])(
+    'the path %s is refused',
+    (path) => {
+      const answer = SAY[format](path, plain.lines, plain.edits);
+      const outcome = applyAnswer({
+        format,
+        answer,
+        files: new Map([['f.txt', { bytes: plain.base }]]),
+        options: { requireMarker: true, mayCreateUnder: [''] },
+      });
+      expect(outcome).toMatchObject({ outcome: 'refused' });
+      expect('reasons' in outcome && outcome.reasons[0]?.code).toBe('bad_path');
+    },
+  );
 
   test('a line that stands for text is refused, unless the file has it', () => {
     const left = '// ... existing code ...';
@@ -170,9 +186,9 @@ describe.each(
     const reasons = [{ code: 'elision', path: 'f.txt' }];
     expect(run(format, said)).toMatchObject({ outcome: 'refused', reasons });
     const lines = [...plain.lines, left];
-    expect(run(format, { ...said, lines, base: Buffer.from(lines.map((line) => `${line}\n`).join('')) })).toMatchObject(
-      { outcome: 'edited' },
-    );
+    expect(
+      run(format, { ...said, lines, base: Buffer.from(lines.map((line) => `${line}\n`).join('')) }),
+    ).toMatchObject({ outcome: 'edited' });
   });
 
   test('a binary file is refused', () => {
@@ -205,7 +221,9 @@ describe.each(
     const outcome = run(format, plain, { finalNewline: false });
     if (outcome.outcome !== 'edited') throw new Error(outcome.outcome);
     const file = outcome.files.get('f.txt');
-    expect(file !== 'absent' && Buffer.from(file?.bytes ?? []).toString()).toBe(of('a\nB\nBB\nc\nd'));
+    expect(file !== 'absent' && Buffer.from(file?.bytes ?? []).toString()).toBe(
+      of('a\nB\nBB\nc\nd'),
+    );
   });
 
   test('a refusal by the model is declined, an unknown end truncated', () => {

@@ -15,7 +15,12 @@ const OPEN = {
 const FORMATS = Object.entries(OPEN);
 
 test.each(FORMATS)('%s: alone, behind prose, in a fence', (format, text) => {
-  for (const answer of [text, `Here it is:\n\n${text}`, `\`\`\`\n${text}\`\`\`\n`, text.replaceAll('\n', '\r\n')])
+  for (const answer of [
+    text,
+    `Here it is:\n\n${text}`,
+    `\`\`\`\n${text}\`\`\`\n`,
+    text.replaceAll('\n', '\r\n'),
+  ])
     expect(detectFormat(answer)).toBe(format);
 });
 
@@ -30,9 +35,17 @@ test.each([
   ['FIND with a line', 'FIND @12:\na\n', 'search-replace'],
   ['DELETE', 'DELETE a\n', 'whole-file'],
   ['JSON in a line of prose', 'Here: {"edits": []}', 'string-replace'],
-  ['JSON in a line of prose, of operations', 'Here: {"summary": "", "operations": []}', 'structured-edit'],
+  [
+    'JSON in a line of prose, of operations',
+    'Here: {"summary": "", "operations": []}',
+    'structured-edit',
+  ],
   ['keys in the order that they stand', '{"operations": [{"old_string": "a"}]}', 'structured-edit'],
-  ['edits that speak of operations', '{"edits": [{"new_string": "\\"operations\\":"}]}', 'string-replace'],
+  [
+    'edits that speak of operations',
+    '{"edits": [{"new_string": "\\"operations\\":"}]}',
+    'string-replace',
+  ],
   ['a key before the object', 'the "operations": key\n{"edits": []}\n', 'string-replace'],
   ['nothing', '', null],
   ['prose', 'I cannot do that.\n', null],
@@ -62,8 +75,16 @@ test.each([
 
 test.each([
   ['all of it', '  ```\n  FILE a\n  x\n  ```', '```\nFILE a\nx\n```'],
-  ['behind prose, before prose', 'So:\n  ```\n  x\n  ```\nDone.\n  It is.', 'So:\n```\nx\n```\nDone.\n  It is.'],
-  ['blank lines inside and behind', '  ```\n\n \n    x\n  ```\n  \nDone.', '```\n\n\n  x\n```\n  \nDone.'],
+  [
+    'behind prose, before prose',
+    'So:\n  ```\n  x\n  ```\nDone.\n  It is.',
+    'So:\n```\nx\n```\nDone.\n  It is.',
+  ],
+  [
+    'blank lines inside and behind',
+    '  ```\n\n \n    x\n  ```\n  \nDone.',
+    '```\n\n\n  x\n```\n  \nDone.',
+  ],
   ['no closing fence', '   ~~~\n   FILE a\n   x', '~~~\nFILE a\nx'],
 ])('an indented fence loses its blanks: %s', (_, answer, plain) => {
   expect(withoutIndent(answer)).toBe(plain);
@@ -111,8 +132,14 @@ test.each<[string, string[], number | null]>([
 test('it is one only beside edits that were read; a fence that stays open is a cut anyway', () => {
   const diff = ['--- a', '+++ a'];
   expect(outside(...diff).fault(0)).toBeNull();
-  expect(outside(...diff).fault(2)).toMatchObject({ open: false, reasons: [{ code: 'stray_edit', index: 2 }] });
-  expect(outside('```', 'x').fault(0)).toMatchObject({ open: true, reasons: [{ code: 'cut_inside_fence' }] });
+  expect(outside(...diff).fault(2)).toMatchObject({
+    open: false,
+    reasons: [{ code: 'stray_edit', index: 2 }],
+  });
+  expect(outside('```', 'x').fault(0)).toMatchObject({
+    open: true,
+    reasons: [{ code: 'cut_inside_fence' }],
+  });
   expect(outside('x').fault(1)).toBeNull();
 });
 test('fences, blanks and bodies are no prose', () => {

@@ -1,6 +1,15 @@
 /** For random files and changes: the combined diff, applied by the real `git apply`, makes the true result. EMEND_CASES says how many groups. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
@@ -21,8 +30,14 @@ afterAll(() => {
 });
 
 const piece = fc.oneof(
-  { weight: 6, arbitrary: fc.constantFrom('a', 'b', 'the same line', '', ' ', '\t', '}', '// end') },
-  { weight: 3, arbitrary: fc.string({ maxLength: 12 }).map((text) => text.replace(/[\n\0]/g, '.')) },
+  {
+    weight: 6,
+    arbitrary: fc.constantFrom('a', 'b', 'the same line', '', ' ', '\t', '}', '// end'),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.string({ maxLength: 12 }).map((text) => text.replace(/[\n\0]/g, '.')),
+  },
   {
     weight: 2,
     arbitrary: fc.constantFrom(
@@ -38,7 +53,14 @@ const piece = fc.oneof(
   },
   {
     weight: 2,
-    arbitrary: fc.constantFrom('\u00e9\u4e2d\ud83d\ude00', '\ufeff', '\u2028x\u0085', 'x\ry', '\x0c\x1b[0m', '\x07'),
+    arbitrary: fc.constantFrom(
+      '\u00e9\u4e2d\ud83d\ude00',
+      '\ufeff',
+      '\u2028x\u0085',
+      'x\ry',
+      '\x0c\x1b[0m',
+      '\x07',
+    ),
   },
 );
 const end = fc.constantFrom('\n', '\n', '\n', '\r\n', '\r');
@@ -49,10 +71,16 @@ const textOf = (all: readonly (readonly [string, string])[], last: boolean): str
 };
 /** A text, and one made of it by taking out, putting in and exchanging lines. */
 const change = fc
-  .tuple(lines, fc.array(fc.tuple(fc.nat(30), fc.nat(3), lines), { maxLength: 4 }), fc.boolean(), fc.boolean())
+  .tuple(
+    lines,
+    fc.array(fc.tuple(fc.nat(30), fc.nat(3), lines), { maxLength: 4 }),
+    fc.boolean(),
+    fc.boolean(),
+  )
   .map(([base, edits, baseEnds, resultEnds]) => {
     const result = [...base];
-    for (const [at, out, put] of edits) result.splice(Math.min(at, result.length), out, ...put.slice(0, 4));
+    for (const [at, out, put] of edits)
+      result.splice(Math.min(at, result.length), out, ...put.slice(0, 4));
     return [textOf(base, baseEnds), textOf(result, resultEnds)] as const;
   });
 const name = fc
@@ -61,7 +89,22 @@ const name = fc
       { weight: 4, arbitrary: fc.constantFrom('a', 'b', 'file', '.txt', '-', '_') },
       {
         weight: 2,
-        arbitrary: fc.constantFrom(' ', '"', "'", '\\', '\t', '{', '}', '=>', '#', '*', '[', '%', '~', '\x01'),
+        arbitrary: fc.constantFrom(
+          ' ',
+          '"',
+          "'",
+          '\\',
+          '\t',
+          '{',
+          '}',
+          '=>',
+          '#',
+          '*',
+          '[',
+          '%',
+          '~',
+          '\x01',
+        ),
       },
       { weight: 1, arbitrary: fc.constantFrom('\u00fc', '\u65e5\u672c', '\ud83d\ude00', '\u00a0') },
     ),
@@ -71,7 +114,17 @@ const name = fc
 const mode = fc.constantFrom(0o644, 0o644, 0o755);
 const NOT_UTF8 = [0xe9, 0xff, 0xc3];
 
-const kinds = fc.constantFrom('edit', 'edit', 'edit', 'create', 'delete', 'rename', 'mode', 'latin1', 'binary');
+const kinds = fc.constantFrom(
+  'edit',
+  'edit',
+  'edit',
+  'create',
+  'delete',
+  'rename',
+  'mode',
+  'latin1',
+  'binary',
+);
 const fileArbitrary = fc.tuple(kinds, name, name, change, mode, mode, fc.nat(2));
 
 interface Case {
@@ -85,17 +138,28 @@ interface Case {
 
 const caseOf = (
   folder: string,
-  [kind, oldName, newName, [before, after], baseMode, resultMode, odd]: typeof fileArbitrary extends fc.Arbitrary<
-    infer T
-  >
-    ? T
-    : never,
+  [
+    kind,
+    oldName,
+    newName,
+    [before, after],
+    baseMode,
+    resultMode,
+    odd,
+  ]: typeof fileArbitrary extends fc.Arbitrary<infer T> ? T : never,
 ): Case => {
   const [base, result] = [new TextEncoder().encode(before), new TextEncoder().encode(after)];
   const path = `${folder}/${oldName}`;
   const at = { path, baseMode, resultMode: baseMode };
-  const as = (file: DiffFile, expected: Uint8Array | null, bits = file.resultMode ?? 0o644, moved = false): Case => ({
-    ...{ file, expected, moved },
+  const as = (
+    file: DiffFile,
+    expected: Uint8Array | null,
+    bits = file.resultMode ?? 0o644,
+    moved = false,
+  ): Case => ({
+    file,
+    expected,
+    moved,
     executable: (bits & 0o111) !== 0,
   });
   switch (kind) {
@@ -116,7 +180,10 @@ const caseOf = (
     case 'binary': {
       // What a text cannot say: the file stays as it was, whatever was to be done with it.
       const byte = kind === 'binary' ? [0] : [NOT_UTF8[odd] ?? 0xff];
-      const [odder, other] = [new Uint8Array([...base, ...byte]), new Uint8Array([...result, ...byte, 0x78])];
+      const [odder, other] = [
+        new Uint8Array([...base, ...byte]),
+        new Uint8Array([...result, ...byte, 0x78]),
+      ];
       if (odd === 0) return as({ path, base: null, result: odder, resultMode }, null);
       if (odd === 1) return as({ path, base: odder, result: null, baseMode }, odder, baseMode);
       return as({ ...at, base: odder, result: other }, odder, baseMode);
@@ -128,32 +195,43 @@ const caseOf = (
 
 test(`${GROUPS * FILES_PER_GROUP} random changes, seed ${seed}`, () => {
   fc.assert(
-    fc.property(fc.array(fileArbitrary, { minLength: FILES_PER_GROUP, maxLength: FILES_PER_GROUP }), (drawn) => {
-      const dir = mkdtempSync(join(root, 'g'));
-      const cases = drawn.map((one, i) => caseOf(String(i), one));
-      for (const { file } of cases) {
-        const at = join(dir, file.moveFrom ?? file.path);
-        mkdirSync(dirname(at), { recursive: true });
-        if (file.base !== null) writeFileSync(at, file.base);
-        if (file.base !== null) chmodSync(at, file.baseMode ?? 0o644);
-      }
-      const diff = combinedDiff(cases.map(({ file }) => file));
-      execFileSync('git', ['apply', '--whitespace=nowarn', '--allow-empty', '-'], {
-        cwd: dir,
-        input: diff,
-        env: { PATH: process.env.PATH, HOME: root, GIT_CONFIG_NOSYSTEM: '1', GIT_CEILING_DIRECTORIES: root },
-        stdio: ['pipe', 'pipe', 'pipe'],
-      });
-      for (const { file, expected, executable, moved } of cases) {
-        const at = join(dir, file.path);
-        expect({ file, there: existsSync(at) }).toEqual({ file, there: expected !== null });
-        if (moved) expect(existsSync(join(dir, file.moveFrom ?? ''))).toBe(false);
-        if (expected === null) continue;
-        expect({ file, bytes: readFileSync(at) }).toEqual({ file, bytes: Buffer.from(expected) });
-        expect({ file, executable: (statSync(at).mode & 0o100) !== 0 }).toEqual({ file, executable });
-      }
-      rmSync(dir, { recursive: true });
-    }),
+    fc.property(
+      fc.array(fileArbitrary, { minLength: FILES_PER_GROUP, maxLength: FILES_PER_GROUP }),
+      (drawn) => {
+        const dir = mkdtempSync(join(root, 'g'));
+        const cases = drawn.map((one, i) => caseOf(String(i), one));
+        for (const { file } of cases) {
+          const at = join(dir, file.moveFrom ?? file.path);
+          mkdirSync(dirname(at), { recursive: true });
+          if (file.base !== null) writeFileSync(at, file.base);
+          if (file.base !== null) chmodSync(at, file.baseMode ?? 0o644);
+        }
+        const diff = combinedDiff(cases.map(({ file }) => file));
+        execFileSync('git', ['apply', '--whitespace=nowarn', '--allow-empty', '-'], {
+          cwd: dir,
+          input: diff,
+          env: {
+            PATH: process.env.PATH,
+            HOME: root,
+            GIT_CONFIG_NOSYSTEM: '1',
+            GIT_CEILING_DIRECTORIES: root,
+          },
+          stdio: ['pipe', 'pipe', 'pipe'],
+        });
+        for (const { file, expected, executable, moved } of cases) {
+          const at = join(dir, file.path);
+          expect({ file, there: existsSync(at) }).toEqual({ file, there: expected !== null });
+          if (moved) expect(existsSync(join(dir, file.moveFrom ?? ''))).toBe(false);
+          if (expected === null) continue;
+          expect({ file, bytes: readFileSync(at) }).toEqual({ file, bytes: Buffer.from(expected) });
+          expect({ file, executable: (statSync(at).mode & 0o100) !== 0 }).toEqual({
+            file,
+            executable,
+          });
+        }
+        rmSync(dir, { recursive: true });
+      },
+    ),
     { seed, numRuns: GROUPS, endOnFailure: process.env.EMEND_SHRINK !== '1' },
   );
 });

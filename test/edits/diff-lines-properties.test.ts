@@ -4,7 +4,12 @@ import { diffArrays } from 'diff';
 import fc from 'fast-check';
 import { ByteText } from '../../src/edits/text/byte-text.js';
 import { combinedDiff } from '../../src/edits/proposal/write-diff.js';
-import { lineOrigins, DIFF_EDITS, DIFF_WHOLE_LINES, DIFF_WINDOW_LINES } from '../../src/edits/text/line-diff.js';
+import {
+  lineOrigins,
+  DIFF_EDITS,
+  DIFF_WHOLE_LINES,
+  DIFF_WINDOW_LINES,
+} from '../../src/edits/text/line-diff.js';
 import { applyAnswer } from '../../src/edits/apply-answer.js';
 import { fuzz } from '../support/fuzz.js';
 import { drawn } from '../support/seeded.js';
@@ -20,10 +25,17 @@ interface Sides {
 
 /** A stretch of kept lines, then some that go and some that come: thin enough for a window of either side, or too thick. */
 const edits = fc.constantFrom(20, 150, 200, 250).chain((keepMost) =>
-  fc.array(fc.record({ keep: fc.nat({ max: keepMost }), gone: fc.nat({ max: 4 }), come: fc.nat({ max: 4 }) }), {
-    minLength: 20,
-    maxLength: 60,
-  }),
+  fc.array(
+    fc.record({
+      keep: fc.nat({ max: keepMost }),
+      gone: fc.nat({ max: 4 }),
+      come: fc.nat({ max: 4 }),
+    }),
+    {
+      minLength: 20,
+      maxLength: 60,
+    },
+  ),
 );
 /** Edits until there are just too many for one diff; among them a stretch that has nothing in common: there the windows end, and anchors go on. */
 const sides = (kinds: number, baseLines = 2 * DIFF_WINDOW_LINES): fc.Arbitrary<Sides> =>
@@ -36,7 +48,8 @@ const sides = (kinds: number, baseLines = 2 * DIFF_WINDOW_LINES): fc.Arbitrary<S
     .map(({ edits: drawn, foreign, foreignAt }) => {
       const made: Sides = { base: [], result: [] };
       const { base, result } = made;
-      const line = (n: number): string => (n % 3 === 0 && kinds > 0 ? `}${n % kinds}` : `line ${n}`);
+      const line = (n: number): string =>
+        n % 3 === 0 && kinds > 0 ? `}${n % kinds}` : `line ${n}`;
       let differences = 0;
       const replace = (gone: number, come: number): void => {
         for (let i = 0; i < gone; i += 1) base.push(`old ${base.length}`);
@@ -78,7 +91,8 @@ const expectSound = ({ base, result }: Sides, origins: readonly number[]): void 
   let last = -1;
   for (const [i, o] of origins.entries()) {
     if (o < 0) continue;
-    if (o <= last || base[o] !== result[i]) throw new Error(`result line ${i} cannot be base line ${o}`);
+    if (o <= last || base[o] !== result[i])
+      throw new Error(`result line ${i} cannot be base line ${o}`);
     last = o;
   }
 };
@@ -115,7 +129,10 @@ longOnly('ten seconds for one pair of sides')(
         (s) => {
           const origins = [...lineOrigins(s.base, s.result)];
           expectSound(s, origins);
-          const [base, result] = [ByteText.of(text(s.base), 0, 'utf8'), ByteText.of(text(s.result), 0, 'utf8')];
+          const [base, result] = [
+            ByteText.of(text(s.base), 0, 'utf8'),
+            ByteText.of(text(s.result), 0, 'utf8'),
+          ];
           expect([...lineOrigins(base, result)]).toEqual(origins);
           const count = (all: readonly number[]): number => all.filter((o) => o >= 0).length;
           const kept = diffArrays(s.base, s.result).reduce(
@@ -131,12 +148,19 @@ longOnly('ten seconds for one pair of sides')(
 );
 
 test('between anchors no line is compared again and again, however long the sides are alike', () => {
-  const foreign = (side: string): string[] => Array.from({ length: 2 * DIFF_WINDOW_LINES }, (_, i) => `${side} ${i}`);
-  const alike = Array.from({ length: DIFF_WHOLE_LINES }, (_, i) => `a line of both sides, the one with number ${i}`);
+  const foreign = (side: string): string[] =>
+    Array.from({ length: 2 * DIFF_WINDOW_LINES }, (_, i) => `${side} ${i}`);
+  const alike = Array.from(
+    { length: DIFF_WHOLE_LINES },
+    (_, i) => `a line of both sides, the one with number ${i}`,
+  );
   const sidesOf = (side: string): ByteText =>
     ByteText.of(text([...foreign(side), ...alike, ...foreign(side)]), 0, 'utf8');
   const [base, result] = [sidesOf('old'), sidesOf('new')];
-  const compared = [jest.spyOn(ByteText.prototype, 'isLine'), jest.spyOn(Buffer.prototype, 'compare')];
+  const compared = [
+    jest.spyOn(ByteText.prototype, 'isLine'),
+    jest.spyOn(Buffer.prototype, 'compare'),
+  ];
   try {
     const kept = [...lineOrigins(base, result)].filter((origin) => origin >= 0);
     expect(kept).toEqual(alike.map((_, i) => 2 * DIFF_WINDOW_LINES + i));
@@ -157,9 +181,17 @@ test('the diff of such sides applies to the result, as does the whole file', () 
         'whole-file': `FILE a.txt\n${Buffer.from(result).toString()}END FILE\n`,
       } as const;
       for (const format of ['unified-diff', 'whole-file'] as const) {
-        const outcome = applyAnswer({ format, answer: answers[format], files, options: { requireMarker: false } });
+        const outcome = applyAnswer({
+          format,
+          answer: answers[format],
+          files,
+          options: { requireMarker: false },
+        });
         const file = outcome.outcome === 'edited' ? outcome.files.get('a.txt') : undefined;
-        const found = file === undefined || file === 'absent' ? outcome : Buffer.from(file.bytes).equals(result);
+        const found =
+          file === undefined || file === 'absent'
+            ? outcome
+            : Buffer.from(file.bytes).equals(result);
         expect({ format, found }).toEqual({ format, found: true });
       }
     }),

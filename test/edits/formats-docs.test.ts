@@ -18,7 +18,9 @@ interface Example {
 /** Fenced blocks in order: bases, an answer, then results or a refusal; a base after those begins the next example. */
 const examples = (): Example[] => {
   const found: Example[] = [];
-  for (const block of DOC.matchAll(/^```text (base|answer|result|refusal)(?:=(\S+))?\n([^]*?)^```$/gm)) {
+  for (const block of DOC.matchAll(
+    /^```text (base|answer|result|refusal)(?:=(\S+))?\n([^]*?)^```$/gm,
+  )) {
     const [, kind = '', name = '', text = ''] = block;
     const last = found.at(-1);
     const ended = last === undefined || Object.keys(last.results).length + last.refusal.length > 0;
@@ -45,7 +47,11 @@ describe('docs/formats.md', () => {
     expect(DOC.match(/^```text \S/gm)?.length).toBe(
       examples().reduce(
         (n, { bases, results, refusal }) =>
-          n + Object.keys({ ...bases }).length + Object.keys(results).length + 1 + Math.min(1, refusal.length),
+          n +
+          Object.keys({ ...bases }).length +
+          Object.keys(results).length +
+          1 +
+          Math.min(1, refusal.length),
         0,
       ),
     );
@@ -89,15 +95,20 @@ describe('docs/formats.md', () => {
     for (const name of readdirSync('test/scenarios')) {
       const file = `test/scenarios/${name}/refusal`;
       if (!existsSync(file)) continue;
-      const { reasons } = JSON.parse(readFileSync(file, 'utf8')) as { reasons?: { code: string }[] };
+      const { reasons } = JSON.parse(readFileSync(file, 'utf8')) as {
+        reasons?: { code: string }[];
+      };
       for (const { code } of reasons ?? []) codes.add(code);
     }
     // Not codes of reasons, but words that the pattern finds: what a reader counts, and outcomes.
     for (const word of ['characters', 'lines', 'prose', 'declined']) codes.delete(word);
     expect(codes.size).toBeGreaterThan(60);
     const isSaid = (code: string): boolean =>
-      DOC.includes(`\`${code}\``) || (code.startsWith('cut_inside_') && DOC.includes('`cut_inside_*`'));
+      DOC.includes(`\`${code}\``) ||
+      (code.startsWith('cut_inside_') && DOC.includes('`cut_inside_*`'));
     expect([...codes].filter((code) => !isSaid(code)).sort()).toEqual([]);
-    expect(Object.keys(TOLERANCES).filter((tolerance) => !DOC.includes(`\`${tolerance}\``))).toEqual([]);
+    expect(
+      Object.keys(TOLERANCES).filter((tolerance) => !DOC.includes(`\`${tolerance}\``)),
+    ).toEqual([]);
   });
 });

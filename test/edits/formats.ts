@@ -35,7 +35,8 @@ const sayWholeFile: Writer = ({ kind, path, base, edits }, manner) => {
 
 /** Of one line `line` alone, as the prompt asks for it; elsewhere both ends. */
 const sayStructured: Writer = ({ path, base, edits }, manner) => {
-  const quote = (at: number): string => `${at + 1}${lineCheck(base[at - 1], base[at] ?? '', base[at + 1])}`;
+  const quote = (at: number): string =>
+    `${at + 1}${lineCheck(base[at - 1], base[at] ?? '', base[at + 1])}`;
   const operations = edits.map(({ from, to, lines }) => {
     const content = body(lines);
     if (from === to)
@@ -43,7 +44,8 @@ const sayStructured: Writer = ({ path, base, edits }, manner) => {
         ? { type: 'append', file_path: path, content }
         : { type: 'insert', file_path: path, line: quote(from), content };
     const [line, end_line] = [quote(from), quote(to - 1)];
-    const place = manner.careful === true && line === end_line ? { line } : { start_line: line, end_line };
+    const place =
+      manner.careful === true && line === end_line ? { line } : { start_line: line, end_line };
     const at = { file_path: path, ...place };
     return lines.length === 0 ? { type: 'delete', ...at } : { type: 'replace', ...at, content };
   });
@@ -61,7 +63,10 @@ const sayPatch: Writer = (change, manner) => {
     `*** Begin Patch\n${text}*** End Patch\n${complete(manner, 1, edits)}`;
   if (kind === 'delete') return patch(`*** Delete File: ${path}\n`, 1);
   if (kind === 'create')
-    return patch(`*** Add File: ${path}\n${body((change.edits[0]?.lines ?? []).map((line) => `+${line}`))}`, 1);
+    return patch(
+      `*** Add File: ${path}\n${body((change.edits[0]?.lines ?? []).map((line) => `+${line}`))}`,
+      1,
+    );
   const chunks =
     manner.careful === true
       ? uniqueFinds(change, false).map(({ find, replace }) => [
@@ -71,7 +76,10 @@ const sayPatch: Writer = (change, manner) => {
       : null;
   const move = from === undefined ? '' : `*** Move to: ${path}\n`;
   const texts = chunks?.map(body) ?? hunksOf(change, TERSE).map(({ lines }) => plainLines(lines));
-  return patch(`*** Update File: ${from ?? path}\n${move}${texts.map((text) => `@@\n${text}`).join('')}`, texts.length);
+  return patch(
+    `*** Update File: ${from ?? path}\n${move}${texts.map((text) => `@@\n${text}`).join('')}`,
+    texts.length,
+  );
 };
 
 const finds = (change: TrueChange, { careful }: Manner, substrings = false): readonly SaidFind[] =>
@@ -79,28 +87,39 @@ const finds = (change: TrueChange, { careful }: Manner, substrings = false): rea
 
 const sayBlocks: Writer = (change, manner) => {
   const blocks = finds(change, manner).map(
-    ({ find, replace }) => `FILE: ${change.path}\nFIND:\n${body(find)}REPLACE:\n${body(replace)}END${mark(manner)}\n`,
+    ({ find, replace }) =>
+      `FILE: ${change.path}\nFIND:\n${body(find)}REPLACE:\n${body(replace)}END${mark(manner)}\n`,
   );
   return `${blocks.join('\n')}${complete(manner, 1, blocks.length)}`;
 };
 
 const saySearchBlocks: Writer = (change, manner) => {
   const blocks = finds(change, manner).map(
-    ({ find, replace }) => `${change.path}\n<<<<<<< SEARCH\n${body(find)}=======\n${body(replace)}>>>>>>> REPLACE\n`,
+    ({ find, replace }) =>
+      `${change.path}\n<<<<<<< SEARCH\n${body(find)}=======\n${body(replace)}>>>>>>> REPLACE\n`,
   );
   return `${blocks.join('\n')}${complete(manner, 1, blocks.length)}`;
 };
 
 /** The base's last line has no end, and an empty line is to come after it. */
-const endsOpen = ({ base, baseFinal }: TrueChange, find: readonly string[], replace: readonly string[]): boolean =>
-  baseFinal === false && replace.at(-1) === '' && base.slice(-find.length).join('\n') === find.join('\n');
+const endsOpen = (
+  { base, baseFinal }: TrueChange,
+  find: readonly string[],
+  replace: readonly string[],
+): boolean =>
+  baseFinal === false &&
+  replace.at(-1) === '' &&
+  base.slice(-find.length).join('\n') === find.join('\n');
 
 const sayStrings: Writer = (change, manner) => {
   const said = finds(change, manner, true).map(({ find, replace }) => ({
     // Lines that go take the end of the last with them.
     old_string: change.kind !== 'create' && replace.length === 0 ? body(find) : find.join('\n'),
     // A new file's text has its last line end, which is optional only where the last line is not empty.
-    new_string: change.kind === 'create' || endsOpen(change, find, replace) ? body(replace) : replace.join('\n'),
+    new_string:
+      change.kind === 'create' || endsOpen(change, find, replace)
+        ? body(replace)
+        : replace.join('\n'),
   }));
   return json({ file_path: change.path, edits: said }, manner);
 };
@@ -118,7 +137,12 @@ const WRITERS: Readonly<Record<AnswerFormat, Writer>> = {
 export const sayChange = (format: AnswerFormat, change: TrueChange, manner: Manner = {}): string =>
   WRITERS[format](change, manner);
 
-type Say = (path: string, base: readonly string[], edits: readonly LineEdit[], manner?: Manner) => string;
+type Say = (
+  path: string,
+  base: readonly string[],
+  edits: readonly LineEdit[],
+  manner?: Manner,
+) => string;
 
 /** Edits of the lines of a file that is there, in each format. */
 export const SAY = Object.fromEntries(

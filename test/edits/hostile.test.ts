@@ -21,18 +21,25 @@ const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
 /** The edit of one line, or a file made, said in each format. */
 const editOf: Record<AnswerFormat, (path: string, old: string, now: string) => string> = {
   'whole-file': (path, _old, now) => `FILE ${path}\n${now}\nEND FILE\n`,
-  'unified-diff': (path, old, now) => `--- a/${path}\n+++ b/${path}\n@@ -1 +1 @@\n-${old}\n+${now}\n`,
+  'unified-diff': (path, old, now) =>
+    `--- a/${path}\n+++ b/${path}\n@@ -1 +1 @@\n-${old}\n+${now}\n`,
   'structured-edit': (path, _old, now) =>
-    JSON.stringify({ operations: [{ type: 'replace', file_path: path, start_line: 1, end_line: 1, content: now }] }),
+    JSON.stringify({
+      operations: [{ type: 'replace', file_path: path, start_line: 1, end_line: 1, content: now }],
+    }),
   'search-replace': (path, old, now) => `FILE: ${path}\nFIND:\n${old}\nREPLACE:\n${now}\nEND\n`,
-  'search-blocks': (path, old, now) => `${path}\n<<<<<<< SEARCH\n${old}\n=======\n${now}\n>>>>>>> REPLACE\n`,
-  'begin-patch': (path, old, now) => `*** Begin Patch\n*** Update File: ${path}\n@@\n-${old}\n+${now}\n*** End Patch\n`,
-  'string-replace': (path, old, now) => JSON.stringify({ file_path: path, old_string: old, new_string: now }),
+  'search-blocks': (path, old, now) =>
+    `${path}\n<<<<<<< SEARCH\n${old}\n=======\n${now}\n>>>>>>> REPLACE\n`,
+  'begin-patch': (path, old, now) =>
+    `*** Begin Patch\n*** Update File: ${path}\n@@\n-${old}\n+${now}\n*** End Patch\n`,
+  'string-replace': (path, old, now) =>
+    JSON.stringify({ file_path: path, old_string: old, new_string: now }),
 };
 const makeOf: Record<AnswerFormat, (path: string) => string> = {
   'whole-file': (path) => `FILE ${path}\nx\nEND FILE\n`,
   'unified-diff': (path) => `--- /dev/null\n+++ b/${path}\n@@ -0,0 +1 @@\n+x\n`,
-  'structured-edit': (path) => JSON.stringify({ operations: [{ type: 'append', file_path: path, content: 'x' }] }),
+  'structured-edit': (path) =>
+    JSON.stringify({ operations: [{ type: 'append', file_path: path, content: 'x' }] }),
   'search-replace': (path) => `FILE: ${path}\nFIND:\nREPLACE:\nx\nEND\n`,
   'search-blocks': (path) => `${path}\n<<<<<<< SEARCH\n=======\nx\n>>>>>>> REPLACE\n`,
   'begin-patch': (path) => `*** Begin Patch\n*** Add File: ${path}\n+x\n*** End Patch\n`,
@@ -92,13 +99,19 @@ describe.each(ALL)('%s: hostile paths', (format) => {
       const outcome = applyAnswer({ format, answer, files: new Map(), options: FREE });
       // A line end in a path ends the line in text formats: what is left of it is another, harmless path or none.
       expect(written(outcome).filter((each) => each !== 'a' && each !== 'a.txt')).toEqual([]);
-      if (!path.includes('\n')) expect({ answer, outcome: outcome.outcome }).not.toEqual({ answer, outcome: 'edited' });
+      if (!path.includes('\n'))
+        expect({ answer, outcome: outcome.outcome }).not.toEqual({ answer, outcome: 'edited' });
     }
   });
 
   test('the same where the path was offered by its normal name', () => {
     const files = new Map([['.git/config', { bytes: utf8('x\n') }]]);
-    const outcome = applyAnswer({ format, answer: editOf[format]('./.git//config', 'x', 'y'), files, options: FREE });
+    const outcome = applyAnswer({
+      format,
+      answer: editOf[format]('./.git//config', 'x', 'y'),
+      files,
+      options: FREE,
+    });
     expect(outcome.outcome).not.toBe('edited');
   });
 });
@@ -114,33 +127,43 @@ describe('answers beyond all bounds', () => {
   const judge = (format: AnswerFormat, answer: string): AnswerOutcome =>
     applyAnswer({ format, answer, files, options: FREE });
 
-  test.each(ALL)('%s: 200 MB of one character, and of lines, are refused by their size', (format) => {
-    for (const answer of ['x'.repeat(200_000_000), 'ab\n'.repeat(67_000_000)]) {
-      expect(judge(format, answer)).toMatchObject({ outcome: 'invalid', reasons: [{ code: 'answer_too_large' }] });
-      expect(wantedPaths({ format, answer, files, options: FREE })).toEqual([]);
-    }
-  });
-
-  slow('most lines').each(sampled('most lines', ['whole-file', 'unified-diff', 'search-blocks'] as const, 1))(
-    '%s: as many lines as are read at all',
+  test.each(ALL)(
+    '%s: 200 MB of one character, and of lines, are refused by their size',
     (format) => {
-      const most = MAX_ANSWER_LINES;
-      expect(judge(format, '\n'.repeat(most + 1))).toMatchObject({
-        outcome: 'invalid',
-        reasons: [{ code: 'answer_too_large' }],
-      });
-      expect(judge(format, '\n'.repeat(most)).outcome).not.toBe('edited');
+      for (const answer of ['x'.repeat(200_000_000), 'ab\n'.repeat(67_000_000)]) {
+        expect(judge(format, answer)).toMatchObject({
+          outcome: 'invalid',
+          reasons: [{ code: 'answer_too_large' }],
+        });
+        expect(wantedPaths({ format, answer, files, options: FREE })).toEqual([]);
+      }
     },
   );
 
+  slow('most lines').each(
+    sampled('most lines', ['whole-file', 'unified-diff', 'search-blocks'] as const, 1),
+  )('%s: as many lines as are read at all', (format) => {
+    const most = MAX_ANSWER_LINES;
+    expect(judge(format, '\n'.repeat(most + 1))).toMatchObject({
+      outcome: 'invalid',
+      reasons: [{ code: 'answer_too_large' }],
+    });
+    expect(judge(format, '\n'.repeat(most)).outcome).not.toBe('edited');
+  });
+
   slow('long lines').each(
-    sampled('long lines', ['FILE **', 'File: a.', '```a.b', '~~~ a.b', 'FILE a  ', ' ```', 'a/a.b'], 1),
+    sampled(
+      'long lines',
+      ['FILE **', 'File: a.', '```a.b', '~~~ a.b', 'FILE a  ', ' ```', 'a/a.b'],
+      1,
+    ),
   )('a long line of %p outside of all bodies', (part) => {
     const long = `${part.repeat(200_000)} \n\`\`\`\`\n${part}${part.at(-1)?.repeat(1_000_000)}\` x y\n`;
     for (const format of ALL) judge(format, `${long}${editOf[format]('a.txt', 'x', 'y')}${long}`);
-    expect(judge('whole-file', `${editOf['whole-file']('a.txt', 'x', 'y')}--- a\n+++ a\n${long}`).outcome).not.toBe(
-      'edited',
-    );
+    expect(
+      judge('whole-file', `${editOf['whole-file']('a.txt', 'x', 'y')}--- a\n+++ a\n${long}`)
+        .outcome,
+    ).not.toBe('edited');
   });
 
   slow('operations')('10,000 operations on one line', () => {
@@ -152,19 +175,22 @@ describe('answers beyond all bounds', () => {
     expect(outcome.outcome === 'edited' ? 0 : outcome.reasons.length).toBe(REASONS_REPORTED);
   });
 
-  test.each(ALL)('%s: a million edits are refused by their number or the length of the answer', (format) => {
-    const edit = editOf[format]('a.txt', 'x', 'y');
-    const many =
-      format === 'structured-edit'
-        ? `{"operations":[${`{"type":"delete","file_path":"a.txt","start_line":1,"end_line":1},`.repeat(999_999)}{}]}`
-        : format === 'string-replace'
-          ? `{"edits":[${`${edit},`.repeat(999_999)}${edit}]}`
-          : edit.repeat(1_000_000);
-    const outcome = judge(format, many);
-    expect(outcome).toMatchObject({ outcome: 'invalid' });
-    const [reason] = outcome.outcome === 'invalid' ? outcome.reasons : [];
-    expect(['answer_too_large', 'too_many_edits']).toContain(reason?.code);
-  });
+  test.each(ALL)(
+    '%s: a million edits are refused by their number or the length of the answer',
+    (format) => {
+      const edit = editOf[format]('a.txt', 'x', 'y');
+      const many =
+        format === 'structured-edit'
+          ? `{"operations":[${`{"type":"delete","file_path":"a.txt","start_line":1,"end_line":1},`.repeat(999_999)}{}]}`
+          : format === 'string-replace'
+            ? `{"edits":[${`${edit},`.repeat(999_999)}${edit}]}`
+            : edit.repeat(1_000_000);
+      const outcome = judge(format, many);
+      expect(outcome).toMatchObject({ outcome: 'invalid' });
+      const [reason] = outcome.outcome === 'invalid' ? outcome.reasons : [];
+      expect(['answer_too_large', 'too_many_edits']).toContain(reason?.code);
+    },
+  );
 
   slow('no file')(
     'operations that name no file are refused by their number, too, before one of them is looked at',
@@ -196,21 +222,26 @@ describe('answers beyond all bounds', () => {
     },
   );
 
-  test.each(['structured-edit', 'string-replace'] as const)('%s: brackets a million deep', (format) => {
-    const nests = [
-      ['[', ']'],
-      ['{"a":', '}'],
-    ] as const;
-    for (const [nest, close] of nests) {
-      expect(judge(format, nest.repeat(1_000_000)).outcome).not.toBe('edited');
-      expect(judge(format, `{"operations":${nest.repeat(1_000_000)}1${close.repeat(1_000_000)}}`).outcome).not.toBe(
-        'edited',
-      );
-    }
-  });
+  test.each(['structured-edit', 'string-replace'] as const)(
+    '%s: brackets a million deep',
+    (format) => {
+      const nests = [
+        ['[', ']'],
+        ['{"a":', '}'],
+      ] as const;
+      for (const [nest, close] of nests) {
+        expect(judge(format, nest.repeat(1_000_000)).outcome).not.toBe('edited');
+        expect(
+          judge(format, `{"operations":${nest.repeat(1_000_000)}1${close.repeat(1_000_000)}}`)
+            .outcome,
+        ).not.toBe('edited');
+      }
+    },
+  );
 
   test('a key that reaches the prototype of objects changes nothing', () => {
-    const answer = '{"operations":[{"type":"append","file_path":"a.txt","content":"y"}],"__proto__":{"polluted":true}}';
+    const answer =
+      '{"operations":[{"type":"append","file_path":"a.txt","content":"y"}],"__proto__":{"polluted":true}}';
     judge('structured-edit', answer);
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
   });
@@ -266,15 +297,18 @@ describe('content that makes regular expressions explode', () => {
     expect(combinedDiff([{ path: 'a.txt', base: utf8(base), result }])).toContain('diff --git');
   });
 
-  longOnly('several seconds of one computation')('twenty thousand lines that read as left-out text', () => {
-    const note = '// ... rest of the code unchanged ...\n';
-    const files = new Map([['a.ts', { bytes: utf8('x\n'.repeat(50)) }]]);
-    const outcome = applyAnswer({
-      format: 'whole-file',
-      answer: `FILE a.ts\n${note.repeat(20_000)}END FILE\n`,
-      files,
-      options: FREE,
-    });
-    expect(outcome.outcome).toBeDefined();
-  });
+  longOnly('several seconds of one computation')(
+    'twenty thousand lines that read as left-out text',
+    () => {
+      const note = '// ... rest of the code unchanged ...\n';
+      const files = new Map([['a.ts', { bytes: utf8('x\n'.repeat(50)) }]]);
+      const outcome = applyAnswer({
+        format: 'whole-file',
+        answer: `FILE a.ts\n${note.repeat(20_000)}END FILE\n`,
+        files,
+        options: FREE,
+      });
+      expect(outcome.outcome).toBeDefined();
+    },
+  );
 });

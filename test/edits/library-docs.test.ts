@@ -26,7 +26,9 @@ test('the example prints what the page says', () => {
   const run = new Function('createHash', 'applyAnswer', 'combinedDiff', 'console', code) as (
     ...given: unknown[]
   ) => void;
-  run(createHash, edits.applyAnswer, edits.combinedDiff, { log: (text: string) => printed.push(text) });
+  run(createHash, edits.applyAnswer, edits.combinedDiff, {
+    log: (text: string) => printed.push(text),
+  });
   expect(printed.join('\n').replaceAll('\r', '')).toBe(block('diff'));
   expect(printed.join('\n')).toContain('print("hello")\r\n');
 });

@@ -16,10 +16,23 @@ const WEIGHT = 10;
 const PLAIN = 'xxxxxx';
 
 /** 1,000 lines of 6 characters with `special` ones (by number) among them; `lines`: the budget. The ranges that are seen. */
-const seen = (hints: string, lines: number, special: Readonly<Record<number, string>> = {}): string => {
-  const all = Array.from({ length: COUNT }, (_, i) => (special[i + 1] ?? PLAIN).padEnd(6).slice(0, 6));
-  const shown = windowedListing(splitLines(`${all.join('\n')}\n`), lines * WEIGHT, hints, WEIGHT - 6);
-  return shown.seen?.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)).join(' ') ?? 'all';
+const seen = (
+  hints: string,
+  lines: number,
+  special: Readonly<Record<number, string>> = {},
+): string => {
+  const all = Array.from({ length: COUNT }, (_, i) =>
+    (special[i + 1] ?? PLAIN).padEnd(6).slice(0, 6),
+  );
+  const shown = windowedListing(
+    splitLines(`${all.join('\n')}\n`),
+    lines * WEIGHT,
+    hints,
+    WEIGHT - 6,
+  );
+  return (
+    shown.seen?.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`)).join(' ') ?? 'all'
+  );
 };
 const HEAD = `1-${WINDOW_HEAD_LINES}`;
 const TAIL = `${COUNT - WINDOW_TAIL_LINES + 1}-${COUNT}`;
@@ -80,7 +93,11 @@ describe('lines that the instructions name', () => {
 });
 
 describe('words of the instructions', () => {
-  const isSeen = (hints: string, special: Readonly<Record<number, string>>, line: number): boolean =>
+  const isSeen = (
+    hints: string,
+    special: Readonly<Record<number, string>>,
+    line: number,
+  ): boolean =>
     seen(hints, WIDE, special)
       .split(' ')
       .map((range) => range.split('-').map(Number))
@@ -132,7 +149,11 @@ describe('words of the instructions', () => {
 
 test('lines that look like definitions fill what is left', () => {
   const special = { 500: 'class', 502: ' class', 600: 'def a', 700: 'lesson' };
-  const definitions = seen('', WIDE, Object.fromEntries(Object.entries(special).map(([at, text]) => [at, `${text} `])));
+  const definitions = seen(
+    '',
+    WIDE,
+    Object.fromEntries(Object.entries(special).map(([at, text]) => [at, `${text} `])),
+  );
   expect(definitions).toBe(`${HEAD} 500 502 600 ${TAIL}`);
   expect(seen('', 71, special)).toBe(`${HEAD} 500 ${TAIL}`);
 });
@@ -200,7 +221,9 @@ test('mergeRanges joins what touches and cuts to the file', () => {
 });
 
 describe('windows', () => {
-  const lines = Array.from({ length: 5_000 }, (_, i) => (i % 100 === 0 ? `function part${i}() {` : `  work(${i});`));
+  const lines = Array.from({ length: 5_000 }, (_, i) =>
+    i % 100 === 0 ? `function part${i}() {` : `  work(${i});`,
+  );
   lines[3210] = '  const veryRareName = 1;';
   const text = splitLines(`${lines.join('\n')}\n`);
   const sees = (seen: readonly (readonly [number, number])[] | undefined, line: number): boolean =>
@@ -213,7 +236,11 @@ describe('windows', () => {
   });
 
   test('named lines, rare words, head, tail and definitions are shown, within the budget', () => {
-    const shown = windowedListing(text, 20_000, 'In line 1500 and `veryRareName`, see main.ts:4004.');
+    const shown = windowedListing(
+      text,
+      20_000,
+      'In line 1500 and `veryRareName`, see main.ts:4004.',
+    );
     for (const line of [1, 40, 1480, 1500, 1520, 3205, 3211, 3220, 4004, 4990, 5000, 2001, 2101])
       expect([line, sees(shown.seen, line)]).toEqual([line, true]);
     expect(sees(shown.seen, 2050)).toBe(false);
@@ -224,7 +251,9 @@ describe('windows', () => {
   test('what is seen is what is listed', () => {
     const shown = windowedListing(text, 3_000, 'lines 10-20');
     const numbers = [...shown.listing.matchAll(/^(\d+)[a-z]{3}\| /gm)].map((m) => Number(m[1]));
-    const seen = (shown.seen ?? []).flatMap(([a, b]) => Array.from({ length: b - a + 1 }, (_, i) => a + i));
+    const seen = (shown.seen ?? []).flatMap(([a, b]) =>
+      Array.from({ length: b - a + 1 }, (_, i) => a + i),
+    );
     expect(numbers).toEqual(seen);
     expect(numbers).toEqual(expect.arrayContaining([10, 20]));
   });

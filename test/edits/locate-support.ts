@@ -7,7 +7,9 @@ import type { ApplyOptions, FormatContext, FormatModule, Reading } from '../../s
 const encoder = new TextEncoder();
 
 const offered = (text: string | null): { bytes: Uint8Array | null; text: Text | null } =>
-  text === null ? { bytes: null, text: null } : { bytes: encoder.encode(text), text: splitLines(text) };
+  text === null
+    ? { bytes: null, text: null }
+    : { bytes: encoder.encode(text), text: splitLines(text) };
 
 export const contextOf = (
   files: Readonly<Record<string, string | null>>,
@@ -21,10 +23,15 @@ export const contextOf = (
 
 /** The lines that a plan makes of a base. */
 export const linesOf = (plan: LinesPlan, base: string): readonly string[] =>
-  'changes' in plan ? expand(indexOf(plan.exact?.text ?? splitLines(base)), plan.changes) : plan.result.all;
+  'changes' in plan
+    ? expand(indexOf(plan.exact?.text ?? splitLines(base)), plan.changes)
+    : plan.result.all;
 
 /** A reading in one line per plan, as tables compare it: lines joined with `|`. */
-export const summary = (reading: Reading, files: Readonly<Record<string, string | null>>): string => {
+export const summary = (
+  reading: Reading,
+  files: Readonly<Record<string, string | null>>,
+): string => {
   if (reading.kind === 'invalid')
     return `invalid${reading.open ? ' open' : ''}: ${reading.reasons.map((r) => r.code).join(' ')}`;
   if (reading.kind === 'refused') return `refused: ${reading.reasons.map((r) => r.code).join(' ')}`;
@@ -32,9 +39,9 @@ export const summary = (reading: Reading, files: Readonly<Record<string, string 
     if (plan.kind === 'delete') return `delete ${plan.path}`;
     if (plan.kind === 'move') return `move ${plan.from} ${plan.path}`;
     const mode = plan.mode === undefined ? '' : ` mode ${plan.mode.toString(8)}`;
-    const from = reading.plans.find((other) => other.kind === 'move' && other.path === plan.path) as
-      | { from: string }
-      | undefined;
+    const from = reading.plans.find(
+      (other) => other.kind === 'move' && other.path === plan.path,
+    ) as { from: string } | undefined;
     const end = plan.finalNewline === undefined ? '' : ` end ${plan.finalNewline}`;
     return `${plan.path}=${linesOf(plan, files[from?.from ?? plan.path] ?? '').join('|')}${mode}${end}`;
   });
@@ -101,7 +108,10 @@ const join = (lines: readonly string[], end: string, finalNewline: boolean): str
 export const trueEdit = fc
   .record({
     base: someLines(40),
-    changes: fc.array(fc.tuple(fc.nat(1000), fc.nat(3), someLines(3)), { minLength: 1, maxLength: 4 }),
+    changes: fc.array(fc.tuple(fc.nat(1000), fc.nat(3), someLines(3)), {
+      minLength: 1,
+      maxLength: 4,
+    }),
     end: fc.constantFrom('\n', '\r\n'),
     finals: fc.tuple(fc.boolean(), fc.boolean()),
   })

@@ -8,7 +8,12 @@ const right = '{"operations": [], "complete": true}';
 /** `marker body`, codes of the notes, and whether a fence stays open. */
 const found = (answer: string, nonce?: string): string => {
   const { marker, body, notes, openFence } = findJsonMarker(answer, nonce);
-  return [marker, JSON.stringify(body), ...notes.map(({ code }) => code), ...(openFence ? ['open'] : [])].join(' ');
+  return [
+    marker,
+    JSON.stringify(body),
+    ...notes.map(({ code }) => code),
+    ...(openFence ? ['open'] : []),
+  ].join(' ');
 };
 const shown = (marker: string, body: string, ...more: string[]): string =>
   [marker, JSON.stringify(body), ...more].join(' ');
@@ -22,9 +27,17 @@ describe('where the object stands', () => {
     ['in a fence', `\`\`\`json\n${right}\n\`\`\`\n`, shown('right', right)],
     ['in a fence of waves', `~~~\n${right}\n~~~`, shown('right', right)],
     ['in a longer fence', `\`\`\`\`\n${right}\n\`\`\`\`\`\n`, shown('right', right)],
-    ['in a fence behind prose', `Here:\n\`\`\`json\n${right}\n\`\`\``, shown('right', right, 'prose_before')],
+    [
+      'in a fence behind prose',
+      `Here:\n\`\`\`json\n${right}\n\`\`\``,
+      shown('right', right, 'prose_before'),
+    ],
     ['in a fence that stays open', `\`\`\`json\n${right}\n`, shown('right', `${right}\n`, 'open')],
-    ['in a fence that stays open before blanks', `\`\`\`\n${right}\n \n`, shown('right', `${right}\n \n`, 'open')],
+    [
+      'in a fence that stays open before blanks',
+      `\`\`\`\n${right}\n \n`,
+      shown('right', `${right}\n \n`, 'open'),
+    ],
     ['in a fence with blank lines', `\`\`\`\n${right}\n\n \n\`\`\``, shown('right', right)],
     [
       'in a fence with prose behind it',
@@ -41,17 +54,49 @@ describe('where the object stands', () => {
       `\`\`\`\n${right}\n~~~`,
       shown('missing', `${right}\n~~~`, 'marker_missing', 'open'),
     ],
-    ['behind two strokes, which are no fence', `\`\`\n${right}`, shown('right', right, 'prose_before')],
-    ['behind a fence that is closed', `\`\`\`\nx\n\`\`\`\nHere:\n${right}`, shown('right', right, 'prose_before')],
+    [
+      'behind two strokes, which are no fence',
+      `\`\`\n${right}`,
+      shown('right', right, 'prose_before'),
+    ],
+    [
+      'behind a fence that is closed',
+      `\`\`\`\nx\n\`\`\`\nHere:\n${right}`,
+      shown('right', right, 'prose_before'),
+    ],
     ['behind a brace of prose', `{ so }\n${right}`, shown('right', right, 'prose_before')],
-    ['round another one', `{"x":\n${right}}`, shown('missing', `{"x":\n${right}}`, 'marker_missing')],
+    [
+      'round another one',
+      `{"x":\n${right}}`,
+      shown('missing', `{"x":\n${right}}`, 'marker_missing'),
+    ],
     ['behind another object', `{"a": 1}\n${right}`, shown('right', right, 'prose_before')],
     ['before prose', `${right}\nDone.`, shown('right', right, 'prose_after')],
-    ['in a fence before prose', `\`\`\`\n${right}\n\`\`\`\nDone.`, shown('right', right, 'prose_after')],
-    ['before prose in its line', `${right} Done.`, shown('missing', `${right} Done.`, 'marker_missing')],
-    ['before half an object', `${right}\n"a": 1}`, shown('missing', `${right}\n"a": 1}`, 'marker_missing')],
-    ['before a diff', `${right}\n--- a\n+++ a\n`, shown('missing', `${right}\n--- a\n+++ a\n`, 'marker_missing')],
-    ['before another object', `${right}\n{"a": 1}`, shown('missing', `${right}\n{"a": 1}`, 'marker_missing')],
+    [
+      'in a fence before prose',
+      `\`\`\`\n${right}\n\`\`\`\nDone.`,
+      shown('right', right, 'prose_after'),
+    ],
+    [
+      'before prose in its line',
+      `${right} Done.`,
+      shown('missing', `${right} Done.`, 'marker_missing'),
+    ],
+    [
+      'before half an object',
+      `${right}\n"a": 1}`,
+      shown('missing', `${right}\n"a": 1}`, 'marker_missing'),
+    ],
+    [
+      'before a diff',
+      `${right}\n--- a\n+++ a\n`,
+      shown('missing', `${right}\n--- a\n+++ a\n`, 'marker_missing'),
+    ],
+    [
+      'before another object',
+      `${right}\n{"a": 1}`,
+      shown('missing', `${right}\n{"a": 1}`, 'marker_missing'),
+    ],
     ['cut', '{"operations": [', shown('missing', '{"operations": [', 'marker_missing')],
     [
       'cut, behind another',
@@ -72,7 +117,9 @@ describe('where the object stands', () => {
 
   test('it is looked for at a bounded number of lines', () => {
     const braces = (count: number): string => '{ x\n'.repeat(count);
-    expect(found(`${braces(JSON_CANDIDATES - 1)}${right}`)).toBe(shown('right', right, 'prose_before'));
+    expect(found(`${braces(JSON_CANDIDATES - 1)}${right}`)).toBe(
+      shown('right', right, 'prose_before'),
+    );
     expect(found(`${braces(JSON_CANDIDATES)}${right}`)).toMatch(/^missing /);
   });
 });
@@ -108,7 +155,9 @@ describe('several objects are one list, whose lines keep their numbers', () => {
   });
   test('an edit between them is told by its line', () => {
     const answer = `{"operations":\n[]}\nThen:\n--- a\n+++ a\n${right}`;
-    expect(findJsonMarker(answer, undefined).stray?.message).toMatch(/^Line 4 of the answer, "--- a"/);
+    expect(findJsonMarker(answer, undefined).stray?.message).toMatch(
+      /^Line 4 of the answer, "--- a"/,
+    );
   });
 });
 
@@ -118,16 +167,27 @@ describe('the marker line of text', () => {
   const read = (answer: string, format: AnswerFormat = 'whole-file'): string => {
     const { marker, body, notes, counts } = findMarker(format, answer, 'n0nce');
     const codes = notes.map(({ code }) => code);
-    return [marker, JSON.stringify(body), ...(counts === undefined ? [] : [counts.files, counts.edits]), ...codes].join(
-      ' ',
-    );
+    return [
+      marker,
+      JSON.stringify(body),
+      ...(counts === undefined ? [] : [counts.files, counts.edits]),
+      ...codes,
+    ].join(' ');
   };
   test.each([
     ['at the end', `${file}${line}\n`, shown('right', file.trim(), '1', '1')],
-    ['without a line end, blanks behind it', `${file}${line} \t\r`, shown('right', file.trim(), '1', '1')],
+    [
+      'without a line end, blanks behind it',
+      `${file}${line} \t\r`,
+      shown('right', file.trim(), '1', '1'),
+    ],
     ['none', file, shown('missing', file, 'marker_missing')],
     ['nothing before it', line, shown('right', '', '1', '1')],
-    ['prose before it alone', `Nothing to do.\n${line}`, shown('right', '\n', '1', '1', 'prose_before')],
+    [
+      'prose before it alone',
+      `Nothing to do.\n${line}`,
+      shown('right', '\n', '1', '1', 'prose_before'),
+    ],
     ['a blank line before it stays', `${file}\n${line}`, shown('right', file, '1', '1')],
     [
       'prose round it',
@@ -145,8 +205,16 @@ describe('the marker line of text', () => {
       shown('right', `\n\n\n\n${file.trim()}`, '1', '1', 'prose_before'),
     ],
     ['before the edit', `${line}\n${file}`, shown('missing', `${line}\n${file}`, 'marker_missing')],
-    ['another nonce', `${file}EMEND-COMPLETE other 2 3`, shown('wrong', file.trim(), '2', '3', 'marker_wrong')],
-    ['no nonce', `${file}EMEND-COMPLETE 1 1`, shown('wrong', file.trim(), '1', '1', 'marker_wrong')],
+    [
+      'another nonce',
+      `${file}EMEND-COMPLETE other 2 3`,
+      shown('wrong', file.trim(), '2', '3', 'marker_wrong'),
+    ],
+    [
+      'no nonce',
+      `${file}EMEND-COMPLETE 1 1`,
+      shown('wrong', file.trim(), '1', '1', 'marker_wrong'),
+    ],
     [
       'a malformed one behind it',
       `${file}${line}\nEMEND-COMPLETE is it`,
@@ -163,7 +231,9 @@ describe('the marker line of text', () => {
   test('blocks begin with a line like any other: nothing is left out before them', () => {
     expect(read(`\n${line}`, 'search-blocks')).toBe(shown('right', '', '1', '1'));
     expect(read(`a.ts\nx\n${line}`, 'search-blocks')).toBe(shown('right', 'a.ts\nx', '1', '1'));
-    expect(read('\nEMEND-COMPLETE', 'search-blocks')).toBe(shown('missing', '\nEMEND-COMPLETE', 'marker_missing'));
+    expect(read('\nEMEND-COMPLETE', 'search-blocks')).toBe(
+      shown('missing', '\nEMEND-COMPLETE', 'marker_missing'),
+    );
   });
   test('its nonce is looked for at the end, at the start of a line', () => {
     expect(nonceOf(`${line}\n${'x'.repeat(970)}`)).toBe('n0nce');
@@ -181,18 +251,33 @@ describe('its last keys', () => {
     ['no complete', '{"operations": [], "nonce": "n0nce"}', 'missing'],
     ['complete as a word', '{"operations": [], "complete": "true", "nonce": "n0nce"}', 'wrong'],
     ['not complete', '{"operations": [], "complete": false, "nonce": "n0nce"}', 'wrong'],
-    ['complete before the operations', '{"complete": true, "operations": [], "nonce": "n0nce"}', 'wrong'],
+    [
+      'complete before the operations',
+      '{"complete": true, "operations": [], "nonce": "n0nce"}',
+      'wrong',
+    ],
     ['no nonce', '{"operations": [], "complete": true}', 'wrong'],
     ['another nonce', '{"operations": [], "complete": true, "nonce": "n0nc"}', 'wrong'],
-    ['a nonce before the operations', '{"nonce": "n0nce", "operations": [], "complete": true}', 'wrong'],
+    [
+      'a nonce before the operations',
+      '{"nonce": "n0nce", "operations": [], "complete": true}',
+      'wrong',
+    ],
   ])('%s', (_, answer, marker) => {
     const read = findJsonMarker(answer, nonce);
     expect(read.marker).toBe(marker);
-    expect(read.notes.map(({ code }) => code)).toEqual(marker === 'right' ? [] : [`marker_${marker}`]);
-    for (const { message } of read.notes) expect(message).toContain('"complete": true, "nonce": "n0nce"');
+    expect(read.notes.map(({ code }) => code)).toEqual(
+      marker === 'right' ? [] : [`marker_${marker}`],
+    );
+    for (const { message } of read.notes)
+      expect(message).toContain('"complete": true, "nonce": "n0nce"');
   });
   test('where no nonce was asked for, one that is there says nothing', () => {
-    expect(findJsonMarker('{"nonce": "x", "operations": [], "complete": true}', undefined).marker).toBe('right');
-    expect(findJsonMarker('{"operations": []}', undefined).notes[0]?.message).toContain('keys "complete": true, after');
+    expect(
+      findJsonMarker('{"nonce": "x", "operations": [], "complete": true}', undefined).marker,
+    ).toBe('right');
+    expect(findJsonMarker('{"operations": []}', undefined).notes[0]?.message).toContain(
+      'keys "complete": true, after',
+    );
   });
 });

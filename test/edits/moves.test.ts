@@ -4,7 +4,11 @@ import { describe, expect, test } from '@jest/globals';
 import { applyAnswer, type ApplyOptions, type OfferedFile } from '../../src/edits/index.js';
 
 const file = (text: string, mode = 0o755): OfferedFile => ({ bytes: Buffer.from(text), mode });
-const run = (answer: string, files: Readonly<Record<string, OfferedFile>>, options: Partial<ApplyOptions> = {}) =>
+const run = (
+  answer: string,
+  files: Readonly<Record<string, OfferedFile>>,
+  options: Partial<ApplyOptions> = {},
+) =>
   applyAnswer({
     format: 'unified-diff',
     answer,
@@ -18,9 +22,14 @@ const told = (...input: Parameters<typeof run>) => {
     return `${outcome.outcome} ${outcome.reasons.map(({ code, path }) => `${code} ${path ?? ''}`.trim()).join(', ')}`;
   const files = [...outcome.files].map(([path, result]): [string, string] => [
     path,
-    result === 'absent' ? 'absent' : `${Buffer.from(result.bytes).toString('latin1')}${(result.mode ?? 0).toString(8)}`,
+    result === 'absent'
+      ? 'absent'
+      : `${Buffer.from(result.bytes).toString('latin1')}${(result.mode ?? 0).toString(8)}`,
   ]);
-  return { files: Object.fromEntries(files), renames: outcome.renames.map(({ from, to }) => `${from} ${to}`) };
+  return {
+    files: Object.fromEntries(files),
+    renames: outcome.renames.map(({ from, to }) => `${from} ${to}`),
+  };
 };
 
 const rename = (from: string, to: string, body = ''): string =>
@@ -30,13 +39,19 @@ const hunk = (from: string, to: string, ...lines: string[]): string => {
   const now = lines.filter((line) => !line.startsWith('-')).length;
   return `--- ${from}\n+++ ${to}\n@@ -${old > 0 ? 1 : 0},${old} +${now > 0 ? 1 : 0},${now} @@\n${lines.join('\n')}\n`;
 };
-const modes = (old: string, now: string): string => `diff --git a/a b/a\nold mode ${old}\nnew mode ${now}\n`;
+const modes = (old: string, now: string): string =>
+  `diff --git a/a b/a\nold mode ${old}\nnew mode ${now}\n`;
 
 describe('what moves', () => {
   const a = { a: file('x\n') };
   const both = { ...a, b: file('y\n') };
   test.each<[string, string, Readonly<Record<string, OfferedFile>>, object | string]>([
-    ['keeps bytes and mode', rename('a', 'n'), a, { files: { a: 'absent', n: 'x\n755' }, renames: ['a n'] }],
+    [
+      'keeps bytes and mode',
+      rename('a', 'n'),
+      a,
+      { files: { a: 'absent', n: 'x\n755' }, renames: ['a n'] },
+    ],
     [
       'and changes',
       rename('a', 'n', hunk('a/a', 'b/n', '-x', '+z')),
@@ -51,7 +66,12 @@ describe('what moves', () => {
     ],
     ['to where a file is', rename('a', 'b'), both, 'refused already_exists b'],
     ['what is not there', rename('n', 'm'), a, 'refused target_absent n'],
-    ['what is known not to be there', rename('n', 'm'), { n: { bytes: null } }, 'refused target_absent n'],
+    [
+      'what is known not to be there',
+      rename('n', 'm'),
+      { n: { bytes: null } },
+      'refused target_absent n',
+    ],
     ['two to one place', rename('a', 'n') + rename('b', 'n'), both, 'refused file_twice n'],
     ['one to two places', rename('a', 'n') + rename('a', 'm'), a, 'refused file_twice a'],
     [
@@ -72,23 +92,46 @@ describe('what moves', () => {
       a,
       'refused file_twice a',
     ],
-    ['what was changed before', hunk('a/a', 'b/a', '-x', '+z') + rename('a', 'n'), a, 'refused file_twice a'],
-    ['what went before', hunk('a/a', '/dev/null', '-x') + rename('a', 'n'), a, 'refused file_twice a'],
-    ['to what was made before', hunk('/dev/null', 'b/n', '+z') + rename('a', 'n'), a, 'refused file_twice n'],
+    [
+      'what was changed before',
+      hunk('a/a', 'b/a', '-x', '+z') + rename('a', 'n'),
+      a,
+      'refused file_twice a',
+    ],
+    [
+      'what went before',
+      hunk('a/a', '/dev/null', '-x') + rename('a', 'n'),
+      a,
+      'refused file_twice a',
+    ],
+    [
+      'to what was made before',
+      hunk('/dev/null', 'b/n', '+z') + rename('a', 'n'),
+      a,
+      'refused file_twice n',
+    ],
     ['out of the workspace', rename('a', '../n'), a, 'refused bad_path ../n'],
   ])('%s', (_, answer, files, expected) => {
     expect(told(answer, files)).toEqual(expected);
   });
 
   test('keeps the bytes of lines that its encoding alone can tell', () => {
-    const files = { a: { bytes: Buffer.from('x\n\xe9\n', 'latin1'), mode: 0o644, encoding: 'windows-1252' } };
+    const files = {
+      a: { bytes: Buffer.from('x\n\xe9\n', 'latin1'), mode: 0o644, encoding: 'windows-1252' },
+    };
     const answer = rename('a', 'n', hunk('a/a', 'b/n', '-x', '+z', ' \xe9'));
-    expect(told(answer, files)).toEqual({ files: { a: 'absent', n: 'z\n\xe9\n644' }, renames: ['a n'] });
+    expect(told(answer, files)).toEqual({
+      files: { a: 'absent', n: 'z\n\xe9\n644' },
+      renames: ['a n'],
+    });
   });
 
   test('is a new name: guards look at it, and at nothing that stays', () => {
     const outcome = run(rename('a', 'con?.js'), { a: file('x\n'), 'b?': file('y\n') });
-    expect(outcome).toMatchObject({ outcome: 'edited', findings: [{ guard: 'file_name', path: 'con?.js' }] });
+    expect(outcome).toMatchObject({
+      outcome: 'edited',
+      findings: [{ guard: 'file_name', path: 'con?.js' }],
+    });
   });
 });
 
@@ -113,19 +156,39 @@ describe('the file that the answer was made for', () => {
   test('none, as it is now', () => {
     const base = new Map([['n', 'absent']]);
     const made = hunk('/dev/null', 'b/n', '+z');
-    expect(told(made, { n: { bytes: null } }, { base })).toEqual({ files: { n: 'z\n0' }, renames: [] });
-    expect(told(made, { n: { bytes: null } }, { base: new Map([['n', hash]]) })).toBe('refused base n');
-    expect(told(change, { a: file('x\n') }, { base })).toEqual({ files: { a: 'z\n755' }, renames: [] });
+    expect(told(made, { n: { bytes: null } }, { base })).toEqual({
+      files: { n: 'z\n0' },
+      renames: [],
+    });
+    expect(told(made, { n: { bytes: null } }, { base: new Map([['n', hash]]) })).toBe(
+      'refused base n',
+    );
+    expect(told(change, { a: file('x\n') }, { base })).toEqual({
+      files: { a: 'z\n755' },
+      renames: [],
+    });
   });
 });
 
 test('an answer says what it does; one that says nothing has no summary', () => {
   const answer = (more: object): string =>
-    JSON.stringify({ ...more, operations: [{ type: 'append', file_path: 'a', content: 'y\n' }], complete: true });
+    JSON.stringify({
+      ...more,
+      operations: [{ type: 'append', file_path: 'a', content: 'y\n' }],
+      complete: true,
+    });
   const summaryOf = (text: string) => {
     const options = { requireMarker: false };
-    return applyAnswer({ format: 'structured-edit', answer: text, files: new Map([['a', file('x\n')]]), options });
+    return applyAnswer({
+      format: 'structured-edit',
+      answer: text,
+      files: new Map([['a', file('x\n')]]),
+      options,
+    });
   };
-  expect(summaryOf(answer({ summary: 'One more' }))).toMatchObject({ outcome: 'edited', summary: 'One more' });
+  expect(summaryOf(answer({ summary: 'One more' }))).toMatchObject({
+    outcome: 'edited',
+    summary: 'One more',
+  });
   expect(summaryOf(answer({}))).not.toHaveProperty('summary');
 });

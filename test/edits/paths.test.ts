@@ -75,7 +75,9 @@ test('device names stay editable where they exist and cannot be made', () => {
 
 test('names that show another name stay editable where they exist and cannot be made', () => {
   const context = {
-    files: new Map([['a\u202etxt.exe', { bytes: new Uint8Array(0), text: { lines: [], ends: [] } }]]),
+    files: new Map([
+      ['a\u202etxt.exe', { bytes: new Uint8Array(0), text: { lines: [], ends: [] } }],
+    ]),
     options: { requireMarker: true, mayCreateUnder: [''] },
   };
   expect(lookUp('a\u202etxt.exe', context).ok).toBe(true);
@@ -98,7 +100,10 @@ test.each([
   ['a./b', 'ab/c', false],
   ['.', 'a.ts', true],
 ])('under %s %s may be made: %s', (folder, path, made) => {
-  const read = lookUp(path, { files: new Map(), options: { requireMarker: true, mayCreateUnder: [folder] } });
+  const read = lookUp(path, {
+    files: new Map(),
+    options: { requireMarker: true, mayCreateUnder: [folder] },
+  });
   expect(read.ok ? 'made' : read.reason.code).toBe(made ? 'made' : 'unknown_file');
 });
 
@@ -124,15 +129,24 @@ test.each([
   [undefined, { code: 'binary', message: 'a.png is not text that can be edited. Omit it.' }],
   [
     { code: 'encoding', why: 'It is not UTF-8.' } as const,
-    { code: 'encoding', message: 'a.png is not text that can be edited. It is not UTF-8. Omit it.' },
+    {
+      code: 'encoding',
+      message: 'a.png is not text that can be edited. It is not UTF-8. Omit it.',
+    },
   ],
 ])('bytes that are not text are refused by name', (unreadable, reason) => {
-  const binary = { bytes: new Uint8Array(1), text: null, ...(unreadable === undefined ? {} : { unreadable }) };
+  const binary = {
+    bytes: new Uint8Array(1),
+    text: null,
+    ...(unreadable === undefined ? {} : { unreadable }),
+  };
   const context = { files: new Map([['a.png', binary]]), options: { requireMarker: true } };
   expect(lookUp('a.png', context)).toEqual({ ok: false, reason: { path: 'a.png', ...reason } });
 });
 
-const FILES = new Map(['src/b.py', 'Makefile', 'My notes.md', 'Read me', '__init__.py'].map((path) => [path, file]));
+const FILES = new Map(
+  ['src/b.py', 'Makefile', 'My notes.md', 'Read me', '__init__.py'].map((path) => [path, file]),
+);
 
 test.each([
   ...[
@@ -161,10 +175,29 @@ test.each([
     '```python src/b.py',
     '~~~ py src/b.py',
   ],
-  ...['```python:src/b.py', '```py title="src/b.py"', '```{.python file=src/b.py}', '```{src/b.py}'],
-  ...['** src/b.py **', '*src/b.py*', '***src/b.py***', '__src/b.py__', '``src/b.py``', "'src/b.py'", '"src/b.py"'],
+  ...[
+    '```python:src/b.py',
+    '```py title="src/b.py"',
+    '```{.python file=src/b.py}',
+    '```{src/b.py}',
+  ],
+  ...[
+    '** src/b.py **',
+    '*src/b.py*',
+    '***src/b.py***',
+    '__src/b.py__',
+    '``src/b.py``',
+    "'src/b.py'",
+    '"src/b.py"',
+  ],
   ...['> src/b.py', '+ src/b.py', '* src/b.py', '12) src/b.py', '-- src/b.py', '###### src/b.py'],
-  ...['File name: src/b.py', 'filepath: src/b.py', 'file path:src/b.py', '__Path__: src/b.py', 'FILENAME: src/b.py'],
+  ...[
+    'File name: src/b.py',
+    'filepath: src/b.py',
+    'file path:src/b.py',
+    '__Path__: src/b.py',
+    'FILENAME: src/b.py',
+  ],
 ])('%s names src/b.py', (line) => {
   expect(namedPath(line, FILES)).toBe('src/b.py');
 });
@@ -208,20 +241,62 @@ test.each([
     '`npm test`',
     `${'a/'.repeat(148)}ab.py`,
   ],
-  ...['Read me', '####### src/b.py', '1234. src/b.py', '-src/b.py', 'See: src/b.py', '__src/b.py**', 'file src/b.py'],
+  ...[
+    'Read me',
+    '####### src/b.py',
+    '1234. src/b.py',
+    '-src/b.py',
+    'See: src/b.py',
+    '__src/b.py**',
+    'file src/b.py',
+  ],
 ])('%j names no file', (line) => {
   expect(namedPath(line, FILES)).toBeNull();
 });
 
 describe('the line before an edit without a path', () => {
-  const context = { files: FILES, options: { requireMarker: true, beside: ['src/c.py', 'src', 'lib.d'] } };
-  const before = (line: string): string | null => fileBefore(line, 'a.py', context, () => namesThere(context));
+  const context = {
+    files: FILES,
+    options: { requireMarker: true, beside: ['src/c.py', 'src', 'lib.d'] },
+  };
+  const before = (line: string): string | null =>
+    fileBefore(line, 'a.py', context, () => namesThere(context));
   test.each([
-    ...['### File 2: `src/b.py`', 'File 2: src/b.py', 'In src/b.py:', 'Edit src/b.py', '2. `src/b.py` - the same'],
-    ...['src/b.py — second', '[src/b.py](src/b.py)', '<file>src/b.py</file>', '=== src/b.py ===', '>>> src/b.py'],
-    ...['*** src/b.py', '- [ ] src/b.py', 'Modified file: src/b.py', 'file `src/b.py`', '"src/b.py,"', '"src/b.py."'],
-    ...['--- src/b.py', '*** Update File: src/b.py', 'Index: src/b.py', '“src/b.py”', '**src/b.py** and then:'],
-    ...['In ./src/b.py:', 'In `b/src/b.py`, lines 3-5:', 'Now src/b.py:12:', 'In `src/b.py:12-14`:'],
+    ...[
+      '### File 2: `src/b.py`',
+      'File 2: src/b.py',
+      'In src/b.py:',
+      'Edit src/b.py',
+      '2. `src/b.py` - the same',
+    ],
+    ...[
+      'src/b.py — second',
+      '[src/b.py](src/b.py)',
+      '<file>src/b.py</file>',
+      '=== src/b.py ===',
+      '>>> src/b.py',
+    ],
+    ...[
+      '*** src/b.py',
+      '- [ ] src/b.py',
+      'Modified file: src/b.py',
+      'file `src/b.py`',
+      '"src/b.py,"',
+      '"src/b.py."',
+    ],
+    ...[
+      '--- src/b.py',
+      '*** Update File: src/b.py',
+      'Index: src/b.py',
+      '“src/b.py”',
+      '**src/b.py** and then:',
+    ],
+    ...[
+      'In ./src/b.py:',
+      'In `b/src/b.py`, lines 3-5:',
+      'Now src/b.py:12:',
+      'In `src/b.py:12-14`:',
+    ],
   ])('%s is of src/b.py', (line) => expect(before(line)).toBe('src/b.py'));
   test.each([
     ['In src/c.py:', 'src/c.py'],
@@ -246,17 +321,43 @@ describe('the line before an edit without a path', () => {
       'In src and lib:',
       'See https://x.y/c.py',
     ],
-    ...['`import b from "./b.py"` goes:', 'In config.port:', `In src/b.py${' '.repeat(300)}`, 'Import lib/none.py:'],
+    ...[
+      '`import b from "./b.py"` goes:',
+      'In config.port:',
+      `In src/b.py${' '.repeat(300)}`,
+      'Import lib/none.py:',
+    ],
   ])('%j changes nothing', (line) => expect(before(line)).toBe('a.py'));
 });
 
 test('a/ and b/ go where only the rest is a file', () => {
   const context = {
-    files: new Map([...FILES, ...['a/x.py', 'x.py', 'b/y.py'].map((path) => [path, file] as const)]),
+    files: new Map([
+      ...FILES,
+      ...['a/x.py', 'x.py', 'b/y.py'].map((path) => [path, file] as const),
+    ]),
     options: { requireMarker: true },
   };
-  const paths = ['a/src/b.py', 'b/src/b.py', 'c/src/b.py', 'a/x.py', 'b/x.py', 'a/none.py', 'src/b.py', 'lib/y.py'];
-  const expected = ['src/b.py', 'src/b.py', 'c/src/b.py', 'a/x.py', 'x.py', 'a/none.py', 'src/b.py', 'lib/y.py'];
+  const paths = [
+    'a/src/b.py',
+    'b/src/b.py',
+    'c/src/b.py',
+    'a/x.py',
+    'b/x.py',
+    'a/none.py',
+    'src/b.py',
+    'lib/y.py',
+  ];
+  const expected = [
+    'src/b.py',
+    'src/b.py',
+    'c/src/b.py',
+    'a/x.py',
+    'x.py',
+    'a/none.py',
+    'src/b.py',
+    'lib/y.py',
+  ];
   expect(paths.map((path) => withoutPrefix(path, context))).toEqual(expected);
 });
 
@@ -266,7 +367,9 @@ test('the nearest paths: those of that name, else the most alike, at most three'
   expect(nearestPaths('utils.ts', { files, options })).toBe(
     ' The nearest is lib/utils.ts, doc/UTILS.ts, src/utils.ts.',
   );
-  expect(nearestPaths('src/utilz.ts', { files, options })).toBe(' The nearest is src/util.ts, src/utils.ts.');
+  expect(nearestPaths('src/utilz.ts', { files, options })).toBe(
+    ' The nearest is src/util.ts, src/utils.ts.',
+  );
   expect(nearestPaths('main.c', { files, options })).toBe('');
 });
 test('the nearest path is another one that is there, the most alike first, six tenths alike or more', () => {
@@ -280,7 +383,9 @@ test('the nearest path is another one that is there, the most alike first, six t
   expect(nearest('lib/long.ts', ['lib/longest.ts', 'lib/longs.ts'])).toBe(
     ' The nearest is lib/longs.ts, lib/longest.ts.',
   );
-  expect(nearest('x.c', ['1/x.c', '2/x.c', '3/x.c', '4/x.c'])).toBe(' The nearest is 1/x.c, 2/x.c, 3/x.c.');
+  expect(nearest('x.c', ['1/x.c', '2/x.c', '3/x.c', '4/x.c'])).toBe(
+    ' The nearest is 1/x.c, 2/x.c, 3/x.c.',
+  );
   expect(nearest('abcde', ['abc12', 'ab123'])).toBe(' The nearest is abc12.');
 });
 
@@ -317,9 +422,15 @@ describe('names for a refusal', () => {
   });
   test('at most twenty of those that were offered', () => {
     const files = new Map(Array.from({ length: 21 }, (_, n) => [`${n}`, file]));
-    const { message } = withNames({ code: 'unknown_file', path: 'x/y/z', message: '' }, { files, options });
+    const { message } = withNames(
+      { code: 'unknown_file', path: 'x/y/z', message: '' },
+      { files, options },
+    );
     expect(message).toMatch(/ Edit only: 0, .*, 19\.$/);
-    const none = withNames({ code: 'unknown_file', path: 'x', message: '' }, { files: new Map(), options });
+    const none = withNames(
+      { code: 'unknown_file', path: 'x', message: '' },
+      { files: new Map(), options },
+    );
     expect(none.message).toBe(' Edit only: (no file).');
   });
 });

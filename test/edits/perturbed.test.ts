@@ -8,7 +8,12 @@ import { createHash } from 'node:crypto';
 import { applyAnswer } from '../../src/edits/apply-answer.js';
 import type { AnswerOutcome } from '../../src/edits/types.js';
 import { lineCheck } from '../../src/edits/listing.js';
-import { type AnswerFormat, type ToleranceSettings, DIALECTS, FORMATS } from '../../src/shared/formats.js';
+import {
+  type AnswerFormat,
+  type ToleranceSettings,
+  DIALECTS,
+  FORMATS,
+} from '../../src/shared/formats.js';
 import { fuzz } from '../support/fuzz.js';
 import { type LineEdit, SAY, apply } from './formats.js';
 
@@ -35,14 +40,21 @@ const sample: fc.Arbitrary<Sample> = fc
     // In half of the files nothing tells equal lines apart, and there are few kinds of them.
     kinds: fc.constantFrom(1, 2, 7, 7),
     tags: fc.array(fc.boolean(), { minLength: 14, maxLength: 14 }),
-    fresh: fc.array(fc.constantFrom('new a', '  new b', '}', 'x = 1;'), { minLength: 1, maxLength: 3 }),
+    fresh: fc.array(fc.constantFrom('new a', '  new b', '}', 'x = 1;'), {
+      minLength: 1,
+      maxLength: 3,
+    }),
     cuts: fc.array(fc.nat({ max: 14 }), { minLength: 2, maxLength: 4 }),
     crlf: fc.boolean(),
     n: fc.nat({ max: 1_000 }),
   })
   .map(({ lines: drawn, kinds, tags, fresh, cuts, crlf, n }) => {
-    const lines = drawn.map((line, i) => (kinds === 7 ? line : (drawn[(line.length + i) % kinds] ?? line)));
-    const base = lines.map((line, i) => (kinds === 7 && tags[i] === true ? `${line} // ${i}` : line));
+    const lines = drawn.map((line, i) =>
+      kinds === 7 ? line : (drawn[(line.length + i) % kinds] ?? line),
+    );
+    const base = lines.map((line, i) =>
+      kinds === 7 && tags[i] === true ? `${line} // ${i}` : line,
+    );
     const places = [...new Set(cuts.map((c) => c % (base.length + 1)))].sort((a, b) => a - b);
     const edits: LineEdit[] = [];
     for (let i = 0; i + 1 < places.length; i += 2) {
@@ -52,7 +64,9 @@ const sample: fc.Arbitrary<Sample> = fc
     }
     return { lines: base, edits, crlf, n };
   })
-  .filter(({ lines, edits }) => edits.length > 0 && apply(lines, edits).join('\n') !== lines.join('\n'));
+  .filter(
+    ({ lines, edits }) => edits.length > 0 && apply(lines, edits).join('\n') !== lines.join('\n'),
+  );
 
 const encode = (lines: readonly string[], crlf: boolean): Buffer =>
   Buffer.from(lines.map((line) => line + (crlf ? '\r\n' : '\n')).join(''));
@@ -82,9 +96,9 @@ const trueOrRefused = (outcome: AnswerOutcome, truth: Buffer, file: Buffer): voi
   if (outcome.outcome === 'unchanged') expect(file.toString()).toBe(truth.toString());
   if (outcome.outcome !== 'edited') return;
   const result = outcome.files.get('f.txt');
-  expect(result === 'absent' || result === undefined ? null : Buffer.from(result.bytes).toString()).toBe(
-    truth.toString(),
-  );
+  expect(
+    result === 'absent' || result === undefined ? null : Buffer.from(result.bytes).toString(),
+  ).toBe(truth.toString());
 };
 
 /** Gives the number of cases. */
@@ -127,7 +141,8 @@ const changedSince = (s: Sample): Stale => {
     apply(
       now,
       s.edits.map((e) => {
-        const comes = at < e.from || (at === e.from && (after || e.to > e.from)) ? foreign.length : 0;
+        const comes =
+          at < e.from || (at === e.from && (after || e.to > e.from)) ? foreign.length : 0;
         return { ...e, from: e.from + comes, to: e.to + comes };
       }),
     ),
@@ -135,10 +150,15 @@ const changedSince = (s: Sample): Stale => {
   return { now, truths, replaced };
 };
 
-const oneOf = (outcome: AnswerOutcome, truths: readonly (readonly string[])[], crlf: boolean): void => {
+const oneOf = (
+  outcome: AnswerOutcome,
+  truths: readonly (readonly string[])[],
+  crlf: boolean,
+): void => {
   if (outcome.outcome !== 'edited') return;
   const result = outcome.files.get('f.txt');
-  const found = result === 'absent' || result === undefined ? null : Buffer.from(result.bytes).toString();
+  const found =
+    result === 'absent' || result === undefined ? null : Buffer.from(result.bytes).toString();
   expect(truths.map((lines) => encode(lines, crlf).toString())).toContain(found);
 };
 
@@ -148,10 +168,15 @@ const tellsPlaces = (format: AnswerFormat, s: Sample, { replaced }: Stale): bool
   if (format === 'string-replace' && s.lines.includes('')) return false;
   if (format === 'structured-edit') {
     // The checks at both ends reach two lines into a range; what lies deeper is not quoted.
-    if (s.edits.some(({ from, to }) => replaced !== null && from + 1 < replaced && replaced < to - 2)) return false;
+    if (
+      s.edits.some(({ from, to }) => replaced !== null && from + 1 < replaced && replaced < to - 2)
+    )
+      return false;
     if (checksCollide(s.lines)) return false;
   }
-  return run(format, say(format, s), encode(s.lines, s.crlf), undefined, STRICT).outcome === 'edited';
+  return (
+    run(format, say(format, s), encode(s.lines, s.crlf), undefined, STRICT).outcome === 'edited'
+  );
 };
 
 /** Two texts with the same check of 17,576: such a file is left out. */
@@ -174,11 +199,15 @@ const shifted = (answer: string, by: number): string =>
       (_, a: string, b: string, c: string, d: string) =>
         `@@ -${Math.max(0, Number(a) + by)},${b} +${Math.max(0, Number(c) + by)},${d} @@`,
     )
-    .replace(/"(\d+)([a-z]{3})"/g, (_, line: string, code: string) => `"${Math.max(1, Number(line) + by)}${code}"`);
+    .replace(
+      /"(\d+)([a-z]{3})"/g,
+      (_, line: string, code: string) => `"${Math.max(1, Number(line) + by)}${code}"`,
+    );
 
 /** Blanks added at the ends of quoted lines: context and removed lines, FIND and SEARCH. */
 const damaged = (format: AnswerFormat, answer: string): string => {
-  if (format === 'unified-diff' || format === 'begin-patch') return answer.replace(/^([ ]|-(?!-- )).*$/gm, '$&  ');
+  if (format === 'unified-diff' || format === 'begin-patch')
+    return answer.replace(/^([ ]|-(?!-- )).*$/gm, '$&  ');
   if (format !== 'search-replace' && format !== 'search-blocks') return answer;
   let quoting = false;
   return answer
@@ -238,7 +267,10 @@ describe.each(ALL)('%s', (format) => {
       oneOf(outcome, stale.truths, s.crlf);
       // By default a number may decide, or the text that an earlier block made; then it is said.
       const byDefault = run(format, answer, file);
-      if (byDefault.outcome !== 'edited' || byDefault.tolerances.some(({ tolerance }) => STRICT[tolerance] === false))
+      if (
+        byDefault.outcome !== 'edited' ||
+        byDefault.tolerances.some(({ tolerance }) => STRICT[tolerance] === false)
+      )
         return;
       oneOf(byDefault, stale.truths, s.crlf);
     });
@@ -252,7 +284,10 @@ describe.each(ALL)('%s', (format) => {
       const now = [...s.lines, ...s.lines];
       const file = encode(now, s.crlf);
       const truth = encode([...apply(s.lines, s.edits), ...s.lines], s.crlf);
-      const madeFor = format === 'whole-file' || format === 'structured-edit' ? encode(s.lines, s.crlf) : undefined;
+      const madeFor =
+        format === 'whole-file' || format === 'structured-edit'
+          ? encode(s.lines, s.crlf)
+          : undefined;
       const atEnd = s.edits.some((e) => e.to === s.lines.length);
       if (!atEnd) trueOrRefused(run(format, say(format, s), file, madeFor), truth, file);
     });
@@ -262,7 +297,9 @@ describe.each(ALL)('%s', (format) => {
     check(`${format}, cut`, (s) => {
       const answer = say(format, s).trimEnd();
       const cut = answer.slice(0, s.n % answer.length);
-      expect(['edited', 'unchanged']).not.toContain(run(format, cut, encode(s.lines, s.crlf)).outcome);
+      expect(['edited', 'unchanged']).not.toContain(
+        run(format, cut, encode(s.lines, s.crlf)).outcome,
+      );
     });
   });
 });

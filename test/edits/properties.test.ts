@@ -24,9 +24,22 @@ interface Sample {
 }
 
 // Unique lines, so that every format can say where; marker lines and prose-like lines among them.
-const tail = fc.constantFrom('', ' = 1;', '\t{', '}', ' é', ' 👋 "x"', '  ', ' FILE x', ' --- a/b', ' ```');
+const tail = fc.constantFrom(
+  '',
+  ' = 1;',
+  '\t{',
+  '}',
+  ' é',
+  ' 👋 "x"',
+  '  ',
+  ' FILE x',
+  ' --- a/b',
+  ' ```',
+);
 const word = (prefix: string) =>
-  fc.array(tail, { minLength: 1, maxLength: 12 }).map((tails) => tails.map((t, i) => `${prefix}${i}${t}`));
+  fc
+    .array(tail, { minLength: 1, maxLength: 12 })
+    .map((tails) => tails.map((t, i) => `${prefix}${i}${t}`));
 const plain = (line: string): string => line.replace(/[^\x20-\x7e\t]/gu, '');
 
 const sample: fc.Arbitrary<Sample> = fc
@@ -61,7 +74,8 @@ const END = { lf: '\n', crlf: '\r\n', cr: '\r' } as const;
 
 const encode = (lines: readonly string[], s: Sample): Buffer => {
   const text = lines.join(END[s.eol]) + (s.final && lines.length > 0 ? END[s.eol] : '');
-  if (s.encoding === 'utf16le') return Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(text, 'utf16le')]);
+  if (s.encoding === 'utf16le')
+    return Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(text, 'utf16le')]);
   if (s.encoding === 'bom') return Buffer.from(`\ufeff${text}`);
   return Buffer.from(text, s.encoding);
 };
@@ -79,7 +93,8 @@ const run = (format: Format, s: Sample, answer: string): AnswerOutcome =>
 const NONCE = 'c0ffee5eedc0ffee5eed';
 
 /** The answer of `SAY` with nonces, as a step asks for them. */
-const say = (format: Format, s: Sample): string => SAY[format]('f.txt', s.lines, s.edits, { nonce: NONCE });
+const say = (format: Format, s: Sample): string =>
+  SAY[format]('f.txt', s.lines, s.edits, { nonce: NONCE });
 
 test.each<Format>(['whole-file', 'structured-edit', 'unified-diff', 'search-replace'])(
   '%s: true edits give the true bytes',
@@ -88,7 +103,8 @@ test.each<Format>(['whole-file', 'structured-edit', 'unified-diff', 'search-repl
       const outcome = run(format, s, say(format, s));
       if (outcome.outcome !== 'edited') throw new Error(JSON.stringify(outcome));
       const file = outcome.files.get('f.txt');
-      const found = file === 'absent' || file === undefined ? null : Buffer.from(file.bytes).toString('latin1');
+      const found =
+        file === 'absent' || file === undefined ? null : Buffer.from(file.bytes).toString('latin1');
       expect(found).toBe(encode(apply(s.lines, s.edits), s).toString('latin1'));
     });
     fc.assert(property, fuzz(`${format}, true edits`, USUAL));

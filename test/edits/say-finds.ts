@@ -10,8 +10,12 @@ export interface SaidFind {
 export const shortFinds = ({ base, edits }: TrueChange): SaidFind[] =>
   edits.map(({ from, to, lines }, i) => {
     const before = from > (edits[i - 1]?.to ?? 0) ? base.slice(from - 1, from) : [];
-    const after = to < (edits[i + 1]?.from ?? base.length) && before.length === 0 ? base.slice(to, to + 1) : [];
-    return { find: [...before, ...base.slice(from, to), ...after], replace: [...before, ...lines, ...after] };
+    const after =
+      to < (edits[i + 1]?.from ?? base.length) && before.length === 0 ? base.slice(to, to + 1) : [];
+    return {
+      find: [...before, ...base.slice(from, to), ...after],
+      replace: [...before, ...lines, ...after],
+    };
   });
 
 /** Base lines [from, to) with the edits inside. */
@@ -53,7 +57,11 @@ export const uniqueFinds = ({ kind, base, edits }: TrueChange, substrings: boole
     for (let more = 1; ; more *= 2) {
       const low = regions.at(-1)?.to ?? 0;
       const high = pending[0]?.from ?? base.length;
-      region = { ...region, from: Math.max(low, region.from - more), to: Math.min(high, region.to + more) };
+      region = {
+        ...region,
+        from: Math.max(low, region.from - more),
+        to: Math.min(high, region.to + more),
+      };
       if (standsOnce(text, saidOf(region).find, substrings)) break;
       if (region.from > low || region.to < high) continue;
       const [next] = pending;

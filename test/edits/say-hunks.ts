@@ -43,16 +43,26 @@ export const hunksOf = (change: TrueChange, { context, merge }: HunkStyle): Said
 };
 
 /** Where an end is without line end, the last lines of both sides stand in the change itself, since one may have its line end and one not. */
-const withOpenEnds = ({ base, edits, baseFinal = true, final = true }: TrueChange): readonly LineEdit[] => {
+const withOpenEnds = ({
+  base,
+  edits,
+  baseFinal = true,
+  final = true,
+}: TrueChange): readonly LineEdit[] => {
   if (baseFinal && final) return edits;
   const last = edits.at(-1);
   const count = base.length;
   const tail = base.slice(-1);
   if (last?.to !== count)
-    return baseFinal === final || count === 0 ? edits : [...edits, { from: count - 1, to: count, lines: tail }];
+    return baseFinal === final || count === 0
+      ? edits
+      : [...edits, { from: count - 1, to: count, lines: tail }];
   if ((last.from < last.to && last.lines.length > 0) || last.from === 0) return edits;
   const from = last.from - 1;
-  return [...edits.slice(0, -1), { from, to: count, lines: [...base.slice(from, from + 1), ...last.lines] }];
+  return [
+    ...edits.slice(0, -1),
+    { from, to: count, lines: [...base.slice(from, from + 1), ...last.lines] },
+  ];
 };
 
 const grouped = (edits: readonly LineEdit[], gap: number): LineEdit[][] => {
@@ -65,7 +75,12 @@ const grouped = (edits: readonly LineEdit[], gap: number): LineEdit[][] => {
   return groups;
 };
 
-const linesOf = (change: TrueChange, group: readonly LineEdit[], start: number, end: number): Line[] => {
+const linesOf = (
+  change: TrueChange,
+  group: readonly LineEdit[],
+  start: number,
+  end: number,
+): Line[] => {
   const { base, baseFinal = true, final = true } = change;
   const lines: Line[] = [];
   const put = (sign: Line['sign'], from: number, to: number): void => {
@@ -85,11 +100,14 @@ const linesOf = (change: TrueChange, group: readonly LineEdit[], start: number, 
 };
 
 /** A hunk's lines without their ends told: begin-patch. */
-export const plainLines = (lines: readonly Line[]): string => body(lines.map(({ sign, text }) => sign + text));
+export const plainLines = (lines: readonly Line[]): string =>
+  body(lines.map(({ sign, text }) => sign + text));
 
 const diffLines = (lines: readonly Line[]): string =>
   lines
-    .map(({ sign, text, open }) => (open ? `${sign}${text}\n\\ No newline at end of file\n` : body([sign + text])))
+    .map(({ sign, text, open }) =>
+      open ? `${sign}${text}\n\\ No newline at end of file\n` : body([sign + text]),
+    )
     .join('');
 
 export const diffOf = (change: TrueChange, hunks: readonly SaidHunk[]): string => {
@@ -101,9 +119,14 @@ export const diffOf = (change: TrueChange, hunks: readonly SaidHunk[]): string =
   else if (baseMode !== mode) extended.push(`old mode ${baseMode ?? ''}`, `new mode ${mode ?? ''}`);
   if (from !== path) extended.push(`rename from ${quoted(from)}`, `rename to ${quoted(path)}`);
   const git =
-    extended.length > 0 ? `diff --git ${names.join(' ')}\n${extended.map((line) => `${line}\n`).join('')}` : '';
+    extended.length > 0
+      ? `diff --git ${names.join(' ')}\n${extended.map((line) => `${line}\n`).join('')}`
+      : '';
   if (hunks.length === 0) return git;
-  const [old, now] = [kind === 'create' ? '/dev/null' : names[0], kind === 'delete' ? '/dev/null' : names[1]];
+  const [old, now] = [
+    kind === 'create' ? '/dev/null' : names[0],
+    kind === 'delete' ? '/dev/null' : names[1],
+  ];
   return `${git}--- ${old}\n+++ ${now}\n${hunks.map(({ header, lines }) => header + diffLines(lines)).join('')}`;
 };
 
@@ -112,7 +135,9 @@ const quoted = (name: string): string => {
   if (/^[\x20-\x7e]*$/.test(name) && !/["\\]/.test(name)) return name;
   const bytes = [...Buffer.from(name)].map((byte) => {
     if (byte === 0x22 || byte === 0x5c) return `\\${String.fromCharCode(byte)}`;
-    return byte >= 0x20 && byte < 0x7f ? String.fromCharCode(byte) : `\\${byte.toString(8).padStart(3, '0')}`;
+    return byte >= 0x20 && byte < 0x7f
+      ? String.fromCharCode(byte)
+      : `\\${byte.toString(8).padStart(3, '0')}`;
   });
   return `"${bytes.join('')}"`;
 };

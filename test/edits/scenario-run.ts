@@ -9,14 +9,23 @@ import type { Syntax } from '../../src/edits/syntax-port.js';
 import { LANGUAGES } from '../../src/syntax/languages.js';
 import { loadSyntax } from '../../src/syntax/load.js';
 import { applySplices, invertSplices } from '../../src/edits/text/splices.js';
-import type { AnswerOutcome, ApplyAnswerInput, ApplyOptions, OfferedFile } from '../../src/edits/types.js';
+import type {
+  AnswerOutcome,
+  ApplyAnswerInput,
+  ApplyOptions,
+  OfferedFile,
+} from '../../src/edits/types.js';
 
 interface ScenarioFile {
   readonly format: ApplyAnswerInput['format'];
   /** `base` as an object; `requireMarker` is false unless said. */
-  readonly options?: Omit<Partial<ApplyOptions>, 'base'> & { readonly base?: Readonly<Record<string, string>> };
+  readonly options?: Omit<Partial<ApplyOptions>, 'base'> & {
+    readonly base?: Readonly<Record<string, string>>;
+  };
   /** What is known of files in `base/`; modes in octal. */
-  readonly files?: Readonly<Record<string, Omit<OfferedFile, 'bytes' | 'mode'> & { readonly mode?: string }>>;
+  readonly files?: Readonly<
+    Record<string, Omit<OfferedFile, 'bytes' | 'mode'> & { readonly mode?: string }>
+  >;
   /** True: grammars are handed in. */
   readonly syntax?: boolean;
   /** Paths that may be created. */
@@ -41,7 +50,9 @@ export const scenarioNames = (): string[] =>
     .sort();
 
 const treeOf = (folder: string): Map<string, Buffer> => {
-  const files = existsSync(folder) ? readdirSync(folder, { recursive: true, withFileTypes: true }) : [];
+  const files = existsSync(folder)
+    ? readdirSync(folder, { recursive: true, withFileTypes: true })
+    : [];
   return new Map(
     files
       .filter((entry) => entry.isFile())
@@ -52,7 +63,9 @@ const treeOf = (folder: string): Map<string, Buffer> => {
   );
 };
 const plain = (tree: ReadonlyMap<string, Uint8Array>): Tree =>
-  Object.fromEntries([...tree].sort().map(([path, bytes]) => [path, Buffer.from(bytes).toString('latin1')]));
+  Object.fromEntries(
+    [...tree].sort().map(([path, bytes]) => [path, Buffer.from(bytes).toString('latin1')]),
+  );
 
 export interface Ran {
   readonly found: Seen;
@@ -89,27 +102,53 @@ export const runScenario = (name: string, syntax: Syntax): Ran => {
   const tree = plain(treeOf(join(folder, 'expected')));
   return {
     found: edited(outcome, base),
-    wanted: { outcome: 'edited', tolerances: [], notes: [], findings: [], renames: [], ...expect, modes, tree },
+    wanted: {
+      outcome: 'edited',
+      tolerances: [],
+      notes: [],
+      findings: [],
+      renames: [],
+      ...expect,
+      modes,
+      tree,
+    },
   };
 };
 
-const offeredFiles = ({ files, absent }: ScenarioFile, base: ReadonlyMap<string, Buffer>): Map<string, OfferedFile> => {
+const offeredFiles = (
+  { files, absent }: ScenarioFile,
+  base: ReadonlyMap<string, Buffer>,
+): Map<string, OfferedFile> => {
   const offered = new Map<string, OfferedFile>();
   for (const [path, bytes] of base) {
     const { mode, ...known } = files?.[path] ?? {};
-    offered.set(path, { bytes, ...known, ...(mode === undefined ? {} : { mode: Number.parseInt(mode, 8) }) });
+    offered.set(path, {
+      bytes,
+      ...known,
+      ...(mode === undefined ? {} : { mode: Number.parseInt(mode, 8) }),
+    });
   }
   for (const path of absent ?? []) offered.set(path, { bytes: null });
   return offered;
 };
 
 const refusal = (outcome: AnswerOutcome): Seen =>
-  outcome.outcome === 'edited' ? { outcome: 'edited' } : { outcome: outcome.outcome, reasons: outcome.reasons };
+  outcome.outcome === 'edited'
+    ? { outcome: 'edited' }
+    : { outcome: outcome.outcome, reasons: outcome.reasons };
 
 /** The tree after the edit, and all else that the outcome says but its summary. Splices must give the bytes, and their inverse the base. */
 const edited = (outcome: AnswerOutcome, base: ReadonlyMap<string, Buffer>): Seen => {
-  const empty = { tolerances: [], notes: [], findings: [], renames: [], modes: {}, tree: plain(base) };
-  if (outcome.outcome === 'unchanged') return { ...empty, outcome: 'unchanged', notes: outcome.reasons };
+  const empty = {
+    tolerances: [],
+    notes: [],
+    findings: [],
+    renames: [],
+    modes: {},
+    tree: plain(base),
+  };
+  if (outcome.outcome === 'unchanged')
+    return { ...empty, outcome: 'unchanged', notes: outcome.reasons };
   if (outcome.outcome !== 'edited') return { ...empty, ...refusal(outcome) };
   const tree = new Map<string, Uint8Array>(base);
   const modes: Record<string, string> = {};
@@ -123,7 +162,8 @@ const edited = (outcome: AnswerOutcome, base: ReadonlyMap<string, Buffer>): Seen
     if (result.mode !== undefined) modes[path] = result.mode.toString(8);
     const old = base.get(movedFrom.get(path) ?? path) ?? new Uint8Array(0);
     const splices = outcome.splices.get(path) ?? [];
-    if (Buffer.compare(applySplices(old, splices), result.bytes) !== 0) throw new Error(`splices of ${path}`);
+    if (Buffer.compare(applySplices(old, splices), result.bytes) !== 0)
+      throw new Error(`splices of ${path}`);
     if (Buffer.compare(applySplices(result.bytes, invertSplices(old, splices)), old) !== 0)
       throw new Error(`inverse of ${path}`);
   }

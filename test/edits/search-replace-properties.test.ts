@@ -31,7 +31,8 @@ const changesOf = ({ base, result }: TrueEdit, context: number): Change[] => {
   const joined: typeof stretches = [];
   for (const stretch of stretches) {
     const last = joined.at(-1);
-    if (last && stretch.from - last.to <= 2 * context) Object.assign(last, { to: stretch.to, end: stretch.end });
+    if (last && stretch.from - last.to <= 2 * context)
+      Object.assign(last, { to: stretch.to, end: stretch.end });
     else joined.push({ ...stretch });
   }
   return joined.map(({ from, to, start, end }) => {
@@ -48,7 +49,15 @@ const changesOf = ({ base, result }: TrueEdit, context: number): Change[] => {
 const answerOf = (changes: readonly Change[], hinted: boolean): string =>
   changes
     .map(({ find, replace, at }) =>
-      ['FILE: f', hinted ? `FIND @${at}:` : 'FIND:', ...find, 'REPLACE:', ...replace, `END ${NONCE}`, ''].join('\n'),
+      [
+        'FILE: f',
+        hinted ? `FIND @${at}:` : 'FIND:',
+        ...find,
+        'REPLACE:',
+        ...replace,
+        `END ${NONCE}`,
+        '',
+      ].join('\n'),
     )
     .join('\n');
 
@@ -60,14 +69,18 @@ const isTrue = (reading: Reading, edit: TrueEdit): boolean => {
 };
 const trueOrNone = (reading: Reading, edit: TrueEdit, body: string): void => {
   if (reading.kind === 'plans' && !isTrue(reading, edit))
-    throw new Error(`${summary(reading, { f: edit.before })}\nnot\n${edit.result.join('|')}\nfrom\n${body}`);
+    throw new Error(
+      `${summary(reading, { f: edit.before })}\nnot\n${edit.result.join('|')}\nfrom\n${body}`,
+    );
 };
 
 const cases = fc
   .tuple(trueEdit, fc.integer({ min: 0, max: 3 }))
   .map(([edit, context]) => ({ edit, changes: changesOf(edit, context) }))
   .filter(({ changes }) =>
-    changes.every(({ find, replace }) => find.length > 0 && ![...find, ...replace].includes('REPLACE:')),
+    changes.every(
+      ({ find, replace }) => find.length > 0 && ![...find, ...replace].includes('REPLACE:'),
+    ),
   );
 
 describe('search-replace, random files and edits', () => {
@@ -93,7 +106,9 @@ describe('search-replace, random files and edits', () => {
         const body = answerOf(changes, true);
         const reading = read(body, edit);
         if (!isTrue(reading, edit))
-          throw new Error(`${summary(reading, { f: edit.before })}\nnot\n${edit.result.join('|')}\nfrom\n${body}`);
+          throw new Error(
+            `${summary(reading, { f: edit.before })}\nnot\n${edit.result.join('|')}\nfrom\n${body}`,
+          );
       }),
       fuzz('hinted blocks'),
     );
@@ -101,14 +116,22 @@ describe('search-replace, random files and edits', () => {
 
   test('a hint that is wrong: the true lines, none, or the place that it now truly names', () => {
     fc.assert(
-      fc.property(cases, fc.nat(), fc.integer({ min: -40, max: 40 }), ({ edit, changes }, pick, by) => {
-        const wrong = changes.map((change, i) =>
-          i === pick % changes.length ? { ...change, at: Math.max(0, change.at + by) } : change,
-        );
-        if (wrong.some(({ at, find }, i) => at !== changes[i]?.at && edit.base[at - 1] === find[0])) return;
-        const body = answerOf(wrong, true);
-        trueOrNone(read(body, edit), edit, body);
-      }),
+      fc.property(
+        cases,
+        fc.nat(),
+        fc.integer({ min: -40, max: 40 }),
+        ({ edit, changes }, pick, by) => {
+          const wrong = changes.map((change, i) =>
+            i === pick % changes.length ? { ...change, at: Math.max(0, change.at + by) } : change,
+          );
+          if (
+            wrong.some(({ at, find }, i) => at !== changes[i]?.at && edit.base[at - 1] === find[0])
+          )
+            return;
+          const body = answerOf(wrong, true);
+          trueOrNone(read(body, edit), edit, body);
+        },
+      ),
       fuzz('wrong hints'),
     );
   });
@@ -116,16 +139,25 @@ describe('search-replace, random files and edits', () => {
   test('white space damaged in FIND and REPLACE gives the true lines, tolerances aside, or none', () => {
     let used = 0;
     fc.assert(
-      fc.property(cases, fc.constantFrom('  ', '\t', '\r'), fc.nat(), ({ edit, changes }, blank, pick) => {
-        const damaged = changes.map((change, i) => {
-          if (i !== pick % changes.length) return change;
-          return { ...change, find: change.find.map((text) => text + blank) };
-        });
-        const reading = read(answerOf(damaged, false), edit);
-        if (reading.kind === 'plans' && reading.tolerances.length > 0) used++;
-        if (reading.kind !== 'plans' || reading.notes.some((note) => note.code === 'already_present')) return;
-        trueOrNone(reading, edit, answerOf(damaged, false));
-      }),
+      fc.property(
+        cases,
+        fc.constantFrom('  ', '\t', '\r'),
+        fc.nat(),
+        ({ edit, changes }, blank, pick) => {
+          const damaged = changes.map((change, i) => {
+            if (i !== pick % changes.length) return change;
+            return { ...change, find: change.find.map((text) => text + blank) };
+          });
+          const reading = read(answerOf(damaged, false), edit);
+          if (reading.kind === 'plans' && reading.tolerances.length > 0) used++;
+          if (
+            reading.kind !== 'plans' ||
+            reading.notes.some((note) => note.code === 'already_present')
+          )
+            return;
+          trueOrNone(reading, edit, answerOf(damaged, false));
+        },
+      ),
       fuzz('damaged white space'),
     );
     expect(used).toBeGreaterThan(0);
@@ -136,7 +168,10 @@ describe('search-replace, random files and edits', () => {
       fc.property(cases, fc.double({ min: 0, max: 1, noNaN: true }), ({ edit, changes }, share) => {
         const body = answerOf(changes, true).trimEnd();
         const context = contextOf({ f: edit.before }, { nonce: NONCE });
-        const cut = searchReplace.read(body.slice(0, Math.floor(share * body.length * 0.999)), context);
+        const cut = searchReplace.read(
+          body.slice(0, Math.floor(share * body.length * 0.999)),
+          context,
+        );
         const full = searchReplace.read(body, context);
         if (cut.reading.kind === 'plans') expect(cut.edits).toBeLessThan(full.edits);
       }),

@@ -14,7 +14,9 @@ export const apply = (
   applyAnswer({
     format,
     answer,
-    files: new Map(Object.entries(files).map(([path, text]) => [path, { bytes: Buffer.from(text) }])),
+    files: new Map(
+      Object.entries(files).map(([path, text]) => [path, { bytes: Buffer.from(text) }]),
+    ),
     options: { requireMarker: false, mayCreateUnder: [''], allowDelete: true, ...options },
   });
 
@@ -28,11 +30,16 @@ export const told = (...input: Parameters<typeof apply>): Told => {
     file === 'absent' ? null : Buffer.from(file.bytes).toString(),
   ]);
   const tolerances = outcome.tolerances.map(({ tolerance, line }) => `${tolerance}:${line}`);
-  return { ...(Object.fromEntries(files) as object), ...(tolerances.length === 0 ? {} : { tolerances }) };
+  return {
+    ...(Object.fromEntries(files) as object),
+    ...(tolerances.length === 0 ? {} : { tolerances }),
+  };
 };
 
 /** The message of the first reason, or the outcome where there is none. */
 export const firstMessage = (...input: Parameters<typeof apply>): string => {
   const outcome = apply(...input);
-  return outcome.outcome === 'edited' ? outcome.outcome : (outcome.reasons[0]?.message ?? outcome.outcome);
+  return outcome.outcome === 'edited'
+    ? outcome.outcome
+    : (outcome.reasons[0]?.message ?? outcome.outcome);
 };

@@ -14,7 +14,8 @@ interface Sample {
 }
 
 const diff = (body: string): string => `--- a/f\n+++ b/f\n${body}EMEND-COMPLETE 1 1\n`;
-const block = (find: string, replace: string): string => `FILE: f\nFIND:\n${find}REPLACE:\n${replace}END\n`;
+const block = (find: string, replace: string): string =>
+  `FILE: f\nFIND:\n${find}REPLACE:\n${replace}END\n`;
 const blocks = (...list: string[]): string => `${list.join('')}EMEND-COMPLETE 1 ${list.length}\n`;
 
 /** Answers that need exactly this tolerance. */
@@ -99,7 +100,9 @@ const NEEDING: Readonly<Record<Tolerance, Sample>> = {
 /** An insert before line 2 whose context is the line before it. */
 const insert = (context: string): string =>
   JSON.stringify({
-    operations: [{ type: 'insert', file_path: 'f', line: 2, content: 'x\n', context_before: `${context}\n` }],
+    operations: [
+      { type: 'insert', file_path: 'f', line: 2, content: 'x\n', context_before: `${context}\n` },
+    ],
     complete: true,
   });
 const string = (old: string, now: string): string =>
@@ -128,12 +131,25 @@ const IN_STRINGS: readonly (readonly [Tolerance, Sample])[] = [
 const IN_CONTEXTS: readonly (readonly [Tolerance, Sample])[] = [
   [
     'line_endings',
-    { format: 'structured-edit', base: 'a\r\r\nb\r\n', answer: insert('a'), result: 'a\r\r\nx\r\nb\r\n' },
+    {
+      format: 'structured-edit',
+      base: 'a\r\r\nb\r\n',
+      answer: insert('a'),
+      result: 'a\r\r\nx\r\nb\r\n',
+    },
   ],
-  ['trailing_space', { format: 'structured-edit', base: 'a  \nb\n', answer: insert('a'), result: 'a  \nx\nb\n' }],
+  [
+    'trailing_space',
+    { format: 'structured-edit', base: 'a  \nb\n', answer: insert('a'), result: 'a  \nx\nb\n' },
+  ],
   [
     'lookalikes',
-    { format: 'structured-edit', base: 'say(“hi”)\nb\n', answer: insert('say("hi")'), result: 'say(“hi”)\nx\nb\n' },
+    {
+      format: 'structured-edit',
+      base: 'say(“hi”)\nb\n',
+      answer: insert('say("hi")'),
+      result: 'say(“hi”)\nx\nb\n',
+    },
   ],
 ];
 
@@ -151,12 +167,16 @@ const run = ({ format, base, answer }: Sample, yaml: string): AnswerOutcome => {
 const expectUsed = (outcome: AnswerOutcome, tolerance: Tolerance, result: string): void => {
   if (outcome.outcome !== 'edited') throw new Error(JSON.stringify(outcome));
   const file = outcome.files.get('f');
-  expect(file === 'absent' || file === undefined ? null : Buffer.from(file.bytes).toString()).toBe(result);
+  expect(file === 'absent' || file === undefined ? null : Buffer.from(file.bytes).toString()).toBe(
+    result,
+  );
   expect(outcome.tolerances.map((used) => used.tolerance)).toEqual([tolerance]);
 };
 
 const SAMPLES = [
-  ...Object.keys(TOLERANCES).map((tolerance) => [tolerance as Tolerance, NEEDING[tolerance as Tolerance]] as const),
+  ...Object.keys(TOLERANCES).map(
+    (tolerance) => [tolerance as Tolerance, NEEDING[tolerance as Tolerance]] as const,
+  ),
   ...IN_CONTEXTS,
   ...IN_STRINGS,
 ];
@@ -186,16 +206,27 @@ describe('tolerances of string-replace', () => {
   test('are looked for so often in an answer, then it is refused', () => {
     const count = LOOSE_STRINGS + 1;
     const lines = Array.from({ length: count }, (_, i) => `line${i}.`);
-    const edits = lines.map((line) => ({ old_string: `${line}\n`, new_string: `${line}${line}\n` }));
+    const edits = lines.map((line) => ({
+      old_string: `${line}\n`,
+      new_string: `${line}${line}\n`,
+    }));
     const answer = JSON.stringify({ file_path: 'f', edits, complete: true });
     const base = lines.map((line) => `${line} \n`).join('');
     const outcome = run({ format: 'string-replace', base, answer, result: '' }, '');
-    expect(outcome).toMatchObject({ outcome: 'refused', reasons: [{ code: 'find_absent', index: count - 1 }] });
+    expect(outcome).toMatchObject({
+      outcome: 'refused',
+      reasons: [{ code: 'find_absent', index: count - 1 }],
+    });
   });
   const ON = 'tolerances: { lookalikes: true }\n';
   test.each([
     ['two places at a tolerance', 'x \ny\nx\t\ny\n', string('x\ny', 'z'), 'find_repeated'],
-    ['a place that begins inside of what one character stands for', 'a…b\n', string('.b', 'c'), 'find_absent'],
+    [
+      'a place that begins inside of what one character stands for',
+      'a…b\n',
+      string('.b', 'c'),
+      'find_absent',
+    ],
     ['a place that ends inside of it', 'a…b\n', string('a.', 'c'), 'find_absent'],
     [
       'all places',

@@ -22,7 +22,11 @@ describe.each(answers)('$name', ({ input, expected }) => {
     if (outcome.outcome === 'edited')
       for (const [path, file] of outcome.files)
         texts[path] = file === 'absent' ? 'absent' : Buffer.from(file.bytes).toString();
-    expect({ outcome: outcome.outcome, reasons: 'reasons' in outcome ? outcome.reasons : [], texts }).toEqual({
+    expect({
+      outcome: outcome.outcome,
+      reasons: 'reasons' in outcome ? outcome.reasons : [],
+      texts,
+    }).toEqual({
       outcome: 'edited',
       reasons: [],
       texts: expected,
@@ -49,13 +53,17 @@ describe.each(answers)('$name', ({ input, expected }) => {
 
   test('only white space after the end may be missing', () => {
     for (let length = input.answer.trimEnd().length; length <= input.answer.length; length += 1)
-      expect(applyAnswer({ ...input, answer: input.answer.slice(0, length) }).outcome).toBe('edited');
+      expect(applyAnswer({ ...input, answer: input.answer.slice(0, length) }).outcome).toBe(
+        'edited',
+      );
   });
 
   test.each(['max_tokens', 'length', 'model_context_window_exceeded', 'tool_use', null])(
     'stop reason %s makes even the whole answer truncated',
     (stopReason) => {
-      expect(applyAnswer({ ...input, options: { ...input.options, stopReason } }).outcome).toBe('truncated');
+      expect(applyAnswer({ ...input, options: { ...input.options, stopReason } }).outcome).toBe(
+        'truncated',
+      );
     },
   );
 });

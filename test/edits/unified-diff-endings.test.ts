@@ -21,17 +21,29 @@ afterAll(() => {
 });
 
 const git = (dir: string, args: readonly string[], input = ''): string =>
-  execFileSync('git', ['-c', 'core.autocrlf=false', '-c', 'user.name=t', '-c', 'user.email=t@localhost', ...args], {
-    cwd: dir,
-    input,
-    encoding: 'utf8',
-    env: { PATH: process.env.PATH, HOME: root, GIT_CONFIG_NOSYSTEM: '1', GIT_CEILING_DIRECTORIES: root },
-    stdio: ['pipe', 'pipe', 'pipe'],
-    maxBuffer: 2 ** 26,
-  });
+  execFileSync(
+    'git',
+    ['-c', 'core.autocrlf=false', '-c', 'user.name=t', '-c', 'user.email=t@localhost', ...args],
+    {
+      cwd: dir,
+      input,
+      encoding: 'utf8',
+      env: {
+        PATH: process.env.PATH,
+        HOME: root,
+        GIT_CONFIG_NOSYSTEM: '1',
+        GIT_CEILING_DIRECTORIES: root,
+      },
+      stdio: ['pipe', 'pipe', 'pipe'],
+      maxBuffer: 2 ** 26,
+    },
+  );
 
 const piece = fc.oneof(
-  { weight: 6, arbitrary: fc.constantFrom('a', 'b', 'c', 'the same line', '', ' ', '}', '\r', 'x\ry', 'x\r') },
+  {
+    weight: 6,
+    arbitrary: fc.constantFrom('a', 'b', 'c', 'the same line', '', ' ', '}', '\r', 'x\ry', 'x\r'),
+  },
   { weight: 2, arbitrary: fc.nat(40).map((n) => `line ${n}`) },
   {
     weight: 1,
@@ -64,7 +76,8 @@ const change = fc
   })
   .map(({ base, edits, ends, finals, bom }) => {
     const result = [...base];
-    for (const [at, out, put] of edits) result.splice(Math.min(at, result.length), out, ...put.slice(0, 4));
+    for (const [at, out, put] of edits)
+      result.splice(Math.min(at, result.length), out, ...put.slice(0, 4));
     for (const [at, other] of ends) {
       const line = result[at];
       if (line !== undefined) result[at] = [line[0], other];
@@ -75,42 +88,45 @@ const change = fc
 
 test(`${GROUPS * FILES_PER_GROUP} diffs of files with carriage returns, seed ${seed}`, () => {
   fc.assert(
-    fc.property(fc.array(change, { minLength: FILES_PER_GROUP, maxLength: FILES_PER_GROUP }), (drawn) => {
-      const dir = mkdtempSync(join(root, 'g'));
-      git(dir, ['init', '-q']);
-      const write = (side: 0 | 1): void => {
-        for (const [i, texts] of drawn.entries()) writeFileSync(join(dir, `f${i}`), texts[side]);
-      };
-      write(0);
-      git(dir, ['add', '-A']);
-      git(dir, ['commit', '-qm', 'a']);
-      write(1);
-      const diff = git(dir, ['diff']);
-      write(0);
-      git(dir, ['apply', '--whitespace=nowarn', '-'], diff);
-      const expected = drawn.map((_, i) => readFileSync(join(dir, `f${i}`), 'utf8'));
-      expect(expected).toEqual(drawn.map(([, after]) => after));
-      for (const part of diff.split(/^(?=diff --git )/m)) {
-        const i = Number(/^diff --git a\/f(\d+) /.exec(part)?.[1]);
-        const [before] = drawn[i] ?? [''];
-        const outcome = applyAnswer({
-          format: 'unified-diff',
-          answer: part,
-          files: new Map([[`f${i}`, { bytes: Buffer.from(before) }]]),
-          options: { requireMarker: false },
-        });
-        const result =
-          outcome.outcome === 'edited'
-            ? Buffer.from((outcome.files.get(`f${i}`) as { bytes: Uint8Array }).bytes)
-            : null;
-        expect({ part, before, result: result?.toString('utf8') ?? outcome }).toEqual({
-          part,
-          before,
-          result: expected[i],
-        });
-      }
-      rmSync(dir, { recursive: true });
-    }),
+    fc.property(
+      fc.array(change, { minLength: FILES_PER_GROUP, maxLength: FILES_PER_GROUP }),
+      (drawn) => {
+        const dir = mkdtempSync(join(root, 'g'));
+        git(dir, ['init', '-q']);
+        const write = (side: 0 | 1): void => {
+          for (const [i, texts] of drawn.entries()) writeFileSync(join(dir, `f${i}`), texts[side]);
+        };
+        write(0);
+        git(dir, ['add', '-A']);
+        git(dir, ['commit', '-qm', 'a']);
+        write(1);
+        const diff = git(dir, ['diff']);
+        write(0);
+        git(dir, ['apply', '--whitespace=nowarn', '-'], diff);
+        const expected = drawn.map((_, i) => readFileSync(join(dir, `f${i}`), 'utf8'));
+        expect(expected).toEqual(drawn.map(([, after]) => after));
+        for (const part of diff.split(/^(?=diff --git )/m)) {
+          const i = Number(/^diff --git a\/f(\d+) /.exec(part)?.[1]);
+          const [before] = drawn[i] ?? [''];
+          const outcome = applyAnswer({
+            format: 'unified-diff',
+            answer: part,
+            files: new Map([[`f${i}`, { bytes: Buffer.from(before) }]]),
+            options: { requireMarker: false },
+          });
+          const result =
+            outcome.outcome === 'edited'
+              ? Buffer.from((outcome.files.get(`f${i}`) as { bytes: Uint8Array }).bytes)
+              : null;
+          expect({ part, before, result: result?.toString('utf8') ?? outcome }).toEqual({
+            part,
+            before,
+            result: expected[i],
+          });
+        }
+        rmSync(dir, { recursive: true });
+      },
+    ),
     { seed, numRuns: GROUPS, endOnFailure: process.env.EMEND_SHRINK !== '1' },
   );
 });

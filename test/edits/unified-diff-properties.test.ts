@@ -11,7 +11,9 @@ import { contextOf, summary, trueEdit, type TrueEdit, linesOf } from './locate-s
 const HUNK = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@$/;
 
 const diffOf = (edit: TrueEdit, context: number): string =>
-  createTwoFilesPatch('a/f', 'b/f', edit.before, edit.after, undefined, undefined, { context }).replace(/^=+\n/, '');
+  createTwoFilesPatch('a/f', 'b/f', edit.before, edit.after, undefined, undefined, {
+    context,
+  }).replace(/^=+\n/, '');
 
 /** Index in the diff's lines of every hunk header, found by counting: contents may look like headers. */
 const headers = (lines: readonly string[]): number[] => {
@@ -51,7 +53,9 @@ const read = (body: string, edit: TrueEdit, whole?: boolean): Reading =>
 const trueOrNone = (body: string, edit: TrueEdit): void => {
   const reading = read(body, edit);
   if (reading.kind === 'plans' && !isTrue(reading, edit))
-    throw new Error(`${summary(reading, { f: edit.before })}\nnot\n${edit.result.join('|')}\nfrom\n${body}`);
+    throw new Error(
+      `${summary(reading, { f: edit.before })}\nnot\n${edit.result.join('|')}\nfrom\n${body}`,
+    );
 };
 
 const edits = fc.tuple(trueEdit, fc.integer({ min: 1, max: 4 }));
@@ -76,7 +80,8 @@ describe('unified-diff, random files and edits', () => {
         if (!isTrue(reading, edit))
           throw new Error(`${summary(reading, { f: edit.before })}\nnot\n${edit.result.join('|')}`);
         const [had, has] = [edit.before.endsWith('\n'), edit.after.endsWith('\n')];
-        if (linesPlan(reading)?.exact === undefined) expect(linesPlan(reading)?.finalNewline ?? had).toBe(has);
+        if (linesPlan(reading)?.exact === undefined)
+          expect(linesPlan(reading)?.finalNewline ?? had).toBe(has);
       }),
       fuzz('true diffs'),
     );
@@ -86,7 +91,10 @@ describe('unified-diff, random files and edits', () => {
     let drifted = 0;
     fc.assert(
       fc.property(withHeader, fc.integer({ min: -6, max: 6 }), ({ edit, lines, at }, by) => {
-        const header = (lines[at] ?? '').replace(/-(\d+)/, (_, n: string) => `-${Math.max(0, Number(n) + by)}`);
+        const header = (lines[at] ?? '').replace(
+          /-(\d+)/,
+          (_, n: string) => `-${Math.max(0, Number(n) + by)}`,
+        );
         const body = replaced(lines, at, header);
         trueOrNone(body, edit);
         if (read(body, edit).kind === 'plans' && by !== 0) drifted++;
@@ -107,7 +115,8 @@ describe('unified-diff, random files and edits', () => {
         const count = Number(HUNK.exec(header)?.[2] ?? 1);
         const old: string[] = [];
         for (let i = at + 1; old.length < count; i++)
-          if (!/^[+\\]/.test(lines[i] ?? '')) old.push((lines[i] ?? '').slice(1).replace(/\r$/, ''));
+          if (!/^[+\\]/.test(lines[i] ?? ''))
+            old.push((lines[i] ?? '').slice(1).replace(/\r$/, ''));
         if (old.every((text, i) => edit.base[start + i] === text)) return;
         trueOrNone(replaced(lines, at, header), edit);
       }),
@@ -134,7 +143,9 @@ describe('unified-diff, random files and edits', () => {
           if (reading.kind !== 'plans') return;
           if (reading.tolerances.some((r) => r.tolerance === 'counts')) used++;
           if (!isTrue(reading, edit))
-            throw new Error(`${summary(reading, { f: edit.before })}\nnot\n${edit.result.join('|')}\nfrom\n${body}`);
+            throw new Error(
+              `${summary(reading, { f: edit.before })}\nnot\n${edit.result.join('|')}\nfrom\n${body}`,
+            );
         },
       ),
       fuzz('wrong counts'),
@@ -147,7 +158,9 @@ describe('unified-diff, random files and edits', () => {
     fc.assert(
       fc.property(edits, fc.nat(100), ([edit, context], pick) => {
         const lines = diffOf(edit, context).split('\n');
-        const contexts = lines.map((l, i) => (i > 2 && l.startsWith(' ') ? i : -1)).filter((i) => i >= 0);
+        const contexts = lines
+          .map((l, i) => (i > 2 && l.startsWith(' ') ? i : -1))
+          .filter((i) => i >= 0);
         if (contexts.length === 0) return;
         const at = contexts[pick % contexts.length] ?? 0;
         const body = replaced(lines, at, (lines[at] ?? '').slice(1));
@@ -170,7 +183,9 @@ describe('unified-diff, random files and edits', () => {
         ({ edit, lines: whole, at }, damages) => {
           const lines = [...whole];
           // A context line that looks like a header or a note, without its blank, is one.
-          const contexts = [...lines.keys()].filter((i) => i > 2 && /^ (?!@@|\\)/.test(lines[i] ?? ''));
+          const contexts = [...lines.keys()].filter(
+            (i) => i > 2 && /^ (?!@@|\\)/.test(lines[i] ?? ''),
+          );
           const change = (i: number | undefined, to: (line: string) => string): void => {
             if (i !== undefined) lines[i] = to(lines[i] ?? '');
           };
@@ -182,7 +197,9 @@ describe('unified-diff, random files and edits', () => {
             if (kind === 'old start')
               change(at, (line) => line.replace(/-\d+/, (n) => `-${Math.max(0, by - Number(n))}`));
             if (kind === 'counts')
-              change(at, (line) => line.replace(/,(\d+)/g, (_, n: string) => `,${Math.max(0, Number(n) + by)}`));
+              change(at, (line) =>
+                line.replace(/,(\d+)/g, (_, n: string) => `,${Math.max(0, Number(n) + by)}`),
+              );
           }
           const body = lines.join('\n');
           if (read(body, edit).kind === 'plans') used++;
@@ -205,7 +222,11 @@ describe('unified-diff, random files and edits', () => {
           .replace(/\n\\ No newline at end of file$/, '')
           .lastIndexOf('\n');
         const cut = body.slice(0, Math.floor(share * lastLine));
-        const { reading, files, edits: count } = unifiedDiff.read(cut, contextOf({ f: edit.before }));
+        const {
+          reading,
+          files,
+          edits: count,
+        } = unifiedDiff.read(cut, contextOf({ f: edit.before }));
         cuts++;
         if (reading.kind !== 'plans') return;
         expect([files, count]).not.toEqual([whole.files, whole.edits]);

@@ -19,7 +19,8 @@ const EDITS = [
   { path: 'src/b.py', at: 5, token: TOKENS[2] },
 ] as const;
 const PATHS = ['a.py', 'src/b.py'] as const;
-const linesOf = (path: string): string[] => Array.from({ length: 12 }, (_, i) => `${path[0] ?? ''}_${i} = ${i * 7}`);
+const linesOf = (path: string): string[] =>
+  Array.from({ length: 12 }, (_, i) => `${path[0] ?? ''}_${i} = ${i * 7}`);
 const text = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('');
 const now = (token: string): string => `${token} = 1`;
 const resultOf = (path: string): string[] =>
@@ -33,7 +34,8 @@ const parts: Readonly<Record<AnswerFormat, () => readonly string[]>> = {
   'whole-file': () => PATHS.map((path) => `FILE ${path}\n${text(resultOf(path))}END FILE\n`),
   'search-replace': () =>
     EDITS.map(
-      ({ path, at, token }) => `FILE: ${path}\nFIND:\n${linesOf(path)[at] ?? ''}\nREPLACE:\n${now(token)}\nEND\n`,
+      ({ path, at, token }) =>
+        `FILE: ${path}\nFIND:\n${linesOf(path)[at] ?? ''}\nREPLACE:\n${now(token)}\nEND\n`,
     ),
   'search-blocks': () =>
     EDITS.map(
@@ -55,7 +57,10 @@ const parts: Readonly<Record<AnswerFormat, () => readonly string[]>> = {
     ...PATHS.map(
       (path) =>
         `*** Update File: ${path}\n${EDITS.filter((edit) => edit.path === path)
-          .map(({ at, token }) => `@@\n ${linesOf(path)[at - 1] ?? ''}\n-${linesOf(path)[at] ?? ''}\n+${now(token)}\n`)
+          .map(
+            ({ at, token }) =>
+              `@@\n ${linesOf(path)[at - 1] ?? ''}\n-${linesOf(path)[at] ?? ''}\n+${now(token)}\n`,
+          )
           .join('')}`,
     ),
     '*** End Patch\n',
@@ -66,7 +71,13 @@ const parts: Readonly<Record<AnswerFormat, () => readonly string[]>> = {
         operations: EDITS.map(({ path, at, token }) => {
           const lines = linesOf(path);
           const line = `${at + 1}${lineCheck(lines[at - 1], lines[at] ?? '', lines[at + 1])}`;
-          return { type: 'replace', file_path: path, start_line: line, end_line: line, content: `${now(token)}\n` };
+          return {
+            type: 'replace',
+            file_path: path,
+            start_line: line,
+            end_line: line,
+            content: `${now(token)}\n`,
+          };
         }),
         complete: true,
       },
@@ -78,7 +89,9 @@ const parts: Readonly<Record<AnswerFormat, () => readonly string[]>> = {
     `${JSON.stringify(
       {
         edits: EDITS.map(({ path, at, token }) => ({
-          ...{ file_path: path, old_string: linesOf(path)[at], new_string: now(token) },
+          file_path: path,
+          old_string: linesOf(path)[at],
+          new_string: now(token),
         })),
         complete: true,
       },
@@ -88,7 +101,8 @@ const parts: Readonly<Record<AnswerFormat, () => readonly string[]>> = {
   ],
 };
 
-const isJson = (format: AnswerFormat): boolean => format === 'structured-edit' || format === 'string-replace';
+const isJson = (format: AnswerFormat): boolean =>
+  format === 'structured-edit' || format === 'string-replace';
 const COUNTS: Readonly<Partial<Record<AnswerFormat, string>>> = { 'whole-file': '2 2' };
 
 interface Manner {
@@ -98,7 +112,10 @@ interface Manner {
   readonly between: boolean;
   readonly behind: boolean;
 }
-const answerOf = (format: AnswerFormat, { fenced, marked, before, between, behind }: Manner): string => {
+const answerOf = (
+  format: AnswerFormat,
+  { fenced, marked, before, between, behind }: Manner,
+): string => {
   const bodies = parts[format]();
   const mayStandBetween = between && format !== 'begin-patch' && format !== 'whole-file' && !fenced;
   const body = bodies.join(mayStandBetween ? '\nThen the next one.\n\n' : '');
@@ -121,11 +138,27 @@ const PERTURB: Readonly<Record<string, Perturb>> = {
   none: (lines) => lines,
   remove: (lines, at) => lines.filter((_, i) => i !== at),
   double: (lines, at) => lines.flatMap((line, i) => (i === at ? [line, line] : [line])),
-  swap: (lines, at) => [...lines.slice(0, at), ...lines.slice(at, at + 2).reverse(), ...lines.slice(at + 2)],
+  swap: (lines, at) => [
+    ...lines.slice(0, at),
+    ...lines.slice(at, at + 2).reverse(),
+    ...lines.slice(at + 2),
+  ],
   indent: (lines, at) => lines.map((line, i) => (i === at ? `  ${line}` : line)),
   'indent all': (lines) => lines.map((line) => `  ${line}`),
-  wrap: (lines, at) => [...lines.slice(0, at), '```', lines[at] ?? '', '```', ...lines.slice(at + 1)],
-  'wrap some': (lines, at) => [...lines.slice(0, at), '```', ...lines.slice(at, at + 4), '```', ...lines.slice(at + 4)],
+  wrap: (lines, at) => [
+    ...lines.slice(0, at),
+    '```',
+    lines[at] ?? '',
+    '```',
+    ...lines.slice(at + 1),
+  ],
+  'wrap some': (lines, at) => [
+    ...lines.slice(0, at),
+    '```',
+    ...lines.slice(at, at + 4),
+    '```',
+    ...lines.slice(at + 4),
+  ],
   break: (lines, at) => {
     const line = lines[at] ?? '';
     const half = line.indexOf(' ', line.length / 2);
@@ -133,7 +166,11 @@ const PERTURB: Readonly<Record<string, Perturb>> = {
       ? lines
       : [...lines.slice(0, at), line.slice(0, half), line.slice(half + 1), ...lines.slice(at + 1)];
   },
-  join: (lines, at) => [...lines.slice(0, at), lines.slice(at, at + 2).join(' '), ...lines.slice(at + 2)],
+  join: (lines, at) => [
+    ...lines.slice(0, at),
+    lines.slice(at, at + 2).join(' '),
+    ...lines.slice(at + 2),
+  ],
   'fence before': insert('```python'),
   prose: insert('Now the other part.'),
   blank: insert(''),
@@ -143,7 +180,8 @@ const PERTURB: Readonly<Record<string, Perturb>> = {
 
 const outcomeOf = (format: AnswerFormat, answer: string) =>
   applyAnswer({
-    ...{ format, answer },
+    format,
+    answer,
     files: new Map(PATHS.map((path) => [path, { bytes: Buffer.from(text(linesOf(path))) }])),
     options: { requireMarker: false },
   });
@@ -161,12 +199,20 @@ const leftOut = (format: AnswerFormat, answer: string): readonly string[] => {
   const held = block === undefined ? answer : (answer.match(block) ?? []).join('\n');
   if (outcome.outcome !== 'edited')
     return outcome.outcome === 'unchanged' ? TOKENS.filter((token) => held.includes(token)) : [];
-  const made = [...outcome.files.values()].map((file) => (file === 'absent' ? '' : Buffer.from(file.bytes).toString()));
-  return TOKENS.filter((token) => held.includes(token) && !made.some((file) => file.includes(token)));
+  const made = [...outcome.files.values()].map((file) =>
+    file === 'absent' ? '' : Buffer.from(file.bytes).toString(),
+  );
+  return TOKENS.filter(
+    (token) => held.includes(token) && !made.some((file) => file.includes(token)),
+  );
 };
 
 const manner: fc.Arbitrary<Manner> = fc.record({
-  ...{ fenced: fc.boolean(), marked: fc.boolean(), before: fc.boolean(), between: fc.boolean(), behind: fc.boolean() },
+  fenced: fc.boolean(),
+  marked: fc.boolean(),
+  before: fc.boolean(),
+  between: fc.boolean(),
+  behind: fc.boolean(),
 });
 const OTHERS = fc.constantFrom(...ALL);
 
@@ -179,7 +225,8 @@ describe.each(ALL)('%s', (format) => {
         const outcome = outcomeOf(format, answerOf(format, how));
         const made = outcome.outcome === 'edited' ? [...outcome.files] : [];
         const files = made.map(
-          ([path, file]) => [path, file === 'absent' ? null : Buffer.from(file.bytes).toString()] as const,
+          ([path, file]) =>
+            [path, file === 'absent' ? null : Buffer.from(file.bytes).toString()] as const,
         );
         expect(outcome.outcome === 'edited' ? new Map(files) : outcome.reasons).toEqual(
           new Map(PATHS.map((path) => [path, text(resultOf(path))])),
@@ -191,11 +238,16 @@ describe.each(ALL)('%s', (format) => {
 
   test('one line of it changed: no part of it is left out', () => {
     fc.assert(
-      fc.property(manner, fc.constantFrom(...Object.keys(PERTURB)), fc.nat(60), (how, name, place) => {
-        const lines = answerOf(format, how).split('\n');
-        const answer = (PERTURB[name]?.(lines, place % lines.length) ?? []).join('\n');
-        expect(leftOut(format, answer)).toEqual([]);
-      }),
+      fc.property(
+        manner,
+        fc.constantFrom(...Object.keys(PERTURB)),
+        fc.nat(60),
+        (how, name, place) => {
+          const lines = answerOf(format, how).split('\n');
+          const answer = (PERTURB[name]?.(lines, place % lines.length) ?? []).join('\n');
+          expect(leftOut(format, answer)).toEqual([]);
+        },
+      ),
       fuzz(`one line changed: ${format}`, USUAL, 1 / ALL.length),
     );
   });

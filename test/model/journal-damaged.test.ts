@@ -23,30 +23,40 @@ const FILES = ['call.json', 'attempt-1.json', 'attempt-1.events.jsonl', 'answer.
 const WITHOUT_ANSWER = ['call.json', 'attempt-1.json'];
 
 test.each([
-  ...FILES.flatMap((file) => Object.keys(DAMAGES).map((damage) => ({ file, damage, without: [] as string[] }))),
+  ...FILES.flatMap((file) =>
+    Object.keys(DAMAGES).map((damage) => ({ file, damage, without: [] as string[] })),
+  ),
   ...WITHOUT_ANSWER.flatMap((file) =>
     Object.keys(DAMAGES).map((damage) => ({ file, damage, without: ['answer.json'] })),
   ),
-])('$file $damage (without: $without): one call, and its answer or the name of the file', ({ file, damage, without }) =>
-  withDir((dir) =>
-    withRehearsal([rule('hello')], async ({ url, requests }) => {
-      await journalAt(dir, url).ask(askFor());
-      expect((await readdir(callDir(dir))).sort()).toEqual([...FILES].sort());
-      for (const name of without) await rm(join(callDir(dir), name));
-      const path = join(callDir(dir), file);
-      await DAMAGES[damage]!(path);
-      const ask = () => journalAt(dir, url, { callOwner_ms: 200 }).ask(askFor());
-      const first = await ask().catch((error: unknown) => error);
-      expect(requests()).toHaveLength(1);
-      if (first instanceof ProblemError) {
-        expect(first.message).toContain(`${path} is damaged: `);
-        await rename(path, `${path}.damaged`);
-      }
-      expect(await ask()).toMatchObject({ outcome: 'answered', answer: { text: 'hello' }, usage: { calls: 1 } });
-      expect(requests()).toHaveLength(1);
-      expect(await attemptsOfStep(createCallLog({ dir }), keyParts.stepKey)).toMatchObject([{ attempt: 1 }]);
-    }),
-  ),
+])(
+  '$file $damage (without: $without): one call, and its answer or the name of the file',
+  ({ file, damage, without }) =>
+    withDir((dir) =>
+      withRehearsal([rule('hello')], async ({ url, requests }) => {
+        await journalAt(dir, url).ask(askFor());
+        expect((await readdir(callDir(dir))).sort()).toEqual([...FILES].sort());
+        for (const name of without) await rm(join(callDir(dir), name));
+        const path = join(callDir(dir), file);
+        await DAMAGES[damage]!(path);
+        const ask = () => journalAt(dir, url, { callOwner_ms: 200 }).ask(askFor());
+        const first = await ask().catch((error: unknown) => error);
+        expect(requests()).toHaveLength(1);
+        if (first instanceof ProblemError) {
+          expect(first.message).toContain(`${path} is damaged: `);
+          await rename(path, `${path}.damaged`);
+        }
+        expect(await ask()).toMatchObject({
+          outcome: 'answered',
+          answer: { text: 'hello' },
+          usage: { calls: 1 },
+        });
+        expect(requests()).toHaveLength(1);
+        expect(await attemptsOfStep(createCallLog({ dir }), keyParts.stepKey)).toMatchObject([
+          { attempt: 1 },
+        ]);
+      }),
+    ),
 );
 
 test('a call whose record is damaged is named, and hides none of the others', () =>
@@ -60,6 +70,8 @@ test('a call whose record is damaged is named, and hides none of the others', ()
         found: [{ call: { n: 1, state: 'answered' } }],
         unread: [{ code: 'disk', message: `${path} is damaged: it is no JSON.` }],
       });
-      await expect(attemptsOfStep(createCallLog({ dir }), keyParts.stepKey)).rejects.toThrow(`${path} is damaged`);
+      await expect(attemptsOfStep(createCallLog({ dir }), keyParts.stepKey)).rejects.toThrow(
+        `${path} is damaged`,
+      );
     }),
   ));

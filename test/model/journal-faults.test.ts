@@ -11,7 +11,10 @@ import { FAULTS, SHORT_WRITES, atEachCall, type StoreWork } from '../support/sto
 import { askFor, keyParts } from './support.js';
 
 const PIECES = ['first ', 'x'.repeat(300_000), ' last'];
-const delta = (text: string): StreamEvent => ({ type: 'content_block_delta', delta: { type: 'text_delta', text } });
+const delta = (text: string): StreamEvent => ({
+  type: 'content_block_delta',
+  delta: { type: 'text_delta', text },
+});
 const EVENTS: readonly StreamEvent[] = [
   { type: 'message_start', message: { usage: { input_tokens: 100 } } },
   ...PIECES.map(delta),
@@ -37,7 +40,9 @@ const fileOf = (dir: string, regeneration: number, name: string): string | null 
 };
 /** Where an attempt's last event lies on disk, it is paid for and nobody may ask again. */
 const isWhole = (dir: string, regeneration: number): boolean =>
-  (fileOf(dir, regeneration, 'attempt-1.events.jsonl') ?? '').includes('{"type":"message_stop"}}\n');
+  (fileOf(dir, regeneration, 'attempt-1.events.jsonl') ?? '').includes(
+    '{"type":"message_stop"}}\n',
+  );
 
 /** Calls of the model, by directory: what a fault must not make more than needed. */
 const asked = new Map<string, number>();
@@ -71,7 +76,9 @@ const work: StoreWork = {
     const attempts = await journal(dir).attempts(keyParts.stepKey);
     for (const regeneration of ['0', ...told]) {
       expect(fileOf(dir, Number(regeneration), 'answer.json')).not.toBeNull();
-      expect(attempts.find((c) => c.key.regeneration === Number(regeneration) && c.state === 'answered')).toBeDefined();
+      expect(
+        attempts.find((c) => c.key.regeneration === Number(regeneration) && c.state === 'answered'),
+      ).toBeDefined();
     }
     // Each attempt that was made is accounted for, and none is an answer unless its last event is on disk.
     const ours = attempts.filter((c) => c.key.regeneration === 1);
@@ -83,7 +90,8 @@ const work: StoreWork = {
 test('each fault at each write: no torn answer is read, no recorded one asked for again, the next attempt succeeds', async () => {
   const faults = [...FAULTS, ...SHORT_WRITES];
   const tally: Record<string, unknown> = {};
-  for (const [name, fault] of faults) tally[name] = await atEachCall(`call journal, ${name}`, fault, work, 3);
+  for (const [name, fault] of faults)
+    tally[name] = await atEachCall(`call journal, ${name}`, fault, work, 3);
   process.stdout.write(`call journal: ${JSON.stringify(tally)}\n`);
   expect(Object.keys(tally)).toHaveLength(faults.length);
 }, 600_000);

@@ -8,7 +8,17 @@ import type { ShimPlan, SysCall } from '../support/sys-shim.js';
 import { transpile } from '../support/transpile.js';
 import type { CallOutcome } from '../../src/model/ports.js';
 import type { AskTask } from './journal-child.js';
-import { askFor, eventually, journalAt, keyParts, NONCE, request, rule, withDir, withRehearsal } from './support.js';
+import {
+  askFor,
+  eventually,
+  journalAt,
+  keyParts,
+  NONCE,
+  request,
+  rule,
+  withDir,
+  withRehearsal,
+} from './support.js';
 
 let child: ReturnType<typeof transpile>;
 beforeAll(() => {
@@ -24,11 +34,24 @@ interface Ended {
   readonly out: string;
   readonly err: string;
 }
-const start = (dir: string, url: string, plan?: ShimPlan): { process: ChildProcess; ended: Promise<Ended> } => {
+const start = (
+  dir: string,
+  url: string,
+  plan?: ShimPlan,
+): { process: ChildProcess; ended: Promise<Ended> } => {
   const file = join(dir, `task-${Math.random()}.json`);
-  const task: AskTask = { dir: join(dir, 'calls'), url, owner_ms: 1000, key: keyParts, request, nonce: NONCE };
+  const task: AskTask = {
+    dir: join(dir, 'calls'),
+    url,
+    owner_ms: 1000,
+    key: keyParts,
+    request,
+    nonce: NONCE,
+  };
   fs.writeFileSync(file, JSON.stringify(plan === undefined ? task : { ...task, plan }));
-  const started = spawn(process.execPath, [child.path, file], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const started = spawn(process.execPath, [child.path, file], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let out = '';
   let err = '';
   started.stdout.on('data', (part: Buffer) => (out += part.toString()));
@@ -40,7 +63,8 @@ const start = (dir: string, url: string, plan?: ShimPlan): { process: ChildProce
   });
   return { process: started, ended };
 };
-const outcomeOf = (ended: Ended) => (JSON.parse(ended.out) as { outcome: CallOutcome; names: SysCall[] }).outcome;
+const outcomeOf = (ended: Ended) =>
+  (JSON.parse(ended.out) as { outcome: CallOutcome; names: SysCall[] }).outcome;
 
 /** Call logs that hold the whole answer, and all of them. */
 const logsOf = (dir: string) => {
@@ -63,7 +87,10 @@ const whole = answer.replace('{{nonce}}', NONCE);
 
 describe('killed with SIGKILL', () => {
   test('in the middle of a stream: one unknown call, priced from what arrived, and one more is paid for', async () => {
-    const rules = [rule(answer, { match: { nth: 1 }, fault: { kind: 'hold', after_bytes: 1100 } }), rule(answer)];
+    const rules = [
+      rule(answer, { match: { nth: 1 }, fault: { kind: 'hold', after_bytes: 1100 } }),
+      rule(answer),
+    ];
     await withDir((dir) =>
       withRehearsal(rules, async ({ url, requests }) => {
         const first = start(dir, url);
@@ -93,7 +120,12 @@ describe('killed with SIGKILL', () => {
     await withDir((dir) =>
       withRehearsal([rule(answer)], async ({ url, requests }) => {
         // The third link would make answer.json.
-        const ended = await start(dir, url, { at: 3, when: 'before', fault: 'kill', only: ['link'] }).ended;
+        const ended = await start(dir, url, {
+          at: 3,
+          when: 'before',
+          fault: 'kill',
+          only: ['link'],
+        }).ended;
         expect(ended).toMatchObject({ signal: 'SIGKILL' });
         expect(logsOf(dir)).toEqual({ attempts: 1, begun: 1, whole: 1 });
         const outcome = await journalAt(join(dir, 'calls'), url).ask(askFor());
@@ -139,7 +171,10 @@ describe('killed with SIGKILL', () => {
               usage: { unknownCalls: attempts - complete },
             },
           });
-          expect({ plan, asked: requests().length - before }).toEqual({ plan, asked: complete > 0 ? 0 : 1 });
+          expect({ plan, asked: requests().length - before }).toEqual({
+            plan,
+            asked: complete > 0 ? 0 : 1,
+          });
           expect(before).toBeLessThanOrEqual(attempts);
         }),
       );
@@ -189,11 +224,18 @@ describe('stopped and woken', () => {
 
 test('three processes that ask at once pay for one call', async () => {
   await withDir((dir) =>
-    withRehearsal([rule(answer, { fault: { kind: 'slow', chunk_ms: 50 } })], async ({ url, requests }) => {
-      const ended = await Promise.all([1, 2, 3].map(() => start(dir, url).ended));
-      for (const one of ended)
-        expect(outcomeOf(one)).toMatchObject({ outcome: 'answered', answer: { text: whole }, usage: { calls: 1 } });
-      expect(requests()).toHaveLength(1);
-    }),
+    withRehearsal(
+      [rule(answer, { fault: { kind: 'slow', chunk_ms: 50 } })],
+      async ({ url, requests }) => {
+        const ended = await Promise.all([1, 2, 3].map(() => start(dir, url).ended));
+        for (const one of ended)
+          expect(outcomeOf(one)).toMatchObject({
+            outcome: 'answered',
+            answer: { text: whole },
+            usage: { calls: 1 },
+          });
+        expect(requests()).toHaveLength(1);
+      },
+    ),
   );
 });

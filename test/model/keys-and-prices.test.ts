@@ -58,7 +58,12 @@ describe('nonce', () => {
 describe('usage and price', () => {
   const prices = { input_usd: 3, output_usd: 15, cacheRead_usd: 0.3, cacheWrite_usd: null };
   test('tokens cost what the table says, per million', () => {
-    const tokens = { input_tokens: 1000, output_tokens: 100, cacheRead_tokens: 10_000, cacheWrite_tokens: 0 };
+    const tokens = {
+      input_tokens: 1000,
+      output_tokens: 100,
+      cacheRead_tokens: 10_000,
+      cacheWrite_tokens: 0,
+    };
     expect(usdOf(prices, tokens)).toBeCloseTo(0.003 + 0.0015 + 0.003);
     expect(usdOf(prices, { ...NO_USAGE, cacheWrite_tokens: 1 })).toBeNull();
   });
@@ -108,7 +113,8 @@ describe('routing', () => {
   test('the limit is the budget where no route says one', () => {
     const limits = { outputBudget_tokens: 100 };
     expect(
-      route({ ...config, limits }, { category: null, complexity: 'low', jobModel: null }).outputBudget_tokens,
+      route({ ...config, limits }, { category: null, complexity: 'low', jobModel: null })
+        .outputBudget_tokens,
     ).toBe(100);
   });
 });

@@ -34,14 +34,21 @@ export const withDir = async <T>(use: (dir: string) => Promise<T>): Promise<T> =
   }
 };
 
-export const rule = (answer: string, more: Partial<Rule> = {}): Rule => ({ name: 'only', match: {}, answer, ...more });
+export const rule = (answer: string, more: Partial<Rule> = {}): Rule => ({
+  name: 'only',
+  match: {},
+  answer,
+  ...more,
+});
 
 export const NONCE = '01234567';
 export const request: ModelRequest = {
   model: 'rehearsal',
   max_tokens: 1000,
   system: [{ type: 'text', text: 'You edit.' }],
-  messages: [{ role: 'user', content: [{ type: 'text', text: `Do it.\nEMEND-COMPLETE ${NONCE}` }] }],
+  messages: [
+    { role: 'user', content: [{ type: 'text', text: `Do it.\nEMEND-COMPLETE ${NONCE}` }] },
+  ],
 };
 
 export const modelAt = (url: string, streamIdle_ms = 10_000) =>
@@ -80,7 +87,10 @@ export const journalAt = (dir: string, url: string, more: Partial<JournalOptions
   });
 
 /** Waits for something that another process or a server does. */
-export const eventually = async (what: string, holds: () => boolean | Promise<boolean>): Promise<void> => {
+export const eventually = async (
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+): Promise<void> => {
   const deadline = Date.now() + 20_000;
   while (!(await holds())) {
     if (Date.now() > deadline) throw new Error(`never happened: ${what}`);

@@ -1,7 +1,15 @@
 /** Ends before the end: abort at every stage, activities that fail for good, hosts and blobs that are gone. */
 import { describe, expect, test } from '@jest/globals';
 import { nextEffect } from '../../src/workflows/step/effects.js';
-import { ACTIVITY, inOrder, play, StepDriver, type Case, type Saying, type Words } from './step-driver.js';
+import {
+  ACTIVITY,
+  inOrder,
+  play,
+  StepDriver,
+  type Case,
+  type Saying,
+  type Words,
+} from './step-driver.js';
 
 const TESTED = { test: { commands: ['npm test'], found: null } };
 const check = (it: Case): void => {
@@ -39,7 +47,8 @@ const drive = (): { driver: StepDriver; next: () => string | null } => {
     if (move.kind === 'finish') return null;
     if (move.kind === 'await_decision') {
       const saying = decisions.shift();
-      if (saying === undefined) throw new Error(`no answer left for ${driver.state.decision?.reason ?? ''}`);
+      if (saying === undefined)
+        throw new Error(`no answer left for ${driver.state.decision?.reason ?? ''}`);
       expect(driver.say(saying)).toBeNull();
       return 'say';
     }
@@ -100,8 +109,14 @@ describe('abort', () => {
         expect(driver.run()).toBe('closed');
         trace.push(...driver.trace.slice(from));
         const what = `${when} move ${at} (${move.kind})`;
-        expect({ what, outcome: driver.outcome }).toEqual({ what, outcome: committed ? 'committed' : 'aborted' });
-        expect({ what, trace }).toEqual({ what, trace: applied && !committed ? ['roll_back'] : [] });
+        expect({ what, outcome: driver.outcome }).toEqual({
+          what,
+          outcome: committed ? 'committed' : 'aborted',
+        });
+        expect({ what, trace }).toEqual({
+          what,
+          trace: applied && !committed ? ['roll_back'] : [],
+        });
         expect({ what, left: driver.world.uncommitted() }).toEqual({ what, left: [] });
         expect(driver.state.abortedBy === null).toBe(committed);
       }
@@ -125,7 +140,10 @@ describe('abort', () => {
     driver.dispatch({ type: 'abort', by: 'cancel request' });
     expect(driver.run()).toBe('closed');
     expect(driver.trace.slice(-1)).toEqual(['roll_back']);
-    expect(driver.state).toMatchObject({ stage: { outcome: 'aborted' }, abortedBy: 'cancel request' });
+    expect(driver.state).toMatchObject({
+      stage: { outcome: 'aborted' },
+      abortedBy: 'cancel request',
+    });
   });
 });
 
@@ -203,7 +221,11 @@ describe('hosts and blobs that are gone', () => {
       name: 'workspace_unreachable at commit: move to a repository applies and tests in the checkout, then commits',
       ready: { ...TESTED, commitMessage: 'Change', head: 'c'.repeat(40) },
       words: { commit: ['fails:workspace_unreachable'] },
-      decisions: ['approve', 'move', ['move', { set: { repository: 'https://example.org/x.git' } }]],
+      decisions: [
+        'approve',
+        'move',
+        ['move', { set: { repository: 'https://example.org/x.git' } }],
+      ],
       effects: `${GO} > verify > commit > ask workspace_unreachable > say move > no: move needs a place, set.host (and set.workspace) or set.repository; type: emend move RUN --to DIR > say move > apply a.ts > verify > commit > committed`,
     },
     {
@@ -277,9 +299,16 @@ describe('an activity that fails for good asks, and retry does it again', () => 
   };
   test.each(Object.keys(AT))('%s', (activity) => {
     const { words = {}, decisions = [], ready = {} } = AT[activity]!;
-    const driver = play({ files: TWO, ready, words: { ...words, [activity]: ['fails'] }, decisions });
+    const driver = play({
+      files: TWO,
+      ready,
+      words: { ...words, [activity]: ['fails'] },
+      decisions,
+    });
     const model = ['pick', 'brief', 'propose'].includes(activity);
-    expect(driver.state.decision).toMatchObject({ reason: model ? 'model_unavailable' : 'engine_failed' });
+    expect(driver.state.decision).toMatchObject({
+      reason: model ? 'model_unavailable' : 'engine_failed',
+    });
     expect(driver.state.decision?.message).toContain('it broke');
     const before = driver.trace.length;
     expect(driver.say('retry')).toBeNull();

@@ -55,7 +55,11 @@ describe('build', () => {
 describe('review', () => {
   const APPLIED = 'apply a.ts > commit > committed';
   test.each<Case>([
-    { name: 'ask', decisions: ['approve'], effects: `${A} > ask approval a.ts > say approve > ${APPLIED}` },
+    {
+      name: 'ask',
+      decisions: ['approve'],
+      effects: `${A} > ask approval a.ts > say approve > ${APPLIED}`,
+    },
     { name: 'auto', ready: { approval: 'auto' }, effects: `${A} > approve_by_policy > ${APPLIED}` },
     {
       name: 'auto, but a person must look',
@@ -94,7 +98,11 @@ describe('review', () => {
     {
       name: 'revise: from the original, with the note and the rejected edit; a verdict on the same bytes stands',
       files: TWO,
-      decisions: [['approve', { files: ['b.ts'] }], ['revise', { files: ['a.ts'], note: 'make it four' }], 'approve'],
+      decisions: [
+        ['approve', { files: ['b.ts'] }],
+        ['revise', { files: ['a.ts'], note: 'make it four' }],
+        'approve',
+      ],
       effects:
         `${AB} > ask approval a.ts,b.ts > say approve b.ts > say revise a.ts > propose a.ts#2 told "make it four" > build > ` +
         'ask approval a.ts > say approve > apply a.ts,b.ts > commit > committed',
@@ -115,7 +123,11 @@ describe('review', () => {
       name: 'part of a file is taken and asked about again; what was approved stands',
       files: TWO,
       changes: 3,
-      decisions: [['approve', { files: ['b.ts'] }], ['select', { select: { 'a.ts': [1, 3] } }], 'approve'],
+      decisions: [
+        ['approve', { files: ['b.ts'] }],
+        ['select', { select: { 'a.ts': [1, 3] } }],
+        'approve',
+      ],
       effects:
         `${AB} > ask approval a.ts,b.ts > say approve b.ts > say select a.ts[1,3] > build > ` +
         'ask approval a.ts > say approve > apply a.ts,b.ts > commit > committed',
@@ -123,7 +135,11 @@ describe('review', () => {
     {
       name: 'a part of a part',
       changes: 3,
-      decisions: [['select', { select: { 'a.ts': [1, 3] } }], ['select', { select: { 'a.ts': [2] } }], 'approve'],
+      decisions: [
+        ['select', { select: { 'a.ts': [1, 3] } }],
+        ['select', { select: { 'a.ts': [2] } }],
+        'approve',
+      ],
       effects: `${A} > ask approval a.ts > say select a.ts[1,3] > build > ask approval a.ts > say select a.ts[2] > build > ask approval a.ts > say approve > ${APPLIED}`,
     },
     {
@@ -150,7 +166,13 @@ describe('review', () => {
       files: TWO,
       changes: 3,
       words: { apply: ['base_changed:a.ts,b.ts'] },
-      decisions: ['approve', 'rebase', ['select', { select: { 'a.ts': [1] } }], 'approve', 'approve'],
+      decisions: [
+        'approve',
+        'rebase',
+        ['select', { select: { 'a.ts': [1] } }],
+        'approve',
+        'approve',
+      ],
       effects:
         `${AB} > ask approval a.ts,b.ts > say approve > apply a.ts,b.ts > ask conflict a.ts,b.ts > say rebase > rebase > ask approval a.ts,b.ts > ` +
         'say select a.ts[1] > say approve > build > ask approval a.ts > say approve > apply a.ts,b.ts > commit > committed',
@@ -206,7 +228,12 @@ describe('apply', () => {
       name: 'each file of a conflict has its own answer',
       files: TWO,
       words: { apply: ['base_changed:a.ts,b.ts'] },
-      decisions: ['approve', ['regenerate', { files: ['a.ts'] }], ['take_theirs', { files: ['b.ts'] }], 'approve'],
+      decisions: [
+        'approve',
+        ['regenerate', { files: ['a.ts'] }],
+        ['take_theirs', { files: ['b.ts'] }],
+        'approve',
+      ],
       effects: `${ASKED} > ask conflict a.ts,b.ts > say regenerate a.ts > say take_theirs b.ts > preflight 2 > propose a.ts > build > ask approval a.ts > say approve > apply a.ts > commit > committed`,
     },
     {
@@ -278,7 +305,10 @@ describe('apply', () => {
   ])('$name', check);
 
   test('the wait for a busy workspace grows, so that weeks of it do not fill a history', () => {
-    const driver = new StepDriver({}, inOrder({ apply: Array.from({ length: 4000 }, () => 'busy') }));
+    const driver = new StepDriver(
+      {},
+      inOrder({ apply: Array.from({ length: 4000 }, () => 'busy') }),
+    );
     driver.run();
     driver.say('approve');
     let waited_ms = 0;
@@ -291,7 +321,10 @@ describe('apply', () => {
       }
     }).toThrow(/still going/);
     while (waited_ms < 60 * 86_400_000) {
-      driver.dispatch({ type: 'applied', result: { outcome: 'busy', holder: 'feedbeef', since: 'now' } });
+      driver.dispatch({
+        type: 'applied',
+        result: { outcome: 'busy', holder: 'feedbeef', since: 'now' },
+      });
       tries += 1;
       const ms = driver.nextWait();
       waits.push(ms);
@@ -307,11 +340,15 @@ describe('apply', () => {
 
 describe('verify and roll_back', () => {
   test('the same bytes again: a person who is asked is told', () => {
-    const again = { words: { propose: ['edited=1', 'edited=1', 'edited=2'], verify: ['fail:x', 'fail:y'] } };
+    const again = {
+      words: { propose: ['edited=1', 'edited=1', 'edited=2'], verify: ['fail:x', 'fail:y'] },
+    };
     const ready = { ...TESTED, approval: 'ask' } as const;
     const driver = play({ ...again, ready, decisions: ['approve'] });
     const FIRST = `${A} > ask approval a.ts > say approve > apply a.ts > verify > roll_back`;
-    expect(driver.trace.join(' > ')).toBe(`${FIRST} > propose a.ts#2 told > build > ask approval a.ts`);
+    expect(driver.trace.join(' > ')).toBe(
+      `${FIRST} > propose a.ts#2 told > build > ask approval a.ts`,
+    );
     expect(driver.state.decision?.message).toContain(
       'the proposal is ready, but the tests already failed with exactly these changes: 1 file',
     );
@@ -350,8 +387,10 @@ describe('verify and roll_back', () => {
     ready: TESTED,
     ...more,
   });
-  const AGAIN = 'roll_back > propose a.ts#2 told > build > ask approval a.ts > say approve > apply a.ts';
-  const THIRD = 'roll_back > propose a.ts#3 told > build > ask approval a.ts > say approve > apply a.ts';
+  const AGAIN =
+    'roll_back > propose a.ts#2 told > build > ask approval a.ts > say approve > apply a.ts';
+  const THIRD =
+    'roll_back > propose a.ts#3 told > build > ask approval a.ts > say approve > apply a.ts';
   const TRIED = 'approve_by_policy > apply a.ts > verify > roll_back';
   test.each<Case>([
     ...(['pass', 'pass_with_warnings', 'no_tests'] as const).map((word) =>
@@ -456,9 +495,15 @@ describe('verify and roll_back', () => {
         limits: { maxFailedVerifications: 1 },
       },
     ),
-    tested('tests_failed: skip', ['fail:x'], ['skip'], 'verify > roll_back > ask tests_failed > say skip > skipped', {
-      limits: { maxFailedVerifications: 1 },
-    }),
+    tested(
+      'tests_failed: skip',
+      ['fail:x'],
+      ['skip'],
+      'verify > roll_back > ask tests_failed > say skip > skipped',
+      {
+        limits: { maxFailedVerifications: 1 },
+      },
+    ),
     tested(
       'tests_failed: revise starts counting anew',
       ['fail:x', 'fail:x', 'pass'],
@@ -553,14 +598,20 @@ describe('verify and roll_back', () => {
   test('what gets no turn on its host is asked for again, and nothing else changes', () => {
     const busy = new StepDriver(
       { ready: TESTED },
-      inOrder({ build: ['busy', 'busy', 'built'], verify: ['busy', 'pass'], commit: ['busy', 'committed'] }),
+      inOrder({
+        build: ['busy', 'busy', 'built'],
+        verify: ['busy', 'pass'],
+        commit: ['busy', 'committed'],
+      }),
     );
     busy.run();
     busy.say('approve');
     busy.run();
     expect(busy.outcome).toBe('committed');
     expect(busy.state.tests.failures).toBe(0);
-    const told = busy.state.events.flatMap((event) => (event.type === 'warning' ? [event.message.split(' ')[0]] : []));
+    const told = busy.state.events.flatMap((event) =>
+      event.type === 'warning' ? [event.message.split(' ')[0]] : [],
+    );
     expect(told).toEqual(['buildProposal', 'buildProposal', 'verify', 'commit']);
   });
 
@@ -581,11 +632,18 @@ describe('verify and roll_back', () => {
 });
 
 describe('test_command', () => {
-  const from = { commands: ['npm test'], source: 'package.json', key: 'test-commands/k', confirmed: false };
+  const from = {
+    commands: ['npm test'],
+    source: 'package.json',
+    key: 'test-commands/k',
+    confirmed: false,
+  };
   const FOUND = { test: { commands: [], found: 'npm test', from } };
   const ASK = 'preflight > ask test_command';
   const GO = 'propose * > build > ask approval a.ts';
-  test.each<Case & { readonly commands: readonly string[]; readonly remember: readonly string[] | null }>([
+  test.each<
+    Case & { readonly commands: readonly string[]; readonly remember: readonly string[] | null }
+  >([
     {
       name: 'run it, and remember',
       decisions: ['run'],
@@ -625,7 +683,12 @@ describe('test_command', () => {
 describe('commit', () => {
   const GO = `${A} > ask approval a.ts > say approve > apply a.ts > commit`;
   test.each<Case>([
-    { name: 'nothing to commit', words: { commit: ['nothing'] }, decisions: ['approve'], effects: `${GO} > unchanged` },
+    {
+      name: 'nothing to commit',
+      words: { commit: ['nothing'] },
+      decisions: ['approve'],
+      effects: `${GO} > unchanged`,
+    },
     ...(['conflict', 'hook_changed'] as const).flatMap((reason): Case[] => [
       {
         name: `${reason}: rebase commits onto what is there now, or takes what the hook made of the files`,

@@ -51,7 +51,8 @@ describe('the base', () => {
       words: { try_base: ['slow;fail'] },
       ready,
       decisions: ['known'],
-      effects: 'preflight > try_base > propose * > ask baseline > say known > build > ask approval a.ts',
+      effects:
+        'preflight > try_base > propose * > ask baseline > say known > build > ask approval a.ts',
     },
     {
       name: 'the workspace is held by another run until it is to be applied',
@@ -92,7 +93,10 @@ describe('the base', () => {
   test('what it said goes to the tests of the change: old failures count unless they are known', () => {
     const of = (baseline: 'known' | 'fix') =>
       baseChoice(play({ words: { try_base: ['fail'] }, ready: { ...ready, baseline } }).state);
-    expect([of('known'), of('fix')]).toEqual([{ base: blob('base fail'), known: true }, { base: blob('base fail') }]);
+    expect([of('known'), of('fix')]).toEqual([
+      { base: blob('base fail'), known: true },
+      { base: blob('base fail') },
+    ]);
     const answered = play({ words: { try_base: ['fail'] }, ready, decisions: ['known'] });
     expect(baseChoice(answered.state)).toMatchObject({ known: true });
   });
@@ -113,7 +117,11 @@ describe('a proposal before its approval', () => {
       decisions: ['approve'],
       effects: `preflight > try_base > propose * > build > try_proposal > ask approval a.ts > say approve > apply a.ts > verify > commit > committed`,
     },
-    { name: 'not where it passes in the workspace alone', ready: before, effects: `preflight > try_base > ${A}` },
+    {
+      name: 'not where it passes in the workspace alone',
+      ready: before,
+      effects: `preflight > try_base > ${A}`,
+    },
     {
       name: 'where it is wanted, whatever the base says; what cannot be tried is asked about without',
       words: { try_base: ['fail'], try_proposal: ['untried'] },

@@ -48,13 +48,18 @@ test('their values', () => {
   });
   expect(one('edit_split_triggered')).toMatchObject({ reason: 'truncated', file_count: 2 });
   const started = state.events.filter((event) => event.type === 'edit_chunk_started');
-  expect(started.map(({ file, chunk_index, total_chunks }) => [file, chunk_index, total_chunks])).toEqual([
+  expect(
+    started.map(({ file, chunk_index, total_chunks }) => [file, chunk_index, total_chunks]),
+  ).toEqual([
     ['*', 1, 1],
     ['a.ts', 1, 2],
     ['b.ts', 2, 2],
   ]);
   expect(one('edit_chunk_completed')).toMatchObject({ file: 'a.ts' });
-  expect(one('edit_chunk_failed')).toMatchObject({ file: 'b.ts', reason: 'declined: declined (b.ts)' });
+  expect(one('edit_chunk_failed')).toMatchObject({
+    file: 'b.ts',
+    reason: 'declined: declined (b.ts)',
+  });
   expect(one('edit_step_paused')).toMatchObject({
     reason: 'declined',
     progress: { done: 1, failed: 1, skipped: 0, total: 2 },

@@ -20,31 +20,47 @@ export function checkFold(before: StepState, after: StepState, fact: Fact): void
   holds(after.nextSeq >= before.nextSeq, 'the number of the next event never falls');
   const news = after.events.filter((event) => event.seq >= before.nextSeq);
   news.forEach((event, index) => {
-    holds(event.seq === before.nextSeq + index, `seq rises by one: ${event.seq} after ${before.nextSeq}`);
+    holds(
+      event.seq === before.nextSeq + index,
+      `seq rises by one: ${event.seq} after ${before.nextSeq}`,
+    );
   });
   holds(news.length === after.nextSeq - before.nextSeq, 'every number is an event');
-  for (const name of COUNTED) holds(after.usage[name] >= before.usage[name], `usage.${name} never shrinks`);
+  for (const name of COUNTED)
+    holds(after.usage[name] >= before.usage[name], `usage.${name} never shrinks`);
   holds(after.nextDecision >= before.nextDecision, 'the number of the next decision never falls');
   if (after.decision !== null && after.decision.id !== before.decision?.id) {
     holds(before.decision === null, 'never two open decisions');
     holds(after.decision.n === before.nextDecision, 'a decision has a number of its own');
-    holds(!after.resolved.some((past) => past.id === after.decision?.id), 'a decision id never comes twice');
+    holds(
+      !after.resolved.some((past) => past.id === after.decision?.id),
+      'a decision id never comes twice',
+    );
     holds(after.decision.accepts.includes('abort'), 'every decision takes an abort');
   }
   holds(after.base.number >= before.base.number, 'snapshot numbers never fall');
   holds(before.commit === null || after.commit === before.commit, 'a commit stays');
   if (before.stage.at === 'closed')
-    holds(after.stage.at === 'closed' && after.stage.outcome === before.stage.outcome, 'closed stays closed');
+    holds(
+      after.stage.at === 'closed' && after.stage.outcome === before.stage.outcome,
+      'closed stays closed',
+    );
   if (after.stage.at === 'closed') {
     const { outcome } = after.stage;
     const ended = outcome === 'aborted' || outcome === 'skipped' || outcome === 'refused';
-    holds(!ended || after.applied.all.length === 0, `${outcome} with files applied but not committed`);
+    holds(
+      !ended || after.applied.all.length === 0,
+      `${outcome} with files applied but not committed`,
+    );
   }
   if (fact.type === 'decided' && fact.request.answer !== 'abort' && before.decision !== null) {
     // The first verdict on a file stands.
     for (const path of Object.keys(before.decision.answered))
       if (after.decision?.id === before.decision.id)
-        holds(after.decision.answered[path] === before.decision.answered[path], `the answer for ${path} stands`);
+        holds(
+          after.decision.answered[path] === before.decision.answered[path],
+          `the answer for ${path} stands`,
+        );
   }
   const statuses = new Set(['pending', 'in_progress', 'done', 'failed', 'skipped']);
   holds(
@@ -104,7 +120,9 @@ export function checkMove(state: StepState, move: Effect): void {
           );
       if (files.includes('*'))
         holds(
-          state.edits.files.every((file) => file.status === 'pending' || file.status === 'in_progress'),
+          state.edits.files.every(
+            (file) => file.status === 'pending' || file.status === 'in_progress',
+          ),
           'a call for all files though some are decided',
         );
       holds(state.abortedBy === null, 'a call after an abort');
@@ -113,7 +131,10 @@ export function checkMove(state: StepState, move: Effect): void {
         state.edits.chunks - state.edits.unanswered + move.chunks.length <= most,
         'more edit calls than maxTotalChunks',
       );
-      holds(move.chunks.length <= (state.base.limits?.concurrency ?? 1), 'more calls side by side than concurrency');
+      holds(
+        move.chunks.length <= (state.base.limits?.concurrency ?? 1),
+        'more calls side by side than concurrency',
+      );
       return;
     }
     default:
@@ -132,7 +153,8 @@ export interface ShownNumber {
 export function checkNumber(last: ShownNumber | null, state: StepState): ShownNumber {
   const base = state.base.number;
   const { files } = state.edits;
-  const known = last?.base === base ? last : { base, number: 0, before: 0, doneWith: new Set<string>() };
+  const known =
+    last?.base === base ? last : { base, number: 0, before: 0, doneWith: new Set<string>() };
   const ended = files.filter((file) => !isUnfinished(file)).map((file) => file.path);
   const doneWith = new Set([...known.doneWith, ...ended]);
   const [, shown] = /^file (\d+)\/\d+: /.exec(statusOf(state).doing) ?? [];

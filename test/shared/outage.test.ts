@@ -46,7 +46,8 @@ describe('the waits', () => {
       name: 'the wish of the server is kept',
       files: ['a.ts'],
       words: { propose: ['down>after:700', 'down>after:5'] },
-      effects: 'preflight > propose * > wait 700 > propose * > wait 20 > propose * > build > ask approval a.ts',
+      effects:
+        'preflight > propose * > wait 700 > propose * > wait 20 > propose * > build > ask approval a.ts',
     },
     {
       name: 'a wish that is longer than all waits may be is asked about at once',
@@ -57,7 +58,9 @@ describe('the waits', () => {
     {
       name: 'an address that nobody answers at is asked about before the first answer, and waited for after it',
       files,
-      words: { propose: { 'a.ts': ['down>unreached', 'edited'], 'b.ts': ['down>unreached', 'edited'] } },
+      words: {
+        propose: { 'a.ts': ['down>unreached', 'edited'], 'b.ts': ['down>unreached', 'edited'] },
+      },
       decisions: ['retry'],
       effects:
         'preflight > propose a.ts > ask model_unavailable a.ts,b.ts,c.ts > say retry > propose a.ts > propose b.ts > wait 10 > propose b.ts > propose c.ts > build > ask approval a.ts,b.ts,c.ts',
@@ -97,7 +100,8 @@ describe('the waits', () => {
       name: 'and picking files',
       files: ['a.ts'],
       words: { preflight: ['pick'], pick: ['down'] },
-      effects: 'preflight > pick > wait 10 > pick > preflight 2 > propose * > build > ask approval a.ts',
+      effects:
+        'preflight > pick > wait 10 > pick > preflight 2 > propose * > build > ask approval a.ts',
     },
   ])('$name', ({ effects, ...it }) => {
     const driver = play(it);
@@ -131,7 +135,11 @@ describe('while it waits', () => {
     expect(driver.next()).toBe('back_off');
     const { id } = driver.state.outage!;
     expect(driver.say(['retry', { decision: id }])).toBeNull();
-    expect([driver.next(), driver.state.resolved, driver.state.decision]).toEqual(['propose', [], null]);
+    expect([driver.next(), driver.state.resolved, driver.state.decision]).toEqual([
+      'propose',
+      [],
+      null,
+    ]);
     expect(driver.state.outage).toMatchObject({ tries: 0, waited_ms: 0 });
   });
 
@@ -139,7 +147,9 @@ describe('while it waits', () => {
     const driver = waiting();
     const { id } = driver.state.outage!;
     expect(driver.say(['approve', { decision: id }])).toContain('retry, abort');
-    expect(driver.say(['retry', { decision: id, set: { budget_tokens: 1 } }])).toContain('no files, note or settings');
+    expect(driver.say(['retry', { decision: id, set: { budget_tokens: 1 } }])).toContain(
+      'no files, note or settings',
+    );
     expect(driver.say('retry')).toContain('no decision is open');
     driver.step();
     driver.step();

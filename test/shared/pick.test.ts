@@ -50,15 +50,22 @@ describe('no file is named', () => {
 
   test.each([
     ['taken at once', {}, []],
-    ['taken by a person', { pick: true as const }, [['take', { files: ['b.ts'] }] as const, 'skip' as const]],
-  ])('why, %s, is in the ledger before anything is edited, with a worker and without one', (_, input, decisions) => {
-    const words = { preflight: ['pick'], pick: ['picked:b.ts'] };
-    const { state } = play({ words, input, decisions });
-    const ready = (stage: string) => state.events.findIndex(({ type }) => type === stage);
-    expect(ready('files_picked')).toBeLessThan(ready('edit_chunk_started'));
-    for (const rows of [ledgerOf(state), ledgerOfEvents(state.events)])
-      expect(rows).toMatchObject([{ path: 'b.ts', why: expect.stringMatching(/./) }]);
-  });
+    [
+      'taken by a person',
+      { pick: true as const },
+      [['take', { files: ['b.ts'] }] as const, 'skip' as const],
+    ],
+  ])(
+    'why, %s, is in the ledger before anything is edited, with a worker and without one',
+    (_, input, decisions) => {
+      const words = { preflight: ['pick'], pick: ['picked:b.ts'] };
+      const { state } = play({ words, input, decisions });
+      const ready = (stage: string) => state.events.findIndex(({ type }) => type === stage);
+      expect(ready('files_picked')).toBeLessThan(ready('edit_chunk_started'));
+      for (const rows of [ledgerOf(state), ledgerOfEvents(state.events)])
+        expect(rows).toMatchObject([{ path: 'b.ts', why: expect.stringMatching(/./) }]);
+    },
+  );
 
   test('a run that began before there were these questions asks as it did then', () => {
     const { pick, nothing_found, ...answers } = currentRules().answers;

@@ -1,6 +1,12 @@
 /** Budgets over a whole plan, by its own moves and reducer: the estimate before it begins, each limit reached, what a phase may use. */
 import { describe, expect, test } from '@jest/globals';
-import { LIMITS, TIMINGS, type LimitName, type Limits, type Timings } from '../../src/shared/limits.js';
+import {
+  LIMITS,
+  TIMINGS,
+  type LimitName,
+  type Limits,
+  type Timings,
+} from '../../src/shared/limits.js';
 import { describeEvent } from '../../src/shared/event-text.js';
 import { budgetsLeft } from '../../src/workflows/plan/budget.js';
 import { checkpointOf } from '../../src/workflows/plan/checkpoint.js';
@@ -16,28 +22,55 @@ import { NO_USAGE } from '../../src/shared/usage.js';
 import { readAsBefore } from './plan-driven.js';
 import { blob } from './world.js';
 
-const none = Object.fromEntries(Object.entries(LIMITS).map(([name, spec]) => [name, spec.default])) as Limits;
+const none = Object.fromEntries(
+  Object.entries(LIMITS).map(([name, spec]) => [name, spec.default]),
+) as Limits;
 const inputOf = (estimate: 'ask' | 'approved'): PlanInput => ({
-  ...{ stepKey: 'feedc0de'.repeat(4), workspace: '/w', planPath: 'plans/010_demo', title: 'Demo' },
+  stepKey: 'feedc0de'.repeat(4),
+  workspace: '/w',
+  planPath: 'plans/010_demo',
+  title: 'Demo',
   queues: queueNames('t', 'h'),
-  timings: Object.fromEntries(Object.entries(TIMINGS).map(([name, spec]) => [name, spec.default])) as Timings,
-  ...{ rules: currentRules(), overrides: {}, hints: [], searchAttributes: false },
+  timings: Object.fromEntries(
+    Object.entries(TIMINGS).map(([name, spec]) => [name, spec.default]),
+  ) as Timings,
+  rules: currentRules(),
+  overrides: {},
+  hints: [],
+  searchAttributes: false,
   options: { phase: null, mode: 'auto', forceReplan: false, drift: null, estimate, restart: false },
 });
 /** Three phases, of which the first is done already; each is expected to take two calls and 3,000 tokens. */
 const planOf = (limits: Partial<Limits>, approval: 'ask' | 'auto', declared = false): ReadyPlan => {
   const phases = [1, 2, 3].map((number): PhaseReading => ({
-    ...{ id: `p${number}`, number, name: `N${number}`, marker: number === 1 ? 'completed' : null, expanded: false },
-    ...{ dependsOn: [], tasks: { total: 1, done: 0 }, category: 'code', second: false, text: `t${number}` },
+    id: `p${number}`,
+    number,
+    name: `N${number}`,
+    marker: number === 1 ? 'completed' : null,
+    expanded: false,
+    dependsOn: [],
+    tasks: { total: 1, done: 0 },
+    category: 'code',
+    second: false,
+    text: `t${number}`,
     score: { score: 1, keywords: {}, tasks: 0, files: 0, tests: 0, above: [] },
     estimate: { calls: 2, input_tokens: 2_000, output_tokens: 1_000, usd: 0.5 },
   }));
   return {
-    ...{ outcome: 'ready', title: 'Demo', hash: 'h', level: 0, phases, declared, approval },
+    outcome: 'ready',
+    title: 'Demo',
+    hash: 'h',
+    level: 0,
+    phases,
+    declared,
+    approval,
     waves: declared ? [[['p1', 'p2', 'p3']]] : [[['p1']], [['p2']], [['p3']]],
     thresholds: { expansion: 8, tasks: 10, fileReferences: 10, replanLimit: 2 },
     limits: { ...none, ...limits },
-    ...{ test: { commands: [], found: null }, texts: blob('texts'), settings: blob('settings'), lostMarks: 3 },
+    test: { commands: [], found: null },
+    texts: blob('texts'),
+    settings: blob('settings'),
+    lostMarks: 3,
   };
 };
 const dispatch = (state: PlanState, ...facts: readonly PlanFact[]): PlanState =>
@@ -46,8 +79,15 @@ const read = (plan: ReadyPlan, estimate: 'ask' | 'approved' = 'approved'): PlanS
   dispatch(initialPlan(inputOf(estimate), 0), { type: 'plan_read', result: plan });
 /** Of phases for which nothing is expected, so that nobody is asked about the estimate. */
 const readFree = (plan: ReadyPlan): PlanState =>
-  read({ ...plan, phases: plan.phases.map((phase) => ({ ...phase, estimate: { ...NO_USAGE, usd: 0 } })) });
-const answered = (state: PlanState, answer: string, set?: Partial<Record<LimitName, number>>): PlanState => {
+  read({
+    ...plan,
+    phases: plan.phases.map((phase) => ({ ...phase, estimate: { ...NO_USAGE, usd: 0 } })),
+  });
+const answered = (
+  state: PlanState,
+  answer: string,
+  set?: Partial<Record<LimitName, number>>,
+): PlanState => {
   const by = { name: 'x', from: 'cli' };
   const request = { decision: state.decision?.id, answer, requestId: answer, by, set };
   const on = dispatch(state, { type: 'decided', request: request as never });
@@ -61,21 +101,42 @@ const asked = (state: PlanState, now = 0): PlanState => {
   return dispatch(state, { type: 'paused', pause: move.pause });
 };
 /** The second phase runs, changes nothing and is marked. */
-const ended = (state: PlanState, usage: Partial<StepResult['usage']>, pausedFor_ms = 0): PlanState => {
+const ended = (
+  state: PlanState,
+  usage: Partial<StepResult['usage']>,
+  pausedFor_ms = 0,
+): PlanState => {
   const plan = planOf({}, 'auto');
   const result: StepResult = {
-    ...{ v: 2, stepKey: 'k', outcome: 'unchanged', files: [], skipped: [], wasSplit: false, commit: null },
-    ...{ proposalId: null, verification: null, problem: null, pausedFor_ms, usage: { ...NO_USAGE, ...usage } },
+    v: 2,
+    stepKey: 'k',
+    outcome: 'unchanged',
+    files: [],
+    skipped: [],
+    wasSplit: false,
+    commit: null,
+    proposalId: null,
+    verification: null,
+    problem: null,
+    pausedFor_ms,
+    usage: { ...NO_USAGE, ...usage },
   };
   return dispatch(
     state,
     { type: 'begun', group: ['p2'] },
-    { type: 'job_made', phase: 'p2', result: { outcome: 'ready', job: blob('j'), path: 'j', title: 't' } },
+    {
+      type: 'job_made',
+      phase: 'p2',
+      result: { outcome: 'ready', job: blob('j'), path: 'j', title: 't' },
+    },
     { type: 'phases_started', phases: ['p2'] },
     { type: 'phase_ended', ended: { phase: 'p2', result, how: '' } },
     { type: 'phase_marked', phase: 'p2', result: { outcome: 'marked', commit: null, files: [] } },
     { type: 'checkpointed', result: { path: 'c' } },
-    { type: 'plan_read', result: { ...plan, phases: plan.phases.map((each) => ({ ...each, marker: 'incomplete' })) } },
+    {
+      type: 'plan_read',
+      result: { ...plan, phases: plan.phases.map((each) => ({ ...each, marker: 'incomplete' })) },
+    },
   );
 };
 
@@ -90,11 +151,14 @@ describe('the estimate before the first phase', () => {
     ['ask', 'auto', { budget_tokens: 5_999 }, true],
     ['ask', 'auto', { budget_tokens: 6_000 }, false],
     ['ask', 'auto', { budget_usd: 0.99 }, true],
-  ] as const)('estimate: %s, approval: %s, limits %j: asked %s', (estimate, approval, limits, isAsked) => {
-    const state = read(planOf(limits, approval), estimate);
-    expect(nextPlanEffect(state, 0, false).kind).toBe(isAsked ? 'pause' : 'begin');
-    expect(state.events.filter(({ type }) => type === 'plan_estimated')).toHaveLength(1);
-  });
+  ] as const)(
+    'estimate: %s, approval: %s, limits %j: asked %s',
+    (estimate, approval, limits, isAsked) => {
+      const state = read(planOf(limits, approval), estimate);
+      expect(nextPlanEffect(state, 0, false).kind).toBe(isAsked ? 'pause' : 'begin');
+      expect(state.events.filter(({ type }) => type === 'plan_estimated')).toHaveLength(1);
+    },
+  );
 
   test('counts what is still to be done, says what it is over, and is asked once', () => {
     const state = asked(read(planOf(over, 'ask'), 'ask'));
@@ -121,7 +185,8 @@ describe('failed tests and replans', () => {
         '60,000 tokens in, 18,000 out, price unknown, if each fails its tests up to its limit of replans',
     );
     expect(state.events.find(({ type }) => type === 'plan_estimated')).toMatchObject({
-      ...{ calls: 4, over: [] },
+      calls: 4,
+      over: [],
       most: { calls: 40, input_tokens: 60_000, output_tokens: 18_000, usd: null },
     });
   });
@@ -131,32 +196,57 @@ describe('what earlier runs used', () => {
   const spent = { usage: { ...NO_USAGE, calls: 3, input_tokens: 900, usd: 0.5 }, time_ms: 20_000 };
   const leaving = (limits: Partial<Limits>, why: readonly string[] = []): ReadyPlan => ({
     ...planOf(limits, 'auto'),
-    resumePoint: { ...{ run: 'feedc0de', why, phases: [], failures: [], replans: [], commits: [] }, spent },
+    resumePoint: {
+      run: 'feedc0de',
+      why,
+      phases: [],
+      failures: [],
+      replans: [],
+      commits: [],
+      spent,
+    },
   });
 
   test('counts against each budget and in what a phase may use, not in what this run used', () => {
     const limits = { budget_tokens: 1_000, budget_usd: 2, budget_calls: 10, wallClock_s: 60 };
     const state = readFree(leaving(limits));
     expect(budgetsLeft(state, 10_000)).toEqual({
-      ...{ budget_tokens: 100, budget_usd: 1.5, budget_calls: 7, wallClock_s: 30 },
+      budget_tokens: 100,
+      budget_usd: 1.5,
+      budget_calls: 7,
+      wallClock_s: 30,
     });
     expect(state.usage).toEqual(NO_USAGE);
-    expect(resultOfPlan(state).plan?.budget).toMatchObject({ used_tokens: 900, used_calls: 3, usedBefore_ms: 20_000 });
-    const taken = state.events.find(({ type }) => type === 'resumed_from');
-    expect(taken === undefined ? '' : describeEvent(taken)).toContain('budgets used: 3 model calls, 900 tokens in');
-    // The next run goes on from both.
-    expect(checkpointOf({ ...state, usage: { ...NO_USAGE, calls: 2 } }, 1_000).spent).toMatchObject({
-      own: { usage: { calls: 2, input_tokens: 0 }, time_ms: 1_000 },
-      before: spent,
+    expect(resultOfPlan(state).plan?.budget).toMatchObject({
+      used_tokens: 900,
+      used_calls: 3,
+      usedBefore_ms: 20_000,
     });
+    const taken = state.events.find(({ type }) => type === 'resumed_from');
+    expect(taken === undefined ? '' : describeEvent(taken)).toContain(
+      'budgets used: 3 model calls, 900 tokens in',
+    );
+    // The next run goes on from both.
+    expect(checkpointOf({ ...state, usage: { ...NO_USAGE, calls: 2 } }, 1_000).spent).toMatchObject(
+      {
+        own: { usage: { calls: 2, input_tokens: 0 }, time_ms: 1_000 },
+        before: spent,
+      },
+    );
   });
 
   test.each([
     ['budget_calls', 3, '3 model calls used by the plan; budget_calls is 3'],
     ['wallClock_s', 20, '20 s used by the plan; wallClock_s is 20'],
-  ] as const)('%s that they used up is asked about before the first phase', (name, limit, message) => {
-    expect(asked(readFree(leaving({ [name]: limit }))).decision).toMatchObject({ reason: 'budget', message });
-  });
+  ] as const)(
+    '%s that they used up is asked about before the first phase',
+    (name, limit, message) => {
+      expect(asked(readFree(leaving({ [name]: limit }))).decision).toMatchObject({
+        reason: 'budget',
+        message,
+      });
+    },
+  );
 
   test('is told with the estimate that it puts over a budget', () => {
     const state = read(leaving({ budget_calls: 6 }), 'approved');
@@ -176,7 +266,13 @@ describe('what earlier runs used', () => {
 
 describe('a budget over the whole plan', () => {
   test.each([
-    ['budget_tokens', 1_000, { input_tokens: 600, output_tokens: 300, cacheRead_tokens: 100 }, 0, '1000 tokens'],
+    [
+      'budget_tokens',
+      1_000,
+      { input_tokens: 600, output_tokens: 300, cacheRead_tokens: 100 },
+      0,
+      '1000 tokens',
+    ],
     ['budget_usd', 2, { usd: 2.5 }, 0, '2.5 US dollars'],
     ['budget_calls', 3, { calls: 3 }, 0, '3 model calls'],
     ['wallClock_s', 60, {}, 61_000, '61 s'],
@@ -185,7 +281,11 @@ describe('a budget over the whole plan', () => {
     (name, limit, usage, now, words) => {
       const state = ended(readFree(planOf({ [name]: limit }, 'auto')), usage);
       const open = asked(state, now);
-      expect(open.decision).toMatchObject({ reason: 'budget', subject: name, accepts: ['retry', 'abort'] });
+      expect(open.decision).toMatchObject({
+        reason: 'budget',
+        subject: name,
+        accepts: ['retry', 'abort'],
+      });
       expect(open.decision?.message).toBe(`${words} used by the plan; ${name} is ${limit}`);
       const raised = answered(open, 'retry');
       expect(raised.limits?.[name]).toBe(2 * limit);
@@ -199,11 +299,20 @@ describe('a budget over the whole plan', () => {
     const state = ended(readFree(planOf({ budget_usd: 2 }, 'auto')), { usd: null });
     expect(budgetsLeft(state, 0)).toEqual({ budget_usd: 0 });
     const open = asked(state);
-    expect(open.decision).toMatchObject({ reason: 'budget', subject: 'budget_usd', accepts: ['retry', 'abort'] });
-    expect(open.decision?.message).toContain('by the plan is not known, so budget_usd (2) cannot be checked');
+    expect(open.decision).toMatchObject({
+      reason: 'budget',
+      subject: 'budget_usd',
+      accepts: ['retry', 'abort'],
+    });
+    expect(open.decision?.message).toContain(
+      'by the plan is not known, so budget_usd (2) cannot be checked',
+    );
     for (const set of [undefined, { budget_usd: 9 }]) {
       const on = answered(open, 'retry', set);
-      expect([nextPlanEffect(on, 0, false), budgetsLeft(on, 0)]).toEqual([{ kind: 'begin', group: ['p3'] }, {}]);
+      expect([nextPlanEffect(on, 0, false), budgetsLeft(on, 0)]).toEqual([
+        { kind: 'begin', group: ['p3'] },
+        {},
+      ]);
       expect(on.input.overrides.budget_usd).toBeNull();
     }
   });
@@ -212,8 +321,18 @@ describe('a budget over the whole plan', () => {
     const job = { outcome: 'ready', job: blob('j'), path: 'j', title: 't' } as const;
     const used = { ...NO_USAGE, calls: 3 };
     const result: StepResult = {
-      ...{ v: 2, stepKey: 'k', outcome: 'tests_failed', files: [], skipped: [], wasSplit: false, commit: null },
-      ...{ proposalId: null, verification: null, problem: null, pausedFor_ms: 0, usage: used },
+      v: 2,
+      stepKey: 'k',
+      outcome: 'tests_failed',
+      files: [],
+      skipped: [],
+      wasSplit: false,
+      commit: null,
+      proposalId: null,
+      verification: null,
+      problem: null,
+      pausedFor_ms: 0,
+      usage: used,
     };
     const failed = dispatch(
       readFree(planOf({ budget_calls: 3 }, 'auto')),
@@ -226,11 +345,23 @@ describe('a budget over the whole plan', () => {
     const judge = nextPlanEffect(failed, 0, false);
     if (judge.kind !== 'revise') throw new Error(judge.kind);
     const judged = dispatch(failed, {
-      ...{ type: 'triggers_evaluated', revising: judge.revising },
-      result: { outcome: 'notice', tier: 'debug', why: 'twice', suggestions: [], actions: [], forced: false },
+      type: 'triggers_evaluated',
+      revising: judge.revising,
+      result: {
+        outcome: 'notice',
+        tier: 'debug',
+        why: 'twice',
+        suggestions: [],
+        actions: [],
+        forced: false,
+      },
     });
     const open = asked(judged);
-    expect(open.decision).toMatchObject({ reason: 'budget', subject: 'budget_calls', accepts: ['retry', 'abort'] });
+    expect(open.decision).toMatchObject({
+      reason: 'budget',
+      subject: 'budget_calls',
+      accepts: ['retry', 'abort'],
+    });
     const raised = answered(open, 'retry');
     const report = nextPlanEffect(raised, 0, false);
     if (report.kind !== 'revise') throw new Error(report.kind);
@@ -238,14 +369,17 @@ describe('a budget over the whole plan', () => {
     const advised = dispatch(
       raised,
       {
-        ...{ type: 'debugged', revising: report.revising },
+        type: 'debugged',
+        revising: report.revising,
         result: { usage: used, path: null, message: null, report: null },
       },
       { type: 'job_made', phase: 'p2', result: job },
     );
     const again = asked(advised);
     expect(again.decision?.message).toBe('6 model calls used by the plan; budget_calls is 6');
-    expect(nextPlanEffect(answered(again, 'retry', { budget_calls: 7 }), 0, false)).toMatchObject({ kind: 'run' });
+    expect(nextPlanEffect(answered(again, 'retry', { budget_calls: 7 }), 0, false)).toMatchObject({
+      kind: 'run',
+    });
   });
 
   test('time in which a phase waited for a person is not used', () => {
@@ -256,10 +390,27 @@ describe('a budget over the whole plan', () => {
 
   test('a phase may use what is left; phases side by side share it', () => {
     const limits = { budget_tokens: 1_001, budget_usd: 2, budget_calls: 5, wallClock_s: 60 };
-    const one = { ...readFree(planOf(limits, 'auto')), usage: { ...NO_USAGE, calls: 2, input_tokens: 200, usd: 1 } };
-    expect(budgetsLeft(one, 10_000)).toEqual({ budget_tokens: 801, budget_usd: 1, budget_calls: 3, wallClock_s: 50 });
-    const two = dispatch(one, { type: 'begun', group: ['p2', 'p3'] }, { type: 'phases_started', phases: ['p2', 'p3'] });
-    expect(budgetsLeft(two, 10_000)).toEqual({ budget_tokens: 400, budget_usd: 0.5, budget_calls: 1, wallClock_s: 50 });
+    const one = {
+      ...readFree(planOf(limits, 'auto')),
+      usage: { ...NO_USAGE, calls: 2, input_tokens: 200, usd: 1 },
+    };
+    expect(budgetsLeft(one, 10_000)).toEqual({
+      budget_tokens: 801,
+      budget_usd: 1,
+      budget_calls: 3,
+      wallClock_s: 50,
+    });
+    const two = dispatch(
+      one,
+      { type: 'begun', group: ['p2', 'p3'] },
+      { type: 'phases_started', phases: ['p2', 'p3'] },
+    );
+    expect(budgetsLeft(two, 10_000)).toEqual({
+      budget_tokens: 400,
+      budget_usd: 0.5,
+      budget_calls: 1,
+      wallClock_s: 50,
+    });
     expect(budgetsLeft(readFree(planOf({}, 'auto')), 0)).toEqual({});
   });
 });

@@ -14,16 +14,44 @@ import { NO_USAGE } from '../../src/shared/usage.js';
 import { blob } from './world.js';
 
 export const planInput: PlanInput = {
-  ...{ stepKey: 'feedc0de'.repeat(4), workspace: '/w', planPath: 'plans/010_demo', title: 'Demo' },
+  stepKey: 'feedc0de'.repeat(4),
+  workspace: '/w',
+  planPath: 'plans/010_demo',
+  title: 'Demo',
   queues: queueNames('t', 'h'),
-  timings: Object.fromEntries(Object.entries(TIMINGS).map(([name, spec]) => [name, spec.default])) as Timings,
-  ...{ rules: currentRules(), overrides: {}, hints: [], searchAttributes: false, approval: 'auto' },
-  options: { phase: null, mode: 'auto', forceReplan: false, drift: null, estimate: 'approved', restart: false },
+  timings: Object.fromEntries(
+    Object.entries(TIMINGS).map(([name, spec]) => [name, spec.default]),
+  ) as Timings,
+  rules: currentRules(),
+  overrides: {},
+  hints: [],
+  searchAttributes: false,
+  approval: 'auto',
+  options: {
+    phase: null,
+    mode: 'auto',
+    forceReplan: false,
+    drift: null,
+    estimate: 'approved',
+    restart: false,
+  },
 };
 export const reading = (ids: readonly string[], done: readonly string[] = []): ReadyPlan => ({
-  ...{ outcome: 'ready', title: 'Demo', hash: 'h', level: 0, declared: true, approval: 'auto', lostMarks: 3 },
+  outcome: 'ready',
+  title: 'Demo',
+  hash: 'h',
+  level: 0,
+  declared: true,
+  approval: 'auto',
+  lostMarks: 3,
   phases: ids.map((id) => ({
-    ...{ id, number: Number(id.slice(1)), name: `N${id}`, expanded: false, category: 'code', text: id, dependsOn: [] },
+    id,
+    number: Number(id.slice(1)),
+    name: `N${id}`,
+    expanded: false,
+    category: 'code',
+    text: id,
+    dependsOn: [],
     second: false,
     marker: done.includes(id) ? 'completed' : null,
     tasks: { total: 1, done: 0 },
@@ -32,11 +60,23 @@ export const reading = (ids: readonly string[], done: readonly string[] = []): R
   waves: [[[...ids]]],
   thresholds: { expansion: 8, tasks: 10, fileReferences: 10, replanLimit: 2 },
   limits: {} as ReadyPlan['limits'],
-  ...{ test: { commands: [], found: null }, texts: blob('texts'), settings: blob('settings') },
+  test: { commands: [], found: null },
+  texts: blob('texts'),
+  settings: blob('settings'),
 });
 const committed = (id: string): StepResult => ({
-  ...{ v: 2, stepKey: id, outcome: 'committed', commit: `c-${id}`, verification: 'pass', files: [] },
-  ...{ skipped: [], wasSplit: false, usage: NO_USAGE, proposalId: null, problem: null, pausedFor_ms: 0 },
+  v: 2,
+  stepKey: id,
+  outcome: 'committed',
+  commit: `c-${id}`,
+  verification: 'pass',
+  files: [],
+  skipped: [],
+  wasSplit: false,
+  usage: NO_USAGE,
+  proposalId: null,
+  problem: null,
+  pausedFor_ms: 0,
 });
 
 /** The documents are as they were read last, with the marks that were written. */
@@ -88,13 +128,21 @@ export class Driven {
           else this.dispatch({ type: 'phases_started', phases: move.phases });
           break;
         case 'merge':
-          this.dispatch({ type: 'phase_merged', phase: move.phase, result: { outcome: 'merged', commit: 'm' } });
+          this.dispatch({
+            type: 'phase_merged',
+            phase: move.phase,
+            result: { outcome: 'merged', commit: 'm' },
+          });
           break;
         case 'checkpoint':
           this.dispatch({ type: 'checkpointed', result: { path: 'c' } });
           break;
         case 'clean':
-          this.dispatch({ type: 'worktree_removed', name: move.name, result: { dropped: null, kept: null } });
+          this.dispatch({
+            type: 'worktree_removed',
+            name: move.name,
+            result: { dropped: null, kept: null },
+          });
           break;
         case 'pause':
           this.dispatch({ type: 'paused', pause: move.pause });
@@ -112,7 +160,8 @@ export class Driven {
   }
   ends(id: string, how: 'committed' | 'cancelled' | 'failed', marks?: true): void {
     const cancelled = how === 'cancelled';
-    const result = how === 'committed' ? { ...committed(id), ...(marks === undefined ? {} : { marks }) } : null;
+    const result =
+      how === 'committed' ? { ...committed(id), ...(marks === undefined ? {} : { marks }) } : null;
     this.dispatch({ type: 'phase_ended', ended: { phase: id, result, how, cancelled } });
   }
   asked() {
@@ -126,7 +175,11 @@ export class Driven {
     const request = { decision: id, answer, requestId: `r${this.now}`, by, note } as never;
     this.dispatch({ type: 'decided', request });
   }
-  fails(activity: ActivityName, phase: string, reason: 'engine_failed' | 'workspace_unreachable' | 'blob_lost'): void {
+  fails(
+    activity: ActivityName,
+    phase: string,
+    reason: 'engine_failed' | 'workspace_unreachable' | 'blob_lost',
+  ): void {
     this.dispatch({ type: 'activity_failed', activity, phase, reason, message: 'm' });
   }
 }

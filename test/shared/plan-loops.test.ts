@@ -12,7 +12,13 @@ import { reducePlan, type PlanFact } from '../../src/workflows/plan/reduce.js';
 import { failedSince } from '../../src/workflows/plan/revising.js';
 import { within } from '../../src/workflows/frame/machine.js';
 import { worktreeName } from '../../src/workflows/plan/worktrees.js';
-import { initialPlan, isDone, phaseOf, type PlanState, type Revising } from '../../src/workflows/plan/state.js';
+import {
+  initialPlan,
+  isDone,
+  phaseOf,
+  type PlanState,
+  type Revising,
+} from '../../src/workflows/plan/state.js';
 import type { PhaseReading, ReadyPlan } from '../../src/shared/plan.js';
 import type { PlanInput, StepResult } from '../../src/shared/run.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
@@ -25,7 +31,9 @@ const MOST_MOVES = 5_000;
 /** What happens each time; `random` gives the next of a row of numbers in [0, 1). */
 interface Fate {
   readonly signature: (count: number) => string | null;
-  readonly proposes: (count: number) => 'add_phase' | 'split_phase' | 'update_tasks' | 'nothing' | 'misfit';
+  readonly proposes: (
+    count: number,
+  ) => 'add_phase' | 'split_phase' | 'update_tasks' | 'nothing' | 'misfit';
   readonly decides: (reason: string, count: number) => string;
   /** Does the run of this phase pass? */
   readonly passes?: (phase: string, run: number) => boolean;
@@ -66,64 +74,90 @@ class World {
 
   reading(): ReadyPlan {
     const phases = this.phases.map(({ id, name, tasks }, index): PhaseReading => ({
-      ...{
-        id,
-        number: Number(id.slice(1)),
-        name,
-        marker: null,
-        expanded: this.expanded.has(id),
-        category: 'code',
-        text: `${id}${tasks}`,
-        second: false,
-      },
+      id,
+      number: Number(id.slice(1)),
+      name,
+      marker: null,
+      expanded: this.expanded.has(id),
+      category: 'code',
+      text: `${id}${tasks}`,
+      second: false,
       dependsOn: this.phases.slice(0, index).map((each) => each.id),
       tasks: { total: tasks, done: 0 },
       score: {
-        ...{ score: this.fate.complex ? 9 : 3, keywords: {}, tasks: 1, files: 0, tests: 0 },
+        score: this.fate.complex ? 9 : 3,
+        keywords: {},
+        tasks: 1,
+        files: 0,
+        tests: 0,
         above: this.fate.complex ? ['score 9 is above 8'] : [],
       },
     }));
     return {
-      ...{
-        outcome: 'ready',
-        title: 'Demo',
-        hash: 'h',
-        level: 0,
-        phases,
-        declared: this.together,
-        approval: 'auto',
-        lostMarks: 3,
-      },
-      waves: this.together ? [[this.phases.map(({ id }) => id)]] : this.phases.map(({ id }) => [[id]]),
+      outcome: 'ready',
+      title: 'Demo',
+      hash: 'h',
+      level: 0,
+      phases,
+      declared: this.together,
+      approval: 'auto',
+      lostMarks: 3,
+      waves: this.together
+        ? [[this.phases.map(({ id }) => id)]]
+        : this.phases.map(({ id }) => [[id]]),
       thresholds: { expansion: 8, tasks: 10, fileReferences: 10, replanLimit: LIMIT },
       limits: {} as ReadyPlan['limits'],
-      ...{ test: { commands: ['t'], found: null }, texts: blob('texts'), settings: blob('settings') },
+      test: { commands: ['t'], found: null },
+      texts: blob('texts'),
+      settings: blob('settings'),
     };
   }
 
   apply({ phase, proposal }: Revising): ApplyReplanResult {
-    const action = (proposal?.action ?? 'add_phase') as Exclude<ReturnType<Fate['proposes']>, 'nothing' | 'misfit'>;
+    const action = (proposal?.action ?? 'add_phase') as Exclude<
+      ReturnType<Fate['proposes']>,
+      'nothing' | 'misfit'
+    >;
     if (proposal?.why === 'misfit') return { outcome: 'refused', why: 'does not fit' };
     const at = this.phases.findIndex(({ id }) => id === phase);
     const fresh = { id: `p${this.next}`, name: `N${this.next}`, tasks: 1 };
     if (proposal?.action === 'expand_phase') this.expanded.add(phase);
     else if (action === 'update_tasks')
-      this.phases = this.phases.map((each) => (each.id === phase ? { ...each, tasks: each.tasks + 1 } : each));
+      this.phases = this.phases.map((each) =>
+        each.id === phase ? { ...each, tasks: each.tasks + 1 } : each,
+      );
     else {
       const before = action === 'add_phase' ? at : at + 1;
       this.phases = [...this.phases.slice(0, before), fresh, ...this.phases.slice(before)];
       this.next += 1;
     }
-    const measures = { oldStructure: 'a', newStructure: 'b', complexityBefore: 3, complexityAfter: 3 };
+    const measures = {
+      oldStructure: 'a',
+      newStructure: 'b',
+      complexityBefore: 3,
+      complexityAfter: 3,
+    };
     return { outcome: 'replanned', action, ...measures, commit: 'c' };
   }
 
   run(state: PlanState, id: string): StepResult {
     this.counts.edits += 1;
     const phase = phaseOf(state, id);
-    const nothing = { files: [], skipped: [], proposalId: null, commit: null, problem: null, pausedFor_ms: 0 };
+    const nothing = {
+      files: [],
+      skipped: [],
+      proposalId: null,
+      commit: null,
+      problem: null,
+      pausedFor_ms: 0,
+    };
     const more = { wasSplit: false, usage: NO_USAGE };
-    const base: Omit<StepResult, 'outcome' | 'verification'> = { v: 2, stepKey: 'k', ...nothing, ...more };
+    const base: Omit<StepResult, 'outcome' | 'verification'> = {
+      v: 2,
+      stepKey: 'k',
+      ...nothing,
+      ...more,
+    };
     if (this.fate.passes?.(id, phase.runs) === true)
       return { ...base, outcome: 'committed', commit: `${id}-${phase.runs}`, verification: 'pass' };
     // Where a person is asked by the run itself, they skip.
@@ -133,7 +167,13 @@ class World {
       ...base,
       outcome: 'tests_failed',
       verification: 'fail_soft',
-      failure: { kind: 'test_failure', signature, summary: 's', output: null, suggestions: ['look'] },
+      failure: {
+        kind: 'test_failure',
+        signature,
+        summary: 's',
+        output: null,
+        suggestions: ['look'],
+      },
     };
   }
 }
@@ -179,10 +219,17 @@ async function drive(
       case 'run':
         dispatch({ type: 'phases_started', phases: move.phases });
         for (const phase of move.phases)
-          dispatch({ type: 'phase_ended', ended: { phase, result: world.run(state, phase), how: '' } });
+          dispatch({
+            type: 'phase_ended',
+            ended: { phase, result: world.run(state, phase), how: '' },
+          });
         break;
       case 'mark':
-        dispatch({ type: 'phase_marked', phase: move.phase, result: { outcome: 'marked', commit: null, files: [] } });
+        dispatch({
+          type: 'phase_marked',
+          phase: move.phase,
+          result: { outcome: 'marked', commit: null, files: [] },
+        });
         break;
       case 'checkpoint':
         dispatch({ type: 'checkpointed', result: { path: 'c' } });
@@ -221,10 +268,18 @@ async function drive(
         break;
       case 'merge':
         world.merged.push(move.phase);
-        dispatch({ type: 'phase_merged', phase: move.phase, result: { outcome: 'merged', commit: 'm' } });
+        dispatch({
+          type: 'phase_merged',
+          phase: move.phase,
+          result: { outcome: 'merged', commit: 'm' },
+        });
         break;
       case 'clean':
-        dispatch({ type: 'worktree_removed', name: move.name, result: { dropped: null, kept: null } });
+        dispatch({
+          type: 'worktree_removed',
+          name: move.name,
+          result: { dropped: null, kept: null },
+        });
         break;
       default:
         throw new Error(`a move that was not looked for: ${move.kind}`);
@@ -237,7 +292,12 @@ const marked = (plan: ReadyPlan, { phases }: PlanState): ReadyPlan => ({
   ...plan,
   phases: plan.phases.map((phase) => {
     const known = phases.find(({ id }) => id === phase.id);
-    const marker = known === undefined || !isDone(known) ? null : known.status === 'pending' ? null : known.status;
+    const marker =
+      known === undefined || !isDone(known)
+        ? null
+        : known.status === 'pending'
+          ? null
+          : known.status;
     return { ...phase, marker: marker as PhaseReading['marker'] };
   }),
 });
@@ -248,7 +308,11 @@ async function revise(state: PlanState, world: World, revising: Revising): Promi
   switch (revising.step) {
     case 'debug':
       world.counts.reports += 1;
-      return { type: 'debugged', revising, result: { report: blob('r'), path: 'p', message: null, usage } };
+      return {
+        type: 'debugged',
+        revising,
+        result: { report: blob('r'), path: 'p', message: null, usage },
+      };
     case 'propose': {
       world.counts.proposals += 1;
       const action = world.fate.proposes(world.count());
@@ -272,15 +336,23 @@ async function revise(state: PlanState, world: World, revising: Revising): Promi
     default: {
       const { replans, complexity, tasks, expanded, failures } = phase;
       const result = await evaluateTriggers(null, {
-        ...{ stepKey: 'k', log: [], trigger: revising.trigger, replans, expanded, forced: revising.forced },
-        ...{
-          score: complexity.score,
-          tasks: tasks.total,
-          failures,
-          failedPhases: failedSince(state),
-          resolved: isDone(phase),
+        stepKey: 'k',
+        log: [],
+        trigger: revising.trigger,
+        replans,
+        expanded,
+        forced: revising.forced,
+        score: complexity.score,
+        tasks: tasks.total,
+        failures,
+        failedPhases: failedSince(state),
+        resolved: isDone(phase),
+        thresholds: state.reading.plan?.thresholds ?? {
+          expansion: 0,
+          tasks: 0,
+          fileReferences: 0,
+          replanLimit: 0,
         },
-        thresholds: state.reading.plan?.thresholds ?? { expansion: 0, tasks: 0, fileReferences: 0, replanLimit: 0 },
       });
       return { type: 'triggers_evaluated', revising, result };
     }
@@ -302,7 +374,10 @@ describe('a phase that always fails', () => {
       1,
     );
     expect(world.counts).toMatchObject({ edits: 6, reports: 0, proposals: 2, limits: 1 });
-    expect(state).toMatchObject({ stage: { outcome: 'incomplete' }, phases: [{ status: 'skipped', replans: 2 }] });
+    expect(state).toMatchObject({
+      stage: { outcome: 'incomplete' },
+      phases: [{ status: 'skipped', replans: 2 }],
+    });
   });
   test('in a new way each time: a report after the second, three attempts a plan', async () => {
     const { world } = await drive(
@@ -350,7 +425,12 @@ describe('a phase that always fails', () => {
       1,
     );
     expect(force.world.counts).toMatchObject({ edits: 6 + 2 + 2, proposals: 2 + 2, limits: 2 });
-    expect(force.state.records.replans.map((replan) => replan.forced)).toEqual([false, false, true, false]);
+    expect(force.state.records.replans.map((replan) => replan.forced)).toEqual([
+      false,
+      false,
+      true,
+      false,
+    ]);
   });
   test('--force-replan holds once for a phase and what is added for it, so that nothing goes on for ever', async () => {
     const one = await drive(
@@ -399,14 +479,24 @@ describe('what is told of a check and a replan', () => {
     state.events.flatMap((event) => {
       if (event.type === 'replanned') return [`replanned in ${String(event.duration_ms)} ms`];
       if (event.type === 'complexity_checked') return [`complexity_checked ${event.score}`];
-      return event.type === 'trigger_checked' || event.type === 'replan_triggered' ? [event.type] : [];
+      return event.type === 'trigger_checked' || event.type === 'replan_triggered'
+        ? [event.type]
+        : [];
     });
   const passes = (_phase: string, run: number): boolean => run > 2;
 
   test('the check is told before what it leads to, once; the replan with its time', async () => {
-    const { state } = await drive({ ...always(same, () => 'nothing'), passes: () => true, complex: true }, 1);
+    const { state } = await drive(
+      { ...always(same, () => 'nothing'), passes: () => true, complex: true },
+      1,
+    );
     expect(state.stage).toMatchObject({ outcome: 'completed' });
-    expect(told(state)).toEqual(['complexity_checked 9', 'trigger_checked', 'replan_triggered', 'replanned in 1 ms']);
+    expect(told(state)).toEqual([
+      'complexity_checked 9',
+      'trigger_checked',
+      'replan_triggered',
+      'replanned in 1 ms',
+    ]);
   });
   test('where it leads to nothing, when the phase begins; again when it begins anew', async () => {
     const { state } = await drive({ ...always(same, () => 'update_tasks'), passes }, 1);
@@ -418,19 +508,35 @@ describe('what is told of a check and a replan', () => {
 });
 
 test('a checkpoint has every field of the source document, and docs/plans.md has a row for each field', async () => {
-  const { state } = await drive({ ...always(same, () => 'update_tasks'), passes: (_phase, run) => run > 2 }, 2);
+  const { state } = await drive(
+    { ...always(same, () => 'update_tasks'), passes: (_phase, run) => run > 2 },
+    2,
+  );
   const saved = checkpointOf(state, Date.UTC(2026, 0, 2));
   expect(saved).toMatchObject({
-    ...{ plan_path: 'plans/010_demo', plan_number: '010', current_phase: null, total_phases: 2 },
-    ...{ completed_phases: [1, 2], status: 'completed', tests_passing: true },
+    plan_path: 'plans/010_demo',
+    plan_number: '010',
+    current_phase: null,
+    total_phases: 2,
+    completed_phases: [1, 2],
+    status: 'completed',
+    tests_passing: true,
     phase_replan_count: { '1': 1, '2': 1 },
-    replan_history: [{ phase: 1, trigger: 'test_failure_pattern', complexity_before: 3 }, { phase: 2 }],
+    replan_history: [
+      { phase: 1, trigger: 'test_failure_pattern', complexity_before: 3 },
+      { phase: 2 },
+    ],
     test_failure_history: [1, 2, 1, 2].map((iteration, index) => ({
-      ...{ phase: index < 2 ? 1 : 2, iteration, error_type: 'test_failure', timestamp: expect.any(String) },
+      phase: index < 2 ? 1 : 2,
+      iteration,
+      error_type: 'test_failure',
+      timestamp: expect.any(String),
     })),
     complexity_evaluations: { '1': { score: 3, method: 'threshold' }, '2': { score: 3 } },
-    ...{ last_commit: 'p2-3', commit_history: ['p1-3', 'p2-3'] },
-    ...{ started_at: '1970-01-01T00:00:00.000Z', last_updated: '2026-01-02T00:00:00.000Z' },
+    last_commit: 'p2-3',
+    commit_history: ['p1-3', 'p2-3'],
+    started_at: '1970-01-01T00:00:00.000Z',
+    last_updated: '2026-01-02T00:00:00.000Z',
   });
   const [, section = ''] = readFileSync('docs/plans.md', 'utf8').split('\n### Checkpoints\n');
   const rows = [...(section.split('\n#')[0] ?? '').matchAll(/^\| (`\w+`(?:, `\w+`)*) \|/gm)];
@@ -451,7 +557,8 @@ test('whatever happens, it ends: 100 plans of chance', async () => {
     const pick = <T>(of: readonly T[]): T => of[Math.floor(random() * of.length)] as T;
     const fate: Fate = {
       signature: () => pick(['a', 'b', null]),
-      proposes: () => pick(['add_phase', 'split_phase', 'update_tasks', 'nothing', 'misfit'] as const),
+      proposes: () =>
+        pick(['add_phase', 'split_phase', 'update_tasks', 'nothing', 'misfit'] as const),
       decides: (reason) => (reason === 'replan_limit' ? pick(['continue', 'skip']) : 'skip'),
       passes: () => random() < 0.2,
     };

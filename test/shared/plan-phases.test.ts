@@ -18,7 +18,10 @@ describe('a cancelled run', () => {
     plan.ends('p3', 'cancelled');
     expect([plan.state.ask, plan.state.stage.at]).toEqual([null, 'running']);
     plan.ends('p2', 'committed');
-    expect(plan.asked()).toMatchObject({ reason: 'cancelled', accepts: ['retry', 'skip', 'abort'] });
+    expect(plan.asked()).toMatchObject({
+      reason: 'cancelled',
+      accepts: ['retry', 'skip', 'abort'],
+    });
     expect(plan.state.asked).toBe('p1');
     plan.answer('retry');
     expect([plan.asked().reason, plan.state.asked]).toEqual(['cancelled', 'p3']);
@@ -30,11 +33,21 @@ describe('a cancelled run', () => {
 test('an abort of the plan: the phase that it cuts short is told as aborted, not as failed, and nothing is asked', () => {
   const plan = new Driven(['p1']);
   plan.until('run');
-  const ended = { phase: 'p1', result: null, how: 'its run was cancelled', cancelled: true, withPlan: true };
+  const ended = {
+    phase: 'p1',
+    result: null,
+    how: 'its run was cancelled',
+    cancelled: true,
+    withPlan: true,
+  };
   plan.dispatch({ type: 'phase_ended', ended });
   plan.dispatch({ type: 'abort', by: 'x' });
   const [phase] = progressOfPlan(plan.state).phases;
-  expect([phase!.status, phase!.why, plan.state.ask]).toEqual(['aborted', 'the plan was aborted', null]);
+  expect([phase!.status, phase!.why, plan.state.ask]).toEqual([
+    'aborted',
+    'the plan was aborted',
+    null,
+  ]);
   expect(statusOfPlan(plan.state).counts).toMatchObject({ pending: 1, failed: 0 });
   // No test of it failed: the next run goes on without a question.
   expect(checkpointOf(plan.state, 1).tests_passing).toBe(true);
@@ -44,7 +57,11 @@ describe('a phase beside others', () => {
   test.each(['wait', 'retry', 'regenerate'])(
     '%s after its worktree could not be made: it is made, nothing runs without',
     (answer) => {
-      const reason = { wait: 'workspace_unreachable', retry: 'engine_failed', regenerate: 'blob_lost' } as const;
+      const reason = {
+        wait: 'workspace_unreachable',
+        retry: 'engine_failed',
+        regenerate: 'blob_lost',
+      } as const;
       const plan = new Driven(['p1', 'p2']);
       const { phase } = plan.until('worktree') as { phase: string };
       plan.fails('prepareWorktree', phase, reason[answer as keyof typeof reason]);
@@ -98,7 +115,11 @@ describe('a mark that cannot be written', () => {
     return plan;
   };
   const refused = (plan: Driven): void => {
-    plan.dispatch({ type: 'phase_marked', phase: 'p1', result: { outcome: 'conflict', why: 'frozen' } });
+    plan.dispatch({
+      type: 'phase_marked',
+      phase: 'p1',
+      result: { outcome: 'conflict', why: 'frozen' },
+    });
   };
 
   test('the question ends with what to type', () => {
@@ -109,15 +130,18 @@ describe('a mark that cannot be written', () => {
     );
   });
 
-  test.each(['skip', 'manual'])('%s: the plan goes on without, and does not ask again', (answer) => {
-    const plan = toMark();
-    refused(plan);
-    expect(plan.asked().message).toContain('frozen');
-    plan.answer(answer);
-    plan.until('read');
-    plan.dispatch({ type: 'plan_read', result: reading(['p1']) });
-    expect(plan.until('mark', 'close')).toMatchObject({ kind: 'close' });
-  });
+  test.each(['skip', 'manual'])(
+    '%s: the plan goes on without, and does not ask again',
+    (answer) => {
+      const plan = toMark();
+      refused(plan);
+      expect(plan.asked().message).toContain('frozen');
+      plan.answer(answer);
+      plan.until('read');
+      plan.dispatch({ type: 'plan_read', result: reading(['p1']) });
+      expect(plan.until('mark', 'close')).toMatchObject({ kind: 'close' });
+    },
+  );
 
   test.each([
     ['workspace_unreachable', 'wait'],
@@ -140,7 +164,11 @@ describe('a mark that cannot be written', () => {
     let written = 0;
     for (; written < 20; written++) {
       if (plan.until('mark', 'await_decision').kind === 'await_decision') break;
-      plan.dispatch({ type: 'phase_marked', phase: 'p1', result: { outcome: 'marked', commit: 'm', files: [] } });
+      plan.dispatch({
+        type: 'phase_marked',
+        phase: 'p1',
+        result: { outcome: 'marked', commit: 'm', files: [] },
+      });
       plan.until('read');
       plan.dispatch({ type: 'plan_read', result: reading(['p1']) });
     }
@@ -160,8 +188,15 @@ test('commits of a removed worktree are named by what the plan says of itself, w
   const plan = new Driven(['p1', 'p2']);
   const kept = 'refs/emend/kept/feedc0de/p2-1';
   plan.dispatch({ type: 'worktree_removed', name: 'p2-1', result: { dropped: 'abc', kept } });
-  expect(progressOfPlan(plan.state).kept).toEqual([{ phase: 2, name: 'p2-1', ref: kept, commit: 'abc' }]);
-  expect(plan.state.events.at(-1)).toMatchObject({ type: 'worktree_removed', name: 'p2-1', dropped: 'abc', kept });
+  expect(progressOfPlan(plan.state).kept).toEqual([
+    { phase: 2, name: 'p2-1', ref: kept, commit: 'abc' },
+  ]);
+  expect(plan.state.events.at(-1)).toMatchObject({
+    type: 'worktree_removed',
+    name: 'p2-1',
+    dropped: 'abc',
+    kept,
+  });
 });
 
 describe('which commit a mark goes into', () => {
@@ -169,10 +204,18 @@ describe('which commit a mark goes into', () => {
     plan: Driven,
     id: string,
     result: { commit: string | null; held?: ReturnType<typeof blob>; marks?: boolean },
-  ) => plan.dispatch({ type: 'phase_marked', phase: id, result: { outcome: 'marked', files: [], ...result } });
+  ) =>
+    plan.dispatch({
+      type: 'phase_marked',
+      phase: id,
+      result: { outcome: 'marked', files: [], ...result },
+    });
   const next = (plan: Driven, ids: readonly string[], done: readonly string[]): void => {
     plan.until('read');
-    plan.dispatch({ type: 'plan_read', result: { ...reading(ids, done), outcome: 'same' } as never });
+    plan.dispatch({
+      type: 'plan_read',
+      result: { ...reading(ids, done), outcome: 'same' } as never,
+    });
   };
 
   test('phases one after the other: the next one takes it along; the last is one commit, with what was left', () => {
@@ -235,7 +278,8 @@ describe('a document that is changed while a person is waited for before a phase
     plan.state = { ...plan.state, estimateAsked: 'about 2 model calls' };
     return plan;
   };
-  const resume = (plan: Driven): void => plan.dispatch({ type: 'control_received', control: 'resume', by: 'ann' });
+  const resume = (plan: Driven): void =>
+    plan.dispatch({ type: 'control_received', control: 'resume', by: 'ann' });
 
   test.each([
     ['a pause', paused, resume],
@@ -245,13 +289,21 @@ describe('a document that is changed while a person is waited for before a phase
     goOn(plan);
     expect(plan.until('read', 'begin', 'job')).toEqual({ kind: 'read' });
     const { phases, ...rest } = reading(['p1', 'p2']);
-    const changed = phases.map((phase) => (phase.id === 'p1' ? { ...phase, text: 'other' } : phase));
+    const changed = phases.map((phase) =>
+      phase.id === 'p1' ? { ...phase, text: 'other' } : phase,
+    );
     plan.dispatch({ type: 'plan_read', result: { ...rest, hash: 'other', phases: changed } });
-    expect(plan.asked()).toMatchObject({ reason: 'plan_changed', accepts: ['take_new', 'keep_old', 'abort'] });
+    expect(plan.asked()).toMatchObject({
+      reason: 'plan_changed',
+      accepts: ['take_new', 'keep_old', 'abort'],
+    });
     // Changed once more while it is asked about: read again.
     plan.answer('take_new');
     expect(plan.until('read', 'begin', 'job')).toEqual({ kind: 'read' });
-    plan.dispatch({ type: 'plan_read', result: { ...rest, outcome: 'same', hash: 'other', phases: changed } });
+    plan.dispatch({
+      type: 'plan_read',
+      result: { ...rest, outcome: 'same', hash: 'other', phases: changed },
+    });
     plan.until('run');
   });
 
@@ -272,22 +324,35 @@ test('what the documents hold that is text and would be taken for more is told o
   plan.until('run');
   plan.ends('p1', 'committed');
   plan.until('mark');
-  plan.dispatch({ type: 'phase_marked', phase: 'p1', result: { outcome: 'marked', commit: null, files: [] } });
+  plan.dispatch({
+    type: 'phase_marked',
+    phase: 'p1',
+    result: { outcome: 'marked', commit: null, files: [] },
+  });
   plan.until('read');
-  plan.dispatch({ type: 'plan_read', result: { ...reading(['p1', 'p2'], ['p1']), hash: 'o', notes: ['a', 'b'] } });
+  plan.dispatch({
+    type: 'plan_read',
+    result: { ...reading(['p1', 'p2'], ['p1']), hash: 'o', notes: ['a', 'b'] },
+  });
   expect(told(plan)).toEqual(['a', 'b']);
 });
 
 describe('phases that a person removes from the document', () => {
   const started = (plan: Driven): string =>
-    plan.state.events.flatMap((event) => (event.type === 'phase_started' ? [describeEvent(event)] : [])).at(-1) ?? '';
+    plan.state.events
+      .flatMap((event) => (event.type === 'phase_started' ? [describeEvent(event)] : []))
+      .at(-1) ?? '';
   /** The first of four is done, and the document is read as it is then. */
   const changedTo = (ids: readonly string[]): Driven => {
     const plan = alone(['p1', 'p2', 'p3', 'p4']);
     plan.until('run');
     plan.ends('p1', 'committed');
     plan.until('mark');
-    plan.dispatch({ type: 'phase_marked', phase: 'p1', result: { outcome: 'marked', commit: null, files: [] } });
+    plan.dispatch({
+      type: 'phase_marked',
+      phase: 'p1',
+      result: { outcome: 'marked', commit: null, files: [] },
+    });
     plan.until('read');
     const waves = ids.map((id) => [[id]]);
     plan.dispatch({ type: 'plan_read', result: { ...reading(ids, ['p1']), hash: 'other', waves } });

@@ -16,12 +16,21 @@ const drift = { trigger: 'scope_drift', text: 'a migration is needed', by: 'ann'
 const revise = { trigger: 'person', text: 'say it in French', by: 'ann' } as const;
 
 /** Runs one phase after the other, up to the next move of this kind. */
-const done = (plan: Driven, id: string, ids: readonly string[], marked: readonly string[]): void => {
+const done = (
+  plan: Driven,
+  id: string,
+  ids: readonly string[],
+  marked: readonly string[],
+): void => {
   plan.until('run');
   plan.until();
   plan.ends(id, 'committed');
   plan.until('mark');
-  plan.dispatch({ type: 'phase_marked', phase: id, result: { outcome: 'marked', commit: 'k', files: [] } });
+  plan.dispatch({
+    type: 'phase_marked',
+    phase: id,
+    result: { outcome: 'marked', commit: 'k', files: [] },
+  });
   plan.until('read');
   plan.dispatch({ type: 'plan_read', result: { ...reading(ids, marked), outcome: 'ready' } });
 };
@@ -33,14 +42,31 @@ const revisingOf = (plan: Driven): Revising => {
 const judged = async (plan: Driven): Promise<EvaluateTriggersResult> => {
   const { phase: id, trigger, forced } = plan.state.revision.current!;
   const { replans, commits, status } = phaseOf(plan.state, id);
-  const about = { trigger, replans, forced, score: 3, tasks: 1, expanded: false, failures: [], failedPhases: 0 };
+  const about = {
+    trigger,
+    replans,
+    forced,
+    score: 3,
+    tasks: 1,
+    expanded: false,
+    failures: [],
+    failedPhases: 0,
+  };
   const thresholds = plan.state.reading.plan!.thresholds;
-  const resolved = trigger === 'test_failure_pattern' && (commits.length > 0 || status === 'completed');
+  const resolved =
+    trigger === 'test_failure_pattern' && (commits.length > 0 || status === 'completed');
   return evaluateTriggers(null, { ...about, resolved, thresholds, stepKey: 'k', log: [] });
 };
 const proposed = (plan: Driven, phase: string) => {
   const revising = plan.state.revision.current!;
-  const result = { outcome: 'proposed', replan: blob('x'), action: 'add_phase', phase, why: 'w', usage: NO_USAGE };
+  const result = {
+    outcome: 'proposed',
+    replan: blob('x'),
+    action: 'add_phase',
+    phase,
+    why: 'w',
+    usage: NO_USAGE,
+  };
   plan.dispatch({ type: 'proposed', revising, result } as never);
 };
 describe('a report', () => {
@@ -58,13 +84,23 @@ describe('a report', () => {
     expect(checkpointOf(plan.state, 5).reports).toEqual([drift, revise]);
     plan.ends('p1', 'committed');
     plan.until('mark');
-    plan.dispatch({ type: 'phase_marked', phase: 'p1', result: { outcome: 'marked', commit: 'k', files: [] } });
+    plan.dispatch({
+      type: 'phase_marked',
+      phase: 'p1',
+      result: { outcome: 'marked', commit: 'k', files: [] },
+    });
     plan.until('read');
-    plan.dispatch({ type: 'plan_read', result: { ...reading(['p1', 'p2', 'p3'], ['p1']), outcome: 'same' } as never });
+    plan.dispatch({
+      type: 'plan_read',
+      result: { ...reading(['p1', 'p2', 'p3'], ['p1']), outcome: 'same' } as never,
+    });
     const revising = revisingOf(plan);
     expect(revising).toMatchObject({ phase: 'p2', trigger: 'scope_drift', words: drift.text });
     // Being taken up it is shown still, before the one that waits.
-    expect(progressOfPlan(plan.state).reports).toMatchObject([{ text: drift.text }, { text: revise.text }]);
+    expect(progressOfPlan(plan.state).reports).toMatchObject([
+      { text: drift.text },
+      { text: revise.text },
+    ]);
     plan.dispatch({ type: 'triggers_evaluated', revising, result: await judged(plan) });
     const choices = choicesOf(plan.state, plan.state.revision.current!);
     expect(choices.actions).toContain('update_tasks');
@@ -81,15 +117,30 @@ describe('a report', () => {
     plan.dispatch({ type: 'reported', report: drift });
     plan.ends('p1', 'committed');
     plan.until('mark');
-    plan.dispatch({ type: 'phase_marked', phase: 'p1', result: { outcome: 'marked', commit: 'k', files: [] } });
+    plan.dispatch({
+      type: 'phase_marked',
+      phase: 'p1',
+      result: { outcome: 'marked', commit: 'k', files: [] },
+    });
     plan.until('read');
-    plan.dispatch({ type: 'plan_read', result: { ...reading(['p1'], ['p1']), outcome: 'same' } as never });
+    plan.dispatch({
+      type: 'plan_read',
+      result: { ...reading(['p1'], ['p1']), outcome: 'same' } as never,
+    });
     const revising = revisingOf(plan);
     expect(revising.phase).toBe('p1');
     plan.dispatch({ type: 'triggers_evaluated', revising, result: await judged(plan) });
-    expect(choicesOf(plan.state, plan.state.revision.current!)).toEqual({ actions: ['add_phase'], others: [] });
+    expect(choicesOf(plan.state, plan.state.revision.current!)).toEqual({
+      actions: ['add_phase'],
+      others: [],
+    });
     proposed(plan, 'p1');
-    const measures = { oldStructure: 'a', newStructure: 'b', complexityBefore: 3, complexityAfter: 3 };
+    const measures = {
+      oldStructure: 'a',
+      newStructure: 'b',
+      complexityBefore: 3,
+      complexityAfter: 3,
+    };
     const result = { outcome: 'replanned', action: 'add_phase', ...measures, commit: 'c' } as const;
     plan.dispatch({ type: 'replanned', revising: plan.state.revision.current!, result });
     expect(phaseOf(plan.state, 'p1')).toMatchObject({ status: 'completed', replans: 1 });
@@ -107,11 +158,16 @@ describe('a report', () => {
     const failed = { outcome: 'failed', message: 'nothing usable', usage: NO_USAGE } as const;
     plan.dispatch({ type: 'proposed', revising: plan.state.revision.current!, result: failed });
     const asked = plan.asked();
-    expect(asked).toMatchObject({ reason: 'replan_limit', accepts: ['force', 'revise', 'continue', 'abort'] });
+    expect(asked).toMatchObject({
+      reason: 'replan_limit',
+      accepts: ['force', 'revise', 'continue', 'abort'],
+    });
     expect(asked.message).toContain(`${drift.text}: no replan was possible: nothing usable`);
     plan.answer('revise', 'one more phase');
     expect(plan.state.revision.current).toMatchObject({
-      ...{ step: 'evaluate', trigger: 'scope_drift', forced: true },
+      step: 'evaluate',
+      trigger: 'scope_drift',
+      forced: true,
       words: `${drift.text}\none more phase`,
     });
   });
@@ -123,9 +179,12 @@ describe('a report', () => {
     plan.fails('evaluateTriggers', 'p1', 'engine_failed');
     plan.answer('skip');
     expect(plan.state.revision).toMatchObject({ current: null, drifts: [{ text: drift.text }] });
-    for (let n = 1; n <= BOUNDS.driftsKept; n++) plan.dispatch({ type: 'reported', report: revise });
+    for (let n = 1; n <= BOUNDS.driftsKept; n++)
+      plan.dispatch({ type: 'reported', report: revise });
     expect(plan.state.revision.drifts).toHaveLength(BOUNDS.driftsKept);
-    expect(plan.state.ignored.at(-1)).toContain(`${revise.text}: ${BOUNDS.driftsKept} reports are already waiting`);
+    expect(plan.state.ignored.at(-1)).toContain(
+      `${revise.text}: ${BOUNDS.driftsKept} reports are already waiting`,
+    );
   });
 
   test('that a stopped plan leaves goes to the next run of the plan', () => {
@@ -136,7 +195,11 @@ describe('a report', () => {
     plan.dispatch({ type: 'control_received', control: 'stop', by: 'ann' });
     plan.ends('p1', 'committed');
     plan.until('mark');
-    plan.dispatch({ type: 'phase_marked', phase: 'p1', result: { outcome: 'marked', commit: 'k', files: [] } });
+    plan.dispatch({
+      type: 'phase_marked',
+      phase: 'p1',
+      result: { outcome: 'marked', commit: 'k', files: [] },
+    });
     plan.until('read');
     const read = { ...reading(['p1', 'p2'], ['p1']), outcome: 'same' } as never;
     plan.dispatch({ type: 'plan_read', result: read });
@@ -144,7 +207,15 @@ describe('a report', () => {
     plan.dispatch({ type: 'closed', outcome: 'stopped' });
     const checkpoint = checkpointOf(plan.state, 5);
     const { phases } = reading(['p1', 'p2'], ['p1']);
-    const facts = { holdsLast: true, hash: 'h', committed: [], marks: [], spent: null, bounded: false, now: 6 };
+    const facts = {
+      holdsLast: true,
+      hash: 'h',
+      committed: [],
+      marks: [],
+      spent: null,
+      bounded: false,
+      now: 6,
+    };
     const resumePoint = resumePointOf({ checkpoint, phases, ...facts })!;
     expect(resumePoint).toMatchObject({ reports: [drift], why: ['it was stopped'] });
     const next = new Driven(['p1', 'p2'], { ...reading(['p1', 'p2'], ['p1']), resumePoint });
@@ -155,14 +226,28 @@ describe('a report', () => {
 });
 
 describe('failed tests that reach a person', () => {
-  const failing = { kind: null, transient: false, signature: null, summary: 'two fail', output: null, seconds: 1 };
+  const failing = {
+    kind: null,
+    transient: false,
+    signature: null,
+    summary: 'two fail',
+    output: null,
+    seconds: 1,
+  };
   const result = { ...failing, suggestions: [], outcome: 'fail_hard' } as const;
 
   test('at the limit: revise takes their words as the replan', () => {
     const plan = alone(['p1']);
     plan.dispatch({ type: 'reported', report: revise });
     const revising = revisingOf(plan);
-    const limit = { tier: null, outcome: 'limit', actions: [], forced: false, why: 'twice', suggestions: [] } as const;
+    const limit = {
+      tier: null,
+      outcome: 'limit',
+      actions: [],
+      forced: false,
+      why: 'twice',
+      suggestions: [],
+    } as const;
     plan.dispatch({ type: 'triggers_evaluated', revising, result: limit });
     expect(plan.asked().accepts).toEqual(['force', 'revise', 'continue', 'skip', 'abort']);
     plan.answer('revise', 'in German');
@@ -173,13 +258,22 @@ describe('failed tests that reach a person', () => {
 
   test.each([
     ['continue', { stage: { at: 'jobs' } }],
-    ['revise', { stage: { at: 'marking' }, revision: { drifts: [{ trigger: 'person', text: 'mend them first' }] } }],
+    [
+      'revise',
+      {
+        stage: { at: 'marking' },
+        revision: { drifts: [{ trigger: 'person', text: 'mend them first' }] },
+      },
+    ],
     ['manual', { stage: { at: 'marking' }, revision: { drifts: [] } }],
   ])('before phases begin: %s', (answer, state) => {
     const plan = new Driven(['p1', 'p2']);
     plan.until('verify');
     plan.dispatch({ type: 'group_verified', base: true, result });
-    expect(plan.asked()).toMatchObject({ reason: 'tests_failed', message: expect.stringContaining('two fail') });
+    expect(plan.asked()).toMatchObject({
+      reason: 'tests_failed',
+      message: expect.stringContaining('two fail'),
+    });
     expect(plan.state.decision?.accepts).toEqual(['revise', 'continue', 'manual', 'skip', 'abort']);
     plan.answer(answer, 'mend them first');
     expect(plan.state).toMatchObject(state);
@@ -187,7 +281,10 @@ describe('failed tests that reach a person', () => {
     if (answer === 'manual') {
       plan.until('read');
       expect(plan.state.worktrees.made).toEqual([]);
-      plan.dispatch({ type: 'plan_read', result: { ...reading(['p1', 'p2']), outcome: 'same' } as never });
+      plan.dispatch({
+        type: 'plan_read',
+        result: { ...reading(['p1', 'p2']), outcome: 'same' } as never,
+      });
       expect(plan.until('worktree')).toEqual({ kind: 'worktree', phase: 'p1' });
     }
   });
@@ -203,9 +300,14 @@ describe('failed tests that reach a person', () => {
       plan.dispatch({ type: 'phase_merged', phase, result: { outcome: 'merged', commit: 'm' } });
     plan.until('verify');
     plan.dispatch({ type: 'group_verified', base: false, result });
-    expect(plan.asked()).toMatchObject({ reason: 'tests_failed', accepts: ['revise', 'keep', 'manual', 'abort'] });
+    expect(plan.asked()).toMatchObject({
+      reason: 'tests_failed',
+      accepts: ['revise', 'keep', 'manual', 'abort'],
+    });
     plan.answer('revise', 'reconcile the two');
     expect(plan.until('mark')).toEqual({ kind: 'mark', phase: 'p1' });
-    expect(plan.state.revision.drifts).toMatchObject([{ trigger: 'person', text: 'reconcile the two' }]);
+    expect(plan.state.revision.drifts).toMatchObject([
+      { trigger: 'person', text: 'reconcile the two' },
+    ]);
   });
 });

@@ -6,28 +6,37 @@ import { commandsOf, phaseOf } from '../../src/workflows/plan/state.js';
 import { PlanWalk, type Wanted } from './plan-walk.js';
 
 const plain: Wanted = {
-  ...{
-    phases: 2,
-    approval: 'ask',
-    together: false,
-    complex: false,
-    second: false,
-    test: 'configured',
-    left: 'nothing',
-  },
+  phases: 2,
+  approval: 'ask',
+  together: false,
+  complex: false,
+  second: false,
+  test: 'configured',
+  left: 'nothing',
   budget: null,
   options: {
-    ...{ phase: null, mode: 'auto', forceReplan: false, drift: null, estimate: 'approved', restart: false },
+    phase: null,
+    mode: 'auto',
+    forceReplan: false,
+    drift: null,
+    estimate: 'approved',
+    restart: false,
   },
 };
 const asked = (wanted: Partial<Wanted>, estimate: 'ask' | 'approved' = 'approved') => {
   const walk = new PlanWalk({ ...plain, ...wanted, options: { ...plain.options, estimate } }, []);
-  while (!['await_decision', 'begin', 'finish', 'begin_revising'].includes(walk.next().kind)) walk.step();
+  while (!['await_decision', 'begin', 'finish', 'begin_revising'].includes(walk.next().kind))
+    walk.step();
   return walk;
 };
 const answer = (walk: PlanWalk, set?: DecisionRequest['set']): void => {
   const { id = '' } = walk.state.decision ?? {};
-  const request = { decision: id, answer: 'start', requestId: 'r', by: { name: 'ann', from: 'cli' } } as const;
+  const request = {
+    decision: id,
+    answer: 'start',
+    requestId: 'r',
+    by: { name: 'ann', from: 'cli' },
+  } as const;
   walk.said({ ...request, ...(set === undefined ? {} : { set }) });
 };
 
@@ -37,7 +46,13 @@ describe('what is asked', () => {
     ['the estimate alone', {}, 'ask', 'estimate', undefined],
     ['commands that were found, alone', { test: 'found' }, 'approved', 'test_command', undefined],
     ['no commands, alone', { test: 'unset' }, 'approved', 'test_command', undefined],
-    ['no commands, by themselves in auto too', { test: 'unset', approval: 'auto' }, 'ask', 'test_command', undefined],
+    [
+      'no commands, by themselves in auto too',
+      { test: 'unset', approval: 'auto' },
+      'ask',
+      'test_command',
+      undefined,
+    ],
     ['an expansion', { complex: true }, 'approved', 'plan_start', ['expand']],
     ['files that hold changes', { dirty: true }, 'approved', 'plan_start', ['dirty']],
     ['tests and estimate', { test: 'tasks' }, 'ask', 'plan_start', ['tests', 'estimate']],
@@ -48,7 +63,13 @@ describe('what is asked', () => {
       'plan_start',
       ['expand', 'tests', 'dirty', 'estimate'],
     ],
-    ['auto: nothing of it', { complex: true, dirty: true, approval: 'auto' }, 'ask', null, undefined],
+    [
+      'auto: nothing of it',
+      { complex: true, dirty: true, approval: 'auto' },
+      'ask',
+      null,
+      undefined,
+    ],
   ] as const)('%s', (_, wanted, estimate, reason, parts) => {
     const { decision } = asked(wanted, estimate).state;
     expect(decision?.reason ?? null).toBe(reason);
@@ -56,15 +77,26 @@ describe('what is asked', () => {
   });
 
   test('without commands that were found there is none to run', () => {
-    expect(asked({ test: 'unset' }).state.decision?.accepts).toEqual(['other', 'no_tests', 'abort']);
-    expect(asked({ test: 'found' }).state.decision?.accepts).toEqual(['run', 'other', 'no_tests', 'abort']);
+    expect(asked({ test: 'unset' }).state.decision?.accepts).toEqual([
+      'other',
+      'no_tests',
+      'abort',
+    ]);
+    expect(asked({ test: 'found' }).state.decision?.accepts).toEqual([
+      'run',
+      'other',
+      'no_tests',
+      'abort',
+    ]);
     const { parts = [] } = asked({ test: 'unset', dirty: true }).state.decision ?? {};
     expect(parts.find(({ name }) => name === 'tests')?.accepts).toEqual(['none']);
   });
 
   test('an expansion is recommended with its reason and the command', () => {
     const [part] = asked({ complex: true }).state.decision?.parts ?? [];
-    expect(part?.message).toContain('Phase 2 (N2) should be expanded, 9: emend plan expand phase plans/010_demo.md 2');
+    expect(part?.message).toContain(
+      'Phase 2 (N2) should be expanded, 9: emend plan expand phase plans/010_demo.md 2',
+    );
     expect(part?.accepts).toEqual(['all', 'none', '1', '2']);
   });
 });
@@ -77,8 +109,12 @@ describe('what an answer does', () => {
     const { state } = walk;
     return {
       expanded: state.phases.filter(({ mayExpand }) => mayExpand).map(({ number }) => number),
-      left: state.phases.filter(({ complexityEvaluated }) => complexityEvaluated).map(({ number }) => number),
-      skipped: state.phases.filter(({ status }) => status === 'skipped').map(({ number }) => number),
+      left: state.phases
+        .filter(({ complexityEvaluated }) => complexityEvaluated)
+        .map(({ number }) => number),
+      skipped: state.phases
+        .filter(({ status }) => status === 'skipped')
+        .map(({ number }) => number),
       tests: ['p1', 'p2'].map((id) => commandsOf(state, [id])),
       remember: state.tests.remember,
     };
@@ -97,7 +133,13 @@ describe('what an answer does', () => {
     [
       'none, and another command',
       { expand: 'none', command: 'make check' },
-      { expanded: [], left: [1, 2], skipped: [], tests: [['make check'], ['make check']], remember: null },
+      {
+        expanded: [],
+        left: [1, 2],
+        skipped: [],
+        tests: [['make check'], ['make check']],
+        remember: null,
+      },
     ],
   ] as const)('%s', (_, set, expected) => {
     expect(after(set)).toEqual(expected);
@@ -141,7 +183,11 @@ describe('an expansion that shows later', () => {
       type: 'scored',
       phase: 'p1',
       result: {
-        ...{ score: 9, method: 'agent', reasoning: '', discrepancy: null, message: null },
+        score: 9,
+        method: 'agent',
+        reasoning: '',
+        discrepancy: null,
+        message: null,
         usage: walk.state.usage,
       },
     });
@@ -154,11 +200,16 @@ describe('an expansion that shows later', () => {
       why: 'score 9',
       suggestions: [],
     };
-    walk.fact({ type: 'triggers_evaluated', revising: walk.state.revision.current!, result: told as never });
+    walk.fact({
+      type: 'triggers_evaluated',
+      revising: walk.state.revision.current!,
+      result: told as never,
+    });
     while (walk.state.ask !== null) walk.step();
     return walk;
   };
-  const triggers = (walk: PlanWalk) => walk.state.events.filter(({ type }) => type === 'replan_triggered').length;
+  const triggers = (walk: PlanWalk) =>
+    walk.state.events.filter(({ type }) => type === 'replan_triggered').length;
 
   test('under auto it is applied', () => {
     const walk = judged('auto');
@@ -170,7 +221,10 @@ describe('an expansion that shows later', () => {
   });
   test('under ask a person says so first, and only then it is triggered', () => {
     const walk = judged('ask');
-    expect(walk.state.decision).toMatchObject({ reason: 'expansion', accepts: ['expand', 'continue', 'abort'] });
+    expect(walk.state.decision).toMatchObject({
+      reason: 'expansion',
+      accepts: ['expand', 'continue', 'abort'],
+    });
     expect(walk.state.decision?.message).toContain('emend plan expand phase plans/010_demo.md 1');
     expect(triggers(walk)).toBe(0);
     const fork = walk.fork();
@@ -178,6 +232,9 @@ describe('an expansion that shows later', () => {
     expect(fork.next().kind).toBe('read');
     expect(phaseOf(fork.state, 'p1')).toMatchObject({ asksItself: false, replans: 0 });
     walk.answer('expand');
-    expect([triggers(walk), walk.next()]).toMatchObject([1, { kind: 'revise', revising: { step: 'apply' } }]);
+    expect([triggers(walk), walk.next()]).toMatchObject([
+      1,
+      { kind: 'revise', revising: { step: 'apply' } },
+    ]);
   });
 });

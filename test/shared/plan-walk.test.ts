@@ -28,33 +28,58 @@ const wanted: fc.Arbitrary<Wanted> = fc.record({
   }),
 });
 test('no sequence spins, every answer that a decision offers leads on, every plan ends or waits', () => {
-  const seen = { failed: new Set<string>(), answers: new Set<string>(), outcomes: new Set<string>() };
+  const seen = {
+    failed: new Set<string>(),
+    answers: new Set<string>(),
+    outcomes: new Set<string>(),
+  };
   fc.assert(
-    fc.property(wanted, fc.array(fc.nat(10_000), { maxLength: 120, size: 'max' }), fc.nat(12), (plan, numbers, at) => {
-      const walk = new PlanWalk(plan, numbers);
-      let questions = 0;
-      for (;;) {
-        if (walk.next().kind === 'await_decision') {
-          questions += 1;
-          // From here every answer is followed to the end.
-          if (questions > at) followEach(walk, seen);
-          if (questions > at) break;
+    fc.property(
+      wanted,
+      fc.array(fc.nat(10_000), { maxLength: 120, size: 'max' }),
+      fc.nat(12),
+      (plan, numbers, at) => {
+        const walk = new PlanWalk(plan, numbers);
+        let questions = 0;
+        for (;;) {
+          if (walk.next().kind === 'await_decision') {
+            questions += 1;
+            // From here every answer is followed to the end.
+            if (questions > at) followEach(walk, seen);
+            if (questions > at) break;
+          }
+          if (walk.step()) break;
         }
-        if (walk.step()) break;
-      }
-      note(walk, seen);
-    }),
+        note(walk, seen);
+      },
+    ),
     fuzz('plans', drawn(600, 20_000)),
   );
   // The walks reach every activity's failure, every reason for one, every question of a plan, and every end; a short sample may miss one.
   if (drawn(0, 1) === 0) return;
   const activities = [
-    ...['readPlan', 'scorePhase', 'evaluateTriggers', 'debugPhase', 'proposeReplan', 'applyReplan', 'writePhaseJob'],
+    ...[
+      'readPlan',
+      'scorePhase',
+      'evaluateTriggers',
+      'debugPhase',
+      'proposeReplan',
+      'applyReplan',
+      'writePhaseJob',
+    ],
     ...['prepareWorktree', 'verify', 'mergePhase', 'markPhase', 'removeWorktree', 'saveCheckpoint'],
   ];
   expect([...activities, ...FAILURES].filter((name) => !seen.failed.has(name))).toEqual([]);
   const questions = [
-    ...['blob_lost', 'budget', 'engine_failed', 'estimate', 'expansion', 'merge_conflict', 'model_unavailable'],
+    ...[
+      'blob_lost',
+      'budget',
+      'engine_failed',
+      'estimate',
+      'expansion',
+      'merge_conflict',
+      'model_unavailable',
+    ],
     ...[
       'plan_changed',
       'plan_start',
@@ -65,20 +90,34 @@ test('no sequence spins, every answer that a decision offers leads on, every pla
       'workspace_unreachable',
     ],
   ];
-  expect(questions.filter((reason) => ![...seen.answers].some((name) => name.startsWith(`${reason} `)))).toEqual([]);
-  expect([...seen.outcomes].sort()).toEqual(['aborted', 'completed', 'incomplete', 'refused', 'stopped']);
+  expect(
+    questions.filter((reason) => ![...seen.answers].some((name) => name.startsWith(`${reason} `))),
+  ).toEqual([]);
+  expect([...seen.outcomes].sort()).toEqual([
+    'aborted',
+    'completed',
+    'incomplete',
+    'refused',
+    'stopped',
+  ]);
 });
 
 test('a plan that was stopped as it made no progress goes on from wherever it was', () => {
   fc.assert(
-    fc.property(wanted, fc.array(fc.nat(10_000), { maxLength: 60, size: 'max' }), fc.nat(80), (plan, numbers, at) => {
-      const walk = new PlanWalk(plan, numbers);
-      for (let n = 0; n < at; n += 1) if (walk.next().kind === 'await_decision' || walk.step()) break;
-      if (walk.state.stage.at === 'closed') return;
-      const fork = walk.fork();
-      fork.stop();
-      while (!fork.step());
-    }),
+    fc.property(
+      wanted,
+      fc.array(fc.nat(10_000), { maxLength: 60, size: 'max' }),
+      fc.nat(80),
+      (plan, numbers, at) => {
+        const walk = new PlanWalk(plan, numbers);
+        for (let n = 0; n < at; n += 1)
+          if (walk.next().kind === 'await_decision' || walk.step()) break;
+        if (walk.state.stage.at === 'closed') return;
+        const fork = walk.fork();
+        fork.stop();
+        while (!fork.step());
+      },
+    ),
     fuzz('plans without progress', drawn(200, 2_000)),
   );
 });

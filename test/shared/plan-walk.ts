@@ -7,7 +7,10 @@ import type { Answer, DecisionRequest, PauseReason } from '../../src/shared/deci
 import { validateDecision } from '../../src/shared/validate-decision.js';
 import { TIMINGS, type Timings } from '../../src/shared/limits.js';
 import type { ReadPlanResult } from '../../src/shared/plan-activities.js';
-import type { ApplyReplanResult, EvaluateTriggersResult } from '../../src/shared/replan-activities.js';
+import type {
+  ApplyReplanResult,
+  EvaluateTriggersResult,
+} from '../../src/shared/replan-activities.js';
 import { checkpointOf } from '../../src/workflows/plan/checkpoint.js';
 import { nextPlanEffect, type PlanEffect } from '../../src/workflows/plan/effects.js';
 import { reducePlan, type PlanFact } from '../../src/workflows/plan/reduce.js';
@@ -54,7 +57,18 @@ export interface Wanted {
 
 /** Moves that wait for the server (an activity, a child, a timer) or for a person; all others only change the state. */
 const WAITS: ReadonlySet<PlanEffect['kind']> = new Set([
-  ...(['read', 'score', 'revise', 'job', 'worktree', 'merge', 'clean', 'mark', 'checkpoint', 'wait'] as const),
+  ...([
+    'read',
+    'score',
+    'revise',
+    'job',
+    'worktree',
+    'merge',
+    'clean',
+    'mark',
+    'checkpoint',
+    'wait',
+  ] as const),
   ...(['await_decision', 'await_resume', 'continue', 'finish'] as const),
 ]);
 /** The longest row of moves that wait for nothing that a plan needs. */
@@ -93,10 +107,19 @@ export class PlanWalk {
     }));
     this.nextPhase = wanted.phases + 1;
     const input: PlanInput = {
-      ...{ stepKey: 'feedc0de'.repeat(4), workspace: '/w', planPath: 'plans/010_demo', title: 'Demo' },
+      stepKey: 'feedc0de'.repeat(4),
+      workspace: '/w',
+      planPath: 'plans/010_demo',
+      title: 'Demo',
       queues: queueNames('t', 'h'),
-      timings: Object.fromEntries(Object.entries(TIMINGS).map(([name, spec]) => [name, spec.default])) as Timings,
-      ...{ rules: currentRules(), overrides: {}, hints: [], searchAttributes: false, approval: 'auto' as const },
+      timings: Object.fromEntries(
+        Object.entries(TIMINGS).map(([name, spec]) => [name, spec.default]),
+      ) as Timings,
+      rules: currentRules(),
+      overrides: {},
+      hints: [],
+      searchAttributes: false,
+      approval: 'auto' as const,
       options: wanted.options,
     };
     this.state = initialPlan(input, this.now);
@@ -135,13 +158,16 @@ export class PlanWalk {
     const move = this.next();
     const label = labelOf(move);
     this.trace.push(label);
-    if (this.trace.length > MOST_MOVES + this.numbers.length) throw new Error(`no end: ${this.shown()}`);
-    this.idle = WAITS.has(move.kind) || (move.kind === 'run' && move.phases.length > 0) ? 0 : this.idle + 1;
+    if (this.trace.length > MOST_MOVES + this.numbers.length)
+      throw new Error(`no end: ${this.shown()}`);
+    this.idle =
+      WAITS.has(move.kind) || (move.kind === 'run' && move.phases.length > 0) ? 0 : this.idle + 1;
     if (move.kind === 'verify' && this.tests(move)) this.idle = 0;
     if (this.idle > MOST_IDLE) throw new Error(`spins: ${this.shown()}`);
     if (move.kind === 'finish') return true;
     if (this.expected !== null && !['pause', 'await_decision', 'wait'].includes(move.kind)) {
-      if (label !== this.expected) throw new Error(`${this.expected} was to be made again: ${this.shown()}`);
+      if (label !== this.expected)
+        throw new Error(`${this.expected} was to be made again: ${this.shown()}`);
       this.expected = null;
     }
     this.perform(move, label);
@@ -153,16 +179,26 @@ export class PlanWalk {
     if (decision === null) throw new Error('nothing is asked');
     this.trace.push(`${decision.reason}: ${answer}`);
     this.answers.add(`${decision.reason} ${answer}`);
-    const parts = decision.parts?.map(({ name, accepts }) => [name, accepts[this.regeneration(accepts.length)] ?? '']);
+    const parts = decision.parts?.map(({ name, accepts }) => [
+      name,
+      accepts[this.regeneration(accepts.length)] ?? '',
+    ]);
     const set = {
       ...(answer === 'other' ? { set: { command: 'make check' } } : {}),
       ...(answer === 'revise' ? { note: 'in another way' } : {}),
       ...(parts ? { set: Object.fromEntries(parts) as object } : {}),
     };
     const by = { name: 'ann', from: 'cli' };
-    const request = { decision: decision.id, answer, requestId: `r${this.now}`, by, ...set } as const;
+    const request = {
+      decision: decision.id,
+      answer,
+      requestId: `r${this.now}`,
+      by,
+      ...set,
+    } as const;
     const validation = validateDecision(this.state, request);
-    if (!validation.counts) throw new Error(`${answer} is offered by ${decision.reason}: ${validation.message}`);
+    if (!validation.counts)
+      throw new Error(`${answer} is offered by ${decision.reason}: ${validation.message}`);
     const anew = answer === 'regenerate' && ['choosing', 'jobs'].includes(this.state.stage.at);
     if (this.broken !== null && ['retry', 'wait', 'regenerate'].includes(answer))
       this.expected = anew ? 'read' : this.broken;
@@ -209,10 +245,12 @@ export class PlanWalk {
     if (decision !== before.decision || this.state.stage !== before.stage) {
       detailsOfPlan(this.state);
       const { doing } = statusOfPlan(this.state);
-      if (/^$|\s$/.test(doing)) throw new Error(`nothing is said to be done: ${JSON.stringify(doing)}`);
+      if (/^$|\s$/.test(doing))
+        throw new Error(`nothing is said to be done: ${JSON.stringify(doing)}`);
       checkpointOf(this.state, this.now);
     }
-    if (decision !== null && decision.accepts.length < 2) throw new Error(`${decision.reason} offers abort alone`);
+    if (decision !== null && decision.accepts.length < 2)
+      throw new Error(`${decision.reason} offers abort alone`);
     if (before.stage.at === 'closed' && this.state.stage.at !== 'closed')
       throw new Error(`opened again: ${this.shown()}`);
   }
@@ -222,13 +260,18 @@ export class PlanWalk {
     if (this.state.stage.at === 'closed') return;
     if (this.next().kind === 'await_resume') {
       this.expected = null;
-      this.dispatch({ type: 'control_received', control: this.regeneration(3) === 1 ? 'stop' : 'resume', by: 'ann' });
+      this.dispatch({
+        type: 'control_received',
+        control: this.regeneration(3) === 1 ? 'stop' : 'resume',
+        by: 'ann',
+      });
       return;
     }
     const chosen = this.spent ? 0 : this.regeneration(40);
     // What they say may come before the move that is to be made again.
     if ((chosen >= 1 && chosen <= 5) || chosen === 7) this.broken = this.expected = null;
-    if (chosen === 1 || chosen === 2) this.dispatch({ type: 'control_received', control: 'pause', by: 'ann' });
+    if (chosen === 1 || chosen === 2)
+      this.dispatch({ type: 'control_received', control: 'pause', by: 'ann' });
     if (chosen === 3 && this.regeneration(5) === 1)
       this.dispatch({ type: 'control_received', control: 'stop', by: 'ann' });
     if (chosen === 4 || chosen === 7)
@@ -245,7 +288,9 @@ export class PlanWalk {
     const at = this.regeneration(this.document.length + 1);
     switch (this.regeneration(3)) {
       case 0:
-        this.document = this.document.map((phase, n) => (n === at ? { ...phase, text: `${phase.text}+` } : phase));
+        this.document = this.document.map((phase, n) =>
+          n === at ? { ...phase, text: `${phase.text}+` } : phase,
+        );
         return;
       case 1:
         if (this.document.length > 1) this.document = this.document.filter((_, n) => n !== at);
@@ -266,19 +311,24 @@ export class PlanWalk {
     const { approval, together, complex, second, test, dirty = false, left, budget } = this.wanted;
     const from = { commands: ['t'], source: 's', key: 'k', confirmed: test === 'configured' };
     const phases = this.document.map(({ id, name, text }, at): PhaseReading => ({
-      ...{
-        id,
-        number: at + 1,
-        name,
-        marker: this.marks.get(id) ?? null,
-        expanded: false,
-        category: 'code',
-        text,
-        second,
-      },
+      id,
+      number: at + 1,
+      name,
+      marker: this.marks.get(id) ?? null,
+      expanded: false,
+      category: 'code',
+      text,
+      second,
       dependsOn: [],
       tasks: { total: 3, done: 0 },
-      score: { score: complex ? 9 : 3, keywords: {}, tasks: 1, files: 0, tests: 0, above: complex ? ['9'] : [] },
+      score: {
+        score: complex ? 9 : 3,
+        keywords: {},
+        tasks: 1,
+        files: 0,
+        tests: 0,
+        above: complex ? ['9'] : [],
+      },
       ...(dirty && at === 0 ? { dirty: ['a.txt'] } : {}),
     }));
     const ids = phases.map(({ id }) => id);
@@ -287,23 +337,35 @@ export class PlanWalk {
     const committed = { commit: 'c0', tests: 'pass' } as const;
     const counts = { replans: 1, forceSpent: false, failures: [], complexity: null };
     return {
-      ...{ outcome: 'ready', title: 'Demo', level: 0, phases, declared: together, approval },
+      outcome: 'ready',
+      title: 'Demo',
+      level: 0,
+      phases,
+      declared: together,
+      approval,
       hash: this.document.map(({ id, text }) => `${id}${text}`).join(),
       waves: together ? pairs.map((pair) => [pair]) : ids.map((id) => [[id]]),
       thresholds: { expansion: 8, tasks: 10, fileReferences: 10, replanLimit: 2 },
       limits: { budget_calls: budget } as ReadyPlan['limits'],
       test: {
-        ...{ commands: test === 'configured' ? ['t'] : [], found: test === 'found' ? 't' : null },
+        commands: test === 'configured' ? ['t'] : [],
+        found: test === 'found' ? 't' : null,
         ...(test === 'found' ? { from } : {}),
         ...(test === 'tasks' ? { phases: { p1: from } } : {}),
         ...(test === 'unset' || test === 'tasks' ? { unset: true as const } : {}),
       },
-      ...{ texts: blob(`texts ${this.state.reading.number}`), settings: blob('settings'), lostMarks: 3 },
+      texts: blob(`texts ${this.state.reading.number}`),
+      settings: blob('settings'),
+      lostMarks: 3,
       ...(left === 'nothing'
         ? {}
         : {
             resumePoint: {
-              ...{ run: null, why: left === 'asked' ? ['old'] : [], failures: [], replans: [], commits: ['c0'] },
+              run: null,
+              why: left === 'asked' ? ['old'] : [],
+              failures: [],
+              replans: [],
+              commits: ['c0'],
               phases: [{ id: first, committed, ...counts }],
             },
           }),
@@ -328,7 +390,10 @@ export class PlanWalk {
   /** Is this verification an activity, as the workflow sees it? */
   private tests({ phase }: Extract<PlanEffect, { kind: 'verify' }>): boolean {
     const { group } = this.state;
-    return commandsOf(this.state, group.ids).length > 0 && !(phase === null ? group.mergedTested : group.baseTested);
+    return (
+      commandsOf(this.state, group.ids).length > 0 &&
+      !(phase === null ? group.mergedTested : group.baseTested)
+    );
   }
 
   /** Does the activity fail for good? */
@@ -347,7 +412,9 @@ export class PlanWalk {
         if (this.fails('readPlan', null, label)) return;
         const problem = { code: 'plan_invalid', message: 'broken' } as never;
         const result =
-          this.regeneration(12) === 1 ? ({ outcome: 'refused', problem } as const) : this.sameOr(this.reading());
+          this.regeneration(12) === 1
+            ? ({ outcome: 'refused', problem } as const)
+            : this.sameOr(this.reading());
         return this.dispatch({ type: 'plan_read', result });
       }
       case 'score': {
@@ -362,7 +429,12 @@ export class PlanWalk {
         return this.dispatch({ type: 'scored', phase: move.phase, result: { ...score, usage } });
       }
       case 'begin_revising':
-        return this.dispatch({ type: 'revise', phase: move.phase, trigger: move.trigger, words: move.words });
+        return this.dispatch({
+          type: 'revise',
+          phase: move.phase,
+          trigger: move.trigger,
+          words: move.words,
+        });
       case 'revise':
         return this.revise(move.revising, label);
       case 'begin':
@@ -383,7 +455,8 @@ export class PlanWalk {
         if (this.fails('prepareWorktree', move.phase, label)) return;
         const name = worktreeName(phaseOf(this.state, move.phase));
         const ready = { outcome: 'ready', workspace: `/w/${name}`, base: 'b' } as const;
-        const result = this.regeneration(10) === 1 ? ({ outcome: 'failed', why: 'no' } as const) : ready;
+        const result =
+          this.regeneration(10) === 1 ? ({ outcome: 'failed', why: 'no' } as const) : ready;
         return this.dispatch({ type: 'worktree_ready', phase: move.phase, name, result });
       }
       case 'verify': {
@@ -414,7 +487,11 @@ export class PlanWalk {
       }
       case 'clean':
         if (this.fails('removeWorktree', null, label)) return;
-        return this.dispatch({ type: 'worktree_removed', name: move.name, result: { dropped: null, kept: null } });
+        return this.dispatch({
+          type: 'worktree_removed',
+          name: move.name,
+          result: { dropped: null, kept: null },
+        });
       case 'mark':
         return this.mark(move.phase, label);
       case 'checkpoint':
@@ -429,7 +506,9 @@ export class PlanWalk {
         // Now and then somebody gives up; most of the time they say something else.
         const given = accepts.filter((answer) => answer !== 'abort');
         return this.answer(
-          (!this.spent && this.regeneration(60) === 1 ? 'abort' : given[this.regeneration(given.length)]) ?? 'abort',
+          (!this.spent && this.regeneration(60) === 1
+            ? 'abort'
+            : given[this.regeneration(given.length)]) ?? 'abort',
         );
       }
       case 'await_resume':
@@ -448,9 +527,17 @@ export class PlanWalk {
     if (this.fails('markPhase', id, label)) return;
     const chosen = this.regeneration(10);
     if (chosen === 1)
-      return this.dispatch({ type: 'phase_marked', phase: id, result: { outcome: 'busy', holder: 'h' } });
+      return this.dispatch({
+        type: 'phase_marked',
+        phase: id,
+        result: { outcome: 'busy', holder: 'h' },
+      });
     if (chosen === 2)
-      return this.dispatch({ type: 'phase_marked', phase: id, result: { outcome: 'conflict', why: 'no' } });
+      return this.dispatch({
+        type: 'phase_marked',
+        phase: id,
+        result: { outcome: 'conflict', why: 'no' },
+      });
     const unfinished = chosen === 3 ? { unfinished: [{ text: 't', why: 'w' }] } : {};
     const { status } = phaseOf(this.state, id);
     this.marks.set(id, status === 'skipped' || status === 'incomplete' ? status : 'completed');
@@ -458,8 +545,12 @@ export class PlanWalk {
       type: 'phase_marked',
       phase: id,
       result: {
-        ...{ outcome: 'marked', files: [], ...unfinished },
-        ...(isHeld(this.state, id) ? { commit: null, held: blob('m') } : { commit: 'k', marks: chosen !== 4 }),
+        outcome: 'marked',
+        files: [],
+        ...unfinished,
+        ...(isHeld(this.state, id)
+          ? { commit: null, held: blob('m') }
+          : { commit: 'k', marks: chosen !== 4 }),
       },
     });
   }
@@ -475,16 +566,36 @@ export class PlanWalk {
     this.dispatch({ type: 'phases_started', phases });
     for (const phase of phases) {
       const result = this.result(phase);
-      this.dispatch({ type: 'phase_ended', ended: { phase, result, how: result?.outcome ?? 'terminated' } });
+      this.dispatch({
+        type: 'phase_ended',
+        ended: { phase, result, how: result?.outcome ?? 'terminated' },
+      });
     }
   }
 
   private result(id: string): StepResult | null {
     const { asksItself, runs } = phaseOf(this.state, id);
-    const nothing = { files: [], skipped: [], proposalId: null, commit: null, problem: null, pausedFor_ms: 0 };
+    const nothing = {
+      files: [],
+      skipped: [],
+      proposalId: null,
+      commit: null,
+      problem: null,
+      pausedFor_ms: 0,
+    };
     const more = { wasSplit: false, usage };
-    const base: Omit<StepResult, 'outcome' | 'verification'> = { v: 2, stepKey: 'k', ...nothing, ...more };
-    const committed = { ...base, outcome: 'committed', commit: `${id}-${runs}`, verification: 'pass' } as const;
+    const base: Omit<StepResult, 'outcome' | 'verification'> = {
+      v: 2,
+      stepKey: 'k',
+      ...nothing,
+      ...more,
+    };
+    const committed = {
+      ...base,
+      outcome: 'committed',
+      commit: `${id}-${runs}`,
+      verification: 'pass',
+    } as const;
     switch (this.regeneration(14)) {
       case 1:
         return { ...committed, verification: 'fail_hard' };
@@ -493,7 +604,12 @@ export class PlanWalk {
       case 3:
         return { ...base, outcome: 'skipped', verification: null };
       case 4:
-        return { ...base, outcome: 'refused', verification: null, problem: { code: 'usage', message: 'no' } };
+        return {
+          ...base,
+          outcome: 'refused',
+          verification: null,
+          problem: { code: 'usage', message: 'no' },
+        };
       case 5:
         return { ...base, outcome: 'aborted', verification: null };
       case 6:
@@ -504,7 +620,13 @@ export class PlanWalk {
       case 10:
       case 11: {
         if (asksItself) return { ...base, outcome: 'skipped', verification: null };
-        const failure = { kind: 'test_failure', signature: 'a', summary: 's', output: null, suggestions: ['look'] };
+        const failure = {
+          kind: 'test_failure',
+          signature: 'a',
+          summary: 's',
+          output: null,
+          suggestions: ['look'],
+        };
         return { ...base, outcome: 'tests_failed', verification: 'fail_soft', failure };
       }
       default:
@@ -529,8 +651,14 @@ export class PlanWalk {
         return this.dispatch({ type: 'debugged', revising, result });
       }
       case 'propose': {
-        const proposed = { outcome: 'proposed', replan: blob('x'), action: 'add_phase', why: 'w' } as const;
-        const result = this.regeneration(3) === 1 ? ({ outcome: 'failed', message: 'no' } as const) : proposed;
+        const proposed = {
+          outcome: 'proposed',
+          replan: blob('x'),
+          action: 'add_phase',
+          why: 'w',
+        } as const;
+        const result =
+          this.regeneration(3) === 1 ? ({ outcome: 'failed', message: 'no' } as const) : proposed;
         return this.dispatch({ type: 'proposed', revising, result: { usage, ...result } });
       }
       case 'apply':
@@ -539,7 +667,11 @@ export class PlanWalk {
         const outcomes = ['none', 'notice', 'replan', 'limit', 'replan'] as const;
         const outcome = outcomes[this.regeneration(outcomes.length)] ?? 'none';
         const failed = revising.trigger === 'test_failure_pattern';
-        const tier = !failed ? null : outcome === 'notice' && this.regeneration(4) > 0 ? 'debug' : 'again';
+        const tier = !failed
+          ? null
+          : outcome === 'notice' && this.regeneration(4) > 0
+            ? 'debug'
+            : 'again';
         const told = {
           actions: ['add_phase'],
           forced: outcome === 'replan' && revising.forced,
@@ -564,9 +696,16 @@ export class PlanWalk {
         this.addPhase(this.document.findIndex((phase) => phase.id === id));
         break;
       default:
-        this.document = this.document.map((phase) => (phase.id === id ? { ...phase, text: `${phase.text}*` } : phase));
+        this.document = this.document.map((phase) =>
+          phase.id === id ? { ...phase, text: `${phase.text}*` } : phase,
+        );
     }
-    const measures = { oldStructure: 'a', newStructure: 'b', complexityBefore: 3, complexityAfter: 3 };
+    const measures = {
+      oldStructure: 'a',
+      newStructure: 'b',
+      complexityBefore: 3,
+      complexityAfter: 3,
+    };
     return { outcome: 'replanned', action: 'add_phase', ...measures, commit: 'c' };
   }
 }

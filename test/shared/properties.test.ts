@@ -13,9 +13,13 @@ import { StepDriver } from './step-driver.js';
 import type { Wanted } from './world.js';
 
 const FILES = ['a.ts', 'constructor', '__proto__', 'd.ts', 'e.ts'];
-const FAILS = ['', ':blob_lost', ':workspace_unreachable', ':engine_failed', ':model_unavailable'].map(
-  (why) => `fails${why}`,
-);
+const FAILS = [
+  '',
+  ':blob_lost',
+  ':workspace_unreachable',
+  ':engine_failed',
+  ':model_unavailable',
+].map((why) => `fails${why}`);
 /** Undefined (the natural outcome) three times as often as all the others together, so that plans get far. */
 const often = (words: readonly string[]): readonly (string | undefined)[] => [
   ...words,
@@ -52,18 +56,56 @@ const WORDS: Readonly<Record<string, (n: number) => readonly (string | undefined
       ...FAILS,
     ]),
   order: () => ['reversed', undefined],
-  build: (n) => often(['empty', `refused:${path(n)}`, `dangling:${path(n)}`, `touch:${path(n)}`, ...FAILS]),
+  build: (n) =>
+    often(['empty', `refused:${path(n)}`, `dangling:${path(n)}`, `touch:${path(n)}`, ...FAILS]),
   apply: (n) =>
-    often(['busy', 'failed', `base_changed:${path(n)}`, `conflict:${path(n)}`, `touch:${path(n)}`, 'late', ...FAILS]),
+    often([
+      'busy',
+      'failed',
+      `base_changed:${path(n)}`,
+      `conflict:${path(n)}`,
+      `touch:${path(n)}`,
+      'late',
+      ...FAILS,
+    ]),
   rebase: (n) => often([`conflict:${path(n)}`, 'empty', ...FAILS]),
   verify: (n) => [
-    ...['fail:x', 'fail:y', 'fail', 'transient:x', 'no_tests', 'pass', 'no_sandbox', 'sandbox_blocks', 'changed_files'],
+    ...[
+      'fail:x',
+      'fail:y',
+      'fail',
+      'transient:x',
+      'no_tests',
+      'pass',
+      'no_sandbox',
+      'sandbox_blocks',
+      'changed_files',
+    ],
     ...[`touch:${path(n)}`, ...FAILS],
   ],
-  try_base: () => ['fail', 'missing', 'untried', 'blocked', 'apart', 'slow;fail', 'slow;apart', 'pass', ...FAILS],
+  try_base: () => [
+    'fail',
+    'missing',
+    'untried',
+    'blocked',
+    'apart',
+    'slow;fail',
+    'slow;apart',
+    'pass',
+    ...FAILS,
+  ],
   try_proposal: () => ['fail:x', 'untried', 'pass', ...FAILS],
   roll_back: (n) => often([`touch:${path(n)}`, 'late', ...FAILS]),
-  commit: () => often(['nothing', 'conflict', 'hook_changed', 'failed', 'no_sandbox', 'sandbox_blocks', ...FAILS]),
+  commit: () =>
+    often([
+      'nothing',
+      'conflict',
+      'hook_changed',
+      'failed',
+      'no_sandbox',
+      'sandbox_blocks',
+      ...FAILS,
+    ]),
 };
 
 interface Plan {
@@ -84,7 +126,10 @@ const plan: fc.Arbitrary<Plan> = fc
     over: fc.boolean(),
     before: fc.constantFrom(
       {},
-      ...(['ask', 'known', 'fix'] as const).map((baseline) => ({ baseline, verifyBefore: 'prepared' as const })),
+      ...(['ask', 'known', 'fix'] as const).map((baseline) => ({
+        baseline,
+        verifyBefore: 'prepared' as const,
+      })),
     ),
     limits: fc.record(
       {
@@ -132,7 +177,9 @@ function answerOf(driver: StepDriver, n: number): DecisionRequest {
   const accepts = open.accepts.filter((answer) => answer !== 'abort' || n % 41 === 0);
   const answer = accepts[n % accepts.length] ?? 'abort';
   const request = driver.request(answer, n % 23 === 0 ? `${open.n}-feedc0de-00000000` : open.id);
-  const some = open.files.filter((_, index) => ((n >> (index + 3)) & 1) === 1).map((file) => file.path);
+  const some = open.files
+    .filter((_, index) => ((n >> (index + 3)) & 1) === 1)
+    .map((file) => file.path);
   const files = n % 29 === 0 ? ['stranger.ts'] : some;
   const named = files.length > 0 && n % 3 === 0 && !WHOLE_ANSWERS.includes(answer) ? { files } : {};
   const set =
@@ -145,9 +192,17 @@ function answerOf(driver: StepDriver, n: number): DecisionRequest {
           : {};
   if (answer === 'select') {
     const one = named.files ?? [open.files[n % open.files.length]?.path ?? 'a.ts'];
-    return { ...request, select: Object.fromEntries(one.map((path) => [path, n % 2 === 0 ? [1] : [1 + (n % 4), 2]])) };
+    return {
+      ...request,
+      select: Object.fromEntries(one.map((path) => [path, n % 2 === 0 ? [1] : [1 + (n % 4), 2]])),
+    };
   }
-  return { ...request, ...named, ...set, ...(answer === 'revise' || n % 5 === 0 ? { note: `note ${n}` } : {}) };
+  return {
+    ...request,
+    ...named,
+    ...set,
+    ...(answer === 'revise' || n % 5 === 0 ? { note: `note ${n}` } : {}),
+  };
 }
 
 interface Told {
@@ -178,8 +233,13 @@ function playOut({ wanted, words, answers }: Plan): { driver: StepDriver; told: 
     if (n === undefined || validation.counts) told.answered += 1;
     if (request.answer === 'manual' && state.stage.at === 'roll_back') told.leftByHand = true;
     if (n !== undefined && n % 31 === 0) {
-      const reading = readShortSignal(state, 'approve', [undefined, 'x', { decision: 7 }, []][n % 4]);
-      if (reading.kind === 'ignored') driver.dispatch({ type: 'ignored', what: reading.what, why: reading.why });
+      const reading = readShortSignal(
+        state,
+        'approve',
+        [undefined, 'x', { decision: 7 }, []][n % 4],
+      );
+      if (reading.kind === 'ignored')
+        driver.dispatch({ type: 'ignored', what: reading.what, why: reading.why });
     }
     if (!validation.counts) {
       driver.dispatch({ type: 'ignored', what: request.answer, why: validation.message });
@@ -202,7 +262,9 @@ describe('any fakes, any answers', () => {
         outcomes.set(outcome ?? '', (outcomes.get(outcome ?? '') ?? 0) + 1);
         if (['aborted', 'skipped', 'refused'].includes(outcome ?? '') && !told.leftByHand)
           // Where the host is gone what is left there is named.
-          expect(world.uncommitted().filter((each) => state.openOnHost?.files.includes(each) !== true)).toEqual([]);
+          expect(
+            world.uncommitted().filter((each) => state.openOnHost?.files.includes(each) !== true),
+          ).toEqual([]);
         expect(outcome === 'committed').toBe(world.commits.length > 0);
         expect(world.commits.length).toBeLessThanOrEqual(1);
         // JSON and back is the same: the state is plain data.
@@ -222,7 +284,10 @@ describe('any fakes, any answers', () => {
   test('activities that never give anything else, people who never give up: bounded moves from one answer to the next', () => {
     const stubborn = fc.record(
       Object.fromEntries(
-        Object.keys(WORDS).map((activity) => [activity, fc.option(fc.nat(10_000), { nil: undefined })]),
+        Object.keys(WORDS).map((activity) => [
+          activity,
+          fc.option(fc.nat(10_000), { nil: undefined }),
+        ]),
       ),
     );
     fc.assert(
@@ -237,9 +302,13 @@ describe('any fakes, any answers', () => {
         for (const n of answers) {
           if (driver.run(60 + 40 * (wanted.files?.length ?? 1)) === 'closed') return;
           // Between two answers nobody pays for more than the limit allows.
-          const most = driver.state.base.limits?.maxTotalChunks ?? Math.max(10, 2 * driver.state.edits.files.length);
+          const most =
+            driver.state.base.limits?.maxTotalChunks ??
+            Math.max(10, 2 * driver.state.edits.files.length);
           // Calls to a model that was down count for none.
-          expect(driver.state.edits.chunks - driver.state.edits.unanswered).toBeLessThanOrEqual(most);
+          expect(driver.state.edits.chunks - driver.state.edits.unanswered).toBeLessThanOrEqual(
+            most,
+          );
           const request = answerOf(driver, n);
           if (request.answer !== 'abort' && validateDecision(driver.state, request).counts)
             driver.dispatch({ type: 'decided', request });
@@ -258,7 +327,11 @@ describe('any fakes, any answers', () => {
         const driver = new StepDriver(wanted, (activity) => {
           const options = WORDS[activity]?.(left[0] ?? 0) ?? [];
           const word = left.shift();
-          return word === undefined ? (activity === 'verify' ? 'pass' : undefined) : options[word % options.length];
+          return word === undefined
+            ? activity === 'verify'
+              ? 'pass'
+              : undefined
+            : options[word % options.length];
         });
         for (let count = 0; count < at; count += 1) {
           if (['finish', 'await_decision'].includes(driver.next())) return;
@@ -298,7 +371,8 @@ describe('any fakes, any answers', () => {
           else {
             const n = answers.shift();
             const request = n === undefined ? driver.request('abort') : answerOf(driver, n);
-            if (validateDecision(driver.state, request).counts) driver.dispatch({ type: 'decided', request });
+            if (validateDecision(driver.state, request).counts)
+              driver.dispatch({ type: 'decided', request });
           }
         }
         if (driver.next() === 'finish') return;
@@ -334,13 +408,23 @@ describe('whatever is sent', () => {
       {
         v: fc.oneof(fc.constant(1), json),
         decision: fc.oneof(fc.constantFrom('', 'x', 'y'.repeat(10_000)), json),
-        answer: fc.oneof(fc.constantFrom('approve', 'skip', 'retry', 'revise', 'abort', 'toString', '__proto__'), json),
+        answer: fc.oneof(
+          fc.constantFrom('approve', 'skip', 'retry', 'revise', 'abort', 'toString', '__proto__'),
+          json,
+        ),
         requestId: fc.oneof(fc.constant('r'), json),
         files: fc.oneof(fc.array(fc.constantFrom('a.ts', '__proto__', 'constructor', 'x')), json),
         note: fc.oneof(fc.string(), json),
         set: fc.oneof(
           fc.dictionary(
-            fc.constantFrom('__proto__', 'constructor', 'budget_usd', 'model', 'command', 'toString'),
+            fc.constantFrom(
+              '__proto__',
+              'constructor',
+              'budget_usd',
+              'model',
+              'command',
+              'toString',
+            ),
             json,
           ),
           fc.constant(JSON.parse('{"__proto__": {"budget_usd": 1}}')),
@@ -354,26 +438,38 @@ describe('whatever is sent', () => {
 
   test('signals and updates never throw, never change what is open unless they count', () => {
     fc.assert(
-      fc.property(body, fc.constantFrom('approve', 'skip', 'retry', 'abort'), fc.boolean(), (sent, answer, rightId) => {
-        const driver = new StepDriver({ files: ['a.ts', '__proto__', 'constructor'] }, () => undefined);
-        driver.run();
-        const { state } = driver;
-        const isRecord = typeof sent === 'object' && sent !== null && !Array.isArray(sent);
-        const named: unknown = rightId && isRecord ? { ...sent, decision: state.decision?.id } : sent;
-        for (const reading of [readRequest(state, named), readShortSignal(state, answer, named)]) {
-          if (reading.kind === 'ignored') {
-            driver.dispatch({ type: 'ignored', what: reading.what, why: reading.why });
-            expect(driver.state.decision).toEqual(state.decision);
-            continue;
+      fc.property(
+        body,
+        fc.constantFrom('approve', 'skip', 'retry', 'abort'),
+        fc.boolean(),
+        (sent, answer, rightId) => {
+          const driver = new StepDriver(
+            { files: ['a.ts', '__proto__', 'constructor'] },
+            () => undefined,
+          );
+          driver.run();
+          const { state } = driver;
+          const isRecord = typeof sent === 'object' && sent !== null && !Array.isArray(sent);
+          const named: unknown =
+            rightId && isRecord ? { ...sent, decision: state.decision?.id } : sent;
+          for (const reading of [
+            readRequest(state, named),
+            readShortSignal(state, answer, named),
+          ]) {
+            if (reading.kind === 'ignored') {
+              driver.dispatch({ type: 'ignored', what: reading.what, why: reading.why });
+              expect(driver.state.decision).toEqual(state.decision);
+              continue;
+            }
+            const validation = validateDecision(driver.state, reading.request);
+            if (validation.counts) driver.dispatch({ type: 'decided', request: reading.request });
+            else expect(validation.message.length).toBeLessThan(3000);
           }
-          const validation = validateDecision(driver.state, reading.request);
-          if (validation.counts) driver.dispatch({ type: 'decided', request: reading.request });
-          else expect(validation.message.length).toBeLessThan(3000);
-        }
-        expect(driver.state.ignored.join('').length).toBeLessThan(5000);
-        expect(Object.prototype).not.toHaveProperty('budget_usd');
-        driver.run();
-      }),
+          expect(driver.state.ignored.join('').length).toBeLessThan(5000);
+          expect(Object.prototype).not.toHaveProperty('budget_usd');
+          driver.run();
+        },
+      ),
       fuzz('signals'),
     );
   });
@@ -390,8 +486,12 @@ describe('whatever is sent', () => {
       { v: deep },
       { v: 2, decision: id, answer: 'approve', requestId: 'r', set: { model: deep } },
     ]) {
-      for (const reading of [readRequest(driver.state, sent), readShortSignal(driver.state, 'approve', sent)])
-        if (reading.kind === 'request') expect(validateDecision(driver.state, reading.request).counts).toBe(false);
+      for (const reading of [
+        readRequest(driver.state, sent),
+        readShortSignal(driver.state, 'approve', sent),
+      ])
+        if (reading.kind === 'request')
+          expect(validateDecision(driver.state, reading.request).counts).toBe(false);
         else expect(reading.what.length + reading.why.length).toBeLessThan(500);
     }
   });

@@ -20,7 +20,11 @@ const check = (it: Case): void => {
 describe('one file: outcome x attempt x tolerance -> next', () => {
   test.each<Case>([
     { name: 'edited', effects: `${TO_REVIEW} > build > ask approval a.ts` },
-    { name: 'unchanged', words: { propose: ['unchanged'] }, effects: `${TO_REVIEW} > build > unchanged` },
+    {
+      name: 'unchanged',
+      words: { propose: ['unchanged'] },
+      effects: `${TO_REVIEW} > build > unchanged`,
+    },
     {
       name: 'invalid once',
       words: { propose: ['invalid'] },
@@ -70,7 +74,12 @@ describe('one file: outcome x attempt x tolerance -> next', () => {
     {
       name: 'truncated: the whole ladder, then a decision',
       words: {
-        propose: ['truncated>budget:32768', 'truncated>budget:65536', 'truncated>format', 'truncated>exhausted'],
+        propose: [
+          'truncated>budget:32768',
+          'truncated>budget:65536',
+          'truncated>format',
+          'truncated>exhausted',
+        ],
       },
       effects: `${TO_REVIEW} > propose * 32768 > propose * 65536 > propose * structured-edit 65536 > ask truncation a.ts`,
     },
@@ -116,11 +125,15 @@ describe('what guards find in an answer', () => {
       words: { propose: ['found', 'refused'] },
       effects: `${TO_REVIEW} > propose *#2 told > build > ask approval a.ts`,
     },
-    ...(['declined', 'prompt_cut', 'call_lost', 'truncated>exhausted', 'unmarked'] as const).map((outcome) => ({
-      name: `so it is after ${outcome}`,
-      words: { propose: outcome === 'unmarked' ? ['found', outcome, outcome] : ['found', outcome] },
-      effects: `${TO_REVIEW} > propose *#2 told > ${outcome === 'unmarked' ? 'propose *#3 told > ' : ''}build > ask approval a.ts`,
-    })),
+    ...(['declined', 'prompt_cut', 'call_lost', 'truncated>exhausted', 'unmarked'] as const).map(
+      (outcome) => ({
+        name: `so it is after ${outcome}`,
+        words: {
+          propose: outcome === 'unmarked' ? ['found', outcome, outcome] : ['found', outcome],
+        },
+        effects: `${TO_REVIEW} > propose *#2 told > ${outcome === 'unmarked' ? 'propose *#3 told > ' : ''}build > ask approval a.ts`,
+      }),
+    ),
     {
       name: 'one attempt: nobody is asked but the person',
       limits: { maxAttemptsPerFile: 1 },
@@ -137,13 +150,18 @@ describe('what guards find in an answer', () => {
       name: 'names that are left behind: files that use them are asked for once more',
       files: TWO,
       words: { build: ['dangling:b.ts', 'dangling:b.ts'] },
-      effects: 'preflight > propose a.ts > propose b.ts > build > propose b.ts#2 told > build > ask approval a.ts,b.ts',
+      effects:
+        'preflight > propose a.ts > propose b.ts > build > propose b.ts#2 told > build > ask approval a.ts,b.ts',
     },
     {
       name: 'what was there stands where the model has nothing better',
       files: TWO,
-      words: { propose: { 'b.ts': ['edited', 'refused'] }, build: ['dangling:b.ts', 'dangling:b.ts'] },
-      effects: 'preflight > propose a.ts > propose b.ts > build > propose b.ts#2 told > build > ask approval a.ts,b.ts',
+      words: {
+        propose: { 'b.ts': ['edited', 'refused'] },
+        build: ['dangling:b.ts', 'dangling:b.ts'],
+      },
+      effects:
+        'preflight > propose a.ts > propose b.ts > build > propose b.ts#2 told > build > ask approval a.ts,b.ts',
     },
   ])('$name', check);
 });
@@ -152,12 +170,26 @@ describe('another format, and an end of all answers', () => {
   test.each<Case>([
     {
       name: 'attempts spent: the next format has its own, and is not told',
-      words: { propose: ['refused>format:structured-edit', 'refused>format:structured-edit', 'refused', 'refused'] },
+      words: {
+        propose: [
+          'refused>format:structured-edit',
+          'refused>format:structured-edit',
+          'refused',
+          'refused',
+        ],
+      },
       effects: `${TO_REVIEW} > propose *#2 told > propose *#3 structured-edit > propose *#4 structured-edit told > ask attempts_exhausted a.ts`,
     },
     {
       name: 'retried by a person: in the format of the file',
-      words: { propose: ['refused>format:structured-edit', 'refused>format:structured-edit', 'refused', 'refused'] },
+      words: {
+        propose: [
+          'refused>format:structured-edit',
+          'refused>format:structured-edit',
+          'refused',
+          'refused',
+        ],
+      },
       decisions: ['retry'],
       effects: `${TO_REVIEW} > propose *#2 told > propose *#3 structured-edit > propose *#4 structured-edit told > ask attempts_exhausted a.ts > say retry > propose *#5 > build > ask approval a.ts`,
     },
@@ -192,12 +224,17 @@ describe('another format, and an end of all answers', () => {
 
 describe('several files', () => {
   test.each<Case>([
-    { name: 'one call over all', ...WHOLE, effects: 'preflight > propose * > build > ask approval a.ts,b.ts' },
+    {
+      name: 'one call over all',
+      ...WHOLE,
+      effects: 'preflight > propose * > build > ask approval a.ts,b.ts',
+    },
     {
       name: 'truncated: split by file, with a brief',
       ...WHOLE,
       words: { propose: ['truncated>split'] },
-      effects: 'preflight > propose * > brief > propose a.ts > propose b.ts > build > ask approval a.ts,b.ts',
+      effects:
+        'preflight > propose * > brief > propose a.ts > propose b.ts > build > ask approval a.ts,b.ts',
     },
     {
       name: 'attempts spent on the whole step: split by file with attempts of their own',
@@ -210,7 +247,8 @@ describe('several files', () => {
       name: 'a brief that fails to come of it: the chunks go without',
       ...WHOLE,
       words: { propose: ['truncated>split'], brief: ['none'] },
-      effects: 'preflight > propose * > brief > propose a.ts > propose b.ts > build > ask approval a.ts,b.ts',
+      effects:
+        'preflight > propose * > brief > propose a.ts > propose b.ts > build > ask approval a.ts,b.ts',
     },
     {
       name: 'a brief whose activity fails asks; retry asks for it again',
@@ -253,7 +291,8 @@ describe('several files', () => {
       files: TWO,
       words: { propose: ['declined', 'declined'] },
       decisions: ['skip'],
-      effects: 'preflight > propose a.ts > propose b.ts > ask declined a.ts,b.ts > say skip > build > skipped',
+      effects:
+        'preflight > propose a.ts > propose b.ts > ask declined a.ts,b.ts > say skip > build > skipped',
     },
     {
       name: 'retry raises the budget and changes the model',
@@ -284,7 +323,9 @@ describe('several files', () => {
       ...WHOLE,
       limits: { budget_tokens: 100 },
       words: { propose: { '*': ['invalid'] } },
-      decisions: [['retry', { note: 'use tabs', set: { model: 'big', outputBudget_tokens: 20_000 } }]],
+      decisions: [
+        ['retry', { note: 'use tabs', set: { model: 'big', outputBudget_tokens: 20_000 } }],
+      ],
       effects:
         'preflight > propose * > ask budget a.ts,b.ts > say retry > propose *#2 20000 told model=big "use tabs" > build > ask approval a.ts,b.ts',
     },
@@ -311,7 +352,8 @@ describe('several files', () => {
       name: 'the machinery failed, not the answer: retry asks for the same recorded call, so that a recorded answer is found',
       words: { propose: ['fails'] },
       decisions: ['retry'],
-      effects: 'preflight > propose * > ask model_unavailable a.ts > say retry > propose * > build > ask approval a.ts',
+      effects:
+        'preflight > propose * > ask model_unavailable a.ts > say retry > propose * > build > ask approval a.ts',
     },
     {
       name: 'revise after the one call goes by file',
@@ -333,7 +375,11 @@ describe('several files', () => {
   ])('$name', check);
 
   test('a split is told, and the result says so', () => {
-    const { state } = play({ ...WHOLE, words: { propose: ['truncated>split'] }, decisions: ['approve'] });
+    const { state } = play({
+      ...WHOLE,
+      words: { propose: ['truncated>split'] },
+      decisions: ['approve'],
+    });
     expect(state.edits.split).toBe(true);
     expect(state.events.filter((event) => event.type === 'edit_split_triggered')).toMatchObject([
       { reason: 'truncated', file_count: 2 },
@@ -353,7 +399,8 @@ describe('chunks side by side', () => {
       name: 'as many as concurrency allows, the rest after them',
       files: THREE,
       limits: { concurrency: 2 },
-      effects: 'preflight > propose a.ts + b.ts > propose c.ts > build > ask approval a.ts,b.ts,c.ts',
+      effects:
+        'preflight > propose a.ts + b.ts > propose c.ts > build > ask approval a.ts,b.ts,c.ts',
     },
     {
       name: 'never more than the chunks that are left',
@@ -373,7 +420,8 @@ describe('chunks side by side', () => {
       files: THREE,
       limits: { concurrency: 2 },
       words: { propose: { 'a.ts': ['invalid'] } },
-      effects: 'preflight > propose a.ts + b.ts > propose a.ts#2 told + c.ts > build > ask approval b.ts,a.ts,c.ts',
+      effects:
+        'preflight > propose a.ts + b.ts > propose a.ts#2 told + c.ts > build > ask approval b.ts,a.ts,c.ts',
     },
   ])('$name', check);
 
@@ -442,7 +490,8 @@ describe('limits are decisions', () => {
       files,
       limits: { budget_tokens: 150 },
       decisions: ['retry'],
-      effects: 'preflight > propose a.ts > ask budget b.ts,c.ts > say retry > propose b.ts > ask budget c.ts',
+      effects:
+        'preflight > propose a.ts > ask budget b.ts,c.ts > say retry > propose b.ts > ask budget c.ts',
     },
     {
       name: 'budget_usd: retry with a number',
@@ -506,7 +555,11 @@ describe('limits are decisions', () => {
   ])('$name', check);
 
   test('time spent waiting for a person is not counted against wallClock_s', () => {
-    const driver = play({ files: TWO, limits: { wallClock_s: 60 }, words: { propose: { 'a.ts': ['declined'] } } });
+    const driver = play({
+      files: TWO,
+      limits: { wallClock_s: 60 },
+      words: { propose: { 'a.ts': ['declined'] } },
+    });
     driver.now += 3_600_000;
     expect(driver.say('retry')).toBeNull();
     expect(driver.run()).toBe('waits');
@@ -515,7 +568,12 @@ describe('limits are decisions', () => {
 
   test('budget_usd: what is not known may be any, and that is said', () => {
     const decisions: readonly Saying[] = [['retry', { set: { model: 'unpriced' } }]];
-    const { state } = play({ files: TWO, limits: { budget_usd: 5 }, ready: { overEstimate: ['x'] }, decisions });
+    const { state } = play({
+      files: TWO,
+      limits: { budget_usd: 5 },
+      ready: { overEstimate: ['x'] },
+      decisions,
+    });
     const message =
       'the price of a model that was used is not known, so budget_usd (5) cannot be checked; retry continues without it';
     expect(state.decision).toMatchObject({ reason: 'budget', subject: 'budget_usd', message });
@@ -527,29 +585,39 @@ describe('secrets in a request that a person is asked about', () => {
   test.each<Case>([
     {
       name: 'calls side by side ask one question, and the answer holds for the run',
-      ...{ files: TWO, limits: { concurrency: 2 }, words: { propose: ['secret', 'secret'] } },
+      files: TWO,
+      limits: { concurrency: 2 },
+      words: { propose: ['secret', 'secret'] },
       decisions: ['mask'],
       effects: `preflight > propose a.ts + b.ts > ${ask} > say mask > propose a.ts + b.ts > build > ask approval a.ts,b.ts`,
     },
     {
       name: 'a file is skipped, and the next one asks again',
-      ...{ files: TWO, words: { propose: ['secret', 'secret'] }, decisions: ['skip', 'send'] },
+      files: TWO,
+      words: { propose: ['secret', 'secret'] },
+      decisions: ['skip', 'send'],
       effects:
         'preflight > propose a.ts > ask secret_found a.ts > say skip > propose b.ts > ask secret_found b.ts > say send > propose b.ts > build > ask approval b.ts',
     },
     {
       name: 'a call for all files names those that hold secrets; without them the rest is asked for file by file',
-      ...{ ...WHOLE, words: { propose: ['secret=a.ts'] }, decisions: ['skip'] },
-      effects: 'preflight > propose * > ask secret_found a.ts > say skip > propose b.ts > build > ask approval b.ts',
+      ...WHOLE,
+      words: { propose: ['secret=a.ts'] },
+      decisions: ['skip'],
+      effects:
+        'preflight > propose * > ask secret_found a.ts > say skip > propose b.ts > build > ask approval b.ts',
     },
     {
       name: 'nothing is left',
-      ...{ ...WHOLE, words: { propose: [`secret=${TWO.join()}`] }, decisions: ['skip'] },
+      ...WHOLE,
+      words: { propose: [`secret=${TWO.join()}`] },
+      decisions: ['skip'],
       effects: `preflight > propose * > ${ask} > say skip > build > skipped`,
     },
     {
       name: 'abort',
-      ...{ words: { propose: ['secret=a.ts'] }, decisions: ['abort'] },
+      words: { propose: ['secret=a.ts'] },
+      decisions: ['abort'],
       effects: 'preflight > propose * > ask secret_found a.ts > say abort > aborted',
     },
   ])('$name', check);
@@ -631,7 +699,10 @@ describe('some files failed, the others are done: their proposal is built before
     {
       name: 'nothing of the others changes: there is nothing to approve',
       files: TWO,
-      words: { propose: { 'a.ts': ['declined'], 'b.ts': ['unchanged'] }, build: ['empty', 'empty'] },
+      words: {
+        propose: { 'a.ts': ['declined'], 'b.ts': ['unchanged'] },
+        build: ['empty', 'empty'],
+      },
       decisions: ['approve', 'skip'],
       effects:
         'preflight > propose a.ts > propose b.ts > build > ask declined a.ts > say approve > ' +
@@ -650,8 +721,11 @@ describe('some files failed, the others are done: their proposal is built before
       files: TWO,
       words: { propose: { 'a.ts': ['declined'] } },
       decisions: ['skip'],
-      input: { rules: { ...before, answers: { ...before.answers, declined: ['retry', 'manual', 'skip'] } } },
-      effects: 'preflight > propose a.ts > propose b.ts > ask declined a.ts > say skip > build > ask approval b.ts',
+      input: {
+        rules: { ...before, answers: { ...before.answers, declined: ['retry', 'manual', 'skip'] } },
+      },
+      effects:
+        'preflight > propose a.ts > propose b.ts > ask declined a.ts > say skip > build > ask approval b.ts',
     },
   ];
   test.each(CASES)('$name', check);
@@ -667,7 +741,9 @@ describe('some files failed, the others are done: their proposal is built before
       'approve accepts the rest without what failed: 1 file, +1 -1 lines; tests will run without a sandbox (bwrap is missing)',
     );
     expect(decision?.id).toContain(driver.state.proposal?.id.slice(0, 8));
-    expect(detailsOf(driver.state)).toContain('its combined diff: `emend diff feedc0de`\n\n- `b.ts` +1 -1');
+    expect(detailsOf(driver.state)).toContain(
+      'its combined diff: `emend diff feedc0de`\n\n- `b.ts` +1 -1',
+    );
     expect(driver.say('approve')).toBeNull();
     expect(driver.state.sandbox).toEqual({ without: 'run' });
     expect(driver.state.events.findLast((event) => event.type === 'decided')).toMatchObject({

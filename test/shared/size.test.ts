@@ -5,7 +5,9 @@ import { inOrder, StepDriver } from './step-driver.js';
 
 const drive = (count: number, attempts: number): { driver: StepDriver; events: number } => {
   const files = Array.from({ length: count }, (_, index) => `src/folder/file-${index}.ts`);
-  const refused = Object.fromEntries(files.map((file) => [file, Array.from({ length: attempts }, () => 'invalid')]));
+  const refused = Object.fromEntries(
+    files.map((file) => [file, Array.from({ length: attempts }, () => 'invalid')]),
+  );
   const driver = new StepDriver(
     { files, limits: { maxAttemptsPerFile: attempts + 1, maxTotalChunks: 10_000 } },
     inOrder({ propose: refused }),

@@ -25,7 +25,9 @@ const inputOf = (more: Partial<EditStepInput> = {}): EditStepInput => ({
   jobPath: 'job.md',
   title: 'Grow',
   queues: queueNames('t', 'h'),
-  timings: Object.fromEntries(Object.entries(TIMINGS).map(([name, spec]) => [name, spec.default])) as Timings,
+  timings: Object.fromEntries(
+    Object.entries(TIMINGS).map(([name, spec]) => [name, spec.default]),
+  ) as Timings,
   rules: currentRules(),
   overrides: {},
   hints: [],
@@ -37,9 +39,16 @@ const inputOf = (more: Partial<EditStepInput> = {}): EditStepInput => ({
 export type Choose = (activity: string, about: string) => string | undefined;
 export type Saying =
   | Answer
-  | readonly [Answer, Partial<Pick<DecisionRequest, 'files' | 'note' | 'set' | 'select' | 'decision' | 'requestId'>>];
+  | readonly [
+      Answer,
+      Partial<
+        Pick<DecisionRequest, 'files' | 'note' | 'set' | 'select' | 'decision' | 'requestId'>
+      >,
+    ];
 /** Words in order, by activity; `propose` by file. */
-export type Words = Readonly<Record<string, readonly string[] | Readonly<Record<string, readonly string[]>>>>;
+export type Words = Readonly<
+  Record<string, readonly string[] | Readonly<Record<string, readonly string[]>>>
+>;
 
 export const inOrder = (words: Words): Choose => {
   const queues = new Map<string, string[]>();
@@ -49,14 +58,21 @@ export const inOrder = (words: Words): Choose => {
       for (const [about, each] of Object.entries(list))
         queues.set(`${activity} ${about}`, [...(each as readonly string[])]);
   }
-  return (activity, about) => queues.get(`${activity} ${about}`)?.shift() ?? queues.get(`${activity} `)?.shift();
+  return (activity, about) =>
+    queues.get(`${activity} ${about}`)?.shift() ?? queues.get(`${activity} `)?.shift();
 };
 
 /** Of moves that are not called as their activity is. */
 export const ACTIVITY: Readonly<Record<string, ActivityName>> = {
-  ...{ pick: 'pickFiles', brief: 'writeBrief', propose: 'proposeEdit', build: 'buildProposal' },
-  ...{ apply: 'applyProposal', rebase: 'rebaseProposal', roll_back: 'rollBack' },
-  ...{ try_base: 'tryTests', try_proposal: 'tryTests' },
+  pick: 'pickFiles',
+  brief: 'writeBrief',
+  propose: 'proposeEdit',
+  build: 'buildProposal',
+  apply: 'applyProposal',
+  rebase: 'rebaseProposal',
+  roll_back: 'rollBack',
+  try_base: 'tryTests',
+  try_proposal: 'tryTests',
 };
 const MODEL = new Set(['pick', 'brief', 'propose']);
 /** Work that an abort cuts short; the rest runs to its end first. */
@@ -104,7 +120,8 @@ export class StepDriver {
     for (let count = 0; count < bound; count += 1) {
       const move = nextEffect(this.state, this.now);
       idle = move.kind === 'pause' || move.kind === 'approve_by_policy' ? idle + 1 : 0;
-      if (idle > MOST_IDLE) throw new Error(`waits for nothing: ${this.trace.slice(-10).join(' > ')}`);
+      if (idle > MOST_IDLE)
+        throw new Error(`waits for nothing: ${this.trace.slice(-10).join(' > ')}`);
       if (move.kind === 'finish') {
         if (this.outcome === null) this.dispatch({ type: 'finished' });
         return 'closed';
@@ -118,7 +135,8 @@ export class StepDriver {
   /** Performs the next move. */
   step(): void {
     const move = nextEffect(this.state, this.now);
-    if (move.kind === 'finish' || move.kind === 'await_decision') throw new Error(`${move.kind} is no move to perform`);
+    if (move.kind === 'finish' || move.kind === 'await_decision')
+      throw new Error(`${move.kind} is no move to perform`);
     checkMove(this.state, move);
     this.trace.push(labelOf(move, this.state));
     this.perform(move);
@@ -223,7 +241,8 @@ export class StepDriver {
   private failure(word: string | undefined, activity: string, chunk: Chunk | null): Fact | null {
     if (word?.startsWith('fails') !== true) return null;
     const [, named] = word.split(':');
-    const reason = (named ?? (MODEL.has(activity) ? 'model_unavailable' : 'engine_failed')) as PauseReason;
+    const reason = (named ??
+      (MODEL.has(activity) ? 'model_unavailable' : 'engine_failed')) as PauseReason;
     return {
       type: 'activity_failed',
       activity: ACTIVITY[activity] ?? (activity as ActivityName),
@@ -241,20 +260,34 @@ export class StepDriver {
       case 'pick': {
         const paths = word?.startsWith('picked:') === true ? word.slice(7).split(',') : null;
         if (word === 'down') {
-          const failed = { outcome: 'failed', reason: 'model_unavailable', message: '', usage: NO_USAGE } as const;
+          const failed = {
+            outcome: 'failed',
+            reason: 'model_unavailable',
+            message: '',
+            usage: NO_USAGE,
+          } as const;
           return { type: 'picked', result: { ...failed, down: downOf('') } };
         }
         const files = (paths ?? ['a.ts']).map((path) => ({ path, why: 'named' }));
         if (word === 'look_for')
-          return { type: 'picked', result: { outcome: 'look_for', words: ['parser'], usage: USAGE } };
+          return {
+            type: 'picked',
+            result: { outcome: 'look_for', words: ['parser'], usage: USAGE },
+          };
         if (word === 'nothing_found')
-          return { type: 'picked', result: { outcome: word, message: 'none', files, usage: USAGE } };
+          return {
+            type: 'picked',
+            result: { outcome: word, message: 'none', files, usage: USAGE },
+          };
         if (word?.startsWith('many:') === true) {
           const many = word
             .slice(5)
             .split(',')
             .map((path) => ({ path, why: 'named' }));
-          return { type: 'picked', result: { outcome: 'picked', files: many, tooMany: 'too many', usage: USAGE } };
+          return {
+            type: 'picked',
+            result: { outcome: 'picked', files: many, tooMany: 'too many', usage: USAGE },
+          };
         }
         if (paths !== null || word === undefined)
           return { type: 'picked', result: { outcome: 'picked', files, usage: USAGE } };
@@ -266,7 +299,10 @@ export class StepDriver {
       case 'brief': {
         if (word === 'down') {
           const down = downOf('');
-          return { type: 'briefed', result: { brief: null, usage: NO_USAGE, message: 'no brief', down } };
+          return {
+            type: 'briefed',
+            result: { brief: null, usage: NO_USAGE, message: 'no brief', down },
+          };
         }
         const none = word === 'none';
         const result = {
@@ -277,20 +313,32 @@ export class StepDriver {
         return { type: 'briefed', result };
       }
       case 'build':
-        return { type: 'proposal_built', result: word === 'busy' ? NOT_YET : world.build(word ?? 'built', state) };
+        return {
+          type: 'proposal_built',
+          result: word === 'busy' ? NOT_YET : world.build(word ?? 'built', state),
+        };
       case 'apply':
         return { type: 'applied', result: world.apply(word ?? 'applied', state) };
       case 'rebase':
         return { type: 'rebased', result: world.rebase(word ?? 'built', state) };
       case 'verify':
-        return { type: 'verified', result: word === 'busy' ? NOT_YET : world.verify(word ?? 'pass') };
+        return {
+          type: 'verified',
+          result: word === 'busy' ? NOT_YET : world.verify(word ?? 'pass'),
+        };
       case 'try_base':
       case 'try_proposal':
-        return { type: 'tried', result: word === 'busy' ? NOT_YET : world.tryTests(kind, word ?? 'pass') };
+        return {
+          type: 'tried',
+          result: word === 'busy' ? NOT_YET : world.tryTests(kind, word ?? 'pass'),
+        };
       case 'roll_back':
         return { type: 'rolled_back', result: world.rollback(state) };
       case 'commit':
-        return { type: 'committed', result: word === 'busy' ? NOT_YET : world.commit(word ?? 'committed') };
+        return {
+          type: 'committed',
+          result: word === 'busy' ? NOT_YET : world.commit(word ?? 'committed'),
+        };
       default:
         throw new Error(`no such move: ${kind}`);
     }
@@ -309,12 +357,24 @@ export class StepDriver {
       const snapshot = base.ready?.snapshot ?? blob('');
       const { secrets } = this.state;
       const told = {
-        ...{ regeneration, format, outputBudget_tokens, model, note, refusal },
+        regeneration,
+        format,
+        outputBudget_tokens,
+        model,
+        note,
+        refusal,
         ...(secrets === undefined ? {} : { secrets }),
       };
       const failed = this.failure(word, 'propose', chunk);
       const answer = () =>
-        this.world.propose(word ?? 'edited', { snapshot, file, seq, brief: edits.brief, accepted: heads, ...told });
+        this.world.propose(word ?? 'edited', {
+          snapshot,
+          file,
+          seq,
+          brief: edits.brief,
+          accepted: heads,
+          ...told,
+        });
       this.dispatch(failed ?? { type: 'proposed', chunk, result: answer() });
     }
   }
@@ -344,7 +404,9 @@ function labelOf(move: Effect, state: StepState): string {
     case 'apply':
       return `apply ${move.files.join(',')}`;
     case 'pause':
-      return ['ask', move.pause.reason, move.pause.files.map((file) => file.path).join(',')].join(' ').trim();
+      return ['ask', move.pause.reason, move.pause.files.map((file) => file.path).join(',')]
+        .join(' ')
+        .trim();
     case 'back_off':
       return `wait ${Math.round(move.ms / 1000)}`;
     case 'commit':
@@ -371,7 +433,9 @@ export function play(it: Omit<Case, 'effects' | 'name'>): StepDriver {
     const saying = decisions.shift();
     if (saying === undefined) return driver;
     const [answer, more] = typeof saying === 'string' ? [saying, {}] : saying;
-    const chosen = Object.entries(more.select ?? {}).map(([path, list]) => `${path}[${list.join()}]`);
+    const chosen = Object.entries(more.select ?? {}).map(
+      ([path, list]) => `${path}[${list.join()}]`,
+    );
     driver.trace.push([`say ${answer}`, ...(more.files ?? []), ...chosen].join(' '));
     const refused = driver.say(saying);
     if (refused !== null) driver.trace.push(`no: ${refused}`);

@@ -11,11 +11,19 @@ describe('text of others, shown', () => {
     ['a bidirectional override', 'a\u202eb', 'a\\u{202E}b'],
     ['an isolate', '\u2066', '\\u{2066}'],
     ['a mark', '\u200e\u061c', '\\u{200E}\\u{61C}'],
-    ['zero width', 'a\u200bb\u200c\u200d\u2060\ufeff', 'a\\u{200B}b\\u{200C}\\u{200D}\\u{2060}\\u{FEFF}'],
+    [
+      'zero width',
+      'a\u200bb\u200c\u200d\u2060\ufeff',
+      'a\\u{200B}b\\u{200C}\\u{200D}\\u{2060}\\u{FEFF}',
+    ],
     ['a soft hyphen', 'a\u00adb', 'a\\u{AD}b'],
     ['fillers', '\u115f\u3164\uffa0', '\\u{115F}\\u{3164}\\u{FFA0}'],
     ['a tag character', 'a\u{E0041}', 'a\\u{E0041}'],
-    ['a variation selector at a letter and at a digit', 'x\ufe0f1\ufe0e\u{E0100}', 'x\\u{FE0F}1\\u{FE0E}\\u{E0100}'],
+    [
+      'a variation selector at a letter and at a digit',
+      'x\ufe0f1\ufe0e\u{E0100}',
+      'x\\u{FE0F}1\\u{FE0E}\\u{E0100}',
+    ],
     ['line and paragraph separators', '\u2028\u2029', '\\u{2028}\\u{2029}'],
     ['annotation marks', '\ufff9', '\\u{FFF9}'],
     ['control characters', '\x1b[2J\x07\x9b', '\\x1b[2J\\x07\\x9b'],
@@ -25,7 +33,11 @@ describe('text of others, shown', () => {
       `\u26a0\ufe0f ${FAMILY} 1\ufe0f\u20e3 ${ENGLAND}`,
       `\u26a0\ufe0f ${FAMILY} 1\ufe0f\u20e3 ${ENGLAND}`,
     ],
-    ['tags after a flag that are none', '\u{1F3F4}\u{E0061}\u{E007F}', '\u{1F3F4}\\u{E0061}\\u{E007F}'],
+    [
+      'tags after a flag that are none',
+      '\u{1F3F4}\u{E0061}\u{E007F}',
+      '\u{1F3F4}\\u{E0061}\\u{E007F}',
+    ],
     ['a joiner after an emoji that joins nothing', '\u26a0\u200dx', '\u26a0\\u{200D}x'],
     ['a second selector', '\u26a0\ufe0f\ufe0f', '\u26a0\ufe0f\\u{FE0F}'],
     [
@@ -37,12 +49,16 @@ describe('text of others, shown', () => {
     expect(visible(text)).toBe(shown);
   });
 
-  const HIDES = /[\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\p{Cf}\p{Zl}\p{Zp}]|[\p{Cc}](?<![\t\n])/gu;
+  const HIDES =
+    /[\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\p{Cf}\p{Zl}\p{Zp}]|[\p{Cc}](?<![\t\n])/gu;
   const withoutEmoji = (text: string): string =>
     text
       .replace(new RegExp('\\p{RGI_Emoji_Tag_Sequence}|\\p{Emoji_Keycap_Sequence}', 'gv'), '\u26a0')
       .replace(/(?<=\p{Extended_Pictographic})[\ufe0e\ufe0f]/gu, '')
-      .replace(/(?<=\p{Extended_Pictographic}\p{Emoji_Modifier}?)\u200d(?=\p{Extended_Pictographic})/gu, '');
+      .replace(
+        /(?<=\p{Extended_Pictographic}\p{Emoji_Modifier}?)\u200d(?=\p{Extended_Pictographic})/gu,
+        '',
+      );
   const hostile = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.constantFrom(
@@ -58,7 +74,16 @@ describe('text of others, shown', () => {
       '\x1b',
       '\u{E0100}',
     ),
-    fc.constantFrom('\u26a0', FAMILY, ENGLAND, '1\ufe0f\u20e3', 'a', '\u05d0', '\u{1F3F4}', '\u{1F3FD}'),
+    fc.constantFrom(
+      '\u26a0',
+      FAMILY,
+      ENGLAND,
+      '1\ufe0f\u20e3',
+      'a',
+      '\u05d0',
+      '\u{1F3F4}',
+      '\u{1F3FD}',
+    ),
   );
   test('nothing that is shown hides or turns what is read, emoji aside; what was there is in it, in order', () => {
     fc.assert(
@@ -66,7 +91,9 @@ describe('text of others, shown', () => {
         const text = parts.join('');
         expect(withoutEmoji(visible(text)).match(HIDES)).toBeNull();
         const back = visiblePieces(text).map(({ text: piece, escaped }) =>
-          escaped ? String.fromCodePoint(Number.parseInt(piece.replace(/[^0-9A-Fa-f]/g, ''), 16)) : piece,
+          escaped
+            ? String.fromCodePoint(Number.parseInt(piece.replace(/[^0-9A-Fa-f]/g, ''), 16))
+            : piece,
         );
         expect(back.join('')).toBe(text);
         expect(visible(visible(text))).toBe(visible(text));

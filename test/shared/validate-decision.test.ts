@@ -11,8 +11,10 @@ import { play, type Saying, type StepDriver } from './step-driver.js';
 const TWO = ['a.ts', 'b.ts'];
 const atApproval = (): StepDriver => play({ files: TWO });
 const atParts = (): StepDriver => play({ files: TWO, changes: 3 });
-const revised = (): StepDriver => play({ files: TWO, decisions: [['revise', { note: 'shorter' }]] });
-const atFailed = (): StepDriver => play({ files: TWO, words: { propose: ['declined', 'declined'] } });
+const revised = (): StepDriver =>
+  play({ files: TWO, decisions: [['revise', { note: 'shorter' }]] });
+const atFailed = (): StepDriver =>
+  play({ files: TWO, words: { propose: ['declined', 'declined'] } });
 const atEstimate = (): StepDriver => play({ ready: { overEstimate: ['too much'] } });
 const atTests = (): StepDriver => play({ ready: { test: { commands: [], found: 'npm test' } } });
 const closed = (): StepDriver => play({ decisions: ['skip'] });
@@ -26,8 +28,15 @@ test('what counts goes by the rules of the run, not by those of today', () => {
   const now = currentRules();
   const max = LIMITS.outputBudget_tokens.max + 1;
   const limits = { ...now.limits, outputBudget_tokens: { unit: 'tokens', min: max, max } };
-  const rules = { ...now, limits, answers: { ...now.answers, approval: ['revise', 'keep'] as const } };
-  const driver = play({ files: TWO, input: { rules: { ...rules, bounds: { ...now.bounds, note_bytes: 4 } } } });
+  const rules = {
+    ...now,
+    limits,
+    answers: { ...now.answers, approval: ['revise', 'keep'] as const },
+  };
+  const driver = play({
+    files: TWO,
+    input: { rules: { ...rules, bounds: { ...now.bounds, note_bytes: 4 } } },
+  });
   expect(driver.state.decision?.accepts).toEqual(['revise', 'keep', 'abort']);
   const judged = (set: NonNullable<DecisionRequest['set']>, note = 'why'): unknown =>
     validateDecision(driver.state, { ...driver.request('revise'), note, set });
@@ -65,7 +74,12 @@ describe('refused, with the reason', () => {
       /^decision 1-.* is resolved: revise by ann/,
     ],
     ['nothing is open', running, ['approve', { decision: '7-feedc0de' }], /^no decision is open/],
-    ['the run has ended', closed, ['approve', { decision: '7-feedc0de' }], /^the run has ended: skipped/],
+    [
+      'the run has ended',
+      closed,
+      ['approve', { decision: '7-feedc0de' }],
+      /^the run has ended: skipped/,
+    ],
     ['abort of a run that has ended', closed, ['abort', { decision: '' }], /^the run has ended/],
     ['abort of another decision', atApproval, ['abort', { decision: '7-feedc0de' }], /is not open/],
     [
@@ -88,9 +102,24 @@ describe('refused, with the reason', () => {
     ],
     ['select without changes', atParts, 'select', /^select needs the changes to accept/],
     ['select of no file', atParts, ['select', { select: {} }], /^select names no file/],
-    ['select with files', atParts, ['select', { select: { 'a.ts': [1] }, files: ['a.ts'] }], /already names its files/],
-    ['changes with another answer', atParts, ['approve', { select: { 'a.ts': [1] } }], /^approve accepts no selection/],
-    ['select of a stranger', atParts, ['select', { select: { 'c.ts': [1] } }], /^c\.ts is not in this decision/],
+    [
+      'select with files',
+      atParts,
+      ['select', { select: { 'a.ts': [1] }, files: ['a.ts'] }],
+      /already names its files/,
+    ],
+    [
+      'changes with another answer',
+      atParts,
+      ['approve', { select: { 'a.ts': [1] } }],
+      /^approve accepts no selection/,
+    ],
+    [
+      'select of a stranger',
+      atParts,
+      ['select', { select: { 'c.ts': [1] } }],
+      /^c\.ts is not in this decision/,
+    ],
     [
       'a change that is not there',
       atParts,
@@ -100,7 +129,12 @@ describe('refused, with the reason', () => {
     ['a change that is no number', atParts, ['select', { select: { 'a.ts': [1.5] } }], /got 1\.5/],
     ['a change twice', atParts, ['select', { select: { 'a.ts': [1, 1] } }], /is named twice/],
     ['nothing of a file', atParts, ['select', { select: { 'a.ts': [] } }], /is selected: skip it/],
-    ['all of a file', atParts, ['select', { select: { 'a.ts': [3, 2, 1] } }], /is selected: approve it/],
+    [
+      'all of a file',
+      atParts,
+      ['select', { select: { 'a.ts': [3, 2, 1] } }],
+      /is selected: approve it/,
+    ],
     [
       'a prototype key among the files',
       atApproval,
@@ -108,8 +142,18 @@ describe('refused, with the reason', () => {
       /^__proto__ is not in this decision/,
     ],
     ['no files', atApproval, ['approve', { files: [] }], /^files is empty/],
-    ['files where there are none', atEstimate, ['retry', { files: ['a.ts'] }], /^retry accepts no files here/],
-    ['files for an answer to the whole', atApproval, ['abort', { files: ['a.ts'] }], /^abort accepts no files here/],
+    [
+      'files where there are none',
+      atEstimate,
+      ['retry', { files: ['a.ts'] }],
+      /^retry accepts no files here/,
+    ],
+    [
+      'files for an answer to the whole',
+      atApproval,
+      ['abort', { files: ['a.ts'] }],
+      /^abort accepts no files here/,
+    ],
     [
       'a note that is too long',
       atApproval,
@@ -125,7 +169,12 @@ describe('refused, with the reason', () => {
     ['revise without a note', atApproval, 'revise', /^revise needs a note/],
     ['revise with a blank note', atApproval, ['revise', { note: ' \n' }], /^revise needs a note/],
     ['other without a command', atTests, 'other', /^other needs set\.command/],
-    ['a blank command', atTests, ['other', { set: { command: ' ' } }], /^set\.command must be a text/],
+    [
+      'a blank command',
+      atTests,
+      ['other', { set: { command: ' ' } }],
+      /^set\.command must be a text/,
+    ],
     [
       'a limit that is none',
       atFailed,
@@ -150,12 +199,37 @@ describe('refused, with the reason', () => {
       ['retry', { set: { maxTotalChunks: 0 } }],
       /^set\.maxTotalChunks must be a number of edit calls from 1 to 10000, got 0/,
     ],
-    ['a limit above its most', atFailed, ['retry', { set: { concurrency: 33 } }], /from 1 to 32, got 33/],
+    [
+      'a limit above its most',
+      atFailed,
+      ['retry', { set: { concurrency: 33 } }],
+      /from 1 to 32, got 33/,
+    ],
     ['a limit as a text', atFailed, ['retry', { set: { concurrency: '3' } }], /got 3/],
-    ['a limit that is no number', atFailed, ['retry', { set: { concurrency: Number.NaN } }], /must be a number/],
-    ['a model that is no text', atFailed, ['retry', { set: { model: 3 } }], /^set\.model must be a text/],
-    ['a huge id is not given back whole', atApproval, ['approve', { decision: 'x'.repeat(1_000_000) }], /^.{1,400}$/],
-    ['a huge path is not given back whole', atApproval, ['approve', { files: ['x'.repeat(1_000_000)] }], /^.{1,400}$/],
+    [
+      'a limit that is no number',
+      atFailed,
+      ['retry', { set: { concurrency: Number.NaN } }],
+      /must be a number/,
+    ],
+    [
+      'a model that is no text',
+      atFailed,
+      ['retry', { set: { model: 3 } }],
+      /^set\.model must be a text/,
+    ],
+    [
+      'a huge id is not given back whole',
+      atApproval,
+      ['approve', { decision: 'x'.repeat(1_000_000) }],
+      /^.{1,400}$/,
+    ],
+    [
+      'a huge path is not given back whole',
+      atApproval,
+      ['approve', { files: ['x'.repeat(1_000_000)] }],
+      /^.{1,400}$/,
+    ],
   ])('%s', (_, made, saying, words) => {
     const driver = made();
     const { state } = driver;
@@ -185,7 +259,9 @@ describe('counts once', () => {
     driver.dispatch({ type: 'decided', request });
     const reading = readRequest(driver.state, JSON.parse(JSON.stringify(versioned(request))));
     expect(reading.kind).toBe('request');
-    expect(validateDecision(driver.state, reading.kind === 'request' ? reading.request : request)).toMatchObject({
+    expect(
+      validateDecision(driver.state, reading.kind === 'request' ? reading.request : request),
+    ).toMatchObject({
       counts: false,
       again: true,
     });
@@ -197,25 +273,61 @@ describe('counts once', () => {
 
   test.each<[string, Partial<DecisionRequest>, boolean]>([
     ['the same answer of somebody else', { answer: 'approve' }, true],
-    ['the same answer with its files in another order', { answer: 'approve', files: ['b.ts', 'a.ts'] }, true],
+    [
+      'the same answer with its files in another order',
+      { answer: 'approve', files: ['b.ts', 'a.ts'] },
+      true,
+    ],
     ['another answer', { answer: 'skip' }, false],
     ['the same answer for fewer files', { answer: 'approve', files: ['a.ts'] }, false],
   ])('resolved: %s', (_, more, again) => {
     const driver = atApproval();
     const { id } = driver.state.decision!;
     driver.say('approve');
-    expect(validateDecision(driver.state, { ...driver.request('approve', id), ...more })).toMatchObject({
+    expect(
+      validateDecision(driver.state, { ...driver.request('approve', id), ...more }),
+    ).toMatchObject({
       counts: false,
       again,
     });
   });
 
   test.each<[string, () => StepDriver, Saying, Partial<DecisionRequest>, boolean]>([
-    ['revise with the same note', atApproval, ['revise', { note: 'shorter' }], { note: 'shorter' }, true],
-    ['revise with another note', atApproval, ['revise', { note: 'shorter' }], { note: 'longer' }, false],
-    ['select of the same changes', atParts, ['select', { select: { 'a.ts': [1] } }], { select: { 'a.ts': [1] } }, true],
-    ['select of other changes', atParts, ['select', { select: { 'a.ts': [1] } }], { select: { 'a.ts': [2] } }, false],
-    ['another command', atTests, ['other', { set: { command: 'make' } }], { set: { command: 'just' } }, false],
+    [
+      'revise with the same note',
+      atApproval,
+      ['revise', { note: 'shorter' }],
+      { note: 'shorter' },
+      true,
+    ],
+    [
+      'revise with another note',
+      atApproval,
+      ['revise', { note: 'shorter' }],
+      { note: 'longer' },
+      false,
+    ],
+    [
+      'select of the same changes',
+      atParts,
+      ['select', { select: { 'a.ts': [1] } }],
+      { select: { 'a.ts': [1] } },
+      true,
+    ],
+    [
+      'select of other changes',
+      atParts,
+      ['select', { select: { 'a.ts': [1] } }],
+      { select: { 'a.ts': [2] } },
+      false,
+    ],
+    [
+      'another command',
+      atTests,
+      ['other', { set: { command: 'make' } }],
+      { set: { command: 'just' } },
+      false,
+    ],
     ['retry with a limit', atFailed, 'retry', { set: { concurrency: 2 } }, false],
     ['retry with a hint', atFailed, 'retry', { note: 'in two' }, false],
   ])('resolved or answered for the file: %s', (_, made, said, more, again) => {
@@ -223,15 +335,20 @@ describe('counts once', () => {
     const driver = made();
     const { id, files } = driver.state.decision!;
     driver.say(said);
-    expect(validateDecision(driver.state, { ...driver.request(answer, id), ...more })).toMatchObject({
-      ...{ counts: false, again },
+    expect(
+      validateDecision(driver.state, { ...driver.request(answer, id), ...more }),
+    ).toMatchObject({
+      counts: false,
+      again,
     });
     // While the decision still waits for the other file.
     if (files.length < 2 || typeof said === 'string' || answer === 'select') return;
     const partly = made();
     partly.say([answer, { ...said[1], files: ['a.ts'] }]);
     expect(partly.state.decision?.id).toBe(id);
-    expect(validateDecision(partly.state, { ...partly.request(answer, id), ...more, files: ['a.ts'] })).toMatchObject({
+    expect(
+      validateDecision(partly.state, { ...partly.request(answer, id), ...more, files: ['a.ts'] }),
+    ).toMatchObject({
       counts: false,
       again,
     });
@@ -264,15 +381,21 @@ describe('counts once', () => {
             why: expect.stringContaining(`send {"decision": "${state.decision?.id}"}`),
           });
     for (const bare of [undefined, null, '', {}]) {
-      expect(readShortSignal(revised().state, 'abort', bare)).toMatchObject({ request: { decision: '' } });
-      expect(readShortSignal(running().state, 'approve', bare)).toMatchObject({ why: 'no decision is open' });
+      expect(readShortSignal(revised().state, 'abort', bare)).toMatchObject({
+        request: { decision: '' },
+      });
+      expect(readShortSignal(running().state, 'approve', bare)).toMatchObject({
+        why: 'no decision is open',
+      });
     }
   });
 
   test('`decide` without an id never counts either', () => {
     const driver = atApproval();
     const json = `{"decision": "${driver.state.decision?.id}"}`;
-    expect(readRequest(driver.state, { v: VERSION, answer: 'approve', requestId: 'r' })).toMatchObject({
+    expect(
+      readRequest(driver.state, { v: VERSION, answer: 'approve', requestId: 'r' }),
+    ).toMatchObject({
       kind: 'ignored',
       why: expect.stringContaining(json),
     });
@@ -290,14 +413,18 @@ describe('counts once', () => {
     const rest = driver.request('approve');
     const open = driver.state;
     driver.dispatch({ type: 'decided', request: rest });
-    expect(outcomeOf(open, driver.state, rest)).toMatchObject({ outcome: 'resolved', decision: before.decision?.id });
+    expect(outcomeOf(open, driver.state, rest)).toMatchObject({
+      outcome: 'resolved',
+      decision: before.decision?.id,
+    });
   });
 
   test('an abort that work under way puts off is told as what it does, not as an answer for some files', () => {
     const driver = atApproval();
     const { state } = driver;
     expect(outcomeOf(state, state, driver.request('abort'))).toEqual({
-      ...{ outcome: 'resolved', decision: state.decision?.id },
+      outcome: 'resolved',
+      decision: state.decision?.id,
       message: 'abort: end the run and roll back uncommitted changes',
     });
   });

@@ -7,7 +7,12 @@ import { LIMITS, TIMINGS, type Limits } from '../../src/shared/limits.js';
 import type { ModelDown } from '../../src/shared/outage.js';
 import { NO_USAGE, type StepUsage } from '../../src/shared/usage.js';
 import type { Format } from '../../src/shared/formats.js';
-import { leftOut, pathsToApply, repairable, selectedFiles } from '../../src/workflows/step/effects.js';
+import {
+  leftOut,
+  pathsToApply,
+  repairable,
+  selectedFiles,
+} from '../../src/workflows/step/effects.js';
 import { problem } from '../../src/shared/problems.js';
 import type {
   ApplyResult,
@@ -20,11 +25,17 @@ import type {
   VerifyOutcome,
   VerifyResult,
 } from '../../src/shared/proposal-activities.js';
-import type { PreflightResult, ProposeInput, ProposeResult, TryResult } from '../../src/shared/step-activities.js';
+import type {
+  PreflightResult,
+  ProposeInput,
+  ProposeResult,
+  TryResult,
+} from '../../src/shared/step-activities.js';
 import type { BlobRef } from '../../src/shared/ids.js';
 import type { ReadyPreflight, StepState } from '../../src/workflows/step/state.js';
 
-export const blob = (text: string): BlobRef => `sha256:${createHash('sha256').update(text).digest('hex')}`;
+export const blob = (text: string): BlobRef =>
+  `sha256:${createHash('sha256').update(text).digest('hex')}`;
 export const USAGE: StepUsage = {
   calls: 1,
   unknownCalls: 0,
@@ -50,7 +61,9 @@ export const downOf = (how: string): ModelDown => ({
   unreached: how === 'unreached',
   mayBePaid: false,
 });
-const DEFAULT_LIMITS = Object.fromEntries(Object.entries(LIMITS).map(([name, spec]) => [name, spec.default])) as Limits;
+const DEFAULT_LIMITS = Object.fromEntries(
+  Object.entries(LIMITS).map(([name, spec]) => [name, spec.default]),
+) as Limits;
 
 /** What the job asks for; all of it optional. */
 export interface Wanted {
@@ -108,7 +121,14 @@ export class World {
 
   // ---------------------------------------------------------------------------------------------------------------- up to the proposal
   preflight(word: string, state: StepState): PreflightResult {
-    const estimate = { calls: 2, input_tokens: 100, output_tokens: 100, usd: 0.01, model: 'm', priced: null };
+    const estimate = {
+      calls: 2,
+      input_tokens: 100,
+      output_tokens: 100,
+      usd: 0.01,
+      model: 'm',
+      priced: null,
+    };
     if (word === 'pick') return { outcome: 'pick', snapshot: blob('file list'), estimate };
     if (word.startsWith('refused'))
       return { outcome: 'refused', problem: problem('target_missing', 'a.ts is not there') };
@@ -168,18 +188,34 @@ export class World {
         // `edited=N` gives the same bytes wherever the same N stands.
         const version = detail === '' ? String((this.answers += 1)) : detail;
         const files = paths.map(
-          (path) => [path, outcome === 'unchanged' ? (bases.get(path) ?? '') : `${path} v${version}`] as const,
+          (path) =>
+            [
+              path,
+              outcome === 'unchanged' ? (bases.get(path) ?? '') : `${path} v${version}`,
+            ] as const,
         );
         const accepted = blob(JSON.stringify([input.accepted, files, input.seq]));
         this.results.set(accepted, { heads: input.accepted, files });
         if (outcome === 'unchanged')
-          return { ...base, outcome, accepted, changed: [], ...(detail === '' ? {} : { reason: detail }) };
+          return {
+            ...base,
+            outcome,
+            accepted,
+            changed: [],
+            ...(detail === '' ? {} : { reason: detail }),
+          };
         const repair = {
           message: 'a definition is gone',
           refusal: blob(`found ${this.asked.length}`),
           result: version,
         };
-        return { ...base, outcome: 'edited', accepted, changed: paths, ...(outcome === 'found' ? { repair } : {}) };
+        return {
+          ...base,
+          outcome: 'edited',
+          accepted,
+          changed: paths,
+          ...(outcome === 'found' ? { repair } : {}),
+        };
       }
       case 'truncated': {
         const [kind = '', to = ''] = detail.split(':');
@@ -190,15 +226,27 @@ export class World {
             : kind === 'format'
               ? ({ kind, format: 'structured-edit', outputBudget_tokens } as const)
               : { kind: kind === 'split' ? ('split' as const) : ('exhausted' as const) };
-        return { ...base, outcome, reason: 'the answer was cut off', stopReason: 'max_tokens', partialLength: 7, next };
+        return {
+          ...base,
+          outcome,
+          reason: 'the answer was cut off',
+          stopReason: 'max_tokens',
+          partialLength: 7,
+          next,
+        };
       }
       case 'invalid':
       case 'refused':
       case 'unmarked':
         return {
-          ...{ ...base, outcome, message, refusal: blob(`refusal ${this.asked.length}`) },
+          ...base,
+          outcome,
+          message,
+          refusal: blob(`refusal ${this.asked.length}`),
           ...(detail === 'repeated' ? { repeated: true } : {}),
-          ...(detail.startsWith('format:') ? { next: detail.slice('format:'.length) as Format } : {}),
+          ...(detail.startsWith('format:')
+            ? { next: detail.slice('format:'.length) as Format }
+            : {}),
         };
       case 'declined':
       case 'prompt_cut':
@@ -206,18 +254,26 @@ export class World {
         return { ...base, outcome, message };
       case 'secret':
         return {
-          ...{ outcome: 'secret_found', message: `a secret in ${input.file}`, usage: NO_USAGE },
+          outcome: 'secret_found',
+          message: `a secret in ${input.file}`,
+          usage: NO_USAGE,
           files: detail === '' ? [input.file] : detail.split(','),
         };
       case 'down':
-        return { outcome: 'model_unavailable', message: 'Overloaded', down: downOf(detail), usage: NO_USAGE };
+        return {
+          outcome: 'model_unavailable',
+          message: 'Overloaded',
+          down: downOf(detail),
+          usage: NO_USAGE,
+        };
       default:
         throw new Error(`no such answer: ${word}`);
     }
   }
 
   build(word: string, state: StepState): BuildProposalResult {
-    const bases = this.bases.get(state.base.ready?.snapshot ?? blob('')) ?? new Map<string, string>();
+    const bases =
+      this.bases.get(state.base.ready?.snapshot ?? blob('')) ?? new Map<string, string>();
     if (word === 'empty') return { outcome: 'empty' };
     if (word.startsWith('refused'))
       return {
@@ -228,12 +284,16 @@ export class World {
           refusal: blob(`build ${path}`),
         })),
       };
-    const dangling = word.startsWith('dangling') ? after(word).filter((path) => repairable(state).includes(path)) : [];
+    const dangling = word.startsWith('dangling')
+      ? after(word).filter((path) => repairable(state).includes(path))
+      : [];
     if (dangling.length > 0)
       return {
         outcome: 'refused',
         files: dangling.map((path) => ({
-          ...{ path, message: `${path} uses what is gone`, refusal: blob(`dangling ${path}`) },
+          path,
+          message: `${path} uses what is gone`,
+          refusal: blob(`dangling ${path}`),
           findings: true,
         })),
       };
@@ -253,21 +313,34 @@ export class World {
     for (const { proposal, files } of selectedFiles(state) ?? [])
       for (const { path, changes } of files) {
         const proposed = this.proposalFiles(proposal).find((file) => file.path === path);
-        if (proposed === undefined) throw new Error('a file is taken from a proposal that does not have it');
+        if (proposed === undefined)
+          throw new Error('a file is taken from a proposal that does not have it');
         ownBase.set(path, proposed.base);
-        latest.set(path, changes === null ? proposed.result : `${proposed.result}[${changes.join()}]`);
+        latest.set(
+          path,
+          changes === null ? proposed.result : `${proposed.result}[${changes.join()}]`,
+        );
       }
     const model = [...latest]
       .filter(([path]) => !out.has(path))
       .map(([path, result]) => ({ path, result, by: 'model' as const }));
-    const person = manual.map((path) => ({ path, result: this.disk.get(path) ?? '', by: 'person' as const }));
+    const person = manual.map((path) => ({
+      path,
+      result: this.disk.get(path) ?? '',
+      by: 'person' as const,
+    }));
     const files = [...model, ...person]
       .map((file) => ({ ...file, base: ownBase.get(file.path) ?? bases.get(file.path) ?? '' }))
       .filter((file) => file.base !== file.result);
-    return files.length === 0 ? { outcome: 'empty' } : { outcome: 'built', proposal: this.summary(files) };
+    return files.length === 0
+      ? { outcome: 'empty' }
+      : { outcome: 'built', proposal: this.summary(files) };
   }
 
-  private summary(files: readonly ProposedFile[], mustAsk = this.wanted.mustAsk ?? []): ProposalSummary {
+  private summary(
+    files: readonly ProposedFile[],
+    mustAsk = this.wanted.mustAsk ?? [],
+  ): ProposalSummary {
     const hash = blob(JSON.stringify(files.map(({ path, base, result }) => [path, base, result])));
     this.proposals.set(hash, files);
     return {
@@ -292,12 +365,18 @@ export class World {
   // -------------------------------------------------------------------------------------------------------------- from apply to commit
   private takeLock(): HeldLock {
     this.locks += 1;
-    return { token: this.locks, head: 'c0', headRef: 'refs/heads/main', takenAt: '2026-01-01T00:00:00.000Z' };
+    return {
+      token: this.locks,
+      head: 'c0',
+      headRef: 'refs/heads/main',
+      takenAt: '2026-01-01T00:00:00.000Z',
+    };
   }
 
   apply(word: string, state: StepState): ApplyResult {
     const lock = this.takeLock();
-    const conflictsOf = (paths: readonly string[]) => paths.map((path) => ({ path, why: 'saved meanwhile' }));
+    const conflictsOf = (paths: readonly string[]) =>
+      paths.map((path) => ({ path, why: 'saved meanwhile' }));
     if (word === 'busy') return { outcome: 'busy', holder: 'feedbeef', since: 'now' };
     if (word === 'failed') return { outcome: 'failed', problem: problem('disk', 'no space left') };
     const proposal = state.proposal;
@@ -310,7 +389,12 @@ export class World {
       const ours = files.filter((file) => file.by === 'model');
       // As in the engine: a closed record is not applied again; at its base somebody undid it.
       if (ours.length > 0 && ours.every((file) => this.disk.get(file.path) === file.base))
-        return { outcome: 'conflict', conflicts: conflictsOf(ours.map((file) => file.path)), files: [], lock };
+        return {
+          outcome: 'conflict',
+          conflicts: conflictsOf(ours.map((file) => file.path)),
+          files: [],
+          lock,
+        };
       return { outcome: 'applied', files: closed, lock };
     }
     if (word.startsWith('base_changed')) for (const path of after(word)) this.touch(path);
@@ -327,14 +411,18 @@ export class World {
     for (const file of written) this.disk.set(file.path, file.result);
     const done = written.map((file) => file.path);
     this.records.set(record, done);
-    if (saved.length > 0) return { outcome: 'conflict', conflicts: conflictsOf(saved), files: done, lock };
+    if (saved.length > 0)
+      return { outcome: 'conflict', conflicts: conflictsOf(saved), files: done, lock };
     return { outcome: 'applied', files: done, lock };
   }
 
   rebase(word: string, state: StepState): RebaseResult {
     if (word === 'empty') return { outcome: 'empty' };
     if (word.startsWith('conflict'))
-      return { outcome: 'conflict', conflicts: after(word).map((path) => ({ path, why: 'same lines' })) };
+      return {
+        outcome: 'conflict',
+        conflicts: after(word).map((path) => ({ path, why: 'same lines' })),
+      };
     const { exclude } = leftOut(state);
     const ref = state.proposal?.ref;
     if (ref === undefined) throw new Error('rebase without a proposal');
@@ -346,7 +434,10 @@ export class World {
         const now = this.disk.get(file.path) ?? '';
         return { ...file, base: now, result: `${file.result} on ${now}` };
       });
-    return { outcome: 'built', proposal: this.summary(files, ['files changed after the proposal']) };
+    return {
+      outcome: 'built',
+      proposal: this.summary(files, ['files changed after the proposal']),
+    };
   }
 
   /** `pass`, `pass_with_warnings`, `no_tests`, `fail:<signature>`, `transient:<signature>`, and what the sandbox and changed files come to. */
@@ -362,7 +453,8 @@ export class World {
       seconds: 1,
       suggestions: [],
     } as const;
-    if (word === 'pass' || word === 'pass_with_warnings' || word === 'no_tests') return { ...base, outcome: word };
+    if (word === 'pass' || word === 'pass_with_warnings' || word === 'no_tests')
+      return { ...base, outcome: word };
     const [kind, signature = null] = word.split(':');
     return {
       ...base,
@@ -377,7 +469,8 @@ export class World {
   /** Of the base `pass`, `fail`, `missing`, `blocked`, `apart` (in a prepared worktree), `untried`; of a proposal `untried`, and as `verify`. */
   tryTests(kind: string, word: string): TryResult {
     if (word === 'untried') return { outcome: word, why: word };
-    if (kind === 'try_proposal') return { outcome: 'tested', result: this.verify(word) as VerifyResult };
+    if (kind === 'try_proposal')
+      return { outcome: 'tested', result: this.verify(word) as VerifyResult };
     const told = { summary: word, base: blob(`base ${word}`), prepared: word === 'apart' };
     if (word === 'blocked') return { ...told, outcome: 'pass', blocked: word };
     return { ...told, outcome: word === 'fail' || word === 'missing' ? word : 'pass' };
@@ -394,7 +487,8 @@ export class World {
         if (this.disk.get(file.path) === file.result) {
           this.disk.set(file.path, file.base);
           files.push(file.path);
-        } else if (this.disk.get(file.path) !== file.base) kept.push({ path: file.path, why: 'saved meanwhile' });
+        } else if (this.disk.get(file.path) !== file.base)
+          kept.push({ path: file.path, why: 'saved meanwhile' });
       }
     return { files: [...new Set(files)], leftAlone: kept };
   }
@@ -411,7 +505,8 @@ export class World {
         reason: word,
         why: word === 'conflict' ? 'HEAD moved' : 'the hook changed a.ts',
       };
-    if (word === 'failed') return { outcome: 'failed', problem: problem('hook_failed', 'the hook refused') };
+    if (word === 'failed')
+      return { outcome: 'failed', problem: problem('hook_failed', 'the hook refused') };
     this.commits.push('c1');
     return { outcome: 'committed', commit: 'c1', note: null };
   }
@@ -419,7 +514,8 @@ export class World {
   /** A copy on another host, which holds nothing that was applied: that stays behind until the lost host puts it back. */
   move(): void {
     for (const file of [...this.proposals.values()].flat().reverse())
-      if (file.by === 'model' && this.disk.get(file.path) === file.result) this.disk.set(file.path, file.base);
+      if (file.by === 'model' && this.disk.get(file.path) === file.result)
+        this.disk.set(file.path, file.base);
   }
 
   /** Files on disk that hold an applied result of the model's which is not committed. */

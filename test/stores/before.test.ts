@@ -1,6 +1,14 @@
 /** What is durable before what (docs/architecture.md): names and bytes that a power cut could still take back, at the moments that count. */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, jest, test } from '@jest/globals';
@@ -30,7 +38,10 @@ const journalOf = (dir: string, options: Omit<Parameters<typeof createCallJourna
  * `open`: what was made, renamed or written below `dir` and not synced since, by its path there. `cut`: a power cut, which takes back each
  * of that or not, and bytes from somewhere on, as `random` says; of a copy of `dir` where there is one. The process is of another boot.
  */
-const watched = (dir: string, seen: (call: keyof Sys, path: string) => void | Promise<void> = () => undefined) => {
+const watched = (
+  dir: string,
+  seen: (call: keyof Sys, path: string) => void | Promise<void> = () => undefined,
+) => {
   const names = new Set<string>();
   let isOff = false;
   /** The durable name that a rename took. */
@@ -92,10 +103,14 @@ const watched = (dir: string, seen: (call: keyof Sys, path: string) => void | Pr
       for (const name of names) if (dirname(name) === path) names.delete(name);
     },
     readFile: (path) =>
-      path.endsWith('/boot_id') ? Promise.resolve(new TextEncoder().encode('before')) : realSys.readFile(path),
+      path.endsWith('/boot_id')
+        ? Promise.resolve(new TextEncoder().encode('before'))
+        : realSys.readFile(path),
   };
   const open = (): string[] =>
-    [...names, ...bytes.keys()].filter((path) => path.startsWith(`${dir}/`)).map((path) => path.slice(dir.length + 1));
+    [...names, ...bytes.keys()]
+      .filter((path) => path.startsWith(`${dir}/`))
+      .map((path) => path.slice(dir.length + 1));
   const cut = (random: () => number, copy = dir): void => {
     isOff = copy === dir;
     const at = (path: string): string => join(copy, relative(dir, path));
@@ -161,7 +176,8 @@ test('what an activity begins with is seen at once, and durable with what it end
     // As a worker has it.
     const archive = withPlanLog(createArchive({ dir, sys }), join(dir, 'plan.log'));
     const stepKey = '0123456789abcdef0123456789abcdef';
-    const entry = (id: string) => ({ id, at: '2026-01-01T00:00:00Z', kind: 'event', data: {} }) as const;
+    const entry = (id: string) =>
+      ({ id, at: '2026-01-01T00:00:00Z', kind: 'event', data: {} }) as const;
     await archive.append(stepKey, [entry('first')], 'later');
     expect(await archive.read(stepKey)).toHaveLength(1);
     expect(open()).toContain(join(stepKey, 'log.jsonl'));
@@ -176,7 +192,10 @@ test('a blob that is there is durable once it is named, whoever made it', async 
     const other = watched(dir);
     const { sys } = other;
     // It died before the name was durable.
-    const died = createBlobStore({ dir, sys: { ...sys, fsyncDir: () => Promise.reject(new Error('killed')) } });
+    const died = createBlobStore({
+      dir,
+      sys: { ...sys, fsyncDir: () => Promise.reject(new Error('killed')) },
+    });
     await expect(died.put(bytes)).rejects.toThrow();
     expect(other.open()).not.toEqual([]);
     const store = createBlobStore({ dir, sys });
@@ -190,7 +209,8 @@ describe('a power cut takes back what was not synced; the next start brings back
   const ALL_LOST = () => 0.5;
   const text = (words: string) => new TextEncoder().encode(words);
   const stepKey = '0123456789abcdef0123456789abcdef';
-  const entry = (id: string) => ({ id, at: '2026-01-01T00:00:00Z', kind: 'event', data: { id } }) as const;
+  const entry = (id: string) =>
+    ({ id, at: '2026-01-01T00:00:00Z', kind: 'event', data: { id } }) as const;
   const storesOf = (home: string, sys: Sys = realSys) => ({
     blobs: createBlobStore({ dir: join(home, 'blobs'), sys }),
     records: createRecordStore({ dir: join(home, 'records'), sys }),
@@ -207,7 +227,10 @@ describe('a power cut takes back what was not synced; the next start brings back
         const told: string[] = [];
         const write = async (n: number) => {
           await archive.append(stepKey, [entry(`begin-${n}`)], 'later');
-          const ref = await blobs.put(text(`blob ${n} ${'x'.repeat(Math.floor(random() * 9000))}`), 'later');
+          const ref = await blobs.put(
+            text(`blob ${n} ${'x'.repeat(Math.floor(random() * 9000))}`),
+            'later',
+          );
           const large = await blobs.put(text(`large ${n}`.padEnd(70_000)), 'later');
           await records.putIfAbsent(`steps/${stepKey}/r-${n}`, { ref, large }, 'later');
           return archive.append(stepKey, [entry(`end-${n}`)]);
@@ -227,11 +250,13 @@ describe('a power cut takes back what was not synced; the next start brings back
         const ids = (await after.archive.read(stepKey)).map(({ id }) => id);
         for (const n of told) {
           expect(ids).toEqual(expect.arrayContaining([`begin-${n}`, `end-${n}`]));
-          const record = (await after.records.get<{ ref: BlobRef; large: BlobRef }>(`steps/${stepKey}/r-${n}`))!;
-          expect([seed, new TextDecoder().decode(await after.blobs.get(record.ref)).slice(0, 6)]).toEqual([
+          const record = (await after.records.get<{ ref: BlobRef; large: BlobRef }>(
+            `steps/${stepKey}/r-${n}`,
+          ))!;
+          expect([
             seed,
-            `blob ${n}`,
-          ]);
+            new TextDecoder().decode(await after.blobs.get(record.ref)).slice(0, 6),
+          ]).toEqual([seed, `blob ${n}`]);
           expect((await after.blobs.get(record.large)).length).toBe(70_000);
         }
         const value = { value: 'anew' };
@@ -245,10 +270,18 @@ describe('a power cut takes back what was not synced; the next start brings back
   });
 
   test('a log with a line that is none of one is named, writes nothing elsewhere, and put aside it is in the way of nothing', async () => {
-    const line = (more: object): string => `${JSON.stringify({ path: 'records/a.json', bytes: 'e30K', ...more })}\n`;
+    const line = (more: object): string =>
+      `${JSON.stringify({ path: 'records/a.json', bytes: 'e30K', ...more })}\n`;
     const head = (more: object): string => `${JSON.stringify({ v: VERSION, at: 1, ...more })}\n`;
     const wrong = [
-      ...[{ at: undefined }, { at: 'x' }, { at: 1.5 }, { at: null }, { v: undefined }, { v: 'x' }].map(head),
+      ...[
+        { at: undefined },
+        { at: 'x' },
+        { at: 1.5 },
+        { at: null },
+        { v: undefined },
+        { v: 'x' },
+      ].map(head),
       ...[{ path: 5 }, { path: undefined }, { bytes: 5 }, { bytes: undefined }, { mode: 'x' }].map(
         (more) => head({}) + line(more),
       ),
@@ -275,7 +308,8 @@ describe('a power cut takes back what was not synced; the next start brings back
             text,
             { code: 'disk', message: expect.stringContaining(`${path} is damaged`) },
           ]);
-          if (read === loggedFiles) execFileSync('sh', ['-c', said!.next!.replace(/^.*: mv /, 'mv ')]);
+          if (read === loggedFiles)
+            execFileSync('sh', ['-c', said!.next!.replace(/^.*: mv /, 'mv ')]);
         }
         await replayRedo(realSys, home);
         expect((await loggedFiles(realSys, home)).size).toBe(0);
@@ -302,7 +336,10 @@ describe('a power cut takes back what was not synced; the next start brings back
       await replayRedo(realSys, home);
       const after = storesOf(home).records;
       expect(await after.get('told')).toEqual({ value: 1 });
-      expect(await after.putIfAbsent('untold', { value: 2 })).toEqual({ value: { value: 2 }, created: true });
+      expect(await after.putIfAbsent('untold', { value: 2 })).toEqual({
+        value: { value: 2 },
+        created: true,
+      });
     });
   });
 
@@ -319,7 +356,10 @@ describe('a power cut takes back what was not synced; the next start brings back
       full = true;
       await expect(records.putIfAbsent('b', { value: 2 })).rejects.toThrow(/ENOSPC/);
       full = false;
-      expect(await records.putIfAbsent('b', { value: 3 })).toEqual({ value: { value: 2 }, created: false });
+      expect(await records.putIfAbsent('b', { value: 3 })).toEqual({
+        value: { value: 2 },
+        created: false,
+      });
       // What the first log named is synced where it lies by now; the second one names the rest.
       while ((await realSys.readdir(join(home, 'redo'))).length > 1) await sleep(5);
       cut(ALL_LOST);
@@ -331,7 +371,10 @@ describe('a power cut takes back what was not synced; the next start brings back
         expect(String(failed)).toMatch(shim.fired() ? /EIO/ : /undefined/);
         await replayRedo(realSys, copy);
         const after = storesOf(copy).records;
-        expect(await Promise.all(['a', 'b'].map((key) => after.get(key)))).toEqual([{ value: 1 }, { value: 2 }]);
+        expect(await Promise.all(['a', 'b'].map((key) => after.get(key)))).toEqual([
+          { value: 1 },
+          { value: 2 },
+        ]);
         rmSync(copy, { recursive: true });
         if (!shim.fired()) break;
       }
@@ -385,7 +428,9 @@ describe('a power cut takes back what was not synced; the next start brings back
         const { sys } = watched(home);
         const [one, two] = [await openRedo(sys, home), await openRedo(sys, home)];
         await storesOf(home).archive.append(stepKey, [entry('start')]);
-        await storesOf(home, { ...sys, redo: one }).archive.append(stepKey, [entry('A'.padEnd(9000))]);
+        await storesOf(home, { ...sys, redo: one }).archive.append(stepKey, [
+          entry('A'.padEnd(9000)),
+        ]);
         await storesOf(home, { ...sys, redo: two }).archive.append(stepKey, [entry('B')]);
         const path = join(home, 'archive', stepKey, 'log.jsonl');
         writeFileSync(path, readFileSync(path).fill(0, 4096, 8192));
@@ -419,7 +464,9 @@ describe('a power cut takes back what was not synced; the next start brings back
         const { sys: slow, fired } = shimSys(realSys, { at, when: 'before', fault });
         await replayRedo(slow, copy);
         if (!fired()) break;
-        const found = [streamAt(copy), join(copy, 'calls/a/torn.jsonl')].map((path) => readFileSync(path, 'utf8'));
+        const found = [streamAt(copy), join(copy, 'calls/a/torn.jsonl')].map((path) =>
+          readFileSync(path, 'utf8'),
+        );
         expect([at, ...found]).toEqual([at, '{"n":0}\n{"n":1}\n{"n":2}\n', '{"n":3}\n']);
         expect(await storesOf(copy).records.get('torn')).toEqual({ value: 1 });
         const left = readdirSync(copy, { recursive: true, encoding: 'utf8' });
@@ -491,7 +538,9 @@ describe('a power cut takes back what was not synced; the next start brings back
       const sys = { ...realSys, append };
       const redo = await openRedo(sys, home);
       const { records } = storesOf(home, { ...sys, redo });
-      jest.useFakeTimers({ doNotFake: ['Date', 'setImmediate', 'nextTick', 'queueMicrotask', 'performance'] });
+      jest.useFakeTimers({
+        doNotFake: ['Date', 'setImmediate', 'nextTick', 'queueMicrotask', 'performance'],
+      });
       try {
         const names = () => realSys.readdir(join(home, 'redo'));
         const before = await names();
@@ -553,7 +602,10 @@ describe('a power cut takes back what was not synced; the next start brings back
       await archive.append(stepKey, [entry('last')]);
       cut(ALL_LOST);
       await replayRedo(realSys, home);
-      expect((await storesOf(home).archive.read(stepKey)).map(({ id }) => id)).toEqual(['first', 'last']);
+      expect((await storesOf(home).archive.read(stepKey)).map(({ id }) => id)).toEqual([
+        'first',
+        'last',
+      ]);
     });
   });
 
@@ -581,14 +633,19 @@ describe('a power cut takes back what was not synced; the next start brings back
           await redo.flush();
           cut(randomFrom(seed));
 
-          const never: typeof real = { ...real, stream: () => Promise.reject(new Error('asked again')) };
+          const never: typeof real = {
+            ...real,
+            stream: () => Promise.reject(new Error('asked again')),
+          };
           await replayRedo(realSys, home);
           const again = journalOf(home, { model: never, ...options });
           expect(await again.ask(askFor())).toMatchObject({ ...first, recorded: true });
           // Of the one that was on its way it is known that it may be paid for.
           await replayRedo(realSys, asSent);
           const lost = journalOf(asSent, { model: never, ...options });
-          expect(await lost.ask({ ...askFor(), maxUnknownCalls: 1 })).toMatchObject({ outcome: 'call_lost' });
+          expect(await lost.ask({ ...askFor(), maxUnknownCalls: 1 })).toMatchObject({
+            outcome: 'call_lost',
+          });
         }),
       );
   });
@@ -611,7 +668,11 @@ describe('a power cut takes back what was not synced; the next start brings back
       await replayRedo(realSys, home);
       expect(await scene.engine().apply(scene.request)).toEqual(done);
       await replayRedo(realSys, asTouched);
-      const [record] = await recordsOf(realSys, join(asTouched, 'transactions'), scene.request.stepKey);
+      const [record] = await recordsOf(
+        realSys,
+        join(asTouched, 'transactions'),
+        scene.request.stepKey,
+      );
       expect(await record?.load()).toMatchObject({ plan: { generation: 1 }, verdict: 'committed' });
       rmSync(asTouched, { recursive: true });
       scene.remove();

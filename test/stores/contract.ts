@@ -20,15 +20,21 @@ const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
 const textOf = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 const fresh = (): string => randomBytes(16).toString('hex');
 const entry = (id: string, at = '2026-01-01T00:00:00.000Z', data: unknown = id): ArchiveEntry => ({
-  ...{ id, at, kind: 'event', data },
+  id,
+  at,
+  kind: 'event',
+  data,
 });
-const problem = (code: string) => expect.objectContaining({ problem: expect.objectContaining({ code }) });
+const problem = (code: string) =>
+  expect.objectContaining({ problem: expect.objectContaining({ code }) });
 
 /** So many writers put their own number under each of so many keys at once. */
 const race = async (stores: readonly Stores[], keys: number): Promise<void> => {
   const names = Array.from({ length: keys }, () => `race/${fresh()}`);
   const told = await Promise.all(
-    names.map((key) => Promise.all(stores.map(({ records }, writer) => records.putIfAbsent(key, { writer })))),
+    names.map((key) =>
+      Promise.all(stores.map(({ records }, writer) => records.putIfAbsent(key, { writer }))),
+    ),
   );
   for (const [index, all] of told.entries()) {
     const winners = all.flatMap(({ created }, writer) => (created ? [writer] : []));
@@ -83,10 +89,19 @@ export const storeContract = (adapter: string, store: () => OpenStore): void => 
       const key = `${folder}/r.1`;
       expect(await b!.records.get(key)).toBeNull();
       expect(await b!.records.names(folder)).toEqual([]);
-      expect(await a!.records.putIfAbsent(key, { n: 1, gone: undefined })).toEqual({ value: { n: 1 }, created: true });
-      expect(await b!.records.putIfAbsent(key, { n: 2 })).toEqual({ value: { n: 1 }, created: false });
+      expect(await a!.records.putIfAbsent(key, { n: 1, gone: undefined })).toEqual({
+        value: { n: 1 },
+        created: true,
+      });
+      expect(await b!.records.putIfAbsent(key, { n: 2 })).toEqual({
+        value: { n: 1 },
+        created: false,
+      });
       // The same value does not make a second writer the first.
-      expect(await b!.records.putIfAbsent(key, { n: 1 })).toEqual({ value: { n: 1 }, created: false });
+      expect(await b!.records.putIfAbsent(key, { n: 1 })).toEqual({
+        value: { n: 1 },
+        created: false,
+      });
       expect(await b!.records.get(key)).toEqual({ n: 1 });
       expect(await b!.records.names(folder)).toEqual(['r.1.json']);
     });
@@ -119,7 +134,11 @@ export const storeContract = (adapter: string, store: () => OpenStore): void => 
       const minute = (n: number) => `2026-01-01T00:0${n}:00.000Z`;
       await a!.archive.append(key, [entry('a1', minute(1)), entry('a2', minute(5))], 'later');
       await a!.archive.append(key, [entry('a3', minute(2))]);
-      await b!.archive.append(key, [entry('b1', minute(3)), entry('b2', minute(6)), entry('a1', minute(7), 'again')]);
+      await b!.archive.append(key, [
+        entry('b1', minute(3)),
+        entry('b2', minute(6)),
+        entry('a1', minute(7), 'again'),
+      ]);
       await a!.archive.append(key, []);
       for (const { archive } of [a!, b!]) {
         const read = await archive.read(key);
@@ -133,9 +152,13 @@ export const storeContract = (adapter: string, store: () => OpenStore): void => 
       const key = fresh();
       const ids = Array.from({ length: 60 }, (_, i) => `${i}`);
       await Promise.all(
-        ids.map((id, i) => stores[i % 2]!.archive.append(key, [entry(id, undefined, 'x'.repeat(9000))])),
+        ids.map((id, i) =>
+          stores[i % 2]!.archive.append(key, [entry(id, undefined, 'x'.repeat(9000))]),
+        ),
       );
-      expect((await stores[0]!.archive.read(key)).map(({ id }) => id).sort()).toEqual([...ids].sort());
+      expect((await stores[0]!.archive.read(key)).map(({ id }) => id).sort()).toEqual(
+        [...ids].sort(),
+      );
     });
 
     test('runs are found by the beginning of their key, the newest first; what is of a later version is counted', async () => {
@@ -163,7 +186,11 @@ export const storeContract = (adapter: string, store: () => OpenStore): void => 
       const key = fresh();
       expect(await a!.archive.lastFile(key, 'checkpoint-')).toBeNull();
       const put = await a!.archive.putFile(key, 'checkpoint-0002', { n: 2 });
-      expect(put).toEqual({ path: expect.stringContaining('checkpoint-0002.json'), value: { n: 2 }, created: true });
+      expect(put).toEqual({
+        path: expect.stringContaining('checkpoint-0002.json'),
+        value: { n: 2 },
+        created: true,
+      });
       expect(await b!.archive.putFile(key, 'checkpoint-0002', { n: 3 })).toMatchObject({
         value: { n: 2 },
         created: false,
@@ -174,7 +201,9 @@ export const storeContract = (adapter: string, store: () => OpenStore): void => 
       expect(await a!.archive.find(key)).toEqual([]);
       await store().plant(`archive/${key}/checkpoint-0003.json`, bytesOf('{"v":999}\n'));
       expect(await a!.archive.lastFile(key, 'checkpoint-')).toBeNull();
-      await expect(async () => a!.archive.putFile(key, '../x', {})).rejects.toEqual(problem('internal'));
+      await expect(async () => a!.archive.putFile(key, '../x', {})).rejects.toEqual(
+        problem('internal'),
+      );
     });
   });
 
@@ -203,11 +232,16 @@ export const storeContract = (adapter: string, store: () => OpenStore): void => 
       const [step, call] = [fresh(), `${fresh()}${fresh()}`];
       expect(await b!.calls.names(step)).toEqual([]);
       await a!.calls.putIfAbsent(`${step}/${call}/call`, { n: 1 }, 'name');
-      expect(await b!.calls.putIfAbsent(`${step}/${call}/call`, { n: 2 })).toEqual({ value: { n: 1 }, created: false });
+      expect(await b!.calls.putIfAbsent(`${step}/${call}/call`, { n: 2 })).toEqual({
+        value: { n: 1 },
+        created: false,
+      });
       await a!.calls.putIfAbsent(`${step}/${call}/attempt-1`, { n: 1 });
       await a!.calls.begin(`${step}/${call}/attempt-1.events`, bytesOf('x\n'));
       expect(await b!.calls.names(step)).toEqual([call]);
-      expect(await b!.calls.names(`${step}/${call}`)).toEqual(expect.arrayContaining(['attempt-1.json', 'call.json']));
+      expect(await b!.calls.names(`${step}/${call}`)).toEqual(
+        expect.arrayContaining(['attempt-1.json', 'call.json']),
+      );
       // The log alone tells of an attempt whose claim is lost.
       await a!.calls.begin(`${step}/${call}/attempt-2.events`, bytesOf('x\n'));
       expect(await new CallFiles(b!.calls, `${step}/${call}`).attempts()).toEqual([1, 2]);
@@ -218,7 +252,8 @@ export const storeContract = (adapter: string, store: () => OpenStore): void => 
   describe(`the call journal over ${adapter}`, () => {
     const journal = ({ calls }: Stores, url: string, callOwner_ms = 20_000) =>
       createCallJournal({ calls, model: modelAt(url), callOwner_ms });
-    const asked = (regeneration: number, stepKey: string) => askFor({ key: { ...keyParts, stepKey, regeneration } });
+    const asked = (regeneration: number, stepKey: string) =>
+      askFor({ key: { ...keyParts, stepKey, regeneration } });
 
     test('two hosts that want one answer pay for it once, and a third finds it recorded', async () => {
       const stores = await opened(['0a', '0b', '0c']);
@@ -233,7 +268,9 @@ export const storeContract = (adapter: string, store: () => OpenStore): void => 
           recorded: true,
         });
         expect(requests()).toHaveLength(1);
-        expect(await stores[2]!.calls.get(`${step}/${callKey(asked(0, step).key)}/answer`)).toMatchObject({
+        expect(
+          await stores[2]!.calls.get(`${step}/${callKey(asked(0, step).key)}/answer`),
+        ).toMatchObject({
           attempt: 1,
         });
       });
@@ -247,12 +284,20 @@ export const storeContract = (adapter: string, store: () => OpenStore): void => 
         // As far as another host came: it sent the request, heard a word, and stood still.
         await journal(a!, url).ask(asked(0, step));
         const key = `${step}/${callKey(asked(0, step).key)}`;
-        const other = (await a!.calls.get<{ readonly owner: { readonly process: object } }>(`${key}/attempt-1`))!;
-        const owner = { ...other.owner, process: { ...other.owner.process, boot: 'of another machine' } };
+        const other = (await a!.calls.get<{ readonly owner: { readonly process: object } }>(
+          `${key}/attempt-1`,
+        ))!;
+        const owner = {
+          ...other.owner,
+          process: { ...other.owner.process, boot: 'of another machine' },
+        };
         const recorded = await a!.calls.get(`${key}/call`);
         await a!.calls.putIfAbsent(`${call}/call`, recorded!);
         await a!.calls.putIfAbsent(`${call}/attempt-1`, { ...other, owner });
-        const stream = await a!.calls.begin(`${call}/attempt-1.events`, bytesOf('{"v":2,"attempt":1,"at":""}\n'));
+        const stream = await a!.calls.begin(
+          `${call}/attempt-1.events`,
+          bytesOf('{"v":2,"attempt":1,"at":""}\n'),
+        );
 
         const started = performance.now();
         let done = false;
@@ -265,7 +310,11 @@ export const storeContract = (adapter: string, store: () => OpenStore): void => 
         }
         // It gave signs of life: nobody has taken it over.
         expect({ done, requests: requests().length }).toEqual({ done: false, requests: 1 });
-        expect(await taken).toMatchObject({ outcome: 'answered', answer: { text: 'the answer' }, recorded: false });
+        expect(await taken).toMatchObject({
+          outcome: 'answered',
+          answer: { text: 'the answer' },
+          recorded: false,
+        });
         expect(performance.now() - started).toBeGreaterThan(3_000);
         expect(requests()).toHaveLength(2);
 
@@ -282,17 +331,20 @@ export const storeContract = (adapter: string, store: () => OpenStore): void => 
     test('events are there within a second of their coming, before the call has ended', async () => {
       const [a, b] = await opened();
       const fault = { kind: 'hold', after_bytes: 2_000 } as const;
-      await withRehearsal([rule('an answer of some length\n'.repeat(400), { fault })], async (rehearsal) => {
-        const step = fresh();
-        const answer = journal(a!, rehearsal.url).ask(asked(0, step));
-        const key = `${step}/${callKey(asked(0, step).key)}/attempt-1.events`;
-        await eventually('events of a call that is held', async () =>
-          textOf(await b!.calls.read(key)).includes('content_block_delta'),
-        );
-        expect(await b!.calls.get(`${step}/${callKey(asked(0, step).key)}/answer`)).toBeNull();
-        rehearsal.release();
-        expect(await answer).toMatchObject({ outcome: 'answered' });
-      });
+      await withRehearsal(
+        [rule('an answer of some length\n'.repeat(400), { fault })],
+        async (rehearsal) => {
+          const step = fresh();
+          const answer = journal(a!, rehearsal.url).ask(asked(0, step));
+          const key = `${step}/${callKey(asked(0, step).key)}/attempt-1.events`;
+          await eventually('events of a call that is held', async () =>
+            textOf(await b!.calls.read(key)).includes('content_block_delta'),
+          );
+          expect(await b!.calls.get(`${step}/${callKey(asked(0, step).key)}/answer`)).toBeNull();
+          rehearsal.release();
+          expect(await answer).toMatchObject({ outcome: 'answered' });
+        },
+      );
     });
   });
 };

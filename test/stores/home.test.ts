@@ -21,7 +21,9 @@ test.each([
   [{ XDG_STATE_HOME: 'relative/is/ignored', HOME: 'X' }, '.local/state/emend'],
   [{ HOME: 'X' }, '.local/state/emend'],
 ])('%j is %s, made with mode 0700', async (env, expected) => {
-  const here = Object.fromEntries(Object.entries(env).map(([k, v]) => [k, v.startsWith('X') ? dir + v.slice(1) : v]));
+  const here = Object.fromEntries(
+    Object.entries(env).map(([k, v]) => [k, v.startsWith('X') ? dir + v.slice(1) : v]),
+  );
   const home = await resolveHome(here);
   expect(home).toBe(join(dir, expected));
   expect(fs.statSync(home).mode & 0o777).toBe(0o700);
@@ -47,18 +49,27 @@ test('a file, a path through a file, and a home that others may write to are ref
   });
 });
 
-test.each(['EROFS', 'EACCES', 'ENOSPC', 'EPERM'])('%s is one sentence with the path', async (errno) => {
-  const refuse = (path: string) => Promise.reject(errnoError(errno, 'x', path));
-  const sys: Sys = { ...realSys, mkdir: refuse, accessWrite: refuse };
-  for (const home of [dir, join(dir, 'new')]) {
-    await expect(resolveHome({ EMEND_HOME: home }, sys)).rejects.toMatchObject({
-      problem: { code: 'home_unusable', message: expect.stringMatching(new RegExp(`^${home} .*\\(${errno}\\)\\.$`)) },
-    });
-  }
-});
+test.each(['EROFS', 'EACCES', 'ENOSPC', 'EPERM'])(
+  '%s is one sentence with the path',
+  async (errno) => {
+    const refuse = (path: string) => Promise.reject(errnoError(errno, 'x', path));
+    const sys: Sys = { ...realSys, mkdir: refuse, accessWrite: refuse };
+    for (const home of [dir, join(dir, 'new')]) {
+      await expect(resolveHome({ EMEND_HOME: home }, sys)).rejects.toMatchObject({
+        problem: {
+          code: 'home_unusable',
+          message: expect.stringMatching(new RegExp(`^${home} .*\\(${errno}\\)\\.$`)),
+        },
+      });
+    }
+  },
+);
 
 test("another user's directory is refused", async () => {
-  const sys: Sys = { ...realSys, stat: async (path) => ({ ...(await realSys.stat(path)), uid: 4242 }) };
+  const sys: Sys = {
+    ...realSys,
+    stat: async (path) => ({ ...(await realSys.stat(path)), uid: 4242 }),
+  };
   await expect(resolveHome({ EMEND_HOME: dir }, sys)).rejects.toMatchObject(unusable);
 });
 

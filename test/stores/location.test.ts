@@ -18,13 +18,22 @@ afterEach(() => {
 });
 const homeOf = (name: string): Promise<string> => resolveHome({ EMEND_HOME: join(dir, name) });
 const at = (store: string) => ({ EMEND_STORE: join(dir, store) });
-const refused = (says: RegExp) => ({ problem: { code: 'store_unusable', message: expect.stringMatching(says) } });
+const refused = (says: RegExp) => ({
+  problem: { code: 'store_unusable', message: expect.stringMatching(says) },
+});
 
 describe('which store a home works with', () => {
   test('its own unless EMEND_STORE says otherwise; the id stays', async () => {
     const home = await homeOf('home');
-    const stores = await Promise.all([resolveStore({}, home), resolveStore({ EMEND_STORE: '' }, home)]);
-    expect(stores[0]).toEqual({ dir: home, id: expect.stringMatching(/^[0-9a-f]{32}$/), apart: false });
+    const stores = await Promise.all([
+      resolveStore({}, home),
+      resolveStore({ EMEND_STORE: '' }, home),
+    ]);
+    expect(stores[0]).toEqual({
+      dir: home,
+      id: expect.stringMatching(/^[0-9a-f]{32}$/),
+      apart: false,
+    });
     expect(stores[1]).toEqual(stores[0]);
     expect(await resolveStore({ EMEND_STORE: home }, home)).toEqual(stores[0]);
     expect(fs.existsSync(homePaths(home).storeNote)).toBe(false);
@@ -32,7 +41,10 @@ describe('which store a home works with', () => {
 
   test('EMEND_STORE is made with mode 0700, shared by homes, and remembered where the variable is forgotten', async () => {
     const [a, b] = await Promise.all([homeOf('a'), homeOf('b')]);
-    const [first, second] = await Promise.all([resolveStore(at('store'), a), resolveStore(at('store'), b)]);
+    const [first, second] = await Promise.all([
+      resolveStore(at('store'), a),
+      resolveStore(at('store'), b),
+    ]);
     expect(first).toEqual({ dir: join(dir, 'store'), id: expect.any(String), apart: true });
     expect(second).toEqual(first);
     expect(fs.statSync(first.dir).mode & 0o777).toBe(0o700);
@@ -51,17 +63,23 @@ describe('which store a home works with', () => {
     expect(fs.readdirSync(join(dir, 'store'))).toEqual([]);
     const other = await resolveStore(at('other'), await homeOf('elsewhere'));
     await expect(resolveStore(at('other'), home)).rejects.toMatchObject(
-      refused(new RegExp(`uses store ${id.slice(0, 8)} .*but it contains store ${other.id.slice(0, 8)}`)),
+      refused(
+        new RegExp(`uses store ${id.slice(0, 8)} .*but it contains store ${other.id.slice(0, 8)}`),
+      ),
     );
     // Its own home is no way out either: what the runs need is in the store.
-    await expect(resolveStore({ EMEND_STORE: home }, home)).rejects.toMatchObject(refused(/there is no store/));
+    await expect(resolveStore({ EMEND_STORE: home }, home)).rejects.toMatchObject(
+      refused(/there is no store/),
+    );
   });
 
   test('a home with runs of its own is not pointed elsewhere without a word', async () => {
     const home = await homeOf('home');
     const { archive } = await openStores(home, await resolveStore({}, home));
     await archive.append('0123456789abcdef', [entry('1')]);
-    await expect(resolveStore(at('store'), home)).rejects.toMatchObject(refused(/contains its own store \(archive\)/));
+    await expect(resolveStore(at('store'), home)).rejects.toMatchObject(
+      refused(/contains its own store \(archive\)/),
+    );
     // As the message says: moved over, it works.
     fs.renameSync(join(home, 'archive'), join(dir, 'store', 'archive'));
     const apart = await openStores(home, await resolveStore(at('store'), home));
@@ -88,22 +106,32 @@ describe('which store a home works with', () => {
   test('another home is refused: what its workers wrote may only be in their logs', async () => {
     await hostId(await homeOf('other'));
     const home = await homeOf('home');
-    await expect(resolveStore(at('other'), home)).rejects.toMatchObject(refused(/it is another home/));
+    await expect(resolveStore(at('other'), home)).rejects.toMatchObject(
+      refused(/it is another home/),
+    );
     expect(fs.existsSync(homePaths(home).storeNote)).toBe(false);
   });
 
   test('a file, and a directory that others may write to, are refused with what to do', async () => {
     const home = await homeOf('home');
     fs.writeFileSync(join(dir, 'file'), '');
-    await expect(resolveStore(at('file'), home)).rejects.toMatchObject(refused(/it is not a directory/));
+    await expect(resolveStore(at('file'), home)).rejects.toMatchObject(
+      refused(/it is not a directory/),
+    );
     fs.mkdirSync(join(dir, 'open'));
     fs.chmodSync(join(dir, 'open'), 0o777);
-    await expect(resolveStore(at('open'), home)).rejects.toMatchObject(refused(/other users can write to it/));
+    await expect(resolveStore(at('open'), home)).rejects.toMatchObject(
+      refused(/other users can write to it/),
+    );
     expect(fs.existsSync(homePaths(home).storeNote)).toBe(false);
   });
 });
 
-const entry = (id: string, time = '2026-01-01T00:00:00.000Z', data: unknown = id): ArchiveEntry => ({
+const entry = (
+  id: string,
+  time = '2026-01-01T00:00:00.000Z',
+  data: unknown = id,
+): ArchiveEntry => ({
   id,
   at: time,
   kind: 'event',
@@ -116,7 +144,10 @@ describe('archives in a shared store', () => {
     Promise.all(
       names.map(async (name) => {
         const home = await homeOf(name);
-        return { host: await hostId(home), ...(await openStores(home, await resolveStore(at('store'), home))) };
+        return {
+          host: await hostId(home),
+          ...(await openStores(home, await resolveStore(at('store'), home))),
+        };
       }),
     );
 
@@ -139,7 +170,11 @@ describe('archives in a shared store', () => {
   test('what one home did keeps its order, whatever the clocks say; among homes the time decides', async () => {
     const [a, b] = await archives(['a', 'b']);
     const minute = (n: number) => `2026-01-01T00:0${n}:00.000Z`;
-    await a!.archive.append(KEY, [entry('a1', minute(1)), entry('a2', minute(5)), entry('a3', minute(2))]);
+    await a!.archive.append(KEY, [
+      entry('a1', minute(1)),
+      entry('a2', minute(5)),
+      entry('a3', minute(2)),
+    ]);
     await b!.archive.append(KEY, [entry('b1', minute(3)), entry('b2', minute(6))]);
     expect((await a!.archive.read(KEY)).map((e) => e.id)).toEqual(['a1', 'b1', 'a2', 'a3', 'b2']);
   });
@@ -156,7 +191,10 @@ test('a link that was made although the reply was lost counts as ours (NFS sends
     },
   };
   const text = new TextEncoder().encode('ours');
-  expect(await putFileIfAbsent(nfs, join(dir, 'attempt-1.json'), text)).toEqual({ bytes: text, created: true });
+  expect(await putFileIfAbsent(nfs, join(dir, 'attempt-1.json'), text)).toEqual({
+    bytes: text,
+    created: true,
+  });
   expect(links).toBe(1);
   expect(fs.readdirSync(dir)).toEqual(['attempt-1.json']);
   // Another's file is another's, the same reply or not.

@@ -26,7 +26,9 @@ describeIf('path' in found, 'path' in found ? '' : found.why)('a bucket with man
   beforeAll(async () => {
     seaweed = await startSeaweed('path' in found ? found.path : '');
     proxy = await startFaultyProxy(seaweed.port);
-    Object.assign(process.env, seaweed.env, { AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${proxy.port}` });
+    Object.assign(process.env, seaweed.env, {
+      AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${proxy.port}`,
+    });
     objects = objectsAt(`s3://${seaweed.bucket}/many`, { EMEND_STORE_PATH_STYLE: '1' });
   }, 300_000);
   afterAll(async () => {
@@ -35,7 +37,8 @@ describeIf('path' in found, 'path' in found ? '' : found.why)('a bucket with man
     await seaweed.close();
   });
 
-  const keyOf = (n: number): string => ((n * 2_654_435_761) % 2 ** 32).toString(16).padStart(8, '0').padEnd(32, '5');
+  const keyOf = (n: number): string =>
+    ((n * 2_654_435_761) % 2 ** 32).toString(16).padStart(8, '0').padEnd(32, '5');
   const workspace = fs.realpathSync('.');
   const startedAt = (n: number) => ({
     id: 'started',

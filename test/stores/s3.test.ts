@@ -7,12 +7,24 @@ import { findUnused, removeUnused } from '../../src/client/gc/index.js';
 import { ProblemError } from '../../src/shared/problems.js';
 import { homePaths, hostId, resolveHome } from '../../src/stores/home.js';
 import { guardHome, openStores, resolveStore, tryStore } from '../../src/stores/location.js';
-import { objectsAt, type Objects, createS3Files, ObjectLog, readLog } from '../../src/stores/s3/index.js';
+import {
+  objectsAt,
+  type Objects,
+  createS3Files,
+  ObjectLog,
+  readLog,
+} from '../../src/stores/s3/index.js';
 import { asidePath } from '../../src/stores/directory/blobs.js';
 import { TIMES } from '../../src/stores/s3/objects.js';
 import { fakeEmend, FakeServer } from '../client/fake.js';
 import { holds } from '../support/blobs.js';
-import { next, startFaultyProxy, type Asked, type Fault, type FaultyProxy } from '../support/faulty-proxy.js';
+import {
+  next,
+  startFaultyProxy,
+  type Asked,
+  type Fault,
+  type FaultyProxy,
+} from '../support/faulty-proxy.js';
 import { sampled } from '../support/seeded.js';
 import { findSeaweed, startSeaweed, type Seaweed } from '../support/seaweed.js';
 import { describeIf, longOnly } from '../support/skipped.js';
@@ -30,20 +42,30 @@ let env: Readonly<Record<string, string>>;
 
 const AWS = /^(AWS|EMEND_STORE)/;
 const setEnv = (wanted: Readonly<Record<string, string>>): void => {
-  for (const name of Object.keys(process.env)) if (AWS.test(name)) Reflect.deleteProperty(process.env, name);
+  for (const name of Object.keys(process.env))
+    if (AWS.test(name)) Reflect.deleteProperty(process.env, name);
   // Asked for last, where nothing else has credentials, and slow where there is none.
-  Object.assign(process.env, { AWS_EC2_METADATA_DISABLED: 'true', AWS_CONFIG_FILE: '/dev/null', ...wanted });
+  Object.assign(process.env, {
+    AWS_EC2_METADATA_DISABLED: 'true',
+    AWS_CONFIG_FILE: '/dev/null',
+    ...wanted,
+  });
   process.env.AWS_SHARED_CREDENTIALS_FILE = '/dev/null';
 };
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
-const textOf = (bytes: Uint8Array | null): string | null => (bytes === null ? null : new TextDecoder().decode(bytes));
+const textOf = (bytes: Uint8Array | null): string | null =>
+  bytes === null ? null : new TextDecoder().decode(bytes);
 let keys = 0;
 const freshKey = (): string => `faults/${(keys += 1)}`;
 
 const SHORT = { ...TIMES, answer_ms: 700, try_ms: 1_000, tries: 3, pause_ms: 20 };
 const objects = (more: Partial<typeof TIMES> = {}): Objects =>
-  objectsAt(`s3://${seaweed.bucket}/objects`, { EMEND_STORE_PATH_STYLE: '1' }, { ...SHORT, ...more });
+  objectsAt(
+    `s3://${seaweed.bucket}/objects`,
+    { EMEND_STORE_PATH_STYLE: '1' },
+    { ...SHORT, ...more },
+  );
 const failure = async (work: Promise<unknown>): Promise<{ message: string; next: string }> => {
   const error = await work.then(
     () => new Error('it worked'),
@@ -62,7 +84,11 @@ describeS3('a store in a bucket', () => {
     dir = fs.realpathSync(fs.mkdtempSync(join(tmpdir(), 'emend s3-')));
     seaweed = await startSeaweed('path' in found ? found.path : '');
     proxy = await startFaultyProxy(seaweed.port);
-    env = { ...seaweed.env, AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${proxy.port}`, EMEND_STORE_PATH_STYLE: '1' };
+    env = {
+      ...seaweed.env,
+      AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${proxy.port}`,
+      EMEND_STORE_PATH_STYLE: '1',
+    };
   }, 300_000);
   afterAll(async () => {
     await proxy.close();
@@ -113,7 +139,9 @@ describeS3('a store in a bucket', () => {
       const bytes = bytesOf(`bytes of ${key} `.repeat(1_000));
       expect(await objects().putIfAbsent(key, bytes)).toMatchObject({ created: true });
       expect(textOf(await objects().get(key))).toBe(textOf(bytes));
-      expect(proxy.seen.filter((each) => each.startsWith('PUT') && each.includes(`${key}?`))).toHaveLength(2);
+      expect(
+        proxy.seen.filter((each) => each.startsWith('PUT') && each.includes(`${key}?`)),
+      ).toHaveLength(2);
       // Another's with the same bytes is another's.
       expect(await objects().putIfAbsent(key, bytes)).toMatchObject({ created: false });
     },
@@ -127,12 +155,15 @@ describeS3('a store in a bucket', () => {
     ['a damaged byte', 'damaged'],
     ['status 502', { status: 502 }],
   ];
-  test.each(sampled('reads with faults', READS, 2))('a read with %s is made again', async (_, fault) => {
-    const key = freshKey();
-    await objects().put(key, bytesOf('what was put'));
-    proxy.fault = next(fault, new RegExp(`^GET .*${key}\\b`));
-    expect(textOf(await objects().get(key))).toBe('what was put');
-  });
+  test.each(sampled('reads with faults', READS, 2))(
+    'a read with %s is made again',
+    async (_, fault) => {
+      const key = freshKey();
+      await objects().put(key, bytesOf('what was put'));
+      proxy.fault = next(fault, new RegExp(`^GET .*${key}\\b`));
+      expect(textOf(await objects().get(key))).toBe('what was put');
+    },
+  );
 
   long.each<readonly [string, Fault, RegExp]>([
     ['no answer', 'hang', /failed: no answer in time \(3 tries\)\.$/],
@@ -162,7 +193,9 @@ describeS3('a store in a bucket', () => {
     const key = freshKey();
     // As `aws s3 cp` makes them.
     proxy.fault = next({ status: 200, body: 'x' }, /^GET/, Infinity);
-    expect((await failure(objects().get(key))).message).toMatch(/has no hash, so Emend did not write it\.$/);
+    expect((await failure(objects().get(key))).message).toMatch(
+      /has no hash, so Emend did not write it\.$/,
+    );
   });
 
   test('a log goes on in a new object after a put that was sent twice, since the first may still arrive', async () => {
@@ -173,7 +206,10 @@ describeS3('a store in a bucket', () => {
     proxy.fault = next('reply lost', /^PUT/);
     await log.append(bytesOf('3\n'));
     await log.append(bytesOf('4\n'));
-    expect((await objects().list(`${key}/`)).map((each) => each.key)).toEqual([`${key}/000001`, `${key}/000002`]);
+    expect((await objects().list(`${key}/`)).map((each) => each.key)).toEqual([
+      `${key}/000001`,
+      `${key}/000002`,
+    ]);
     expect(textOf(await readLog(objects(), key))).toBe('1\n2\n3\n4\n');
     proxy.fault = next({ status: 500 }, /^PUT/, Infinity);
     await failure(log.append(bytesOf('5\n')));
@@ -200,7 +236,9 @@ describeS3('a store in a bucket', () => {
     '%s names no bucket, and the message says how to write it',
     async (wrong) => {
       const home = await resolveHome({ EMEND_HOME: join(dir, 'wrong') });
-      const { message, next: what } = await failure(resolveStore({ ...env, EMEND_STORE: wrong }, home));
+      const { message, next: what } = await failure(
+        resolveStore({ ...env, EMEND_STORE: wrong }, home),
+      );
       expect(message).toContain(JSON.stringify(wrong));
       expect(what).toContain('s3://BUCKET/PREFIX');
     },
@@ -211,7 +249,13 @@ describeS3('a store in a bucket', () => {
     headers: { 'x-amz-bucket-region': 'eu-central-1' },
     body: '<Error><Code>PermanentRedirect</Code></Error>',
   };
-  const WRONG: readonly (readonly [string, () => Readonly<Record<string, string>>, Fault | null, RegExp, RegExp])[] = [
+  const WRONG: readonly (readonly [
+    string,
+    () => Readonly<Record<string, string>>,
+    Fault | null,
+    RegExp,
+    RegExp,
+  ])[] = [
     [
       'no credentials',
       () => without('AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'),
@@ -219,8 +263,20 @@ describeS3('a store in a bucket', () => {
       /no credentials were found/,
       /export AWS_ACCESS_KEY_ID=/,
     ],
-    ['no region', () => without('AWS_REGION'), null, /no region is set/, /export AWS_REGION=us-east-1/],
-    ['another region', () => env, redirect, /is in region eu-central-1/, /export AWS_REGION=eu-central-1/],
+    [
+      'no region',
+      () => without('AWS_REGION'),
+      null,
+      /no region is set/,
+      /export AWS_REGION=us-east-1/,
+    ],
+    [
+      'another region',
+      () => env,
+      redirect,
+      /is in region eu-central-1/,
+      /export AWS_REGION=eu-central-1/,
+    ],
     [
       'a key that is unknown',
       () => ({ ...env, AWS_ACCESS_KEY_ID: 'stranger' }),
@@ -255,7 +311,9 @@ describeS3('a store in a bucket', () => {
     async (_, at, fault, says, type) => {
       setEnv(at());
       proxy.fault = () => fault;
-      const { message, next: what } = await failure(objects().putIfAbsent(freshKey(), bytesOf('x')));
+      const { message, next: what } = await failure(
+        objects().putIfAbsent(freshKey(), bytesOf('x')),
+      );
       expect(message).toMatch(says);
       expect(what).toMatch(type);
     },
@@ -266,7 +324,9 @@ describeS3('a store in a bucket', () => {
     const { message, next: what } = await failure(
       resolveStore({ ...env, EMEND_STORE: 's3://no-such-bucket-here' }, home),
     );
-    expect(message).toMatch(/there is no bucket no-such-bucket-here at http:\/\/127\.0\.0\.1:\d+\.$/);
+    expect(message).toMatch(
+      /there is no bucket no-such-bucket-here at http:\/\/127\.0\.0\.1:\d+\.$/,
+    );
     expect(what).toContain('aws s3 mb s3://no-such-bucket-here');
   });
 
@@ -274,7 +334,11 @@ describeS3('a store in a bucket', () => {
 
   test('homes share it, remember it, and refuse another one', async () => {
     const a = await storeAt('remembers', 'homes');
-    expect(a.store).toMatchObject({ dir: url('homes'), id: expect.stringMatching(/^[0-9a-f]{32}$/), apart: true });
+    expect(a.store).toMatchObject({
+      dir: url('homes'),
+      id: expect.stringMatching(/^[0-9a-f]{32}$/),
+      apart: true,
+    });
     expect((await storeAt('remembers too', 'homes/')).store.id).toBe(a.store.id);
     expect((await resolveStore(env, a.home)).id).toBe(a.store.id);
     const elsewhere = failure(resolveStore({ ...env, EMEND_STORE: url('elsewhere') }, a.home));
@@ -286,7 +350,9 @@ describeS3('a store in a bucket', () => {
     const home = await resolveHome({ EMEND_HOME: join(dir, 'has runs') });
     const { archive } = await openStores(home, await resolveStore({}, home));
     await archive.append('0123456789abcdef', [{ id: '1', at: '', kind: 'event', data: null }]);
-    const { message, next: what } = await failure(resolveStore({ ...env, EMEND_STORE: url('homes') }, home));
+    const { message, next: what } = await failure(
+      resolveStore({ ...env, EMEND_STORE: url('homes') }, home),
+    );
     expect(message).toMatch(/contains its own store \(archive\)/);
     expect(what).toContain('another EMEND_HOME');
   });
@@ -294,7 +360,11 @@ describeS3('a store in a bucket', () => {
   test('a worker sees that its store was emptied or replaced', async () => {
     const { home, store } = await storeAt('guarded', 'guarded');
     await hostId(home);
-    const { check } = await guardHome(home, store, (await import('../../src/system/sys.js')).realSys);
+    const { check } = await guardHome(
+      home,
+      store,
+      (await import('../../src/system/sys.js')).realSys,
+    );
     await check();
     await store.objects!.remove('store-id');
     expect((await failure(check())).message).toMatch(/was removed or emptied/);
@@ -318,44 +388,56 @@ describeS3('a store in a bucket', () => {
     expect(await createS3Files({ ...all, get }).readText(path)).toBe('it names others');
   });
 
-  long('gc takes what nothing names in two rounds: what is named in between comes back', async () => {
-    const { home, store } = await storeAt('collected', 'collected');
-    const stores = await openStores(home, store);
-    const emend = { ...(await fakeEmend(new FakeServer())), home, store: store.dir, ...stores };
-    const key = 'abcd1234'.padEnd(32, '0');
-    const put = (text: string) => stores.blobs.put(bytesOf(text));
-    const inner = await put('named by a blob');
-    const [named, late, gone] = [
-      await put(JSON.stringify({ inner })),
-      await put('named too late'),
-      await put('unnamed'),
-    ];
-    const name = (ref: string) => stores.archive.append(key, [{ id: ref, at: '', kind: 'activity', data: { ref } }]);
-    await name(named);
-    const held = async () => (await store.objects!.list('blobs/')).map((each) => each.key.replace(/.*\//, ''));
-    const hex = (ref: string): string => ref.slice('sha256:'.length);
-    const wide = { olderThan_ms: -60_000 };
+  long(
+    'gc takes what nothing names in two rounds: what is named in between comes back',
+    async () => {
+      const { home, store } = await storeAt('collected', 'collected');
+      const stores = await openStores(home, store);
+      const emend = { ...(await fakeEmend(new FakeServer())), home, store: store.dir, ...stores };
+      const key = 'abcd1234'.padEnd(32, '0');
+      const put = (text: string) => stores.blobs.put(bytesOf(text));
+      const inner = await put('named by a blob');
+      const [named, late, gone] = [
+        await put(JSON.stringify({ inner })),
+        await put('named too late'),
+        await put('unnamed'),
+      ];
+      const name = (ref: string) =>
+        stores.archive.append(key, [{ id: ref, at: '', kind: 'activity', data: { ref } }]);
+      await name(named);
+      const held = async () =>
+        (await store.objects!.list('blobs/')).map((each) => each.key.replace(/.*\//, ''));
+      const hex = (ref: string): string => ref.slice('sha256:'.length);
+      const wide = { olderThan_ms: -60_000 };
 
-    expect((await removeUnused(emend, await findUnused(emend, wide))).files).toBe(2);
-    expect((await held()).sort()).toEqual([hex(inner), hex(named), `${hex(late)}.GC`, `${hex(gone)}.GC`].sort());
-    // Both can still be read; one is named now.
-    for (const ref of [late, gone])
-      expect([await holds(stores.blobs, ref), (await stores.blobs.get(ref)).length > 0]).toEqual([true, true]);
-    await name(late);
-    const second = await findUnused(emend, wide);
-    await removeUnused(emend, second);
-    expect((await held()).sort()).toEqual([hex(inner), hex(named), hex(late)].sort());
-    await expect(stores.blobs.get(gone)).rejects.toMatchObject({ problem: { code: 'blob_lost' } });
+      expect((await removeUnused(emend, await findUnused(emend, wide))).files).toBe(2);
+      expect((await held()).sort()).toEqual(
+        [hex(inner), hex(named), `${hex(late)}.GC`, `${hex(gone)}.GC`].sort(),
+      );
+      // Both can still be read; one is named now.
+      for (const ref of [late, gone])
+        expect([await holds(stores.blobs, ref), (await stores.blobs.get(ref)).length > 0]).toEqual([
+          true,
+          true,
+        ]);
+      await name(late);
+      const second = await findUnused(emend, wide);
+      await removeUnused(emend, second);
+      expect((await held()).sort()).toEqual([hex(inner), hex(named), hex(late)].sort());
+      await expect(stores.blobs.get(gone)).rejects.toMatchObject({
+        problem: { code: 'blob_lost' },
+      });
 
-    // One that was put again since it was found stays.
-    const again = await put('put again');
-    const third = await findUnused(emend, wide);
-    expect(third.blobs).toHaveLength(1);
-    await new Promise((resolve) => setTimeout(resolve, 1_100));
-    await put('put again');
-    expect((await removeUnused(emend, third)).files).toBe(0);
-    expect(await holds(stores.blobs, again)).toBe(true);
-  });
+      // One that was put again since it was found stays.
+      const again = await put('put again');
+      const third = await findUnused(emend, wide);
+      expect(third.blobs).toHaveLength(1);
+      await new Promise((resolve) => setTimeout(resolve, 1_100));
+      await put('put again');
+      expect((await removeUnused(emend, third)).files).toBe(0);
+      expect(await holds(stores.blobs, again)).toBe(true);
+    },
+  );
 
   test('gc removes the calls, records and archive of a step that has ended, and nothing of another', async () => {
     const { home, store } = await storeAt('collected too', 'collected-steps');
@@ -389,16 +471,23 @@ describeS3('a store in a bucket', () => {
   });
 
   /** A service in memory that stores objects, but not as it was told to. */
-  const careless = (put: (held: Map<string, Asked>, asked: Asked) => number): FaultyProxy['fault'] => {
+  const careless = (
+    put: (held: Map<string, Asked>, asked: Asked) => number,
+  ): FaultyProxy['fault'] => {
     const held = new Map<string, Asked>();
     return (asked) => {
       const path = asked.url.replace(/\?.*/, '');
       if (!path.includes('/records/')) return null;
       if (asked.method === 'PUT') return { status: put(held, { ...asked, url: path }) };
       const found = held.get(path);
-      if (found === undefined) return { status: 404, body: '<Error><Code>NoSuchKey</Code></Error>' };
+      if (found === undefined)
+        return { status: 404, body: '<Error><Code>NoSuchKey</Code></Error>' };
       const meta = Object.entries(found.headers).filter(([name]) => name.startsWith('x-amz-meta-'));
-      return { status: 200, headers: Object.fromEntries(meta) as Record<string, string>, body: found.body.toString() };
+      return {
+        status: 200,
+        headers: Object.fromEntries(meta) as Record<string, string>,
+        body: found.body.toString(),
+      };
     };
   };
 
@@ -406,9 +495,13 @@ describeS3('a store in a bucket', () => {
     const { home, store } = await storeAt('tried', 'tried');
     proxy.fault = careless((held, asked) => (held.set(asked.url, asked), 200));
     const all = await failure(tryStore(home, store));
-    expect(all.message).toMatch(/of 4 writers of one key at once, 4 won.*; exactly one must win\.$/);
+    expect(all.message).toMatch(
+      /of 4 writers of one key at once, 4 won.*; exactly one must win\.$/,
+    );
     expect(all.next).toContain('conditional writes');
     proxy.fault = careless(() => 412);
-    expect((await failure(tryStore(home, store))).message).toMatch(/refused as already there, but is not there/);
+    expect((await failure(tryStore(home, store))).message).toMatch(
+      /refused as already there, but is not there/,
+    );
   });
 });

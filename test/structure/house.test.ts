@@ -5,7 +5,9 @@ import { dirname, join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { house } from '../../scripts/house.js';
 
-const limits = JSON.parse(readFileSync('scripts/house.json', 'utf8')) as Parameters<typeof house>[1];
+const limits = JSON.parse(readFileSync('scripts/house.json', 'utf8')) as Parameters<
+  typeof house
+>[1];
 
 test('src is within the limits of scripts/house.json, and each limit has its reason', () => {
   expect(house(process.cwd(), limits).worse).toEqual([]);
@@ -22,12 +24,16 @@ test('a number over its limit is named, with where it is and by how much', () =>
   const most = (counts: Readonly<Record<string, number>>) =>
     house(
       root,
-      Object.fromEntries(Object.entries(counts).map(([name, each]) => [name, { most: each, why: 'a test' }])),
+      Object.fromEntries(
+        Object.entries(counts).map(([name, each]) => [name, { most: each, why: 'a test' }]),
+      ),
     );
   try {
     const counts = { files: 6, lines: 306, filesOver300Lines: 1, filesOfTheFullestFolder: 3 };
     expect(most(counts).worse).toEqual([]);
-    expect(most({ files: 5, lines: 300, filesOver300Lines: 0, filesOfTheFullestFolder: 2 }).worse).toEqual([
+    expect(
+      most({ files: 5, lines: 300, filesOver300Lines: 0, filesOfTheFullestFolder: 2 }).worse,
+    ).toEqual([
       'files: 6 is 1 over 5',
       'lines: 306 is 6 over 300',
       'filesOver300Lines: 1 (src/long.ts) is 1 over 0',

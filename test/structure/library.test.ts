@@ -7,7 +7,9 @@ const { exports } = JSON.parse(readFileSync('package.json', 'utf8')) as {
   exports: Record<string, string | { readonly default: string }>;
 };
 const doors = Object.entries(exports).flatMap(([name, entry]) =>
-  typeof entry === 'string' ? [] : [[name, entry.default.replace('./dist/', '').replace(/\.js$/, '.ts')] as const],
+  typeof entry === 'string'
+    ? []
+    : [[name, entry.default.replace('./dist/', '').replace(/\.js$/, '.ts')] as const],
 );
 
 /** Of a door: its names without a docstring. */
@@ -17,17 +19,32 @@ const undocumented = (program: ts.Program, path: string): readonly string[] => {
     ts.displayPartsToString(symbol.getDocumentationComment(checker)).trim() !== '';
   const door = checker.getSymbolAtLocation(program.getSourceFile(path)!);
   return checker.getExportsOfModule(door!).flatMap((name) => {
-    const symbol = (name.flags & ts.SymbolFlags.Alias) === 0 ? name : checker.getAliasedSymbol(name);
+    const symbol =
+      (name.flags & ts.SymbolFlags.Alias) === 0 ? name : checker.getAliasedSymbol(name);
     const isOwn = (symbol.flags & ts.SymbolFlags.Class) !== 0 && !symbol.name.endsWith('Error');
-    const methods = isOwn ? [...(symbol.members?.values() ?? []), ...(symbol.exports?.values() ?? [])] : [];
-    const public_ = methods.filter((member) => /^[a-z]/.test(member.name) && member.name !== 'prototype');
-    return [symbol, ...public_].filter((each) => !told(each)).map((each) => `${name.name} ${each.name}`);
+    const methods = isOwn
+      ? [...(symbol.members?.values() ?? []), ...(symbol.exports?.values() ?? [])]
+      : [];
+    const public_ = methods.filter(
+      (member) => /^[a-z]/.test(member.name) && member.name !== 'prototype',
+    );
+    return [symbol, ...public_]
+      .filter((each) => !told(each))
+      .map((each) => `${name.name} ${each.name}`);
   });
 };
 
 test('every export of the package has a docstring', () => {
-  expect(doors.map(([name]) => name)).toEqual(['.', './edits', './syntax', './worker', './workflows']);
-  const { config } = ts.readConfigFile('tsconfig.build.json', (path) => ts.sys.readFile(path)) as { config: unknown };
+  expect(doors.map(([name]) => name)).toEqual([
+    '.',
+    './edits',
+    './syntax',
+    './worker',
+    './workflows',
+  ]);
+  const { config } = ts.readConfigFile('tsconfig.build.json', (path) => ts.sys.readFile(path)) as {
+    config: unknown;
+  };
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, '.');
   // A door of the clients' functions, whose names are for use inside, has some without: this can fail.
   const other = 'src/client/index.ts';
@@ -37,11 +54,13 @@ test('every export of the package has a docstring', () => {
   // What packages say is not asked about, and takes most of the time.
   host.resolveModuleNameLiterals = (names, from) =>
     names.map(({ text }) =>
-      text.startsWith('.') ? ts.resolveModuleName(text, from, options, host) : { resolvedModule: undefined },
+      text.startsWith('.')
+        ? ts.resolveModuleName(text, from, options, host)
+        : { resolvedModule: undefined },
     );
   const program = ts.createProgram([...doors.map(([, path]) => path), other], options, host);
-  expect(Object.fromEntries(doors.map(([name, path]) => [name, undocumented(program, path)]))).toEqual(
-    Object.fromEntries(doors.map(([name]) => [name, []])),
-  );
+  expect(
+    Object.fromEntries(doors.map(([name, path]) => [name, undocumented(program, path)])),
+  ).toEqual(Object.fromEntries(doors.map(([name]) => [name, []])));
   expect(undocumented(program, other)).not.toEqual([]);
 }, 120_000);

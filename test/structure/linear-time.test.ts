@@ -35,7 +35,8 @@ const failed = (output: string): void => {
   classifyFailure(output, { exit: 1 });
   failingTests(output);
 };
-const inPlan = (text: string) => parsePlan(`# A plan\n\n## Implementation Phases\n\n${text}\n`, 'plan.md');
+const inPlan = (text: string) =>
+  parsePlan(`# A plan\n\n## Implementation Phases\n\n${text}\n`, 'plan.md');
 const heading = (text: string): void => {
   const plan = `# ${text}\n`;
   anchorsOf(plan, 0, { from: 0, to: plan.length }, true);
@@ -47,11 +48,17 @@ test.each<[string, () => unknown]>([
   ['files of one name', () => hintedPaths('See index.ts', sameNames)],
   ['dots in a job', () => hintedPaths(`a/${run('.')}b`, ['a'])],
   ['keys of emend.yaml', () => parseConfig(sameNames.map((name) => `${name}: 1`).join('\n'))],
-  ['keys of a job on a line', () => parseJob(`---\n{${sameNames.join(': 1, ')}: 1}\n---\n# A\n`, 'job.md')],
+  [
+    'keys of a job on a line',
+    () => parseJob(`---\n{${sameNames.join(': 1, ')}: 1}\n---\n# A\n`, 'job.md'),
+  ],
   ['the heading of a job', () => firstHeading(`# ${blanks}`)],
   ['a heading in a plan', () => inPlan(`### Phase 1: ${blanks}`)],
   ['what is nearly a task', () => inPlan(`### Phase 1: A\n\n- [${run(' ')}a`)],
-  ['what is nearly a field', () => inPlan(`### Phase 1: A\n\nDepends on:${run('*')}1a\ndepend${run('_')}a`)],
+  [
+    'what is nearly a field',
+    () => inPlan(`### Phase 1: A\n\nDepends on:${run('*')}1a\ndepend${run('_')}a`),
+  ],
   ['stages', () => inPlan(`### Phase 1: A\n\n${run('#### Stage 1: S\n\n- [ ] x\n')}`)],
   ['the text of a phase', () => unticked(blanks)],
   ['an underlined heading', () => inPlan(`${blanks}\n---`)],
@@ -66,13 +73,21 @@ test.each<[string, () => unknown]>([
   [
     'new lines that look like notes',
     () => {
-      const lines = Array.from({ length: 2_000 }, () => `// existing ${'='.repeat(200)}${' '.repeat(80)}b`);
+      const lines = Array.from(
+        { length: 2_000 },
+        () => `// existing ${'='.repeat(200)}${' '.repeat(80)}b`,
+      );
       return elisionReasons('a.ts', null, [{ from: 0, to: 0, lines }]);
     },
   ],
   [
     'a private key',
-    () => findSecrets(run(`-----BEGIN PRIVATE KEY-----\n${'a'.repeat(15_000)}\n-----END PRIVATE KEY-----\n`).repeat(4)),
+    () =>
+      findSecrets(
+        run(
+          `-----BEGIN PRIVATE KEY-----\n${'a'.repeat(15_000)}\n-----END PRIVATE KEY-----\n`,
+        ).repeat(4),
+      ),
   ],
   ['a commit message', () => stripSpace(blanks)],
   ['a name in capitals', () => matcherOf([])(run('A'))],

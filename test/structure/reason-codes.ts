@@ -28,9 +28,12 @@ const takers = (files: readonly ts.SourceFile[]): ReadonlyMap<string, number> =>
   for (const file of files)
     walk(file, (node) => {
       if (!ts.isFunctionLike(node)) return;
-      const at = node.parameters.findIndex(({ name }) => ts.isIdentifier(name) && name.text === 'code');
+      const at = node.parameters.findIndex(
+        ({ name }) => ts.isIdentifier(name) && name.text === 'code',
+      );
       if (at === -1) return;
-      const named = node.name ?? (ts.isVariableDeclaration(node.parent) ? node.parent.name : undefined);
+      const named =
+        node.name ?? (ts.isVariableDeclaration(node.parent) ? node.parent.name : undefined);
       const name = named === undefined ? null : nameOf(named);
       if (name !== null) found.set(name, at);
     });

@@ -15,7 +15,9 @@ test('docs/reference.md is what `npm run reference` makes of the sources', () =>
 
 test('docs/operations.md has the table of activities that `npm run reference` makes of src/shared/activities.ts', () => {
   const path = 'docs/operations.md';
-  const [before, , after] = readFileSync(path, 'utf8').split(/(?<=^## Activities\n\n)((?:\|.*\n)+)/m);
+  const [before, , after] = readFileSync(path, 'utf8').split(
+    /(?<=^## Activities\n\n)((?:\|.*\n)+)/m,
+  );
   const wanted = `${before}${activityTable()}\n${after}`;
   expect(wanted).toContain(
     '| `applyProposal` | writing the files | `emend-host-<id>` | 10 min | 10 min | none | 30 s | 10 |',

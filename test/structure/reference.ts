@@ -25,7 +25,9 @@ Generated from the sources by \`npm run reference\`; a test compares them. The r
 
 const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll(/\s+/g, ' ');
 const table = (heads: readonly string[], rows: readonly (readonly string[])[]): string =>
-  [heads, heads.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n');
+  [heads, heads.map(() => '---'), ...rows]
+    .map((row) => `| ${row.map(cell).join(' | ')} |`)
+    .join('\n');
 
 const commandRows = (command: Command, before = 'emend'): string[][] =>
   command.commands.flatMap((each) => {
@@ -65,13 +67,19 @@ const exitRows = (): string[][] => [
 const eventRows = (path: string, name: string): string[][] => {
   const file = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.ES2022, true);
   const found = file.statements.find(
-    (each): each is ts.InterfaceDeclaration => ts.isInterfaceDeclaration(each) && each.name.text === name,
+    (each): each is ts.InterfaceDeclaration =>
+      ts.isInterfaceDeclaration(each) && each.name.text === name,
   );
   if (found === undefined) throw new Error(`no interface ${name} in ${path}`);
   return found.members.filter(ts.isPropertySignature).flatMap((event) => {
-    if (event.type?.getText() !== 'object' && (event.type === undefined || !ts.isTypeLiteralNode(event.type)))
+    if (
+      event.type?.getText() !== 'object' &&
+      (event.type === undefined || !ts.isTypeLiteralNode(event.type))
+    )
       return [];
-    const members = ts.isTypeLiteralNode(event.type) ? event.type.members.filter(ts.isPropertySignature) : [];
+    const members = ts.isTypeLiteralNode(event.type)
+      ? event.type.members.filter(ts.isPropertySignature)
+      : [];
     const fields = members.map((member) => {
       const mark = member.questionToken === undefined ? '' : '?';
       return `\`${member.name.getText()}${mark}: ${member.type?.getText().replaceAll(/\breadonly /g, '') ?? ''}\``;
@@ -89,11 +97,17 @@ export const reference = (): string => {
   return [
     HEAD,
     '## Commands\n',
-    table(['command', 'what it does', 'flags'], commandRows(buildProgram(fakeIo(), () => undefined, jobFlags()))),
+    table(
+      ['command', 'what it does', 'flags'],
+      commandRows(buildProgram(fakeIo(), () => undefined, jobFlags())),
+    ),
     '\n## Exit codes\n',
     table(
       ['code', 'meaning'],
-      Object.entries(EXIT_MEANS).map(([name, means]) => [String(EXIT[name as keyof typeof EXIT]), means]),
+      Object.entries(EXIT_MEANS).map(([name, means]) => [
+        String(EXIT[name as keyof typeof EXIT]),
+        means,
+      ]),
     ),
     '\nIn a terminal (stdin and stdout) and without one; each row is a case of test/cli/exit-table.test.ts, with a simulated server; the last column names the end-to-end test with a real one. A',
     'command that follows a run exits as the run does: the rows of `emend run` also apply to `emend plan run`.\n',
@@ -122,7 +136,10 @@ export const reference = (): string => {
     'A change to one is shown to a person ([configuration.md](configuration.md#protected-paths)). Gitignore-style patterns; one that ends in a slash is a folder.\n',
     table(
       ['why', 'patterns'],
-      Object.entries(PROTECTED).map(([why, patterns]) => [why, patterns.trim().replaceAll(/\S+/g, '`$&`')]),
+      Object.entries(PROTECTED).map(([why, patterns]) => [
+        why,
+        patterns.trim().replaceAll(/\S+/g, '`$&`'),
+      ]),
     ),
     '',
   ].join('\n');
@@ -142,27 +159,37 @@ const QUEUES = { host: '`emend-host-<id>`', model: '`emend-model`' };
 /** With the default of each timing. */
 export const activityTable = (): string => {
   const defaults = { ...currentRules().bounds, ...resolveTimings({}) };
-  const timeOf = (name: Amount | undefined): string => (name === undefined ? 'none' : duration(defaults[name]));
+  const timeOf = (name: Amount | undefined): string =>
+    name === undefined ? 'none' : duration(defaults[name]);
   const partOf = ([name, times]: [string, number | 'files']): string => {
-    const each = name === 'timeout_s' ? '`testTimeout_s`' : duration(defaults[name as Amount] * 1000);
+    const each =
+      name === 'timeout_s' ? '`testTimeout_s`' : duration(defaults[name as Amount] * 1000);
     return times === 'files' ? `${each} a file` : times === 1 ? each : `${times} × ${each}`;
   };
-  const rows = Object.entries<ActivitySpec>(ACTIVITIES).map(([name, { role, timeouts, retry, more_s, work, why }]) => {
-    const own = timeOf(timeouts.startToCloseTimeout);
-    const parts = Object.entries(more_s ?? {}).map(partOf);
-    return [
-      `\`${name}\``,
-      work,
-      `${QUEUES[role]}${currentRules().local?.includes(name) === true ? ', or [local](measures.md#local-activities)' : ''}`,
-      timeOf(timeouts.scheduleToStartTimeout),
-      parts.length === 0 ? own : [own, `turn ${timeOf('commandTurn_ms')}`, ...parts].join(' + '),
-      timeOf(timeouts.scheduleToCloseTimeout),
-      timeOf(timeouts.heartbeatTimeout),
-      String(defaults[retry.maximumAttempts]),
-      why,
-    ];
-  });
-  const times = ['schedule to start', 'start to close', 'schedule to close', 'heartbeat', 'attempts'];
+  const rows = Object.entries<ActivitySpec>(ACTIVITIES).map(
+    ([name, { role, timeouts, retry, more_s, work, why }]) => {
+      const own = timeOf(timeouts.startToCloseTimeout);
+      const parts = Object.entries(more_s ?? {}).map(partOf);
+      return [
+        `\`${name}\``,
+        work,
+        `${QUEUES[role]}${currentRules().local?.includes(name) === true ? ', or [local](measures.md#local-activities)' : ''}`,
+        timeOf(timeouts.scheduleToStartTimeout),
+        parts.length === 0 ? own : [own, `turn ${timeOf('commandTurn_ms')}`, ...parts].join(' + '),
+        timeOf(timeouts.scheduleToCloseTimeout),
+        timeOf(timeouts.heartbeatTimeout),
+        String(defaults[retry.maximumAttempts]),
+        why,
+      ];
+    },
+  );
+  const times = [
+    'schedule to start',
+    'start to close',
+    'schedule to close',
+    'heartbeat',
+    'attempts',
+  ];
   return table(['activity', 'what it does', 'queue', ...times, 'why'], rows);
 };
 
@@ -179,10 +206,17 @@ const marked = (path: string): readonly Bound[] => {
   const found = text.matchAll(
     /^(?:\/\/ bound: (.+)\n)?(?:export )?const (\w+)(?:: \w+)? = (.+?);(?: (\/\/ bound)(?:: (.+))?)?$/gm,
   );
-  const bounds = [...found].filter(([, before, , , mark]) => before !== undefined || mark !== undefined);
+  const bounds = [...found].filter(
+    ([, before, , , mark]) => before !== undefined || mark !== undefined,
+  );
   if (bounds.length !== text.split('// bound').length - 1)
     throw new Error(`${path}: a mark stands at no constant of the file`);
-  return bounds.map(([, before, name = '', value = '', , after]) => [name, value, before ?? after ?? '', path]);
+  return bounds.map(([, before, name = '', value = '', , after]) => [
+    name,
+    value,
+    before ?? after ?? '',
+    path,
+  ]);
 };
 
 /** Entries of a table of bounds, with the comment before them. */
@@ -190,26 +224,41 @@ const listed = (path: string, from: string): readonly Bound[] => {
   const found = readFileSync(path, 'utf8')
     .split(from)[1]
     ?.matchAll(/^(?: {2}\/\/ (.+)\n)? {2}(\w+): ([\w *]+),$/gm);
-  return [...(found ?? [])].map(([, meaning = '', name = '', value = '']) => [name, value, meaning, path]);
+  return [...(found ?? [])].map(([, meaning = '', name = '', value = '']) => [
+    name,
+    value,
+    meaning,
+    path,
+  ]);
 };
 
 export const boundsPage = (): string => {
   const rooms = readdirSync('src').map((room): readonly [string, readonly Bound[]] => [
     `src/${room}`,
     room === 'shared'
-      ? [...listed('src/shared/bounds.ts', 'bounds ='), ...listed('src/shared/limits.ts', 'export const BOUNDS =')]
+      ? [
+          ...listed('src/shared/bounds.ts', 'bounds ='),
+          ...listed('src/shared/limits.ts', 'export const BOUNDS ='),
+        ]
       : readdirSync(`src/${room}`, { recursive: true, encoding: 'utf8' })
           .filter((path) => /[.]tsx?$/.test(path))
           .sort()
           .flatMap((path) => marked(`src/${room}/${path}`)),
   ]);
-  const all = [...rooms, ['worker.ts', marked('worker.ts')] as const].filter(([, bounds]) => bounds.length > 0);
+  const all = [...rooms, ['worker.ts', marked('worker.ts')] as const].filter(
+    ([, bounds]) => bounds.length > 0,
+  );
   const tables = all.map(([room, bounds]) =>
     [
       `\n## ${room}\n`,
       table(
         ['name', 'value', 'meaning', 'file'],
-        bounds.map(([name, value, meaning, file]) => [`\`${name}\``, value, meaning, file.replace(`${room}/`, '')]),
+        bounds.map(([name, value, meaning, file]) => [
+          `\`${name}\``,
+          value,
+          meaning,
+          file.replace(`${room}/`, ''),
+        ]),
       ),
     ].join('\n'),
   );

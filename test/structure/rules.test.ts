@@ -40,8 +40,11 @@ interface Violation {
   readonly rule: Rule;
   readonly from: string;
 }
-const RULES = (createRequire(import.meta.url)(join(root, '.dependency-cruiser.cjs')) as { forbidden: readonly Rule[] })
-  .forbidden;
+const RULES = (
+  createRequire(import.meta.url)(join(root, '.dependency-cruiser.cjs')) as {
+    forbidden: readonly Rule[];
+  }
+).forbidden;
 
 /** A tree of these files and our settings, in which the tools of node_modules run. */
 const treeOf = (files: Readonly<Record<string, string>>): string => {
@@ -76,9 +79,18 @@ const toolIn = (cwd: string, path: string, ...args: readonly string[]) =>
 /** What dependency-cruiser says of these files, and of nothing else, under our rules. */
 const violations = (files: Readonly<Record<string, string>>): readonly Violation[] => {
   const cruise = 'dependency-cruiser/bin/dependency-cruise.mjs';
-  const run = toolIn(treeOf(files), cruise, 'src', '--config', '.dependency-cruiser.cjs', '--output-type', 'json');
+  const run = toolIn(
+    treeOf(files),
+    cruise,
+    'src',
+    '--config',
+    '.dependency-cruiser.cjs',
+    '--output-type',
+    'json',
+  );
   expect(run.stderr).toBe('');
-  return (JSON.parse(run.stdout) as { summary: { violations: readonly Violation[] } }).summary.violations;
+  return (JSON.parse(run.stdout) as { summary: { violations: readonly Violation[] } }).summary
+    .violations;
 };
 
 const EMPTY = 'export const x = 1;\n';
@@ -116,7 +128,16 @@ const BROKEN: Record<string, { readonly bad: string; readonly text: string }> = 
   'no-circular': { bad: 'src/edits/bad.ts', text: uses('./back.js') },
 };
 const GOOD = [
-  ...['shared/x', 'shared/limits', 'edits/x', 'edits/index', 'syntax/x', 'syntax/index', 'documents/x', 'system/x'],
+  ...[
+    'shared/x',
+    'shared/limits',
+    'edits/x',
+    'edits/index',
+    'syntax/x',
+    'syntax/index',
+    'documents/x',
+    'system/x',
+  ],
   ...[
     'stores/x',
     'model/x',
@@ -142,19 +163,30 @@ describe('dependency rules', () => {
     expect(violations({ ...good, 'src/cli/good.ts': uses('../edits/index.js') })).toEqual([]);
 
     const bad = Object.fromEntries(
-      Object.entries(BROKEN).map(([name, { bad: path, text }]) => [path.replace('bad.ts', `${name}.ts`), text]),
+      Object.entries(BROKEN).map(([name, { bad: path, text }]) => [
+        path.replace('bad.ts', `${name}.ts`),
+        text,
+      ]),
     );
     const circle = {
-      'src/edits/back.ts': uses('./no-circular.js').replace('{ x }', '{ y as x }').replace('const y', 'const x'),
+      'src/edits/back.ts': uses('./no-circular.js')
+        .replace('{ x }', '{ y as x }')
+        .replace('const y', 'const x'),
     };
-    const fired = violations({ ...good, ...bad, ...circle }).map(({ rule, from }) => ({ rule: rule.name, from }));
+    const fired = violations({ ...good, ...bad, ...circle }).map(({ rule, from }) => ({
+      rule: rule.name,
+      from,
+    }));
     for (const [name, { bad: path }] of Object.entries(BROKEN)) {
       // A circle is reported once, from one of its files.
       const own = path.replace('bad.ts', `${name}.ts`);
       const rules = [
         ...new Set(
           fired
-            .filter(({ from }) => from === own || (name === 'no-circular' && from === 'src/edits/back.ts'))
+            .filter(
+              ({ from }) =>
+                from === own || (name === 'no-circular' && from === 'src/edits/back.ts'),
+            )
             .map(({ rule }) => rule),
         ),
       ];
@@ -166,7 +198,8 @@ describe('dependency rules', () => {
 test('oxlint finds what our settings forbid: one of each kind of rule, and errors of types, in each part of the tree', () => {
   const bad = {
     'src/long.ts': `${EMPTY}${'// so it goes on\n'.repeat(300)}`,
-    'src/wide.ts': 'export const f = (a: 1, b: 1, c: 1, d: 1, e: 1): number => a + b + c + d + e;\n',
+    'src/wide.ts':
+      'export const f = (a: 1, b: 1, c: 1, d: 1, e: 1): number => a + b + c + d + e;\n',
     'src/floats.ts': 'const later = (): Promise<void> => Promise.resolve();\nlater();\n',
     'src/any.ts': "export const x: string = JSON.parse('1');\n",
     'src/type.ts': 'export const x: string = 1;\n',
@@ -174,8 +207,18 @@ test('oxlint finds what our settings forbid: one of each kind of rule, and error
     'test/type.test.ts': "import { x } from '../src/good.js';\nexport const y: string = x;\n",
     'scripts/undef.js': 'missing();\n',
   };
-  const good = { 'src/good.ts': EMPTY, 'src/web/page/good.tsx': 'export const X = () => <p>{document.title}</p>;\n' };
-  const run = toolIn(treeOf({ ...good, ...bad }), 'oxlint/bin/oxlint', '--format=unix', 'src', 'test', 'scripts');
+  const good = {
+    'src/good.ts': EMPTY,
+    'src/web/page/good.tsx': 'export const X = () => <p>{document.title}</p>;\n',
+  };
+  const run = toolIn(
+    treeOf({ ...good, ...bad }),
+    'oxlint/bin/oxlint',
+    '--format=unix',
+    'src',
+    'test',
+    'scripts',
+  );
   expect(run.status).toBe(1);
   const told = [...run.stdout.matchAll(/^([^:\n]+):.*\[Error\/\w+\((.+)\)\]$/gm)].map(
     ([, path, rule]) => `${path}: ${rule}`,
@@ -197,15 +240,21 @@ describe('sources', () => {
 
   test('a path is fileURLToPath(new URL(…)): the pathname of a URL has %20 where its path has a space', () => {
     const made = /new URL\([^()]*,[^()]*\)\.pathname/;
-    const listed = execFileSync('git', ['ls-files', '*.ts', '*.tsx', '*.js', '*.cjs'], { encoding: 'utf8' });
+    const listed = execFileSync('git', ['ls-files', '*.ts', '*.tsx', '*.js', '*.cjs'], {
+      encoding: 'utf8',
+    });
     const code = listed.split('\n').filter((path) => path !== SELF && existsSync(path));
-    expect(code.filter((path) => !path.startsWith('test/scenarios/') && made.test(read(path)))).toEqual([]);
+    expect(
+      code.filter((path) => !path.startsWith('test/scenarios/') && made.test(read(path))),
+    ).toEqual([]);
     expect(made.test("new URL('.', import.meta.url).pathname")).toBe(true);
   });
 
   test('no row of test.each has what may be missing as a parameter: jest hands such a test a `done` and waits for it', () => {
     const callback = /\)\(\s*(['"`]).*\1,\s*(?:async )?\([^()]*\w\?[:,][^()]*\)[^\n]*=>/;
-    expect(sources('test').filter((path) => path !== SELF && callback.test(read(path)))).toEqual([]);
+    expect(sources('test').filter((path) => path !== SELF && callback.test(read(path)))).toEqual(
+      [],
+    );
     expect(callback.test("test.each([\n[1]])('title', async (a: 1, b?: 2) => {")).toBe(true);
   });
 
@@ -235,11 +284,16 @@ describe('sources', () => {
     'src/edits/proposal/write-diff.ts': 'lines of context, as everywhere',
     'src/edits/listing.ts': 'three digits of a line check',
   };
-  const NUMBER = /^(export )?const [A-Z][A-Za-z0-9_]* = [0-9_]+( [*]{1,2} [0-9_]+)*;(?! \/\/ bound)/m;
+  const NUMBER =
+    /^(export )?const [A-Z][A-Za-z0-9_]* = [0-9_]+( [*]{1,2} [0-9_]+)*;(?! \/\/ bound)/m;
 
   test('every number at the head of a file is marked as a bound, or bounds nothing', () => {
     const apart = ['src/shared/limits.ts', 'src/shared/bounds.ts'];
-    const found = [...sources('src').filter((path) => !path.startsWith('src/web/page/')), 'worker.ts', 'client.ts']
+    const found = [
+      ...sources('src').filter((path) => !path.startsWith('src/web/page/')),
+      'worker.ts',
+      'client.ts',
+    ]
       .filter((path) => !apart.includes(path))
       .filter((path) => NUMBER.test(read(path).replace(/^\/\/ bound: .*\n.*$/gm, '')));
     expect(found.filter((path) => NO_BOUNDS[path] === undefined)).toEqual([]);
@@ -254,7 +308,8 @@ describe('sources', () => {
     'src/system/fs.ts': 'the calls themselves',
     'src/system/given-file.ts': 'the function itself',
     'src/system/sys.ts': 'the system calls of the stores; readEntry opens as readGiven does',
-    'src/cli/commands/patch.ts': 'a named pipe is welcome: `emend patch <(command)`; bounded where it is read',
+    'src/cli/commands/patch.ts':
+      'a named pipe is welcome: `emend patch <(command)`; bounded where it is read',
     'src/cli/review/ask.ts': 'a file of ours that an editor has written',
     'src/system/version.ts': "the package's own",
     'src/activities/plan/plan-log.ts': "the home's own",
@@ -270,7 +325,9 @@ describe('sources', () => {
     /import (\{[^}]*\b(readFile|readFileSync|open|openSync|createReadStream|copyFile|copyFileSync|withFile)\b[^}]*\}|\* as \w+) from '((node:)?fs(\/promises)?|[./]+\/(system\/)?fs\.js)'|realSys\.readFile\(/;
 
   test('every file that a person or a repository hands us is opened by readGiven', () => {
-    const found = [...sources('src'), 'worker.ts', 'client.ts'].filter((path) => OPENS.test(read(path)));
+    const found = [...sources('src'), 'worker.ts', 'client.ts'].filter((path) =>
+      OPENS.test(read(path)),
+    );
     expect(found.filter((path) => OPENED[path] === undefined)).toEqual([]);
     // A reason that is no longer needed goes.
     expect(Object.keys(OPENED).filter((path) => !found.includes(path))).toEqual([]);
@@ -278,13 +335,15 @@ describe('sources', () => {
   });
 
   test('a wait ends by a clock that nobody sets; a gRPC deadline is a date', () => {
-    const byDate = /(?<!withDeadline\()Date\.now\(\) \+|(?:<|(?<!=)>)=? Date\.now\(\)|Date\.now\(\) [<>]/;
+    const byDate =
+      /(?<!withDeadline\()Date\.now\(\) \+|(?:<|(?<!=)>)=? Date\.now\(\)|Date\.now\(\) [<>]/;
     expect(sources('src').filter((path) => byDate.test(read(path)))).toEqual([]);
     expect(byDate.test('for (const end = Date.now() + 5_000; ; )')).toBe(true);
   });
 
   test('git is started by src/workspace/git/git.ts alone, where it has its time limit and nobody to ask', () => {
-    const starts = /\b(spawn|spawnSync|execFile|execFileSync|exec|execSync|execa|promisify\(execFile\))\(\s*['"`]git\b/;
+    const starts =
+      /\b(spawn|spawnSync|execFile|execFileSync|exec|execSync|execa|promisify\(execFile\))\(\s*['"`]git\b/;
     const named = /(?:file: ?|captureProcess\(\s*|tool\(\s*)'git'/;
     const all = [...sources('src'), 'worker.ts', 'client.ts'];
     const found = all.filter((path) => starts.test(read(path)) || named.test(read(path)));
@@ -304,7 +363,9 @@ describe('sources', () => {
     const found = ['src/shared', 'src/workflows']
       .flatMap(sources)
       .filter((path) =>
-        /from '(node:|fs|path|crypto|os|util|url|assert)|\brequire\(|\bprocess\.|\bBuffer\./.test(read(path)),
+        /from '(node:|fs|path|crypto|os|util|url|assert)|\brequire\(|\bprocess\.|\bBuffer\./.test(
+          read(path),
+        ),
       );
     expect(found).toEqual([]);
   });
@@ -314,20 +375,29 @@ test('every random property says its seed, so that a failure can be had again', 
   const told = /(?<!\w)fuzz\(|\{ seed, numRuns/g;
   const silent = sources('test')
     .filter((path) => /^import fc from 'fast-check';/m.test(read(path)))
-    .filter((path) => (read(path).match(/\bfc\.assert\(/g) ?? []).length > (read(path).match(told) ?? []).length);
+    .filter(
+      (path) =>
+        (read(path).match(/\bfc\.assert\(/g) ?? []).length > (read(path).match(told) ?? []).length,
+    );
   expect(silent).toEqual([]);
 });
 
 test('every test that is not always run says why: test/support/skipped.ts alone skips', () => {
   const skips = /\b(test|describe|it)\.skip\b|\bx(test|describe|it)\(/;
   const found = sources('test').filter((path) => skips.test(read(path)));
-  expect(found.filter((path) => path !== 'test/structure/rules.test.ts')).toEqual(['test/support/skipped.ts']);
+  expect(found.filter((path) => path !== 'test/structure/rules.test.ts')).toEqual([
+    'test/support/skipped.ts',
+  ]);
 });
 
 test('every activity that a kept history names is still there', () => {
   const names = new Set<string>();
-  for (const file of readdirSync(join(root, 'test/histories')).filter((name) => name.endsWith('.json')))
-    for (const [, name] of read(`test/histories/${file}`).matchAll(/"activityType":\s*\{\s*"name":\s*"(\w+)"/g))
+  for (const file of readdirSync(join(root, 'test/histories')).filter((name) =>
+    name.endsWith('.json'),
+  ))
+    for (const [, name] of read(`test/histories/${file}`).matchAll(
+      /"activityType":\s*\{\s*"name":\s*"(\w+)"/g,
+    ))
       names.add(name!);
   expect(names.size).toBeGreaterThan(4);
   const made = createActivities({ timings: resolveTimings({}) } as ActivityPorts);
@@ -339,14 +409,19 @@ test('every activity that a kept history names is still there', () => {
 describe('documentation', () => {
   test('docs/architecture.md names files that are there', () => {
     const text = read('docs/architecture.md');
-    const named = text.match(/\b(?:[\w-]+\/)+[\w.-]+[.](?:tsx?|c?js)\b|\bsrc\/[\w/-]+(?![\w./-])/g) ?? [];
+    const named =
+      text.match(/\b(?:[\w-]+\/)+[\w.-]+[.](?:tsx?|c?js)\b|\bsrc\/[\w/-]+(?![\w./-])/g) ?? [];
     expect(named.length).toBeGreaterThan(80);
-    expect(named.filter((path) => !existsSync(join(root, path)) && !existsSync(join(root, 'src', path)))).toEqual([]);
+    expect(
+      named.filter((path) => !existsSync(join(root, path)) && !existsSync(join(root, 'src', path))),
+    ).toEqual([]);
   });
 
   test('links lead to files', () => {
     const pages = [
-      ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }).map((path) => `docs/${path}`),
+      ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }).map(
+        (path) => `docs/${path}`,
+      ),
       ...readdirSync(root),
     ].filter((path) => path.endsWith('.md'));
     const links = pages.flatMap((page) =>
@@ -367,7 +442,11 @@ describe('documentation', () => {
   });
 
   test('docs/cli.md has every problem with its exit code and what to do', () => {
-    const rows = [...read('docs/cli.md').matchAll(/^\| `(\w+)` \| (\d) \| (.+) \|$/gm)].map(([, ...cells]) => cells);
-    expect(rows).toEqual(Object.entries(PROBLEMS).map(([code, { exit, hint }]) => [code, String(exit), hint]));
+    const rows = [...read('docs/cli.md').matchAll(/^\| `(\w+)` \| (\d) \| (.+) \|$/gm)].map(
+      ([, ...cells]) => cells,
+    );
+    expect(rows).toEqual(
+      Object.entries(PROBLEMS).map(([code, { exit, hint }]) => [code, String(exit), hint]),
+    );
   });
 });

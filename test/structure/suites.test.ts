@@ -40,7 +40,10 @@ describe('the test files', () => {
     for (const row of promises) {
       const shown = [...row.matchAll(/\((test\/[^)]+\.test\.ts)\)/g)].map(([, path = '']) => path);
       expect(shown.filter((path) => !existsSync(join(root, path)))).toEqual([]);
-      expect({ row, inNpmTest: shown.some((path) => inTest.includes(path)) }).toEqual({ row, inNpmTest: true });
+      expect({ row, inNpmTest: shown.some((path) => inTest.includes(path)) }).toEqual({
+        row,
+        inNpmTest: true,
+      });
     }
   });
 });
@@ -75,16 +78,22 @@ describe('the shares of `npm run test:long`', () => {
     expect(readShare(text)).toEqual({ number: Number(text[0]), of: 6 });
   });
 
-  test.each(['0/6', '7/6', '1/5', '1', '', 'one/6', '1/6/6', '-1/6', '1.5/6'])('%j is refused', (text) => {
-    expect(readShare(text)).toBeNull();
-  });
+  test.each(['0/6', '7/6', '1/5', '1', '', 'one/6', '1/6/6', '-1/6', '1.5/6'])(
+    '%j is refused',
+    (text) => {
+      expect(readShare(text)).toBeNull();
+    },
+  );
 
   test.each([
     [['--long', '--share', '7/6'], '--share: 7/6 is no share.'],
     [['--share', '1/6'], '--share: only `npm run test:long` has shares.'],
     [['--long', '--shard', '1/6'], "Unknown option '--shard'"],
   ])('%j ends with exit code 2 and says what is expected', (args, problem) => {
-    const run = spawnSync(process.execPath, ['scripts/test.js', ...args], { encoding: 'utf8', timeout: 30_000 });
+    const run = spawnSync(process.execPath, ['scripts/test.js', ...args], {
+      encoding: 'utf8',
+      timeout: 30_000,
+    });
     expect({ code: run.status, out: run.stdout }).toEqual({ code: 2, out: '' });
     expect(run.stderr).toContain(problem);
     expect(run.stderr).toContain('npm run test:long -- --share K/6 (K from 1 to 6)');

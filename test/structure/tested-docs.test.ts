@@ -10,7 +10,8 @@ const rowsOf = (text: string): string[][] =>
   text
     .split('\n')
     .filter(
-      (line, at, all) => line.startsWith('|') && !line.startsWith('|---') && !(all[at + 1] ?? '').startsWith('|---'),
+      (line, at, all) =>
+        line.startsWith('|') && !line.startsWith('|---') && !(all[at + 1] ?? '').startsWith('|---'),
     )
     .map((line) =>
       line
@@ -19,7 +20,8 @@ const rowsOf = (text: string): string[][] =>
         .map((cell) => cell.trim()),
     );
 
-const testsOf = (cell: string): string[] => [...cell.matchAll(/test\/[\w/.-]+\.ts/g)].map(([path]) => path);
+const testsOf = (cell: string): string[] =>
+  [...cell.matchAll(/test\/[\w/.-]+\.ts/g)].map(([path]) => path);
 const missing = (text: string): string[] => [
   ...rowsOf(text)
     .filter((row) => testsOf(row.at(-1) ?? '').length === 0)
@@ -45,16 +47,15 @@ describe('docs/recovery.md', () => {
     expect(missing(DOC)).toEqual([]);
     expect(DOC).not.toMatch(/not yet shown|\btried\b(?! again)/);
     // The check can fail.
-    expect(missing('| a | b |\n|---|---|\n| x | tried |\n| y | test/none/such.test.ts |\n')).toEqual([
-      'no test: x',
-      'test/none/such.test.ts',
-    ]);
+    expect(
+      missing('| a | b |\n|---|---|\n| x | tried |\n| y | test/none/such.test.ts |\n'),
+    ).toEqual(['no test: x', 'test/none/such.test.ts']);
   });
 
   test('each state that is cancelled and terminated has its row', () => {
-    const states = [...readFileSync('test/e2e/states.ts', 'utf8').matchAll(/\bname: '([^']+)',/g)].map(
-      ([, name]) => name!,
-    );
+    const states = [
+      ...readFileSync('test/e2e/states.ts', 'utf8').matchAll(/\bname: '([^']+)',/g),
+    ].map(([, name]) => name!);
     const tested = states.filter((name) => !['a', 'over', 'held', 'pick', 'brief'].includes(name));
     expect(tested.length).toBeGreaterThan(15);
     const rows = rowsOf(DOC).map(([what]) => what);
@@ -69,9 +70,13 @@ describe('docs/coverage.md', () => {
     rows.flatMap((row) => {
       const [section, asks, state = '', why = '', test = ''] = row;
       const isFile = /^(?:docs|test)\/[\w/.-]+\.(?:md|test\.ts)$/.test(test);
-      const decisions = [...why.matchAll(/\]\((decisions\/[^)]+)\)/g)].map(([, path]) => `docs/${path}`);
+      const decisions = [...why.matchAll(/\]\((decisions\/[^)]+)\)/g)].map(
+        ([, path]) => `docs/${path}`,
+      );
       const wrong = [
-        ...(row.length === 5 && STATES.includes(state) ? [] : ['not a row of five cells with a state']),
+        ...(row.length === 5 && STATES.includes(state)
+          ? []
+          : ['not a row of five cells with a state']),
         ...(state === 'done' && test === '' ? ['no test'] : []),
         ...(state !== 'done' && why === '' ? ['no reason'] : []),
         ...(test === '' || isFile ? [] : ['not a test or a page']),
@@ -104,11 +109,13 @@ describe('docs/coverage.md', () => {
   });
 
   test('the counts at the top are those of the rows', () => {
-    const counted = [...sections, { name: 'all', rows: sections.flatMap(({ rows }) => rows) }].map(({ name, rows }) => [
-      name,
-      ...STATES.map((wanted) => String(rows.filter(([, , state]) => state === wanted).length)),
-      String(rows.length),
-    ]);
+    const counted = [...sections, { name: 'all', rows: sections.flatMap(({ rows }) => rows) }].map(
+      ({ name, rows }) => [
+        name,
+        ...STATES.map((wanted) => String(rows.filter(([, , state]) => state === wanted).length)),
+        String(rows.length),
+      ],
+    );
     expect(rowsOf(head)).toEqual(counted);
   });
 });
@@ -119,6 +126,8 @@ test('each reason to pause is met by an end-to-end test that answers it', () => 
     .map((name) => readFileSync(`test/e2e/${name}`, 'utf8'))
     .filter((text) => text.includes('.answer('));
   expect(
-    Object.keys(ANSWERS_BY_REASON).filter((reason) => !texts.some((text) => text.includes(`'${reason}'`))),
+    Object.keys(ANSWERS_BY_REASON).filter(
+      (reason) => !texts.some((text) => text.includes(`'${reason}'`)),
+    ),
   ).toEqual([]);
 });

@@ -2,7 +2,11 @@
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 
 const [address, taskQueue, workerHeartbeatInterval] = process.argv.slice(2);
-Runtime.install({ shutdownSignals: [], logger: new DefaultLogger('ERROR'), workerHeartbeatInterval });
+Runtime.install({
+  shutdownSignals: [],
+  logger: new DefaultLogger('ERROR'),
+  workerHeartbeatInterval,
+});
 const connection = await NativeConnection.connect({ address });
 const worker = await Worker.create({
   connection,

@@ -26,7 +26,12 @@ export const endBoxUsers = async (): Promise<void> => {
 export const boxUsers = async (): Promise<readonly BoxUser[]> => {
   if (!found.works) return [];
   const uid = process.getuid?.() ?? NOBODY;
-  const own: BoxUser = { name: uid === 0 ? 'root' : 'an ordinary user', uid, bubblewrap: found.path, as: [] };
+  const own: BoxUser = {
+    name: uid === 0 ? 'root' : 'an ordinary user',
+    uid,
+    bubblewrap: found.path,
+    as: [],
+  };
   if (uid !== 0) return [own];
   const dir = await mkdtemp('/tmp/emend-bwrap-');
   dirs.push(dir);

@@ -23,7 +23,8 @@ const planKill = async (call, nth) => {
   realSys[call] = async (...args) => {
     const result = await real(...args);
     const named = args.some(
-      (arg) => typeof arg === 'string' && arg.startsWith(`${env.KILL_UNDER}/`) && !arg.includes('/.git/'),
+      (arg) =>
+        typeof arg === 'string' && arg.startsWith(`${env.KILL_UNDER}/`) && !arg.includes('/.git/'),
     );
     if (!named || ++seen !== Number(nth)) return result;
     writeFileSync(env.KILL_MARK, String(process.pid));
@@ -52,7 +53,10 @@ const later = (context) => ({
   },
 });
 /** A list in 0.1.0 as packed, later one of several kinds. */
-const interceptors = [...(env.EXTRA === undefined ? [] : [extra]), ...(env.LATER === undefined ? [] : [later])];
+const interceptors = [
+  ...(env.EXTRA === undefined ? [] : [extra]),
+  ...(env.LATER === undefined ? [] : [later]),
+];
 const hooks = Object.assign([...interceptors], { activity: interceptors });
 
 /** As the build's own worker does it, for some of its queues. */
@@ -93,7 +97,12 @@ const startParts = async (home) => {
             activities: { ...model },
             interceptors: activities,
           }),
-          await Worker.create({ ...common, taskQueue: queues.host, activities: { ...host }, interceptors: activities }),
+          await Worker.create({
+            ...common,
+            taskQueue: queues.host,
+            activities: { ...host },
+            interceptors: activities,
+          }),
         ];
   return {
     stop: () => workers.forEach((worker) => worker.shutdown()),
@@ -106,7 +115,9 @@ const { createWorker } = await from('src/worker/index.js');
 const { resolveHome } = await from('src/stores/home.js');
 const home = await resolveHome(env);
 const worker =
-  env.PARTS === undefined ? await createWorker({ env, home, logger, interceptors: hooks }) : await startParts(home);
+  env.PARTS === undefined
+    ? await createWorker({ env, home, logger, interceptors: hooks })
+    : await startParts(home);
 process.on('SIGTERM', () => void worker.stop());
 process.stdout.write('ready\n');
 await worker.done;

@@ -42,13 +42,19 @@ const commandLine = async (name: string, service: string, wanted: HostsWanted): 
   );
   // Below those that the system gives to connections, which may take one before the worker does.
   const port = await freePort(20_000 + Math.floor(Math.random() * 12_000));
-  const own = { HOME: join(home, 'user'), EMEND_HOME: join(home, 'emend'), TMPDIR: join(home, 'tmp') };
+  const own = {
+    HOME: join(home, 'user'),
+    EMEND_HOME: join(home, 'emend'),
+    TMPDIR: join(home, 'tmp'),
+  };
   mkdirSync(own.HOME, { recursive: true });
   mkdirSync(own.TMPDIR);
   writeFileSync(join(own.HOME, '.gitconfig'), `[user]\nname = ${name}\nemail = host@example.org\n`);
   const variables = Object.entries({ ...environment, ...wanted.env, ...own });
   const exported = variables.map(([variable, value]) => `${variable}=${quoted(value)}`).join(' ');
-  const words = [program!, ...args].map((word) => quoted(word.replace(/^127\.0\.0\.1:9464$/, `127.0.0.1:${port}`)));
+  const words = [program!, ...args].map((word) =>
+    quoted(word.replace(/^127\.0\.0\.1:9464$/, `127.0.0.1:${port}`)),
+  );
   return `env ${exported} ${words.join(' ')}`;
 };
 
@@ -61,11 +67,16 @@ export const startHost = async (name: string, wanted: HostsWanted): Promise<Comp
   for (const service of wanted.services) {
     const command = await commandLine(name, service, wanted);
     // The first that ends ends the host's shell, which is how it is noticed.
-    lines.push(`( ${command} || true; kill -s TERM $$ ) > ${quoted(join(logs, `${name} ${service}`))} 2>&1 &`);
+    lines.push(
+      `( ${command} || true; kill -s TERM $$ ) > ${quoted(join(logs, `${name} ${service}`))} 2>&1 &`,
+    );
   }
   const env = { PATH: process.env.PATH, LANG: 'C.UTF-8' };
   const leader = spawn('/bin/sh', ['-c', `${lines.join('\n')}\nwait`], {
-    ...{ cwd: dir, env, detached: true, stdio: 'ignore' },
+    cwd: dir,
+    env,
+    detached: true,
+    stdio: 'ignore',
   });
   const exited = new Promise<void>((resolve) => leader.once('exit', () => resolve()));
   const said = (service: string): string => textOf(join(logs, `${name} ${service}`));
@@ -100,7 +111,9 @@ const killAll = (pid: number): void => {
   for (let before = 0; before < all.size;) {
     before = all.size;
     for (const each of all) send('SIGSTOP', each);
-    for (const line of execFileSync('ps', ['-eo', 'pid=,ppid='], { encoding: 'utf8' }).trim().split('\n')) {
+    for (const line of execFileSync('ps', ['-eo', 'pid=,ppid='], { encoding: 'utf8' })
+      .trim()
+      .split('\n')) {
       const [child = 0, parent = 0] = line.trim().split(/ +/).map(Number);
       if (all.has(parent)) all.add(child);
     }
@@ -109,7 +122,8 @@ const killAll = (pid: number): void => {
   for (const each of [-pid, ...all]) send('SIGKILL', each);
 };
 
-const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean => exitCode !== null || signalCode !== null;
+const hasEnded = ({ exitCode, signalCode }: ChildProcess): boolean =>
+  exitCode !== null || signalCode !== null;
 
 const textOf = (path: string): string => {
   try {
@@ -122,5 +136,6 @@ const textOf = (path: string): string => {
 /** Of the homes that a host's services have. */
 const idsOf = (dir: string): readonly string[] =>
   readdirSync(dir).flatMap(
-    (service) => /[0-9a-f]{32}$/.exec(textOf(join(dir, service, 'emend', 'host-id')).trim())?.[0] ?? [],
+    (service) =>
+      /[0-9a-f]{32}$/.exec(textOf(join(dir, service, 'emend', 'host-id')).trim())?.[0] ?? [],
   );

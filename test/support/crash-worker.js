@@ -18,7 +18,17 @@ import { faultAt, isFaultPoint } from './fault-points.js';
  * did adds a line to FAULT_ON.fired.
  */
 const [errno, where = '', only] = (process.env.FAULT ?? '').split(':');
-const WRITES = ['writeExclusive', 'copyExclusive', 'append', 'rename', 'link', 'unlink', 'mkdir', 'fsyncDir', 'chmod'];
+const WRITES = [
+  'writeExclusive',
+  'copyExclusive',
+  'append',
+  'rename',
+  'link',
+  'unlink',
+  'mkdir',
+  'fsyncDir',
+  'chmod',
+];
 const failing = only === undefined ? WRITES : only.split(',');
 const faulty = (call, real) =>
   failing.includes(call)
@@ -26,11 +36,19 @@ const faulty = (call, real) =>
         const path = args.find((arg) => typeof arg === 'string' && arg.includes(where));
         if (path === undefined || !existsSync(process.env.FAULT_ON)) return real(...args);
         appendFileSync(`${process.env.FAULT_ON}.fired`, `${call} ${path}\n`);
-        throw Object.assign(new Error(`${errno}: injected, ${call} '${path}'`), { code: errno, syscall: call, path });
+        throw Object.assign(new Error(`${errno}: injected, ${call} '${path}'`), {
+          code: errno,
+          syscall: call,
+          path,
+        });
       }
     : real;
 const sys = errno
-  ? { sys: Object.fromEntries(Object.entries(realSys).map(([call, real]) => [call, faulty(call, real)])) }
+  ? {
+      sys: Object.fromEntries(
+        Object.entries(realSys).map(([call, real]) => [call, faulty(call, real)]),
+      ),
+    }
   : {};
 
 const [name, when, nth] = (process.env.CRASH ?? '').split(':');
@@ -52,14 +70,17 @@ const stay = async (context, beats) => {
   }
 };
 const signal = process.env.CRASH_SIGNAL ?? 'SIGKILL';
-const inside = isFaultPoint(when) ? faultAt({ realSys, name, when, which: nth, mark, signal }) : null;
+const inside = isFaultPoint(when)
+  ? faultAt({ realSys, name, when, which: nth, mark, signal })
+  : null;
 const crash = (context) => ({
   inbound: {
     execute: async (input, next) => {
       if (inside !== null) return inside(context.info.activityType, input, next);
       if (context.info.activityType !== name || ++seen !== Number(nth)) return next(input);
       const [how, at = how] = when.split('-');
-      const fault = () => (how === at ? die() : how === 'watch' ? watch(context) : stay(context, how === 'hold'));
+      const fault = () =>
+        how === at ? die() : how === 'watch' ? watch(context) : stay(context, how === 'hold');
       if (at === 'before') await fault();
       const result = await next(input);
       if (at === 'after') await fault();
@@ -84,7 +105,8 @@ const start = async (env) =>
 
 // On a cluster (test/e2e/homes.ts) a worker of a second home shares this process, so that a planned fault strikes both.
 const second = process.env.EMEND_TEST_SECOND_HOME ?? '';
-const environments = second === '' ? [process.env] : [process.env, { ...process.env, EMEND_HOME: second }];
+const environments =
+  second === '' ? [process.env] : [process.env, { ...process.env, EMEND_HOME: second }];
 const workers = await Promise.all(environments.map(start));
 process.on('SIGTERM', () => {
   for (const worker of workers) worker.stop().catch(() => undefined);

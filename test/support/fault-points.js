@@ -26,7 +26,9 @@ const shim = (realSys, when, which, hit) => {
       if (state === undefined || state.done) return original(...args);
       state.calls += 1;
       const due =
-        call === null ? state.calls === Number(which) : name === call && args.some((a) => String(a).includes(text));
+        call === null
+          ? state.calls === Number(which)
+          : name === call && args.some((a) => String(a).includes(text));
       if (!due || when === 'count') return original(...args);
       state.done = true;
       if (when === 'sys') hit();

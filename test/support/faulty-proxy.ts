@@ -20,7 +20,11 @@ export type Fault =
   /** Handed on so much later. */
   | { readonly delay_ms: number }
   /** This answer, and the request is not handed on. */
-  | { readonly status: number; readonly body?: string; readonly headers?: Readonly<Record<string, string>> };
+  | {
+      readonly status: number;
+      readonly body?: string;
+      readonly headers?: Readonly<Record<string, string>>;
+    };
 
 export interface Asked {
   readonly method: string;
@@ -50,11 +54,17 @@ const bodyOf = async (message: IncomingMessage): Promise<Buffer> => {
   return Buffer.concat(chunks);
 };
 
-const answer = (response: ServerResponse, from: IncomingMessage, body: Buffer, fault: Fault | null): void => {
+const answer = (
+  response: ServerResponse,
+  from: IncomingMessage,
+  body: Buffer,
+  fault: Fault | null,
+): void => {
   response.writeHead(from.statusCode ?? 500, from.headers);
   if (fault === 'cut') response.write(body.subarray(0, body.length / 2), () => response.destroy());
   else if (fault === 'slow') response.write(body.subarray(0, body.length / 2));
-  else if (fault === 'damaged') response.end(Buffer.from(body.map((byte, at) => (at === 0 ? byte ^ 1 : byte))));
+  else if (fault === 'damaged')
+    response.end(Buffer.from(body.map((byte, at) => (at === 0 ? byte ^ 1 : byte))));
   else response.end(body);
 };
 
@@ -82,7 +92,8 @@ export const startFaultyProxy = async (to: number): Promise<FaultyProxy> => {
       on.end(body);
       on.once('response', (from) => {
         bodyOf(from).then(
-          (bytes) => (fault === 'reply lost' ? response.destroy() : answer(response, from, bytes, fault)),
+          (bytes) =>
+            fault === 'reply lost' ? response.destroy() : answer(response, from, bytes, fault),
           () => response.destroy(),
         );
       });

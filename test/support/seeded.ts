@@ -5,7 +5,8 @@ export const seed = Number(process.env.EMEND_SEED ?? Math.floor(Math.random() * 
 export const WHOLE = process.env.EMEND_WHOLE === '1';
 
 /** How many `npm test` draws, and how many `npm run test:long`. */
-export const drawn = (short: number, long: number): number => (process.env.EMEND_LONG === '1' ? long : short);
+export const drawn = (short: number, long: number): number =>
+  process.env.EMEND_LONG === '1' ? long : short;
 
 /** `npm test`: what is walked wholly elsewhere is looked at in places. */
 const SHORT = process.env.EMEND_SHORT === '1';
@@ -15,7 +16,10 @@ export const spread = <T>(items: readonly T[], count: number): readonly T[] => {
   if (!SHORT || items.length <= count) return items;
   const random = randomFrom(seed);
   const stretch = (items.length - 2) / (count - 2);
-  const between = Array.from({ length: count - 2 }, (_, i) => items[1 + Math.floor((i + random()) * stretch)]!);
+  const between = Array.from(
+    { length: count - 2 },
+    (_, i) => items[1 + Math.floor((i + random()) * stretch)]!,
+  );
   return [items[0]!, ...between, items.at(-1)!];
 };
 

@@ -13,7 +13,10 @@ export const testIf = (holds: boolean, reason: string): typeof test | typeof tes
   return test.skip;
 };
 
-export const describeIf = (holds: boolean, reason: string): typeof describe | typeof describe.skip => {
+export const describeIf = (
+  holds: boolean,
+  reason: string,
+): typeof describe | typeof describe.skip => {
   if (holds) return describe;
   told(reason);
   return describe.skip;

@@ -10,7 +10,11 @@ import { errnoError, shimSys, type ShimPlan, type SysCall } from './sys-shim.js'
 
 type Fault = Omit<ShimPlan, 'at'> & { readonly errno: string };
 
-const errno = (code: string, when: ShimPlan['when'] = 'before', more: Partial<Fault> = {}): Fault => ({
+const errno = (
+  code: string,
+  when: ShimPlan['when'] = 'before',
+  more: Partial<Fault> = {},
+): Fault => ({
   errno: code,
   when,
   fault: { errno: code },
@@ -47,11 +51,17 @@ export const FAULTS: readonly (readonly [name: string, Fault])[] = [
 /** A disk that fills up takes a part of an append and says how much. */
 export const SHORT_WRITES: typeof FAULTS = [
   ['short write', { errno: 'ENOSPC', when: 'before', fault: 'half', only: APPENDS }],
-  ['short writes, onwards', { errno: 'ENOSPC', when: 'before', fault: 'half', only: APPENDS, onwards: true }],
+  [
+    'short writes, onwards',
+    { errno: 'ENOSPC', when: 'before', fault: 'half', only: APPENDS, onwards: true },
+  ],
 ];
 
 /** A filesystem without hard links. */
-export const noLinks: Sys = { ...realSys, link: (_, path) => Promise.reject(errnoError('EPERM', 'link', path)) };
+export const noLinks: Sys = {
+  ...realSys,
+  link: (_, path) => Promise.reject(errnoError('EPERM', 'link', path)),
+};
 
 /** Memory where the system has it: faults are planted here, and syncing a disk some ten thousand times takes minutes. */
 const scratch = fs.existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
@@ -69,7 +79,8 @@ export interface StoreWork {
 
 /** What a failed system call may look like to whoever uses a store: a problem that says which errno, and where. */
 const reasonOf = (error: unknown, code: string, dir: string, at: number): void => {
-  if (!(error instanceof ProblemError)) throw new Error(`at ${at}: no problem but ${String(error)}`, { cause: error });
+  if (!(error instanceof ProblemError))
+    throw new Error(`at ${at}: no problem but ${String(error)}`, { cause: error });
   expect({ at, code: error.problem.code }).toEqual({ at, code: 'disk' });
   expect(error.message).toContain(code);
   expect(error.message).toContain(dir);
@@ -80,7 +91,12 @@ const reasonOf = (error: unknown, code: string, dir: string, at: number): void =
  * or fails with its reason; `check` holds; the same work on a sound disk succeeds, and `check` holds again.
  * Returns how often it fired, and how often the work failed by it.
  */
-export const atEachCall = async (name: string, { errno: code, ...plan }: Fault, work: StoreWork, count = 2) => {
+export const atEachCall = async (
+  name: string,
+  { errno: code, ...plan }: Fault,
+  work: StoreWork,
+  count = 2,
+) => {
   const real = work.real ?? realSys;
   const made = fs.realpathSync(fs.mkdtempSync(join(scratch, 'emend faults-')));
   const dir = join(made, 'now');
@@ -126,7 +142,13 @@ export const atEachCall = async (name: string, { errno: code, ...plan }: Fault, 
 };
 
 /** The work with its fault in one directory, what can be read then, and the work again on a sound disk. */
-const faultAt = async (name: string, dir: string, plan: ShimPlan, code: string, work: StoreWork) => {
+const faultAt = async (
+  name: string,
+  dir: string,
+  plan: ShimPlan,
+  code: string,
+  work: StoreWork,
+) => {
   const real = work.real ?? realSys;
   const shim = shimSys(real, plan);
   const told: string[] = [];

@@ -46,7 +46,10 @@ export const errnoError = (errno: string, syscall: string, path: unknown): Error
 
 const WRITES: readonly SysCall[] = ['writeExclusive', 'append', 'copyExclusive'];
 
-export const shimSys = (real: Sys, plan: ShimPlan = { at: 0, when: 'before', fault: 'kill' }): ShimmedSys => {
+export const shimSys = (
+  real: Sys,
+  plan: ShimPlan = { at: 0, when: 'before', fault: 'kill' },
+): ShimmedSys => {
   const names: SysCall[] = [];
   const paths: string[][] = [];
   let fired = false;
@@ -69,9 +72,14 @@ export const shimSys = (real: Sys, plan: ShimPlan = { at: 0, when: 'before', fau
     }
   };
 
-  const fire = async (name: SysCall, args: readonly unknown[], invoke: () => Promise<unknown>): Promise<unknown> => {
+  const fire = async (
+    name: SysCall,
+    args: readonly unknown[],
+    invoke: () => Promise<unknown>,
+  ): Promise<unknown> => {
     fired = true;
-    if (plan.log !== undefined) appendFileSync(plan.log, `${names.length} ${plan.when} ${name} ${String(args[0])}\n`);
+    if (plan.log !== undefined)
+      appendFileSync(plan.log, `${names.length} ${plan.when} ${name} ${String(args[0])}\n`);
     const { fault } = plan;
     if (fault === 'kill') {
       // A call that fails by itself must not save the process.
@@ -106,12 +114,16 @@ export const shimSys = (real: Sys, plan: ShimPlan = { at: 0, when: 'before', fau
       if (plan.only !== undefined && !plan.only.includes(name)) return invoke();
       names.push(name);
       paths.push(args.filter((arg) => typeof arg === 'string'));
-      const due = plan.at > 0 && (plan.onwards === true ? names.length >= plan.at : names.length === plan.at);
+      const due =
+        plan.at > 0 && (plan.onwards === true ? names.length >= plan.at : names.length === plan.at);
       return due ? fire(name, args, invoke) : invoke();
     };
 
   const calls = Object.entries(real) as [SysCall, (...args: unknown[]) => Promise<unknown>][];
-  const sys = Object.fromEntries(calls.map(([name, call]) => [name, counted(name, call)])) as unknown as Sys;
-  const stepsAbout = (about: (path: string) => boolean) => paths.flatMap((p, i) => (p.some(about) ? [i + 1] : []));
+  const sys = Object.fromEntries(
+    calls.map(([name, call]) => [name, counted(name, call)]),
+  ) as unknown as Sys;
+  const stepsAbout = (about: (path: string) => boolean) =>
+    paths.flatMap((p, i) => (p.some(about) ? [i + 1] : []));
   return { sys, calls: () => names.length, names: () => names, stepsAbout, fired: () => fired };
 };

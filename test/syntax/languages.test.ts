@@ -308,8 +308,14 @@ const CSHARP_FOUND = [
 ];
 
 const SAMPLES: Readonly<Record<string, readonly [source: string, found: readonly string[]]>> = {
-  TypeScript: [SCRIPT + TYPES, [...SCRIPT_FOUND, ...moved(TYPES_FOUND, SCRIPT.split('\n').length - 1)]],
-  'TypeScript with JSX': [SCRIPT + TYPES, [...SCRIPT_FOUND, ...moved(TYPES_FOUND, SCRIPT.split('\n').length - 1)]],
+  TypeScript: [
+    SCRIPT + TYPES,
+    [...SCRIPT_FOUND, ...moved(TYPES_FOUND, SCRIPT.split('\n').length - 1)],
+  ],
+  'TypeScript with JSX': [
+    SCRIPT + TYPES,
+    [...SCRIPT_FOUND, ...moved(TYPES_FOUND, SCRIPT.split('\n').length - 1)],
+  ],
   JavaScript: [SCRIPT, SCRIPT_FOUND],
   Python: [PYTHON, PYTHON_FOUND],
   Go: [GO, GO_FOUND],
@@ -326,7 +332,8 @@ function moved(found: readonly string[], by: number): readonly string[] {
   );
 }
 
-const outlineOf = async (path: string, source: string) => (await loadSyntax([path])).outline(path, source.split('\n'));
+const outlineOf = async (path: string, source: string) =>
+  (await loadSyntax([path])).outline(path, source.split('\n'));
 const shown = async (path: string, source: string): Promise<readonly string[]> => {
   const outline = await outlineOf(path, source);
   if (outline.kind === 'unread') return [outline.why];
@@ -346,11 +353,10 @@ describe('definitions', () => {
   test('every language has its sample', () => {
     expect(LANGUAGES.map(({ name }) => name)).toEqual(Object.keys(SAMPLES));
   });
-  test.each(LANGUAGES.flatMap(({ name, endings }) => endings.map((ending) => [name, ending] as const)))(
-    '%s, %s',
-    async (name, ending) => {
-      const [source, found] = SAMPLES[name]!;
-      expect(await shown(`dir/file${ending.toUpperCase()}`, source)).toEqual(found);
-    },
-  );
+  test.each(
+    LANGUAGES.flatMap(({ name, endings }) => endings.map((ending) => [name, ending] as const)),
+  )('%s, %s', async (name, ending) => {
+    const [source, found] = SAMPLES[name]!;
+    expect(await shown(`dir/file${ending.toUpperCase()}`, source)).toEqual(found);
+  });
 });

@@ -42,24 +42,42 @@ describe.each(['this process', 'a launcher'])('started by %s', (by) => {
 
   test('input is given whole; one that does not read it ends as it likes', async () => {
     const text = 'a line\n'.repeat(100_000);
-    expect((await node('process.stdin.pipe(process.stdout)', { input: text })).stdout.toString()).toBe(text);
-    expect(await node('process.exit(4)', { input: text })).toMatchObject({ code: 4, failure: null });
+    expect(
+      (await node('process.stdin.pipe(process.stdout)', { input: text })).stdout.toString(),
+    ).toBe(text);
+    expect(await node('process.exit(4)', { input: text })).toMatchObject({
+      code: 4,
+      failure: null,
+    });
   });
 
   test('one that writes too much is ended, and that is said', async () => {
-    const run = await node('setInterval(() => process.stdout.write("x".repeat(10_000)), 1)', { max_bytes: 20_000 });
-    expect(run).toMatchObject({ code: null, failure: 'it wrote more than 20000 bytes to its standard output' });
+    const run = await node('setInterval(() => process.stdout.write("x".repeat(10_000)), 1)', {
+      max_bytes: 20_000,
+    });
+    expect(run).toMatchObject({
+      code: null,
+      failure: 'it wrote more than 20000 bytes to its standard output',
+    });
     expect(run.stdout.length).toBeLessThanOrEqual(20_000);
   });
 
   test('what ends by a signal or cannot be started has no exit code', async () => {
-    expect(await node("process.kill(process.pid, 'SIGKILL')")).toMatchObject({ code: null, signal: 'SIGKILL' });
+    expect(await node("process.kill(process.pid, 'SIGKILL')")).toMatchObject({
+      code: null,
+      signal: 'SIGKILL',
+    });
     for (const [file, args, says] of [
       ['/no/such/program', [], /^spawn \/no\/such\/program ENOENT$/],
       ['git', ['a\0b'], /null bytes/],
     ] as const)
       expect(
-        await captureProcess(file, args, { cwd: tmpdir(), env: {}, max_bytes: 10, timeout_ms: 30_000 }),
+        await captureProcess(file, args, {
+          cwd: tmpdir(),
+          env: {},
+          max_bytes: 10,
+          timeout_ms: 30_000,
+        }),
       ).toMatchObject({
         code: null,
         failure: expect.stringMatching(says),
@@ -99,7 +117,10 @@ describe('a launcher', () => {
     const pid = await launcherPid();
     const waits = node('setInterval(() => 0, 1000)');
     await node('');
-    const left = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
+    const left = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+      .trim()
+      .split(' ')
+      .map(Number);
     expect(left).toHaveLength(1);
     process.kill(pid, 'SIGKILL');
     for (const each of left) process.kill(each, 'SIGKILL');

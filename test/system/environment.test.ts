@@ -19,11 +19,30 @@ let dir: string;
 const own = { ...process.env };
 const at = (...names: string[]): string => join(dir, ...names);
 
-const ANY = ['PATH', 'HOME', 'LANG', 'LC_ALL', 'LC_TIME', 'TERM', 'TZ', 'CI', 'TMPDIR', 'PYENV_ROOT', 'CARGO_HOME'];
+const ANY = [
+  'PATH',
+  'HOME',
+  'LANG',
+  'LC_ALL',
+  'LC_TIME',
+  'TERM',
+  'TZ',
+  'CI',
+  'TMPDIR',
+  'PYENV_ROOT',
+  'CARGO_HOME',
+];
 const GIT = ['XDG_CONFIG_HOME', 'GIT_CONFIG_GLOBAL', 'GIT_CEILING_DIRECTORIES'];
 const SETTINGS = ['GIT_CONFIG_COUNT', 'GIT_CONFIG_KEY_0', 'GIT_CONFIG_VALUE_0'];
 const REMOTE = [
-  ...['SSH_AUTH_SOCK', 'GIT_SSH_COMMAND', 'GIT_SSH', 'GNUPGHOME', 'GPG_TTY', 'DBUS_SESSION_BUS_ADDRESS'],
+  ...[
+    'SSH_AUTH_SOCK',
+    'GIT_SSH_COMMAND',
+    'GIT_SSH',
+    'GNUPGHOME',
+    'GPG_TTY',
+    'DBUS_SESSION_BUS_ADDRESS',
+  ],
   ...['HTTPS_PROXY', 'no_proxy', 'SSL_CERT_FILE'],
 ];
 /** A person's own, or Emend's. */
@@ -42,7 +61,14 @@ const PIP = ['PIP_INDEX_URL', 'REQUESTS_CA_BUNDLE', 'XDG_CONFIG_HOME', 'XDG_CACH
 const TERMINAL = ['EDITOR', 'VISUAL', 'PAGER', 'GIT_PAGER', 'GIT_EDITOR'];
 /** Nobody gets these, by whatever name a secret goes. */
 const NOBODY = [
-  ...['ANTHROPIC_API_KEY', 'ANTHROPIC_BASE_URL', 'TEMPORAL_API_KEY', 'TEMPORAL_ADDRESS', 'EMEND_HOME', 'OPENAI_KEY'],
+  ...[
+    'ANTHROPIC_API_KEY',
+    'ANTHROPIC_BASE_URL',
+    'TEMPORAL_API_KEY',
+    'TEMPORAL_ADDRESS',
+    'EMEND_HOME',
+    'OPENAI_KEY',
+  ],
   ...[
     'AWS_ACCESS_KEY_ID',
     'AWS_SESSION_TOKEN',
@@ -86,27 +112,46 @@ beforeAll(() => {
   execFileSync('git', ['init', '-q', at('repo')]);
   const realGit = execFileSync('sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
   program('git', `case "$what" in push) exit 0;; *) exec ${realGit} "$@";; esac`);
-  for (const name of ['gh', 'ssh-keygen', 'temporal', 'python3', 'pip3', 'pip', 'python']) program(name, 'exit 1');
-  fs.writeFileSync(at('repo', '.git', 'hooks', 'pre-commit'), `#!/bin/sh\nenv -0 > "${at('seen')}/hook.env"\n`, {
-    mode: 0o755,
-  });
+  for (const name of ['gh', 'ssh-keygen', 'temporal', 'python3', 'pip3', 'pip', 'python'])
+    program(name, 'exit 1');
+  fs.writeFileSync(
+    at('repo', '.git', 'hooks', 'pre-commit'),
+    `#!/bin/sh\nenv -0 > "${at('seen')}/hook.env"\n`,
+    {
+      mode: 0o755,
+    },
+  );
   for (const name of Object.keys(process.env)) Reflect.deleteProperty(process.env, name);
-  for (const name of names(ANY, GIT, REMOTE, GH, PIP, TERMINAL, NOBODY)) process.env[name] = 'a-value';
+  for (const name of names(ANY, GIT, REMOTE, GH, PIP, TERMINAL, NOBODY))
+    process.env[name] = 'a-value';
   Object.assign(process.env, {
-    ...{ PATH: `${at('bin')}:${own.PATH ?? ''}`, HOME: at('home'), TMPDIR: dir, CI: 'true', LC_ALL: 'C' },
-    ...{ GIT_CONFIG_GLOBAL: '/dev/null', GIT_CEILING_DIRECTORIES: '/nowhere', GIT_DIR: '/nonexistent' },
-    ...{ GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: 'http.extraHeader', GIT_CONFIG_VALUE_0: 'Authorization: bearer x' },
+    PATH: `${at('bin')}:${own.PATH ?? ''}`,
+    HOME: at('home'),
+    TMPDIR: dir,
+    CI: 'true',
+    LC_ALL: 'C',
+    GIT_CONFIG_GLOBAL: '/dev/null',
+    GIT_CEILING_DIRECTORIES: '/nowhere',
+    GIT_DIR: '/nonexistent',
+    GIT_CONFIG_COUNT: '1',
+    GIT_CONFIG_KEY_0: 'http.extraHeader',
+    GIT_CONFIG_VALUE_0: 'Authorization: bearer x',
   });
 });
 afterAll(() => {
-  for (const name of Object.keys(process.env)) if (!(name in own)) Reflect.deleteProperty(process.env, name);
+  for (const name of Object.keys(process.env))
+    if (!(name in own)) Reflect.deleteProperty(process.env, name);
   Object.assign(process.env, own);
   fs.rmSync(dir, { recursive: true, force: true });
 });
 
 const command = (env: readonly string[]) =>
   createLocalRunner(process.env).run({
-    ...{ command: `env -0 > ${at('seen', 'command.env')}`, cwd: at('repo'), env, timeout_s: 30, maxOutput_bytes: 1000 },
+    command: `env -0 > ${at('seen', 'command.env')}`,
+    cwd: at('repo'),
+    env,
+    timeout_s: 30,
+    maxOutput_bytes: 1000,
     more: { NOTIFY_RUN: 'of its own' },
     sandbox: 'off',
   });
@@ -120,8 +165,18 @@ const published = () =>
 const failing = (promise: Promise<unknown>) => promise.catch(() => undefined);
 const group = { cwd: '.', timeout_s: 30, maxOutput_bytes: 1000 };
 
-const ROWS: readonly (readonly [what: string, run: () => Promise<unknown>, file: string, variables: string[]])[] = [
-  ['a command: tests, formatter, worktree.setup, notify', () => command([]), 'command', names(ANY, ['NOTIFY_RUN'])],
+const ROWS: readonly (readonly [
+  what: string,
+  run: () => Promise<unknown>,
+  file: string,
+  variables: string[],
+])[] = [
+  [
+    'a command: tests, formatter, worktree.setup, notify',
+    () => command([]),
+    'command',
+    names(ANY, ['NOTIFY_RUN']),
+  ],
   [
     'a command with `env: [DATABASE_URL, NPM_TOKEN, NOT_SET]`',
     () => command(['DATABASE_URL', 'NPM_TOKEN', 'NOT_SET']),
@@ -160,10 +215,18 @@ const ROWS: readonly (readonly [what: string, run: () => Promise<unknown>, file:
     'git-var',
     names(ANY, GIT, SETTINGS, TERMINAL),
   ],
-  ['ssh-keygen, which signs', () => failing(signText('text', at('key'), 'n')), 'ssh-keygen-sign', names(ANY, REMOTE)],
+  [
+    'ssh-keygen, which signs',
+    () => failing(signText('text', at('key'), 'n')),
+    'ssh-keygen-sign',
+    names(ANY, REMOTE),
+  ],
   [
     'the Temporal CLI',
-    () => failing(findTemporalCli({ env: { ...process.env, EMEND_TEMPORAL_CLI: at('bin', 'temporal') } })),
+    () =>
+      failing(
+        findTemporalCli({ env: { ...process.env, EMEND_TEMPORAL_CLI: at('bin', 'temporal') } }),
+      ),
     'temporal-',
     names(ANY),
   ],

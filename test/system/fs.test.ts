@@ -54,7 +54,8 @@ const file = (bytes: number): string => {
   writeFileSync(join(dir, 'file'), Buffer.alloc(bytes, 'x'));
   return join(dir, 'file');
 };
-const opened = <T>(path: string, flags: number, use: (file: number) => Promise<T>) => withFile(path, flags, 0o600, use);
+const opened = <T>(path: string, flags: number, use: (file: number) => Promise<T>) =>
+  withFile(path, flags, 0o600, use);
 
 test('a look at a file needs no turn of the event loop, and one that fails rejects as that of Node does', async () => {
   expect(await sometime(() => lstat(file(1)))).toBe(true);
@@ -63,14 +64,20 @@ test('a look at a file needs no turn of the event loop, and one that fails rejec
   await expect(lstat(missing.path)).rejects.toMatchObject({ ...missing, syscall: 'lstat' });
   await expect(readFile(missing.path)).rejects.toMatchObject({ ...missing, syscall: 'open' });
   const below = join(file(1), 'below');
-  await expect(readFile(below)).rejects.toMatchObject({ code: 'ENOTDIR', syscall: 'open', path: below });
+  await expect(readFile(below)).rejects.toMatchObject({
+    code: 'ENOTDIR',
+    syscall: 'open',
+    path: below,
+  });
 });
 
 test('many bytes, directories and every sync are for the pool', async () => {
   expect(await never(() => opened(file(600_000), constants.O_RDONLY, readAll))).toBe(true);
   expect(await never(() => readFile(file(600_000)))).toBe(true);
   const writing = (bytes: number) => () =>
-    opened(join(dir, 'new'), constants.O_WRONLY | constants.O_CREAT, (made) => writeAll(made, Buffer.alloc(bytes)));
+    opened(join(dir, 'new'), constants.O_WRONLY | constants.O_CREAT, (made) =>
+      writeAll(made, Buffer.alloc(bytes)),
+    );
   expect(await never(writing(600_000))).toBe(true);
   expect(await sometime(writing(6))).toBe(true);
   expect(await never(() => opened(file(1), constants.O_RDONLY, fsync))).toBe(true);
@@ -107,7 +114,9 @@ test('after a call that took long the pool does the work for a while', async () 
   const pipe = join(dir, 'pipe');
   execFileSync('mkfifo', [pipe]);
   expect(await sometime(() => lstat(pipe))).toBe(true);
-  const reader = spawn('sh', ['-c', 'sleep 1; exec cat "$0"', pipe], { stdio: ['ignore', 'ignore', 'inherit'] });
+  const reader = spawn('sh', ['-c', 'sleep 1; exec cat "$0"', pipe], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
   await turn();
   // It opens when somebody reads: as slow as a disk that must start first.
   await opened(pipe, constants.O_WRONLY, () => Promise.resolve());

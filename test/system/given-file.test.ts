@@ -1,6 +1,15 @@
 /** What stands where a file should be: a named pipe, a socket, a device, a directory, too many bytes. Nothing waits for it. */
 import { execFileSync } from 'node:child_process';
-import { closeSync, constants, mkdirSync, openSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  mkdirSync,
+  openSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -17,7 +26,11 @@ import { readPlan } from '../../src/workspace/documents/read-plan.js';
 import { ProblemError } from '../../src/shared/problems.js';
 import { look } from '../../src/workspace/apply/record.js';
 import { discoverTests } from '../../src/workspace/commands/discover.js';
-import { eolsForNewFiles, inspectTarget, listWorkspaceFiles } from '../../src/workspace/files/index.js';
+import {
+  eolsForNewFiles,
+  inspectTarget,
+  listWorkspaceFiles,
+} from '../../src/workspace/files/index.js';
 import { readGiven, readGivenSync } from '../../src/system/given-file.js';
 import { realSys } from '../../src/system/sys.js';
 
@@ -38,16 +51,21 @@ const pipe = (path: string): string => {
 
 /** What it comes to within a moment; a pipe that somebody waits for is opened, so that the waiting ends with the test. */
 const said = async (work: () => unknown, pipes: readonly string[]): Promise<string> => {
-  const waited = new Promise<string>((resolve) => setTimeout(() => resolve('it waits'), 3_000).unref());
+  const waited = new Promise<string>((resolve) =>
+    setTimeout(() => resolve('it waits'), 3_000).unref(),
+  );
   const done = (async () => JSON.stringify(await work()))().catch((error: unknown) =>
-    error instanceof ProblemError ? `${error.problem.code}: ${error.problem.message}` : String(error),
+    error instanceof ProblemError
+      ? `${error.problem.code}: ${error.problem.message}`
+      : String(error),
   );
   const first = await Promise.race([done, waited]);
   for (const each of pipes) closeSync(openSync(each, constants.O_RDWR | constants.O_NONBLOCK));
   return first;
 };
 
-const readByWorker = () => projectConfig({ workspace: { root: () => Promise.resolve(dir) } } as never, dir);
+const readByWorker = () =>
+  projectConfig({ workspace: { root: () => Promise.resolve(dir) } } as never, dir);
 
 describe('a named pipe in place of', () => {
   const JOB = '---\ntarget_files: [a.txt]\n---\n# Do it\n';
@@ -75,7 +93,10 @@ describe('a named pipe in place of', () => {
     '.editorconfig': ['.editorconfig', () => eolsForNewFiles(dir, ['new.txt'], [])],
     '.gitignore': ['.gitignore', () => listWorkspaceFiles(dir)],
     'a policy': ['policy.yaml', (path) => readPolicy(path, dir)],
-    'the settings of a person': ['emend/config.yaml', () => notifyCommand({ env: { XDG_CONFIG_HOME: dir } })],
+    'the settings of a person': [
+      'emend/config.yaml',
+      () => notifyCommand({ env: { XDG_CONFIG_HOME: dir } }),
+    ],
     'a rehearsal script': ['script.yaml', (path) => readScript(path)],
     'a target': ['a.txt', () => inspectTarget(dir, 'a.txt', null)],
   };
@@ -89,7 +110,10 @@ describe('a named pipe in place of', () => {
   test('a file beside a new one: it is left out', async () => {
     const made = pipe('beside.txt');
     expect(
-      await said(async () => (await eolsForNewFiles(dir, ['new.txt'], ['beside.txt'])).get('new.txt'), [made]),
+      await said(
+        async () => (await eolsForNewFiles(dir, ['new.txt'], ['beside.txt'])).get('new.txt'),
+        [made],
+      ),
     ).toBe('"\\n"');
   });
 });
@@ -101,23 +125,31 @@ const READERS: readonly [string, () => Promise<unknown>][] = [
   ['emend patch', () => readConfig(dir)],
   ['a worker', () => readByWorker()],
 ];
-test.each(READERS)('emend.yaml in another encoding is refused, not read with other characters: %s', async (_, read) => {
-  writeFileSync(at('job.md'), '# Words\n\nDo it.\n');
-  writeFileSync(at('plan.md'), '# Plan\n');
-  writeFileSync(at('emend.yaml'), Buffer.from('test: ./pr\u00fcfe.sh\n', 'latin1'));
-  expect(await said(read, [])).toMatch(/config_invalid.*emend.yaml is not UTF-8 text/);
-});
+test.each(READERS)(
+  'emend.yaml in another encoding is refused, not read with other characters: %s',
+  async (_, read) => {
+    writeFileSync(at('job.md'), '# Words\n\nDo it.\n');
+    writeFileSync(at('plan.md'), '# Plan\n');
+    writeFileSync(at('emend.yaml'), Buffer.from('test: ./pr\u00fcfe.sh\n', 'latin1'));
+    expect(await said(read, [])).toMatch(/config_invalid.*emend.yaml is not UTF-8 text/);
+  },
+);
 
-test.each(READERS)('emend.yaml that is a broken link is config_invalid, not absent: %s', async (_, read) => {
-  writeFileSync(at('job.md'), '# Words\n\nDo it.\n');
-  writeFileSync(at('plan.md'), '# Plan\n');
-  symlinkSync('nowhere', at('emend.yaml'));
-  expect(await said(read, [])).toMatch(/config_invalid.*emend.yaml.*broken symbolic link/);
-});
+test.each(READERS)(
+  'emend.yaml that is a broken link is config_invalid, not absent: %s',
+  async (_, read) => {
+    writeFileSync(at('job.md'), '# Words\n\nDo it.\n');
+    writeFileSync(at('plan.md'), '# Plan\n');
+    symlinkSync('nowhere', at('emend.yaml'));
+    expect(await said(read, [])).toMatch(/config_invalid.*emend.yaml.*broken symbolic link/);
+  },
+);
 
 test('the settings of a person that are a broken link are refused too', async () => {
   symlinkSync('nowhere', at('emend/config.yaml'));
-  expect(await said(() => notifyCommand({ env: { XDG_CONFIG_HOME: dir } }), [])).toContain('broken symbolic link');
+  expect(await said(() => notifyCommand({ env: { XDG_CONFIG_HOME: dir } }), [])).toContain(
+    'broken symbolic link',
+  );
 });
 
 test('sockets, devices and directories are named too, by both readers', async () => {
@@ -126,7 +158,12 @@ test('sockets, devices and directories are named too, by both readers', async ()
   symlinkSync('/dev/zero', join(dir, 'zero'));
   mkdirSync(join(dir, 'folder'));
   pipe('pipe');
-  const kinds = { socket: 'a socket', zero: 'a device', folder: 'a directory', pipe: 'a named pipe' };
+  const kinds = {
+    socket: 'a socket',
+    zero: 'a device',
+    folder: 'a directory',
+    pipe: 'a named pipe',
+  };
   for (const [name, kind] of Object.entries(kinds)) {
     const why = `target_not_a_file: ${join(dir, name)} is ${kind}, expected a file`;
     expect(await said(() => readGiven(join(dir, name)), [])).toBe(why);
@@ -141,7 +178,9 @@ test('no more is read than is asked for, of a file that says how long it is and 
   expect(String(readGivenSync(join(dir, 'ten'), 10))).toBe('0123456789');
   expect(String(await readGiven(join(dir, 'ten'), 4, 'cut'))).toBe('0123');
   for (const read of [readGiven, readGivenSync])
-    expect(await said(() => read(join(dir, 'ten'), 9), [])).toMatch(/^target_too_large: .*ten has more than 9 bytes/);
+    expect(await said(() => read(join(dir, 'ten'), 9), [])).toMatch(
+      /^target_too_large: .*ten has more than 9 bytes/,
+    );
   // A file of the kernel's has the size 0.
   expect((await readGiven('/proc/self/status')).length).toBeGreaterThan(100);
   expect(await said(() => readGiven('/proc/self/status', 100), [])).toMatch(/^target_too_large/);

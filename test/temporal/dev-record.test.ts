@@ -2,7 +2,13 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { readdir, writeFile } from 'node:fs/promises';
 import { ownProcess } from '../../src/system/process.js';
 import { realSys } from '../../src/system/sys.js';
-import { claimRecord, liveDevServer, readRecord, recordPath, removeRecord } from '../../src/temporal/dev-record.js';
+import {
+  claimRecord,
+  liveDevServer,
+  readRecord,
+  recordPath,
+  removeRecord,
+} from '../../src/temporal/dev-record.js';
 import { noLinks } from '../support/store-faults.js';
 import { newHome } from './support/server.js';
 

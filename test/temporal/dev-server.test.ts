@@ -8,7 +8,12 @@ import { Connection } from '@temporalio/client';
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { ProblemError } from '../../src/shared/problems.js';
 import { SEARCH_ATTRIBUTES } from '../../src/shared/names.js';
-import { byDefault, connectClient, reach, type ClientConnection } from '../../src/temporal/connection.js';
+import {
+  byDefault,
+  connectClient,
+  reach,
+  type ClientConnection,
+} from '../../src/temporal/connection.js';
 import { noWorker } from '../../src/temporal/live-workers.js';
 import { liveDevServer, recordPath, replaceRecord } from '../../src/temporal/dev-record.js';
 import { freePort, startDevServer, uiHost, type DevServer } from '../../src/temporal/dev-server.js';
@@ -32,7 +37,11 @@ const keep = async (starting: Promise<DevServer>): Promise<DevServer> => {
   return server;
 };
 const connected = async <T>(use: (client: ClientConnection) => Promise<T>): Promise<T> => {
-  const client = await connectClient({ env: bareEnvironment(place.home), home: place.home, connect_ms: 10_000 });
+  const client = await connectClient({
+    env: bareEnvironment(place.home),
+    home: place.home,
+    connect_ms: 10_000,
+  });
   try {
     return await use(client);
   } finally {
@@ -92,7 +101,10 @@ describe('the dev server', () => {
       uiUrl: null,
     });
     // Once a review page's server lets it through, links of this home lead there.
-    await replaceRecord(place.home, { ...(await liveDevServer(place.home))!, uiUrl: 'http://127.0.0.1:8233' });
+    await replaceRecord(place.home, {
+      ...(await liveDevServer(place.home))!,
+      uiUrl: 'http://127.0.0.1:8233',
+    });
     expect(await connected(async ({ uiUrl }) => uiUrl)).toBe('http://127.0.0.1:8233');
 
     const second = await problemOf(startDevServer(options));
@@ -112,13 +124,18 @@ describe('the dev server', () => {
     async () => {
       const first = await keep(startServer(place.home, 'file'));
       const workflowId = randomUUID();
-      await connected(({ client }) => client.workflow.start('paused', { taskQueue: workflowId, workflowId }));
+      await connected(({ client }) =>
+        client.workflow.start('paused', { taskQueue: workflowId, workflowId }),
+      );
       process.kill(first.pid, 'SIGKILL');
-      while (await liveDevServer(place.home)) await new Promise((resolve) => setTimeout(resolve, 20));
+      while (await liveDevServer(place.home))
+        await new Promise((resolve) => setTimeout(resolve, 20));
       expect(await readFile(recordPath(place.home), 'utf8')).toContain(`${first.pid}`);
 
       await keep(startServer(place.home, 'file'));
-      const status = await connected(({ client }) => client.workflow.getHandle(workflowId).describe());
+      const status = await connected(({ client }) =>
+        client.workflow.getHandle(workflowId).describe(),
+      );
       expect(status.status.name).toBe('RUNNING');
     },
   );
@@ -136,7 +153,10 @@ describe('the dev server', () => {
 
   long('of two that start at once exactly one serves', async () => {
     const options = await serverOptions(place.home, 'memory');
-    const both = await Promise.allSettled([keep(startDevServer(options)), keep(startDevServer(options))]);
+    const both = await Promise.allSettled([
+      keep(startDevServer(options)),
+      keep(startDevServer(options)),
+    ]);
     expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     expect(await liveDevServer(place.home)).not.toBeNull();
   });
@@ -145,7 +165,12 @@ describe('the dev server', () => {
     'without fixed ports it takes free ones beside another server',
     async () => {
       const options = await serverOptions(place.home, 'memory');
-      const free = { home: options.home, cli: options.cli, dbFile: options.dbFile, logFile: options.logFile };
+      const free = {
+        home: options.home,
+        cli: options.cli,
+        dbFile: options.dbFile,
+        logFile: options.logFile,
+      };
       const beside = await newHome();
       try {
         const one = await keep(startDevServer(free));
@@ -164,12 +189,16 @@ describe('the dev server', () => {
     expect((await problemOf(startDevServer(noServer))).code).toBe('no_server');
     const loud = `${place.home}/loud`;
     await writeFile(loud, '#!/bin/sh\necho the disk is on fire >&2\nexit 1\n', { mode: 0o755 });
-    const refused = await problemOf(startDevServer({ ...options, cli: { ...options.cli, path: loud } }));
+    const refused = await problemOf(
+      startDevServer({ ...options, cli: { ...options.cli, path: loud } }),
+    );
     expect(refused.message).toContain('the disk is on fire');
     expect(refused.next).toContain(options.logFile);
     const stack = 'goroutine 1 [running]:\\nmain.main()\\n\\t/main.go:12 +0x1d\\nexit status 2';
     await writeFile(loud, `#!/bin/sh\nprintf 'panic: no such index\\n\\n${stack}\\n'\nexit 2\n`);
-    const crashed = await problemOf(startDevServer({ ...options, cli: { ...options.cli, path: loud } }));
+    const crashed = await problemOf(
+      startDevServer({ ...options, cli: { ...options.cli, path: loud } }),
+    );
     expect(crashed.message).toMatch(/: panic: no such index$/);
     await expect(access(recordPath(place.home))).rejects.toThrow();
   });
@@ -179,10 +208,14 @@ describe('the dev server', () => {
     const mine = await newHome();
     try {
       const late = `${mine.home}/late`;
-      await writeFile(late, '#!/bin/sh\nsleep 0.3\necho address already in use >&2\nexit 1\n', { mode: 0o755 });
+      await writeFile(late, '#!/bin/sh\nsleep 0.3\necho address already in use >&2\nexit 1\n', {
+        mode: 0o755,
+      });
       const options = await serverOptions(mine.home, 'memory');
       const port = Number(other.address.split(':')[1]);
-      const refused = await problemOf(startDevServer({ ...options, port, cli: { ...options.cli, path: late } }));
+      const refused = await problemOf(
+        startDevServer({ ...options, port, cli: { ...options.cli, path: late } }),
+      );
       expect(refused.code).toBe('no_server');
       expect(refused.message).toContain('address already in use');
     } finally {
@@ -202,29 +235,38 @@ describe('the dev server', () => {
     });
   });
 
-  long('a record of a pid that now belongs to another process is not taken for a server', async () => {
-    const server = await keep(startServer(place.home, 'memory'));
-    const record = JSON.parse(await readFile(recordPath(place.home), 'utf8')) as { process: object };
-    await server.stop();
-    const bystander = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60000)']);
-    try {
-      await once(bystander, 'spawn');
-      const reused = { ...record, process: { ...record.process, pid: bystander.pid } };
-      await writeFile(recordPath(place.home), JSON.stringify(reused));
-      expect(await liveDevServer(place.home)).toBeNull();
-      await (await keep(startServer(place.home, 'memory'))).stop();
-      expect(alive(bystander.pid!)).toBe(true);
-    } finally {
-      bystander.kill('SIGKILL');
-    }
-  });
+  long(
+    'a record of a pid that now belongs to another process is not taken for a server',
+    async () => {
+      const server = await keep(startServer(place.home, 'memory'));
+      const record = JSON.parse(await readFile(recordPath(place.home), 'utf8')) as {
+        process: object;
+      };
+      await server.stop();
+      const bystander = spawn(process.execPath, ['-e', 'setTimeout(() => {}, 60000)']);
+      try {
+        await once(bystander, 'spawn');
+        const reused = { ...record, process: { ...record.process, pid: bystander.pid } };
+        await writeFile(recordPath(place.home), JSON.stringify(reused));
+        expect(await liveDevServer(place.home)).toBeNull();
+        await (await keep(startServer(place.home, 'memory'))).stop();
+        expect(alive(bystander.pid!)).toBe(true);
+      } finally {
+        bystander.kill('SIGKILL');
+      }
+    },
+  );
 });
 
 describe('what needs a server', () => {
   test('nothing listening, a closed port given, the wrong kind of server, an unknown namespace: one sentence and what to type', async () => {
     const connect = (env: Record<string, string>) =>
       problemOf(
-        connectClient({ env: { ...bareEnvironment(place.home), ...env }, home: place.home, connect_ms: 3_000 }),
+        connectClient({
+          env: { ...bareEnvironment(place.home), ...env },
+          home: place.home,
+          connect_ms: 3_000,
+        }),
       );
     const closed = await connect({ TEMPORAL_ADDRESS: '127.0.0.1:1' });
     expect(closed.code).toBe('no_server');
@@ -245,7 +287,13 @@ describe('what needs a server', () => {
   test('a server that nobody named is used only where it has our search attributes; else what answers is told, and what to type', async () => {
     const server = await keep(startServer(place.home, 'memory'));
     const connection = { address: server.address };
-    const settings = { ...connection, namespace: 'default', uiUrl: null, without: null, connection };
+    const settings = {
+      ...connection,
+      namespace: 'default',
+      uiUrl: null,
+      without: null,
+      connection,
+    };
     const open = (from: ServerSettings['from']): Promise<Connection> =>
       reach({ ...settings, from }, 10_000, () => Connection.connect(connection));
     const refused = await problemOf(open('default'));
@@ -263,7 +311,9 @@ describe('what needs a server', () => {
     await (await open('default')).close();
   });
 
-  (isFree ? longOnly('the test before shows it at another port') : testIf(false, 'port 7233 is taken'))(
+  (isFree
+    ? longOnly('the test before shows it at another port')
+    : testIf(false, 'port 7233 is taken'))(
     'localhost:7233, which nobody named: as above, for client, worker and doctor',
     async () => {
       const server = await keep(startAtUsualPort());
@@ -271,11 +321,16 @@ describe('what needs a server', () => {
       const env = bareEnvironment(elsewhere);
       const options = { env, home: elsewhere, connect_ms: 10_000 };
       for (const connect of [connectClient, connectWorker])
-        expect((await problemOf(connect(options))).next).toContain('TEMPORAL_ADDRESS=localhost:7233');
+        expect((await problemOf(connect(options))).next).toContain(
+          'TEMPORAL_ADDRESS=localhost:7233',
+        );
       const emend = await openEmend({ env });
       expect([emend.runs, emend.unreachable?.code]).toEqual([null, 'no_server']);
       await emend.close();
-      const named = await connectClient({ ...options, env: { ...env, TEMPORAL_ADDRESS: server.address } });
+      const named = await connectClient({
+        ...options,
+        env: { ...env, TEMPORAL_ADDRESS: server.address },
+      });
       expect(named.assumed).toBeUndefined();
       await ensureSearchAttributes(named.connection, 'default');
       await named.close();
@@ -285,7 +340,10 @@ describe('what needs a server', () => {
         await found.close();
       }
       const found = (await examine(env)).find(({ name }) => name === 'Temporal server');
-      expect(found).toMatchObject({ ok: true, found: expect.stringContaining('(TEMPORAL_ADDRESS is not set)') });
+      expect(found).toMatchObject({
+        ok: true,
+        found: expect.stringContaining('(TEMPORAL_ADDRESS is not set)'),
+      });
       const used = await openEmend({ env });
       expect(noWorker(used, ['x']).message).toMatch(
         /^No worker serves the task queue x at localhost:7233, used because TEMPORAL_ADDRESS is not set/,
@@ -295,44 +353,68 @@ describe('what needs a server', () => {
     },
   );
 
-  long('a profile of temporal.toml is used; the key of another server is not sent to the dev server', async () => {
-    const server = await keep(startServer(place.home, 'memory'));
-    const file = `${place.home}/temporal.toml`;
-    await writeFile(file, `[profile.mine]\naddress = "${server.address}"\nnamespace = "default"\n`);
-    const env = { ...bareEnvironment(place.home), TEMPORAL_CONFIG_FILE: file, TEMPORAL_PROFILE: 'mine' };
-    const elsewhere = `${place.home}/elsewhere`;
-    const client = await connectClient({ env, home: elsewhere, connect_ms: 10_000 });
-    expect([client.address, client.uiUrl]).toEqual([server.address, null]);
-    await client.close();
-    const withKey = { ...bareEnvironment(place.home), TEMPORAL_API_KEY: 'not-for-the-dev-server' };
-    await (await connectClient({ env: withKey, home: place.home, connect_ms: 10_000 })).close();
-  });
+  long(
+    'a profile of temporal.toml is used; the key of another server is not sent to the dev server',
+    async () => {
+      const server = await keep(startServer(place.home, 'memory'));
+      const file = `${place.home}/temporal.toml`;
+      await writeFile(
+        file,
+        `[profile.mine]\naddress = "${server.address}"\nnamespace = "default"\n`,
+      );
+      const env = {
+        ...bareEnvironment(place.home),
+        TEMPORAL_CONFIG_FILE: file,
+        TEMPORAL_PROFILE: 'mine',
+      };
+      const elsewhere = `${place.home}/elsewhere`;
+      const client = await connectClient({ env, home: elsewhere, connect_ms: 10_000 });
+      expect([client.address, client.uiUrl]).toEqual([server.address, null]);
+      await client.close();
+      const withKey = {
+        ...bareEnvironment(place.home),
+        TEMPORAL_API_KEY: 'not-for-the-dev-server',
+      };
+      await (await connectClient({ env: withKey, home: place.home, connect_ms: 10_000 })).close();
+    },
+  );
 
-  long('search attributes are created once, awaited, and refused where the type is another', async () => {
-    await keep(startServer(place.home, 'memory'));
-    await connected(async ({ connection, client, namespace }) => {
-      expect(await ensureSearchAttributes(connection, namespace)).toBe(true);
-      expect(await ensureSearchAttributes(connection, namespace)).toBe(true);
-      const workflowId = randomUUID();
-      const handle = await client.workflow.start('paused', {
-        taskQueue: workflowId,
-        workflowId,
-        typedSearchAttributes: [
-          { key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, 'KEYWORD'), value: 'waiting' },
-        ],
+  long(
+    'search attributes are created once, awaited, and refused where the type is another',
+    async () => {
+      await keep(startServer(place.home, 'memory'));
+      await connected(async ({ connection, client, namespace }) => {
+        expect(await ensureSearchAttributes(connection, namespace)).toBe(true);
+        expect(await ensureSearchAttributes(connection, namespace)).toBe(true);
+        const workflowId = randomUUID();
+        const handle = await client.workflow.start('paused', {
+          taskQueue: workflowId,
+          workflowId,
+          typedSearchAttributes: [
+            { key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, 'KEYWORD'), value: 'waiting' },
+          ],
+        });
+        expect((await handle.describe()).status.name).toBe('RUNNING');
+
+        const { operatorService } = connection;
+        await operatorService.removeSearchAttributes({
+          namespace,
+          searchAttributes: [SEARCH_ATTRIBUTES.reason],
+        });
+        const int = 3;
+        const another = {
+          namespace,
+          searchAttributes: Object.fromEntries([[SEARCH_ATTRIBUTES.reason, int]]),
+        };
+        await operatorService.addSearchAttributes(another);
+        const told: string[] = [];
+        expect(await ensureSearchAttributes(connection, namespace, (why) => told.push(why))).toBe(
+          false,
+        );
+        expect(told.join()).toContain(`${SEARCH_ATTRIBUTES.reason} is not of type Keyword`);
       });
-      expect((await handle.describe()).status.name).toBe('RUNNING');
-
-      const { operatorService } = connection;
-      await operatorService.removeSearchAttributes({ namespace, searchAttributes: [SEARCH_ATTRIBUTES.reason] });
-      const int = 3;
-      const another = { namespace, searchAttributes: Object.fromEntries([[SEARCH_ATTRIBUTES.reason, int]]) };
-      await operatorService.addSearchAttributes(another);
-      const told: string[] = [];
-      expect(await ensureSearchAttributes(connection, namespace, (why) => told.push(why))).toBe(false);
-      expect(told.join()).toContain(`${SEARCH_ATTRIBUTES.reason} is not of type Keyword`);
-    });
-  });
+    },
+  );
 
   long(
     'a start that names new search attributes is accepted, and left behind once, though the server lists them before it takes them',
@@ -341,10 +423,14 @@ describe('what needs a server', () => {
       // What a cluster does and a dev server does not: its frontend reads a namespace's attributes from a cache.
       const cached = `${place.home}/temporal-cached`;
       const flag = '--dynamic-config-value system.forceSearchAttributesCacheRefreshOnRead=false';
-      await writeFile(cached, `#!/bin/sh\nexec '${options.cli.path}' "$@" ${flag}\n`, { mode: 0o755 });
+      await writeFile(cached, `#!/bin/sh\nexec '${options.cli.path}' "$@" ${flag}\n`, {
+        mode: 0o755,
+      });
       // The moment is short: where a busy machine missed it, a fresh server has another.
       for (let tries = 1; ; tries += 1) {
-        const server = await keep(startDevServer({ ...options, cli: { ...options.cli, path: cached } }));
+        const server = await keep(
+          startDevServer({ ...options, cli: { ...options.cli, path: cached } }),
+        );
         const seen = await connected(async ({ connection, client, namespace }) => {
           expect(await ensureSearchAttributes(connection, namespace)).toBe(true);
           const start = (workflowId: string) =>
@@ -352,7 +438,10 @@ describe('what needs a server', () => {
               taskQueue: 'none',
               workflowId,
               typedSearchAttributes: [
-                { key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, 'KEYWORD'), value: 'waiting' },
+                {
+                  key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, 'KEYWORD'),
+                  value: 'waiting',
+                },
               ],
             });
           const refused = await start('too-early').then(
@@ -385,7 +474,11 @@ describe('what needs a server', () => {
   test('doctor names what is missing and the command that mends it, and shows no key', async () => {
     // Else a server at the usual port, which this machine's user may run, would be found.
     const nobody = { TEMPORAL_ADDRESS: '127.0.0.1:1' };
-    const env = { ...bareEnvironment(place.home), ...nobody, EMEND_TEMPORAL_CLI: '/nonexistent/temporal' };
+    const env = {
+      ...bareEnvironment(place.home),
+      ...nobody,
+      EMEND_TEMPORAL_CLI: '/nonexistent/temporal',
+    };
     const sick = new Map((await examine(env)).map((check) => [check.name, check]));
     expect([...sick.values()].filter(({ ok }) => !ok).map(({ name }) => name)).toEqual([
       'Temporal CLI',
@@ -396,7 +489,8 @@ describe('what needs a server', () => {
       'model',
     ]);
     // A new home is nothing that is missing: it is told what to type first.
-    for (const { name, ok, fix } of sick.values()) expect(name === 'EMEND_HOME' || ok === (fix === null)).toBe(true);
+    for (const { name, ok, fix } of sick.values())
+      expect(name === 'EMEND_HOME' || ok === (fix === null)).toBe(true);
     expect(sick.get('EMEND_HOME')).toEqual({
       name: 'EMEND_HOME',
       ok: true,

@@ -1,6 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { CompleteAsyncError } from '@temporalio/activity';
-import { ApplicationFailure, ApplicationFailureCategory, CancelledFailure } from '@temporalio/common';
+import {
+  ApplicationFailure,
+  ApplicationFailureCategory,
+  CancelledFailure,
+} from '@temporalio/common';
 import { BOUNDS } from '../../src/shared/limits.js';
 import { boundFailure } from '../../src/temporal/failures.js';
 
@@ -20,7 +24,9 @@ describe('boundFailure', () => {
 
   test('message, stack and details are cut; the message is not smuggled in by the stack', () => {
     const long = 'm'.repeat(100_000);
-    const failure = bounded(ApplicationFailure.create({ message: long, type: 'x', details: [long] }));
+    const failure = bounded(
+      ApplicationFailure.create({ message: long, type: 'x', details: [long] }),
+    );
     expect(failure.message).toHaveLength(BOUNDS.reason_chars);
     expect(failure.stack).not.toContain('mmm');
     expect(failure.details).toEqual(['(details omitted: too large)']);

@@ -24,7 +24,11 @@ let client: ClientConnection;
 beforeAll(async () => {
   place = await newHome();
   server = await startServer(place.home, 'memory');
-  client = await connectClient({ env: bareEnvironment(place.home), home: place.home, connect_ms: 10_000 });
+  client = await connectClient({
+    env: bareEnvironment(place.home),
+    home: place.home,
+    connect_ms: 10_000,
+  });
 }, 60_000);
 afterAll(async () => {
   await client.close();
@@ -67,7 +71,10 @@ test('the work of an attempt that the server gave up before it arrived is not be
   // Its poll is with the server.
   await new Promise((resolve) => setTimeout(resolve, 2_000));
   proxy.holdAnswers();
-  const run = await client.client.workflow.start('oneOfTwo', { taskQueue: QUEUE, workflowId: QUEUE });
+  const run = await client.client.workflow.start('oneOfTwo', {
+    taskQueue: QUEUE,
+    workflowId: QUEUE,
+  });
   const pending = async () => (await run.describe()).raw.pendingActivities?.[0];
   for (let at = await pending(); Number(at?.state) !== STARTED; at = await pending())
     await new Promise((r) => setTimeout(r, 100));
@@ -78,7 +85,8 @@ test('the work of an attempt that the server gave up before it arrived is not be
   expect(done).toEqual(taken);
   proxy.letGo();
   const late = () => done.length + told.length;
-  for (let tries = 0; late() < 2 && tries < 100; tries++) await new Promise((r) => setTimeout(r, 100));
+  for (let tries = 0; late() < 2 && tries < 100; tries++)
+    await new Promise((r) => setTimeout(r, 100));
   for (const each of [flows, slow, quick]) each.shutdown();
   await Promise.all(running);
   proxy.close();

@@ -29,13 +29,24 @@ afterAll(async () => {
 const server = async (name: string, flag?: string): Promise<Connection> => {
   const options = await serverOptions(place.home, 'memory');
   const path = join(place.home, `temporal-${name}`);
-  await writeFile(path, `#!/bin/sh\nexec '${options.cli.path}' "$@" ${flag ?? ''}\n`, { mode: 0o755 });
+  await writeFile(path, `#!/bin/sh\nexec '${options.cli.path}' "$@" ${flag ?? ''}\n`, {
+    mode: 0o755,
+  });
   const home = join(place.home, name);
-  const started = await startDevServer({ ...options, home, port: 0, cli: { ...options.cli, path } });
+  const started = await startDevServer({
+    ...options,
+    home,
+    port: 0,
+    cli: { ...options.cli, path },
+  });
   servers.push(started);
   return Connection.connect({ address: started.address });
 };
-const worker = async (connection: Connection, queue: string, beat = WORKER_BEAT_MS): Promise<ChildProcess> => {
+const worker = async (
+  connection: Connection,
+  queue: string,
+  beat = WORKER_BEAT_MS,
+): Promise<ChildProcess> => {
   const script = join(process.cwd(), 'test/support/beating-worker.js');
   const args = [script, connection.options.address, queue, String(beat)];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -46,10 +57,13 @@ const worker = async (connection: Connection, queue: string, beat = WORKER_BEAT_
 
 test('at once while it lives, busy or not; within 10 s no more when it was killed, stopped or ended', async () => {
   const connection = await server('beats');
-  const live = (queue: string, doubted?: boolean) => liveWorkers({ connection, namespace: 'default', queue }, doubted);
+  const live = (queue: string, doubted?: boolean) =>
+    liveWorkers({ connection, namespace: 'default', queue }, doubted);
   const ENDS = ['SIGKILL', 'SIGSTOP', 'SIGTERM'] as const;
   const started = await Promise.all(
-    [...ENDS, 'busy', 'slow'].map((queue) => worker(connection, queue, queue === 'slow' ? 60_000 : undefined)),
+    [...ENDS, 'busy', 'slow'].map((queue) =>
+      worker(connection, queue, queue === 'slow' ? 60_000 : undefined),
+    ),
   );
   const all = async (): Promise<string> =>
     (await Promise.all([...ENDS, 'busy', 'slow'].map((queue) => live(queue)))).join();
@@ -64,7 +78,9 @@ test('at once while it lives, busy or not; within 10 s no more when it was kille
   // A server allows few lists a second: those of all queues are one.
   const lists = jest.spyOn(connection.workflowService, 'listWorkers');
   const seen = await workersOf({ connection, namespace: 'default' }, 'SIG', [...ENDS, 'SIGNONE']);
-  expect(seen.map(({ queue, is }) => `${queue} ${is}`)).toEqual(ENDS.map((queue) => `${queue} live`));
+  expect(seen.map(({ queue, is }) => `${queue} ${is}`)).toEqual(
+    ENDS.map((queue) => `${queue} live`),
+  );
   expect(lists).toHaveBeenCalledTimes(1);
   lists.mockRestore();
   ENDS.forEach((signal, index) => started[index]?.kill(signal));
@@ -87,8 +103,12 @@ test('at once while it lives, busy or not; within 10 s no more when it was kille
 });
 
 test('a server that takes no beats: whoever polls is taken to live', async () => {
-  const connection = await server('none', '--dynamic-config-value frontend.WorkerHeartbeatsEnabled=false');
-  const live = (doubted?: boolean) => liveWorkers({ connection, namespace: 'default', queue: 'old' }, doubted);
+  const connection = await server(
+    'none',
+    '--dynamic-config-value frontend.WorkerHeartbeatsEnabled=false',
+  );
+  const live = (doubted?: boolean) =>
+    liveWorkers({ connection, namespace: 'default', queue: 'old' }, doubted);
   expect(await live()).toEqual([]);
   await worker(connection, 'old');
   await sleep(3 * WORKER_BEAT_MS);

@@ -14,23 +14,42 @@ const HOST = '3f2a90c1'.padEnd(32, '0');
 
 test('workers of another store are told apart; those that do not say are not accused', () => {
   const [ours, theirs] = ['a'.repeat(32), 'b'.repeat(32)].map((store) =>
-    workerIdentity(store, HOST, { name: 'build-2, rack 7', boot: '0be1d2f4', build: '0.1.0+1a2b3c4d' }),
+    workerIdentity(store, HOST, {
+      name: 'build-2, rack 7',
+      boot: '0be1d2f4',
+      build: '0.1.0+1a2b3c4d',
+    }),
   ) as [string, string];
-  expect(ours).toBe(`${process.pid}@build-2, rack 7, 0.1.0+1a2b3c4d, host 3f2a90c1.0be1d2f4, store aaaaaaaa`);
+  expect(ours).toBe(
+    `${process.pid}@build-2, rack 7, 0.1.0+1a2b3c4d, host 3f2a90c1.0be1d2f4, store aaaaaaaa`,
+  );
   expect(ofOtherStores([ours, theirs, '12@host', ''], 'a'.repeat(32))).toEqual([theirs]);
 });
 
 test('a worker that said that it ends has ended, though its last poll arrives after that; one that polls later has begun anew', async () => {
   const ended_s = Math.floor(Date.now() / 1000) - 7;
   const at = (seconds: number, nanos = 0) => ({ seconds, nanos });
-  const workerHeartbeat = { taskQueue: 'emend-host', workerIdentity: '1@alpha', status: 3, heartbeatTime: at(ended_s) };
+  const workerHeartbeat = {
+    taskQueue: 'emend-host',
+    workerIdentity: '1@alpha',
+    status: 3,
+    heartbeatTime: at(ended_s),
+  };
   const seenWith = async (polled_s: number) => {
     const workflowService = {
-      listWorkers: async () => ({ workers: [{}], workersInfo: [{ workerHeartbeat }], nextPageToken: new Uint8Array() }),
-      describeTaskQueue: async () => ({ pollers: [{ identity: '1@alpha', lastAccessTime: at(polled_s, 5e8) }] }),
+      listWorkers: async () => ({
+        workers: [{}],
+        workersInfo: [{ workerHeartbeat }],
+        nextPageToken: new Uint8Array(),
+      }),
+      describeTaskQueue: async () => ({
+        pollers: [{ identity: '1@alpha', lastAccessTime: at(polled_s, 5e8) }],
+      }),
     };
     const connection = { workflowService } as unknown as ConnectionLike;
-    return (await workersOf({ connection, namespace: 'n' }, 'emend', ['emend-host'])).map(({ is }) => is);
+    return (await workersOf({ connection, namespace: 'n' }, 'emend', ['emend-host'])).map(
+      ({ is }) => is,
+    );
   };
   expect(await seenWith(ended_s - 30)).toEqual(['ended']);
   expect(await seenWith(ended_s + 1)).toEqual(['ended']);
@@ -40,15 +59,15 @@ test('a worker that said that it ends has ended, though its last poll arrives af
 test('who may still work: whoever lives, or is silent for less than a minute; not who said that it ends, nor this boot', () => {
   const now = 1_000_000;
   const worker = (boot: string | null, is: SeenWorker['is'], ago_ms: number): SeenWorker => ({
-    ...{
-      said: `${String(boot)} ${is} ${ago_ms}`,
-      host: '3f2a90c1',
-      boot,
-      store: 'aaaaaaaa',
-      build: null,
-      versioned: false,
-    },
-    ...{ seen_ms: now - ago_ms, is, queue: 'emend' },
+    said: `${String(boot)} ${is} ${ago_ms}`,
+    host: '3f2a90c1',
+    boot,
+    store: 'aaaaaaaa',
+    build: null,
+    versioned: false,
+    seen_ms: now - ago_ms,
+    is,
+    queue: 'emend',
   });
   const seen = [
     worker('b1', 'live', 0),
@@ -61,7 +80,11 @@ test('who may still work: whoever lives, or is silent for less than a minute; no
     worker(null, 'live', 0),
   ];
   const names = (found: readonly SeenWorker[]) => found.map(({ said }) => said);
-  expect(names(pollingOf(seen, 'b0', now))).toEqual(['b1 live 0', 'b1 silent 59999', 'b2 live 600000']);
+  expect(names(pollingOf(seen, 'b0', now))).toEqual([
+    'b1 live 0',
+    'b1 silent 59999',
+    'b2 live 600000',
+  ]);
   expect(names(pollingOf(seen, 'b1', now))).toEqual(['b2 live 600000']);
   // Whoever takes a host's place fears all of them.
   expect(names(pollingOf(seen, undefined, now))).toEqual([
@@ -71,10 +94,16 @@ test('who may still work: whoever lives, or is silent for less than a minute; no
 
 test('a worker says which build it runs; one that does not is not guessed at', () => {
   const start = { name: 'a', boot: '0be1d2f4', build: '0.1.0+1a2b3c4d' };
-  const ours = [false, true].map((versioned) => partsOf(workerIdentity('a'.repeat(32), HOST, start, versioned)));
+  const ours = [false, true].map((versioned) =>
+    partsOf(workerIdentity('a'.repeat(32), HOST, start, versioned)),
+  );
   expect(ours.map(({ build, versioned }) => [build, versioned])).toEqual([
     ['0.1.0+1a2b3c4d', false],
     ['0.1.0+1a2b3c4d', true],
   ]);
-  expect(['12@host', '12@host, store aaaaaaaa', ''].map((name) => partsOf(name).build)).toEqual([null, null, null]);
+  expect(['12@host', '12@host, store aaaaaaaa', ''].map((name) => partsOf(name).build)).toEqual([
+    null,
+    null,
+    null,
+  ]);
 });

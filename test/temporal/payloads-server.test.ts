@@ -31,7 +31,12 @@ let client: ClientConnection;
 let forWorkers: WorkerConnection;
 let bundle: WorkflowBundleWithSourceMap;
 
-const options = () => ({ env: bareEnvironment(place.home), home: place.home, connect_ms: 10_000, blobs });
+const options = () => ({
+  env: bareEnvironment(place.home),
+  home: place.home,
+  connect_ms: 10_000,
+  blobs,
+});
 const connect = (): Promise<ClientConnection> => connectClient(options());
 
 beforeAll(async () => {
@@ -55,7 +60,15 @@ const workerOn = (taskQueue: string, { activities } = createActivities()): Promi
   const dataConverter = withBlobs(blobs, asFailure);
   const interceptors = { activity: [boundFailures] };
   const workflowBundle = bundle;
-  return Worker.create({ connection, dataConverter, namespace, taskQueue, workflowBundle, activities, interceptors });
+  return Worker.create({
+    connection,
+    dataConverter,
+    namespace,
+    taskQueue,
+    workflowBundle,
+    activities,
+    interceptors,
+  });
 };
 
 /** Runs one workflow to its end on a worker of its own. */
@@ -64,7 +77,11 @@ const execute = async (workflow: string, args: unknown[]) => {
   const { runs } = counting;
   const taskQueue = `t-${randomUUID()}`;
   const worker = await workerOn(taskQueue, counting);
-  const handle = await client.client.workflow.start(workflow, { taskQueue, workflowId: taskQueue, args });
+  const handle = await client.client.workflow.start(workflow, {
+    taskQueue,
+    workflowId: taskQueue,
+    args,
+  });
   const outcome = await worker.runUntil(
     handle.result().then(
       (value: unknown) => ({ value, error: null }),
@@ -93,7 +110,10 @@ describe('payloads on a real server', () => {
   test('a call that is open while its connection is closed is cancelled, and one begun later too', async () => {
     const other = await connect();
     const taskQueue = `t-${randomUUID()}`;
-    const handle = await other.client.workflow.start('paused', { taskQueue, workflowId: taskQueue });
+    const handle = await other.client.workflow.start('paused', {
+      taskQueue,
+      workflowId: taskQueue,
+    });
     const ended = handle.result();
     await Promise.all([other.close(), expect(ended).rejects.toMatchObject({ cause: { code: 1 } })]);
     await expect(handle.describe()).rejects.toMatchObject({ cause: { code: 1 } });
@@ -102,7 +122,11 @@ describe('payloads on a real server', () => {
   // `emend run` looked on while a server started again, and ended with a stack.
   test('a server that does not know the namespace, as it may for a moment after its start, counts as away', async () => {
     const { connection } = client;
-    const gateway = createTemporalGateway(new Client({ connection, namespace: 'later' }), connection, 'later');
+    const gateway = createTemporalGateway(
+      new Client({ connection, namespace: 'later' }),
+      connection,
+      'later',
+    );
     const described = gateway.describe({ workflowId: 'any', runId: null });
     await expect(described).rejects.toMatchObject({ problem: { code: 'no_server' } });
   });
@@ -120,7 +144,9 @@ describe('payloads on a real server', () => {
     try {
       const { runs, error } = await execute('largeText', [BOUNDS.inlinePayload_bytes + 1]);
       expect(runs.makeText).toBe(1);
-      expect((error as WorkflowFailedError).cause).toMatchObject({ cause: { type: 'disk', nonRetryable: true } });
+      expect((error as WorkflowFailedError).cause).toMatchObject({
+        cause: { type: 'disk', nonRetryable: true },
+      });
     } finally {
       blobs.failing = null;
     }
@@ -142,7 +168,9 @@ describe('payloads on a real server', () => {
       workflowId: id,
       args: ['x'.repeat(20_000)],
     });
-    await expect(starting.finally(() => (blobs.failing = null))).rejects.toMatchObject({ problem: { code: 'disk' } });
+    await expect(starting.finally(() => (blobs.failing = null))).rejects.toMatchObject({
+      problem: { code: 'disk' },
+    });
     await expect(client.client.workflow.getHandle(id).describe()).rejects.toThrow(/not found/i);
   });
 
@@ -178,22 +206,29 @@ describe('payloads on a real server', () => {
     ['small', 10],
     ['over what goes inline', 200],
     ['over what the server takes', 40_000],
-  ])('an answer to a query, %s: it comes whole, and reading left nothing in the store', async (_name, count) => {
-    const id = `t-${randomUUID()}`;
-    const worker = await workerOn(id);
-    const handle = await client.client.workflow.start('asked', { taskQueue: id, workflowId: id, args: [] });
-    const before = blobs.kept.size;
-    const answers = await worker.runUntil(async () => [
-      await handle.query<string[], [number]>('rows', count),
-      await handle.query<string[], [number]>('rows', count),
-    ]);
-    await handle.terminate();
-    for (const answer of answers) {
-      expect(answer).toHaveLength(count);
-      expect(answer.at(-1)).toBe(String(count - 1).padEnd(100, 'row'));
-    }
-    expect(blobs.kept.size).toBe(before);
-  });
+  ])(
+    'an answer to a query, %s: it comes whole, and reading left nothing in the store',
+    async (_name, count) => {
+      const id = `t-${randomUUID()}`;
+      const worker = await workerOn(id);
+      const handle = await client.client.workflow.start('asked', {
+        taskQueue: id,
+        workflowId: id,
+        args: [],
+      });
+      const before = blobs.kept.size;
+      const answers = await worker.runUntil(async () => [
+        await handle.query<string[], [number]>('rows', count),
+        await handle.query<string[], [number]>('rows', count),
+      ]);
+      await handle.terminate();
+      for (const answer of answers) {
+        expect(answer).toHaveLength(count);
+        expect(answer.at(-1)).toBe(String(count - 1).padEnd(100, 'row'));
+      }
+      expect(blobs.kept.size).toBe(before);
+    },
+  );
 
   long(
     'a value of a workflow whose blob is gone: its task says so in the history, and goes on when the blob is back',
@@ -213,7 +248,9 @@ describe('payloads on a real server', () => {
       const value = await worker.runUntil(async (): Promise<unknown> => {
         for (;;) {
           const { events } = await handle.fetchHistory();
-          const failed = (events ?? []).flatMap((event) => event.workflowTaskFailedEventAttributes ?? []);
+          const failed = (events ?? []).flatMap(
+            (event) => event.workflowTaskFailedEventAttributes ?? [],
+          );
           const said = failed.map(({ failure }) => failure?.message ?? '');
           if (said.length > 0) {
             expect(said[0]).toContain(`${ref} is not there`);

@@ -2,7 +2,12 @@ import { describe, expect, test } from '@jest/globals';
 import { ApplicationFailure, type Payload } from '@temporalio/common';
 import { BOUNDS } from '../../src/shared/limits.js';
 import { ProblemError } from '../../src/shared/problems.js';
-import { BlobPayloadCodec, asFailure, asProblem, MAX_PAYLOAD_BYTES } from '../../src/temporal/payloads.js';
+import {
+  BlobPayloadCodec,
+  asFailure,
+  asProblem,
+  MAX_PAYLOAD_BYTES,
+} from '../../src/temporal/payloads.js';
 import { memoryBlobs } from './support/memory-blobs.js';
 
 const payload = (bytes: number, fill = 'x'): Payload => ({
@@ -47,7 +52,13 @@ describe('BlobPayloadCodec', () => {
   test('order is kept, equal values share one blob, empty lists and empty payloads pass', async () => {
     const blobs = memoryBlobs();
     const codec = new BlobPayloadCodec(blobs, asProblem);
-    const payloads = [payload(20_000, 'a'), payload(3), payload(20_000, 'b'), payload(20_000, 'a'), {}];
+    const payloads = [
+      payload(20_000, 'a'),
+      payload(3),
+      payload(20_000, 'b'),
+      payload(20_000, 'a'),
+      {},
+    ];
     const decoded = await codec.decode(await codec.encode(payloads));
     expect(decoded.map(plain)).toEqual(payloads.map(plain));
     expect(blobs.kept.size).toBe(2);
@@ -56,7 +67,10 @@ describe('BlobPayloadCodec', () => {
 
   test('payloads that others encoded are decoded by nobody here', async () => {
     const codec = new BlobPayloadCodec(memoryBlobs(), asProblem);
-    const foreign: Payload = { metadata: { encoding: Buffer.from('binary/encrypted') }, data: Buffer.from([1, 2, 3]) };
+    const foreign: Payload = {
+      metadata: { encoding: Buffer.from('binary/encrypted') },
+      data: Buffer.from([1, 2, 3]),
+    };
     const bare: Payload = { data: Buffer.from([4]) };
     expect(await codec.decode([foreign, bare])).toEqual([foreign, bare]);
   });
@@ -73,7 +87,9 @@ describe('BlobPayloadCodec', () => {
   test('a failing store: a problem for clients, a failure without retry for workers', async () => {
     const blobs = memoryBlobs();
     blobs.failing = new Error(`ENOSPC: no space left on device ${'-'.repeat(5_000)}`);
-    await expect(new BlobPayloadCodec(blobs, asProblem).encode([payload(20_000)])).rejects.toBeInstanceOf(ProblemError);
+    await expect(
+      new BlobPayloadCodec(blobs, asProblem).encode([payload(20_000)]),
+    ).rejects.toBeInstanceOf(ProblemError);
     const failure: unknown = await new BlobPayloadCodec(blobs, asFailure)
       .encode([payload(20_000)])
       .catch((error: unknown) => error);
@@ -88,7 +104,11 @@ describe('BlobPayloadCodec', () => {
     ['a later version', { v: 3, anything: true }, 'version_unknown'],
     ['no JSON', 'not json', 'blob_lost'],
     ['JSON null', null, 'blob_lost'],
-    ['a path for a reference', { v: 2, ref: '../../etc/passwd', bytes: 1, metadata: {} }, 'blob_lost'],
+    [
+      'a path for a reference',
+      { v: 2, ref: '../../etc/passwd', bytes: 1, metadata: {} },
+      'blob_lost',
+    ],
     ['no metadata', { v: 2, ref: `sha256:${'0'.repeat(64)}`, bytes: 1 }, 'blob_lost'],
   ])('%s ends without retry: %j', async (_title, value, code) => {
     const decoding = new BlobPayloadCodec(memoryBlobs(), asFailure).decode([envelope(value)]);

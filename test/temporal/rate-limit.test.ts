@@ -32,19 +32,27 @@ const serverThatAnswers = async (...methods: readonly string[]): Promise<string>
 };
 
 test('what a rate limit refuses is told as that, at the connection and later', async () => {
-  const [all, some] = await Promise.all([serverThatAnswers(), serverThatAnswers('GetSystemInfo', 'DescribeNamespace')]);
+  const [all, some] = await Promise.all([
+    serverThatAnswers(),
+    serverThatAnswers('GetSystemInfo', 'DescribeNamespace'),
+  ]);
   const opened = async (address: string) =>
     openEmend({ env: { EMEND_HOME: await tempDir(), TEMPORAL_ADDRESS: address } });
   const refused = async (): Promise<void> => {
     expect(await opened(all)).toMatchObject({
       runs: null,
-      unreachable: { message: expect.stringMatching(/refuses calls for now \(.*rate limit exceeded\)/) },
+      unreachable: {
+        message: expect.stringMatching(/refuses calls for now \(.*rate limit exceeded\)/),
+      },
     });
   };
   const later = async (): Promise<void> => {
     const emend = await opened(some);
     const ref = { workflowId: 'w', runId: null };
-    const asked = [() => emend.runs!.describe(ref), () => emend.runs!.query(ref, 'status', [], 5_000)];
+    const asked = [
+      () => emend.runs!.describe(ref),
+      () => emend.runs!.query(ref, 'status', [], 5_000),
+    ];
     for (const told of await Promise.all(asked.map(problemOf)))
       expect(told.message).toMatch(/refuses calls: .*namespace rate limit exceeded/);
     await emend.close();

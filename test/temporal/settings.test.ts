@@ -13,12 +13,24 @@ test('while a dev server of this home starts nobody takes what answers at the us
   const home = mkdtempSync(join(tmpdir(), 'emend-settings-'));
   const env = { TEMPORAL_CONFIG_FILE: 'none' };
   try {
-    expect(await serverSettings(env, home)).toMatchObject({ address: 'localhost:7233', from: 'default' });
+    expect(await serverSettings(env, home)).toMatchObject({
+      address: 'localhost:7233',
+      from: 'default',
+    });
     const process = await ownProcess(realSys);
-    const record = { process, owner: process, address: '127.0.0.1:7233', hiddenUi: null, uiUrl: null };
+    const record = {
+      process,
+      owner: process,
+      address: '127.0.0.1:7233',
+      hiddenUi: null,
+      uiUrl: null,
+    };
     await replaceRecord(home, { ...record, state: 'starting' });
     await expect(serverSettings(env, home)).rejects.toMatchObject({
-      problem: { code: 'no_server', message: expect.stringContaining('is starting a dev server for this home') },
+      problem: {
+        code: 'no_server',
+        message: expect.stringContaining('is starting a dev server for this home'),
+      },
     });
     const configured = { ...env, TEMPORAL_ADDRESS: 'localhost:7233' };
     expect(await serverSettings(configured, home)).toMatchObject({ from: 'configuration' });
@@ -31,7 +43,9 @@ test('while a dev server of this home starts nobody takes what answers at the us
 
 describe('resolveTimings', () => {
   test('an empty environment gives every default', () => {
-    const defaults = Object.fromEntries(Object.entries(TIMINGS).map(([name, spec]) => [name, spec.default]));
+    const defaults = Object.fromEntries(
+      Object.entries(TIMINGS).map(([name, spec]) => [name, spec.default]),
+    );
     expect(resolveTimings({})).toEqual(defaults);
   });
 

@@ -2,7 +2,15 @@
  * ◆ Readers of the stores meet a later `v` (planted in real stores on disk) and say `version_unknown` with what to do; unknown extra
  * fields are no matter. docs/versions.md has the table; what goes through a server is in test/e2e/versions.test.ts.
  */
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -56,21 +64,31 @@ const problemOf = async (work: Promise<unknown>) => {
   if (!(error instanceof ProblemError)) throw error;
   return error.problem;
 };
-const REFUSED = { code: 'version_unknown', next: expect.stringContaining('upgrade worker and client') };
+const REFUSED = {
+  code: 'version_unknown',
+  next: expect.stringContaining('upgrade worker and client'),
+};
 
 describe('blobs', () => {
   test.each([3, 2.5, '2', undefined])('a snapshot with v %s', async (v) => {
     const blobs = createBlobStore({ dir: storePaths(home).blobs });
-    expect(await problemOf(getSnapshot(blobs, await putJson(blobs, { v, targets: [] })))).toMatchObject(REFUSED);
+    expect(
+      await problemOf(getSnapshot(blobs, await putJson(blobs, { v, targets: [] }))),
+    ).toMatchObject(REFUSED);
     const extra = { targets: [], laterField: { v: 3 } };
     expect(await getSnapshot(blobs, await putJson(blobs, extra))).toEqual(extra);
   });
 
   test('a refusal of a later version is no rejected diff', async () => {
     const blobs = createBlobStore({ dir: storePaths(home).blobs });
-    const put = (v: number) => putJson(blobs, { v, kind: 'refused', reasons: 'why', answer: 'text', later: true });
+    const put = (v: number) =>
+      putJson(blobs, { v, kind: 'refused', reasons: 'why', answer: 'text', later: true });
     expect(await problemOf(readRefusal(blobs, await put(3)))).toMatchObject(REFUSED);
-    expect(await readRefusal(blobs, await put(2))).toEqual({ kind: 'refused', reasons: 'why', answer: 'text' });
+    expect(await readRefusal(blobs, await put(2))).toEqual({
+      kind: 'refused',
+      reasons: 'why',
+      answer: 'text',
+    });
   });
 });
 
@@ -126,19 +144,30 @@ describe('the call journal', () => {
       signal: new AbortController().signal,
     });
 
-  test.each(Object.keys(FILES))('%s with v 3: nothing is asked, nothing is changed', async (name) => {
-    // An answer on disk is all that is read of a recorded call: without it the attempts are looked at.
-    const names = Object.keys(FILES).filter((each) => each !== 'answer.json' || name === each);
-    for (const each of names)
-      plant(join(dir(), each), `${JSON.stringify({ ...FILES[each], ...(each === name ? { v: 3 } : {}) })}\n`);
-    const before = readdirSync(dir());
-    expect(await problemOf(ask())).toMatchObject(REFUSED);
-    expect(readdirSync(dir())).toEqual(before);
-  });
+  test.each(Object.keys(FILES))(
+    '%s with v 3: nothing is asked, nothing is changed',
+    async (name) => {
+      // An answer on disk is all that is read of a recorded call: without it the attempts are looked at.
+      const names = Object.keys(FILES).filter((each) => each !== 'answer.json' || name === each);
+      for (const each of names)
+        plant(
+          join(dir(), each),
+          `${JSON.stringify({ ...FILES[each], ...(each === name ? { v: 3 } : {}) })}\n`,
+        );
+      const before = readdirSync(dir());
+      expect(await problemOf(ask())).toMatchObject(REFUSED);
+      expect(readdirSync(dir())).toEqual(before);
+    },
+  );
 
   test('unknown extra fields', async () => {
-    for (const [name, value] of Object.entries(FILES)) plant(join(dir(), name), { ...value, laterField: { v: 3 } });
-    expect(await ask()).toMatchObject({ outcome: 'answered', answer: { text: 't' }, recorded: true });
+    for (const [name, value] of Object.entries(FILES))
+      plant(join(dir(), name), { ...value, laterField: { v: 3 } });
+    expect(await ask()).toMatchObject({
+      outcome: 'answered',
+      answer: { text: 't' },
+      recorded: true,
+    });
   });
 });
 
@@ -157,7 +186,10 @@ describe('transactions and locks', () => {
     const path = join(homePaths(home).transactions, STEP, name, 'plan-1.json');
     plant(path, { v: 3, kind: 'apply', workspace: workspace() });
     plant(join(homePaths(home).transactions, STEP, `${'c'.repeat(64)}-2`, 'plan-1.json'), { v: 3 });
-    const engine = createApplyEngine({ home, blobs: createBlobStore({ dir: storePaths(home).blobs }) });
+    const engine = createApplyEngine({
+      home,
+      blobs: createBlobStore({ dir: storePaths(home).blobs }),
+    });
     const recovered = await engine.recover();
     expect(recovered.map(({ did }) => did)).toEqual(['failed', 'failed']);
     expect(recovered[0]?.conflicts[0]?.why).toContain('has version 3; this Emend reads version 2');
@@ -175,9 +207,9 @@ describe('transactions and locks', () => {
     const held = JSON.parse(readFileSync(path, 'utf8')) as object;
     rmSync(path);
     plant(path, { ...held, v: 3 });
-    expect(await problemOf(locks.take(workspace(), 'c'.repeat(32), { workflowId: 'w', namespace: 'n' }))).toMatchObject(
-      REFUSED,
-    );
+    expect(
+      await problemOf(locks.take(workspace(), 'c'.repeat(32), { workflowId: 'w', namespace: 'n' })),
+    ).toMatchObject(REFUSED);
     rmSync(path);
     plant(path, { ...held, laterField: { v: 3 } });
     expect((await locks.read(workspace()))?.stepKey).toBe(STEP);
@@ -187,7 +219,14 @@ describe('transactions and locks', () => {
 test('archive entries with v 3 are left out, and that is said', async () => {
   const archive = createArchive({ dir: storePaths(home).archive });
   const started = startedData({ title: 't', later: 1 });
-  const entry = { v: 2, id: 'started', at: new Date(0).toISOString(), kind: 'started', data: started, later: true };
+  const entry = {
+    v: 2,
+    id: 'started',
+    at: new Date(0).toISOString(),
+    kind: 'started',
+    data: started,
+    later: true,
+  };
   const lines = [entry, { ...entry, v: 3, id: 'x' }, { v: 3, wholly: 'new' }].map(
     (each) => `${JSON.stringify(each)}\n`,
   );
@@ -212,11 +251,13 @@ test('events and results of all kept histories have the fields that an archive i
     }
     if ('stepKey' in value && 'outcome' in value && 'usage' in value && 'commit' in value) {
       found.results += 1;
-      if (!isPart('closed', { status: 'COMPLETED', message: null, result: value })) found.odd.push(value);
+      if (!isPart('closed', { status: 'COMPLETED', message: null, result: value }))
+        found.odd.push(value);
     }
     for (const each of Object.values(value)) look(each);
   };
-  for (const name of readdirSync('test/histories')) look(jsonOf(readFileSync(join('test/histories', name), 'utf8')));
+  for (const name of readdirSync('test/histories'))
+    look(jsonOf(readFileSync(join('test/histories', name), 'utf8')));
   expect(found.odd).toEqual([]);
   expect(Math.min(found.events / 10, found.results)).toBeGreaterThan(50);
 });
@@ -251,9 +292,9 @@ test('a home whose store.json has v 3 works with no store; extra fields are no m
 });
 
 test('a home with a redo log of v 3 is opened by no command', async () => {
-  const owner = Buffer.from(JSON.stringify({ boot: 'before', pid: 1, started: '1', namespace: null })).toString(
-    'base64url',
-  );
+  const owner = Buffer.from(
+    JSON.stringify({ boot: 'before', pid: 1, started: '1', namespace: null }),
+  ).toString('base64url');
   const log = join(home, 'redo', `${owner}.later`);
   plant(log, '{"v":3,"at":0}\n');
   expect(await problemOf(resolveStore({}, home))).toMatchObject({
@@ -270,13 +311,24 @@ test('a closed run’s result with v 3 is not guessed at', () => {
 });
 
 test('a decision with v 3 does not count, in words that say what to do; extra fields are no matter', () => {
-  const request = { v: 2, decision: '1-aaaaaaaa', answer: 'approve', requestId: 'r', by: { name: 'n', from: 'cli' } };
-  expect(readRequest({ input: { rules: currentRules() }, decision: null }, { ...request, v: 3 })).toMatchObject({
+  const request = {
+    v: 2,
+    decision: '1-aaaaaaaa',
+    answer: 'approve',
+    requestId: 'r',
+    by: { name: 'n', from: 'cli' },
+  };
+  expect(
+    readRequest({ input: { rules: currentRules() }, decision: null }, { ...request, v: 3 }),
+  ).toMatchObject({
     kind: 'ignored',
     why: expect.stringMatching(/version 3; this Emend reads version 2.*upgrade/),
   });
   expect(
-    readRequest({ input: { rules: currentRules() }, decision: null }, { ...request, laterField: [] }),
+    readRequest(
+      { input: { rules: currentRules() }, decision: null },
+      { ...request, laterField: [] },
+    ),
   ).toMatchObject({
     kind: 'request',
     request: { decision: request.decision, requestId: 'r' },
@@ -302,12 +354,19 @@ describe('the dev server', () => {
     expect(await problemOf(liveDevServer(home))).toMatchObject(REFUSED);
     expect(JSON.parse(readFileSync(recordPath(home), 'utf8'))).toMatchObject({ v: 3 });
     plant(recordPath(home), { ...record, laterField: 1 });
-    expect(await liveDevServer(home)).toMatchObject({ state: 'serving', process, address: 'a:1', uiUrl: 'u' });
+    expect(await liveDevServer(home)).toMatchObject({
+      state: 'serving',
+      process,
+      address: 'a:1',
+      uiUrl: 'u',
+    });
   });
 
   test('a database without its note is not taken for our own', async () => {
     const db = join(home, 'server', 'db', 'temporal.sqlite');
-    const cli = { path: '/t', version: '1.9.1', from: 'PATH' } as Parameters<typeof checkDatabase>[1];
+    const cli = { path: '/t', version: '1.9.1', from: 'PATH' } as Parameters<
+      typeof checkDatabase
+    >[1];
     await checkDatabase(db, cli);
     expect(readFileSync(`${db}.cli-version`, 'utf8')).toBe('1.9.1\n');
     plant(db, 'bytes');
@@ -332,7 +391,10 @@ describe('the dev server', () => {
 });
 
 test('what a run carries over is read by version and shape; a field that began as null may be missing', () => {
-  const fresh = initialPlan({ stepKey: 'f'.repeat(32), options: { drift: null } } as unknown as PlanInput, 0);
+  const fresh = initialPlan(
+    { stepKey: 'f'.repeat(32), options: { drift: null } } as unknown as PlanInput,
+    0,
+  );
   const carried = (change: object, of: object = {}): unknown => ({
     v: 2,
     reportedSeq: 3,

@@ -7,8 +7,12 @@ import { pairsOf, rowsOf, type Row } from '../../src/web/page/model/rows.js';
 import { searchRows } from '../../src/web/page/model/navigation.js';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
-const lines = (n: number): string => Array.from({ length: n }, (_, i) => `line ${i + 1}\n`).join('');
-const rowsFor = (files: readonly DiffFile[], more: Partial<Parameters<typeof rowsOf>[0]> = {}): readonly Row[] =>
+const lines = (n: number): string =>
+  Array.from({ length: n }, (_, i) => `line ${i + 1}\n`).join('');
+const rowsFor = (
+  files: readonly DiffFile[],
+  more: Partial<Parameters<typeof rowsOf>[0]> = {},
+): readonly Row[] =>
   rowsOf({
     files,
     layout: 'unified',
@@ -25,7 +29,9 @@ describe('parseDiff', () => {
   test('content that looks like a header stays content', () => {
     const base = 'a\ndiff --git a/x b/x\n--- a/x\n@@ -1 +1 @@\nz\n';
     const [file, ...rest] = parseDiff(
-      combinedDiff([{ path: 'x', base: bytes(base), result: bytes(base.replace('--- a/x', '+++ b/evil')) }]),
+      combinedDiff([
+        { path: 'x', base: bytes(base), result: bytes(base.replace('--- a/x', '+++ b/evil')) },
+      ]),
     );
     expect(rest).toEqual([]);
     expect(file?.path).toBe('x');
@@ -46,7 +52,9 @@ describe('parseDiff', () => {
       'back\\slash',
       '\u{1F600}.md',
     ];
-    const diff = combinedDiff(names.map((path) => ({ path, base: bytes('1\n'), result: bytes('2\n') })));
+    const diff = combinedDiff(
+      names.map((path) => ({ path, base: bytes('1\n'), result: bytes('2\n') })),
+    );
     expect(parseDiff(diff).map((file) => file.path)).toEqual(names);
   });
 
@@ -56,12 +64,30 @@ describe('parseDiff', () => {
         { path: 'new', base: null, result: bytes('1\n') },
         { path: 'gone', base: bytes('1\n'), result: null },
         { path: 'there', moveFrom: 'here', base: bytes('same\n'), result: bytes('same\n') },
-        { path: 'run.sh', base: bytes('x\n'), result: bytes('x\n'), baseMode: 0o644, resultMode: 0o755 },
+        {
+          path: 'run.sh',
+          base: bytes('x\n'),
+          result: bytes('x\n'),
+          baseMode: 0o644,
+          resultMode: 0o755,
+        },
         { path: 'open', base: bytes('1'), result: bytes('2') },
-        { path: 'latin', base: Uint8Array.of(0xe9, 10), result: Uint8Array.of(0xe8, 10), encoding: 'latin1' },
+        {
+          path: 'latin',
+          base: Uint8Array.of(0xe9, 10),
+          result: Uint8Array.of(0xe8, 10),
+          encoding: 'latin1',
+        },
       ]),
     );
-    expect(files.map((file) => file.path)).toEqual(['new', 'gone', 'there', 'run.sh', 'open', 'latin']);
+    expect(files.map((file) => file.path)).toEqual([
+      'new',
+      'gone',
+      'there',
+      'run.sh',
+      'open',
+      'latin',
+    ]);
     expect(files[0]?.isNew).toBe(true);
     expect(files[1]?.isDeleted).toBe(true);
     expect(files[2]?.movedFrom).toBe('here');
@@ -76,7 +102,9 @@ describe('parseDiff', () => {
       .replace('line 10\n', '')
       .replace('line 50\n', 'line 50\nmore\n')
       .replace('line 90\n', 'other\n');
-    const [file] = parseDiff(combinedDiff([{ path: 'f', base: bytes(base), result: bytes(result) }]));
+    const [file] = parseDiff(
+      combinedDiff([{ path: 'f', base: bytes(base), result: bytes(result) }]),
+    );
     for (const line of file!.hunks.flatMap((hunk) => hunk.lines)) {
       if (line.before !== null) expect(base.split('\n')[line.before - 1]).toBe(line.text);
       if (line.after !== null) expect(result.split('\n')[line.after - 1]).toBe(line.text);
@@ -137,7 +165,8 @@ describe('rowsOf', () => {
       findings: [finding(), finding([10, 10])],
       comments: [{ path: 'f', side: 'before', line: 10 }],
     });
-    const at = (kind: Row['kind']): readonly number[] => rows.flatMap((row, i) => (row.kind === kind ? [i] : []));
+    const at = (kind: Row['kind']): readonly number[] =>
+      rows.flatMap((row, i) => (row.kind === kind ? [i] : []));
     expect(at('finding')[0]).toBe(1);
     const below = rows[(at('finding')[1] ?? 0) - 1];
     expect(below?.kind === 'line' && below.line.text).toBe('changed 10');
@@ -154,7 +183,9 @@ describe('rowsOf', () => {
   });
 
   test('removed and added lines stand side by side in order', () => {
-    const [file] = parseDiff(combinedDiff([{ path: 'g', base: bytes('a\nb\nc\n'), result: bytes('x\ny\nz\nw\n') }]));
+    const [file] = parseDiff(
+      combinedDiff([{ path: 'g', base: bytes('a\nb\nc\n'), result: bytes('x\ny\nz\nw\n') }]),
+    );
     expect(pairsOf(file!.hunks[0]!).map(([a, b]) => [a?.text, b?.text])).toEqual([
       ['a', 'x'],
       ['b', 'y'],

@@ -3,7 +3,13 @@ import { afterEach, expect, test } from '@jest/globals';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { problem } from '../../src/shared/problems.js';
-import { createFeeds, type FeedState, listFeed, runFeed, WEB_UNREAD_BYTES } from '../../src/web/feeds.js';
+import {
+  createFeeds,
+  type FeedState,
+  listFeed,
+  runFeed,
+  WEB_UNREAD_BYTES,
+} from '../../src/web/feeds.js';
 import { fakeEmend, FakeServer, startedData } from '../client/fake.js';
 
 const endings: (() => Promise<void> | void)[] = [];
@@ -25,7 +31,9 @@ const listen = async (server: Server): Promise<number> => {
   return (server.address() as AddressInfo).port;
 };
 const asking = (port: number): Socket => {
-  const socket = connect(port, '127.0.0.1', () => socket.write('GET / HTTP/1.1\r\nHost: page\r\n\r\n'));
+  const socket = connect(port, '127.0.0.1', () =>
+    socket.write('GET / HTTP/1.1\r\nHost: page\r\n\r\n'),
+  );
   return socket.on('error', () => undefined);
 };
 
@@ -128,22 +136,25 @@ test('a client that went away while its run was looked for takes no stream, and 
   expect(joined).not.toContain(false);
 });
 
-test.each(['list', 'run'])('a %s that was opened while no server answers is looked at again', async (what) => {
-  const server = new FakeServer();
-  const key = 'abcd1234'.padEnd(32, '0');
-  server.add(key, 'emend-1');
-  const emend = await fakeEmend(server);
-  const at = new Date(0).toISOString();
-  const data = startedData({});
-  await emend.archive.append(key, [{ id: 'started', at, kind: 'started', data }]);
-  const none = { ...emend, runs: null, unreachable: problem('no_server', 'None answers.') };
-  const source = async () => none;
-  const told: unknown[] = [];
-  const feed = what === 'list' ? listFeed(source) : runFeed(source, key);
-  const limit = AbortSignal.timeout(5_000);
-  const watching = feed((state) => told.push(state.of(null)), limit);
-  // It fails after it has told what the archive knows, so it is begun anew, with a server if there is one by then.
-  await expect(watching).rejects.toMatchObject({ problem: { code: 'no_server' } });
-  expect(told).toHaveLength(1);
-  expect(JSON.stringify(told)).toContain('None answers.');
-});
+test.each(['list', 'run'])(
+  'a %s that was opened while no server answers is looked at again',
+  async (what) => {
+    const server = new FakeServer();
+    const key = 'abcd1234'.padEnd(32, '0');
+    server.add(key, 'emend-1');
+    const emend = await fakeEmend(server);
+    const at = new Date(0).toISOString();
+    const data = startedData({});
+    await emend.archive.append(key, [{ id: 'started', at, kind: 'started', data }]);
+    const none = { ...emend, runs: null, unreachable: problem('no_server', 'None answers.') };
+    const source = async () => none;
+    const told: unknown[] = [];
+    const feed = what === 'list' ? listFeed(source) : runFeed(source, key);
+    const limit = AbortSignal.timeout(5_000);
+    const watching = feed((state) => told.push(state.of(null)), limit);
+    // It fails after it has told what the archive knows, so it is begun anew, with a server if there is one by then.
+    await expect(watching).rejects.toMatchObject({ problem: { code: 'no_server' } });
+    expect(told).toHaveLength(1);
+    expect(JSON.stringify(told)).toContain('None answers.');
+  },
+);

@@ -37,7 +37,11 @@ describe('refusalOf', () => {
     [
       'a link on another site',
       'GET',
-      { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' },
+      {
+        'sec-fetch-site': 'cross-site',
+        'sec-fetch-mode': 'navigate',
+        'sec-fetch-dest': 'document',
+      },
       null,
     ],
     [
@@ -55,7 +59,8 @@ describe('refusalOf', () => {
     expect(ask('GET', {}, `/${'a'.repeat(WEB_URL_CHARS)}`)).toBe(414);
     const behind = placeOf('127.0.0.1', 8260, 'https://emend.example.org');
     const login = (host: string, origin: string) =>
-      refusalOf({ method: 'POST', url: '/api/login', headers: { host, origin } }, behind)?.[0] ?? null;
+      refusalOf({ method: 'POST', url: '/api/login', headers: { host, origin } }, behind)?.[0] ??
+      null;
     expect(login('emend.example.org', 'https://emend.example.org')).toBeNull();
     // A proxy that puts our own name into Host, as nginx does unless it is told; who asks is in Origin.
     expect(login(HOST, 'https://emend.example.org')).toBeNull();
@@ -98,7 +103,9 @@ describe('sessions', () => {
     expect(sessions.find(first.cookie, first.key)).not.toBeNull();
     clock.now += BOUNDS.webSession_ms + 1;
     expect(sessions.find(first.cookie, first.key)).toBeNull();
-    const opened = Array.from({ length: WEB_SESSIONS + 1 }, () => sessions.bySecret('a long shared secret', 'ada')!);
+    const opened = Array.from({ length: WEB_SESSIONS + 1 }, () =>
+      sessions.bySecret('a long shared secret', 'ada')!,
+    );
     const alive = opened.filter(({ cookie, key }) => sessions.find(cookie, key) !== null);
     expect(alive).toHaveLength(WEB_SESSIONS);
   });

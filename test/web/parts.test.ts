@@ -65,13 +65,19 @@ describe('needs', () => {
     changeNeeds(readDiff(diff), (path) => (path === 'a.js' ? words : null)),
   );
   test('are told by hunk, in the words of the terminal', () => {
-    expect(needs).toEqual([{ path: 'a.js', hunk: 2, text: 'hunk 1 (shout)', needs: { path: 'a.js', hunk: 0 } }]);
+    expect(needs).toEqual([
+      { path: 'a.js', hunk: 2, text: 'hunk 1 (shout)', needs: { path: 'a.js', hunk: 0 } },
+    ]);
   });
   test('are missed only where the one is taken and the other left', () => {
     expect(missedNeeds(needs, () => said('leave', 'take', 'take'))).toEqual([
       'hunk 3 of a.js needs hunk 1 (shout), which you rejected',
     ]);
-    for (const fine of [said('take', 'leave', 'take'), said('leave', 'take', 'leave'), said(null, 'take', 'take')])
+    for (const fine of [
+      said('take', 'leave', 'take'),
+      said('leave', 'take', 'leave'),
+      said(null, 'take', 'take'),
+    ])
       expect(missedNeeds(needs, () => fine)).toEqual([]);
   });
 });

@@ -3,7 +3,10 @@ import { describe, expect, test } from '@jest/globals';
 import type { DecisionPoint } from '../../src/shared/decisions.js';
 import { missingIn, requestsOf, type Verdict } from '../../src/web/page/model/verdicts.js';
 
-const decision = (paths: readonly string[], answered: Record<string, 'approve'> = {}): DecisionPoint => ({
+const decision = (
+  paths: readonly string[],
+  answered: Record<string, 'approve'> = {},
+): DecisionPoint => ({
   id: '1-abc-def',
   n: 1,
   reason: 'approval',
@@ -24,7 +27,13 @@ describe('requestsOf', () => {
       ['c', 'approve'],
       ['d', 'approve'],
     ]);
-    expect(requestsOf(decision(['a', 'b', 'c', 'd', 'e'], { d: 'approve' }), { verdicts, comments: [] }, '')).toEqual([
+    expect(
+      requestsOf(
+        decision(['a', 'b', 'c', 'd', 'e'], { d: 'approve' }),
+        { verdicts, comments: [] },
+        '',
+      ),
+    ).toEqual([
       { decision: '1-abc-def', answer: 'approve', files: ['a', 'c'] },
       { decision: '1-abc-def', answer: 'skip', files: ['b'] },
     ]);
@@ -40,8 +49,16 @@ describe('requestsOf', () => {
       quoted: '  x = 1;',
       text: 'use a constant',
     };
-    const whole = { spot: { path: 'b', side: 'after' as const, line: 0 }, quoted: '', text: 'shorter' };
-    const sent = requestsOf(decision(['a', 'b']), { verdicts, comments: [comment, whole] }, 'plainer');
+    const whole = {
+      spot: { path: 'b', side: 'after' as const, line: 0 },
+      quoted: '',
+      text: 'shorter',
+    };
+    const sent = requestsOf(
+      decision(['a', 'b']),
+      { verdicts, comments: [comment, whole] },
+      'plainer',
+    );
     expect(sent.map(({ files, note }) => [files, note])).toEqual([
       [['a'], 'plainer\n\na, line 3 of the proposed text (`x = 1;`): use a constant'],
       [['b'], 'plainer\n\nb: shorter'],
@@ -66,12 +83,24 @@ describe('requestsOf', () => {
       ['c', 'select'],
     ]);
     const parts = { a: [1, 3], c: [2] };
-    expect(requestsOf(decision(['a', 'b', 'c'], { c: 'approve' }), { verdicts, comments: [] }, '', parts)).toEqual([
+    expect(
+      requestsOf(
+        decision(['a', 'b', 'c'], { c: 'approve' }),
+        { verdicts, comments: [] },
+        '',
+        parts,
+      ),
+    ).toEqual([
       { decision: '1-abc-def', answer: 'approve', files: ['b'] },
       { decision: '1-abc-def', answer: 'select', select: { a: [1, 3] } },
     ]);
     // The words that were written beside it are not lost.
-    const [part] = requestsOf(decision(['a']), { verdicts, comments: [] }, ' the rest is later ', parts);
+    const [part] = requestsOf(
+      decision(['a']),
+      { verdicts, comments: [] },
+      ' the rest is later ',
+      parts,
+    );
     expect(part).toMatchObject({ answer: 'select', note: 'the rest is later' });
   });
 });

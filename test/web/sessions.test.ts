@@ -5,7 +5,10 @@ import { addressBound } from '../../src/web/sessions.js';
 
 let time = 0;
 const bound = (addresses = 100) =>
-  addressBound({ each: { burst: 3, perSecond: 1 }, all: { burst: 10, perSecond: 2 }, addresses }, () => time);
+  addressBound(
+    { each: { burst: 3, perSecond: 1 }, all: { burst: 10, perSecond: 2 }, addresses },
+    () => time,
+  );
 const heard = (rate: ReturnType<typeof bound>, address: string, tries: number): number =>
   Array.from({ length: tries }, () => rate.take(address)).filter(Boolean).length;
 
@@ -20,9 +23,13 @@ test('one address that tries without end shuts out no other', () => {
 test('many addresses together are bounded', () => {
   const rate = bound();
   const of = (n: number): string => `192.0.2.${n}`;
-  expect(Array.from({ length: 50 }, (_, n) => heard(rate, of(n), 1)).reduce((a, b) => a + b)).toBe(10);
+  expect(Array.from({ length: 50 }, (_, n) => heard(rate, of(n), 1)).reduce((a, b) => a + b)).toBe(
+    10,
+  );
   time += 1_000;
-  expect(Array.from({ length: 50 }, (_, n) => heard(rate, of(n), 1)).reduce((a, b) => a + b)).toBe(2);
+  expect(Array.from({ length: 50 }, (_, n) => heard(rate, of(n), 1)).reduce((a, b) => a + b)).toBe(
+    2,
+  );
 });
 
 test('the address that was silent the longest is forgotten first', () => {

@@ -12,14 +12,32 @@ const shown = (...given: Parameters<typeof treeRows>) =>
   );
 
 test('folders of one folder are one; closed ones hide what is in them; a search leaves only what it finds', () => {
-  const some = files('a', 'src/web/page/x.ts', 'src/web/page/y.ts', 'src/web/z.ts', 'test/deep/er/t.ts');
+  const some = files(
+    'a',
+    'src/web/page/x.ts',
+    'src/web/page/y.ts',
+    'src/web/z.ts',
+    'test/deep/er/t.ts',
+  );
   expect(shown(some, all, new Set())).toEqual([
-    ...['a 0', 'src/web/', '  page/', '    x.ts 1', '    y.ts 2', '  z.ts 3', 'test/deep/er/', '  t.ts 4'],
+    ...[
+      'a 0',
+      'src/web/',
+      '  page/',
+      '    x.ts 1',
+      '    y.ts 2',
+      '  z.ts 3',
+      'test/deep/er/',
+      '  t.ts 4',
+    ],
   ]);
   expect(shown(some, all, new Set(['src/web/page/', 'test/deep/er/']))).toEqual([
     ...['a 0', 'src/web/', '  page/', '  z.ts 3', 'test/deep/er/'],
   ]);
-  expect(shown(some, (path) => path.includes('y.ts'), new Set())).toEqual(['src/web/page/', '  y.ts 2']);
+  expect(shown(some, (path) => path.includes('y.ts'), new Set())).toEqual([
+    'src/web/page/',
+    '  y.ts 2',
+  ]);
   // A file that goes, and a folder of its name.
   expect(shown(files('a', 'a/b'), all, new Set())).toEqual(['a 0', 'a/', '  b 1']);
 });

@@ -35,7 +35,9 @@ const fake = (listens: boolean, atWork = listens ? 0 : 1): Fake => {
 };
 const never = new Promise<void>(() => undefined);
 const bounds = { stop_ms: 40, close_ms: 40 };
-const stuck = (says: RegExp) => ({ problem: { code: 'worker_stuck', message: expect.stringMatching(says) } });
+const stuck = (says: RegExp) => ({
+  problem: { code: 'worker_stuck', message: expect.stringMatching(says) },
+});
 
 test('a stop that all listen to ends, and closes what they used once they have ended', async () => {
   const workers = [fake(true), fake(true)];
@@ -71,13 +73,16 @@ test('a connection that does not close is left behind, and that is said', async 
 test.each([
   ['its own word for it', new Error('Worker still in use: Expected 1 reference, but got 3')],
   ['it says nothing', undefined],
-])('a worker that ends late though no activity is at work waits for a silent server: %s', async (_how, error) => {
-  const waits = fake(false, 0);
-  const running = runWorkers([waits], { ...bounds, close: () => Promise.resolve() });
-  const stopped = running.stop();
-  if (error !== undefined) waits.end(error);
-  await expect(stopped).rejects.toMatchObject(stuck(/the Temporal server does not answer/));
-});
+])(
+  'a worker that ends late though no activity is at work waits for a silent server: %s',
+  async (_how, error) => {
+    const waits = fake(false, 0);
+    const running = runWorkers([waits], { ...bounds, close: () => Promise.resolve() });
+    const stopped = running.stop();
+    if (error !== undefined) waits.end(error);
+    await expect(stopped).rejects.toMatchObject(stuck(/the Temporal server does not answer/));
+  },
+);
 
 test('where one breaks the others are asked to stop, waited for within the bound, and its own error is told', async () => {
   const broken = fake(true);

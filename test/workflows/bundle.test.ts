@@ -16,14 +16,20 @@ const names = sampled('kept histories', readdirSync('test/histories'), 7, [
   'plan-completed-after-a-cancel.json',
 ]);
 const kept = Object.fromEntries(
-  names.map((name): [string, unknown] => [name, JSON.parse(readFileSync(join('test/histories', name), 'utf8'))]),
+  names.map((name): [string, unknown] => [
+    name,
+    JSON.parse(readFileSync(join('test/histories', name), 'utf8')),
+  ]),
 );
 
 /** The bundle with a statement at the beginning of its modules, or of each run. */
 const withStatement = (where: 'modules' | 'run', statement: string, bundle = code): string => {
-  const at = where === 'modules' ? '\nconst BY_FILE = ' : '\nasync function runMachine(machine, input) {\n';
+  const at =
+    where === 'modules' ? '\nconst BY_FILE = ' : '\nasync function runMachine(machine, input) {\n';
   if (!bundle.includes(at)) throw new Error(`the bundle has no ${at}`);
-  return bundle.replace(at, () => (where === 'modules' ? `\n${statement}${at}` : `${at}${statement}\n`));
+  return bundle.replace(at, () =>
+    where === 'modules' ? `\n${statement}${at}` : `${at}${statement}\n`,
+  );
 };
 const ACTIVATOR = 'globalThis.__TEMPORAL_ACTIVATOR__';
 
@@ -53,7 +59,9 @@ test('modules are loaded before the first run, and hold nothing that a run leave
     once,
     code.replace(own.join('\n\n/***/ }'), () => strict.join('\n\n/***/ }')),
   );
-  expect(await replayAll(Object.fromEntries(Object.entries(kept).toReversed()), bundle)).toEqual(told);
+  expect(await replayAll(Object.fromEntries(Object.entries(kept).toReversed()), bundle)).toEqual(
+    told,
+  );
 }, 60_000);
 
 /** What is wrong with the replay of the first by a bundle, in a process of its own: hooks of promises see nothing in jest's. */
@@ -65,10 +73,14 @@ const PLAIN_PROCESS = `
   const said = await Worker.runReplayHistory({ workflowBundle: { code }, sinks }, history).then(() => null, String);
   console.log(JSON.stringify(said));`;
 const wrongWith = (bundle: string): unknown => {
-  const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', PLAIN_PROCESS], {
-    input: JSON.stringify([bundle, kept[FIRST]]),
-    encoding: 'utf8',
-  });
+  const { stdout, stderr } = spawnSync(
+    process.execPath,
+    ['--input-type=module', '-e', PLAIN_PROCESS],
+    {
+      input: JSON.stringify([bundle, kept[FIRST]]),
+      encoding: 'utf8',
+    },
+  );
   try {
     return JSON.parse(stdout.trim().split('\n').at(-1)!);
   } catch {

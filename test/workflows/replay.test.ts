@@ -29,7 +29,9 @@ test('a history that today cannot have made is refused', async () => {
   const history = historyOf(first!) as {
     events: { activityTaskScheduledEventAttributes?: { activityType: { name: string } } }[];
   };
-  const scheduled = history.events.find((event) => event.activityTaskScheduledEventAttributes !== undefined);
+  const scheduled = history.events.find(
+    (event) => event.activityTaskScheduledEventAttributes !== undefined,
+  );
   scheduled!.activityTaskScheduledEventAttributes!.activityType.name = 'brew';
   await expect(replay(history, 'changed')).rejects.toThrow(/nondeterminism|determinism/i);
 });

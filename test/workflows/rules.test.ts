@@ -10,7 +10,9 @@ import { drawn, sampled } from '../support/seeded.js';
 
 const dir = join(process.cwd(), 'test/histories');
 interface History {
-  events: { workflowExecutionStartedEventAttributes?: { input: { payloads: { data: string }[] } } }[];
+  events: {
+    workflowExecutionStartedEventAttributes?: { input: { payloads: { data: string }[] } };
+  }[];
 }
 /** Among them those that tell the most. */
 const names = sampled('kept histories', readdirSync(dir), 7, [
@@ -18,7 +20,9 @@ const names = sampled('kept histories', readdirSync(dir), 7, [
   'plan-completed-after-a-cancel.json',
 ]);
 const kept = (): Record<string, History> =>
-  Object.fromEntries(names.map((name) => [name, JSON.parse(readFileSync(join(dir, name), 'utf8')) as History]));
+  Object.fromEntries(
+    names.map((name) => [name, JSON.parse(readFileSync(join(dir, name), 'utf8')) as History]),
+  );
 
 /** Numbers become others, lists empty. */
 const ALTER = `(function alter(of) {
@@ -35,7 +39,8 @@ const altered = (constants: readonly (readonly [module: string, name: string])[]
       const start = code.indexOf(`/***/ "./dist.new/src/shared/${module}.js"`);
       const end = code.indexOf('\n\n/***/ },', start);
       const text = code.slice(start, end);
-      if (start < 0 || !text.includes(`\nconst ${name} = `)) throw new Error(`the bundle has no ${module} ${name}`);
+      if (start < 0 || !text.includes(`\nconst ${name} = `))
+        throw new Error(`the bundle has no ${module} ${name}`);
       return `${code.slice(0, end)}\n;${ALTER}(${name});\n${code.slice(end)}`;
     },
     readFileSync(BUNDLE, 'utf8'),

@@ -25,10 +25,21 @@ const wholeOf = (activity: ActivityName, timings: Timings, timeout_s: number): n
   return Number(optionsOf(activity, run, { files: SOME_FILES, timeout_s }).startToCloseTimeout);
 };
 
-const [hook_s, format_s, worktreeAdd_s] = [STORE_BOUNDS.hook_s, STORE_BOUNDS.format_s, STORE_BOUNDS.worktreeAdd_s];
-const [git_ms, attemptPatience_ms, revertedWait_ms] = [GIT_MS, STORE_BOUNDS.attemptPatience_ms, REVERTED_WAIT_MS];
+const [hook_s, format_s, worktreeAdd_s] = [
+  STORE_BOUNDS.hook_s,
+  STORE_BOUNDS.format_s,
+  STORE_BOUNDS.worktreeAdd_s,
+];
+const [git_ms, attemptPatience_ms, revertedWait_ms] = [
+  GIT_MS,
+  STORE_BOUNDS.attemptPatience_ms,
+  REVERTED_WAIT_MS,
+];
 /** Per activity: its start to close, and what may run in it, one after the other, in ms. */
-const activities = (timings: Timings, test_s: number): Record<string, readonly [number, Record<string, number>]> => {
+const activities = (
+  timings: Timings,
+  test_s: number,
+): Record<string, readonly [number, Record<string, number>]> => {
   const whole = (activity: ActivityName): number => wholeOf(activity, timings, test_s);
   const turn = { commandTurn_ms: timings.commandTurn_ms };
   const own = { git_ms: Math.min(git_ms, timings.hostActivityTimeout_ms / 2) };
@@ -56,14 +67,21 @@ const activities = (timings: Timings, test_s: number): Record<string, readonly [
     awaitChild: [whole('awaitChild'), { half: timings.hostActivityTimeout_ms / 2 }],
     ...(timings === DEFAULTS
       ? {
-          ...named(['applyProposal', 'rollBack', 'mergePhase'], { ...own, attemptPatience_ms, revertedWait_ms }),
+          ...named(['applyProposal', 'rollBack', 'mergePhase'], {
+            ...own,
+            attemptPatience_ms,
+            revertedWait_ms,
+          }),
           ...named(['verifyDecision'], { ...own, keygen_ms: 2 * KEYGEN_MS }),
           ...named(['preflight', 'rebaseProposal'], { ...own, editTime_ms: EDIT_TIME_MS }),
-          ...named(['pickFiles', 'writeBrief', 'proposeEdit', 'scorePhase', 'debugPhase', 'proposeReplan'], {
-            streamIdle_ms: timings.streamIdle_ms,
-            ...turn,
-            editTime_ms: EDIT_TIME_MS,
-          }),
+          ...named(
+            ['pickFiles', 'writeBrief', 'proposeEdit', 'scorePhase', 'debugPhase', 'proposeReplan'],
+            {
+              streamIdle_ms: timings.streamIdle_ms,
+              ...turn,
+              editTime_ms: EDIT_TIME_MS,
+            },
+          ),
         }
       : {}),
   };
@@ -74,7 +92,12 @@ const variants: readonly (readonly [string, Timings, number])[] = [
   ['the longest tests', DEFAULTS, LIMITS.testTimeout_s.max],
   ...(['hostActivityTimeout_ms', 'commandTurn_ms'] as const).flatMap((name) =>
     ([TIMINGS[name].min, TIMINGS[name].max] as const).map(
-      (value) => [`${name} ${value}`, resolveTimings({ [timingVariable(name)]: String(value) }), 600] as const,
+      (value) =>
+        [
+          `${name} ${value}`,
+          resolveTimings({ [timingVariable(name)]: String(value) }),
+          600,
+        ] as const,
     ),
   ),
 ];
@@ -150,7 +173,12 @@ const OTHERS: Record<string, readonly string[]> = {
   ],
   'compared with their own wholes': ['countWait_ms', 'countTotal_ms', 'syntaxParse_ms'],
   'a part of what an activity may take, and done without': ['grep_ms', 'log_ms', 'signatures_ms'],
-  'a request to a bucket, compared with an activity below': ['connect_ms', 'answer_ms', 'try_ms', 'pause_ms'],
+  'a request to a bucket, compared with an activity below': [
+    'connect_ms',
+    'answer_ms',
+    'try_ms',
+    'pause_ms',
+  ],
   'said of a store by `emend doctor`, and when the thread pool makes calls': [
     'slow_ms',
     'turn_ms',
@@ -160,7 +188,16 @@ const OTHERS: Record<string, readonly string[]> = {
   'the end of another process, asked for on the command line': ['endPoll_ms', 'killed_ms'],
 };
 /** Those of several files stand in shared, those of one at its head, in capitals. The page and talks with a server hold up no activity. */
-const ROOMS = ['activities', 'edits', 'model', 'workspace', 'stores', 'syntax', 'system', 'documents'];
+const ROOMS = [
+  'activities',
+  'edits',
+  'model',
+  'workspace',
+  'stores',
+  'syntax',
+  'system',
+  'documents',
+];
 const BESIDE =
   /^(?:\/\/ bound: .*\n(?:export )?const ([A-Z_]+_M?S) =|(?:export )?const ([A-Z_]+_M?S) = .*\/\/ bound)/gm;
 const named = [
@@ -176,11 +213,14 @@ const alike = (name: string): string => name.replaceAll('_', '').toLowerCase();
 test('every named limit of time is compared, or has a reason', () => {
   const known = [...INNER, ...Object.values(OTHERS).flat()].map(alike);
   expect(
-    named.filter((name) => /_m?s$/i.test(name) && !name.startsWith('web') && !known.includes(alike(name))),
+    named.filter(
+      (name) => /_m?s$/i.test(name) && !name.startsWith('web') && !known.includes(alike(name)),
+    ),
   ).toEqual([]);
   expect(known.filter((name) => !named.map(alike).includes(name))).toEqual([]);
   // Waits for a server answer in seconds; nothing of them holds an activity longer.
   const { tries, try_ms, pause_ms } = TIMES;
   const bucket_ms = tries * try_ms + 1.5 * pause_ms * (4 ** (tries - 1) - 1);
-  for (const ms of [CALL_MS, SHOW_QUERY_MS, bucket_ms]) expect(ms).toBeLessThan(DEFAULTS.hostActivityTimeout_ms);
+  for (const ms of [CALL_MS, SHOW_QUERY_MS, bucket_ms])
+    expect(ms).toBeLessThan(DEFAULTS.hostActivityTimeout_ms);
 });

@@ -11,71 +11,81 @@ import { testIf } from '../support/skipped.js';
 import { leftovers, makeScene, mixedFiles, sidesOf, STEP } from './apply-scene.js';
 
 const FILES = mixedFiles(5);
-const attempts: { errno: string; short?: boolean; onwards?: boolean; when: 'before' | 'after' }[] = [
-  { errno: 'ENOSPC', when: 'before' },
-  { errno: 'ENOSPC', when: 'before', short: true },
-  { errno: 'ENOSPC', when: 'before', onwards: true },
-  { errno: 'EIO', when: 'before' },
-  { errno: 'EIO', when: 'after' },
-  { errno: 'EIO', when: 'before', onwards: true },
-  { errno: 'EACCES', when: 'before' },
-  { errno: 'EROFS', when: 'before', onwards: true },
-];
+const attempts: { errno: string; short?: boolean; onwards?: boolean; when: 'before' | 'after' }[] =
+  [
+    { errno: 'ENOSPC', when: 'before' },
+    { errno: 'ENOSPC', when: 'before', short: true },
+    { errno: 'ENOSPC', when: 'before', onwards: true },
+    { errno: 'EIO', when: 'before' },
+    { errno: 'EIO', when: 'after' },
+    { errno: 'EIO', when: 'before', onwards: true },
+    { errno: 'EACCES', when: 'before' },
+    { errno: 'EROFS', when: 'before', onwards: true },
+  ];
 
-describe.each(attempts)('$errno, $when the call, short $short, onwards $onwards', ({ errno, when, ...more }) => {
-  test('at every system call', async () => {
-    const counted = await makeScene(FILES);
-    const count = shimSys(realSys);
-    await counted.engine({ sys: count.sys }).apply(counted.request);
-    counted.remove();
-    const tally: Record<string, number> = {};
-    for (const at of sampled(
-      `faults ${errno}`,
-      Array.from({ length: count.calls() }, (_, i) => i + 1),
-      drawn(2, 70),
-      [],
-      WHOLE,
-    )) {
-      const scene = await makeScene(FILES);
-      const fault: ShimPlan['fault'] = more.short === true ? { errno, short: true } : { errno };
-      const shim = shimSys(realSys, { at, when, fault, onwards: more.onwards ?? false });
-      let outcome: ApplyOutcome | ProblemError;
-      try {
-        outcome = await scene.engine({ sys: shim.sys }).apply(scene.request);
-      } catch (error) {
-        if (!(error instanceof ProblemError))
-          throw new Error(`at ${at}: no problem but ${String(error)}`, { cause: error });
-        outcome = error;
+describe.each(attempts)(
+  '$errno, $when the call, short $short, onwards $onwards',
+  ({ errno, when, ...more }) => {
+    test('at every system call', async () => {
+      const counted = await makeScene(FILES);
+      const count = shimSys(realSys);
+      await counted.engine({ sys: count.sys }).apply(counted.request);
+      counted.remove();
+      const tally: Record<string, number> = {};
+      for (const at of sampled(
+        `faults ${errno}`,
+        Array.from({ length: count.calls() }, (_, i) => i + 1),
+        drawn(2, 70),
+        [],
+        WHOLE,
+      )) {
+        const scene = await makeScene(FILES);
+        const fault: ShimPlan['fault'] = more.short === true ? { errno, short: true } : { errno };
+        const shim = shimSys(realSys, { at, when, fault, onwards: more.onwards ?? false });
+        let outcome: ApplyOutcome | ProblemError;
+        try {
+          outcome = await scene.engine({ sys: shim.sys }).apply(scene.request);
+        } catch (error) {
+          if (!(error instanceof ProblemError))
+            throw new Error(`at ${at}: no problem but ${String(error)}`, { cause: error });
+          outcome = error;
+        }
+        expect(shim.fired()).toBe(true);
+        const told = outcome instanceof ProblemError ? 'thrown' : outcome.outcome;
+        tally[told] = (tally[told] ?? 0) + 1;
+        const sides = () => [...new Set(sidesOf(scene))];
+        if (outcome instanceof ProblemError)
+          expect({ at, code: outcome.problem.code }).toEqual({ at, code: 'disk' });
+        else if (outcome.outcome === 'failed') {
+          expect({ at, sides: sides() }).toEqual({ at, sides: ['old'] });
+          expect(outcome.problem.message).toContain(errno);
+          expect(outcome.problem.message).toMatch(/ at .*\/|workspace/);
+        } else
+          expect({ at, told, sides: sides() }).toEqual({ at, told: 'applied', sides: ['new'] });
+
+        const [recovered] = await scene.engine().recover();
+        expect(recovered?.did ?? 'reverted').toMatch(/finished|reverted/);
+        // What was told is not changed by recovery.
+        if (told === 'failed') expect({ at, sides: sides() }).toEqual({ at, sides: ['old'] });
+        expect({ at, sides: sides().length, other: sides().includes('other') }).toEqual({
+          at,
+          sides: 1,
+          other: false,
+        });
+        expect({ at, left: leftovers(scene.workspace) }).toEqual({ at, left: [] });
+        expect(await scene.engine().apply(scene.request)).toMatchObject({
+          outcome: 'applied',
+          files: scene.request.files,
+        });
+        expect({ at, sides: sides() }).toEqual({ at, sides: ['new'] });
+        expect(leftovers(scene.workspace)).toEqual([]);
+        scene.remove();
       }
-      expect(shim.fired()).toBe(true);
-      const told = outcome instanceof ProblemError ? 'thrown' : outcome.outcome;
-      tally[told] = (tally[told] ?? 0) + 1;
-      const sides = () => [...new Set(sidesOf(scene))];
-      if (outcome instanceof ProblemError) expect({ at, code: outcome.problem.code }).toEqual({ at, code: 'disk' });
-      else if (outcome.outcome === 'failed') {
-        expect({ at, sides: sides() }).toEqual({ at, sides: ['old'] });
-        expect(outcome.problem.message).toContain(errno);
-        expect(outcome.problem.message).toMatch(/ at .*\/|workspace/);
-      } else expect({ at, told, sides: sides() }).toEqual({ at, told: 'applied', sides: ['new'] });
-
-      const [recovered] = await scene.engine().recover();
-      expect(recovered?.did ?? 'reverted').toMatch(/finished|reverted/);
-      // What was told is not changed by recovery.
-      if (told === 'failed') expect({ at, sides: sides() }).toEqual({ at, sides: ['old'] });
-      expect({ at, sides: sides().length, other: sides().includes('other') }).toEqual({ at, sides: 1, other: false });
-      expect({ at, left: leftovers(scene.workspace) }).toEqual({ at, left: [] });
-      expect(await scene.engine().apply(scene.request)).toMatchObject({
-        outcome: 'applied',
-        files: scene.request.files,
-      });
-      expect({ at, sides: sides() }).toEqual({ at, sides: ['new'] });
-      expect(leftovers(scene.workspace)).toEqual([]);
-      scene.remove();
-    }
-    process.stdout.write(`${errno}: ${JSON.stringify(tally)}\n`);
-    expect(Object.keys(tally).length).toBeGreaterThan(0);
-  }, 600_000);
-});
+      process.stdout.write(`${errno}: ${JSON.stringify(tally)}\n`);
+      expect(Object.keys(tally).length).toBeGreaterThan(0);
+    }, 600_000);
+  },
+);
 
 test('a verdict that is lost after the first file was touched is one for it: no file is left on the other side', async () => {
   const counted = await makeScene(FILES);
@@ -85,7 +95,12 @@ test('a verdict that is lost after the first file was touched is one for it: no 
   const halves: string[] = [];
   for (let at = count.calls(), begun = true; begun; at -= drawn(5, 1)) {
     const scene = await makeScene(FILES);
-    const { sys } = shimSys(realSys, { at, when: 'before', fault: { errno: 'EIO' }, onwards: true });
+    const { sys } = shimSys(realSys, {
+      at,
+      when: 'before',
+      fault: { errno: 'EIO' },
+      onwards: true,
+    });
     await scene
       .engine({ sys })
       .apply(scene.request)
@@ -99,7 +114,11 @@ test('a verdict that is lost after the first file was touched is one for it: no 
       if (sides().length > 1) halves.push(`${at}`);
       fs.rmSync(join(record, 'verdict-1.json'));
       await scene.engine().recover();
-      expect({ at, sides: sides().length, other: sides().includes('other') }).toEqual({ at, sides: 1, other: false });
+      expect({ at, sides: sides().length, other: sides().includes('other') }).toEqual({
+        at,
+        sides: 1,
+        other: false,
+      });
       expect({ at, left: leftovers(scene.workspace) }).toEqual({ at, left: [] });
     }
     scene.remove();
@@ -114,13 +133,19 @@ test.each(PUT_BACK)(
     const begin = async () => {
       const scene = await makeScene(FILES);
       await scene.engine().apply(scene.request);
-      for (const { path, after } of FILES) if (after !== null) fs.writeFileSync(scene.at(path), 'tests wrote this\n');
-      return { ...scene, found: await scene.engine().differing(scene.workspace, scene.request.proposal.files) };
+      for (const { path, after } of FILES)
+        if (after !== null) fs.writeFileSync(scene.at(path), 'tests wrote this\n');
+      return {
+        ...scene,
+        found: await scene.engine().differing(scene.workspace, scene.request.proposal.files),
+      };
     };
     const given = how === 'dies' ? { process: { boot: 'another', pid: 1, started: '1' } } : {};
     const counted = await begin();
     const count = shimSys(realSys);
-    await counted.engine({ sys: count.sys, ...given }).putBack(counted.workspace, STEP, counted.found);
+    await counted
+      .engine({ sys: count.sys, ...given })
+      .putBack(counted.workspace, STEP, counted.found);
     counted.remove();
     const all = count.names().map((_, i) => i + 1);
     for (const at of sampled(`put back, ${JSON.stringify(how)}`, all, drawn(3, 70), [], WHOLE)) {
@@ -133,7 +158,8 @@ test.each(PUT_BACK)(
         .catch((error: unknown) => error);
       if (done !== undefined) expect(done).toMatchObject({ problem: { code: 'disk' } });
       expect(shim.fired()).toBe(true);
-      for (const { did } of await scene.engine().recover()) expect(did).toMatch(/finished|reverted/);
+      for (const { did } of await scene.engine().recover())
+        expect(did).toMatch(/finished|reverted/);
       expect({ at, left: leftovers(scene.workspace) }).toEqual({ at, left: [] });
       await scene.engine().putBack(scene.workspace, STEP, scene.found);
       expect({ at, sides: [...new Set(sidesOf(scene))] }).toEqual({ at, sides: ['new'] });
@@ -151,7 +177,11 @@ test('put back after tests: a directory in the way goes only where it is empty, 
   fs.writeFileSync(scene.at('a.txt/theirs'), 'saved\n');
   const { engine, workspace } = scene;
   const back = async () =>
-    engine().putBack(workspace, STEP, await engine().differing(workspace, scene.request.proposal.files));
+    engine().putBack(
+      workspace,
+      STEP,
+      await engine().differing(workspace, scene.request.proposal.files),
+    );
   await expect(back()).rejects.toThrow('a.txt: expected nothing, found a directory');
   expect(fs.readFileSync(scene.at('a.txt/theirs'), 'utf8')).toBe('saved\n');
   fs.rmSync(scene.at('a.txt/theirs'));
@@ -169,15 +199,24 @@ test('a directory that a link took the place of: what lies there is left alone a
   const found = await engine().differing(workspace, request.proposal.files);
   const why = 'd/a.txt: a link in its place leads to moved/a.txt';
   await expect(engine().putBack(workspace, STEP, found)).rejects.toThrow(why);
-  expect(await engine().rollback(request)).toMatchObject({ files: [], leftAlone: [{ path: 'd/a.txt', why }] });
-  expect([fs.readFileSync(scene.at('moved/a.txt'), 'utf8'), leftovers(workspace)]).toEqual(['new\n', []]);
+  expect(await engine().rollback(request)).toMatchObject({
+    files: [],
+    leftAlone: [{ path: 'd/a.txt', why }],
+  });
+  expect([fs.readFileSync(scene.at('moved/a.txt'), 'utf8'), leftovers(workspace)]).toEqual([
+    'new\n',
+    [],
+  ]);
   scene.remove();
 });
 
 describe('filesystems that cannot do everything', () => {
   test('without hard links results are copied, and stores still have one winner', async () => {
     const scene = await makeScene(mixedFiles(6));
-    const sys = { ...realSys, link: (_: string, path: string) => Promise.reject(errnoError('EPERM', 'link', path)) };
+    const sys = {
+      ...realSys,
+      link: (_: string, path: string) => Promise.reject(errnoError('EPERM', 'link', path)),
+    };
     expect(await scene.engine({ sys }).apply(scene.request)).toMatchObject({ outcome: 'applied' });
     expect(new Set(sidesOf(scene))).toEqual(new Set(['new']));
     expect(leftovers(scene.workspace)).toEqual([]);
@@ -201,7 +240,9 @@ describe('filesystems that cannot do everything', () => {
       },
     };
     for (let i = 0; i < 2; i++)
-      await expect(scene.engine({ sys }).apply(scene.request)).rejects.toMatchObject({ problem: { code: 'disk' } });
+      await expect(scene.engine({ sys }).apply(scene.request)).rejects.toMatchObject({
+        problem: { code: 'disk' },
+      });
     expect(committed).toBe(true);
     expect(await scene.engine().apply(scene.request)).toMatchObject({ outcome: 'applied' });
     expect(new Set(sidesOf(scene))).toEqual(new Set(['new']));
@@ -214,7 +255,10 @@ describe('filesystems that cannot do everything', () => {
     async () => {
       const scene = await makeScene(FILES);
       fs.chmodSync(scene.at('src'), 0o555);
-      expect(await scene.engine().apply(scene.request)).toMatchObject({ outcome: 'failed', problem: { code: 'disk' } });
+      expect(await scene.engine().apply(scene.request)).toMatchObject({
+        outcome: 'failed',
+        problem: { code: 'disk' },
+      });
       fs.chmodSync(scene.at('src'), 0o755);
       expect(new Set(sidesOf(scene))).toEqual(new Set(['old']));
       expect(leftovers(scene.workspace)).toEqual([]);

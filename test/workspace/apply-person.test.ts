@@ -50,13 +50,16 @@ const ACTS: readonly Act[] = [
   },
 ];
 
-const readOrNull = (path: string): string | null => (fs.existsSync(path) ? fs.readFileSync(path, 'utf8') : null);
+const readOrNull = (path: string): string | null =>
+  fs.existsSync(path) ? fs.readFileSync(path, 'utf8') : null;
 
 /** In the path, or in the blob store under a name that the outcome tells. */
 const isKept = (scene: Scene, path: string, text: string, outcome: ApplyOutcome): boolean => {
   if (readOrNull(scene.at(path)) === text) return true;
   const hex = createHash('sha256').update(text).digest('hex');
-  const told = outcome.outcome === 'conflict' && outcome.conflicts.some((c) => c.path === path && c.why.includes(hex));
+  const told =
+    outcome.outcome === 'conflict' &&
+    outcome.conflicts.some((c) => c.path === path && c.why.includes(hex));
   return told && fs.existsSync(join(scene.home, 'blobs', hex.slice(0, 2), hex));
 };
 
@@ -70,7 +73,9 @@ interface Walk {
 const walkOnce = async (): Promise<Walk> => {
   const scene = await makeScene(FILES);
   const shim = shimSys(realSys);
-  expect(await scene.engine({ sys: shim.sys }).apply(scene.request)).toMatchObject({ outcome: 'applied' });
+  expect(await scene.engine({ sys: shim.sys }).apply(scene.request)).toMatchObject({
+    outcome: 'applied',
+  });
   scene.remove();
   const ownNames = (path: string) => `-${FILES.findIndex((f) => f.path === path)}.`;
   const isOf = (path: string) => (p: string) =>
@@ -78,7 +83,8 @@ const walkOnce = async (): Promise<Walk> => {
   return {
     steps: shim.names().map((_, i) => i + 1),
     critical: (path) => shim.stepsAbout(isOf(path)),
-    discards: (path) => shim.stepsAbout(isOf(path)).find((step) => shim.names()[step - 1] === 'unlinkReading') ?? 0,
+    discards: (path) =>
+      shim.stepsAbout(isOf(path)).find((step) => shim.names()[step - 1] === 'unlinkReading') ?? 0,
   };
 };
 let walked: Promise<Walk> | undefined;
@@ -88,7 +94,9 @@ const walk = (): Promise<Walk> => (walked ??= walkOnce());
 const checkOthers = (scene: Scene, path: string, outcome: ApplyOutcome): void => {
   const others = sidesOf(scene).filter((_, i) => scene.files[i]?.path !== path);
   const [side] = others;
-  expect(others.every((s) => s === side) ? side : others).toBe(outcome.outcome === 'base_changed' ? 'old' : 'new');
+  expect(others.every((s) => s === side) ? side : others).toBe(
+    outcome.outcome === 'base_changed' ? 'old' : 'new',
+  );
   expect(leftovers(scene.workspace)).toEqual([]);
 };
 
@@ -97,7 +105,13 @@ describe.each(ACTS)('a save $name at every system call', (act) => {
     'of %s',
     async (path) => {
       const { steps: all, critical, discards } = await walk();
-      const steps = sampled(`${act.name}, ${path}`, all, drawn(1, 60), spread(critical(path), 3), WHOLE);
+      const steps = sampled(
+        `${act.name}, ${path}`,
+        all,
+        drawn(1, 60),
+        spread(critical(path), 3),
+        WHOLE,
+      );
       expect(critical(path).length).toBeGreaterThan(5);
       const outcomes = new Set<string>();
       for (const at of steps) {
@@ -113,13 +127,18 @@ describe.each(ACTS)('a save $name at every system call', (act) => {
         outcomes.add(outcome.outcome);
         // Who writes through an old handle after its file was replaced and settled writes into what nobody can see any more.
         const tooLate = handle !== null && at > discards(path);
-        expect({ at, kept: tooLate || isKept(scene, path, SAVED, outcome) }).toEqual({ at, kept: true });
+        expect({ at, kept: tooLate || isKept(scene, path, SAVED, outcome) }).toEqual({
+          at,
+          kept: true,
+        });
         if (outcome.outcome !== 'applied') expect(outcome).toMatchObject({ conflicts: [{ path }] });
         checkOthers(scene, path, outcome);
         expect(await scene.engine().recover()).toEqual([]);
         scene.remove();
       }
-      expect([...outcomes].filter((o) => !['applied', 'conflict', 'base_changed'].includes(o))).toEqual([]);
+      expect(
+        [...outcomes].filter((o) => !['applied', 'conflict', 'base_changed'].includes(o)),
+      ).toEqual([]);
       expect(outcomes.size).toBeGreaterThan(1);
     },
     600_000,
@@ -148,7 +167,11 @@ describe('two saves', () => {
           second,
           kept: true,
         });
-      else expect({ first, kept: isKept(scene, 'a.txt', 'first\n', outcome) }).toEqual({ first, kept: true });
+      else
+        expect({ first, kept: isKept(scene, 'a.txt', 'first\n', outcome) }).toEqual({
+          first,
+          kept: true,
+        });
       checkOthers(scene, 'a.txt', outcome);
       scene.remove();
     }
@@ -240,7 +263,10 @@ describe('other acts in between', () => {
         .apply(scene.request)
         .catch(() => undefined);
       expect({ at, outside: fs.readdirSync(out) }).toEqual({ at, outside: ['f.txt'] });
-      expect({ at, bytes: fs.readFileSync(join(out, 'f.txt'), 'utf8') }).toEqual({ at, bytes: 'old\n' });
+      expect({ at, bytes: fs.readFileSync(join(out, 'f.txt'), 'utf8') }).toEqual({
+        at,
+        bytes: 'old\n',
+      });
       scene.remove();
     }
   }, 600_000);

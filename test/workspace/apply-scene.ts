@@ -42,7 +42,8 @@ export const requestOf = (
   decision = 1,
   stepKey = STEP,
 ): ApplyRequest => {
-  const side = (text: string | null, mode: number) => (text === null ? null : { ref: refOf(bytesOf(text)), mode });
+  const side = (text: string | null, mode: number) =>
+    text === null ? null : { ref: refOf(bytesOf(text)), mode };
   const proposal: Proposal = {
     stepKey,
     files: files.map((f): ProposalFile => {
@@ -83,7 +84,9 @@ export const makeScene = async (
   files: readonly SceneFile[],
   options: { git?: boolean; disk?: boolean } = {},
 ): Promise<Scene> => {
-  const root = fs.realpathSync(fs.mkdtempSync(join(scenesDir(options.disk ?? false), 'emend apply-')));
+  const root = fs.realpathSync(
+    fs.mkdtempSync(join(scenesDir(options.disk ?? false), 'emend apply-')),
+  );
   standing.add(root);
   const home = join(root, 'home');
   const workspace = join(root, 'work');
@@ -182,7 +185,9 @@ export const sidesOf = (scene: Scene): ('old' | 'new' | 'other')[] =>
       if (text === null) return !fs.existsSync(path);
       const there = fs.lstatSync(path, { throwIfNoEntry: false });
       return (
-        there?.isFile() === true && fs.readFileSync(path, 'utf8') === text && (fs.statSync(path).mode & 0o777) === mode
+        there?.isFile() === true &&
+        fs.readFileSync(path, 'utf8') === text &&
+        (fs.statSync(path).mode & 0o777) === mode
       );
     };
     const mode = file.mode ?? 0o644;

@@ -7,7 +7,15 @@ import { realSys, type Sys } from '../../src/system/sys.js';
 import type { ApplyEngine } from '../../src/workspace/ports.js';
 import { drawn, randomFrom, sampled, seed, spread, WHOLE } from '../support/seeded.js';
 import { errnoError, shimSys } from '../support/sys-shim.js';
-import { leftovers, makeScene, mixedFiles, requestOf, sidesOf, snapshot, type Scene } from './apply-scene.js';
+import {
+  leftovers,
+  makeScene,
+  mixedFiles,
+  requestOf,
+  sidesOf,
+  snapshot,
+  type Scene,
+} from './apply-scene.js';
 
 /** A process that other engines take for dead, whatever it does. */
 const DEAD: ProcessIdentity = { boot: 'another-boot', pid: 1, started: '1' };
@@ -106,7 +114,9 @@ describe('at once', () => {
 
   test('two attempts in live processes: the second waits for the first', async () => {
     const scene = await makeScene(mixedFiles(4));
-    const outcomes = await Promise.all([1, 2, 3].map(() => scene.engine({ patience_ms: 20_000 }).apply(scene.request)));
+    const outcomes = await Promise.all(
+      [1, 2, 3].map(() => scene.engine({ patience_ms: 20_000 }).apply(scene.request)),
+    );
     expect(new Set(outcomes.map((o) => JSON.stringify(o))).size).toBe(1);
     expect(outcomes[0]).toMatchObject({ outcome: 'applied' });
     expect(fs.readdirSync(`${scene.home}/transactions/${scene.request.stepKey}`)).toHaveLength(1);
@@ -116,7 +126,10 @@ describe('at once', () => {
   test('two steps: one has the workspace, the other is told who', async () => {
     const scene = await makeScene([{ path: 'a.txt', before: 'old\n', after: 'new\n' }]);
     const other = requestOf(scene.workspace, scene.files, 1, 'ffff0000ffff0000');
-    const outcomes = await Promise.all([scene.engine().apply(scene.request), scene.engine().apply(other)]);
+    const outcomes = await Promise.all([
+      scene.engine().apply(scene.request),
+      scene.engine().apply(other),
+    ]);
     expect(outcomes.map((o) => o.outcome).sort()).toEqual(['applied', 'busy']);
     scene.remove();
   });
@@ -147,7 +160,9 @@ const MEANWHILE: readonly Meanwhile[] = [
     name: 'a rollback and a second apply by another decision',
     act: async (scene, engine) => {
       await engine.rollback(scene.request);
-      expect(await engine.apply({ ...scene.request, decision: 2 })).toMatchObject({ outcome: 'applied' });
+      expect(await engine.apply({ ...scene.request, decision: 2 })).toMatchObject({
+        outcome: 'applied',
+      });
     },
   },
 ];
@@ -160,7 +175,8 @@ describe('an attempt that sleeps at some system call while another finishes', ()
     const count = shimSys(realSys);
     await scene.engine({ sys: count.sys, process: DEAD }).apply(scene.request);
     scene.remove();
-    const isOf = (p: string) => p.startsWith(scene.workspace) && /file[03]\.txt$|-[03]\.\w*(tmp|keep|-)/.test(p);
+    const isOf = (p: string) =>
+      p.startsWith(scene.workspace) && /file[03]\.txt$|-[03]\.\w*(tmp|keep|-)/.test(p);
     expect(count.stepsAbout(isOf).length).toBeGreaterThan(15);
     return { steps: count.names().map((_, i) => i + 1), critical: count.stepsAbout(isOf) };
   };
@@ -168,7 +184,13 @@ describe('an attempt that sleeps at some system call while another finishes', ()
     'then wakes up after $name: nothing changes',
     async ({ name, act }) => {
       const { steps, critical } = await walk();
-      for (const at of sampled(`asleep, ${name}`, steps, drawn(2, 25), spread(critical, 12), WHOLE)) {
+      for (const at of sampled(
+        `asleep, ${name}`,
+        steps,
+        drawn(2, 25),
+        spread(critical, 12),
+        WHOLE,
+      )) {
         const scene = await makeScene(files);
         let wake = (): void => undefined;
         const woken = new Promise<void>((resolve) => (wake = resolve));
@@ -185,17 +207,25 @@ describe('an attempt that sleeps at some system call while another finishes', ()
         const sleeper = scene.engine({ sys: shim.sys, process: DEAD }).apply(scene.request);
         await asleep;
         const engine = scene.engine({ process: await ownProcess(realSys), patience_ms: 0 });
-        expect(await engine.apply(scene.request)).toMatchObject({ outcome: 'applied', files: scene.request.files });
+        expect(await engine.apply(scene.request)).toMatchObject({
+          outcome: 'applied',
+          files: scene.request.files,
+        });
         expect(new Set(sidesOf(scene))).toEqual(new Set(['new']));
         await act(scene, engine);
         // The sleeper's own files may lie there until it wakes up or is swept.
-        const visible = () => Object.entries(snapshot(scene.workspace)).filter(([path]) => !path.includes('.emend-'));
+        const visible = () =>
+          Object.entries(snapshot(scene.workspace)).filter(([path]) => !path.includes('.emend-'));
         const before = visible();
         wake();
         await sleeper;
         expect({ at, files: visible() }).toEqual({ at, files: before });
         await engine.recover();
-        expect({ at, files: visible(), left: leftovers(scene.workspace) }).toEqual({ at, files: before, left: [] });
+        expect({ at, files: visible(), left: leftovers(scene.workspace) }).toEqual({
+          at,
+          files: before,
+          left: [],
+        });
         scene.remove();
       }
     },
@@ -221,7 +251,11 @@ describe('an attempt that sleeps at some system call while another finishes', ()
       const engine = scene.engine({ patience_ms: 0 });
       await engine.recover();
       const sides = [...new Set(sidesOf(scene))];
-      expect({ at, sides: sides.length, left: leftovers(scene.workspace) }).toEqual({ at, sides: 1, left: [] });
+      expect({ at, sides: sides.length, left: leftovers(scene.workspace) }).toEqual({
+        at,
+        sides: 1,
+        left: [],
+      });
       scene.remove();
     }
   }, 600_000);
@@ -257,8 +291,16 @@ describe('recovery', () => {
 
   test('tells a workspace that is gone, and a record of a newer version, without holding up others', async () => {
     const scene = await makeScene(mixedFiles(2));
-    const dies = shimSys(realSys, { at: 1, when: 'before', fault: { errno: 'EIO' }, onwards: true, only: ['rename'] });
-    await expect(scene.engine({ sys: dies.sys, process: DEAD }).apply(scene.request)).rejects.toThrow('EIO');
+    const dies = shimSys(realSys, {
+      at: 1,
+      when: 'before',
+      fault: { errno: 'EIO' },
+      onwards: true,
+      only: ['rename'],
+    });
+    await expect(
+      scene.engine({ sys: dies.sys, process: DEAD }).apply(scene.request),
+    ).rejects.toThrow('EIO');
     fs.renameSync(scene.workspace, `${scene.workspace}-away`);
     const newer = `${scene.home}/transactions/ffff0000ffff0000/x-1`;
     fs.mkdirSync(newer, { recursive: true });
@@ -267,7 +309,10 @@ describe('recovery', () => {
     expect(await dids()).toEqual(['failed', 'workspace_missing']);
     // A network's filesystem that is gone may never answer: a worker that starts serves the other workspaces.
     expect(await scene.engine({ sys: hanging(scene.workspace) }).recover()).toContainEqual(
-      expect.objectContaining({ did: 'failed', conflicts: [{ path: scene.workspace, why: 'no answer' }] }),
+      expect.objectContaining({
+        did: 'failed',
+        conflicts: [{ path: scene.workspace, why: 'no answer' }],
+      }),
     );
     fs.renameSync(`${scene.workspace}-away`, scene.workspace);
     expect(await dids()).toEqual(['failed', 'finished']);

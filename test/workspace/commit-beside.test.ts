@@ -16,7 +16,12 @@ isolateGit();
 let repo: Repo;
 let blobs: Blobs;
 const commit = (request: CommitRequest, lockWait_ms = 300): Promise<CommitOutcome> =>
-  createCommitter({ commands: createLocalRunner(process.env), blobs, lockWait_ms, hookTimeout_s: 20 })(request);
+  createCommitter({
+    commands: createLocalRunner(process.env),
+    blobs,
+    lockWait_ms,
+    hookTimeout_s: 20,
+  })(request);
 const committed = (outcome: CommitOutcome): { commit: string; note?: string } => {
   if (outcome.outcome !== 'committed') throw new Error(JSON.stringify(outcome));
   return outcome;
@@ -29,7 +34,8 @@ beforeEach(async () => {
 afterEach(() => repo.remove());
 
 const LINES = Array.from({ length: 20 }, (_, i) => `line ${i + 1}\n`);
-const text = (changed: Record<number, string> = {}): string => LINES.map((line, i) => changed[i + 1] ?? line).join('');
+const text = (changed: Record<number, string> = {}): string =>
+  LINES.map((line, i) => changed[i + 1] ?? line).join('');
 
 describe('a file with uncommitted changes', () => {
   test("only the proposal's hunks are committed; the person's stay uncommitted", async () => {
@@ -37,7 +43,9 @@ describe('a file with uncommitted changes', () => {
     await repo.commitAll();
     const base = text({ 2: 'mine\n' });
     await repo.write('f', text({ 2: 'mine\n', 15: 'theirs\n' }));
-    const request = await requestFor(repo, [blobs.file('f', base, text({ 2: 'mine\n', 15: 'theirs\n' }))]);
+    const request = await requestFor(repo, [
+      blobs.file('f', base, text({ 2: 'mine\n', 15: 'theirs\n' })),
+    ]);
     committed(await commit(request));
     expect(await repo.git('show', 'HEAD:f')).toBe(text({ 15: 'theirs\n' }));
     expect(await repo.status()).toBe(' M f\n');
@@ -48,7 +56,9 @@ describe('a file with uncommitted changes', () => {
   test('the same lines: a conflict that names file and lines; nothing is committed', async () => {
     await repo.write('f', text());
     const head = await repo.commitAll();
-    const request = await requestFor(repo, [blobs.file('f', text({ 7: 'mine\n' }), text({ 7: 'both\n' }))]);
+    const request = await requestFor(repo, [
+      blobs.file('f', text({ 7: 'mine\n' }), text({ 7: 'both\n' })),
+    ]);
     const outcome = await commit(request);
     expect(outcome).toMatchObject({ outcome: 'conflict' });
     expect(JSON.stringify(outcome)).toMatch(/f: .*\(7 before the step\)/);
@@ -61,7 +71,11 @@ describe('a file with uncommitted changes', () => {
       await repo.write('f', text(), 0o644);
       await repo.commitAll();
       await repo.write('f', text({ 3: 'x\n' }), 0o755);
-      committed(await commit(await requestFor(repo, [blobs.file('f', text(), text({ 3: 'x\n' }), [0o755, 0o755])])));
+      committed(
+        await commit(
+          await requestFor(repo, [blobs.file('f', text(), text({ 3: 'x\n' }), [0o755, 0o755])]),
+        ),
+      );
       expect(await repo.git('ls-tree', '--format=%(objectmode)', 'HEAD')).toBe('100644\n');
     },
   );
@@ -77,7 +91,9 @@ describe('a file with uncommitted changes', () => {
       ];
       await repo.write('new', text({ 2: 'mine\n', 15: 'x\n' }));
       await rm(join(repo.dir, 'old'));
-      committed(await commit(await requestFor(repo, files, { renames: [{ from: 'old', to: 'new' }] })));
+      committed(
+        await commit(await requestFor(repo, files, { renames: [{ from: 'old', to: 'new' }] })),
+      );
       expect(await repo.git('show', 'HEAD:new')).toBe(text({ 15: 'x\n' }));
       expect(await repo.git('ls-tree', '--name-only', 'HEAD')).toBe('new\n');
     },
@@ -90,15 +106,18 @@ describe('a file with uncommitted changes', () => {
     ['new below what the commit has as a file', 'f/below', null, 'b\n'],
     ['new in the place of what the commit has as a directory', 'dir', null, 'b\n'],
   ];
-  test.each(sampled('what conflicts', conflicts, 2))('%s: conflict', async (_, path, base, result) => {
-    await repo.write('f', text());
-    await repo.write('dir/inner', 'i\n');
-    const head = await repo.commitAll();
-    expect(await commit(await requestFor(repo, [blobs.file(path, base, result)]))).toMatchObject({
-      outcome: 'conflict',
-    });
-    expect(await repo.line('rev-parse', 'HEAD')).toBe(head);
-  });
+  test.each(sampled('what conflicts', conflicts, 2))(
+    '%s: conflict',
+    async (_, path, base, result) => {
+      await repo.write('f', text());
+      await repo.write('dir/inner', 'i\n');
+      const head = await repo.commitAll();
+      expect(await commit(await requestFor(repo, [blobs.file(path, base, result)]))).toMatchObject({
+        outcome: 'conflict',
+      });
+      expect(await repo.line('rev-parse', 'HEAD')).toBe(head);
+    },
+  );
 });
 
 describe("the person's index", () => {
@@ -155,7 +174,8 @@ describe("the person's index", () => {
     await writeFile(lock, '');
     const waiting = commit(await requestFor(repo, [blobs.file('f', '1\n', '2\n')]), 20_000);
     const [branch, before] = ['.git/refs/heads/main', await repo.line('rev-parse', 'HEAD')];
-    while ((await repo.read(branch)).trim() === before) await new Promise((go) => setTimeout(go, 20));
+    while ((await repo.read(branch)).trim() === before)
+      await new Promise((go) => setTimeout(go, 20));
     await rm(lock);
     expect(committed(await waiting).note).toBeUndefined();
     expect(await repo.status()).toBe('');
@@ -193,12 +213,14 @@ test('during a rebase: the note says that its abort drops the commit', async () 
   await repo.git('rebase', '--quit');
   // It left HEAD detached.
   await repo.write('f', '4\n');
-  expect(committed(await commit(await requestFor(repo, [blobs.file('f', '3\n', '4\n')]))).note).toBe(
-    'HEAD is detached: no local branch has this commit',
-  );
+  expect(
+    committed(await commit(await requestFor(repo, [blobs.file('f', '3\n', '4\n')]))).note,
+  ).toBe('HEAD is detached: no local branch has this commit');
   await repo.git('switch', '-q', '-c', 'kept');
   await repo.write('f', '5\n');
-  expect(committed(await commit(await requestFor(repo, [blobs.file('f', '4\n', '5\n')]))).note).toBeUndefined();
+  expect(
+    committed(await commit(await requestFor(repo, [blobs.file('f', '4\n', '5\n')]))).note,
+  ).toBeUndefined();
 });
 
 describe('line endings', () => {
@@ -281,13 +303,19 @@ describe('hooks', () => {
     return requestFor(repo, [blobs.file('f', '1\n', '2\n')], { hooks: true, ...more });
   };
 
-  longOnly('a refusal that is not asked shows a commit without hooks')('none there: committed', async () => {
-    committed(await commit(await request()));
-  });
+  longOnly('a refusal that is not asked shows a commit without hooks')(
+    'none there: committed',
+    async () => {
+      committed(await commit(await request()));
+    },
+  );
 
   test('pre-commit sees exactly what is to be committed, and no secret', async () => {
     process.env.ANTHROPIC_API_KEY = 'sk-very-secret';
-    await hook('pre-commit', 'git diff --cached --name-only > "$PWD/.git/seen"; env > "$PWD/.git/env"');
+    await hook(
+      'pre-commit',
+      'git diff --cached --name-only > "$PWD/.git/seen"; env > "$PWD/.git/env"',
+    );
     const asked = await request();
     await rm(join(repo.dir, '.git/seen'), { force: true });
     committed(await commit(asked));
@@ -310,20 +338,28 @@ describe('hooks', () => {
   test('a hook that stages other bytes: hook_changed with the paths, nothing committed, index untouched', async () => {
     const asked = await request();
     await hook('pre-commit', 'echo formatted > f; git add f');
-    expect(await commit(asked)).toMatchObject({ outcome: 'hook_changed', why: expect.stringMatching(/: f$/) });
+    expect(await commit(asked)).toMatchObject({
+      outcome: 'hook_changed',
+      why: expect.stringMatching(/: f$/),
+    });
     expect(await repo.line('rev-list', '--count', 'HEAD')).toBe('1');
     expect(await repo.git('show', ':f')).toBe('1\n');
   });
 
   test('commit-msg may refuse or add to the message; the trailer stays', async () => {
     const asked = await request();
-    await hook('commit-msg', 'grep -q Change "$1" || exit 1; printf "Rewritten\\n\\nTicket: 7\\n" > "$1"');
+    await hook(
+      'commit-msg',
+      'grep -q Change "$1" || exit 1; printf "Rewritten\\n\\nTicket: 7\\n" > "$1"',
+    );
     expect(await commit({ ...asked, message: 'No' })).toMatchObject({
       outcome: 'failed',
       problem: { code: 'hook_failed' },
     });
     committed(await commit(asked));
-    expect(await repo.line('log', '-1', '--format=%B')).toBe(`Rewritten\n\nTicket: 7\nEmend-Step: ${STEP}`);
+    expect(await repo.line('log', '-1', '--format=%B')).toBe(
+      `Rewritten\n\nTicket: 7\nEmend-Step: ${STEP}`,
+    );
   });
 });
 
@@ -334,7 +370,10 @@ longOnly('git/signing.test.ts shows it with real keys')(
     const head = await repo.commitAll();
     await repo.git('config', 'gpg.program', '/nonexistent/gpg');
     const asked = await requestFor(repo, [blobs.file('f', '1\n', '2\n')], { sign: true });
-    expect(await commit(asked)).toMatchObject({ outcome: 'failed', problem: { code: 'sign_failed' } });
+    expect(await commit(asked)).toMatchObject({
+      outcome: 'failed',
+      problem: { code: 'sign_failed' },
+    });
     expect(await repo.line('rev-parse', 'HEAD')).toBe(head);
   },
 );

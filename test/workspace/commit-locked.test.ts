@@ -80,7 +80,8 @@ test.each(sampled('what is locked', LOCKED, 1))(
     let outcome = failed;
     for (let typed = 0; outcome.outcome === 'failed'; typed++) {
       expect(typed).toBeLessThan(5);
-      const [, command] = / type: (rm '.+\.lock') and then answer retry\.$/.exec(outcome.problem.message) ?? [];
+      const [, command] =
+        / type: (rm '.+\.lock') and then answer retry\.$/.exec(outcome.problem.message) ?? [];
       expect({ message: outcome.problem.message, command }).toMatchObject({
         command: expect.stringContaining(repo.dir),
       });
@@ -102,10 +103,14 @@ test('killed with the index locked: the commit is made, its note says what to ty
   await killedIn('pre-commit', '', 'commit', '-q', '-a', '-m', 'theirs');
   expect(existsSync(git('index.lock'))).toBe(true);
   const outcome = await commitOurs();
-  expect(outcome).toMatchObject({ outcome: 'committed', note: expect.stringContaining('index.lock') });
+  expect(outcome).toMatchObject({
+    outcome: 'committed',
+    note: expect.stringContaining('index.lock'),
+  });
   expect(await repo.git('show', 'HEAD:f')).toBe('2\n');
   rmSync(git('index.lock'));
-  const [, command = 'false'] = / when it is free: (git .+)$/.exec('note' in outcome ? outcome.note : '') ?? [];
+  const [, command = 'false'] =
+    / when it is free: (git .+)$/.exec('note' in outcome ? outcome.note : '') ?? [];
   const shell = spawn('/bin/sh', ['-c', command], { cwd: git('.') });
   expect(await new Promise((resolve) => shell.once('exit', resolve))).toBe(0);
   expect(await repo.status()).toBe('M  theirs\n');
@@ -131,16 +136,20 @@ test.each(sampled('clocks', CLOCKS, 1))(
     }, 20);
     try {
       // The lock stays: given up all the same. Then it goes away in the middle of the wait: not given up before.
-      const given = await createCommitter({ commands: createLocalRunner(process.env), blobs, lockWait_ms: 300 })(
-        request,
-      );
+      const given = await createCommitter({
+        commands: createLocalRunner(process.env),
+        blobs,
+        lockWait_ms: 300,
+      })(request);
       expect(given).toMatchObject({ outcome: 'failed', problem: { code: 'git_failed' } });
       const later = setTimeout(() => {
         rmSync(lock);
       }, 500);
-      const made = await createCommitter({ commands: createLocalRunner(process.env), blobs, lockWait_ms: 60_000 })(
-        request,
-      ).finally(() => {
+      const made = await createCommitter({
+        commands: createLocalRunner(process.env),
+        blobs,
+        lockWait_ms: 60_000,
+      })(request).finally(() => {
         clearTimeout(later);
       });
       expect(made).toMatchObject({ outcome: 'committed' });

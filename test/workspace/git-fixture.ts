@@ -1,7 +1,17 @@
 /** Real repositories and a blob store in memory for the tests of git, commit and files. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { appendFile, chmod, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  chmod,
+  mkdir,
+  mkdtemp,
+  readFile,
+  realpath,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -23,12 +33,25 @@ export class Repo {
   constructor(dir: string) {
     this.dir = dir;
   }
-  static async make(options: { dir?: string; identity?: boolean; sha256?: boolean } = {}): Promise<Repo> {
-    const repo = new Repo(options.dir ?? (await realpath(await mkdtemp(join(tmpdir(), 'emend git-')))));
-    await repo.git('init', '-q', '-b', 'main', ...(options.sha256 === true ? ['--object-format=sha256'] : []));
+  static async make(
+    options: { dir?: string; identity?: boolean; sha256?: boolean } = {},
+  ): Promise<Repo> {
+    const repo = new Repo(
+      options.dir ?? (await realpath(await mkdtemp(join(tmpdir(), 'emend git-')))),
+    );
+    await repo.git(
+      'init',
+      '-q',
+      '-b',
+      'main',
+      ...(options.sha256 === true ? ['--object-format=sha256'] : []),
+    );
     // Not by git: its processes are most of what a test with a repository costs.
     if (options.identity ?? true)
-      await appendFile(join(repo.dir, '.git', 'config'), '[user]\n\tname = Ada Person\n\temail = ada@example.org\n');
+      await appendFile(
+        join(repo.dir, '.git', 'config'),
+        '[user]\n\tname = Ada Person\n\temail = ada@example.org\n',
+      );
     return repo;
   }
   /** Standard output, byte for byte as latin1 where `-z` outputs matter little; here as UTF-8. */
@@ -45,7 +68,9 @@ export class Repo {
   }
   /** The commit and the branch that HEAD is at; null where there is none. */
   async head(): Promise<{ head: string | null; headRef: string | null }> {
-    const said = await this.#sh('git rev-parse -q --verify HEAD || echo; git symbolic-ref -q HEAD || echo');
+    const said = await this.#sh(
+      'git rev-parse -q --verify HEAD || echo; git symbolic-ref -q HEAD || echo',
+    );
     const [head, headRef] = said.split('\n').map((line) => (line === '' ? null : line));
     return { head: head ?? null, headRef: headRef ?? null };
   }
@@ -64,7 +89,9 @@ export class Repo {
     return readFile(join(this.dir, path), 'utf8');
   }
   async commitAll(message = 'before'): Promise<string> {
-    return (await this.#sh('git add -A && git commit -q -m "$1" && git rev-parse HEAD', message)).trim();
+    return (
+      await this.#sh('git add -A && git commit -q -m "$1" && git rev-parse HEAD', message)
+    ).trim();
   }
   status(): Promise<string> {
     return this.git('status', '--porcelain');

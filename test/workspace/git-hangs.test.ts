@@ -12,7 +12,8 @@ import { withTimeLimit } from '../../src/system/turns.js';
 const { PATH } = process.env;
 let dir: string;
 let repo: string;
-const inRepo = (...args: readonly string[]): string => execFileSync('git', args, { cwd: repo, encoding: 'utf8' });
+const inRepo = (...args: readonly string[]): string =>
+  execFileSync('git', args, { cwd: repo, encoding: 'utf8' });
 
 beforeEach(async () => {
   dir = await realpath(await mkdtemp(join(tmpdir(), 'emend-git-hangs-')));
@@ -32,7 +33,8 @@ const hanging = async (name: string): Promise<string> => {
   await writeFile(path, script, { mode: 0o755 });
   return path;
 };
-const pids = (): readonly number[] => readFileSync(join(dir, 'pids'), 'utf8').trim().split(' ').map(Number);
+const pids = (): readonly number[] =>
+  readFileSync(join(dir, 'pids'), 'utf8').trim().split(' ').map(Number);
 const lives = (pid: number): boolean =>
   existsSync(`/proc/${pid}`) && !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'));
 const gone = async (): Promise<boolean> => {
@@ -48,19 +50,26 @@ test('a filter that hangs, and does not listen to SIGTERM: ended with what it st
     input: 'x\n',
     encoding: 'utf8',
   }).trim();
-  const asked = await git(['cat-file', '--filters', '--path=a.txt', id], { cwd: repo, timeout_ms: 500 });
+  const asked = await git(['cat-file', '--filters', '--path=a.txt', id], {
+    cwd: repo,
+    timeout_ms: 500,
+  });
   expect(asked).toMatchObject({
     ok: false,
     problem: {
       code: 'git_failed',
-      message: expect.stringContaining(`git cat-file in ${repo}: it took longer than 0.5 s and was stopped`),
+      message: expect.stringContaining(
+        `git cat-file in ${repo}: it took longer than 0.5 s and was stopped`,
+      ),
     },
   });
   expect(await gone()).toBe(true);
 });
 
 test('in an activity every git ends before the activity does, whatever its own limit is', async () => {
-  await writeFile(join(dir, 'git'), `#!/bin/sh\necho $$ > '${dir}/pids'\nexec sleep 1000\n`, { mode: 0o755 });
+  await writeFile(join(dir, 'git'), `#!/bin/sh\necho $$ > '${dir}/pids'\nexec sleep 1000\n`, {
+    mode: 0o755,
+  });
   process.env.PATH = `${dir}:${PATH ?? ''}`;
   // A quarter of the limit is kept back for the end and its report. How late a busy machine gets to it is not looked at.
   await expect(withTimeLimit(2_000, () => repositoryOf(repo))).rejects.toThrow(
@@ -80,7 +89,11 @@ test('a file-system monitor is not asked', async () => {
 test('nobody is asked for a password, neither by git nor by a helper with a window', async () => {
   inRepo('config', 'core.askPass', await hanging('window'));
   const input = 'protocol=https\nhost=git.example.org\n\n';
-  const asked = await git(['-c', 'credential.helper=', 'credential', 'fill'], { cwd: repo, input, timeout_ms: 10_000 });
+  const asked = await git(['-c', 'credential.helper=', 'credential', 'fill'], {
+    cwd: repo,
+    input,
+    timeout_ms: 10_000,
+  });
   expect(asked).toMatchObject({
     ok: false,
     problem: { message: expect.stringMatching(/terminal prompts disabled/) },

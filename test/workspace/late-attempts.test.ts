@@ -14,10 +14,23 @@ import { createLocks } from '../../src/workspace/apply/lock.js';
 import { storePaths } from '../../src/stores/location.js';
 import { realSys } from '../../src/system/sys.js';
 import { recordName } from '../../src/workspace/proposal.js';
-import type { ApplyEngine, ApplyOutcome, CommitRequest, WorkspaceLock } from '../../src/workspace/ports.js';
+import type {
+  ApplyEngine,
+  ApplyOutcome,
+  CommitRequest,
+  WorkspaceLock,
+} from '../../src/workspace/ports.js';
 import { drawn, sampled, spread, WHOLE } from '../support/seeded.js';
 import { shimSys } from '../support/sys-shim.js';
-import { leftovers, makeScene, mixedFiles, sidesOf, snapshot, STEP, type Scene } from './apply-scene.js';
+import {
+  leftovers,
+  makeScene,
+  mixedFiles,
+  sidesOf,
+  snapshot,
+  STEP,
+  type Scene,
+} from './apply-scene.js';
 
 const DEAD = { boot: 'another-boot', pid: 1, started: '1' };
 const OTHER = 'ffff0000ffff0000';
@@ -43,7 +56,8 @@ const committedScene = async (files = mixedFiles(3)): Promise<Scene> => {
 };
 const visible = (scene: Scene) =>
   Object.entries(snapshot(scene.workspace)).filter(([path]) => !path.includes('.emend-'));
-const lockOf = (scene: Scene): Promise<WorkspaceLock | null> => scene.engine().readLock(scene.workspace);
+const lockOf = (scene: Scene): Promise<WorkspaceLock | null> =>
+  scene.engine().readLock(scene.workspace);
 
 interface Sleep {
   readonly name: string;
@@ -53,7 +67,9 @@ interface Sleep {
 }
 const takeOther = async (scene: Scene): Promise<void> => {
   const keeper = createLocks({ home: scene.home });
-  expect(await keeper.take(scene.workspace, OTHER, { workflowId: 'o', namespace: 'n' })).toMatchObject({
+  expect(
+    await keeper.take(scene.workspace, OTHER, { workflowId: 'o', namespace: 'n' }),
+  ).toMatchObject({
     outcome: 'held',
   });
 };
@@ -75,7 +91,9 @@ const SLEEPS: readonly Sleep[] = [
     meanwhile: async (scene, engine) => {
       const [file] = scene.files;
       // Put aside for a moment, where its replacement is not there yet: an editor still has it.
-      const before = fs.existsSync(scene.at(file!.path)) ? fs.readFileSync(scene.at(file!.path)) : file!.before!;
+      const before = fs.existsSync(scene.at(file!.path))
+        ? fs.readFileSync(scene.at(file!.path))
+        : file!.before!;
       fs.writeFileSync(scene.at(file!.path), 'mine\n');
       const told = await engine.apply(scene.request);
       if (told.outcome === 'base_changed') fs.writeFileSync(scene.at(file!.path), before);
@@ -89,7 +107,9 @@ const SLEEPS: readonly Sleep[] = [
     meanwhile: async (scene, engine) => {
       await engine.rollback(scene.request);
       await release(scene, engine);
-      expect(await engine.apply({ ...scene.request, decision: 2 })).toMatchObject({ outcome: 'applied' });
+      expect(await engine.apply({ ...scene.request, decision: 2 })).toMatchObject({
+        outcome: 'applied',
+      });
     },
   },
 ];
@@ -252,7 +272,10 @@ describe('commit and rollback exclude each other', () => {
     const head = git(scene, 'rev-parse', 'HEAD');
     let asked = 0;
     const rollBackMeanwhile = async (): Promise<boolean> => {
-      if (asked++ === 0) expect(await scene.engine().rollback(scene.request)).toMatchObject({ outcome: 'rolled_back' });
+      if (asked++ === 0)
+        expect(await scene.engine().rollback(scene.request)).toMatchObject({
+          outcome: 'rolled_back',
+        });
       // As a late attempt would say that stopped right after it asked.
       return true;
     };
@@ -266,42 +289,52 @@ describe('commit and rollback exclude each other', () => {
     expect(new Set(sidesOf(scene))).toEqual(new Set(['old']));
     // The next application of the step can be committed.
     const next = await scene.engine().apply({ ...scene.request, decision: 2 });
-    expect(await committer(scene)(commitRequest(scene, next, undefined, 2))).toMatchObject({ outcome: 'committed' });
+    expect(await committer(scene)(commitRequest(scene, next, undefined, 2))).toMatchObject({
+      outcome: 'committed',
+    });
   });
 
   test('without the hold nothing is committed', async () => {
     const scene = (open = await committedScene());
     const applied = await scene.engine().apply(scene.request);
     const head = git(scene, 'rev-parse', 'HEAD');
-    const outcome = await committer(scene)(commitRequest(scene, applied, () => Promise.resolve(false)));
-    expect(outcome).toMatchObject({ outcome: 'conflict', why: expect.stringContaining('no longer holds') });
+    const outcome = await committer(scene)(
+      commitRequest(scene, applied, () => Promise.resolve(false)),
+    );
+    expect(outcome).toMatchObject({
+      outcome: 'conflict',
+      why: expect.stringContaining('no longer holds'),
+    });
     expect(git(scene, 'rev-parse', 'HEAD')).toBe(head);
   });
 
   test.each([
     ['nobody goes on', false],
     ['the next step goes on', true],
-  ])('another attempt commits and ends the hold meanwhile, %s: it is committed, no conflict', async (_name, others) => {
-    const scene = (open = await committedScene());
-    const applied = await scene.engine().apply(scene.request);
-    let commit: string | null = null;
-    // The other attempt: given up by the server, and not dead.
-    const overtaken = async (): Promise<boolean> => {
-      if (commit !== null) return false;
-      const first = await committer(scene)(commitRequest(scene, applied));
-      if (first.outcome !== 'committed') throw new Error(JSON.stringify(first));
-      ({ commit } = first);
-      await scene.engine().releaseLock(scene.workspace, STEP);
-      if (others) {
-        git(scene, 'commit', '-q', '--allow-empty', '-m', 'later');
-        fs.writeFileSync(scene.at(scene.request.files[0]!), 'of the next step\n');
-      }
-      return false;
-    };
-    const outcome = await committer(scene)(commitRequest(scene, applied, overtaken));
-    expect(outcome).toMatchObject({ outcome: 'committed', commit });
-    expect(git(scene, 'diff', '--cached', '--name-only')).toBe('');
-  });
+  ])(
+    'another attempt commits and ends the hold meanwhile, %s: it is committed, no conflict',
+    async (_name, others) => {
+      const scene = (open = await committedScene());
+      const applied = await scene.engine().apply(scene.request);
+      let commit: string | null = null;
+      // The other attempt: given up by the server, and not dead.
+      const overtaken = async (): Promise<boolean> => {
+        if (commit !== null) return false;
+        const first = await committer(scene)(commitRequest(scene, applied));
+        if (first.outcome !== 'committed') throw new Error(JSON.stringify(first));
+        ({ commit } = first);
+        await scene.engine().releaseLock(scene.workspace, STEP);
+        if (others) {
+          git(scene, 'commit', '-q', '--allow-empty', '-m', 'later');
+          fs.writeFileSync(scene.at(scene.request.files[0]!), 'of the next step\n');
+        }
+        return false;
+      };
+      const outcome = await committer(scene)(commitRequest(scene, applied, overtaken));
+      expect(outcome).toMatchObject({ outcome: 'committed', commit });
+      expect(git(scene, 'diff', '--cached', '--name-only')).toBe('');
+    },
+  );
 
   test('asleep once it has read the index, while the next step commits the same file: its index stays', async () => {
     const scene = (open = await committedScene());
@@ -320,7 +353,9 @@ describe('commit and rollback exclude each other', () => {
     process.env.PATH = `${bin}:${before ?? ''}`;
     try {
       const holds = () => Promise.resolve(!fs.existsSync(ended));
-      expect(await committer(scene)(commitRequest(scene, applied, holds))).toMatchObject({ outcome: 'committed' });
+      expect(await committer(scene)(commitRequest(scene, applied, holds))).toMatchObject({
+        outcome: 'committed',
+      });
     } finally {
       process.env.PATH = before;
     }
@@ -338,7 +373,10 @@ describe('commit and rollback exclude each other', () => {
     git(scene, 'commit', '-q', '--allow-empty', '-m', 'later');
     expect(await engine.rollback(scene.request)).toEqual({ outcome: 'committed', commit });
     expect(new Set(sidesOf(scene))).toEqual(new Set(['new']));
-    expect(await committer(scene)(commitRequest(scene, applied))).toMatchObject({ outcome: 'committed', commit });
+    expect(await committer(scene)(commitRequest(scene, applied))).toMatchObject({
+      outcome: 'committed',
+      commit,
+    });
   });
 });
 
@@ -378,13 +416,18 @@ describe('an application that was recorded before, asked for again', () => {
     await scene.engine().apply(scene.request);
     await scene.engine().releaseLock(scene.workspace, STEP);
     await takeOther(scene);
-    await expect(scene.engine().rollback(scene.request)).rejects.toMatchObject({ problem: { code: 'busy' } });
+    await expect(scene.engine().rollback(scene.request)).rejects.toMatchObject({
+      problem: { code: 'busy' },
+    });
     expect(new Set(sidesOf(scene))).toEqual(new Set(['new']));
   });
 });
 
 describe('an attempt sees by the clocks that it stood still', () => {
-  const at = (running: number, wall: number) => ({ running_ms: () => running, wall_ms: () => wall });
+  const at = (running: number, wall: number) => ({
+    running_ms: () => running,
+    wall_ms: () => wall,
+  });
   const clockOf = () => {
     const now = { running: 0, wall: 0 };
     return { now, clock: { running_ms: () => now.running, wall_ms: () => now.wall } };

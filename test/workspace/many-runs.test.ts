@@ -43,12 +43,27 @@ const counting = (): { readonly sys: Sys; readonly calls: Record<string, number>
 
 test('records that are settled are passed over by their names; what is not settled is still recovered', async () => {
   const lock = { v: 2, stepKey: keyOf(0), token: 1 };
-  const plan = { v: 2, kind: 'apply', generation: 1, workspace: join(home, 'gone'), lock, files: [], token: 't' };
-  const recordOf = (n: number, decision = 1): string => `transactions/${keyOf(n)}/${'a'.repeat(64)}-${decision}`;
+  const plan = {
+    v: 2,
+    kind: 'apply',
+    generation: 1,
+    workspace: join(home, 'gone'),
+    lock,
+    files: [],
+    token: 't',
+  };
+  const recordOf = (n: number, decision = 1): string =>
+    `transactions/${keyOf(n)}/${'a'.repeat(64)}-${decision}`;
   for (let n = 0; n < RUNS; n += 1) {
     await write(`${recordOf(n)}/plan-1.json`, plan);
     await write(`${recordOf(n)}/verdict-1.json`, { v: 2, verdict: 'committed' });
-    await write(`${recordOf(n)}/closed.json`, { v: 2, outcome: 'applied', files: [], conflicts: [], lock });
+    await write(`${recordOf(n)}/closed.json`, {
+      v: 2,
+      outcome: 'applied',
+      files: [],
+      conflicts: [],
+      lock,
+    });
   }
   // Others had a hand in it, and what they left is swept.
   await write(`${recordOf(0)}/driver-ab.json`, { v: 2 });

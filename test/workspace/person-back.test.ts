@@ -38,8 +38,16 @@ interface Back {
 }
 /** An apply that gets nothing more done from its second rename on, after the point of no return. */
 const halfApplied = async (scene: Scene): Promise<void> => {
-  const dying = shimSys(realSys, { at: 2, when: 'before', fault: { errno: 'EIO' }, onwards: true, only: ['rename'] });
-  await expect(scene.engine({ sys: dying.sys, process: DEAD }).apply(scene.request)).rejects.toThrow('EIO');
+  const dying = shimSys(realSys, {
+    at: 2,
+    when: 'before',
+    fault: { errno: 'EIO' },
+    onwards: true,
+    only: ['rename'],
+  });
+  await expect(
+    scene.engine({ sys: dying.sys, process: DEAD }).apply(scene.request),
+  ).rejects.toThrow('EIO');
 };
 const BACKS: Record<string, Back> = {
   rollback: {
@@ -70,7 +78,9 @@ const BACKS: Record<string, Back> = {
     work: async (scene, sys) => {
       const engine = scene.engine({ sys });
       const found = await engine.differing(scene.workspace, scene.request.proposal.files);
-      const refused = await engine.putBack(scene.workspace, STEP, found).catch((error: unknown) => error);
+      const refused = await engine
+        .putBack(scene.workspace, STEP, found)
+        .catch((error: unknown) => error);
       if (refused !== undefined) expect(refused).toMatchObject({ problem: { code: 'conflict' } });
       return found.map(({ path, now }) => ({ path, why: `${now?.ref ?? ''} ${String(refused)}` }));
     },
@@ -80,7 +90,8 @@ const BACKS: Record<string, Back> = {
 
 /** In the path, or in the blob store under a name that was told. */
 const isKept = (scene: Scene, path: string, told: readonly ConflictFile[]): boolean => {
-  if (fs.existsSync(scene.at(path)) && fs.readFileSync(scene.at(path), 'utf8') === SAVED) return true;
+  if (fs.existsSync(scene.at(path)) && fs.readFileSync(scene.at(path), 'utf8') === SAVED)
+    return true;
   const hex = createHash('sha256').update(SAVED).digest('hex');
   const named = told.some((conflict) => conflict.path === path && conflict.why.includes(hex));
   return named && fs.existsSync(join(scene.home, 'blobs', hex.slice(0, 2), hex));
@@ -101,7 +112,13 @@ describe.each(Object.entries(BACKS))('%s', (name, { prepare, work, side }) => {
         const critical = count.stepsAbout((p) => p.endsWith(`/${path}`) || p.includes(own));
         expect(critical.length).toBeGreaterThan(3);
         let told = 0;
-        for (const at of sampled(`${name}, ${how}, ${path}`, steps, drawn(1, 60), spread(critical, 3), WHOLE)) {
+        for (const at of sampled(
+          `${name}, ${how}, ${path}`,
+          steps,
+          drawn(1, 60),
+          spread(critical, 3),
+          WHOLE,
+        )) {
           const scene = await makeScene(FILES);
           await prepare(scene);
           const fault = () => {
@@ -110,7 +127,11 @@ describe.each(Object.entries(BACKS))('%s', (name, { prepare, work, side }) => {
           const shim = shimSys(realSys, { at, when: 'before', fault });
           const conflicts = await work(scene, shim.sys);
           expect(shim.fired()).toBe(true);
-          expect({ at, path, kept: isKept(scene, path, conflicts) }).toEqual({ at, path, kept: true });
+          expect({ at, path, kept: isKept(scene, path, conflicts) }).toEqual({
+            at,
+            path,
+            kept: true,
+          });
           if (conflicts.length > 0) told += 1;
           const others = sidesOf(scene).filter((_, i) => FILES[i]!.path !== path);
           expect({ at, path, others: [...new Set(others)] }).toEqual({ at, path, others: [side] });

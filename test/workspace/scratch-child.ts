@@ -6,4 +6,6 @@ import { Blobs, requestFor, Repo } from './git-fixture.js';
 const [dir = ''] = process.argv.slice(2);
 const blobs = new Blobs();
 const request = await requestFor(new Repo(dir), [blobs.file('f', '1\n', '2\n')], { hooks: true });
-process.stdout.write((await createCommitter({ commands: createLocalRunner(process.env), blobs })(request)).outcome);
+process.stdout.write(
+  (await createCommitter({ commands: createLocalRunner(process.env), blobs })(request)).outcome,
+);

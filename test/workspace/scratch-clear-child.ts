@@ -8,7 +8,10 @@ import { diskFiles } from '../../src/stores/directory/blobs.js';
 const [work = ''] = process.argv.slice(2);
 if (work === 'recover') {
   await hostId(await resolveHome(process.env));
-  await recover({ ...processIo(), out: () => undefined, err: () => undefined, write: () => undefined }, {});
+  await recover(
+    { ...processIo(), out: () => undefined, err: () => undefined, write: () => undefined },
+    {},
+  );
 } else {
   await removeUnused(
     { files: diskFiles },

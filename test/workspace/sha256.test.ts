@@ -42,13 +42,25 @@ const applying = (files: readonly ProposalFile[]): ApplyRequest => {
   const proposal = { v: 2, stepKey: STEP, files, renames: [] } as const;
   const paths = files.map(({ path }) => path);
   const proposalId = proposalIdOf(proposal);
-  return { stepKey: STEP, workspace: repo.dir, proposalId, proposal, decision: 1, files: paths, holder };
+  return {
+    stepKey: STEP,
+    workspace: repo.dir,
+    proposalId,
+    proposal,
+    decision: 1,
+    files: paths,
+    holder,
+  };
 };
-const commit = async (files: readonly ProposalFile[], records: readonly string[] = []): Promise<CommitOutcome> =>
+const commit = async (
+  files: readonly ProposalFile[],
+  records: readonly string[] = [],
+): Promise<CommitOutcome> =>
   createCommitter({ commands: createLocalRunner(process.env), blobs, lockWait_ms: 300 })(
     await requestFor(repo, files, { records }),
   );
-const names = (): Promise<string> => repo.git('show', '--format=', '--name-status', '--no-renames', 'HEAD');
+const names = (): Promise<string> =>
+  repo.git('show', '--format=', '--name-status', '--no-renames', 'HEAD');
 
 test('commit: an edit, a deletion and a new file; and one of a deletion alone', async () => {
   const files = [
@@ -67,7 +79,11 @@ test('commit: an edit, a deletion and a new file; and one of a deletion alone', 
   await rm(join(repo.dir, 'new.txt'));
   const key = STEP.replaceAll('0', '1');
   const alone = await requestFor(repo, [blobs.file('new.txt', 'new\n', null)], { stepKey: key });
-  const deleted = await createCommitter({ commands: createLocalRunner(process.env), blobs, lockWait_ms: 300 })({
+  const deleted = await createCommitter({
+    commands: createLocalRunner(process.env),
+    blobs,
+    lockWait_ms: 300,
+  })({
     ...alone,
     lock: { ...alone.lock, stepKey: key },
   });
@@ -84,7 +100,10 @@ longOnly('git/commit.test.ts makes first commits; the one before ids of 64 digit
     await rm(join(repo.dir, 'gone.txt'));
     await rm(join(repo.dir, 'a.txt'));
     await repo.write('new.txt', 'new\n');
-    const outcome = await commit([blobs.file('gone.txt', 'x\n', null), blobs.file('new.txt', null, 'new\n')]);
+    const outcome = await commit([
+      blobs.file('gone.txt', 'x\n', null),
+      blobs.file('new.txt', null, 'new\n'),
+    ]);
     expect(outcome).toMatchObject({ outcome: 'committed' });
     expect(await repo.git('ls-tree', '--name-only', 'HEAD')).toBe('new.txt\n');
   },
@@ -94,12 +113,17 @@ test('rollback: the files come back, and a late commit of them is not made', asy
   const files = [blobs.file('a.txt', 'one\n', 'ONE\n'), blobs.file('gone.txt', 'x\n', null)];
   const request = applying(files);
   expect(await engine.apply(request)).toMatchObject({ outcome: 'applied' });
-  expect(await engine.rollback(request)).toMatchObject({ outcome: 'rolled_back', files: ['a.txt', 'gone.txt'] });
+  expect(await engine.rollback(request)).toMatchObject({
+    outcome: 'rolled_back',
+    files: ['a.txt', 'gone.txt'],
+  });
   expect(await repo.status()).toBe('');
   const head = await repo.line('rev-parse', 'HEAD');
   await repo.write('a.txt', 'ONE\n');
   await rm(join(repo.dir, 'gone.txt'));
-  expect(await commit(files, [recordName(STEP, request.proposalId, 1)])).toMatchObject({ outcome: 'conflict' });
+  expect(await commit(files, [recordName(STEP, request.proposalId, 1)])).toMatchObject({
+    outcome: 'conflict',
+  });
   expect(await repo.line('rev-parse', 'HEAD')).toBe(head);
 });
 
@@ -109,7 +133,12 @@ longOnly('the rollback shows that files come back')(
     // Here alone: to load the whole command line takes longer than the other tests.
     const { main } = await import('../../src/cli/main.js');
     const emend = async (args: readonly string[], stdin = '') => {
-      const env = { EMEND_HOME: home, HOME: home, PATH: process.env.PATH, GIT_CONFIG_NOSYSTEM: '1' };
+      const env = {
+        EMEND_HOME: home,
+        HOME: home,
+        PATH: process.env.PATH,
+        GIT_CONFIG_NOSYSTEM: '1',
+      };
       const io = fakeIo({ env, cwd: repo.dir, stdin: Buffer.from(stdin) });
       return { exit: await main(args, io), ...io.printed };
     };
@@ -124,7 +153,10 @@ longOnly('the rollback shows that files come back')(
 
 test('worktree: made at its base, merged with a deletion, taken back, removed', async () => {
   const base = await repo.line('rev-parse', 'HEAD');
-  const keeper = createWorktreeKeeper({ home, readLock: (workspace) => engine.readLock(workspace) });
+  const keeper = createWorktreeKeeper({
+    home,
+    readLock: (workspace) => engine.readLock(workspace),
+  });
   const made = await keeper.make({ plan: STEP, name: 'p1-1', workspace: repo.dir, base });
   if (!made.ok) throw new Error(made.problem.message);
   const tree = new Repo(made.value.path);
@@ -133,7 +165,11 @@ test('worktree: made at its base, merged with a deletion, taken back, removed', 
   const theirs = await tree.commitAll('phase');
   const parts = { engine, blobs, lockWait_ms: 300 };
   const common = { workspace: repo.dir, holder, sign: false };
-  const merged = await mergeInto(parts, { ...common, stepKey: STEP, theirs, message: 'Merge' }, () => undefined);
+  const merged = await mergeInto(
+    parts,
+    { ...common, stepKey: STEP, theirs, message: 'Merge' },
+    () => undefined,
+  );
   expect(merged).toMatchObject({ outcome: 'merged', parent: base });
   expect(await repo.status()).toBe('');
   expect(existsSync(join(repo.dir, 'gone.txt'))).toBe(false);

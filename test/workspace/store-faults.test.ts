@@ -11,7 +11,13 @@ import { createLocks } from '../../src/workspace/apply/lock.js';
 import { createRecordStore } from '../../src/stores/directory/records.js';
 import type { ArchiveEntry } from '../../src/stores/ports.js';
 import { sampled } from '../support/seeded.js';
-import { FAULTS, SHORT_WRITES, atEachCall, noLinks, type StoreWork } from '../support/store-faults.js';
+import {
+  FAULTS,
+  SHORT_WRITES,
+  atEachCall,
+  noLinks,
+  type StoreWork,
+} from '../support/store-faults.js';
 import { holds } from '../support/blobs.js';
 
 const bytes = (text: string) => new TextEncoder().encode(text);
@@ -60,7 +66,9 @@ const records: StoreWork = {
   },
   act: async (sys, dir, told) => {
     const store = createRecordStore({ dir, sys });
-    expect(await store.putIfAbsent('steps/a/old', { is: 'not this' })).toMatchObject({ created: false });
+    expect(await store.putIfAbsent('steps/a/old', { is: 'not this' })).toMatchObject({
+      created: false,
+    });
     for (const key of ['steps/a/new', 'steps/b/new']) {
       expect((await store.putIfAbsent(key, { is: NEW })).value).toEqual({ is: NEW });
       told(key);
@@ -70,12 +78,19 @@ const records: StoreWork = {
     const store = createRecordStore({ dir });
     expect(await store.get('steps/a/old')).toEqual({ is: OLD });
     for (const key of ['steps/a/new', 'steps/b/new'])
-      expect(told.includes(key) ? [{ is: NEW }] : [{ is: NEW }, null]).toContainEqual(await store.get(key));
+      expect(told.includes(key) ? [{ is: NEW }] : [{ is: NEW }, null]).toContainEqual(
+        await store.get(key),
+      );
   },
 };
 
 const STEP = '0123456789abcdef';
-const entry = (id: string): ArchiveEntry => ({ id, at: '2026-01-01T00:00:00Z', kind: 'event', data: id + NEW });
+const entry = (id: string): ArchiveEntry => ({
+  id,
+  at: '2026-01-01T00:00:00Z',
+  kind: 'event',
+  data: id + NEW,
+});
 const archive: StoreWork = {
   prepare: async (dir) => {
     await createArchive({ dir }).append(STEP, [entry('old-1'), entry('old-2')]);
@@ -128,9 +143,15 @@ const lock = (inGit: boolean, steps: readonly (readonly [string, string])[]): St
     for (const [step, other] of steps) {
       const before = await keeper.read(work);
       if (before !== null && before.stepKey !== step) await keeper.release(work, before.stepKey);
-      expect(await keeper.take(work, step, holder)).toMatchObject({ outcome: 'held', lock: { stepKey: step } });
+      expect(await keeper.take(work, step, holder)).toMatchObject({
+        outcome: 'held',
+        lock: { stepKey: step },
+      });
       told(`held ${step}`);
-      expect(await keeper.take(work, other, holder)).toMatchObject({ outcome: 'busy', holder: { stepKey: step } });
+      expect(await keeper.take(work, other, holder)).toMatchObject({
+        outcome: 'busy',
+        holder: { stepKey: step },
+      });
       told('ending');
       await keeper.release(work, step);
       told('free');
@@ -182,7 +203,12 @@ describe.each([
   test('each fault at each write: nothing torn is read, nothing recorded is lost, the next attempt succeeds', async () => {
     const tally: Record<string, unknown> = {};
     for (const [name, fault] of faults)
-      tally[name] = await atEachCall(`${store}, ${name}`, fault, work, store.startsWith('lock') ? 1 : 2);
+      tally[name] = await atEachCall(
+        `${store}, ${name}`,
+        fault,
+        work,
+        store.startsWith('lock') ? 1 : 2,
+      );
     process.stdout.write(`${store}: ${JSON.stringify(tally)}\n`);
     expect(Object.keys(tally)).toHaveLength(faults.length);
   }, 600_000);

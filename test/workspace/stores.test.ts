@@ -24,7 +24,10 @@ afterEach(() => {
   fs.rmSync(dir, { recursive: true, force: true });
 });
 const bytes = (text: string) => new TextEncoder().encode(text);
-const noLinks: Sys = { ...realSys, link: (_, path) => Promise.reject(errnoError('EPERM', 'link', path)) };
+const noLinks: Sys = {
+  ...realSys,
+  link: (_, path) => Promise.reject(errnoError('EPERM', 'link', path)),
+};
 const entry = (id: string, data: unknown = id): ArchiveEntry => ({
   id,
   at: '2026-01-01T00:00:00Z',
@@ -44,21 +47,30 @@ describe.each([
     expect(new Set(refs)).toEqual(new Set([refOf(bytes(text))]));
     expect(Buffer.from(await store.get(refs[0]!)).toString()).toBe(text);
     expect(await holds(store, refs[0]!)).toBe(true);
-    expect(fs.readdirSync(dir, { recursive: true }).filter((n) => String(n).includes('.TMP-'))).toEqual([]);
+    expect(
+      fs.readdirSync(dir, { recursive: true }).filter((n) => String(n).includes('.TMP-')),
+    ).toEqual([]);
   });
 
   test('one writer of a record wins, everybody gets its value', async () => {
     const store = createRecordStore({ dir, sys });
-    const puts = await Promise.all(Array.from({ length: 16 }, (_, i) => store.putIfAbsent('a/b-1', { i })));
+    const puts = await Promise.all(
+      Array.from({ length: 16 }, (_, i) => store.putIfAbsent('a/b-1', { i })),
+    );
     expect(puts.filter((p) => p.created)).toHaveLength(1);
     expect(new Set(puts.map((p) => p.value.i)).size).toBe(1);
     expect(await store.get('a/b-1')).toEqual(puts[0]?.value);
-    expect(await store.putIfAbsent('a/b-1', { i: 99 })).toEqual({ value: puts[0]?.value, created: false });
+    expect(await store.putIfAbsent('a/b-1', { i: 99 })).toEqual({
+      value: puts[0]?.value,
+      created: false,
+    });
   });
 
   test('every system call that fails: a disk problem with path and errno, nothing half there, and the next put succeeds', async () => {
     const count = shimSys(sys);
-    await createRecordStore({ dir: join(dir, 'count'), sys: count.sys }).putIfAbsent('k', { at: 0 });
+    await createRecordStore({ dir: join(dir, 'count'), sys: count.sys }).putIfAbsent('k', {
+      at: 0,
+    });
     let failures = 0;
     const calls = Array.from({ length: count.calls() }, (_, i) => i + 1);
     const chosen = sampled('system calls of a record', calls, 4);
@@ -105,7 +117,9 @@ describe('blobs', () => {
     fs.rmSync(path);
     expect(await holds(store, ref)).toBe(false);
     await expect(store.get(ref)).rejects.toMatchObject({ problem: { code: 'blob_lost' } });
-    await expect(store.get('sha256:../../etc/passwd')).rejects.toMatchObject({ problem: { code: 'blob_lost' } });
+    await expect(store.get('sha256:../../etc/passwd')).rejects.toMatchObject({
+      problem: { code: 'blob_lost' },
+    });
   });
 });
 
@@ -113,7 +127,9 @@ describe('records', () => {
   test.each(['../x', 'a//b', '/a', 'a/../b', 'A', 'a b', '', '.', 'x'.repeat(300)])(
     'the key %j is a bug',
     async (key) => {
-      await expect(createRecordStore({ dir }).get(key)).rejects.toMatchObject({ problem: { code: 'internal' } });
+      await expect(createRecordStore({ dir }).get(key)).rejects.toMatchObject({
+        problem: { code: 'internal' },
+      });
     },
   );
   test('absent is null', async () => {
@@ -156,13 +172,16 @@ describe('archive', () => {
     let shorts = 1;
     const sys: Sys = {
       ...realSys,
-      append: (path, data) => realSys.append(path, shorts-- > 0 ? data.subarray(0, data.length - 5) : data),
+      append: (path, data) =>
+        realSys.append(path, shorts-- > 0 ? data.subarray(0, data.length - 5) : data),
     };
     const archive = createArchive({ dir, sys });
     await archive.append(KEY, [entry('1'), entry('2')]);
     expect((await archive.read(KEY)).map((e) => e.id)).toEqual(['1', '2']);
     shorts = 99;
-    await expect(archive.append(KEY, [entry('3')])).rejects.toMatchObject({ problem: { code: 'disk' } });
+    await expect(archive.append(KEY, [entry('3')])).rejects.toMatchObject({
+      problem: { code: 'disk' },
+    });
     shorts = 0;
     await archive.append(KEY, [entry('4')]);
     expect((await archive.read(KEY)).map((e) => e.id)).toEqual(['1', '2', '4']);
@@ -171,7 +190,9 @@ describe('archive', () => {
   test('many appenders at once lose nothing', async () => {
     const archives = [createArchive({ dir }), createArchive({ dir })];
     const ids = Array.from({ length: 60 }, (_, i) => `${i}`);
-    await Promise.all(ids.map((id, i) => archives[i % 2]!.append(KEY, [entry(id, 'x'.repeat(5000))])));
+    await Promise.all(
+      ids.map((id, i) => archives[i % 2]!.append(KEY, [entry(id, 'x'.repeat(5000))])),
+    );
     expect((await archives[0]!.read(KEY)).map((e) => e.id).sort()).toEqual([...ids].sort());
   });
 
@@ -216,7 +237,9 @@ test('many processes at once: one record each, one host id, one lock', async () 
     fs.mkdirSync(workspace);
     const names = ['a', 'b', 'c', 'd', 'e', 'f'];
     const run = promisify(execFile);
-    const outs = await Promise.all(names.map((name) => run(process.execPath, [child.path, dir, workspace, name])));
+    const outs = await Promise.all(
+      names.map((name) => run(process.execPath, [child.path, dir, workspace, name])),
+    );
     const got = outs.map((o) => JSON.parse(o.stdout) as ChildAnswer);
     for (let key = 0; key < 20; key++) {
       const puts = got.map((g) => g.puts[key]!);

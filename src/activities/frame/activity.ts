@@ -73,7 +73,10 @@ export function startHeartbeat(timeout_ms: number | null, clock = CLOCK) {
     assertCurrent: (): void => {
       look();
       if (longest_ms > limit_ms)
-        fail('busy', `This attempt was suspended for ${Math.round(longest_ms)} ms: another may have replaced it.`);
+        fail(
+          'busy',
+          `This attempt was suspended for ${Math.round(longest_ms)} ms: another may have replaced it.`,
+        );
     },
   };
 }
@@ -86,10 +89,20 @@ async function failIfReplaced(context: Context): Promise<void> {
   const { info } = context;
   const { namespace, taskToken, heartbeatTimeoutMs, currentAttemptScheduledTimestampMs } = info;
   const age_ms = CLOCK.wall_ms() - currentAttemptScheduledTimestampMs;
-  if (info.isLocal || heartbeatTimeoutMs === undefined || (age_ms >= 0 && age_ms < heartbeatTimeoutMs / 2)) return;
-  await context.client.workflowService.recordActivityTaskHeartbeat({ namespace, taskToken }).catch((error: unknown) => {
-    fail('busy', `This attempt came ${age_ms} ms late, and another attempt may have replaced it: ${String(error)}`);
-  });
+  if (
+    info.isLocal ||
+    heartbeatTimeoutMs === undefined ||
+    (age_ms >= 0 && age_ms < heartbeatTimeoutMs / 2)
+  )
+    return;
+  await context.client.workflowService
+    .recordActivityTaskHeartbeat({ namespace, taskToken })
+    .catch((error: unknown) => {
+      fail(
+        'busy',
+        `This attempt came ${age_ms} ms late, and another attempt may have replaced it: ${String(error)}`,
+      );
+    });
 }
 
 /**
@@ -104,13 +117,17 @@ async function isAwaited(context: Context, patience_ms: number): Promise<boolean
   const describe = () => client.workflow.getHandle(run.workflowId, run.runId).describe();
   // Under the attempt's own signal, which is aborted, nothing can be asked.
   return client.withAbortSignal(AbortSignal.timeout(patience_ms), describe).then(
-    ({ raw }) => raw.pendingActivities?.some((pending) => pending.activityId === activityId) ?? false,
+    ({ raw }) =>
+      raw.pendingActivities?.some((pending) => pending.activityId === activityId) ?? false,
     () => true,
   );
 }
 
 /** The latest attempts in this process by activity, and what aborts their work. */
-const atWork = new Map<string, { readonly given: AbortController; readonly ended: Promise<unknown> }>();
+const atWork = new Map<
+  string,
+  { readonly given: AbortController; readonly ended: Promise<unknown> }
+>();
 const REPLACED = new Error('Another attempt replaced this one.');
 const REPLACED_END_MS = 30_000; // bound: A replaced attempt that works on files is waited for this long; one that does not listen is left behind.
 
@@ -123,7 +140,11 @@ export interface ActivityScope {
   /** The workflow that the activity belongs to: who holds a lock that is taken here. */
   readonly owner: { readonly workflowId: string; readonly namespace: string };
 }
-export type Work<I extends ActivityBase, O> = (ports: ActivityPorts, input: I, scope: ActivityScope) => Promise<O>;
+export type Work<I extends ActivityBase, O> = (
+  ports: ActivityPorts,
+  input: I,
+  scope: ActivityScope,
+) => Promise<O>;
 /** What does the work of an activity of the table. */
 export type Activity<N extends ActivityName> = Work<InputOf<N>, ResultOf<N>>;
 
@@ -153,16 +174,21 @@ function asFailure(error: unknown, message: string, input: ActivityBase): unknow
   const told = cut(message, BOUNDS.reason_chars);
   if (error instanceof ModelError || error instanceof ProblemError) {
     const { retryable, retryAfter_ms } =
-      error instanceof ModelError ? error : { retryable: retried(error.problem, input), retryAfter_ms: undefined };
+      error instanceof ModelError
+        ? error
+        : { retryable: retried(error.problem, input), retryAfter_ms: undefined };
     return ApplicationFailure.create({
-      ...{ type: error.problem.code, message: told, nonRetryable: !retryable },
+      type: error.problem.code,
+      message: told,
+      nonRetryable: !retryable,
       category: ApplicationFailureCategory.BENIGN,
       ...(retryAfter_ms === undefined ? {} : { nextRetryDelay: retryAfter_ms }),
     });
   }
   const isTold = message === messageOf(error);
   return ApplicationFailure.create({
-    ...{ type: 'internal', message: told },
+    type: 'internal',
+    message: told,
     // Its own words are in it again.
     ...(error instanceof Error && isTold ? { cause: error } : {}),
   });
@@ -171,7 +197,9 @@ function asFailure(error: unknown, message: string, input: ActivityBase): unknow
 /** The result as the archive keeps it: without what only the next activity needs. */
 const summaryOf = (result: unknown): unknown => {
   const text = JSON.stringify(result);
-  return text.length <= BOUNDS.inlinePayload_bytes ? result : { cut: text.slice(0, 1000), bytes: text.length };
+  return text.length <= BOUNDS.inlinePayload_bytes
+    ? result
+    : { cut: text.slice(0, 1000), bytes: text.length };
 };
 
 /** The file that a chunk is for: a report says what each cost. */
@@ -193,7 +221,8 @@ export function activity<I extends ActivityBase, O extends object>(
   const isCall = role === 'model';
   // A third of the time-out: two beats may be lost before the activity is taken for dead.
   const third_ms = Math.max(50, Math.floor(ports.timings[timeouts.heartbeatTimeout] / 3));
-  const every_ms = heartbeat === undefined ? third_ms : Math.min(ports.timings[heartbeat], third_ms);
+  const every_ms =
+    heartbeat === undefined ? third_ms : Math.min(ports.timings[heartbeat], third_ms);
   const attemptOf = async (input: I, given: AbortController, activityOf: string): Promise<O> => {
     const earlier = atWork.get(activityOf);
     const context = Context.current();
@@ -204,7 +233,8 @@ export function activity<I extends ActivityBase, O extends object>(
     setMaxListeners(0, given.signal);
     const pulse = startHeartbeat(context.info.heartbeatTimeoutMs ?? null);
     const heed = async (): Promise<void> => {
-      if (context.cancellationSignal.aborted && !(isCall && (await isAwaited(context, every_ms)))) given.abort();
+      if (context.cancellationSignal.aborted && !(isCall && (await isAwaited(context, every_ms))))
+        given.abort();
     };
     context.cancellationSignal.addEventListener('abort', () => void heed());
     const timer = setInterval(() => {
@@ -224,7 +254,8 @@ export function activity<I extends ActivityBase, O extends object>(
       await ports.checkHome();
       await ports.archive.append(input.stepKey, eventEntries(input.log, runId), 'later');
       // Nobody waits for it any more (its run was terminated, the worker stops): what has not begun is not begun.
-      if (context.cancellationSignal.aborted) throw new CancelledFailure(`${name} was cancelled before it started`);
+      if (context.cancellationSignal.aborted)
+        throw new CancelledFailure(`${name} was cancelled before it started`);
       const run = async () => {
         // Both have the same files, tests and calls.
         if (earlier !== undefined) {
@@ -243,24 +274,38 @@ export function activity<I extends ActivityBase, O extends object>(
       await ports.checkHome();
       const data = { name, attempt, ...fileOf(input), result: summaryOf(result) };
       const id = `activity-${runId}-${activityId}`;
-      await ports.archive.append(input.stepKey, [{ id, at: isoTime(ports.clock), kind: 'activity', data }]);
+      await ports.archive.append(input.stepKey, [
+        { id, at: isoTime(ports.clock), kind: 'activity', data },
+      ]);
       return versioned<O>(result);
     } catch (error) {
       const why = context.cancellationDetails;
       // What a worker that stops has begun is no attempt of the activity.
-      if (why?.workerShutdown === true && !why.cancelRequested && input.handsBack === true && !context.info.isLocal)
+      if (
+        why?.workerShutdown === true &&
+        !why.cancelRequested &&
+        input.handsBack === true &&
+        !context.info.isLocal
+      )
         throw ApplicationFailure.create({
-          ...{ type: HANDED_BACK, message: 'Its worker stopped.', nonRetryable: true },
+          type: HANDED_BACK,
+          message: 'Its worker stopped.',
+          nonRetryable: true,
           category: ApplicationFailureCategory.BENIGN,
         });
       // A cancelled activity must end as cancelled, whatever its cancelled parts threw.
-      if (context.cancellationSignal.aborted) throw await context.cancelled.catch((reason: unknown) => reason);
-      if (error instanceof NoTurn && asksAgain === true) return versioned(notYet(error)) as unknown as O;
+      if (context.cancellationSignal.aborted)
+        throw await context.cancelled.catch((reason: unknown) => reason);
+      if (error instanceof NoTurn && asksAgain === true)
+        return versioned(notYet(error)) as unknown as O;
       const said = messageOf(error);
       const masked = maskWords(ports, { stepKey: input.stepKey }, { message: said }, UNTIL_DONE);
       const { message } = await masked.catch(() => ({ message: UNCHECKED }));
       const err = message === said ? error : message;
-      ports.logger.warn({ activity: name, stepKey: input.stepKey, attempt, err }, 'activity failed');
+      ports.logger.warn(
+        { activity: name, stepKey: input.stepKey, attempt, err },
+        'activity failed',
+      );
       throw asFailure(error, message, input);
     } finally {
       clearInterval(timer);

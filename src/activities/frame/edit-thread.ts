@@ -2,5 +2,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { doWork, type EditWork, type EditWorkKind } from './edit-work.js';
 
-const { kind, input } = workerData as { kind: EditWorkKind; input: EditWork[EditWorkKind]['input'] };
+const { kind, input } = workerData as {
+  kind: EditWorkKind;
+  input: EditWork[EditWorkKind]['input'];
+};
 parentPort?.postMessage(await doWork(kind, input));

@@ -31,7 +31,8 @@ export const conflictText = (
   return [...places, ...(more > 0 ? [`and ${more} more places`] : [])].join('; ');
 };
 
-const linesIn = ({ first, count }: engine.LineRegion): string => `${first} to ${first + Math.max(0, count - 1)}`;
+const linesIn = ({ first, count }: engine.LineRegion): string =>
+  `${first} to ${first + Math.max(0, count - 1)}`;
 
 const indexOfBytes = (bytes: Uint8Array): engine.LineIndex | null => {
   const decoded = engine.decodeFile(bytes);
@@ -43,12 +44,17 @@ const said = (index: engine.LineIndex | null, { first, count }: engine.LineRegio
   if (count === 0) return 'nothing';
   const shown = index.range(first - 1, first - 1 + Math.min(count, CONFLICT_LINES));
   const texts = shown.map((line) => JSON.stringify(line.slice(0, CONFLICT_LINE_CHARS)));
-  return [...texts, ...(count > shown.length ? [`and ${count - shown.length} more`] : [])].join(', ');
+  return [...texts, ...(count > shown.length ? [`and ${count - shown.length} more`] : [])].join(
+    ', ',
+  );
 };
 
 /** Kind of work -> its input and result. Both survive a structured clone: bytes, maps, plain data, no functions. */
 export interface EditWork {
-  readonly answer: { readonly input: engine.ApplyAnswerInput; readonly result: engine.AnswerOutcome };
+  readonly answer: {
+    readonly input: engine.ApplyAnswerInput;
+    readonly result: engine.AnswerOutcome;
+  };
   readonly guards: { readonly input: GuardInput; readonly result: readonly Finding[] };
   readonly merge: { readonly input: MergeInput; readonly result: Merged };
   /** Definitions of one file, by its path's language. */
@@ -61,12 +67,18 @@ export interface EditWork {
   readonly prompt: { readonly input: PromptInput; readonly result: prompts.EditPrompt };
   readonly brief: { readonly input: BriefInput; readonly result: prompts.OpenRequest };
   /** The changed files as an audit shows them. */
-  readonly audit: { readonly input: AuditFiles; readonly result: ReturnType<typeof prompts.auditedFiles> };
+  readonly audit: {
+    readonly input: AuditFiles;
+    readonly result: ReturnType<typeof prompts.auditedFiles>;
+  };
   readonly diff: { readonly input: readonly engine.DiffFile[]; readonly result: DrawnDiff };
   /** What a model must not see. */
   readonly secrets: { readonly input: string; readonly result: readonly Secret[] };
 }
-export interface GuardInput extends Pick<engine.GuardOptions, 'guards' | 'asked' | 'movedTo' | 'movedAway' | 'beside'> {
+export interface GuardInput extends Pick<
+  engine.GuardOptions,
+  'guards' | 'asked' | 'movedTo' | 'movedAway' | 'beside'
+> {
   readonly files: readonly engine.GuardedFile[];
 }
 export interface MergeInput {
@@ -77,7 +89,9 @@ export interface MergeInput {
   readonly theirs: Uint8Array;
 }
 /** `why`: the places where both sides differ. */
-type Merged = Readonly<{ outcome: 'clean'; bytes: Uint8Array } | { outcome: 'conflict'; why: string }>;
+type Merged = Readonly<
+  { outcome: 'clean'; bytes: Uint8Array } | { outcome: 'conflict'; why: string }
+>;
 export interface FileBytes {
   readonly path: string;
   /** Null: there is no such file yet. */
@@ -91,8 +105,12 @@ export interface RegionsInput {
   readonly parts: number;
 }
 /** A prompt's input, its files as bytes: a text is made of them where the work is done. */
-export type PromptInput = Omit<prompts.EditPromptInput, 'files'> & { readonly files: readonly FileBytes[] };
-export type BriefInput = Omit<prompts.BriefPromptInput, 'files'> & { readonly files: readonly FileBytes[] };
+export type PromptInput = Omit<prompts.EditPromptInput, 'files'> & {
+  readonly files: readonly FileBytes[];
+};
+export type BriefInput = Omit<prompts.BriefPromptInput, 'files'> & {
+  readonly files: readonly FileBytes[];
+};
 export interface AuditFiles extends prompts.AuditPrompt {
   readonly files: readonly (FileBytes & { readonly hints: string })[];
 }
@@ -126,12 +144,16 @@ const textOf = ({ bytes, encoding }: FileBytes): engine.Text | null => {
   const decoded = bytes === null ? null : engine.decodeFile(bytes, encoding ?? undefined);
   return decoded?.ok === true ? decoded.text : null;
 };
-const textsOf = (files: readonly FileBytes[]) => files.map((file) => ({ path: file.path, text: textOf(file) }));
+const textsOf = (files: readonly FileBytes[]) =>
+  files.map((file) => ({ path: file.path, text: textOf(file) }));
 
 const outlineOf = (file: FileBytes, syntax: engine.Syntax): engine.Outline =>
   syntax.outline(file.path, textOf(file)?.lines ?? []);
 
-const cutIn = ({ file, range, parts }: RegionsInput, syntax: engine.Syntax): readonly engine.Region[] => {
+const cutIn = (
+  { file, range, parts }: RegionsInput,
+  syntax: engine.Syntax,
+): readonly engine.Region[] => {
   const text = textOf(file);
   const lines = text === null ? null : indexOf(text);
   const [from, to] = range ?? [1, lines?.length ?? 0];
@@ -144,11 +166,14 @@ const cutIn = ({ file, range, parts }: RegionsInput, syntax: engine.Syntax): rea
 
 const mergeText = ({ base, ours, theirs }: MergeInput): Merged => {
   const merged = rebase3(base, ours, theirs);
-  return merged.outcome === 'clean' ? merged : { outcome: 'conflict', why: conflictText(merged.regions, ours, theirs) };
+  return merged.outcome === 'clean'
+    ? merged
+    : { outcome: 'conflict', why: conflictText(merged.regions, ours, theirs) };
 };
 
 const DO: Doers = {
-  answer: (input, syntax) => engine.applyAnswer({ ...input, options: { ...input.options, syntax } }),
+  answer: (input, syntax) =>
+    engine.applyAnswer({ ...input, options: { ...input.options, syntax } }),
   guards: ({ files, ...options }, syntax) => engine.guardFindings(files, { ...options, syntax }),
   merge: mergeText,
   diff: writeDiff,
@@ -172,7 +197,10 @@ export const doWork = async <K extends EditWorkKind>(
 ): Promise<EditWork[K]['result']> => DO[kind](input, await loadSyntax(pathsOf(kind, input)));
 
 /** The paths whose syntax the work may ask for. */
-const pathsOf = <K extends EditWorkKind>(kind: K, input: EditWork[K]['input']): readonly string[] => {
+const pathsOf = <K extends EditWorkKind>(
+  kind: K,
+  input: EditWork[K]['input'],
+): readonly string[] => {
   if (kind === 'answer') return [...(input as EditWork['answer']['input']).files.keys()];
   if (kind === 'outline') return [(input as FileBytes).path];
   if (kind === 'regions') return [(input as RegionsInput).file.path];
@@ -202,7 +230,10 @@ const promptSize = (input: PromptInput | BriefInput | AuditFiles): number => {
 export const sizeOf = <K extends EditWorkKind>(kind: K, input: EditWork[K]['input']): number => {
   if (kind === 'answer') {
     const { answer, files } = input as EditWork['answer']['input'];
-    return [...files.values()].reduce((sum, { bytes }) => sum + (bytes?.byteLength ?? 0), answer.length);
+    return [...files.values()].reduce(
+      (sum, { bytes }) => sum + (bytes?.byteLength ?? 0),
+      answer.length,
+    );
   }
   if (kind === 'merge') {
     const { base, ours, theirs } = input as MergeInput;
@@ -213,6 +244,10 @@ export const sizeOf = <K extends EditWorkKind>(kind: K, input: EditWork[K]['inpu
   if (kind === 'prompt' || kind === 'brief' || kind === 'audit')
     return promptSize(input as PromptInput | BriefInput | AuditFiles);
   if (kind === 'secrets') return (input as EditWork['secrets']['input']).length;
-  const files = kind === 'guards' ? (input as GuardInput).files : (input as EditWork['diff']['input']);
-  return files.reduce((sum, { base, result }) => sum + (base?.byteLength ?? 0) + (result?.byteLength ?? 0), 0);
+  const files =
+    kind === 'guards' ? (input as GuardInput).files : (input as EditWork['diff']['input']);
+  return files.reduce(
+    (sum, { base, result }) => sum + (base?.byteLength ?? 0) + (result?.byteLength ?? 0),
+    0,
+  );
 };

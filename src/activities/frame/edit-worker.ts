@@ -49,9 +49,14 @@ export const createEditRunner = ({
     run: async (kind, input, signal) => {
       const bytes = sizeOf(kind, input);
       try {
-        if (!threads || bytes * costOf(kind, input) <= inline_bytes) return await doWork(kind, input);
+        if (!threads || bytes * costOf(kind, input) <= inline_bytes)
+          return await doWork(kind, input);
         return await threadTurn({ wait_ms: turn_ms, work_ms: timeout_ms, signal }, () =>
-          inThread(new Worker(entry, threadOptions({ kind, input }, memory_MiB)), signal, timeFor(timeout_ms)),
+          inThread(
+            new Worker(entry, threadOptions({ kind, input }, memory_MiB)),
+            signal,
+            timeFor(timeout_ms),
+          ),
         );
       } catch (error) {
         if (signal.aborted || error instanceof NoTurn) throw error;
@@ -66,7 +71,10 @@ const threadTurn = createTurns(availableParallelism(), 'Large edits of runs');
 
 const threadOptions = (workerData: unknown, memory_MiB: number) => ({
   workerData,
-  resourceLimits: { maxOldGenerationSizeMb: memory_MiB, maxYoungGenerationSizeMb: BOUNDS.editYoung_MiB },
+  resourceLimits: {
+    maxOldGenerationSizeMb: memory_MiB,
+    maxYoungGenerationSizeMb: BOUNDS.editYoung_MiB,
+  },
   // Nothing of the worker's environment (keys, tokens) is needed to edit text.
   env: {},
   execArgv: [],
@@ -86,7 +94,9 @@ const inThread = <R>(thread: Worker, signal: AbortSignal, timeout_ms: number): P
     signal.addEventListener('abort', onAbort);
     thread.once('message', (result: R) => end(() => resolve(result)));
     thread.once('error', (error: Error) => end(() => reject(error)));
-    thread.once('exit', (code) => end(() => reject(new Error(`its thread exited with code ${code}`))));
+    thread.once('exit', (code) =>
+      end(() => reject(new Error(`its thread exited with code ${code}`))),
+    );
     if (signal.aborted) onAbort();
   });
 
@@ -119,5 +129,8 @@ const engineFailed = (
       : error instanceof TimeLimit
         ? `it took more than ${timeout_ms / 1000} s`
         : String(error);
-  return problem('engine_failed', `The edit engine failed at ${WORDS[kind]} (${bytes} bytes): ${why}.`);
+  return problem(
+    'engine_failed',
+    `The edit engine failed at ${WORDS[kind]} (${bytes} bytes): ${why}.`,
+  );
 };

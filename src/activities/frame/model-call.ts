@@ -30,14 +30,22 @@ export interface Answered extends Pick<Recorded, 'outcome' | 'nonce' | 'usage'> 
 }
 export type Call =
   | Answered
-  | { readonly outcome: 'prompt_cut' | 'call_lost'; readonly message: string; readonly usage: StepUsage }
+  | {
+      readonly outcome: 'prompt_cut' | 'call_lost';
+      readonly message: string;
+      readonly usage: StepUsage;
+    }
   /** Under `secrets: ask`, for an edit: nothing was sent. `files`: of those that it is for. */
   | Extract<ProposeResult, { readonly outcome: 'secret_found' }>
   | Unavailable;
 type Unavailable = Extract<ProposeResult, { readonly outcome: 'model_unavailable' }>;
 
 /** Failures that another request, or none, would not have met; all others are an outage of the model. */
-const OF_THE_REQUEST: ReadonlySet<ModelErrorKind> = new Set(['bad_request', 'context', 'too_large']);
+const OF_THE_REQUEST: ReadonlySet<ModelErrorKind> = new Set([
+  'bad_request',
+  'context',
+  'too_large',
+]);
 
 /** ◆ A value, not a failure: the workflow waits, and asks for nothing else meanwhile. */
 function unavailable(error: unknown, { modelOutage_s }: Limits, timings: Timings): Unavailable {
@@ -53,14 +61,21 @@ function unavailable(error: unknown, { modelOutage_s }: Limits, timings: Timings
   };
   // A machine that woke up finds its network again some seconds later.
   const woke = performance.now() - stoodStill.last_ms < WAKE_MS;
-  const down = { message, wait: retryable ? wait : null, unreached: kind === 'network' && !woke, mayBePaid };
+  const down = {
+    message,
+    wait: retryable ? wait : null,
+    unreached: kind === 'network' && !woke,
+    mayBePaid,
+  };
   // A call that may be paid for is counted by the journal.
   return { outcome: 'model_unavailable', message, down, usage: NO_USAGE };
 }
 
 /** What of a call that was not answered the workflow goes by; `usage`: of answers before it, which the journal tells as well. */
 export const downOf = (call: Call, { calls } = call.usage): { readonly down?: ModelDown } =>
-  call.outcome !== 'model_unavailable' ? {} : { down: { ...call.down, mayBePaid: call.down.mayBePaid || calls > 0 } };
+  call.outcome !== 'model_unavailable'
+    ? {}
+    : { down: { ...call.down, mayBePaid: call.down.mayBePaid || calls > 0 } };
 
 /** Formats whose answers are JSON. */
 const IN_JSON: ReadonlySet<string> = new Set(['structured-edit', 'json']);
@@ -86,7 +101,12 @@ export const keyOf = (
   snapshot: Pick<CallContext, 'stepKey' | 'instructions'>,
   wanted: Omit<CallWanted, 'build'>,
 ): CallKeyParts =>
-  keyParts({ ...wanted, region: wanted.region ?? '*', stepKey: snapshot.stepKey, instructions: snapshot.instructions });
+  keyParts({
+    ...wanted,
+    region: wanted.region ?? '*',
+    stepKey: snapshot.stepKey,
+    instructions: snapshot.instructions,
+  });
 
 export async function callModel(
   ports: ActivityPorts,
@@ -167,7 +187,11 @@ export type JsonAnswer<T> =
 /** Why there is no answer that can be used, and what was paid for it. */
 type Untold = Omit<Unanswered, 'outcome' | 'reason'>;
 
-const UNUSABLE = { truncated: 'truncation', unmarked: 'unmarked', invalid: 'attempts_exhausted' } as const;
+const UNUSABLE = {
+  truncated: 'truncation',
+  unmarked: 'unmarked',
+  invalid: 'attempts_exhausted',
+} as const;
 
 /** An answer against its schema; `what` stands for an issue without words. */
 export const checkedBy =
@@ -197,22 +221,38 @@ export async function askForJson<T>(
       ports,
       context,
       {
-        ...{ ...wanted, format: 'json', regeneration: wanted.regeneration + asked },
-        refusal: last === null ? null : await ports.blobs.put(new TextEncoder().encode(JSON.stringify(last)), 'later'),
+        ...wanted,
+        format: 'json',
+        regeneration: wanted.regeneration + asked,
+        refusal:
+          last === null
+            ? null
+            : await ports.blobs.put(new TextEncoder().encode(JSON.stringify(last)), 'later'),
         build: () => Promise.resolve(build(last)),
       },
       scope,
     );
     usage = addUsage(usage, call.usage);
     if (call.outcome !== 'answered')
-      return { ok: false, reason: call.outcome, told: { message: call.message, usage, ...downOf(call, usage) } };
+      return {
+        ok: false,
+        reason: call.outcome,
+        told: { message: call.message, usage, ...downOf(call, usage) },
+      };
     // What is told goes into reports, documents and commits: secrets stay hidden in it.
     const { answer, written, nonce } = call;
-    const reading = readJsonAnswer({ text: written, stopReason: answer.stopReason, nonce, requireMarker });
+    const reading = readJsonAnswer({
+      text: written,
+      stopReason: answer.stopReason,
+      nonce,
+      requireMarker,
+    });
     if (reading.outcome === 'declined')
       return { ok: false, reason: 'declined', told: { message: reading.message, usage } };
     const checked =
-      reading.outcome === 'complete' ? check(reading.value) : { ok: false as const, why: reading.message };
+      reading.outcome === 'complete'
+        ? check(reading.value)
+        : { ok: false as const, why: reading.message };
     if (checked.ok) return { ok: true, value: checked.value, usage };
     reason = reading.outcome === 'complete' ? 'attempts_exhausted' : UNUSABLE[reading.outcome];
     refusal = { why: checked.why, answer: written.replaceAll(nonce, '') };

@@ -25,7 +25,11 @@ export interface ActivityPorts extends Pick<Stores, 'blobs' | 'records' | 'archi
   readonly edits: EditRunner;
   readonly clock: Clock;
   /** Waits at most `wait_ms` for the end of a run, by its workflow id; `open`: it has not ended yet, or no server answered. */
-  readonly endOf: (workflowId: string, wait_ms: number, signal: AbortSignal) => Promise<AwaitPhaseResult>;
+  readonly endOf: (
+    workflowId: string,
+    wait_ms: number,
+    signal: AbortSignal,
+  ) => Promise<AwaitPhaseResult>;
   readonly timings: Timings;
   readonly logger: Logger;
 }
@@ -40,7 +44,10 @@ interface Caller {
 export const archiveSink = ({ archive, checkHome, logger }: ActivityPorts) => ({
   archive: {
     append: {
-      fn: async (caller: Caller, ...[stepKey, events]: Parameters<ArchiveSink['append']>): Promise<void> => {
+      fn: async (
+        caller: Caller,
+        ...[stepKey, events]: Parameters<ArchiveSink['append']>
+      ): Promise<void> => {
         try {
           await checkHome();
           await archive.append(stepKey, eventEntries(events, caller.runId));

@@ -12,7 +12,9 @@ export async function recordOnce<T extends object>(
   const value = await records.get(key);
   if (value !== null) return value as T;
   const made = await compute();
-  return 'outcome' in made && made.outcome === 'refused' ? made : (await records.putIfAbsent(key, made, later)).value;
+  return 'outcome' in made && made.outcome === 'refused'
+    ? made
+    : (await records.putIfAbsent(key, made, later)).value;
 }
 
 interface Refused {

@@ -10,7 +10,13 @@ import { GUARDS, type Finding, type GuardSettings } from '../../shared/formats.j
 import type { BlobRef, StepKey } from '../../shared/ids.js';
 import { getJson } from '../../stores/ports.js';
 import { escaped } from '../../shared/text.js';
-import { hidesSecret, LIKE_PLACEHOLDER, secretsOfEnvironment, type Secret, Vault } from '../../system/secrets.js';
+import {
+  hidesSecret,
+  LIKE_PLACEHOLDER,
+  secretsOfEnvironment,
+  type Secret,
+  Vault,
+} from '../../system/secrets.js';
 import type { ActivityPorts } from './ports.js';
 
 const REMEMBERED_FILES = 10_000; // bound: Files whose secrets a worker remembers: each is looked through once.
@@ -30,8 +36,14 @@ export interface SecretSource {
   readonly ref: BlobRef;
   readonly encoding: string | null;
 }
-const sourcesOf = ({ targets = [], context = [], rules = [] }: ShownFiles): readonly SecretSource[] => [
-  ...targets.flatMap(({ path, base, encoding }) => (base === null ? [] : [{ path, ref: base.ref, encoding }])),
+const sourcesOf = ({
+  targets = [],
+  context = [],
+  rules = [],
+}: ShownFiles): readonly SecretSource[] => [
+  ...targets.flatMap(({ path, base, encoding }) =>
+    base === null ? [] : [{ path, ref: base.ref, encoding }],
+  ),
   ...[...context, ...rules].map(({ path, ref }) => ({ path, ref, encoding: null })),
 ];
 
@@ -93,8 +105,11 @@ async function secretsOf(
   return all.filter((secret) => occurs(secret, texts));
 }
 
-const vaultOf = async (ports: Ports, stepKey: StepKey, secrets: readonly Secret[]): Promise<Vault> =>
-  new Vault(secrets.length === 0 ? '' : await keyOf(ports, stepKey), secrets);
+const vaultOf = async (
+  ports: Ports,
+  stepKey: StepKey,
+  secrets: readonly Secret[],
+): Promise<Vault> => new Vault(secrets.length === 0 ? '' : await keyOf(ports, stepKey), secrets);
 
 const ABOUT = `
 - A word like EMEND_SECRET_0a1b2c3d_1 stands for a secret that you are not shown. Copy it exactly where it stands, put it nowhere else, make up none.`;
@@ -119,13 +134,19 @@ export interface SecretPlaces {
 export async function maskRequest(
   ports: Ports,
   call: MaskedCall,
-  { request, secrets }: { readonly request: ModelRequest; readonly secrets: ProjectConfig['secrets'] },
+  {
+    request,
+    secrets,
+  }: { readonly request: ModelRequest; readonly secrets: ProjectConfig['secrets'] },
   signal: AbortSignal,
 ): Promise<ModelRequest | SecretPlaces> {
-  const texts = [...request.system, ...request.messages.flatMap(({ content }) => content)].map(({ text }) => text);
+  const texts = [...request.system, ...request.messages.flatMap(({ content }) => content)].map(
+    ({ text }) => text,
+  );
   const found = await secretsOf(ports, call.shown, texts, signal);
   const own = new Set(secretsOfEnvironment(process.env).flat());
-  const isSent = (secret: Secret): boolean => !secret.some((line) => own.has(line) || hidesSecret(line));
+  const isSent = (secret: Secret): boolean =>
+    !secret.some((line) => own.has(line) || hidesSecret(line));
   const sent = found.filter(isSent);
   if (secrets === 'ask' && sent.length > 0) return placesOf(ports, sourcesOf(call.shown), sent);
   const hidden = secrets === 'send' ? found.filter((secret) => !isSent(secret)) : found;
@@ -137,19 +158,32 @@ export async function maskRequest(
   return {
     ...request,
     system: request.system.map(masked).map((block) => ({ ...block, text: block.text + ABOUT })),
-    messages: request.messages.map((message) => ({ ...message, content: message.content.map(masked) })),
+    messages: request.messages.map((message) => ({
+      ...message,
+      content: message.content.map(masked),
+    })),
   };
 }
 
 /** Where a file holds the very text that a quote would have, that is a secret by itself, and comes back as it stood. */
-async function quotedIn({ blobs }: Ports, sources: readonly SecretSource[], secrets: readonly Secret[]) {
+async function quotedIn(
+  { blobs }: Ports,
+  sources: readonly SecretSource[],
+  secrets: readonly Secret[],
+) {
   const quoted = secrets.flat().flatMap((line) => (escaped(line) === line ? [] : [escaped(line)]));
   if (quoted.length === 0) return [];
-  const texts = await Promise.all(sources.map(async ({ ref, encoding }) => textOf(await blobs.get(ref), encoding)));
+  const texts = await Promise.all(
+    sources.map(async ({ ref, encoding }) => textOf(await blobs.get(ref), encoding)),
+  );
   return quoted.filter((line) => texts.some((text) => text.includes(line))).map((line) => [line]);
 }
 
-async function placesOf({ blobs }: Ports, sources: readonly SecretSource[], secrets: readonly Secret[]) {
+async function placesOf(
+  { blobs }: Ports,
+  sources: readonly SecretSource[],
+  secrets: readonly Secret[],
+) {
   const wanted = secrets.map(longestLine);
   const unseen = new Set(wanted);
   const places: { readonly path: string; readonly line: number }[] = [];
@@ -189,7 +223,10 @@ const wordsOf = (value: unknown, told: (text: string) => string, inWords = false
   if (Array.isArray(value)) return value.map((item) => wordsOf(item, told, inWords));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, wordsOf(item, told, inWords || WORDS.has(key))]),
+    Object.entries(value).map(([key, item]) => [
+      key,
+      wordsOf(item, told, inWords || WORDS.has(key)),
+    ]),
   );
 };
 
@@ -204,7 +241,10 @@ export async function maskWords<T>(
   wordsOf(told, (text) => (words.push(text), text));
   const texts = words.filter((text) => text.length >= SHORTEST_CHARS);
   if (texts.length === 0) return told;
-  const shown = input.snapshot === undefined ? {} : await getJson<ShownFiles>(ports.blobs, input.snapshot, 'snapshot');
+  const shown =
+    input.snapshot === undefined
+      ? {}
+      : await getJson<ShownFiles>(ports.blobs, input.snapshot, 'snapshot');
   const secrets = await secretsOf(ports, shown, [texts.join('\n')], signal);
   if (secrets.length === 0) return told;
   const vault = await vaultOf(ports, input.stepKey, secrets);
@@ -225,7 +265,10 @@ export async function secretFindings(
   files: readonly ChangedSource[],
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
-  const ofSnapshot = [...(await secretsIn(ports, sourcesOf(snapshot), signal)), ...secretsOfEnvironment(process.env)];
+  const ofSnapshot = [
+    ...(await secretsIn(ports, sourcesOf(snapshot), signal)),
+    ...secretsOfEnvironment(process.env),
+  ];
   const severity = snapshot.config.guards.secret ?? GUARDS.secret.default;
   const found = await Promise.all(
     files.map(async ({ path, base, result, encoding }): Promise<readonly Finding[]> => {
@@ -240,7 +283,9 @@ export async function secretFindings(
       );
       const known = new Set(ofSnapshot.map(longestLine));
       return lines.map((line) => {
-        const at = after.slice(0, before === '' ? after.indexOf(line) : after.lastIndexOf(line)).split('\n').length;
+        const at = after
+          .slice(0, before === '' ? after.indexOf(line) : after.lastIndexOf(line))
+          .split('\n').length;
         const where = known.has(line) ? 'a secret from elsewhere' : 'what looks like a secret';
         const message = `Line ${at} of ${path} contains ${where}: it would be committed.`;
         return { guard: 'secret', severity, path, lines: [at, at], message };
@@ -250,4 +295,5 @@ export async function secretFindings(
   return found.flat();
 }
 /** By which a key is found again. */
-const longestLine = (secret: Secret): string => secret.reduce((a, b) => (b.length > a.length ? b : a), '');
+const longestLine = (secret: Secret): string =>
+  secret.reduce((a, b) => (b.length > a.length ? b : a), '');

@@ -15,7 +15,8 @@ export const PHASE_ATTEMPTS = 3;
 // What the score of a phase asks for: a model, by the routes of `emend.yaml`, and words in the prompt (docs/decisions/0004). Pure.
 
 /** For `routes`; the steps at which the words begin. */
-export const levelOf = (score: number): jobs.Complexity => (score <= 5 ? 'low' : score <= 7 ? 'medium' : 'high');
+export const levelOf = (score: number): jobs.Complexity =>
+  score <= 5 ? 'low' : score <= 7 ? 'medium' : 'high';
 
 /** How hard to think: for models that take it as a parameter, and in words; null: as they do by themselves. */
 export const effortOf = (score: number): jobs.Effort | null =>
@@ -26,7 +27,10 @@ export const EFFORT_TEXTS: Readonly<Record<jobs.Effort, string>> = {
   max: 'Think harder than usual before you answer: this phase is complex.',
 };
 
-export interface PhaseToEstimate extends Pick<PhaseReading, 'name' | 'text' | 'category' | 'second'> {
+export interface PhaseToEstimate extends Pick<
+  PhaseReading,
+  'name' | 'text' | 'category' | 'second'
+> {
   readonly files: { readonly there: readonly string[]; readonly fresh: readonly string[] };
   readonly score: number;
 }
@@ -40,9 +44,25 @@ export async function estimatePhase(
   const { named, model, files, split } = await editsOf(workspace, config, limits, phase);
   const wanted = { pick: !named, brief: split && files.length > 1, score: phase.second };
   const before = (['pick', 'brief', 'score'] as const).filter((call) => wanted[call]);
-  const told = { split, before, text_bytes: Buffer.byteLength(phase.text), effort: effortOf(phase.score), limits };
-  const { calls, input_tokens, output_tokens, usd } = edits.estimateEdits(config, model, files, told);
-  edits.refuseEarly(phase.name, { usd, told_bytes: told.text_bytes }, limits, jobs.modelEntry(config, model));
+  const told = {
+    split,
+    before,
+    text_bytes: Buffer.byteLength(phase.text),
+    effort: effortOf(phase.score),
+    limits,
+  };
+  const { calls, input_tokens, output_tokens, usd } = edits.estimateEdits(
+    config,
+    model,
+    files,
+    told,
+  );
+  edits.refuseEarly(
+    phase.name,
+    { usd, told_bytes: told.text_bytes },
+    limits,
+    jobs.modelEntry(config, model),
+  );
   return { calls, input_tokens, output_tokens, usd };
 }
 
@@ -57,15 +77,26 @@ export function mostOfPhase(
   replanLimit: number,
 ): PhaseEstimate {
   const failure_tokens = edits.tokensOfBytes(2 * MODEL_BOUNDS.phaseFailure_bytes);
-  const { model } = jobs.route({ ...config, limits }, { category: null, complexity: 'high', jobModel: null });
+  const { model } = jobs.route(
+    { ...config, limits },
+    { category: null, complexity: 'high', jobModel: null },
+  );
   const advice = {
     input_tokens:
-      edits.SMALL_CALL.input_tokens + edits.tokensOfBytes(Buffer.byteLength(text)) + PHASE_ATTEMPTS * failure_tokens,
-    output_tokens: Math.min(limits.outputBudget_tokens ?? Infinity, MODEL_BOUNDS.adviceOutput_tokens),
+      edits.SMALL_CALL.input_tokens +
+      edits.tokensOfBytes(Buffer.byteLength(text)) +
+      PHASE_ATTEMPTS * failure_tokens,
+    output_tokens: Math.min(
+      limits.outputBudget_tokens ?? Infinity,
+      MODEL_BOUNDS.adviceOutput_tokens,
+    ),
   };
   const asked = { calls: 1, ...advice, usd: edits.priceOf(config, model, advice) };
   const told = { input_tokens: failure_tokens, output_tokens: 0 };
-  const again = sumEstimates([first, { calls: 0, ...told, usd: edits.priceOf(config, model, told) }]);
+  const again = sumEstimates([
+    first,
+    { calls: 0, ...told, usd: edits.priceOf(config, model, told) },
+  ]);
   const rounds = replanLimit + 1;
   return sumEstimates([
     first,
@@ -82,7 +113,9 @@ export async function editsOf(
   limits: Limits,
   { files: wanted, category: named, score }: Pick<PhaseToEstimate, 'files' | 'category' | 'score'>,
 ) {
-  const there = await Promise.all(wanted.there.map((path) => sizeOf(join(workspace, path), limits)));
+  const there = await Promise.all(
+    wanted.there.map((path) => sizeOf(join(workspace, path), limits)),
+  );
   const fresh = wanted.fresh.map(() => ({ bytes: 0, lines: 0, isNew: true }));
   const known = [...there, ...fresh];
   const sizes = known.length > 0 ? known : [{ bytes: edits.UNNAMED_bytes, lines: 0, isNew: false }];

@@ -25,12 +25,20 @@ export async function unfinishedOf(
     skipped,
     verification,
   }: Pick<MarkPhaseInput, 'workspace' | 'commit' | 'skipped' | 'verification'>,
-  { root, tasks, asked }: { readonly root: string } & Readonly<Record<'tasks' | 'asked', PhaseText['tasks']>>,
+  {
+    root,
+    tasks,
+    asked,
+  }: { readonly root: string } & Readonly<Record<'tasks' | 'asked', PhaseText['tasks']>>,
 ): Promise<readonly plans.UnfinishedTask[]> {
   if (commit === null || tasks.length === 0) return [];
   const claimed = plans.readUnfinished(await repository.message(workspace, commit));
-  const now = (task: number): PhaseText['tasks'][number] | undefined => plans.taskNow(asked, tasks, task);
-  const said = claimed.map(({ task, why }) => ({ task: tasks.findIndex((each) => each === now(task)) + 1, why }));
+  const now = (task: number): PhaseText['tasks'][number] | undefined =>
+    plans.taskNow(asked, tasks, task);
+  const said = claimed.map(({ task, why }) => ({
+    task: tasks.findIndex((each) => each === now(task)) + 1,
+    why,
+  }));
   const missing = new Set<string>();
   for (const path of new Set(tasks.flatMap(({ text }) => plans.filesToMake(text))))
     if (await isMissing(root, path)) missing.add(path);
@@ -55,7 +63,12 @@ export const markPhase: Activity<'markPhase'> = async (ports, input, scope) => {
   const written = await writePlan(
     ports,
     {
-      ...{ workspace, workflowId, namespace, name: 'mark', marks, hold },
+      workspace,
+      workflowId,
+      namespace,
+      name: 'mark',
+      marks,
+      hold,
       comesTo: `${input.marker}-${input.commit ?? 'none'}`,
       ...(settings === undefined ? {} : { settings }),
       stepKey: `${input.stepKey}-${phase.id}-m${input.mark}`,
@@ -69,7 +82,14 @@ export const markPhase: Activity<'markPhase'> = async (ports, input, scope) => {
   const unfinished = (written.data as readonly plans.UnfinishedTask[] | string | undefined) ?? [];
   const { commit, files, held, marks: along } = written;
   if (typeof unfinished === 'string') return { outcome: 'conflict', why: unfinished, marks: along };
-  return { outcome: 'marked', commit, files, held, marks: along, ...(unfinished.length === 0 ? {} : { unfinished }) };
+  return {
+    outcome: 'marked',
+    commit,
+    files,
+    held,
+    marks: along,
+    ...(unfinished.length === 0 ? {} : { unfinished }),
+  };
 };
 
 async function marked(ports: ActivityPorts, input: MarkPhaseInput): Promise<PlanTexts> {
@@ -77,7 +97,8 @@ async function marked(ports: ActivityPorts, input: MarkPhaseInput): Promise<Plan
   const root = await ports.workspace.root(input.workspace);
   const read = await readFiles(root, planPath);
   const before = textsInWorkspace(read, root, read.tree);
-  const known = texts === null ? null : await getJson<PhaseTexts>(ports.blobs, texts, 'phase texts');
+  const known =
+    texts === null ? null : await getJson<PhaseTexts>(ports.blobs, texts, 'phase texts');
   const asked = known?.phases[phase.id];
   const node = plans.findPhase(read.tree, { ...phase, text: asked?.text });
   if (node === null) {
@@ -94,9 +115,15 @@ async function marked(ports: ActivityPorts, input: MarkPhaseInput): Promise<Plan
     ? { marker: 'incomplete' as const, done: input.done - 1, why: describeUnfinished(unfinished) }
     : input;
   const status = `${done}/${total} phases complete`;
-  const written = marker === 'completed' ? 'COMPLETED' : marker === 'skipped' ? 'SKIPPED' : 'INCOMPLETE';
+  const written =
+    marker === 'completed' ? 'COMPLETED' : marker === 'skipped' ? 'SKIPPED' : 'INCOMPLETE';
   // It is there already: only what waits is to be committed.
-  if (marks.length > 0 && !input.hold && commit === null && node.part.heading.markers.includes(written))
+  if (
+    marks.length > 0 &&
+    !input.hold &&
+    commit === null &&
+    node.part.heading.markers.includes(written)
+  )
     return { before, after: before };
   const changed = plans.markPhase(
     read.tree,
@@ -105,7 +132,9 @@ async function marked(ports: ActivityPorts, input: MarkPhaseInput): Promise<Plan
       marker: written,
       ...(isLeft ? { open: new Set(unfinished.map(({ text }) => text)) } : {}),
       progress: [
-        ...(marker === 'completed' ? [['Last Completed', `Phase ${number} - ${name}`] as const] : []),
+        ...(marker === 'completed'
+          ? [['Last Completed', `Phase ${number} - ${name}`] as const]
+          : []),
         ['Date', isoTime(ports.clock).slice(0, 10)],
         ...(commit === null ? [] : [['Commit', commit.slice(0, 12)] as const]),
         ['Status', `${done === total ? 'Completed' : 'In Progress'} (${status})`],
@@ -125,7 +154,10 @@ async function marked(ports: ActivityPorts, input: MarkPhaseInput): Promise<Plan
 }
 
 const wordsOf = ({ marker, commit, verification, why }: MarkPhaseInput): string => {
-  const tests = verification === null || verification === 'no_tests' ? 'no tests were run' : `tests: ${verification}`;
+  const tests =
+    verification === null || verification === 'no_tests'
+      ? 'no tests were run'
+      : `tests: ${verification}`;
   const done = commit === null ? [] : [`commit ${commit.slice(0, 12)}`, tests];
   return [marker, ...done, ...(why === null ? [] : [why.replace(/\s+/g, ' ')])].join(', ');
 };

@@ -4,7 +4,12 @@ import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { resolveLimits } from '../../documents/job/index.js';
 import { FORMATS, type Format } from '../../shared/formats.js';
-import type { PhaseJobInput, PhaseJobResult, PhaseText, PhaseTexts } from '../../shared/plan-activities.js';
+import type {
+  PhaseJobInput,
+  PhaseJobResult,
+  PhaseText,
+  PhaseTexts,
+} from '../../shared/plan-activities.js';
 import { getText, putText } from '../step/snapshot.js';
 import { editsOf, type PhaseToEstimate, EFFORT_TEXTS, effortOf, levelOf } from './estimate.js';
 import { MODEL_BOUNDS } from '../../shared/bounds.js';
@@ -37,7 +42,11 @@ export async function fallbackOf(
   // Its own run refuses a configuration that cannot be read, and says why.
   if (!config.ok) return null;
   const limits = resolveLimits(config.value, { limits: {} }, overrides);
-  const edits = await editsOf(workspace, config.value, limits, { files, category: phase.category, score });
+  const edits = await editsOf(workspace, config.value, limits, {
+    files,
+    category: phase.category,
+    score,
+  });
   const other = config.value.plan?.fallbackModel;
   if (other !== undefined && other !== edits.model) return { key: 'model', value: other };
   // A new file has one sensible format; of files that a model picks nothing is known.
@@ -115,17 +124,28 @@ async function make(ports: ActivityPorts, input: PhaseJobInput): Promise<PhaseJo
   const body = [
     `# ${title}`,
     ...(asked.objective === null ? [] : [`**Objective**: ${asked.objective}`]),
-    [PROMPTS[phase.category], effort === null ? '' : EFFORT_TEXTS[effort]].filter((words) => words !== '').join(' '),
-    ...(asked.prerequisites.length === 0 ? [] : [`Prerequisites, which are met: ${asked.prerequisites.join('; ')}`]),
-    ...(asked.tasks.length === 0 ? [] : [`## Tasks\n\n${asked.tasks.map(taskLine).join('\n')}\n\n${UNFINISHED_ASKED}`]),
+    [PROMPTS[phase.category], effort === null ? '' : EFFORT_TEXTS[effort]]
+      .filter((words) => words !== '')
+      .join(' '),
+    ...(asked.prerequisites.length === 0
+      ? []
+      : [`Prerequisites, which are met: ${asked.prerequisites.join('; ')}`]),
+    ...(asked.tasks.length === 0
+      ? []
+      : [`## Tasks\n\n${asked.tasks.map(taskLine).join('\n')}\n\n${UNFINISHED_ASKED}`]),
     `## The phase as the plan has it\n\n${asked.text === '' ? title : asked.text}`,
     ...(input.note === null ? [] : [`## A person's note\n\n${input.note}`]),
-    ...(failure === null ? [] : [`## The last attempt failed its tests and was taken back\n\n${failure}`]),
+    ...(failure === null
+      ? []
+      : [`## The last attempt failed its tests and was taken back\n\n${failure}`]),
     ...(report === null ? [] : [`## Debugging report\n\n${report}`]),
   ];
   const job = await putText(blobs, `${keys.join('\n')}\n${body.join('\n\n')}\n`);
   return {
-    ...{ outcome: 'ready', job, path: `${planPath}-phase-${phase.number}.md`, title },
+    outcome: 'ready',
+    job,
+    path: `${planPath}-phase-${phase.number}.md`,
+    title,
     ...(fallback === null ? {} : { fallback: `${fallback.key} ${fallback.value}` }),
   };
 }
@@ -143,12 +163,17 @@ const PROMPTS: Record<PhaseCategory, string> = {
 const taskLine = ({ text, done, depth }: PhaseText['tasks'][number], index: number): string =>
   `${'   '.repeat(depth)}${index + 1}. [${done ? 'x' : ' '}] ${text}`;
 
-const commitMessage = (title: string, { planPath, phase, place, total, commands }: PhaseJobInput): string =>
+const commitMessage = (
+  title: string,
+  { planPath, phase, place, total, commands }: PhaseJobInput,
+): string =>
   [
     title,
     '',
     `Plan ${planPath}, ${phaseText(phase.number, place, total, ' of ').toLowerCase()}.`,
-    ...(commands.length === 0 ? ['No tests were run: none are configured, found or requested.'] : []),
+    ...(commands.length === 0
+      ? ['No tests were run: none are configured, found or requested.']
+      : []),
   ].join('\n');
 
 async function failureText(
@@ -167,7 +192,8 @@ const SOURCE_EXTENSION =
 /** An extension that sources have. */
 export const isSource = (path: string): boolean => SOURCE_EXTENSION.test(path);
 /** Said of nothing but a file, right before its path: "Remove `b` from `a.js`" takes no file away. */
-const DELETES = /\b(?:delete|remove)s?\s+(?:the\s+)?files?\s+((?:`[^`]+`(?:\s*,\s*|\s+and\s+|\s*,\s*and\s+)?)+)/gi;
+const DELETES =
+  /\b(?:delete|remove)s?\s+(?:the\s+)?files?\s+((?:`[^`]+`(?:\s*,\s*|\s+and\s+|\s*,\s*and\s+)?)+)/gi;
 const deletedIn = (text: string): ReadonlySet<string> =>
   new Set(
     [...text.matchAll(DELETES)].flatMap(([, paths = '']) =>

@@ -11,12 +11,22 @@ import {
 } from '../../model/prompts/index.js';
 import { readRefusal } from '../step/refusals.js';
 import type { Role } from '../../model/ports.js';
-import type { PlanCallFailure, PlanCallInput, ScorePhaseResult } from '../../shared/replan-activities.js';
+import type {
+  PlanCallFailure,
+  PlanCallInput,
+  ScorePhaseResult,
+} from '../../shared/replan-activities.js';
 import type { Limits } from '../../shared/limits.js';
 import { NO_USAGE, type StepUsage } from '../../shared/usage.js';
 import type { Activity, ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
-import { askForJson, checkedBy, type JsonAnswer, type JsonWanted, type RefusedJson } from '../frame/model-call.js';
+import {
+  askForJson,
+  checkedBy,
+  type JsonAnswer,
+  type JsonWanted,
+  type RefusedJson,
+} from '../frame/model-call.js';
 import { maskWords } from '../frame/secrets.js';
 import { putText } from '../step/snapshot.js';
 import { MODEL_BOUNDS } from '../../shared/bounds.js';
@@ -60,16 +70,27 @@ export async function askForPlan<T>(
   const { blobs } = ports;
   const { phase } = wanted;
   const { config, limits } = await getJson<PlanSettings>(blobs, settings, 'settings of the plan');
-  const routed = route({ ...config, limits }, { category: null, complexity: wanted.complexity, jobModel: null });
-  const outputBudget_tokens = Math.min(routed.outputBudget_tokens, MODEL_BOUNDS.adviceOutput_tokens);
+  const routed = route(
+    { ...config, limits },
+    { category: null, complexity: wanted.complexity, jobModel: null },
+  );
+  const outputBudget_tokens = Math.min(
+    routed.outputBudget_tokens,
+    MODEL_BOUNDS.adviceOutput_tokens,
+  );
   const instructions = await putText(blobs, `${phase.name}\n\n${phase.text}`);
   const { model } = routed;
   return askForJson(
     ports,
     { stepKey, instructions, config, limits },
     {
-      ...{ role: wanted.role, file: phase.id, bases: [], model, outputBudget_tokens },
-      ...{ calls: MODEL_BOUNDS.adviceCalls, regeneration: regeneration * MODEL_BOUNDS.adviceCalls },
+      role: wanted.role,
+      file: phase.id,
+      bases: [],
+      model,
+      outputBudget_tokens,
+      calls: MODEL_BOUNDS.adviceCalls,
+      regeneration: regeneration * MODEL_BOUNDS.adviceCalls,
       notes: await putText(blobs, wanted.notes),
       build: (refusal) => wanted.build(model, outputBudget_tokens, refusal),
       check: wanted.check,
@@ -86,7 +107,9 @@ export async function failuresShown(
   const shown: FailureShown[] = [];
   for (const { run, kind, summary, output } of failures)
     shown.push({
-      ...{ run, summary, kind: kind ?? 'unknown' },
+      run,
+      summary,
+      kind: kind ?? 'unknown',
       output: output === null ? '' : (await readRefusal(blobs, output)).reasons,
     });
   return shown;
@@ -98,16 +121,25 @@ export const scorePhase: Activity<'scorePhase'> = async (ports, input, scope) =>
   const { timings } = ports;
   const { phase } = await phaseAsked(ports, input);
   const late = AbortSignal.timeout(timings.secondScore_ms);
-  const without = (message: string, usage: StepUsage, down: ScorePhaseResult['down']): ScorePhaseResult => ({
+  const without = (
+    message: string,
+    usage: StepUsage,
+    down: ScorePhaseResult['down'],
+  ): ScorePhaseResult => ({
     ...reconcile(input.first, null),
-    ...{ message, usage, ...(down === undefined ? {} : { down }) },
+    message,
+    usage,
+    ...(down === undefined ? {} : { down }),
   });
   try {
     const advised = await askForPlan(
       ports,
       input,
       {
-        ...{ role: 'score', phase, notes: '', complexity: 'low' },
+        role: 'score',
+        phase,
+        notes: '',
+        complexity: 'low',
         build: (model, outputBudget_tokens, refusal) =>
           buildScoreRequest({ model, outputBudget_tokens, refusal, phase }),
         check: checkedBy(secondScoreSchema, 'a score'),
@@ -119,8 +151,12 @@ export const scorePhase: Activity<'scorePhase'> = async (ports, input, scope) =>
   } catch (error) {
     // A score is no reason to wait for a model; being stopped is told on, for the next attempt to go on.
     if (scope.signal.aborted || (!late.aborted && !(error instanceof ModelError))) throw error;
-    const why = late.aborted ? `no answer in ${timings.secondScore_ms} ms` : (error as ModelError).problem.message;
-    return without(why, late.aborted ? { ...NO_USAGE, unknownCalls: 1 } : NO_USAGE, { mayBePaid: true });
+    const why = late.aborted
+      ? `no answer in ${timings.secondScore_ms} ms`
+      : (error as ModelError).problem.message;
+    return without(why, late.aborted ? { ...NO_USAGE, unknownCalls: 1 } : NO_USAGE, {
+      mayBePaid: true,
+    });
   }
 };
 
@@ -132,7 +168,9 @@ const text = z.string({ error: 'a text' }).transform((value) =>
     .trim()
     .slice(0, DEBUG_CHARS),
 );
-const list = z.array(text, { error: 'a list of texts' }).transform((items) => items.slice(0, DEBUG_ITEMS));
+const list = z
+  .array(text, { error: 'a list of texts' })
+  .transform((items) => items.slice(0, DEBUG_ITEMS));
 const schema = z.object({
   cause: text.refine((value) => value !== '', { error: 'a cause' }),
   evidence: list.default([]),
@@ -149,7 +187,10 @@ export const debugPhase: Activity<'debugPhase'> = async (ports, input, scope) =>
     ports,
     input,
     {
-      ...{ role: 'debug', phase, notes: JSON.stringify(failures), complexity: 'high' },
+      role: 'debug',
+      phase,
+      notes: JSON.stringify(failures),
+      complexity: 'high',
       build: (model, outputBudget_tokens, refusal) =>
         buildDebugRequest({ model, outputBudget_tokens, refusal, phase, failures }),
       check: checkedBy(schema, 'a report'),

@@ -3,7 +3,16 @@
  * is for reading and grepping, one for all machines of a store; the archive is what everything is told from. A log that cannot be written
  * stops no run.
  */
-import { appendFileSync, closeSync, mkdirSync, openSync, readSync, renameSync, rmSync, statSync } from 'node:fs';
+import {
+  appendFileSync,
+  closeSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import type { EventOf, EventType, StepEvent } from '../../shared/events.js';
 import type { StepKey } from '../../shared/ids.js';
@@ -36,13 +45,22 @@ const LINES: { readonly [N in EventType]?: (event: EventOf<N>) => LogLine } = {
     line('REPLAN_TRIGGER', { phase, trigger, replan_count: `${replans}/${limit}`, status }),
   replanned: ({ phase, action, oldStructure, newStructure, duration_ms }) =>
     line('REPLAN_SUCCESS', {
-      ...{ phase, action, old_structure: oldStructure, new_structure: newStructure },
+      phase,
+      action,
+      old_structure: oldStructure,
+      new_structure: newStructure,
       ...(duration_ms === undefined ? {} : { duration: `${Math.round(duration_ms / 1000)}s` }),
     }),
-  replan_failed: ({ phase, trigger, why }) => line('REPLAN_FAILURE', { phase, trigger, reason: why }),
+  replan_failed: ({ phase, trigger, why }) =>
+    line('REPLAN_FAILURE', { phase, trigger, reason: why }),
   phase_failed: ({ phase, run, kind, consecutive }) => {
     const error_type = kind ?? 'unknown';
-    return line('TEST_FAILURE', { phase, iteration: run, error_type, consecutive_failures: consecutive });
+    return line('TEST_FAILURE', {
+      phase,
+      iteration: run,
+      error_type,
+      consecutive_failures: consecutive,
+    });
   },
   loop_stopped: ({ phase, replans, limit, why }) => {
     const forced = why.startsWith('forced');
@@ -54,9 +72,13 @@ const LINES: { readonly [N in EventType]?: (event: EventOf<N>) => LogLine } = {
   scope_drift: ({ by, text }) => line('SCOPE_DRIFT', { by, description: text }),
   revision_wanted: ({ by, text }) => line('REVISION_WANTED', { by, description: text }),
 };
-const planLine = <T extends EventType>(event: EventOf<T>): LogLine | undefined => LINES[event.type]?.(event);
+const planLine = <T extends EventType>(event: EventOf<T>): LogLine | undefined =>
+  LINES[event.type]?.(event);
 
-const named = ({ kind, fields }: LogLine, plan: string): LogLine => ({ kind, fields: { ...fields, plan } });
+const named = ({ kind, fields }: LogLine, plan: string): LogLine => ({
+  kind,
+  fields: { ...fields, plan },
+});
 
 /** Values with blanks stand in quotes; nothing in them ends the line. */
 function textOfLine(at: number, { kind, fields }: LogLine): string {
@@ -134,7 +156,10 @@ export function withPlanLog(archive: Archive, path: string): Archive {
   const names = new Map<StepKey, string | null>();
   const seen = new Set<string>();
   /** As its start told, which another machine may have archived. */
-  const nameOf = async (stepKey: StepKey, entries: readonly ArchiveEntry[]): Promise<string | null> => {
+  const nameOf = async (
+    stepKey: StepKey,
+    entries: readonly ArchiveEntry[],
+  ): Promise<string | null> => {
     const known = names.get(stepKey);
     if (known !== undefined) return known;
     const events = [...entries, ...(await archive.read(stepKey))].flatMap(({ kind, data }) =>
@@ -145,7 +170,10 @@ export function withPlanLog(archive: Archive, path: string): Archive {
     return name;
   };
   const file = rotatingFile(path);
-  const dueOf = async (stepKey: StepKey, entries: readonly ArchiveEntry[]): Promise<readonly Due[]> => {
+  const dueOf = async (
+    stepKey: StepKey,
+    entries: readonly ArchiveEntry[],
+  ): Promise<readonly Due[]> => {
     const due = entries.flatMap(({ id, kind, data }): readonly Due[] => {
       if (kind !== 'event') return [];
       const event = data as StepEvent;
@@ -157,7 +185,10 @@ export function withPlanLog(archive: Archive, path: string): Archive {
     // At the end: readers of columns find the others where they were.
     return plan === null ? due : due.map((each) => ({ ...each, line: named(each.line, plan) }));
   };
-  const writtenBefore = async (stepKey: StepKey, due: readonly Due[]): Promise<ReadonlySet<string>> => {
+  const writtenBefore = async (
+    stepKey: StepKey,
+    due: readonly Due[],
+  ): Promise<ReadonlySet<string>> => {
     if (due.length === 0) return new Set();
     const lines = lastLines(path);
     const found = due.filter(({ at, line }) => lines.has(textOfLine(at, line)));

@@ -1,6 +1,13 @@
 /** Reads a plan and all that its run goes by. ◆ The result is kept under (stepKey, reading) and returned unchanged ever after. */
 import { putJson } from '../../stores/ports.js';
-import type { PhaseId, PhaseMarker, PhaseCategory, PhaseReading, PlanTests, ReadyPlan } from '../../shared/plan.js';
+import type {
+  PhaseId,
+  PhaseMarker,
+  PhaseCategory,
+  PhaseReading,
+  PlanTests,
+  ReadyPlan,
+} from '../../shared/plan.js';
 import { resolveLimits, type ProjectConfig } from '../../documents/job/index.js';
 import {
   discoverPlanTests,
@@ -11,7 +18,13 @@ import {
   readConfig,
 } from '../../workspace/documents/index.js';
 import * as plans from '../../documents/plan/index.js';
-import type { ReadPlanInput, ReadPlanResult, PhaseText, PhaseTexts, SamePlan } from '../../shared/plan-activities.js';
+import type {
+  ReadPlanInput,
+  ReadPlanResult,
+  PhaseText,
+  PhaseTexts,
+  SamePlan,
+} from '../../shared/plan-activities.js';
 import { fail, valueOf } from '../../shared/problems.js';
 import type { Limits } from '../../shared/limits.js';
 import { dirtyPaths } from '../../workspace/files/index.js';
@@ -34,7 +47,10 @@ const TASK_SHOWN_CHARS = 120; // bound: and of each this much.
 const NOTES_SHOWN = 20; // bound: Notes on the documents that a run tells of,
 const NOTE_SHOWN_CHARS = 300; // bound: and of each this much.
 
-export const readPlan = async (ports: ActivityPorts, input: ReadPlanInput): Promise<ReadPlanResult> => {
+export const readPlan = async (
+  ports: ActivityPorts,
+  input: ReadPlanInput,
+): Promise<ReadPlanResult> => {
   const key = `steps/${input.stepKey}/plan-${input.reading}`;
   return recordOnce(ports.records, key, () => compute(ports, input).catch(asRefused));
 };
@@ -48,7 +64,10 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
       `${planPath}: each phase of a plan is committed, but ${workspace} is not a git repository.`,
     );
   if (repository.head === null)
-    return fail('not_a_repository', `${workspace} has no commit yet; the phases of ${planPath} need one to build on.`);
+    return fail(
+      'not_a_repository',
+      `${workspace} has no commit yet; the phases of ${planPath} need one to build on.`,
+    );
   const root = await ports.workspace.root(workspace);
   const plan = await readFiles(root, planPath);
   const report = plans.reportOf(plan.tree, plan.thresholds, plan.show);
@@ -84,21 +103,37 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
   const level = plans.levelOf(plan.tree);
   if (input.hash === hash)
     return {
-      ...{ outcome: 'same' as const, hash, level },
-      phases: read.map(({ id, number, marker, expanded, tasks }) => ({ id, number, marker, expanded, tasks })),
+      outcome: 'same' as const,
+      hash,
+      level,
+      phases: read.map(({ id, number, marker, expanded, tasks }) => ({
+        id,
+        number,
+        marker,
+        expanded,
+        tasks,
+      })),
     };
   const front = plan.tree.main.settings;
   const { requireCompleteSentinel } = input.overrides;
   const sentinel = requireCompleteSentinel === undefined ? {} : { requireCompleteSentinel };
   const limits = resolveLimits(config, { limits: {} }, input.overrides);
-  const test = await testsOfPlan(ports, input, { plan, root, config }, { phases: report.phases, ids });
-  const isTested = test.commands.length > 0 || test.found !== null || Object.keys(test.phases ?? {}).length > 0;
+  const test = await testsOfPlan(
+    ports,
+    input,
+    { plan, root, config },
+    { phases: report.phases, ids },
+  );
+  const isTested =
+    test.commands.length > 0 || test.found !== null || Object.keys(test.phases ?? {}).length > 0;
   // Said before anything is paid for, so with the first reading.
   const listed = await Promise.all(read.map((phase) => withTasks(phase, texts)));
   const about = { config, limits, isTested };
-  const phases = input.reading > 1 ? listed : await estimated(plan, root, about, { read: listed, texts });
+  const phases =
+    input.reading > 1 ? listed : await estimated(plan, root, about, { read: listed, texts });
   const asRead = { phases, hash, limits, idsBy };
-  const left = input.resume === undefined ? null : await findResumePoint(ports, input, checkpoint, asRead);
+  const left =
+    input.resume === undefined ? null : await findResumePoint(ports, input, checkpoint, asRead);
   return {
     outcome: 'ready',
     title: report.title ?? plan.place.stem,
@@ -108,7 +143,9 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
     level,
     phases,
     declared: report.declared,
-    waves: report.waves.map(({ subWaves }) => subWaves.map((wave) => wave.map((number) => idOf.get(number) ?? ''))),
+    waves: report.waves.map(({ subWaves }) =>
+      subWaves.map((wave) => wave.map((number) => idOf.get(number) ?? '')),
+    ),
     thresholds: plan.thresholds.values,
     lostMarks: LOST_MARKS,
     limits,
@@ -128,7 +165,8 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
 async function notesOf({ tree }: ReadPlan): Promise<Pick<ReadyPlan, 'notes'>> {
   const notes: string[] = [];
   for (const { file, line, message } of tree.notes.slice(0, NOTES_SHOWN))
-    if ((await findSecrets(message)).length === 0) notes.push(`${file}:${line}: ${short(message, NOTE_SHOWN_CHARS)}`);
+    if ((await findSecrets(message)).length === 0)
+      notes.push(`${file}:${line}: ${short(message, NOTE_SHOWN_CHARS)}`);
   return notes.length === 0 ? {} : { notes };
 }
 
@@ -143,7 +181,11 @@ async function withTasks(phase: PhaseReading, texts: PhaseTexts): Promise<PhaseR
 async function estimated(
   plan: ReadPlan,
   workspace: string,
-  { config, limits, isTested }: { readonly config: ProjectConfig; readonly limits: Limits; readonly isTested: boolean },
+  {
+    config,
+    limits,
+    isTested,
+  }: { readonly config: ProjectConfig; readonly limits: Limits; readonly isTested: boolean },
   { read, texts }: { readonly read: readonly PhaseReading[]; readonly texts: PhaseTexts },
 ): Promise<readonly PhaseReading[]> {
   const own = new Set(pathsOfPlan(plan, workspace));
@@ -157,11 +199,15 @@ async function estimated(
     const wanted = { name, files, text, category, second, score: score.score };
     const estimate = await estimatePhase(workspace, config, limits, wanted);
     const { replanLimit } = plan.thresholds.values;
-    const most = isTested ? { most: mostOfPhase({ config, limits }, wanted, estimate, replanLimit) } : {};
+    const most = isTested
+      ? { most: mostOfPhase({ config, limits }, wanted, estimate, replanLimit) }
+      : {};
     done.push({ ...phase, estimate, ...most });
     there[phase.id] = files.there;
   }
-  const paths = new Set((await dirtyPaths(workspace, Object.values(there).flat())).map(({ path }) => path));
+  const paths = new Set(
+    (await dirtyPaths(workspace, Object.values(there).flat())).map(({ path }) => path),
+  );
   return done.map((phase) => {
     const dirty = (there[phase.id] ?? []).filter((path) => paths.has(path));
     return dirty.length === 0 ? phase : { ...phase, dirty };
@@ -169,7 +215,11 @@ async function estimated(
 }
 
 /** The marks are committed: of a file that is in no commit nothing but the marks could not be. */
-async function refuseUncommitted(plan: ReadPlan, root: string, { reading, planPath }: ReadPlanInput): Promise<void> {
+async function refuseUncommitted(
+  plan: ReadPlan,
+  root: string,
+  { reading, planPath }: ReadPlanInput,
+): Promise<void> {
   if (reading > 1) return;
   const dirty = await dirtyPaths(root, pathsOfPlan(plan, root));
   const strange = dirty.filter(({ state }) => state !== 'changed' && state !== 'staged');
@@ -183,17 +233,25 @@ async function refuseUncommitted(plan: ReadPlan, root: string, { reading, planPa
 }
 
 /** Phases keep their ids by their names, those of one name by their numbers; one that is only renamed keeps it, others get the next. */
-function idsOf(nodes: readonly plans.PartNode[], known: ReadPlanInput['known']): readonly PhaseId[] {
+function idsOf(
+  nodes: readonly plans.PartNode[],
+  known: ReadPlanInput['known'],
+): readonly PhaseId[] {
   const left = [...known];
   const take = (fits: (each: ReadPlanInput['known'][number]) => boolean): PhaseId | undefined => {
     const at = left.findIndex(fits);
     return at < 0 ? undefined : left.splice(at, 1)[0]?.id;
   };
   const headings = nodes.map(({ part }) => part.heading);
-  const same = headings.map(({ name, number }) => take((each) => each.name === name && each.number === number));
-  const named = headings.map(({ name }, index) => same[index] ?? take((each) => each.name === name));
+  const same = headings.map(({ name, number }) =>
+    take((each) => each.name === name && each.number === number),
+  );
+  const named = headings.map(
+    ({ name }, index) => same[index] ?? take((each) => each.name === name),
+  );
   const isRenamed = (node: plans.PartNode) => (each: ReadPlanInput['known'][number]) =>
-    each.number === node.part.heading.number && each.text === hashOf(each.name, plans.fullText(node));
+    each.number === node.part.heading.number &&
+    each.text === hashOf(each.name, plans.fullText(node));
   let next = Math.max(0, ...known.map(({ id }) => Number(id.slice(1)))) + 1;
   return nodes.map((node, index) => named[index] ?? take(isRenamed(node)) ?? `p${next++}`);
 }
@@ -217,17 +275,24 @@ function phaseReading(
   texts: PhaseTexts,
 ): PhaseReading {
   const { score, tasks } = phase;
-  const marker = MARKERS.find((each) => phase.markers.some((written) => written.toLowerCase() === each)) ?? null;
+  const marker =
+    MARKERS.find((each) => phase.markers.some((written) => written.toLowerCase() === each)) ?? null;
   const closed = isOpen && marker !== null && marker !== 'incomplete' ? [marker] : [];
   return {
-    ...{ id, number: phase.number, name: phase.name, expanded: phase.expanded, marker },
+    id,
+    number: phase.number,
+    name: phase.name,
+    expanded: phase.expanded,
+    marker,
     dependsOn,
     tasks: { total: tasks.length, done: tasks.filter(({ done }) => done).length },
     score: {
       score: score.score,
       keywords: Object.fromEntries(
         score.keywords.flatMap(({ hits, weight }) =>
-          Object.entries(hits).flatMap(([word, count]) => (count === 0 ? [] : [[word, count * weight]])),
+          Object.entries(hits).flatMap(([word, count]) =>
+            count === 0 ? [] : [[word, count * weight]],
+          ),
         ),
       ),
       tasks: score.tasks.value,
@@ -241,18 +306,26 @@ function phaseReading(
   };
 }
 
-const textsOf = (plan: ReadPlan, phases: readonly plans.PhaseReport[], ids: readonly PhaseId[]): PhaseTexts => ({
+const textsOf = (
+  plan: ReadPlan,
+  phases: readonly plans.PhaseReport[],
+  ids: readonly PhaseId[],
+): PhaseTexts => ({
   phases: Object.fromEntries(
     phases.map((phase, index): [PhaseId, PhaseText] => {
       const node = plan.tree.phases[index];
       const text = node === undefined ? '' : plans.fullText(node);
       const { objective, prerequisites, tasks } = phase;
       const plain = tasks.map(({ text: words, done, depth }) => ({ text: words, done, depth }));
-      const stages = node !== undefined && plans.textOf(node).stages.length > 0 ? ({ stages: true } as const) : {};
+      const stages =
+        node !== undefined && plans.textOf(node).stages.length > 0
+          ? ({ stages: true } as const)
+          : {};
       // What a command tests is not what the phase edits, unless it is named elsewhere, too.
       const commands = plans.taskCommands(tasks.map(({ text: words }) => words));
       const rest = commands.reduce((left, command) => left.replaceAll(`\`${command}\``, ''), text);
-      const isTested = (path: string) => commands.some((command) => command.includes(path)) && !rest.includes(path);
+      const isTested = (path: string) =>
+        commands.some((command) => command.includes(path)) && !rest.includes(path);
       const files = phase.score.files.paths.filter((path) => !isTested(path));
       return [ids[index] ?? '', { objective, prerequisites, tasks: plain, text, files, ...stages }];
     }),
@@ -265,7 +338,11 @@ const textsOf = (plan: ReadPlan, phases: readonly plans.PhaseReport[], ids: read
 export async function testsOfPlan(
   ports: ActivityPorts,
   { workspace, reading, planPath }: Pick<ReadPlanInput, 'workspace' | 'reading' | 'planPath'>,
-  { plan, root, config }: { plan: ReadPlan; root: string; config: Pick<ProjectConfig, 'test' | 'trustsTests'> },
+  {
+    plan,
+    root,
+    config,
+  }: { plan: ReadPlan; root: string; config: Pick<ProjectConfig, 'test' | 'trustsTests'> },
   { phases, ids }: { phases: readonly plans.PhaseReport[]; ids: readonly PhaseId[] },
 ): Promise<PlanTests> {
   if (Array.isArray(config.test)) return { commands: config.test, found: null };
@@ -280,7 +357,9 @@ export async function testsOfPlan(
     if (phase !== null) {
       const id = ids[phases.findIndex(({ number }) => number === phase)] ?? '';
       all = { ...all, phases: { ...all.phases, [id]: tests } };
-    } else all = found.commands.length === 0 ? { ...all, unset: true } : { ...all, ...testPlanOf(tests) };
+    } else
+      all =
+        found.commands.length === 0 ? { ...all, unset: true } : { ...all, ...testPlanOf(tests) };
   }
   return all;
 }

@@ -20,7 +20,10 @@ import { buildReplanRequest, type RevisionContext } from '../../model/prompts/in
 import { hidesSecret } from '../../system/secrets.js';
 import { askForPlan, failuresShown, phaseAsked } from './plan-call.js';
 
-export const evaluateTriggers = (_: unknown, input: EvaluateTriggersInput): Promise<EvaluateTriggersResult> => {
+export const evaluateTriggers = (
+  _: unknown,
+  input: EvaluateTriggersInput,
+): Promise<EvaluateTriggersResult> => {
   const { failures, trigger, thresholds } = input;
   const tier = trigger === 'test_failure_pattern' ? plans.tierOf(failures) : null;
   const called = plans.outcomeOf({ ...input, tiersSpent: tier?.tier === 'replan' }, thresholds);
@@ -60,12 +63,23 @@ export const proposeReplan: Activity<'proposeReplan'> = async (ports, input, sco
     ports,
     input,
     {
-      ...{ role: 'replan', phase, complexity: 'high' },
+      role: 'replan',
+      phase,
+      complexity: 'high',
       notes: JSON.stringify({ context, actions, outline, failures, report, others }),
       build: (model, outputBudget_tokens, refusal) =>
         buildReplanRequest({
-          ...{ model, outputBudget_tokens, refusal, phase, context, actions, tasks, outline, failures },
-          ...{ report, others },
+          model,
+          outputBudget_tokens,
+          refusal,
+          phase,
+          context,
+          actions,
+          tasks,
+          outline,
+          failures,
+          report,
+          others,
         }),
       check: (value) => {
         if (hidesSecret(JSON.stringify(value)))
@@ -73,7 +87,10 @@ export const proposeReplan: Activity<'proposeReplan'> = async (ports, input, sco
             ok: false,
             why: 'it repeats an EMEND_SECRET_…, but a plan must not contain secrets: leave it out',
           };
-        const checked = plans.checkReplan(value, actions, [phase.number, ...named.map(({ number }) => number)]);
+        const checked = plans.checkReplan(value, actions, [
+          phase.number,
+          ...named.map(({ number }) => number),
+        ]);
         return checked.ok ? { ok: true, value: checked.replan } : checked;
       },
     },
@@ -88,7 +105,11 @@ export const proposeReplan: Activity<'proposeReplan'> = async (ports, input, sco
 };
 
 /** Other phases that may be changed, with their tasks by number. */
-async function othersShown({ blobs }: ActivityPorts, texts: BlobRef, named: readonly PlanCallInput['phase'][]) {
+async function othersShown(
+  { blobs }: ActivityPorts,
+  texts: BlobRef,
+  named: readonly PlanCallInput['phase'][],
+) {
   const { phases } = await getJson<PhaseTexts>(blobs, texts, 'phase texts');
   return named.map(({ id, number, name }) => ({ number, name, tasks: phases[id]?.tasks ?? [] }));
 }
@@ -103,7 +124,13 @@ export const applyReplan: Activity<'applyReplan'> = async (ports, input, scope) 
     const written = await writePlan(
       ports,
       {
-        ...{ workspace, workflowId, namespace, settings, marks, name: 'replan', comesTo: action },
+        workspace,
+        workflowId,
+        namespace,
+        settings,
+        marks,
+        name: 'replan',
+        comesTo: action,
         stepKey: `${input.stepKey}-${phase.id}-r${input.number}`,
         message: `Revise ${planPath}: ${action} of Phase ${phase.number} (${input.trigger})`,
       },
@@ -112,7 +139,13 @@ export const applyReplan: Activity<'applyReplan'> = async (ports, input, scope) 
     );
     if (written.outcome !== 'written') return { ...written };
     const { commit, marks: along } = written;
-    return { outcome: 'replanned', action, ...(written.data as ReplanMeasures), commit, marks: along };
+    return {
+      outcome: 'replanned',
+      action,
+      ...(written.data as ReplanMeasures),
+      commit,
+      marks: along,
+    };
   } catch (error) {
     return { outcome: 'refused', why: problemOn('plan_invalid')(error).message };
   }
@@ -126,10 +159,17 @@ async function changed(ports: ActivityPorts, input: ApplyReplanInput): Promise<P
   const { tree } = read;
   const values = read.thresholds.values;
   refuseFaults(tree.faults);
-  const texts = input.texts === undefined ? null : await getJson<PhaseTexts>(ports.blobs, input.texts, 'phase texts');
+  const texts =
+    input.texts === undefined
+      ? null
+      : await getJson<PhaseTexts>(ports.blobs, input.texts, 'phase texts');
   const asked = texts?.phases[phase.id];
   const node = plans.findPhase(tree, { ...phase, text: asked?.text });
-  if (node === null) return fail('plan_invalid', `${planPath}: Phase ${phase.number} (${phase.name}) no longer exists`);
+  if (node === null)
+    return fail(
+      'plan_invalid',
+      `${planPath}: Phase ${phase.number} (${phase.name}) no longer exists`,
+    );
   const { number } = node.part.heading;
   const replan = { ...(await replanOf(ports, input)), phase: number };
   const change = plans.applyReplan(tree, replan, values, asked?.tasks);
@@ -139,18 +179,34 @@ async function changed(ports: ActivityPorts, input: ApplyReplanInput): Promise<P
   const data: ReplanMeasures = plans.measured([tree, changedTree], number, replan.action, values);
   const files = new Map(change.files);
   const main = plans.mainFile(change.place);
-  const revision = { ...data, phase: number, trigger, action: replan.action, forced, why: replan.why || why };
+  const revision = {
+    ...data,
+    phase: number,
+    trigger,
+    action: replan.action,
+    forced,
+    why: replan.why || why,
+  };
   files.set(main, plans.withRevision(files.get(main) ?? '', revision, input.at));
   const after = plans.treeOf({ place: change.place, files });
   const [fault] = after.faults;
   if (fault !== undefined || after.phases.length !== changedTree.phases.length)
-    return fail('plan_invalid', `${planPath}: ${fault?.message ?? 'the revision history would change the phases'}`);
-  return { before: textsInWorkspace(read, root, tree), after: textsInWorkspace(read, root, { files }), data };
+    return fail(
+      'plan_invalid',
+      `${planPath}: ${fault?.message ?? 'the revision history would change the phases'}`,
+    );
+  return {
+    before: textsInWorkspace(read, root, tree),
+    after: textsInWorkspace(read, root, { files }),
+    data,
+  };
 }
 
 async function replanOf({ blobs }: ActivityPorts, input: ApplyReplanInput): Promise<plans.Replan> {
   const { replan, action, why, phase } = input;
   const value: unknown =
-    replan === null ? { action, phase: phase.number, why } : JSON.parse(await getText(blobs, replan));
+    replan === null
+      ? { action, phase: phase.number, why }
+      : JSON.parse(await getText(blobs, replan));
   return plans.replanSchema.parse(value);
 }

@@ -8,7 +8,14 @@ import { readGiven } from '../../system/given-file.js';
 import type { Proposal } from '../../workspace/proposal.js';
 import type { WriteRecord } from './write-plan.js';
 import type { ReadPlanInput, ReadPlanResult } from '../../shared/plan-activities.js';
-import type { PlanCheckpoint, ResumePoint, PhaseId, PhaseReading, PlanSpent, ReadyPlan } from '../../shared/plan.js';
+import type {
+  PlanCheckpoint,
+  ResumePoint,
+  PhaseId,
+  PhaseReading,
+  PlanSpent,
+  ReadyPlan,
+} from '../../shared/plan.js';
 import { isBounded, addUsage, NO_USAGE } from '../../shared/usage.js';
 import { planOf, type BlobRef } from '../../shared/ids.js';
 import { usageOfEnded } from '../../model/journal/calls.js';
@@ -39,7 +46,11 @@ export const findResumePoint = async (
   const run = commits[0]?.plan ?? checkpoint?.step_key;
   return resumePointOf({
     marks: run === undefined ? [] : await marksOnDisk(ports, { workspace, planPath, phases, run }),
-    ...{ checkpoint, phases, hash, bounded: isBounded(limits), now: ports.clock.now() },
+    checkpoint,
+    phases,
+    hash,
+    bounded: isBounded(limits),
+    now: ports.clock.now(),
     spent: checkpoint === null ? null : await spentBy(ports, checkpoint),
     holdsLast: last === null || (await ports.repository.holds(workspace, last)),
     committed: await committedOf(ports, commits, { phases, idsBy }),
@@ -49,12 +60,21 @@ export const findResumePoint = async (
 /** Marks of a run that are on the disk and in no commit, oldest first, by the summary that each made: one that was terminated named its last in no checkpoint. */
 async function marksOnDisk(
   { workspace, records, blobs }: ActivityPorts,
-  { run, phases, ...plan }: Pick<ReadPlanInput, 'workspace' | 'planPath'> & Pick<ReadyPlan, 'phases'> & { run: string },
+  {
+    run,
+    phases,
+    ...plan
+  }: Pick<ReadPlanInput, 'workspace' | 'planPath'> & Pick<ReadyPlan, 'phases'> & { run: string },
 ): Promise<readonly BlobRef[]> {
   const root = await workspace.root(plan.workspace);
   const { path } = await summaryOf(root, plan.planPath);
   const marks: BlobRef[] = [];
-  if (!(await dirtyPaths(root, [path])).some(({ state }) => state === 'changed' || state === 'untracked')) return marks;
+  if (
+    !(await dirtyPaths(root, [path])).some(
+      ({ state }) => state === 'changed' || state === 'untracked',
+    )
+  )
+    return marks;
   const made = new Map<string, { readonly ref: BlobRef; readonly from: string }>();
   for (const { id } of phases)
     for (let [mark, number] = [1, 1]; ; number++) {
@@ -68,12 +88,16 @@ async function marksOnDisk(
       }
     }
   let last = made.get(await blobs.put(await readGiven(join(root, path)), 'later'));
-  for (; last !== undefined && !marks.includes(last.ref); last = made.get(last.from)) marks.unshift(last.ref);
+  for (; last !== undefined && !marks.includes(last.ref); last = made.get(last.from))
+    marks.unshift(last.ref);
   return marks;
 }
 
 /** By the journal, which knows calls that ended after the checkpoint, or with a phase that was cut off. */
-async function spentBy({ archive, journal }: ActivityPorts, { step_key, spent }: PlanCheckpoint): Promise<PlanSpent> {
+async function spentBy(
+  { archive, journal }: ActivityPorts,
+  { step_key, spent }: PlanCheckpoint,
+): Promise<PlanSpent> {
   const { own, before } = spent;
   const runs = (await archive.list()).filter((stepKey) => planOf(stepKey) === step_key);
   const attempts = await Promise.all(runs.map((stepKey) => journal.attempts(stepKey)));
@@ -97,7 +121,9 @@ async function committedOf(
     if (each.kind !== 'phase' || each.reverted || each.subject.startsWith('[INCOMPLETE]')) continue;
     if (!readings.has(each.plan)) readings.set(each.plan, await lastReading(ports, each.plan));
     const [, number = 0, name = ''] = /^Phase (\d+): (.*)/s.exec(each.subject) ?? [];
-    const known = readings.get(each.plan)?.phases ?? [{ id: each.phase, number: Number(number), name, text: '' }];
+    const known = readings.get(each.plan)?.phases ?? [
+      { id: each.phase, number: Number(number), name, text: '' },
+    ];
     const before = known.find(({ id }) => id === each.phase);
     const isLeft = ({ id, marker }: PhaseReading): boolean => marker === null && !committed.has(id);
     const same = phases.filter(({ text }) => text === before?.text);
@@ -115,7 +141,9 @@ async function committedOf(
     const gone = `${which} was marked as done by ${mark?.commit.slice(0, 12) ?? ''}, and is no longer marked`;
     const other = `${which} is committed as ${each.commit.slice(0, 12)}, but its name or text may have changed since`;
     committed.set(phase.id, {
-      ...{ id: phase.id, commit: each.commit, doubt: mark !== undefined ? gone : isSame ? null : other },
+      id: phase.id,
+      commit: each.commit,
+      doubt: mark !== undefined ? gone : isSame ? null : other,
       tests: each.body.includes('No tests were run') ? 'no_tests' : 'pass',
     });
   }

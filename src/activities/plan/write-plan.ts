@@ -7,7 +7,12 @@ import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { ProblemError, sentence } from '../../shared/problems.js';
 import { shownKey, type BlobRef } from '../../shared/ids.js';
 import type { MarkPhaseResult, PhaseWriteInput } from '../../shared/plan-activities.js';
-import { changedTexts, dropFolders, inWorkspace, type ReadPlan } from '../../workspace/documents/index.js';
+import {
+  changedTexts,
+  dropFolders,
+  inWorkspace,
+  type ReadPlan,
+} from '../../workspace/documents/index.js';
 import { recordName, toApply, type Proposal } from '../../workspace/proposal.js';
 import type { ApplyRequest, WorkspaceLock } from '../../workspace/ports.js';
 import type { ActivityScope } from '../frame/activity.js';
@@ -22,7 +27,10 @@ export interface WriteRecord extends Pick<PlanTexts, 'message' | 'data'> {
   readonly proposal: BlobRef | null;
 }
 /** `stepKey`: of this write alone; lock, records and commit have it. */
-export interface PlanWrite extends Pick<PhaseWriteInput, 'stepKey' | 'workspace' | 'workflowId' | 'namespace'> {
+export interface PlanWrite extends Pick<
+  PhaseWriteInput,
+  'stepKey' | 'workspace' | 'workflowId' | 'namespace'
+> {
   readonly settings?: BlobRef;
   /** Written before and in no commit: committed along with this. */
   readonly marks?: readonly BlobRef[];
@@ -48,7 +56,8 @@ export const textsInWorkspace = (
   read: ReadPlan,
   root: string,
   { files }: { readonly files: ReadonlyMap<string, string> },
-): Map<string, string> => new Map([...files].map(([path, text]) => [inWorkspace(read, root, path), text]));
+): Map<string, string> =>
+  new Map([...files].map(([path, text]) => [inWorkspace(read, root, path), text]));
 
 interface Written {
   readonly outcome: 'written';
@@ -79,15 +88,24 @@ export async function writePlan(
   if (before !== null) return before;
   for (let number = 1; number <= STORE_BOUNDS.markTries; number++) {
     const plan = async (): Promise<WriteRecord> => recordOf(ports, wanted, await change());
-    const { proposal, data, message = wanted.message } = await recordOnce(ports.records, `${key}-${number}`, plan);
+    const {
+      proposal,
+      data,
+      message = wanted.message,
+    } = await recordOnce(ports.records, `${key}-${number}`, plan);
     const none: Written = { outcome: 'written', commit: null, files: [], held: null, marks: false };
     const done =
-      proposal === null ? none : await write(ports, { ...wanted, message }, { ref: proposal, decision: number }, scope);
+      proposal === null
+        ? none
+        : await write(ports, { ...wanted, message }, { ref: proposal, decision: number }, scope);
     if (done === 'base_changed') continue;
     if (done.outcome !== 'written') return done;
     return (await ports.records.putIfAbsent(doneKey, { ...done, data }, 'later')).value;
   }
-  return { outcome: 'conflict', why: `someone else saved the plan each of ${STORE_BOUNDS.markTries} times` };
+  return {
+    outcome: 'conflict',
+    why: `someone else saved the plan each of ${STORE_BOUNDS.markTries} times`,
+  };
 }
 
 async function recordOf(
@@ -96,7 +114,12 @@ async function recordOf(
   { before, after, ...more }: PlanTexts,
 ): Promise<WriteRecord> {
   const alone = marks.length > 0 && !hold;
-  const files = await changedTexts(ports.blobs, await ports.workspace.root(workspace), before, after);
+  const files = await changedTexts(
+    ports.blobs,
+    await ports.workspace.root(workspace),
+    before,
+    after,
+  );
   if (files.length === 0 && !alone) return { proposal: null, ...more };
   const proposal = await putJson(ports.blobs, { stepKey, files, renames: [] } satisfies Proposal);
   return { proposal, ...more };
@@ -152,8 +175,18 @@ async function land(
   const release = (): Promise<void> => ports.workspace.releaseLock(workspace, stepKey, lock.token);
   const committed = await ports.repository.commit(
     {
-      ...{ stepKey, workspace, files: proposal.files, renames: [], lock, date: lock.takenAt },
-      ...{ message, hooks, env, sign, sandbox, marks: await marksIn(ports, marks) },
+      stepKey,
+      workspace,
+      files: proposal.files,
+      renames: [],
+      lock,
+      date: lock.takenAt,
+      message,
+      hooks,
+      env,
+      sign,
+      sandbox,
+      marks: await marksIn(ports, marks),
       records: [recordName(stepKey, request.proposalId, request.decision)],
       mayMove: async () => {
         scope.assertCurrent();
@@ -173,9 +206,12 @@ async function land(
   await ports.workspace.rollback(request, scope.assertCurrent);
   await release();
   const { outcome } = committed;
-  if (outcome === 'no_sandbox') return { outcome: 'conflict', why: noSandboxFor('commit hooks', committed.why) };
+  if (outcome === 'no_sandbox')
+    return { outcome: 'conflict', why: noSandboxFor('commit hooks', committed.why) };
   if (outcome === 'failed') return { outcome: 'conflict', why: sentence(committed.problem) };
   const why =
-    outcome === 'conflict' ? `${committed.why}. Commit or undo changes of yours that are in the way` : committed.why;
+    outcome === 'conflict'
+      ? `${committed.why}. Commit or undo changes of yours that are in the way`
+      : committed.why;
   return { outcome: 'conflict', why };
 }

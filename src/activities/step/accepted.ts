@@ -24,7 +24,11 @@ export interface Accepted {
   readonly covers: readonly string[];
   readonly files: readonly FileChange[];
   readonly renames: readonly { readonly from: string; readonly to: string }[];
-  readonly tolerances: readonly { readonly tolerance: string; readonly path: string; readonly line: number | null }[];
+  readonly tolerances: readonly {
+    readonly tolerance: string;
+    readonly path: string;
+    readonly line: number | null;
+  }[];
   /** Tasks of a plan's phase that the answer says it leaves undone; absent: none. */
   readonly unfinished?: readonly ClaimedUnfinished[];
   /** False: by the job's own word, no model was asked; absent: an answer. */
@@ -41,7 +45,9 @@ export async function acceptedResults(
   let wave: readonly BlobRef[] = heads;
   const found: Accepted[] = [];
   while (wave.length > 0 && found.length < limit) {
-    const results = await Promise.all(wave.map((ref) => getJson<Accepted>(blobs, ref, 'accepted result')));
+    const results = await Promise.all(
+      wave.map((ref) => getJson<Accepted>(blobs, ref, 'accepted result')),
+    );
     found.push(...results);
     const next = results.flatMap((result) => result.after).filter((ref) => !seen.has(ref));
     for (const ref of next) seen.add(ref);
@@ -76,7 +82,11 @@ export function latestByPath(
 export const shownDeleted = ({ targets }: Snapshot): readonly SnapshotTarget[] =>
   deleted(targets).filter(({ path }) => !looksSecret(path));
 
-export const removal = ({ path, base }: SnapshotTarget): FileChange => ({ path, base, result: null });
+export const removal = ({ path, base }: SnapshotTarget): FileChange => ({
+  path,
+  base,
+  result: null,
+});
 
 /** Files that go by the job's own word: no call is made, nothing is paid. */
 export const deletedByJob = async (
@@ -84,7 +94,12 @@ export const deletedByJob = async (
   input: ProposeInput,
   gone: readonly SnapshotTarget[],
 ): Promise<ProposeResult> => {
-  const accepted = await keepAccepted(ports, input, { targets: [], gone }, { result: null, unfinished: null });
+  const accepted = await keepAccepted(
+    ports,
+    input,
+    { targets: [], gone },
+    { result: null, unfinished: null },
+  );
   return { usage: NO_USAGE, outcome: 'edited', accepted, changed: gone.map(({ path }) => path) };
 };
 
@@ -92,7 +107,10 @@ export const deletedByJob = async (
 export async function keepAccepted(
   { blobs }: ActivityPorts,
   input: ProposeInput,
-  { targets, gone }: { readonly targets: readonly SnapshotTarget[]; readonly gone: readonly SnapshotTarget[] },
+  {
+    targets,
+    gone,
+  }: { readonly targets: readonly SnapshotTarget[]; readonly gone: readonly SnapshotTarget[] },
   {
     result: edits,
     unfinished,
@@ -106,7 +124,10 @@ export async function keepAccepted(
       return {
         path,
         base,
-        result: { ref: await blobs.put(result.bytes, 'later'), mode: result.mode ?? base?.mode ?? NEW_FILE_MODE },
+        result: {
+          ref: await blobs.put(result.bytes, 'later'),
+          mode: result.mode ?? base?.mode ?? NEW_FILE_MODE,
+        },
         ...(input.format === 'whole-file' ? { rewritten: true as const } : {}),
       };
     }),
@@ -117,7 +138,11 @@ export async function keepAccepted(
     covers: [...gone, ...targets].map((target) => target.path),
     files: [...gone.map(removal), ...changes],
     renames: edits?.renames ?? [],
-    tolerances: (edits?.tolerances ?? []).map(({ tolerance, path, line }) => ({ tolerance, path, line: line ?? null })),
+    tolerances: (edits?.tolerances ?? []).map(({ tolerance, path, line }) => ({
+      tolerance,
+      path,
+      line: line ?? null,
+    })),
     ...(unfinished === null ? { asked: false } : {}),
     ...(unfinished === null || unfinished.length === 0 ? {} : { unfinished }),
   };

@@ -13,10 +13,21 @@ type Applying = Omit<ApplyInput, 'v' | 'log' | 'releaseAfter'>;
 async function requestOf({ blobs }: ActivityPorts, input: Applying): Promise<ApplyRequest> {
   const { stepKey, workspace, decision, files, workflowId, namespace } = input;
   const proposal = await getJson<Proposal>(blobs, input.proposal, 'proposal');
-  return { stepKey, workspace, decision, holder: { workflowId, namespace }, ...toApply(proposal, files) };
+  return {
+    stepKey,
+    workspace,
+    decision,
+    holder: { workflowId, namespace },
+    ...toApply(proposal, files),
+  };
 }
 
-const held = ({ token, head, headRef, takenAt }: WorkspaceLock): HeldLock => ({ token, head, headRef, takenAt });
+const held = ({ token, head, headRef, takenAt }: WorkspaceLock): HeldLock => ({
+  token,
+  head,
+  headRef,
+  takenAt,
+});
 
 export const applyProposal: Activity<'applyProposal'> = async (ports, input, { assertCurrent }) => {
   const request = await requestOf(ports, input);

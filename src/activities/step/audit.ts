@@ -1,7 +1,12 @@
 /** A model reads the whole changed files, the diff and the instructions, and says what it thinks of the change. No answer is no pass. */
 import { inputBudget, modelEntry, mostOutput_tokens } from '../../documents/job/index.js';
 import { readDiff } from '../../edits/index.js';
-import { auditSchema, buildAuditRequest, changedPlaces, type AuditPrompt } from '../../model/prompts/index.js';
+import {
+  auditSchema,
+  buildAuditRequest,
+  changedPlaces,
+  type AuditPrompt,
+} from '../../model/prompts/index.js';
 import { MODEL_BOUNDS } from '../../shared/bounds.js';
 import { auditLines, type AuditReport } from '../../shared/audit.js';
 import { canonicalJson } from '../../system/hash.js';
@@ -29,7 +34,11 @@ export const auditChange: Activity<'auditChange'> = async (ports, input, scope) 
   const entry = modelEntry(config, model);
   const outputBudget_tokens = Math.min(MODEL_BOUNDS.adviceOutput_tokens, mostOutput_tokens(entry));
   const prompt: AuditPrompt = {
-    ...{ model, outputBudget_tokens, instructions, rules, hints },
+    model,
+    outputBudget_tokens,
+    instructions,
+    rules,
+    hints,
     inputBudget_tokens: inputBudget(limits, entry, outputBudget_tokens),
     diff: diffs.map(({ diff }) => diff).join(''),
   };
@@ -46,7 +55,11 @@ export const auditChange: Activity<'auditChange'> = async (ports, input, scope) 
     ports,
     snapshot,
     {
-      ...{ role: 'audit', file: '*', model, outputBudget_tokens, calls: input.calls },
+      role: 'audit',
+      file: '*',
+      model,
+      outputBudget_tokens,
+      calls: input.calls,
       regeneration: input.regeneration * ROUND,
       bases: files.map(({ base }) => (base === null ? 'absent' : base.ref.slice('sha256:'.length))),
       notes: await putText(blobs, canonicalJson(results)),
@@ -58,13 +71,24 @@ export const auditChange: Activity<'auditChange'> = async (ports, input, scope) 
   if (!answer.ok) return { outcome: 'failed', reason: answer.reason, ...answer.told };
   const report: AuditReport = { ...answer.value, partly: shown.partly };
   const isFailed = report.verdict.startsWith('fail');
-  const told = { output: auditLines(report).join('\n'), summary: report.verdict, suggestions: [], diffs };
-  const refusal = isFailed ? await putRefusal(blobs, { kind: 'tests', isAudit: true, ...told }) : null;
+  const told = {
+    output: auditLines(report).join('\n'),
+    summary: report.verdict,
+    suggestions: [],
+    diffs,
+  };
+  const refusal = isFailed
+    ? await putRefusal(blobs, { kind: 'tests', isAudit: true, ...told })
+    : null;
   return { outcome: 'audited', report, refusal, usage: answer.usage };
 };
 
 /** The files that are there after the change. */
-const resultsOf = async ({ blobs }: ActivityPorts, { targets }: Snapshot, files: readonly ProposalFile[]) => {
+const resultsOf = async (
+  { blobs }: ActivityPorts,
+  { targets }: Snapshot,
+  files: readonly ProposalFile[],
+) => {
   const encodings = new Map(targets.map(({ path, encoding }) => [path, encoding]));
   const there = files.map(async ({ path, result }): Promise<readonly FileBytes[]> => {
     if (result === null) return [];

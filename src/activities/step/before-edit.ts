@@ -12,7 +12,10 @@ import { currentSnapshot, edited, putText, type Snapshot } from './snapshot.js';
 import { newFileRule } from './targets.js';
 
 const budgetsOf = ({ config, limits, category, model }: Snapshot, complexity: Complexity) => {
-  const { outputBudget_tokens } = route({ ...config, limits }, { category, complexity, jobModel: model });
+  const { outputBudget_tokens } = route(
+    { ...config, limits },
+    { category, complexity, jobModel: model },
+  );
   return { model, outputBudget_tokens };
 };
 
@@ -22,7 +25,11 @@ const NOTHING_FOUND =
 
 export const pickFiles: Activity<'pickFiles'> = async (ports, input, scope) => {
   const snapshot = await currentSnapshot(ports.blobs, input);
-  const { candidates, files, lookedFor } = snapshot.pick ?? { candidates: [], files: 0, lookedFor: null };
+  const { candidates, files, lookedFor } = snapshot.pick ?? {
+    candidates: [],
+    files: 0,
+    lookedFor: null,
+  };
   const { text: list, listed } = prompts.candidateList(candidates, files);
   const budgets = budgetsOf(snapshot, 'low');
   const shown = await references(ports.blobs, snapshot);
@@ -32,17 +39,30 @@ export const pickFiles: Activity<'pickFiles'> = async (ports, input, scope) => {
     ports,
     snapshot,
     {
-      ...{ role: 'pick', file: '*', regeneration: input.regeneration, bases: [], notes: null, calls: 1, ...budgets },
-      build: (refusal) => prompts.buildPickRequest({ ...shown, list, lookedFor, refusal, create, ...budgets }),
-      check: checkedBy(prompts.pickSchema(listed, rule), 'an object of files, each with path and why'),
+      role: 'pick',
+      file: '*',
+      regeneration: input.regeneration,
+      bases: [],
+      notes: null,
+      calls: 1,
+      ...budgets,
+      build: (refusal) =>
+        prompts.buildPickRequest({ ...shown, list, lookedFor, refusal, create, ...budgets }),
+      check: checkedBy(
+        prompts.pickSchema(listed, rule),
+        'an object of files, each with path and why',
+      ),
     },
     scope,
   );
   if (!asked.ok) return { outcome: 'failed', reason: asked.reason, ...asked.told };
   const { value, usage } = asked;
-  if ('words' in value && lookedFor === null) return { outcome: 'look_for', words: value.words, usage };
+  if ('words' in value && lookedFor === null)
+    return { outcome: 'look_for', words: value.words, usage };
   if ('words' in value || value.files.length === 0) {
-    const first = candidates.slice(0, SHOWN_CANDIDATES).map(({ path, reasons }) => ({ path, why: reasons.join('; ') }));
+    const first = candidates
+      .slice(0, SHOWN_CANDIDATES)
+      .map(({ path, reasons }) => ({ path, why: reasons.join('; ') }));
     return { outcome: 'nothing_found', message: NOTHING_FOUND, files: first, usage };
   }
   const [picked, most] = [value.files.length, snapshot.limits.maxPickedFiles ?? Infinity];
@@ -57,7 +77,11 @@ export const writeBrief: Activity<'writeBrief'> = async (ports, input, scope) =>
   const targets = edited(snapshot.targets);
   const { config, limits, model } = snapshot;
   const budgets = budgetsOf(snapshot, snapshot.routedAs ?? snapshot.complexity);
-  const inputBudget_tokens = inputBudget(limits, modelEntry(config, model), budgets.outputBudget_tokens);
+  const inputBudget_tokens = inputBudget(
+    limits,
+    modelEntry(config, model),
+    budgets.outputBudget_tokens,
+  );
   const build = async () => {
     const { instructions, rules, hints } = await references(blobs, snapshot);
     const files = (await loadTargets(blobs, targets)).map(bytesOf);
@@ -66,7 +90,14 @@ export const writeBrief: Activity<'writeBrief'> = async (ports, input, scope) =>
     return prompts.closeBriefPrompt(await ports.edits.run('brief', listed, scope.signal));
   };
   const bases = targets.map(({ sha }) => sha);
-  const asked = { role: 'brief', file: '*', format: 'brief', regeneration: 1, notes: null, refusal: null } as const;
+  const asked = {
+    role: 'brief',
+    file: '*',
+    format: 'brief',
+    regeneration: 1,
+    notes: null,
+    refusal: null,
+  } as const;
   const call = await callModel(ports, snapshot, { ...asked, ...budgets, bases, build }, scope);
   const none = (why: string) => ({ brief: null, usage: call.usage, message: `no brief: ${why}` });
   if (call.outcome !== 'answered') return { ...none(call.message), ...downOf(call) };
@@ -79,10 +110,16 @@ export const writeBrief: Activity<'writeBrief'> = async (ports, input, scope) =>
     const checked = rule(file.path);
     return checked.ok ? [{ ...file, path: checked.path }] : [];
   });
-  const most = Math.min(limits.maxPickedFiles ?? Infinity, (limits.maxFilesPerStep ?? Infinity) - targets.length);
+  const most = Math.min(
+    limits.maxPickedFiles ?? Infinity,
+    (limits.maxFilesPerStep ?? Infinity) - targets.length,
+  );
   const taken = newFiles.slice(0, Math.max(0, most));
   const left = newFiles.length - taken.length;
-  const message = left === 0 ? null : `${count(left, 'new file')} of the brief left out: too many (maxPickedFiles)`;
+  const message =
+    left === 0
+      ? null
+      : `${count(left, 'new file')} of the brief left out: too many (maxPickedFiles)`;
   const brief = await putText(blobs, reading.body);
   return { brief, usage: call.usage, message, ...(taken.length === 0 ? {} : { newFiles: taken }) };
 };

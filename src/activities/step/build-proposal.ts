@@ -35,12 +35,18 @@ export async function runGuards(
 ): Promise<readonly Finding[]> {
   const encodings = new Map(snapshot.targets.map((target) => [target.path, target.encoding]));
   const movedAway = renames.map(({ from }) => from);
-  const guarded = changes.filter(({ path, result }) => result !== null || !movedAway.includes(path));
+  const guarded = changes.filter(
+    ({ path, result }) => result !== null || !movedAway.includes(path),
+  );
   const files = await Promise.all(
     guarded.map(async (change) => {
       const encoding = encodings.get(change.path) ?? null;
       const { rewritten = false } = change;
-      return { ...(await diffInput(blobs, change)), rewritten, ...(encoding === null ? {} : { encoding }) };
+      return {
+        ...(await diffInput(blobs, change)),
+        rewritten,
+        ...(encoding === null ? {} : { encoding }),
+      };
     }),
   );
   const movedTo = renames.map(({ to }) => to);
@@ -52,7 +58,14 @@ export async function runGuards(
   const written = guarded.flatMap(({ path, base, result }) => {
     if (result === null) return [];
     const before = base ?? bases.get(from.get(path) ?? '') ?? null;
-    return [{ path, base: before?.ref ?? null, result: result.ref, encoding: encodings.get(path) ?? null }];
+    return [
+      {
+        path,
+        base: before?.ref ?? null,
+        result: result.ref,
+        encoding: encodings.get(path) ?? null,
+      },
+    ];
   });
   return [
     ...(await edits.run('guards', guards, signal)),
@@ -69,15 +82,23 @@ export const buildProposal: Activity<'buildProposal'> = async (ports, input, sco
   const root = await ports.workspace.root(snapshot.workspace);
   const unfit = await unfitFiles(root, snapshot, latest, out);
   if (unfit.length > 0) return { outcome: 'refused', files: await refusals(ports, unfit) };
-  const kept = [...latest.values()].filter(({ change }) => change !== null && !out.has(change.path));
+  const kept = [...latest.values()].filter(
+    ({ change }) => change !== null && !out.has(change.path),
+  );
   const changes = kept.flatMap(({ change }) => (change === null ? [] : [change]));
   const selected = await proposals.selectedFileChanges(blobs, input.selected ?? []);
   const isChosen = ({ path }: FileChange): boolean => selected.changes.has(path);
-  const given = { snapshot, changes: changes.filter((change) => !isChosen(change)), sandbox: input.sandbox };
+  const given = {
+    snapshot,
+    changes: changes.filter((change) => !isChosen(change)),
+    sandbox: input.sandbox,
+  };
   const formats = await formatted(ports, given, scope);
   if ('outcome' in formats) return formats;
   const byPath = new Map(formats.changes.map((change) => [change.path, change]));
-  const proposed = changes.map((change) => selected.changes.get(change.path) ?? byPath.get(change.path) ?? change);
+  const proposed = changes.map(
+    (change) => selected.changes.get(change.path) ?? byPath.get(change.path) ?? change,
+  );
   const staged = await proposals.stagedFiles(blobs, input.staged);
   const asManual = await Promise.all(
     input.manual.map((path) => proposals.manualFile({ blobs, root, snapshot, staged }, path)),
@@ -87,13 +108,20 @@ export const buildProposal: Activity<'buildProposal'> = async (ports, input, sco
   const renames = results.flatMap((result) => result.renames);
   // The formatter may have changed the bytes since the answer was judged.
   const found = await runGuards(ports, { snapshot, changes: proposed, renames }, scope.signal);
-  const dangling = await danglingReferences(ports, { snapshot, changes: proposed, findings: found }, scope.signal);
+  const dangling = await danglingReferences(
+    ports,
+    { snapshot, changes: proposed, findings: found },
+    scope.signal,
+  );
   const toMend = snapshot.config.repair
     ? await repairs(ports, { dangling, changes: proposed, input }, scope.signal)
     : [];
   if (toMend.length > 0) return { outcome: 'refused', files: toMend };
   const told = [...formats.findings, ...found, ...dangling.map(({ finding }) => finding)];
-  const judged = [...selected.findings, ...told.map((finding) => ofPersons(finding, selected.inPart))];
+  const judged = [
+    ...selected.findings,
+    ...told.map((finding) => ofPersons(finding, selected.inPart)),
+  ];
   const refused = judged.filter((finding) => finding.severity === 'refuse');
   if (refused.length > 0) return { outcome: 'refused', files: await refusals(ports, refused) };
   const parts: proposals.ProposalParts = {
@@ -119,7 +147,12 @@ export const buildProposal: Activity<'buildProposal'> = async (ports, input, sco
 
 type Latest = ReturnType<typeof latestByPath>;
 /** Of files that answers made beside those that they were for: what may not be made, or what two answers make, at the file of the answer. */
-async function unfitFiles(root: string, { config }: Snapshot, latest: Latest, out: ReadonlySet<string>) {
+async function unfitFiles(
+  root: string,
+  { config }: Snapshot,
+  latest: Latest,
+  out: ReadonlySet<string>,
+) {
   const made = [...latest].flatMap(([by, { result }]) =>
     (result.covers.at(-1) === by ? result.files : []).flatMap((file) =>
       result.covers.includes(file.path) || out.has(file.path) ? [] : [{ by, ...file }],
@@ -129,7 +162,9 @@ async function unfitFiles(root: string, { config }: Snapshot, latest: Latest, ou
   return made.flatMap(({ by, path, result }) => {
     const other = latest.get(path);
     const isTaken = other !== undefined && other.change?.result?.ref !== result?.ref;
-    const why = refused.get(path) ?? (isTaken ? `the answer for ${makerOf(other.result, path)} makes it, too` : null);
+    const why =
+      refused.get(path) ??
+      (isTaken ? `the answer for ${makerOf(other.result, path)} makes it, too` : null);
     const message = `${path} may not be made: ${why ?? ''}. Leave it out.`;
     return why === null ? [] : [{ guard: 'new_file', path: by, message }];
   });
@@ -137,9 +172,14 @@ async function unfitFiles(root: string, { config }: Snapshot, latest: Latest, ou
 
 /** What would refuse an answer of the model is shown where a person chose: asking the model again would not mend it. */
 const ofPersons = (finding: Finding, inPart: ReadonlySet<string>): Finding =>
-  finding.severity === 'refuse' && inPart.has(finding.path) ? { ...finding, severity: 'ask' } : finding;
+  finding.severity === 'refuse' && inPart.has(finding.path)
+    ? { ...finding, severity: 'ask' }
+    : finding;
 
-async function refusals({ blobs }: ActivityPorts, findings: readonly Pick<Finding, 'guard' | 'path' | 'message'>[]) {
+async function refusals(
+  { blobs }: ActivityPorts,
+  findings: readonly Pick<Finding, 'guard' | 'path' | 'message'>[],
+) {
   const paths = [...new Set(findings.map((finding) => finding.path))];
   return Promise.all(
     paths.map(async (path) => {
@@ -168,7 +208,11 @@ interface Dangling {
 /** `findings`: those of `changes`, with what is gone (`Finding.gone`). */
 async function danglingReferences(
   { blobs, workspace }: Pick<ActivityPorts, 'blobs' | 'workspace'>,
-  { snapshot, changes, findings }: { snapshot: Snapshot; changes: readonly FileChange[]; findings: readonly Finding[] },
+  {
+    snapshot,
+    changes,
+    findings,
+  }: { snapshot: Snapshot; changes: readonly FileChange[]; findings: readonly Finding[] },
   signal: AbortSignal,
 ): Promise<readonly Dangling[]> {
   const gone = findings.flatMap(({ path, gone: name, message }) =>
@@ -187,10 +231,14 @@ async function danglingReferences(
           }
   };
   const changed = new Set(changes.map(({ path }) => path));
-  for (const { path, result } of changes) if (result !== null) look(path, await getText(blobs, result.ref));
+  for (const { path, result } of changes)
+    if (result !== null) look(path, await getText(blobs, result.ref));
   const root = await workspace.root(snapshot.workspace);
-  const names = snapshot.names === undefined ? [] : (await getText(blobs, snapshot.names)).split('\n');
-  const others = names.filter((path) => !changed.has(path) && languageOf(path) !== null).slice(0, SEARCHED_FILES);
+  const names =
+    snapshot.names === undefined ? [] : (await getText(blobs, snapshot.names)).split('\n');
+  const others = names
+    .filter((path) => !changed.has(path) && languageOf(path) !== null)
+    .slice(0, SEARCHED_FILES);
   for (const path of others) {
     signal.throwIfAborted();
     const found = await orNull(lstat(join(root, path)));
@@ -223,20 +271,32 @@ interface ToRepair extends Pick<GuardedChanges, 'changes'> {
   readonly input: BuildProposalInput;
 }
 /** Files that still use what is gone, and may be asked for once more. */
-async function repairs(ports: ActivityPorts, { dangling, changes, input }: ToRepair, signal: AbortSignal) {
+async function repairs(
+  ports: ActivityPorts,
+  { dangling, changes, input }: ToRepair,
+  signal: AbortSignal,
+) {
   const asking = dangling.filter(({ finding }) => finding.severity === 'ask');
-  const paths = (input.repairable ?? []).filter((path) => asking.some(({ uses }) => uses.has(path)));
+  const paths = (input.repairable ?? []).filter((path) =>
+    asking.some(({ uses }) => uses.has(path)),
+  );
   const own = changes.filter(({ path }) => paths.includes(path));
   const diffs = new Map((await diffsOf(ports, own, signal)).map(({ path, diff }) => [path, diff]));
   return Promise.all(
     paths.map(async (path) => {
       const found = asking.flatMap(({ finding, uses }) => {
         const lines = uses.get(path);
-        return lines === undefined ? [] : [`${finding.message} In this file: line ${lines.join(', ')}.`];
+        return lines === undefined
+          ? []
+          : [`${finding.message} In this file: line ${lines.join(', ')}.`];
       });
       const reasons = `dangling_reference: ${found.join('\n')}`;
       const answer = diffs.get(path) ?? '(no change of this file)';
-      return { path, ...(await refused(ports.blobs, { reasons, answer, fits: true })), findings: true as const };
+      return {
+        path,
+        ...(await refused(ports.blobs, { reasons, answer, fits: true })),
+        findings: true as const,
+      };
     }),
   );
 }

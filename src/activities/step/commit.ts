@@ -5,7 +5,12 @@ import { fail, ProblemError } from '../../shared/problems.js';
 import type { BlobRef } from '../../shared/ids.js';
 import { auditLines, type AuditReport } from '../../shared/audit.js';
 import type { CommitInput, CommitResult, StagedByHook } from '../../shared/proposal-activities.js';
-import { proposalIdOf, recordName, type Proposal, type ProposalFile } from '../../workspace/proposal.js';
+import {
+  proposalIdOf,
+  recordName,
+  type Proposal,
+  type ProposalFile,
+} from '../../workspace/proposal.js';
 import type { CommitOutcome, WorkspaceLock, StagedFile } from '../../workspace/ports.js';
 import type { Activity, ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
@@ -19,7 +24,12 @@ export const commit: Activity<'commit'> = async (ports, input, scope) => {
   const { files, renames, records, unfinished } = await appliedFiles(ports, input);
   const { hooks, env, sign, sandbox, commitBody } = await commandConfig(ports, input, files);
   const trailer = input.audit === undefined ? '' : trailerOf(input.audit);
-  const words = [input.message, commitBody === 'request' ? await requestOf(ports, input) : '', unfinished, trailer]
+  const words = [
+    input.message,
+    commitBody === 'request' ? await requestOf(ports, input) : '',
+    unfinished,
+    trailer,
+  ]
     .filter((text) => text !== '')
     .join('\n\n');
   const { message } = await maskWords(ports, input, { message: words }, scope.signal);
@@ -30,10 +40,16 @@ export const commit: Activity<'commit'> = async (ports, input, scope) => {
       {
         stepKey: input.stepKey,
         workspace: input.workspace,
-        ...{ files, renames, marks, message },
+        files,
+        renames,
+        marks,
+        message,
         lock: hold.lock,
         date: input.lock.takenAt,
-        ...{ hooks, env, sign, sandbox },
+        hooks,
+        env,
+        sign,
+        sandbox,
         records,
         mayMove: async () => {
           scope.assertCurrent();
@@ -45,11 +61,16 @@ export const commit: Activity<'commit'> = async (ports, input, scope) => {
     // Of a late attempt nobody takes the outcome, and the lock may be the step's next one by now.
     scope.assertCurrent();
     if (outcome.outcome === 'committed' || outcome.outcome === 'nothing') await hold.release();
-    if (outcome.outcome === 'failed' && outcome.problem.code === 'hook_failed' && sandbox !== 'off') {
+    if (
+      outcome.outcome === 'failed' &&
+      outcome.problem.code === 'hook_failed' &&
+      sandbox !== 'off'
+    ) {
       // A hook does nothing on the untouched base: what it says is all that tells.
       const { message: said } = outcome.problem;
       const refused = refusedBySandbox(said);
-      if (refused !== null) return { outcome: 'sandbox_blocks', why: blockedText(said, refused, input.workspace) };
+      if (refused !== null)
+        return { outcome: 'sandbox_blocks', why: blockedText(said, refused, input.workspace) };
     }
     if (outcome.outcome !== 'hook_changed') return resultOf(outcome);
     const staged = await keepStaged(ports, input.workspace, outcome.staged);
@@ -69,11 +90,17 @@ const trailerOf = (report: AuditReport): string =>
     : [report.verdict, ...auditLines(report)].map((line) => `Emend-Audit: ${line}`).join('\n');
 
 /** Beside what was staged: the files as they are now, so that the next proposal can tell a hook that left them alone from one that did not. */
-async function keepStaged({ blobs, workspace }: ActivityPorts, name: string, staged: readonly StagedFile[]) {
+async function keepStaged(
+  { blobs, workspace }: ActivityPorts,
+  name: string,
+  staged: readonly StagedFile[],
+) {
   const root = await workspace.root(name);
   const files: StagedByHook['files'][number][] = [];
   for (const file of staged) files.push({ ...file, disk: await fileNow(blobs, root, file.path) });
-  return files.length === 0 ? {} : { staged: await putJson(blobs, { files } satisfies StagedByHook) };
+  return files.length === 0
+    ? {}
+    : { staged: await putJson(blobs, { files } satisfies StagedByHook) };
 }
 
 function resultOf(outcome: Exclude<CommitOutcome, { outcome: 'hook_changed' }>): CommitResult {
@@ -95,8 +122,10 @@ function resultOf(outcome: Exclude<CommitOutcome, { outcome: 'hook_changed' }>):
   }
 }
 
-export const marksIn = ({ blobs }: Pick<ActivityPorts, 'blobs'>, marks: readonly BlobRef[] = []): Promise<Proposal[]> =>
-  Promise.all(marks.map((mark) => getJson<Proposal>(blobs, mark, 'mark')));
+export const marksIn = (
+  { blobs }: Pick<ActivityPorts, 'blobs'>,
+  marks: readonly BlobRef[] = [],
+): Promise<Proposal[]> => Promise.all(marks.map((mark) => getJson<Proposal>(blobs, mark, 'mark')));
 
 /** First base and last result of every file over all applications of the step. */
 export async function appliedFiles(
@@ -117,9 +146,16 @@ export async function appliedFiles(
       const first = files.get(file.path);
       files.set(file.path, first === undefined ? file : { ...file, base: first.base });
     }
-    renames.push(...proposal.renames.filter(({ from, to }) => applied.has(from) && applied.has(to)));
+    renames.push(
+      ...proposal.renames.filter(({ from, to }) => applied.has(from) && applied.has(to)),
+    );
   }
-  return { files: [...files.values()].sort((a, b) => (a.path < b.path ? -1 : 1)), renames, records, unfinished };
+  return {
+    files: [...files.values()].sort((a, b) => (a.path < b.path ? -1 : 1)),
+    renames,
+    records,
+    unfinished,
+  };
 }
 
 interface CommitPlace {
@@ -137,16 +173,20 @@ async function placeOf(
   { assertCurrent, owner }: ActivityScope,
 ): Promise<CommitPlace> {
   const { workspace, stepKey } = input;
-  const release = (number: number) => (): Promise<void> => ports.workspace.releaseLock(workspace, stepKey, number);
+  const release = (number: number) => (): Promise<void> =>
+    ports.workspace.releaseLock(workspace, stepKey, number);
   const lock: WorkspaceLock = { stepKey, ...owner, ...input.lock };
-  if (input.ontoCurrent === null) return { lock, release: release(lock.token), end: () => Promise.resolve() };
+  if (input.ontoCurrent === null)
+    return { lock, release: release(lock.token), end: () => Promise.resolve() };
   // A person said that the commit goes on top of what is there now; where the hold had ended, it is taken anew.
   const held = await ports.workspace.acquireLock(workspace, stepKey, owner, assertCurrent);
-  if (held.outcome === 'busy') return fail('busy', `Step ${held.holder.stepKey.slice(0, 8)} holds ${workspace}.`);
+  if (held.outcome === 'busy')
+    return fail('busy', `Step ${held.holder.stepKey.slice(0, 8)} holds ${workspace}.`);
   const onto = async (): Promise<Pick<WorkspaceLock, 'head' | 'headRef'>> => {
     // Kept for good, so nothing is noted of a directory that is not mounted at this moment.
     const now =
-      (await ports.repository.head(workspace)) ?? fail('not_a_repository', `${workspace} is not in a git repository.`);
+      (await ports.repository.head(workspace)) ??
+      fail('not_a_repository', `${workspace} is not in a git repository.`);
     return { head: now.head, headRef: now.headRef };
   };
   const key = `steps/${stepKey}/onto-${input.ontoCurrent}`;

@@ -3,7 +3,11 @@ import { usageOfEnded } from '../../model/journal/calls.js';
 import { usdOf } from '../../model/tokens.js';
 import * as jobs from '../../documents/job/index.js';
 import { NO_USAGE, sumEstimates, type StepEstimate } from '../../shared/usage.js';
-import { CHARS_PER_TOKEN, CHECKED_LINE_HEAD_CHARS, PICK_LIST_TOKENS } from '../../model/prompts/index.js';
+import {
+  CHARS_PER_TOKEN,
+  CHECKED_LINE_HEAD_CHARS,
+  PICK_LIST_TOKENS,
+} from '../../model/prompts/index.js';
 import { fail } from '../../shared/problems.js';
 import type { Limits } from '../../shared/limits.js';
 import type { Activity } from '../frame/activity.js';
@@ -30,7 +34,8 @@ export const priceOf = (
   config: Pick<jobs.ProjectConfig, 'models'>,
   model: string,
   { input_tokens, output_tokens }: Pick<StepEstimate, 'input_tokens' | 'output_tokens'>,
-): number | null => usdOf(jobs.modelEntry(config, model), { ...NO_USAGE, input_tokens, output_tokens });
+): number | null =>
+  usdOf(jobs.modelEntry(config, model), { ...NO_USAGE, input_tokens, output_tokens });
 
 interface Expected {
   /** One call a file; else one for all of them. */
@@ -61,15 +66,21 @@ export function estimateEdits(
   const rewritten = whole.reduce((sum, file) => sum + file.bytes, 0);
   const heads = files
     .filter(({ format }) => format === 'structured-edit')
-    .reduce((sum, file) => sum + LISTED_tokens * (file.lines || Math.ceil(file.bytes / LINE_bytes)), 0);
+    .reduce(
+      (sum, file) => sum + LISTED_tokens * (file.lines || Math.ceil(file.bytes / LINE_bytes)),
+      0,
+    );
   const told = PROMPT_tokens + tokensOfBytes(text_bytes);
   // What is over the budget of a call is shown in windows.
   const most = limits.inputBudget_tokens ?? Infinity;
   const first = { pick: told + PICK_LIST_TOKENS, brief: told + Math.min(read, most), score: told };
   const input_tokens =
-    before.reduce((sum, call) => sum + first[call], chunks * told) + Math.min(read + heads, Math.max(chunks, 1) * most);
+    before.reduce((sum, call) => sum + first[call], chunks * told) +
+    Math.min(read + heads, Math.max(chunks, 1) * most);
   const said =
-    tokensOfBytes(rewritten) + (files.length - whole.length) * CHANGE_tokens + chunks * (thinking?.tokens ?? 0);
+    tokensOfBytes(rewritten) +
+    (files.length - whole.length) * CHANGE_tokens +
+    chunks * (thinking?.tokens ?? 0);
   const tokens = { input_tokens, output_tokens: said + before.length * SMALL_CALL.output_tokens };
   const { priced } = entry;
   const edits = { calls: chunks + before.length, ...tokens, usd: priceOf(config, model, tokens) };
@@ -77,7 +88,11 @@ export function estimateEdits(
   if (audit === false) return { ...edits, model, priced };
   // It reads the changed files whole, and the diff.
   const asked = { input_tokens: PROMPT_tokens + read + said, output_tokens: AUDIT_tokens };
-  return { ...sumEstimates([edits, { calls: 1, ...asked, usd: priceOf(config, audit.model, asked) }]), model, priced };
+  return {
+    ...sumEstimates([edits, { calls: 1, ...asked, usd: priceOf(config, audit.model, asked) }]),
+    model,
+    priced,
+  };
 }
 
 /** A limit in money that could not count, and a text (`told_bytes`) that leaves a call no room. Throws ProblemError `config_invalid`, `limit_reached`. */
@@ -88,13 +103,22 @@ export function refuseEarly(
 ): void {
   const { budget_usd } = limits;
   if (budget_usd !== null && usd === null)
-    fail('config_invalid', `${what}: budget_usd is ${budget_usd}, and the price of its model is not known.`, setPrice);
-  const [told, most] = [Math.ceil(told_bytes / CHARS_PER_TOKEN), jobs.inputBudget(limits, entry, 0)];
+    fail(
+      'config_invalid',
+      `${what}: budget_usd is ${budget_usd}, and the price of its model is not known.`,
+      setPrice,
+    );
+  const [told, most] = [
+    Math.ceil(told_bytes / CHARS_PER_TOKEN),
+    jobs.inputBudget(limits, entry, 0),
+  ];
   const over = `${what}: task, hints and rules take about ${told} of the ${most} tokens of a call.`;
   if (told >= most) fail('limit_reached', over, SHORTEN);
 }
-const SET_PRICE = 'Set input_usd and output_usd of the model under `models:` in emend.yaml, or omit budget_usd.';
-const SHORTEN = 'Shorten or divide the task, or raise inputBudget_tokens where the model reads more.';
+const SET_PRICE =
+  'Set input_usd and output_usd of the model under `models:` in emend.yaml, or omit budget_usd.';
+const SHORTEN =
+  'Shorten or divide the task, or raise inputBudget_tokens where the model reads more.';
 
 // What a step has used so far, by its journal: every call that may have been paid for, whatever became of the activity that made it.
 
@@ -127,6 +151,8 @@ export function overEstimate(
   if (limits.budget_tokens !== null && tokens > limits.budget_tokens)
     over.push(`about ${tokens} tokens are expected; budget_tokens is ${limits.budget_tokens}`);
   if (limits.budget_usd !== null && estimate.usd !== null && estimate.usd > limits.budget_usd)
-    over.push(`about ${estimate.usd.toFixed(4)} US dollars are expected; budget_usd is ${limits.budget_usd}`);
+    over.push(
+      `about ${estimate.usd.toFixed(4)} US dollars are expected; budget_usd is ${limits.budget_usd}`,
+    );
   return over;
 }

@@ -1,6 +1,12 @@
 /** The files that a task may be about, and those round the ones to edit: outlines are made once for the same bytes. */
 import type { KnownFile } from '../../shared/pick.js';
-import { cutLine, findFiles, lookAround, type ReadFile, type Searched } from '../../workspace/finding/index.js';
+import {
+  cutLine,
+  findFiles,
+  lookAround,
+  type ReadFile,
+  type Searched,
+} from '../../workspace/finding/index.js';
 import { inspectTarget, looksSecret } from '../../workspace/files/index.js';
 import { showSignatures } from '../../model/prompts/index.js';
 import type { BlobRef } from '../../shared/ids.js';
@@ -30,7 +36,11 @@ type Kept = ReadFile['outline'] & { readonly hidden: readonly number[] };
 /** Each up to the next one. */
 const definedByLines = (lines: readonly string[]) =>
   lines
-    .map((signature, from) => ({ qualified: DEFINES.exec(signature)?.slice(1).find(Boolean) ?? '', signature, from }))
+    .map((signature, from) => ({
+      qualified: DEFINES.exec(signature)?.slice(1).find(Boolean) ?? '',
+      signature,
+      from,
+    }))
     .filter(({ qualified }) => qualified !== '')
     .map((each, at, all) => ({ ...each, to: all[at + 1]?.from ?? lines.length }));
 
@@ -44,30 +54,46 @@ const fileReader = ({ edits, records }: Ports, root: string, signal: AbortSignal
     const bytes = held ?? (isShown ? await readGiven(found.value.realPath, OUTLINED_BYTES) : null);
     if (bytes === null || bytes.length > OUTLINED_BYTES || bytes.includes(0)) return null;
     const lines = new TextDecoder().decode(bytes).split(/\r?\n/);
-    const without = (hidden: readonly number[]) => lines.map((line, at) => (hidden.includes(at) ? '' : line));
+    const without = (hidden: readonly number[]) =>
+      lines.map((line, at) => (hidden.includes(at) ? '' : line));
     const [hash, grammar = 'lines'] = [sha256(bytes), languageOf(path)?.grammar];
     const key = `outlines/${hash.slice(0, 2)}/${hash}-${grammar}-2`;
     const known = await records.get<Kept>(key);
     if (known !== null) return { lines: without(known.hidden), outline: known };
     const secrets = await edits.run('secrets', lines.join('\n'), signal);
     if (secrets.length > SECRETS) return null;
-    const isHidden = (line: string) => hidesSecret(line) || secrets.flat().some((secret) => line.includes(secret));
+    const isHidden = (line: string) =>
+      hidesSecret(line) || secrets.flat().some((secret) => line.includes(secret));
     const hidden = lines.flatMap((line, at) => (isHidden(line) ? [at] : []));
     const shown = without(hidden);
     const file = { path, bytes: new TextEncoder().encode(shown.join('\n')), encoding: null };
     const tree = await edits.run('outline', file, signal);
-    const defined = tree.kind === 'read' ? tree.symbols : grammar === 'lines' ? definedByLines(shown) : [];
-    const imports = shown.filter((line) => IMPORT.test(line)).map((line) => line.slice(0, LINE_CHARS));
-    const symbols = defined.map((each) => [each.qualified, cutLine(each.signature), each.from, each.to] as const);
-    const kept: Kept = { symbols: symbols.slice(0, SYMBOLS), imports: imports.slice(0, IMPORTS), hidden };
+    const defined =
+      tree.kind === 'read' ? tree.symbols : grammar === 'lines' ? definedByLines(shown) : [];
+    const imports = shown
+      .filter((line) => IMPORT.test(line))
+      .map((line) => line.slice(0, LINE_CHARS));
+    const symbols = defined.map(
+      (each) => [each.qualified, cutLine(each.signature), each.from, each.to] as const,
+    );
+    const kept: Kept = {
+      symbols: symbols.slice(0, SYMBOLS),
+      imports: imports.slice(0, IMPORTS),
+      hidden,
+    };
     return { lines: shown, outline: (await records.putIfAbsent(key, kept, 'later')).value };
   };
   return (path: string, held?: Uint8Array) => read(path, held).catch(() => null);
 };
 
-export const findCandidates = async (ports: Ports, { root, files, task }: Searched, signal: AbortSignal) => {
+export const findCandidates = async (
+  ports: Ports,
+  { root, files, task }: Searched,
+  signal: AbortSignal,
+) => {
   const read = fileReader(ports, root, signal);
-  const outline = async (path: string) => (languageOf(path) === null ? null : ((await read(path))?.outline ?? null));
+  const outline = async (path: string) =>
+    languageOf(path) === null ? null : ((await read(path))?.outline ?? null);
   const found = await findFiles(root, files, task, outline);
   const there = await Promise.all(found.map(({ path }) => inspectTarget(root, path, null)));
   return found.filter((_, at) => there[at]?.ok);
@@ -85,14 +111,22 @@ export async function findSignatures(
 ): Promise<{ readonly ref: BlobRef; readonly bytes: number }> {
   const until_ms = performance.now() + SIGNATURES_MS;
   const reader = fileReader(ports, root, signal);
-  const read: typeof reader = async (...file) => (performance.now() < until_ms ? reader(...file) : null);
-  const around = lookAround({ root, files: files.filter((path) => !looksSecret(path)), task }, read);
+  const read: typeof reader = async (...file) =>
+    performance.now() < until_ms ? reader(...file) : null;
+  const around = lookAround(
+    { root, files: files.filter((path) => !looksSecret(path)), task },
+    read,
+  );
   // No object yet: a file may be called `__proto__`.
   const found = new Map<string, readonly KnownFile[]>();
   for (const { path, base } of edited(targets)) {
     const own = base === null ? null : await read(path, await ports.blobs.get(base.ref));
-    if ((base === null || own !== null) && performance.now() < until_ms) found.set(path, await around(path, own));
+    if ((base === null || own !== null) && performance.now() < until_ms)
+      found.set(path, await around(path, own));
   }
   const { text } = showSignatures([...found.values()].flat(), [...found.keys()]);
-  return { ref: await putJson(ports.blobs, Object.fromEntries(found)), bytes: Buffer.byteLength(text) };
+  return {
+    ref: await putJson(ports.blobs, Object.fromEntries(found)),
+    bytes: Buffer.byteLength(text),
+  };
 }

@@ -49,12 +49,17 @@ export async function formatted(
     withScratch('format', async (scratch) => {
       for (const { path, result } of files) {
         await mkdir(dirname(join(scratch, path)), { recursive: true });
-        if (result !== null) await writeFile(join(scratch, path), await ports.blobs.get(result.ref));
+        if (result !== null)
+          await writeFile(join(scratch, path), await ports.blobs.get(result.ref));
       }
       // Paths are arguments of the shell's, never a part of the command's text.
       const paths = files.map(({ path }) => (inPlace ? `./${path}` : join(scratch, path)));
       const script = inPlace ? `${copies}; { ${run}\n}; ${back}` : run;
-      const turn = { wait_ms: ports.timings.commandTurn_ms, work_ms: STORE_BOUNDS.format_s * 1000, signal };
+      const turn = {
+        wait_ms: ports.timings.commandTurn_ms,
+        work_ms: STORE_BOUNDS.format_s * 1000,
+        signal,
+      };
       const ran = await commandTurn(turn, () =>
         ports.commands.run({
           command: ['/bin/sh', '-c', script, 'sh', ...paths],
@@ -68,7 +73,8 @@ export async function formatted(
         }),
       );
       const named = files.map(({ path }) => path).join(', ');
-      if (ran.exit !== 0) fail('config_invalid', `formatCommand failed for ${named}: ${ran.output.slice(0, 500)}`);
+      if (ran.exit !== 0)
+        fail('config_invalid', `formatCommand failed for ${named}: ${ran.output.slice(0, 500)}`);
       return Promise.all(
         files.map(async (change) => {
           if (change.result === null) return change;

@@ -38,7 +38,8 @@ export const inCheckout =
     const own = await checkOut().catch((error: unknown) => {
       if (FIRST.includes(name) && !isAnew(name, input)) return asRefused(error);
       // A person named the URL, and hears at once what git says to it.
-      if (name === 'checkMove' && error instanceof ProblemError) return { why: sentence(error.problem) };
+      if (name === 'checkMove' && error instanceof ProblemError)
+        return { why: sentence(error.problem) };
       throw error;
     });
     if (!('workspace' in own)) return own as O;
@@ -48,11 +49,17 @@ export const inCheckout =
       const { files } = await appliedFiles(ports, { stepKey, applications });
       const wanted = [...new Map([...marks, ...files].map((file) => [file.path, file])).values()];
       scope.assertCurrent();
-      await own.workspace.putBack('', stepKey, await own.workspace.differing('', wanted), scope.assertCurrent);
+      await own.workspace.putBack(
+        '',
+        stepKey,
+        await own.workspace.differing('', wanted),
+        scope.assertCurrent,
+      );
       return { ...(await work({ ...ports, ...own }, input, scope)), host: checkouts.host };
     } catch (error) {
       const isBusy = error instanceof ProblemError && error.problem.code === 'busy';
-      const isCancelled = scope.signal.aborted && Context.current().cancellationDetails?.workerShutdown !== true;
+      const isCancelled =
+        scope.signal.aborted && Context.current().cancellationDetails?.workerShutdown !== true;
       if (isBusy || isCancelled) await own.leave();
       throw error;
     }
@@ -63,7 +70,11 @@ const isAnew = (name: ActivityName, input: object): boolean =>
   ANEW.includes(name) && !('snapshotNumber' in input && input.snapshotNumber === 1);
 
 /** ◆ The commit that the run is based on, by all hosts alike: the newest of its records. */
-async function baseOf({ records, checkouts }: ActivityPorts, given: RunOnRepository, anew: boolean): Promise<string> {
+async function baseOf(
+  { records, checkouts }: ActivityPorts,
+  given: RunOnRepository,
+  anew: boolean,
+): Promise<string> {
   type Base = { readonly commit: string };
   const { stepKey, repository } = given;
   const key = (number: number, of = stepKey): string => `steps/${of}/base-${number}`;
@@ -74,7 +85,8 @@ async function baseOf({ records, checkouts }: ActivityPorts, given: RunOnReposit
   // A phase begins where its plan did, until that has a branch.
   const isFixed = planOf(stepKey) === stepKey || isCommitId(repository.base);
   const plans = isFixed ? null : await records.get<Base>(key(1, planOf(stepKey)));
-  const run = plans === null ? given : { ...given, repository: { ...repository, base: plans.commit } };
+  const run =
+    plans === null ? given : { ...given, repository: { ...repository, base: plans.commit } };
   const now = await checkouts.resolve(run, last?.commit);
   return now.commit === last?.commit
     ? now.commit

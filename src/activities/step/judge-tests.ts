@@ -8,7 +8,12 @@ import {
 } from '../../shared/proposal-activities.js';
 import type { BaseTests } from '../../shared/step-activities.js';
 import { getJson, putJson } from '../../stores/ports.js';
-import { classifyFailure, failedTests, failingTests, type CommandOutcome } from '../../workspace/commands/index.js';
+import {
+  classifyFailure,
+  failedTests,
+  failingTests,
+  type CommandOutcome,
+} from '../../workspace/commands/index.js';
 import type { ProposalFile } from '../../workspace/proposal.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { diffsOf } from './prompt-inputs.js';
@@ -18,14 +23,22 @@ const TESTS_NAMED = 10; // bound: Names of tests in what people and models are t
 const SUMMARY_CHARS = 500; // bound: Of what tests said, in history.
 
 /** A command that ran. `timedOut`: the limit is that of all commands. */
-export type Ran = Pick<CommandOutcome, 'output' | 'exit' | 'signal' | 'timedOut'> & { readonly command: string };
+export type Ran = Pick<CommandOutcome, 'output' | 'exit' | 'signal' | 'timedOut'> & {
+  readonly command: string;
+};
 
 /** Runners that exit 0 without having run anything say so. */
-const RAN_NOTHING = [/^No tests found/m, /no test files\]/, /collected 0 items/, /\b0 tests?,? 0 passed/i];
+const RAN_NOTHING = [
+  /^No tests found/m,
+  /no test files\]/,
+  /collected 0 items/,
+  /\b0 tests?,? 0 passed/i,
+];
 /** A runner's own count or a compiler's line; npm's notices about itself (`npm warn …`) say nothing about the change. */
 const WARNED = /^(?!npm ).*(\bwarning: |\b[1-9]\d* warnings?\b)/im;
 
-export const isPassed = (result: VerifyOutcome): result is VerifyResult => PASSED.includes(result.outcome);
+export const isPassed = (result: VerifyOutcome): result is VerifyResult =>
+  PASSED.includes(result.outcome);
 
 /** By name: those that failed before, and those that did not; null: they cannot be told apart. */
 function apart({ exit, output }: Ran, base: BaseTests | null) {
@@ -47,35 +60,67 @@ const printed = (all: readonly Ran[]): TestOutput => {
 /** Its first words in history: how a command failed, and by which lines. */
 function failureOf(ran: Ran, timeout_s: number) {
   const failure = classifyFailure(ran.output, ran);
-  const how = ran.timedOut ? `timed out after ${timeout_s} s` : `exit ${ran.exit ?? ran.signal ?? 'unknown'}`;
+  const how = ran.timedOut
+    ? `timed out after ${timeout_s} s`
+    : `exit ${ran.exit ?? ran.signal ?? 'unknown'}`;
   const what = `${ran.command}: ${how}; ${failure.kind}`;
-  return { ...failure, what, summary: `${what}: ${failure.lines.slice(0, 3).join(' | ')}`.slice(0, SUMMARY_CHARS) };
+  return {
+    ...failure,
+    what,
+    summary: `${what}: ${failure.lines.slice(0, 3).join(' | ')}`.slice(0, SUMMARY_CHARS),
+  };
 }
 
 /** The verdict on a change, by the first command whose failure counts; where old ones are `known`, not those of tests that failed before. */
 export async function judged(
   ports: ActivityPorts,
-  { commands, timeout_s, known, base: ref }: Pick<VerifyInput, 'commands' | 'timeout_s' | 'known' | 'base'>,
+  {
+    commands,
+    timeout_s,
+    known,
+    base: ref,
+  }: Pick<VerifyInput, 'commands' | 'timeout_s' | 'known' | 'base'>,
   { all, seconds }: { readonly all: readonly Ran[]; readonly seconds: number },
   tested: { readonly files: readonly ProposalFile[]; readonly signal: AbortSignal },
 ): Promise<VerifyResult> {
-  const base = ref === undefined ? null : await getJson<BaseTests>(ports.blobs, ref, 'tests of the base');
+  const base =
+    ref === undefined ? null : await getJson<BaseTests>(ports.blobs, ref, 'tests of the base');
   const said = printed(all);
-  const failed = all.filter(({ exit }) => exit !== 0).map((ran) => ({ ran, told: apart(ran, base) }));
+  const failed = all
+    .filter(({ exit }) => exit !== 0)
+    .map((ran) => ({ ran, told: apart(ran, base) }));
   const worst = failed.find(({ told }) => known !== true || told?.fresh.length !== 0);
   if (worst === undefined) {
     const words = commands.join(' && ');
     const old = failed.flatMap(({ told }) => told?.old ?? []);
     const idle = RAN_NOTHING.some((pattern) => pattern.test(said.output));
-    const but = old.length === 0 ? '' : `, except ${old.length} that failed before the change: ${listed(old)}`;
+    const but =
+      old.length === 0
+        ? ''
+        : `, except ${old.length} that failed before the change: ${listed(old)}`;
     return {
-      outcome: idle ? 'no_tests' : old.length > 0 || WARNED.test(said.output) ? 'pass_with_warnings' : 'pass',
-      ...{ kind: null, transient: false, signature: null, suggestions: [], seconds },
+      outcome: idle
+        ? 'no_tests'
+        : old.length > 0 || WARNED.test(said.output)
+          ? 'pass_with_warnings'
+          : 'pass',
+      kind: null,
+      transient: false,
+      signature: null,
+      suggestions: [],
+      seconds,
       summary: idle ? `${words}: no test ran` : `${words}: passed${but}`.slice(0, SUMMARY_CHARS),
       output: await putJson(ports.blobs, said),
     };
   }
-  const { what, summary: plain, kind, transient, signature, suggestions } = failureOf(worst.ran, timeout_s);
+  const {
+    what,
+    summary: plain,
+    kind,
+    transient,
+    signature,
+    suggestions,
+  } = failureOf(worst.ran, timeout_s);
   const { fresh = [], old = [] } = worst.told ?? {};
   const now = fresh.length === 0 ? '' : `newly failing: ${listed(fresh)}; `;
   const before = `also failing before the change${known === true ? ' (they may fail)' : ''}: ${listed(old)}`;
@@ -83,7 +128,12 @@ export async function judged(
   const diffs = await diffsOf(ports, tested.files, tested.signal);
   return {
     outcome: kind === 'test_failure' || transient ? 'fail_soft' : 'fail_hard',
-    ...{ kind, transient, signature, summary, suggestions, seconds },
+    kind,
+    transient,
+    signature,
+    summary,
+    suggestions,
+    seconds,
     output: await putRefusal(ports.blobs, { kind: 'tests', ...said, summary, suggestions, diffs }),
   };
 }

@@ -15,12 +15,16 @@ export const checkMove: Activity<'checkMove'> = async ({ blobs, ...ports }, inpu
   const isDirectory = input.repository === undefined;
   if (isDirectory) {
     const real = await orNull(realSys.realpath(workspace), ['ENOENT', 'ENOTDIR', 'EACCES']);
-    if (real !== workspace) return { why: `${workspace} is not the real path of a directory of this host.` };
+    if (real !== workspace)
+      return { why: `${workspace} is not the real path of a directory of this host.` };
     if (commit !== null && !(await ports.repository.holds(workspace, commit)))
-      return { why: `The branch of ${workspace} does not hold ${commit}, the base of the run. Type: ${toBase}` };
+      return {
+        why: `The branch of ${workspace} does not hold ${commit}, the base of the run. Type: ${toBase}`,
+      };
   }
   const targets = snapshot === null ? [] : (await getSnapshot(blobs, snapshot)).targets;
-  const proposed = proposal === null ? [] : (await getJson<Proposal>(blobs, proposal, 'proposal')).files;
+  const proposed =
+    proposal === null ? [] : (await getJson<Proposal>(blobs, proposal, 'proposal')).files;
   const wanted = new Map([...targets, ...proposed].map(({ path, base }) => [path, base]));
   const files = [...wanted].map(([path, result]) => ({ path, result }));
   // The same bytes will do: of a file's mode two hosts may differ.
@@ -28,9 +32,13 @@ export const checkMove: Activity<'checkMove'> = async ({ blobs, ...ports }, inpu
   const found = differing.filter(({ result, now }) => result?.ref !== now?.ref);
   if (found.length === 0) return { why: null };
   const named = found.slice(0, NAMED).map(({ path }) => path);
-  const back = found.flatMap(({ path, result }) => (result === null ? [] : shellWord(path))).slice(0, NAMED);
+  const back = found
+    .flatMap(({ path, result }) => (result === null ? [] : shellWord(path)))
+    .slice(0, NAMED);
   const type = commit === null || back.length === 0 ? '' : `: ${toBase} -- ${back.join(' ')}`;
-  const [where, next] = isDirectory ? [workspace, ` Restore them first${type}`] : [`commit ${commit ?? ''}`, ''];
+  const [where, next] = isDirectory
+    ? [workspace, ` Restore them first${type}`]
+    : [`commit ${commit ?? ''}`, ''];
   const what = `${found.length} of ${files.length} files in ${where}`;
   return { why: `${what} are not as the run read them: ${named.join(', ')}.${next}` };
 };

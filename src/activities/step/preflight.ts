@@ -10,7 +10,11 @@ import type { PreflightInput, PreflightResult } from '../../shared/step-activiti
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
 import { readConfig } from '../../workspace/documents/index.js';
 import { gitPlaces } from '../../workspace/commands/index.js';
-import { eolsForNewFiles, listWorkspaceFiles, newFilesRefused } from '../../workspace/files/index.js';
+import {
+  eolsForNewFiles,
+  listWorkspaceFiles,
+  newFilesRefused,
+} from '../../workspace/files/index.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { findCandidates, findSignatures } from './find.js';
@@ -24,7 +28,8 @@ import { testPlan } from './verify.js';
 const MANIFESTS = 1_000; // bound: Manifests of a workspace whose scripts are read for files that they name.
 const QUICK_BUILD_BYTES = 1_048_576; // bound: The proposal of larger files is built in an activity of its own, not inside a workflow task: it may take seconds.
 
-const recordKey = (stepKey: string, number: number): string => `steps/${stepKey}/preflight-${number}`;
+const recordKey = (stepKey: string, number: number): string =>
+  `steps/${stepKey}/preflight-${number}`;
 
 export const preflight = async (
   ports: ActivityPorts,
@@ -32,10 +37,19 @@ export const preflight = async (
   { signal }: Pick<ActivityScope, 'signal'>,
 ): Promise<PreflightResult> => {
   const key = recordKey(input.stepKey, input.snapshotNumber);
-  return recordOnce(ports.records, key, () => compute(ports, input, signal).catch(asRefused), 'later');
+  return recordOnce(
+    ports.records,
+    key,
+    () => compute(ports, input, signal).catch(asRefused),
+    'later',
+  );
 };
 
-async function compute(ports: ActivityPorts, input: PreflightInput, signal: AbortSignal): Promise<PreflightResult> {
+async function compute(
+  ports: ActivityPorts,
+  input: PreflightInput,
+  signal: AbortSignal,
+): Promise<PreflightResult> {
   const { blobs } = ports;
   const { workspace } = input;
   const root = await ports.workspace.root(workspace);
@@ -46,14 +60,19 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
   const commitMessage = messageOf(job, config, input);
   const at = commitMessage === null ? null : await ports.repository.head(workspace);
   if (commitMessage !== null && at === null)
-    fail('not_a_repository', `${input.jobPath}: commit is set, but ${workspace} is not in a git repository`);
+    fail(
+      'not_a_repository',
+      `${input.jobPath}: commit is set, but ${workspace} is not in a git repository`,
+    );
 
   const approvers = await approversOf(ports, workspace, config);
   const policy = input.approval ?? job.approval ?? config.approval;
   const secrets = job.secrets ?? config.secrets;
   const create = job.create ?? config.create ?? false;
   const requireMarker =
-    input.overrides.requireCompleteSentinel ?? job.requireCompleteSentinel ?? config.requireCompleteSentinel;
+    input.overrides.requireCompleteSentinel ??
+    job.requireCompleteSentinel ??
+    config.requireCompleteSentinel;
   const base = {
     stepKey: input.stepKey,
     workspace,
@@ -107,15 +126,23 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     const task = [...(lookedFor ?? []), job.title, job.instructions].join('\n');
     const candidates = await findCandidates(ports, { root, files, task }, signal);
     const pick = { candidates, files: files.length, lookedFor };
-    const names = create === false ? {} : { names: await snapshots.putText(blobs, files.join('\n')) };
+    const names =
+      create === false ? {} : { names: await snapshots.putText(blobs, files.join('\n')) };
     const snapshot: snapshots.Snapshot = { ...base, ...empty, model, limits, pick, ...names };
-    const unknown = [{ bytes: UNNAMED_bytes, lines: 0, isNew: false, format: 'whole-file' }] as const;
-    const estimate = estimateEdits(base.config, model, unknown, { ...told, split: false, before: ['pick'] });
+    const unknown = [
+      { bytes: UNNAMED_bytes, lines: 0, isNew: false, format: 'whole-file' },
+    ] as const;
+    const estimate = estimateEdits(base.config, model, unknown, {
+      ...told,
+      split: false,
+      before: ['pick'],
+    });
     refuseEarly(input.jobPath, { ...estimate, told_bytes: told.text_bytes }, limits, entry);
     return { outcome: 'pick', snapshot: await putJson(blobs, snapshot), estimate };
   }
 
-  const wanted = input.only === null ? chosen.paths : chosen.paths.filter((path) => input.only?.includes(path));
+  const wanted =
+    input.only === null ? chosen.paths : chosen.paths.filter((path) => input.only?.includes(path));
   let listed: Promise<readonly string[]> | null = null;
   const siblings = () => (listed ??= listWorkspaceFiles(root));
   let ended: ReturnType<typeof eolsForNewFiles> | null = null;
@@ -123,7 +150,14 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
   const sized = await Promise.all(
     wanted.map((path) =>
       snapshots.snapshotTarget({
-        ...{ ports, workspace: root, path, config: base.config, limits: asked, siblings, eols, signal },
+        ports,
+        workspace: root,
+        path,
+        config: base.config,
+        limits: asked,
+        siblings,
+        eols,
+        signal,
         deletes: chosen.deleted.includes(path),
       }),
     ),
@@ -142,13 +176,24 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
   const formats = jobs.formatsOf(config, model);
   const targets = sized.map((file): snapshots.SnapshotTarget => {
     const isNew = file.base === null;
-    const { format, bucket } = jobs.chooseFormat({ ...file, isNew, job, config: { formats }, limits });
+    const { format, bucket } = jobs.chooseFormat({
+      ...file,
+      isNew,
+      job,
+      config: { formats },
+      limits,
+    });
     const isMade = isNew && made.includes(file.path);
     return { ...file, format, bucket, outputBudget_tokens, ...(isMade ? { made: isMade } : {}) };
   });
   const asking = snapshots.edited(targets);
   const called = input.given === true ? [] : asking;
-  const split = jobs.splitDecision({ mode, complexity: level, formats: called.map((target) => target.format), limits });
+  const split = jobs.splitDecision({
+    mode,
+    complexity: level,
+    formats: called.map((target) => target.format),
+    limits,
+  });
   const named = await scriptFiles(root, await siblings());
   const all = [...kept.filter((target) => !wanted.includes(target.path)), ...targets];
   const look = { root, files: await siblings(), task: `${job.title}\n${job.instructions}` };
@@ -172,7 +217,9 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
   const tests = await testPlan(ports, workspace, job.test ?? config.test ?? [], config.trustsTests);
   const runsTests = tests.commands.length > 0 || tests.found !== null;
   const runs = runsTests || config.formatCommand !== null;
-  const isQuick = config.formatCommand === null && all.every(({ bytes }) => bytes <= QUICK_BUILD_BYTES / all.length);
+  const isQuick =
+    config.formatCommand === null &&
+    all.every(({ bytes }) => bytes <= QUICK_BUILD_BYTES / all.length);
   const noSandbox =
     snapshot.config.sandbox !== 'off' && (runs || (commitMessage !== null && config.hooks))
       ? await ports.commands.withoutSandbox()
@@ -192,15 +239,26 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     noSandbox === null &&
     typeof (await ports.repository.head(workspace))?.head === 'string';
   const { audit } = snapshot.config;
-  const besides = [...snapshot.context, ...snapshot.rules, ...(signatures === null ? [] : [signatures])];
+  const besides = [
+    ...snapshot.context,
+    ...snapshot.rules,
+    ...(signatures === null ? [] : [signatures]),
+  ];
   const bytesWith = (texts: readonly { readonly bytes?: number }[]): number =>
     texts.reduce((sum, { bytes = 0 }) => sum + bytes, text_bytes);
   const estimate = estimateEdits(
     snapshot.config,
     model,
-    called.map(({ bytes, lines, base, format }) => ({ bytes, lines, isNew: base === null, format })),
+    called.map(({ bytes, lines, base, format }) => ({
+      bytes,
+      lines,
+      isNew: base === null,
+      format,
+    })),
     {
-      ...{ ...told, split: split.shouldSplit, before: briefWanted ? ['brief'] : [] },
+      ...told,
+      split: split.shouldSplit,
+      before: briefWanted ? ['brief'] : [],
       text_bytes: bytesWith(besides),
     },
   );
@@ -223,8 +281,23 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
     ...(isQuick ? { quickBuild: true } : {}),
     requireMarker,
     targets: targets.map(
-      ({ path, base: from, format, bucket, lines, bytes, outputBudget_tokens: budget, deletes }) => ({
-        ...{ path, isNew: from === null, format, bucket, lines, bytes, outputBudget_tokens: budget },
+      ({
+        path,
+        base: from,
+        format,
+        bucket,
+        lines,
+        bytes,
+        outputBudget_tokens: budget,
+        deletes,
+      }) => ({
+        path,
+        isNew: from === null,
+        format,
+        bucket,
+        lines,
+        bytes,
+        outputBudget_tokens: budget,
         ...(deletes === undefined ? {} : { deletes }),
       }),
     ),
@@ -253,10 +326,17 @@ async function compute(ports: ActivityPorts, input: PreflightInput, signal: Abor
 /** What the workspace's scripts and git's configuration run is protected as they are. Before the patterns of `emend.yaml`, which may take it out. */
 async function scriptFiles(root: string, names: readonly string[]): Promise<readonly string[]> {
   const patterns: string[] = [];
-  for (const path of names.filter((name) => /(?:^|\/)(?:package|composer)[.]json$/i.test(name)).slice(0, MANIFESTS))
-    patterns.push(...jobs.namedByScripts(path, (await readGivenText(join(root, path), UNREADABLE)) ?? ''));
+  for (const path of names
+    .filter((name) => /(?:^|\/)(?:package|composer)[.]json$/i.test(name))
+    .slice(0, MANIFESTS))
+    patterns.push(
+      ...jobs.namedByScripts(path, (await readGivenText(join(root, path), UNREADABLE)) ?? ''),
+    );
   const places = ((await gitPlaces(root))?.places ?? []).map((place) => relative(root, place));
-  return [...patterns, ...jobs.namedByGit(places.filter((place) => !/^\.\.(?:\/|$)|^\.git$/.test(place)))];
+  return [
+    ...patterns,
+    ...jobs.namedByGit(places.filter((place) => !/^\.\.(?:\/|$)|^\.git$/.test(place))),
+  ];
 }
 
 const NO_SENTINEL =
@@ -264,7 +344,11 @@ const NO_SENTINEL =
 const NO_POLICY = 'approval: auto is ignored: approvers are set, and one of them must sign';
 
 /** What a run on a repository made is the commit that it pushes. */
-const messageOf = (job: jobs.Job, config: jobs.ProjectConfig, { repository }: PreflightInput): string | null => {
+const messageOf = (
+  job: jobs.Job,
+  config: jobs.ProjectConfig,
+  { repository }: PreflightInput,
+): string | null => {
   const wanted = job.commit ?? (repository !== undefined || (config.commit ?? false));
   if (wanted === false) return null;
   return typeof wanted === 'string' ? wanted : job.title;
@@ -276,8 +360,12 @@ async function earlierTargets(
   input: PreflightInput,
 ): Promise<readonly snapshots.SnapshotTarget[]> {
   for (let number = input.snapshotNumber - 1; number > 0; number--) {
-    const earlier = (await ports.records.get(recordKey(input.stepKey, number))) as PreflightResult | null | undefined;
-    if (earlier?.outcome === 'ready') return (await snapshots.getSnapshot(ports.blobs, earlier.snapshot)).targets;
+    const earlier = (await ports.records.get(recordKey(input.stepKey, number))) as
+      | PreflightResult
+      | null
+      | undefined;
+    if (earlier?.outcome === 'ready')
+      return (await snapshots.getSnapshot(ports.blobs, earlier.snapshot)).targets;
   }
   return [];
 }

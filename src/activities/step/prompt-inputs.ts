@@ -14,7 +14,12 @@ export async function references(blobs: BlobStore, snapshot: Snapshot) {
     readAll(blobs, snapshot.rules),
     readAll(blobs, snapshot.context),
   ]);
-  return { instructions: withDeleted(instructions, snapshot), rules, context, hints: snapshot.hints };
+  return {
+    instructions: withDeleted(instructions, snapshot),
+    rules,
+    context,
+    hints: snapshot.hints,
+  };
 }
 
 /** What nobody is asked for is said, so that the other files stop using it. */
@@ -27,7 +32,10 @@ function withDeleted(instructions: string, { targets }: Snapshot): string {
 /** A target with its base's bytes. */
 export type LoadedTarget = SnapshotTarget & { readonly content: Uint8Array | null };
 
-export const loadTargets = (blobs: BlobStore, targets: readonly SnapshotTarget[]): Promise<readonly LoadedTarget[]> =>
+export const loadTargets = (
+  blobs: BlobStore,
+  targets: readonly SnapshotTarget[],
+): Promise<readonly LoadedTarget[]> =>
   Promise.all(
     targets.map(async (target) => ({
       ...target,
@@ -35,7 +43,11 @@ export const loadTargets = (blobs: BlobStore, targets: readonly SnapshotTarget[]
     })),
   );
 
-export const bytesOf = ({ path, content, encoding }: LoadedTarget): FileBytes => ({ path, bytes: content, encoding });
+export const bytesOf = ({ path, content, encoding }: LoadedTarget): FileBytes => ({
+  path,
+  bytes: content,
+  encoding,
+});
 
 // Diffs of other files accepted so far in this step, for the prompt.
 
@@ -70,7 +82,9 @@ export const acceptedDiffs = (
   signal: AbortSignal,
 ): ReturnType<typeof diffsOf> => {
   const changes = [...latestByPath(results).values()]
-    .filter(({ result, change }) => change !== null && !except.includes(makerOf(result, change.path)))
+    .filter(
+      ({ result, change }) => change !== null && !except.includes(makerOf(result, change.path)),
+    )
     .sort((a, b) => a.result.seq - b.result.seq)
     .flatMap(({ change }) => (change === null ? [] : [change]));
   return diffsOf(ports, changes, signal);

@@ -1,5 +1,12 @@
 /** Puts files under one hash: what a reviewer sees is what is applied. */
-import { changeNeeds, changesByPath, readDiff, selectChanges, wordsOf, type DiffSection } from '../../edits/index.js';
+import {
+  changeNeeds,
+  changesByPath,
+  readDiff,
+  selectChanges,
+  wordsOf,
+  type DiffSection,
+} from '../../edits/index.js';
 import { whyProtected } from '../../documents/job/index.js';
 import type { Finding } from '../../shared/formats.js';
 import type {
@@ -47,7 +54,13 @@ export const chosenNew = ({ targets }: Snapshot, files: readonly FileChange[]): 
   });
 
 /** Tolerances that a step never approves by itself: off by default, lines that nothing confirmed, a word that may have meant its line. */
-const LOOSE: ReadonlySet<string> = new Set(['unchecked_lines', 'part_of_line', 'indent', 'lookalikes', 'elision']);
+const LOOSE: ReadonlySet<string> = new Set([
+  'unchecked_lines',
+  'part_of_line',
+  'indent',
+  'lookalikes',
+  'elision',
+]);
 const KEY_DIGITS = 16;
 
 /** Null: nothing would change. */
@@ -70,7 +83,8 @@ export async function buildWholeProposal(
   const summaries = files.map((file, index): ProposalFileSummary => {
     const { added, removed, changes } = drawn.changed[index] ?? { added: 0, removed: 0 };
     const change = changeOf(file, movedTo);
-    const inPart = changes !== undefined && change === 'edit' && file.by === 'model' ? { changes } : {};
+    const inPart =
+      changes !== undefined && change === 'edit' && file.by === 'model' ? { changes } : {};
     return { path: file.path, change, by: file.by, added, removed, ...inPart, key: keyOf(file) };
   });
   const [ref, diff] = await Promise.all([putJson(blobs, proposal), putText(blobs, drawn.text)]);
@@ -82,16 +96,22 @@ export async function buildWholeProposal(
     findings: parts.findings.slice(0, PROPOSAL_FINDINGS),
     tolerances: [
       ...new Set(
-        parts.tolerances.map(({ tolerance, path, line }) => `${tolerance} ${path}${line === null ? '' : `:${line}`}`),
+        parts.tolerances.map(
+          ({ tolerance, path, line }) => `${tolerance} ${path}${line === null ? '' : `:${line}`}`,
+        ),
       ),
     ].slice(0, PROPOSAL_FINDINGS),
     mustAsk: mustAsk(parts, summaries),
   };
 }
 
-const keyOf = ({ base, result }: ProposalFile): string => sha256(canonicalJson({ base, result })).slice(0, KEY_DIGITS);
+const keyOf = ({ base, result }: ProposalFile): string =>
+  sha256(canonicalJson({ base, result })).slice(0, KEY_DIGITS);
 
-function changeOf(file: ProposalFile, movedTo: ReadonlyMap<string, string>): ProposalFileSummary['change'] {
+function changeOf(
+  file: ProposalFile,
+  movedTo: ReadonlyMap<string, string>,
+): ProposalFileSummary['change'] {
   if (movedTo.has(file.path)) return 'move';
   if (file.result === null) return 'delete';
   return file.base === null ? 'create' : 'edit';
@@ -112,7 +132,10 @@ function mustAsk(
     ...[...gone].map((path) => `deletion of ${path}`),
     ...made.map((path) => `new file ${path}: a model chose to make it`),
     ...findings
-      .filter(({ severity, guard, path }) => severity === 'ask' && !(guard === 'deletion' && gone.has(path)))
+      .filter(
+        ({ severity, guard, path }) =>
+          severity === 'ask' && !(guard === 'deletion' && gone.has(path)),
+      )
       .map((finding) => `${finding.guard} in ${finding.path}`),
     ...tolerances
       .filter(({ tolerance }) => LOOSE.has(tolerance))
@@ -143,11 +166,14 @@ export const selectedFileChanges = async (
   for (const group of groups) {
     const proposal = await getJson<Proposal>(blobs, group.proposal, 'proposal');
     const summaries = new Map(proposal.files.map((file) => [file.path, file]));
-    const sections = readDiff(new TextDecoder('utf-8', { ignoreBOM: true }).decode(await blobs.get(group.diff)));
+    const sections = readDiff(
+      new TextDecoder('utf-8', { ignoreBOM: true }).decode(await blobs.get(group.diff)),
+    );
     const chosen = new Map(group.files.map((file) => [file.path, file.changes]));
     for (const { path, changes: numbers } of group.files) {
       const file = summaries.get(path);
-      if (file === undefined) throw new Error(`the proposal that the hunks come from does not contain ${path}`);
+      if (file === undefined)
+        throw new Error(`the proposal that the hunks come from does not contain ${path}`);
       changes.set(path, numbers === null ? file : await partOf(blobs, file, sections, numbers));
       if (numbers !== null) inPart.add(path);
     }
@@ -167,7 +193,11 @@ const partOf = async (
     throw new Error(`${file.path} cannot be accepted in part`);
   const [base, result] = await Promise.all([blobs.get(file.base.ref), blobs.get(file.result.ref)]);
   const part = selectChanges({ base, result, changes, chosen });
-  return { path: file.path, base: file.base, result: { ref: await blobs.put(part, 'later'), mode: file.result.mode } };
+  return {
+    path: file.path,
+    base: file.base,
+    result: { ref: await blobs.put(part, 'later'), mode: file.result.mode },
+  };
 };
 
 const selectionFindings = async (
@@ -178,7 +208,8 @@ const selectionFindings = async (
 ): Promise<readonly Finding[]> => {
   const bases = new Map<string, ReadonlySet<string>>();
   for (const { path, base } of summaries.values())
-    if (base !== null) bases.set(path, new Set(wordsOf(new TextDecoder().decode(await blobs.get(base.ref)))));
+    if (base !== null)
+      bases.set(path, new Set(wordsOf(new TextDecoder().decode(await blobs.get(base.ref)))));
   // A file that is not pinned was skipped, or is asked for again: nothing of it is sure to be there.
   const isTaken = (path: string, n: number): boolean => {
     const numbers = chosen.get(path);
@@ -242,7 +273,10 @@ export async function manualFile(
   return same(now, base) ? null : { path, base, result: now, by: 'person' };
 }
 
-export const stagedFiles = async (blobs: BlobStore, ref: BlobRef | undefined): Promise<StagedByHook['files']> =>
+export const stagedFiles = async (
+  blobs: BlobStore,
+  ref: BlobRef | undefined,
+): Promise<StagedByHook['files']> =>
   ref === undefined ? [] : (await getJson<StagedByHook>(blobs, ref, 'what a hook staged')).files;
 
 const same = (a: ProposalFile['base'], b: ProposalFile['base']): boolean =>

@@ -13,13 +13,36 @@ import type { Activity } from '../frame/activity.js';
 import { acceptedResults, deletedByJob, keepAccepted, removal, shownDeleted } from './accepted.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { callModel, keyOf, type Answered, type CallWanted } from '../frame/model-call.js';
-import { acceptedDiffs, diffsOf, bytesOf, loadTargets, references, type LoadedTarget } from './prompt-inputs.js';
+import {
+  acceptedDiffs,
+  diffsOf,
+  bytesOf,
+  loadTargets,
+  references,
+  type LoadedTarget,
+} from './prompt-inputs.js';
 import { priceOf, refuseEarly, SMALL_CALL } from './estimate.js';
 import type { Signatures } from './find.js';
 import { getJson } from '../../stores/ports.js';
 import * as regions from './regions.js';
-import { isRepeated, nextFallback, nextFormat, readRefusal, REFUSAL_CHARS, refused, repairOf } from './refusals.js';
-import { currentSnapshot, deleted, edited, getText, guardSettings, putText, type Snapshot } from './snapshot.js';
+import {
+  isRepeated,
+  nextFallback,
+  nextFormat,
+  readRefusal,
+  REFUSAL_CHARS,
+  refused,
+  repairOf,
+} from './refusals.js';
+import {
+  currentSnapshot,
+  deleted,
+  edited,
+  getText,
+  guardSettings,
+  putText,
+  type Snapshot,
+} from './snapshot.js';
 import { languageOf } from '../../syntax/index.js';
 import { GUARDS } from '../../shared/formats.js';
 import { fail } from '../../shared/problems.js';
@@ -34,7 +57,9 @@ type Seen = Readonly<Record<string, readonly (readonly [number, number])[]>>;
 export const proposeEdit: Activity<'proposeEdit'> = async (ports, input, scope) => {
   const { blobs } = ports;
   const snapshot = await currentSnapshot(blobs, input);
-  const chosen = snapshot.targets.filter((target) => input.file === '*' || target.path === input.file);
+  const chosen = snapshot.targets.filter(
+    (target) => input.file === '*' || target.path === input.file,
+  );
   const targets = await loadTargets(blobs, edited(chosen));
   if (targets.length === 0) return deletedByJob(ports, input, deleted(chosen));
   const region = await regions.loadRegion(blobs, input);
@@ -50,7 +75,11 @@ export const proposeEdit: Activity<'proposeEdit'> = async (ports, input, scope) 
     format: input.format,
     model,
     outputBudget_tokens,
-    thinking: jobs.thinkingOf(entry, snapshot.effort ?? null, jobs.roomFor(snapshot.limits, outputBudget_tokens)),
+    thinking: jobs.thinkingOf(
+      entry,
+      snapshot.effort ?? null,
+      jobs.roomFor(snapshot.limits, outputBudget_tokens),
+    ),
     notes: input.note === null ? null : await putText(blobs, input.note),
     refusal: input.refusal,
   };
@@ -58,18 +87,34 @@ export const proposeEdit: Activity<'proposeEdit'> = async (ports, input, scope) 
   const build = async () => {
     // Preflight looked at no model that a decision sets.
     const usd = input.model === null ? 0 : priceOf(snapshot.config, model, SMALL_CALL);
-    refuseEarly(model, { usd }, snapshot.limits, entry, 'Retry with another model: --set model=NAME.');
-    const built = await buildPrompt(ports, { snapshot, input, targets, wanted, region }, scope.signal);
+    refuseEarly(
+      model,
+      { usd },
+      snapshot.limits,
+      entry,
+      'Retry with another model: --set model=NAME.',
+    );
+    const built = await buildPrompt(
+      ports,
+      { snapshot, input, targets, wanted, region },
+      scope.signal,
+    );
     // Which lines the model was shown belongs to the stored request: a later attempt must judge its answer by the same.
     const { seen, files, omitted } = built;
-    await ports.records.putIfAbsent(shownKey, { shown: Object.fromEntries(seen), files, omitted }, 'later');
+    await ports.records.putIfAbsent(
+      shownKey,
+      { shown: Object.fromEntries(seen), files, omitted },
+      'later',
+    );
     return built;
   };
   const call = await callModel(ports, snapshot, { ...wanted, build }, scope);
   if (call.outcome !== 'answered') return { ...call };
 
   const recorded = await ports.records.get<{ readonly shown: Seen }>(shownKey);
-  const { shown } = recorded ?? fail('blob_lost', `The record of what the model was shown, ${shownKey}, is missing.`);
+  const { shown } =
+    recorded ??
+    fail('blob_lost', `The record of what the model was shown, ${shownKey}, is missing.`);
   const { answer, nonce, usage } = call;
   const fitting = {
     tolerances: snapshot.config.tolerances,
@@ -80,13 +125,22 @@ export const proposeEdit: Activity<'proposeEdit'> = async (ports, input, scope) 
     newFileEol: targets[0]?.newFileEol ?? '\n',
   };
   const { requireCompleteSentinel } = snapshot.config;
-  const options = { ...fitting, nonce, requireMarker: requireCompleteSentinel, stopReason: answer.stopReason };
+  const options = {
+    ...fitting,
+    nonce,
+    requireMarker: requireCompleteSentinel,
+    stopReason: answer.stopReason,
+  };
   const files = new Map(targets.map((target) => [target.path, offered(target, shown, region)]));
   const judged = { format: input.format, answer: answer.text, files, options };
-  let outcome = call.unknown.length > 0 ? ofUnknown(call.unknown) : await judge(ports, snapshot, judged, scope.signal);
+  let outcome =
+    call.unknown.length > 0
+      ? ofUnknown(call.unknown)
+      : await judge(ports, snapshot, judged, scope.signal);
   if (region !== null && (outcome.outcome === 'edited' || outcome.outcome === 'unchanged')) {
     const said = { ...call, reason: saidReason(outcome) };
-    if (!region.isLast) return { usage, outcome: 'region_done', ...(await regions.regionAfter(blobs, region, said)) };
+    if (!region.isLast)
+      return { usage, outcome: 'region_done', ...(await regions.regionAfter(blobs, region, said)) };
     const all = {
       format: input.format,
       answer: regions.joined(region, said),
@@ -111,9 +165,15 @@ const REPEATS =
 
 /** Why the answer changes nothing, as the model says it. */
 const saidReason = (outcome: AnswerOutcome): string | undefined =>
-  outcome.outcome === 'unchanged' ? outcome.reasons.find(({ code }) => code === 'said_unchanged')?.message : undefined;
+  outcome.outcome === 'unchanged'
+    ? outcome.reasons.find(({ code }) => code === 'said_unchanged')?.message
+    : undefined;
 
-const offered = (target: LoadedTarget, seen: Seen, region: regions.LoadedRegion | null): OfferedFile => ({
+const offered = (
+  target: LoadedTarget,
+  seen: Seen,
+  region: regions.LoadedRegion | null,
+): OfferedFile => ({
   bytes: target.content,
   ...(target.base === null ? {} : { mode: target.base.mode }),
   ...(target.encoding === null ? {} : { encoding: target.encoding }),
@@ -142,7 +202,11 @@ async function buildPrompt(
     model: wanted.model,
     format: input.format,
     outputBudget_tokens,
-    inputBudget_tokens: jobs.inputBudget(snapshot.limits, jobs.modelEntry(snapshot.config, wanted.model), most_tokens),
+    inputBudget_tokens: jobs.inputBudget(
+      snapshot.limits,
+      jobs.modelEntry(snapshot.config, wanted.model),
+      most_tokens,
+    ),
     files: targets.map(bytesOf),
     signatures: paths.flatMap((path) => around.get(path) ?? []),
     brief: input.brief === null ? null : await getText(blobs, input.brief),
@@ -183,9 +247,14 @@ async function shownRegion(
     files: new Map([[path, offered(target, {}, null)]]),
     options: { requireMarker: false, base: new Map([[path, target.sha]]) },
   };
-  const outcome = region.operations.length === 0 ? null : await ports.edits.run('answer', made, signal);
+  const outcome =
+    region.operations.length === 0 ? null : await ports.edits.run('answer', made, signal);
   const result = outcome?.outcome === 'edited' ? outcome.files.get(path) : undefined;
-  const file = { path, base: target.content, result: result instanceof Object ? result.bytes : target.content };
+  const file = {
+    path,
+    base: target.content,
+    result: result instanceof Object ? result.bytes : target.content,
+  };
   return {
     path,
     range: region.range,
@@ -216,21 +285,31 @@ async function toResult(
     case 'edited':
     case 'unchanged': {
       // Weak models copy a file without the change. The same a second time is meant.
-      if (outcome.outcome === 'unchanged' && !outcome.reasons.some(({ code }) => NOTHING_TO_DO.includes(code))) {
+      if (
+        outcome.outcome === 'unchanged' &&
+        !outcome.reasons.some(({ code }) => NOTHING_TO_DO.includes(code))
+      ) {
         const repeats = { reasons: REPEATS, answer: answer.text, codes: ['repeats'] };
         if (!(await isRepeated(blobs, input.refusal, repeats.codes)))
           return { usage, outcome: 'invalid', ...(await refused(blobs, repeats)) };
       }
       const gone = input.file === '*' ? deleted(snapshot.targets) : [];
       const result = outcome.outcome === 'edited' ? outcome : null;
-      const unfinished = region === null ? claimedUnfinished(written) : regions.unfinishedOfRegions(region, written);
+      const unfinished =
+        region === null ? claimedUnfinished(written) : regions.unfinishedOfRegions(region, written);
       const accepted = await keepAccepted(ports, input, { targets, gone }, { result, unfinished });
       const changed = [...gone.map(({ path }) => path), ...(result?.files.keys() ?? [])];
-      const made = changed.filter((path) => ![...gone, ...targets].some((target) => target.path === path));
+      const made = changed.filter(
+        (path) => ![...gone, ...targets].some((target) => target.path === path),
+      );
       const repair = result === null ? null : await repairOf(blobs, snapshot, result, answer.text);
       const reason = saidReason(outcome)?.slice(0, REFUSAL_CHARS);
-      const told = { ...(repair === null ? {} : { repair }), ...(reason === undefined ? {} : { reason }) };
-      const more = made.length === 0 ? {} : { made: { by: targets.at(-1)?.path ?? '', paths: made } };
+      const told = {
+        ...(repair === null ? {} : { repair }),
+        ...(reason === undefined ? {} : { reason }),
+      };
+      const more =
+        made.length === 0 ? {} : { made: { by: targets.at(-1)?.path ?? '', paths: made } };
       return { usage, outcome: outcome.outcome, accepted, changed, ...told, ...more };
     }
     case 'truncated': {
@@ -248,34 +327,51 @@ async function toResult(
         formats: jobs.formatsOf(snapshot.config, wanted.model),
       });
       const [only, ...others] = targets;
-      const mayCut = fallback.kind === 'exhausted' && others.length === 0 && snapshot.config.formats['structured-edit'];
+      const mayCut =
+        fallback.kind === 'exhausted' &&
+        others.length === 0 &&
+        snapshot.config.formats['structured-edit'];
       const cut =
         only === undefined || !mayCut
           ? null
-          : await regions.regionsNext(ports, only, { region, outputBudget_tokens: wanted.outputBudget_tokens }, signal);
+          : await regions.regionsNext(
+              ports,
+              only,
+              { region, outputBudget_tokens: wanted.outputBudget_tokens },
+              signal,
+            );
       const next = cut ?? fallback;
       const reason = renderReasons(outcome.reasons);
       const { stopReason, text } = answer;
       return { usage, outcome: 'truncated', reason, stopReason, partialLength: text.length, next };
     }
     case 'needs_lines': {
-      const next = outcome.needs === undefined ? null : await regions.wantedNext(blobs, input, outcome.needs);
+      const next =
+        outcome.needs === undefined ? null : await regions.wantedNext(blobs, input, outcome.needs);
       if (next !== null) return { usage, outcome: 'needs_lines', ...next };
       const reasons = `The answer asks for more lines, which it has done ${BOUNDS.needsLinesAsked} times already. Send the operations.`;
-      return { usage, outcome: 'refused', ...(await refused(blobs, { reasons, answer: answer.text })) };
+      return {
+        usage,
+        outcome: 'refused',
+        ...(await refused(blobs, { reasons, answer: answer.text })),
+      };
     }
     case 'invalid':
     case 'refused':
     case 'unmarked': {
       const reasons = renderReasons(outcome.reasons);
       const codes = outcome.reasons.map(({ code }) => code);
-      const copies = outcome.reasons.flatMap(({ path = '', copy }) => (copy === undefined ? [] : [`${path}: ${copy}`]));
+      const copies = outcome.reasons.flatMap(({ path = '', copy }) =>
+        copy === undefined ? [] : [`${path}: ${copy}`],
+      );
       const told = [reasons, ...copies].join('\n\n');
       const said = await refused(blobs, { reasons: told, answer: answer.text, codes }, reasons);
-      const repeated = outcome.outcome !== 'unmarked' && (await isRepeated(blobs, input.refusal, codes));
+      const repeated =
+        outcome.outcome !== 'unmarked' && (await isRepeated(blobs, input.refusal, codes));
       const [only, ...others] = targets;
       // What a guard refuses is wrong in every format.
-      const fitsNot = outcome.outcome !== 'unmarked' && codes.some((code) => !Object.hasOwn(GUARDS, code));
+      const fitsNot =
+        outcome.outcome !== 'unmarked' && codes.some((code) => !Object.hasOwn(GUARDS, code));
       const next =
         fitsNot && only !== undefined && others.length === 0 && region === null
           ? nextFormat({ snapshot, model: wanted.model }, only, input.format)
@@ -284,6 +380,10 @@ async function toResult(
       return { usage, outcome: outcome.outcome, ...said, ...more };
     }
     case 'declined':
-      return { usage, outcome: 'declined', message: renderReasons(outcome.reasons).slice(0, REFUSAL_CHARS) };
+      return {
+        usage,
+        outcome: 'declined',
+        message: renderReasons(outcome.reasons).slice(0, REFUSAL_CHARS),
+      };
   }
 }

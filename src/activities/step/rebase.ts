@@ -20,7 +20,11 @@ export const rebaseProposal: Activity<'rebaseProposal'> = async (ports, input, {
   return recordOnce(ports.records, key, () => merge(ports, input, signal));
 };
 
-async function merge(ports: ActivityPorts, input: RebaseInput, signal: AbortSignal): Promise<RebaseResult> {
+async function merge(
+  ports: ActivityPorts,
+  input: RebaseInput,
+  signal: AbortSignal,
+): Promise<RebaseResult> {
   const { blobs } = ports;
   const root = await ports.workspace.root(input.workspace);
   const proposal = await getJson<Proposal>(blobs, input.proposal, 'proposal');
@@ -77,7 +81,10 @@ async function mergeFile(
   if (!found.ok) {
     if (!isRefusal(found.problem)) throw new ProblemError(found.problem);
     if (file.base === null) return file;
-    return { path: file.path, why: `the file is missing (${found.problem.message}); regenerate or take_theirs` };
+    return {
+      path: file.path,
+      why: `the file is missing (${found.problem.message}); regenerate or take_theirs`,
+    };
   }
   const now = await readGiven(found.value.realPath);
   const base = { ref: await blobs.put(now), mode: found.value.mode };
@@ -86,7 +93,10 @@ async function mergeFile(
       path: file.path,
       why: `the file ${file.base === null ? 'was created' : 'was changed'} in the meantime; regenerate or take_theirs`,
     };
-  const [start, proposed] = await Promise.all([blobs.get(file.base.ref), blobs.get(file.result.ref)]);
+  const [start, proposed] = await Promise.all([
+    blobs.get(file.base.ref),
+    blobs.get(file.result.ref),
+  ]);
   const merged = await edits.run('merge', { base: start, ours: now, theirs: proposed }, signal);
   if (merged.outcome === 'conflict') return { path: file.path, why: merged.why };
   return { ...file, base, result: { ref: await blobs.put(merged.bytes), mode: file.result.mode } };

@@ -39,11 +39,16 @@ type Refusal =
       readonly isAudit?: true;
     };
 
-export const putRefusal = (blobs: BlobStore, refusal: Refusal): Promise<BlobRef> => putJson(blobs, refusal);
+export const putRefusal = (blobs: BlobStore, refusal: Refusal): Promise<BlobRef> =>
+  putJson(blobs, refusal);
 
 type RefusedAnswer = Omit<Extract<Refusal, { kind: 'refused' }>, 'kind'>;
 /** A refused answer for the next attempt, and why in short for history; `short`: other words for that. */
-export const refused = async (blobs: BlobStore, refusal: RefusedAnswer, short = refusal.reasons) => ({
+export const refused = async (
+  blobs: BlobStore,
+  refusal: RefusedAnswer,
+  short = refusal.reasons,
+) => ({
   message: short.slice(0, REFUSAL_CHARS),
   refusal: await putRefusal(blobs, { kind: 'refused', ...refusal }),
 });
@@ -56,9 +61,19 @@ const isRefusal = (value: object | null, ref: BlobRef): value is Refusal => {
 };
 
 /** Was the answer before refused for the same reasons? */
-export async function isRepeated(blobs: BlobStore, ref: BlobRef | null, codes: readonly string[]): Promise<boolean> {
+export async function isRepeated(
+  blobs: BlobStore,
+  ref: BlobRef | null,
+  codes: readonly string[],
+): Promise<boolean> {
   const value = ref === null ? null : jsonOf(await getText(blobs, ref));
-  if (ref === null || !isRefusal(value, ref) || value.kind !== 'refused' || value.codes === undefined) return false;
+  if (
+    ref === null ||
+    !isRefusal(value, ref) ||
+    value.kind !== 'refused' ||
+    value.codes === undefined
+  )
+    return false;
   const [before, now] = [new Set(value.codes), new Set(codes)];
   return before.size === now.size && [...now].every((code) => before.has(code));
 }
@@ -87,7 +102,11 @@ export async function readRefusal(
   const diffs = value.diffs.filter(({ path }) => paths?.includes(path) ?? true);
   const answer = diffs.map(({ diff }) => diff).join('');
   if (value.isAudit === true) return { kind: 'audit_failed', reasons: value.output, answer };
-  return { kind: 'tests_failed', reasons: `${value.summary}\n${look}Their output:\n${value.output}`, answer };
+  return {
+    kind: 'tests_failed',
+    reasons: `${value.summary}\n${look}Their output:\n${value.output}`,
+    answer,
+  };
 }
 
 /** What the model is asked to look at once more; null: nothing. */
@@ -97,11 +116,19 @@ export async function repairOf(
   { files, findings }: Edited,
   answer: string,
 ): Promise<Repair | null> {
-  const told = findings.filter(({ guard, severity }) => severity === 'ask' && REPAIRED.includes(guard));
+  const told = findings.filter(
+    ({ guard, severity }) => severity === 'ask' && REPAIRED.includes(guard),
+  );
   if (!config.repair || told.length === 0) return null;
   const found = told.map(({ guard, message }) => `${guard}: ${message}`).join('\n');
-  const bytes = [...files].map(([path, file]) => [path, file === 'absent' ? file : sha256(file.bytes)]);
-  return { ...(await refused(blobs, { reasons: found, answer, fits: true })), result: sha256(canonicalJson(bytes)) };
+  const bytes = [...files].map(([path, file]) => [
+    path,
+    file === 'absent' ? file : sha256(file.bytes),
+  ]);
+  return {
+    ...(await refused(blobs, { reasons: found, answer, fits: true })),
+    result: sha256(canonicalJson(bytes)),
+  };
 }
 
 // What a truncated answer leads to, the cheaper remedy first: whole step -> split by file -> larger output budget -> a terser format -> a
@@ -124,9 +151,13 @@ export function nextFallback(state: FallbackState): FallbackStep {
   const { format, isNew, outputBudget_tokens, maxOutputBudget_tokens, wholeStep, formats } = state;
   if (wholeStep) return { kind: 'split' };
   if (outputBudget_tokens < maxOutputBudget_tokens)
-    return { kind: 'budget', outputBudget_tokens: Math.min(2 * outputBudget_tokens, maxOutputBudget_tokens) };
+    return {
+      kind: 'budget',
+      outputBudget_tokens: Math.min(2 * outputBudget_tokens, maxOutputBudget_tokens),
+    };
   // Operations name lines by number; every other format repeats text of the file.
-  const canBeTerser = format !== 'structured-edit' && !isNew && formats?.['structured-edit'] !== false;
+  const canBeTerser =
+    format !== 'structured-edit' && !isNew && formats?.['structured-edit'] !== false;
   if (canBeTerser) return { kind: 'format', format: 'structured-edit', outputBudget_tokens };
   return { kind: 'exhausted' };
 }
@@ -136,13 +167,21 @@ export function nextFallback(state: FallbackState): FallbackStep {
  * whole, where it is short; each once. Null: there is none.
  */
 export function nextFormat(
-  { snapshot, model }: { readonly snapshot: Pick<Snapshot, 'config' | 'limits'>; readonly model: string },
+  {
+    snapshot,
+    model,
+  }: { readonly snapshot: Pick<Snapshot, 'config' | 'limits'>; readonly model: string },
   { format: own, base, lines, bytes }: Pick<SnapshotTarget, 'format' | 'base' | 'lines' | 'bytes'>,
   format: Format,
 ): Format | null {
   const { config, limits } = snapshot;
-  const isShort = lines <= (limits.maxLinesFullFile ?? Infinity) && bytes <= (limits.maxBytesFullFile ?? Infinity);
-  const others = [...(base === null ? [] : ['structured-edit' as const]), ...(isShort ? ['whole-file' as const] : [])];
+  const isShort =
+    lines <= (limits.maxLinesFullFile ?? Infinity) &&
+    bytes <= (limits.maxBytesFullFile ?? Infinity);
+  const others = [
+    ...(base === null ? [] : ['structured-edit' as const]),
+    ...(isShort ? ['whole-file' as const] : []),
+  ];
   const allowed = formatsOf(config, model);
   const chain = [own, ...others.filter((other) => other !== own && allowed[other])];
   return chain.slice(chain.indexOf(format) + 1)[0] ?? null;

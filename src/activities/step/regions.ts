@@ -1,9 +1,18 @@
 /** A file that is edited in regions: which lines a call is for, what it is shown of the rest, and what follows it. */
 import type { Region, Json, Outline } from '../../edits/index.js';
 import { joinOperations, operationsOf } from '../../edits/internal.js';
-import { claimedUnfinished, unfinishedInAll, type ClaimedUnfinished } from '../../documents/plan/index.js';
+import {
+  claimedUnfinished,
+  unfinishedInAll,
+  type ClaimedUnfinished,
+} from '../../documents/plan/index.js';
 import { BOUNDS } from '../../shared/limits.js';
-import type { FallbackStep, LinesAsked, ProposeInput, RegionPart } from '../../shared/step-activities.js';
+import type {
+  FallbackStep,
+  LinesAsked,
+  ProposeInput,
+  RegionPart,
+} from '../../shared/step-activities.js';
 import { getJson, putJson, type BlobStore } from '../../stores/ports.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import type { Answered } from '../frame/model-call.js';
@@ -41,12 +50,16 @@ export interface LoadedRegion extends RegionWork {
 const NO_WORK: RegionWork = { operations: [], unfinished: [], reasons: [] };
 
 /** Null: the call is for whole files. */
-export const loadRegion = async (blobs: BlobStore, { region: part }: ProposeInput): Promise<LoadedRegion | null> => {
+export const loadRegion = async (
+  blobs: BlobStore,
+  { region: part }: ProposeInput,
+): Promise<LoadedRegion | null> => {
   if (part === undefined) return null;
   const { regions } = await getJson<RegionPlan>(blobs, part.plan, 'regions');
   const range = regions[part.index];
   if (range === undefined) throw new Error(`the plan has no region ${part.index}`);
-  const work = part.work === null ? NO_WORK : await getJson<RegionWork>(blobs, part.work, 'work of regions');
+  const work =
+    part.work === null ? NO_WORK : await getJson<RegionWork>(blobs, part.work, 'work of regions');
   return { part, regions, range, isLast: part.index === regions.length - 1, ...work };
 };
 
@@ -83,7 +96,9 @@ const describeRegion = (regions: readonly Region[], index: number): string => {
 };
 
 /** What of a judged answer is kept. */
-type Said = Pick<Answered, 'answer' | 'written' | 'nonce'> & { readonly reason: string | undefined };
+type Said = Pick<Answered, 'answer' | 'written' | 'nonce'> & {
+  readonly reason: string | undefined;
+};
 
 /** What the last region is judged by: everything that was said, as one answer. */
 export const joined = (region: LoadedRegion, said: Said): string => {
@@ -98,8 +113,10 @@ const workAfter = (before: RegionWork, { answer, written, nonce, reason }: Said)
 });
 
 /** What every region names as undone nobody has done. `answer`: the last one's. */
-export const unfinishedOfRegions = ({ unfinished }: LoadedRegion, answer: string): readonly ClaimedUnfinished[] =>
-  unfinishedInAll([...unfinished, claimedUnfinished(answer)]);
+export const unfinishedOfRegions = (
+  { unfinished }: LoadedRegion,
+  answer: string,
+): readonly ClaimedUnfinished[] => unfinishedInAll([...unfinished, claimedUnfinished(answer)]);
 
 export async function regionAfter(
   blobs: BlobStore,
@@ -112,14 +129,20 @@ export async function regionAfter(
   return { region: { plan: part.plan, index, work }, to: describeRegion(regions, index) };
 }
 
-export const outlineOf = ({ edits }: ActivityPorts, target: LoadedTarget, signal: AbortSignal): Promise<Outline> =>
-  edits.run('outline', bytesOf(target), signal);
+export const outlineOf = (
+  { edits }: ActivityPorts,
+  target: LoadedTarget,
+  signal: AbortSignal,
+): Promise<Outline> => edits.run('outline', bytesOf(target), signal);
 
 /** In the place of `exhausted`: the file in regions, or the region in two. Null: it is too short for that. */
 export async function regionsNext(
   ports: ActivityPorts,
   target: LoadedTarget,
-  { region, outputBudget_tokens }: { readonly region: LoadedRegion | null; readonly outputBudget_tokens: number },
+  {
+    region,
+    outputBudget_tokens,
+  }: { readonly region: LoadedRegion | null; readonly outputBudget_tokens: number },
   signal: AbortSignal,
 ): Promise<FallbackStep | null> {
   const parts = region === null ? REGIONS_FIRST : 2;

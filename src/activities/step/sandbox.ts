@@ -21,7 +21,9 @@ export async function commandConfig(
   const isChanged = files.some(({ path }) => path === 'emend.yaml');
   const taken = snapshot === undefined ? null : (await getSnapshot(ports.blobs, snapshot)).config;
   const now =
-    taken === null || (choice?.reread === true && !isChanged) ? await projectConfig(ports, workspace, settings) : taken;
+    taken === null || (choice?.reread === true && !isChanged)
+      ? await projectConfig(ports, workspace, settings)
+      : taken;
   const { env, sandbox } = now;
   return { ...(taken ?? now), env, sandbox: sandboxFor(sandbox, choice) };
 }
@@ -36,7 +38,8 @@ export const boxFor = async (
   const why = await commands.withoutSandbox();
   return why === null ? { settings, workspace } : { outcome: 'no_sandbox', why };
 };
-export const isNoSandbox = (box: Box | 'off' | NoSandbox): box is NoSandbox => box !== 'off' && 'outcome' in box;
+export const isNoSandbox = (box: Box | 'off' | NoSandbox): box is NoSandbox =>
+  box !== 'off' && 'outcome' in box;
 /** Where no decision of a step can give the consent. */
 export const noSandboxFor = (what: string, why: string): string =>
   `there is no sandbox for ${what}: ${why}. Install bubblewrap, or allow running without one by \`sandbox: off\` in emend.yaml; then retry`;
@@ -46,7 +49,8 @@ export const noSandboxFor = (what: string, why: string): string =>
 const NETWORK =
   /ENETUNREACH|EAI_AGAIN|ENOTFOUND|network is unreachable|could not resolve host|name resolution|no such host/i;
 const READ_ONLY = /EROFS|read-only file system/i;
-const NOT_THERE = /ENOENT|EACCES|no such file|permission denied|cannot access|cannot open|not found|does not exist/i;
+const NOT_THERE =
+  /ENOENT|EACCES|no such file|permission denied|cannot access|cannot open|not found|does not exist/i;
 const MEMORY = /ENOMEM|cannot allocate memory|out of memory/i;
 const PROCESSES = /fork\b.{0,300}(?:EAGAIN|resource temporarily unavailable)/i;
 const PATH = /(?<=(['"`]))\/.+?(?=\1)|(?<![\w.~/-])\/[^\s'"`:,;()<>]+/;
@@ -60,11 +64,14 @@ export function refusedBySandbox(output: string): string | null {
     if (PROCESSES.test(line)) return 'it ran out of processes (`processes`)';
     if (READ_ONLY.test(line) && /\.git\b/.test(line))
       return 'it blocked a write to the git directory (no key allows that)';
-    if (READ_ONLY.test(line) && path !== undefined) return `it blocked a write to ${path} (\`write: [${path}]\`)`;
+    if (READ_ONLY.test(line) && path !== undefined)
+      return `it blocked a write to ${path} (\`write: [${path}]\`)`;
     if (
       NOT_THERE.test(line) &&
       path !== undefined &&
-      [homedir(), '/home', '/root', '/run', '/var/run', '/tmp'].some((dir) => path.startsWith(`${dir}/`))
+      [homedir(), '/home', '/root', '/run', '/var/run', '/tmp'].some((dir) =>
+        path.startsWith(`${dir}/`),
+      )
     )
       return `it hides ${path} (\`read: [${path}]\`)`;
   }

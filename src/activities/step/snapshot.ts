@@ -60,17 +60,21 @@ export interface Snapshot {
 }
 
 /** Targets that a model is asked for. */
-export const edited = <T extends Pick<SnapshotTarget, 'deletes'>>(targets: readonly T[]): readonly T[] =>
-  targets.filter(({ deletes }) => deletes !== true);
+export const edited = <T extends Pick<SnapshotTarget, 'deletes'>>(
+  targets: readonly T[],
+): readonly T[] => targets.filter(({ deletes }) => deletes !== true);
 /** Targets that the job says go. */
-export const deleted = <T extends Pick<SnapshotTarget, 'deletes'>>(targets: readonly T[]): readonly T[] =>
-  targets.filter(({ deletes }) => deletes === true);
+export const deleted = <T extends Pick<SnapshotTarget, 'deletes'>>(
+  targets: readonly T[],
+): readonly T[] => targets.filter(({ deletes }) => deletes === true);
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-export const putText = (blobs: BlobStore, text: string): Promise<BlobRef> => blobs.put(encoder.encode(text), 'later');
-export const getText = async (blobs: BlobStore, ref: BlobRef): Promise<string> => decoder.decode(await blobs.get(ref));
+export const putText = (blobs: BlobStore, text: string): Promise<BlobRef> =>
+  blobs.put(encoder.encode(text), 'later');
+export const getText = async (blobs: BlobStore, ref: BlobRef): Promise<string> =>
+  decoder.decode(await blobs.get(ref));
 
 export const getSnapshot = (blobs: BlobStore, ref: BlobRef): Promise<Snapshot> =>
   getJson<Snapshot>(blobs, ref, 'snapshot');
@@ -99,7 +103,8 @@ export const guardSettings = async (
 export type SizedTarget = Omit<SnapshotTarget, 'format' | 'bucket' | 'outputBudget_tokens'>;
 
 /** https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md: the first two lines. */
-const LFS_POINTER = /^version https:\/\/git-lfs\.github\.com\/spec\/v1\r?\n(ext-.*\n)*oid sha256:[0-9a-f]{64}/;
+const LFS_POINTER =
+  /^version https:\/\/git-lfs\.github\.com\/spec\/v1\r?\n(ext-.*\n)*oid sha256:[0-9a-f]{64}/;
 const FETCH = 'Fetch it with `git lfs pull`, or name another file.';
 const CHECK_OUT = 'Check it out with `git sparse-checkout add`, or name another file.';
 
@@ -121,7 +126,11 @@ export async function snapshotTarget(options: {
   if (!found.ok) {
     if (found.problem.code !== 'target_missing') throw new ProblemError(found.problem);
     if (isAbsent(found.problem) && (await options.siblings()).includes(path))
-      fail('target_missing', `${path} is tracked by git but outside the sparse checkout (skip-worktree)`, CHECK_OUT);
+      fail(
+        'target_missing',
+        `${path} is tracked by git but outside the sparse checkout (skip-worktree)`,
+        CHECK_OUT,
+      );
     const newFileEol = (await options.eols()).get(path) ?? '\n';
     return { path, base: null, sha: 'absent', bytes: 0, lines: 0, encoding: null, newFileEol };
   }
@@ -145,8 +154,16 @@ export async function snapshotTarget(options: {
 }
 
 /** Throws ProblemError `target_binary` where the bytes are not a text, or not that of the file. */
-const needText = (path: string, bytes: Uint8Array, { binary }: { readonly binary: boolean }): void => {
-  if (binary) fail('target_binary', `${path} is a binary file (it contains a NUL): it is not text to show and edit`);
+const needText = (
+  path: string,
+  bytes: Uint8Array,
+  { binary }: { readonly binary: boolean },
+): void => {
+  if (binary)
+    fail(
+      'target_binary',
+      `${path} is a binary file (it contains a NUL): it is not text to show and edit`,
+    );
   if (LFS_POINTER.test(decoder.decode(bytes.subarray(0, 200))))
     fail('target_binary', `${path} is a pointer of Git LFS, not what the file holds`, FETCH);
 };
@@ -174,9 +191,16 @@ export async function textRefs(options: {
     }
     const most = limits.maxContextFile_bytes ?? Infinity;
     if (found.value.bytes > most)
-      fail('target_too_large', `${path} has ${found.value.bytes} bytes; maxContextFile_bytes is ${most}`);
+      fail(
+        'target_too_large',
+        `${path} has ${found.value.bytes} bytes; maxContextFile_bytes is ${most}`,
+      );
     const bytes = await readGiven(found.value.realPath);
-    needText(path, bytes, await ports.edits.run('describe', { path, bytes, encoding: null }, signal));
+    needText(
+      path,
+      bytes,
+      await ports.edits.run('describe', { path, bytes, encoding: null }, signal),
+    );
     refs.push({ path, ref: await ports.blobs.put(bytes, 'later'), bytes: bytes.length });
   }
   return refs;
@@ -192,8 +216,13 @@ export const projectConfig = async (
 ): Promise<ProjectConfig> => {
   const root = await ports.workspace.root(workspace);
   const config = await readConfig(root);
-  if (!config.ok) return fail('config_invalid', config.problems.map(({ message }) => message).join('\n'));
+  if (!config.ok)
+    return fail('config_invalid', config.problems.map(({ message }) => message).join('\n'));
   if (settings === undefined) return config.value;
-  const plan = await getJson<{ readonly front?: Partial<ProjectConfig> }>(ports.blobs, settings, 'settings');
+  const plan = await getJson<{ readonly front?: Partial<ProjectConfig> }>(
+    ports.blobs,
+    settings,
+    'settings',
+  );
   return { ...config.value, ...plan.front };
 };

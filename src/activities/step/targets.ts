@@ -24,7 +24,11 @@ const TARGETS = 10; // bound: Targets named where preflight refuses them.
 
 export type Chosen =
   /** `deleted`: those of `paths` that go; they stand first, so that whoever is asked for the others knows. */
-  | { readonly outcome: 'targets'; readonly paths: readonly string[]; readonly deleted: readonly string[] }
+  | {
+      readonly outcome: 'targets';
+      readonly paths: readonly string[];
+      readonly deleted: readonly string[];
+    }
   | { readonly outcome: 'pick'; readonly files: readonly string[] };
 
 interface Question extends Pick<JobFile, 'workspace' | 'job' | 'jobPath'> {
@@ -52,19 +56,28 @@ export async function chooseTargets(question: Question): Promise<Chosen> {
     );
   // Jobs written for other runners give output keys beside `mode: edit`: they are accepted and say nothing more there.
   const written = mode === 'standard' || mode === 'sequential' ? job.outputFiles : [];
-  const mayBeNew = [...written, ...(mode === 'standard' || mode === 'sequential' ? [] : job.newFiles)];
+  const mayBeNew = [
+    ...written,
+    ...(mode === 'standard' || mode === 'sequential' ? [] : job.newFiles),
+  ];
   const named = [...new Set([...written, ...job.targetFiles, ...mayBeNew])];
   await checkNamed(workspace, job, jobPath, mayBeNew);
   const chosen = named.length > 0 ? targets(named, job.deleteFiles) : await unnamed(question);
   if (chosen.outcome === 'pick') return chosen;
   const paths = [...new Set([...chosen.paths, ...made])];
-  if (paths.length === 0 && question.picked !== null) fail('nothing_to_edit', 'no file that was picked may be made');
+  if (paths.length === 0 && question.picked !== null)
+    fail('nothing_to_edit', 'no file that was picked may be made');
   const most = limits.maxFilesPerStep ?? Infinity;
   if (paths.length > most)
-    fail('too_many_files', `${jobPath}: ${paths.length} target files; a step takes at most ${most} (maxFilesPerStep)`);
+    fail(
+      'too_many_files',
+      `${jobPath}: ${paths.length} target files; a step takes at most ${most} (maxFilesPerStep)`,
+    );
   if (commits) await checkOwn(workspace, paths, jobPath);
   if (mustBeClean) {
-    const dirty = (await dirtyPaths(workspace, paths)).map((file) => `${file.path} (${file.state})`);
+    const dirty = (await dirtyPaths(workspace, paths)).map(
+      (file) => `${file.path} (${file.state})`,
+    );
     if (dirty.length > 0)
       fail(
         'target_dirty',
@@ -75,7 +88,11 @@ export async function chooseTargets(question: Question): Promise<Chosen> {
 }
 
 /** A commit holds a submodule by its commit alone: a file inside can only be committed there. */
-async function checkOwn(workspace: string, paths: readonly string[], jobPath: string): Promise<void> {
+async function checkOwn(
+  workspace: string,
+  paths: readonly string[],
+  jobPath: string,
+): Promise<void> {
   const real: string[] = [];
   for (const path of paths) {
     const found = await inspectTarget(workspace, path, null);
@@ -92,16 +109,31 @@ async function checkOwn(workspace: string, paths: readonly string[], jobPath: st
   );
 }
 
-const targets = (edited: readonly string[], deleted: readonly string[]): Extract<Chosen, { outcome: 'targets' }> => ({
+const targets = (
+  edited: readonly string[],
+  deleted: readonly string[],
+): Extract<Chosen, { outcome: 'targets' }> => ({
   outcome: 'targets',
   paths: [...deleted, ...edited.filter((path) => !deleted.includes(path))],
   deleted,
 });
 
 /** Every named target exists and is a file inside; each fault names the job's line. */
-async function checkNamed(workspace: string, job: Job, jobPath: string, written: readonly string[]): Promise<void> {
-  const faults: { code: 'target_missing' | 'target_not_a_file' | 'target_outside'; message: string }[] = [];
-  const check = async (key: string, paths: readonly string[], fault: (found: TargetFacts) => string | null) => {
+async function checkNamed(
+  workspace: string,
+  job: Job,
+  jobPath: string,
+  written: readonly string[],
+): Promise<void> {
+  const faults: {
+    code: 'target_missing' | 'target_not_a_file' | 'target_outside';
+    message: string;
+  }[] = [];
+  const check = async (
+    key: string,
+    paths: readonly string[],
+    fault: (found: TargetFacts) => string | null,
+  ) => {
     for (const [index, path] of paths.entries()) {
       const found = await inspectTarget(workspace, path, null);
       const why = found.ok ? fault(found.value) : found.problem.message;
@@ -126,7 +158,10 @@ async function checkNamed(workspace: string, job: Job, jobPath: string, written:
   }
   const [first] = faults;
   if (first !== undefined)
-    throw new ProblemError({ code: first.code, message: faults.map((fault) => fault.message).join('\n') });
+    throw new ProblemError({
+      code: first.code,
+      message: faults.map((fault) => fault.message).join('\n'),
+    });
 }
 
 async function unnamed({ workspace, job, picked, mustPick, mayCreate }: Question): Promise<Chosen> {
@@ -135,7 +170,8 @@ async function unnamed({ workspace, job, picked, mustPick, mayCreate }: Question
   const files = (await listWorkspaceFiles(workspace)).filter((path) => !looksSecret(path));
   const hinted = hintedPaths(job.instructions, files);
   // A job may be about nothing but files that go: then nobody is asked for others.
-  if (!mustPick && (hinted.length > 0 || deleteFiles.length > 0)) return targets(hinted, deleteFiles);
+  if (!mustPick && (hinted.length > 0 || deleteFiles.length > 0))
+    return targets(hinted, deleteFiles);
   if (files.length === 0 && !mayCreate)
     fail('nothing_to_edit', `${workspace} has no files that can be shown to a model`);
   return { outcome: 'pick', files };
@@ -145,20 +181,34 @@ const namesOf = async (blobs: BlobStore, { names }: Snapshot): Promise<readonly 
   names === undefined ? [] : (await getText(blobs, names)).split('\n');
 /** Which new files a model may name: none of the workspace's, and none that the step makes by a call of its own. */
 export const newFileRule = async (blobs: BlobStore, snapshot: Snapshot) =>
-  newFileCheck(snapshot.config, [...(await namesOf(blobs, snapshot)), ...snapshot.targets.map(({ path }) => path)]);
+  newFileCheck(snapshot.config, [
+    ...(await namesOf(blobs, snapshot)),
+    ...snapshot.targets.map(({ path }) => path),
+  ]);
 
 const unknownIn = (outcome: AnswerOutcome): readonly string[] =>
-  'reasons' in outcome ? outcome.reasons.flatMap(({ code, path = '' }) => (code === 'unknown_file' ? [path] : [])) : [];
+  'reasons' in outcome
+    ? outcome.reasons.flatMap(({ code, path = '' }) => (code === 'unknown_file' ? [path] : []))
+    : [];
 const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 /** It moves no file by that, and makes none under the name of one that was offered and that it leaves alone. */
 const isSound = ({ files, renames }: Edited, offered: ReadonlyMap<string, unknown>): boolean => {
   const left = new Set([...offered.keys()].filter((path) => !files.has(path)).map(nameOf));
-  return renames.length === 0 && [...files.keys()].every((path) => offered.has(path) || !left.has(nameOf(path)));
+  return (
+    renames.length === 0 &&
+    [...files.keys()].every((path) => offered.has(path) || !left.has(nameOf(path)))
+  );
 };
 
 /** New files of an answer are offered where `create` allows their paths, and it is read once more; else it is told which files may be meant. */
-export async function judge(ports: ActivityPorts, snapshot: Snapshot, judged: ApplyAnswerInput, signal: AbortSignal) {
-  const read = (more: Partial<ApplyAnswerInput> = {}) => ports.edits.run('answer', { ...judged, ...more }, signal);
+export async function judge(
+  ports: ActivityPorts,
+  snapshot: Snapshot,
+  judged: ApplyAnswerInput,
+  signal: AbortSignal,
+) {
+  const read = (more: Partial<ApplyAnswerInput> = {}) =>
+    ports.edits.run('answer', { ...judged, ...more }, signal);
   let outcome = await read();
   if (unknownIn(outcome).length === 0) return outcome;
   const rule = await newFileRule(ports.blobs, snapshot);
@@ -167,11 +217,16 @@ export async function judge(ports: ActivityPorts, snapshot: Snapshot, judged: Ap
   const most = inPart ? 0 : files.size + (snapshot.limits.maxPickedFiles ?? Infinity);
   const asked = () => unknownIn(outcome).filter((path) => !files.has(path) && rule(path).ok);
   // Some formats tell of one file that is not there at a time.
-  for (let paths = asked(); paths.length > 0 && files.size + paths.length <= most; paths = asked()) {
+  for (
+    let paths = asked();
+    paths.length > 0 && files.size + paths.length <= most;
+    paths = asked()
+  ) {
     for (const path of paths) files.set(path, { bytes: null });
     outcome = await read({ files });
   }
-  const isUsed = outcome.outcome === 'edited' ? isSound(outcome, judged.files) : unknownIn(outcome).length === 0;
+  const isUsed =
+    outcome.outcome === 'edited' ? isSound(outcome, judged.files) : unknownIn(outcome).length === 0;
   const options = { ...judged.options, beside: await namesOf(ports.blobs, snapshot) };
   return isUsed ? outcome : read({ options });
 }

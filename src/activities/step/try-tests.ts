@@ -47,22 +47,38 @@ const TO_OVER =
 export const runTests = (
   ports: ActivityPorts,
   { dir, over, env, box, commands, timeout_s, maxOutput_bytes, isOurs }: Place,
-  { signal, all, isOpen = false }: { readonly signal: AbortSignal; readonly all: boolean; readonly isOpen?: boolean },
+  {
+    signal,
+    all,
+    isOpen = false,
+  }: { readonly signal: AbortSignal; readonly all: boolean; readonly isOpen?: boolean },
 ) =>
   withScratch('base', async (scratch) => {
     for (const { path, result } of over ?? []) {
       if (result === null) continue;
       await mkdir(dirname(join(scratch, path)), { recursive: true });
-      await writeFile(join(scratch, path), await ports.blobs.get(result.ref), { mode: result.mode });
+      await writeFile(join(scratch, path), await ports.blobs.get(result.ref), {
+        mode: result.mode,
+      });
     }
     const mark = randomUUID();
     const end = `e=$?; printf '\\n${mark} %s\\n' $e; ${all ? 'r=$((r|e))' : '[ $e = 0 ] || exit $e'}`;
-    const lines = [TO_OVER, 'r=0', ...commands.map((command) => `sh -c ${shellWord(command)}; ${end}`), 'exit $r'];
+    const lines = [
+      TO_OVER,
+      'r=0',
+      ...commands.map((command) => `sh -c ${shellWord(command)}; ${end}`),
+      'exit $r',
+    ];
     const script = (box === 'off' && isOurs === true ? [OVER_WAS, ...lines] : lines).join('\n');
     const shut = over === undefined ? {} : { dropsWrites: true, scratch: [scratch], isOpen };
     const ran = await ports.commands.run({
       command: ['/bin/sh', '-c', script, 'sh', ...(over ?? []).map(({ path }) => `./${path}`)],
-      ...{ cwd: dir, env, more: { BASE_SCRATCH: scratch }, timeout_s, maxOutput_bytes, signal },
+      cwd: dir,
+      env,
+      more: { BASE_SCRATCH: scratch },
+      timeout_s,
+      maxOutput_bytes,
+      signal,
       sandbox: box === 'off' ? box : { ...box, ...shut },
     });
     // Cancelled, or the worker stops: tests that were cut short have not failed. The wrapper says which of the two it was.
@@ -76,21 +92,36 @@ export const runTests = (
     const next = commands[each.length];
     // Killed, mostly for its time: in the command that had not ended.
     if (ran.exit === null && rest.length === 1 && next !== undefined)
-      return { all: [...each, { ...ran, command: next, output: rest.join('') }], seconds: ran.seconds };
+      return {
+        all: [...each, { ...ran, command: next, output: rest.join('') }],
+        seconds: ran.seconds,
+      };
     // What was cut, or says of itself how it ended, is the output of all of them together.
     const isWhole = rest.length === 1 && (ran.exit !== 0 || next === undefined);
     const isTold = isWhole && each.some(({ exit }) => exit !== 0) === (ran.exit !== 0);
     const output = [...each.map((one) => one.output), ...rest].join('\n');
-    return { all: isTold ? each : [{ ...ran, command: commands.join(' && '), output }], seconds: ran.seconds };
+    return {
+      all: isTold ? each : [{ ...ran, command: commands.join(' && '), output }],
+      seconds: ran.seconds,
+    };
   });
 
 /** What fails in the sandbox may fail because of it: where a person wrote all of the base, it runs once more without. */
-async function testBase(ports: ActivityPorts, place: Place, { modelBase, workspace }: TryInput, signal: AbortSignal) {
+async function testBase(
+  ports: ActivityPorts,
+  place: Place,
+  { modelBase, workspace }: TryInput,
+  signal: AbortSignal,
+) {
   const inside = (await runTests(ports, place, { signal, all: true })).all;
   const tests = judgedBase(inside, place.timeout_s);
-  const mayOpen = place.box !== 'off' && modelBase !== true && !inside.some(({ timedOut }) => timedOut);
+  const mayOpen =
+    place.box !== 'off' && modelBase !== true && !inside.some(({ timedOut }) => timedOut);
   if (tests.outcome === 'pass' || !mayOpen) return { tests };
-  const open = judgedBase((await runTests(ports, place, { signal, all: true, isOpen: true })).all, place.timeout_s);
+  const open = judgedBase(
+    (await runTests(ports, place, { signal, all: true, isOpen: true })).all,
+    place.timeout_s,
+  );
   if (open.outcome !== 'pass') return { tests };
   const what = 'the tests pass on the untouched files without the sandbox, and fail in it';
   const refused = refusedBySandbox(inside.map(({ output }) => output).join('\n'));
@@ -108,16 +139,25 @@ export async function treeOf(
   if (head === null) return null;
   const root = await ports.workspace.root(workspace);
   const own = new Set([jobPath, ...files.map(({ path }) => path)]);
-  const paths = (await changedPaths(root, 'all')).filter((path) => !own.has(path)).slice(0, DIRTY_FILES + 1);
+  const paths = (await changedPaths(root, 'all'))
+    .filter((path) => !own.has(path))
+    .slice(0, DIRTY_FILES + 1);
   let size = 0;
-  for (const path of paths) size += (await orNull(lstat(join(root, path)), ['ENOENT', 'ENOTDIR']))?.size ?? 0;
+  for (const path of paths)
+    size += (await orNull(lstat(join(root, path)), ['ENOENT', 'ENOTDIR']))?.size ?? 0;
   if (paths.length > DIRTY_FILES || size > DIRTY_BYTES) return null;
   const absent = paths.map((path): ExpectedFile => ({ path, result: null }));
-  const there = new Map((await ports.workspace.differing(workspace, absent)).map(({ path, now }) => [path, now]));
+  const there = new Map(
+    (await ports.workspace.differing(workspace, absent)).map(({ path, now }) => [path, now]),
+  );
   if ([...there.values()].includes(null)) return null;
   const dirty = paths.map((path): ExpectedFile => ({ path, result: there.get(path) ?? null }));
   const about = { root, head, dirty, files, commands, env, sandbox };
-  return { head, dirty, name: (more: object): string => sha256(canonicalJson({ ...about, ...more })) };
+  return {
+    head,
+    dirty,
+    name: (more: object): string => sha256(canonicalJson({ ...about, ...more })),
+  };
 }
 
 const NO_TREE = 'there is no commit to create a worktree from, or too much is uncommitted';
@@ -130,10 +170,16 @@ export const tryTests: Activity<'tryTests'> = async (ports, input, scope) => {
   const box = await boxFor(ports, config.sandbox, dir);
   if (isNoSandbox(box)) return { outcome: 'untried', why: `there is no sandbox: ${box.why}` };
   const at = { ...input, env: config.env, box, dir, over: [] };
-  const files = proposal === undefined ? [] : (await getJson<Proposal>(ports.blobs, proposal, 'proposal')).files;
+  const files =
+    proposal === undefined
+      ? []
+      : (await getJson<Proposal>(ports.blobs, proposal, 'proposal')).files;
   const tree = await treeOf(ports, input, config, files);
   const inTurn = <T>(work: () => Promise<T>): Promise<T> =>
-    commandTurn({ wait_ms: ports.timings.commandTurn_ms, work_ms: 2 * input.timeout_s * 1000, signal }, work);
+    commandTurn(
+      { wait_ms: ports.timings.commandTurn_ms, work_ms: 2 * input.timeout_s * 1000, signal },
+      work,
+    );
   /** A text: why there is no such worktree. */
   const apart = async ({ head, dirty }: NonNullable<typeof tree>): Promise<Place | string> => {
     const [plan, name] = [planOf(stepKey), trialName(stepKey)];
@@ -152,10 +198,14 @@ export const tryTests: Activity<'tryTests'> = async (ports, input, scope) => {
     if (tree === null) return { outcome: 'untried', why: NO_TREE };
     const place = await apart(tree);
     if (typeof place === 'string') return { outcome: 'untried', why: place };
-    const result = await recordOnce(ports.records, `steps/${stepKey}/trial-${tree.name({ known })}`, async () => {
-      const ran = await inTurn(() => runTests(ports, place, { signal, all: known }));
-      return judged(ports, input, ran, { files, signal });
-    });
+    const result = await recordOnce(
+      ports.records,
+      `steps/${stepKey}/trial-${tree.name({ known })}`,
+      async () => {
+        const ran = await inTurn(() => runTests(ports, place, { signal, all: known }));
+        return judged(ports, input, ran, { files, signal });
+      },
+    );
     return { outcome: 'tested', result };
   }
   const compute = async () => {
@@ -175,6 +225,16 @@ export const tryTests: Activity<'tryTests'> = async (ports, input, scope) => {
   const { tests, ...how } =
     tree === null
       ? await compute()
-      : await recordOnce(ports.records, `baselines/${tree.name({ modelBase, asked })}`, compute, 'later');
-  return { outcome: tests.outcome, summary: tests.summary, ...how, base: await putJson(ports.blobs, tests) };
+      : await recordOnce(
+          ports.records,
+          `baselines/${tree.name({ modelBase, asked })}`,
+          compute,
+          'later',
+        );
+  return {
+    outcome: tests.outcome,
+    summary: tests.summary,
+    ...how,
+    base: await putJson(ports.blobs, tests),
+  };
 };

@@ -3,7 +3,12 @@ import type { FoundTests, TestPlan } from '../../shared/plan.js';
 import { discoverTests, type DiscoveredTests } from '../../workspace/commands/index.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import type { ActivityPorts } from '../frame/ports.js';
-import type { StagedByHook, VerifyInput, VerifyOutcome, VerifyResult } from '../../shared/proposal-activities.js';
+import type {
+  StagedByHook,
+  VerifyInput,
+  VerifyOutcome,
+  VerifyResult,
+} from '../../shared/proposal-activities.js';
 import { putJson } from '../../stores/ports.js';
 import { changedPaths } from '../../workspace/files/index.js';
 import type { ExpectedFile, Found } from '../../workspace/ports.js';
@@ -29,7 +34,8 @@ export async function foundTests(
     const committed = await Promise.all(paths.map((path) => repository.committed(workspace, path)));
     const stands = new Set(committed.flatMap((text) => (text === null ? [] : read(text))));
     const words = commands.map((command) => repository.isPersons(workspace, command, paths));
-    confirmed = commands.every((command) => stands.has(command)) && (await Promise.all(words)).every(Boolean);
+    confirmed =
+      commands.every((command) => stands.has(command)) && (await Promise.all(words)).every(Boolean);
   }
   return { commands, source, key, confirmed };
 }
@@ -55,19 +61,27 @@ export const verify: Activity<'verify'> = async (ports, input, scope) => {
   await remember(ports, input.stepKey, input.remember ?? []);
   const passed = async (result: Omit<VerifyResult, 'v'>): Promise<VerifyResult> => {
     scope.assertCurrent();
-    if (input.releaseOnPass) await ports.workspace.releaseLock(input.workspace, input.stepKey, input.token);
+    if (input.releaseOnPass)
+      await ports.workspace.releaseLock(input.workspace, input.stepKey, input.token);
     return { ...result };
   };
   const nothing = { kind: null, transient: false, signature: null, output: null, suggestions: [] };
   if (input.commands.length === 0)
-    return passed({ ...nothing, outcome: 'no_tests', summary: 'no tests are configured', seconds: 0 });
+    return passed({
+      ...nothing,
+      outcome: 'no_tests',
+      summary: 'no tests are configured',
+      seconds: 0,
+    });
 
   const cwd = await ports.workspace.root(input.workspace);
-  const expected = (await appliedFiles(ports, { ...input, applications: input.applications ?? [] })).files;
+  const expected = (await appliedFiles(ports, { ...input, applications: input.applications ?? [] }))
+    .files;
   const { known: isKnown = false } = input;
   const { sandbox, env, worktree } = await commandConfig(ports, input, expected);
   // Nobody has made a checkout ready to be tested.
-  const setUp = input.repository === undefined || worktree?.setup === undefined ? [] : [worktree.setup];
+  const setUp =
+    input.repository === undefined || worktree?.setup === undefined ? [] : [worktree.setup];
   const box = await boxFor(ports, sandbox, cwd);
   if (isNoSandbox(box)) return box;
   const tested = async (): Promise<VerifyOutcome> => {
@@ -83,23 +97,37 @@ export const verify: Activity<'verify'> = async (ports, input, scope) => {
     const kept = await putBack(ports, input, { found, key }, scope);
     if (found.length > 0 && isPassed(ran)) {
       const gone = found.flatMap(({ path, now }) => (now === null ? [path] : []));
-      const files = found.flatMap(({ path, now, result }) => (now === null ? [] : [{ path, ...now, disk: result }]));
-      const staged = files.length === 0 ? {} : { staged: await putJson(ports.blobs, { files } satisfies StagedByHook) };
+      const files = found.flatMap(({ path, now, result }) =>
+        now === null ? [] : [{ path, ...now, disk: result }],
+      );
+      const staged =
+        files.length === 0
+          ? {}
+          : { staged: await putJson(ports.blobs, { files } satisfies StagedByHook) };
       return { outcome: 'changed_files', by: 'tests', files: [...kept, ...gone], ...staged };
     }
     const known = new Set([...others, ...expected.map(({ path }) => path)]);
-    const more = (await changedPaths(cwd)).filter((path) => !known.has(path)).slice(0, ALSO_CHANGED);
+    const more = (await changedPaths(cwd))
+      .filter((path) => !known.has(path))
+      .slice(0, ALSO_CHANGED);
     const alsoChanged = [...kept, ...more];
     return alsoChanged.length === 0 ? ran : { ...ran, alsoChanged };
   };
-  const turn = { wait_ms: ports.timings.commandTurn_ms, work_ms: input.timeout_s * 1000, signal: scope.signal };
+  const turn = {
+    wait_ms: ports.timings.commandTurn_ms,
+    work_ms: input.timeout_s * 1000,
+    signal: scope.signal,
+  };
   const about = canonicalJson({ applications: input.applications ?? [], commands: input.commands });
   const key = `steps/${input.stepKey}/tests-${input.run ?? 0}-${sha256(about).slice(0, KEY_DIGITS)}`;
   return commandTurn(turn, async () => {
     let outcome = await untested(ports, input, { expected, key }, scope);
     // What they said of these very bytes on this very base before a person approved them; where time may help they run again.
-    const tree = input.tried === true ? await treeOf(ports, input, { env, sandbox }, expected) : null;
-    const before = tree && (await ports.records.get(`steps/${input.stepKey}/trial-${tree.name({ known: isKnown })}`));
+    const tree =
+      input.tried === true ? await treeOf(ports, input, { env, sandbox }, expected) : null;
+    const before =
+      tree &&
+      (await ports.records.get(`steps/${input.stepKey}/trial-${tree.name({ known: isKnown })}`));
     if (before !== null && !(before as VerifyResult).transient) outcome ??= before as VerifyResult;
     if (outcome === null) {
       outcome = await tested();
@@ -130,7 +158,8 @@ async function untested(
     if ((await ports.records.get(`${key}-begun`)) === null)
       return { outcome: 'changed_files', by: 'others', files: found.map(({ path }) => path) };
   }
-  if (expected.length > 0) await ports.records.putIfAbsent(`${key}-begun`, { files: expected.length });
+  if (expected.length > 0)
+    await ports.records.putIfAbsent(`${key}-begun`, { files: expected.length });
   await putBack(ports, input, { found, key }, scope);
   return null;
 }
@@ -150,13 +179,23 @@ async function putBack(
     await records.putIfAbsent(`${key}-found/${name}`, { found });
     await workspace.putBack(input.workspace, input.stepKey, found, assertCurrent);
   }
-  const names = (await records.names(`${key}-found`)).flatMap((name) => /^([0-9a-f]+)\.json$/.exec(name)?.[1] ?? []);
+  const names = (await records.names(`${key}-found`)).flatMap(
+    (name) => /^([0-9a-f]+)\.json$/.exec(name)?.[1] ?? [],
+  );
   const all = await Promise.all(names.map((name) => records.get(`${key}-found/${name}`)));
   const files = all.flatMap((one) => (one as { readonly found: Found } | null)?.found ?? []);
-  return [...new Set(files.flatMap(({ path, now }) => (now === null ? [] : [`${path} (kept as ${now.ref})`])))];
+  return [
+    ...new Set(
+      files.flatMap(({ path, now }) => (now === null ? [] : [`${path} (kept as ${now.ref})`])),
+    ),
+  ];
 }
 
 /** A person confirmed commands that were found: they are not asked for again while what defined them then stays the same. */
-export async function remember({ records }: ActivityPorts, stepKey: string, keys: readonly string[]): Promise<void> {
+export async function remember(
+  { records }: ActivityPorts,
+  stepKey: string,
+  keys: readonly string[],
+): Promise<void> {
   for (const key of keys) await records.putIfAbsent(key, { stepKey });
 }

@@ -18,13 +18,19 @@ const tableOf = (program: Command): readonly Completed[] =>
     name: command.name(),
     description: command.description().replace(/['"`\\$]/g, ''),
     flags: [
-      ...new Set([command, ...command.commands].flatMap((each) => each.options.flatMap(({ long }) => long ?? []))),
+      ...new Set(
+        [command, ...command.commands].flatMap((each) =>
+          each.options.flatMap(({ long }) => long ?? []),
+        ),
+      ),
       '--help',
     ],
     words: command.commands.map((each) => each.name()),
   }));
 
-const bash = (table: readonly Completed[]): string => `# emend completion for bash: eval "$(emend completion bash)"
+const bash = (
+  table: readonly Completed[],
+): string => `# emend completion for bash: eval "$(emend completion bash)"
 _emend() {
   local word="\${COMP_WORDS[COMP_CWORD]}" words="" flags=""
   if [ "$COMP_CWORD" -eq 1 ]; then
@@ -65,7 +71,9 @@ ${table.map(({ name, flags, words }) => `    ${name}) flags=(${flags.join(' ')})
 compdef _emend emend
 `;
 
-const fish = (table: readonly Completed[]): string => `# emend completion for fish: emend completion fish | source
+const fish = (
+  table: readonly Completed[],
+): string => `# emend completion for fish: emend completion fish | source
 # The command, and nothing after it yet: its subcommands fit here alone.
 function __emend_at
   set -l words (commandline -opc)

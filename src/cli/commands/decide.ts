@@ -1,4 +1,9 @@
-import { decide as sendDecision, needParts, openDecision, type DecideOptions } from '../../client/runs/decide.js';
+import {
+  decide as sendDecision,
+  needParts,
+  openDecision,
+  type DecideOptions,
+} from '../../client/runs/decide.js';
 import { shownKey } from '../../shared/ids.js';
 import { resolveRun, type ResolvedRun } from '../../client/runs/resolve.js';
 import { diffText, showRun } from '../../client/runs/show.js';
@@ -24,7 +29,12 @@ export interface DecideFlags extends JsonFlag {
   readonly yes?: true;
 }
 
-export const decide = async (io: Io, run: string, written: string, flags: DecideFlags): Promise<ExitCode> => {
+export const decide = async (
+  io: Io,
+  run: string,
+  written: string,
+  flags: DecideFlags,
+): Promise<ExitCode> => {
   const answer = answerOf(written);
   const { hunk = [] } = flags;
   if (hunk.length > 0 && (answer !== 'select' || flags.file.length > 0))
@@ -32,26 +42,38 @@ export const decide = async (io: Io, run: string, written: string, flags: Decide
   const set = await decisionSettings(flags.set);
   const exit = await withEmend(io, async (emend) => {
     const resolved = await resolveRun(emend, run);
-    if (answer === 'revise' && flags.decision === undefined && (await isPushed(emend, resolved))) return null;
+    if (answer === 'revise' && flags.decision === undefined && (await isPushed(emend, resolved)))
+      return null;
     if ((flags.wait ?? flags.yes) === true)
-      fail('usage', '--wait and --yes are for the run that follows one.', 'Add --from-pr, or omit them.');
+      fail(
+        'usage',
+        '--wait and --yes are for the run that follows one.',
+        'Add --from-pr, or omit them.',
+      );
     const given = {
       answer,
       files: flags.file.map((path) => path.replace(/^\.\//, '')),
       set,
       ...(flags.note === undefined ? {} : { note: flags.note }),
     };
-    const seen = flags.decision ?? (answer === 'abort' ? null : await lookedAt({ io, emend, flags }, resolved, given));
+    const seen =
+      flags.decision ??
+      (answer === 'abort' ? null : await lookedAt({ io, emend, flags }, resolved, given));
     if (typeof seen === 'number') return seen;
     const result = await sendDecision(emend, resolved, {
       ...given,
       ...(seen === null ? {} : { decision: seen }),
       ...(hunk.length === 0 ? {} : { select: await partOf(emend, hunk, resolved, seen) }),
     });
-    printFound({ io, flags }, 'decide', result, [`${shownKey(resolved.stepKey)}  ${plain(result.message)}`]);
+    printFound({ io, flags }, 'decide', result, [
+      `${shownKey(resolved.stepKey)}  ${plain(result.message)}`,
+    ]);
     return EXIT.done;
   });
-  return exit ?? (await import('./from-pr.js')).reviseEnded(io, run, { ...flags, note: flags.note ?? '' });
+  return (
+    exit ??
+    (await import('./from-pr.js')).reviseEnded(io, run, { ...flags, note: flags.note ?? '' })
+  );
 };
 
 /** Its commit is on a branch of a repository: what follows it needs no workspace. */
@@ -86,7 +108,8 @@ const lookedAt = async (
     return fail('answer_not_accepted', 'Cannot show the proposal of this decision.', 'Try again.');
   for (const text of decisionHead(decision, { width: io.columns, proposal: shown })) io.out(text);
   // What is applied was seen: not its name, the change itself.
-  if (applies && shown !== null) await printDiff(io, await diffText(emend, shown), status.workspace);
+  if (applies && shown !== null)
+    await printDiff(io, await diffText(emend, shown), status.workspace);
   const { typed, isInterrupted } = await interruptible(io, async (signal) => ({
     typed: await io.key(`${answer}? [y/N] `, signal),
     isInterrupted: signal.aborted,
@@ -103,7 +126,10 @@ const givenText = ({ file, note, set, hunk = [], json }: DecideFlags): string | 
     ...(note === undefined ? [] : [['--note', note]]),
     ...set.map((each) => ['--set', each]),
     ...hunk.map((each) => ['--hunk', each]),
-  ].map(([name = '', value = '']) => ` ${name} ${/^[\w./:=,-]+$/.test(value) ? value : shellWord(value)}`);
+  ].map(
+    ([name = '', value = '']) =>
+      ` ${name} ${/^[\w./:=,-]+$/.test(value) ? value : shellWord(value)}`,
+  );
   return given.length === 0 ? undefined : `${given.join('')}${json === true ? ' --json' : ''}`;
 };
 
@@ -115,7 +141,11 @@ const partOf = async (
   decision: string | null,
 ): Promise<NonNullable<DecideOptions['select']>> => {
   const { proposal, status, note } = await showRun(emend, run);
-  if (proposal === null || status.decision?.proposalId !== proposal.id || status.decision.id !== decision)
+  if (
+    proposal === null ||
+    status.decision?.proposalId !== proposal.id ||
+    status.decision.id !== decision
+  )
     return fail(
       'answer_not_accepted',
       `Run ${shownKey(run.stepKey)} has no open proposal for this decision.${note === null ? '' : ` ${note}`}`,

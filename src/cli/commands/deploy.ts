@@ -11,9 +11,16 @@ import type { Io, JsonFlag } from '../io.js';
 import { printFound } from '../json.js';
 import { plain } from '../render/text.js';
 
-const connected = async (io: Io, use: (at: ClientConnection, home: string) => Promise<ExitCode>): Promise<ExitCode> => {
+const connected = async (
+  io: Io,
+  use: (at: ClientConnection, home: string) => Promise<ExitCode>,
+): Promise<ExitCode> => {
   const home = await resolveHome(io.env);
-  const at = await connectClient({ env: io.env, home, connect_ms: resolveTimings(io.env).connect_ms });
+  const at = await connectClient({
+    env: io.env,
+    home,
+    connect_ms: resolveTimings(io.env).connect_ms,
+  });
   try {
     return await use(at, home);
   } finally {
@@ -35,9 +42,13 @@ const replayed = async (io: Io, at: ClientConnection, flags: JsonFlag = {}): Pro
   return failed.length === 0 ? EXIT.done : EXIT.refused;
 };
 
-export const replay = (io: Io, flags: JsonFlag): Promise<ExitCode> => connected(io, (at) => replayed(io, at, flags));
+export const replay = (io: Io, flags: JsonFlag): Promise<ExitCode> =>
+  connected(io, (at) => replayed(io, at, flags));
 
-export const promote = (io: Io, { unversioned }: { readonly unversioned?: true }): Promise<ExitCode> =>
+export const promote = (
+  io: Io,
+  { unversioned }: { readonly unversioned?: true },
+): Promise<ExitCode> =>
   connected(io, async (at, home) => {
     if (unversioned === true) {
       await makeCurrent(at, null);

@@ -60,9 +60,18 @@ async function tryFormat(
   const request = built.request(nonce);
   const begun = performance.now();
   const seconds = (): number => (performance.now() - begun) / 1000;
-  const trial = (outcome: string, message: string, { input_tokens, output_tokens } = NO_USAGE): FormatTrial => ({
-    ...{ format, works: outcome === 'edited', outcome, message },
-    ...{ input_tokens, output_tokens, seconds: seconds() },
+  const trial = (
+    outcome: string,
+    message: string,
+    { input_tokens, output_tokens } = NO_USAGE,
+  ): FormatTrial => ({
+    format,
+    works: outcome === 'edited',
+    outcome,
+    message,
+    input_tokens,
+    output_tokens,
+    seconds: seconds(),
   });
   const answer = await askOnce(model, request, signal).catch((error: unknown) => {
     if (error instanceof ModelError) return error;
@@ -71,16 +80,22 @@ async function tryFormat(
   if (answer instanceof ModelError) return trial(answer.kind, answer.message);
   const used = { ...NO_USAGE, ...answer.usage, input_tokens: tokensIn(answer.usage) };
   if (promptCut(estimateRequestTokens(request), answer.usage))
-    return trial('prompt_cut', 'the server cut the prompt: raise its context size (num_ctx for Ollama)', used);
+    return trial(
+      'prompt_cut',
+      'the server cut the prompt: raise its context size (num_ctx for Ollama)',
+      used,
+    );
   const outcome = applyAnswer({
     format,
     answer: answer.text,
     files: new Map([[PATH, { bytes }]]),
     options: { nonce, requireMarker: true, stopReason: answer.stopReason, asked: INSTRUCTIONS },
   });
-  if (outcome.outcome !== 'edited') return trial(outcome.outcome, outcome.reasons[0]?.message ?? '', used);
+  if (outcome.outcome !== 'edited')
+    return trial(outcome.outcome, outcome.reasons[0]?.message ?? '', used);
   const result = outcome.files.get(PATH);
-  const works = result !== undefined && result !== 'absent' && new TextDecoder().decode(result.bytes) === AFTER;
+  const works =
+    result !== undefined && result !== 'absent' && new TextDecoder().decode(result.bytes) === AFTER;
   return works
     ? trial('edited', '', used)
     : trial('wrong', 'the answer was well-formed but made a different change', used);
@@ -90,21 +105,36 @@ async function tryFormat(
 const answer_tokens = 2_048;
 
 /** Exit code 7 where no format works. `name` true: the model of `emend.yaml` here, else the default. Throws ProblemError. */
-export const doctorModel = async (io: Io, name: string | true, flags: JsonFlag & QuietFlag): Promise<ExitCode> => {
+export const doctorModel = async (
+  io: Io,
+  name: string | true,
+  flags: JsonFlag & QuietFlag,
+): Promise<ExitCode> => {
   const asJson = flags.json === true;
   const aside = asides(io, flags);
   checkModelSettings(io.env);
   const config = valueOf(await readConfig(io.cwd));
   const model = name === true ? config.model : name;
-  const port = createAnthropicModel({ env: io.env, streamIdle_ms: resolveTimings(io.env).streamIdle_ms });
+  const port = createAnthropicModel({
+    env: io.env,
+    streamIdle_ms: resolveTimings(io.env).streamIdle_ms,
+  });
   const interrupt = hearInterrupt(io);
   const stop = new AbortController();
   void interrupt.came.then(() => stop.abort());
   const trials: FormatTrial[] = [];
   try {
     if (!asJson) aside.out(`${plain(model)}: one small edit in each format`);
-    const outputBudget_tokens = Math.min(answer_tokens, mostOutput_tokens(modelEntry(config, model)));
-    for await (const trial of tryFormats({ model: port, name: model, outputBudget_tokens, signal: stop.signal })) {
+    const outputBudget_tokens = Math.min(
+      answer_tokens,
+      mostOutput_tokens(modelEntry(config, model)),
+    );
+    for await (const trial of tryFormats({
+      model: port,
+      name: model,
+      outputBudget_tokens,
+      signal: stop.signal,
+    })) {
       trials.push(trial);
       if (!asJson) tell(io, trial);
     }
@@ -115,28 +145,46 @@ export const doctorModel = async (io: Io, name: string | true, flags: JsonFlag &
   if (asJson) printJson(io, 'doctor --model', { v: 1, model, serverContext_tokens, trials });
   else {
     sayAdvice(aside, model, trials);
-    sayContext(aside, model, { served: serverContext_tokens, told: modelEntry(config, model).context_tokens });
+    sayContext(aside, model, {
+      served: serverContext_tokens,
+      told: modelEntry(config, model).context_tokens,
+    });
   }
   return trials.some(({ works }) => works) ? EXIT.done : EXIT.unavailable;
 };
 
-const LOADED = z.object({ models: z.array(z.object({ name: z.string(), context_length: z.int().min(1) })) });
+const LOADED = z.object({
+  models: z.array(z.object({ name: z.string(), context_length: z.int().min(1) })),
+});
 /** Ollama lists its loaded models; anything else answers in another way, and soon. */
 const ps_ms = 5_000;
 
 /** The context that Ollama loaded the model with (`num_ctx`, tokens); null from other servers. Source: docs.ollama.com/api/ps. */
-const loadedContext = async (baseUrl: string | undefined, model: string): Promise<number | null> => {
+const loadedContext = async (
+  baseUrl: string | undefined,
+  model: string,
+): Promise<number | null> => {
   if (baseUrl === undefined || baseUrl.trim() === '') return null;
   try {
-    const answer = await fetch(new URL('/api/ps', baseUrl), { signal: AbortSignal.timeout(ps_ms), redirect: 'error' });
+    const answer = await fetch(new URL('/api/ps', baseUrl), {
+      signal: AbortSignal.timeout(ps_ms),
+      redirect: 'error',
+    });
     const { models } = LOADED.parse(await answer.json());
-    return models.find(({ name }) => name === model || name === `${model}:latest`)?.context_length ?? null;
+    return (
+      models.find(({ name }) => name === model || name === `${model}:latest`)?.context_length ??
+      null
+    );
   } catch {
     return null;
   }
 };
 
-const sayContext = (aside: Asides, model: string, { served, told }: { served: number | null; told: number }): void => {
+const sayContext = (
+  aside: Asides,
+  model: string,
+  { served, told }: { served: number | null; told: number },
+): void => {
   if (served === null) return;
   aside.out(`num_ctx ${served}: the server cuts longer prompts silently.`);
   if (told <= served) return;
@@ -144,9 +192,14 @@ const sayContext = (aside: Asides, model: string, { served, told }: { served: nu
   aside.out(`models: { ${JSON.stringify(model)}: { context_tokens: ${served} } }`);
 };
 
-const tell = (io: Io, { format, works, outcome, message, input_tokens, output_tokens, seconds }: FormatTrial): void => {
+const tell = (
+  io: Io,
+  { format, works, outcome, message, input_tokens, output_tokens, seconds }: FormatTrial,
+): void => {
   const cost = `${input_tokens} tokens in, ${output_tokens} out, ${seconds.toFixed(1)} s`;
-  const [row = ''] = table([[works ? 'ok     ' : 'no     ', format.padEnd(15), outcome.padEnd(10), cost]]);
+  const [row = ''] = table([
+    [works ? 'ok     ' : 'no     ', format.padEnd(15), outcome.padEnd(10), cost],
+  ]);
   io.out(row);
   // Whole, whatever the terminal's width: the end of it says what to change.
   if (!works) io.out(`        ${io.colors.bold(line(message, Infinity))}`);
@@ -155,6 +208,8 @@ const tell = (io: Io, { format, works, outcome, message, input_tokens, output_to
 const sayAdvice = (aside: Asides, model: string, trials: readonly FormatTrial[]): void => {
   const good = trials.filter(({ works }) => works).map(({ format }) => format);
   if (good.length === 0 || good.length === trials.length) return;
-  aside.out('Add to emend.yaml to use only these formats (one edit proves little: docs/models.md has an exam):');
+  aside.out(
+    'Add to emend.yaml to use only these formats (one edit proves little: docs/models.md has an exam):',
+  );
   aside.out(`models: { ${JSON.stringify(model)}: { formats: [${good.join(', ')}] } }`);
 };

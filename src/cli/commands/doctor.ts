@@ -29,8 +29,10 @@ const MINIMUM_NODE = '20.3';
 export const examine = async (env: Environment): Promise<readonly Check[]> => {
   const absent = await absentHome(env).catch(() => null);
   const home = await resolveHome(env).catch((error: unknown) => error);
-  const connect = async (at: string) => connectClient({ env, home: at, connect_ms: resolveTimings(env).connect_ms });
-  const server = typeof home === 'string' ? await connect(home).catch((error: unknown) => error) : home;
+  const connect = async (at: string) =>
+    connectClient({ env, home: at, connect_ms: resolveTimings(env).connect_ms });
+  const server =
+    typeof home === 'string' ? await connect(home).catch((error: unknown) => error) : home;
   const connection = isConnection(server) ? server : null;
   try {
     const unseen = { ...explained(server), found: 'not checked: no server' };
@@ -39,9 +41,15 @@ export const examine = async (env: Environment): Promise<readonly Check[]> => {
     const checks: readonly (readonly [string, () => Finding | Promise<Finding>])[] = [
       ['Node.js', nodeVersion],
       ['git', () => gitVersion(env)],
-      ['EMEND_HOME', () => (typeof home === 'string' ? homeFinding(home, absent === null) : explained(home))],
+      [
+        'EMEND_HOME',
+        () => (typeof home === 'string' ? homeFinding(home, absent === null) : explained(home)),
+      ],
       ['EMEND_STORE', () => (typeof home === 'string' ? store(env, home) : explained(home))],
-      ['settings', () => good(`${Object.keys(resolveTimings(env)).length} timings, all within bounds`)],
+      [
+        'settings',
+        () => good(`${Object.keys(resolveTimings(env)).length} timings, all within bounds`),
+      ],
       ['Temporal CLI', () => temporalCli(env)],
       ['sandbox', () => sandbox(env)],
       ['Temporal server', () => (connection ? reached(connection) : explained(server))],
@@ -71,11 +79,16 @@ const gitVersion = async (env: Environment): Promise<Finding> => {
   const asked = await gitLine(['--version'], { cwd: process.cwd(), environment: env });
   return asked.ok
     ? good(asked.value)
-    : bad('not found on PATH', 'Install git, for example: apt-get install git, or: brew install git');
+    : bad(
+        'not found on PATH',
+        'Install git, for example: apt-get install git, or: brew install git',
+      );
 };
 
 const homeFinding = (home: string, isUsed: boolean): Finding =>
-  isUsed ? good(home) : good(`${home}: no runs yet`, 'Start one with: emend run -m "what to change"');
+  isUsed
+    ? good(home)
+    : good(`${home}: no runs yet`, 'Start one with: emend run -m "what to change"');
 
 /** Workers and clients that belong together show the same id here. A store that homes share is tried. */
 const store = async (env: Environment, home: string): Promise<Finding> => {
@@ -83,7 +96,9 @@ const store = async (env: Environment, home: string): Promise<Finding> => {
   const { dir, id, apart } = found;
   if (!apart) return good(`in EMEND_HOME (id ${id.slice(0, 8)})`);
   const { ms, slow } = await tryStore(home, found);
-  const fix = slow ? 'That is slow: a run makes some hundred writes. Use a store that is nearer.' : null;
+  const fix = slow
+    ? 'That is slow: a run makes some hundred writes. Use a store that is nearer.'
+    : null;
   return good(`${dir} (id ${id.slice(0, 8)}), a write takes ${ms} ms`, fix);
 };
 
@@ -97,10 +112,15 @@ const sandbox = async (env: Environment): Promise<Finding> => {
   const found = await findBubblewrap(env);
   if (!found.works)
     return process.platform === 'linux'
-      ? bad(found.why, 'Install bubblewrap 0.11 or newer, and allow unprivileged user namespaces (docs/sandbox.md).')
+      ? bad(
+          found.why,
+          'Install bubblewrap 0.11 or newer, and allow unprivileged user namespaces (docs/sandbox.md).',
+        )
       : good(`${found.why}: you are asked before tests run`);
   const asRoot =
-    process.getuid?.() === 0 ? ", as root: commands keep root's file permissions; use a separate account" : '';
+    process.getuid?.() === 0
+      ? ", as root: commands keep root's file permissions; use a separate account"
+      : '';
   return good(`bubblewrap ${found.version} at ${found.path} (${found.from})${asRoot}`);
 };
 
@@ -145,7 +165,9 @@ const builds = async ({ at, serving }: Seen): Promise<Finding> => {
       'Run `emend deploy promote` of its build (with --unversioned for a worker without --deployment), or stop it.',
     );
   const mixed = found.length > 1 || (found[0] ?? build()) !== build();
-  const fix = mixed ? 'Builds are mixed: end the deploy by stopping the workers of the older one.' : null;
+  const fix = mixed
+    ? 'Builds are mixed: end the deploy by stopping the workers of the older one.'
+    : null;
   return good(`${found.join(', ')}${mixed ? `; this command is ${build()}` : ''}`, fix);
 };
 
@@ -156,14 +178,21 @@ const group = async ({ at, home, queues, store: found }: Seen): Promise<Finding>
   const hosts = await listHosts({ records, queues, runs });
   const problems = groupProblems(hosts);
   if (problems.length > 0)
-    return bad(problems.map(({ message }) => message).join(' '), problems.map(({ next }) => next).join(' '));
-  return good(hosts.length === 1 ? 'this one' : hosts.map(({ id, name }) => shownHost(id, name)).join(', '));
+    return bad(
+      problems.map(({ message }) => message).join(' '),
+      problems.map(({ next }) => next).join(' '),
+    );
+  return good(
+    hosts.length === 1 ? 'this one' : hosts.map(({ id, name }) => shownHost(id, name)).join(', '),
+  );
 };
 
 /** Only whether they are set: a key is never shown, not even in part. */
 const model = (env: Environment, worker: Finding): Finding => {
   const baseUrl = env.ANTHROPIC_BASE_URL ?? '';
-  const key = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN'].find((name) => (env[name] ?? '') !== '');
+  const key = ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN'].find(
+    (name) => (env[name] ?? '') !== '',
+  );
   // It is the worker that asks, with what is set in its own terminal.
   if (key === undefined && baseUrl === '')
     return worker.ok
@@ -179,11 +208,15 @@ const PRICES_OLD_DAYS = 90; // bound: Prices that were published longer ago may 
 export const prices = (now_ms: number): Finding => {
   const days = Math.floor((now_ms - Date.parse(PRICES.date)) / 86_400_000);
   const fix = "Compare them with your provider's list; `models:` in emend.yaml overrides them.";
-  return good(`${PRICES.source} of ${PRICES.date}, ${days} days old`, days > PRICES_OLD_DAYS ? fix : null);
+  return good(
+    `${PRICES.source} of ${PRICES.date}, ${days} days old`,
+    days > PRICES_OLD_DAYS ? fix : null,
+  );
 };
 
 /** A base URL may carry a user and password. */
-const hostOf = (url: string): string => (URL.canParse(url) ? new URL(url).host : 'ANTHROPIC_BASE_URL is not a URL');
+const hostOf = (url: string): string =>
+  URL.canParse(url) ? new URL(url).host : 'ANTHROPIC_BASE_URL is not a URL';
 
 const explained = (error: unknown): Finding =>
   error instanceof ProblemError
@@ -193,11 +226,18 @@ const explained = (error: unknown): Finding =>
 type DoctorFlags = JsonFlag & QuietFlag & { readonly model?: string | true };
 
 /** Exit code 7 where something is missing: what a run needs is not there. */
-export const doctor = async (io: Io, { model: asked, ...flags }: DoctorFlags): Promise<ExitCode> => {
+export const doctor = async (
+  io: Io,
+  { model: asked, ...flags }: DoctorFlags,
+): Promise<ExitCode> => {
   if (asked !== undefined) return (await import('./doctor-model.js')).doctorModel(io, asked, flags);
   const checks = await examine(io.env);
-  const rows = table(checks.map((check) => [check.ok ? 'ok' : 'missing', check.name, plain(check.found)]));
-  const fixes = checks.map(({ fix }) => (fix === null ? [] : [`           ${io.colors.bold(plain(fix))}`]));
+  const rows = table(
+    checks.map((check) => [check.ok ? 'ok' : 'missing', check.name, plain(check.found)]),
+  );
+  const fixes = checks.map(({ fix }) =>
+    fix === null ? [] : [`           ${io.colors.bold(plain(fix))}`],
+  );
   const lines = rows.flatMap((row, index) => [row, ...(fixes[index] ?? [])]);
   printFound({ io, flags }, 'doctor', checks, lines);
   return checks.every((check) => check.ok) ? EXIT.done : EXIT.unavailable;

@@ -37,7 +37,8 @@ export const events = (io: Io, run: string, flags: EventsFlags): Promise<ExitCod
 const follow = async (printing: Printing, resolved: ResolvedRun): Promise<ExitCode> => {
   const { io, emend, flags } = printing;
   let last = await printAfter(printing, resolved, 0);
-  if ((flags.follow !== true && flags.live !== true) || resolved.live?.open !== true) return EXIT.done;
+  if ((flags.follow !== true && flags.live !== true) || resolved.live?.open !== true)
+    return EXIT.done;
   return interruptible(io, async (signal) => {
     const print = (lines: readonly string[]): void => {
       for (const text of lines) io.out(text);
@@ -48,7 +49,8 @@ const follow = async (printing: Printing, resolved: ResolvedRun): Promise<ExitCo
         emend,
         resolved,
         async ({ status }) => {
-          if (status.stage !== 'closed' && status.lastSeq > last) last = await printAfter(printing, resolved, last);
+          if (status.stage !== 'closed' && status.lastSeq > last)
+            last = await printAfter(printing, resolved, last);
           return undefined;
         },
         { signal },
@@ -77,4 +79,5 @@ const printAfter = async (
   return last;
 };
 
-const textLine = (event: StepEvent): string => `${new Date(event.at).toISOString().slice(11, 19)}  ${eventText(event)}`;
+const textLine = (event: StepEvent): string =>
+  `${new Date(event.at).toISOString().slice(11, 19)}  ${eventText(event)}`;

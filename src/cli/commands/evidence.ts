@@ -29,13 +29,20 @@ export interface VerifyFlags {
 export const verify = async (io: Io, file: string, flags: VerifyFlags): Promise<ExitCode> => {
   const at = (path: string): string => resolve(io.cwd, path);
   const given = (path: string): Promise<string> =>
-    readGiven(at(path)).then(String, (error: unknown) => fail('usage', `${whyUnread(path, error)}.`));
+    readGiven(at(path)).then(String, (error: unknown) =>
+      fail('usage', `${whyUnread(path, error)}.`),
+    );
   const { wrong, notes } = await verifyEvidence(await given(file), {
     repository: at(flags.repository),
     archive: flags.archive === undefined ? null : at(flags.archive),
     signers: flags.signers === undefined ? null : await given(flags.signers),
   });
-  for (const text of [...wrong.map((each) => `does not match: ${each}`), ...notes]) io.out(plain(text));
-  io.out(wrong.length === 0 ? 'Everything that was checked matches.' : `${count(wrong.length, 'check')} failed.`);
+  for (const text of [...wrong.map((each) => `does not match: ${each}`), ...notes])
+    io.out(plain(text));
+  io.out(
+    wrong.length === 0
+      ? 'Everything that was checked matches.'
+      : `${count(wrong.length, 'check')} failed.`,
+  );
   return wrong.length === 0 ? EXIT.done : EXIT.failed;
 };

@@ -25,24 +25,36 @@ export const gc = (io: Io, flags: GcFlags): Promise<void> => {
   // Whoever writes a blob names it soon after, but not at once.
   const olderThan_ms = Math.max(daysOf('--older-than', flags.olderThan) * DAY_MS, GC_MIN_AGE_MS);
   const archives = flags.archivesOlderThan;
-  const archivesOlderThan_ms = archives === undefined ? null : daysOf('--archives-older-than', archives) * DAY_MS;
+  const archivesOlderThan_ms =
+    archives === undefined ? null : daysOf('--archives-older-than', archives) * DAY_MS;
   return withEmend(io, async (emend) => {
-    const found = await findUnused(emend, { olderThan_ms, archivesOlderThan_ms, assumeClosed: flags.assumeClosed });
+    const found = await findUnused(emend, {
+      olderThan_ms,
+      archivesOlderThan_ms,
+      assumeClosed: flags.assumeClosed,
+    });
     const dry = flags.dryRun === true;
     const { steps, blobs, temps, caches, hosts } = found;
     const all = [...steps.flatMap((step) => step.files), ...blobs, ...temps, ...caches, ...hosts];
     const refs = found.notes.reduce((sum, { names }) => sum + names.length, 0);
     const would = { notesRemoved: refs, files: all.length, bytes: bytesOf(all) };
     const { notesRemoved, files, bytes } = dry ? would : await removeUnused(emend, found);
-    if (flags.json === true) printJson(io, 'gc', { v: 1, removed: !dry, notesRemoved, files, bytes, ...found });
+    if (flags.json === true)
+      printJson(io, 'gc', { v: 1, removed: !dry, notesRemoved, files, bytes, ...found });
     else if (all.length + refs === 0) io.out('Nothing to remove.');
     else {
-      io.out(`${dry ? 'Would remove' : 'Removed'} ${count(files, 'file')}, ${count(bytes, 'byte')}:`);
+      io.out(
+        `${dry ? 'Would remove' : 'Removed'} ${count(files, 'file')}, ${count(bytes, 'byte')}:`,
+      );
       for (const line of linesOf(found)) io.out(line);
       for (const { workspace, names } of found.notes)
-        io.out(`  ${count(names.length, 'note')} of rollbacks in git, of ended runs in ${plain(workspace)}`);
-      if (notesRemoved < refs) io.out(`  ${count(refs - notesRemoved, 'note')} kept: git could not remove them.`);
-      if (files < all.length) io.out(`  ${count(all.length - files, 'file')} kept: written or read in the meantime.`);
+        io.out(
+          `  ${count(names.length, 'note')} of rollbacks in git, of ended runs in ${plain(workspace)}`,
+        );
+      if (notesRemoved < refs)
+        io.out(`  ${count(refs - notesRemoved, 'note')} kept: git could not remove them.`);
+      if (files < all.length)
+        io.out(`  ${count(all.length - files, 'file')} kept: written or read in the meantime.`);
     }
   });
 };
@@ -51,8 +63,16 @@ const linesOf = ({ steps, blobs, temps, caches, hosts }: Unused): string[] => {
   const ended = steps.filter((step) => !step.archive);
   const whole = steps.filter((step) => step.archive);
   const lines = [
-    [ended.length, `calls, records and transactions of ${count(ended.length, 'step')}`, ended.flatMap((s) => s.files)],
-    [whole.length, `${count(whole.length, 'step')} with archive`, whole.flatMap((step) => step.files)],
+    [
+      ended.length,
+      `calls, records and transactions of ${count(ended.length, 'step')}`,
+      ended.flatMap((s) => s.files),
+    ],
+    [
+      whole.length,
+      `${count(whole.length, 'step')} with archive`,
+      whole.flatMap((step) => step.files),
+    ],
     [blobs.length, 'contents that nothing refers to', blobs],
     [temps.length, 'temporary files of dead processes', temps],
     [caches.length, 'outlines and test results, made again when needed', caches],
@@ -60,5 +80,8 @@ const linesOf = ({ steps, blobs, temps, caches, hosts }: Unused): string[] => {
   ] as const;
   return lines
     .filter(([there]) => there > 0)
-    .map(([, what, files]) => `  ${what}: ${count(files.length, 'file')}, ${count(bytesOf(files), 'byte')}`);
+    .map(
+      ([, what, files]) =>
+        `  ${what}: ${count(files.length, 'file')}, ${count(bytesOf(files), 'byte')}`,
+    );
 };

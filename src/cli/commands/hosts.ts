@@ -1,6 +1,12 @@
 /** `emend hosts`, `emend move`: the hosts that share a store, a home that takes the place of a lost one, and a run that leaves it. */
 import { resolve } from 'node:path';
-import { groupProblems, listHosts, openOnServer, shownHost, type HostView } from '../../client/runs/hosts.js';
+import {
+  groupProblems,
+  listHosts,
+  openOnServer,
+  shownHost,
+  type HostView,
+} from '../../client/runs/hosts.js';
 import { needRuns, noServerNote, type Emend } from '../../client/types.js';
 import { hostOfQueue, hostQueueOf } from '../../shared/names.js';
 import { shownKey } from '../../shared/ids.js';
@@ -24,7 +30,10 @@ export const hosts = (io: Io, flags: JsonFlag): Promise<void> =>
       found: await listHosts(emend),
       note: emend.runs === null ? noServerNote(emend) : null,
     }));
-    const rows = table([['host', 'roles', 'version', 'last seen', 'open runs'], ...found.map(rowOf)]);
+    const rows = table([
+      ['host', 'roles', 'version', 'last seen', 'open runs'],
+      ...found.map(rowOf),
+    ]);
     printFound({ io, flags }, 'hosts', { v: 1, hosts: found, note }, rows.map(plain));
     const notes = note === null ? groupProblems(found).map(sentence) : [note];
     for (const text of flags.json === true ? [] : notes) io.err(plain(text));
@@ -41,7 +50,8 @@ const HOST_RUNS = 3; // bound: Runs of a host that are named in the table.
 
 const hostNamed = (hosts: readonly HostView[], text: string, store: string): HostView => {
   const [host, ...others] = hosts.filter(({ id }) => id.startsWith(text.toLowerCase()));
-  if (host !== undefined && others.length === 0 && text.length >= BOUNDS.runPrefix_chars) return host;
+  if (host !== undefined && others.length === 0 && text.length >= BOUNDS.runPrefix_chars)
+    return host;
   return fail(
     'usage',
     `${host === undefined ? 'No' : `Not one, but ${others.length + 1}`} other host of the store at ${store} has an id that begins with "${text.slice(0, 40)}".`,
@@ -50,18 +60,32 @@ const hostNamed = (hosts: readonly HostView[], text: string, store: string): Hos
 };
 
 type MoveFlags = JsonFlag &
-  Readonly<Partial<Record<'decision' | 'to' | 'host', string> & Record<'asRepository', string | true>>>;
+  Readonly<
+    Partial<Record<'decision' | 'to' | 'host', string> & Record<'asRepository', string | true>>
+  >;
 
 /** What the directory where a person stands is a clone of. */
 const originOf = async ({ cwd }: Io): Promise<string> => {
   const found = await gitLine(['remote', 'get-url', 'origin'], { cwd });
   if (found.ok) return found.value;
-  return fail('usage', `${cwd} has no remote \`origin\` with a URL.`, 'Type the URL: --as-repository URL.');
+  return fail(
+    'usage',
+    `${cwd} has no remote \`origin\` with a URL.`,
+    'Type the URL: --as-repository URL.',
+  );
 };
 
-export const move = async (io: Io, run: string, { to, host, asRepository, ...flags }: MoveFlags) => {
+export const move = async (
+  io: Io,
+  run: string,
+  { to, host, asRepository, ...flags }: MoveFlags,
+) => {
   if ((asRepository === undefined) === (to === undefined && host === undefined))
-    fail('usage', 'move needs one place.', 'Type --to DIR, --host ID, --to DIR --host ID, or --as-repository URL.');
+    fail(
+      'usage',
+      'move needs one place.',
+      'Type --to DIR, --host ID, --to DIR --host ID, or --as-repository URL.',
+    );
   const directory = async (emend: Emend): Promise<readonly string[]> => {
     const own = hostOfQueue(emend.queues.host);
     const id = host === undefined ? own : hostNamed(await listHosts(emend), host, emend.store).id;
@@ -85,7 +109,10 @@ export const adopt = (io: Io, text: string): Promise<void> =>
     const others = known.filter(({ here }) => !here);
     const host = hostNamed(others, text, store);
     const transactions = (await orNull(realSys.readdir(homePaths(home).transactions))) ?? [];
-    if (transactions.length > 0 || known.some(({ here, runs: own, roles }) => here && own.length + roles.length > 0))
+    if (
+      transactions.length > 0 ||
+      known.some(({ here, runs: own, roles }) => here && own.length + roles.length > 0)
+    )
       fail(
         'conflict',
         `${home} is a host of its own: it has worked, or open runs need it.`,
@@ -103,5 +130,6 @@ export const adopt = (io: Io, text: string): Promise<void> =>
     await takeHostId(home, host.id);
     io.out(plain(`${home} is now host ${shown}. Start its worker: emend worker`));
     for (const { memo } of await openOnServer(emend))
-      if (memo?.host === host.id) io.out(plain(`  run ${shownKey(memo.stepKey)} needs ${memo.workspace}`));
+      if (memo?.host === host.id)
+        io.out(plain(`  run ${shownKey(memo.stepKey)} needs ${memo.workspace}`));
   });

@@ -11,7 +11,8 @@ import { readGivenText } from '../../system/given-file.js';
 // What `emend init` and `emend new` write. A test reads each back with our own readers. Pure.
 
 /** What stands below the heading of a job until somebody writes there. */
-export const UNWRITTEN = 'Describe the change as you would to a colleague: what, where, and what must not change.';
+export const UNWRITTEN =
+  'Describe the change as you would to a colleague: what, where, and what must not change.';
 
 export const CONFIG = `# Emend's settings for this project; every key is optional. All keys: docs/configuration.md of Emend.
 
@@ -89,7 +90,9 @@ export const init = async (io: Io, flags: QuietFlag): Promise<void> => {
     const made = await make(join(top, path), text);
     io.out(`${made ? 'wrote' : 'already exists, unchanged:'} ${shown(path)}`);
   }
-  asides(io, flags).out(`Next: describe the change in ${shown(first)}, then: emend run ${shown(first)} --dev`);
+  asides(io, flags).out(
+    `Next: describe the change in ${shown(first)}, then: emend run ${shown(first)} --dev`,
+  );
 };
 
 /** The project's own test command, where its manifest names one. */
@@ -104,16 +107,25 @@ export interface NewFlags extends QuietFlag {
   readonly file: readonly string[];
 }
 
-export const makeNew = async (io: Io, kind: 'job' | 'plan', path: string, flags: NewFlags): Promise<void> => {
-  if (!/\.(?:md|markdown)$/.test(path)) return fail('usage', `${path}: expected a name that ends in .md.`);
+export const makeNew = async (
+  io: Io,
+  kind: 'job' | 'plan',
+  path: string,
+  flags: NewFlags,
+): Promise<void> => {
+  if (!/\.(?:md|markdown)$/.test(path))
+    return fail('usage', `${path}: expected a name that ends in .md.`);
   if (kind === 'plan' && flags.file.length > 0)
     return fail('usage', '--file is for jobs; a plan names files in its tasks.');
   const at = resolve(io.cwd, path);
   const title = flags.title ?? titleOf(path);
-  const text = kind === 'plan' ? plan(title) : job(title, flags.file, await npmTest(await topOf(io.cwd)));
+  const text =
+    kind === 'plan' ? plan(title) : job(title, flags.file, await npmTest(await topOf(io.cwd)));
   if (!(await make(at, text))) return fail('usage', `${path} already exists; nothing was written.`);
   io.out(`wrote ${plain(path)}`);
-  asides(io, flags).out(`Next: ${kind === 'plan' ? 'emend plan check' : 'emend run'} ${plain(path)}`);
+  asides(io, flags).out(
+    `Next: ${kind === 'plan' ? 'emend plan check' : 'emend run'} ${plain(path)}`,
+  );
 };
 
 /** `jobs/010_greet-politely.md` -> `Greet politely`. */

@@ -26,7 +26,10 @@ import { printDiff, count, plain, table } from '../render/text.js';
 
 /** `source` is a path, or `-` for stdin. Throws ProblemError `usage` (no such file), `limit_reached` or `disk`. */
 const readAnswer = async (io: Io, source: string, most_bytes: number): Promise<string> => {
-  const bytes = source === '-' ? await io.readAll(most_bytes) : await readBounded(resolve(io.cwd, source), most_bytes);
+  const bytes =
+    source === '-'
+      ? await io.readAll(most_bytes)
+      : await readBounded(resolve(io.cwd, source), most_bytes);
   if (bytes !== null) return decodeAnswer(bytes);
   return fail(
     'limit_reached',
@@ -38,7 +41,9 @@ const readAnswer = async (io: Io, source: string, most_bytes: number): Promise<s
 /** Null: it holds more. A size that the file system tells is not trusted: pipes and files that grow have none. */
 const readBounded = async (path: string, most_bytes: number): Promise<Uint8Array | null> => {
   const next = 'Name the file with the answer, or `-` for stdin.';
-  const file = (await orNull(open(path, 'r'), ['ENOENT', 'ENOTDIR'])) ?? fail('usage', `File ${path} not found.`, next);
+  const file =
+    (await orNull(open(path, 'r'), ['ENOENT', 'ENOTDIR'])) ??
+    fail('usage', `File ${path} not found.`, next);
   try {
     if ((await file.stat()).isDirectory()) return fail('usage', `${path} is a directory.`, next);
     return await readUpTo(most_bytes, file.createReadStream({ autoClose: false }));
@@ -85,29 +90,59 @@ export const patch = async (io: Io, source: string, flags: PatchFlags): Promise<
 type Report = Omit<PatchReport, 'recovered'>;
 
 /** What the answer comes to before anything is written. */
-export const reportOf = (workspace: string, { format, outcome, offered }: PatchOutcome, check: boolean): Report => {
+export const reportOf = (
+  workspace: string,
+  { format, outcome, offered }: PatchOutcome,
+  check: boolean,
+): Report => {
   const base = { v: 1, workspace, format, checked: check, patch: null, conflicts: [] } as const;
   const nothing = { files: [], tolerances: [], findings: [], notes: [], reasons: [], diff: '' };
   if (outcome.outcome === 'edited') {
     const { tolerances, findings } = outcome;
     const told = { tolerances, findings, notes: outcome.notes.filter(isWanted) };
-    return { ...base, ...nothing, outcome: 'would_apply', ...writePatch(outcome, offered), ...told, exit: EXIT.done };
+    return {
+      ...base,
+      ...nothing,
+      outcome: 'would_apply',
+      ...writePatch(outcome, offered),
+      ...told,
+      exit: EXIT.done,
+    };
   }
   const unchanged = outcome.outcome === 'unchanged';
-  const told = unchanged ? { notes: outcome.reasons.filter(isWanted) } : { reasons: outcome.reasons };
-  return { ...base, ...nothing, outcome: outcome.outcome, ...told, exit: unchanged ? EXIT.done : EXIT.refused };
+  const told = unchanged
+    ? { notes: outcome.reasons.filter(isWanted) }
+    : { reasons: outcome.reasons };
+  return {
+    ...base,
+    ...nothing,
+    outcome: outcome.outcome,
+    ...told,
+    exit: unchanged ? EXIT.done : EXIT.refused,
+  };
 };
 
 /** No marker is asked for, so that there is none is nothing to tell. */
 const isWanted = ({ code }: Reason): boolean => !code.startsWith('marker_');
 
-const write = async (local: Local, workspace: string, judged: PatchOutcome, report: Report): Promise<Report> => {
+const write = async (
+  local: Local,
+  workspace: string,
+  judged: PatchOutcome,
+  report: Report,
+): Promise<Report> => {
   if (judged.outcome.outcome !== 'edited') return report;
   const stepKey = newStepKey();
   const proposal = await buildPatch(local.blobs, stepKey, judged.outcome, judged.offered);
   const { outcome, conflicts } = await applyLocally(local, workspace, proposal);
   const exit = outcome === 'base_changed' || conflicts.length > 0 ? EXIT.conflict : EXIT.done;
-  return { ...report, outcome, conflicts, exit, ...(outcome === 'base_changed' ? {} : { patch: stepKey }) };
+  return {
+    ...report,
+    outcome,
+    conflicts,
+    exit,
+    ...(outcome === 'base_changed' ? {} : { patch: stepKey }),
+  };
 };
 
 // What `emend patch` says.
@@ -125,14 +160,24 @@ const print = async (io: Io, report: PatchReport, flags: PatchFlags): Promise<vo
 };
 
 const patchLines = (report: PatchReport, aside: Asides): readonly string[] => [
-  ...table(report.files.map((file) => [`  ${shownPath(file)}`, file.change, `+${file.added}`, `-${file.removed}`])),
+  ...table(
+    report.files.map((file) => [
+      `  ${shownPath(file)}`,
+      file.change,
+      `+${file.added}`,
+      `-${file.removed}`,
+    ]),
+  ),
   ...report.tolerances.map(toleranceLine),
   ...report.notes.map((note) => `  note: ${placeOf(note)}${plain(note.message)}`),
-  ...report.findings.map((finding) => `  ${finding.guard} in ${plain(finding.path)}: ${plain(finding.message)}`),
+  ...report.findings.map(
+    (finding) => `  ${finding.guard} in ${plain(finding.path)}: ${plain(finding.message)}`,
+  ),
   ...ending(report, aside),
 ];
 
-const shownPath = ({ path, from }: PatchedFile): string => plain(from === undefined ? path : `${from} -> ${path}`);
+const shownPath = ({ path, from }: PatchedFile): string =>
+  plain(from === undefined ? path : `${from} -> ${path}`);
 const placeOf = ({ path }: Reason): string => (path === undefined ? '' : `${plain(path)}: `);
 const toleranceLine = ({ tolerance, path, line }: UsedTolerance): string =>
   `  used ${tolerance} in ${plain(path)}${line === undefined ? '' : `:${line}`}: ${TOLERANCES[tolerance].what}`;
@@ -149,10 +194,19 @@ const ending = (report: PatchReport, aside: Asides): readonly string[] => {
     case 'unchanged':
       return ['Nothing to change: the files already match the answer.'];
     case 'base_changed':
-      return ['Files changed while the answer was being read; nothing was written. Run it again.', ...touched];
+      return [
+        'Files changed while the answer was being read; nothing was written. Run it again.',
+        ...touched,
+      ];
     case 'conflict':
-      return ['Applied, except files that someone saved in the meantime, which stay as they are:', ...touched];
+      return [
+        'Applied, except files that someone saved in the meantime, which stay as they are:',
+        ...touched,
+      ];
     default:
-      return [`Not applied (${outcome}, read as ${format}); nothing was written:`, plain(renderReasons(reasons))];
+      return [
+        `Not applied (${outcome}, read as ${format}); nothing was written:`,
+        plain(renderReasons(reasons)),
+      ];
   }
 };

@@ -1,10 +1,22 @@
 /** `emend plan check|score|show`: what a plan says. No server, no model, nothing written. */
-import { type Chosen, chosenBy, treeOf, movePart, reportOf, type PlanTree } from '../../documents/plan/index.js';
+import {
+  type Chosen,
+  chosenBy,
+  treeOf,
+  movePart,
+  reportOf,
+  type PlanTree,
+} from '../../documents/plan/index.js';
 import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
 import type { Io, JsonFlag } from '../io.js';
 import { printFound } from '../json.js';
 import type { CheckedPlan } from '../json-types.js';
-import { discoverPlanTests, readPlan, refuseFaults, type ReadPlan } from '../../workspace/documents/index.js';
+import {
+  discoverPlanTests,
+  readPlan,
+  refuseFaults,
+  type ReadPlan,
+} from '../../workspace/documents/index.js';
 import { openLocal } from '../local/open.js';
 import { writePlan, refuseHalfDone } from './plan-files.js';
 import { plain } from '../render/text.js';
@@ -18,8 +30,13 @@ const command =
     const read = reportOf(plan.tree, plan.thresholds, plan.show);
     refuseFaults(read.faults);
     const found = await discoverPlanTests(plan, plan.workspace, read.phases);
-    const said = Array.isArray(plan.test) ? [{ phase: null, commands: plan.test, source: 'emend.yaml' }] : found;
-    const report = { ...read, tests: said.map(({ phase, commands, source }) => ({ phase, commands, source })) };
+    const said = Array.isArray(plan.test)
+      ? [{ phase: null, commands: plan.test, source: 'emend.yaml' }]
+      : found;
+    const report = {
+      ...read,
+      tests: said.map(({ phase, commands, source }) => ({ phase, commands, source })),
+    };
     printFound({ io, flags }, 'plan check', report, lines(report));
   };
 
@@ -38,21 +55,30 @@ const change =
   (verb: Verb) =>
   async (
     io: Io,
-    ...[kind, path, number, flags]: [kind: Kind, path: string, number: string | undefined, flags: ChangeFlags]
+    ...[kind, path, number, flags]: [
+      kind: Kind,
+      path: string,
+      number: string | undefined,
+      flags: ChangeFlags,
+    ]
   ): Promise<ExitCode> => {
-    if (number === undefined && flags.auto !== true) return fail('usage', `Which ${kind}? Give its number, or --auto.`);
+    if (number === undefined && flags.auto !== true)
+      return fail('usage', `Which ${kind}? Give its number, or --auto.`);
     // What a command that was killed left half done comes first: it may be this very plan.
     const local = await openLocal(io, { existing: false, recover: true });
     const plan = await readPlan(io.cwd, path);
     refuseFaults(reportOf(plan.tree, plan.thresholds, plan.show).faults);
     const asked = number === undefined ? null : targetOf(kind, number, plan.phase);
-    const targets = flags.auto === true ? chosen(plan, verb, kind, asked) : asked === null ? [] : [asked];
+    const targets =
+      flags.auto === true ? chosen(plan, verb, kind, asked) : asked === null ? [] : [asked];
     let tree = plan.tree;
     for (const target of targets) tree = changed(plan, tree, verb, target);
     const files = await writePlan(local, plan, { ok: true, place: tree.place, files: tree.files });
     const done = verb === 'expand' ? 'expanded' : 'collapsed';
     printFound({ io, flags }, 'plan expand', { v: 1, verb, kind, parts: targets, files }, [
-      ...targets.map((target) => `${done} ${nameOf(target)}${target.why === null ? '' : `: ${target.why}`}`),
+      ...targets.map(
+        (target) => `${done} ${nameOf(target)}${target.why === null ? '' : `: ${target.why}`}`,
+      ),
       ...files.map(({ path: file, change }) => plain(`  ${change.padEnd(6)}  ${file}`)),
       ...(targets.length === 0 ? [`The rules select no ${kind} to be ${done}.`] : []),
     ]);
@@ -69,9 +95,12 @@ const nameOf = ({ phase, stage }: Target): string =>
 const targetOf = (kind: Kind, written: string, phaseFile: number | null): Target => {
   const [, first, second] = /^(\d{1,4})(?:\.(\d{1,4}))?$/.exec(written) ?? [];
   const part = (phase: number, stage: number | null): Target => ({ phase, stage, why: null });
-  if (kind === 'phase' && first !== undefined && second === undefined) return part(Number(first), null);
-  if (kind === 'stage' && first !== undefined && second !== undefined) return part(Number(first), Number(second));
-  if (kind === 'stage' && first !== undefined && phaseFile !== null) return part(phaseFile, Number(first));
+  if (kind === 'phase' && first !== undefined && second === undefined)
+    return part(Number(first), null);
+  if (kind === 'stage' && first !== undefined && second !== undefined)
+    return part(Number(first), Number(second));
+  if (kind === 'stage' && first !== undefined && phaseFile !== null)
+    return part(phaseFile, Number(first));
   const expected =
     kind === 'phase'
       ? 'the number of a phase'
@@ -87,7 +116,9 @@ const chosen = (
   asked: Target | null,
 ): readonly Target[] =>
   chosenBy(tree, verb, kind, thresholds.values).filter((each) =>
-    asked === null ? phase === null || each.phase === phase : each.phase === asked.phase && each.stage === asked.stage,
+    asked === null
+      ? phase === null || each.phase === phase
+      : each.phase === asked.phase && each.stage === asked.stage,
   );
 
 /** Throws what is in the way, with file and line. */
@@ -95,7 +126,10 @@ const changed = (plan: ReadPlan, tree: PlanTree, verb: Verb, target: Target): Pl
   const change = movePart(tree, verb, target, plan.thresholds.values);
   if (change.ok) return treeOf(change);
   refuseFaults(
-    change.faults.map((each) => ({ ...each, file: tree.files.has(each.file) ? plan.show(each.file) : each.file })),
+    change.faults.map((each) => ({
+      ...each,
+      file: tree.files.has(each.file) ? plan.show(each.file) : each.file,
+    })),
   );
   return tree;
 };

@@ -13,7 +13,12 @@ import { count, plain } from '../render/text.js';
 import { newStepKey } from '../../client/runs/start.js';
 import type { Changed } from '../../documents/plan/index.js';
 import { applyLocally, type Local } from '../local/open.js';
-import { changedTexts, dropFolders, inWorkspace, type ReadPlan } from '../../workspace/documents/index.js';
+import {
+  changedTexts,
+  dropFolders,
+  inWorkspace,
+  type ReadPlan,
+} from '../../workspace/documents/index.js';
 
 export interface WrittenFile {
   /** As told to a person. */
@@ -22,12 +27,20 @@ export interface WrittenFile {
 }
 
 /** Throws ProblemError `busy`, `conflict` or `disk`; then nothing was written, but where a person saved in the same moment. */
-export const writePlan = async (local: Local, plan: ReadPlan, changed: Changed): Promise<readonly WrittenFile[]> => {
+export const writePlan = async (
+  local: Local,
+  plan: ReadPlan,
+  changed: Changed,
+): Promise<readonly WrittenFile[]> => {
   const { workspace, base } = plan;
   const changes = await changedTexts(local.blobs, base, plan.tree.files, changed.files);
   if (changes.length === 0) return [];
   const files = changes.map((file) => ({ ...file, path: inWorkspace(plan, workspace, file.path) }));
-  const applied = await applyLocally(local, workspace, { stepKey: newStepKey(), files, renames: [] });
+  const applied = await applyLocally(local, workspace, {
+    stepKey: newStepKey(),
+    files,
+    renames: [],
+  });
   if (applied.outcome === 'base_changed')
     return fail(
       'conflict',
@@ -51,12 +64,17 @@ export const writePlan = async (local: Local, plan: ReadPlan, changed: Changed):
 // Whoever only looks says so and what to type, instead of telling of faults that nobody wrote.
 
 /** Throws ProblemError `half_done`; `busy` where a live process does not come to its end in time. Makes no home and writes nothing. */
-export const refuseHalfDone = async ({ cwd, env }: Pick<Io, 'cwd' | 'env'>, typed: string): Promise<void> => {
+export const refuseHalfDone = async (
+  { cwd, env }: Pick<Io, 'cwd' | 'env'>,
+  typed: string,
+): Promise<void> => {
   const home = homeLocation(env);
   await checkHomeVersion(home);
   const { transactions } = homePaths(home);
   for (const end = performance.now() + STORE_BOUNDS.attemptPatience_ms; ;) {
-    const open = (await openChanges(realSys, transactions)).filter(({ files }) => isOfPlan(cwd, typed, files));
+    const open = (await openChanges(realSys, transactions)).filter(({ files }) =>
+      isOfPlan(cwd, typed, files),
+    );
     const dead = open.find(({ live }) => !live);
     if (dead !== undefined) return refuse(typed, dead);
     const [first] = open;
@@ -72,7 +90,10 @@ export const refuseHalfDone = async ({ cwd, env }: Pick<Io, 'cwd' | 'env'>, type
 
 const refuse = (typed: string, { stepKey, files }: OpenChange): never => {
   const left = `a change of ${count(files.length, 'file')} of this plan incomplete (${shownKey(stepKey)})`;
-  return fail('half_done', plain(`${typed}: an interrupted command left ${left}. Nothing was read.`));
+  return fail(
+    'half_done',
+    plain(`${typed}: an interrupted command left ${left}. Nothing was read.`),
+  );
 };
 
 /**
@@ -84,7 +105,8 @@ const isOfPlan = (cwd: string, typed: string, files: readonly string[]): boolean
   return [path, dirname(path), dirname(dirname(path))].some((stem) => {
     const mains = [`${stem}.md`, join(stem, `${basename(stem)}.md`)];
     const isPlan = mains.some(
-      (main) => files.includes(main) || statSync(main, { throwIfNoEntry: false })?.isFile() === true,
+      (main) =>
+        files.includes(main) || statSync(main, { throwIfNoEntry: false })?.isFile() === true,
     );
     return isPlan && files.some((file) => file === mains[0] || file.startsWith(`${stem}/`));
   });

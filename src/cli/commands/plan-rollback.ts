@@ -1,6 +1,12 @@
 /** `emend plan rollback PLAN N`: takes the commits of a phase back with one new commit. No server is needed, and no commit is rewritten. */
 import { runOfPlan, type PlanFile, planOfPath } from '../../client/runs/start-plan.js';
-import { inWorkspace, pathsOfPlan, readPlan, type ReadPlan, summaryOf } from '../../workspace/documents/index.js';
+import {
+  inWorkspace,
+  pathsOfPlan,
+  readPlan,
+  type ReadPlan,
+  summaryOf,
+} from '../../workspace/documents/index.js';
 import {
   commitInSummary,
   unmarkPhase,
@@ -23,7 +29,12 @@ import { UNREADABLE } from '../../system/given-file.js';
 
 type Reported = ReadPlan & { readonly phases: readonly PhaseReport[] };
 
-export const rollback = async (io: Io, path: string, written: string, flags: JsonFlag): Promise<void> => {
+export const rollback = async (
+  io: Io,
+  path: string,
+  written: string,
+  flags: JsonFlag,
+): Promise<void> => {
   const number = phaseNumber(written, 'rollback');
   // What a killed command left half done comes first: it may be this very plan.
   const local = await openLocal(io, { existing: false, recover: true });
@@ -37,7 +48,9 @@ export const rollback = async (io: Io, path: string, written: string, flags: Jso
   const { workspace, planPath } = plan;
   // Marks of other phases stay: the plan's documents are only changed by what takes this one's mark out.
   const isKept = (file: string): boolean =>
-    file === `${planPath}.md` || file.startsWith(`${planPath}/`) || summaryFiles(planPath).includes(file);
+    file === `${planPath}.md` ||
+    file.startsWith(`${planPath}/`) ||
+    summaryFiles(planPath).includes(file);
   const reverts = commits.map((each) => `This reverts commit ${each}.`).join('\n');
   const message = `Revert Phase ${number}: ${phase.name}\n\nPlan ${planPath}.\n\n${reverts}`;
   const wanted = { workspace, commits, isKept, message, holder: local.holder, sign: read.sign };
@@ -47,7 +60,12 @@ export const rollback = async (io: Io, path: string, written: string, flags: Jso
   const { commit, files } = done;
   const told = { v: 1, phase: phase.number, commit, reverted: commits, files } as const;
   const head = `reverted Phase ${phase.number} (${phase.name}) in ${commit.slice(0, 12)}`;
-  printFound({ io, flags }, 'plan rollback', told, [head, ...files.map((file) => `  ${file}`)].map(plain));
+  printFound(
+    { io, flags },
+    'plan rollback',
+    told,
+    [head, ...files.map((file) => `  ${file}`)].map(plain),
+  );
 };
 
 /** A run would write a mark that is gone again, or stand on what is taken back. */
@@ -78,7 +96,8 @@ const phaseOf = ({ phases }: Reported, number: number, path: string): PhaseRepor
   const found = phases[at];
   // Without a dependencies line a phase builds on all before it.
   const above = phases.findLast(
-    ({ markers, dependencies }, i) => markers.includes('COMPLETED') && (dependencies?.includes(number) ?? i > at),
+    ({ markers, dependencies }, i) =>
+      markers.includes('COMPLETED') && (dependencies?.includes(number) ?? i > at),
   );
   if (found !== undefined && above !== undefined)
     fail(
@@ -96,11 +115,15 @@ const commitsOf = async (
   { phases }: Reported,
   { name, number }: PhaseReport,
 ): Promise<readonly string[]> => {
-  const others = new Set(phases.flatMap((each) => (each.name === name && each.number !== number ? each.number : [])));
-  const all = (await planCommits(workspace, planPath)).flatMap(({ commit, kind, reverted, subject }) => {
-    const [, of, named] = SUBJECT.exec(subject) ?? [];
-    return kind === 'phase' && !reverted ? [{ commit, of: Number(of), named }] : [];
-  });
+  const others = new Set(
+    phases.flatMap((each) => (each.name === name && each.number !== number ? each.number : [])),
+  );
+  const all = (await planCommits(workspace, planPath)).flatMap(
+    ({ commit, kind, reverted, subject }) => {
+      const [, of, named] = SUBJECT.exec(subject) ?? [];
+      return kind === 'phase' && !reverted ? [{ commit, of: Number(of), named }] : [];
+    },
+  );
   // Renamed since, it has those of the name that it had: the summary says which is its last.
   const { text } = await summaryOf(workspace, planPath, UNREADABLE);
   const last = commitInSummary(text ?? '', number) ?? 'none';
@@ -116,7 +139,11 @@ const commitsOf = async (
 };
 
 /** The plan without the phase's marks, and its line of the summary. What is not committed of them would go along unseen: refused. */
-async function documentsOf(plan: PlanFile, read: Reported, phase: PhaseReport): Promise<ReadonlyMap<string, string>> {
+async function documentsOf(
+  plan: PlanFile,
+  read: Reported,
+  phase: PhaseReport,
+): Promise<ReadonlyMap<string, string>> {
   const { workspace, planPath } = plan;
   const { phases } = read;
   const placed = (path: string): string => inWorkspace(read, workspace, path);
@@ -128,7 +155,9 @@ async function documentsOf(plan: PlanFile, read: Reported, phase: PhaseReport): 
       `${dirty.path} has uncommitted changes (${dirty.state}), and the rollback changes it. Nothing was changed.`,
       'Commit or stash them, then try again.',
     );
-  const done = phases.filter((each) => each.markers.includes('COMPLETED') && each.number !== phase.number).length;
+  const done = phases.filter(
+    (each) => each.markers.includes('COMPLETED') && each.number !== phase.number,
+  ).length;
   const status = `${done}/${phases.length} phases complete`;
   const isLast = read.tree.main.source.includes(`**Last Completed**: Phase ${phase.number} - `);
   const last = isLast ? ['Last Completed', 'Commit'] : [];
@@ -143,7 +172,9 @@ async function documentsOf(plan: PlanFile, read: Reported, phase: PhaseReport): 
   const line = { number: phase.number, name: phase.name, text: 'reverted' };
   return new Map([
     ...changed.map(([path, text]) => [placed(path), text] as const),
-    ...(summary.text === null ? [] : [[summary.path, withSummary(summary.text, about, line)] as const]),
+    ...(summary.text === null
+      ? []
+      : [[summary.path, withSummary(summary.text, about, line)] as const]),
   ]);
 }
 
@@ -160,7 +191,9 @@ const refuse = (
     case 'failed':
       return fail(refused.problem.code, refused.problem.message, refused.problem.next);
     case 'later': {
-      const named = refused.commits.map(({ commit, subject }) => `${commit.slice(0, 12)} (${subject})`).join(', ');
+      const named = refused.commits
+        .map(({ commit, subject }) => `${commit.slice(0, 12)} (${subject})`)
+        .join(', ');
       const [newest] = refused.commits;
       const [, phase] = SUBJECT.exec(newest?.subject ?? '') ?? [];
       const first =
@@ -186,6 +219,10 @@ const refuse = (
         'Commit or stash them, then try again.',
       );
     case 'moved':
-      return fail('conflict', `The branch moved in the meantime: ${refused.why}. Nothing was changed.`, 'Try again.');
+      return fail(
+        'conflict',
+        `The branch moved in the meantime: ${refused.why}. Nothing was changed.`,
+        'Try again.',
+      );
   }
 };

@@ -67,16 +67,32 @@ export const runPlan = async (io: Io, path: string, flags: PlanRunFlags): Promis
     const already = 'This plan is already running; showing it.';
     const { resolved, shown, link, options } = await begin(session, step, plan.title, already);
     const onEvent = eventPrinter(io, flags);
-    const followed = await followPlan(session, resolved, { ...options, live: false, signal, onEvent });
+    const followed = await followPlan(session, resolved, {
+      ...options,
+      live: false,
+      signal,
+      onEvent,
+    });
     const exit = exitOfFollowed(followed);
     if (flags.json === true) printJson(io, 'plan run', { v: 1, ...step, link, ...followed, exit });
     else tellEnd(session, { shown, workspace: plan.workspace }, followed);
     const result = followed.kind === 'closed' ? followed.closed.result : null;
     if (flags.draftPr === true && plan.repository !== undefined && result !== null) {
       // An earlier run's, where this one went on with it.
-      const branch = (await lastCheckpointed(session.emend, plan))?.branch ?? branchOf(step.stepKey);
-      const where = { branch, remote: plan.workspace, pullRequest: true, repository: plan.repository };
-      await publish(io, result, where, { workspace: plan.workspace, title: plan.title, run: shown, plan: true });
+      const branch =
+        (await lastCheckpointed(session.emend, plan))?.branch ?? branchOf(step.stepKey);
+      const where = {
+        branch,
+        remote: plan.workspace,
+        pullRequest: true,
+        repository: plan.repository,
+      };
+      await publish(io, result, where, {
+        workspace: plan.workspace,
+        title: plan.title,
+        run: shown,
+        plan: true,
+      });
     }
     return exit;
   });
@@ -86,7 +102,10 @@ export const runPlan = async (io: Io, path: string, flags: PlanRunFlags): Promis
 export const phaseNumber = (written: string, where: string): number =>
   /^\d{1,4}$/.test(written)
     ? Number(written)
-    : fail('usage', `${where}: expected the number of a phase, received ${JSON.stringify(written)}.`);
+    : fail(
+        'usage',
+        `${where}: expected the number of a phase, received ${JSON.stringify(written)}.`,
+      );
 
 // `emend plan pause|resume|stop|status`: a person's wishes to the open run of a plan, and what it does.
 
@@ -104,14 +123,25 @@ type Control = 'pause' | 'resume' | 'stop' | 'drift' | 'revise';
 
 /** `undo`: what `emend plan resume` does about it. */
 const control =
-  (name: Control, what: string, { text, undo }: { readonly text?: string; readonly undo?: string } = {}) =>
+  (
+    name: Control,
+    what: string,
+    { text, undo }: { readonly text?: string; readonly undo?: string } = {},
+  ) =>
   (io: Io, path: string, flags: Flags): Promise<ExitCode> =>
     withEmend(io, async (emend) => {
       const plan = await findPlan(io, path, flags);
-      if (!(await signalPlan(emend, plan, name, { by: loginName(), ...(text === undefined ? {} : { text }) })))
+      if (
+        !(await signalPlan(emend, plan, name, {
+          by: loginName(),
+          ...(text === undefined ? {} : { text }),
+        }))
+      )
         return noneOpen(plan, text);
-      const on = flags.repository === undefined ? '' : ` --repository ${shellWord(flags.repository)}`;
-      const hint = undo === undefined ? '' : `; ${undo} with: emend plan resume ${shellWord(path)}${on}`;
+      const on =
+        flags.repository === undefined ? '' : ` --repository ${shellWord(flags.repository)}`;
+      const hint =
+        undo === undefined ? '' : `; ${undo} with: emend plan resume ${shellWord(path)}${on}`;
       return tell({ io, flags }, plan, name, `${what}${asides(io, flags).after(hint)}`);
     });
 
@@ -120,7 +150,12 @@ const noneOpen = ({ planPath }: PlanFile, text: string | undefined, more = ''): 
   return fail('run_unknown', `No run of ${planPath} is open${more}.`, `Start one with: ${next}`);
 };
 
-const tell = (to: Pick<Session<Flags>, 'io' | 'flags'>, plan: PlanFile, control: Control, said: string): ExitCode => {
+const tell = (
+  to: Pick<Session<Flags>, 'io' | 'flags'>,
+  plan: PlanFile,
+  control: Control,
+  said: string,
+): ExitCode => {
   const { planPath, workflowId } = plan;
   printFound(to, 'plan pause', { v: 1, workflowId, control }, [`${planPath}: ${said}`]);
   return EXIT.done;
@@ -132,11 +167,18 @@ export const pause = control('pause', 'will pause before the next phase', { undo
 export const resume = async (io: Io, path: string, flags: Flags): Promise<ExitCode> => {
   const plan = await findPlan(io, path, flags);
   const left = await withEmend(io, async (emend) =>
-    (await signalPlan(emend, plan, 'resume', { by: loginName() })) ? 'open' : lastCheckpointed(emend, plan),
+    (await signalPlan(emend, plan, 'resume', { by: loginName() }))
+      ? 'open'
+      : lastCheckpointed(emend, plan),
   );
   if (left === 'open') return tell({ io, flags }, plan, 'resume', 'continues');
   if (left === null) return noneOpen(plan, undefined, ', and none left a checkpoint');
-  return runPlan(io, path, { set: [], hint: [], ...flags, ...(left.base !== undefined && { base: left.base }) });
+  return runPlan(io, path, {
+    set: [],
+    hint: [],
+    ...flags,
+    ...(left.base !== undefined && { base: left.base }),
+  });
 };
 export const stop = control('stop', 'will end after the current phase', { undo: 'cancel' });
 
@@ -149,7 +191,10 @@ const report =
     if (length > 0 && length <= most)
       return control(name, 'will be handled before the next phase', { text })(io, path, flags);
     const received = length === 0 ? 'nothing' : `${length} characters`;
-    return fail('usage', `${name}: expected ${expected} in at most ${most} characters, received ${received}.`);
+    return fail(
+      'usage',
+      `${name}: expected ${expected} in at most ${most} characters, received ${received}.`,
+    );
   };
 export const drift = report('drift', 'the work missing from the plan');
 export const revise = report('revise', 'what to change in the plan');
@@ -157,6 +202,13 @@ export const revise = report('revise', 'what to change in the plan');
 export const status = (io: Io, path: string, flags: Flags): Promise<void> =>
   withEmend(io, async (opened) => {
     const plan = await findPlan(io, path, flags);
-    const view = await reading(opened, async (emend) => showWithPhases(emend, await runOfPlan(emend, plan)));
-    printFound({ io, flags }, 'plan status', view, viewLines(view, shownKey(view.stepKey), io.columns));
+    const view = await reading(opened, async (emend) =>
+      showWithPhases(emend, await runOfPlan(emend, plan)),
+    );
+    printFound(
+      { io, flags },
+      'plan status',
+      view,
+      viewLines(view, shownKey(view.stepKey), io.columns),
+    );
   });

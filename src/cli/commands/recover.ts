@@ -43,13 +43,24 @@ export const recover = (io: Io, flags: RecoverFlags): Promise<ExitCode> => {
     const asked = flags.undo ?? flags.keep;
     if (asked !== undefined) return release({ io, emend, flags }, holds.held, asked);
     if (flags.json === true)
-      printJson(io, 'recover', { v: 1, transactions, locks: holds.held, released: holds.released, worktrees });
+      printJson(io, 'recover', {
+        v: 1,
+        transactions,
+        locks: holds.held,
+        released: holds.released,
+        worktrees,
+      });
     else tell(io, transactions, holds, worktrees);
-    return worktrees.some(({ outcome }) => outcome === 'failed') ? EXIT.failed : exitOf(transactions, holds);
+    return worktrees.some(({ outcome }) => outcome === 'failed')
+      ? EXIT.failed
+      : exitOf(transactions, holds);
   });
 };
 
-const exitOf = (transactions: readonly RecoveredTransaction[], { released }: LocksOfEnded): ExitCode => {
+const exitOf = (
+  transactions: readonly RecoveredTransaction[],
+  { released }: LocksOfEnded,
+): ExitCode => {
   if (transactions.some(({ did }) => did === 'failed')) return EXIT.failed;
   const leftAlone = [
     ...transactions.map(({ conflicts }) => conflicts),
@@ -79,7 +90,10 @@ const release = async (
 ): Promise<ExitCode> => {
   const how = flags.undo === undefined ? 'keep' : 'undo';
   if (emend.runs === null)
-    return fail('no_server', 'Cannot tell whether that run has ended: no Temporal server is reachable.');
+    return fail(
+      'no_server',
+      'Cannot tell whether that run has ended: no Temporal server is reachable.',
+    );
   const fitting = holds.filter(({ stepKey }) => stepKey.startsWith(run.toLowerCase()));
   if (fitting.length > 1)
     return fail('run_ambiguous', `"${run}" matches ${fitting.length} runs that lock a workspace.`);

@@ -34,7 +34,11 @@ export const report = (io: Io, run: string, { out, ...flags }: ReportFlags): Pro
     if (out === undefined) io.write(written);
     else {
       await writeFile(resolve(io.cwd, out), written).catch((error: unknown) =>
-        fail('disk', `Cannot write ${out}: ${String(error).split(/: |, /)[2]}.`, 'Name another file with --out.'),
+        fail(
+          'disk',
+          `Cannot write ${out}: ${String(error).split(/: |, /)[2]}.`,
+          'Name another file with --out.',
+        ),
       );
       asides(io, flags).err(`wrote ${plain(out)}`);
     }
@@ -76,7 +80,8 @@ export const renderHtml = ({ title, sections }: ReportDocument): string =>
     `<title>${html(title)}</title><style>${STYLE}</style></head><body><main>`,
     `<h1>${html(title)}</h1>`,
     ...sections.map(
-      (section) => `<section><h2>${html(section.title)}</h2>${section.blocks.map(blockHtml).join('\n')}</section>`,
+      (section) =>
+        `<section><h2>${html(section.title)}</h2>${section.blocks.map(blockHtml).join('\n')}</section>`,
     ),
     '</main></body></html>',
     '',
@@ -124,7 +129,10 @@ const cell = (text: string): string =>
 export const renderMarkdown = ({ title, sections }: ReportDocument): string =>
   [
     `# ${cell(title)}`,
-    ...sections.flatMap((section) => [`## ${cell(section.title)}`, ...section.blocks.flatMap(blockText)]),
+    ...sections.flatMap((section) => [
+      `## ${cell(section.title)}`,
+      ...section.blocks.flatMap(blockText),
+    ]),
   ].join('\n\n') + '\n';
 
 const blockText = (block: Block): readonly string[] => {
@@ -139,7 +147,12 @@ const blockText = (block: Block): readonly string[] => {
     case 'table': {
       const rows = [block.head, block.head.map(() => '---'), ...block.rows];
       return [
-        rows.map((row, index) => `| ${row.map((each) => (index === 1 ? each : cell(each))).join(' | ')} |`).join('\n'),
+        rows
+          .map(
+            (row, index) =>
+              `| ${row.map((each) => (index === 1 ? each : cell(each))).join(' | ')} |`,
+          )
+          .join('\n'),
       ];
     }
   }

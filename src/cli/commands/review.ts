@@ -37,15 +37,24 @@ const onlyWaiting = async (emend: Emend): Promise<string> => {
   // Where no worker is running for an open run, nobody can say that none waits.
   if (first === undefined && runs.some(({ open, state }) => open && state === 'unknown'))
     return fail('no_worker', note ?? 'No worker is running.', 'Then again: emend review');
-  if (first === undefined) return fail('run_unknown', 'No run is waiting for you.', 'See `emend list`.');
+  if (first === undefined)
+    return fail('run_unknown', 'No run is waiting for you.', 'See `emend list`.');
   if (waiting.length === 1) return first.stepKey;
   const names = waiting.map((run) => `${shownKey(run.stepKey)} (${run.jobPath})`).join(', ');
-  return fail('run_ambiguous', `${waiting.length} runs are waiting for you: ${names}.`, 'Name one: emend review RUN');
+  return fail(
+    'run_ambiguous',
+    `${waiting.length} runs are waiting for you: ${names}.`,
+    'Name one: emend review RUN',
+  );
 };
 
 const waitingFor = (view: RunView, shown: string): NonNullable<RunView['status']['decision']> => {
   if (view.source !== 'run')
-    return fail('no_worker', view.note ?? 'No worker is running.', `Then again: emend review ${shown}`);
+    return fail(
+      'no_worker',
+      view.note ?? 'No worker is running.',
+      `Then again: emend review ${shown}`,
+    );
   return view.status.decision ?? noDecision(view, shown);
 };
 
@@ -57,7 +66,8 @@ const printed = async ({ io, emend }: Session, run: ResolvedRun): Promise<ExitCo
   if (view.proposal !== null && decision.proposalId !== null)
     io.write((await loadReview(emend, decision, view.proposal, new Set())).diff);
   for (const text of await asked(emend, run)) io.err(text);
-  for (const text of decisionLines(shown, decision, { width: io.columns, proposal: view.proposal })) io.err(text);
+  for (const text of decisionLines(shown, decision, { width: io.columns, proposal: view.proposal }))
+    io.err(text);
   return EXIT.waiting;
 };
 
@@ -93,7 +103,11 @@ const inTerminal = async (
       continue;
     }
     const loaded = await loadReview(emend, decision, view.proposal, chosen);
-    for (const text of [...decisionHead(decision, { width: io.columns, proposal: view.proposal }), '']) io.out(text);
+    for (const text of [
+      ...decisionHead(decision, { width: io.columns, proposal: view.proposal }),
+      '',
+    ])
+      io.out(text);
     const reviewed = await askReview(session, run, loaded, { dir: view.status.workspace, signal });
     const again = `${shown} waits on.${aside.after(` Again: emend review ${shown}`)}`;
     if (signal.aborted) {
@@ -112,9 +126,12 @@ const inTerminal = async (
       return EXIT.done;
     }
     // What was sent counts, whether or not somebody waits here for what it becomes.
-    const isNext = ({ decision: now }: StepStatus): boolean => now !== null && now.id !== decision.id;
+    const isNext = ({ decision: now }: StepStatus): boolean =>
+      now !== null && now.id !== decision.id;
     const next = await untilStatus(emend, run, isNext, { signal, most_ms: REVIEW_BUILD_MS });
     if (next !== 'there') return EXIT.done;
-    io.out('\nYour selection is now a separate proposal.\nIt is applied only after you approve it:');
+    io.out(
+      '\nYour selection is now a separate proposal.\nIt is applied only after you approve it:',
+    );
   }
 };

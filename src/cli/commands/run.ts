@@ -58,7 +58,8 @@ export const run = async (io: Io, args: readonly string[], flags: RunFlags): Pro
     return await runJob(io, () => jobOf(io, args, flags), flags);
   } catch (error) {
     // Everything that is wrong with a job has a line of it.
-    if (annotated) for (const each of explain(error).problems) io.err(annotationLine(ofProblem(each)));
+    if (annotated)
+      for (const each of explain(error).problems) io.err(annotationLine(ofProblem(each)));
     throw error;
   }
 };
@@ -70,17 +71,28 @@ const jobOf = async (io: Io, args: readonly string[], flags: RunFlags): Promise<
   const [jobPath = '', ...others] = args;
   const words = `If this says what to change, -m is missing: emend run -m ${shellWord(args.join(' '))}`;
   if (jobPath === '')
-    return fail('usage', 'Expected a job file or -m.', 'Type: emend run JOB.md, or: emend run -m "what to change"');
+    return fail(
+      'usage',
+      'Expected a job file or -m.',
+      'Type: emend run JOB.md, or: emend run -m "what to change"',
+    );
   if (others.length > 0)
     return fail(
       'usage',
       `Expected one job file, received ${args.length} arguments.`,
       args.every(isMarkdownPath) ? 'Run one job at a time.' : words,
     );
-  const read = readJobFile({ jobPath, workspace: flags.workspace ?? null, cwd: io.cwd, repository, base });
+  const read = readJobFile({
+    jobPath,
+    workspace: flags.workspace ?? null,
+    cwd: io.cwd,
+    repository,
+    base,
+  });
   const job = await read.catch((error: unknown) => {
     const isPath = isMarkdownPath(jobPath) && !/\s/.test(jobPath);
-    if (isPath || !(error instanceof ProblemError) || error.problem.code !== 'job_not_found') throw error;
+    if (isPath || !(error instanceof ProblemError) || error.problem.code !== 'job_not_found')
+      throw error;
     return fail('job_not_found', error.problem.message, words);
   });
   // No model is paid for a job that nobody has written.
@@ -97,11 +109,20 @@ const jobOf = async (io: Io, args: readonly string[], flags: RunFlags): Promise<
 const refusePick = ({ targetFiles, newFiles, outputFiles }: Job): void => {
   const [named] = [...targetFiles, ...newFiles, ...outputFiles];
   if (named !== undefined)
-    fail('usage', `--pick: no file is picked, as the job names ${named}.`, 'Omit --pick, or name no files.');
+    fail(
+      'usage',
+      `--pick: no file is picked, as the job names ${named}.`,
+      'Omit --pick, or name no files.',
+    );
 };
 
 type ReadJob = () => JobFile | Promise<JobFile>;
-export const runJob = async (io: Io, read: ReadJob, flags: RunFlags, more: Partial<StartOptions> = {}) => {
+export const runJob = async (
+  io: Io,
+  read: ReadJob,
+  flags: RunFlags,
+  more: Partial<StartOptions> = {},
+) => {
   const overrides = await runOverrides(flags.set);
   const job = await read();
   const policy = flags.policy === undefined ? null : await readPolicy(flags.policy, io.cwd);
@@ -116,7 +137,14 @@ export const runJob = async (io: Io, read: ReadJob, flags: RunFlags, more: Parti
   return withRunning(io, flags, async (session, signal) => {
     const { emend } = session;
     const again = flags.again === true;
-    const step = await startStep(emend, { job, overrides, hints: flags.hint, again, ...pick, ...more });
+    const step = await startStep(emend, {
+      job,
+      overrides,
+      hints: flags.hint,
+      again,
+      ...pick,
+      ...more,
+    });
     const { title } = job.job;
     const already = 'This job is already running; showing it. (--again starts another run.)';
     const { resolved, shown, link, options } = await begin(session, step, title, already);
@@ -126,19 +154,27 @@ export const runJob = async (io: Io, read: ReadJob, flags: RunFlags, more: Parti
       live: flags.live === true,
       signal,
       onEvent: eventPrinter(io, flags),
-      ...(policy === null ? {} : { policy: approveBy(session, policy, flags.policy ?? '', silent) }),
-      ...(command === null ? {} : { onWaiting: (status, decision) => notify(io, command, status, decision) }),
+      ...(policy === null
+        ? {}
+        : { policy: approveBy(session, policy, flags.policy ?? '', silent) }),
+      ...(command === null
+        ? {}
+        : { onWaiting: (status, decision) => notify(io, command, status, decision) }),
     });
     const exit = exitOfFollowed(followed);
-    if (wantsAnnotations(io.env, flags.annotations === true)) await annotate(session, resolved, followed);
-    if (flags.json === true) printJson(io, 'run', { v: 1, ...step, link, ...outcomeOf(followed), exit });
+    if (wantsAnnotations(io.env, flags.annotations === true))
+      await annotate(session, resolved, followed);
+    if (flags.json === true)
+      printJson(io, 'run', { v: 1, ...step, link, ...outcomeOf(followed), exit });
     else tellEnd(session, { shown, workspace: job.workspace }, followed);
     const result = followed.kind === 'closed' ? followed.closed.result : null;
     if (publishing !== null && result !== null)
       await publish(
         io,
         result,
-        publishing.repository === undefined ? publishing : { ...publishing, branch: branchOf(step.stepKey) },
+        publishing.repository === undefined
+          ? publishing
+          : { ...publishing, branch: branchOf(step.stepKey) },
         { workspace: job.workspace, title, run: shown },
       );
     return exit;
@@ -146,14 +182,25 @@ export const runJob = async (io: Io, read: ReadJob, flags: RunFlags, more: Parti
 };
 
 /** `--estimate`, of a job or a plan: what it would take. Starts nothing. Throws ProblemError as the run would be refused. */
-export const tellEstimate = async (io: Io, asked: ToEstimate, { json }: JsonFlag): Promise<ExitCode> => {
+export const tellEstimate = async (
+  io: Io,
+  asked: ToEstimate,
+  { json }: JsonFlag,
+): Promise<ExitCode> => {
   // The worker's libraries are large.
-  const [{ estimateOnly }, { pino }] = await Promise.all([import('../../worker/index.js'), import('pino')]);
+  const [{ estimateOnly }, { pino }] = await Promise.all([
+    import('../../worker/index.js'),
+    import('pino'),
+  ]);
   const found = await estimateOnly(asked, io.env, pino({ level: 'silent' }));
   const { estimate, phases, most = null, over } = found;
-  if (json === true) printJson(io, 'run --estimate', { v: 1, path: asked.path, ...found, exit: EXIT.done });
-  else if (phases !== undefined) io.out(`${plain(asked.path)}: ${estimateText(phases, estimate, most, over)}`);
-  else for (const text of [expectedText(estimate), ...over]) io.out(`${plain(asked.path)}: ${plain(text)}`);
+  if (json === true)
+    printJson(io, 'run --estimate', { v: 1, path: asked.path, ...found, exit: EXIT.done });
+  else if (phases !== undefined)
+    io.out(`${plain(asked.path)}: ${estimateText(phases, estimate, most, over)}`);
+  else
+    for (const text of [expectedText(estimate), ...over])
+      io.out(`${plain(asked.path)}: ${plain(text)}`);
   return EXIT.done;
 };
 
@@ -165,11 +212,19 @@ const publishingOf = async (
 ): Promise<Publishing | null> => {
   if (repository !== undefined) {
     if (push !== undefined)
-      fail('usage', '--push does not go with a repository.', 'Omit it: the run pushes a branch of its own.');
-    return draftPr === true ? { branch: '', remote: repository.url, pullRequest: true, repository } : null;
+      fail(
+        'usage',
+        '--push does not go with a repository.',
+        'Omit it: the run pushes a branch of its own.',
+      );
+    return draftPr === true
+      ? { branch: '', remote: repository.url, pullRequest: true, repository }
+      : null;
   }
   if (push === undefined)
-    return draftPr === true ? fail('usage', '--draft-pr needs a branch.', 'Add --push BRANCH.') : null;
+    return draftPr === true
+      ? fail('usage', '--draft-pr needs a branch.', 'Add --push BRANCH.')
+      : null;
   const publishing = { branch: push, remote, pullRequest: draftPr === true };
   await checkBranch(publishing, io.cwd);
   return publishing;
@@ -180,7 +235,12 @@ const outcomeOf = (followed: Followed): RunOutcome => {
     case 'closed':
       return { state: 'closed', ...followed.closed };
     case 'waiting':
-      return { state: 'waiting', decision: followed.status.decision, status: followed.status, why: followed.why };
+      return {
+        state: 'waiting',
+        decision: followed.status.decision,
+        status: followed.status,
+        why: followed.why,
+      };
     case 'no_worker':
       return { state: 'no_worker', message: followed.note };
     case 'interrupted':
@@ -203,20 +263,35 @@ export interface Annotation {
   readonly endLine?: number;
 }
 
-export const wantsAnnotations = (env: Readonly<Record<string, string | undefined>>, asked: boolean): boolean =>
-  asked || env.GITHUB_ACTIONS === 'true';
+export const wantsAnnotations = (
+  env: Readonly<Record<string, string | undefined>>,
+  asked: boolean,
+): boolean => asked || env.GITHUB_ACTIONS === 'true';
 
-const inMessage = (text: string): string => text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
-const inProperty = (text: string): string => inMessage(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
+const inMessage = (text: string): string =>
+  text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+const inProperty = (text: string): string =>
+  inMessage(text).replaceAll(':', '%3A').replaceAll(',', '%2C');
 
-export const annotationLine = ({ level, message, title, file, line, endLine }: Annotation): string => {
+export const annotationLine = ({
+  level,
+  message,
+  title,
+  file,
+  line,
+  endLine,
+}: Annotation): string => {
   const properties = Object.entries({ file, line, endLine, title }).flatMap(([name, value]) =>
     value === undefined ? [] : [`${name}=${inProperty(String(value))}`],
   );
   return `::${level} ${properties.join(',')}::${inMessage(plain(message))}`;
 };
 
-const LEVELS: Record<Finding['severity'], Level> = { note: 'notice', ask: 'warning', refuse: 'error' };
+const LEVELS: Record<Finding['severity'], Level> = {
+  note: 'notice',
+  ask: 'warning',
+  refuse: 'error',
+};
 
 export const ofFinding = ({ guard, severity, path, lines, message }: Finding): Annotation => ({
   level: LEVELS[severity],
@@ -231,12 +306,25 @@ export const ofProblem = ({ code, message }: Problem): Annotation => {
   const [, file, line, rest] = /^([^\s:]+):(\d+):(?:\d+:)? (.+)$/s.exec(message) ?? [];
   return file === undefined || line === undefined
     ? { level: 'error', title: `emend: ${code}`, message }
-    : { level: 'error', title: `emend: ${code}`, message: rest ?? message, file, line: Number(line) };
+    : {
+        level: 'error',
+        title: `emend: ${code}`,
+        message: rest ?? message,
+        file,
+        line: Number(line),
+      };
 };
 
-export const annotate = async ({ io, emend }: Session, run: ResolvedRun, followed: Followed): Promise<void> => {
+export const annotate = async (
+  { io, emend }: Session,
+  run: ResolvedRun,
+  followed: Followed,
+): Promise<void> => {
   const { proposal } = await showRun(emend, await refreshRun(emend, run));
-  const lines = [...(proposal?.findings ?? []).map(ofFinding), ...endOf(followed, shownKey(run.stepKey))];
+  const lines = [
+    ...(proposal?.findings ?? []).map(ofFinding),
+    ...endOf(followed, shownKey(run.stepKey)),
+  ];
   for (const each of lines) io.err(annotationLine(each));
 };
 
@@ -245,14 +333,21 @@ const endOf = (followed: Followed, shown: string): readonly Annotation[] => {
     case 'waiting': {
       const { decision } = followed.status;
       if (decision === null) return [];
-      const lines = [`decision ${decision.id}`, decision.message, ...followed.why, `emend review ${shown}`];
+      const lines = [
+        `decision ${decision.id}`,
+        decision.message,
+        ...followed.why,
+        `emend review ${shown}`,
+      ];
       const title = `emend: waiting for a decision (${decision.reason})`;
       return [{ level: 'error', title, message: lines.join('\n') }];
     }
     case 'closed': {
       const { result, status, message } = followed.closed;
       if (result === null)
-        return [{ level: 'error', title: `emend: ${status.toLowerCase()}`, message: message ?? status }];
+        return [
+          { level: 'error', title: `emend: ${status.toLowerCase()}`, message: message ?? status },
+        ];
       return result.problem === null ? [] : [ofProblem(result.problem)];
     }
     case 'no_worker':

@@ -6,7 +6,13 @@ import type { DevServer } from '../../temporal/dev-server.js';
 import { resolveHome } from '../../stores/home.js';
 import type { WebServer } from '../../web/server.js';
 import { type Io, asides, type QuietFlag } from '../io.js';
-import { startOwnWorker, startServer, stopServices, warnWithoutModel, type RunningWorker } from '../services.js';
+import {
+  startOwnWorker,
+  startServer,
+  stopServices,
+  warnWithoutModel,
+  type RunningWorker,
+} from '../services.js';
 import { hearInterrupt, serveUntilInterrupted } from '../session.js';
 import { startRehearsal } from '../../model/rehearsal/server.js';
 import { loginName } from '../../client/runs/decide.js';
@@ -52,15 +58,18 @@ export const startPage = async (io: Io, flags: PageFlags = {}): Promise<WebServe
       source,
       ui,
       onAddress: (address) => io.out(`review page  ${address}`),
-      onError: (error) => io.err(error instanceof Error ? (error.stack ?? error.message) : String(error)),
+      onError: (error) =>
+        io.err(error instanceof Error ? (error.stack ?? error.message) : String(error)),
     });
-  const starting = flags.port === undefined ? start(USUAL_PORT).catch(() => start(0)) : start(flags.port);
+  const starting =
+    flags.port === undefined ? start(USUAL_PORT).catch(() => start(0)) : start(flags.port);
   const server = await starting.catch(async (error: unknown) => {
     await emend.close();
     throw error;
   });
   show.url = server.uiUrl;
-  if (server.uiUrl !== null) io.out(`Temporal UI  ${server.uiUrl} (in a browser signed in to the review page)`);
+  if (server.uiUrl !== null)
+    io.out(`Temporal UI  ${server.uiUrl} (in a browser signed in to the review page)`);
   await notePage(home, server, true);
   return {
     ...server,
@@ -73,11 +82,20 @@ export const startPage = async (io: Io, flags: PageFlags = {}): Promise<WebServe
 };
 
 /** Commands of this home print links to it. */
-const notePage = async (home: string, { url, uiUrl }: WebServer, isThere: boolean): Promise<void> => {
+const notePage = async (
+  home: string,
+  { url, uiUrl }: WebServer,
+  isThere: boolean,
+): Promise<void> => {
   const dev = await liveDevServer(home);
-  const now = (was: string | null, own: string | null) => (isThere ? (own ?? was) : was === own ? null : was);
+  const now = (was: string | null, own: string | null) =>
+    isThere ? (own ?? was) : was === own ? null : was;
   if (dev === null) return;
-  await replaceRecord(home, { ...dev, uiUrl: now(dev.uiUrl, uiUrl), pageUrl: now(dev.pageUrl ?? null, url) });
+  await replaceRecord(home, {
+    ...dev,
+    uiUrl: now(dev.uiUrl, uiUrl),
+    pageUrl: now(dev.pageUrl ?? null, url),
+  });
 };
 
 export interface DevFlags extends QuietFlag {
@@ -97,7 +115,8 @@ export const dev = async (io: Io, flags: DevFlags): Promise<void> => {
   let page: WebServer | null = null;
   try {
     server = await startServer(io.env, home, aside.err, ui === true);
-    if (!interrupt.heard()) worker = await startOwnWorker(io, home, flags.quiet === true ? 'warnings' : 'stderr');
+    if (!interrupt.heard())
+      worker = await startOwnWorker(io, home, flags.quiet === true ? 'warnings' : 'stderr');
     if (worker !== null) {
       io.out(`server       ${server.address}`);
       io.out(`home         ${home}`);
@@ -129,10 +148,19 @@ interface WorkerFlags extends QuietFlag {
 const rolesOf = (text: string): readonly Role[] =>
   text.split(',').map((name) => {
     const role = ROLES.find((each) => each === name.trim());
-    return role ?? fail('usage', `--roles ${text}: expected one or more of ${ROLES.join(', ')}, separated by commas.`);
+    return (
+      role ??
+      fail(
+        'usage',
+        `--roles ${text}: expected one or more of ${ROLES.join(', ')}, separated by commas.`,
+      )
+    );
   });
 
-export const worker = async (io: Io, { roles, deployment, metrics, ...flags }: WorkerFlags): Promise<void> => {
+export const worker = async (
+  io: Io,
+  { roles, deployment, metrics, ...flags }: WorkerFlags,
+): Promise<void> => {
   const served = { deployment, metrics, roles: roles === undefined ? undefined : rolesOf(roles) };
   await serveUntilInterrupted(io, async () => {
     const log = flags.quiet === true ? 'warnings' : 'stderr';
@@ -146,7 +174,9 @@ export const worker = async (io: Io, { roles, deployment, metrics, ...flags }: W
 export const web = (io: Io, flags: PageFlags & QuietFlag): Promise<void> =>
   serveUntilInterrupted(io, async () => {
     const page = await startPage(io, flags);
-    asides(io, flags).err('Each address works once, for one browser; then the next is printed. Ctrl-C stops the page.');
+    asides(io, flags).err(
+      'Each address works once, for one browser; then the next is printed. Ctrl-C stops the page.',
+    );
     return { stop: () => page.close() };
   });
 

@@ -6,7 +6,13 @@ import { reading } from '../../client/open.js';
 import type { ProposalVersion } from '../../client/archive/run.js';
 import { proposalSince } from '../../client/runs/proposal.js';
 import type { Emend } from '../../client/types.js';
-import { sentContext, listCalls, readCall, type CallTexts, type ShownCall } from '../../client/runs/calls.js';
+import {
+  sentContext,
+  listCalls,
+  readCall,
+  type CallTexts,
+  type ShownCall,
+} from '../../client/runs/calls.js';
 import { resolveRun, type ResolvedRun } from '../../client/runs/resolve.js';
 import { runDiff, showWithPhases, testRuns, versionsTo } from '../../client/runs/show.js';
 import { EXIT, fail, sentence, type ExitCode } from '../../shared/problems.js';
@@ -19,7 +25,14 @@ import { withEmend } from '../session.js';
 import { ARCHIVES, releaseStaleLocks } from '../../client/ended/locks.js';
 import { listRuns, type ListedRun } from '../../client/runs/list.js';
 import { createApplyEngine } from '../../workspace/apply/index.js';
-import { contextLines, staleLockLines, releasedLines, testLines, transactionLines, viewLines } from '../render/run.js';
+import {
+  contextLines,
+  staleLockLines,
+  releasedLines,
+  testLines,
+  transactionLines,
+  viewLines,
+} from '../render/run.js';
 import { callOutcome, tokensIn } from '../../shared/usage.js';
 
 export interface ShowFlags extends JsonFlag {
@@ -34,7 +47,10 @@ export const show = (io: Io, run: string, flags: ShowFlags): Promise<void> =>
     const { blob } = flags;
     if (blob !== undefined) {
       if (!isBlobRef(blob))
-        return fail('usage', `--blob ${blob}: expected sha256: and 64 hex digits, as a warning has them.`);
+        return fail(
+          'usage',
+          `--blob ${blob}: expected sha256: and 64 hex digits, as a warning has them.`,
+        );
       const bytes = await opened.blobs.get(blob);
       io.write(io.outIsTty ? plain(new TextDecoder().decode(bytes)) : bytes);
       return;
@@ -68,20 +84,30 @@ const sinceVersion = async (emend: Emend, versions: readonly ProposalVersion[], 
     return fail('usage', `--since ${wanted}: expected the number of an earlier version, ${known}.`);
   }
   const { files, diff: text } = await proposalSince(emend, earlier.proposal, later.proposal);
-  return { diff: text, since: { version, notes: versions.slice(version).flatMap(({ notes }) => notes), files } };
+  return {
+    diff: text,
+    since: { version, notes: versions.slice(version).flatMap(({ notes }) => notes), files },
+  };
 };
 
-export const diff = (io: Io, run: string, options: JsonFlag & { readonly since?: string }): Promise<void> =>
+export const diff = (
+  io: Io,
+  run: string,
+  options: JsonFlag & { readonly since?: string },
+): Promise<void> =>
   withEmend(io, async (opened) => {
     const { resolved, found } = await reading(opened, async (emend) => {
       const it = await resolveRun(emend, run);
       return { resolved: it, found: await runDiff(emend, it) };
     });
     const versions = versionsTo(resolved, found?.proposal ?? null);
-    const since = options.since === undefined ? null : await sinceVersion(opened, versions, options.since);
+    const since =
+      options.since === undefined ? null : await sinceVersion(opened, versions, options.since);
     if (options.json === true) printJson(io, 'diff', found && { ...found, ...since });
     else if (found === null)
-      io.err(`Run ${shownKey(resolved.stepKey)} has no proposal; see \`emend show ${shownKey(resolved.stepKey)}\`.`);
+      io.err(
+        `Run ${shownKey(resolved.stepKey)} has no proposal; see \`emend show ${shownKey(resolved.stepKey)}\`.`,
+      );
     else if (since !== null) {
       const { version, notes, files } = since.since;
       io.err(`version ${versions.length}, changes since version ${version}`);
@@ -90,7 +116,9 @@ export const diff = (io: Io, run: string, options: JsonFlag & { readonly since?:
         io.err(plain(`  ${path}: ${SINCE_WORDS[is]}${baseMoved ? `; ${BASE_MOVED}` : ''}`));
       await printDiff(io, since.diff, workspaceOf(resolved, io.cwd));
     } else {
-      const before = versions.findLastIndex(({ answered }, index) => answered && index < versions.length - 1) + 1;
+      const before =
+        versions.findLastIndex(({ answered }, index) => answered && index < versions.length - 1) +
+        1;
       if (before > 0)
         io.err(
           `version ${versions.length}; since version ${before}: emend diff ${shownKey(resolved.stepKey)} --since ${before}`,
@@ -124,7 +152,12 @@ const listOf = (io: Io, { state, text, workspace, ...options }: ListFlags): Prom
     const filter = { state, text, workspace: dir && (await realpath(dir).catch(() => dir)) };
     const found = await listRuns(emend, { known: kept, filter });
     if (options.json === true) {
-      printJson(io, 'list', { ...found, transactions, locks: holds.held, released: holds.released });
+      printJson(io, 'list', {
+        ...found,
+        transactions,
+        locks: holds.held,
+        released: holds.released,
+      });
       return;
     }
     for (const text of transactionLines(transactions)) io.err(text);
@@ -151,7 +184,13 @@ const rowOf = (run: ListedRun, columns: number): readonly string[] => [
   run.state,
   (run.startedAt ?? '').slice(0, 16).replace('T', ' '),
   cell(run.host?.name == null ? run.jobPath : `${run.jobPath} on ${run.host.name}`, 60, columns),
-  cell(run.decision === null ? run.doing : `${run.decision.reason}: emend show ${shownKey(run.stepKey)}`, 60, columns),
+  cell(
+    run.decision === null
+      ? run.doing
+      : `${run.decision.reason}: emend show ${shownKey(run.stepKey)}`,
+    60,
+    columns,
+  ),
 ];
 
 // `emend calls RUN [N]`: what was asked of models, what they answered, what it cost.
@@ -161,10 +200,19 @@ interface CallsFlags extends JsonFlag {
   readonly answer?: true;
 }
 
-export const calls = (io: Io, run: string, n: string | undefined, flags: CallsFlags): Promise<ExitCode> =>
+export const calls = (
+  io: Io,
+  run: string,
+  n: string | undefined,
+  flags: CallsFlags,
+): Promise<ExitCode> =>
   withEmend(io, async (emend) => {
     if (n === undefined && (flags.prompt ?? flags.answer) === true)
-      return fail('usage', 'Which call?', `See \`emend calls ${run}\`, then: emend calls ${run} N --prompt`);
+      return fail(
+        'usage',
+        'Which call?',
+        `See \`emend calls ${run}\`, then: emend calls ${run} N --prompt`,
+      );
     if (n !== undefined && !/^[1-9]\d{0,5}$/.test(n))
       return fail(
         'usage',
@@ -179,7 +227,12 @@ export const calls = (io: Io, run: string, n: string | undefined, flags: CallsFl
     const found = await listCalls(emend, stepKey);
     const none = `Run ${shownKey(stepKey)} has no model calls, or they were removed.`;
     const some = found.calls.length + found.unread.length > 0;
-    printFound({ io, flags }, 'calls', { v: 1, stepKey, ...found }, some ? callTable(found.calls) : [none]);
+    printFound(
+      { io, flags },
+      'calls',
+      { v: 1, stepKey, ...found },
+      some ? callTable(found.calls) : [none],
+    );
     for (const why of found.unread) io.err(`A model call is not listed: ${plain(why)}`);
     return found.unread.length === 0 ? EXIT.done : EXIT.failed;
   });
@@ -199,13 +252,26 @@ const showCall = (io: Io, call: ShownCall & CallTexts, flags: CallsFlags): void 
   }
   const sent = [{ role: 'system', text: call.system }, ...call.messages];
   if (!prompt) for (const text of callTable([call])) io.out(text);
-  for (const { role, text } of prompt && !answer ? sent : [...sent, { role: 'answer', text: call.answer }])
+  for (const { role, text } of prompt && !answer
+    ? sent
+    : [...sent, { role: 'answer', text: call.answer }])
     print(`[${role}]\n${text}`);
 };
 
 const callTable = (found: readonly ShownCall[]): readonly string[] =>
   table([
-    ['call', 'for', 'file', 'model', 'attempt', 'tokens in', 'out', 'US dollars', 'seconds', 'outcome'],
+    [
+      'call',
+      'for',
+      'file',
+      'model',
+      'attempt',
+      'tokens in',
+      'out',
+      'US dollars',
+      'seconds',
+      'outcome',
+    ],
     ...found.map(({ n, role, file, model, attempt, usage, ...call }) => [
       ...[String(n), role, plain(file), plain(model)],
       ...[attempt, tokensIn(usage), usage.output_tokens].map(String),

@@ -34,9 +34,14 @@ const statsLines = ({ runs, counts, usage, medianAnswer_s }: RunStats): readonly
   ),
   ...table([
     ['  model calls', String(usage.calls)],
-    ['  tokens', `${tokensIn(usage).toLocaleString('en-US')} in, ${usage.output_tokens.toLocaleString('en-US')} out`],
+    [
+      '  tokens',
+      `${tokensIn(usage).toLocaleString('en-US')} in, ${usage.output_tokens.toLocaleString('en-US')} out`,
+    ],
     ['  money', usage.usd === null ? 'not known' : `$${usage.usd.toFixed(4)}`],
-    ...(medianAnswer_s === null ? [] : [['  answered after', `${Math.round(medianAnswer_s)} s (median)`]]),
+    ...(medianAnswer_s === null
+      ? []
+      : [['  answered after', `${Math.round(medianAnswer_s)} s (median)`]]),
   ]),
 ];
 
@@ -44,18 +49,30 @@ type StatsFlags = JsonFlag & { readonly since?: string };
 export const stats = (io: Io, run: string | undefined, flags: StatsFlags): Promise<void> =>
   withEmend(io, async (emend) => {
     const { since } = flags;
-    if (since !== undefined && (!/^\d{4}-\d{2}-\d{2}$/.test(since) || Number.isNaN(Date.parse(since))))
+    if (
+      since !== undefined &&
+      (!/^\d{4}-\d{2}-\d{2}$/.test(since) || Number.isNaN(Date.parse(since)))
+    )
       return fail('usage', `--since ${since.slice(0, 40)}: expected a day as YYYY-MM-DD.`);
     const all = run === undefined ? await archivedSince(io, emend, since ?? '') : null;
     const runs =
       all?.map(({ events }) => events) ??
-      (run === undefined ? [] : [await reading(emend, async (told) => runEvents(told, await resolveRun(told, run)))]);
+      (run === undefined
+        ? []
+        : [await reading(emend, async (told) => runEvents(told, await resolveRun(told, run)))]);
     // Over all runs, those of plans themselves and of their phases among them.
     const steps = all && runStats(all.map(reportFacts));
     const told = statsOf(runs);
     const phases =
-      run === undefined ? null : await phaseCosts(runs[0] ?? [], (child) => recordedUsage(emend.calls, child));
-    const found = { v: 1, ...told, ...(phases && { costs: phases }), ...(steps && { steps }) } as const;
+      run === undefined
+        ? null
+        : await phaseCosts(runs[0] ?? [], (child) => recordedUsage(emend.calls, child));
+    const found = {
+      v: 1,
+      ...told,
+      ...(phases && { costs: phases }),
+      ...(steps && { steps }),
+    } as const;
     printFound({ io, flags }, 'stats', found, [
       ...(steps === null ? [] : [...statsLines(steps), '']),
       ...lines(told),
@@ -64,7 +81,9 @@ export const stats = (io: Io, run: string | undefined, flags: StatsFlags): Promi
   });
 
 async function archivedSince(io: Io, emend: Emend, since: string): Promise<readonly ArchivedRun[]> {
-  const runs = await together(await emend.archive.list(), (stepKey) => readAmongOthers(emend, stepKey));
+  const runs = await together(await emend.archive.list(), (stepKey) =>
+    readAmongOthers(emend, stepKey),
+  );
   for (const { omitted } of runs) if (omitted !== null) io.err(omitted);
   return runs.filter(({ firstAt }) => firstAt !== null && firstAt >= since);
 }
@@ -92,7 +111,13 @@ const costLines = (phases: readonly PhaseCost[]): readonly string[] => [
   ...table([
     ['phase', 'runs', 'calls', 'input tokens', 'output tokens', 'US dollars'],
     ...phases.map(({ phase, runs, usage }) => [
-      ...[String(phase), String(runs), String(usage.calls), String(usage.input_tokens), String(usage.output_tokens)],
+      ...[
+        String(phase),
+        String(runs),
+        String(usage.calls),
+        String(usage.input_tokens),
+        String(usage.output_tokens),
+      ],
       usage.usd === null ? 'not known' : usage.usd.toFixed(4),
     ]),
   ]),

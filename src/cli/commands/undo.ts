@@ -12,7 +12,10 @@ import type { UndoReport } from '../json-types.js';
 import { failBusy, localWorkspace, openLocal, type Local } from '../local/open.js';
 import { count, plain } from '../render/text.js';
 
-export const undo = async (io: Io, flags: Omit<PatchFlags, 'format' | 'quiet'>): Promise<ExitCode> => {
+export const undo = async (
+  io: Io,
+  flags: Omit<PatchFlags, 'format' | 'quiet'>,
+): Promise<ExitCode> => {
   const workspace = await localWorkspace(io, flags.workspace);
   const check = flags.check === true;
   const local = await openLocal(io, { existing: true, recover: !check });
@@ -52,7 +55,8 @@ const putBack = async (local: Local, workspace: string, { stepKey, by, records }
       // Of what was left alone when the change was made, nothing is to be put back.
       const before = new Set(closed.conflicts.map(({ path }) => path));
       conflicts.push(...back.leftAlone.filter(({ path }) => !before.has(path)));
-      if (by === 'run') await noteRecovery(local, { stepKey, token: plan.lock.token }, 'undo', back.files);
+      if (by === 'run')
+        await noteRecovery(local, { stepKey, token: plan.lock.token }, 'undo', back.files);
     } else conflicts.push({ path: '', why: `commit ${back.commit} was made in the meantime` });
   }
   return conflicts;
@@ -69,9 +73,15 @@ const undoLines = (report: UndoReport): readonly string[] => {
     case 'nothing':
       return [`Nothing to undo in ${plain(workspace)}.`];
     case 'committed':
-      return [`The last change, ${what}, is committed. Revert it with:`, `  git revert ${commit ?? ''}`];
+      return [
+        `The last change, ${what}, is committed. Revert it with:`,
+        `  git revert ${commit ?? ''}`,
+      ];
     case 'touched':
-      return [`The last change is ${what}. Its files have changed since, so nothing was written:`, ...touched];
+      return [
+        `The last change is ${what}. Its files have changed since, so nothing was written:`,
+        ...touched,
+      ];
     case 'would_undo':
       return [
         `Would undo ${what}. Nothing was written.`,

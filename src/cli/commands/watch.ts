@@ -14,18 +14,29 @@ import { printJson } from '../json.js';
 import { line } from '../render/text.js';
 import { interruptible, type Session, withEmend } from '../session.js';
 
-export const watch = (io: Io, run: string | undefined, flags: JsonFlag & QuietFlag): Promise<ExitCode> =>
+export const watch = (
+  io: Io,
+  run: string | undefined,
+  flags: JsonFlag & QuietFlag,
+): Promise<ExitCode> =>
   withEmend(io, async (emend) => {
     needRuns(emend);
     const tell = teller(io, flags.json === true, await notifyCommand(io));
     return interruptible(io, (signal) =>
-      run === undefined ? watchAll({ io, emend, flags }, tell, signal) : watchOne(emend, run, tell, signal),
+      run === undefined
+        ? watchAll({ io, emend, flags }, tell, signal)
+        : watchOne(emend, run, tell, signal),
     );
   });
 
 type Tell = (view: RunView) => Promise<undefined>;
 
-const watchOne = async (emend: Emend, run: string, tell: Tell, signal: AbortSignal): Promise<ExitCode> => {
+const watchOne = async (
+  emend: Emend,
+  run: string,
+  tell: Tell,
+  signal: AbortSignal,
+): Promise<ExitCode> => {
   const closed = await watchRun(emend, await resolveRun(emend, run), tell, { signal });
   return closed === null ? EXIT.interrupted : exitOfClosed(closed);
 };
@@ -37,7 +48,8 @@ const watchAll = async (
 ): Promise<ExitCode> => {
   let first = true;
   const onList = ({ runs }: RunList): void => {
-    if (first && runs.every((run) => !run.open)) asides(io, flags).err('No run is open; waiting for new runs.');
+    if (first && runs.every((run) => !run.open))
+      asides(io, flags).err('No run is open; waiting for new runs.');
     first = false;
   };
   await watchList(emend, onList, {
@@ -62,8 +74,21 @@ const teller = (io: Io, json: boolean, command: string | null): Tell => {
     const at = new Date();
     const open = decision === null ? null : { id: decision.id, reason: decision.reason };
     const what = decision === null ? (note ?? doing) : `${decision.reason}: emend review ${run}`;
-    if (json) printJson(io, 'watch', { v: 1, at: at.toISOString(), stepKey, state, doing, job, decision: open, note });
-    else io.out(line(`${at.toTimeString().slice(0, 8)}  ${run}  ${state}  ${job}  ${what}`, io.columns));
+    if (json)
+      printJson(io, 'watch', {
+        v: 1,
+        at: at.toISOString(),
+        stepKey,
+        state,
+        doing,
+        job,
+        decision: open,
+        note,
+      });
+    else
+      io.out(
+        line(`${at.toTimeString().slice(0, 8)}  ${run}  ${state}  ${job}  ${what}`, io.columns),
+      );
     if (decision !== null && command !== null && !told.has(decision.id)) {
       told.add(decision.id);
       await notify(io, command, status, decision);

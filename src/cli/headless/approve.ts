@@ -37,7 +37,11 @@ const TOOL_ERROR_CHARS = 2_000; // bound: Of what it says where it fails.
 export const readPolicy = async (path: string, cwd: string): Promise<Policy> => {
   const source =
     (await readGivenText(resolve(cwd, path), UNREADABLE)) ??
-    fail('usage', `--policy ${path}: file not found or not readable.`, 'docs/headless.md describes policies.');
+    fail(
+      'usage',
+      `--policy ${path}: file not found or not readable.`,
+      'docs/headless.md describes policies.',
+    );
   return valueOf(parsePolicy(source, relative(cwd, resolve(cwd, path))));
 };
 
@@ -47,7 +51,8 @@ const tooLate = nullOn('answer_not_accepted');
 export const approveBy =
   ({ io, emend }: Session, policy: Policy, path: string, quiet: boolean) =>
   async (run: ResolvedRun, decision: DecisionPoint): Promise<readonly string[]> => {
-    if (decision.mustSign === true) return ['approvers are set: one of them must sign; a policy cannot'];
+    if (decision.mustSign === true)
+      return ['approvers are set: one of them must sign; a policy cannot'];
     const digest = createHash('sha256').update(JSON.stringify(policy)).digest('hex').slice(0, 12);
     const by = { name: `policy ${path} ${digest}`, from: 'policy' } as const;
     if (decision.reason === 'secret_found') {
@@ -68,8 +73,14 @@ export const approveBy =
     ];
     if (why.length > 0) return why;
     const note = `within ${ruleOf(policy)}`;
-    const result = await decide(emend, run, { answer: 'approve', decision: decision.id, note, by }).catch(tooLate);
-    if (!quiet && result !== null) io.out(plain(`approved by the policy ${path}: ${result.message}`));
+    const result = await decide(emend, run, {
+      answer: 'approve',
+      decision: decision.id,
+      note,
+      by,
+    }).catch(tooLate);
+    if (!quiet && result !== null)
+      io.out(plain(`approved by the policy ${path}: ${result.message}`));
     return [];
   };
 
@@ -78,16 +89,25 @@ export const approveBy =
 
 const PERSONAL = {
   notify: text('a command, as text'),
-  review_comments: z.array(text('an argument'), { error: 'a command and its arguments, as a list of texts' }).min(1),
+  review_comments: z
+    .array(text('an argument'), { error: 'a command and its arguments, as a list of texts' })
+    .min(1),
 };
 
 /** What a person sets for themselves in `config.yaml`. Throws ProblemsError `config_invalid`, or why the file cannot be read. */
 export const personalSettings = async ({ env }: Pick<Io, 'env'>) => {
   const config = env.XDG_CONFIG_HOME ?? '';
-  const path = join(isAbsolute(config) ? config : join(env.HOME ?? homedir(), '.config'), 'emend', 'config.yaml');
+  const path = join(
+    isAbsolute(config) ? config : join(env.HOME ?? homedir(), '.config'),
+    'emend',
+    'config.yaml',
+  );
   // Where no home is known it would be a file of the workspace.
   if (!isAbsolute(path)) return {};
-  const read = readMap((await readSettings(path)) ?? '', PERSONAL, { file: path, code: 'config_invalid' });
+  const read = readMap((await readSettings(path)) ?? '', PERSONAL, {
+    file: path,
+    code: 'config_invalid',
+  });
   const next = 'Fix the named line of that file; docs/headless.md lists its keys.';
   failAll((read.ok ? read.found.problems : read.problems).map((each) => ({ next, ...each })));
   return read.ok ? read.said : {};
@@ -95,13 +115,20 @@ export const personalSettings = async ({ env }: Pick<Io, 'env'>) => {
 
 /** The command, from `EMEND_NOTIFY`, else from the person's settings; null: none. */
 export const notifyCommand = async (io: Pick<Io, 'env'>): Promise<string | null> =>
-  (io.env.EMEND_NOTIFY ?? '') !== '' ? (io.env.EMEND_NOTIFY ?? null) : ((await personalSettings(io)).notify ?? null);
+  (io.env.EMEND_NOTIFY ?? '') !== ''
+    ? (io.env.EMEND_NOTIFY ?? null)
+    : ((await personalSettings(io)).notify ?? null);
 
 /** Never throws. What went wrong is a line on stderr. */
 export const notify = async (
   io: Io,
   command: string,
-  { stepKey, workspace, jobPath, title }: Pick<StepStatus, 'stepKey' | 'workspace' | 'jobPath' | 'title'>,
+  {
+    stepKey,
+    workspace,
+    jobPath,
+    title,
+  }: Pick<StepStatus, 'stepKey' | 'workspace' | 'jobPath' | 'title'>,
   decision: DecisionPoint,
 ): Promise<void> => {
   const run = shownKey(stepKey);
@@ -125,9 +152,14 @@ export const notify = async (
       timeout_s: NOTIFY_S,
       maxOutput_bytes: NOTIFY_OUTPUT_BYTES,
     });
-    if (ran.exit !== 0) io.err(plain(`The notify command ended with ${String(ran.exit)}: ${ran.output.trim()}`));
+    if (ran.exit !== 0)
+      io.err(plain(`The notify command ended with ${String(ran.exit)}: ${ran.output.trim()}`));
   } catch (error) {
-    io.err(plain(`The notify command could not be run: ${error instanceof Error ? error.message : String(error)}`));
+    io.err(
+      plain(
+        `The notify command could not be run: ${error instanceof Error ? error.message : String(error)}`,
+      ),
+    );
   }
 };
 
@@ -146,7 +178,11 @@ export interface Publishing {
 export const checkBranch = async ({ branch }: Publishing, cwd: string): Promise<void> => {
   const checked = await git(['check-ref-format', '--branch', branch], { cwd });
   if (!checked.ok)
-    fail('usage', `--push ${branch.slice(0, 100)}: not a valid branch name.`, 'Example: --push emend/greet.');
+    fail(
+      'usage',
+      `--push ${branch.slice(0, 100)}: not a valid branch name.`,
+      'Example: --push emend/greet.',
+    );
 };
 
 /** Throws ProblemError `git_failed` with the tool's words; the commit is made either way. */
@@ -165,9 +201,12 @@ export const publish = async (
   if (repository === undefined) await pushFrom(io, commit, { branch, remote }, workspace);
   if (!pullRequest) return;
   const tested = verification === null ? 'not tested' : `tested: ${verification}`;
-  const made = plan ? `\`emend plan run\` (${run}): ${outcome}` : `\`emend run\` (${run}), approved and ${tested}`;
+  const made = plan
+    ? `\`emend plan run\` (${run}): ${outcome}`
+    : `\`emend run\` (${run}), approved and ${tested}`;
   const body = `Created by ${made}.`;
-  const base = repository === undefined || isCommitId(repository.base) ? [] : ['--base', repository.base];
+  const base =
+    repository === undefined || isCommitId(repository.base) ? [] : ['--base', repository.base];
   const where = repository === undefined ? [] : ['--repo', repository.url, ...base];
   const words = ['--title', line(title, TITLE_CHARS), '--body', body];
   const create = ['pr', 'create', '--draft', ...where, '--head', branch, ...words];
@@ -175,7 +214,8 @@ export const publish = async (
   const cwd = repository === undefined ? workspace : io.cwd;
   const told = await callTool(io, cwd, ['gh', ...create], whenNot).catch((error: unknown) => {
     // Of a plan that goes on at its branch.
-    if (error instanceof ProblemError && error.message.includes('already exists')) return error.message;
+    if (error instanceof ProblemError && error.message.includes('already exists'))
+      return error.message;
     throw error;
   });
   io.err(plain(told.trim()));
@@ -189,7 +229,10 @@ async function pushFrom(
 ): Promise<void> {
   const again = `Push it yourself: git push ${remote} ${commit.slice(0, 12)}:refs/heads/${branch}`;
   // A hook runs what lies in the workspace, which may be a model's; to push without it may be worse (git-lfs sends its files there).
-  const hook = await gitLine(['rev-parse', '--git-path', 'hooks/pre-push'], { cwd: workspace, hooks: true });
+  const hook = await gitLine(['rev-parse', '--git-path', 'hooks/pre-push'], {
+    cwd: workspace,
+    hooks: true,
+  });
   if (hook.ok && existsSync(resolve(workspace, hook.value)))
     fail(
       'git_failed',
@@ -204,14 +247,28 @@ async function pushFrom(
 }
 
 /** What cannot be done where it fails, what to do then, and variables of its own. */
-type ToolCall = Readonly<Record<'what' | 'next', string>> & { readonly env?: Readonly<Record<string, string>> };
+type ToolCall = Readonly<Record<'what' | 'next', string>> & {
+  readonly env?: Readonly<Record<string, string>>;
+};
 /** What `gh` says, or a command of the person's in place of it. Throws ProblemError `git_failed` with its words. */
-export const callTool = async (io: Io, cwd: string, [file = '', ...args]: readonly string[], how: ToolCall) => {
-  const env = { ...childEnvironment(io.env, ['gh', 'git', 'remote']), GH_PROMPT_DISABLED: '1', ...how.env };
+export const callTool = async (
+  io: Io,
+  cwd: string,
+  [file = '', ...args]: readonly string[],
+  how: ToolCall,
+) => {
+  const env = {
+    ...childEnvironment(io.env, ['gh', 'git', 'remote']),
+    GH_PROMPT_DISABLED: '1',
+    ...how.env,
+  };
   const call = { cwd, env, timeout_ms: PUBLISH_MS, max_bytes: TOOL_OUTPUT_BYTES };
   const { code, failure, stdout, stderr } = await captureProcess(file, args, call);
   if (code === 0) return stdout.toString();
   const said = stderr.toString().slice(0, TOOL_ERROR_CHARS).trim() || (failure ?? 'it was killed');
-  const why = failure?.includes('ENOENT') === true ? `\`${file}\` is not installed.` : plain(`${file}: ${said}`);
+  const why =
+    failure?.includes('ENOENT') === true
+      ? `\`${file}\` is not installed.`
+      : plain(`${file}: ${said}`);
   return fail('git_failed', `${how.what}: ${why}`, how.next);
 };

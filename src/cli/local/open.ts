@@ -2,7 +2,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fail } from '../../shared/problems.js';
 import { toApply, type Proposal } from '../../workspace/proposal.js';
-import { isLocal, releaseDead, localHolder, createApplyEngine } from '../../workspace/apply/index.js';
+import {
+  isLocal,
+  releaseDead,
+  localHolder,
+  createApplyEngine,
+} from '../../workspace/apply/index.js';
 import type {
   ApplyOutcome,
   ApplyRequest,
@@ -76,7 +81,11 @@ export const openLocal = async (
 /** Throws ProblemError `busy`. */
 export const failBusy = (workspace: string, holder: WorkspaceLock): never => {
   if (isLocal(holder))
-    return fail('busy', `Another command is working in ${workspace}. Nothing was changed.`, 'Try again in a moment.');
+    return fail(
+      'busy',
+      `Another command is working in ${workspace}. Nothing was changed.`,
+      'Try again in a moment.',
+    );
   const run = shownKey(holder.stepKey);
   return fail(
     'busy',
@@ -94,10 +103,17 @@ export interface LocallyApplied {
 }
 
 /** Throws ProblemError `busy`, or what the disk refuses; then nothing was changed. */
-export const applyLocally = async (local: Local, workspace: string, proposal: Proposal): Promise<LocallyApplied> => {
+export const applyLocally = async (
+  local: Local,
+  workspace: string,
+  proposal: Proposal,
+): Promise<LocallyApplied> => {
   const { stepKey } = proposal;
   const applied = await applyOrWait(local, {
-    ...{ stepKey, workspace, holder: local.holder, decision: 0 },
+    stepKey,
+    workspace,
+    holder: local.holder,
+    decision: 0,
     ...toApply(proposal),
   });
   switch (applied.outcome) {
@@ -112,7 +128,10 @@ export const applyLocally = async (local: Local, workspace: string, proposal: Pr
     case 'applied':
     case 'conflict': {
       await local.engine.releaseLock(workspace, stepKey, applied.lock.token);
-      return { outcome: applied.outcome, conflicts: applied.outcome === 'conflict' ? applied.conflicts : [] };
+      return {
+        outcome: applied.outcome,
+        conflicts: applied.outcome === 'conflict' ? applied.conflicts : [],
+      };
     }
   }
 };
@@ -122,7 +141,8 @@ const applyOrWait = async (local: Local, request: ApplyRequest): Promise<ApplyOu
   const deadline = performance.now() + LOCAL_WAIT_MS;
   for (;;) {
     const outcome = await local.engine.apply(request);
-    if (outcome.outcome !== 'busy' || !isLocal(outcome.holder) || performance.now() > deadline) return outcome;
+    if (outcome.outcome !== 'busy' || !isLocal(outcome.holder) || performance.now() > deadline)
+      return outcome;
     await local.freeDead(request.workspace);
     await sleep(LOCAL_POLL_MS);
   }

@@ -46,7 +46,9 @@ const gatherFiles = async (wanted: Wanted): Promise<Gathered> => {
   const reasons: engine.Reason[] = [];
   const seen = new Set<string>();
   for (;;) {
-    const news = engine.wantedPaths({ format, answer, files, options }).filter((path) => !seen.has(path));
+    const news = engine
+      .wantedPaths({ format, answer, files, options })
+      .filter((path) => !seen.has(path));
     if (news.length === 0) break;
     for (const asked of news) {
       seen.add(asked);
@@ -58,12 +60,23 @@ const gatherFiles = async (wanted: Wanted): Promise<Gathered> => {
       if (found.ok) {
         const encoding = encodingOf(config, path);
         const bytes = await readGiven(found.value.realPath);
-        files.set(path, { bytes, mode: found.value.mode, ...(encoding === undefined ? {} : { encoding }) });
+        files.set(path, {
+          bytes,
+          mode: found.value.mode,
+          ...(encoding === undefined ? {} : { encoding }),
+        });
       } else if (isAbsent(found.problem)) absent.push(path);
-      else reasons.push({ code: found.problem.code, path, message: sentence(found.problem.message) });
+      else
+        reasons.push({ code: found.problem.code, path, message: sentence(found.problem.message) });
       if (files.size > maxFiles) {
         const message = `The answer names more than ${maxFiles} files (maxFilesPerStep). Send it in parts.`;
-        return { files, reasons: [{ code: 'too_many_files', message }], newFileEol: '\n', absent, beside: [] };
+        return {
+          files,
+          reasons: [{ code: 'too_many_files', message }],
+          newFileEol: '\n',
+          absent,
+          beside: [],
+        };
       }
     }
   }
@@ -71,7 +84,13 @@ const gatherFiles = async (wanted: Wanted): Promise<Gathered> => {
   if (first === undefined) return { files, reasons, newFileEol: '\n', absent, beside: [] };
   const there = await listWorkspaceFiles(workspace);
   const newFileEol = (await eolsForNewFiles(workspace, [first], there)).get(first) ?? '\n';
-  return { files, reasons, newFileEol, absent, beside: [...(await namesAround(workspace, absent)), ...there] };
+  return {
+    files,
+    reasons,
+    newFileEol,
+    absent,
+    beside: [...(await namesAround(workspace, absent)), ...there],
+  };
 };
 
 const sentence = (text: string): string => (text.endsWith('.') ? text : `${text}.`);
@@ -95,7 +114,8 @@ export const formatOf = (asked: string, answer: string): AnswerFormat => {
   const named = ANSWER_FORMATS.find((name) => name === asked);
   if (named !== undefined) return named;
   const list = ANSWER_FORMATS.join(', ');
-  if (asked !== 'auto') return fail('usage', `--format expected auto or one of ${list}; received "${asked}".`);
+  if (asked !== 'auto')
+    return fail('usage', `--format expected auto or one of ${list}; received "${asked}".`);
   if (answer.trim() === '') return fail('usage', 'Expected an edit, received nothing.');
   return (
     engine.detectFormat(answer) ??
@@ -123,28 +143,49 @@ export const applyToFiles = async (
     ...(nonce === undefined ? {} : { nonce }),
   };
   const { files, reasons, newFileEol, absent, beside } = await gatherFiles({
-    ...{ format, answer, options, workspace, config },
+    format,
+    answer,
+    options,
+    workspace,
+    config,
     maxFile_bytes: limitOf(config, 'maxFile_bytes'),
     maxFiles: limitOf(config, 'maxFilesPerStep'),
   });
   const syntax = await loadSyntax([...files.keys(), ...absent]);
-  const outcome = engine.applyAnswer({ format, answer, files, options: { ...options, newFileEol, beside, syntax } });
+  const outcome = engine.applyAnswer({
+    format,
+    answer,
+    files,
+    options: { ...options, newFileEol, beside, syntax },
+  });
   // Where no file can be, none was passed over: a path that was only tried, as a diff's prefixes are, does not count.
   const edited = outcome.outcome === 'edited' ? outcome.files : null;
-  const wrong = reasons.filter(({ code, path = '' }) => !NO_FILE.has(code) || edited?.has(path) !== false);
-  return { format, outcome: wrong.length > 0 ? { outcome: 'refused', reasons: wrong } : outcome, offered: files };
+  const wrong = reasons.filter(
+    ({ code, path = '' }) => !NO_FILE.has(code) || edited?.has(path) !== false,
+  );
+  return {
+    format,
+    outcome: wrong.length > 0 ? { outcome: 'refused', reasons: wrong } : outcome,
+    offered: files,
+  };
 };
 const NO_FILE = new Set(['target_missing', 'target_not_a_file']);
 
 // An outcome as a proposal that the apply transaction takes: bytes in the blob store, one hash over all of it, the combined diff.
 
-export interface PatchedFile extends Pick<ProposalFileSummary, 'path' | 'change' | 'added' | 'removed'> {
+export interface PatchedFile extends Pick<
+  ProposalFileSummary,
+  'path' | 'change' | 'added' | 'removed'
+> {
   /** Where a moved file was. */
   readonly from?: string;
 }
 
 /** In order of paths; a move is one file. */
-export const writePatch = (edited: engine.Edited, offered: ReadonlyMap<string, engine.OfferedFile>) => {
+export const writePatch = (
+  edited: engine.Edited,
+  offered: ReadonlyMap<string, engine.OfferedFile>,
+) => {
   const movedTo = new Map(edited.renames.map(({ from, to }) => [to, from]));
   const movedAway = new Set(edited.renames.map(({ from }) => from));
   const drawn = [...edited.files]
@@ -163,12 +204,26 @@ export const writePatch = (edited: engine.Edited, offered: ReadonlyMap<string, e
         ...(base?.encoding === undefined ? {} : { encoding: base.encoding }),
       };
       const change =
-        from !== undefined ? 'move' : result === 'absent' ? 'delete' : base === undefined ? 'create' : 'edit';
+        from !== undefined
+          ? 'move'
+          : result === 'absent'
+            ? 'delete'
+            : base === undefined
+              ? 'create'
+              : 'edit';
       const counted = engine.countChanged([sides]);
-      const file: PatchedFile = { path, change, ...(from === undefined ? {} : { from }), ...counted };
+      const file: PatchedFile = {
+        path,
+        change,
+        ...(from === undefined ? {} : { from }),
+        ...counted,
+      };
       return { file, diff: sides };
     });
-  return { diff: engine.combinedDiff(drawn.map(({ diff }) => diff)), files: drawn.map(({ file }) => file) };
+  return {
+    diff: engine.combinedDiff(drawn.map(({ diff }) => diff)),
+    files: drawn.map(({ file }) => file),
+  };
 };
 
 /** Bases and results go into the blob store: undo needs the ones, recovery the others. */
@@ -185,7 +240,10 @@ export const buildPatch = async (
     files.push({
       path,
       base: base?.bytes == null ? null : { ref: await blobs.put(base.bytes), mode: baseMode },
-      result: result === 'absent' ? null : { ref: await blobs.put(result.bytes), mode: result.mode ?? baseMode },
+      result:
+        result === 'absent'
+          ? null
+          : { ref: await blobs.put(result.bytes), mode: result.mode ?? baseMode },
       by: 'model',
     });
   }

@@ -1,5 +1,11 @@
 /** A decision point as a person reads it: what is asked, about which files, and the exact commands to type. Pure. */
-import { meaningOf, WHOLE_ANSWERS, type Answer, type DecisionPoint, type PauseReason } from '../../shared/decisions.js';
+import {
+  meaningOf,
+  WHOLE_ANSWERS,
+  type Answer,
+  type DecisionPoint,
+  type PauseReason,
+} from '../../shared/decisions.js';
 import type { ProposalSummary } from '../../shared/proposal-activities.js';
 import { CHANGE_WORDS, decisionWords } from '../../shared/event-text.js';
 import { folded, line, plain, table } from './text.js';
@@ -7,7 +13,12 @@ import { folded, line, plain, table } from './text.js';
 const DECISION_FILES = 15; // bound: Files listed with a decision.
 
 /** Their message names what failed; the output says why. */
-const ABOUT_TESTS: readonly PauseReason[] = ['tests_failed', 'baseline', 'sandbox_blocks_tests', 'tests_changed_files'];
+const ABOUT_TESTS: readonly PauseReason[] = [
+  'tests_failed',
+  'baseline',
+  'sandbox_blocks_tests',
+  'tests_changed_files',
+];
 const SHORT_FORMS: readonly Answer[] = ['approve', 'skip', 'retry', 'revise', 'move', 'abort'];
 /** What an answer needs beside its name. */
 const NEEDS: Partial<Record<Answer, string>> = {
@@ -32,7 +43,11 @@ const fileRows = ({ files }: ProposalSummary): readonly string[] => [
   ...table(
     files
       .slice(0, DECISION_FILES)
-      .map(({ path, added, removed, change }) => [`    ${plain(path)}`, `+${added} -${removed}`, CHANGE_WORDS[change]]),
+      .map(({ path, added, removed, change }) => [
+        `    ${plain(path)}`,
+        `+${added} -${removed}`,
+        CHANGE_WORDS[change],
+      ]),
   ),
   ...more(files.length).map((text) => `  ${text}`),
 ];
@@ -62,22 +77,32 @@ export const decisionHead = (
   ];
 };
 
-export const decisionLines = (run: string, decision: DecisionPoint, view: DecisionView = {}): readonly string[] => {
+export const decisionLines = (
+  run: string,
+  decision: DecisionPoint,
+  view: DecisionView = {},
+): readonly string[] => {
   const { width = Infinity } = view;
-  const parts = (decision.parts ?? []).map(({ name, accepts }) => ` --set ${name}=${accepts[0] ?? ''}`).join('');
+  const parts = (decision.parts ?? [])
+    .map(({ name, accepts }) => ` --set ${name}=${accepts[0] ?? ''}`)
+    .join('');
   const rows = decision.accepts.map((answer) => [
     `  ${commandFor(run, decision, answer, answer === 'start' ? parts : undefined)}`,
     meaningOf(decision, answer),
   ]);
   const inColumns = table(rows);
-  const perFile = decision.accepts.some((answer) => !WHOLE_ANSWERS.includes(answer)) && decision.files.length > 1;
+  const perFile =
+    decision.accepts.some((answer) => !WHOLE_ANSWERS.includes(answer)) && decision.files.length > 1;
   return [
     ...decisionHead(decision, view),
     '',
     ...(decision.proposalId === null ? [] : [`  emend diff ${run}`]),
     ...(ABOUT_TESTS.includes(decision.reason) ? [`  emend show ${run} --tests`] : []),
     ...(inColumns.some((text) => text.length > width)
-      ? rows.flatMap(([command = '', means = '']) => [command, ...folded(`      ${means}`, width, 6)])
+      ? rows.flatMap(([command = '', means = '']) => [
+          command,
+          ...folded(`      ${means}`, width, 6),
+        ])
       : inColumns),
     ...(perFile ? ['  --file PATH (repeatable) answers for these files only'] : []),
   ];

@@ -25,12 +25,13 @@ export const checkLines = (report: CheckedPlan): readonly string[] => {
     phase.score.above.join(', '),
   ]);
   const waves = report.waves.map(
-    ({ subWaves }, index) => `  ${index + 1}: ${subWaves.map((numbers) => numbers.join(', ')).join(' | ')}`,
+    ({ subWaves }, index) =>
+      `  ${index + 1}: ${subWaves.map((numbers) => numbers.join(', ')).join(' | ')}`,
   );
   const order = report.declared ? 'Waves' : 'Waves (no phase declares dependencies: in sequence)';
   const tests = ['Tests', ...report.tests.map((each) => plain(`  ${foundText(each)}`))];
-  return [titleOf(report), ...table(rows), order, ...waves, ...tests, ...noteLines(report)].map((text) =>
-    text.trimEnd(),
+  return [titleOf(report), ...table(rows), order, ...waves, ...tests, ...noteLines(report)].map(
+    (text) => text.trimEnd(),
   );
 };
 
@@ -55,28 +56,41 @@ const phaseScore = (phase: PhaseReport): readonly string[] => {
       .filter(({ value }) => value > 0)
       .map(({ hits, weight, value }) => {
         const words = Object.entries(hits).filter(([, times]) => times > 0);
-        return [`  + ${value}`, `${words.map(([word, times]) => `${word} x${times}`).join(', ')}, ${weight} each`];
+        return [
+          `  + ${value}`,
+          `${words.map(([word, times]) => `${word} x${times}`).join(', ')}, ${weight} each`,
+        ];
       }),
     [`  + ${tasks.value}`, `${count(tasks.count, 'task')} / 5`],
     [
       `  + ${files.value}`,
       `${count(files.paths.length, 'file reference')} / 5${manyFiles ? ', more than the threshold' : ''}`,
     ],
-    ...(tests.words === null ? [] : [[`  + ${tests.value}`, `extensive tests: "${plain(tests.words)}"`]]),
+    ...(tests.words === null
+      ? []
+      : [[`  + ${tests.value}`, `extensive tests: "${plain(tests.words)}"`]]),
   ];
   const verdict =
-    above.length === 0 ? [] : [`  ${phase.expanded ? 'already expanded' : 'to be expanded'}: ${above.join(', ')}`];
+    above.length === 0
+      ? []
+      : [`  ${phase.expanded ? 'already expanded' : 'to be expanded'}: ${above.join(', ')}`];
   return [`${nameOf('Phase', phase)}: ${scoreOf(phase)}`, ...table(rows), ...verdict];
 };
 
 /** Of a phase that came to its end without them. */
 const unfinishedOf = ({ markers, tasks }: PhaseReport): readonly string[] =>
-  markers.includes('INCOMPLETE') ? tasks.flatMap(({ text, done }) => (done ? [] : [plain(text)])) : [];
+  markers.includes('INCOMPLETE')
+    ? tasks.flatMap(({ text, done }) => (done ? [] : [plain(text)]))
+    : [];
 export const showLines = (report: PlanReport): readonly string[] => [
   titleOf(report),
   ...table(
     report.phases.flatMap((phase) => [
-      [`  ${nameOf('Phase', phase)}`, tasksOf(phase), plain(`${phase.file}${phase.expanded ? '' : `:${phase.line}`}`)],
+      [
+        `  ${nameOf('Phase', phase)}`,
+        tasksOf(phase),
+        plain(`${phase.file}${phase.expanded ? '' : `:${phase.line}`}`),
+      ],
       ...unfinishedOf(phase).map((text) => [`    not done: ${text}`, '', '']),
       ...phase.stages.map((stage) => [
         `    ${nameOf('Stage', stage)}`,

@@ -8,7 +8,13 @@ import type { PlanProgress } from '../../shared/plan.js';
 import type { SentContext } from '../../client/runs/calls.js';
 import type { PhaseWaiting, ShownRun, TestRun } from '../../client/runs/show.js';
 import type { RecoveredTransaction } from '../../workspace/ports.js';
-import { attemptsText, formatText, sizeText, soFarText, testsText } from '../../shared/event-text.js';
+import {
+  attemptsText,
+  formatText,
+  sizeText,
+  soFarText,
+  testsText,
+} from '../../shared/event-text.js';
 import { clockTime, type Outage } from '../../shared/outage.js';
 import { PROBLEMS } from '../../shared/problems.js';
 import { showCommit } from '../../shared/repository.js';
@@ -23,7 +29,8 @@ const LEDGER_ROWS = 25; // bound: Files in `emend show`.
 
 // A plan's run: its phases in a table. Pure.
 
-export const resumeText = ({ jobPath }: StepStatus): string => `emend plan resume ${shellWord(jobPath)}`;
+export const resumeText = ({ jobPath }: StepStatus): string =>
+  `emend plan resume ${shellWord(jobPath)}`;
 
 const planLines = (
   { phases, pausedBy, stopAfterPhase, reports = [] }: PlanProgress,
@@ -48,9 +55,15 @@ const planLines = (
   return [
     ...table(rows).map((text) => line(text, width)),
     ...(phases.length > PHASE_ROWS ? [`  and ${phases.length - PHASE_ROWS} more`] : []),
-    ...(pausedBy === null || isOver ? [] : [`  ${pause} by ${plain(pausedBy)}: ${resumeText(status)}`]),
-    ...reports.map(({ text, by }) => line(`  reported by ${plain(by)}, not handled yet: ${plain(text)}`, width)),
-    ...(stopAfterPhase === null || isOver ? [] : [`  will stop after this phase (${plain(stopAfterPhase)})`]),
+    ...(pausedBy === null || isOver
+      ? []
+      : [`  ${pause} by ${plain(pausedBy)}: ${resumeText(status)}`]),
+    ...reports.map(({ text, by }) =>
+      line(`  reported by ${plain(by)}, not handled yet: ${plain(text)}`, width),
+    ),
+    ...(stopAfterPhase === null || isOver
+      ? []
+      : [`  will stop after this phase (${plain(stopAfterPhase)})`]),
   ];
 };
 
@@ -73,14 +86,22 @@ export const viewLines = (view: ShownRun, shown: string, width: number): readonl
     ...table([
       ['  state', `${status.state}${doing === '' ? '' : `: ${doing}`}`],
       ['  job', plain(status.jobPath)],
-      ['  workspace', plain(`${status.workspace}${view.host?.name == null ? '' : ` on ${view.host.name}`}`)],
+      [
+        '  workspace',
+        plain(`${status.workspace}${view.host?.name == null ? '' : ` on ${view.host.name}`}`),
+      ],
       ['  workflow', view.workflowId ?? 'unknown'],
       ...(view.link === null ? [] : [['  Temporal UI', view.link]]),
       ...(status.left ?? status.result?.left ?? []).map(({ host, workspace, files }) => [
         '  moved from',
-        line(`${workspace} on host ${shownKey(host)}; applied: ${files.join(', ') || 'nothing'}`, width),
+        line(
+          `${workspace} on host ${shownKey(host)}; applied: ${files.join(', ') || 'nothing'}`,
+          width,
+        ),
       ]),
-      ...(view.follows ? [['  follows', plain(`${shownKey(view.follows.run)}: ${view.follows.pullRequest}`)]] : []),
+      ...(view.follows
+        ? [['  follows', plain(`${shownKey(view.follows.run)}: ${view.follows.pullRequest}`)]]
+        : []),
       ['  so far', soFarText(status)],
     ]),
     ...(view.note === null ? [] : ['', `  ${plain(view.note)}`]),
@@ -88,9 +109,13 @@ export const viewLines = (view: ShownRun, shown: string, width: number): readonl
       ? []
       : ['  Shown from the archive of this machine; it may be out of date.']),
     ...ledgerLines(view.ledger, width),
-    ...(status.plan === undefined ? [] : ['', ...planLines(status.plan, status, width, view.phasesWaiting)]),
+    ...(status.plan === undefined
+      ? []
+      : ['', ...planLines(status.plan, status, width, view.phasesWaiting)]),
     ...(status.outage === undefined ? [] : ['', ...outageLines(status.outage, shown)]),
-    ...(status.ignored.length === 0 ? [] : ['', `ignored: ${status.ignoredCount ?? status.ignored.length}, the last:`]),
+    ...(status.ignored.length === 0
+      ? []
+      : ['', `ignored: ${status.ignoredCount ?? status.ignored.length}, the last:`]),
     ...status.ignored.slice(-5).map((text) => line(`  ${text}`, width)),
     ...(status.decision === null
       ? []
@@ -121,13 +146,18 @@ const ledgerLines = (rows: readonly LedgerRow[], width: number): readonly string
     ]);
   return [
     '',
-    ...table([['  file', 'status', 'format', 'size', 'attempts', ''], ...cells]).map((text) => line(text, width)),
-    ...(rows.length > LEDGER_ROWS ? [`  and ${rows.length - LEDGER_ROWS} more (emend show RUN --json lists all)`] : []),
+    ...table([['  file', 'status', 'format', 'size', 'attempts', ''], ...cells]).map((text) =>
+      line(text, width),
+    ),
+    ...(rows.length > LEDGER_ROWS
+      ? [`  and ${rows.length - LEDGER_ROWS} more (emend show RUN --json lists all)`]
+      : []),
   ];
 };
 
 const SENTENCE: Record<StepResult['outcome'], (result: StepResult) => string> = {
-  committed: (result) => `committed ${count(result.files.length, 'file')} as ${(result.commit ?? '').slice(0, 12)}`,
+  committed: (result) =>
+    `committed ${count(result.files.length, 'file')} as ${(result.commit ?? '').slice(0, 12)}`,
   applied: (result) => `applied to ${count(result.files.length, 'file')}; nothing was committed`,
   unchanged: () => 'nothing to change',
   skipped: () => 'skipped: nothing was changed',
@@ -148,12 +178,19 @@ const phasesText = ({ plan }: StepResult): string => {
   return `${phases.filter(({ status }) => status === 'completed').length} of ${count(phases.length, 'phase')} completed`;
 };
 
-export const resultLines = (result: StepResult, shown: string, workspace: string): readonly string[] => [
+export const resultLines = (
+  result: StepResult,
+  shown: string,
+  workspace: string,
+): readonly string[] => [
   `${shown}  ${result.notRestored === undefined ? SENTENCE[result.outcome](result) : result.outcome.replace('_', ' ')}`,
   ...resultNotes(result).map((text) => `  ${plain(text)}`),
   ...(result.problem === null
     ? []
-    : [`  ${plain(result.problem.message)}`, `  ${plain(result.problem.next ?? PROBLEMS[result.problem.code].hint)}`]),
+    : [
+        `  ${plain(result.problem.message)}`,
+        `  ${plain(result.problem.next ?? PROBLEMS[result.problem.code].hint)}`,
+      ]),
   ...(result.verification === null ? [] : [`  tests: ${plain(result.verification)}`]),
   ...(result.failure === undefined ? [] : [`  emend show ${shown} --tests`]),
   ...(result.audit === undefined ? [] : [`  audit: ${plain(auditText(result.audit))}`]),
@@ -174,7 +211,9 @@ export const testLines = (runs: readonly TestRun[], shown: string): readonly str
         ...run.failed.map((name) => plain(`  failed: ${name}`)),
         ...(run.leftOut === 0
           ? []
-          : [`  the first ${count(run.leftOut, 'line')} are left out: emend show ${shown} --tests --whole`]),
+          : [
+              `  the first ${count(run.leftOut, 'line')} are left out: emend show ${shown} --tests --whole`,
+            ]),
         plain(run.text ?? '  its output is not available'),
       ]);
 
@@ -198,13 +237,25 @@ const BECAUSE: Record<ReleasedLock['because'], string> = {
   put_back: 'it was aborted or moved while this host was unreachable',
 };
 
-export const releasedLines = ({ stepKey, workspace, ended, because, undone }: ReleasedLock): readonly string[] => [
+export const releasedLines = ({
+  stepKey,
+  workspace,
+  ended,
+  because,
+  undone,
+}: ReleasedLock): readonly string[] => [
   `${shownKey(stepKey)}  has ended (${ended}) and had locked ${plain(workspace)}, which is now unlocked: ${BECAUSE[because]}.`,
   ...(undone === undefined ? [] : [`  ${count(undone.files.length, 'file')} restored`]),
   ...(undone?.leftAlone ?? []).map(({ path, why }) => `  skipped: ${plain(path)}: ${plain(why)}`),
 ];
 
-export const staleLockLines = ({ stepKey, workspace, ended, elsewhere, files }: StaleLock): readonly string[] => {
+export const staleLockLines = ({
+  stepKey,
+  workspace,
+  ended,
+  elsewhere,
+  files,
+}: StaleLock): readonly string[] => {
   const run = shownKey(stepKey);
   const more = files.length > LOCK_FILES ? ` and ${files.length - LOCK_FILES} more` : '';
   const locks = `${run}  has ended (${ended}) and still locks ${plain(workspace)}.`;
@@ -223,7 +274,8 @@ export const staleLockLines = ({ stepKey, workspace, ended, elsewhere, files }: 
 };
 
 export const worktreeLine = ({ plan, name, path, dropped, kept, why }: EndedWorktree): string => {
-  if (name === '') return `${shownKey(plan)}  its worktrees could not be checked: ${plain(why ?? '')}`;
+  if (name === '')
+    return `${shownKey(plan)}  its worktrees could not be checked: ${plain(why ?? '')}`;
   const its = `${shownKey(`${plan}-${name}`)}  its plan has ended; its worktree`;
   if (why !== null) return `${its} ${plain(path)} still exists: ${plain(why)}`;
   return `${its} is removed${dropped === null ? '' : `, its last commit was ${dropped.slice(0, 12)}${kept === null ? '' : `, kept as ${kept}`}`}.`;
@@ -239,7 +291,9 @@ const DID: Record<RecoveredTransaction['did'], string> = {
   failed: 'could not be recovered',
 };
 
-export const transactionLines = (transactions: readonly RecoveredTransaction[]): readonly string[] =>
+export const transactionLines = (
+  transactions: readonly RecoveredTransaction[],
+): readonly string[] =>
   transactions.flatMap(({ stepKey, workspace, did, pids = [], conflicts }) => [
     `${shownKey(stepKey)}  ${workspace === '' ? '' : `${plain(workspace)}: `}${DID[did]}${pids.length === 0 ? '' : ` (pid ${pids.join(', ')})`}`,
     ...conflicts.map(({ path, why }) => `  ${plain(path)}: ${plain(why)}`),

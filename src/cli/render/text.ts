@@ -36,7 +36,8 @@ export const folded = (text: string, width: number, indent: number): readonly st
 /** Columns padded to their widest cell; the last is not. Cells hold no colour. */
 export const table = (rows: readonly (readonly string[])[]): readonly string[] => {
   const widths: number[] = [];
-  for (const row of rows) row.forEach((cell, index) => (widths[index] = Math.max(widths[index] ?? 0, cell.length)));
+  for (const row of rows)
+    row.forEach((cell, index) => (widths[index] = Math.max(widths[index] ?? 0, cell.length)));
   return rows.map((row) =>
     row
       .map((cell, index) => (index === row.length - 1 ? cell : cell.padEnd(widths[index] ?? 0)))
@@ -82,7 +83,9 @@ export const printDiff = async (io: Io, diff: string, dir: string): Promise<void
     .join('\n');
   const pager = await gitPager(io, dir);
   // What the person set stands.
-  const env = Object.fromEntries(Object.entries(PAGER_ENV).map(([name, usual]) => [name, io.env[name] ?? usual]));
+  const env = Object.fromEntries(
+    Object.entries(PAGER_ENV).map(([name, usual]) => [name, io.env[name] ?? usual]),
+  );
   // 126 and 127: the shell found no such program.
   if (pager !== null && ![null, 126, 127].includes(await io.runTool(pager, [], text, env))) return;
   io.write(text.endsWith('\n') ? text : `${text}\n`);
@@ -90,7 +93,12 @@ export const printDiff = async (io: Io, diff: string, dir: string): Promise<void
 
 const SYNTAX_CHARS = 1_000_000; // bound: A longer diff has the colours of its lines only: nobody waits for its grammars.
 /** By the classes of the review page. What has none, names for example, has the colour of its line. */
-const SYNTAX = { 'k-keyword': 'magenta', 'k-string': 'yellow', 'k-number': 'cyan', 'k-type': 'blue' } as const;
+const SYNTAX = {
+  'k-keyword': 'magenta',
+  'k-string': 'yellow',
+  'k-number': 'cyan',
+  'k-type': 'blue',
+} as const;
 
 type Words = readonly Pick<ColouredPart, 'text' | 'colour'>[];
 
@@ -111,8 +119,15 @@ const syntaxOf = async (diff: string): Promise<ReadonlyMap<number, Words>> => {
       for (const line of hunk.lines) {
         do at += 1;
         while (rows[at]?.startsWith('\\') === true);
-        const behindSign = tokens?.(line)?.map((token) => ({ ...token, from: token.from + 1, to: token.to + 1 }));
-        found.set(at, coloured([{ text: `${line.sign}${line.text}`, changed: false }], behindSign ?? null));
+        const behindSign = tokens?.(line)?.map((token) => ({
+          ...token,
+          from: token.from + 1,
+          to: token.to + 1,
+        }));
+        found.set(
+          at,
+          coloured([{ text: `${line.sign}${line.text}`, changed: false }], behindSign ?? null),
+        );
       }
     }
   }
@@ -130,7 +145,8 @@ const inWords = ({ colors: own }: Io, colors: DiffColors, words: Words): string 
 };
 
 const colored = (colors: DiffColors, text: string): string => {
-  if (text.startsWith('+++') || text.startsWith('---') || text.startsWith('diff ')) return colors.meta(text);
+  if (text.startsWith('+++') || text.startsWith('---') || text.startsWith('diff '))
+    return colors.meta(text);
   return coloredLine(colors, text);
 };
 

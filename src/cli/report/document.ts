@@ -10,7 +10,11 @@ import { tokensOf, type StepUsage } from '../../shared/usage.js';
 const PLOT_ROWS = 30; // bound: Files in a plot of a report; the rest is summed.
 
 export type Block =
-  | { readonly kind: 'table'; readonly head: readonly string[]; readonly rows: readonly (readonly string[])[] }
+  | {
+      readonly kind: 'table';
+      readonly head: readonly string[];
+      readonly rows: readonly (readonly string[])[];
+    }
   | { readonly kind: 'text'; readonly text: string }
   /** `diff`: coloured by its signs. */
   | { readonly kind: 'code'; readonly text: string; readonly language: 'diff' | 'text' }
@@ -56,7 +60,11 @@ export const reportDocument = (facts: ReportFacts, more: ReportMore): ReportDocu
     ),
     costs(
       'phase',
-      more.phases.map(({ phase, runs, usage }) => ({ label: `Phase ${phase}`, more: [String(runs)], usage })),
+      more.phases.map(({ phase, runs, usage }) => ({
+        label: `Phase ${phase}`,
+        more: [String(runs)],
+        usage,
+      })),
     ),
     changes(more),
     events(facts),
@@ -64,7 +72,12 @@ export const reportDocument = (facts: ReportFacts, more: ReportMore): ReportDocu
 });
 
 /** A section that is a table; `none` stands where it has no rows. */
-const tabular = (title: string, head: readonly string[], rows: readonly (readonly string[])[], none = ''): Section => ({
+const tabular = (
+  title: string,
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  none = '',
+): Section => ({
   title,
   blocks: [rows.length === 0 ? { kind: 'text', text: none } : { kind: 'table', head, rows }],
 });
@@ -94,7 +107,10 @@ const summary = (facts: ReportFacts): Section =>
 const asked = ({ instructions }: ReportMore): Section | null =>
   instructions === null
     ? null
-    : { title: 'Instructions', blocks: [{ kind: 'code', text: instructions.trim(), language: 'text' }] };
+    : {
+        title: 'Instructions',
+        blocks: [{ kind: 'code', text: instructions.trim(), language: 'text' }],
+      };
 
 const files = ({ ledger }: ReportFacts): Section | null =>
   ledger.length === 0
@@ -102,7 +118,13 @@ const files = ({ ledger }: ReportFacts): Section | null =>
     : tabular(
         'Files',
         ['file', 'status', 'format', 'lines', 'reason'],
-        ledger.map((row) => [row.path, row.status, formatText(row), sizeText(row), row.reason ?? '']),
+        ledger.map((row) => [
+          row.path,
+          row.status,
+          formatText(row),
+          sizeText(row),
+          row.reason ?? '',
+        ]),
       );
 
 const decisions = (facts: ReportFacts): Section => {
@@ -114,7 +136,12 @@ const decisions = (facts: ReportFacts): Section => {
       return [...asked, ...said];
     });
   });
-  return tabular('Decisions', ['decision', 'asked', 'answer', 'for', 'who', 'when', 'why'], rows, 'No decisions.');
+  return tabular(
+    'Decisions',
+    ['decision', 'asked', 'answer', 'for', 'who', 'when', 'why'],
+    rows,
+    'No decisions.',
+  );
 };
 
 const refusals = (facts: ReportFacts): Section =>
@@ -134,17 +161,21 @@ const tests = ({ tests: runs }: ReportMore): Section | null =>
           const said = [
             `${at}: ${testsText(run)}`,
             ...failed.map((name) => `failed: ${name}`),
-            ...(leftOut === 0 ? [] : [`The first ${count(leftOut, 'line')} are omitted; --whole shows them.`]),
+            ...(leftOut === 0
+              ? []
+              : [`The first ${count(leftOut, 'line')} are omitted; --whole shows them.`]),
             ...(text === null ? ['Its output is not available.'] : []),
           ];
-          const printed: readonly Block[] = text === null ? [] : [{ kind: 'code', text, language: 'text' }];
+          const printed: readonly Block[] =
+            text === null ? [] : [{ kind: 'code', text, language: 'text' }];
           return [...said.map((each): Block => ({ kind: 'text', text: each })), ...printed];
         }),
       };
 
 /** Of a call that is of no file alone: what it is for. */
 const costOf = (file: string): string =>
-  Object.entries(ACTIVITIES).find(([name]) => file === `(${name})`)?.[1].work ?? (file === '*' ? 'all files' : file);
+  Object.entries(ACTIVITIES).find(([name]) => file === `(${name})`)?.[1].work ??
+  (file === '*' ? 'all files' : file);
 
 interface Cost {
   readonly label: string;
@@ -177,7 +208,11 @@ const costs = (by: 'file' | 'phase', all: readonly Cost[]): Section | null => {
         ]),
       },
       ...PLOTS.map(([title, value, text]): Block => {
-        const bars = all.map(({ label, usage }) => ({ label, value: value(usage), text: text(usage) }));
+        const bars = all.map(({ label, usage }) => ({
+          label,
+          value: value(usage),
+          text: text(usage),
+        }));
         return { kind: 'plot', title, bars };
       }),
     ],
@@ -188,7 +223,9 @@ const changes = ({ diff, mustAsk }: ReportMore): Section => ({
   title: 'Change',
   blocks: [
     ...mustAsk.map((why): Block => ({ kind: 'text', text: `check: ${why}` })),
-    diff === null ? { kind: 'text', text: 'There is no proposal.' } : { kind: 'code', text: diff, language: 'diff' },
+    diff === null
+      ? { kind: 'text', text: 'There is no proposal.' }
+      : { kind: 'code', text: diff, language: 'diff' },
   ],
 });
 
@@ -210,7 +247,8 @@ const ENTITY: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-export const html = (text: string): string => plain(text).replace(/[&<>"']/g, (character) => ENTITY[character] ?? '');
+export const html = (text: string): string =>
+  plain(text).replace(/[&<>"']/g, (character) => ENTITY[character] ?? '');
 
 // Bars as inline SVG, with their numbers as text: nothing is loaded, and a reader of screens reads the rows. Pure.
 

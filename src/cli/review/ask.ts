@@ -9,7 +9,16 @@ import { gitColors, type DiffColors, gitEditor } from '../git-settings.js';
 import type { Io } from '../io.js';
 import type { Session } from '../session.js';
 import { coloredLine, printDiff, plain } from '../render/text.js';
-import { type Review, KEYS, keysFor, missedLines, needLines, promptFor, summaryLines, type Key } from './text.js';
+import {
+  type Review,
+  KEYS,
+  keysFor,
+  missedLines,
+  needLines,
+  promptFor,
+  summaryLines,
+  type Key,
+} from './text.js';
 import {
   answerPiece,
   commentPiece,
@@ -33,7 +42,10 @@ interface Place {
 }
 
 /** `about`: lines put below as comments. Null: the person thought better of it. */
-const writeNote = async ({ io, dir, signal }: Place, about: readonly string[]): Promise<string | null> => {
+const writeNote = async (
+  { io, dir, signal }: Place,
+  about: readonly string[],
+): Promise<string | null> => {
   const editor = await gitEditor(io, dir);
   const edited = editor === null ? undefined : await editNote(io, editor, about);
   if (edited !== undefined) return edited;
@@ -42,7 +54,11 @@ const writeNote = async ({ io, dir, signal }: Place, about: readonly string[]): 
 };
 
 /** Undefined: the editor could not be run. */
-const editNote = (io: Io, editor: string, about: readonly string[]): Promise<string | null | undefined> =>
+const editNote = (
+  io: Io,
+  editor: string,
+  about: readonly string[],
+): Promise<string | null | undefined> =>
   withScratch('note', async (folder) => {
     const file = join(folder, 'NOTE');
     const help = [
@@ -50,11 +66,15 @@ const editNote = (io: Io, editor: string, about: readonly string[]): Promise<str
       '',
       ...about,
     ];
-    await writeFile(file, `\n${help.map((text) => `# ${text}`.trimEnd()).join('\n')}\n`, { mode: 0o600 });
+    await writeFile(file, `\n${help.map((text) => `# ${text}`.trimEnd()).join('\n')}\n`, {
+      mode: 0o600,
+    });
     const exit = await io.runTool(editor, [file], null);
     if (exit === null || exit === 126 || exit === 127) return undefined;
     if (exit !== 0) return null;
-    const lines = (await readFile(file, 'utf8')).split('\n').filter((line) => !line.startsWith('#'));
+    const lines = (await readFile(file, 'utf8'))
+      .split('\n')
+      .filter((line) => !line.startsWith('#'));
     const note = lines.join('\n').trim();
     return note === '' ? null : note;
   });
@@ -74,7 +94,8 @@ export const askReview = async (
   if (verdicts.length === 0 || signal.aborted) return 'left';
   const waiting = review.files.length - verdicts.length;
   io.out('');
-  for (const text of [...summaryLines(verdicts, waiting), ...missedLines(review, walk)]) io.out(text);
+  for (const text of [...summaryLines(verdicts, waiting), ...missedLines(review, walk)])
+    io.out(text);
   const sure = await io.key('Send these answers [y,n]? ', signal);
   if (sure?.trim().toLowerCase() !== 'y') return 'left';
   if (!(await send(session, run, review, verdicts))) return 'changed';
@@ -88,7 +109,8 @@ const goThrough = async (place: Place, review: Review): Promise<Navigation> => {
   let shown: Piece | null = null;
   for (let piece = currentPiece(walk); piece !== null; piece = currentPiece(walk)) {
     if (piece !== shown) {
-      if (piece.path !== shown?.path) for (const text of fileLines(review, piece, colors)) io.out(text);
+      if (piece.path !== shown?.path)
+        for (const text of fileLines(review, piece, colors)) io.out(text);
       for (const text of piece.lines) io.out(coloredLine(colors, plain(text)));
       for (const text of needLines(review, walk)) io.out(text);
       shown = piece;
@@ -124,14 +146,21 @@ const step = async (place: Place, walk: Navigation, key: Key): Promise<Navigatio
   }
 };
 
-const fileLines = ({ files, proposal }: Review, { path }: Piece, colors: DiffColors): readonly string[] => {
+const fileLines = (
+  { files, proposal }: Review,
+  { path }: Piece,
+  colors: DiffColors,
+): readonly string[] => {
   const section = files.find((file) => file.path === path)?.section;
   const header = section?.header.filter((text) => !text.startsWith('# ')) ?? [];
-  const comments = section?.header.filter((text) => text.startsWith('# ')).map((text) => text.slice(2)) ?? [];
+  const comments =
+    section?.header.filter((text) => text.startsWith('# ')).map((text) => text.slice(2)) ?? [];
   const about = proposal.findings.filter((finding) => finding.path === path);
   return [
     '',
-    ...(header.length === 0 ? [colors.meta(plain(path))] : header.map((text) => colors.meta(plain(text)))),
+    ...(header.length === 0
+      ? [colors.meta(plain(path))]
+      : header.map((text) => colors.meta(plain(text)))),
     ...comments.map(plain),
     ...about.map((finding) => plain(`  ${finding.guard}: ${finding.message}`)),
     ...proposal.tolerances
@@ -154,17 +183,27 @@ const send = async (
   );
   const requests: Parameters<typeof decide>[2][] = [
     ...(['approve', 'skip'] as const).flatMap((answer) => {
-      const files = verdicts.flatMap((verdict) => (verdict.answer === answer ? [verdict.path] : []));
+      const files = verdicts.flatMap((verdict) =>
+        verdict.answer === answer ? [verdict.path] : [],
+      );
       return files.length === 0 ? [] : [{ answer, files }];
     }),
     ...verdicts.flatMap((verdict) =>
-      verdict.answer === 'revise' ? [{ answer: 'revise' as const, files: [verdict.path], note: verdict.note }] : [],
+      verdict.answer === 'revise'
+        ? [{ answer: 'revise' as const, files: [verdict.path], note: verdict.note }]
+        : [],
     ),
-    ...(select.length === 0 ? [] : [{ answer: 'select' as const, select: Object.fromEntries(select) }]),
+    ...(select.length === 0
+      ? []
+      : [{ answer: 'select' as const, select: Object.fromEntries(select) }]),
   ];
   try {
     for (const request of requests) {
-      const result = await decide(emend, run, { ...request, decision: decision.id, sign: decision.mustSign === true });
+      const result = await decide(emend, run, {
+        ...request,
+        decision: decision.id,
+        sign: decision.mustSign === true,
+      });
       io.out(plain(result.message));
     }
     return true;

@@ -29,7 +29,12 @@ export interface Navigation {
 export type FileVerdict =
   | { readonly path: string; readonly answer: 'approve' | 'skip' }
   | { readonly path: string; readonly answer: 'revise'; readonly note: string }
-  | { readonly path: string; readonly answer: 'select'; readonly changes: readonly number[]; readonly of: number };
+  | {
+      readonly path: string;
+      readonly answer: 'select';
+      readonly changes: readonly number[];
+      readonly of: number;
+    };
 
 export interface ReviewFile {
   readonly path: string;
@@ -50,9 +55,13 @@ export const startNavigation = (files: readonly ReviewFile[]): Navigation => ({
 
 const piecesOf = ({ path, section, changes, whole }: ReviewFile): readonly Piece[] => {
   const hunks = section?.hunks ?? [];
-  const byHunk = changes < 1 ? [] : hunks.map((hunk, index) => hunkPiece(path, hunk, index + 1, hunks.length));
+  const byHunk =
+    changes < 1 ? [] : hunks.map((hunk, index) => hunkPiece(path, hunk, index + 1, hunks.length));
   if (byHunk.length > 0 && !whole) return byHunk;
-  const lines = hunks.flatMap((hunk) => [headOf(hunk.lines, hunk.oldStart, hunk.newStart), ...hunk.lines]);
+  const lines = hunks.flatMap((hunk) => [
+    headOf(hunk.lines, hunk.oldStart, hunk.newStart),
+    ...hunk.lines,
+  ]);
   const all = byHunk.flatMap((piece) => piece.changes);
   return [{ path, label: 'file', changes: all, lines, parts: all.length > 1 ? byHunk : [] }];
 };
@@ -79,14 +88,19 @@ const hunkPiece = (path: string, hunk: DiffHunk, number: number, of: number): Pi
 };
 
 const headOf = (lines: readonly string[], oldStart: number, newStart: number): string => {
-  const count = (sign: string): number => lines.filter((line) => line.startsWith(' ') || line.startsWith(sign)).length;
+  const count = (sign: string): number =>
+    lines.filter((line) => line.startsWith(' ') || line.startsWith(sign)).length;
   return `@@ -${oldStart},${count('-')} +${newStart},${count('+')} @@`;
 };
 
 export const currentPiece = ({ pieces, at }: Navigation): Piece | null => pieces[at] ?? null;
 
 /** `rest`: this piece and all later ones of its file. */
-export const answerPiece = (walk: Navigation, answer: 'take' | 'leave', rest: boolean): Navigation => {
+export const answerPiece = (
+  walk: Navigation,
+  answer: 'take' | 'leave',
+  rest: boolean,
+): Navigation => {
   const piece = currentPiece(walk);
   if (piece === null) return walk;
   const answers = new Map(walk.answers);
@@ -102,7 +116,10 @@ export const answerPiece = (walk: Navigation, answer: 'take' | 'leave', rest: bo
 export const splitPiece = (walk: Navigation): Navigation | null => {
   const piece = currentPiece(walk);
   if (piece === null || piece.parts.length === 0) return null;
-  return { ...walk, pieces: [...walk.pieces.slice(0, walk.at), ...piece.parts, ...walk.pieces.slice(walk.at + 1)] };
+  return {
+    ...walk,
+    pieces: [...walk.pieces.slice(0, walk.at), ...piece.parts, ...walk.pieces.slice(walk.at + 1)],
+  };
 };
 
 /** The file is asked for again with the note; nothing more of it is asked about here. */
@@ -130,8 +147,14 @@ export const verdictsOf = ({ pieces, answers, notes }: Navigation): readonly Fil
 };
 
 /** Was this change taken? Null: it was not asked about yet. */
-export const isTaken = ({ pieces, answers, notes }: Navigation, path: string, n: number): boolean | null => {
-  const piece = pieces.find((each) => each.path === path && (each.changes.includes(n) || each.changes.length === 0));
+export const isTaken = (
+  { pieces, answers, notes }: Navigation,
+  path: string,
+  n: number,
+): boolean | null => {
+  const piece = pieces.find(
+    (each) => each.path === path && (each.changes.includes(n) || each.changes.length === 0),
+  );
   if (piece === undefined || notes.has(path)) return null;
   const answer = answers.get(piece);
   return answer === undefined ? null : answer === 'take';

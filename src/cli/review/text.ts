@@ -6,7 +6,14 @@ import { proposalNeeds } from '../../client/runs/proposal.js';
 import { diffText } from '../../client/runs/show.js';
 import type { Emend } from '../../client/types.js';
 import type { ProposalSummary } from '../../shared/proposal-activities.js';
-import { type ReviewFile, currentPiece, isTaken, type FileVerdict, type Piece, type Navigation } from './session.js';
+import {
+  type ReviewFile,
+  currentPiece,
+  isTaken,
+  type FileVerdict,
+  type Piece,
+  type Navigation,
+} from './session.js';
 import { count, plain } from '../render/text.js';
 
 // What a review goes through: the files of the open decision with their part of the proposal's diff, and which hunk needs which.
@@ -29,7 +36,9 @@ export const loadReview = async (
   const diff = await diffText(emend, proposal);
   const sections = readDiff(diff);
   const open = new Set(
-    decision.files.map(({ path }) => path).filter((path) => !Object.hasOwn(decision.answered, path)),
+    decision.files
+      .map(({ path }) => path)
+      .filter((path) => !Object.hasOwn(decision.answered, path)),
   );
   const files = proposal.files
     .filter(({ path }) => open.has(path))
@@ -71,7 +80,8 @@ export const promptFor = (piece: Piece): string => {
 export const needLines = (review: Review, walk: Navigation): readonly string[] => {
   const piece = currentPiece(walk);
   if (piece === null || piece.changes.length === 0) return [];
-  const own = (path: string, n: number): boolean => path === piece.path && piece.changes.includes(n);
+  const own = (path: string, n: number): boolean =>
+    path === piece.path && piece.changes.includes(n);
   const lines = review.needs
     .filter(({ user, needs }) => own(user.path, user.n) && !own(needs.path, needs.n))
     .map((need) => {
@@ -87,7 +97,8 @@ const nameOf = (review: Review, need: ChangeNeed): string =>
 /** What was taken and uses a name that only something left out brings. */
 export const missedLines = (review: Review, walk: Navigation): readonly string[] => {
   const missed = review.needs.filter(
-    ({ user, needs }) => isTaken(walk, user.path, user.n) === true && isTaken(walk, needs.path, needs.n) === false,
+    ({ user, needs }) =>
+      isTaken(walk, user.path, user.n) === true && isTaken(walk, needs.path, needs.n) === false,
   );
   const lines = missed.map((need) => {
     const hunk = hunkOf(review, need.user.path, need.user.n);
@@ -96,7 +107,10 @@ export const missedLines = (review: Review, walk: Navigation): readonly string[]
   return [...new Set(lines)].map(plain);
 };
 
-export const summaryLines = (verdicts: readonly FileVerdict[], waiting: number): readonly string[] => [
+export const summaryLines = (
+  verdicts: readonly FileVerdict[],
+  waiting: number,
+): readonly string[] => [
   ...verdicts.map((verdict) => plain(`  ${verdictText(verdict)}`)),
   ...(waiting === 0 ? [] : [`  ${count(waiting, 'file')} not reviewed: still waiting`]),
 ];
@@ -126,7 +140,8 @@ export const hunkSelection = (written: readonly string[], diff: string): Selecti
   for (const text of written) {
     const [, named = '', list = ''] = /^(.+):([0-9]+(?:,[0-9]+)*)$/.exec(text) ?? [];
     const path = named.replace(/^\.\//, '');
-    if (path === '') fail('usage', `--hunk ${text}: expected PATH:N or PATH:N,N, for example src/a.ts:1,3.`);
+    if (path === '')
+      fail('usage', `--hunk ${text}: expected PATH:N or PATH:N,N, for example src/a.ts:1,3.`);
     const hunks = sections.find((section) => section.path === path)?.hunks;
     if (hunks === undefined || !known.has(path))
       fail(
@@ -138,9 +153,12 @@ export const hunkSelection = (written: readonly string[], diff: string): Selecti
     chosen.set(path, taken);
     for (const n of list.split(',').map(Number)) {
       const hunk = hunks?.[n - 1];
-      if (hunk === undefined) fail('usage', `--hunk ${text}: ${path} has hunks 1 to ${hunks?.length ?? 0}.`);
+      if (hunk === undefined)
+        fail('usage', `--hunk ${text}: ${path} has hunks 1 to ${hunks?.length ?? 0}.`);
       for (const change of hunk?.changes ?? []) taken.add(change.n);
     }
   }
-  return Object.fromEntries([...chosen].map(([path, changes]) => [path, [...changes].sort((a, b) => a - b)]));
+  return Object.fromEntries(
+    [...chosen].map(([path, changes]) => [path, [...changes].sort((a, b) => a - b)]),
+  );
 };

@@ -25,7 +25,10 @@ import { archivedRun, type ArchivedRun } from './run.js';
 
 const PAYLOAD = 'application/vnd.in-toto+json';
 const NAMESPACE = 'emend-evidence';
-const TYPES = { _type: 'https://in-toto.io/Statement/v1', predicateType: 'urn:emend:evidence:1' } as const;
+const TYPES = {
+  _type: 'https://in-toto.io/Statement/v1',
+  predicateType: 'urn:emend:evidence:1',
+} as const;
 /** In the archive of the run. */
 const EVIDENCE = 'evidence.json';
 const INPUTS = 'evidence-inputs.json';
@@ -40,12 +43,19 @@ type Envelope = z.infer<typeof ENVELOPE>;
 const SUBJECT = z.looseObject({ name: z.string(), digest: z.record(z.string(), z.string()) });
 type Subject = z.infer<typeof SUBJECT>;
 const SIGNED = z.looseObject({
-  ...{ decision: z.string(), answer: z.string(), proposal: z.string().nullable() },
+  decision: z.string(),
+  answer: z.string(),
+  proposal: z.string().nullable(),
   signed: z.looseObject({ at: z.string(), signature: z.string() }),
 });
 const STATEMENT = z.looseObject({
   subject: z.array(SUBJECT),
-  predicate: z.looseObject({ run: z.string(), base: z.unknown(), absent: z.unknown(), signed: z.array(SIGNED) }),
+  predicate: z.looseObject({
+    run: z.string(),
+    base: z.unknown(),
+    absent: z.unknown(),
+    signed: z.array(SIGNED),
+  }),
 });
 
 /** What is signed (the DSSE protocol's pre-authentication encoding). */
@@ -59,7 +69,10 @@ const BARE = ['-c', 'safe.bareRepository=all'];
 
 /** `object`: as git names it, `<commit>:<path>`. */
 const bytesOf = async (repository: string, object: string): Promise<Uint8Array | null> => {
-  const found = await git([...BARE, 'cat-file', 'blob', object], { cwd: repository, reading: true });
+  const found = await git([...BARE, 'cat-file', 'blob', object], {
+    cwd: repository,
+    reading: true,
+  });
   return found.ok ? found.value.bytes : null;
 };
 
@@ -68,7 +81,9 @@ const committed = async (repository: string, commit: string) => {
   const how = ['-r', '-z', '--always', '--no-renames', '--format=%P', '--name-only', '--root'];
   // The name is whoever's who wrote the file: it must be no option of git.
   const isId = /^[0-9a-f]{40,64}$/.test(commit);
-  const said = isId ? await git([...BARE, 'diff-tree', ...how, commit], { cwd: repository, reading: true }) : null;
+  const said = isId
+    ? await git([...BARE, 'diff-tree', ...how, commit], { cwd: repository, reading: true })
+    : null;
   const changed = said?.ok === true ? said.value.text : null;
   // The parents, then a line end and the paths.
   const [parents = '', first = '', ...others] = (changed ?? '').split('\0');
@@ -78,7 +93,9 @@ const committed = async (repository: string, commit: string) => {
     const bytes = await bytesOf(repository, `${commit}:${name}`);
     return { name, digest: bytes === null ? null : { sha256: sha256(bytes) } };
   });
-  const files = read.flatMap(({ name, digest }): Subject[] => (digest === null ? [] : [{ name, digest }]));
+  const files = read.flatMap(({ name, digest }): Subject[] =>
+    digest === null ? [] : [{ name, digest }],
+  );
   const absent = read.filter(({ digest }) => digest === null).map(({ name }) => name);
   const digest = { gitCommit: changed === null ? 'not in the repository' : commit };
   return { subject: [{ name: 'commit', digest }, ...files], base, absent };
@@ -92,7 +109,10 @@ const filesOf = async (dir: string): Promise<Readonly<Record<string, unknown>>> 
     const lines = bytes.toString('latin1').split('\n').slice(0, -1);
     const whole = { bytes: bytes.length, sha256: sha256(bytes) };
     if (!name.endsWith('.jsonl')) return [name, whole] as const;
-    return [name, { ...whole, lines: lines.map((line) => sha256(Buffer.from(line, 'latin1')).slice(0, 16)) }] as const;
+    return [
+      name,
+      { ...whole, lines: lines.map((line) => sha256(Buffer.from(line, 'latin1')).slice(0, 16)) },
+    ] as const;
   });
   return Object.fromEntries(await Promise.all(files));
 };
@@ -109,7 +129,8 @@ const signedOf = ({ requests, versions }: ArchivedRun) => {
 
 const statementOf = async (dir: string, repository: string): Promise<object> => {
   const stepKey = basename(dir);
-  if (!isStepKey(stepKey)) return fail('usage', `${dir} is not an archive of a run, which is named by the run's key.`);
+  if (!isStepKey(stepKey))
+    return fail('usage', `${dir} is not an archive of a run, which is named by the run's key.`);
   const run = archivedRun(stepKey, await createArchive({ dir: dirname(dir) }).read(stepKey));
   const facts = reportFacts(run);
   const inputs = await readGivenText(join(dir, INPUTS));
@@ -124,9 +145,14 @@ const statementOf = async (dir: string, repository: string): Promise<object> => 
     subject: made?.subject ?? [whole],
     predicate: {
       run: stepKey,
-      ...{ title: facts.title, job: facts.jobPath, outcome: facts.outcome, startedAt: facts.startedAt },
-      ...{ base: made?.base ?? null, absent: made?.absent ?? [] },
-      proposal: proposal === null ? null : { id: proposal.id, ref: proposal.ref, diff: proposal.diff },
+      title: facts.title,
+      job: facts.jobPath,
+      outcome: facts.outcome,
+      startedAt: facts.startedAt,
+      base: made?.base ?? null,
+      absent: made?.absent ?? [],
+      proposal:
+        proposal === null ? null : { id: proposal.id, ref: proposal.ref, diff: proposal.diff },
       files: proposal?.files ?? [],
       findings: (proposal?.findings ?? []).map(({ guard, severity, path, lines = null }) => ({
         guard,
@@ -134,8 +160,14 @@ const statementOf = async (dir: string, repository: string): Promise<object> => 
         path,
         lines,
       })),
-      ...{ tolerances: proposal?.tolerances ?? [], mustAsk: proposal?.mustAsk ?? [] },
-      tests: facts.verifications.map(({ at, outcome, summary, output }) => ({ at, outcome, summary, output })),
+      tolerances: proposal?.tolerances ?? [],
+      mustAsk: proposal?.mustAsk ?? [],
+      tests: facts.verifications.map(({ at, outcome, summary, output }) => ({
+        at,
+        outcome,
+        summary,
+        output,
+      })),
       decisions: facts.decisions,
       signed: signedOf(run),
       made: jsonOf(inputs ?? 'null'),
@@ -147,7 +179,9 @@ const statementOf = async (dir: string, repository: string): Promise<object> => 
 /** Models and answers of its calls, by the hashes of their records' canonical JSON: what the archive does not hold otherwise. */
 const inputsOf = async ({ calls }: Pick<Emend, 'calls'>, run: StepKey): Promise<object> => {
   const found = (await calls.names(run)).toSorted().map(async (call) => {
-    const [asked, answer] = await Promise.all(['call', 'answer'].map((name) => calls.get(`${run}/${call}/${name}`)));
+    const [asked, answer] = await Promise.all(
+      ['call', 'answer'].map((name) => calls.get(`${run}/${call}/${name}`)),
+    );
     const { request } = (asked ?? {}) as { readonly request?: { readonly model?: string } };
     const digest = (record: object | null | undefined): string | null =>
       record == null ? null : sha256(canonicalJson(record));
@@ -181,7 +215,9 @@ export const writeEvidence = async (
       (await archive.read(run)).filter(({ kind }) => kind !== 'newer'),
     );
   }
-  await writeFile(join(dir, INPUTS), `${canonicalJson(await inputsOf({ calls }, run))}\n`, { mode: 0o600 });
+  await writeFile(join(dir, INPUTS), `${canonicalJson(await inputsOf({ calls }, run))}\n`, {
+    mode: 0o600,
+  });
   const body = canonicalJson(await statementOf(dir, repository));
   const sig = key === null ? null : await signText(encoded(PAYLOAD, body), key, NAMESPACE);
   const signatures = sig === null ? [] : [{ sig: base64(sig) }];
@@ -194,7 +230,9 @@ export const writeEvidence = async (
 /** Every value by the place where it stands. */
 const leaves = (value: unknown, at: string): readonly (readonly [string, string])[] =>
   typeof value === 'object' && value !== null
-    ? Object.entries(value).flatMap(([name, each]) => leaves(each, at === '' ? name : `${at}.${name}`))
+    ? Object.entries(value).flatMap(([name, each]) =>
+        leaves(each, at === '' ? name : `${at}.${name}`),
+      )
     : [[at, JSON.stringify(value)]];
 
 export interface Checking {
@@ -210,7 +248,11 @@ export interface Checking {
  * ProblemError `usage` for what is no envelope at all.
  */
 export const verifyEvidence = async (text: string, { repository, archive, signers }: Checking) => {
-  const { payloadType, payload, signatures } = read(ENVELOPE, text, 'The file is not a DSSE envelope');
+  const { payloadType, payload, signatures } = read(
+    ENVELOPE,
+    text,
+    'The file is not a DSSE envelope',
+  );
   const body = textOf(payload);
   const said = read(STATEMENT, body, 'The payload is not a statement of a run');
   const wrong: string[] = [];
@@ -220,7 +262,9 @@ export const verifyEvidence = async (text: string, { repository, archive, signer
     const says = new Map(leaves(what, at));
     for (const place of new Set([...says.keys(), ...is.keys()]))
       if (says.get(place) !== is.get(place))
-        wrong.push(`${place}: says ${says.get(place) ?? 'nothing'}, found ${is.get(place) ?? 'nothing'}`);
+        wrong.push(
+          `${place}: says ${says.get(place) ?? 'nothing'}, found ${is.get(place) ?? 'nothing'}`,
+        );
   };
   if (payloadType !== PAYLOAD) wrong.push(`payloadType: says ${payloadType}, expected ${PAYLOAD}`);
   if (canonicalJson(said) !== body) wrong.push('payload: is not the canonical JSON of a statement');
@@ -240,19 +284,34 @@ export const verifyEvidence = async (text: string, { repository, archive, signer
   const [first] = signatures;
   if (commit !== undefined) notes.push(`commit ${commit}, made on ${made?.base ?? 'nothing'}`);
   if (first === undefined) notes.push('unsigned: anyone with write access could have changed it');
-  else if (allowed === null) wrong.push('signatures.0.sig: no list of signers to check it against (--signers FILE)');
+  else if (allowed === null)
+    wrong.push('signatures.0.sig: no list of signers to check it against (--signers FILE)');
   else {
-    const checked = await verifyText(encoded(payloadType, body), textOf(first.sig), allowed, NAMESPACE);
+    const checked = await verifyText(
+      encoded(payloadType, body),
+      textOf(first.sig),
+      allowed,
+      NAMESPACE,
+    );
     if ('why' in checked) wrong.push(`signatures.0.sig: ${checked.why}`);
     else notes.push(`signed by ${checked.signer}`);
   }
   for (const [n, request] of predicate.signed.entries()) {
     const { at, signature } = request.signed;
     const stated = canonicalJson(
-      signedStatement(predicate.run, request.proposal, request as DecisionRequest & typeof request, at),
+      signedStatement(
+        predicate.run,
+        request.proposal,
+        request as DecisionRequest & typeof request,
+        at,
+      ),
     );
-    const checked = allowed === null ? { why: 'no list' } : await verifyText(stated, signature, allowed, SIGNATURES);
-    if ('why' in checked) wrong.push(`predicate.signed.${n}: ${request.answer} ${request.decision}: ${checked.why}`);
+    const checked =
+      allowed === null
+        ? { why: 'no list' }
+        : await verifyText(stated, signature, allowed, SIGNATURES);
+    if ('why' in checked)
+      wrong.push(`predicate.signed.${n}: ${request.answer} ${request.decision}: ${checked.why}`);
   }
   return { wrong, notes };
 };

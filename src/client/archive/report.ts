@@ -45,7 +45,10 @@ export interface ReportVerification {
   /** What was printed (JSON blob, `TestOutput`). */
   readonly output: BlobRef | null;
 }
-export interface ReportFacts extends Pick<StepStatus, 'stepKey' | 'title' | 'jobPath' | 'workspace' | 'usage'> {
+export interface ReportFacts extends Pick<
+  StepStatus,
+  'stepKey' | 'title' | 'jobPath' | 'workspace' | 'usage'
+> {
   readonly v: 1;
   readonly state: string;
   readonly outcome: StepOutcome | null;
@@ -66,7 +69,12 @@ const iso = (at: number): string => new Date(at).toISOString();
 export const reportFacts = (run: ArchivedRun): ReportFacts => {
   const { stepKey, title, jobPath, workspace, state, result, usage } = archivedStatus(run);
   return {
-    ...{ v: 1, stepKey, title, jobPath, workspace, state },
+    v: 1,
+    stepKey,
+    title,
+    jobPath,
+    workspace,
+    state,
     outcome: result?.outcome ?? null,
     commit: result?.commit ?? null,
     startedAt: run.firstAt,
@@ -90,13 +98,24 @@ export const testsOf = ({ activities }: ArchivedRun): readonly ReportVerificatio
     // Where they did not run to their end there is nothing to read.
     if (!isPart('tests', told)) return [];
     const { outcome, summary, seconds = null, output = null } = told;
-    return [{ at, on, outcome, seconds, summary, output: on === 'base' ? (result.base as BlobRef) : output }];
+    return [
+      {
+        at,
+        on,
+        outcome,
+        seconds,
+        summary,
+        output: on === 'base' ? (result.base as BlobRef) : output,
+      },
+    ];
   });
 
 const refusalOf = (event: StepEvent): readonly ReportAttempt[] => {
   switch (event.type) {
     case 'answer_refused':
-      return [{ at: iso(event.at), file: event.file, outcome: event.outcome, message: event.message }];
+      return [
+        { at: iso(event.at), file: event.file, outcome: event.outcome, message: event.message },
+      ];
     case 'truncation_detected':
       return [{ at: iso(event.at), file: event.file, outcome: 'truncated', message: event.reason }];
     case 'edit_chunk_failed':
@@ -112,13 +131,24 @@ const decisionsOf = ({ events, requests }: ArchivedRun): readonly ReportDecision
   for (const event of events) {
     const { type, at } = event;
     if (type === 'edit_step_paused')
-      found.set(event.decision, { id: event.decision, reason: event.reason, openedAt: iso(at), answers: [] });
+      found.set(event.decision, {
+        id: event.decision,
+        reason: event.reason,
+        openedAt: iso(at),
+        answers: [],
+      });
     if (type !== 'decided') continue;
     const { decision: id, answer, by } = event;
     const before = found.get(id) ?? { id, reason: 'approval', openedAt: null, answers: [] };
     const earlier = before.answers.filter((each) => each.answer === answer).length;
     const sent = requests.filter((each) => each.decision === id && each.answer === answer)[earlier];
-    const given = { answer, files: filesOf(sent, event.files), by, at: iso(at), note: sent?.note ?? null };
+    const given = {
+      answer,
+      files: filesOf(sent, event.files),
+      by,
+      at: iso(at),
+      note: sent?.note ?? null,
+    };
     found.set(id, { ...before, answers: [...before.answers, given] });
   }
   return [...found.values()];
@@ -126,7 +156,9 @@ const decisionsOf = ({ events, requests }: ArchivedRun): readonly ReportDecision
 
 const filesOf = (sent: SentRequest | undefined, n: number): DecisionRecord['files'] => {
   if (sent?.select !== undefined)
-    return Object.entries(sent.select).map(([path, changes]) => `${path} (changes ${changes.join(', ')})`);
+    return Object.entries(sent.select).map(
+      ([path, changes]) => `${path} (changes ${changes.join(', ')})`,
+    );
   return sent?.files ?? [count(n, 'file')];
 };
 
@@ -142,7 +174,10 @@ const usageByFile = (activities: readonly ArchivedActivity[]): readonly FileUsag
 // What a run that has ended paid for: a call that was cut off with it is in no result of an activity, but it is in the journal.
 
 /** The status with all calls counted that the journal of this machine knows; unchanged where it knows no more than the run. */
-export const withRecordedUsage = async ({ calls }: Pick<Emend, 'calls'>, status: StepStatus): Promise<StepStatus> => {
+export const withRecordedUsage = async (
+  { calls }: Pick<Emend, 'calls'>,
+  status: StepStatus,
+): Promise<StepStatus> => {
   const paid = await recordedUsage(calls, status.stepKey);
   if (paid === null || paid.calls <= status.usage.calls) return status;
   const result = status.result === null ? null : { ...status.result, usage: paid };
@@ -186,11 +221,14 @@ export const phaseCosts = async (
 /** Counts by word, over all runs. */
 const METRICS = {
   outcomes: ({ outcome, state }: ReportFacts): readonly string[] => [outcome ?? state],
-  decisions: ({ decisions }: ReportFacts): readonly string[] => decisions.map(({ reason }) => reason),
+  decisions: ({ decisions }: ReportFacts): readonly string[] =>
+    decisions.map(({ reason }) => reason),
   answers: ({ decisions }: ReportFacts): readonly string[] =>
     decisions.flatMap(({ answers }) => answers.map(({ answer }) => answer)),
-  refusals: ({ refusals }: ReportFacts): readonly string[] => refusals.map(({ outcome }) => outcome),
-  tests: ({ verifications }: ReportFacts): readonly string[] => verifications.map(({ outcome }) => outcome),
+  refusals: ({ refusals }: ReportFacts): readonly string[] =>
+    refusals.map(({ outcome }) => outcome),
+  tests: ({ verifications }: ReportFacts): readonly string[] =>
+    verifications.map(({ outcome }) => outcome),
   formats: ({ ledger }: ReportFacts): readonly string[] => ledger.map(({ format }) => format),
 } as const;
 export type Metric = keyof typeof METRICS;
@@ -227,7 +265,9 @@ const counted = (words: readonly string[]): Readonly<Record<string, number>> =>
 
 const waited = ({ openedAt, answers }: ReportFacts['decisions'][number]): readonly number[] => {
   const first = answers[0];
-  return openedAt === null || first === undefined ? [] : [(Date.parse(first.at) - Date.parse(openedAt)) / 1000];
+  return openedAt === null || first === undefined
+    ? []
+    : [(Date.parse(first.at) - Date.parse(openedAt)) / 1000];
 };
 
 const median = (numbers: readonly number[]): number | null => {

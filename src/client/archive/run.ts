@@ -23,7 +23,10 @@ export interface StartedData
 }
 
 /** What is told of an answer. */
-export type SentRequest = Pick<DecisionRequest, 'decision' | 'answer' | 'files' | 'note' | 'select' | 'signed'>;
+export type SentRequest = Pick<
+  DecisionRequest,
+  'decision' | 'answer' | 'files' | 'note' | 'select' | 'signed'
+>;
 
 export interface ArchivedRun {
   readonly stepKey: StepKey;
@@ -72,7 +75,8 @@ export interface RecoveryData {
 }
 
 /** Id of the entry that says how a run ended. `again`: in place of a damaged one, as readers drop what has an id that was there before. */
-export const closedId = (runId: string, again = false): string => `closed-${runId}${again ? ' again' : ''}`;
+export const closedId = (runId: string, again = false): string =>
+  `closed-${runId}${again ? ' again' : ''}`;
 
 // An archive may be damaged, edited by hand, or somebody else's. What is read of it has the fields of these types, each of its kind, or is
 // left out and counted; words that this Emend does not know are no damage. docs/reference/archive.json is made of them.
@@ -87,24 +91,35 @@ interface ArchiveParts {
   readonly recovery: RecoveryData;
   readonly proposal: ProposalSummary;
   readonly usage: StepUsage;
-  readonly tests: Pick<VerifyResult, 'outcome' | 'summary'> & Partial<Pick<VerifyResult, 'seconds' | 'output'>>;
+  readonly tests: Pick<VerifyResult, 'outcome' | 'summary'> &
+    Partial<Pick<VerifyResult, 'seconds' | 'output'>>;
 }
 
-export const isPart = <T extends keyof ArchiveParts>(part: T, value: unknown): value is ArchiveParts[T] =>
-  isOfKind(storedKinds()[part], value);
+export const isPart = <T extends keyof ArchiveParts>(
+  part: T,
+  value: unknown,
+): value is ArchiveParts[T] => isOfKind(storedKinds()[part], value);
 
 /** Of an event whose type this Emend does not know, what all events have is looked at. */
 export const isEvent = (data: unknown): data is StepEvent => {
-  if (!isRecord(data) || typeof data.seq !== 'number' || typeof data.type !== 'string') return false;
+  if (!isRecord(data) || typeof data.seq !== 'number' || typeof data.type !== 'string')
+    return false;
   const { event } = storedKinds();
   const own = isRecord(event) && Object.hasOwn(event, data.type) ? event[data.type] : undefined;
-  return typeof data.at === 'number' && !Number.isNaN(new Date(data.at).getTime()) && isOfKind(own, data);
+  return (
+    typeof data.at === 'number' && !Number.isNaN(new Date(data.at).getTime()) && isOfKind(own, data)
+  );
 };
 
 /** A result of a later version, kept by a client that knew it, is not guessed at. */
 const withReadableResult = (entry: ArchiveEntry): ArchiveEntry => {
   const { kind, data } = entry;
-  if (kind !== 'closed' || !isRecord(data) || typeof versionOf(data.result) !== 'number' || isKnown(data.result))
+  if (
+    kind !== 'closed' ||
+    !isRecord(data) ||
+    typeof versionOf(data.result) !== 'number' ||
+    isKnown(data.result)
+  )
     return entry;
   const message = sentence(unknownVersion('The result of the run', data.result));
   return { ...entry, data: { ...data, result: null, message } };
@@ -112,7 +127,10 @@ const withReadableResult = (entry: ArchiveEntry): ArchiveEntry => {
 
 type ReadKind = Exclude<ArchiveEntry['kind'], 'newer'>;
 type ReadEntry = {
-  readonly [K in ReadKind]: Omit<ArchiveEntry, 'kind' | 'data'> & { readonly kind: K; readonly data: ArchiveParts[K] };
+  readonly [K in ReadKind]: Omit<ArchiveEntry, 'kind' | 'data'> & {
+    readonly kind: K;
+    readonly data: ArchiveParts[K];
+  };
 }[ReadKind];
 
 /** False: it is damaged. */
@@ -128,22 +146,31 @@ const omittedOf = (stepKey: StepKey, newer: number, damaged: number): string | n
 export const archivedRun = (stepKey: StepKey, all: readonly ArchiveEntry[]): ArchivedRun => {
   const left = all.find(({ kind }) => kind === 'newer')?.data as NewerEntries | undefined;
   const { entries: newer, damaged } = left ?? { entries: 0, damaged: 0 };
-  const found = all.filter(({ kind }) => Object.hasOwn(storedKinds(), kind)).map(withReadableResult);
+  const found = all
+    .filter(({ kind }) => Object.hasOwn(storedKinds(), kind))
+    .map(withReadableResult);
   const entries = found.filter(isRead);
   const of = <K extends ReadKind>(kind: K) =>
     entries.flatMap((entry) => (entry.kind === kind ? [entry.data as ArchiveParts[K]] : []));
   const events = new Map<number, StepEvent>();
   for (const event of of('event')) if (!events.has(event.seq)) events.set(event.seq, event);
-  const activities = entries.flatMap(({ kind, at, data }) => (kind === 'activity' ? [{ ...data, at }] : []));
+  const activities = entries.flatMap(({ kind, at, data }) =>
+    kind === 'activity' ? [{ ...data, at }] : [],
+  );
   const started = of('started')[0] ?? null;
   const versions = versionsOf(entries, started?.follows?.notes);
   return {
-    ...{ stepKey, started, activities, versions },
+    stepKey,
+    started,
+    activities,
+    versions,
     firstAt: entries[0]?.at ?? null,
     lastAt: entries.at(-1)?.at ?? null,
     events: [...events.values()].sort((a, b) => a.seq - b.seq),
     closed: of('closed').at(-1) ?? null,
-    closedRuns: entries.flatMap(({ kind, id }) => (kind === 'closed' ? id.replace(/^closed-| again$/g, '') : [])),
+    closedRuns: entries.flatMap(({ kind, id }) =>
+      kind === 'closed' ? id.replace(/^closed-| again$/g, '') : [],
+    ),
     requests: of('decision').map(({ request }) => request),
     proposal: versions.at(-1)?.proposal ?? null,
     usage: usageOf(activities),
@@ -153,12 +180,20 @@ export const archivedRun = (stepKey: StepKey, all: readonly ArchiveEntry[]): Arc
 };
 
 /** For whoever looks through many: one that cannot be read hides none of the others. Then nothing is known of it, and `omitted` says why. */
-export const readAmongOthers = async ({ archive }: Pick<Emend, 'archive'>, stepKey: StepKey): Promise<ArchivedRun> => {
+export const readAmongOthers = async (
+  { archive }: Pick<Emend, 'archive'>,
+  stepKey: StepKey,
+): Promise<ArchivedRun> => {
   const read = await archive.read(stepKey).catch(problemOn('disk'));
-  return 'code' in read ? { ...archivedRun(stepKey, []), omitted: read.message } : archivedRun(stepKey, read);
+  return 'code' in read
+    ? { ...archivedRun(stepKey, []), omitted: read.message }
+    : archivedRun(stepKey, read);
 };
 
-const versionsOf = (entries: readonly ReadEntry[], said: readonly string[] = []): readonly ProposalVersion[] => {
+const versionsOf = (
+  entries: readonly ReadEntry[],
+  said: readonly string[] = [],
+): readonly ProposalVersion[] => {
   const versions: ProposalVersion[] = [];
   let notes = [...said];
   for (const { kind, data } of entries) {
@@ -199,13 +234,19 @@ const appliedOf = (entries: readonly ReadEntry[]): Pick<ArchivedRun, 'applied' |
     }
     if (kind !== 'activity') continue;
     if (data.name === 'applyProposal') for (const path of pathsOf(data.result)) applied.add(path);
-    if (data.name === 'rollBack' || (data.name === 'commit' && outcomeOf(data.result) === 'committed')) applied.clear();
+    if (
+      data.name === 'rollBack' ||
+      (data.name === 'commit' && outcomeOf(data.result) === 'committed')
+    )
+      applied.clear();
   }
   return { applied: [...applied], kept };
 };
 
 const pathsOf = (result: unknown): readonly string[] =>
-  isRecord(result) && Array.isArray(result.files) ? result.files.filter((path) => typeof path === 'string') : [];
+  isRecord(result) && Array.isArray(result.files)
+    ? result.files.filter((path) => typeof path === 'string')
+    : [];
 
 export interface ArchivedActivity {
   /** ISO time of its end. */
@@ -229,5 +270,7 @@ const proposalOf = (result: unknown): ProposalSummary | null => {
     return { id, ref, diff, files: [], findings: [], tolerances: [], mustAsk: [] };
   }
   const { proposal } = result;
-  return isPart('proposal', proposal) && isBlobRef(proposal.ref) && isBlobRef(proposal.diff) ? proposal : null;
+  return isPart('proposal', proposal) && isBlobRef(proposal.ref) && isBlobRef(proposal.diff)
+    ? proposal
+    : null;
 };

@@ -10,14 +10,22 @@ import type { ClosedRun } from '../types.js';
 import { count } from '../../shared/text.js';
 
 /** Where a run stood when its last event was archived: events reach the archive with the next activity, so it may lag behind a pause. */
-export const archivedStatus = (run: ArchivedRun, ledger = ledgerOfEvents(run.events)): StepStatus => {
+export const archivedStatus = (
+  run: ArchivedRun,
+  ledger = ledgerOfEvents(run.events),
+): StepStatus => {
   const { workspace = '', jobPath = '', title = '' } = run.started ?? {};
   const result = run.closed?.result ?? null;
   const decision = run.closed === null ? openDecision(run) : null;
   const estimated = run.events.find((event) => event.type === 'estimated');
   return {
-    ...{ v: VERSION, stepKey: run.stepKey, workspace, jobPath, title },
-    state: run.closed !== null ? stateOfClosed(run.closed) : decision === null ? 'running' : 'waiting',
+    v: VERSION,
+    stepKey: run.stepKey,
+    workspace,
+    jobPath,
+    title,
+    state:
+      run.closed !== null ? stateOfClosed(run.closed) : decision === null ? 'running' : 'waiting',
     doing: run.closed === null ? lastKnown(run) : endOf(run, run.closed),
     stage: run.closed === null ? 'unknown' : 'closed',
     counts: countsOf(ledger),
@@ -35,18 +43,29 @@ export const archivedStatus = (run: ArchivedRun, ledger = ledgerOfEvents(run.eve
   };
 };
 
-const estimateOf = ({ seq: _s, at: _at, type: _type, ...estimate }: StepEvent & StepEstimate): StepEstimate => estimate;
+const estimateOf = ({
+  seq: _s,
+  at: _at,
+  type: _type,
+  ...estimate
+}: StepEvent & StepEstimate): StepEstimate => estimate;
 
 const lastKnown = ({ activities }: ArchivedRun): string => {
   const last = activities.at(-1);
-  return last === undefined ? 'nothing known yet' : `last known: ${last.name} (${outcomeOf(last.result)})`;
+  return last === undefined
+    ? 'nothing known yet'
+    : `last known: ${last.name} (${outcomeOf(last.result)})`;
 };
 
 /** A run that was cut off says what of it is still in the workspace. */
-const endOf = ({ stepKey, applied, kept }: ArchivedRun, { status, result, message }: ClosedRun): string => {
+const endOf = (
+  { stepKey, applied, kept }: ArchivedRun,
+  { status, result, message }: ClosedRun,
+): string => {
   if (result !== null) return result.outcome;
   const how = status.toLowerCase().replaceAll('_', ' ');
-  if (applied.length === 0) return `${how}, nothing applied${message === null ? '' : ` (${message})`}`;
+  if (applied.length === 0)
+    return `${how}, nothing applied${message === null ? '' : ` (${message})`}`;
   const what = kept ? 'kept' : `emend recover --undo ${shownKey(stepKey)}`;
   return `${how}, ${count(applied.length, 'file')} applied (${what}): ${applied.slice(0, 10).join(', ')}`;
 };
@@ -62,7 +81,8 @@ export const cutOff = (status: StepStatus, run: ArchivedRun): StepStatus => {
 };
 
 const stateOfClosed = ({ status, result }: ClosedRun): RunState => {
-  if (result === null) return status === 'CANCELLED' || status === 'TERMINATED' ? 'aborted' : 'failed';
+  if (result === null)
+    return status === 'CANCELLED' || status === 'TERMINATED' ? 'aborted' : 'failed';
   if (result.outcome === 'aborted') return 'aborted';
   return result.outcome === 'failed' || result.outcome === 'refused' ? 'failed' : 'done';
 };
@@ -70,7 +90,9 @@ const stateOfClosed = ({ status, result }: ClosedRun): RunState => {
 const openDecision = (run: ArchivedRun): DecisionPoint | null => {
   const paused = run.events.findLast((event) => event.type === 'edit_step_paused');
   if (paused === undefined) return null;
-  const resolved = run.events.some((event) => event.type === 'decision_resolved' && event.decision === paused.decision);
+  const resolved = run.events.some(
+    (event) => event.type === 'decision_resolved' && event.decision === paused.decision,
+  );
   if (resolved) return null;
   return {
     id: paused.decision,
@@ -79,7 +101,10 @@ const openDecision = (run: ArchivedRun): DecisionPoint | null => {
     message: '',
     files: [],
     // Another Emend's reason may be none of ours.
-    accepts: [...(Object.hasOwn(ANSWERS_BY_REASON, paused.reason) ? ANSWERS_BY_REASON[paused.reason] : []), 'abort'],
+    accepts: [
+      ...(Object.hasOwn(ANSWERS_BY_REASON, paused.reason) ? ANSWERS_BY_REASON[paused.reason] : []),
+      'abort',
+    ],
     proposalId: null,
     answered: {},
     openedAt: paused.at,
@@ -94,12 +119,15 @@ export const ledgerOfEvents = (events: readonly StepEvent[]): readonly LedgerRow
   const rows = new Map<string, LedgerRow>();
   const picked = new Map<string, string>();
   const change = (path: string, changed: Partial<LedgerRow>, attempts = 0): void => {
-    const isOpen = ({ status }: LedgerRow): boolean => status === 'pending' || status === 'in_progress';
+    const isOpen = ({ status }: LedgerRow): boolean =>
+      status === 'pending' || status === 'in_progress';
     for (const row of path === '*' ? [...rows.values()].filter(isOpen) : [rows.get(path)])
-      if (row !== undefined) rows.set(row.path, { ...row, ...changed, attempts: row.attempts + attempts });
+      if (row !== undefined)
+        rows.set(row.path, { ...row, ...changed, attempts: row.attempts + attempts });
   };
   for (const event of events) {
-    if (event.type === 'files_picked') for (const { path, why } of event.files) picked.set(path, why);
+    if (event.type === 'files_picked')
+      for (const { path, why } of event.files) picked.set(path, why);
     const why = event.type === 'format_chosen' ? picked.get(event.file_path) : undefined;
     if (event.type === 'format_chosen')
       rows.set(event.file_path, {
@@ -121,10 +149,15 @@ export const ledgerOfEvents = (events: readonly StepEvent[]): readonly LedgerRow
     if (event.type === 'edit_split_triggered') change('*', { status: 'pending' });
     if (event.type === 'edit_chunk_completed') {
       const { file, unchanged } = event;
-      change(file, { status: 'done', reason: unchanged === undefined ? null : `unchanged: ${unchanged}` });
+      change(file, {
+        status: 'done',
+        reason: unchanged === undefined ? null : `unchanged: ${unchanged}`,
+      });
     }
-    if (event.type === 'edit_chunk_failed') change(event.file, { status: 'failed', reason: event.reason });
-    if (event.type === 'decided') for (const path of event.skipped) change(path, { status: 'skipped', reason: null });
+    if (event.type === 'edit_chunk_failed')
+      change(event.file, { status: 'failed', reason: event.reason });
+    if (event.type === 'decided')
+      for (const path of event.skipped) change(path, { status: 'skipped', reason: null });
     if (event.type === 'answer_refused') change(event.file, { reason: event.message });
   }
   return [...rows.values()];

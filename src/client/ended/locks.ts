@@ -27,7 +27,11 @@ import { hostOfQueue } from '../../shared/names.js';
 // Whether the run that holds a workspace is still open, as far as the server (or, where it forgot, the archive) can say.
 
 /** Never throws for an absent or slow server: that is `unknown`. */
-export const stateOfRun = async (emend: Emend, holder: WorkspaceLock, workspace: string): Promise<HolderState> => {
+export const stateOfRun = async (
+  emend: Emend,
+  holder: WorkspaceLock,
+  workspace: string,
+): Promise<HolderState> => {
   const local = await stateOfLocal(holder, hostOfQueue(emend.queues.host));
   if (local !== null) return local;
   const { runs } = emend;
@@ -40,8 +44,13 @@ export const stateOfRun = async (emend: Emend, holder: WorkspaceLock, workspace:
     const held = newest?.memo?.stepKey;
     const moved = held === holder.stepKey ? movedFrom(emend, workspace, newest) : null;
     if (moved !== null) return moved;
-    if (newest !== null && (held === holder.stepKey || (held !== undefined && held === planOf(holder.stepKey))))
-      return newest.open ? { state: 'open' } : await endedAs(emend, holder, await runs.closed(newest));
+    if (
+      newest !== null &&
+      (held === holder.stepKey || (held !== undefined && held === planOf(holder.stepKey)))
+    )
+      return newest.open
+        ? { state: 'open' }
+        : await endedAs(emend, holder, await runs.closed(newest));
     const { closed } = await readAmongOthers(emend, holder.stepKey);
     if (closed !== null) return await endedAs(emend, holder, closed);
     // At most one run of a workflow id is open, and that is a later one.
@@ -54,7 +63,11 @@ export const stateOfRun = async (emend: Emend, holder: WorkspaceLock, workspace:
 };
 
 /** A moved run has left this workspace, and whoever was its host there puts back what it applied. Null: it has not. */
-const movedFrom = ({ queues }: Emend, workspace: string, run: DescribedRun | null): HolderState | null => {
+const movedFrom = (
+  { queues }: Emend,
+  workspace: string,
+  run: DescribedRun | null,
+): HolderState | null => {
   const left = run?.memo?.left?.filter((place) => place.workspace === workspace) ?? [];
   const own = hostOfQueue(queues.host);
   // Two hosts may share what is at one path: then not before its end.
@@ -77,8 +90,12 @@ const endedAs = async (
 });
 
 /** Homes may share a store, a repository or both: a lock in its git directory may be another home's. */
-const isElsewhere = async ({ home, archive, queues }: Emend, stepKey: StepKey): Promise<boolean> => {
-  if ((await orNull(realSys.stat(`${homePaths(home).transactions}/${stepKey}`))) !== null) return false;
+const isElsewhere = async (
+  { home, archive, queues }: Emend,
+  stepKey: StepKey,
+): Promise<boolean> => {
+  if ((await orNull(realSys.stat(`${homePaths(home).transactions}/${stepKey}`))) !== null)
+    return false;
   const { started } = await readAmongOthers({ archive }, stepKey);
   return started === null || hostOfQueue(started.queues.host) !== hostOfQueue(queues.host);
 };
@@ -131,7 +148,8 @@ export const releaseStaleLocks = async (
   const runs = await together(newest, (stepKey) => readAmongOthers(emend, stepKey));
   for (const workspace of new Set(runs.flatMap(({ started }) => started?.workspace ?? []))) {
     const why = await whyAway(realSys, workspace);
-    if (why !== null && !['ENOENT', 'ENOTDIR', 'EACCES'].includes(why)) away.push(`${workspace} (${why})`);
+    if (why !== null && !['ENOENT', 'ENOTDIR', 'EACCES'].includes(why))
+      away.push(`${workspace} (${why})`);
     // It holds one of the few threads that Node.js has for files: with some more nothing would go on.
     if (why === 'no answer') break;
     // A workspace whose git does not answer holds up none of the others.
@@ -144,10 +162,18 @@ export const releaseStaleLocks = async (
       return { held, released, note: sentence(standing.why) };
     if (standing.state === 'unknown' && standing.why === 'other_namespace') continue;
     const { stepKey } = holder;
-    const elsewhere = standing.state === 'ended' ? standing.elsewhere : await isElsewhere(emend, stepKey);
+    const elsewhere =
+      standing.state === 'ended' ? standing.elsewhere : await isElsewhere(emend, stepKey);
     if (standing.state === 'unknown' || elsewhere) {
       const ended = standing.state === 'unknown' ? 'not known to the server' : standing.how;
-      held.push({ stepKey, workspace, holder, ended, elsewhere, files: await filesUnder(emend, workspace, holder) });
+      held.push({
+        stepKey,
+        workspace,
+        holder,
+        ended,
+        elsewhere,
+        files: await filesUnder(emend, workspace, holder),
+      });
       continue;
     }
     const end = await engine.releaseEnded(workspace, holder, standing.finished);
@@ -169,7 +195,8 @@ const noteEnd = async (emend: Emend, holder: WorkspaceLock, end: LockEnd): Promi
   const run = await withLive(emend, holder.stepKey, null).catch(nullOn('disk'));
   if (run === null) return;
   const { applied } = run.live?.open === false ? await noteClosed(emend, run) : run.archived;
-  if (end.outcome === 'kept') await emend.archive.append(holder.stepKey, foundApplied(holder, applied, end.files));
+  if (end.outcome === 'kept')
+    await emend.archive.append(holder.stepKey, foundApplied(holder, applied, end.files));
   if (end.outcome === 'ended' && end.because === 'committed' && applied.length > 0)
     await noteRecovery(emend, holder, 'committed', []);
 };
@@ -186,7 +213,11 @@ export const noteRecovery = (
 };
 
 /** `undo` puts the files back that the step applied and nobody changed since; then the workspace is free again. */
-export const releaseLock = async (emend: Emend, hold: StaleLock, how: 'undo' | 'keep'): Promise<EndedLock> => {
+export const releaseLock = async (
+  emend: Emend,
+  hold: StaleLock,
+  how: 'undo' | 'keep',
+): Promise<EndedLock> => {
   if (how === 'undo' && hold.elsewhere)
     return fail(
       'conflict',
@@ -201,10 +232,19 @@ export const releaseLock = async (emend: Emend, hold: StaleLock, how: 'undo' | '
   const records = how === 'undo' ? await recordsUnder(emend, workspace, holder) : [];
   for (const { plan } of [...records].reverse()) {
     const { proposalId, decision } = plan;
-    const undone = await engine.rollbackRecorded({ stepKey, workspace, holder, proposalId, decision });
+    const undone = await engine.rollbackRecorded({
+      stepKey,
+      workspace,
+      holder,
+      proposalId,
+      decision,
+    });
     if (undone.outcome === 'committed') {
       const { commit } = undone;
-      kept.push({ path: '(commit)', why: `its commit ${commit.slice(0, 12)} exists: revert it with git revert` });
+      kept.push({
+        path: '(commit)',
+        why: `its commit ${commit.slice(0, 12)} exists: revert it with git revert`,
+      });
       break;
     }
     files.push(...undone.files);
@@ -219,18 +259,37 @@ export const releaseLock = async (emend: Emend, hold: StaleLock, how: 'undo' | '
  * A run that was cut off with files applied when it held its workspace no longer: it is held for it again, so that they can be put
  * back. Null: there is nothing of that kind. Throws ProblemError `busy` where another step has the workspace by now.
  */
-export const lockAgain = async (emend: Emend, { stepKey, live, archived }: ResolvedRun): Promise<StaleLock | null> => {
+export const lockAgain = async (
+  emend: Emend,
+  { stepKey, live, archived }: ResolvedRun,
+): Promise<StaleLock | null> => {
   const { started, closed, applied, kept } = archived;
   // A reset made another run of it, which is at work.
-  if (live?.open === true || started === null || closed?.result !== null || applied.length === 0 || kept) return null;
+  if (
+    live?.open === true ||
+    started === null ||
+    closed?.result !== null ||
+    applied.length === 0 ||
+    kept
+  )
+    return null;
   const { workspace, workflowId, namespace } = started;
-  const records = await appliedRecords(realSys, homePaths(emend.home).transactions, workspace, stepKey);
+  const records = await appliedRecords(
+    realSys,
+    homePaths(emend.home).transactions,
+    workspace,
+    stepKey,
+  );
   const last = Math.max(0, ...records.map(({ plan }) => plan.lock.token));
   if (last === 0) return null;
   const locks = createLocks({ home: emend.home });
   const taken = await locks.take(workspace, stepKey, { workflowId, namespace, continues: last });
   if (taken.outcome === 'busy')
-    return fail('busy', `${workspace} is now locked by run ${taken.holder.stepKey.slice(0, 8)}.`, 'See `emend list`.');
+    return fail(
+      'busy',
+      `${workspace} is now locked by run ${taken.holder.stepKey.slice(0, 8)}.`,
+      'See `emend list`.',
+    );
   const files = await filesUnder(emend, workspace, taken.lock);
   const ended = closed.status.toLowerCase();
   return { stepKey, workspace, holder: taken.lock, ended, elsewhere: false, files };
@@ -239,6 +298,10 @@ export const lockAgain = async (emend: Emend, { stepKey, live, archived }: Resol
 const recordsUnder = ({ home }: Emend, workspace: string, holder: WorkspaceLock) =>
   appliedUnder(realSys, homePaths(home).transactions, workspace, holder);
 
-const filesUnder = async (emend: Emend, workspace: string, holder: WorkspaceLock): Promise<readonly string[]> => [
+const filesUnder = async (
+  emend: Emend,
+  workspace: string,
+  holder: WorkspaceLock,
+): Promise<readonly string[]> => [
   ...new Set((await recordsUnder(emend, workspace, holder)).flatMap(({ closed }) => closed.files)),
 ];

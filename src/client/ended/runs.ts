@@ -59,7 +59,10 @@ export const removeEndedWorktrees = async (emend: Emend): Promise<readonly Ended
   };
   const ofPlan = async (plan: StepKey): Promise<void> => {
     if (!(await hasEnded(emend, plan))) return;
-    for (const { name, path } of await createWorktreeKeeper({ home, readLock: (each) => locks.read(each) }).list(plan))
+    for (const { name, path } of await createWorktreeKeeper({
+      home,
+      readLock: (each) => locks.read(each),
+    }).list(plan))
       await remove(plan, name, path).catch(keep(plan, name, path));
   };
   const plans = (await orNull(realSys.readdir(join(home, 'worktrees')))) ?? [];
@@ -110,10 +113,13 @@ export const askEndedRuns = (options: OpenOptions): EndedRuns => {
 };
 
 const noteEnded = async (emend: Emend): Promise<void> => {
-  const cutOff = ['Terminated', 'TimedOut', 'Failed', 'Canceled'].map((status) => `ExecutionStatus = "${status}"`);
+  const cutOff = ['Terminated', 'TimedOut', 'Failed', 'Canceled'].map(
+    (status) => `ExecutionStatus = "${status}"`,
+  );
   const ours = `${OUR_WORKFLOWS} AND TaskQueue = "${emend.queues.workflow}"`;
   const found = (await emend.runs?.list(`${ours} AND (${cutOff.join(' OR ')})`, ENDED_RUNS)) ?? [];
-  for (const run of found) if (run.memo !== null) await noteClosed(emend, await withLive(emend, run.memo.stepKey, run));
+  for (const run of found)
+    if (run.memo !== null) await noteClosed(emend, await withLive(emend, run.memo.stepKey, run));
 };
 
 const endOf = async (

@@ -57,11 +57,15 @@ export const findUnused = async (emend: Emend, wanted: UnusedWanted): Promise<Un
   const runs = await oldSteps.knownRuns(emend);
   const places = emend.store === emend.home ? [emend.home] : [emend.store, emend.home];
   // The dev server's database names blobs too, but its runs were asked already, and it may be large.
-  const found = (await oldSteps.storedFiles(emend, places)).filter(({ path }) => !path.startsWith(`${server}/`));
+  const found = (await oldSteps.storedFiles(emend, places)).filter(
+    ({ path }) => !path.startsWith(`${server}/`),
+  );
   const now = Date.now();
   // Counts as young: the next boot would bring it back.
   const logged = await loggedFiles(realSys, emend.home);
-  const stored = found.map((file) => (logged.has(file.path) ? { ...file, changed_ms: Infinity } : file));
+  const stored = found.map((file) =>
+    logged.has(file.path) ? { ...file, changed_ms: Infinity } : file,
+  );
 
   // A clock that jumped ahead makes all files old, those of this minute too: age is counted from the newest of them.
   const newest_ms = stored.reduce((newest, file) => Math.max(newest, file.written_ms), 0);
@@ -73,16 +77,22 @@ export const findUnused = async (emend: Emend, wanted: UnusedWanted): Promise<Un
     assumeClosed,
   });
   const old = (file: StoredFile): boolean => file.changed_ms < before;
-  const isCache = ({ path }: StoredFile) => CACHES.some((name) => path.startsWith(`${records}/${name}/`));
+  const isCache = ({ path }: StoredFile) =>
+    CACHES.some((name) => path.startsWith(`${records}/${name}/`));
   const caches = stored.filter((file) => isCache(file) && !TEMP.test(file.path) && old(file));
-  const going = new Set([...steps.flatMap((step) => step.files), ...caches].map((file) => file.path));
+  const going = new Set(
+    [...steps.flatMap((step) => step.files), ...caches].map((file) => file.path),
+  );
 
-  const isBlob = ({ path }: StoredFile): boolean => path.startsWith(`${blobDir}/`) && !TEMP.test(path);
+  const isBlob = ({ path }: StoredFile): boolean =>
+    path.startsWith(`${blobDir}/`) && !TEMP.test(path);
   const named = new Set<BlobRef>();
   // Closed runs too: payloads that a codec moved into blobs are named nowhere else, and who resets or replays a run needs them.
   await together(runs, async (run) => addRefs(named, await needRuns(emend).historyText(run)));
   const naming = stored.filter((each) => !isBlob(each) && !going.has(each.path));
-  await together(naming, async ({ path }) => addRefs(named, await oldSteps.filesAt(emend, path).readText(path)));
+  await together(naming, async ({ path }) =>
+    addRefs(named, await oldSteps.filesAt(emend, path).readText(path)),
+  );
   const blobPath = (ref: BlobRef): string => `${blobDir}/${blobName(ref)}`;
   // A set grows while it is walked: every ref that a named blob adds is looked at in its turn.
   for (const ref of named) addRefs(named, await emend.files.readText(blobPath(ref)));
@@ -90,17 +100,21 @@ export const findUnused = async (emend: Emend, wanted: UnusedWanted): Promise<Un
   const isKept = ({ path }: StoredFile): boolean => kept.has(isAside(path) ? unAside(path) : path);
   const needed = new Set(runs.map(({ memo }) => memo?.host));
   const gone = (await allHosts(emend)).filter(
-    ({ id, here, roles, seen }) => !here && roles.length === 0 && !needed.has(id) && Date.parse(seen) < before,
+    ({ id, here, roles, seen }) =>
+      !here && roles.length === 0 && !needed.has(id) && Date.parse(seen) < before,
   );
   return {
-    ...{ steps, caches },
+    steps,
+    caches,
     blobs: stored.filter((file) => isBlob(file) && !isKept(file) && old(file)),
     named: stored.filter((file) => isBlob(file) && isAside(file.path) && isKept(file)),
     temps: [
       ...stored.filter((file) => TEMP.test(file.path) && old(file)),
       ...(await oldSteps.storedFiles(emend, await deadScratch()).catch(() => [])),
     ],
-    hosts: stored.filter((file) => old(file) && gone.some(({ id }) => file.path.startsWith(`${records}/hosts/${id}.`))),
+    hosts: stored.filter(
+      (file) => old(file) && gone.some(({ id }) => file.path.startsWith(`${records}/hosts/${id}.`)),
+    ),
     notes: await notesOf(steps),
   };
 };
@@ -108,7 +122,8 @@ export const findUnused = async (emend: Emend, wanted: UnusedWanted): Promise<Un
 const notesOf = async (steps: readonly oldSteps.OldStep[]): Promise<readonly RevertedNotes[]> => {
   const of = new Map<string, Set<string>>();
   for (const { stepKey, workspaces } of steps)
-    for (const workspace of workspaces) of.set(workspace, (of.get(workspace) ?? new Set()).add(stepKey));
+    for (const workspace of workspaces)
+      of.set(workspace, (of.get(workspace) ?? new Set()).add(stepKey));
   const found = await together([...of], ([workspace, keys]) => revertedNotes(workspace, keys), 1);
   return found.filter((each) => each !== null);
 };
@@ -119,10 +134,14 @@ export interface Removed {
   readonly files: number;
   readonly bytes: number;
 }
-export const bytesOf = (files: readonly StoredFile[]): number => files.reduce((sum, { bytes }) => sum + bytes, 0);
+export const bytesOf = (files: readonly StoredFile[]): number =>
+  files.reduce((sum, { bytes }) => sum + bytes, 0);
 
 /** Removes what was not written, touched or named anew since it was found; steps first, then what they named. */
-export const removeUnused = async (emend: Pick<Emend, 'files'>, unused: Unused): Promise<Removed> => {
+export const removeUnused = async (
+  emend: Pick<Emend, 'files'>,
+  unused: Unused,
+): Promise<Removed> => {
   const { steps, blobs, named, temps, caches, hosts, notes } = unused;
   const removed: StoredFile[] = [];
   // First: the steps' own files say where they are.
@@ -131,7 +150,9 @@ export const removeUnused = async (emend: Pick<Emend, 'files'>, unused: Unused):
   for (const step of steps)
     for (const place of step.places)
       if (await oldSteps.removePlace(emend, place, step.files))
-        removed.push(...step.files.filter(({ path }) => path === place || path.startsWith(`${place}/`)));
+        removed.push(
+          ...step.files.filter(({ path }) => path === place || path.startsWith(`${place}/`)),
+        );
   for (const file of [...temps, ...caches, ...hosts]) {
     const at = oldSteps.filesAt(emend, file.path);
     if ((await at.at(file.path))?.written_ms !== file.written_ms) continue;
@@ -145,7 +166,10 @@ export const removeUnused = async (emend: Pick<Emend, 'files'>, unused: Unused):
 };
 
 /** What only the history of another namespace's run names would look like garbage from here. */
-const refuseOtherNamespaces = async (emend: Emend, assumeClosed: readonly string[]): Promise<void> => {
+const refuseOtherNamespaces = async (
+  emend: Emend,
+  assumeClosed: readonly string[],
+): Promise<void> => {
   needRuns(emend);
   const known = new Set([emend.namespace, ...assumeClosed]);
   const open = new Map<string, number>();

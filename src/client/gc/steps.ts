@@ -44,7 +44,10 @@ export const knownRuns = async (emend: Emend): Promise<readonly DescribedRun[]> 
   const all = await needRuns(emend).list(OUR_WORKFLOWS, GC_RUNS);
   return all.length < GC_RUNS
     ? all
-    : fail('limit_reached', `The server knows ${GC_RUNS} runs or more; too many to check what they refer to.`);
+    : fail(
+        'limit_reached',
+        `The server knows ${GC_RUNS} runs or more; too many to check what they refer to.`,
+      );
 };
 
 export const oldSteps = async (
@@ -68,10 +71,16 @@ export const oldSteps = async (
     const states = await statesOf(transactions, stepKey);
     if (states.some(isOpen)) continue;
     const archiveGoes =
-      archivesBefore !== null && files.every((file) => !under(file, archive) || file.changed_ms < archivesBefore);
+      archivesBefore !== null &&
+      files.every((file) => !under(file, archive) || file.changed_ms < archivesBefore);
     const goes = files.filter((file) => archiveGoes || !under(file, archive));
     if (goes.length === 0) continue;
-    const dirs = [places.calls, places.records, places.transactions, ...(archiveGoes ? [archive] : [])];
+    const dirs = [
+      places.calls,
+      places.records,
+      places.transactions,
+      ...(archiveGoes ? [archive] : []),
+    ];
     const single = (shown.get(stepKey) ?? []).map(({ path }) => path);
     found.push({
       stepKey,
@@ -89,18 +98,28 @@ const statesOf = async (transactions: string, stepKey: StepKey) => {
   return Promise.all(records.map((record) => record.load()));
 };
 
-const workspacesOf = async (emend: Emend, states: Awaited<ReturnType<typeof statesOf>>, stepKey: StepKey) => {
+const workspacesOf = async (
+  emend: Emend,
+  states: Awaited<ReturnType<typeof statesOf>>,
+  stepKey: StepKey,
+) => {
   const { started } = archivedRun(stepKey, await emend.archive.read(stepKey));
   const all = [started?.workspace, ...states.map(({ plan }) => plan?.workspace)];
   return [...new Set(all.filter((each) => typeof each === 'string'))];
 };
 
-const under = ({ path }: StoredFile, directory: string): boolean => path.startsWith(`${directory}/`);
+const under = ({ path }: StoredFile, directory: string): boolean =>
+  path.startsWith(`${directory}/`);
 
-const byStep = (stored: readonly StoredFile[], directories: readonly string[]): Map<StepKey, StoredFile[]> => {
+const byStep = (
+  stored: readonly StoredFile[],
+  directories: readonly string[],
+): Map<StepKey, StoredFile[]> => {
   const steps = groupBy(stored, (file) => {
     const directory = directories.find((each) => under(file, each));
-    return directory === undefined ? '' : (file.path.slice(directory.length + 1).split('/')[0] ?? '');
+    return directory === undefined
+      ? ''
+      : (file.path.slice(directory.length + 1).split('/')[0] ?? '');
   });
   for (const name of steps.keys()) if (!isStepKey(name)) steps.delete(name);
   return steps;

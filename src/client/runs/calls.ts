@@ -16,7 +16,10 @@ export interface ListedCalls {
 }
 
 /** Throws ProblemError `disk`. */
-export const listCalls = async ({ calls }: Pick<Emend, 'calls'>, run: StepKey): Promise<ListedCalls> => {
+export const listCalls = async (
+  { calls }: Pick<Emend, 'calls'>,
+  run: StepKey,
+): Promise<ListedCalls> => {
   const { found, unread } = await callsOfStep(calls, run);
   return { calls: found.map(({ call }) => call), unread: unread.map(sentence) };
 };
@@ -31,7 +34,11 @@ export const readCall = async (
   const [found, key] = [calls[n - 1], shownKey(run)];
   if (found !== undefined) return { ...found.call, ...found.texts };
   failAll(unread);
-  return fail('usage', `Run ${key} has ${count(calls.length, 'model call')}, no ${n}.`, `See: emend calls ${key}`);
+  return fail(
+    'usage',
+    `Run ${key} has ${count(calls.length, 'model call')}, no ${n}.`,
+    `See: emend calls ${key}`,
+  );
 };
 
 /** What a call for edits showed beside the files to edit (null: not recorded, an older Emend made it), and what did not fit. */

@@ -26,7 +26,10 @@ import { gitLine } from '../../workspace/git/index.js';
 import { showRun, type RunView } from './show.js';
 
 /** An answer to a decision. */
-export interface DecideOptions extends Pick<DecisionRequest, 'answer' | 'files' | 'note' | 'set' | 'select'> {
+export interface DecideOptions extends Pick<
+  DecisionRequest,
+  'answer' | 'files' | 'note' | 'set' | 'select'
+> {
   /** Id of the decision that was looked at; only `abort` may do without. */
   readonly decision?: string;
   readonly by?: Decider;
@@ -38,13 +41,20 @@ export interface DecideOptions extends Pick<DecisionRequest, 'answer' | 'files' 
 export type DecideResult =
   | (DecideOutcome & { readonly via: 'update' })
   /** On its way: the run will take it when a worker is there. */
-  | (Pick<DecideOutcome, 'decision' | 'message'> & { readonly outcome: 'sent'; readonly via: 'signal' | 'update' });
+  | (Pick<DecideOutcome, 'decision' | 'message'> & {
+      readonly outcome: 'sent';
+      readonly via: 'signal' | 'update';
+    });
 
 /**
  * Throws ProblemError `answer_not_accepted` (the validator's words, or the run is closed), `no_server`, `usage` (no decision is named, a
  * note over BOUNDS.note_bytes).
  */
-export const decide = async (emend: Emend, run: ResolvedRun, options: DecideOptions): Promise<DecideResult> => {
+export const decide = async (
+  emend: Emend,
+  run: ResolvedRun,
+  options: DecideOptions,
+): Promise<DecideResult> => {
   needOpen(emend, run);
   const bytes = Buffer.byteLength(options.note ?? '');
   if (bytes > BOUNDS.note_bytes)
@@ -61,7 +71,9 @@ export const decide = async (emend: Emend, run: ResolvedRun, options: DecideOpti
     answer: options.answer,
     ...(options.files === undefined || options.files.length === 0 ? {} : { files: options.files }),
     ...(options.note === undefined ? {} : { note: options.note }),
-    ...(options.set === undefined || Object.keys(options.set).length === 0 ? {} : { set: options.set }),
+    ...(options.set === undefined || Object.keys(options.set).length === 0
+      ? {}
+      : { set: options.set }),
     ...(options.select === undefined ? {} : { select: options.select }),
     requestId: randomUUID(),
     by: options.by ?? { name: loginName(), from: 'cli' },
@@ -78,8 +90,12 @@ export const decide = async (emend: Emend, run: ResolvedRun, options: DecideOpti
   const at = new Date().toISOString();
   const entry = { id: request.requestId, at, kind: 'decision', data: { request, result } } as const;
   // The run has it, whatever becomes of our own note.
-  const unkept = await emend.archive.append(run.stepKey, [entry]).catch(problemOn('disk', 'store_unusable'));
-  return unkept ? { ...result, message: `${result.message} (not noted in the archive: ${unkept.message})` } : result;
+  const unkept = await emend.archive
+    .append(run.stepKey, [entry])
+    .catch(problemOn('disk', 'store_unusable'));
+  return unkept
+    ? { ...result, message: `${result.message} (not noted in the archive: ${unkept.message})` }
+    : result;
 };
 
 /** Throws ProblemError `usage` where the answer lacks what it cannot do without, or has what nobody may keep, whatever is open. */
@@ -106,16 +122,24 @@ const signed = async (
   request: DecisionRequest,
   wanted: boolean,
 ): Promise<DecisionRequest> => {
-  if (!wanted || request.by.from === 'policy' || UNSIGNED_ANSWERS.includes(request.answer)) return request;
+  if (!wanted || request.by.from === 'policy' || UNSIGNED_ANSWERS.includes(request.answer))
+    return request;
   const key = await signingKey(run.live?.memo?.workspace);
   if (key === null) return request;
   const { source, status } = await showRun(emend, run, { full: false });
   if (status.decision?.mustSign !== true || status.decision.id !== request.decision) return request;
   if (source === 'run') return sign(run.stepKey, status.decision, request, key);
-  return fail('no_worker', 'An approver must sign this answer, but no worker is reachable to name the proposal.');
+  return fail(
+    'no_worker',
+    'An approver must sign this answer, but no worker is reachable to name the proposal.',
+  );
 };
 
-const send = async (emend: Emend, run: ResolvedRun, request: DecisionRequest): Promise<DecideResult> => {
+const send = async (
+  emend: Emend,
+  run: ResolvedRun,
+  request: DecisionRequest,
+): Promise<DecideResult> => {
   const runs = needRuns(emend);
   const ref = run.live ?? fail('run_unknown', 'The server does not know this run.');
   const { decision } = request;
@@ -131,7 +155,11 @@ const send = async (emend: Emend, run: ResolvedRun, request: DecisionRequest): P
         );
       return { ...sent.outcome, via: 'update' };
     case 'refused':
-      return fail('answer_not_accepted', sent.message, `See \`emend show ${shown}\` for its open decision.`);
+      return fail(
+        'answer_not_accepted',
+        sent.message,
+        `See \`emend show ${shown}\` for its open decision.`,
+      );
     case 'closed': {
       // A run that goes on in a new one has not ended.
       const now = await refreshRun(emend, run);
@@ -154,7 +182,10 @@ const send = async (emend: Emend, run: ResolvedRun, request: DecisionRequest): P
   }
 };
 
-const howToSign = (run: string, { decision, answer, files = [], note, select }: DecisionRequest): string => {
+const howToSign = (
+  run: string,
+  { decision, answer, files = [], note, select }: DecisionRequest,
+): string => {
   const given = [
     ...files.map((path) => ` --file ${shellWord(path)}`),
     note === undefined ? '' : ` --note ${shellWord(note)}`,
@@ -173,7 +204,8 @@ const notAccepted = (message: string, shown?: string): never =>
 const needOpen = (emend: Emend, run: ResolvedRun): void => {
   needRuns(emend);
   const shown = shownKey(run.stepKey);
-  if (run.live?.open !== true) notAccepted(`Run ${shown} is no longer open, so it accepts no answers.`, shown);
+  if (run.live?.open !== true)
+    notAccepted(`Run ${shown} is no longer open, so it accepts no answers.`, shown);
 };
 
 /**
@@ -189,10 +221,12 @@ export const openDecision = async (
   const view = await showRun(emend, run, { full: false });
   const { decision } = view.status;
   const shown = shownKey(run.stepKey);
-  if (view.source === 'run' && decision !== null) return checkAnswer(decision, answer, files ?? [], shown);
+  if (view.source === 'run' && decision !== null)
+    return checkAnswer(decision, answer, files ?? [], shown);
   if (answer === 'abort') return null;
   // A wait for a model that is down approves nothing: the next try comes at once.
-  if (view.source === 'run' && answer === 'retry' && view.status.outage !== undefined) return view.status.outage.id;
+  if (view.source === 'run' && answer === 'retry' && view.status.outage !== undefined)
+    return view.status.outage.id;
   if (view.source === 'run') return noDecision(view, shown);
   return fail(
     'no_worker',
@@ -241,7 +275,9 @@ const signingKey = async (workspace: string | undefined): Promise<string | null>
     const said = await gitLine(['config', ...args], { cwd, environment: process.env });
     return said.ok && said.value !== '' ? said.value : null;
   };
-  return (await ask(['--get', 'gpg.format'])) === 'ssh' ? ask(['--type=path', '--get', 'user.signingkey']) : null;
+  return (await ask(['--get', 'gpg.format'])) === 'ssh'
+    ? ask(['--type=path', '--get', 'user.signingkey'])
+    : null;
 };
 
 /** Throws ProblemError `usage` where the key cannot sign. */

@@ -11,7 +11,9 @@ const LISTED_OPEN_RUNS = 100; // bound: Runs asked for their state (one action e
 const HOST_SHOWN_DAYS = 7; // bound: A host that was not heard of for longer, and that no open run needs, is not shown.
 
 /** A server may hold the runs of others: ours are those that our workers' queue takes. No action. */
-export const openOnServer = async (emend: Pick<Emend, 'runs' | 'queues'>): Promise<readonly DescribedRun[]> => {
+export const openOnServer = async (
+  emend: Pick<Emend, 'runs' | 'queues'>,
+): Promise<readonly DescribedRun[]> => {
   const filter = `${OUR_WORKFLOWS} AND ExecutionStatus = "Running" AND TaskQueue = "${emend.queues.workflow}"`;
   return (await emend.runs?.list(filter, LISTED_OPEN_RUNS)) ?? [];
 };
@@ -23,7 +25,8 @@ export interface RunHost {
   readonly name: string | null;
 }
 type AtStore = Pick<Emend, 'records' | 'queues'>;
-const ifLost = (id: string): string => `if it is lost, in a new home: emend hosts adopt ${shownKey(id)}`;
+const ifLost = (id: string): string =>
+  `if it is lost, in a new home: emend hosts adopt ${shownKey(id)}`;
 export const shownHost = (id: string, name = 'unknown'): string => `${name} (${shownKey(id)})`;
 
 export const hostOf = async ({ records, queues }: AtStore, id: string): Promise<RunHost> => {
@@ -43,7 +46,9 @@ export const silentNote = (
   hosts: readonly RunHost[],
   command = 'emend worker',
 ): string => {
-  const named = hosts.filter(({ id, name }) => name !== null && silent.some((queue) => hostOfQueue(queue) === id));
+  const named = hosts.filter(
+    ({ id, name }) => name !== null && silent.some((queue) => hostOfQueue(queue) === id),
+  );
   const names = new Map(named.map(({ id, name }) => [id, ` (host ${name ?? ''})`]));
   const queues = silent.map((queue) => `${queue}${names.get(hostOfQueue(queue)) ?? ''}`);
   const away = named.filter(({ id }) => id !== hostOfQueue(emend.queues.host));
@@ -56,7 +61,10 @@ export const aboutHost = (status: StepStatus, host: RunHost | null): StepStatus 
   const { decision } = status;
   if (decision?.reason !== 'workspace_unreachable' || host?.name == null) return status;
   const copied = decision.accepts.includes('move') ? '; with a copy of its files: emend move' : '';
-  return { ...status, decision: { ...decision, subject: `host ${host.name}; ${ifLost(host.id)}${copied}` } };
+  return {
+    ...status,
+    decision: { ...decision, subject: `host ${host.name}; ${ifLost(host.id)}${copied}` },
+  };
 };
 
 export interface HostView {
@@ -77,27 +85,40 @@ export interface HostView {
 }
 
 /** All that the store ever knew, but for those that gc removed. No action. */
-export const allHosts = async (emend: AtStore & Pick<Emend, 'runs'>): Promise<readonly HostView[]> => {
+export const allHosts = async (
+  emend: AtStore & Pick<Emend, 'runs'>,
+): Promise<readonly HostView[]> => {
   const { queues, runs, records } = emend;
   const own = hostOfQueue(queues.host);
   const [known, open] = await Promise.all([knownHosts(records), openOnServer(emend)]);
-  const ids = [...new Set([own, ...known.keys(), ...open.flatMap(({ memo }) => memo?.host ?? [])])].filter(
-    (id) => id !== ANY_HOST,
-  );
-  const asked = new Set([queues.workflow, queues.model, ...ids.map((id) => hostQueueOf(queues, id))]);
+  const ids = [
+    ...new Set([own, ...known.keys(), ...open.flatMap(({ memo }) => memo?.host ?? [])]),
+  ].filter((id) => id !== ANY_HOST);
+  const asked = new Set([
+    queues.workflow,
+    queues.model,
+    ...ids.map((id) => hostQueueOf(queues, id)),
+  ]);
   const workers = (await runs?.seenAt(queues.workflow, [...asked])) ?? [];
   return ids.map((id): HostView => {
     const all = workers.filter(({ host }) => host === shownKey(id));
     const live = all.filter(({ is }) => is === 'live');
     const { name = 'unknown', at = '', build } = known.get(id) ?? {};
-    const served = { workflows: queues.workflow, model: queues.model, hosts: hostQueueOf(queues, id) };
+    const served = {
+      workflows: queues.workflow,
+      model: queues.model,
+      hosts: hostQueueOf(queues, id),
+    };
     const asHost = live.filter((worker) => worker.queue === served.hosts);
     const builds = live.length === 0 ? [build] : live.map((worker) => worker.build);
     return {
-      ...{ id, name, here: id === own },
+      id,
+      name,
+      here: id === own,
       roles: ROLES.filter((role) => live.some((w) => w.queue === served[role])),
       versions: [...new Set(builds.flatMap((each) => each ?? []))],
-      doubles: new Set(asHost.map(({ boot }) => boot)).size < 2 ? [] : asHost.map(({ said }) => said),
+      doubles:
+        new Set(asHost.map(({ boot }) => boot)).size < 2 ? [] : asHost.map(({ said }) => said),
       seen: [at, ...all.map(({ seen_ms }) => new Date(seen_ms).toISOString())].sort().at(-1) ?? '',
       runs: open.flatMap(({ memo }) => (memo?.host === id ? memo.stepKey : [])),
     };
@@ -105,7 +126,9 @@ export const allHosts = async (emend: AtStore & Pick<Emend, 'runs'>): Promise<re
 };
 
 /** This home first, then by name. A host that was not heard of for a week and that no run needs is left out. No action. */
-export const listHosts = async (emend: AtStore & Pick<Emend, 'runs'>): Promise<readonly HostView[]> => {
+export const listHosts = async (
+  emend: AtStore & Pick<Emend, 'runs'>,
+): Promise<readonly HostView[]> => {
   const since = new Date(Date.now() - HOST_SHOWN_DAYS * 86_400_000).toISOString();
   return (await allHosts(emend))
     .filter(({ here, roles, runs, seen }) => here || runs.length + roles.length > 0 || seen > since)
@@ -124,5 +147,9 @@ export const groupProblems = (hosts: readonly HostView[]): readonly Problem[] =>
       );
     if (runs.length === 0 || roles.includes('hosts')) return [];
     const message = `No worker serves host ${shown}, last seen ${seen}; open runs that need it: ${runs.length}.`;
-    return problem('no_worker', message, `Start one: \`emend worker\`${here ? '' : ` there; ${ifLost(id)}`}.`);
+    return problem(
+      'no_worker',
+      message,
+      `Start one: \`emend worker\`${here ? '' : ` there; ${ifLost(id)}`}.`,
+    );
   });

@@ -1,6 +1,12 @@
 /** All runs that can be found: open ones on the server, then what the archive keeps. */
 import { hostQueueOf, QUERIES } from '../../shared/names.js';
-import { fitsFilter, type LISTED_STATES, type RunFilter, type RunWords, type StepStatus } from '../../shared/run.js';
+import {
+  fitsFilter,
+  type LISTED_STATES,
+  type RunFilter,
+  type RunWords,
+  type StepStatus,
+} from '../../shared/run.js';
 import { isKnown, nullOn } from '../../shared/problems.js';
 import { readAmongOthers } from '../archive/run.js';
 import { archivedStatus } from '../archive/status.js';
@@ -57,7 +63,10 @@ export const listRuns = async (
     runs: [...listed.filter((run) => fitsFilter(run, filter)), ...archived],
     left_off: kept.length - read,
     // Who does not answer may have died a moment ago.
-    note: seen === null && listed.some(({ state }) => state === 'unknown') ? await listNote(emend, listed, true) : seen,
+    note:
+      seen === null && listed.some(({ state }) => state === 'unknown')
+        ? await listNote(emend, listed, true)
+        : seen,
   };
 };
 
@@ -69,8 +78,12 @@ export const listNote = async (
 ): Promise<string | null> => {
   const { runs, queues } = emend;
   if (runs === null) return noServerNote(emend);
-  const hosts = new Map(listed.flatMap(({ open, host }) => (open && host !== null ? [[host.id, host]] : [])));
-  const needed = [...new Set([queues.workflow, ...[...hosts.keys()].map((id) => hostQueueOf(queues, id))])];
+  const hosts = new Map(
+    listed.flatMap(({ open, host }) => (open && host !== null ? [[host.id, host]] : [])),
+  );
+  const needed = [
+    ...new Set([queues.workflow, ...[...hosts.keys()].map((id) => hostQueueOf(queues, id))]),
+  ];
   const served = await Promise.all(needed.map((queue) => runs.polled(queue, doubted)));
   const silent = needed.filter((_, index) => served[index] !== true);
   return silent.length === 0 ? null : silentNote(emend, silent, [...hosts.values()]);
@@ -80,7 +93,11 @@ const openRun = async (emend: Emend, run: DescribedRun, polled: boolean): Promis
   const status = polled && emend.runs !== null ? await statusOf(emend.runs, run) : null;
   const { stepKey = '', title = '', jobPath = '', workspace = '' } = run.memo ?? {};
   return {
-    ...{ stepKey, workflowId: run.workflowId, title, jobPath, workspace },
+    stepKey,
+    workflowId: run.workflowId,
+    title,
+    jobPath,
+    workspace,
     state: status?.state ?? 'unknown',
     doing: status?.doing ?? 'no worker is running',
     decision: status?.decision ? { id: status.decision.id, reason: status.decision.reason } : null,
@@ -91,7 +108,9 @@ const openRun = async (emend: Emend, run: DescribedRun, polled: boolean): Promis
 };
 
 const statusOf = async (runs: RunGateway, run: DescribedRun): Promise<StepStatus | null> => {
-  const status = await runs.query<StepStatus>(run, QUERIES.status, [], LIST_QUERY_MS).catch(nullOn());
+  const status = await runs
+    .query<StepStatus>(run, QUERIES.status, [], LIST_QUERY_MS)
+    .catch(nullOn());
   return isKnown(status) ? status : null;
 };
 
@@ -99,12 +118,17 @@ const statusOf = async (runs: RunGateway, run: DescribedRun): Promise<StepStatus
 const archivedRunOf = async (emend: Emend, stepKey: string): Promise<ListedRun> => {
   const kept = await readAmongOthers(emend, stepKey);
   const live = kept.closed === null ? await describeArchived(emend, kept) : null;
-  if (live?.open === true) return openRun(emend, live, (await emend.runs?.polled(live.queue)) ?? false);
+  if (live?.open === true)
+    return openRun(emend, live, (await emend.runs?.polled(live.queue)) ?? false);
   // It ended while nobody looked: the server still knows how.
   const archived = await noteClosed(emend, { stepKey, archived: kept, live });
   const { title, jobPath, workspace, state, doing } = archivedStatus(archived);
   return {
-    ...{ stepKey, workflowId: archived.started?.workflowId ?? null, title, jobPath, workspace },
+    stepKey,
+    workflowId: archived.started?.workflowId ?? null,
+    title,
+    jobPath,
+    workspace,
     state: archived.closed === null ? 'unknown' : state,
     doing: archived.started === null ? (archived.omitted ?? doing) : doing,
     decision: null,

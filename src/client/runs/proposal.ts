@@ -1,6 +1,12 @@
 /** What faces show of a proposal beside its diff: which changes need others, its files whole, what changed since an earlier one, what was asked. */
 import { getJson } from '../../stores/ports.js';
-import { changeNeeds, combinedDiff, wordsOf, type ChangeNeed, type DiffSection } from '../../edits/index.js';
+import {
+  changeNeeds,
+  combinedDiff,
+  wordsOf,
+  type ChangeNeed,
+  type DiffSection,
+} from '../../edits/index.js';
 import type { FileSince } from '../../shared/event-text.js';
 import type { ProposalSummary } from '../../shared/proposal-activities.js';
 import type { Proposal, ProposalFile } from '../../workspace/proposal.js';
@@ -23,7 +29,8 @@ export const proposalNeeds = async (
     const { files } = await getJson<Proposal>(blobs, summary.ref, 'proposal');
     const bases = new Map<string, ReadonlySet<string>>();
     for (const { path, base } of files)
-      if (base !== null) bases.set(path, new Set(wordsOf(new TextDecoder().decode(await blobs.get(base.ref)))));
+      if (base !== null)
+        bases.set(path, new Set(wordsOf(new TextDecoder().decode(await blobs.get(base.ref)))));
     return changeNeeds(sections, (path) => bases.get(path) ?? null);
   } catch {
     return [];
@@ -36,16 +43,23 @@ export const proposalNeeds = async (
  * Null: there is no such file before (or after), or its bytes are no UTF-8. Only what the proposal itself names can be asked for. Throws
  * ProblemError `usage` for another path, `blob_lost`, `version_unknown`.
  */
-export const proposalTexts = async ({ blobs }: Pick<Emend, 'blobs'>, summary: ProposalSummary, path: string) => {
+export const proposalTexts = async (
+  { blobs }: Pick<Emend, 'blobs'>,
+  summary: ProposalSummary,
+  path: string,
+) => {
   const proposal = await getJson<Proposal>(blobs, summary.ref, 'proposal');
   const file = proposal.files.find((each) => each.path === path);
-  if (file === undefined) return fail('usage', `The proposal ${summary.id.slice(0, 8)} has no file of this name.`);
+  if (file === undefined)
+    return fail('usage', `The proposal ${summary.id.slice(0, 8)} has no file of this name.`);
   const movedFrom = proposal.renames.find((move) => move.to === path)?.from;
   const base = file.base ?? proposal.files.find((each) => each.path === movedFrom)?.base ?? null;
   const text = async (ref: BlobRef | undefined): Promise<string | null> => {
     if (ref === undefined) return null;
     try {
-      return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(await blobs.get(ref));
+      return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(
+        await blobs.get(ref),
+      );
     } catch (error) {
       if (error instanceof TypeError) return null;
       throw error;
@@ -74,31 +88,46 @@ export const proposalSince = async (
       return new Map(files.map((file) => [file.path, file]));
     }),
   );
-  const files = [...new Set([...(before?.keys() ?? []), ...(after?.keys() ?? [])])].sort().map((path) => {
-    const [was, now] = [before?.get(path), after?.get(path)];
-    const isSame = was !== undefined && now !== undefined && sideKey(was.result) === sideKey(now.result);
-    const is = isSame ? 'same' : was === undefined ? 'new' : now === undefined ? 'gone' : 'changed';
-    const baseMoved = was !== undefined && now !== undefined && sideKey(was.base) !== sideKey(now.base);
-    return {
-      path,
-      is,
-      baseMoved,
-      from: was === undefined ? now?.base : was.result,
-      to: now === undefined ? was?.base : now.result,
-    } as const;
-  });
-  const bytes = async (side: ProposalFile['base'] | undefined) => (side == null ? null : blobs.get(side.ref));
+  const files = [...new Set([...(before?.keys() ?? []), ...(after?.keys() ?? [])])]
+    .sort()
+    .map((path) => {
+      const [was, now] = [before?.get(path), after?.get(path)];
+      const isSame =
+        was !== undefined && now !== undefined && sideKey(was.result) === sideKey(now.result);
+      const is = isSame
+        ? 'same'
+        : was === undefined
+          ? 'new'
+          : now === undefined
+            ? 'gone'
+            : 'changed';
+      const baseMoved =
+        was !== undefined && now !== undefined && sideKey(was.base) !== sideKey(now.base);
+      return {
+        path,
+        is,
+        baseMoved,
+        from: was === undefined ? now?.base : was.result,
+        to: now === undefined ? was?.base : now.result,
+      } as const;
+    });
+  const bytes = async (side: ProposalFile['base'] | undefined) =>
+    side == null ? null : blobs.get(side.ref);
   const inputs = files
     .filter(({ is }) => is !== 'same')
     .map(async ({ path, from, to }) => ({
-      ...{ path, base: await bytes(from), result: await bytes(to) },
-      ...{ baseMode: from?.mode, resultMode: to?.mode },
+      path,
+      base: await bytes(from),
+      result: await bytes(to),
+      baseMode: from?.mode,
+      resultMode: to?.mode,
     }));
   const diff = combinedDiff(await Promise.all(inputs));
   return { files: files.map(({ path, is, baseMoved }) => ({ path, is, baseMoved })), diff };
 };
 
-const sideKey = (side: ProposalFile['base']): string => (side === null ? '' : `${side.ref} ${side.mode}`);
+const sideKey = (side: ProposalFile['base']): string =>
+  side === null ? '' : `${side.ref} ${side.mode}`;
 
 /**
  * What the job asks for, as the run read it; secrets are left out of it. Null: nothing was read yet (a plan's run reads none itself), or it
@@ -108,11 +137,17 @@ export const instructionsOf = async (
   { blobs }: Pick<Emend, 'blobs'>,
   { archived }: Pick<ResolvedRun, 'archived'>,
 ): Promise<string | null> => {
-  const looks = archived.activities.filter(({ name, result }) => name === 'preflight' && isRecord(result));
+  const looks = archived.activities.filter(
+    ({ name, result }) => name === 'preflight' && isRecord(result),
+  );
   const { snapshot } = (looks.at(-1)?.result ?? {}) as { readonly snapshot?: BlobRef };
   if (snapshot === undefined) return null;
   const read = async (): Promise<string> => {
-    const { instructions } = await getJson<{ readonly instructions: BlobRef }>(blobs, snapshot, 'snapshot');
+    const { instructions } = await getJson<{ readonly instructions: BlobRef }>(
+      blobs,
+      snapshot,
+      'snapshot',
+    );
     return hideSecrets(new TextDecoder().decode(await blobs.get(instructions)));
   };
   return read().catch(nullOn());

@@ -3,9 +3,21 @@ import { BOUNDS } from '../../shared/limits.js';
 import { fail, nullOn, problemOn } from '../../shared/problems.js';
 import { SEARCH_ATTRIBUTES, QUERIES } from '../../shared/names.js';
 import { isStepKey, planOf, type StepKey, shownKey } from '../../shared/ids.js';
-import { archivedRun, readAmongOthers, type ArchivedRun, closedId, type RecoveryData } from '../archive/run.js';
+import {
+  archivedRun,
+  readAmongOthers,
+  type ArchivedRun,
+  closedId,
+  type RecoveryData,
+} from '../archive/run.js';
 import { looksLikeWorkflowId } from './start.js';
-import { OUR_WORKFLOWS, type DescribedRun, type Emend, type ClosedRun, type RunGateway } from '../types.js';
+import {
+  OUR_WORKFLOWS,
+  type DescribedRun,
+  type Emend,
+  type ClosedRun,
+  type RunGateway,
+} from '../types.js';
 import type { EventsQuery } from '../../shared/run.js';
 import type { StepEvent } from '../../shared/events.js';
 import { appliedUnder, createLocks } from '../../workspace/apply/index.js';
@@ -48,10 +60,12 @@ export const resolveRun = async (emend: Emend, text: string): Promise<ResolvedRu
     const isPhase = (key: StepKey): boolean => key.endsWith(phase) && planOf(key).startsWith(plan);
     return byPrefix(emend, plan, isPhase, `No run is called "${prefix}"`);
   }
-  const whole = prefix.length >= WHOLE_KEY_chars && isStepKey(prefix) ? await byStepKey(emend, prefix) : null;
+  const whole =
+    prefix.length >= WHOLE_KEY_chars && isStepKey(prefix) ? await byStepKey(emend, prefix) : null;
   if (whole !== null) return whole;
   // A plan's phases have longer names, of which the plan's is a part: without them the plan is meant.
-  const isMeant = (key: StepKey, keys: ReadonlySet<StepKey>): boolean => planOf(key) === key || !keys.has(planOf(key));
+  const isMeant = (key: StepKey, keys: ReadonlySet<StepKey>): boolean =>
+    planOf(key) === key || !keys.has(planOf(key));
   return byPrefix(emend, prefix, isMeant, `No run starts with "${prefix}"`);
 };
 
@@ -81,7 +95,11 @@ const byStepKey = async (emend: Emend, stepKey: StepKey): Promise<ResolvedRun | 
 };
 
 /** A run whose stepKey is known. `seen`: what a list just said of it; without that, throws ProblemError `disk` where its archive cannot be read. */
-export const withLive = async (emend: Emend, stepKey: StepKey, seen: DescribedRun | null): Promise<ResolvedRun> => {
+export const withLive = async (
+  emend: Emend,
+  stepKey: StepKey,
+  seen: DescribedRun | null,
+): Promise<ResolvedRun> => {
   const archived = seen
     ? await readAmongOthers(emend, stepKey)
     : archivedRun(stepKey, await emend.archive.read(stepKey));
@@ -96,7 +114,10 @@ export const describeArchived = async (
   if (runs === null || started?.namespace !== namespace) return null;
   const newest = await runs.describe({ workflowId: started.workflowId, runId: null });
   if (newest?.memo?.stepKey === stepKey) return newest;
-  const own = await runs.describe({ workflowId: started.workflowId, runId: closedRuns.at(-1) ?? started.runId });
+  const own = await runs.describe({
+    workflowId: started.workflowId,
+    runId: closedRuns.at(-1) ?? started.runId,
+  });
   return own?.memo?.stepKey === stepKey ? own : null;
 };
 
@@ -105,7 +126,9 @@ const serverRuns = async ({ runs }: Emend, prefix: string): Promise<readonly Des
   const type = OUR_WORKFLOWS;
   const mine = (run: DescribedRun): boolean => run.memo?.stepKey.startsWith(prefix) ?? false;
   const attributes = await runs.searchAttributes();
-  const filter = attributes ? `${type} AND ${SEARCH_ATTRIBUTES.stepKey} STARTS_WITH "${prefix}"` : type;
+  const filter = attributes
+    ? `${type} AND ${SEARCH_ATTRIBUTES.stepKey} STARTS_WITH "${prefix}"`
+    : type;
   const found = (await runs.list(filter, SCANNED_RUNS)).filter(mine);
   // Runs from before the attributes were registered carry only a memo.
   if (found.length > 0 || !attributes) return found;
@@ -130,10 +153,18 @@ export const unknown = (
   next?: string,
 ): never =>
   runs === null && unreachable !== null
-    ? fail('no_server', `${sentence} in the archive of this machine. ${unreachable.message}`, unreachable.next)
+    ? fail(
+        'no_server',
+        `${sentence} in the archive of this machine. ${unreachable.message}`,
+        unreachable.next,
+      )
     : fail('run_unknown', message, next);
 
-const ambiguous = async (emend: Emend, prefix: string, keys: readonly StepKey[]): Promise<never> => {
+const ambiguous = async (
+  emend: Emend,
+  prefix: string,
+  keys: readonly StepKey[],
+): Promise<never> => {
   const lines = await Promise.all(
     keys.slice(0, RUN_CANDIDATES).map(async (stepKey) => {
       const { started, firstAt } = await readAmongOthers(emend, stepKey);
@@ -141,7 +172,10 @@ const ambiguous = async (emend: Emend, prefix: string, keys: readonly StepKey[])
     }),
   );
   const more = keys.length > RUN_CANDIDATES ? [`  and ${keys.length - RUN_CANDIDATES} more`] : [];
-  return fail('run_ambiguous', [`"${prefix}" fits ${keys.length} runs:`, ...lines, ...more].join('\n'));
+  return fail(
+    'run_ambiguous',
+    [`"${prefix}" fits ${keys.length} runs:`, ...lines, ...more].join('\n'),
+  );
 };
 
 /** As many digits as tell it from the others, at least the shown 8. */
@@ -155,7 +189,10 @@ const distinct = (stepKey: StepKey, keys: readonly StepKey[]): string => {
 };
 
 /** The same run as it is now: a reset or a closing may have come in between. */
-export const refreshRun = async (emend: Emend, { stepKey, live }: ResolvedRun): Promise<ResolvedRun> => {
+export const refreshRun = async (
+  emend: Emend,
+  { stepKey, live }: ResolvedRun,
+): Promise<ResolvedRun> => {
   const newest = live && (await emend.runs?.describe({ workflowId: live.workflowId, runId: null }));
   return withLive(emend, stepKey, newest?.memo?.stepKey === stepKey ? newest : null);
 };
@@ -169,7 +206,8 @@ const EVENTS_PAGE = 500; // bound: Events of one page.
 /** Asks the server how a closed run ended and notes it, once for each run (a reset makes another one). Returns the archive with that. */
 export const noteClosed = async (emend: Emend, run: ResolvedRun): Promise<ArchivedRun> => {
   const { live, archived } = run;
-  if (live === null || emend.runs === null || archived.closedRuns.includes(live.runId)) return archived;
+  if (live === null || emend.runs === null || archived.closedRuns.includes(live.runId))
+    return archived;
   const closed: ClosedRun = await emend.runs.closed(live);
   const entry: ArchiveEntry = {
     id: closedId(live.runId, archived.omitted !== null),
@@ -178,7 +216,8 @@ export const noteClosed = async (emend: Emend, run: ResolvedRun): Promise<Archiv
     data: closed,
   };
   // An activity that never began told nothing of what it was handed.
-  const lacks = closed.result === null || archived.events.some(({ seq }, index) => seq !== index + 1);
+  const lacks =
+    closed.result === null || archived.events.some(({ seq }, index) => seq !== index + 1);
   const events = lacks ? eventEntries(await eventsOf(emend.runs, live), live.runId) : [];
   const note = async () => {
     const applied = closed.result === null ? await appliedUntold(emend, run) : [];
@@ -191,12 +230,17 @@ export const noteClosed = async (emend: Emend, run: ResolvedRun): Promise<Archiv
 };
 
 /** Unsigned where nobody is to vouch for runs of this workspace. What cannot be signed now `emend evidence` signs later, and says why not. Loaded for a run that has just ended. */
-const leaveEvidence = async (emend: Emend, { stepKey, archived, live }: ResolvedRun): Promise<void> => {
+const leaveEvidence = async (
+  emend: Emend,
+  { stepKey, archived, live }: ResolvedRun,
+): Promise<void> => {
   const workspace = archived.started?.workspace ?? live?.memo?.workspace;
   // From a bucket it is copied for whoever asks for it.
   if (workspace === undefined || isBucket(emend.store)) return;
   const { evidenceKey, writeEvidence } = await import('../archive/evidence.js');
-  await writeEvidence(emend, stepKey, workspace, await evidenceKey(workspace)).catch(() => undefined);
+  await writeEvidence(emend, stepKey, workspace, await evidenceKey(workspace)).catch(
+    () => undefined,
+  );
 };
 
 /** Files that the step applied, as the disk says and the archive does not: its worker died between the last of them and the notice. */
@@ -231,7 +275,9 @@ const eventsOf = async (runs: RunGateway, run: DescribedRun): Promise<readonly S
   const ask = (query: EventsQuery): Promise<readonly StepEvent[]> =>
     runs.query(run, QUERIES.events, [query], CLOSE_QUERY_MS);
   try {
-    return (await runs.polled(run.queue)) ? await eventsFrom(0, ask) : await runs.historyEvents(run);
+    return (await runs.polled(run.queue))
+      ? await eventsFrom(0, ask)
+      : await runs.historyEvents(run);
   } catch (error) {
     problemOn()(error);
     return runs.historyEvents(run).catch(() => []);

@@ -4,7 +4,13 @@ import { stripVTControlCharacters } from 'node:util';
 import type { PauseReason } from '../../shared/decisions.js';
 import { planOf, shownKey, type StepKey } from '../../shared/ids.js';
 import { type ResolvedRun, withLive, eventsFrom, noteClosed } from './resolve.js';
-import { needRuns, noServerNote, type DescribedRun, type Emend, type RunGateway } from '../types.js';
+import {
+  needRuns,
+  noServerNote,
+  type DescribedRun,
+  type Emend,
+  type RunGateway,
+} from '../types.js';
 import { checkVersion, nullOn, problemOn, sentence } from '../../shared/problems.js';
 import type { StepEvent } from '../../shared/events.js';
 import { allQueues, QUERIES } from '../../shared/names.js';
@@ -65,7 +71,10 @@ export const showRun = async (
     const { ledger = [], proposal: current = null, ...status } = answer;
     return { ledger, status, proposal: current };
   };
-  const asked = !full && isWhole(run) ? { ok: false as const, why: '' } : await askRun(emend, run, look, patience_ms);
+  const asked =
+    !full && isWhole(run)
+      ? { ok: false as const, why: '' }
+      : await askRun(emend, run, look, patience_ms);
   const host = await runHost(emend, run.live);
   const place = {
     host,
@@ -87,17 +96,26 @@ export const showRun = async (
   const ledger = ledgerOfEvents(archived.events);
   const status = { ...archivedStatus(archived, ledger), ...named };
   return {
-    ...{ ...place, source: 'archive', note: noteOf(archived, asked.why), ledger },
+    ...place,
+    source: 'archive',
+    note: noteOf(archived, asked.why),
+    ledger,
     status: archived.closed === null ? status : await withRecordedUsage(emend, status),
-    ...{ proposal: archived.proposal, versions: archived.versions },
+    proposal: archived.proposal,
+    versions: archived.versions,
   };
 };
 
 /** The run's proposals up to this one, which the archive may not have (yet). */
-export const versionsTo = ({ archived }: ResolvedRun, proposal: ProposalSummary | null): readonly ProposalVersion[] => {
+export const versionsTo = (
+  { archived }: ResolvedRun,
+  proposal: ProposalSummary | null,
+): readonly ProposalVersion[] => {
   if (proposal === null) return [];
   const at = archived.versions.findLastIndex((version) => version.proposal.id === proposal.id);
-  return at < 0 ? [...archived.versions, { proposal, notes: [], answered: false }] : archived.versions.slice(0, at + 1);
+  return at < 0
+    ? [...archived.versions, { proposal, notes: [], answered: false }]
+    : archived.versions.slice(0, at + 1);
 };
 
 const noteOf = ({ closed, omitted }: ArchivedRun, why: string): string | null =>
@@ -119,10 +137,15 @@ const isWhole = ({ live, archived: { started, events } }: ResolvedRun): boolean 
   live.runId === started?.runId &&
   events.at(-1)?.seq === events.length &&
   // A workflow task that the server refused may have told of an end before.
-  events.findIndex(({ type }) => type === 'step_finished' || type === 'plan_finished') === events.length - 1;
+  events.findIndex(({ type }) => type === 'step_finished' || type === 'plan_finished') ===
+    events.length - 1;
 
 /** Events after `after` (a `seq`), oldest first. */
-export const runEvents = (emend: Emend, run: ResolvedRun, after = 0): Promise<readonly StepEvent[]> =>
+export const runEvents = (
+  emend: Emend,
+  run: ResolvedRun,
+  after = 0,
+): Promise<readonly StepEvent[]> =>
   eventsFrom(after, async (query) => {
     const of = (ask: Ask): Promise<readonly StepEvent[]> => ask(QUERIES.events, query);
     const asked = isWhole(run) ? null : await askRun(emend, run, of);
@@ -142,8 +165,10 @@ export const runDiff = async (emend: Emend, run: ResolvedRun): Promise<RunDiff |
   return proposal && { proposal, diff: await diffText(emend, proposal) };
 };
 
-export const diffText = async (emend: Pick<Emend, 'blobs'>, proposal: ProposalSummary): Promise<string> =>
-  new TextDecoder().decode(await emend.blobs.get(proposal.diff));
+export const diffText = async (
+  emend: Pick<Emend, 'blobs'>,
+  proposal: ProposalSummary,
+): Promise<string> => new TextDecoder().decode(await emend.blobs.get(proposal.diff));
 
 /** Test commands that ran, and what they printed. */
 export interface TestRun extends ReportVerification, Pick<TestOutput, 'failed'> {
@@ -161,7 +186,9 @@ export const testRuns = (
 ): Promise<readonly TestRun[]> =>
   Promise.all(
     testsOf(archived).map(async (test) => {
-      const kept = test.output && (await getJson<TestOutput>(blobs, test.output, 'output of tests').catch(() => null));
+      const kept =
+        test.output &&
+        (await getJson<TestOutput>(blobs, test.output, 'output of tests').catch(() => null));
       if (kept === null) return { ...test, failed: [], text: null, leftOut: 0 };
       const lines = stripVTControlCharacters(kept.output).trimEnd().split('\n');
       const leftOut = whole ? 0 : Math.max(0, lines.length - TEST_OUTPUT_LINES);
@@ -184,11 +211,16 @@ export const unserved = async (
 };
 
 /** Null: all are served. */
-const unservedNote = async (emend: Emend, run: DescribedRun, silent: readonly string[]): Promise<string | null> => {
+const unservedNote = async (
+  emend: Emend,
+  run: DescribedRun,
+  silent: readonly string[],
+): Promise<string | null> => {
   if (silent.length === 0) return null;
   const host = await runHost(emend, run);
   const prefix = run.queue.replace(/.*-host-.*/, ''); // who names no queue shares the host's
-  const command = run.queue === emend.queues.workflow ? 'emend worker' : `EMEND_QUEUE=${prefix} emend worker`;
+  const command =
+    run.queue === emend.queues.workflow ? 'emend worker' : `EMEND_QUEUE=${prefix} emend worker`;
   return silentNote(emend, silent, host === null ? [] : [host], command);
 };
 
@@ -214,7 +246,11 @@ const askRun = async <T>(
       const note = await unservedNote(emend, live, silent);
       if (note !== null && silent.includes(live.queue)) return { ok: false, why: note };
       const timeout_ms = Math.max(SHOW_QUERY_MS, left_ms);
-      return { ok: true, value: await of((name, ...args) => runs.query(live, name, args, timeout_ms)), note };
+      return {
+        ok: true,
+        value: await of((name, ...args) => runs.query(live, name, args, timeout_ms)),
+        note,
+      };
     } catch (error) {
       const problem = problemOn()(error);
       const { code, message } = problem;
@@ -261,14 +297,18 @@ export interface ShownRun extends RunView {
 /** As `showRun`, and an action more for each phase that is under way: not for whoever asks again and again. */
 export const showWithPhases = async (emend: Emend, run: ResolvedRun): Promise<ShownRun> => {
   const view = await showRun(emend, run);
-  const note = [view.note, await leftNote(emend, run)].flatMap((each) => each ?? []).join(' ') || null;
+  const note =
+    [view.note, await leftNote(emend, run)].flatMap((each) => each ?? []).join(' ') || null;
   return { ...view, note, phasesWaiting: await phasesWaiting(emend, view) };
 };
 
 /** Of an open phase's run that its plan does not wait for. */
 const leftNote = async (emend: Emend, { stepKey, live }: ResolvedRun): Promise<string | null> => {
   const key = planOf(stepKey);
-  const plan = key === stepKey || live?.open !== true ? null : await withLive(emend, key, null).catch(nullOn('disk'));
+  const plan =
+    key === stepKey || live?.open !== true
+      ? null
+      : await withLive(emend, key, null).catch(nullOn('disk'));
   if (plan === null) return null;
   const { phases } = (await showRun(emend, plan, { full: false })).status.plan ?? {};
   const waits = phases?.some(({ run, status }) => run === stepKey && status === 'running') ?? true;

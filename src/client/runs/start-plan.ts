@@ -7,10 +7,23 @@ import { hostOfQueue, PLAN_SIGNALS, queuesOfAny, type Queues } from '../../share
 import { branchOf, type RepositoryBase } from '../../shared/repository.js';
 import { planOf } from '../../shared/ids.js';
 import { readAmongOthers } from '../archive/run.js';
-import { hereId, workflowIdOf, freeId, runInput, startRun, type StartedStep, type WantedOfRun } from './start.js';
+import {
+  hereId,
+  workflowIdOf,
+  freeId,
+  runInput,
+  startRun,
+  type StartedStep,
+  type WantedOfRun,
+} from './start.js';
 import { unknown, withLive, type ResolvedRun } from './resolve.js';
 import { type DescribedRun, type Emend, needRuns } from '../types.js';
-import { inWorkspace, readPlan, refuseFaults, repositoryFor } from '../../workspace/documents/index.js';
+import {
+  inWorkspace,
+  readPlan,
+  refuseFaults,
+  repositoryFor,
+} from '../../workspace/documents/index.js';
 import { reportOf } from '../../documents/plan/index.js';
 import { checkFilePath } from '../../documents/source/schemas.js';
 import type { PlanInput, PlanOptions } from '../../shared/run.js';
@@ -53,14 +66,24 @@ export const runOfPlan = async (emend: Emend, plan: PlanFile): Promise<ResolvedR
     if (planOf(stepKey) !== stepKey) continue;
     const archived = await readAmongOthers(emend, stepKey);
     const { started } = archived;
-    if (started !== null && ids.includes(started.workflowId) && hostOfQueue(started.queues.host) === host)
+    if (
+      started !== null &&
+      ids.includes(started.workflowId) &&
+      hostOfQueue(started.queues.host) === host
+    )
       return { stepKey, archived, live: null };
   }
   const none = `${planPath} has not been run yet.`;
-  return unknown(emend, `No run of ${planPath} is`, none, `Start it with: emend plan run ${planPath}`);
+  return unknown(
+    emend,
+    `No run of ${planPath} is`,
+    none,
+    `Start it with: emend plan run ${planPath}`,
+  );
 };
 
-const rankOf = ({ open, startedAt }: DescribedRun): number => (open ? Infinity : startedAt.getTime());
+const rankOf = ({ open, startedAt }: DescribedRun): number =>
+  open ? Infinity : startedAt.getTime();
 
 /** The newest checkpoint of this plan on this host, and whose it is; null: there is none. */
 export const lastCheckpointed = async (
@@ -89,14 +112,19 @@ export type OnRepository = Partial<Record<'repository' | 'base', string | undefi
  * Which plan a path means; its document must be there, or in the repository. Throws ProblemError `plan_not_found`, `plan_invalid`,
  * `not_a_repository`, `usage`.
  */
-export const planOfPath = async (cwd: string, typed: string, where: OnRepository = {}): Promise<PlanFile> => {
+export const planOfPath = async (
+  cwd: string,
+  typed: string,
+  where: OnRepository = {},
+): Promise<PlanFile> => {
   const plan = await readPlan(cwd, typed).catch((error: unknown) => {
     const isAway = where?.repository !== undefined && error instanceof ProblemError;
     if (isAway && error.problem.code === 'plan_not_found') return null;
     throw error;
   });
   if (plan !== null) refuseFaults(reportOf(plan.tree, plan.thresholds, plan.show).faults);
-  const repository = where && repositoryFor({ workspace: null, ...where }, plan?.tree.main.settings ?? null);
+  const repository =
+    where && repositoryFor({ workspace: null, ...where }, plan?.tree.main.settings ?? null);
   const top = plan && (await repositoryOf(plan.base))?.root;
   const workspace =
     repository?.url ??
@@ -106,10 +134,17 @@ export const planOfPath = async (cwd: string, typed: string, where: OnRepository
       `${typed} is not in a git repository, but each phase of a plan is committed.`,
       'Run `git init`, add the plan and commit once.',
     );
-  const planPath = plan === null ? pathIn(typed) : inWorkspace(plan, top ?? (await realpath(cwd)), plan.place.stem);
+  const planPath =
+    plan === null
+      ? pathIn(typed)
+      : inWorkspace(plan, top ?? (await realpath(cwd)), plan.place.stem);
   const checked = checkFilePath(planPath);
   if (!checked.ok)
-    return fail('usage', `${typed}: expected ${checked.expected} in the repository.`, 'Example: plans/010_greet.md');
+    return fail(
+      'usage',
+      `${typed}: expected ${checked.expected} in the repository.`,
+      'Example: plans/010_greet.md',
+    );
   const title = plan?.tree.main.title ?? posix.basename(planPath);
   const workflowId = workflowIdOf('plan', workspace, planPath);
   return { workspace, planPath, title, workflowId, ...(repository && { repository }) };
@@ -132,10 +167,18 @@ export interface StartPlanOptions extends Partial<WantedOfRun> {
 export const startPlan = async (emend: Emend, options: StartPlanOptions): Promise<StartedStep> =>
   startRun(emend, options.plan.workflowId, await planInput(emend, options));
 
-export const planInput = async (emend: Emend, { plan, ...more }: StartPlanOptions): Promise<PlanInput> => {
+export const planInput = async (
+  emend: Emend,
+  { plan, ...more }: StartPlanOptions,
+): Promise<PlanInput> => {
   const left = await lastCheckpointed(emend, plan);
   const options: PlanOptions = {
-    ...{ phase: null, mode: 'auto', forceReplan: false, drift: null, estimate: 'ask', restart: false },
+    phase: null,
+    mode: 'auto',
+    forceReplan: false,
+    drift: null,
+    estimate: 'ask',
+    restart: false,
     ...more.options,
   };
   const input = await runInput(emend, plan.workspace, plan.title, more);
@@ -144,7 +187,10 @@ export const planInput = async (emend: Emend, { plan, ...more }: StartPlanOption
   const branch = (goesOn ? left?.branch : undefined) ?? branchOf(input.stepKey);
   return {
     ...input,
-    ...(plan.repository && { repository: { ...plan.repository, branch }, queues: queuesOf(emend, plan) }),
+    ...(plan.repository && {
+      repository: { ...plan.repository, branch },
+      queues: queuesOf(emend, plan),
+    }),
     planPath: plan.planPath,
     options,
     ...(left === null ? {} : { resumeFrom: left.step_key }),

@@ -26,21 +26,34 @@ export const newStepKey = (): StepKey => randomBytes(16).toString('hex');
  * path is relative to it, with `/`, where the job lies inside, else absolute; a plan's is without its level (`plans/010_demo`). Of a job
  * without a file the path is the slug of its first words, and its whole text is hashed instead.
  */
-export const workflowIdOf = (kind: 'job' | 'plan', workspace: string, path: string, hashed = path): string =>
-  ['emend', kind, slug(posix.basename(path, '.md')) || kind, sha256(`${workspace}\0${hashed}`).slice(0, 12)].join('/');
+export const workflowIdOf = (
+  kind: 'job' | 'plan',
+  workspace: string,
+  path: string,
+  hashed = path,
+): string =>
+  [
+    'emend',
+    kind,
+    slug(posix.basename(path, '.md')) || kind,
+    sha256(`${workspace}\0${hashed}`).slice(0, 12),
+  ].join('/');
 
 /** The n-th run beside the first: `<id>`, `<id>-2`, `<id>-3`… */
-export const concurrentId = (workflowId: string, n: number): string => (n === 1 ? workflowId : `${workflowId}-${n}`);
+export const concurrentId = (workflowId: string, n: number): string =>
+  n === 1 ? workflowId : `${workflowId}-${n}`;
 
 /** The same job at the same path on another host is another job: where that one's run is open, ours gets this id. */
-export const hereId = (workflowId: string, host: string): string => `${workflowId}-${host.slice(0, 8)}`;
+export const hereId = (workflowId: string, host: string): string =>
+  `${workflowId}-${host.slice(0, 8)}`;
 
 export const looksLikeWorkflowId = (text: string): boolean => /^emend[/-]/.test(text);
 
 /** What a person may say of a run beside its job or plan. */
 export type WantedOfRun = Pick<RunInput, 'overrides' | 'approval' | 'hints'>;
 
-export interface StartOptions extends Partial<WantedOfRun>, Pick<EditStepInput, 'given' | 'pick' | 'follows'> {
+export interface StartOptions
+  extends Partial<WantedOfRun>, Pick<EditStepInput, 'given' | 'pick' | 'follows'> {
   readonly job: JobFile;
   /** Start another beside an open one (`-2`, `-3`…). */
   readonly again?: boolean;
@@ -80,10 +93,16 @@ export const startRun = async (
   );
 };
 
-export const jobId = (job: JobFile): string => workflowIdOf('job', job.workspace, job.jobPath, job.text);
-export const stepInput = async (emend: Emend, { job, ...options }: StartOptions): Promise<EditStepInput> => ({
+export const jobId = (job: JobFile): string =>
+  workflowIdOf('job', job.workspace, job.jobPath, job.text);
+export const stepInput = async (
+  emend: Emend,
+  { job, ...options }: StartOptions,
+): Promise<EditStepInput> => ({
   ...(await runInput(emend, job.workspace, job.job.title, options)),
-  ...(job.repository === undefined ? {} : { repository: job.repository, queues: queuesOfAny(emend.queues) }),
+  ...(job.repository === undefined
+    ? {}
+    : { repository: job.repository, queues: queuesOfAny(emend.queues) }),
   job: await emend.blobs.put(job.bytes),
   jobPath: job.jobPath,
   ...(options.given === undefined ? {} : { given: options.given }),
@@ -98,8 +117,14 @@ export const runInput = async (
   title: string,
   { overrides = {}, approval, hints = [] }: Partial<WantedOfRun>,
 ): Promise<RunInput> => ({
-  ...{ stepKey: newStepKey(), workspace, title, queues: emend.queues, timings: emend.timings },
-  ...{ rules: currentRules(), overrides, hints },
+  stepKey: newStepKey(),
+  workspace,
+  title,
+  queues: emend.queues,
+  timings: emend.timings,
+  rules: currentRules(),
+  overrides,
+  hints,
   ...(approval === undefined ? {} : { approval }),
   searchAttributes: await needRuns(emend).searchAttributes(),
 });
@@ -115,7 +140,11 @@ export const freeId = async (
 };
 
 /** Two hosts on one namespace may have workspaces at the same path: the other's open run is not this job's. */
-const isTakenElsewhere = async (runs: RunGateway, workflowId: string, host: string): Promise<boolean> => {
+const isTakenElsewhere = async (
+  runs: RunGateway,
+  workflowId: string,
+  host: string,
+): Promise<boolean> => {
   const found = await runs.describe({ workflowId, runId: null });
   const theirs = found?.open === true ? found.memo?.host : undefined;
   return theirs !== undefined && theirs !== host;
@@ -131,7 +160,8 @@ const startAs = async (
   const { stepKey } = input;
   for (let race = 0; race < START_RACES; race++) {
     const started = await runs.start(requestOf(workflowId, input));
-    if (started.outcome === 'started') return { stepKey, workflowId, runId: started.runId, started: 'new' };
+    if (started.outcome === 'started')
+      return { stepKey, workflowId, runId: started.runId, started: 'new' };
     if (!showOpen) return null;
     const found = await runs.describe({ workflowId, runId: null });
     if (found?.open !== true) continue;
@@ -141,7 +171,12 @@ const startAs = async (
         `${workflowId} is open on the server, but Emend did not start it.`,
         'Start another run with --again.',
       );
-    return { stepKey: found.memo.stepKey, workflowId, runId: found.runId, started: 'already_running' };
+    return {
+      stepKey: found.memo.stepKey,
+      workflowId,
+      runId: found.runId,
+      started: 'already_running',
+    };
   }
   return fail(
     'conflict',
@@ -164,15 +199,26 @@ export const prepareRun = async <Input extends EditStepInput | PlanInput>(
   return childOptions(requestOf(workflowId, input));
 };
 
-const pathOf = (input: EditStepInput | PlanInput): string => ('planPath' in input ? input.planPath : input.jobPath);
+const pathOf = (input: EditStepInput | PlanInput): string =>
+  'planPath' in input ? input.planPath : input.jobPath;
 const requestOf = <Input extends EditStepInput | PlanInput>(workflowId: string, input: Input) => {
   const { stepKey, title, workspace } = input;
-  const memo: RunMemo = { stepKey, jobPath: pathOf(input), title, workspace, host: hostOfQueue(input.queues.host) };
+  const memo: RunMemo = {
+    stepKey,
+    jobPath: pathOf(input),
+    title,
+    workspace,
+    host: hostOfQueue(input.queues.host),
+  };
   return { workflowId, input, memo, details: detailsOf(memo) };
 };
 
 const detailsOf = ({ stepKey, jobPath, workspace }: RunMemo): string =>
-  [`Job \`${jobPath}\` in \`${workspace}\`.`, '', `In a terminal: \`emend show ${shownKey(stepKey)}\``].join('\n');
+  [
+    `Job \`${jobPath}\` in \`${workspace}\`.`,
+    '',
+    `In a terminal: \`emend show ${shownKey(stepKey)}\``,
+  ].join('\n');
 
 const noteStart = async (
   { namespace, address, archive }: Emend,
@@ -182,7 +228,14 @@ const noteStart = async (
   const { queues, workspace, title } = input;
   const at = new Date().toISOString();
   const data: StartedData = {
-    ...{ workflowId, runId, namespace, address, queues, workspace, jobPath: pathOf(input), title },
+    workflowId,
+    runId,
+    namespace,
+    address,
+    queues,
+    workspace,
+    jobPath: pathOf(input),
+    title,
     ...('job' in input && { job: input.job, ...(input.follows && { follows: input.follows }) }),
   };
   await archive.append(input.stepKey, [{ id: 'started', at, kind: 'started', data }]);

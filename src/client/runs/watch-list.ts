@@ -164,7 +164,8 @@ class ListWatch {
   private lost(stepKey: StepKey, error: unknown): void {
     const problem = error instanceof ProblemError ? error.problem : null;
     if (problem === null || problem.code === 'no_server') this.fail(error);
-    else if (this.given.options.onFailed !== undefined) this.given.options.onFailed(stepKey, problem);
+    else if (this.given.options.onFailed !== undefined)
+      this.given.options.onFailed(stepKey, problem);
     else if (problem.code !== 'run_unknown') this.fail(error);
   }
 }
@@ -172,10 +173,19 @@ class ListWatch {
 const openRuns = async (emend: Emend): Promise<readonly StepKey[]> =>
   (await openOnServer(emend)).flatMap(({ memo }) => (memo === null ? [] : [memo.stepKey]));
 
-const rowOf = ({ status, workflowId, source, host }: RunView, { stepKey, live, archived }: ResolvedRun): ListedRun => {
+const rowOf = (
+  { status, workflowId, source, host }: RunView,
+  { stepKey, live, archived }: ResolvedRun,
+): ListedRun => {
   const { title, jobPath, workspace, doing, decision, stage, state, result } = status;
   return {
-    ...{ stepKey, workflowId, title, jobPath, workspace, doing, host },
+    stepKey,
+    workflowId,
+    title,
+    jobPath,
+    workspace,
+    doing,
+    host,
     state: source === 'run' || stage === 'closed' ? state : 'unknown',
     decision: decision && { id: decision.id, reason: decision.reason },
     startedAt: live?.startedAt.toISOString() ?? archived.firstAt,
@@ -183,7 +193,11 @@ const rowOf = ({ status, workflowId, source, host }: RunView, { stepKey, live, a
   };
 };
 
-const startedRun = async (emend: Emend, stepKey: StepKey, until: AbortSignal): Promise<ResolvedRun | null> => {
+const startedRun = async (
+  emend: Emend,
+  stepKey: StepKey,
+  until: AbortSignal,
+): Promise<ResolvedRun | null> => {
   for (let tries = 0; tries < NEW_RUN_TRIES && !until.aborted; tries++) {
     await new Promise((resolve) => setTimeout(resolve, NEW_RUN_POLL_MS));
     const run = await findRun(emend, stepKey);
@@ -204,7 +218,9 @@ interface ArchiveNames {
 const archiveNames = async ({ store, archive }: Emend): Promise<ArchiveNames> => {
   const dir = isBucket(store) ? null : join(store, 'archive');
   const names = async (): Promise<readonly StepKey[]> =>
-    dir === null ? archive.list().catch(() => []) : (await readdir(dir).catch((): string[] => [])).filter(isStepKey);
+    dir === null
+      ? archive.list().catch(() => [])
+      : (await readdir(dir).catch((): string[] => [])).filter(isStepKey);
   let wake = new AbortController();
   const watcher = dir === null ? null : watchedDirectory(dir, () => wake.abort());
   let known = new Set(await names());

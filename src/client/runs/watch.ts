@@ -3,7 +3,14 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StepResult, StepStatus } from '../../shared/run.js';
 import { noteClosed, withLive, type ResolvedRun } from './resolve.js';
-import { needRuns, type ClosedRun, type DescribedRun, type Emend, type News, type RunGateway } from '../types.js';
+import {
+  needRuns,
+  type ClosedRun,
+  type DescribedRun,
+  type Emend,
+  type News,
+  type RunGateway,
+} from '../types.js';
 import { showRun, unserved, type RunView, type ShowOptions } from './show.js';
 
 const WATCH_BETWEEN_MS = 300; // bound: A run that works hard is asked no more often than this.
@@ -51,10 +58,14 @@ export const watchRun = async (
       const ended = new AbortController();
       const leave = (): void => ended.abort();
       const watching = AbortSignal.any([until, ended.signal]);
-      const look = looker(watching, only === undefined ? WATCH_BETWEEN_MS : WAIT_BETWEEN_MS, async () => {
-        const view = await showRun(emend, watched, { full: false, ...patience });
-        if (!watching.aborted && (await told(view)) === 'stop') stop.abort();
-      });
+      const look = looker(
+        watching,
+        only === undefined ? WATCH_BETWEEN_MS : WAIT_BETWEEN_MS,
+        async () => {
+          const view = await showRun(emend, watched, { full: false, ...patience });
+          if (!watching.aborted && (await told(view)) === 'stop') stop.abort();
+        },
+      );
       const changes = async (): Promise<void> => {
         if (only !== 'end') await look(true);
         // Where the history stood before the first look: what comes later is news.
@@ -65,9 +76,15 @@ export const watchRun = async (
         };
         if (!over()) await runs.follow(live, live.historyLength, watching, news);
       };
-      const both = [changes(), ...(only === 'end' ? [] : [watchWorkers(runs, live, watching, look)])];
+      const both = [
+        changes(),
+        ...(only === 'end' ? [] : [watchWorkers(runs, live, watching, look)]),
+      ];
       // Whoever stops waits for no call that a server which is away leaves unanswered.
-      await Promise.race([Promise.all(both.map((each) => each.finally(leave))), once(until, 'abort')]);
+      await Promise.race([
+        Promise.all(both.map((each) => each.finally(leave))),
+        once(until, 'abort'),
+      ]);
       if (over()) return null;
     }
     const newest = await runs.describe({ workflowId: live.workflowId, runId: null });
@@ -191,5 +208,7 @@ export const waitForRun = async (
     { ...options, only: throughPauses ? 'end' : 'pauses' },
   );
   if (closed !== null) return { outcome: 'closed', result: closed.result, closed };
-  return last.paused === null ? { outcome: 'stopped' } : { outcome: 'waiting', status: last.paused };
+  return last.paused === null
+    ? { outcome: 'stopped' }
+    : { outcome: 'waiting', status: last.paused };
 };

@@ -33,7 +33,10 @@ const modelMap = schema.mapOf(
     context_tokens: size.optional(),
     maxOutput_tokens: size.optional(),
     thinking: schema.oneOf(['none', 'budget', 'effort']).optional(),
-    formats: z.array(schema.format, { error: FORMAT_LIST }).min(1, { error: FORMAT_LIST }).optional(),
+    formats: z
+      .array(schema.format, { error: FORMAT_LIST })
+      .min(1, { error: FORMAT_LIST })
+      .optional(),
   },
   'a map of prices, sizes, thinking and formats',
 );
@@ -57,10 +60,18 @@ const mapFrom = <Name extends string, To extends z.ZodType>(
   to: To,
   what: string,
 ): ReturnType<typeof schema.mapOf<Record<Name, z.ZodOptional<To>>>> =>
-  schema.mapOf(Object.fromEntries(names.map((name) => [name, to.optional()])) as Record<Name, z.ZodOptional<To>>, what);
+  schema.mapOf(
+    Object.fromEntries(names.map((name) => [name, to.optional()])) as Record<
+      Name,
+      z.ZodOptional<To>
+    >,
+    what,
+  );
 
 const threshold = (what: string) =>
-  z.number({ error: what }).refine((value) => Number.isFinite(value) && value >= 0 && value <= 1000, { error: what });
+  z
+    .number({ error: what })
+    .refine((value) => Number.isFinite(value) && value >= 0 && value <= 1000, { error: what });
 const PLAN = {
   expansion: threshold('a score from 0 to 1000').optional(),
   tasks: threshold('a number of tasks from 0 to 1000').optional(),
@@ -69,7 +80,8 @@ const PLAN = {
   fallbackModel: schema.text('the name of a model, as text that is not empty').optional(),
 };
 
-const VARIABLE = 'the name of a variable that commands may see: none of ANTHROPIC_…, EMEND_… and TEMPORAL_…';
+const VARIABLE =
+  'the name of a variable that commands may see: none of ANTHROPIC_…, EMEND_… and TEMPORAL_…';
 const variable = z
   .string({ error: VARIABLE })
   .regex(/^(?!(ANTHROPIC|EMEND|TEMPORAL)_)[A-Za-z_]\w*$/i, { error: VARIABLE });
@@ -77,17 +89,29 @@ const variable = z
 const SHAPE = {
   model: modelName,
   routes: z.array(route, { error: 'a list of routes, each a map with `model`' }),
-  models: z.record(z.string(), modelMap, { error: 'a map from model names to prices, sizes and formats' }),
+  models: z.record(z.string(), modelMap, {
+    error: 'a map from model names to prices, sizes and formats',
+  }),
   formats: mapFrom(FORMATS, schema.flag, 'a map from formats to true or false').refine(
     (formats) => FORMATS.some((name) => formats[name] !== false),
     {
       error: 'at least one format that is not false',
     },
   ),
-  tolerances: mapFrom(Object.keys(TOLERANCES) as Tolerance[], schema.flag, 'a map from tolerances to true or false'),
-  guards: mapFrom(Object.keys(GUARDS) as Guard[], schema.oneOf(SEVERITIES), 'a map from guards to note, ask or refuse'),
+  tolerances: mapFrom(
+    Object.keys(TOLERANCES) as Tolerance[],
+    schema.flag,
+    'a map from tolerances to true or false',
+  ),
+  guards: mapFrom(
+    Object.keys(GUARDS) as Guard[],
+    schema.oneOf(SEVERITIES),
+    'a map from guards to note, ask or refuse',
+  ),
   rules: schema.filePaths,
-  hints: z.array(schema.text('a hint, as text that is not empty'), { error: 'a list of hints, each a text' }),
+  hints: z.array(schema.text('a hint, as text that is not empty'), {
+    error: 'a list of hints, each a text',
+  }),
   test: schema.test,
   test_discovery: schema.oneOf(['ask', 'trust']),
   commit: schema.flag,
@@ -104,7 +128,10 @@ const SHAPE = {
     error: 'a list of maps with `pattern` and `encoding`',
   }),
   ...schema.SHARED,
-  plan: schema.mapOf(PLAN, 'a map of expansion, tasks, fileReferences, replanLimit and fallbackModel'),
+  plan: schema.mapOf(
+    PLAN,
+    'a map of expansion, tasks, fileReferences, replanLimit and fallbackModel',
+  ),
   worktree: schema.mapOf({ setup: command.optional() }, 'a map of setup'),
   limits: schema.limitsMap,
 } satisfies Record<string, z.ZodType>;
@@ -119,19 +146,32 @@ export function parseConfig(source: string | null): Checked<ProjectConfig> {
   if (!read.ok) return read;
   const { said, found } = read;
   explainModes(said, found);
-  return found.problems.length > 0 ? { ok: false, problems: found.problems } : { ok: true, value: filledIn(said) };
+  return found.problems.length > 0
+    ? { ok: false, problems: found.problems }
+    : { ok: true, value: filledIn(said) };
 }
 
 /** Limits that contradict each other within the file. */
 function explainModes(settings: Settings, found: Findings): void {
   const { maxLinesFullFile: full, maxLinesDiff: diff } = settings.limits ?? {};
   if (full !== undefined && diff !== undefined && full > diff)
-    found.add(['limits', 'maxLinesFullFile'], `at most \`maxLinesDiff\` (${diff}): larger files use diffs`, full);
+    found.add(
+      ['limits', 'maxLinesFullFile'],
+      `at most \`maxLinesDiff\` (${diff}): larger files use diffs`,
+      full,
+    );
 }
 
 /** Of keys whose value is taken as it is written. */
 const DEFAULTS = {
-  ...({ model: DEFAULT_MODEL, rules: [], hints: [], test: null, commit: null, hooks: true } as const),
+  ...({
+    model: DEFAULT_MODEL,
+    rules: [],
+    hints: [],
+    test: null,
+    commit: null,
+    hooks: true,
+  } as const),
   ...({ commitBody: 'none' } as const),
   ...({ env: [], sign: null, approval: 'ask', approvers: null, evidenceKey: null } as const),
   ...({ formatCommand: null, encodings: [], repair: true, secrets: 'mask' } as const),
@@ -192,7 +232,9 @@ const withoutUndefined = <T extends object>(map: T): Defined<T> =>
 /** Each of the 256 bytes stands for a character of its own: only such files can be edited byte by byte. */
 function isSingleByteEncoding(label: string): boolean {
   try {
-    const characters = new TextDecoder(label).decode(Uint8Array.from({ length: 256 }, (_, byte) => byte));
+    const characters = new TextDecoder(label).decode(
+      Uint8Array.from({ length: 256 }, (_, byte) => byte),
+    );
     return characters.length === 256 && new Set(Array.from(characters)).size === 256;
   } catch {
     return false;
@@ -202,5 +244,8 @@ function isSingleByteEncoding(label: string): boolean {
 // Which encoding `encodings:` of emend.yaml names for a file.
 
 /** The first pattern that fits decides; undefined: none does. */
-export const encodingOf = ({ encodings }: Pick<ProjectConfig, 'encodings'>, path: string): string | undefined =>
+export const encodingOf = (
+  { encodings }: Pick<ProjectConfig, 'encodings'>,
+  path: string,
+): string | undefined =>
   encodings.find(({ pattern }) => ignore().add(pattern).ignores(path))?.encoding;

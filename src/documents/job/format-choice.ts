@@ -25,7 +25,11 @@ export interface FormatPolicy {
 /** `format:` wins; `standard` and `sequential` write whole files; `edit` alone is search-replace. */
 export function jobFormatPolicy(job: FormatChoiceInput['job']): FormatPolicy {
   const mode = effectiveMode(job);
-  const byMode: Record<JobMode, Format> = { edit: 'search-replace', standard: 'whole-file', sequential: 'whole-file' };
+  const byMode: Record<JobMode, Format> = {
+    edit: 'search-replace',
+    standard: 'whole-file',
+    sequential: 'whole-file',
+  };
   return { mode, forced: job.format ?? (mode === null ? null : byMode[mode]) };
 }
 
@@ -36,11 +40,19 @@ export function jobFormatPolicy(job: FormatChoiceInput['job']): FormatPolicy {
  *    answered by search-replace (there is nothing to find) and is answered whole.
  * 3. Else the bucket's format; switched off in `emend.yaml`, the next that is on, in the order of `FORMATS` and round again.
  */
-export function chooseFormat(input: FormatChoiceInput): { readonly format: Format; readonly bucket: Bucket } {
+export function chooseFormat(input: FormatChoiceInput): {
+  readonly format: Format;
+  readonly bucket: Bucket;
+} {
   const bucket = bucketOf(input, input.limits);
   const { forced } = jobFormatPolicy(input.job);
-  if (forced !== null) return { format: input.isNew && forced === 'search-replace' ? 'whole-file' : forced, bucket };
-  const byBucket: Record<Bucket, Format> = { A: 'whole-file', B: 'unified-diff', C: 'structured-edit' };
+  if (forced !== null)
+    return { format: input.isNew && forced === 'search-replace' ? 'whole-file' : forced, bucket };
+  const byBucket: Record<Bucket, Format> = {
+    A: 'whole-file',
+    B: 'unified-diff',
+    C: 'structured-edit',
+  };
   return { format: nextOn(byBucket[bucket], input), bucket };
 }
 
@@ -48,7 +60,11 @@ function bucketOf({ lines, bytes, isNew }: FileSize, limits: Limits): Bucket {
   const fits = (maxLines: number | null, maxBytes: number | null): boolean =>
     lines <= (maxLines ?? Infinity) && bytes <= (maxBytes ?? Infinity);
   const answerHolds_bytes = (limits.maxOutputBudget_tokens ?? Infinity) * ANSWER_TOKEN_BYTES;
-  if (isNew || (bytes <= answerHolds_bytes && fits(limits.maxLinesFullFile, limits.maxBytesFullFile))) return 'A';
+  if (
+    isNew ||
+    (bytes <= answerHolds_bytes && fits(limits.maxLinesFullFile, limits.maxBytesFullFile))
+  )
+    return 'A';
   return fits(limits.maxLinesDiff, limits.maxBytesDiff) ? 'B' : 'C';
 }
 
@@ -87,11 +103,15 @@ export function splitDecision({ mode, complexity: level, formats, limits }: Spli
 } {
   const files = formats.length;
   const limit = limits.maxFilesBeforeSplit ?? Infinity;
-  if (files <= 1) return { shouldSplit: false, reason: files === 0 ? 'no call is made' : 'one file' };
-  if (mode === 'sequential') return { shouldSplit: true, reason: 'mode is sequential: one call a file' };
-  if (files > limit) return { shouldSplit: true, reason: `more than maxFilesBeforeSplit (${limit})` };
+  if (files <= 1)
+    return { shouldSplit: false, reason: files === 0 ? 'no call is made' : 'one file' };
+  if (mode === 'sequential')
+    return { shouldSplit: true, reason: 'mode is sequential: one call a file' };
+  if (files > limit)
+    return { shouldSplit: true, reason: `more than maxFilesBeforeSplit (${limit})` };
   if (level === 'high') return { shouldSplit: true, reason: 'complexity is high' };
-  if (new Set(formats).size > 1) return { shouldSplit: true, reason: 'the files need different formats' };
+  if (new Set(formats).size > 1)
+    return { shouldSplit: true, reason: 'the files need different formats' };
   return {
     shouldSplit: false,
     reason: `${files} files of ${level} complexity, at most maxFilesBeforeSplit (${limit})`,

@@ -1,7 +1,22 @@
 /** The door of src/documents/job: what others may use. */
 export { CONFIG_KEYS, encodingOf, parseConfig } from './config.js';
-export { chooseFormat, complexity, harderOf, jobFormatPolicy, splitDecision } from './format-choice.js';
-export { effectiveMode, isPathKey, JOB_KEYS, keyTakes, keyValue, parseJob, type JobKey, type JobKeys } from './job.js';
+export {
+  chooseFormat,
+  complexity,
+  harderOf,
+  jobFormatPolicy,
+  splitDecision,
+} from './format-choice.js';
+export {
+  effectiveMode,
+  isPathKey,
+  JOB_KEYS,
+  keyTakes,
+  keyValue,
+  parseJob,
+  type JobKey,
+  type JobKeys,
+} from './job.js';
 export { parseLimitSetting, resolveLimits, totalChunks } from './limits.js';
 export {
   fitLimits,

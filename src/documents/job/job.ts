@@ -4,7 +4,14 @@ import type { z } from 'zod';
 import { problem } from '../../shared/problems.js';
 import { cut } from '../../shared/text.js';
 import type { LimitName } from '../../shared/limits.js';
-import { isMarkdownPath, lineIn, MARKDOWN, readMap, type checkKeys, type Findings } from '../source/check.js';
+import {
+  isMarkdownPath,
+  lineIn,
+  MARKDOWN,
+  readMap,
+  type checkKeys,
+  type Findings,
+} from '../source/check.js';
 import { firstHeading, readYaml, splitFrontMatter } from '../source/yaml.js';
 import * as schema from '../source/schemas.js';
 import { EFFORTS, type Checked, type Job, type JobMode } from './types.js';
@@ -34,7 +41,9 @@ const KEYS = {
 } satisfies Record<string, z.ZodType>;
 const SHAPE = { ...KEYS, ...schema.limitShape };
 /** Front matter as a person or a program writes it: the keys of docs/jobs.md, limits among them. */
-export type JobKeys = { readonly [K in Exclude<keyof typeof SHAPE, 'test'>]?: z.input<(typeof SHAPE)[K]> } & {
+export type JobKeys = {
+  readonly [K in Exclude<keyof typeof SHAPE, 'test'>]?: z.input<(typeof SHAPE)[K]>;
+} & {
   readonly test?: string | readonly string[] | false;
 };
 type Front = ReturnType<typeof checkKeys<typeof SHAPE>>;
@@ -51,7 +60,9 @@ export const keyTakes = (key: JobKey) => {
   return { words: error?.issues[0]?.message ?? '', flag: KEYS[key].safeParse(true).success };
 };
 export const isPathKey = (key: JobKey): boolean =>
-  ([schema.filePath, schema.filePaths, schema.directoryPath] as readonly z.ZodType[]).includes(KEYS[key]);
+  ([schema.filePath, schema.filePaths, schema.directoryPath] as readonly z.ZodType[]).includes(
+    KEYS[key],
+  );
 /**
  * The value that these texts give it: what YAML reads where the key takes that, else the text itself (`Fix: a #2` is a commit message).
  * Several are a list; of a list of paths one text may hold several, with commas. Nothing is checked.
@@ -61,7 +72,8 @@ export const keyValue = (key: JobKey, texts: readonly string[]): unknown => {
   const [text = '', ...others] = texts;
   if (others.length > 0) return texts;
   const yaml = readYaml(text, 0);
-  const value = !yaml.ok || yaml.value === null || typeof yaml.value === 'string' ? text : yaml.value;
+  const value =
+    !yaml.ok || yaml.value === null || typeof yaml.value === 'string' ? text : yaml.value;
   const fits = (each: unknown): boolean => KEYS[key].safeParse(each).success;
   return [value, text, [text]].find(fits) ?? value;
 };
@@ -75,10 +87,21 @@ export function parseJob(source: string, path: string): Checked<Job> {
   if (notText !== null) return { ok: false, problems: [problem('job_invalid', notText)] };
   const parts = splitFrontMatter(source);
   if (!parts.ok)
-    return { ok: false, problems: [problem('job_invalid', `${lineIn(path, parts.line)}: ${parts.message}`)] };
-  const empty = parts.body.trim() === '' ? [problem('job_invalid', `${lineIn(path, parts.bodyLine)}: ${EMPTY}`)] : [];
+    return {
+      ok: false,
+      problems: [problem('job_invalid', `${lineIn(path, parts.line)}: ${parts.message}`)],
+    };
+  const empty =
+    parts.body.trim() === ''
+      ? [problem('job_invalid', `${lineIn(path, parts.bodyLine)}: ${EMPTY}`)]
+      : [];
 
-  const place = { file: path, code: 'job_invalid', lineOffset: 1, what: 'front matter that is a map of keys' } as const;
+  const place = {
+    file: path,
+    code: 'job_invalid',
+    lineOffset: 1,
+    what: 'front matter that is a map of keys',
+  } as const;
   const read = readMap(parts.yaml ?? '', SHAPE, place);
   if (!read.ok) return { ok: false, problems: [...read.problems, ...empty] };
   const { said: front, map, found } = read;
@@ -106,15 +129,23 @@ function notMarkdown(source: string, path: string): string | null {
 }
 
 /** Rules between keys. A key that is there with a bad value counts as given: it has its own problem already. */
-function checkTogether(front: Front, map: Readonly<Record<string, unknown>>, found: Findings): void {
+function checkTogether(
+  front: Front,
+  map: Readonly<Record<string, unknown>>,
+  found: Findings,
+): void {
   const given = (key: string): boolean => Object.hasOwn(map, key);
-  const hasFiles = given('output_file') || (given('output_files') && front.output_files?.length !== 0);
+  const hasFiles =
+    given('output_file') || (given('output_files') && front.output_files?.length !== 0);
   const hasOutput = hasFiles || given('output_dir');
   const mode = front.mode ?? (hasOutput ? 'standard' : null);
   if (given('output_file') && given('output_files'))
     found.say(['output_files'], 'expected either `output_file` or `output_files`, received both');
   if (front.mode === 'standard' && !hasOutput)
-    found.say(['mode'], '`standard` requires `output_dir`, `output_file` or `output_files`, received none of them');
+    found.say(
+      ['mode'],
+      '`standard` requires `output_dir`, `output_file` or `output_files`, received none of them',
+    );
   if (front.mode === 'sequential' && !hasFiles)
     found.say(['mode'], '`sequential` requires `output_file` or `output_files`, received neither');
   if (front.format !== undefined && (mode === 'standard' || mode === 'sequential'))
@@ -147,8 +178,13 @@ function checkDeleted(front: Front, outputFiles: readonly string[], found: Findi
 function joinedOutputs(front: Front, found: Findings): readonly string[] {
   const directory = front.output_dir ?? '';
   const written = [
-    ...(front.output_file === undefined ? [] : [{ path: front.output_file, at: ['output_file'] as PropertyKey[] }]),
-    ...(front.output_files ?? []).map((path, index) => ({ path, at: ['output_files', index] as PropertyKey[] })),
+    ...(front.output_file === undefined
+      ? []
+      : [{ path: front.output_file, at: ['output_file'] as PropertyKey[] }]),
+    ...(front.output_files ?? []).map((path, index) => ({
+      path,
+      at: ['output_files', index] as PropertyKey[],
+    })),
   ];
   const joined: string[] = [];
   for (const { path, at } of written) {
@@ -166,14 +202,21 @@ function bothLimits(front: Front, found: Findings): Partial<Record<LimitName, nu
     const below = front.limits?.[name];
     const flat = front[name];
     if (below !== undefined && flat !== undefined)
-      found.say([name], `expected the limit once, received it here (${flat}) and under \`limits\` (${below})`);
+      found.say(
+        [name],
+        `expected the limit once, received it here (${flat}) and under \`limits\` (${below})`,
+      );
     const value = below ?? flat;
     if (value !== undefined) limits[name] = value;
   }
   return limits;
 }
 
-function jobOf(path: string, instructions: string, front: Front): Omit<Job, 'outputFiles' | 'limits' | 'lines'> {
+function jobOf(
+  path: string,
+  instructions: string,
+  front: Front,
+): Omit<Job, 'outputFiles' | 'limits' | 'lines'> {
   return {
     v: 1,
     path,
@@ -224,12 +267,15 @@ function linesOf(
   const lines: Record<string, number> = {};
   for (const [key, value] of Object.entries(map)) {
     lines[key] = lineOf([key]);
-    if (Array.isArray(value)) value.forEach((_, index) => (lines[`${key}.${index}`] = lineOf([key, index])));
+    if (Array.isArray(value))
+      value.forEach((_, index) => (lines[`${key}.${index}`] = lineOf([key, index])));
   }
   return lines;
 }
 
 /** The mode that counts: as written, else `standard` where output keys are given, else null (an edit whose format goes by size). */
-export function effectiveMode(job: Pick<Job, 'mode' | 'outputFiles' | 'outputDir'>): JobMode | null {
+export function effectiveMode(
+  job: Pick<Job, 'mode' | 'outputFiles' | 'outputDir'>,
+): JobMode | null {
   return job.mode ?? (job.outputFiles.length > 0 || job.outputDir !== null ? 'standard' : null);
 }

@@ -14,11 +14,14 @@ export function resolveLimits(
   overrides: Overrides,
 ): Limits {
   const given: Partial<Limits> = { ...config.limits, ...job.limits, ...overrides };
-  return Object.fromEntries(LIMIT_NAMES.map((name) => [name, given[name] ?? LIMITS[name].default])) as Limits;
+  return Object.fromEntries(
+    LIMIT_NAMES.map((name) => [name, given[name] ?? LIMITS[name].default]),
+  ) as Limits;
 }
 
 /** Edit calls of a step over `files` target files: what was set, else max(10, 2 x files). */
-export const totalChunks = (limits: Limits, files: number): number => limits.maxTotalChunks ?? Math.max(10, 2 * files);
+export const totalChunks = (limits: Limits, files: number): number =>
+  limits.maxTotalChunks ?? Math.max(10, 2 * files);
 
 export type Setting =
   | { readonly kind: 'limit'; readonly name: LimitName; readonly value: number }
@@ -56,7 +59,9 @@ export function parseLimitSetting(written: string, of: 'run' | 'decision'): Chec
     const known = [...LIMIT_NAMES, ...(of === 'run' ? ['requireCompleteSentinel'] : TEXTS)];
     return bad(`unknown name; ${inPlaceOf(name, known)}`);
   }
-  const number = /^-?\d+(_\d+)*(\.\d+)?$/.test(value) ? Number(value.replaceAll('_', '')) : Number.NaN;
+  const number = /^-?\d+(_\d+)*(\.\d+)?$/.test(value)
+    ? Number(value.replaceAll('_', ''))
+    : Number.NaN;
   if (!isLimitValue(limitName, number))
     return bad(`expected ${expectedOfLimit(limitName)}, received ${described(value)}`);
   return { ok: true, value: { kind: 'limit', name: limitName, value: number } };

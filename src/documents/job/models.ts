@@ -23,8 +23,14 @@ const priced = (
   thinking: ModelEntry['thinking'],
   maxOutput_tokens = 64_000,
 ): ModelEntry => ({
-  ...{ input_usd, output_usd, ...cacheAtMost(input_usd), cacheRead_usd, priced: PRICES },
-  ...{ context_tokens: 200_000, maxOutput_tokens, thinking },
+  input_usd,
+  output_usd,
+  ...cacheAtMost(input_usd),
+  cacheRead_usd,
+  priced: PRICES,
+  context_tokens: 200_000,
+  maxOutput_tokens,
+  thinking,
 });
 
 /**
@@ -32,8 +38,14 @@ const priced = (
  * wants an entry of its own.
  */
 export const UNKNOWN_MODEL: ModelEntry = {
-  ...{ input_usd: null, output_usd: null, cacheRead_usd: null, cacheWrite_usd: null, priced: null },
-  ...{ context_tokens: 200_000, maxOutput_tokens: 65_536, thinking: 'none' },
+  input_usd: null,
+  output_usd: null,
+  cacheRead_usd: null,
+  cacheWrite_usd: null,
+  priced: null,
+  context_tokens: 200_000,
+  maxOutput_tokens: 65_536,
+  thinking: 'none',
 };
 
 /**
@@ -75,25 +87,39 @@ export const mostOutput_tokens = ({ context_tokens, maxOutput_tokens }: ModelEnt
   Math.min(maxOutput_tokens, Math.floor(context_tokens * ANSWER_SHARE));
 
 // Thinking, as the Messages API takes it: a budget of at least 1,024 tokens that is below `max_tokens`, or a level.
-const THINKING_tokens: Readonly<Record<Effort, number>> = { high: 4_096, xhigh: 16_384, max: 32_000 };
+const THINKING_tokens: Readonly<Record<Effort, number>> = {
+  high: 4_096,
+  xhigh: 16_384,
+  max: 32_000,
+};
 const LEAST_THINKING_tokens = 1_024; // bound: The API takes no smaller budget.
 
 /**
  * `keys` of the request, and what counts in its `max_tokens` beside the answer. Null: nothing is asked for, the model takes nothing, or the
  * answer's budget leaves no room for it (`room_tokens`).
  */
-export const thinkingOf = ({ thinking }: ModelEntry, effort: Effort | null, room_tokens: number) => {
+export const thinkingOf = (
+  { thinking }: ModelEntry,
+  effort: Effort | null,
+  room_tokens: number,
+) => {
   const tokens = effort === null ? 0 : Math.min(THINKING_tokens[effort], room_tokens);
-  if (effort === null || tokens < LEAST_THINKING_tokens || !['budget', 'effort'].includes(thinking)) return null;
+  if (effort === null || tokens < LEAST_THINKING_tokens || !['budget', 'effort'].includes(thinking))
+    return null;
   const budget = { thinking: { type: 'enabled', budget_tokens: tokens } } as const;
-  return { tokens, keys: thinking === 'budget' ? budget : { ...ADAPTIVE, output_config: { effort } } };
+  return {
+    tokens,
+    keys: thinking === 'budget' ? budget : { ...ADAPTIVE, output_config: { effort } },
+  };
 };
 export type Thinking = NonNullable<ReturnType<typeof thinkingOf>>;
 const ADAPTIVE = { thinking: { type: 'adaptive' } } as const;
 
 /** What a call's `max_tokens` may have beside its answer, by limits that fit the model. */
-export const roomFor = ({ maxOutputBudget_tokens }: Limits, outputBudget_tokens: number | null): number =>
-  (maxOutputBudget_tokens ?? 0) - (outputBudget_tokens ?? 0);
+export const roomFor = (
+  { maxOutputBudget_tokens }: Limits,
+  outputBudget_tokens: number | null,
+): number => (maxOutputBudget_tokens ?? 0) - (outputBudget_tokens ?? 0);
 
 export function fitLimits(limits: Limits, entry: ModelEntry): Limits {
   const most = mostOutput_tokens(entry);
@@ -106,7 +132,11 @@ export function fitLimits(limits: Limits, entry: ModelEntry): Limits {
 }
 
 /** Estimated tokens that a prompt may weigh, so that it and an answer of `outputBudget_tokens` fit the model's context together. */
-export const inputBudget = (limits: Limits, entry: ModelEntry, outputBudget_tokens: number): number =>
+export const inputBudget = (
+  limits: Limits,
+  entry: ModelEntry,
+  outputBudget_tokens: number,
+): number =>
   Math.min(
     limits.inputBudget_tokens ?? Infinity,
     Math.max(1, Math.floor((entry.context_tokens - outputBudget_tokens) * ESTIMATE_SHARE)),
@@ -153,6 +183,8 @@ export const route = (config: RoutingConfig, { category, complexity, jobModel }:
     config.limits.outputBudget_tokens ??
     LIMITS.outputBudget_tokens.default ??
     LIMITS.outputBudget_tokens.max;
-  const most = Object.hasOwn(config.models, model) ? config.models[model]?.maxOutput_tokens : undefined;
+  const most = Object.hasOwn(config.models, model)
+    ? config.models[model]?.maxOutput_tokens
+    : undefined;
   return { model, outputBudget_tokens: Math.min(wanted, most ?? wanted) };
 };

@@ -4,7 +4,13 @@
  */
 import ignore from 'ignore';
 import { z } from 'zod';
-import { FORMATS, TOLERANCES, SEVERITIES, type Format, type Tolerance } from '../../shared/formats.js';
+import {
+  FORMATS,
+  TOLERANCES,
+  SEVERITIES,
+  type Format,
+  type Tolerance,
+} from '../../shared/formats.js';
 import { problem, type Problem } from '../../shared/problems.js';
 import type { LedgerRow } from '../../shared/run.js';
 import type { ProposalFileSummary, ProposalSummary } from '../../shared/proposal-activities.js';
@@ -101,25 +107,41 @@ export const evaluatePolicy = (
       ...(outside.ignores(file.path) ? [`${file.path} matches except`] : []),
       ...(isAllowed(file) ? [] : [`${file.path}: ${file.change} is not in changes`]),
       ...(lines(file) > policy.maxLinesPerFile
-        ? [`${file.path}: ${lines(file)} changed lines; max_lines_per_file is ${policy.maxLinesPerFile}`]
+        ? [
+            `${file.path}: ${lines(file)} changed lines; max_lines_per_file is ${policy.maxLinesPerFile}`,
+          ]
         : []),
       ...formatReason(policy, file, formats.get(file.path)),
     ]),
     ...proposal.findings
       .filter((finding) => SEVERITIES.indexOf(finding.severity) > gravest)
-      .map((finding) => `${finding.path}: ${finding.guard} (${finding.severity}): ${finding.message}`),
+      .map(
+        (finding) => `${finding.path}: ${finding.guard} (${finding.severity}): ${finding.message}`,
+      ),
     ...proposal.tolerances
-      .filter((tolerance) => !policy.tolerances.includes((tolerance.split(' ')[0] ?? '') as Tolerance))
+      .filter(
+        (tolerance) => !policy.tolerances.includes((tolerance.split(' ')[0] ?? '') as Tolerance),
+      )
       .map((tolerance) => `tolerance used: ${tolerance}`),
     // What a step itself insists on showing, as far as no bound above has said it already.
     ...unlisted(proposal, PROTECTED_PATH, policy.protectedPaths),
     ...unlisted(proposal, NEW_FILE, policy.create),
-    ...proposal.mustAsk.filter((why) => !KNOWN.some((start) => isAbout(why, start)) && !isFinding(why, proposal)),
+    ...proposal.mustAsk.filter(
+      (why) => !KNOWN.some((start) => isAbout(why, start)) && !isFinding(why, proposal),
+    ),
   ];
 };
 
 /** In one line: what an approval by it was within. */
-export const ruleOf = ({ paths, except, changes, create, maxFiles, maxLines, findings: gravest }: Policy): string =>
+export const ruleOf = ({
+  paths,
+  except,
+  changes,
+  create,
+  maxFiles,
+  maxLines,
+  findings: gravest,
+}: Policy): string =>
   [
     `paths ${paths.join(', ')}`,
     ...(except.length === 0 ? [] : [`except ${except.join(', ')}`]),
@@ -136,16 +158,27 @@ const isAbout = (why: string, start: string): boolean => why.startsWith(start);
 const isFinding = (why: string, { findings: found }: ProposalSummary): boolean =>
   found.some((finding) => why === `${finding.guard} in ${finding.path}`);
 /** A path may hold a colon: of all that the reason may be about, each must be listed. */
-const unlisted = ({ mustAsk, files }: ProposalSummary, start: string, patterns: readonly string[]) => {
+const unlisted = (
+  { mustAsk, files }: ProposalSummary,
+  start: string,
+  patterns: readonly string[],
+) => {
   const listed = ignore().add([...patterns]);
   return mustAsk.filter((why) => {
     const meant = files.filter(({ path }) => isAbout(why, `${start}${path}: `));
-    return isAbout(why, start) && (meant.length === 0 || !meant.every(({ path }) => listed.ignores(path)));
+    return (
+      isAbout(why, start) &&
+      (meant.length === 0 || !meant.every(({ path }) => listed.ignores(path)))
+    );
   });
 };
 
 /** What a person changed by hand, what a hook changed and what goes has no format. */
-const formatReason = (policy: Policy, file: ProposalFileSummary, format: Format | undefined): readonly string[] => {
+const formatReason = (
+  policy: Policy,
+  file: ProposalFileSummary,
+  format: Format | undefined,
+): readonly string[] => {
   if (file.by !== 'model' || file.change === 'delete' || format === undefined) return [];
   return policy.formats.includes(format) ? [] : [`${file.path} came as ${format}, not in formats`];
 };

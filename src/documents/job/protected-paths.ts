@@ -107,23 +107,31 @@ export const protectedBy = (said: Configured): readonly string[] => [
 export const namedByScripts = (path: string, source: string): readonly string[] => {
   const scripts = scriptsOf(source);
   const named = scripts.flatMap((script) => namedIn(script, posix.dirname(path)));
-  return named.length === 0 ? [] : [reason(`a script in ${path} uses it`), ...new Set(named), FILES_ONLY];
+  return named.length === 0
+    ? []
+    : [reason(`a script in ${path} uses it`), ...new Set(named), FILES_ONLY];
 };
 
 export const namedByGit = (paths: readonly string[]): readonly string[] =>
-  paths.length === 0 ? [] : [reason("git's configuration uses it"), ...paths.map(exactly), FILES_ONLY];
+  paths.length === 0
+    ? []
+    : [reason("git's configuration uses it"), ...paths.map(exactly), FILES_ONLY];
 
 const scriptsOf = (source: string): readonly string[] => {
   try {
     const manifest: unknown = JSON.parse(source.replace(/^\uFEFF/, ''));
-    const scripts = isRecord(manifest) && isRecord(manifest.scripts) ? Object.values(manifest.scripts).flat() : [];
+    const scripts =
+      isRecord(manifest) && isRecord(manifest.scripts)
+        ? Object.values(manifest.scripts).flat()
+        : [];
     return scripts.filter((script) => typeof script === 'string');
   } catch {
     return [];
   }
 };
 
-const RUNS_FILES = /^(?:node|nodemon|tsx|ts-node|bun|deno|(?:ba|z)?sh|python3?|perl|ruby|php|source)$/;
+const RUNS_FILES =
+  /^(?:node|nodemon|tsx|ts-node|bun|deno|(?:ba|z)?sh|python3?|perl|ruby|php|source)$/;
 
 /** A word with a slash or a dot in it, and one that an interpreter runs, may name a file: `node scripts/build` runs `scripts/build.js`. */
 const namedIn = (command: string, folder: string): readonly string[] => {
@@ -144,10 +152,16 @@ const namedIn = (command: string, folder: string): readonly string[] => {
 
 /** What is quoted is a word, and may be a command with words of its own. */
 const wordsOf = (command: string): readonly string[] =>
-  [...command.matchAll(/"([^"]*)"|'([^']*)'|[^\s"';&|()<>]+/g)].flatMap(([word, double, single]) => {
-    const inner = double ?? single;
-    return inner === undefined ? [word] : /\s/.test(inner) ? [inner, ...inner.split(/\s+/)] : [inner];
-  });
+  [...command.matchAll(/"([^"]*)"|'([^']*)'|[^\s"';&|()<>]+/g)].flatMap(
+    ([word, double, single]) => {
+      const inner = double ?? single;
+      return inner === undefined
+        ? [word]
+        : /\s/.test(inner)
+          ? [inner, ...inner.split(/\s+/)]
+          : [inner];
+    },
+  );
 
 const filesOf = (path: string, isRun: boolean): readonly string[] => {
   if (path.startsWith('..')) return [];
@@ -157,7 +171,8 @@ const filesOf = (path: string, isRun: boolean): readonly string[] => {
 };
 
 /** A pattern that only this path fits. */
-const exactly = (path: string): string => `/${posix.normalize(path).replace(/[\\*?[\]! ]/g, '\\$&')}`;
+const exactly = (path: string): string =>
+  `/${posix.normalize(path).replace(/[\\*?[\]! ]/g, '\\$&')}`;
 
 const readPatterns = (patterns: readonly string[]) => {
   const reasons = [{ why: '', of: ignore() }];
@@ -173,7 +188,9 @@ export const whyProtected = (patterns: readonly string[]): ((path: string) => st
   const { all, reasons } = last;
   return (path) => {
     const known = [path, asNamedElsewhere(path)].find((name) => name !== '' && all.ignores(name));
-    return known === undefined ? null : (reasons.findLast(({ of }) => of.ignores(known))?.why ?? '');
+    return known === undefined
+      ? null
+      : (reasons.findLast(({ of }) => of.ignores(known))?.why ?? '');
   };
 };
 

@@ -136,11 +136,15 @@ export interface ProjectConfig extends RunSettings {
   /** `setup`: a person's command that makes a new worktree ready to be tested (docs/plans.md). */
   readonly worktree?: { readonly setup?: string };
   /** Thresholds of plans (docs/plans.md); those that are not here come from elsewhere. */
-  readonly plan?: Partial<Record<'expansion' | 'tasks' | 'fileReferences' | 'replanLimit', number>> & {
+  readonly plan?: Partial<
+    Record<'expansion' | 'tasks' | 'fileReferences' | 'replanLimit', number>
+  > & {
     /** Asked after a phase's tests failed; absent: another format is. */
     readonly fallbackModel?: string;
   };
   readonly limits: Partial<Record<LimitName, number>>;
 }
 
-export type Checked<T> = Readonly<{ ok: true; value: T } | { ok: false; problems: readonly Problem[] }>;
+export type Checked<T> = Readonly<
+  { ok: true; value: T } | { ok: false; problems: readonly Problem[] }
+>;

@@ -43,7 +43,12 @@ export function anchorsOf(text: string, own: number, body: Span, rest: boolean):
   const keyed = named.map(({ heading, base }) => {
     const slug = unique(base);
     const place = placeOf(heading.from);
-    const key = heading.from === own ? PART : place === null ? null : `${place} ${base} ${nth(`${place} ${base}`)}`;
+    const key =
+      heading.from === own
+        ? PART
+        : place === null
+          ? null
+          : `${place} ${base} ${nth(`${place} ${base}`)}`;
     if (key !== null) add(slug, key);
     return { heading, key };
   });
@@ -92,7 +97,10 @@ export interface Relocation {
 export const hasAnchorLinks = (text: string): boolean => /#[^\s#]/.test(text);
 
 /** `out`: of the files as they are afterwards; `back`: of those before. The other half of a move is the texts themselves. */
-export function relocated(files: ReadonlyMap<string, string>, move: Relocation): ReadonlyMap<string, string> {
+export function relocated(
+  files: ReadonlyMap<string, string>,
+  move: Relocation,
+): ReadonlyMap<string, string> {
   const names = [move.holder, move.file].map((path) => urlOf(baseOf(path)));
   const concerned = (path: string, text: string): boolean =>
     path === move.holder ||

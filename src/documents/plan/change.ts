@@ -1,6 +1,13 @@
 /** What expanding and collapsing share: a plan's files while they are changed, refusals, and the lines that Emend writes and knows again. */
 import { BODY_LINE, type PartFile } from './parse.js';
-import { baseOf, mainFile, type PlanPlace, readTree, type PartNode, type PlanTree } from './tree.js';
+import {
+  baseOf,
+  mainFile,
+  type PlanPlace,
+  readTree,
+  type PartNode,
+  type PlanTree,
+} from './tree.js';
 import { type Move, relink, retarget, urlOf } from './links.js';
 import { outlineOf } from './reading.js';
 import type { ScoreReport } from './report.js';
@@ -25,7 +32,9 @@ export const treeOf = ({ place, files }: Omit<Changed, 'ok'>): PlanTree =>
     place,
     (path) => {
       const text = files.get(path);
-      return text === undefined ? { why: `expected a file ${path}, but it does not exist` } : { text };
+      return text === undefined
+        ? { why: `expected a file ${path}, but it does not exist` }
+        : { text };
     },
     (path) => path,
   );
@@ -48,25 +57,38 @@ export function placed(
 /** Are the same phases and stages there as before, in the same order? A body that holds an open fence would swallow some. */
 export function sameParts(before: PlanTree, after: Change): Change {
   if (!after.ok) return after;
-  const names = ({ part: { heading }, stages }: PartNode): unknown => [heading.number, heading.name, stages.map(names)];
+  const names = ({ part: { heading }, stages }: PartNode): unknown => [
+    heading.number,
+    heading.name,
+    stages.map(names),
+  ];
   const tree = treeOf(after);
   const same = JSON.stringify(tree.phases.map(names)) === JSON.stringify(before.phases.map(names));
   if (same && tree.faults.length === 0) return after;
   const [first] = tree.faults;
-  const why = first === undefined ? 'the phases would change; is a code fence or comment unclosed?' : first.message;
+  const why =
+    first === undefined
+      ? 'the phases would change; is a code fence or comment unclosed?'
+      : first.message;
   return refused(first?.file ?? mainFile(before.place), first?.line ?? 1, why);
 }
 
 /** The counter as it is after one more or one less, where the document has one. */
 export const counted = ({ counter }: PlanDocument, by: 1 | -1): readonly TextSplice[] =>
-  counter === null ? [] : [{ from: counter.from, to: counter.to, text: String(Math.max(0, counter.value + by)) }];
+  counter === null
+    ? []
+    : [{ from: counter.from, to: counter.to, text: String(Math.max(0, counter.value + by)) }];
 
 const linkTo = (name: string, target = name): string => `[${name}](${urlOf(target)})`;
 
 const several = (count: number, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`;
 
 /** The lines under the heading of an expanded part. `score` null: a stage, of which none is told. */
-export function summaryLines(node: PartNode, path: string, score: ScoreReport | null): readonly string[] {
+export function summaryLines(
+  node: PartNode,
+  path: string,
+  score: ScoreReport | null,
+): readonly string[] {
   const { objective, tasks } = node.part;
   const files = score?.files.paths.length ?? 0;
   return [
@@ -76,8 +98,10 @@ export function summaryLines(node: PartNode, path: string, score: ScoreReport | 
     `**Tasks**: ${several(tasks.length, 'task')}${files === 0 ? '' : ` across ${several(files, 'file')}`}`,
   ];
 }
-const complexityLine = ({ score, label }: ScoreReport): string => `**Complexity**: ${score} (${label})`;
-export const structureLine = (stages: number): string => `**Structure**: ${several(stages, 'stage')}`;
+const complexityLine = ({ score, label }: ScoreReport): string =>
+  `**Complexity**: ${score} (${label})`;
+export const structureLine = (stages: number): string =>
+  `**Structure**: ${several(stages, 'stage')}`;
 
 export interface PartText {
   readonly body: string;
@@ -88,7 +112,10 @@ export interface PartText {
   readonly eol: string;
 }
 
-export function partFileText(node: PartNode, { body, holder, score, copies, eol }: PartText): string {
+export function partFileText(
+  node: PartNode,
+  { body, holder, score, copies, eol }: PartText,
+): string {
   const { heading, estimatedTime } = node.part;
   const lines = [
     `# ${heading.kind === 'phase' ? 'Phase' : 'Stage'} ${heading.number}: ${heading.name}`,
@@ -135,7 +162,9 @@ export function personLines(
       see = true;
       return [];
     }
-    return known.has(bare) || isSummary(bare) || GENERATED.some((pattern) => pattern.test(bare)) ? [] : [line];
+    return known.has(bare) || isSummary(bare) || GENERATED.some((pattern) => pattern.test(bare))
+      ? []
+      : [line];
   });
 }
 
@@ -179,7 +208,8 @@ export class Edits {
   }
   made({ place, files }: PlanTree): Changed & { readonly files: Map<string, string> } {
     const made = new Map(files);
-    for (const [path, splices] of this.#splices) made.set(path, splice(made.get(path) ?? '', splices));
+    for (const [path, splices] of this.#splices)
+      made.set(path, splice(made.get(path) ?? '', splices));
     return { ok: true, place, files: made };
   }
 }

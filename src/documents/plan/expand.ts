@@ -9,22 +9,37 @@ import type { Thresholds } from './score.js';
 import { addMarker } from './reading.js';
 
 /** Phase N: its text goes to `phase_N_name.md` in the plan's folder, which is made where it is the first. */
-export function expandPhase(tree: trees.PlanTree, number: number, values: Thresholds): changes.Change {
+export function expandPhase(
+  tree: trees.PlanTree,
+  number: number,
+  values: Thresholds,
+): changes.Change {
   const node = trees.phaseOf(tree, number);
   const refusal = refuseExpansion(tree.main.file, node, `Phase ${number}`);
-  if (refusal !== null || node === undefined) return refusal ?? changes.refused(tree.main.file, 1, 'no such phase');
+  if (refusal !== null || node === undefined)
+    return refusal ?? changes.refused(tree.main.file, 1, 'no such phase');
   const score = scoreReport(node, { values });
   const unfolded = tree.place.inFolder ? tree : changes.treeOf(changes.placed(tree, true, down));
   const path = trees.mainFile(unfolded.place);
   const inside = trees.phaseOf(unfolded, number);
   if (inside === undefined)
-    return changes.refused(tree.main.file, node.part.heading.line, 'the phase would be lost when its links change');
+    return changes.refused(
+      tree.main.file,
+      node.part.heading.line,
+      'the phase would be lost when its links change',
+    );
   const file = `${trees.folderOf(path)}/${trees.partStem(inside.part.heading)}.md`;
   if (unfolded.files.has(file))
     return changes.refused(tree.main.file, node.part.heading.line, `expected no file ${file} yet`);
   return changes.sameParts(
     tree,
-    movedOut(unfolded, { node: inside, holder: path, file, score, more: changes.counted(unfolded.main, 1) }),
+    movedOut(unfolded, {
+      node: inside,
+      holder: path,
+      file,
+      score,
+      more: changes.counted(unfolded.main, 1),
+    }),
   );
 }
 
@@ -47,8 +62,12 @@ export function expandStage(tree: trees.PlanTree, phase: number, number: number)
     return changes.refused(node.file.path, 1, 'the stage would be lost when its links change');
   const { path } = overview.file;
   const file = `${trees.folderOf(path)}/${trees.partStem(inside.part.heading)}.md`;
-  if (unfolded.files.has(file)) return changes.refused(path, inside.part.heading.line, `expected no file ${file} yet`);
-  return changes.sameParts(tree, movedOut(unfolded, { node: inside, holder: path, file, score: null, more: [] }));
+  if (unfolded.files.has(file))
+    return changes.refused(path, inside.part.heading.line, `expected no file ${file} yet`);
+  return changes.sameParts(
+    tree,
+    movedOut(unfolded, { node: inside, holder: path, file, score: null, more: [] }),
+  );
 }
 
 interface Going {
@@ -89,14 +108,21 @@ function movedOut(
   return { ok: true, place, files: relocated(moved, { holder, file, way: 'out', before, after }) };
 }
 
-function refuseExpansion(file: string, node: trees.PartNode | undefined, what: string): changes.Change | null {
+function refuseExpansion(
+  file: string,
+  node: trees.PartNode | undefined,
+  what: string,
+): changes.Change | null {
   if (node === undefined) return changes.refused(file, 1, `${what} does not exist`);
   const { line } = node.part.heading;
   if (trees.isExpanded(node)) return changes.refused(file, line, `${what} is already expanded`);
-  return bodyOf(node).trim() === '' ? changes.refused(file, line, `${what} has no text to move`) : null;
+  return bodyOf(node).trim() === ''
+    ? changes.refused(file, line, `${what} has no text to move`)
+    : null;
 }
 
-const bodyOf = ({ part: { body }, source }: trees.PartNode): string => source.slice(body.from, body.to);
+const bodyOf = ({ part: { body }, source }: trees.PartNode): string =>
+  source.slice(body.from, body.to);
 
 const summaryText = ({ part, source }: trees.PartNode, lines: readonly string[], eol: string) => [
   ...addMarker(part.heading, 'EXPANDED'),
@@ -121,5 +147,8 @@ function intoOverview(
   const moved = new Map(files);
   moved.delete(file.path);
   moved.set(path, text);
-  return { place, files: changes.retargeted(moved, file.path, path, `${trees.folderOf(file.path)}/`) };
+  return {
+    place,
+    files: changes.retargeted(moved, file.path, path, `${trees.folderOf(file.path)}/`),
+  };
 }

@@ -45,7 +45,8 @@ function structureOf(tree: PlanTree, phase: number, action: ReplanAction): strin
     return node === undefined || !isExpanded(node)
       ? 'inline'
       : `expanded${node.stages.some(isExpanded) ? ' stages' : ''}`;
-  if (action === 'update_tasks') return count(node === undefined ? 0 : tasksOf(node).length, 'task');
+  if (action === 'update_tasks')
+    return count(node === undefined ? 0 : tasksOf(node).length, 'task');
   return count(tree.phases.length, 'phase');
 }
 
@@ -60,13 +61,19 @@ export function withRevision(source: string, revision: Revision, at: number): st
     const isList = /(?:\r\n|\n|\r)[ \t]*(?:[-*+]|\d+[.)])[ \t][^\r\n]*$/.test(words);
     // Nothing of a person's is touched: what ended the section stands behind the entry.
     const tail = /^[ \t]*(?:\r\n|\n|\r)?/.exec(source.slice(end))?.[0].length ?? 0;
-    return splice(source, [{ from: end, to: end + tail, text: (isList ? eol : eol + eol) + entry }]);
+    return splice(source, [
+      { from: end, to: end + tail, text: (isList ? eol : eol + eol) + entry },
+    ]);
   }
   return withSection(document, 'Revision History', entry);
 }
 
 /** With a section of its own at the end, which is in no phase; as it was where an open fence or comment would swallow it. */
-export function withSection({ source, eol, phases }: PlanDocument, title: string, text: string): string {
+export function withSection(
+  { source, eol, phases }: PlanDocument,
+  title: string,
+  text: string,
+): string {
   const level = Math.min(2, phases[0]?.heading.level ?? 2);
   const ended = source === '' || /[\r\n]$/.test(source) ? '' : eol;
   const blank = /(?:\r\n|\n|\r)[ \t]*(?:\r\n|\n|\r)$/.test(source) ? '' : eol;
@@ -106,7 +113,8 @@ export const summaryFiles = (planPath: string): readonly [string, string] => {
   return [`${folder}/${planNumber(stem) ?? stem}_partial.md`, `${folder}/${stem}_partial.md`];
 };
 /** Path of the plan that a summary says it is of. */
-export const planOfSummary = (text: string): string | undefined => /^\*\*Plan\*\*: `([^`\r\n]+)`/m.exec(text)?.[1];
+export const planOfSummary = (text: string): string | undefined =>
+  /^\*\*Plan\*\*: `([^`\r\n]+)`/m.exec(text)?.[1];
 
 /** First 12 digits of the last commit that the line of a phase names. */
 export const commitInSummary = (text: string, number: number): string | undefined =>

@@ -1,6 +1,13 @@
 /** The door of src/documents/plan: what others may use. */
 export { type Changed, treeOf } from './change.js';
-export { commitInSummary, measured, planOfSummary, summaryFiles, withRevision, withSummary } from './history.js';
+export {
+  commitInSummary,
+  measured,
+  planOfSummary,
+  summaryFiles,
+  withRevision,
+  withSummary,
+} from './history.js';
 export { markPhase, taskNow, unmarkPhase } from './mark.js';
 export { type Replan, checkReplan, replanSchema } from './replan-answer.js';
 export { applyReplan } from './replan.js';

@@ -9,9 +9,13 @@ import type { Span, Link, TextSplice } from './types.js';
 
 /** As it stands in a link: without blanks, parentheses, quotes, `#` and `?`, which would end it. */
 export const urlOf = (path: string): string =>
-  encodeURI(path).replace(/[()'#?]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`);
+  encodeURI(path).replace(
+    /[()'#?]/g,
+    (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
 
-export const isRelative = (target: string): boolean => !/^(?:$|[#?/\\]|[a-z][a-z0-9+.-]*:)/i.test(target);
+export const isRelative = (target: string): boolean =>
+  !/^(?:$|[#?/\\]|[a-z][a-z0-9+.-]*:)/i.test(target);
 const pathOf = (target: string): string => target.replace(/[?#].*$/s, '');
 
 export interface Move {
@@ -24,12 +28,21 @@ const isSelf = (target: string, { self }: Move): boolean =>
   self !== null && [self, urlOf(self)].includes(pathOf(target).replace(/^(?:\.\/)+/, ''));
 
 /** `./` before the folder's name, and what follows it, where the folder's name can be left out inside the folder. */
-function inFolder(target: string, move: Move): { readonly dots: string; readonly rest: string } | null {
+function inFolder(
+  target: string,
+  move: Move,
+): { readonly dots: string; readonly rest: string } | null {
   const name = `${urlOf(move.folder)}/`;
   const dots = (/^(?:\.\/)*/.exec(target) ?? [''])[0];
   const bare = target.slice(dots.length);
   const rest = bare.slice(name.length);
-  if (!bare.startsWith(name) || !isRelative(rest) || /^\.\.(?:\/|$|[?#])/.test(rest) || isSelf(rest, move)) return null;
+  if (
+    !bare.startsWith(name) ||
+    !isRelative(rest) ||
+    /^\.\.(?:\/|$|[?#])/.test(rest) ||
+    isSelf(rest, move)
+  )
+    return null;
   return { dots, rest };
 }
 
@@ -50,7 +63,10 @@ export function up(target: string, move: Move): string {
 }
 
 /** Splices for every link that `change` changes. */
-export const relink = (links: readonly Link[], change: (target: string) => string): readonly TextSplice[] =>
+export const relink = (
+  links: readonly Link[],
+  change: (target: string) => string,
+): readonly TextSplice[] =>
   links.flatMap(({ from, to, target }) => {
     const text = change(target);
     return text === target ? [] : [{ from, to, text }];
@@ -69,7 +85,11 @@ export function retarget(path: string, target: string, { from, to, kept }: Renam
   if (!isRelative(target) || resolveLink(folderOf(path), target) !== from) return target;
   const before = urlOf(from.slice(kept.length));
   if (!bare.endsWith(before)) return target;
-  return bare.slice(0, bare.length - before.length) + urlOf(to.slice(kept.length)) + target.slice(bare.length);
+  return (
+    bare.slice(0, bare.length - before.length) +
+    urlOf(to.slice(kept.length)) +
+    target.slice(bare.length)
+  );
 }
 
 // Definitions of link labels (`[notes]: notes.md`) when a part's text moves to a file of its own. A label is known in its own file only, so
@@ -92,7 +112,9 @@ export function copiesFor(
   if (definitions.length === 0) return { header: [], summary: [] };
   const renames = isWithin(body);
   // Of several definitions of a label the first counts, as in CommonMark.
-  const first = [...new Map(definitions.toReversed().map((each) => [each.label, each])).values()].toReversed();
+  const first = [
+    ...new Map(definitions.toReversed().map((each) => [each.label, each])).values(),
+  ].toReversed();
   const used = new Set(uses.filter(renames).map(({ label }) => label));
   // A file that has a copy of its own is a user too: it loses the copy when it is collapsed.
   const others = first.some(renames)
@@ -108,7 +130,8 @@ export function copiesFor(
       }),
     ].map(({ label }) => label),
   );
-  const lines = (picked: readonly Definition[]): readonly string[] => picked.map(({ line }) => line);
+  const lines = (picked: readonly Definition[]): readonly string[] =>
+    picked.map(({ line }) => line);
   return {
     header: lines(first.filter((each) => !renames(each) && used.has(each.label))),
     summary: lines(first.filter((each) => renames(each) && elsewhere.has(each.label))),
@@ -116,7 +139,10 @@ export function copiesFor(
 }
 
 /** The definitions of a text as copies are written. */
-export const definedIn = (text: string, span: Span = { from: 0, to: text.length }): ReadonlySet<string> =>
+export const definedIn = (
+  text: string,
+  span: Span = { from: 0, to: text.length },
+): ReadonlySet<string> =>
   text.includes(']:')
     ? new Set(
         outlineOf(text)

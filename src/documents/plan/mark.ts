@@ -2,7 +2,15 @@
 import { withSection } from './history.js';
 import { chosenBy, movePart } from './triggers.js';
 import { Edits, treeOf, type Changed } from './change.js';
-import { fileOfPart, findPhase, mainFile, isExpanded, textOf, type PartNode, type PlanTree } from './tree.js';
+import {
+  fileOfPart,
+  findPhase,
+  mainFile,
+  isExpanded,
+  textOf,
+  type PartNode,
+  type PlanTree,
+} from './tree.js';
 import { parsePlan } from './parse.js';
 import { lineIndex, splice, type Marker, type TextSplice, type Span, type Task } from './types.js';
 import type { Thresholds } from './score.js';
@@ -22,11 +30,18 @@ const OUTCOMES = ['COMPLETED', 'INCOMPLETE', 'SKIPPED'] as const;
  * Ticks every task of a completed phase (those of its stages too), of one that left some open the others, sets the marker, updates the section `## Implementation Progress`,
  * and brings a small completed phase's file back into the plan.
  */
-export function markPhase(tree: PlanTree, node: PartNode, mark: PhaseMark, values: Thresholds): Changed {
+export function markPhase(
+  tree: PlanTree,
+  node: PartNode,
+  mark: PhaseMark,
+  values: Thresholds,
+): Changed {
   const edits = new Edits();
-  if (mark.marker === 'COMPLETED' || mark.open !== undefined) tick(node, mark.open ?? new Set(), edits);
+  if (mark.marker === 'COMPLETED' || mark.open !== undefined)
+    tick(node, mark.open ?? new Set(), edits);
   const { heading } = node.part;
-  for (const marker of OUTCOMES) if (marker !== mark.marker) edits.add(node.home, ...removeMarker(heading, marker));
+  for (const marker of OUTCOMES)
+    if (marker !== mark.marker) edits.add(node.home, ...removeMarker(heading, marker));
   edits.add(node.home, ...addMarker(heading, mark.marker));
   const changed = edits.made(tree);
   const main = mainFile(tree.place);
@@ -55,7 +70,11 @@ export function unmarkPhase(
   return files.set(main, withProgress(files.get(main) ?? '', main, progress));
 }
 
-const ticked = ({ mark }: Task, text: 'x' | ' '): TextSplice => ({ from: mark, to: mark + 1, text });
+const ticked = ({ mark }: Task, text: 'x' | ' '): TextSplice => ({
+  from: mark,
+  to: mark + 1,
+  text,
+});
 
 function tick(node: PartNode, left: ReadonlySet<string>, edits: Edits): void {
   const open = textOf(node).tasks.filter(({ done, text }) => !done && !left.has(text));
@@ -76,7 +95,11 @@ function withProgress(source: string, file: string, lines: PhaseMark['progress']
   // Their first lines: what follows on the next line is a person's.
   const own = fields
     .filter(({ from }) => from >= progress.from && from < progress.to)
-    .map(({ name, from }) => ({ name, from, to: from + (/^[^\r\n]*/.exec(source.slice(from)) ?? [''])[0].length }));
+    .map(({ name, from }) => ({
+      name,
+      from,
+      to: from + (/^[^\r\n]*/.exec(source.slice(from)) ?? [''])[0].length,
+    }));
   const splices: TextSplice[] = [];
   let after = starts[lineOf(progress.from)] ?? source.length;
   const fresh: string[] = [];
@@ -103,7 +126,9 @@ function withProgress(source: string, file: string, lines: PhaseMark['progress']
 function collapsed(changed: Changed, phase: number, values: Thresholds): Changed {
   let last = changed;
   for (const kind of ['stage', 'phase'] as const)
-    for (const chosen of chosenBy(treeOf(last), 'collapse', kind, values).filter((each) => each.phase === phase)) {
+    for (const chosen of chosenBy(treeOf(last), 'collapse', kind, values).filter(
+      (each) => each.phase === phase,
+    )) {
       const next = movePart(treeOf(last), 'collapse', chosen, values);
       if (next.ok) last = next;
     }
@@ -111,7 +136,11 @@ function collapsed(changed: Changed, phase: number, values: Thresholds): Changed
 }
 
 /** The task of that number among those that were asked for, as it is now: by its words; of several with the same the nth is the nth. */
-export const taskNow = <T extends Named>(asked: readonly Named[], now: readonly T[], task: number): T | undefined => {
+export const taskNow = <T extends Named>(
+  asked: readonly Named[],
+  now: readonly T[],
+  task: number,
+): T | undefined => {
   const isIt = ({ text }: Named): boolean => text === asked[task - 1]?.text;
   return now.filter(isIt)[asked.slice(0, task).filter(isIt).length - 1];
 };
@@ -154,7 +183,11 @@ export function renameTask(source: string, { mark }: Task, text: string): TextSp
 /** After the last task, written as that is; in a part without tasks behind its text. */
 export function addTasks(
   source: string,
-  { tasks, body, eol }: { readonly tasks: readonly Task[]; readonly body: Span; readonly eol: string },
+  {
+    tasks,
+    body,
+    eol,
+  }: { readonly tasks: readonly Task[]; readonly body: Span; readonly eol: string },
   added: readonly string[],
 ): TextSplice {
   const least = Math.min(...tasks.map(({ depth }) => depth));
@@ -172,15 +205,21 @@ export function addTasks(
   }
   const { from, to } = linesOfTasks(source, tasks)(last);
   const before = source.slice(from, last.mark - 1);
-  const bullet = /^(\s*)\d+([.)])\s*$/.test(before) ? numbered(before, added.length) : added.map(() => before);
+  const bullet = /^(\s*)\d+([.)])\s*$/.test(before)
+    ? numbered(before, added.length)
+    : added.map(() => before);
   const lines = added.map((text, index) => `${bullet[index] ?? before}[ ] ${text}`).join(eol);
   const ended = /[\r\n]$/.test(source.slice(0, to));
   return { from: to, to, text: ended ? lines + eol : eol + lines };
 }
 
 function numbered(before: string, count: number): readonly string[] {
-  const [, indent = '', digits = '1', sign = '.', blank = ' '] = /^(\s*)(\d+)([.)])(\s*)$/.exec(before) ?? [];
-  return Array.from({ length: count }, (_, index) => `${indent}${Number(digits) + index + 1}${sign}${blank}`);
+  const [, indent = '', digits = '1', sign = '.', blank = ' '] =
+    /^(\s*)(\d+)([.)])(\s*)$/.exec(before) ?? [];
+  return Array.from(
+    { length: count },
+    (_, index) => `${indent}${Number(digits) + index + 1}${sign}${blank}`,
+  );
 }
 
 const indentOf = (source: string, lineStart: number): number =>

@@ -14,7 +14,10 @@ export interface HtmlTags {
 }
 
 /** A tag with `<` or `>` in an attribute is not read; each tag's attributes are bounded, so reading is linear. */
-const TAG = new RegExp(`<!--[^]*?(?:-->|$)|<([a-z][a-z0-9-]*)(?=[\\s/])([^<>]{0,${PLAN_TAG_CHARS}})>`, 'gi');
+const TAG = new RegExp(
+  `<!--[^]*?(?:-->|$)|<([a-z][a-z0-9-]*)(?=[\\s/])([^<>]{0,${PLAN_TAG_CHARS}})>`,
+  'gi',
+);
 const ATTRIBUTE = /(?<=^|[\s"'/])([^\s"'<>/=]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'=<>`]+))/dg;
 
 function readHtml(source: string, { from, to }: Span): HtmlTags {
@@ -29,10 +32,14 @@ function readHtml(source: string, { from, to }: Span): HtmlTags {
       const [, key = '', double, single, bare] = attribute;
       const value = double ?? single ?? bare ?? '';
       const at =
-        begin + ([2, 3, 4].map((group) => attribute.indices?.[group]?.[0]).find((each) => each !== undefined) ?? 0);
+        begin +
+        ([2, 3, 4]
+          .map((group) => attribute.indices?.[group]?.[0])
+          .find((each) => each !== undefined) ?? 0);
       const what = `${name} ${key.toLowerCase()}`;
       const start = at + value.length - value.trimStart().length;
-      if (what === 'a href' || what === 'img src') links.push({ from: start, to: start + value.trim().length });
+      if (what === 'a href' || what === 'img src')
+        links.push({ from: start, to: start + value.trim().length });
       if (key.toLowerCase() === 'id' || what === 'a name') ids.push({ id: value, from: at });
     }
   }
@@ -68,7 +75,13 @@ export interface Definition extends Use {
 
 // Neither is asked for, and many blanks take the parser quadratic time with the one.
 const markdown = parser.configure([TaskList, { remove: ['HardBreak', 'Emphasis'] }]);
-const OPAQUE = new Set(['FencedCode', 'CodeBlock', 'HTMLBlock', 'CommentBlock', 'ProcessingInstructionBlock']);
+const OPAQUE = new Set([
+  'FencedCode',
+  'CodeBlock',
+  'HTMLBlock',
+  'CommentBlock',
+  'ProcessingInstructionBlock',
+]);
 
 /** `skip`: offset where the Markdown begins, after a byte order mark and front matter. */
 export function readMarkdown(source: string, skip = 0): Outline {
@@ -89,31 +102,49 @@ export function readMarkdown(source: string, skip = 0): Outline {
   markdown.parse(text).iterate({
     enter: ({ name, from, to, node }) => {
       const at = { from: from + skip, to: to + skip };
-      if (depth === 1 && /^(ATX|Setext)Heading\d$/.test(name)) headings.push(headingAt(source, name, at, lines.lineOf));
+      if (depth === 1 && /^(ATX|Setext)Heading\d$/.test(name))
+        headings.push(headingAt(source, name, at, lines.lineOf));
       else if (name === 'ListItem') items += 1;
       else if (name === 'Blockquote') quotes += 1;
-      else if (name === 'TaskMarker' && quotes === 0) tasks.push(taskAt(source, at, items - 1, lines.lineOf));
+      else if (name === 'TaskMarker' && quotes === 0)
+        tasks.push(taskAt(source, at, items - 1, lines.lineOf));
       else if (name === 'URL' && isLinkTarget(node.parent?.name)) {
         const link = linkAt(source, at);
-        if (node.parent?.name !== 'LinkReference' || !isFootnote(source, node.parent.from + skip)) links.push(link);
+        if (node.parent?.name !== 'LinkReference' || !isFootnote(source, node.parent.from + skip))
+          links.push(link);
       } else if (name === 'LinkReference') {
-        const parts = node.getChildren('LinkLabel').concat(node.getChildren('URL'), node.getChildren('LinkTitle'));
-        const [label = '', ...rest] = parts.map((part) => folded(source.slice(part.from + skip, part.to + skip)));
+        const parts = node
+          .getChildren('LinkLabel')
+          .concat(node.getChildren('URL'), node.getChildren('LinkTitle'));
+        const [label = '', ...rest] = parts.map((part) =>
+          folded(source.slice(part.from + skip, part.to + skip)),
+        );
         if (!isFootnote(source, at.from))
-          definitions.push({ label: labelOf(label), from: at.from, line: `${label}: ${rest.join(' ')}` });
+          definitions.push({
+            label: labelOf(label),
+            from: at.from,
+            line: `${label}: ${rest.join(' ')}`,
+          });
       } else if ((name === 'Link' || name === 'Image') && node.getChild('URL') === null) {
         const label = node.getChild('LinkLabel');
         const given =
-          label === null || label.to - label.from <= 2 ? null : source.slice(label.from + skip, label.to + skip);
+          label === null || label.to - label.from <= 2
+            ? null
+            : source.slice(label.from + skip, label.to + skip);
         const end = label !== null && given === null ? label.from + skip : at.to;
-        uses.push({ label: labelOf(given ?? source.slice(at.from, end).replace(/^!/, '')), from: at.from });
+        uses.push({
+          label: labelOf(given ?? source.slice(at.from, end).replace(/^!/, '')),
+          from: at.from,
+        });
       } else if (name === 'HTMLTag' || name === 'HTMLBlock') {
         const tags = readHtml(source, at);
-        for (const span of tags.links) links.push({ ...span, target: source.slice(span.from, span.to) });
+        for (const span of tags.links)
+          links.push({ ...span, target: source.slice(span.from, span.to) });
         ids.push(...tags.ids);
       }
       if (OPAQUE.has(name)) opaque.push(at);
-      if (name === 'FencedCode' && depth === 1 && node.getChildren('CodeMark').length < 2) openFence = at.from;
+      if (name === 'FencedCode' && depth === 1 && node.getChildren('CodeMark').length < 2)
+        openFence = at.from;
       depth += 1;
     },
     leave: ({ name }) => {
@@ -133,7 +164,12 @@ const labelOf = (written: string): string => folded(written.slice(1, -1)).toLowe
 /** `[^1]: one` reads like a definition, and its text is no address. */
 const isFootnote = (source: string, at: number): boolean => source.startsWith('[^', at);
 
-function headingAt(source: string, name: string, at: Span, lineOf: (offset: number) => number): Heading {
+function headingAt(
+  source: string,
+  name: string,
+  at: Span,
+  lineOf: (offset: number) => number,
+): Heading {
   // A `\r` at its end is half of a CRLF.
   const written = source.slice(at.from, at.to).replace(/\r(?!\n|$)/g, '\n');
   const isAtx = name.startsWith('ATX');
@@ -151,7 +187,12 @@ function headingAt(source: string, name: string, at: Span, lineOf: (offset: numb
   };
 }
 
-function taskAt(source: string, at: Span, depth: number, lineOf: (offset: number) => number): Outline['tasks'][number] {
+function taskAt(
+  source: string,
+  at: Span,
+  depth: number,
+  lineOf: (offset: number) => number,
+): Outline['tasks'][number] {
   const text = (/^[^\r\n]*/.exec(source.slice(at.to)) ?? [''])[0].trim();
   const done = source.slice(at.from + 1, at.to - 1).trim() !== '';
   return { from: at.from, text, done, depth, line: lineOf(at.from), mark: at.from + 1 };

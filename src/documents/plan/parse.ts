@@ -82,7 +82,9 @@ function readPartText(reading: Reading, body: Span, level: number): PartText {
 function stagesOf(reading: Reading, body: Span, level: number): readonly Part[] {
   const headings = within(reading.outline.headings, body)
     .map(partHeading)
-    .filter((heading): heading is PartHeading => heading?.kind === 'stage' && heading.level > level);
+    .filter(
+      (heading): heading is PartHeading => heading?.kind === 'stage' && heading.level > level,
+    );
   const first = headings[0]?.level;
   const stages = headings.filter((heading) => heading.level === first);
   for (const heading of headings)
@@ -121,12 +123,16 @@ const nonEmpty = (text: string): string | null => (text.trim() === '' ? null : t
 
 function firstParagraph(text: string): string | null {
   const lines = text.trim().split(/\r\n|\n|\r/);
-  const end = lines.findIndex((line) => line.trim() === '' || /^[ \t]*(?:[-*+][ \t]|#{1,6}[ \t]|```|~~~)/.test(line));
+  const end = lines.findIndex(
+    (line) => line.trim() === '' || /^[ \t]*(?:[-*+][ \t]|#{1,6}[ \t]|```|~~~)/.test(line),
+  );
   return nonEmpty((end < 0 ? lines : lines.slice(0, end)).map((line) => line.trim()).join(' '));
 }
 
 function listed(text: string): readonly string[] {
-  const items = [...text.matchAll(/^[ \t]*(?:[-*+]|\d+[.)])[ \t]+(.*)$/gm)].map(([, item = '']) => item.trimEnd());
+  const items = [...text.matchAll(/^[ \t]*(?:[-*+]|\d+[.)])[ \t]+(.*)$/gm)].map(([, item = '']) =>
+    item.trimEnd(),
+  );
   return items.length > 0 ? items : [text.trim()].filter((whole) => whole !== '');
 }
 
@@ -162,12 +168,18 @@ function phasesOf(reading: Reading): readonly Part[] {
   const { outline, source } = reading;
   const all = outline.headings.map(partHeading);
   const level = all.find((heading) => heading?.kind === 'phase')?.level;
-  const phases = all.filter((heading): heading is PartHeading => heading?.kind === 'phase' && heading.level === level);
+  const phases = all.filter(
+    (heading): heading is PartHeading => heading?.kind === 'phase' && heading.level === level,
+  );
   for (const heading of outline.headings) {
     const part = partHeading(heading);
     // Reads like one to a person.
     if (part === null && /^phase[ \t]*\d/i.test(heading.text))
-      note(reading, heading.from, `${EXPECTED_PHASE}, received ${JSON.stringify(heading.text)}, treated as text`);
+      note(
+        reading,
+        heading.from,
+        `${EXPECTED_PHASE}, received ${JSON.stringify(heading.text)}, treated as text`,
+      );
     else if (part?.kind === 'phase' && part.level !== level)
       fault(
         reading,
@@ -175,7 +187,11 @@ function phasesOf(reading: Reading): readonly Part[] {
         `expected ${'#'.repeat(level ?? 3)}, the level of this plan's first phase, received ${'#'.repeat(part.level)} before Phase ${part.number}`,
       );
     else if (part?.kind === 'phase' && unexpectedMarker(part) !== null)
-      note(reading, heading.from, `[${unexpectedMarker(part) ?? ''}] is not a marker; treated as part of the name`);
+      note(
+        reading,
+        heading.from,
+        `[${unexpectedMarker(part) ?? ''}] is not a marker; treated as part of the name`,
+      );
   }
   if (phases.length === 0) {
     // What was taken as text, or as code, may be why.
@@ -183,7 +199,11 @@ function phasesOf(reading: Reading): readonly Part[] {
     fault(reading, 0, `${EXPECTED_PHASE}, found none`);
   }
   if (phases.length > PLAN_PHASES) {
-    fault(reading, phases[PLAN_PHASES]?.from ?? 0, `expected at most ${PLAN_PHASES} phases, received ${phases.length}`);
+    fault(
+      reading,
+      phases[PLAN_PHASES]?.from ?? 0,
+      `expected at most ${PLAN_PHASES} phases, received ${phases.length}`,
+    );
     return [];
   }
   const parts = phases.map((heading) => ({ heading, ...partOf(reading, heading, source.length) }));
@@ -195,12 +215,20 @@ const COUNTER =
   /^([ \t]*(?:[-*+][ \t]+)?(?:\*\*)?expanded[_ ]phases(?:\*\*)?[ \t]*:(?:\*\*)?[ \t]*)(\d{1,4})[ \t]*\r?$/gim;
 
 /** `expanded_phases: 2` in the front matter, or `- **Expanded Phases**: 2` above the first phase. */
-function counterOf({ outline, source, begin }: DocumentReading, end: number): PlanDocument['counter'] {
+function counterOf(
+  { outline, source, begin }: DocumentReading,
+  end: number,
+): PlanDocument['counter'] {
   for (const match of source.slice(0, end).matchAll(COUNTER)) {
     if (match.index >= begin && isIn(outline.opaque, match.index)) continue;
     const from = match.index + (match[1] ?? '').length;
     const digits = match[2] ?? '';
-    return { from, to: from + digits.length, value: Number(digits), line: outline.lines.lineOf(from) };
+    return {
+      from,
+      to: from + digits.length,
+      value: Number(digits),
+      line: outline.lines.lineOf(from),
+    };
   }
   return null;
 }
@@ -224,11 +252,21 @@ export interface PartFile extends PartText, DocumentText {
 }
 
 const documentText = ({ source, fields, outline, faults, notes }: Reading): DocumentText => ({
-  ...{ source, fields, links: outline.links, opaque: outline.opaque, faults, notes },
+  source,
+  fields,
+  links: outline.links,
+  opaque: outline.opaque,
+  faults,
+  notes,
 });
 
 /** `shown`: how faults name the file. `expected`: the heading that led here. */
-export function readPartFile(source: string, path: string, shown: string, expected: PartHeading): PartFile {
+export function readPartFile(
+  source: string,
+  path: string,
+  shown: string,
+  expected: PartHeading,
+): PartFile {
   const reading = readDocument(source, shown);
   const { outline, fields } = reading;
   const title = outline.headings[0];
@@ -257,7 +295,10 @@ export function readPartFile(source: string, path: string, shown: string, expect
     complexity: text.complexity ?? told('Complexity'),
     estimatedTime: text.estimatedTime ?? told('Estimated Time'),
     ...documentText(reading),
-    ...{ path, header, body, hasBodyLine: line !== null },
+    path,
+    header,
+    body,
+    hasBodyLine: line !== null,
   };
 }
 

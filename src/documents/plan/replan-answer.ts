@@ -23,7 +23,9 @@ const line = (what: string, max: number) =>
 const name = line('a name', REPLAN_NAME_CHARS).refine((text) => !/\[[A-Z]+\]$|^#|#$/.test(text), {
   error: 'a name without markers and number signs',
 });
-const task = line('a task', REPLAN_TASK_CHARS).transform((text) => text.replace(/^(?:[-*+]\s+)?\[[ xX]\]\s*/, ''));
+const task = line('a task', REPLAN_TASK_CHARS).transform((text) =>
+  text.replace(/^(?:[-*+]\s+)?\[[ xX]\]\s*/, ''),
+);
 const tasks = z.array(task, { error: 'a list of tasks' }).min(1).max(REPLAN_TASKS);
 const number = (what: string) => z.number({ error: what }).int().min(0).max(9_999);
 const taskNumber = number('the number of a task').min(1);
@@ -70,7 +72,10 @@ export function checkReplan(
   if (!checked.success) {
     const [issue] = checked.error.issues;
     const where = issue?.path.join('.') ?? '';
-    return { ok: false, why: `${where === '' ? 'the answer' : where}: expected ${issue?.message ?? 'a replan'}` };
+    return {
+      ok: false,
+      why: `${where === '' ? 'the answer' : where}: expected ${issue?.message ?? 'a replan'}`,
+    };
   }
   const { data } = checked;
   if (!actions.includes(data.action))

@@ -19,13 +19,23 @@ type Of<A extends Replan['action']> = Extract<Replan, { action: A }>;
 type Tasks = readonly Pick<Task, 'text'>[];
 
 /** A refusal says why; then nothing is to be written. `asked`: the phase's tasks by the numbers that the replan has for them. */
-export function applyReplan(tree: PlanTree, replan: Replan, values: Thresholds, asked?: Tasks): Change {
+export function applyReplan(
+  tree: PlanTree,
+  replan: Replan,
+  values: Thresholds,
+  asked?: Tasks,
+): Change {
   const node = phaseOf(tree, replan.phase);
   if (node === undefined) return refused(tree.main.file, 1, `Phase ${replan.phase} does not exist`);
   const isDone = isOver(node);
-  if (isDone && replan.action === 'add_phase') return othersSame(tree, replan.phase, addAfter(tree, node, replan), 1);
+  if (isDone && replan.action === 'add_phase')
+    return othersSame(tree, replan.phase, addAfter(tree, node, replan), 1);
   if (isDone)
-    return refused(tree.main.file, node.part.heading.line, `Phase ${replan.phase} is finished and cannot be replanned`);
+    return refused(
+      tree.main.file,
+      node.part.heading.line,
+      `Phase ${replan.phase} is finished and cannot be replanned`,
+    );
   switch (replan.action) {
     case 'expand_phase':
       return expandWhole(tree, replan.phase, values);
@@ -34,7 +44,12 @@ export function applyReplan(tree: PlanTree, replan: Replan, values: Thresholds, 
     case 'add_phase':
       return othersSame(tree, replan.phase, addPhase(tree, node, replan), 1);
     case 'split_phase':
-      return othersSame(tree, replan.phase, splitPhase(tree, node, replan, asked), replan.parts.length);
+      return othersSame(
+        tree,
+        replan.phase,
+        splitPhase(tree, node, replan, asked),
+        replan.parts.length,
+      );
     case 'update_tasks':
       return sameParts(tree, updateTasks(tree, node, replan, asked));
   }
@@ -42,14 +57,17 @@ export function applyReplan(tree: PlanTree, replan: Replan, values: Thresholds, 
 
 /** The phase, and then the stages of an expanded phase that has too many of them. */
 function expandWhole(tree: PlanTree, phase: number, values: Thresholds): Change {
-  const stagesOf = (at: PlanTree) => chosenBy(at, 'expand', 'stage', values).filter((each) => each.phase === phase);
-  let change: Change = stagesOf(tree).length === 0 ? expandPhase(tree, phase, values) : { ok: true, ...tree };
+  const stagesOf = (at: PlanTree) =>
+    chosenBy(at, 'expand', 'stage', values).filter((each) => each.phase === phase);
+  let change: Change =
+    stagesOf(tree).length === 0 ? expandPhase(tree, phase, values) : { ok: true, ...tree };
   for (const { stage } of change.ok ? stagesOf(treeOf(change)) : [])
     if (change.ok && stage !== null) change = expandStage(treeOf(change), phase, stage);
   return change;
 }
 
-const highestOf = (tree: PlanTree): number => Math.max(0, ...tree.phases.map(({ part }) => part.heading.number));
+const highestOf = (tree: PlanTree): number =>
+  Math.max(0, ...tree.phases.map(({ part }) => part.heading.number));
 
 const dependenciesOf = (node: PartNode): Part['dependencies'] => effectivePart(node).dependencies;
 
@@ -77,7 +95,11 @@ interface NewPhase {
   readonly tasks: readonly string[];
 }
 
-const phaseText = (tree: PlanTree, level: number, { number, name, objective, on, tasks }: NewPhase): string =>
+const phaseText = (
+  tree: PlanTree,
+  level: number,
+  { number, name, objective, on, tasks }: NewPhase,
+): string =>
   [
     `${'#'.repeat(level)} Phase ${number}: ${name}`,
     `**Objective**: ${objective}`,
@@ -88,13 +110,20 @@ const phaseText = (tree: PlanTree, level: number, { number, name, objective, on,
     '',
   ].join(tree.main.eol);
 
-function addPhase(tree: PlanTree, node: PartNode, { name, objective, tasks }: Of<'add_phase'>): Change {
+function addPhase(
+  tree: PlanTree,
+  node: PartNode,
+  { name, objective, tasks }: Of<'add_phase'>,
+): Change {
   const edits = new Edits();
   const number = highestOf(tree) + 1;
   const { heading } = node.part;
   // It takes over what the phase waits for; the phase waits for it as well.
   const text = phaseText(tree, heading.level, {
-    ...{ number, name, objective, on: dependenciesOf(node)?.on ?? null },
+    number,
+    name,
+    objective,
+    on: dependenciesOf(node)?.on ?? null,
     tasks: tasks.map((task) => `- [ ] ${task}`),
   });
   edits.add(mainFile(tree.place), { from: heading.from, to: heading.from, text });
@@ -103,7 +132,11 @@ function addPhase(tree: PlanTree, node: PartNode, { name, objective, tasks }: Of
 }
 
 /** What is done waits for nothing any more: the new phase comes after it. */
-function addAfter(tree: PlanTree, node: PartNode, { phase, name, objective, tasks }: Of<'add_phase'>): Change {
+function addAfter(
+  tree: PlanTree,
+  node: PartNode,
+  { phase, name, objective, tasks }: Of<'add_phase'>,
+): Change {
   const edits = new Edits();
   const on = dependenciesOf(node) === null ? null : [phase];
   const lines = tasks.map((task) => `- [ ] ${task}`);
@@ -120,7 +153,12 @@ function putAfter(tree: PlanTree, { part: { body } }: PartNode, edits: Edits, te
   edits.add(mainFile(tree.place), { from: body.to, to: body.to, text: before + text });
 }
 
-function splitPhase(tree: PlanTree, node: PartNode, { phase, parts }: Of<'split_phase'>, asked?: Tasks): Change {
+function splitPhase(
+  tree: PlanTree,
+  node: PartNode,
+  { phase, parts }: Of<'split_phase'>,
+  asked?: Tasks,
+): Change {
   const { heading } = node.part;
   if (textOf(node).stages.length > 0)
     return refused(node.home, heading.line, `Phase ${phase} has stages and cannot be split`);
@@ -169,14 +207,16 @@ function updateTasks(
   const named = [...change.map(({ task }) => task), ...remove];
   const { of, unfit } = numbered(tasks, asked, named);
   if (unfit !== undefined) return refused(path, line, unfitText(unfit, phase));
-  if (add.length + named.length === 0) return refused(path, line, 'expected a task to add, change or remove');
+  if (add.length + named.length === 0)
+    return refused(path, line, 'expected a task to add, change or remove');
   const gone = remove.flatMap(of).map(linesOfTasks(source, tasks));
   if (tasks.some((task) => task.done && holds(gone, task)))
     return refused(path, line, 'a completed task would be removed with its parent');
   const edits = new Edits();
   edits.add(path, ...outermost(gone).map((span) => ({ ...span, text: '' })));
   for (const { task, text } of change)
-    for (const found of of(task)) if (!holds(gone, found)) edits.add(path, renameTask(source, found, text));
+    for (const found of of(task))
+      if (!holds(gone, found)) edits.add(path, renameTask(source, found, text));
   if (add.length > 0) edits.add(path, addTasks(source, { tasks, body, eol: tree.main.eol }, add));
   return edits.made(tree);
 }
@@ -212,11 +252,16 @@ function othersSame(before: PlanTree, phase: number, change: Change, added: numb
     JSON.stringify(kept.map((node) => shapeOf(node, phase))) ===
     JSON.stringify(before.phases.map((node) => shapeOf(node, phase)));
   if (same && after.phases.length === before.phases.length + added) return change;
-  return refused(before.main.file, phaseOf(before, phase)?.part.heading.line ?? 1, 'the other phases would change');
+  return refused(
+    before.main.file,
+    phaseOf(before, phase)?.part.heading.line ?? 1,
+    'the other phases would change',
+  );
 }
 
 const shapeOf = (node: PartNode, changed: number): unknown => {
   const { heading } = node.part;
-  const tasks = heading.number === changed ? null : textOf(node).tasks.map(({ text, done }) => [text, done]);
+  const tasks =
+    heading.number === changed ? null : textOf(node).tasks.map(({ text, done }) => [text, done]);
   return [heading.number, heading.name, heading.markers, isExpanded(node), tasks];
 };

@@ -55,7 +55,11 @@ export interface PlanReport {
 }
 
 /** `show` turns a path into how a person is told of it. */
-export function reportOf(tree: PlanTree, thresholds: ResolvedThresholds, show: (path: string) => string): PlanReport {
+export function reportOf(
+  tree: PlanTree,
+  thresholds: ResolvedThresholds,
+  show: (path: string) => string,
+): PlanReport {
   const effective = tree.phases.map(effectivePart);
   const fileOf = (part: Part): string => {
     const node = tree.phases[effective.indexOf(part)];
@@ -73,7 +77,10 @@ export function reportOf(tree: PlanTree, thresholds: ResolvedThresholds, show: (
     expanded: isPlanExpanded(tree),
     expandedPhases: listExpanded(tree.phases),
     metadata: Object.fromEntries(tree.main.metadata.map(({ name, value }) => [name, value])),
-    phases: tree.phases.map((node) => ({ ...partReport(node, show), score: scoreReport(node, thresholds) })),
+    phases: tree.phases.map((node) => ({
+      ...partReport(node, show),
+      score: scoreReport(node, thresholds),
+    })),
     declared: waves.ok && waves.declared,
     waves: waves.ok ? waves.waves : [],
     thresholds,
@@ -87,8 +94,12 @@ function missingOf(node: PartNode, show: (path: string) => string): readonly Fau
   const { heading } = node.part;
   const at = { file: show(node.home), line: heading.line };
   return [
-    ...(textOf(node).objective === null ? [{ ...at, message: `Phase ${heading.number} has no **Objective**` }] : []),
-    ...(tasksOf(node).length === 0 ? [{ ...at, message: `Phase ${heading.number} has no tasks (\`- [ ] …\`)` }] : []),
+    ...(textOf(node).objective === null
+      ? [{ ...at, message: `Phase ${heading.number} has no **Objective**` }]
+      : []),
+    ...(tasksOf(node).length === 0
+      ? [{ ...at, message: `Phase ${heading.number} has no tasks (\`- [ ] …\`)` }]
+      : []),
   ];
 }
 
@@ -102,21 +113,39 @@ export const fileOfDependencies = ({ part, file, home }: PartNode): string =>
 
 function stageFaultsOf(node: PartNode, show: (path: string) => string): readonly Fault[] {
   const stages = node.stages.map(effectivePart);
-  const waves = wavesOf(stages, (part) => show(fileOfDependencies(node.stages[stages.indexOf(part)] ?? node)));
+  const waves = wavesOf(stages, (part) =>
+    show(fileOfDependencies(node.stages[stages.indexOf(part)] ?? node)),
+  );
   // Doubled numbers were told when the file was read.
   return waves.ok
     ? []
-    : waves.faults.filter(({ message }) => message.startsWith('**Dependencies**') || message.startsWith('without'));
+    : waves.faults.filter(
+        ({ message }) => message.startsWith('**Dependencies**') || message.startsWith('without'),
+      );
 }
 
 function partReport(node: PartNode, show: (path: string) => string): PartReport {
   const { number, name, markers, line } = node.part.heading;
   const { objective, complexity, estimatedTime, prerequisites } = textOf(node);
-  const tasks = tasksOf(node).map(({ text, done, depth, line: at }) => ({ text, done, depth, line: at }));
+  const tasks = tasksOf(node).map(({ text, done, depth, line: at }) => ({
+    text,
+    done,
+    depth,
+    line: at,
+  }));
   return {
-    ...{ number, name, markers, expanded: isExpanded(node), file: show(fileOfPart(node)), line },
-    ...{ objective, dependencies: effectivePart(node).dependencies?.on ?? null },
-    ...{ complexity, estimatedTime, prerequisites, tasks },
+    number,
+    name,
+    markers,
+    expanded: isExpanded(node),
+    file: show(fileOfPart(node)),
+    line,
+    objective,
+    dependencies: effectivePart(node).dependencies?.on ?? null,
+    complexity,
+    estimatedTime,
+    prerequisites,
+    tasks,
     stages: node.stages.map((stage) => partReport(stage, show)),
     expandedStages: listExpanded(node.stages),
   };
@@ -128,7 +157,10 @@ export const tasksOf = (node: PartNode): readonly Task[] => [
   ...node.stages.flatMap((stage) => (isExpanded(stage) ? tasksOf(stage) : [])),
 ];
 
-export function scoreReport(node: PartNode, { values }: Pick<ResolvedThresholds, 'values'>): ScoreReport {
+export function scoreReport(
+  node: PartNode,
+  { values }: Pick<ResolvedThresholds, 'values'>,
+): ScoreReport {
   const tasks = tasksOf(node).length;
   const stem = (node.home.split('/')[0] ?? '').replace(/\.md$/, '');
   const score = scoreOf(node.part.heading.name, textsOf(node), tasks, `${stem}.md`);
@@ -141,13 +173,18 @@ export function scoreReport(node: PartNode, { values }: Pick<ResolvedThresholds,
 }
 
 /** The part's own text, and that of its expanded stages: no header, no summary. */
-function textsOf(node: PartNode): readonly { readonly text: string; readonly opaque: readonly Span[] }[] {
+function textsOf(
+  node: PartNode,
+): readonly { readonly text: string; readonly opaque: readonly Span[] }[] {
   const { body } = textOf(node);
   const source = node.file?.source ?? node.source;
   const opaque = (node.file?.opaque ?? node.opaque)
     .filter(({ from }) => from >= body.from && from < body.to)
     .map(({ from, to }) => ({ from: from - body.from, to: Math.min(to, body.to) - body.from }));
-  return [{ text: source.slice(body.from, body.to), opaque }, ...node.stages.filter(isExpanded).flatMap(textsOf)];
+  return [
+    { text: source.slice(body.from, body.to), opaque },
+    ...node.stages.filter(isExpanded).flatMap(textsOf),
+  ];
 }
 
 // What a plan's events come to: replans, second scores, failures caught early. Pure.
@@ -176,7 +213,8 @@ export type Ratio = Readonly<Record<'of' | 'count', number>>;
 export function statsOf(runs: readonly (readonly StepEvent[])[]): PlanStats {
   const plans = runs.filter((events) => events.some(({ type }) => type === 'plan_started'));
   const all = plans.flat();
-  const count = (type: StepEvent['type']): number => all.filter((event) => event.type === type).length;
+  const count = (type: StepEvent['type']): number =>
+    all.filter((event) => event.type === type).length;
   const per = plans.map(ofRun);
   const sum = (pick: (one: ReturnType<typeof ofRun>) => number): number =>
     per.reduce((total, one) => total + pick(one), 0);
@@ -189,11 +227,13 @@ export function statsOf(runs: readonly (readonly StepEvent[])[]): PlanStats {
     phases: sum(({ phases }) => phases),
     replans: count('replanned'),
     phasesReplanned: sum(({ replanned }) => replanned),
-    secondScores: all.filter((event) => event.type === 'second_score' && event.message === null).length,
+    secondScores: all.filter((event) => event.type === 'second_score' && event.message === null)
+      .length,
     discrepancies: count('score_discrepancy'),
     loopStops: count('loop_stopped'),
     failures: count('phase_failed'),
-    noTests: all.filter((event) => event.type === 'phase_tested' && event.outcome === 'no_tests').length,
+    noTests: all.filter((event) => event.type === 'phase_tested' && event.outcome === 'no_tests')
+      .length,
     replanSuccess: ratio(({ success }) => success),
     caughtWithinTwo: ratio(({ caught }) => caught),
     expansionAccuracy: ratio(({ expansions }) => expansions),
@@ -215,7 +255,8 @@ function ofRun(events: readonly StepEvent[]) {
   /** `trigger`: only replans that it led to; an expansion is not blamed for failing tests. */
   const settle = (phase: number, helped: boolean, trigger?: string): void => {
     for (const each of replans)
-      if (each.phase === phase && (trigger ?? each.trigger) === each.trigger) each.helped ??= helped;
+      if (each.phase === phase && (trigger ?? each.trigger) === each.trigger)
+        each.helped ??= helped;
   };
   for (const event of events) {
     if (event.type === 'loop_stopped') settle(event.phase, false, FAILED);
@@ -237,12 +278,16 @@ function ofRun(events: readonly StepEvent[]) {
   }
   const settled = replans.filter(({ helped }) => helped !== null);
   const expansions = replans.filter(({ expansion }) => expansion);
-  const again = (phase: number): boolean => replans.filter((each) => each.phase === phase).length > 1;
+  const again = (phase: number): boolean =>
+    replans.filter((each) => each.phase === phase).length > 1;
   return {
     phases: started.size,
     replanned: new Set(replans.map(({ phase }) => phase)).size,
     success: { count: settled.filter(({ helped }) => helped).length, of: settled.length },
     caught: { count: early, of: triggers },
-    expansions: { count: expansions.filter(({ phase }) => !again(phase)).length, of: expansions.length },
+    expansions: {
+      count: expansions.filter(({ phase }) => !again(phase)).length,
+      of: expansions.length,
+    },
   };
 }

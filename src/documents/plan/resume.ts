@@ -49,8 +49,14 @@ export interface ResumeFacts {
   readonly now: number;
 }
 
-const isOpen = ({ marker }: PhaseReading): boolean => marker !== 'completed' && marker !== 'skipped';
-const FINISHED: readonly PlanCheckpoint['status'][] = ['completed', 'incomplete', 'refused', 'failed'];
+const isOpen = ({ marker }: PhaseReading): boolean =>
+  marker !== 'completed' && marker !== 'skipped';
+const FINISHED: readonly PlanCheckpoint['status'][] = [
+  'completed',
+  'incomplete',
+  'refused',
+  'failed',
+];
 
 /** Null: nothing is left, or nothing that makes a difference. */
 export function resumePointOf(facts: ResumeFacts): ResumePoint | null {
@@ -73,11 +79,15 @@ export function resumePointOf(facts: ResumeFacts): ResumePoint | null {
   const reports = checkpoint?.reports ?? [];
   const isNew = !counts && committed.length === 0 && reports.length === 0;
   const marks = [...new Set([...(checkpoint?.marks ?? []), ...facts.marks])];
-  if (isNew && marks.length === 0 && !(facts.bounded && spent !== null && left.length > 0)) return null;
+  if (isNew && marks.length === 0 && !(facts.bounded && spent !== null && left.length > 0))
+    return null;
   const doubts = committed.flatMap(({ doubt }) => (doubt === null ? [] : [doubt]));
   return {
     run: checkpoint?.step_key ?? null,
-    why: [...doubts, ...(checkpoint === null || isNew ? [] : reasons(checkpoint, hash, holdsLast, now))],
+    why: [
+      ...doubts,
+      ...(checkpoint === null || isNew ? [] : reasons(checkpoint, hash, holdsLast, now)),
+    ],
     phases: left,
     failures: kept?.failures ?? [],
     replans: kept?.replans ?? [],
@@ -88,7 +98,12 @@ export function resumePointOf(facts: ResumeFacts): ResumePoint | null {
   };
 }
 
-function reasons(checkpoint: PlanCheckpoint, hash: string, holdsLast: boolean, now: number): readonly string[] {
+function reasons(
+  checkpoint: PlanCheckpoint,
+  hash: string,
+  holdsLast: boolean,
+  now: number,
+): readonly string[] {
   const { status, tests_passing, last_error, plan_hash, last_commit, timestamp } = checkpoint;
   const age_ms = now - Date.parse(timestamp);
   return [
@@ -108,8 +123,10 @@ const NOTHING: PhaseHistory = { replans: 0, forceSpent: false, failures: [], com
 
 /** The checkpoint speaks of phases by number; which one that is today its list of phases says. */
 function historyOf({ phases: numbers, ...checkpoint }: PlanCheckpoint) {
-  const { test_failure_history, replan_history, phase_replan_count, complexity_evaluations } = checkpoint;
-  const idOf = (number: unknown): string => numbers.find((each) => each.number === number)?.id ?? '';
+  const { test_failure_history, replan_history, phase_replan_count, complexity_evaluations } =
+    checkpoint;
+  const idOf = (number: unknown): string =>
+    numbers.find((each) => each.number === number)?.id ?? '';
   const failures = test_failure_history.map((each): PhaseFailure => ({
     phase: idOf(each.phase),
     run: Number(each.iteration),
@@ -132,13 +149,15 @@ function historyOf({ phases: numbers, ...checkpoint }: PlanCheckpoint) {
     at: Date.parse(String(each.timestamp)),
   }));
   return {
-    ...{ failures, replans },
+    failures,
+    replans,
     of: (phase: PhaseReading): PhaseHistory => {
       const before = numbers.find(({ id }) => id === phase.id);
       if (before === undefined) return NOTHING;
       const last = replans.filter((each) => each.phase === phase.id).at(-1)?.at ?? -Infinity;
       const complexity = complexity_evaluations[String(before.number)];
-      const same = before.text === phase.text && complexity !== undefined && complexity.method !== 'threshold';
+      const same =
+        before.text === phase.text && complexity !== undefined && complexity.method !== 'threshold';
       return {
         replans: phase_replan_count[String(before.number)] ?? 0,
         forceSpent: before.force_spent,
@@ -149,4 +168,5 @@ function historyOf({ phases: numbers, ...checkpoint }: PlanCheckpoint) {
   };
 }
 
-const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
+const textOf = (value: unknown): string | null =>
+  typeof value === 'string' && value !== '' ? value : null;

@@ -53,7 +53,12 @@ export function scoreOf(
   const prose = [name, ...texts].join('\n');
   const keywords = KEYWORDS.map(({ words, weight }) => {
     const hits = Object.fromEntries(words.map((word) => [word, countOf(prose, word)]));
-    return { words, weight, hits, value: weight * Object.values(hits).reduce((sum, count) => sum + count, 0) };
+    return {
+      words,
+      weight,
+      hits,
+      value: weight * Object.values(hits).reduce((sum, count) => sum + count, 0),
+    };
   });
   const paths = filesIn(prose);
   const words = EXTENSIVE.exec(prose)?.[0] ?? null;
@@ -62,7 +67,10 @@ export function scoreOf(
     files: { paths, value: paths.length / PER_POINT },
     tests: { words, value: words === null ? 0 : TESTS_VALUE },
   };
-  const sum = [...keywords, ...Object.values(addends)].reduce((total, { value }) => total + value, 0);
+  const sum = [...keywords, ...Object.values(addends)].reduce(
+    (total, { value }) => total + value,
+    0,
+  );
   return { score: oneDecimal(sum), keywords, ...addends };
 }
 
@@ -82,7 +90,9 @@ function withoutOpaque(text: string, opaque: readonly Span[]): string {
 const withoutOwn = (text: string, document: string): string =>
   text.replace(/(?<![^\s"'(<>=])[^\s"'(<>=]+\.md(?=#)/g, (path) => {
     const name = baseOf(path);
-    return name === urlOf(document) || /^(?:phase|stage)_\d{1,4}(?:_[a-z0-9_]*)?\.md$/.test(name) ? '' : path;
+    return name === urlOf(document) || /^(?:phase|stage)_\d{1,4}(?:_[a-z0-9_]*)?\.md$/.test(name)
+      ? ''
+      : path;
   });
 
 /** Letters of any script count as parts of words: `author` and `auth_token` are no `auth`. */
@@ -103,7 +113,11 @@ export function filesIn(prose: string): readonly string[] {
 }
 
 /** Why a phase is too large: each threshold that it is above. */
-export const aboveOf = (score: number, tasks: number, { expansion, tasks: most }: Thresholds): readonly string[] => [
+export const aboveOf = (
+  score: number,
+  tasks: number,
+  { expansion, tasks: most }: Thresholds,
+): readonly string[] => [
   ...(score > expansion ? [`score ${score} is above ${expansion}`] : []),
   ...(tasks > most ? [`${tasks} tasks are more than ${most}`] : []),
 ];
@@ -142,12 +156,17 @@ export interface FinalScore extends ComplexityRecord {
 }
 
 /** `second` null: no answer in time, or one that cannot be used; the first score stands. */
-export function reconcile(first: number, second: Pick<SecondScore, 'score' | 'reasoning'> | null): FinalScore {
-  if (second === null) return { score: first, method: 'threshold', reasoning: null, discrepancy: null };
+export function reconcile(
+  first: number,
+  second: Pick<SecondScore, 'score' | 'reasoning'> | null,
+): FinalScore {
+  if (second === null)
+    return { score: first, method: 'threshold', reasoning: null, discrepancy: null };
   const { score, reasoning } = second;
   // Both have one decimal: 8.3 and 6.3 are 2.0 apart, whatever binary fractions make of it.
   const apart = oneDecimal(Math.abs(first - score));
-  if (apart <= AGREEMENT) return { score: oneDecimal(score), method: 'agent', reasoning, discrepancy: null };
+  if (apart <= AGREEMENT)
+    return { score: oneDecimal(score), method: 'agent', reasoning, discrepancy: null };
   const discrepancy = { threshold: first, agent: oneDecimal(score) };
   return { score: oneDecimal((first + score) / 2), method: 'reconciled', reasoning, discrepancy };
 }
@@ -159,7 +178,12 @@ const oneDecimal = (score: number): number => Math.round(score * 10) / 10;
 export type Thresholds = PlanThresholds;
 export type ThresholdName = keyof Thresholds;
 
-export const DEFAULT_THRESHOLDS: Thresholds = { expansion: 8, tasks: 10, fileReferences: 10, replanLimit: 2 };
+export const DEFAULT_THRESHOLDS: Thresholds = {
+  expansion: 8,
+  tasks: 10,
+  fileReferences: 10,
+  replanLimit: 2,
+};
 
 const WRITTEN: Record<ThresholdName, string> = {
   expansion: 'Expansion Threshold',
@@ -180,7 +204,10 @@ export function thresholdsIn(notes: string): Partial<Thresholds> | null {
   if (section === null) return null;
   const found: Partial<Record<ThresholdName, number>> = {};
   for (const name of Object.keys(WRITTEN) as ThresholdName[]) {
-    const value = new RegExp(`${WRITTEN[name]}[*_]*[ \\t]*:[*_]*[ \\t]*(\\d{1,4}(?:\\.\\d+)?)`, 'i').exec(section)?.[1];
+    const value = new RegExp(
+      `${WRITTEN[name]}[*_]*[ \\t]*:[*_]*[ \\t]*(\\d{1,4}(?:\\.\\d+)?)`,
+      'i',
+    ).exec(section)?.[1];
     if (value !== undefined) found[name] = Number(value);
   }
   return found;
@@ -199,11 +226,20 @@ export interface ResolvedThresholds {
 
 /** Each threshold from the first source that says it. */
 export function resolveThresholds(sources: readonly ThresholdSource[]): ResolvedThresholds {
-  const all: readonly ThresholdSource[] = [...sources, { from: 'default', values: DEFAULT_THRESHOLDS }];
+  const all: readonly ThresholdSource[] = [
+    ...sources,
+    { from: 'default', values: DEFAULT_THRESHOLDS },
+  ];
   const names = Object.keys(DEFAULT_THRESHOLDS) as ThresholdName[];
-  const told = (name: ThresholdName) => all.find(({ values }) => values[name] !== undefined) ?? all[all.length - 1];
+  const told = (name: ThresholdName) =>
+    all.find(({ values }) => values[name] !== undefined) ?? all[all.length - 1];
   return {
-    values: Object.fromEntries(names.map((name) => [name, told(name)?.values[name]])) as unknown as Thresholds,
-    from: Object.fromEntries(names.map((name) => [name, told(name)?.from])) as Record<ThresholdName, string>,
+    values: Object.fromEntries(
+      names.map((name) => [name, told(name)?.values[name]]),
+    ) as unknown as Thresholds,
+    from: Object.fromEntries(names.map((name) => [name, told(name)?.from])) as Record<
+      ThresholdName,
+      string
+    >,
   };
 }

@@ -20,12 +20,17 @@ const isTest = (code: string): boolean => {
 
 const inCode = (text: string): readonly string[] =>
   [...text.matchAll(/`([^`\0\n]+)`/g)].map(([, code = '']) => code.trim());
-const first = (commands: readonly string[]): readonly string[] => [...new Set(commands)].slice(0, TEST_COMMANDS);
+const first = (commands: readonly string[]): readonly string[] =>
+  [...new Set(commands)].slice(0, TEST_COMMANDS);
 const RUN = /\b(?:run|runs|running|execute|verify|pass|passes)\b/i;
 
 /** Those that the texts name in code, in order. One word alone (`pytest`) may be only talked about: the text must speak of running it. */
 export const taskCommands = (texts: readonly string[]): readonly string[] =>
-  first(texts.flatMap((text) => inCode(text).filter((code) => isTest(code) && (code.includes(' ') || RUN.test(text)))));
+  first(
+    texts.flatMap((text) =>
+      inCode(text).filter((code) => isTest(code) && (code.includes(' ') || RUN.test(text))),
+    ),
+  );
 
 /**
  * What the items of lists in the section say: `` - `npm test` ``, `- npm test`, ``- **Test Command**: `./ci unit` ``. Whatever stands in code
@@ -33,11 +38,15 @@ export const taskCommands = (texts: readonly string[]): readonly string[] =>
  */
 export const testingProtocols = (notes: string): readonly string[] =>
   first(
-    [...(sectionIn(notes, 'Testing Protocols') ?? '').matchAll(/^[ \t]*(?:[-*+]|\d+[.)])[ \t]+(.*)$/gm)].flatMap(
-      ([, item = '']) => {
-        const codes = inCode(item);
-        if (codes.length === 0) return isTest(item.trim()) ? [item.trim()] : [];
-        return /\bcommands?\W*:/i.test(item.split('`')[0] ?? '') ? codes : codes.filter((code) => isTest(code));
-      },
-    ),
+    [
+      ...(sectionIn(notes, 'Testing Protocols') ?? '').matchAll(
+        /^[ \t]*(?:[-*+]|\d+[.)])[ \t]+(.*)$/gm,
+      ),
+    ].flatMap(([, item = '']) => {
+      const codes = inCode(item);
+      if (codes.length === 0) return isTest(item.trim()) ? [item.trim()] : [];
+      return /\bcommands?\W*:/i.test(item.split('`')[0] ?? '')
+        ? codes
+        : codes.filter((code) => isTest(code));
+    }),
   );

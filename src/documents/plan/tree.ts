@@ -1,6 +1,14 @@
 /** A plan with its phase and stage files: which parts are expanded, where their text is, and every fault in the whole. */
 
-import { type PartHeading, within, type Fault, type Field, type Part, type PlanDocument, type Span } from './types.js';
+import {
+  type PartHeading,
+  within,
+  type Fault,
+  type Field,
+  type Part,
+  type PlanDocument,
+  type Span,
+} from './types.js';
 import { parsePlan, readPartFile, type PartFile } from './parse.js';
 import { fieldOf } from './reading.js';
 
@@ -14,7 +22,8 @@ export interface PlanPlace {
   readonly inFolder: boolean;
 }
 
-export const mainFile = ({ stem, inFolder }: PlanPlace): string => (inFolder ? `${stem}/${stem}.md` : `${stem}.md`);
+export const mainFile = ({ stem, inFolder }: PlanPlace): string =>
+  inFolder ? `${stem}/${stem}.md` : `${stem}.md`;
 
 /** `core_logic` of `Core Logic!`; '' where nothing of the name can stand in a file name. */
 function slugOf(name: string): string {
@@ -24,7 +33,11 @@ function slugOf(name: string): string {
 }
 
 /** `phase_2_core_logic` or `stage_1_database`; markers are no part of it. */
-export const partStem = ({ kind, number, name }: Pick<PartHeading, 'kind' | 'number' | 'name'>): string =>
+export const partStem = ({
+  kind,
+  number,
+  name,
+}: Pick<PartHeading, 'kind' | 'number' | 'name'>): string =>
   [kind, String(number), slugOf(name)].filter((word) => word !== '').join('_');
 
 export const overviewFile = (phase: number): string => `phase_${phase}_overview.md`;
@@ -80,14 +93,19 @@ export interface PlanTree {
 /** The text of a file, or why there is none; paths are relative to the folder that the plan lies in. */
 export type ReadFile = (path: string) => { readonly text: string } | { readonly why: string };
 
-export const isExpanded = ({ part }: PartNode): boolean => part.heading.markers.includes('EXPANDED');
+export const isExpanded = ({ part }: PartNode): boolean =>
+  part.heading.markers.includes('EXPANDED');
 /** What is said of the part, wherever its text is. */
 export const textOf = ({ part, file }: PartNode): Part | PartFile => file ?? part;
 
 type Holder = Pick<PlanDocument, 'source' | 'opaque' | 'fields'>;
 
 /** `show` turns a path into how a person is told of it. */
-export function readTree(place: PlanPlace, read: ReadFile, show: (path: string) => string): PlanTree {
+export function readTree(
+  place: PlanPlace,
+  read: ReadFile,
+  show: (path: string) => string,
+): PlanTree {
   const files = new Map<string, string>();
   const faults: Fault[] = [];
   const notes: Fault[] = [];
@@ -102,7 +120,9 @@ export function readTree(place: PlanPlace, read: ReadFile, show: (path: string) 
   }
   const load = (part: Part, home: string, holder: Holder): PartNode => {
     const file = loadFile(part, home, holder.fields);
-    const stages = (file ?? part).stages.map((stage) => load(stage, file?.path ?? home, file ?? holder));
+    const stages = (file ?? part).stages.map((stage) =>
+      load(stage, file?.path ?? home, file ?? holder),
+    );
     return { part, home, source: holder.source, opaque: holder.opaque, file, stages };
   };
   const loadFile = (part: Part, home: string, fields: readonly Field[]): PartFile | null => {
@@ -145,7 +165,9 @@ function seeOf(
   home: string,
   fields: readonly Field[],
   folder: string,
-): { readonly path: string; readonly line: number } | { readonly message: string; readonly line: number } {
+):
+  | { readonly path: string; readonly line: number }
+  | { readonly message: string; readonly line: number } {
   const see = fieldOf(within(fields, part.body), 'See');
   const target = /^\[[^\]]*\]\(<?([^)>]*)>?\)/.exec(see?.value ?? '')?.[1];
   if (see === undefined || target === undefined)
@@ -175,12 +197,21 @@ export const phaseOf = ({ phases }: PlanTree, number: number): PartNode | undefi
 /** The phase of that name, of several the one of that number; else that of the number, where it asks for the same `text`: it was renamed. */
 export const findPhase = (
   tree: PlanTree,
-  { name, number, text }: Pick<PartHeading, 'name' | 'number'> & { readonly text?: string | undefined },
+  {
+    name,
+    number,
+    text,
+  }: Pick<PartHeading, 'name' | 'number'> & { readonly text?: string | undefined },
 ): PartNode | null => {
   const named = tree.phases.filter(({ part }) => part.heading.name === name);
   const renamed = phaseOf(tree, number);
-  const isSame = renamed !== undefined && text !== undefined && unticked(fullText(renamed)) === unticked(text);
-  return named.find(({ part }) => part.heading.number === number) ?? named[0] ?? (isSame ? renamed : null);
+  const isSame =
+    renamed !== undefined && text !== undefined && unticked(fullText(renamed)) === unticked(text);
+  return (
+    named.find(({ part }) => part.heading.number === number) ??
+    named[0] ??
+    (isSame ? renamed : null)
+  );
 };
 export const stageOf = ({ stages }: PartNode, number: number): PartNode | undefined =>
   stages.find(({ part }) => part.heading.number === number);
@@ -200,7 +231,9 @@ export function fullText(node: PartNode): string {
 }
 /** With every box open, and no blanks at the ends of lines: what is done of it, or a formatter takes away, makes it no other text. */
 export const unticked = (text: string): string =>
-  text.replace(/^([ \t]*(?:[-*+]|\d+[.)])[ \t]+)\[[^\]]\]/gm, '$1[ ]').replace(/(?<![ \t])[ \t]+$/gm, '');
+  text
+    .replace(/^([ \t]*(?:[-*+]|\d+[.)])[ \t]+)\[[^\]]\]/gm, '$1[ ]')
+    .replace(/(?<![ \t])[ \t]+$/gm, '');
 
 /** Its own file, or the one that holds it where it is not expanded. */
 export const fileOfPart = ({ file, home }: PartNode): string => file?.path ?? home;

@@ -19,7 +19,10 @@ import { collapsePhase, collapseStage } from './collapse.js';
 import { expandPhase, expandStage } from './expand.js';
 import { scoreReport, tasksOf } from './report.js';
 import type { ReplanAction, ReplanTrigger } from '../../shared/plan.js';
-import type { EvaluateTriggersInput, EvaluateTriggersResult } from '../../shared/replan-activities.js';
+import type {
+  EvaluateTriggersInput,
+  EvaluateTriggersResult,
+} from '../../shared/replan-activities.js';
 import type { ActivityBase } from '../../shared/proposal-activities.js';
 import { aboveOf, type Thresholds } from './score.js';
 import { isExpanded, type PartNode, type PlanTree } from './tree.js';
@@ -36,7 +39,10 @@ export const ACTIONS: Readonly<Record<ReplanTrigger, readonly ReplanAction[]>> =
 const DISTRIBUTED_FAILURES = 3;
 
 /** `tiersSpent`: those of this phase have come to `replan`. */
-export type TriggerFacts = Omit<EvaluateTriggersInput, keyof ActivityBase | 'failures' | 'thresholds'> & {
+export type TriggerFacts = Omit<
+  EvaluateTriggersInput,
+  keyof ActivityBase | 'failures' | 'thresholds'
+> & {
   readonly tiersSpent: boolean;
 };
 /** `notice`: at the threshold, not above it: told, nothing is changed. */
@@ -48,10 +54,15 @@ export function outcomeOf(facts: TriggerFacts, values: Thresholds): TriggerOutco
   const { outcome, why } = callOf(facts, values);
   const none = { actions: [], forced: false };
   if (outcome !== 'called') return { outcome, why, ...none };
-  if (facts.resolved) return { outcome: 'none', why: 'committed and finished phases are not replanned', ...none };
+  if (facts.resolved)
+    return { outcome: 'none', why: 'committed and finished phases are not replanned', ...none };
   const spent = facts.replans >= values.replanLimit;
   if (spent && !facts.forced)
-    return { outcome: 'limit', why: `${why}; replanned ${facts.replans} of ${values.replanLimit} times`, ...none };
+    return {
+      outcome: 'limit',
+      why: `${why}; replanned ${facts.replans} of ${values.replanLimit} times`,
+      ...none,
+    };
   return { outcome: 'replan', actions: ACTIONS[facts.trigger], forced: spent, why };
 }
 
@@ -73,7 +84,10 @@ function callOf(facts: TriggerFacts, values: Thresholds): Called {
   }
 }
 
-function complexityCall({ score, tasks, expanded, stages }: TriggerFacts, values: Thresholds): Called {
+function complexityCall(
+  { score, tasks, expanded, stages }: TriggerFacts,
+  values: Thresholds,
+): Called {
   if (stages !== undefined) return { outcome: 'called', why: stages };
   if (expanded) return { outcome: 'none', why: 'it is already expanded' };
   const above = aboveOf(score, tasks, values);
@@ -96,12 +110,18 @@ function complexityCall({ score, tasks, expanded, stages }: TriggerFacts, values
  *     the second in a row, a new signature         debug: a report that the next attempt reads
  *     any further one                              replan
  */
-export function tierOf(failures: readonly Pick<EvaluateTriggersInput['failures'][number], 'signature'>[]) {
-  const tier = (is: NonNullable<EvaluateTriggersResult['tier']>, why: string) => ({ tier: is, why });
+export function tierOf(
+  failures: readonly Pick<EvaluateTriggersInput['failures'][number], 'signature'>[],
+) {
+  const tier = (is: NonNullable<EvaluateTriggersResult['tier']>, why: string) => ({
+    tier: is,
+    why,
+  });
   const [before, last] = failures.slice(-2);
   const count = failures.length;
   if (count <= 1) return tier('again', 'the first failure of this phase');
-  if (before?.signature === last?.signature) return tier('replan', `failure ${count} is the same as the previous one`);
+  if (before?.signature === last?.signature)
+    return tier('replan', `failure ${count} is the same as the previous one`);
   if (count === 2) return tier('debug', 'the second failure in a row differs from the first');
   return tier('replan', `${count} failures in a row, after a debugging report`);
 }
@@ -127,7 +147,8 @@ export function movePart(
   { phase, stage }: Pick<Chosen, 'phase' | 'stage'>,
   values: Thresholds,
 ): Change {
-  if (stage === null) return verb === 'expand' ? expandPhase(tree, phase, values) : collapsePhase(tree, phase);
+  if (stage === null)
+    return verb === 'expand' ? expandPhase(tree, phase, values) : collapsePhase(tree, phase);
   return verb === 'expand' ? expandStage(tree, phase, stage) : collapseStage(tree, phase, stage);
 }
 
@@ -151,7 +172,9 @@ function toExpand(node: PartNode, kind: 'phase' | 'stage', values: Thresholds): 
   if (isOver(node)) return [];
   if (kind === 'phase') {
     const { above } = scoreReport(node, { values });
-    return isExpanded(node) || above.length === 0 ? [] : [{ phase, stage: null, why: above.join(', ') }];
+    return isExpanded(node) || above.length === 0
+      ? []
+      : [{ phase, stage: null, why: above.join(', ') }];
   }
   if (!isExpanded(node) || node.stages.length <= STAGES_INLINE) return [];
   const why = `${node.stages.length} stages are more than ${STAGES_INLINE}`;
@@ -160,12 +183,17 @@ function toExpand(node: PartNode, kind: 'phase' | 'stage', values: Thresholds): 
     .map((stage) => ({ phase, stage: numberOf(stage), why }));
 }
 
-function toCollapse(node: PartNode, kind: 'phase' | 'stage', values: Thresholds): readonly Chosen[] {
+function toCollapse(
+  node: PartNode,
+  kind: 'phase' | 'stage',
+  values: Thresholds,
+): readonly Chosen[] {
   const phase = numberOf(node);
   const tasks = tasksOf(node).length;
   const { score } = scoreReport(node, { values });
   const completed = node.part.heading.markers.includes('COMPLETED');
-  if (!isExpanded(node) || !completed || tasks > COLLAPSE.tasks || score >= COLLAPSE.score) return [];
+  if (!isExpanded(node) || !completed || tasks > COLLAPSE.tasks || score >= COLLAPSE.score)
+    return [];
   const why = `completed, with at most ${COLLAPSE.tasks} tasks and a score below ${COLLAPSE.score}`;
   const open = node.stages.filter(isExpanded);
   if (kind === 'stage') return open.map((stage) => ({ phase, stage: numberOf(stage), why }));

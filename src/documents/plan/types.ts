@@ -118,8 +118,10 @@ export const firstAt = (items: readonly { readonly from: number }[], from: numbe
   firstBehind(items.length, (at) => (items[at]?.from ?? Infinity) < from);
 
 /** Those of the sorted `items` that start within the span. */
-export const within = <T extends { readonly from: number }>(items: readonly T[], { from, to }: Span): readonly T[] =>
-  items.slice(firstAt(items, from), firstAt(items, to));
+export const within = <T extends { readonly from: number }>(
+  items: readonly T[],
+  { from, to }: Span,
+): readonly T[] => items.slice(firstAt(items, from), firstAt(items, to));
 
 /** Does one of the sorted, disjoint `spans` hold the offset? */
 export function isIn(spans: readonly Span[], offset: number): boolean {

@@ -28,7 +28,8 @@ const found = (lines: readonly string[], pattern: RegExp): readonly ClaimedUnfin
   for (const line of lines) {
     const [, number, why = ''] = pattern.exec(line) ?? [];
     const task = Number(number ?? 0);
-    if (task > 0 && !byTask.has(task)) byTask.set(task, { task, why: why.trim().slice(0, UNFINISHED_WHY_CHARS) });
+    if (task > 0 && !byTask.has(task))
+      byTask.set(task, { task, why: why.trim().slice(0, UNFINISHED_WHY_CHARS) });
   }
   return [...byTask.values()].sort((a, b) => a.task - b.task).slice(0, UNFINISHED_TASKS);
 };
@@ -46,14 +47,21 @@ export function claimedUnfinished(answer: string): readonly ClaimedUnfinished[] 
 }
 
 /** Of several answers each knows its own files only: what every one of them leaves out is left out. */
-export const unfinishedInAll = (answers: readonly (readonly ClaimedUnfinished[])[]): readonly ClaimedUnfinished[] =>
-  (answers[0] ?? []).filter(({ task }) => answers.every((said) => said.some((each) => each.task === task)));
+export const unfinishedInAll = (
+  answers: readonly (readonly ClaimedUnfinished[])[],
+): readonly ClaimedUnfinished[] =>
+  (answers[0] ?? []).filter(({ task }) =>
+    answers.every((said) => said.some((each) => each.task === task)),
+  );
 
 /** Lines of a commit's message; '' where there are none. */
 export const unfinishedText = (unfinished: readonly ClaimedUnfinished[]): string =>
-  unfinished.map(({ task, why }) => `Not done: task ${task}${why === '' ? '' : `: ${why}`}`).join('\n');
+  unfinished
+    .map(({ task, why }) => `Not done: task ${task}${why === '' ? '' : `: ${why}`}`)
+    .join('\n');
 
-export const readUnfinished = (message: string): readonly ClaimedUnfinished[] => found(message.split('\n'), WRITTEN);
+export const readUnfinished = (message: string): readonly ClaimedUnfinished[] =>
+  found(message.split('\n'), WRITTEN);
 
 const MADE = /\b(?:add|create|write|new|introduce|implement|scaffold)\b[^`]{0,40}`([^`\s]+)`/gi;
 const TAKEN_AWAY = /\b(?:delete|remove|rename|replace|move|drop)\b/i;
@@ -69,7 +77,8 @@ const isNamed = (path: string, text: string): boolean => {
   for (let at = text.indexOf(path); at >= 0; at = text.indexOf(path, at + 1)) {
     const before = text[at - 1] ?? '';
     const after = text.slice(at + path.length, at + path.length + 2);
-    const isWhole = !/[\w./-]/.test(before) || /^[^\w./-]?\.\/$/.test(text.slice(Math.max(0, at - 3), at));
+    const isWhole =
+      !/[\w./-]/.test(before) || /^[^\w./-]?\.\/$/.test(text.slice(Math.max(0, at - 3), at));
     if (isWhole && after.search(PART_OF_PATH) !== 0) return true;
   }
   return false;
@@ -110,7 +119,9 @@ export function unfinishedTasks(
   return tasks.flatMap((task, index): readonly UnfinishedTask[] => {
     if (task.done) return [];
     const next = tasks.findIndex((each, at) => at > index && each.depth <= task.depth);
-    const isUnder = own.slice(index + 1, next < 0 ? tasks.length : next).some((why) => why !== null);
+    const isUnder = own
+      .slice(index + 1, next < 0 ? tasks.length : next)
+      .some((why) => why !== null);
     const why = own[index] ?? (isUnder ? 'a task under it is not done' : null);
     return why === null ? [] : [{ text: task.text, why }];
   });

@@ -22,22 +22,32 @@ export function wavesOf(parts: readonly Part[], fileOf: (part: Part) => string):
   const faults = [...doubled(parts, fileOf), ...missing(parts, fileOf)];
   if (faults.length > 0) return { ok: false, faults };
   const edges = waitsFor(
-    parts.map(({ heading, dependencies }) => ({ number: heading.number, on: dependencies?.on ?? null })),
+    parts.map(({ heading, dependencies }) => ({
+      number: heading.number,
+      on: dependencies?.on ?? null,
+    })),
     (index) => index,
   );
   const circles = cyclesOf(edges);
   if (circles.length > 0)
     return {
       ok: false,
-      faults: circles.flatMap((circle) => circle.map((index) => cycleFault(parts, circle, index, fileOf))),
+      faults: circles.flatMap((circle) =>
+        circle.map((index) => cycleFault(parts, circle, index, fileOf)),
+      ),
     };
   const waves: number[][] = [];
   const level: number[] = [];
   const levelOf = (index: number): number =>
     (level[index] ??= Math.max(0, ...(edges[index] ?? []).map((on) => levelOf(on) + 1)));
-  for (const [index, { heading }] of parts.entries()) (waves[levelOf(index)] ??= []).push(heading.number);
+  for (const [index, { heading }] of parts.entries())
+    (waves[levelOf(index)] ??= []).push(heading.number);
   const declared = parts.some(({ dependencies }) => dependencies !== null);
-  return { ok: true, declared, waves: waves.map((wave) => ({ parts: wave, subWaves: inSlices(wave) })) };
+  return {
+    ok: true,
+    declared,
+    waves: waves.map((wave) => ({ parts: wave, subWaves: inSlices(wave) })),
+  };
 }
 
 const inSlices = (numbers: readonly number[]): readonly (readonly number[])[] =>
@@ -69,7 +79,8 @@ const placeOf = (part: Part, fileOf: (part: Part) => string): Omit<Fault, 'messa
   line: (part.dependencies ?? part.heading).line,
 });
 
-const nameOf = ({ heading }: Part): string => `${heading.kind === 'phase' ? 'Phase' : 'Stage'} ${heading.number}`;
+const nameOf = ({ heading }: Part): string =>
+  `${heading.kind === 'phase' ? 'Phase' : 'Stage'} ${heading.number}`;
 
 function doubled(parts: readonly Part[], fileOf: (part: Part) => string): readonly Fault[] {
   const first = new Map<number, Part>();
@@ -115,7 +126,10 @@ function cycleFault(
   const part = parts[index];
   if (part === undefined) throw new Error(`No part ${index}.`);
   const numbers = circle.flatMap((each) => parts[each]?.heading.number ?? []).sort((a, b) => a - b);
-  const others = numbers.length === 1 ? 'itself' : `a dependency cycle: ${numbers.join(', ')} wait for each other`;
+  const others =
+    numbers.length === 1
+      ? 'itself'
+      : `a dependency cycle: ${numbers.join(', ')} wait for each other`;
   const how =
     part.dependencies === null
       ? `without a **Dependencies** line it depends on all before it, which creates `

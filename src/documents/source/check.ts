@@ -12,7 +12,8 @@ const JOB_VALUE_CHARS = 60; // bound: A value of a job file or `emend.yaml` in a
 export function described(value: unknown): string {
   if (value === null || value === undefined) return 'nothing';
   if (typeof value === 'string') return cut(JSON.stringify(value), JOB_VALUE_CHARS);
-  if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : `a list of ${value.length}`;
+  if (Array.isArray(value))
+    return value.length === 0 ? 'an empty list' : `a list of ${value.length}`;
   if (typeof value === 'object') return 'a map';
   return cut(typeof value === 'number' ? String(value) : JSON.stringify(value), JOB_VALUE_CHARS);
 }
@@ -20,7 +21,8 @@ export function described(value: unknown): string {
 export const MARKDOWN = /\.(md|markdown)$/i;
 export const isMarkdownPath = (path: string): boolean => MARKDOWN.test(path);
 /** Where a job has a fault: `path:line`; of a job without a file its name alone, as nobody wrote its lines. */
-export const lineIn = (path: string, line: number): string => (isMarkdownPath(path) ? `${path}:${line}` : path);
+export const lineIn = (path: string, line: number): string =>
+  isMarkdownPath(path) ? `${path}:${line}` : path;
 
 /** Where problems are collected; `at` gives the line of a key. */
 export interface Findings {
@@ -34,14 +36,20 @@ type Code = 'job_invalid' | 'config_invalid';
 
 const keyName = (path: readonly PropertyKey[]): string => path.map(String).join('.');
 
-function findings(file: string, code: Code, lineOf: (path: readonly PropertyKey[]) => number): Findings {
+function findings(
+  file: string,
+  code: Code,
+  lineOf: (path: readonly PropertyKey[]) => number,
+): Findings {
   const problems: Problem[] = [];
   const where = (path: readonly PropertyKey[]): string =>
     `${code === 'job_invalid' ? lineIn(file, lineOf(path)) : `${file}:${lineOf(path)}`}: ${path.length === 0 ? '' : `${keyName(path)}: `}`;
   return {
     problems,
     add: (path, expected, received) =>
-      problems.push(problem(code, `${where(path)}expected ${expected}, received ${described(received)}`)),
+      problems.push(
+        problem(code, `${where(path)}expected ${expected}, received ${described(received)}`),
+      ),
     say: (path, sentence, next) => problems.push(problem(code, `${where(path)}${sentence}`, next)),
   };
 }
@@ -71,8 +79,11 @@ export function checkKeys<S extends Shape>(
     else
       for (const issue of result.error.issues) {
         const path = [key, ...issue.path];
-        if (issue.code !== 'unrecognized_keys') found.add(path, issue.message, at(value, issue.path));
-        else for (const unknown of issue.keys) unknownKey([...path, unknown], issue.message.split(', '), found);
+        if (issue.code !== 'unrecognized_keys')
+          found.add(path, issue.message, at(value, issue.path));
+        else
+          for (const unknown of issue.keys)
+            unknownKey([...path, unknown], issue.message.split(', '), found);
       }
   }
   return parsed as Parsed<S>;
@@ -91,14 +102,22 @@ export function readMap<S extends Shape>(source: string, shape: S, place: MapPla
   const { file, code, lineOffset = 0, what = 'a map of keys' } = place;
   const yaml = readYaml(source.replace(/^\uFEFF/, ''), lineOffset);
   if (!yaml.ok) {
-    const at = yaml.faults.map(({ line, column, message }) => `${file}:${line}:${column}: bad YAML: ${message}`);
+    const at = yaml.faults.map(
+      ({ line, column, message }) => `${file}:${line}:${column}: bad YAML: ${message}`,
+    );
     return { ok: false as const, problems: at.map((message) => problem(code, message)) };
   }
   const found = findings(file, code, yaml.lineOf);
   const value = yaml.value ?? {};
   const map = isRecord(value) ? value : null;
   if (map === null) found.add([], what, value);
-  return { ok: true as const, said: checkKeys(map ?? {}, shape, found), map, found, lineOf: yaml.lineOf };
+  return {
+    ok: true as const,
+    said: checkKeys(map ?? {}, shape, found),
+    map,
+    found,
+    lineOf: yaml.lineOf,
+  };
 }
 
 function unknownKey(path: readonly PropertyKey[], known: readonly string[], found: Findings): void {
@@ -108,6 +127,9 @@ function unknownKey(path: readonly PropertyKey[], known: readonly string[], foun
 function at(value: unknown, path: readonly PropertyKey[]): unknown {
   let node = value;
   for (const step of path)
-    node = typeof node === 'object' && node !== null ? (node as Record<PropertyKey, unknown>)[step] : undefined;
+    node =
+      typeof node === 'object' && node !== null
+        ? (node as Record<PropertyKey, unknown>)[step]
+        : undefined;
   return node;
 }

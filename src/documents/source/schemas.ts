@@ -18,27 +18,31 @@ const refused = (expected: string): CheckedPath => ({ ok: false, expected });
 export function checkFilePath(written: string): CheckedPath {
   const checked = checkDirectoryPath(written);
   if (!checked.ok) return checked;
-  if (checked.path === '' || /\/\.?$/.test(written)) return refused('the path of a file, not of a directory');
+  if (checked.path === '' || /\/\.?$/.test(written))
+    return refused('the path of a file, not of a directory');
   return checked;
 }
 
 /** As `checkFilePath`, for a directory; the workspace itself is `''`. */
 function checkDirectoryPath(written: string): CheckedPath {
   if (written.trim() === '') return refused('a path that is not empty');
-  if (hasControl(written)) return refused('a path without NUL, line ends and other control characters');
+  if (hasControl(written))
+    return refused('a path without NUL, line ends and other control characters');
   if (written.includes('\\')) return refused('a path with "/" between its parts, no "\\"');
   if (written.startsWith('/') || /^[A-Za-z]:\//.test(written))
     return refused('a path relative to the workspace, not absolute');
   const path = posix.normalize(written).replace(/\/$/, '');
   if (path === '..' || path.startsWith('../')) return refused('a path inside the workspace');
-  if (path.startsWith('~')) return refused('a path that does not start with "~": home directories are not expanded');
+  if (path.startsWith('~'))
+    return refused('a path that does not start with "~": home directories are not expanded');
   if (path.split('/').some(isGitDirectory)) return refused('a path outside .git');
   return { ok: true, path: path === '.' ? '' : path };
 }
 
 /** `.git` as Windows and macOS read names: without characters that they drop, stream names, trailing dots and blanks. */
 function isGitDirectory(part: string): boolean {
-  const shown = part.replace(/[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g, '').split(':')[0] ?? '';
+  const shown =
+    part.replace(/[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]/g, '').split(':')[0] ?? '';
   return /^(\.git|git~1)[. ]*$/i.test(shown);
 }
 
@@ -53,7 +57,9 @@ function hasControl(text: string): boolean {
 
 /** A map of these keys alone. Of an unknown one the message is the keys that are known: the checker tells of it in its own words. */
 export const mapOf = <Shape extends z.ZodRawShape>(shape: Shape, what?: string) =>
-  z.strictObject(shape, { error: ({ code }) => (code === 'unrecognized_keys' ? Object.keys(shape).join(', ') : what) });
+  z.strictObject(shape, {
+    error: ({ code }) => (code === 'unrecognized_keys' ? Object.keys(shape).join(', ') : what),
+  });
 
 export const LIMIT_NAMES = Object.keys(LIMITS) as LimitName[];
 
@@ -67,7 +73,12 @@ export function expectedOfLimit(name: LimitName): string {
 
 export function isLimitValue(name: LimitName, value: number): boolean {
   const { min, max }: LimitSpec = LIMITS[name];
-  return Number.isFinite(value) && value >= min && value <= max && (!isCounted(name) || Number.isInteger(value));
+  return (
+    Number.isFinite(value) &&
+    value >= min &&
+    value <= max &&
+    (!isCounted(name) || Number.isInteger(value))
+  );
 }
 
 export const limitValue = (name: LimitName) =>
@@ -76,14 +87,14 @@ export const limitValue = (name: LimitName) =>
     .refine((value) => isLimitValue(name, value), { error: expectedOfLimit(name) });
 
 /** One optional entry per limit, by its exact name. */
-export const limitShape = Object.fromEntries(LIMIT_NAMES.map((name) => [name, limitValue(name).optional()])) as Record<
-  LimitName,
-  z.ZodOptional<ReturnType<typeof limitValue>>
->;
+export const limitShape = Object.fromEntries(
+  LIMIT_NAMES.map((name) => [name, limitValue(name).optional()]),
+) as Record<LimitName, z.ZodOptional<ReturnType<typeof limitValue>>>;
 export const limitsMap = mapOf(limitShape, 'a map of limits (docs/configuration.md names them)');
 
 export const flag = z.boolean({ error: 'true or false' });
-export const text = (what: string) => z.string({ error: what }).refine((value) => value.trim() !== '', { error: what });
+export const text = (what: string) =>
+  z.string({ error: what }).refine((value) => value.trim() !== '', { error: what });
 export const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
   z.enum(words, { error: `one of ${words.join(', ')}` });
 
@@ -96,17 +107,21 @@ const pathBy = (what: string, check: (written: string) => CheckedPath) =>
   });
 export const filePath = pathBy('the path of a file, as text', checkFilePath);
 export const directoryPath = pathBy('the path of a directory, as text', checkDirectoryPath);
-export const filePaths = z.array(filePath, { error: 'a list of paths' }).superRefine((paths, context) =>
-  paths.forEach((path, index) => {
-    if (paths.indexOf(path) < index) context.addIssue({ code: 'custom', message: 'each file once', path: [index] });
-  }),
-);
+export const filePaths = z
+  .array(filePath, { error: 'a list of paths' })
+  .superRefine((paths, context) =>
+    paths.forEach((path, index) => {
+      if (paths.indexOf(path) < index)
+        context.addIssue({ code: 'custom', message: 'each file once', path: [index] });
+    }),
+  );
 
 export const format = oneOf(FORMATS);
 export const approval = oneOf(['ask', 'auto']);
 
 /** YAML 1.2 reads `yes`, `no`, `on` and `off` as text: as a command or a commit message they are always a slip. */
-const isYamlOneFlag = (value: string): boolean => /^(yes|no|on|off|true|false|y|n)$/i.test(value.trim());
+const isYamlOneFlag = (value: string): boolean =>
+  /^(yes|no|on|off|true|false|y|n)$/i.test(value.trim());
 const COMMAND = 'a command, as text that is not empty';
 const command = text(COMMAND).refine((value) => !value.includes('\0'), { error: COMMAND });
 
@@ -115,7 +130,12 @@ const TEST = 'a command, a list of commands, auto, or false';
 export const test = z.unknown().transform((value, context): readonly string[] | 'auto' => {
   if (value === 'auto') return 'auto';
   if (value === false) return [];
-  if (typeof value === 'string' && value.trim() !== '' && !value.includes('\0') && !isYamlOneFlag(value))
+  if (
+    typeof value === 'string' &&
+    value.trim() !== '' &&
+    !value.includes('\0') &&
+    !isYamlOneFlag(value)
+  )
     return [value];
   if (!Array.isArray(value)) {
     context.addIssue({ code: 'custom', message: TEST });
@@ -132,11 +152,14 @@ const COMMIT = 'true, false, or a commit message';
 export const commit = z
   .union([z.boolean(), z.string()], { error: COMMIT })
   .refine(
-    (value) => typeof value === 'boolean' || (value.trim() !== '' && !value.includes('\0') && !isYamlOneFlag(value)),
+    (value) =>
+      typeof value === 'boolean' ||
+      (value.trim() !== '' && !value.includes('\0') && !isYamlOneFlag(value)),
     { error: COMMIT },
   );
 
-const AUDIT = 'the name of a model, a map of model and when (after_tests or before_approval), or false';
+const AUDIT =
+  'the name of a model, a map of model and when (after_tests or before_approval), or false';
 const auditor = text(AUDIT).refine((value) => !isYamlOneFlag(value), { error: AUDIT });
 const auditMap = mapOf({
   model: auditor,
@@ -145,7 +168,11 @@ const auditMap = mapOf({
 /** A model that reads the change before it is final, and when it does. */
 export type AuditSettings = Readonly<z.output<typeof auditMap>>;
 const audit = z.union(
-  [z.literal(false), auditor.transform((model) => ({ model, when: 'after_tests' as const })), auditMap],
+  [
+    z.literal(false),
+    auditor.transform((model) => ({ model, when: 'after_tests' as const })),
+    auditMap,
+  ],
   { error: AUDIT },
 );
 
@@ -159,11 +186,15 @@ export const base = z.string({ error: BASE }).refine(isBase, { error: BASE });
 const PLACE = 'an absolute path, or one that starts with ~/';
 const place = z
   .string({ error: PLACE })
-  .refine((value) => /^(~\/|\/)[^\0]*[^\0/]/.test(value) && !value.split('/').includes('..'), { error: PLACE });
+  .refine((value) => /^(~\/|\/)[^\0]*[^\0/]/.test(value) && !value.split('/').includes('..'), {
+    error: PLACE,
+  });
 /** `of`: what is counted. */
 export const wholeNumber = (least: number, most: number, of = '') => {
   const error = `a whole number ${of === '' ? '' : `of ${of} `}from ${least} to ${most}`;
-  return z.number({ error }).refine((value) => Number.isInteger(value) && value >= least && value <= most, { error });
+  return z
+    .number({ error })
+    .refine((value) => Number.isInteger(value) && value >= least && value <= most, { error });
 };
 const SANDBOX = 'on, off, or a map of network, read, write, memory_mib and processes';
 const sandboxMap = mapOf({

@@ -1,5 +1,13 @@
 /** YAML with positions: a value, or every syntax error with its line and column; and for each key the line it stands on. */
-import { isMap, isScalar, isSeq, LineCounter, parseDocument, type Document, type ErrorCode } from 'yaml';
+import {
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  type Document,
+  type ErrorCode,
+} from 'yaml';
 
 const KEYS = 2_000; // bound: Keys that one YAML may have, by its colons: its parser compares each key with each.
 
@@ -15,7 +23,11 @@ export interface YamlFault {
   readonly message: string;
 }
 export type YamlRead =
-  | { readonly ok: true; readonly value: unknown; readonly lineOf: (path: readonly PropertyKey[]) => number }
+  | {
+      readonly ok: true;
+      readonly value: unknown;
+      readonly lineOf: (path: readonly PropertyKey[]) => number;
+    }
   | { readonly ok: false; readonly faults: readonly YamlFault[] };
 
 /** `lineOffset`: lines of the file above the YAML. An empty document's value is null. */
@@ -40,7 +52,11 @@ export function readYaml(source: string, lineOffset: number): YamlRead {
   } catch (error) {
     // `yaml` throws for an alias without its anchor, for too many aliases, and for nesting deeper than the stack.
     const message =
-      error instanceof RangeError ? 'nested too deeply' : error instanceof Error ? error.message : String(error);
+      error instanceof RangeError
+        ? 'nested too deeply'
+        : error instanceof Error
+          ? error.message
+          : String(error);
     return { ok: false, faults: [{ ...first, message }] };
   }
 }
@@ -51,7 +67,9 @@ function offsetOf(document: Document, path: readonly PropertyKey[]): number {
   let offset = startOf(node) ?? 0;
   for (const step of path) {
     if (isMap(node)) {
-      const pair = node.items.find((item) => isScalar(item.key) && String(item.key.value) === String(step));
+      const pair = node.items.find(
+        (item) => isScalar(item.key) && String(item.key.value) === String(step),
+      );
       if (pair === undefined) return offset;
       offset = startOf(pair.key) ?? offset;
       node = pair.value;
@@ -64,7 +82,8 @@ function offsetOf(document: Document, path: readonly PropertyKey[]): number {
 }
 
 function startOf(node: unknown): number | undefined {
-  if (typeof node !== 'object' || node === null || !('range' in node) || !Array.isArray(node.range)) return undefined;
+  if (typeof node !== 'object' || node === null || !('range' in node) || !Array.isArray(node.range))
+    return undefined;
   const start: unknown = node.range[0];
   return typeof start === 'number' ? start : undefined;
 }
@@ -73,7 +92,12 @@ function startOf(node: unknown): number | undefined {
 
 export type FrontMatter =
   /** `yaml` null: no front matter. `bodyLine`: 1-based line where the Markdown starts. */
-  | { readonly ok: true; readonly yaml: string | null; readonly body: string; readonly bodyLine: number }
+  | {
+      readonly ok: true;
+      readonly yaml: string | null;
+      readonly body: string;
+      readonly bodyLine: number;
+    }
   | { readonly ok: false; readonly line: number; readonly message: string };
 
 const FENCE = /^---[ \t]*$/;
@@ -90,12 +114,20 @@ export function splitFrontMatter(source: string): FrontMatter {
   const inner = lines.slice(first + 1, Math.max(close, 0)).map(plain);
   const fault = (message: string) => ({ ok: false as const, line: first + 1, message });
   if (first > 0 && !inner.some((line) => /^[\w-]+[ \t]*:/.test(line))) return none;
-  if (first > 0) return fault('expected front matter to start on line 1, received blank lines above it; remove them');
+  if (first > 0)
+    return fault(
+      'expected front matter to start on line 1, received blank lines above it; remove them',
+    );
   if (close === -1)
     return fault(
       'the front matter opened by `---` is never closed; expected a second `---` line, received the end of the file',
     );
-  return { ok: true, yaml: inner.join('\n'), body: lines.slice(close + 1).join(''), bodyLine: close + 2 };
+  return {
+    ok: true,
+    yaml: inner.join('\n'),
+    body: lines.slice(close + 1).join(''),
+    bodyLine: close + 2,
+  };
 }
 
 /** The first ATX heading outside code fences, without marks; null: none. */

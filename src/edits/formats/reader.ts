@@ -7,7 +7,9 @@ import type { Fault, FormatContext, Reading, Reason } from '../types.js';
 
 /** `open`: the answer ends inside of what it is about. */
 export const invalid = (code: string, message: string, index?: number, open = false): Reading => ({
-  ...{ kind: 'invalid', open, reasons: [{ code, message, ...(index === undefined ? {} : { index }) }] },
+  kind: 'invalid',
+  open,
+  reasons: [{ code, message, ...(index === undefined ? {} : { index }) }],
 });
 
 /** Why an edit does not fit the file. */
@@ -32,7 +34,9 @@ export abstract class AnswerReader {
     const lines = body.split('\n');
     const hasReturns = body.includes('\r');
     this.returned = hasReturns ? Uint8Array.from(lines, (line) => Number(line.endsWith('\r'))) : [];
-    this.lines = hasReturns ? lines.map((line, at) => (this.returned[at] === 1 ? line.slice(0, -1) : line)) : lines;
+    this.lines = hasReturns
+      ? lines.map((line, at) => (this.returned[at] === 1 ? line.slice(0, -1) : line))
+      : lines;
     this.context = context;
   }
 
@@ -51,7 +55,9 @@ export abstract class AnswerReader {
     return this.outside.fault(this.edits);
   }
   get notes(): readonly Reason[] {
-    return this.hasProse ? [{ code: 'prose', message: `Text around the ${this.whole} was ignored.` }] : [];
+    return this.hasProse
+      ? [{ code: 'prose', message: `Text around the ${this.whole} was ignored.` }]
+      : [];
   }
   protected get hasProse(): boolean {
     return this.outside.hasProse;
@@ -63,7 +69,12 @@ export abstract class AnswerReader {
   }
   /** The file of an edit that names none, by the line before it (`fileBefore`). */
   protected fileBy(line: string, current: string | null): string | null {
-    return fileBefore(line, current, this.context, () => (this.#names ??= namesThere(this.context)));
+    return fileBefore(
+      line,
+      current,
+      this.context,
+      () => (this.#names ??= namesThere(this.context)),
+    );
   }
 
   /** The line so many lines ahead; '' behind the last. */
@@ -96,7 +107,10 @@ export interface JsonAnswer {
 }
 
 /** The JSON of an answer's body, or why it is none. */
-export const readJsonAnswer = (body: string, { linesBefore = 0 }: FormatContext): JsonAnswer | Reading => {
+export const readJsonAnswer = (
+  body: string,
+  { linesBefore = 0 }: FormatContext,
+): JsonAnswer | Reading => {
   const json = readJson(body);
   if (json.kind === 'open') {
     const message = `The JSON ends inside a ${json.inside}. Send the whole answer.`;
@@ -107,20 +121,27 @@ export const readJsonAnswer = (body: string, { linesBefore = 0 }: FormatContext)
   if (!isWhole) {
     const line = lineOf(json.kind === 'value' ? json.end : json.at);
     const what = json.kind === 'value' ? 'text follows after the JSON object' : json.message;
-    return invalid('not_json', `The answer is not one JSON object: line ${line}: ${what}. Send the JSON object alone.`);
+    return invalid(
+      'not_json',
+      `The answer is not one JSON object: line ${line}: ${what}. Send the JSON object alone.`,
+    );
   }
   const { value, starts } = json;
   const withLine = (reason: Reason, word: string, edits: readonly Json[]): Reason => {
     const { index = -1 } = reason;
     const start = starts.get(edits[index] ?? null);
     if (start === undefined) return reason;
-    return { ...reason, message: `${word} ${index + 1} (line ${lineOf(start)} of the answer): ${reason.message}` };
+    return {
+      ...reason,
+      message: `${word} ${index + 1} (line ${lineOf(start)} of the answer): ${reason.message}`,
+    };
   };
   return {
     value,
     parts: Array.isArray(value) ? (value as readonly Json[]).flat() : [value],
     withLines: (reading, word, edits) => {
-      const told = (reasons: readonly Reason[]): Reason[] => reasons.map((reason) => withLine(reason, word, edits));
+      const told = (reasons: readonly Reason[]): Reason[] =>
+        reasons.map((reason) => withLine(reason, word, edits));
       return reading.kind === 'plans'
         ? { ...reading, notes: told(reading.notes) }
         : { ...reading, reasons: told(reading.reasons) };

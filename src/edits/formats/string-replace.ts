@@ -20,7 +20,15 @@ import { lineOrigins } from '../text/line-diff.js';
 import { withoutBom } from '../text/to-splices.js';
 import { answerIndex, answerLines } from '../text/codec.js';
 import { invalid, readJsonAnswer } from './reader.js';
-import type { ApplyOptions, Fault, FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../types.js';
+import type {
+  ApplyOptions,
+  Fault,
+  FormatContext,
+  FormatModule,
+  Reading,
+  Reason,
+  UsedTolerance,
+} from '../types.js';
 
 export const STRING_EDITS = 1_000; // bound: Edits of one string-replace answer: each passes over the text once more.
 export const LOOSE_STRINGS = 100; // bound: Strings of an answer that are looked for by a tolerance: each costs a pass over the file.
@@ -29,7 +37,11 @@ export const PLACES_REPORTED = 50; // bound: Places of a text that is there seve
 const TOP_KEYS = ['file_path', 'edits', 'complete', 'nonce', 'summary', 'reason'];
 const EDIT_KEYS = ['file_path', 'old_string', 'new_string', 'replace_all'];
 /** Other tools' names of the keys. */
-const OTHER_NAMES = { file_path: PATH_NAMES, old_string: ['old_str', 'search'], new_string: ['new_str', 'replace'] };
+const OTHER_NAMES = {
+  file_path: PATH_NAMES,
+  old_string: ['old_str', 'search'],
+  new_string: ['new_str', 'replace'],
+};
 const OUR_NAMES: ReadonlyMap<string, string> = new Map(
   Object.entries(OTHER_NAMES).flatMap(([ours, names]) => names.map((name) => [name, ours])),
 );
@@ -59,7 +71,9 @@ export const stringReplace: FormatModule = {
 const renamed = (value: Json): Json => {
   if (!isJsonObject(value)) return value;
   const taken = new Set(Object.keys(value));
-  const own = Object.entries(value).filter(([key, item]) => key !== 'command' || item !== 'str_replace');
+  const own = Object.entries(value).filter(
+    ([key, item]) => key !== 'command' || item !== 'str_replace',
+  );
   const entries = own.map(([key, item]): [string, Json] => {
     const name = OUR_NAMES.get(key);
     if (name === undefined || taken.has(name)) return [key, item];
@@ -81,9 +95,13 @@ const readEdits = (parts: readonly Json[], items: Json[]): readonly StringEdit[]
     if (!Array.isArray(own)) return invalid('no_operations', '`edits` is not an array.');
     for (const item of own as readonly Json[]) items.push(item);
     if (items.length > STRING_EDITS)
-      return invalid('too_many_edits', `The answer contains ${items.length} edits; at most ${STRING_EDITS} are read.`);
+      return invalid(
+        'too_many_edits',
+        `The answer contains ${items.length} edits; at most ${STRING_EDITS} are read.`,
+      );
     const stranger = keyBeside(value, isList ? TOP_KEYS : [...EDIT_KEYS, ...TOP_KEYS]);
-    if (stranger !== undefined) return invalid('unknown_key', `The object has the unknown key ${stranger}.`);
+    if (stranger !== undefined)
+      return invalid('unknown_key', `The object has the unknown key ${stranger}.`);
     for (const item of (own as readonly Json[]).map(renamed)) {
       const index = edits.length;
       const bad = (code: string, message: string): Reading => invalid(code, message, index);
@@ -93,11 +111,19 @@ const readEdits = (parts: readonly Json[], items: Json[]): readonly StringEdit[]
         return bad('unknown_key', `An edit has no key ${unknown}; it has ${EDIT_KEYS.join(', ')}.`);
       const path = item.file_path ?? value.file_path;
       const { old_string: old, new_string: now, replace_all: all = false } = item;
-      if (typeof path !== 'string' || path === '') return bad('missing_key', 'The edit needs `file_path`.');
+      if (typeof path !== 'string' || path === '')
+        return bad('missing_key', 'The edit needs `file_path`.');
       if (typeof old !== 'string' || typeof now !== 'string')
         return bad('missing_key', 'The edit needs `old_string` and `new_string`, both strings.');
-      if (typeof all !== 'boolean') return bad('wrong_type', '`replace_all` must be true or false.');
-      edits.push({ index, path, old: old.replaceAll('\r\n', '\n'), now: now.replaceAll('\r\n', '\n'), all });
+      if (typeof all !== 'boolean')
+        return bad('wrong_type', '`replace_all` must be true or false.');
+      edits.push({
+        index,
+        path,
+        old: old.replaceAll('\r\n', '\n'),
+        now: now.replaceAll('\r\n', '\n'),
+        all,
+      });
     }
   }
   return edits.length === 0 ? invalid('no_edits', 'The answer contains no edit.') : edits;
@@ -117,7 +143,9 @@ const applyAll = (edits: readonly StringEdit[], context: FormatContext): Reading
     }
     const { path, file } = found;
     const base = file.text === null ? NO_LINES : indexOf(file.text);
-    const [old, content] = file.hasBom ? [withoutBom(edit.old), withoutBom(edit.now)] : [edit.old, edit.now];
+    const [old, content] = file.hasBom
+      ? [withoutBom(edit.old), withoutBom(edit.now)]
+      : [edit.old, edit.now];
     const body = indexOfLines(content.split('\n'));
     const plain = withoutFence(path, body, base, true);
     if ('code' in plain) {
@@ -125,8 +153,10 @@ const applyAll = (edits: readonly StringEdit[], context: FormatContext): Reading
       continue;
     }
     if (plain !== body) tolerances.push({ tolerance: 'fenced_body', path, index });
-    const now = plain === body ? content : plain.all.join('\n') + (content.endsWith('\n') ? '\n' : '');
-    const draft = drafts.get(path) ?? new Draft(file.text, isKnownBase(path, context.options), context.options);
+    const now =
+      plain === body ? content : plain.all.join('\n') + (content.endsWith('\n') ? '\n' : '');
+    const draft =
+      drafts.get(path) ?? new Draft(file.text, isKnownBase(path, context.options), context.options);
     drafts.set(path, draft);
     const fault = draft.apply({ ...edit, old, now }, (tolerance, line) =>
       tolerances.push({ tolerance, path, index, line }),
@@ -153,7 +183,8 @@ type StringFault = Fault & { readonly absent?: string };
 
 const SAME = '`old_string` and `new_string` are the same';
 const SAME_AND_ABSENT = `${SAME}, and do not occur in the file, so the answer may be for another version of it. Omit this edit if nothing should change here, else send \`old_string\` exactly as in the file.`;
-const NOT_EMPTY = '`old_string` is empty, which creates a file, but the file exists. Quote text of the file.';
+const NOT_EMPTY =
+  '`old_string` is empty, which creates a file, but the file exists. Quote text of the file.';
 const ON_EARLIER =
   '`old_string` needs text that an earlier edit wrote. Quote the file as it was shown, and join the two edits.';
 
@@ -170,12 +201,16 @@ class Draft {
   readonly #settings: ToleranceSettings | undefined;
 
   constructor(base: Text | null, known: boolean, { tolerances }: ApplyOptions) {
-    this.text = base === null ? null : base.lines.join('\n') + ((base.ends.at(-1) ?? '') === '' ? '' : '\n');
+    this.text =
+      base === null ? null : base.lines.join('\n') + ((base.ends.at(-1) ?? '') === '' ? '' : '\n');
     this.#known = known;
     this.#settings = tolerances;
   }
 
-  apply({ old, now, all }: StringEdit, used: (tolerance: Tolerance, line: number) => void): StringFault | null {
+  apply(
+    { old, now, all }: StringEdit,
+    used: (tolerance: Tolerance, line: number) => void,
+  ): StringFault | null {
     const { text } = this;
     if (old === '') {
       if (text !== null && (text !== '' || now === '' || this.made.length > 0))
@@ -185,10 +220,17 @@ class Draft {
       return null;
     }
     if (text === null)
-      return { code: 'target_absent', message: 'The file does not exist. Leave `old_string` empty to create it.' };
+      return {
+        code: 'target_absent',
+        message: 'The file does not exist. Leave `old_string` empty to create it.',
+      };
     if (old === now) {
       const known = this.#known || this.#quotes(old, text);
-      return { code: 'no_change', message: `${SAME}.`, ...(known ? {} : { absent: SAME_AND_ABSENT }) };
+      return {
+        code: 'no_change',
+        message: `${SAME}.`,
+        ...(known ? {} : { absent: SAME_AND_ABSENT }),
+      };
     }
     const lineOf = ([offset]: Stretch): number => text.slice(0, offset).split('\n').length;
     let places: Stretch[] = [];
@@ -232,16 +274,25 @@ class Draft {
    * Where the text has a string only with other white space at line ends, or with typographic characters: at most `most` places of the
    * strictest tolerance that is on and has any. They begin and end at characters of the text, never inside of what one stands for (`…`).
    */
-  #loosePlaces(text: string, old: string, most: number): { tolerance: Tolerance; places: Stretch[] } | null {
+  #loosePlaces(
+    text: string,
+    old: string,
+    most: number,
+  ): { tolerance: Tolerance; places: Stretch[] } | null {
     this.#loose += 1;
     for (const tolerance of ['trailing_space', 'lookalikes'] as const) {
       if (!toleranceOn(tolerance, this.#settings)) continue;
       const [shown, at] = folded(text, tolerance, BLANKS_AT_ENDS);
       const places: Stretch[] = [];
       const [sought] = folded(old, tolerance, BLANKS_BEFORE_ENDS);
-      for (let from = shown.indexOf(sought); sought !== '' && from >= 0; from = shown.indexOf(sought, from + 1)) {
+      for (
+        let from = shown.indexOf(sought);
+        sought !== '' && from >= 0;
+        from = shown.indexOf(sought, from + 1)
+      ) {
         const [first = 0, last = 0] = [at[from], at[from + sought.length - 1]];
-        if (at[from - 1] !== first && at[from + sought.length] !== last) places.push([first, last + 1]);
+        if (at[from - 1] !== first && at[from + sought.length] !== last)
+          places.push([first, last + 1]);
         if (places.length >= most) break;
       }
       if (places.length > 0) return { tolerance, places };
@@ -255,7 +306,10 @@ class Draft {
     const grown = now.length - old.length;
     const parts = places.map(([from], i) => text.slice(places[i - 1]?.[1] ?? 0, from) + now);
     this.text = parts.join('') + text.slice(places.at(-1)?.[1]);
-    const fresh = places.map(([from], i): Stretch => [from + i * grown + head, from + i * grown + now.length - tail]);
+    const fresh = places.map(([from], i): Stretch => [
+      from + i * grown + head,
+      from + i * grown + now.length - tail,
+    ]);
     // Stretches made before move by what the new replacements before them added.
     let passed = 0;
     const moved = this.made.map(([from, to]): Stretch => {
@@ -283,7 +337,11 @@ const BLANKS_AT_ENDS = /((?<![ \t\v\f\r])[ \t\v\f\r]+(?![^\n]))/;
 const BLANKS_BEFORE_ENDS = /((?<![ \t\v\f\r])[ \t\v\f\r]+(?=\n))/;
 
 /** A text as a tolerance sees it, without `blanks`, and where in the text each of its characters stands. */
-const folded = (text: string, tolerance: Tolerance, blanks: RegExp): readonly [string, readonly number[]] => {
+const folded = (
+  text: string,
+  tolerance: Tolerance,
+  blanks: RegExp,
+): readonly [string, readonly number[]] => {
   const [shown, at]: [string[], number[]] = [[], []];
   let offset = 0;
   for (const [i, part] of text.split(blanks).entries()) {

@@ -41,17 +41,30 @@ export const wholeFile: FormatModule = {
 
 /** The lines in a body that may be of the grammar; no others are looked at. */
 const MARKS = /\n(?:END FILE|FILE |DELETE |EMEND-COMPLETE)[^\n]*/g;
-const nextLine = (text: string, from: number): number => text.indexOf('\n', from) + 1 || text.length;
+const nextLine = (text: string, from: number): number =>
+  text.indexOf('\n', from) + 1 || text.length;
 
-const parse = (answer: string, { options: { nonce }, whole = false }: FormatContext): Parsed | Reading => {
+const parse = (
+  answer: string,
+  { options: { nonce }, whole = false }: FormatContext,
+): Parsed | Reading => {
   const entries: Entry[] = [];
   const notes: Reason[] = [];
-  const bad = (code: string, message: string, open = false): Reading => invalid(code, message, entries.length, open);
-  const unclear = (file: Pick<Entry, 'path'> | undefined, line: string, behind?: string): Reading => {
+  const bad = (code: string, message: string, open = false): Reading =>
+    invalid(code, message, entries.length, open);
+  const unclear = (
+    file: Pick<Entry, 'path'> | undefined,
+    line: string,
+    behind?: string,
+  ): Reading => {
     const message = `The body of ${file?.path ?? 'a file'} contains the marker line ${JSON.stringify(line.slice(0, 80))}, which looks like a real one.${behind === undefined ? '' : ` Behind it stands ${JSON.stringify(behind.slice(0, 80))}: nothing shows that the file ended there.`}`;
-    return { kind: 'refused', reasons: [{ code: 'marker_in_body', index: entries.length, message }] };
+    return {
+      kind: 'refused',
+      reasons: [{ code: 'marker_in_body', index: entries.length, message }],
+    };
   };
-  const isEnd = (line: string): boolean => line.trimEnd() === (nonce === undefined ? 'END FILE' : `END FILE ${nonce}`);
+  const isEnd = (line: string): boolean =>
+    line.trimEnd() === (nonce === undefined ? 'END FILE' : `END FILE ${nonce}`);
   // Is it known that the last entry has ended? Else the first line of prose behind it.
   let [ended, prose]: [boolean, string | null] = [true, null];
   const outside = new Outside();
@@ -62,11 +75,15 @@ const parse = (answer: string, { options: { nonce }, whole = false }: FormatCont
     const isFence = outside.take(at, line);
     const header = readHeader(line, nonce);
     if (header === null) {
-      if (nonce === undefined && isEnd(line) && entries.length > 0) return unclear(entries.at(-1), line);
+      if (nonce === undefined && isEnd(line) && entries.length > 0)
+        return unclear(entries.at(-1), line);
       ended ||= isFence && outside.fences.open === null;
       if (isFence || line.trim() === '' || entries.length === 0) continue;
       if (!ended) prose ??= line;
-      notes.push({ code: 'prose_between', message: `Line ${at + 1} outside the files was ignored.` });
+      notes.push({
+        code: 'prose_between',
+        message: `Line ${at + 1} outside the files was ignored.`,
+      });
       continue;
     }
     outside.belongs(at);
@@ -82,10 +99,15 @@ const parse = (answer: string, { options: { nonce }, whole = false }: FormatCont
       const inner = mark[0].slice(1).replace(/\r$/, '');
       if (isEnd(inner)) break;
       if (nonce !== undefined && readHeader(inner, nonce) !== null)
-        return bad('end_missing', `${header.path} has no line \`END FILE ${nonce}\` before the next file starts.`);
-      if (nonce === undefined && /^(FILE|DELETE) \S|^EMEND-COMPLETE\b/.test(inner)) return unclear(header, inner);
+        return bad(
+          'end_missing',
+          `${header.path} has no line \`END FILE ${nonce}\` before the next file starts.`,
+        );
+      if (nonce === undefined && /^(FILE|DELETE) \S|^EMEND-COMPLETE\b/.test(inner))
+        return unclear(header, inner);
     }
-    if (mark === null) return bad('cut_inside_file', `${header.path} has no closing \`END FILE\` line.`, true);
+    if (mark === null)
+      return bad('cut_inside_file', `${header.path} has no closing \`END FILE\` line.`, true);
     const body = answerIndex(answer.slice(from, mark.index + 1));
     const inner = outside.fences.closeIn(body);
     entries.push({ ...header, body: inner, unfenced: inner !== body });
@@ -94,18 +116,24 @@ const parse = (answer: string, { options: { nonce }, whole = false }: FormatCont
   }
   if (entries.length > 0 && prose !== null)
     return outside.fault(entries.length) ?? unclear(entries.at(-1), 'END FILE', prose);
-  if (entries.length > 0) return outside.fault(entries.length) ?? { entries, notes: notes.slice(0, 3) };
+  if (entries.length > 0)
+    return outside.fault(entries.length) ?? { entries, notes: notes.slice(0, 3) };
   const wanted = `FILE <path>${nonce === undefined ? '' : ` ${nonce}`}`;
   return outside.fault(0) ?? bad('no_edits', `The answer has no \`${wanted}\` line.`);
 };
 
 /** `FILE <path> <nonce>` or `DELETE <path> <nonce>`; paths may hold blanks. */
-const readHeader = (line: string, nonce: string | undefined): { kind: 'file' | 'delete'; path: string } | null => {
+const readHeader = (
+  line: string,
+  nonce: string | undefined,
+): { kind: 'file' | 'delete'; path: string } | null => {
   const match = /^(FILE|DELETE) (.*\S)\s*$/.exec(line);
   if (match?.[2] === undefined) return null;
   const kind = match[1] === 'FILE' ? 'file' : 'delete';
   if (nonce === undefined) return { kind, path: match[2] };
-  return match[2].endsWith(` ${nonce}`) ? { kind, path: match[2].slice(0, -nonce.length - 1).trim() } : null;
+  return match[2].endsWith(` ${nonce}`)
+    ? { kind, path: match[2].slice(0, -nonce.length - 1).trim() }
+    : null;
 };
 
 const plan = ({ entries, notes }: Parsed, context: FormatContext): Reading => {
@@ -113,7 +141,9 @@ const plan = ({ entries, notes }: Parsed, context: FormatContext): Reading => {
   const reasons: Reason[] = [];
   const tolerances: UsedTolerance[] = [];
   const taken = new Set<string>();
-  const folders = new Set(pathsThere(context.files, context.options).map((path) => path.slice(0, 2)));
+  const folders = new Set(
+    pathsThere(context.files, context.options).map((path) => path.slice(0, 2)),
+  );
   for (const [index, entry] of entries.entries()) {
     const stated = namedPath(entry.path, context.files) ?? entry.path;
     const bare = folders.has(stated.slice(0, 2)) ? stated : withoutPrefix(stated, context);
@@ -123,20 +153,29 @@ const plan = ({ entries, notes }: Parsed, context: FormatContext): Reading => {
       continue;
     }
     const { path, file } = found;
-    const refuse = (code: string, message: string): void => void reasons.push({ code, path, index, message });
+    const refuse = (code: string, message: string): void =>
+      void reasons.push({ code, path, index, message });
     if (taken.has(path)) refuse('file_twice', `${path} is answered twice. Send each file once.`);
     else if (entry.kind === 'delete') {
-      if (file.bytes === null) refuse('delete_absent', `${path} does not exist, so it cannot be deleted.`);
+      if (file.bytes === null)
+        refuse('delete_absent', `${path} does not exist, so it cannot be deleted.`);
       else if (context.options.allowDelete === true) plans.push({ kind: 'delete', path });
-      else refuse('delete_not_allowed', `${path} may not be deleted here. Send its new content instead.`);
-    } else if (bare !== stated && lookUp(stated, context).ok) refuse('bad_path', prefixUnclear(stated, path));
+      else
+        refuse(
+          'delete_not_allowed',
+          `${path} may not be deleted here. Send its new content instead.`,
+        );
+    } else if (bare !== stated && lookUp(stated, context).ok)
+      refuse('bad_path', prefixUnclear(stated, path));
     else {
       if (entry.unfenced === true) tolerances.push({ tolerance: 'fenced_body', path, index });
       plans.push({ kind: 'lines', path, result: entry.body, rewritten: true, index });
     }
     taken.add(path);
   }
-  return reasons.length > 0 ? { kind: 'refused', reasons } : { kind: 'plans', plans, tolerances, notes };
+  return reasons.length > 0
+    ? { kind: 'refused', reasons }
+    : { kind: 'plans', plans, tolerances, notes };
 };
 
 const prefixUnclear = (path: string, bare: string): string =>

@@ -19,7 +19,11 @@ export const doubledBlocks = (view: GuardView): Finding[] => {
   for (const [first, last] of newRuns(view)) {
     const run = around(view, first, last);
     const { places, text } = run;
-    for (let at = run.from; at < run.to && findings.length < DOUBLED_FINDINGS && steps.left > 0; at += 1) {
+    for (
+      let at = run.from;
+      at < run.to && findings.length < DOUBLED_FINDINGS && steps.left > 0;
+      at += 1
+    ) {
       const length = repeatAt(run, at, steps);
       if (length === 0) continue;
       old ??= base.all.filter((line) => line.trim() !== '');
@@ -29,7 +33,13 @@ export const doubledBlocks = (view: GuardView): Finding[] => {
       const [begin, end] = [places[at] ?? 0, places[at + length - 1] ?? 0];
       const beginning = JSON.stringify((text[at] ?? '').trim().slice(0, 60));
       const message = `Lines ${begin + 1} to ${end + 1} of the new ${path} occur twice in a row, starting ${beginning}.`;
-      findings.push({ guard: 'doubled_block', severity: 'ask', path, lines: [begin + 1, end + 1], message });
+      findings.push({
+        guard: 'doubled_block',
+        severity: 'ask',
+        path,
+        lines: [begin + 1, end + 1],
+        message,
+      });
       at += length - 1;
     }
   }
@@ -63,7 +73,12 @@ const blankBetween = ({ base }: GuardView, from: number, to: number): boolean =>
 };
 
 /** `text` [from, to) is new. */
-type Run = Readonly<{ places: readonly number[]; text: readonly string[]; from: number; to: number }>;
+type Run = Readonly<{
+  places: readonly number[];
+  text: readonly string[];
+  from: number;
+  to: number;
+}>;
 
 /** The lines of a run that are not blank, and as many on either side: a repeat of some of them reaches no further. */
 const around = ({ result }: GuardView, first: number, last: number): Run => {
@@ -71,7 +86,11 @@ const around = ({ result }: GuardView, first: number, last: number): Run => {
   for (let at = first; at <= last; at += 1) if (result.line(at).trim() !== '') run.push(at);
   const beside = (at: number, step: 1 | -1): number[] => {
     const found: number[] = [];
-    for (let next = at + step; next >= 0 && next < result.length && found.length < run.length; next += step)
+    for (
+      let next = at + step;
+      next >= 0 && next < result.length && found.length < run.length;
+      next += step
+    )
       if (result.line(next).trim() !== '') found.push(next);
     return found;
   };
@@ -83,18 +102,26 @@ const around = ({ result }: GuardView, first: number, last: number): Run => {
 
 /** How long the block of new lines from `at` is that stands directly before or behind it as well; 0: none does. */
 const repeatAt = ({ text, to }: Run, at: number, steps: { left: number }): number => {
-  for (let length = DOUBLED_FROM_LINES; length <= Math.min(DOUBLED_UP_TO_LINES, to - at); length += 1) {
+  for (
+    let length = DOUBLED_FROM_LINES;
+    length <= Math.min(DOUBLED_UP_TO_LINES, to - at);
+    length += 1
+  ) {
     for (const other of [at - length, at + length]) {
       steps.left -= text[other] === text[at] ? length : 1;
       if (steps.left <= 0) return 0;
-      if (text[other] === text[at] && same(text, at, other, length) && tells(text, at, length)) return length;
+      if (text[other] === text[at] && same(text, at, other, length) && tells(text, at, length))
+        return length;
     }
   }
   return 0;
 };
 const same = (text: readonly string[], a: number, b: number, length: number): boolean =>
-  b >= 0 && b + length <= text.length && text.slice(a, a + length).every((line, i) => line === text[b + i]);
+  b >= 0 &&
+  b + length <= text.length &&
+  text.slice(a, a + length).every((line, i) => line === text[b + i]);
 const tells = (text: readonly string[], at: number, length: number): boolean => {
-  const isTelling = (line: string): boolean => (line.match(/[\p{L}\p{N}]/gu) ?? []).length >= TELLING_CHARS;
+  const isTelling = (line: string): boolean =>
+    (line.match(/[\p{L}\p{N}]/gu) ?? []).length >= TELLING_CHARS;
   return new Set(text.slice(at, at + length).filter(isTelling)).size >= TELLING_LINES;
 };

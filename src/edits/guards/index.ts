@@ -6,7 +6,13 @@ import { type Text, indexOf, type LineIndex, NO_LINES } from '../text/lines.js';
 import type { Finding } from '../../shared/formats.js';
 import { linesOf } from '../listing.js';
 import type { Change } from '../text/changes.js';
-import { characterFindings, exampleFindings, nameFindings, unicodeFindings, unicodeNames } from './lines.js';
+import {
+  characterFindings,
+  exampleFindings,
+  nameFindings,
+  unicodeFindings,
+  unicodeNames,
+} from './lines.js';
 import { doubledBlocks } from './doubled.js';
 import { doubledSymbols, lostSymbols, syntaxErrors, treesOf, type TreeView } from './syntax.js';
 import { type GuardView, eachNewLine, viewOf } from './view.js';
@@ -35,18 +41,23 @@ export interface GuardOptions extends Pick<ApplyOptions, 'syntax' | 'guards' | '
 }
 
 /** Of all files of one result, as guards look across them. In the order of the files; lost definitions come last. */
-export const guardFindings = (files: readonly GuardedFile[], options: GuardOptions = {}): Finding[] => {
+export const guardFindings = (
+  files: readonly GuardedFile[],
+  options: GuardOptions = {},
+): Finding[] => {
   const trees: TreeView[] = [];
   const findings = files.flatMap((file) => findingsFor(file, options, trees));
   const settings: Readonly<Record<string, Finding['severity'] | undefined>> = options.guards ?? {};
-  return [...findings, ...namesOf(files, options), ...lostSymbols(trees, options.asked ?? '')].map((finding) => ({
-    ...finding,
-    // What was not checked is a note, whatever is set for what was found.
-    severity:
-      finding.lines === undefined && finding.guard === 'syntax'
-        ? finding.severity
-        : (settings[finding.guard] ?? finding.severity),
-  }));
+  return [...findings, ...namesOf(files, options), ...lostSymbols(trees, options.asked ?? '')].map(
+    (finding) => ({
+      ...finding,
+      // What was not checked is a note, whatever is set for what was found.
+      severity:
+        finding.lines === undefined && finding.guard === 'syntax'
+          ? finding.severity
+          : (settings[finding.guard] ?? finding.severity),
+    }),
+  );
 };
 
 const namesOf = (files: readonly GuardedFile[], options: GuardOptions): Finding[] => {
@@ -56,16 +67,25 @@ const namesOf = (files: readonly GuardedFile[], options: GuardOptions): Finding[
   const isMade = ({ path, base }: GuardedFile): boolean => base === null || moved.has(path);
   const made = left.filter(isMade).map(({ path }) => path);
   if (made.length === 0) return [];
-  const gone = new Set([...movedAway, ...files.flatMap(({ path, result }) => (result === null ? [path] : []))]);
+  const gone = new Set([
+    ...movedAway,
+    ...files.flatMap(({ path, result }) => (result === null ? [path] : [])),
+  ]);
   const kept = left.filter((file) => !isMade(file)).map(({ path }) => path);
   const there = [...beside.filter((path) => !gone.has(path)), ...kept];
   return [...nameFindings(made, there), ...unicodeNames(made)];
 };
 
-const findingsFor = (file: GuardedFile, { syntax, asked = '' }: GuardOptions, trees: TreeView[]): Finding[] => {
+const findingsFor = (
+  file: GuardedFile,
+  { syntax, asked = '' }: GuardOptions,
+  trees: TreeView[],
+): Finding[] => {
   const { path, base, result } = file;
   if (result === null)
-    return base === null ? [] : [{ guard: 'deletion', severity: 'ask', path, message: `${path} is deleted.` }];
+    return base === null
+      ? []
+      : [{ guard: 'deletion', severity: 'ask', path, message: `${path} is deleted.` }];
   const view = viewFor(file, result);
   if (view === null) return modes(file);
   return [
@@ -96,13 +116,21 @@ const withTrees = (view: GuardView, syntax: Syntax, all: TreeView[]): Finding[] 
 const modes = ({ path, base, baseMode, resultMode }: GuardedFile): Finding[] => {
   const ask = (message: string): Finding[] => [{ guard: 'mode', severity: 'ask', path, message }];
   if (baseMode !== undefined && resultMode !== undefined && baseMode !== resultMode)
-    return ask(`The mode of ${path} changes from ${baseMode.toString(8)} to ${resultMode.toString(8)}.`);
-  return base === null && ((resultMode ?? 0) & 0o111) !== 0 ? ask(`${path} is new and executable.`) : [];
+    return ask(
+      `The mode of ${path} changes from ${baseMode.toString(8)} to ${resultMode.toString(8)}.`,
+    );
+  return base === null && ((resultMode ?? 0) & 0o111) !== 0
+    ? ask(`${path} is new and executable.`)
+    : [];
 };
 
 /** Null: one of both is no text. */
-const viewFor = ({ path, base, encoding, made }: GuardedFile, result: Uint8Array): GuardView | null => {
-  if (made !== undefined) return viewOf(path, made.base === null ? NO_LINES : indexOf(made.base), null, made.changes);
+const viewFor = (
+  { path, base, encoding, made }: GuardedFile,
+  result: Uint8Array,
+): GuardView | null => {
+  if (made !== undefined)
+    return viewOf(path, made.base === null ? NO_LINES : indexOf(made.base), null, made.changes);
   const [before, after] = [linesIn(base, encoding), linesIn(result, encoding)];
   return before === null || after === null ? null : viewOf(path, before, after, null);
 };
@@ -135,15 +163,25 @@ const distantRemovals = ({ path, base, changes }: GuardView): Finding[] => {
       // A kept line stands between any two changes, so no others are near.
       !changes
         .slice(Math.max(0, at - DISTANT_LINES), at + DISTANT_LINES + 1)
-        .some((near) => near.lines.length > 0 && from - near.to <= DISTANT_LINES && near.from - to <= DISTANT_LINES),
+        .some(
+          (near) =>
+            near.lines.length > 0 &&
+            from - near.to <= DISTANT_LINES &&
+            near.from - to <= DISTANT_LINES,
+        ),
   );
   const [first] = distant;
   if (first === undefined) return [];
   const ranges = distant.map(({ from, to }) => linesOf(from, to));
   const more = ranges.length - DISTANT_TOLD;
-  const gone = [...ranges.slice(0, DISTANT_TOLD), ...(more > 0 ? [`${more} more places`] : [])].join(', ');
+  const gone = [
+    ...ranges.slice(0, DISTANT_TOLD),
+    ...(more > 0 ? [`${more} more places`] : []),
+  ].join(', ');
   const message = `The new ${path} lacks ${gone} of the old one, far from any line it adds.`;
-  return [{ guard: 'distant_removal', severity: 'ask', path, lines: [first.from + 1, first.to], message }];
+  return [
+    { guard: 'distant_removal', severity: 'ask', path, lines: [first.from + 1, first.to], message },
+  ];
 };
 
 const CONFLICT = /^(<{7}|>{7}|\|{7})( |$)/;
@@ -153,7 +191,13 @@ const conflictMarkers = (view: GuardView): Finding[] => {
   eachNewLine(view, (line, at) => {
     if (findings.length > 0 || !CONFLICT.test(line)) return;
     const message = `Line ${at + 1} of ${view.path} is a conflict marker: ${JSON.stringify(line.slice(0, 60))}.`;
-    findings.push({ guard: 'conflict_markers', severity: 'ask', path: view.path, lines: [at + 1, at + 1], message });
+    findings.push({
+      guard: 'conflict_markers',
+      severity: 'ask',
+      path: view.path,
+      lines: [at + 1, at + 1],
+      message,
+    });
   });
   return findings;
 };

@@ -23,7 +23,13 @@ export const characterFindings = (view: GuardView): Finding[] => {
       const plain = foldLookalikes(character);
       if (plain === character || plain === '' || base.includes(character)) continue;
       const message = `Line ${at + 1} of the new ${path} contains ${characterName(character)}, which looks like ${JSON.stringify(plain)}, which was not in the file before.`;
-      findings.push({ guard: 'lookalikes', severity: 'note', path, lines: [at + 1, at + 1], message });
+      findings.push({
+        guard: 'lookalikes',
+        severity: 'note',
+        path,
+        lines: [at + 1, at + 1],
+        message,
+      });
     }
   });
   return findings;
@@ -53,7 +59,12 @@ export const exampleFindings = (view: GuardView, asked: string): Finding[] => {
   const findings: Finding[] = [];
   eachNewLine(view, (line, at) => {
     const text = line.trim();
-    if (!EXAMPLE_LINES.has(text) || asked.includes(text) || base.all.some((old) => old.trim() === text)) return;
+    if (
+      !EXAMPLE_LINES.has(text) ||
+      asked.includes(text) ||
+      base.all.some((old) => old.trim() === text)
+    )
+      return;
     const message = `Line ${at + 1} of the new ${path} (${JSON.stringify(text)}) is a line of the example in the prompt. Send the lines of ${path} itself.`;
     findings.push({ guard: 'example', severity: 'refuse', path, lines: [at + 1, at + 1], message });
   });
@@ -83,12 +94,18 @@ export const nameFindings = (made: readonly string[], there: readonly string[]):
   };
   for (const path of there) twinOf(path);
   return made.flatMap((path): Finding[] => {
-    const ask = (message: string): Finding[] => [{ guard: 'file_name', severity: 'ask', path, message }];
+    const ask = (message: string): Finding[] => [
+      { guard: 'file_name', severity: 'ask', path, message },
+    ];
     const twin = twinOf(path);
     if (twin !== null)
-      return ask(`${twin[0]} is new, and ${twin[1]} is the same name where letter case is ignored (macOS, Windows).`);
+      return ask(
+        `${twin[0]} is new, and ${twin[1]} is the same name where letter case is ignored (macOS, Windows).`,
+      );
     const [odd] = NOT_ON_WINDOWS.exec(path) ?? [];
-    return odd === undefined ? [] : ask(`${path} is new, and its name (${JSON.stringify(odd)}) is invalid on Windows.`);
+    return odd === undefined
+      ? []
+      : ask(`${path} is new, and its name (${JSON.stringify(odd)}) is invalid on Windows.`);
   });
 };
 
@@ -103,7 +120,8 @@ const SCRIPTS = (
   'Katakana Khmer Lao Latin Malayalam Myanmar Oriya Sinhala Tamil Telugu Thaana Thai Tibetan'
 ).split(' ');
 const TOGETHER = ['Latin Han Hiragana Katakana', 'Latin Han Bopomofo', 'Latin Han Hangul'];
-const classOf = (scripts: readonly string[]): string => scripts.map((script) => `\\p{scx=${script}}`).join('');
+const classOf = (scripts: readonly string[]): string =>
+  scripts.map((script) => `\\p{scx=${script}}`).join('');
 const ALLOWED = [
   ...[...TOGETHER, ...SCRIPTS].map((scripts) => `[${classOf(scripts.split(' '))}${ANY}]`),
   `[^${classOf(SCRIPTS)}]`,
@@ -114,7 +132,9 @@ const isAscii = (text: string): boolean => !/\P{ASCII}/u.test(text);
 const mixedIn = (text: string): readonly string[] =>
   isAscii(text)
     ? []
-    : (text.match(IDENTIFIER) ?? []).filter((word) => !isAscii(word) && !ALLOWED.some((only) => only.test(word)));
+    : (text.match(IDENTIFIER) ?? []).filter(
+        (word) => !isAscii(word) && !ALLOWED.some((only) => only.test(word)),
+      );
 
 const said = (found: readonly string[]): string => firstOf([...new Set(found)], TOLD);
 const hidden = (characters: readonly string[]): string =>
@@ -123,7 +143,10 @@ const mixed = (words: readonly string[]): string =>
   `${said(words.map((word) => JSON.stringify(word)))}: letters of different scripts in one word.`;
 
 const asks = (path: string, message: string, lines?: Finding['lines']): Finding => ({
-  ...{ guard: 'unicode', severity: 'ask', path, message },
+  guard: 'unicode',
+  severity: 'ask',
+  path,
+  message,
   ...(lines === undefined ? {} : { lines }),
 });
 
@@ -163,6 +186,9 @@ export const unicodeFindings = ({ path, base, changes }: GuardView): Finding[] =
 export const unicodeNames = (made: readonly string[]): Finding[] =>
   made.flatMap((path) => {
     const [unseen, words] = [unseenIn(path), mixedIn(path)];
-    const found = [...(unseen.length === 0 ? [] : [hidden(unseen)]), ...(words.length === 0 ? [] : [mixed(words)])];
+    const found = [
+      ...(unseen.length === 0 ? [] : [hidden(unseen)]),
+      ...(words.length === 0 ? [] : [mixed(words)]),
+    ];
     return found.map((what) => asks(path, `The name of the new ${path} contains ${what}`));
   });

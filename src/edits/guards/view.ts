@@ -1,5 +1,12 @@
 /** What guards look at: the base's lines and what became of them. Cost goes with the changes unless a guard asks for all lines. */
-import { type Change, changesFrom, expand, grownBy, placed, type PlacedChange } from '../text/changes.js';
+import {
+  type Change,
+  changesFrom,
+  expand,
+  grownBy,
+  placed,
+  type PlacedChange,
+} from '../text/changes.js';
 import { haveNothingInCommon, lineOrigins } from '../text/line-diff.js';
 import { type LineIndex, NO_LINES } from '../text/lines.js';
 import { firstBehind } from '../../shared/search.js';
@@ -88,5 +95,6 @@ export const eachNewLine = (
   visit: (line: string, at: number, change: PlacedChange) => void,
 ): void => {
   for (const change of changes)
-    for (let i = 0; i < change.lines.length; i += 1) visit(change.lines[i] ?? '', change.at + i, change);
+    for (let i = 0; i < change.lines.length; i += 1)
+      visit(change.lines[i] ?? '', change.at + i, change);
 };

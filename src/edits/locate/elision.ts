@@ -45,7 +45,8 @@ const ALONE = /^(\.{3,}|…)$/;
 /** In brackets, but for a spread: a name after the dots is one, unless a word or dots follow. */
 const DOTS_IN_BRACKETS = /^(?:…|\.{3}(?:[^\w$([{]|$|\w+ +\w|.*(?:\.{3}|…)$)).{0,80}$/;
 /** Files in which `...` alone is neither code nor prose. */
-const NO_DOTS = /\.(conf|cfg|ini|toml|env|properties|json[c5]?|s?css|less|sql|tf)$|(^|\/)(Makefile|Dockerfile)$/;
+const NO_DOTS =
+  /\.(conf|cfg|ini|toml|env|properties|json[c5]?|s?css|less|sql|tf)$|(^|\/)(Makefile|Dockerfile)$/;
 
 /** The text of a comment or of a line in brackets, without what it is set in; null: the line is neither. */
 const noteOf = (line: string): string | null =>
@@ -65,10 +66,17 @@ const standsForText = (path: string, line: string): boolean => {
 /** Does it where more lines went away than came? There `// ...` and a note that only mentions what is left do, too. */
 const standsForLost = (line: string): boolean => {
   const [note, text] = [noteOf(line), textOf(line)];
-  if (note !== null && (GONE.test(note) || (ALONE.test(note) && COMMENT.test(line) && !text.startsWith('{'))))
+  if (
+    note !== null &&
+    (GONE.test(note) || (ALONE.test(note) && COMMENT.test(line) && !text.startsWith('{')))
+  )
     return true;
   if (COMMENT.test(line)) return MENTION.test(text) || (DOTS.test(text) && LEFT_OUT.test(text));
-  return /^\s*(\.{3}|…)\s+\S.*[^,;]$/.test(line) && LEFT_OUT.test(line) && line.trim().split(/\s+/).length <= 12;
+  return (
+    /^\s*(\.{3}|…)\s+\S.*[^,;]$/.test(line) &&
+    LEFT_OUT.test(line) &&
+    line.trim().split(/\s+/).length <= 12
+  );
 };
 
 const LINE_CHARS = 300; // bound: A longer line stands for nothing.
@@ -80,7 +88,9 @@ const CANDIDATE =
 const isElision = (path: string, line: string, lost: number): boolean =>
   line.length <= LINE_CHARS &&
   CANDIDATE.test(line) &&
-  (lost > 0 ? standsForText(path, line) || standsForLost(line) : !isItem(path, line) && standsForText(path, line));
+  (lost > 0
+    ? standsForText(path, line) || standsForLost(line)
+    : !isItem(path, line) && standsForText(path, line));
 
 /** A heading or an item of Markdown is no comment. */
 const isItem = (path: string, line: string): boolean =>
@@ -93,15 +103,27 @@ const LISTED = /^\s*(\d+)([a-z]{3})\|(?: |$)/;
 const listedLine = ({ lines }: Change, base: LineIndex): string | undefined => {
   const listed = lines.filter((line) => LISTED.test(line));
   if (lines.every((line) => LISTED.test(line) || line.trim() === '')) return listed[0];
-  return listed.find((line) => checkAt(base, Number(LISTED.exec(line)?.[1])) === LISTED.exec(line)?.[2]);
+  return listed.find(
+    (line) => checkAt(base, Number(LISTED.exec(line)?.[1])) === LISTED.exec(line)?.[2],
+  );
 };
 
 /** New lines that stand for text, or are those of a listing, unless the file has such lines. */
-export const elisionReasons = (path: string, text: Text | null, changes: readonly Change[]): Reason[] => {
+export const elisionReasons = (
+  path: string,
+  text: Text | null,
+  changes: readonly Change[],
+): Reason[] => {
   // Few results have such a line at all.
   const base = text === null ? NO_LINES : indexOf(text);
-  const listed = changes.map((change) => listedLine(change, base)).find((line) => line !== undefined);
-  if (listed === undefined && !changes.some(({ lines }) => lines.some((line) => isElision(path, line, 1)))) return [];
+  const listed = changes
+    .map((change) => listedLine(change, base))
+    .find((line) => line !== undefined);
+  if (
+    listed === undefined &&
+    !changes.some(({ lines }) => lines.some((line) => isElision(path, line, 1)))
+  )
+    return [];
   const view = viewOf(path, base, null, changes);
   const known = new Set(base.all.map((old) => old.trim()));
   const reasons: Reason[] = [];
@@ -112,7 +134,10 @@ export const elisionReasons = (path: string, text: Text | null, changes: readonl
   eachNewLine(view, (line, at, change) => {
     const lost = Math.max(0, change.to - change.from - change.lines.length);
     if (known.has(line.trim()) || !isElision(path, line, lost)) return;
-    const what = lost > 0 ? `replaces part of the file (${lost} lines fewer)` : 'reads as if text were omitted';
+    const what =
+      lost > 0
+        ? `replaces part of the file (${lost} lines fewer)`
+        : 'reads as if text were omitted';
     const message = `Line ${at + 1} of the new ${path} (${JSON.stringify(line.trim().slice(0, 100))}) ${what}. Send the text itself, not a placeholder.`;
     reasons.push({ code: 'elision', path, message });
   });
@@ -167,7 +192,12 @@ export const placesOf = (lines: readonly string[], part: readonly string[]): num
 export const placesOfPart = (lines: readonly string[], part: string, most: number): number[] => {
   const places: number[] = [];
   for (const [i, line] of lines.entries()) {
-    for (let at = line.indexOf(part); at >= 0 && places.length < most; at = line.indexOf(part, at + 1)) places.push(i);
+    for (
+      let at = line.indexOf(part);
+      at >= 0 && places.length < most;
+      at = line.indexOf(part, at + 1)
+    )
+      places.push(i);
     if (places.length >= most) break;
   }
   return places;
@@ -182,7 +212,11 @@ const OPENS = /([:{([=]|[-=]>|\b(do|of|where|then|else|with))\s*((#|\/\/).*)?$/;
  * because they are indented from `part` on: what opens a block is followed by a line that is as deep as it. Or `replace` says again what
  * stands before or after `part`, as one does who means the whole line; closing brackets may be those of its own.
  */
-export const withinLine = (text: string, part: string, replace: readonly string[]): readonly string[] | null => {
+export const withinLine = (
+  text: string,
+  part: string,
+  replace: readonly string[],
+): readonly string[] | null => {
   const [first = '', ...rest] = replace;
   if (rest.length === 0 && first.includes(part) && text.includes(first)) return null;
   const at = text.indexOf(part);
@@ -190,12 +224,17 @@ export const withinLine = (text: string, part: string, replace: readonly string[
   const tail = text.slice(at + part.length);
   if (head === '' && tail.trim() === '') return null;
   const below = rest.filter((line) => line.trim() !== '');
-  const isDeep = (line: string): boolean => line.startsWith(head) && /^\s/.test(line.slice(head.length));
-  const fits = below.every((line) => line.startsWith(head)) && (!OPENS.test(first) || below.slice(0, 1).every(isDeep));
+  const isDeep = (line: string): boolean =>
+    line.startsWith(head) && /^\s/.test(line.slice(head.length));
+  const fits =
+    below.every((line) => line.startsWith(head)) &&
+    (!OPENS.test(first) || below.slice(0, 1).every(isDeep));
   if (head !== '' && head.trim() === '' && (/^\s/.test(first) || !fits)) return null;
   const [before, after] = [head.trimStart(), tail.trimEnd()];
-  const saysBefore = before !== '' && first.trimStart().startsWith(before) && !part.startsWith(before);
-  const saysAfter = /[^)\]}>"'`]/.test(after) && (replace.at(-1) ?? '').endsWith(after) && !part.endsWith(after);
+  const saysBefore =
+    before !== '' && first.trimStart().startsWith(before) && !part.startsWith(before);
+  const saysAfter =
+    /[^)\]}>"'`]/.test(after) && (replace.at(-1) ?? '').endsWith(after) && !part.endsWith(after);
   if (saysBefore || saysAfter) return null;
   const lines = [head + first, ...rest];
   return [...lines.slice(0, -1), (lines.at(-1) ?? '') + tail];

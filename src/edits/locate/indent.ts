@@ -31,11 +31,15 @@ const shiftOf = (pairs: Pairs): Shift | null => {
   const added = commonPrefix(pairs);
   if (added !== null) return (line) => added + line;
   const removed = commonPrefix(pairs.map(([answer, file]) => [file, answer]));
-  return removed === null ? null : (line) => (line.startsWith(removed) ? line.slice(removed.length) : null);
+  return removed === null
+    ? null
+    : (line) => (line.startsWith(removed) ? line.slice(removed.length) : null);
 };
 
 /** What `long` has before `short`, where that is the same for all; '' says nothing and is no shift. */
-const commonPrefix = (pairs: readonly (readonly [short: string, long: string])[]): string | null => {
+const commonPrefix = (
+  pairs: readonly (readonly [short: string, long: string])[],
+): string | null => {
   const [short = '', long = ''] = pairs[0] ?? [];
   const prefix = long.slice(0, long.length - short.length);
   return prefix !== '' && pairs.every(([a, b]) => b === prefix + a) ? prefix : null;

@@ -14,7 +14,8 @@ export type Level = (typeof LEVELS)[number];
  */
 export type Likeness = Level | 'indent' | 'white_space';
 
-const isTrailing = (code: number): boolean => code === 32 || code === 9 || code === 11 || code === 12 || code === 13;
+const isTrailing = (code: number): boolean =>
+  code === 32 || code === 9 || code === 11 || code === 12 || code === 13;
 // A loop, not a regular expression: /[ \t]+$/ is quadratic on a long run of blanks that does not end the line.
 const trimEnd = (text: string, goes = isTrailing): string => {
   let end = text.length;
@@ -32,8 +33,10 @@ export const LEVEL_KEYS: Readonly<Record<Likeness, (text: string) => string>> = 
 };
 
 /** Is this tolerance switched on? Absent settings have the tolerance's default. */
-export const toleranceOn = (tolerance: Tolerance, settings: ToleranceSettings | undefined): boolean =>
-  settings?.[tolerance] ?? TOLERANCES[tolerance].default;
+export const toleranceOn = (
+  tolerance: Tolerance,
+  settings: ToleranceSettings | undefined,
+): boolean => settings?.[tolerance] ?? TOLERANCES[tolerance].default;
 
 /** The levels to climb, in order. */
 export const levelsOn = (settings: ToleranceSettings | undefined): Level[] =>
@@ -47,7 +50,8 @@ export const levelBetween = (a: string, b: string): Level | undefined =>
  * Is this file known to be the one that the answer was made for? `options.base` says so (`compose` refuses another). Then a line number
  * may decide between places where the same text stands; otherwise that is the tolerance `unchecked_lines` (decision 0008).
  */
-export const isKnownBase = (path: string, { base }: ApplyOptions): boolean => base?.has(path) ?? false;
+export const isKnownBase = (path: string, { base }: ApplyOptions): boolean =>
+  base?.has(path) ?? false;
 
 // Where a tolerance took a line of the answer for a line of the file that differs from it (typographic characters, blanks at the end), a
 // change of that line keeps the file's characters in all that the answer's old and new line share.
@@ -73,7 +77,8 @@ const carryLine = (old: string, base: string, now: string): string => {
   const after = (shared: number): number => oldAt[old.length - shared] ?? 0;
   while (tail > 0 && after(tail) <= whole && !baseAt.includes(after(tail))) tail -= 1;
   const start = head === 0 ? 0 : baseAt.lastIndexOf(oldAt[head] ?? 0);
-  const end = tail === 0 || after(tail) > whole ? base.length : Math.max(start, baseAt.indexOf(after(tail)));
+  const end =
+    tail === 0 || after(tail) > whole ? base.length : Math.max(start, baseAt.indexOf(after(tail)));
   return base.slice(0, start) + now.slice(head, now.length - tail) + base.slice(end);
 };
 

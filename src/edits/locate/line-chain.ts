@@ -54,7 +54,8 @@ export class LineChain {
   }
 
   textOf(node: number): string {
-    const text = node < this.#base.length ? this.#base.line(node) : this.#made[node - this.#base.length];
+    const text =
+      node < this.#base.length ? this.#base.line(node) : this.#made[node - this.#base.length];
     if (text === undefined) throw new Error(`no line ${node}`);
     return text;
   }
@@ -74,7 +75,9 @@ export class LineChain {
   /** What the lines have become, as changes of the base. */
   changes(): readonly Change[] {
     const list = new ChangeList();
-    const links = [...this.#next.keys()].filter((node) => node < this.#base.length).sort((a, b) => a - b);
+    const links = [...this.#next.keys()]
+      .filter((node) => node < this.#base.length)
+      .sort((a, b) => a - b);
     let linked = 0;
     let kept = NONE;
     let node = this.#head;
@@ -115,9 +118,14 @@ export class LineChain {
    * Every place where the lines stand at this level of tolerance; no lines stand nowhere. `readings`: of some lines a second one that is as
    * good (a context line that may have lost its blank).
    */
-  find(lines: readonly string[], level: Likeness, readings: readonly (string | undefined)[] = []): Places {
+  find(
+    lines: readonly string[],
+    level: Likeness,
+    readings: readonly (string | undefined)[] = [],
+  ): Places {
     const index = this.#indexFor(level);
-    const idFor = (text?: string): number => (text === undefined ? NONE : this.#idFor(index, level, text));
+    const idFor = (text?: string): number =>
+      text === undefined ? NONE : this.#idFor(index, level, text);
     const ids = Array.from(lines, (line) => idFor(line));
     const others = Array.from(lines, (_, i) => idFor(readings[i]));
     let anchor = 0;
@@ -138,12 +146,14 @@ export class LineChain {
       const id = this.#idAt(index, node);
       return id !== NONE && (id === ids[i] || id === others[i]);
     };
-    let budget = LOCATE_STEPS_PER_LINE * (this.#base.length + this.#made.length + ids.length) + 1000;
+    let budget =
+      LOCATE_STEPS_PER_LINE * (this.#base.length + this.#made.length + ids.length) + 1000;
     const first: number[] = [];
     for (const node of candidates(index, ids[anchor] ?? NONE, others[anchor] ?? NONE)) {
       if (this.#gone.has(node)) continue;
       if (first.length > PLACES_KEPT) break;
-      if (budget < 0) return others.some((id) => id !== NONE) ? { first, more: true } : this.#linear(index, ids);
+      if (budget < 0)
+        return others.some((id) => id !== NONE) ? { first, more: true } : this.#linear(index, ids);
       let start = node;
       let i = anchor;
       while (i > 0 && start !== NONE) {
@@ -217,7 +227,10 @@ export class LineChain {
   }
 
   #idAt(index: Index, node: number): number {
-    return (node < this.#base.length ? index.idOf[node] : index.madeIds[node - this.#base.length]) ?? NONE;
+    return (
+      (node < this.#base.length ? index.idOf[node] : index.madeIds[node - this.#base.length]) ??
+      NONE
+    );
   }
 
   #idFor(index: Index, level: Likeness, text: string): number {
@@ -229,7 +242,8 @@ export class LineChain {
   #make(text: string): number {
     const node = this.#base.length + this.#made.length;
     this.#made.push(text);
-    for (const [level, index] of this.#indexes) this.#enterMade(index, level, node - this.#base.length);
+    for (const [level, index] of this.#indexes)
+      this.#enterMade(index, level, node - this.#base.length);
     return node;
   }
 
@@ -265,10 +279,15 @@ const byId = (idOf: Int32Array, count: number): Pick<Index, 'nodes' | 'ends'> =>
 };
 
 const countOf = (index: Index, id: number): number =>
-  (id < 0 ? 0 : (index.ends[id + 1] ?? 0) - (index.ends[id] ?? 0)) + (index.madeNodes.get(id)?.length ?? 0);
+  (id < 0 ? 0 : (index.ends[id + 1] ?? 0) - (index.ends[id] ?? 0)) +
+  (index.madeNodes.get(id)?.length ?? 0);
 
 /** The nodes of `id`, then those of `other`, where it is another one. */
-function* candidates({ nodes, ends, madeNodes }: Index, id: number, other: number): Generator<number> {
+function* candidates(
+  { nodes, ends, madeNodes }: Index,
+  id: number,
+  other: number,
+): Generator<number> {
   for (const of of new Set([id, other])) {
     if (of !== NONE) yield* nodes.subarray(ends[of], ends[of + 1]);
     yield* madeNodes.get(of) ?? [];

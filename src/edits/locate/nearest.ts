@@ -67,7 +67,11 @@ const DIMENSIONS = [
   ['look-alike characters', (line: string) => squeeze(foldLookalikes(line))],
   ['letter case and look-alike characters', loose],
 ] as const;
-export type Dimension = (typeof DIMENSIONS)[number][0] | 'only a part of the line' | 'text' | 'end of file';
+export type Dimension =
+  | (typeof DIMENSIONS)[number][0]
+  | 'only a part of the line'
+  | 'text'
+  | 'end of file';
 
 /** How `found` differs from `expected`; both are lines without their ends and are not equal. */
 const dimensionOf = (expected: string, found: string): Dimension =>
@@ -75,9 +79,15 @@ const dimensionOf = (expected: string, found: string): Dimension =>
   (isPart(expected, found) ? 'only a part of the line' : 'text');
 
 /** The dimension with what cannot be seen: which typographic characters and special spaces each side has that the other has not. */
-export const differs = (expected: string, found: string, dimension = dimensionOf(expected, found)): string => {
+export const differs = (
+  expected: string,
+  found: string,
+  dimension = dimensionOf(expected, found),
+): string => {
   const own = (of: string, other: string): string[] =>
-    [...new Set(of)].filter((c) => c > '\x7f' && foldLookalikes(c) !== c && !other.includes(c)).map(characterName);
+    [...new Set(of)]
+      .filter((c) => c > '\x7f' && foldLookalikes(c) !== c && !other.includes(c))
+      .map(characterName);
   const sides = [
     ['the file has', own(found, expected)],
     ['the answer has', own(expected, found)],
@@ -94,10 +104,17 @@ const compareAt = (text: readonly string[], wanted: readonly string[], start: nu
   for (const [index, expected] of wanted.entries()) {
     const found = text[start + index] ?? null;
     if (found === expected) matching += 1;
-    else first ??= { index, expected, found, dimension: found === null ? 'end of file' : dimensionOf(expected, found) };
+    else
+      first ??= {
+        index,
+        expected,
+        found,
+        dimension: found === null ? 'end of file' : dimensionOf(expected, found),
+      };
   }
   const lines = text.slice(start, start + wanted.length);
-  const fits = lines.length <= COPIED_LINES && lines.every((line) => line.length <= COPIED_LINE_CHARS);
+  const fits =
+    lines.length <= COPIED_LINES && lines.every((line) => line.length <= COPIED_LINE_CHARS);
   return { line: start + 1, matching, firstDifference: first, lines: fits ? lines : [] };
 };
 
@@ -133,7 +150,11 @@ const nearestByPart = (text: readonly string[], wanted: readonly string[]): numb
  * The place in `text` most like `wanted`: every line that stands there, loosely (white space, case and look-alikes aside), votes for
  * a place; the most votes win, then the place nearest to `hint` (1-based line). Cost is bounded whatever the inputs. Null: nothing alike.
  */
-export const nearest = (text: readonly string[], wanted: readonly string[], hint = 1): Nearest | null => {
+export const nearest = (
+  text: readonly string[],
+  wanted: readonly string[],
+  hint = 1,
+): Nearest | null => {
   const places = new Map<string, number[]>();
   const sought = wanted.slice(0, NEAREST_WANTED_LINES).map(loose);
   for (const line of sought) if (line !== '') places.set(line, []);
@@ -174,7 +195,8 @@ export const describeNearest = (near: Nearest | null): string => {
   if (first.dimension === 'only a part of the line')
     return `${asItIs(first.expected)} is only part of line ${at}; whole lines are required. The whole line ${at} is ${asItIs(first.found ?? '')}.`;
   const found = first.found === null ? 'the file ends' : `found ${shown(first.found)}`;
-  const differing = first.found === null ? first.dimension : differs(first.expected, first.found, first.dimension);
+  const differing =
+    first.found === null ? first.dimension : differs(first.expected, first.found, first.dimension);
   return `The nearest place is line ${near.line}; line ${at} differs in ${differing}: expected ${shown(first.expected)}, ${found}.`;
 };
 

@@ -36,7 +36,18 @@ const DEFINES = [
 ];
 const IMPORT = /^\s*(?:import|from|use|using|require)\b|=\s*require\(|^\s*#include\b/u;
 /** Words of import lines that are no names. */
-const IMPORT_WORDS = new Set(['import', 'from', 'as', 'type', 'use', 'using', 'require', 'static', 'const', 'default']);
+const IMPORT_WORDS = new Set([
+  'import',
+  'from',
+  'as',
+  'type',
+  'use',
+  'using',
+  'require',
+  'static',
+  'const',
+  'default',
+]);
 
 /** `baseWords`: the words of a file before the change; null where it is made or cannot be read. */
 export const changeNeeds = (
@@ -48,13 +59,18 @@ export const changeNeeds = (
       changes.map(({ n, first, end }) => ({
         path,
         n,
-        lines: lines.slice(first, end).flatMap((line) => (line.startsWith('+') ? [line.slice(1)] : [])),
+        lines: lines
+          .slice(first, end)
+          .flatMap((line) => (line.startsWith('+') ? [line.slice(1)] : [])),
       })),
     ),
   );
   const brought = added.flatMap(({ path, n, lines }) => {
-    const isNew = (name: string): boolean => name.length >= NEED_NAME_CHARS && baseWords(path)?.has(name) !== true;
-    return [...new Set(lines.flatMap(definedNames))].filter(isNew).map((name) => ({ name, by: { path, n } }));
+    const isNew = (name: string): boolean =>
+      name.length >= NEED_NAME_CHARS && baseWords(path)?.has(name) !== true;
+    return [...new Set(lines.flatMap(definedNames))]
+      .filter(isNew)
+      .map((name) => ({ name, by: { path, n } }));
   });
   const bringers = groupBy(brought, ({ name }) => name);
   const needs: ChangeNeed[] = [];
@@ -78,7 +94,9 @@ export const changeNeeds = (
 export const wordsOf = (text: string): readonly string[] => text.match(WORD) ?? [];
 
 const definedNames = (line: string): readonly string[] => {
-  const names = DEFINES.flatMap((pattern) => [...line.matchAll(pattern)].map((match) => match[1] ?? ''));
+  const names = DEFINES.flatMap((pattern) =>
+    [...line.matchAll(pattern)].map((match) => match[1] ?? ''),
+  );
   if (!IMPORT.test(line)) return names;
   const code = line.replace(/(['"`]).*?\1/gu, ' ');
   return [...names, ...wordsOf(code).filter((word) => !IMPORT_WORDS.has(word))];

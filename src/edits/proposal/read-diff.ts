@@ -50,7 +50,8 @@ export const readDiff = (diff: string): readonly DiffSection[] => {
       at = taken.next;
       continue;
     }
-    if (section === undefined || startsSection(line, section)) sections.push({ path: '', header: [line], hunks: [] });
+    if (section === undefined || startsSection(line, section))
+      sections.push({ path: '', header: [line], hunks: [] });
     else section.header.push(line);
     at += 1;
   }
@@ -59,7 +60,8 @@ export const readDiff = (diff: string): readonly DiffSection[] => {
 
 const startsSection = (line: string, { header, hunks }: Omit<DiffSection, 'path'>): boolean =>
   line.startsWith('diff --git ') ||
-  (line.startsWith('# ') && (hunks.length > 0 || !(header[0] ?? '').startsWith('# ') || COMMENT.test(line)));
+  (line.startsWith('# ') &&
+    (hunks.length > 0 || !(header[0] ?? '').startsWith('# ') || COMMENT.test(line)));
 /** The first comment line of a file whose bytes cannot be said in a text. */
 const COMMENT = /^# (?:Binary files .+ differ|.+ -> .+: not UTF-8, shown decoded; .+)$/;
 
@@ -74,7 +76,15 @@ const readHunk = (
   let b = Number(oldStart) - (wanted.b === 0 ? 0 : 1);
   let r = Number(newStart) - (wanted.r === 0 ? 0 : 1);
   const [bEnd, rEnd] = [b + wanted.b, r + wanted.r];
-  const changes: { n: number; b0: number; b1: number; r0: number; r1: number; first: number; end: number }[] = [];
+  const changes: {
+    n: number;
+    b0: number;
+    b1: number;
+    r0: number;
+    r1: number;
+    first: number;
+    end: number;
+  }[] = [];
   let inside = false;
   let at = start + 1;
   for (; at < lines.length; at += 1) {
@@ -83,7 +93,15 @@ const readHunk = (
     if (sign === ' ') inside = false;
     else if (sign === '-' || sign === '+') {
       if (!inside)
-        changes.push({ n: before + changes.length + 1, b0: b, b1: b, r0: r, r1: r, first: at - start - 1, end: 0 });
+        changes.push({
+          n: before + changes.length + 1,
+          b0: b,
+          b1: b,
+          r0: r,
+          r1: r,
+          first: at - start - 1,
+          end: 0,
+        });
       inside = true;
     } else if (sign !== '\\') break;
     if (sign === ' ' || sign === '-') b += 1;
@@ -91,8 +109,14 @@ const readHunk = (
     const open = changes.at(-1);
     if (inside && open !== undefined) Object.assign(open, { b1: b, r1: r, end: at - start });
   }
-  if (b !== bEnd || r !== rEnd) throw new Error(`the proposal's diff is cut in the hunk at its line ${start + 1}`);
-  const hunk = { oldStart: Number(oldStart), newStart: Number(newStart), lines: lines.slice(start + 1, at), changes };
+  if (b !== bEnd || r !== rEnd)
+    throw new Error(`the proposal's diff is cut in the hunk at its line ${start + 1}`);
+  const hunk = {
+    oldStart: Number(oldStart),
+    newStart: Number(newStart),
+    lines: lines.slice(start + 1, at),
+    changes,
+  };
   return { hunk, next: at };
 };
 
@@ -109,6 +133,8 @@ const pathOf = (header: readonly string[]): string => {
   };
   const comment = IN_COMMENT.exec(header[0] ?? '');
   if (comment !== null) return comment[2] ?? comment[1] ?? '';
-  const sides = [named('+++ '), named('--- ')].filter((name) => name !== null && name !== '/dev/null');
+  const sides = [named('+++ '), named('--- ')].filter(
+    (name) => name !== null && name !== '/dev/null',
+  );
   return sides[0]?.slice(2) ?? named('rename to ') ?? named('diff --git ') ?? '';
 };

@@ -15,7 +15,9 @@ export interface SelectInput {
 }
 
 /** Changes by path of the proposal's diff, for the files that can be taken in part: plain edits of UTF-8 text. */
-export const changesByPath = (sections: readonly DiffSection[]): ReadonlyMap<string, readonly DiffChange[]> =>
+export const changesByPath = (
+  sections: readonly DiffSection[],
+): ReadonlyMap<string, readonly DiffChange[]> =>
   new Map(
     sections
       .filter(({ path, header }) => path !== '' && header.every((line) => !WHOLE.test(line)))
@@ -36,7 +38,11 @@ export const selectChanges = ({ base, result, changes, chosen }: SelectInput): U
   for (const { n, b0, b1, r0, r1 } of changes) {
     if (!wanted.delete(n)) continue;
     if (b1 >= from.length || r1 >= to.length) throw new Error(`change ${n} lies outside its file`);
-    splices.push({ start: from[b0] ?? 0, end: from[b1] ?? 0, bytes: result.subarray(to[r0], to[r1]) });
+    splices.push({
+      start: from[b0] ?? 0,
+      end: from[b1] ?? 0,
+      bytes: result.subarray(to[r0], to[r1]),
+    });
   }
   if (wanted.size > 0) throw new Error(`there is no change ${[...wanted].join(', ')}`);
   return applySplices(base, splices);

@@ -62,7 +62,8 @@ export interface DiffFile extends ChangedFile {
 /** Numbers of lines. */
 export type ChangedLines = Readonly<Record<'added' | 'removed', number>>;
 
-const gitMode = (mode: number | undefined): string => (((mode ?? 0o644) & 0o111) === 0 ? '100644' : '100755');
+const gitMode = (mode: number | undefined): string =>
+  ((mode ?? 0o644) & 0o111) === 0 ? '100644' : '100755';
 
 /**
  * A git-style unified diff with `a/` and `b/`, modes, renames and quoted paths; files without any change are left out. A file that is
@@ -92,7 +93,8 @@ const fileDiff = (file: DiffFile): string => {
   const isText = oldText !== null && newText !== null;
   const hunks = isText ? hunksOf(oldText, newText) : [];
   const bothThere = base !== null && result !== null;
-  const modeChanges = bothThere && gitMode(file.baseMode) !== gitMode(file.resultMode ?? file.baseMode);
+  const modeChanges =
+    bothThere && gitMode(file.baseMode) !== gitMode(file.resultMode ?? file.baseMode);
   const isRename = moveFrom !== undefined && moveFrom !== path;
   const patch = {
     oldFileName: base === null ? '/dev/null' : `a/${moveFrom ?? path}`,
@@ -106,7 +108,8 @@ const fileDiff = (file: DiffFile): string => {
     ...(modeChanges ? { oldMode: gitMode(file.baseMode), newMode: gitMode(file.resultMode) } : {}),
     ...(isRename ? { isRename } : {}),
   };
-  const header = bothThere && !modeChanges && !isRename && hunks.length === 0 ? '' : formatPatch(patch);
+  const header =
+    bothThere && !modeChanges && !isRename && hunks.length === 0 ? '' : formatPatch(patch);
   // Half of a change is worse than none: where a text cannot say the new bytes, the header goes with them.
   return isText || (bothThere && Buffer.compare(base, result) === 0) ? header : commentFor(file);
 };
@@ -127,7 +130,8 @@ const shownText = (bytes: Uint8Array | null, encoding: string | undefined): stri
 
 /** A name must not end its comment line. */
 // eslint-disable-next-line no-control-regex -- control characters are what is looked for
-const inComment = (name: string): string => (/[\x00-\x1f]/.test(name) ? JSON.stringify(name) : name);
+const inComment = (name: string): string =>
+  /[\x00-\x1f]/.test(name) ? JSON.stringify(name) : name;
 
 const commentFor = (file: DiffFile): string => {
   const from = file.base === null ? '/dev/null' : inComment(`a/${file.moveFrom ?? file.path}`);

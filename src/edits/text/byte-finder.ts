@@ -19,7 +19,8 @@ const hash = (view: DataView, from: number, to: number): number => {
   return h ^ (h >>> 13);
 };
 const markOf = (hashed: number, mask: number): number => (hashed & (2 * mask + 1)) >>> 3;
-const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+const viewOf = (bytes: Uint8Array): DataView =>
+  new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /** Lines one after the other, each ended by LF; `ids` in their order. */
 export interface WantedBytes {
@@ -33,7 +34,11 @@ export interface WantedBytes {
  */
 export const findLines = (
   { bytes, ids }: WantedBytes,
-  { text, starts, stop }: { readonly text: Buffer; readonly starts: Uint32Array; readonly stop: number },
+  {
+    text,
+    starts,
+    stop,
+  }: { readonly text: Buffer; readonly starts: Uint32Array; readonly stop: number },
   visit: (id: number, at: number) => void,
 ): boolean => {
   // Where each wanted line begins, and one behind the last's end.

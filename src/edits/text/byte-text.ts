@@ -28,7 +28,12 @@ export class ByteText implements Text, LineIndex {
   #split: Text | null = null;
 
   /** `bytes`: up to the end of the text. */
-  private constructor(bytes: Buffer, encoding: ByteEncoding, starts: Uint32Array, [end, eol]: Ending) {
+  private constructor(
+    bytes: Buffer,
+    encoding: ByteEncoding,
+    starts: Uint32Array,
+    [end, eol]: Ending,
+  ) {
     this.#bytes = bytes;
     this.#encoding = encoding;
     this.#starts = starts;
@@ -45,7 +50,15 @@ export class ByteText implements Text, LineIndex {
     const lines = starts.length - 1;
     const ended = lines > 0 && buffer[buffer.length - 1] === stop ? lines : lines - 1;
     const eol =
-      ended <= 0 ? 'none' : stop === CR ? 'cr' : returned === 0 ? 'lf' : returned === ended ? 'crlf' : 'mixed';
+      ended <= 0
+        ? 'none'
+        : stop === CR
+          ? 'cr'
+          : returned === 0
+            ? 'lf'
+            : returned === ended
+              ? 'crlf'
+              : 'mixed';
     return new ByteText(buffer, encoding, starts, [stop === CR ? '\r' : '\n', eol]);
   }
 
@@ -53,13 +66,20 @@ export class ByteText implements Text, LineIndex {
   slice(from: number, to: number): ByteText {
     const eol = to - from > 1 || (to > from && this.end(from) !== '') ? this.eol : 'none';
     const bytes = this.#bytes.subarray(0, this.start(to));
-    return new ByteText(bytes, this.#encoding, this.#starts.subarray(from, to + 1), [this.#end, eol]);
+    return new ByteText(bytes, this.#encoding, this.#starts.subarray(from, to + 1), [
+      this.#end,
+      eol,
+    ]);
   }
 
   /** The text as it stands in the file. */
   get bytes(): Uint8Array {
     const start = this.start(0);
-    return new Uint8Array(this.#bytes.buffer, this.#bytes.byteOffset + start, this.#bytes.length - start);
+    return new Uint8Array(
+      this.#bytes.buffer,
+      this.#bytes.byteOffset + start,
+      this.#bytes.length - start,
+    );
   }
   get index(): LineIndex {
     return this;
@@ -74,7 +94,10 @@ export class ByteText implements Text, LineIndex {
     return this.lines;
   }
   #strings(): Text {
-    return (this.#split ??= splitLines(this.#bytes.toString(this.#encoding, this.#starts[0] ?? 0), this.#end));
+    return (this.#split ??= splitLines(
+      this.#bytes.toString(this.#encoding, this.#starts[0] ?? 0),
+      this.#end,
+    ));
   }
 
   /** At most three bytes a character, a CRLF is one. */
@@ -112,7 +135,8 @@ export class ByteText implements Text, LineIndex {
     const length = this.textEnd(at) - start;
     if (other.textEnd(otherAt) - otherStart !== length) return false;
     const [bytes, otherBytes] = [this.#bytes, other.#bytes];
-    for (let i = 0; i < length; i += 1) if (bytes[start + i] !== otherBytes[otherStart + i]) return false;
+    for (let i = 0; i < length; i += 1)
+      if (bytes[start + i] !== otherBytes[otherStart + i]) return false;
     return true;
   }
   /** Whole lines, their ends too: all but the last of the equal bytes, which may go on in the other text. */
@@ -124,12 +148,21 @@ export class ByteText implements Text, LineIndex {
     let same = 0;
     while (same + COMPARED_BYTES <= bound) {
       const [from, otherFrom] = [start + same, otherStart + same];
-      if (this.#bytes.compare(other.#bytes, otherFrom, otherFrom + COMPARED_BYTES, from, from + COMPARED_BYTES) !== 0)
+      if (
+        this.#bytes.compare(
+          other.#bytes,
+          otherFrom,
+          otherFrom + COMPARED_BYTES,
+          from,
+          from + COMPARED_BYTES,
+        ) !== 0
+      )
         break;
       same += COMPARED_BYTES;
     }
     let lines = 0;
-    while (lines < most && lines < this.length - at && this.start(at + lines + 1) <= start + same) lines += 1;
+    while (lines < most && lines < this.length - at && this.start(at + lines + 1) <= start + same)
+      lines += 1;
     return Math.max(0, lines - 1);
   }
   isBlank(at: number): boolean {
@@ -149,11 +182,14 @@ export class ByteText implements Text, LineIndex {
   end(at: number): string {
     if (at < 0 || at >= this.length) return '';
     // No look at the bytes, which lie far apart.
-    if (this.eol !== 'mixed' && at < this.length - 1) return this.eol === 'crlf' ? '\r\n' : this.#end;
+    if (this.eol !== 'mixed' && at < this.length - 1)
+      return this.eol === 'crlf' ? '\r\n' : this.#end;
     const [start, end] = [this.start(at), this.start(at + 1)];
     const last = this.#bytes[end - 1];
     if (at === this.length - 1 && last !== this.#end.charCodeAt(0)) return '';
-    return this.#end === '\n' && end - 2 >= start && this.#bytes[end - 2] === CR ? '\r\n' : this.#end;
+    return this.#end === '\n' && end - 2 >= start && this.#bytes[end - 2] === CR
+      ? '\r\n'
+      : this.#end;
   }
   range(from: number, to: number): string[] {
     const [first, last] = [Math.max(0, from), Math.min(to, this.length) - 1];
@@ -162,17 +198,25 @@ export class ByteText implements Text, LineIndex {
     const text = this.#bytes.toString(this.#encoding, this.start(first), this.textEnd(last));
     const lines = text.split(this.eol === 'crlf' ? '\r\n' : this.#end);
     if (this.eol !== 'mixed') return lines;
-    return lines.map((line, i) => (i < lines.length - 1 && line.endsWith('\r') ? line.slice(0, -1) : line));
+    return lines.map((line, i) =>
+      i < lines.length - 1 && line.endsWith('\r') ? line.slice(0, -1) : line,
+    );
   }
   includes(part: string): boolean {
     return this.#holds(part) && this.#bytes.includes(part, this.#starts[0] ?? 0, this.#encoding);
   }
   findAll(texts: ReadonlyMap<string, number>, visit: (id: number, at: number) => void): boolean {
     // No line holds a line end, or a character that the encoding has not.
-    const held = Array.from(texts.keys()).filter((text) => !text.includes('\n') && this.#holds(text));
+    const held = Array.from(texts.keys()).filter(
+      (text) => !text.includes('\n') && this.#holds(text),
+    );
     const ids = held.map((text) => texts.get(text) ?? -1);
     const wanted = { bytes: Buffer.from(`${held.join('\n')}\n`, this.#encoding), ids };
-    return findLines(wanted, { text: this.#bytes, starts: this.#starts, stop: this.#end.charCodeAt(0) }, visit);
+    return findLines(
+      wanted,
+      { text: this.#bytes, starts: this.#starts, stop: this.#end.charCodeAt(0) },
+      visit,
+    );
   }
 
   #holds(text: string): boolean {

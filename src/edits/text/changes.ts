@@ -9,7 +9,10 @@ export type FilePlan =
   | { readonly kind: 'move'; readonly from: string; readonly path: string };
 
 /** A file's result: differences from the base where the format knows them, else all lines, for a line diff. */
-export type LinesPlan = ({ readonly changes: readonly Change[] } | { readonly result: LineIndex }) & {
+export type LinesPlan = (
+  | { readonly changes: readonly Change[] }
+  | { readonly result: LineIndex }
+) & {
   readonly kind: 'lines';
   readonly path: string;
   /** The model wrote every line of the file, so what is not there may have been forgotten. */
@@ -58,7 +61,8 @@ export class ChangeList {
   put(from: number, to: number, lines: readonly string[]): void {
     if (from === to && lines.length === 0) return;
     const last = this.#changes.at(-1);
-    if (last === undefined || from > last.to) return void this.#changes.push({ from, to, lines: lines.slice() });
+    if (last === undefined || from > last.to)
+      return void this.#changes.push({ from, to, lines: lines.slice() });
     last.to = Math.max(last.to, to);
     for (const line of lines) last.lines.push(line);
   }

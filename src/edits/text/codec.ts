@@ -39,7 +39,9 @@ export interface SpliceBase {
   readonly text: Text;
   readonly codec: Codec;
 }
-export type Decoded = ({ readonly ok: true } & SpliceBase) | { readonly ok: false; readonly problem: Problem };
+export type Decoded =
+  | ({ readonly ok: true } & SpliceBase)
+  | { readonly ok: false; readonly problem: Problem };
 
 const NONE = new Uint8Array(0);
 /** NUL means binary, and half of a surrogate pair has no bytes. */
@@ -73,7 +75,9 @@ const byteForByte: Codec = {
 };
 
 /** A single-byte encoding by its WHATWG name, or null where the name is unknown or not single-byte. */
-const singleByte = (name: string): { codec: Codec; decode: (bytes: Uint8Array) => string } | null => {
+const singleByte = (
+  name: string,
+): { codec: Codec; decode: (bytes: Uint8Array) => string } | null => {
   let decoder: InstanceType<typeof TextDecoder>;
   try {
     decoder = new TextDecoder(name);
@@ -95,7 +99,8 @@ const singleByte = (name: string): { codec: Codec; decode: (bytes: Uint8Array) =
   return { codec, decode: (bytes) => Array.from(bytes, (byte) => table[byte] ?? '').join('') };
 };
 
-const startsWith = (bytes: Uint8Array, ...prefix: number[]): boolean => prefix.every((b, i) => bytes[i] === b);
+const startsWith = (bytes: Uint8Array, ...prefix: number[]): boolean =>
+  prefix.every((b, i) => bytes[i] === b);
 
 /** Splits a piece of an answer: LF and CRLF both end a line; the last line's end is optional. `''` is no line, `'\n'` one empty line. */
 export const answerLines = (text: string): readonly string[] => splitLines(text, '\n').lines;
@@ -103,7 +108,9 @@ export const answerLines = (text: string): readonly string[] => splitLines(text,
 /** The same, without a string for each line where bytes can stand for the text. */
 export const answerIndex = (text: string): LineIndex =>
   indexOf(
-    text.includes('\n') && isWellFormed(text) ? byteText(Buffer.from(text, 'utf8'), 0, 'utf8') : splitLines(text, '\n'),
+    text.includes('\n') && isWellFormed(text)
+      ? byteText(Buffer.from(text, 'utf8'), 0, 'utf8')
+      : splitLines(text, '\n'),
   );
 
 const byteText = (bytes: Uint8Array, from: number, encoding: ByteEncoding): Text =>
@@ -111,7 +118,10 @@ const byteText = (bytes: Uint8Array, from: number, encoding: ByteEncoding): Text
     ? ByteText.of(bytes, from, encoding)
     : splitLines(Buffer.from(bytes.subarray(from)).toString(encoding));
 
-const cannotRead = (...why: Parameters<typeof problem>): Decoded => ({ ok: false, problem: problem(...why) });
+const cannotRead = (...why: Parameters<typeof problem>): Decoded => ({
+  ok: false,
+  problem: problem(...why),
+});
 
 /** The text codec of a file that does not exist yet. */
 export const newFileCodec: Codec = utf8(NONE);
@@ -131,13 +141,17 @@ export const decodeFile = (bytes: Uint8Array, encoding?: string): Decoded => {
     return decoded(splitLines(text), utf16(bytes.slice(0, 2), littleEndian));
   }
   const nul = bytes.indexOf(0);
-  if (nul >= 0) return cannotRead('target_binary', `The file is binary: a NUL byte at offset ${nul}.`);
+  if (nul >= 0)
+    return cannotRead('target_binary', `The file is binary: a NUL byte at offset ${nul}.`);
   const bom = startsWith(bytes, 0xef, 0xbb, 0xbf) ? bytes.slice(0, 3) : NONE;
   if (isUtf8(bytes)) return decoded(byteText(bytes, bom.length, 'utf8'), utf8(bom));
   if (encoding === undefined) return decoded(byteText(bytes, 0, 'latin1'), byteForByte);
   const named = singleByte(encoding);
   if (named === null)
-    return cannotRead('config_invalid', `The encoding "${encoding}" is unknown or has more than one byte a character.`);
+    return cannotRead(
+      'config_invalid',
+      `The encoding "${encoding}" is unknown or has more than one byte a character.`,
+    );
   return decoded(splitLines(named.decode(bytes)), named.codec);
 };
 
@@ -188,10 +202,25 @@ export interface FileDescription {
 /** What a snapshot says about a file. A binary file has no lines. */
 export const describeFile = (bytes: Uint8Array, encoding?: string): FileDescription => {
   const decoded = decodeFile(bytes, encoding);
-  if (!decoded.ok) return { encoding: 'binary', bom: false, eol: 'none', lines: 0, finalNewline: false, binary: true };
+  if (!decoded.ok)
+    return {
+      encoding: 'binary',
+      bom: false,
+      eol: 'none',
+      lines: 0,
+      finalNewline: false,
+      binary: true,
+    };
   const { text, codec } = decoded;
   const index = indexOf(text);
   const { eol, length: lines } = index;
   const finalNewline = lines > 0 && index.end(lines - 1) !== '';
-  return { encoding: codec.encoding, bom: codec.bom.length > 0, eol, lines, finalNewline, binary: false };
+  return {
+    encoding: codec.encoding,
+    bom: codec.bom.length > 0,
+    eol,
+    lines,
+    finalNewline,
+    binary: false,
+  };
 };

@@ -17,7 +17,8 @@ export interface Fence {
 }
 
 export const openingFence = (line: string | undefined): Fence | null => {
-  const [, indent = '', mark = '', rest = ''] = /^( {0,3})(`{3,}|~{3,})(.*)$/s.exec(line?.trimEnd() ?? '') ?? [];
+  const [, indent = '', mark = '', rest = ''] =
+    /^( {0,3})(`{3,}|~{3,})(.*)$/s.exec(line?.trimEnd() ?? '') ?? [];
   return mark === '' || (mark.startsWith('`') && rest.includes('`'))
     ? null
     : { indent: indent.length, mark, info: rest.trim() };
@@ -63,7 +64,10 @@ export class Fences {
   }
 }
 
-export const CUT_INSIDE_FENCE = { code: 'cut_inside_fence', message: 'A fence around the answer is not closed.' };
+export const CUT_INSIDE_FENCE = {
+  code: 'cut_inside_fence',
+  message: 'A fence around the answer is not closed.',
+};
 
 const LONE_FENCE_CHARS = 6; // bound: A longer line of fence characters alone at a body's end is a rule of the file's own.
 
@@ -82,20 +86,29 @@ export const holdsProse = (path: string): boolean =>
  * of it; the same content where it has none, or where the fence is the file's own: the base or the language has fences, and neither the
  * info string nor the base's first line tells otherwise. A fault: nothing tells which.
  */
-export const withoutFence = (path: string, body: LineIndex, base: LineIndex, isPart = false): LineIndex | Fault => {
+export const withoutFence = (
+  path: string,
+  body: LineIndex,
+  base: LineIndex,
+  isPart = false,
+): LineIndex | Fault => {
   const unclear = (): Fault => {
-    const remedy = isPart ? 'or with a line of the file next to it if it does' : 'or the change as a line edit';
+    const remedy = isPart
+      ? 'or with a line of the file next to it if it does'
+      : 'or the change as a line edit';
     const message = `The content of ${path} starts or ends with a code fence, and it is not clear whether the fence belongs to it. Send the content without a fence, ${remedy}.`;
     return { code: 'fence_unclear', message };
   };
   const [first, last] = textOf(body);
   const opening = openingFence(body.line(first));
   const lone = openingFence(body.line(last));
-  if (opening === null && (isPart || lone?.info !== '' || lone.mark.length > LONE_FENCE_CHARS)) return body;
+  if (opening === null && (isPart || lone?.info !== '' || lone.mark.length > LONE_FENCE_CHARS))
+    return body;
   const closed = opening !== null && last > first && closesFence(body.line(last), opening);
   const inner = body.slice(opening === null ? 0 : first + 1, Math.max(last, first + 1));
   // A line of the other character, as under a title, says nothing of such fences.
-  const isAlike = (line: string): boolean => openingFence(line)?.mark[0] === (opening ?? lone)?.mark[0];
+  const isAlike = (line: string): boolean =>
+    openingFence(line)?.mark[0] === (opening ?? lone)?.mark[0];
   const holdsFences = MARKDOWN_LIKE.test(path) || base.all.some(isAlike);
   const ownLines = isBalanced(inner);
   if (holdsFences && (isPart || opening === null)) return body;
@@ -103,7 +116,8 @@ export const withoutFence = (path: string, body: LineIndex, base: LineIndex, isP
   if (opening === null) return ANYTHING.test(path) || !ownLines ? unclear() : inner;
   const wraps = closed && (ownLines || !inner.all.some((line) => closesFence(line, opening)));
   if (isPart && !wraps) return body;
-  if (holdsFences) return wraps && isAround(opening, inner, base) ? outdented(inner, opening) : body;
+  if (holdsFences)
+    return wraps && isAround(opening, inner, base) ? outdented(inner, opening) : body;
   return wraps && !ANYTHING.test(path) ? outdented(inner, opening) : unclear();
 };
 
@@ -111,7 +125,9 @@ export const withoutFence = (path: string, body: LineIndex, base: LineIndex, isP
 const isAround = ({ info }: Fence, inner: LineIndex, base: LineIndex): boolean => {
   const begins = base.line(textOf(base)[0]);
   if (openingFence(begins) !== null) return false;
-  return MARKDOWN_INFO.test(info) || (begins !== undefined && begins === inner.line(textOf(inner)[0]));
+  return (
+    MARKDOWN_INFO.test(info) || (begins !== undefined && begins === inner.line(textOf(inner)[0]))
+  );
 };
 
 /** Every fence among the lines is closed. */
@@ -130,4 +146,6 @@ const textOf = (lines: LineIndex): readonly [number, number] => {
 
 /** Lines inside a fence lose as many blanks as stand before it. */
 const outdented = (lines: LineIndex, { indent }: Fence): LineIndex =>
-  indent === 0 ? lines : indexOfLines(lines.all.map((line) => line.replace(new RegExp(`^ {0,${indent}}`), '')));
+  indent === 0
+    ? lines
+    : indexOfLines(lines.all.map((line) => line.replace(new RegExp(`^ {0,${indent}}`), '')));

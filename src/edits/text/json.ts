@@ -6,14 +6,25 @@
 const JSON_DEPTH = 64; // bound: Nesting of a JSON answer.
 
 /** A value of JSON. */
-export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+export type Json =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly Json[]
+  | { readonly [key: string]: Json };
 
 /** Other tools' names of the key `file_path`. */
 export const PATH_NAMES = ['path', 'file', 'filename'];
 
 export type JsonRead =
   /** `end`: offset after the value; what follows is the caller's to judge. `starts`: where each object begins. */
-  | { readonly kind: 'value'; readonly value: Json; readonly end: number; readonly starts: ReadonlyMap<Json, number> }
+  | {
+      readonly kind: 'value';
+      readonly value: Json;
+      readonly end: number;
+      readonly starts: ReadonlyMap<Json, number>;
+    }
   /** The text ends before the value does. */
   | { readonly kind: 'open'; readonly inside: 'string' | 'bracket' }
   | { readonly kind: 'broken'; readonly at: number; readonly message: string };
@@ -48,7 +59,8 @@ class Reader {
   }
 
   private expect(character: string): void {
-    if (this.text[this.at] !== character) throw broken(this.at, `expected \`${character}\`, found ${this.found()}`);
+    if (this.text[this.at] !== character)
+      throw broken(this.at, `expected \`${character}\`, found ${this.found()}`);
     this.at += 1;
   }
 
@@ -57,7 +69,8 @@ class Reader {
   }
 
   value(depth: number): Json {
-    if (depth > JSON_DEPTH) throw broken(this.at, `brackets are nested more than ${JSON_DEPTH} deep`);
+    if (depth > JSON_DEPTH)
+      throw broken(this.at, `brackets are nested more than ${JSON_DEPTH} deep`);
     this.blank();
     const first = this.text[this.at];
     if (first === '{') return this.object(depth);
@@ -73,7 +86,8 @@ class Reader {
         this.at += word.length;
         return value;
       }
-      if (this.at + rest.length === this.text.length && word.startsWith(rest)) throw open('bracket');
+      if (this.at + rest.length === this.text.length && word.startsWith(rest))
+        throw open('bracket');
     }
     const number = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/.exec(rest)?.[0];
     if (/^(?:-|-?\d[\d.]*(?:\.|[eE][+-]?))$/.test(rest)) throw open('bracket');
@@ -99,7 +113,10 @@ class Reader {
     try {
       return JSON.parse(this.text.slice(from, this.at)) as string;
     } catch {
-      throw broken(from, `a string contains a raw line ending or an invalid escape; write line endings as \\n`);
+      throw broken(
+        from,
+        `a string contains a raw line ending or an invalid escape; write line endings as \\n`,
+      );
     }
   }
 
@@ -127,7 +144,8 @@ class Reader {
     this.items('}', () => {
       this.blank();
       const place = this.at;
-      if (this.text[place] !== '"') throw broken(place, `expected a key in double quotes, found ${this.found()}`);
+      if (this.text[place] !== '"')
+        throw broken(place, `expected a key in double quotes, found ${this.found()}`);
       const key = this.string();
       if (key in object) throw broken(place, `the key ${JSON.stringify(key)} is given twice`);
       this.blank();
@@ -153,5 +171,8 @@ export const isJsonObject = (value: Json | undefined): value is Readonly<Record<
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** A key that is none of `allowed`, in quotes. */
-export const keyBeside = (item: Readonly<Record<string, Json>>, allowed: readonly string[]): string | undefined =>
+export const keyBeside = (
+  item: Readonly<Record<string, Json>>,
+  allowed: readonly string[],
+): string | undefined =>
   Object.keys(item).flatMap((key) => (allowed.includes(key) ? [] : [JSON.stringify(key)]))[0];

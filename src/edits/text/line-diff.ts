@@ -39,7 +39,8 @@ export const lineOrigins = (
   const sides = { base, result, origins };
   let rest = trimCommon(sides, [0, base.length, 0, result.length]);
   const [b0, b1, r0, r1] = rest;
-  if (areFew(b1 - b0, r1 - r0) && haveNothingInCommon(base.range(b0, b1), result.range(r0, r1))) return origins;
+  if (areFew(b1 - b0, r1 - r0) && haveNothingInCommon(base.range(b0, b1), result.range(r0, r1)))
+    return origins;
   const isLong = b1 - b0 + (r1 - r0) > DIFF_WHOLE_LINES;
   if (isLong) rest = byWindows(sides, rest);
   rest = byWindow(sides, rest, WHOLE) ?? (isLong ? rest : byWindows(sides, rest));
@@ -57,7 +58,8 @@ const byAnchors = (sides: Sides, stretch: Stretch): void => {
   }
 };
 
-const areFew = (base: number, result: number): boolean => base <= DIFF_FEW_LINES && result <= DIFF_FEW_LINES;
+const areFew = (base: number, result: number): boolean =>
+  base <= DIFF_FEW_LINES && result <= DIFF_FEW_LINES;
 
 export const haveNothingInCommon = (base: readonly string[], result: readonly string[]): boolean =>
   areFew(base.length, result.length) && !base.some((line) => result.includes(line));
@@ -75,8 +77,16 @@ const trimCommon = ({ base, result, origins }: Sides, stretch: Stretch): Stretch
 /** How many lines of each side are compared at once, how many may differ, and after how many equal ones in a row what stands before is settled. */
 type WindowSize = Readonly<Record<'lines' | 'edits' | 'kept_lines', number>>;
 /** Most edits are small and lie far apart: a small window that ends in many equal lines says as much as a large one. */
-const NEAR: WindowSize = { lines: DIFF_NEAR_LINES, edits: DIFF_WINDOW_EDITS, kept_lines: DIFF_NEAR_KEPT_LINES };
-const WIDE: WindowSize = { lines: DIFF_WINDOW_LINES, edits: DIFF_WINDOW_EDITS, kept_lines: DIFF_WINDOW_KEPT_LINES };
+const NEAR: WindowSize = {
+  lines: DIFF_NEAR_LINES,
+  edits: DIFF_WINDOW_EDITS,
+  kept_lines: DIFF_NEAR_KEPT_LINES,
+};
+const WIDE: WindowSize = {
+  lines: DIFF_WINDOW_LINES,
+  edits: DIFF_WINDOW_EDITS,
+  kept_lines: DIFF_WINDOW_KEPT_LINES,
+};
 const WHOLE: WindowSize = { lines: Infinity, edits: DIFF_EDITS, kept_lines: 1 };
 
 /**
@@ -95,11 +105,17 @@ const byWindows = (sides: Sides, stretch: Stretch): Stretch => {
 };
 
 /** What is left behind one window; null: it settles too little. */
-const byWindow = ({ base, result, origins }: Sides, [b0, b1, r0, r1]: Stretch, size: WindowSize): Stretch | null => {
+const byWindow = (
+  { base, result, origins }: Sides,
+  [b0, b1, r0, r1]: Stretch,
+  size: WindowSize,
+): Stretch | null => {
   if (b0 === b1 || r0 === r1) return [b1, b1, r1, r1];
   const [endOfBase, endOfResult] = [Math.min(b1, b0 + size.lines), Math.min(r1, r0 + size.lines)];
   if (Math.abs(endOfBase - b0 - (endOfResult - r0)) > size.edits) return null;
-  const changes = diffArrays(base.range(b0, endOfBase), result.range(r0, endOfResult), { maxEditLength: size.edits });
+  const changes = diffArrays(base.range(b0, endOfBase), result.range(r0, endOfResult), {
+    maxEditLength: size.edits,
+  });
   if (changes === undefined) return null;
   const kept: (readonly [b: number, r: number, count: number])[] = [];
   let [b, r] = [0, 0];
@@ -118,7 +134,11 @@ const byWindow = ({ base, result, origins }: Sides, [b0, b1, r0, r1]: Stretch, s
 };
 
 /** Pairs [base, result] of lines that stand once on each side, rising on both. */
-const anchors = (base: LineIndex, result: LineIndex, [b0, b1, r0, r1]: Stretch): [number, number][] => {
+const anchors = (
+  base: LineIndex,
+  result: LineIndex,
+  [b0, b1, r0, r1]: Stretch,
+): [number, number][] => {
   const inResult = placesOnce(result.range(r0, r1), r0);
   const pairs: [number, number][] = [];
   for (const [line, b] of placesOnce(base.range(b0, b1), b0)) {

@@ -45,7 +45,8 @@ export const splitLines = (text: string, stop: '\n' | '\r' = stopOf(text)): Text
 };
 
 /** The whole text again, with its ends. */
-export const textOf = ({ lines, ends }: Text): string => lines.map((line, i) => line + (ends[i] ?? '')).join('');
+export const textOf = ({ lines, ends }: Text): string =>
+  lines.map((line, i) => line + (ends[i] ?? '')).join('');
 
 export const linesWithEnds = (text: string, end: '\n' | '\r' = '\n'): readonly string[] =>
   text.match(end === '\n' ? /[^\n]*\n|[^\n]+/g : /[^\r]*\r|[^\r]+/g) ?? [];
@@ -130,7 +131,8 @@ class StringLines implements LineIndex {
 const NO_ENDS: readonly string[] = [];
 
 /** The index of a text; of bare lines one without ends. */
-export const indexOf = (text: Text): LineIndex => text.index ?? new StringLines(text.lines, text.ends);
+export const indexOf = (text: Text): LineIndex =>
+  text.index ?? new StringLines(text.lines, text.ends);
 export const indexOfLines = (lines: readonly string[] | LineIndex): LineIndex =>
   'findAll' in lines ? lines : new StringLines(lines, NO_ENDS);
 /** The index of a file that may not be there. */
@@ -158,12 +160,16 @@ export class LinesOnce {
 /** The line that most likely stands nowhere else; undefined where there are none. */
 const longestOf = (lines: readonly string[]): string | undefined => {
   let longest: string | undefined;
-  for (const line of lines) if (longest === undefined || line.length > longest.length) longest = line;
+  for (const line of lines)
+    if (longest === undefined || line.length > longest.length) longest = line;
   return longest;
 };
 
 /** Which of `lines` stand exactly once in the text. Empty where that would take a string for each line of it. */
-const uniqueLines = (index: LineIndex, lines: Iterable<string | undefined>): ReadonlySet<string> => {
+const uniqueLines = (
+  index: LineIndex,
+  lines: Iterable<string | undefined>,
+): ReadonlySet<string> => {
   const ids = new Map<string, number>();
   for (const line of lines) if (line !== undefined && !ids.has(line)) ids.set(line, ids.size);
   const counts = new Uint32Array(ids.size);

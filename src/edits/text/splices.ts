@@ -5,14 +5,22 @@ import type { Splice } from '../types.js';
 const SHARED_BYTES = 64 * 1024; // bound: A smaller result is copied: node keeps small buffers together in one.
 
 /** The bytes with every splice made. `likely` is returned itself where it holds just these, so that a large file has no second copy. */
-export const applySplices = (bytes: Uint8Array, splices: readonly Splice[], likely?: Uint8Array): Uint8Array => {
-  const length = splices.reduce((sum, { start, end, bytes: put }) => sum + put.length - (end - start), bytes.length);
+export const applySplices = (
+  bytes: Uint8Array,
+  splices: readonly Splice[],
+  likely?: Uint8Array,
+): Uint8Array => {
+  const length = splices.reduce(
+    (sum, { start, end, bytes: put }) => sum + put.length - (end - start),
+    bytes.length,
+  );
   const shared = length >= SHARED_BYTES && likely?.length === length ? likely : null;
   const result = shared ?? new Uint8Array(length);
   let to = 0;
   for (const part of partsOf(bytes, splices)) {
     if (shared === null) result.set(part, to);
-    else if (Buffer.compare(part, shared.subarray(to, to + part.length)) !== 0) return applySplices(bytes, splices);
+    else if (Buffer.compare(part, shared.subarray(to, to + part.length)) !== 0)
+      return applySplices(bytes, splices);
     to += part.length;
   }
   return result;
@@ -32,7 +40,11 @@ function* partsOf(bytes: Uint8Array, splices: readonly Splice[]): Generator<Uint
 export const invertSplices = (base: Uint8Array, splices: readonly Splice[]): Splice[] => {
   let shift = 0;
   return splices.map(({ start, end, bytes }) => {
-    const undo = { start: start + shift, end: start + shift + bytes.length, bytes: base.slice(start, end) };
+    const undo = {
+      start: start + shift,
+      end: start + shift + bytes.length,
+      bytes: base.slice(start, end),
+    };
     shift += bytes.length - (end - start);
     return undo;
   });

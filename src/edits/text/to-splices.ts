@@ -55,7 +55,8 @@ const withEnds = (
   for (const change of changes) {
     const { from, to, lines } = change;
     // Of the kept lines since the last change; only the base's last line may have no end.
-    if (from > next) before = index.end(from - 1) || (from - 1 > next ? index.end(from - 2) : '') || before;
+    if (from > next)
+      before = index.end(from - 1) || (from - 1 > next ? index.end(from - 2) : '') || before;
     const last = to === count;
     const kept = from > next ? index.end(from - 1) : null;
     // Named one by one, as in `placed` (changes.ts).
@@ -77,13 +78,26 @@ const withEnds = (
 };
 
 /** The base's last line is the result's as well, and its end is not what is asked for. */
-const lastEnd = (next: number, index: LineIndex, final: boolean, before: string): Omit<ChangeBytes, 'at'> | null => {
+const lastEnd = (
+  next: number,
+  index: LineIndex,
+  final: boolean,
+  before: string,
+): Omit<ChangeBytes, 'at'> | null => {
   const count = index.length;
   if (next >= count) return null;
   const own = index.end(count - 1);
   if ((own !== '') === final) return null;
   const end = (count - 2 >= next ? index.end(count - 2) : '') || before;
-  return { from: count, to: count, lines: [], end, lastEnd: end, lead: final ? end : '', cut: !final };
+  return {
+    from: count,
+    to: count,
+    lines: [],
+    end,
+    lastEnd: end,
+    lead: final ? end : '',
+    cut: !final,
+  };
 };
 
 const firstKept = ([first]: readonly Change[]): number => (first?.from === 0 ? first.to : 0);
@@ -98,7 +112,8 @@ const refusals = (
   const added: string[] = [];
   const places: number[] = [];
   const reasons: Reason[] = [];
-  const refuse = (code: string, message: string): void => void reasons.push({ code, path, message });
+  const refuse = (code: string, message: string): void =>
+    void reasons.push({ code, path, message });
   let carriage: number | null = null;
   for (const { lines, end, lastEnd, at } of changes)
     for (let i = 0; i < lines.length; i += 1) {
@@ -106,14 +121,20 @@ const refusals = (
       added.push(line);
       places.push(at + i);
       const own = i === lines.length - 1 ? lastEnd : end;
-      if (own === '\r' ? line.includes('\r') : own === '\n' && line.endsWith('\r')) carriage ??= at + i;
+      if (own === '\r' ? line.includes('\r') : own === '\n' && line.endsWith('\r'))
+        carriage ??= at + i;
     }
   if (carriage !== null && exact === undefined)
     refuse(
       'stray_cr',
       `The new text of line ${carriage + 1} of the result contains a carriage return that this file would treat as a line ending. Send the line without it.`,
     );
-  if (base !== null && exact === undefined && places[0] === 0 && added[0]?.startsWith('\ufeff') === true)
+  if (
+    base !== null &&
+    exact === undefined &&
+    places[0] === 0 &&
+    added[0]?.startsWith('\ufeff') === true
+  )
     refuse(
       'byte_order_mark',
       `The new first line starts with a byte order mark (U+FEFF), which ${path} does not have there. Send the line without it.`,
@@ -128,14 +149,22 @@ const refusals = (
 };
 
 /** Characters, not to be added, of base lines that the result does not keep: a changed line may say them again. */
-const spareCharacters = (codec: Codec, text: Text, changes: readonly Change[]): Map<string, number> => {
+const spareCharacters = (
+  codec: Codec,
+  text: Text,
+  changes: readonly Change[],
+): Map<string, number> => {
   if (codec.encoding === 'utf-8') return new Map();
   const index = indexOf(text);
   const lines = changes.flatMap(({ from, to }) => index.range(from, to));
   return tally(lines.flatMap((line) => Array.from(line).filter((c) => !codec.holds(c))));
 };
 
-const splicesOf = (base: SpliceBase, index: LineIndex, changes: readonly ChangeBytes[]): Splice[] => {
+const splicesOf = (
+  base: SpliceBase,
+  index: LineIndex,
+  changes: readonly ChangeBytes[],
+): Splice[] => {
   const { codec } = base;
   const startOf = offsets(base, index);
   const splices: Splice[] = [];
@@ -148,7 +177,8 @@ const splicesOf = (base: SpliceBase, index: LineIndex, changes: readonly ChangeB
     const start = startOf(from) - (cut ? codec.size(index.end(from - 1)) : 0);
     const end = startOf(to);
     const bytes = encoded[i++] ?? new Uint8Array(0);
-    if (Buffer.compare(bytes, base.bytes.subarray(start, end)) !== 0) splices.push({ start, end, bytes });
+    if (Buffer.compare(bytes, base.bytes.subarray(start, end)) !== 0)
+      splices.push({ start, end, bytes });
   }
   return splices;
 };
@@ -195,23 +225,38 @@ export type Spliced =
     }
   | { readonly ok: false; readonly reasons: readonly Reason[] };
 
-const NEW_FILE: SpliceBase = { bytes: new Uint8Array(0), text: { lines: [], ends: [] }, codec: newFileCodec };
+const NEW_FILE: SpliceBase = {
+  bytes: new Uint8Array(0),
+  text: { lines: [], ends: [] },
+  codec: newFileCodec,
+};
 
 /** `base` null: the file does not exist yet. Reasons: `character`, `stray_cr`, `byte_order_mark`. */
-export const spliced = (base: SpliceBase | null, plan: LinesPlan, options: SpliceOptions = {}): Spliced => {
+export const spliced = (
+  base: SpliceBase | null,
+  plan: LinesPlan,
+  options: SpliceOptions = {},
+): Spliced => {
   const from = plan.exact ?? base ?? NEW_FILE;
   const index = indexOf(from.text);
   const changes = changesOf(plan, from, index);
   const ended: readonly ChangeBytes[] = withEnds(changes, index, {
-    final: options.finalNewline ?? plan.finalNewline ?? (index.length === 0 || index.end(index.length - 1) !== ''),
+    final:
+      options.finalNewline ??
+      plan.finalNewline ??
+      (index.length === 0 || index.end(index.length - 1) !== ''),
     fallback:
-      (index.length > 0 ? index.end(0) || undefined : plan.exact === undefined ? options.newFileEol : undefined) ??
-      '\n',
+      (index.length > 0
+        ? index.end(0) || undefined
+        : plan.exact === undefined
+          ? options.newFileEol
+          : undefined) ?? '\n',
   });
   const reasons = refusals(plan, base, from, ended);
   if (reasons.length > 0) return { ok: false, reasons };
   const splices = splicesOf(from, index, ended);
-  const likely = 'result' in plan && plan.result instanceof ByteText ? plan.result.bytes : undefined;
+  const likely =
+    'result' in plan && plan.result instanceof ByteText ? plan.result.bytes : undefined;
   return { ok: true, bytes: applySplices(from.bytes, splices, likely), splices, changes };
 };
 
@@ -221,7 +266,8 @@ const changesOf = (plan: LinesPlan, { codec }: SpliceBase, index: LineIndex): re
   // An answer that quotes the byte order mark means the one that is there.
   const ownBom = codec.bom.length > 0 && index.line(0)?.startsWith(BOM) !== true;
   const changes = 'changes' in plan ? plan.changes : null;
-  if (changes !== null && index.eol !== 'mixed' && !(ownBom && beginsWithBom(changes, index))) return changes;
+  if (changes !== null && index.eol !== 'mixed' && !(ownBom && beginsWithBom(changes, index)))
+    return changes;
   const result = 'changes' in plan ? indexOfLines(expand(index, plan.changes)) : plan.result;
   const lines = ownBom ? withoutFirstBom(result) : result;
   return changesFrom(index.length, lines, lineOrigins(index, lines));
@@ -232,7 +278,9 @@ const beginsWithBom = ([first]: readonly Change[], index: LineIndex): boolean =>
 
 const withoutFirstBom = (lines: LineIndex): LineIndex => {
   const first = lines.line(0);
-  return first?.startsWith(BOM) === true ? indexOfLines([first.slice(1), ...lines.range(1, lines.length)]) : lines;
+  return first?.startsWith(BOM) === true
+    ? indexOfLines([first.slice(1), ...lines.range(1, lines.length)])
+    : lines;
 };
 
 // The byte order mark is no part of a file's text, yet diffs and copies carry it: git writes ` \ufefffirst line`. In a file that begins
@@ -240,6 +288,7 @@ const withoutFirstBom = (lines: LineIndex): LineIndex => {
 
 /** Does the file begin with a mark, and no line with one of its own, so that a quoted mark can mean only that one? */
 export const quotesItsBom = ({ codec, text }: SpliceBase): boolean =>
-  codec.bom.length > 0 && !(indexOf(text).includes(BOM) && text.lines.some((line) => line.startsWith(BOM)));
+  codec.bom.length > 0 &&
+  !(indexOf(text).includes(BOM) && text.lines.some((line) => line.startsWith(BOM)));
 
 export const withoutBom = (line: string): string => (line.startsWith(BOM) ? line.slice(1) : line);

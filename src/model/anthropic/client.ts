@@ -29,9 +29,13 @@ export const createAnthropicModel = ({ env, streamIdle_ms }: AnthropicOptions): 
   const token = set(env.ANTHROPIC_AUTH_TOKEN);
   const baseURL = set(env.ANTHROPIC_BASE_URL);
   const secrets = [key, token].filter((secret) => secret !== null);
-  const credential = key === null && token !== null ? { authToken: token } : { apiKey: key ?? 'not-needed' };
+  const credential =
+    key === null && token !== null ? { authToken: token } : { apiKey: key ?? 'not-needed' };
 
-  const stream: ModelPort['stream'] = async (request, { signal, onEvent, maxAnswer_bytes = ANSWER_BYTES }) => {
+  const stream: ModelPort['stream'] = async (
+    request,
+    { signal, onEvent, maxAnswer_bytes = ANSWER_BYTES },
+  ) => {
     if (secrets.length === 0 && baseURL === null) throw new ModelError('auth', NO_KEY);
     const idle = new IdleTimer(streamIdle_ms);
     const stopped = AbortSignal.any([signal, idle.signal]);
@@ -50,7 +54,9 @@ export const createAnthropicModel = ({ env, streamIdle_ms }: AnthropicOptions): 
       const body = { ...request, stream: true as const } as Anthropic.MessageCreateParamsStreaming;
       const events = await client.messages.create(body, { signal: stopped });
       if (!(await pump(events, { idle, onEvent, maxAnswer_bytes })))
-        throw new ModelError('dropped', "The model's answer ended before its last event.", { mayBePaid: true });
+        throw new ModelError('dropped', "The model's answer ended before its last event.", {
+          mayBePaid: true,
+        });
     } catch (error) {
       throw failureOf(error);
     } finally {
@@ -67,7 +73,8 @@ export const createAnthropicModel = ({ env, streamIdle_ms }: AnthropicOptions): 
           `The model server was silent for ${streamIdle_ms / 1000} s; if it reads prompts slowly, raise EMEND_STREAMIDLE_MS.`,
           { mayBePaid },
         );
-      if (signal.aborted) return new ModelError('cancelled', 'The model call was cancelled.', { mayBePaid });
+      if (signal.aborted)
+        return new ModelError('cancelled', 'The model call was cancelled.', { mayBePaid });
       return toModelError(error, { secrets, mayBePaid });
     }
   };
@@ -87,7 +94,10 @@ interface Pump {
  * Hands every event on in order. True once `message_stop` was handed on; false where the stream ended too early. Lost once the model has
  * said why it stopped, the answer is whole: `message_stop`, which says nothing more, is made here.
  */
-const pump = async (events: AsyncIterable<unknown>, { idle, onEvent, maxAnswer_bytes }: Pump): Promise<boolean> => {
+const pump = async (
+  events: AsyncIterable<unknown>,
+  { idle, onEvent, maxAnswer_bytes }: Pump,
+): Promise<boolean> => {
   let text_bytes = 0;
   let [hasBegun, isWhole] = [false, false];
   const handOn = (event: StreamEvent): Promise<void> => {
@@ -101,14 +111,19 @@ const pump = async (events: AsyncIterable<unknown>, { idle, onEvent, maxAnswer_b
     for await (const event of events) {
       // A second message (of a proxy that asked again) would be joined to the first.
       if (!isEvent(event) || (hasBegun && event.type === 'message_start')) {
-        const what = isEvent(event) ? 'a second message in one stream' : 'a stream event without a type';
+        const what = isEvent(event)
+          ? 'a second message in one stream'
+          : 'a stream event without a type';
         throw new ModelError('malformed', `The model server sent ${what}.`, { mayBePaid: true });
       }
       hasBegun ||= event.type === 'message_start';
-      const delta = Object.entries(event.delta ?? {}).filter(([, value]) => typeof value === 'string');
+      const delta = Object.entries(event.delta ?? {}).filter(
+        ([, value]) => typeof value === 'string',
+      );
       text_bytes += delta.reduce((sum, [, value]) => sum + Buffer.byteLength(value as string), 0);
       const tooLarge = `The model's answer is larger than ${maxAnswer_bytes} bytes (maxAnswer_bytes).`;
-      if (text_bytes > maxAnswer_bytes) throw new ModelError('too_large', tooLarge, { mayBePaid: true });
+      if (text_bytes > maxAnswer_bytes)
+        throw new ModelError('too_large', tooLarge, { mayBePaid: true });
       await handOn(event);
       if (event.type === 'message_stop') return true;
       isWhole ||= event.type === 'message_delta' && delta.some(([name]) => name === 'stop_reason');

@@ -8,7 +8,10 @@ import { cut, isRecord } from '../../shared/text.js';
 import { ModelError, type ModelErrorKind } from '../errors.js';
 
 /** The SDK's class has type parameters that `instanceof` cannot tell. */
-type ApiError = Pick<InstanceType<typeof APIError>, 'status' | 'type' | 'headers' | 'apiMessage' | 'message'>;
+type ApiError = Pick<
+  InstanceType<typeof APIError>,
+  'status' | 'type' | 'headers' | 'apiMessage' | 'message'
+>;
 
 /** Longer wishes are cut to this, so that a strange header cannot park a run for days. */
 const maxRetryAfter_ms = 3_600_000;
@@ -51,7 +54,10 @@ interface MapOptions {
 }
 
 /** Whatever a model call threw, as a ModelError. Bugs (anything that no call throws) come out as kind `server`, not retryable. */
-export const toModelError = (error: unknown, { secrets = [], mayBePaid = false }: MapOptions = {}): ModelError => {
+export const toModelError = (
+  error: unknown,
+  { secrets = [], mayBePaid = false }: MapOptions = {},
+): ModelError => {
   if (error instanceof ModelError) return error;
   // Thrown inside the SDK's fetch, it comes back wrapped.
   if (error instanceof APIConnectionError && error.cause instanceof ModelError) return error.cause;
@@ -64,22 +70,36 @@ export const toModelError = (error: unknown, { secrets = [], mayBePaid = false }
       ? new ModelError('dropped', say(`${after}: ${text}.`), { mayBePaid })
       : new ModelError('network', say(`${before}: ${text}.`));
   if (error instanceof APIConnectionError)
-    return lost('The model server disconnected before it answered', 'The model server could not be reached');
+    return lost(
+      'The model server disconnected before it answered',
+      'The model server could not be reached',
+    );
   if (error instanceof APIError) return fromApi(error as ApiError, say, mayBePaid);
   if (causes(error)[0]?.name === 'SyntaxError')
-    return new ModelError('malformed', 'The model server sent a stream event that is not JSON.', { mayBePaid });
+    return new ModelError('malformed', 'The model server sent a stream event that is not JSON.', {
+      mayBePaid,
+    });
   if (isConnectionLoss(error))
     return lost("The model's answer was interrupted", 'The connection to the model server failed');
-  return new ModelError('server', say(`The model call failed: ${text}.`), { retryable: false, mayBePaid });
+  return new ModelError('server', say(`The model call failed: ${text}.`), {
+    retryable: false,
+    mayBePaid,
+  });
 };
 
-const fromApi = (error: ApiError, say: (text: string) => string, mayBePaid: boolean): ModelError => {
+const fromApi = (
+  error: ApiError,
+  say: (text: string) => string,
+  mayBePaid: boolean,
+): ModelError => {
   const status = typeof error.status === 'number' ? error.status : null;
   const said = apiMessage(error);
   const kind = kindOf(status, error.type, said);
   const type = error.type === null ? '' : ` ${error.type}`;
   const where =
-    status === null ? 'The model server disconnected during its answer' : `The model server answered ${status}`;
+    status === null
+      ? 'The model server disconnected during its answer'
+      : `The model server answered ${status}`;
   const retryAfter_ms = retryAfter(error.headers);
   const byStatus = status === null ? undefined : [408, 409, 429].includes(status) || status >= 500;
   const hopeless = kind === 'context' || NO_CREDIT.test(said);
@@ -105,7 +125,8 @@ const kindOf = (status: number | null, type: string | null, message: string): Mo
 
 const apiMessage = ({ status, headers, apiMessage: said, message }: ApiError): string => {
   const elsewhere = headers?.get('location');
-  if ((status ?? 0) < 400 && elsewhere != null) return `a redirect to ${elsewhere}, which is not followed`;
+  if ((status ?? 0) < 400 && elsewhere != null)
+    return `a redirect to ${elsewhere}, which is not followed`;
   return typeof said === 'string' ? said : message;
 };
 
@@ -122,7 +143,9 @@ const retryAfter = (headers: Headers | undefined): number | null => {
   const seconds = Number.parseFloat(text);
   if (/^\s*\d+(\.\d+)?\s*$/.test(text)) return bounded(seconds * 1000);
   const date = Date.parse(text);
-  return Number.isNaN(date) ? null : bounded(date - (Date.parse(headers?.get('date') ?? '') || Date.now()));
+  return Number.isNaN(date)
+    ? null
+    : bounded(date - (Date.parse(headers?.get('date') ?? '') || Date.now()));
 };
 const bounded = (ms: number): number => Math.min(Math.max(0, Math.ceil(ms)), maxRetryAfter_ms);
 
@@ -149,7 +172,8 @@ const rootCause = (error: unknown): string => {
 const isConnectionLoss = (error: unknown): boolean =>
   causes(error).some(
     ({ name, message, code }) =>
-      /^(UND_ERR|E[A-Z]+$)/.test(code) || (name === 'TypeError' && /^(terminated|fetch failed)$/.test(message)),
+      /^(UND_ERR|E[A-Z]+$)/.test(code) ||
+      (name === 'TypeError' && /^(terminated|fetch failed)$/.test(message)),
   );
 
 const clean = (text: string, secrets: readonly string[]): string => {

@@ -28,10 +28,14 @@ export const tappedFetch =
     const type = response.headers.get('content-type') ?? 'no content type';
     if (response.body === null || !type.toLowerCase().includes('text/event-stream')) {
       await response.body?.cancel();
-      throw new ModelError('malformed', `The model server answered without streaming (${type.slice(0, 80)}).`, {
-        mayBePaid: true,
-        retryable: false,
-      });
+      throw new ModelError(
+        'malformed',
+        `The model server answered without streaming (${type.slice(0, 80)}).`,
+        {
+          mayBePaid: true,
+          retryable: false,
+        },
+      );
     }
     return new Response(response.body.pipeThrough(counter(onLife, maxAnswer_bytes)), response);
   };
@@ -58,7 +62,10 @@ const wireFactor = 64;
 const lineFactor = 6;
 const lineRoom_bytes = 65_536;
 
-const counter = (onLife: () => void, maxAnswer_bytes: number): TransformStream<Uint8Array, Uint8Array> => {
+const counter = (
+  onLife: () => void,
+  maxAnswer_bytes: number,
+): TransformStream<Uint8Array, Uint8Array> => {
   let seen = 0;
   let line = 0;
   return new TransformStream<Uint8Array, Uint8Array>({
@@ -67,7 +74,10 @@ const counter = (onLife: () => void, maxAnswer_bytes: number): TransformStream<U
       seen += chunk.byteLength;
       const lastEnd = chunk.lastIndexOf(0x0a);
       line = lastEnd === -1 ? line + chunk.byteLength : chunk.byteLength - lastEnd - 1;
-      if (seen <= maxAnswer_bytes * wireFactor && line <= maxAnswer_bytes * lineFactor + lineRoom_bytes)
+      if (
+        seen <= maxAnswer_bytes * wireFactor &&
+        line <= maxAnswer_bytes * lineFactor + lineRoom_bytes
+      )
         controller.enqueue(chunk);
       else
         controller.error(

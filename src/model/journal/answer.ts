@@ -1,7 +1,13 @@
 /** From an attempt's stored events: its answer, and what it cost. Events are a model server's: every field is looked at before it is used. */
 import { usdOf, estimateRequestTokens } from '../tokens.js';
 import { type LoggedStream, readLog } from './stream-log.js';
-import type { ModelAnswer, ModelPort, ModelRequest, StreamEvent, JournaledAttempt } from '../ports.js';
+import type {
+  ModelAnswer,
+  ModelPort,
+  ModelRequest,
+  StreamEvent,
+  JournaledAttempt,
+} from '../ports.js';
 import { NO_USAGE, sumUsage, tokensIn, type StepUsage } from '../../shared/usage.js';
 import { isRecord } from '../../shared/text.js';
 import { nullOn } from '../../shared/problems.js';
@@ -33,7 +39,9 @@ export const textDelta = (event: StreamEvent): string =>
 const written_bytes = (events: readonly StreamEvent[]): number =>
   events
     .filter((event) => event.type === 'content_block_delta')
-    .flatMap((event) => ['text', 'thinking', 'partial_json'].map((name) => text(field(event.delta, name))))
+    .flatMap((event) =>
+      ['text', 'thinking', 'partial_json'].map((name) => text(field(event.delta, name))),
+    )
     .reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
 
 /** About four bytes a token, where nothing better was reported. */
@@ -67,7 +75,8 @@ const reported = (events: readonly StreamEvent[]): Tokens => {
 const tokensOf = ({ events, complete }: LoggedStream): Tokens => {
   const said = reported(events);
   const counted = Math.ceil(written_bytes(events) / bytesPerToken);
-  const output_tokens = complete && said.output_tokens > 0 ? said.output_tokens : Math.max(said.output_tokens, counted);
+  const output_tokens =
+    complete && said.output_tokens > 0 ? said.output_tokens : Math.max(said.output_tokens, counted);
   return { ...said, output_tokens };
 };
 
@@ -87,7 +96,11 @@ export const toAnswer = (stream: LoggedStream, requestedModel: string): ModelAns
 };
 
 /** One call that nothing is kept of. Throws ModelError. */
-export const askOnce = async (model: ModelPort, request: ModelRequest, signal: AbortSignal): Promise<ModelAnswer> => {
+export const askOnce = async (
+  model: ModelPort,
+  request: ModelRequest,
+  signal: AbortSignal,
+): Promise<ModelAnswer> => {
   const events: StreamEvent[] = [];
   const onEvent = (event: StreamEvent): Promise<void> => Promise.resolve(void events.push(event));
   await model.stream(request, { signal, onEvent });
@@ -102,7 +115,8 @@ const attemptUsage = (
 ): StepUsage => {
   const said = tokensOf(stream);
   // What was sent is known: it is not free, and in no budget, because nothing came back, or a server does not count.
-  const tokens = tokensIn(said) > 0 ? said : { ...said, input_tokens: estimateRequestTokens(request) };
+  const tokens =
+    tokensIn(said) > 0 ? said : { ...said, input_tokens: estimateRequestTokens(request) };
   return {
     calls: 1,
     unknownCalls: state === 'unknown' ? 1 : 0,
@@ -127,7 +141,10 @@ export interface RecordedAttempt extends Pick<JournaledAttempt, 'attempt' | 'sta
  * `answered` wherever `message_stop` is on disk, even where the attempt was given up for lost before (its owner had only slept); else as
  * its end says; `open` where nothing says anything yet.
  */
-export const readAttempts = async (files: CallFiles, call: CallRecord): Promise<readonly RecordedAttempt[]> => {
+export const readAttempts = async (
+  files: CallFiles,
+  call: CallRecord,
+): Promise<readonly RecordedAttempt[]> => {
   const attempts: RecordedAttempt[] = [];
   for (const attempt of await files.attempts()) {
     // A claim that is lost or damaged takes nothing away: what came of the attempt is in its log.

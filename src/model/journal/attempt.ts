@@ -71,19 +71,34 @@ export const makeAttempt = async (options: MakeAttempt, input: JournalAsk): Prom
   }
 };
 
-const recordEnd = async ({ files, attempt, at }: MakeAttempt, error: unknown, sent: boolean, slept: boolean) => {
-  const state: EndRecord['state'] = !sent || (error instanceof ModelError && !error.mayBePaid) ? 'failed' : 'unknown';
+const recordEnd = async (
+  { files, attempt, at }: MakeAttempt,
+  error: unknown,
+  sent: boolean,
+  slept: boolean,
+) => {
+  const state: EndRecord['state'] =
+    !sent || (error instanceof ModelError && !error.mayBePaid) ? 'failed' : 'unknown';
   const said =
-    error instanceof ModelError ? error.kind : error instanceof ProblemError ? error.problem.code : 'internal';
+    error instanceof ModelError
+      ? error.kind
+      : error instanceof ProblemError
+        ? error.problem.code
+        : 'internal';
   // Without room for this record the attempt is found without an owner later, and counted as unknown: never as less than it was.
   await files
-    .put(`attempt-${attempt}.end`, { at: at(), state, why: slept && state === 'unknown' ? SLEPT : said })
+    .put(`attempt-${attempt}.end`, {
+      at: at(),
+      state,
+      why: slept && state === 'unknown' ? SLEPT : said,
+    })
     .catch(() => undefined);
 };
 
 // Waiting for the owner of an open attempt: until the attempt ends, or its owner has lost it.
 
-export const cancelled = (): ModelError => new ModelError('cancelled', 'The model call was cancelled.');
+export const cancelled = (): ModelError =>
+  new ModelError('cancelled', 'The model call was cancelled.');
 
 interface WaitOptions {
   readonly sys: Sys;

@@ -18,7 +18,10 @@ interface Seen {
 }
 
 /** In no order. */
-const callsIn = async (calls: CallLog, stepKey: StepKey): Promise<readonly (readonly [string, CallFiles])[]> => {
+const callsIn = async (
+  calls: CallLog,
+  stepKey: StepKey,
+): Promise<readonly (readonly [string, CallFiles])[]> => {
   const names = await calls.names(knownStep(stepKey));
   return names
     .filter((name) => /^[0-9a-f]{64}$/.test(name))
@@ -29,7 +32,9 @@ const callsIn = async (calls: CallLog, stepKey: StepKey): Promise<readonly (read
 const seenAttempts = async (calls: CallLog, stepKey: StepKey) => {
   const read = async (callKey: string, files: CallFiles): Promise<readonly Seen[]> => {
     const call = await files.call();
-    return call === null ? [] : (await readAttempts(files, call)).map((recorded) => ({ callKey, call, recorded }));
+    return call === null
+      ? []
+      : (await readAttempts(files, call)).map((recorded) => ({ callKey, call, recorded }));
   };
   const found: Seen[] = [];
   const unread: Problem[] = [];
@@ -38,17 +43,25 @@ const seenAttempts = async (calls: CallLog, stepKey: StepKey) => {
     if ('code' in seen) unread.push(seen);
     else found.push(...seen);
   }
-  const begun = ({ recorded: { at, attempt } }: Seen): string => `${at} ${String(attempt).padStart(6, '0')}`;
+  const begun = ({ recorded: { at, attempt } }: Seen): string =>
+    `${at} ${String(attempt).padStart(6, '0')}`;
   found.sort((one, two) => (begun(one) < begun(two) ? -1 : begun(one) > begun(two) ? 1 : 0));
   return { found, unread };
 };
 
 /** Throws ProblemError where one of the calls cannot be read: what they cost is then not known. */
-export const attemptsOfStep = async (calls: CallLog, stepKey: string): Promise<readonly JournaledAttempt[]> => {
+export const attemptsOfStep = async (
+  calls: CallLog,
+  stepKey: string,
+): Promise<readonly JournaledAttempt[]> => {
   const { found, unread } = await seenAttempts(calls, stepKey);
   failAll(unread);
   return found.map(({ callKey, call: { key }, recorded: { attempt, state, usage } }) => ({
-    ...{ callKey, key, attempt, state, usage },
+    callKey,
+    key,
+    attempt,
+    state,
+    usage,
   }));
 };
 
@@ -80,11 +93,20 @@ export const callsOfStep = async (calls: CallLog, stepKey: string) => {
     const joined = (blocks: readonly { readonly text: string }[]): string =>
       blocks.map(({ text }) => text).join('\n\n');
     const call: ShownCall = {
-      ...{ n: index + 1, at, role: key.role, file: key.file, format: key.format, model, attempt, state },
-      ...{ why: state === 'answered' ? stopReason : why, usage },
+      n: index + 1,
+      at,
+      role: key.role,
+      file: key.file,
+      format: key.format,
+      model,
+      attempt,
+      state,
+      why: state === 'answered' ? stopReason : why,
+      usage,
     };
     const texts: CallTexts = {
-      ...{ system: joined(request.system), answer },
+      system: joined(request.system),
+      answer,
       messages: request.messages.map(({ role, content }) => ({ role, text: joined(content) })),
     };
     return { callKey, call, texts };
@@ -95,7 +117,8 @@ export const callsOfStep = async (calls: CallLog, stepKey: string) => {
 /** What the attempts of a step that has ended came to: one that nobody ended was cut off. */
 export const usageOfEnded = (attempts: readonly JournaledAttempt[]): StepUsage =>
   attempts.reduce(
-    (sum, { usage, state }) => addUsage(sum, state === 'open' ? { ...usage, unknownCalls: 1 } : usage),
+    (sum, { usage, state }) =>
+      addUsage(sum, state === 'open' ? { ...usage, unknownCalls: 1 } : usage),
     NO_USAGE,
   );
 
@@ -135,16 +158,19 @@ export const followCalls = async (options: FollowCalls): Promise<void> => {
         const key = files.stream(attempt);
         let reader = known.get(key);
         if (reader === undefined) {
-          reader = first && (await files.hasEnded(attempt)) ? null : await readerOf(files, attempt, onNews);
+          reader =
+            first && (await files.hasEnded(attempt))
+              ? null
+              : await readerOf(files, attempt, onNews);
           known.set(key, reader);
         }
         await reader?.();
       }
     }
     if (last) return;
-    await sleep(options.poll_ms ?? Math.max(RUNNING_POLL_MS, calls.flush_ms), undefined, { signal }).catch(
-      () => undefined,
-    );
+    await sleep(options.poll_ms ?? Math.max(RUNNING_POLL_MS, calls.flush_ms), undefined, {
+      signal,
+    }).catch(() => undefined);
   }
 };
 

@@ -41,7 +41,11 @@ export const createCallJournal = (options: JournalOptions): CallJournal => {
   const { calls, model, callOwner_ms: owner_ms, sys = realSys, clock = systemClock } = options;
   const at = (): string => isoTime(clock);
 
-  const recordCall = async (files: CallFiles, key: string, input: JournalAsk): Promise<CallRecord | null> => {
+  const recordCall = async (
+    files: CallFiles,
+    key: string,
+    input: JournalAsk,
+  ): Promise<CallRecord | null> => {
     const earlier = await files.call();
     if (earlier !== null) return earlier;
     const asked = await input.makeRequest((haystack) => nonceFor(key, haystack));
@@ -86,7 +90,11 @@ export const createCallJournal = (options: JournalOptions): CallJournal => {
     }
   };
 
-  const settle = async (files: CallFiles, call: CallRecord, input: JournalAsk): Promise<CallOutcome> => {
+  const settle = async (
+    files: CallFiles,
+    call: CallRecord,
+    input: JournalAsk,
+  ): Promise<CallOutcome> => {
     let ours = 0;
     for (;;) {
       const recorded = await files.answer();
@@ -96,9 +104,18 @@ export const createCallJournal = (options: JournalOptions): CallJournal => {
       if (attempts.some((a) => a.state === 'answered')) {
         await recordAnswer(files, call, attempts);
       } else if (open !== undefined) {
-        const seen = await waitForOwner(files, open, { sys, clock, owner_ms, signal: input.signal });
+        const seen = await waitForOwner(files, open, {
+          sys,
+          clock,
+          owner_ms,
+          signal: input.signal,
+        });
         if (seen === 'lost')
-          await files.put(`attempt-${open.attempt}.end`, { at: at(), state: 'unknown', why: 'owner_lost' });
+          await files.put(`attempt-${open.attempt}.end`, {
+            at: at(),
+            state: 'unknown',
+            why: 'owner_lost',
+          });
       } else if (lost(attempts, input)) {
         return { outcome: 'call_lost', usage: usageOfCall(attempts) };
       } else if (input.signal.aborted) {
@@ -112,7 +129,8 @@ export const createCallJournal = (options: JournalOptions): CallJournal => {
           // Says nothing of the model: asked once more, as after any attempt that its worker lost. A cancelled one ends in the next turn.
           if (now.some(({ attempt, why }) => attempt === next && why === SLEPT)) continue;
           // The last attempt that may be cut off was: say so now instead of asking for one more retry.
-          if (!(error instanceof ModelError) || error.kind === 'cancelled' || !lost(now, input)) throw error;
+          if (!(error instanceof ModelError) || error.kind === 'cancelled' || !lost(now, input))
+            throw error;
         }
       }
     }
@@ -122,13 +140,19 @@ export const createCallJournal = (options: JournalOptions): CallJournal => {
     const key = callKey(input.key);
     const files = new CallFiles(calls, `${knownStep(input.key.stepKey)}/${key}`);
     const call = await recordCall(files, key, input);
-    return call === null ? { outcome: 'not_made', usage: usageOfCall([]) } : await settle(files, call, input);
+    return call === null
+      ? { outcome: 'not_made', usage: usageOfCall([]) }
+      : await settle(files, call, input);
   };
 
   return { ask, attempts: (stepKey) => attemptsOfStep(calls, stepKey) };
 };
 
-const answered = ({ request, nonce }: CallRecord, { answer, usage }: AnswerRecord, recorded: boolean): CallOutcome => {
+const answered = (
+  { request, nonce }: CallRecord,
+  { answer, usage }: AnswerRecord,
+  recorded: boolean,
+): CallOutcome => {
   return { outcome: 'answered', answer, request, nonce, usage, recorded };
 };
 

@@ -58,7 +58,8 @@ export class CallFiles {
 
   call = () => this.calls.get<CallRecord>(`${this.key}/call`, 'CallRecord');
   answer = () => this.calls.get<AnswerRecord>(`${this.key}/answer`, 'AnswerRecord');
-  attempt = (n: number) => this.calls.get<AttemptRecord>(`${this.key}/attempt-${n}`, 'AttemptRecord');
+  attempt = (n: number) =>
+    this.calls.get<AttemptRecord>(`${this.key}/attempt-${n}`, 'AttemptRecord');
   end = (n: number) => this.calls.get<EndRecord>(`${this.key}/attempt-${n}.end`, 'EndRecord');
 
   /** What stands there durably afterwards: ours, or an earlier writer's. */
@@ -79,7 +80,9 @@ export class CallFiles {
   /** Numbers of the attempts that were begun, rising. Each file of one says so: one whose claim is lost may be paid for all the same. */
   async attempts(): Promise<readonly number[]> {
     const ofAttempt = /^attempt-([1-9]\d*)\.(?:json|end\.json|events(?:\.jsonl)?)$/;
-    const found = (await this.calls.names(this.key)).flatMap((name) => ofAttempt.exec(name)?.[1] ?? []);
+    const found = (await this.calls.names(this.key)).flatMap(
+      (name) => ofAttempt.exec(name)?.[1] ?? [],
+    );
     return [...new Set(found.map(Number))].sort((a, b) => a - b);
   }
 }
@@ -103,7 +106,11 @@ export interface CallOwner {
 const running = new Set<string>();
 
 export const takeOwnership = async (sys: Sys): Promise<CallOwner> => {
-  const owner = { id: randomUUID(), process: await ownProcess(sys), pidNamespace: await pidNamespace(sys) };
+  const owner = {
+    id: randomUUID(),
+    process: await ownProcess(sys),
+    pidNamespace: await pidNamespace(sys),
+  };
   running.add(owner.id);
   return owner;
 };

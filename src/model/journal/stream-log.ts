@@ -35,7 +35,10 @@ export class StreamLog {
   static async create(
     calls: CallLog,
     key: string,
-    { max_bytes, ...head }: { readonly attempt: number; readonly at: string; readonly max_bytes: number },
+    {
+      max_bytes,
+      ...head
+    }: { readonly attempt: number; readonly at: string; readonly max_bytes: number },
   ): Promise<StreamLog> {
     const first = new TextEncoder().encode(`${JSON.stringify(versioned(head))}\n`);
     const log = new StreamLog(await calls.begin(key, first), calls.flush_ms, max_bytes);
@@ -51,7 +54,8 @@ export class StreamLog {
   async append(event: StreamEvent): Promise<void> {
     this.line({ t: this.elapsed_ms(), e: event }, this.max_bytes);
     if (event.type === 'message_start') await this.flush('later');
-    else if (event.type === 'message_stop' || this.waiting_bytes > maxWaiting_bytes) await this.flush();
+    else if (event.type === 'message_stop' || this.waiting_bytes > maxWaiting_bytes)
+      await this.flush();
     else if (this.failure !== null) throw this.failure.error;
     else this.flushSoon();
   }
@@ -85,9 +89,13 @@ export class StreamLog {
     const text = `${JSON.stringify(value)}\n`;
     const size = Buffer.byteLength(text);
     if (this.size_bytes + size > max_bytes)
-      throw new ModelError('too_large', `The call's log would be larger than ${max_bytes} bytes (maxCallLog_bytes).`, {
-        mayBePaid: true,
-      });
+      throw new ModelError(
+        'too_large',
+        `The call's log would be larger than ${max_bytes} bytes (maxCallLog_bytes).`,
+        {
+          mayBePaid: true,
+        },
+      );
     this.waiting.push(text);
     this.waiting_bytes += size;
     this.size_bytes += size;
@@ -141,7 +149,12 @@ export const readLog = async (calls: CallLog, key: string): Promise<LoggedStream
     const event = eventIn(line);
     if (event !== null) events.push(event);
   }
-  return { events, complete: events.some((e) => e.type === 'message_stop'), seconds: last_ms / 1000, at };
+  return {
+    events,
+    complete: events.some((e) => e.type === 'message_stop'),
+    seconds: last_ms / 1000,
+    at,
+  };
 };
 
 /** The stream event of one whole line; null: the head, a sign of life, or torn. */
@@ -150,4 +163,5 @@ export const eventOfLine = (text: string): StreamEvent | null => {
   return line === null ? null : eventIn(line);
 };
 
-const eventIn = (line: object): StreamEvent | null => ('e' in line && isEvent(line.e) ? line.e : null);
+const eventIn = (line: object): StreamEvent | null =>
+  'e' in line && isEvent(line.e) ? line.e : null;

@@ -27,7 +27,11 @@ export const changedPlaces = (sections: readonly DiffSection[]): ReadonlyMap<str
   new Map(
     sections.map(({ path, hunks }) => [
       path,
-      hunks.flatMap(({ changes }) => changes.map(({ r0, r1 }) => `lines ${r0 + 1}-${Math.max(r0 + 1, r1)}`)).join(', '),
+      hunks
+        .flatMap(({ changes }) =>
+          changes.map(({ r0, r1 }) => `lines ${r0 + 1}-${Math.max(r0 + 1, r1)}`),
+        )
+        .join(', '),
     ]),
   );
 
@@ -35,11 +39,15 @@ export interface AuditPrompt extends PromptInput {
   readonly diff: string;
 }
 
-const taskOf = ({ instructions, rules, hints }: AuditPrompt): string => rulesText(rules, hints) + instructions.trim();
+const taskOf = ({ instructions, rules, hints }: AuditPrompt): string =>
+  rulesText(rules, hints) + instructions.trim();
 
 /** Tokens that files and diff may have together, half each where both want more. */
 const roomOf = (input: AuditPrompt): number =>
-  Math.max(2 * AUDIT_FILES_TOKENS, input.inputBudget_tokens - estimateTokens(SYSTEM + LISTING_LEGEND + taskOf(input)));
+  Math.max(
+    2 * AUDIT_FILES_TOKENS,
+    input.inputBudget_tokens - estimateTokens(SYSTEM + LISTING_LEGEND + taskOf(input)),
+  );
 
 const diffOf = (input: AuditPrompt): string =>
   bounded(input.diff, Math.max(AUDIT_FILES_TOKENS, roomOf(input) / 2) * CHARS_PER_TOKEN);
@@ -48,7 +56,11 @@ const diffOf = (input: AuditPrompt): string =>
 export function auditedFiles(
   input: AuditPrompt,
   files: readonly PromptFile[],
-): { readonly text: string; readonly partly: readonly string[]; readonly lines: ReadonlyMap<string, number> } {
+): {
+  readonly text: string;
+  readonly partly: readonly string[];
+  readonly lines: ReadonlyMap<string, number>;
+} {
   const diff = diffOf(input);
   const free_tokens = roomOf(input) - estimateTokens(diff);
   const { text, seen } = showFiles(files, SHOWN, { hints: '', budget_tokens: free_tokens });
@@ -65,7 +77,10 @@ export const buildAuditRequest = (
     parts: [
       ['The task', taskOf(input)],
       ['The diff', fenced(diffOf(input))],
-      ['The files as the change leaves them', input.files === '' ? '' : `${LISTING_LEGEND}\n\n${input.files}`],
+      [
+        'The files as the change leaves them',
+        input.files === '' ? '' : `${LISTING_LEGEND}\n\n${input.files}`,
+      ],
     ],
   });
 
@@ -79,7 +94,9 @@ export const auditSchema = (files: ReadonlyMap<string, number>): z.ZodType<Judge
   const named = [...files.keys()].slice(0, NAMED_FILES).join(', ');
   const finding = z
     .object({
-      file: z.string().refine((path) => files.has(path), { error: `a file of the change (${named})` }),
+      file: z
+        .string()
+        .refine((path) => files.has(path), { error: `a file of the change (${named})` }),
       line: z.int({ error: 'the number of a line, or null' }).nullable().default(null),
       sentence: z
         .string()
@@ -88,12 +105,20 @@ export const auditSchema = (files: ReadonlyMap<string, number>): z.ZodType<Judge
     })
     .transform(({ file: path, line, sentence: message }): Finding => {
       const isThere = line !== null && line >= 1 && line <= (files.get(path) ?? 0);
-      return { guard: 'audit', severity: 'note', path, ...(isThere ? { lines: [line, line] } : {}), message };
+      return {
+        guard: 'audit',
+        severity: 'note',
+        path,
+        ...(isThere ? { lines: [line, line] } : {}),
+        message,
+      };
     });
   return z
     .object({
       verdict: z.enum(AUDIT_VERDICTS, { error: `one of ${AUDIT_VERDICTS.join(', ')}` }),
-      findings: z.array(finding, { error: 'a list of findings' }).transform((all) => all.slice(0, FINDINGS)),
+      findings: z
+        .array(finding, { error: 'a list of findings' })
+        .transform((all) => all.slice(0, FINDINGS)),
     })
     .refine(({ verdict, findings }) => verdict === 'pass' || findings.length > 0, {
       error: 'a finding with this verdict',

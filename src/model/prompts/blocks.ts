@@ -42,7 +42,11 @@ export function openRequest({ parts, ...rest }: RequestParts): OpenRequest {
   const blocks = told.map((part): TextBlock => {
     const marked = part.cached === true && marks < CACHE_MARKS;
     if (marked) marks += 1;
-    return { type: 'text', text: part.text, ...(marked ? { cache_control: { type: 'ephemeral' as const } } : {}) };
+    return {
+      type: 'text',
+      text: part.text,
+      ...(marked ? { cache_control: { type: 'ephemeral' as const } } : {}),
+    };
   });
   return { ...rest, blocks };
 }
@@ -63,7 +67,10 @@ export function closeRequest(
 
 /** Content between fences longer than any run of backticks in it, so that it cannot end early. */
 export function fenced(content: string): string {
-  const longest = (content.match(/`{3,}/g) ?? []).reduce((length, run) => Math.max(length, run.length), 2);
+  const longest = (content.match(/`{3,}/g) ?? []).reduce(
+    (length, run) => Math.max(length, run.length),
+    2,
+  );
   const fence = '`'.repeat(longest + 1);
   return `${fence}\n${content === '' || content.endsWith('\n') ? content : `${content}\n`}${fence}`;
 }
@@ -73,12 +80,14 @@ export function bounded(text: string, max_bytes: number): string {
   const bytes = Buffer.from(text, 'utf8');
   if (bytes.length <= max_bytes) return text;
   const half = Math.floor(max_bytes / 2);
-  const decoded = (part: Buffer): string => new TextDecoder('utf-8').decode(part).replace(/^\uFFFD+|\uFFFD{1,3}$/g, '');
+  const decoded = (part: Buffer): string =>
+    new TextDecoder('utf-8').decode(part).replace(/^\uFFFD+|\uFFFD{1,3}$/g, '');
   const left = bytes.length - 2 * half;
   return `${decoded(bytes.subarray(0, half))}\n[… ${left} bytes left out here …]\n${decoded(bytes.subarray(bytes.length - half))}`;
 }
 
-export const section = (title: string, body: string): string => (body.trim() === '' ? '' : `# ${title}\n\n${body}\n`);
+export const section = (title: string, body: string): string =>
+  body.trim() === '' ? '' : `# ${title}\n\n${body}\n`;
 
 // The completeness marker of answers that are no edits (brief, pick): the last line `EMEND-COMPLETE <nonce> 0 0`.
 
@@ -117,7 +126,8 @@ const WHOLE: readonly StopReason[] = ['end_turn', 'stop_sequence'];
 
 /** The rows of the table in src/edits/apply-answer.ts for an answer that is plain text: nothing of a cut one is used. */
 export function readPlain({ text, stopReason, nonce, requireMarker }: PlainAnswer): PlainReading {
-  if (stopReason === 'refusal') return { outcome: 'declined', message: 'the model declined to answer' };
+  if (stopReason === 'refusal')
+    return { outcome: 'declined', message: 'the model declined to answer' };
   if (!WHOLE.includes(stopReason))
     return {
       outcome: 'truncated',
@@ -125,7 +135,8 @@ export function readPlain({ text, stopReason, nonce, requireMarker }: PlainAnswe
     };
   const lines = text.trimEnd().split('\n');
   const wanted = markerLine(nonce, '0', '0');
-  if (lines.at(-1)?.trimEnd() === wanted) return { outcome: 'complete', body: lines.slice(0, -1).join('\n').trim() };
+  if (lines.at(-1)?.trimEnd() === wanted)
+    return { outcome: 'complete', body: lines.slice(0, -1).join('\n').trim() };
   if (!requireMarker) return { outcome: 'complete', body: text.trim() };
   return {
     outcome: 'unmarked',
@@ -135,4 +146,6 @@ export function readPlain({ text, stopReason, nonce, requireMarker }: PlainAnswe
 
 /** Where new files may be made, in words for a model; '' for anywhere. */
 export const wherePlaced = (create: Create): string =>
-  create instanceof Array ? ` Only paths that match these gitignore-style patterns: ${create.join(', ')}.` : '';
+  create instanceof Array
+    ? ` Only paths that match these gitignore-style patterns: ${create.join(', ')}.`
+    : '';

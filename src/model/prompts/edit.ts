@@ -121,7 +121,10 @@ export const closeEditPrompt = (
   { open, ...showed }: EditPrompt,
   format: Format,
   paths: readonly string[],
-): EditRequest => ({ ...blocks.closeRequest(open, (nonce) => FORMS[format].tail(nonce, paths)), ...showed });
+): EditRequest => ({
+  ...blocks.closeRequest(open, (nonce) => FORMS[format].tail(nonce, paths)),
+  ...showed,
+});
 
 export function editPrompt(input: EditPromptInput): EditPrompt {
   const form = FORMS[input.format];
@@ -140,21 +143,33 @@ export function editPrompt(input: EditPromptInput): EditPrompt {
   const fixed_tokens = fixed.reduce((sum, text) => sum + estimateTokens(text), 0);
   const reserve_tokens = Math.min(LATER_TOKENS, input.inputBudget_tokens * LATER_SHARE);
   const later_tokens = Math.max(reserve_tokens, estimateTokens(again));
-  const free_tokens = Math.max(EDIT_FILES_TOKENS, input.inputBudget_tokens - fixed_tokens - later_tokens);
+  const free_tokens = Math.max(
+    EDIT_FILES_TOKENS,
+    input.inputBudget_tokens - fixed_tokens - later_tokens,
+  );
   const whole_tokens = input.files.reduce((sum, file) => sum + shows.fileTokens(file, form), 0);
-  const reserved_tokens = form.needsWholeFile ? whole_tokens : Math.min(whole_tokens, free_tokens * FILES_SHARE);
+  const reserved_tokens = form.needsWholeFile
+    ? whole_tokens
+    : Math.min(whole_tokens, free_tokens * FILES_SHARE);
   const offered = new Set(paths);
   const context = input.context.filter((file) => !offered.has(file.path));
   const references = shows.showReferences(context, free_tokens - reserved_tokens, 'context_files');
   const room_tokens = free_tokens - estimateTokens(references.text);
-  const signatures = shows.showSignatures(input.signatures ?? [], paths, room_tokens - reserved_tokens);
+  const signatures = shows.showSignatures(
+    input.signatures ?? [],
+    paths,
+    room_tokens - reserved_tokens,
+  );
   const shown = shows.showFiles(input.files, form, {
     hints: [input.instructions, ...input.hints].join('\n'),
     budget_tokens: room_tokens - estimateTokens(signatures.text),
     ...(input.region === undefined ? {} : { region: input.region }),
   });
   const more = shows.showMore(input.files, form, shown.seen, {
-    hints: input.region === undefined ? [input.note ?? '', input.refusal?.reasons ?? ''].join('\n').trim() : '',
+    hints:
+      input.region === undefined
+        ? [input.note ?? '', input.refusal?.reasons ?? ''].join('\n').trim()
+        : '',
     budget_tokens: later_tokens - estimateTokens(again),
     ...(input.wantedLines === undefined ? {} : { wanted: input.wantedLines }),
   });
@@ -164,8 +179,15 @@ export function editPrompt(input: EditPromptInput): EditPrompt {
     outputBudget_tokens: input.outputBudget_tokens,
     system,
     parts: [
-      { text: rules + blocks.section('Files for reference (not to be edited)', references.text), cached: true },
-      { text: blocks.section(SIGNATURES, signatures.text) + blocks.section('Files to edit', shown.text), cached: true },
+      {
+        text: rules + blocks.section('Files for reference (not to be edited)', references.text),
+        cached: true,
+      },
+      {
+        text:
+          blocks.section(SIGNATURES, signatures.text) + blocks.section('Files to edit', shown.text),
+        cached: true,
+      },
       { text: task, cached: true },
       { text: blocks.section('More lines of the files to edit', more.text) + again },
     ],
@@ -199,7 +221,9 @@ const taskText = (input: EditPromptInput): string =>
     blocks.section('Task', input.instructions.trim()),
     blocks.section('Brief: how this call fits the others', input.brief?.trim() ?? ''),
     blocks.section('Changes to other files accepted so far', acceptedText(input.accepted)),
-    input.region === undefined ? '' : regionText(input.region, input.instructions.includes(UNFINISHED_ASKED)),
+    input.region === undefined
+      ? ''
+      : regionText(input.region, input.instructions.includes(UNFINISHED_ASKED)),
     blocks.section('Files you may edit', input.files.map((file) => `- ${file.path}`).join('\n')),
   ]);
 
@@ -207,7 +231,9 @@ const taskText = (input: EditPromptInput): string =>
 const againText = ({ note, refusal, files }: EditPromptInput): string =>
   joined([
     blocks.section('Note of the reviewer', note?.trim() ?? ''),
-    refusal === null ? '' : refusalText(refusal, files.reduce(withoutRepeats, withoutNonce(refusal.answer))),
+    refusal === null
+      ? ''
+      : refusalText(refusal, files.reduce(withoutRepeats, withoutNonce(refusal.answer))),
   ]);
 
 const REFUSED = {
@@ -237,7 +263,10 @@ const REFUSED = {
   },
 };
 
-const refusalText = ({ kind, reasons }: NonNullable<EditPromptInput['refusal']>, answer: string): string => {
+const refusalText = (
+  { kind, reasons }: NonNullable<EditPromptInput['refusal']>,
+  answer: string,
+): string => {
   const { title, which, why, then } = REFUSED[kind];
   return blocks.section(
     title,
@@ -276,7 +305,8 @@ function acceptedText(accepted: EditPromptInput['accepted']): string {
     if (left_bytes >= 0) shown.unshift(blocks.fenced(diff));
     else named.unshift(path);
   }
-  if (named.length > 0) shown.unshift(`Changed too, their diffs left out for their size: ${named.join(', ')}`);
+  if (named.length > 0)
+    shown.unshift(`Changed too, their diffs left out for their size: ${named.join(', ')}`);
   return shown.join('\n');
 }
 
@@ -290,8 +320,12 @@ const withoutNonce = (answer: string): string =>
 function withoutRepeats(answer: string, { path, text }: shows.PromptFile): string {
   const lines = answer.split('\n');
   const origins = lineOrigins(text?.lines ?? [], lines);
-  const goesOn = (at: number): boolean => (origins[at] ?? -1) >= 0 && origins[at + 1] === (origins[at] ?? 0) + 1;
-  const told = lines.map((line, at) => (REPEATED_NEAR.every((near) => goesOn(at + near)) ? '\0' : line));
-  const gap = (run: string): string => `[… ${run.length / 2} lines of ${path}, left out here alone …]\n`;
+  const goesOn = (at: number): boolean =>
+    (origins[at] ?? -1) >= 0 && origins[at + 1] === (origins[at] ?? 0) + 1;
+  const told = lines.map((line, at) =>
+    REPEATED_NEAR.every((near) => goesOn(at + near)) ? '\0' : line,
+  );
+  const gap = (run: string): string =>
+    `[… ${run.length / 2} lines of ${path}, left out here alone …]\n`;
   return told.join('\n').replace(/(?:^\0\n)+/gm, gap);
 }

@@ -34,9 +34,15 @@ interface Asked {
 }
 
 /** A format that answers whole files is shown whole files, whatever they weigh. */
-export function showFiles(files: readonly PromptFile[], form: Showing, { hints, budget_tokens, region }: Asked): Shown {
+export function showFiles(
+  files: readonly PromptFile[],
+  form: Showing,
+  { hints, budget_tokens, region }: Asked,
+): Shown {
   const seen = new Map<string, readonly LineRange[]>();
-  const sized = files.map((file) => ({ file, tokens: fileTokens(file, form) })).sort((a, b) => a.tokens - b.tokens);
+  const sized = files
+    .map((file) => ({ file, tokens: fileTokens(file, form) }))
+    .sort((a, b) => a.tokens - b.tokens);
   let left_tokens = budget_tokens;
   sized.forEach(({ file: { path, text, hints: own = hints }, tokens }, index) => {
     const share = Math.floor(Math.max(0, left_tokens) / (sized.length - index));
@@ -65,9 +71,12 @@ export function showMore(
     if (before === undefined || text === null) return [];
     const chars = hints === '' ? 0 : (budget_tokens * CHARS_PER_TOKEN) / files.length;
     const { seen: led = [] } = windowedListing(text, chars, hints, lineHead_chars(form));
-    const isSeen = (line: number): boolean => before.some(([from, to]) => from <= line && line <= to);
+    const isSeen = (line: number): boolean =>
+      before.some(([from, to]) => from <= line && line <= to);
     const more = mergeRanges([...(wanted?.get(path) ?? []), ...led], text.lines.length)
-      .flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, at): LineRange => [from + at, from + at]))
+      .flatMap(([from, to]) =>
+        Array.from({ length: to - from + 1 }, (_, at): LineRange => [from + at, from + at]),
+      )
       .filter(([line]) => !isSeen(line));
     all.set(path, mergeRanges([...before, ...more], text.lines.length));
     return more.length === 0 ? [] : [shown(file, form, mergeRanges(more, text.lines.length))];
@@ -81,9 +90,16 @@ const lineHead_chars = ({ shows }: Showing): number =>
 
 /** What a file weighs when it is shown whole. */
 export const fileTokens = ({ text }: PromptFile, form: Showing): number =>
-  (text?.lines ?? []).reduce((sum, line) => sum + (line.length + lineHead_chars(form)) / CHARS_PER_TOKEN, 0);
+  (text?.lines ?? []).reduce(
+    (sum, line) => sum + (line.length + lineHead_chars(form)) / CHARS_PER_TOKEN,
+    0,
+  );
 
-function shown({ path, text }: PromptFile, form: Showing, ranges: readonly LineRange[] | undefined): string {
+function shown(
+  { path, text }: PromptFile,
+  form: Showing,
+  ranges: readonly LineRange[] | undefined,
+): string {
   if (text === null) return `## ${path} (does not exist yet; create it)\n`;
   const count = text.lines.length;
   if (count === 0) return `## ${path} (an empty file)\n`;
@@ -94,7 +110,12 @@ function shown({ path, text }: PromptFile, form: Showing, ranges: readonly LineR
   const head = `## ${path} (${count} ${lineWord}${noEnd}${part})\n`;
   if (form.shows === 'checked') return `${head}${fenced(listing(text, ranges))}\n`;
   if (ranges === undefined) return `${head}${fenced(plain(text, [1, count]))}\n`;
-  return head + ranges.map((range) => `Lines ${range[0]} to ${range[1]}:\n${fenced(plain(text, range))}\n`).join('');
+  return (
+    head +
+    ranges
+      .map((range) => `Lines ${range[0]} to ${range[1]}:\n${fenced(plain(text, range))}\n`)
+      .join('')
+  );
 }
 
 const plain = (text: Text, [from, to]: LineRange): string =>
@@ -138,7 +159,11 @@ export const rulesText = (rules: readonly Reference[], hints: readonly string[])
 const SIGNATURES_TOKENS = 4_000; // bound: What a call is told of the files round its own.
 
 /** Each file once, none of `paths`, by what it is to them, as many as fit. */
-export function showSignatures(files: readonly KnownFile[], paths: readonly string[], room_tokens = SIGNATURES_TOKENS) {
+export function showSignatures(
+  files: readonly KnownFile[],
+  paths: readonly string[],
+  room_tokens = SIGNATURES_TOKENS,
+) {
   const ranked = files.filter(({ path }) => !paths.includes(path)).sort((a, b) => a.rank - b.rank);
   const all = [...new Set(ranked.map(({ path }) => path))].map((path): Reference => {
     const parts = ranked.filter((file) => file.path === path);

@@ -44,7 +44,8 @@ const EXAMPLE_FILE = [EXAMPLE.soup, EXAMPLE.bread, EXAMPLE.tea].join('\n');
 /** Lines to write literally, one per path, as many as help. */
 function sampleLines(paths: readonly string[], line: (path: string) => string): string {
   const SHOWN = 20;
-  const more = paths.length > SHOWN ? [`(and so on for the other ${paths.length - SHOWN} files)`] : [];
+  const more =
+    paths.length > SHOWN ? [`(and so on for the other ${paths.length - SHOWN} files)`] : [];
   return [...paths.slice(0, SHOWN).map(line), ...more].join('\n');
 }
 
@@ -60,7 +61,8 @@ export const FORMS: Readonly<Record<Format, Form>> = {
   'whole-file': {
     shows: 'plain',
     needsWholeFile: true,
-    grammar: () => `Form of the answer: whole files. For each file that changes, and for each new file:
+    grammar:
+      () => `Form of the answer: whole files. For each file that changes, and for each new file:
 - a line \`FILE <path> NONCE\`,
 - the whole new content of the file, every line of it, from the first to the last. It is written to disk as it stands: no line numbers, no
   code fence, no "rest unchanged", no placeholder,
@@ -80,7 +82,10 @@ ${EXAMPLE.coffee}
 ${EXAMPLE.tea}
 END FILE NONCE
 EMEND-COMPLETE NONCE 1 1`,
-    tail: (nonce, paths) => `Now answer in whole files. NONCE is ${nonce}. The lines to write literally:
+    tail: (
+      nonce,
+      paths,
+    ) => `Now answer in whole files. NONCE is ${nonce}. The lines to write literally:
 ${sampleLines(paths, (path) => `FILE ${path} ${nonce}`)}
 END FILE ${nonce}
 The last line of the answer, for one file (for more, say in both places how many):
@@ -148,7 +153,9 @@ Answer:
   {"type": "replace", ${allowed.oneFile ? '' : EXAMPLE_FILE_KEY}"line": "2qwx", "content": "${EXAMPLE.newBread}\\n"},
   {"type": "insert", ${allowed.oneFile ? '' : EXAMPLE_FILE_KEY}"line": "3mbc", "content": "${EXAMPLE.coffee}\\n"}],
  "complete": true, "nonce": "NONCE"}`,
-    tail: (nonce) => `Now answer with the one JSON object. Its last keys, exactly as they stand here:
+    tail: (
+      nonce,
+    ) => `Now answer with the one JSON object. Its last keys, exactly as they stand here:
 "complete": true, "nonce": "${nonce}"}`,
   },
   'search-replace': {

@@ -28,7 +28,11 @@ const mayName = (create: Create): string => `
 - Files that the task needs and that do not exist yet stand in "new_files" beside "files": {"files": [], "new_files": [{"path": "example-only/desserts.txt", "why": "the task asks for it"}]}, each with its path from the top of the project.${wherePlaced(create)}`;
 
 /** `why`: as the model says it, on one line. */
-const newFile = (path: string, why: string): PickedFile => ({ path, why: `new file: ${why}`, isNew: true });
+const newFile = (path: string, why: string): PickedFile => ({
+  path,
+  why: `new file: ${why}`,
+  isNew: true,
+});
 
 /** Rows while they fit; what is left out is counted. */
 export function candidateList(candidates: readonly Candidate[], files: number) {
@@ -42,21 +46,33 @@ export function candidateList(candidates: readonly Candidate[], files: number) {
     rows.push(row);
   }
   const left = files - rows.length;
-  const text = rows.join('\n') + (left > 0 ? `\n(${count(left, 'more file')} of the project left out)` : '');
+  const text =
+    rows.join('\n') + (left > 0 ? `\n(${count(left, 'more file')} of the project left out)` : '');
   return { text, listed: candidates.slice(0, rows.length).map(({ path }) => path) };
 }
 
-export interface PickPrompt extends Omit<JsonPrompt, 'system' | 'parts'>, Omit<PromptInput, 'inputBudget_tokens'> {
+export interface PickPrompt
+  extends Omit<JsonPrompt, 'system' | 'parts'>, Omit<PromptInput, 'inputBudget_tokens'> {
   readonly list: string;
   /** Words that were looked for beside the task's; null: the model may ask once. */
   readonly lookedFor: readonly string[] | null;
   readonly create: Create;
 }
 
-export const buildPickRequest = ({ instructions, rules, hints, list, lookedFor, ...input }: PickPrompt): BuiltRequest =>
+export const buildPickRequest = ({
+  instructions,
+  rules,
+  hints,
+  list,
+  lookedFor,
+  ...input
+}: PickPrompt): BuiltRequest =>
   buildJsonRequest({
     ...input,
-    system: SYSTEM + (input.create === false ? '' : mayName(input.create)) + (lookedFor === null ? MAY_LOOK : ''),
+    system:
+      SYSTEM +
+      (input.create === false ? '' : mayName(input.create)) +
+      (lookedFor === null ? MAY_LOOK : ''),
     parts: [
       ['Files of the project', list],
       ['What was looked for beside the words of the task', (lookedFor ?? []).join('\n')],
@@ -64,10 +80,15 @@ export const buildPickRequest = ({ instructions, rules, hints, list, lookedFor, 
     ],
   });
 
-export type Picked = { readonly files: readonly PickedFile[] } | { readonly words: readonly string[] };
+export type Picked =
+  | { readonly files: readonly PickedFile[] }
+  | { readonly words: readonly string[] };
 
 /** Files of the list, each once, in the answer's order, then new ones that `check` takes. Others alone cannot be used; none: nothing is to change. */
-export const pickSchema = (listed: readonly string[], check: (path: string) => CheckedPath): z.ZodType<Picked> => {
+export const pickSchema = (
+  listed: readonly string[],
+  check: (path: string) => CheckedPath,
+): z.ZodType<Picked> => {
   const file = z.object({
     path: z.string().transform((path) => path.replace(/^\.\//, '')),
     why: z.string().catch('').transform(oneLine),
@@ -79,10 +100,12 @@ export const pickSchema = (listed: readonly string[], check: (path: string) => C
     for (const each of named) if (listed.includes(each.path)) known.set(each.path, each);
     for (const { path, why } of fresh) {
       const checked = check(path);
-      if (checked.ok && !known.has(checked.path)) known.set(checked.path, newFile(checked.path, why));
+      if (checked.ok && !known.has(checked.path))
+        known.set(checked.path, newFile(checked.path, why));
     }
     const shown = named.slice(0, 5).map(({ path }) => quoted(path, 80));
-    if (known.size === 0 && named.length > 0) context.addIssue(`files of the list, received ${shown.join(', ')}`);
+    if (known.size === 0 && named.length > 0)
+      context.addIssue(`files of the list, received ${shown.join(', ')}`);
     return { files: [...known.values()] };
   });
   const words = z.array(z.string().transform((word) => cut(oneLine(word), LOOK_FOR_CHARS))).min(1);
@@ -119,12 +142,18 @@ export const closeBriefPrompt = (open: blocks.OpenRequest): blocks.BuiltRequest 
 /** Files that do not fit the input budget are shown in windows. */
 export function briefPrompt(input: BriefPromptInput): blocks.OpenRequest {
   const { create = false } = input;
-  const system = create === false ? BRIEF_SYSTEM : BRIEF_SYSTEM.replace(NAMED, () => MADE + blocks.wherePlaced(create));
+  const system =
+    create === false
+      ? BRIEF_SYSTEM
+      : BRIEF_SYSTEM.replace(NAMED, () => MADE + blocks.wherePlaced(create));
   const rules = rulesText(input.rules, input.hints);
   const task =
     blocks.section('Task', input.instructions.trim()) +
     blocks.section('Files that change', input.files.map((file) => `- ${file.path}`).join('\n'));
-  const free_tokens = Math.max(BRIEF_FILES_TOKENS, input.inputBudget_tokens - estimateTokens(system + rules + task));
+  const free_tokens = Math.max(
+    BRIEF_FILES_TOKENS,
+    input.inputBudget_tokens - estimateTokens(system + rules + task),
+  );
   const hints = [input.instructions, ...input.hints].join('\n');
   const shown = showFiles(input.files, wholeOrWindows, { hints, budget_tokens: free_tokens });
   const parts = [

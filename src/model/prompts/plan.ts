@@ -8,7 +8,10 @@ const JSON_ANSWER_CHARS = 80; // bound: Of an answer that is no JSON, in a messa
 // An answer that is one JSON object and the marker line: what the calls of a plan (score, debug, replan) share.
 
 /** `system`: what the model is, what it answers with, and the rules. */
-export interface JsonPrompt extends Pick<blocks.OpenRequest, 'model' | 'outputBudget_tokens' | 'system'> {
+export interface JsonPrompt extends Pick<
+  blocks.OpenRequest,
+  'model' | 'outputBudget_tokens' | 'system'
+> {
   /** Title and text; empty ones are left out. */
   readonly parts: readonly (readonly [title: string, text: string])[];
   /** The last answer could not be used: why, and that answer. */
@@ -22,9 +25,18 @@ const DATA = `
 
 export function buildJsonRequest({ parts, refusal, ...rest }: JsonPrompt): blocks.BuiltRequest {
   const again = refusal === null ? '' : `It cannot be used: ${refusal.why}\n\n${refusal.answer}`;
-  const told = [...parts, ['Your last answer', again] as const].map(([title, text]) => blocks.section(title, text));
-  const open = blocks.openRequest({ ...rest, system: rest.system + DATA, parts: told.map((text) => ({ text })) });
-  return blocks.closeRequest(open, (nonce) => `Now answer with the JSON object. ${blocks.plainTail(nonce)}`);
+  const told = [...parts, ['Your last answer', again] as const].map(([title, text]) =>
+    blocks.section(title, text),
+  );
+  const open = blocks.openRequest({
+    ...rest,
+    system: rest.system + DATA,
+    parts: told.map((text) => ({ text })),
+  });
+  return blocks.closeRequest(
+    open,
+    (nonce) => `Now answer with the JSON object. ${blocks.plainTail(nonce)}`,
+  );
 }
 
 export type JsonReading = Readonly<
@@ -65,7 +77,9 @@ const SCORE_SYSTEM = `You judge how complex one phase of an implementation plan 
 - "reasoning": one or two sentences. "recommendation": "expand" or "keep".`;
 
 /** The phase alone: no plan, no files. */
-export const buildScoreRequest = (input: Common & { readonly phase: PhaseShown }): blocks.BuiltRequest =>
+export const buildScoreRequest = (
+  input: Common & { readonly phase: PhaseShown },
+): blocks.BuiltRequest =>
   buildJsonRequest({ ...input, system: SCORE_SYSTEM, parts: [phasePart(input.phase)] });
 
 export interface FailureShown {
@@ -75,7 +89,10 @@ export interface FailureShown {
   readonly output: string;
 }
 
-const failurePart = (title: string, { run, kind, summary, output }: FailureShown): readonly [string, string] => [
+const failurePart = (
+  title: string,
+  { run, kind, summary, output }: FailureShown,
+): readonly [string, string] => [
   `${title} ${run}: ${kind}`,
   given(`${summary}\n\n${output}`, PHASE_OUTPUT_BYTES),
 ];
@@ -91,7 +108,10 @@ export const buildDebugRequest = (
   buildJsonRequest({
     ...input,
     system: DEBUG_SYSTEM,
-    parts: [phasePart(input.phase), ...input.failures.map((failure) => failurePart('Attempt', failure))],
+    parts: [
+      phasePart(input.phase),
+      ...input.failures.map((failure) => failurePart('Attempt', failure)),
+    ],
   });
 
 /** What a replan is asked about, as JSON in the prompt. */
@@ -105,8 +125,10 @@ export interface RevisionContext {
 }
 
 const FORMS: Readonly<Record<string, string>> = {
-  expand_phase: '{"action": "expand_phase", "phase": N, "why"}: its text is moved to a document of its own.',
-  collapse_phase: '{"action": "collapse_phase", "phase": N, "why"}: its document becomes part of the plan again.',
+  expand_phase:
+    '{"action": "expand_phase", "phase": N, "why"}: its text is moved to a document of its own.',
+  collapse_phase:
+    '{"action": "collapse_phase", "phase": N, "why"}: its document becomes part of the plan again.',
   add_phase:
     '{"action": "add_phase", "phase": N, "why", "name", "objective", "tasks": ["..."]}: a new phase that is done before phase N, for what phase N needs and does not have; after it, where phase N is done.',
   split_phase:
@@ -137,13 +159,20 @@ export const buildReplanRequest = (
     readonly failures: readonly FailureShown[];
     readonly report: string;
     /** Phases that may be changed instead. */
-    readonly others: readonly (Pick<PhaseShown, 'number' | 'name'> & { readonly tasks: readonly TaskShown[] })[];
+    readonly others: readonly (Pick<PhaseShown, 'number' | 'name'> & {
+      readonly tasks: readonly TaskShown[];
+    })[];
   },
 ): blocks.BuiltRequest => {
-  const others = input.others.map(({ number, name, tasks }) => `Phase ${number}: ${name}\n${tasksText(tasks)}`);
+  const others = input.others.map(
+    ({ number, name, tasks }) => `Phase ${number}: ${name}\n${tasksText(tasks)}`,
+  );
   return buildJsonRequest({
     ...input,
-    system: replanSystem(input.actions, [input.context.phase, ...input.others.map(({ number }) => number)]),
+    system: replanSystem(input.actions, [
+      input.context.phase,
+      ...input.others.map(({ number }) => number),
+    ]),
     parts: [
       ['What happened', blocks.fenced(JSON.stringify(input.context, null, 2))],
       ['All phases', given(input.outline.join('\n'), PHASE_TEXT_BYTES)],

@@ -26,13 +26,27 @@ export interface Context {
   readonly release: () => void;
 }
 
-export const handle = async (request: IncomingMessage, response: ServerResponse, context: Context): Promise<void> => {
+export const handle = async (
+  request: IncomingMessage,
+  response: ServerResponse,
+  context: Context,
+): Promise<void> => {
   const path = (request.url ?? '/').split('?')[0] ?? '/';
   const what = `${request.method ?? 'GET'} ${path}`;
   if (what === 'GET /v1/models') {
     const created_at = '2026-01-01T00:00:00Z';
-    const data = context.script.models.map((id) => ({ type: 'model', id, display_name: id, created_at }));
-    sendJson(response, 200, { data, has_more: false, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null });
+    const data = context.script.models.map((id) => ({
+      type: 'model',
+      id,
+      display_name: id,
+      created_at,
+    }));
+    sendJson(response, 200, {
+      data,
+      has_more: false,
+      first_id: data[0]?.id ?? null,
+      last_id: data.at(-1)?.id ?? null,
+    });
   } else if (what === 'GET /rehearsal/requests') {
     const requests = context.log.all();
     sendJson(response, 200, { count: requests.length, requests });
@@ -46,17 +60,30 @@ export const handle = async (request: IncomingMessage, response: ServerResponse,
   }
 };
 
-const answer = async (request: IncomingMessage, response: ServerResponse, context: Context): Promise<void> => {
+const answer = async (
+  request: IncomingMessage,
+  response: ServerResponse,
+  context: Context,
+): Promise<void> => {
   const { script, choose, log } = context;
   const body = await readBody(request);
   const whole = body === null ? 'the body is too large' : readRequest(body);
   if (typeof whole === 'string') {
-    refuse(response, log, log.arrived(body ?? '', { model: null, stream: false, rule: null }), badRequest(whole));
+    refuse(
+      response,
+      log,
+      log.arrived(body ?? '', { model: null, stream: false, rule: null }),
+      badRequest(whole),
+    );
     return;
   }
   const asked = cutPrompt(whole, script.context_tokens);
   const rule = choose(asked);
-  const n = log.arrived(body ?? '', { model: asked.model, stream: asked.stream, rule: rule?.name ?? null });
+  const n = log.arrived(body ?? '', {
+    model: asked.model,
+    stream: asked.stream,
+    rule: rule?.name ?? null,
+  });
   if (rule === null) {
     refuse(response, log, n, badRequest('rehearsal: no rule of the script matches this request'));
     return;
@@ -78,7 +105,11 @@ interface Sending {
   readonly reply: AnswerReply;
 }
 
-const send = async (response: ServerResponse, context: Context, { n, asked, rule, reply }: Sending): Promise<void> => {
+const send = async (
+  response: ServerResponse,
+  context: Context,
+  { n, asked, rule, reply }: Sending,
+): Promise<void> => {
   const { log, gate, closing } = context;
   const gone = new AbortController();
   const go = (): void => gone.abort();
@@ -94,10 +125,20 @@ const send = async (response: ServerResponse, context: Context, { n, asked, rule
   let finished = false;
   try {
     const headers = { 'content-type': type, 'cache-control': 'no-store' };
-    finished = await sendFrames(response, frames, { faults, headers, gate, gone: gone.signal, onState });
+    finished = await sendFrames(response, frames, {
+      faults,
+      headers,
+      gate,
+      gone: gone.signal,
+      onState,
+    });
   } finally {
     closing.removeEventListener('abort', go);
-    log.update(n, { status: response.headersSent ? 200 : null, state: finished ? 'finished' : 'cut', finished });
+    log.update(n, {
+      status: response.headersSent ? 200 : null,
+      state: finished ? 'finished' : 'cut',
+      finished,
+    });
   }
 };
 
@@ -121,8 +162,10 @@ const sendJson = (
   response.end(JSON.stringify(value));
 };
 
-export const sendStatus = (response: ServerResponse, { status, type, message, headers }: StatusReply): void =>
-  sendJson(response, status, { type: 'error', error: { type, message } }, headers);
+export const sendStatus = (
+  response: ServerResponse,
+  { status, type, message, headers }: StatusReply,
+): void => sendJson(response, status, { type: 'error', error: { type, message } }, headers);
 
 // What was asked of a rehearsal: kept in memory for GET /rehearsal/requests, and as JSON lines where a file is named.
 
@@ -160,7 +203,10 @@ export const createRequestLog = (record: string | null) => {
       line({ v: 1, ...begun, body });
       return n;
     },
-    update: (n: number, change: Partial<Pick<RehearsedRequest, 'state' | 'status' | 'finished'>>): void => {
+    update: (
+      n: number,
+      change: Partial<Pick<RehearsedRequest, 'state' | 'status' | 'finished'>>,
+    ): void => {
       const before = requests[n - 1];
       if (before === undefined) return;
       const after = { ...before, ...change };

@@ -16,40 +16,54 @@ const wrong = (nonce: string): string => `${nonce.startsWith('0') ? 'f' : '0'}${
 type Filled = { readonly text: string } | { readonly failure: string };
 
 /** A placeholder that the request gives nothing (or not one thing) for is a mistake of the script, told as such. */
-const fillAnswer = (answer: string, request: AskedRequest, nonceFault: 'wrong' | 'missing' | null): Filled => {
+const fillAnswer = (
+  answer: string,
+  request: AskedRequest,
+  nonceFault: 'wrong' | 'missing' | null,
+): Filled => {
   const users = request.texts.filter((t) => t.role === 'user').map((t) => t.text);
   const failures: string[] = [];
   const secrets = [...new Set(users.join('\n').match(SECRET) ?? [])];
   const form = /\{\{(?:nonce|line:(\d+)|secret:(\d+))\}\}/g;
-  const text = answer.replaceAll(form, (whole, line: string | undefined, secret: string | undefined) => {
-    if (secret !== undefined) {
-      const placeholder = secrets[Number(secret) - 1];
-      if (placeholder === undefined) failures.push(`the request hides no secret ${secret}`);
-      return placeholder ?? whole;
-    }
-    if (line !== undefined) {
-      const checks = new Set(
-        users.flatMap((user) => [...user.matchAll(new RegExp(`^${line}([a-z]{3})\\|`, 'gm'))].map((m) => m[1])),
-      );
-      const [check] = checks;
-      if (checks.size === 1) return `${line}${String(check)}`;
-      failures.push(
-        checks.size === 0 ? `line ${line} is in no listing of the request` : `line ${line} is listed more than once`,
-      );
-      return whole;
-    }
-    if (nonceFault === 'missing') return '';
-    const nonce = users.at(-1)?.match(NONCE)?.at(-1);
-    if (nonce === undefined) failures.push('the last message contains no nonce');
-    return nonce === undefined ? whole : nonceFault === 'wrong' ? wrong(nonce) : nonce;
-  });
+  const text = answer.replaceAll(
+    form,
+    (whole, line: string | undefined, secret: string | undefined) => {
+      if (secret !== undefined) {
+        const placeholder = secrets[Number(secret) - 1];
+        if (placeholder === undefined) failures.push(`the request hides no secret ${secret}`);
+        return placeholder ?? whole;
+      }
+      if (line !== undefined) {
+        const checks = new Set(
+          users.flatMap((user) =>
+            [...user.matchAll(new RegExp(`^${line}([a-z]{3})\\|`, 'gm'))].map((m) => m[1]),
+          ),
+        );
+        const [check] = checks;
+        if (checks.size === 1) return `${line}${String(check)}`;
+        failures.push(
+          checks.size === 0
+            ? `line ${line} is in no listing of the request`
+            : `line ${line} is listed more than once`,
+        );
+        return whole;
+      }
+      if (nonceFault === 'missing') return '';
+      const nonce = users.at(-1)?.match(NONCE)?.at(-1);
+      if (nonce === undefined) failures.push('the last message contains no nonce');
+      return nonce === undefined ? whole : nonceFault === 'wrong' ? wrong(nonce) : nonce;
+    },
+  );
   const [failure] = failures;
   return failure === undefined ? { text } : { failure };
 };
 
 // A request of the Messages API as the rehearsal sees it: its texts by role.
 
-const content = z.union([z.string(), z.array(z.looseObject({ type: z.string(), text: z.string().optional() }))]);
+const content = z.union([
+  z.string(),
+  z.array(z.looseObject({ type: z.string(), text: z.string().optional() })),
+]);
 const bodySchema = z.looseObject({
   model: z.string().min(1),
   max_tokens: z.int().min(1),
@@ -57,15 +71,22 @@ const bodySchema = z.looseObject({
   system: content.optional(),
   messages: z.array(z.looseObject({ role: z.enum(['user', 'assistant']), content })).min(1),
   temperature: z.number().optional(),
-  thinking: z.looseObject({ type: z.string(), budget_tokens: z.int().min(1024).optional() }).optional(),
-  output_config: z.looseObject({ effort: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).optional() }).optional(),
+  thinking: z
+    .looseObject({ type: z.string(), budget_tokens: z.int().min(1024).optional() })
+    .optional(),
+  output_config: z
+    .looseObject({ effort: z.enum(['low', 'medium', 'high', 'xhigh', 'max']).optional() })
+    .optional(),
 });
 
 export interface AskedRequest {
   readonly model: string;
   readonly maxTokens: number;
   readonly stream: boolean;
-  readonly texts: readonly { readonly role: 'system' | 'user' | 'assistant'; readonly text: string }[];
+  readonly texts: readonly {
+    readonly role: 'system' | 'user' | 'assistant';
+    readonly text: string;
+  }[];
 }
 
 /** A sentence where the body is no request. */
@@ -83,15 +104,18 @@ export const readRequest = (body: string): AskedRequest | string => {
   }
   const { model, max_tokens, stream, system, messages, temperature = 1, thinking } = checked.data;
   const { type = 'disabled', budget_tokens = Infinity } = thinking ?? {};
-  if (type === 'enabled' && budget_tokens >= max_tokens) return 'thinking.budget_tokens: must be less than max_tokens';
-  if (type !== 'disabled' && temperature !== 1) return 'temperature: may only be 1 where thinking is on';
+  if (type === 'enabled' && budget_tokens >= max_tokens)
+    return 'thinking.budget_tokens: must be less than max_tokens';
+  if (type !== 'disabled' && temperature !== 1)
+    return 'temperature: may only be 1 where thinking is on';
   if (messages.at(-1)?.role !== 'user') return "messages: the last one must be the user's";
   const texts = messages.map(({ role, content: said }) => ({ role, text: textOf(said) }));
   return {
     model,
     maxTokens: max_tokens,
     stream: stream ?? false,
-    texts: system === undefined ? texts : [{ role: 'system' as const, text: textOf(system) }, ...texts],
+    texts:
+      system === undefined ? texts : [{ role: 'system' as const, text: textOf(system) }, ...texts],
   };
 };
 
@@ -138,7 +162,8 @@ export const statusReply = (
   headers: Readonly<Record<string, string>> = {},
 ): StatusReply => ({ kind: 'status', status, type, message, headers });
 
-export const badRequest = (message: string): StatusReply => statusReply(400, 'invalid_request_error', message);
+export const badRequest = (message: string): StatusReply =>
+  statusReply(400, 'invalid_request_error', message);
 
 export const replyTo = (
   request: AskedRequest,
@@ -164,8 +189,10 @@ export const replyTo = (
       text = fault.text ?? '';
       stopReason = 'refusal';
     }
-    if (fault.kind === 'truncate') most = Math.min(most, fault.bytes ?? (fault.tokens ?? 0) * bytesPerToken);
-    if (fault.kind === 'truncate') stopReason = rule.stopReason === 'end_turn' ? 'max_tokens' : rule.stopReason;
+    if (fault.kind === 'truncate')
+      most = Math.min(most, fault.bytes ?? (fault.tokens ?? 0) * bytesPerToken);
+    if (fault.kind === 'truncate')
+      stopReason = rule.stopReason === 'end_turn' ? 'max_tokens' : rule.stopReason;
   }
   if (Buffer.byteLength(text) > most) {
     text = cut(text, most);
@@ -187,8 +214,12 @@ const statusOf = (fault: Fault): StatusReply | null => {
       return statusReply(529, 'overloaded_error', 'Overloaded');
     case 'rate_limit':
       return statusReply(429, 'rate_limit_error', 'Rate limited', {
-        ...(fault.retry_after_s === undefined ? {} : { 'retry-after': String(fault.retry_after_s) }),
-        ...(fault.retry_after_ms === undefined ? {} : { 'retry-after-ms': String(fault.retry_after_ms) }),
+        ...(fault.retry_after_s === undefined
+          ? {}
+          : { 'retry-after': String(fault.retry_after_s) }),
+        ...(fault.retry_after_ms === undefined
+          ? {}
+          : { 'retry-after-ms': String(fault.retry_after_ms) }),
       });
     case 'server_error':
       return statusReply(fault.status ?? 500, 'api_error', 'Internal server error');
@@ -206,12 +237,16 @@ const statusOf = (fault: Fault): StatusReply | null => {
 
 /** At most so many bytes, ending between two characters. */
 const cut = (text: string, most_bytes: number): string =>
-  new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.from(text).subarray(0, most_bytes), { stream: true });
+  new TextDecoder('utf-8', { ignoreBOM: true }).decode(Buffer.from(text).subarray(0, most_bytes), {
+    stream: true,
+  });
 
 // Which rule answers a request: the first in the script's order that matches and is neither used up nor waiting for its turn.
 
 /** Keeps count over the life of a server. */
-export const createChooser = (script: ReadyScript): ((request: AskedRequest) => ReadyRule | null) => {
+export const createChooser = (
+  script: ReadyScript,
+): ((request: AskedRequest) => ReadyRule | null) => {
   const seen = new Map<ReadyRule, number>();
   const used = new Map<ReadyRule, number>();
   const up = (counts: Map<ReadyRule, number>, rule: ReadyRule): number => {
@@ -238,5 +273,8 @@ const fits = ({ match: { contains, regex, role } }: ReadyRule, request: AskedReq
     .map((t) => t.text)
     .join('\n');
   const wanted = contains === undefined ? [] : [contains].flat();
-  return wanted.every((part) => text.includes(part)) && (regex === undefined || new RegExp(regex, 'mu').test(text));
+  return (
+    wanted.every((part) => text.includes(part)) &&
+    (regex === undefined || new RegExp(regex, 'mu').test(text))
+  );
 };

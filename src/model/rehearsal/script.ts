@@ -13,10 +13,18 @@ const wait_ms = z.int().min(0).max(3_600_000);
 const after_bytes = count.optional();
 
 const faults = [
-  z.strictObject({ kind: z.literal('truncate'), tokens: count.optional(), bytes: count.optional() }),
+  z.strictObject({
+    kind: z.literal('truncate'),
+    tokens: count.optional(),
+    bytes: count.optional(),
+  }),
   z.strictObject({ kind: z.literal('wrong_nonce') }),
   z.strictObject({ kind: z.literal('missing_nonce') }),
-  z.strictObject({ kind: z.literal('prose'), before: z.string().optional(), after: z.string().optional() }),
+  z.strictObject({
+    kind: z.literal('prose'),
+    before: z.string().optional(),
+    after: z.string().optional(),
+  }),
   z.strictObject({ kind: z.literal('refusal'), text: z.string().optional() }),
   z.strictObject({ kind: z.literal('overload') }),
   z.strictObject({
@@ -46,7 +54,11 @@ const faults = [
   z.strictObject({ kind: z.literal('slow'), chunk_ms: wait_ms, first_ms: wait_ms.optional() }),
   z.strictObject({ kind: z.literal('drop'), after_bytes }),
   z.strictObject({ kind: z.literal('silence'), after_bytes }),
-  z.strictObject({ kind: z.literal('hold'), after_bytes, until_file: z.string().min(1).optional() }),
+  z.strictObject({
+    kind: z.literal('hold'),
+    after_bytes,
+    until_file: z.string().min(1).optional(),
+  }),
 ] as const;
 
 /** `fault: overload` is short for `fault: {kind: overload}`. */
@@ -146,18 +158,24 @@ const someBytes = 48;
 
 /** Throws ProblemError `usage`: not there, no YAML, or not as the format says. */
 export const readScript = async (path: string): Promise<ReadyScript> => {
-  const text = String(await readGiven(path).catch((error: unknown) => fail('usage', `${whyUnread(path, error)}.`)));
+  const text = String(
+    await readGiven(path).catch((error: unknown) => fail('usage', `${whyUnread(path, error)}.`)),
+  );
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true });
   const broken = document.errors[0];
   if (broken !== undefined)
-    return fail('usage', `${path}:${lines.linePos(broken.pos[0]).line}: ${broken.message.split('\n')[0] ?? 'no YAML'}`);
+    return fail(
+      'usage',
+      `${path}:${lines.linePos(broken.pos[0]).line}: ${broken.message.split('\n')[0] ?? 'no YAML'}`,
+    );
   const lineOf = (where: readonly PropertyKey[]): number => lineAt(document, lines, where);
   return makeReady(document.toJS() as unknown, path, lineOf);
 };
 
 /** Checks a script given as a value; `answer_file`s are relative to the working directory. */
-export const checkScript = (script: RehearsalScript): Promise<ReadyScript> => makeReady(script, 'script', () => 0);
+export const checkScript = (script: RehearsalScript): Promise<ReadyScript> =>
+  makeReady(script, 'script', () => 0);
 
 const makeReady = async (
   value: unknown,
@@ -173,7 +191,11 @@ const makeReady = async (
     return fail('usage', said.join('\n'), 'docs/rehearsal.md describes scripts.');
   }
   const script = checked.data;
-  const ready = async (rule: Omit<Rule, 'name' | 'match'>, name: string, match: Rule['match']): Promise<ReadyRule> => {
+  const ready = async (
+    rule: Omit<Rule, 'name' | 'match'>,
+    name: string,
+    match: Rule['match'],
+  ): Promise<ReadyRule> => {
     const faults = rule.fault === undefined ? [] : [rule.fault].flat();
     return {
       name,
@@ -220,13 +242,16 @@ const answerOf = async (
   const file = resolve(dirname(path), answer_file);
   return readGiven(file)
     .then(String)
-    .catch((error: unknown) => fail('usage', `${path}: rule "${name}": answer_file ${whyUnread(file, error)}.`));
+    .catch((error: unknown) =>
+      fail('usage', `${path}: rule "${name}": answer_file ${whyUnread(file, error)}.`),
+    );
 };
 
 /** The line of the place, or of the nearest thing around it that is there; 0 where nothing is. */
 const lineAt = (document: Document, lines: LineCounter, where: readonly PropertyKey[]): number => {
   for (let depth = where.length; depth >= 0; depth--) {
-    const node: unknown = depth === 0 ? document.contents : document.getIn(where.slice(0, depth), true);
+    const node: unknown =
+      depth === 0 ? document.contents : document.getIn(where.slice(0, depth), true);
     if (typeof node === 'object' && node !== null && 'range' in node && Array.isArray(node.range))
       return lines.linePos(Number(node.range[0])).line;
   }

@@ -32,12 +32,19 @@ export const sendFrames = async (
   const { faults, headers, gone } = options;
   const slow = faults.find((fault) => fault.kind === 'slow');
   const stops = faults
-    .filter((fault): fault is Stop => fault.kind === 'drop' || fault.kind === 'silence' || fault.kind === 'hold')
+    .filter(
+      (fault): fault is Stop =>
+        fault.kind === 'drop' || fault.kind === 'silence' || fault.kind === 'hold',
+    )
     .sort((a, b) => (a.after_bytes ?? -1) - (b.after_bytes ?? -1));
   let sent = 0;
   /** Performs the stops up to here; false: the response is over. */
   const passed = async (upTo: number): Promise<boolean> => {
-    for (let stop = stops[0]; stop !== undefined && (stop.after_bytes ?? -1) <= upTo; stop = stops[0]) {
+    for (
+      let stop = stops[0];
+      stop !== undefined && (stop.after_bytes ?? -1) <= upTo;
+      stop = stops[0]
+    ) {
       stops.shift();
       if (!(await perform(response, stop, options))) return false;
     }
@@ -128,10 +135,13 @@ export const messageOf = (id: string, model: string, reply: AnswerReply, whole: 
   content: whole ? [{ type: 'text', text: reply.text }] : [],
   stop_reason: whole ? reply.stopReason : null,
   stop_sequence: null,
-  usage: whole ? reply.usage : { ...reply.usage, output_tokens: Math.min(1, reply.usage.output_tokens) },
+  usage: whole
+    ? reply.usage
+    : { ...reply.usage, output_tokens: Math.min(1, reply.usage.output_tokens) },
 });
 
-const frame = (type: string, data: object): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`;
+const frame = (type: string, data: object): string =>
+  `event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`;
 
 interface FrameOptions {
   readonly id: string;
@@ -140,7 +150,10 @@ interface FrameOptions {
   readonly faults: readonly Fault[];
 }
 
-export const framesOf = (reply: AnswerReply, { id, model, chunk_bytes, faults }: FrameOptions): readonly string[] => {
+export const framesOf = (
+  reply: AnswerReply,
+  { id, model, chunk_bytes, faults }: FrameOptions,
+): readonly string[] => {
   const deltas = pieces(reply.text, chunk_bytes).map((text) =>
     frame('content_block_delta', { index: 0, delta: { type: 'text_delta', text } }),
   );
@@ -151,12 +164,18 @@ export const framesOf = (reply: AnswerReply, { id, model, chunk_bytes, faults }:
   ];
   const end = [
     frame('content_block_stop', { index: 0 }),
-    frame('message_delta', { delta: { stop_reason: reply.stopReason, stop_sequence: null }, usage: reply.usage }),
+    frame('message_delta', {
+      delta: { stop_reason: reply.stopReason, stop_sequence: null },
+      usage: reply.usage,
+    }),
     frame('message_stop', {}),
   ];
   for (const fault of faults) {
     if (fault.kind === 'error_event') {
-      const error = { type: fault.type ?? 'overloaded_error', message: fault.message ?? 'Overloaded' };
+      const error = {
+        type: fault.type ?? 'overloaded_error',
+        message: fault.message ?? 'Overloaded',
+      };
       return [...start, ...deltas.slice(0, fault.after_chunks ?? 1), frame('error', { error })];
     }
     if (fault.kind === 'malformed') {

@@ -10,7 +10,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fail } from '../../shared/problems.js';
 import { createChooser, statusReply } from './reply.js';
-import { handle, sendStatus, type Context, createRequestLog, type RehearsedRequest } from './handle.js';
+import {
+  handle,
+  sendStatus,
+  type Context,
+  createRequestLog,
+  type RehearsedRequest,
+} from './handle.js';
 import { type RehearsalScript, checkScript, readScript } from './script.js';
 
 export interface Rehearsal {

@@ -35,7 +35,12 @@ export const linesOf = (values: readonly object[]): string =>
  * Appends the values as lines with one write, durably (`later`: with the next append). A torn line that a dead writer left is closed
  * first. Values may be there twice after a retry or a short write: readers drop what they know by its id.
  */
-const appendLines = async (sys: Sys, path: string, values: readonly object[], later?: 'later'): Promise<void> => {
+const appendLines = async (
+  sys: Sys,
+  path: string,
+  values: readonly object[],
+  later?: 'later',
+): Promise<void> => {
   if (values.length === 0) return;
   const text = linesOf(values);
   const last = await orNull(sys.lastByte(path));
@@ -81,7 +86,8 @@ const mergeLogs = (logs: readonly (readonly ArchiveEntry[])[]): readonly Archive
     let first: { readonly log: number; readonly entry: ArchiveEntry } | null = null;
     for (const [log, entries] of logs.entries()) {
       const entry = entries[next[log] ?? 0];
-      if (entry !== undefined && (first === null || entry.at < first.entry.at)) first = { log, entry };
+      if (entry !== undefined && (first === null || entry.at < first.entry.at))
+        first = { log, entry };
     }
     if (first === null) return merged;
     merged.push(first.entry);
@@ -90,7 +96,9 @@ const mergeLogs = (logs: readonly (readonly ArchiveEntry[])[]): readonly Archive
 };
 
 const isEntry = (value: unknown): value is ArchiveEntry =>
-  isRecord(value) && isKnown(value) && [value.id, value.at, value.kind].every((each) => typeof each === 'string');
+  isRecord(value) &&
+  isKnown(value) &&
+  [value.id, value.at, value.kind].every((each) => typeof each === 'string');
 
 /** What is of another version is left out. */
 export const nullOfOther = nullOn('version_unknown');
@@ -98,7 +106,9 @@ export const nullOfOther = nullOn('version_unknown');
 /** Entries of a later version, and lines that are none, are left out, and that is said. */
 const newerOf = (lines: readonly unknown[]): readonly ArchiveEntry[] => {
   const left = lines.filter((line) => !isEntry(line));
-  const entries = left.filter((line) => typeof versionOf(line) === 'number' && !isKnown(line)).length;
+  const entries = left.filter(
+    (line) => typeof versionOf(line) === 'number' && !isKnown(line),
+  ).length;
   const data: NewerEntries = { entries, damaged: left.length - entries };
   return left.length === 0 ? [] : [{ id: 'newer', at: '', kind: 'newer', data }];
 };
@@ -109,7 +119,10 @@ export const entriesOf = (logs: readonly (readonly unknown[])[]): readonly Archi
   for (const entry of mergeLogs(logs.map((lines) => lines.filter(isEntry))))
     if (!byId.has(entry.id)) byId.set(entry.id, entry);
   // A log is made with its first line: where there is none that is lost.
-  return [...byId.values(), ...newerOf(logs.flatMap((lines) => (lines.length === 0 ? [null] : lines)))];
+  return [
+    ...byId.values(),
+    ...newerOf(logs.flatMap((lines) => (lines.length === 0 ? [null] : lines))),
+  ];
 };
 
 interface ArchiveOptions extends DiskStoreOptions {
@@ -125,12 +138,17 @@ export const placeName = (stepKey: StepKey): string =>
 
 /** Of a kept file. */
 export const fileName = (name: string): string =>
-  NAME.test(name) ? `${name}.json` : fail('internal', `${JSON.stringify(name)} is not the name of an archive file.`);
+  NAME.test(name)
+    ? `${name}.json`
+    : fail('internal', `${JSON.stringify(name)} is not the name of an archive file.`);
 
 export const createArchive = ({ dir, sys = realSys, writer }: ArchiveOptions): Archive => {
   const ownLog = writer === undefined ? 'log.jsonl' : `log-${writer}.jsonl`;
   const placeOf = (stepKey: StepKey): string => join(dir, placeName(stepKey));
-  const filesOf = async (stepKey: StepKey, isWanted: (name: string) => boolean): Promise<readonly string[]> => {
+  const filesOf = async (
+    stepKey: StepKey,
+    isWanted: (name: string) => boolean,
+  ): Promise<readonly string[]> => {
     const place = placeOf(stepKey);
     const names = (await orNull(sys.readdir(place), ABSENT)) ?? [];
     const wanted = names.filter(isWanted).sort();
@@ -140,11 +158,13 @@ export const createArchive = ({ dir, sys = realSys, writer }: ArchiveOptions): A
 
   /** Null: there is no log. Where this host is the only writer its own is looked at first, without reading the directory. */
   const changedOf = async (stepKey: StepKey): Promise<bigint | null> => {
-    const alone = writer === undefined ? await orNull(sys.stat(join(placeOf(stepKey), ownLog)), ABSENT) : null;
+    const alone =
+      writer === undefined ? await orNull(sys.stat(join(placeOf(stepKey), ownLog)), ABSENT) : null;
     if (alone !== null) return alone.changed_ns;
     const stats = await Promise.all((await logsOf(stepKey)).map((log) => orNull(sys.stat(log))));
     return stats.reduce<bigint | null>(
-      (last, stat) => (stat === null || (last !== null && last > stat.changed_ns) ? last : stat.changed_ns),
+      (last, stat) =>
+        stat === null || (last !== null && last > stat.changed_ns) ? last : stat.changed_ns,
       null,
     );
   };
@@ -155,10 +175,13 @@ export const createArchive = ({ dir, sys = realSys, writer }: ArchiveOptions): A
       const keys = names.filter((name) => isStepKey(name) && name.startsWith(prefix));
       // Whoever reads one that cannot be read is told why.
       const found = await together(keys, async (stepKey) => ({
-        ...{ stepKey, changed_ns: await changedOf(stepKey).catch(() => 0n) },
+        stepKey,
+        changed_ns: await changedOf(stepKey).catch(() => 0n),
       }));
       return found
-        .flatMap(({ stepKey, changed_ns }) => (changed_ns === null ? [] : [{ stepKey, changed_ns }]))
+        .flatMap(({ stepKey, changed_ns }) =>
+          changed_ns === null ? [] : [{ stepKey, changed_ns }],
+        )
         .sort((a, b) => (a.changed_ns === b.changed_ns ? 0 : a.changed_ns > b.changed_ns ? -1 : 1))
         .map(({ stepKey }) => stepKey);
     });
@@ -166,11 +189,16 @@ export const createArchive = ({ dir, sys = realSys, writer }: ArchiveOptions): A
   return {
     append: (stepKey, entries, later) => {
       const path = join(placeOf(stepKey), ownLog);
-      return onDisk(`Appending to the archive at ${path}`, () => appendLines(sys, path, entries, later));
+      return onDisk(`Appending to the archive at ${path}`, () =>
+        appendLines(sys, path, entries, later),
+      );
     },
     putFile: (stepKey, name, value) => {
       const path = join(placeOf(stepKey), fileName(name));
-      return onDisk(`Keeping ${path}`, async () => ({ path, ...(await putJsonIfAbsent(sys, path, value)) }));
+      return onDisk(`Keeping ${path}`, async () => ({
+        path,
+        ...(await putJsonIfAbsent(sys, path, value)),
+      }));
     },
     lastFile: (stepKey, prefix) =>
       onDisk(`Reading the archive at ${placeOf(stepKey)}`, async () => {
@@ -180,7 +208,11 @@ export const createArchive = ({ dir, sys = realSys, writer }: ArchiveOptions): A
       }),
     read: async (stepKey) => {
       const logs = await onDisk(`Reading the archive at ${placeOf(stepKey)}`, async () =>
-        Promise.all((await logsOf(stepKey)).map((log) => onDisk(`Reading ${log}`, () => orNull(sys.readFile(log))))),
+        Promise.all(
+          (await logsOf(stepKey)).map((log) =>
+            onDisk(`Reading ${log}`, () => orNull(sys.readFile(log))),
+          ),
+        ),
       );
       return entriesOf(logs.flatMap((bytes) => (bytes === null ? [] : [linesIn(bytes)])));
     },

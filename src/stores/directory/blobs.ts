@@ -22,8 +22,10 @@ const ASIDE = '.GC';
 export const asidePath = (path: string): string => `${path}${ASIDE}`;
 export const isAside = (path: string): boolean => path.endsWith(ASIDE);
 /** What a reader finds: another process may move a blob aside, and back, between two looks. */
-export const besideGc = async <T>(path: string, look: (place: string) => Promise<T | null>): Promise<T | null> =>
-  (await look(path)) ?? (await look(asidePath(path))) ?? (await look(path));
+export const besideGc = async <T>(
+  path: string,
+  look: (place: string) => Promise<T | null>,
+): Promise<T | null> => (await look(path)) ?? (await look(asidePath(path))) ?? (await look(path));
 /** Where it belongs. */
 export const unAside = (aside: string): string => aside.slice(0, -ASIDE.length);
 
@@ -58,7 +60,8 @@ export const createBlobStore = ({ dir, sys = realSys }: DiskStoreOptions): BlobS
   const pathOf = (ref: BlobRef): string => join(dir, blobName(ref));
 
   /** False where it is gone. */
-  const touched = async (path: string): Promise<boolean> => (await orNull(sys.touch(path).then(() => true))) !== null;
+  const touched = async (path: string): Promise<boolean> =>
+    (await orNull(sys.touch(path).then(() => true))) !== null;
 
   return {
     put: async (bytes, later) => {
@@ -74,7 +77,9 @@ export const createBlobStore = ({ dir, sys = realSys }: DiskStoreOptions): BlobS
         // A damaged blob is worth nothing: the right bytes take its place.
         await unlinkIfThere(sys, path);
         const again = await putFileIfAbsent(sys, path, bytes, modes);
-        return refOf(again.bytes) === ref ? ref : fail('disk', `The blob at ${path} does not match its hash.`);
+        return refOf(again.bytes) === ref
+          ? ref
+          : fail('disk', `The blob at ${path} does not match its hash.`);
       });
     },
     get: async (ref) => {
@@ -104,7 +109,9 @@ export const diskFiles: StoreFiles = {
     const entries = await readdir(directory, { recursive: true, withFileTypes: true });
     // A part of a home may lie on another disk.
     const links = entries.filter((each) => each.isSymbolicLink() && each.parentPath === directory);
-    const linked = await together(links, ({ name }) => orNull(diskFiles.list(join(directory, name)), ['ENOTDIR']));
+    const linked = await together(links, ({ name }) =>
+      orNull(diskFiles.list(join(directory, name)), ['ENOTDIR']),
+    );
     const files = await together(
       entries.filter((each) => each.isFile()),
       (entry) => at(join(entry.parentPath, entry.name)),
@@ -113,7 +120,8 @@ export const diskFiles: StoreFiles = {
   },
   at,
   readText: async (path) => {
-    const read = (each: string) => onDisk(`Reading ${each}`, () => orNull(readFile(each, 'latin1'), ABSENT));
+    const read = (each: string) =>
+      onDisk(`Reading ${each}`, () => orNull(readFile(each, 'latin1'), ABSENT));
     return (await besideGc(path, read)) ?? '';
   },
   remove: (path) => rm(path, { recursive: true, force: true }),

@@ -2,7 +2,14 @@
 import { join } from 'node:path';
 import { fail } from '../../shared/problems.js';
 import type { DiskStoreOptions } from './blobs.js';
-import { onDisk, orNull, putJsonIfAbsent, readJson, appendAll, syncName } from '../../system/durable.js';
+import {
+  onDisk,
+  orNull,
+  putJsonIfAbsent,
+  readJson,
+  appendAll,
+  syncName,
+} from '../../system/durable.js';
 import { realSys } from '../../system/sys.js';
 import type { RecordStore, CallLog } from '../ports.js';
 import { constants } from 'node:fs';
@@ -16,7 +23,10 @@ export const recordName = (key: string): string => {
   const bad = segments.find((s) => !SEGMENT.test(s) || s === '.' || s === '..');
   return bad === undefined
     ? `${key}.json`
-    : fail('internal', `Record key ${JSON.stringify(key)}: ${JSON.stringify(bad)} is not a segment of [a-z0-9-_.].`);
+    : fail(
+        'internal',
+        `Record key ${JSON.stringify(key)}: ${JSON.stringify(bad)} is not a segment of [a-z0-9-_.].`,
+      );
 };
 
 export const createRecordStore = ({ dir, sys = realSys }: DiskStoreOptions): RecordStore => {
@@ -26,7 +36,9 @@ export const createRecordStore = ({ dir, sys = realSys }: DiskStoreOptions): Rec
     putIfAbsent: async (key, value, later) => {
       const path = pathOf(key);
       // What is stored went through JSON; a first caller must not see more than later ones do.
-      return onDisk(`Storing the record at ${path}`, () => putJsonIfAbsent(sys, path, value, { later }));
+      return onDisk(`Storing the record at ${path}`, () =>
+        putJsonIfAbsent(sys, path, value, { later }),
+      );
     },
     get: async <T extends object>(key: string, kind?: string) => {
       const path = pathOf(key);
@@ -34,7 +46,10 @@ export const createRecordStore = ({ dir, sys = realSys }: DiskStoreOptions): Rec
     },
     names: (key) => {
       const path = join(dir, key);
-      return onDisk(`Reading the records at ${path}`, async () => (await orNull(sys.readdir(path))) ?? []);
+      return onDisk(
+        `Reading the records at ${path}`,
+        async () => (await orNull(sys.readdir(path))) ?? [],
+      );
     },
   };
 };
@@ -56,7 +71,9 @@ export const createCallLog = ({ dir, sys = realSys }: DiskStoreOptions): CallLog
       onLog('Writing', key, async (path) => {
         await appendAll(sys, path, bytes);
         await syncName(sys, path, true);
-        return { append: (more, later) => onLog('Writing', key, () => appendAll(sys, path, more, later)) };
+        return {
+          append: (more, later) => onLog('Writing', key, () => appendAll(sys, path, more, later)),
+        };
       }),
     size: (key) => onLog('Reading', key, async (path) => (await orNull(sys.sizeNow(path))) ?? -1),
     read: (key, from = 0) =>

@@ -36,7 +36,8 @@ interface Failure {
 }
 
 /** What no further try changes, of failures without an answer. */
-const SET_UP = /^(CredentialsProviderError|TokenProviderError|RegionMissing|TypeError|ENOTFOUND|ERR_INVALID_URL)$/;
+const SET_UP =
+  /^(CredentialsProviderError|TokenProviderError|RegionMissing|TypeError|ENOTFOUND|ERR_INVALID_URL)$/;
 
 /** The SDK's name, Node's code (also where the SDK has wrapped it), the status (0: there was no answer). */
 const read = (error: unknown) => {
@@ -49,7 +50,8 @@ const read = (error: unknown) => {
 };
 
 /** There is no such object; the key was there already. */
-export const isAbsent = (error: unknown): boolean => ['NoSuchKey', 'NotFound'].includes(read(error).name);
+export const isAbsent = (error: unknown): boolean =>
+  ['NoSuchKey', 'NotFound'].includes(read(error).name);
 export const isRefused = (error: unknown): boolean => read(error).status === 412;
 
 /** A try that took too long. */
@@ -64,10 +66,15 @@ export const isTransient = (error: unknown): boolean => {
   return (status >= 500 && status !== 501) || status < 300 || [408, 409, 429].includes(status);
 };
 
-export const OTHER = 'Use another service, or a newer version of this one; `emend doctor` tries it.';
+export const OTHER =
+  'Use another service, or a newer version of this one; `emend doctor` tries it.';
 
 /** By the name of the failure, or by its status where an answer has no body: why, and what to do. */
-const KNOWN: readonly (readonly [names: RegExp, why: (at: At) => string, next: (at: At) => string])[] = [
+const KNOWN: readonly (readonly [
+  names: RegExp,
+  why: (at: At) => string,
+  next: (at: At) => string,
+])[] = [
   [
     /^NoSuchBucket$/,
     ({ bucket, endpoint }) => `there is no bucket ${bucket} at ${endpoint}`,
@@ -76,19 +83,27 @@ const KNOWN: readonly (readonly [names: RegExp, why: (at: At) => string, next: (
   [
     /^(CredentialsProviderError|TokenProviderError)$/,
     () => 'no credentials were found',
-    () => 'export AWS_ACCESS_KEY_ID=… AWS_SECRET_ACCESS_KEY=…, or AWS_PROFILE=… for one of ~/.aws/credentials.',
+    () =>
+      'export AWS_ACCESS_KEY_ID=… AWS_SECRET_ACCESS_KEY=…, or AWS_PROFILE=… for one of ~/.aws/credentials.',
   ],
-  [/^RegionMissing$/, () => 'no region is set', () => 'export AWS_REGION=us-east-1, or the region of the bucket.'],
+  [
+    /^RegionMissing$/,
+    () => 'no region is set',
+    () => 'export AWS_REGION=us-east-1, or the region of the bucket.',
+  ],
   [
     /^(PermanentRedirect|TemporaryRedirect|AuthorizationHeaderMalformed|IllegalLocationConstraintException|301|307)$/,
     ({ bucket, bucketRegion }) =>
-      bucketRegion === undefined ? 'it refuses the request' : `the bucket ${bucket} is in region ${bucketRegion}`,
+      bucketRegion === undefined
+        ? 'it refuses the request'
+        : `the bucket ${bucket} is in region ${bucketRegion}`,
     ({ bucketRegion = '…' }) => `export AWS_REGION=${bucketRegion}, the region of the bucket.`,
   ],
   [
     /^(AccessDenied|InvalidAccessKeyId|SignatureDoesNotMatch|ExpiredToken|InvalidToken|403|401)$/,
     () => 'it denies access',
-    ({ bucket }) => `Check the credentials, and that they may get, put, list and delete objects of ${bucket}.`,
+    ({ bucket }) =>
+      `Check the credentials, and that they may get, put, list and delete objects of ${bucket}.`,
   ],
   [
     /^(RequestTimeTooSkewed)$/,
@@ -114,24 +129,41 @@ interface At {
 const AGAIN = 'Wait until the service works again, then retry; `emend doctor` tries the store.';
 
 /** `tries`: how often it was tried. */
-export const explain = (error: unknown, what: string, tries: number, { bucket }: Place): ProblemError => {
+export const explain = (
+  error: unknown,
+  what: string,
+  tries: number,
+  { bucket }: Place,
+): ProblemError => {
   const { name, code, status } = read(error);
   const { Region, $response } = error as Failure;
   const bucketRegion = $response?.headers?.['x-amz-bucket-region'] ?? Region;
   const at: At = { bucket, endpoint: endpoint(), bucketRegion };
   const said = (why: string, next: string): ProblemError =>
-    new ProblemError(problem('store_unusable', `${what} failed: ${why}${tries > 1 ? ` (${tries} tries)` : ''}.`, next));
+    new ProblemError(
+      problem(
+        'store_unusable',
+        `${what} failed: ${why}${tries > 1 ? ` (${tries} tries)` : ''}.`,
+        next,
+      ),
+    );
   if (error instanceof Damaged)
     return said(
-      error.unmarked ? 'it has no hash, so Emend did not write it' : 'its bytes do not match their hash',
+      error.unmarked
+        ? 'it has no hash, so Emend did not write it'
+        : 'its bytes do not match their hash',
       'Restore the object from a version or a copy of the bucket that keeps metadata.',
     );
   if (error instanceof TooLate || name === 'TimeoutError') return said('no answer in time', AGAIN);
-  const elsewhere = bucketRegion !== undefined && status >= 300 && status < 403 ? 'PermanentRedirect' : '';
+  const elsewhere =
+    bucketRegion !== undefined && status >= 300 && status < 403 ? 'PermanentRedirect' : '';
   const words = [elsewhere, name, code, String(status)];
   const found = KNOWN.find(([names]) => words.some((each) => names.test(each)));
   if (found !== undefined) return said(found[1](at), found[2](at));
-  return said([status === 0 ? 'no answer' : `status ${status}`, code === '' ? name : code].join(', '), AGAIN);
+  return said(
+    [status === 0 ? 'no answer' : `status ${status}`, code === '' ? name : code].join(', '),
+    AGAIN,
+  );
 };
 
 const endpoint = (): string => {

@@ -10,10 +10,25 @@ import { parseJson, putAsJson } from '../../system/durable.js';
 import type { Environment } from '../../system/environment.js';
 import { refOf } from '../../system/hash.js';
 import { together } from '../../system/turns.js';
-import { entriesOf, fileName, linesIn, linesOf, nullOfOther, placeName } from '../directory/archive.js';
+import {
+  entriesOf,
+  fileName,
+  linesIn,
+  linesOf,
+  nullOfOther,
+  placeName,
+} from '../directory/archive.js';
 import { asidePath, besideGc, blobName, isAside, unAside } from '../directory/blobs.js';
 import { recordName } from '../directory/records.js';
-import type { Archive, BlobStore, CallLog, RecordStore, StoredFile, StoreFiles, Stores } from '../ports.js';
+import type {
+  Archive,
+  BlobStore,
+  CallLog,
+  RecordStore,
+  StoredFile,
+  StoreFiles,
+  Stores,
+} from '../ports.js';
 import type { Place } from './failures.js';
 import { openObjects, type Found, type Objects, type Times } from './objects.js';
 
@@ -35,16 +50,24 @@ const createS3Blobs = (objects: Objects): BlobStore => {
     get: async (ref) => {
       const key = keyOf(ref);
       const bytes = await besideGc(key, (each) => objects.get(each));
-      if (bytes === null) return fail('blob_lost', `The blob ${ref} is not at ${objects.place.url}/${key}.`);
+      if (bytes === null)
+        return fail('blob_lost', `The blob ${ref} is not at ${objects.place.url}/${key}.`);
       if (refOf(bytes) === ref) return bytes;
-      return fail('blob_lost', `The object at ${objects.place.url}/${key} no longer contains the blob ${ref}.`);
+      return fail(
+        'blob_lost',
+        `The object at ${objects.place.url}/${key} no longer contains the blob ${ref}.`,
+      );
     },
   };
 };
 
 // Records, `<folder>/<key>.json`, written once; and recorded calls, whose streams are logs.
 
-const getObject = async <T extends object>(objects: Objects, key: string, kind?: string): Promise<T | null> => {
+const getObject = async <T extends object>(
+  objects: Objects,
+  key: string,
+  kind?: string,
+): Promise<T | null> => {
   const bytes = await objects.get(key);
   return bytes === null ? null : (parseJson(bytes, `${objects.place.url}/${key}`, kind) as T);
 };
@@ -99,7 +122,10 @@ export const createS3Archive = (objects: Objects, writer: string): Archive => {
       if (log === undefined) {
         if (logs.size >= OPEN_LOGS) logs.clear();
         // Its own, whoever else of this host or process writes: two never write one object.
-        log = new ObjectLog(objects, `${placeOf(stepKey)}/log-${writer}${randomBytes(6).toString('hex')}`);
+        log = new ObjectLog(
+          objects,
+          `${placeOf(stepKey)}/log-${writer}${randomBytes(6).toString('hex')}`,
+        );
         logs.set(stepKey, log);
       }
       await log.append(new TextEncoder().encode(linesOf(entries)));
@@ -109,7 +135,9 @@ export const createS3Archive = (objects: Objects, writer: string): Archive => {
       const byLog = groupBy(pieces, ({ key }) => PARTS.exec(key)?.[2]);
       byLog.delete(undefined);
       const read = [...byLog.values()].map(async (found) => {
-        const bytes = await Promise.all(found.map(async ({ key }) => (await objects.get(key)) ?? new Uint8Array()));
+        const bytes = await Promise.all(
+          found.map(async ({ key }) => (await objects.get(key)) ?? new Uint8Array()),
+        );
         return linesIn(Buffer.concat(bytes));
       });
       return entriesOf(await Promise.all(read));
@@ -121,7 +149,9 @@ export const createS3Archive = (objects: Objects, writer: string): Archive => {
       return { path: `${objects.place.url}/${key}`, ...(await putObject(objects, key, value)) };
     },
     lastFile: async (stepKey, prefix) => {
-      const last = (await objects.list(`${placeOf(stepKey)}/${prefix}`)).findLast(({ key }) => key.endsWith('.json'));
+      const last = (await objects.list(`${placeOf(stepKey)}/${prefix}`)).findLast(({ key }) =>
+        key.endsWith('.json'),
+      );
       return last === undefined ? null : getObject(objects, last.key).catch(nullOfOther);
     },
   };
@@ -132,7 +162,10 @@ export const createS3Files = (objects: Objects): StoreFiles => {
   const { url } = objects.place;
   const keyOf = (path: string): string => path.slice(url.length + 1);
   const fileOf = ({ key, bytes, changed_ms }: Found): StoredFile => ({
-    ...{ path: `${url}/${key}`, bytes, changed_ms, written_ms: changed_ms },
+    path: `${url}/${key}`,
+    bytes,
+    changed_ms,
+    written_ms: changed_ms,
   });
   const list = async (place: string): Promise<readonly StoredFile[]> =>
     (await objects.list(place === url ? '' : `${keyOf(place)}/`)).map(fileOf);
@@ -183,7 +216,12 @@ const placeOf = (url: string, env: Environment): Place => {
       'Write it as s3://BUCKET or s3://BUCKET/PREFIX (the prefix: letters, digits, ".", "_", "-", "/").',
     );
   const pathStyle = ['1', 'true'].includes(env.EMEND_STORE_PATH_STYLE ?? '');
-  return { bucket, prefix: path === '' ? '' : `${path.slice(1)}/`, url: `s3://${bucket}${path}`, pathStyle };
+  return {
+    bucket,
+    prefix: path === '' ? '' : `${path.slice(1)}/`,
+    url: `s3://${bucket}${path}`,
+    pathStyle,
+  };
 };
 
 /** One client a process and place: each has its own connections. */
@@ -234,7 +272,10 @@ export class ObjectLog {
     const all = Buffer.concat([this.#bytes, bytes]);
     let tries = 0;
     try {
-      tries = await this.#objects.put(`${this.#name}/${String(this.#number).padStart(6, '0')}`, all);
+      tries = await this.#objects.put(
+        `${this.#name}/${String(this.#number).padStart(6, '0')}`,
+        all,
+      );
       this.#bytes = all;
     } finally {
       if (tries !== 1 || all.length >= SEGMENT_BYTES) {
@@ -258,7 +299,8 @@ export const readLog = async (objects: Objects, name: string, from = 0): Promise
   for (const { key, bytes } of await objects.list(`${name}/`)) {
     const skip = Math.max(0, from - at);
     at += bytes;
-    if (skip < bytes) pieces.push(objects.get(key).then((found) => (found ?? new Uint8Array()).subarray(skip)));
+    if (skip < bytes)
+      pieces.push(objects.get(key).then((found) => (found ?? new Uint8Array()).subarray(skip)));
   }
   return Buffer.concat(await Promise.all(pieces));
 };

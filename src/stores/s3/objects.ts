@@ -14,7 +14,17 @@ import {
 } from '@aws-sdk/client-s3';
 import { fail, ProblemError } from '../../shared/problems.js';
 import { sha256 } from '../../system/hash.js';
-import { Damaged, explain, isAbsent, isRefused, isTransient, named, OTHER, TooLate, type Place } from './failures.js';
+import {
+  Damaged,
+  explain,
+  isAbsent,
+  isRefused,
+  isTransient,
+  named,
+  OTHER,
+  TooLate,
+  type Place,
+} from './failures.js';
 
 const CONNECT_MS = 3_000; // bound: A service that speaks S3 takes a connection within this time,
 const ANSWER_MS = 20_000; // bound: begins its answer within this (conditional puts on one key wait for each other),
@@ -44,7 +54,10 @@ export interface Objects {
   readonly place: Place;
   get(key: string): Promise<Uint8Array | null>;
   /** The first writer's bytes stand, whoever comes later. `bytes`: what stands there. */
-  putIfAbsent(key: string, bytes: Uint8Array): Promise<{ readonly bytes: Uint8Array; readonly created: boolean }>;
+  putIfAbsent(
+    key: string,
+    bytes: Uint8Array,
+  ): Promise<{ readonly bytes: Uint8Array; readonly created: boolean }>;
   /** Whatever stands there. Returns how many tries it took: after more than one, an earlier one may still arrive. */
   put(key: string, bytes: Uint8Array): Promise<number>;
   /** When it was last put; null: it is not there. */
@@ -101,7 +114,9 @@ export const openObjects = (place: Place, times: Times = TIMES): Objects => {
 
   const read = (key: string) =>
     tried(`Reading ${url}/${key}`, async (abortSignal) => {
-      const said = await client.send(new GetObjectCommand(at(key)), { abortSignal }).catch(nullOfAbsent);
+      const said = await client
+        .send(new GetObjectCommand(at(key)), { abortSignal })
+        .catch(nullOfAbsent);
       if (said === null) return { found: null };
       const { Body, Metadata = {} } = said;
       const bytes = (await Body?.transformToByteArray()) ?? new Uint8Array();
@@ -115,7 +130,10 @@ export const openObjects = (place: Place, times: Times = TIMES): Objects => {
     const Metadata = { sha256: sha256(bytes), put };
     return tried(`Writing ${url}/${key}`, async (abortSignal) => {
       try {
-        await client.send(new PutObjectCommand({ ...at(key), Body: bytes, Metadata, ...condition }), { abortSignal });
+        await client.send(
+          new PutObjectCommand({ ...at(key), Body: bytes, Metadata, ...condition }),
+          { abortSignal },
+        );
         return { put, refused: false };
       } catch (error) {
         if (isRefused(error)) return { put, refused: true };
@@ -128,11 +146,23 @@ export const openObjects = (place: Place, times: Times = TIMES): Objects => {
     const all: { found: Found[]; names: string[] } = { found: [], names: [] };
     const { Bucket, Key: Prefix } = at(prefix);
     for (let ContinuationToken: string | undefined, more = true; more;) {
-      const page = new ListObjectsV2Command({ Bucket, Prefix, Delimiter: delimiter, ContinuationToken });
-      const said = await tried(`Listing ${url}/${prefix}`, (abortSignal) => client.send(page, { abortSignal }));
+      const page = new ListObjectsV2Command({
+        Bucket,
+        Prefix,
+        Delimiter: delimiter,
+        ContinuationToken,
+      });
+      const said = await tried(`Listing ${url}/${prefix}`, (abortSignal) =>
+        client.send(page, { abortSignal }),
+      );
       for (const { Key = '', Size = 0, LastModified } of said.Contents ?? [])
-        all.found.push({ key: named(place, Key), bytes: Size, changed_ms: LastModified?.getTime() ?? 0 });
-      for (const each of said.CommonPrefixes ?? []) all.names.push((each.Prefix ?? '').slice(Prefix.length, -1));
+        all.found.push({
+          key: named(place, Key),
+          bytes: Size,
+          changed_ms: LastModified?.getTime() ?? 0,
+        });
+      for (const each of said.CommonPrefixes ?? [])
+        all.names.push((each.Prefix ?? '').slice(Prefix.length, -1));
       ContinuationToken = said.NextContinuationToken;
       more = ContinuationToken !== undefined;
     }
@@ -150,14 +180,26 @@ export const openObjects = (place: Place, times: Times = TIMES): Objects => {
         // Removed in between: then it is absent.
         if (found !== null) return { bytes: found.bytes, created: found.put === put };
       }
-      return fail('store_unusable', `${url}/${key} was refused as already there, but is not there.`, OTHER);
+      return fail(
+        'store_unusable',
+        `${url}/${key} was refused as already there, but is not there.`,
+        OTHER,
+      );
     },
     put: async (key, bytes) => (await written(key, bytes, {})).tries,
     head: async (key) => {
       const { found } = await tried(`Looking at ${url}/${key}`, async (abortSignal) => ({
-        found: await client.send(new HeadObjectCommand(at(key)), { abortSignal }).catch(nullOfAbsent),
+        found: await client
+          .send(new HeadObjectCommand(at(key)), { abortSignal })
+          .catch(nullOfAbsent),
       }));
-      return found && { key, bytes: found.ContentLength ?? 0, changed_ms: found.LastModified?.getTime() ?? 0 };
+      return (
+        found && {
+          key,
+          bytes: found.ContentLength ?? 0,
+          changed_ms: found.LastModified?.getTime() ?? 0,
+        }
+      );
     },
     list: async (prefix) => (await pages(prefix)).found,
     names: async (prefix) => {

@@ -33,17 +33,26 @@ const ask = async (path: string, init: RequestInit = {}): Promise<Response> => {
   });
   if (response.ok) return response;
   const body = (await response.json().catch(() => null)) as { readonly problem?: Problem } | null;
-  throw new Refused(response.status, body?.problem ?? { message: `The server answered ${response.status}.` });
+  throw new Refused(
+    response.status,
+    body?.problem ?? { message: `The server answered ${response.status}.` },
+  );
 };
 
 export const getJson = async <T>(path: string): Promise<T> => (await (await ask(path)).json()) as T;
 export const getText = async (path: string): Promise<string> => (await ask(path)).text();
 const post = async <T>(path: string, body: unknown): Promise<T> => {
-  const init = { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
+  const init = {
+    method: 'POST',
+    body: JSON.stringify(body),
+    headers: { 'content-type': 'application/json' },
+  };
   return (await (await ask(path, init)).json()) as T;
 };
 
-export const login = async (given: { token: string } | { secret: string; name: string }): Promise<void> => {
+export const login = async (
+  given: { token: string } | { secret: string; name: string },
+): Promise<void> => {
   const { key } = await post<{ key: string }>('/api/login', given);
   localStorage.setItem(KEY, key);
 };
@@ -106,7 +115,8 @@ const run = async (path: string, handlers: StreamHandlers, signal: AbortSignal):
             handlers.trouble(null);
             handlers.change(JSON.parse(data));
           }
-          if (event === 'trouble') handlers.trouble((JSON.parse(data) as { message: string }).message);
+          if (event === 'trouble')
+            handlers.trouble((JSON.parse(data) as { message: string }).message);
         });
       }
     } catch {
@@ -136,7 +146,10 @@ const read = async (body: ReadableStream<Uint8Array>, onMessage: OnMessage): Pro
       const fields = new Map(
         part
           .split('\n')
-          .map((line): [string, string] => [line.split(': ', 1)[0] ?? '', line.slice(line.indexOf(': ') + 2)]),
+          .map((line): [string, string] => [
+            line.split(': ', 1)[0] ?? '',
+            line.slice(line.indexOf(': ') + 2),
+          ]),
       );
       const data = fields.get('data');
       if (data !== undefined) onMessage(fields.get('event') ?? '', fields.get('id') ?? null, data);

@@ -2,7 +2,9 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { openStream, type Link } from './api.js';
 
-export type Place = { readonly page: 'runs' } | { readonly page: 'run' | 'review'; readonly stepKey: string };
+export type Place =
+  | { readonly page: 'runs' }
+  | { readonly page: 'run' | 'review'; readonly stepKey: string };
 
 const placeOf = (hash: string): Place => {
   const [, stepKey, review] = /^#\/run\/([0-9a-z-]+)(\/review)?$/.exec(hash) ?? [];
@@ -29,7 +31,9 @@ export const keep = (storage: Storage, place: string, value: unknown): void => {
     try {
       return storage.setItem(place, JSON.stringify(value));
     } catch {
-      const other = Object.keys(storage).find((key) => /^emend-(?:seen|viewed)-/.test(key) && key !== place);
+      const other = Object.keys(storage).find(
+        (key) => /^emend-(?:seen|viewed)-/.test(key) && key !== place,
+      );
       if (other === undefined) return;
       storage.removeItem(other);
     }
@@ -66,11 +70,16 @@ export const toggled = <T>(set: ReadonlySet<T>, item: T): Set<T> => {
 
 /** What the server answers at an address, asked anew as that changes; both null: nothing yet. */
 export const useAnswer = <T>(at: string | null, ask: (at: string) => Promise<T>) => {
-  const [got, setGot] = useState<{ at: string | null; value: T | null; problem: string | null } | null>(null);
+  const [got, setGot] = useState<{
+    at: string | null;
+    value: T | null;
+    problem: string | null;
+  } | null>(null);
   useEffect(() => {
     if (at === null) return;
     let gone = false;
-    const tell = (value: T | null, problem: string | null) => gone || setGot({ at, value, problem });
+    const tell = (value: T | null, problem: string | null) =>
+      gone || setGot({ at, value, problem });
     void ask(at).then(
       (value) => tell(value, null),
       (error: unknown) => tell(null, String(error)),
@@ -85,7 +94,8 @@ export const useAnswer = <T>(at: string | null, ask: (at: string) => Promise<T>)
 export type Keys = Readonly<Record<string, () => void>>;
 
 const isTyping = (target: EventTarget | null): boolean =>
-  target instanceof HTMLElement && (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.isContentEditable);
+  target instanceof HTMLElement &&
+  (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.isContentEditable);
 
 /** Single keys, while nobody is typing and no dialog is open. */
 export const useKeys = (keys: Keys): void => {
@@ -94,7 +104,14 @@ export const useKeys = (keys: Keys): void => {
   // Before it is painted: a key pressed at what was just shown is not lost.
   useLayoutEffect(() => {
     const pressed = (event: KeyboardEvent): void => {
-      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+      if (
+        event.defaultPrevented ||
+        event.ctrlKey ||
+        event.metaKey ||
+        event.altKey ||
+        isTyping(event.target)
+      )
+        return;
       if (document.querySelector('dialog[open]') !== null) return;
       // What has the focus takes Enter itself.
       if (

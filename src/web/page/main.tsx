@@ -15,10 +15,13 @@ options.vnode = (vnode: { type: unknown; props: unknown }) => {
   if (typeof vnode.props === 'string') vnode.props = visible(vnode.props);
   if (typeof vnode.type !== 'string') return;
   const props = vnode.props as Record<string, unknown>;
-  for (const name of READ_ATTRIBUTES) if (typeof props[name] === 'string') props[name] = visible(props[name]);
+  for (const name of READ_ATTRIBUTES)
+    if (typeof props[name] === 'string') props[name] = visible(props[name]);
 };
 
-type Entry = { readonly state: 'asking' | 'in' } | { readonly state: 'out'; readonly why: string | null };
+type Entry =
+  | { readonly state: 'asking' | 'in' }
+  | { readonly state: 'out'; readonly why: string | null };
 
 /** The token is in the fragment, which no server is sent; it leaves the address at once. */
 const enter = async (): Promise<Entry> => {
@@ -44,11 +47,16 @@ const App = () => {
     return () => removeEventListener('hashchange', again);
   }, []);
   if (entry.state === 'asking') return <p class="quiet page">One moment …</p>;
-  if (entry.state === 'out') return <LogIn why={entry.why} onIn={() => setEntry({ state: 'in' })} />;
+  if (entry.state === 'out')
+    return <LogIn why={entry.why} onIn={() => setEntry({ state: 'in' })} />;
   const out = (): void => setEntry({ state: 'out', why: null });
   return (
     <Shell onOut={out}>
-      {place.page === 'runs' ? <RunsPage onOut={out} /> : <RunPages key={place.stepKey} place={place} onOut={out} />}
+      {place.page === 'runs' ? (
+        <RunsPage onOut={out} />
+      ) : (
+        <RunPages key={place.stepKey} place={place} onOut={out} />
+      )}
     </Shell>
   );
 };

@@ -7,5 +7,10 @@ export default defineConfig({
   logLevel: 'warn',
   resolve: { extensions: ['.tsx', '.ts', '.js'] },
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
-  build: { emptyOutDir: true, modulePreload: { polyfill: false }, assetsInlineLimit: 0, target: 'es2022' },
+  build: {
+    emptyOutDir: true,
+    modulePreload: { polyfill: false },
+    assetsInlineLimit: 0,
+    target: 'es2022',
+  },
 });

@@ -44,17 +44,26 @@ export const callsOf = (run: Timed): Calls => {
     const { summary, files = 0 }: { readonly summary: string; readonly files?: number } =
       typeof words === 'string' ? { summary: words } : words;
     const timeout_s = 'timeout_s' in input ? (input.timeout_s as number) : 0;
-    const options = { ...optionsOf(activity, run, { files, timeout_s }), summary: summary.slice(0, 200) };
+    const options = {
+      ...optionsOf(activity, run, { files, timeout_s }),
+      summary: summary.slice(0, 200),
+    };
     const schedule = isLocal(run, activity, words) ? scheduleLocalActivity : scheduleActivity;
-    const ask = (more: ActivityOptions = {}) => schedule<never>(activity, [versioned(input)], { ...options, ...more });
+    const ask = (more: ActivityOptions = {}) =>
+      schedule<never>(activity, [versioned(input)], { ...options, ...more });
     const { role } = ACTIVITIES[activity];
-    if (run.repository === undefined || role !== 'host' || run.queues.workflow === run.queues.host) return ask();
+    if (run.repository === undefined || role !== 'host' || run.queues.workflow === run.queues.host)
+      return ask();
     const nearby = async () => {
       const queue = { taskQueue: queueNames(run.queues.workflow, last ?? ANY_HOST).host };
-      const asked = last === undefined ? ask() : ask({ ...queue, scheduleToStartTimeout: run.timings.checkoutWait_ms });
+      const asked =
+        last === undefined
+          ? ask()
+          : ask({ ...queue, scheduleToStartTimeout: run.timings.checkoutWait_ms });
       const result = await asked.catch((error: unknown) => {
         const { cause } = error as { readonly cause?: unknown };
-        if (cause instanceof TimeoutFailure && cause.timeoutType === TimeoutType.SCHEDULE_TO_START) return ask();
+        if (cause instanceof TimeoutFailure && cause.timeoutType === TimeoutType.SCHEDULE_TO_START)
+          return ask();
         throw error;
       });
       last = (result as { readonly host?: string }).host ?? last;
@@ -65,7 +74,11 @@ export const callsOf = (run: Timed): Calls => {
 };
 
 /** ◆ Inside the workflow task, whose worker has all roles then. Its input is in no history, so it brings the archive no events. */
-export const isLocal = <N extends ActivityName>(run: Timed, activity: N, words: Words<N>): boolean =>
+export const isLocal = <N extends ActivityName>(
+  run: Timed,
+  activity: N,
+  words: Words<N>,
+): boolean =>
   // A checkout is made by a remote, which may take long.
   run.repository === undefined &&
   run.queues.workflow === run.queues[ACTIVITIES[activity].role] &&
@@ -96,10 +109,14 @@ export function optionsOf(
     retry: numbers(retry),
     ...(cancellationType === undefined ? {} : { cancellationType }),
   };
-  const more = { ...more_s, ...(input.repository === undefined || role !== 'host' ? {} : CHECKOUT) };
+  const more = {
+    ...more_s,
+    ...(input.repository === undefined || role !== 'host' ? {} : CHECKOUT),
+  };
   if (Object.keys(more).length === 0 || timeouts.startToCloseTimeout === undefined) return options;
   let startToCloseTimeout = timings.commandTurn_ms + all[timeouts.startToCloseTimeout];
   for (const [name, times] of Object.entries(more))
-    startToCloseTimeout += all[name as keyof typeof more] * (times === 'files' ? files : times) * 1000;
+    startToCloseTimeout +=
+      all[name as keyof typeof more] * (times === 'files' ? files : times) * 1000;
   return { ...options, startToCloseTimeout };
 }

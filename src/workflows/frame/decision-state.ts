@@ -1,5 +1,10 @@
 /** What a run keeps of people's decisions, a step's and a plan's alike. Pure. */
-import type { DecisionPoint, DecisionRecord, DecisionRequest, Pause } from '../../shared/decisions.js';
+import type {
+  DecisionPoint,
+  DecisionRecord,
+  DecisionRequest,
+  Pause,
+} from '../../shared/decisions.js';
 import type { FoundTests } from '../../shared/plan.js';
 import type { Problem } from '../../shared/problems.js';
 import type { OutageState } from '../../shared/outage.js';
@@ -8,7 +13,9 @@ import { boundsOf, type Ruled } from '../../shared/rules.js';
 import type { DecisionContext } from '../../shared/validate-decision.js';
 
 export interface DecisionState
-  extends OutageState, Pick<DecisionContext, 'decision' | 'resolved' | 'pendingRecords' | 'seenRequests'> {
+  extends
+    OutageState,
+    Pick<DecisionContext, 'decision' | 'resolved' | 'pendingRecords' | 'seenRequests'> {
   /** A pause that the reducer wants; the next move opens it as a decision point. */
   readonly ask: Pause | null;
   readonly nextDecision: number;
@@ -22,8 +29,16 @@ export interface DecisionState
 }
 
 export const NO_DECISIONS: DecisionState = {
-  ...{ ask: null, decision: null, pendingRecords: [], nextDecision: 1, resolved: [], seenRequests: [] },
-  ...{ ignored: [], ignoredCount: 0, pausedFor_ms: 0, outage: null },
+  ask: null,
+  decision: null,
+  pendingRecords: [],
+  nextDecision: 1,
+  resolved: [],
+  seenRequests: [],
+  ignored: [],
+  ignoredCount: 0,
+  pausedFor_ms: 0,
+  outage: null,
 };
 
 /** Those of the first look stay, whatever is committed meanwhile. */
@@ -39,11 +54,18 @@ export const approversFirst = (
 export const waitsForHost = ({ decision, ask }: DecisionState): boolean =>
   (decision ?? ask)?.reason === 'workspace_unreachable';
 
-export type Numbered = Ruled & { readonly input: { readonly stepKey: StepKey }; readonly nextDecision: number };
+export type Numbered = Ruled & {
+  readonly input: { readonly stepKey: StepKey };
+  readonly nextDecision: number;
+};
 /** Of the decision that is opened next. */
 export const decisionId = (state: Numbered, proposalId: string | null = null): string => {
   const run = shownKey(state.input.stepKey, boundsOf(state).shownKey_chars);
-  return [String(state.nextDecision), run, ...(proposalId === null ? [] : [proposalId.slice(0, 8)])].join('-');
+  return [
+    String(state.nextDecision),
+    run,
+    ...(proposalId === null ? [] : [proposalId.slice(0, 8)]),
+  ].join('-');
 };
 
 /** A person is to be asked, about no file in particular. */
@@ -98,14 +120,24 @@ export const resolvedBy = (
  * The run waits for a worker that can read what it carries. ◆ Opened without a move: nothing on the way to it, and no answer but `abort`,
  * makes a command, so that the newer worker replays the history as its own.
  */
-export const waitingForNewer = <S extends DecisionState & Ruled & { readonly input: { readonly stepKey: StepKey } }>(
+export const waitingForNewer = <
+  S extends DecisionState & Ruled & { readonly input: { readonly stepKey: StepKey } },
+>(
   state: S,
   { message }: Problem,
   now: number,
 ): S => ({
   ...state,
   decision: {
-    ...{ id: decisionId(state), n: state.nextDecision, reason: 'version_unknown', message, files: [] },
-    ...{ accepts: ['wait', 'abort'], proposalId: null, answered: {}, openedAt: now, subject: null },
+    id: decisionId(state),
+    n: state.nextDecision,
+    reason: 'version_unknown',
+    message,
+    files: [],
+    accepts: ['wait', 'abort'],
+    proposalId: null,
+    answered: {},
+    openedAt: now,
+    subject: null,
   },
 });

@@ -5,7 +5,11 @@
 import { VERSION } from '../../shared/problems.js';
 import { CancellationScope, setDefaultSignalHandler, setHandler } from '@temporalio/workflow';
 import { validateDecision, outcomeOf } from '../../shared/validate-decision.js';
-import { UNSIGNED_ANSWERS, type DecideOutcome, type DecisionRequest } from '../../shared/decisions.js';
+import {
+  UNSIGNED_ANSWERS,
+  type DecideOutcome,
+  type DecisionRequest,
+} from '../../shared/decisions.js';
 import type { ResultOf } from '../../shared/activities.js';
 import type { BlobRef, StepKey } from '../../shared/ids.js';
 import type { FullStatus, StatusQuery } from '../../shared/run.js';
@@ -51,12 +55,27 @@ export const listen = <S extends RunState, F>(target: DecisionTarget<S, F>): voi
   const { answerQuery } = names;
   const statusOf = (query?: StatusQuery): FullStatus => ({
     ...views.status(target.state),
-    ...(query?.full === true && { ledger: views.ledger(target.state), proposal: views.proposal(target.state) }),
+    ...(query?.full === true && {
+      ledger: views.ledger(target.state),
+      proposal: views.proposal(target.state),
+    }),
   });
-  answerQuery(names.status, statusOf, 'What the run does or waits for; with {"full":true} ledger and proposal, too');
-  answerQuery(names.ledger, () => views.ledger(target.state), 'Each target file: status, attempts, reason');
+  answerQuery(
+    names.status,
+    statusOf,
+    'What the run does or waits for; with {"full":true} ledger and proposal, too',
+  );
+  answerQuery(
+    names.ledger,
+    () => views.ledger(target.state),
+    'Each target file: status, attempts, reason',
+  );
   answerQuery(names.events, (query) => eventsOf(target.state, query), 'What happened, in order');
-  answerQuery(names.proposal, () => views.proposal(target.state), 'The proposal: files, findings, tolerances');
+  answerQuery(
+    names.proposal,
+    () => views.proposal(target.state),
+    'The proposal: files, findings, tolerances',
+  );
 
   /** Null, or why it does not count. */
   const count = (request: DecisionRequest): string | null => {
@@ -67,19 +86,29 @@ export const listen = <S extends RunState, F>(target: DecisionTarget<S, F>): voi
   const checked = (request: DecisionRequest): Promise<DecideOutcome> | null => {
     const { approvers, decision } = target.state;
     const signers = UNSIGNED_ANSWERS.includes(request.answer) ? undefined : approvers;
-    if (request.decision !== decision?.id || (signers === undefined && request.answer !== 'move')) return null;
+    if (request.decision !== decision?.id || (signers === undefined && request.answer !== 'move'))
+      return null;
     return validateDecision(target.state, request).counts ? countChecked(request, signers) : null;
   };
-  const countChecked = async (request: DecisionRequest, approvers?: BlobRef): Promise<DecideOutcome> => {
+  const countChecked = async (
+    request: DecisionRequest,
+    approvers?: BlobRef,
+  ): Promise<DecideOutcome> => {
     const { decision } = request;
     const ignored = (message: string): DecideOutcome => {
       ignore(`${request.answer} ${decision}`, message);
       return { outcome: 'ignored', decision, message };
     };
-    const move = request.answer === 'move' ? (target.machine.move?.(target.state, request) ?? 'it stays') : null;
+    const move =
+      request.answer === 'move'
+        ? (target.machine.move?.(target.state, request) ?? 'it stays')
+        : null;
     if (typeof move === 'string') return ignored(move);
     // The host that it leaves checks nothing any more.
-    const there = { calls: move === null ? target.calls : callsOf(move.input), stepKey: target.state.input.stepKey };
+    const there = {
+      calls: move === null ? target.calls : callsOf(move.input),
+      stepKey: target.state.input.stepKey,
+    };
     let known = request;
     if (approvers !== undefined) {
       const about = { approvers, proposal: target.state.decision?.proposalId ?? null, request };
@@ -88,7 +117,10 @@ export const listen = <S extends RunState, F>(target: DecisionTarget<S, F>): voi
       if ('why' in verdict) return ignored(`one of the approvers must sign it, but ${verdict.why}`);
       known = { ...request, by: { ...request.by, name: verdict.signer, signer: verdict.signer } };
     }
-    const fits = move === null ? null : await ask('checkMove', `look at ${move.asked.workspace}`, move.asked, there);
+    const fits =
+      move === null
+        ? null
+        : await ask('checkMove', `look at ${move.asked.workspace}`, move.asked, there);
     if (fits?.why != null) return ignored(fits.why);
     const before = target.state;
     const message = count(known);
@@ -98,13 +130,15 @@ export const listen = <S extends RunState, F>(target: DecisionTarget<S, F>): voi
   };
   const decide = (body: unknown): DecideOutcome | Promise<DecideOutcome> => {
     const reading = readRequest(target.state, body);
-    if (reading.kind === 'ignored') return { outcome: 'already_resolved', decision: '', message: reading.why };
+    if (reading.kind === 'ignored')
+      return { outcome: 'already_resolved', decision: '', message: reading.why };
     const { request } = reading;
     const checking = checked(request);
     if (checking !== null) return checking;
     const before = target.state;
     const message = count(request);
-    if (message !== null) return { outcome: 'already_resolved', decision: request.decision, message };
+    if (message !== null)
+      return { outcome: 'already_resolved', decision: request.decision, message };
     return outcomeOf(before, target.state, request);
   };
   const validator = (body: unknown): void => {
@@ -113,7 +147,8 @@ export const listen = <S extends RunState, F>(target: DecisionTarget<S, F>): voi
     const validation = validateDecision(target.state, reading.request);
     if (!validation.counts && !validation.again) throw refuseUpdate(validation.message);
   };
-  const ignore = (what: string, why: string): void => target.dispatch({ type: 'ignored', what, why });
+  const ignore = (what: string, why: string): void =>
+    target.dispatch({ type: 'ignored', what, why });
   const hear = (reading: SignalReading): void | Promise<void> => {
     target.long.heard();
     if (reading.kind === 'ignored') {
@@ -146,7 +181,9 @@ export const listen = <S extends RunState, F>(target: DecisionTarget<S, F>): voi
       'Like the update of this name, for when no worker is running; the short signals below are easier to type',
   });
   for (const [answer, signal, description] of names.SHORT_SIGNALS)
-    setHandler(signal, (body) => hear(readShortSignal(target.state, answer, body)), { description });
+    setHandler(signal, (body) => hear(readShortSignal(target.state, answer, body)), {
+      description,
+    });
   // Last: it takes what came for handlers that are not set yet.
   setDefaultSignalHandler((name) => {
     void hear({

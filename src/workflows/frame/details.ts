@@ -15,14 +15,30 @@ export const DETAILS_CHARS = 10_000; // bound: Over inlinePayload_bytes the Temp
 export const refusedResult = (stepKey: unknown, problem: Problem): StepResult => ({
   v: VERSION,
   stepKey: typeof stepKey === 'string' ? stepKey : '',
-  ...{ outcome: 'refused', problem, usage: NO_USAGE, pausedFor_ms: 0 },
-  ...{ files: [], skipped: [], wasSplit: false, commit: null, proposalId: null, verification: null },
+  outcome: 'refused',
+  problem,
+  usage: NO_USAGE,
+  pausedFor_ms: 0,
+  files: [],
+  skipped: [],
+  wasSplit: false,
+  commit: null,
+  proposalId: null,
+  verification: null,
 });
 
 /** What every result says; of a run that has not ended: failed. */
 export function resultBase({ input, stage, usage, openOnHost, left, pausedFor_ms }: RunState) {
-  const { outcome, problem } = 'outcome' in stage ? stage : ({ outcome: 'failed', problem: null } as const);
-  const result = { v: VERSION, stepKey: input.stepKey, outcome, problem, usage, pausedFor_ms } as const;
+  const { outcome, problem } =
+    'outcome' in stage ? stage : ({ outcome: 'failed', problem: null } as const);
+  const result = {
+    v: VERSION,
+    stepKey: input.stepKey,
+    outcome,
+    problem,
+    usage,
+    pausedFor_ms,
+  } as const;
   return { ...result, ...(openOnHost === null ? {} : { openOnHost }), ...(left && { left }) };
 }
 
@@ -37,9 +53,20 @@ export function statusBase(run: RunState, waits = run.decision !== null) {
   const { input, stage, decision, usage, ignored, ignoredCount, nextSeq, left } = run;
   const { stepKey, workspace, title } = input;
   return {
-    ...({ v: VERSION, stepKey, workspace, title, state: stateOf(run, waits), stage: stage.at } as const),
+    ...({
+      v: VERSION,
+      stepKey,
+      workspace,
+      title,
+      state: stateOf(run, waits),
+      stage: stage.at,
+    } as const),
     ...(left && { left }),
-    ...{ decision, usage, ignored, ...(ignoredCount === 0 ? {} : { ignoredCount }), lastSeq: nextSeq - 1 },
+    decision,
+    usage,
+    ignored,
+    ...(ignoredCount === 0 ? {} : { ignoredCount }),
+    lastSeq: nextSeq - 1,
   };
 }
 
@@ -48,7 +75,10 @@ const number = (value: unknown, otherwise: number): number =>
   typeof value === 'number' && Number.isFinite(value) ? value : otherwise;
 
 /** A page of events: those after `after` (a `seq`; default 0), at most `limit` (default 500, at most 1,000), oldest first. */
-export const eventsOf = (state: Pick<EventLog, 'events'>, query: EventsQuery | undefined): readonly StepEvent[] => {
+export const eventsOf = (
+  state: Pick<EventLog, 'events'>,
+  query: EventsQuery | undefined,
+): readonly StepEvent[] => {
   const after = number(query?.after, 0);
   const limit = Math.max(1, Math.min(number(query?.limit, 500), 1000));
   return state.events.filter((event) => event.seq > after).slice(0, limit);
@@ -65,7 +95,9 @@ export const plain = (text: string, chars = 300): string => {
 
 export function decisionDetails(decision: DecisionPoint, stepKey: string): string[] {
   const run = stepKey.slice(0, BOUNDS.shownKey_chars);
-  const signals = decision.accepts.filter((answer) => ['approve', 'skip', 'retry', 'abort'].includes(answer));
+  const signals = decision.accepts.filter((answer) =>
+    ['approve', 'skip', 'retry', 'abort'].includes(answer),
+  );
   return [
     `## Waiting for you: ${decision.reason}`,
     plain(decision.message, 600),
@@ -75,15 +107,21 @@ export function decisionDetails(decision: DecisionPoint, stepKey: string): strin
       ? "Without an approver's signature only `abort` counts of these signals; answer from a terminal:"
       : 'Send one of these signals, with this body:',
     '', // a list wants a blank line before it, or the Temporal UI shows it as one paragraph
-    ...signals.map((answer) => `- \`${answer}\` \`{"decision": "${decision.id}"}\` (${meaningOf(decision, answer)})`),
+    ...signals.map(
+      (answer) =>
+        `- \`${answer}\` \`{"decision": "${decision.id}"}\` (${meaningOf(decision, answer)})`,
+    ),
     '',
     'Or from a terminal:',
     '',
     ...decision.accepts.map(
-      (answer) => `- \`emend decide ${run} ${answer} --decision ${decision.id}\`: ${meaningOf(decision, answer)}`,
+      (answer) =>
+        `- \`emend decide ${run} ${answer} --decision ${decision.id}\`: ${meaningOf(decision, answer)}`,
     ),
     '',
-    ...decision.files.slice(0, BOUNDS.detailsFiles).map((file) => `- ${plain(file.path)} ${plain(file.message, 160)}`),
+    ...decision.files
+      .slice(0, BOUNDS.detailsFiles)
+      .map((file) => `- ${plain(file.path)} ${plain(file.message, 160)}`),
     ...(decision.files.length > BOUNDS.detailsFiles
       ? [`- and ${decision.files.length - BOUNDS.detailsFiles} more`]
       : []),

@@ -22,7 +22,8 @@ const LIMIT_REACHED: Readonly<Record<string, string>> = {
 /** `type` of an application failure is a problem code (src/activities/frame/activity.ts). */
 function reasonOf(type: string, activity: ActivityName): PauseReason {
   if (type === 'blob_lost') return 'blob_lost';
-  if (['model_unavailable', 'model_rejected', 'no_api_key'].includes(type)) return 'model_unavailable';
+  if (['model_unavailable', 'model_rejected', 'no_api_key'].includes(type))
+    return 'model_unavailable';
   if (Object.hasOwn(PROBLEMS, type)) return 'engine_failed';
   return ACTIVITIES[activity].fails;
 }
@@ -32,14 +33,19 @@ const limitOf = (error: unknown, { timings, rules }: Ruling): number => {
   if (!(error instanceof ActivityFailure && error.cause instanceof TimeoutFailure)) return Infinity;
   const { timeoutType, cause } = error.cause;
   if (timeoutType === TimeoutType.SCHEDULE_TO_START)
-    return rules.knowsEarlier === true && cause !== undefined ? Infinity : timings.scheduleToStart_ms;
+    return rules.knowsEarlier === true && cause !== undefined
+      ? Infinity
+      : timings.scheduleToStart_ms;
   // A heartbeat's where no time is left for another attempt.
-  const none = timeoutType === TimeoutType.SCHEDULE_TO_CLOSE || error.retryState === RetryState.TIMEOUT;
+  const none =
+    timeoutType === TimeoutType.SCHEDULE_TO_CLOSE || error.retryState === RetryState.TIMEOUT;
   return none ? timings.modelCallTotal_ms : Infinity;
 };
 
 const isHandedBack = (error: unknown): boolean =>
-  error instanceof ActivityFailure && error.cause instanceof ApplicationFailure && error.cause.type === HANDED_BACK;
+  error instanceof ActivityFailure &&
+  error.cause instanceof ApplicationFailure &&
+  error.cause.type === HANDED_BACK;
 
 /**
  * ◆ What a worker that stops hands back is asked for anew: Temporal would count the attempt. So is what ran into a time-out that fires much
@@ -69,17 +75,27 @@ export function failureOf(
     if (cause.timeoutType === TimeoutType.SCHEDULE_TO_START)
       return { reason: unreached, message: `${work}: ${UNREACHED[unreached]}` };
     const why = LIMIT_REACHED[cause.timeoutType ?? ''] ?? 'no time was left';
-    return { reason: reasonOf('', activity), message: `${work} timed out: ${why} (${cause.timeoutType})` };
+    return {
+      reason: reasonOf('', activity),
+      message: `${work} timed out: ${why} (${cause.timeoutType})`,
+    };
   }
   if (cause instanceof ApplicationFailure)
     return { reason: reasonOf(cause.type ?? '', activity), message: cause.message };
-  return { reason: reasonOf('', activity), message: cause instanceof Error ? cause.message : `${work} failed` };
+  return {
+    reason: reasonOf('', activity),
+    message: cause instanceof Error ? cause.message : `${work} failed`,
+  };
 }
 
 /** A result of a later `v`, as if the activity had said so itself. */
 export const unreadable = (activity: string, result: unknown): ApplicationFailure => {
   const { code, message, next = '' } = unknownVersion(`The result of ${activity}`, result);
-  return ApplicationFailure.create({ type: code, message: `${message} ${next}`, nonRetryable: true });
+  return ApplicationFailure.create({
+    type: code,
+    message: `${message} ${next}`,
+    nonRetryable: true,
+  });
 };
 
 /** A refused update writes nothing to history; the caller gets these words. */

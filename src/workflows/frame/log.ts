@@ -25,7 +25,11 @@ export const noProgress = (renames: number, stage: string): string =>
 export const emit = <S extends EventLog & Ruled>(state: S, now: number, body: EventBody): S => {
   // A union spread into a union: the compiler cannot see that each body stays itself.
   const event = { ...body, seq: state.nextSeq, at: now } as StepEvent;
-  return { ...state, nextSeq: state.nextSeq + 1, events: [...state.events, event].slice(-boundsOf(state).eventsKept) };
+  return {
+    ...state,
+    nextSeq: state.nextSeq + 1,
+    events: [...state.events, event].slice(-boundsOf(state).eventsKept),
+  };
 };
 
 interface Opening {
@@ -43,12 +47,34 @@ export const openDecision = <S extends DecisionState & EventLog & Numbered & Rul
 ): S => {
   const n = state.nextDecision;
   const id = decisionId(state, proposalId);
-  const about = { id, n, reason, message, files, proposalId, subject, ...(parts === undefined ? {} : { parts }) };
+  const about = {
+    id,
+    n,
+    reason,
+    message,
+    files,
+    proposalId,
+    subject,
+    ...(parts === undefined ? {} : { parts }),
+  };
   const signing = state.approvers === undefined ? {} : { mustSign: true as const };
   const accepts = [...answers, 'abort' as const];
-  const decision: DecisionPoint = { ...about, accepts, answered: {}, openedAt: now, ...signing, ...of };
+  const decision: DecisionPoint = {
+    ...about,
+    accepts,
+    answered: {},
+    openedAt: now,
+    ...signing,
+    ...of,
+  };
   const opened = { ...state, ask: null, outage: null, nextDecision: n + 1, decision };
-  return emit(opened, now, { type: 'edit_step_paused', reason, progress, decision: id, ...signing });
+  return emit(opened, now, {
+    type: 'edit_step_paused',
+    reason,
+    progress,
+    decision: id,
+    ...signing,
+  });
 };
 
 export const tellFailed = <S extends EventLog & Ruled>(
@@ -60,8 +86,16 @@ export const tellFailed = <S extends EventLog & Ruled>(
 export const notCounted = <S extends EventLog & Ruled>(state: S, now: number): S =>
   emit(state, now, { type: 'warning', message: 'usage: interrupted calls could not be counted' });
 
-export const decidedBy = ({ answer, by }: DecisionRequest, decision: string, files = 0): EventBody => ({
-  ...{ type: 'decided', decision, answer, files, skipped: [] },
+export const decidedBy = (
+  { answer, by }: DecisionRequest,
+  decision: string,
+  files = 0,
+): EventBody => ({
+  type: 'decided',
+  decision,
+  answer,
+  files,
+  skipped: [],
   by: `${by.name} (${by.from})`,
 });
 
@@ -84,12 +118,21 @@ interface MayBeDown extends DecisionState, EventLog {
   readonly usage: StepUsage;
 }
 /** The model could not be asked for `file`: the run waits, or a person is asked. */
-export const onModelDown = <S extends MayBeDown>(state: S, down: ModelDown, file: string, now: number): S => {
+export const onModelDown = <S extends MayBeDown>(
+  state: S,
+  down: ModelDown,
+  file: string,
+  now: number,
+): S => {
   const { input, usage, nextSeq: seq } = state;
   const run = shownKey(input.stepKey, boundsOf(state).shownKey_chars);
   const failed = { down, file, answered: usage.output_tokens > 0, run, seq };
   const outage = backOff(state.outage, failed, now);
-  return emit({ ...state, outage }, now, outageEvent({ ...outage, message: cut(state, outage.message) }));
+  return emit(
+    { ...state, outage },
+    now,
+    outageEvent({ ...outage, message: cut(state, outage.message) }),
+  );
 };
 
 /** `retry` of a wait: the next try comes at once, and where it fails the waits begin anew. */

@@ -29,7 +29,10 @@ export class LongRun {
   }
 
   get due(): boolean {
-    return !this.stays && (workflowInfo().continueAsNewSuggested || this.signals >= this.bounds.runSignals);
+    return (
+      !this.stays &&
+      (workflowInfo().continueAsNewSuggested || this.signals >= this.bounds.runSignals)
+    );
   }
 
   /** Until `met`, or for `ms`; false: the run is to go on in a new one first, and waits there. */
@@ -74,7 +77,8 @@ export function takenUp<S extends Begun>(
 ): { readonly state: S; readonly reportedSeq: number | null } {
   if (carried === undefined) return { state: fresh, reportedSeq: 0 };
   const problem = unreadableCarried(carried, fresh);
-  if (problem !== null) return { state: waitingForNewer(fresh, problem, Date.now()), reportedSeq: null };
+  if (problem !== null)
+    return { state: waitingForNewer(fresh, problem, Date.now()), reportedSeq: null };
   const { state, reportedSeq } = carried as { readonly state: S; readonly reportedSeq: number };
   return { state: { ...state, input: fresh.input }, reportedSeq };
 }

@@ -25,7 +25,9 @@ import type { LongRun } from './long-run.js';
 /** What every run has: its input, its time, what it used, its events and decisions. */
 export interface RunState<I = RunInput> extends DecisionState, EventLog {
   readonly v: Version;
-  readonly input: I & { readonly carried?: { readonly reportedSeq: number; readonly count?: UsageOwed } };
+  readonly input: I & {
+    readonly carried?: { readonly reportedSeq: number; readonly count?: UsageOwed };
+  };
   readonly startedAt: number;
   readonly usage: StepUsage;
   readonly stage: { readonly at: string } | Closed<StepOutcome>;
@@ -37,13 +39,22 @@ export interface RunState<I = RunInput> extends DecisionState, EventLog {
 }
 /** What every run begins with. */
 export const begin = <I extends RunInput>(input: I, now: number): Omit<RunState<I>, 'stage'> => ({
-  ...{ v: VERSION, input, startedAt: now, usage: NO_USAGE, abortedBy: null, openOnHost: null },
+  v: VERSION,
+  input,
+  startedAt: now,
+  usage: NO_USAGE,
+  abortedBy: null,
+  openOnHost: null,
   ...NO_DECISIONS,
   ...NO_EVENTS,
 });
 
 /** The state with some of a part changed. */
-export const within = <S extends object, P extends keyof S>(state: S, part: P, change: Partial<S[P]>): S => ({
+export const within = <S extends object, P extends keyof S>(
+  state: S,
+  part: P,
+  change: Partial<S[P]>,
+): S => ({
   ...state,
   [part]: { ...state[part], ...change },
 });
@@ -79,10 +90,14 @@ export interface FrameFacts {
   abort: { by: string };
 }
 /** One of `F`, of one type or of one of several. */
-export type FactOf<F, T extends keyof F = keyof F> = { [N in T]: { readonly type: N } & Readonly<F[N]> }[T];
+export type FactOf<F, T extends keyof F = keyof F> = {
+  [N in T]: { readonly type: N } & Readonly<F[N]>;
+}[T];
 export type FrameFact = FactOf<FrameFacts>;
 /** Folds each fact into the state. `now` is workflow time, ms since the epoch. */
-export type Folds<S, F> = { readonly [T in keyof F]: (state: S, fact: FactOf<F, T>, now: number) => S };
+export type Folds<S, F> = {
+  readonly [T in keyof F]: (state: S, fact: FactOf<F, T>, now: number) => S;
+};
 
 /** An activity that failed for good. A machine adds what it was about. */
 export interface ActivityFailed {

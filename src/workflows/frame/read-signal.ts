@@ -16,20 +16,31 @@ export type SignalReading =
 export type Listening = Ruled & { readonly decision: DecisionPoint | null };
 /** Those of the run's rules, and what the open decision takes. */
 const answersOf = (state: Listening): ReadonlySet<unknown> =>
-  new Set([...Object.values(rulesOf(state).answers).flat(), ...(state.decision?.accepts ?? []), 'abort']);
+  new Set([
+    ...Object.values(rulesOf(state).answers).flat(),
+    ...(state.decision?.accepts ?? []),
+    'abort',
+  ]);
 const isAnswer = (state: Listening, value: unknown): value is Answer => answersOf(state).has(value);
-export const shown = (state: Ruled, value: unknown): string => short(asText(value), boundsOf(state).signal_chars);
+export const shown = (state: Ruled, value: unknown): string =>
+  short(asText(value), boundsOf(state).signal_chars);
 
 const isTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string');
 
 const isSelection = (value: unknown): value is Selection =>
   isRecord(value) &&
-  Object.values(value).every((list) => Array.isArray(list) && list.every((item) => typeof item === 'number'));
+  Object.values(value).every(
+    (list) => Array.isArray(list) && list.every((item) => typeof item === 'number'),
+  );
 
 /** Optional fields of a request; a wrong type is said, not guessed at. */
 function fields(body: Record<string, unknown>): Partial<DecisionRequest> | string {
-  const out: { -readonly [K in 'files' | 'note' | 'set' | 'select' | 'signed']?: NonNullable<DecisionRequest[K]> } = {};
+  const out: {
+    -readonly [K in 'files' | 'note' | 'set' | 'select' | 'signed']?: NonNullable<
+      DecisionRequest[K]
+    >;
+  } = {};
   if (body.files !== undefined) {
     if (!isTexts(body.files)) return 'files must be a list of paths';
     out.files = body.files;
@@ -43,12 +54,14 @@ function fields(body: Record<string, unknown>): Partial<DecisionRequest> | strin
     out.set = body.set;
   }
   if (body.select !== undefined) {
-    if (!isSelection(body.select)) return 'select must be an object: a list of change numbers by path';
+    if (!isSelection(body.select))
+      return 'select must be an object: a list of change numbers by path';
     out.select = body.select;
   }
   if (body.signed !== undefined) {
     const { at, signature } = isRecord(body.signed) ? body.signed : {};
-    if (typeof at !== 'string' || typeof signature !== 'string') return 'signed must be {"at": "…", "signature": "…"}';
+    if (typeof at !== 'string' || typeof signature !== 'string')
+      return 'signed must be {"at": "…", "signature": "…"}';
     out.signed = { at, signature };
   }
   return out;
@@ -56,15 +69,22 @@ function fields(body: Record<string, unknown>): Partial<DecisionRequest> | strin
 
 /** Reads the fall-back signal `decide`, whose body is a whole DecisionRequest; also the argument of the update. */
 export function readRequest(state: Listening, body: unknown): SignalReading {
-  const ignored = (why: string): SignalReading => ({ kind: 'ignored', what: `decide ${shown(state, body)}`, why });
-  if (!isRecord(body)) return ignored('the body must be an object with decision, answer and requestId');
+  const ignored = (why: string): SignalReading => ({
+    kind: 'ignored',
+    what: `decide ${shown(state, body)}`,
+    why,
+  });
+  if (!isRecord(body))
+    return ignored('the body must be an object with decision, answer and requestId');
   if (!isKnown(body)) {
     const { message, next = '' } = unknownVersion('The answer', body);
     return ignored(`${message} ${next}`);
   }
   if (typeof body.decision !== 'string') return ignored(mustName(state));
-  if (!isAnswer(state, body.answer)) return ignored(`answer must be one of: ${[...answersOf(state)].join(', ')}`);
-  if (typeof body.requestId !== 'string' || body.requestId === '') return ignored('requestId must be a text');
+  if (!isAnswer(state, body.answer))
+    return ignored(`answer must be one of: ${[...answersOf(state)].join(', ')}`);
+  if (typeof body.requestId !== 'string' || body.requestId === '')
+    return ignored('requestId must be a text');
   const by = isRecord(body.by) ? body.by : {};
   const more = fields(body);
   if (typeof more === 'string') return ignored(more);
@@ -84,7 +104,11 @@ export function readRequest(state: Listening, body: unknown): SignalReading {
 
 /** Reads the short signals `approve`, `skip`, `retry`, `abort`: `{"decision": "<id>"}`; only an abort may be bare, as it approves nothing. */
 export function readShortSignal(state: Listening, answer: Answer, body: unknown): SignalReading {
-  const bare = body === undefined || body === null || body === '' || (isRecord(body) && Object.keys(body).length === 0);
+  const bare =
+    body === undefined ||
+    body === null ||
+    body === '' ||
+    (isRecord(body) && Object.keys(body).length === 0);
   const ignored = (why: string): SignalReading => ({
     kind: 'ignored',
     what: bare ? answer : `${answer} ${shown(state, body)}`,
@@ -94,7 +118,8 @@ export function readShortSignal(state: Listening, answer: Answer, body: unknown)
   const given: Record<string, unknown> = isRecord(body) ? body : {};
   if (typeof given.decision !== 'string') {
     if (answer !== 'abort') return ignored(mustName(state));
-    if (!bare && !isRecord(body)) return ignored('the body must be {"decision": "<id>"} or nothing');
+    if (!bare && !isRecord(body))
+      return ignored('the body must be {"decision": "<id>"} or nothing');
     // The same bare signal twice counts once.
     return { kind: 'request', request: { decision: '', answer, requestId: 'signal-abort', by } };
   }

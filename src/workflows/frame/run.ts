@@ -34,7 +34,8 @@ export async function runMachine<S extends RunState, F, M extends { readonly kin
   input: S['input'],
 ): Promise<StepResult> {
   // Nothing has been done yet: the person starts it again where a newer worker runs.
-  if (!isKnown(input)) return refusedResult(input.stepKey, unknownVersion('The input of the run', input));
+  if (!isKnown(input))
+    return refusedResult(input.stepKey, unknownVersion('The input of the run', input));
   const run = new Run(machine, input);
   listen(run);
   return run.toEnd();
@@ -64,7 +65,10 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
 
   constructor(machine: Machine<S, F, M, A>, input: S['input']) {
     const { carried, ...plain } = input;
-    const { state, reportedSeq } = takenUp(carried, machine.initial(plain as S['input'], Date.now()));
+    const { state, reportedSeq } = takenUp(
+      carried,
+      machine.initial(plain as S['input'], Date.now()),
+    );
     this.machine = machine;
     this.state = state;
     this.archive = new ArchiveFeed(input.stepKey, reportedSeq ?? 0);
@@ -72,7 +76,10 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
     this.usage = new UsageCount(reportedSeq === null ? undefined : carried?.count);
     this.long = new LongRun({ input });
     if (reportedSeq === null) this.long.stay();
-    const marked = workflowInfo().typedSearchAttributes.get({ name: SEARCH_ATTRIBUTES.state, type: 'KEYWORD' });
+    const marked = workflowInfo().typedSearchAttributes.get({
+      name: SEARCH_ATTRIBUTES.state,
+      type: 'KEYWORD',
+    });
     this.markedWaiting = reportedSeq !== null && marked === 'waiting';
     if (carried !== undefined) this.show();
     this.calls = callsOf(input);
@@ -96,7 +103,8 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
     await this.shield.run(() => condition(allHandlersFinished));
     const result = this.machine.views.result(this.state);
     // ◆ A cancelled run has no result on the server, and what is open on its host is in the result.
-    if (cancelled !== null && result.outcome === 'aborted' && result.openOnHost === undefined) throw cancelled;
+    if (cancelled !== null && result.outcome === 'aborted' && result.openOnHost === undefined)
+      throw cancelled;
     return result;
   }
 
@@ -108,9 +116,11 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
       // No move is under way here; an abort may also have come before the first one, or while the run was to go on.
       this.takeUpAbort();
       const move = machine.next(this.state, Date.now(), workflowInfo().continueAsNewSuggested);
-      if (this.markedWaiting && this.state.decision === null && move.kind !== 'pause') this.showWaiting(null);
+      if (this.markedWaiting && this.state.decision === null && move.kind !== 'pause')
+        this.showWaiting(null);
       // Before a pause too: what it says of tokens and money is then all that is known.
-      if (machine.countsUsage(this.state) && (await this.countUsage(move.kind === 'finish'))) continue;
+      if (machine.countsUsage(this.state) && (await this.countUsage(move.kind === 'finish')))
+        continue;
       if (move.kind === 'finish') break;
       await this.perform(move);
     }
@@ -128,7 +138,12 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
   async goOn(): Promise<void> {
     await condition(allHandlersFinished);
     const { state, machine, archive, usage } = this;
-    if (CancellationScope.current().consideredCancelled || this.aborting || state.stage.at === 'closed') return;
+    if (
+      CancellationScope.current().consideredCancelled ||
+      this.aborting ||
+      state.stage.at === 'closed'
+    )
+      return;
     const carried = {
       v: VERSION,
       state: machine.carried?.(state) ?? state,
@@ -142,7 +157,8 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
   private async countUsage(atEnd: boolean): Promise<boolean> {
     const usage = await this.usage.settle(atEnd, async () => {
       const count = this.calls('countUsage', 'count what was used');
-      return (await this.shield.run(() => count({ stepKey: this.state.input.stepKey, log: [] }))).usage;
+      return (await this.shield.run(() => count({ stepKey: this.state.input.stepKey, log: [] })))
+        .usage;
     });
     if (usage === null) return false;
     this.dispatch({ type: 'usage_counted', usage: usage === 'failed' ? null : usage });
@@ -173,7 +189,8 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
   /** Waits, unless the run is to go on in a new one first, which then waits for the rest. */
   private async pass(ms: number): Promise<void> {
     const { outage, stage } = this.state;
-    const over = (): boolean => this.aborting || this.state.outage !== outage || this.state.stage.at !== stage.at;
+    const over = (): boolean =>
+      this.aborting || this.state.outage !== outage || this.state.stage.at !== stage.at;
     const wait = () => this.long.wait(over, ms).then(() => undefined);
     await (this.machine.abortsBetweenEffects ? this.interruptibly(wait) : wait());
     if (over() || !this.long.due) this.dispatch({ type: 'waited' });
@@ -187,7 +204,8 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
       this.working = false;
     }
     // A cancel that came meanwhile is taken up here, with the work's outcome known.
-    if (CancellationScope.current().consideredCancelled) throw new CancelledFailure(`cancelled after ${of[0]}`);
+    if (CancellationScope.current().consideredCancelled)
+      throw new CancelledFailure(`cancelled after ${of[0]}`);
   }
 
   callInterruptibly<N extends ActivityName>(...of: CallOf<N, F, A>): Promise<void> {
@@ -211,7 +229,9 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
       throw new CancelledFailure('cancelled with the work in progress');
   }
 
-  private async attempt<N extends ActivityName>(...[activity, words, input, then]: CallOf<N, F, A>): Promise<void> {
+  private async attempt<N extends ActivityName>(
+    ...[activity, words, input, then]: CallOf<N, F, A>
+  ): Promise<void> {
     const run = this.state.input;
     const where = ACTIVITIES[activity].role === 'host' ? this.machine.onHost?.(this.state) : {};
     const { reportedSeq } = this.archive;
@@ -227,7 +247,8 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
       // reading with `patched`, or a history in which it was not known would no longer replay.
       if (!isKnown(result)) throw unreadable(activity, result);
       // What a call that was cut off came to only the journal knows.
-      if ((result as { readonly down?: ModelDown }).down?.mayBePaid === true) this.usage.lost(activity);
+      if ((result as { readonly down?: ModelDown }).down?.mayBePaid === true)
+        this.usage.lost(activity);
       else this.usage.reported(activity);
       fact = said;
     } catch (error) {
@@ -236,7 +257,10 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
       this.archive.reportedSeq = Math.min(this.archive.reportedSeq, reportedSeq);
       if (isCancellation(error)) throw error;
       const { about } = typeof words === 'string' ? {} : words;
-      fact = this.machine.failed({ type: 'activity_failed', activity, ...failureOf(error, activity) }, about);
+      fact = this.machine.failed(
+        { type: 'activity_failed', activity, ...failureOf(error, activity) },
+        about,
+      );
     }
     this.dispatch(fact);
   }
@@ -290,6 +314,7 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
   private takeUpAbort(): void {
     const request = this.abortRequest;
     this.abortRequest = null;
-    if (request !== null && this.state.stage.at !== 'closed') this.dispatch({ type: 'decided', request });
+    if (request !== null && this.state.stage.at !== 'closed')
+      this.dispatch({ type: 'decided', request });
   }
 }

@@ -34,7 +34,10 @@ export class UsageCount {
   }
 
   /** Counts where something is owed; a count that fails is tried once more at the end of the step. Null: nothing to fold in. */
-  async settle(atEnd: boolean, count: () => Promise<StepUsage>): Promise<StepUsage | 'failed' | null> {
+  async settle(
+    atEnd: boolean,
+    count: () => Promise<StepUsage>,
+  ): Promise<StepUsage | 'failed' | null> {
     if (this.owed === 'no' || (this.owed === 'at_the_end' && !atEnd)) return null;
     this.owed = 'no';
     try {

@@ -19,7 +19,10 @@ import { groupOf, openOf, type PlanState } from './state.js';
 type Spending = Pick<PlanState, 'usage' | 'startedAt' | 'pausedFor_ms' | 'spentBefore'>;
 
 /** By this run and those that it goes on from. */
-export const spentOf = ({ usage, spentBefore, startedAt, pausedFor_ms }: Spending, now: number): PlanSpent => ({
+export const spentOf = (
+  { usage, spentBefore, startedAt, pausedFor_ms }: Spending,
+  now: number,
+): PlanSpent => ({
   usage: addUsage(spentBefore?.usage ?? NO_USAGE, usage),
   time_ms: (spentBefore?.time_ms ?? 0) + now - startedAt - pausedFor_ms,
 });
@@ -28,7 +31,10 @@ export const spentOf = ({ usage, spentBefore, startedAt, pausedFor_ms }: Spendin
 export function budgetReached(state: PlanState, now: number): FrameEffect | null {
   const reached = reachedBudget(state.limits, usedOf(spentOf(state, now)), ' by the plan');
   if (reached === null) return null;
-  return { kind: 'pause', pause: { reason: 'budget', message: reached.message, files: [], subject: reached.name } };
+  return {
+    kind: 'pause',
+    pause: { reason: 'budget', message: reached.message, files: [], subject: reached.name },
+  };
 }
 
 /**
@@ -61,7 +67,10 @@ export function mostOfPlan(state: PlanState): PhaseEstimate | null {
 }
 
 /** Each budget that the estimate is over with what earlier runs used, in words. */
-export function overBudgets({ limits, spentBefore }: PlanState, estimate: PhaseEstimate): readonly string[] {
+export function overBudgets(
+  { limits, spentBefore }: PlanState,
+  estimate: PhaseEstimate,
+): readonly string[] {
   const before = spentBefore?.usage ?? NO_USAGE;
   const expected: readonly (readonly [Budget, number, number])[] = [
     ['budget_tokens', estimate.input_tokens + estimate.output_tokens, tokensOf(before)],

@@ -7,9 +7,13 @@ import { listedOf, openOf, type PlanState } from './state.js';
 
 const iso = (at: number): string => new Date(at).toISOString();
 
-function statusOf({ stage, phases, controls }: PlanState, allDone: boolean): PlanCheckpoint['status'] {
+function statusOf(
+  { stage, phases, controls }: PlanState,
+  allDone: boolean,
+): PlanCheckpoint['status'] {
   if (stage.at === 'closed') return stage.outcome;
-  if (allDone) return phases.every(({ status }) => status === 'completed') ? 'completed' : 'incomplete';
+  if (allDone)
+    return phases.every(({ status }) => status === 'completed') ? 'completed' : 'incomplete';
   return controls.pausedBy === null ? 'in_progress' : 'paused';
 }
 
@@ -19,7 +23,9 @@ export function checkpointOf(state: PlanState, now: number): PlanCheckpoint {
   const phases = listedOf(state);
   const open = openOf({ phases });
   const numberOf = (id: PhaseId): number => phases.find((phase) => phase.id === id)?.number ?? 0;
-  const byNumber = <T>(of: (phase: PlanState['phases'][number]) => T): Readonly<Record<string, T>> =>
+  const byNumber = <T>(
+    of: (phase: PlanState['phases'][number]) => T,
+  ): Readonly<Record<string, T>> =>
     Object.fromEntries(phases.map((phase) => [String(phase.number), of(phase)]));
   return {
     workflow_description: 'plan',
@@ -27,10 +33,14 @@ export function checkpointOf(state: PlanState, now: number): PlanCheckpoint {
     plan_number: planNumber(state.input.planPath),
     plan_hash: state.reading.plan?.hash ?? '',
     step_key: state.input.stepKey,
-    ...(repository?.branch === undefined ? {} : { base: repository.base, branch: repository.branch }),
+    ...(repository?.branch === undefined
+      ? {}
+      : { base: repository.base, branch: repository.branch }),
     current_phase: open[0]?.number ?? null,
     total_phases: phases.length,
-    completed_phases: phases.filter(({ status }) => status === 'completed').map(({ number }) => number),
+    completed_phases: phases
+      .filter(({ status }) => status === 'completed')
+      .map(({ number }) => number),
     status: statusOf(state, open.length === 0),
     tests_passing: state.phases.every(
       ({ status, unfinished, failures }) =>
@@ -39,7 +49,8 @@ export function checkpointOf(state: PlanState, now: number): PlanCheckpoint {
         (status !== 'aborted' || failures.length === 0),
     ),
     // What was mended since is no error any more.
-    last_error: open.findLast(({ failures }) => failures.length > 0)?.failures.at(-1)?.summary ?? null,
+    last_error:
+      open.findLast(({ failures }) => failures.length > 0)?.failures.at(-1)?.summary ?? null,
     phase_replan_count: byNumber(({ replans }) => replans),
     replan_history: records.replans.map((replan) => ({
       phase: numberOf(replan.phase),
@@ -69,7 +80,10 @@ export function checkpointOf(state: PlanState, now: number): PlanCheckpoint {
     timestamp: iso(now),
     spent: { own: spentOf({ ...state, spentBefore: null }, now), before: state.spentBefore },
     phases: phases.map(({ id, number, name, text, forceSpent }) => ({
-      ...{ id, number, name, text },
+      id,
+      number,
+      name,
+      text,
       force_spent: forceSpent,
     })),
     ...(state.marks === undefined ? {} : { marks: state.marks }),

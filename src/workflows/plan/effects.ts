@@ -37,20 +37,25 @@ export type PlanEffect = FrameEffect | PlanMove;
 /** The next phases to run together; none: all are done. The order is that of the waves. */
 const nextGroup = (state: PlanState): readonly PhaseId[] => {
   const open = new Set(state.phases.flatMap((phase) => (isDone(phase) ? [] : [phase.id])));
-  const next = state.reading.plan?.waves.flat().find((wave) => wave.some((id) => open.has(id))) ?? [];
+  const next =
+    state.reading.plan?.waves.flat().find((wave) => wave.some((id) => open.has(id))) ?? [];
   const group = next.filter((id) => open.has(id));
   return inWaves(state) ? group : group.slice(0, 1);
 };
 
 /** Done in a worktree, and not in the plan's own branch yet. */
 const toMerge = (state: PlanState): PhaseId | null =>
-  groupOf(state).find((phase) => phase.worktree !== null && !phase.merged && phase.commits.length > 0 && isDone(phase))
-    ?.id ?? null;
+  groupOf(state).find(
+    (phase) =>
+      phase.worktree !== null && !phase.merged && phase.commits.length > 0 && isDone(phase),
+  )?.id ?? null;
 
 const endOf = (state: PlanState): PlanOutcome =>
   state.phases.every(({ status }) => status === 'completed') ? 'completed' : 'incomplete';
 const estimateWanted = ({ estimateAsked: message }: PlanState): FrameEffect | null =>
-  message === null ? null : { kind: 'pause', pause: { reason: 'estimate', message, files: [], subject: null } };
+  message === null
+    ? null
+    : { kind: 'pause', pause: { reason: 'estimate', message, files: [], subject: null } };
 
 /** Steps of a revision that ask a model. */
 const PAID: readonly Revising['step'][] = ['debug', 'propose'];
@@ -72,7 +77,8 @@ export function nextPlanEffect(state: PlanState, now: number, long: boolean): Pl
       return { kind: 'read' };
     case 'choosing': {
       const group = nextGroup(state);
-      if (group.length === 0 && revision.drifts.length === 0) return { kind: 'close', outcome: endOf(state) };
+      if (group.length === 0 && revision.drifts.length === 0)
+        return { kind: 'close', outcome: endOf(state) };
       if (controls.stopAfterPhase !== null) return { kind: 'close', outcome: 'stopped' };
       if (controls.pausedBy !== null) return { kind: 'await_resume' };
       const pause = estimateWanted(state) ?? budgetReached(state, now);
@@ -98,7 +104,10 @@ export function nextPlanEffect(state: PlanState, now: number, long: boolean): Pl
       return budgetReached(state, now) ?? { kind: 'run', phases: open.map(({ id }) => id) };
     }
     case 'running':
-      return { kind: 'run', phases: groupOf(state).flatMap((phase) => (phase.status === 'running' ? [phase.id] : [])) };
+      return {
+        kind: 'run',
+        phases: groupOf(state).flatMap((phase) => (phase.status === 'running' ? [phase.id] : [])),
+      };
     case 'marking': {
       const [first] = unmarkedOf(state);
       if (first !== undefined) return { kind: 'mark', phase: first.id };
@@ -114,7 +123,13 @@ function beginEffect(state: PlanState, group: readonly PhaseId[]): PlanEffect {
     const { text: words = '', trigger = 'scope_drift' as const } = state.revision.drifts[0] ?? {};
     return { kind: 'begin_revising', phase: reportedFor(state, group), trigger, words };
   }
-  if ('failed' in due) return { kind: 'begin_revising', phase: due.failed, trigger: 'test_failure_pattern', words: '' };
+  if ('failed' in due)
+    return {
+      kind: 'begin_revising',
+      phase: due.failed,
+      trigger: 'test_failure_pattern',
+      words: '',
+    };
   if ('score' in due) return { kind: 'score', phase: due.score };
   return { kind: 'begin_revising', phase: due.judge, trigger: 'complexity', words: '' };
 }

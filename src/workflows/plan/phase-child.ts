@@ -33,7 +33,10 @@ function inputOf(state: PlanState, phase: PhaseEntry): EditStepInput {
   const overrides = { ...input.overrides, ...budgetsLeft(state, Date.now()) };
   if (phase.job === null) throw new Error(`Phase ${phase.number} has no job`);
   // One that runs beside others begins where they do, and has a branch of its own.
-  const own = phase.tree && { base: phase.tree.base, branch: phaseBranchOf(input.stepKey, phase.tree.name) };
+  const own = phase.tree && {
+    base: phase.tree.base,
+    branch: phaseBranchOf(input.stepKey, phase.tree.name),
+  };
   return {
     stepKey: phaseKey(input.stepKey, phase.id, phase.runs),
     workspace: phase.worktree?.workspace ?? input.workspace,
@@ -41,7 +44,12 @@ function inputOf(state: PlanState, phase: PhaseEntry): EditStepInput {
     job: phase.job.ref,
     jobPath: phase.job.path,
     title: phase.job.title,
-    ...{ queues, timings, rules, overrides, hints, searchAttributes },
+    queues,
+    timings,
+    rules,
+    overrides,
+    hints,
+    searchAttributes,
     approval: reading.plan?.approval ?? 'ask',
     ...(state.records.commits.length === 0 ? {} : { modelBase: true }),
     ...(state.withoutSandbox === true ? { withoutSandbox: true } : {}),
@@ -56,25 +64,43 @@ async function runPhase(state: PlanState, phase: PhaseEntry, calls: Calls): Prom
   const input = inputOf(state, phase);
   const workflowId = childId(state.input, phase.id, phase.runs);
   const { stepKey, jobPath, title, workspace, queues } = input;
-  const memo = { stepKey, jobPath, title, workspace, host: hostOfQueue(queues.host), plan: state.input.stepKey };
+  const memo = {
+    stepKey,
+    jobPath,
+    title,
+    workspace,
+    host: hostOfQueue(queues.host),
+    plan: state.input.stepKey,
+  };
   try {
     const details = `Phase ${phase.number} of \`${state.input.planPath}\`. In a terminal: \`emend show ${shownKey(stepKey)}\``;
-    const handle = await startChild<(input: EditStepInput) => Promise<StepResult>>(WORKFLOWS.editStep, {
-      ...childOptions({ workflowId, input, memo, details }),
-      // A child of an earlier run of this workflow (a reset) is the same work: it is found, never done again.
-      workflowIdReusePolicy: 'REJECT_DUPLICATE',
-    });
+    const handle = await startChild<(input: EditStepInput) => Promise<StepResult>>(
+      WORKFLOWS.editStep,
+      {
+        ...childOptions({ workflowId, input, memo, details }),
+        // A child of an earlier run of this workflow (a reset) is the same work: it is found, never done again.
+        workflowIdReusePolicy: 'REJECT_DUPLICATE',
+      },
+    );
     return ended(phase.id, await handle.result());
   } catch (error) {
-    if (error instanceof WorkflowExecutionAlreadyStartedError) return attach(state, phase, workflowId, calls);
+    if (error instanceof WorkflowExecutionAlreadyStartedError)
+      return attach(state, phase, workflowId, calls);
     if (!(error instanceof ChildWorkflowFailure)) throw error;
     if (isCancellation(error)) return cancelledRun(phase.id);
-    return { phase: phase.id, result: null, how: `its run failed: ${error.cause?.message ?? error.message}` };
+    return {
+      phase: phase.id,
+      result: null,
+      how: `its run failed: ${error.cause?.message ?? error.message}`,
+    };
   }
 }
 
 const cancelledRun = (phase: PhaseId): EndedPhase => ({
-  ...{ phase, result: null, how: 'its run was cancelled', cancelled: true },
+  phase,
+  result: null,
+  how: 'its run was cancelled',
+  cancelled: true,
 });
 const ended = (phase: PhaseId, result: StepResult): EndedPhase =>
   isKnown(result)
@@ -82,7 +108,12 @@ const ended = (phase: PhaseId, result: StepResult): EndedPhase =>
     : { phase, result: null, how: 'its result was written by a newer Emend; upgrade the worker' };
 
 /** The child is not ours to wait for as a parent does: an activity asks the server, again and again while it is open. */
-async function waitFor(state: PlanState, phase: PhaseId, child: string, calls: Calls): Promise<EndedPhase> {
+async function waitFor(
+  state: PlanState,
+  phase: PhaseId,
+  child: string,
+  calls: Calls,
+): Promise<EndedPhase> {
   for (;;) {
     const wait = calls('awaitChild', `wait for ${child}`);
     const found = await wait({ stepKey: state.input.stepKey, log: [], child });
@@ -93,7 +124,12 @@ async function waitFor(state: PlanState, phase: PhaseId, child: string, calls: C
   }
 }
 
-async function attach(state: PlanState, phase: PhaseEntry, child: string, calls: Calls): Promise<EndedPhase> {
+async function attach(
+  state: PlanState,
+  phase: PhaseEntry,
+  child: string,
+  calls: Calls,
+): Promise<EndedPhase> {
   try {
     return await waitFor(state, phase.id, child, calls);
   } catch (error) {
@@ -135,7 +171,8 @@ export async function runPhases(run: PlanRun, ids: readonly PhaseId[]): Promise<
     };
     const long = CancellationScope.nonCancellable(() => run.long.wait(() => open.size === 0));
     await over(Promise.race([all, long]));
-    if (open.size > 0 && (await CancellationScope.nonCancellable(() => run.long.ready()))) await run.goOn();
+    if (open.size > 0 && (await CancellationScope.nonCancellable(() => run.long.ready())))
+      await run.goOn();
     await over(all);
   });
 }
@@ -159,7 +196,11 @@ async function counted({ state, calls }: PlanRun, ended: EndedPhase): Promise<En
 }
 
 /** Null: nobody could say, and it is asked about; the run may be open. */
-async function endOf(run: PlanRun, id: PhaseId, ask: () => Promise<EndedPhase>): Promise<EndedPhase | null> {
+async function endOf(
+  run: PlanRun,
+  id: PhaseId,
+  ask: () => Promise<EndedPhase>,
+): Promise<EndedPhase | null> {
   try {
     return await counted(run, await ask());
   } catch (error) {
@@ -167,7 +208,13 @@ async function endOf(run: PlanRun, id: PhaseId, ask: () => Promise<EndedPhase>):
     const { number } = phaseOf(run.state, id);
     const { reason, message } = failureOf(error, 'awaitChild');
     const words = `could not wait for the run of Phase ${number}: ${message}`;
-    run.dispatch({ type: 'activity_failed', activity: 'awaitChild', phase: null, reason, message: words });
+    run.dispatch({
+      type: 'activity_failed',
+      activity: 'awaitChild',
+      phase: null,
+      reason,
+      message: words,
+    });
     return null;
   }
 }
@@ -176,7 +223,9 @@ async function endOf(run: PlanRun, id: PhaseId, ask: () => Promise<EndedPhase>):
 export async function endRuns(run: PlanRun): Promise<readonly string[]> {
   const stay: string[] = [];
   for (const { id, worktree } of run.state.phases.filter(({ status }) => status === 'running')) {
-    const ended = await endOf(run, id, () => endPhase(run.state, phaseOf(run.state, id), run.calls));
+    const ended = await endOf(run, id, () =>
+      endPhase(run.state, phaseOf(run.state, id), run.calls),
+    );
     if (ended !== null) run.dispatch({ type: 'phase_ended', ended: { ...ended, withPlan: true } });
     else if (worktree !== null) stay.push(worktree.name);
   }

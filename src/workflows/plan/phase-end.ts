@@ -36,7 +36,8 @@ export interface EndedPhase {
   /** Where there is no result: by the journal. */
   readonly usage?: StepUsage;
 }
-const isPassed = ({ verification }: StepResult): boolean => verification === null || PASSED.includes(verification);
+const isPassed = ({ verification }: StepResult): boolean =>
+  verification === null || PASSED.includes(verification);
 
 export function onPhaseEnded(
   before: PlanState,
@@ -71,8 +72,15 @@ export function onPhaseEnded(
     return groupEnded(emit(told, now, { type: 'phase_committed', phase: number, commit }));
   }
   if (result?.outcome === 'unchanged') {
-    const said = (result.unchanged ?? []).map(({ path, reason }) => `; ${path}: ${reason}`).join('');
-    return closePhase(ended, id, { as: 'incomplete', why: cut(state, `the model changed nothing${said}`) }, now);
+    const said = (result.unchanged ?? [])
+      .map(({ path, reason }) => `; ${path}: ${reason}`)
+      .join('');
+    return closePhase(
+      ended,
+      id,
+      { as: 'incomplete', why: cut(state, `the model changed nothing${said}`) },
+      now,
+    );
   }
   if (result?.outcome === 'skipped')
     return closePhase(ended, id, { as: 'skipped', why: 'its change was skipped' }, now);
@@ -93,7 +101,9 @@ export const closePhase = (
   now: number,
 ): PlanState => {
   const told = withPhase(withoutCurrent(state), id, { status: as, why, marked: false });
-  return groupEnded(emit(told, now, { type: 'phase_closed', phase: phaseOf(state, id).number, as, why }));
+  return groupEnded(
+    emit(told, now, { type: 'phase_closed', phase: phaseOf(state, id).number, as, why }),
+  );
 };
 
 /** Time in which a phase waits for a person is not the plan's; where others run beside it, it passes for them. */
@@ -121,14 +131,38 @@ export function groupEnded(state: PlanState): PlanState {
 /** Rolled back by its own run; what comes next is judged once every phase of the group has ended. */
 function failedTests(state: PlanState, id: PhaseId, result: StepResult, now: number): PlanState {
   const phase = phaseOf(state, id);
-  const { kind = null, signature = null, summary = 'the tests failed', output = null } = result.failure ?? {};
+  const {
+    kind = null,
+    signature = null,
+    summary = 'the tests failed',
+    output = null,
+  } = result.failure ?? {};
   const suggestions = result.failure?.suggestions ?? [];
-  const failure: PhaseFailure = { phase: id, run: phase.runs, kind, signature, summary, output, suggestions, at: now };
+  const failure: PhaseFailure = {
+    phase: id,
+    run: phase.runs,
+    kind,
+    signature,
+    summary,
+    output,
+    suggestions,
+    at: now,
+  };
   const failures = [...phase.failures, failure];
   const all = [...state.records.failures, failure];
-  const again: Partial<PhaseEntry> = { status: 'failed', testsFailed: true, why: cut(state, summary), failures };
+  const again: Partial<PhaseEntry> = {
+    status: 'failed',
+    testsFailed: true,
+    why: cut(state, summary),
+    failures,
+  };
   const told = emit(within(withPhase(state, id, again), 'records', { failures: all }), now, {
-    ...{ type: 'phase_failed', phase: phase.number, run: phase.runs, kind, signature, summary: cut(state, summary) },
+    type: 'phase_failed',
+    phase: phase.number,
+    run: phase.runs,
+    kind,
+    signature,
+    summary: cut(state, summary),
     consecutive: failures.length,
   });
   return groupEnded(told);
@@ -139,9 +173,12 @@ function failedTests(state: PlanState, id: PhaseId, result: StepResult, now: num
  * group begins, where no other phase is under way.
  */
 function setAside(state: PlanState): PlanState {
-  const failed = groupOf(state).filter(({ status, testsFailed }) => status === 'failed' && testsFailed);
+  const failed = groupOf(state).filter(
+    ({ status, testsFailed }) => status === 'failed' && testsFailed,
+  );
   const aside = failed.reduce<PlanState>(
-    (told, { id }) => withPhase(told, id, { status: 'pending', worktree: null, tree: null, job: null }),
+    (told, { id }) =>
+      withPhase(told, id, { status: 'pending', worktree: null, tree: null, job: null }),
     state,
   );
   const ids = state.group.ids.filter((id) => failed.every((phase) => phase.id !== id));
@@ -152,14 +189,24 @@ function setAside(state: PlanState): PlanState {
 function marksAfter({ marks = [] }: PlanState, result: MarkPhaseResult): Pick<PlanState, 'marks'> {
   if (result.outcome === 'busy') return {};
   if (result.marks === true) return { marks: [] };
-  return result.outcome === 'conflict' || result.held == null ? {} : { marks: [...marks, result.held] };
+  return result.outcome === 'conflict' || result.held == null
+    ? {}
+    : { marks: [...marks, result.held] };
 }
-export function onMarked(state: PlanState, id: PhaseId, result: MarkPhaseResult, now: number): PlanState {
+export function onMarked(
+  state: PlanState,
+  id: PhaseId,
+  result: MarkPhaseResult,
+  now: number,
+): PlanState {
   const phase = phaseOf(state, id);
   const free = { ...state, ...marksAfter(state, result), busy: FREE };
   if (state.stage.at === 'closed') {
     const why = result.outcome === 'conflict' ? `: ${result.why}` : '';
-    const message = cut(state, `marks of phases are in the plan's documents but not committed${why}`);
+    const message = cut(
+      state,
+      `marks of phases are in the plan's documents but not committed${why}`,
+    );
     return free.marks?.length === 0 ? free : emit(free, now, { type: 'warning', message });
   }
   const marked = { marked: true, marks: phase.marks + 1 };
@@ -171,11 +218,19 @@ export function onMarked(state: PlanState, id: PhaseId, result: MarkPhaseResult,
       const left: Partial<PhaseEntry> =
         unfinished.length === 0
           ? {}
-          : { status: 'incomplete', unfinished: unfinished.length, why: cut(state, describeUnfinished(unfinished)) };
+          : {
+              status: 'incomplete',
+              unfinished: unfinished.length,
+              why: cut(state, describeUnfinished(unfinished)),
+            };
       const next = withPhase(free, id, { ...marked, ...left });
       const { why } = phaseOf(next, id);
       return emit(next, now, {
-        ...{ type: 'phase_marked', phase: phase.number, marker: markerOf(phaseOf(next, id)), commit, why },
+        type: 'phase_marked',
+        phase: phase.number,
+        marker: markerOf(phaseOf(next, id)),
+        commit,
+        why,
       });
     }
     case 'conflict': {

@@ -42,7 +42,9 @@ export function onPlanRead(before: PlanState, result: ReadPlanResult, now: numbe
     return other ? readAgain(state, wanted) : marked(state, plan, result, now);
   }
   if (plan === null) return first(state, result, now);
-  return wanted.inherit === null ? later(state, plan, result, now) : inherited(state, wanted.inherit, result);
+  return wanted.inherit === null
+    ? later(state, plan, result, now)
+    : inherited(state, wanted.inherit, result);
 }
 
 /** What the document says is done needs no mark. */
@@ -58,10 +60,29 @@ const entryOf = (phase: PhaseReading, from: number | null = null): PhaseEntry =>
     marked: before,
     why: before && phase.marker === null ? `the run started with Phase ${from}` : null,
     complexity: { score: phase.score.score, method: 'threshold', reasoning: null },
-    ...{ runs: 0, job: null, result: null, commits: [], tests: null, unfinished: 0, cancelled: false },
-    ...{ failures: [], note: null, report: null, asksItself: false, testsFailed: false, replans: 0 },
-    ...{ secondAsked: false, forceSpent: false, complexityEvaluated: false, complexityTold: false },
-    ...{ worktree: null, tree: null, merged: false, marks: 1, marksLost: 0, markSkipped: false },
+    runs: 0,
+    job: null,
+    result: null,
+    commits: [],
+    tests: null,
+    unfinished: 0,
+    cancelled: false,
+    failures: [],
+    note: null,
+    report: null,
+    asksItself: false,
+    testsFailed: false,
+    replans: 0,
+    secondAsked: false,
+    forceSpent: false,
+    complexityEvaluated: false,
+    complexityTold: false,
+    worktree: null,
+    tree: null,
+    merged: false,
+    marks: 1,
+    marksLost: 0,
+    markSkipped: false,
     ...closedBy(phase),
   };
 };
@@ -76,11 +97,16 @@ function first(state: PlanState, plan: ReadyPlan, now: number): PlanState {
   const begin = plan.phases.findIndex(({ number }) => number === from);
   const isBefore = ({ number }: PhaseReading, index: number): boolean =>
     from !== null && (rulesOf(state).ordersPhases === true ? index < begin : number < from);
-  const phases = plan.phases.map((phase, index) => entryOf(phase, isBefore(phase, index) ? from : null));
+  const phases = plan.phases.map((phase, index) =>
+    entryOf(phase, isBefore(phase, index) ? from : null),
+  );
   const numberOf = new Map(phases.map(({ id, number }) => [id, number]));
   const read: PlanState = {
     ...within(within(state, 'reading', { plan }), 'tests', testsAtFirst(plan)),
-    ...{ stage: { at: 'choosing' }, phases, limits: plan.limits, ...approversFirst(state, plan) },
+    stage: { at: 'choosing' },
+    phases,
+    limits: plan.limits,
+    ...approversFirst(state, plan),
   };
   const told = emit(read, now, {
     type: 'plan_started',
@@ -91,22 +117,34 @@ function first(state: PlanState, plan: ReadyPlan, now: number): PlanState {
     waves: plan.waves.map((wave) => wave.flat().map((id) => numberOf.get(id) ?? 0)),
   });
   if (plan.resumePoint === undefined) return phases.every(isDone) ? told : askFirst(told, now);
-  return plan.resumePoint.why.length === 0 ? resolveLeft(told, true, now) : askResume(told, plan.resumePoint);
+  return plan.resumePoint.why.length === 0
+    ? resolveLeft(told, true, now)
+    : askResume(told, plan.resumePoint);
 }
 
 /** What was left counts only where a person says so. */
 function askResume(state: PlanState, { why, phases }: ResumePoint): PlanState {
-  const committed = phases.flatMap((left) => (left.committed === null ? [] : [phaseOf(state, left.id)]));
+  const committed = phases.flatMap((left) =>
+    left.committed === null ? [] : [phaseOf(state, left.id)],
+  );
   const done = committed.map(({ number, name }) => `Phase ${number} (${name})`);
   const what = done.length === 0 ? 'a checkpoint' : `${done.join(', ')} committed but not marked`;
-  return askAbout(state, null, 'resume', `an earlier run of the plan left ${what}: ${why.join('; ')}`);
+  return askAbout(
+    state,
+    null,
+    'resume',
+    `an earlier run of the plan left ${what}: ${why.join('; ')}`,
+  );
 }
 
 /** `resume`: phases that are committed are done and get their marks, counts go on. `restart`: by the markers alone. */
 export function resolveLeft(state: PlanState, resume: boolean, now: number): PlanState {
   const { resumePoint, ...plan } = state.reading.plan ?? {};
-  const known = state.reading.plan === null ? state : within(state, 'reading', { plan: plan as ReadyPlan });
-  return resumePoint === undefined || !resume ? askFirst(known, now) : takeResume(known, resumePoint, now);
+  const known =
+    state.reading.plan === null ? state : within(state, 'reading', { plan: plan as ReadyPlan });
+  return resumePoint === undefined || !resume
+    ? askFirst(known, now)
+    : takeResume(known, resumePoint, now);
 }
 
 function takeResume(state: PlanState, left: ResumePoint, now: number): PlanState {
@@ -119,24 +157,44 @@ function takeResume(state: PlanState, left: ResumePoint, now: number): PlanState
     const scored = complexity === null ? known : { ...known, complexity, secondAsked: true };
     if (committed === null) return scored;
     const { commit, tests } = committed;
-    return { ...scored, status: 'completed', marked: false, commits: [commit], tests, failures: [] };
+    return {
+      ...scored,
+      status: 'completed',
+      marked: false,
+      commits: [commit],
+      tests,
+      failures: [],
+    };
   });
   const { failures, replans, commits, spent, reports = [], marks = [] } = left;
   const known = within(state, 'revision', { drifts: [...reports, ...state.revision.drifts] });
-  const taken = { ...known, marks, phases, records: { failures, replans, commits }, spentBefore: spent ?? null };
+  const taken = {
+    ...known,
+    marks,
+    phases,
+    records: { failures, replans, commits },
+    spentBefore: spent ?? null,
+  };
   const told = emit(taken, now, {
     type: 'resumed_from',
     run: left.run === null ? null : shownKey(left.run, boundsOf(state).shownKey_chars),
     committed: unmarkedOf(taken).map(({ number }) => number),
-    ...{ failures: failures.length, replans: replans.length },
+    failures: failures.length,
+    replans: replans.length,
     ...(spent === undefined ? {} : { spent: spent.usage }),
   });
-  const next: PlanState = unmarkedOf(told).length > 0 ? { ...told, stage: { at: 'marking' } } : told;
+  const next: PlanState =
+    unmarkedOf(told).length > 0 ? { ...told, stage: { at: 'marking' } } : told;
   return phases.every(isDone) ? next : askFirst(next, now);
 }
 
 /** Step 7: is each phase that is done marked as such? A mark that got lost is written again. */
-function marked(state: PlanState, plan: ReadyPlan, result: SamePlan | ReadyPlan, now: number): PlanState {
+function marked(
+  state: PlanState,
+  plan: ReadyPlan,
+  result: SamePlan | ReadyPlan,
+  now: number,
+): PlanState {
   const found = new Map(result.phases.map((phase) => [phase.id, phase]));
   const lost = state.phases.filter(
     (phase) =>
@@ -154,7 +212,16 @@ function marked(state: PlanState, plan: ReadyPlan, result: SamePlan | ReadyPlan,
     const marks = lostOnes.has(phase) ? { marked: false, marksLost: phase.marksLost + 1 } : {};
     // What is done with may be renamed; of what is open a person is asked.
     const name = isDone(phase) && 'name' in now_ ? now_.name : phase.name;
-    return { ...phase, gone: false, name, number, expanded, tasks: { ...phase.tasks, ...tasks }, marker, ...marks };
+    return {
+      ...phase,
+      gone: false,
+      name,
+      number,
+      expanded,
+      tasks: { ...phase.tasks, ...tasks },
+      marker,
+      ...marks,
+    };
   });
   const read = within({ ...state, phases }, 'reading', { plan: { ...plan, level: result.level } });
   const told = emit(within(read, 'group', { ids: [] }), now, {
@@ -176,7 +243,8 @@ function later(state: PlanState, known: ReadyPlan, result: ReadyPlan, now: numbe
   const words = changesOf(state, plan, result);
   // What is done with may be reworded by whoever likes.
   const { level, hash, notes: told = [] } = result;
-  if (words.length === 0) return within(next, 'reading', { plan: { ...plan, level, hash, notes: told } });
+  if (words.length === 0)
+    return within(next, 'reading', { plan: { ...plan, level, hash, notes: told } });
   const message = `unfinished work was changed in the document: ${words.join('; ')}`;
   return askAbout(within(next, 'reading', { changed: result }), null, 'plan_changed', message);
 }
@@ -190,7 +258,8 @@ function changesOf(state: PlanState, plan: ReadyPlan, result: ReadyPlan): readon
   const before = new Map(plan.phases.map((phase) => [phase.id, phase]));
   const after = new Set(result.phases.map(({ id }) => id));
   const open = new Set(state.phases.filter((phase) => !isDone(phase)).map(({ id }) => id));
-  const isDue = (id: string): boolean => rulesOf(state).ordersPhases !== true || (after.has(id) && open.has(id));
+  const isDue = (id: string): boolean =>
+    rulesOf(state).ordersPhases !== true || (after.has(id) && open.has(id));
   const waits = ({ dependsOn }: PhaseReading): string => dependsOn.filter(isDue).join();
   return [
     ...result.phases.flatMap((phase) => {
@@ -199,7 +268,9 @@ function changesOf(state: PlanState, plan: ReadyPlan, result: ReadyPlan): readon
       if (!open.has(phase.id)) return [];
       const renamed = old.name === phase.name ? '' : `, now ${phase.name}`;
       return [
-        ...(old.text === phase.text ? [] : [`the text of Phase ${phase.number} (${old.name}${renamed}) changed`]),
+        ...(old.text === phase.text
+          ? []
+          : [`the text of Phase ${phase.number} (${old.name}${renamed}) changed`]),
         ...(waits(old) === waits(phase) ? [] : [`Phase ${phase.number} has other dependencies`]),
       ];
     }),
@@ -213,8 +284,11 @@ function changesOf(state: PlanState, plan: ReadyPlan, result: ReadyPlan): readon
 export function resolveChanged(state: PlanState, takeNew: boolean): PlanState {
   const { plan, changed } = state.reading;
   if (plan === null || changed === null) return state;
-  if (!takeNew) return within(state, 'reading', { changed: null, plan: { ...plan, hash: changed.hash } });
-  const gone = state.phases.filter((phase) => isDone(phase) && !changed.phases.some(({ id }) => id === phase.id));
+  if (!takeNew)
+    return within(state, 'reading', { changed: null, plan: { ...plan, hash: changed.hash } });
+  const gone = state.phases.filter(
+    (phase) => isDone(phase) && !changed.phases.some(({ id }) => id === phase.id),
+  );
   const phases = takenOver(state, changed, true);
   return {
     ...within(state, 'reading', { changed: null, plan: changed }),
@@ -240,7 +314,11 @@ function takenOver(
 }
 
 /** After a replan of ours: the plan as it stands now. */
-function inherited(state: PlanState, counts: NonNullable<Reading['inherit']>, result: ReadyPlan): PlanState {
+function inherited(
+  state: PlanState,
+  counts: NonNullable<Reading['inherit']>,
+  result: ReadyPlan,
+): PlanState {
   const read = within(within(state, 'reading', { plan: result }), 'group', { ids: [] });
   return { ...read, phases: takenOver(state, result, false, counts), stage: { at: 'choosing' } };
 }

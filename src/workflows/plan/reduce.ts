@@ -7,7 +7,14 @@ import { asking } from '../frame/decision-state.js';
 import { waited } from '../../shared/outage.js';
 import { phaseKey } from '../../shared/ids.js';
 import { emit, recordIgnored, noProgress, openDecision, tellFailed } from '../frame/log.js';
-import { within, type ActivityFailed, type FactOf, type Folds, type FrameFacts, type RunIo } from '../frame/machine.js';
+import {
+  within,
+  type ActivityFailed,
+  type FactOf,
+  type Folds,
+  type FrameFacts,
+  type RunIo,
+} from '../frame/machine.js';
 import { answersTo } from '../../shared/rules.js';
 import { abortPlan, applyPlanDecision, onControl } from './decide.js';
 import { onMarked, onPhaseEnded, type EndedPhase } from './phase-end.js';
@@ -76,21 +83,31 @@ const answersOf = (state: PlanState, { reason, subject }: Pause): readonly Answe
   if (reason === 'estimate') return ['continue'];
   // Nothing was found that could be run.
   if (reason === 'test_command' && subject === null) return ['other', 'no_tests'];
-  const isDue = asked !== null && (!isDone(phaseOf(state, asked)) || stage.at === 'marking' || stage.at === 'merging');
+  const isDue =
+    asked !== null &&
+    (!isDone(phaseOf(state, asked)) || stage.at === 'marking' || stage.at === 'merging');
   return answersTo(state, reason).filter(
-    (answer) => answer !== 'approve' && answer !== 'move' && (isDue || (answer !== 'manual' && answer !== 'skip')),
+    (answer) =>
+      answer !== 'approve' &&
+      answer !== 'move' &&
+      (isDue || (answer !== 'manual' && answer !== 'skip')),
   );
 };
 
 function onPaused(state: PlanState, wanted: Pause, now: number): PlanState {
-  const count = (status: string): number => state.phases.filter((phase) => phase.status === status).length;
+  const count = (status: string): number =>
+    state.phases.filter((phase) => phase.status === status).length;
   const progress = {
     done: count('completed'),
     failed: count('incomplete') + count('failed'),
     skipped: count('skipped'),
     total: state.phases.length,
   };
-  return openDecision(state, wanted, now, { answers: answersOf(state, wanted), progress, ofPlan: true });
+  return openDecision(state, wanted, now, {
+    answers: answersOf(state, wanted),
+    progress,
+    ofPlan: true,
+  });
 }
 
 function onBegun(before: PlanState, group: readonly PhaseId[], now: number): PlanState {
@@ -102,18 +119,36 @@ function onBegun(before: PlanState, group: readonly PhaseId[], now: number): Pla
     const { id, number, name, tasks, complexityTold } = phase;
     const list = tasks.shown === undefined ? {} : { list: tasks.shown };
     const { place, total } = placeOf(state, phase);
-    const event = { type: 'phase_started', phase: number, place, total, name, tasks: tasks.total, ...list } as const;
+    const event = {
+      type: 'phase_started',
+      phase: number,
+      place,
+      total,
+      name,
+      tasks: tasks.total,
+      ...list,
+    } as const;
     const started = emit(told, now, event);
-    return withPhase(complexityTold ? started : revise.tellComplexity(started, id, now), id, { complexityTold: false });
+    return withPhase(complexityTold ? started : revise.tellComplexity(started, id, now), id, {
+      complexityTold: false,
+    });
   }, state);
 }
 
-function onJob(state: PlanState, id: PhaseId, result: ResultOf<'writePhaseJob'>, now: number): PlanState {
-  if (result.outcome === 'refused') return askAbout(state, id, 'engine_failed', sentence(result.problem));
+function onJob(
+  state: PlanState,
+  id: PhaseId,
+  result: ResultOf<'writePhaseJob'>,
+  now: number,
+): PlanState {
+  if (result.outcome === 'refused')
+    return askAbout(state, id, 'engine_failed', sentence(result.problem));
   const { job, path, title, fallback } = result;
   const made = withPhase(state, id, { job: { ref: job, path, title } });
   const { number: phase } = phaseOf(state, id);
-  return fallback === undefined ? made : emit(made, now, { type: 'phase_fallback', phase, to: fallback });
+  return fallback === undefined
+    ? made
+    : emit(made, now, { type: 'phase_fallback', phase, to: fallback });
 }
 
 function onStarted(state: PlanState, id: PhaseId, now: number): PlanState {
@@ -127,18 +162,30 @@ function onStarted(state: PlanState, id: PhaseId, now: number): PlanState {
   });
 }
 
-function onWorktreeRemoved(state: PlanState, { name, result }: PlanFacts['worktree_removed'], now: number): PlanState {
+function onWorktreeRemoved(
+  state: PlanState,
+  { name, result }: PlanFacts['worktree_removed'],
+  now: number,
+): PlanState {
   const { dropped, kept: ref } = result;
   const made = state.worktrees.made.filter((each) => each !== name);
   const removed = emit(within(state, 'worktrees', { made }), now, {
-    ...{ type: 'worktree_removed', name, dropped },
+    type: 'worktree_removed',
+    name,
+    dropped,
     ...(ref === null ? {} : { kept: ref }),
   });
   if (dropped === null || ref === null) return removed;
-  return within(removed, 'worktrees', { kept: [...state.worktrees.kept, { name, ref, commit: dropped }] });
+  return within(removed, 'worktrees', {
+    kept: [...state.worktrees.kept, { name, ref, commit: dropped }],
+  });
 }
 
-function onRevise(state: PlanState, { phase, trigger, words }: PlanFacts['revise'], now: number): PlanState {
+function onRevise(
+  state: PlanState,
+  { phase, trigger, words }: PlanFacts['revise'],
+  now: number,
+): PlanState {
   const { drifts } = state.revision;
   const left = within(state, 'revision', { drifts: isReport(trigger) ? drifts.slice(1) : drifts });
   const told = trigger === 'complexity' ? revise.tellComplexity(left, phase, now) : left;
@@ -152,18 +199,32 @@ function onCheckpointed(state: PlanState, path: string, now: number): PlanState 
   return emit(next, now, { type: 'checkpoint_saved', number, path });
 }
 
-function onActivityFailed(state: PlanState, fact: PlanFacts['activity_failed'], now: number): PlanState {
+function onActivityFailed(
+  state: PlanState,
+  fact: PlanFacts['activity_failed'],
+  now: number,
+): PlanState {
   const told = tellFailed(state, fact, now);
   // A mark asks no model again, whatever is lost: it is tried once more, or left out.
-  const reason = fact.activity === 'markPhase' && fact.reason === 'blob_lost' ? 'engine_failed' : fact.reason;
-  return askAbout({ ...told, again: true }, fact.phase, reason, `${fact.activity}: ${fact.message}`);
+  const reason =
+    fact.activity === 'markPhase' && fact.reason === 'blob_lost' ? 'engine_failed' : fact.reason;
+  return askAbout(
+    { ...told, again: true },
+    fact.phase,
+    reason,
+    `${fact.activity}: ${fact.message}`,
+  );
 }
 
 /** ◆ What made it so is not known: a `retry` begins with a new reading. Merges that are under way are not forgotten for it. */
 function onNoProgress(state: PlanState, renames: number): PlanState {
   const { stage } = state;
   const cleared = within(withoutCurrent(state), 'busy', { waiting: false });
-  const stopped = asking({ ...cleared, asked: null, again: false }, 'engine_failed', noProgress(renames, stage.at));
+  const stopped = asking(
+    { ...cleared, asked: null, again: false },
+    'engine_failed',
+    noProgress(renames, stage.at),
+  );
   if (stage.at === 'merging') return stopped;
   return readAgain(stopped, { inherit: stage.at === 'reading' ? stage.inherit : null });
 }
@@ -173,7 +234,10 @@ const FOLDS: Folds<PlanState, PlanFacts> = {
   begun: (state, { group }, now) => onBegun(state, group, now),
   job_made: (state, { phase, result }, now) => onJob(state, phase, result, now),
   phases_started: (state, { phases }, now) =>
-    phases.reduce<PlanState>((told, id) => onStarted(told, id, now), { ...state, stage: { at: 'running' } }),
+    phases.reduce<PlanState>((told, id) => onStarted(told, id, now), {
+      ...state,
+      stage: { at: 'running' },
+    }),
   worktree_ready: (state, { phase, name, result }) =>
     result.outcome === 'busy' ? state : onWorktree(state, phase, name, result),
   worktree_removed: onWorktreeRemoved,
@@ -185,13 +249,17 @@ const FOLDS: Folds<PlanState, PlanFacts> = {
   phase_marked: (state, { phase, result }, now) => onMarked(state, phase, result, now),
   scored: (state, { phase, result }, now) => revise.onScored(state, phase, result, now),
   revise: onRevise,
-  triggers_evaluated: (state, { revising, result }, now) => revise.onTriggersEvaluated(state, revising, result, now),
+  triggers_evaluated: (state, { revising, result }, now) =>
+    revise.onTriggersEvaluated(state, revising, result, now),
   debugged: (state, { revising, result }, now) => revise.onDebugged(state, revising, result, now),
   proposed: (state, { revising, result }, now) => revise.onProposed(state, revising, result, now),
   replanned: (state, { revising, result }, now) => revise.onReplanned(state, revising, result, now),
   reported: (state, { report }, now) => onReported(state, report, now),
   usage_counted: (state, { usage }, now) => revise.onUsageCounted(state, usage, now),
-  waited: (state, _, now) => ({ ...within(state, 'busy', { waiting: false }), ...waited(state, now) }),
+  waited: (state, _, now) => ({
+    ...within(state, 'busy', { waiting: false }),
+    ...waited(state, now),
+  }),
   checkpointed: (state, { result }, now) => onCheckpointed(state, result.path, now),
   paused: (state, { pause }, now) => onPaused(state, pause, now),
   decided: (state, { request }, now) => applyPlanDecision(state, request, now),

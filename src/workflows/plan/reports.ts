@@ -3,7 +3,14 @@ import type { PhaseId, Report } from '../../shared/plan.js';
 import { emit, recordIgnored } from '../frame/log.js';
 import { within } from '../frame/machine.js';
 import { boundsOf, cut } from '../../shared/rules.js';
-import { isDone, openOf, phaseOf, type PhaseEntry, type PlanState, type Revising } from './state.js';
+import {
+  isDone,
+  openOf,
+  phaseOf,
+  type PhaseEntry,
+  type PlanState,
+  type Revising,
+} from './state.js';
 
 export const isReport = (trigger?: string): trigger is Report['trigger'] =>
   trigger === 'scope_drift' || trigger === 'person';
@@ -42,11 +49,16 @@ const changeable = (state: PlanState): readonly PhaseEntry[] =>
 /** The phase that a report is judged for: the next that it may change; where all are done the last, after which a new one may come. */
 export function reportedFor(state: PlanState, group: readonly PhaseId[]): PhaseId {
   const open = changeable(state).map(({ id }) => id);
-  return group.find((id) => open.includes(id)) ?? open[0] ?? group[0] ?? state.phases.at(-1)?.id ?? '';
+  return (
+    group.find((id) => open.includes(id)) ?? open[0] ?? group[0] ?? state.phases.at(-1)?.id ?? ''
+  );
 }
 
 /** What may be proposed for a report: where all phases are done, a new one and nothing else. */
 export function choicesOf(state: PlanState, { phase, trigger, actions }: Revising) {
   if (isDone(phaseOf(state, phase))) return { actions: ['add_phase'], others: [] };
-  return { actions, others: isReport(trigger) ? changeable(state).filter(({ id }) => id !== phase) : [] };
+  return {
+    actions,
+    others: isReport(trigger) ? changeable(state).filter(({ id }) => id !== phase) : [],
+  };
 }

@@ -13,7 +13,10 @@ const failuresOf = ({ failures }: PhaseEntry): readonly PlanCallFailure[] =>
   failures.map(({ run, kind, summary, output }) => ({ run, kind, summary, output }));
 
 /** Of the last reading: what the plan's own model calls go by. */
-function wanted({ reading: { plan } }: PlanState): { readonly settings: BlobRef; readonly texts: BlobRef } {
+function wanted({ reading: { plan } }: PlanState): {
+  readonly settings: BlobRef;
+  readonly texts: BlobRef;
+} {
   if (plan === null) throw new Error('the plan was not read');
   return { settings: plan.settings, texts: plan.texts };
 }
@@ -24,7 +27,12 @@ export function score(run: PlanRun, id: PhaseId): Promise<void> {
   return run.call(
     'scorePhase',
     { summary: `a second score of Phase ${phase.number}`, about: id },
-    { ...wanted(state), phase: about(phase), regeneration: state.reading.number, first: phase.score.score },
+    {
+      ...wanted(state),
+      phase: about(phase),
+      regeneration: state.reading.number,
+      first: phase.score.score,
+    },
     (result) => ({ type: 'scored', phase: id, result }),
   );
 }
@@ -49,9 +57,16 @@ export function revise(run: PlanRun, revising: Revising): Promise<void> {
         'proposeReplan',
         { summary: `a replan of ${of}: ${trigger}`, about: id },
         {
-          ...{ ...wanted(state), phase: about(phase), regeneration: state.counts.planCalls, failures },
-          ...{ trigger, actions, others: others.map(about), score: phase.complexity.score },
-          ...{ words: revising.words, report: phase.report },
+          ...wanted(state),
+          phase: about(phase),
+          regeneration: state.counts.planCalls,
+          failures,
+          trigger,
+          actions,
+          others: others.map(about),
+          score: phase.complexity.score,
+          words: revising.words,
+          report: phase.report,
           outline: state.phases.map(({ number, name, status }) => `${number}. ${name}: ${status}`),
         },
         (result) => ({ type: 'proposed', revising, result }),
@@ -64,9 +79,19 @@ export function revise(run: PlanRun, revising: Revising): Promise<void> {
         'applyReplan',
         { summary: `${action ?? 'replan'} of ${of}`, about: id },
         {
-          ...{ ...owner(), workspace, planPath, ...wanted(state), marks: state.marks ?? [] },
-          ...{ phase: about(phase), number: state.records.replans.length + 1, trigger },
-          ...{ replan: ref, action: action ?? 'expand_phase', why, forced: revising.beyondLimit, at: Date.now() },
+          ...owner(),
+          workspace,
+          planPath,
+          ...wanted(state),
+          marks: state.marks ?? [],
+          phase: about(phase),
+          number: state.records.replans.length + 1,
+          trigger,
+          replan: ref,
+          action: action ?? 'expand_phase',
+          why,
+          forced: revising.beyondLimit,
+          at: Date.now(),
         },
         (result) => ({ type: 'replanned', revising, result }),
       );
@@ -77,14 +102,26 @@ export function revise(run: PlanRun, revising: Revising): Promise<void> {
         'evaluateTriggers',
         { summary: `judge ${of}: ${trigger}`, about: id },
         {
-          ...{ trigger, score: phase.complexity.score, tasks: phase.tasks.total, expanded: phase.expanded },
+          trigger,
+          score: phase.complexity.score,
+          tasks: phase.tasks.total,
+          expanded: phase.expanded,
           ...(phase.stages === undefined ? {} : { stages: phase.stages }),
-          failures: phase.failures.map(({ signature, suggestions }) => ({ signature, suggestions })),
+          failures: phase.failures.map(({ signature, suggestions }) => ({
+            signature,
+            suggestions,
+          })),
           failedPhases: failedSince(state),
           // What is reported may come after what is done.
           resolved: !isReport(revising.trigger) && (isDone(phase) || phase.commits.length > 0),
-          ...{ replans: phase.replans, forced: revising.forced },
-          thresholds: state.reading.plan?.thresholds ?? { expansion: 0, tasks: 0, fileReferences: 0, replanLimit: 0 },
+          replans: phase.replans,
+          forced: revising.forced,
+          thresholds: state.reading.plan?.thresholds ?? {
+            expansion: 0,
+            tasks: 0,
+            fileReferences: 0,
+            replanLimit: 0,
+          },
         },
         (result) => ({ type: 'triggers_evaluated', revising, result }),
       );

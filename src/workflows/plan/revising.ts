@@ -35,28 +35,45 @@ import {
 export type ReviseTrigger = ReplanRecord['trigger'];
 
 /** Begins with the judgement. `words`: what a person reports. */
-export const beginRevising = (state: PlanState, phase: PhaseId, trigger: ReviseTrigger, words: string): PlanState =>
+export const beginRevising = (
+  state: PlanState,
+  phase: PhaseId,
+  trigger: ReviseTrigger,
+  words: string,
+): PlanState =>
   revisingAs(state, {
-    ...{ phase, trigger, words, step: 'evaluate' },
+    phase,
+    trigger,
+    words,
+    step: 'evaluate',
     forced: state.input.options.forceReplan && !phaseOf(state, phase).forceSpent,
-    ...{ beyondLimit: false, actions: [], why: '', proposal: null },
+    beyondLimit: false,
+    actions: [],
+    why: '',
+    proposal: null,
   });
 
 /** The check stands before what it leads to. */
 export function tellComplexity(state: PlanState, id: PhaseId, now: number): PlanState {
   const { number, score, expanded, complexity } = phaseOf(state, id);
   return emit(withPhase(state, id, { complexityTold: true }), now, {
-    ...{ type: 'complexity_checked', phase: number, score: complexity.score },
+    type: 'complexity_checked',
+    phase: number,
+    score: complexity.score,
     threshold: state.reading.plan?.thresholds.expansion ?? 0,
-    ...{ expanded, above: score.above, method: complexity.method },
+    expanded,
+    above: score.above,
+    method: complexity.method,
   });
 }
 
-const revisingAs = (state: PlanState, current: Revising | null): PlanState => within(state, 'revision', { current });
+const revisingAs = (state: PlanState, current: Revising | null): PlanState =>
+  within(state, 'revision', { current });
 
 /** Phases with a failed verification since the plan was last revised for such. */
 export function failedSince({ records: { failures, replans } }: PlanState): number {
-  const last = replans.filter(({ trigger }) => trigger === 'test_failure_pattern').at(-1)?.at ?? -Infinity;
+  const last =
+    replans.filter(({ trigger }) => trigger === 'test_failure_pattern').at(-1)?.at ?? -Infinity;
   return new Set(failures.filter(({ at }) => at > last).map(({ phase }) => phase)).size;
 }
 
@@ -64,7 +81,12 @@ export function failedSince({ records: { failures, replans } }: PlanState): numb
 export function dueBefore(
   state: PlanState,
   group: readonly PhaseId[],
-): 'drift' | { readonly failed: PhaseId } | { readonly score: PhaseId } | { readonly judge: PhaseId } | null {
+):
+  | 'drift'
+  | { readonly failed: PhaseId }
+  | { readonly score: PhaseId }
+  | { readonly judge: PhaseId }
+  | null {
   if (state.revision.drifts.length > 0) return 'drift';
   const phases = group.map((id) => phaseOf(state, id));
   const failed = phases.find(({ testsFailed }) => testsFailed);
@@ -91,18 +113,39 @@ export function onUsageCounted(state: PlanState, usage: StepUsage | null, now: n
   if (usage === null) return notCounted(state, now);
   const { ownUsage = NO_USAGE } = state;
   const others = subtractUsage(state.usage, ownUsage);
-  return usage.calls < ownUsage.calls ? state : { ...state, usage: addUsage(others, usage), ownUsage: usage };
+  return usage.calls < ownUsage.calls
+    ? state
+    : { ...state, usage: addUsage(others, usage), ownUsage: usage };
 }
 
-export function onScored(before: PlanState, id: PhaseId, result: ScorePhaseResult, now: number): PlanState {
+export function onScored(
+  before: PlanState,
+  id: PhaseId,
+  result: ScorePhaseResult,
+  now: number,
+): PlanState {
   const { score, method, reasoning, discrepancy, message } = result;
   const { number } = phaseOf(before, id);
-  const state = withPhase(used(before, result), id, { secondAsked: true, complexity: { score, method, reasoning } });
+  const state = withPhase(used(before, result), id, {
+    secondAsked: true,
+    complexity: { score, method, reasoning },
+  });
   const words = message === null ? null : cut(state, message);
-  const told = emit(state, now, { type: 'second_score', phase: number, score, method, message: words });
+  const told = emit(state, now, {
+    type: 'second_score',
+    phase: number,
+    score,
+    method,
+    message: words,
+  });
   if (discrepancy === null) return told;
   const why = cut(state, reasoning ?? '');
-  return emit(told, now, { type: 'score_discrepancy', phase: number, ...discrepancy, reasoning: why });
+  return emit(told, now, {
+    type: 'score_discrepancy',
+    phase: number,
+    ...discrepancy,
+    reasoning: why,
+  });
 }
 
 /** The phase goes on: it runs again where it failed; else what was judged is done with. */
@@ -112,7 +155,13 @@ function goOn(state: PlanState, revising: Revising, change: Partial<PhaseEntry>)
     return withPhase(done, revising.phase, { ...change, complexityEvaluated: true });
   if (revising.trigger !== 'test_failure_pattern') return withPhase(done, revising.phase, change);
   return nextFailed(
-    withPhase(done, revising.phase, { ...change, status: 'pending', testsFailed: false, why: null, job: null }),
+    withPhase(done, revising.phase, {
+      ...change,
+      status: 'pending',
+      testsFailed: false,
+      why: null,
+      job: null,
+    }),
   );
 }
 
@@ -120,8 +169,14 @@ function goOn(state: PlanState, revising: Revising, change: Partial<PhaseEntry>)
 export function nextFailed(state: PlanState): PlanState {
   const failed = groupOf(state).find((phase) => phase.status === 'failed' && phase.testsFailed);
   if (failed !== undefined)
-    return { ...beginRevising(state, failed.id, 'test_failure_pattern', ''), stage: { at: 'jobs' } };
-  return { ...state, stage: { at: groupOf(state).some((phase) => !isDone(phase)) ? 'jobs' : 'choosing' } };
+    return {
+      ...beginRevising(state, failed.id, 'test_failure_pattern', ''),
+      stage: { at: 'jobs' },
+    };
+  return {
+    ...state,
+    stage: { at: groupOf(state).some((phase) => !isDone(phase)) ? 'jobs' : 'choosing' },
+  };
 }
 
 export function onTriggersEvaluated(
@@ -148,10 +203,18 @@ export function onTriggersEvaluated(
       const next = { ...revising, beyondLimit, actions, why: words, proposal: null };
       if (trigger !== 'complexity') return triggered(checked, { ...next, step: 'propose' }, now);
       const expand = { ...next, proposal: { ref: null, action: 'expand_phase', why: words } };
-      const asks = knows(state, 'plan_start') && state.reading.plan?.approval === 'ask' && phase.mayExpand !== true;
+      const asks =
+        knows(state, 'plan_start') &&
+        state.reading.plan?.approval === 'ask' &&
+        phase.mayExpand !== true;
       if (!asks) return triggered(checked, { ...expand, step: 'apply' }, now);
       const message = expandText(state.input.planPath, phase, words);
-      return askAbout(revisingAs(checked, { ...expand, step: 'asked' }), phase.id, 'expansion', message);
+      return askAbout(
+        revisingAs(checked, { ...expand, step: 'asked' }),
+        phase.id,
+        'expansion',
+        message,
+      );
     }
     case 'limit': {
       const told = emit(checked, now, { type: 'loop_stopped', phase: number, replans, limit, why });
@@ -166,7 +229,10 @@ export function onTriggersEvaluated(
 function triggered(state: PlanState, revising: Revising, now: number): PlanState {
   const { number, replans } = phaseOf(state, revising.phase);
   const told = emit(state, now, {
-    ...{ type: 'replan_triggered', phase: number, trigger: revising.trigger, replans },
+    type: 'replan_triggered',
+    phase: number,
+    trigger: revising.trigger,
+    replans,
     limit: state.reading.plan?.thresholds.replanLimit ?? 0,
     status: revising.beyondLimit ? 'forced' : 'invoked',
   });
@@ -179,17 +245,38 @@ const noteOf = (suggestions: readonly string[]): string | null =>
     : `The tests failed and the change was rolled back. What may help:\n${suggestions.map((line) => `- ${line}`).join('\n')}`;
 
 /** A report or a proposal was answered. */
-const advised = (state: PlanState, result: { readonly usage: PlanState['usage'] }, now: number): PlanState =>
-  within({ ...used(state, result), ...answeredAgain(state, now) }, 'counts', { planCalls: state.counts.planCalls + 1 });
+const advised = (
+  state: PlanState,
+  result: { readonly usage: PlanState['usage'] },
+  now: number,
+): PlanState =>
+  within({ ...used(state, result), ...answeredAgain(state, now) }, 'counts', {
+    planCalls: state.counts.planCalls + 1,
+  });
 
-export function onDebugged(before: PlanState, revising: Revising, result: DebugPhaseResult, now: number): PlanState {
+export function onDebugged(
+  before: PlanState,
+  revising: Revising,
+  result: DebugPhaseResult,
+  now: number,
+): PlanState {
   if (result.down !== undefined) return onModelDown(before, result.down, 'debugPhase', now);
   const { number } = phaseOf(before, revising.phase);
-  const event = { type: 'debug_report', phase: number, path: result.path, message: result.message } as const;
+  const event = {
+    type: 'debug_report',
+    phase: number,
+    path: result.path,
+    message: result.message,
+  } as const;
   return goOn(emit(advised(before, result, now), now, event), revising, { report: result.report });
 }
 
-export function onProposed(before: PlanState, revising: Revising, result: ProposeReplanResult, now: number): PlanState {
+export function onProposed(
+  before: PlanState,
+  revising: Revising,
+  result: ProposeReplanResult,
+  now: number,
+): PlanState {
   if (result.outcome === 'failed' && result.down !== undefined)
     return onModelDown(before, result.down, 'proposeReplan', now);
   const state = advised(before, result, now);
@@ -197,7 +284,13 @@ export function onProposed(before: PlanState, revising: Revising, result: Propos
   const { replan, action, why, phase = revising.phase } = result;
   // Which of the phases a report changes is for the proposal to say.
   const beyondLimit = revising.beyondLimit && phase === revising.phase;
-  return revisingAs(state, { ...revising, step: 'apply', phase, beyondLimit, proposal: { ref: replan, action, why } });
+  return revisingAs(state, {
+    ...revising,
+    step: 'apply',
+    phase,
+    beyondLimit,
+    proposal: { ref: replan, action, why },
+  });
 }
 
 /**
@@ -207,13 +300,28 @@ export function onProposed(before: PlanState, revising: Revising, result: Propos
 function onNoReplan(state: PlanState, revising: Revising, why: string, now: number): PlanState {
   const { number, name } = phaseOf(state, revising.phase);
   const { trigger } = revising;
-  const told = emit(state, now, { type: 'replan_failed', phase: number, trigger, why: cut(state, why) });
+  const told = emit(state, now, {
+    type: 'replan_failed',
+    phase: number,
+    trigger,
+    why: cut(state, why),
+  });
   if (!isReport(trigger)) return goOn(told, revising, { asksItself: true });
   const message = `Phase ${number} (${name}): ${revising.words}: no replan was possible: ${why}`;
-  return askAbout(revisingAs(told, { ...revising, step: 'asked' }), revising.phase, 'replan_limit', message);
+  return askAbout(
+    revisingAs(told, { ...revising, step: 'asked' }),
+    revising.phase,
+    'replan_limit',
+    message,
+  );
 }
 
-export function onReplanned(state: PlanState, revising: Revising, result: ApplyReplanResult, now: number): PlanState {
+export function onReplanned(
+  state: PlanState,
+  revising: Revising,
+  result: ApplyReplanResult,
+  now: number,
+): PlanState {
   const free = { ...state, busy: FREE };
   const { trigger, beyondLimit, triggered } = revising;
   const phase = phaseOf(state, revising.phase);
@@ -225,39 +333,72 @@ export function onReplanned(state: PlanState, revising: Revising, result: ApplyR
     case 'conflict': {
       if (trigger !== 'complexity') return onNoReplan(free, revising, result.why, now);
       const message = `Phase ${phase.number} (${phase.name}) should be expanded, ${revising.why}, and its plan could not be written: ${result.why}`;
-      return askAbout(revisingAs(free, { ...revising, step: 'asked' }), phase.id, 'expansion', message);
+      return askAbout(
+        revisingAs(free, { ...revising, step: 'asked' }),
+        phase.id,
+        'expansion',
+        message,
+      );
     }
     case 'replanned': {
       const landed = result.marks === true ? { ...free, marks: [] } : free;
       const { action, oldStructure, newStructure, complexityBefore, complexityAfter } = result;
       const record: ReplanRecord = {
-        ...{ phase: phase.id, trigger, action, oldStructure, newStructure, complexityBefore, complexityAfter },
-        ...{ forced: beyondLimit, at: now },
+        phase: phase.id,
+        trigger,
+        action,
+        oldStructure,
+        newStructure,
+        complexityBefore,
+        complexityAfter,
+        forced: beyondLimit,
+        at: now,
       };
       const replans = beyondLimit ? 1 : phase.replans + 1;
       const forceSpent = phase.forceSpent || beyondLimit;
-      const afresh = { failures: [], note: null, report: null, asksItself: false, testsFailed: false };
+      const afresh = {
+        failures: [],
+        note: null,
+        report: null,
+        asksItself: false,
+        testsFailed: false,
+      };
       const changed: Partial<PhaseEntry> = {
-        ...{ replans, forceSpent },
+        replans,
+        forceSpent,
         // What is done stays as it is: a new phase comes after it.
         ...(isDone(phase) ? {} : { ...afresh, why: null, job: null, status: 'pending' }),
         ...(trigger === 'complexity' ? { complexityEvaluated: true } : {}),
       };
       const told = emit(withPhase(landed, phase.id, changed), now, {
         type: 'replanned',
-        ...{ phase: phase.number, trigger, action, oldStructure, newStructure, complexityBefore, complexityAfter },
-        ...{ forced: beyondLimit, replans, commit: result.commit },
+        phase: phase.number,
+        trigger,
+        action,
+        oldStructure,
+        newStructure,
+        complexityBefore,
+        complexityAfter,
+        forced: beyondLimit,
+        replans,
+        commit: result.commit,
         ...(triggered === undefined ? {} : { duration_ms: now - state.pausedFor_ms - triggered }),
       });
       // Phases that the replan added count as replanned as often: a chain of new phases ends at the limit, too.
-      const next = within(revisingAs(told, null), 'records', { replans: [...state.records.replans, record] });
+      const next = within(revisingAs(told, null), 'records', {
+        replans: [...state.records.replans, record],
+      });
       return readAgain(next, { inherit: { replans, forceSpent } });
     }
   }
 }
 
 /** `force`, `revise`, `expand`, `continue` or `skip`, where a person was asked about a replan; null: this was not asked, or the phase is left out. */
-export function resolveRevision(state: PlanState, said: DecisionRequest, now: number): PlanState | null {
+export function resolveRevision(
+  state: PlanState,
+  said: DecisionRequest,
+  now: number,
+): PlanState | null {
   const { current: revising } = state.revision;
   if (revising?.step !== 'asked') return null;
   switch (said.answer) {
@@ -265,15 +406,24 @@ export function resolveRevision(state: PlanState, said: DecisionRequest, now: nu
     case 'revise': {
       const { number, replans } = phaseOf(state, revising.phase);
       const limit = state.reading.plan?.thresholds.replanLimit ?? 0;
-      const told = emit(state, now, { type: 'loop_stopped', phase: number, replans, limit, why: 'forced by a person' });
+      const told = emit(state, now, {
+        type: 'loop_stopped',
+        phase: number,
+        replans,
+        limit,
+        why: 'forced by a person',
+      });
       const words = [revising.words, said.note ?? ''].join('\n').trim();
       // An expansion takes no words: what a person wants instead is a replan of theirs.
-      const trigger = said.answer === 'revise' && revising.trigger === 'complexity' ? 'person' : revising.trigger;
+      const trigger =
+        said.answer === 'revise' && revising.trigger === 'complexity' ? 'person' : revising.trigger;
       return revisingAs(told, { ...revising, trigger, step: 'evaluate', forced: true, words });
     }
     case 'expand': {
       const next = { ...revising, step: 'apply' } as const;
-      return revising.triggered === undefined ? triggered(state, next, now) : revisingAs(state, next);
+      return revising.triggered === undefined
+        ? triggered(state, next, now)
+        : revisingAs(state, next);
     }
     case 'skip':
       return null;

@@ -16,7 +16,8 @@ export function askFirst(before: PlanState, now: number): PlanState {
   const isAll = (wanted: StartPart['name']): boolean => parts.every(({ name }) => name === wanted);
   if (isAll('estimate')) return state;
   const tests = testsAsked(state);
-  if (tests !== null && isAll('tests')) return asking(state, 'test_command', tests.message, tests.subject);
+  if (tests !== null && isAll('tests'))
+    return asking(state, 'test_command', tests.message, tests.subject);
   const message = 'before the first phase; each part needs an answer';
   return { ...state, ask: { reason: 'plan_start', message, files: [], subject: null, parts } };
 }
@@ -29,19 +30,28 @@ function estimated(state: PlanState, now: number): PlanState {
   const over = overBudgets(state, estimate);
   const phases = openOf(state).length;
   const told = emit(state, now, {
-    ...{ type: 'plan_estimated', phases, ...estimate, over },
+    type: 'plan_estimated',
+    phases,
+    ...estimate,
+    over,
     ...(most === null ? {} : { most }),
   });
-  if (over.length === 0 && (wanted === 'approved' || state.reading.plan?.approval === 'auto')) return told;
+  if (over.length === 0 && (wanted === 'approved' || state.reading.plan?.approval === 'auto'))
+    return told;
   return { ...told, estimateAsked: cut(state, estimateText(phases, estimate, most, over)) };
 }
 
 const toExpand = (state: PlanState): readonly PhaseEntry[] =>
-  openOf(state).filter((phase) => (phase.expanded ? phase.stages !== undefined : phase.score.above.length > 0));
+  openOf(state).filter((phase) =>
+    phase.expanded ? phase.stages !== undefined : phase.score.above.length > 0,
+  );
 
 function partsOf(state: PlanState): readonly StartPart[] {
-  const part = (name: StartPart['name'], words: string, accepts: readonly string[]): readonly StartPart[] =>
-    words === '' ? [] : [{ name, message: cut(state, words), accepts }];
+  const part = (
+    name: StartPart['name'],
+    words: string,
+    accepts: readonly string[],
+  ): readonly StartPart[] => (words === '' ? [] : [{ name, message: cut(state, words), accepts }]);
   const isNew = knows(state, 'plan_start');
   const open = isNew && state.reading.plan?.approval === 'ask' ? openOf(state) : [];
   const expand = toExpand({ ...state, phases: open });
@@ -51,11 +61,11 @@ function partsOf(state: PlanState): readonly StartPart[] {
   const tests = testsAsked(state);
   const why = ({ stages, score }: PhaseEntry): string => stages ?? score.above.join(', ');
   return [
-    ...part('expand', expand.map((phase) => expandText(state.input.planPath, phase, why(phase))).join('; '), [
-      'all',
-      'none',
-      ...expand.map(({ number }) => String(number)),
-    ]),
+    ...part(
+      'expand',
+      expand.map((phase) => expandText(state.input.planPath, phase, why(phase))).join('; '),
+      ['all', 'none', ...expand.map(({ number }) => String(number))],
+    ),
     ...part('tests', tests?.message ?? '', tests?.subject === null ? ['none'] : ['run', 'none']),
     ...part('dirty', dirty.length === 0 ? '' : `${UNCOMMITTED}${dirty.join('')}`, ['keep', 'skip']),
     ...part('estimate', isNew ? (state.estimateAsked ?? '') : '', ['continue']),
@@ -68,24 +78,38 @@ export const testsAtFirst = ({ test: { commands, phases = {} } }: ReadyPlan) => 
   commands,
   own: ownOf(phases, ({ confirmed }) => confirmed),
 });
-const ownOf = (phases: Readonly<Record<PhaseId, FoundTests>>, wanted: (tests: FoundTests) => boolean) =>
-  Object.fromEntries(Object.entries(phases).flatMap(([id, tests]) => (wanted(tests) ? [[id, tests.commands]] : [])));
+const ownOf = (
+  phases: Readonly<Record<PhaseId, FoundTests>>,
+  wanted: (tests: FoundTests) => boolean,
+) =>
+  Object.fromEntries(
+    Object.entries(phases).flatMap(([id, tests]) => (wanted(tests) ? [[id, tests.commands]] : [])),
+  );
 
 const unconfirmed = ({ from, phases = {} }: ReadyPlan['test']): readonly FoundTests[] =>
-  [...Object.values(phases), ...(from === undefined ? [] : [from])].filter(({ confirmed }) => !confirmed);
+  [...Object.values(phases), ...(from === undefined ? [] : [from])].filter(
+    ({ confirmed }) => !confirmed,
+  );
 
-const NONE = 'no test command is configured, and none was found: phases without one end with no_tests';
+const NONE =
+  'no test command is configured, and none was found: phases without one end with no_tests';
 /** Found commands that nobody confirmed, or that there are none. Null: nothing is to be asked. */
-function testsAsked(state: PlanState): { readonly message: string; readonly subject: string | null } | null {
+function testsAsked(
+  state: PlanState,
+): { readonly message: string; readonly subject: string | null } | null {
   const test = state.reading.plan?.test;
   if (test === undefined || state.tests.answered) return null;
   const all = unconfirmed(test);
   const isUnset = test.unset === true && knows(state, 'plan_start');
-  if (all.length === 0 && test.found === null) return isUnset ? { message: NONE, subject: null } : null;
+  if (all.length === 0 && test.found === null)
+    return isUnset ? { message: NONE, subject: null } : null;
   const subject = [...new Set(all.flatMap(({ commands }) => commands))].join(' && ') || test.found;
   const more = isUnset ? '; none were found for other phases' : '';
   return {
-    message: cut(state, `test commands were found: ${all.map(foundText).join('; ') || subject}${more}`),
+    message: cut(
+      state,
+      `test commands were found: ${all.map(foundText).join('; ') || subject}${more}`,
+    ),
     subject,
   };
 }
@@ -94,10 +118,12 @@ function testsAsked(state: PlanState): { readonly message: string; readonly subj
 export function withTests(state: PlanState, said: TestsSaid, subject: string | null): PlanState {
   const { test } = state.reading.plan ?? {};
   const answered = within(state, 'tests', { answered: true });
-  if (said.answer === 'other' || test === undefined) return within(answered, 'tests', testsBy(said, subject));
+  if (said.answer === 'other' || test === undefined)
+    return within(answered, 'tests', testsBy(said, subject));
   if (said.answer !== 'run') return answered;
   const { from, phases = {} } = test;
-  const general = from === undefined && Object.keys(phases).length > 0 ? {} : testsBy(said, subject, from);
+  const general =
+    from === undefined && Object.keys(phases).length > 0 ? {} : testsBy(said, subject, from);
   const remember = unconfirmed(test).map(({ key }) => key);
   return within(answered, 'tests', { ...general, own: ownOf(phases, () => true), remember });
 }
@@ -109,18 +135,28 @@ export function resolveStart(
   { set = {} }: DecisionRequest,
 ): PlanState {
   const said = (wanted: StartPart['name']): readonly string[] =>
-    parts.flatMap(({ name, accepts }) => (name === wanted ? String(set[name] ?? accepts[0]).split(/\s*,\s*/) : []));
+    parts.flatMap(({ name, accepts }) =>
+      name === wanted ? String(set[name] ?? accepts[0]).split(/\s*,\s*/) : [],
+    );
   const [expand, tests, dirty] = [said('expand'), said('tests'), said('dirty')];
   const asked = new Set(expand.length === 0 ? [] : toExpand(state).map(({ id }) => id));
   const phases = state.phases.map((phase): PhaseEntry => {
     if (dirty.includes('skip') && !isDone(phase) && phase.dirty !== undefined)
-      return { ...phase, status: 'skipped', why: 'its files had uncommitted changes', marked: false };
+      return {
+        ...phase,
+        status: 'skipped',
+        why: 'its files had uncommitted changes',
+        marked: false,
+      };
     if (!asked.has(phase.id)) return phase;
-    const isWanted = ['all', String(phase.number)].some((word) => expand.includes(word)) && !expand.includes('none');
+    const isWanted =
+      ['all', String(phase.number)].some((word) => expand.includes(word)) &&
+      !expand.includes('none');
     return isWanted ? { ...phase, mayExpand: true } : { ...phase, complexityEvaluated: true };
   });
   const next: PlanState = { ...state, phases, estimateAsked: null };
-  const begun: PlanState = unmarkedOf(next).length > 0 ? { ...next, stage: { at: 'marking' } } : next;
+  const begun: PlanState =
+    unmarkedOf(next).length > 0 ? { ...next, stage: { at: 'marking' } } : next;
   if (tests.length === 0) return begun;
   const answer = set.command !== undefined ? 'other' : tests.includes('run') ? 'run' : 'no_tests';
   return withTests(begun, { answer, set }, testsAsked(state)?.subject ?? null);

@@ -38,7 +38,9 @@ export const initialPlan = (input: PlanInput, now: number): PlanState => ({
   revision: {
     current: null,
     drifts:
-      input.options.drift === null ? [] : [{ trigger: 'scope_drift', text: input.options.drift, by: 'the start' }],
+      input.options.drift === null
+        ? []
+        : [{ trigger: 'scope_drift', text: input.options.drift, by: 'the start' }],
   },
   controls: { pausedBy: null, stopAfterPhase: null },
   counts: { groups: 0, checkpoints: 0, planCalls: 0 },
@@ -66,7 +68,8 @@ export const readAgain = (state: PlanState, wanted: Partial<Reading> = {}): Plan
 /** Who was waited for before a phase may have changed the documents meanwhile. */
 export const readAfterWait = (state: PlanState): PlanState => {
   const { stage, ask, decision, revision } = state;
-  const isNext = stage.at === 'choosing' && ask === null && decision === null && revision.current === null;
+  const isNext =
+    stage.at === 'choosing' && ask === null && decision === null && revision.current === null;
   return isNext && rulesOf(state).readsAfterWaits === true ? readAgain(state) : state;
 };
 
@@ -76,24 +79,34 @@ export const phaseOf = (state: PlanState, id: PhaseId): PhaseEntry => {
   return found;
 };
 
-export const withPhase = (state: PlanState, id: PhaseId, change: Partial<PhaseEntry>): PlanState => ({
+export const withPhase = (
+  state: PlanState,
+  id: PhaseId,
+  change: Partial<PhaseEntry>,
+): PlanState => ({
   ...state,
   phases: state.phases.map((phase) => (phase.id === id ? { ...phase, ...change } : phase)),
 });
 
 /** A person is asked about a phase; null: about the plan as a whole. */
-export const askAbout = (state: PlanState, asked: PhaseId | null, reason: PauseReason, message: string): PlanState =>
-  asking({ ...state, asked }, reason, cut(state, message));
+export const askAbout = (
+  state: PlanState,
+  asked: PhaseId | null,
+  reason: PauseReason,
+  message: string,
+): PlanState => asking({ ...state, asked }, reason, cut(state, message));
 
 /** Nothing is left to do for it. */
 export const isDone = ({ status }: PhaseEntry): boolean =>
   status === 'completed' || status === 'incomplete' || status === 'skipped';
 
-export const groupOf = (state: PlanState): readonly PhaseEntry[] => state.group.ids.map((id) => phaseOf(state, id));
+export const groupOf = (state: PlanState): readonly PhaseEntry[] =>
+  state.group.ids.map((id) => phaseOf(state, id));
 
 /** Do phases run side by side? Where none declares dependencies they come one after the other anyway. */
 export const inWaves = ({ input, reading }: PlanState): boolean =>
-  input.options.mode === 'waves' || (input.options.mode === 'auto' && reading.plan?.declared === true);
+  input.options.mode === 'waves' ||
+  (input.options.mode === 'auto' && reading.plan?.declared === true);
 
 /** Those that are still to be done. */
 export const openOf = ({ phases }: Pick<PlanState, 'phases'>): readonly PhaseEntry[] =>
@@ -106,10 +119,14 @@ export const commandsOf = ({ tests }: PlanState, ids: readonly PhaseId[]): reado
 
 const isListed = (phase: PhaseEntry): boolean => phase.gone !== true || !isDone(phase);
 /** All but those that are done and were removed from the document since. */
-export const listedOf = ({ phases }: Pick<PlanState, 'phases'>): readonly PhaseEntry[] => phases.filter(isListed);
+export const listedOf = ({ phases }: Pick<PlanState, 'phases'>): readonly PhaseEntry[] =>
+  phases.filter(isListed);
 
 /** Which of how many it is, of the document that its number is from, and how many of those are completed. */
-export function placeOf(state: PlanState, { id }: PhaseEntry): Readonly<Record<'place' | 'total' | 'done', number>> {
+export function placeOf(
+  state: PlanState,
+  { id }: PhaseEntry,
+): Readonly<Record<'place' | 'total' | 'done', number>> {
   // The phase itself is one of them until it is marked.
   const listed = state.phases.filter((phase) => phase.id === id || isListed(phase));
   const done = listed.filter(({ status }) => status === 'completed').length;
@@ -137,11 +154,13 @@ export const unmarkedOf = (state: PlanState): readonly PhaseEntry[] =>
 /** The next phase that runs alone takes the mark into its own commit; those of a wave are one commit, and so are the last. */
 export const isHeld = (state: PlanState, id: PhaseId): boolean => {
   if (unmarkedOf(state).some((phase) => phase.id !== id)) return true;
-  const goesOn = state.controls.stopAfterPhase === null && state.phases.some((phase) => !isDone(phase));
+  const goesOn =
+    state.controls.stopAfterPhase === null && state.phases.some((phase) => !isDone(phase));
   return goesOn && state.worktrees.made.length === 0;
 };
 
-export interface PhaseEntry extends PhaseReading, Pick<ResumePhase, 'replans' | 'forceSpent' | 'failures'> {
+export interface PhaseEntry
+  extends PhaseReading, Pick<ResumePhase, 'replans' | 'forceSpent' | 'failures'> {
   readonly status: PhaseStatus;
   /** The document had it no more when it was read last. */
   readonly gone?: boolean;
@@ -201,7 +220,11 @@ export interface Revising extends Pick<EvaluateTriggersResult, 'forced' | 'actio
   readonly words: string;
   /** It is past the limit. */
   readonly beyondLimit: boolean;
-  readonly proposal: { readonly ref: BlobRef | null; readonly action: string; readonly why: string } | null;
+  readonly proposal: {
+    readonly ref: BlobRef | null;
+    readonly action: string;
+    readonly why: string;
+  } | null;
   /** When it led to a replan: ms of the plan's time, which stands still while a person is waited for. */
   readonly triggered?: number;
 }

@@ -6,29 +6,52 @@ import { phaseKey } from '../../shared/ids.js';
 import { estimateOfPlan } from './budget.js';
 import { addUsage, NO_USAGE, tokensOf } from '../../shared/usage.js';
 import { reportsOf } from './reports.js';
-import { inWaves, type PlanState, groupOf, phaseOf, placeOf, unmarkedOf, type PhaseEntry } from './state.js';
+import {
+  inWaves,
+  type PlanState,
+  groupOf,
+  phaseOf,
+  placeOf,
+  unmarkedOf,
+  type PhaseEntry,
+} from './state.js';
 import { outageText, type Outage } from '../../shared/outage.js';
 import { countsOf, type FileStatus, type StepResult, type StepStatus } from '../../shared/run.js';
 import { bounded, decisionDetails, plain, resultBase, statusBase } from '../frame/details.js';
 
 export const progressOfPlan = (state: PlanState): PlanProgress => {
   const { startedAt, pausedFor_ms, spentBefore } = state;
-  const { budget_tokens = null, budget_usd = null, budget_calls = null, wallClock_s = null } = state.limits ?? {};
+  const {
+    budget_tokens = null,
+    budget_usd = null,
+    budget_calls = null,
+    wallClock_s = null,
+  } = state.limits ?? {};
   const used = addUsage(spentBefore?.usage ?? NO_USAGE, state.usage);
   const numberOf = new Map(state.phases.map(({ id, number }) => [id, number]));
-  const numbersOf = (ids: readonly PhaseId[]): readonly number[] => ids.flatMap((id) => numberOf.get(id) ?? []);
-  const phaseIn = (worktree: string): number => numberOf.get(worktree.slice(0, worktree.lastIndexOf('-'))) ?? 0;
+  const numbersOf = (ids: readonly PhaseId[]): readonly number[] =>
+    ids.flatMap((id) => numberOf.get(id) ?? []);
+  const phaseIn = (worktree: string): number =>
+    numberOf.get(worktree.slice(0, worktree.lastIndexOf('-'))) ?? 0;
   return {
     phases: state.phases.map(
       ({ id, number, name, status, tasks, marker, complexity, failures, replans, ...phase }) => ({
-        ...{ id, number, name, status, tasks: tasks.total, tasksDone: tasks.done, marker },
+        id,
+        number,
+        name,
+        status,
+        tasks: tasks.total,
+        tasksDone: tasks.done,
+        marker,
         dependsOn: numbersOf(phase.dependsOn),
         score: complexity.score,
         scored: { ...phase.score, method: complexity.method, reasoning: complexity.reasoning },
         run: phase.runs === 0 ? null : phaseKey(state.input.stepKey, id, phase.runs),
         commit: phase.commits.at(-1) ?? null,
         verification: phase.result?.verification ?? phase.tests,
-        ...{ failures: failures.length, replans, why: phase.why },
+        failures: failures.length,
+        replans,
+        why: phase.why,
       }),
     ),
     kept: state.worktrees.kept.map((kept) => ({ phase: phaseIn(kept.name), ...kept })),
@@ -36,9 +59,16 @@ export const progressOfPlan = (state: PlanState): PlanProgress => {
     waves: (state.reading.plan?.waves ?? []).map((wave) => numbersOf(wave.flat())),
     thresholds: state.reading.plan?.thresholds ?? null,
     budget: {
-      ...{ startedAt, pausedFor_ms, usedBefore_ms: spentBefore?.time_ms ?? 0 },
-      ...{ used_tokens: tokensOf(used), used_calls: used.calls, used_usd: used.usd },
-      ...{ budget_tokens, budget_usd, budget_calls, wallClock_s },
+      startedAt,
+      pausedFor_ms,
+      usedBefore_ms: spentBefore?.time_ms ?? 0,
+      used_tokens: tokensOf(used),
+      used_calls: used.calls,
+      used_usd: used.usd,
+      budget_tokens,
+      budget_usd,
+      budget_calls,
+      wallClock_s,
     },
     ...state.controls,
     reports: reportsOf(state),
@@ -47,7 +77,11 @@ export const progressOfPlan = (state: PlanState): PlanProgress => {
 
 export const resultOfPlan = (state: PlanState): StepResult => ({
   ...resultBase(state),
-  ...{ files: [], skipped: [], wasSplit: false, proposalId: null, verification: null },
+  files: [],
+  skipped: [],
+  wasSplit: false,
+  proposalId: null,
+  verification: null,
   commit: state.records.commits.at(-1) ?? null,
   plan: progressOfPlan(state),
 });
@@ -115,7 +149,9 @@ export function statusOfPlan(state: PlanState): StepStatus {
     ...(isWaiting(state) ? { outage: state.outage } : {}),
     proposalId: null,
     wasSplit: false,
-    ...(state.phases.length === 0 || state.stage.at === 'closed' ? {} : { estimate: estimateOfPlan(state) }),
+    ...(state.phases.length === 0 || state.stage.at === 'closed'
+      ? {}
+      : { estimate: estimateOfPlan(state) }),
     result: state.stage.at === 'closed' ? resultOfPlan(state) : null,
     plan: progressOfPlan(state),
   };
@@ -123,7 +159,8 @@ export function statusOfPlan(state: PlanState): StepStatus {
 
 /** Markdown for the Temporal UI. */
 export function detailsOfPlan(state: PlanState): string {
-  const decision = state.decision === null ? [] : decisionDetails(state.decision, state.input.stepKey);
+  const decision =
+    state.decision === null ? [] : decisionDetails(state.decision, state.input.stepKey);
   const rows = state.phases
     .slice(0, BOUNDS.detailsFiles)
     .map(

@@ -17,7 +17,16 @@ import { cancelPhase, childId, endRuns, runPhases } from './phase-child.js';
 import { reducePlan, type PlanFact, type PlanRun } from './reduce.js';
 import { reportsOf } from './reports.js';
 import { about, revise, score } from './revise.js';
-import { commandsOf, initialPlan, isDone, isHeld, markerOf, phaseOf, placeOf, type PlanState } from './state.js';
+import {
+  commandsOf,
+  initialPlan,
+  isDone,
+  isHeld,
+  markerOf,
+  phaseOf,
+  placeOf,
+  type PlanState,
+} from './state.js';
 import { detailsOfPlan, resultOfPlan, statusOfPlan } from './views.js';
 import { worktreeName } from './worktrees.js';
 
@@ -31,7 +40,8 @@ const machine: Machine<PlanState, PlanFact, PlanMove, PhaseId | null> = {
   next: nextPlanEffect,
   reduce: reducePlan,
   perform: (move, run) => perform(move, run),
-  onHost: ({ input: { repository }, marks: marked = [] }) => (repository === undefined ? {} : { repository, marked }),
+  onHost: ({ input: { repository }, marks: marked = [] }) =>
+    repository === undefined ? {} : { repository, marked },
   failed: (fact, phase = null) => ({ ...fact, phase }),
   end: cleanUp,
   views: {
@@ -45,23 +55,36 @@ const machine: Machine<PlanState, PlanFact, PlanMove, PhaseId | null> = {
   countsUsage: ({ input: { rules } }) => rules.countsCutOff === 'all',
   signals: [
     ...PLAN_REPORTS.map(([trigger, signal, description]) => ({
-      ...{ signal, description },
+      signal,
+      description,
       read: (state: PlanState, body: unknown): PlanFact => {
         const text = wordOf(body, 'text').trim().slice(0, boundsOf(state).reason_chars);
         if (text !== '') return { type: 'reported', report: { trigger, text, by: senderOf(body) } };
-        return { type: 'ignored', what: `${signal.name} ${shown(state, body)}`, why: 'its body names no text' };
+        return {
+          type: 'ignored',
+          what: `${signal.name} ${shown(state, body)}`,
+          why: 'its body names no text',
+        };
       },
     })),
     ...PLAN_CONTROLS.map(([control, signal, description]) => ({
-      ...{ signal, description },
-      read: (_: PlanState, body: unknown): PlanFact => ({ type: 'control_received', control, by: senderOf(body) }),
+      signal,
+      description,
+      read: (_: PlanState, body: unknown): PlanFact => ({
+        type: 'control_received',
+        control,
+        by: senderOf(body),
+      }),
     })),
   ],
   carried: (state) => within(state, 'counts', { groups: 0 }),
 };
 
 const wordOf = (body: unknown, name: string): string => {
-  const word = typeof body === 'object' && body !== null ? (body as Readonly<Record<string, unknown>>)[name] : null;
+  const word =
+    typeof body === 'object' && body !== null
+      ? (body as Readonly<Record<string, unknown>>)[name]
+      : null;
   return typeof word === 'string' ? word : '';
 };
 const senderOf = (body: unknown): string => wordOf(body, 'by').slice(0, 200) || 'someone';
@@ -71,7 +94,8 @@ const PERFORM: {
 } = {
   read,
   score: (run, { phase }) => score(run, phase),
-  begin_revising: (run, { phase, trigger, words }) => run.dispatch({ type: 'revise', phase, trigger, words }),
+  begin_revising: (run, { phase, trigger, words }) =>
+    run.dispatch({ type: 'revise', phase, trigger, words }),
   revise: (run, { revising }) => revise(run, revising),
   begin: (run, { group }) => run.dispatch({ type: 'begun', group }),
   job: (run, { phase }) => job(run, phase),
@@ -86,10 +110,13 @@ const PERFORM: {
   continue: (run) => run.goOn(),
   close: (run, { outcome }) => run.dispatch({ type: 'closed', outcome }),
 };
-const perform = <K extends keyof PlanMoves>(move: PlanMove<K>, run: PlanRun): Promise<void> | void =>
-  PERFORM[move.kind](run, move);
+const perform = <K extends keyof PlanMoves>(
+  move: PlanMove<K>,
+  run: PlanRun,
+): Promise<void> | void => PERFORM[move.kind](run, move);
 
-const settingsOf = ({ reading: { plan } }: PlanState) => (plan === null ? {} : { settings: plan.settings });
+const settingsOf = ({ reading: { plan } }: PlanState) =>
+  plan === null ? {} : { settings: plan.settings };
 const where = (state: PlanState) => {
   const { workspace, planPath } = state.input;
   return { workspace, planPath, ...settingsOf(state) };
@@ -105,9 +132,15 @@ function read(run: PlanRun): Promise<void> {
     {
       ...where(state),
       reading,
-      known: phases.map((phase) => ({ ...about(phase), text: phase.text, ...(isDone(phase) ? {} : { open: true }) })),
+      known: phases.map((phase) => ({
+        ...about(phase),
+        text: phase.text,
+        ...(isDone(phase) ? {} : { open: true }),
+      })),
       // After a replan of ours the plan is another one; what was lost is wanted anew.
-      ...(last === null || stage.at !== 'reading' || stage.inherit !== null || stage.renew ? {} : { hash: last.hash }),
+      ...(last === null || stage.at !== 'reading' || stage.inherit !== null || stage.renew
+        ? {}
+        : { hash: last.hash }),
       overrides: input.overrides,
       approval: input.approval ?? null,
       // Who says where to begin goes on from nothing.
@@ -142,7 +175,8 @@ function job(run: PlanRun, id: PhaseId): Promise<void> {
     {
       ...where(state),
       phase: { id, number, name, category },
-      ...{ place, total },
+      place,
+      total,
       run: runs + 1,
       child: childId(input, id, runs + 1),
       texts: last.texts,
@@ -153,7 +187,9 @@ function job(run: PlanRun, id: PhaseId): Promise<void> {
       commands: commandsOf(state, [id]),
       rememberTest: tests.remember,
       overrides: input.overrides,
-      ...{ note, report, failure: failures.at(-1) ?? null },
+      note,
+      report,
+      failure: failures.at(-1) ?? null,
     },
     (result) => ({ type: 'job_made', phase: id, result }),
   );
@@ -184,13 +220,20 @@ function verify(run: PlanRun, id: PhaseId | null): Promise<void> | void {
   const base = id !== null;
   if (commands.length === 0 || (base ? group.baseTested : group.mergedTested))
     return run.dispatch({ type: 'group_untested', base });
-  const workspace = id === null ? input.workspace : (phaseOf(state, id).worktree?.workspace ?? input.workspace);
+  const workspace =
+    id === null ? input.workspace : (phaseOf(state, id).worktree?.workspace ?? input.workspace);
   return run.call(
     'verify',
     { summary: base ? 'test before the phases start' : 'test what was merged', about: id },
     {
-      ...{ workspace, commands, ...testBounds(state), ...settingsOf(state) },
-      ...{ files: [], releaseOnPass: false, remember: null, token: null },
+      workspace,
+      commands,
+      ...testBounds(state),
+      ...settingsOf(state),
+      files: [],
+      releaseOnPass: false,
+      remember: null,
+      token: null,
     },
     (result) => ({ type: 'group_verified', base, result }),
   );
@@ -202,19 +245,28 @@ function merge(run: PlanRun, id: PhaseId): Promise<void> {
     'mergePhase',
     { summary: `merge Phase ${number}`, about: id },
     {
-      ...{ ...where(run.state), ...owner(), phase: { id, number, name } },
-      ...{ run: runs, commit: commits.at(-1) ?? '', base: tree?.base },
+      ...where(run.state),
+      ...owner(),
+      phase: { id, number, name },
+      run: runs,
+      commit: commits.at(-1) ?? '',
+      base: tree?.base,
     },
     (result) => ({ type: 'phase_merged', phase: id, result }),
   );
 }
 
 function clean(run: PlanRun, name: string): Promise<void> {
-  return run.call('removeWorktree', `remove the worktree ${name}`, { ...where(run.state), name }, (result) => ({
-    type: 'worktree_removed',
-    name,
-    result,
-  }));
+  return run.call(
+    'removeWorktree',
+    `remove the worktree ${name}`,
+    { ...where(run.state), name },
+    (result) => ({
+      type: 'worktree_removed',
+      name,
+      result,
+    }),
+  );
 }
 
 function checkpoint(run: PlanRun): Promise<void> {
@@ -222,7 +274,11 @@ function checkpoint(run: PlanRun): Promise<void> {
   return run.call(
     'saveCheckpoint',
     'save the checkpoint',
-    { ...where(state), number: state.counts.checkpoints + 1, checkpoint: checkpointOf(state, Date.now()) },
+    {
+      ...where(state),
+      number: state.counts.checkpoints + 1,
+      checkpoint: checkpointOf(state, Date.now()),
+    },
     (result) => ({ type: 'checkpointed', result }),
   );
 }
@@ -244,10 +300,12 @@ function mark(run: PlanRun, id: PhaseId, hold: boolean): Promise<void> {
       mark: phase.marks,
       commit: phase.commits.at(-1) ?? null,
       skipped: ended?.skipped ?? [],
-      ...{ hold, marks: state.marks ?? [] },
+      hold,
+      marks: state.marks ?? [],
       why: phase.why,
       verification: ended?.verification ?? phase.tests,
-      ...{ done, total },
+      done,
+      total,
       texts: last?.texts ?? null,
     },
     (result) => ({ type: 'phase_marked', phase: id, result }),
@@ -260,7 +318,8 @@ async function cleanUp(run: PlanRun): Promise<void> {
     const { state } = run;
     // The host takes no work: nobody waits for its runs, and whoever looks there once it is back removes what an ended plan left.
     if (state.openOnHost !== null) {
-      for (const phase of state.phases) if (phase.status === 'running') await cancelPhase(state, phase);
+      for (const phase of state.phases)
+        if (phase.status === 'running') await cancelPhase(state, phase);
       return;
     }
     const open = await endRuns(run);
@@ -268,6 +327,7 @@ async function cleanUp(run: PlanRun): Promise<void> {
     const { abortedBy, reading, marks = [] } = run.state;
     const last = run.state.phases.findLast(({ marked }) => marked);
     if (marks.length > 0 && last !== undefined) await mark(run, last.id, false);
-    if ((abortedBy !== null || reportsOf(run.state).length > 0) && reading.plan !== null) await checkpoint(run);
+    if ((abortedBy !== null || reportsOf(run.state).length > 0) && reading.plan !== null)
+      await checkpoint(run);
   });
 }

@@ -14,10 +14,15 @@ import {
 } from './transitions.js';
 
 /** `retry`, `manual` and `skip` where a decision is about the step as a whole. */
-export function resolveCombined(state: StepState, request: DecisionRequest, now: number): StepState {
+export function resolveCombined(
+  state: StepState,
+  request: DecisionRequest,
+  now: number,
+): StepState {
   const { stage, base } = state;
   const then = stage.at === 'roll_back' ? stage.then : null;
-  const { outcome, problem } = then?.do === 'finish' ? then : ({ outcome: 'skipped', problem: null } as const);
+  const { outcome, problem } =
+    then?.do === 'finish' ? then : ({ outcome: 'skipped', problem: null } as const);
   switch (request.answer) {
     case 'skip': {
       const skipped = withFiles(state, 'all', (file) => ({ ...file, status: 'skipped' }));
@@ -25,12 +30,17 @@ export function resolveCombined(state: StepState, request: DecisionRequest, now:
     }
     case 'manual': {
       // The step was ending and could not restore the files: the person has.
-      if (then?.do === 'finish') return close(within(state, 'applied', { all: [] }), now, outcome, problem);
-      const theirs = withFiles(state, 'all', (file) => (file.status === 'skipped' ? file : asManual(file)));
+      if (then?.do === 'finish')
+        return close(within(state, 'applied', { all: [] }), now, outcome, problem);
+      const theirs = withFiles(state, 'all', (file) =>
+        file.status === 'skipped' ? file : asManual(file),
+      );
       return { ...within(theirs, 'edits', { combined: null }), stage: { at: 'build' } };
     }
     default:
-      return stage.at === 'pick' ? within(state, 'base', { pickRegeneration: base.pickRegeneration + 1 }) : state;
+      return stage.at === 'pick'
+        ? within(state, 'base', { pickRegeneration: base.pickRegeneration + 1 })
+        : state;
   }
 }
 
@@ -46,7 +56,9 @@ export const asManual = (file: FileEntry): FileEntry => ({
 export const asLeft = (state: StepState): StepState => ({
   ...withFiles(state, 'all', (file) =>
     // A verdict stands for a file that was left alone; what was changed nobody has reviewed yet.
-    file.status === 'skipped' ? file : { ...asManual(file), verdict: file.verdict, unreviewed: true },
+    file.status === 'skipped'
+      ? file
+      : { ...asManual(file), verdict: file.verdict, unreviewed: true },
   ),
   stage: { at: 'build' },
 });
@@ -61,12 +73,18 @@ export function resolveConflict(
     if (request.answer === 'rebase' && open.reason === 'hook_changed') return asLeft(state);
     // A checkout has no newer HEAD: the branch is looked at again.
     if (request.answer === 'rebase' && state.input.repository !== undefined)
-      return { ...within(state, 'applied', { decision: open.n }), stage: { at: 'roll_back', then: { do: 'apply' } } };
+      return {
+        ...within(state, 'applied', { decision: open.n }),
+        stage: { at: 'roll_back', then: { do: 'apply' } },
+      };
     if (request.answer === 'rebase') return within(state, 'applied', { onto: open.n });
     const finish = { do: 'finish', outcome: 'skipped', problem: null } as const;
     return {
       ...state,
-      stage: { at: 'roll_back', then: request.answer === 'regenerate' ? { do: 'new_base' } : finish },
+      stage: {
+        at: 'roll_back',
+        then: request.answer === 'regenerate' ? { do: 'new_base' } : finish,
+      },
     };
   }
   const answered = (answer: Answer): readonly string[] =>
@@ -75,7 +93,8 @@ export function resolveConflict(
   // Anew from the files as they are; a file to be rebased beside them is found in conflict again, with the new proposal.
   if (regenerate.length > 0) return { ...lookAgain(state, regenerate), proposal: null };
   const files = answered('rebase');
-  if (files.length > 0) return { ...within(state, 'applied', { decision: open.n }), stage: { at: 'rebase', files } };
+  if (files.length > 0)
+    return { ...within(state, 'applied', { decision: open.n }), stage: { at: 'rebase', files } };
   const left = resolveReview({ ...state, stage: { at: 'review' } }, now);
   return left.stage.at === 'review' ? endOfWork(left, now, 'skipped') : left;
 }
@@ -95,7 +114,8 @@ export function resolveTestsFailed(
       const last = new Set(state.proposal?.files.map((file) => file.path));
       const earlier = regenerable(state).some((path) => !last.has(path));
       // The audit failed before anybody approved: that is asked now, and the tests are still to come.
-      if (undecidedPaths(state).length > 0) return resolveReview({ ...fresh, stage: { at: 'review' } }, now);
+      if (undecidedPaths(state).length > 0)
+        return resolveReview({ ...fresh, stage: { at: 'review' } }, now);
       const kept = within(state, 'applied', { decision: open.n, incomplete: true });
       return { ...kept, stage: earlier ? { at: 'build' } : { at: 'apply', busy: null } };
     }

@@ -40,7 +40,13 @@ import {
 import { decidedBy, emit, tryNow } from '../frame/log.js';
 import { moved } from './move.js';
 import { auditAnew, resolveAudit } from './reduce-verify.js';
-import { asLeft, asManual, resolveConflict, resolveTestsFailed, resolveCombined } from './decide-conflict.js';
+import {
+  asLeft,
+  asManual,
+  resolveConflict,
+  resolveTestsFailed,
+  resolveCombined,
+} from './decide-conflict.js';
 
 /** Raises limits and takes settings; `retry` at a reached limit without a number raises it by as much again. */
 function withSettings(state: StepState, open: DecisionPoint, request: DecisionRequest): StepState {
@@ -48,7 +54,8 @@ function withSettings(state: StepState, open: DecisionPoint, request: DecisionRe
     ([name, value]) => isLimitName(state, name) && typeof value === 'number',
   );
   const { base, edits } = state;
-  if (base.limits === null) return within(state, 'base', { early: { ...base.early, ...Object.fromEntries(said) } });
+  if (base.limits === null)
+    return within(state, 'base', { early: { ...base.early, ...Object.fromEntries(said) } });
   const limits: Record<LimitName, number | null> = { ...base.limits, ...Object.fromEntries(said) };
   const reached = open.subject;
   // Answered file by file, it is raised once.
@@ -72,13 +79,18 @@ function takeAnswer(state: StepState, request: DecisionRequest, now: number): St
   const seen = { ...state, seenRequests: seenWith(state, request.requestId) };
   if (request.answer === 'abort') return abortStep(seen, recordOf(request, now), now);
   if (open === null) return tryNow(seen, request, now);
-  const unanswered = open.files.map((file) => file.path).filter((path) => answerOf(open, path) === undefined);
+  const unanswered = open.files
+    .map((file) => file.path)
+    .filter((path) => answerOf(open, path) === undefined);
   const wanted = namedFiles(request);
   const named = wanted === undefined ? null : new Set(wanted);
   const files = named === null ? unanswered : unanswered.filter((path) => named.has(path));
   const taken = isOfTheRest(open, request.answer) ? (state.proposal?.files ?? []) : files;
   const told = emit(seen, now, decidedBy(request, open.id, taken.length));
-  const answered = { ...open.answered, ...Object.fromEntries(files.map((path) => [path, request.answer])) };
+  const answered = {
+    ...open.answered,
+    ...Object.fromEntries(files.map((path) => [path, request.answer])),
+  };
   const complete = open.files.every((file) => Object.hasOwn(answered, file.path));
   const records = [...state.pendingRecords, recordOf(request, now, files)];
   const set = withSettings(told, open, request);
@@ -86,7 +98,11 @@ function takeAnswer(state: StepState, request: DecisionRequest, now: number): St
   if (!complete && !rulesOf(state).wholeAnswers.includes(request.answer))
     return { ...effected, decision: { ...open, answered }, pendingRecords: records };
   const closed = { ...effected, ...resolvedBy(state, open, records, now) };
-  const resolved = emit(closed, now, { type: 'decision_resolved', decision: open.id, reason: open.reason });
+  const resolved = emit(closed, now, {
+    type: 'decision_resolved',
+    decision: open.id,
+    reason: open.reason,
+  });
   return resolve(resolved, { ...open, answered }, request, now);
 }
 
@@ -94,8 +110,12 @@ function takeAnswer(state: StepState, request: DecisionRequest, now: number): St
 export function abortStep(state: StepState, record: DecisionRecord, now: number): StepState {
   const open = state.decision;
   const by = record.by.from === '' ? record.by.name : `${record.by.name} (${record.by.from})`;
-  const closed = open === null ? {} : resolvedBy(state, open, [...state.pendingRecords, record], now);
-  const told = emit({ ...state, ...closed, abortedBy: by, ask: null }, now, { type: 'abort_requested', by });
+  const closed =
+    open === null ? {} : resolvedBy(state, open, [...state.pendingRecords, record], now);
+  const told = emit({ ...state, ...closed, abortedBy: by, ask: null }, now, {
+    type: 'abort_requested',
+    by,
+  });
   return waitsForHost(state) ? endWithoutHost(told, now) : endAfterRollback(told, now, 'aborted');
 }
 
@@ -106,7 +126,9 @@ function onward(state: StepState, now: number): StepState {
   const wanted = unfinishedPaths(state);
   if (wanted.length === files.length) return state;
   if (wanted.length > 0) return splitByFile(state, 'answered by file', now, wanted.length > 1);
-  return files.some((file) => file.status === 'failed') ? state : within(state, 'edits', { combined: null });
+  return files.some((file) => file.status === 'failed')
+    ? state
+    : within(state, 'edits', { combined: null });
 }
 
 /** Failures that say nothing about the answer of the model. */
@@ -117,7 +139,12 @@ const ANSWER_STANDS: ReadonlySet<PauseReason> = new Set([
 ]);
 
 /** What an answer does to the files it names, at once: the first verdict on a file stands. */
-function perFile(state: StepState, open: DecisionPoint, request: DecisionRequest, files: readonly string[]): StepState {
+function perFile(
+  state: StepState,
+  open: DecisionPoint,
+  request: DecisionRequest,
+  files: readonly string[],
+): StepState {
   const { set: { model, outputBudget_tokens } = {}, note } = request;
   const said = {
     ...(typeof model === 'string' ? { model } : {}),
@@ -130,13 +157,19 @@ function perFile(state: StepState, open: DecisionPoint, request: DecisionRequest
     const stands = failure !== null && ANSWER_STANDS.has(failure.reason);
     return {
       ...FRESH,
-      regeneration: stands && request.set?.inputBudget_tokens === undefined ? regeneration : regeneration + 1,
+      regeneration:
+        stands && request.set?.inputBudget_tokens === undefined ? regeneration : regeneration + 1,
     };
   };
   // The formats were tried one after the other: again from the file's own.
   const ready = state.base.ready;
-  const ownFormat = ({ format, failure }: CallProgress, path: string | null): Partial<CallProgress> => {
-    const own = (path === null ? ready?.combined : ready?.targets.find((target) => target.path === path))?.format;
+  const ownFormat = (
+    { format, failure }: CallProgress,
+    path: string | null,
+  ): Partial<CallProgress> => {
+    const own = (
+      path === null ? ready?.combined : ready?.targets.find((target) => target.path === path)
+    )?.format;
     if (failure?.reason !== 'attempts_exhausted' || own === undefined || own === format) return {};
     return { format: own, refusal: null };
   };
@@ -151,25 +184,36 @@ function perFile(state: StepState, open: DecisionPoint, request: DecisionRequest
   });
   const change: Partial<Record<Answer, (file: FileEntry) => FileEntry>> = {
     // Of failed files: those that are done are approved, and these are left out.
-    approve: (file) => (isOfTheRest(open, 'approve') ? { ...file, status: 'skipped' } : verdict(file, 'approve')),
-    skip: (file) => (open.reason === 'approval' ? verdict(file, 'skip') : { ...file, status: 'skipped' }),
+    approve: (file) =>
+      isOfTheRest(open, 'approve') ? { ...file, status: 'skipped' } : verdict(file, 'approve'),
+    skip: (file) =>
+      open.reason === 'approval' ? verdict(file, 'skip') : { ...file, status: 'skipped' },
     take_theirs: (file) => ({ ...file, status: 'skipped' }),
     select: (file) =>
-      chosen(file, state.proposal, new Map(Object.entries(request.select ?? {})).get(file.path) ?? null),
+      chosen(
+        file,
+        state.proposal,
+        new Map(Object.entries(request.select ?? {})).get(file.path) ?? null,
+      ),
     revise: (file) => askAgain(file, { ...said, refusal: rejected }),
     // At a limit the files were not asked yet: their next answer is the first one, not a new one.
     retry: (file) => ({
-      ...(file.status === 'failed' ? askAgain(file, { ...anew(file), ...ownFormat(file, file.path) }) : file),
+      ...(file.status === 'failed'
+        ? askAgain(file, { ...anew(file), ...ownFormat(file, file.path) })
+        : file),
       ...said,
     }),
     manual: asManual,
     // The host is back: the same answer is wanted, not a new one.
-    wait: (file) => (file.status === 'failed' ? { ...file, status: 'pending', failure: null } : file),
+    wait: (file) =>
+      file.status === 'failed' ? { ...file, status: 'pending', failure: null } : file,
   };
   const effect = change[request.answer];
   if (effect === undefined) return state;
   if (isOfTheRest(open, request.answer))
-    return withFiles(withFiles(state, files, effect), [...keys.keys()], (file) => verdict(file, 'approve'));
+    return withFiles(withFiles(state, files, effect), [...keys.keys()], (file) =>
+      verdict(file, 'approve'),
+    );
   const revised = request.answer === 'revise' ? withMakers(state, files) : files;
   if (request.answer !== 'retry') return withFiles(state, revised, effect);
   // A hint for the step as a whole, or for the one call over all files, reaches every file that is still to be asked for.
@@ -181,10 +225,18 @@ function perFile(state: StepState, open: DecisionPoint, request: DecisionRequest
 }
 
 /** The file as the next proposal takes it: what was chosen of it, to be looked at again. */
-const chosen = (file: FileEntry, proposal: ProposalSummary | null, changes: readonly number[] | null): FileEntry =>
+const chosen = (
+  file: FileEntry,
+  proposal: ProposalSummary | null,
+  changes: readonly number[] | null,
+): FileEntry =>
   proposal === null
     ? file
-    : { ...file, verdict: null, selected: { proposal: proposal.ref, diff: proposal.diff, changes } };
+    : {
+        ...file,
+        verdict: null,
+        selected: { proposal: proposal.ref, diff: proposal.diff, changes },
+      };
 
 /** Where something was chosen, all other files stay as this proposal has them (it may have been carried over to newer files). */
 function pinProposal(state: StepState, open: DecisionPoint): StepState {
@@ -193,8 +245,13 @@ function pinProposal(state: StepState, open: DecisionPoint): StepState {
   const proposed = new Set(proposal.files.map((file) => file.path));
   return withFiles(state, 'all', (file) => {
     const stays =
-      proposed.has(file.path) && file.status === 'done' && !file.manual && answerOf(open, file.path) !== 'select';
-    return stays ? { ...file, selected: { proposal: proposal.ref, diff: proposal.diff, changes: null } } : file;
+      proposed.has(file.path) &&
+      file.status === 'done' &&
+      !file.manual &&
+      answerOf(open, file.path) !== 'select';
+    return stays
+      ? { ...file, selected: { proposal: proposal.ref, diff: proposal.diff, changes: null } }
+      : file;
   });
 }
 
@@ -213,12 +270,18 @@ function resolveFailed(
 ): StepState {
   if (state.stage.at !== 'propose' || state.stage.part === undefined) return state;
   const leftOut = [...answers].every((answer) => answer === 'approve' || answer === 'skip');
-  if (!leftOut || state.proposal === null) return { ...state, stage: { at: 'propose' }, proposal: null };
+  if (!leftOut || state.proposal === null)
+    return { ...state, stage: { at: 'propose' }, proposal: null };
   return resolveReview(withConsent({ ...state, stage: { at: 'review' } }, request), now);
 }
 
 /** Every file of the decision has its answer: what follows. */
-function resolve(state: StepState, open: DecisionPoint, request: DecisionRequest, now: number): StepState {
+function resolve(
+  state: StepState,
+  open: DecisionPoint,
+  request: DecisionRequest,
+  now: number,
+): StepState {
   const answers = new Set(Object.values(open.answered));
   switch (open.reason) {
     case 'tests_changed_files':
@@ -230,13 +293,15 @@ function resolve(state: StepState, open: DecisionPoint, request: DecisionRequest
     case 'sandbox_blocks_tests': {
       if (request.answer === 'skip') return resolveCombined(state, request, now);
       const told = resolveBase(state, open, request);
-      if (request.answer === 'retry') return { ...told, sandbox: { ...state.sandbox, reread: true } };
+      if (request.answer === 'retry')
+        return { ...told, sandbox: { ...state.sandbox, reread: true } };
       const without = request.answer === 'run_once' ? 'once' : 'run';
       return { ...told, sandbox: { ...state.sandbox, without } };
     }
     case 'pick':
     case 'nothing_found': {
-      if (answers.has('retry')) return lookFor(state, request.note === undefined ? [] : [request.note]);
+      if (answers.has('retry'))
+        return lookFor(state, request.note === undefined ? [] : [request.note]);
       const taken = open.files.filter(({ path }) => answerOf(open, path) === 'take');
       if (taken.length === 0) return endAfterRollback(state, now, 'skipped');
       return takePicked(
@@ -246,10 +311,14 @@ function resolve(state: StepState, open: DecisionPoint, request: DecisionRequest
       );
     }
     case 'secret_found':
-      return request.answer === 'mask' || request.answer === 'send' ? { ...state, secrets: request.answer } : state;
+      return request.answer === 'mask' || request.answer === 'send'
+        ? { ...state, secrets: request.answer }
+        : state;
     case 'approval':
-      if (answers.has('revise')) return { ...pinProposal(state, open), stage: { at: 'propose' }, proposal: null };
-      if (answers.has('select')) return { ...pinProposal(state, open), stage: { at: 'build' }, proposal: null };
+      if (answers.has('revise'))
+        return { ...pinProposal(state, open), stage: { at: 'propose' }, proposal: null };
+      if (answers.has('select'))
+        return { ...pinProposal(state, open), stage: { at: 'build' }, proposal: null };
       return resolveReview(withConsent(state, request), now);
     case 'conflict':
     case 'hook_changed':
@@ -264,7 +333,11 @@ function resolve(state: StepState, open: DecisionPoint, request: DecisionRequest
         answered: { ...state.answered, tests: true },
       };
     case 'estimate':
-      return resolveCombined({ ...state, answered: { ...state.answered, estimate: true } }, request, now);
+      return resolveCombined(
+        { ...state, answered: { ...state.answered, estimate: true } },
+        request,
+        now,
+      );
     case 'workspace_unreachable':
       return request.answer === 'move' ? moved(state, request, now) : state;
     case 'blob_lost': {

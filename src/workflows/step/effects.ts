@@ -47,7 +47,10 @@ type OwnEffect =
   | { readonly kind: 'rebase' }
   | { readonly kind: 'verify'; readonly timeout_s: number; readonly releaseOnPass: boolean }
   /** Tests on the base, side by side with the call that comes next; null: alone. */
-  | { readonly kind: 'try_base'; readonly beside: Extract<Effect, { kind: 'brief' | 'propose' }> | null }
+  | {
+      readonly kind: 'try_base';
+      readonly beside: Extract<Effect, { kind: 'brief' | 'propose' }> | null;
+    }
   | { readonly kind: 'try_proposal' }
   | { readonly kind: 'audit'; readonly calls: number }
   | { readonly kind: 'release' | 'roll_back' }
@@ -65,14 +68,25 @@ const pause = (
 
 /** Against `maxTotalChunks`: a chunk counts once it is begun, and every call that was paid for. One for a file that goes calls nobody. */
 const callsUsed = ({ edits: { chunks, unanswered, calls, files } }: StepState): number =>
-  Math.max(chunks - unanswered - files.filter(({ deletes, status }) => deletes && status === 'done').length, calls);
+  Math.max(
+    chunks -
+      unanswered -
+      files.filter(({ deletes, status }) => deletes && status === 'done').length,
+    calls,
+  );
 
-export const chunksLeft = (state: StepState): number => Math.max(0, maxChunks(state) - callsUsed(state));
+export const chunksLeft = (state: StepState): number =>
+  Math.max(0, maxChunks(state) - callsUsed(state));
 
 function budgetReached(state: StepState, now: number): Effect | null {
   const { usage, base, startedAt, pausedFor_ms } = state;
-  const reached = reachedBudget(base.limits, usedOf({ usage, time_ms: now - startedAt - pausedFor_ms }));
-  return reached === null ? null : pause('budget', reached.message, unfinishedPaths(state), reached.name);
+  const reached = reachedBudget(
+    base.limits,
+    usedOf({ usage, time_ms: now - startedAt - pausedFor_ms }),
+  );
+  return reached === null
+    ? null
+    : pause('budget', reached.message, unfinishedPaths(state), reached.name);
 }
 
 function limitReached(state: StepState, now: number): Effect | null {
@@ -97,10 +111,12 @@ function proposeEffect(state: StepState, now: number): Effect {
     const limited = limitReached(state, now);
     if (limited !== null) return limited;
     const waiting = outageEffect(state, now);
-    if (waiting?.kind === 'pause') return pause(waiting.pause.reason, waiting.pause.message, unfinishedPaths(state));
+    if (waiting?.kind === 'pause')
+      return pause(waiting.pause.reason, waiting.pause.message, unfinishedPaths(state));
     if (waiting !== null) return waiting;
     const seq = edits.chunks + 1;
-    if (combined !== null) return { kind: 'propose', chunks: [{ file: '*', seq, total: 1, attempt: combined, heads }] };
+    if (combined !== null)
+      return { kind: 'propose', chunks: [{ file: '*', seq, total: 1, attempt: combined, heads }] };
     if (edits.briefWanted && edits.brief === null) return { kind: 'brief' };
     // Whether a model is back is tried with one call.
     const most = state.outage === null ? (state.base.limits?.concurrency ?? 1) : 1;
@@ -126,7 +142,9 @@ function proposeEffect(state: StepState, now: number): Effect {
   const [worst] = failed;
   if (worst === undefined) return { kind: 'build' };
   // A run that began before the part could be approved asks without it.
-  const approvable = answersTo(state, worst.reason).includes('approve') && leftOut(state).exclude.length < files.length;
+  const approvable =
+    answersTo(state, worst.reason).includes('approve') &&
+    leftOut(state).exclude.length < files.length;
   if (approvable && !(state.stage.at === 'propose' && state.stage.part)) return { kind: 'build' };
   const part =
     state.proposal === null || !isPart(state)
@@ -142,7 +160,9 @@ function sumOf(state: StepState, proposal: ProposalSummary): string {
   const { added, removed } = linesChanged(proposal);
   const trial = trialOf(state);
   const said = trial === null ? '' : `; tests of the proposal: ${trial.outcome}: ${trial.summary}`;
-  const consent = lacksConsent(state) ? `; ${UNSANDBOXED} (${state.base.ready?.noSandbox ?? ''})` : '';
+  const consent = lacksConsent(state)
+    ? `; ${UNSANDBOXED} (${state.base.ready?.noSandbox ?? ''})`
+    : '';
   return `${count(files.length, 'file')}, +${added} -${removed} lines${said}${consent}`;
 }
 
@@ -159,7 +179,10 @@ function reviewEffect(state: StepState): Effect {
     if (auto && proposal.mustAsk.length === 0) return { kind: 'approve_by_policy' };
     if (wantsTrial(state)) return { kind: 'try_proposal' };
     const failedBefore = state.tests.failedProposals.includes(proposal.id) ? [SAME_BYTES] : [];
-    const told = failedBefore.length === 0 ? 'the proposal is ready' : `the proposal is ready, but ${SAME_BYTES}`;
+    const told =
+      failedBefore.length === 0
+        ? 'the proposal is ready'
+        : `the proposal is ready, but ${SAME_BYTES}`;
     const why = auto
       ? `approval is auto, but a person must review: ${[...failedBefore, ...proposal.mustAsk].join('; ')}`
       : told;
@@ -168,14 +191,19 @@ function reviewEffect(state: StepState): Effect {
   return { kind: 'finish' };
 }
 
-export const wantsVerify = ({ tests, applied }: StepState): boolean => tests.commands.length > 0 && !applied.incomplete;
+export const wantsVerify = ({ tests, applied }: StepState): boolean =>
+  tests.commands.length > 0 && !applied.incomplete;
 /** Does a model audit the change at this moment? What a person keeps in spite of a failed verification is not audited again. */
-export const wantsAudit = ({ base, applied }: StepState, when: 'after_tests' | 'before_approval'): boolean =>
-  base.ready?.audit === when && !applied.incomplete;
-export const wantsCommit = ({ base }: StepState): boolean => (base.ready?.commitMessage ?? null) !== null;
+export const wantsAudit = (
+  { base, applied }: StepState,
+  when: 'after_tests' | 'before_approval',
+): boolean => base.ready?.audit === when && !applied.incomplete;
+export const wantsCommit = ({ base }: StepState): boolean =>
+  (base.ready?.commitMessage ?? null) !== null;
 
 /** Paths on disk through this step's applications. */
-export const appliedPaths = (state: StepState): readonly string[] => state.applied.all.flatMap((done) => done.files);
+export const appliedPaths = (state: StepState): readonly string[] =>
+  state.applied.all.flatMap((done) => done.files);
 
 /**
  * Paths of the proposal to apply now: approved, not skipped since, not applied yet. What a person changed on top of an earlier
@@ -184,10 +212,14 @@ export const appliedPaths = (state: StepState): readonly string[] => state.appli
 export const pathsToApply = (state: StepState): readonly string[] => {
   const { files } = state.edits;
   const asManual = new Set(files.filter((file) => file.manual).map((file) => file.path));
-  const skipped = new Set(files.filter((file) => file.status === 'skipped').map((file) => file.path));
+  const skipped = new Set(
+    files.filter((file) => file.status === 'skipped').map((file) => file.path),
+  );
   const applied = new Set(appliedPaths(state));
   const now = new Set(
-    state.applied.all.filter((done) => done.proposal === state.proposal?.ref).flatMap((done) => done.files),
+    state.applied.all
+      .filter((done) => done.proposal === state.proposal?.ref)
+      .flatMap((done) => done.files),
   );
   return approvedPaths(state).filter(
     (path) => !skipped.has(path) && !(asManual.has(path) ? now.has(path) : applied.has(path)),
@@ -200,7 +232,9 @@ export const leftOut = (
 ): { readonly exclude: readonly string[]; readonly manual: readonly string[] } => {
   const applied = new Set(appliedPaths(state));
   const { files } = state.edits;
-  const out = files.filter((file) => file.status !== 'done' || (applied.has(file.path) && !file.manual));
+  const out = files.filter(
+    (file) => file.status !== 'done' || (applied.has(file.path) && !file.manual),
+  );
   const manual = files.filter((file) => file.manual && file.status === 'done');
   return { exclude: out.map((file) => file.path), manual: manual.map((file) => file.path) };
 };
@@ -210,7 +244,10 @@ export const repairable = (state: StepState): readonly string[] => {
   const { exclude, manual } = leftOut(state);
   const out = new Set([...exclude, ...manual]);
   return state.edits.files
-    .filter((file) => !out.has(file.path) && !file.deletes && file.selected === null && mayRepair(state, file))
+    .filter(
+      (file) =>
+        !out.has(file.path) && !file.deletes && file.selected === null && mayRepair(state, file),
+    )
     .map((file) => file.path);
 };
 
@@ -218,18 +255,24 @@ export const repairable = (state: StepState): readonly string[] => {
 export const selectedFiles = (state: StepState): readonly SelectedFiles[] | undefined => {
   const { exclude, manual } = leftOut(state);
   const out = new Set([...exclude, ...manual]);
-  const groups = new Map<BlobRef, { readonly diff: BlobRef; readonly files: SelectedFiles['files'][number][] }>();
+  const groups = new Map<
+    BlobRef,
+    { readonly diff: BlobRef; readonly files: SelectedFiles['files'][number][] }
+  >();
   for (const { path, selected } of state.edits.files) {
     if (selected === null || out.has(path)) continue;
     const group = groups.get(selected.proposal) ?? { diff: selected.diff, files: [] };
     group.files.push({ path, changes: selected.changes });
     groups.set(selected.proposal, group);
   }
-  return groups.size === 0 ? undefined : [...groups].map(([proposal, group]) => ({ proposal, ...group }));
+  return groups.size === 0
+    ? undefined
+    : [...groups].map(([proposal, group]) => ({ proposal, ...group }));
 };
 
 /** Nothing comes after apply and tests. */
-const isLast = (state: StepState): boolean => !wantsCommit(state) && !wantsAudit(state, 'after_tests');
+const isLast = (state: StepState): boolean =>
+  !wantsCommit(state) && !wantsAudit(state, 'after_tests');
 
 export function nextEffect(state: StepState, now: number): Effect {
   const { stage } = state;
@@ -260,13 +303,24 @@ export function nextEffect(state: StepState, now: number): Effect {
       if (stage.busy?.waiting === true)
         return { kind: 'wait', ms: busyWait_ms(state.input.timings.lockPoll_ms, stage.busy.tries) };
       if (wantsBase(state)) return { kind: 'try_base', beside: null };
-      return { kind: 'apply', files: pathsToApply(state), releaseAfter: !wantsVerify(state) && isLast(state) };
+      return {
+        kind: 'apply',
+        files: pathsToApply(state),
+        releaseAfter: !wantsVerify(state) && isLast(state),
+      };
     case 'verify': {
       const limit = state.base.limits?.testTimeout_s ?? 600;
-      return { kind: 'verify', timeout_s: stage.longer ? limit * 2 : limit, releaseOnPass: isLast(state) };
+      return {
+        kind: 'verify',
+        timeout_s: stage.longer ? limit * 2 : limit,
+        releaseOnPass: isLast(state),
+      };
     }
     case 'audit':
-      return budgetReached(state, now) ?? outageEffect(state, now) ?? { kind: 'audit', calls: auditCalls(state) };
+      return (
+        budgetReached(state, now) ??
+        outageEffect(state, now) ?? { kind: 'audit', calls: auditCalls(state) }
+      );
     case 'preflight':
     case 'build':
     case 'rebase':

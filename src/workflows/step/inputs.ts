@@ -12,17 +12,27 @@ export const sandboxChoice = ({ sandbox }: StepState): { readonly sandbox?: Sand
 };
 /** It runs nothing of the proposal's, and where a person approves afterwards, that person is told of the commands that do. */
 export const formatterChoice = (state: StepState): { readonly sandbox?: SandboxChoice } =>
-  state.base.ready?.approval === 'ask' && lacksConsent(state) ? { sandbox: { without: true } } : sandboxChoice(state);
+  state.base.ready?.approval === 'ask' && lacksConsent(state)
+    ? { sandbox: { without: true } }
+    : sandboxChoice(state);
 /** Limits that people changed by their answers: the snapshot of the preflight does not know them. */
-export const changedLimits = ({ base: { limits, ready, early } }: StepState): Partial<Limits> | null => {
+export const changedLimits = ({
+  base: { limits, ready, early },
+}: StepState): Partial<Limits> | null => {
   const resolved: Partial<Limits> = ready?.limits ?? {};
   const known: Partial<Limits> = limits ?? early;
-  const changed = (Object.keys(known) as LimitName[]).filter((name) => known[name] !== resolved[name]);
-  return changed.length === 0 ? null : Object.fromEntries(changed.map((name) => [name, known[name]]));
+  const changed = (Object.keys(known) as LimitName[]).filter(
+    (name) => known[name] !== resolved[name],
+  );
+  return changed.length === 0
+    ? null
+    : Object.fromEntries(changed.map((name) => [name, known[name]]));
 };
 
 /** The lock that an activity may end: by its token, so that a late attempt ends no later one. Unknown after a failed apply. */
-export const heldToken = ({ applied: { lock, uncertain } }: StepState): { readonly token: number | null } => ({
+export const heldToken = ({
+  applied: { lock, uncertain },
+}: StepState): { readonly token: number | null } => ({
   token: lock === null || uncertain !== null ? null : lock.token,
 });
 
@@ -37,7 +47,9 @@ export function proposalOf({ proposal }: StepState): BlobRef {
 }
 
 /** For activities that read the snapshot's limits: what decisions changed since. */
-export function limitsOf(state: StepState): { readonly limits?: NonNullable<ReturnType<typeof changedLimits>> } {
+export function limitsOf(state: StepState): {
+  readonly limits?: NonNullable<ReturnType<typeof changedLimits>>;
+} {
   const limits = changedLimits(state);
   return limits === null ? {} : { limits };
 }
@@ -46,6 +58,7 @@ export function limitsOf(state: StepState): { readonly limits?: NonNullable<Retu
 export function onHost({ input, applied: { all: applications, lock } }: StepState) {
   const { repository } = input;
   if (repository === undefined) return {};
-  const held = lock?.head == null || applications.length === 0 ? null : { commit: lock.head, applications };
+  const held =
+    lock?.head == null || applications.length === 0 ? null : { commit: lock.head, applications };
   return { repository, ...(held === null ? {} : { held }) } satisfies Partial<ActivityBase>;
 }

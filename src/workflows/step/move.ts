@@ -10,14 +10,20 @@ import { onRolledBack } from './reduce-verify.js';
 import type { StepState } from './state.js';
 import { openThere } from './transitions.js';
 
-export const moveOf = (state: StepState, { set = {} }: DecisionRequest): Move<EditStepInput> | string => {
+export const moveOf = (
+  state: StepState,
+  { set = {} }: DecisionRequest,
+): Move<EditStepInput> | string => {
   const { input, base, applied, proposal, edits } = state;
   const { snapshot = null, commitMessage = null, head = null } = base.ready ?? {};
   const commit = applied.lock?.head ?? head;
   const url = set.repository === undefined ? null : asText(set.repository);
   if (url !== null && (commit === null || commitMessage === null))
     return 'only a run that makes a commit, and has read its files, can continue in a checkout: move it to a directory';
-  if (edits.files.some(({ manual }) => manual) || applied.all.some((done) => done.proposal !== proposal?.ref))
+  if (
+    edits.files.some(({ manual }) => manual) ||
+    applied.all.some((done) => done.proposal !== proposal?.ref)
+  )
     return 'its directory holds what no proposal has as a whole (edits of a person, changes applied in parts): wait, or abort it';
   const workspace = url ?? asText(set.workspace ?? input.workspace);
   const repository = url === null || commit === null ? {} : { repository: { url, base: commit } };
@@ -32,12 +38,21 @@ export const moved = (state: StepState, request: DecisionRequest, now: number): 
   const to = moveOf(state, request);
   if (typeof to === 'string') return state;
   const was = openThere(state);
-  const applied = { all: [], uncertain: null, lock: null, onto: null, decision: state.nextDecision - 1 };
+  const applied = {
+    all: [],
+    uncertain: null,
+    lock: null,
+    onto: null,
+    decision: state.nextDecision - 1,
+  };
   const writes = ['apply', 'verify', 'release', 'commit'].includes(state.stage.at);
   const stage = writes ? ({ at: 'apply', busy: null } as const) : state.stage;
   const from = `${was.workspace} on host ${was.host}; applied there: ${was.files.join(', ') || 'nothing'}`;
   const message = cut(state, `moved to ${to.input.workspace} from ${from}`);
   const here = { input: to.input, left: [...(state.left ?? []), was], stage };
-  const there = emit({ ...within(state, 'applied', applied), ...here }, now, { type: 'warning', message });
+  const there = emit({ ...within(state, 'applied', applied), ...here }, now, {
+    type: 'warning',
+    message,
+  });
   return stage.at === 'roll_back' ? onRolledBack(there, { files: [], leftAlone: [] }, now) : there;
 };

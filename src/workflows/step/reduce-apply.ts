@@ -22,7 +22,16 @@ import { waitToApply } from './reduce-tests.js';
 import { onFailedVerification } from './reduce-verify.js';
 import type { FileEntry, StepState } from './state.js';
 import { cut } from '../../shared/rules.js';
-import { afterApply, afterTests, askOf, close, endOfWork, hasFailed, PART, toReview } from './transitions.js';
+import {
+  afterApply,
+  afterTests,
+  askOf,
+  close,
+  endOfWork,
+  hasFailed,
+  PART,
+  toReview,
+} from './transitions.js';
 import { asking } from '../frame/decision-state.js';
 import { emit } from '../frame/log.js';
 
@@ -39,10 +48,16 @@ function onProposal(state: StepState, proposal: ProposalSummary, now: number): S
     file_count: proposal.files.length,
     ...linesChanged(proposal),
   });
-  return wantsAudit(told, 'before_approval') ? { ...told, stage: { at: 'audit' } } : toReview(told, now);
+  return wantsAudit(told, 'before_approval')
+    ? { ...told, stage: { at: 'audit' } }
+    : toReview(told, now);
 }
 
-export function onProposalBuilt(before: StepState, result: BuildProposalResult, now: number): StepState {
+export function onProposalBuilt(
+  before: StepState,
+  result: BuildProposalResult,
+  now: number,
+): StepState {
   if (result.outcome === 'no_sandbox') return askForConsent(before, result);
   const state = withoutOnce(before);
   switch (result.outcome) {
@@ -54,14 +69,19 @@ export function onProposalBuilt(before: StepState, result: BuildProposalResult, 
       return endOfWork(state, now, allSkipped ? 'skipped' : 'unchanged');
     }
     case 'refused': {
-      const known = new Set(state.edits.files.filter(({ status }) => status === 'done').map(({ path }) => path));
+      const known = new Set(
+        state.edits.files.filter(({ status }) => status === 'done').map(({ path }) => path),
+      );
       const stranger = result.files.find((file) => !known.has(file.path));
       // Nothing that could be asked for again: building it again would go on for ever.
       if (result.files.length === 0 || stranger !== undefined) {
         const message = cut(state, `build: ${stranger?.message ?? 'refused without a file'}`);
         return asking(state, 'engine_failed', message);
       }
-      return result.files.reduce<StepState>((next, refused) => askForEntry(next, refused, now), state);
+      return result.files.reduce<StepState>(
+        (next, refused) => askForEntry(next, refused, now),
+        state,
+      );
     }
   }
 }
@@ -78,8 +98,10 @@ function askForEntry(
   const state: StepState = { ...before, stage: { at: 'propose' } };
   const chunk: Chunk = { file: entry.path, seq, total: files.length, attempt: entry, heads: [] };
   // What a person wrote is never asked for again over their head.
-  if (entry.manual) return failChunk(state, chunk, { reason: 'engine_failed', message: refused.message }, now);
-  if (refused.findings !== true) return onRefusedAnswer(state, chunk, { outcome: 'refused', ...refused }, now);
+  if (entry.manual)
+    return failChunk(state, chunk, { reason: 'engine_failed', message: refused.message }, now);
+  if (refused.findings !== true)
+    return onRefusedAnswer(state, chunk, { outcome: 'refused', ...refused }, now);
   const attempt = { ...entry, kept: { accepted: null, heads: [], result: '' } };
   return onRefusedAnswer(state, { ...chunk, attempt }, { outcome: 'findings', ...refused }, now);
 }
@@ -97,8 +119,15 @@ export function onApplied(before: StepState, result: ApplyResult, now: number): 
         lock: lockAfter(state, result.lock),
         all: result.files.length === 0 ? all : [...all, application],
       };
-      const applied: StepState = { ...within(state, 'applied', change), stage: { at: 'apply', busy: null } };
-      const told = emit(applied, now, { type: 'applied', file_count: result.files.length, proposal: proposal.id });
+      const applied: StepState = {
+        ...within(state, 'applied', change),
+        stage: { at: 'apply', busy: null },
+      };
+      const told = emit(applied, now, {
+        type: 'applied',
+        file_count: result.files.length,
+        proposal: proposal.id,
+      });
       return result.outcome === 'applied'
         ? afterApply(told, now)
         : askConflict(told, { at: 'apply', conflicts: result.conflicts }, now);
@@ -126,10 +155,22 @@ interface Conflict {
   readonly reason?: 'conflict' | 'hook_changed';
 }
 
-function askConflict(state: StepState, { at, conflicts, reason = 'conflict' }: Conflict, now: number): StepState {
-  const files = conflicts.map((conflict) => ({ path: conflict.path, reason, message: cut(state, conflict.why) }));
+function askConflict(
+  state: StepState,
+  { at, conflicts, reason = 'conflict' }: Conflict,
+  now: number,
+): StepState {
+  const files = conflicts.map((conflict) => ({
+    path: conflict.path,
+    reason,
+    message: cut(state, conflict.why),
+  }));
   const message = cut(state, files.map((file) => withPath(file)).join('; '));
-  const told = emit(state, now, { type: 'conflict', files: files.map((file) => file.path), where: at });
+  const told = emit(state, now, {
+    type: 'conflict',
+    files: files.map((file) => file.path),
+    where: at,
+  });
   return { ...told, ask: { reason, message, files, subject: null } };
 }
 
@@ -137,13 +178,22 @@ function askConflict(state: StepState, { at, conflicts, reason = 'conflict' }: C
  * What was found in the edit, and the tolerances it needed, hold for the edit carried over: the reviewer sees them again, with the lines of
  * the merged file where its guard found them there, too.
  */
-function withEarlierFindings(proposal: ProposalSummary, earlier: ProposalSummary | null): ProposalSummary {
+function withEarlierFindings(
+  proposal: ProposalSummary,
+  earlier: ProposalSummary | null,
+): ProposalSummary {
   if (earlier === null) return proposal;
   const paths = new Set(proposal.files.map((file) => file.path));
   const again = new Set(proposal.findings.map(({ guard, path }) => `${guard} ${path}`));
-  const still = earlier.findings.filter(({ guard, path }) => paths.has(path) && !again.has(`${guard} ${path}`));
+  const still = earlier.findings.filter(
+    ({ guard, path }) => paths.has(path) && !again.has(`${guard} ${path}`),
+  );
   const findings = [...still, ...proposal.findings];
-  return { ...proposal, findings, tolerances: [...new Set([...earlier.tolerances, ...proposal.tolerances])] };
+  return {
+    ...proposal,
+    findings,
+    tolerances: [...new Set([...earlier.tolerances, ...proposal.tolerances])],
+  };
 }
 
 export function onRebased(state: StepState, result: RebaseResult, now: number): StepState {
@@ -198,12 +248,17 @@ export function onVerified(before: StepState, result: VerifyOutcome, now: number
   });
   const { alsoChanged = [] } = result;
   const message = cut(state, `the tests also changed other files: ${alsoChanged.join(', ')}`);
-  const told = alsoChanged.length === 0 ? verified : emit(verified, now, { type: 'warning', message });
+  const told =
+    alsoChanged.length === 0 ? verified : emit(verified, now, { type: 'warning', message });
   if (PASSED.includes(result.outcome)) return afterTests(told, now);
   if (result.transient && !(stage.at === 'verify' && stage.longer))
     return { ...told, stage: { at: 'verify', longer: true } };
   const { kind, signature, output, summary, suggestions } = result;
-  return onFailedVerification(told, { kind, signature, output, suggestions, summary: cut(state, summary) }, now);
+  return onFailedVerification(
+    told,
+    { kind, signature, output, suggestions, summary: cut(state, summary) },
+    now,
+  );
 }
 
 export function onCommitted(before: StepState, result: CommitResult, now: number): StepState {
@@ -222,7 +277,11 @@ export function onCommitted(before: StepState, result: CommitResult, now: number
     case 'conflict': {
       const { staged, reason } = result;
       const held = staged === undefined ? state : within(state, 'applied', { staged });
-      return askConflict(held, { at: 'commit', conflicts: [{ path: '(commit)', why: result.why }], reason }, now);
+      return askConflict(
+        held,
+        { at: 'commit', conflicts: [{ path: '(commit)', why: result.why }], reason },
+        now,
+      );
     }
     case 'failed':
       return asking(state, 'engine_failed', cut(state, sentence(result.problem)));

@@ -26,13 +26,17 @@ const estimated = (state: StepState, estimate: StepEstimate, now: number): StepS
     ? emit(within(state, 'base', { estimate }), now, { type: 'estimated', ...estimate })
     : state;
 /** Not of a run that an older build looked at. */
-const isWhole = (estimate: Partial<StepEstimate> | undefined): boolean => estimate?.calls !== undefined;
+const isWhole = (estimate: Partial<StepEstimate> | undefined): boolean =>
+  estimate?.calls !== undefined;
 
 export function onPreflight(state: StepState, result: PreflightResult, now: number): StepState {
   if (result.outcome === 'refused') return endAfterRollback(state, now, 'refused', result.problem);
   if (result.outcome === 'pick') {
     if (state.base.picked === null)
-      return { ...estimated(state, result.estimate, now), stage: { at: 'pick', snapshot: result.snapshot } };
+      return {
+        ...estimated(state, result.estimate, now),
+        stage: { at: 'pick', snapshot: result.snapshot },
+      };
     // Asked for once: paths that lead nowhere must not be picked for ever.
     return asking(state, 'engine_failed', 'preflight asks for files although they were picked');
   }
@@ -104,7 +108,9 @@ export function onPreflight(state: StepState, result: PreflightResult, now: numb
       format: target.format,
       ...(target.deletes === undefined ? {} : { deletes: target.deletes }),
     });
-  for (const message of result.warnings) next = emit(next, now, { type: 'warning', message: cut(state, message) });
-  if (result.shouldSplit && base.ready === null) next = splitByFile(next, result.splitReason, now, result.briefWanted);
+  for (const message of result.warnings)
+    next = emit(next, now, { type: 'warning', message: cut(state, message) });
+  if (result.shouldSplit && base.ready === null)
+    next = splitByFile(next, result.splitReason, now, result.briefWanted);
   return next;
 }

@@ -19,10 +19,16 @@ import { emit, notCounted, onModelDown } from '../frame/log.js';
 import { withFiles, withMade } from './transitions.js';
 import { cut, knows } from '../../shared/rules.js';
 
-const waiting = (file: FileEntry): FileEntry => (isUnfinished(file) ? { ...file, status: 'pending' } : file);
+const waiting = (file: FileEntry): FileEntry =>
+  isUnfinished(file) ? { ...file, status: 'pending' } : file;
 
 /** One call a file from here on; `brief`: they agree on names beforehand. */
-export function splitByFile(state: StepState, reason: string, now: number, brief?: boolean): StepState {
+export function splitByFile(
+  state: StepState,
+  reason: string,
+  now: number,
+  brief?: boolean,
+): StepState {
   const { files: before, combined } = state.edits;
   // Answers about all files were answers about each.
   const all = combined === null ? {} : { answers: combined.answers };
@@ -38,7 +44,11 @@ export const spend = (state: StepState, usage: StepUsage): StepState => ({
 });
 
 /** The journal knows calls of which no activity told; a journal that knows fewer (another home's) does not take any back. */
-export const onUsageCounted = (state: StepState, usage: StepUsage | null, now: number): StepState => {
+export const onUsageCounted = (
+  state: StepState,
+  usage: StepUsage | null,
+  now: number,
+): StepState => {
   if (usage === null) return notCounted(state, now);
   return usage.calls < state.usage.calls ? state : { ...state, usage, usageFromJournal: true };
 };
@@ -64,10 +74,16 @@ export function onChunkStarted(state: StepState, chunk: Chunk, now: number): Ste
 }
 
 /** Changes what a chunk still goes through: a file's entry, or the whole step's. */
-function retarget(state: StepState, { file: path }: Chunk, change: Partial<CallProgress>): StepState {
+function retarget(
+  state: StepState,
+  { file: path }: Chunk,
+  change: Partial<CallProgress>,
+): StepState {
   if (path !== '*') return withFiles(state, [path], (file) => ({ ...file, ...change }));
   const { combined } = state.edits;
-  return within(state, 'edits', { combined: combined === null ? null : { ...combined, ...change } });
+  return within(state, 'edits', {
+    combined: combined === null ? null : { ...combined, ...change },
+  });
 }
 
 /**
@@ -77,11 +93,17 @@ function retarget(state: StepState, { file: path }: Chunk, change: Partial<CallP
 function onEach(state: StepState, chunk: Chunk, change: Partial<CallProgress>): StepState {
   if (chunk.file !== '*') return retarget(state, chunk, change);
   const { files, combined: asked } = state.edits;
-  const { regeneration, attempts, answers, format, outputBudget_tokens, model, note } = chunk.attempt;
-  const own = { answers, ...(files.length === 1 ? { attempts, format, outputBudget_tokens, model, note } : {}) };
+  const { regeneration, attempts, answers, format, outputBudget_tokens, model, note } =
+    chunk.attempt;
+  const own = {
+    answers,
+    ...(files.length === 1 ? { attempts, format, outputBudget_tokens, model, note } : {}),
+  };
   const combined = change.status === 'failed' && asked !== null ? { ...asked, ...change } : null;
   return withFiles(within(state, 'edits', { combined }), 'all', (file) =>
-    isUnfinished(file) ? { ...file, ...own, regeneration: Math.max(file.regeneration, regeneration), ...change } : file,
+    isUnfinished(file)
+      ? { ...file, ...own, regeneration: Math.max(file.regeneration, regeneration), ...change }
+      : file,
   );
 }
 
@@ -91,7 +113,10 @@ export function failChunk(
   { reason, message }: NonNullable<CallProgress['failure']>,
   now: number,
 ): StepState {
-  const failed = onEach(state, chunk, { status: 'failed', failure: { reason, message: cut(state, message) } });
+  const failed = onEach(state, chunk, {
+    status: 'failed',
+    failure: { reason, message: cut(state, message) },
+  });
   return emit(failed, now, {
     type: 'edit_chunk_failed',
     file: chunk.file,
@@ -110,15 +135,29 @@ function onSpent(
   return kept === null ? failChunk(state, chunk, failure, now) : accept(state, chunk, kept, now);
 }
 
-function accept(state: StepState, chunk: Chunk, fits: Omit<Kept, 'result'>, now: number): StepState {
+function accept(
+  state: StepState,
+  chunk: Chunk,
+  fits: Omit<Kept, 'result'>,
+  now: number,
+): StepState {
   const { accepted, heads, reason } = fits;
   // Chunks side by side start from the same heads: each takes their place with one of its own.
   const others = state.edits.accepted.filter((head) => !heads.includes(head));
-  const taken = accepted === null ? state : within(state, 'edits', { accepted: [...others, accepted] });
+  const taken =
+    accepted === null ? state : within(state, 'edits', { accepted: [...others, accepted] });
   const why = reason === undefined ? {} : { unchanged: cut(state, reason) };
-  const done = { status: 'done', failure: null, refusal: null, kept: null, unchanged: null } as const;
+  const done = {
+    status: 'done',
+    failure: null,
+    refusal: null,
+    kept: null,
+    unchanged: null,
+  } as const;
   const next = withMade(onEach(taken, chunk, { ...done, ...why }), chunk.attempt, fits.made);
-  return isGoing(state, chunk) ? next : emit(next, now, { type: 'edit_chunk_completed', file: chunk.file, ...why });
+  return isGoing(state, chunk)
+    ? next
+    : emit(next, now, { type: 'edit_chunk_completed', file: chunk.file, ...why });
 }
 
 function onTruncated(
@@ -134,7 +173,8 @@ function onTruncated(
     partialLength: result.partialLength,
     stopReason: result.stopReason,
   });
-  const step: FallbackStep = answersLeft(state, chunk.attempt) > 0 ? result.next : { kind: 'exhausted' };
+  const step: FallbackStep =
+    answersLeft(state, chunk.attempt) > 0 ? result.next : { kind: 'exhausted' };
   switch (step.kind) {
     case 'split':
       return chunk.attempt.kept === null
@@ -143,7 +183,12 @@ function onTruncated(
     case 'budget': {
       const { outputBudget_tokens } = step;
       const to = `output budget ${outputBudget_tokens} tokens`;
-      return fallback(told, chunk, { outputBudget_tokens, refusal: chunk.attempt.refusal, to }, now);
+      return fallback(
+        told,
+        chunk,
+        { outputBudget_tokens, refusal: chunk.attempt.refusal, to },
+        now,
+      );
     }
     case 'format': {
       const { format, outputBudget_tokens } = step;
@@ -170,7 +215,10 @@ function fallback(
   return emit(next, now, { type: 'fallback', file: chunk.file, to: cut(state, to) });
 }
 
-type Refused = Omit<Extract<ProposeResult, { outcome: 'invalid' | 'refused' | 'unmarked' }>, 'outcome' | 'usage'> & {
+type Refused = Omit<
+  Extract<ProposeResult, { outcome: 'invalid' | 'refused' | 'unmarked' }>,
+  'outcome' | 'usage'
+> & {
   readonly outcome: 'invalid' | 'refused' | 'unmarked' | 'findings';
 };
 
@@ -201,21 +249,29 @@ export function onRefusedAnswer(
   if (!spent && !repeated && attemptsLeft(state, chunk.attempt) > 1)
     return retarget(told, chunk, { ...again, attempts: attempts + 1, refusal });
   if (spent || kept !== null) {
-    const why = spent ? `reached maxCallsPerFile with answer ${chunk.attempt.answers}: ${message}` : message;
+    const why = spent
+      ? `reached maxCallsPerFile with answer ${chunk.attempt.answers}: ${message}`
+      : message;
     return onSpent(told, chunk, { reason: 'attempts_exhausted', message: why }, now);
   }
   // The whole step's attempts are spent: one call a file is the next fallback, with attempts of its own.
   if (chunk.file === '*' && state.edits.files.length > 1)
     return splitByFile(withFiles(told, 'all', waiting), outcome, now);
   if (next !== undefined)
-    return fallback(told, chunk, { format: next, regeneration: regeneration + 1, to: `format ${next}` }, now);
+    return fallback(
+      told,
+      chunk,
+      { format: next, regeneration: regeneration + 1, to: `format ${next}` },
+      now,
+    );
   return failChunk(told, chunk, { reason: 'attempts_exhausted', message }, now);
 }
 
 /** No call was answered, or none was made: the same one is wanted again. */
 function unanswered(state: StepState, chunk: Chunk): StepState {
   const pending = { status: 'pending' } as const;
-  const again = chunk.file === '*' ? withFiles(state, 'all', waiting) : retarget(state, chunk, pending);
+  const again =
+    chunk.file === '*' ? withFiles(state, 'all', waiting) : retarget(state, chunk, pending);
   return within(again, 'edits', { unanswered: state.edits.unanswered + 1 });
 }
 
@@ -236,26 +292,42 @@ export interface Proposed {
   readonly chunk: Chunk;
   readonly result: ProposeResult;
 }
-export function onProposed(before: StepState, { chunk: asked, result }: Proposed, now: number): StepState {
+export function onProposed(
+  before: StepState,
+  { chunk: asked, result }: Proposed,
+  now: number,
+): StepState {
   if (result.outcome === 'model_unavailable')
     return onModelDown(unanswered(before, asked), result.down, asked.file, now);
   if (result.outcome === 'secret_found') return askAboutSecrets(unanswered(before, asked), result);
   // Calls that were cut off are no sign of a model that is back.
-  const state = result.outcome === 'call_lost' ? before : { ...before, ...answeredAgain(before, now) };
+  const state =
+    result.outcome === 'call_lost' ? before : { ...before, ...answeredAgain(before, now) };
   const answers = asked.attempt.answers + (result.outcome === 'region_done' ? 0 : 1);
   const chunk: Chunk = { ...asked, attempt: { ...asked.attempt, answers } };
   const calls = state.edits.calls + result.usage.calls;
-  const told = withFiles(state, asked.file === '*' ? unfinishedPaths(state) : [asked.file], (file) =>
-    file.deletes ? file : { ...file, answered: (file.answered ?? 0) + 1 },
+  const told = withFiles(
+    state,
+    asked.file === '*' ? unfinishedPaths(state) : [asked.file],
+    (file) => (file.deletes ? file : { ...file, answered: (file.answered ?? 0) + 1 }),
   );
   const paid = retarget(within(spend(told, result.usage), 'edits', { calls }), chunk, { answers });
   switch (result.outcome) {
     case 'edited':
     case 'unchanged': {
-      const fits = { accepted: result.accepted, heads: chunk.heads, reason: result.reason, made: result.made };
+      const fits = {
+        accepted: result.accepted,
+        heads: chunk.heads,
+        reason: result.reason,
+        made: result.made,
+      };
       const { repair } = result;
       // The same result a second time is meant.
-      if (repair === undefined || repair.result === chunk.attempt.kept?.result || !mayRepair(state, chunk.attempt))
+      if (
+        repair === undefined ||
+        repair.result === chunk.attempt.kept?.result ||
+        !mayRepair(state, chunk.attempt)
+      )
         return accept(paid, chunk, fits, now);
       const attempt = { ...chunk.attempt, kept: { ...fits, result: repair.result } };
       return onRefusedAnswer(paid, { ...chunk, attempt }, { outcome: 'findings', ...repair }, now);

@@ -19,14 +19,22 @@ export const wantsBase = (state: StepState): boolean =>
   state.tests.base?.number !== state.base.number;
 
 /** What a person is asked before more is paid for; null: nothing. */
-export function baseQuestion({ base, tests, sandbox }: StepState): readonly [PauseReason, string] | null {
+export function baseQuestion({
+  base,
+  tests,
+  sandbox,
+}: StepState): readonly [PauseReason, string] | null {
   const said = tests.base;
   if (said?.number !== base.number || !('base' in said)) return null;
   const { outcome, summary, blocked } = said;
-  if (blocked !== undefined && sandbox?.without === undefined) return ['sandbox_blocks_tests', blocked];
+  if (blocked !== undefined && sandbox?.without === undefined)
+    return ['sandbox_blocks_tests', blocked];
   if (tests.answered !== undefined || outcome === 'pass') return null;
-  if (outcome === 'missing') return ['baseline', `the test command cannot be run on the untouched files: ${summary}`];
-  return base.ready?.baseline === 'ask' ? ['baseline', `the tests fail on the untouched files: ${summary}`] : null;
+  if (outcome === 'missing')
+    return ['baseline', `the test command cannot be run on the untouched files: ${summary}`];
+  return base.ready?.baseline === 'ask'
+    ? ['baseline', `the tests fail on the untouched files: ${summary}`]
+    : null;
 }
 
 /** For the activities that judge a change. */
@@ -38,22 +46,34 @@ export const baseChoice = ({ base: { ready }, tests: { base, answered } }: StepS
 /** Is the proposal to be tested before a decision is needed about it? */
 export const wantsTrial = (state: StepState): boolean => {
   const { base, tests, proposal } = state;
-  const passes = tests.base?.outcome === 'pass' && tests.base.prepared && tests.base.number === base.number;
-  const wanted = base.ready?.verifyBefore === 'always' || (base.ready?.verifyBefore === 'prepared' && passes);
-  return wanted && isUntouched(state) && proposal !== null && tests.before?.proposal !== proposal.id;
+  const passes =
+    tests.base?.outcome === 'pass' && tests.base.prepared && tests.base.number === base.number;
+  const wanted =
+    base.ready?.verifyBefore === 'always' || (base.ready?.verifyBefore === 'prepared' && passes);
+  return (
+    wanted && isUntouched(state) && proposal !== null && tests.before?.proposal !== proposal.id
+  );
 };
 /** What the tests said of the proposal that is there now; null: nothing. */
 export const trialOf = ({ tests: { before }, proposal }: StepState) =>
   before?.outcome === 'tested' && before.proposal === proposal?.id ? before.result : null;
 
 /** The workspace is locked, or there was no turn. Told once, and again when there is something that a person can do about it. */
-export function waitToApply(state: StepState, { holder, advice }: Omit<NotYet, 'outcome'>, now: number): StepState {
+export function waitToApply(
+  state: StepState,
+  { holder, advice }: Omit<NotYet, 'outcome'>,
+  now: number,
+): StepState {
   const last = (state.stage.at === 'apply' ? state.stage.busy : null) ?? { tries: 0, advice: null };
   const busy = { tries: last.tries + 1, advice: advice ?? null, waiting: true };
   const waits: StepState = { ...state, stage: { at: 'apply', busy } };
   const isTold = last.tries > 0 && (busy.advice === null || busy.advice === last.advice);
   if (holder === undefined || isTold) return waits;
-  return emit(waits, now, { type: 'apply_busy', holder, ...(advice === undefined ? {} : { advice }) });
+  return emit(waits, now, {
+    type: 'apply_busy',
+    holder,
+    ...(advice === undefined ? {} : { advice }),
+  });
 }
 
 export function onTried(state: StepState, result: TryResult | NotYet, now: number): StepState {
@@ -71,12 +91,20 @@ export function onTried(state: StepState, result: TryResult | NotYet, now: numbe
 }
 
 /** The answers to `baseline`, and to `sandbox_blocks_tests` where it is about the base. */
-export function resolveBase(state: StepState, open: DecisionPoint, request: DecisionRequest): StepState {
+export function resolveBase(
+  state: StepState,
+  open: DecisionPoint,
+  request: DecisionRequest,
+): StepState {
   const { base } = state.tests;
   const { answer } = request;
   if (answer === 'fix' || answer === 'known') return within(state, 'tests', { answered: answer });
   if (answer !== 'retry' && answer !== 'other' && answer !== 'no_tests') return state;
   // Of no base: it is to be found out anew.
   const anew = base === undefined ? {} : { base: { ...base, number: 0 } };
-  return within(state, 'tests', answer === 'retry' ? anew : { ...anew, ...testsBy(request, open.subject) });
+  return within(
+    state,
+    'tests',
+    answer === 'retry' ? anew : { ...anew, ...testsBy(request, open.subject) },
+  );
 }

@@ -13,16 +13,29 @@ import { resolveCombined } from './decide-conflict.js';
 import { wantsAudit, wantsCommit } from './effects.js';
 import { spend } from './reduce-propose.js';
 import { answersLeft, auditOf, type AfterRollback, type StepState } from './state.js';
-import { askOf, close, newBase, regenerateAll, regenerateWith, toRegenerate, toReview } from './transitions.js';
+import {
+  askOf,
+  close,
+  newBase,
+  regenerateAll,
+  regenerateWith,
+  toRegenerate,
+  toReview,
+} from './transitions.js';
 
 export function onAudited(state: StepState, result: AuditResult, now: number): StepState {
-  if (result.outcome === 'failed' && result.down !== undefined) return onModelDown(state, result.down, 'audit', now);
+  if (result.outcome === 'failed' && result.down !== undefined)
+    return onModelDown(state, result.down, 'audit', now);
   const paid = spend({ ...state, ...answeredAgain(state, now) }, result.usage);
-  if (result.outcome === 'failed') return asking(paid, result.reason, cut(state, `audit: ${result.message}`));
+  if (result.outcome === 'failed')
+    return asking(paid, result.reason, cut(state, `audit: ${result.message}`));
   const { report, refusal: output } = result;
   const { proposal } = paid;
   // A reviewer sees what the auditor found where guards' findings are.
-  const reviewed = proposal === null ? null : { ...proposal, findings: [...proposal.findings, ...report.findings] };
+  const reviewed =
+    proposal === null
+      ? null
+      : { ...proposal, findings: [...proposal.findings, ...report.findings] };
   const told = emit({ ...paid, audit: { ...auditOf(paid), report }, proposal: reviewed }, now, {
     type: 'audited',
     ...report,
@@ -31,7 +44,11 @@ export function onAudited(state: StepState, result: AuditResult, now: number): S
   switch (report.verdict) {
     case 'fail_hard': {
       const failed = within(told, 'tests', { last: report.verdict });
-      return onFailedVerification(failed, { kind: 'audit', signature: null, output, summary, suggestions: [] }, now);
+      return onFailedVerification(
+        failed,
+        { kind: 'audit', signature: null, output, summary, suggestions: [] },
+        now,
+      );
     }
     case 'fail_soft':
       return askOf(within(told, 'tests', { output }), 'audit', summary);
@@ -57,15 +74,25 @@ export function resolveAudit(state: StepState, request: DecisionRequest, now: nu
 }
 
 /** `retry` where answers could not be used wants a new one; a recorded answer that was not read yet is still wanted. */
-export function auditAnew(state: StepState, { reason }: DecisionPoint, { answer }: DecisionRequest): StepState {
-  const stands = ['engine_failed', 'model_unavailable', 'workspace_unreachable', 'budget'].includes(reason);
+export function auditAnew(
+  state: StepState,
+  { reason }: DecisionPoint,
+  { answer }: DecisionRequest,
+): StepState {
+  const stands = ['engine_failed', 'model_unavailable', 'workspace_unreachable', 'budget'].includes(
+    reason,
+  );
   if (state.stage.at !== 'audit' || answer !== 'retry' || stands) return state;
   const audit = auditOf(state);
   return { ...state, audit: { ...audit, regeneration: audit.regeneration + 1 } };
 }
 
 /** What was verified is put back and asked for again, told why; or whoever decides is asked. */
-export function onFailedVerification(told: StepState, failure: VerificationFailure, now: number): StepState {
+export function onFailedVerification(
+  told: StepState,
+  failure: VerificationFailure,
+  now: number,
+): StepState {
   const { tests, proposal, input } = told;
   const { kind, signature, output } = failure;
   if (input.testsFailed === 'return') {
@@ -78,7 +105,9 @@ export function onFailedVerification(told: StepState, failure: VerificationFailu
   const tested = proposal === null || kind === 'audit' ? [] : [proposal.id];
   const failedProposals = [...tests.failedProposals, ...tested];
   const wanted = toRegenerate(told);
-  const usedUp = told.edits.files.some((file) => wanted.includes(file.path) && answersLeft(told, file) <= 0);
+  const usedUp = told.edits.files.some(
+    (file) => wanted.includes(file.path) && answersLeft(told, file) <= 0,
+  );
   const asks = again || spent || usedUp || wanted.length === 0;
   const counted = within(told, 'tests', { failures, signature, output, failedProposals });
   return rollBack(counted, { do: asks ? 'ask' : 'regenerate' }, now);
@@ -94,22 +123,35 @@ export function onRolledBack(state: StepState, result: RollbackResult, now: numb
   const { stage } = state;
   // The branch had moved before the step was ended (its commit activity died after that): what is committed is not taken back.
   if (result.commit !== undefined) {
-    const committed = { ...within(state, 'applied', { uncertain: null, lock: null }), commit: result.commit };
+    const committed = {
+      ...within(state, 'applied', { uncertain: null, lock: null }),
+      commit: result.commit,
+    };
     const note = 'the commit had been made before the files were to be put back';
-    return close(emit(committed, now, { type: 'committed', commit: result.commit, note }), now, 'committed');
+    return close(
+      emit(committed, now, { type: 'committed', commit: result.commit, note }),
+      now,
+      'committed',
+    );
   }
   const told = emit(within(state, 'applied', { all: [], uncertain: null, lock: null }), now, {
     type: 'rolled_back',
     file_count: result.files.length,
     leftAlone: result.leftAlone.map((file) => file.path),
   });
-  return stage.at === 'roll_back' ? afterRollback(told, stage.then, now) : close(told, now, 'aborted');
+  return stage.at === 'roll_back'
+    ? afterRollback(told, stage.then, now)
+    : close(told, now, 'aborted');
 }
 
 function afterRollback(state: StepState, then: AfterRollback, now: number): StepState {
   switch (then.do) {
     case 'ask':
-      return asking({ ...state, stage: { at: 'review' } }, 'tests_failed', cut(state, lastSummary(state)));
+      return asking(
+        { ...state, stage: { at: 'review' } },
+        'tests_failed',
+        cut(state, lastSummary(state)),
+      );
     case 'regenerate':
       return then.note === undefined
         ? regenerateAll(state, { refusal: state.tests.output })

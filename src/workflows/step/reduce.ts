@@ -12,12 +12,41 @@ import { onApplied, onCommitted, onRebased, onProposalBuilt, onVerified } from '
 import { onAudited, onRolledBack } from './reduce-verify.js';
 import { onPreflight } from './reduce-preflight.js';
 import { onTried } from './reduce-tests.js';
-import { failChunk, onChunkStarted, onProposed, onUsageCounted, spend, type Proposed } from './reduce-propose.js';
+import {
+  failChunk,
+  onChunkStarted,
+  onProposed,
+  onUsageCounted,
+  spend,
+  type Proposed,
+} from './reduce-propose.js';
 import { asking, decisionId } from '../frame/decision-state.js';
 import { isPart, type FileEntry, type StepState } from './state.js';
-import { askOf, close, lookAgain, lookFor, progressOf, resolveReview, takePicked, withFiles } from './transitions.js';
-import { emit, recordIgnored, noProgress, onModelDown, openDecision, tellFailed } from '../frame/log.js';
-import { within, type ActivityFailed, type FactOf, type Folds, type FrameFacts } from '../frame/machine.js';
+import {
+  askOf,
+  close,
+  lookAgain,
+  lookFor,
+  progressOf,
+  resolveReview,
+  takePicked,
+  withFiles,
+} from './transitions.js';
+import {
+  emit,
+  recordIgnored,
+  noProgress,
+  onModelDown,
+  openDecision,
+  tellFailed,
+} from '../frame/log.js';
+import {
+  within,
+  type ActivityFailed,
+  type FactOf,
+  type Folds,
+  type FrameFacts,
+} from '../frame/machine.js';
 import { answersTo, cut, knows } from '../../shared/rules.js';
 import { planOf } from '../../shared/ids.js';
 import { count } from '../../shared/text.js';
@@ -53,7 +82,8 @@ function onPaused(state: StepState, wanted: Pause, now: number): StepState {
     // Before the proposal is built, where a formatter may take it up.
     run_once: state.stage.at !== 'propose',
     select: inPart,
-    move: planOf(state.input.stepKey) === state.input.stepKey && state.input.repository === undefined,
+    move:
+      planOf(state.input.stepKey) === state.input.stepKey && state.input.repository === undefined,
     take: wanted.files.length > 0,
     approve: wanted.reason === 'approval' || (isPart(state) && wanted.files.length > 0),
   };
@@ -62,15 +92,25 @@ function onPaused(state: StepState, wanted: Pause, now: number): StepState {
   return openDecision(state, wanted, now, { answers, proposalId, progress: progressOf(state) });
 }
 
-function onActivityFailed(state: StepState, fact: Facts['activity_failed'], now: number): StepState {
+function onActivityFailed(
+  state: StepState,
+  fact: Facts['activity_failed'],
+  now: number,
+): StepState {
   const told = tellFailed(state, fact, now);
   const message = cut(state, `${fact.activity}: ${fact.message}`);
-  if (fact.chunk !== null) return failChunk(told, fact.chunk, { reason: fact.reason, message }, now);
+  if (fact.chunk !== null)
+    return failChunk(told, fact.chunk, { reason: fact.reason, message }, now);
   // A new base does not help what must be put back first.
-  const reason = state.stage.at === 'roll_back' && fact.reason === 'blob_lost' ? 'engine_failed' : fact.reason;
+  const reason =
+    state.stage.at === 'roll_back' && fact.reason === 'blob_lost' ? 'engine_failed' : fact.reason;
   if (fact.activity !== 'applyProposal' || reason !== 'engine_failed' || state.proposal === null)
     return asking(told, reason, message);
-  const uncertain = { proposal: state.proposal.ref, decision: state.applied.decision, files: pathsToApply(state) };
+  const uncertain = {
+    proposal: state.proposal.ref,
+    decision: state.applied.decision,
+    files: pathsToApply(state),
+  };
   return asking(within(told, 'applied', { uncertain }), reason, message);
 }
 
@@ -92,13 +132,15 @@ const policyVerdict = (state: StepState): StepState => {
 };
 
 function onPicked(state: StepState, result: ResultOf<'pickFiles'>, now: number): StepState {
-  if (result.outcome === 'failed' && result.down !== undefined) return onModelDown(state, result.down, 'pick', now);
+  if (result.outcome === 'failed' && result.down !== undefined)
+    return onModelDown(state, result.down, 'pick', now);
   const paid = spend({ ...state, ...answeredAgain(state, now) }, result.usage);
   if (result.outcome === 'failed') return asking(paid, result.reason, cut(state, result.message));
   if (result.outcome === 'look_for')
     return lookFor(emit(paid, now, { type: 'looking_for', words: result.words }), result.words);
   const { files } = result;
-  if (result.outcome === 'nothing_found') return askWhich(paid, 'nothing_found', result.message, files);
+  if (result.outcome === 'nothing_found')
+    return askWhich(paid, 'nothing_found', result.message, files);
   const made = files.filter(({ isNew }) => isNew === true).map(({ path }) => path);
   const named = made.length === 0 ? paid : within(paid, 'base', { made });
   const wanted = `the model wants to edit ${count(files.length, 'file')}; --pick asks before any is edited`;
@@ -123,7 +165,9 @@ function onBriefed(state: StepState, result: ResultOf<'writeBrief'>, now: number
   const answered = spend({ ...state, ...answeredAgain(state, now) }, usage);
   const paid = within(answered, 'edits', { brief, briefWanted: brief !== null });
   const event =
-    message === null ? { type: 'brief_ready' as const } : { type: 'warning' as const, message: cut(state, message) };
+    message === null
+      ? { type: 'brief_ready' as const }
+      : { type: 'warning' as const, message: cut(state, message) };
   const told = emit(paid, now, event);
   return newFiles === undefined ? told : makeToo(told, newFiles, now);
 }
@@ -131,9 +175,17 @@ function onBriefed(state: StepState, result: ResultOf<'writeBrief'>, now: number
 function makeToo(state: StepState, files: readonly PickedFile[], now: number): StepState {
   const paths = files.map(({ path }) => path);
   const { base, tests } = state;
-  const known = tests.base?.number === base.number ? { base: { ...tests.base, number: base.number + 1 } } : {};
-  const change = { made: [...(base.made ?? []), ...paths], picks: [...(base.picks ?? []), ...files] };
-  const told = emit(within(state, 'tests', known), now, { type: 'files_picked', file_count: files.length, files });
+  const known =
+    tests.base?.number === base.number ? { base: { ...tests.base, number: base.number + 1 } } : {};
+  const change = {
+    made: [...(base.made ?? []), ...paths],
+    picks: [...(base.picks ?? []), ...files],
+  };
+  const told = emit(within(state, 'tests', known), now, {
+    type: 'files_picked',
+    file_count: files.length,
+    files,
+  });
   return lookAgain(within(told, 'base', change), paths);
 }
 
@@ -152,13 +204,22 @@ const onApprovedByPolicy = (state: StepState, now: number): StepState =>
 
 function onWaited(state: StepState, now: number): StepState {
   const { stage } = state;
-  const busy = stage.at === 'apply' && stage.busy !== null ? { ...stage.busy, waiting: false } : null;
-  return { ...state, ...(busy === null ? {} : { stage: { at: 'apply', busy } }), ...waited(state, now) };
+  const busy =
+    stage.at === 'apply' && stage.busy !== null ? { ...stage.busy, waiting: false } : null;
+  return {
+    ...state,
+    ...(busy === null ? {} : { stage: { at: 'apply', busy } }),
+    ...waited(state, now),
+  };
 }
 
 function onAbort(state: StepState, name: string, now: number): StepState {
   const by = { name, from: '' };
-  return abortStep(state, { answer: 'abort', files: [], note: null, by, at: now, requestId: '' }, now);
+  return abortStep(
+    state,
+    { answer: 'abort', files: [], note: null, by, at: now, requestId: '' },
+    now,
+  );
 }
 
 const FOLDS: Folds<StepState, Facts> = {
@@ -169,7 +230,9 @@ const FOLDS: Folds<StepState, Facts> = {
   proposed: onProposed,
   usage_counted: (state, { usage }, now) => onUsageCounted(state, usage, now),
   proposal_built: (state, { result }, now) =>
-    result.outcome === 'busy' ? onNoTurn(state, 'buildProposal', now) : onProposalBuilt(state, result, now),
+    result.outcome === 'busy'
+      ? onNoTurn(state, 'buildProposal', now)
+      : onProposalBuilt(state, result, now),
   approved_by_policy: (state, _, now) => onApprovedByPolicy(state, now),
   applied: (state, { result }, now) => onApplied(state, result, now),
   waited: (state, _, now) => onWaited(state, now),
@@ -186,11 +249,15 @@ const FOLDS: Folds<StepState, Facts> = {
   decided: (state, { request }, now) => applyDecision(state, request, now),
   ignored: recordIgnored,
   activity_failed: onActivityFailed,
-  no_progress: (state, { effects }) => asking(state, 'engine_failed', noProgress(effects, state.stage.at)),
+  no_progress: (state, { effects }) =>
+    asking(state, 'engine_failed', noProgress(effects, state.stage.at)),
   abort: (state, { by }, now) => onAbort(state, by, now),
   finished: (state, _, now) => (state.stage.at === 'closed' ? state : close(state, now, 'failed')),
 };
 
 /** Folds one fact into the state. `now` is workflow time, ms since the epoch. */
-export const reduce = <T extends keyof Facts>(state: StepState, fact: FactOf<Facts, T>, now: number): StepState =>
-  FOLDS[fact.type](state, fact, now);
+export const reduce = <T extends keyof Facts>(
+  state: StepState,
+  fact: FactOf<Facts, T>,
+  now: number,
+): StepState => FOLDS[fact.type](state, fact, now);

@@ -106,7 +106,8 @@ export interface Selected extends Pick<SelectedFiles, 'proposal' | 'diff'> {
   /** Null: the file as the proposal has it. */
   readonly changes: readonly number[] | null;
 }
-export interface FileEntry extends CallProgress, Pick<Target, 'path' | 'isNew' | 'bucket' | 'lines'> {
+export interface FileEntry
+  extends CallProgress, Pick<Target, 'path' | 'isNew' | 'bucket' | 'lines'> {
   /** The job says that it goes. */
   readonly deletes: boolean;
   /** The answer for this file made it: it is asked for with that one, and never by itself. Absent: it has calls of its own. */
@@ -221,14 +222,35 @@ export const initialState = (input: EditStepInput, now: number): StepState => ({
   stage: { at: 'preflight', only: null },
   base: { number: 1, pickRegeneration: 1, picked: null, ready: null, limits: null, early: {} },
   edits: {
-    ...{ files: [], combined: null, split: false, briefWanted: false, brief: null },
-    ...{ chunks: 0, unanswered: 0, calls: 0, accepted: [] },
+    files: [],
+    combined: null,
+    split: false,
+    briefWanted: false,
+    brief: null,
+    chunks: 0,
+    unanswered: 0,
+    calls: 0,
+    accepted: [],
   },
   proposal: null,
-  applied: { all: [], uncertain: null, lock: null, decision: 0, onto: null, incomplete: false, staged: null },
+  applied: {
+    all: [],
+    uncertain: null,
+    lock: null,
+    decision: 0,
+    onto: null,
+    incomplete: false,
+    staged: null,
+  },
   tests: {
-    ...{ commands: [], remember: null, last: null, failures: 0, signature: null, output: null },
-    ...{ failedProposals: [], failure: null },
+    commands: [],
+    remember: null,
+    last: null,
+    failures: 0,
+    signature: null,
+    output: null,
+    failedProposals: [],
+    failure: null,
   },
   answered: { estimate: false, tests: false },
   usageFromJournal: false,
@@ -236,7 +258,8 @@ export const initialState = (input: EditStepInput, now: number): StepState => ({
   commit: null,
 });
 
-export const auditOf = ({ audit }: StepState): NonNullable<StepState['audit']> => audit ?? { regeneration: 1 };
+export const auditOf = ({ audit }: StepState): NonNullable<StepState['audit']> =>
+  audit ?? { regeneration: 1 };
 
 /** Is a person's consent still wanted before commands run? */
 export const lacksConsent = ({ base, sandbox }: StepState): boolean =>
@@ -274,7 +297,9 @@ export const approvedPaths = (state: StepState): readonly string[] => {
   if (proposal === null) return [];
   const entries = new Map(state.edits.files.map((file) => [file.path, file]));
   return proposal.files
-    .filter((file) => isPersons(file, entries) || entries.get(file.path)?.verdict?.answer === 'approve')
+    .filter(
+      (file) => isPersons(file, entries) || entries.get(file.path)?.verdict?.answer === 'approve',
+    )
     .map((file) => file.path);
 };
 

@@ -7,15 +7,25 @@ import { appliedPaths, pathsToApply, wantsAudit, wantsCommit, wantsVerify } from
 import type { Problem } from '../../shared/problems.js';
 import { hostOfQueue } from '../../shared/names.js';
 import type { OpenOnHost, StepOutcome } from '../../shared/run.js';
-import { isUnfinished, undecidedPaths, type CallProgress, type FileEntry, type StepState } from './state.js';
+import {
+  isUnfinished,
+  undecidedPaths,
+  type CallProgress,
+  type FileEntry,
+  type StepState,
+} from './state.js';
 import { cut, knows } from '../../shared/rules.js';
 import { asking } from '../frame/decision-state.js';
 import { emit, leftOnHost } from '../frame/log.js';
 
 /** Names in the `decided` event what the decision left out: without a worker only events tell what became of a file. */
 export const reportSkipped = (before: StepState, after: StepState): StepState => {
-  const open = new Set(before.edits.files.filter((file) => file.status !== 'skipped').map((file) => file.path));
-  const skipped = after.edits.files.filter((file) => file.status === 'skipped' && open.has(file.path));
+  const open = new Set(
+    before.edits.files.filter((file) => file.status !== 'skipped').map((file) => file.path),
+  );
+  const skipped = after.edits.files.filter(
+    (file) => file.status === 'skipped' && open.has(file.path),
+  );
   if (skipped.length === 0) return after;
   const paths = skipped.map((file) => file.path);
   const events = after.events.map((event) =>
@@ -27,7 +37,12 @@ export const reportSkipped = (before: StepState, after: StepState): StepState =>
 export const progressOf = (state: StepState): Progress => {
   const { files } = state.edits;
   const count = (status: string): number => files.filter((file) => file.status === status).length;
-  return { done: count('done'), failed: count('failed'), skipped: count('skipped'), total: files.length };
+  return {
+    done: count('done'),
+    failed: count('failed'),
+    skipped: count('skipped'),
+    total: files.length,
+  };
 };
 
 export const withFiles = (
@@ -67,28 +82,55 @@ export const askAgain = (file: FileEntry, change: Partial<CallProgress> = {}): F
 });
 
 /** What an answer makes beside the files that it was asked for is reviewed as they are. */
-export function withMade(state: StepState, attempt: CallProgress, made: MadeFiles | undefined): StepState {
+export function withMade(
+  state: StepState,
+  attempt: CallProgress,
+  made: MadeFiles | undefined,
+): StepState {
   if (made === undefined) return state;
   const { paths, by: madeBy } = made;
-  const known = state.edits.files.map((file) => (paths.includes(file.path) ? { ...file, madeBy } : file));
+  const known = state.edits.files.map((file) =>
+    paths.includes(file.path) ? { ...file, madeBy } : file,
+  );
   const fresh = paths.filter((path) => !known.some((file) => file.path === path));
   const entries = fresh.map((path): FileEntry => ({
     ...attempt,
-    ...{ ...FRESH, status: 'done', refusal: null, unchanged: null, region: null, linesAsked: null },
-    ...{ path, isNew: true, deletes: false, bucket: 'A', lines: 0, madeBy },
-    ...{ manual: false, unreviewed: false, verdict: null, selected: null },
+    ...FRESH,
+    status: 'done',
+    refusal: null,
+    unchanged: null,
+    region: null,
+    linesAsked: null,
+    path,
+    isNew: true,
+    deletes: false,
+    bucket: 'A',
+    lines: 0,
+    madeBy,
+    manual: false,
+    unreviewed: false,
+    verdict: null,
+    selected: null,
   }));
   return within(state, 'edits', { files: [...known, ...entries] });
 }
 
 /** With the files whose answers made them. */
-export const withMakers = ({ edits: { files } }: StepState, paths: readonly string[]): readonly string[] => {
+export const withMakers = (
+  { edits: { files } }: StepState,
+  paths: readonly string[],
+): readonly string[] => {
   const made = files.filter(({ path }) => paths.includes(path)).map(({ madeBy }) => madeBy);
   const makers = files.filter(({ path, status }) => made.includes(path) && status !== 'skipped');
   return [...new Set([...paths, ...makers.map(({ path }) => path)])];
 };
 
-export const close = (state: StepState, now: number, outcome: StepOutcome, problem: Problem | null = null): StepState =>
+export const close = (
+  state: StepState,
+  now: number,
+  outcome: StepOutcome,
+  problem: Problem | null = null,
+): StepState =>
   emit({ ...state, stage: { at: 'closed', outcome, problem }, decision: null, ask: null }, now, {
     type: 'step_finished',
     outcome,
@@ -111,7 +153,10 @@ export const endAfterRollback = (
 /** What is applied on the step's host and not committed, or was being applied when that went. */
 export const openThere = (state: StepState): OpenOnHost => {
   const { input, applied, stage } = state;
-  const begun = [...(applied.uncertain?.files ?? []), ...(stage.at === 'apply' ? pathsToApply(state) : [])];
+  const begun = [
+    ...(applied.uncertain?.files ?? []),
+    ...(stage.at === 'apply' ? pathsToApply(state) : []),
+  ];
   const files = [...new Set([...appliedPaths(state), ...begun])];
   return { host: hostOfQueue(input.queues.host), workspace: input.workspace, files };
 };
@@ -126,7 +171,10 @@ export const endWithoutHost = (state: StepState, now: number): StepState => {
   // A checkout is disposable, and whoever may still work there is fenced by the token.
   if (openOnHost.files.length === 0 || commit !== null || input.repository !== undefined)
     return close(state, now, 'aborted');
-  const left = { ...within(state, 'applied', { all: [], uncertain: null, lock: null }), openOnHost };
+  const left = {
+    ...within(state, 'applied', { all: [], uncertain: null, lock: null }),
+    openOnHost,
+  };
   return close(left, now, 'aborted', leftOnHost(openOnHost));
 };
 
@@ -137,19 +185,31 @@ export const lookAgain = (state: StepState, only: readonly string[] | null): Ste
 });
 
 /** Those of new files that were named and are not picked stay unmade. */
-export const takePicked = (state: StepState, files: readonly PickedFile[], now: number): StepState => {
+export const takePicked = (
+  state: StepState,
+  files: readonly PickedFile[],
+  now: number,
+): StepState => {
   const told = emit(state, now, { type: 'files_picked', file_count: files.length, files });
   const picked = files.map(({ path }) => path);
   const made = state.base.made?.filter((path) => picked.includes(path));
-  return lookAgain(within(told, 'base', { picked, picks: files, ...(made === undefined ? {} : { made }) }), null);
+  return lookAgain(
+    within(told, 'base', { picked, picks: files, ...(made === undefined ? {} : { made }) }),
+    null,
+  );
 };
 /** The model picks anew, from what these words lead to. */
 export const lookFor = (state: StepState, words: readonly string[]): StepState =>
-  lookAgain(within(state, 'base', { lookFor: words, pickRegeneration: state.base.pickRegeneration + 1 }), null);
+  lookAgain(
+    within(state, 'base', { lookFor: words, pickRegeneration: state.base.pickRegeneration + 1 }),
+    null,
+  );
 
 /** Everything anew from the files as they are now; what a person left out stays out. */
 export const newBase = (state: StepState): StepState => {
-  const again = withFiles(state, 'all', (file) => (file.status === 'skipped' ? file : askAgain(file)));
+  const again = withFiles(state, 'all', (file) =>
+    file.status === 'skipped' ? file : askAgain(file),
+  );
   return { ...within(lookAgain(again, null), 'edits', { accepted: [] }), proposal: null };
 };
 
@@ -167,15 +227,21 @@ export function resolveReview(state: StepState, now: number): StepState {
   const toApply = pathsToApply(state);
   if (toApply.length === 0) return endOfWork(state, now, 'skipped');
   const { files } = state.edits;
-  const decision = files.reduce((n, file) => Math.max(n, file.verdict?.decision ?? 0), state.applied.decision);
+  const decision = files.reduce(
+    (n, file) => Math.max(n, file.verdict?.decision ?? 0),
+    state.applied.decision,
+  );
   return { ...within(state, 'applied', { decision }), stage: { at: 'apply', busy: null } };
 }
 
 export const PART = { at: 'propose', part: true } as const;
-export const hasFailed = ({ edits }: StepState): boolean => edits.files.some((file) => file.status === 'failed');
+export const hasFailed = ({ edits }: StepState): boolean =>
+  edits.files.some((file) => file.status === 'failed');
 /** About failed files a person is asked first. */
 export const toReview = (state: StepState, now: number): StepState =>
-  hasFailed(state) ? { ...state, stage: PART } : resolveReview({ ...state, stage: { at: 'review' } }, now);
+  hasFailed(state)
+    ? { ...state, stage: PART }
+    : resolveReview({ ...state, stage: { at: 'review' } }, now);
 
 /** A run that began before there was this question asks another one. */
 export const askOf = (state: StepState, reason: PauseReason, message: string): StepState =>
@@ -190,11 +256,14 @@ export const regenerable = (state: StepState): readonly string[] => {
     .map((file) => file.path);
 };
 
-export const toRegenerate = (state: StepState): readonly string[] => withMakers(state, regenerable(state));
+export const toRegenerate = (state: StepState): readonly string[] =>
+  withMakers(state, regenerable(state));
 
 /** Every file that the model changed is asked for again from its original; what a person changed stays theirs. No person asks: answers count on. */
 export const regenerateAll = (state: StepState, change: Partial<CallProgress>): StepState => ({
-  ...withFiles(state, toRegenerate(state), (file) => askAgain(file, { answers: file.answers, ...change })),
+  ...withFiles(state, toRegenerate(state), (file) =>
+    askAgain(file, { answers: file.answers, ...change }),
+  ),
   stage: { at: 'propose' },
   proposal: null,
 });
@@ -202,7 +271,9 @@ export const regenerateAll = (state: StepState, change: Partial<CallProgress>): 
 /** A person asks again with the note and why it failed; what a person changed by hand becomes the new base of those files. */
 export function regenerateWith(state: StepState, note: string | null): StepState {
   const change = { note, refusal: state.tests.output, answers: 0 };
-  const theirs = state.edits.files.filter((file) => file.manual && file.status === 'done').map((file) => file.path);
+  const theirs = state.edits.files
+    .filter((file) => file.manual && file.status === 'done')
+    .map((file) => file.path);
   const again = regenerateAll(state, change);
   const asked = withFiles(again, theirs, (file) => askAgain(file, change));
   return theirs.length === 0 ? again : lookAgain(asked, theirs);

@@ -44,9 +44,12 @@ const leftOf = (state: StepState, progress: CallProgress) => ({
 
 /** Null: it is no wait that the run is in. */
 const outageOf = ({ decision, stage, outage }: StepState): Outage | null =>
-  decision === null && ['pick', 'propose', 'audit'].includes(stage.at) && outage?.over === false ? outage : null;
+  decision === null && ['pick', 'propose', 'audit'].includes(stage.at) && outage?.over === false
+    ? outage
+    : null;
 
-const shownOutage = (outage: Outage | null): { readonly outage?: Outage } => (outage === null ? {} : { outage });
+const shownOutage = (outage: Outage | null): { readonly outage?: Outage } =>
+  outage === null ? {} : { outage };
 
 const whyOf = ({ base }: StepState, { path }: FileEntry): Pick<LedgerRow, 'why'> => {
   const picked = base.picks?.find((each) => each.path === path);
@@ -57,7 +60,8 @@ const reasonOf = (file: FileEntry, outage: Outage | null): string | null => {
   if (file.failure !== null) return `${file.failure.reason}: ${file.failure.message}`;
   const unchanged = whyUnchanged(file);
   if (unchanged !== null) return `unchanged: ${unchanged}`;
-  const concerned = outage !== null && isUnfinished(file) && (outage.file === '*' || outage.file === file.path);
+  const concerned =
+    outage !== null && isUnfinished(file) && (outage.file === '*' || outage.file === file.path);
   return concerned ? outageText(outage) : null;
 };
 
@@ -80,7 +84,9 @@ function doingOf(state: StepState): string {
       if (asked.length === 0 && wantsBase(state)) return `running ${tests} on the untouched files`;
       if (combined !== null) return `calling the model for all ${files.length} files`;
       if (asked.length === 0)
-        return briefWanted && brief === null ? 'writing a brief for all files' : 'choosing the next file';
+        return briefWanted && brief === null
+          ? 'writing a brief for all files'
+          : 'choosing the next file';
       return `${asked.every((file) => file.again) ? 'asking again' : `file ${doneWith + 1}/${files.length}`}: ${asked
         .slice(0, 3)
         .map((file) => file.path)
@@ -122,10 +128,13 @@ export function resultOf(state: StepState): StepResult {
     const reason = whyUnchanged(file);
     return reason === null ? [] : [{ path: file.path, reason }];
   });
-  const back = state.events.filter(({ type }) => type === 'applied' || type === 'rolled_back').at(-1);
+  const back = state.events
+    .filter(({ type }) => type === 'applied' || type === 'rolled_back')
+    .at(-1);
   const left = back?.type === 'rolled_back' && commit === null ? back.leftAlone : [];
   return {
-    ...{ ...result, commit },
+    ...result,
+    commit,
     ...(note == null ? {} : { note }),
     files: [...new Set(appliedPaths(state))],
     skipped: edits.files.filter(({ status }) => status === 'skipped').map(({ path }) => path),
@@ -137,7 +146,9 @@ export function resultOf(state: StepState): StepResult {
     ...(report === undefined ? {} : { audit: report }),
     ...(state.sandbox?.without === 'run' ? { withoutSandbox: true } : {}),
     ...(state.marks === undefined ? {} : { marks: true }),
-    ...(tests.failure === null || result.outcome !== 'tests_failed' ? {} : { failure: tests.failure }),
+    ...(tests.failure === null || result.outcome !== 'tests_failed'
+      ? {}
+      : { failure: tests.failure }),
   };
 }
 
@@ -150,7 +161,9 @@ export const statusOf = (state: StepState): StepStatus => ({
   proposalId: state.proposal?.id ?? null,
   wasSplit: state.edits.split,
   ...(state.base.estimate === undefined ? {} : { estimate: state.base.estimate }),
-  ...(state.edits.files.length === 0 || state.stage.at === 'closed' ? {} : { chunksLeft: chunksLeft(state) }),
+  ...(state.edits.files.length === 0 || state.stage.at === 'closed'
+    ? {}
+    : { chunksLeft: chunksLeft(state) }),
   result: state.stage.at === 'closed' ? resultOf(state) : null,
 });
 
@@ -160,7 +173,8 @@ export function detailsOf(state: StepState): string {
   const { files } = state.edits;
   const head = `**${plain(doingOf(state))}**`;
   const summary = `${files.length} ${files.length === 1 ? 'file' : 'files'}: ${counts.done} done, ${counts.failed} failed, ${counts.skipped} skipped, ${counts.pending + counts.in_progress} open`;
-  const decision = state.decision === null ? [] : decisionDetails(state.decision, state.input.stepKey);
+  const decision =
+    state.decision === null ? [] : decisionDetails(state.decision, state.input.stepKey);
   const { proposal } = state;
   const changes =
     proposal === null || state.decision?.proposalId !== proposal.id
@@ -182,7 +196,8 @@ export function detailsOf(state: StepState): string {
       (file) =>
         `| ${plain(file.path)} | ${file.status} | ${file.format} | ${plain(reasonOf(file, null) ?? whyOf(state, file).why ?? '', 100)} |`,
     );
-  const table = rows.length === 0 ? [] : ['| file | status | format | reason |', '|---|---|---|---|', ...rows];
+  const table =
+    rows.length === 0 ? [] : ['| file | status | format | reason |', '|---|---|---|---|', ...rows];
   const ignored =
     state.ignored.length === 0
       ? []

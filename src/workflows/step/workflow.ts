@@ -9,11 +9,27 @@ import type { EditStepInput, StepResult } from '../../shared/run.js';
 import { owner } from '../frame/activities.js';
 import type { FrameEffect, Machine, RunIo } from '../frame/machine.js';
 import { runMachine } from '../frame/run.js';
-import { appliedPaths, leftOut, nextEffect, repairable, selectedFiles, type Chunk, type Effect } from './effects.js';
+import {
+  appliedPaths,
+  leftOut,
+  nextEffect,
+  repairable,
+  selectedFiles,
+  type Chunk,
+  type Effect,
+} from './effects.js';
 import { moveOf } from './move.js';
 import { reduce, type Fact } from './reduce.js';
 import { baseChoice, baseQuestion, trialOf } from './reduce-tests.js';
-import { formatterChoice, heldToken, limitsOf, onHost, proposalOf, sandboxChoice, snapshotOf } from './inputs.js';
+import {
+  formatterChoice,
+  heldToken,
+  limitsOf,
+  onHost,
+  proposalOf,
+  sandboxChoice,
+  snapshotOf,
+} from './inputs.js';
 import { auditOf, initialState, type StepState } from './state.js';
 import { detailsOf, ledgerOf, resultOf, statusOf } from './views.js';
 
@@ -95,7 +111,11 @@ function perform(move: OwnEffect, run: StepRun): Promise<void> | void {
       const selected = selectedFiles(state);
       return run.call(
         'buildProposal',
-        { summary: 'check and build the proposal', files: edits.files.length, isLong: base.ready?.quickBuild !== true },
+        {
+          summary: 'check and build the proposal',
+          files: edits.files.length,
+          isLong: base.ready?.quickBuild !== true,
+        },
         {
           workspace,
           snapshot: snapshotOf(state),
@@ -163,13 +183,18 @@ function perform(move: OwnEffect, run: StepRun): Promise<void> | void {
       return tryTests(run, proposalOf(state));
     case 'audit': {
       // Before it is applied the proposal is judged with what of the change is on disk.
-      const next = { proposal: proposalOf(state), decision: 0, files: proposal?.files.map(({ path }) => path) ?? [] };
+      const next = {
+        proposal: proposalOf(state),
+        decision: 0,
+        files: proposal?.files.map(({ path }) => path) ?? [],
+      };
       return run.callInterruptibly(
         'auditChange',
         'ask a model to audit the change',
         {
           snapshot: snapshotOf(state),
-          applications: base.ready?.audit === 'before_approval' ? [...applied.all, next] : applied.all,
+          applications:
+            base.ready?.audit === 'before_approval' ? [...applied.all, next] : applied.all,
           regeneration: auditOf(state).regeneration,
           calls: move.calls,
           ...(state.secrets === undefined ? {} : { secrets: state.secrets }),
@@ -183,8 +208,14 @@ function perform(move: OwnEffect, run: StepRun): Promise<void> | void {
         'verify',
         'unlock the workspace',
         {
-          ...{ workspace, commands: [], timeout_s: 0, maxOutput_bytes: 0, files: appliedPaths(state) },
-          ...{ releaseOnPass: true, remember: null, ...heldToken(state) },
+          workspace,
+          commands: [],
+          timeout_s: 0,
+          maxOutput_bytes: 0,
+          files: appliedPaths(state),
+          releaseOnPass: true,
+          remember: null,
+          ...heldToken(state),
         },
         () => ({ type: 'released' }),
       );
@@ -201,7 +232,10 @@ function perform(move: OwnEffect, run: StepRun): Promise<void> | void {
 }
 
 /** The call that comes next waits for the tests of the base a while: nothing is paid for where a person is to be asked. */
-async function tryBase(beside: Extract<Effect, { kind: 'try_base' }>['beside'], run: StepRun): Promise<void> {
+async function tryBase(
+  beside: Extract<Effect, { kind: 'try_base' }>['beside'],
+  run: StepRun,
+): Promise<void> {
   let over = false;
   const tests = tryTests(run).finally(() => (over = true));
   const call = async (): Promise<void> => {
@@ -209,16 +243,21 @@ async function tryBase(beside: Extract<Effect, { kind: 'try_base' }>['beside'], 
     await run.interruptibly(async () => {
       if (wait_s > 0) await run.long.wait(() => over, wait_s * 1000);
     });
-    if (!run.aborting && baseQuestion(run.state) === null && beside !== null) await perform(beside, run);
+    if (!run.aborting && baseQuestion(run.state) === null && beside !== null)
+      await perform(beside, run);
   };
   // Both have ended when this does, whatever cut them short.
-  for (const each of await Promise.allSettled([tests, call()])) if (each.status === 'rejected') throw each.reason;
+  for (const each of await Promise.allSettled([tests, call()]))
+    if (each.status === 'rejected') throw each.reason;
 }
 
 /** What every run of tests goes by. */
 const testsOf = (state: StepState) => ({
-  ...{ workspace: state.input.workspace, jobPath: state.input.jobPath, commands: state.tests.commands },
-  ...{ snapshot: snapshotOf(state), maxOutput_bytes: state.base.limits?.testOutput_bytes ?? 0 },
+  workspace: state.input.workspace,
+  jobPath: state.input.jobPath,
+  commands: state.tests.commands,
+  snapshot: snapshotOf(state),
+  maxOutput_bytes: state.base.limits?.testOutput_bytes ?? 0,
   ...sandboxChoice(state),
   ...baseChoice(state),
 });
@@ -228,7 +267,9 @@ function tryTests(run: StepRun, proposal?: BlobRef): Promise<void> {
   const asked = {
     ...testsOf(run.state),
     timeout_s: base.limits?.testTimeout_s ?? 0,
-    again: resolved.filter(({ reason }) => reason === 'baseline' || reason === 'sandbox_blocks_tests').length,
+    again: resolved.filter(
+      ({ reason }) => reason === 'baseline' || reason === 'sandbox_blocks_tests',
+    ).length,
     ...(input.modelBase === true ? { modelBase: input.modelBase } : {}),
     ...(proposal === undefined ? {} : { proposal }),
   };
@@ -241,7 +282,8 @@ async function end(run: StepRun): Promise<void> {
   run.dispatch({ type: 'finished' });
   const { input, tests, openOnHost } = run.state;
   const hasTree =
-    tests.before !== undefined || (tests.base !== undefined && 'base' in tests.base && tests.base.prepared);
+    tests.before !== undefined ||
+    (tests.base !== undefined && 'base' in tests.base && tests.base.prepared);
   if (openOnHost !== null || !hasTree) return;
   const { stepKey, workspace, jobPath: planPath } = input;
   const where = { stepKey, log: [], workspace, planPath, name: trialName(stepKey) };
@@ -256,7 +298,16 @@ async function propose(chunks: readonly Chunk[], run: StepRun): Promise<void> {
     chunks.map((chunk) => {
       run.dispatch({ type: 'chunk_started', chunk });
       const { state } = run;
-      const { format, regeneration, outputBudget_tokens, model, note, refusal, region, linesAsked } = chunk.attempt;
+      const {
+        format,
+        regeneration,
+        outputBudget_tokens,
+        model,
+        note,
+        refusal,
+        region,
+        linesAsked,
+      } = chunk.attempt;
       const words = chunk.file === '*' ? `all ${state.edits.files.length} files` : chunk.file;
       return run.callInterruptibly(
         'proposeEdit',
@@ -267,7 +318,12 @@ async function propose(chunks: readonly Chunk[], run: StepRun): Promise<void> {
           seq: chunk.seq,
           brief: state.edits.brief,
           accepted: chunk.heads,
-          ...{ regeneration, format, outputBudget_tokens, model, note, refusal },
+          regeneration,
+          format,
+          outputBudget_tokens,
+          model,
+          note,
+          refusal,
           ...(region === null ? {} : { region }),
           ...(linesAsked === null ? {} : { lines: linesAsked }),
           ...(state.secrets === undefined ? {} : { secrets: state.secrets }),
@@ -284,14 +340,23 @@ function commit(run: StepRun): Promise<void> {
   const { all: applications, lock, onto: ontoCurrent, incomplete } = applied;
   const { report } = auditOf(run.state);
   const snapshot = snapshotOf(run.state);
-  if (lock === null || base.ready?.commitMessage == null) throw new Error('commit without a lock or a message');
-  const message = incomplete ? `[INCOMPLETE] ${base.ready.commitMessage}` : base.ready.commitMessage;
+  if (lock === null || base.ready?.commitMessage == null)
+    throw new Error('commit without a lock or a message');
+  const message = incomplete
+    ? `[INCOMPLETE] ${base.ready.commitMessage}`
+    : base.ready.commitMessage;
   const { workspace, marks } = input;
   return run.call(
     'commit',
     message.split('\n')[0] ?? '',
     {
-      ...{ workspace, snapshot, applications, message, lock, ontoCurrent, ...sandboxChoice(run.state) },
+      workspace,
+      snapshot,
+      applications,
+      message,
+      lock,
+      ontoCurrent,
+      ...sandboxChoice(run.state),
       ...(marks === undefined ? {} : { marks }),
       ...(report === undefined ? {} : { audit: report }),
     },

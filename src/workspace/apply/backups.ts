@@ -39,8 +39,13 @@ export interface Drive {
 const COPYING = 0o600;
 
 /** A copy of the result that an attempt did not finish: on filesystems without links only. */
-export const isUnfinishedCopy = async (drive: Drive, file: PlannedFile, seen: Seen): Promise<boolean> => {
-  if (file.result === null || seen.kind !== 'file' || (seen.stat.mode & 0o7777) !== COPYING) return false;
+export const isUnfinishedCopy = async (
+  drive: Drive,
+  file: PlannedFile,
+  seen: Seen,
+): Promise<boolean> => {
+  if (file.result === null || seen.kind !== 'file' || (seen.stat.mode & 0o7777) !== COPYING)
+    return false;
   if (!(await drive.record.isCopying())) return false;
   const result = await drive.blobs.get(file.result.ref);
   return Buffer.from(seen.bytes).equals(result.subarray(0, seen.bytes.length));
@@ -50,7 +55,11 @@ export const isUnfinishedCopy = async (drive: Drive, file: PlannedFile, seen: Se
  * Gives the kept file its path back without touching what stands there: `taken` where something does. Without links a directory
  * or file is renamed when the path is free at that moment; a copy could be cut off in the middle.
  */
-export const restore = async ({ sys }: Drive, backup: string, target: string): Promise<'back' | 'taken' | 'gone'> => {
+export const restore = async (
+  { sys }: Drive,
+  backup: string,
+  target: string,
+): Promise<'back' | 'taken' | 'gone'> => {
   try {
     await sys.link(backup, target);
   } catch (error) {
@@ -77,10 +86,14 @@ export const listBackups = async (
   const { sys, plan } = drive;
   const found: { index: number; path: string; changed_ns: bigint }[] = [];
   for (const dir of targetDirs(plan)) {
-    for (const name of (await orNull(sys.readdir(join(plan.workspace, dir)), ['ENOENT', 'ENOTDIR'])) ?? []) {
+    for (const name of (await orNull(sys.readdir(join(plan.workspace, dir)), [
+      'ENOENT',
+      'ENOTDIR',
+    ])) ?? []) {
       const backup = readBackupName(plan, name);
       if (backup === null) continue;
-      if (whose === 'finish' && backup.attempt !== drive.attempt && drive.isLive(backup.attempt)) continue;
+      if (whose === 'finish' && backup.attempt !== drive.attempt && drive.isLive(backup.attempt))
+        continue;
       const path = join(plan.workspace, dir, name);
       const stat = await orNull(sys.lstat(path));
       if (stat !== null) found.push({ index: backup.index, path, changed_ns: stat.changed_ns });
@@ -101,7 +114,8 @@ export const resolveBackup = async (drive: Drive, index: number, backup: string)
     await discard(drive, index, backup, file.base.ref);
   } else if (file.result !== null && seen.kind === 'file' && isAt(seen, file.result)) {
     // Another attempt's finished work, taken by mistake.
-    if ((await restore(drive, backup, target)) === 'taken') await discard(drive, index, backup, file.result.ref);
+    if ((await restore(drive, backup, target)) === 'taken')
+      await discard(drive, index, backup, file.result.ref);
   } else if (await isUnfinishedCopy(drive, file, seen)) {
     await unlinkIfThere(drive.sys, backup);
   } else {
@@ -110,7 +124,12 @@ export const resolveBackup = async (drive: Drive, index: number, backup: string)
 };
 
 /** Removes a backup whose bytes are `ref`; what a writer with an open handle adds in that moment goes back to the path. */
-const discard = async (drive: Drive, index: number, backup: string, ref: BlobRef): Promise<void> => {
+const discard = async (
+  drive: Drive,
+  index: number,
+  backup: string,
+  ref: BlobRef,
+): Promise<void> => {
   const { sys, plan } = drive;
   const before = await orNull(sys.lstat(backup));
   const bytes = await orNull(sys.unlinkReading(backup));
@@ -153,4 +172,5 @@ export const backUp = async (drive: Drive, file: PlannedFile, path: string): Pro
 };
 
 /** Mode of a new result: the proposal's permissions with the special bits of the file it replaces. */
-export const resultMode = (file: PlannedFile): number => ((file.result?.mode ?? 0) & PERMISSIONS) | file.special;
+export const resultMode = (file: PlannedFile): number =>
+  ((file.result?.mode ?? 0) & PERMISSIONS) | file.special;

@@ -6,8 +6,22 @@ import { again, outcomeOf, rolledBackBefore } from './repeat.js';
 import { checkFiles, takeBack } from './prepare.js';
 import { dirOf, freshId, isStillDirectory } from './paths.js';
 import { ownProcess, type ProcessIdentity } from '../../system/process.js';
-import { isAt, isOpen, look, openRecord, PERMISSIONS, recordsOf, type TransactionRecord } from './record.js';
-import { asAttempt, problemOf, transact, type PlanAttempt, type EngineParts } from './transaction.js';
+import {
+  isAt,
+  isOpen,
+  look,
+  openRecord,
+  PERMISSIONS,
+  recordsOf,
+  type TransactionRecord,
+} from './record.js';
+import {
+  asAttempt,
+  problemOf,
+  transact,
+  type PlanAttempt,
+  type EngineParts,
+} from './transaction.js';
 import { proposalIdOf, recordName } from '../proposal.js';
 import { appliedUnder, releaseEnded, takeOver, type OtherRuns } from './lock-owners.js';
 import { homePaths } from '../../stores/home.js';
@@ -65,19 +79,27 @@ export const createApplyEngine = (options: ApplyEngineOptions): ApplyEngine => {
     },
     rollback: async (request, assertCurrent) => {
       checkRequest(request);
-      return onDisk(`Rolling back in ${request.workspace}`, async () => rollBack(await parts(assertCurrent), request));
+      return onDisk(`Rolling back in ${request.workspace}`, async () =>
+        rollBack(await parts(assertCurrent), request),
+      );
     },
     rollbackRecorded: async (request) => {
-      if (!isStepKey(request.stepKey)) fail('internal', `${JSON.stringify(request.stepKey)} is not a step key.`);
-      return onDisk(`Rolling back in ${request.workspace}`, async () => rollBack(await parts(), request));
+      if (!isStepKey(request.stepKey))
+        fail('internal', `${JSON.stringify(request.stepKey)} is not a step key.`);
+      return onDisk(`Rolling back in ${request.workspace}`, async () =>
+        rollBack(await parts(), request),
+      );
     },
-    differing: async (workspace, files) => differing({ sys, blobs }, await sys.realpath(workspace), files),
+    differing: async (workspace, files) =>
+      differing({ sys, blobs }, await sys.realpath(workspace), files),
     putBack: (workspace, stepKey, found, assertCurrent) =>
       onDisk(`Putting files back in ${workspace}`, async () => {
         if (found.length === 0) return;
         const engine = await parts(assertCurrent);
         if (stepKey !== null) return putBack(engine, workspace, stepKey, found);
-        return withScratch('back', (dir) => putBack({ ...engine, transactions: dir }, workspace, freshId(), found));
+        return withScratch('back', (dir) =>
+          putBack({ ...engine, transactions: dir }, workspace, freshId(), found),
+        );
       }),
     releaseLock: (workspace, stepKey, number) => locks.release(workspace, stepKey, number),
     acquireLock: async (workspace, stepKey, holder, assertCurrent) => {
@@ -89,7 +111,9 @@ export const createApplyEngine = (options: ApplyEngineOptions): ApplyEngine => {
     },
     readLock: (workspace) => locks.read(workspace),
     releaseEnded: (workspace, holder, finished) =>
-      onDisk(`The lock of ${workspace}`, async () => releaseEnded(await parts(), workspace, holder, finished)),
+      onDisk(`The lock of ${workspace}`, async () =>
+        releaseEnded(await parts(), workspace, holder, finished),
+      ),
     recover: (steps) => onDisk('Recovery', async () => recoverAll(await parts(), steps)),
   };
 };
@@ -98,7 +122,8 @@ export const createApplyEngine = (options: ApplyEngineOptions): ApplyEngine => {
 export const checkRequest = (request: ApplyRequest): void => {
   const { stepKey, proposalId, proposal, decision, files } = request;
   if (!isStepKey(stepKey)) fail('internal', `${JSON.stringify(stepKey)} is not a step key.`);
-  if (!Number.isSafeInteger(decision) || decision < 0) fail('internal', `${decision} is not the number of a decision.`);
+  if (!Number.isSafeInteger(decision) || decision < 0)
+    fail('internal', `${decision} is not the number of a decision.`);
   // What was reviewed is what is applied.
   if (proposalIdOf(proposal) !== proposalId)
     fail('internal', `The proposal does not have the id ${proposalId} that was approved.`);
@@ -107,7 +132,11 @@ export const checkRequest = (request: ApplyRequest): void => {
   if (unknown !== undefined) fail('internal', `${unknown} is not in the proposal ${proposalId}.`);
 };
 
-const applyOnce = async (parts: EngineParts, home: string, request: ApplyRequest): Promise<ApplyOutcome> => {
+const applyOnce = async (
+  parts: EngineParts,
+  home: string,
+  request: ApplyRequest,
+): Promise<ApplyOutcome> => {
   const { sys, transactions, locks, take, assertCurrent } = parts;
   const { stepKey, proposalId, decision, workspace } = request;
   const record = openRecord(sys, transactions, recordName(stepKey, proposalId, decision));
@@ -116,30 +145,50 @@ const applyOnce = async (parts: EngineParts, home: string, request: ApplyRequest
   if (await record.isReverted()) return rolledBackBefore(request);
 
   const root = await orNull(sys.realpath(workspace));
-  if (root === null) return { outcome: 'failed', problem: problem('disk', `Workspace ${workspace} not found.`) };
+  if (root === null)
+    return { outcome: 'failed', problem: problem('disk', `Workspace ${workspace} not found.`) };
   if (`${root}/`.startsWith(`${home}/`))
     return {
       outcome: 'failed',
       problem: problem('home_unusable', `The workspace ${root} is inside Emend's home ${home}.`),
     };
   assertCurrent();
-  const held = await take(root, stepKey, request.holder).catch((error: unknown) => failedAt(error, root));
+  const held = await take(root, stepKey, request.holder).catch((error: unknown) =>
+    failedAt(error, root),
+  );
   if (held.outcome === 'failed' || held.outcome === 'busy') return held;
   await checkInTime(parts, root, held);
   const done = await asAttempt((attempt) =>
     transact(parts, record, attempt, async (generation): Promise<PlanAttempt> => {
       const checked = await checkFiles(sys, parts.blobs, { root, home }, request);
       if (checked.conflicts.length > 0) return { ok: false, conflicts: checked.conflicts };
-      const ids = { stepKey, proposalId, decision, generation, attempt, token: freshId(), process: parts.process };
+      const ids = {
+        stepKey,
+        proposalId,
+        decision,
+        generation,
+        attempt,
+        token: freshId(),
+        process: parts.process,
+      };
       const { files, dirs } = checked;
       const { lock, isCurrent } = held;
-      const plan = { kind: 'apply', ...ids, workspace: root, lock, files, dirs, dropDirs: [] } as const;
+      const plan = {
+        kind: 'apply',
+        ...ids,
+        workspace: root,
+        lock,
+        files,
+        dirs,
+        dropDirs: [],
+      } as const;
       return { ok: true, plan, checked, isCurrent };
     }).catch((error: unknown) => openOrFailed(parts, record, error, { attempt, root })),
   );
   if (done.outcome === 'closed') {
     // Another attempt was quicker and its lock has ended: the one that this late attempt took holds nothing.
-    if (held.taken && done.closed.lock.token !== held.lock.token) await locks.release(root, stepKey, held.lock.token);
+    if (held.taken && done.closed.lock.token !== held.lock.token)
+      await locks.release(root, stepKey, held.lock.token);
     return outcomeOf(done.closed);
   }
   // Nothing of this step was written by this call: others may have the workspace, unless it holds earlier files of the step.
@@ -153,16 +202,22 @@ const applyOnce = async (parts: EngineParts, home: string, request: ApplyRequest
  * Throws where the attempt was given up while it took the lock. Where the attempt in its place works under that, it is not ours to end;
  * else nobody would.
  */
-const checkInTime = async (parts: EngineParts, root: string, { lock, taken }: CurrentTaking): Promise<void> => {
+const checkInTime = async (
+  parts: EngineParts,
+  root: string,
+  { lock, taken }: CurrentTaking,
+): Promise<void> => {
   try {
     parts.assertCurrent();
   } catch (late) {
-    if (taken && !(await plansUnder(parts, lock))) await parts.locks.release(root, lock.stepKey, lock.token);
+    if (taken && !(await plansUnder(parts, lock)))
+      await parts.locks.release(root, lock.stepKey, lock.token);
     throw late;
   }
 };
 
-const failedAt = (error: unknown, root: string) => ({ outcome: 'failed', problem: problemOf(error, root) }) as const;
+const failedAt = (error: unknown, root: string) =>
+  ({ outcome: 'failed', problem: problemOf(error, root) }) as const;
 
 /** After an error: an outcome where nothing was written and nothing will be, else thrown on, as the record must be gone on with. */
 const openOrFailed = async (
@@ -182,14 +237,22 @@ const openOrFailed = async (
   return failedAt(error, root);
 };
 
-const releaseIfIdle = async (parts: EngineParts, root: string, lock: WorkspaceLock): Promise<void> => {
+const releaseIfIdle = async (
+  parts: EngineParts,
+  root: string,
+  lock: WorkspaceLock,
+): Promise<void> => {
   parts.assertCurrent();
   const applied = await appliedUnder(parts.sys, parts.transactions, root, lock);
-  if (!applied.some(({ closed }) => closed.files.length > 0)) await parts.locks.release(root, lock.stepKey, lock.token);
+  if (!applied.some(({ closed }) => closed.files.length > 0))
+    await parts.locks.release(root, lock.stepKey, lock.token);
 };
 
 /** Has any attempt of the step planned something under this lock? */
-const plansUnder = async ({ sys, transactions }: EngineParts, { stepKey, token }: WorkspaceLock): Promise<boolean> => {
+const plansUnder = async (
+  { sys, transactions }: EngineParts,
+  { stepKey, token }: WorkspaceLock,
+): Promise<boolean> => {
   for (const record of await recordsOf(sys, transactions, stepKey))
     if ((await record.load()).plan?.lock.token === token) return true;
   return false;
@@ -207,7 +270,10 @@ const differing = async (
     const isThere = await isStillDirectory(sys, root, dirOf(file.path));
     const seen = isThere ? await look(sys, join(root, file.path)) : ({ kind: 'absent' } as const);
     if (isAt(seen, file.result) && (isThere || file.result === null)) continue;
-    const now = seen.kind === 'file' ? { ref: await blobs.put(seen.bytes), mode: seen.stat.mode & PERMISSIONS } : null;
+    const now =
+      seen.kind === 'file'
+        ? { ref: await blobs.put(seen.bytes), mode: seen.stat.mode & PERMISSIONS }
+        : null;
     found.push({ ...file, now });
   }
   return found;

@@ -9,7 +9,15 @@
  * 4. directories are fsynced, every path is looked at, and the outcome is what is found.
  */
 import { join } from 'node:path';
-import { isUnfinishedCopy, listBackups, restore, resultMode, backUp, resolveBackup, type Drive } from './backups.js';
+import {
+  isUnfinishedCopy,
+  listBackups,
+  restore,
+  resultMode,
+  backUp,
+  resolveBackup,
+  type Drive,
+} from './backups.js';
 import { difference, isAt, look, type ClosedRecord, type PlannedFile } from './record.js';
 import { dirOf, fileAt, targetDirs, targetPaths, isStillDirectory } from './paths.js';
 import { syncDirs } from './prepare.js';
@@ -38,7 +46,8 @@ export const goForward = async (drive: Drive): Promise<ClosedRecord> => {
 
 /** What only a committed generation leaves: where its verdict is lost (a damaged home) going back would leave the change half done. */
 export const hasBegun = async (drive: Drive): Promise<boolean> => {
-  const idOf = async (path: string) => (await orNull(drive.sys.lstat(path), ['ENOENT', 'ENOTDIR']))?.id;
+  const idOf = async (path: string) =>
+    (await orNull(drive.sys.lstat(path), ['ENOENT', 'ENOTDIR']))?.id;
   for (const index of drive.plan.files.keys()) {
     const { target, temp } = targetPaths(drive.plan, index);
     const ours = await idOf(temp);
@@ -83,7 +92,12 @@ const place = async (drive: Drive, file: PlannedFile, index: number): Promise<vo
 };
 
 /** The temp file becomes the target, unless the path was taken meanwhile or another attempt has finished. */
-const putResult = async (drive: Drive, file: PlannedFile, index: number, kept: string | null): Promise<void> => {
+const putResult = async (
+  drive: Drive,
+  file: PlannedFile,
+  index: number,
+  kept: string | null,
+): Promise<void> => {
   const { sys, plan } = drive;
   const { target, temp } = targetPaths(plan, index);
   const finishedElsewhere = async (): Promise<void> => {
@@ -108,7 +122,12 @@ const putResult = async (drive: Drive, file: PlannedFile, index: number, kept: s
 };
 
 /** After a failed placing: a half copy of ours goes, the kept file gets its path back where that is free. */
-const giveWay = async (drive: Drive, file: PlannedFile, index: number, kept: string | null): Promise<void> => {
+const giveWay = async (
+  drive: Drive,
+  file: PlannedFile,
+  index: number,
+  kept: string | null,
+): Promise<void> => {
   const { sys, plan } = drive;
   const { target, backup } = targetPaths(plan, index);
   const seen = await look(sys, target);
@@ -129,7 +148,8 @@ const dropTemp = async (drive: Drive, file: PlannedFile, index: number): Promise
     if (ours === null) return;
     const there = await orNull(sys.lstat(target), ['ENOENT', 'ENOTDIR']);
     // A person may have written through the path while temp and target were one file, and then saved another one over it.
-    if (there?.id !== ours.id && !isAt(await look(sys, temp), file.result)) return backUp(drive, file, temp);
+    if (there?.id !== ours.id && !isAt(await look(sys, temp), file.result))
+      return backUp(drive, file, temp);
   }
   await orNull(sys.unlink(temp), ['ENOENT', 'ENOTDIR']);
 };
@@ -148,12 +168,21 @@ const outcomeOf = async (drive: Drive): Promise<ClosedRecord> => {
     const left = (backups.get(index) ?? []).map((k) => `; the previous content is now at ${k}`);
     const still = await isStillDirectory(sys, plan.workspace, dirOf(file.real));
     const seen = still ? await look(sys, target) : ({ kind: 'absent' } as const);
-    if (isAt(seen, file.result) && (still || file.result === null) && notes.length + left.length === 0) {
+    if (
+      isAt(seen, file.result) &&
+      (still || file.result === null) &&
+      notes.length + left.length === 0
+    ) {
       files.push(file.path);
       continue;
     }
     const why = still ? difference(file.result, seen) : 'its directory was moved or replaced';
     conflicts.push({ path: file.path, why: [`${file.path}: ${why}`, ...notes, ...left].join('') });
   }
-  return { outcome: conflicts.length === 0 ? 'applied' : 'conflict', files, conflicts, lock: plan.lock };
+  return {
+    outcome: conflicts.length === 0 ? 'applied' : 'conflict',
+    files,
+    conflicts,
+    lock: plan.lock,
+  };
 };

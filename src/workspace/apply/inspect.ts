@@ -21,7 +21,10 @@ export interface OpenChange {
 }
 
 /** `transactions`: the home's directory of that name; none there, none open. */
-export const openChanges = async (sys: Sys, transactions: string): Promise<readonly OpenChange[]> => {
+export const openChanges = async (
+  sys: Sys,
+  transactions: string,
+): Promise<readonly OpenChange[]> => {
   const found: OpenChange[] = [];
   for (const stepKey of ((await orNull(sys.readdir(transactions))) ?? []).filter(isStepKey))
     for (const record of await recordsOf(sys, transactions, stepKey, ['ENOENT', 'ENOTDIR'])) {
@@ -29,8 +32,14 @@ export const openChanges = async (sys: Sys, transactions: string): Promise<reado
       const state = await record.load();
       if (state.plan === null || !isOpen(state)) continue;
       const { workspace, files } = state.plan;
-      const works = await Promise.all([state.plan, ...state.drivers].map(({ process }) => isAlive(sys, process)));
-      found.push({ stepKey, files: files.map(({ real }) => join(workspace, real)), live: works.includes(true) });
+      const works = await Promise.all(
+        [state.plan, ...state.drivers].map(({ process }) => isAlive(sys, process)),
+      );
+      found.push({
+        stepKey,
+        files: files.map(({ real }) => join(workspace, real)),
+        live: works.includes(true),
+      });
     }
   return found;
 };
@@ -48,18 +57,27 @@ export interface LastChange {
   /** Its commit; null: it made none. */
   readonly commit: string | null;
   /** What undoing means for each file. */
-  readonly files: readonly { readonly path: string; readonly change: 'restore' | 'remove' | 'put_back' }[];
+  readonly files: readonly {
+    readonly path: string;
+    readonly change: 'restore' | 'remove' | 'put_back';
+  }[];
   /** Files that are not as the change left them. */
   readonly touched: readonly ConflictFile[];
 }
 
 /** `root` is the workspace's real path. Null: there is none. Throws ProblemError `disk` where a record that cannot be read may be of it. */
-export const lastChange = async (sys: Sys, home: string, root: string): Promise<LastChange | null> => {
+export const lastChange = async (
+  sys: Sys,
+  home: string,
+  root: string,
+): Promise<LastChange | null> => {
   const { transactions } = homePaths(home);
   const unread = new Map<StepKey, Problem>();
   let last: { stepKey: StepKey; at: string; records: readonly AppliedRecord[] } | null = null;
   for (const stepKey of ((await orNull(sys.readdir(transactions))) ?? []).filter(isStepKey)) {
-    const all = await appliedRecords(sys, transactions, root, stepKey).catch(problemOn('disk', 'version_unknown'));
+    const all = await appliedRecords(sys, transactions, root, stepKey).catch(
+      problemOn('disk', 'version_unknown'),
+    );
     if ('code' in all) {
       unread.set(stepKey, all);
       continue;
@@ -74,7 +92,9 @@ export const lastChange = async (sys: Sys, home: string, root: string): Promise<
   const later = takings.filter(({ takenAt }) => takenAt > (last?.at ?? ''));
   // With all that are kept later, one that is kept no more may have been, too.
   const mayBeIts = later.length > 0 && later.length === takings.length;
-  failAll(mayBeIts ? [...unread.values()] : later.flatMap(({ stepKey }) => unread.get(stepKey) ?? []));
+  failAll(
+    mayBeIts ? [...unread.values()] : later.flatMap(({ stepKey }) => unread.get(stepKey) ?? []),
+  );
   if (last === null) return null;
   const { stepKey, at, records } = last;
   let commit: string | null = null;
@@ -94,12 +114,19 @@ const compare = async (
     for (const file of plan.files) {
       if (file.by === 'person' || !closed.files.includes(file.path)) continue;
       const first = sides.get(file.real);
-      sides.set(file.real, { path: file.path, base: first?.base ?? file.base, result: file.result });
+      sides.set(file.real, {
+        path: file.path,
+        base: first?.base ?? file.base,
+        result: file.result,
+      });
     }
   const files: LastChange['files'][number][] = [];
   const touched: ConflictFile[] = [];
   for (const [real, { path, base, result }] of sides) {
-    files.push({ path, change: base === null ? 'remove' : result === null ? 'put_back' : 'restore' });
+    files.push({
+      path,
+      change: base === null ? 'remove' : result === null ? 'put_back' : 'restore',
+    });
     const seen = await look(sys, join(root, real));
     if (!isAt(seen, result)) touched.push({ path, why: `${path}: ${difference(result, seen)}` });
   }

@@ -12,7 +12,14 @@ import { repositoryOf } from '../git/git.js';
 import { recoverAll, unrecovered, whyAway } from './recover.js';
 import { rollbackName } from './rollback.js';
 import { type Sys, realSys } from '../../system/sys.js';
-import type { LockEnd, WorkspaceLock, ApplyEngine, ApplyRequest, HolderState, RecoveredTransaction } from '../ports.js';
+import type {
+  LockEnd,
+  WorkspaceLock,
+  ApplyEngine,
+  ApplyRequest,
+  HolderState,
+  RecoveredTransaction,
+} from '../ports.js';
 import { isAlive, type ProcessIdentity } from '../../system/process.js';
 import { homePaths } from '../../stores/home.js';
 import { jsonOf, orNull } from '../../system/durable.js';
@@ -44,7 +51,8 @@ export const appliedRecords = async (
   const found: AppliedRecord[] = [];
   for (const record of records) {
     const backName = rollbackName(record.name);
-    const back = backName === record.name ? undefined : records.find(({ name }) => name === backName);
+    const back =
+      backName === record.name ? undefined : records.find(({ name }) => name === backName);
     if (back !== undefined && (await back.load()).closed !== null) continue;
     const first = await record.readPlan(1);
     // A damaged one of another workspace says nothing of this.
@@ -52,7 +60,11 @@ export const appliedRecords = async (
     const { plan, closed, ...rest } = await record.load();
     if (plan !== null && plan.workspace !== workspace) continue;
     if (plan === null && closed !== null)
-      fail('disk', `${transactions}/${record.name}: the plan of this change is lost.`, 'Restore it from a backup.');
+      fail(
+        'disk',
+        `${transactions}/${record.name}: the plan of this change is lost.`,
+        'Restore it from a backup.',
+      );
     if (plan?.kind !== 'apply' || closed === null || isOpen({ plan, closed, ...rest })) continue;
     found.push({ plan, closed });
   }
@@ -76,7 +88,9 @@ export const releaseEnded = async (
     const recovered = await recoverAll(parts, [holder.stepKey]);
     if (recovered.some(({ did }) => did === 'left_to_live_process')) return { outcome: 'at_work' };
     if (recovered.some(({ did }) => did === 'failed')) return { outcome: 'unrecovered' };
-    const files = (await appliedUnder(sys, transactions, root, held)).flatMap(({ closed }) => closed.files);
+    const files = (await appliedUnder(sys, transactions, root, held)).flatMap(
+      ({ closed }) => closed.files,
+    );
     return files.length === 0 ? null : { outcome: 'kept', files: [...new Set(files)] };
   };
   const before = await look(holder);
@@ -84,7 +98,8 @@ export const releaseEnded = async (
   const committed = before !== null && !finished && (await isCommitted(root, holder));
   if (before !== null && !finished && !committed) return before;
   if (!(await locks.break(root, holder.token))) return { outcome: 'not_held' };
-  if (finished || committed) return { outcome: 'ended', because: finished ? 'finished' : 'committed' };
+  if (finished || committed)
+    return { outcome: 'ended', because: finished ? 'finished' : 'committed' };
   const after = await look(holder);
   if (after === null) return { outcome: 'ended', because: 'nothing_applied' };
   // It came to its point of no return in between: its files are held for it again, unless somebody was quicker.
@@ -120,10 +135,17 @@ export const takeOver =
     }
   };
 
-type Hold = { readonly free: true; readonly because: string } | { readonly free: false; readonly advice?: string };
+type Hold =
+  | { readonly free: true; readonly because: string }
+  | { readonly free: false; readonly advice?: string };
 const heldBy = (advice: string): Hold => ({ free: false, advice });
 
-const holdOf = async (parts: EngineParts, runs: OtherRuns, workspace: string, holder: WorkspaceLock): Promise<Hold> => {
+const holdOf = async (
+  parts: EngineParts,
+  runs: OtherRuns,
+  workspace: string,
+  holder: WorkspaceLock,
+): Promise<Hold> => {
   const run = shownKey(holder.stepKey);
   const recover = `\`emend recover --undo ${run}\` restores the files, \`emend recover --keep ${run}\` keeps them`;
   const standing = await runs.stateOfHolder(holder, workspace);
@@ -134,7 +156,9 @@ const holdOf = async (parts: EngineParts, runs: OtherRuns, workspace: string, ho
       : { free: false };
   const ended = `run ${run} has ended (${standing.how})`;
   if (standing.elsewhere)
-    return heldBy(`${ended} and has locked the workspace from another EMEND_HOME: run \`emend recover\` with that one`);
+    return heldBy(
+      `${ended} and has locked the workspace from another EMEND_HOME: run \`emend recover\` with that one`,
+    );
   const end = await releaseEnded(parts, workspace, holder, standing.finished);
   switch (end.outcome) {
     case 'ended':
@@ -142,7 +166,9 @@ const holdOf = async (parts: EngineParts, runs: OtherRuns, workspace: string, ho
     case 'not_held':
       return { free: true, because: 'it was released in the meantime' };
     case 'kept':
-      return heldBy(`${ended} with ${count(end.files.length, 'file')} applied but not committed: ${recover}`);
+      return heldBy(
+        `${ended} with ${count(end.files.length, 'file')} applied but not committed: ${recover}`,
+      );
     case 'at_work':
       return heldBy(`${ended}, but a process is still working on its files`);
     case 'unrecovered':
@@ -157,12 +183,18 @@ const holdOf = async (parts: EngineParts, runs: OtherRuns, workspace: string, ho
 const NAMESPACE = '-local-';
 
 /** `host`: the id of the home that has the transaction's record. */
-export const localHolder = (host: string, { boot, pid, started }: ProcessIdentity): ApplyRequest['holder'] => ({
+export const localHolder = (
+  host: string,
+  { boot, pid, started }: ProcessIdentity,
+): ApplyRequest['holder'] => ({
   namespace: NAMESPACE,
   workflowId: JSON.stringify({ host, boot, pid, started }),
 });
 
-const readHolder = ({ namespace, workflowId }: ApplyRequest['holder']): (ProcessIdentity & { host: string }) | null => {
+const readHolder = ({
+  namespace,
+  workflowId,
+}: ApplyRequest['holder']): (ProcessIdentity & { host: string }) | null => {
   if (namespace !== NAMESPACE) return null;
   return { host: '', boot: '', pid: 0, started: '', ...jsonOf(workflowId) };
 };
@@ -170,15 +202,28 @@ const readHolder = ({ namespace, workflowId }: ApplyRequest['holder']): (Process
 export const isLocal = (holder: ApplyRequest['holder']): boolean => holder.namespace === NAMESPACE;
 
 /** What can be said of the command that holds a workspace; null: the holder is a run. `host`: id of the home that asks. */
-export const stateOfLocal = async (holder: WorkspaceLock, host: string): Promise<HolderState | null> => {
+export const stateOfLocal = async (
+  holder: WorkspaceLock,
+  host: string,
+): Promise<HolderState | null> => {
   const who = readHolder(holder);
   if (who === null) return null;
   if (await isAlive(realSys, who)) return { state: 'open' };
-  return { state: 'ended', how: 'its process is gone', finished: true, undo: false, elsewhere: who.host !== host };
+  return {
+    state: 'ended',
+    how: 'its process is gone',
+    finished: true,
+    undo: false,
+    elsewhere: who.host !== host,
+  };
 };
 
 /** Ends the hold of a command whose process is gone, after its transaction was recovered. Null: nothing of that kind holds the workspace. */
-export const releaseDead = async (engine: ApplyEngine, workspace: string, host: string): Promise<LockEnd | null> => {
+export const releaseDead = async (
+  engine: ApplyEngine,
+  workspace: string,
+  host: string,
+): Promise<LockEnd | null> => {
   const holder = await engine.readLock(workspace);
   const standing = holder === null ? null : await stateOfLocal(holder, host);
   if (holder === null || standing?.state !== 'ended' || standing.elsewhere) return null;

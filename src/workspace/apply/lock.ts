@@ -27,7 +27,8 @@ type LockPlace = Head & { readonly dir: string };
  */
 const lockPlace = async (root: string, home: string): Promise<LockPlace> => {
   const repository = await repositoryIfGit(root);
-  if (repository === null) return { dir: join(homePaths(home).locks, sha256(root)), head: null, headRef: null };
+  if (repository === null)
+    return { dir: join(homePaths(home).locks, sha256(root)), head: null, headRef: null };
   return { ...repository, dir: join(repository.gitDir, 'emend', 'lock') };
 };
 
@@ -81,17 +82,28 @@ export const createLocks = ({ home, sys = realSys, clock = systemClock }: LockOp
 
   const standing = async (place: LockPlace): Promise<CurrentLock> => {
     const names = (await orNull(sys.readdir(place.dir))) ?? [];
-    const numbers = names.flatMap((name) => /^([1-9][0-9]*)\.json$/.exec(name)?.[1] ?? []).map(Number);
+    const numbers = names
+      .flatMap((name) => /^([1-9][0-9]*)\.json$/.exec(name)?.[1] ?? [])
+      .map(Number);
     const token = Math.max(0, ...numbers);
     if (token === 0 || names.includes(`${token}.end.json`)) return { token, holder: null, numbers };
     // Removed since the listing: then it had ended.
     const oddIn = (lock: WorkspaceLock): string | null =>
       lock.token === token ? null : `it is the lock ${lock.token}`;
-    const holder = await readJson<WorkspaceLock>(sys, takenPath(place, token), 'WorkspaceLock', oddIn);
+    const holder = await readJson<WorkspaceLock>(
+      sys,
+      takenPath(place, token),
+      'WorkspaceLock',
+      oddIn,
+    );
     return { token, holder, numbers };
   };
 
-  const forget = async (place: LockPlace, numbers: readonly number[], newest: number): Promise<void> => {
+  const forget = async (
+    place: LockPlace,
+    numbers: readonly number[],
+    newest: number,
+  ): Promise<void> => {
     for (const token of numbers.filter((n) => n < newest - ENDED_LOCKS)) {
       await removePut(sys, takenPath(place, token));
       await removePut(sys, endPath(place, token));
@@ -106,7 +118,10 @@ export const createLocks = ({ home, sys = realSys, clock = systemClock }: LockOp
     (await orNull(sys.lstat(takenPath(place, token)))) !== null &&
     (await orNull(sys.lstat(endPath(place, token)))) === null;
 
-  const on = <T>(workspace: string, work: (root: string, place: LockPlace) => Promise<T>): Promise<T> =>
+  const on = <T>(
+    workspace: string,
+    work: (root: string, place: LockPlace) => Promise<T>,
+  ): Promise<T> =>
     onDisk(`The lock of ${workspace}`, async () => {
       const root = await sys.realpath(workspace);
       return work(root, await lockPlace(root, home));
@@ -128,9 +143,13 @@ export const createLocks = ({ home, sys = realSys, clock = systemClock }: LockOp
           const token = now_.token + 1;
           const { head, headRef } = await lockPlace(root, home);
           const ours: WorkspaceLock = {
-            ...{ token, stepKey, workflowId, namespace },
+            token,
+            stepKey,
+            workflowId,
+            namespace,
             takenAt: isoTime(clock),
-            ...{ head, headRef },
+            head,
+            headRef,
             ...(continues === undefined ? {} : { continues }),
           };
           const put = await putJsonIfAbsent(sys, takenPath(place, token), ours, MODES);
@@ -143,7 +162,10 @@ export const createLocks = ({ home, sys = realSys, clock = systemClock }: LockOp
           await forget(place, now_.numbers, token);
           return { outcome: 'held', lock: ours, taken: true, isCurrent: isCurrent(place, token) };
         }
-        return fail('busy', `The lock of ${workspace} was taken by others ${LOCK_TAKINGS} times in a row.`);
+        return fail(
+          'busy',
+          `The lock of ${workspace} was taken by others ${LOCK_TAKINGS} times in a row.`,
+        );
       }),
 
     read: (workspace) => on(workspace, async (_root, place) => (await standing(place)).holder),
@@ -151,7 +173,8 @@ export const createLocks = ({ home, sys = realSys, clock = systemClock }: LockOp
     takings: (workspace) =>
       on(workspace, async (_root, place) => {
         const paths = (await standing(place)).numbers.map((token) => takenPath(place, token));
-        const read = (path: string) => readJson<WorkspaceLock>(sys, path, 'WorkspaceLock').catch(nullOn('disk'));
+        const read = (path: string) =>
+          readJson<WorkspaceLock>(sys, path, 'WorkspaceLock').catch(nullOn('disk'));
         return (await Promise.all(paths.map(read))).filter((lock) => lock !== null);
       }),
 

@@ -23,7 +23,8 @@ export interface TargetPaths {
   readonly backup: (attempt: string, seq: number) => string;
 }
 
-const stemOf = (plan: TransactionPlan): string => `.emend-${plan.stepKey.slice(0, 8)}-${plan.token}`;
+const stemOf = (plan: TransactionPlan): string =>
+  `.emend-${plan.stepKey.slice(0, 8)}-${plan.token}`;
 
 export const targetPaths = (plan: TransactionPlan, index: number): TargetPaths => {
   const { real } = fileAt(plan, index);
@@ -43,9 +44,14 @@ export const fileAt = (plan: TransactionPlan, index: number): PlannedFile => {
 };
 
 /** File and attempt of a directory entry that is a backup of this plan, else null. */
-export const readBackupName = (plan: TransactionPlan, name: string): { index: number; attempt: string } | null => {
+export const readBackupName = (
+  plan: TransactionPlan,
+  name: string,
+): { index: number; attempt: string } | null => {
   const stem = `${stemOf(plan)}-`;
-  const parts = name.startsWith(stem) ? /^([0-9]+)\.([0-9a-f]+)-[0-9]+\.backup$/.exec(name.slice(stem.length)) : null;
+  const parts = name.startsWith(stem)
+    ? /^([0-9]+)\.([0-9a-f]+)-[0-9]+\.backup$/.exec(name.slice(stem.length))
+    : null;
   return parts === null ? null : { index: Number(parts[1]), attempt: parts[2] ?? '' };
 };
 
@@ -70,16 +76,28 @@ interface ResolvedPath {
 type RefusedCode = 'target_outside' | 'target_missing' | 'target_not_a_file';
 type RefusedPath = Readonly<{ ok: false; code: RefusedCode; why: string }>;
 
-const no = (why: string, code: RefusedCode = 'target_outside'): RefusedPath => ({ ok: false, code, why });
+const no = (why: string, code: RefusedCode = 'target_outside'): RefusedPath => ({
+  ok: false,
+  code,
+  why,
+});
 
 /** `root` is the workspace's real path. Refusals are sentences' ends: "it leads to /etc/hosts, outside the workspace". */
-export const resolveInWorkspace = (sys: Sys, root: string, asked: string): Promise<ResolvedPath | RefusedPath> =>
+export const resolveInWorkspace = (
+  sys: Sys,
+  root: string,
+  asked: string,
+): Promise<ResolvedPath | RefusedPath> =>
   resolved(sys, root, asked).catch((error: unknown) => {
     if (errnoOf(error) === 'ELOOP') return no('symbolic links form a loop', 'target_not_a_file');
     throw error;
   });
 
-const resolved = async (sys: Sys, root: string, asked: string): Promise<ResolvedPath | RefusedPath> => {
+const resolved = async (
+  sys: Sys,
+  root: string,
+  asked: string,
+): Promise<ResolvedPath | RefusedPath> => {
   const checked = checkPath(asked);
   if (!checked.ok) return no(checked.why);
   const { path } = checked;
@@ -98,7 +116,9 @@ const resolved = async (sys: Sys, root: string, asked: string): Promise<Resolved
   const stat = await orNull(sys.lstat(full), ['ENOENT', 'ENOTDIR']);
   if (stat?.kind === 'symlink') {
     const real = await orNull(sys.realpath(full), ['ENOENT', 'ENOTDIR']);
-    return real === null ? no('it is a broken symbolic link', 'target_missing') : inside(real, [], true);
+    return real === null
+      ? no('it is a broken symbolic link', 'target_missing')
+      : inside(real, [], true);
   }
   const missing: string[] = [];
   for (let dir = dirname(full); ; dir = dirname(dir)) {

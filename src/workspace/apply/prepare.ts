@@ -1,6 +1,14 @@
 /** Before anything is written: is every file at its base (or at its result already), and is its place inside the workspace? */
 import { join } from 'node:path';
-import { difference, isAt, look, PERMISSIONS, type Seen, type PlannedFile, type TransactionPlan } from './record.js';
+import {
+  difference,
+  isAt,
+  look,
+  PERMISSIONS,
+  type Seen,
+  type PlannedFile,
+  type TransactionPlan,
+} from './record.js';
 import { dirOf, isStillDirectory, resolveInWorkspace, targetDirs, targetPaths } from './paths.js';
 import { orNull } from '../../system/durable.js';
 import type { FileStat, Sys } from '../../system/sys.js';
@@ -32,7 +40,8 @@ export const checkFiles = async (
   const dirs = new Set<string>();
   const places = new Map<string, string>();
   for (const file of wanted(request)) {
-    const refuse = (why: string) => conflicts.push({ path: file.path, why: `${file.path}: ${why}` });
+    const refuse = (why: string) =>
+      conflicts.push({ path: file.path, why: `${file.path}: ${why}` });
     const place = await resolveInWorkspace(sys, root, file.path);
     if (!place.ok) {
       refuse(place.why);
@@ -57,7 +66,8 @@ export const checkFiles = async (
     files.push({ ...file, real: place.real, write, ...attributes(seen) });
   }
   for (const { path, real } of files)
-    if (dirs.has(real)) conflicts.push({ path, why: `${path}: the proposal makes files below it, too` });
+    if (dirs.has(real))
+      conflicts.push({ path, why: `${path}: the proposal makes files below it, too` });
   return { files, conflicts, stats, dirs: [...dirs].sort() };
 };
 
@@ -67,7 +77,10 @@ const wanted = ({ proposal, files }: ApplyRequest): readonly ProposalFile[] => {
 };
 
 type Attributes = Pick<PlannedFile, 'special' | 'owner'>;
-export const attributes = (seen: Seen, absent: Attributes = { special: 0, owner: null }): Attributes => {
+export const attributes = (
+  seen: Seen,
+  absent: Attributes = { special: 0, owner: null },
+): Attributes => {
   if (seen.kind !== 'file') return absent;
   const { mode, uid, gid } = seen.stat;
   return { special: mode & ~PERMISSIONS, owner: { uid, gid } };
@@ -85,7 +98,10 @@ export const isUnchanged = async (
     const before = checked.stats.get(file.real);
     const now = await orNull(sys.lstat(path), ['ENOENT', 'ENOTDIR']);
     const same =
-      now !== null && before?.id === now.id && before.changed_ns === now.changed_ns && before.size === now.size;
+      now !== null &&
+      before?.id === now.id &&
+      before.changed_ns === now.changed_ns &&
+      before.size === now.size;
     if (!same && !isAt(await look(sys, path), file.base)) return false;
   }
   return true;
@@ -98,16 +114,27 @@ const TOMBSTONE = 0o600;
 const SYNCED_TOGETHER = 4; // bound: Results and directories made durable at once, as Node's pool has threads: a disk does those of one moment together.
 
 /** Makes names that came and went in the directories (relative to the workspace) durable, each directory once. `gone`: errnos of one that need not be. */
-export const syncDirs = (sys: Sys, root: string, dirs: readonly string[], gone = ['ENOENT', 'ENOTDIR']) =>
-  together([...new Set(dirs)], (dir) => orNull(sys.fsyncDir(join(root, dir)), gone), SYNCED_TOGETHER);
+export const syncDirs = (
+  sys: Sys,
+  root: string,
+  dirs: readonly string[],
+  gone = ['ENOENT', 'ENOTDIR'],
+) =>
+  together(
+    [...new Set(dirs)],
+    (dir) => orNull(sys.fsyncDir(join(root, dir)), gone),
+    SYNCED_TOGETHER,
+  );
 
 /** Writes every result (an empty tombstone for a deletion) beside its target, durably. Throws disk errors and `blob_lost`. */
 export const prepare = async (sys: Sys, blobs: BlobStore, plan: TransactionPlan): Promise<void> => {
-  for (const dir of plan.dirs) await orNull(sys.mkdir(join(plan.workspace, dir), NEW_DIRECTORY), ['EEXIST']);
+  for (const dir of plan.dirs)
+    await orNull(sys.mkdir(join(plan.workspace, dir), NEW_DIRECTORY), ['EEXIST']);
   const write = async ([index, file]: readonly [number, PlannedFile]): Promise<void> => {
     if (!file.write) return;
     const { temp } = targetPaths(plan, index);
-    if (file.result === null) return sys.writeExclusive(temp, new Uint8Array(), { mode: TOMBSTONE });
+    if (file.result === null)
+      return sys.writeExclusive(temp, new Uint8Array(), { mode: TOMBSTONE });
     const bytes = await blobs.get(file.result.ref);
     const owner = file.owner === null ? {} : { owner: file.owner };
     return sys.writeExclusive(temp, bytes, { mode: resultMode(file), ...owner });

@@ -44,7 +44,8 @@ export interface Driver {
   readonly process: ProcessIdentity;
 }
 
-export interface TransactionPlan extends Driver, Pick<ApplyRequest, 'stepKey' | 'proposalId' | 'decision'> {
+export interface TransactionPlan
+  extends Driver, Pick<ApplyRequest, 'stepKey' | 'proposalId' | 'decision'> {
   readonly kind: 'apply' | 'rollback';
   readonly generation: number;
   /** Real path. */
@@ -104,10 +105,15 @@ export const recordsOf = async (
   );
 
 /** Names and paths of a plan become those of files that are made and removed: what leads anywhere else was written by somebody else. */
-const strayIn = ({ stepKey, token, attempt, workspace, ...plan }: TransactionPlan, name: string): string | null => {
+const strayIn = (
+  { stepKey, token, attempt, workspace, ...plan }: TransactionPlan,
+  name: string,
+): string | null => {
   if (stepKey !== dirname(name)) return `it is of step ${JSON.stringify(stepKey)}`;
-  if (![token, attempt].every((id) => /^[0-9a-f]+$/.test(id))) return 'its token or attempt is no id';
-  if (resolve(workspace) !== workspace) return `its workspace ${JSON.stringify(workspace)} is no absolute path`;
+  if (![token, attempt].every((id) => /^[0-9a-f]+$/.test(id)))
+    return 'its token or attempt is no id';
+  if (resolve(workspace) !== workspace)
+    return `its workspace ${JSON.stringify(workspace)} is no absolute path`;
   for (const path of [...plan.files.map(({ real }) => real), ...plan.dirs, ...plan.dropDirs]) {
     const checked = checkPath(path);
     if (!checked.ok) return `${JSON.stringify(path)}: ${checked.why}`;
@@ -119,20 +125,32 @@ const strayIn = ({ stepKey, token, attempt, workspace, ...plan }: TransactionPla
 export const openRecord = (sys: Sys, dir: string, name: string) => {
   const at = (file: string): string => join(dir, name, `${file}.json`);
 
-  const read = <T extends object>(file: string, kind: string, oddIn?: (value: T) => string | null) =>
-    onDisk(`Reading ${at(file)}`, () => readJson<T>(sys, at(file), kind, oddIn));
+  const read = <T extends object>(
+    file: string,
+    kind: string,
+    oddIn?: (value: T) => string | null,
+  ) => onDisk(`Reading ${at(file)}`, () => readJson<T>(sys, at(file), kind, oddIn));
   const readPlan = (generation: number) =>
     read<TransactionPlan>(`plan-${generation}`, 'TransactionPlan', (plan) => strayIn(plan, name));
-  const put = <T extends object>(file: string, value: T, how?: PutModes) => putJsonIfAbsent(sys, at(file), value, how);
+  const put = <T extends object>(file: string, value: T, how?: PutModes) =>
+    putJsonIfAbsent(sys, at(file), value, how);
   const note = async (file: string, value: object = {}): Promise<void> => {
     await put(file, value);
   };
-  const isThere = async (file: string): Promise<boolean> => (await orNull(sys.stat(at(file)))) !== null;
-  const list = async (): Promise<readonly string[]> => (await orNull(sys.readdir(join(dir, name)))) ?? [];
+  const isThere = async (file: string): Promise<boolean> =>
+    (await orNull(sys.stat(at(file)))) !== null;
+  const list = async (): Promise<readonly string[]> =>
+    (await orNull(sys.readdir(join(dir, name)))) ?? [];
   /** The values of those of the files that are called so. */
-  const readAll = async <T extends object>(names: readonly string[], called: RegExp, kind: string): Promise<T[]> => {
+  const readAll = async <T extends object>(
+    names: readonly string[],
+    called: RegExp,
+    kind: string,
+  ): Promise<T[]> => {
     const files = names.filter((n) => called.test(n)).map((file) => file.replace(/\.json$/, ''));
-    return (await Promise.all(files.map((file) => read<T>(file, kind)))).filter((value) => value !== null);
+    return (await Promise.all(files.map((file) => read<T>(file, kind)))).filter(
+      (value) => value !== null,
+    );
   };
 
   return {
@@ -150,7 +168,8 @@ export const openRecord = (sys: Sys, dir: string, name: string) => {
         drivers,
         ended: names.flatMap((n) => /^ended-([0-9a-f]+)\.json$/.exec(n)?.[1] ?? []),
         closed: await read<ClosedRecord>('closed', 'ClosedRecord', ({ files }) => {
-          const stray = plan && files.find((path) => !plan.files.some((file) => file.path === path));
+          const stray =
+            plan && files.find((path) => !plan.files.some((file) => file.path === path));
           return stray == null ? null : `its plan has no file ${JSON.stringify(stray)}`;
         }),
         swept: names.includes('swept.json'),
@@ -163,26 +182,33 @@ export const openRecord = (sys: Sys, dir: string, name: string) => {
     isSettled: async (): Promise<boolean> => {
       const names = await list();
       if (!names.includes('closed.json')) return false;
-      return names.includes('swept.json') || !names.some((n) => /^(?:driver-|plan-(?!1\.json$))/.test(n));
+      return (
+        names.includes('swept.json') || !names.some((n) => /^(?:driver-|plan-(?!1\.json$))/.test(n))
+      );
     },
     readPlan,
     /** Its name is durable with the verdict's, before a file of the workspace is touched. */
     putPlan: (plan: TransactionPlan) => put(`plan-${plan.generation}`, plan, { later: 'name' }),
     /** The verdict that stands: ours, or that of whoever was first. */
-    putVerdict: async (generation: number, verdict: Verdict): Promise<{ verdict: Verdict; created: boolean }> => {
+    putVerdict: async (
+      generation: number,
+      verdict: Verdict,
+    ): Promise<{ verdict: Verdict; created: boolean }> => {
       const { value, created } = await put(`verdict-${generation}`, { verdict });
       return { verdict: value.verdict, created };
     },
     putCleaned: (generation: number) => note(`cleaned-${generation}`),
     putDriver: ({ attempt, process }: Driver) => note(`driver-${attempt}`, { attempt, process }),
     putEnded: (attempt: string) => note(`ended-${attempt}`),
-    putSaved: (saved: SavedBytes) => note(`saved-${sha256(`${saved.path}\0${saved.ref}`).slice(0, 16)}`, saved),
+    putSaved: (saved: SavedBytes) =>
+      note(`saved-${sha256(`${saved.path}\0${saved.ref}`).slice(0, 16)}`, saved),
     saved: async () => readAll<SavedBytes>(await list(), /^saved-[0-9a-f]+\.json$/, 'SavedBytes'),
     putCopying: () => note('copying'),
     isCopying: () => isThere('copying'),
     putReverted: () => note('reverted'),
     isReverted: () => isThere('reverted'),
-    putClosed: async (closed: ClosedRecord): Promise<ClosedRecord> => (await put('closed', closed)).value,
+    putClosed: async (closed: ClosedRecord): Promise<ClosedRecord> =>
+      (await put('closed', closed)).value,
     /** When the record was closed, by the clock of its file. */
     closedAt_ns: async (): Promise<bigint> => (await sys.stat(at('closed'))).changed_ns,
     putSwept: () => note('swept'),
@@ -196,7 +222,12 @@ export type Side = { readonly ref: BlobRef; readonly mode: number } | null;
 
 export type Seen =
   | { readonly kind: 'absent' }
-  | { readonly kind: 'file'; readonly ref: BlobRef; readonly bytes: Uint8Array; readonly stat: FileStat }
+  | {
+      readonly kind: 'file';
+      readonly ref: BlobRef;
+      readonly bytes: Uint8Array;
+      readonly stat: FileStat;
+    }
   | { readonly kind: 'directory' | 'symlink' | 'other'; readonly stat: FileStat };
 
 /** Reads without following a link at the end. */
@@ -215,7 +246,9 @@ export const PERMISSIONS = 0o777;
 export const isAt = (seen: Seen, side: Side): boolean =>
   side === null
     ? seen.kind === 'absent'
-    : seen.kind === 'file' && seen.ref === side.ref && (seen.stat.mode & PERMISSIONS) === (side.mode & PERMISSIONS);
+    : seen.kind === 'file' &&
+      seen.ref === side.ref &&
+      (seen.stat.mode & PERMISSIONS) === (side.mode & PERMISSIONS);
 
 const SHOWN_HASH_CHARS = 'sha256:'.length + 12;
 const octal = (mode: number): string => (mode & PERMISSIONS).toString(8).padStart(3, '0');
@@ -232,6 +265,7 @@ const SEEN_WORDS = {
 /** "expected …, found …" */
 export const difference = (expected: Side, found: Seen): string => {
   const wanted = expected === null ? 'nothing' : fileWords(expected.ref, expected.mode);
-  const there = found.kind === 'file' ? fileWords(found.ref, found.stat.mode) : SEEN_WORDS[found.kind];
+  const there =
+    found.kind === 'file' ? fileWords(found.ref, found.stat.mode) : SEEN_WORDS[found.kind];
   return `expected ${wanted}, found ${there}`;
 };

@@ -3,7 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isStepKey, type StepKey } from '../../shared/ids.js';
 import { sentence } from '../../shared/problems.js';
 import { isOpen, recordsOf, type ClosedRecord, type TransactionRecord } from './record.js';
-import { asAttempt, liveAttempts, problemOf, finishOpen, sweep, type EngineParts } from './transaction.js';
+import {
+  asAttempt,
+  liveAttempts,
+  problemOf,
+  finishOpen,
+  sweep,
+  type EngineParts,
+} from './transaction.js';
 import { orNull } from '../../system/durable.js';
 import { errnoOf, type Sys } from '../../system/sys.js';
 import { together } from '../../system/turns.js';
@@ -12,7 +19,10 @@ import type { RecoveredTransaction } from '../ports.js';
 const LOOK_MS = 2_000; // bound: What a filesystem that answers takes for one directory, by far.
 /** An errno, or that the filesystem of a directory (a network's) does not answer; null: it is there. */
 export const whyAway = (sys: Pick<Sys, 'stat'>, dir: string): Promise<string | null> =>
-  Promise.race([sys.stat(dir).then(() => null, errnoOf), sleep(LOOK_MS, 'no answer', { ref: false })]);
+  Promise.race([
+    sys.stat(dir).then(() => null, errnoOf),
+    sleep(LOOK_MS, 'no answer', { ref: false }),
+  ]);
 
 /** One entry for each record that was open, of all steps or of these. A record that cannot be recovered does not hold up the others. */
 export const recoverAll = async (
@@ -63,7 +73,8 @@ const recoverOne = async (
     about.workspace = workspace;
     const open = isOpen(state);
     const live = open ? await liveAttempts(parts, state, attempt) : new Map<string, number>();
-    if (live.size > 0) return { ...report('left_to_live_process'), pids: [...new Set(live.values())] };
+    if (live.size > 0)
+      return { ...report('left_to_live_process'), pids: [...new Set(live.values())] };
     const away = await whyAway(parts.sys, workspace);
     const isMissing = away === 'ENOENT' || away === 'ENOTDIR';
     if (open && isMissing) return report('workspace_missing');
@@ -74,7 +85,9 @@ const recoverOne = async (
     }
     const resolved = await finishOpen(parts, record, state, attempt);
     if (resolved === null) return null;
-    return resolved.did === 'finished' ? report('finished', resolved.closed.conflicts) : report('reverted');
+    return resolved.did === 'finished'
+      ? report('finished', resolved.closed.conflicts)
+      : report('reverted');
   } catch (error) {
     return unrecovered(about, error);
   }

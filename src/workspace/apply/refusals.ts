@@ -23,7 +23,11 @@ export const refusalBefore = async (sys: Sys, plan: TransactionPlan): Promise<Pr
 };
 
 /** The same in the words of who stopped half-way. Anything but a refused system call stays as it is. */
-export const refusalAfter = async (sys: Sys, plan: TransactionPlan, error: unknown): Promise<unknown> => {
+export const refusalAfter = async (
+  sys: Sys,
+  plan: TransactionPlan,
+  error: unknown,
+): Promise<unknown> => {
   const errno = errnoOf(error);
   if (errno === null) return error;
   const { path, dest } = error as { readonly path?: string; readonly dest?: string };
@@ -31,7 +35,9 @@ export const refusalAfter = async (sys: Sys, plan: TransactionPlan, error: unkno
   const at = file === undefined ? (path ?? plan.workspace) : join(plan.workspace, file.real);
   const mounts = await mountPoints(sys).catch(() => new Set<string>());
   const known =
-    file === undefined ? null : await refusal(sys, plan.workspace, file, { mounts, seen: new Set() }).catch(() => null);
+    file === undefined
+      ? null
+      : await refusal(sys, plan.workspace, file, { mounts, seen: new Set() }).catch(() => null);
   const look = `the system refuses to change ${at} (${errno}). Find the cause: findmnt -T ${shellWord(at)}; lsattr -d ${shellWord(at)}; fix it`;
   const began = `The change in ${plan.workspace} is partly written`;
   return new ProblemError(
@@ -41,7 +47,8 @@ export const refusalAfter = async (sys: Sys, plan: TransactionPlan, error: unkno
 
 const STICKY = 0o1000;
 const CLEAR = process.platform === 'darwin' ? 'sudo chflags nouchg,nouappnd' : 'sudo chattr -i -a';
-const fixed = (path: string): string => `is immutable or append-only. Type: ${CLEAR} ${shellWord(path)}`;
+const fixed = (path: string): string =>
+  `is immutable or append-only. Type: ${CLEAR} ${shellWord(path)}`;
 
 /** `seen`: directories that were looked at. */
 const refusal = async (
@@ -56,18 +63,26 @@ const refusal = async (
   const place = await orNull(sys.stat(dir), ['ENOENT', 'ENOTDIR']);
   // Not there yet: it is made in the directory above.
   const above = { real: dirOf(real), base: null, owner: null };
-  if (place === null) return above.real === '' ? null : refusal(sys, workspace, above, { mounts, seen });
+  if (place === null)
+    return above.real === '' ? null : refusal(sys, workspace, above, { mounts, seen });
   // Opened for writing, and not written: only these attributes answer EPERM. A missing permission (EACCES) says nothing of a rename.
   if (base !== null && (await isRefused(sys.openToWrite(path)))) return `${path} ${fixed(path)}`;
-  if (base !== null && owner !== null && (place.mode & STICKY) !== 0 && ![0, place.uid, owner.uid].includes(us))
+  if (
+    base !== null &&
+    owner !== null &&
+    (place.mode & STICKY) !== 0 &&
+    ![0, place.uid, owner.uid].includes(us)
+  )
     return `${path} belongs to another user (${owner.uid}) in a sticky directory. Type: sudo chown ${us} ${shellWord(path)}`;
   // Its time changes with what is made in it anyway. Of another owner's directory, EPERM would only say that.
-  if (place.uid === us && !seen.has(dir) && (await isRefused(sys.touch(dir)))) return `${dir} ${fixed(dir)}`;
+  if (place.uid === us && !seen.has(dir) && (await isRefused(sys.touch(dir))))
+    return `${dir} ${fixed(dir)}`;
   seen.add(dir);
   return null;
 };
 
-const isRefused = async (call: Promise<void>): Promise<boolean> => (await call.then(() => null, errnoOf)) === 'EPERM';
+const isRefused = async (call: Promise<void>): Promise<boolean> =>
+  (await call.then(() => null, errnoOf)) === 'EPERM';
 
 const mountPoints = async (sys: Sys): Promise<ReadonlySet<string>> => {
   const bytes = await orNull(sys.readFile('/proc/self/mountinfo'), ['ENOENT', 'EACCES', 'EPERM']);

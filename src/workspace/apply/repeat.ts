@@ -22,7 +22,11 @@ export const outcomeOf = ({ outcome, files, conflicts, lock }: ClosedRecord): Ap
  * A closed record is not applied again. Where a file is not at its result any more (put back, or changed since) a person must say
  * what now; except where the step's commit is there: what came after it is later work, and none of this step's business.
  */
-export const again = async (sys: Sys, record: TransactionRecord, closed: ClosedRecord): Promise<ApplyOutcome> => {
+export const again = async (
+  sys: Sys,
+  record: TransactionRecord,
+  closed: ClosedRecord,
+): Promise<ApplyOutcome> => {
   const { plan } = await record.load();
   const recorded = outcomeOf(closed);
   if (plan === null) return recorded;
@@ -35,14 +39,26 @@ export const again = async (sys: Sys, record: TransactionRecord, closed: ClosedR
 };
 
 /** The step's commit since the plan's lock was taken, if any. */
-export const committedSince = async (sys: Sys, { workspace, lock }: TransactionPlan): Promise<string | null> =>
-  (await orNull(sys.stat(workspace), ['ENOENT', 'ENOTDIR'])) === null ? null : commitSince(workspace, lock);
+export const committedSince = async (
+  sys: Sys,
+  { workspace, lock }: TransactionPlan,
+): Promise<string | null> =>
+  (await orNull(sys.stat(workspace), ['ENOENT', 'ENOTDIR'])) === null
+    ? null
+    : commitSince(workspace, lock);
 
-const changedSince = async (sys: Sys, plan: TransactionPlan, closed: ClosedRecord): Promise<ConflictFile[]> => {
+const changedSince = async (
+  sys: Sys,
+  plan: TransactionPlan,
+  closed: ClosedRecord,
+): Promise<ConflictFile[]> => {
   const changed: ConflictFile[] = [];
-  for (const file of plan.files.filter(({ path, by }) => by === 'model' && closed.files.includes(path))) {
+  for (const file of plan.files.filter(
+    ({ path, by }) => by === 'model' && closed.files.includes(path),
+  )) {
     const seen = await look(sys, join(plan.workspace, file.real));
-    if (!isAt(seen, file.result)) changed.push({ path: file.path, why: `${file.path}: ${since(file, seen)}` });
+    if (!isAt(seen, file.result))
+      changed.push({ path: file.path, why: `${file.path}: ${since(file, seen)}` });
   }
   return changed;
 };
@@ -55,5 +71,8 @@ const since = (file: PlannedFile, seen: Seen): string =>
 /** A rollback was asked for before anything was written: this application must not come after it. */
 export const rolledBackBefore = ({ files }: ApplyRequest): ApplyOutcome => ({
   outcome: 'base_changed',
-  conflicts: files.map((path) => ({ path, why: `${path}: the step was rolled back before this was applied` })),
+  conflicts: files.map((path) => ({
+    path,
+    why: `${path}: the step was rolled back before this was applied`,
+  })),
 });

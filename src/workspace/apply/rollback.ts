@@ -28,14 +28,18 @@ import { attributes, type Checked } from './prepare.js';
 
 const SUFFIX = '-rollback';
 /** The name of a record's rollback; a rollback's is its own. */
-export const rollbackName = (name: string): string => (name.endsWith(SUFFIX) ? name : name + SUFFIX);
+export const rollbackName = (name: string): string =>
+  name.endsWith(SUFFIX) ? name : name + SUFFIX;
 
 /**
  * Puts the files of the request's record back to their base; only those at their result, once per record. A record that is still
  * open is carried to its end first. Where the step's commit is there nothing is put back. Throws ProblemError where the disk refuses
  * (nothing is changed then), and `busy` where another step holds the workspace.
  */
-export const rollBack = async (parts: EngineParts, request: RollbackRequest): Promise<RollbackOutcome> => {
+export const rollBack = async (
+  parts: EngineParts,
+  request: RollbackRequest,
+): Promise<RollbackOutcome> => {
   const { sys, transactions, locks, take, assertCurrent } = parts;
   const { stepKey } = request;
   const name = recordName(stepKey, request.proposalId, request.decision);
@@ -50,7 +54,10 @@ export const rollBack = async (parts: EngineParts, request: RollbackRequest): Pr
   const workspace = await sys.realpath(request.workspace);
   const held = await take(workspace, stepKey, request.holder);
   if (held.outcome === 'busy')
-    return fail('busy', `Step ${shownKey(held.holder.stepKey)} has locked ${workspace}; Emend waits for it to end.`);
+    return fail(
+      'busy',
+      `Step ${shownKey(held.holder.stepKey)} has locked ${workspace}; Emend waits for it to end.`,
+    );
   try {
     // First of all: whatever attempt at this application comes late is neither applied nor committed any more.
     await applied.putReverted();
@@ -73,7 +80,10 @@ export const rollBack = async (parts: EngineParts, request: RollbackRequest): Pr
 
 type RolledBack = Extract<RollbackOutcome, { outcome: 'rolled_back' }>;
 interface Going {
-  readonly plan: Pick<TransactionPlan, 'stepKey' | 'proposalId' | 'decision' | 'workspace' | 'files' | 'dirs'>;
+  readonly plan: Pick<
+    TransactionPlan,
+    'stepKey' | 'proposalId' | 'decision' | 'workspace' | 'files' | 'dirs'
+  >;
   readonly closed: ClosedRecord;
 }
 /** From the results that it closed with to the bases. */
@@ -88,15 +98,35 @@ const goBack = async (
     transact(parts, back, attempt, async (generation) => {
       seen = await lookBack(parts, plan, closed);
       const { stepKey, proposalId, decision, workspace, dirs: dropDirs } = plan;
-      const ids = { stepKey, proposalId, decision, generation, attempt, token: freshId(), process: parts.process };
+      const ids = {
+        stepKey,
+        proposalId,
+        decision,
+        generation,
+        attempt,
+        token: freshId(),
+        process: parts.process,
+      };
       const { files, dirs } = seen;
       const { lock, isCurrent } = held;
-      const restoring = { kind: 'rollback', ...ids, workspace, lock, files, dirs, dropDirs } as const;
+      const restoring = {
+        kind: 'rollback',
+        ...ids,
+        workspace,
+        lock,
+        files,
+        dirs,
+        dropDirs,
+      } as const;
       return { ok: true, plan: restoring, checked: seen, isCurrent };
     }),
   );
   if (done.outcome === 'failed') throw new ProblemError(done.problem);
-  return outcomeOf(closed, done.outcome === 'closed' ? done.closed : { files: [], conflicts: done.conflicts }, seen);
+  return outcomeOf(
+    closed,
+    done.outcome === 'closed' ? done.closed : { files: [], conflicts: done.conflicts },
+    seen,
+  );
 };
 
 const outcomeOf = (
@@ -115,7 +145,11 @@ interface Looked extends Omit<Checked, 'conflicts'> {
 }
 const NOTHING: Looked = { files: [], dirs: [], stats: new Map(), done: [], kept: [] };
 
-const lookBack = async ({ sys }: EngineParts, plan: Going['plan'], closed: ClosedRecord): Promise<Looked> => {
+const lookBack = async (
+  { sys }: EngineParts,
+  plan: Going['plan'],
+  closed: ClosedRecord,
+): Promise<Looked> => {
   const files: PlannedFile[] = [];
   const done: string[] = [];
   const kept: ConflictFile[] = [];
@@ -127,13 +161,22 @@ const lookBack = async ({ sys }: EngineParts, plan: Going['plan'], closed: Close
     const place = await resolveInWorkspace(sys, plan.workspace, file.real);
     const seen = await look(sys, join(plan.workspace, file.real));
     if (place.ok && place.real !== file.real)
-      kept.push({ path: file.path, why: `${file.path}: a link in its place leads to ${place.real}` });
+      kept.push({
+        path: file.path,
+        why: `${file.path}: a link in its place leads to ${place.real}`,
+      });
     else if (isAt(seen, file.base)) done.push(file.path);
     else if (!place.ok) kept.push({ path: file.path, why: `${file.path}: ${place.why}` });
     else if (!isAt(seen, file.result))
       kept.push({ path: file.path, why: `${file.path}: ${difference(file.result, seen)}` });
     else {
-      files.push({ ...file, ...attributes(seen, file), base: file.result, result: file.base, write: true });
+      files.push({
+        ...file,
+        ...attributes(seen, file),
+        base: file.result,
+        result: file.base,
+        write: true,
+      });
       if (seen.kind === 'file') stats.set(file.real, seen.stat);
       if (file.base !== null) place.missing.forEach((dir) => dirs.add(dir));
     }
@@ -145,21 +188,55 @@ const lookBack = async ({ sys }: EngineParts, plan: Going['plan'], closed: Close
  * The same from what was found to what should be there. What a person saved since stays, and what no blob can hold. Nobody takes its
  * record for an application; it goes once all is as it should be.
  */
-export const putBack = async (parts: EngineParts, given: string, stepKey: string, found: Found): Promise<void> => {
+export const putBack = async (
+  parts: EngineParts,
+  given: string,
+  stepKey: string,
+  found: Found,
+): Promise<void> => {
   const { sys, transactions } = parts;
   const workspace = await sys.realpath(given);
   // What an earlier attempt left half-way comes first.
   await recoverAll(parts, [stepKey]);
   for (const { path } of found)
-    if (await isStillDirectory(sys, workspace, dirOf(path))) await orNull(sys.rmdir(join(workspace, path)), STAYS);
+    if (await isStillDirectory(sys, workspace, dirOf(path)))
+      await orNull(sys.rmdir(join(workspace, path)), STAYS);
   const file = { by: 'model', write: true, special: 0, owner: null } as const;
-  const files = found.map(({ path, now, result }) => ({ ...file, path, real: path, base: result, result: now }));
-  const lock = { stepKey, workflowId: '', namespace: '', token: 0, head: null, headRef: null, takenAt: '' };
-  const closed = { outcome: 'applied', files: files.map(({ path }) => path), conflicts: [], lock } as const;
+  const files = found.map(({ path, now, result }) => ({
+    ...file,
+    path,
+    real: path,
+    base: result,
+    result: now,
+  }));
+  const lock = {
+    stepKey,
+    workflowId: '',
+    namespace: '',
+    token: 0,
+    head: null,
+    headRef: null,
+    takenAt: '',
+  };
+  const closed = {
+    outcome: 'applied',
+    files: files.map(({ path }) => path),
+    conflicts: [],
+    lock,
+  } as const;
   const plan = { stepKey, proposalId: '', decision: 0, workspace, files, dirs: [] };
   const back = openRecord(sys, transactions, rollbackName(`${stepKey}/${freshId()}`));
-  const { leftAlone } = await goBack(parts, back, { plan, closed }, { lock, isCurrent: () => Promise.resolve(true) });
+  const { leftAlone } = await goBack(
+    parts,
+    back,
+    { plan, closed },
+    { lock, isCurrent: () => Promise.resolve(true) },
+  );
   if (leftAlone.length > 0)
-    fail('conflict', `${leftAlone.map(({ why }) => why).join('; ')}.`, 'Restore what was there, then retry.');
+    fail(
+      'conflict',
+      `${leftAlone.map(({ why }) => why).join('; ')}.`,
+      'Restore what was there, then retry.',
+    );
   await rm(join(transactions, back.name), { recursive: true, force: true });
 };

@@ -78,11 +78,14 @@ export const liveAttempts = async (
   ours: string,
 ): Promise<ReadonlyMap<string, number>> => {
   const live = new Map<string, number>();
-  const drivers: readonly Driver[] = state.plan === null ? state.drivers : [state.plan, ...state.drivers];
+  const drivers: readonly Driver[] =
+    state.plan === null ? state.drivers : [state.plan, ...state.drivers];
   for (const { attempt, process } of drivers) {
     if (attempt === ours || state.ended.includes(attempt)) continue;
     // In our own process we know better than its being alive.
-    const works = sameProcess(process, context.process) ? inFlight.has(attempt) : await isAlive(context.sys, process);
+    const works = sameProcess(process, context.process)
+      ? inFlight.has(attempt)
+      : await isAlive(context.sys, process);
     if (works) live.set(attempt, process.pid);
   }
   return live;
@@ -95,7 +98,13 @@ const driveOf = (
 ): Drive => {
   let backups = 0;
   const nextBackup = () => (backups += 1);
-  return { sys: context.sys, blobs: context.blobs, ...own, isLive: (id) => live.has(id), nextBackup };
+  return {
+    sys: context.sys,
+    blobs: context.blobs,
+    ...own,
+    isLive: (id) => live.has(id),
+    nextBackup,
+  };
 };
 
 /** Finishes an open record if it is committed, else reverts it. Null where nothing is open (any more). */
@@ -176,7 +185,8 @@ export const transact = async (
     if (!made.ok) {
       // Another attempt may have been half-way through these very files: what it comes to is our outcome too.
       const since = await record.load();
-      if (since.closed !== null || isOpen(since) || since.plan?.token !== state.plan?.token) continue;
+      if (since.closed !== null || isOpen(since) || since.plan?.token !== state.plan?.token)
+        continue;
       return { outcome: 'base_changed', conflicts: made.conflicts };
     }
     if (!(await record.putPlan(made.plan)).created) continue;
@@ -192,7 +202,11 @@ export const transact = async (
 };
 
 /** Waits until the open generation has come to an end or another is open, at most so long. */
-const untilPassed = async (record: TransactionRecord, seen: RecordState, wait_ms: number): Promise<void> => {
+const untilPassed = async (
+  record: TransactionRecord,
+  seen: RecordState,
+  wait_ms: number,
+): Promise<void> => {
   const until = performance.now() + Math.min(wait_ms, STORE_BOUNDS.attemptPatience_ms);
   for (let left_ms = wait_ms; left_ms > 0; left_ms = until - performance.now()) {
     await sleep(Math.min(left_ms, STORE_BOUNDS.attemptPoll_ms));
@@ -224,7 +238,10 @@ const tryToCommit = async (
     context.assertCurrent();
     if (isLate) {
       await revert(context, record, plan);
-      return problem('busy', `The lock on ${plan.workspace} was released before this late attempt wrote anything.`);
+      return problem(
+        'busy',
+        `The lock on ${plan.workspace} was released before this late attempt wrote anything.`,
+      );
     }
   } catch (error) {
     // Nobody asked for `committed`, and nobody but this attempt may: it is safe to go back even where the disk takes no verdict.
@@ -251,7 +268,11 @@ const tryToCommit = async (
 };
 
 /** False where another attempt reverted the generation before. */
-const revert = async (context: EngineParts, record: TransactionRecord, plan: TransactionPlan): Promise<boolean> => {
+const revert = async (
+  context: EngineParts,
+  record: TransactionRecord,
+  plan: TransactionPlan,
+): Promise<boolean> => {
   const { created } = await record.putVerdict(plan.generation, 'reverted');
   await takeBack(context.sys, plan);
   await record.putCleaned(plan.generation);
@@ -288,7 +309,8 @@ export const sweep = async (
       const { changed_ns } = await context.sys.lstat(backup);
       // Taken after the end, so by mistake: it belongs where it was.
       const late = changed_ns > closedAt_ns;
-      if (late && (await restore(drive, backup, targetPaths(plan, index).target)) !== 'taken') continue;
+      if (late && (await restore(drive, backup, targetPaths(plan, index).target)) !== 'taken')
+        continue;
       await resolveBackup(drive, index, backup);
     }
   }

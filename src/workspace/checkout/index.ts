@@ -17,7 +17,14 @@ import { checkRequest } from '../apply/engine.js';
 import { commitOfStep, markTrailer } from '../git/commit-hooks.js';
 import { git, valueOf } from '../git/git.js';
 import { mergeInto } from '../landing/merge.js';
-import type { ApplyEngine, ApplyRequest, CommitOutcome, CommitRequest, Workspace, WorkspaceLock } from '../ports.js';
+import type {
+  ApplyEngine,
+  ApplyRequest,
+  CommitOutcome,
+  CommitRequest,
+  Workspace,
+  WorkspaceLock,
+} from '../ports.js';
 import type { Repository } from '../repository.js';
 import * as remotes from './remote.js';
 
@@ -74,7 +81,11 @@ interface Place {
 
 /** `repository`: the adapter for directories, which a checkout is one of. */
 export const createCheckouts = (
-  { home, host, blobs }: { readonly home: string; readonly host: string; readonly blobs: BlobStore },
+  {
+    home,
+    host,
+    blobs,
+  }: { readonly home: string; readonly host: string; readonly blobs: BlobStore },
   engine: ApplyEngine,
   repository: Repository,
 ): Checkouts => {
@@ -109,7 +120,9 @@ export const createCheckouts = (
       const { remote, isShared } = await placeOf(run);
       const isPhase = isShared && planOf(run.stepKey) !== run.stepKey;
       // Where its plan has come to.
-      const tip = isPhase ? await remotes.refuseTakenOut(remote, await remotes.readRefs(remote, run.signal)) : null;
+      const tip = isPhase
+        ? await remotes.refuseTakenOut(remote, await remotes.readRefs(remote, run.signal))
+        : null;
       return { commit: tip ?? (await remotes.resolveBase(remote, run, known)) };
     },
     look: async (run) => {
@@ -117,17 +130,27 @@ export const createCheckouts = (
       const commit = await remotes.resolveBase(place.remote, run);
       const path = pathFor(place);
       await remotes.addWorktree(place.remote, path, commit, run.signal);
-      return boundTo(place, { token: '', tip: null, at: 0, path }, { commit, since: commit, signal: run.signal });
+      return boundTo(
+        place,
+        { token: '', tip: null, at: 0, path },
+        { commit, since: commit, signal: run.signal },
+      );
     },
     use: async (wanted) => {
       const place = await placeOf(wanted);
       await remotes.fetchCommit(place.remote, wanted.commit, wanted.signal);
-      const found = wanted.takeOver ? null : await readJson<Held>(sys, pathFor(place, 'json'), 'Held');
+      const found = wanted.takeOver
+        ? null
+        : await readJson<Held>(sys, pathFor(place, 'json'), 'Held');
       // In a copy of the home, or one that was moved, the note names another's.
       const isOwn = found !== null && found.path === pathFor(place, found.path.split('.').at(-1));
-      const noted = isOwn && (await orNull(sys.lstat(join(found.path, '.git')), ['ENOENT', 'ENOTDIR'])) ? found : null;
+      const noted =
+        isOwn && (await orNull(sys.lstat(join(found.path, '.git')), ['ENOENT', 'ENOTDIR']))
+          ? found
+          : null;
       // What others pushed meanwhile it sees as long as nobody has taken it over.
-      const seen = noted && place.isShared ? await remotes.readRefs(place.remote, wanted.signal) : noted;
+      const seen =
+        noted && place.isShared ? await remotes.readRefs(place.remote, wanted.signal) : noted;
       const isTurn = noted !== null && noted.at <= wanted.at && seen?.token === noted.token;
       const held = isTurn ? { ...noted, ...seen } : await takeOver(place, wanted);
       const commit = wanted.atTip === true ? (held.tip ?? wanted.commit) : wanted.commit;
@@ -143,10 +166,18 @@ export const createCheckouts = (
     const { path } = held;
     const { commit: base, signal } = begun;
     const { remote } = place;
-    const lockOf = (stepKey: StepKey, { workflowId, namespace }: ApplyRequest['holder']): WorkspaceLock => ({
-      ...{ stepKey, workflowId, namespace, takenAt: new Date().toISOString() },
+    const lockOf = (
+      stepKey: StepKey,
+      { workflowId, namespace }: ApplyRequest['holder'],
+    ): WorkspaceLock => ({
+      stepKey,
+      workflowId,
+      namespace,
+      takenAt: new Date().toISOString(),
       // Nobody else has the directory; the token on the remote is what counts.
-      ...{ token: 1, head: base, headRef: null },
+      token: 1,
+      head: base,
+      headRef: null,
     });
     const workspace: Workspace = {
       root: () => Promise.resolve(path),
@@ -162,7 +193,9 @@ export const createCheckouts = (
           result?.ref === now?.ref && (((result?.mode ?? 0) ^ (now?.mode ?? 0)) & 0o111) === 0;
         const found = await engine.differing(path, atBase(wanted));
         const why = `changed on ${place.branch} (${base.slice(0, 12)}) since the proposal was made`;
-        const conflicts = found.filter((file) => !isSame(file)).map((file) => ({ path: file.path, why }));
+        const conflicts = found
+          .filter((file) => !isSame(file))
+          .map((file) => ({ path: file.path, why }));
         if (conflicts.length > 0) return { outcome: 'base_changed', conflicts };
         await engine.putBack(path, null, await engine.differing(path, wanted), assertCurrent);
         return applied;
@@ -171,7 +204,12 @@ export const createCheckouts = (
         const commit = await pushedBefore(held, begun, stepKey);
         if (commit !== null) return { outcome: 'committed', commit };
         const taken = proposal.files.filter((file) => files.includes(file.path));
-        await engine.putBack(path, null, await engine.differing(path, atBase(taken)), assertCurrent);
+        await engine.putBack(
+          path,
+          null,
+          await engine.differing(path, atBase(taken)),
+          assertCurrent,
+        );
         return { outcome: 'rolled_back', files, leftAlone: [] };
       },
       differing: (_, files) => engine.differing(path, files),
@@ -192,7 +230,8 @@ export const createCheckouts = (
         message: (_, commit) => repository.message(path, commit),
         holds: (_, commit) => repository.holds(path, commit),
         planCommits: (_, planPath) => repository.planCommits(path, planPath),
-        commit: (request, aborted) => commitAndPush(place, held, begun, { ...request, workspace: path }, aborted),
+        commit: (request, aborted) =>
+          commitAndPush(place, held, begun, { ...request, workspace: path }, aborted),
         merge: async (request, assertCurrent) => {
           await remotes.refuseTakenOut(remote, held);
           await remotes.fetchCommit(remote, request.theirs, signal);
@@ -202,14 +241,18 @@ export const createCheckouts = (
           if (merged.outcome !== 'merged' || merged.parent !== base) return merged;
           assertCurrent();
           const failed = await pushed(place, held, merged.commit);
-          return failed === null ? merged : { outcome: 'failed', problem: problem('git_failed', failed.message) };
+          return failed === null
+            ? merged
+            : { outcome: 'failed', problem: problem('git_failed', failed.message) };
         },
         worktrees: {
           ...repository.worktrees,
-          make: (wanted, attempt) => repository.worktrees.make({ ...wanted, workspace: path }, attempt),
+          make: (wanted, attempt) =>
+            repository.worktrees.make({ ...wanted, workspace: path }, attempt),
           // Of a plan, which has none on a disk.
           remove: async (plan, name) => {
-            if (!place.isShared || plan !== remote.stepKey) return repository.worktrees.remove(plan, name);
+            if (!place.isShared || plan !== remote.stepKey)
+              return repository.worktrees.remove(plan, name);
             const branch = phaseBranchOf(plan, name);
             return { name, branch, ...(await remotes.dropBranch(remote, branch, base, signal)) };
           },
@@ -230,7 +273,11 @@ export const createCheckouts = (
       const [mark] = request.marks ?? [];
       const said = await repository.message(held.path, before);
       await drop(place);
-      return { ...done, commit: before, marks: mark !== undefined && said.includes(markTrailer(mark)) };
+      return {
+        ...done,
+        commit: before,
+        marks: mark !== undefined && said.includes(markTrailer(mark)),
+      };
     }
     await remotes.refuseTakenOut(remote, held);
     if (held.tip !== null && !(isShared && held.tip === request.lock.head)) {
@@ -255,7 +302,10 @@ export const createCheckouts = (
   /** Null: it is at the tip of the branch now; `conflict`: that has moved, and the next attempt looks anew. Throws ProblemError `busy`. */
   async function pushed(place: Place, held: Held, tip: string): Promise<Problem | null> {
     try {
-      await remotes.push(place.remote, held, { token: await remotes.newToken(place.remote, held.at), tip });
+      await remotes.push(place.remote, held, {
+        token: await remotes.newToken(place.remote, held.at),
+        tip,
+      });
     } catch (error) {
       if (!(error instanceof ProblemError) || error.problem.code === 'busy') throw error;
       if (error.problem.code === 'conflict') await drop(place);
@@ -270,16 +320,23 @@ export const createCheckouts = (
 interface Begun extends Pick<CheckoutWanted, 'commit' | 'signal'> {
   readonly since: string;
 }
-const pushedBefore = async ({ path, tip }: Held, { since }: Begun, stepKey: StepKey): Promise<string | null> =>
-  tip === null ? null : commitOfStep(path, since, tip, stepKey);
-const atBase = (files: ApplyRequest['proposal']['files']) => files.map(({ path, base }) => ({ path, result: base }));
+const pushedBefore = async (
+  { path, tip }: Held,
+  { since }: Begun,
+  stepKey: StepKey,
+): Promise<string | null> => (tip === null ? null : commitOfStep(path, since, tip, stepKey));
+const atBase = (files: ApplyRequest['proposal']['files']) =>
+  files.map(({ path, base }) => ({ path, result: base }));
 
 /** `json`: of its note. */
-const pathFor = ({ dir, remote }: Place, nonce = randomBytes(NONCE_BYTES).toString('hex')): string =>
-  join(dir, `${remote.stepKey}.${nonce}`);
+const pathFor = (
+  { dir, remote }: Place,
+  nonce = randomBytes(NONCE_BYTES).toString('hex'),
+): string => join(dir, `${remote.stepKey}.${nonce}`);
 
 /** What a run has left here under its token. */
-const drop = ({ dir, remote }: Place): Promise<void> => remotes.removeNamed(dir, `${remote.stepKey}.`);
+const drop = ({ dir, remote }: Place): Promise<void> =>
+  remotes.removeNamed(dir, `${remote.stepKey}.`);
 
 const leave = async (place: Place, { path }: Held): Promise<void> => {
   if ((await readJson<Held>(sys, pathFor(place, 'json'), 'Held'))?.path === path)
@@ -291,6 +348,7 @@ const leave = async (place: Place, { path }: Held): Promise<void> => {
 async function dropUnused(dir: string): Promise<void> {
   for (const name of (await readdir(dir)).filter((each) => each.endsWith('.json'))) {
     const { mtimeMs } = await stat(join(dir, name)).catch(() => ({ mtimeMs: Infinity }));
-    if (Date.now() - mtimeMs >= UNUSED_DAYS * 86_400_000) await remotes.removeNamed(dir, name.slice(0, -'json'.length));
+    if (Date.now() - mtimeMs >= UNUSED_DAYS * 86_400_000)
+      await remotes.removeNamed(dir, name.slice(0, -'json'.length));
   }
 }

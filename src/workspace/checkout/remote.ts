@@ -6,7 +6,14 @@ import { randomBytes } from 'node:crypto';
 import { readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fail } from '../../shared/problems.js';
-import { branchOf, isBase, isCommitId, tokenRef, urlFault, type RepositoryBase } from '../../shared/repository.js';
+import {
+  branchOf,
+  isBase,
+  isCommitId,
+  tokenRef,
+  urlFault,
+  type RepositoryBase,
+} from '../../shared/repository.js';
 import { planOf, type StepKey } from '../../shared/ids.js';
 import { ensureDir, orNull } from '../../system/durable.js';
 import { shellWord } from '../../shared/text.js';
@@ -54,7 +61,9 @@ export async function openRemote(
       const cwd = dirname(mirror);
       await ensureDir(realSys, cwd);
       // Git fetches only what is named by the hash that it names its own by: one of SHA-256 has 64 digits.
-      const id = isCommitId(base) ? base : await listed(remote, ['HEAD', `refs/heads/${base}`], cwd);
+      const id = isCommitId(base)
+        ? base
+        : await listed(remote, ['HEAD', `refs/heads/${base}`], cwd);
       const hash = `--object-format=${/^[\da-f]{64}\b/.test(id) ? 'sha256' : 'sha1'}`;
       valueOf(await git(['init', '--quiet', '--bare', '--template=', hash, mirror], { cwd }));
     }
@@ -89,7 +98,8 @@ const FOR_GOOD = new RegExp(
   'i',
 );
 /** In a line that names the mirror, or a ref that is in it alone: what is said of the remote's own objects is none of ours. */
-const DAMAGED = /object file \S+ is empty|is corrupt|packfile|index file|not a git repository: '|bad object /;
+const DAMAGED =
+  /object file \S+ is empty|is corrupt|packfile|index file|not a git repository: '|bad object /;
 const OURS = /refs\/emend\/(?:base|heads|tip|seen)\//;
 /** What a crash left in the mirror goes, so that the next attempt makes it again: nothing in it is the only copy. */
 export async function clearDamage({ mirror }: Remote, said: string): Promise<void> {
@@ -108,22 +118,46 @@ async function failed(remote: Remote, said: string): Promise<never> {
   return FOR_GOOD.test(said) ? fail('remote_refused', said, next) : fail('git_failed', said);
 }
 
-const listed = async (remote: Remote, refs: readonly string[], cwd = remote.mirror): Promise<string> => {
+const listed = async (
+  remote: Remote,
+  refs: readonly string[],
+  cwd = remote.mirror,
+): Promise<string> => {
   const call = { ...inMirror(remote), cwd, reading: true, max_bytes: REFS_BYTES };
   const said = await gitLine(['ls-remote', '--quiet', '--', remote.url, ...refs], call);
   return said.ok ? said.value : failed(remote, said.problem.message);
 };
 
 /** Git's own words where it fails. */
-function fetch(remote: Remote, from: string, into: string, signal: AbortSignal): Promise<string | null> {
-  const still = ['--quiet', '--no-tags', '--no-write-fetch-head', '--no-auto-maintenance', '--no-recurse-submodules'];
-  return besideOthers(['fetch', ...still, '--', remote.url, `+${from}:${into}`], inMirror(remote), signal);
+function fetch(
+  remote: Remote,
+  from: string,
+  into: string,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const still = [
+    '--quiet',
+    '--no-tags',
+    '--no-write-fetch-head',
+    '--no-auto-maintenance',
+    '--no-recurse-submodules',
+  ];
+  return besideOthers(
+    ['fetch', ...still, '--', remote.url, `+${from}:${into}`],
+    inMirror(remote),
+    signal,
+  );
 }
 const hasFetched = async (remote: Remote, said: string | null): Promise<void> => {
   if (said !== null) await failed(remote, `git fetch ${remote.url}: ${said}`);
 };
 
-export async function addWorktree(remote: Remote, path: string, commit: string, signal: AbortSignal): Promise<void> {
+export async function addWorktree(
+  remote: Remote,
+  path: string,
+  commit: string,
+  signal: AbortSignal,
+): Promise<void> {
   const args = ['worktree', 'add', '--quiet', '--force', '--detach', path, commit];
   const said = await besideOthers(args, inMirror(remote), signal);
   if (said === null) return;
@@ -147,20 +181,32 @@ const commitIn = (remote: Remote, name: string): Promise<string | null> =>
   commitAt(name, { ...inMirror(remote), accept: [0, 1, 128] });
 
 /** Gets the commit, by its id or, of a server that serves none by their ids, with the branches; git's words where it is not there then. */
-async function missing(remote: Remote, commit: string, signal: AbortSignal): Promise<string | null> {
+async function missing(
+  remote: Remote,
+  commit: string,
+  signal: AbortSignal,
+): Promise<string | null> {
   if ((await commitIn(remote, commit)) !== null) return null;
   const byId = await fetch(remote, commit, baseRef(remote), signal);
   if (byId !== null) await fetch(remote, 'refs/heads/*', 'refs/emend/heads/*', signal);
-  return (await commitIn(remote, commit)) === null ? (byId ?? `the repository has no commit ${commit}`) : null;
+  return (await commitIn(remote, commit)) === null
+    ? (byId ?? `the repository has no commit ${commit}`)
+    : null;
 }
 /** Throws ProblemError `remote_refused`, `git_failed`. */
-export const fetchCommit = async (remote: Remote, commit: string, signal: AbortSignal): Promise<void> =>
-  hasFetched(remote, await missing(remote, commit, signal));
+export const fetchCommit = async (
+  remote: Remote,
+  commit: string,
+  signal: AbortSignal,
+): Promise<void> => hasFetched(remote, await missing(remote, commit, signal));
 
 /** The commit that a run begins at. Throws ProblemError `job_invalid`: there is none, `repository_unsupported`, `remote_refused`, `git_failed`. */
 export async function resolveBase(
   remote: Remote,
-  { repository: { base }, signal }: { readonly repository: RepositoryBase; readonly signal: AbortSignal },
+  {
+    repository: { base },
+    signal,
+  }: { readonly repository: RepositoryBase; readonly signal: AbortSignal },
   known?: string,
 ): Promise<string> {
   const said = isCommitId(base)
@@ -176,7 +222,10 @@ export async function resolveBase(
   const commit = await commitIn(remote, isCommitId(base) ? base : baseRef(remote));
   // Git fetches nothing of a shallow repository, and says no error.
   if (commit === null)
-    return fail('job_invalid', `base: ${base} of ${remote.url} is no commit, or that is a shallow clone`);
+    return fail(
+      'job_invalid',
+      `base: ${base} of ${remote.url} is no commit, or that is a shallow clone`,
+    );
   if (commit !== known) await refuseUnsupported(remote, commit);
   return commit;
 }
@@ -185,19 +234,36 @@ export async function resolveBase(
 async function refuseUnsupported(remote: Remote, commit: string): Promise<void> {
   const call = { ...inMirror(remote), reading: true };
   const tree = valueOf(await git(['ls-tree', '-r', '-z', '--full-tree', commit], call));
-  const modules = fieldsOf(tree).flatMap((entry) => /^160000 commit [\da-f]+\t([^]+)$/.exec(entry)?.[1] ?? []);
+  const modules = fieldsOf(tree).flatMap(
+    (entry) => /^160000 commit [\da-f]+\t([^]+)$/.exec(entry)?.[1] ?? [],
+  );
   const line = '^[[:blank:]]*[^#[:blank:]].*[[:blank:]]filter=lfs';
-  const asked = ['grep', '-I', '-z', '--name-only', '-e', line, commit, '--', ':(top,glob)**/.gitattributes'];
+  const asked = [
+    'grep',
+    '-I',
+    '-z',
+    '--name-only',
+    '-e',
+    line,
+    commit,
+    '--',
+    ':(top,glob)**/.gitattributes',
+  ];
   const lfs = valueOf(await git(asked, { ...call, noLiteral: true, accept: [0, 1] }));
   const attributes = fieldsOf(lfs).map((path) => path.slice(commit.length + 1));
-  const [paths, what] = modules.length > 0 ? [modules, 'submodules'] : [attributes, 'files in Git LFS, by'];
+  const [paths, what] =
+    modules.length > 0 ? [modules, 'submodules'] : [attributes, 'files in Git LFS, by'];
   if (paths.length === 0) return;
   const named = `${paths.slice(0, NAMED).join(', ')}${paths.length > NAMED ? ', …' : ''}`;
-  fail('repository_unsupported', `${remote.url} has ${what} ${named}, which a run on a repository does not fetch.`);
+  fail(
+    'repository_unsupported',
+    `${remote.url} has ${what} ${named}, which a run on a repository does not fetch.`,
+  );
 }
 
 /** Where what fetches and runs have left is much by now, git packs it, in the background. No harm where that fails. */
-export const pack = (remote: Remote): Promise<unknown> => git(['gc', '--auto', '--quiet'], inMirror(remote));
+export const pack = (remote: Remote): Promise<unknown> =>
+  git(['gc', '--auto', '--quiet'], inMirror(remote));
 
 /** A run's own references on the remote; null: there is none. */
 export interface RunRefs {
@@ -208,23 +274,37 @@ export interface RunRefs {
   readonly last?: string | null;
 }
 export async function readRefs(remote: Remote, signal: AbortSignal): Promise<RunRefs> {
-  const [token, branch, last] = [tokenRef(remote.stepKey), `refs/heads/${remote.branch}`, remote.last ?? ''];
+  const [token, branch, last] = [
+    tokenRef(remote.stepKey),
+    `refs/heads/${remote.branch}`,
+    remote.last ?? '',
+  ];
   const lines = (await listed(remote, [token, branch, last].filter(Boolean))).split('\n');
   const at = new Map(lines.map((line) => line.split('\t').reverse() as [string, string]));
   const tip = at.get(branch) ?? null;
   if (tip !== null && (await commitIn(remote, tip)) === null)
-    await hasFetched(remote, await fetch(remote, branch, `refs/emend/tip/${remote.stepKey}`, signal));
+    await hasFetched(
+      remote,
+      await fetch(remote, branch, `refs/emend/tip/${remote.stepKey}`, signal),
+    );
   return { token: at.get(token) ?? null, tip, last: at.get(last) ?? null };
 }
 
 /** Its tip: whoever works on a branch with others builds on what was pushed there before. Throws ProblemError `remote_refused` where that is gone. */
-export async function refuseTakenOut(remote: Remote, { tip, last }: RunRefs): Promise<string | null> {
+export async function refuseTakenOut(
+  remote: Remote,
+  { tip, last }: RunRefs,
+): Promise<string | null> {
   if (last == null || (tip !== null && (await isIn(remote, last, tip)))) return tip;
   const { branch, url, last: ref } = remote;
   const from = shellWord(url);
   const back = `Bring it back: git fetch ${from} ${ref} && git push ${from} FETCH_HEAD:refs/heads/${branch}`;
   const why = `The branch ${branch} of ${url} no longer holds ${last.slice(0, 12)}, pushed to it last as ${ref} says.`;
-  return fail('remote_refused', why, `${back}. If that is meant: git push ${from} :${ref}. Then answer retry.`);
+  return fail(
+    'remote_refused',
+    why,
+    `${back}. If that is meant: git push ${from} :${ref}. Then answer retry.`,
+  );
 }
 const isIn = (remote: Remote, commit: string, tip: string): Promise<boolean> =>
   holdsCommit(remote.mirror, commit, tip, inMirror(remote).env);
@@ -235,16 +315,28 @@ export const newToken = async (remote: Remote, at: number): Promise<string> => {
   return valueOf(await gitLine(['hash-object', '-w', '--stdin'], { ...inMirror(remote), input }));
 };
 /** Throws ProblemError `busy`: the token is of an attempt scheduled after `at`; `remote_refused`: somebody else made it, or a wrong clock, whose time is not waited for. */
-export async function checkTurn(remote: Remote, token: string | null, at: number, signal: AbortSignal): Promise<void> {
+export async function checkTurn(
+  remote: Remote,
+  token: string | null,
+  at: number,
+  signal: AbortSignal,
+): Promise<void> {
   if (token === null) return;
-  await hasFetched(remote, await fetch(remote, tokenRef(remote.stepKey), `refs/emend/seen/${remote.stepKey}`, signal));
+  await hasFetched(
+    remote,
+    await fetch(remote, tokenRef(remote.stepKey), `refs/emend/seen/${remote.stepKey}`, signal),
+  );
   const read = { ...inMirror(remote), reading: true, accept: [0, 128] };
   const said = valueOf(await git(['cat-file', 'blob', token], read)).text;
   const time = Number(new RegExp(`^(\\d{1,15})\\n${remote.stepKey} [\\da-f]+\\n$`).exec(said)?.[1]);
   if (time <= at) return;
   const ahead_ms = time - Date.now();
-  if (ahead_ms <= AHEAD_MS) fail('busy', 'A later attempt has taken over this run: its token is newer.');
-  const why = time > at ? `is of ${new Date(time).toISOString()}: a clock was wrong, or` : 'is no token of this run:';
+  if (ahead_ms <= AHEAD_MS)
+    fail('busy', 'A later attempt has taken over this run: its token is newer.');
+  const why =
+    time > at
+      ? `is of ${new Date(time).toISOString()}: a clock was wrong, or`
+      : 'is no token of this run:';
   const [ref, url] = [tokenRef(remote.stepKey), remote.url];
   const next = `Remove it: git push ${shellWord(url)} :${ref}. Then answer retry.`;
   fail('remote_refused', `${ref} of ${url} ${why} someone else made it.`, next);
@@ -266,7 +358,16 @@ export async function push(
   const moved = to.tip === undefined ? [token] : [token, branch, ...last];
   const leases = moved.map((each) => `--force-with-lease=${each.ref}:${each.was ?? ''}`);
   const specs = moved.map((each) => `${each.to}:${each.ref}`);
-  const args = ['push', '--quiet', '--atomic', '--no-verify', '--recurse-submodules=no', ...leases, '--', remote.url];
+  const args = [
+    'push',
+    '--quiet',
+    '--atomic',
+    '--no-verify',
+    '--recurse-submodules=no',
+    ...leases,
+    '--',
+    remote.url,
+  ];
   const pushed = await git([...args, ...specs], inMirror(remote));
   if (pushed.ok) return;
   const now = await readRefs(remote, new AbortController().signal);
@@ -276,7 +377,10 @@ export async function push(
     fail('busy', 'Another attempt has taken over this run: its token on the remote has moved.');
   const at = now.tip === null ? 'is not there' : `is at ${now.tip.slice(0, 12)}`;
   if (to.tip !== undefined && now.tip !== was.tip)
-    fail('conflict', `the branch ${remote.branch} of ${remote.url} ${at}, expected ${was.tip?.slice(0, 12) ?? 'none'}`);
+    fail(
+      'conflict',
+      `the branch ${remote.branch} of ${remote.url} ${at}, expected ${was.tip?.slice(0, 12) ?? 'none'}`,
+    );
   await failed(remote, pushed.problem.message);
 }
 
@@ -286,9 +390,17 @@ export async function dropBranch(remote: Remote, name: string, into: string, sig
   const { tip, last } = await readRefs(other, signal);
   if (tip === null) return { dropped: null, kept: null };
   if (!(await isIn(remote, tip, into))) return { dropped: tip, kept: `refs/heads/${name}` };
-  const args = ['push', '--quiet', '--no-verify', `--force-with-lease=refs/heads/${name}:${tip}`, '--', remote.url];
+  const args = [
+    'push',
+    '--quiet',
+    '--no-verify',
+    `--force-with-lease=refs/heads/${name}:${tip}`,
+    '--',
+    remote.url,
+  ];
   const refs = [`:refs/heads/${name}`, ...(last == null ? [] : [`:${other.last}`])];
   const gone = await git([...args, ...refs], inMirror(remote));
-  if (!gone.ok && (await readRefs(other, signal)).tip !== null) await failed(remote, gone.problem.message);
+  if (!gone.ok && (await readRefs(other, signal)).tip !== null)
+    await failed(remote, gone.problem.message);
   return { dropped: null, kept: null };
 }

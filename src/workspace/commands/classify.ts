@@ -51,7 +51,12 @@ const ASSERTION = [
 ];
 /** Begins what belongs to one failure. */
 const EXCEPTION = /^(E +)?\s*(\w+\.)*\w*(Error|Exception|Exceeded)( \[\w+\])?(:|$)/;
-const FAILURE_HEAD = [...FAILED_TEST, EXCEPTION, /^_{3,} .+ _{3,}$/, /^thread '.*' .*panicked at|^panic: /];
+const FAILURE_HEAD = [
+  ...FAILED_TEST,
+  EXCEPTION,
+  /^_{3,} .+ _{3,}$/,
+  /^thread '.*' .*panicked at|^panic: /,
+];
 /** What went wrong. */
 const ERROR_LINE = [
   /^E {3,}\S/, // pytest
@@ -72,11 +77,14 @@ const ERROR_LINE = [
   /^make(\[\d+\])?: \*\*\* No rule to make target|\*\*\* missing separator/,
 ];
 /** Says only that something before it failed. */
-const EMPTY_WORDS = /^\s*(FAIL|FAILED)\s*$|^error: (test failed|process didn't exit)|^ERR_|^error Command failed/;
+const EMPTY_WORDS =
+  /^\s*(FAIL|FAILED)\s*$|^error: (test failed|process didn't exit)|^ERR_|^error Command failed/;
 
 const LONG_LINE = new RegExp(`^([^\\n]{${READ_LINE_CHARS}})[^\\n]+`, 'gm');
-const readable = (output: string): string => stripVTControlCharacters(output).replace(LONG_LINE, '$1');
-const isAny = (patterns: readonly RegExp[], line: string): boolean => patterns.some((pattern) => pattern.test(line));
+const readable = (output: string): string =>
+  stripVTControlCharacters(output).replace(LONG_LINE, '$1');
+const isAny = (patterns: readonly RegExp[], line: string): boolean =>
+  patterns.some((pattern) => pattern.test(line));
 
 /** Lines that say what went wrong, without those of a failed assertion: what it compares may name any other failure. */
 function errorLines(all: readonly string[]): readonly string[] {
@@ -91,8 +99,11 @@ function errorLines(all: readonly string[]): readonly string[] {
 
 function keyLines(output: string): KeyLines {
   const all = readable(output).split(/\r?\n/);
-  const key = all.filter((line) => !EMPTY_WORDS.test(line) && isAny([...FAILED_TEST, ...ERROR_LINE], line));
-  const shown = key.length > 0 ? key : all.filter((line) => line.trim() !== '').slice(-TEST_LAST_LINES);
+  const key = all.filter(
+    (line) => !EMPTY_WORDS.test(line) && isAny([...FAILED_TEST, ...ERROR_LINE], line),
+  );
+  const shown =
+    key.length > 0 ? key : all.filter((line) => line.trim() !== '').slice(-TEST_LAST_LINES);
   const lines = [...new Set(shown.map((line) => line.trim().slice(0, TEST_LINE_CHARS)))];
   const normalised = [...new Set(lines.map(normalise))].sort().slice(0, TEST_LINES);
   return {
@@ -107,7 +118,8 @@ function keyLines(output: string): KeyLines {
 const MORE =
   /Test suite failed to run|coverage threshold .*not met|^\[\.\.\. \d+ bytes cut \.\.\.\]$|^panic: |^fatal error: /im;
 /** What a runner prints of a failing test beside its name: the number in a list, where and why. */
-const BESIDE_NAME = /^\s*not ok \d+ - | - (?<=^(?:FAILED|ERROR) \S+ - ).*|:\d+ (?<=^\[ERROR\] +\S+:\d+ ).*/;
+const BESIDE_NAME =
+  /^\s*not ok \d+ - | - (?<=^(?:FAILED|ERROR) \S+ - ).*|:\d+ (?<=^\[ERROR\] +\S+:\d+ ).*/;
 
 /** Tests that failed, by the lines that name them, and how often each was printed. */
 export function failedTests(output: string): ReadonlyMap<string, number> {
@@ -115,7 +127,9 @@ export function failedTests(output: string): ReadonlyMap<string, number> {
     .split(/\r?\n/)
     .filter((line) => isAny(FAILED_TEST, line));
   return tally(
-    lines.map((line) => line.replace(BESIDE_NAME, '').replace(DURATION, '').trim().slice(0, TEST_LINE_CHARS)),
+    lines.map((line) =>
+      line.replace(BESIDE_NAME, '').replace(DURATION, '').trim().slice(0, TEST_LINE_CHARS),
+    ),
   );
 }
 
@@ -126,7 +140,8 @@ export function failingTests(output: string): Readonly<Record<string, number>> |
 }
 
 /** Temporary directories of the usual systems, up to the name that is made new for each run. */
-const TEMPORARY = /(?:\/private)?(?:\/var\/folders\/[^/\s]+\/[^/\s]+\/T|\/var\/tmp|\/tmp|\/dev\/shm)\/[^/\s:'")]+/g;
+const TEMPORARY =
+  /(?:\/private)?(?:\/var\/folders\/[^/\s]+\/[^/\s]+\/T|\/var\/tmp|\/tmp|\/dev\/shm)\/[^/\s:'")]+/g;
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/gi;
 const HEX = /0x[0-9a-f]+|\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,64}\b/gi;
 const DURATION = /[([]?\b\d+(?:\.\d+)?\s?(?:ns|µs|us|ms|s|sec|seconds|m|min|minutes)\b[)\]]?/g;
@@ -221,8 +236,14 @@ const SUGGESTIONS: Readonly<Record<FailureKind, readonly string[]>> = {
     'Run again with a longer time limit (`testTimeout_s`).',
     'Look for a promise that is never settled, a loop that does not end, or a server left open.',
   ],
-  permission: ['Check owner and mode of the named file.', 'Do not write outside the workspace in tests.'],
-  busy: ['Run again: another process uses the port, file or device.', 'Let tests ask for a free port.'],
+  permission: [
+    'Check owner and mode of the named file.',
+    'Do not write outside the workspace in tests.',
+  ],
+  busy: [
+    'Run again: another process uses the port, file or device.',
+    'Let tests ask for a free port.',
+  ],
   locked: ['Run again when the other process has released the lock.'],
   unknown: ['Read the end of the output.', 'Run the command by hand in the workspace.'],
 };

@@ -99,7 +99,8 @@ const makeTest: Finder = async (read) => {
   // In the order in which make looks for them; only the first is used.
   for (const path of ['GNUmakefile', 'makefile', 'Makefile']) {
     const text = await read(path);
-    if (text !== null) return /^test[ \t]*:(?!:?=)/m.test(text) ? { command: 'make test', path } : null;
+    if (text !== null)
+      return /^test[ \t]*:(?!:?=)/m.test(text) ? { command: 'make test', path } : null;
   }
   return null;
 };

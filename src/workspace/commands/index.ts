@@ -74,19 +74,31 @@ export const createLocalRunner = (
     const watch = await watchBox(real, { ...allowanceOf(box), ...allowed });
     const command = box.isOpen === true ? argv : limited(box.settings, argv);
     const args = ['--json-status-fd', '4', ...options, '--', ...command];
-    const ran = await runProcess({ ...rest, cwd: real.workspace, file: found.path, args, env: given, watch });
+    const ran = await runProcess({
+      ...rest,
+      cwd: real.workspace,
+      file: found.path,
+      args,
+      env: given,
+      watch,
+    });
     const { told = '', ended, ...outcome } = ran;
     // Git, run by us, would take it for the repository. An empty one is the sandbox's.
     await rmdir(git).catch(() => undefined);
     const madeGit = !hadGit && (await isThere(git));
     if (madeGit) await rm(git, { recursive: true, force: true });
     const isOver = ended !== undefined || ran.timedOut || ran.aborted;
-    if (!told.includes('"exit-code"') && !isOver) throw new Error(`could not create the sandbox: ${ran.output.trim()}`);
+    if (!told.includes('"exit-code"') && !isOver)
+      throw new Error(`could not create the sandbox: ${ran.output.trim()}`);
     const notes = [
       ...(ended === undefined ? [] : [`stopped by Emend: ${ended}`]),
       ...(madeGit ? ['removed by Emend: a .git that the command created in the workspace'] : []),
     ];
-    return { ...outcome, ...(ended === undefined ? {} : { ended }), output: [outcome.output, ...notes].join('\n') };
+    return {
+      ...outcome,
+      ...(ended === undefined ? {} : { ended }),
+      output: [outcome.output, ...notes].join('\n'),
+    };
   };
   return {
     withoutSandbox: async () => {
@@ -106,7 +118,8 @@ export const createLocalRunner = (
   };
 };
 
-const isThere = async (path: string): Promise<boolean> => (await orNull(lstat(path), ['ENOENT', 'ENOTDIR'])) !== null;
+const isThere = async (path: string): Promise<boolean> =>
+  (await orNull(lstat(path), ['ENOENT', 'ENOTDIR'])) !== null;
 
 // Looks after a sandbox from outside: one that takes more of the machine than it may is ended as a whole.
 
@@ -117,7 +130,9 @@ const LEAST_FREE_MIB = 1_024; // bound: A command that fills the workspace's dis
 const MOST_WRITTEN_MIB = 32_768; // bound: or once it has so much less free than when the command began.
 
 /** What a box may use; a test may say less. */
-export type Allowance = Readonly<Record<'memory_mib' | 'processes' | 'leastFree_mib' | 'mostWritten_mib', number>>;
+export type Allowance = Readonly<
+  Record<'memory_mib' | 'processes' | 'leastFree_mib' | 'mostWritten_mib', number>
+>;
 const allowanceOf = ({ settings }: Pick<Box, 'settings'>): Allowance => ({
   memory_mib: settings.memory_mib ?? Math.floor((totalmem() * MEMORY_SHARE) / MIB),
   processes: mostProcesses(settings),
@@ -142,11 +157,16 @@ const watchBox = async ({ workspace }: Pick<Box, 'workspace'>, allowed: Allowanc
     if (pid === undefined) return null;
     const { free } = await spaceOf(workspace);
     const written = freeAtFirst - free;
-    if (written > allowed.mostWritten_mib || (free < allowed.leastFree_mib && written > allowed.leastFree_mib / 8))
+    if (
+      written > allowed.mostWritten_mib ||
+      (free < allowed.leastFree_mib && written > allowed.leastFree_mib / 8)
+    )
       return `it wrote ${Math.round(written)} MiB, and ${Math.round(free)} MiB of disk space are left`;
     const inside = `/proc/${pid}/root`;
     const gone = ['ENOENT', 'ESRCH', 'EACCES', 'EINVAL', 'ENOTDIR'];
-    const pids = ((await orNull(readdir(join(inside, 'proc')), gone)) ?? []).filter((name) => /^\d+$/.test(name));
+    const pids = ((await orNull(readdir(join(inside, 'proc')), gone)) ?? []).filter((name) =>
+      /^\d+$/.test(name),
+    );
     if (pids.length > allowed.processes)
       return `it has ${pids.length} processes; \`processes\` allows ${allowed.processes}`;
     let memory = 0;

@@ -20,7 +20,8 @@ export const found = <T>(look: () => T): T | null => {
   try {
     return look();
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'EACCES', 'EINVAL', 'ELOOP', 'EPERM'].includes(errnoOf(error) ?? '')) return null;
+    if (['ENOENT', 'ENOTDIR', 'EACCES', 'EINVAL', 'ELOOP', 'EPERM'].includes(errnoOf(error) ?? ''))
+      return null;
     throw error;
   }
 };
@@ -74,7 +75,14 @@ export class Mounts {
       switch (mount.kind) {
         case 'empty': {
           const size = path === '/tmp' || above === 'read' ? SCRATCH_BYTES : SMALL_BYTES;
-          return ['--perms', path.endsWith('tmp') ? '1777' : '0755', '--size', String(size), '--tmpfs', path];
+          return [
+            '--perms',
+            path.endsWith('tmp') ? '1777' : '0755',
+            '--size',
+            String(size),
+            '--tmpfs',
+            path,
+          ];
         }
         case 'read':
           return above === 'empty' ? ['--ro-bind', path, path] : [];
@@ -95,12 +103,18 @@ export class Mounts {
 
 // Tools: what PATH names, where that leads, and the roots that its managers keep them under. Of a root that holds credentials only parts.
 
-const ROOTS = 'pyenv nvm rustup asdf volta sdkman rbenv nodenv nodebrew jenv goenv deno bun nix-profile proto'.split(
-  ' ',
-);
-const PART_ROOTS: Readonly<Record<string, readonly string[]>> = { '.cargo': ['bin'], '.local': ['bin'] };
+const ROOTS =
+  'pyenv nvm rustup asdf volta sdkman rbenv nodenv nodebrew jenv goenv deno bun nix-profile proto'.split(
+    ' ',
+  );
+const PART_ROOTS: Readonly<Record<string, readonly string[]>> = {
+  '.cargo': ['bin'],
+  '.local': ['bin'],
+};
 const ROOTS_IN_HOME =
-  '.local/share/mise .local/share/uv .local/share/pipx .local/share/fnm .local/pipx sdk go/bin'.split(' ');
+  '.local/share/mise .local/share/uv .local/share/pipx .local/share/fnm .local/pipx sdk go/bin'.split(
+    ' ',
+  );
 /** Read where a package manager looks for what it has fetched; what is written there is dropped, as it would reach other runs. */
 const CACHES = (
   '.npm/_cacache .cache/go-build .cargo/registry .cargo/git go/pkg/mod .m2/repository .gradle/caches ' +
@@ -117,10 +131,12 @@ export function showTools(mounts: Mounts, env: Environment, homes: readonly stri
   const isWide = (dir: string): boolean =>
     homes.some(
       (home) =>
-        isWithin(home, dir) || (dirname(dir) === home && basename(dir).startsWith('.') && !isRoot(basename(dir))),
+        isWithin(home, dir) ||
+        (dirname(dir) === home && basename(dir).startsWith('.') && !isRoot(basename(dir))),
     );
   const show = (dir: string): void => {
-    if (!isWide(dir) || PART_ROOTS[basename(dirname(dir))]?.includes(basename(dir)) === true) mounts.show(dir);
+    if (!isWide(dir) || PART_ROOTS[basename(dirname(dir))]?.includes(basename(dir)) === true)
+      mounts.show(dir);
   };
   /** Of `ROOT/bin/tool` the root, as what is run there reads the files beside it. */
   const showRootOf = (file: string): void => {
@@ -129,7 +145,8 @@ export function showTools(mounts: Mounts, env: Environment, homes: readonly stri
     if (manager > 0) show(`/${segments.slice(0, manager + 1).join('/')}`);
     const part = segments.findIndex((name) => name in PART_ROOTS);
     const dir = dirname(file);
-    if (part < 0 || part !== segments.length - 3) show(basename(dir) === 'bin' ? dirname(dir) : dir);
+    if (part < 0 || part !== segments.length - 3)
+      show(basename(dir) === 'bin' ? dirname(dir) : dir);
     if (segments[part] === '.cargo') show(`/${segments.slice(0, part).join('/')}/.rustup`);
   };
   for (const dir of onPath(env)) {
@@ -146,9 +163,11 @@ export function showTools(mounts: Mounts, env: Environment, homes: readonly stri
   }
   for (const name of ROOT_NAMES) if (isAbsolute(env[name] ?? '')) show(env[name] ?? '');
   const home = homes[0] ?? '/';
-  for (const root of [...ROOTS.map((name) => `.${name}`), ...ROOTS_IN_HOME]) mounts.show(join(home, root));
+  for (const root of [...ROOTS.map((name) => `.${name}`), ...ROOTS_IN_HOME])
+    mounts.show(join(home, root));
   for (const cache of CACHES) mounts.show(join(home, cache), 'overlay');
   for (const name of CACHE_NAMES)
-    if (isAbsolute(env[name] ?? '') && !isWide(env[name] ?? '')) mounts.show(env[name] ?? '', 'overlay');
+    if (isAbsolute(env[name] ?? '') && !isWide(env[name] ?? ''))
+      mounts.show(env[name] ?? '', 'overlay');
 }
 const isRoot = (name: string): boolean => name.startsWith('.') && ROOTS.includes(name.slice(1));

@@ -41,8 +41,12 @@ const SUGGESTIONS: Readonly<Record<Runner, Suggestions>> = {
       'Run it alone: npx jest PATH -t "NAME".',
       'Stale snapshots mean changed behaviour: check it before `-u`.',
     ],
-    import_error: ['Check `moduleNameMapper`, `moduleFileExtensions` and `transform` in the configuration of jest.'],
-    syntax: ['"Unexpected token" in a dependency: `transformIgnorePatterns` leaves it untransformed.'],
+    import_error: [
+      'Check `moduleNameMapper`, `moduleFileExtensions` and `transform` in the configuration of jest.',
+    ],
+    syntax: [
+      '"Unexpected token" in a dependency: `transformIgnorePatterns` leaves it untransformed.',
+    ],
     timeout: ['Run with --detectOpenHandles; give a slow test its own time-out as third argument.'],
   },
   vitest: {
@@ -68,8 +72,13 @@ const SUGGESTIONS: Readonly<Record<Runner, Suggestions>> = {
   cargo: {
     test_failure: ['Run it alone: cargo test NAME -- --exact --nocapture.'],
     import_error: ['Check `mod` lines, `use` paths and the [dependencies] of Cargo.toml.'],
-    syntax: ['What an error means: rustc --explain CODE.', 'See errors without linking: cargo check.'],
-    null_error: ['Replace `unwrap` by handling `None`, or find out where the value is lost: RUST_BACKTRACE=1.'],
+    syntax: [
+      'What an error means: rustc --explain CODE.',
+      'See errors without linking: cargo check.',
+    ],
+    null_error: [
+      'Replace `unwrap` by handling `None`, or find out where the value is lost: RUST_BACKTRACE=1.',
+    ],
   },
   tsc: {
     syntax: [
@@ -85,17 +94,22 @@ const SUGGESTIONS: Readonly<Record<Runner, Suggestions>> = {
       'The rule is at the end of the line; read its page before you disable it.',
       'npx eslint --fix PATH fixes what it can.',
     ],
-    syntax: ['"Parsing error" may be the parser: check `languageOptions.parser` and that the file is in the project.'],
+    syntax: [
+      '"Parsing error" may be the parser: check `languageOptions.parser` and that the file is in the project.',
+    ],
   },
   make: {
-    file_not_found: ['"No rule to make target": check the spelling of the prerequisite, or the rule that makes it.'],
+    file_not_found: [
+      '"No rule to make target": check the spelling of the prerequisite, or the rule that makes it.',
+    ],
     syntax: ['"missing separator": a recipe starts with a tab, not with spaces.'],
     unknown: ['See what it runs: make -n TARGET.'],
   },
 };
 
 /** Null: none that is known. */
-export const runnerOf = (output: string): Runner | null => SIGNS.find(([, sign]) => sign.test(output))?.[0] ?? null;
+export const runnerOf = (output: string): Runner | null =>
+  SIGNS.find(([, sign]) => sign.test(output))?.[0] ?? null;
 
 /** Of that runner for that kind; may be none. */
 export const suggestionsFor = (runner: Runner | null, kind: FailureKind): readonly string[] =>

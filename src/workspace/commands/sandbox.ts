@@ -57,13 +57,16 @@ export async function gitPlaces(workspace: string): Promise<GitPlaces | null> {
   }
 }
 
-const SET = /^[ \t]*(?:\[[^\]\n]*\][ \t]*)?(path|clean|smudge|process|driver|program)[ \t]*=[ \t]*(.+)/gim;
+const SET =
+  /^[ \t]*(?:\[[^\]\n]*\][ \t]*)?(path|clean|smudge|process|driver|program)[ \t]*=[ \t]*(.+)/gim;
 /** With the files that the configuration there includes, and those of the working tree that it has git run: ours does, outside a sandbox. */
 async function withIncluded(top: string, places: readonly string[]): Promise<GitPlaces> {
   const configs = places.map((place) => join(place, 'config'));
   const run = new Set<string>();
   for (const config of configs)
-    for (const [, key = '', value = ''] of ((await readGivenText(config, UNREADABLE)) ?? '').matchAll(SET)) {
+    for (const [, key = '', value = ''] of (
+      (await readGivenText(config, UNREADABLE)) ?? ''
+    ).matchAll(SET)) {
       const words = key.toLowerCase() === 'path' ? [] : value.split(/[\s"'`;&|()]+/);
       for (const file of words.map((word) => found(() => realpathSync.native(resolve(top, word)))))
         if (file !== null && isWithin(file, top) && lstatSync(file).isFile()) run.add(file);
@@ -79,7 +82,11 @@ async function sockets(): Promise<readonly string[]> {
   const listed = (await readGivenText('/proc/net/unix', UNREADABLE)) ?? '';
   const paths = listed.split('\n').flatMap((line) => /\s(\/.*)$/.exec(line)?.[1] ?? []);
   const real: string[] = [];
-  for (const path of new Set([...paths, '/var/run/docker.sock', '/var/run/dbus/system_bus_socket'])) {
+  for (const path of new Set([
+    ...paths,
+    '/var/run/docker.sock',
+    '/var/run/dbus/system_bus_socket',
+  ])) {
     const leads = found(() => realpathSync.native(path));
     if (leads !== null && lstatSync(leads).isSocket()) real.push(leads);
   }
@@ -96,13 +103,24 @@ export async function boxArguments(box: Box, { env, hidden }: Surroundings): Pro
   const { settings, workspace } = box;
   const mounts = new Mounts();
   const given = [env.HOME ?? '', homedir(), userInfo().homedir].filter(isAbsolute);
-  const homes = [...new Set(given.map((path) => found(() => realpathSync.native(path)) ?? resolve(path)))].filter(
-    (home) => home !== '/',
-  );
-  for (const path of ['/tmp', '/var/tmp', '/run', '/home', '/root', '/var/run', '/dev/shm', ...homes, ...hidden]) {
+  const homes = [
+    ...new Set(given.map((path) => found(() => realpathSync.native(path)) ?? resolve(path))),
+  ].filter((home) => home !== '/');
+  for (const path of [
+    '/tmp',
+    '/var/tmp',
+    '/run',
+    '/home',
+    '/root',
+    '/var/run',
+    '/dev/shm',
+    ...homes,
+    ...hidden,
+  ]) {
     const real = found(() => realpathSync.native(path));
     // A place that is not there needs no cover, unless it lies in one that is empty.
-    if (real === path || (real === null && mounts.isEmpty(path))) mounts.set(path, { kind: 'empty' });
+    if (real === path || (real === null && mounts.isEmpty(path)))
+      mounts.set(path, { kind: 'empty' });
     else if (real !== null && hidden.includes(path)) mounts.set(real, { kind: 'empty' });
   }
   if (homes.includes(workspace))
@@ -113,8 +131,13 @@ export async function boxArguments(box: Box, { env, hidden }: Surroundings): Pro
     );
   const git = await gitPlaces(workspace);
   if (box.isOpen === true) {
-    const dropped = [workspace, ...(git?.places ?? []).filter((place) => found(() => lstatSync(place))?.isDirectory())];
-    const outer = dropped.filter((dir) => !dropped.some((other) => other !== dir && isWithin(dir, other)));
+    const dropped = [
+      workspace,
+      ...(git?.places ?? []).filter((place) => found(() => lstatSync(place))?.isDirectory()),
+    ];
+    const outer = dropped.filter(
+      (dir) => !dropped.some((other) => other !== dir && isWithin(dir, other)),
+    );
     const over = outer.flatMap((dir) => ['--overlay-src', dir, '--tmp-overlay', dir]);
     return [...OPEN, '--dev-bind', '/', '/', '--proc', '/proc', ...over, '--chdir', workspace];
   }
@@ -132,11 +155,16 @@ export async function boxArguments(box: Box, { env, hidden }: Surroundings): Pro
   for (const path of box.scratch ?? []) mounts.show(path, 'write');
   for (const place of isOwn ? git.places : []) {
     // No directory above it can be renamed, either.
-    for (let dir = dirname(place); dir !== workspace && isWithin(dir, workspace); dir = dirname(dir))
+    for (
+      let dir = dirname(place);
+      dir !== workspace && isWithin(dir, workspace);
+      dir = dirname(dir)
+    )
       mounts.show(dir, how);
     mounts.show(place, 'guard');
   }
-  for (const socket of await sockets()) if (!mounts.isEmpty(socket)) mounts.set(socket, { kind: 'socket' });
+  for (const socket of await sockets())
+    if (!mounts.isEmpty(socket)) mounts.set(socket, { kind: 'socket' });
   return [
     ...ALWAYS,
     ...(settings.network ? [] : ['--unshare-net']),
@@ -151,9 +179,18 @@ const expanded = (path: string, homes: readonly string[]): string =>
   path.startsWith('~/') ? join(homes[0] ?? '/', path.slice(2)) : path;
 
 /** In the sandbox, round the command: limits that only hold where they are set inside. `dash` and `bash` call that of processes by two names. */
-export const limited = ({ memory_mib, processes }: SandboxSettings, command: readonly string[]): string[] => {
+export const limited = (
+  { memory_mib, processes }: SandboxSettings,
+  command: readonly string[],
+): string[] => {
   const data = memory_mib === null ? '' : `ulimit -d ${memory_mib * 1024}; `;
   const most = processes ?? PROCESSES;
-  return ['/bin/sh', '-c', `${data}ulimit -u ${most} 2>/dev/null || ulimit -p ${most}; exec "$@"`, 'sh', ...command];
+  return [
+    '/bin/sh',
+    '-c',
+    `${data}ulimit -u ${most} 2>/dev/null || ulimit -p ${most}; exec "$@"`,
+    'sh',
+    ...command,
+  ];
 };
 export const mostProcesses = ({ processes }: SandboxSettings): number => processes ?? PROCESSES;

@@ -2,8 +2,22 @@
 import { realpath, stat } from 'node:fs/promises';
 import { basename, join, resolve, dirname, isAbsolute, relative, sep } from 'node:path';
 import { stringify } from 'yaml';
-import { isMarkdownPath, lineIn, parseConfig, parseJob, type Job, type JobKeys } from '../../documents/job/index.js';
-import { fail, failAll, problem, ProblemError, type Problem, type ProblemCode } from '../../shared/problems.js';
+import {
+  isMarkdownPath,
+  lineIn,
+  parseConfig,
+  parseJob,
+  type Job,
+  type JobKeys,
+} from '../../documents/job/index.js';
+import {
+  fail,
+  failAll,
+  problem,
+  ProblemError,
+  type Problem,
+  type ProblemCode,
+} from '../../shared/problems.js';
 import { isBase, urlFault, type RepositoryBase } from '../../shared/repository.js';
 import { slug } from '../../shared/text.js';
 import { errnoOf, realSys } from '../../system/sys.js';
@@ -20,11 +34,19 @@ const JOB_FILE_BYTES = 4 * 1024 * 1024; // bound: A job is a few pages of text; 
  * Without `explicit`: the top level of the git repository that holds the job file, else the job file's directory.
  * Throws ProblemError `usage` where `explicit` is not a directory or the workspace is git's own, `git_failed` where git cannot tell.
  */
-export const workspaceOf = async (jobFile: string, explicit: string | null, cwd: string): Promise<string> => {
+export const workspaceOf = async (
+  jobFile: string,
+  explicit: string | null,
+  cwd: string,
+): Promise<string> => {
   if (explicit !== null) {
     const path = resolve(cwd, explicit);
     if ((await stat(path).catch(() => null))?.isDirectory() !== true)
-      fail('usage', `The workspace ${path} is not a directory.`, 'Give an existing directory with --workspace.');
+      fail(
+        'usage',
+        `The workspace ${path} is not a directory.`,
+        'Give an existing directory with --workspace.',
+      );
     return outsideGit(await realpath(path));
   }
   return topOf(dirname(await realpath(jobFile)));
@@ -33,7 +55,8 @@ export const workspaceOf = async (jobFile: string, explicit: string | null, cwd:
 /** `path` relative to the workspace with `/` where it lies inside, else absolute. Both are real paths. */
 const pathInWorkspace = (workspace: string, path: string): string => {
   const inside = relative(workspace, path);
-  const outside = inside === '' || inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside);
+  const outside =
+    inside === '' || inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside);
   return outside ? path : inside.split(sep).join('/');
 };
 
@@ -88,12 +111,16 @@ export const repositoryFor = (
   const url = flags.repository ?? said?.repository ?? null;
   const base = flags.base ?? said?.base ?? null;
   const next = 'Example: --repository https://example.org/group/project.git --base main';
-  if (url === null) return base === null ? null : fail('usage', 'base: expected a repository with it.', next);
-  if (base === null) return fail('usage', 'repository: expected base with it, a branch or a commit.', next);
+  if (url === null)
+    return base === null ? null : fail('usage', 'base: expected a repository with it.', next);
+  if (base === null)
+    return fail('usage', 'repository: expected base with it, a branch or a commit.', next);
   const fault = urlFault(url);
   if (fault !== null) return fail('usage', `--repository: expected ${fault}.`, next);
-  if (!isBase(base)) return fail('usage', '--base: expected a branch, or the whole id of a commit.', next);
-  if (workspace !== null) return fail('usage', 'Expected --workspace or a repository, received both.');
+  if (!isBase(base))
+    return fail('usage', '--base: expected a branch, or the whole id of a commit.', next);
+  if (workspace !== null)
+    return fail('usage', 'Expected --workspace or a repository, received both.');
   if (said?.commit === false)
     return fail(
       'usage',
@@ -114,7 +141,11 @@ export type JobText = JobKeys & {
 const NAME_words = 5; // bound: Of a job without a file, in its name and workflow id.
 
 /** As `readJobFile`; problems name the job by its first words, and the key. */
-export const jobOfText = async ({ instructions, workspace: named, ...keys }: JobText): Promise<JobFile> => {
+export const jobOfText = async ({
+  instructions,
+  workspace: named,
+  ...keys
+}: JobText): Promise<JobFile> => {
   const isHere = (keys.repository ?? keys.base) === undefined;
   if (typeof named !== 'string' && isHere)
     fail('usage', 'A job without a file needs `workspace`, the directory to edit.');
@@ -123,7 +154,10 @@ export const jobOfText = async ({ instructions, workspace: named, ...keys }: Job
   const text = front + said;
   const bytes = new TextEncoder().encode(text);
   if (bytes.length > JOB_FILE_BYTES)
-    return fail('job_invalid', `The job has ${bytes.length} bytes; a job may have ${JOB_FILE_BYTES} bytes.`);
+    return fail(
+      'job_invalid',
+      `The job has ${bytes.length} bytes; a job may have ${JOB_FILE_BYTES} bytes.`,
+    );
   const shown = await withoutSecrets(said);
   const words = shown.split(/\s+/).filter((word) => slug(word) !== '');
   const jobPath = slug(words.slice(0, NAME_words).join(' ')) || 'job';
@@ -139,13 +173,22 @@ const withoutSecrets = async (text: string): Promise<string> =>
   (await import('../../system/secrets.js')).hideSecrets(text);
 
 /** The `emend.yaml` of a workspace. Throws why it cannot be read. */
-export const readConfig = async (workspace: string) => parseConfig(await readSettings(join(workspace, 'emend.yaml')));
+export const readConfig = async (workspace: string) =>
+  parseConfig(await readSettings(join(workspace, 'emend.yaml')));
 
 /** `path`: as problems name it. `workspace` null: its files are not here, and preflight alone looks at them. */
-const checked = async (parsed: ReturnType<typeof parseJob>, path: string, workspace: string | null): Promise<Job> => {
+const checked = async (
+  parsed: ReturnType<typeof parseJob>,
+  path: string,
+  workspace: string | null,
+): Promise<Job> => {
   const config = workspace === null ? parseConfig(null) : await readConfig(workspace);
   failAll([
-    ...(!parsed.ok ? parsed.problems : workspace === null ? [] : await targetProblems(parsed.value, workspace)),
+    ...(!parsed.ok
+      ? parsed.problems
+      : workspace === null
+        ? []
+        : await targetProblems(parsed.value, workspace)),
     ...(config.ok ? [] : config.problems),
   ]);
   return parsed.ok
@@ -157,7 +200,8 @@ const readJob = (path: string, typed: string): Promise<Uint8Array> =>
   readGiven(path, JOB_FILE_BYTES).catch((error: unknown) => {
     if (ABSENT.includes(errnoOf(error) ?? ''))
       return fail('job_not_found', `Job file ${typed} not found (looked for ${path}).`);
-    if (!(error instanceof ProblemError)) return fail('job_not_found', `${whyUnread(typed, error)}.`);
+    if (!(error instanceof ProblemError))
+      return fail('job_not_found', `${whyUnread(typed, error)}.`);
     const { code, message } = error.problem;
     return code === 'target_too_large'
       ? fail('job_invalid', `${message}; that is the limit for job files.`)
@@ -198,15 +242,25 @@ interface PathFault {
   readonly code: ProblemCode;
   readonly why: string;
 }
-const pathFault = async (workspace: string, path: string, wanted: Wanted): Promise<PathFault | null> => {
+const pathFault = async (
+  workspace: string,
+  path: string,
+  wanted: Wanted,
+): Promise<PathFault | null> => {
   const place = await resolveInWorkspace(realSys, workspace, path);
   if (!place.ok)
-    return { code: 'target_outside', why: `expected a file inside ${workspace}, ${path} is not one: ${place.why}` };
+    return {
+      code: 'target_outside',
+      why: `expected a file inside ${workspace}, ${path} is not one: ${place.why}`,
+    };
   const found = await stat(join(workspace, place.real)).catch(() => null);
   if (found === null)
     return wanted === 'any'
       ? null
-      : { code: 'target_missing', why: `expected an existing file, ${path} does not exist in ${workspace}` };
+      : {
+          code: 'target_missing',
+          why: `expected an existing file, ${path} does not exist in ${workspace}`,
+        };
   if (wanted === 'itself' && place.real !== path)
     return {
       code: 'target_not_a_file',

@@ -37,8 +37,10 @@ export interface ReadPlan extends FoundPlan {
   readonly show: (path: string) => string;
 }
 
-const isFile = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isFile() === true;
-const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+const isFile = (path: string): boolean =>
+  statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+const isFolder = (path: string): boolean =>
+  statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
 /** `010_demo.md`, `010_demo/` and `010_demo/010_demo.md` are one plan; a file or folder of one of its phases finds it too. */
 const findPlan = (cwd: string, typed: string): FoundPlan => {
@@ -52,8 +54,10 @@ const findPlan = (cwd: string, typed: string): FoundPlan => {
   const file = path.endsWith('.md') ? path : join(dirname(path), `${stem}.md`);
   const inFolder = join(dirname(path), stem, `${stem}.md`);
   const phase = phasePath(path);
-  if (phase !== null) return { ...at(dirname(phase.folder), basename(phase.folder), true), phase: phase.number };
-  if (isFile(file) && basename(dirname(file)) === stem) return at(dirname(dirname(file)), stem, true);
+  if (phase !== null)
+    return { ...at(dirname(phase.folder), basename(phase.folder), true), phase: phase.number };
+  if (isFile(file) && basename(dirname(file)) === stem)
+    return at(dirname(dirname(file)), stem, true);
   if (isFile(file) && isFile(inFolder))
     return fail(
       'plan_invalid',
@@ -64,7 +68,10 @@ const findPlan = (cwd: string, typed: string): FoundPlan => {
   if (isFile(file)) return at(dirname(file), stem, false);
   const other = statSync(file, { throwIfNoEntry: false });
   const found = other === undefined ? '' : `; ${file} is ${kindOf(other)}`;
-  return fail('plan_not_found', `Plan ${typed} not found (looked for ${file} and ${inFolder}${found}).`);
+  return fail(
+    'plan_not_found',
+    `Plan ${typed} not found (looked for ${file} and ${inFolder}${found}).`,
+  );
 };
 
 /** `…/010_demo/phase_2_core.md`, `…/010_demo/phase_2_core/` or a file in that. */
@@ -72,7 +79,11 @@ const phasePath = (path: string): { readonly folder: string; readonly number: nu
   for (const each of [path, dirname(path)]) {
     const number = /^phase_(\d+)(?:_[^/]*)?$/.exec(basename(each).replace(/\.md$/, ''))?.[1];
     const folder = dirname(each);
-    if (number !== undefined && (isFile(path) || isFolder(path)) && isFile(join(folder, `${basename(folder)}.md`)))
+    if (
+      number !== undefined &&
+      (isFile(path) || isFolder(path)) &&
+      isFile(join(folder, `${basename(folder)}.md`))
+    )
       return { folder, number: Number(number) };
   }
   return null;
@@ -87,15 +98,21 @@ const reader =
     if (found === undefined) return { why: `expected a file ${path}, but it does not exist` };
     const inside = relative(base, realpathSync(full));
     if (found.isSymbolicLink() || inside.startsWith('..'))
-      return { why: `expected a file of the plan's folder, as marks are written into it; ${path} is a link` };
+      return {
+        why: `expected a file of the plan's folder, as marks are written into it; ${path} is a link`,
+      };
     const size = statSync(full);
     if (!size.isFile()) return { why: `expected ${path} to be a file` };
     if (size.size > PLAN_FILE_BYTES)
-      return { why: `expected at most ${PLAN_FILE_BYTES} bytes, but ${path} has ${size.size}; split the plan` };
+      return {
+        why: `expected at most ${PLAN_FILE_BYTES} bytes, but ${path} has ${size.size}; split the plan`,
+      };
     const bytes = readGivenSync(full, PLAN_FILE_BYTES);
     try {
       const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
-      return text.includes('\0') ? { why: `expected text, but ${path} contains a NUL character` } : { text };
+      return text.includes('\0')
+        ? { why: `expected text, but ${path} contains a NUL character` }
+        : { text };
     } catch {
       return { why: `expected UTF-8, but ${path} has another encoding` };
     }
@@ -109,8 +126,18 @@ export const readPlan = async (cwd: string, typed: string): Promise<ReadPlan> =>
   const main = join(base, plans.mainFile(place));
   const workspace = await topOf(base);
   const { sign, plan, test } = valueOf(await readConfig(workspace));
-  const thresholds = plans.resolveThresholds(await thresholdSources(dirname(main), workspace, plan));
-  return { ...found, workspace, thresholds, sign, test, show, tree: plans.readTree(place, reader(base), show) };
+  const thresholds = plans.resolveThresholds(
+    await thresholdSources(dirname(main), workspace, plan),
+  );
+  return {
+    ...found,
+    workspace,
+    thresholds,
+    sign,
+    test,
+    show,
+    tree: plans.readTree(place, reader(base), show),
+  };
 };
 
 /** `emend.yaml` of the workspace, then the nearest CLAUDE.md or AGENTS.md with the section, from the plan up to the workspace. */
@@ -119,7 +146,8 @@ const thresholdSources = async (
   workspace: string,
   plan: ProjectConfig['plan'],
 ): Promise<readonly plans.ThresholdSource[]> => {
-  const sources: plans.ThresholdSource[] = plan === undefined ? [] : [{ from: 'emend.yaml', values: plan }];
+  const sources: plans.ThresholdSource[] =
+    plan === undefined ? [] : [{ from: 'emend.yaml', values: plan }];
   for await (const { path, text } of notesAbove(realpathSync(from), workspace)) {
     const values = plans.thresholdsIn(text);
     if (values !== null) return [...sources, { from: relative(workspace, path), values }];
@@ -129,7 +157,12 @@ const thresholdSources = async (
 
 /** Null: of the phases whose tasks name none; without commands: nothing was found for these. */
 export type PlanTest = DiscoveredTests & { readonly phase: number | null };
-const NOTHING: PlanTest = { phase: null, commands: [], source: 'none found, none configured', definedBy: [] };
+const NOTHING: PlanTest = {
+  phase: null,
+  commands: [],
+  source: 'none found, none configured',
+  definedBy: [],
+};
 
 /** Test commands of the phases that are still to be done, each by the first source that has some; none where `test` is configured. */
 export const discoverPlanTests = async (
@@ -138,12 +171,22 @@ export const discoverPlanTests = async (
   phases: readonly Pick<plans.PhaseReport, 'number' | 'markers' | 'tasks'>[],
 ): Promise<readonly PlanTest[]> => {
   if (Array.isArray(test)) return [];
-  const open = phases.filter(({ markers }) => !markers.includes('COMPLETED') && !markers.includes('SKIPPED'));
+  const open = phases.filter(
+    ({ markers }) => !markers.includes('COMPLETED') && !markers.includes('SKIPPED'),
+  );
   const own = open.flatMap(({ number: phase, tasks }): readonly PlanTest[] => {
-    const naming = tasks.map(({ text }) => text).filter((text) => plans.taskCommands([text]).length > 0);
+    const naming = tasks
+      .map(({ text }) => text)
+      .filter((text) => plans.taskCommands([text]).length > 0);
     const definedBy = [{ path: `${place.stem}.md`, sha256: sha256(naming.join('\0')) }];
-    const found = { commands: plans.taskCommands(naming), source: `tasks of Phase ${phase}`, definedBy };
-    return naming.length === 0 ? [] : [{ phase, ...found, read: (text) => plans.taskCommands(text.split('\n')) }];
+    const found = {
+      commands: plans.taskCommands(naming),
+      source: `tasks of Phase ${phase}`,
+      definedBy,
+    };
+    return naming.length === 0
+      ? []
+      : [{ phase, ...found, read: (text) => plans.taskCommands(text.split('\n')) }];
   });
   if (open.length === own.length) return own;
   const rest = await discoverTests(workspace);
@@ -152,12 +195,17 @@ export const discoverPlanTests = async (
 
 /** Throws every fault of a plan at once. */
 export const refuseFaults = (faults: readonly plans.Fault[]): void =>
-  failAll(faults.map(({ file, line, message }) => problem('plan_invalid', `${file}:${line}: ${message}`)));
+  failAll(
+    faults.map(({ file, line, message }) => problem('plan_invalid', `${file}:${line}: ${message}`)),
+  );
 
 // Where a plan's files are in the workspace.
 
-export const inWorkspace = ({ base }: Pick<ReadPlan, 'base'>, workspace: string, path: string): string =>
-  relative(workspace, join(base, path)).split(sep).join('/');
+export const inWorkspace = (
+  { base }: Pick<ReadPlan, 'base'>,
+  workspace: string,
+  path: string,
+): string => relative(workspace, join(base, path)).split(sep).join('/');
 
 export const pathsOfPlan = (plan: ReadPlan, workspace: string): readonly string[] =>
   [...plan.tree.files.keys()].map((path) => inWorkspace(plan, workspace, path));
@@ -167,7 +215,9 @@ export const summaryOf = async (root: string, planPath: string, none?: readonly 
   const [shared, own] = plans.summaryFiles(planPath);
   const text = await readGivenText(join(root, shared), none);
   const isOther = (plans.planOfSummary(text ?? '') ?? planPath) !== planPath;
-  return isOther ? { path: own, text: await readGivenText(join(root, own), none) } : { path: shared, text };
+  return isOther
+    ? { path: own, text: await readGivenText(join(root, own), none) }
+    : { path: shared, text };
 };
 
 /** The texts that differ as files of a proposal, by path; paths are relative to `root`, where a file's mode is read. */
@@ -180,10 +230,17 @@ export const changedTexts = async (
   const files: ProposalFile[] = [];
   for (const path of [...new Set([...before.keys(), ...after.keys()])].sort()) {
     if (before.get(path) === after.get(path)) continue;
-    const mode = ((await orNull(stat(join(root, path)), ['ENOENT', 'ENOTDIR']))?.mode ?? NEW_FILE_MODE) & 0o777;
+    const mode =
+      ((await orNull(stat(join(root, path)), ['ENOENT', 'ENOTDIR']))?.mode ?? NEW_FILE_MODE) &
+      0o777;
     const put = async (text: string | undefined): Promise<ProposalFile['base']> =>
       text === undefined ? null : { ref: await blobs.put(new TextEncoder().encode(text)), mode };
-    files.push({ path, base: await put(before.get(path)), result: await put(after.get(path)), by: 'model' });
+    files.push({
+      path,
+      base: await put(before.get(path)),
+      result: await put(after.get(path)),
+      by: 'model',
+    });
   }
   return files;
 };
@@ -192,6 +249,8 @@ export const changedTexts = async (
 export const dropFolders = async (root: string, files: readonly ProposalFile[]): Promise<void> => {
   const gone = files.filter(({ result }) => result === null).map(({ path }) => dirname(path));
   const folders = new Set(gone.flatMap((folder) => [folder, dirname(folder)]));
-  for (const folder of [...folders].filter((name) => name !== '.').sort((a, b) => b.length - a.length))
+  for (const folder of [...folders]
+    .filter((name) => name !== '.')
+    .sort((a, b) => b.length - a.length))
     await rmdir(join(root, folder)).catch(() => undefined);
 };

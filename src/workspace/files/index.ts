@@ -33,16 +33,22 @@ async function walk(root: string, maxFiles: number): Promise<string[]> {
     for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
       const path = dir + entry.name;
       if (files.length >= maxFiles || depth > WALK_DEPTH) return;
-      if (SKIPPED.has(entry.name) || ignoredBy(rules, entry.isDirectory() ? `${path}/` : path)) continue;
+      if (SKIPPED.has(entry.name) || ignoredBy(rules, entry.isDirectory() ? `${path}/` : path))
+        continue;
       if (entry.isDirectory()) await visit(`${path}/`, rules, depth + 1);
-      else if (entry.isFile() || (entry.isSymbolicLink() && (await leadsToFile(join(root, path))))) files.push(path);
+      else if (entry.isFile() || (entry.isSymbolicLink() && (await leadsToFile(join(root, path)))))
+        files.push(path);
     }
   };
   await visit('', [], 0);
   return files;
 }
 
-async function withRulesOf(root: string, dir: string, above: readonly Rules[]): Promise<readonly Rules[]> {
+async function withRulesOf(
+  root: string,
+  dir: string,
+  above: readonly Rules[],
+): Promise<readonly Rules[]> {
   const text = await readGivenText(join(root, dir, '.gitignore'), UNREADABLE);
   return text === null ? above : [...above, { dir, ignore: ignore().add(text) }];
 }
@@ -57,7 +63,8 @@ function ignoredBy(rules: readonly Rules[], path: string): boolean {
   return false;
 }
 
-const leadsToFile = async (path: string): Promise<boolean> => (await stat(path).catch(() => null))?.isFile() ?? false;
+const leadsToFile = async (path: string): Promise<boolean> =>
+  (await stat(path).catch(() => null))?.isFile() ?? false;
 
 /** Why a file of this path would be none of those listed; null: it would be. */
 async function whyIgnored(root: string, path: string): Promise<string | null> {
@@ -69,14 +76,22 @@ async function whyIgnored(root: string, path: string): Promise<string | null> {
   for (const part of path.match(/[^/]+\/?/g) ?? []) {
     rules = await withRulesOf(root, above, rules);
     above += part;
-    if (SKIPPED.has(part.replace('/', '')) || ignoredBy(rules, above)) return 'a .gitignore ignores it';
+    if (SKIPPED.has(part.replace('/', '')) || ignoredBy(rules, above))
+      return 'a .gitignore ignores it';
   }
   return null;
 }
 
 export { dirtyPaths, foreignPaths } from '../git/entries.js';
 export { eolsForNewFiles } from './line-ends.js';
-export { type TargetFacts, hintedPaths, inspectTarget, isAbsent, namesAround, NEW_FILE_MODE } from './targets.js';
+export {
+  type TargetFacts,
+  hintedPaths,
+  inspectTarget,
+  isAbsent,
+  namesAround,
+  NEW_FILE_MODE,
+} from './targets.js';
 
 /** Names that are not UTF-8 cannot be said in JSON or to a model. */
 const isNameable = (path: string): boolean => !path.includes('\ufffd') && !path.endsWith('/');
@@ -85,10 +100,14 @@ const isNameable = (path: string): boolean => !path.includes('\ufffd') && !path.
  * Files that exist: in git those tracked (also what a sparse checkout leaves out, so that nothing is made in its place) and those
  * untracked but not ignored (no submodules), elsewhere a walk that honours .gitignore; no more than `maxFiles`. Workspace-relative, `/`-separated, in order of their bytes. Throws ProblemError `git_failed`.
  */
-export async function listWorkspaceFiles(root: string, maxFiles = 200_000): Promise<readonly string[]> {
+export async function listWorkspaceFiles(
+  root: string,
+  maxFiles = 200_000,
+): Promise<readonly string[]> {
   const listing = ['ls-files', '-z', '-t', '-s', '-o', '-d', '--exclude-standard'];
   const asked = await git(listing, { cwd: root, reading: true });
-  if (!asked.ok && NO_WORK_TREE.test(asked.problem.message)) return withoutGit(root, await walk(root, maxFiles));
+  if (!asked.ok && NO_WORK_TREE.test(asked.problem.message))
+    return withoutGit(root, await walk(root, maxFiles));
   const [there, gone] = [new Set<string>(), new Set<string>()];
   // `? path` is untracked; of the others, as `H mode id stage<tab>path`, those with R are gone, and 160000 is a submodule.
   for (const entry of fieldsOf(valueOf(asked))) {
@@ -107,15 +126,27 @@ export async function listWorkspaceFiles(root: string, maxFiles = 200_000): Prom
 const withoutGit = async (root: string, paths: readonly string[]): Promise<readonly string[]> => {
   let files = paths.filter(isNameable).sort();
   for (const dir of files.flatMap((path) => (/(^|\/)HEAD$/.test(path) ? dirname(path) : [])))
-    if ((await gitDirectoryOf(join(root, dir))) !== null) files = files.filter((path) => !path.startsWith(`${dir}/`));
+    if ((await gitDirectoryOf(join(root, dir))) !== null)
+      files = files.filter((path) => !path.startsWith(`${dir}/`));
   return files;
 };
 
 /** What differs from HEAD, or is new and not ignored (a new directory as one, with `/` at its end); none outside git. */
-export async function changedPaths(root: string, untracked: 'normal' | 'all' = 'normal'): Promise<readonly string[]> {
+export async function changedPaths(
+  root: string,
+  untracked: 'normal' | 'all' = 'normal',
+): Promise<readonly string[]> {
   const prefix = (await repositoryOf(root))?.prefix;
   if (prefix === undefined) return [];
-  const args = ['status', '--porcelain', '-z', '--no-renames', `--untracked-files=${untracked}`, '--', '.'];
+  const args = [
+    'status',
+    '--porcelain',
+    '-z',
+    '--no-renames',
+    `--untracked-files=${untracked}`,
+    '--',
+    '.',
+  ];
   const listed = fieldsOf(valueOf(await git(args, { cwd: root, reading: true, noLiteral: true })));
   return listed.map((field) => field.slice('XY '.length + prefix.length));
 }
@@ -148,7 +179,9 @@ export function looksSecret(path: string): boolean {
   const lower = path.toLowerCase();
   const name = lower.slice(lower.lastIndexOf('/') + 1);
   if (name.endsWith('.pub') || EXAMPLE.test(name)) return false;
-  return NAMES.some((pattern) => pattern.test(name)) || FOLDERS.some((pattern) => pattern.test(lower));
+  return (
+    NAMES.some((pattern) => pattern.test(name)) || FOLDERS.some((pattern) => pattern.test(lower))
+  );
 }
 
 type Allowed = Pick<ProjectConfig, 'create' | 'protected'>;
@@ -156,12 +189,18 @@ type Allowed = Pick<ProjectConfig, 'create' | 'protected'>;
  * New files that a model names or makes: hostile paths, checked here alone, whichever call they come from. By the name, and by the files
  * that are known to be there: the path in normal form, or why no model may make it.
  */
-export const newFileCheck = ({ create, protected: patterns }: Allowed, there: readonly string[]) => {
+export const newFileCheck = (
+  { create, protected: patterns }: Allowed,
+  there: readonly string[],
+) => {
   const known = new Set(there.map(foldedName));
   const protection = whyProtected(patterns);
   const globs = ignore().add(create instanceof Array ? [...create] : create === true ? ['*'] : []);
   return (named: string): CheckedPath => {
-    const found = lookUp(named, { files: new Map(), options: { requireMarker: false, mayCreateUnder: [''] } });
+    const found = lookUp(named, {
+      files: new Map(),
+      options: { requireMarker: false, mayCreateUnder: [''] },
+    });
     if (!found.ok) return { ok: false, why: found.reason.message };
     const why =
       (known.has(foldedName(found.path)) && 'a file of this name exists') ||
@@ -190,7 +229,8 @@ async function onDisk(root: string, path: string): Promise<string | null> {
   if (!isAbsent(found.problem)) return found.problem.message;
   const real = await realpath(root);
   for (let folder = dirname(join(real, path)); folder !== real; folder = dirname(folder))
-    if ((await orNull(lstat(folder)))?.isSymbolicLink() === true) return 'its folder is a symbolic link';
+    if ((await orNull(lstat(folder)))?.isSymbolicLink() === true)
+      return 'its folder is a symbolic link';
   const [other] = await namesAround(root, [path]);
   if (other !== undefined) return `${other} exists, which differs in letter case alone`;
   if ((await foreignPaths(root, [path])).length > 0) return 'it belongs to another repository';

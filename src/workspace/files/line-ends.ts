@@ -62,10 +62,12 @@ function matches(glob: string, path: string): boolean {
     new Set([...from].filter((at) => form.test(path.charAt(at))).map((at) => at + 1));
   const many = (from: Set<number>, form: RegExp) => {
     const to = new Set(from);
-    for (let at = 0; at < path.length; at += 1) if (to.has(at) && form.test(path.charAt(at))) to.add(at + 1);
+    for (let at = 0; at < path.length; at += 1)
+      if (to.has(at) && form.test(path.charAt(at))) to.add(at + 1);
     return to;
   };
-  const text = (of: string) => new Set([...places].filter((at) => path.startsWith(of, at)).map((at) => at + of.length));
+  const text = (of: string) =>
+    new Set([...places].filter((at) => path.startsWith(of, at)).map((at) => at + of.length));
   for (const { 0: piece, groups: { escaped, not, set, range } = {} } of anchored.matchAll(PIECE)) {
     const choice = choices.at(-1);
     if (piece === '**/') places = new Set([...places, ...one(many(places, /[^]/), /\//)]);
@@ -73,7 +75,8 @@ function matches(glob: string, path: string): boolean {
     else if (piece === '*') places = many(places, /[^/]/);
     else if (piece === '?') places = one(places, /[^/]/);
     else if (set !== undefined) places = one(places, setOf(not, set));
-    else if (range !== undefined) places = many(one(new Set([...places, ...text('-')]), /\d/), /\d/);
+    else if (range !== undefined)
+      places = many(one(new Set([...places, ...text('-')]), /\d/), /\d/);
     else if (piece === '{') choices.push({ from: places, to: new Set() });
     else if (choice !== undefined && (piece === ',' || piece === '}')) {
       choice.to = new Set([...choice.to, ...places]);
@@ -85,13 +88,20 @@ function matches(glob: string, path: string): boolean {
 }
 
 /** For each of the paths; `files`: workspace-relative paths of existing ones; those in a new file's directory count, of its extension first. */
-export async function eolsForNewFiles(root: string, paths: readonly string[], files: readonly string[]) {
+export async function eolsForNewFiles(
+  root: string,
+  paths: readonly string[],
+  files: readonly string[],
+) {
   const beside = new Map(paths.map((path) => [dirOf(path), [] as string[]]));
   for (const file of files) beside.get(dirOf(file))?.push(file);
   const eols = await attributesEols(root, paths);
   for (const path of paths) {
     const siblings = beside.get(dirOf(path)) ?? [];
-    const eol = eols.get(path) ?? (await editorConfigEol(root, path)) ?? (await siblingsEol(root, path, siblings));
+    const eol =
+      eols.get(path) ??
+      (await editorConfigEol(root, path)) ??
+      (await siblingsEol(root, path, siblings));
     eols.set(path, eol ?? '\n');
   }
   return eols;
@@ -100,12 +110,27 @@ export async function eolsForNewFiles(root: string, paths: readonly string[], fi
 /** Of `path eol value path text value` for each; none outside a repository. */
 async function attributesEols(root: string, paths: readonly string[]) {
   const input = paths.map((path) => `${path}\0`).join('');
-  const asked = await git(['check-attr', '-z', '--stdin', 'eol', 'text'], { cwd: root, reading: true, input });
-  const said = asked.ok ? asked.value.text.matchAll(/(?<![^\0])([^\0]+)\0eol\0(lf|crlf)\0\1\0text\0(?!unset\0)/g) : [];
-  return new Map([...said].map(([, path = '', eol]) => [path, eol === 'lf' ? ('\n' as const) : ('\r\n' as const)]));
+  const asked = await git(['check-attr', '-z', '--stdin', 'eol', 'text'], {
+    cwd: root,
+    reading: true,
+    input,
+  });
+  const said = asked.ok
+    ? asked.value.text.matchAll(/(?<![^\0])([^\0]+)\0eol\0(lf|crlf)\0\1\0text\0(?!unset\0)/g)
+    : [];
+  return new Map(
+    [...said].map(([, path = '', eol]) => [
+      path,
+      eol === 'lf' ? ('\n' as const) : ('\r\n' as const),
+    ]),
+  );
 }
 
-async function siblingsEol(root: string, path: string, siblings: readonly string[]): Promise<'\n' | '\r\n' | null> {
+async function siblingsEol(
+  root: string,
+  path: string,
+  siblings: readonly string[],
+): Promise<'\n' | '\r\n' | null> {
   const extension = extensionOf(path);
   const beside = siblings.filter((file) => file !== path);
   const alike = beside.filter((file) => extensionOf(file) === extension);

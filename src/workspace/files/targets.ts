@@ -47,9 +47,22 @@ export async function inspectTarget(
     const facts = await stat(realPath);
     if (!facts.isFile()) return no('target_not_a_file', `it is ${kindOf(facts)}, expected a file`);
     if (maxFile_bytes !== null && facts.size > maxFile_bytes)
-      return no('target_too_large', `it has ${facts.size} bytes, at most ${maxFile_bytes} (maxFile_bytes) are edited`);
+      return no(
+        'target_too_large',
+        `it has ${facts.size} bytes, at most ${maxFile_bytes} (maxFile_bytes) are edited`,
+      );
     const { size: bytes, mode } = facts;
-    return { ok: true, value: { path: named, target, realPath, bytes, mode: mode & 0o777, symlink: target !== named } };
+    return {
+      ok: true,
+      value: {
+        path: named,
+        target,
+        realPath,
+        bytes,
+        mode: mode & 0o777,
+        symlink: target !== named,
+      },
+    };
   } catch (error) {
     const code = errnoOf(error);
     if (code === 'EACCES' || code === 'EPERM') return no('disk', 'permission denied');
@@ -83,7 +96,11 @@ export function hintedPaths(instructions: string, files: readonly string[]): str
   return found.length > 0 ? found : namedIn(instructions, known, byName);
 }
 
-function namedIn(text: string, known: ReadonlySet<string>, byName: ReadonlyMap<string, readonly string[]>): string[] {
+function namedIn(
+  text: string,
+  known: ReadonlySet<string>,
+  byName: ReadonlyMap<string, readonly string[]>,
+): string[] {
   const found = new Set<string>();
   for (const mention of mentionsIn(text)) {
     const path = fileOf(mention, known, byName);
@@ -98,7 +115,8 @@ function mentionsIn(text: string): Mention[] {
     return { at: index, text: span.trim(), pathLike: true };
   });
   for (const word of text.matchAll(WORD)) {
-    if (!word[0].includes('://')) mentions.push({ at: word.index, text: word[0], pathLike: /\/|.\.\w/.test(word[0]) });
+    if (!word[0].includes('://'))
+      mentions.push({ at: word.index, text: word[0], pathLike: /\/|.\.\w/.test(word[0]) });
   }
   return mentions.sort((a, b) => a.at - b.at);
 }
@@ -111,7 +129,9 @@ function fileOf(
   if (!pathLike) return null;
   for (const candidate of readings(text)) {
     if (known.has(candidate)) return candidate;
-    const ending = (byName.get(nameOf(candidate)) ?? []).filter((file) => file.endsWith(`/${candidate}`));
+    const ending = (byName.get(nameOf(candidate)) ?? []).filter((file) =>
+      file.endsWith(`/${candidate}`),
+    );
     if (ending.length === 1 && ending[0] !== undefined) return ending[0];
   }
   return null;
@@ -130,7 +150,10 @@ const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
 // What stands beside new files under a name that differs in letter case or in how an accent is written.
 
 /** Relative paths of files and folders; none where a folder cannot be read. */
-export const namesAround = async (root: string, paths: readonly string[]): Promise<readonly string[]> => {
+export const namesAround = async (
+  root: string,
+  paths: readonly string[],
+): Promise<readonly string[]> => {
   const listed = new Map<string, Promise<readonly string[]>>();
   const namesIn = (folder: string): Promise<readonly string[]> => {
     const names = listed.get(folder) ?? readdir(join(root, folder)).catch(() => []);
@@ -143,7 +166,8 @@ export const namesAround = async (root: string, paths: readonly string[]): Promi
     for (const part of path.split('/')) {
       const names = await namesIn(folder);
       const folded = foldedName(part);
-      for (const name of names) if (name !== part && foldedName(name) === folded) found.add(join(folder, name));
+      for (const name of names)
+        if (name !== part && foldedName(name) === folded) found.add(join(folder, name));
       if (!names.includes(part)) break;
       folder = join(folder, part);
     }

@@ -19,14 +19,22 @@ export interface Evidence {
   /** How often each term (by index) stands in a file, by path. */
   readonly uses: ReadonlyMap<string, ReadonlyMap<number, number>>;
   /** Earlier commits about the same words; `share`: how much of the task's weight, 0 to 1. */
-  readonly past: readonly { readonly share: number; readonly subject: string; readonly files: readonly string[] }[];
+  readonly past: readonly {
+    readonly share: number;
+    readonly subject: string;
+    readonly files: readonly string[];
+  }[];
   /** Of the last commits, how many changed a file. */
   readonly recent: ReadonlyMap<string, number>;
 }
 
 export const rarity = (n: number, all: number): number => Math.log(1 + (all - n + 0.5) / (n + 0.5));
 
-export async function gather(root: string, files: readonly string[], terms: readonly Term[]): Promise<Evidence> {
+export async function gather(
+  root: string,
+  files: readonly string[],
+  terms: readonly Term[],
+): Promise<Evidence> {
   const [uses, past, recent] = await Promise.all([
     grep(root, terms),
     pastOf(root, terms),
@@ -39,7 +47,9 @@ export async function gather(root: string, files: readonly string[], terms: read
 async function grep(root: string, terms: readonly Term[], tries = 2): Promise<Evidence['uses']> {
   const uses = new Map<string, Map<number, number>>();
   if (terms.length === 0 || tries === 0) return uses;
-  const by = [...terms].sort((a, b) => b.key.length - a.key.length).slice(0, tries === 2 ? undefined : RARE_TERMS);
+  const by = [...terms]
+    .sort((a, b) => b.key.length - a.key.length)
+    .slice(0, tries === 2 ? undefined : RARE_TERMS);
   const pattern = `[a-z0-9_-]*(${by.map(({ key }) => key).join('|')})[a-z0-9_-]*`;
   const shown = '-i -o --heading --break --no-line-number --no-column'.split(' ');
   const found = await search(root, [...shown, '-E', '-e', pattern]);
@@ -55,7 +65,13 @@ async function grep(root: string, terms: readonly Term[], tries = 2): Promise<Ev
 
 /** What git finds in files that are not ignored; null: nothing within the bounds. */
 async function search(root: string, args: readonly string[]): Promise<string | null> {
-  const call: GitCall = { cwd: root, reading: true, timeout_ms: GREP_MS, max_bytes: GREP_BYTES, accept: [0, 1] };
+  const call: GitCall = {
+    cwd: root,
+    reading: true,
+    timeout_ms: GREP_MS,
+    max_bytes: GREP_BYTES,
+    accept: [0, 1],
+  };
   const shown = ['--exclude-standard', '-I', '--no-color', '--no-full-name', ...args, '--', '.'];
   let found = await git(['grep', '--untracked', ...shown], call);
   if (!found.ok && found.problem.message.includes('not a git repository'))
@@ -64,9 +80,18 @@ async function search(root: string, args: readonly string[]): Promise<string | n
 }
 
 /** Files in which one of the names stands as a word; none where there are too many to tell. */
-export const filesWith = async (root: string, names: readonly string[]): Promise<readonly string[]> => {
+export const filesWith = async (
+  root: string,
+  names: readonly string[],
+): Promise<readonly string[]> => {
   if (names.length === 0) return [];
-  const found = await search(root, ['-l', '-z', '-w', '-F', ...names.flatMap((name) => ['-e', name])]);
+  const found = await search(root, [
+    '-l',
+    '-z',
+    '-w',
+    '-F',
+    ...names.flatMap((name) => ['-e', name]),
+  ]);
   return (found ?? '').split('\0').filter((path) => path !== '');
 };
 
@@ -80,10 +105,15 @@ async function pastOf(root: string, terms: readonly Term[]): Promise<Evidence['p
     return { id: line.slice(0, line.indexOf(' ')), subject, hits: match(subject) };
   });
   const held = terms.map((_, term) => commits.filter(({ hits }) => hits.includes(term)).length);
-  const weights = terms.map(({ weight }, term) => weight * Math.log(1 + commits.length / Math.max(1, held[term] ?? 0)));
+  const weights = terms.map(
+    ({ weight }, term) => weight * Math.log(1 + commits.length / Math.max(1, held[term] ?? 0)),
+  );
   const sum = (of: readonly number[]): number => of.reduce((all, weight) => all + weight, 0);
   const like = commits
-    .map(({ hits, ...commit }) => ({ ...commit, share: sum(hits.map((term) => weights[term] ?? 0)) / sum(weights) }))
+    .map(({ hits, ...commit }) => ({
+      ...commit,
+      share: sum(hits.map((term) => weights[term] ?? 0)) / sum(weights),
+    }))
     .filter(({ share }) => share > 0)
     .sort((a, b) => b.share - a.share)
     .slice(0, LIKE_COMMITS);
@@ -93,8 +123,18 @@ async function pastOf(root: string, terms: readonly Term[]): Promise<Evidence['p
 }
 
 /** The files of each commit; none of one that changes too many. */
-async function changes(root: string, which: readonly string[]): Promise<readonly (readonly string[])[]> {
-  const shape = ['--name-only', '--no-renames', '--no-ext-diff', '--relative', '-z', '--format=%x01'];
+async function changes(
+  root: string,
+  which: readonly string[],
+): Promise<readonly (readonly string[])[]> {
+  const shape = [
+    '--name-only',
+    '--no-renames',
+    '--no-ext-diff',
+    '--relative',
+    '-z',
+    '--format=%x01',
+  ];
   const log = await history(root, [...which, ...shape]);
   if (!log.ok) return [];
   const commits = log.value.text.split('\x01').slice(1);

@@ -3,13 +3,18 @@ import { posix } from 'node:path';
 
 /** Of these languages a folder's files are one module: they need no import. */
 const BY_FOLDER = /[.](?:go|java|cs|kt|scala|swift)$/;
-const FAMILIES = [/[.](?:[cm]?[jt]sx?|vue|svelte)$/, /[.](?:[chm]|cc|cpp|cxx|hh|hpp|hxx|mm)$/, /[.]pyi?$/];
+const FAMILIES = [
+  /[.](?:[cm]?[jt]sx?|vue|svelte)$/,
+  /[.](?:[chm]|cc|cpp|cxx|hh|hpp|hxx|mm)$/,
+  /[.]pyi?$/,
+];
 
 const withoutEnd = (path: string): string => path.replace(/([^/])[.][^./]*$/, '$1');
 export const folderOf = (path: string): string => posix.dirname(`/${path}`).slice(1);
 /** Files of one family import each other. */
 export const areFamily = (a: string, b: string): boolean =>
-  posix.extname(a) === posix.extname(b) || FAMILIES.some((family) => family.test(a) && family.test(b));
+  posix.extname(a) === posix.extname(b) ||
+  FAMILIES.some((family) => family.test(a) && family.test(b));
 /** It stands for its folder. */
 export const isDoor = (path: string): boolean =>
   /(?:^|\/)(?:index(?:[.]\w+)?|(?:mod|lib|main)[.]rs|__init__[.]pyi?)$/.test(path);
@@ -24,7 +29,8 @@ export const nearness = (a: string, b: string): number => {
 type Spec = readonly [parts: readonly string[], from: string | null];
 
 const PYTHON = /^\s*from\s+([.]*)([\w.]*)\s+import\s+(.*)/;
-const KEYWORDS = /^\s*(?:pub(?:\([^)]*\))?\s+)?(?:import|use|using|mod|from)\s+(?:static\s+|type\s+)?/;
+const KEYWORDS =
+  /^\s*(?:pub(?:\([^)]*\))?\s+)?(?:import|use|using|mod|from)\s+(?:static\s+|type\s+)?/;
 const namesIn = (list: string): readonly string[] =>
   list.split(/[,{}();]+/).map((name) => name.trim().replace(/\s.*/, ''));
 
@@ -35,16 +41,20 @@ function specsOf(line: string, folder: string): readonly Spec[] {
       const parts = text.replace(/^[@~]\//, '').split('/');
       if (text.startsWith('.')) return [[parts, folder]];
       // What stands in front may be the package's own name; a bare name is an installed package.
-      return parts.length > 1 || line.includes('#include') ? parts.map((_, at) => [parts.slice(at), null]) : [];
+      return parts.length > 1 || line.includes('#include')
+        ? parts.map((_, at) => [parts.slice(at), null])
+        : [];
     });
   const [, dots = '', base = '', items = null] = PYTHON.exec(line) ?? [];
   if (items !== null) {
-    const from = dots === '' ? null : posix.join('/', folder, '../'.repeat(dots.length - 1)).slice(1);
+    const from =
+      dots === '' ? null : posix.join('/', folder, '../'.repeat(dots.length - 1)).slice(1);
     const parts = base.split('.').filter((part) => part !== '');
     return [...namesIn(items).map((name): Spec => [[...parts, name], from]), [parts, from]];
   }
   const [head = '', ...inner] = line.replace(KEYWORDS, '').split('{');
-  const names = inner.length === 0 ? namesIn(head) : namesIn(inner.join('{')).map((name) => head.trim() + name);
+  const names =
+    inner.length === 0 ? namesIn(head) : namesIn(inner.join('{')).map((name) => head.trim() + name);
   return names.flatMap((name): readonly Spec[] => {
     const parts = name.split(/[.:]+/).filter((part) => /^(?!(?:crate|self|super)$)\w+$/.test(part));
     // The last one may be something that the module defines.
@@ -56,7 +66,9 @@ function specsOf(line: string, folder: string): readonly Spec[] {
 export function importsIn(files: readonly string[]) {
   const byName = new Map<string, (readonly [path: string, module: string])[]>();
   for (const path of files)
-    for (const module of BY_FOLDER.test(path) ? [moduleOf(path), folderOf(path)] : [moduleOf(path)]) {
+    for (const module of BY_FOLDER.test(path)
+      ? [moduleOf(path), folderOf(path)]
+      : [moduleOf(path)]) {
       const held = byName.get(posix.basename(module)) ?? [];
       byName.set(posix.basename(module), held);
       held.push([path, module]);
@@ -64,9 +76,11 @@ export function importsIn(files: readonly string[]) {
   const find = (wanted: string, anywhere: boolean, path: string): readonly string[] => {
     const own = moduleOf(path);
     // One name alone says little: it stands beside the file, or above it.
-    const isAbove = (module: string) => `${own}/`.startsWith(module.slice(0, module.length - wanted.length));
+    const isAbove = (module: string) =>
+      `${own}/`.startsWith(module.slice(0, module.length - wanted.length));
     const isMeant = (module: string) =>
-      module === wanted || (anywhere && module.endsWith(`/${wanted}`) && (wanted.includes('/') || isAbove(module)));
+      module === wanted ||
+      (anywhere && module.endsWith(`/${wanted}`) && (wanted.includes('/') || isAbove(module)));
     const named = wanted === '' && anywhere ? [] : (byName.get(posix.basename(wanted)) ?? []);
     const found = named.filter(([other, module]) => areFamily(other, path) && isMeant(module));
     const nearest = Math.max(0, ...found.map(([, module]) => nearness(module, own)));
@@ -75,7 +89,8 @@ export function importsIn(files: readonly string[]) {
   return (lines: readonly string[], path: string): readonly string[] => {
     const specs = lines.flatMap((line) => specsOf(line, folderOf(path)));
     const found = specs.flatMap(([parts, from]) => {
-      const written = from === null ? parts.join('/') : posix.join('/', from, ...parts).replace(/^\/|\/$/g, '');
+      const written =
+        from === null ? parts.join('/') : posix.join('/', from, ...parts).replace(/^\/|\/$/g, '');
       return [written, moduleOf(written)].flatMap((module) => find(module, from === null, path));
     });
     const beside = BY_FOLDER.test(path) ? find(folderOf(path), false, path) : [];

@@ -16,7 +16,12 @@ const TOLD = 4; // bound: Words or names that a reason tells.
 /** What a file says of itself: definitions, and lines that import something. */
 export interface FileOutline {
   /** `signature`: up to the body; lines are 0-based, `to` is behind the last. */
-  readonly symbols: readonly (readonly [qualified: string, signature: string, from: number, to: number])[];
+  readonly symbols: readonly (readonly [
+    qualified: string,
+    signature: string,
+    from: number,
+    to: number,
+  ])[];
   readonly imports: readonly string[];
 }
 interface Scored {
@@ -28,13 +33,15 @@ export const TEST =
   /(?:^|[/_.-])(?:tests?|specs?|testing|testdata|fixtures?|__tests__|__fixtures__|e2e|conftest)(?:[/_.-]|$)/i;
 const NO_CODE =
   /[.](?:mdx?|rst|adoc|txt|jsonc?|json5|ya?ml|toml|ini|cfg|lock|svg|csv|tsv|snap|po|map|xml|ipynb)$|(?:^|\/)[.]?[^./]*$/i;
-const MADE = /(?:^|\/)(?:dist|vendor|third_party|generated|__generated__)\/|[.]min[.]|[._-](?:generated|pb2?)[.]/i;
+const MADE =
+  /(?:^|\/)(?:dist|vendor|third_party|generated|__generated__)\/|[.]min[.]|[._-](?:generated|pb2?)[.]/i;
 /** Code first; then what tests it, tells of it, or is made from it. */
 const kindFactor = (path: string): number =>
   MADE.test(path) ? 0.1 : TEST.test(path) ? 0.25 : NO_CODE.test(path) ? 0.15 : 1;
 export const isCode = (path: string): boolean => kindFactor(path) === 1;
 
-const nameOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1).replace(/(.)[.].*$/, '$1');
+const nameOf = (path: string): string =>
+  path.slice(path.lastIndexOf('/') + 1).replace(/(.)[.].*$/, '$1');
 const best = (a: Scored, b: Scored): number =>
   b.score - a.score || kindFactor(b.path) - kindFactor(a.path) || (a.path < b.path ? -1 : 1);
 
@@ -51,15 +58,24 @@ export class Ranking {
     const { files, terms, uses } = evidence;
     this.#evidence = evidence;
     this.#match = matcherOf(terms);
-    this.#named = new Map(files.map((path) => [path, new Set(path.split('/').flatMap((part) => this.#match(part)))]));
+    this.#named = new Map(
+      files.map((path) => [path, new Set(path.split('/').flatMap((part) => this.#match(part)))]),
+    );
     const weigh = (all: readonly { has(term: number): boolean }[]): readonly number[] =>
-      terms.map(({ weight }, term) => weight * rarity(all.filter((held) => held.has(term)).length, files.length));
+      terms.map(
+        ({ weight }, term) =>
+          weight * rarity(all.filter((held) => held.has(term)).length, files.length),
+      );
     this.#inFiles = weigh([...uses.values()]);
     this.#inPaths = weigh([...this.#named.values()]);
     this.#total = this.#sum(terms.keys()) || 1;
   }
 
-  #sum(terms: Iterable<number>, times: (term: number) => number = () => 1, weights = this.#inFiles): number {
+  #sum(
+    terms: Iterable<number>,
+    times: (term: number) => number = () => 1,
+    weights = this.#inFiles,
+  ): number {
     let sum = 0;
     for (const term of terms) sum += (weights[term] ?? 0) * times(term);
     return sum;
@@ -70,7 +86,8 @@ export class Ranking {
     const { files, uses, past, recent } = this.#evidence;
     const before = new Map<string, number>();
     for (const { share, files: changed } of past)
-      for (const path of changed) before.set(path, (before.get(path) ?? 0) + share / Math.sqrt(changed.length));
+      for (const path of changed)
+        before.set(path, (before.get(path) ?? 0) + share / Math.sqrt(changed.length));
     const scored = files.map((path) => {
       const counts = uses.get(path) ?? new Map<number, number>();
       const own = new Set(this.#match(nameOf(path)));
@@ -78,26 +95,40 @@ export class Ranking {
         const n = counts.get(term) ?? 0;
         return (n * (SATURATION + 1)) / (n + SATURATION);
       });
-      const named = this.#sum(this.#named.get(path) ?? [], (term) => (own.has(term) ? 2 : 1), this.#inPaths);
-      const history = PAST * (before.get(path) ?? 0) + RECENT * Math.log(1 + (recent.get(path) ?? 0));
+      const named = this.#sum(
+        this.#named.get(path) ?? [],
+        (term) => (own.has(term) ? 2 : 1),
+        this.#inPaths,
+      );
+      const history =
+        PAST * (before.get(path) ?? 0) + RECENT * Math.log(1 + (recent.get(path) ?? 0));
       return { path, score: ((used + named) / this.#total + history) * kindFactor(path) };
     });
     return scored.sort(best);
   }
 
   /** With what the files say of themselves, and why each is among them. */
-  explained(scored: readonly Scored[], outlines: ReadonlyMap<string, FileOutline>): readonly Candidate[] {
+  explained(
+    scored: readonly Scored[],
+    outlines: ReadonlyMap<string, FileOutline>,
+  ): readonly Candidate[] {
     const defined = scored.map(({ path, score }) => {
       const terms = new Set(outlines.get(path)?.symbols.flatMap(([symbol]) => this.#asked(symbol)));
-      const added = this.#sum(terms, (term) => (this.#evidence.terms[term]?.isName ? DEFINED_NAME : DEFINED));
+      const added = this.#sum(terms, (term) =>
+        this.#evidence.terms[term]?.isName ? DEFINED_NAME : DEFINED,
+      );
       return { path, score: score + (added * kindFactor(path)) / this.#total };
     });
     const code = defined.filter(({ path }) => isCode(path));
     const strong = code.sort(best).slice(0, STRONG_FILES);
     const modules = importsIn(this.#evidence.files);
-    const imported = new Map([...outlines].map(([path, { imports }]) => [path, modules(imports, path)]));
-    const isImported = (path: string, by: string): boolean => imported.get(by)?.includes(path) === true;
-    const isTest = (path: string, of: string): boolean => TEST.test(path) && testedName(path) === testedName(of);
+    const imported = new Map(
+      [...outlines].map(([path, { imports }]) => [path, modules(imports, path)]),
+    );
+    const isImported = (path: string, by: string): boolean =>
+      imported.get(by)?.includes(path) === true;
+    const isTest = (path: string, of: string): boolean =>
+      TEST.test(path) && testedName(path) === testedName(of);
     return defined
       .map(({ path, score }) => {
         const others = (is: (other: string) => boolean) =>
@@ -119,7 +150,9 @@ export class Ranking {
           'changed with': about.map(({ subject }) => JSON.stringify(subject)),
         };
         return {
-          ...{ path, score: score + NEIGHBOUR * near, symbols: [...new Set([...told, ...symbols])] },
+          path,
+          score: score + NEIGHBOUR * near,
+          symbols: [...new Set([...told, ...symbols])],
           reasons: Object.entries(reasons).flatMap(([why, what]) =>
             what.length === 0 ? [] : [`${why} ${what.slice(0, TOLD).join(', ')}`],
           ),

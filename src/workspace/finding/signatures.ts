@@ -33,7 +33,9 @@ const bestBy = <T>(all: readonly T[], score: (of: T) => number): readonly T[] =>
   [...all].sort((a, b) => score(b) - score(a));
 /** With lines in the order of the file, each once, the first ones. */
 const told = (rank: number, path: string, why: string, lines: Lines): readonly KnownFile[] => {
-  const first = [...new Map(lines)].sort(([a], [b]) => a - b).slice(0, rank === 0 ? EXAMPLE_LINES : FILE_LINES);
+  const first = [...new Map(lines)]
+    .sort(([a], [b]) => a - b)
+    .slice(0, rank === 0 ? EXAMPLE_LINES : FILE_LINES);
   return first.length === 0 ? [] : [{ path, why, rank, lines: first }];
 };
 
@@ -46,11 +48,15 @@ const LEAVES = /(?:^|[)\]] )(?:export|pub|impl)\b/;
  * Looks round the files of one workspace for one task: what a call for `path` is told, best first within a kind. `file` null: it is new.
  * `read`: null where a file cannot be read, or there is no time left.
  */
-export function lookAround({ root, files, task }: Searched, read: (path: string) => Promise<ReadFile | null>) {
+export function lookAround(
+  { root, files, task }: Searched,
+  read: (path: string) => Promise<ReadFile | null>,
+) {
   const importsOf = importsIn(files);
   const terms = termsOf(task);
   const match = matcherOf(terms);
-  const weigh = (text: string, term: number) => (terms[term]?.key === partsOf(text).join('') ? 10 : 1);
+  const weigh = (text: string, term: number) =>
+    terms[term]?.key === partsOf(text).join('') ? 10 : 1;
   /** How much of the task stands in a text. */
   const asked = (text: string) => match(text).reduce((sum, term) => sum + weigh(text, term), 0);
 
@@ -61,7 +67,11 @@ export function lookAround({ root, files, task }: Searched, read: (path: string)
     );
   };
   /** The best of the files that are like this one, with its lines. */
-  const nearest = async (isLike: (other: string) => boolean, path: string, score: (other: string) => number) => {
+  const nearest = async (
+    isLike: (other: string) => boolean,
+    path: string,
+    score: (other: string) => number,
+  ) => {
     const like = files.filter((other) => areFamily(other, path) && isLike(other));
     return (await readAll(bestBy(like, score).slice(0, 1))).map(({ path: other, file }) => {
       return { other, file, lines: file.lines.map((line, at) => [at, cutLine(line)] as const) };
@@ -104,8 +114,12 @@ export function lookAround({ root, files, task }: Searched, read: (path: string)
     const names = bestBy(named, asked).slice(0, CALLED_NAMES);
     const using = new Set(await filesWith(root, names));
     const others = files.filter((other) => using.has(other) && other !== path && isCode(other));
-    const word = new RegExp(`(?<![\\w$])(?:${names.join('|').replaceAll('$', '\\$')})(?![\\w$])`, 'g');
-    const leads = (other: string): boolean => other === path || (isDoor(other) && path.startsWith(folderOf(other)));
+    const word = new RegExp(
+      `(?<![\\w$])(?:${names.join('|').replaceAll('$', '\\$')})(?![\\w$])`,
+      'g',
+    );
+    const leads = (other: string): boolean =>
+      other === path || (isDoor(other) && path.startsWith(folderOf(other)));
     const near = bestBy(others, (other) => nearness(other, path)).slice(0, CALLERS);
     return (await readAll(near)).flatMap(({ path: other, file, imports }) => {
       const calls = imports.some(leads) ? callsIn(file, word) : [];
@@ -116,7 +130,8 @@ export function lookAround({ root, files, task }: Searched, read: (path: string)
 
   const testOf = async (path: string): Promise<readonly KnownFile[]> => {
     const name = testedName(isDoor(path) ? folderOf(path) : path);
-    const isOf = (other: string): boolean => TEST.test(other) && testedName(other) === name && !TEST.test(path);
+    const isOf = (other: string): boolean =>
+      TEST.test(other) && testedName(other) === name && !TEST.test(path);
     const found = await nearest(isOf, path, (other) => nearness(other, path));
     return found.flatMap(({ other, file, lines }) => {
       const titles = lines.filter(([, line]) => TITLE.test(line));
@@ -125,8 +140,13 @@ export function lookAround({ root, files, task }: Searched, read: (path: string)
   };
   const exampleFor = async (path: string): Promise<readonly KnownFile[]> => {
     const own = partsOf(path);
-    const isBeside = (other: string) => folderOf(other) === folderOf(path) && TEST.test(other) === TEST.test(path);
-    const found = await nearest(isBeside, path, (other) => partsOf(other).filter((part) => own.includes(part)).length);
+    const isBeside = (other: string) =>
+      folderOf(other) === folderOf(path) && TEST.test(other) === TEST.test(path);
+    const found = await nearest(
+      isBeside,
+      path,
+      (other) => partsOf(other).filter((part) => own.includes(part)).length,
+    );
     return found.flatMap(({ other, lines }) => told(0, other, 'an example', lines));
   };
 
@@ -137,16 +157,22 @@ export function lookAround({ root, files, task }: Searched, read: (path: string)
 }
 
 const definitions = (symbols: FileOutline['symbols']): Lines =>
-  symbols.map(([qualified, signature, from]) => [from, '  '.repeat(qualified.split('.').length - 1) + signature]);
+  symbols.map(([qualified, signature, from]) => [
+    from,
+    '  '.repeat(qualified.split('.').length - 1) + signature,
+  ]);
 
 /** Lines that use a name, each behind the head of the definition that it stands in. */
 function callsIn({ lines, outline: { symbols, imports } }: ReadFile, word: RegExp): Lines {
   const isCall = (line: string): boolean =>
-    line.search(word) !== -1 && !NAME_ALONE.test(line) && !imports.includes(line.slice(0, LINE_CHARS));
+    line.search(word) !== -1 &&
+    !NAME_ALONE.test(line) &&
+    !imports.includes(line.slice(0, LINE_CHARS));
   const calls = lines.flatMap((line, at) => (isCall(line) ? [at] : [])).slice(0, CALL_LINES);
   return calls.flatMap((at): Lines => {
     const call = `    ${cutLine(lines[at]?.trim() ?? '')}`;
-    const [, head = call, from = at] = symbols.findLast(([, , first, end]) => first <= at && at < end) ?? [];
+    const [, head = call, from = at] =
+      symbols.findLast(([, , first, end]) => first <= at && at < end) ?? [];
     return [[at, call], [from, head]]; // prettier-ignore
   });
 }

@@ -48,7 +48,8 @@ export function stemOf(word: string): string {
 }
 
 /** Lines that name people and numbers, addresses, mail. No part can begin at each character of a long word, or it would take quadratic time. */
-const NO_WORDS = /^[ \t]*[a-z-]+-by\s*:.*$|https?:\/\/\S+|(?<!\S)\S[^\s@]*@[^\s.]+\.\S+|\b[0-9a-f]{7,40}\b/gim;
+const NO_WORDS =
+  /^[ \t]*[a-z-]+-by\s*:.*$|https?:\/\/\S+|(?<!\S)\S[^\s@]*@[^\s.]+\.\S+|\b[0-9a-f]{7,40}\b/gim;
 const NAME = /[A-Za-z_$][\w$]*(?:-[A-Za-z_$][\w$]*)*/g;
 
 /** In order of first mention; identifiers, paths, quoted strings and messages by their words, identifiers of several words as a whole too. */
@@ -64,11 +65,14 @@ export function termsOf(task: string): readonly Term[] {
     for (const [name] of line.matchAll(NAME)) {
       const parts = partsOf(name.slice(0, WORD_CHARS));
       const whole = parts.join('');
-      if (parts.length > 1 && parts.length <= 6 && whole.length > 3) add({ key: whole, isName: true, weight });
+      if (parts.length > 1 && parts.length <= 6 && whole.length > 3)
+        add({ key: whole, isName: true, weight });
       for (const part of parts) {
         // Two letters are a word where they are written as a name: `IO`, `fs_open`.
-        const isShort = part.length < 2 || (part.length === 2 && parts.length === 1 && !/^[A-Z]+$/.test(name));
-        if (!isShort && !COMMON.has(part) && !/^\d+$/.test(part)) add({ key: stemOf(part), isName: false, weight });
+        const isShort =
+          part.length < 2 || (part.length === 2 && parts.length === 1 && !/^[A-Z]+$/.test(name));
+        if (!isShort && !COMMON.has(part) && !/^\d+$/.test(part))
+          add({ key: stemOf(part), isName: false, weight });
       }
     }
   }
@@ -84,7 +88,9 @@ export function matcherOf(terms: readonly Term[]): Matcher {
     if (before !== undefined) return before;
     const parts = partsOf(text);
     const [stems, whole] = [new Set(parts.map(stemOf)), parts.join('')];
-    const found = terms.flatMap(({ key, isName }, at) => ((isName ? whole.includes(key) : stems.has(key)) ? [at] : []));
+    const found = terms.flatMap(({ key, isName }, at) =>
+      (isName ? whole.includes(key) : stems.has(key)) ? [at] : [],
+    );
     known.set(text, found);
     return found;
   };

@@ -1,6 +1,14 @@
 /** Moving the branch (or a detached HEAD) from the lock's commit to ours, or finding that it was moved already. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { git, gitLine, repositoryIfGit, repositoryOf, type GitRepository, type Head, valueOf } from './git.js';
+import {
+  git,
+  gitLine,
+  repositoryIfGit,
+  repositoryOf,
+  type GitRepository,
+  type Head,
+  valueOf,
+} from './git.js';
 import { indexEntries, sameEntry, type Entry, type TreeChanges } from './entries.js';
 import { problem, type Problem, ProblemError } from '../../shared/problems.js';
 import { commitOfStep } from './commit-hooks.js';
@@ -19,7 +27,12 @@ const REVERTED = 'refs/worktree/emend/reverted/';
 const revertedRef = (name: string): string => `${REVERTED}${name}`;
 
 const isThere = async (root: string, name: string): Promise<boolean> =>
-  (await gitLine(['rev-parse', '--quiet', '--verify', revertedRef(name)], { cwd: root, reading: true })).ok;
+  (
+    await gitLine(['rev-parse', '--quiet', '--verify', revertedRef(name)], {
+      cwd: root,
+      reading: true,
+    })
+  ).ok;
 
 /** From here on no commit is made of this application; nothing to do where there is no repository. Throws ProblemError `git_failed` where git cannot write it down. */
 export async function markReverted(root: string, name: string): Promise<void> {
@@ -43,8 +56,14 @@ export interface RevertedNotes {
 }
 
 /** Those of the steps; null where there are none, or where the workspace is gone or in no repository. */
-export async function revertedNotes(workspace: string, steps: ReadonlySet<string>): Promise<RevertedNotes | null> {
-  const listed = await gitLine(['for-each-ref', '--format=%(refname)', REVERTED], { cwd: workspace, reading: true });
+export async function revertedNotes(
+  workspace: string,
+  steps: ReadonlySet<string>,
+): Promise<RevertedNotes | null> {
+  const listed = await gitLine(['for-each-ref', '--format=%(refname)', REVERTED], {
+    cwd: workspace,
+    reading: true,
+  });
   const all = listed.ok ? listed.value.split('\n').map((ref) => ref.slice(REVERTED.length)) : [];
   const names = all.filter((name) => steps.has(name.split('/')[0] ?? ''));
   return names.length === 0 ? null : { workspace, names };
@@ -77,8 +96,14 @@ async function tipOf(root: string, headRef: string | null): Promise<string | nul
   return found.ok ? found.value : null;
 }
 
-export async function stateOfHolder(repository: GitRepository, lock: WorkspaceLock): Promise<StateOfHead> {
-  const tip = repository.headRef === lock.headRef ? repository.head : await tipOf(repository.root, lock.headRef);
+export async function stateOfHolder(
+  repository: GitRepository,
+  lock: WorkspaceLock,
+): Promise<StateOfHead> {
+  const tip =
+    repository.headRef === lock.headRef
+      ? repository.head
+      : await tipOf(repository.root, lock.headRef);
   if (tip !== null && tip !== lock.head) {
     const commit = await commitOfStep(repository.root, lock.head, tip, lock.stepKey);
     if (commit !== null) return { at: 'committed', commit };
@@ -98,7 +123,8 @@ export async function commitSince(
   lock: Head & Pick<WorkspaceLock, 'stepKey'>,
 ): Promise<string | null> {
   // Outside git the lock names neither; then there may be no git to ask.
-  const repository = lock.head === null && lock.headRef === null ? null : await repositoryOf(workspace);
+  const repository =
+    lock.head === null && lock.headRef === null ? null : await repositoryOf(workspace);
   if (repository === null) return null;
   const tips = new Set([await tipOf(repository.root, lock.headRef), repository.head]);
   for (const tip of tips) {
@@ -141,13 +167,17 @@ export async function moveRef(input: {
     const tip = await tipOf(repository.root, lock.headRef);
     if (tip === commit) return { at: 'committed', commit };
     if (tip !== lock.head) {
-      const earlier = tip === null ? null : await commitOfStep(repository.root, lock.head, tip, lock.stepKey);
+      const earlier =
+        tip === null ? null : await commitOfStep(repository.root, lock.head, tip, lock.stepKey);
       if (earlier !== null) return { at: 'committed', commit: earlier };
       return elsewhere(lock, { head: tip, headRef: lock.headRef });
     }
     for (const name of input.records)
       if (await isThere(repository.root, name))
-        return { at: 'elsewhere', why: 'the files were restored in the meantime, so there is nothing to commit' };
+        return {
+          at: 'elsewhere',
+          why: 'the files were restored in the meantime, so there is nothing to commit',
+        };
     if (performance.now() >= deadline)
       return { at: 'failed', problem: lockedBy(moved.problem, input.wait_ms) ?? moved.problem };
     await sleep(LOCKED_POLL_MS);
@@ -188,19 +218,26 @@ export async function syncIndex(
     if (!(await input.mayMove())) return null;
     if (updates.size === 0) return told;
     // Removals first, so that a file may become a directory.
-    const sorted = [...updates].sort(([, a], [, b]) => Number(a.mode !== GONE) - Number(b.mode !== GONE));
+    const sorted = [...updates].sort(
+      ([, a], [, b]) => Number(a.mode !== GONE) - Number(b.mode !== GONE),
+    );
     const tagged = (tags: RegExp) => sorted.filter(([, { tag = 'H' }]) => tags.test(tag));
     const lines = tagged(/H/).map(([path, { mode, id }]) => `${mode} ${id}\t${path}\0`);
     const paths = (tags: RegExp): string[] => tagged(tags).map(([path]) => `./${path}`);
     // Git takes its arguments in order, so the index never has an entry without what keeps it local. After the last flag it sets no other.
-    const local = tagged(/[hsS]/).flatMap(([path, { mode, id }]) => ['--cacheinfo', `${mode},${id},${path}`]);
+    const local = tagged(/[hsS]/).flatMap(([path, { mode, id }]) => [
+      '--cacheinfo',
+      `${mode},${id},${path}`,
+    ]);
     const flags = ['--skip-worktree', ...paths(/[sS]/), '--assume-unchanged', ...paths(/[hs]/)];
     const args = ['update-index', '-z', ...local, ...flags, '--index-info'];
     const done = await git(args, { cwd: input.root, input: lines.join('') });
     if (done.ok) return told;
     const locked = done.problem.message.includes('index.lock');
     if (!locked || performance.now() >= deadline) {
-      const why = locked ? 'another git process holds index.lock, or left it behind when killed' : done.problem.message;
+      const why = locked
+        ? 'another git process holds index.lock, or left it behind when killed'
+        : done.problem.message;
       const files = [...updates.keys()].map(shellWord).join(' ');
       return `the commit was made, but your index still has the old files (${why}); when it is free: git -C ${shellWord(input.root)} reset -q -- ${files}`;
     }
@@ -217,7 +254,10 @@ async function pending({ root, paths, parent, commit }: TreeChanges & { readonly
     const [now, before, after] = [entries.get(path), parent.get(path), commit.get(path)];
     if (sameEntry(now, after)) continue;
     if (sameEntry(now, before))
-      updates.set(path, after ? { ...now, ...after } : { mode: GONE, id: '0'.repeat(before?.id.length ?? 0) });
+      updates.set(
+        path,
+        after ? { ...now, ...after } : { mode: GONE, id: '0'.repeat(before?.id.length ?? 0) },
+      );
     else staged.push(path);
   }
   return { updates, staged };

@@ -56,7 +56,9 @@ export async function planEntries(
   const folders = await foldersOf(root, request.lock.head, paths);
   const held = entriesIn(folders, paths);
   const parent = new Map(held);
-  const results = sets.flat().filter(({ result }) => result !== null && gitMode(result.mode) !== LINK);
+  const results = sets
+    .flat()
+    .filter(({ result }) => result !== null && gitMode(result.mode) !== LINK);
   const files = await fileIds(root, [...new Set(results.map(({ to }) => to))]);
   const context: Context = { root, parent, blobs, files };
   // Marks that a person has committed meanwhile are in the parent, with what the marks before them changed.
@@ -64,7 +66,8 @@ export async function planEntries(
   for (const [at, changes] of sets.slice(0, -1).entries())
     for (const { to, result } of changes) {
       const entry = held.get(to);
-      if (entry !== undefined && result !== null && (await holdsBytes(context, entry, result))) landed.set(to, at);
+      if (entry !== undefined && result !== null && (await holdsBytes(context, entry, result)))
+        landed.set(to, at);
     }
   const planned = new Map<string, Entry | null>();
   const conflicts: string[] = [];
@@ -90,7 +93,13 @@ export async function planEntries(
   }
   const differ = [...planned].filter(([path, entry]) => !sameEntry(entry, held.get(path)));
   const commit = new Map(differ.filter((each): each is [string, Entry] => each[1] !== null));
-  return { paths: differ.map(([path]) => path).sort(), parent: held, commit, folders, conflicts: conflicts.sort() };
+  return {
+    paths: differ.map(([path]) => path).sort(),
+    parent: held,
+    commit,
+    folders,
+    conflicts: conflicts.sort(),
+  };
 }
 
 /** A move is one change from the old path's base to the new path's result; the removal of the old path belongs to it. */
@@ -107,14 +116,21 @@ function changesOf(request: Pick<CommitRequest, 'files' | 'renames'>, prefix: st
     .map((file) => {
       const from = origin.get(file.path) ?? file.path;
       const base = file.base ?? files.get(from)?.base ?? null;
-      return { name: file.path, from: prefix + from, to: prefix + file.path, base, result: file.result };
+      return {
+        name: file.path,
+        from: prefix + from,
+        to: prefix + file.path,
+        base,
+        result: file.result,
+      };
     });
 }
 
 async function planOne(context: Context, change: Change): Promise<Planned> {
   const { base, result, from, to } = change;
   const held = context.parent.get(from);
-  if (from !== to && context.parent.has(to)) return { conflict: 'the parent commit already has a file of this name' };
+  if (from !== to && context.parent.has(to))
+    return { conflict: 'the parent commit already has a file of this name' };
   if (result === null) return planRemoval(context, change, held);
   if (base === null) return planNew(context, change, result, held);
   if (held === undefined)
@@ -122,7 +138,8 @@ async function planOne(context: Context, change: Change): Promise<Planned> {
 
   const mode = gitMode(base.mode) === gitMode(result.mode) ? held.mode : gitMode(result.mode);
   // Nothing but the mode changed: what the parent has stays, whatever the person has in their file.
-  if (base.ref === result.ref && from === to && isFile(held)) return { entry: { mode, id: held.id } };
+  if (base.ref === result.ref && from === to && isFile(held))
+    return { entry: { mode, id: held.id } };
   const bytes = await context.blobs.get(result.ref);
   // Where no filter changes the result it does not matter whether one changes the base: one process, in the usual case.
   if (await holdsBytes(context, held, base)) {
@@ -131,16 +148,26 @@ async function planOne(context: Context, change: Change): Promise<Planned> {
   }
   const holds = await parentHolds(context, change, held, base);
   if (holds === 'other') return mergeOnto(context, change, held, mode);
-  return { entry: { mode, id: await blobId(context.root, bytes, holds === 'filtered' ? to : null, true) } };
+  return {
+    entry: { mode, id: await blobId(context.root, bytes, holds === 'filtered' ? to : null, true) },
+  };
 }
 
 /** Without a process of its own where the file in the workspace has these bytes and no filter changes them. */
-const resultId = async ({ root, files }: Context, bytes: Uint8Array, to: string): Promise<string> => {
+const resultId = async (
+  { root, files }: Context,
+  bytes: Uint8Array,
+  to: string,
+): Promise<string> => {
   const id = files.get(to);
   return id !== undefined && id === plainId(bytes, id) ? id : blobId(root, bytes, to, true);
 };
 
-async function planRemoval(context: Context, change: Change, held: Entry | undefined): Promise<Planned> {
+async function planRemoval(
+  context: Context,
+  change: Change,
+  held: Entry | undefined,
+): Promise<Planned> {
   if (held === undefined || change.base === null) return 'as_parent';
   // Byte for byte in the usual case, which takes no process.
   if (await holdsBytes(context, held, change.base)) return { entry: null };
@@ -157,7 +184,9 @@ async function planNew(
 ): Promise<Planned> {
   const mode = gitMode(result.mode);
   const bytes = await context.blobs.get(result.ref);
-  const id = await (mode === LINK ? blobId(context.root, bytes, null, true) : resultId(context, bytes, change.to));
+  const id = await (mode === LINK
+    ? blobId(context.root, bytes, null, true)
+    : resultId(context, bytes, change.to));
   if (held === undefined || held.id === id) return { entry: { mode, id } };
   return { conflict: 'it was created, but the parent commit has a different file of this name' };
 }
@@ -173,31 +202,51 @@ async function parentHolds(
   base: NonNullable<Change['base']>,
 ): Promise<'filtered' | 'raw' | 'other'> {
   const bytes = await context.blobs.get(base.ref);
-  if (held.mode !== LINK && (await blobId(context.root, bytes, change.from, false)) === held.id) return 'filtered';
+  if (held.mode !== LINK && (await blobId(context.root, bytes, change.from, false)) === held.id)
+    return 'filtered';
   return (await holdsBytes(context, held, base)) ? 'raw' : 'other';
 }
 
-const holdsBytes = async ({ blobs }: Context, { id }: Entry, base: NonNullable<Change['base']>): Promise<boolean> =>
-  plainId(await blobs.get(base.ref), id) === id;
+const holdsBytes = async (
+  { blobs }: Context,
+  { id }: Entry,
+  base: NonNullable<Change['base']>,
+): Promise<boolean> => plainId(await blobs.get(base.ref), id) === id;
 
-async function mergeOnto({ root, blobs }: Context, change: Change, held: Entry, mode: string): Promise<Planned> {
+async function mergeOnto(
+  { root, blobs }: Context,
+  change: Change,
+  held: Entry,
+  mode: string,
+): Promise<Planned> {
   const uncommitted = 'it had uncommitted changes before this step';
   if (change.base === null || change.result === null || !isFile(held) || mode === LINK) {
     return { conflict: `${uncommitted} that changed its file type` };
   }
-  const [base, result] = await Promise.all([blobs.get(change.base.ref), blobs.get(change.result.ref)]);
+  const [base, result] = await Promise.all([
+    blobs.get(change.base.ref),
+    blobs.get(change.result.ref),
+  ]);
   const parent = await blobBytes(root, held.id);
   const stored = async (bytes: Uint8Array, path: string): Promise<Uint8Array> =>
     blobBytes(root, await blobId(root, bytes, path, true));
-  const filtered = rebase3(await stored(base, change.from), parent, await stored(result, change.to));
+  const filtered = rebase3(
+    await stored(base, change.from),
+    parent,
+    await stored(result, change.to),
+  );
   const merged = filtered.outcome === 'clean' ? filtered : rebase3(base, parent, result);
-  if (merged.outcome === 'clean') return { entry: { mode, id: await blobId(root, merged.bytes, null, true) } };
+  if (merged.outcome === 'clean')
+    return { entry: { mode, id: await blobId(root, merged.bytes, null, true) } };
   const lines = merged.regions.map(({ base: { first, count } }) =>
     count > 1 ? `${first}-${first + count - 1}` : `${first}`,
   );
-  return { conflict: `${uncommitted} that touch the same lines (${lines.slice(0, 5).join(', ')} before the step)` };
+  return {
+    conflict: `${uncommitted} that touch the same lines (${lines.slice(0, 5).join(', ')} before the step)`,
+  };
 }
 
 const LINK = '120000';
 const isFile = (entry: Entry): boolean => entry.mode.startsWith('100');
-const gitMode = (mode: number): string => ((mode & 0o170000) === 0o120000 ? LINK : mode & 0o100 ? '100755' : '100644');
+const gitMode = (mode: number): string =>
+  (mode & 0o170000) === 0o120000 ? LINK : mode & 0o100 ? '100755' : '100644';

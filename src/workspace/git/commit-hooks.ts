@@ -4,7 +4,16 @@ import { join, resolve } from 'node:path';
 import { problem, type Problem } from '../../shared/problems.js';
 import type { SandboxSettings } from '../../documents/job/index.js';
 import type { CommandRunner } from '../commands/index.js';
-import { ALWAYS, gitGroup, gitLine, NOBODY_THERE, valueOf, type GitRepository, fieldsOf, git } from './git.js';
+import {
+  ALWAYS,
+  gitGroup,
+  gitLine,
+  NOBODY_THERE,
+  valueOf,
+  type GitRepository,
+  fieldsOf,
+  git,
+} from './git.js';
 import { shellWord } from '../../shared/text.js';
 import { redact } from '../../system/environment.js';
 import type { CommitRequest, Result } from '../ports.js';
@@ -51,7 +60,13 @@ export async function hooksDir(
   const isUsual = gitDir === join(root, '.git') && !settings.has('core.hookspath');
   const dir = isUsual
     ? join(gitDir, 'hooks')
-    : valueOf(await gitLine(['rev-parse', '--git-path', 'hooks'], { cwd: root, reading: true, hooks: true }));
+    : valueOf(
+        await gitLine(['rev-parse', '--git-path', 'hooks'], {
+          cwd: root,
+          reading: true,
+          hooks: true,
+        }),
+      );
   if ([...settings.keys()].some((key) => key.startsWith('hook.'))) return resolve(root, dir);
   for (const hook of ['pre-commit', 'commit-msg']) {
     const failed = await lstat(resolve(root, dir, hook)).then(() => null, errnoOf);
@@ -67,9 +82,17 @@ export async function runHook(
   args: readonly string[] = [],
 ): Promise<Problem | null> {
   const { root, index, box, env, timeout_s, signal } = settings;
-  const called = ['hook', 'run', '--ignore-missing', hook, ...(args.length > 0 ? ['--', ...args] : [])];
+  const called = [
+    'hook',
+    'run',
+    '--ignore-missing',
+    hook,
+    ...(args.length > 0 ? ['--', ...args] : []),
+  ];
   const how = {
-    ...{ cwd: root, timeout_s, maxOutput_bytes: STORE_BOUNDS.hookOutput_bytes },
+    cwd: root,
+    timeout_s,
+    maxOutput_bytes: STORE_BOUNDS.hookOutput_bytes,
     ...(signal === undefined ? {} : { signal }),
   };
   const ran =
@@ -81,7 +104,9 @@ export async function runHook(
           command: ['git', ...ALWAYS, '-c', `core.hooksPath=${box.hooks}`, ...called],
           more: {
             ...NOBODY_THERE,
-            ...{ LC_ALL: 'C', GIT_INDEX_FILE: index, GIT_OBJECT_DIRECTORY: join(box.scratch, 'objects') },
+            LC_ALL: 'C',
+            GIT_INDEX_FILE: index,
+            GIT_OBJECT_DIRECTORY: join(box.scratch, 'objects'),
             GIT_ALTERNATE_OBJECT_DIRECTORIES: box.objects,
           },
           sandbox: {
@@ -115,7 +140,9 @@ export async function runMessageHook(
   const file = join(dir, 'COMMIT_EDITMSG');
   await writeFile(file, message);
   const refused = await runHook(settings, 'commit-msg', [file]);
-  return refused === null ? { message: (await readGiven(file)).toString('utf8') } : { problem: refused };
+  return refused === null
+    ? { message: (await readGiven(file)).toString('utf8') }
+    : { problem: refused };
 }
 
 // The commit's message and who signs for it.
@@ -133,7 +160,8 @@ export const stripSpace = (text: string): string => {
   return kept.map((line) => `${line}\n`).join('');
 };
 
-export const markTrailer = ({ stepKey }: Pick<CommitRequest, 'stepKey'>): string => `Emend-Mark: ${stepKey}`;
+export const markTrailer = ({ stepKey }: Pick<CommitRequest, 'stepKey'>): string =>
+  `Emend-Mark: ${stepKey}`;
 
 /** The message without stray blank lines, ending in the trailers `Emend-Mark: <its key>` and `Emend-Step: <stepKey>`; each is added once. */
 export async function withTrailer(
@@ -166,10 +194,16 @@ export async function commitOfStep(
   const range = after === null ? [tip] : [tip, `^${after}`];
   const line = `--grep=${TRAILER}: ${stepKey}`;
   const call = { cwd: root, reading: true };
-  const listed = await gitLine(['rev-list', '--max-count=20', '--fixed-strings', line, ...range, '--'], call);
+  const listed = await gitLine(
+    ['rev-list', '--max-count=20', '--fixed-strings', line, ...range, '--'],
+    call,
+  );
   if (!listed.ok) return null; // `after` is no longer in the repository: HEAD is elsewhere, which the caller reports
   for (const id of listed.value.split('\n').filter((found) => found !== '')) {
-    const values = await gitLine(['log', '-1', `--format=%(trailers:key=${TRAILER},valueonly)`, id, '--'], call);
+    const values = await gitLine(
+      ['log', '-1', `--format=%(trailers:key=${TRAILER},valueonly)`, id, '--'],
+      call,
+    );
     if (values.ok && values.value.split('\n').includes(stepKey)) return id;
   }
   return null;
@@ -177,9 +211,12 @@ export async function commitOfStep(
 
 /** What a commit takes from git's configuration: whose it is, who signs it and how, hooks. The last value of each name (in lower case, as git prints it) counts. */
 export async function commitSettings(root: string): Promise<ReadonlyMap<string, string>> {
-  const keys = '^(user\\.(name|email|signingkey)|commit\\.gpgsign|gpg\\.format|core\\.hookspath|hook\\..*)$';
+  const keys =
+    '^(user\\.(name|email|signingkey)|commit\\.gpgsign|gpg\\.format|core\\.hookspath|hook\\..*)$';
   const args = ['config', '-z', '--get-regexp', keys];
-  const listed = valueOf(await git(args, { cwd: root, accept: [0, 1], reading: true, hooks: true }));
+  const listed = valueOf(
+    await git(args, { cwd: root, accept: [0, 1], reading: true, hooks: true }),
+  );
   return new Map(
     fieldsOf(listed).map((field) => {
       const end = field.indexOf('\n');
@@ -196,7 +233,11 @@ function identity(settings: ReadonlyMap<string, string>, date: string): Record<s
   };
   const [name, email] = [setting('user.name', 'Emend'), setting('user.email', 'emend@localhost')];
   const when = `@${Math.floor(Date.parse(date) / 1000)} +0000`;
-  const of = (who: string) => ({ [`${who}_NAME`]: name, [`${who}_EMAIL`]: email, [`${who}_DATE`]: when });
+  const of = (who: string) => ({
+    [`${who}_NAME`]: name,
+    [`${who}_EMAIL`]: email,
+    [`${who}_DATE`]: when,
+  });
   return { ...of('GIT_AUTHOR'), ...of('GIT_COMMITTER') };
 }
 
@@ -216,10 +257,12 @@ export async function makeCommit(root: string, wanted: CommitToMake): Promise<Re
   const { tree, parents, message, settings, date, sign } = wanted;
   const how = ['commit-tree', tree, ...parents.flatMap((parent) => ['-p', parent])];
   const call = { cwd: root, input: message, env: identity(settings, date) };
-  const make = (signed: boolean) => gitLine([...how, signed ? '-S' : '--no-gpg-sign', '-F', '-'], call);
+  const make = (signed: boolean) =>
+    gitLine([...how, signed ? '-S' : '--no-gpg-sign', '-F', '-'], call);
   // commit-tree knows nothing of `commit.gpgsign`.
   const asked = ['config', '--type=bool', '--get', 'commit.gpgsign'];
-  const byGit = async () => settings.has('commit.gpgsign') && valueOf(await gitLine(asked, { cwd: root })) === 'true';
+  const byGit = async () =>
+    settings.has('commit.gpgsign') && valueOf(await gitLine(asked, { cwd: root })) === 'true';
   if (!(sign ?? (await byGit()))) return make(false);
   const made = await make(true);
   // Is it the signature that fails? Without one the commit can be made.
@@ -239,9 +282,15 @@ export async function makeCommit(root: string, wanted: CommitToMake): Promise<Re
 }
 
 const howToSign = (settings: ReadonlyMap<string, string>): string => {
-  const [format, key] = [settings.get('gpg.format') ?? 'openpgp', settings.get('user.signingkey') ?? ''];
+  const [format, key] = [
+    settings.get('gpg.format') ?? 'openpgp',
+    settings.get('user.signingkey') ?? '',
+  ];
   const named = `(gpg.format ${format}, user.signingkey ${key === '' ? 'not set' : key})`;
-  const agent = process.env.SSH_AUTH_SOCK === undefined ? 'SSH_AUTH_SOCK, which is not set here' : 'its SSH_AUTH_SOCK';
+  const agent =
+    process.env.SSH_AUTH_SOCK === undefined
+      ? 'SSH_AUTH_SOCK, which is not set here'
+      : 'its SSH_AUTH_SOCK';
   switch (format) {
     case 'ssh':
       return `Load the key ${named} with \`ssh-add\` into the agent that the worker knows by ${agent}.`;

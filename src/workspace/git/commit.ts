@@ -45,7 +45,13 @@ export interface CommitterSettings {
 }
 
 export function createCommitter(settings: CommitterSettings): Repository['commit'] {
-  const { blobs, commands, lockWait_ms = 10_000, hookTimeout_s = STORE_BOUNDS.hook_s, turn_ms = 0 } = settings;
+  const {
+    blobs,
+    commands,
+    lockWait_ms = 10_000,
+    hookTimeout_s = STORE_BOUNDS.hook_s,
+    turn_ms = 0,
+  } = settings;
   return (request, signal) =>
     withScratch('commit', async (scratch) => {
       try {
@@ -59,7 +65,16 @@ export function createCommitter(settings: CommitterSettings): Repository['commit
           box: null,
           ...(signal === undefined ? {} : { signal }),
         };
-        return await commitIn({ repository, request, blobs, commands, scratch, hooks, turn_ms, wait_ms: lockWait_ms });
+        return await commitIn({
+          repository,
+          request,
+          blobs,
+          commands,
+          scratch,
+          hooks,
+          turn_ms,
+          wait_ms: lockWait_ms,
+        });
       } catch (error) {
         if (error instanceof ProblemError && !(error instanceof NoTurn))
           return { outcome: 'failed', problem: error.problem };
@@ -97,7 +112,8 @@ async function tryCommit(work: Work): Promise<CommitOutcome> {
   if (standing.at === 'elsewhere') return { outcome: 'conflict', why: standing.why };
 
   const planned = await planEntries(root, repository.prefix, request, work.blobs);
-  if (planned.conflicts.length > 0) return { outcome: 'conflict', why: planned.conflicts.join('; ') };
+  if (planned.conflicts.length > 0)
+    return { outcome: 'conflict', why: planned.conflicts.join('; ') };
   if (planned.paths.length === 0) return { outcome: 'nothing' };
   const { tree, lost } = await treeWith(root, planned.folders, planned);
   // A new file under the name of a committed directory, or the reverse, would silently push that out of the tree.
@@ -115,20 +131,32 @@ async function tryCommit(work: Work): Promise<CommitOutcome> {
     if (why !== null) return { outcome: 'no_sandbox', why };
     const box = request.sandbox === 'off' ? null : await boxOf(work, request.sandbox, dir);
     const turn = { wait_ms: work.turn_ms, work_ms: 2 * timeout_s * 1000, signal };
-    const checked = await commandTurn(turn, () => runHooks({ ...work, hooks: { ...work.hooks, box } }, tree, message));
+    const checked = await commandTurn(turn, () =>
+      runHooks({ ...work, hooks: { ...work.hooks, box } }, tree, message),
+    );
     if ('outcome' in checked) return checked;
     if (checked.message !== message) message = await withTrailer(root, checked.message, request);
   }
   const parents = request.lock.head === null ? [] : [request.lock.head];
   const { date, sign } = request;
   const commit = valueOf(await makeCommit(root, { tree, parents, message, settings, date, sign }));
-  if (!(await mayMove(work))) return { outcome: 'conflict', why: 'the step no longer holds the lock of the workspace' };
+  if (!(await mayMove(work)))
+    return { outcome: 'conflict', why: 'the step no longer holds the lock of the workspace' };
   const subject = message.slice(0, message.indexOf('\n'));
   const { lock, records = [] } = request;
-  const committed = await moveRef({ repository, lock, commit, subject, records, wait_ms: work.wait_ms });
+  const committed = await moveRef({
+    repository,
+    lock,
+    commit,
+    subject,
+    records,
+    wait_ms: work.wait_ms,
+  });
   if (committed.at === 'failed') return { outcome: 'failed', problem: committed.problem };
   if (committed.at === 'elsewhere') return { outcome: 'conflict', why: committed.why };
-  return committed.at === 'committed' ? finish(work, committed.commit) : finish(work, commit, planned);
+  return committed.at === 'committed'
+    ? finish(work, committed.commit)
+    : finish(work, commit, planned);
 }
 
 async function boxOf(work: Work, settings: SandboxSettings, hooks: string): Promise<HookBox> {
@@ -154,7 +182,9 @@ async function runHooks(
   const now = valueOf(await gitLine(['write-tree'], { cwd: root, env }));
   if (now !== tree) {
     const { paths: changed } = await treeChanges(root, tree, now);
-    const paths = changed.map((path) => (path.startsWith(prefix) ? path.slice(prefix.length) : path));
+    const paths = changed.map((path) =>
+      path.startsWith(prefix) ? path.slice(prefix.length) : path,
+    );
     return {
       outcome: 'hook_changed',
       why: `the pre-commit hook changed what was to be committed: ${paths.join(', ')}`,
@@ -166,7 +196,11 @@ async function runHooks(
 }
 
 /** What a tree holds for files of the request, with line endings and filters as a checkout would give them. */
-async function stagedFiles({ repository, request, blobs, hooks }: Work, tree: string, paths: readonly string[]) {
+async function stagedFiles(
+  { repository, request, blobs, hooks }: Work,
+  tree: string,
+  paths: readonly string[],
+) {
   const { root, prefix } = repository;
   const ours = request.files.map(({ path }) => path).filter((path) => paths.includes(path));
   const inRoot = ours.map((path) => prefix + path);
@@ -176,7 +210,9 @@ async function stagedFiles({ repository, request, blobs, hooks }: Work, tree: st
     const entry = held.get(prefix + path);
     if (entry?.mode.startsWith('100') !== true) continue;
     const call = { cwd: root, reading: true, env: hookObjects(hooks) };
-    const { bytes } = valueOf(await git(['cat-file', '--filters', `--path=${prefix}${path}`, entry.id], call));
+    const { bytes } = valueOf(
+      await git(['cat-file', '--filters', `--path=${prefix}${path}`, entry.id], call),
+    );
     const bits = request.files.find((file) => file.path === path)?.result?.mode ?? 0o644;
     const mode = entry.mode === '100755' ? bits | 0o111 : bits & ~0o111;
     staged.push({ path, ref: await blobs.put(bytes), mode });
@@ -187,14 +223,19 @@ async function stagedFiles({ repository, request, blobs, hooks }: Work, tree: st
 const mayMove = async ({ request }: Work): Promise<boolean> => (await request.mayMove?.()) ?? true;
 
 /** The commit is there; the person's index follows where HEAD is at it and nobody has followed up since. */
-async function finish(work: Work, commit: string, made: TreeChanges | null = null): Promise<CommitOutcome> {
+async function finish(
+  work: Work,
+  commit: string,
+  made: TreeChanges | null = null,
+): Promise<CommitOutcome> {
   const { repository, request, wait_ms } = work;
   const { root } = repository;
   const { head, headRef } = request.lock;
   const said = ['log', '-1', '--format=%B', commit, '--'];
   const [mark] = request.marks ?? [];
   const marks =
-    mark !== undefined && valueOf(await git(said, { cwd: root, reading: true })).text.includes(markTrailer(mark));
+    mark !== undefined &&
+    valueOf(await git(said, { cwd: root, reading: true })).text.includes(markTrailer(mark));
   const committed = { outcome: 'committed', commit, marks } as const;
   const now = await repositoryOf(request.workspace);
   if (now?.head !== commit || now.headRef !== headRef) return committed;

@@ -43,7 +43,11 @@ export interface TreeChanges {
  * What changed from one commit or tree to another; `from` null: from the parent of the commit `to`, if it has one. Raw output of diff-tree:
  * `:<modes> <ids> <status>`, then the path.
  */
-export async function treeChanges(root: string, from: string | null, to: string): Promise<TreeChanges> {
+export async function treeChanges(
+  root: string,
+  from: string | null,
+  to: string,
+): Promise<TreeChanges> {
   const of = from === null ? ['--root', '--no-commit-id', to] : [from, to];
   const args = ['diff-tree', '-r', '-z', '--no-renames', '--raw', ...of];
   const fields = fieldsOf(valueOf(await git(args, { cwd: root, reading: true })));
@@ -51,9 +55,16 @@ export async function treeChanges(root: string, from: string | null, to: string)
   const parent = new Map<string, Entry>();
   const commit = new Map<string, Entry>();
   for (let at = 0; at + 1 < fields.length; at += 2) {
-    const [, was, is, wasId, isId] = /^:(\d+) (\d+) ([0-9a-f]+) ([0-9a-f]+) /.exec(fields[at] ?? '') ?? [];
+    const [, was, is, wasId, isId] =
+      /^:(\d+) (\d+) ([0-9a-f]+) ([0-9a-f]+) /.exec(fields[at] ?? '') ?? [];
     const path = fields[at + 1];
-    if (was === undefined || is === undefined || wasId === undefined || isId === undefined || path === undefined)
+    if (
+      was === undefined ||
+      is === undefined ||
+      wasId === undefined ||
+      isId === undefined ||
+      path === undefined
+    )
       continue;
     paths.push(path);
     if (was !== NO_MODE) parent.set(path, { mode: was, id: wasId });
@@ -67,10 +78,14 @@ const NO_MODE = '000000';
 export async function indexEntries(root: string, paths: readonly string[]): Promise<Entries> {
   const entries = new Map<string, Entry>();
   for (const chunk of inChunks(paths)) {
-    const listed = valueOf(await git(['ls-files', '-v', '-s', '-z', '--', ...chunk], { cwd: root, reading: true }));
+    const listed = valueOf(
+      await git(['ls-files', '-v', '-s', '-z', '--', ...chunk], { cwd: root, reading: true }),
+    );
     for (const field of fieldsOf(listed)) {
-      const [, tag, mode, id, stage, path] = /^(\w) (\d+) ([0-9a-f]+) (\d)\t([^]*)$/.exec(field) ?? [];
-      if (tag === undefined || mode === undefined || id === undefined || path === undefined) continue;
+      const [, tag, mode, id, stage, path] =
+        /^(\w) (\d+) ([0-9a-f]+) (\d)\t([^]*)$/.exec(field) ?? [];
+      if (tag === undefined || mode === undefined || id === undefined || path === undefined)
+        continue;
       entries.set(path, { mode: stage === '0' ? mode : '', id, tag });
     }
   }
@@ -87,13 +102,20 @@ const split = (path: string): [dir: string, name: string] => {
   return [dir, name];
 };
 /** Outermost first. */
-const foldersAbove = (path: string): string[] => path.split('/').map((_, at, names) => names.slice(0, at).join('/'));
+const foldersAbove = (path: string): string[] =>
+  path.split('/').map((_, at, names) => names.slice(0, at).join('/'));
 
 /** What a tree or commit (null: nothing) holds in every directory above the paths. */
-export async function foldersOf(root: string, tree: string | null, paths: readonly string[]): Promise<Folders> {
+export async function foldersOf(
+  root: string,
+  tree: string | null,
+  paths: readonly string[],
+): Promise<Folders> {
   const folders: Folders = new Map([['', new Map<string, Entry>()]]);
   if (tree === null) return folders;
-  const asked = [...new Set(['', ...paths.flatMap(foldersAbove)])].map((dir) => (dir === '' ? './' : `${dir}/`));
+  const asked = [...new Set(['', ...paths.flatMap(foldersAbove)])].map((dir) =>
+    dir === '' ? './' : `${dir}/`,
+  );
   for (const chunk of inChunks(asked)) {
     const args = ['ls-tree', '-z', '--full-tree', tree, '--', ...chunk];
     const { bytes } = valueOf(await git(args, { cwd: root, reading: true }));
@@ -101,7 +123,8 @@ export async function foldersOf(root: string, tree: string | null, paths: readon
       const [, mode, id, path] = /^(\d+) \w+ ([0-9a-f]+)\t([^]*)$/.exec(field) ?? [];
       if (mode === undefined || id === undefined || path === undefined) continue;
       const [dir, name] = split(path);
-      for (const above of foldersAbove(path)) if (!folders.has(above)) folders.set(above, new Map());
+      for (const above of foldersAbove(path))
+        if (!folders.has(above)) folders.set(above, new Map());
       folders.get(dir)?.set(name, { mode, id });
     }
   }
@@ -119,7 +142,11 @@ export const entriesIn = (folders: Folders, paths: readonly string[]): Entries =
     }),
   );
 /** What `tree` (a commit or tree; null: nothing) holds at `paths`. */
-export const treeEntries = async (root: string, tree: string | null, paths: readonly string[]): Promise<Entries> =>
+export const treeEntries = async (
+  root: string,
+  tree: string | null,
+  paths: readonly string[],
+): Promise<Entries> =>
   paths.length === 0 ? new Map() : entriesIn(await foldersOf(root, tree, paths), paths);
 
 /**
@@ -146,7 +173,10 @@ export async function treeWith(
       if (!folders.has(above)) folders.set(above, new Map());
     }
     const gone = within(here);
-    if (gone.some((each) => folders.get(each)?.size !== 0) || folders.get(dir)?.get(name)?.mode === FOLDER)
+    if (
+      gone.some((each) => folders.get(each)?.size !== 0) ||
+      folders.get(dir)?.get(name)?.mode === FOLDER
+    )
       lost.push(path);
     for (const each of gone) folders.delete(each);
     folders.get(dir)?.set(name, entry);
@@ -156,7 +186,10 @@ export async function treeWith(
   for (const dir of [...folders.keys()].sort((a, b) => depth(b) - depth(a))) {
     const own = [...(folders.get(dir) ?? [])].sort((a, b) => (sortedAs(a) < sortedAs(b) ? -1 : 1));
     if (dir !== '' && own.length === 0) continue;
-    written.push(...own.map(([name, { mode, id }]) => `${mode} ${kindOf(mode)} ${id}\t${name}\0`), '\0');
+    written.push(
+      ...own.map(([name, { mode, id }]) => `${mode} ${kindOf(mode)} ${id}\t${name}\0`),
+      '\0',
+    );
     const [outer, name] = split(dir);
     if (dir !== '') folders.get(outer)?.set(name, { mode: FOLDER, id: treeId(own) });
   }
@@ -166,14 +199,18 @@ export async function treeWith(
   return { tree: made.slice(made.lastIndexOf('\n') + 1), lost };
 }
 const [FOLDER, SUBMODULE] = ['040000', '160000'];
-const kindOf = (mode: string): string => (mode === FOLDER ? 'tree' : mode === SUBMODULE ? 'commit' : 'blob');
+const kindOf = (mode: string): string =>
+  mode === FOLDER ? 'tree' : mode === SUBMODULE ? 'commit' : 'blob';
 
 type Named = readonly [name: string, entry: Entry];
 /** Git sorts a directory as if its name ended in `/`. */
 const sortedAs = ([name, { mode }]: Named): string => (mode === FOLDER ? `${name}/` : name);
 function treeId(sorted: readonly Named[]): string {
   const lines = sorted.map(([name, { mode, id }]) =>
-    Buffer.concat([Buffer.from(`${mode.replace(/^0+/, '')} ${name}\0`, 'latin1'), Buffer.from(id, 'hex')]),
+    Buffer.concat([
+      Buffer.from(`${mode.replace(/^0+/, '')} ${name}\0`, 'latin1'),
+      Buffer.from(id, 'hex'),
+    ]),
   );
   return plainId(Buffer.concat(lines), sorted[0]?.[1].id ?? '', 'tree');
 }
@@ -182,7 +219,12 @@ function treeId(sorted: readonly Named[]): string {
  * Id of the blob that git would store for `bytes`. `as`: the path whose filters and line-ending attributes apply; null: the bytes
  * as they are. `write`: store it.
  */
-export async function blobId(root: string, bytes: Uint8Array, as: string | null, write: boolean): Promise<string> {
+export async function blobId(
+  root: string,
+  bytes: Uint8Array,
+  as: string | null,
+  write: boolean,
+): Promise<string> {
   const how = as === null ? ['--no-filters'] : [`--path=${as}`];
   const args = ['hash-object', '-t', 'blob', ...(write ? ['-w'] : []), ...how, '--stdin'];
   return valueOf(await gitLine(args, { cwd: root, input: bytes }));
@@ -192,7 +234,10 @@ export async function blobId(root: string, bytes: Uint8Array, as: string | null,
  * Stores the files as they lie below `root`, with their filters, in one process: their ids by path. Empty where one is no file, or git
  * would read its name in another way.
  */
-export async function fileIds(root: string, paths: readonly string[]): Promise<ReadonlyMap<string, string>> {
+export async function fileIds(
+  root: string,
+  paths: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
   if (paths.length < 2 || paths.some((path) => /^"|\n/.test(path))) return new Map();
   const input = paths.map((path) => `${path}\n`).join('');
   const made = await gitLine(['hash-object', '-w', '--stdin-paths'], { cwd: root, input });
@@ -229,11 +274,20 @@ export interface DirtyPath {
 export async function dirtyPaths(root: string, paths: readonly string[]): Promise<DirtyPath[]> {
   const prefix = paths.length === 0 ? undefined : (await repositoryOf(root))?.prefix;
   if (prefix === undefined) return [];
-  const args = ['status', '--porcelain=v2', '-z', '--no-renames', '--untracked-files=all', '--ignored=traditional'];
+  const args = [
+    'status',
+    '--porcelain=v2',
+    '-z',
+    '--no-renames',
+    '--untracked-files=all',
+    '--ignored=traditional',
+  ];
   const wanted = new Map(paths.map((path) => [prefix + path, path]));
   const dirty: DirtyPath[] = [];
   for (const chunk of inChunks(paths)) {
-    for (const field of fieldsOf(valueOf(await git([...args, '--', ...chunk], { cwd: root, reading: true })))) {
+    for (const field of fieldsOf(
+      valueOf(await git([...args, '--', ...chunk], { cwd: root, reading: true })),
+    )) {
       const entry = ENTRY.exec(field)?.groups;
       const path = wanted.get(entry?.path ?? '');
       if (entry !== undefined && path !== undefined) dirty.push({ path, state: stateOf(entry) });
@@ -243,7 +297,8 @@ export async function dirtyPaths(root: string, paths: readonly string[]): Promis
 }
 
 /** Porcelain v2: `1 XY <6 fields> path`, `u XY <8 fields> path`, `? path`, `! path`; paths from the repository's top. */
-const ENTRY = /^(?:1 (?<xy>..) (?:\S+ ){6}|(?<unmerged>u) .. (?:\S+ ){8}|(?<other>[?!]) )(?<path>[^]*)$/;
+const ENTRY =
+  /^(?:1 (?<xy>..) (?:\S+ ){6}|(?<unmerged>u) .. (?:\S+ ){8}|(?<other>[?!]) )(?<path>[^]*)$/;
 
 function stateOf({ xy, unmerged, other }: Record<string, string | undefined>): DirtyPath['state'] {
   if (unmerged !== undefined) return 'unmerged';

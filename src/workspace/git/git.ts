@@ -49,8 +49,12 @@ export interface GitOutput {
 
 /** No prompt (of git, a helper with a window, or ssh), no editor, no pager: nobody is there to answer. */
 export const NOBODY_THERE = {
-  ...{ GIT_TERMINAL_PROMPT: '0', GIT_ASKPASS: '', SSH_ASKPASS_REQUIRE: 'never' },
-  ...{ GIT_EDITOR: ':', GIT_SEQUENCE_EDITOR: ':', GIT_PAGER: 'cat' },
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_ASKPASS: '',
+  SSH_ASKPASS_REQUIRE: 'never',
+  GIT_EDITOR: ':',
+  GIT_SEQUENCE_EDITOR: ':',
+  GIT_PAGER: 'cat',
 };
 /**
  * Git runs no program that a repository's configuration names: a file-system monitor, a hook, a check of each signature that a log shows.
@@ -99,7 +103,10 @@ export async function git(args: readonly string[], call: GitCall): Promise<Resul
     cwd: call.cwd,
     env:
       call.environment === undefined
-        ? gitEnvironment(gitVariables(args), { ...(call.reading ? { GIT_OPTIONAL_LOCKS: '0' } : {}), ...call.env })
+        ? gitEnvironment(gitVariables(args), {
+            ...(call.reading ? { GIT_OPTIONAL_LOCKS: '0' } : {}),
+            ...call.env,
+          })
         : childEnvironment(call.environment, ['git', 'gitSettings', 'terminal']),
     timeout_ms: timeFor(call.timeout_ms ?? GIT_MS),
     max_bytes: call.max_bytes ?? GIT_OUTPUT_BYTES,
@@ -108,10 +115,16 @@ export async function git(args: readonly string[], call: GitCall): Promise<Resul
   if (run.code === null || !(call.accept ?? [0]).includes(run.code)) {
     const said = run.stderr.toString('utf8').trim().slice(-GIT_MESSAGE_CHARS);
     if (run.failure?.includes('spawn git ENOENT') === true && existsSync(call.cwd))
-      return { ok: false, problem: problem('git_failed', NO_GIT, 'Install git, or put it on PATH.') };
+      return {
+        ok: false,
+        problem: problem('git_failed', NO_GIT, 'Install git, or put it on PATH.'),
+      };
     const parts = [run.failure ?? '', said].filter((part) => part !== '');
     const why = parts.length > 0 ? parts.join('; ') : `exit ${run.code ?? run.signal ?? 'unknown'}`;
-    return { ok: false, problem: problem('git_failed', `git ${commandOf(args)} in ${call.cwd}: ${why}`) };
+    return {
+      ok: false,
+      problem: problem('git_failed', `git ${commandOf(args)} in ${call.cwd}: ${why}`),
+    };
   }
   const { code, stdout: bytes } = run;
   return {
@@ -135,7 +148,10 @@ interface GroupCall extends Omit<ProcessRequest, 'file' | 'args' | 'env'>, Pick<
  * Git in a process group that dies with us, however we die: for what runs a person's programs or fills a directory, and so must not go
  * on beside a retry.
  */
-export const gitGroup = (args: readonly string[], { env, hook, ...call }: GroupCall): Promise<ProcessOutcome> =>
+export const gitGroup = (
+  args: readonly string[],
+  { env, hook, ...call }: GroupCall,
+): Promise<ProcessOutcome> =>
   runProcess({
     ...call,
     file: 'git',
@@ -152,7 +168,8 @@ export async function gitLine(args: readonly string[], call: GitCall): Promise<R
   return run.ok ? { ok: true, value: run.value.text.replace(/\n$/, '') } : run;
 }
 
-export const fieldsOf = (output: GitOutput): string[] => output.text.split('\0').filter((field) => field !== '');
+export const fieldsOf = (output: GitOutput): string[] =>
+  output.text.split('\0').filter((field) => field !== '');
 
 /** `-c name=value` pairs stand before the command's name. */
 const commandOf = (args: readonly string[]): string =>
@@ -178,7 +195,9 @@ export interface GitRepository {
 export async function repositoryOf(dir: string): Promise<GitRepository | null> {
   const call: GitCall = { cwd: dir, reading: true };
   const place = await placeOf(call);
-  return place === null ? null : { ...place, ...((await headIn(place.gitDir)) ?? (await headInParts(call))) };
+  return place === null
+    ? null
+    : { ...place, ...((await headIn(place.gitDir)) ?? (await headInParts(call))) };
 }
 
 /** Where no git is installed either: none. */
@@ -189,26 +208,35 @@ export const repositoryIfGit = (dir: string): ReturnType<typeof repositoryOf> =>
   });
 
 /** Top of the working tree that holds the directory, else the directory. Throws ProblemError `usage` of `outsideGit`. */
-export const topOf = async (dir: string): Promise<string> => (await repositoryOf(await outsideGit(dir)))?.root ?? dir;
+export const topOf = async (dir: string): Promise<string> =>
+  (await repositoryOf(await outsideGit(dir)))?.root ?? dir;
 
 /** The directory. Throws ProblemError `usage` where it is one of git's own. */
 export const outsideGit = async (dir: string): Promise<string> =>
   (await gitDirectoryOf(dir)) === null
     ? dir
-    : fail('usage', `The workspace ${dir} is in a git directory, where nothing is edited.`, 'Use a working tree.');
+    : fail(
+        'usage',
+        `The workspace ${dir} is in a git directory, where nothing is edited.`,
+        'Use a working tree.',
+      );
 
 /** The git directory that a real path lies in, by what git itself takes for one, whatever it is called; a working tree in it is not of it. */
 export async function gitDirectoryOf(path: string): Promise<string | null> {
   for (let dir = path; ; dir = dirname(dir)) {
     const has = (name: string) => lstat(join(dir, name)).then(Boolean, () => false);
-    if ((await has('HEAD')) && ((await has('commondir')) || ((await has('objects')) && (await has('refs')))))
+    if (
+      (await has('HEAD')) &&
+      ((await has('commondir')) || ((await has('objects')) && (await has('refs'))))
+    )
       return dir;
     if (dir === dirname(dir) || (await has('.git'))) return null;
   }
 }
 
 /** Git's message where a directory is in no working tree. */
-export const NO_WORK_TREE = /not a git repository|must be run in a work tree|cannot use bare repository/;
+export const NO_WORK_TREE =
+  /not a git repository|must be run in a work tree|cannot use bare repository/;
 const PLACES = ['--show-toplevel', '--absolute-git-dir', '--show-prefix'];
 
 async function placeOf(call: GitCall): Promise<Omit<GitRepository, keyof Head> | null> {
@@ -223,7 +251,9 @@ async function placeOf(call: GitCall): Promise<Omit<GitRepository, keyof Head> |
   let said = valueOf(asked).split('\n');
   // A name may hold a line end.
   if (said.length !== PLACES.length)
-    said = (await Promise.all(PLACES.map((each) => gitLine(['rev-parse', each], call)))).map(valueOf);
+    said = (await Promise.all(PLACES.map((each) => gitLine(['rev-parse', each], call)))).map(
+      valueOf,
+    );
   const [top = '', gitDir = '', prefix = ''] = said;
   const root = await realpath(top);
   await failIfHiding(root);
@@ -236,7 +266,8 @@ async function placeOf(call: GitCall): Promise<Omit<GitRepository, keyof Head> |
 /** Git keeps no file below a repository's top in one around it. Where one has such files, a command that a model wrote may have made the `.git`. */
 async function failIfHiding(root: string): Promise<void> {
   let outer = dirname(root);
-  for (; !existsSync(join(outer, '.git')); outer = dirname(outer)) if (outer === dirname(outer)) return;
+  for (; !existsSync(join(outer, '.git')); outer = dirname(outer))
+    if (outer === dirname(outer)) return;
   const below = `${relative(outer, root)}/`;
   const listed = await git(['ls-files', '-z', '--', below], { cwd: outer, reading: true });
   if (listed.ok && fieldsOf(listed.value).some((path) => path.startsWith(below)))
@@ -254,7 +285,8 @@ async function failIfHiding(root: string): Promise<void> {
 const tops = new Map<string, bigint>();
 const configOf = async (dir: string): Promise<bigint | null> => {
   const own = await lstat(join(dir, '.git')).catch(() => null);
-  const config = own?.isDirectory() === true ? lstat(join(dir, '.git', 'config'), { bigint: true }) : null;
+  const config =
+    own?.isDirectory() === true ? lstat(join(dir, '.git', 'config'), { bigint: true }) : null;
   return (await config?.catch(() => null))?.ctimeNs ?? null;
 };
 
@@ -284,7 +316,8 @@ async function headInParts(call: GitCall): Promise<Head> {
     git(['rev-parse', '--quiet', '--verify', 'HEAD^{commit}'], { ...call, accept: [0, 1] }),
     git(['symbolic-ref', '--quiet', 'HEAD'], { ...call, accept: [0, 1] }),
   ]);
-  const line = (output: GitOutput): string | null => (output.code === 0 ? output.text.trim() : null);
+  const line = (output: GitOutput): string | null =>
+    output.code === 0 ? output.text.trim() : null;
   return { head: line(valueOf(head)), headRef: line(valueOf(headRef)) };
 }
 

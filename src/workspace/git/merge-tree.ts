@@ -21,7 +21,10 @@ const NEEDED = '2.38';
 export function checkMergeable(said: string): void {
   const found = /\d+\.\d+/.exec(said)?.[0] ?? '';
   if (!isAtLeast(found, NEEDED))
-    fail('git_too_old', `Parallel phases need git ${NEEDED} or later to be merged; this is ${said.trim()}.`);
+    fail(
+      'git_too_old',
+      `Parallel phases need git ${NEEDED} or later to be merged; this is ${said.trim()}.`,
+    );
 }
 
 /** `ours` and `theirs` are commits. Throws ProblemError `git_failed` (no common ancestor, say) or `git_too_old`. */
@@ -29,7 +32,10 @@ export async function mergeTrees(root: string, ours: string, theirs: string): Pr
   const call = { cwd: root };
   checkMergeable(valueOf(await gitLine(['version'], call)));
   const merged = valueOf(
-    await git(['merge-tree', '--write-tree', '-z', '--messages', ours, theirs], { ...call, accept: [0, 1] }),
+    await git(['merge-tree', '--write-tree', '-z', '--messages', ours, theirs], {
+      ...call,
+      accept: [0, 1],
+    }),
   );
   const [tree, ...rest] = merged.text.split('\0');
   if (merged.code === 0) return { outcome: 'clean', tree: tree ?? '' };
@@ -39,7 +45,9 @@ export async function mergeTrees(root: string, ours: string, theirs: string): Pr
 /** Fields of a `-z` output behind the tree: `<mode> <id> <stage>\t<path>`…, an empty one, then messages. */
 function conflictsOf(fields: readonly string[]): readonly ConflictFile[] {
   const end = fields.indexOf('');
-  const staged = fields.slice(0, end).flatMap((field) => /^\d+ [0-9a-f]+ \d\t([^]*)$/.exec(field)?.[1] ?? []);
+  const staged = fields
+    .slice(0, end)
+    .flatMap((field) => /^\d+ [0-9a-f]+ \d\t([^]*)$/.exec(field)?.[1] ?? []);
   const words = messagesOf(fields.slice(end + 1));
   const paths = [...new Set([...staged, ...words.keys()])].sort();
   return paths.map((path) => ({ path, why: words.get(path) ?? 'both sides changed it' }));
@@ -53,7 +61,8 @@ function messagesOf(fields: readonly string[]): ReadonlyMap<string, string> {
     if (!Number.isSafeInteger(count) || count < 0 || fields[at] === '') break;
     const message = (fields[at + count + 2] ?? '').trim();
     if (message.startsWith('CONFLICT'))
-      for (const path of fields.slice(at + 1, at + 1 + count)) words.set(path, message.slice(0, MERGE_MESSAGE_CHARS));
+      for (const path of fields.slice(at + 1, at + 1 + count))
+        words.set(path, message.slice(0, MERGE_MESSAGE_CHARS));
     at += count + 3;
   }
   return words;

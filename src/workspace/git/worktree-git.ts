@@ -13,15 +13,25 @@ const WORKTREE_OUTPUT_BYTES = 16_384; // bound: Kept output of its checkout and 
 const HALF_TRIES = 40; // bound: So often git is asked beside a worktree that is half there; then it counts as left by the dead.
 const HALF_MS = 250; // bound: Between two of these.
 
-export const branchOf = (plan: string, name: string): string => `refs/heads/emend/${plan.slice(0, 16)}/${name}`;
+export const branchOf = (plan: string, name: string): string =>
+  `refs/heads/emend/${plan.slice(0, 16)}/${name}`;
 
-export async function planWorktree(path: string, { plan, name, workspace, base }: WorktreeWanted): Promise<Worktree> {
+export async function planWorktree(
+  path: string,
+  { plan, name, workspace, base }: WorktreeWanted,
+): Promise<Worktree> {
   const repository = await repositoryOf(workspace);
   if (repository === null)
-    return fail('not_a_repository', `${workspace} is not in a git repository, so no worktree can be created`);
+    return fail(
+      'not_a_repository',
+      `${workspace} is not in a git repository, so no worktree can be created`,
+    );
   const { root, prefix } = repository;
   const common = valueOf(
-    await gitLine(['rev-parse', '--path-format=absolute', '--git-common-dir'], { cwd: root, reading: true }),
+    await gitLine(['rev-parse', '--path-format=absolute', '--git-common-dir'], {
+      cwd: root,
+      reading: true,
+    }),
   );
   return {
     plan,
@@ -43,12 +53,21 @@ export const commitAt = async (name: string, call: GitCall): Promise<string | nu
   const found = valueOf(await git(args, { accept: [0, 1], ...call, reading: true }));
   return found.code === 0 ? found.text.trim() : null;
 };
-export const tipOf = ({ commonDir, branch }: Worktree): Promise<string | null> => commitAt(branch, inCommon(commonDir));
+export const tipOf = ({ commonDir, branch }: Worktree): Promise<string | null> =>
+  commitAt(branch, inCommon(commonDir));
 
 export async function makeBranch(worktree: Worktree): Promise<void> {
   const { branch, base, commonDir } = worktree;
   if ((await tipOf(worktree)) !== null) return;
-  const args = ['update-ref', '--no-deref', '-m', 'emend: a phase starts', branch, base, '0'.repeat(base.length)];
+  const args = [
+    'update-ref',
+    '--no-deref',
+    '-m',
+    'emend: a phase starts',
+    branch,
+    base,
+    '0'.repeat(base.length),
+  ];
   const moved = await git(args, inCommon(commonDir));
   // Another attempt may have made it this moment.
   if (!moved.ok && (await tipOf(worktree)) === null) throw new ProblemError(moved.problem);
@@ -69,7 +88,12 @@ export async function besideOthers(
   signal?: AbortSignal,
 ): Promise<string | null> {
   const { worktreeAdd_s: timeout_s } = STORE_BOUNDS;
-  const call = { ...where, timeout_s, maxOutput_bytes: WORKTREE_OUTPUT_BYTES, ...(signal && { signal }) };
+  const call = {
+    ...where,
+    timeout_s,
+    maxOutput_bytes: WORKTREE_OUTPUT_BYTES,
+    ...(signal && { signal }),
+  };
   for (let tries = 1; ; tries += 1) {
     const ran = await gitGroup(args, call);
     if (ran.aborted) throw new Error(`git ${args[0] ?? ''} was stopped`);
@@ -83,7 +107,10 @@ export async function besideOthers(
   }
 }
 
-export async function addWorktree({ path, branch, commonDir }: Worktree, signal?: AbortSignal): Promise<void> {
+export async function addWorktree(
+  { path, branch, commonDir }: Worktree,
+  signal?: AbortSignal,
+): Promise<void> {
   // By force also where the branch is checked out in the directory of an attempt that died.
   const args = ['worktree', 'add', '--quiet', '--force', path, branch.slice('refs/heads/'.length)];
   const failed = await besideOthers(args, inCommon(commonDir), signal);
@@ -99,7 +126,11 @@ export function placedAt(worktree: Worktree, path: string): Worktree {
 /**
  * The directory of an attempt, null: of any, and git's files about it: those that lead to it, and those of its name that lead nowhere yet.
  */
-export async function clear(sys: Sys, { path, commonDir }: Worktree, attempt: string | null): Promise<void> {
+export async function clear(
+  sys: Sys,
+  { path, commonDir }: Worktree,
+  attempt: string | null,
+): Promise<void> {
   const places = dirname(path);
   const ours = (name: string): boolean =>
     attempt === null ? `${name}.`.startsWith(`${basename(path)}.`) : name === basename(attempt);
@@ -116,7 +147,9 @@ export async function clear(sys: Sys, { path, commonDir }: Worktree, attempt: st
 }
 
 /** Where nothing else holds its commits a ref of its own keeps them, before anything of the worktree goes. */
-export async function keepUnmerged(worktree: Worktree): Promise<{ dropped: string | null; kept: string | null }> {
+export async function keepUnmerged(
+  worktree: Worktree,
+): Promise<{ dropped: string | null; kept: string | null }> {
   const { plan, name, branch, commonDir } = worktree;
   const kept = `refs/emend/kept/${plan.slice(0, 16)}/${name}`;
   // Without a branch it was removed before, and its result lost.
@@ -126,14 +159,34 @@ export async function keepUnmerged(worktree: Worktree): Promise<{ dropped: strin
   // What lies below refs/emend holds nothing for a person, whoever brought it there.
   const others = [branch, 'refs/emend/*'].map((ref) => `--exclude=${ref}`);
   // Its own HEAD holds nothing: it goes with the worktree.
-  const args = ['rev-list', '--max-count=1', '--single-worktree', tip, '--not', ...others, '--all', 'HEAD', '--'];
+  const args = [
+    'rev-list',
+    '--max-count=1',
+    '--single-worktree',
+    tip,
+    '--not',
+    ...others,
+    '--all',
+    'HEAD',
+    '--',
+  ];
   if (valueOf(await gitLine(args, call)) === '') return { dropped: null, kept: null };
-  valueOf(await git(['update-ref', '--no-deref', '-m', 'emend: not merged', kept, tip], inCommon(commonDir)));
+  valueOf(
+    await git(
+      ['update-ref', '--no-deref', '-m', 'emend: not merged', kept, tip],
+      inCommon(commonDir),
+    ),
+  );
   return { dropped: tip, kept };
 }
 
 export async function dropBranch(worktree: Worktree): Promise<void> {
   const tip = await tipOf(worktree);
   if (tip !== null)
-    valueOf(await git(['update-ref', '--no-deref', '-d', worktree.branch, tip], inCommon(worktree.commonDir)));
+    valueOf(
+      await git(
+        ['update-ref', '--no-deref', '-d', worktree.branch, tip],
+        inCommon(worktree.commonDir),
+      ),
+    );
 }

@@ -9,11 +9,24 @@ import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fail, problemOn } from '../../shared/problems.js';
-import { ensureDir, onDisk, orNull, putJsonIfAbsent, readJson, removePut } from '../../system/durable.js';
+import {
+  ensureDir,
+  onDisk,
+  orNull,
+  putJsonIfAbsent,
+  readJson,
+  removePut,
+} from '../../system/durable.js';
 import { realSys, type Sys } from '../../system/sys.js';
 import { commandTurn } from '../../system/turns.js';
 import type { WorkspaceLock, Result } from '../ports.js';
-import type { Attempt, RemovedWorktree, Worktree, Worktrees, WorktreeWanted } from '../repository.js';
+import type {
+  Attempt,
+  RemovedWorktree,
+  Worktree,
+  Worktrees,
+  WorktreeWanted,
+} from '../repository.js';
 import * as inGit from './worktree-git.js';
 
 const WORKTREE_NAME_BYTES = 4; // bound: Random part of the name of the directory that an attempt makes.
@@ -36,7 +49,11 @@ type Made = Pick<Worktree, 'path'>;
 
 export const worktreesDir = (home: string): string => `${home}-worktrees`;
 
-export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: WorktreeOptions): WorktreeKeeper => {
+export const createWorktreeKeeper = ({
+  home,
+  readLock,
+  sys = realSys,
+}: WorktreeOptions): WorktreeKeeper => {
   const dirOf = (plan: string): string => join(home, 'worktrees', checked(plan));
   const file = (plan: string, name: string, what: '' | '.made' | '.ready'): string =>
     join(dirOf(plan), `${checked(name)}${what}.json`);
@@ -52,8 +69,14 @@ export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: Worktree
 
   /** Where it was made; null: no attempt has come to its end. */
   const madeAt = async (worktree: Worktree): Promise<string | null> => {
-    const noted = await readJson<Made>(sys, file(worktree.plan, worktree.name, '.made'), 'Made', ({ path }) =>
-      /^\.[0-9a-f]+$/.test(path.replace(worktree.path, '')) ? null : 'it names a directory of something else',
+    const noted = await readJson<Made>(
+      sys,
+      file(worktree.plan, worktree.name, '.made'),
+      'Made',
+      ({ path }) =>
+        /^\.[0-9a-f]+$/.test(path.replace(worktree.path, ''))
+          ? null
+          : 'it names a directory of something else',
     );
     return noted?.path ?? null;
   };
@@ -83,7 +106,8 @@ export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: Worktree
   const sweep = async (plan: string, name: string): Promise<void> => {
     const dir = dirOf(plan);
     for (const left of (await orNull(sys.readdir(dir))) ?? [])
-      if (left.startsWith(`${checked(name)}.`)) await rm(join(dir, left), { recursive: true, force: true });
+      if (left.startsWith(`${checked(name)}.`))
+        await rm(join(dir, left), { recursive: true, force: true });
     const trees = worktreesDir(home);
     for (const empty of [join(trees, plan), trees, dir])
       await orNull(sys.rmdir(empty), ['ENOENT', 'ENOTEMPTY', 'EEXIST']);
@@ -100,7 +124,8 @@ export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: Worktree
       // Deleted by somebody: what was committed is on the branch.
       assertCurrent();
       await inGit.clear(sys, worktree, there);
-      for (const what of ['.ready', '.made'] as const) await removePut(sys, file(worktree.plan, worktree.name, what));
+      for (const what of ['.ready', '.made'] as const)
+        await removePut(sys, file(worktree.plan, worktree.name, what));
     }
     assertCurrent();
     await inGit.makeBranch(worktree);
@@ -109,7 +134,9 @@ export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: Worktree
     try {
       await inGit.addWorktree({ ...worktree, path }, signal);
       assertCurrent();
-      const noted = await putJsonIfAbsent(sys, file(worktree.plan, worktree.name, '.made'), { path });
+      const noted = await putJsonIfAbsent(sys, file(worktree.plan, worktree.name, '.made'), {
+        path,
+      });
       return inGit.placedAt(worktree, noted.value.path);
     } finally {
       // Without the record it was removed meanwhile, after another attempt had made it.
@@ -129,13 +156,19 @@ export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: Worktree
       return null;
     }
     const worktree = await asMade(recorded);
-    const holder = (await isThere(join(worktree.path, '.git'))) ? await readLock(worktree.workspace) : null;
+    const holder = (await isThere(join(worktree.path, '.git')))
+      ? await readLock(worktree.workspace)
+      : null;
     if (holder !== null)
-      fail('busy', `Step ${holder.stepKey.slice(0, 8)} has locked ${worktree.path}; Emend waits for it to end.`);
+      fail(
+        'busy',
+        `Step ${holder.stepKey.slice(0, 8)} has locked ${worktree.path}; Emend waits for it to end.`,
+      );
     const kept = await inGit.keepUnmerged(worktree);
     await inGit.clear(sys, recorded, null);
     await inGit.dropBranch(worktree);
-    for (const what of ['.ready', '.made', ''] as const) await removePut(sys, file(plan, name, what));
+    for (const what of ['.ready', '.made', ''] as const)
+      await removePut(sys, file(plan, name, what));
     await sweep(plan, name);
     return { name, branch: worktree.branch, ...kept };
   };
@@ -150,13 +183,17 @@ export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: Worktree
         const turn = { wait_ms: turn_ms, work_ms: how.timeout_s * 1000, signal: how.signal };
         const { workspace } = worktree;
         const box = sandbox === 'off' ? 'off' : { settings: sandbox, workspace };
-        const ran = await commandTurn(turn, () => commands.run({ cwd: workspace, ...how, sandbox: box }));
+        const ran = await commandTurn(turn, () =>
+          commands.run({ cwd: workspace, ...how, sandbox: box }),
+        );
         // Cut short by the worker's stop, it has not failed.
         if (ran.aborted) throw new Error('worktree.setup was stopped');
         if (ran.exit !== 0)
           return {
             outcome: 'failed',
-            how: ran.timedOut ? `timed out after ${how.timeout_s} s` : `exit ${ran.exit ?? ran.signal ?? 'unknown'}`,
+            how: ran.timedOut
+              ? `timed out after ${how.timeout_s} s`
+              : `exit ${ran.exit ?? ran.signal ?? 'unknown'}`,
             output: ran.output,
           };
         await putJsonIfAbsent(sys, ready, {});
@@ -166,7 +203,9 @@ export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: Worktree
       onDisk(`Listing the worktrees of ${plan}`, async () => {
         const names = (await orNull(sys.readdir(dirOf(plan)))) ?? [];
         const found: Worktree[] = [];
-        for (const each of names.flatMap((entry) => /^([a-z0-9-]+)\.json$/.exec(entry)?.[1] ?? []).sort()) {
+        for (const each of names
+          .flatMap((entry) => /^([a-z0-9-]+)\.json$/.exec(entry)?.[1] ?? [])
+          .sort()) {
           const recorded = await read(plan, each);
           if (recorded !== null) found.push(await asMade(recorded));
         }
@@ -177,7 +216,9 @@ export const createWorktreeKeeper = ({ home, readLock, sys = realSys }: Worktree
 };
 
 const checked = (name: string): string =>
-  NAME.test(name) ? name : fail('internal', `${JSON.stringify(name)} is not the name of a plan or worktree.`);
+  NAME.test(name)
+    ? name
+    : fail('internal', `${JSON.stringify(name)} is not the name of a plan or worktree.`);
 
 const asResult = <T>(work: Promise<T>): Promise<Result<T>> =>
   work.then(

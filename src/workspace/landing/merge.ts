@@ -10,7 +10,13 @@ import { syncIndex, moveRef, stateOfHolder } from '../git/commit-branch.js';
 import { commitSettings, makeCommit, withTrailer } from '../git/commit-hooks.js';
 import { git, gitLine, repositoryOf, valueOf, type GitRepository } from '../git/git.js';
 import { treeChanges, type Entry, type TreeChanges } from '../git/entries.js';
-import { proposalIdOf, recordName, toApply, type Proposal, type ProposalFile } from '../proposal.js';
+import {
+  proposalIdOf,
+  recordName,
+  toApply,
+  type Proposal,
+  type ProposalFile,
+} from '../proposal.js';
 import { mergeTrees } from '../git/merge-tree.js';
 import { orNull } from '../../system/durable.js';
 import type { ApplyEngine, ApplyRequest, WorkspaceLock, AssertCurrent } from '../ports.js';
@@ -33,10 +39,22 @@ export async function mergeInto(
   const { engine } = parts;
   try {
     const repository = await repositoryOf(request.workspace);
-    if (repository?.head == null) return fail('not_a_repository', `${request.workspace} has no commit to merge into`);
-    const held = await engine.acquireLock(repository.root, request.stepKey, request.holder, assertCurrent);
+    if (repository?.head == null)
+      return fail('not_a_repository', `${request.workspace} has no commit to merge into`);
+    const held = await engine.acquireLock(
+      repository.root,
+      request.stepKey,
+      request.holder,
+      assertCurrent,
+    );
     if (held.outcome === 'busy') return held;
-    const outcome = await mergeLocked({ parts, request, repository, lock: held.lock, assertCurrent });
+    const outcome = await mergeLocked({
+      parts,
+      request,
+      repository,
+      lock: held.lock,
+      assertCurrent,
+    });
     assertCurrent();
     await engine.releaseLock(repository.root, request.stepKey, held.lock.token);
     return outcome;
@@ -59,7 +77,8 @@ async function mergeLocked(work: Work): Promise<MergeOutcome> {
   // The lock of an attempt that died began where the branch was then.
   const ours = lock.head ?? '';
   const standing = await stateOfHolder(repository, lock);
-  if (standing.at === 'parent' && (await holdsCommit(root, request.theirs, ours))) return landedBefore(work, ours);
+  if (standing.at === 'parent' && (await holdsCommit(root, request.theirs, ours)))
+    return landedBefore(work, ours);
   // Into another branch all that the phase began on would go along.
   if (request.base !== undefined && !(await holdsCommit(root, request.base, ours))) {
     const base = request.base.slice(0, 12);
@@ -72,7 +91,8 @@ async function mergeLocked(work: Work): Promise<MergeOutcome> {
   const proposal = await proposalOf(work, changes);
   if ('outcome' in proposal) return proposal;
   if (standing.at === 'committed') return finish(work, standing.commit, ours, changes);
-  if (standing.at === 'elsewhere') return unmade(work, proposal, { outcome: 'moved', why: standing.why });
+  if (standing.at === 'elsewhere')
+    return unmade(work, proposal, { outcome: 'moved', why: standing.why });
 
   const applied = await work.parts.engine.apply(applyOf(work, proposal), work.assertCurrent);
   switch (applied.outcome) {
@@ -90,23 +110,36 @@ async function mergeLocked(work: Work): Promise<MergeOutcome> {
 }
 
 /** A merge of ours that was done and whose lock had ended looks as if there was nothing to do; its trailer tells. */
-async function landedBefore({ request, repository: { root } }: Work, tip: string): Promise<MergeOutcome> {
+async function landedBefore(
+  { request, repository: { root } }: Work,
+  tip: string,
+): Promise<MergeOutcome> {
   const ofStep = ['--fixed-strings', `--grep=Emend-Step: ${request.stepKey}`];
   const args = ['rev-list', '--parents', '--merges', ...ofStep, tip, '--'];
   const [newest = ''] = valueOf(await gitLine(args, { cwd: root, reading: true })).split('\n');
   const [commit, parent, second] = newest.split(' ');
-  if (commit === undefined || parent === undefined || second !== request.theirs) return { outcome: 'nothing' };
+  if (commit === undefined || parent === undefined || second !== request.theirs)
+    return { outcome: 'nothing' };
   return { outcome: 'merged', commit, parent };
 }
 
 /** Does the branch, or another commit, hold the commit? */
-export async function holdsCommit(cwd: string, commit: string, tip = 'HEAD', env = {}): Promise<boolean> {
+export async function holdsCommit(
+  cwd: string,
+  commit: string,
+  tip = 'HEAD',
+  env = {},
+): Promise<boolean> {
   const args = ['merge-base', '--is-ancestor', commit, tip];
   // 128: there is no such commit in the repository any more.
   return valueOf(await git(args, { cwd, env, reading: true, accept: [0, 1, 128] })).code === 0;
 }
 
-const MODES: Readonly<Record<string, number>> = { '100644': 0o644, '100755': 0o755, '120000': 0o120777 };
+const MODES: Readonly<Record<string, number>> = {
+  '100644': 0o644,
+  '100755': 0o755,
+  '120000': 0o120777,
+};
 
 /** What a checkout of the merge would change, as files with both sides. */
 async function proposalOf(
@@ -114,9 +147,14 @@ async function proposalOf(
   changes: TreeChanges,
 ): Promise<Proposal | Extract<MergeOutcome, { outcome: 'failed' }>> {
   const { root } = repository;
-  const side = async (path: string, entry: Entry | undefined, mode: number): Promise<ProposalFile['base']> => {
+  const side = async (
+    path: string,
+    entry: Entry | undefined,
+    mode: number,
+  ): Promise<ProposalFile['base']> => {
     if (entry === undefined) return null;
-    const how = entry.mode === LINK ? ['blob', entry.id] : ['--filters', `--path=${path}`, entry.id];
+    const how =
+      entry.mode === LINK ? ['blob', entry.id] : ['--filters', `--path=${path}`, entry.id];
     const { bytes } = valueOf(await git(['cat-file', ...how], { cwd: root, reading: true }));
     return { ref: await parts.blobs.put(bytes), mode };
   };
@@ -128,7 +166,12 @@ async function proposalOf(
       return { outcome: 'failed', problem: problem('git_failed', why) };
     }
     const mode = await modeAt(join(root, path), [was, is]);
-    files.push({ path, base: await side(path, was, mode(was)), result: await side(path, is, mode(is)), by: 'model' });
+    files.push({
+      path,
+      base: await side(path, was, mode(was)),
+      result: await side(path, is, mode(is)),
+      by: 'model',
+    });
   }
   return { stepKey: request.stepKey, files, renames: [] };
 }
@@ -139,13 +182,18 @@ const LINK = '120000';
  * The mode of a file for an entry of git, which knows the executable bit only: the rest stays as on disk (umask), before the merge and
  * after it. A bit that is as neither side has it is a person's change, and stands against the merge.
  */
-async function modeAt(path: string, sides: readonly (Entry | undefined)[]): Promise<(entry?: Entry) => number> {
+async function modeAt(
+  path: string,
+  sides: readonly (Entry | undefined)[],
+): Promise<(entry?: Entry) => number> {
   const found = await orNull(lstat(path), ['ENOENT', 'ENOTDIR']);
   const known =
-    found?.isFile() === true && sides.some((side) => side?.mode === ((found.mode & 0o100) === 0 ? '100644' : '100755'));
+    found?.isFile() === true &&
+    sides.some((side) => side?.mode === ((found.mode & 0o100) === 0 ? '100644' : '100755'));
   const bits = known ? found.mode & 0o777 : null;
   return (entry) => {
-    if (bits === null || entry === undefined || entry.mode === LINK) return MODES[entry?.mode ?? ''] ?? 0o644;
+    if (bits === null || entry === undefined || entry.mode === LINK)
+      return MODES[entry?.mode ?? ''] ?? 0o644;
     return entry.mode === '100755' ? bits | ((bits & 0o444) >> 2) : bits & ~0o111;
   };
 }
@@ -156,7 +204,11 @@ const applyOf = ({ request, repository: { root } }: Work, proposal: Proposal): A
 };
 
 /** No commit was made: the files go back, as the next try is another merge. */
-async function unmade(work: Work, proposal: Proposal, outcome: MergeOutcome): Promise<MergeOutcome> {
+async function unmade(
+  work: Work,
+  proposal: Proposal,
+  outcome: MergeOutcome,
+): Promise<MergeOutcome> {
   await work.parts.engine.rollback(applyOf(work, proposal), work.assertCurrent);
   return outcome;
 }
@@ -168,7 +220,10 @@ interface Made {
   readonly proposal: Proposal;
 }
 
-async function commitMerge(work: Work, { ours, tree, changes, proposal }: Made): Promise<MergeOutcome> {
+async function commitMerge(
+  work: Work,
+  { ours, tree, changes, proposal }: Made,
+): Promise<MergeOutcome> {
   const { request, repository, lock, parts } = work;
   const { root } = repository;
   const message = await withTrailer(root, request.message, { stepKey: request.stepKey });
@@ -187,8 +242,10 @@ async function commitMerge(work: Work, { ours, tree, changes, proposal }: Made):
   const records = [recordName(request.stepKey, proposalIdOf(proposal), 0)];
   const wait_ms = parts.lockWait_ms ?? 10_000;
   const committed = await moveRef({ repository, lock, commit, subject, records, wait_ms });
-  if (committed.at === 'failed') return unmade(work, proposal, { outcome: 'failed', problem: committed.problem });
-  if (committed.at === 'elsewhere') return unmade(work, proposal, { outcome: 'moved', why: committed.why });
+  if (committed.at === 'failed')
+    return unmade(work, proposal, { outcome: 'failed', problem: committed.problem });
+  if (committed.at === 'elsewhere')
+    return unmade(work, proposal, { outcome: 'moved', why: committed.why });
   return finish(work, committed.at === 'committed' ? committed.commit : commit, ours, changes);
 }
 
@@ -205,6 +262,11 @@ async function finish(
     assertCurrent();
     return Promise.resolve(true);
   };
-  const note = await syncIndex({ root: repository.root, ...changes, wait_ms: parts.lockWait_ms ?? 10_000, mayMove });
+  const note = await syncIndex({
+    root: repository.root,
+    ...changes,
+    wait_ms: parts.lockWait_ms ?? 10_000,
+    mayMove,
+  });
   return note === null ? merged : { ...merged, note };
 }

@@ -7,7 +7,10 @@ import type { Repository } from '../repository.js';
 import { holdsCommit, mergeInto } from './merge.js';
 import { broughtByPerson, planCommits } from './revert-commits.js';
 
-export interface RepositoryOptions extends Pick<CommitterSettings, 'blobs' | 'commands' | 'turn_ms'> {
+export interface RepositoryOptions extends Pick<
+  CommitterSettings,
+  'blobs' | 'commands' | 'turn_ms'
+> {
   readonly home: string;
   readonly engine: ApplyEngine;
 }
@@ -15,20 +18,32 @@ export interface RepositoryOptions extends Pick<CommitterSettings, 'blobs' | 'co
 const REMEMBERED_TEXTS = 20; // bound: Files of commits (`emend.yaml`, what defines tests) that this process keeps: what a commit holds never changes.
 const texts = new Map<string, string | null>();
 
-export const createRepository = ({ home, blobs, engine, commands, turn_ms = 0 }: RepositoryOptions): Repository => ({
+export const createRepository = ({
+  home,
+  blobs,
+  engine,
+  commands,
+  turn_ms = 0,
+}: RepositoryOptions): Repository => ({
   head: repositoryOf,
   committed: async (workspace, path) => {
     const { head } = (await repositoryOf(workspace).catch(() => null)) ?? { head: null };
     const name = `${head ?? ''} ${workspace} ${path}`;
     if (head === null || texts.has(name)) return texts.get(name) ?? null;
-    const found = await git(['cat-file', 'blob', `${head}:./${path}`], { cwd: workspace, reading: true });
+    const found = await git(['cat-file', 'blob', `${head}:./${path}`], {
+      cwd: workspace,
+      reading: true,
+    });
     const text = found.ok ? found.value.text : null;
     if (texts.size >= REMEMBERED_TEXTS) texts.clear();
-    if (found.ok || /does not exist|exists on disk/.test(found.problem.message)) texts.set(name, text);
+    if (found.ok || /does not exist|exists on disk/.test(found.problem.message))
+      texts.set(name, text);
     return text;
   },
   message: async (workspace, commit) =>
-    valueOf(await git(['log', '-1', '--format=%B', commit, '--'], { cwd: workspace, reading: true })).text,
+    valueOf(
+      await git(['log', '-1', '--format=%B', commit, '--'], { cwd: workspace, reading: true }),
+    ).text,
   isPersons: broughtByPerson,
   holds: holdsCommit,
   planCommits,

@@ -7,7 +7,15 @@
 import { git, valueOf, gitLine, repositoryOf } from '../git/git.js';
 import { sha256 } from '../../system/hash.js';
 import { commitSettings, makeCommit } from '../git/commit-hooks.js';
-import { blobId, foldersOf, sameEntry, treeChanges, treeEntries, treeWith, type Entry } from '../git/entries.js';
+import {
+  blobId,
+  foldersOf,
+  sameEntry,
+  treeChanges,
+  treeEntries,
+  treeWith,
+  type Entry,
+} from '../git/entries.js';
 import { mergeInto, type MergeParts } from './merge.js';
 import { mergeTrees } from '../git/merge-tree.js';
 import type { WorkspaceLock, AssertCurrent } from '../ports.js';
@@ -24,11 +32,15 @@ export interface TakeBack extends Pick<MergeRequest, 'workspace' | 'message' | '
 export type TakenBack =
   | { readonly outcome: 'taken_back'; readonly commit: string; readonly files: readonly string[] }
   /** A later commit changed a file of theirs. */
-  | { readonly outcome: 'later'; readonly commits: readonly { readonly commit: string; readonly subject: string }[] }
+  | {
+      readonly outcome: 'later';
+      readonly commits: readonly { readonly commit: string; readonly subject: string }[];
+    }
   | Exclude<MergeOutcome, { outcome: 'merged' | 'nothing' }>;
 
 /** Names the work of taking back just these commits: a second attempt goes on with the first one's. */
-const takeBackKey = (commits: readonly string[]): string => sha256(`revert ${commits.join(' ')}`).slice(0, 32);
+const takeBackKey = (commits: readonly string[]): string =>
+  sha256(`revert ${commits.join(' ')}`).slice(0, 32);
 const refOf = (key: string): string => `refs/worktree/emend/take-back/${key}`;
 
 /** `documents`: texts to write beside, by path from the top of the repository; asked for only where no attempt was begun before. */
@@ -41,7 +53,10 @@ export async function takeBack(
   const repository = await repositoryOf(workspace);
   const root = repository?.root ?? workspace;
   const stepKey = takeBackKey(commits);
-  const begun = await gitLine(['rev-parse', '--quiet', '--verify', refOf(stepKey)], { cwd: root, reading: true });
+  const begun = await gitLine(['rev-parse', '--quiet', '--verify', refOf(stepKey)], {
+    cwd: root,
+    reading: true,
+  });
   const held: WorkspaceLock | null = await parts.engine.readLock(root);
   let theirs = begun.ok && held?.stepKey === stepKey ? begun.value : null;
   if (theirs === null) {
@@ -65,19 +80,30 @@ export async function takeBack(
   await git(['update-ref', '-d', refOf(stepKey)], { cwd: root });
   if (merged.outcome === 'nothing') return { outcome: 'taken_back', commit: theirs, files: [] };
   if (merged.outcome !== 'merged') return merged;
-  return { outcome: 'taken_back', commit: merged.commit, files: await filesOf(root, merged.commit) };
+  return {
+    outcome: 'taken_back',
+    commit: merged.commit,
+    files: await filesOf(root, merged.commit),
+  };
 }
 
 const filesOf = async (root: string, commit: string): Promise<readonly string[]> =>
   (await treeChanges(root, null, commit)).paths;
 
 /** Of others, since the oldest, on files that they changed: what stands on them is taken back first, by whoever made it. */
-async function laterCommits(root: string, { commits, isKept }: Pick<TakeBack, 'commits' | 'isKept'>, head: string) {
+async function laterCommits(
+  root: string,
+  { commits, isKept }: Pick<TakeBack, 'commits' | 'isKept'>,
+  head: string,
+) {
   const seen = new Set<string>();
   const files: string[] = [];
   for (const commit of commits) {
     const paths = (await filesOf(root, commit)).filter((path) => !seen.has(path) && !isKept(path));
-    const [then, now] = [await treeEntries(root, commit, paths), await treeEntries(root, head, paths)];
+    const [then, now] = [
+      await treeEntries(root, commit, paths),
+      await treeEntries(root, head, paths),
+    ];
     for (const path of paths) {
       seen.add(path);
       // Changed and put back since, it is as if nobody had touched it.
@@ -103,7 +129,12 @@ async function treeWithout(
   let [onto, tree] = [head, `${head}^{tree}`];
   for (const commit of commits) {
     const kept = (await filesOf(root, commit)).filter(isKept);
-    const before = await treeBeside(root, `${commit}~1`, kept, await treeEntries(root, commit, kept));
+    const before = await treeBeside(
+      root,
+      `${commit}~1`,
+      kept,
+      await treeEntries(root, commit, kept),
+    );
     const opposite = await commitOf(root, before, commit, { message: 'opposite', dated: commit });
     const merged = await mergeTrees(root, onto, opposite);
     if (merged.outcome === 'conflict') return merged;
@@ -120,14 +151,22 @@ async function commitOf(
   parent: string,
   { message, dated }: { readonly message: string; readonly dated: string },
 ): Promise<string> {
-  const at = valueOf(await gitLine(['log', '-1', '--format=%cI', dated, '--'], { cwd: root, reading: true }));
+  const at = valueOf(
+    await gitLine(['log', '-1', '--format=%cI', dated, '--'], { cwd: root, reading: true }),
+  );
   const settings = await commitSettings(root);
   // It lands on no branch: merge.ts makes the one that does.
-  return valueOf(await makeCommit(root, { tree, parents: [parent], message, settings, date: at, sign: false }));
+  return valueOf(
+    await makeCommit(root, { tree, parents: [parent], message, settings, date: at, sign: false }),
+  );
 }
 
-const treeBeside = async (root: string, tree: string, paths: readonly string[], commit: ReadonlyMap<string, Entry>) =>
-  (await treeWith(root, await foldersOf(root, tree, paths), { paths, commit })).tree;
+const treeBeside = async (
+  root: string,
+  tree: string,
+  paths: readonly string[],
+  commit: ReadonlyMap<string, Entry>,
+) => (await treeWith(root, await foldersOf(root, tree, paths), { paths, commit })).tree;
 
 // What the log of a branch says of a plan: the commits of its phases and of their marks, by their trailers.
 
@@ -136,10 +175,19 @@ const REVERTS = /This reverts commit ([0-9a-f]{40,64})/g;
 
 /** Newest first, at most `PLAN_COMMITS`; `planPath` as the messages of phases and marks name it. */
 export async function planCommits(root: string, planPath: string): Promise<readonly PlanCommit[]> {
-  const wanted = ['%H', '%(trailers:key=Emend-Step,key=Emend-Mark,valueonly,separator=%x2C)', '%s', '%b'];
+  const wanted = [
+    '%H',
+    '%(trailers:key=Emend-Step,key=Emend-Mark,valueonly,separator=%x2C)',
+    '%s',
+    '%b',
+  ];
   const width = wanted.length;
   const format = `--format=${wanted.join('%x00')}`;
-  const grep = [`--grep=Plan ${planPath}, phase `, `--grep= of ${planPath} as `, '--grep=This reverts commit '];
+  const grep = [
+    `--grep=Plan ${planPath}, phase `,
+    `--grep= of ${planPath} as `,
+    '--grep=This reverts commit ',
+  ];
   const most = `--max-count=${PLAN_COMMITS}`;
   const args = ['log', '-z', most, '--fixed-strings', ...grep, format, 'HEAD', '--'];
   const fields = valueOf(await git(args, { cwd: root, reading: true })).text.split('\0');
@@ -159,14 +207,31 @@ export async function planCommits(root: string, planPath: string): Promise<reado
 }
 
 /** What a model wrote stands in a commit with a trailer of ours, a replan's too. A part of what a person wrote is not theirs. */
-export async function broughtByPerson(root: string, command: string, paths: readonly string[]): Promise<boolean> {
+export async function broughtByPerson(
+  root: string,
+  command: string,
+  paths: readonly string[],
+): Promise<boolean> {
   const words = command.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
   const pattern = `(\`|^[[:space:]]*([-*+]|[0-9]+[.)])[[:space:]])[[:space:]]*${words}[[:space:]]*(\`|$)`;
   // The oldest commit of a shallow clone seems to have brought everything.
-  const isShallow = valueOf(await git(['rev-parse', '--is-shallow-repository'], { cwd: root, reading: true })).text;
+  const isShallow = valueOf(
+    await git(['rev-parse', '--is-shallow-repository'], { cwd: root, reading: true }),
+  ).text;
   if (isShallow.trim() === 'true') return false;
   const format = '--format=%H%x00%(trailers:key=Emend-Step,valueonly)%x00';
-  const args = ['log', '--reverse', format, '--pickaxe-regex', `-S${pattern}`, 'HEAD', '--', ...paths];
-  const [commit = '', trailer = ''] = valueOf(await git(args, { cwd: root, reading: true })).text.split('\0');
+  const args = [
+    'log',
+    '--reverse',
+    format,
+    '--pickaxe-regex',
+    `-S${pattern}`,
+    'HEAD',
+    '--',
+    ...paths,
+  ];
+  const [commit = '', trailer = ''] = valueOf(
+    await git(args, { cwd: root, reading: true }),
+  ).text.split('\0');
   return commit !== '' && trailer.trim() === '';
 }

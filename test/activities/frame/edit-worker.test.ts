@@ -32,12 +32,23 @@ const answer = (count: number): ApplyAnswerInput => ({
 
 test('a thread gives what the calling thread gives, bytes and maps included', async () => {
   const input = answer(20_000);
-  const here = await createEditRunner({ entry: entry(), inline_bytes: Infinity }).run('answer', input, never());
-  const there = await createEditRunner({ entry: entry(), inline_bytes: 0 }).run('answer', input, never());
+  const here = await createEditRunner({ entry: entry(), inline_bytes: Infinity }).run(
+    'answer',
+    input,
+    never(),
+  );
+  const there = await createEditRunner({ entry: entry(), inline_bytes: 0 }).run(
+    'answer',
+    input,
+    never(),
+  );
   expect(here.outcome).toBe('edited');
   const bytesOf = (outcome: typeof here) =>
     outcome.outcome === 'edited'
-      ? [...outcome.files].map(([path, file]) => [path, file === 'absent' ? null : Buffer.from(file.bytes).toString()])
+      ? [...outcome.files].map(([path, file]) => [
+          path,
+          file === 'absent' ? null : Buffer.from(file.bytes).toString(),
+        ])
       : outcome;
   expect(bytesOf(there)).toEqual(bytesOf(here));
   expect(bytesOf(there)).toEqual([['a.ts', lines(20_000, 'the new line\n')]]);
@@ -54,18 +65,26 @@ test('a place by symbol is found in either place', async () => {
     options: { requireMarker: false },
   };
   for (const inline_bytes of [0, Infinity]) {
-    const outcome = await createEditRunner({ entry: entry(), inline_bytes }).run('answer', input, never());
-    const file = outcome.outcome === 'edited' ? outcome.files.get('a.ts') : undefined;
-    expect(file === undefined || file === 'absent' ? outcome : Buffer.from(file.bytes).toString()).toBe(
-      'const value0 = compute(0);\nconst value2 = compute(2);\n',
+    const outcome = await createEditRunner({ entry: entry(), inline_bytes }).run(
+      'answer',
+      input,
+      never(),
     );
+    const file = outcome.outcome === 'edited' ? outcome.files.get('a.ts') : undefined;
+    expect(
+      file === undefined || file === 'absent' ? outcome : Buffer.from(file.bytes).toString(),
+    ).toBe('const value0 = compute(0);\nconst value2 = compute(2);\n');
   }
 });
 
 test('the calling thread goes on meanwhile', async () => {
   let turns = 0;
   const timer = setInterval(() => turns++, 1);
-  await createEditRunner({ entry: entry(), inline_bytes: 0 }).run('answer', answer(50_000), never());
+  await createEditRunner({ entry: entry(), inline_bytes: 0 }).run(
+    'answer',
+    answer(50_000),
+    never(),
+  );
   clearInterval(timer);
   expect(turns).toBeGreaterThan(5);
 });
@@ -73,14 +92,20 @@ test('the calling thread goes on meanwhile', async () => {
 test('too little memory is an engine failure with its size, not the end of the process', async () => {
   const runner = createEditRunner({ entry: entry(), inline_bytes: 0, memory_MiB: 8 });
   await expect(runner.run('answer', answer(400_000), never())).rejects.toMatchObject({
-    problem: { code: 'engine_failed', message: expect.stringMatching(/\(\d{7,} bytes\): it needed more than 8 MiB/) },
+    problem: {
+      code: 'engine_failed',
+      message: expect.stringMatching(/\(\d{7,} bytes\): it needed more than 8 MiB/),
+    },
   });
 });
 
 test('a time limit ends the thread', async () => {
   const runner = createEditRunner({ entry: entry(), inline_bytes: 0, timeout_ms: 1 });
   await expect(runner.run('answer', answer(100_000), never())).rejects.toMatchObject({
-    problem: { code: 'engine_failed', message: expect.stringContaining('it took more than 0.001 s') },
+    problem: {
+      code: 'engine_failed',
+      message: expect.stringContaining('it took more than 0.001 s'),
+    },
   });
 });
 
@@ -90,13 +115,20 @@ test('what throws in the engine is named, in either place', async () => {
     await expect(
       createEditRunner({ entry: entry(), inline_bytes }).run('answer', broken, never()),
     ).rejects.toMatchObject({
-      problem: { code: 'engine_failed', message: expect.stringContaining('parsing and locating an answer') },
+      problem: {
+        code: 'engine_failed',
+        message: expect.stringContaining('parsing and locating an answer'),
+      },
     });
 });
 
 test('a cancelled activity ends its thread and is no engine failure', async () => {
   const stop = new AbortController();
-  const running = createEditRunner({ entry: entry(), inline_bytes: 0 }).run('answer', answer(200_000), stop.signal);
+  const running = createEditRunner({ entry: entry(), inline_bytes: 0 }).run(
+    'answer',
+    answer(200_000),
+    stop.signal,
+  );
   stop.abort(new Error('cancelled by a person'));
   await expect(running).rejects.toThrow('cancelled by a person');
 });
@@ -127,15 +159,22 @@ test('requests, descriptions and regions: a thread gives what the calling thread
     }),
   );
   expect(there).toEqual(here);
-  expect(here).toMatchObject({ description: { lines: 5_001, finalNewline: false }, regions: { length: 3 } });
+  expect(here).toMatchObject({
+    description: { lines: 5_001, finalNewline: false },
+    regions: { length: 3 },
+  });
   expect([...(here?.prompt.seen.keys() ?? [])]).toEqual(['a.txt']);
-  expect(here?.prompt.open.blocks.map(({ text }) => text).join('')).toMatch(/^5001[a-z]{3}\| the last line$/m);
+  expect(here?.prompt.open.blocks.map(({ text }) => text).join('')).toMatch(
+    /^5001[a-z]{3}\| the last line$/m,
+  );
 });
 
 /** Milliseconds that the main thread has had a processor: what others do on the machine does not count. Elsewhere than on Linux the clock. */
 const cpu_ms = (): number => {
   try {
-    return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6;
+    return (
+      Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6
+    );
   } catch {
     return performance.now();
   }
@@ -164,7 +203,8 @@ const longestBlock = async (work: () => Promise<unknown>): Promise<number> => {
 longOnly('`the calling thread goes on meanwhile` shows it of a smaller file')(
   'a file at its size limit is read and listed without holding up the calling thread',
   async () => {
-    const line = (n: number): string => `const value${n} = compute(${n}, 'a line of usual length');\n`;
+    const line = (n: number): string =>
+      `const value${n} = compute(${n}, 'a line of usual length');\n`;
     const bytes = Buffer.alloc(LIMITS.maxFile_bytes.default ?? 0, '\n');
     for (let n = 0, at = 0; at < bytes.length; n++) at += bytes.write(line(n), at);
     const runner = createEditRunner({ entry: entry() });
@@ -176,7 +216,9 @@ longOnly('`the calling thread goes on meanwhile` shows it of a smaller file')(
       const { open } = await runner.run('prompt', prompt(bytes), never());
       expect(open.blocks.map(({ text }) => text).join('')).toContain('| const value777777 =');
     });
-    process.stdout.write(`longest block at ${bytes.length} bytes: ${JSON.stringify(longest)} of the work\n`);
+    process.stdout.write(
+      `longest block at ${bytes.length} bytes: ${JSON.stringify(longest)} of the work\n`,
+    );
     for (const [what, block] of Object.entries(longest))
       expect({ what, block, short: block < 0.5 }).toMatchObject({ what, short: true });
   },

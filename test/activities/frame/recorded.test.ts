@@ -17,7 +17,9 @@ const never = (): Promise<never> => Promise.reject(new Error('computed again'));
 
 test('the first result is given back, and nothing is computed again', async () => {
   const records = inMemory();
-  expect(await recordOnce(records, 'k', () => Promise.resolve({ is: 'first' }))).toEqual({ is: 'first' });
+  expect(await recordOnce(records, 'k', () => Promise.resolve({ is: 'first' }))).toEqual({
+    is: 'first',
+  });
   expect(await recordOnce(records, 'k', never)).toEqual({ is: 'first' });
 });
 
@@ -32,7 +34,8 @@ test('of two that compute at once both get what was stored first', async () => {
 
 test('a refusal is returned and not kept', async () => {
   const records = inMemory();
-  const refused = () => Promise.reject<object>(new ProblemError(problem('job_invalid', 'no'))).catch(asRefused);
+  const refused = () =>
+    Promise.reject<object>(new ProblemError(problem('job_invalid', 'no'))).catch(asRefused);
   expect(await recordOnce<object>(records, 'k', refused)).toMatchObject({ outcome: 'refused' });
   expect(await recordOnce(records, 'k', () => Promise.resolve({}))).toEqual({});
 });

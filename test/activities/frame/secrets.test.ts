@@ -62,12 +62,17 @@ describe('a request under `secrets`', () => {
   const begin = async (files: Record<string, string>, note = '') => {
     const own = ports();
     const context = await Promise.all(
-      Object.entries(files).map(async ([path, text]) => ({ path, ref: await own.blobs.put(Buffer.from(text)) })),
+      Object.entries(files).map(async ([path, text]) => ({
+        path,
+        ref: await own.blobs.put(Buffer.from(text)),
+      })),
     );
     const call = { stepKey: '0'.repeat(32), callKey: 'call', shown: { context } };
     const text = [...Object.values(files), note].join('\n');
     const request = {
-      ...{ model: 'm', max_tokens: 1, system: [] },
+      model: 'm',
+      max_tokens: 1,
+      system: [],
       messages: [{ role: 'user' as const, content: [{ type: 'text' as const, text }] }],
     };
     return {
@@ -80,7 +85,10 @@ describe('a request under `secrets`', () => {
 
   test('ask: where they stand, with no part of one', async () => {
     const [token, other] = [madeUp(), madeUp()];
-    const { as } = await begin({ 'a.ts': `a\nconst t = '${token}';\n`, 'b.ts': `// ${token}\n\n// ${token}\n` }, other);
+    const { as } = await begin(
+      { 'a.ts': `a\nconst t = '${token}';\n`, 'b.ts': `// ${token}\n\n// ${token}\n` },
+      other,
+    );
     expect(await as('ask')).toEqual({
       paths: ['a.ts', 'b.ts'],
       message:
@@ -90,7 +98,9 @@ describe('a request under `secrets`', () => {
 
   test('ask: 20 lines are named, the rest is counted', async () => {
     const { as } = await begin({ 'a.ts': `${madeUp()}\n`.repeat(25) });
-    expect(await as('ask')).toMatchObject({ message: expect.stringMatching(/a\.ts:20, 5 more lines$/) });
+    expect(await as('ask')).toMatchObject({
+      message: expect.stringMatching(/a\.ts:20, 5 more lines$/),
+    });
   });
 
   test('ask without a secret: the request as it is', async () => {

@@ -25,7 +25,10 @@ beforeEach(async () => {
   commit = await repo.commitAll();
   const home = join(dir, 'home');
   const blobs = createBlobStore({ dir: join(home, 'blobs') });
-  const base = async (text: string) => ({ ref: await blobs.put(new TextEncoder().encode(text)), mode: 0o644 });
+  const base = async (text: string) => ({
+    ref: await blobs.put(new TextEncoder().encode(text)),
+    mode: 0o644,
+  });
   const targets = [
     { path: 'a.txt', base: await base('a\n') },
     { path: 'b.txt', base: await base('b\n') },
@@ -33,7 +36,14 @@ beforeEach(async () => {
   ];
   const ports = workspacePorts(home, blobs) as unknown as ActivityPorts;
   const snapshot = await putJson(blobs, { targets });
-  const whole = { stepKey: 'a'.repeat(32), log: [], workspace: repo.dir, snapshot, proposal: null, commit };
+  const whole = {
+    stepKey: 'a'.repeat(32),
+    log: [],
+    workspace: repo.dir,
+    snapshot,
+    proposal: null,
+    commit,
+  };
   ask = async (more = {}) => (await checkMove(ports, { ...whole, ...more }, {} as never)).why;
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
@@ -55,9 +65,13 @@ test('files that differ are named, with what restores them', async () => {
 
 test('another history, no repository, a link, nothing: refused', async () => {
   const other = '1'.repeat(40);
-  expect(await ask({ commit: other })).toMatch(`does not hold ${other}, the base of the run. Type: git -C`);
+  expect(await ask({ commit: other })).toMatch(
+    `does not hold ${other}, the base of the run. Type: git -C`,
+  );
   expect(await ask({ workspace: dir })).toMatch(`The branch of ${dir} does not hold ${commit}`);
   await symlink(repo.dir, join(dir, 'link'));
   for (const name of ['link', 'none'])
-    expect(await ask({ workspace: join(dir, name) })).toMatch('is not the real path of a directory of this host');
+    expect(await ask({ workspace: join(dir, name) })).toMatch(
+      'is not the real path of a directory of this host',
+    );
 });

@@ -13,18 +13,37 @@ const terser = { kind: 'format', format: 'structured-edit', outputBudget_tokens:
 
 describe('nextFallback', () => {
   test.each([
-    ['the whole step is split first', { wholeStep: true, outputBudget_tokens: 16 }, { kind: 'split' }],
-    ['then the budget doubles', { outputBudget_tokens: 16 }, { kind: 'budget', outputBudget_tokens: 32 }],
+    [
+      'the whole step is split first',
+      { wholeStep: true, outputBudget_tokens: 16 },
+      { kind: 'split' },
+    ],
+    [
+      'then the budget doubles',
+      { outputBudget_tokens: 16 },
+      { kind: 'budget', outputBudget_tokens: 32 },
+    ],
     ['up to the most', { outputBudget_tokens: 40 }, { kind: 'budget', outputBudget_tokens: 64 }],
     ['then a terser format', {}, terser],
     ['from a diff', { format: 'unified-diff' }, terser],
     ['from blocks', { format: 'search-replace' }, terser],
-    ['a budget above the most is not raised', { outputBudget_tokens: 100 }, { ...terser, outputBudget_tokens: 100 }],
+    [
+      'a budget above the most is not raised',
+      { outputBudget_tokens: 100 },
+      { ...terser, outputBudget_tokens: 100 },
+    ],
     ['nothing is terser than operations', { format: 'structured-edit' }, { kind: 'exhausted' }],
     ['a new file has no lines to name', { isNew: true }, { kind: 'exhausted' }],
     [
       'a format switched off is no fallback',
-      { formats: { 'whole-file': true, 'unified-diff': true, 'structured-edit': false, 'search-replace': true } },
+      {
+        formats: {
+          'whole-file': true,
+          'unified-diff': true,
+          'structured-edit': false,
+          'search-replace': true,
+        },
+      },
       { kind: 'exhausted' },
     ],
   ] satisfies [string, Partial<FallbackState>, unknown][])('%s', (_, changes, wanted) => {
@@ -32,9 +51,17 @@ describe('nextFallback', () => {
   });
 
   test('the ladder ends', () => {
-    let now = tolerances({ wholeStep: true, outputBudget_tokens: 1, maxOutputBudget_tokens: 1_000_000 });
+    let now = tolerances({
+      wholeStep: true,
+      outputBudget_tokens: 1,
+      maxOutputBudget_tokens: 1_000_000,
+    });
     const kinds: string[] = [];
-    for (let step = nextFallback(now); step.kind !== 'exhausted' && kinds.length < 100; step = nextFallback(now)) {
+    for (
+      let step = nextFallback(now);
+      step.kind !== 'exhausted' && kinds.length < 100;
+      step = nextFallback(now)
+    ) {
       kinds.push(step.kind);
       now = { ...now, wholeStep: false };
       if (step.kind !== 'split') now = { ...now, outputBudget_tokens: step.outputBudget_tokens };

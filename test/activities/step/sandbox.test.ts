@@ -6,13 +6,22 @@ import { refusedBySandbox } from '../../../src/activities/step/sandbox.js';
 const HOME = homedir();
 
 test.each([
-  ['TypeError: fetch failed\n  cause: Error: getaddrinfo EAI_AGAIN registry.npmjs.org', '`network: true`'],
+  [
+    'TypeError: fetch failed\n  cause: Error: getaddrinfo EAI_AGAIN registry.npmjs.org',
+    '`network: true`',
+  ],
   ['connect ENETUNREACH 10.0.0.1:5432', '`network: true`'],
   ['curl: (6) Could not resolve host: example.org', '`network: true`'],
   ['dial tcp: lookup example.org: no such host', '`network: true`'],
-  ["Error: EROFS: read-only file system, open '/usr/local/share/x.db'", '`write: [/usr/local/share/x.db]`'],
+  [
+    "Error: EROFS: read-only file system, open '/usr/local/share/x.db'",
+    '`write: [/usr/local/share/x.db]`',
+  ],
   ["touch: cannot touch '/opt/out': Read-only file system", '`write: [/opt/out]`'],
-  [`ENOENT: no such file or directory, open '${HOME}/.config/tool.json'`, `\`read: [${HOME}/.config/tool.json]\``],
+  [
+    `ENOENT: no such file or directory, open '${HOME}/.config/tool.json'`,
+    `\`read: [${HOME}/.config/tool.json]\``,
+  ],
   ['ls: cannot access /tmp/fixtures: No such file or directory', '`read: [/tmp/fixtures]`'],
   ['cannot open "/home/of somebody/x": not found', '`read: [/home/of somebody/x]`'],
   ['connect ENOENT /var/run/docker.sock', '`read: [/var/run/docker.sock]`'],

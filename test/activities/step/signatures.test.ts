@@ -34,16 +34,34 @@ const tree = (files: Files): string => {
   return root;
 };
 /** Of the targets, those of `fresh` new. */
-const around = async (root: string, task: string, paths: readonly string[], fresh: readonly string[] = []) => {
+const around = async (
+  root: string,
+  task: string,
+  paths: readonly string[],
+  fresh: readonly string[] = [],
+) => {
   const blobs = createBlobStore({ dir: join(top, 'blobs') });
-  const ports = { blobs, records: createRecordStore({ dir: join(top, 'records') }), edits: createEditRunner() };
+  const ports = {
+    blobs,
+    records: createRecordStore({ dir: join(top, 'records') }),
+    edits: createEditRunner(),
+  };
   const target = async (path: string) => ({
     path,
-    base: fresh.includes(path) ? null : { ref: await blobs.put(readFileSync(join(root, path))), mode: 0o644 },
+    base: fresh.includes(path)
+      ? null
+      : { ref: await blobs.put(readFileSync(join(root, path))), mode: 0o644 },
   });
-  const targets = (await Promise.all([...paths, ...fresh].map(target))) as unknown as readonly SnapshotTarget[];
+  const targets = (await Promise.all(
+    [...paths, ...fresh].map(target),
+  )) as unknown as readonly SnapshotTarget[];
   const files = await listWorkspaceFiles(root);
-  const found = await findSignatures(ports, { root, files, task }, targets, new AbortController().signal);
+  const found = await findSignatures(
+    ports,
+    { root, files, task },
+    targets,
+    new AbortController().signal,
+  );
   return { around: await getJson<Signatures>(blobs, found.ref, 'signatures'), bytes: found.bytes };
 };
 const shown = async (...asked: Parameters<typeof around>) => {
@@ -60,19 +78,28 @@ const listed = ({ files, text }: Awaited<ReturnType<typeof shown>>) => ({
   text,
 });
 
-const LANGUAGES: readonly (readonly [string, string, Files, files: readonly string[], texts: readonly string[]])[] = [
+const LANGUAGES: readonly (readonly [
+  string,
+  string,
+  Files,
+  files: readonly string[],
+  texts: readonly string[],
+])[] = [
   [
     'TypeScript, through a door',
     'src/shop/till.ts',
     {
       'src/shop/till.ts':
         "import { priceOf, type Goods } from '../goods/index.js';\nimport fs from 'node:fs';\nexport function payFor(all: Goods[]) {\n  return all.map((one) => priceOf(one.sku));\n}\n",
-      'src/goods/index.ts': "export { priceOf } from './price.js';\nexport type { Goods } from './goods.js';\n",
+      'src/goods/index.ts':
+        "export { priceOf } from './price.js';\nexport type { Goods } from './goods.js';\n",
       'src/goods/price.ts':
         '/** Of one. */\nexport function priceOf(\n  sku: string,\n): number {\n  return inner(sku);\n}\nfunction all() {}\nexport const unused = 1;\n',
-      'src/goods/goods.ts': 'export interface Goods {\n  readonly sku: string;\n  readonly weight: number;\n}\n',
+      'src/goods/goods.ts':
+        'export interface Goods {\n  readonly sku: string;\n  readonly weight: number;\n}\n',
       'src/fs.ts': 'export const fs = 1;\n',
-      'src/main.ts': "import { payFor } from './shop/till.js';\n\nfunction start() {\n  console.log(payFor([]));\n}\n",
+      'src/main.ts':
+        "import { payFor } from './shop/till.js';\n\nfunction start() {\n  console.log(payFor([]));\n}\n",
       'src/other.ts': 'const payFor = 1;\nconsole.log(payFor);\n',
       'test/shop/till.test.ts':
         "import { payFor } from '../../src/shop/till.js';\ntest('pays for nothing', () => {\n  payFor([]);\n});\n",
@@ -104,7 +131,12 @@ const LANGUAGES: readonly (readonly [string, string, Files, files: readonly stri
       'main.py': 'from shop.till import pay_for\n\n\ndef start():\n    pay_for([])\n',
       'tests/test_till.py': 'def test_pays_for_nothing():\n    pass\n',
     },
-    ['shop/goods.py: imported', 'shop/tax.py: imported', 'main.py: uses pay_for', 'tests/test_till.py: its test'],
+    [
+      'shop/goods.py: imported',
+      'shop/tax.py: imported',
+      'main.py: uses pay_for',
+      'tests/test_till.py: its test',
+    ],
     [
       'def price_of(sku: str) -> int:\n```',
       'class Tax:\n  def on(self, sum: int) -> int:\n```',
@@ -122,7 +154,8 @@ const LANGUAGES: readonly (readonly [string, string, Files, files: readonly stri
         '#[derive(Clone)]\npub struct Goods {\n    pub sku: String,\n}\n\npub fn price_of(one: &Goods) -> u32 {\n    hidden(one)\n}\n\nfn hidden(one: &Goods) -> u32 {\n    1\n}\n',
       'src/shop/mod.rs': 'pub mod till;\n',
       'src/path.rs': 'pub struct Path;\n',
-      'src/main.rs': 'mod goods;\nmod shop;\nuse shop::till::pay_for;\n\nfn main() {\n    pay_for(&[]);\n}\n',
+      'src/main.rs':
+        'mod goods;\nmod shop;\nuse shop::till::pay_for;\n\nfn main() {\n    pay_for(&[]);\n}\n',
       'tests/till.rs': '#[test]\nfn pays_for_nothing() {}\n',
     },
     ['src/goods.rs: imported', 'src/main.rs: uses pay_for', 'tests/till.rs: its test'],
@@ -143,7 +176,8 @@ const LANGUAGES: readonly (readonly [string, string, Files, files: readonly stri
       'internal/goods/price.go':
         'package goods\n\ntype Goods struct {\n\tSku string\n}\n\nfunc PriceOf(one Goods) int {\n\treturn 1\n}\n',
       'magefile.go': 'package main\n\nfunc PriceOf() {}\n',
-      'cmd/main.go': 'package main\n\nimport "example.com/tea/shop"\n\nfunc main() {\n\tshop.PayFor(nil)\n}\n',
+      'cmd/main.go':
+        'package main\n\nimport "example.com/tea/shop"\n\nfunc main() {\n\tshop.PayFor(nil)\n}\n',
       'shop/till_test.go': 'package shop\n\nfunc TestPaysForNothing(t *testing.T) {\n}\n',
     },
     [
@@ -168,7 +202,8 @@ const LANGUAGES: readonly (readonly [string, string, Files, files: readonly stri
         '#ifndef GOODS_H\nstruct goods {\n  int sku;\n};\nint price_of(const struct goods *one);\nint unused(void);\n#endif\n',
       'include/tea/tax.h': '#define VAT 19\nint taxed(int sum);\n',
       'src/till.h': 'int pay_for(struct goods *all);\n',
-      'src/main.c': '#include "till.h"\n#include "goods.h"\n\nint main(void)\n{\n  return pay_for(0);\n}\n',
+      'src/main.c':
+        '#include "till.h"\n#include "goods.h"\n\nint main(void)\n{\n  return pay_for(0);\n}\n',
       'tests/test_till.c': 'static void pays_for_nothing(void) {\n}\n',
     },
     ['include/tea/tax.h: imported', 'src/goods.h: imported', 'tests/test_till.c: its test'],
@@ -178,14 +213,20 @@ const LANGUAGES: readonly (readonly [string, string, Files, files: readonly stri
 
 describe.each(sampled('languages', LANGUAGES, 2))('%s', (_, path, files, expected, texts) => {
   test('what it imports, who uses what the task names, its test; nothing else', async () => {
-    const found = listed(await shown(tree(files), `Let ${/pay_?for/i.exec(files[path]!)![0]} take a discount`, [path]));
-    expect(found.files.filter((file) => !/[.]c: uses/.test(file)).sort()).toEqual([...expected].sort());
+    const found = listed(
+      await shown(tree(files), `Let ${/pay_?for/i.exec(files[path]!)![0]} take a discount`, [path]),
+    );
+    expect(found.files.filter((file) => !/[.]c: uses/.test(file)).sort()).toEqual(
+      [...expected].sort(),
+    );
     for (const text of texts) expect(found.text).toContain(text);
   });
 });
 test('C: a caller includes the header', async () => {
   const [, path, files] = LANGUAGES[4]!;
-  const { files: found, text } = listed(await shown(tree(files), 'Let pay_for take a discount', [path]));
+  const { files: found, text } = listed(
+    await shown(tree(files), 'Let pay_for take a discount', [path]),
+  );
   expect(found).toContain('src/main.c: uses pay_for');
   expect(text).toContain('int main(void)\n    return pay_for(0);\n```');
 });
@@ -209,7 +250,8 @@ test('a new file is shown the beginning of the one beside it that is most like i
 
 describe('of several files', () => {
   const FILES: Files = {
-    'src/a.ts': "import { one } from './shared.js';\nimport { bee } from './b.js';\nexport const a = one + bee;\n",
+    'src/a.ts':
+      "import { one } from './shared.js';\nimport { bee } from './b.js';\nexport const a = one + bee;\n",
     'src/b.ts': "import { two } from './shared.js';\nexport const bee = two;\n",
     'src/shared.ts': 'export const one = 1;\nexport const two = 2;\n',
   };
@@ -231,11 +273,16 @@ describe('of several files', () => {
 test('4,000 tokens, imports first; what does not fit is named', async () => {
   const names = Array.from({ length: 30 }, (_, at) => `name${at}`);
   const lines = (name: string): string =>
-    Array.from({ length: 20 }, (_, at) => `export const ${name}x${at} = '${'long '.repeat(20)}';\n`).join('');
-  const uses = (name: string): string => Array.from({ length: 20 }, (_, at) => `${name}x${at}`).join(' ');
+    Array.from(
+      { length: 20 },
+      (_, at) => `export const ${name}x${at} = '${'long '.repeat(20)}';\n`,
+    ).join('');
+  const uses = (name: string): string =>
+    Array.from({ length: 20 }, (_, at) => `${name}x${at}`).join(' ');
   const root = tree({
     'src/all.ts':
-      names.map((name) => `import {} from './${name}.js'; // ${uses(name)}\n`).join('') + 'export function tea() {}\n',
+      names.map((name) => `import {} from './${name}.js'; // ${uses(name)}\n`).join('') +
+      'export function tea() {}\n',
     ...Object.fromEntries(names.map((name) => [`src/${name}.ts`, lines(name)])),
     'src/user.ts': "import { tea } from './all.js';\ntea();\n",
     'test/all.test.ts': "test('x', () => {});\n",
@@ -246,7 +293,11 @@ test('4,000 tokens, imports first; what does not fit is named', async () => {
   expect(tokens).toBeLessThanOrEqual(4_000);
   expect(found.files[0]).toMatchObject({ path: 'src/name0.ts', why: 'imported' });
   expect(found.files.length + found.omitted.length).toBe(32);
-  const { files } = showSignatures((await around(root, 'tea', ['src/all.ts'])).around['src/all.ts']!, [], 0);
+  const { files } = showSignatures(
+    (await around(root, 'tea', ['src/all.ts'])).around['src/all.ts']!,
+    [],
+    0,
+  );
   expect(files).toEqual([]);
 });
 

@@ -51,7 +51,10 @@ const choose = (
   };
   return chooseTargets({ ...question, mustBeClean: commits, mustPick: false });
 };
-const refused = async (frontMatter: string, picked: readonly string[] | null = null): Promise<Problem> => {
+const refused = async (
+  frontMatter: string,
+  picked: readonly string[] | null = null,
+): Promise<Problem> => {
   const said = await choose(frontMatter, true, picked).catch((error: unknown) => error);
   if (!(said instanceof ProblemError)) throw new Error(`not refused: ${JSON.stringify(said)}`);
   return said.problem;
@@ -62,7 +65,15 @@ describe('targets in a submodule', () => {
     const library = await Repo.make({ dir: await mkdtemp(join(dir, 'lib')) });
     await library.write('src/b.txt', 'b\n');
     await library.commitAll();
-    await repo.git('-c', 'protocol.file.allow=always', 'submodule', '--quiet', 'add', library.dir, 'vendor/lib');
+    await repo.git(
+      '-c',
+      'protocol.file.allow=always',
+      'submodule',
+      '--quiet',
+      'add',
+      library.dir,
+      'vendor/lib',
+    );
     await repo.commitAll('a submodule');
   });
 
@@ -73,7 +84,9 @@ describe('targets in a submodule', () => {
       `job.md: commit is set, but these targets belong to another repository: vendor/lib/src/b.txt (of vendor/lib)`,
     );
     expect(problem.next).toContain(`--workspace '${repo.dir}/vendor/lib'`);
-    expect(await choose('target_files: [vendor/lib/src/b.txt]', false)).toMatchObject({ outcome: 'targets' });
+    expect(await choose('target_files: [vendor/lib/src/b.txt]', false)).toMatchObject({
+      outcome: 'targets',
+    });
     expect(await choose('target_files: [a.txt]')).toMatchObject({ outcome: 'targets' });
   });
 
@@ -91,7 +104,9 @@ describe('targets in a submodule', () => {
 
   test('are found where the submodule is not checked out', async () => {
     await repo.git('submodule', '--quiet', 'deinit', '--force', 'vendor/lib');
-    expect((await refused('mode: standard\noutput_files: [vendor/lib/new.txt]')).code).toBe('target_submodule');
+    expect((await refused('mode: standard\noutput_files: [vendor/lib/new.txt]')).code).toBe(
+      'target_submodule',
+    );
   });
 });
 
@@ -99,23 +114,38 @@ test('a target of a repository that only lies inside, unknown to git, is refused
   const inner = await Repo.make({ dir: await mkdtemp(join(repo.dir, 'inner')) });
   await inner.write('c.txt', 'c\n');
   await inner.commitAll();
-  expect(await refused(`target_files: [${basename(inner.dir)}/c.txt]`)).toMatchObject({ code: 'target_submodule' });
+  expect(await refused(`target_files: [${basename(inner.dir)}/c.txt]`)).toMatchObject({
+    code: 'target_submodule',
+  });
 });
 
 describe('an answer that makes a file which was not offered', () => {
   const nonce = '0123456789abcdef0123';
   const OLD = 'one\n';
   const blobs = { get: () => Promise.resolve(new TextEncoder().encode('src/a.js\nsrc/there.js')) };
-  const edits = { run: (_: string, input: ApplyAnswerInput) => Promise.resolve(applyAnswer(input)) };
+  const edits = {
+    run: (_: string, input: ApplyAnswerInput) => Promise.resolve(applyAnswer(input)),
+  };
   const judged = (format: Format, answer: string, create: unknown = true) => {
-    const snapshot = { config: { create, protected: [] }, names: 'sha256:x', targets: [{ path: 'src/a.js' }], limits };
+    const snapshot = {
+      config: { create, protected: [] },
+      names: 'sha256:x',
+      targets: [{ path: 'src/a.js' }],
+      limits,
+    };
     const files = new Map([['src/a.js', { bytes: new TextEncoder().encode(OLD) }]]);
-    const input: ApplyAnswerInput = { format, answer, files, options: { nonce, requireMarker: true } };
+    const input: ApplyAnswerInput = {
+      format,
+      answer,
+      files,
+      options: { nonce, requireMarker: true },
+    };
     return judge({ blobs, edits } as never, snapshot as never, input, new AbortController().signal);
   };
   const end = (files: number, edited: number) => `EMEND-COMPLETE ${nonce} ${files} ${edited}\n`;
   const whole = (...paths: string[]) =>
-    paths.map((path) => `FILE ${path} ${nonce}\ntwo\nEND FILE ${nonce}\n`).join('') + end(paths.length, paths.length);
+    paths.map((path) => `FILE ${path} ${nonce}\ntwo\nEND FILE ${nonce}\n`).join('') +
+    end(paths.length, paths.length);
   const edit = `FILE: src/a.js\nFIND:\none\nREPLACE:\ntwo\nEND ${nonce}\n`;
   const ANSWERS: Readonly<Record<Format, string>> = {
     'whole-file': whole('src/a.js', 'src/new.js'),
@@ -132,24 +162,37 @@ describe('an answer that makes a file which was not offered', () => {
     }),
   };
 
-  test.each(FORMATS)('%s: it is taken where `create` allows it, else refused as ever', async (format) => {
-    const outcome = await judged(format, ANSWERS[format]);
-    if (outcome.outcome !== 'edited') throw new Error(JSON.stringify(outcome));
-    expect([...outcome.files.keys()].sort()).toEqual(['src/a.js', 'src/new.js']);
-    expect(new TextDecoder().decode((outcome.files.get('src/new.js') as { bytes: Uint8Array }).bytes)).toBe('two\n');
-    for (const create of [false, null, ['docs/**']])
-      expect(await judged(format, ANSWERS[format], create)).toMatchObject({
-        outcome: 'refused',
-        reasons: [{ code: 'unknown_file', path: 'src/new.js' }],
-      });
-  });
+  test.each(FORMATS)(
+    '%s: it is taken where `create` allows it, else refused as ever',
+    async (format) => {
+      const outcome = await judged(format, ANSWERS[format]);
+      if (outcome.outcome !== 'edited') throw new Error(JSON.stringify(outcome));
+      expect([...outcome.files.keys()].sort()).toEqual(['src/a.js', 'src/new.js']);
+      expect(
+        new TextDecoder().decode((outcome.files.get('src/new.js') as { bytes: Uint8Array }).bytes),
+      ).toBe('two\n');
+      for (const create of [false, null, ['docs/**']])
+        expect(await judged(format, ANSWERS[format], create)).toMatchObject({
+          outcome: 'refused',
+          reasons: [{ code: 'unknown_file', path: 'src/new.js' }],
+        });
+    },
+  );
 
   test.each([
     ['a file that is there', whole('src/a.js', 'src/there.js'), 'file_not_offered'],
-    ['one whose name differs in letter case alone', whole('src/a.js', 'src/There.js'), 'unknown_file'],
+    [
+      'one whose name differs in letter case alone',
+      whole('src/a.js', 'src/There.js'),
+      'unknown_file',
+    ],
     ['a path that leaves the workspace', whole('src/a.js', '../x.js'), 'bad_path'],
     ['the offered file under another path', whole('lib/a.js'), 'unknown_file'],
-    ['more than may be picked', whole(...Array.from({ length: 11 }, (_, i) => `src/n${i}.js`)), 'unknown_file'],
+    [
+      'more than may be picked',
+      whole(...Array.from({ length: 11 }, (_, i) => `src/n${i}.js`)),
+      'unknown_file',
+    ],
   ])('%s is refused', async (_, answer, code) => {
     expect(await judged('whole-file', answer)).toMatchObject({
       outcome: 'refused',
@@ -170,17 +213,30 @@ test('a sparse checkout: what git tracks outside it is no new file, and no model
   await repo.git('sparse-checkout', 'set', '--no-cone', '/lib/');
   const files = await listWorkspaceFiles(repo.dir);
   const eols = () => Promise.resolve(new Map<string, '\n'>());
-  const given = { workspace: repo.dir, limits, deletes: false, siblings: () => Promise.resolve(files), eols };
-  const taken = (path: string) => snapshotTarget({ ...given, path } as unknown as Parameters<typeof snapshotTarget>[0]);
+  const given = {
+    workspace: repo.dir,
+    limits,
+    deletes: false,
+    siblings: () => Promise.resolve(files),
+    eols,
+  };
+  const taken = (path: string) =>
+    snapshotTarget({ ...given, path } as unknown as Parameters<typeof snapshotTarget>[0]);
   await expect(taken('giraffe.txt')).rejects.toMatchObject({
     problem: {
       code: 'target_missing',
-      message: expect.stringContaining('giraffe.txt is tracked by git but outside the sparse checkout'),
+      message: expect.stringContaining(
+        'giraffe.txt is tracked by git but outside the sparse checkout',
+      ),
     },
   });
   expect(await taken('new.txt')).toMatchObject({ base: null });
   const asked = { root: repo.dir, files, task: 'The giraffe' };
-  const found = await findCandidates({} as Parameters<typeof findCandidates>[0], asked, new AbortController().signal);
+  const found = await findCandidates(
+    {} as Parameters<typeof findCandidates>[0],
+    asked,
+    new AbortController().signal,
+  );
   expect(found.map(({ path }) => path)).toEqual(['lib/inner.txt']);
 });
 
@@ -189,17 +245,31 @@ test('a pointer of Git LFS is not what its file holds: refused, with how to fetc
   await repo.write('big.csv', pointer);
   await repo.write('about.txt', `A pointer:\n${pointer}`);
   const ports = {
-    edits: { run: (_: string, { bytes }: { bytes: Uint8Array }) => Promise.resolve(describeFile(bytes)) },
+    edits: {
+      run: (_: string, { bytes }: { bytes: Uint8Array }) => Promise.resolve(describeFile(bytes)),
+    },
     blobs: { put: () => Promise.resolve('sha256:0') },
   };
-  const given = { ports, workspace: repo.dir, limits, config: { encodings: [] }, signal: new AbortController().signal };
+  const given = {
+    ports,
+    workspace: repo.dir,
+    limits,
+    config: { encodings: [] },
+    signal: new AbortController().signal,
+  };
   const taken = (path: string, deletes = false) =>
     snapshotTarget({ ...given, path, deletes } as unknown as Parameters<typeof snapshotTarget>[0]);
-  const refusal = { problem: { code: 'target_binary', message: expect.stringMatching(/^big\.csv.*Git LFS/) } };
+  const refusal = {
+    problem: { code: 'target_binary', message: expect.stringMatching(/^big\.csv.*Git LFS/) },
+  };
   await expect(taken('big.csv')).rejects.toMatchObject(refusal);
-  await expect(taken('big.csv')).rejects.toMatchObject({ problem: { next: expect.stringContaining('git lfs pull') } });
+  await expect(taken('big.csv')).rejects.toMatchObject({
+    problem: { next: expect.stringContaining('git lfs pull') },
+  });
   expect(await taken('big.csv', true)).toMatchObject({ deletes: true });
   expect(await taken('about.txt')).toMatchObject({ lines: 4 });
-  const shown = { ...given, paths: ['big.csv'], jobPath: 'job.md' } as unknown as Parameters<typeof textRefs>[0];
+  const shown = { ...given, paths: ['big.csv'], jobPath: 'job.md' } as unknown as Parameters<
+    typeof textRefs
+  >[0];
   await expect(textRefs(shown)).rejects.toMatchObject(refusal);
 });

@@ -38,13 +38,23 @@ const begin = async (sandbox: SandboxSettings | 'off' = 'off') => {
   const [{ path, base } = { path: '', base: null }] = scene.request.proposal.files;
   const config = { env: [], sandbox };
   const input = {
-    ...{ workspace: scene.workspace, stepKey: STEP, log: [], timeout_s: 60, maxOutput_bytes: 1000 },
+    workspace: scene.workspace,
+    stepKey: STEP,
+    log: [],
+    timeout_s: 60,
+    maxOutput_bytes: 1000,
     snapshot: await putJson(blobs, { stepKey: STEP, config, targets: [{ path, base }] }),
   };
   const ended = new AbortController();
   const owner = scene.request.holder;
-  const scope = { signal: ended.signal, assertCurrent: () => undefined, owner } as unknown as ActivityScope;
-  const applications = [{ proposal: await putJson(blobs, scene.request.proposal), decision: 1, files: ['a.js'] }];
+  const scope = {
+    signal: ended.signal,
+    assertCurrent: () => undefined,
+    owner,
+  } as unknown as ActivityScope;
+  const applications = [
+    { proposal: await putJson(blobs, scene.request.proposal), decision: 1, files: ['a.js'] },
+  ];
   const more = { applications, files: ['a.js'], releaseOnPass: false, remember: [], token: null };
   return {
     read: () => fs.readFileSync(scene.at('a.js'), 'utf8'),
@@ -64,30 +74,40 @@ const begin = async (sandbox: SandboxSettings | 'off' = 'off') => {
   };
 };
 
-test.each(['off', SANDBOX_ON] as const)('on the untouched base, sandbox: %j: a save stays', async (sandbox) => {
-  const s = await begin(sandbox);
-  const run: ActivityPorts['commands']['run'] = async (request) => {
-    const ran = await s.ports.commands.run(request);
-    fs.writeFileSync(scene.at('a.js'), SAVED);
-    return ran;
-  };
-  const ports = { ...s.ports, commands: { ...s.ports.commands, run } };
-  const input = { ...s.input, commands: ['true'], again: 0 };
-  expect(await tryTests(ports, input, s.anew())).toMatchObject({ outcome: 'pass' });
-  expect(s.read()).toBe(SAVED);
-});
+test.each(['off', SANDBOX_ON] as const)(
+  'on the untouched base, sandbox: %j: a save stays',
+  async (sandbox) => {
+    const s = await begin(sandbox);
+    const run: ActivityPorts['commands']['run'] = async (request) => {
+      const ran = await s.ports.commands.run(request);
+      fs.writeFileSync(scene.at('a.js'), SAVED);
+      return ran;
+    };
+    const ports = { ...s.ports, commands: { ...s.ports.commands, run } };
+    const input = { ...s.input, commands: ['true'], again: 0 };
+    expect(await tryTests(ports, input, s.anew())).toMatchObject({ outcome: 'pass' });
+    expect(s.read()).toBe(SAVED);
+  },
+);
 
 test('tests that fail: what was saved is told with its ref, and what was applied is back', async () => {
   const s = await begin();
   await s.apply();
-  expect(await s.verify(`${SAVE}; exit 1`)).toMatchObject({ outcome: 'fail_hard', alsoChanged: [KEPT] });
+  expect(await s.verify(`${SAVE}; exit 1`)).toMatchObject({
+    outcome: 'fail_hard',
+    alsoChanged: [KEPT],
+  });
   expect(s.read()).toBe('applied\n');
 });
 
 test('tests that pass: asked about, with what was saved to be adopted', async () => {
   const s = await begin();
   await s.apply();
-  expect(await s.verify(SAVE)).toMatchObject({ outcome: 'changed_files', by: 'tests', files: [KEPT] });
+  expect(await s.verify(SAVE)).toMatchObject({
+    outcome: 'changed_files',
+    by: 'tests',
+    files: [KEPT],
+  });
   expect(s.read()).toBe('applied\n');
 });
 
@@ -104,6 +124,9 @@ test('a worker that ends in the tests: what was saved until it is back is told, 
   const input = { ...s.input, commands: [command] };
   await expect(verify({ ...s.ports, commands: dying }, input, s.anew())).rejects.toThrow('killed');
   expect(s.read()).toBe('applied\n');
-  expect(await verify(s.ports, input, s.anew())).toMatchObject({ outcome: 'pass', alsoChanged: [KEPT] });
+  expect(await verify(s.ports, input, s.anew())).toMatchObject({
+    outcome: 'pass',
+    alsoChanged: [KEPT],
+  });
   expect(leftovers(scene.workspace)).toEqual([]);
 });

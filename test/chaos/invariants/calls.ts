@@ -19,7 +19,8 @@ export const paidOnce: Invariant = {
         return requestsFor(evidence, call)
           .filter(({ at }, i) => at > answeredAt && i >= claimed)
           .map(
-            ({ n, at }) => `${carrier}: request ${n} came ${at - answeredAt} ms after the answer to it was recorded`,
+            ({ n, at }) =>
+              `${carrier}: request ${n} came ${at - answeredAt} ms after the answer to it was recorded`,
           );
       }),
     ),
@@ -32,7 +33,9 @@ const isPaid = (state: AttemptState): boolean => state === 'answered' || isLost(
 export const everyCallIsJournaled: Invariant = {
   name: 'every request to the model is an attempt in the journal, and counts unless the model refused it',
   violations: (evidence) => {
-    const calls = evidence.steps.flatMap((step) => step.calls.map((call) => ({ ...call, carrier: step.carrier })));
+    const calls = evidence.steps.flatMap((step) =>
+      step.calls.map((call) => ({ ...call, carrier: step.carrier })),
+    );
     const more = calls.flatMap((call) => {
       const asked = requestsFor(evidence, call).length;
       return asked > call.attempts.length
@@ -43,7 +46,9 @@ export const everyCallIsJournaled: Invariant = {
     const free = calls.flatMap((call) => {
       const taken = requestsFor(evidence, call).filter(({ refused }) => !refused).length;
       const counted = call.attempts.filter(({ state }) => isPaid(state)).length;
-      return taken > counted ? [`${call.carrier}: ${taken} requests were not refused, ${counted} calls count`] : [];
+      return taken > counted
+        ? [`${call.carrier}: ${taken} requests were not refused, ${counted} calls count`]
+        : [];
     });
     const strange = evidence.requests
       .filter((request) => !calls.some(({ nonce }) => nonceOf(request) === nonce))
@@ -73,17 +78,26 @@ export const unknownCallsShown: Invariant = {
   violations: ({ steps }) =>
     steps.flatMap(({ carrier, kind, calls, usage, status, talliedAt }) => {
       const attempts = calls.flatMap((call) =>
-        call.attempts.map((attempt) => [asCounted(attempt, call, talliedAt), attempt.state] as const),
+        call.attempts.map(
+          (attempt) => [asCounted(attempt, call, talliedAt), attempt.state] as const,
+        ),
       );
       // Each attempt as it was counted or, where the journal is asked once more, as it is now.
-      const wrong = (what: string, fits: (state: AttemptState) => boolean, shown: number): string[] => {
+      const wrong = (
+        what: string,
+        fits: (state: AttemptState) => boolean,
+        shown: number,
+      ): string[] => {
         const least = attempts.filter(([then, now]) => fits(then) && fits(now)).length;
         const most = attempts.filter(([then, now]) => fits(then) || fits(now)).length;
         const told = least === most ? `${least}` : `${least} to ${most}`;
-        return shown >= least && shown <= most ? [] : [`${told} calls were ${what}, ${shown} are shown`];
+        return shown >= least && shown <= most
+          ? []
+          : [`${told} calls were ${what}, ${shown} are shown`];
       };
-      return [...wrong('cut off', isLost, usage.unknownCalls), ...wrong('made', isPaid, usage.calls)].map(
-        (said) => `${carrier} (${kind}, ${status ?? 'open'}): ${said}`,
-      );
+      return [
+        ...wrong('cut off', isLost, usage.unknownCalls),
+        ...wrong('made', isPaid, usage.calls),
+      ].map((said) => `${carrier} (${kind}, ${status ?? 'open'}): ${said}`);
     }),
 };

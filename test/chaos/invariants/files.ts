@@ -13,7 +13,8 @@ const EDITED = /^edited, ([123])$/;
 /** Says what is wrong with a carrier's file; null where every line is the base's, the model's or a person's, and all lines are there. */
 export const unexplained = (path: string, text: string, saves: readonly Save[]): string | null => {
   const lines = text.split('\n');
-  if (lines.length !== LINES + 1 || lines[LINES] !== '') return `${lines.length - 1} lines of ${LINES}`;
+  if (lines.length !== LINES + 1 || lines[LINES] !== '')
+    return `${lines.length - 1} lines of ${LINES}`;
   const versions = new Set<string>();
   for (const [i, line] of lines.slice(0, LINES).entries()) {
     const n = i + 1;
@@ -35,7 +36,11 @@ export const unexplained = (path: string, text: string, saves: readonly Save[]):
   return versions.size > 1 ? `a part of the edit: ${[...versions].join(' beside ')}` : null;
 };
 
-const carrierOf = (evidence: Evidence, { path }: FoundWorkspace, file: string): FoundStep | undefined =>
+const carrierOf = (
+  evidence: Evidence,
+  { path }: FoundWorkspace,
+  file: string,
+): FoundStep | undefined =>
   evidence.steps.find((step) => step.workspace === path && step.paths.includes(file));
 
 export const filesAreWhole: Invariant = {
@@ -68,7 +73,9 @@ export const stepsAreWhole: Invariant = {
     steps.flatMap((step) => {
       if (step.paths.length < 2 || saves.some(({ carrier }) => carrier === step.carrier)) return [];
       const files = workspaces.find(({ path }) => path === step.workspace)?.files ?? {};
-      const versions = new Set(step.paths.map((path) => /edited, (\d)/.exec(files[path] ?? '')?.[1] ?? 'as it was'));
+      const versions = new Set(
+        step.paths.map((path) => /edited, (\d)/.exec(files[path] ?? '')?.[1] ?? 'as it was'),
+      );
       return versions.size === 1 ? [] : [`${step.carrier}: ${[...versions].join(' beside ')}`];
     }),
 };
@@ -77,13 +84,20 @@ export const stepsAreWhole: Invariant = {
 const placeOf = (save: Save, { steps, workspaces }: Evidence): string | null => {
   const workspace = workspaces.find(({ path }) => path === save.workspace);
   if (workspace?.files[save.path] === save.bytes) return 'tree';
-  if (workspace?.commits.some(({ changed }) => changed[save.path] === save.bytes) === true) return 'git';
+  if (workspace?.commits.some(({ changed }) => changed[save.path] === save.bytes) === true)
+    return 'git';
   const step = steps.find(({ carrier }) => carrier === save.carrier);
   const hash = sha256(save.bytes);
   if (step?.records.some(({ saved }) => saved.includes(hash)) === true) return 'put aside';
-  const line = save.bytes.split('\n').find((text) => SAVED.test(text.replace(/^.*? line \d+: /, ''))) ?? save.bytes;
-  const built = step?.records.some(({ files }) => files.some(({ path, base }) => path === save.path && base === hash));
-  return built === true && (workspace?.files[save.path] ?? '').split('\n').includes(line) ? 'built upon' : null;
+  const line =
+    save.bytes.split('\n').find((text) => SAVED.test(text.replace(/^.*? line \d+: /, ''))) ??
+    save.bytes;
+  const built = step?.records.some(({ files }) =>
+    files.some(({ path, base }) => path === save.path && base === hash),
+  );
+  return built === true && (workspace?.files[save.path] ?? '').split('\n').includes(line)
+    ? 'built upon'
+    : null;
 };
 
 export const savesAreKept: Invariant = {
@@ -91,7 +105,10 @@ export const savesAreKept: Invariant = {
   violations: (evidence) =>
     evidence.saves
       .filter((save) => placeOf(save, evidence) === null)
-      .map((save) => `${save.carrier} ${save.path}, saved ${save.how}: ${sha256(save.bytes).slice(0, 12)} is nowhere`),
+      .map(
+        (save) =>
+          `${save.carrier} ${save.path}, saved ${save.how}: ${sha256(save.bytes).slice(0, 12)} is nowhere`,
+      ),
 };
 
 const hasPersonsLine = (text: string): boolean =>
@@ -122,16 +139,24 @@ export const nothingIsLeft: Invariant = {
         .map((line) => `${path} git status: ${line}`),
     ]),
     ...steps.flatMap(({ carrier, records }) =>
-      records.filter(({ open }) => open).map(({ name }) => `${carrier}: transaction ${name} is open`),
+      records
+        .filter(({ open }) => open)
+        .map(({ name }) => `${carrier}: transaction ${name} is open`),
     ),
   ],
 };
 
 /** Only a person's uncommitted save may show in `git status`. */
-const expectedStatus = (line: string, workspace: string, all: readonly (FoundStep | FoundPlan)[]): boolean => {
+const expectedStatus = (
+  line: string,
+  workspace: string,
+  all: readonly (FoundStep | FoundPlan)[],
+): boolean => {
   const path = line.slice(3);
   const saved = all.find(
-    (each) => each.workspace === workspace && ('document' in each ? each.document === path : each.paths.includes(path)),
+    (each) =>
+      each.workspace === workspace &&
+      ('document' in each ? each.document === path : each.paths.includes(path)),
   );
   return line.startsWith(' M ') && saved?.kind.startsWith('saves') === true;
 };

@@ -2,7 +2,12 @@
 import { everyCallIsJournaled, paidOnce, unknownCallsShown } from './calls.js';
 import { filesAreWhole, nothingIsLeft, savesAreKept, stepsAreWhole } from './files.js';
 import type { Invariant } from './judge.js';
-import { documentsAreKept, phasesLandOnce, plansEndAsTheyShould, worktreesAreGone } from './plans.js';
+import {
+  documentsAreKept,
+  phasesLandOnce,
+  plansEndAsTheyShould,
+  worktreesAreGone,
+} from './plans.js';
 import {
   appliedOnce,
   committedOnce,

@@ -20,20 +20,28 @@ const documentIn = ({ workspaces }: Evidence, plan: FoundPlan): string =>
 /** What git has of a phase, from all runs of its plan: commits by what their trailer says that they are. */
 const foundOf = (evidence: Evidence, plan: FoundPlan, { number }: PlannedPhase) => {
   const runs = plan.runs.flatMap(({ stepKey, phases, events }) =>
-    phases.filter((phase) => phase.number === number).map((phase) => ({ stepKey, events, ...phase })),
+    phases
+      .filter((phase) => phase.number === number)
+      .map((phase) => ({ stepKey, events, ...phase })),
   );
   const commits = commitsIn(evidence, plan);
   const named = (letter: 'm' | 'g'): readonly FoundCommit[] =>
     commits.filter(({ steps }) =>
-      runs.some(({ stepKey, id }) => steps.some((step) => step.startsWith(`${stepKey}-${id}-${letter}`))),
+      runs.some(({ stepKey, id }) =>
+        steps.some((step) => step.startsWith(`${stepKey}-${id}-${letter}`)),
+      ),
     );
   return {
     // The last run to know the phase read the document that the one before it had left.
     status: runs.at(-1)?.status ?? 'pending',
-    code: commits.filter(({ steps }) => runs.some((run) => run.runs.some((key) => steps.includes(key)))),
+    code: commits.filter(({ steps }) =>
+      runs.some((run) => run.runs.some((key) => steps.includes(key))),
+    ),
     marks: named('m'),
     merges: named('g'),
-    told: runs.flatMap(({ events }) => events.filter((e) => e.type === 'phase_merged' && e.phase === number)).length,
+    told: runs.flatMap(({ events }) =>
+      events.filter((e) => e.type === 'phase_merged' && e.phase === number),
+    ).length,
   };
 };
 
@@ -48,15 +56,18 @@ const violationsOf = (evidence: Evidence, plan: FoundPlan, phase: PlannedPhase):
   const most = isDone ? 1 : 0;
   const least = isDone && !isCut ? 1 : 0;
   const found: string[] = [];
-  if (marks.length < least || marks.length > most) found.push(`${about}: ${marks.length} commits mark it`);
+  if (marks.length < least || marks.length > most)
+    found.push(`${about}: ${marks.length} commits mark it`);
   const wantsCode = status === 'completed' && !isCut;
-  if (code.length > 1 || (wantsCode && code.length !== 1)) found.push(`${about}: ${code.length} commits of code`);
+  if (code.length > 1 || (wantsCode && code.length !== 1))
+    found.push(`${about}: ${code.length} commits of code`);
   if (status === 'skipped' && code.length > 0)
     found.push(`${about}: it was skipped, and ${code.length} commits are its`);
   if (merges.length !== told || merges.length > code.length)
     found.push(`${about}: ${merges.length} merges, ${told} are told`);
   const marker = marks.length === 0 ? '' : (MARKERS[status] ?? '');
-  if (written.marker !== marker) found.push(`${about}: the document says ${JSON.stringify(written.marker)} of it`);
+  if (written.marker !== marker)
+    found.push(`${about}: the document says ${JSON.stringify(written.marker)} of it`);
   const done = marker === MARKERS.completed ? TASKS : 0;
   if (written.done !== done || written.open !== TASKS - done)
     found.push(`${about}: ${written.done} of its tasks are ticked, ${written.open} are not`);
@@ -64,7 +75,10 @@ const violationsOf = (evidence: Evidence, plan: FoundPlan, phase: PlannedPhase):
     ...found,
     // Beside its own file it may hold marks of phases before it, in the plan's documents.
     ...code
-      .filter(({ changed }) => String(Object.keys(changed).filter((path) => !isDocument(plan, path))) !== phase.path)
+      .filter(
+        ({ changed }) =>
+          String(Object.keys(changed).filter((path) => !isDocument(plan, path))) !== phase.path,
+      )
       .map(({ changed }) => `${about}: its commit changes ${Object.keys(changed).join(', ')}`),
     ...marks
       .filter(({ id, changed }) => code.some((own) => own.id === id) || !(plan.document in changed))
@@ -75,7 +89,9 @@ const violationsOf = (evidence: Evidence, plan: FoundPlan, phase: PlannedPhase):
 export const phasesLandOnce: Invariant = {
   name: 'each phase of a plan that is done is committed, marked and merged once; no other is',
   violations: (evidence) =>
-    evidence.plans.flatMap((plan) => plan.phases.flatMap((phase) => violationsOf(evidence, plan, phase))),
+    evidence.plans.flatMap((plan) =>
+      plan.phases.flatMap((phase) => violationsOf(evidence, plan, phase)),
+    ),
 };
 
 export const documentsAreKept: Invariant = {
@@ -95,7 +111,8 @@ export const documentsAreKept: Invariant = {
 
 export const worktreesAreGone: Invariant = {
   name: 'no worktree, branch or record of a plan is left',
-  violations: ({ plans }) => plans.flatMap(({ carrier, left }) => left.map((what) => `${carrier}: ${what}`)),
+  violations: ({ plans }) =>
+    plans.flatMap(({ carrier, left }) => left.map((what) => `${carrier}: ${what}`)),
 };
 
 /** Without a word of its own: the next run asks before it builds on what was left. */
@@ -111,12 +128,19 @@ export const plansEndAsTheyShould: Invariant = {
         const end = outcome ?? (status ?? 'open').toLowerCase();
         // Before its first phase each run asks about its estimate; one that was reset may ask again, one after a run that was cut off whether to go on from there.
 
-        const asked = pauses.filter(({ reason }) => !(reason === 'resume' && isCutOff(runs[i - 1])));
+        const asked = pauses.filter(
+          ({ reason }) => !(reason === 'resume' && isCutOff(runs[i - 1])),
+        );
         const first = asked.slice(asked[0]?.reason === 'estimate' ? 1 : 0);
-        const cancelled = (reason: string): boolean => reason === 'cancelled' && kind === 'cancel of a phase';
-        const strange = first.filter(({ reason }) => !(reset && reason === 'estimate') && !cancelled(reason));
+        const cancelled = (reason: string): boolean =>
+          reason === 'cancelled' && kind === 'cancel of a phase';
+        const strange = first.filter(
+          ({ reason }) => !(reset && reason === 'estimate') && !cancelled(reason),
+        );
         return [
-          ...(wanted[i]?.includes(end) === true ? [] : [`${about}: it ended ${end}, not ${wanted[i]?.join(' or ')}`]),
+          ...(wanted[i]?.includes(end) === true
+            ? []
+            : [`${about}: it ended ${end}, not ${wanted[i]?.join(' or ')}`]),
           ...(strange.length === 0 ? [] : [`${about}: it asked about ${pausesText(strange)}`]),
           ...(archived.status === status && archived.outcome === outcome
             ? []

@@ -7,7 +7,12 @@ import { answer, save, signalled, withHandle, type HowToSave, type Told } from '
 import type { ArmedTrap } from '../traps.js';
 
 const SAVES: Partial<Traits> = { format: 'search-replace', files: 1 };
-const other = (name: string, ends: readonly End[], traits: Partial<Traits>, acts: (scene: Scene) => Acts): Kind => ({
+const other = (
+  name: string,
+  ends: readonly End[],
+  traits: Partial<Traits>,
+  acts: (scene: Scene) => Acts,
+): Kind => ({
   name,
   bag: 'other',
   traits,
@@ -16,7 +21,13 @@ const other = (name: string, ends: readonly End[], traits: Partial<Traits>, acts
 });
 
 /** Saved between proposal and approval; then one answer to the conflict. */
-const saveBefore = (name: string, how: HowToSave, reply: Answer, end: End, overlapping = false): Kind =>
+const saveBefore = (
+  name: string,
+  how: HowToSave,
+  reply: Answer,
+  end: End,
+  overlapping = false,
+): Kind =>
   other(name, [end], SAVES, ({ world, carrier }) => {
     let saved: string | null = null;
     let asked = 0;
@@ -28,7 +39,10 @@ const saveBefore = (name: string, how: HowToSave, reply: Answer, end: End, overl
         }
         if (point.reason !== 'conflict') return false;
         // What cannot be carried over is left to the person who saved it.
-        await answer(world, carrier, run, { answer: ++asked === 1 ? reply : 'take_theirs', decision: point.id });
+        await answer(world, carrier, run, {
+          answer: ++asked === 1 ? reply : 'take_theirs',
+          decision: point.id,
+        });
         return true;
       },
       fired: () => saved,
@@ -37,34 +51,42 @@ const saveBefore = (name: string, how: HowToSave, reply: Answer, end: End, overl
 
 /** Saved at one of the system calls of apply, which waits for it. */
 const saveDuring = (name: string, how: HowToSave): Kind =>
-  other(name, ['committed', 'changed', 'unchanged', 'skipped'], SAVES, ({ world, carrier, random }) => {
-    let trap: ArmedTrap | null = null;
-    let saved: string | null = null;
-    return {
-      onDecision: async (point, run) => {
-        if (point.reason === 'conflict') {
-          await answer(world, carrier, run, { answer: random.pick(['rebase', 'take_theirs']), decision: point.id });
-          return true;
-        }
-        trap ??= world.traps.arm(name, {
-          activity: 'applyProposal',
-          stepKey: run.stepKey,
-          at: { moment: 'call', n: random.whole(1, 25), path: `/${carrier.name}` },
-          does: { kind: 'wait' },
-        });
-        return false;
-      },
-      afterStart: async (_run, ended) => {
-        while (trap?.sprung() == null && !ended.aborted) await sleep(20);
-        const sprung = trap?.sprung();
-        if (sprung == null) return;
-        save(world, carrier, carrier.paths[0]!, how);
-        saved = sprung.where;
-        trap?.go();
-      },
-      fired: () => saved,
-    };
-  });
+  other(
+    name,
+    ['committed', 'changed', 'unchanged', 'skipped'],
+    SAVES,
+    ({ world, carrier, random }) => {
+      let trap: ArmedTrap | null = null;
+      let saved: string | null = null;
+      return {
+        onDecision: async (point, run) => {
+          if (point.reason === 'conflict') {
+            await answer(world, carrier, run, {
+              answer: random.pick(['rebase', 'take_theirs']),
+              decision: point.id,
+            });
+            return true;
+          }
+          trap ??= world.traps.arm(name, {
+            activity: 'applyProposal',
+            stepKey: run.stepKey,
+            at: { moment: 'call', n: random.whole(1, 25), path: `/${carrier.name}` },
+            does: { kind: 'wait' },
+          });
+          return false;
+        },
+        afterStart: async (_run, ended) => {
+          while (trap?.sprung() == null && !ended.aborted) await sleep(20);
+          const sprung = trap?.sprung();
+          if (sprung == null) return;
+          save(world, carrier, carrier.paths[0]!, how);
+          saved = sprung.where;
+          trap?.go();
+        },
+        fired: () => saved,
+      };
+    },
+  );
 
 /** The first approval is dealt with in a way of its own. */
 const atApproval = (
@@ -96,7 +118,10 @@ const heard = (told: Told, what: string): string | null => (HEARD.includes(told)
 const stopped = (
   name: string,
   ends: readonly End[],
-  act: (scene: Scene, run: Parameters<NonNullable<Acts['afterStart']>>[0]) => Promise<string | null>,
+  act: (
+    scene: Scene,
+    run: Parameters<NonNullable<Acts['afterStart']>>[0],
+  ) => Promise<string | null>,
 ): Kind =>
   other(name, ends, { tests: 'slow', files: 2 }, (scene) => {
     let fired: string | null = null;
@@ -150,41 +175,73 @@ export const personKinds: readonly Kind[] = [
   saveBefore('saves the same lines, then rebases', 'in place', 'rebase', 'skipped', true),
   saveDuring('saves in place during apply', 'in place'),
   saveDuring('saves by rename during apply', 'by rename'),
-  atApproval('answers another decision', ['committed'], {}, async ({ world, carrier }, point, run) => {
-    const wrong = `${point.n + 7}-${point.id.split('-').slice(1).join('-')}`;
-    const told = await answer(world, carrier, run, { answer: 'approve', decision: wrong });
-    await answer(world, carrier, run, { answer: 'approve', decision: point.id });
-    // Taken as a signal where no worker answered: the run says then that it did not count.
-    return told === 'refused' || told === 'sent' ? `${wrong}: ${told}` : null;
-  }),
-  atApproval('approves twice at once', ['committed'], {}, async ({ world, carrier }, { id }, run) => {
-    const twice = () => answer(world, carrier, run, { answer: 'approve', decision: id });
-    return (await Promise.all([twice(), twice()])).join(', ');
-  }),
-  atApproval('approves and skips at once', ['committed', 'skipped'], {}, async ({ world, carrier }, { id }, run) => {
-    const both = (['approve', 'skip'] as const).map((word) =>
-      answer(world, carrier, run, { answer: word, decision: id }),
-    );
-    return (await Promise.all(both)).join(', ');
-  }),
-  atApproval('approves by signal and update', ['committed'], {}, async ({ world, carrier }, point, run) => {
-    const [, told] = await Promise.all([
-      signalled(world, carrier, run, point, 'approve'),
-      answer(world, carrier, run, { answer: 'approve', decision: point.id }),
-    ]);
-    return `update: ${told}`;
-  }),
-  atApproval('approves file by file', ['committed'], { files: 2 }, async ({ world, carrier }, { id }, run) => {
-    const each = carrier.paths.map((path) =>
-      answer(world, carrier, run, { answer: 'approve', decision: id, files: [path] }),
-    );
-    return (await Promise.all(each)).join(', ');
-  }),
+  atApproval(
+    'answers another decision',
+    ['committed'],
+    {},
+    async ({ world, carrier }, point, run) => {
+      const wrong = `${point.n + 7}-${point.id.split('-').slice(1).join('-')}`;
+      const told = await answer(world, carrier, run, { answer: 'approve', decision: wrong });
+      await answer(world, carrier, run, { answer: 'approve', decision: point.id });
+      // Taken as a signal where no worker answered: the run says then that it did not count.
+      return told === 'refused' || told === 'sent' ? `${wrong}: ${told}` : null;
+    },
+  ),
+  atApproval(
+    'approves twice at once',
+    ['committed'],
+    {},
+    async ({ world, carrier }, { id }, run) => {
+      const twice = () => answer(world, carrier, run, { answer: 'approve', decision: id });
+      return (await Promise.all([twice(), twice()])).join(', ');
+    },
+  ),
+  atApproval(
+    'approves and skips at once',
+    ['committed', 'skipped'],
+    {},
+    async ({ world, carrier }, { id }, run) => {
+      const both = (['approve', 'skip'] as const).map((word) =>
+        answer(world, carrier, run, { answer: word, decision: id }),
+      );
+      return (await Promise.all(both)).join(', ');
+    },
+  ),
+  atApproval(
+    'approves by signal and update',
+    ['committed'],
+    {},
+    async ({ world, carrier }, point, run) => {
+      const [, told] = await Promise.all([
+        signalled(world, carrier, run, point, 'approve'),
+        answer(world, carrier, run, { answer: 'approve', decision: point.id }),
+      ]);
+      return `update: ${told}`;
+    },
+  ),
+  atApproval(
+    'approves file by file',
+    ['committed'],
+    { files: 2 },
+    async ({ world, carrier }, { id }, run) => {
+      const each = carrier.paths.map((path) =>
+        answer(world, carrier, run, { answer: 'approve', decision: id, files: [path] }),
+      );
+      return (await Promise.all(each)).join(', ');
+    },
+  ),
   atApproval('skips', ['skipped'], {}, async ({ world, carrier }, { id }, run) =>
     heard(await answer(world, carrier, run, { answer: 'skip', decision: id }), id),
   ),
   atApproval('revises', ['changed'], {}, async ({ world, carrier }, { id }, run) =>
-    heard(await answer(world, carrier, run, { answer: 'revise', note: revision(carrier.name), decision: id }), id),
+    heard(
+      await answer(world, carrier, run, {
+        answer: 'revise',
+        note: revision(carrier.name),
+        decision: id,
+      }),
+      id,
+    ),
   ),
   junk,
   stopped('aborts', ['aborted', 'committed'], async ({ world, carrier }, run) =>

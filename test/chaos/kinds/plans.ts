@@ -28,7 +28,13 @@ const inPhase: Kind = {
     return {
       afterStart: (run) => {
         trap = world.traps.arm('in a phase', {
-          activity: random.pick(['preflight', 'proposeEdit', 'buildProposal', 'applyProposal', 'commit']),
+          activity: random.pick([
+            'preflight',
+            'proposeEdit',
+            'buildProposal',
+            'applyProposal',
+            'commit',
+          ]),
           stepKey: phaseKey(run.stepKey, 'p2', 1),
           at: { moment: 'call', n: random.whole(1, 40) },
           does: KILL,
@@ -52,7 +58,9 @@ const stops = person({
         await sleep(random.whole(0, 2_000));
         const plan = await planOfPath(carrier.workspace, carrier.plan?.path ?? '');
         for (let tries = 0; fired === null && tries < 60; tries++) {
-          const heard = await signalPlan(world.emend, plan, 'stop', { by: 'chaos' }).catch(() => false);
+          const heard = await signalPlan(world.emend, plan, 'stop', { by: 'chaos' }).catch(
+            () => false,
+          );
           if (heard) fired = run.stepKey.slice(0, 8);
           else await sleep(500);
         }
@@ -75,7 +83,9 @@ const aborts = person({
       afterStart: async (run) => {
         await sleep(random.whole(500, 8_000));
         for (let tries = 0; fired === null && tries < 60; tries++) {
-          const told = await answer(world, carrier, run, { answer: 'abort', decision: '' }).catch(() => null);
+          const told = await answer(world, carrier, run, { answer: 'abort', decision: '' }).catch(
+            () => null,
+          );
           if (told !== null && told !== 'unclear') fired = told;
           else await sleep(500);
         }
@@ -162,13 +172,18 @@ const terminates = person({
 /** How long the runs of a terminated plan's phases are looked after. */
 const PHASES_MS = 90_000;
 /** Phases whose plan is gone: a person still answers what they ask. */
-const endPhases = async (world: World, carrier: Carrier, keys: readonly string[]): Promise<void> => {
+const endPhases = async (
+  world: World,
+  carrier: Carrier,
+  keys: readonly string[],
+): Promise<void> => {
   for (const end = Date.now() + PHASES_MS; Date.now() < end;) {
     const runs = await Promise.all(keys.map((key) => again(world, key)));
     const open = runs.filter((run) => run?.live?.open === true);
     if (open.length === 0) return;
     for (const run of open) {
-      const view = run === null ? null : await showRun(world.emend, run, { full: false }).catch(() => null);
+      const view =
+        run === null ? null : await showRun(world.emend, run, { full: false }).catch(() => null);
       const decision = view?.status.decision ?? null;
       if (run === null || decision === null) continue;
       await answer(world, carrier, run, {

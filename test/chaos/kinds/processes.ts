@@ -43,7 +43,11 @@ export const trapped = (
 });
 
 export const anyCall =
-  (most: number, rest: { only?: readonly string[]; path?: string; strict?: true } = {}, least = 1): Place =>
+  (
+    most: number,
+    rest: { only?: readonly string[]; path?: string; strict?: true } = {},
+    least = 1,
+  ): Place =>
   ({ random }) => ({ moment: 'call', n: random.whole(least, most), ...rest });
 /** While an answer arrives: the first append makes its log, the second has the stream's first event. */
 const streaming = (least: number): Place =>
@@ -101,7 +105,10 @@ export const processKinds: readonly Kind[] = [
   outside('SIGKILL a launcher', 3_000, async ({ world, random }) => {
     const { pid } = await world.workers.someone(random);
     // It has one once it has started a process.
-    const [launcher] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
+    const [launcher] = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
+      .split(' ')
+      .filter(Boolean)
+      .map(Number);
     if (launcher !== undefined) process.kill(launcher, 'SIGKILL');
     return `launcher ${launcher ?? 'of none'} of worker ${pid}`;
   }),

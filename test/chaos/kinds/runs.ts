@@ -16,7 +16,9 @@ export const reset = (world: World, run: ResolvedRun, random: Random): Promise<s
   withHandle(world, run, async (handle, client) => {
     const { runId } = await handle.describe();
     const { events } = await handle.fetchHistory();
-    const points = (events ?? []).filter((event) => event.workflowTaskCompletedEventAttributes != null);
+    const points = (events ?? []).filter(
+      (event) => event.workflowTaskCompletedEventAttributes != null,
+    );
     const point = random.pick(points);
     await client.workflowService.resetWorkflowExecution({
       namespace: world.emend.namespace,
@@ -106,10 +108,14 @@ const overtaken: Kind = {
     let trap: ArmedTrap | null = null;
     let fired: string | null = null;
     const git = (...args: string[]): string =>
-      execFileSync('git', ['-c', 'user.name=Person', '-c', 'user.email=person@example.org', ...args], {
-        cwd: carrier.workspace,
-        encoding: 'utf8',
-      });
+      execFileSync(
+        'git',
+        ['-c', 'user.name=Person', '-c', 'user.email=person@example.org', ...args],
+        {
+          cwd: carrier.workspace,
+          encoding: 'utf8',
+        },
+      );
     return {
       onDecision: (_point, run) => {
         trap ??= world.traps.arm('overtaken', {

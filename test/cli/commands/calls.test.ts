@@ -47,7 +47,12 @@ afterAll(() => {
 });
 
 const typed = async (args: readonly string[], more: { readonly isTty?: boolean } = {}) => {
-  const env = { EMEND_HOME: join(dir, 'home'), TEMPORAL_ADDRESS: '127.0.0.1:1', EMEND_CONNECT_MS: '300', HOME: dir };
+  const env = {
+    EMEND_HOME: join(dir, 'home'),
+    TEMPORAL_ADDRESS: '127.0.0.1:1',
+    EMEND_CONNECT_MS: '300',
+    HOME: dir,
+  };
   const io = fakeIo({ cwd: dir, env, ...more });
   return { exit: await main(['calls', ...args], io), ...io.printed };
 };
@@ -63,7 +68,16 @@ describe('the list', () => {
     expect(rows).toHaveLength(3);
     expect(rows[1]?.slice(0, 5)).toEqual(['1', 'edit', 'src/a.ts', 'rehearsal', '1']);
     expect(rows[1]?.at(-1)).toMatch(/^cut off \(\w+\)$/);
-    expect(rows[2]?.slice(0, 8)).toEqual(['2', 'edit', 'src/a.ts', 'rehearsal', '2', '100', '7', '0.0002']);
+    expect(rows[2]?.slice(0, 8)).toEqual([
+      '2',
+      'edit',
+      'src/a.ts',
+      'rehearsal',
+      '2',
+      '100',
+      '7',
+      '0.0002',
+    ]);
     expect(rows[2]?.at(-1)).toBe('answered (end_turn)');
   });
 
@@ -78,7 +92,10 @@ describe('the list', () => {
   });
 
   test('a run without calls says so', async () => {
-    expect(await typed([EMPTY])).toMatchObject({ exit: 0, out: expect.stringContaining('has no model calls') });
+    expect(await typed([EMPTY])).toMatchObject({
+      exit: 0,
+      out: expect.stringContaining('has no model calls'),
+    });
   });
 });
 
@@ -98,7 +115,11 @@ describe('one call', () => {
   });
   test('as JSON', async () => {
     expect(JSON.parse((await typed([RUN, '2', '--json'])).out)).toMatchObject({
-      ...{ v: 1, n: 2, attempt: 2, system: 'You edit.', answer: ANSWER },
+      v: 1,
+      n: 2,
+      attempt: 2,
+      system: 'You edit.',
+      answer: ANSWER,
       messages: [{ role: 'user' }],
     });
   });
@@ -124,7 +145,9 @@ test('a call whose record is damaged is named, the others are listed, and the ex
   truncateSync(path, 10);
   const { exit, out, err } = await typed([RUN]);
   expect({ exit, lines: out.trim().split('\n').length }).toEqual({ exit: 1, lines: 3 });
-  expect(err).toContain(`A model call is not listed: ${path} is damaged: it is no JSON. Restore it from a backup`);
+  expect(err).toContain(
+    `A model call is not listed: ${path} is damaged: it is no JSON. Restore it from a backup`,
+  );
   const json = await typed([RUN, '--json']);
   expect(json.exit).toBe(1);
   expect(printedFaults(['calls', RUN, '--json'], json.out)).toEqual([]);
@@ -133,5 +156,8 @@ test('a call whose record is damaged is named, the others are listed, and the ex
     unread: [expect.stringContaining(`${path} is damaged`)],
   });
   expect(await typed([RUN, '2', '--answer'])).toMatchObject({ exit: 0, out: ANSWER });
-  expect(await typed([RUN, '3'])).toMatchObject({ exit: 1, err: expect.stringContaining(`${path} is damaged`) });
+  expect(await typed([RUN, '3'])).toMatchObject({
+    exit: 1,
+    err: expect.stringContaining(`${path} is damaged`),
+  });
 });

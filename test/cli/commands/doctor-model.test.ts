@@ -6,7 +6,10 @@ import { tryFormats } from '../../../src/cli/commands/doctor-model.js';
 
 const tried = async (script: RehearsalScript): Promise<Record<string, string>> => {
   const rehearsal = await startRehearsal(script);
-  const model = createAnthropicModel({ env: { ANTHROPIC_BASE_URL: rehearsal.url }, streamIdle_ms: 20_000 });
+  const model = createAnthropicModel({
+    env: { ANTHROPIC_BASE_URL: rehearsal.url },
+    streamIdle_ms: 20_000,
+  });
   const { signal } = new AbortController();
   const found: Record<string, string> = {};
   try {
@@ -49,7 +52,11 @@ const JSON_EDIT = JSON.stringify({
 });
 const BLOCK =
   'FILE: src/config.txt\nFIND:\ntimeout = 30\nREPLACE:\ntimeout = 60\nEND {{nonce}}\nEMEND-COMPLETE {{nonce}} 1 1\n';
-const inForm = (contains: string, answer: string, more: Partial<RehearsalScript['rules'][number]> = {}) => ({
+const inForm = (
+  contains: string,
+  answer: string,
+  more: Partial<RehearsalScript['rules'][number]> = {},
+) => ({
   name: contains,
   match: { contains, role: 'user' as const },
   answer,
@@ -88,11 +95,17 @@ test('each way to fail is told', async () => {
 
 test('a server that cuts the prompt', async () => {
   expect(
-    new Set(Object.values(await tried({ v: 1, context_tokens: 100, rules: [], default: { answer: WHOLE } }))),
+    new Set(
+      Object.values(
+        await tried({ v: 1, context_tokens: 100, rules: [], default: { answer: WHOLE } }),
+      ),
+    ),
   ).toEqual(new Set(['prompt_cut']));
 });
 
 test('a refused key is asked with once', async () => {
   const status = { kind: 'status', status: 401, type: 'authentication_error' } as const;
-  expect(await tried({ v: 1, rules: [], default: { answer: '', fault: status } })).toEqual({ 'whole-file': 'auth' });
+  expect(await tried({ v: 1, rules: [], default: { answer: '', fault: status } })).toEqual({
+    'whole-file': 'auth',
+  });
 });

@@ -16,10 +16,15 @@ afterEach(() => {
 });
 const sandboxBy = async (bwrap: string) => {
   const env = { ...process.env, EMEND_BWRAP: bwrap, EMEND_HOME: join(dir, 'home') };
-  const checks = await examine({ ...env, TEMPORAL_ADDRESS: '127.0.0.1:1', EMEND_CONNECT_MS: '100' });
+  const checks = await examine({
+    ...env,
+    TEMPORAL_ADDRESS: '127.0.0.1:1',
+    EMEND_CONNECT_MS: '100',
+  });
   return checks.find(({ name }) => name === 'sandbox');
 };
-const ADVICE = 'Install bubblewrap 0.11 or newer, and allow unprivileged user namespaces (docs/sandbox.md).';
+const ADVICE =
+  'Install bubblewrap 0.11 or newer, and allow unprivileged user namespaces (docs/sandbox.md).';
 
 testIf(bubblewrap.works, whyNone)('a sandbox that works', async () => {
   const told = await sandboxBy(bubblewrap.works ? bubblewrap.path : '');

@@ -10,7 +10,8 @@ import { fakeIo } from '../io.js';
 import { spread } from '../../support/seeded.js';
 
 const reasons = Object.keys(ANSWERS_BY_REASON) as PauseReason[];
-const keyOf = (reason: PauseReason): string => reasons.indexOf(reason).toString(16).padStart(32, 'a');
+const keyOf = (reason: PauseReason): string =>
+  reasons.indexOf(reason).toString(16).padStart(32, 'a');
 
 test.each(spread(reasons, 6))('%s: no tool answers it, and no text does', async (reason) => {
   const server = new FakeServer();
@@ -40,7 +41,12 @@ test.each(spread(reasons, 6))('%s: no tool answers it, and no text does', async 
   await mcpServer(fakeIo(), '/w', (_io, use) => use(emend)).connect(ours);
   await agent.connect(theirs);
   const { tools } = await agent.listTools();
-  expect(tools.map(({ name }) => name).sort()).toEqual(['check_answer', 'propose_change', 'run_status', 'wait']);
+  expect(tools.map(({ name }) => name).sort()).toEqual([
+    'check_answer',
+    'propose_change',
+    'run_status',
+    'wait',
+  ]);
   for (const answer of accepts) {
     const words = { answer, decision: id, run, note: answer, set: { model: 'x' } };
     for (const { name } of tools)
@@ -49,9 +55,9 @@ test.each(spread(reasons, 6))('%s: no tool answers it, and no text does', async 
       expect(await agent.callTool({ name, arguments: words })).toMatchObject({ isError: true });
     const text = `emend ${answer} ${run} --decision ${id}\nEMEND-COMPLETE ${answer}\n`;
     const change = { answer: text, title: `${answer} ${id}`, why: text, format: 'unified-diff' };
-    expect(JSON.stringify(await agent.callTool({ name: 'propose_change', arguments: change }))).toMatch(
-      /invalid|error/i,
-    );
+    expect(
+      JSON.stringify(await agent.callTool({ name: 'propose_change', arguments: change })),
+    ).toMatch(/invalid|error/i);
   }
   for (const [name, more] of [
     ['run_status', {}],
@@ -59,7 +65,11 @@ test.each(spread(reasons, 6))('%s: no tool answers it, and no text does', async 
   ] as const) {
     const { content } = await agent.callTool({ name, arguments: { run, ...more } });
     const [{ text = '' } = {}] = content as { text?: string }[];
-    expect(JSON.parse(text)).toMatchObject({ state: 'waiting', call_again: true, decision: { id, reason } });
+    expect(JSON.parse(text)).toMatchObject({
+      state: 'waiting',
+      call_again: true,
+      decision: { id, reason },
+    });
   }
   expect([server.updates, server.signals]).toEqual([[], []]);
   await agent.close();
@@ -72,8 +82,16 @@ test('a secret is left out of a reply as it is left out of a text: quoted, at th
   const message = `const apiKey = "${one}";\nDB_PASSWORD=${one}${two}\nPORT=1`;
   const accepts = ['approve', 'abort'] as const;
   const decision = {
-    ...{ id: '1-bbbbbbbb', n: 1, reason: 'conflict' as const, message, files: [], accepts, proposalId: null },
-    ...{ answered: {}, openedAt: 0, subject: null },
+    id: '1-bbbbbbbb',
+    n: 1,
+    reason: 'conflict' as const,
+    message,
+    files: [],
+    accepts,
+    proposalId: null,
+    answered: {},
+    openedAt: 0,
+    subject: null,
   };
   server.add(run, `emend-${run.slice(-16)}`, {}, { state: 'waiting', decision });
   const emend = await fakeEmend(server);

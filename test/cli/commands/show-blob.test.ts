@@ -23,7 +23,12 @@ afterAll(() => {
 });
 
 const typed = async (args: readonly string[], isTty = false) => {
-  const env = { EMEND_HOME: join(dir, 'home'), TEMPORAL_ADDRESS: '127.0.0.1:1', EMEND_CONNECT_MS: '300', HOME: dir };
+  const env = {
+    EMEND_HOME: join(dir, 'home'),
+    TEMPORAL_ADDRESS: '127.0.0.1:1',
+    EMEND_CONNECT_MS: '300',
+    HOME: dir,
+  };
   const io = fakeIo({ cwd: dir, env, isTty });
   return { exit: await main(['show', 'abcd', '--blob', ...args], io), ...io.printed };
 };
@@ -34,7 +39,10 @@ test('a file gets every byte, a terminal nothing that moves its cursor', async (
 });
 
 test('what is no hash is a mistake of the command line, one that is not there is named', async () => {
-  expect(await typed(['sha256:12'])).toMatchObject({ exit: 2, err: expect.stringContaining('64 hex digits') });
+  expect(await typed(['sha256:12'])).toMatchObject({
+    exit: 2,
+    err: expect.stringContaining('64 hex digits'),
+  });
   const absent = `sha256:${'0'.repeat(64)}`;
   expect(await typed([absent])).toMatchObject({
     exit: 1,

@@ -58,7 +58,12 @@ const applied = async ({ inGit = false } = {}) => {
 };
 
 const note = (emend: Emend, name: string, result: unknown): Promise<void> => {
-  const entry = { id: name, at: '2026-01-01T00:00:01.000Z', kind: 'activity', data: { name, result } } as const;
+  const entry = {
+    id: name,
+    at: '2026-01-01T00:00:01.000Z',
+    kind: 'activity',
+    data: { name, result },
+  } as const;
   return emend.archive.append(KEY, [entry]);
 };
 
@@ -68,7 +73,9 @@ describe('a workspace held by a run', () => {
     expect(await releaseStaleLocks(emend)).toEqual({ held: [], released: [], note: null });
     terminate();
     // An archive that cannot be read hides none of the others.
-    await mkdir(join(storePaths(emend.store).archive, 'ef'.repeat(16), 'log.jsonl'), { recursive: true });
+    await mkdir(join(storePaths(emend.store).archive, 'ef'.repeat(16), 'log.jsonl'), {
+      recursive: true,
+    });
     // Nor does a workspace that fails when it is looked at, as on a network's filesystem that is gone (ENOTCONN, ESTALE, EIO).
     const away = join(await tempDir(), 'away');
     await symlink(away, away);
@@ -76,8 +83,15 @@ describe('a workspace held by a run', () => {
     const at = '2026-01-01T00:00:00.000Z';
     await emend.archive.append('ab'.repeat(16), [{ id: 's', at, kind: 'started', data }]);
     const held = [{ stepKey: KEY, workspace, ended: 'terminated', files: ['a.txt', 'b.txt'] }];
-    expect(await releaseStaleLocks(emend)).toMatchObject({ held, released: [], note: `${away} (ELOOP).` });
-    expect(await releaseStaleLocks({ ...emend, runs: null })).toMatchObject({ held: [], note: expect.any(String) });
+    expect(await releaseStaleLocks(emend)).toMatchObject({
+      held,
+      released: [],
+      note: `${away} (ELOOP).`,
+    });
+    expect(await releaseStaleLocks({ ...emend, runs: null })).toMatchObject({
+      held: [],
+      note: expect.any(String),
+    });
   });
 
   test('undo puts back what nobody changed since, and frees it', async () => {
@@ -109,9 +123,15 @@ describe('a workspace held by a run', () => {
     const second = { ...emend, home: await tempDir(), queues: queueNames('emend', 'def') };
     const [hold] = (await releaseStaleLocks(second)).held;
     expect(hold).toMatchObject({ stepKey: KEY, elsewhere: true, files: [] });
-    expect(await problemOf(() => releaseLock(second, hold!, 'undo'))).toMatchObject({ code: 'conflict' });
-    expect([await text('a.txt'), (await engine.readLock(workspace))?.stepKey]).toEqual(['new\n', KEY]);
-    const [own] = (await releaseStaleLocks({ ...emend, queues: queueNames('renamed', 'abc') })).held;
+    expect(await problemOf(() => releaseLock(second, hold!, 'undo'))).toMatchObject({
+      code: 'conflict',
+    });
+    expect([await text('a.txt'), (await engine.readLock(workspace))?.stepKey]).toEqual([
+      'new\n',
+      KEY,
+    ]);
+    const [own] = (await releaseStaleLocks({ ...emend, queues: queueNames('renamed', 'abc') }))
+      .held;
     expect(own).toMatchObject({ elsewhere: false, files: ['a.txt', 'b.txt'] });
     expect(await releaseLock(second, hold!, 'keep')).toEqual({ files: [], leftAlone: [] });
     expect(await engine.readLock(workspace)).toBeNull();
@@ -120,7 +140,9 @@ describe('a workspace held by a run', () => {
   test('that ended with nothing applied is released; one that nobody knows is shown and left alone', async () => {
     const { emend, engine, workspace, terminate } = await applied();
     const unknown = await releaseStaleLocks({ ...emend, runs: new FakeServer() });
-    expect(unknown).toMatchObject({ held: [{ ended: 'not known to the server', files: ['a.txt', 'b.txt'] }] });
+    expect(unknown).toMatchObject({
+      held: [{ ended: 'not known to the server', files: ['a.txt', 'b.txt'] }],
+    });
     terminate();
     const [hold] = (await releaseStaleLocks(emend)).held;
     await releaseLock(emend, hold!, 'undo');
@@ -149,10 +171,17 @@ describe('a workspace held by a run', () => {
     const { emend, engine, workspace } = await applied();
     const away = new FakeServer();
     away.describe = () => Promise.reject(new ProblemError(problem('no_server', 'gone')));
-    expect(await releaseStaleLocks({ ...emend, runs: away })).toMatchObject({ held: [], released: [], note: 'gone' });
+    expect(await releaseStaleLocks({ ...emend, runs: away })).toMatchObject({
+      held: [],
+      released: [],
+      note: 'gone',
+    });
     const next = 'Check TEMPORAL_API_KEY.';
-    away.describe = () => Promise.reject(new ProblemError(problem('no_server', 'It refuses calls.', next)));
-    expect(await releaseStaleLocks({ ...emend, runs: away })).toMatchObject({ note: `It refuses calls. ${next}` });
+    away.describe = () =>
+      Promise.reject(new ProblemError(problem('no_server', 'It refuses calls.', next)));
+    expect(await releaseStaleLocks({ ...emend, runs: away })).toMatchObject({
+      note: `It refuses calls. ${next}`,
+    });
     expect(await engine.readLock(workspace)).not.toBeNull();
   });
 
@@ -167,7 +196,9 @@ describe('a workspace held by a run', () => {
     const keeper = createLocks({ home: emend.home });
     const other = 'ffff1234'.padEnd(32, '0');
     await keeper.take(workspace, other, { workflowId: 'emend-2', namespace: 'default' });
-    expect(await problemOf(async () => lockAgain(emend, await resolved()))).toMatchObject({ code: 'busy' });
+    expect(await problemOf(async () => lockAgain(emend, await resolved()))).toMatchObject({
+      code: 'busy',
+    });
     await keeper.release(workspace, other);
     const hold = await lockAgain(emend, await resolved());
     expect(hold).toMatchObject({ ended: 'terminated', files: ['a.txt', 'b.txt'] });

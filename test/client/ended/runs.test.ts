@@ -23,7 +23,9 @@ test('a home that is away when it is first asked for is not made, and is found w
   await (await openEmend({ env, local: true })).close();
   renameSync(home, `${home}.away`);
   const ended = askEndedRuns({ env });
-  await expect(ended.stateOfHolder(HOLDER, '/w')).rejects.toMatchObject({ problem: { code: 'home_unusable' } });
+  await expect(ended.stateOfHolder(HOLDER, '/w')).rejects.toMatchObject({
+    problem: { code: 'home_unusable' },
+  });
   expect(existsSync(home)).toBe(false);
   renameSync(`${home}.away`, home);
   expect(await ended.stateOfHolder(HOLDER, '/w')).toEqual({

@@ -16,7 +16,8 @@ import { holds } from '../../support/blobs.js';
 
 const KEY = 'abcd1234'.padEnd(32, '0');
 const MEMO = { stepKey: KEY, jobPath: 'job.md', title: 'A job', workspace: '/w' };
-const put = (emend: Emend, text: string): Promise<BlobRef> => emend.blobs.put(new TextEncoder().encode(text));
+const put = (emend: Emend, text: string): Promise<BlobRef> =>
+  emend.blobs.put(new TextEncoder().encode(text));
 const hexOf = (ref: BlobRef): string => ref.slice('sha256:'.length);
 
 describe('what may be removed', () => {
@@ -28,7 +29,9 @@ describe('what may be removed', () => {
     const inHistory = await put(emend, 'only an open run knows me');
     const inRecord = await put(emend, 'a record names me');
     const nobody = await put(emend, 'nobody names me');
-    await emend.archive.append(KEY, [{ id: '1', at: '', kind: 'activity', data: { result: { snapshot } } }]);
+    await emend.archive.append(KEY, [
+      { id: '1', at: '', kind: 'activity', data: { result: { snapshot } } },
+    ]);
     await mkdir(join(emend.home, 'records'), { recursive: true });
     await writeFile(join(emend.home, 'records/x.json'), JSON.stringify({ ref: inRecord }));
     server.add(KEY, 'emend-1');
@@ -43,7 +46,8 @@ describe('what may be removed', () => {
     expect(found.temps.map(({ path }) => path)).toEqual([temp]);
     await removeUnused(emend, found);
     expect(await holds(emend.blobs, nobody)).toBe(false);
-    for (const ref of [content, snapshot, inHistory, inRecord]) expect(await holds(emend.blobs, ref)).toBe(true);
+    for (const ref of [content, snapshot, inHistory, inRecord])
+      expect(await holds(emend.blobs, ref)).toBe(true);
     expect(await readdir(join(emend.home, 'records'))).toEqual(['x.json']);
   });
 
@@ -66,19 +70,24 @@ describe('what may be removed', () => {
     await rm(blob);
     await mkdir(blob);
     expect(await problemOf(() => findUnused(emend, { olderThan_ms: -1000 }))).toMatchObject({
-      ...{ code: 'disk', message: `Reading ${blob} failed: EISDIR (read).` },
+      code: 'disk',
+      message: `Reading ${blob} failed: EISDIR (read).`,
     });
     await rm(blob, { recursive: true });
     await rename(`${disk}/aside`, blob);
     await rename(disk, `${disk}-away`);
-    await expect(findUnused(emend, { olderThan_ms: -1000 })).rejects.toMatchObject({ code: 'ENOENT' });
+    await expect(findUnused(emend, { olderThan_ms: -1000 })).rejects.toMatchObject({
+      code: 'ENOENT',
+    });
   });
 
   test('outlines and tests of a base are caches: old ones go, with the blobs that they alone name', async () => {
     const emend = await fakeEmend(new FakeServer());
     const output = await put(emend, 'output of the tests');
     const records = storePaths(emend.store).records;
-    const caches = ['outlines/ab/abcd-typescript.json', 'baselines/x.json'].map((name) => join(records, name));
+    const caches = ['outlines/ab/abcd-typescript.json', 'baselines/x.json'].map((name) =>
+      join(records, name),
+    );
     for (const path of [...caches, join(records, 'test-commands/y.json')]) {
       await mkdir(join(path, '..'), { recursive: true });
       await writeFile(path, JSON.stringify({ output }));
@@ -94,18 +103,29 @@ describe('what may be removed', () => {
 
   test('starts of hosts go where no worker lives, none was heard lately and no known run began there', async () => {
     const server = new FakeServer();
-    const [own, gone, lives, needed, young] = ['0a', 'ee', '1b', '2c', '3d'].map((each) => each.repeat(16)) as [
-      ...[string, string, string, string, string],
-    ];
+    const [own, gone, lives, needed, young] = ['0a', 'ee', '1b', '2c', '3d'].map((each) =>
+      each.repeat(16),
+    ) as [...[string, string, string, string, string]];
     const emend = { ...(await fakeEmend(server)), queues: queueNames('emend', own) };
     const start = { name: 'build-1', machine: 'a0000001', boot: 'b0000001', build: 'emend-1' };
     const at = '2026-01-01T00:00:00.000Z';
-    for (const id of [own, gone, lives, needed]) await recordStart(emend.records, id, { ...start, at });
-    await recordStart(emend.records, young, { ...start, at: new Date(Date.now() + 3_600_000).toISOString() });
+    for (const id of [own, gone, lives, needed])
+      await recordStart(emend.records, id, { ...start, at });
+    await recordStart(emend.records, young, {
+      ...start,
+      at: new Date(Date.now() + 3_600_000).toISOString(),
+    });
     const again = (await knownHosts(emend.records)).get(gone);
     await recordStart(emend.records, gone, { ...start, at, boot: 'b0000002' }, again);
     server.add(KEY, 'emend-1', { memo: { ...MEMO, host: needed } });
-    const of = { boot: 'b0000001', store: '55555555', build: 'emend-1', versioned: false, said: '', seen_ms: 0 };
+    const of = {
+      boot: 'b0000001',
+      store: '55555555',
+      build: 'emend-1',
+      versioned: false,
+      said: '',
+      seen_ms: 0,
+    };
     server.seen = {
       [emend.queues.model]: [{ ...of, host: lives.slice(0, 8), is: 'live' }],
       [emend.queues.workflow]: [{ ...of, host: gone.slice(0, 8), is: 'silent' }],
@@ -118,7 +138,9 @@ describe('what may be removed', () => {
       `${records}/hosts/${gone}.000002.json`,
     ]);
     await removeUnused(emend, found);
-    expect([...(await knownHosts(emend.records)).keys()].sort()).toEqual([own, lives, needed, young].sort());
+    expect([...(await knownHosts(emend.records)).keys()].sort()).toEqual(
+      [own, lives, needed, young].sort(),
+    );
   });
 
   test('what is young stays, also when it only became young after it was found', async () => {
@@ -139,10 +161,16 @@ describe('what may be removed', () => {
     const nobody = await put(emend, 'nobody names me');
     const log = join(emend.store, 'archive', KEY, 'log-0123.jsonl');
     await mkdir(join(log, '..'), { recursive: true });
-    await writeFile(log, `${JSON.stringify({ v: 2, id: '1', at: '', kind: 'activity', data: { theirs } })}\n`);
+    await writeFile(
+      log,
+      `${JSON.stringify({ v: 2, id: '1', at: '', kind: 'activity', data: { theirs } })}\n`,
+    );
     const inTransaction = await put(emend, 'named by a transaction of this home');
     await mkdir(join(emend.home, 'transactions'));
-    await writeFile(join(emend.home, 'transactions', 'plan.json'), JSON.stringify({ inTransaction }));
+    await writeFile(
+      join(emend.home, 'transactions', 'plan.json'),
+      JSON.stringify({ inTransaction }),
+    );
     const temp = join(emend.home, 'host-id.TMP-1-0123456789ab');
     await writeFile(temp, '');
     const found = await findUnused(emend, { olderThan_ms: -1000 });
@@ -152,19 +180,29 @@ describe('what may be removed', () => {
 
   test('is not what a redo log names that is replayed only after the next boot: it would come back', async () => {
     const emend = await fakeEmend(new FakeServer());
-    const readlink = async (path: string) => (path === '/proc/self/ns/pid' ? 'pid:[1]' : realSys.readlink(path));
+    const readlink = async (path: string) =>
+      path === '/proc/self/ns/pid' ? 'pid:[1]' : realSys.readlink(path);
     // A worker in another container: nobody here can say whether it is gone.
     const redo = await openRedo({ ...realSys, readlink }, emend.home);
-    const blobs = createBlobStore({ dir: storePaths(emend.store).blobs, sys: { ...realSys, redo } });
+    const blobs = createBlobStore({
+      dir: storePaths(emend.store).blobs,
+      sys: { ...realSys, redo },
+    });
     await blobs.put(new TextEncoder().encode('named by a log'));
-    const archive = createArchive({ dir: storePaths(emend.store).archive, sys: { ...realSys, redo } });
+    const archive = createArchive({
+      dir: storePaths(emend.store).archive,
+      sys: { ...realSys, redo },
+    });
     const data = { seq: 1, at: 0, type: 'step_finished', outcome: 'applied' };
     await archive.append(KEY, [{ id: '1', at: '', kind: 'event', data }]);
     await replayRedo(realSys, emend.home);
     const wanted = { olderThan_ms: -1000, archivesOlderThan_ms: -1000 };
     expect(await findUnused(emend, wanted)).toEqual(NOTHING_UNUSED);
     await redo.close();
-    expect(await findUnused(emend, wanted)).toMatchObject({ steps: [{ stepKey: KEY }], blobs: [{}] });
+    expect(await findUnused(emend, wanted)).toMatchObject({
+      steps: [{ stepKey: KEY }],
+      blobs: [{}],
+    });
   });
 
   test('nothing is removed while runs of another namespace may be open, unless a person says that they are not', async () => {
@@ -178,14 +216,18 @@ describe('what may be removed', () => {
       message: expect.stringContaining('elsewhere (1)'),
       next: expect.stringContaining('--assume-closed elsewhere'),
     });
-    expect((await findUnused(emend, { olderThan_ms: -1000, assumeClosed: ['elsewhere'] })).blobs).toHaveLength(1);
+    expect(
+      (await findUnused(emend, { olderThan_ms: -1000, assumeClosed: ['elsewhere'] })).blobs,
+    ).toHaveLength(1);
     const closed = { status: 'TERMINATED', result: null, message: null };
     await emend.archive.append(KEY, [{ id: 'closed-run-1', at, kind: 'closed', data: closed }]);
     expect((await findUnused(emend, { olderThan_ms: -1000 })).blobs).toHaveLength(1);
   });
 
   test('nothing can be said without a server', async () => {
-    expect(await problemOf(async () => findUnused(await fakeEmend(null), { olderThan_ms: 0 }))).toMatchObject({
+    expect(
+      await problemOf(async () => findUnused(await fakeEmend(null), { olderThan_ms: 0 })),
+    ).toMatchObject({
       code: 'no_server',
     });
   });

@@ -11,13 +11,23 @@ import type { BlobRef } from '../../../src/shared/ids.js';
 import { createApplyEngine } from '../../../src/workspace/apply/engine.js';
 import { createBlobStore, removeBlob, diskFiles } from '../../../src/stores/directory/blobs.js';
 import { makeScene, requestOf } from '../../workspace/apply-scene.js';
-import { closedRecord, fakeEmend, FakeServer, planRecord, startedData, problemOf, NOTHING_UNUSED } from '../fake.js';
+import {
+  closedRecord,
+  fakeEmend,
+  FakeServer,
+  planRecord,
+  startedData,
+  problemOf,
+  NOTHING_UNUSED,
+} from '../fake.js';
 import { holds } from '../../support/blobs.js';
 
 const keyOf = (n: number): string => `${n}`.repeat(8).padEnd(32, '0');
 const CALL_KEY = 'f'.repeat(64);
-const put = (emend: Emend, text: string): Promise<BlobRef> => emend.blobs.put(new TextEncoder().encode(text));
-const pathOf = (emend: Emend, ref: BlobRef): string => join(emend.home, 'blobs', ref.slice(7, 9), ref.slice(7));
+const put = (emend: Emend, text: string): Promise<BlobRef> =>
+  emend.blobs.put(new TextEncoder().encode(text));
+const pathOf = (emend: Emend, ref: BlobRef): string =>
+  join(emend.home, 'blobs', ref.slice(7, 9), ref.slice(7));
 const write = async (emend: Emend, path: string, value: object): Promise<void> => {
   await mkdir(dirname(join(emend.home, path)), { recursive: true });
   await writeFile(join(emend.home, path), JSON.stringify({ v: 2, ...value }));
@@ -62,17 +72,26 @@ test('a step whose log is empty, or cut within its first line, is none that came
 
 test('what a rollback noted in git goes with the archive of its run, and is shown before; that of other runs stays', async () => {
   const emend = await fakeEmend(new FakeServer());
-  const scene = await makeScene([{ path: 'a.txt', before: 'old\n', after: 'new\n' }], { git: true });
-  const git = (...args: string[]): string => execFileSync('git', args, { cwd: scene.workspace, encoding: 'utf8' });
+  const scene = await makeScene([{ path: 'a.txt', before: 'old\n', after: 'new\n' }], {
+    git: true,
+  });
+  const git = (...args: string[]): string =>
+    execFileSync('git', args, { cwd: scene.workspace, encoding: 'utf8' });
   const notes = (): readonly string[] =>
     git('for-each-ref', '--format=%(refname)', 'refs/worktree/emend/')
       .split('\n')
       .filter((ref) => ref !== '');
-  const engine = createApplyEngine({ home: emend.home, blobs: createBlobStore({ dir: join(scene.home, 'blobs') }) });
+  const engine = createApplyEngine({
+    home: emend.home,
+    blobs: createBlobStore({ dir: join(scene.home, 'blobs') }),
+  });
   for (const key of [keyOf(1), keyOf(2)]) {
     const request = requestOf(scene.workspace, scene.files, 1, key);
     expect(await engine.apply(request)).toMatchObject({ outcome: 'applied' });
-    expect(await engine.rollback(request)).toMatchObject({ outcome: 'rolled_back', files: ['a.txt'] });
+    expect(await engine.rollback(request)).toMatchObject({
+      outcome: 'rolled_back',
+      files: ['a.txt'],
+    });
     await engine.releaseLock(scene.workspace, key);
     const data = startedData({ workspace: scene.workspace });
     await emend.archive.append(key, [
@@ -87,7 +106,9 @@ test('what a rollback noted in git goes with the archive of its run, and is show
   await removeUnused(emend, first);
   expect(notes()).toHaveLength(2);
   const found = await findUnused(emend, { ...ALL, archivesOlderThan_ms: -1000 });
-  expect(found.notes).toMatchObject([{ workspace: scene.workspace, names: [expect.stringContaining(keyOf(1))] }]);
+  expect(found.notes).toMatchObject([
+    { workspace: scene.workspace, names: [expect.stringContaining(keyOf(1))] },
+  ]);
   expect(notes()).toHaveLength(2);
   expect(await removeUnused(emend, found)).toMatchObject({ notesRemoved: 1 });
   expect(notes()).toEqual([expect.stringContaining(`/reverted/${keyOf(2)}/`)]);
@@ -104,15 +125,26 @@ describe('steps that have ended', () => {
     const writing = await step(emend, 4, true);
     await write(emend, `transactions/${writing.key}/p-2/plan-1.json`, planRecord(writing.key));
     // Closed, but the server still has it: somebody may reset it.
-    server.close(server.add(known.key, 'emend-3'), { status: 'COMPLETED', result: null, message: null });
+    server.close(server.add(known.key, 'emend-3'), {
+      status: 'COMPLETED',
+      result: null,
+      message: null,
+    });
 
     const found = await findUnused(emend, ALL);
     expect(found.steps.map((each) => [each.stepKey, each.archive])).toEqual([[old.key, false]]);
     expect(found.blobs.map(({ path }) => path)).toEqual([pathOf(emend, old.answer)]);
-    const bytes = [...found.blobs, ...found.steps.flatMap((each) => each.files)].reduce((sum, f) => sum + f.bytes, 0);
+    const bytes = [...found.blobs, ...found.steps.flatMap((each) => each.files)].reduce(
+      (sum, f) => sum + f.bytes,
+      0,
+    );
     expect(await removeUnused(emend, found)).toEqual({ notesRemoved: 0, files: 6, bytes });
     for (const place of ['calls', 'records/steps', 'transactions'])
-      expect((await readdir(join(emend.home, place))).sort()).toEqual([open.key, known.key, writing.key]);
+      expect((await readdir(join(emend.home, place))).sort()).toEqual([
+        open.key,
+        known.key,
+        writing.key,
+      ]);
     expect(await readdir(join(emend.home, 'records/shown'))).toHaveLength(3);
     expect(await emend.archive.list()).toHaveLength(4);
     expect(await holds(emend.blobs, old.answer)).toBe(false);
@@ -135,7 +167,8 @@ describe('steps that have ended', () => {
     expect(found.steps.map((each) => each.archive)).toEqual([true, true]);
     await removeUnused(emend, found);
     expect(await emend.archive.list()).toEqual([]);
-    for (const ref of [old.shown, old.answer, young.shown]) expect(await holds(emend.blobs, ref)).toBe(false);
+    for (const ref of [old.shown, old.answer, young.shown])
+      expect(await holds(emend.blobs, ref)).toBe(false);
   });
 
   test('stay where something was written to them since they were found', async () => {
@@ -185,7 +218,11 @@ describe('beside a process that puts blobs', () => {
     await new Promise((resolve) => setTimeout(resolve, 20));
     await Promise.all(['one', 'two'].map((text) => put(emend, text)));
     expect((await removeUnused(emend, found)).files).toBe(1);
-    expect(await Promise.all(refs.map((ref) => holds(emend.blobs, ref)))).toEqual([true, true, false]);
+    expect(await Promise.all(refs.map((ref) => holds(emend.blobs, ref)))).toEqual([
+      true,
+      true,
+      false,
+    ]);
   });
 
   test('what a dead removal left aside is read, and goes back where it, or what it names, is named', async () => {
@@ -195,7 +232,9 @@ describe('beside a process that puts blobs', () => {
     const [named, other] = refs.map((ref) => pathOf(emend, ref));
     for (const path of [named!, other!]) await rename(path, `${path}.GC`);
     expect(Buffer.from(await emend.blobs.get(refs[1]!)).toString()).toBe('named by nobody');
-    await emend.archive.append(keyOf(1), [{ id: '1', at: '', kind: 'activity', data: { ref: refs[0] } }]);
+    await emend.archive.append(keyOf(1), [
+      { id: '1', at: '', kind: 'activity', data: { ref: refs[0] } },
+    ]);
     await removeUnused(emend, await findUnused(emend, ALL));
     expect([named!, other!, `${named}.GC`, `${other}.GC`].map((path) => existsSync(path))).toEqual([
       true,
@@ -218,7 +257,8 @@ describe('beside a process that puts blobs', () => {
       while (!seen.stop) {
         const ref = await blobs.put(bytes);
         named.add(ref);
-        for (let look = 0; look < 5; look++) expect(await blobs.get(ref)).toHaveLength(bytes.length);
+        for (let look = 0; look < 5; look++)
+          expect(await blobs.get(ref)).toHaveLength(bytes.length);
         named.delete(ref);
         seen.rounds++;
         await new Promise((resolve) => setTimeout(resolve, Math.random() * 3 * OLD_MS));
@@ -229,7 +269,8 @@ describe('beside a process that puts blobs', () => {
       while (!seen.stop)
         for (const file of await diskFiles.list(join(home, 'blobs'))) {
           if (!/\/[0-9a-f]{64}$/.test(file.path)) continue;
-          if (Date.now() - file.written_ms < OLD_MS || named.has(`sha256:${basename(file.path)}`)) continue;
+          if (Date.now() - file.written_ms < OLD_MS || named.has(`sha256:${basename(file.path)}`))
+            continue;
           await new Promise((resolve) => setTimeout(resolve, Math.random() * 4));
           if (await removeBlob(file.path, file.written_ms)) seen.removed++;
         }

@@ -23,7 +23,8 @@ const waiting = async () => {
   const server = new FakeServer();
   const run = server.add(KEY, 'emend-1', {}, { state: 'waiting', decision: DECISION });
   const emend = await fakeEmend(server);
-  const send = async (options: DecideOptions) => decide(emend, await resolveRun(emend, KEY), options);
+  const send = async (options: DecideOptions) =>
+    decide(emend, await resolveRun(emend, KEY), options);
   return { server, run, emend, send };
 };
 
@@ -51,7 +52,10 @@ describe('an answer', () => {
   });
 
   test.each([
-    [true, 'The run has not confirmed the answer yet. The server keeps it; see the result with `emend show'],
+    [
+      true,
+      'The run has not confirmed the answer yet. The server keeps it; see the result with `emend show',
+    ],
     [false, 'No worker has responded yet'],
   ])(
     'not accepted in time (worker: %s) goes as a signal: the same request, which counts once',
@@ -74,11 +78,20 @@ describe('an answer', () => {
     ['other without a command', { answer: 'other' }, 'usage', /needs the command/],
     [
       'move to a URL with a password, which a server would keep for whichever worker comes',
-      { answer: 'move', decision: DECISION.id, set: { repository: 'https://me:word@example.org/x.git' } },
+      {
+        answer: 'move',
+        decision: DECISION.id,
+        set: { repository: 'https://me:word@example.org/x.git' },
+      },
       'usage',
       /repository: expected a URL without a user or password/,
     ],
-    ['with a note over the bound', { answer: 'skip', note: 'x'.repeat(64 * 1024 + 1) }, 'usage', /65537 bytes/],
+    [
+      'with a note over the bound',
+      { answer: 'skip', note: 'x'.repeat(64 * 1024 + 1) },
+      'usage',
+      /65537 bytes/,
+    ],
   ] as const)('%s is refused before it is sent', async (_name, options, code, words) => {
     const { server, send } = await waiting();
     const found = await problemOf(() => send(options));
@@ -108,18 +121,25 @@ describe('an answer', () => {
       server.answer = answer;
       return false;
     };
-    expect(await send({ answer: 'approve', decision: DECISION.id })).toMatchObject({ outcome: 'resolved' });
-    expect(server.updates.map(({ requestId }) => requestId)).toEqual(Array(2).fill(server.updates[0]?.requestId));
+    expect(await send({ answer: 'approve', decision: DECISION.id })).toMatchObject({
+      outcome: 'resolved',
+    });
+    expect(server.updates.map(({ requestId }) => requestId)).toEqual(
+      Array(2).fill(server.updates[0]?.requestId),
+    );
   });
 
   test('where the server goes away nobody can say whether it has the answer, and it is said so', async () => {
     const { server, send } = await waiting();
-    server.update = () => Promise.reject(new ProblemError(problem('no_server', 'Gone.', 'See `emend list`.')));
-    expect(await problemOf(() => send({ answer: 'approve', decision: DECISION.id }))).toMatchObject({
-      code: 'no_server',
-      message: 'Gone. It may have received the answer.',
-      next: 'See `emend list`. Is the decision still open? Answer again.',
-    });
+    server.update = () =>
+      Promise.reject(new ProblemError(problem('no_server', 'Gone.', 'See `emend list`.')));
+    expect(await problemOf(() => send({ answer: 'approve', decision: DECISION.id }))).toMatchObject(
+      {
+        code: 'no_server',
+        message: 'Gone. It may have received the answer.',
+        next: 'See `emend list`. Is the decision still open? Answer again.',
+      },
+    );
   });
 
   test('with no worker an answer goes as a signal, an abort without a decision', async () => {
@@ -137,9 +157,11 @@ describe('an answer', () => {
   test('to a run that has ended is not accepted', async () => {
     const { server, run, send } = await waiting();
     server.close(run, { status: 'COMPLETED', result: null, message: null });
-    expect(await problemOf(() => send({ answer: 'approve', decision: DECISION.id }))).toMatchObject({
-      code: 'answer_not_accepted',
-      message: expect.stringContaining('no longer open'),
-    });
+    expect(await problemOf(() => send({ answer: 'approve', decision: DECISION.id }))).toMatchObject(
+      {
+        code: 'answer_not_accepted',
+        message: expect.stringContaining('no longer open'),
+      },
+    );
   });
 });

@@ -18,16 +18,33 @@ const OTHER = '3f2a90c1'.padEnd(32, '0');
 const OLD = 'ee'.repeat(16);
 const KEY = 'c'.repeat(32);
 const start = (name: string, at = new Date().toISOString(), boot = 'b0000001'): HostStart => ({
-  ...{ name, machine: 'a0000001', boot, build: 'emend-1', at },
+  name,
+  machine: 'a0000001',
+  boot,
+  build: 'emend-1',
+  at,
 });
-const worker = (host: string, is: SeenWorker['is'], boot = 'b0000001', build = 'emend-1'): SeenWorker => ({
-  ...{ said: `${host} ${boot}`, host: host.slice(0, 8), boot, store: '55555555', build, versioned: false },
-  ...{ seen_ms: Date.parse('2026-11-26T20:00:00Z'), is, queue: 'emend' },
+const worker = (
+  host: string,
+  is: SeenWorker['is'],
+  boot = 'b0000001',
+  build = 'emend-1',
+): SeenWorker => ({
+  said: `${host} ${boot}`,
+  host: host.slice(0, 8),
+  boot,
+  store: '55555555',
+  build,
+  versioned: false,
+  seen_ms: Date.parse('2026-11-26T20:00:00Z'),
+  is,
+  queue: 'emend',
 });
 const scene = async (others: readonly (readonly [string, HostStart])[] = []) => {
   const server = new FakeServer();
   const emend = { ...(await fakeEmend(server)), queues: queueNames('emend', OWN) };
-  for (const [id, each] of [[OWN, start('here')] as const, ...others]) await recordStart(emend.records, id, each);
+  for (const [id, each] of [[OWN, start('here')] as const, ...others])
+    await recordStart(emend.records, id, each);
   return { server, emend };
 };
 
@@ -59,7 +76,10 @@ test('a damaged record of a start keeps no worker from its own, and hides no oth
   const known = await knownHosts(emend.records);
   expect([known.get(OWN), known.get(OTHER)]).toMatchObject([{ name: 'here' }, { starts: 1 }]);
   expect(await recordStart(emend.records, OTHER, start('build-2'), known.get(OTHER))).toBe(true);
-  expect((await knownHosts(emend.records)).get(OTHER)).toMatchObject({ name: 'build-2', starts: 2 });
+  expect((await knownHosts(emend.records)).get(OTHER)).toMatchObject({
+    name: 'build-2',
+    starts: 2,
+  });
 });
 
 test('a start with a field of a wrong type counts as damaged, whichever it is', async () => {
@@ -67,7 +87,13 @@ test('a start with a field of a wrong type counts as damaged, whichever it is', 
   for (const name of Object.keys(other) as (keyof HostStart)[]) {
     const { emend } = await scene([[OTHER, { ...other, [name]: 5 }]]);
     const [own, found, ...more] = await listHosts({ ...emend, queues: queueNames('emend', OTHER) });
-    expect([own?.id, own?.name, own?.seen, found?.name, more]).toEqual([OTHER, 'unknown', '', 'here', []]);
+    expect([own?.id, own?.name, own?.seen, found?.name, more]).toEqual([
+      OTHER,
+      'unknown',
+      '',
+      'here',
+      [],
+    ]);
   }
 });
 
@@ -79,28 +105,47 @@ test('roles and builds of the live, the last sign of the silent, and the runs of
   const memo = { stepKey: KEY, jobPath: 'job.md', title: 'A job', workspace: '/w', host: OTHER };
   server.add(KEY, 'w', { memo });
   const { workflow, model, host } = emend.queues;
-  server.seen = { [workflow]: [worker(OWN, 'live'), worker(OTHER, 'silent')], [model]: [worker(OWN, 'live')] };
+  server.seen = {
+    [workflow]: [worker(OWN, 'live'), worker(OTHER, 'silent')],
+    [model]: [worker(OWN, 'live')],
+  };
   expect(await listHosts(emend)).toEqual([
     {
-      ...{ id: OWN, name: 'here', here: true, roles: ['workflows', 'model'], versions: ['emend-1'], doubles: [] },
-      ...{ seen: expect.any(String), runs: [] },
+      id: OWN,
+      name: 'here',
+      here: true,
+      roles: ['workflows', 'model'],
+      versions: ['emend-1'],
+      doubles: [],
+      seen: expect.any(String),
+      runs: [],
     },
     {
-      ...{ id: OTHER, name: 'build-2', here: false, roles: [], versions: ['emend-1'], doubles: [] },
-      ...{ seen: '2026-11-26T20:00:00.000Z', runs: [KEY] },
+      id: OTHER,
+      name: 'build-2',
+      here: false,
+      roles: [],
+      versions: ['emend-1'],
+      doubles: [],
+      seen: '2026-11-26T20:00:00.000Z',
+      runs: [KEY],
     },
   ]);
   const [silent, ...more] = groupProblems(await listHosts(emend));
   expect(more).toEqual([]);
   expect(silent).toMatchObject({
     code: 'no_worker',
-    message: 'No worker serves host build-2 (3f2a90c1), last seen 2026-11-26T20:00:00.000Z; open runs that need it: 1.',
+    message:
+      'No worker serves host build-2 (3f2a90c1), last seen 2026-11-26T20:00:00.000Z; open runs that need it: 1.',
     next: expect.stringContaining('emend hosts adopt 3f2a90c1'),
   });
 
   // Two live workers of the other on two boots; an old start of this home's that is silent is none.
   const doubled = [worker(OTHER, 'live'), worker(OTHER, 'live', 'b0000002', 'emend-2')];
-  server.seen = { [host.replace(OWN, OTHER)]: doubled, [host]: [worker(OWN, 'live'), worker(OWN, 'silent', 'b9')] };
+  server.seen = {
+    [host.replace(OWN, OTHER)]: doubled,
+    [host]: [worker(OWN, 'live'), worker(OWN, 'silent', 'b9')],
+  };
   const [own, other] = await listHosts(emend);
   expect([own?.doubles, other?.doubles, other?.versions, other?.roles]).toEqual([
     ...[[], doubled.map(({ said }) => said), ['emend-1', 'emend-2'], ['hosts']],
@@ -122,11 +167,17 @@ test('a run of another host: list, show and its decision name it, and both say t
   server.polled = async (queue?: string) => queue !== silent;
   const host = { id: OTHER, name: 'build-2 (3f2a90c1)' };
   const note = `No worker serves the task queue ${silent} (host build-2 (3f2a90c1)). Start one: \`emend worker\` on build-2 (3f2a90c1); if it is lost, in a new home: emend hosts adopt 3f2a90c1.`;
-  expect(await listRuns(emend)).toMatchObject({ runs: [{ stepKey: KEY, state: 'waiting', host }], note });
+  expect(await listRuns(emend)).toMatchObject({
+    runs: [{ stepKey: KEY, state: 'waiting', host }],
+    note,
+  });
   const subject =
     'host build-2 (3f2a90c1); if it is lost, in a new home: emend hosts adopt 3f2a90c1; with a copy of its files: emend move';
   expect(await showRun(emend, await resolveRun(emend, KEY))).toMatchObject({
-    ...{ host, note, source: 'run', status: { decision: { message: 'gone', subject } } },
+    host,
+    note,
+    source: 'run',
+    status: { decision: { message: 'gone', subject } },
   });
 });
 

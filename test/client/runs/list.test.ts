@@ -35,7 +35,8 @@ test('filters open and archived runs alike, all that is given at once, and looks
   server.add('22220000', 'emend-2', {}, { state: 'running', doing: 'file 1/2: a.ts' });
   const emend = await fakeEmend(server);
   await archived(emend.archive, 1, { title: 'The oldest', workspace: '/other', done: true });
-  for (let n = 2; n < 60; n++) await archived(emend.archive, n, { title: `Job ${n}`, workspace: '/w', done: true });
+  for (let n = 2; n < 60; n++)
+    await archived(emend.archive, n, { title: `Job ${n}`, workspace: '/w', done: true });
   const keys = async (filter: Parameters<typeof listRuns>[1]) =>
     (await listRuns(emend, filter)).runs.map(({ stepKey }) => stepKey);
   expect((await listRuns(emend)).left_off).toBe(9);
@@ -45,7 +46,10 @@ test('filters open and archived runs alike, all that is given at once, and looks
   expect(await keys({ filter: { text: 'the oldest' } })).toEqual([keyOf(1)]);
   expect(await keys({ filter: { workspace: '/other' } })).toEqual([keyOf(1)]);
   expect(await keys({ filter: { text: keyOf(7).slice(-6) } })).toEqual([keyOf(7)]);
-  expect(await listRuns(emend, { filter: { state: 'aborted' } })).toMatchObject({ left_off: 9, runs: { length: 50 } });
+  expect(await listRuns(emend, { filter: { state: 'aborted' } })).toMatchObject({
+    left_off: 9,
+    runs: { length: 50 },
+  });
   expect(await listRuns(emend, { filter: { text: 'the oldest' } })).toMatchObject({ left_off: 0 });
 });
 
@@ -74,7 +78,9 @@ test('a run of a pause that another Emend has, and archives that are as none wri
   expect(runs.map(({ title, state, doing }) => [title, state, doing]).sort()).toEqual(
     [
       ['', 'unknown', 'nothing known yet'],
-      ...wrong.slice(1).map(() => ['', 'unknown', expect.stringContaining('Damaged entries of its archive')]),
+      ...wrong
+        .slice(1)
+        .map(() => ['', 'unknown', expect.stringContaining('Damaged entries of its archive')]),
       ['One', 'unknown', 'nothing known yet'],
     ].sort(),
   );
@@ -112,7 +118,11 @@ test('an end that cannot be kept, as the disk is full, hides no other run', asyn
   const emend = await fakeEmend(server);
   await archived(emend.archive, 1, { title: 'One', workspace: '/w' });
   await archived(emend.archive, 2, { title: 'Two', workspace: '/w' });
-  server.close(server.add(keyOf(2), 'emend-1'), { status: 'TERMINATED', result: null, message: null });
+  server.close(server.add(keyOf(2), 'emend-1'), {
+    status: 'TERMINATED',
+    result: null,
+    message: null,
+  });
   const append = () => Promise.reject(new ProblemError(problem('disk', 'ENOSPC')));
   const { runs } = await listRuns({ ...emend, archive: { ...emend.archive, append } });
   expect(runs.map(({ title, state }) => [title, state]).sort()).toEqual([
@@ -130,7 +140,8 @@ test('a run that ended while the list was made is not open, though the server li
 
 test('the archives that are shown are read at once: in a bucket each is a request or more', async () => {
   const emend = await fakeEmend(new FakeServer());
-  for (let n = 1; n <= 60; n++) await archived(emend.archive, n, { title: `Job ${n}`, workspace: '/w', done: true });
+  for (let n = 1; n <= 60; n++)
+    await archived(emend.archive, n, { title: `Job ${n}`, workspace: '/w', done: true });
   let [open, most] = [0, 0];
   const read: Emend['archive']['read'] = async (stepKey) => {
     most = Math.max(most, (open += 1));
@@ -145,7 +156,11 @@ test('the archives that are shown are read at once: in a bucket each is a reques
 test('on the command line: as lines, as JSON, a repository by any path to it, and what is no state', async () => {
   const dir = await realpath(await mkdtemp(join(tmpdir(), 'emend-list-')));
   const [EMEND_HOME, workspace, link] = ['home', 'repo', 'link'].map((name) => join(dir, name));
-  const env = { EMEND_HOME: EMEND_HOME ?? '', TEMPORAL_ADDRESS: '127.0.0.1:1', EMEND_CONNECT_MS: '300' };
+  const env = {
+    EMEND_HOME: EMEND_HOME ?? '',
+    TEMPORAL_ADDRESS: '127.0.0.1:1',
+    EMEND_CONNECT_MS: '300',
+  };
   await symlink(dir, link ?? '');
   const typed = async (...args: string[]) => {
     const io = fakeIo({ env, cwd: link ?? '' });
@@ -161,8 +176,12 @@ test('on the command line: as lines, as JSON, a repository by any path to it, an
   expect(await found('--text', 'THERE')).toEqual(['There']);
   expect(await found('--workspace', '.')).toEqual(['Here']);
   expect(await found('--state', 'unknown', '--workspace', workspace ?? '')).toEqual(['There']);
-  expect((await typed('--text', 'nothing like it')).out).toBe('No run matches. All runs: emend list\n');
+  expect((await typed('--text', 'nothing like it')).out).toBe(
+    'No run matches. All runs: emend list\n',
+  );
   const wrong = await typed('--state', 'dead');
   expect(wrong.exit).toBe(2);
-  expect(wrong.err).toContain('Allowed choices are waiting, running, done, failed, aborted, unknown.');
+  expect(wrong.err).toContain(
+    'Allowed choices are waiting, running, done, failed, aborted, unknown.',
+  );
 });

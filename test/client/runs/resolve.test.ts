@@ -24,7 +24,10 @@ describe('which run is meant', () => {
   test('4 digits are enough, on the server alone or in the archive alone', async () => {
     const server = new FakeServer();
     server.add(KEY, 'emend-1');
-    expect(await resolveRun(await fakeEmend(server), 'ABCD')).toMatchObject({ stepKey: KEY, live: { runId: 'run-1' } });
+    expect(await resolveRun(await fakeEmend(server), 'ABCD')).toMatchObject({
+      stepKey: KEY,
+      live: { runId: 'run-1' },
+    });
     const offline = await fakeEmend(null);
     await note(offline, KEY, 'emend-1');
     expect(await resolveRun(offline, 'abcd')).toMatchObject({
@@ -49,8 +52,12 @@ describe('which run is meant', () => {
       message: expect.stringContaining('at least the first 4'),
     });
     expect(await problemOf(() => resolveRun(emend, 'abcd'))).toMatchObject({ code: 'run_unknown' });
-    expect(await problemOf(() => resolveRun(emend, '../../etc/x'))).toMatchObject({ code: 'run_unknown' });
-    expect(await problemOf(() => resolveRun(emend, 'emend-none'))).toMatchObject({ code: 'run_unknown' });
+    expect(await problemOf(() => resolveRun(emend, '../../etc/x'))).toMatchObject({
+      code: 'run_unknown',
+    });
+    expect(await problemOf(() => resolveRun(emend, 'emend-none'))).toMatchObject({
+      code: 'run_unknown',
+    });
   });
 
   test('ambiguous digits list the candidates, with as many digits as tell them apart', async () => {
@@ -72,12 +79,22 @@ describe('which run is meant', () => {
   test('a workflow id means its newest run', async () => {
     const server = new FakeServer();
     const emend = await fakeEmend(server);
-    server.close(server.add(OTHER, 'emend-1'), { status: 'COMPLETED', result: null, message: null });
+    server.close(server.add(OTHER, 'emend-1'), {
+      status: 'COMPLETED',
+      result: null,
+      message: null,
+    });
     server.add(KEY, 'emend-1');
-    expect(await resolveRun(emend, 'emend-1')).toMatchObject({ stepKey: KEY, live: { runId: 'run-2' } });
+    expect(await resolveRun(emend, 'emend-1')).toMatchObject({
+      stepKey: KEY,
+      live: { runId: 'run-2' },
+    });
     // The older run keeps its own digits although another has its workflow id now.
     await note(emend, OTHER, 'emend-1', 'run-1');
-    expect(await resolveRun(emend, OTHER)).toMatchObject({ stepKey: OTHER, live: { runId: 'run-1', open: false } });
+    expect(await resolveRun(emend, OTHER)).toMatchObject({
+      stepKey: OTHER,
+      live: { runId: 'run-1', open: false },
+    });
   });
 });
 
@@ -97,7 +114,9 @@ test('an archive that cannot be read, and a damaged checkpoint of another plan, 
   await mkdir(join(archive, 'ef'.repeat(16), 'log.jsonl'), { recursive: true });
   expect(await resolveRun(emend, plan.workflowId)).toMatchObject({ stepKey: KEY });
   expect(await lastCheckpointed(emend, plan)).toMatchObject({ plan_path: plan.planPath });
-  expect(await problemOf(() => lastCheckpointed(emend, { ...plan, planPath: 'plans/2' }))).toMatchObject({
+  expect(
+    await problemOf(() => lastCheckpointed(emend, { ...plan, planPath: 'plans/2' })),
+  ).toMatchObject({
     code: 'disk',
     message: expect.stringContaining('checkpoint-000001.json is damaged'),
   });

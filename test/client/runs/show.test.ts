@@ -17,12 +17,26 @@ import { fakeEmend, FakeServer, problemOf, startedData } from '../fake.js';
 const KEY = 'abcd1234'.padEnd(32, '0');
 
 const ROW: LedgerRow = {
-  ...{ path: 'a.ts', status: 'done', attempts: 1, format: 'whole-file', bucket: 'A', lines: 1, isNew: false },
-  ...{ outputBudget_tokens: 16_384, reason: null, verdict: null },
+  path: 'a.ts',
+  status: 'done',
+  attempts: 1,
+  format: 'whole-file',
+  bucket: 'A',
+  lines: 1,
+  isNew: false,
+  outputBudget_tokens: 16_384,
+  reason: null,
+  verdict: null,
 };
 const NONE = { hash: '', bytes: 0 } as unknown as BlobRef;
 const PROPOSAL: ProposalSummary = {
-  ...{ id: '', ref: NONE, diff: NONE, files: [], findings: [], tolerances: [], mustAsk: [] },
+  id: '',
+  ref: NONE,
+  diff: NONE,
+  files: [],
+  findings: [],
+  tolerances: [],
+  mustAsk: [],
 };
 
 /** What the activities of a run leave behind up to its approval. */
@@ -46,15 +60,34 @@ const archive = async (emend: Emend): Promise<void> => {
       seq: 1,
       at: 0,
     }),
-    entry('e2', 'event', { type: 'edit_chunk_started', file: 'a.ts', chunk_index: 1, total_chunks: 1, seq: 2, at: 0 }),
-    entry('a1', 'activity', { name: 'proposeEdit', attempt: 1, result: { outcome: 'edited', usage } }),
+    entry('e2', 'event', {
+      type: 'edit_chunk_started',
+      file: 'a.ts',
+      chunk_index: 1,
+      total_chunks: 1,
+      seq: 2,
+      at: 0,
+    }),
+    entry('a1', 'activity', {
+      name: 'proposeEdit',
+      attempt: 1,
+      result: { outcome: 'edited', usage },
+    }),
     entry('e3', 'event', { type: 'edit_chunk_completed', file: 'a.ts', seq: 3, at: 0 }),
     entry('a2', 'activity', {
       name: 'buildProposal',
       attempt: 1,
       result: {
         outcome: 'built',
-        proposal: { id: '9'.repeat(64), ref: diff, diff, files: [], findings: [], tolerances: [], mustAsk: [] },
+        proposal: {
+          id: '9'.repeat(64),
+          ref: diff,
+          diff,
+          files: [],
+          findings: [],
+          tolerances: [],
+          mustAsk: [],
+        },
       },
     }),
     entry('e4', 'event', {
@@ -66,7 +99,13 @@ const archive = async (emend: Emend): Promise<void> => {
       at: 5,
     }),
     // A second copy of an event.
-    entry('e4b', 'event', { type: 'decision_resolved', reason: 'approval', decision: 'other', seq: 4, at: 5 }),
+    entry('e4b', 'event', {
+      type: 'decision_resolved',
+      reason: 'approval',
+      decision: 'other',
+      seq: 4,
+      at: 5,
+    }),
   ]);
 };
 
@@ -78,23 +117,32 @@ test('a run whose log cannot be read: what the server knows of it is shown, its 
   await mkdir(log, { recursive: true });
   for (const name of [KEY, 'abcd', 'emend-1']) {
     const resolved = await resolveRun(emend, name);
-    expect(await showRun(emend, resolved)).toMatchObject({ source: 'run', status: { doing: 'at work' } });
+    expect(await showRun(emend, resolved)).toMatchObject({
+      source: 'run',
+      status: { doing: 'at work' },
+    });
     expect(await decide(emend, resolved, { answer: 'approve', decision: 'd' })).toMatchObject({
       outcome: 'resolved',
-      message: expect.stringContaining(`(not noted in the archive: Appending to the archive at ${log} failed: EISDIR`),
+      message: expect.stringContaining(
+        `(not noted in the archive: Appending to the archive at ${log} failed: EISDIR`,
+      ),
     });
   }
   server.close(run, { status: 'TERMINATED', result: null, message: null });
   expect(await showRun(emend, await resolveRun(emend, KEY))).toMatchObject({ source: 'run' });
   // Of a run that nobody knows anything of nothing is made up.
-  expect(await problemOf(() => resolveRun({ ...emend, runs: null }, KEY))).toMatchObject({ code: 'disk' });
+  expect(await problemOf(() => resolveRun({ ...emend, runs: null }, KEY))).toMatchObject({
+    code: 'disk',
+  });
 });
 
 describe('without a server', () => {
   test('the archive tells state, files, decision, usage, events and diff', async () => {
     const emend = await fakeEmend(null);
     await archive(emend);
-    await emend.archive.append(KEY, [{ id: 'x', at: '2026-01-01T00:00:00.000Z', kind: 'event', data: 'no event' }]);
+    await emend.archive.append(KEY, [
+      { id: 'x', at: '2026-01-01T00:00:00.000Z', kind: 'event', data: 'no event' },
+    ]);
     const run = await resolveRun(emend, 'abcd');
     const view = await showRun(emend, run);
     expect(view).toMatchObject({
@@ -142,7 +190,9 @@ describe('with a server', () => {
       status: { state: 'waiting', title: 'A job' },
     });
     expect(server.queries).toEqual([]);
-    expect(view.link).toBe('http://localhost:8233/namespaces/default/workflows/emend-1/run-1/history');
+    expect(view.link).toBe(
+      'http://localhost:8233/namespaces/default/workflows/emend-1/run-1/history',
+    );
   });
 
   test('status, ledger and proposal are of one moment, though the run goes on while it is asked', async () => {
@@ -176,8 +226,13 @@ describe('with a server', () => {
     expect(note).toMatch(
       /^No worker serves the task queue emend-host-h \(host .*Start one: `EMEND_QUEUE= emend worker`/,
     );
-    const own = { ...emend, queues: { workflow: 'emend-host-h', model: 'emend-host-h', host: 'emend-host-h' } };
-    expect((await showRun(own, await resolveRun(own, KEY))).note).toContain('emend-host-h. Start one: `emend worker`.');
+    const own = {
+      ...emend,
+      queues: { workflow: 'emend-host-h', model: 'emend-host-h', host: 'emend-host-h' },
+    };
+    expect((await showRun(own, await resolveRun(own, KEY))).note).toContain(
+      'emend-host-h. Start one: `emend worker`.',
+    );
   });
 
   test('with patience, calls that fail while a worker polls are made again, without it they are not', async () => {
@@ -197,9 +252,14 @@ describe('with a server', () => {
       };
     };
     failing();
-    expect(await showRun(emend, run)).toMatchObject({ note: 'The Temporal server stopped responding.' });
+    expect(await showRun(emend, run)).toMatchObject({
+      note: 'The Temporal server stopped responding.',
+    });
     failing();
-    expect(await showRun(emend, run, { patience_ms: 60_000 })).toMatchObject({ source: 'run', note: null });
+    expect(await showRun(emend, run, { patience_ms: 60_000 })).toMatchObject({
+      source: 'run',
+      note: null,
+    });
     expect([server.polled, server.query]).toEqual([polled, query]);
   });
 
@@ -215,7 +275,11 @@ describe('with a server', () => {
     expect(later).toMatchObject({
       source: 'archive',
       note: null,
-      status: { state: 'aborted', doing: 'terminated, nothing applied (by an operator)', decision: null },
+      status: {
+        state: 'aborted',
+        doing: 'terminated, nothing applied (by an operator)',
+        decision: null,
+      },
     });
   });
 
@@ -223,37 +287,64 @@ describe('with a server', () => {
     const server = new FakeServer();
     const run = server.add(KEY, 'emend-1');
     const result: StepResult = {
-      ...{
-        v: VERSION,
-        stepKey: KEY,
-        outcome: 'skipped',
-        files: [],
-        skipped: ['a.ts'],
-        wasSplit: false,
-        usage: NO_USAGE,
-      },
-      ...{ commit: null, proposalId: '8'.repeat(64), verification: null, problem: null, pausedFor_ms: 0 },
+      v: VERSION,
+      stepKey: KEY,
+      outcome: 'skipped',
+      files: [],
+      skipped: ['a.ts'],
+      wasSplit: false,
+      usage: NO_USAGE,
+      commit: null,
+      proposalId: '8'.repeat(64),
+      verification: null,
+      problem: null,
+      pausedFor_ms: 0,
     };
     server.close(run, { status: 'COMPLETED', result, message: null });
     const emend = await fakeEmend(server);
     await archive(emend);
     const ref = await emend.blobs.put(new TextEncoder().encode('a proposal'));
     const files = [{ path: 'a.ts', change: 'edit', added: 1, removed: 0 }];
-    const proposal = { id: '8'.repeat(64), ref, diff: ref, files, findings: [], tolerances: [], mustAsk: [] };
+    const proposal = {
+      id: '8'.repeat(64),
+      ref,
+      diff: ref,
+      files,
+      findings: [],
+      tolerances: [],
+      mustAsk: [],
+    };
     const entry = (kind: 'event' | 'activity', id: string, data: object) => ({
-      ...{ id, at: '2026-01-01T00:00:00.000Z', kind, data },
+      id,
+      at: '2026-01-01T00:00:00.000Z',
+      kind,
+      data,
     });
     const estimate = { calls: 3, input_tokens: 9, output_tokens: 9 };
     await emend.archive.append(KEY, [
-      entry('activity', 'a3', { name: 'buildProposal', attempt: 1, result: { outcome: 'built', proposal } }),
+      entry('activity', 'a3', {
+        name: 'buildProposal',
+        attempt: 1,
+        result: { outcome: 'built', proposal },
+      }),
       entry('event', 'e5', { type: 'estimated', ...estimate, usd: null, seq: 5, at: 0 }),
       entry('event', 'e6', { type: 'step_finished', outcome: 'skipped', seq: 6, at: 0 }),
     ]);
-    run.status = { ...run.status, state: 'done', stage: 'closed', result, estimate: { ...estimate, usd: null } };
+    run.status = {
+      ...run.status,
+      state: 'done',
+      stage: 'closed',
+      result,
+      estimate: { ...estimate, usd: null },
+    };
     server.proposal = proposal as unknown as ProposalSummary;
     const view = await showRun(emend, await resolveRun(emend, KEY));
     expect(server.queries).toEqual(['status']);
-    expect(view).toMatchObject({ source: 'run', note: null, status: { state: 'done', stage: 'closed', result } });
+    expect(view).toMatchObject({
+      source: 'run',
+      note: null,
+      status: { state: 'done', stage: 'closed', result },
+    });
     expect(view.status.estimate).toMatchObject(estimate);
     expect(view.proposal).toEqual(proposal);
   });
@@ -283,7 +374,12 @@ describe('a run that was cut off from outside', () => {
     const server = new FakeServer();
     const emend = await fakeEmend(server);
     await archive(emend);
-    const run = server.add(KEY, 'emend-1', {}, { state: 'waiting', doing: 'waiting for a decision: conflict' });
+    const run = server.add(
+      KEY,
+      'emend-1',
+      {},
+      { state: 'waiting', doing: 'waiting for a decision: conflict' },
+    );
     server.close(run, terminated);
     const shown = async () => {
       const { status } = await showRun(emend, await resolveRun(emend, 'abcd'));
@@ -291,7 +387,11 @@ describe('a run that was cut off from outside', () => {
       expect(listed).toMatchObject({ state: status.state, doing: status.doing });
       return [status.state, status.doing, status.decision];
     };
-    expect(await shown()).toEqual(['aborted', 'terminated, nothing applied (by an operator)', null]);
+    expect(await shown()).toEqual([
+      'aborted',
+      'terminated, nothing applied (by an operator)',
+      null,
+    ]);
     await note(emend, 'a3', 'activity', {
       name: 'applyProposal',
       result: { outcome: 'applied', files: ['a.ts', 'b.ts'] },
@@ -302,9 +402,17 @@ describe('a run that was cut off from outside', () => {
       null,
     ]);
     await note(emend, 'r1', 'recovery', { how: 'keep', files: [] });
-    expect(await shown()).toEqual(['aborted', 'terminated, 2 files applied (kept): a.ts, b.ts', null]);
+    expect(await shown()).toEqual([
+      'aborted',
+      'terminated, 2 files applied (kept): a.ts, b.ts',
+      null,
+    ]);
     await note(emend, 'r2', 'recovery', { how: 'undo', files: ['a.ts', 'b.ts'] });
-    expect(await shown()).toEqual(['aborted', 'terminated, nothing applied (by an operator)', null]);
+    expect(await shown()).toEqual([
+      'aborted',
+      'terminated, nothing applied (by an operator)',
+      null,
+    ]);
   });
 
   test('a reset makes another run of it, whose end counts in its turn', async () => {

@@ -1,5 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import { concurrentId, looksLikeWorkflowId, newStepKey, workflowIdOf } from '../../../src/client/runs/start.js';
+import {
+  concurrentId,
+  looksLikeWorkflowId,
+  newStepKey,
+  workflowIdOf,
+} from '../../../src/client/runs/start.js';
 import { isStepKey, shownKey } from '../../../src/shared/ids.js';
 
 describe('names of runs', () => {
@@ -27,7 +32,8 @@ describe('names of runs', () => {
   });
 
   test('a job without a file goes by its whole text', () => {
-    const of = (text: string, workspace = '/a') => workflowIdOf('job', workspace, 'make-it-polite', text);
+    const of = (text: string, workspace = '/a') =>
+      workflowIdOf('job', workspace, 'make-it-polite', text);
     expect(of('Make it polite')).toMatch(/^emend\/job\/make-it-polite\/[0-9a-f]{12}$/);
     expect(of('Make it polite')).toBe(of('Make it polite'));
     const ids = [
@@ -48,7 +54,11 @@ describe('names of runs', () => {
   });
 
   test('runs beside the first are numbered from 2', () => {
-    expect([1, 2, 3].map((n) => concurrentId('emend-1', n))).toEqual(['emend-1', 'emend-1-2', 'emend-1-3']);
+    expect([1, 2, 3].map((n) => concurrentId('emend-1', n))).toEqual([
+      'emend-1',
+      'emend-1-2',
+      'emend-1-3',
+    ]);
     expect(looksLikeWorkflowId('emend-1-2')).toBe(true);
     expect(looksLikeWorkflowId('e0e0')).toBe(false);
   });

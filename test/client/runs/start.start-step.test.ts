@@ -18,7 +18,11 @@ describe('starting a step', () => {
     const emend = await fakeEmend(server);
     const dir = await tempDir();
     const step = await startStep(emend, { job: await jobIn(dir), overrides: { budget_tokens: 5 } });
-    expect(step).toMatchObject({ workflowId: workflowIdOf('job', dir, 'job.md'), runId: 'run-1', started: 'new' });
+    expect(step).toMatchObject({
+      workflowId: workflowIdOf('job', dir, 'job.md'),
+      runId: 'run-1',
+      started: 'new',
+    });
     const { started } = archivedRun(step.stepKey, await emend.archive.read(step.stepKey));
     expect(started).toEqual({
       workflowId: step.workflowId,
@@ -58,7 +62,11 @@ describe('starting a step', () => {
       cancellationType: 'WAIT_CANCELLATION_COMPLETED',
     });
     const { started } = archivedRun(input.stepKey, await emend.archive.read(input.stepKey));
-    expect(started).toMatchObject({ workflowId: 'emend/job/a/0123456789ab', runId: '', title: 'A job' });
+    expect(started).toMatchObject({
+      workflowId: 'emend/job/a/0123456789ab',
+      runId: '',
+      title: 'A job',
+    });
     expect(server.runs).toEqual([]);
   });
 
@@ -74,7 +82,9 @@ describe('starting a step', () => {
     expect(second).toMatchObject({ started: 'new', workflowId: `${first.workflowId}-def01234` });
     expect(await startStep(there, { job })).toEqual({ ...second, started: 'already_running' });
     expect(await startStep(here, { job })).toEqual({ ...first, started: 'already_running' });
-    expect((await startStep(there, { job, again: true })).workflowId).toBe(`${second.workflowId}-2`);
+    expect((await startStep(there, { job, again: true })).workflowId).toBe(
+      `${second.workflowId}-2`,
+    );
   });
 
   test('--again takes the first free number; a closed run does not stand in the way', async () => {
@@ -84,7 +94,10 @@ describe('starting a step', () => {
     const first = await startStep(emend, { job });
     const second = await startStep(emend, { job, again: true });
     const third = await startStep(emend, { job, again: true });
-    expect([second.workflowId, third.workflowId]).toEqual([`${first.workflowId}-2`, `${first.workflowId}-3`]);
+    expect([second.workflowId, third.workflowId]).toEqual([
+      `${first.workflowId}-2`,
+      `${first.workflowId}-3`,
+    ]);
     server.close(server.runs[0]!, { status: 'COMPLETED', result: null, message: null });
     const fourth = await startStep(emend, { job });
     expect(fourth).toMatchObject({ workflowId: first.workflowId, started: 'new' });
@@ -99,6 +112,8 @@ describe('starting a step', () => {
     expect(await problemOf(async () => startStep(await fakeEmend(server), { job }))).toMatchObject({
       code: 'conflict',
     });
-    expect(await problemOf(async () => startStep(await fakeEmend(null), { job }))).toMatchObject({ code: 'no_server' });
+    expect(await problemOf(async () => startStep(await fakeEmend(null), { job }))).toMatchObject({
+      code: 'no_server',
+    });
   });
 });

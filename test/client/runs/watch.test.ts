@@ -39,7 +39,11 @@ const watched = async () => {
 };
 
 /** What a worker's archive has of a run by then. */
-const archive = (emend: Emend, { described: { workflowId, runId } }: FakeRun, events: readonly StepEvent[]) => {
+const archive = (
+  emend: Emend,
+  { described: { workflowId, runId } }: FakeRun,
+  events: readonly StepEvent[],
+) => {
   const data = startedData({ workflowId, runId });
   const started = { id: 'started', at: new Date(0).toISOString(), kind: 'started' as const, data };
   return emend.archive.append(KEY, [started, ...eventEntries(events, runId)]);
@@ -99,7 +103,11 @@ describe('watching a run', () => {
   test('an end that the archive has in a damaged form is asked for again, once', async () => {
     const { server, run, emend } = await watched();
     await archive(emend, run, [FINISHED]);
-    const damaged = { id: `closed-${run.described.runId}`, at: new Date(1).toISOString(), kind: 'closed' as const };
+    const damaged = {
+      id: `closed-${run.described.runId}`,
+      at: new Date(1).toISOString(),
+      kind: 'closed' as const,
+    };
     await emend.archive.append(KEY, [{ ...damaged, data: { status: 7 } }]);
     const closed = { status: 'COMPLETED', result: RESULT, message: null };
     server.close(run, closed);
@@ -114,7 +122,10 @@ describe('watching a run', () => {
     const last = { ...FINISHED, seq: 2 };
     await archive(emend, run, [FINISHED, last]);
     server.close(run, { status: 'COMPLETED', result: RESULT, message: null });
-    server.events = [{ seq: 1, at: 1, type: 'decision_ignored', what: 'approve', why: 'too late' }, last];
+    server.events = [
+      { seq: 1, at: 1, type: 'decision_ignored', what: 'approve', why: 'too late' },
+      last,
+    ];
     expect(await runEvents(emend, await resolveRun(emend, KEY))).toEqual(server.events);
   });
 
@@ -146,7 +157,13 @@ describe('watching a run', () => {
     };
     const io = fakeIo();
     const session = { io, emend, flags: {} };
-    const options = { interactive: false, wait: true, yes: false, shows: 'progress' as const, live: false };
+    const options = {
+      interactive: false,
+      wait: true,
+      yes: false,
+      shows: 'progress' as const,
+      live: false,
+    };
     const { signal } = new AbortController();
     const followed = await followRun(session, resolved, { ...options, needWorker: false, signal });
     expect(followed).toMatchObject({ kind: 'closed', closed: { status: 'TERMINATED' } });
@@ -156,8 +173,17 @@ describe('watching a run', () => {
   test('--yes does not approve what an approver must sign, and with --wait it waits for that', async () => {
     const { server, run, emend, resolved } = await watched();
     const decision = {
-      ...{ id: '1-abcd1234', n: 1, reason: 'approval' as const, message: '', files: [], accepts: ['approve' as const] },
-      ...{ proposalId: null, answered: {}, openedAt: 0, subject: null, mustSign: true as const },
+      id: '1-abcd1234',
+      n: 1,
+      reason: 'approval' as const,
+      message: '',
+      files: [],
+      accepts: ['approve' as const],
+      proposalId: null,
+      answered: {},
+      openedAt: 0,
+      subject: null,
+      mustSign: true as const,
     };
     run.status = { ...run.status, state: 'waiting', decision };
     server.news = [
@@ -168,8 +194,18 @@ describe('watching a run', () => {
     ];
     const io = fakeIo();
     const { signal } = new AbortController();
-    const options = { interactive: false, wait: true, yes: true, shows: 'waits' as const, live: false, signal };
-    const followed = await followRun({ io, emend, flags: {} }, resolved, { ...options, needWorker: false });
+    const options = {
+      interactive: false,
+      wait: true,
+      yes: true,
+      shows: 'waits' as const,
+      live: false,
+      signal,
+    };
+    const followed = await followRun({ io, emend, flags: {} }, resolved, {
+      ...options,
+      needWorker: false,
+    });
     expect(followed.kind).toBe('closed');
     expect(io.printed.out).toContain('1-abcd1234');
     expect(server.updates).toEqual([]);
@@ -190,7 +226,9 @@ describe('watching a run', () => {
       server.workers = !server.workers;
       return undefined;
     });
-    const nobody = expect.stringMatching(/^No worker serves the task queues emend, emend-model, .* Start one: `emend/);
+    const nobody = expect.stringMatching(
+      /^No worker serves the task queues emend, emend-model, .* Start one: `emend/,
+    );
     expect(seen).toEqual(['run', null, 'archive', nobody, 'run', null]);
     expect(run.described.open).toBe(true);
   });
@@ -229,7 +267,9 @@ describe('watching a run', () => {
       await sleep(500);
       server.close(run, { status: 'COMPLETED', result: RESULT, message: null });
     };
-    expect(await waitForRun(emend, resolved, { throughPauses: true })).toMatchObject({ outcome: 'closed' });
+    expect(await waitForRun(emend, resolved, { throughPauses: true })).toMatchObject({
+      outcome: 'closed',
+    });
     expect(server.queries).toEqual([]);
     const other = await watched();
     const { status } = other.run;
@@ -278,7 +318,11 @@ describe('watching a run', () => {
     server.news = [
       () => {
         server.close(run, { status: 'TERMINATED', result: null, message: 'reset' });
-        server.close(server.add(KEY, 'emend-1'), { status: 'COMPLETED', result: RESULT, message: null });
+        server.close(server.add(KEY, 'emend-1'), {
+          status: 'COMPLETED',
+          result: RESULT,
+          message: null,
+        });
       },
     ];
     expect(await watchRun(emend, resolved, () => undefined)).toMatchObject({ result: RESULT });
@@ -292,7 +336,10 @@ describe('watching a run', () => {
       server.close(run, { status: 'COMPLETED', result: RESULT, message: null });
     };
     server.news = [pause, end];
-    expect(await waitForRun(emend, resolved)).toMatchObject({ outcome: 'waiting', status: { state: 'waiting' } });
+    expect(await waitForRun(emend, resolved)).toMatchObject({
+      outcome: 'waiting',
+      status: { state: 'waiting' },
+    });
     server.news = [end];
     expect(await waitForRun(emend, resolved, { throughPauses: true })).toMatchObject({
       outcome: 'closed',
@@ -304,7 +351,9 @@ describe('watching a run', () => {
     const { server, emend, resolved } = await watched();
     const stop = new AbortController();
     stop.abort();
-    expect(await waitForRun(emend, resolved, { signal: stop.signal })).toEqual({ outcome: 'stopped' });
+    expect(await waitForRun(emend, resolved, { signal: stop.signal })).toEqual({
+      outcome: 'stopped',
+    });
     expect(server.signals).toEqual([]);
     expect(server.runs[0]?.described.open).toBe(true);
   });

@@ -11,7 +11,10 @@ export interface BadJob {
   readonly says: readonly string[];
 }
 
-const expected = (what: string, received: string): readonly string[] => [`expected ${what}`, `received ${received}`];
+const expected = (what: string, received: string): readonly string[] => [
+  `expected ${what}`,
+  `received ${received}`,
+];
 
 export const BAD_JOBS: readonly BadJob[] = [
   // unknown keys
@@ -63,7 +66,13 @@ export const BAD_JOBS: readonly BadJob[] = [
     key: 'zzzzzzzzzzzz',
     says: ['unknown key', 'one of mode, target_files'],
   },
-  { name: 'a key of Object', front: 'constructor: 1', at: '2', key: 'constructor', says: ['unknown key'] },
+  {
+    name: 'a key of Object',
+    front: 'constructor: 1',
+    at: '2',
+    key: 'constructor',
+    says: ['unknown key'],
+  },
   { name: 'a number as key', front: '1: x', at: '2', key: '1', says: ['unknown key'] },
   // types
   {
@@ -73,7 +82,13 @@ export const BAD_JOBS: readonly BadJob[] = [
     key: 'mode',
     says: expected('one of edit, standard, sequential', '"edits"'),
   },
-  { name: 'mode a list', front: 'mode: [edit]', at: '2', key: 'mode', says: expected('one of edit', 'a list of 1') },
+  {
+    name: 'mode a list',
+    front: 'mode: [edit]',
+    at: '2',
+    key: 'mode',
+    says: expected('one of edit', 'a list of 1'),
+  },
   {
     name: 'targets a text',
     front: 'target_files: src/a.ts',
@@ -151,7 +166,13 @@ export const BAD_JOBS: readonly BadJob[] = [
     key: 'format',
     says: expected('one of whole-file', 'nothing'),
   },
-  { name: 'category empty', front: 'category: ""', at: '2', key: 'category', says: expected('a category', '""') },
+  {
+    name: 'category empty',
+    front: 'category: ""',
+    at: '2',
+    key: 'category',
+    says: expected('a category', '""'),
+  },
   {
     name: 'test true',
     front: 'test: true',
@@ -159,8 +180,20 @@ export const BAD_JOBS: readonly BadJob[] = [
     key: 'test',
     says: expected('a command, a list of commands, auto, or false', 'true'),
   },
-  { name: 'test a number', front: 'test: 3', at: '2', key: 'test', says: expected('a command', '3') },
-  { name: 'test empty', front: 'test: ""', at: '2', key: 'test', says: expected('a command', '""') },
+  {
+    name: 'test a number',
+    front: 'test: 3',
+    at: '2',
+    key: 'test',
+    says: expected('a command', '3'),
+  },
+  {
+    name: 'test empty',
+    front: 'test: ""',
+    at: '2',
+    key: 'test',
+    says: expected('a command', '""'),
+  },
   {
     name: 'test no, as YAML 1.1 had it',
     front: 'test: no',
@@ -189,7 +222,13 @@ export const BAD_JOBS: readonly BadJob[] = [
     key: 'commit',
     says: expected('true, false, or a commit message', '"yes"'),
   },
-  { name: 'commit empty', front: 'commit: "  "', at: '2', key: 'commit', says: ['expected true, false'] },
+  {
+    name: 'commit empty',
+    front: 'commit: "  "',
+    at: '2',
+    key: 'commit',
+    says: ['expected true, false'],
+  },
   {
     name: 'approval not known',
     front: 'approval: always',
@@ -197,7 +236,13 @@ export const BAD_JOBS: readonly BadJob[] = [
     key: 'approval',
     says: expected('one of ask, auto', '"always"'),
   },
-  { name: 'model a number', front: 'model: 4', at: '2', key: 'model', says: expected('the name of a model', '4') },
+  {
+    name: 'model a number',
+    front: 'model: 4',
+    at: '2',
+    key: 'model',
+    says: expected('the name of a model', '4'),
+  },
   {
     name: 'final_newline a text',
     front: 'final_newline: keep',
@@ -291,7 +336,13 @@ export const BAD_JOBS: readonly BadJob[] = [
     key: 'target_files.0',
     says: ['"/" between its parts'],
   },
-  { name: 'a NUL', front: 'target_files: ["a\\0.ts"]', at: '2', key: 'target_files.0', says: ['without NUL'] },
+  {
+    name: 'a NUL',
+    front: 'target_files: ["a\\0.ts"]',
+    at: '2',
+    key: 'target_files.0',
+    says: ['without NUL'],
+  },
   {
     name: 'a line end in a path',
     front: 'target_files: ["a\\nFILE b"]',
@@ -414,8 +465,18 @@ export const BAD_JOBS: readonly BadJob[] = [
   },
   // YAML and Markdown
   { name: 'a bracket left open', front: 'target_files: [a.ts', at: '2:20', says: ['bad YAML'] },
-  { name: 'a tab as indent', front: 'limits:\n\tconcurrency: 1', at: '3:1', says: ['bad YAML', 'Tabs'] },
-  { name: 'a key twice', front: 'mode: edit\nmode: standard', at: '3:1', says: ['bad YAML', 'unique'] },
+  {
+    name: 'a tab as indent',
+    front: 'limits:\n\tconcurrency: 1',
+    at: '3:1',
+    says: ['bad YAML', 'Tabs'],
+  },
+  {
+    name: 'a key twice',
+    front: 'mode: edit\nmode: standard',
+    at: '3:1',
+    says: ['bad YAML', 'unique'],
+  },
   { name: 'an alias to nothing', front: 'mode: *m', at: '2:1', says: ['bad YAML', 'm'] },
   { name: 'a tag', front: 'mode: !js edit', at: '2:7', says: ['bad YAML', '!js'] },
   {

@@ -10,59 +10,77 @@ const config = (source: string | null): ProjectConfig => {
 };
 
 describe('emend.yaml', () => {
-  test.each([null, '', '# only a comment\n', '---\n'])('absent or empty (%j): all defaults', (source) => {
-    const { models, protected: guarded, ...rest } = config(source);
-    expect(rest).toEqual({
-      v: 1,
-      model: 'claude-sonnet-5-5',
-      routes: [],
-      formats: { 'whole-file': true, 'unified-diff': true, 'structured-edit': true, 'search-replace': true },
-      tolerances: {},
-      guards: {},
-      rules: [],
-      hints: [],
-      test: null,
-      commit: null,
-      commitBody: 'none',
-      hooks: true,
-      env: [],
-      sign: null,
-      approval: 'ask',
-      baseline: 'ask',
-      create: null,
-      context: { signatures: true },
-      verify: null,
-      approvers: null,
-      evidenceKey: null,
-      formatCommand: null,
-      encodings: [],
-      repair: true,
-      secrets: 'mask',
-      requireCompleteSentinel: true,
-      audit: false,
-      sandbox: { network: false, read: [], write: [], memory_mib: null, processes: null },
-      limits: {},
-    });
-    expect(models['claude-sonnet-4-5']).toEqual({
-      input_usd: 3,
-      output_usd: 15,
-      cacheRead_usd: 0.3,
-      cacheWrite_usd: 3.75,
-      priced: { source: 'genai-prices 0.2.3 (PyPI)', date: '2026-11-10' },
-      context_tokens: 200_000,
-      maxOutput_tokens: 64_000,
-      thinking: 'budget',
-    });
-    for (const pattern of ['.github/', '.husky/', 'package.json', 'Makefile*', 'jest.config.*', 'package-lock.json'])
-      expect(guarded).toContain(pattern);
-  });
+  test.each([null, '', '# only a comment\n', '---\n'])(
+    'absent or empty (%j): all defaults',
+    (source) => {
+      const { models, protected: guarded, ...rest } = config(source);
+      expect(rest).toEqual({
+        v: 1,
+        model: 'claude-sonnet-5-5',
+        routes: [],
+        formats: {
+          'whole-file': true,
+          'unified-diff': true,
+          'structured-edit': true,
+          'search-replace': true,
+        },
+        tolerances: {},
+        guards: {},
+        rules: [],
+        hints: [],
+        test: null,
+        commit: null,
+        commitBody: 'none',
+        hooks: true,
+        env: [],
+        sign: null,
+        approval: 'ask',
+        baseline: 'ask',
+        create: null,
+        context: { signatures: true },
+        verify: null,
+        approvers: null,
+        evidenceKey: null,
+        formatCommand: null,
+        encodings: [],
+        repair: true,
+        secrets: 'mask',
+        requireCompleteSentinel: true,
+        audit: false,
+        sandbox: { network: false, read: [], write: [], memory_mib: null, processes: null },
+        limits: {},
+      });
+      expect(models['claude-sonnet-4-5']).toEqual({
+        input_usd: 3,
+        output_usd: 15,
+        cacheRead_usd: 0.3,
+        cacheWrite_usd: 3.75,
+        priced: { source: 'genai-prices 0.2.3 (PyPI)', date: '2026-11-10' },
+        context_tokens: 200_000,
+        maxOutput_tokens: 64_000,
+        thinking: 'budget',
+      });
+      for (const pattern of [
+        '.github/',
+        '.husky/',
+        'package.json',
+        'Makefile*',
+        'jest.config.*',
+        'package-lock.json',
+      ])
+        expect(guarded).toContain(pattern);
+    },
+  );
 
   test.each([
     ['{input_usd: 4, output_usd: 15}', [4, 15, 4, 5]],
     ['{input_usd: 4, output_usd: 15, cacheRead_usd: 0.4, cacheWrite_usd: 0}', [4, 15, 0.4, 0]],
     ['{output_usd: 15}', [null, 15, null, null]],
   ])('prices of the cache that are not said, from the price of input: %s', (entry, prices) => {
-    const { input_usd, output_usd, cacheRead_usd, cacheWrite_usd } = modelEntry(config(`models: {m: ${entry}}`), 'm');
+    const { input_usd, output_usd, cacheRead_usd, cacheWrite_usd } = modelEntry(
+      config(`models: {m: ${entry}}`),
+      'm',
+    );
     expect([input_usd, output_usd, cacheRead_usd, cacheWrite_usd]).toEqual(prices);
   });
 
@@ -117,7 +135,12 @@ describe('emend.yaml', () => {
     });
     expect(read.tolerances).toEqual({ indent: true, counts: false });
     // Who may approve is protected, whatever is taken out.
-    expect(read.protected.slice(-4)).toEqual(['infra/**', '!package.json', '# it defines who may approve', '/signers']);
+    expect(read.protected.slice(-4)).toEqual([
+      'infra/**',
+      '!package.json',
+      '# it defines who may approve',
+      '/signers',
+    ]);
     expect(read).toMatchObject({
       model: 'claude-opus-4-5',
       rules: ['docs/style.md'],
@@ -134,14 +157,24 @@ describe('emend.yaml', () => {
       repair: false,
       requireCompleteSentinel: false,
       audit: { model: 'claude-opus-4-5', when: 'after_tests' },
-      sandbox: { network: true, read: ['~/.x', '/opt/y'], write: [], memory_mib: 512, processes: null },
+      sandbox: {
+        network: true,
+        read: ['~/.x', '/opt/y'],
+        write: [],
+        memory_mib: 512,
+        processes: null,
+      },
       limits: { maxFilesBeforeSplit: 3 },
     });
   });
 
   test.each([
     ['modl: x', '1: modl', ['unknown key', '`model`']],
-    ['model: claude\nlimits:\n  maxAttemptPerFile: 2', '3: limits.maxAttemptPerFile', ['`maxAttemptsPerFile`']],
+    [
+      'model: claude\nlimits:\n  maxAttemptPerFile: 2',
+      '3: limits.maxAttemptPerFile',
+      ['`maxAttemptsPerFile`'],
+    ],
     ['limits:\n  concurrency: 0', '2: limits.concurrency', ['from 1 to 32']],
     [
       'limits:\n  maxLinesFullFile: 900\n  maxLinesDiff: 800',
@@ -153,7 +186,11 @@ describe('emend.yaml', () => {
       '3: routes.1.model',
       ['expected the name of a model', 'received nothing'],
     ],
-    ['routes:\n  - {model: m, complexity: hard}', '2: routes.0.complexity', ['one of low, medium, high', '"hard"']],
+    [
+      'routes:\n  - {model: m, complexity: hard}',
+      '2: routes.0.complexity',
+      ['one of low, medium, high', '"hard"'],
+    ],
     [
       'routes:\n  - {model: m, budget: 3}',
       '2: routes.0.budget',
@@ -161,8 +198,16 @@ describe('emend.yaml', () => {
     ],
     ['routes: {model: m}', '1: routes', ['a list of routes', 'a map']],
     ['models:\n  m:\n    input: 3', '3: models.m.input', ['unknown key']],
-    ['models:\n  m:\n    input_usd: -3', '3: models.m.input_usd', ['US dollars per million tokens', '-3']],
-    ['models:\n  m:\n    context_tokens: many', '3: models.m.context_tokens', ['a whole number of tokens', '"many"']],
+    [
+      'models:\n  m:\n    input_usd: -3',
+      '3: models.m.input_usd',
+      ['US dollars per million tokens', '-3'],
+    ],
+    [
+      'models:\n  m:\n    context_tokens: many',
+      '3: models.m.context_tokens',
+      ['a whole number of tokens', '"many"'],
+    ],
     ['formats: {whole-files: false}', '1: formats.whole-files', ['`whole-file`']],
     [
       'formats: {whole-file: false, unified-diff: false, structured-edit: false, search-replace: false}',
@@ -181,7 +226,11 @@ describe('emend.yaml', () => {
       '2: encodings.0.encoding',
       ['a single-byte encoding', '"klingon"'],
     ],
-    ['encodings:\n  - {pattern: "*.x", encoding: shift_jis}', '2: encodings.0.encoding', ['a single-byte encoding']],
+    [
+      'encodings:\n  - {pattern: "*.x", encoding: shift_jis}',
+      '2: encodings.0.encoding',
+      ['a single-byte encoding'],
+    ],
     ['encodings: {"*.x": latin1}', '1: encodings', ['a list of maps']],
     ['env: [DATABASE_URL, ANTHROPIC_API_KEY]', '1: env.1', ['none of ANTHROPIC']],
     ['env: [emend_home]', '1: env.0', ['none of ANTHROPIC']],
@@ -192,7 +241,11 @@ describe('emend.yaml', () => {
     ['requireCompleteSentinel: never', '1: requireCompleteSentinel', ['true or false']],
     ['audit: yes', '1: audit', ['the name of a model, a map of model and when']],
     ['audit: true', '1: audit', ['the name of a model, a map of model and when']],
-    ['audit: {model: m, when: later}', '1: audit', ['a map of model and when (after_tests or before_approval)']],
+    [
+      'audit: {model: m, when: later}',
+      '1: audit',
+      ['a map of model and when (after_tests or before_approval)'],
+    ],
     ['audit: {when: after_tests}', '1: audit', ['the name of a model']],
     ['audit: {model: m, wen: after_tests}', '1: audit.wen', ['did you mean `when`']],
     ['model:', '1: model', ['the name of a model', 'nothing']],

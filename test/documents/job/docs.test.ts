@@ -21,7 +21,9 @@ const row = (text: string, name: string): readonly string[] | undefined =>
     .find((cells) => cells[0] === '' && cells[1] === `\`${name}\``)
     ?.slice(2, -1);
 const fences = (text: string, language: string): readonly string[] =>
-  [...text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm'))].map((match) => match[1] ?? '');
+  [...text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, 'gm'))].map(
+    (match) => match[1] ?? '',
+  );
 
 describe('the docs say what the code does', () => {
   test.each(Object.entries(LIMITS))('limit %s with default, unit and range', (name, limit) => {
@@ -62,7 +64,9 @@ describe('the docs say what the code does', () => {
 
   test('every protected path that is named is a default', () => {
     const section = /## Protected paths[^]*?By default:([^]*?)\n\n/.exec(configuration)?.[1] ?? '';
-    const named = [...section.matchAll(/`([^`]+)`/g)].map((m) => m[1]).filter((p) => p !== '.envrc');
+    const named = [...section.matchAll(/`([^`]+)`/g)]
+      .map((m) => m[1])
+      .filter((p) => p !== '.envrc');
     expect(named.length).toBeGreaterThan(20);
     expect(DEFAULT_PROTECTED).toEqual(expect.arrayContaining(named));
   });
@@ -73,7 +77,10 @@ describe('the examples in the docs are accepted', () => {
     expect(parseJob(`---\n${yaml}---\n# Do it\n`, 'a.md')).toMatchObject({ ok: true });
   });
   test('the whole job and the one with every edit key', () => {
-    for (const source of [fences(jobs, 'markdown')[0] ?? '', `---\n${fences(jobs, 'yaml')[0] ?? ''}---\n# Do it\n`])
+    for (const source of [
+      fences(jobs, 'markdown')[0] ?? '',
+      `---\n${fences(jobs, 'yaml')[0] ?? ''}---\n# Do it\n`,
+    ])
       expect(parseJob(source, 'a.md')).toMatchObject({ ok: true });
   });
   test.each(fences(configuration, 'yaml'))('emend.yaml %#', (yaml) => {

@@ -12,14 +12,27 @@ import { resolveLimits } from '../../../src/documents/job/limits.js';
 import type { Format } from '../../../src/shared/formats.js';
 
 const limits = resolveLimits({ limits: {} }, { limits: {} }, {});
-const plain: FormatChoiceInput['job'] = { mode: null, format: null, outputFiles: [], outputDir: null };
+const plain: FormatChoiceInput['job'] = {
+  mode: null,
+  format: null,
+  outputFiles: [],
+  outputDir: null,
+};
 const on = (source: string | null): FormatChoiceInput['config'] => {
   const read = parseConfig(source);
   if (!read.ok) throw new Error('bad config');
   return read.value;
 };
 const choose = (input: Partial<FormatChoiceInput>) =>
-  chooseFormat({ lines: 1, bytes: 1, isNew: false, job: plain, config: on(null), limits, ...input });
+  chooseFormat({
+    lines: 1,
+    bytes: 1,
+    isNew: false,
+    job: plain,
+    config: on(null),
+    limits,
+    ...input,
+  });
 
 describe('chooseFormat', () => {
   test.each([
@@ -36,21 +49,39 @@ describe('chooseFormat', () => {
 
   test('a file that no answer of the model can hold is not answered whole', () => {
     const small = { ...limits, maxOutputBudget_tokens: 1000 };
-    expect(choose({ lines: 300, bytes: 3000, limits: small })).toEqual({ format: 'whole-file', bucket: 'A' });
-    expect(choose({ lines: 300, bytes: 3001, limits: small })).toEqual({ format: 'unified-diff', bucket: 'B' });
-    expect(choose({ lines: 300, bytes: 3001, limits: { ...limits, maxOutputBudget_tokens: null } }).bucket).toBe('A');
+    expect(choose({ lines: 300, bytes: 3000, limits: small })).toEqual({
+      format: 'whole-file',
+      bucket: 'A',
+    });
+    expect(choose({ lines: 300, bytes: 3001, limits: small })).toEqual({
+      format: 'unified-diff',
+      bucket: 'B',
+    });
+    expect(
+      choose({ lines: 300, bytes: 3001, limits: { ...limits, maxOutputBudget_tokens: null } })
+        .bucket,
+    ).toBe('A');
     expect(choose({ isNew: true, limits: small }).format).toBe('whole-file');
     const whole = { ...plain, format: 'whole-file' as const };
-    expect(choose({ lines: 300, bytes: 3001, limits: small, job: whole }).format).toBe('whole-file');
+    expect(choose({ lines: 300, bytes: 3001, limits: small, job: whole }).format).toBe(
+      'whole-file',
+    );
   });
 
   test('a new file is answered whole', () => {
-    expect(choose({ isNew: true, lines: 0, bytes: 0 })).toEqual({ format: 'whole-file', bucket: 'A' });
+    expect(choose({ isNew: true, lines: 0, bytes: 0 })).toEqual({
+      format: 'whole-file',
+      bucket: 'A',
+    });
   });
 
   test('the thresholds are limits', () => {
-    expect(choose({ lines: 11, limits: { ...limits, maxLinesFullFile: 10 } }).format).toBe('unified-diff');
-    expect(choose({ lines: 2000, limits: { ...limits, maxLinesDiff: null } }).format).toBe('unified-diff');
+    expect(choose({ lines: 11, limits: { ...limits, maxLinesFullFile: 10 } }).format).toBe(
+      'unified-diff',
+    );
+    expect(choose({ lines: 2000, limits: { ...limits, maxLinesDiff: null } }).format).toBe(
+      'unified-diff',
+    );
   });
 
   test.each([
@@ -77,19 +108,29 @@ describe('chooseFormat', () => {
     ],
     ['format: whole-file', { ...plain, format: 'whole-file' as const }, 'whole-file'],
     ['output_dir', { ...plain, outputDir: 'src' }, 'whole-file'],
-    ['mode: sequential', { ...plain, mode: 'sequential' as const, outputFiles: ['a'] }, 'whole-file'],
+    [
+      'mode: sequential',
+      { ...plain, mode: 'sequential' as const, outputFiles: ['a'] },
+      'whole-file',
+    ],
   ])('the job says %s for 5000 lines', (_, job, wanted) => {
     expect(choose({ job, lines: 5000 })).toEqual({ format: wanted, bucket: 'C' });
   });
 
   test("the job's format counts even where emend.yaml switches it off", () => {
     expect(
-      choose({ job: { ...plain, format: 'unified-diff' }, config: on('formats: {unified-diff: false}') }).format,
+      choose({
+        job: { ...plain, format: 'unified-diff' },
+        config: on('formats: {unified-diff: false}'),
+      }).format,
     ).toBe('unified-diff');
   });
 
   test('the policy tells the mode that counts', () => {
-    expect(jobFormatPolicy({ ...plain, outputFiles: ['a'] })).toEqual({ mode: 'standard', forced: 'whole-file' });
+    expect(jobFormatPolicy({ ...plain, outputFiles: ['a'] })).toEqual({
+      mode: 'standard',
+      forced: 'whole-file',
+    });
     expect(jobFormatPolicy(plain)).toEqual({ mode: null, forced: null });
   });
 });
@@ -114,19 +155,34 @@ describe('splitDecision', () => {
   test.each([
     [{ formats: whole(1), complexity: 'high' as const }, false, 'one file'],
     [{ formats: whole(2) }, true, /^more than maxFilesBeforeSplit \(1\)/],
-    [{ formats: whole(3), limits: { ...limits, maxFilesBeforeSplit: 3 } }, false, '3 files of medium complexity'],
     [
-      { formats: whole(3), limits: { ...limits, maxFilesBeforeSplit: 3 }, complexity: 'high' as const },
+      { formats: whole(3), limits: { ...limits, maxFilesBeforeSplit: 3 } },
+      false,
+      '3 files of medium complexity',
+    ],
+    [
+      {
+        formats: whole(3),
+        limits: { ...limits, maxFilesBeforeSplit: 3 },
+        complexity: 'high' as const,
+      },
       true,
       'complexity is high',
     ],
     [
-      { formats: whole(2), limits: { ...limits, maxFilesBeforeSplit: 3 }, mode: 'sequential' as const },
+      {
+        formats: whole(2),
+        limits: { ...limits, maxFilesBeforeSplit: 3 },
+        mode: 'sequential' as const,
+      },
       true,
       'sequential',
     ],
     [
-      { formats: ['whole-file', 'unified-diff'] as Format[], limits: { ...limits, maxFilesBeforeSplit: 3 } },
+      {
+        formats: ['whole-file', 'unified-diff'] as Format[],
+        limits: { ...limits, maxFilesBeforeSplit: 3 },
+      },
       true,
       'different formats',
     ],

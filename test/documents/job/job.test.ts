@@ -25,7 +25,8 @@ describe('bad job files', () => {
   });
 
   test('every problem is told at once', () => {
-    const source = '---\nmode: edits\ntarget_files: [/a, ../b]\nmodle: x\nlimits: {concurrency: 0, nope: 1}\n---\n\n';
+    const source =
+      '---\nmode: edits\ntarget_files: [/a, ../b]\nmodle: x\nlimits: {concurrency: 0, nope: 1}\n---\n\n';
     const keys = problemsOf(source).map((p) => p.message.replace(/: (expected|unknown key).*/, ''));
     expect(keys).toEqual([
       'jobs/a.md:2: mode',
@@ -42,19 +43,25 @@ describe('bad job files', () => {
   });
 
   test('a bad output key is not also called missing', () => {
-    expect(problemsOf('---\nmode: standard\noutput_dir: /x\n---\n# Do it\n').map((p) => p.message)).toEqual([
+    expect(
+      problemsOf('---\nmode: standard\noutput_dir: /x\n---\n# Do it\n').map((p) => p.message),
+    ).toEqual([
       'jobs/a.md:3: output_dir: expected a path relative to the workspace, not absolute, received "/x"',
     ]);
   });
 
   test('nesting deeper than the stack is a problem, not a crash', () => {
-    expect(problemsOf(`---\nmode: ${'['.repeat(50_000)}\n---\n# Do it\n`)[0]?.code).toBe('job_invalid');
+    expect(problemsOf(`---\nmode: ${'['.repeat(50_000)}\n---\n# Do it\n`)[0]?.code).toBe(
+      'job_invalid',
+    );
   });
 
   test('an alias bomb is a problem, not a crash', () => {
     const bomb = [
       'a: &a [x,x,x,x,x,x,x,x,x]',
-      ...'bcdefgh'.split('').map((c, i) => `${c}: &${c} [${Array(9).fill(`*${'abcdefg'[i]}`).join(',')}]`),
+      ...'bcdefgh'
+        .split('')
+        .map((c, i) => `${c}: &${c} [${Array(9).fill(`*${'abcdefg'[i]}`).join(',')}]`),
     ].join('\n');
     expect(problemsOf(`---\n${bomb}\n---\n# Do it\n`)[0]?.message).toContain('bad YAML');
   });
@@ -137,7 +144,15 @@ describe('good job files', () => {
     const read = parseJob('Rename `a` to `b` in src/a.ts\n', 'rename it.markdown');
     expect(read).toMatchObject({
       ok: true,
-      value: { title: 'rename it', mode: null, targetFiles: [], test: null, commit: null, limits: {}, lines: {} },
+      value: {
+        title: 'rename it',
+        mode: null,
+        targetFiles: [],
+        test: null,
+        commit: null,
+        limits: {},
+        lines: {},
+      },
     });
   });
 
@@ -159,7 +174,10 @@ describe('good job files', () => {
     ['empty front matter', '---\n---\n# Do it\n---\n', '# Do it\n---\n'],
     ['a rule further down', '# Do it\n\n---\n\nMore\n', '# Do it\n\n---\n\nMore\n'],
   ])('%s', (_, source, instructions) => {
-    expect(parseJob(source, 'a.md')).toMatchObject({ ok: true, value: { instructions, title: 'Do it' } });
+    expect(parseJob(source, 'a.md')).toMatchObject({
+      ok: true,
+      value: { instructions, title: 'Do it' },
+    });
   });
 
   test('the title is the first heading outside a fence', () => {

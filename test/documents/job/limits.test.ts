@@ -1,11 +1,17 @@
 import { describe, expect, test } from '@jest/globals';
-import { parseLimitSetting, resolveLimits, totalChunks } from '../../../src/documents/job/limits.js';
+import {
+  parseLimitSetting,
+  resolveLimits,
+  totalChunks,
+} from '../../../src/documents/job/limits.js';
 import { LIMITS } from '../../../src/shared/limits.js';
 
 describe('resolveLimits', () => {
   test('without settings every limit has its default, and no other key is there', () => {
     const resolved = resolveLimits({ limits: {} }, { limits: {} }, {});
-    expect(resolved).toEqual(Object.fromEntries(Object.entries(LIMITS).map(([name, limit]) => [name, limit.default])));
+    expect(resolved).toEqual(
+      Object.fromEntries(Object.entries(LIMITS).map(([name, limit]) => [name, limit.default])),
+    );
     expect(resolved.maxTotalChunks).toBeNull();
   });
 
@@ -25,7 +31,11 @@ describe('resolveLimits', () => {
     [null, 6, 12],
     [3, 100, 3],
   ])('total chunks: set %s, %i files', (set, files, wanted) => {
-    const limits = resolveLimits({ limits: {} }, { limits: {} }, set === null ? {} : { maxTotalChunks: set });
+    const limits = resolveLimits(
+      { limits: {} },
+      { limits: {} },
+      set === null ? {} : { maxTotalChunks: set },
+    );
     expect(totalChunks(limits, files)).toBe(wanted);
   });
 });
@@ -35,11 +45,17 @@ describe('parseLimitSetting', () => {
     ['concurrency=4', { kind: 'limit', name: 'concurrency', value: 4 }],
     ['outputBudget_tokens=32_768', { kind: 'limit', name: 'outputBudget_tokens', value: 32_768 }],
     ['budget_usd=0.5', { kind: 'limit', name: 'budget_usd', value: 0.5 }],
-    ['requireCompleteSentinel=false', { kind: 'flag', name: 'requireCompleteSentinel', value: false }],
+    [
+      'requireCompleteSentinel=false',
+      { kind: 'flag', name: 'requireCompleteSentinel', value: false },
+    ],
     ['model=claude-opus-4-5', { kind: 'text', name: 'model', value: 'claude-opus-4-5' }],
     ['expand=2,5', { kind: 'text', name: 'expand', value: '2,5' }],
     ['tests=run', { kind: 'text', name: 'tests', value: 'run' }],
-    ['command=npm test -- --grep=a', { kind: 'text', name: 'command', value: 'npm test -- --grep=a' }],
+    [
+      'command=npm test -- --grep=a',
+      { kind: 'text', name: 'command', value: 'npm test -- --grep=a' },
+    ],
   ])('%s', (written, value) => {
     expect(parseLimitSetting(written, 'run')).toEqual({ ok: true, value });
   });
@@ -63,7 +79,8 @@ describe('parseLimitSetting', () => {
     if (read.ok) throw new Error('accepted');
     expect(read.problems).toHaveLength(1);
     expect(read.problems[0]?.code).toBe('usage');
-    for (const words of [`--set ${written}`, ...says]) expect(read.problems[0]?.message).toContain(words);
+    for (const words of [`--set ${written}`, ...says])
+      expect(read.problems[0]?.message).toContain(words);
   });
 
   test.each([

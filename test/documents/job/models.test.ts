@@ -1,7 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import { parseConfig } from '../../../src/documents/job/config.js';
 import { resolveLimits } from '../../../src/documents/job/limits.js';
-import { fitLimits, formatsOf, inputBudget, modelEntry, mostOutput_tokens } from '../../../src/documents/job/models.js';
+import {
+  fitLimits,
+  formatsOf,
+  inputBudget,
+  modelEntry,
+  mostOutput_tokens,
+} from '../../../src/documents/job/models.js';
 
 const configOf = (yaml: string) => {
   const read = parseConfig(yaml);
@@ -25,7 +31,12 @@ describe('budgets fit the model', () => {
   });
 
   test('a lower limit stands', () => {
-    const low = { ...limits, inputBudget_tokens: 500, outputBudget_tokens: 100, maxOutputBudget_tokens: 200 };
+    const low = {
+      ...limits,
+      inputBudget_tokens: 500,
+      outputBudget_tokens: 100,
+      maxOutputBudget_tokens: 200,
+    };
     expect(fitLimits(low, modelEntry(small, 'small'))).toEqual(low);
     expect(inputBudget(low, modelEntry(small, 'small'), 100)).toBe(500);
   });
@@ -42,7 +53,11 @@ describe('formats that a model answers well in', () => {
       'models: { m: { input_usd: 0 } }',
       ['whole-file', 'unified-diff', 'structured-edit', 'search-replace'],
     ],
-    ['named', 'models: { m: { formats: [search-replace, whole-file] } }', ['whole-file', 'search-replace']],
+    [
+      'named',
+      'models: { m: { formats: [search-replace, whole-file] } }',
+      ['whole-file', 'search-replace'],
+    ],
     [
       'switched off',
       '{ models: { m: { formats: [search-replace, whole-file] } }, formats: { whole-file: false } }',
@@ -61,6 +76,8 @@ describe('formats that a model answers well in', () => {
     const read = parseConfig('models:\n  m:\n    formats: [json]\n');
     expect(read.ok ? '' : read.problems[0]?.message).toMatch(/^emend.yaml:3: .*whole-file/);
     const none = parseConfig('models:\n  m:\n    formats: []\n');
-    expect(none.ok ? '' : none.problems[0]?.message).toMatch(/^emend.yaml:3: .*list of one or more/);
+    expect(none.ok ? '' : none.problems[0]?.message).toMatch(
+      /^emend.yaml:3: .*list of one or more/,
+    );
   });
 });

@@ -1,7 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { evaluatePolicy, parsePolicy, POLICY_KEYS, type Policy } from '../../../src/documents/job/policy.js';
-import type { ProposalFileSummary, ProposalSummary } from '../../../src/shared/proposal-activities.js';
+import {
+  evaluatePolicy,
+  parsePolicy,
+  POLICY_KEYS,
+  type Policy,
+} from '../../../src/documents/job/policy.js';
+import type {
+  ProposalFileSummary,
+  ProposalSummary,
+} from '../../../src/shared/proposal-activities.js';
 
 const parsed = (source: string): Policy => {
   const read = parsePolicy(source, 'review.yaml');
@@ -17,7 +25,10 @@ const file = (path: string, more: Partial<ProposalFileSummary> = {}): ProposalFi
   key: 'k',
   ...more,
 });
-const proposal = (files: readonly ProposalFileSummary[], more: Partial<ProposalSummary> = {}): ProposalSummary => ({
+const proposal = (
+  files: readonly ProposalFileSummary[],
+  more: Partial<ProposalSummary> = {},
+): ProposalSummary => ({
   id: 'p'.repeat(64),
   ref: `sha256:${'0'.repeat(64)}`,
   diff: `sha256:${'0'.repeat(64)}`,
@@ -39,11 +50,31 @@ describe('what a policy lets through', () => {
     ['all within', '', proposal([A]), []],
     ['a path outside', '', proposal([file('lib/a.ts')]), ['lib/a.ts matches none of paths']],
     ['an exception', 'except: ["**/a.ts"]', proposal([A]), ['src/a.ts matches except']],
-    ['too many files', 'max_files: 1', proposal([A, file('src/b.ts')]), ['2 files; max_files is 1']],
+    [
+      'too many files',
+      'max_files: 1',
+      proposal([A, file('src/b.ts')]),
+      ['2 files; max_files is 1'],
+    ],
     ['too many lines', 'max_lines: 4', proposal([A]), ['5 changed lines; max_lines is 4']],
-    ['too many in one', 'max_lines_per_file: 4', proposal([A]), ['src/a.ts: 5 changed lines; max_lines_per_file is 4']],
-    ['a new file', '', proposal([file('src/a.ts', { change: 'create' })]), ['src/a.ts: create is not in changes']],
-    ['a new file that may be', 'changes: [edit, create]', proposal([file('src/a.ts', { change: 'create' })]), []],
+    [
+      'too many in one',
+      'max_lines_per_file: 4',
+      proposal([A]),
+      ['src/a.ts: 5 changed lines; max_lines_per_file is 4'],
+    ],
+    [
+      'a new file',
+      '',
+      proposal([file('src/a.ts', { change: 'create' })]),
+      ['src/a.ts: create is not in changes'],
+    ],
+    [
+      'a new file that may be',
+      'changes: [edit, create]',
+      proposal([file('src/a.ts', { change: 'create' })]),
+      [],
+    ],
     [
       'a finding',
       '',
@@ -63,9 +94,24 @@ describe('what a policy lets through', () => {
       proposal([A], { findings: [{ ...finding, severity: 'note' }] }),
       ['src/a.ts: syntax (note): broken'],
     ],
-    ['a format', 'formats: [unified-diff]', proposal([A]), ['src/a.ts came as whole-file, not in formats']],
-    ['a tolerance', '', proposal([A], { tolerances: ['counts src/a.ts:3'] }), ['tolerance used: counts src/a.ts:3']],
-    ['a tolerance that may be', 'tolerances: [counts]', proposal([A], { tolerances: ['counts src/a.ts:3'] }), []],
+    [
+      'a format',
+      'formats: [unified-diff]',
+      proposal([A]),
+      ['src/a.ts came as whole-file, not in formats'],
+    ],
+    [
+      'a tolerance',
+      '',
+      proposal([A], { tolerances: ['counts src/a.ts:3'] }),
+      ['tolerance used: counts src/a.ts:3'],
+    ],
+    [
+      'a tolerance that may be',
+      'tolerances: [counts]',
+      proposal([A], { tolerances: ['counts src/a.ts:3'] }),
+      [],
+    ],
     ['a protected path', '', proposal([A], { mustAsk: [GUARDED] }), [GUARDED]],
     ['one that may be', 'protected_paths: ["src/a.*"]', proposal([A], { mustAsk: [GUARDED] }), []],
     [
@@ -110,11 +156,15 @@ describe('what a policy lets through', () => {
     ],
   ])('%s', (_, more, of, expected) => {
     const policy = parsed(`v: 1\npaths: ["src/**"]\n${more}\n`);
-    expect(evaluatePolicy(policy, of, [{ path: 'src/a.ts', format: 'whole-file' }])).toEqual(expected);
+    expect(evaluatePolicy(policy, of, [{ path: 'src/a.ts', format: 'whole-file' }])).toEqual(
+      expected,
+    );
   });
 
   test('without any path nothing is let through', () => {
-    expect(evaluatePolicy(parsed('paths: []'), proposal([A]), [])).toEqual(['src/a.ts matches none of paths']);
+    expect(evaluatePolicy(parsed('paths: []'), proposal([A]), [])).toEqual([
+      'src/a.ts matches none of paths',
+    ]);
   });
 });
 
@@ -122,7 +172,10 @@ describe('a policy file', () => {
   test.each([
     ['', /review\.yaml:1: paths: expected a list of gitignore-style patterns, received nothing/],
     ['paths: src', /review\.yaml:1: paths: expected a list/],
-    ['paths: ["a"]\nmax_lins: 3', /review\.yaml:2: max_lins: unknown key; did you mean `max_lines`\?/],
+    [
+      'paths: ["a"]\nmax_lins: 3',
+      /review\.yaml:2: max_lins: unknown key; did you mean `max_lines`\?/,
+    ],
     ['paths: ["a"]\ntolerances: [luck]', /review\.yaml:2: tolerances\.0: expected one of/],
     ['paths: ["a"]\nmax_files: -1', /expected a whole number of files/],
     [
@@ -134,8 +187,12 @@ describe('a policy file', () => {
     ['paths: [', /bad YAML/],
   ])('%j is refused with its line', (source, expected) => {
     const read = parsePolicy(source, 'review.yaml');
-    expect(read.ok ? [] : read.problems.map(({ message }) => message)).toEqual([expect.stringMatching(expected)]);
-    expect(read.ok ? [] : read.problems.map(({ next }) => next)).toEqual([expect.stringContaining('the policy')]);
+    expect(read.ok ? [] : read.problems.map(({ message }) => message)).toEqual([
+      expect.stringMatching(expected),
+    ]);
+    expect(read.ok ? [] : read.problems.map(({ next }) => next)).toEqual([
+      expect.stringContaining('the policy'),
+    ]);
   });
 
   test('docs/headless.md names every key', () => {

@@ -5,7 +5,9 @@ import { modelEntry } from '../../../src/documents/job/index.js';
 import { DEFAULT_MODELS, PRICES } from '../../../src/documents/job/models.js';
 import { parseConfig } from '../../../src/documents/job/config.js';
 
-const kept = JSON.parse(readFileSync(new URL('genai-prices-0.2.3.json', import.meta.url), 'utf8')) as {
+const kept = JSON.parse(
+  readFileSync(new URL('genai-prices-0.2.3.json', import.meta.url), 'utf8'),
+) as {
   readonly source: string;
   readonly date: string;
   readonly models: Readonly<Record<string, readonly number[]>>;
@@ -20,7 +22,10 @@ test('each model has the prices of the source, and says of which day', () => {
   expect({ source: kept.source, date: kept.date }).toEqual(PRICES);
   const ours = Object.entries(DEFAULT_MODELS).map(([name, entry]) => {
     expect(entry.priced).toEqual(PRICES);
-    return [name, [entry.input_usd, entry.output_usd, entry.cacheRead_usd, entry.cacheWrite_usd]] as const;
+    return [
+      name,
+      [entry.input_usd, entry.output_usd, entry.cacheRead_usd, entry.cacheWrite_usd],
+    ] as const;
   });
   expect(Object.fromEntries(ours)).toEqual(kept.models);
 });

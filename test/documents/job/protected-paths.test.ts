@@ -1,6 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { parseConfig } from '../../../src/documents/job/config.js';
-import { DEFAULT_PROTECTED, namedByScripts, whyProtected } from '../../../src/documents/job/protected-paths.js';
+import {
+  DEFAULT_PROTECTED,
+  namedByScripts,
+  whyProtected,
+} from '../../../src/documents/job/protected-paths.js';
 
 const why = whyProtected(DEFAULT_PROTECTED);
 const words = (text: string): readonly string[] => text.trim().split(/\s+/);
@@ -69,12 +73,15 @@ describe('what some tool runs unasked is protected', () => {
     expect(all.filter((path, at) => all.indexOf(path) !== at)).toEqual([]);
   });
 
-  test.each([...OF_THE_ISSUE, ...OF_THE_SAME_KIND])('%s, deeper too and in any case, with a reason', (path) => {
-    expect(why(path)).toEqual(expect.stringMatching(/^[A-Za-z].{10,}$/));
-    expect(why(`packages/a/${path}`)).toBe(why(path));
-    expect(why(path.toUpperCase())).toBe(why(path));
-    expect(why(path.toLowerCase())).toBe(why(path));
-  });
+  test.each([...OF_THE_ISSUE, ...OF_THE_SAME_KIND])(
+    '%s, deeper too and in any case, with a reason',
+    (path) => {
+      expect(why(path)).toEqual(expect.stringMatching(/^[A-Za-z].{10,}$/));
+      expect(why(`packages/a/${path}`)).toBe(why(path));
+      expect(why(path.toUpperCase())).toBe(why(path));
+      expect(why(path.toLowerCase())).toBe(why(path));
+    },
+  );
 
   test('ordinary files are not', () => {
     expect(ORDINARY.filter((path) => why(path) !== null)).toEqual([]);
@@ -108,7 +115,11 @@ describe('what emend.yaml says of protected paths', () => {
     ['approvers: "keys/[a]*.txt"', 'keys/[a]*.txt', 'it defines who may approve'],
     ['approvers: "keys/[a]*.txt"', 'keys/ab.txt', null],
     ['rules: [docs/style.md]', 'docs/style.md', 'models and agents follow it'],
-    ['formatCommand: node tools/format.js {file}', 'tools/format.js', 'a command in emend.yaml uses it'],
+    [
+      'formatCommand: node tools/format.js {file}',
+      'tools/format.js',
+      'a command in emend.yaml uses it',
+    ],
     ['worktree: { setup: ./tools/setup.sh }', 'tools/setup.sh', 'a command in emend.yaml uses it'],
     // Tests run what a model wrote by design; docs/configuration.md says so.
     ['test: node --check a.js', 'a.js', null],
@@ -119,9 +130,27 @@ describe('what emend.yaml says of protected paths', () => {
 
 describe('files that scripts of package.json name', () => {
   const named = (manifest: string, scripts: unknown): readonly string[] =>
-    ['scripts/build.js', 'scripts/build.sh', 'scripts/index.js', 'server.mjs', 'a b.js', 'src/index.ts', 'src/a.ts']
-      .concat(['packages/a/scripts/build.js', 'packages/a/run.js', 'run.js', 'x[1].js', 'x1.js', 'conf/a.json'])
-      .filter((path) => whyProtected(namedByScripts(manifest, JSON.stringify({ scripts })))(path) !== null);
+    [
+      'scripts/build.js',
+      'scripts/build.sh',
+      'scripts/index.js',
+      'server.mjs',
+      'a b.js',
+      'src/index.ts',
+      'src/a.ts',
+    ]
+      .concat([
+        'packages/a/scripts/build.js',
+        'packages/a/run.js',
+        'run.js',
+        'x[1].js',
+        'x1.js',
+        'conf/a.json',
+      ])
+      .filter(
+        (path) =>
+          whyProtected(namedByScripts(manifest, JSON.stringify({ scripts })))(path) !== null,
+      );
 
   test.each<[string, unknown, readonly string[]]>([
     ['package.json', { build: 'node scripts/build.js' }, ['scripts/build.js']],
@@ -130,10 +159,18 @@ describe('files that scripts of package.json name', () => {
       { build: 'node ./scripts/build.js --fast && bash scripts/build.sh' },
       ['scripts/build.js', 'scripts/build.sh'],
     ],
-    ['package.json', { build: 'NODE_ENV=x node scripts/build' }, ['scripts/build.js', 'scripts/build.sh']],
+    [
+      'package.json',
+      { build: 'NODE_ENV=x node scripts/build' },
+      ['scripts/build.js', 'scripts/build.sh'],
+    ],
     ['package.json', { start: 'node scripts' }, ['scripts/index.js']],
     ['package.json', { start: 'node --import=./server.mjs src/a.ts' }, ['server.mjs', 'src/a.ts']],
-    ['package.json', { start: 'jest -c conf/a.json;node server.mjs' }, ['server.mjs', 'conf/a.json']],
+    [
+      'package.json',
+      { start: 'jest -c conf/a.json;node server.mjs' },
+      ['server.mjs', 'conf/a.json'],
+    ],
     ['package.json', { start: 'node "a b.js"' }, ['a b.js']],
     ['package.json', { start: "sh -c 'node x[1].js'" }, ['x[1].js']],
     ['package.json', { start: 'cd packages/a && node run.js' }, ['packages/a/run.js', 'run.js']],
@@ -143,7 +180,11 @@ describe('files that scripts of package.json name', () => {
       ['scripts/build.sh', 'packages/a/run.js'],
     ],
     // A folder that is linted or compiled is not run, and nothing outside the workspace is of the workspace.
-    ['package.json', { lint: 'eslint src', types: 'tsc -p .', out: 'node ../server.mjs', up: 'node /server.mjs' }, []],
+    [
+      'package.json',
+      { lint: 'eslint src', types: 'tsc -p .', out: 'node ../server.mjs', up: 'node /server.mjs' },
+      [],
+    ],
     ['package.json', { lint: 'eslint . && prettier --check "**/*.js"' }, []],
     ['package.json', 'node server.mjs', []],
     ['package.json', { build: 3 }, []],
@@ -152,11 +193,16 @@ describe('files that scripts of package.json name', () => {
   });
 
   test('what is no manifest names nothing', () => {
-    expect([...namedByScripts('package.json', '{'), ...namedByScripts('package.json', '[]')]).toEqual([]);
+    expect([
+      ...namedByScripts('package.json', '{'),
+      ...namedByScripts('package.json', '[]'),
+    ]).toEqual([]);
   });
 
   test('the reason says which manifest', () => {
     const patterns = namedByScripts('packages/a/package.json', '{"scripts":{"a":"node run.js"}}');
-    expect(whyProtected(patterns)('packages/a/run.js')).toBe('a script in packages/a/package.json uses it');
+    expect(whyProtected(patterns)('packages/a/run.js')).toBe(
+      'a script in packages/a/package.json uses it',
+    );
   });
 });

@@ -1,11 +1,20 @@
 /** What a request asks of a model's thinking, by the model's column of the table, the effort and the room beside the answer. */
 import { describe, expect, test } from '@jest/globals';
-import { modelEntry, parseConfig, parseJob, thinkingOf, type Effort } from '../../../src/documents/job/index.js';
+import {
+  modelEntry,
+  parseConfig,
+  parseJob,
+  thinkingOf,
+  type Effort,
+} from '../../../src/documents/job/index.js';
 
 const config = parseConfig('models: { told: { thinking: none }, mine: { thinking: effort } }');
 const asked = (model: string, effort: Effort | null, room = 40_000) =>
   config.ok ? thinkingOf(modelEntry(config.value, model), effort, room) : null;
-const budget = (tokens: number) => ({ tokens, keys: { thinking: { type: 'enabled', budget_tokens: tokens } } });
+const budget = (tokens: number) => ({
+  tokens,
+  keys: { thinking: { type: 'enabled', budget_tokens: tokens } },
+});
 const adaptive = (tokens: number, effort: Effort) => ({
   tokens,
   keys: { thinking: { type: 'adaptive' }, output_config: { effort } },

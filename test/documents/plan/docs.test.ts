@@ -13,7 +13,11 @@ test('it is checked without a fault or a note, and runs in two waves', () => {
   const tree = inOneFile(PLAN);
   const { faults, notes, waves, declared, number, level } = check(tree);
   expect({ faults, notes, declared, number, level }).toEqual({
-    ...{ faults: [], notes: [], declared: true, number: '010', level: 0 },
+    faults: [],
+    notes: [],
+    declared: true,
+    number: '010',
+    level: 0,
   });
   expect(waves.map(({ subWaves }) => subWaves)).toEqual([[[1]], [[2, 3]]]);
 });
@@ -35,7 +39,9 @@ test('it has every construct of the table', () => {
     ],
   });
   expect(two).toMatchObject({
-    ...{ complexity: 'Medium', estimatedTime: '4-6 hours', dependencies: { on: [1] } },
+    complexity: 'Medium',
+    estimatedTime: '4-6 hours',
+    dependencies: { on: [1] },
     prerequisites: ['The tables that [the notes][notes] name'],
     stages: [{ heading: { name: 'Tables' } }, { dependencies: { on: [1] } }],
   });
@@ -47,7 +53,10 @@ test('it has every construct of the table', () => {
 
 test('it is expanded to level 2, in the files that the document names, and collapsed again', () => {
   const phases = [1, 2, 3];
-  const one = phases.reduce((tree, number) => done(expandPhase(tree, number, DEFAULT_THRESHOLDS)), inOneFile(PLAN));
+  const one = phases.reduce(
+    (tree, number) => done(expandPhase(tree, number, DEFAULT_THRESHOLDS)),
+    inOneFile(PLAN),
+  );
   expect(levelOf(one)).toBe(1);
   expect(check(one)).toMatchObject({ faults: [], notes: [] });
   expect([...one.files.keys()]).toContain('010_demo/phase_2_core_logic.md');

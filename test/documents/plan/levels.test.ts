@@ -62,7 +62,10 @@ describe('a phase', () => {
   test.each([
     [expandPhase(tree, 2, DEFAULT_THRESHOLDS), 'Phase 2 is already expanded'],
     [expandPhase(tree, 9, DEFAULT_THRESHOLDS), 'Phase 9 does not exist'],
-    [expandPhase(inOneFile('### Phase 1: A\n\n'), 1, DEFAULT_THRESHOLDS), 'Phase 1 has no text to move'],
+    [
+      expandPhase(inOneFile('### Phase 1: A\n\n'), 1, DEFAULT_THRESHOLDS),
+      'Phase 1 has no text to move',
+    ],
     [collapsePhase(tree, 1), 'Phase 1 is not expanded'],
     [expandStage(tree, 1, 1), 'expected Phase 1 to be expanded before its stages'],
     [expandStage(tree, 2, 7), 'Stage 7 in Phase 2 does not exist'],
@@ -71,19 +74,33 @@ describe('a phase', () => {
   });
 
   const changed = (path: string, from: string, to: string): PlanTree =>
-    treeOfChange({ place: tree.place, files: new Map(tree.files).set(path, tree.files.get(path)!.replace(from, to)) });
+    treeOfChange({
+      place: tree.place,
+      files: new Map(tree.files).set(path, tree.files.get(path)!.replace(from, to)),
+    });
 
   test('what a person wrote into header and summary is kept', () => {
     const both = changed(PHASE, '\n<!-- emend', '\nMind the gap.\n\n<!-- emend');
     const main = both.files.get(MAIN)!.replace('**Tasks**: 4', 'Ask Ann.\n**Tasks**: 4');
-    const back = collapse(treeOfChange({ place: both.place, files: new Map(both.files).set(MAIN, main) }), 2);
+    const back = collapse(
+      treeOfChange({ place: both.place, files: new Map(both.files).set(MAIN, main) }),
+      2,
+    );
     expect(back.main.source).toBe(
-      EVERYTHING.replace('- [ ] three\n', '- [ ] three\n\nMind the gap.\nAsk Ann.\n').replace('\n\nMind', '\n\nMind'),
+      EVERYTHING.replace('- [ ] three\n', '- [ ] three\n\nMind the gap.\nAsk Ann.\n').replace(
+        '\n\nMind',
+        '\n\nMind',
+      ),
     );
   });
 
   test.each([
-    ['a heading that would end the phase', '#### Stage 2', '### Stage 2', /expected headings deeper than ###/],
+    [
+      'a heading that would end the phase',
+      '#### Stage 2',
+      '### Stage 2',
+      /expected headings deeper than ###/,
+    ],
     ['an open fence', '- [ ] three', '```\n- [ ] three', /the phases would change/],
   ])('%s is refused', (_, from, to, message) => {
     const back = collapsePhase(changed(PHASE, from, to), 2);
@@ -93,7 +110,10 @@ describe('a phase', () => {
   test('a file that a person wrote without the body line: headings are made deeper', () => {
     const place = { stem: '025_f', inFolder: true };
     const hand = new Map([
-      ['025_f/025_f.md', '### Phase 2: Core [EXPANDED]\n**See**: [p](phase_2_core.md)\n**Tasks**: 1 task\n'],
+      [
+        '025_f/025_f.md',
+        '### Phase 2: Core [EXPANDED]\n**See**: [p](phase_2_core.md)\n**Tasks**: 1 task\n',
+      ],
       [
         '025_f/phase_2_core.md',
         '# Phase 2: Core Logic\n\n**Part of**: [025_f.md](025_f.md)\n**Complexity**: 9.5 (High)\n\n## Objective\n\nDo it.\n\n## Tasks\n\n### Database\n- [ ] x\n',
@@ -101,7 +121,8 @@ describe('a phase', () => {
     ]);
     const back = collapse(treeOfChange({ place, files: hand }), 2);
     expect(filesOf(back)).toEqual({
-      '025_f.md': '### Phase 2: Core\n\n#### Objective\n\nDo it.\n\n#### Tasks\n\n##### Database\n- [ ] x\n',
+      '025_f.md':
+        '### Phase 2: Core\n\n#### Objective\n\nDo it.\n\n#### Tasks\n\n##### Database\n- [ ] x\n',
     });
     expect(back.phases[0]?.part.objective).toBe('Do it.');
   });
@@ -111,7 +132,8 @@ describe('a stage', () => {
   const one = expand(inOneFile(EVERYTHING), 2);
   const overview = '010_demo/phase_2_core_logic_api/phase_2_overview.md';
   const stage = (tree: PlanTree, number: number): PlanTree => done(expandStage(tree, 2, number));
-  const unstage = (tree: PlanTree, number: number): PlanTree => done(collapseStage(tree, 2, number));
+  const unstage = (tree: PlanTree, number: number): PlanTree =>
+    done(collapseStage(tree, 2, number));
 
   test('goes beside the overview, in the formats of docs/plans.md', () => {
     const two = stage(one, 2);
@@ -215,7 +237,9 @@ describe('expand and collapse give the same bytes', () => {
     }
     // Not always in the order in which they were expanded.
     for (const number of source.length % 2 === 0 ? opened : opened.toReversed()) {
-      for (const { part, file } of now.phases.find(({ part: { heading } }) => heading.number === number)!.stages)
+      for (const { part, file } of now.phases.find(
+        ({ part: { heading } }) => heading.number === number,
+      )!.stages)
         if (file !== null) now = done(collapseStage(now, number, part.heading.number));
       now = collapse(now, number);
     }
@@ -265,7 +289,9 @@ describe('expand and collapse give the same bytes', () => {
         '<div>\n',
         '**See**: [z](z.md)\n',
       ),
-      fc.string({ unit: 'grapheme', maxLength: 12 }).map((text) => `${text.replace(/[`~<>\r\n\0\uFEFF]/g, '')}\n`),
+      fc
+        .string({ unit: 'grapheme', maxLength: 12 })
+        .map((text) => `${text.replace(/[`~<>\r\n\0\uFEFF]/g, '')}\n`),
     );
     const stages = fc.array(fc.array(block, { maxLength: 4 }), { maxLength: 3 });
     const plan = fc.record({
@@ -299,7 +325,9 @@ describe('expand and collapse give the same bytes', () => {
   test('over READMEs of installed packages as the text of a phase', () => {
     const all = readdirSync('node_modules')
       .map((name) => join('node_modules', name, 'README.md'))
-      .filter((path) => existsSync(path) && statSync(path).size > 1_000 && statSync(path).size < 40_000)
+      .filter(
+        (path) => existsSync(path) && statSync(path).size > 1_000 && statSync(path).size < 40_000,
+      )
       .slice(0, 25);
     const readmes = sampled('READMEs', all, 8);
     const opened = readmes.map((path) => {

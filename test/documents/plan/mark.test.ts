@@ -15,7 +15,8 @@ const mark = (files: Record<string, string>, more: Partial<PhaseMark> = {}, inFo
   const of = tree(files, inFolder);
   return markPhase(of, findPhase(of, { name: 'One', number: 1 })!, wanted, DEFAULT_THRESHOLDS);
 };
-const PLAN = '# P\n\n### Phase 1: One\n\n- [ ] a\n  * [ ] b\n\n```\n- [ ] text\n```\n\n### Phase 2: Two\n\n- [ ] c\n';
+const PLAN =
+  '# P\n\n### Phase 1: One\n\n- [ ] a\n  * [ ] b\n\n```\n- [ ] text\n```\n\n### Phase 2: Two\n\n- [ ] c\n';
 
 describe('marking a phase', () => {
   test('ticks its tasks, not those in code or of other phases, and adds the section', () => {
@@ -27,7 +28,9 @@ describe('marking a phase', () => {
 
   test('left incomplete for some tasks, it ticks the others', () => {
     const left = mark({ '010_demo.md': PLAN }, { marker: 'INCOMPLETE', open: new Set(['a']) });
-    expect(left.files.get('010_demo.md')).toContain('### Phase 1: One [INCOMPLETE]\n\n- [ ] a\n  * [x] b\n');
+    expect(left.files.get('010_demo.md')).toContain(
+      '### Phase 1: One [INCOMPLETE]\n\n- [ ] a\n  * [x] b\n',
+    );
   });
 
   test('again, it changes nothing', () => {
@@ -35,29 +38,41 @@ describe('marking a phase', () => {
     expect(mark({ '010_demo.md': once }).files.get('010_demo.md')).toBe(once);
   });
 
-  test.each(['\n', '\r\n'])('updates its lines of the section and leaves those of a person (%j)', (eol) => {
-    const section = [
-      '',
-      '## Implementation Progress',
-      '',
-      'Mine.',
-      '',
-      '**Status**: 0/2',
-      '**To Resume**: x',
-      'Mine too.',
-      '',
-    ];
-    const source = PLAN.replaceAll('\n', eol) + section.join(eol);
-    const progress = [
-      ['Status', '1/2'],
-      ['Commit', 'abc'],
-      ['To Resume', null],
-    ] as const;
-    const marked = mark({ '010_demo.md': source }, { progress }).files.get('010_demo.md')!;
-    expect(marked.slice(marked.indexOf('## Impl'))).toBe(
-      ['## Implementation Progress', '', 'Mine.', '', '**Status**: 1/2', '**Commit**: abc', 'Mine too.', ''].join(eol),
-    );
-  });
+  test.each(['\n', '\r\n'])(
+    'updates its lines of the section and leaves those of a person (%j)',
+    (eol) => {
+      const section = [
+        '',
+        '## Implementation Progress',
+        '',
+        'Mine.',
+        '',
+        '**Status**: 0/2',
+        '**To Resume**: x',
+        'Mine too.',
+        '',
+      ];
+      const source = PLAN.replaceAll('\n', eol) + section.join(eol);
+      const progress = [
+        ['Status', '1/2'],
+        ['Commit', 'abc'],
+        ['To Resume', null],
+      ] as const;
+      const marked = mark({ '010_demo.md': source }, { progress }).files.get('010_demo.md')!;
+      expect(marked.slice(marked.indexOf('## Impl'))).toBe(
+        [
+          '## Implementation Progress',
+          '',
+          'Mine.',
+          '',
+          '**Status**: 1/2',
+          '**Commit**: abc',
+          'Mine too.',
+          '',
+        ].join(eol),
+      );
+    },
+  );
 
   test.each(['', '## Implementation Progress\n\n**Status**: 0/2\n'])(
     'whose headings are of the first level: the section is in no phase (there: %j)',
@@ -86,8 +101,10 @@ describe('marking a phase', () => {
   });
 
   test('a phase in a file of its own: its tasks are ticked there, and small as it is it comes back', () => {
-    const main = '# P\n\n### Phase 1: One [EXPANDED]\n**See**: [f](phase_1_one.md)\n\n### Phase 2: Two\n\n- [ ] c\n';
-    const part = '# Phase 1: One\n\n**Part of**: [010_demo.md](010_demo.md)\n\n<!-- emend:body -->\n\n- [ ] a\n\n';
+    const main =
+      '# P\n\n### Phase 1: One [EXPANDED]\n**See**: [f](phase_1_one.md)\n\n### Phase 2: Two\n\n- [ ] c\n';
+    const part =
+      '# Phase 1: One\n\n**Part of**: [010_demo.md](010_demo.md)\n\n<!-- emend:body -->\n\n- [ ] a\n\n';
     const files = { '010_demo/010_demo.md': main, '010_demo/phase_1_one.md': part };
     const changed = mark(files, {}, true);
     expect([...changed.files.keys()]).toEqual(['010_demo.md']);
@@ -99,9 +116,12 @@ describe('marking a phase', () => {
     const now = (to: string) =>
       findPhase(tree({ '010_demo.md': to }), { name: 'One', number: 1, text })?.part.heading.name;
     const renamed = PLAN.replace('One', 'Uno').replace('- [ ] a', '- [x] a');
-    expect([now(PLAN), now(renamed), now(renamed.replace('b', 'c')), now(renamed.replace('1: Uno', '3: Uno'))]).toEqual(
-      ['One', 'Uno', undefined, undefined],
-    );
+    expect([
+      now(PLAN),
+      now(renamed),
+      now(renamed.replace('b', 'c')),
+      now(renamed.replace('1: Uno', '3: Uno')),
+    ]).toEqual(['One', 'Uno', undefined, undefined]);
   });
 });
 
@@ -118,8 +138,16 @@ describe('the partial summary', () => {
     const plan = { title: 'T', path: 'p', status: '1/2' };
     const one = withSummary(null, plan, { number: 1, name: 'One', text: 'completed' });
     const mine = `${one}\nA person wrote this.\n`;
-    const two = withSummary(mine, { ...plan, status: '2/2' }, { number: 2, name: 'Two', text: 'skipped' });
-    const again = withSummary(two, { ...plan, status: '2/2' }, { number: 1, name: 'One', text: 'incomplete' });
+    const two = withSummary(
+      mine,
+      { ...plan, status: '2/2' },
+      { number: 2, name: 'Two', text: 'skipped' },
+    );
+    const again = withSummary(
+      two,
+      { ...plan, status: '2/2' },
+      { number: 1, name: 'One', text: 'incomplete' },
+    );
     expect(again).toBe(
       '# Partial summary: T\n\n**Plan**: `p`\n**Status**: 2/2\n\n## Phases\n\n- Phase 1 (One): incomplete\n- Phase 2 (Two): skipped\n\nA person wrote this.\n',
     );

@@ -14,7 +14,14 @@ const [first, second, third] = plan.phases;
 
 describe('every construct', () => {
   test('phases with names, markers, lines; code and comments are text', () => {
-    expect(plan.phases.map(({ heading: { number, name, markers, line } }) => [number, name, markers, line])).toEqual([
+    expect(
+      plan.phases.map(({ heading: { number, name, markers, line } }) => [
+        number,
+        name,
+        markers,
+        line,
+      ]),
+    ).toEqual([
       [1, 'Foundation', ['COMPLETED'], 16],
       [2, 'Core Logic (API)', ['INCOMPLETE'], 33],
       [3, 'Testing', [], 53],
@@ -47,7 +54,9 @@ describe('every construct', () => {
     ['a: 1\nsandbox: [', 3, 'bad YAML: '],
   ])('%j in the front matter is a fault', (front, line, message) => {
     const read = parsePlan(`---\n${front}\n---\n${EVERYTHING}`, 'p.md');
-    expect(read.faults).toEqual([{ file: 'p.md', line, message: expect.stringContaining(message) }]);
+    expect(read.faults).toEqual([
+      { file: 'p.md', line, message: expect.stringContaining(message) },
+    ]);
     expect(read.settings).toEqual({});
   });
 
@@ -62,13 +71,22 @@ describe('every construct', () => {
   });
 
   test('a key of the front matter that looks like a setting, and is none of a plan, is a note', () => {
-    const front = '---\nsandbx: off\nauthor: me\ntest: npm test\nexpanded_phases: 0\nsecrets: ask\n---\n';
+    const front =
+      '---\nsandbx: off\nauthor: me\ntest: npm test\nexpanded_phases: 0\nsecrets: ask\n---\n';
     const read = parsePlan(front + EVERYTHING, 'p.md');
     expect(read.settings).toEqual({ secrets: 'ask' });
     expect(read.faults).toEqual([]);
     expect(read.notes.filter(({ line }) => line < 8)).toEqual([
-      { file: 'p.md', line: 2, message: '`sandbx` in the front matter is ignored; did you mean `sandbox`?' },
-      { file: 'p.md', line: 4, message: '`test` in the front matter is ignored; for a plan it belongs in emend.yaml' },
+      {
+        file: 'p.md',
+        line: 2,
+        message: '`sandbx` in the front matter is ignored; did you mean `sandbox`?',
+      },
+      {
+        file: 'p.md',
+        line: 4,
+        message: '`test` in the front matter is ignored; for a plan it belongs in emend.yaml',
+      },
     ]);
   });
 
@@ -86,15 +104,28 @@ describe('every construct', () => {
       'owner',
       'priority',
     ];
-    const more = ['plan', 'comment', 'contact', 'approved', 'approver', 'reviewers', 'last_updated', 'due', 'related'];
+    const more = [
+      'plan',
+      'comment',
+      'contact',
+      'approved',
+      'approver',
+      'reviewers',
+      'last_updated',
+      'due',
+      'related',
+    ];
     const front = `---\n${[...keys, ...more].map((key) => `${key}: x\n`).join('')}---\n`;
     expect(
-      parsePlan(front + EVERYTHING, 'p.md').notes.filter(({ message }) => message.includes('front matter')),
+      parsePlan(front + EVERYTHING, 'p.md').notes.filter(({ message }) =>
+        message.includes('front matter'),
+      ),
     ).toEqual([]);
   });
 
   test('a setting of a project or a job is told where it belongs', () => {
-    const front = '---\nbudget_usd: 5\nhooks: false\ntarget_files: [a.js]\ncreat: false\nbudgt_usd: 5\n---\n';
+    const front =
+      '---\nbudget_usd: 5\nhooks: false\ntarget_files: [a.js]\ncreat: false\nbudgt_usd: 5\n---\n';
     const notes = parsePlan(front + EVERYTHING, 'p.md')
       .notes.slice(0, 5)
       .map(({ message }) => message);
@@ -108,8 +139,14 @@ describe('every construct', () => {
   });
 
   test.each([
-    ['**Dependancies**: [1]', '**Dependancies** is treated as text; did you mean **Dependencies**?'],
-    ['- **Dependecies:** [1]', '**Dependecies** is treated as text; did you mean **Dependencies**?'],
+    [
+      '**Dependancies**: [1]',
+      '**Dependancies** is treated as text; did you mean **Dependencies**?',
+    ],
+    [
+      '- **Dependecies:** [1]',
+      '**Dependecies** is treated as text; did you mean **Dependencies**?',
+    ],
     ['**Depends on**: 1', '**Depends on** is treated as text; did you mean **Dependencies**?'],
     ['Dependencies: [1]', 'expected `**Dependencies**: [1, 3]`, treated as text'],
     ['*Dependencies*: Phase 1', 'expected `**Dependencies**: [1, 3]`, treated as text'],
@@ -136,7 +173,10 @@ describe('every construct', () => {
     (word) => {
       const { notes, phases } = parsePlan(`### Phase 1: One [${word}]\n`, 'p.md');
       const message = `[${word.trim()}] is not a marker; treated as part of the name`;
-      expect([notes, phases[0]!.heading.markers]).toEqual([[{ file: 'p.md', line: 1, message }], []]);
+      expect([notes, phases[0]!.heading.markers]).toEqual([
+        [{ file: 'p.md', line: 1, message }],
+        [],
+      ]);
     },
   );
 
@@ -153,7 +193,15 @@ describe('every construct', () => {
         '**Estimated Cost**: 3',
         '**Dependents**: 4',
       ],
-      ...['- [notes](a.md)', '- [x](a.md)', '- [x]: a.md', '- [1] cited', '- [ ] task', '* [X] done', '> - [] quoted'],
+      ...[
+        '- [notes](a.md)',
+        '- [x](a.md)',
+        '- [x]: a.md',
+        '- [1] cited',
+        '- [ ] task',
+        '* [X] done',
+        '> - [] quoted',
+      ],
       ...[
         '- it depends: on much',
         'This depends on: Postgres',
@@ -178,13 +226,17 @@ describe('every construct', () => {
   test('of a plan without phases the headings that look like one are named', () => {
     const message = (text: string) =>
       `expected a heading \`### Phase N: Name\`, received ${JSON.stringify(text)}, treated as text`;
-    expect(parsePlan('# P\n\n### Phase1: A\n\n### Phase 2 - B\n\n### phase 3: C\n', 'p.md').faults).toEqual([
+    expect(
+      parsePlan('# P\n\n### Phase1: A\n\n### Phase 2 - B\n\n### phase 3: C\n', 'p.md').faults,
+    ).toEqual([
       { file: 'p.md', line: 3, message: message('Phase1: A') },
       { file: 'p.md', line: 5, message: message('Phase 2 - B') },
       { file: 'p.md', line: 7, message: message('phase 3: C') },
       { file: 'p.md', line: 1, message: 'expected a heading `### Phase N: Name`, found none' },
     ]);
-    expect(parsePlan('# P\n\n```\n### Phase 1: A\n', 'p.md').faults.map(({ line }) => line)).toEqual([3, 1]);
+    expect(
+      parsePlan('# P\n\n```\n### Phase 1: A\n', 'p.md').faults.map(({ line }) => line),
+    ).toEqual([3, 1]);
   });
 
   test('objective over lines, dependencies, time, prerequisites', () => {
@@ -208,7 +260,11 @@ describe('every construct', () => {
 
   test('stages with their own dependencies, which are not the phase’s', () => {
     expect(
-      second?.stages.map(({ heading, dependencies, tasks }) => [heading.name, dependencies?.on, tasks.length]),
+      second?.stages.map(({ heading, dependencies, tasks }) => [
+        heading.name,
+        dependencies?.on,
+        tasks.length,
+      ]),
     ).toEqual([
       ['Tables', undefined, 1],
       ['Endpoints', [], 2],
@@ -224,8 +280,12 @@ describe('every construct', () => {
       ['Estimated Time', '6-8 hours'],
     ]);
     expect(plan.counter).toMatchObject({ value: 0, line: 5 });
-    expect(EVERYTHING.slice(plan.progress?.from, plan.progress?.to)).toMatch(/^## Implementation Progress\n[^#]*$/);
-    expect(EVERYTHING.slice(plan.revisions?.from, plan.revisions?.to)).toBe('## Revision History\n\nNone.\n');
+    expect(EVERYTHING.slice(plan.progress?.from, plan.progress?.to)).toMatch(
+      /^## Implementation Progress\n[^#]*$/,
+    );
+    expect(EVERYTHING.slice(plan.revisions?.from, plan.revisions?.to)).toBe(
+      '## Revision History\n\nNone.\n',
+    );
   });
 
   test.each(['\r\n', '\r'])('the same with line ends %j', (eol) => {
@@ -259,9 +319,9 @@ describe('headings', () => {
     ['Phase 4: A\n---\n', 'A', []],
     ['### Phase 4: A [x](y) [SKIPPED]', 'A [x](y)', ['SKIPPED']],
   ])('%j', (source, name, markers) => {
-    expect(parsePlan(source, 'p.md').phases.map(({ heading }) => [heading.name, heading.markers])).toEqual([
-      [name, markers],
-    ]);
+    expect(
+      parsePlan(source, 'p.md').phases.map(({ heading }) => [heading.name, heading.markers]),
+    ).toEqual([[name, markers]]);
   });
 
   test.each([
@@ -295,10 +355,16 @@ describe('headings', () => {
     expect(splice(marked, removeMarker(again, 'EXPANDED'))).toBe(source);
   });
 
-  test.each(['\n', '\r\n', ' \n ', '\r'])('an underlined heading over two lines has one name: %j', (eol) => {
-    const source = `Phase 4: A${eol}and B [SKIPPED]${eol}===${eol}`;
-    expect(parsePlan(source, 'p.md').phases[0]!.heading).toMatchObject({ name: 'A and B', markers: ['SKIPPED'] });
-  });
+  test.each(['\n', '\r\n', ' \n ', '\r'])(
+    'an underlined heading over two lines has one name: %j',
+    (eol) => {
+      const source = `Phase 4: A${eol}and B [SKIPPED]${eol}===${eol}`;
+      expect(parsePlan(source, 'p.md').phases[0]!.heading).toMatchObject({
+        name: 'A and B',
+        markers: ['SKIPPED'],
+      });
+    },
+  );
 });
 
 describe('what is wrong is told with its line, all at once', () => {
@@ -385,7 +451,9 @@ describe('parse, change nothing: the same bytes', () => {
           expect(body.from).toBeLessThanOrEqual(body.to);
           if (heading.markers.includes('SKIPPED')) continue;
           const marked = splice(source, addMarker(heading, 'SKIPPED'));
-          const again = parsePlan(marked, 'p.md').phases.find(({ heading: { from } }) => from === heading.from);
+          const again = parsePlan(marked, 'p.md').phases.find(
+            ({ heading: { from } }) => from === heading.from,
+          );
           expect(splice(marked, removeMarker(again!.heading, 'SKIPPED'))).toBe(source);
         }
       }),

@@ -50,7 +50,8 @@ const changed = (tree: PlanTree, value: object): Changed => {
   if (!made.ok) throw new Error(JSON.stringify(made.faults));
   return made;
 };
-const textAfter = (text: string, value: object): string => changed(planOf(text), value).files.get('010_demo.md') ?? '';
+const textAfter = (text: string, value: object): string =>
+  changed(planOf(text), value).files.get('010_demo.md') ?? '';
 const waves = (text: string): unknown => {
   const found = wavesOf(
     planOf(text).phases.map(({ part }) => part),
@@ -58,7 +59,12 @@ const waves = (text: string): unknown => {
   );
   return found.ok ? found.waves.map(({ parts }) => parts) : found.faults;
 };
-const ADD = { action: 'add_phase', name: 'Prepare', objective: 'Make it ready.', tasks: ['x', 'y'] };
+const ADD = {
+  action: 'add_phase',
+  name: 'Prepare',
+  objective: 'Make it ready.',
+  tasks: ['x', 'y'],
+};
 const NEW = '### Phase 4: Prepare\n**Objective**: Make it ready.\n\n- [ ] x\n- [ ] y\n\n';
 const NEW_DECLARED = NEW.replace('ready.\n', 'ready.\n**Dependencies**: [1]\n');
 
@@ -92,18 +98,24 @@ describe('add_phase', () => {
     expect(made.files.get('010_demo/010_demo.md')).toContain(NEW_DECLARED);
   });
   test('after a phase that is done: it is not done any earlier, and waits for that phase', () => {
-    expect(textAfter(PLAN, { ...ADD, phase: 1 })).toBe(PLAN.replace('### Phase 2', `${NEW}### Phase 2`));
+    expect(textAfter(PLAN, { ...ADD, phase: 1 })).toBe(
+      PLAN.replace('### Phase 2', `${NEW}### Phase 2`),
+    );
     expect(textAfter(DECLARED, { ...ADD, phase: 1 })).toBe(
       DECLARED.replace('### Phase 2', `${NEW_DECLARED}### Phase 2`),
     );
     const all = PLAN.replace('Phase 3: Third', 'Phase 3: Third [COMPLETED]');
     expect(textAfter(all, { ...ADD, phase: 3 })).toBe(all.replace('## After', `${NEW}## After`));
     const last = '# Plan\n\n### Phase 1: Only [SKIPPED]\n- [ ] a';
-    expect(textAfter(last, { ...ADD, phase: 1 })).toBe(`${last}\n\n${NEW.replace('Phase 4', 'Phase 2')}`);
+    expect(textAfter(last, { ...ADD, phase: 1 })).toBe(
+      `${last}\n\n${NEW.replace('Phase 4', 'Phase 2')}`,
+    );
   });
   test('is refused for a phase that is not there; what is done takes nothing else', () => {
     expect(replan(planOf(PLAN), { ...ADD, phase: 9 })).toMatchObject({ ok: false });
-    expect(replan(planOf(PLAN), { action: 'update_tasks', phase: 1, add: ['x'] })).toMatchObject({ ok: false });
+    expect(replan(planOf(PLAN), { action: 'update_tasks', phase: 1, add: ['x'] })).toMatchObject({
+      ok: false,
+    });
   });
 });
 
@@ -131,23 +143,31 @@ describe('split_phase', () => {
   });
   test('numbers are those of the question, in which a task under another has its own', () => {
     const part = (tasks: readonly number[]) => ({ name: 'N', objective: 'O', tasks });
-    const split = (...parts: (readonly number[])[]) => ({ action: 'split_phase', parts: parts.map(part) });
+    const split = (...parts: (readonly number[])[]) => ({
+      action: 'split_phase',
+      parts: parts.map(part),
+    });
     const text = '### Phase 2: Only\n- [ ] a\n  - [ ] a1\n  - [ ] a2\n- [ ] b\n';
     const parted = (own: string, moved: string) =>
       `### Phase 2: Only\n${own}\n### Phase 3: N\n**Objective**: O\n\n${moved}\n`;
     const all = '- [ ] a\n  - [ ] a1\n  - [ ] a2\n';
     expect(textAfter(text, split([4]))).toBe(parted(all, '- [ ] b\n'));
     expect(textAfter(text, split([1, 2, 3]))).toBe(parted('- [ ] b\n', all));
-    expect(textAfter(text, split([3]))).toBe(parted('- [ ] a\n  - [ ] a1\n- [ ] b\n', '- [ ] a2\n'));
+    expect(textAfter(text, split([3]))).toBe(
+      parted('- [ ] a\n  - [ ] a1\n- [ ] b\n', '- [ ] a2\n'),
+    );
     // A task goes with all that is under it, or stays.
     expect(replan(planOf(text), split([1], [2]))).toMatchObject({ ok: false });
     expect(replan(planOf(text), split([1], [4]))).toMatchObject({ ok: false });
   });
   test('of the last phase, without a line end', () => {
     const text = '### Phase 2: Only\n- [ ] a\n- [ ] b';
-    expect(textAfter(text, { action: 'split_phase', parts: [{ name: 'N', objective: 'O', tasks: [2] }] })).toBe(
-      '### Phase 2: Only\n- [ ] a\n\n\n### Phase 3: N\n**Objective**: O\n\n- [ ] b\n\n',
-    );
+    expect(
+      textAfter(text, {
+        action: 'split_phase',
+        parts: [{ name: 'N', objective: 'O', tasks: [2] }],
+      }),
+    ).toBe('### Phase 2: Only\n- [ ] a\n\n\n### Phase 3: N\n**Objective**: O\n\n- [ ] b\n\n');
   });
   test.each([
     ['a task that is done', [3]],
@@ -162,10 +182,18 @@ describe('split_phase', () => {
 
 describe('update_tasks', () => {
   test('of tasks that a person added, moved or changed since: those that were meant, or none', () => {
-    const value = { ...{ phase: 1, why: '', action: 'update_tasks' }, change: [{ task: 2, text: 'B' }], remove: [3] };
+    const value = {
+      phase: 1,
+      why: '',
+      action: 'update_tasks',
+      change: [{ task: 2, text: 'B' }],
+      remove: [3],
+    };
     const asked = ['a', 'b', 'b'].map((text) => ({ text }));
     const now = (...tasks: readonly string[]): unknown => {
-      const tree = planOf(['### Phase 1: N', ...tasks.map((task) => `- [ ] ${task}`), ''].join('\n'));
+      const tree = planOf(
+        ['### Phase 1: N', ...tasks.map((task) => `- [ ] ${task}`), ''].join('\n'),
+      );
       const made = applyReplan(tree, replanSchema.parse(value), DEFAULT_THRESHOLDS, asked);
       return made.ok
         ? made.files
@@ -177,11 +205,18 @@ describe('update_tasks', () => {
         : made.faults[0]?.message;
     };
     expect([now('a', 'b', 'b'), now('new', 'b', 'x', 'b', 'a')]).toEqual(['aB', 'newBxa']);
-    expect(now('a', 'b', 'changed')).toMatch(/^task 3 of Phase 1 .*was changed since the replan was proposed$/);
+    expect(now('a', 'b', 'changed')).toMatch(
+      /^task 3 of Phase 1 .*was changed since the replan was proposed$/,
+    );
   });
 
   test('adds behind the last task, changes and removes only what it names', () => {
-    const value = { action: 'update_tasks', add: ['n1', 'n2'], change: [{ task: 4, text: 'C' }], remove: [1] };
+    const value = {
+      action: 'update_tasks',
+      add: ['n1', 'n2'],
+      change: [{ task: 4, text: 'C' }],
+      remove: [1],
+    };
     expect(textAfter(PLAN, value)).toBe(
       PLAN.replace('- [ ] a\n  - [ ] under a\n    with more text\n', '').replace(
         '- [ ] c\n',
@@ -190,15 +225,20 @@ describe('update_tasks', () => {
     );
   });
   test('numbers go on, as do indentation and bullets', () => {
-    expect(textAfter('### Phase 2: N\n 1. [ ] a\n 2. [x] b\n', { action: 'update_tasks', add: ['c', 'd'] })).toBe(
-      '### Phase 2: N\n 1. [ ] a\n 2. [x] b\n 3. [ ] c\n 4. [ ] d\n',
-    );
+    expect(
+      textAfter('### Phase 2: N\n 1. [ ] a\n 2. [x] b\n', {
+        action: 'update_tasks',
+        add: ['c', 'd'],
+      }),
+    ).toBe('### Phase 2: N\n 1. [ ] a\n 2. [x] b\n 3. [ ] c\n 4. [ ] d\n');
   });
   test('a phase without tasks gets them behind its text', () => {
-    expect(textAfter('### Phase 2: N\ntext\n\n### Phase 3: M\n', { action: 'update_tasks', add: ['c'] })).toBe(
-      '### Phase 2: N\ntext\n\n- [ ] c\n\n### Phase 3: M\n',
+    expect(
+      textAfter('### Phase 2: N\ntext\n\n### Phase 3: M\n', { action: 'update_tasks', add: ['c'] }),
+    ).toBe('### Phase 2: N\ntext\n\n- [ ] c\n\n### Phase 3: M\n');
+    expect(textAfter('### Phase 2: N\n', { action: 'update_tasks', add: ['c'] })).toBe(
+      '### Phase 2: N\n- [ ] c\n',
     );
-    expect(textAfter('### Phase 2: N\n', { action: 'update_tasks', add: ['c'] })).toBe('### Phase 2: N\n- [ ] c\n');
   });
   test.each([
     ['a task that is done', { remove: [3] }],
@@ -212,10 +252,15 @@ describe('update_tasks', () => {
 
 test('expand_phase and collapse_phase are those of the commands', () => {
   const expanded = changed(planOf(PLAN), { action: 'expand_phase' });
-  expect([...expanded.files.keys()].sort()).toEqual(['010_demo/010_demo.md', '010_demo/phase_2_second.md']);
+  expect([...expanded.files.keys()].sort()).toEqual([
+    '010_demo/010_demo.md',
+    '010_demo/phase_2_second.md',
+  ]);
   const back = changed(treeOf(expanded), { action: 'collapse_phase' });
   expect(back.files.get('010_demo.md')).toBe(PLAN);
-  expect(measured([planOf(PLAN), treeOf(expanded)], 2, 'expand_phase', DEFAULT_THRESHOLDS)).toMatchObject({
+  expect(
+    measured([planOf(PLAN), treeOf(expanded)], 2, 'expand_phase', DEFAULT_THRESHOLDS),
+  ).toMatchObject({
     oldStructure: 'inline',
     newStructure: 'expanded',
   });
@@ -247,7 +292,9 @@ describe('the revision history', () => {
   });
   test("stands behind a person's words in the section, with other sections after it", () => {
     const own = `## Revision History\n\nWe changed much.\n\n${PLAN}`;
-    expect(withRevision(own, revision, at)).toBe(`## Revision History\n\nWe changed much.\n\n${ENTRY}\n${PLAN}`);
+    expect(withRevision(own, revision, at)).toBe(
+      `## Revision History\n\nWe changed much.\n\n${ENTRY}\n${PLAN}`,
+    );
   });
   test('never ends a phase whose heading is of the first level', () => {
     const text = '# Phase 1: A\n- [ ] a\n# Phase 2: B\n- [ ] b';
@@ -259,7 +306,10 @@ describe('the revision history', () => {
 
 test('expand_phase takes the stages with it where there are more than three; of an expanded phase, the stages alone', () => {
   const stages = (count: number): string =>
-    Array.from({ length: count }, (_, n) => `#### Stage ${n + 1}: S${n + 1}\n- [ ] s${n + 1}\n\n`).join('');
+    Array.from(
+      { length: count },
+      (_, n) => `#### Stage ${n + 1}: S${n + 1}\n- [ ] s${n + 1}\n\n`,
+    ).join('');
   const staged = (count: number): PlanTree =>
     planOf(PLAN.replace("A person's words behind the tasks.\n", stages(count)));
   const names = (tree: PlanTree): readonly string[] => [...tree.files.keys()].sort();
@@ -271,16 +321,23 @@ test('expand_phase takes the stages with it where there are more than three; of 
     ...[1, 2, 3, 4].map((n) => `phase_2_second/stage_${n}_s${n}.md`),
   ];
   expect(names(treeOf(whole))).toEqual(['010_demo.md', ...files].map((file) => `010_demo/${file}`));
-  expect(measured([staged(4), treeOf(whole)], 2, 'expand_phase', DEFAULT_THRESHOLDS)).toMatchObject({
-    oldStructure: 'inline',
-    newStructure: 'expanded stages',
-  });
+  expect(measured([staged(4), treeOf(whole)], 2, 'expand_phase', DEFAULT_THRESHOLDS)).toMatchObject(
+    {
+      oldStructure: 'inline',
+      newStructure: 'expanded stages',
+    },
+  );
   const expanded = expandPhase(staged(4), 2, DEFAULT_THRESHOLDS);
   if (!expanded.ok) throw new Error('expected an expanded phase');
-  expect(names(treeOf(changed(treeOf(expanded), { action: 'expand_phase' })))).toEqual(names(treeOf(whole)));
+  expect(names(treeOf(changed(treeOf(expanded), { action: 'expand_phase' })))).toEqual(
+    names(treeOf(whole)),
+  );
   // Nothing of it is left to expand.
   expect(
-    applyReplan(treeOf(whole), replanSchema.parse({ action: 'expand_phase', phase: 2, why: 'w' }), DEFAULT_THRESHOLDS)
-      .ok,
+    applyReplan(
+      treeOf(whole),
+      replanSchema.parse({ action: 'expand_phase', phase: 2, why: 'w' }),
+      DEFAULT_THRESHOLDS,
+    ).ok,
   ).toBe(false);
 });

@@ -6,7 +6,9 @@ import { EVERYTHING, inOneFile } from './support.js';
 const report = (text: string) => reportOf(inOneFile(text), resolveThresholds([]), (path) => path);
 const phases = (...dependencies: readonly (string | null)[]): string =>
   dependencies
-    .map((on, index) => `### Phase ${index + 1}: P\n${on === null ? '' : `**Dependencies**: ${on}\n`}`)
+    .map(
+      (on, index) => `### Phase ${index + 1}: P\n${on === null ? '' : `**Dependencies**: ${on}\n`}`,
+    )
     .join('');
 const waves = (text: string) => report(text).waves.map(({ subWaves }) => subWaves);
 
@@ -30,7 +32,11 @@ describe('waves', () => {
   test.each([
     ['a phase that is not there', phases('[]', '[7]', '[1, 8]'), ['4', '6']],
     ['itself', phases('[1]'), ['2']],
-    ['a circle of two, and what only waits for it is not named', phases('[2]', '[1]', '[2]'), ['2', '4']],
+    [
+      'a circle of two, and what only waits for it is not named',
+      phases('[2]', '[1]', '[2]'),
+      ['2', '4'],
+    ],
     ['two circles', phases('[2]', '[1]', '[4, 1]', '[3]'), ['2', '4', '6', '8']],
     ['a circle through a phase without the line', phases('[2]', null), ['2', '3']],
   ])('%s is named at its line', (_, text, lines) => {
@@ -90,7 +96,10 @@ describe('complexity', () => {
     ['We want comprehensive integration tests.', 2],
     ['80%+ test coverage', 2],
     ['<a href="a.md">a</a> <img src=b.png>\n\n[c]: c.md\n', 0.6],
-    ['[a](#x) [b](010_demo.md#x) [c](./phase_2_b.md#x) [d](../010_demo/phase_2_b/stage_1_c.md#x)', 0],
+    [
+      '[a](#x) [b](010_demo.md#x) [c](./phase_2_b.md#x) [d](../010_demo/phase_2_b/stage_1_c.md#x)',
+      0,
+    ],
     ['[a](010_demo.md) [b](phase_2_b.txt#x) [c](other.md#x)', 0.6],
     ['A test.', 0],
   ])('%j -> %d', (text, wanted) => {
@@ -99,7 +108,9 @@ describe('complexity', () => {
 
   test('each addend is shown and they make up the score', () => {
     const { keywords, tasks, files, tests, score: sum } = report(EVERYTHING).phases[1]!.score;
-    expect(keywords.filter(({ value }) => value > 0).map(({ hits, value }) => [hits, value])).toEqual([
+    expect(
+      keywords.filter(({ value }) => value > 0).map(({ hits, value }) => [hits, value]),
+    ).toEqual([
       [{ database: 2, migration: 0, schema: 2 }, 12],
       [{ integrate: 0, external: 0, API: 2 }, 6],
     ]);
@@ -113,7 +124,9 @@ describe('complexity', () => {
 
   test('what counts as a file', () => {
     expect(
-      filesIn('`a.ts` `b/c.py:12` d/e.go https://x.y/z.html e.g. 1.5 [t](./f.md#x) [u](http://a/b.md) Node.js'),
+      filesIn(
+        '`a.ts` `b/c.py:12` d/e.go https://x.y/z.html e.g. 1.5 [t](./f.md#x) [u](http://a/b.md) Node.js',
+      ),
     ).toEqual(['a.ts', 'b/c.py', 'd/e.go', 'f.md']);
   });
 

@@ -7,7 +7,12 @@ import {
   wantsSecondScore,
   DEFAULT_THRESHOLDS,
 } from '../../../src/documents/plan/score.js';
-import { tierOf, ACTIONS, outcomeOf, type TriggerFacts } from '../../../src/documents/plan/triggers.js';
+import {
+  tierOf,
+  ACTIONS,
+  outcomeOf,
+  type TriggerFacts,
+} from '../../../src/documents/plan/triggers.js';
 import { PHASE_ATTEMPTS } from '../../../src/activities/plan/estimate.js';
 
 const seen = (...signatures: (string | null)[]) => signatures.map((signature) => ({ signature }));
@@ -33,7 +38,9 @@ describe('failure tiers', () => {
       ['a', 'b', 'c'],
       [null, 'b', null],
     ])
-      expect(tierOf(signatures.slice(0, PHASE_ATTEMPTS).map((signature) => ({ signature }))).tier).toBe('replan');
+      expect(
+        tierOf(signatures.slice(0, PHASE_ATTEMPTS).map((signature) => ({ signature }))).tier,
+      ).toBe('replan');
     expect(PHASE_ATTEMPTS).toBe(3);
   });
 });
@@ -49,7 +56,8 @@ const quiet: TriggerFacts = {
   replans: 0,
   forced: false,
 };
-const outcome = (facts: Partial<TriggerFacts>) => outcomeOf({ ...quiet, ...facts }, DEFAULT_THRESHOLDS).outcome;
+const outcome = (facts: Partial<TriggerFacts>) =>
+  outcomeOf({ ...quiet, ...facts }, DEFAULT_THRESHOLDS).outcome;
 
 describe('trigger x state x limit -> outcome', () => {
   const called: Record<TriggerFacts['trigger'], Partial<TriggerFacts>> = {
@@ -75,7 +83,11 @@ describe('trigger x state x limit -> outcome', () => {
 
   test.each<[string, Partial<TriggerFacts>, string]>([
     ['the score just above', { score: 8.1 }, 'replan'],
-    ['expanded, with more than three stages', { expanded: true, stages: '4 stages are more than 3' }, 'replan'],
+    [
+      'expanded, with more than three stages',
+      { expanded: true, stages: '4 stages are more than 3' },
+      'replan',
+    ],
     ['the score at it', { score: 8 }, 'notice'],
     ['the score below', { score: 7.9 }, 'none'],
     ['tasks above', { tasks: 11 }, 'replan'],
@@ -89,9 +101,19 @@ describe('trigger x state x limit -> outcome', () => {
   });
 
   test('a forced replan is one only past the limit, and says which actions may be proposed', () => {
-    const within = outcomeOf({ ...quiet, ...called.scope_drift, forced: true, replans: 1 }, DEFAULT_THRESHOLDS);
-    expect(within).toMatchObject({ outcome: 'replan', forced: false, actions: ACTIONS.scope_drift });
-    const past = outcomeOf({ ...quiet, ...called.scope_drift, forced: true, replans: 2 }, DEFAULT_THRESHOLDS);
+    const within = outcomeOf(
+      { ...quiet, ...called.scope_drift, forced: true, replans: 1 },
+      DEFAULT_THRESHOLDS,
+    );
+    expect(within).toMatchObject({
+      outcome: 'replan',
+      forced: false,
+      actions: ACTIONS.scope_drift,
+    });
+    const past = outcomeOf(
+      { ...quiet, ...called.scope_drift, forced: true, replans: 2 },
+      DEFAULT_THRESHOLDS,
+    );
     expect(past).toMatchObject({ outcome: 'replan', forced: true });
   });
 
@@ -118,7 +140,9 @@ describe('the second score', () => {
   ])('%s', (_name, first, second, score, method) => {
     const found = reconcile(first, second === null ? null : { score: second, reasoning: 'r' });
     expect(found).toMatchObject({ score, method });
-    expect(found.discrepancy).toEqual(method === 'reconciled' ? { threshold: first, agent: second } : null);
+    expect(found.discrepancy).toEqual(
+      method === 'reconciled' ? { threshold: first, agent: second } : null,
+    );
   });
   test.each([
     ['a score that is text', { score: '8', reasoning: 'x', recommendation: 'expand' }],
@@ -147,9 +171,17 @@ describe('a replan as a model answers it', () => {
   });
   test.each([
     ['another phase', { ...good, phase: 3 }, /expected phase 2, received 3/],
-    ['an action that was not asked for', { ...good, action: 'expand_phase' }, /expected one of add_phase/],
+    [
+      'an action that was not asked for',
+      { ...good, action: 'expand_phase' },
+      /expected one of add_phase/,
+    ],
     ['an unknown action', { ...good, action: 'drop_database' }, /action: expected/],
-    ['a line end in a task', { ...good, tasks: ['one\n### Phase 1: Mine'] }, /tasks\.0: expected a task/],
+    [
+      'a line end in a task',
+      { ...good, tasks: ['one\n### Phase 1: Mine'] },
+      /tasks\.0: expected a task/,
+    ],
     ['a fence', { ...good, tasks: ['```'] }, /tasks\.0/],
     ['a comment that is not closed', { ...good, objective: 'x <!-- y' }, /objective/],
     ['a marker in the name', { ...good, name: 'Core [COMPLETED]' }, /name/],

@@ -92,7 +92,11 @@ const planWith = (stageFile: string): PlanTree =>
   );
 const check = (of: PlanTree) => reportOf(of, resolveThresholds([]), (path) => path);
 const partsOf = (of: PlanTree) =>
-  check(of).phases.map(({ number, name, stages }) => [number, name, stages.map((stage) => [stage.number, stage.name])]);
+  check(of).phases.map(({ number, name, stages }) => [
+    number,
+    name,
+    stages.map((stage) => [stage.number, stage.name]),
+  ]);
 const PARTS = [
   [1, 'Look', []],
   [
@@ -130,7 +134,8 @@ test('collapsed into its phase and into the plan, and expanded again: the same p
   const again = done(expandStage(done(expandPhase(flat, 2, DEFAULT_THRESHOLDS)), 2, 3));
   expect(partsOf(again)).toEqual(PARTS);
   const file = again.files.get('025_tidy/phase_2_tidy/stage_3_merge_the_loaders.md') ?? '';
-  const lines = (text: string): string[] => text.split('\n').map((line) => line.replace(/^#+ /, ''));
+  const lines = (text: string): string[] =>
+    text.split('\n').map((line) => line.replace(/^#+ /, ''));
   expect(lines(file)).toEqual(expect.arrayContaining(lines(STAGE_FILE)));
 });
 
@@ -142,7 +147,11 @@ test('a heading that the early end of its code makes a phase of the plan: collap
   expect(collapsePhase(stage, 2)).toMatchObject({
     ok: false,
     faults: [
-      { line: 46, message: "expected ###, the level of this plan's first phase, received ###### before Phase 2" },
+      {
+        line: 46,
+        message:
+          "expected ###, the level of this plan's first phase, received ###### before Phase 2",
+      },
     ],
   });
 });

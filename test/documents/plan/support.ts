@@ -4,7 +4,12 @@ import { expect } from '@jest/globals';
 import { treeOf as treeOfChange, type Change } from '../../../src/documents/plan/change.js';
 import { collapsePhase } from '../../../src/documents/plan/collapse.js';
 import { expandPhase } from '../../../src/documents/plan/expand.js';
-import { mainFile, type PlanPlace, readTree, type PlanTree } from '../../../src/documents/plan/tree.js';
+import {
+  mainFile,
+  type PlanPlace,
+  readTree,
+  type PlanTree,
+} from '../../../src/documents/plan/tree.js';
 import { DEFAULT_THRESHOLDS } from '../../../src/documents/plan/score.js';
 
 export const EVERYTHING = `# Feature Implementation Plan
@@ -77,7 +82,8 @@ None.
 `;
 
 /** The plan that docs/plans.md shows. */
-export const DOCUMENTED = /^```markdown\n(# Feature.*?)^```$/ms.exec(readFileSync('docs/plans.md', 'utf8'))?.[1] ?? '';
+export const DOCUMENTED =
+  /^```markdown\n(# Feature.*?)^```$/ms.exec(readFileSync('docs/plans.md', 'utf8'))?.[1] ?? '';
 
 /** `files`: by path, relative to the folder that the plan lies in. */
 export const treeOf = (place: PlanPlace, files: ReadonlyMap<string, string>): PlanTree =>
@@ -85,7 +91,9 @@ export const treeOf = (place: PlanPlace, files: ReadonlyMap<string, string>): Pl
     place,
     (path) => {
       const text = files.get(path);
-      return text === undefined ? { why: `expected a file ${path}, but it does not exist` } : { text };
+      return text === undefined
+        ? { why: `expected a file ${path}, but it does not exist` }
+        : { text };
     },
     (path) => path,
   );
@@ -102,6 +110,8 @@ export const done = (change: Change): PlanTree => {
   expect(tree.faults).toEqual([]);
   return tree;
 };
-export const expand = (tree: PlanTree, phase: number): PlanTree => done(expandPhase(tree, phase, DEFAULT_THRESHOLDS));
-export const collapse = (tree: PlanTree, phase: number): PlanTree => done(collapsePhase(tree, phase));
+export const expand = (tree: PlanTree, phase: number): PlanTree =>
+  done(expandPhase(tree, phase, DEFAULT_THRESHOLDS));
+export const collapse = (tree: PlanTree, phase: number): PlanTree =>
+  done(collapsePhase(tree, phase));
 export const filesOf = ({ files }: PlanTree): Record<string, string> => Object.fromEntries(files);

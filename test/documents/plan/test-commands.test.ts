@@ -36,22 +36,30 @@ test.each([
   expect(taskCommands([task])).toEqual([]);
 });
 
-test.each(['\n', '\r\n'])('a comment in a code block of the section is no heading that ends it (%j)', (eol) => {
-  const lines = [
-    '# Notes',
-    '## Testing Protocols',
-    '```sh',
-    '# before all',
-    'npm ci',
-    '```',
-    '- `npm test`',
-    '# Other',
-    '- `jest`',
-  ];
-  expect(testingProtocols(lines.join(eol))).toEqual(['npm test']);
-});
+test.each(['\n', '\r\n'])(
+  'a comment in a code block of the section is no heading that ends it (%j)',
+  (eol) => {
+    const lines = [
+      '# Notes',
+      '## Testing Protocols',
+      '```sh',
+      '# before all',
+      'npm ci',
+      '```',
+      '- `npm test`',
+      '# Other',
+      '- `jest`',
+    ];
+    expect(testingProtocols(lines.join(eol))).toEqual(['npm test']);
+  },
+);
 
 test('of several tasks all, in order, each once', () => {
-  const tasks = ['Make `a.js`', 'Run `npm test -- a` and `npm test -- b`', 'All pass: `pytest`', 'Run `npm test -- a`'];
+  const tasks = [
+    'Make `a.js`',
+    'Run `npm test -- a` and `npm test -- b`',
+    'All pass: `pytest`',
+    'Run `npm test -- a`',
+  ];
   expect(taskCommands(tasks)).toEqual(['npm test -- a', 'npm test -- b', 'pytest']);
 });

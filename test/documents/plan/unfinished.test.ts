@@ -20,7 +20,11 @@ describe("the model's word", () => {
         { task: 3, why: 'no room' },
       ],
     ],
-    ['written a little otherwise', '  not done: Task 12 - later\r\n{"operations": []}', [{ task: 12, why: 'later' }]],
+    [
+      'written a little otherwise',
+      '  not done: Task 12 - later\r\n{"operations": []}',
+      [{ task: 12, why: 'later' }],
+    ],
     ['in a file of the answer it is text', 'FILE a.md\nNOT DONE: 1: x\n', []],
     ['in a diff, too', '--- a/a.md\n+++ b/a.md\n@@ -1 +1 @@\n+x\nNOT DONE: 1: x\n', []],
     ['without a number it names no task', 'NOT DONE: the tests\nNOT DONE: 0: x\nFILE a\n', []],
@@ -44,7 +48,9 @@ describe("the model's word", () => {
       { task: 3, why: 'no: room' },
     ] as const;
     expect(unfinishedText(unfinished)).toBe('Not done: task 1\nNot done: task 3: no: room');
-    expect(readUnfinished(`Phase 2: Name\n\n${unfinishedText(unfinished)}\n\nEmend-Step: x\n`)).toEqual(unfinished);
+    expect(
+      readUnfinished(`Phase 2: Name\n\n${unfinishedText(unfinished)}\n\nEmend-Step: x\n`),
+    ).toEqual(unfinished);
     expect(readUnfinished('Phase 2: Name\n\n  Not done: task 1\n')).toEqual([]);
   });
 });
@@ -78,7 +84,9 @@ describe('tasks', () => {
       { task: 5, why: 'x' },
       { task: 99, why: 'x' },
     ];
-    expect(unfinishedTasks(tasks, said, { ...outcome, isMissing: (path) => path === 'a.js' })).toEqual([
+    expect(
+      unfinishedTasks(tasks, said, { ...outcome, isMissing: (path) => path === 'a.js' }),
+    ).toEqual([
       { text: 'Create `a.js`', why: 'a.js is not there' },
       { text: 'Parts', why: 'a task under it is not done' },
       { text: 'two', why: 'no room' },

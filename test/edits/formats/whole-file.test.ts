@@ -14,7 +14,10 @@ const run = (
     format: 'whole-file',
     answer,
     files: new Map(
-      Object.entries(files).map(([path, text]) => [path, { bytes: text === null ? null : Buffer.from(text) }]),
+      Object.entries(files).map(([path, text]) => [
+        path,
+        { bytes: text === null ? null : Buffer.from(text) },
+      ]),
     ),
     options: { requireMarker: true, ...options },
   });
@@ -26,18 +29,28 @@ const withNonce = (
 const text = (outcome: AnswerOutcome, path = 'a.ts'): string => {
   if (outcome.outcome !== 'edited') throw new Error(JSON.stringify(outcome));
   const file = outcome.files.get(path);
-  return file === undefined || file === 'absent' ? String(file) : Buffer.from(file.bytes).toString();
+  return file === undefined || file === 'absent'
+    ? String(file)
+    : Buffer.from(file.bytes).toString();
 };
-const codes = (outcome: AnswerOutcome): string[] => ('reasons' in outcome ? outcome.reasons.map((r) => r.code) : []);
+const codes = (outcome: AnswerOutcome): string[] =>
+  'reasons' in outcome ? outcome.reasons.map((r) => r.code) : [];
 
 describe('with a nonce', () => {
   test('a body may hold any marker line without it', () => {
     const body = 'END FILE\nFILE b.ts\nDELETE a.ts\nEMEND-COMPLETE 1 1\nEND FILE other\n';
-    expect(text(withNonce(`FILE a.ts ${N}\n${body}END FILE ${N}\nEMEND-COMPLETE ${N} 1 1`))).toBe(body);
+    expect(text(withNonce(`FILE a.ts ${N}\n${body}END FILE ${N}\nEMEND-COMPLETE ${N} 1 1`))).toBe(
+      body,
+    );
   });
 
   test.each<[string, string, string, string[]]>([
-    ['a file that is not closed', `FILE a.ts ${N}\nx\nEMEND-COMPLETE ${N} 1 1\n`, 'invalid', ['cut_inside_file']],
+    [
+      'a file that is not closed',
+      `FILE a.ts ${N}\nx\nEMEND-COMPLETE ${N} 1 1\n`,
+      'invalid',
+      ['cut_inside_file'],
+    ],
     [
       'a file that begins inside another',
       `FILE a.ts ${N}\nx\nFILE a.ts ${N}\ny\nEND FILE ${N}\nEMEND-COMPLETE ${N} 1 1\n`,
@@ -51,7 +64,12 @@ describe('with a nonce', () => {
       'refused',
       ['file_twice'],
     ],
-    ['other counts', `FILE a.ts ${N}\nx\nEND FILE ${N}\nEMEND-COMPLETE ${N} 2 2\n`, 'invalid', ['marker_counts']],
+    [
+      'other counts',
+      `FILE a.ts ${N}\nx\nEND FILE ${N}\nEMEND-COMPLETE ${N} 2 2\n`,
+      'invalid',
+      ['marker_counts'],
+    ],
     [
       'another nonce in the marker',
       `FILE a.ts ${N}\nx\nEND FILE ${N}\nEMEND-COMPLETE other 1 1\n`,
@@ -72,13 +90,17 @@ describe('with a nonce', () => {
   });
 
   test('prose before and between is left out and told', () => {
-    const outcome = withNonce(`Hello.\nFILE a.ts ${N}\nx\nEND FILE ${N}\nAnd that is it.\nEMEND-COMPLETE ${N} 1 1\n`);
+    const outcome = withNonce(
+      `Hello.\nFILE a.ts ${N}\nx\nEND FILE ${N}\nAnd that is it.\nEMEND-COMPLETE ${N} 1 1\n`,
+    );
     expect(text(outcome)).toBe('x\n');
     expect(outcome).toMatchObject({ notes: [{ code: 'prose_before' }, { code: 'prose_between' }] });
   });
 
   test('without requireMarker a missing marker is let pass, an open file is not', () => {
-    expect(withNonce(`FILE a.ts ${N}\nx\nEND FILE ${N}\n`, { requireMarker: false }).outcome).toBe('edited');
+    expect(withNonce(`FILE a.ts ${N}\nx\nEND FILE ${N}\n`, { requireMarker: false }).outcome).toBe(
+      'edited',
+    );
     expect(withNonce(`FILE a.ts ${N}\nx\n`, { requireMarker: false }).outcome).toBe('truncated');
   });
 });
@@ -89,16 +111,28 @@ describe('without a nonce', () => {
     ['a file line inside', 'FILE a.ts\nFILE x\nEND FILE\nEMEND-COMPLETE 1 1\n'],
     ['a marker inside', 'FILE a.ts\nEMEND-COMPLETE 1 1\nEND FILE\nEMEND-COMPLETE 1 1\n'],
   ])('%s is refused as ambiguous', (_name, answer) => {
-    expect(run(answer)).toMatchObject({ outcome: 'refused', reasons: [{ code: 'marker_in_body' }] });
+    expect(run(answer)).toMatchObject({
+      outcome: 'refused',
+      reasons: [{ code: 'marker_in_body' }],
+    });
   });
 });
 
 describe('what stands round the files', () => {
   const file = 'FILE a.ts\nx\nEND FILE\n';
   const read = (answer: string, nonce?: string) =>
-    readOne(wholeFile, answer, contextOf({ 'a.ts': 'one\n' }, nonce === undefined ? {} : { nonce }));
+    readOne(
+      wholeFile,
+      answer,
+      contextOf({ 'a.ts': 'one\n' }, nonce === undefined ? {} : { nonce }),
+    );
   test.each<[string, string, string | undefined, string]>([
-    ['blanks behind the lines of the grammar', 'FILE a.ts \t\nx\nEND FILE  \n', undefined, 'a.ts=x'],
+    [
+      'blanks behind the lines of the grammar',
+      'FILE a.ts \t\nx\nEND FILE  \n',
+      undefined,
+      'a.ts=x',
+    ],
     ['blanks before the nonce', `FILE a.ts  ${N} \nx\nEND FILE ${N}\n`, N, 'a.ts=x'],
     [
       'lines of a body that begin with the same letters',
@@ -107,7 +141,12 @@ describe('what stands round the files', () => {
       'a.ts=EXPORT FILE x|Do EMEND-COMPLETE it|FILE',
     ],
     ['an end twice', file + 'END FILE\n', undefined, 'refused: marker_in_body'],
-    ['an end twice, with a nonce', `FILE a.ts ${N}\nx\nEND FILE ${N}\nEND FILE ${N}\n`, N, 'invalid: stray_edit'],
+    [
+      'an end twice, with a nonce',
+      `FILE a.ts ${N}\nx\nEND FILE ${N}\nEND FILE ${N}\n`,
+      N,
+      'invalid: stray_edit',
+    ],
     ['an end before all files', `END FILE\n${file}`, undefined, 'invalid: stray_edit'],
   ])('%s', (_name, answer, nonce, expected) => {
     expect(summary(read(answer, nonce), { 'a.ts': 'one\n' })).toBe(expected);
@@ -115,14 +154,19 @@ describe('what stands round the files', () => {
   test('three lines of prose are told, and blank lines are none', () => {
     const notes = (answer: string) => {
       const reading = read(answer);
-      return reading.kind === 'plans' && reading.notes.map(({ message }) => message.replace(/ outside.*/, ''));
+      return (
+        reading.kind === 'plans' &&
+        reading.notes.map(({ message }) => message.replace(/ outside.*/, ''))
+      );
     };
     expect(notes(`Here:\n${file}  \n\`\`\`\n\`\`\`\n`)).toEqual([]);
     expect(notes(`${file}a\n \nb\nc\nd\n`)).toEqual(['Line 4', 'Line 6', 'Line 7']);
   });
   test('of a marker line in a body eighty characters are shown', () => {
     const message = whyNot(read(`FILE a.ts\nFILE ${'x'.repeat(100)}\nEND FILE\n`));
-    expect(message).toContain(`The body of a.ts contains the marker line "FILE ${'x'.repeat(75)}", which`);
+    expect(message).toContain(
+      `The body of a.ts contains the marker line "FILE ${'x'.repeat(75)}", which`,
+    );
   });
 });
 
@@ -132,12 +176,19 @@ describe('fences round a body', () => {
   test('are taken off where they cannot be content', () => {
     const outcome = withNonce(answer('```ts\nx\n```\n'));
     expect(text(outcome)).toBe('x\n');
-    expect(outcome).toMatchObject({ tolerances: [{ tolerance: 'fenced_body', path: 'a.ts', index: 0 }] });
+    expect(outcome).toMatchObject({
+      tolerances: [{ tolerance: 'fenced_body', path: 'a.ts', index: 0 }],
+    });
   });
   test.each([
     ['Markdown', 'a.md', '```ts\nx\n```\n', 'a\n'],
     ['a base with fences', 'a.ts', '```\nx\n```\n', '```\ny\n```\n'],
-    ['Markdown in a fence of Markdown that the file begins with', 'a.md', '```md\nx\n```\n', '```md\ny\n```\n'],
+    [
+      'Markdown in a fence of Markdown that the file begins with',
+      'a.md',
+      '```md\nx\n```\n',
+      '```md\ny\n```\n',
+    ],
     ['Markdown between two fences', 'a.md', '```md\nx\n```\ny\n```sh\nz\n```\n', 'a\n'],
     ['Markdown that ends in a fence', 'a.md', 'a\n```sh\nx\n```\n', 'a\n'],
     ['Markdown that ends in a lone fence', 'a.md', 'a\nx\n```\n', 'a\n'],
@@ -154,7 +205,10 @@ describe('fences round a body', () => {
   });
   test.each([
     ['in prose', 'FILE a.ts\nx\nEND FILE\n'],
-    ['opened before and closed behind, with a fence of its own', '```\nFILE a.ts\n```ts\nx\n```\nEND FILE\n```\n'],
+    [
+      'opened before and closed behind, with a fence of its own',
+      '```\nFILE a.ts\n```ts\nx\n```\nEND FILE\n```\n',
+    ],
     ['closed twice', '```\nFILE a.ts\nx\n```\nEND FILE\n```\nDone.\n'],
     ['closed without having been opened', 'FILE a.ts\nx\nEND FILE\n```\n'],
     ['opened by a path', '**a.ts**\n```ts\nFILE a.ts\nx\nEND FILE\n```\n'],
@@ -172,7 +226,9 @@ test.each(['answer', 'tools/run', '.prompt', 'page.tmpl', 'out/log.golden'])(
     const answer = `FILE ${path} ${N}\n\`\`\`json\n{}\n\`\`\`\nEND FILE ${N}\nEMEND-COMPLETE ${N} 1 1\n`;
     expect(codes(withNonce(answer, {}, { [path]: '{}\n' }))).toEqual(['fence_unclear']);
     expect(codes(withNonce(answer, {}, { [path]: null }))).toEqual(['fence_unclear']);
-    expect(text(withNonce(answer, {}, { [path]: '```\n[]\n```\n' }), path)).toBe('```json\n{}\n```\n');
+    expect(text(withNonce(answer, {}, { [path]: '```\n[]\n```\n' }), path)).toBe(
+      '```json\n{}\n```\n',
+    );
   },
 );
 
@@ -182,8 +238,12 @@ describe('deletions and new files', () => {
     expect(codes(withNonce(answer))).toEqual(['delete_not_allowed']);
     const outcome = withNonce(answer, { allowDelete: true });
     expect(text(outcome)).toBe('absent');
-    expect(outcome).toMatchObject({ findings: [{ guard: 'deletion', severity: 'ask', path: 'a.ts' }] });
-    expect(codes(withNonce(answer, { allowDelete: true }, { 'a.ts': null }))).toEqual(['delete_absent']);
+    expect(outcome).toMatchObject({
+      findings: [{ guard: 'deletion', severity: 'ask', path: 'a.ts' }],
+    });
+    expect(codes(withNonce(answer, { allowDelete: true }, { 'a.ts': null }))).toEqual([
+      'delete_absent',
+    ]);
   });
   test('a file is made only where it was offered or may be created', () => {
     const made = `FILE src/b.ts ${N}\nx\nEND FILE ${N}\nEMEND-COMPLETE ${N} 1 1\n`;
@@ -196,6 +256,13 @@ describe('deletions and new files', () => {
 test('an elided body is refused', () => {
   const base = Array.from({ length: 30 }, (_, i) => `const v${i} = ${i};\n`).join('');
   const body = 'const v0 = 100;\n// ... rest of the code unchanged ...\n';
-  const outcome = withNonce(`FILE a.ts ${N}\n${body}END FILE ${N}\nEMEND-COMPLETE ${N} 1 1\n`, {}, { 'a.ts': base });
-  expect(outcome).toMatchObject({ outcome: 'refused', reasons: [{ code: 'elision', path: 'a.ts' }] });
+  const outcome = withNonce(
+    `FILE a.ts ${N}\n${body}END FILE ${N}\nEMEND-COMPLETE ${N} 1 1\n`,
+    {},
+    { 'a.ts': base },
+  );
+  expect(outcome).toMatchObject({
+    outcome: 'refused',
+    reasons: [{ code: 'elision', path: 'a.ts' }],
+  });
 });

@@ -8,7 +8,8 @@ import { DOUBLED_UP_TO_LINES, DOUBLED_FINDINGS } from '../../../src/edits/guards
 const doubled = (lines: readonly string[]): readonly string[] =>
   findings(lines).map(({ lines: at }) => at?.join('-') ?? '');
 const findings = (lines: readonly string[]) => {
-  const bytes = (all: readonly string[]): Buffer => Buffer.from(all.map((line) => `${line}\n`).join(''));
+  const bytes = (all: readonly string[]): Buffer =>
+    Buffer.from(all.map((line) => `${line}\n`).join(''));
   const old = bytes(lines.filter((line) => !line.startsWith('+')));
   const decoded = decodeFile(old);
   if (!decoded.ok) throw new Error(decoded.problem.message);
@@ -23,10 +24,13 @@ const findings = (lines: readonly string[]) => {
   }
   const result = bytes(lines.map((line) => line.replace(/^\+/, '')));
   const made = { base: decoded.text, changes };
-  return guardFindings([{ path: 'f', base: old, result, made }]).filter(({ guard }) => guard === 'doubled_block');
+  return guardFindings([{ path: 'f', base: old, result, made }]).filter(
+    ({ guard }) => guard === 'doubled_block',
+  );
 };
 const plus = (lines: readonly string[]): string[] => lines.map((line) => `+${line}`);
-const block = (name: string, count: number): string[] => Array.from({ length: count }, (_, i) => `${name} line ${i}`);
+const block = (name: string, count: number): string[] =>
+  Array.from({ length: count }, (_, i) => `${name} line ${i}`);
 const B = block('b', 4);
 const SEVEN = block('s', 7);
 
@@ -44,9 +48,17 @@ test.each<[string, readonly string[], readonly string[]]>([
     [...B, '+', ...plus(B.slice(0, 2)), '+', ...plus(B.slice(2))],
     ['6-10'],
   ],
-  ['a blank line of the base within the new ones', [...B, ...plus(B.slice(0, 2)), '', ...plus(B.slice(2))], ['5-9']],
+  [
+    'a blank line of the base within the new ones',
+    [...B, ...plus(B.slice(0, 2)), '', ...plus(B.slice(2))],
+    ['5-9'],
+  ],
   ['another line between them', [...B, 'x', ...plus(B)], []],
-  ['another line within the new ones', [...B, ...plus(B.slice(0, 2)), 'x', ...plus(B.slice(2))], []],
+  [
+    'another line within the new ones',
+    [...B, ...plus(B.slice(0, 2)), 'x', ...plus(B.slice(2))],
+    [],
+  ],
   ['one line that differs, the first', [...B, '+other 1', ...plus(B.slice(1))], []],
   ['one line that differs, the last', [...B, ...plus(B.slice(0, 3)), '+other 1'], []],
   ['one that differs in white space', [...B, ...plus(B.slice(0, 3)), `+ ${B[3] ?? ''}`], []],
@@ -63,7 +75,10 @@ test('the finding says which lines, and how they begin', () => {
   const long = ['  '.concat('w'.repeat(80)), ...B];
   expect(findings([...long, ...plus(long)])).toEqual([
     {
-      ...{ guard: 'doubled_block', severity: 'ask', path: 'f', lines: [6, 10] },
+      guard: 'doubled_block',
+      severity: 'ask',
+      path: 'f',
+      lines: [6, 10],
       message: `Lines 6 to 10 of the new f occur twice in a row, starting "${'w'.repeat(60)}".`,
     },
   ]);
@@ -77,5 +92,7 @@ test('as many lines as are looked for, and no more', () => {
 
 test('so many findings are told', () => {
   const pairs = Array.from({ length: DOUBLED_FINDINGS + 2 }, (_, i) => block(`p${i}`, 4));
-  expect(doubled(pairs.flatMap((each, i) => [`x ${i}`, ...each, ...plus(each)]))).toHaveLength(DOUBLED_FINDINGS);
+  expect(doubled(pairs.flatMap((each, i) => [`x ${i}`, ...each, ...plus(each)]))).toHaveLength(
+    DOUBLED_FINDINGS,
+  );
 });

@@ -1,8 +1,16 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Finding, GuardSettings } from '../../../src/shared/formats.js';
-import { type GuardedFile, guardFindings, SHRINK_FROM_LINES } from '../../../src/edits/guards/index.js';
+import {
+  type GuardedFile,
+  guardFindings,
+  SHRINK_FROM_LINES,
+} from '../../../src/edits/guards/index.js';
 
-const findings = (base: string | null, result: string | null, more: Partial<GuardedFile> = {}): Finding[] =>
+const findings = (
+  base: string | null,
+  result: string | null,
+  more: Partial<GuardedFile> = {},
+): Finding[] =>
   guardFindings([
     {
       path: 'f',
@@ -12,8 +20,11 @@ const findings = (base: string | null, result: string | null, more: Partial<Guar
     },
   ]);
 const run = (...of: Parameters<typeof findings>): string[] =>
-  findings(...of).map((f) => `${f.guard} ${f.severity}${f.lines === undefined ? '' : ` ${f.lines.join('-')}`}`);
-const many = (count: number): string => Array.from({ length: count }, (_, i) => `line ${i}\n`).join('');
+  findings(...of).map(
+    (f) => `${f.guard} ${f.severity}${f.lines === undefined ? '' : ` ${f.lines.join('-')}`}`,
+  );
+const many = (count: number): string =>
+  Array.from({ length: count }, (_, i) => `line ${i}\n`).join('');
 
 describe('findings', () => {
   test.each<[string, string | null, string | null, string[]]>([
@@ -22,7 +33,12 @@ describe('findings', () => {
     ['a file that shrinks', many(40), many(10), ['shrinkage ask']],
     ['a file that is emptied', 'a\n', '', ['shrinkage ask']],
     ['a short file may shrink', many(10), many(1), []],
-    ['conflict markers', 'a\n', 'a\n<<<<<<< ours\nb\n=======\nc\n>>>>>>> theirs\n', ['conflict_markers ask 2-2']],
+    [
+      'conflict markers',
+      'a\n',
+      'a\n<<<<<<< ours\nb\n=======\nc\n>>>>>>> theirs\n',
+      ['conflict_markers ask 2-2'],
+    ],
     ['conflict markers that were there', '<<<<<<< ours\na\n', '<<<<<<< ours\nb\n', []],
     ['a line before #!', '#!/bin/sh\na\n', 'x\n#!/bin/sh\na\n', ['shebang ask 1-1']],
     ['a lost #!', '#!/bin/sh\na\n', 'a\n', ['shebang ask 1-1']],
@@ -40,7 +56,8 @@ describe('findings', () => {
     expect(run(base, result)).toEqual(expected);
   });
 
-  const messages = (...of: Parameters<typeof findings>): string[] => findings(...of).map(({ message }) => message);
+  const messages = (...of: Parameters<typeof findings>): string[] =>
+    findings(...of).map(({ message }) => message);
 
   test.each<[string, string, string, string[]]>([
     ['nothing stands before it', '#!/bin/sh\na\n', '#!/bin/bash\na\nb\n', []],
@@ -97,7 +114,11 @@ describe('findings', () => {
   });
 
   test('a severity that is set holds for all of a guard, and for none of another', () => {
-    const file = { path: 'f', base: Buffer.from('#!x\na\n'), result: Buffer.from('a\n<<<<<<< x\n') };
+    const file = {
+      path: 'f',
+      base: Buffer.from('#!x\na\n'),
+      result: Buffer.from('a\n<<<<<<< x\n'),
+    };
     const severities = (guards: GuardSettings) =>
       guardFindings([file], { guards }).map(({ guard, severity }) => `${guard} ${severity}`);
     expect(severities({})).toEqual(['conflict_markers ask', 'shebang ask']);
@@ -114,7 +135,9 @@ describe('findings', () => {
     expect(messages('a\n', 'a\n', { baseMode: 0o755, resultMode: 0o644 })).toEqual([
       'The mode of f changes from 755 to 644.',
     ]);
-    expect(messages(null, 'a\n', { resultMode: 0o644 | 0o001 })).toEqual(['f is new and executable.']);
+    expect(messages(null, 'a\n', { resultMode: 0o644 | 0o001 })).toEqual([
+      'f is new and executable.',
+    ]);
     expect(run(null, 'a\n')).toEqual([]);
     expect(run('a\n', 'a\n', { baseMode: 0o644, resultMode: 0o755 })).toEqual(['mode ask']);
     expect(run(null, 'a\n', { resultMode: 0o755 })).toEqual(['mode ask']);

@@ -15,7 +15,8 @@ interface Sides {
   readonly base: string | null;
   readonly result: string;
 }
-const bytes = (text: string | null): Uint8Array | null => (text === null ? null : Buffer.from(text));
+const bytes = (text: string | null): Uint8Array | null =>
+  text === null ? null : Buffer.from(text);
 /** `guard severity first-last: message`; files are `a.ts`, `b.ts` and so on. */
 const told = (files: readonly Sides[], asked = ''): string[] =>
   guardFindings(
@@ -25,8 +26,12 @@ const told = (files: readonly Sides[], asked = ''): string[] =>
       result: bytes(result),
     })),
     { syntax, asked },
-  ).map(({ guard, severity, lines, message }) => `${guard} ${severity} ${lines?.join('-') ?? ''}: ${message}`);
-const one = (base: string, result: string, asked?: string): string[] => told([{ base, result }], asked);
+  ).map(
+    ({ guard, severity, lines, message }) =>
+      `${guard} ${severity} ${lines?.join('-') ?? ''}: ${message}`,
+  );
+const one = (base: string, result: string, asked?: string): string[] =>
+  told([{ base, result }], asked);
 const each = (count: number, line: (i: number) => string): string =>
   Array.from({ length: count }, (_, i) => `${line(i)}\n`).join('');
 const KEPT = 'const kept = 1;\n';
@@ -35,7 +40,9 @@ describe('a definition that is gone', () => {
   const MENU = 'class Menu {\n  price() {}\n  size() {}\n}\n';
 
   test('is told with its lines; what stood in it is not told again', () => {
-    expect(one(KEPT + MENU, KEPT)).toEqual(['lost_symbol ask 2-5: Menu (class, line 2 of the old a.ts) was removed.']);
+    expect(one(KEPT + MENU, KEPT)).toEqual([
+      'lost_symbol ask 2-5: Menu (class, line 2 of the old a.ts) was removed.',
+    ]);
     expect(one(MENU, MENU.replace('  price() {}\n', ''))).toEqual([
       'lost_symbol ask 2-2: Menu.price (method, line 2 of the old a.ts) was removed.',
     ]);
@@ -49,12 +56,15 @@ describe('a definition that is gone', () => {
   });
 
   test('is told once where it was overloaded, and of many only so many are told', () => {
-    const overloaded = 'function f(a: string): void;\nfunction f(a: number): void;\nfunction f(a: unknown) {}\n';
+    const overloaded =
+      'function f(a: string): void;\nfunction f(a: number): void;\nfunction f(a: unknown) {}\n';
     expect(one(KEPT + overloaded, KEPT)).toEqual([
       'lost_symbol ask 4-4: f (function, line 4 of the old a.ts) was removed.',
     ]);
     const many = each(SYNTAX_FINDINGS + 1, (i) => `function f${i}() {}`);
-    expect(one(KEPT + many, KEPT).filter((line) => line.startsWith('lost_symbol'))).toHaveLength(SYNTAX_FINDINGS);
+    expect(one(KEPT + many, KEPT).filter((line) => line.startsWith('lost_symbol'))).toHaveLength(
+      SYNTAX_FINDINGS,
+    );
   });
 
   test('values may go', () => {
@@ -107,7 +117,9 @@ describe('a definition that is gone', () => {
   test('may only be hidden by new errors, unless it was to go', () => {
     const broken = 'function (\n';
     const lost = (asked?: string): string[] =>
-      one(`${KEPT}function f() {}\n`, KEPT + broken, asked).filter((line) => line.startsWith('lost_symbol'));
+      one(`${KEPT}function f() {}\n`, KEPT + broken, asked).filter((line) =>
+        line.startsWith('lost_symbol'),
+      );
     expect(lost()).toEqual([
       'lost_symbol ask 2-2: f (function, line 2 of the old a.ts) was removed. New syntax errors may merely hide it.',
     ]);
@@ -129,14 +141,19 @@ describe('a definition that stands twice', () => {
   test('is told where it did not before', () => {
     expect(one(f('one()'), f('one()') + f('two()'))).toEqual([TWICE(4)]);
     expect(one(f('one()') + f('two()'), f('one()') + f('three()'))).toEqual([]);
-    expect(one(f('one()') + f('two()'), f('one()') + f('two()') + f('three()'))).toEqual([TWICE(4), TWICE(7)]);
+    expect(one(f('one()') + f('two()'), f('one()') + f('two()') + f('three()'))).toEqual([
+      TWICE(4),
+      TWICE(7),
+    ]);
     expect(told([{ base: null, result: f('one()') + f('two()') }])).toEqual([TWICE(4)]);
   });
 
   test('namespaces, values and other heads may come again', () => {
     expect(one('namespace N {}\n', 'namespace N {}\nnamespace N {}\n')).toEqual([]);
     expect(one('var a = 1;\n', 'var a = 1;\nvar a = 2;\n')).toEqual([]);
-    expect(one('function f(a: string) {}\n', 'function f(a: string) {}\nfunction f(b: number) {}\n')).toEqual([]);
+    expect(
+      one('function f(a: string) {}\n', 'function f(a: string) {}\nfunction f(b: number) {}\n'),
+    ).toEqual([]);
   });
 
   test('of many only so many are told', () => {
@@ -164,7 +181,9 @@ describe('a syntax error', () => {
 
   test('of many only so many are told', () => {
     const many = each(SYNTAX_FINDINGS + 5, (i) => `f(${i};`);
-    expect(one(KEPT, KEPT + many).filter((line) => line.startsWith('syntax'))).toHaveLength(SYNTAX_FINDINGS);
+    expect(one(KEPT, KEPT + many).filter((line) => line.startsWith('syntax'))).toHaveLength(
+      SYNTAX_FINDINGS,
+    );
   });
 
   test('is not looked for where one side is too large for a tree; that is told', () => {

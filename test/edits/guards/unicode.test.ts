@@ -2,7 +2,9 @@ import { describe, expect, test } from '@jest/globals';
 import { guardFindings } from '../../../src/edits/guards/index.js';
 
 const found = (base: string | null, result: string, path = 'f'): readonly (string | undefined)[] =>
-  guardFindings([{ path, base: base === null ? null : Buffer.from(base), result: Buffer.from(result) }])
+  guardFindings([
+    { path, base: base === null ? null : Buffer.from(base), result: Buffer.from(result) },
+  ])
     .filter(({ guard }) => guard === 'unicode')
     .map(({ severity, lines, message }) => `${severity} ${lines?.join('-') ?? 'name'} ${message}`);
 const HIDES = ': hidden, or changes the order in which text reads.';
@@ -26,8 +28,12 @@ describe('characters that nobody sees', () => {
     ['\\u{2028}', '\u2028'],
     ['\\u{1D173}', '\u{1D173}'],
   ])('%s asks', (name, character) => {
-    expect(found('a\n', `a\nb${character}c\n`)).toEqual([`ask 2-2 Line 2 of the new f contains ${name}${HIDES}`]);
-    expect(found(null, `b${character}c\n`)).toEqual([`ask 1-1 Line 1 of the new f contains ${name}${HIDES}`]);
+    expect(found('a\n', `a\nb${character}c\n`)).toEqual([
+      `ask 2-2 Line 2 of the new f contains ${name}${HIDES}`,
+    ]);
+    expect(found(null, `b${character}c\n`)).toEqual([
+      `ask 1-1 Line 1 of the new f contains ${name}${HIDES}`,
+    ]);
   });
 
   test.each<[string, string, string, readonly string[]]>([
@@ -57,7 +63,9 @@ describe('characters that nobody sees', () => {
       'several, told once',
       'a\n',
       'a\nb\u202e\u202d\nc\u202e\u2066\u2067\u2068\u2069\u200b\n',
-      [`ask 2-3 Line 2 of the new f contains \\u{202E}, \\u{202D}, \\u{2066}, \\u{2067}, \\u{2068} and 2 more${HIDES}`],
+      [
+        `ask 2-3 Line 2 of the new f contains \\u{202E}, \\u{202D}, \\u{2066}, \\u{2067}, \\u{2068} and 2 more${HIDES}`,
+      ],
     ],
   ])('%s', (_, base, result, expected) => {
     expect(found(base, result)).toEqual(expected);
@@ -108,7 +116,9 @@ describe('identifiers of mixed scripts', () => {
   });
 
   test('five are told, and a name counts, too', () => {
-    const words = ['\u0430', '\u0435', '\u043e', '\u0440', '\u0441', '\u0445'].map((letter) => `a${letter}`);
+    const words = ['\u0430', '\u0435', '\u043e', '\u0440', '\u0441', '\u0445'].map(
+      (letter) => `a${letter}`,
+    );
     expect(found('a\n', `${words.join(' ')}\n`)).toEqual([
       `ask 1-1 Line 1 of the new f contains ${words
         .slice(0, 5)

@@ -18,7 +18,9 @@ const told = (changes: readonly Change[]) => {
   const numbers = Array.from({ length: view.result.length }, (_, at) => at);
   return {
     lines: numbers.map((at) => `${view.result.line(at)}${view.result.origin(at)}`).join(' '),
-    changes: view.changes.map(({ from, to, at, lines }) => `${from}-${to}@${at}: ${lines.join(' ')}`.trim()),
+    changes: view.changes.map(({ from, to, at, lines }) =>
+      `${from}-${to}@${at}: ${lines.join(' ')}`.trim(),
+    ),
   };
 };
 
@@ -26,7 +28,12 @@ describe('the result by base and changes, each line with its origin', () => {
   test.each<[string, Change[], string, string[]]>([
     ['no change', [], 'a0 b1 c2 d3 e4 f5 g6 h7', []],
     ['a line for a line', [change(2, 3, 'C')], 'a0 b1 C-1 d3 e4 f5 g6 h7', ['2-3@2: C']],
-    ['put at the head', [change(0, 0, 'x', 'y')], 'x-1 y-1 a0 b1 c2 d3 e4 f5 g6 h7', ['0-0@0: x y']],
+    [
+      'put at the head',
+      [change(0, 0, 'x', 'y')],
+      'x-1 y-1 a0 b1 c2 d3 e4 f5 g6 h7',
+      ['0-0@0: x y'],
+    ],
     ['put at the end', [change(8, 8, 'x')], 'a0 b1 c2 d3 e4 f5 g6 h7 x-1', ['8-8@8: x']],
     ['lines that go', [change(1, 4)], 'a0 e4 f5 g6 h7', ['1-4@1:']],
     ['all lines go', [change(0, 8)], '', ['0-8@0:']],
@@ -74,8 +81,11 @@ test('where the changes are not known, all lines are compared', () => {
 
 test('new lines are visited with their places, and no others', () => {
   const seen: string[] = [];
-  eachNewLine(viewOf('f', index(BASE), null, [change(1, 1, 'x', 'y'), change(4, 6), change(7, 8, 'H')]), (line, at) => {
-    seen.push(`${line}${at}`);
-  });
+  eachNewLine(
+    viewOf('f', index(BASE), null, [change(1, 1, 'x', 'y'), change(4, 6), change(7, 8, 'H')]),
+    (line, at) => {
+      seen.push(`${line}${at}`);
+    },
+  );
   expect(seen).toEqual(['x1', 'y2', 'H7']);
 });

@@ -27,7 +27,18 @@ describe('what stands for left out lines', () => {
   });
 
   test.each([
-    ...['..', '....', '. . .', 'x ...', '... x', '// ... rest', '// existing code', 'f(...args)', '[...a]', ''],
+    ...[
+      '..',
+      '....',
+      '. . .',
+      'x ...',
+      '... x',
+      '// ... rest',
+      '// existing code',
+      'f(...args)',
+      '[...a]',
+      '',
+    ],
     ...[`// ...${'x'.repeat(81)}...`, `${' '.repeat(198)}...`],
   ])('not %j', (line) => {
     expect(splitElided(['a', line, 'b'])).toBeNull();
@@ -83,8 +94,14 @@ describe('where both parts stand', () => {
 });
 
 /** Of a file of twelve lines all but the first and the last go for `line`; `kept`: none goes. */
-const reasonsOf = (line: string, kept = false, base = Array.from({ length: 12 }, (_, i) => `line ${i}`)) =>
-  elisionReasons('f', { lines: base, ends: base.map(() => '\n') }, [{ from: 1, to: kept ? 1 : 11, lines: [line] }]);
+const reasonsOf = (
+  line: string,
+  kept = false,
+  base = Array.from({ length: 12 }, (_, i) => `line ${i}`),
+) =>
+  elisionReasons('f', { lines: base, ends: base.map(() => '\n') }, [
+    { from: 1, to: kept ? 1 : 11, lines: [line] },
+  ]);
 
 describe('in new text', () => {
   const ALWAYS = [
@@ -124,7 +141,14 @@ describe('in new text', () => {
     '... (rest of the function unchanged)',
     '# Loading... keep the spinner',
     '# sort existing lines',
-    ...['# unchanged', '# (unchanged)', '(unchanged)', '# omitted', '# same as before', '# keep the rest as is'],
+    ...[
+      '# unchanged',
+      '# (unchanged)',
+      '(unchanged)',
+      '# omitted',
+      '# same as before',
+      '# keep the rest as is',
+    ],
     `... rest ${'word '.repeat(10).trim()}`,
     `  ...   rest  ${'word   '.repeat(10).trim()}`,
   ])('%s is refused where lines go', (line) => {
@@ -141,7 +165,15 @@ describe('in new text', () => {
     'return [...previous, next];',
     '... rest of it,',
     'a ... rest of it',
-    ...['[...]', '[…]', '[remaining]', '<other>', '# keep the rest', '# unchanged lines are kept', '# 8 lines'],
+    ...[
+      '[...]',
+      '[…]',
+      '[remaining]',
+      '<other>',
+      '# keep the rest',
+      '# unchanged lines are kept',
+      '# 8 lines',
+    ],
     '...rest of it',
     `... rest ${'word '.repeat(11).trim()}`,
   ])('%s is text', (line) => {
@@ -168,7 +200,9 @@ describe('in new text', () => {
     ]);
   });
   test('a line that the file has, however it is indented, is text', () => {
-    expect(reasonsOf('    # ... existing code', false, ['a', '# ... existing code  ', 'b'])).toEqual([]);
+    expect(
+      reasonsOf('    # ... existing code', false, ['a', '# ... existing code  ', 'b']),
+    ).toEqual([]);
   });
   test('one of several changes has it, also in a new file', () => {
     const line = '// ... existing code ...';
@@ -180,14 +214,17 @@ describe('in new text', () => {
     expect(elisionReasons('f', null, changes.slice(0, 1))).toEqual([]);
   });
   test.each(['...', '[...]'])('%s is text but in files of settings', (line) => {
-    const inFile = (path: string) => elisionReasons(path, null, [{ from: 0, to: 0, lines: ['x', line] }]).length;
-    expect(['a.conf', 'a.json', 'Makefile', 'a.py', 'a.yaml', 'a.md', 'a'].map(inFile)).toEqual([1, 1, 1, 0, 0, 0, 0]);
+    const inFile = (path: string) =>
+      elisionReasons(path, null, [{ from: 0, to: 0, lines: ['x', line] }]).length;
+    expect(['a.conf', 'a.json', 'Makefile', 'a.py', 'a.yaml', 'a.md', 'a'].map(inFile)).toEqual([
+      1, 1, 1, 0, 0, 0, 0,
+    ]);
   });
   test('lines as a listing shows them are refused, unless all do not look so, or the file has such lines', () => {
     const codes = (base: string[], ...lines: string[]) =>
-      elisionReasons('f', { lines: base, ends: base.map(() => '\n') }, [{ from: 0, to: 1, lines }]).map(
-        ({ code }) => code,
-      );
+      elisionReasons('f', { lines: base, ends: base.map(() => '\n') }, [
+        { from: 0, to: 1, lines },
+      ]).map(({ code }) => code);
     expect(codes(['a'], '1kef| x', '', '2afz|')).toEqual(['listing']);
     expect(codes(['a'], '1kef| x', 'y')).toEqual([]);
     expect(codes(['7aaa| a'], '1kef| x')).toEqual([]);

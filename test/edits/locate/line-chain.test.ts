@@ -23,7 +23,8 @@ describe('places of lines', () => {
   });
 
   test('are found in a changed text as in one that was always so', () => {
-    const lines = (max: number): fc.Arbitrary<string[]> => fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: max });
+    const lines = (max: number): fc.Arbitrary<string[]> =>
+      fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: max });
     const change = fc.tuple(fc.nat(100), fc.nat(3), lines(3));
     fc.assert(
       fc.property(
@@ -94,11 +95,13 @@ describe('places of lines', () => {
   });
 
   /** Blocks of nine lines and one, in which some lines were exchanged: each place is nearly one for a piece of it, up to its end. */
-  const periodic = fc.array(fc.tuple(fc.nat(), fc.constantFrom('a', 'b')), { maxLength: 4 }).map((exchanged) => {
-    const base = Array.from({ length: 3_000 }, (_, i) => (i % 10 === 9 ? 'b' : 'a'));
-    for (const [at, line] of exchanged) base[at % base.length] = line;
-    return base;
-  });
+  const periodic = fc
+    .array(fc.tuple(fc.nat(), fc.constantFrom('a', 'b')), { maxLength: 4 })
+    .map((exchanged) => {
+      const base = Array.from({ length: 3_000 }, (_, i) => (i % 10 === 9 ? 'b' : 'a'));
+      for (const [at, line] of exchanged) base[at % base.length] = line;
+      return base;
+    });
 
   test('the linear pass finds what a plain search finds, at the beginning of a text and in a changed one', () => {
     fc.assert(
@@ -131,7 +134,10 @@ describe('places of lines', () => {
     const base = Array.from({ length: 20_000 }, (_, i) => (i % 10 === 9 ? 'b' : 'a'));
     const wanted = [...base.slice(0, 5_000), 'b'];
     const chain = new LineChain(base, () => [...wanted, 'c']);
-    expect(chain.find(wanted, 'exact', [undefined, undefined, undefined, 'c'])).toEqual({ first: [], more: true });
+    expect(chain.find(wanted, 'exact', [undefined, undefined, undefined, 'c'])).toEqual({
+      first: [],
+      more: true,
+    });
   });
 
   test('many places are cut short and say so', () => {
@@ -159,11 +165,15 @@ describe('places of lines', () => {
       fc.property(fc.array(line, { maxLength: 30 }), wanted, (base, pattern) => {
         const chain = new LineChain(base, () => ['a', 'b', 'c']);
         const fits = (at: number): boolean =>
-          pattern.every(({ text, other }, i) => base[at + i] === text || base[at + i] === (other ?? text));
+          pattern.every(
+            ({ text, other }, i) => base[at + i] === text || base[at + i] === (other ?? text),
+          );
         const texts = pattern.map(({ text }) => text);
         const readings = pattern.map(({ other }) => other);
         const places = chain.find(texts, 'exact', readings);
-        expect([...places.first].sort((x, y) => x - y)).toEqual(base.map((_, at) => at).filter(fits));
+        expect([...places.first].sort((x, y) => x - y)).toEqual(
+          base.map((_, at) => at).filter(fits),
+        );
         expect(places.more).toBe(false);
       }),
       fuzz('two readings'),
@@ -205,6 +215,10 @@ describe('levels', () => {
   });
   test('a tolerance that is off is not used', () => {
     expect(levelsOn(undefined)).toEqual(['exact', 'line_endings', 'trailing_space']);
-    expect(levelsOn({ trailing_space: false, lookalikes: true })).toEqual(['exact', 'line_endings', 'lookalikes']);
+    expect(levelsOn({ trailing_space: false, lookalikes: true })).toEqual([
+      'exact',
+      'line_endings',
+      'lookalikes',
+    ]);
   });
 });

@@ -1,6 +1,12 @@
 import { expect, test } from '@jest/globals';
 import { renderReasons } from '../../../src/edits/apply-answer.js';
-import { copyOf, describeNearest, differs, nearest, sameEnds } from '../../../src/edits/locate/nearest.js';
+import {
+  copyOf,
+  describeNearest,
+  differs,
+  nearest,
+  sameEnds,
+} from '../../../src/edits/locate/nearest.js';
 
 const text = ['function a() {', '  return 1;', '}', '', 'function b() {', '\treturn 2;', '}'];
 
@@ -19,9 +25,19 @@ test.each<[string, string[], number, object | null]>([
   ],
   ['line end', ['function a() {\r', '  return 1;'], 1, { index: 0, dimension: 'line end' }],
   ['case', ['Function b() {', '\treturn 2;'], 5, { dimension: 'letter case' }],
-  ['a no-break space', ['function b() {', '\treturn\u00a02;'], 5, { dimension: 'non-ASCII spaces' }],
+  [
+    'a no-break space',
+    ['function b() {', '\treturn\u00a02;'],
+    5,
+    { dimension: 'non-ASCII spaces' },
+  ],
   ['text', ['function b() {', '\treturn 3;', '}'], 5, { index: 1, dimension: 'text' }],
-  ['end of file', ['\treturn 2;', '}', 'more'], 6, { index: 2, found: null, dimension: 'end of file' }],
+  [
+    'end of file',
+    ['\treturn 2;', '}', 'more'],
+    6,
+    { index: 2, found: null, dimension: 'end of file' },
+  ],
   ['everything stands there', ['function b() {'], 5, null],
 ])('%s', (_name, wanted, line, difference) => {
   const near = nearest(text, wanted);
@@ -60,13 +76,28 @@ test('the hint decides between equal places', () => {
 test.each<[string, string[], string[], number | null]>([
   ['the only line', ['x', 'qq'], ['x'], 1],
   ['more lines win', ['one line', 'q', 'one line', 'two'], ['one line', 'two'], 3],
-  ['a line of three characters counts as one', ['abc', '', '', 'q', 'x1', 'x2'], ['abc', 'x1', 'x2'], 4],
+  [
+    'a line of three characters counts as one',
+    ['abc', '', '', 'q', 'x1', 'x2'],
+    ['abc', 'x1', 'x2'],
+    4,
+  ],
   ['a longer one as three', ['abcd', '', '', 'q', 'x1', 'x2'], ['abcd', 'x1', 'x2'], 1],
   ['a place that would begin before the text is none', ['bbbb', 'x'], ['x', 'bbbb'], 2],
   ['blanks however many', ['q', `a${' '.repeat(20)}b`], ['a b'], 2],
   ['blank lines tell nothing', ['a', ''], ['', 'zzz'], null],
-  ['likeness of the first line of more than three characters', ['x', 'function b() {'], ['abc', 'functions b() {'], 1],
-  ['a part of the first line of three characters or more', ['{', 'q', '"timeout": 30'], ['zz', 'timeout'], 2],
+  [
+    'likeness of the first line of more than three characters',
+    ['x', 'function b() {'],
+    ['abc', 'functions b() {'],
+    1,
+  ],
+  [
+    'a part of the first line of three characters or more',
+    ['{', 'q', '"timeout": 30'],
+    ['zz', 'timeout'],
+    2,
+  ],
   ['half alike is not alike', ['abcd12', 'q'], ['abcdefgh'], null],
   ['the most alike', ['abcdef12', 'abcdefg1', 'abcde123'], ['abcdefgh'], 2],
 ])('%s', (_name, lines, wanted, line) => {
@@ -92,7 +123,9 @@ test('a place past the end is told', () => {
     'The nearest place is line 6; line 7 differs in text: expected "{", found "}".',
   );
   expect(describeNearest(nearest(text, ['}'], 7))).toBe('It is at line 7.');
-  expect(describeNearest(nearest(['}'], ['}', '“']))).toMatch(/line 2 differs in end of file: .*, the file ends\.$/);
+  expect(describeNearest(nearest(['}'], ['}', '“']))).toMatch(
+    /line 2 differs in end of file: .*, the file ends\.$/,
+  );
   expect(describeNearest(nearest(['say "x"'], ['say “x"']))).toContain(
     'differs in look-alike characters (the answer has',
   );
@@ -138,7 +171,9 @@ test('a word of a line is told with the whole line, to be copied', () => {
   expect(describeNearest(nearest(json, ['timeout']))).toBe(
     '`timeout` is only part of line 3; whole lines are required. The whole line 3 is `  "timeout": 30`.',
   );
-  expect(describeNearest(nearest(['a\tbig word'], ['big']))).toContain('The whole line 1 is "a\\tbig word".');
+  expect(describeNearest(nearest(['a\tbig word'], ['big']))).toContain(
+    'The whole line 1 is "a\\tbig word".',
+  );
   expect(nearest(json, ['t'])).toBeNull();
   const line = `abc ${'x'.repeat(156)}`;
   expect(describeNearest(nearest([line], ['abc']))).toContain(`The whole line 1 is \`${line}\`.`);

@@ -1,11 +1,27 @@
 import { describe, expect, test } from '@jest/globals';
-import { changeNeeds, combinedDiff, neededName, readDiff, selectChanges, wordsOf } from '../../../src/edits/index.js';
-import { type ChangeNeed, CHANGE_NEEDS, NEED_NAME_CHARS } from '../../../src/edits/proposal/needs.js';
+import {
+  changeNeeds,
+  combinedDiff,
+  neededName,
+  readDiff,
+  selectChanges,
+  wordsOf,
+} from '../../../src/edits/index.js';
+import {
+  type ChangeNeed,
+  CHANGE_NEEDS,
+  NEED_NAME_CHARS,
+} from '../../../src/edits/proposal/needs.js';
 import { numberedChanges } from '../../../src/edits/proposal/select.js';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
-const text = (from: Uint8Array): string => new TextDecoder('utf-8', { ignoreBOM: true }).decode(from);
-const edit = (path: string, base: string, result: string) => ({ path, base: bytes(base), result: bytes(result) });
+const text = (from: Uint8Array): string =>
+  new TextDecoder('utf-8', { ignoreBOM: true }).decode(from);
+const edit = (path: string, base: string, result: string) => ({
+  path,
+  base: bytes(base),
+  result: bytes(result),
+});
 /** What becomes of `base` when these changes of the way to `result` are taken. */
 const take = (base: string, result: string, chosen: readonly number[]): string => {
   const changes = numberedChanges(combinedDiff([edit('a.txt', base, result)])).get('a.txt') ?? [];
@@ -18,10 +34,23 @@ describe("the proposal's diff, read back", () => {
   test('has every file with its hunks, and changes numbered through the file', () => {
     const base = lines(40);
     const result = lines(40, (n) => (n === 3 || n === 5 || n === 30 ? `LINE ${n}` : ''));
-    const [section, other] = readDiff(combinedDiff([edit('a b/é.txt', base, result), edit('z.txt', 'one\n', 'two\n')]));
+    const [section, other] = readDiff(
+      combinedDiff([edit('a b/é.txt', base, result), edit('z.txt', 'one\n', 'two\n')]),
+    );
     expect(section?.path).toBe('a b/é.txt');
-    expect(section?.hunks.map((hunk) => hunk.changes.map((change) => change.n))).toEqual([[1, 2], [3]]);
-    expect(section?.hunks[0]?.changes[1]).toEqual({ n: 2, b0: 4, b1: 5, r0: 4, r1: 5, first: 5, end: 7 });
+    expect(section?.hunks.map((hunk) => hunk.changes.map((change) => change.n))).toEqual([
+      [1, 2],
+      [3],
+    ]);
+    expect(section?.hunks[0]?.changes[1]).toEqual({
+      n: 2,
+      b0: 4,
+      b1: 5,
+      r0: 4,
+      r1: 5,
+      first: 5,
+      end: 7,
+    });
     expect(section?.hunks[0]?.lines.slice(5, 7)).toEqual(['-line 5', '+LINE 5']);
     expect(other).toMatchObject({
       path: 'z.txt',
@@ -96,7 +125,9 @@ describe('chosen changes', () => {
         { length: random(30) },
         () => `${'abcdef'[random(6)] ?? ''}${random(4) === 0 ? '\r' : ''}`,
       );
-      const to = from.flatMap((line) => (random(4) === 0 ? [] : random(4) === 0 ? [line, `new ${random(9)}`] : [line]));
+      const to = from.flatMap((line) =>
+        random(4) === 0 ? [] : random(4) === 0 ? [line, `new ${random(9)}`] : [line],
+      );
       const [one, two] = [from.join('\n'), to.join('\n')];
       const changes = numberedChanges(combinedDiff([edit('a.txt', one, two)])).get('a.txt') ?? [];
       const all = changes.map(({ n }) => n);
@@ -117,10 +148,16 @@ describe('chosen changes', () => {
 
 describe('what a change needs', () => {
   const needs = (...files: { path: string; base: string; result: string }[]) =>
-    changeNeeds(readDiff(combinedDiff(files.map(({ path, base, result }) => edit(path, base, result)))), (path) => {
-      const file = files.find((each) => each.path === path);
-      return file === undefined ? null : new Set(wordsOf(file.base));
-    }).map(({ user, name, needs: from }) => `${user.path}:${user.n} needs ${name} of ${from.path}:${from.n}`);
+    changeNeeds(
+      readDiff(combinedDiff(files.map(({ path, base, result }) => edit(path, base, result)))),
+      (path) => {
+        const file = files.find((each) => each.path === path);
+        return file === undefined ? null : new Set(wordsOf(file.base));
+      },
+    ).map(
+      ({ user, name, needs: from }) =>
+        `${user.path}:${user.n} needs ${name} of ${from.path}:${from.n}`,
+    );
   const filler = lines(12);
 
   test.each([
@@ -148,8 +185,12 @@ describe('what a change needs', () => {
 
   test('nothing is missed where the name was there before, or the change brings it itself', () => {
     const old = `function shout() {}\n${filler}`;
-    expect(needs({ path: 'a.ts', base: old, result: `function shout(x) {}\n${filler}shout(1);\n` })).toEqual([]);
-    expect(needs({ path: 'a.ts', base: filler, result: `${filler}const shout = 1;\nprint(shout);\n` })).toEqual([]);
+    expect(
+      needs({ path: 'a.ts', base: old, result: `function shout(x) {}\n${filler}shout(1);\n` }),
+    ).toEqual([]);
+    expect(
+      needs({ path: 'a.ts', base: filler, result: `${filler}const shout = 1;\nprint(shout);\n` }),
+    ).toEqual([]);
   });
 
   const brings = `${filler}export function shout() {}\n`;
@@ -157,7 +198,10 @@ describe('what a change needs', () => {
     const own = { path: 'z.ts', base: filler, result: `function shout() {}\n${filler}shout();\n` };
     const other = { path: 'a.ts', base: filler, result: brings };
     const third = { path: 'm.ts', base: filler, result: `shout();\n${filler}` };
-    expect(needs(other, third, own)).toEqual(['m.ts:1 needs shout of a.ts:1', 'z.ts:2 needs shout of z.ts:1']);
+    expect(needs(other, third, own)).toEqual([
+      'm.ts:1 needs shout of a.ts:1',
+      'z.ts:2 needs shout of z.ts:1',
+    ]);
   });
 
   test('a word that the file had before is another thing, if another file brings it', () => {
@@ -165,20 +209,28 @@ describe('what a change needs', () => {
     const use = { path: 'use.ts', base: known, result: `${known}shout();\n` };
     expect(needs({ path: 'lib.ts', base: filler, result: brings }, use)).toEqual([]);
     // In its own file it was not brought: it was there.
-    expect(needs({ path: 'use.ts', base: known, result: `let shout = 3;\n${filler}shout();\n` })).toEqual([]);
+    expect(
+      needs({ path: 'use.ts', base: known, result: `let shout = 3;\n${filler}shout();\n` }),
+    ).toEqual([]);
   });
 
   test('names of fewer characters are no sign of anything', () => {
     const name = 'n'.repeat(NEED_NAME_CHARS);
     const using = (word: string) =>
-      needs({ path: 'a.ts', base: filler, result: `const ${word} = 1;\n${filler}print(${word});\n` });
+      needs({
+        path: 'a.ts',
+        base: filler,
+        result: `const ${word} = 1;\n${filler}print(${word});\n`,
+      });
     expect(using(name)).toHaveLength(1);
     expect(using(name.slice(1))).toEqual([]);
   });
 
   test('only added lines bring and use names', () => {
     const base = `const shout = 1;\n${filler}print(shout);\n`;
-    expect(needs({ path: 'a.ts', base, result: `const shout = 2;\n${filler}print(other);\n` })).toEqual([]);
+    expect(
+      needs({ path: 'a.ts', base, result: `const shout = 2;\n${filler}print(other);\n` }),
+    ).toEqual([]);
     expect(needs({ path: 'a.ts', base, result: filler })).toEqual([]);
   });
 
@@ -189,7 +241,11 @@ describe('what a change needs', () => {
   });
 
   test('as a person reads it', () => {
-    const need = (path: string): ChangeNeed => ({ user: { path: 'a.ts', n: 1 }, name: 'x', needs: { path, n: 2 } });
+    const need = (path: string): ChangeNeed => ({
+      user: { path: 'a.ts', n: 1 },
+      name: 'x',
+      needs: { path, n: 2 },
+    });
     expect(neededName(need('a.ts'), 2)).toBe('hunk 2');
     expect(neededName(need('b.ts'), 2)).toBe('hunk 2 of b.ts');
     expect(neededName(need('b.ts'), 0)).toBe('b.ts');

@@ -1,10 +1,23 @@
 /** The combined diff against the real `git apply`. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type DiffFile, combinedDiff, countChanged } from '../../../src/edits/proposal/write-diff.js';
+import {
+  type DiffFile,
+  combinedDiff,
+  countChanged,
+} from '../../../src/edits/proposal/write-diff.js';
 
 let root: string;
 beforeAll(() => {
@@ -14,8 +27,14 @@ afterAll(() => {
   rmSync(root, { recursive: true });
 });
 
-const bytes = (text: string | null): Uint8Array | null => (text === null ? null : Buffer.from(text));
-const file = (path: string, base: string | null, result: string | null, more: Partial<DiffFile> = {}): DiffFile => ({
+const bytes = (text: string | null): Uint8Array | null =>
+  text === null ? null : Buffer.from(text);
+const file = (
+  path: string,
+  base: string | null,
+  result: string | null,
+  more: Partial<DiffFile> = {},
+): DiffFile => ({
   path,
   base: bytes(base),
   result: bytes(result),
@@ -99,7 +118,8 @@ describe('git apply makes the result of', () => {
     );
     const folder = run(files);
     for (const f of files)
-      if (f.result !== null) expect(readFileSync(join(folder, f.path))).toEqual(Buffer.from(f.result));
+      if (f.result !== null)
+        expect(readFileSync(join(folder, f.path))).toEqual(Buffer.from(f.result));
   });
 
   test('the text beside files that are not UTF-8, which are shown as comments', () => {
@@ -125,7 +145,11 @@ test('files without any change are left out', () => {
 
 test('countChanged counts lines', () => {
   expect(
-    countChanged([file('a', 'a\nb\nc\n', 'a\nB\nC\nD\n'), file('n', null, 'x\ny'), file('d', 'z\n', null)]),
+    countChanged([
+      file('a', 'a\nb\nc\n', 'a\nB\nC\nD\n'),
+      file('n', null, 'x\ny'),
+      file('d', 'z\n', null),
+    ]),
   ).toEqual({
     added: 5,
     removed: 3,

@@ -20,7 +20,10 @@ test('changes that touch are one, those with a kept line between them are not', 
     ...apart.slice(0, 2),
     { from: 5, to: 8, lines: ['c', 'd'] },
   ]);
-  expect(listed(...three, [6, 6, ['c']])).toEqual([...apart.slice(0, 2), { from: 5, to: 7, lines: ['c'] }]);
+  expect(listed(...three, [6, 6, ['c']])).toEqual([
+    ...apart.slice(0, 2),
+    { from: 5, to: 7, lines: ['c'] },
+  ]);
   expect(listed([3, 3, []])).toEqual([]);
 });
 

@@ -28,16 +28,33 @@ test.each<[string, string[]]>([
   expect(answerLines(text)).toEqual(lines);
 });
 
-const utf16le = (text: string): Buffer => Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(text, 'utf16le')]);
+const utf16le = (text: string): Buffer =>
+  Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(text, 'utf16le')]);
 
 describe('describeFile', () => {
   test.each<[string, Uint8Array, object]>([
-    ['UTF-8', Buffer.from('é\n'), { encoding: 'utf-8', bom: false, eol: 'lf', lines: 1, finalNewline: true }],
-    ['BOM', Buffer.from('\ufeffa\r\nb'), { encoding: 'utf-8', bom: true, eol: 'crlf', lines: 2, finalNewline: false }],
-    ['UTF-16 LE', utf16le('a\nb\r\n'), { encoding: 'utf-16le', bom: true, eol: 'mixed', lines: 2, finalNewline: true }],
+    [
+      'UTF-8',
+      Buffer.from('é\n'),
+      { encoding: 'utf-8', bom: false, eol: 'lf', lines: 1, finalNewline: true },
+    ],
+    [
+      'BOM',
+      Buffer.from('\ufeffa\r\nb'),
+      { encoding: 'utf-8', bom: true, eol: 'crlf', lines: 2, finalNewline: false },
+    ],
+    [
+      'UTF-16 LE',
+      utf16le('a\nb\r\n'),
+      { encoding: 'utf-16le', bom: true, eol: 'mixed', lines: 2, finalNewline: true },
+    ],
     ['UTF-16 BE', utf16le('a\r').swap16(), { encoding: 'utf-16be', eol: 'cr', lines: 1 }],
     ['bytes', Buffer.from([0x61, 0xe9, 0x0a]), { encoding: 'bytes', eol: 'lf', lines: 1 }],
-    ['empty', Buffer.from(''), { encoding: 'utf-8', eol: 'none', lines: 0, finalNewline: false, binary: false }],
+    [
+      'empty',
+      Buffer.from(''),
+      { encoding: 'utf-8', eol: 'none', lines: 0, finalNewline: false, binary: false },
+    ],
     [
       'binary',
       Buffer.from('\0b'),
@@ -70,13 +87,27 @@ test('a configured single-byte encoding is read and written by its letters', () 
   expect(decoded.codec.holds('日')).toBe(false);
   expect(decoded.codec.holds('\0')).toBe(false);
   // Bytes without a letter of their own.
-  expect(decodeFile(bytes, 'windows-1253')).toMatchObject({ ok: false, problem: { code: 'config_invalid' } });
-  expect(decodeFile(bytes, 'shift_jis')).toMatchObject({ ok: false, problem: { code: 'config_invalid' } });
-  expect(decodeFile(Buffer.from('é'), 'windows-1252')).toMatchObject({ ok: true, codec: { encoding: 'utf-8' } });
+  expect(decodeFile(bytes, 'windows-1253')).toMatchObject({
+    ok: false,
+    problem: { code: 'config_invalid' },
+  });
+  expect(decodeFile(bytes, 'shift_jis')).toMatchObject({
+    ok: false,
+    problem: { code: 'config_invalid' },
+  });
+  expect(decodeFile(Buffer.from('é'), 'windows-1252')).toMatchObject({
+    ok: true,
+    codec: { encoding: 'utf-8' },
+  });
 });
 
 test.each<[string, Uint8Array, string[], string[]]>([
-  ['UTF-8', Buffer.from('a'), ['a', '\x7f', '\u00e9', '\u{1f600}', '\ue000'], ['\0', '\ud800', '\udc00', '\udfff']],
+  [
+    'UTF-8',
+    Buffer.from('a'),
+    ['a', '\x7f', '\u00e9', '\u{1f600}', '\ue000'],
+    ['\0', '\ud800', '\udc00', '\udfff'],
+  ],
   ['UTF-16', utf16le('a'), ['a', '\u00e9', '\u{1f600}'], ['\0', '\udfff']],
   ['bytes', Buffer.from([0xe9]), ['a', '\x01', '\x7f'], ['\0', '\x80', '\u00e9']],
 ])('what may be added to %s', (_name, bytes, good, bad) => {

@@ -1,6 +1,12 @@
 /** One fence grammar: CommonMark's openings and closings, an answer that ends inside one, and the body of a file that a model wrapped. */
 import { expect, test } from '@jest/globals';
-import { closesFence, Fences, isBareFence, openingFence, withoutFence } from '../../../src/edits/text/fence.js';
+import {
+  closesFence,
+  Fences,
+  isBareFence,
+  openingFence,
+  withoutFence,
+} from '../../../src/edits/text/fence.js';
 import { indexOfLines } from '../../../src/edits/text/lines.js';
 
 test.each([
@@ -69,7 +75,13 @@ test.each<[string, string, string, string, string | null]>([
   ['a lone rule of six', 'a.ts', 'x', 'y\n~~~~~~', 'y'],
   ['a lone rule of seven', 'a.ts', 'x', 'y\n~~~~~~~', 'y\n~~~~~~~'],
   ['prose before the fence', 'a.ts', 'x', 'y\n```js\nz\n```', null],
-  ['a fence at the end, where the base has some', 'a.ts', '```', 'y\n```js\nz\n```', 'y\n```js\nz\n```'],
+  [
+    'a fence at the end, where the base has some',
+    'a.ts',
+    '```',
+    'y\n```js\nz\n```',
+    'y\n```js\nz\n```',
+  ],
   ['a plain text file', 'a.txt', 'x', '```text\ny\n```', 'y'],
   ['two fences at the end', 'a.ts', 'x', '```js\ny\n```\n```', null],
   ['a lone fence where the base has some', 'a.ts', '/**\n```\nx\n```\n*/', 'y\n```', 'y\n```'],
@@ -80,7 +92,13 @@ test.each<[string, string, string, string, string | null]>([
   ['Markdown said to be Markdown', 'a.md', MD, '```markdown\n# B\n```', '# B'],
   ['Markdown that begins as the base does', 'a.md', MD, `\`\`\`\`\n${MD}\n\`\`\`\``, MD],
   ['Markdown that begins with a fence', 'a.md', MD, '```sh\nls\n```', '```sh\nls\n```'],
-  ['Markdown whose base begins with a fence', 'a.md', '```md\nx\n```', '```md\ny\n```', '```md\ny\n```'],
+  [
+    'Markdown whose base begins with a fence',
+    'a.md',
+    '```md\nx\n```',
+    '```md\ny\n```',
+    '```md\ny\n```',
+  ],
   ['a new Markdown file', 'a.md', '', '```sh\nls\n```', '```sh\nls\n```'],
   ['an empty fence as a new Markdown file', 'a.md', '', '```\n```', '```\n```'],
   ['a Markdown fence that is not closed', 'a.md', MD, '```markdown\n# B', '```markdown\n# B'],

@@ -4,9 +4,14 @@ import { readJson } from '../../../src/edits/text/json.js';
 
 const kind = (text: string): string => {
   const read = readJson(text);
-  return read.kind === 'open' ? `open ${read.inside}` : read.kind === 'broken' ? `broken at ${read.at}` : 'value';
+  return read.kind === 'open'
+    ? `open ${read.inside}`
+    : read.kind === 'broken'
+      ? `broken at ${read.at}`
+      : 'value';
 };
-const deep = (open: string, close: string, depth: number): string => open.repeat(depth) + close.repeat(depth);
+const deep = (open: string, close: string, depth: number): string =>
+  open.repeat(depth) + close.repeat(depth);
 
 const GOOD = [
   '{}',
@@ -21,7 +26,9 @@ const GOOD = [
 test.each(GOOD)('%j is what JSON.parse reads', (text) => {
   const read = readJson(text);
   expect(read).toMatchObject({ kind: 'value', value: expect.anything(), end: text.length });
-  expect(JSON.stringify(read.kind === 'value' && read.value)).toBe(JSON.stringify(JSON.parse(text)));
+  expect(JSON.stringify(read.kind === 'value' && read.value)).toBe(
+    JSON.stringify(JSON.parse(text)),
+  );
 });
 
 test('wherever an object is cut, it is open, and it is told in what', () => {

@@ -1,15 +1,24 @@
 /** Which base line a result line keeps: all of the shortest texts, and one text for each way to compare long ones. */
 import { expect, test } from '@jest/globals';
-import { DIFF_EDITS, DIFF_WHOLE_LINES, haveNothingInCommon, lineOrigins } from '../../../src/edits/text/line-diff.js';
+import {
+  DIFF_EDITS,
+  DIFF_WHOLE_LINES,
+  haveNothingInCommon,
+  lineOrigins,
+} from '../../../src/edits/text/line-diff.js';
 
 const texts = (most: number, of: readonly string[] = ['a', 'b', 'c']): string[][] =>
-  most === 0 ? [[]] : [[], ...texts(most - 1, of).flatMap((rest) => of.map((line) => [line, ...rest]))];
+  most === 0
+    ? [[]]
+    : [[], ...texts(most - 1, of).flatMap((rest) => of.map((line) => [line, ...rest]))];
 /** The length of a longest common subsequence, by its definition. */
 const common = ([a, ...as]: readonly string[], [b, ...bs]: readonly string[]): number => {
   if (a === undefined || b === undefined) return 0;
   return a === b ? 1 + common(as, bs) : Math.max(common([a, ...as], bs), common(as, [b, ...bs]));
 };
-const origins = (base: readonly string[], result: readonly string[]): number[] => [...lineOrigins(base, result)];
+const origins = (base: readonly string[], result: readonly string[]): number[] => [
+  ...lineOrigins(base, result),
+];
 const numbered = (count: number): string[] => Array.from({ length: count }, (_, i) => `line ${i}`);
 
 test('short texts: as many lines are kept as can be, in order, each its own', () => {
@@ -22,7 +31,8 @@ test('short texts: as many lines are kept as can be, in order, each its own', ()
       for (const [i, [b, r]] of kept.entries())
         if (base[b] !== result[r] || b <= (kept[i - 1]?.[0] ?? -1))
           throw new Error(JSON.stringify([base, result, found]));
-      if (kept.length !== common(base, result)) throw new Error(JSON.stringify([base, result, found]));
+      if (kept.length !== common(base, result))
+        throw new Error(JSON.stringify([base, result, found]));
     }
 });
 
@@ -59,6 +69,8 @@ test('lines that moved: the longer part is kept where it stands, and lines that 
   const moved = [...base.slice(2000), ...base.slice(0, 2000)];
   const found = origins(base, moved);
   // The last line is common to both ends.
-  expect(found.slice(1000)).toEqual(Array.from({ length: 2000 }, (_, i) => (i === 1999 ? 2999 : i)));
+  expect(found.slice(1000)).toEqual(
+    Array.from({ length: 2000 }, (_, i) => (i === 1999 ? 2999 : i)),
+  );
   expect(found.slice(0, 1000).every((b) => b === -1)).toBe(true);
 });

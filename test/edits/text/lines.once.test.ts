@@ -13,7 +13,9 @@ test('a line that stands once is one that a count finds', () => {
       const quotes = sought.map((line) => [line]);
       const once = new LinesOnce(bytes, () => [...quotes, []]);
       for (const [line] of quotes)
-        expect(once.isHeldBy([line ?? ''])).toBe(text.filter((other) => other === line).length === 1);
+        expect(once.isHeldBy([line ?? ''])).toBe(
+          text.filter((other) => other === line).length === 1,
+        );
       expect(once.isHeldBy([])).toBe(false);
     }),
     fuzz('lines that stand once'),
@@ -27,5 +29,9 @@ test('nothing is said of a text that is kept as strings', () => {
 test('the longest line is asked, the first of several', () => {
   const text = ByteText.of(Buffer.from('a\nbb\nd\ncc\ncc\n'), 0, 'utf8');
   const held = (...quote: string[]): boolean => new LinesOnce(text, () => [quote]).isHeldBy(quote);
-  expect([held('a', 'bb', 'cc', 'd'), held('a', 'cc', 'bb'), held('a')]).toEqual([true, false, true]);
+  expect([held('a', 'bb', 'cc', 'd'), held('a', 'cc', 'bb'), held('a')]).toEqual([
+    true,
+    false,
+    true,
+  ]);
 });

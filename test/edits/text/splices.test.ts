@@ -7,14 +7,21 @@ import { fuzz } from '../../support/fuzz.js';
 
 const bytes = fc.uint8Array({ maxLength: 12 });
 const steps = fc.array(
-  fc.record({ keep: fc.nat({ max: 4 }), drop: fc.nat({ max: 4 }), bytes: fc.uint8Array({ maxLength: 3 }) }),
+  fc.record({
+    keep: fc.nat({ max: 4 }),
+    drop: fc.nat({ max: 4 }),
+    bytes: fc.uint8Array({ maxLength: 3 }),
+  }),
   {
     maxLength: 4,
   },
 );
 
 /** Splices in order within `size` bytes. */
-const within = (size: number, drawn: readonly { keep: number; drop: number; bytes: Uint8Array }[]): Splice[] => {
+const within = (
+  size: number,
+  drawn: readonly { keep: number; drop: number; bytes: Uint8Array }[],
+): Splice[] => {
   let at = 0;
   return drawn.map((step) => {
     const start = Math.min(size, at + step.keep);

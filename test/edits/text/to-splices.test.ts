@@ -1,6 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Change, LinesPlan } from '../../../src/edits/text/changes.js';
-import { exactBase, quotesItsBom, type SpliceOptions, spliced } from '../../../src/edits/text/to-splices.js';
+import {
+  exactBase,
+  quotesItsBom,
+  type SpliceOptions,
+  spliced,
+} from '../../../src/edits/text/to-splices.js';
 import { applySplices } from '../../../src/edits/text/splices.js';
 import { indexOfLines } from '../../../src/edits/text/lines.js';
 import { decodeFile } from '../../../src/edits/text/codec.js';
@@ -24,7 +29,12 @@ const textOf = (...args: Parameters<typeof run>): string => {
 
 describe('line ends, and the end of the file', () => {
   const table: [rule: string, base: string | null, lines: string[], expected: string][] = [
-    ['kept lines keep their ends in a mixed file', 'a\nb\r\nc\rd\n', ['a', 'x', 'b', 'c\rd'], 'a\nx\nb\r\nc\rd\n'],
+    [
+      'kept lines keep their ends in a mixed file',
+      'a\nb\r\nc\rd\n',
+      ['a', 'x', 'b', 'c\rd'],
+      'a\nx\nb\r\nc\rd\n',
+    ],
     ['a new line takes the end before it', 'a\r\nb\n', ['a', 'x', 'b'], 'a\r\nx\r\nb\n'],
     ['else the end after it', 'a\r\nb\n', ['x', 'a', 'b'], 'x\r\na\r\nb\n'],
     ['else LF', 'a', ['a', 'x'], 'a\nx'],
@@ -71,8 +81,13 @@ describe('line ends, and the end of the file', () => {
   });
 
   test('a quoted byte order mark is the one that is there; one that is not is refused', () => {
-    expect(textOf('\ufeffa\nb\n', ['\ufeffa', 'c'])).toBe(Buffer.from('\ufeffa\nc\n').toString('latin1'));
-    expect(run('a\nb\n', ['\ufeffa', 'b'])).toMatchObject({ ok: false, reasons: [{ code: 'byte_order_mark' }] });
+    expect(textOf('\ufeffa\nb\n', ['\ufeffa', 'c'])).toBe(
+      Buffer.from('\ufeffa\nc\n').toString('latin1'),
+    );
+    expect(run('a\nb\n', ['\ufeffa', 'b'])).toMatchObject({
+      ok: false,
+      reasons: [{ code: 'byte_order_mark' }],
+    });
   });
 
   test.each<[string, string | null, string[], Partial<LinesPlan>, string]>([
@@ -83,7 +98,13 @@ describe('line ends, and the end of the file', () => {
       { changes: [{ from: 0, to: 2, lines: ['\ufeffa', 'c'] }] },
       '\ufeffa\nc\n',
     ],
-    ['a second one is text of the first line', '\ufeff\ufeffa\nb\n', ['\ufeffa', 'c'], {}, '\ufeff\ufeffa\nc\n'],
+    [
+      'a second one is text of the first line',
+      '\ufeff\ufeffa\nb\n',
+      ['\ufeffa', 'c'],
+      {},
+      '\ufeff\ufeffa\nc\n',
+    ],
     ['the only thing left', '\ufeffa\n', [], {}, '\ufeff'],
     ['of a new file', null, ['\ufeffa'], {}, '\ufeffa\n'],
     ['not in the first line', 'a\nb\n', ['a', '\ufeffb'], {}, 'a\n\ufeffb\n'],
@@ -95,7 +116,9 @@ describe('line ends, and the end of the file', () => {
     const base = Buffer.from('a\nb\nc\nd\n');
     const resolved = run(base, ['a', 'B', 'c', 'd', 'e']);
     if (!resolved.ok) throw new Error();
-    expect(resolved.splices.map(({ start, end, bytes }) => [start, end, Buffer.from(bytes).toString()])).toEqual([
+    expect(
+      resolved.splices.map(({ start, end, bytes }) => [start, end, Buffer.from(bytes).toString()]),
+    ).toEqual([
       [2, 4, 'B\n'],
       [8, 8, 'e\n'],
     ]);
@@ -112,7 +135,9 @@ describe('line ends, and the end of the file', () => {
   });
 
   test('equal lines said as new are no splice', () => {
-    expect(run('a\nb\n', ['a', 'b'], { changes: [{ from: 1, to: 2, lines: ['b'] }] })).toMatchObject({
+    expect(
+      run('a\nb\n', ['a', 'b'], { changes: [{ from: 1, to: 2, lines: ['b'] }] }),
+    ).toMatchObject({
       ok: true,
       splices: [],
     });
@@ -133,8 +158,17 @@ describe('what a file cannot take', () => {
   });
 
   test('the line is counted in the result', () => {
-    const resolved = run(Buffer.from('caf\u00e9\nx\ny\n', 'latin1'), ['caf\u00e9', '1', '2', 'y', '3', 'na\u00efve']);
-    expect(!resolved.ok && resolved.reasons[0]?.message).toContain('at line 6 of the result, column 3');
+    const resolved = run(Buffer.from('caf\u00e9\nx\ny\n', 'latin1'), [
+      'caf\u00e9',
+      '1',
+      '2',
+      'y',
+      '3',
+      'na\u00efve',
+    ]);
+    expect(!resolved.ok && resolved.reasons[0]?.message).toContain(
+      'at line 6 of the result, column 3',
+    );
     const stray = run('a\n', ['a', 'b', 'c\r']);
     expect(!stray.ok && stray.reasons[0]?.message).toContain('line 3 of the result');
   });
@@ -144,9 +178,18 @@ describe('what a file cannot take', () => {
   });
 
   test('a carriage return that would end a line', () => {
-    expect(run('a\rb\r', ['a', 'x\ry', 'b'])).toMatchObject({ ok: false, reasons: [{ code: 'stray_cr' }] });
-    expect(run('a\nb\n', ['a', 'x\r', 'b'])).toMatchObject({ ok: false, reasons: [{ code: 'stray_cr' }] });
-    expect(run('a\nb', ['a', 'x\r', 'y'])).toMatchObject({ ok: false, reasons: [{ code: 'stray_cr' }] });
+    expect(run('a\rb\r', ['a', 'x\ry', 'b'])).toMatchObject({
+      ok: false,
+      reasons: [{ code: 'stray_cr' }],
+    });
+    expect(run('a\nb\n', ['a', 'x\r', 'b'])).toMatchObject({
+      ok: false,
+      reasons: [{ code: 'stray_cr' }],
+    });
+    expect(run('a\nb', ['a', 'x\r', 'y'])).toMatchObject({
+      ok: false,
+      reasons: [{ code: 'stray_cr' }],
+    });
   });
 
   test('one that ends no line is text', () => {

@@ -43,7 +43,8 @@ const EMPTY: Text = { lines: [], ends: [] };
 const isFile = (mode: string): boolean =>
   mode === '100644' || mode === '100755' || mode === '000000' || mode === '100664';
 
-export const hasFileModes = ({ oldMode, newMode }: FileChange): boolean => isFile(oldMode) && isFile(newMode);
+export const hasFileModes = ({ oldMode, newMode }: FileChange): boolean =>
+  isFile(oldMode) && isFile(newMode);
 
 export const changeOf = (
   file: FileChange,
@@ -51,7 +52,10 @@ export const changeOf = (
   encoding: string | undefined,
 ): Sayable | Outside => {
   const decodedBase = base === null ? null : decodeFile(base, encoding);
-  if (decodedBase?.ok === false || (base === null && result?.includes(0) === true && !hasUtf16Mark(result)))
+  if (
+    decodedBase?.ok === false ||
+    (base === null && result?.includes(0) === true && !hasUtf16Mark(result))
+  )
     return 'binary';
   const baseText = decodedBase?.text ?? EMPTY;
   const codec = decodedBase?.codec ?? null;
@@ -69,7 +73,14 @@ export const changeOf = (
     base,
     result,
     change: {
-      ...{ kind, path, base: baseText.lines, edits, baseFinal, final, baseMode: oldMode, mode: newMode },
+      kind,
+      path,
+      base: baseText.lines,
+      edits,
+      baseFinal,
+      final,
+      baseMode: oldMode,
+      mode: newMode,
       ...(from === undefined ? {} : { from }),
     },
     baseText,
@@ -100,7 +111,9 @@ const resultLines = (result: Uint8Array, codec: Codec | null): Text | Outside =>
   if (label === null) return splitLines(Buffer.from(bytes).toString('latin1'));
   try {
     // `stream` keeps Node 20 off its fast path, which reads windows-1252 as if it were ISO-8859-1.
-    const text = new TextDecoder(label, { fatal: true, ignoreBOM: true }).decode(bytes, { stream: label !== 'utf-8' });
+    const text = new TextDecoder(label, { fatal: true, ignoreBOM: true }).decode(bytes, {
+      stream: label !== 'utf-8',
+    });
     // A byte order mark that only the result has is a change of the encoding; a new file's is its first character.
     if (codec !== null && bom.length === 0 && text.startsWith('\ufeff')) return 'encoding changes';
     return splitLines(text);
@@ -138,7 +151,9 @@ const traitsOf = (
   codec: Codec | null,
   final: boolean,
 ): string[] => {
-  const traits = [codec === null ? 'new file' : codec.encoding + (codec.bom.length > 0 ? ' with BOM' : '')];
+  const traits = [
+    codec === null ? 'new file' : codec.encoding + (codec.bom.length > 0 ? ' with BOM' : ''),
+  ];
   const ascii = codec?.encoding === 'utf-8' && bytes?.every((byte) => byte < 0x80) === true;
   if (codec?.encoding === 'utf-8' && !ascii) traits.push('more than ASCII');
   if (base.lines.length > 0) traits.push(`ends ${indexOf(base).eol}`);
@@ -146,6 +161,7 @@ const traitsOf = (
   if (!final) traits.push('no final line end after');
   if (file.status === 'D') traits.push('deletion');
   if (file.from !== undefined) traits.push('rename');
-  if (file.oldMode !== file.newMode && file.status !== 'A' && file.status !== 'D') traits.push('mode');
+  if (file.oldMode !== file.newMode && file.status !== 'A' && file.status !== 'D')
+    traits.push('mode');
   return traits;
 };

@@ -20,10 +20,14 @@ const git = (...args: string[]): void =>
       env: { PATH: process.env.PATH ?? '', HOME: repo, GIT_CONFIG_NOSYSTEM: '1' },
     },
   );
-const put = (path: string, bytes: string | Uint8Array): void => writeFileSync(join(repo, path), bytes);
+const put = (path: string, bytes: string | Uint8Array): void =>
+  writeFileSync(join(repo, path), bytes);
 const numbered = (eol: string, changed: string): string =>
-  Array.from({ length: 40 }, (_, i) => (i === 20 ? changed : i % 7 === 0 ? '}' : `line ${i}`)).join(eol) + eol;
-const utf16 = (text: string): Buffer => Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(text, 'utf16le')]);
+  Array.from({ length: 40 }, (_, i) => (i === 20 ? changed : i % 7 === 0 ? '}' : `line ${i}`)).join(
+    eol,
+  ) + eol;
+const utf16 = (text: string): Buffer =>
+  Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from(text, 'utf16le')]);
 const commit = (message: string): void => {
   git('add', '-A');
   git('commit', '-qm', message);
@@ -66,7 +70,14 @@ afterAll(() => {
 
 test('odd bytes, creations, deletions, moves and modes: exact in every format', async () => {
   const formats = [...FORMATS, ...DIALECTS];
-  const { tally, commits } = await exam({ repo, ref: 'HEAD', count: 10, seed: 1, formats, encoding: 'windows-1252' });
+  const { tally, commits } = await exam({
+    repo,
+    ref: 'HEAD',
+    count: 10,
+    seed: 1,
+    formats,
+    encoding: 'windows-1252',
+  });
   const table = tally.print(true);
   expect({ commits, wrong: tally.wrong, table: table.includes('WRONG') }).toEqual({
     commits: 3,
@@ -74,11 +85,23 @@ test('odd bytes, creations, deletions, moves and modes: exact in every format', 
     table: false,
   });
   const rows = [...table.matchAll(/^\| ([a-z-]+) \| (\d+) \| (\d+) \| (\d+) \| (\d+) /gm)].map(
-    ([, format, asked, exact, , refused]) => ({ format, ends: Number(asked) - Number(exact), refused }),
+    ([, format, asked, exact, , refused]) => ({
+      format,
+      ends: Number(asked) - Number(exact),
+      refused,
+    }),
   );
   // New files of CR or of mixed line ends: an answer has no words for them.
   expect(rows).toEqual(formats.map((format) => ({ format, ends: 2, refused: '0' })));
-  for (const trait of ['utf-16le with BOM', 'windows-1252', 'ends cr ', 'ends mixed', 'deletion', 'rename', 'mode'])
+  for (const trait of [
+    'utf-16le with BOM',
+    'windows-1252',
+    'ends cr ',
+    'ends mixed',
+    'deletion',
+    'rename',
+    'mode',
+  ])
     expect(table).toContain(trait);
   expect(table).toContain('binary 2');
   expect(table).toContain('only line ends change 1');
@@ -86,13 +109,28 @@ test('odd bytes, creations, deletions, moves and modes: exact in every format', 
 
 test('a result with other bytes, and another mode, is wrong', () => {
   const file: FileChange = {
-    ...{ commit: 'c', status: 'M', oldMode: '100644', newMode: '100644', oldId: 'a', newId: 'b', path: 'f.txt' },
+    commit: 'c',
+    status: 'M',
+    oldMode: '100644',
+    newMode: '100644',
+    oldId: 'a',
+    newId: 'b',
+    path: 'f.txt',
   };
-  const sayable = changeOf(file, { base: Buffer.from('a\nb\n'), result: Buffer.from('a\nc\n') }, undefined);
+  const sayable = changeOf(
+    file,
+    { base: Buffer.from('a\nb\n'), result: Buffer.from('a\nc\n') },
+    undefined,
+  );
   if (typeof sayable === 'string') throw new Error(sayable);
   expect(judge('unified-diff', sayable, undefined).kind).toBe('exact');
-  expect(judge('unified-diff', { ...sayable, result: Buffer.from('a\nd\n') }, undefined).kind).toBe('wrong');
-  const line = { ...sayable, change: { ...sayable.change, edits: [{ from: 1, to: 2, lines: ['d'] }] } };
+  expect(judge('unified-diff', { ...sayable, result: Buffer.from('a\nd\n') }, undefined).kind).toBe(
+    'wrong',
+  );
+  const line = {
+    ...sayable,
+    change: { ...sayable.change, edits: [{ from: 1, to: 2, lines: ['d'] }] },
+  };
   expect(judge('structured-edit', line, undefined).kind).toBe('wrong');
   expect(judge('structured-edit', { ...line, endsMayDiffer: true }, undefined)).toEqual({
     kind: 'wrong',

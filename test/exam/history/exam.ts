@@ -20,7 +20,9 @@ export interface ExamOptions {
   readonly progress?: (files: number) => void;
 }
 
-export const exam = async (options: ExamOptions): Promise<{ readonly tally: Tally; readonly commits: number }> => {
+export const exam = async (
+  options: ExamOptions,
+): Promise<{ readonly tally: Tally; readonly commits: number }> => {
   const { repo, ref, count, seed } = options;
   const commits = await sampleCommits(repo, ref, count, seed);
   const tally = new Tally(options.formats);
@@ -35,19 +37,35 @@ export const exam = async (options: ExamOptions): Promise<{ readonly tally: Tall
 
 const ABSENT = /^0+$/;
 
-const examine = async (file: FileChange, objects: Objects, tally: Tally, options: ExamOptions): Promise<void> => {
-  const sayable = hasFileModes(file) ? await read(file, objects, options.encoding) : 'symlink or submodule';
+const examine = async (
+  file: FileChange,
+  objects: Objects,
+  tally: Tally,
+  options: ExamOptions,
+): Promise<void> => {
+  const sayable = hasFileModes(file)
+    ? await read(file, objects, options.encoding)
+    : 'symlink or submodule';
   if (typeof sayable === 'string') {
     tally.addOutside(sayable);
     return;
   }
   tally.addTraits(sayable.traits);
   for (const format of options.formats)
-    tally.add(format, `${file.commit.slice(0, 10)} ${file.path}`, judge(format, sayable, options.encoding));
+    tally.add(
+      format,
+      `${file.commit.slice(0, 10)} ${file.path}`,
+      judge(format, sayable, options.encoding),
+    );
 };
 
-const read = async (file: FileChange, objects: Objects, encoding: string | undefined): Promise<Sayable | Outside> => {
-  const blobOf = async (id: string): Promise<Blob | null> => (ABSENT.test(id) ? null : objects.read(id));
+const read = async (
+  file: FileChange,
+  objects: Objects,
+  encoding: string | undefined,
+): Promise<Sayable | Outside> => {
+  const blobOf = async (id: string): Promise<Blob | null> =>
+    ABSENT.test(id) ? null : objects.read(id);
   const base = await blobOf(file.oldId);
   const result = file.newId === file.oldId ? base : await blobOf(file.newId);
   if (base === 'missing' || result === 'missing') return 'object missing here';

@@ -35,11 +35,17 @@ const start = (repo: string, ...args: string[]): ChildProcessWithoutNullStreams 
 
 const ended = async (git: ChildProcessWithoutNullStreams, what: string): Promise<void> => {
   if (git.exitCode === null && git.signalCode === null) await once(git, 'exit');
-  if (git.exitCode !== 0) throw new Error(`git ${what} ended with ${git.exitCode ?? git.signalCode ?? '?'}`);
+  if (git.exitCode !== 0)
+    throw new Error(`git ${what} ended with ${git.exitCode ?? git.signalCode ?? '?'}`);
 };
 
 /** `count` commits that are no merges, drawn evenly from all that `ref` reaches; all of them where there are no more. */
-export const sampleCommits = async (repo: string, ref: string, count: number, seed: number): Promise<string[]> => {
+export const sampleCommits = async (
+  repo: string,
+  ref: string,
+  count: number,
+  seed: number,
+): Promise<string[]> => {
   const git = start(repo, 'rev-list', '--no-merges', ref, '--');
   const random = randomFrom(seed);
   const chosen: string[] = [];
@@ -57,8 +63,21 @@ export const sampleCommits = async (repo: string, ref: string, count: number, se
 };
 
 /** The changed files of each commit against its parent (of a first commit: all files as new). */
-export async function* changesOf(repo: string, commits: readonly string[]): AsyncGenerator<FileChange> {
-  const git = start(repo, 'diff-tree', '--stdin', '-r', '--root', '-M', '-z', '--raw', '--no-abbrev');
+export async function* changesOf(
+  repo: string,
+  commits: readonly string[],
+): AsyncGenerator<FileChange> {
+  const git = start(
+    repo,
+    'diff-tree',
+    '--stdin',
+    '-r',
+    '--root',
+    '-M',
+    '-z',
+    '--raw',
+    '--no-abbrev',
+  );
   git.stdin.end(commits.map((id) => `${id}\n`).join(''));
   let commit = '';
   let waiting: { fields: readonly string[]; paths: string[] } | null = null;
@@ -75,7 +94,12 @@ export async function* changesOf(repo: string, commits: readonly string[]): Asyn
     const [first = '', second] = waiting.paths;
     waiting = null;
     yield {
-      ...{ commit, status, oldMode, newMode, oldId, newId },
+      commit,
+      status,
+      oldMode,
+      newMode,
+      oldId,
+      newId,
       ...(second === undefined ? { path: first } : { path: second, from: first }),
     };
   }

@@ -16,14 +16,17 @@ export type Verdict =
   | { readonly kind: 'unsaid' };
 
 const NONCE = 'c0ffee5eedc0ffee5eed';
-const isDialect = (format: AnswerFormat): boolean => (DIALECTS as readonly string[]).includes(format);
+const isDialect = (format: AnswerFormat): boolean =>
+  (DIALECTS as readonly string[]).includes(format);
 const permissions = (mode: string | undefined): number => (mode === '100755' ? 0o755 : 0o644);
 
 /** The part of the change that the format has words for; null: none. */
 const sayableIn = (format: AnswerFormat, change: TrueChange): TrueChange | null => {
   const { kind, edits, from, final, baseFinal, baseMode, base } = change;
   if (kind === 'delete')
-    return format === 'whole-file' || format === 'unified-diff' || format === 'begin-patch' ? change : null;
+    return format === 'whole-file' || format === 'unified-diff' || format === 'begin-patch'
+      ? change
+      : null;
   if (kind === 'create') {
     const empty = edits.length === 0;
     if (empty && (format === 'structured-edit' || format === 'string-replace')) return null;
@@ -32,19 +35,30 @@ const sayableIn = (format: AnswerFormat, change: TrueChange): TrueChange | null 
   if (format === 'unified-diff') return change;
   // Moves are said by diffs alone; elsewhere the content changes where it was.
   const here: TrueChange = {
-    ...{ kind, edits, base, path: from ?? change.path },
-    ...{ baseFinal: baseFinal ?? true, final: final ?? true },
+    kind,
+    edits,
+    base,
+    path: from ?? change.path,
+    baseFinal: baseFinal ?? true,
+    final: final ?? true,
     ...(baseMode === undefined ? {} : { baseMode, mode: baseMode }),
   };
-  if (edits.length > 0 && base.length > 0) return format === 'begin-patch' ? { ...here, ...moved(change) } : here;
+  if (edits.length > 0 && base.length > 0)
+    return format === 'begin-patch' ? { ...here, ...moved(change) } : here;
   // An empty file has nothing that could be quoted.
-  if (edits.length > 0) return format === 'whole-file' || format === 'structured-edit' ? here : null;
+  if (edits.length > 0)
+    return format === 'whole-file' || format === 'structured-edit' ? here : null;
   return format === 'whole-file' && final !== baseFinal ? here : null;
 };
 
-const moved = ({ path, from }: TrueChange): Partial<TrueChange> => (from === undefined ? {} : { path, from });
+const moved = ({ path, from }: TrueChange): Partial<TrueChange> =>
+  from === undefined ? {} : { path, from };
 
-export const judge = (format: AnswerFormat, sayable: Sayable, encoding: string | undefined): Verdict => {
+export const judge = (
+  format: AnswerFormat,
+  sayable: Sayable,
+  encoding: string | undefined,
+): Verdict => {
   const change = sayableIn(format, sayable.change);
   if (change === null) return { kind: 'unsaid' };
   const nonce = isDialect(format) ? {} : { nonce: NONCE };
@@ -57,7 +71,9 @@ export const judge = (format: AnswerFormat, sayable: Sayable, encoding: string |
   };
   // Only a diff says whether the last line ends; elsewhere the job's `final_newline` does.
   const toldBesides =
-    format !== 'unified-diff' && (change.final ?? true) !== (change.baseFinal ?? true) && change.kind !== 'delete';
+    format !== 'unified-diff' &&
+    (change.final ?? true) !== (change.baseFinal ?? true) &&
+    change.kind !== 'delete';
   const options: ApplyOptions = {
     requireMarker: true,
     ...nonce,
@@ -70,23 +86,38 @@ export const judge = (format: AnswerFormat, sayable: Sayable, encoding: string |
   return verdictOn(applyAnswer({ format, answer, files, options }), change, sayable, offered);
 };
 
-const verdictOn = (outcome: AnswerOutcome, change: TrueChange, sayable: Sayable, offered: string): Verdict => {
+const verdictOn = (
+  outcome: AnswerOutcome,
+  change: TrueChange,
+  sayable: Sayable,
+  offered: string,
+): Verdict => {
   if (outcome.outcome === 'unchanged') return { kind: 'wrong', why: 'said to change nothing' };
   if (outcome.outcome !== 'edited') {
     const [first] = outcome.reasons;
-    return { kind: 'refused', code: first?.code ?? outcome.outcome, message: first?.message ?? outcome.outcome };
+    return {
+      kind: 'refused',
+      code: first?.code ?? outcome.outcome,
+      message: first?.message ?? outcome.outcome,
+    };
   }
-  const others = [...outcome.files.keys()].filter((path) => path !== change.path && path !== offered);
+  const others = [...outcome.files.keys()].filter(
+    (path) => path !== change.path && path !== offered,
+  );
   if (others.length > 0) return { kind: 'wrong', why: `touches ${others.join(', ')}` };
   if (change.from !== undefined && outcome.files.get(offered) !== 'absent')
     return { kind: 'wrong', why: 'the moved file stays' };
   const found = outcome.files.get(change.path);
   if (change.kind === 'delete')
     return found === 'absent' ? exact(outcome) : { kind: 'wrong', why: 'the file is not deleted' };
-  if (found === undefined || found === 'absent') return { kind: 'wrong', why: 'the file is not there' };
+  if (found === undefined || found === 'absent')
+    return { kind: 'wrong', why: 'the file is not there' };
   const wantedMode = permissions(change.mode);
   if ((found.mode ?? 0o644) !== wantedMode)
-    return { kind: 'wrong', why: `mode ${(found.mode ?? 0).toString(8)}, wanted ${wantedMode.toString(8)}` };
+    return {
+      kind: 'wrong',
+      why: `mode ${(found.mode ?? 0).toString(8)}, wanted ${wantedMode.toString(8)}`,
+    };
   if (Buffer.compare(found.bytes, sayable.result ?? new Uint8Array(0)) === 0) return exact(outcome);
   return sayable.endsMayDiffer
     ? judgeEnds(found.bytes, sayable)
@@ -99,19 +130,27 @@ const exact = ({ tolerances }: Edited): Verdict => ({
 });
 
 /** The same text, and before the first and after the last change the base's very line ends. */
-const judgeEnds = (bytes: Uint8Array, { baseText, resultText, readResult, change }: Sayable): Verdict => {
+const judgeEnds = (
+  bytes: Uint8Array,
+  { baseText, resultText, readResult, change }: Sayable,
+): Verdict => {
   const found = readResult(bytes);
   if (typeof found === 'string') return { kind: 'wrong', why: `the result: ${found}` };
-  if (found.lines.join('\n') !== resultText.lines.join('\n')) return { kind: 'wrong', why: 'another text' };
+  if (found.lines.join('\n') !== resultText.lines.join('\n'))
+    return { kind: 'wrong', why: 'another text' };
   const final = found.lines.length === 0 || found.ends.at(-1) !== '';
   if (final !== (change.final ?? true)) return { kind: 'wrong', why: 'another final line end' };
   const head = Math.min(change.edits[0]?.from ?? 0, baseText.lines.length - 1);
   const tail = baseText.lines.length - (change.edits.at(-1)?.to ?? 0);
   for (let at = 0; at < head; at += 1)
-    if (found.ends[at] !== baseText.ends[at]) return { kind: 'wrong', why: `the end of untouched line ${at + 1}` };
+    if (found.ends[at] !== baseText.ends[at])
+      return { kind: 'wrong', why: `the end of untouched line ${at + 1}` };
   for (let back = 2; back <= tail; back += 1)
     if (found.ends.at(-back) !== baseText.ends.at(-back))
-      return { kind: 'wrong', why: `the end of untouched line ${baseText.lines.length - back + 1}` };
+      return {
+        kind: 'wrong',
+        why: `the end of untouched line ${baseText.lines.length - back + 1}`,
+      };
   return { kind: 'ends' };
 };
 
@@ -120,6 +159,7 @@ const firstDifference = (found: Uint8Array, { result }: Sayable): string => {
   const bytes = Buffer.from(found);
   let at = 0;
   while (at < wanted.length && wanted[at] === bytes[at]) at += 1;
-  const near = (side: Buffer): string => JSON.stringify(side.toString('latin1', Math.max(0, at - 20), at + 40));
+  const near = (side: Buffer): string =>
+    JSON.stringify(side.toString('latin1', Math.max(0, at - 20), at + 40));
   return `byte ${at}: wanted ${near(wanted)}, found ${near(bytes)}`;
 };

@@ -38,7 +38,8 @@ const readOptions = (): (ExamOptions & { readonly examples: boolean }) | null =>
   if (repo === undefined || more.length > 0) throw new Error('one repository is expected');
   const formats = values.formats === 'all' ? ALL : values.formats.split(',');
   const unknown = formats.find((format) => !ALL.includes(format));
-  if (unknown !== undefined) throw new Error(`--formats: unknown ${unknown}; known are ${ALL.join(', ')}`);
+  if (unknown !== undefined)
+    throw new Error(`--formats: unknown ${unknown}; known are ${ALL.join(', ')}`);
   return {
     repo,
     ref: values.ref,
@@ -57,8 +58,11 @@ const main = async (options: NonNullable<ReturnType<typeof readOptions>>): Promi
   const { tally, commits } = await exam(options);
   const peak_mib = Math.round(process.resourceUsage().maxRSS / 1024);
   const seconds = ((Date.now() - started) / 1000).toFixed(1);
-  process.stdout.write(`\n${commits} commits, ${seconds} s, peak memory ${peak_mib} MiB\n\n${tally.print(examples)}`);
-  if (tally.files === 0) process.stderr.write('No change that a format could say: nothing was shown.\n');
+  process.stdout.write(
+    `\n${commits} commits, ${seconds} s, peak memory ${peak_mib} MiB\n\n${tally.print(examples)}`,
+  );
+  if (tally.files === 0)
+    process.stderr.write('No change that a format could say: nothing was shown.\n');
   return tally.wrong > 0 ? 1 : tally.files === 0 ? 2 : 0;
 };
 

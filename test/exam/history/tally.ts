@@ -21,7 +21,8 @@ class Counts {
   }
 }
 
-const percent = (part: number, whole: number): string => (whole === 0 ? '' : `${((100 * part) / whole).toFixed(2)} %`);
+const percent = (part: number, whole: number): string =>
+  whole === 0 ? '' : `${((100 * part) / whole).toFixed(2)} %`;
 
 export class Tally {
   readonly #formats: readonly AnswerFormat[];
@@ -38,7 +39,8 @@ export class Tally {
   constructor(formats: readonly AnswerFormat[]) {
     this.#formats = formats;
     for (const format of formats)
-      for (const counts of [this.#verdicts, this.#classes, this.#tolerances]) counts.set(format, new Counts());
+      for (const counts of [this.#verdicts, this.#classes, this.#tolerances])
+        counts.set(format, new Counts());
   }
 
   get wrong(): number {
@@ -60,7 +62,8 @@ export class Tally {
   add(format: AnswerFormat, where: string, verdict: Verdict): void {
     this.#verdicts.get(format)?.add(verdict.kind);
     if (verdict.kind === 'exact')
-      for (const tolerance of new Set(verdict.tolerances)) this.#tolerances.get(format)?.add(tolerance);
+      for (const tolerance of new Set(verdict.tolerances))
+        this.#tolerances.get(format)?.add(tolerance);
     if (verdict.kind === 'refused') {
       this.#classes.get(format)?.add(verdict.code);
       const key = `${format} ${verdict.code}`;
@@ -77,13 +80,25 @@ export class Tally {
   print(examples: boolean): string {
     const rows = this.#formats.map((format) => {
       const counts = this.#verdicts.get(format) ?? new Counts();
-      const [exact, ends, refused, wrong] = ['exact', 'ends', 'refused', 'wrong'].map((kind) => counts.of(kind));
+      const [exact, ends, refused, wrong] = ['exact', 'ends', 'refused', 'wrong'].map((kind) =>
+        counts.of(kind),
+      );
       const asked = (exact ?? 0) + (ends ?? 0) + (refused ?? 0) + (wrong ?? 0);
       const classes = this.#classes.get(format)?.text() ?? '';
-      const cells = [format, asked, exact, ends, `${refused ?? 0} (${percent(refused ?? 0, asked)})`, wrong];
+      const cells = [
+        format,
+        asked,
+        exact,
+        ends,
+        `${refused ?? 0} (${percent(refused ?? 0, asked)})`,
+        wrong,
+      ];
       return `| ${[...cells, counts.of('unsaid'), classes, this.#tolerances.get(format)?.text() ?? ''].join(' | ')} |`;
     });
-    const told = [...this.#examples].flatMap(([key, list]) => [`${key}:`, ...list.map((text) => `  ${text}`)]);
+    const told = [...this.#examples].flatMap(([key, list]) => [
+      `${key}:`,
+      ...list.map((text) => `  ${text}`),
+    ]);
     return [
       '| format | asked | exact | text exact, line ends by rule | refused | wrong | no words for it | refusals | tolerances used |',
       '|---|---|---|---|---|---|---|---|---|',

@@ -5,7 +5,12 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { doWork } from '../../../src/activities/frame/edit-work.js';
-import type { AnswerOutcome, ApplyAnswerInput, OfferedFile, StopReason } from '../../../src/edits/types.js';
+import type {
+  AnswerOutcome,
+  ApplyAnswerInput,
+  OfferedFile,
+  StopReason,
+} from '../../../src/edits/types.js';
 import type { AnswerRecord, CallRecord } from '../../../src/model/journal/records.js';
 import { estimateRequestTokens } from '../../../src/model/tokens.js';
 import type { Format } from '../../../src/shared/formats.js';
@@ -55,7 +60,11 @@ export interface KeptRun {
 }
 
 /** The answers on disk of one step, in the order in which their calls were recorded. Calls without an answer are not among them. */
-export const answersOf = async (store: string, stepKey: string, task: Task): Promise<KeptAnswer[]> => {
+export const answersOf = async (
+  store: string,
+  stepKey: string,
+  task: Task,
+): Promise<KeptAnswer[]> => {
   const paths = storePaths(store);
   const dir = join(paths.calls, stepKey);
   if (!existsSync(dir)) return [];
@@ -83,7 +92,8 @@ export const answersOf = async (store: string, stepKey: string, task: Task): Pro
       nonce: call.nonce,
       stopReason: record.answer.stopReason,
       text: record.answer.text,
-      input_tokens: record.usage.input_tokens + record.usage.cacheRead_tokens + record.usage.cacheWrite_tokens,
+      input_tokens:
+        record.usage.input_tokens + record.usage.cacheRead_tokens + record.usage.cacheWrite_tokens,
       output_tokens: record.usage.output_tokens,
       seconds: record.usage.seconds,
       seen,
@@ -94,16 +104,29 @@ export const answersOf = async (store: string, stepKey: string, task: Task): Pro
 };
 
 /** As the propose activity judges it: same files, same options. */
-export const judge = async (task: Task, answer: Omit<KeptAnswer, 'verdict'>): Promise<Verdict | null> =>
-  answer.role !== 'edit' || answer.region !== '*' ? null : verdictOf(await doWork('answer', answerWork(task, answer)));
+export const judge = async (
+  task: Task,
+  answer: Omit<KeptAnswer, 'verdict'>,
+): Promise<Verdict | null> =>
+  answer.role !== 'edit' || answer.region !== '*'
+    ? null
+    : verdictOf(await doWork('answer', answerWork(task, answer)));
 
 export const answerWork = (task: Task, answer: Omit<KeptAnswer, 'verdict'>): ApplyAnswerInput => {
-  const paths = answer.file === '*' ? [...task.job.targetFiles, ...task.job.outputFiles] : [answer.file];
+  const paths =
+    answer.file === '*' ? [...task.job.targetFiles, ...task.job.outputFiles] : [answer.file];
   const files = new Map(
     paths.map((path): [string, OfferedFile] => {
       const bytes = task.base.get(path) ?? null;
       const seen = answer.seen[path];
-      return [path, { bytes, ...(bytes === null ? {} : { mode: 0o100644 }), ...(seen === undefined ? {} : { seen }) }];
+      return [
+        path,
+        {
+          bytes,
+          ...(bytes === null ? {} : { mode: 0o100644 }),
+          ...(seen === undefined ? {} : { seen }),
+        },
+      ];
     }),
   );
   return {
@@ -117,7 +140,9 @@ export const answerWork = (task: Task, answer: Omit<KeptAnswer, 'verdict'>): App
       tolerances: {},
       guards: {},
       asked: task.job.instructions,
-      base: new Map([...files].map(([path, { bytes }]) => [path, bytes === null ? 'absent' : sha256(bytes)])),
+      base: new Map(
+        [...files].map(([path, { bytes }]) => [path, bytes === null ? 'absent' : sha256(bytes)]),
+      ),
       ...(task.job.finalNewline === null ? {} : { finalNewline: task.job.finalNewline }),
       newFileEol: '\n',
     },
@@ -131,15 +156,26 @@ export const verdictOf = (outcome: AnswerOutcome): Verdict =>
         reasons: [],
         tolerances: [...new Set(outcome.tolerances.map(({ tolerance }) => tolerance))].sort(),
         results: Object.fromEntries(
-          [...outcome.files].map(([path, file]) => [path, file === 'absent' ? 'absent' : sha256(file.bytes)]),
+          [...outcome.files].map(([path, file]) => [
+            path,
+            file === 'absent' ? 'absent' : sha256(file.bytes),
+          ]),
         ),
         asks: [
-          ...new Set(outcome.findings.flatMap(({ guard, severity }) => (severity === 'ask' ? [guard] : []))),
+          ...new Set(
+            outcome.findings.flatMap(({ guard, severity }) => (severity === 'ask' ? [guard] : [])),
+          ),
         ].sort(),
       }
-    : { outcome: outcome.outcome, reasons: outcome.reasons.map(({ code }) => code), tolerances: [], results: {} };
+    : {
+        outcome: outcome.outcome,
+        reasons: outcome.reasons.map(({ code }) => code),
+        tolerances: [],
+        results: {},
+      };
 
-const fileOf = (dir: string, task: string, format: string): string => join(dir, `${task}.${format}.json`);
+const fileOf = (dir: string, task: string, format: string): string =>
+  join(dir, `${task}.${format}.json`);
 
 export const keepRun = (dir: string, run: KeptRun): void => {
   mkdirSync(dir, { recursive: true });

@@ -19,13 +19,27 @@ const costsOf = (task: Task): readonly Cost[] =>
   [...task.solved].flatMap(([path, result]) => {
     const base = task.base.get(path);
     if (base === undefined || base.equals(result)) return [];
-    const sides = { status: 'M', oldMode: '100644', newMode: '100644', path, commit: '', oldId: '1', newId: '2' };
+    const sides = {
+      status: 'M',
+      oldMode: '100644',
+      newMode: '100644',
+      path,
+      commit: '',
+      oldId: '1',
+      newId: '2',
+    };
     const sayable = changeOf(sides, { base, result }, undefined);
     if (typeof sayable === 'string') return [];
     const { change } = sayable;
-    const changed = change.edits.reduce((sum, { from, to, lines }) => sum + Math.max(to - from, lines.length), 0);
+    const changed = change.edits.reduce(
+      (sum, { from, to, lines }) => sum + Math.max(to - from, lines.length),
+      0,
+    );
     const tokens = Object.fromEntries(
-      FORMATS.map((format) => [format, estimateTokens(sayChange(format, change, { careful: true, nonce: NONCE }))]),
+      FORMATS.map((format) => [
+        format,
+        estimateTokens(sayChange(format, change, { careful: true, nonce: NONCE })),
+      ]),
     ) as Record<Format, number>;
     return [{ size: sizeOf(linesOf(base)), changed, tokens }];
   });
@@ -39,7 +53,8 @@ export const costTable = (tasks: readonly Task[]): string => {
     sizes.map((size) => {
       const own = costs.filter((cost) => cost.size === size);
       const changed = own.reduce((sum, cost) => sum + cost.changed, 0);
-      const tokens = (format: Format): number => own.reduce((sum, cost) => sum + cost.tokens[format], 0);
+      const tokens = (format: Format): number =>
+        own.reduce((sum, cost) => sum + cost.tokens[format], 0);
       const cells = FORMATS.map((format) => {
         const share = tokens(format) / tokens('whole-file');
         return `${(tokens(format) / changed).toFixed(1)} (${share.toFixed(3)})`;

@@ -14,9 +14,18 @@ const asked = (first: string, second: string) =>
     [rule(second, { name: 'second', match: { contains: 'FIND does not occur' } }), rule(first)],
     async (rehearsal) => {
       if (task === undefined) throw new Error('no task 001_add');
-      const options = { model: modelAt(rehearsal.url), name: 'm', format: 'search-replace', regeneration: 0 } as const;
+      const options = {
+        model: modelAt(rehearsal.url),
+        name: 'm',
+        format: 'search-replace',
+        regeneration: 0,
+      } as const;
       const { run, answers } = await askDirectly(task, options);
-      return { outcome: run.outcome, verdicts: answers.map(({ verdict }) => verdict?.outcome), run };
+      return {
+        outcome: run.outcome,
+        verdicts: answers.map(({ verdict }) => verdict?.outcome),
+        run,
+      };
     },
   );
 
@@ -30,8 +39,13 @@ it('a quote without its indentation is refused, the line is named, and the next 
 });
 
 it('a wrong edit is called wrong, a part of a line is taken, what is refused twice is given up', async () => {
-  expect(await asked(block('  return a - b;', '  return a * b;'), '')).toMatchObject({ outcome: 'wrong' });
-  expect(await asked(block('a - b', 'a + b'), '')).toMatchObject({ outcome: 'solved', verdicts: ['edited'] });
+  expect(await asked(block('  return a - b;', '  return a * b;'), '')).toMatchObject({
+    outcome: 'wrong',
+  });
+  expect(await asked(block('a - b', 'a + b'), '')).toMatchObject({
+    outcome: 'solved',
+    verdicts: ['edited'],
+  });
   expect(await asked(unindented, unindented)).toMatchObject({
     outcome: 'attempts_exhausted',
     verdicts: ['refused', 'refused'],
@@ -42,7 +56,12 @@ it('a call that fails ends its task under the name of the failure', async () => 
   if (task === undefined) throw new Error('no task 001_add');
   const failing = [{ ...rule(''), fault: { kind: 'overload' } as const }];
   const { run, answers } = await withRehearsal(failing, (rehearsal) =>
-    askDirectly(task, { model: modelAt(rehearsal.url), name: 'm', format: 'search-replace', regeneration: 0 }),
+    askDirectly(task, {
+      model: modelAt(rehearsal.url),
+      name: 'm',
+      format: 'search-replace',
+      regeneration: 0,
+    }),
   );
   expect({ outcome: run.outcome, answers }).toEqual({ outcome: 'overloaded', answers: [] });
 });

@@ -8,7 +8,11 @@ import { join } from 'node:path';
 import { doWork } from '../../../src/activities/frame/edit-work.js';
 import { renderReasons } from '../../../src/edits/index.js';
 import type { AnswerOutcome } from '../../../src/edits/types.js';
-import { closeEditPrompt, type EditPromptInput, NOTHING_ELSE } from '../../../src/model/prompts/edit.js';
+import {
+  closeEditPrompt,
+  type EditPromptInput,
+  NOTHING_ELSE,
+} from '../../../src/model/prompts/edit.js';
 import { ModelError } from '../../../src/model/errors.js';
 import { nonceFor } from '../../../src/model/journal/records.js';
 import { estimateRequestTokens } from '../../../src/model/tokens.js';
@@ -47,9 +51,12 @@ export const askDirectly = async (
   let outcome = 'attempts_exhausted';
   let after = { passed: false, why: 'nothing was applied' };
   for (let asked = 0; asked < (LIMITS.maxAttemptsPerFile.default ?? 1); asked += 1) {
-    const answer: Asked | ModelError = await ask(task, { model, name, format, regeneration }, refusal, asked).catch(
-      failedCall,
-    );
+    const answer: Asked | ModelError = await ask(
+      task,
+      { model, name, format, regeneration },
+      refusal,
+      asked,
+    ).catch(failedCall);
     if (answer instanceof ModelError) {
       outcome = answer.kind;
       after = { passed: false, why: answer.message };
@@ -65,12 +72,16 @@ export const askDirectly = async (
       outcome = after.passed ? 'solved' : 'wrong';
       break;
     }
-    outcome = judged.outcome === 'refused' || judged.outcome === 'invalid' ? 'attempts_exhausted' : judged.outcome;
+    outcome =
+      judged.outcome === 'refused' || judged.outcome === 'invalid'
+        ? 'attempts_exhausted'
+        : judged.outcome;
     if (!['refused', 'invalid', 'unmarked'].includes(judged.outcome)) break;
     refusal = { kind: 'refused', reasons: renderReasons(judged.reasons), answer: answer.text };
     refusals.push(`${judged.outcome}: ${refusal.reasons.split('\n')[0] ?? ''}`);
   }
-  const sum = (of: (answer: KeptAnswer) => number): number => answers.reduce((all, answer) => all + of(answer), 0);
+  const sum = (of: (answer: KeptAnswer) => number): number =>
+    answers.reduce((all, answer) => all + of(answer), 0);
   const run: TaskRun = {
     ...headOf(task, format),
     outcome,
@@ -117,7 +128,10 @@ const ask = async (
     symbols: paths.some((path) => languageOf(path) !== null),
   });
   const built = closeEditPrompt(prompt, format, paths);
-  const nonce = nonceFor(sha256(`exam ${task.hash} ${format} ${regeneration} ${asked}`), built.haystack);
+  const nonce = nonceFor(
+    sha256(`exam ${task.hash} ${format} ${regeneration} ${asked}`),
+    built.haystack,
+  );
   const request = built.request(nonce);
   const started = performance.now();
   const { text, stopReason, usage } = await askOnce(model, request, new AbortController().signal);

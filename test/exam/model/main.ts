@@ -79,10 +79,13 @@ const readOptions = () => {
     },
   });
   const formats = values.format.split(',');
-  const unknown = formats.find((format) => format !== 'auto' && !(FORMATS as readonly string[]).includes(format));
+  const unknown = formats.find(
+    (format) => format !== 'auto' && !(FORMATS as readonly string[]).includes(format),
+  );
   if (unknown !== undefined) throw new Error(`--format: unknown ${unknown}`);
   const minutes = Number(values['limit-minutes']);
-  if (!(minutes > 0 && minutes <= 1440)) throw new Error('--limit-minutes: expected a number over 0, up to 1440');
+  if (!(minutes > 0 && minutes <= 1440))
+    throw new Error('--limit-minutes: expected a number over 0, up to 1440');
   const draws = Number(values.draws);
   if (!(Number.isInteger(draws) && draws >= 1 && draws <= maxDraws))
     throw new Error(`--draws: expected 1 to ${maxDraws}`);
@@ -123,7 +126,9 @@ const chosen = ({ tasks, only, small, lines: [from = 0, to = 0] }: Options): rea
 const replayAll = async (options: Options, dir: string): Promise<number> => {
   const tasks = readTasks(resolve(root, options.tasks));
   const { answers, models, differences, edited, asked } = await replay(resolve(root, dir), tasks);
-  say(`${answers} answers of ${models.join(', ')}: ${differences.length === 0 ? 'all as they were' : 'differences'}`);
+  say(
+    `${answers} answers of ${models.join(', ')}: ${differences.length === 0 ? 'all as they were' : 'differences'}`,
+  );
   for (const line of differences) say(line);
   say(`${edited} of them edit; a guard asks a person about ${asked.length} of these`);
   for (const line of asked) say(`  ${line}`);
@@ -149,7 +154,8 @@ const onSignal = (last: () => Promise<void>): (() => void) => {
 };
 
 const COMMAND = `npm run exam:model -- ${process.argv.slice(2).join(' ')}`;
-const modelOf = ({ model }: Options): string => model ?? process.env.ANTHROPIC_BASE_URL ?? 'as configured';
+const modelOf = ({ model }: Options): string =>
+  model ?? process.env.ANTHROPIC_BASE_URL ?? 'as configured';
 
 const exam = async (options: Options, tasks: readonly Task[], begun: Results): Promise<Results> => {
   let results = begun;
@@ -191,7 +197,9 @@ const exam = async (options: Options, tasks: readonly Task[], begun: Results): P
       results = withRun(results, run, model);
       writeResults(options.out, results);
       const more = run.outside.length > 0 ? `; WRONGLY CHANGED: ${run.outside.join(', ')}` : '';
-      say(`${task.id} ${format}: ${run.outcome}, ${run.calls} calls, ${Math.round(run.seconds)} s${more}`);
+      say(
+        `${task.id} ${format}: ${run.outcome}, ${run.calls} calls, ${Math.round(run.seconds)} s${more}`,
+      );
     }
   } finally {
     await services.stop();
@@ -202,7 +210,11 @@ const exam = async (options: Options, tasks: readonly Task[], begun: Results): P
 };
 
 /** The peer on the same tasks, in the same results. */
-const besides = async (options: Options, tasks: readonly Task[], begun: Results): Promise<Results> => {
+const besides = async (
+  options: Options,
+  tasks: readonly Task[],
+  begun: Results,
+): Promise<Results> => {
   const { peer: command, model, limit_ms } = options;
   if (command === null || model === undefined) return begun;
   let results = begun;
@@ -211,12 +223,21 @@ const besides = async (options: Options, tasks: readonly Task[], begun: Results)
     for (const task of tasks)
       for (const format of Object.keys(PEER_FORMATS) as PeerFormat[]) {
         if (isDone(results, task, format)) continue;
-        const { run, output } = await runPeer(task, { command, format, model, dir, limit_ms, env: process.env });
+        const { run, output } = await runPeer(task, {
+          command,
+          format,
+          model,
+          dir,
+          limit_ms,
+          env: process.env,
+        });
         mkdirSync(options.answers, { recursive: true });
         writeFileSync(join(options.answers, `${task.id}.${format}.txt`), output);
         results = withRun(results, run, model);
         writeResults(options.out, results);
-        say(`${task.id} ${format}: ${run.outcome}, ${run.calls} calls, ${Math.round(run.seconds)} s`);
+        say(
+          `${task.id} ${format}: ${run.outcome}, ${run.calls} calls, ${Math.round(run.seconds)} s`,
+        );
       }
   } finally {
     rmSync(dir, { recursive: true, force: true });
@@ -225,27 +246,53 @@ const besides = async (options: Options, tasks: readonly Task[], begun: Results)
 };
 
 const direct = async (options: Options, tasks: readonly Task[]): Promise<Results> => {
-  const streamIdle_ms = resolveTimings({ EMEND_STREAMIDLE_MS: STREAM_IDLE_MS, ...process.env }).streamIdle_ms;
+  const streamIdle_ms = resolveTimings({
+    EMEND_STREAMIDLE_MS: STREAM_IDLE_MS,
+    ...process.env,
+  }).streamIdle_ms;
   const port = createAnthropicModel({ env: process.env, streamIdle_ms });
   const name = options.model ?? 'default';
   const runs: TaskRun[] = [];
   for (const format of options.formats as Format[])
     for (const task of tasks.filter((each) => canBeIn(each, format)))
       for (let regeneration = 0; regeneration < options.draws; regeneration += 1) {
-        const { run, answers } = await askDirectly(task, { model: port, name, format, regeneration });
+        const { run, answers } = await askDirectly(task, {
+          model: port,
+          name,
+          format,
+          regeneration,
+        });
         runs.push(run);
-        const kept = { v: 1, task: task.id, taskHash: task.hash, model: name, date: run.at, answers } as const;
-        keepRun(options.answers, { ...kept, format: regeneration === 0 ? format : `${format}.${regeneration}` });
-        const words = run.attempts.map(({ verdict }) => [verdict?.outcome, ...(verdict?.reasons ?? [])].join(' '));
-        say(`${task.id} ${format}: ${run.outcome} (${words.join('; ')}), ${Math.round(run.seconds)} s`);
+        const kept = {
+          v: 1,
+          task: task.id,
+          taskHash: task.hash,
+          model: name,
+          date: run.at,
+          answers,
+        } as const;
+        keepRun(options.answers, {
+          ...kept,
+          format: regeneration === 0 ? format : `${format}.${regeneration}`,
+        });
+        const words = run.attempts.map(({ verdict }) =>
+          [verdict?.outcome, ...(verdict?.reasons ?? [])].join(' '),
+        );
+        say(
+          `${task.id} ${format}: ${run.outcome} (${words.join('; ')}), ${Math.round(run.seconds)} s`,
+        );
       }
   return { v: 1, model: name, begun: runs[0]?.at ?? '', command: COMMAND, runs };
 };
 
 const tables = (results: Results): number => {
   const { runs } = results;
-  const parts = [byFormat(runs), besidePeer(runs), bySize(runs), byTask(runs)].filter((part) => part !== '');
-  say(`\n${results.model ?? 'no model'}, begun ${results.begun}\n${results.command}\n\n${parts.join('\n\n')}`);
+  const parts = [byFormat(runs), besidePeer(runs), bySize(runs), byTask(runs)].filter(
+    (part) => part !== '',
+  );
+  say(
+    `\n${results.model ?? 'no model'}, begun ${results.begun}\n${results.command}\n\n${parts.join('\n\n')}`,
+  );
   const isPeers = ({ format }: TaskRun): boolean => format in PEER_FORMATS;
   return runs.some((run) => !isPeers(run) && run.outside.length > 0) ? 1 : 0;
 };
@@ -267,7 +314,8 @@ const main = async (): Promise<number> => {
   }
   if (options.replay !== null) return replayAll(options, options.replay);
   if (options.list) {
-    for (const { id, kind, lines, small } of tasks) say(`${id}  ${lines} lines  ${kind}${small ? '  (small)' : ''}`);
+    for (const { id, kind, lines, small } of tasks)
+      say(`${id}  ${lines} lines  ${kind}${small ? '  (small)' : ''}`);
     return 0;
   }
   if (options.cost) {
@@ -278,8 +326,11 @@ const main = async (): Promise<number> => {
   const begun = readResults(options.out, COMMAND);
   if (options.table) return tables(begun);
   const other = otherModel(begun, modelOf(options));
-  if (other === null) return tables(await besides(options, tasks, await exam(options, tasks, begun)));
-  process.stderr.write(`${options.out} holds results of ${other}: say another --out for ${modelOf(options)}\n`);
+  if (other === null)
+    return tables(await besides(options, tasks, await exam(options, tasks, begun)));
+  process.stderr.write(
+    `${options.out} holds results of ${other}: say another --out for ${modelOf(options)}\n`,
+  );
   return 2;
 };
 

@@ -29,30 +29,52 @@ const isInstalled = (): boolean => {
 const block = (find: string, replace: string): string =>
   `src/add.mjs\n\`\`\`\n<<<<<<< SEARCH\n${find}\n=======\n${replace}\n>>>>>>> REPLACE\n\`\`\`\n`;
 
-describeIf(isInstalled(), 'aider is not installed (EMEND_TEST_AIDER=COMMAND)')('aider on a task', () => {
-  const ran = (format: PeerFormat, answer: string) =>
-    withRehearsal([rule(answer)], async ({ url }) => {
-      const env = { ...process.env, ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: 'any', AIDER_EDIT_FORMAT: 'udiff' };
-      return (await runPeer(task, { command, format, model: 'rehearsal', dir, limit_ms: 120_000, env })).run;
-    });
+describeIf(isInstalled(), 'aider is not installed (EMEND_TEST_AIDER=COMMAND)')(
+  'aider on a task',
+  () => {
+    const ran = (format: PeerFormat, answer: string) =>
+      withRehearsal([rule(answer)], async ({ url }) => {
+        const env = {
+          ...process.env,
+          ANTHROPIC_BASE_URL: url,
+          ANTHROPIC_API_KEY: 'any',
+          AIDER_EDIT_FORMAT: 'udiff',
+        };
+        return (
+          await runPeer(task, { command, format, model: 'rehearsal', dir, limit_ms: 120_000, env })
+        ).run;
+      });
 
-  it('what it applied is solved or wrong; nobody was asked', async () => {
-    const right = await ran('aider-diff', block('  return a - b;', '  return a + b;'));
-    expect(right).toMatchObject({ outcome: 'solved', format: 'aider-diff', asked: false, outside: [], calls: 1 });
-    expect(right.output_tokens).toBeGreaterThan(0);
-    const wrong = 'src/add.mjs\n```\nexport const add = () => 0;\n```\n';
-    expect(await ran('aider-whole', wrong)).toMatchObject({ outcome: 'wrong', asked: false, outside: [] });
-  }, 240_000);
+    it('what it applied is solved or wrong; nobody was asked', async () => {
+      const right = await ran('aider-diff', block('  return a - b;', '  return a + b;'));
+      expect(right).toMatchObject({
+        outcome: 'solved',
+        format: 'aider-diff',
+        asked: false,
+        outside: [],
+        calls: 1,
+      });
+      expect(right.output_tokens).toBeGreaterThan(0);
+      const wrong = 'src/add.mjs\n```\nexport const add = () => 0;\n```\n';
+      expect(await ran('aider-whole', wrong)).toMatchObject({
+        outcome: 'wrong',
+        asked: false,
+        outside: [],
+      });
+    }, 240_000);
 
-  it('what fits nowhere is told to the model, and then nothing is applied', async () => {
-    const run = await ran('aider-diff', block('  not in the file', '  at all'));
-    expect(run).toMatchObject({ outcome: 'nothing_applied', outside: [] });
-    expect(run.calls).toBeGreaterThan(1);
-  }, 240_000);
-});
+    it('what fits nowhere is told to the model, and then nothing is applied', async () => {
+      const run = await ran('aider-diff', block('  not in the file', '  at all'));
+      expect(run).toMatchObject({ outcome: 'nothing_applied', outside: [] });
+      expect(run.calls).toBeGreaterThan(1);
+    }, 240_000);
+  },
+);
 
 it('a command that is not there is said to be missing, with how to install it', () => {
-  expect(() => peerVersion(join(dir, 'no-such-aider'))).toThrow(/no-such-aider --version does not run[^]*pip install/);
+  expect(() => peerVersion(join(dir, 'no-such-aider'))).toThrow(
+    /no-such-aider --version does not run[^]*pip install/,
+  );
 });
 
 it('both are judged by what stands in the workspace', () => {
@@ -72,7 +94,12 @@ it('both are judged by what stands in the workspace', () => {
       ...(other === undefined ? [] : [[other, Buffer.from('')] as const]),
     ] as const;
     makeScratch(workspace, { ...task, base: new Map(base) }, new Map());
-    const { outcome, outside } = judged(task, { workspace, files, applied: line !== null, otherwise: 'refused' });
+    const { outcome, outside } = judged(task, {
+      workspace,
+      files,
+      applied: line !== null,
+      otherwise: 'refused',
+    });
     return [outcome, outside];
   });
   // What was not applied and changed all the same is a file wrongly changed.
@@ -86,7 +113,15 @@ it('both are judged by what stands in the workspace', () => {
 
 it('a table of how tasks stand by format, and against the better format of the peer', () => {
   const run = (id: string, format: string, outcome: string, asked = false): TaskRun =>
-    ({ task: id, format, outcome, asked, calls: 1, output_tokens: 10, seconds: 1 }) as unknown as TaskRun;
+    ({
+      task: id,
+      format,
+      outcome,
+      asked,
+      calls: 1,
+      output_tokens: 10,
+      seconds: 1,
+    }) as unknown as TaskRun;
   const runs = [
     run('a', 'auto', 'solved'),
     run('b', 'auto', 'wrong', true),

@@ -19,7 +19,10 @@ export type PeerFormat = keyof typeof PEER_FORMATS;
 /** aider's version. Throws an Error that says how to install it. */
 export const peerVersion = (command: string): string => {
   try {
-    return execFileSync(command, ['--version'], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] }).trim();
+    return execFileSync(command, ['--version'], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+    }).trim();
   } catch (error) {
     const why = error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error);
     throw new Error(
@@ -42,7 +45,10 @@ export interface PeerOptions {
 }
 
 /** Whoever is asked agrees: aider applies what it reads, and nobody looks. */
-export const runPeer = async (task: Task, { command, format, model, limit_ms, ...where }: PeerOptions) => {
+export const runPeer = async (
+  task: Task,
+  { command, format, model, limit_ms, ...where }: PeerOptions,
+) => {
   const dir = join(where.dir, `${task.id}.${format}`);
   rmSync(dir, { recursive: true, force: true });
   const workspace = makeScratch(join(dir, 'workspace'), task, new Map());
@@ -50,16 +56,41 @@ export const runPeer = async (task: Task, { command, format, model, limit_ms, ..
     const home = join(dir, 'home');
     mkdirSync(home);
     const [before, files] = [check(task, workspace), filesOf(workspace)];
-    const { targetFiles, newFiles, outputFiles, deleteFiles, contextFiles, instructions } = task.job;
+    const { targetFiles, newFiles, outputFiles, deleteFiles, contextFiles, instructions } =
+      task.job;
     const editable = new Set([...targetFiles, ...newFiles, ...outputFiles, ...deleteFiles]);
     const { output, timedOut, exit, seconds } = await runProcess({
       file: command,
       args: [
-        ...['--model', `anthropic/${model}`, '--edit-format', PEER_FORMATS[format], '--message', instructions],
-        ...['--yes-always', '--no-auto-commits', '--no-dirty-commits', '--no-gitignore', '--no-stream', '--no-pretty'],
-        ...['--no-check-update', '--no-show-release-notes', '--no-show-model-warnings', '--analytics-disable'],
+        ...[
+          '--model',
+          `anthropic/${model}`,
+          '--edit-format',
+          PEER_FORMATS[format],
+          '--message',
+          instructions,
+        ],
+        ...[
+          '--yes-always',
+          '--no-auto-commits',
+          '--no-dirty-commits',
+          '--no-gitignore',
+          '--no-stream',
+          '--no-pretty',
+        ],
+        ...[
+          '--no-check-update',
+          '--no-show-release-notes',
+          '--no-show-model-warnings',
+          '--analytics-disable',
+        ],
         ...['--no-suggest-shell-commands', '--no-detect-urls', '--no-fancy-input'],
-        ...['--chat-history-file', join(home, 'chat.md'), '--input-history-file', join(home, 'input')],
+        ...[
+          '--chat-history-file',
+          join(home, 'chat.md'),
+          '--input-history-file',
+          join(home, 'input'),
+        ],
         ...contextFiles.flatMap((path) => ['--read', path]),
         ...editable,
       ],
@@ -72,16 +103,26 @@ export const runPeer = async (task: Task, { command, format, model, limit_ms, ..
     for (const name of readdirSync(workspace))
       if (name.startsWith('.aider')) rmSync(join(workspace, name), { recursive: true });
     const applied = changedOutside(files, filesOf(workspace), []).length > 0;
-    const tokens = [...output.matchAll(/^Tokens: ([\d.,]+k?) sent, (?:.*, )?([\d.,]+k?) received/gm)];
-    const sum = (group: number): number => tokens.reduce((all, found) => all + countOf(found[group] ?? '0'), 0);
+    const tokens = [
+      ...output.matchAll(/^Tokens: ([\d.,]+k?) sent, (?:.*, )?([\d.,]+k?) received/gm),
+    ];
+    const sum = (group: number): number =>
+      tokens.reduce((all, found) => all + countOf(found[group] ?? '0'), 0);
     const run: TaskRun = {
       ...headOf(task, format),
-      ...judged(task, { workspace, files, applied, otherwise: timedOut ? 'time_limit' : 'nothing_applied' }),
+      ...judged(task, {
+        workspace,
+        files,
+        applied,
+        otherwise: timedOut ? 'time_limit' : 'nothing_applied',
+      }),
       asked: false,
       message: `exit ${exit ?? 'by a signal'}: ${output.trim().slice(-peerOutput_chars)}`,
       attempts: [],
       fallback: [],
-      refusals: [...output.matchAll(/^.*(?:did not conform|failed to match|FAILED).*$/gim)].map(([line]) => line),
+      refusals: [...output.matchAll(/^.*(?:did not conform|failed to match|FAILED).*$/gim)].map(
+        ([line]) => line,
+      ),
       calls: tokens.length,
       unknownCalls: 0,
       input_tokens: sum(1),
@@ -98,7 +139,11 @@ export const runPeer = async (task: Task, { command, format, model, limit_ms, ..
 
 /** The person's settings of aider stay out; the server is named as its library wants it, and no list of prices is fetched. */
 const peerEnv = (env: NodeJS.ProcessEnv, home: string): Record<string, string> => {
-  const ours = { HOME: home, ANTHROPIC_API_BASE: env.ANTHROPIC_BASE_URL, LITELLM_LOCAL_MODEL_COST_MAP: 'True' };
+  const ours = {
+    HOME: home,
+    ANTHROPIC_API_BASE: env.ANTHROPIC_BASE_URL,
+    LITELLM_LOCAL_MODEL_COST_MAP: 'True',
+  };
   return Object.fromEntries(
     Object.entries<string | undefined>({ ...env, ...ours }).flatMap(([name, value]) =>
       value === undefined || name.startsWith('AIDER_') ? [] : [[name, value]],
@@ -113,20 +158,40 @@ const countOf = (text: string): number =>
 /** Every other format against the peer's better one, on the tasks that both did. */
 export const besidePeer = (runs: readonly TaskRun[]): string => {
   const solvedOf = (format: string) =>
-    new Map(runs.filter((run) => run.format === format).map((run) => [run.task, standingOf(run) === 'solved']));
-  const count = (of: ReadonlyMap<string, boolean>): number => [...of.values()].filter(Boolean).length;
+    new Map(
+      runs
+        .filter((run) => run.format === format)
+        .map((run) => [run.task, standingOf(run) === 'solved']),
+    );
+  const count = (of: ReadonlyMap<string, boolean>): number =>
+    [...of.values()].filter(Boolean).length;
   const [peer] = Object.keys(PEER_FORMATS)
     .map((format) => ({ format, solved: solvedOf(format) }))
     .sort((a, b) => count(b.solved) - count(a.solved));
-  const others = [...new Set(runs.map(({ format }) => format))].filter((format) => !(format in PEER_FORMATS));
+  const others = [...new Set(runs.map(({ format }) => format))].filter(
+    (format) => !(format in PEER_FORMATS),
+  );
   if (peer === undefined || peer.solved.size === 0 || others.length === 0) return '';
   return table(
-    ['format', 'tasks of both', 'solved', `by ${peer.format}`, `of those that ${peer.format} fails`],
+    [
+      'format',
+      'tasks of both',
+      'solved',
+      `by ${peer.format}`,
+      `of those that ${peer.format} fails`,
+    ],
     others.map((format) => {
       const both = [...solvedOf(format)].filter(([task]) => peer.solved.has(task));
       const failed = both.filter(([task]) => peer.solved.get(task) === false);
-      const solved = (among: readonly (readonly [string, boolean])[]): number => among.filter(([, is]) => is).length;
-      return [format, both.length, solved(both), both.length - failed.length, `${solved(failed)} of ${failed.length}`];
+      const solved = (among: readonly (readonly [string, boolean])[]): number =>
+        among.filter(([, is]) => is).length;
+      return [
+        format,
+        both.length,
+        solved(both),
+        both.length - failed.length,
+        `${solved(failed)} of ${failed.length}`,
+      ];
     }),
   );
 };

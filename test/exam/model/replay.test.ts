@@ -40,7 +40,9 @@ it('an answer that loses its last line is seen', async () => {
     const file = join(dir, '001_add.auto.json');
     writeFileSync(file, readFileSync(file, 'utf8').replace(/\\nEMEND-COMPLETE [0-9a-f]+ 1 1/, ''));
     expect((await replay(dir, tasks)).differences).toEqual([
-      expect.stringMatching(/^001_add \(auto\), answer 1: was edited src\/add.mjs \w+, is unmarked marker_missing$/),
+      expect.stringMatching(
+        /^001_add \(auto\), answer 1: was edited src\/add.mjs \w+, is unmarked marker_missing$/,
+      ),
     ]);
   } finally {
     rmSync(dir, { recursive: true, force: true });

@@ -22,7 +22,9 @@ export const replay = async (dir: string, tasks: readonly Task[]): Promise<Repla
     const task = tasks.find(({ id }) => id === run.task);
     models.add(run.model);
     if (task?.hash !== run.taskHash) {
-      differences.push(`${name}: ${task === undefined ? 'there is no such task' : 'the task has changed since'}`);
+      differences.push(
+        `${name}: ${task === undefined ? 'there is no such task' : 'the task has changed since'}`,
+      );
       continue;
     }
     for (const [index, answer] of run.answers.entries()) {
@@ -44,5 +46,7 @@ const told = (verdict: Verdict | null): string => {
   const files = Object.entries(results)
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([path, hash]) => `${path} ${hash.slice(0, 12)}`);
-  return [outcome, ...reasons, ...tolerances.map((tolerance) => `by ${tolerance}`), ...files].join(' ');
+  return [outcome, ...reasons, ...tolerances.map((tolerance) => `by ${tolerance}`), ...files].join(
+    ' ',
+  );
 };

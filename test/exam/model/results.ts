@@ -13,7 +13,8 @@ export interface Results {
 }
 
 export const readResults = (file: string, command: string): Results => {
-  if (!existsSync(file)) return { v: 1, model: null, begun: new Date().toISOString(), command, runs: [] };
+  if (!existsSync(file))
+    return { v: 1, model: null, begun: new Date().toISOString(), command, runs: [] };
   const value = JSON.parse(readFileSync(file, 'utf8')) as { readonly v?: unknown };
   if (value.v !== 1) throw new Error(`${file} is no result file of this exam`);
   return value as Results;
@@ -35,5 +36,8 @@ export const isDone = ({ runs }: Results, task: Task, format: string): boolean =
 export const withRun = (results: Results, run: TaskRun, model: string | null): Results => ({
   ...results,
   model: results.model ?? model,
-  runs: [...results.runs.filter(({ task, format }) => task !== run.task || format !== run.format), run],
+  runs: [
+    ...results.runs.filter(({ task, format }) => task !== run.task || format !== run.format),
+    run,
+  ],
 });

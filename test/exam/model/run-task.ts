@@ -23,7 +23,10 @@ import type { Files, Task } from './task.js';
 
 export type WantedFormat = Format | 'auto';
 
-export interface Attempt extends Pick<KeptAnswer, 'role' | 'file' | 'format' | 'outputBudget_tokens'> {
+export interface Attempt extends Pick<
+  KeptAnswer,
+  'role' | 'file' | 'format' | 'outputBudget_tokens'
+> {
   readonly input_tokens: number;
   readonly output_tokens: number;
   readonly seconds: number;
@@ -70,11 +73,15 @@ export interface RunOptions {
   readonly limit_ms: number;
 }
 
-export const runTask = async (task: Task, options: RunOptions): Promise<{ run: TaskRun; answers: KeptAnswer[] }> => {
+export const runTask = async (
+  task: Task,
+  options: RunOptions,
+): Promise<{ run: TaskRun; answers: KeptAnswer[] }> => {
   const { emend, format } = options;
   const dir = join(options.dir, `${task.id}.${format}`);
   rmSync(dir, { recursive: true, force: true });
-  const extra: Files = options.config === null ? new Map() : new Map([['emend.yaml', Buffer.from(options.config)]]);
+  const extra: Files =
+    options.config === null ? new Map() : new Map([['emend.yaml', Buffer.from(options.config)]]);
   const workspace = makeScratch(join(dir, 'workspace'), task, extra);
   try {
     const before = check(task, workspace);
@@ -131,7 +138,8 @@ export const headOf = (
 
 /** Formats go into the front matter; a job that writes output files says itself how. */
 export const canBeIn = (task: Task, format: WantedFormat): boolean =>
-  format === 'auto' || (task.job.mode === null && task.job.outputFiles.length === 0 && task.job.format === null);
+  format === 'auto' ||
+  (task.job.mode === null && task.job.outputFiles.length === 0 && task.job.format === null);
 
 const jobWith = (text: string, format: WantedFormat, model: string | null): string => {
   const more = [
@@ -156,17 +164,31 @@ const drive = async (emend: Emend, run: ResolvedRun, until: number): Promise<End
     const asked = approvals > 0;
     const result = view?.status.result ?? null;
     if (result !== null)
-      return { kind: 'ended', outcome: result.outcome, asked, message: result.problem?.message ?? '' };
+      return {
+        kind: 'ended',
+        outcome: result.outcome,
+        asked,
+        message: result.problem?.message ?? '',
+      };
     const decision = view?.status.decision ?? null;
     if (decision?.reason === 'approval' && approvals < maxApprovals) {
       approvals += 1;
-      await decide(emend, run, { answer: 'approve', decision: decision.id, by: { name: 'exam', from: 'cli' } });
+      await decide(emend, run, {
+        answer: 'approve',
+        decision: decision.id,
+        by: { name: 'exam', from: 'cli' },
+      });
     } else if (decision !== null) {
       await abort(emend, run);
       return { kind: 'paused', outcome: decision.reason, asked: true, message: decision.message };
     } else if (performance.now() > until) {
       await abort(emend, run);
-      return { kind: 'time_limit', outcome: 'time_limit', asked, message: view?.status.doing ?? '' };
+      return {
+        kind: 'time_limit',
+        outcome: 'time_limit',
+        asked,
+        message: view?.status.doing ?? '',
+      };
     } else {
       await sleep(poll_ms);
     }
@@ -205,8 +227,12 @@ export const attemptOf = ({
 });
 
 const toldBy = (events: readonly StepEvent[]): Pick<TaskRun, 'fallback' | 'refusals'> => ({
-  fallback: events.flatMap((event) => (event.type === 'fallback' ? [`${event.file}: ${event.to}`] : [])),
+  fallback: events.flatMap((event) =>
+    event.type === 'fallback' ? [`${event.file}: ${event.to}`] : [],
+  ),
   refusals: events.flatMap((event) =>
-    event.type === 'answer_refused' ? [`${event.file}: ${event.outcome}: ${event.message.split('\n')[0] ?? ''}`] : [],
+    event.type === 'answer_refused'
+      ? [`${event.file}: ${event.outcome}: ${event.message.split('\n')[0] ?? ''}`]
+      : [],
   ),
 });

@@ -8,7 +8,15 @@ import type { Files, Task } from './task.js';
 const git = (dir: string, ...args: string[]): string =>
   execFileSync(
     'git',
-    ['-c', 'user.name=Exam', '-c', 'user.email=exam@example.org', '-c', 'core.autocrlf=false', ...args],
+    [
+      '-c',
+      'user.name=Exam',
+      '-c',
+      'user.email=exam@example.org',
+      '-c',
+      'core.autocrlf=false',
+      ...args,
+    ],
     {
       cwd: dir,
       encoding: 'utf8',
@@ -49,7 +57,11 @@ export const filesOf = (dir: string): Files =>
   );
 
 /** Paths whose bytes differ, or that only one side has, other than those that may. */
-export const changedOutside = (before: Files, after: Files, allowed: readonly string[]): readonly string[] =>
+export const changedOutside = (
+  before: Files,
+  after: Files,
+  allowed: readonly string[],
+): readonly string[] =>
   [...new Set([...before.keys(), ...after.keys()])]
     .filter((path) => !allowed.includes(path))
     .filter((path) => {
@@ -75,7 +87,10 @@ export const check = (task: Task, dir: string): Checked => {
   });
   if (status === 0) return { passed: true, why: '' };
   const said = `${stdout}${stderr}`.trim().slice(-checkOutput_chars);
-  return { passed: false, why: said === '' ? `the check ended with ${status ?? signal ?? 'nothing'}` : said };
+  return {
+    passed: false,
+    why: said === '' ? `the check ended with ${status ?? signal ?? 'nothing'}` : said,
+  };
 };
 
 /** What a workspace came to, whoever edited it. `otherwise`: the outcome where nothing was `applied`. */
@@ -86,7 +101,12 @@ export const judged = (
     files,
     applied,
     otherwise,
-  }: { readonly workspace: string; readonly files: Files; readonly applied: boolean; readonly otherwise: string },
+  }: {
+    readonly workspace: string;
+    readonly files: Files;
+    readonly applied: boolean;
+    readonly otherwise: string;
+  },
 ) => {
   const after = check(task, workspace);
   const outside = changedOutside(files, filesOf(workspace), applied ? task.changes : []);
@@ -96,7 +116,9 @@ export const judged = (
 };
 
 const sameBytes = (task: Task, files: Files): Checked => {
-  const differ = [...task.solved].filter(([path, bytes]) => files.get(path)?.equals(bytes) !== true);
+  const differ = [...task.solved].filter(
+    ([path, bytes]) => files.get(path)?.equals(bytes) !== true,
+  );
   return differ.length === 0
     ? { passed: true, why: '' }
     : { passed: false, why: `not the expected bytes: ${differ.map(([path]) => path).join(', ')}` };

@@ -55,7 +55,11 @@ export const startServices = async (root: string, dir: string): Promise<Services
   }
 };
 
-const startWorkerProcess = (root: string, env: NodeJS.ProcessEnv, logFile: string): Promise<ChildProcess> =>
+const startWorkerProcess = (
+  root: string,
+  env: NodeJS.ProcessEnv,
+  logFile: string,
+): Promise<ChildProcess> =>
   new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [join(root, 'dist', 'worker.js')], {
       env,
@@ -76,7 +80,9 @@ const startWorkerProcess = (root: string, env: NodeJS.ProcessEnv, logFile: strin
     });
     child.once('exit', (code, signal) => {
       clearTimeout(late);
-      reject(new Error(`the worker ended before it was ready (${String(code ?? signal)}):\n${said}`));
+      reject(
+        new Error(`the worker ended before it was ready (${String(code ?? signal)}):\n${said}`),
+      );
     });
   });
 

@@ -3,12 +3,20 @@ import type { Attempt, TaskRun } from './run-task.js';
 
 /** Upper bounds of the size classes, in lines. */
 const SIZES = [40, 200, 500, 1000, Infinity] as const;
-export const SIZE_NAMES = ['about 20', 'about 100', 'about 400', 'about 800', 'about 3,000'] as const;
+export const SIZE_NAMES = [
+  'about 20',
+  'about 100',
+  'about 400',
+  'about 800',
+  'about 3,000',
+] as const;
 export const sizeOf = (lines: number): number => SIZES.findIndex((most) => lines <= most);
 
 const row = (cells: readonly (string | number)[]): string => `| ${cells.join(' | ')} |`;
-export const table = (head: readonly string[], rows: readonly (readonly (string | number)[])[]): string =>
-  [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n');
+export const table = (
+  head: readonly string[],
+  rows: readonly (readonly (string | number)[])[],
+): string => [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n');
 
 const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
 const of = (part: number, all: number): string => `${part}/${all}`;
@@ -54,7 +62,13 @@ export const bySize = (runs: readonly TaskRun[]): string => {
 
 /** What came of a task for whoever owns the files. */
 export const standingOf = ({ outcome, asked }: Pick<TaskRun, 'outcome' | 'asked'>): string =>
-  outcome === 'solved' ? 'solved' : outcome !== 'wrong' ? 'not applied' : asked ? 'wrong, asked' : 'wrong in silence';
+  outcome === 'solved'
+    ? 'solved'
+    : outcome !== 'wrong'
+      ? 'not applied'
+      : asked
+        ? 'wrong, asked'
+        : 'wrong in silence';
 const STANDINGS = ['solved', 'wrong, asked', 'wrong in silence', 'not applied'];
 
 export const byFormat = (runs: readonly TaskRun[]): string =>
@@ -76,7 +90,9 @@ export const byFormat = (runs: readonly TaskRun[]): string =>
 const attemptWords = ({ role, format, verdict }: Attempt): string =>
   verdict === null
     ? role
-    : [format, verdict.outcome, ...new Set(verdict.reasons), ...asksOf(verdict.asks ?? [])].join(' ');
+    : [format, verdict.outcome, ...new Set(verdict.reasons), ...asksOf(verdict.asks ?? [])].join(
+        ' ',
+      );
 const asksOf = (guards: readonly string[]): readonly string[] =>
   guards.length === 0 ? [] : [`(asks: ${guards.join(', ')})`];
 

@@ -62,7 +62,8 @@ export interface Task {
   readonly hash: string;
 }
 
-export const sha256 = (bytes: Uint8Array | string): string => createHash('sha256').update(bytes).digest('hex');
+export const sha256 = (bytes: Uint8Array | string): string =>
+  createHash('sha256').update(bytes).digest('hex');
 
 /** All tasks of a directory in order of their names. Throws an Error that says what is wrong with which task. */
 export const readTasks = (dir: string): readonly Task[] =>
@@ -73,9 +74,12 @@ export const readTasks = (dir: string): readonly Task[] =>
       try {
         return readTask(join(dir, name), name);
       } catch (error) {
-        throw new Error(`${join(dir, name)}: ${error instanceof Error ? error.message : String(error)}`, {
-          cause: error,
-        });
+        throw new Error(
+          `${join(dir, name)}: ${error instanceof Error ? error.message : String(error)}`,
+          {
+            cause: error,
+          },
+        );
       }
     });
 
@@ -102,10 +106,17 @@ const readTask = (dir: string, id: string): Task => {
     changes: spec.changes ?? [
       ...new Set([...job.value.targetFiles, ...job.value.outputFiles, ...job.value.deleteFiles]),
     ],
-    lines: Math.max(...touched.map((path) => linesOf(base.get(path) ?? solved.get(path) ?? Buffer.alloc(0)))),
+    lines: Math.max(
+      ...touched.map((path) => linesOf(base.get(path) ?? solved.get(path) ?? Buffer.alloc(0))),
+    ),
     check: hasCheck ? check : null,
     hash: sha256(
-      [jobText, hasCheck ? readFileSync(check, 'utf8') : '', stateOf(base), hasCheck ? '' : stateOf(solved)].join('\0'),
+      [
+        jobText,
+        hasCheck ? readFileSync(check, 'utf8') : '',
+        stateOf(base),
+        hasCheck ? '' : stateOf(solved),
+      ].join('\0'),
     ),
   };
 };
@@ -113,7 +124,8 @@ const readTask = (dir: string, id: string): Task => {
 export const linesOf = (bytes: Buffer): number =>
   bytes.toString('latin1').split('\n').length - (bytes.at(-1) === 10 ? 1 : 0);
 
-const stateOf = (files: Files): string => [...files].map(([path, bytes]) => `${path} ${sha256(bytes)}`).join('\n');
+const stateOf = (files: Files): string =>
+  [...files].map(([path, bytes]) => `${path} ${sha256(bytes)}`).join('\n');
 
 const filesBelow = (dir: string): [string, Buffer][] =>
   existsSync(dir)
@@ -128,7 +140,13 @@ const filesBelow = (dir: string): [string, Buffer][] =>
 
 const { resolve } = createRequire(import.meta.url);
 /** Packages may hide their folders from `import`: the folder is found by the package's own description. */
-const fetched = ({ from, to }: { readonly from: string; readonly to: string }): [string, Buffer] => {
+const fetched = ({
+  from,
+  to,
+}: {
+  readonly from: string;
+  readonly to: string;
+}): [string, Buffer] => {
   const [name = '', ...rest] = from.split('/');
   let root = resolve(name);
   while (!existsSync(join(root, 'package.json')) || !root.endsWith(join('node_modules', name))) {
@@ -136,7 +154,8 @@ const fetched = ({ from, to }: { readonly from: string; readonly to: string }): 
     root = dirname(root);
   }
   const path = join(root, ...rest);
-  if (statSync(path).size > maxTaskFile_bytes) throw new Error(`${path} has more than ${maxTaskFile_bytes} bytes`);
+  if (statSync(path).size > maxTaskFile_bytes)
+    throw new Error(`${path} has more than ${maxTaskFile_bytes} bytes`);
   return [to, readFileSync(path)];
 };
 
@@ -148,13 +167,19 @@ const changed = (files: Files, changes: readonly Change[]): Files => {
   return new Map([...result].sort(([a], [b]) => (a < b ? -1 : 1)));
 };
 
-const apply = (bytes: Buffer | undefined, each: Exclude<Change, { readonly delete: true }>): Buffer => {
+const apply = (
+  bytes: Buffer | undefined,
+  each: Exclude<Change, { readonly delete: true }>,
+): Buffer => {
   if ('content' in each) return Buffer.from(each.content);
   if (bytes === undefined) throw new Error(`there is no file ${each.file}`);
   const text = bytes.toString('utf8');
-  if ('eol' in each) return Buffer.from(text.replaceAll(/\r?\n/g, each.eol === 'crlf' ? '\r\n' : '\n'));
+  if ('eol' in each)
+    return Buffer.from(text.replaceAll(/\r?\n/g, each.eol === 'crlf' ? '\r\n' : '\n'));
   const parts = text.split(each.find);
   if (parts.length !== 2)
-    throw new Error(`${each.file}: expected ${JSON.stringify(each.find)} once, found it ${parts.length - 1} times`);
+    throw new Error(
+      `${each.file}: expected ${JSON.stringify(each.find)} once, found it ${parts.length - 1} times`,
+    );
   return Buffer.from(parts.join(each.replace));
 };

@@ -22,10 +22,14 @@ beforeAll(() => {
   // One process for all programs: eighty of them would take longer than the rest of the unit tests.
   const programs = asked.filter((each) => each.check !== null);
   const input = JSON.stringify(programs.map((each) => ({ check: each.check, dir: each.dir })));
-  const said = execFileSync(process.execPath, ['test/exam/model/check-many.js'], { input, encoding: 'utf8' });
+  const said = execFileSync(process.execPath, ['test/exam/model/check-many.js'], {
+    input,
+    encoding: 'utf8',
+  });
   const results = JSON.parse(said.split('\n').at(-1)!) as Checked[];
   programs.forEach((each, index) => checked.set(each.dir, results[index]!));
-  for (const each of asked) if (each.check === null) checked.set(each.dir, check(each.task, each.dir));
+  for (const each of asked)
+    if (each.check === null) checked.set(each.dir, check(each.task, each.dir));
 });
 afterAll(() => {
   rmSync(dir, { recursive: true, force: true });

@@ -9,7 +9,9 @@ import { exam, share, tasksOf, withoutNames } from './exam.js';
 
 let repo: string;
 const git = (...args: string[]): void =>
-  void execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@localhost', ...args], { cwd: repo });
+  void execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@localhost', ...args], {
+    cwd: repo,
+  });
 const commit = (message: string, files: Record<string, string>): void => {
   for (const [path, text] of Object.entries(files)) writeFileSync(join(repo, path), text);
   git('add', '-A');
@@ -19,14 +21,20 @@ beforeAll(() => {
   repo = mkdtempSync(join(tmpdir(), 'exam pick '));
   git('init', '-q');
   mkdirSync(join(repo, 'test'));
-  const many = Array.from({ length: 80 }, (_, i) => [`filler${i}.js`, `export const filler${i} = "lorem";\n`] as const);
+  const many = Array.from(
+    { length: 80 },
+    (_, i) => [`filler${i}.js`, `export const filler${i} = "lorem";\n`] as const,
+  );
   commit('first', {
     ...Object.fromEntries(many),
     'kettle.js': 'export const boil = 1;\n',
     'zzz.js': 'export const q = 1;\n',
   });
   commit('A new file', { 'new.js': '1;\n' });
-  commit('Boil longer in kettle.js', { 'kettle.js': 'export const boil = 2;\n', 'test/kettle.js': '1;\n' });
+  commit('Boil longer in kettle.js', {
+    'kettle.js': 'export const boil = 2;\n',
+    'test/kettle.js': '1;\n',
+  });
   commit('Words alone', { 'README.md': 'x\n' });
   commit('Lorem', { 'zzz.js': 'export const q = 2;\n' });
 });
@@ -58,7 +66,12 @@ test('a model picks from the list, asks for other words once, and is no good whe
     rule(picks('{"files": [{"path": "lid.js", "why": "?"}]}')),
   ];
   const all = await withRehearsal(rules, ({ url }) =>
-    exam(repo, tasksOf(repo, 'HEAD', 10), { model: { name: 'm', port: modelAt(url) } }, () => undefined),
+    exam(
+      repo,
+      tasksOf(repo, 'HEAD', 10),
+      { model: { name: 'm', port: modelAt(url) } },
+      () => undefined,
+    ),
   );
   expect(all.map(({ model }) => model)).toMatchObject([
     { files: ['zzz.js'], calls: 2 },

@@ -48,7 +48,12 @@ export interface Beside {
 /** No settings of the person who runs it. */
 const env = { PATH: process.env.PATH ?? '', HOME: tmpdir(), GIT_CONFIG_NOSYSTEM: '1', LC_ALL: 'C' };
 const git = (cwd: string, ...args: string[]): string =>
-  execFileSync('git', ['-c', 'core.quotePath=false', ...args], { cwd, env, maxBuffer: 2 ** 30, encoding: 'utf8' });
+  execFileSync('git', ['-c', 'core.quotePath=false', ...args], {
+    cwd,
+    env,
+    maxBuffer: 2 ** 30,
+    encoding: 'utf8',
+  });
 
 const TEST = /(^|[/_.-])(tests?|specs?|testing|testdata|fixtures?|e2e|conftest)([/_.-]|$)/i;
 const isWanted = (path: string): boolean => languageOf(path) !== null && !TEST.test(path);
@@ -56,16 +61,32 @@ const isWanted = (path: string): boolean => languageOf(path) !== null && !TEST.t
 /** The newest `count` commits, no merges, whose code files (tests apart) are at most three and all modified; other files may change beside. */
 export function tasksOf(repo: string, ref: string, count: number): readonly PickTask[] {
   const format = '--format=%x01%H%x00%P%x00%B%x00';
-  const log = git(repo, 'log', '--no-merges', '--raw', '--no-renames', '-n', `${count * 100}`, format, ref, '--');
+  const log = git(
+    repo,
+    'log',
+    '--no-merges',
+    '--raw',
+    '--no-renames',
+    '-n',
+    `${count * 100}`,
+    format,
+    ref,
+    '--',
+  );
   const tasks: PickTask[] = [];
   for (const record of log.split('\x01').slice(1)) {
     const [commit = '', parent = '', message = '', raw = ''] = record.split('\0');
     const files = raw.split('\n').filter((line) => line.startsWith(':'));
     const code = files
-      .map((line) => ({ status: line.slice(0, line.indexOf('\t')).at(-1), path: line.slice(line.indexOf('\t') + 1) }))
+      .map((line) => ({
+        status: line.slice(0, line.indexOf('\t')).at(-1),
+        path: line.slice(line.indexOf('\t') + 1),
+      }))
       .filter(({ path }) => isWanted(path));
-    const isOne = code.length > 0 && code.length <= FILES && code.every(({ status }) => status === 'M');
-    if (isOne && parent !== '') tasks.push({ commit, parent, message, changed: code.map(({ path }) => path) });
+    const isOne =
+      code.length > 0 && code.length <= FILES && code.every(({ status }) => status === 'M');
+    if (isOne && parent !== '')
+      tasks.push({ commit, parent, message, changed: code.map(({ path }) => path) });
     if (tasks.length === count) break;
   }
   return tasks;
@@ -88,7 +109,10 @@ function plainRanking(root: string, files: readonly string[], task: string): rea
   const score = new Map(files.map((path) => [path, 0]));
   const add = (holding: readonly string[]): void => {
     for (const path of holding)
-      score.set(path, (score.get(path) ?? 0) + Math.log(files.length / Math.max(1, holding.length)));
+      score.set(
+        path,
+        (score.get(path) ?? 0) + Math.log(files.length / Math.max(1, holding.length)),
+      );
   };
   const segments = files.map((path) => new Set(path.toLowerCase().split(/[/._-]+/)));
   for (const word of words) {
@@ -123,9 +147,17 @@ named = ranking.get_ranked_tags([], others, mentioned, words)
 print('FILES ' + json.dumps(list(dict.fromkeys(tag[0] for tag in named))))
 `;
 /** `python`: of the environment that aider is installed in. Throws where it is not. */
-function peerRanking(python: string, root: string, files: readonly string[], task: string): readonly string[] {
+function peerRanking(
+  python: string,
+  root: string,
+  files: readonly string[],
+  task: string,
+): readonly string[] {
   const said = execFileSync(python, ['-c', PEER], {
-    ...{ input: JSON.stringify({ root, files, task }), env, maxBuffer: 2 ** 30, encoding: 'utf8' },
+    input: JSON.stringify({ root, files, task }),
+    env,
+    maxBuffer: 2 ** 30,
+    encoding: 'utf8',
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   return JSON.parse(/^FILES (.*)$/m.exec(said)?.[1] ?? '[]') as string[];
@@ -156,7 +188,11 @@ export async function exam(
         const files = (await listWorkspaceFiles(root)).filter((path) => !looksSecret(path));
         const words = withoutNames(task.message, files);
         const { signal } = new AbortController();
-        const candidates = await findCandidates(ports, { root, files, task: [...more, words].join('\n') }, signal);
+        const candidates = await findCandidates(
+          ports,
+          { root, files, task: [...more, words].join('\n') },
+          signal,
+        );
         return { files, words, candidates, s: (performance.now() - started) / 1000 };
       };
       const cold = await look();
@@ -165,14 +201,31 @@ export async function exam(
       const plain = plainRanking(root, cold.files, cold.words);
       const plain_s = (performance.now() - started) / 1000;
       const asked = performance.now();
-      const theirs = peer === undefined ? null : rankOf(task.changed, peerRanking(peer, root, cold.files, cold.words));
-      const beside = theirs !== null && { peer: { rank: theirs, s: (performance.now() - asked) / 1000 } };
-      const rank = async (more: readonly string[]) => (more.length === 0 ? warm : await look(more)).candidates;
-      const named = model && { model: await pickedBy({ ...model, task: cold.words, files: cold.files, rank }) };
+      const theirs =
+        peer === undefined
+          ? null
+          : rankOf(task.changed, peerRanking(peer, root, cold.files, cold.words));
+      const beside = theirs !== null && {
+        peer: { rank: theirs, s: (performance.now() - asked) / 1000 },
+      };
+      const rank = async (more: readonly string[]) =>
+        (more.length === 0 ? warm : await look(more)).candidates;
+      const named = model && {
+        model: await pickedBy({ ...model, task: cold.words, files: cold.files, rank }),
+      };
       const list = warm.candidates.map(({ path }) => path);
       const tokens = estimateTokens(candidateList(warm.candidates, cold.files.length).text);
       const ranks = { rank: rankOf(task.changed, list), plainRank: rankOf(task.changed, plain) };
-      const found = { task, ...ranks, ...beside, ...named, tokens, cold_s: cold.s, warm_s: warm.s, plain_s };
+      const found = {
+        task,
+        ...ranks,
+        ...beside,
+        ...named,
+        tokens,
+        cold_s: cold.s,
+        warm_s: warm.s,
+        plain_s,
+      };
       all.push(found);
       tell(found);
     }
@@ -182,5 +235,8 @@ export async function exam(
   }
 }
 
-export const share = (all: readonly Found[], rank: (found: Found) => number, within: number): number =>
-  (100 * all.filter((found) => rank(found) <= within).length) / Math.max(1, all.length);
+export const share = (
+  all: readonly Found[],
+  rank: (found: Found) => number,
+  within: number,
+): number => (100 * all.filter((found) => rank(found) <= within).length) / Math.max(1, all.length);

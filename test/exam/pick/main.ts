@@ -32,7 +32,8 @@ const readOptions = () => {
   return { ...values, repo, count: Number(values.count) };
 };
 
-const middle = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0;
+const middle = (values: readonly number[]): number =>
+  [...values].sort((a, b) => a - b)[values.length >> 1] ?? 0;
 const seconds = (all: readonly Found[], of: (found: Found) => number): string => {
   const values = all.map(of);
   return `${middle(values).toFixed(2)} s (most ${Math.max(...values).toFixed(2)})`;
@@ -51,8 +52,12 @@ async function main({
     process.stderr.write(`${repo}: no commit of ${ref} modifies 1 to 3 code files\n`);
     return 2;
   }
-  const port = () => createAnthropicModel({ env: process.env, streamIdle_ms: Number(STREAM_IDLE_MS) });
-  const beside = { ...(peer !== undefined && { peer }), ...(name !== undefined && { model: { name, port: port() } }) };
+  const port = () =>
+    createAnthropicModel({ env: process.env, streamIdle_ms: Number(STREAM_IDLE_MS) });
+  const beside = {
+    ...(peer !== undefined && { peer }),
+    ...(name !== undefined && { model: { name, port: port() } }),
+  };
   const all = await exam(repo, tasks, beside, ({ rank, task, model }) => {
     if (model !== undefined)
       process.stderr.write(
@@ -84,11 +89,17 @@ async function main({
         seconds(all, (found) => found.peer?.s ?? 0),
       ),
     );
-  const picks = all.flatMap(({ task, rank, model }) => (model === undefined ? [] : [{ task, rank, ...model }]));
+  const picks = all.flatMap(({ task, rank, model }) =>
+    model === undefined ? [] : [{ task, rank, ...model }],
+  );
   if (picks.length > 0) {
     const used = picks.filter(({ files }) => files !== null);
-    const held = used.filter(({ task, files }) => task.changed.every((path) => files?.includes(path) === true));
-    const some = used.filter(({ task, files }) => task.changed.some((path) => files?.includes(path) === true));
+    const held = used.filter(({ task, files }) =>
+      task.changed.every((path) => files?.includes(path) === true),
+    );
+    const some = used.filter(({ task, files }) =>
+      task.changed.some((path) => files?.includes(path) === true),
+    );
     const named = used.reduce((sum, { files }) => sum + (files?.length ?? 0), 0);
     const calls = picks.reduce((sum, { calls: own }) => sum + own, 0);
     process.stdout.write(

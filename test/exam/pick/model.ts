@@ -8,7 +8,12 @@ import { ModelError } from '../../../src/model/errors.js';
 import { nonceFor } from '../../../src/model/journal/records.js';
 import { askOnce } from '../../../src/model/journal/answer.js';
 import type { ModelPort } from '../../../src/model/ports.js';
-import { buildPickRequest, candidateList, pickSchema, readJsonAnswer } from '../../../src/model/prompts/index.js';
+import {
+  buildPickRequest,
+  candidateList,
+  pickSchema,
+  readJsonAnswer,
+} from '../../../src/model/prompts/index.js';
 import type { Candidate } from '../../../src/shared/pick.js';
 import { failedCall } from '../model/direct.js';
 import { newFileCheck } from '../../../src/workspace/files/index.js';
@@ -42,8 +47,14 @@ export const pickedBy = async ({ port, name, task, files, rank }: Asked): Promis
       continue;
     }
     const s = (performance.now() - started) / 1000;
-    if ('files' in answer) return { files: answer.files.map(({ path }) => path), why: '', calls, s };
-    return { files: null, why: 'why' in answer ? answer.why : 'it asks for words once more', calls, s };
+    if ('files' in answer)
+      return { files: answer.files.map(({ path }) => path), why: '', calls, s };
+    return {
+      files: null,
+      why: 'why' in answer ? answer.why : 'it asks for words once more',
+      calls,
+      s,
+    };
   }
 };
 
@@ -53,14 +64,28 @@ const ask = async (
   lookedFor: readonly string[] | null,
 ) => {
   const { text: list, listed } = candidateList(candidates, files.length);
-  const shown = { instructions: task, rules: [], hints: [], list, lookedFor, create: true as const, refusal: null };
+  const shown = {
+    instructions: task,
+    rules: [],
+    hints: [],
+    list,
+    lookedFor,
+    create: true as const,
+    refusal: null,
+  };
   const built = buildPickRequest({ ...shown, model: name, outputBudget_tokens: OUTPUT_TOKENS });
-  const nonce = nonceFor(createHash('sha256').update(`pick ${built.haystack}`).digest('hex'), built.haystack);
-  const answer = await askOnce(port, built.request(nonce), new AbortController().signal).catch(failedCall);
+  const nonce = nonceFor(
+    createHash('sha256').update(`pick ${built.haystack}`).digest('hex'),
+    built.haystack,
+  );
+  const answer = await askOnce(port, built.request(nonce), new AbortController().signal).catch(
+    failedCall,
+  );
   if (answer instanceof ModelError) return { why: answer.kind };
   const { text, stopReason } = answer;
   const reading = readJsonAnswer({ text, stopReason, nonce, requireMarker: true });
-  if (reading.outcome !== 'complete') return { why: reading.outcome === 'invalid' ? reading.message : reading.outcome };
+  if (reading.outcome !== 'complete')
+    return { why: reading.outcome === 'invalid' ? reading.message : reading.outcome };
   const schema = pickSchema(listed, newFileCheck({ create: true, protected: [] }, files));
   const checked = checkedBy(schema, 'an object of files, each with path and why')(reading.value);
   return checked.ok ? checked.value : { why: checked.why };

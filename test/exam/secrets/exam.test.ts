@@ -7,7 +7,9 @@ test('secrets are hidden, and none in part', async () => {
   const shown = await hidden(seed, 1);
   expect(shown).toHaveLength(40 * 8);
   expect(shown.filter(({ seen }) => seen === 'part')).toEqual([]);
-  expect(shown.filter(({ seen }) => seen === 'no').length).toBeGreaterThanOrEqual(LEAST_HIDDEN * shown.length);
+  expect(shown.filter(({ seen }) => seen === 'no').length).toBeGreaterThanOrEqual(
+    LEAST_HIDDEN * shown.length,
+  );
 });
 
 test('files without secrets are shown as they are', async () => {

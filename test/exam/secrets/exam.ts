@@ -42,7 +42,8 @@ export const ports = () => {
         if (created) records.set(key, value);
         return Promise.resolve({ value: records.get(key) as T, created });
       },
-      get: <T extends object>(key: string) => Promise.resolve((records.get(key) ?? null) as T | null),
+      get: <T extends object>(key: string) =>
+        Promise.resolve((records.get(key) ?? null) as T | null),
       names: () => Promise.resolve([]),
     },
   };
@@ -56,14 +57,22 @@ async function requestFor(path: string, text: string, format: Format) {
   const decoded = decodeFile(bytes);
   const built = buildEditRequest({
     ...NOTHING_ELSE,
-    ...{ model: 'exam', format, outputBudget_tokens: 4000, inputBudget_tokens: 1_000_000 },
+    model: 'exam',
+    format,
+    outputBudget_tokens: 4000,
+    inputBudget_tokens: 1_000_000,
     files: [{ path, text: decoded.ok ? decoded.text : null }],
     instructions: 'Let the server listen on port 9090.',
   });
   const open = built.request('0123456789abcdef0123');
   const shown = { targets: [{ path, base: { ref: await own.blobs.put(bytes) }, encoding: null }] };
   const call = { stepKey: STEP, callKey: sha256(path + text), shown };
-  const sent = await maskRequest(own, call, { request: open, secrets: 'mask' }, new AbortController().signal);
+  const sent = await maskRequest(
+    own,
+    call,
+    { request: open, secrets: 'mask' },
+    new AbortController().signal,
+  );
   if ('paths' in sent) throw new Error(sent.message);
   return { open, sent };
 }
@@ -73,9 +82,9 @@ const textOf = ({ system, messages }: ModelRequest): string =>
 /** Characters of a secret that the text shows in a row, at most `SEEN_CHARS`. */
 const isSeen = (secret: Drawn, text: string): boolean =>
   secret.parts.some((part) =>
-    Array.from({ length: Math.max(1, part.length - SEEN_CHARS + 1) }, (_, at) => part.slice(at, at + SEEN_CHARS)).some(
-      (piece) => text.includes(piece),
-    ),
+    Array.from({ length: Math.max(1, part.length - SEEN_CHARS + 1) }, (_, at) =>
+      part.slice(at, at + SEEN_CHARS),
+    ).some((piece) => text.includes(piece)),
   );
 
 export interface Shown {
@@ -94,12 +103,19 @@ export async function hidden(seed: number, rounds: number): Promise<readonly Sho
   for (let round = 0; round < rounds; round += 1)
     for (const secret of drawn(random))
       for (const [kind, write] of Object.entries(KINDS)) {
-        const format = FORMATS[(all.length + Math.floor(all.length / 8)) % FORMATS.length] ?? 'whole-file';
+        const format =
+          FORMATS[(all.length + Math.floor(all.length / 8)) % FORMATS.length] ?? 'whole-file';
         const { open, sent } = await requestFor(kind, write([[secret.name, secret.text]]), format);
-        if (!isSeen(secret, textOf(open))) throw new Error(`${secret.name} is not in the request for ${kind}`);
+        if (!isSeen(secret, textOf(open)))
+          throw new Error(`${secret.name} is not in the request for ${kind}`);
         const text = textOf(sent).replace(PLACEHOLDER, '');
         const isWhole = secret.parts.every((part) => text.includes(part));
-        all.push({ name: secret.name, kind, format, seen: isWhole ? 'whole' : isSeen(secret, text) ? 'part' : 'no' });
+        all.push({
+          name: secret.name,
+          kind,
+          format,
+          seen: isWhole ? 'whole' : isSeen(secret, text) ? 'part' : 'no',
+        });
       }
   return all;
 }
@@ -122,7 +138,10 @@ export async function untouched(dir: string, count: number): Promise<Untouched> 
     return facts.isFile() && facts.size <= PACKAGE_FILE_BYTES ? [name] : [];
   });
   const step = Math.max(1, files.length / count);
-  const chosen = Array.from({ length: Math.min(count, files.length) }, (_, at) => files[Math.floor(at * step)] ?? '');
+  const chosen = Array.from(
+    { length: Math.min(count, files.length) },
+    (_, at) => files[Math.floor(at * step)] ?? '',
+  );
   const edits = createEditRunner();
   const touched: string[] = [];
   let bytes = 0;

@@ -33,7 +33,10 @@ class Drawing {
 
 const pem = (of: Drawing, label: string, begin: string, length: number): Omit<Drawn, 'name'> => {
   const lines = (begin + of.base64(length - begin.length - 2, '==')).match(/.{1,64}/g) ?? [];
-  return { text: [`-----BEGIN ${label}-----`, ...lines, `-----END ${label}-----`].join('\n'), parts: lines };
+  return {
+    text: [`-----BEGIN ${label}-----`, ...lines, `-----END ${label}-----`].join('\n'),
+    parts: lines,
+  };
 };
 const inside = (before: string, secret: string, after: string): Omit<Drawn, 'name'> => ({
   text: before + secret + after,
@@ -57,7 +60,12 @@ const FORMATS: readonly (readonly [string, Draw])[] = [
   ['SLACK_APP', (of) => `xapp-1-A${of.of(UPPER + DIGITS, 10)}-${of.of(DIGITS, 13)}-${of.hex(64)}`],
   [
     'SLACK_WEBHOOK',
-    (of) => inside(`https://hooks.slack.com/services/`, `T${of.of(UPPER, 8)}/B${of.of(UPPER, 8)}/${of.word(24)}`, ''),
+    (of) =>
+      inside(
+        `https://hooks.slack.com/services/`,
+        `T${of.of(UPPER, 8)}/B${of.of(UPPER, 8)}/${of.word(24)}`,
+        '',
+      ),
   ],
   ['STRIPE_KEY', (of) => `sk_live_${of.word(24)}`],
   ['STRIPE_RESTRICTED', (of) => `rk_live_${of.word(99)}`],
@@ -88,7 +96,10 @@ const FORMATS: readonly (readonly [string, Draw])[] = [
         ';EndpointSuffix=core.windows.net',
       ),
   ],
-  ['SESSION_JWT', (of) => `${jwtPart(of, { alg: 'HS256' })}.${jwtPart(of, { sub: 'someone' })}.${of.url(43)}`],
+  [
+    'SESSION_JWT',
+    (of) => `${jwtPart(of, { alg: 'HS256' })}.${jwtPart(of, { sub: 'someone' })}.${of.url(43)}`,
+  ],
   ['DATABASE_URL', (of) => inside('postgres://app:', of.word(20), '@db.internal:5432/app')],
   ['FEED_URL', (of) => inside('https://reader:', of.word(16), '@feeds.internal.net/all.xml')],
   ['DB_PASSWORD', (of) => of.of(`${WORD}${DIGITS}!#%*+-.=?^_~`, 24)],

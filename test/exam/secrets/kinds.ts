@@ -7,14 +7,19 @@ const quoted = (text: string): string => JSON.stringify(text);
 const each = (held: Held, line: (name: string, text: string) => string): string =>
   held.map(([name, text]) => line(name, text)).join('\n');
 const lower = (name: string): string => name.toLowerCase();
-const camel = (name: string): string => lower(name).replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+const camel = (name: string): string =>
+  lower(name).replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
 const isLong = (text: string): boolean => text.includes('\n');
 
 export const KINDS: Readonly<Record<string, (held: Held) => string>> = {
   '.env': (held) =>
     `# Settings of the development server\nPORT=8080\n${each(held, (name, text) => `${name}=${isLong(text) ? quoted(text) : text}`)}\nDEBUG=true\n`,
   'settings.json': (held) =>
-    JSON.stringify({ port: 8080, ...Object.fromEntries(held.map(([name, text]) => [camel(name), text])) }, null, 2),
+    JSON.stringify(
+      { port: 8080, ...Object.fromEntries(held.map(([name, text]) => [camel(name), text])) },
+      null,
+      2,
+    ),
   'deploy.yaml': (held) =>
     `service:\n  port: 8080\n  env:\n${each(held, (name, text) => `    ${name}: ${isLong(text) ? `|\n      ${text.replaceAll('\n', '\n      ')}` : text}`)}\n  replicas: 2\n`,
   'client.ts': (held) =>

@@ -32,18 +32,25 @@ const main = async (): Promise<number> => {
   }
   console.log(`seed ${values.seed}`);
   const shown = await hidden(Number(values.seed), Number(values.rounds));
-  const [no, part] = [shown.filter(({ seen }) => seen === 'no'), shown.filter(({ seen }) => seen === 'part')];
+  const [no, part] = [
+    shown.filter(({ seen }) => seen === 'no'),
+    shown.filter(({ seen }) => seen === 'part'),
+  ];
   console.log(
     `secrets in files: ${shown.length}; hidden ${no.length} (${percent(no.length, shown.length)}); in part ${part.length}`,
   );
   for (const { name, kind, format, seen } of shown)
     if (seen !== 'no') console.log(`  ${seen}: ${name} in ${kind}, ${format}`);
   const { files, bytes, ms, touched } = await untouched(values.dir, Number(values.files));
-  console.log(`files without secrets: ${files}; touched ${touched.length} (${percent(touched.length, files)})`);
+  console.log(
+    `files without secrets: ${files}; touched ${touched.length} (${percent(touched.length, files)})`,
+  );
   for (const name of touched) console.log(`  ${name}`);
   console.log(`${(ms / (bytes / 1e6)).toFixed(0)} ms a MB (${(bytes / 1e6).toFixed(1)} MB)`);
   const isGood =
-    no.length >= LEAST_HIDDEN * shown.length && part.length === 0 && touched.length <= MOST_TOUCHED * files;
+    no.length >= LEAST_HIDDEN * shown.length &&
+    part.length === 0 &&
+    touched.length <= MOST_TOUCHED * files;
   return isGood ? 0 : 1;
 };
 

@@ -43,18 +43,50 @@ export function tokenTasks(repos: readonly string[], count: number): readonly To
       const [path = '', ...others] = changed;
       const message = said.trim();
       if (others.length > 0 || found.flat().some((task) => task.message === message)) continue;
-      const file = { commit, status: 'M', oldMode: '100644', newMode: '100644', oldId: '', newId: '', path };
+      const file = {
+        commit,
+        status: 'M',
+        oldMode: '100644',
+        newMode: '100644',
+        oldId: '',
+        newId: '',
+        path,
+      };
       const sides = { base: show(repo, parent, path), result: show(repo, commit, path) };
       const sayable = changeOf(file, sides, undefined);
-      const size = SIZES.findIndex((lines) => typeof sayable !== 'string' && sayable.baseText.lines.length <= lines);
+      const size = SIZES.findIndex(
+        (lines) => typeof sayable !== 'string' && sayable.baseText.lines.length <= lines,
+      );
       const [base, result] = [String(sides.base), String(sides.result)];
       const own = found[size];
-      if (typeof sayable === 'string' || own === undefined || own.length >= Math.min(count, most * (at + 1))) continue;
+      if (
+        typeof sayable === 'string' ||
+        own === undefined ||
+        own.length >= Math.min(count, most * (at + 1))
+      )
+        continue;
       const { change, endsMayDiffer } = sayable;
-      if (endsMayDiffer || change.final === false || change.baseFinal === false || change.edits.length === 0) continue;
+      if (
+        endsMayDiffer ||
+        change.final === false ||
+        change.baseFinal === false ||
+        change.edits.length === 0
+      )
+        continue;
       if (!isPlain(message, [base, result])) continue;
       const id = `task-${size}-${own.length}`;
-      own.push({ id, repo, commit, parent, path, message, size: SIZES[size] ?? (0 as never), base, result, change });
+      own.push({
+        id,
+        repo,
+        commit,
+        parent,
+        path,
+        message,
+        size: SIZES[size] ?? (0 as never),
+        base,
+        result,
+        change,
+      });
     }
   return found.flat();
 }
@@ -77,28 +109,51 @@ const FORMS = {
 const NONCE = '{{nonce}}';
 
 /** Emend's answers. Of a listing that does not hold all lines of the edit these are asked for. `refusedFirst`: the first answer lacks its marker. */
-export function ourRules({ id, path, message, change }: TokenTask, refusedFirst: boolean): readonly Rule[] {
+export function ourRules(
+  { id, path, message, change }: TokenTask,
+  refusedFirst: boolean,
+): readonly Rule[] {
   return Object.entries(FORMS).flatMap(([format, form]) => {
-    const said = SAY[format as AnswerFormat](path, change.base, change.edits, { nonce: NONCE, careful: true });
+    const said = SAY[format as AnswerFormat](path, change.base, change.edits, {
+      nonce: NONCE,
+      careful: true,
+    });
     // As the prompt asks for it where one file is offered.
-    const answer = said.replaceAll(`"file_path":${JSON.stringify(path)},`, '').replace(/^--- .*\n\+\+\+ .*\n/, '');
+    const answer = said
+      .replaceAll(`"file_path":${JSON.stringify(path)},`, '')
+      .replace(/^--- .*\n\+\+\+ .*\n/, '');
     const quoted = [...answer.matchAll(/"(\d+[a-z]{3})"/g)].map(([, quote = '']) => `\n${quote}| `);
     const name = `${id} ${format}`;
     const asks = [message, form, `## ${path} (`];
-    const given = { name, match: { contains: [...asks, ...(format === 'structured-edit' ? quoted : [])] }, answer };
-    const first = { ...given, match: { ...given.match, times: 1 }, fault: 'missing_nonce' as const };
+    const given = {
+      name,
+      match: { contains: [...asks, ...(format === 'structured-edit' ? quoted : [])] },
+      answer,
+    };
+    const first = {
+      ...given,
+      match: { ...given.match, times: 1 },
+      fault: 'missing_nonce' as const,
+    };
     const ranges = change.edits.map(({ from, to }) => [
       Math.min(from + 1, change.base.length),
       Math.max(Math.min(from + 1, change.base.length), to),
     ]);
     const wanted = { needs_lines: { ranges, symbols: [] }, complete: true, nonce: NONCE };
-    const asking = { name: `${name} asks`, match: { contains: asks }, answer: JSON.stringify(wanted) };
+    const asking = {
+      name: `${name} asks`,
+      match: { contains: asks },
+      answer: JSON.stringify(wanted),
+    };
     return [...(refusedFirst ? [first] : []), given, asking];
   });
 }
 
 /** aider's, with no word beside the edit, by its own names of its forms. */
-export function peerRule({ id, path, message, change, result }: TokenTask, form: 'whole' | 'diff'): Rule {
+export function peerRule(
+  { id, path, message, change, result }: TokenTask,
+  form: 'whole' | 'diff',
+): Rule {
   const blocks = uniqueFinds(change, false).map(({ find, replace }) => {
     const body = (lines: readonly string[]): string => lines.map((line) => `${line}\n`).join('');
     return `${path}\n\`\`\`\n<<<<<<< SEARCH\n${body(find)}=======\n${body(replace)}>>>>>>> REPLACE\n\`\`\`\n`;
@@ -126,7 +181,9 @@ export const blocksOf = ({ system = [], messages }: Body): readonly Block[] =>
 export function readableFromCache(before: readonly Block[], call: readonly Block[]): string {
   const differs = call.findIndex(({ text }, at) => before[at]?.text !== text);
   const same = call.slice(0, differs < 0 ? call.length : differs);
-  const last = same.findLastIndex(({ cache_control }, at) => cache_control && before[at]?.cache_control);
+  const last = same.findLastIndex(
+    ({ cache_control }, at) => cache_control && before[at]?.cache_control,
+  );
   return same
     .slice(0, last + 1)
     .map(({ text }) => text)

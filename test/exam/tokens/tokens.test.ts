@@ -18,7 +18,9 @@ let repo: string;
 beforeAll(() => {
   repo = mkdtempSync(join(tmpdir(), 'exam tokens '));
   const git = (...args: string[]): void =>
-    void execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@localhost', ...args], { cwd: repo });
+    void execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@localhost', ...args], {
+      cwd: repo,
+    });
   const commit = (message: string, lines: number, changed: string): void => {
     const text = Array.from({ length: lines }, (_, at) => `const value${at} = ${at};\n`);
     writeFileSync(join(repo, `f${lines}.js`), text.with(lines >> 1, changed).join(''));
@@ -27,7 +29,8 @@ beforeAll(() => {
   };
   git('init', '-q');
   for (const lines of [50, 400, 800, 1200]) commit(`new ${lines}`, lines, 'let total = 0;\n');
-  for (const lines of [50, 400, 800, 1200]) commit(`Raise total to ${lines}`, lines, `let total = ${lines};\n`);
+  for (const lines of [50, 400, 800, 1200])
+    commit(`Raise total to ${lines}`, lines, `let total = ${lines};\n`);
   commit('/no command', 50, 'let total = 1;\n');
 });
 afterAll(() => {
@@ -43,22 +46,35 @@ test('a task of each size: newest first, no command; every answer makes the file
       `Raise total to ${lines}`,
     ]),
   );
-  const rules = tasks.flatMap((task) => [...ourRules(task, true), peerRule(task, 'whole'), peerRule(task, 'diff')]);
+  const rules = tasks.flatMap((task) => [
+    ...ourRules(task, true),
+    peerRule(task, 'whole'),
+    peerRule(task, 'diff'),
+  ]);
   await checkScript({ v: 1, rules: JSON.parse(JSON.stringify(rules)) as [] });
   for (const task of tasks)
-    for (const { name, answer } of ourRules(task, false).filter(({ name }) => !name.endsWith(' asks'))) {
+    for (const { name, answer } of ourRules(task, false).filter(
+      ({ name }) => !name.endsWith(' asks'),
+    )) {
       const outcome = applyAnswer({
-        ...{ format: name.split(' ')[1] as Format, answer: answer.replaceAll('{{nonce}}', 'abcdef01') },
+        format: name.split(' ')[1] as Format,
+        answer: answer.replaceAll('{{nonce}}', 'abcdef01'),
         files: new Map([[task.path, { bytes: Buffer.from(task.base) }]]),
         options: { nonce: 'abcdef01', requireMarker: true },
       });
       const file = outcome.outcome === 'edited' ? outcome.files.get(task.path) : undefined;
-      expect([name, file instanceof Object && String(Buffer.from(file.bytes))]).toEqual([name, task.result]);
+      expect([name, file instanceof Object && String(Buffer.from(file.bytes))]).toEqual([
+        name,
+        task.result,
+      ]);
     }
 });
 
 test('what a cache holds: blocks that are the same, up to the last that is marked both times', () => {
-  const block = (text: string, isMarked = true) => ({ text, ...(isMarked ? { cache_control: {} } : {}) });
+  const block = (text: string, isMarked = true) => ({
+    text,
+    ...(isMarked ? { cache_control: {} } : {}),
+  });
   const before = [block('a'), block('b'), block('c', false)];
   expect(readableFromCache(before, before)).toBe('a\nb');
   expect(readableFromCache(before, [block('a'), block('B'), block('c')])).toBe('a');
@@ -111,7 +127,15 @@ describe('windows', () => {
 
   const large = readTasks('exam/tasks').flatMap((task) =>
     [...task.solved].flatMap(([path, result]) => {
-      const file = { ...{ commit: '', status: 'M', oldMode: '100644', newMode: '100644' }, oldId: '', newId: '', path };
+      const file = {
+        commit: '',
+        status: 'M',
+        oldMode: '100644',
+        newMode: '100644',
+        oldId: '',
+        newId: '',
+        path,
+      };
       const sayable = changeOf(file, { base: task.base.get(path) ?? null, result }, undefined);
       const isLarge = typeof sayable !== 'string' && sayable.baseText.lines.length > 500;
       return isLarge && sayable.change.edits.length > 0 ? [{ task, path, sayable }] : [];
@@ -123,8 +147,16 @@ describe('windows', () => {
   test.each(sampled('tasks of large files', large, 6).map((each) => [each.task.id, each] as const))(
     'at half of what the whole file weighs hold the edit of %s',
     (_, { task, sayable: { baseText, change } }) => {
-      const whole_chars = baseText.lines.reduce((sum, line) => sum + line.length + CHECKED_LINE_HEAD_CHARS, 0);
-      const { seen = [] } = windowedListing(baseText, whole_chars / 2, task.job.instructions, CHECKED_LINE_HEAD_CHARS);
+      const whole_chars = baseText.lines.reduce(
+        (sum, line) => sum + line.length + CHECKED_LINE_HEAD_CHARS,
+        0,
+      );
+      const { seen = [] } = windowedListing(
+        baseText,
+        whole_chars / 2,
+        task.job.instructions,
+        CHECKED_LINE_HEAD_CHARS,
+      );
       expect(areSeen(change.edits, seen, baseText.lines.length)).toBe(true);
     },
   );

@@ -19,16 +19,24 @@ export interface LargeChange {
 }
 
 /** Of `count` commits drawn by `seed` (as exam:history draws them) each edit of a code file over 1,000 lines. */
-async function* largeChanges(repo: string, count: number, seed: number): AsyncGenerator<LargeChange> {
+async function* largeChanges(
+  repo: string,
+  count: number,
+  seed: number,
+): AsyncGenerator<LargeChange> {
   const objects = new Objects(repo, maxFile_bytes);
   for await (const file of changesOf(repo, await sampleCommits(repo, 'HEAD', count, seed))) {
     if (file.status !== 'M' || !hasFileModes(file) || languageOf(file.path) === null) continue;
     const base = await objects.read(file.oldId);
-    if (!(base instanceof Uint8Array) || base.filter((byte) => byte === 10).length <= LARGE_LINES) continue;
+    if (!(base instanceof Uint8Array) || base.filter((byte) => byte === 10).length <= LARGE_LINES)
+      continue;
     const result = await objects.read(file.newId);
-    const sayable = result instanceof Uint8Array ? changeOf(file, { base, result }, undefined) : 'missing';
+    const sayable =
+      result instanceof Uint8Array ? changeOf(file, { base, result }, undefined) : 'missing';
     if (typeof sayable === 'string' || sayable.change.edits.length === 0) continue;
-    const message = execFileSync('git', ['-C', repo, 'log', '-1', '--format=%B', file.commit], { encoding: 'utf8' });
+    const message = execFileSync('git', ['-C', repo, 'log', '-1', '--format=%B', file.commit], {
+      encoding: 'utf8',
+    });
     yield {
       name: `${file.commit.slice(0, 10)} ${file.path}`,
       message,
@@ -43,7 +51,10 @@ async function* largeChanges(repo: string, count: number, seed: number): AsyncGe
 export async function windows(repo: string, count: number, seed: number) {
   let [looked, held] = [0, 0];
   for await (const { message, text, edits } of largeChanges(repo, count, seed)) {
-    const whole_chars = text.lines.reduce((sum, line) => sum + line.length + CHECKED_LINE_HEAD_CHARS, 0);
+    const whole_chars = text.lines.reduce(
+      (sum, line) => sum + line.length + CHECKED_LINE_HEAD_CHARS,
+      0,
+    );
     const { seen = [] } = windowedListing(text, whole_chars / 2, message, CHECKED_LINE_HEAD_CHARS);
     looked += 1;
     if (areSeen(edits, seen, text.lines.length)) held += 1;
@@ -52,7 +63,11 @@ export async function windows(repo: string, count: number, seed: number) {
 }
 
 /** Is every line that an operation would name among those that are shown? */
-export const areSeen = (edits: readonly LineEdit[], seen: readonly LineRange[], lines: number): boolean =>
+export const areSeen = (
+  edits: readonly LineEdit[],
+  seen: readonly LineRange[],
+  lines: number,
+): boolean =>
   edits.every(({ from, to }) => {
     const [first, last] = [Math.min(from + 1, lines), Math.min(Math.max(to, from + 1), lines)];
     return seen.some(([low, high]) => low <= first && last <= high);

@@ -9,7 +9,11 @@ import { modelAt, NONCE, request, rule, withRehearsal } from '../support.js';
 
 type Fault = NonNullable<RehearsalScript['rules'][number]['fault']>;
 
-const collect = async (model: ModelPort, signal = new AbortController().signal, maxAnswer_bytes?: number) => {
+const collect = async (
+  model: ModelPort,
+  signal = new AbortController().signal,
+  maxAnswer_bytes?: number,
+) => {
   const events: StreamEvent[] = [];
   const error: unknown = await model
     .stream(request, {
@@ -26,7 +30,9 @@ const collect = async (model: ModelPort, signal = new AbortController().signal, 
   return { events, error };
 };
 const textOf = (events: readonly StreamEvent[]): string =>
-  events.map((e) => (e.type === 'content_block_delta' ? (e.delta as { text: string }).text : '')).join('');
+  events
+    .map((e) => (e.type === 'content_block_delta' ? (e.delta as { text: string }).text : ''))
+    .join('');
 
 describe('a whole answer', () => {
   test('comes as raw events from message_start to message_stop, with the nonce filled in', async () => {
@@ -37,7 +43,9 @@ describe('a whole answer', () => {
       expect(events[0]?.type).toBe('message_start');
       expect(events.at(-1)?.type).toBe('message_stop');
       expect(textOf(events)).toBe(answer.replace('{{nonce}}', NONCE));
-      expect(requests()).toMatchObject([{ rule: 'only', stream: true, model: 'rehearsal', status: 200 }]);
+      expect(requests()).toMatchObject([
+        { rule: 'only', stream: true, model: 'rehearsal', status: 200 },
+      ]);
     });
   });
 });
@@ -65,16 +73,40 @@ describe('every fault has its kind', () => {
     ],
     [
       'spent credit (400)',
-      { kind: 'status', status: 400, message: 'Your credit balance is too low to access the Anthropic API.' },
+      {
+        kind: 'status',
+        status: 400,
+        message: 'Your credit balance is too low to access the Anthropic API.',
+      },
       { kind: 'auth', retryable: false },
     ],
-    ['401', { kind: 'status', status: 401, type: 'authentication_error' }, { kind: 'auth', retryable: false }],
-    ['403', { kind: 'status', status: 403, type: 'permission_error' }, { kind: 'auth', retryable: false }],
-    ['404', { kind: 'status', status: 404, type: 'not_found_error' }, { kind: 'not_found', retryable: false }],
+    [
+      '401',
+      { kind: 'status', status: 401, type: 'authentication_error' },
+      { kind: 'auth', retryable: false },
+    ],
+    [
+      '403',
+      { kind: 'status', status: 403, type: 'permission_error' },
+      { kind: 'auth', retryable: false },
+    ],
+    [
+      '404',
+      { kind: 'status', status: 404, type: 'not_found_error' },
+      { kind: 'not_found', retryable: false },
+    ],
     ['408', { kind: 'status', status: 408 }, { kind: 'timeout', retryable: true }],
-    ['504', { kind: 'server_error', status: 504 }, { kind: 'server', retryable: true, mayBePaid: true }],
+    [
+      '504',
+      { kind: 'server_error', status: 504 },
+      { kind: 'server', retryable: true, mayBePaid: true },
+    ],
     ['409', { kind: 'status', status: 409 }, { kind: 'server', retryable: true }],
-    ['413', { kind: 'status', status: 413, type: 'request_too_large' }, { kind: 'too_large', retryable: false }],
+    [
+      '413',
+      { kind: 'status', status: 413, type: 'request_too_large' },
+      { kind: 'too_large', retryable: false },
+    ],
     [
       'x-should-retry: false',
       { kind: 'status', status: 500, headers: { 'x-should-retry': 'false' } },
@@ -85,7 +117,11 @@ describe('every fault has its kind', () => {
       { kind: 'status', status: 400, headers: { 'x-should-retry': 'true' } },
       { kind: 'bad_request', retryable: true },
     ],
-    ['dropped before the headers', { kind: 'drop' }, { kind: 'dropped', retryable: true, mayBePaid: true }],
+    [
+      'dropped before the headers',
+      { kind: 'drop' },
+      { kind: 'dropped', retryable: true, mayBePaid: true },
+    ],
     [
       'dropped after the headers',
       { kind: 'drop', after_bytes: 0 },
@@ -96,7 +132,11 @@ describe('every fault has its kind', () => {
       { kind: 'drop', after_bytes: 700 },
       { kind: 'dropped', retryable: true, mayBePaid: true },
     ],
-    ['overloaded in the stream', { kind: 'error_event' }, { kind: 'overloaded', retryable: true, mayBePaid: true }],
+    [
+      'overloaded in the stream',
+      { kind: 'error_event' },
+      { kind: 'overloaded', retryable: true, mayBePaid: true },
+    ],
     [
       'invalid request in the stream',
       { kind: 'error_event', type: 'invalid_request_error' },
@@ -132,10 +172,13 @@ describe('every fault has its kind', () => {
 
   test('silence before and after the headers', async () => {
     for (const at of [{}, { after_bytes: 0 }, { after_bytes: 700 }])
-      await withRehearsal([rule('x'.repeat(500), { fault: { kind: 'silence', ...at } })], async ({ url }) => {
-        const { error } = await collect(modelAt(url, 300));
-        expect(error).toMatchObject({ kind: 'idle', retryable: true, mayBePaid: true });
-      });
+      await withRehearsal(
+        [rule('x'.repeat(500), { fault: { kind: 'silence', ...at } })],
+        async ({ url }) => {
+          const { error } = await collect(modelAt(url, 300));
+          expect(error).toMatchObject({ kind: 'idle', retryable: true, mayBePaid: true });
+        },
+      );
   });
 
   test('a server that speaks no TLS, or never answers its greeting: the request was not sent', async () => {
@@ -147,17 +190,23 @@ describe('every fault has its kind', () => {
     await withDeafServer(async (port) => {
       const silent = await collect(modelAt(`https://127.0.0.1:${port}`, 300));
       expect(silent.error).toMatchObject({ kind: 'idle', mayBePaid: false });
-      const cancelled = await collect(modelAt(`https://127.0.0.1:${port}`), AbortSignal.timeout(300));
+      const cancelled = await collect(
+        modelAt(`https://127.0.0.1:${port}`),
+        AbortSignal.timeout(300),
+      );
       expect(cancelled.error).toMatchObject({ kind: 'cancelled', mayBePaid: false });
     });
   });
 
   test('a slow stream is no silence', async () => {
-    await withRehearsal([rule('x'.repeat(400), { fault: { kind: 'slow', chunk_ms: 100 } })], async ({ url }) => {
-      const { error, events } = await collect(modelAt(url, 1000));
-      expect(error).toBeNull();
-      expect(textOf(events)).toHaveLength(400);
-    });
+    await withRehearsal(
+      [rule('x'.repeat(400), { fault: { kind: 'slow', chunk_ms: 100 } })],
+      async ({ url }) => {
+        const { error, events } = await collect(modelAt(url, 1000));
+        expect(error).toBeNull();
+        expect(textOf(events)).toHaveLength(400);
+      },
+    );
   });
 
   test('a server that ends without message_stop, and one that does not stream', async () => {
@@ -167,7 +216,11 @@ describe('every fault has its kind', () => {
         'event: message_start\ndata: {"type":"message_start"}\n\n',
         { kind: 'dropped', mayBePaid: true },
       ],
-      ['application/json', '{"type":"message"}', { kind: 'malformed', retryable: false, mayBePaid: true }],
+      [
+        'application/json',
+        '{"type":"message"}',
+        { kind: 'malformed', retryable: false, mayBePaid: true },
+      ],
       ['text/html', '<p>Welcome to the hotel</p>', { kind: 'malformed', retryable: false }],
     ];
     for (const [type, body, expected] of servers) {
@@ -181,17 +234,24 @@ describe('every fault has its kind', () => {
 test.each(['cut', 'ended', 'silent', 'an error event'])(
   'lost after why the model stopped was said (%s): the answer is whole, and nothing is left to pay for',
   async (how) => {
-    const frame = (type: string, data: object) => `event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`;
+    const frame = (type: string, data: object) =>
+      `event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`;
     const sent = [
       frame('message_start', { message: { usage: { input_tokens: 3 } } }),
       frame('content_block_delta', { delta: { type: 'text_delta', text: 'all of it' } }),
       frame('message_delta', { delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 4 } }),
-      ...(how === 'an error event' ? [frame('error', { error: { type: 'overloaded_error', message: 'O' } })] : []),
+      ...(how === 'an error event'
+        ? [frame('error', { error: { type: 'overloaded_error', message: 'O' } })]
+        : []),
     ];
     const listener: RequestListener = (_incoming, response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       if (how === 'ended') response.end(sent.join(''));
-      else response.write(sent.join(''), () => how === 'cut' && setTimeout(() => response.destroy(), 50));
+      else
+        response.write(
+          sent.join(''),
+          () => how === 'cut' && setTimeout(() => response.destroy(), 50),
+        );
     };
     await withServer(listener, async (url) => {
       const { error, events } = await collect(modelAt(url, 500));
@@ -203,29 +263,45 @@ test.each(['cut', 'ended', 'silent', 'an error event'])(
 );
 
 describe('a server that does not keep to the protocol', () => {
-  test.each([301, 302, 303, 307, 308])('%d: no redirect is followed, with or without the request', async (status) => {
-    let followed = 0;
-    await withServer(
-      (_incoming, response) => response.end(String(++followed)),
-      (elsewhere) =>
-        withServer(
-          (_incoming, response) => response.writeHead(status, { location: `${elsewhere}/v1/messages` }).end(),
-          async (url) => {
-            const { error } = await collect(modelAt(url));
-            expect(error).toMatchObject({ kind: 'not_found', retryable: false, mayBePaid: false });
-            expect((error as ModelError).message).toContain(`redirect to ${elsewhere}/v1/messages`);
-            expect(followed).toBe(0);
-          },
-        ),
-    );
-  });
+  test.each([301, 302, 303, 307, 308])(
+    '%d: no redirect is followed, with or without the request',
+    async (status) => {
+      let followed = 0;
+      await withServer(
+        (_incoming, response) => response.end(String(++followed)),
+        (elsewhere) =>
+          withServer(
+            (_incoming, response) =>
+              response.writeHead(status, { location: `${elsewhere}/v1/messages` }).end(),
+            async (url) => {
+              const { error } = await collect(modelAt(url));
+              expect(error).toMatchObject({
+                kind: 'not_found',
+                retryable: false,
+                mayBePaid: false,
+              });
+              expect((error as ModelError).message).toContain(
+                `redirect to ${elsewhere}/v1/messages`,
+              );
+              expect(followed).toBe(0);
+            },
+          ),
+      );
+    },
+  );
 
   test('a time after which to ask again is a time of the server, whose clock may not be ours', async () => {
-    const headers = { date: 'Sat, 01 Jan 2000 00:00:00 GMT', 'retry-after': 'Sat, 01 Jan 2000 00:00:20 GMT' };
+    const headers = {
+      date: 'Sat, 01 Jan 2000 00:00:00 GMT',
+      'retry-after': 'Sat, 01 Jan 2000 00:00:20 GMT',
+    };
     await withServer(
       (_incoming, response) => response.writeHead(429, headers).end('{}'),
       async (url) => {
-        expect((await collect(modelAt(url))).error).toMatchObject({ kind: 'rate_limit', retryAfter_ms: 20_000 });
+        expect((await collect(modelAt(url))).error).toMatchObject({
+          kind: 'rate_limit',
+          retryAfter_ms: 20_000,
+        });
       },
     );
   });
@@ -258,19 +334,27 @@ describe('a server that does not keep to the protocol', () => {
     await withServer(
       (_incoming, response) => response.writeHead(204).end(),
       async (url) => {
-        expect((await collect(modelAt(url))).error).toMatchObject({ kind: 'malformed', mayBePaid: true });
+        expect((await collect(modelAt(url))).error).toMatchObject({
+          kind: 'malformed',
+          mayBePaid: true,
+        });
       },
     );
   });
 
   test('two messages in one stream are not joined to one answer', async () => {
-    const frame = (event: { type: string }) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+    const frame = (event: { type: string }) =>
+      `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
     const begun = (text: string) =>
       [
         { type: 'message_start', message: {} },
         { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } },
       ].map(frame);
-    const stream = [...begun('FILE a'), ...begun('FILE a.txt'), frame({ type: 'message_stop' })].join('');
+    const stream = [
+      ...begun('FILE a'),
+      ...begun('FILE a.txt'),
+      frame({ type: 'message_stop' }),
+    ].join('');
     await withPlainServer('text/event-stream', stream, async (url) => {
       const { events, error } = await collect(modelAt(url));
       expect(error).toMatchObject({ kind: 'malformed', mayBePaid: true });
@@ -330,7 +414,9 @@ describe('bounds and cancelling', () => {
 
   test('an endless line is given up', async () => {
     await withPlainServer('text/event-stream', `data: ${'x'.repeat(200_000)}`, async (url) => {
-      expect((await collect(modelAt(url), undefined, 1000)).error).toMatchObject({ kind: 'too_large' });
+      expect((await collect(modelAt(url), undefined, 1000)).error).toMatchObject({
+        kind: 'too_large',
+      });
     });
   });
 
@@ -340,10 +426,12 @@ describe('bounds and cancelling', () => {
       async ({ url, requests }) => {
         const cancel = new AbortController();
         const done = collect(modelAt(url), cancel.signal);
-        while (requests()[0]?.state !== 'silent') await new Promise((resolve) => setTimeout(resolve, 5));
+        while (requests()[0]?.state !== 'silent')
+          await new Promise((resolve) => setTimeout(resolve, 5));
         cancel.abort();
         expect((await done).error).toMatchObject({ kind: 'cancelled' });
-        while (requests()[0]?.state !== 'cut') await new Promise((resolve) => setTimeout(resolve, 5));
+        while (requests()[0]?.state !== 'cut')
+          await new Promise((resolve) => setTimeout(resolve, 5));
       },
     );
   });
@@ -352,7 +440,8 @@ describe('bounds and cancelling', () => {
     await withRehearsal([rule('x', { fault: { kind: 'silence' } })], async ({ url, requests }) => {
       const cancel = new AbortController();
       const done = collect(modelAt(url), cancel.signal);
-      while (requests()[0]?.state !== 'silent') await new Promise((resolve) => setTimeout(resolve, 5));
+      while (requests()[0]?.state !== 'silent')
+        await new Promise((resolve) => setTimeout(resolve, 5));
       cancel.abort();
       expect((await done).error).toMatchObject({ kind: 'cancelled', mayBePaid: true });
       expect((await collect(modelAt(url), AbortSignal.abort())).error).toMatchObject({
@@ -367,11 +456,15 @@ describe('bounds and cancelling', () => {
     await withRehearsal([rule('x', { fault: { kind: 'silence' } })], ({ url, requests }) =>
       withDeafServer(async (port) => {
         const cancel = new AbortController();
-        const calls = [url, `https://127.0.0.1:${port}`, url].map((at) => collect(modelAt(at), cancel.signal));
+        const calls = [url, `https://127.0.0.1:${port}`, url].map((at) =>
+          collect(modelAt(at), cancel.signal),
+        );
         while (requests().filter(({ state }) => state === 'silent').length < 2)
           await new Promise((resolve) => setTimeout(resolve, 5));
         cancel.abort();
-        const errors = (await Promise.all(calls)).map(({ error }) => (error as ModelError).mayBePaid);
+        const errors = (await Promise.all(calls)).map(
+          ({ error }) => (error as ModelError).mayBePaid,
+        );
         expect(errors).toEqual([true, false, true]);
       }),
     );
@@ -400,7 +493,11 @@ describe('keys', () => {
 
   test('a key that the server quotes stays out of the message', async () => {
     const key = 'very-secret-key-1234';
-    const fault = { kind: 'status' as const, status: 401, message: `bad key ${key}, also sk-ant-abcdefghijklmnop` };
+    const fault = {
+      kind: 'status' as const,
+      status: 401,
+      message: `bad key ${key}, also sk-ant-abcdefghijklmnop`,
+    };
     await withRehearsal([rule('', { fault })], async ({ url }) => {
       const model = createAnthropicModel({
         env: { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: key },

@@ -61,7 +61,9 @@ beforeAll(async () => {
       const found = exchanges.filter((each) => each.asked === asked)[earlier];
       const { status, type, body: said } = found ?? UNKNOWN;
       const fits = found !== undefined;
-      response.writeHead(fits ? status : 400, { 'content-type': type }).end(fits ? said : `not kept: ${asked}`);
+      response
+        .writeHead(fits ? status : 400, { 'content-type': type })
+        .end(fits ? said : `not kept: ${asked}`);
     });
   }).listen(0, '127.0.0.1');
   await new Promise((listening) => server.once('listening', listening));
@@ -81,14 +83,24 @@ const askOllama = async (asked: string, path: string, sent: string): Promise<Exc
 
 const ask = async (model: string, wanted: string, streamIdle_ms = 60_000) => {
   const request: ModelRequest = {
-    ...{ model, max_tokens: 8, system: [{ type: 'text', text: 'You edit.' }] },
+    model,
+    max_tokens: 8,
+    system: [{ type: 'text', text: 'You edit.' }],
     messages: [{ role: 'user', content: [{ type: 'text', text: wanted }] }],
   };
-  return { request, answer: await askOnce(modelAt(url, streamIdle_ms), request, new AbortController().signal) };
+  return {
+    request,
+    answer: await askOnce(modelAt(url, streamIdle_ms), request, new AbortController().signal),
+  };
 };
 const unload = async (): Promise<void> => {
   if (OLLAMA === undefined) return;
-  await (await fetch(`${OLLAMA}/api/generate`, { method: 'POST', body: `{"model":"${NAME}","keep_alive":0}` })).text();
+  await (
+    await fetch(`${OLLAMA}/api/generate`, {
+      method: 'POST',
+      body: `{"model":"${NAME}","keep_alive":0}`,
+    })
+  ).text();
 };
 const during = (name: string, run: () => Promise<void>): void => {
   test(
@@ -118,7 +130,10 @@ during('a prompt longer than num_ctx is cut without a word: seen by what was rea
 });
 
 during('a model that is not there', async () => {
-  await expect(ask('nosuch', 'Say hi.')).rejects.toMatchObject({ kind: 'not_found', retryable: false });
+  await expect(ask('nosuch', 'Say hi.')).rejects.toMatchObject({
+    kind: 'not_found',
+    retryable: false,
+  });
 });
 
 during('silence while it is loading: waited for', async () => {

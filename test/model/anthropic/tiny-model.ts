@@ -22,14 +22,16 @@ const u64 = (value: number): Buffer => {
   return bytes;
 };
 const f32 = (values: readonly number[]): Buffer => Buffer.from(Float32Array.from(values).buffer);
-const text = (value: string): Buffer => Buffer.concat([u64(Buffer.byteLength(value)), Buffer.from(value)]);
+const text = (value: string): Buffer =>
+  Buffer.concat([u64(Buffer.byteLength(value)), Buffer.from(value)]);
 const array = (type: number, values: readonly Buffer[]): Buffer =>
   Buffer.concat([u32(9), u32(type), u64(values.length), ...values]);
 const asU32 = (value: number): Buffer => Buffer.concat([u32(4), u32(value)]);
 const asText = (value: string): Buffer => Buffer.concat([u32(8), text(value)]);
 
 const TOKENS = ['<unk>', '<s>', '</s>'];
-for (let byte = 0; byte < 256; byte++) TOKENS.push(`<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`);
+for (let byte = 0; byte < 256; byte++)
+  TOKENS.push(`<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`);
 TOKENS.push('\u2581');
 for (let code = 33; code < 127; code++) TOKENS.push(String.fromCharCode(code));
 /** 2 unknown, 3 control, 6 byte, 1 normal. */
@@ -78,7 +80,8 @@ const TENSORS: Readonly<Record<string, readonly number[]>> = {
   'blk.0.ffn_down.weight': [INNER, WIDTH],
 };
 
-const padded = (bytes: Buffer): Buffer => Buffer.concat([bytes, Buffer.alloc(-bytes.length & (ALIGNMENT - 1))]);
+const padded = (bytes: Buffer): Buffer =>
+  Buffer.concat([bytes, Buffer.alloc(-bytes.length & (ALIGNMENT - 1))]);
 
 const tinyModel = (): Buffer => {
   const random = randomFrom(1);
@@ -87,7 +90,9 @@ const tinyModel = (): Buffer => {
   let offset = 0;
   for (const [name, sizes] of Object.entries(TENSORS)) {
     const count = sizes.reduce((product, size) => product * size, 1);
-    const values = padded(f32(Array.from({ length: count }, () => (sizes.length === 1 ? 1 : random() - 0.5))));
+    const values = padded(
+      f32(Array.from({ length: count }, () => (sizes.length === 1 ? 1 : random() - 0.5))),
+    );
     infos.push(text(name), u32(sizes.length), ...sizes.map(u64), u32(0), u64(offset));
     data.push(values);
     offset += values.length;
@@ -113,5 +118,10 @@ export const makeTinyModel = async (base: string, name: string, num_ctx: number)
   const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`;
   await post(`${base}/api/blobs/${digest}`, bytes);
   const template = '{{ .System }}{{ range .Messages }}{{ .Content }}{{ end }}';
-  await post(`${base}/api/create`, { model: name, files: { 'tiny.gguf': digest }, template, parameters: { num_ctx } });
+  await post(`${base}/api/create`, {
+    model: name,
+    files: { 'tiny.gguf': digest },
+    template,
+    parameters: { num_ctx },
+  });
 };

@@ -60,13 +60,21 @@ describe('one recorded call, one answer', () => {
 
   test('asks at once share one call', async () => {
     await withDir((dir) =>
-      withRehearsal([rule('hello', { fault: { kind: 'slow', chunk_ms: 50 } })], async ({ url, requests }) => {
-        const journals = [journalAt(dir, url), journalAt(dir, url), journalAt(dir, url), journalAt(dir, url)];
-        const outcomes = await Promise.all(journals.map((journal) => journal.ask(askFor())));
-        expect(outcomes.map((o) => o.outcome)).toEqual(Array(4).fill('answered'));
-        expect(outcomes.filter((o) => o.outcome === 'answered' && !o.recorded)).toHaveLength(1);
-        expect(requests()).toHaveLength(1);
-      }),
+      withRehearsal(
+        [rule('hello', { fault: { kind: 'slow', chunk_ms: 50 } })],
+        async ({ url, requests }) => {
+          const journals = [
+            journalAt(dir, url),
+            journalAt(dir, url),
+            journalAt(dir, url),
+            journalAt(dir, url),
+          ];
+          const outcomes = await Promise.all(journals.map((journal) => journal.ask(askFor())));
+          expect(outcomes.map((o) => o.outcome)).toEqual(Array(4).fill('answered'));
+          expect(outcomes.filter((o) => o.outcome === 'answered' && !o.recorded)).toHaveLength(1);
+          expect(requests()).toHaveLength(1);
+        },
+      ),
     );
   });
 
@@ -85,14 +93,20 @@ describe('one recorded call, one answer', () => {
   });
 
   test('what a server does not say it read, or says in no number of tokens, is counted as it was sent', async () => {
-    const usd = ((input: number, output: number) => (input * 1 + output * 10) / 1e6)(estimateRequestTokens(request), 2);
+    const usd = ((input: number, output: number) => (input * 1 + output * 10) / 1e6)(
+      estimateRequestTokens(request),
+      2,
+    );
     for (const said of [0, -7, 5.5, 1e300, '9', null])
       await withDir(async (dir) => {
         const usage = { input_tokens: said, output_tokens: said };
         const model: ModelPort = {
           stream: async (_request, { onEvent }) => {
             await onEvent({ type: 'message_start', message: { usage } });
-            await onEvent({ type: 'content_block_delta', delta: { type: 'text_delta', text: 'hello' } });
+            await onEvent({
+              type: 'content_block_delta',
+              delta: { type: 'text_delta', text: 'hello' },
+            });
             await onEvent({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage });
             await onEvent({ type: 'message_stop' });
           },
@@ -123,7 +137,10 @@ describe('one recorded call, one answer', () => {
           const journal = journalAt(dir, url);
           await journal.ask(askFor());
           const text = stopReason === 'refusal' ? '' : 'hel';
-          expect(await journal.ask(askFor())).toMatchObject({ answer: { text, stopReason }, recorded: true });
+          expect(await journal.ask(askFor())).toMatchObject({
+            answer: { text, stopReason },
+            recorded: true,
+          });
           expect(requests()).toHaveLength(1);
         }),
       );
@@ -135,14 +152,19 @@ describe('a process that stands still', () => {
     const drop = (name: string) =>
       rule('hello', { name, match: { times: 1 }, fault: { kind: 'drop', after_bytes: 500 } });
     await withDir((dir) =>
-      withRehearsal([drop('1'), drop('2'), drop('3'), drop('4'), rule('hello')], async ({ url }) => {
-        let times = 0;
-        const asleep = journalAt(dir, url).ask(askFor({ maxUnknownCalls: 2, stoodStill: () => Math.min(times++, 6) }));
-        // The fourth call was cut off by itself.
-        await expect(asleep).rejects.toMatchObject({ kind: 'dropped' });
-        const done = await journalAt(dir, url).ask(askFor({ maxUnknownCalls: 2 }));
-        expect(done).toMatchObject({ outcome: 'answered', usage: { calls: 5, unknownCalls: 4 } });
-      }),
+      withRehearsal(
+        [drop('1'), drop('2'), drop('3'), drop('4'), rule('hello')],
+        async ({ url }) => {
+          let times = 0;
+          const asleep = journalAt(dir, url).ask(
+            askFor({ maxUnknownCalls: 2, stoodStill: () => Math.min(times++, 6) }),
+          );
+          // The fourth call was cut off by itself.
+          await expect(asleep).rejects.toMatchObject({ kind: 'dropped' });
+          const done = await journalAt(dir, url).ask(askFor({ maxUnknownCalls: 2 }));
+          expect(done).toMatchObject({ outcome: 'answered', usage: { calls: 5, unknownCalls: 4 } });
+        },
+      ),
     );
   });
 });
@@ -176,7 +198,11 @@ describe('a call that another host holds', () => {
           await fs.appendFile(log, `{"t":${sign}}\n`);
         }
         await fs.appendFile(log, rest);
-        expect(await asked).toMatchObject({ outcome: 'answered', answer: { text: 'hello' }, recorded: true });
+        expect(await asked).toMatchObject({
+          outcome: 'answered',
+          answer: { text: 'hello' },
+          recorded: true,
+        });
         expect(requests()).toHaveLength(1);
       }),
     );
@@ -187,7 +213,10 @@ describe('a call that another host holds', () => {
       withRehearsal([rule('hello')], async ({ url, requests }) => {
         await leftByAnotherHost(dir, url);
         const outcome = await journalAt(dir, url, { callOwner_ms: 300 }).ask(askFor());
-        expect(outcome).toMatchObject({ outcome: 'answered', usage: { calls: 2, unknownCalls: 1 } });
+        expect(outcome).toMatchObject({
+          outcome: 'answered',
+          usage: { calls: 2, unknownCalls: 1 },
+        });
         expect(requests()).toHaveLength(2);
       }),
     );
@@ -206,8 +235,15 @@ describe('a call that another host holds', () => {
           }
           return realSys.append(path, bytes);
         };
-        const outcome = await journalAt(dir, url, { callOwner_ms: 300, sys: { ...realSys, append } }).ask(askFor());
-        expect(outcome).toMatchObject({ outcome: 'answered', answer: { text: 'hello' }, recorded: true });
+        const outcome = await journalAt(dir, url, {
+          callOwner_ms: 300,
+          sys: { ...realSys, append },
+        }).ask(askFor());
+        expect(outcome).toMatchObject({
+          outcome: 'answered',
+          answer: { text: 'hello' },
+          recorded: true,
+        });
         expect(requests()).toHaveLength(1);
         const attempts = await journalAt(dir, url).attempts(keyParts.stepKey);
         expect(attempts.map(({ state }) => state)).toEqual(['answered', 'failed']);
@@ -223,7 +259,10 @@ describe('calls that fail', () => {
         [rule('', { match: { nth: 1 }, fault: { kind: 'overload' } }), rule('hello')],
         async ({ url, requests }) => {
           const journal = journalAt(dir, url);
-          await expect(journal.ask(askFor())).rejects.toMatchObject({ kind: 'overloaded', retryable: true });
+          await expect(journal.ask(askFor())).rejects.toMatchObject({
+            kind: 'overloaded',
+            retryable: true,
+          });
           const other: ModelRequest = { ...request, max_tokens: 5 };
           const makeRequest = async () => ({ request: other, nonce: 'f'.repeat(20) });
           expect(await journal.ask(askFor({ makeRequest }))).toMatchObject({
@@ -233,7 +272,10 @@ describe('calls that fail', () => {
             usage: { calls: 1, unknownCalls: 0 },
           });
           expect(requests()[0]!.sha256).toBe(requests()[1]!.sha256);
-          expect((await journal.attempts(keyParts.stepKey)).map((c) => c.state)).toEqual(['failed', 'answered']);
+          expect((await journal.attempts(keyParts.stepKey)).map((c) => c.state)).toEqual([
+            'failed',
+            'answered',
+          ]);
         },
       ),
     );
@@ -244,7 +286,10 @@ describe('calls that fail', () => {
     await withDir((dir) =>
       withRehearsal([rule('x'.repeat(400), { fault })], async ({ url, requests }) => {
         const journal = journalAt(dir, url);
-        await expect(journal.ask(askFor())).rejects.toMatchObject({ kind: 'dropped', mayBePaid: true });
+        await expect(journal.ask(askFor())).rejects.toMatchObject({
+          kind: 'dropped',
+          mayBePaid: true,
+        });
         const lost = await journal.ask(askFor());
         expect(lost).toMatchObject({ outcome: 'call_lost', usage: { calls: 2, unknownCalls: 2 } });
         expect(lost.usage.input_tokens).toBeGreaterThan(0);
@@ -258,55 +303,76 @@ describe('calls that fail', () => {
 
   describe('after the request was sent, before anything came back', () => {
     // What was sent is known: at the price of input (a dollar per million tokens), never free.
-    const sent = { calls: 1, unknownCalls: 1, input_tokens: estimateRequestTokens(request), output_tokens: 0 };
+    const sent = {
+      calls: 1,
+      unknownCalls: 1,
+      input_tokens: estimateRequestTokens(request),
+      output_tokens: 0,
+    };
     const priced = { ...sent, usd: sent.input_tokens / 1e6 };
 
     test.each([
       ['the server falls silent', { kind: 'silence' as const }, 'idle'],
       ['the connection is cut', { kind: 'drop' as const }, 'dropped'],
       ['a proxy stops waiting', { kind: 'server_error' as const, status: 504 }, 'server'],
-    ])('%s: unknown, counted and priced; the second of them is call_lost', async (_name, fault, kind) => {
-      expect(sent.input_tokens).toBeGreaterThan(0);
-      await withDir((dir) =>
-        withRehearsal([rule('hello', { fault })], async ({ url, requests }) => {
-          const journal = journalAt(dir, url, { model: modelAt(url, 300) });
-          await expect(journal.ask(askFor())).rejects.toMatchObject({ kind, retryable: true });
-          expect(await journal.attempts(keyParts.stepKey)).toMatchObject([{ state: 'unknown', usage: priced }]);
-          const both = { calls: 2, unknownCalls: 2, input_tokens: 2 * sent.input_tokens };
-          expect(await journal.ask(askFor())).toMatchObject({ outcome: 'call_lost', usage: both });
-          expect(requests()).toHaveLength(2);
-        }),
-      );
-    });
+    ])(
+      '%s: unknown, counted and priced; the second of them is call_lost',
+      async (_name, fault, kind) => {
+        expect(sent.input_tokens).toBeGreaterThan(0);
+        await withDir((dir) =>
+          withRehearsal([rule('hello', { fault })], async ({ url, requests }) => {
+            const journal = journalAt(dir, url, { model: modelAt(url, 300) });
+            await expect(journal.ask(askFor())).rejects.toMatchObject({ kind, retryable: true });
+            expect(await journal.attempts(keyParts.stepKey)).toMatchObject([
+              { state: 'unknown', usage: priced },
+            ]);
+            const both = { calls: 2, unknownCalls: 2, input_tokens: 2 * sent.input_tokens };
+            expect(await journal.ask(askFor())).toMatchObject({
+              outcome: 'call_lost',
+              usage: both,
+            });
+            expect(requests()).toHaveLength(2);
+          }),
+        );
+      },
+    );
 
     test('its own end, seen by the look for another owner, is not another owner', async () => {
       for (let round = 0; round < drawn(2, 5); round++)
         await withDir((dir) =>
-          withRehearsal([rule('hello', { fault: { kind: 'silence' } })], async ({ url, requests }) => {
-            const journal = journalAt(dir, url, { model: modelAt(url, 60), callOwner_ms: 3 });
-            await expect(journal.ask(askFor())).rejects.toMatchObject({ kind: 'idle' });
-            // None where a loaded machine takes longer than the 60 ms to hand it over.
-            expect(requests().length).toBeLessThan(2);
-          }),
+          withRehearsal(
+            [rule('hello', { fault: { kind: 'silence' } })],
+            async ({ url, requests }) => {
+              const journal = journalAt(dir, url, { model: modelAt(url, 60), callOwner_ms: 3 });
+              await expect(journal.ask(askFor())).rejects.toMatchObject({ kind: 'idle' });
+              // None where a loaded machine takes longer than the 60 ms to hand it over.
+              expect(requests().length).toBeLessThan(2);
+            },
+          ),
         );
     });
 
     test('it is cancelled: unknown; the next ask counts both', async () => {
       const fault = { kind: 'silence' as const };
       await withDir((dir) =>
-        withRehearsal([rule('', { match: { nth: 1 }, fault }), rule('hello')], async ({ url, requests }) => {
-          const cancel = new AbortController();
-          const asked = journalAt(dir, url).ask(askFor({ signal: cancel.signal }));
-          await eventually('the call is silent', () => requests()[0]?.state === 'silent');
-          cancel.abort();
-          await expect(asked).rejects.toMatchObject({ kind: 'cancelled' });
-          const journal = journalAt(dir, url);
-          expect(await journal.attempts(keyParts.stepKey)).toMatchObject([{ state: 'unknown', usage: priced }]);
-          expect(await journal.ask(askFor())).toMatchObject({
-            outcome: 'answered',
-            usage: { calls: 2, unknownCalls: 1 },
-          });
-        }),
+        withRehearsal(
+          [rule('', { match: { nth: 1 }, fault }), rule('hello')],
+          async ({ url, requests }) => {
+            const cancel = new AbortController();
+            const asked = journalAt(dir, url).ask(askFor({ signal: cancel.signal }));
+            await eventually('the call is silent', () => requests()[0]?.state === 'silent');
+            cancel.abort();
+            await expect(asked).rejects.toMatchObject({ kind: 'cancelled' });
+            const journal = journalAt(dir, url);
+            expect(await journal.attempts(keyParts.stepKey)).toMatchObject([
+              { state: 'unknown', usage: priced },
+            ]);
+            expect(await journal.ask(askFor())).toMatchObject({
+              outcome: 'answered',
+              usage: { calls: 2, unknownCalls: 1 },
+            });
+          },
+        ),
       );
     });
   });
@@ -315,7 +381,8 @@ describe('calls that fail', () => {
     await withDir(async (dir) => {
       const url = await withRehearsal([], async (rehearsal) => rehearsal.url);
       const journal = journalAt(dir, url);
-      for (let n = 0; n < 3; n++) await expect(journal.ask(askFor())).rejects.toMatchObject({ kind: 'network' });
+      for (let n = 0; n < 3; n++)
+        await expect(journal.ask(askFor())).rejects.toMatchObject({ kind: 'network' });
       const attempts = await journal.attempts(keyParts.stepKey);
       expect(attempts.map(({ state, usage }) => ({ state, usage }))).toEqual(
         Array(3).fill({ state: 'failed', usage: NO_USAGE }),
@@ -325,18 +392,22 @@ describe('calls that fail', () => {
 
   test('cancelled while another holds the call, and while streaming', async () => {
     await withDir((dir) =>
-      withRehearsal([rule('hello', { fault: { kind: 'hold', after_bytes: 500 } })], async ({ url, requests }) => {
-        const owner = new AbortController();
-        const waiter = new AbortController();
-        const first = journalAt(dir, url).ask(askFor({ signal: owner.signal }));
-        while (requests()[0]?.state !== 'held') await new Promise((resolve) => setTimeout(resolve, 5));
-        const second = journalAt(dir, url).ask(askFor({ signal: waiter.signal }));
-        waiter.abort();
-        await expect(second).rejects.toMatchObject({ kind: 'cancelled' });
-        owner.abort();
-        await expect(first).rejects.toMatchObject({ kind: 'cancelled', mayBePaid: true });
-        expect(requests()).toHaveLength(1);
-      }),
+      withRehearsal(
+        [rule('hello', { fault: { kind: 'hold', after_bytes: 500 } })],
+        async ({ url, requests }) => {
+          const owner = new AbortController();
+          const waiter = new AbortController();
+          const first = journalAt(dir, url).ask(askFor({ signal: owner.signal }));
+          while (requests()[0]?.state !== 'held')
+            await new Promise((resolve) => setTimeout(resolve, 5));
+          const second = journalAt(dir, url).ask(askFor({ signal: waiter.signal }));
+          waiter.abort();
+          await expect(second).rejects.toMatchObject({ kind: 'cancelled' });
+          owner.abort();
+          await expect(first).rejects.toMatchObject({ kind: 'cancelled', mayBePaid: true });
+          expect(requests()).toHaveLength(1);
+        },
+      ),
     );
   });
 });
@@ -345,7 +416,12 @@ describe('disk', () => {
   test('full at the first byte: nothing is asked for, nothing counted', async () => {
     await withDir((dir) =>
       withRehearsal([rule('hello')], async ({ url, requests }) => {
-        const full = shimSys(realSys, { at: 1, when: 'before', fault: { errno: 'ENOSPC' }, only: ['append'] });
+        const full = shimSys(realSys, {
+          at: 1,
+          when: 'before',
+          fault: { errno: 'ENOSPC' },
+          only: ['append'],
+        });
         await expect(journalAt(dir, url, { sys: full.sys }).ask(askFor())).rejects.toMatchObject({
           problem: { code: 'disk' },
         });
@@ -366,7 +442,13 @@ describe('disk', () => {
     for (const at of [2, 3]) {
       await withDir((dir) =>
         withRehearsal([rule('hello')], async ({ url, requests }) => {
-          const full = shimSys(realSys, { at, when: 'before', fault, only: ['append'], onwards: true });
+          const full = shimSys(realSys, {
+            at,
+            when: 'before',
+            fault,
+            only: ['append'],
+            onwards: true,
+          });
           await expect(journalAt(dir, url, { sys: full.sys }).ask(askFor())).rejects.toMatchObject({
             problem: { code: 'disk' },
           });
@@ -386,7 +468,12 @@ describe('disk', () => {
   test('the answer cannot be recorded: the next ask takes it from the events', async () => {
     await withDir((dir) =>
       withRehearsal([rule('hello')], async ({ url, requests }) => {
-        const full = shimSys(realSys, { at: 3, when: 'before', fault: { errno: 'ENOSPC' }, only: ['link'] });
+        const full = shimSys(realSys, {
+          at: 3,
+          when: 'before',
+          fault: { errno: 'ENOSPC' },
+          only: ['link'],
+        });
         await expect(journalAt(dir, url, { sys: full.sys }).ask(askFor())).rejects.toMatchObject({
           problem: { code: 'disk' },
         });
@@ -418,9 +505,11 @@ describe('disk', () => {
   test('a stepKey that is no plain name never becomes a path', async () => {
     await withDir(async (dir) => {
       const key = { ...keyParts, stepKey: '../../elsewhere' };
-      await expect(journalAt(dir, 'http://127.0.0.1:9').ask(askFor({ key }))).rejects.toMatchObject({
-        problem: { code: 'internal' },
-      });
+      await expect(journalAt(dir, 'http://127.0.0.1:9').ask(askFor({ key }))).rejects.toMatchObject(
+        {
+          problem: { code: 'internal' },
+        },
+      );
     });
   });
 });

@@ -14,7 +14,8 @@ const FILES = new Map([
   ['a.ts', 3],
   ['gone.ts', 0],
 ]);
-const read = (verdict: unknown, ...findings: readonly unknown[]) => auditSchema(FILES).safeParse({ verdict, findings });
+const read = (verdict: unknown, ...findings: readonly unknown[]) =>
+  auditSchema(FILES).safeParse({ verdict, findings });
 const finding = { file: 'a.ts', line: 2, sentence: 'It is wrong.' };
 
 describe('an answer', () => {
@@ -46,7 +47,9 @@ describe('an answer', () => {
     expect(read('fail_soft', { ...finding, line }).data?.findings[0]).not.toHaveProperty('lines');
   });
   test('a file that is gone has no lines', () => {
-    expect(read('fail_soft', { ...finding, file: 'gone.ts', line: 1 }).data?.findings).toHaveLength(1);
+    expect(read('fail_soft', { ...finding, file: 'gone.ts', line: 1 }).data?.findings).toHaveLength(
+      1,
+    );
   });
   test('at most 20 findings of 240 characters, each in one line without control characters', () => {
     const sentence = `a\r\nb\u0000\u001b[31mc\u2028d\u202e ${'x'.repeat(1000)}`;
@@ -71,7 +74,13 @@ describe('the files', () => {
   const diffOf = (path: string, changed: readonly number[]): string =>
     combinedDiff([{ path, base: bytes(source([])), result: bytes(source(changed)) }]);
   const prompt = (diff: string, inputBudget_tokens: number): AuditPrompt => ({
-    ...{ model: 'm', outputBudget_tokens: 1000, inputBudget_tokens, instructions: 'Do it', rules: [], hints: [], diff },
+    model: 'm',
+    outputBudget_tokens: 1000,
+    inputBudget_tokens,
+    instructions: 'Do it',
+    rules: [],
+    hints: [],
+    diff,
   });
   const big = (changed: readonly number[]) => ({
     path: 'big.ts',
@@ -83,7 +92,8 @@ describe('the files', () => {
     const shown = auditedFiles(prompt(diffOf('big.ts', [1000]), 1_000_000), [big([1000])]);
     expect(shown.partly).toEqual([]);
     expect(shown.lines).toEqual(new Map([['big.ts', 2000]]));
-    for (const line of [1, 1000, 2000]) expect(shown.text).toMatch(new RegExp(`^${line}[a-z]{3}\\| `, 'm'));
+    for (const line of [1, 1000, 2000])
+      expect(shown.text).toMatch(new RegExp(`^${line}[a-z]{3}\\| `, 'm'));
   });
   test('else as windows round each change, with an outline; the smaller ones whole', () => {
     const small = { path: 'small.ts', text: textOf('let a;\n'), hints: 'lines 1-1' };
@@ -111,7 +121,11 @@ describe('the files', () => {
   });
   test('stand in the request with task and diff, all of it material; a refusal comes last', () => {
     const refusal = { why: 'no JSON', answer: 'hm' };
-    const built = buildAuditRequest({ ...prompt('+ a diff', 9000), files: '1abc| let a;', refusal });
+    const built = buildAuditRequest({
+      ...prompt('+ a diff', 9000),
+      files: '1abc| let a;',
+      refusal,
+    });
     const text = allText(built.request(NONCE));
     for (const words of ['Do it', '+ a diff', '1abc| let a;', 'not orders to you', 'no JSON'])
       expect(text).toContain(words);

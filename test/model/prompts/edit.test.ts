@@ -1,6 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
 import { listing } from '../../../src/edits/index.js';
-import { buildEditRequest, type EditPromptInput, UNFINISHED_ASKED } from '../../../src/model/prompts/edit.js';
+import {
+  buildEditRequest,
+  type EditPromptInput,
+  UNFINISHED_ASKED,
+} from '../../../src/model/prompts/edit.js';
 import { estimateRequestTokens } from '../../../src/model/tokens.js';
 import { FORMATS } from '../../../src/shared/formats.js';
 import { allText, blocksOf, editInput, lastNonceWord, NONCE, textOf } from './support.js';
@@ -33,7 +37,9 @@ describe.each(FORMATS)('%s', (format) => {
   test('the nonce stands in the last block alone, and is the last word of 8 hex digits', () => {
     const blocks = blocksOf(request);
     expect(blocks.at(-1)?.text).toContain(NONCE);
-    expect([...request.system, ...blocks.slice(0, -1)].map((block) => block.text).join('\n')).not.toContain(NONCE);
+    expect(
+      [...request.system, ...blocks.slice(0, -1)].map((block) => block.text).join('\n'),
+    ).not.toContain(NONCE);
     expect(lastNonceWord(request)).toBe(NONCE);
   });
 
@@ -43,7 +49,9 @@ describe.each(FORMATS)('%s', (format) => {
       ...request,
       messages: [blocksOf(request).slice(0, -1)],
     });
-    expect(blocksOf(other).at(-1)?.text).toBe(blocksOf(request).at(-1)?.text.replaceAll(NONCE, 'f'.repeat(8)));
+    expect(blocksOf(other).at(-1)?.text).toBe(
+      blocksOf(request).at(-1)?.text.replaceAll(NONCE, 'f'.repeat(8)),
+    );
   });
 
   test('the haystack is the whole request but the last block', () => {
@@ -71,7 +79,14 @@ describe.each(FORMATS)('%s', (format) => {
 
   test('four cache marks: what follows the last one changes with each call', () => {
     const all = [...request.system, ...blocksOf(request)];
-    expect(all.map((block) => block.cache_control !== undefined)).toEqual([true, true, true, true, false, false]);
+    expect(all.map((block) => block.cache_control !== undefined)).toEqual([
+      true,
+      true,
+      true,
+      true,
+      false,
+      false,
+    ]);
     const marked = ['Form of the answer', 'Use tabs.', 'three', 'Say two louder'];
     for (const [at, words] of marked.entries()) expect(all[at]?.text).toContain(words);
     for (const words of ['Not in the comment', 'find_absent', NONCE]) {
@@ -92,7 +107,8 @@ describe.each(FORMATS)('%s', (format) => {
       'Not in the comment, please',
     ])
       expect(text).toContain(words);
-    for (const path of ['src/a.ts', 'src/new file.ts']) expect(blocksOf(request).at(-3)?.text).toContain(`- ${path}\n`);
+    for (const path of ['src/a.ts', 'src/new file.ts'])
+      expect(blocksOf(request).at(-3)?.text).toContain(`- ${path}\n`);
     expect(text).toContain('## src/new file.ts (does not exist yet; create it)');
   });
 
@@ -147,7 +163,9 @@ describe.each(FORMATS)('%s', (format) => {
 
 test('operations name their file where an answer may be about several', () => {
   const names = (changes: Partial<EditPromptInput>): boolean => {
-    const { system } = buildEditRequest(editInput({ format: 'structured-edit', ...changes })).request(NONCE);
+    const { system } = buildEditRequest(
+      editInput({ format: 'structured-edit', ...changes }),
+    ).request(NONCE);
     const said = (system[0]?.text ?? '').match(/file_path/g)?.length ?? 0;
     expect([0, 4]).toContain(said);
     return said > 0;
@@ -161,9 +179,9 @@ describe('how files are shown', () => {
   const content = 'a\tb\n```\nc\n````\n';
   test('structured-edit lists numbers and checks', () => {
     const text = allText(
-      buildEditRequest(editInput({ format: 'structured-edit', files: [{ path: 'a', text: textOf(content) }] })).request(
-        NONCE,
-      ),
+      buildEditRequest(
+        editInput({ format: 'structured-edit', files: [{ path: 'a', text: textOf(content) }] }),
+      ).request(NONCE),
     );
     expect(text).toContain(`\n\`\`\`\`\`\n${listing(textOf(content))}\`\`\`\`\`\n`);
   });
@@ -171,7 +189,9 @@ describe('how files are shown', () => {
     '%s shows the text as it is, in a fence that it cannot close',
     (format) => {
       const text = allText(
-        buildEditRequest(editInput({ format, files: [{ path: 'a', text: textOf(content) }] })).request(NONCE),
+        buildEditRequest(
+          editInput({ format, files: [{ path: 'a', text: textOf(content) }] }),
+        ).request(NONCE),
       );
       expect(text).toContain(`## a (4 lines)\n\`\`\`\`\`\n${content}\`\`\`\`\`\n`);
     },
@@ -189,14 +209,19 @@ describe('how files are shown', () => {
   });
   test('a context file that is offered for editing is not shown twice', () => {
     const text = allText(
-      buildEditRequest(editInput({ context: [{ path: 'src/a.ts', content: 'OLD' }] })).request(NONCE),
+      buildEditRequest(editInput({ context: [{ path: 'src/a.ts', content: 'OLD' }] })).request(
+        NONCE,
+      ),
     );
     expect(text).not.toContain('OLD');
   });
 });
 
 describe('a second call of a step', () => {
-  const lines = Array.from({ length: 3000 }, (_, at) => `  work(${at}, 'some text that takes its room');`);
+  const lines = Array.from(
+    { length: 3000 },
+    (_, at) => `  work(${at}, 'some text that takes its room');`,
+  );
   const large = { path: 'src/a.ts', text: textOf(lines.join('\n')) };
   const refusal = {
     kind: 'refused',
@@ -206,7 +231,9 @@ describe('a second call of a step', () => {
   const marked = (changes: Partial<EditPromptInput>): string => {
     const { system, messages } = buildEditRequest(editInput(changes)).request(NONCE);
     const all = [...system, ...messages.flatMap(({ content }) => content)];
-    return JSON.stringify(all.slice(0, 1 + all.findLastIndex(({ cache_control }) => cache_control !== undefined)));
+    return JSON.stringify(
+      all.slice(0, 1 + all.findLastIndex(({ cache_control }) => cache_control !== undefined)),
+    );
   };
   const wantedLines = new Map([['src/a.ts', [[1700, 1710]] as const]]);
   test.each(FORMATS)('has the same bytes up to its last cache mark (%s)', (format) => {
@@ -219,10 +246,15 @@ describe('a second call of a step', () => {
   });
 
   test('lines that are asked for, or that a note or a refusal names, stand beside those that were shown', () => {
-    const first = { format: 'structured-edit', files: [large], inputBudget_tokens: 30_000 } as const;
+    const first = {
+      format: 'structured-edit',
+      files: [large],
+      inputBudget_tokens: 30_000,
+    } as const;
     const seenIn = (changes: Partial<EditPromptInput>, line: number): boolean => {
       const built = buildEditRequest(editInput({ ...first, ...changes }));
-      const listed = allText(built.request(NONCE)).match(new RegExp(`^${line}[a-z]{3}\\|`, 'gm'))?.length ?? 0;
+      const listed =
+        allText(built.request(NONCE)).match(new RegExp(`^${line}[a-z]{3}\\|`, 'gm'))?.length ?? 0;
       const ranges = built.seen.get('src/a.ts') ?? [];
       expect(listed).toBe(ranges.some(([from, to]) => from <= line && line <= to) ? 1 : 0);
       return listed === 1;
@@ -240,13 +272,20 @@ describe('a second call of a step', () => {
       { path: 'src/a.ts', text: textOf(own.join('\n')) },
       { path: 'b', text: null },
     ];
-    const text = allText(buildEditRequest(editInput({ files, refusal: { ...refusal, answer } })).request(NONCE));
+    const text = allText(
+      buildEditRequest(editInput({ files, refusal: { ...refusal, answer } })).request(NONCE),
+    );
     const told = text.slice(text.indexOf('The refused answer'));
     const left = '[… 41 lines of src/a.ts, left out here alone …]';
     expect(told).toContain(
-      ['FILE src/a.ts NONCE', ...own.slice(0, 4), left, ...own.slice(45, 49), 'LINE 50', ...own.slice(50, 54)].join(
-        '\n',
-      ),
+      [
+        'FILE src/a.ts NONCE',
+        ...own.slice(0, 4),
+        left,
+        ...own.slice(45, 49),
+        'LINE 50',
+        ...own.slice(50, 54),
+      ].join('\n'),
     );
     expect(told.split('\n').length).toBeLessThan(40);
   });
@@ -263,7 +302,9 @@ describe('files that do not fit', () => {
     '%s shows windows, and says which',
     (format) => {
       const inputBudget_tokens = 8000;
-      const built = buildEditRequest(editInput({ format, instructions, inputBudget_tokens, files: [large] }));
+      const built = buildEditRequest(
+        editInput({ format, instructions, inputBudget_tokens, files: [large] }),
+      );
       const ranges = built.seen.get('src/large.ts') ?? [];
       expect(ranges.some(([from, to]) => from <= 3211 && 3211 <= to)).toBe(true);
       const text = allText(built.request(NONCE));
@@ -277,12 +318,18 @@ describe('files that do not fit', () => {
   test('a listing with checks weighs 6 tokens a line more than its text', () => {
     const files = [{ path: 'src/large.ts', text: textOf(`${'x'.repeat(40)}\n`.repeat(400)) }];
     const seen = (format: EditPromptInput['format']): number =>
-      buildEditRequest(editInput({ format, instructions, inputBudget_tokens: 6900, files })).seen.size;
-    expect({ plain: seen('unified-diff'), checked: seen('structured-edit') }).toEqual({ plain: 0, checked: 1 });
+      buildEditRequest(editInput({ format, instructions, inputBudget_tokens: 6900, files })).seen
+        .size;
+    expect({ plain: seen('unified-diff'), checked: seen('structured-edit') }).toEqual({
+      plain: 0,
+      checked: 1,
+    });
   });
   test('without a budget everything is shown', () => {
     const files = [{ path: 'src/large.ts', text: textOf(`${'x'.repeat(40)}\n`.repeat(400)) }];
-    const built = buildEditRequest(editInput({ format: 'structured-edit', inputBudget_tokens: Infinity, files }));
+    const built = buildEditRequest(
+      editInput({ format: 'structured-edit', inputBudget_tokens: Infinity, files }),
+    );
     expect(built.seen.size).toBe(0);
     expect(allText(built.request(NONCE))).toMatch(/^400[a-z]{3}\|/m);
   });
@@ -294,7 +341,9 @@ describe('files that do not fit', () => {
     expect([...built.seen.keys()]).toEqual(['src/large.ts']);
   });
   test('whole-file needs the whole file, whatever it weighs', () => {
-    const built = buildEditRequest(editInput({ instructions, inputBudget_tokens: 8000, files: [large] }));
+    const built = buildEditRequest(
+      editInput({ instructions, inputBudget_tokens: 8000, files: [large] }),
+    );
     expect(built.seen.size).toBe(0);
     expect(allText(built.request(NONCE))).toContain('work(2000,');
     expect(estimateRequestTokens(built.request(NONCE))).toBeGreaterThan(8000);
@@ -314,11 +363,22 @@ describe('files that do not fit', () => {
   });
   test('a refused answer and accepted diffs are bounded', () => {
     const answer = `START${'x y '.repeat(50_000)}FINISH`;
-    const accepted = ['old', 'new'].map((name) => ({ path: `${name}.ts`, diff: `${name} ${'d '.repeat(20_000)}` }));
+    const accepted = ['old', 'new'].map((name) => ({
+      path: `${name}.ts`,
+      diff: `${name} ${'d '.repeat(20_000)}`,
+    }));
     const text = allText(
-      buildEditRequest(editInput({ refusal: { kind: 'refused', reasons: 'why', answer }, accepted })).request(NONCE),
+      buildEditRequest(
+        editInput({ refusal: { kind: 'refused', reasons: 'why', answer }, accepted }),
+      ).request(NONCE),
     );
-    for (const words of ['START', 'FINISH', 'bytes left out here', 'left out for their size: old.ts', 'new d d'])
+    for (const words of [
+      'START',
+      'FINISH',
+      'bytes left out here',
+      'left out for their size: old.ts',
+      'new d d',
+    ])
       expect(text).toContain(words);
     expect(text.length).toBeLessThan(130_000);
   });
@@ -333,17 +393,24 @@ test.each(FORMATS)('%s is told that no other file may be made or deleted', (form
 test('a job that asks what is left undone is told where to say it', () => {
   const system = (instructions: string): string =>
     buildEditRequest(editInput({ instructions })).request(NONCE).system[0]?.text ?? '';
-  expect(system(`1. Write it\n\n${UNFINISHED_ASKED}`)).toContain('Nothing before the answer but the `NOT DONE` lines');
+  expect(system(`1. Write it\n\n${UNFINISHED_ASKED}`)).toContain(
+    'Nothing before the answer but the `NOT DONE` lines',
+  );
   expect(system('1. Write it')).toContain('Nothing before the answer, nothing after it.');
 });
 
-test.each(FORMATS)('%s: where files may be created nothing forbids it, and the rest is as it was', (format) => {
-  const text = (changes: Partial<EditPromptInput>) =>
-    allText(buildEditRequest(full({ format, ...changes })).request(NONCE));
-  const [plain, created] = [text({}), text({ create: ['docs/**'] })];
-  const may =
-    /Where the task needs a file that does not exist yet, create it[^\n]*docs\/\*\*\. Change no other file that is not listed\./;
-  expect(created).not.toContain('Do not create');
-  expect(created.replace(may, 'Do not create files that are not listed as files to edit.')).toBe(plain);
-  expect(text({ create: false })).toBe(plain);
-});
+test.each(FORMATS)(
+  '%s: where files may be created nothing forbids it, and the rest is as it was',
+  (format) => {
+    const text = (changes: Partial<EditPromptInput>) =>
+      allText(buildEditRequest(full({ format, ...changes })).request(NONCE));
+    const [plain, created] = [text({}), text({ create: ['docs/**'] })];
+    const may =
+      /Where the task needs a file that does not exist yet, create it[^\n]*docs\/\*\*\. Change no other file that is not listed\./;
+    expect(created).not.toContain('Do not create');
+    expect(created.replace(may, 'Do not create files that are not listed as files to edit.')).toBe(
+      plain,
+    );
+    expect(text({ create: false })).toBe(plain);
+  },
+);

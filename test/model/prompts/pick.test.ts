@@ -4,11 +4,18 @@ import type { CheckedPath } from '../../../src/edits/index.js';
 import { allText, lastNonceWord, NONCE } from './support.js';
 
 const candidates = [
-  { path: 'src/a.ts', reasons: ['defines Parser', 'uses flag'], symbols: ['Parser', 'Parser.next'] },
+  {
+    path: 'src/a.ts',
+    reasons: ['defines Parser', 'uses flag'],
+    symbols: ['Parser', 'Parser.next'],
+  },
   { path: 'src/b.ts', reasons: ['imports src/a.ts'], symbols: [] },
 ];
 const common = {
-  ...{ model: 'm', outputBudget_tokens: 2000, refusal: null, hints: ['HINT'] },
+  model: 'm',
+  outputBudget_tokens: 2000,
+  refusal: null,
+  hints: ['HINT'],
   instructions: 'Add a flag to the parser',
   rules: [{ path: 'AGENTS.md', content: 'RULE' }],
   list: candidateList(candidates, 12).text,
@@ -43,14 +50,17 @@ describe('the request for a pick', () => {
 
   test('a list ends at 4,000 tokens, the best first, and says how many files are left out', () => {
     const many = Array.from({ length: 500 }, (_, i) => ({
-      ...{ path: `src/file-${i}.ts`, reasons: ['uses flag'.repeat(100)] },
+      path: `src/file-${i}.ts`,
+      reasons: ['uses flag'.repeat(100)],
       symbols: Array.from({ length: 100 }, (__, n) => `symbol${n}`),
     }));
     const { text, listed } = candidateList(many, 9000);
     expect(listed).toEqual(many.slice(0, listed.length).map(({ path }) => path));
     expect(listed.length).toBeGreaterThan(20);
     expect(text.length).toBeLessThan(16_000);
-    expect(text).toContain(`(${(9000 - listed.length).toLocaleString('en-US')} more files of the project left out)`);
+    expect(text).toContain(
+      `(${(9000 - listed.length).toLocaleString('en-US')} more files of the project left out)`,
+    );
   });
 });
 
@@ -82,7 +92,11 @@ describe('the answer', () => {
       { files: [], new_files: said('tea.ts').files },
       { files: [{ path: 'tea.ts', why: 'new file: it', isNew: true }] },
     ],
-    ['no reason', { files: [{ path: 'src/a.ts', why: 7 }] }, { files: [{ path: 'src/a.ts', why: '' }] }],
+    [
+      'no reason',
+      { files: [{ path: 'src/a.ts', why: 7 }] },
+      { files: [{ path: 'src/a.ts', why: '' }] },
+    ],
   ])('%s', (_, given, expected) => {
     expect(schema.parse(given)).toEqual(expected);
   });

@@ -1,5 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import { briefPrompt, closeBriefPrompt, newFilesIn, readBrief } from '../../../src/model/prompts/pick.js';
+import {
+  briefPrompt,
+  closeBriefPrompt,
+  newFilesIn,
+  readBrief,
+} from '../../../src/model/prompts/pick.js';
 import type { PlainAnswer } from '../../../src/model/prompts/blocks.js';
 import { allText, blocksOf, lastNonceWord, NONCE, textOf } from './support.js';
 
@@ -29,21 +34,26 @@ const answer = (text: string, changes: Partial<PlainAnswer> = {}): PlainAnswer =
 });
 const marked = (body: string): PlainAnswer => answer(`${body}\nEMEND-COMPLETE ${NONCE} 0 0\n`);
 
-describe.each([['brief', brief, ['a.ts', 'b.ts', 'let a;']]] as const)('the request for a %s', (_, built, says) => {
-  const request = built.request(NONCE);
-  test('has its nonce in the last block alone, as the last word of 8 hex digits', () => {
-    expect(lastNonceWord(request)).toBe(NONCE);
-    expect(built.haystack).not.toContain(NONCE);
-    expect(blocksOf(request).at(-1)?.text.endsWith(`\nEMEND-COMPLETE ${NONCE} 0 0`)).toBe(true);
-  });
-  test('tells rules, hints, task and files', () => {
-    for (const words of ['RULE', 'HINT', 'Add a flag to the parser', ...says])
-      expect(allText(request)).toContain(words);
-  });
-  test('has at most four cache marks', () => {
-    expect([...request.system, ...blocksOf(request)].filter((block) => block.cache_control).length).toBe(3);
-  });
-});
+describe.each([['brief', brief, ['a.ts', 'b.ts', 'let a;']]] as const)(
+  'the request for a %s',
+  (_, built, says) => {
+    const request = built.request(NONCE);
+    test('has its nonce in the last block alone, as the last word of 8 hex digits', () => {
+      expect(lastNonceWord(request)).toBe(NONCE);
+      expect(built.haystack).not.toContain(NONCE);
+      expect(blocksOf(request).at(-1)?.text.endsWith(`\nEMEND-COMPLETE ${NONCE} 0 0`)).toBe(true);
+    });
+    test('tells rules, hints, task and files', () => {
+      for (const words of ['RULE', 'HINT', 'Add a flag to the parser', ...says])
+        expect(allText(request)).toContain(words);
+    });
+    test('has at most four cache marks', () => {
+      expect(
+        [...request.system, ...blocksOf(request)].filter((block) => block.cache_control).length,
+      ).toBe(3);
+    });
+  },
+);
 
 describe('readBrief', () => {
   test('takes a complete one without its marker', () => {
@@ -54,7 +64,11 @@ describe('readBrief', () => {
     ['without a stop reason', { ...marked('x'), stopReason: null }, 'truncated'],
     ['refused by the model', { ...marked('x'), stopReason: 'refusal' }, 'declined'],
     ['without marker', answer('x'), 'unmarked'],
-    ['with the marker of another request', answer(`x\nEMEND-COMPLETE ${'f'.repeat(8)} 0 0`), 'unmarked'],
+    [
+      'with the marker of another request',
+      answer(`x\nEMEND-COMPLETE ${'f'.repeat(8)} 0 0`),
+      'unmarked',
+    ],
     ['with text after the marker', answer(`x\nEMEND-COMPLETE ${NONCE} 0 0\nmore`), 'unmarked'],
     ['empty', marked(''), 'unmarked'],
   ] as const)('%s: %s', (_, given, outcome) => {
@@ -67,7 +81,10 @@ describe('readBrief', () => {
     expect(readBrief(answer(whole)).outcome).toBe('complete');
   });
   test('a marker is not asked for where the project says so', () => {
-    expect(readBrief(answer('x', { requireMarker: false }))).toEqual({ outcome: 'complete', body: 'x' });
+    expect(readBrief(answer('x', { requireMarker: false }))).toEqual({
+      outcome: 'complete',
+      body: 'x',
+    });
   });
 });
 
@@ -75,12 +92,14 @@ describe('new files of a brief', () => {
   test('they are asked for where they may be made, and nothing else changes', () => {
     const text = (create?: boolean | string[]) =>
       allText(
-        closeBriefPrompt(briefPrompt({ ...common, files: [], ...(create === undefined ? {} : { create }) })).request(
-          NONCE,
-        ),
+        closeBriefPrompt(
+          briefPrompt({ ...common, files: [], ...(create === undefined ? {} : { create }) }),
+        ).request(NONCE),
       );
     expect(text(false)).toBe(text());
-    expect(text()).toContain('paths of new files that the task wants beyond those listed, or "none".');
+    expect(text()).toContain(
+      'paths of new files that the task wants beyond those listed, or "none".',
+    );
     expect(text(['docs/$&/**'])).toContain('with its path in backquotes');
     expect(text(['docs/$&/**'])).toContain('patterns: docs/$&/**.');
   });
@@ -92,7 +111,11 @@ describe('new files of a brief', () => {
       'src/a.ts b.ts',
     ],
     ['beside the words', '- **New files**: `src/a.ts`', 'src/a.ts'],
-    ['bare', '**New files:**\n\n- src/a.ts - holds it\n* b.ts (why)\n1. c/Makefile', 'src/a.ts b.ts c/Makefile'],
+    [
+      'bare',
+      '**New files:**\n\n- src/a.ts - holds it\n* b.ts (why)\n1. c/Makefile',
+      'src/a.ts b.ts c/Makefile',
+    ],
     ['under a heading', '## New files\n\n- `a.ts`\n\n## Files\n\n- `b.ts`', 'a.ts'],
     ['none', '- **New files**: none', ''],
     ['none in words', '- **New files**: none. Nothing is needed.', ''],
@@ -105,12 +128,18 @@ describe('new files of a brief', () => {
   ])('%s', (_, text, expected) => {
     const found = newFilesIn(text);
     expect(found.map(({ path }) => path).join(' ')).toBe(expected);
-    expect(found.every(({ isNew, why }) => isNew === true && why.startsWith('new file: '))).toBe(true);
+    expect(found.every(({ isNew, why }) => isNew === true && why.startsWith('new file: '))).toBe(
+      true,
+    );
   });
 
   test('a hostile one is read in no time', () => {
     const begun = performance.now();
-    for (const text of ['\n- '.repeat(50_000), `- **New files**${'\n- `'.repeat(50_000)}`, '**'.repeat(100_000)])
+    for (const text of [
+      '\n- '.repeat(50_000),
+      `- **New files**${'\n- `'.repeat(50_000)}`,
+      '**'.repeat(100_000),
+    ])
       expect(newFilesIn(text)).toEqual([]);
     expect(performance.now() - begun).toBeLessThan(2000);
   });

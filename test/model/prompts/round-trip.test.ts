@@ -19,7 +19,8 @@ const completed = (tail: string): string => literal(tail, 'EMEND-COMPLETE');
 const ANSWERS: Readonly<Record<Format, (prompt: string, tail: string) => string>> = {
   'whole-file': (_, tail) =>
     `${literal(tail, `FILE ${PATH}`)}\n${AFTER}${literal(tail, 'END FILE')}\n${completed(tail)}`,
-  'unified-diff': (_, tail) => `@@ -1,4 +1,4 @@\n one\n-\ttwo\n+\tTWO\n three\n four\n${completed(tail)}`,
+  'unified-diff': (_, tail) =>
+    `@@ -1,4 +1,4 @@\n one\n-\ttwo\n+\tTWO\n three\n four\n${completed(tail)}`,
   'structured-edit': (prompt, tail) =>
     `{"summary": "Louder", "operations": [{"type": "replace", "file_path": "${PATH}", "line": "${quoted(prompt)}", "content": "\\tTWO\\n"}],\n ${literal(tail, '"complete"')}`,
   'search-replace': (_, tail) =>
@@ -27,7 +28,9 @@ const ANSWERS: Readonly<Record<Format, (prompt: string, tail: string) => string>
 };
 
 describe.each(FORMATS)('%s', (format) => {
-  const request = buildEditRequest(editInput({ format, files: [{ path: PATH, text: textOf(BEFORE) }] })).request(NONCE);
+  const request = buildEditRequest(
+    editInput({ format, files: [{ path: PATH, text: textOf(BEFORE) }] }),
+  ).request(NONCE);
   const tail = blocksOf(request).at(-1)?.text ?? '';
   const prompt = blocksOf(request)
     .map((block) => block.text)
@@ -45,7 +48,9 @@ describe.each(FORMATS)('%s', (format) => {
     const outcome = apply();
     if (outcome.outcome !== 'edited') throw new Error(JSON.stringify(outcome));
     const file = outcome.files.get(PATH);
-    expect(file === undefined || file === 'absent' ? file : Buffer.from(file.bytes).toString()).toBe(AFTER);
+    expect(
+      file === undefined || file === 'absent' ? file : Buffer.from(file.bytes).toString(),
+    ).toBe(AFTER);
     expect(outcome.tolerances).toEqual([]);
     expect(outcome.notes).toEqual([]);
   });
@@ -59,9 +64,11 @@ const ONE_OR_TWO = FORMATS.flatMap((format) => [1, 2].map((count) => [format, co
 /** The examples of the system prompts, with the nonce put in, are answers that the engine takes. */
 describe.each(ONE_OR_TWO)('the example for %s, where %d is offered', (format, count) => {
   const before = 'price of soup: 4.50\nprice of bread: 1.20\nprice of tea: 2.00\n';
-  const after = 'price of soup: 4.50\nprice of bread: 1.50\nprice of coffee: 2.80\nprice of tea: 2.00\n';
+  const after =
+    'price of soup: 4.50\nprice of bread: 1.50\nprice of coffee: 2.80\nprice of tea: 2.00\n';
   const system =
-    buildEditRequest(editInput({ format, files: files.slice(0, count) })).request(NONCE).system[0]?.text ?? '';
+    buildEditRequest(editInput({ format, files: files.slice(0, count) })).request(NONCE).system[0]
+      ?.text ?? '';
   const own = listing(textOf(before)).split('\n');
   const answer = (system.split('\nAnswer:\n')[1] ?? '')
     .replaceAll('NONCE', NONCE)
@@ -79,14 +86,15 @@ describe.each(ONE_OR_TWO)('the example for %s, where %d is offered', (format, co
     const outcome = answered('example-only/menu.txt', before, after);
     if (outcome.outcome !== 'edited') throw new Error(JSON.stringify(outcome));
     const file = outcome.files.get('example-only/menu.txt');
-    expect(file === undefined || file === 'absent' ? file : Buffer.from(file.bytes).toString()).toBe(after);
+    expect(
+      file === undefined || file === 'absent' ? file : Buffer.from(file.bytes).toString(),
+    ).toBe(after);
     expect(outcome.tolerances).toEqual([]);
   });
   test('is refused for its lines in any other task', () => {
     const outcome = answered('src/a.txt', before, 'Make bread dearer.');
-    expect(outcome.outcome === 'refused' ? outcome.reasons.map(({ code }) => code) : outcome.outcome).toEqual([
-      'example',
-      'example',
-    ]);
+    expect(
+      outcome.outcome === 'refused' ? outcome.reasons.map(({ code }) => code) : outcome.outcome,
+    ).toEqual(['example', 'example']);
   });
 });

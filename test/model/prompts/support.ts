@@ -22,7 +22,8 @@ export const editInput = (changes: Partial<EditPromptInput> = {}): EditPromptInp
   ...changes,
 });
 
-export const blocksOf = (request: ModelRequest) => request.messages.flatMap((message) => message.content);
+export const blocksOf = (request: ModelRequest) =>
+  request.messages.flatMap((message) => message.content);
 export const allText = (request: ModelRequest): string =>
   [...request.system, ...blocksOf(request)].map((block) => block.text).join('\n');
 /** As the rehearsal server finds it. */

@@ -7,7 +7,10 @@ import type { RehearsalScript } from '../../../src/model/rehearsal/script.js';
 import { startRehearsal } from '../../../src/model/rehearsal/server.js';
 import { editInput, NONCE, textOf } from '../prompts/support.js';
 
-const lines = Array.from({ length: 400 }, (_, i) => `const value${i} = compute(${i}, "some text");\n`).join('');
+const lines = Array.from(
+  { length: 400 },
+  (_, i) => `const value${i} = compute(${i}, "some text");\n`,
+).join('');
 const request = buildEditRequest(
   editInput({ model: 'rehearsal', files: [{ path: 'src/a.ts', text: textOf(lines) }] }),
 ).request(NONCE);
@@ -18,7 +21,12 @@ test.each<[string, Partial<RehearsalScript>, Partial<Answer>, boolean]>([
   ['a context that holds a third', { context_tokens: Math.floor(estimate / 3) }, {}, true],
   ['a context that holds all', { context_tokens: 2 * estimate }, {}, false],
   ['no context said', {}, {}, false],
-  ['a cached prefix', {}, { usage: { input_tokens: 50, cache_read_input_tokens: estimate } }, false],
+  [
+    'a cached prefix',
+    {},
+    { usage: { input_tokens: 50, cache_read_input_tokens: estimate } },
+    false,
+  ],
   [
     'a prefix that goes into the cache',
     {},
@@ -33,8 +41,15 @@ test.each<[string, Partial<RehearsalScript>, Partial<Answer>, boolean]>([
     rules: [{ name: 'any', match: { contains: NONCE }, answer: 'x', ...more }],
   });
   try {
-    const client = new Anthropic({ apiKey: 'none', baseURL: rehearsal.url, maxRetries: 0, logLevel: 'off' });
-    const { usage } = await client.messages.create(request as Anthropic.MessageCreateParamsNonStreaming);
+    const client = new Anthropic({
+      apiKey: 'none',
+      baseURL: rehearsal.url,
+      maxRetries: 0,
+      logLevel: 'off',
+    });
+    const { usage } = await client.messages.create(
+      request as Anthropic.MessageCreateParamsNonStreaming,
+    );
     const read = {
       input_tokens: usage.input_tokens,
       output_tokens: usage.output_tokens,
@@ -55,8 +70,15 @@ test('what is cut is the beginning: a rule that looks for it finds nothing', asy
     default: { answer: 'the end only' },
   });
   try {
-    const client = new Anthropic({ apiKey: 'none', baseURL: rehearsal.url, maxRetries: 0, logLevel: 'off' });
-    const { content } = await client.messages.create(request as Anthropic.MessageCreateParamsNonStreaming);
+    const client = new Anthropic({
+      apiKey: 'none',
+      baseURL: rehearsal.url,
+      maxRetries: 0,
+      logLevel: 'off',
+    });
+    const { content } = await client.messages.create(
+      request as Anthropic.MessageCreateParamsNonStreaming,
+    );
     expect(content).toMatchObject([{ text: 'the end only' }]);
   } finally {
     await rehearsal.close();

@@ -23,7 +23,12 @@ const using = async <T>(
   }
 };
 const say = (client: Anthropic, text: string, system = 'You edit.') =>
-  client.messages.create({ model: 'm', max_tokens: 5, system, messages: [{ role: 'user', content: text }] });
+  client.messages.create({
+    model: 'm',
+    max_tokens: 5,
+    system,
+    messages: [{ role: 'user', content: text }],
+  });
 const said = async (client: Anthropic, text: string, system?: string): Promise<string> => {
   const { content, stop_reason } = await say(client, text, system);
   return `${content.map((block) => (block.type === 'text' ? block.text : '')).join('')}|${String(stop_reason)}`;
@@ -43,7 +48,13 @@ describe('choosing', () => {
       const texts = [];
       for (const text of ['a b', 'a b', 'a b', 'q\nxxx\nq']) texts.push(await said(client, text));
       texts.push(await said(client, 'q', 'the secret word'));
-      expect(texts.map((t) => t.split('|')[0])).toEqual(['once', 'second', 'rest', 'by regex', 'by role']);
+      expect(texts.map((t) => t.split('|')[0])).toEqual([
+        'once',
+        'second',
+        'rest',
+        'by regex',
+        'by role',
+      ]);
       await expect(say(client, 'q secret word')).rejects.toMatchObject({ status: 400 });
       expect(requests().at(-1)).toMatchObject({ rule: null, status: 400 });
     });
@@ -56,7 +67,8 @@ describe('choosing', () => {
   });
 });
 
-const fill = (answer: string, more: Partial<RehearsalScript['rules'][number]> = {}) => script(rule(answer, more));
+const fill = (answer: string, more: Partial<RehearsalScript['rules'][number]> = {}) =>
+  script(rule(answer, more));
 
 describe('answers', () => {
   const asked = `1200kef| const a = 1;\n12zzz| other\nold nonce ${'a'.repeat(20)}\nEMEND-COMPLETE ${NONCE}`;
@@ -71,12 +83,19 @@ describe('answers', () => {
       await using(fill(answer), async (client) => {
         await expect(say(client, 'nothing here')).rejects.toMatchObject({
           status: 400,
-          apiMessage: expect.stringMatching(/^rehearsal: rule "only": (line 7|the last message)/) as unknown,
+          apiMessage: expect.stringMatching(
+            /^rehearsal: rule "only": (line 7|the last message)/,
+          ) as unknown,
         });
       });
   });
   test.each([
-    ['truncate by bytes, between characters', 'aäb', { kind: 'truncate', bytes: 2 }, 'a|max_tokens'],
+    [
+      'truncate by bytes, between characters',
+      'aäb',
+      { kind: 'truncate', bytes: 2 },
+      'a|max_tokens',
+    ],
     ['truncate by tokens', 'abcdefgh', { kind: 'truncate', tokens: 1 }, 'abcd|max_tokens'],
     ['truncate behind the end', 'ab', { kind: 'truncate', bytes: 9 }, 'ab|max_tokens'],
     ['prose', 'x', { kind: 'prose', before: 'Sure! ', after: ' Done.' }, 'Sure! x Done.|end_turn'],
@@ -99,10 +118,16 @@ describe('answers', () => {
   ])('thinking %j is taken, or refused as the API does: %s', async (keys, refused) => {
     await using(fill('x'), async (client) => {
       const messages = [{ role: 'user' as const, content: 'q' }];
-      const body = { model: 'm', max_tokens: 2_000, messages, ...keys } as Anthropic.MessageCreateParamsNonStreaming;
+      const body = {
+        model: 'm',
+        max_tokens: 2_000,
+        messages,
+        ...keys,
+      } as Anthropic.MessageCreateParamsNonStreaming;
       const answer = await client.messages.create(body).then(
         () => '',
-        (error: unknown) => (error instanceof Anthropic.BadRequestError ? error.message : String(error)),
+        (error: unknown) =>
+          error instanceof Anthropic.BadRequestError ? error.message : String(error),
       );
       if (refused === '') expect(answer).toBe('');
       else expect(answer).toMatch(new RegExp(`^400 .*${refused}`));
@@ -115,9 +140,15 @@ describe('answers', () => {
   });
   test('usage is about a quarter of the bytes, or what the script says', async () => {
     await using(
-      script(rule('x'.repeat(40), { match: { nth: 1 } }), rule('x', { usage: { input_tokens: 3 } })),
+      script(
+        rule('x'.repeat(40), { match: { nth: 1 } }),
+        rule('x', { usage: { input_tokens: 3 } }),
+      ),
       async (client) => {
-        expect((await say(client, 'q'.repeat(400))).usage).toMatchObject({ input_tokens: 103, output_tokens: 10 });
+        expect((await say(client, 'q'.repeat(400))).usage).toMatchObject({
+          input_tokens: 103,
+          output_tokens: 10,
+        });
         expect((await say(client, 'q')).usage).toMatchObject({ input_tokens: 3, output_tokens: 1 });
       },
     );
@@ -137,7 +168,10 @@ describe('watching', () => {
         rules,
         async (client, { url, requests }) => {
           const list = async () =>
-            (await (await fetch(`${url}/rehearsal/requests`)).json()) as { count: number; requests: unknown[] };
+            (await (await fetch(`${url}/rehearsal/requests`)).json()) as {
+              count: number;
+              requests: unknown[];
+            };
           const first = said(client, 'q');
           while (requests()[0]?.state !== 'held') await new Promise((r) => setTimeout(r, 5));
           expect(await list()).toMatchObject({
@@ -155,7 +189,9 @@ describe('watching', () => {
             count: 2,
             requests: [{}, { state: 'finished', finished: true, status: 200 }],
           });
-          expect(await (await fetch(`${url}/v1/models`)).json()).toMatchObject({ data: [{ id: 'rehearsal' }] });
+          expect(await (await fetch(`${url}/v1/models`)).json()).toMatchObject({
+            data: [{ id: 'rehearsal' }],
+          });
           expect((await fetch(`${url}/elsewhere`)).status).toBe(404);
         },
         record,
@@ -184,7 +220,13 @@ describe('watching', () => {
     const goAway = (port: number): Promise<void> =>
       new Promise((resolve) => {
         const socket = connect(port, '127.0.0.1', () => {
-          const head = ['POST /v1/messages HTTP/1.1', 'Host: x', `Content-Length: ${body.length}`, '', body];
+          const head = [
+            'POST /v1/messages HTTP/1.1',
+            'Host: x',
+            `Content-Length: ${body.length}`,
+            '',
+            body,
+          ];
           socket.write(head.join('\r\n'));
         });
         socket.once('data', () => socket.resetAndDestroy());
@@ -196,7 +238,9 @@ describe('watching', () => {
     await using(fill('x'.repeat(8_000), slow), async (client, { port, requests }) => {
       await Promise.all(Array.from({ length: 40 }, () => goAway(port)));
       expect(await said(client, 'q')).toMatch(/^x+\|end_turn$/);
-      expect(requests().filter(({ state, status }) => state === 'cut' && status === 200)).toHaveLength(40);
+      expect(
+        requests().filter(({ state, status }) => state === 'cut' && status === 200),
+      ).toHaveLength(40);
     });
   });
 
@@ -205,7 +249,10 @@ describe('watching', () => {
       for (const [body, reason] of [
         ['{', 'not JSON'],
         ['{"model":"m","max_tokens":0,"messages":[]}', 'max_tokens'],
-        ['{"model":"m","max_tokens":1,"messages":[{"role":"assistant","content":"x"}]}', 'last one'],
+        [
+          '{"model":"m","max_tokens":1,"messages":[{"role":"assistant","content":"x"}]}',
+          'last one',
+        ],
       ] as const) {
         const response = await fetch(`${url}/v1/messages`, { method: 'POST', body });
         expect(response.status).toBe(400);
@@ -241,7 +288,11 @@ describe('scripts', () => {
       'script.yaml:4: rules.0.match.regex: expected a regular',
     ],
     ['no answer', 'v: 1\nrules:\n  - name: a\n    match: {}\n', 'rule "a" has neither'],
-    ['no such file', 'v: 1\nrules:\n  - name: a\n    match: {}\n    answer_file: gone.txt\n', 'answer_file'],
+    [
+      'no such file',
+      'v: 1\nrules:\n  - name: a\n    match: {}\n    answer_file: gone.txt\n',
+      'answer_file',
+    ],
   ];
   test.each(broken)('%s is told with its place', async (_name, text, expected) => {
     await withDir(async (dir) => {
@@ -253,9 +304,13 @@ describe('scripts', () => {
   });
 
   test('a script that is not there, a port that is taken', async () => {
-    await expect(startRehearsal('/nowhere/script.yaml')).rejects.toMatchObject({ problem: { code: 'usage' } });
+    await expect(startRehearsal('/nowhere/script.yaml')).rejects.toMatchObject({
+      problem: { code: 'usage' },
+    });
     await using(script(), async (_client, { port }) => {
-      await expect(startRehearsal(script(), { port })).rejects.toMatchObject({ problem: { code: 'usage' } });
+      await expect(startRehearsal(script(), { port })).rejects.toMatchObject({
+        problem: { code: 'usage' },
+      });
     });
   });
 
@@ -273,7 +328,10 @@ describe('scripts', () => {
   });
 
   test('the example of docs/rehearsal.md does what it says', async () => {
-    const page = await fs.readFile(resolve(import.meta.dirname, '../../../docs/rehearsal.md'), 'utf8');
+    const page = await fs.readFile(
+      resolve(import.meta.dirname, '../../../docs/rehearsal.md'),
+      'utf8',
+    );
     const example = /```yaml\n([^]*?)```/.exec(page)?.[1] ?? '';
     await withDir(async (dir) => {
       await fs.writeFile(join(dir, 'script.yaml'), example);
@@ -281,7 +339,9 @@ describe('scripts', () => {
         const text = `Edit greeting.txt\nEMEND-COMPLETE ${NONCE}`;
         expect(await said(client, text)).toMatch(/^FILE greeting\.txt .*\|max_tokens$/s);
         await expect(say(client, text)).rejects.toMatchObject({ status: 529 });
-        expect(await said(client, text)).toMatch(new RegExp(`EMEND-COMPLETE ${NONCE} 1 1\n\\|end_turn$`));
+        expect(await said(client, text)).toMatch(
+          new RegExp(`EMEND-COMPLETE ${NONCE} 1 1\n\\|end_turn$`),
+        );
         expect(await said(client, 'other')).toBe('I have no line for this.|end_turn');
       });
     });

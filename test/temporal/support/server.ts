@@ -3,7 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findTemporalCli } from '../../../src/temporal/cli-binary.js';
-import { startDevServer, type DevServer, type DevServerOptions, freePort } from '../../../src/temporal/dev-server.js';
+import {
+  startDevServer,
+  type DevServer,
+  type DevServerOptions,
+  freePort,
+} from '../../../src/temporal/dev-server.js';
 
 export const newHome = async (): Promise<{ home: string; remove: () => Promise<void> }> => {
   // A blank in the path: every command line must stand it.
@@ -11,7 +16,10 @@ export const newHome = async (): Promise<{ home: string; remove: () => Promise<v
   return { home, remove: () => rm(home, { recursive: true, force: true }) };
 };
 
-export const serverOptions = async (home: string, database: 'file' | 'memory'): Promise<DevServerOptions> => {
+export const serverOptions = async (
+  home: string,
+  database: 'file' | 'memory',
+): Promise<DevServerOptions> => {
   return {
     home,
     cli: await findTemporalCli({ env: process.env }),

@@ -1,5 +1,12 @@
 /** The smallest workflows that show what a payload, a failure and a pause do on a real server. */
-import { condition, defineQuery, defineSignal, defineUpdate, proxyActivities, setHandler } from '@temporalio/workflow';
+import {
+  condition,
+  defineQuery,
+  defineSignal,
+  defineUpdate,
+  proxyActivities,
+  setHandler,
+} from '@temporalio/workflow';
 import { answerQuery } from '../../../src/workflows/frame/names.js';
 import type { Activities } from '../support/activities.js';
 
@@ -8,7 +15,9 @@ const { makeText, textLength, failWith, echo, beatOnce, failSaying } = proxyActi
   retry: { initialInterval: '10 milliseconds', backoffCoefficient: 1, maximumAttempts: 5 },
 });
 
-const { late } = proxyActivities<{ late: (input: object) => Promise<{ readonly attempt: number }> }>({
+const { late } = proxyActivities<{
+  late: (input: object) => Promise<{ readonly attempt: number }>;
+}>({
   startToCloseTimeout: '60 seconds',
   heartbeatTimeout: '1 second',
   retry: { initialInterval: '10 milliseconds', backoffCoefficient: 1 },
@@ -68,7 +77,11 @@ export const rows = defineQuery<string[], [number]>('rows');
 
 /** Answers with so many rows of 100 characters, as a long ledger would. */
 export async function asked(): Promise<void> {
-  answerQuery(rows, (count) => Array.from({ length: count }, (_, n) => String(n).padEnd(100, 'row')), 'rows');
+  answerQuery(
+    rows,
+    (count) => Array.from({ length: count }, (_, n) => String(n).padEnd(100, 'row')),
+    'rows',
+  );
   await condition(() => false);
 }
 

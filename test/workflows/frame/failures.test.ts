@@ -1,14 +1,28 @@
 /** An activity that failed for good, in the words of a decision point: what Temporal raises -> reason. */
 import { expect, jest, test } from '@jest/globals';
-import { type TimeoutType, ActivityFailure, ApplicationFailure, RetryState, TimeoutFailure } from '@temporalio/common';
+import {
+  type TimeoutType,
+  ActivityFailure,
+  ApplicationFailure,
+  RetryState,
+  TimeoutFailure,
+} from '@temporalio/common';
 import { currentRules } from '../../../src/shared/rules.js';
 import { resolveTimings } from '../../../src/temporal/settings.js';
 import { ACTIVITIES, type ActivityName } from '../../../src/shared/activities.js';
 import { failureOf, refuseUpdate, untilDone } from '../../../src/workflows/frame/failures.js';
 
 const failed = (cause: Error): ActivityFailure =>
-  new ActivityFailure('activity failed', 'activity', 'id', RetryState.MAXIMUM_ATTEMPTS_REACHED, 'worker', cause);
-const timeout = (type: TimeoutType): ActivityFailure => failed(new TimeoutFailure('timed out', undefined, type));
+  new ActivityFailure(
+    'activity failed',
+    'activity',
+    'id',
+    RetryState.MAXIMUM_ATTEMPTS_REACHED,
+    'worker',
+    cause,
+  );
+const timeout = (type: TimeoutType): ActivityFailure =>
+  failed(new TimeoutFailure('timed out', undefined, type));
 const application = (type: string | undefined, message = 'it broke'): ActivityFailure =>
   failed(ApplicationFailure.create({ message, ...(type === undefined ? {} : { type }) }));
 
@@ -27,11 +41,35 @@ test.each<[string, unknown, ActivityName, string, RegExp]>([
     'model_unavailable',
     /no worker accepts model calls/,
   ],
-  ['a host activity out of time', timeout('START_TO_CLOSE'), 'buildProposal', 'engine_failed', /START_TO_CLOSE/],
-  ['a host activity without heartbeats', timeout('HEARTBEAT'), 'verify', 'engine_failed', /HEARTBEAT/],
-  ['a model call out of time', timeout('SCHEDULE_TO_CLOSE'), 'proposeEdit', 'model_unavailable', /SCHEDULE_TO_CLOSE/],
+  [
+    'a host activity out of time',
+    timeout('START_TO_CLOSE'),
+    'buildProposal',
+    'engine_failed',
+    /START_TO_CLOSE/,
+  ],
+  [
+    'a host activity without heartbeats',
+    timeout('HEARTBEAT'),
+    'verify',
+    'engine_failed',
+    /HEARTBEAT/,
+  ],
+  [
+    'a model call out of time',
+    timeout('SCHEDULE_TO_CLOSE'),
+    'proposeEdit',
+    'model_unavailable',
+    /SCHEDULE_TO_CLOSE/,
+  ],
   ['a blob that is gone', application('blob_lost'), 'buildProposal', 'blob_lost', /it broke/],
-  ['a blob that is gone, at the model', application('blob_lost'), 'proposeEdit', 'blob_lost', /it broke/],
+  [
+    'a blob that is gone, at the model',
+    application('blob_lost'),
+    'proposeEdit',
+    'blob_lost',
+    /it broke/,
+  ],
   [
     'no API key',
     application('no_api_key', 'set ANTHROPIC_API_KEY'),
@@ -39,7 +77,13 @@ test.each<[string, unknown, ActivityName, string, RegExp]>([
     'model_unavailable',
     /ANTHROPIC_API_KEY/,
   ],
-  ['a model server that refuses', application('model_rejected'), 'writeBrief', 'model_unavailable', /it broke/],
+  [
+    'a model server that refuses',
+    application('model_rejected'),
+    'writeBrief',
+    'model_unavailable',
+    /it broke/,
+  ],
   ['a full disk', application('disk'), 'applyProposal', 'engine_failed', /it broke/],
   ['a full disk, at the model', application('disk'), 'proposeEdit', 'engine_failed', /it broke/],
   [
@@ -49,9 +93,21 @@ test.each<[string, unknown, ActivityName, string, RegExp]>([
     'engine_failed',
     /it broke/,
   ],
-  ['an unknown type at the model', application('Error'), 'pickFiles', 'model_unavailable', /it broke/],
+  [
+    'an unknown type at the model',
+    application('Error'),
+    'pickFiles',
+    'model_unavailable',
+    /it broke/,
+  ],
   ['no type', application(undefined), 'commit', 'engine_failed', /it broke/],
-  ['a bug in the workflow', new Error('no proposal yet'), 'applyProposal', 'engine_failed', /no proposal yet/],
+  [
+    'a bug in the workflow',
+    new Error('no proposal yet'),
+    'applyProposal',
+    'engine_failed',
+    /no proposal yet/,
+  ],
   ['a value that is no error', 'x', 'applyProposal', 'engine_failed', /failed/],
 ])('%s', (_, error, activity, reason, message) => {
   const failure = failureOf(error, activity);
@@ -60,8 +116,11 @@ test.each<[string, unknown, ActivityName, string, RegExp]>([
 });
 
 test('a time-out of any activity is told in a sentence of its own, with a reason by what it calls', () => {
-  const asksModel = /^(pickFiles|writeBrief|proposeEdit|auditChange|scorePhase|debugPhase|proposeReplan)$/;
-  expect(new Set(Object.values(ACTIVITIES).map(({ work }) => work)).size).toBe(Object.keys(ACTIVITIES).length);
+  const asksModel =
+    /^(pickFiles|writeBrief|proposeEdit|auditChange|scorePhase|debugPhase|proposeReplan)$/;
+  expect(new Set(Object.values(ACTIVITIES).map(({ work }) => work)).size).toBe(
+    Object.keys(ACTIVITIES).length,
+  );
   for (const [activity, { role, work }] of Object.entries(ACTIVITIES)) {
     const failed = (type: TimeoutType) => failureOf(timeout(type), activity as ActivityName);
     const wanted = asksModel.test(activity) ? 'model_unavailable' : 'engine_failed';
@@ -81,7 +140,11 @@ test('a time-out of any activity is told in a sentence of its own, with a reason
 });
 
 test('a refused update is not tried again', () => {
-  expect(refuseUpdate('no')).toMatchObject({ type: 'answer_not_accepted', nonRetryable: true, message: 'no' });
+  expect(refuseUpdate('no')).toMatchObject({
+    type: 'answer_not_accepted',
+    nonRetryable: true,
+    message: 'no',
+  });
 });
 
 test('a time-out an hour late is asked anew: the server stood still; not where the hour may have been that of an earlier attempt', async () => {

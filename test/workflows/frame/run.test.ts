@@ -6,6 +6,7 @@ import type { WorkflowHandle, WorkflowStartOptions } from '@temporalio/client';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { SEARCH_ATTRIBUTES } from '../../../src/shared/names.js';
 import type { EditStepInput, PlanInput, StepStatus } from '../../../src/shared/run.js';
+import { versioned } from '../../../src/shared/problems.js';
 import { NO_USAGE } from '../../../src/shared/usage.js';
 import { ensureSearchAttributes } from '../../../src/temporal/search-attributes.js';
 import { connectClient, type ClientConnection } from '../../../src/temporal/connection.js';
@@ -42,13 +43,28 @@ type Input = Record<string, unknown>;
 type Work = Readonly<Record<string, (input: Input) => Promise<object>>>;
 const never = (): Promise<never> => Context.current().cancelled;
 const start = (
-  ...[workflow, taskQueue, input, more = {}]: ['plan' | 'editStep', string, object, Partial<WorkflowStartOptions>?]
+  ...[workflow, taskQueue, input, more = {}]: [
+    'plan' | 'editStep',
+    string,
+    object,
+    Partial<WorkflowStartOptions>?,
+  ]
 ): Promise<WorkflowHandle> =>
-  client.client.workflow.start(workflow, { ...more, taskQueue, workflowId: taskQueue, args: [input] });
+  client.client.workflow.start(workflow, {
+    ...more,
+    taskQueue,
+    workflowId: taskQueue,
+    args: [input],
+  });
 /** A worker of workflows and of these activities for as long as `until` takes; the archive hears of events by the sink, and by their inputs. */
-async function working<T>(taskQueue: string, work: Work, until: (heard: Set<number>) => Promise<T>): Promise<T> {
+async function working<T>(
+  taskQueue: string,
+  work: Work,
+  until: (heard: Set<number>) => Promise<T>,
+): Promise<T> {
   const heard = new Set<number>();
-  const hear = (log: unknown): void => (log as readonly { seq: number }[]).forEach(({ seq }) => heard.add(seq));
+  const hear = (log: unknown): void =>
+    (log as readonly { seq: number }[]).forEach(({ seq }) => heard.add(seq));
   const activities = Object.fromEntries(
     Object.entries(work).map(([name, of]) => [
       name,
@@ -60,7 +76,10 @@ async function working<T>(taskQueue: string, work: Work, until: (heard: Set<numb
   );
   const fn = (_info: unknown, _key: unknown, log: unknown): void => hear(log);
   const worker = await Worker.create({
-    ...{ ...forWorkers, taskQueue, activities, workflowBundle: { codePath: BUNDLE } },
+    ...forWorkers,
+    taskQueue,
+    activities,
+    workflowBundle: { codePath: BUNDLE },
     sinks: { archive: { append: { fn, callDuringReplay: false } } },
   });
   return worker.runUntil(() => until(heard));
@@ -80,7 +99,11 @@ const eventsOf = async (handle: WorkflowHandle) => (await handle.fetchHistory())
 const carriedPlan = (queue: string, change: Partial<PlanState> = {}): PlanInput => {
   const plan = new Driven(['p1']);
   plan.until('run');
-  const phases = plan.state.phases.map((phase) => ({ ...phase, status: 'pending' as const, runs: 0 }));
+  const phases = plan.state.phases.map((phase) => ({
+    ...phase,
+    status: 'pending' as const,
+    runs: 0,
+  }));
   const state: PlanState = { ...plan.state, stage: { at: 'jobs' }, phases, ...change };
   const queues = { workflow: queue, model: queue, host: queue };
   const carried = { v: 2, state, reportedSeq: 0 };
@@ -93,8 +116,12 @@ test('an abort before the first move of a later run ends the plan: no phase is b
   const handle = await start('plan', queue, carriedPlan(queue));
   await handle.signal('abort', {});
   await working(queue, { ...saved, preflight: never }, async () => {
-    await seen(async () => (await eventsOf(handle)).some((event) => event.workflowTaskCompletedEventAttributes));
-    const begun = (await eventsOf(handle)).filter((event) => event.startChildWorkflowExecutionInitiatedEventAttributes);
+    await seen(async () =>
+      (await eventsOf(handle)).some((event) => event.workflowTaskCompletedEventAttributes),
+    );
+    const begun = (await eventsOf(handle)).filter(
+      (event) => event.startChildWorkflowExecutionInitiatedEventAttributes,
+    );
     expect(begun).toEqual([]);
     expect(await handle.result()).toMatchObject({ outcome: 'aborted' });
   });
@@ -102,11 +129,19 @@ test('an abort before the first move of a later run ends the plan: no phase is b
 
 const stepInput = (queue: string): EditStepInput => {
   const { rules, timings, overrides, hints, workspace } = planInput;
-  return {
-    ...{ v: 2, stepKey: queue.replaceAll('-', ''), workspace, job: blob('job'), jobPath: 'j.md', title: 't' },
-    ...{ queues: { workflow: queue, model: `${queue}-model`, host: queue }, timings, overrides, hints },
-    ...{ rules: { ...rules, bounds: { ...rules.bounds, countTotal_ms: 500 } }, searchAttributes: false },
-  };
+  return versioned({
+    stepKey: queue.replaceAll('-', ''),
+    workspace,
+    job: blob('job'),
+    jobPath: 'j.md',
+    title: 't',
+    queues: { workflow: queue, model: `${queue}-model`, host: queue },
+    timings,
+    overrides,
+    hints,
+    rules: { ...rules, bounds: { ...rules.bounds, countTotal_ms: 500 } },
+    searchAttributes: false,
+  });
 };
 test('events that an activity was handed that never began are told by what comes after it', async () => {
   const queue = randomUUID();
@@ -133,7 +168,8 @@ test('what the run of a phase used counts where somebody terminated it', async (
   const handle = await start('plan', queue, input);
   const child = `${input.stepKey}-p1-1`;
   const countUsage: Work[string] = async ({ stepKey }) => ({
-    ...{ open: 0, usage: { ...NO_USAGE, calls: stepKey === child ? 4 : 0, usd: 4 } },
+    open: 0,
+    usage: { ...NO_USAGE, calls: stepKey === child ? 4 : 0, usd: 4 },
   });
   await working(queue, { preflight: never, countUsage }, async () => {
     const run = client.client.workflow.getHandle(`emend-phase-${child}`);
@@ -148,7 +184,8 @@ test('what the run of a phase used counts where somebody terminated it', async (
 
 test('what a call of the plan itself was paid for counts where the call left no result, and once', async () => {
   const queue = randomUUID();
-  const { phases } = (carriedPlan(queue) as unknown as { carried: { state: PlanState } }).carried.state;
+  const { phases } = (carriedPlan(queue) as unknown as { carried: { state: PlanState } }).carried
+    .state;
   const usage = { ...NO_USAGE, calls: 3, usd: 3 };
   const unscored = phases.map((phase) => ({ ...phase, second: true, secondAsked: false }));
   const input = carriedPlan(queue, { phases: unscored, stage: { at: 'choosing' }, usage });
@@ -162,7 +199,8 @@ test('what a call of the plan itself was paid for counts where the call left no 
   };
   // What of the first try was paid, and what the second tells.
   const countUsage: Work[string] = async ({ stepKey }) => ({
-    ...{ open: 0, usage: { ...NO_USAGE, calls: stepKey === input.stepKey ? 1 + calls : 0, usd: calls } },
+    open: 0,
+    usage: { ...NO_USAGE, calls: stepKey === input.stepKey ? 1 + calls : 0, usd: calls },
   });
   await working(queue, { preflight: never, scorePhase, countUsage }, async () => {
     const { decision, usage: paid } = await seen(async () => {
@@ -172,7 +210,9 @@ test('what a call of the plan itself was paid for counts where the call left no 
     expect(paid).toMatchObject({ calls: 5, usd: 4 });
     await handle.signal('retry', { decision: decision?.id });
     await seen(async () =>
-      (await eventsOf(handle)).some((event) => event.startChildWorkflowExecutionInitiatedEventAttributes),
+      (await eventsOf(handle)).some(
+        (event) => event.startChildWorkflowExecutionInitiatedEventAttributes,
+      ),
     );
     expect((await statusOf(handle)).usage).toMatchObject({ calls: 6, usd: 5 });
   });
@@ -181,7 +221,10 @@ test('what a call of the plan itself was paid for counts where the call left no 
 test('of a plan that a person paused, resumed before the first task of a later run, nothing says that it waits', async () => {
   const queue = randomUUID();
   const controls = { pausedBy: 'ann', stopAfterPhase: null };
-  const input = { ...carriedPlan(queue, { stage: { at: 'choosing' }, controls }), searchAttributes: true };
+  const input = {
+    ...carriedPlan(queue, { stage: { at: 'choosing' }, controls }),
+    searchAttributes: true,
+  };
   // As the run before leaves them.
   const state = { name: SEARCH_ATTRIBUTES.state, type: 'KEYWORD' } as const;
   const typedSearchAttributes = [{ key: state, value: 'waiting' }];
@@ -190,9 +233,14 @@ test('of a plan that a person paused, resumed before the first task of a later r
   await handle.signal('drift', 'more work');
   // What was changed while it was paused is read first.
   await working(queue, { readPlan: never }, async () => {
-    await seen(async () => (await eventsOf(handle)).some((event) => event.activityTaskScheduledEventAttributes));
+    await seen(async () =>
+      (await eventsOf(handle)).some((event) => event.activityTaskScheduledEventAttributes),
+    );
     const marked = (await handle.describe()).typedSearchAttributes.get(state);
     const { ignored } = await statusOf(handle);
-    expect({ marked, ignored }).toEqual({ marked: undefined, ignored: ['drift more work: its body names no text'] });
+    expect({ marked, ignored }).toEqual({
+      marked: undefined,
+      ignored: ['drift more work: its body names no text'],
+    });
   });
 });

@@ -11,12 +11,21 @@ import { drawn, sampled } from '../../support/seeded.js';
 import type { Wanted } from '../../shared/world.js';
 
 const SHORT = ['approve', 'skip', 'retry', 'abort'] as const;
-const paused = (reason: PauseReason, files: readonly string[] = ['a.ts'], message = 'why'): StepDriver => {
+const paused = (
+  reason: PauseReason,
+  files: readonly string[] = ['a.ts'],
+  message = 'why',
+): StepDriver => {
   const driver = play({ files });
   driver.say(['revise', { note: 'again' }]);
   driver.dispatch({
     type: 'paused',
-    pause: { reason, message, files: files.map((path) => ({ path, reason, message })), subject: null },
+    pause: {
+      reason,
+      message,
+      files: files.map((path) => ({ path, reason, message })),
+      subject: null,
+    },
   });
   return driver;
 };
@@ -25,7 +34,11 @@ test("a commit's note is in the result", () => {
   const { state } = play({ files: ['a.ts'] });
   const result = { outcome: 'committed', commit: 'c1', note: 'your index lags' } as const;
   const committed = reduce(state, { type: 'committed', result }, 0);
-  expect(resultOf(committed)).toMatchObject({ outcome: 'committed', commit: 'c1', note: 'your index lags' });
+  expect(resultOf(committed)).toMatchObject({
+    outcome: 'committed',
+    commit: 'c1',
+    note: 'your index lags',
+  });
 });
 
 describe('details', () => {
@@ -38,11 +51,20 @@ describe('details', () => {
       const offered = [...details.matchAll(/^- `(\w+)` `(\{.*?\})`/gm)];
       expect(offered.map(([, name]) => name).sort()).toEqual([...accepted].sort());
       for (const [, name, body] of offered) {
-        const reading = readShortSignal(state, name as (typeof SHORT)[number], JSON.parse(body ?? ''));
-        expect(reading).toMatchObject({ kind: 'request', request: { decision: state.decision?.id, answer: name } });
+        const reading = readShortSignal(
+          state,
+          name as (typeof SHORT)[number],
+          JSON.parse(body ?? ''),
+        );
+        expect(reading).toMatchObject({
+          kind: 'request',
+          request: { decision: state.decision?.id, answer: name },
+        });
       }
       for (const answer of state.decision?.accepts ?? [])
-        expect(details).toContain(`emend decide feedc0de ${answer} --decision ${state.decision?.id ?? ''}\``);
+        expect(details).toContain(
+          `emend decide feedc0de ${answer} --decision ${state.decision?.id ?? ''}\``,
+        );
       expect(details).toContain(reason);
     },
   );
@@ -55,12 +77,17 @@ describe('details', () => {
   test.each(sampled('characters', CHARACTERS, 1))(
     '1,000 files (in `npm test` 300) with long paths and reasons, %s: bounded in bytes, and what to paste is there',
     (_, character) => {
-      const files = Array.from({ length: drawn(300, 1000) }, (__, index) => `${character.repeat(400)}${index}.ts`);
+      const files = Array.from(
+        { length: drawn(300, 1000) },
+        (__, index) => `${character.repeat(400)}${index}.ts`,
+      );
       const driver = paused('declined', files, character.repeat(900));
       const details = detailsOf(driver.state);
       expect(Buffer.byteLength(details)).toBeLessThan(20_000);
       for (const answer of ['skip', 'retry', 'abort'])
-        expect(details).toContain(`- \`${answer}\` \`{"decision": "${driver.state.decision?.id ?? ''}"}\``);
+        expect(details).toContain(
+          `- \`${answer}\` \`{"decision": "${driver.state.decision?.id ?? ''}"}\``,
+        );
       expect(details).not.toContain('\uFFFD');
     },
   );
@@ -87,7 +114,9 @@ describe('details', () => {
     const plain = detailsOf(paused('declined', ['a.ts', 'b.ts'], 'why').state).split('\n');
     const lines = detailsOf(driver.state).split('\n');
     // Nothing of theirs makes a line of its own (two are ours: what did not count).
-    expect(lines.filter((line) => line !== '').length).toBe(plain.filter((line) => line !== '').length + 2);
+    expect(lines.filter((line) => line !== '').length).toBe(
+      plain.filter((line) => line !== '').length + 2,
+    );
     for (const line of lines) {
       // Outside code spans there are only our own words.
       const outside = line.replace(/`[^`]*`/g, '');
@@ -129,8 +158,16 @@ describe('status', () => {
   test('a file that failed is done with: the next one has the next number; what is asked again has none', () => {
     const files = ['a.ts', 'b.ts', 'c.ts'];
     const propose = { 'b.ts': ['invalid', 'declined'] };
-    expect(shownIn({ files }, { propose }, ['retry', ['revise', { note: 'x' }], 'approve'])).toEqual([
-      ...['file 1/3: a.ts', 'file 2/3: b.ts', 'file 2/3: b.ts', 'file 3/3: c.ts', 'asking again: b.ts'],
+    expect(
+      shownIn({ files }, { propose }, ['retry', ['revise', { note: 'x' }], 'approve']),
+    ).toEqual([
+      ...[
+        'file 1/3: a.ts',
+        'file 2/3: b.ts',
+        'file 2/3: b.ts',
+        'file 3/3: c.ts',
+        'asking again: b.ts',
+      ],
       ...files.map((path) => `asking again: ${path}`),
     ]);
   });
@@ -198,7 +235,10 @@ describe('status', () => {
   });
 
   test('the ledger tells each file: status, attempts, reason, verdict', () => {
-    const failed = play({ files: ['a.ts', 'b.ts'], words: { propose: { 'b.ts': ['invalid', 'declined'] } } });
+    const failed = play({
+      files: ['a.ts', 'b.ts'],
+      words: { propose: { 'b.ts': ['invalid', 'declined'] } },
+    });
     expect(ledgerOf(failed.state)).toMatchObject([
       { path: 'a.ts', status: 'done', attempts: 1, reason: null, verdict: null },
       { path: 'b.ts', status: 'failed', attempts: 2, reason: 'declined: declined (b.ts)' },
@@ -212,33 +252,62 @@ describe('status', () => {
     expect(ledgerOf(driver.state)).toMatchObject([{ attempts: 3, outputBudget_tokens: 32_768 }]);
   });
 
-  const answered = (files: readonly string[], whole: boolean, propose: Words[string]): StepDriver => {
-    const combined = whole ? ({ format: 'whole-file', outputBudget_tokens: 16_384 } as const) : null;
+  const answered = (
+    files: readonly string[],
+    whole: boolean,
+    propose: Words[string],
+  ): StepDriver => {
+    const combined = whole
+      ? ({ format: 'whole-file', outputBudget_tokens: 16_384 } as const)
+      : null;
     return play({ files, ready: { shouldSplit: !whole, combined }, words: { propose } });
   };
-  const LADDER = ['truncated>budget:32768', 'truncated>format', 'invalid', 'unmarked', 'truncated>exhausted'];
+  const LADDER = [
+    'truncated>budget:32768',
+    'truncated>format',
+    'invalid',
+    'unmarked',
+    'truncated>exhausted',
+  ];
   test('the ledger counts every answer, on every rung, and says what the limits allow', () => {
     // After n answers.
     for (let n = 1; n <= LADDER.length; n += 1) {
-      const driver = new StepDriver({ files: ['a.ts', 'b.ts'] }, inOrder({ propose: { 'a.ts': LADDER } }));
-      while (ledgerOf(driver.state)[0]?.attempts !== n && driver.next() !== 'await_decision') driver.step();
+      const driver = new StepDriver(
+        { files: ['a.ts', 'b.ts'] },
+        inOrder({ propose: { 'a.ts': LADDER } }),
+      );
+      while (ledgerOf(driver.state)[0]?.attempts !== n && driver.next() !== 'await_decision')
+        driver.step();
       const { attempts, attemptsLeft, callsLeft, status } = ledgerOf(driver.state)[0] ?? {};
       const refused = [0, 0, 1, 1][n - 1] ?? 2;
       const expected = refused < 2 ? { attemptsLeft: 2 - refused, callsLeft: 8 - n } : {};
-      expect({ n, status, attempts, attemptsLeft, callsLeft }).toEqual({ n, status, attempts: n, ...expected });
+      expect({ n, status, attempts, attemptsLeft, callsLeft }).toEqual({
+        n,
+        status,
+        attempts: n,
+        ...expected,
+      });
     }
     // An answer about all files is one about each, whatever came of it.
     const counts = (...given: Parameters<typeof answered>) =>
       ledgerOf(answered(...given).state).map((row) => row.attempts);
     expect(counts(['a.ts', 'b.ts'], true, ['invalid', 'edited'])).toEqual([2, 2]);
-    expect(counts(['a.ts', 'b.ts'], true, { '*': ['truncated>split'], 'b.ts': ['invalid'] })).toEqual([2, 3]);
+    expect(
+      counts(['a.ts', 'b.ts'], true, { '*': ['truncated>split'], 'b.ts': ['invalid'] }),
+    ).toEqual([2, 3]);
     expect(counts(['a.ts'], true, ['declined'])).toEqual([1]);
   });
 
   test('answers before a retry and before a new base were made all the same; a model that is down gave none', () => {
-    const retried = play({ words: { propose: ['invalid', 'declined', 'edited'] }, decisions: ['retry'] });
+    const retried = play({
+      words: { propose: ['invalid', 'declined', 'edited'] },
+      decisions: ['retry'],
+    });
     expect(ledgerOf(retried.state)).toMatchObject([{ attempts: 3 }]);
-    const anew = play({ words: { apply: ['base_changed:a.ts'] }, decisions: ['approve', 'regenerate'] });
+    const anew = play({
+      words: { apply: ['base_changed:a.ts'] },
+      decisions: ['approve', 'regenerate'],
+    });
     expect(ledgerOf(anew.state)).toMatchObject([{ attempts: 2 }]);
     const down = play({ words: { propose: ['down', 'down', 'edited'] } });
     expect(ledgerOf(down.state)).toMatchObject([{ attempts: 1 }]);

@@ -87,7 +87,10 @@ describe('apply', () => {
         await realSys.writeExclusive(path, ...rest);
       },
     };
-    expect(await engine({ sys }).apply(request)).toMatchObject({ outcome: 'failed', problem: { code: 'disk' } });
+    expect(await engine({ sys }).apply(request)).toMatchObject({
+      outcome: 'failed',
+      problem: { code: 'disk' },
+    });
     expect(writes).toBeLessThanOrEqual(AT_ONCE);
     await sleep(100);
     expect(leftovers(workspace)).toEqual([]);
@@ -97,7 +100,8 @@ describe('apply', () => {
   test('again with the same key: the same outcome, and nothing is touched', async () => {
     const { request, workspace, engine } = await start(mixedFiles(6));
     const first = await engine().apply(request);
-    const inodes = () => scene.files.filter((f) => f.after !== null).map((f) => fs.statSync(scene.at(f.path)).ino);
+    const inodes = () =>
+      scene.files.filter((f) => f.after !== null).map((f) => fs.statSync(scene.at(f.path)).ino);
     const before = [snapshot(workspace), inodes()];
     expect(await engine().apply(request)).toEqual(first);
     expect([snapshot(workspace), inodes()]).toEqual(before);
@@ -116,10 +120,16 @@ describe('apply', () => {
   });
 
   test('a file that is at its result already is left as it is, and counts as applied', async () => {
-    const { request, engine, at } = await start([ONE, { path: 'b.txt', before: 'b\n', after: 'B\n' }]);
+    const { request, engine, at } = await start([
+      ONE,
+      { path: 'b.txt', before: 'b\n', after: 'B\n' },
+    ]);
     fs.writeFileSync(at('a.txt'), 'new\n');
     const { ino } = fs.statSync(at('a.txt'));
-    expect(await engine().apply(request)).toMatchObject({ outcome: 'applied', files: ['a.txt', 'b.txt'] });
+    expect(await engine().apply(request)).toMatchObject({
+      outcome: 'applied',
+      files: ['a.txt', 'b.txt'],
+    });
     expect(fs.statSync(at('a.txt')).ino).toBe(ino);
   });
 
@@ -192,7 +202,10 @@ describe('apply', () => {
   test.each(sampled('what is disturbed', disturbed, 3))(
     '%s: base_changed, nothing is written, the lock is free again',
     async (_what, disturb, file) => {
-      const { request, engine, at, workspace } = await start([{ path: 'z.txt', before: 'z\n', after: 'Z\n' }, file]);
+      const { request, engine, at, workspace } = await start([
+        { path: 'z.txt', before: 'z\n', after: 'Z\n' },
+        file,
+      ]);
       disturb(at(file.path));
       const before = snapshot(workspace);
       expect(await engine().apply(request)).toMatchObject({
@@ -214,12 +227,22 @@ describe('apply', () => {
   test('files of a person are only looked at', async () => {
     const person: SceneFile = { path: 'p.txt', before: 'p\n', after: 'P\n', by: 'person' };
     const { request, engine, at } = await start([ONE, person]);
-    expect(await engine().apply(request)).toMatchObject({ outcome: 'base_changed', conflicts: [{ path: 'p.txt' }] });
+    expect(await engine().apply(request)).toMatchObject({
+      outcome: 'base_changed',
+      conflicts: [{ path: 'p.txt' }],
+    });
     fs.writeFileSync(at('p.txt'), 'P\n');
     const { ino } = fs.statSync(at('p.txt'));
-    expect(await engine().apply(request)).toMatchObject({ outcome: 'applied', files: ['a.txt', 'p.txt'] });
+    expect(await engine().apply(request)).toMatchObject({
+      outcome: 'applied',
+      files: ['a.txt', 'p.txt'],
+    });
     expect(fs.statSync(at('p.txt')).ino).toBe(ino);
-    expect(await engine().rollback(request)).toEqual({ outcome: 'rolled_back', files: ['a.txt'], leftAlone: [] });
+    expect(await engine().rollback(request)).toEqual({
+      outcome: 'rolled_back',
+      files: ['a.txt'],
+      leftAlone: [],
+    });
     expect(fs.readFileSync(at('p.txt'), 'utf8')).toBe('P\n');
   });
 
@@ -245,7 +268,10 @@ describe('apply', () => {
     const { request, engine, workspace, home } = await start([ONE]);
     const hex = request.proposal.files[0]!.result!.ref.slice(7);
     fs.rmSync(`${home}/blobs/${hex.slice(0, 2)}/${hex}`);
-    expect(await engine().apply(request)).toMatchObject({ outcome: 'failed', problem: { code: 'blob_lost' } });
+    expect(await engine().apply(request)).toMatchObject({
+      outcome: 'failed',
+      problem: { code: 'blob_lost' },
+    });
     expect(sidesOf(scene)).toEqual(['old']);
     expect(leftovers(workspace)).toEqual([]);
   });
@@ -255,8 +281,13 @@ describe('links and places', () => {
   test('a link inside the workspace: its target is edited, the link stays', async () => {
     const { engine, at } = await start([{ path: 'dir/real.txt', before: 'old\n', after: 'new\n' }]);
     fs.symlinkSync('dir/real.txt', at('link.txt'));
-    const viaLink = requestOf(scene.workspace, [{ path: 'link.txt', before: 'old\n', after: 'new\n' }]);
-    expect(await engine().apply(viaLink)).toMatchObject({ outcome: 'applied', files: ['link.txt'] });
+    const viaLink = requestOf(scene.workspace, [
+      { path: 'link.txt', before: 'old\n', after: 'new\n' },
+    ]);
+    expect(await engine().apply(viaLink)).toMatchObject({
+      outcome: 'applied',
+      files: ['link.txt'],
+    });
     expect(fs.readlinkSync(at('link.txt'))).toBe('dir/real.txt');
     expect(fs.readFileSync(at('dir/real.txt'), 'utf8')).toBe('new\n');
     expect(await engine().rollback(viaLink)).toMatchObject({ files: ['link.txt'], leftAlone: [] });
@@ -372,16 +403,26 @@ describe('rollback', () => {
   });
 
   test('leaves files alone that are no longer at the result', async () => {
-    const { request, engine, at } = await start([ONE, { path: 'b.txt', before: 'b\n', after: 'B\n' }]);
+    const { request, engine, at } = await start([
+      ONE,
+      { path: 'b.txt', before: 'b\n', after: 'B\n' },
+    ]);
     await engine().apply(request);
     fs.writeFileSync(at('a.txt'), 'mine\n');
-    expect(await engine().rollback(request)).toMatchObject({ files: ['b.txt'], leftAlone: [{ path: 'a.txt' }] });
+    expect(await engine().rollback(request)).toMatchObject({
+      files: ['b.txt'],
+      leftAlone: [{ path: 'a.txt' }],
+    });
     expect(fs.readFileSync(at('a.txt'), 'utf8')).toBe('mine\n');
   });
 
   test('of something never applied does nothing', async () => {
     const { request, engine } = await start([ONE]);
-    expect(await engine().rollback(request)).toEqual({ outcome: 'rolled_back', files: [], leftAlone: [] });
+    expect(await engine().rollback(request)).toEqual({
+      outcome: 'rolled_back',
+      files: [],
+      leftAlone: [],
+    });
     expect(sidesOf(scene)).toEqual(['old']);
   });
 
@@ -398,7 +439,12 @@ describe('lock of an apply', () => {
   test('another step waits, and gets the workspace after the release, with a higher token', async () => {
     const { request, engine, workspace } = await start([ONE], { git: true });
     await engine().apply(request);
-    const other = requestOf(workspace, [{ ...ONE, before: 'new\n', after: 'old\n' }], 1, 'ffff0000ffff0000');
+    const other = requestOf(
+      workspace,
+      [{ ...ONE, before: 'new\n', after: 'old\n' }],
+      1,
+      'ffff0000ffff0000',
+    );
     expect(await engine().apply(other)).toMatchObject({
       outcome: 'busy',
       holder: { stepKey: STEP, workflowId: `emend-${STEP}` },
@@ -410,7 +456,10 @@ describe('lock of an apply', () => {
   });
 
   test('a failing second apply of a step does not give away the lock that its first one needs', async () => {
-    const { request, engine, workspace, at } = await start([ONE, { path: 'b.txt', before: 'b\n', after: 'B\n' }]);
+    const { request, engine, workspace, at } = await start([
+      ONE,
+      { path: 'b.txt', before: 'b\n', after: 'B\n' },
+    ]);
     await engine().apply({ ...request, files: ['a.txt'] });
     fs.writeFileSync(at('b.txt'), 'mine\n');
     expect(await engine().apply({ ...request, files: ['b.txt'], decision: 2 })).toMatchObject({

@@ -11,7 +11,8 @@ const FILES = [
   { path: 'b.txt', before: 'old b\n', after: 'new b\n' },
 ];
 const OTHER = '11c0ffee11c0ffee11c0ffee11c0ffee';
-const bytes = ({ at }: Scene): string => FILES.map(({ path }) => readFileSync(at(path), 'utf8')).join('');
+const bytes = ({ at }: Scene): string =>
+  FILES.map(({ path }) => readFileSync(at(path), 'utf8')).join('');
 const [OLD, NEW] = ['old a\nold b\n', 'new a\nnew b\n'];
 
 const git = ({ workspace }: Scene, ...args: string[]): string =>
@@ -31,7 +32,9 @@ describe('the lock of an ended run', () => {
       outcome: 'ended',
       because: 'nothing_applied',
     });
-    expect(await engine.releaseEnded(scene.workspace, taken.lock, false)).toEqual({ outcome: 'not_held' });
+    expect(await engine.releaseEnded(scene.workspace, taken.lock, false)).toEqual({
+      outcome: 'not_held',
+    });
 
     const applied = await engine.apply(scene.request);
     if (applied.outcome !== 'applied') throw new Error(applied.outcome);
@@ -40,7 +43,9 @@ describe('the lock of an ended run', () => {
       files: ['a.txt', 'b.txt'],
     });
     await engine.rollback(scene.request);
-    expect(await engine.releaseEnded(scene.workspace, applied.lock, false)).toMatchObject({ outcome: 'ended' });
+    expect(await engine.releaseEnded(scene.workspace, applied.lock, false)).toMatchObject({
+      outcome: 'ended',
+    });
     expect(await engine.readLock(scene.workspace)).toBeNull();
     expect(bytes(scene)).toBe(OLD);
   });
@@ -55,7 +60,9 @@ describe('the lock of an ended run', () => {
     if (applied.outcome !== 'applied') throw new Error(applied.outcome);
     // A commit of somebody else is not this step's.
     git(scene, 'commit', '-q', '--allow-empty', '-m', 'other');
-    expect(await engine.releaseEnded(scene.workspace, applied.lock, false)).toMatchObject({ outcome: 'kept' });
+    expect(await engine.releaseEnded(scene.workspace, applied.lock, false)).toMatchObject({
+      outcome: 'kept',
+    });
     git(scene, 'commit', '-q', '-a', '-m', `step\n\nEmend-Step: ${STEP}`);
     expect(await engine.releaseEnded(scene.workspace, applied.lock, false)).toEqual({
       outcome: 'ended',
@@ -77,14 +84,24 @@ describe('the lock of an ended run', () => {
     const took: string[] = [];
     const runs = {
       stateOfHolder: () =>
-        Promise.resolve({ state: 'ended', how: 'terminated', finished: false, undo: false, elsewhere: false } as const),
-      tookOver: (_: string, { stepKey }: WorkspaceLock, because: string) => void took.push(`${stepKey}: ${because}`),
+        Promise.resolve({
+          state: 'ended',
+          how: 'terminated',
+          finished: false,
+          undo: false,
+          elsewhere: false,
+        } as const),
+      tookOver: (_: string, { stepKey }: WorkspaceLock, because: string) =>
+        void took.push(`${stepKey}: ${because}`),
     };
     const engine = scene.engine({ runs });
     const other = { workflowId: 'emend-other', namespace: 'default' };
     const keeper = createLocks({ home: scene.home });
     await keeper.take(scene.workspace, OTHER, other);
-    expect(await engine.rollback(scene.request)).toMatchObject({ outcome: 'rolled_back', files: [] });
+    expect(await engine.rollback(scene.request)).toMatchObject({
+      outcome: 'rolled_back',
+      files: [],
+    });
     await keeper.take(scene.workspace, OTHER, other);
     const held = await engine.acquireLock(scene.workspace, STEP, scene.request.holder);
     expect(held).toMatchObject({ outcome: 'held', taken: true });
@@ -120,9 +137,15 @@ describe('the lock of an ended run', () => {
     let seen: unknown = null;
     const locks = stopped(scene, async () => {
       const engine = scene.engine();
-      seen = await engine.releaseEnded(scene.workspace, (await engine.readLock(scene.workspace))!, false);
+      seen = await engine.releaseEnded(
+        scene.workspace,
+        (await engine.readLock(scene.workspace))!,
+        false,
+      );
     });
-    expect(await scene.engine({ locks }).apply(scene.request)).toMatchObject({ outcome: 'applied' });
+    expect(await scene.engine({ locks }).apply(scene.request)).toMatchObject({
+      outcome: 'applied',
+    });
     expect(seen).toEqual({ outcome: 'at_work' });
     expect(bytes(scene)).toBe(NEW);
   });
@@ -132,7 +155,10 @@ describe('the lock of an ended run', () => {
     const locks = stopped(scene, async () => {
       const keeper = createLocks({ home: scene.home });
       await keeper.break(scene.workspace, (await keeper.read(scene.workspace))!.token);
-      await keeper.take(scene.workspace, OTHER, { workflowId: 'emend-other', namespace: 'default' });
+      await keeper.take(scene.workspace, OTHER, {
+        workflowId: 'emend-other',
+        namespace: 'default',
+      });
     });
     const outcome = await scene.engine({ locks }).apply(scene.request);
     expect(outcome).toMatchObject({ outcome: 'failed', problem: { code: 'busy' } });

@@ -11,7 +11,10 @@ const A = 'aaaaaaaaaaaaaaaa';
 const B = 'bbbbbbbbbbbbbbbb';
 const holder = { workflowId: 'w', namespace: 'n' };
 const git = (cwd: string, ...args: string[]): string =>
-  execFileSync('git', ['-c', 'user.name=T', '-c', 'user.email=t@example.com', ...args], { cwd, stdio: 'pipe' })
+  execFileSync('git', ['-c', 'user.name=T', '-c', 'user.email=t@example.com', ...args], {
+    cwd,
+    stdio: 'pipe',
+  })
     .toString()
     .trim();
 
@@ -51,18 +54,26 @@ describe.each([
       taken: false,
       isCurrent: expect.any(Function),
     });
-    expect(await keeper().take(work, B, holder)).toMatchObject({ outcome: 'busy', holder: { stepKey: A } });
+    expect(await keeper().take(work, B, holder)).toMatchObject({
+      outcome: 'busy',
+      holder: { stepKey: A },
+    });
     await keeper().release(work, B);
     expect(await keeper().read(work)).toMatchObject({ stepKey: A });
     await keeper().release(work, A);
     await keeper().release(work, A);
     expect(await keeper().read(work)).toBeNull();
-    expect(await keeper().take(work, B, holder)).toMatchObject({ outcome: 'held', lock: { token: 2 } });
+    expect(await keeper().take(work, B, holder)).toMatchObject({
+      outcome: 'held',
+      lock: { token: 2 },
+    });
   });
 
   test('the token rises over any number of takings, and old files do not pile up', async () => {
     for (let token = 1; token <= 12; token++) {
-      expect(await keeper().take(work, token % 2 === 0 ? A : B, holder)).toMatchObject({ lock: { token } });
+      expect(await keeper().take(work, token % 2 === 0 ? A : B, holder)).toMatchObject({
+        lock: { token },
+      });
       await keeper().release(work, token % 2 === 0 ? A : B);
     }
     const at = inGit
@@ -93,10 +104,14 @@ describe.each([
 describe('git', () => {
   test('records HEAD and its branch; null in a repository without commits, and when detached', async () => {
     git(work, 'init', '-q', '-b', 'main');
-    expect(await keeper().take(work, A, holder)).toMatchObject({ lock: { head: null, headRef: 'refs/heads/main' } });
+    expect(await keeper().take(work, A, holder)).toMatchObject({
+      lock: { head: null, headRef: 'refs/heads/main' },
+    });
     await keeper().release(work, A);
     const head = commit();
-    expect(await keeper().take(work, A, holder)).toMatchObject({ lock: { head, headRef: 'refs/heads/main' } });
+    expect(await keeper().take(work, A, holder)).toMatchObject({
+      lock: { head, headRef: 'refs/heads/main' },
+    });
     commit();
     expect(await keeper().take(work, A, holder)).toMatchObject({ taken: false, lock: { head } });
     await keeper().release(work, A);
@@ -111,8 +126,12 @@ describe('git', () => {
     fs.mkdirSync(join(work, 'sub'));
     expect(await keeper('one').take(work, A, holder)).toMatchObject({ outcome: 'held' });
     expect(await keeper('two').take(work, B, holder)).toMatchObject({ outcome: 'busy' });
-    expect(await keeper('two').take(join(work, 'sub'), B, holder)).toMatchObject({ outcome: 'busy' });
-    expect(await keeper('two').take(join(dir, 'tree'), B, holder)).toMatchObject({ outcome: 'held' });
+    expect(await keeper('two').take(join(work, 'sub'), B, holder)).toMatchObject({
+      outcome: 'busy',
+    });
+    expect(await keeper('two').take(join(dir, 'tree'), B, holder)).toMatchObject({
+      outcome: 'held',
+    });
     expect(git(work, 'status', '--porcelain')).toBe('');
   });
 
@@ -126,10 +145,14 @@ describe('git', () => {
     await keeper().take(work, A, holder);
     const at = join(dir, 'home/locks', fs.readdirSync(join(dir, 'home/locks'))[0]!, '1.json');
     fs.writeFileSync(at, '{"v":3}\n');
-    await expect(keeper().take(work, B, holder)).rejects.toMatchObject({ problem: { code: 'version_unknown' } });
+    await expect(keeper().take(work, B, holder)).rejects.toMatchObject({
+      problem: { code: 'version_unknown' },
+    });
   });
 
   test('a workspace that is not there is a problem', async () => {
-    await expect(keeper().take(join(dir, 'nowhere'), A, holder)).rejects.toMatchObject({ problem: { code: 'disk' } });
+    await expect(keeper().take(join(dir, 'nowhere'), A, holder)).rejects.toMatchObject({
+      problem: { code: 'disk' },
+    });
   });
 });

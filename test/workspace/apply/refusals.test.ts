@@ -12,7 +12,11 @@ import { testIf } from '../../support/skipped.js';
 import { errnoError, shimSys } from '../../support/sys-shim.js';
 import { leftovers, makeScene, sidesOf, type Scene } from '../apply-scene.js';
 
-const FILES = ['a.txt', "b o'b.txt", 'sub/c.txt'].map((path) => ({ path, before: 'old\n', after: 'new\n' }));
+const FILES = ['a.txt', "b o'b.txt", 'sub/c.txt'].map((path) => ({
+  path,
+  before: 'old\n',
+  after: 'new\n',
+}));
 
 const undo: (() => void)[] = [];
 afterEach(() => {
@@ -31,7 +35,12 @@ const thrown = async (work: Promise<unknown>): Promise<string> => {
   return error.problem.message;
 };
 /** A name of a target is refused at its rename, as of an immutable file or a mount point that was not to be seen before. */
-const refusing = (scene: Scene, path: string, errno: string, times = Infinity): Sys & { fired: () => number } => {
+const refusing = (
+  scene: Scene,
+  path: string,
+  errno: string,
+  times = Infinity,
+): Sys & { fired: () => number } => {
   let fired = 0;
   const rename: Sys['rename'] = async (from, to) => {
     if (from === scene.at(path) && fired < times) {
@@ -76,7 +85,9 @@ test('recover does not take a process that lives for one that is at work: it nam
   const worker = spawn('sleep', ['60']);
   undo.push(() => void worker.kill('SIGKILL'));
   const process = (await processOf(realSys, worker.pid!))!;
-  await thrown(scene.engine({ sys: refusing(scene, 'a.txt', 'EBUSY'), process }).apply(scene.request));
+  await thrown(
+    scene.engine({ sys: refusing(scene, 'a.txt', 'EBUSY'), process }).apply(scene.request),
+  );
   const [found] = await scene.engine({ sys: refusing(scene, 'a.txt', 'EBUSY') }).recover();
   expect(found?.did).toBe('failed');
   expect(found?.conflicts[0]?.why).toContain(`refuses to change ${scene.at('a.txt')} (EBUSY)`);
@@ -87,18 +98,27 @@ test('recover does not take a process that lives for one that is at work: it nam
 
 test('what can be known is found before anything is written: attributes and mount points, by the shim', async () => {
   const scene = await makeScene(FILES);
-  const shim = shimSys(realSys, { at: 1, when: 'before', fault: { errno: 'EPERM' }, only: ['openToWrite'] });
+  const shim = shimSys(realSys, {
+    at: 1,
+    when: 'before',
+    fault: { errno: 'EPERM' },
+    only: ['openToWrite'],
+  });
   expect(await failure(scene.engine({ sys: shim.sys }), scene)).toBe(
     `Nothing was written: ${scene.at('a.txt')} is immutable or append-only. Type: sudo chattr -i -a '${scene.at('a.txt')}', then try again.`,
   );
   expect(shim.fired()).toBe(true);
   const mounts = `1 2 0:1 / / rw - ext4 /dev/sda rw\n3 1 0:1 /x ${scene.at("b o'b.txt").replaceAll(' ', '\\040')} rw - ext4 /dev/sda rw\n`;
   const readFile: Sys['readFile'] = (path) =>
-    path === '/proc/self/mountinfo' ? Promise.resolve(new TextEncoder().encode(mounts)) : realSys.readFile(path);
+    path === '/proc/self/mountinfo'
+      ? Promise.resolve(new TextEncoder().encode(mounts))
+      : realSys.readFile(path);
   const said = await failure(scene.engine({ sys: { ...realSys, readFile } }), scene);
   expect(said).toContain(`${scene.at("b o'b.txt")} is a mount point. Type: sudo umount '`);
   const touch: Sys['touch'] = (path) =>
-    path === scene.at('sub') ? Promise.reject(errnoError('EPERM', 'utimes', path)) : realSys.touch(path);
+    path === scene.at('sub')
+      ? Promise.reject(errnoError('EPERM', 'utimes', path))
+      : realSys.touch(path);
   expect(await failure(scene.engine({ sys: { ...realSys, touch } }), scene)).toContain(
     `${scene.at('sub')} is immutable`,
   );
@@ -110,7 +130,9 @@ test('what can be known is found before anything is written: attributes and moun
 test('a new file whose folders are not there yet: what refuses to have them made in it is named before anything is written', async () => {
   const scene = await makeScene([{ path: 'new/dir/n.txt', before: null, after: 'new\n' }]);
   const touch: Sys['touch'] = (path) =>
-    path === scene.workspace ? Promise.reject(errnoError('EPERM', 'utimes', path)) : realSys.touch(path);
+    path === scene.workspace
+      ? Promise.reject(errnoError('EPERM', 'utimes', path))
+      : realSys.touch(path);
   expect(await failure(scene.engine({ sys: { ...realSys, touch } }), scene)).toMatch(
     `Nothing was written: ${scene.workspace} is immutable or append-only. Type: sudo chattr -i -a `,
   );
@@ -152,18 +174,24 @@ const ATTRIBUTES: readonly [string, string, string][] = [
   ['a', 'sub/c.txt', 'sub/c.txt'],
   ['a', 'sub', 'sub'],
 ];
-testIf(mayChattr, 'this user may not set attributes with chattr').each(sampled('attributes', ATTRIBUTES, 1))(
+testIf(mayChattr, 'this user may not set attributes with chattr').each(
+  sampled('attributes', ATTRIBUTES, 1),
+)(
   'chattr +%s %s: refused before anything is written, then as if nothing had been',
   async (attribute, path, named) => {
     const scene = await makeScene(FILES, { disk: true });
     chattr(scene.at(path), attribute);
-    expect(await failure(scene.engine(), scene)).toContain(`${scene.at(named)} is immutable or append-only`);
+    expect(await failure(scene.engine(), scene)).toContain(
+      `${scene.at(named)} is immutable or append-only`,
+    );
     expect([...new Set(sidesOf(scene)), ...leftovers(scene.workspace)]).toEqual(['old']);
     for (const each of undo.splice(0)) each();
     expect(await scene.engine().apply(scene.request)).toMatchObject({ outcome: 'applied' });
     // Back as well: nothing is put back by halves.
     chattr(scene.at(path), attribute);
-    expect(await thrown(scene.engine().rollback(scene.request))).toContain(`${scene.at(named)} is immutable`);
+    expect(await thrown(scene.engine().rollback(scene.request))).toContain(
+      `${scene.at(named)} is immutable`,
+    );
     expect([...new Set(sidesOf(scene)), ...leftovers(scene.workspace)]).toEqual(['new']);
     for (const each of undo.splice(0)) each();
     expect(await scene.engine().rollback(scene.request)).toMatchObject({ outcome: 'rolled_back' });
@@ -180,8 +208,12 @@ testIf(mayChattr, 'this user may not set attributes with chattr')(
       if (from === scene.at('sub/c.txt') && undo.length === 0) chattr(from, 'i');
       return realSys.rename(from, to);
     };
-    const message = await thrown(scene.engine({ sys: { ...realSys, rename } }).apply(scene.request));
-    expect(message).toContain(`${scene.at('sub/c.txt')} is immutable or append-only. Type: sudo chattr -i -a '`);
+    const message = await thrown(
+      scene.engine({ sys: { ...realSys, rename } }).apply(scene.request),
+    );
+    expect(message).toContain(
+      `${scene.at('sub/c.txt')} is immutable or append-only. Type: sudo chattr -i -a '`,
+    );
     for (const each of undo.splice(0)) each();
     expect(await scene.engine().apply(scene.request)).toMatchObject({ outcome: 'applied' });
     expect([...new Set(sidesOf(scene)), ...leftovers(scene.workspace)]).toEqual(['new']);
@@ -197,17 +229,20 @@ const mayMount = (() => {
   return can;
 })();
 
-testIf(mayMount, 'this user may not mount')('a bind mount: refused before anything is written', async () => {
-  const scene = await makeScene(FILES, { disk: true });
-  const source = join(scene.root, 'mounted');
-  fs.writeFileSync(source, 'old\n', { mode: 0o644 });
-  execFileSync('mount', ['--bind', source, scene.at("b o'b.txt")]);
-  undo.push(() => void spawnSync('umount', [scene.at("b o'b.txt")]));
-  expect(await failure(scene.engine(), scene)).toContain(
-    `${scene.at("b o'b.txt")} is a mount point. Type: sudo umount`,
-  );
-  expect([...new Set(sidesOf(scene)), ...leftovers(scene.workspace)]).toEqual(['old']);
-  for (const each of undo.splice(0)) each();
-  expect(await scene.engine().apply(scene.request)).toMatchObject({ outcome: 'applied' });
-  scene.remove();
-});
+testIf(mayMount, 'this user may not mount')(
+  'a bind mount: refused before anything is written',
+  async () => {
+    const scene = await makeScene(FILES, { disk: true });
+    const source = join(scene.root, 'mounted');
+    fs.writeFileSync(source, 'old\n', { mode: 0o644 });
+    execFileSync('mount', ['--bind', source, scene.at("b o'b.txt")]);
+    undo.push(() => void spawnSync('umount', [scene.at("b o'b.txt")]));
+    expect(await failure(scene.engine(), scene)).toContain(
+      `${scene.at("b o'b.txt")} is a mount point. Type: sudo umount`,
+    );
+    expect([...new Set(sidesOf(scene)), ...leftovers(scene.workspace)]).toEqual(['old']);
+    for (const each of undo.splice(0)) each();
+    expect(await scene.engine().apply(scene.request)).toMatchObject({ outcome: 'applied' });
+    scene.remove();
+  },
+);

@@ -3,7 +3,18 @@ import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
-import { chmod, cp, mkdir, mkdtemp, readdir, readFile, realpath, rm, utimes, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  cp,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -13,7 +24,11 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { problem, ProblemError } from '../../../src/shared/problems.js';
 import { branchOf, phaseBranchOf, tokenRef } from '../../../src/shared/repository.js';
 import { createApplyEngine } from '../../../src/workspace/apply/index.js';
-import { createCheckouts, type Checkout, type Checkouts } from '../../../src/workspace/checkout/index.js';
+import {
+  createCheckouts,
+  type Checkout,
+  type Checkouts,
+} from '../../../src/workspace/checkout/index.js';
 import { createLocalRunner } from '../../../src/workspace/commands/index.js';
 import { createRepository } from '../../../src/workspace/landing/repository.js';
 import type { CommitOutcome } from '../../../src/workspace/ports.js';
@@ -55,7 +70,9 @@ const refs = (): Record<string, string> =>
   ) as Record<string, string>;
 /** The token stays, so that whoever wakes up late knows of it, and so does what a plan pushed last. */
 const branches = (): Record<string, string> =>
-  Object.fromEntries(Object.entries(refs()).filter(([name]) => name !== 'HEAD' && !name.startsWith('refs/emend/')));
+  Object.fromEntries(
+    Object.entries(refs()).filter(([name]) => name !== 'HEAD' && !name.startsWith('refs/emend/')),
+  );
 const push = (...args: string[]): string =>
   execFileSync('git', ['push', '-q', url, ...args], { cwd: repo.dir, encoding: 'utf8' });
 
@@ -63,12 +80,23 @@ const change = () => blobs.file('a.txt', 'one\n', 'two\n');
 const proposal = () => ({ stepKey: STEP, files: [change()], renames: [] });
 const holder = { workflowId: 'w', namespace: 'default' };
 const applyRequest = () => ({
-  ...{ stepKey: STEP, workspace: url, decision: 1, files: ['a.txt'], holder, proposal: proposal() },
+  stepKey: STEP,
+  workspace: url,
+  decision: 1,
+  files: ['a.txt'],
+  holder,
+  proposal: proposal(),
   proposalId: proposalIdOf(proposal()),
 });
-const commitIn = async (checkout: Checkout, more: Parameters<typeof requestFor>[2] = {}): Promise<CommitOutcome> => {
+const commitIn = async (
+  checkout: Checkout,
+  more: Parameters<typeof requestFor>[2] = {},
+): Promise<CommitOutcome> => {
   const request = await requestFor(repo, [change()], { workspace: url, ...more });
-  return checkout.repository.commit({ ...request, lock: { ...request.lock, head: base, headRef: null } });
+  return checkout.repository.commit({
+    ...request,
+    lock: { ...request.lock, head: base, headRef: null },
+  });
 };
 const failure = (work: Promise<unknown>): Promise<unknown> =>
   work.then(
@@ -109,14 +137,17 @@ test('from the base to a pushed commit; the remote keeps the branch and its toke
   if (made.outcome !== 'committed') return;
   expect(branches()).toEqual({ 'refs/heads/main': base, [BRANCH]: made.commit });
   expect(
-    execFileSync('git', ['log', '-1', '--format=%P %s', made.commit], { cwd: join(root, 'origin.git') }).toString(),
+    execFileSync('git', ['log', '-1', '--format=%P %s', made.commit], {
+      cwd: join(root, 'origin.git'),
+    }).toString(),
   ).toBe(`${base} Change things\n`);
   const dir = dirname(path);
   expect(await readdir(dir)).toEqual(['mirror.git']);
   const inMirror = (...args: string[]): string =>
     execFileSync('git', args, { cwd: join(dir, 'mirror.git'), encoding: 'utf8' });
   // The same once more, with the answer of the first lost: what is on the branch is found, whoever made it.
-  for (const home of ['a', 'b']) expect(await commitIn(await use(home, true))).toMatchObject({ commit: made.commit });
+  for (const home of ['a', 'b'])
+    expect(await commitIn(await use(home, true))).toMatchObject({ commit: made.commit });
   expect(branches()).toEqual({ 'refs/heads/main': base, [BRANCH]: made.commit });
   // What has become much in its mirror is packed.
   inMirror('config', 'gc.auto', '1');
@@ -158,8 +189,13 @@ test('whoever was overtaken pushes nothing; what it left on its disk is not what
   expect(made.outcome).toBe('committed');
   expect(await failure(commitIn(old, other))).toBe('busy');
   // The very same commit is there: nothing is pushed, and nothing is wrong.
-  expect(await commitIn(await use('b', true))).toMatchObject({ commit: (made as { commit: string }).commit });
-  expect(branches()).toEqual({ 'refs/heads/main': base, [BRANCH]: (made as { commit: string }).commit });
+  expect(await commitIn(await use('b', true))).toMatchObject({
+    commit: (made as { commit: string }).commit,
+  });
+  expect(branches()).toEqual({
+    'refs/heads/main': base,
+    [BRANCH]: (made as { commit: string }).commit,
+  });
   // The same of another attempt in the same home, in a directory of its own.
   const again = await use('a', true);
   const path = await again.workspace.root(url);
@@ -171,31 +207,46 @@ test('whoever was overtaken pushes nothing; what it left on its disk is not what
   expect(await readdir(join(dirname(path), 'mirror.git', 'worktrees')).catch(() => [])).toEqual([]);
 });
 
-long('an attempt that was scheduled before another one takes its place nowhere, however late it wakes up', async () => {
-  const [early, late] = [++at, ++at];
-  await use('b', false, STEP, late);
-  const token = refs()[TOKEN];
-  for (const takeOver of [false, true]) expect(await failure(use('a', takeOver, STEP, early))).toBe('busy');
-  // In the same home, whose own note it finds.
-  expect(await failure(use('b', false, STEP, early))).toBe('busy');
-  expect(refs()[TOKEN]).toBe(token);
-  expect(await commitIn(await use('b', false, STEP, late))).toMatchObject({ outcome: 'committed' });
-  expect(await failure(use('a', true, STEP, early))).toBe('busy');
-});
+long(
+  'an attempt that was scheduled before another one takes its place nowhere, however late it wakes up',
+  async () => {
+    const [early, late] = [++at, ++at];
+    await use('b', false, STEP, late);
+    const token = refs()[TOKEN];
+    for (const takeOver of [false, true])
+      expect(await failure(use('a', takeOver, STEP, early))).toBe('busy');
+    // In the same home, whose own note it finds.
+    expect(await failure(use('b', false, STEP, early))).toBe('busy');
+    expect(refs()[TOKEN]).toBe(token);
+    expect(await commitIn(await use('b', false, STEP, late))).toMatchObject({
+      outcome: 'committed',
+    });
+    expect(await failure(use('a', true, STEP, early))).toBe('busy');
+  },
+);
 
 test('an attempt that its worker was told to give up pushes nothing, and a rollback fences it', async () => {
   const old = await use('a');
   await old.workspace.apply(applyRequest());
-  expect(await commitIn(old, { mayMove: () => Promise.resolve(false) })).toMatchObject({ outcome: 'conflict' });
+  expect(await commitIn(old, { mayMove: () => Promise.resolve(false) })).toMatchObject({
+    outcome: 'conflict',
+  });
   const givenUp = () => Promise.reject(new ProblemError(problem('busy', 'suspended')));
-  expect(await commitIn(await use('a', true), { mayMove: givenUp })).toMatchObject({ problem: { code: 'busy' } });
+  expect(await commitIn(await use('a', true), { mayMove: givenUp })).toMatchObject({
+    problem: { code: 'busy' },
+  });
   const undoing = await use('a', true);
-  expect(await undoing.workspace.rollback(applyRequest())).toMatchObject({ outcome: 'rolled_back', files: ['a.txt'] });
+  expect(await undoing.workspace.rollback(applyRequest())).toMatchObject({
+    outcome: 'rolled_back',
+    files: ['a.txt'],
+  });
   // In the same home its directory is gone, too.
   expect(await commitIn(old)).toMatchObject({ outcome: 'failed' });
   expect(Object.keys(refs()).sort()).toEqual(['HEAD', TOKEN, 'refs/heads/main'].sort());
   await commitIn(await use('b'));
-  expect(await (await use('a', true)).workspace.rollback(applyRequest())).toMatchObject({ outcome: 'committed' });
+  expect(await (await use('a', true)).workspace.rollback(applyRequest())).toMatchObject({
+    outcome: 'committed',
+  });
 });
 
 test('each activity finds the files of the base, and what is ignored stays', async () => {
@@ -207,26 +258,37 @@ test('each activity finds the files of the base, and what is ignored stays', asy
   const second = await use('a');
   expect(await second.workspace.root(url)).toBe(path);
   expect((await readdir(path)).sort()).toEqual(['.git', '.gitignore', 'a.txt', 'deps']);
-  expect(await second.workspace.differing(url, [blobs.file('a.txt', 'two\n', 'one\n')])).toEqual([]);
+  expect(await second.workspace.differing(url, [blobs.file('a.txt', 'two\n', 'one\n')])).toEqual(
+    [],
+  );
 });
 
-long('runs side by side share the mirror and nothing else; what no activity used for long is removed', async () => {
-  const keys = [1, 2, 3, 4].map((n) => STEP.replace(/^./, String(n)));
-  const all = await Promise.all(keys.map((key) => use('a', false, key)));
-  const paths = await Promise.all(all.map(({ workspace }) => workspace.root(url)));
-  expect(new Set(paths).size).toBe(4);
-  const dir = join(paths[0]!, '..');
-  const old = new Date(Date.now() - 8 * 86_400_000);
-  await utimes(join(dir, `${keys[0]}.json`), old, old);
-  await use('a');
-  expect(existsSync(paths[0]!)).toBe(false);
-  expect(existsSync(paths[1]!)).toBe(true);
-});
+long(
+  'runs side by side share the mirror and nothing else; what no activity used for long is removed',
+  async () => {
+    const keys = [1, 2, 3, 4].map((n) => STEP.replace(/^./, String(n)));
+    const all = await Promise.all(keys.map((key) => use('a', false, key)));
+    const paths = await Promise.all(all.map(({ workspace }) => workspace.root(url)));
+    expect(new Set(paths).size).toBe(4);
+    const dir = join(paths[0]!, '..');
+    const old = new Date(Date.now() - 8 * 86_400_000);
+    await utimes(join(dir, `${keys[0]}.json`), old, old);
+    await use('a');
+    expect(existsSync(paths[0]!)).toBe(false);
+    expect(existsSync(paths[1]!)).toBe(true);
+  },
+);
 
 long('what a run leaves is removed beside a checkout that is only just being added', async () => {
   const path = await (await use('a')).workspace.root(url);
   // As `git worktree add` begins; `git worktree prune` takes it for a remnant.
-  const begun = join(path, '..', 'mirror.git', 'worktrees', `${STEP.replace(/^./, '9')}.0123456789abcdef`);
+  const begun = join(
+    path,
+    '..',
+    'mirror.git',
+    'worktrees',
+    `${STEP.replace(/^./, '9')}.0123456789abcdef`,
+  );
   mkdirSync(begun);
   expect(await (await use('a', true)).workspace.root(url)).not.toBe(path);
   expect([existsSync(begun), existsSync(path)]).toEqual([true, false]);
@@ -253,25 +315,40 @@ test('beside a checkout that is half there a run waits until it is whole', async
   expect(existsSync(begun)).toBe(true);
 });
 
-long.each(['', '../..\n'])('a checkout whose maker died half-way (commondir: %j) is removed', async (commondir) => {
-  const mirror = join(await (await use('a')).workspace.root(url), '..', 'mirror.git');
-  const begun = halfMade(mirror, commondir);
-  await repo.write('a.txt', 'new\n');
-  base = await repo.commitAll('new');
-  push('HEAD:refs/heads/main');
-  expect(existsSync(await (await use('a', false, STEP.replace(/^./, '8'))).workspace.root(url))).toBe(true);
-  expect(existsSync(begun)).toBe(false);
-});
+long.each(['', '../..\n'])(
+  'a checkout whose maker died half-way (commondir: %j) is removed',
+  async (commondir) => {
+    const mirror = join(await (await use('a')).workspace.root(url), '..', 'mirror.git');
+    const begun = halfMade(mirror, commondir);
+    await repo.write('a.txt', 'new\n');
+    base = await repo.commitAll('new');
+    push('HEAD:refs/heads/main');
+    expect(
+      existsSync(await (await use('a', false, STEP.replace(/^./, '8'))).workspace.root(url)),
+    ).toBe(true);
+    expect(existsSync(begun)).toBe(false);
+  },
+);
 
-long('a file that is not as the proposal has its base is a conflict, and nothing is written', async () => {
-  await repo.write('a.txt', 'ONE\n');
-  base = await repo.commitAll('mine');
-  push('HEAD:refs/heads/main');
-  const checkout = await use('a');
-  const conflicts = [{ path: 'a.txt', why: expect.stringContaining('changed on main') as unknown }];
-  expect(await checkout.workspace.apply(applyRequest())).toEqual({ outcome: 'base_changed', conflicts });
-  expect(await checkout.workspace.differing(url, [blobs.file('a.txt', null, 'ONE\n')])).toEqual([]);
-});
+long(
+  'a file that is not as the proposal has its base is a conflict, and nothing is written',
+  async () => {
+    await repo.write('a.txt', 'ONE\n');
+    base = await repo.commitAll('mine');
+    push('HEAD:refs/heads/main');
+    const checkout = await use('a');
+    const conflicts = [
+      { path: 'a.txt', why: expect.stringContaining('changed on main') as unknown },
+    ];
+    expect(await checkout.workspace.apply(applyRequest())).toEqual({
+      outcome: 'base_changed',
+      conflicts,
+    });
+    expect(await checkout.workspace.differing(url, [blobs.file('a.txt', null, 'ONE\n')])).toEqual(
+      [],
+    );
+  },
+);
 
 long('a branch of its name that others made is left as it is, until it is gone', async () => {
   await repo.write('b.txt', 'b\n');
@@ -291,7 +368,14 @@ long(
     push(`HEAD:${BEFORE}`);
     const follow = (home: string, takeOver = false): Promise<Checkout> => {
       const repository = { url, base: 'emend/before', branch: 'emend/before' };
-      return checkoutsOf(home).use({ stepKey: STEP, repository, signal, commit: base, takeOver, at: ++at });
+      return checkoutsOf(home).use({
+        stepKey: STEP,
+        repository,
+        signal,
+        commit: base,
+        takeOver,
+        at: ++at,
+      });
     };
     const late = await follow('a');
     const made = await commitIn(await follow('b'));
@@ -301,14 +385,18 @@ long(
     expect(await failure(commitIn(late, { message: 'Other words' }))).toBe('busy');
     // Its answer was lost: it is found, by a rollback, too.
     expect(await commitIn(await follow('a', true))).toMatchObject({ outcome: 'committed', commit });
-    expect(await (await follow('b', true)).workspace.rollback(applyRequest())).toMatchObject({ commit });
+    expect(await (await follow('b', true)).workspace.rollback(applyRequest())).toMatchObject({
+      commit,
+    });
     // Somebody's commit, after this run looked at the branch: no push of ours replaces it.
     push('--force', `${base}:${BEFORE}`);
     const mine = await follow('a', true);
     await repo.write('b.txt', 'b\n');
     const theirs = await repo.commitAll('theirs');
     push(`${theirs}:${BEFORE}`);
-    const why = expect.stringContaining(`is at ${theirs.slice(0, 12)}, expected ${base.slice(0, 12)}`) as unknown;
+    const why = expect.stringContaining(
+      `is at ${theirs.slice(0, 12)}, expected ${base.slice(0, 12)}`,
+    ) as unknown;
     expect(await commitIn(mine)).toEqual({ outcome: 'conflict', why });
     expect(branches()).toEqual({ 'refs/heads/main': base, [BEFORE]: theirs });
   },
@@ -319,7 +407,9 @@ test('a token of a time that has not come is refused by name, and nobody waits f
   // Made under a clock that was put right since, by this home and by another.
   await use('a', false, STEP, later);
   for (const home of ['a', 'b']) {
-    await expect(use(home)).rejects.toThrow(`${TOKEN} of ${url} is of ${new Date(later).toISOString()}`);
+    await expect(use(home)).rejects.toThrow(
+      `${TOKEN} of ${url} is of ${new Date(later).toISOString()}`,
+    );
     expect(await failure(use(home))).toBe('remote_refused');
   }
   push(`:${TOKEN}`);
@@ -350,7 +440,11 @@ test('a token that somebody else made is refused by name; a copy of a home works
 test('a look: the files of the base, and the remote does not know of it', async () => {
   const before = refs();
   const { workspace, repository } = await checkoutsOf('a').look(run());
-  expect((await readdir(await workspace.root(url))).sort()).toEqual(['.git', '.gitignore', 'a.txt']);
+  expect((await readdir(await workspace.root(url))).sort()).toEqual([
+    '.git',
+    '.gitignore',
+    'a.txt',
+  ]);
   expect(await repository.head(url)).toMatchObject({ head: base });
   expect(refs()).toEqual(before);
 });
@@ -370,7 +464,8 @@ test('what a remote refuses is said, and is neither a conflict nor a success', a
 });
 
 test('what a remote never takes is refused at the first look, or where it is pushed: hidden refs, a branch `emend` in the way', async () => {
-  const inOrigin = (...args: string[]) => execFileSync('git', args, { cwd: join(root, 'origin.git') });
+  const inOrigin = (...args: string[]) =>
+    execFileSync('git', args, { cwd: join(root, 'origin.git') });
   inOrigin('config', 'receive.hideRefs', 'refs/emend');
   expect(await failure(use('a'))).toBe('remote_refused');
   inOrigin('config', '--unset', 'receive.hideRefs');
@@ -392,7 +487,9 @@ test('a repository whose objects are named by SHA-256', async () => {
   expect(made).toMatchObject({ outcome: 'committed' });
   expect(branches()[BRANCH]).toBe(commitOf(made));
   // Known by its id alone.
-  expect(await checkoutsOf('b').resolve({ ...run(), repository: { url, base } })).toEqual({ commit: base });
+  expect(await checkoutsOf('b').resolve({ ...run(), repository: { url, base } })).toEqual({
+    commit: base,
+  });
 });
 
 test('a server that sends half of what is fetched and then nothing is given up, and may be asked again', async () => {
@@ -407,13 +504,17 @@ test('a server that sends half of what is fetched and then nothing is given up, 
       wanted = Buffer.concat(parts);
       if (request.method === 'GET')
         return response.end(
-          Buffer.concat([Buffer.from('001e# service=git-upload-pack\n0000'), packOf('--advertise-refs')]),
+          Buffer.concat([
+            Buffer.from('001e# service=git-upload-pack\n0000'),
+            packOf('--advertise-refs'),
+          ]),
         );
       response.writeHead(200, { 'content-type': 'application/x-git-upload-pack-result' });
       const pack = packOf();
       return response.write(pack.subarray(0, pack.length / 2));
     });
-    if (request.method === 'GET') response.setHeader('content-type', 'application/x-git-upload-pack-advertisement');
+    if (request.method === 'GET')
+      response.setHeader('content-type', 'application/x-git-upload-pack-advertisement');
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/origin.git`;
@@ -433,7 +534,9 @@ test('a server that sends half of what is fetched and then nothing is given up, 
 test('what no later try would change is told apart from what may pass, in git’s words, with what to type', async () => {
   const server = createServer(({ url: asked = '' }, response) => {
     const status = Number(asked.split('/')[1]);
-    response.writeHead(status, status === 401 ? { 'www-authenticate': 'Basic realm="x"' } : {}).end();
+    response
+      .writeHead(status, status === 401 ? { 'www-authenticate': 'Basic realm="x"' } : {})
+      .end();
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const http = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -441,9 +544,15 @@ test('what no later try would change is told apart from what may pass, in git’
   const asked = (at: string): Promise<unknown> =>
     failure(checkoutsOf('a').resolve({ ...run(), repository: { url: at, base: 'main' } }));
   try {
-    for (const at of [`file://${root}/absent.git`, ...[401, 403, 404].map((status) => `${http}/${status}/x.git`)])
+    for (const at of [
+      `file://${root}/absent.git`,
+      ...[401, 403, 404].map((status) => `${http}/${status}/x.git`),
+    ])
       expect([at, await asked(at)]).toEqual([at, 'remote_refused']);
-    for (const at of ['http://127.0.0.1:1/x.git', ...[429, 500, 503].map((status) => `${http}/${status}/x.git`)])
+    for (const at of [
+      'http://127.0.0.1:1/x.git',
+      ...[429, 500, 503].map((status) => `${http}/${status}/x.git`),
+    ])
       expect([at, await asked(at)]).toEqual([at, 'git_failed']);
     url = `${daemon.url}/absent.git`;
     expect(await failure(use('a'))).toBe('remote_refused');
@@ -471,9 +580,13 @@ const DAMAGE: readonly (readonly [string, (mirror: string) => void])[] = [
   [
     'empty objects',
     (mirror) =>
-      void execFileSync('sh', ['-ec', 'find objects -type f -exec sh -c \'rm -f "$1"; : > "$1"\' _ {} ";"'], {
-        cwd: mirror,
-      }),
+      void execFileSync(
+        'sh',
+        ['-ec', 'find objects -type f -exec sh -c \'rm -f "$1"; : > "$1"\' _ {} ";"'],
+        {
+          cwd: mirror,
+        },
+      ),
   ],
   ['an empty ref', (mirror) => writeFileSync(join(mirror, `refs/emend/base/${STEP}`), '')],
   ['an empty HEAD', (mirror) => writeFileSync(join(mirror, 'HEAD'), '')],
@@ -493,7 +606,8 @@ test.each(DAMAGE)(
       join(dirname(await (await use('a', true)).workspace.root(url)), 'mirror.git');
     const next = async <T>(work: () => Promise<T>): Promise<T> => {
       const first = await work().catch((error: unknown) => error);
-      if (first instanceof ProblemError) expect(first.problem).toMatchObject({ code: 'git_failed' });
+      if (first instanceof ProblemError)
+        expect(first.problem).toMatchObject({ code: 'git_failed' });
       return work();
     };
     damage(await mirror());
@@ -507,22 +621,30 @@ test.each(DAMAGE)(
     const first = await commitIn(held).catch((error: unknown) => error);
     // Of what git does not need it says nothing.
     const made =
-      (first as CommitOutcome).outcome === 'committed' ? first : await commitIn(await next(() => use('a', true)));
+      (first as CommitOutcome).outcome === 'committed'
+        ? first
+        : await commitIn(await next(() => use('a', true)));
     expect(made).toMatchObject({ outcome: 'committed' });
     expect(branches()).toMatchObject({ [BRANCH]: (made as { commit: string }).commit });
-    expect((await readdir(dirname(await mirror()))).filter((name) => !name.startsWith(STEP))).toEqual(['mirror.git']);
+    expect(
+      (await readdir(dirname(await mirror()))).filter((name) => !name.startsWith(STEP)),
+    ).toEqual(['mirror.git']);
   },
 );
 
 test('a base is a branch or a commit; what is not there, submodules and LFS are refused before anything is made', async () => {
   const resolve = (wanted: string): Promise<unknown> =>
     failure(checkoutsOf('a').resolve({ ...run(), repository: { url, base: wanted } }));
-  expect(await checkoutsOf('a').resolve({ ...run(), repository: { url, base } })).toEqual({ commit: base });
+  expect(await checkoutsOf('a').resolve({ ...run(), repository: { url, base } })).toEqual({
+    commit: base,
+  });
   // Where LFS was once, or is spoken of.
   await repo.write('.gitattributes', '# *.psd filter=lfs diff=lfs merge=lfs -text\n*.psd -text\n');
   const without = await repo.commitAll('no lfs');
   push('HEAD:refs/heads/without');
-  expect(await checkoutsOf('a').resolve({ ...run(), repository: { url, base: 'without' } })).toEqual({
+  expect(
+    await checkoutsOf('a').resolve({ ...run(), repository: { url, base: 'without' } }),
+  ).toEqual({
     commit: without,
   });
   const renamed = checkoutsOf('a').resolve({ ...run(), repository: { url, base: 'absent' } }, base);
@@ -532,7 +654,14 @@ test('a base is a branch or a commit; what is not there, submodules and LFS are 
   expect(await resolve('0'.repeat(40))).toBe('job_invalid');
   await repo.write('a.txt', 'two\n');
   await repo.commitAll('second');
-  execFileSync('git', ['clone', '-q', '--bare', '--depth=1', `file://${repo.dir}`, join(root, 'shallow.git')]);
+  execFileSync('git', [
+    'clone',
+    '-q',
+    '--bare',
+    '--depth=1',
+    `file://${repo.dir}`,
+    join(root, 'shallow.git'),
+  ]);
   const shallow = {
     ...run(),
     repository: {
@@ -557,7 +686,9 @@ test('a base is a branch or a commit; what is not there, submodules and LFS are 
       `${url} has files in Git LFS, by sub/.gitattributes, which a run on a repository does not fetch.`,
     ),
   );
-  expect(await said('modules')).toMatchObject({ message: expect.stringContaining('submodules lib/dep') as unknown });
+  expect(await said('modules')).toMatchObject({
+    message: expect.stringContaining('submodules lib/dep') as unknown,
+  });
   expect(Object.keys(refs()).filter((name) => name.startsWith('refs/emend/'))).toEqual([]);
 });
 
@@ -578,7 +709,9 @@ test('a URL that comes through a history runs nothing', async () => {
   ])
     expect([
       hostile,
-      await failure(checkoutsOf('a').resolve({ ...run(), repository: { url: hostile, base: 'main' } })),
+      await failure(
+        checkoutsOf('a').resolve({ ...run(), repository: { url: hostile, base: 'main' } }),
+      ),
     ]).toEqual([hostile, 'job_invalid']);
   expect(existsSync(mark)).toBe(false);
 });
@@ -588,24 +721,49 @@ const onPlan = (more: { readonly base?: string; readonly branch?: string } = {})
 });
 /** In the checkout of a plan, or of a phase of it. */
 const usePlan = (home: string, more: object = {}): Promise<Checkout> =>
-  checkoutsOf(home).use({ ...run(), ...onPlan(), commit: base, takeOver: false, at: ++at, atTip: true, ...more });
-const phase = (name: string, more: object = {}) => ({ stepKey: `${STEP}-${name}`, atTip: false, ...more });
+  checkoutsOf(home).use({
+    ...run(),
+    ...onPlan(),
+    commit: base,
+    takeOver: false,
+    at: ++at,
+    atTip: true,
+    ...more,
+  });
+const phase = (name: string, more: object = {}) => ({
+  stepKey: `${STEP}-${name}`,
+  atTip: false,
+  ...more,
+});
 /** Applies and commits, on the commit that the checkout is at. */
-const write = async (checkout: Checkout, stepKey: string, [path, before, after]: [string, string | null, string]) => {
+const write = async (
+  checkout: Checkout,
+  stepKey: string,
+  [path, before, after]: [string, string | null, string],
+) => {
   const files = [blobs.file(path, before, after)];
   const written = { stepKey, files, renames: [] };
   const applied = await checkout.workspace.apply({
-    ...{ stepKey, workspace: url, decision: 1, files: [path], holder, proposal: written },
+    stepKey,
+    workspace: url,
+    decision: 1,
+    files: [path],
+    holder,
+    proposal: written,
     proposalId: proposalIdOf(written),
   });
   if (applied.outcome !== 'applied') return applied;
-  return checkout.repository.commit(await requestFor(repo, files, { stepKey, workspace: url, lock: applied.lock }));
+  return checkout.repository.commit(
+    await requestFor(repo, files, { stepKey, workspace: url, lock: applied.lock }),
+  );
 };
 const commitOf = (outcome: object): string => (outcome as { readonly commit: string }).commit;
 
 test('a plan’s branch that somebody deleted or set back: nothing is built on it without what was pushed there; a command brings that back, another lets it go', async () => {
   const [p1, p2] = [`${STEP}-p1-1`, `${STEP}-p2-1`];
-  const one = commitOf(await write(await usePlan('a', phase('p1-1')), p1, ['a.txt', 'one\n', 'two\n']));
+  const one = commitOf(
+    await write(await usePlan('a', phase('p1-1')), p1, ['a.txt', 'one\n', 'two\n']),
+  );
   const next = { ...run(p2), ...onPlan() };
   const said = async (work: Promise<unknown>): Promise<string> => {
     const error: unknown = await work.catch((caught: unknown) => caught);
@@ -620,24 +778,32 @@ test('a plan’s branch that somebody deleted or set back: nothing is built on i
     expect(words).toContain(`of ${url} no longer holds ${one.slice(0, 12)}`);
     const begun = await usePlan('a', phase('p2-1', { commit: one }));
     expect(await said(write(begun, p2, ['c.txt', null, 'c\n']))).toBe(words);
-    expect(await said(write(await usePlan('b'), `${STEP}-p1-m1`, ['plan.md', null, 'done\n']))).toBe(words);
+    expect(
+      await said(write(await usePlan('b'), `${STEP}-p1-m1`, ['plan.md', null, 'done\n'])),
+    ).toBe(words);
     expect(branches()[BRANCH]).toBe(set.startsWith(':') ? undefined : base);
     // An abort is not held up by it.
     const undone = (await usePlan('b', phase('p2-1', { commit: one, takeOver: true }))).workspace;
-    expect(await undone.rollback({ ...applyRequest(), stepKey: p2 })).toMatchObject({ outcome: 'rolled_back' });
+    expect(await undone.rollback({ ...applyRequest(), stepKey: p2 })).toMatchObject({
+      outcome: 'rolled_back',
+    });
     const back = /Bring it back: (.+?)\. If/.exec(words)?.[1] ?? '';
     execFileSync('sh', ['-ec', back], { cwd: repo.dir, stdio: 'ignore' });
     expect(await checkoutsOf('b').resolve(next, base)).toEqual({ commit: one });
   }
   push(`+${base}:${BRANCH}`);
-  const go = /If that is meant: (.+?)\. Then/.exec(await said(checkoutsOf('a').resolve(next, base)))?.[1] ?? '';
+  const go =
+    /If that is meant: (.+?)\. Then/.exec(await said(checkoutsOf('a').resolve(next, base)))?.[1] ??
+    '';
   execFileSync('sh', ['-ec', go], { cwd: repo.dir, stdio: 'ignore' });
   expect(await checkoutsOf('a').resolve(next, base)).toEqual({ commit: base });
   const two = await write(await usePlan('a', phase('p2-1')), p2, ['c.txt', null, 'c\n']);
   expect(branches()).toEqual({ 'refs/heads/main': base, [BRANCH]: commitOf(two) });
 });
 
-longOnly('e2e/plan-repository.test.ts shows phases on one branch; overtaken attempts show that nothing is pushed late')(
+longOnly(
+  'e2e/plan-repository.test.ts shows phases on one branch; overtaken attempts show that nothing is pushed late',
+)(
   'a plan and its phases push to one branch, from its tip; what was pushed is found again, and whoever was overtaken pushes no mark',
   async () => {
     const first = await usePlan('a');
@@ -657,10 +823,16 @@ longOnly('e2e/plan-repository.test.ts shows phases on one branch; overtaken atte
     expect(existsSync(await waiting.workspace.root(url))).toBe(true);
     // Its answer was lost: another host finds it.
     const again = await usePlan('b', { takeOver: true });
-    expect(await write(again, `${STEP}-p1-m1`, ['plan.md', null, 'done\n'])).toMatchObject({ commit: commitOf(mark) });
-    expect(await failure(write(stopped, `${STEP}-p2-m1`, ['late.md', null, 'late\n']))).not.toBe('no failure');
+    expect(await write(again, `${STEP}-p1-m1`, ['plan.md', null, 'done\n'])).toMatchObject({
+      commit: commitOf(mark),
+    });
+    expect(await failure(write(stopped, `${STEP}-p2-m1`, ['late.md', null, 'late\n']))).not.toBe(
+      'no failure',
+    );
     expect(branches()[BRANCH]).toBe(commitOf(mark));
-    expect(await checkoutsOf('a').resolve({ ...run(`${STEP}-p2-1`), ...onPlan() })).toEqual({ commit: commitOf(mark) });
+    expect(await checkoutsOf('a').resolve({ ...run(`${STEP}-p2-1`), ...onPlan() })).toEqual({
+      commit: commitOf(mark),
+    });
     // A person pushes while a phase is under way.
     const two = await usePlan('a', phase('p2-1', { commit: commitOf(mark) }));
     await repo.git('fetch', '-q', url, BRANCH);
@@ -720,12 +892,15 @@ long(
     const given = old.repository.merge(late, () => undefined);
     expect(await given.catch(() => ({ outcome: 'failed' }))).toMatchObject({ outcome: 'failed' });
     expect(branches()[BRANCH]).toBe(commitOf(two));
-    const remove = async (name: string) => (await usePlan('a')).repository.worktrees.remove(STEP, name);
+    const remove = async (name: string) =>
+      (await usePlan('a')).repository.worktrees.remove(STEP, name);
     for (const name of ['p1-1', 'p1-1', 'p2-1'])
       expect(await remove(name)).toMatchObject({ dropped: null, kept: null });
     const kept = `refs/heads/${branchFor('p3-1')}`;
     expect(await remove('p3-1')).toMatchObject({ dropped: made[2], kept });
     expect(Object.keys(branches()).sort()).toEqual([BRANCH, kept, 'refs/heads/main'].sort());
-    expect(Object.keys(refs()).filter((name) => name.startsWith('refs/emend/last/'))).toHaveLength(2);
+    expect(Object.keys(refs()).filter((name) => name.startsWith('refs/emend/last/'))).toHaveLength(
+      2,
+    );
   },
 );

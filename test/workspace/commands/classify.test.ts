@@ -76,8 +76,16 @@ const cases: [string, FailureKind, string, number?][] = [
     'test_failure',
     "/w/x.js\n  1:1  error  'foo' is not defined  no-undef\n\n✖ 1 problem (1 error, 0 warnings)\n",
   ],
-  ['eslint parse', 'syntax', '/w/x.js\n  1:11  error  Parsing error: Unexpected token ;\n\n✖ 1 problem\n'],
-  ['tsc', 'syntax', "src/a.ts(1,7): error TS2322: Type 'number' is not assignable to type 'string'.\n"],
+  [
+    'eslint parse',
+    'syntax',
+    '/w/x.js\n  1:11  error  Parsing error: Unexpected token ;\n\n✖ 1 problem\n',
+  ],
+  [
+    'tsc',
+    'syntax',
+    "src/a.ts(1,7): error TS2322: Type 'number' is not assignable to type 'string'.\n",
+  ],
   [
     'tsc, coloured',
     'syntax',
@@ -103,8 +111,16 @@ const cases: [string, FailureKind, string, number?][] = [
     'null_error',
     "  ● suite › reads\n\n    TypeError: Cannot read properties of undefined (reading 'foo')\n",
   ],
-  ['jest slow', 'timeout', '  ● suite › slow\n\n    thrown: "Exceeded timeout of 50 ms for a test.\n'],
-  ['pytest import', 'import_error', "E   ModuleNotFoundError: No module named 'nope'\nERROR test_x.py\n"],
+  [
+    'jest slow',
+    'timeout',
+    '  ● suite › slow\n\n    thrown: "Exceeded timeout of 50 ms for a test.\n',
+  ],
+  [
+    'pytest import',
+    'import_error',
+    "E   ModuleNotFoundError: No module named 'nope'\nERROR test_x.py\n",
+  ],
   [
     'pytest syntax',
     'syntax',
@@ -120,7 +136,11 @@ const cases: [string, FailureKind, string, number?][] = [
     'file_not_found',
     "E   FileNotFoundError: [Errno 2] No such file or directory: 'none'\nFAILED test_x.py::test_b\n",
   ],
-  ['go build', 'syntax', '# x [x.test]\n./x_test.go:3:28: undefined: undefinedthing\nFAIL\tx [build failed]\nFAIL\n'],
+  [
+    'go build',
+    'syntax',
+    '# x [x.test]\n./x_test.go:3:28: undefined: undefinedthing\nFAIL\tx [build failed]\nFAIL\n',
+  ],
   [
     'go import',
     'import_error',
@@ -136,7 +156,11 @@ const cases: [string, FailureKind, string, number?][] = [
     'syntax',
     'error[E0308]: mismatched types\n --> src/lib.rs:1:16\nerror: could not compile `x` (lib) due to 1 previous error\n',
   ],
-  ['cargo import', 'import_error', 'error[E0432]: unresolved import `nope`\nerror: could not compile `x` (lib)\n'],
+  [
+    'cargo import',
+    'import_error',
+    'error[E0432]: unresolved import `nope`\nerror: could not compile `x` (lib)\n',
+  ],
   ['make target', 'file_not_found', "make: *** No rule to make target 'nope'.  Stop.\n", 2],
   ['make syntax', 'syntax', 'Makefile:2: *** missing separator.  Stop.\n', 2],
   ['no such command', 'file_not_found', 'sh: 1: frobnicate: not found\n', 127],
@@ -193,9 +217,21 @@ test.each(readdirSync(ASSERTIONS))('an assertion that fails: %s', (file) => {
 });
 
 test.each([
-  ['before', 'import_error', `E   ModuleNotFoundError: No module named 'nope'\nERROR test_y.py\n${PYTEST}`],
-  ['after', 'busy', `${JEST}  ● suite › listens\n\n    Error: listen EADDRINUSE: address already in use :::3000\n`],
-  ['in the test of the assertion', 'null_error', `${GO}panic: invalid memory address or nil pointer dereference\n`],
+  [
+    'before',
+    'import_error',
+    `E   ModuleNotFoundError: No module named 'nope'\nERROR test_y.py\n${PYTEST}`,
+  ],
+  [
+    'after',
+    'busy',
+    `${JEST}  ● suite › listens\n\n    Error: listen EADDRINUSE: address already in use :::3000\n`,
+  ],
+  [
+    'in the test of the assertion',
+    'null_error',
+    `${GO}panic: invalid memory address or nil pointer dereference\n`,
+  ],
 ])('what fails %s an assertion decides: %s', (_, kind, output) => {
   expect(classifyFailure(output, { exit: 1 }).kind).toBe(kind);
 });
@@ -204,7 +240,11 @@ describe('signature', () => {
   const signature = (output: string): string => classifyFailure(output, { exit: 1 }).signature;
 
   test.each([
-    ['times', 'FAILED a.py::x - E took 0.5s\n1 failed in 0.04s', 'FAILED a.py::x - E took 13 ms\n1 failed in 2.4s'],
+    [
+      'times',
+      'FAILED a.py::x - E took 0.5s\n1 failed in 0.04s',
+      'FAILED a.py::x - E took 13 ms\n1 failed in 2.4s',
+    ],
     ['numbers and lines', './x.go:3:28: undefined: y', './x.go:41:2: undefined: y'],
     [
       'temporary paths',
@@ -240,8 +280,10 @@ describe('signature', () => {
 
 describe('suggestions of the runner', () => {
   const TSC = "src/a.ts(1,7): error TS2322: Type 'number' is not assignable to type 'string'.\n";
-  const ESLINT = "/w/x.js\n  1:1  error  'foo' is not defined  no-undef\n\n✖ 1 problem (1 error, 0 warnings)\n";
-  const VITEST = ' FAIL  src/a.test.ts > sum > adds\nAssertionError: expected 3 to be 4 // Object.is equality\n';
+  const ESLINT =
+    "/w/x.js\n  1:1  error  'foo' is not defined  no-undef\n\n✖ 1 problem (1 error, 0 warnings)\n";
+  const VITEST =
+    ' FAIL  src/a.test.ts > sum > adds\nAssertionError: expected 3 to be 4 // Object.is equality\n';
   test.each([
     ['jest', JEST, 'npx jest PATH -t'],
     ['vitest', VITEST, 'npx vitest run'],
@@ -250,7 +292,11 @@ describe('suggestions of the runner', () => {
     ['cargo', CARGO, 'cargo test NAME'],
     ['tsc', TSC, 'npx tsc --noEmit'],
     ['eslint', ESLINT, 'The rule is at the end'],
-    ['make', "make: *** No rule to make target 'x', needed by 'all'.  Stop.\n", 'No rule to make target'],
+    [
+      'make',
+      "make: *** No rule to make target 'x', needed by 'all'.  Stop.\n",
+      'No rule to make target',
+    ],
     ['jest under make', `${JEST}make: *** [Makefile:2: test] Error 1\n`, 'npx jest PATH -t'],
   ])('%s comes before what is said of every runner', (_name, output, command) => {
     const { suggestions } = classifyFailure(output, { exit: 1 });
@@ -267,13 +313,16 @@ describe('suggestions of the runner', () => {
 
 describe('tests that failed, by name', () => {
   const kept = (name: string) => readFileSync(join(ASSERTIONS, name), 'utf8');
-  test.each(readdirSync(ASSERTIONS))('%s: the same names at another time, in another order', (name) => {
-    const output = kept(name);
-    const found = failingTests(output);
-    expect(Object.keys(found ?? {}).length).toBeGreaterThan(0);
-    const later = output.replace(/\b\d+(\.\d+)?(?= ?m?s\b)/g, '77');
-    expect(failingTests(later)).toEqual(found);
-  });
+  test.each(readdirSync(ASSERTIONS))(
+    '%s: the same names at another time, in another order',
+    (name) => {
+      const output = kept(name);
+      const found = failingTests(output);
+      expect(Object.keys(found ?? {}).length).toBeGreaterThan(0);
+      const later = output.replace(/\b\d+(\.\d+)?(?= ?m?s\b)/g, '77');
+      expect(failingTests(later)).toEqual(found);
+    },
+  );
 
   test.each([
     [

@@ -19,7 +19,12 @@ const NPM_DEFAULT = 'echo "Error: no test specified" && exit 1';
 const CASES: [string, Record<string, string>, string | null, string?][] = [
   ['nothing', {}, null],
   ['an npm script', { 'package.json': manifest('jest') }, 'npm test', 'package.json'],
-  ['with pnpm', { 'package.json': manifest('jest'), 'pnpm-lock.yaml': '' }, 'pnpm test', 'package.json'],
+  [
+    'with pnpm',
+    { 'package.json': manifest('jest'), 'pnpm-lock.yaml': '' },
+    'pnpm test',
+    'package.json',
+  ],
   ['with yarn', { 'package.json': manifest('jest'), 'yarn.lock': '' }, 'yarn test', 'package.json'],
   ["npm's default is none", { 'package.json': manifest(NPM_DEFAULT) }, null],
   [
@@ -65,7 +70,9 @@ test.each(CASES.map(([name, files, command, path = '']) => ({ name, files, comma
       .update(files[path] ?? '')
       .digest('hex');
     expect(await discoverTests(dir)).toEqual(
-      command === null ? null : { commands: [command], source: path, definedBy: [{ path, sha256 }] },
+      command === null
+        ? null
+        : { commands: [command], source: path, definedBy: [{ path, sha256 }] },
     );
   },
 );
@@ -102,8 +109,13 @@ test('"Testing Protocols" goes before the project, all of its commands in order;
   });
   await writeFile(join(dir, 'repo/sub/CLAUDE.md'), '## Testing Protocols\n- `make check`\n');
   const nearer = await discoverTests(join(dir, 'repo/sub/deep'));
-  expect(nearer).toMatchObject({ commands: ['make check'], source: '../CLAUDE.md, Testing Protocols' });
+  expect(nearer).toMatchObject({
+    commands: ['make check'],
+    source: '../CLAUDE.md, Testing Protocols',
+  });
   // What else the notes say changes nothing; other commands do.
   await writeFile(join(dir, 'repo/sub/CLAUDE.md'), 'More.\n## Testing Protocols\n- `make check`\n');
-  expect(await discoverTests(join(dir, 'repo/sub/deep'))).toMatchObject({ definedBy: nearer!.definedBy });
+  expect(await discoverTests(join(dir, 'repo/sub/deep'))).toMatchObject({
+    definedBy: nearer!.definedBy,
+  });
 });

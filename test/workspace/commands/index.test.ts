@@ -51,7 +51,10 @@ const pidIn = async (file: string): Promise<number> => {
 describe.each(['this process', 'a launcher'])('started by %s', (by) => {
   let launcher: ReturnType<typeof transpile> | null = null;
   beforeAll(() => {
-    launcher = by === 'a launcher' ? transpile('launcher-of-commands', 'src/system/launcher-process.ts') : null;
+    launcher =
+      by === 'a launcher'
+        ? transpile('launcher-of-commands', 'src/system/launcher-process.ts')
+        : null;
     useLauncher(launcher && pathToFileURL(launcher.path));
   });
   afterAll(() => {
@@ -79,7 +82,9 @@ describe.each(['this process', 'a launcher'])('started by %s', (by) => {
     });
 
     test('a long output keeps its head and its tail and says how much was cut', async () => {
-      const ran = await run('echo first; yes x | head -c 500000; echo; echo last', { maxOutput_bytes: 2_000 });
+      const ran = await run('echo first; yes x | head -c 500000; echo; echo last', {
+        maxOutput_bytes: 2_000,
+      });
       expect(ran.output.startsWith('first\n')).toBe(true);
       expect(ran.output.endsWith('\nlast\n')).toBe(true);
       expect(ran.output).toContain(`[... ${6 + 500_000 + 1 + 5 - 2_000} bytes cut ...]`);
@@ -88,7 +93,8 @@ describe.each(['this process', 'a launcher'])('started by %s', (by) => {
   });
 
   describe('the group', () => {
-    const family = 'sh -c \'echo $$ > child; trap "" TERM; while :; do sleep 1; done\' & echo $$ > parent; wait';
+    const family =
+      'sh -c \'echo $$ > child; trap "" TERM; while :; do sleep 1; done\' & echo $$ > parent; wait';
 
     test('at time-out every process of it is killed, also one that ignores SIGTERM', async () => {
       const running = run(family, { timeout_s: 1 });
@@ -110,7 +116,9 @@ describe.each(['this process', 'a launcher'])('started by %s', (by) => {
     });
 
     test('what a command leaves behind when it ends is killed, and does not hold the result up', async () => {
-      const ran = await run("sh -c 'echo $$ > left; sleep 1000' & while [ ! -s left ]; do sleep 0.02; done; echo done");
+      const ran = await run(
+        "sh -c 'echo $$ > left; sleep 1000' & while [ ! -s left ]; do sleep 0.02; done; echo done",
+      );
       expect(ran).toMatchObject({ exit: 0, output: 'done\n' });
       const left = await pidIn('left');
       await until(() => !alive(left));
@@ -118,7 +126,14 @@ describe.each(['this process', 'a launcher'])('started by %s', (by) => {
 
     test('it does not outlive the process that started it, killed with SIGKILL', async () => {
       const built = pathToFileURL(join(process.cwd(), 'dist/src/workspace/commands/index.js')).href;
-      const request = { command: family, sandbox: 'off', cwd: dir, env: [], timeout_s: 600, maxOutput_bytes: 1000 };
+      const request = {
+        command: family,
+        sandbox: 'off',
+        cwd: dir,
+        env: [],
+        timeout_s: 600,
+        maxOutput_bytes: 1000,
+      };
       const source = `import { createLocalRunner } from '${built}'; await createLocalRunner(process.env).run(${JSON.stringify(request)});`;
       const worker = spawn(process.execPath, ['--input-type=module', '--eval', source], {
         stdio: 'ignore',
@@ -134,14 +149,22 @@ describe.each(['this process', 'a launcher'])('started by %s', (by) => {
 
 describe('secrets', () => {
   const from = {
-    ...{ PATH: process.env.PATH, ANTHROPIC_API_KEY: 'sk-ant-12345678', GITHUB_TOKEN: 'ghp_12345678' },
-    ...{ DB_PASSWORD: 'hunter2hunter2', TEMPORAL_ADDRESS: 'localhost:7233' },
+    PATH: process.env.PATH,
+    ANTHROPIC_API_KEY: 'sk-ant-12345678',
+    GITHUB_TOKEN: 'ghp_12345678',
+    DB_PASSWORD: 'hunter2hunter2',
+    TEMPORAL_ADDRESS: 'localhost:7233',
   };
 
   test("kept output holds no secret value, wherever the command got it; settings' values are no secrets", async () => {
     await writeFile(join(dir, '.env'), 'sk-ant-12345678 ghp_12345678\n');
     expect(
-      (await run('cat .env; echo "$DB_PASSWORD"; echo localhost:7233', { from, env: ['DB_PASSWORD'] })).output,
+      (
+        await run('cat .env; echo "$DB_PASSWORD"; echo localhost:7233', {
+          from,
+          env: ['DB_PASSWORD'],
+        })
+      ).output,
     ).toBe('[redacted] [redacted]\n[redacted]\nlocalhost:7233\n');
     expect(redact('a short one stays: 1', { A_TOKEN: '1' })).toBe('a short one stays: 1');
     expect(redact('longest first: abcdefgh', { A_TOKEN: 'abcdef', B_TOKEN: 'abcdefgh' })).toBe(

@@ -45,7 +45,11 @@ const run = (
   more: Partial<CommandRequest> = {},
 ) =>
   createLocalRunner(env, allowed).run({
-    ...{ command, cwd, env: [], timeout_s: 120, maxOutput_bytes: 65_536 },
+    command,
+    cwd,
+    env: [],
+    timeout_s: 120,
+    maxOutput_bytes: 65_536,
     sandbox: { settings: { ...SANDBOX_ON, ...settings }, workspace: cwd },
     ...more,
   });
@@ -62,12 +66,16 @@ describeIf(found.works, whyNone)('what is used up', () => {
   });
 
   test('memory by files in /tmp counts, too', async () => {
-    const ran = await run('head -c 400M /dev/zero > /tmp/x; sleep 60', { allowed: { allowed: { memory_mib: 300 } } });
+    const ran = await run('head -c 400M /dev/zero > /tmp/x; sleep 60', {
+      allowed: { allowed: { memory_mib: 300 } },
+    });
     expect(ran.ended).toMatch(/`memory_mib` allows 300/);
   });
 
   test('memory of one process, by its own limit', async () => {
-    const ran = await run(`python3 -c 'a = bytearray(900 * 1024 * 1024)'`, { settings: { memory_mib: 512 } });
+    const ran = await run(`python3 -c 'a = bytearray(900 * 1024 * 1024)'`, {
+      settings: { memory_mib: 512 },
+    });
     expect(ran.exit).not.toBe(0);
     expect(ran.seconds).toBeLessThan(ENDED_S);
   });
@@ -110,23 +118,37 @@ describeIf(found.works, whyNone)('what must work', () => {
     [
       'jest',
       'npm',
-      { 'package.json': '{"scripts":{"test":"jest"}}', 'a.test.js': 'test("a", () => expect(1).toBe(1));' },
+      {
+        'package.json': '{"scripts":{"test":"jest"}}',
+        'a.test.js': 'test("a", () => expect(1).toBe(1));',
+      },
       'npm test',
     ],
     ['pytest', 'pytest', { 'test_a.py': 'def test_a():\n    assert 1\n' }, 'pytest -q'],
     [
       'go test',
       'go',
-      { 'go.mod': 'module a\n', 'a_test.go': 'package a\nimport "testing"\nfunc TestA(t *testing.T) {}\n' },
+      {
+        'go.mod': 'module a\n',
+        'a_test.go': 'package a\nimport "testing"\nfunc TestA(t *testing.T) {}\n',
+      },
       'go test ./...',
     ],
     [
       'cargo test',
       'cargo',
-      { 'Cargo.toml': '[package]\nname = "a"\nversion = "0.1.0"\n', 'src/lib.rs': '#[test]\nfn a() {}\n' },
+      {
+        'Cargo.toml': '[package]\nname = "a"\nversion = "0.1.0"\n',
+        'src/lib.rs': '#[test]\nfn a() {}\n',
+      },
       'cargo test --offline',
     ],
-    ['make with cc', 'cc', { Makefile: 'test: a\n\t./a\n', 'a.c': 'int main(void) { return 0; }\n' }, 'make test'],
+    [
+      'make with cc',
+      'cc',
+      { Makefile: 'test: a\n\t./a\n', 'a.c': 'int main(void) { return 0; }\n' },
+      'make test',
+    ],
   ];
   // Toolchains may lie in the home of whoever runs the tests.
   const home =
@@ -140,7 +162,10 @@ describeIf(found.works, whyNone)('what must work', () => {
       async () => {
         for (const [path, text] of Object.entries(files)) put(path, text);
         const git = (...args: string[]): void => {
-          execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', ...args], { cwd: ws, stdio: 'ignore' });
+          execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', ...args], {
+            cwd: ws,
+            stdio: 'ignore',
+          });
         };
         git('init', '-q');
         git('add', '-A');
@@ -148,9 +173,13 @@ describeIf(found.works, whyNone)('what must work', () => {
         git('worktree', 'add', '-q', join(dir, 'linked'));
         const linked = join(dir, 'linked');
         if (name === 'jest')
-          cpSync(join(root, 'node_modules/.bin/jest'), join(linked, 'node_modules/.bin/jest'), { dereference: false });
+          cpSync(join(root, 'node_modules/.bin/jest'), join(linked, 'node_modules/.bin/jest'), {
+            dereference: false,
+          });
         const path =
-          name === 'jest' ? `${join(root, 'node_modules/.bin')}:${process.env.PATH ?? ''}` : process.env.PATH;
+          name === 'jest'
+            ? `${join(root, 'node_modules/.bin')}:${process.env.PATH ?? ''}`
+            : process.env.PATH;
         const ran = await run(`git status --porcelain && ${command}`, {
           env: { ...env, PATH: path },
           cwd: linked,
@@ -177,16 +206,33 @@ describeIf(found.works, whyNone)('what must work', () => {
     tool('opt/deep/toolx/bin/toolx', 'bin/toolx');
     tool('.pyenv/shims/pyx');
     tool('go/bin/gox');
-    const dirs = ['.nvm/versions/node/v20/bin', '.cargo/bin', '.local/bin', 'bin', '.pyenv/shims', 'go/bin'];
+    const dirs = [
+      '.nvm/versions/node/v20/bin',
+      '.cargo/bin',
+      '.local/bin',
+      'bin',
+      '.pyenv/shims',
+      'go/bin',
+    ];
     const PATH = `${dirs.map((each) => join(tools, each)).join(':')}:${process.env.PATH ?? ''}`;
     const own = ['nodex', 'cargox', 'blackx', 'toolx', 'pyx', 'gox'];
     const all = PATH.split(':').flatMap((each) => (existsSync(each) ? readdirSync(each) : []));
-    const names = [...new Set([...own, ...all])].filter((name) => /^[\w.-]+$/.test(name) && !name.startsWith('-'));
+    const names = [...new Set([...own, ...all])].filter(
+      (name) => /^[\w.-]+$/.test(name) && !name.startsWith('-'),
+    );
     put('names', `${names.join('\n')}\n`);
     const ask = 'while read -r n; do echo "$n $(command -v -- "$n")"; done < names';
-    const outside = execFileSync('sh', ['-c', ask], { cwd: ws, env: { PATH, HOME: tools }, encoding: 'utf8' });
+    const outside = execFileSync('sh', ['-c', ask], {
+      cwd: ws,
+      env: { PATH, HOME: tools },
+      encoding: 'utf8',
+    });
     const inside = await run(ask, { env: { PATH, HOME: tools } }, { maxOutput_bytes: 10_000_000 });
-    expect(inside.output.split('\n').filter((line, at) => line !== outside.split('\n')[at])).toEqual([]);
-    expect((await run(own.join(' && '), { env: { PATH, HOME: tools } })).output).toBe('ran\n'.repeat(own.length));
+    expect(
+      inside.output.split('\n').filter((line, at) => line !== outside.split('\n')[at]),
+    ).toEqual([]);
+    expect((await run(own.join(' && '), { env: { PATH, HOME: tools } })).output).toBe(
+      'ran\n'.repeat(own.length),
+    );
   });
 });

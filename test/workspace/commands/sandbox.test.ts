@@ -39,7 +39,11 @@ const ATTEMPTS: readonly Attempt[] = [
     run: 'cat /proc/*/cmdline | tr "\\0" " " | grep -q "sleep 9876[5]" && echo PWNED',
     outside: true,
   },
-  { name: "a process' memory and files", run: 'ls /proc/$P/fd/ >/dev/null 2>&1 && echo PWNED', outside: true },
+  {
+    name: "a process' memory and files",
+    run: 'ls /proc/$P/fd/ >/dev/null 2>&1 && echo PWNED',
+    outside: true,
+  },
   { name: 'a variable of the worker', run: `env | grep -q ${SECRET} && echo PWNED` },
   { name: 'an SSH key in the home', run: read('$H/.ssh'), outside: true },
   { name: 'cloud credentials in the home', run: read('$H/.aws'), outside: true },
@@ -63,16 +67,46 @@ const ATTEMPTS: readonly Attempt[] = [
   { name: 'a socket in /run', run: connect('"/run/emend-box-"+process.env.S'), outside: 'root' },
   { name: "Docker's socket", run: connect('"/var/run/docker.sock"'), outside: 'root' },
   { name: "D-Bus's socket", run: connect('"/run/dbus/system_bus_socket"'), outside: 'root' },
-  { name: 'a socket elsewhere', run: connect('"/var/lib/emend-box-"+process.env.S+"/s.sock"'), outside: 'root' },
-  { name: 'a socket in the workspace', run: connect('process.env.W+"/watchman.sock"'), outside: true },
+  {
+    name: 'a socket elsewhere',
+    run: connect('"/var/lib/emend-box-"+process.env.S+"/s.sock"'),
+    outside: 'root',
+  },
+  {
+    name: 'a socket in the workspace',
+    run: connect('process.env.W+"/watchman.sock"'),
+    outside: true,
+  },
   { name: 'an abstract socket', run: connect('"\\0emend-box-test-"+process.env.U'), outside: true },
-  { name: 'a server on this machine', run: connect('+process.env.PORT,"127.0.0.1"'), outside: true },
-  { name: "this machine's address on a network", run: connect('+process.env.PORT,process.env.ADDRESS'), outside: true },
-  { name: 'a network device', run: 'grep -v "lo:" /proc/net/dev | grep -q ":" && echo PWNED', outside: true },
+  {
+    name: 'a server on this machine',
+    run: connect('+process.env.PORT,"127.0.0.1"'),
+    outside: true,
+  },
+  {
+    name: "this machine's address on a network",
+    run: connect('+process.env.PORT,process.env.ADDRESS'),
+    outside: true,
+  },
+  {
+    name: 'a network device',
+    run: 'grep -v "lo:" /proc/net/dev | grep -q ":" && echo PWNED',
+    outside: true,
+  },
   // Write
-  { name: 'a file beside the workspace', run: 'echo x > $B/outside/f', later: '$B/outside/f', outside: true },
+  {
+    name: 'a file beside the workspace',
+    run: 'echo x > $B/outside/f',
+    later: '$B/outside/f',
+    outside: true,
+  },
   { name: 'a file in the home', run: 'echo x > $H/.profile', later: '$H/.profile', outside: true },
-  { name: 'a file in /tmp', run: 'echo x > /tmp/emend-box-test', later: '/tmp/emend-box-test', outside: true },
+  {
+    name: 'a file in /tmp',
+    run: 'echo x > /tmp/emend-box-test',
+    later: '/tmp/emend-box-test',
+    outside: true,
+  },
   {
     name: 'a file of the system',
     run: 'echo x > /etc/emend-box-test && echo PWNED',
@@ -101,7 +135,11 @@ const ATTEMPTS: readonly Attempt[] = [
   { name: 'a namespace of mounts', run: 'unshare -m true && echo PWNED', outside: 'root' },
   { name: 'another root', run: 'chroot / true && echo PWNED', outside: 'root' },
   { name: 'a device of its own', run: 'mknod /tmp/emend-dev b 254 0 && echo PWNED' },
-  { name: 'core_pattern', run: '( : >> /proc/sys/kernel/core_pattern ) && echo PWNED', outside: 'root' },
+  {
+    name: 'core_pattern',
+    run: '( : >> /proc/sys/kernel/core_pattern ) && echo PWNED',
+    outside: 'root',
+  },
   {
     name: 'another setting of the kernel',
     run: '( : >> /proc/sys/vm/overcommit_memory ) && echo PWNED',
@@ -118,13 +156,21 @@ const ATTEMPTS: readonly Attempt[] = [
     outside: true,
   },
   // Git
-  { name: 'to move a ref', run: 'cd $W && git update-ref refs/heads/moved HEAD && echo PWNED', outside: true },
+  {
+    name: 'to move a ref',
+    run: 'cd $W && git update-ref refs/heads/moved HEAD && echo PWNED',
+    outside: true,
+  },
   {
     name: 'to commit',
     run: 'cd $W && git -c user.name=a -c user.email=a@b commit -q --allow-empty -m x && echo PWNED',
     outside: true,
   },
-  { name: 'to change the index', run: 'cd $W && echo x > new && git add new && echo PWNED', outside: true },
+  {
+    name: 'to change the index',
+    run: 'cd $W && echo x > new && git add new && echo PWNED',
+    outside: true,
+  },
   {
     name: "the repository's configuration",
     run: 'cd $W && git config core.fsmonitor $W/evil.sh && echo PWNED',
@@ -135,8 +181,16 @@ const ATTEMPTS: readonly Attempt[] = [
     run: 'for f in .gitconfig conf/git tools/clean; do echo "#" >> $W/$f && echo PWNED; done; mv $W/conf $W/c && mv $W/c $W/conf && echo PWNED',
     outside: true,
   },
-  { name: 'a hook', run: 'echo "#!/bin/sh" > $W/.git/hooks/post-commit && echo PWNED', outside: true },
-  { name: 'another repository in place of the real one', run: 'mv $W/.git $W/git2 && echo PWNED', outside: false },
+  {
+    name: 'a hook',
+    run: 'echo "#!/bin/sh" > $W/.git/hooks/post-commit && echo PWNED',
+    outside: true,
+  },
+  {
+    name: 'another repository in place of the real one',
+    run: 'mv $W/.git $W/git2 && echo PWNED',
+    outside: false,
+  },
   {
     name: "the worker's git, by a repository where none was",
     run: 'cd $N && git init -q . && git config core.fsmonitor "touch $N/ran; false" && git config core.hooksPath $N',
@@ -201,7 +255,8 @@ const makeWorld = async (user: BoxUser): Promise<World> => {
   ])
     await put(at('home', path), `${SECRET}\n`);
   await put(at('home/.cargo/bin/tool'), '#!/bin/sh\n');
-  for (const dir of ['home/.m2/repository', 'outside', 'plain']) await mkdir(at(dir), { recursive: true });
+  for (const dir of ['home/.m2/repository', 'outside', 'plain'])
+    await mkdir(at(dir), { recursive: true });
   for (const dir of ['emend', 'store', 'other']) await put(at(dir, 'key'), `${SECRET}\n`);
   await put(at('ws/a.txt'), 'a\n');
   await put(at('ws/.gitconfig'), '[include]\n\tpath = conf/git\n');
@@ -238,30 +293,36 @@ const makeWorld = async (user: BoxUser): Promise<World> => {
   await chmod(base, 0o755);
   const helper = [...user.as, 'sleep', '98765'];
   const processes = [
-    spawn(helper[0] ?? '', helper.slice(1), { env: { ...process.env, KEY: SECRET }, stdio: 'ignore' }),
+    spawn(helper[0] ?? '', helper.slice(1), {
+      env: { ...process.env, KEY: SECRET },
+      stdio: 'ignore',
+    }),
   ];
   const address = Object.values(networkInterfaces())
     .flat()
     .find((each) => each?.internal === false && each.family === 'IPv4');
   const port = String((tcp.address() as { port: number }).port);
   const more = {
-    ...{
-      B: base,
-      H: at('home'),
-      W: at('ws'),
-      N: at('plain'),
-      P: String(processes[0]?.pid),
-      U: String(user.uid),
-      S: mine,
-    },
-    ...{ PORT: port, ADDRESS: address?.address ?? '127.0.0.1', HOME: at('home'), SSH_AUTH_SOCK: at('agent.sock') },
-    ...{
-      PATH: `${at('home/.cargo/bin')}:${user.as.length === 0 ? (process.env.PATH ?? '') : '/usr/local/bin:/usr/bin:/bin'}`,
-      DEPLOY_VALUE: SECRET,
-    },
+    B: base,
+    H: at('home'),
+    W: at('ws'),
+    N: at('plain'),
+    P: String(processes[0]?.pid),
+    U: String(user.uid),
+    S: mine,
+    PORT: port,
+    ADDRESS: address?.address ?? '127.0.0.1',
+    HOME: at('home'),
+    SSH_AUTH_SOCK: at('agent.sock'),
+    PATH: `${at('home/.cargo/bin')}:${user.as.length === 0 ? (process.env.PATH ?? '') : '/usr/local/bin:/usr/bin:/bin'}`,
+    DEPLOY_VALUE: SECRET,
   };
   // What another user cannot read is not there to be shown.
-  const env = { ...(user.as.length === 0 ? process.env : {}), ...more, EMEND_BWRAP: user.bubblewrap };
+  const env = {
+    ...(user.as.length === 0 ? process.env : {}),
+    ...more,
+    EMEND_BWRAP: user.bubblewrap,
+  };
   const runner = createLocalRunner(env, { hidden: [at('emend'), at('store')] });
   const end = async (): Promise<void> => {
     for (const child of processes) child.kill('SIGKILL');
@@ -296,7 +357,11 @@ describeIf(found.works, whyNone)('a command in the sandbox', () => {
       maxOutput_bytes: 65_536,
       sandbox: { settings: SANDBOX_ON, workspace: cwd },
     });
-  const succeeded = async (output: string, { later }: Attempt, more: World['more']): Promise<boolean> => {
+  const succeeded = async (
+    output: string,
+    { later }: Attempt,
+    more: World['more'],
+  ): Promise<boolean> => {
     if (later === undefined) return output.includes('PWNED');
     const path = expanded(later, more);
     if (later.includes('late')) await new Promise((go) => setTimeout(go, 1_500));
@@ -311,8 +376,13 @@ describeIf(found.works, whyNone)('a command in the sandbox', () => {
       // As a killed worker leaves the place.
       await mkdir(at('.git'));
       execFileSync('chown', ['-R', String(world.user.uid), at('.git')]);
-      const made = 'git init -q . && git config core.fsmonitor ./evil && git status -s && echo made';
-      const running = inBox(world, `${made}; touch ready; until [ -e go ]; do sleep 0.05; done; rm ready go`, at(''));
+      const made =
+        'git init -q . && git config core.fsmonitor ./evil && git status -s && echo made';
+      const running = inBox(
+        world,
+        `${made}; touch ready; until [ -e go ]; do sleep 0.05; done; rm ready go`,
+        at(''),
+      );
       while (!existsSync(at('ready'))) await new Promise((resolve) => setTimeout(resolve, 20));
       expect(readdirSync(at('.git'))).toEqual([]);
       // At once as it shall be: the command takes it away as soon as it is there.
@@ -326,23 +396,32 @@ describeIf(found.works, whyNone)('a command in the sandbox', () => {
 
   test('at least 40 attempts, and docs/sandbox.md names each', () => {
     expect(ATTEMPTS.length).toBeGreaterThanOrEqual(40);
-    const told = [...readFileSync('docs/sandbox.md', 'utf8').matchAll(/^\| (.*) \| .* \|$/gm)].map(([, name]) => name);
+    const told = [...readFileSync('docs/sandbox.md', 'utf8').matchAll(/^\| (.*) \| .* \|$/gm)].map(
+      ([, name]) => name,
+    );
     expect(told.slice(-ATTEMPTS.length)).toEqual(ATTEMPTS.map(({ name }) => name));
   });
 
   test.each(sampled('attempts', ATTEMPTS, 16))('fails: $name', async (attempt) => {
-    const cwd = (more: World['more']): string => (attempt.run.includes('cd $N') ? (more.N ?? '') : (more.W ?? ''));
+    const cwd = (more: World['more']): string =>
+      attempt.run.includes('cd $N') ? (more.N ?? '') : (more.W ?? '');
     for (const world of worlds) {
       const ran = await inBox(world, attempt.run, cwd(world.more));
       const who = `${attempt.name}, as ${world.user.name}: ${ran.output}`;
       expect([who, await succeeded(ran.output, attempt, world.more)]).toEqual([who, false]);
       const { outside = false } = attempt;
       if (outside === false || (outside === 'root' && world.user.uid !== 0)) continue;
-      const theirs = ['/var/run/docker.sock', '/run/dbus/system_bus_socket'].find((path) => attempt.run.includes(path));
+      const theirs = ['/var/run/docker.sock', '/run/dbus/system_bus_socket'].find((path) =>
+        attempt.run.includes(path),
+      );
       if (theirs !== undefined && !world.made.has(theirs)) continue;
       const free = [...world.user.as, 'sh', '-c', attempt.run];
       const env = { ...process.env, ...world.more };
-      const child = spawn(free[0] ?? '', free.slice(1), { env, cwd: '/', stdio: ['ignore', 'pipe', 'pipe'] });
+      const child = spawn(free[0] ?? '', free.slice(1), {
+        env,
+        cwd: '/',
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
       let output = '';
       child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
       child.stderr.on('data', (chunk: Buffer) => (output += chunk.toString()));

@@ -20,29 +20,43 @@ test('it reads as the file with the same keys does', async () => {
   await writeFile(join(workspace, 'a.js'), 'a\n');
   const instructions = '# Rename it\n\nRename `a` to `b`.\n';
   const value = await jobOfText({
-    ...{ workspace, instructions, target_files: ['./a.js'], new_files: ['b.js'], test: ['npm test', 'npm run lint'] },
-    ...{
-      commit: 'Rename a',
-      approval: 'auto',
-      sandbox: { network: true },
-      maxTotalChunks: 3,
-      limits: { budget_calls: 9 },
-    },
+    workspace,
+    instructions,
+    target_files: ['./a.js'],
+    new_files: ['b.js'],
+    test: ['npm test', 'npm run lint'],
+    commit: 'Rename a',
+    approval: 'auto',
+    sandbox: { network: true },
+    maxTotalChunks: 3,
+    limits: { budget_calls: 9 },
   });
   await writeFile(join(workspace, 'job.md'), value.bytes);
   const file = await readJobFile({ jobPath: 'job.md', workspace, cwd: workspace });
   expect({ ...value.job, path: 'job.md' }).toEqual(file.job);
-  expect(value.job).toMatchObject({ instructions, title: 'Rename it', test: ['npm test', 'npm run lint'] });
+  expect(value.job).toMatchObject({
+    instructions,
+    title: 'Rename it',
+    test: ['npm test', 'npm run lint'],
+  });
   expect(value).toMatchObject({ workspace, jobPath: 'rename-it-rename-a-to' });
 });
 
 test('its faults are those of the file, all at once, under the name of its first words', async () => {
   const workspace = await tempDir();
   await mkdir(join(workspace, 'dir'));
-  const keys = { target_files: ['none.js', 'dir', '../out.js'], test: 'yes', mode: 'edti', context_files: [] };
+  const keys = {
+    target_files: ['none.js', 'dir', '../out.js'],
+    test: 'yes',
+    mode: 'edti',
+    context_files: [],
+  };
   const of = ({ code, message }: Problem) => [code, message.replace(/^[^:]*:(\d+:)? /, '')];
-  const value = await problemsOf(jobOfText({ workspace, instructions: 'Do it.', ...keys } as unknown as JobText));
-  const front = 'target_files: [none.js, dir, ../out.js]\ntest: "yes"\nmode: edti\ncontext_files: []\n';
+  const value = await problemsOf(
+    jobOfText({ workspace, instructions: 'Do it.', ...keys } as unknown as JobText),
+  );
+  const front =
+    'target_files: [none.js, dir, ../out.js]\ntest: "yes"\nmode: edti\ncontext_files: []\n';
   await writeFile(join(workspace, 'job.md'), `---\n${front}---\nDo it.`);
   const file = await problemsOf(readJobFile({ jobPath: 'job.md', workspace, cwd: workspace }));
   expect(value.map(of)).toEqual(file.map(of));
@@ -66,7 +80,11 @@ test.each([
   [{ workspace: '/none/such' }, 'usage', 'is not a directory'],
   [{ tests: 'npm test' }, 'job_invalid', 'tests'],
 ])('%j is refused', async (over, code, words) => {
-  const value = { workspace: await tempDir(), instructions: 'Do it.', ...over } as unknown as JobText;
+  const value = {
+    workspace: await tempDir(),
+    instructions: 'Do it.',
+    ...over,
+  } as unknown as JobText;
   const [problem] = await problemsOf(jobOfText(value));
   expect(problem).toMatchObject({ code, message: expect.stringContaining(words) });
 });
@@ -84,10 +102,17 @@ describe('instructions', () => {
     const text = fc
       .string({ unit: 'binary', minLength: 1 })
       .filter((each) => each.trim() !== '' && !each.includes('\0'));
-    const line = fc.string({ minLength: 1 }).filter((each) => each.trim() !== '' && !each.includes('\0'));
+    const line = fc
+      .string({ minLength: 1 })
+      .filter((each) => each.trim() !== '' && !each.includes('\0'));
     await fc.assert(
       fc.asyncProperty(text, line, line, async (instructions, category, model) => {
-        const { job, text: all = '' } = await jobOfText({ workspace, instructions, category, model });
+        const { job, text: all = '' } = await jobOfText({
+          workspace,
+          instructions,
+          category,
+          model,
+        });
         expect(job).toMatchObject({ instructions, category, model, test: null, commit: null });
         expect(all.endsWith(instructions)).toBe(true);
       }),
@@ -108,7 +133,11 @@ describe('instructions', () => {
   });
 
   test.each([
-    ['Make the greeting more polite, please', 'make-the-greeting-more-polite', 'Make the greeting more polite, please'],
+    [
+      'Make the greeting more polite, please',
+      'make-the-greeting-more-polite',
+      'Make the greeting more polite, please',
+    ],
     ['  # Über   日本/語 … now\n\ntext', 'über-日本-語-now-text', 'Über   日本/語 … now'],
     ['!!!', 'job', '!!!'],
     ['See README.md', 'see-readme-md', 'See README.md'],

@@ -33,7 +33,9 @@ describe('the workspace', () => {
   test('of a worktree is the worktree, not the repository it belongs to', async () => {
     const dir = await repository();
     const git = (...args: string[]) =>
-      execFileSync('git', ['-c', 'user.name=T', '-c', 'user.email=t@example.org', ...args], { cwd: dir });
+      execFileSync('git', ['-c', 'user.name=T', '-c', 'user.email=t@example.org', ...args], {
+        cwd: dir,
+      });
     git('add', '-A');
     git('commit', '-qm', 'base');
     const other = join(await tempDir(), 'tree');
@@ -65,7 +67,10 @@ describe('what is wrong with a job', () => {
     const error = await read(dir, 'job.md').catch((thrown: unknown) => thrown);
     const said = (error as ProblemsError).problems.map(({ code, message }) => [code, message]);
     expect(said).toEqual(
-      Array.from({ length: 3 }, () => ['target_outside', expect.stringContaining('the path is in a `.git` folder')]),
+      Array.from({ length: 3 }, () => [
+        'target_outside',
+        expect.stringContaining('the path is in a `.git` folder'),
+      ]),
     );
     await writeFile(join(dir, 'b/job.md'), '# Only words\n\nDo it.\n');
     for (const [path, workspace] of [
@@ -81,7 +86,10 @@ describe('what is wrong with a job', () => {
   test('is told all at once, with file, line and key, and nothing is written', async () => {
     const dir = await repository();
     await symlink('/etc', join(dir, 'out'));
-    await writeFile(join(dir, 'job.md'), job('target_files:\n  - src/gone.ts\n  - src\n  - out/hostname'));
+    await writeFile(
+      join(dir, 'job.md'),
+      job('target_files:\n  - src/gone.ts\n  - src\n  - out/hostname'),
+    );
     await writeFile(join(dir, 'emend.yaml'), 'approvall: ask\n');
     const before = await readdir(dir);
     const error = await read(dir, 'job.md').catch((thrown: unknown) => thrown);
@@ -116,7 +124,9 @@ describe('what is wrong with a job', () => {
     expect(found.code).toBe(code);
     expect(found.message).toContain(path);
     if (path === 'job.txt')
-      expect(found.message).toBe('job.txt:1: expected a Markdown file (.md or .markdown), received "job.txt"');
+      expect(found.message).toBe(
+        'job.txt:1: expected a Markdown file (.md or .markdown), received "job.txt"',
+      );
   });
 
   test('a file that goes is there, and is the file itself', async () => {
@@ -131,7 +141,8 @@ describe('what is wrong with a job', () => {
       { code: 'target_missing', message: expect.stringContaining('bad.md:3: delete_files: ') },
       {
         code: 'target_not_a_file',
-        message: 'bad.md:4: delete_files: expected the file itself, link.ts is a symbolic link to old.ts',
+        message:
+          'bad.md:4: delete_files: expected the file itself, link.ts is a symbolic link to old.ts',
       },
     ]);
   });

@@ -1,5 +1,14 @@
 import { execFileSync } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  readFile,
+  realpath,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 
@@ -88,7 +97,9 @@ describe('listing says the same with git and without', () => {
     await repo.write('.gitignore', '*.log\n');
     await rm(join(repo.dir, 'gone'));
     await Repo.make({
-      dir: await mkdir(join(repo.dir, 'inner'), { recursive: true }).then(() => join(repo.dir, 'inner')),
+      dir: await mkdir(join(repo.dir, 'inner'), { recursive: true }).then(() =>
+        join(repo.dir, 'inner'),
+      ),
     });
     const head = await repo.line('rev-parse', 'HEAD');
     await repo.git('update-index', '--add', '--cacheinfo', `160000,${head},module`);
@@ -118,7 +129,14 @@ test.each([
     'client_secret.json',
     'service-account-prod.json',
   ],
-  ...['.ssh/config', '.aws/credentials', '.docker/config.json', '.git-credentials', 'x.p12', 'terraform.tfstate'],
+  ...[
+    '.ssh/config',
+    '.aws/credentials',
+    '.docker/config.json',
+    '.git-credentials',
+    'x.p12',
+    'terraform.tfstate',
+  ],
 ])('%s looks secret', (path) => {
   expect(looksSecret(path)).toBe(true);
 });
@@ -133,7 +151,15 @@ test.each([
     'src/secrets.rs',
     'environment.ts',
   ],
-  ...['keys.ts', 'monkey', 'tokenizer.py', 'docs/secrets.md', 'config.json', '.npmignore', 'credentials.example.json'],
+  ...[
+    'keys.ts',
+    'monkey',
+    'tokenizer.py',
+    'docs/secrets.md',
+    'config.json',
+    '.npmignore',
+    'credentials.example.json',
+  ],
 ])('%s does not', (path) => {
   expect(looksSecret(path)).toBe(false);
 });
@@ -143,7 +169,8 @@ describe('inspectTarget', () => {
     const found = await inspectTarget(plain, path, max);
     return found.ok ? 'ok' : found.problem.code;
   };
-  const outside = async (): Promise<string> => realpath(await mkdtemp(join(tmpdir(), 'emend-outside-')));
+  const outside = async (): Promise<string> =>
+    realpath(await mkdtemp(join(tmpdir(), 'emend-outside-')));
 
   test('a file: its facts', async () => {
     await write('a b/ü.txt', 'héllo');
@@ -151,7 +178,14 @@ describe('inspectTarget', () => {
     const path = 'a b/ü.txt';
     expect(await inspectTarget(plain, `./${path}`, 6)).toEqual({
       ok: true,
-      value: { path, target: path, realPath: join(plain, path), bytes: 6, mode: 0o751, symlink: false },
+      value: {
+        path,
+        target: path,
+        realPath: join(plain, path),
+        bytes: 6,
+        mode: 0o751,
+        symlink: false,
+      },
     });
     expect(await code(path, 5)).toBe('target_too_large');
   });
@@ -260,7 +294,9 @@ describe('dirtyPaths', () => {
       'ignored/f',
       'dir/new',
     ];
-    const states = Object.fromEntries((await dirtyPaths(repo.dir, paths)).map(({ path, state }) => [path, state]));
+    const states = Object.fromEntries(
+      (await dirtyPaths(repo.dir, paths)).map(({ path, state }) => [path, state]),
+    );
     expect(states).toEqual({
       changed: 'changed',
       staged: 'staged',
@@ -272,7 +308,9 @@ describe('dirtyPaths', () => {
       'ignored/f': 'ignored',
       'dir/new': 'untracked',
     });
-    expect(await dirtyPaths(join(repo.dir, 'p ü'), ['"x"'])).toEqual([{ path: '"x"', state: 'changed' }]);
+    expect(await dirtyPaths(join(repo.dir, 'p ü'), ['"x"'])).toEqual([
+      { path: '"x"', state: 'changed' },
+    ]);
   });
 
   test('outside git, and asked for nothing: none', async () => {
@@ -313,7 +351,10 @@ describe('eolForNewFile', () => {
     await chmod(join(plain, 'bin/git'), 0o755);
     await repo.write('.gitattributes', '*.bat eol=crlf\n*.bin -text eol=crlf\n');
     await repo.write('d/a.txt', 'x\r\n');
-    const wanted = Array.from({ length: 30 }, (_, i) => `d/new${i}.${['bat', 'bin', 'md'][i % 3] ?? ''}`);
+    const wanted = Array.from(
+      { length: 30 },
+      (_, i) => `d/new${i}.${['bat', 'bin', 'md'][i % 3] ?? ''}`,
+    );
     let looks = 0;
     const names = Array.from({ length: 100 }, (_, i) => `e/${i}.txt`);
     const files = new Proxy([...names, 'd/a.txt'], {
@@ -323,9 +364,14 @@ describe('eolForNewFile', () => {
       },
     });
     process.env.PATH = `${plain}/bin:${path}`;
-    const eols = await eolsForNewFiles(repo.dir, wanted, files).finally(() => (process.env.PATH = path));
+    const eols = await eolsForNewFiles(repo.dir, wanted, files).finally(
+      () => (process.env.PATH = path),
+    );
     expect(wanted.map((each) => eols.get(each))).toEqual(wanted.map(() => '\r\n'));
-    expect({ looks, gits: (await readFile(join(plain, 'calls'), 'utf8')).length }).toEqual({ looks: 101, gits: 1 });
+    expect({ looks, gits: (await readFile(join(plain, 'calls'), 'utf8')).length }).toEqual({
+      looks: 101,
+      gits: 1,
+    });
   });
 
   test.each<[string, string, string, '\n' | '\r\n']>([
@@ -339,7 +385,12 @@ describe('eolForNewFile', () => {
     ['choices in choices', '[{a,b{c,d*}e}.c]\nend_of_line=crlf', 'bdxe.c', '\r\n'],
     ['a set', '[[!a-c]x]\nend_of_line=crlf', 'dx', '\r\n'],
     ['the last section wins', '[*]\nend_of_line=crlf\n[*.c]\nend_of_line=lf', 'a.c', '\n'],
-    ['comments and unknown keys', '# c\n[*]\n; end_of_line=lf\nend_of_line=crlf\nindent=2', 'a', '\r\n'],
+    [
+      'comments and unknown keys',
+      '# c\n[*]\n; end_of_line=lf\nend_of_line=crlf\nindent=2',
+      'a',
+      '\r\n',
+    ],
     ['a broken glob is no match', '[a{b]\nend_of_line=crlf', 'a', '\n'],
     ['cr is not written', '[*]\nend_of_line=cr', 'a', '\n'],
   ])('.editorconfig: %s', async (_, text, path, eol) => {
@@ -376,7 +427,10 @@ describe('a new file that a model names', () => {
     ['package.json', /listed/],
     ['.env', /keys or passwords/],
   ])('%j is refused by its name', (path, why) => {
-    expect(newFileCheck(anywhere, ['src/a.js'])(path)).toEqual({ ok: false, why: expect.stringMatching(why) });
+    expect(newFileCheck(anywhere, ['src/a.js'])(path)).toEqual({
+      ok: false,
+      why: expect.stringMatching(why),
+    });
   });
 
   test.each([
@@ -390,37 +444,43 @@ describe('a new file that a model names', () => {
     expect(newFileCheck({ create, protected: [] }, [])(`./${path}`).ok).toBe(ok);
   });
 
-  test.each(['git', 'plain'])('%s: on the disk nothing is in its way, and no rule ignores it', async (how) => {
-    await makeRepo();
-    const dir = how === 'git' ? repo.dir : plain;
-    const put = (path: string, content: string) => (how === 'git' ? repo.write(path, content) : write(path, content));
-    await put('.gitignore', 'build/\n*.log\n!keep.log\n');
-    await put('src/.gitignore', '/here.js\n');
-    await put('src/a.js', '');
-    await put('src/kept.log', 'tracked by nobody\n');
-    await symlink(tmpdir(), join(dir, 'out'));
-    await symlink('src', join(dir, 'in'));
-    await symlink('nowhere', join(dir, 'broken.js'));
-    const made = ['src/b.js', '*.txt', 'src/deep/er/here.js', 'keep.log'];
-    const unmade = {
-      'src/a.js': /exists/,
-      'src/A.js': /letter case alone/,
-      'Src/b.js': /letter case alone/,
-      src: /directory/,
-      'src/a.js/b.js': /not a directory/,
-      'build/out.js': /ignores it/,
-      'x.log': /ignores it/,
-      'src/here.js': /ignores it/,
-      'out/x.js': /outside/,
-      'in/b.js': /symbolic link/,
-      'broken.js': /broken symbolic link/,
-      'package.json': /listed/,
-    };
-    const refused = await newFilesRefused(dir, [...made, ...Object.keys(unmade)], anywhere);
-    expect(Object.fromEntries(refused)).toEqual(
-      Object.fromEntries(Object.entries(unmade).map(([path, why]) => [path, expect.stringMatching(why)])),
-    );
-  });
+  test.each(['git', 'plain'])(
+    '%s: on the disk nothing is in its way, and no rule ignores it',
+    async (how) => {
+      await makeRepo();
+      const dir = how === 'git' ? repo.dir : plain;
+      const put = (path: string, content: string) =>
+        how === 'git' ? repo.write(path, content) : write(path, content);
+      await put('.gitignore', 'build/\n*.log\n!keep.log\n');
+      await put('src/.gitignore', '/here.js\n');
+      await put('src/a.js', '');
+      await put('src/kept.log', 'tracked by nobody\n');
+      await symlink(tmpdir(), join(dir, 'out'));
+      await symlink('src', join(dir, 'in'));
+      await symlink('nowhere', join(dir, 'broken.js'));
+      const made = ['src/b.js', '*.txt', 'src/deep/er/here.js', 'keep.log'];
+      const unmade = {
+        'src/a.js': /exists/,
+        'src/A.js': /letter case alone/,
+        'Src/b.js': /letter case alone/,
+        src: /directory/,
+        'src/a.js/b.js': /not a directory/,
+        'build/out.js': /ignores it/,
+        'x.log': /ignores it/,
+        'src/here.js': /ignores it/,
+        'out/x.js': /outside/,
+        'in/b.js': /symbolic link/,
+        'broken.js': /broken symbolic link/,
+        'package.json': /listed/,
+      };
+      const refused = await newFilesRefused(dir, [...made, ...Object.keys(unmade)], anywhere);
+      expect(Object.fromEntries(refused)).toEqual(
+        Object.fromEntries(
+          Object.entries(unmade).map(([path, why]) => [path, expect.stringMatching(why)]),
+        ),
+      );
+    },
+  );
 
   test('it is not made in a repository below the workspace', async () => {
     await makeRepo();

@@ -3,7 +3,12 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 
-import { hintedPaths, inspectTarget, listWorkspaceFiles, newFilesRefused } from '../../../src/workspace/files/index.js';
+import {
+  hintedPaths,
+  inspectTarget,
+  listWorkspaceFiles,
+  newFilesRefused,
+} from '../../../src/workspace/files/index.js';
 import { tempDir } from '../../client/fake.js';
 
 const FILES = [
@@ -21,7 +26,11 @@ const FILES = [
 test.each<[string, string, string[]]>([
   ['a path in prose', 'Change src/core/runner.rs, please.', ['src/core/runner.rs']],
   ['a path in a code span', 'Change `src/core/runner.rs`.', ['src/core/runner.rs']],
-  ['in order of first mention, once', '`README.md` then lib/index.ts then README.md', ['README.md', 'lib/index.ts']],
+  [
+    'in order of first mention, once',
+    '`README.md` then lib/index.ts then README.md',
+    ['README.md', 'lib/index.ts'],
+  ],
   ['a file name that one file has', 'See runner.rs.', ['src/core/runner.rs']],
   ['a file name that two files have', 'See mod.rs.', []],
   ['the end of one path', 'See core/mod.rs.', ['src/core/mod.rs']],
@@ -43,8 +52,16 @@ test.each<[string, string, string[]]>([
   ['part of a name is no mention', 'myrunner.rs xREADME.md', []],
   ['double back ticks', 'Use ``README.md``', ['README.md']],
   ['files that are not there', 'src/none.ts `also/none.ts`', []],
-  ['fences do not count beside prose', 'Edit README.md\n```ts\nimport x from "lib/index.ts"\n```\n', ['README.md']],
-  ['fences count where prose names nothing', 'Make this work:\n~~~\nlib/index.ts:1 fails\n~~~\n', ['lib/index.ts']],
+  [
+    'fences do not count beside prose',
+    'Edit README.md\n```ts\nimport x from "lib/index.ts"\n```\n',
+    ['README.md'],
+  ],
+  [
+    'fences count where prose names nothing',
+    'Make this work:\n~~~\nlib/index.ts:1 fails\n~~~\n',
+    ['lib/index.ts'],
+  ],
   ['an open fence goes to the end', 'README.md\n```\nlib/index.ts\n', ['README.md']],
   ['nothing', '', []],
 ])('%s', (_, text, expected) => {
@@ -63,8 +80,14 @@ test('files of a git directory, whatever it is called, are no targets, none that
   ];
   const why = expect.stringContaining('the path is in a `.git` folder');
   for (const path of [...there, ...absent])
-    expect(await inspectTarget(dir, path, null)).toMatchObject({ problem: { code: 'target_outside', message: why } });
-  const settings = { create: true, protected: [] } as unknown as Parameters<typeof newFilesRefused>[2];
-  expect([...(await newFilesRefused(dir, absent, settings))]).toEqual(absent.map((path) => [path, why]));
+    expect(await inspectTarget(dir, path, null)).toMatchObject({
+      problem: { code: 'target_outside', message: why },
+    });
+  const settings = { create: true, protected: [] } as unknown as Parameters<
+    typeof newFilesRefused
+  >[2];
+  expect([...(await newFilesRefused(dir, absent, settings))]).toEqual(
+    absent.map((path) => [path, why]),
+  );
   expect(await listWorkspaceFiles(dir)).toEqual(['a.txt']);
 });

@@ -21,14 +21,18 @@ const FILES: Record<string, string> = {
 const PATHS = Object.keys(FILES).filter((path) => path !== 'ignored.ts');
 const outline = (path: string) =>
   Promise.resolve({
-    symbols: [...FILES[path]!.matchAll(/(?:function|const) (\w+)/g)].map(([, name]) => [name!, name!, 0, 1] as const),
+    symbols: [...FILES[path]!.matchAll(/(?:function|const) (\w+)/g)].map(
+      ([, name]) => [name!, name!, 0, 1] as const,
+    ),
     imports: FILES[path]!.split('\n').filter((line) => line.startsWith('import')),
   });
 
 let top: string;
 const at = (name: string): string => join(top, name);
 const git = (dir: string, ...args: string[]): void =>
-  void execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@localhost', ...args], { cwd: at(dir) });
+  void execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@localhost', ...args], {
+    cwd: at(dir),
+  });
 const write = (dir: string, files: Record<string, string>): void => {
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(at(dir), path)), { recursive: true });
@@ -65,7 +69,11 @@ describe.each(['repo', 'unborn', 'plain'])('in a directory: %s', (dir) => {
   test.each([
     ['an error message', 'It says "Cannot read the menu"', 'src/menu.ts'],
     ['parts of a path, in other forms', 'the clients of HTTP', 'src/http/client.ts'],
-    ['hostile words are words', '$(touch x) `.*(` [[: -e --open-files-in-pager=x menu', 'src/menu.ts'],
+    [
+      'hostile words are words',
+      '$(touch x) `.*(` [[: -e --open-files-in-pager=x menu',
+      'src/menu.ts',
+    ],
   ])('%s', async (_, task, path) => {
     expect((await found(task))[0]?.path).toBe(path);
   });
@@ -78,7 +86,10 @@ describe.each(['repo', 'unborn', 'plain'])('in a directory: %s', (dir) => {
 
 test('an earlier commit about the same words leads to the files that it changed', async () => {
   const [first] = await findFiles(at('repo'), PATHS, 'The giraffe', outline);
-  expect(first).toMatchObject({ path: 'src/other.ts', reasons: ['changed with "Grow the giraffe"'] });
+  expect(first).toMatchObject({
+    path: 'src/other.ts',
+    reasons: ['changed with "Grow the giraffe"'],
+  });
 });
 
 test('words: identifiers as a whole and in parts, endings off, no names of people, at most forty', () => {
@@ -95,7 +106,11 @@ test('words: identifiers as a whole and in parts, endings off, no names of peopl
   expect(keys('x\n\nSigned-off-by: Ada <ada@example.org>\nhttps://example.org/abc')).toEqual([]);
   expect(new Set(['parse', 'parses', 'parsed', 'parsing'].map(stemOf)).size).toBe(1);
   expect(
-    termsOf(Array.from({ length: 900 }, (_, i) => `word${String.fromCharCode(97 + (i % 26))}${i}`).join(' ')),
+    termsOf(
+      Array.from({ length: 900 }, (_, i) => `word${String.fromCharCode(97 + (i % 26))}${i}`).join(
+        ' ',
+      ),
+    ),
   ).toHaveLength(40);
   expect(matcherOf(termsOf('unused variables'))('noUnusedVariable')).toEqual([0, 1]);
 });

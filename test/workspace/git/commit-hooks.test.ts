@@ -11,7 +11,10 @@ import { fuzz } from '../../support/fuzz.js';
 
 let dir: string;
 const git = (cwd: string, ...args: string[]): string =>
-  execFileSync('git', ['-c', 'user.name=T', '-c', 'user.email=t@example.org', ...args], { cwd, encoding: 'utf8' });
+  execFileSync('git', ['-c', 'user.name=T', '-c', 'user.email=t@example.org', ...args], {
+    cwd,
+    encoding: 'utf8',
+  });
 beforeAll(() => {
   dir = fs.realpathSync(fs.mkdtempSync(join(tmpdir(), 'emend-message-')));
 });
@@ -23,7 +26,21 @@ const byGit = (text: string): string =>
   execFileSync('git', ['stripspace'], { cwd: dir, input: text, encoding: 'utf8' });
 
 test('a message is tidied as git stripspace does it', () => {
-  const piece = fc.constantFrom(' ', '\t', '\r', '\n', '\n', '\n\n', 'a', 'ü', '#', '\v', '\f', '\u00a0', 'two words');
+  const piece = fc.constantFrom(
+    ' ',
+    '\t',
+    '\r',
+    '\n',
+    '\n',
+    '\n\n',
+    'a',
+    'ü',
+    '#',
+    '\v',
+    '\f',
+    '\u00a0',
+    'two words',
+  );
   const text = fc.array(piece, { maxLength: 30 }).map((parts) => parts.join(''));
   fc.assert(
     fc.property(text, (message) => {
@@ -35,7 +52,10 @@ test('a message is tidied as git stripspace does it', () => {
 
 const mayHave = async (at: string): Promise<boolean> => {
   const repository = await repositoryOf(at);
-  return repository !== null && (await hooksDir(repository, await commitSettings(repository.root))) !== null;
+  return (
+    repository !== null &&
+    (await hooksDir(repository, await commitSettings(repository.root))) !== null
+  );
 };
 
 test('hooks are found where git looks for them: in the repository, from a linked worktree, at a configured place', async () => {

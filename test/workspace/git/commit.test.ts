@@ -102,7 +102,9 @@ describe('a plain commit', () => {
     await repo.write('was.sh', 'C\n', 0o644);
     await repo.link('link', 'run.sh');
     committed(await commit(request));
-    const modes = (await repo.git('ls-tree', '-r', '--format=%(objectmode) %(path)', 'HEAD')).trim().split('\n');
+    const modes = (await repo.git('ls-tree', '-r', '--format=%(objectmode) %(path)', 'HEAD'))
+      .trim()
+      .split('\n');
     expect(modes).toEqual(['120000 link', '100755 plain.sh', '100755 run.sh', '100644 was.sh']);
     expect(await repo.status()).toBe('');
   });
@@ -138,20 +140,26 @@ describe('a plain commit', () => {
   test('a moved file is one change: gone there, here with its edit', async () => {
     await repo.write('old.txt', '1\n2\n3\n');
     await repo.commitAll();
-    const files = [blobs.file('new.txt', null, '1\n2\n3!\n'), blobs.file('old.txt', '1\n2\n3\n', null)];
+    const files = [
+      blobs.file('new.txt', null, '1\n2\n3!\n'),
+      blobs.file('old.txt', '1\n2\n3\n', null),
+    ];
     committed(await applyAndCommit(files, { renames: [{ from: 'old.txt', to: 'new.txt' }] }));
     expect(await repo.git('ls-tree', '-r', '--name-only', 'HEAD')).toBe('new.txt\n');
     expect(await repo.git('show', 'HEAD:new.txt')).toBe('1\n2\n3!\n');
     expect(await repo.status()).toBe('');
   });
 
-  longOnly('trees are compared with those of git in trees.test.ts')('an empty change is nothing', async () => {
-    await repo.write('a', '1\n');
-    const head = await repo.commitAll();
-    expect(await applyAndCommit([blobs.file('a', '1\n', '1\n')])).toEqual({ outcome: 'nothing' });
-    expect(await applyAndCommit([])).toEqual({ outcome: 'nothing' });
-    expect(await repo.line('rev-parse', 'HEAD')).toBe(head);
-  });
+  longOnly('trees are compared with those of git in trees.test.ts')(
+    'an empty change is nothing',
+    async () => {
+      await repo.write('a', '1\n');
+      const head = await repo.commitAll();
+      expect(await applyAndCommit([blobs.file('a', '1\n', '1\n')])).toEqual({ outcome: 'nothing' });
+      expect(await applyAndCommit([])).toEqual({ outcome: 'nothing' });
+      expect(await repo.line('rev-parse', 'HEAD')).toBe(head);
+    },
+  );
 
   test('a message that looks like a patch, a comment or a trailer is kept, and no temporary directory stays', async () => {
     await repo.write('a', '1\n');
@@ -172,11 +180,16 @@ describe('a plain commit', () => {
 test('what a log says is read as UTF-8, whatever encoding the repository is set to', async () => {
   await repo.write('a', '1\n');
   await repo.commitAll();
-  for (const key of ['commitEncoding', 'logOutputEncoding']) await repo.git('config', `i18n.${key}`, 'ISO-8859-1');
+  for (const key of ['commitEncoding', 'logOutputEncoding'])
+    await repo.git('config', `i18n.${key}`, 'ISO-8859-1');
   const message = 'Grüße\n\nPlan pläne/p.md, phase 1';
   const stepKey = `${STEP}-p1-1`;
-  const made = committed(await applyAndCommit([blobs.file('a', '1\n', '2\n')], { message, stepKey }));
-  expect(await planCommits(repo.dir, 'pläne/p.md')).toMatchObject([{ commit: made, phase: 'p1', subject: 'Grüße' }]);
+  const made = committed(
+    await applyAndCommit([blobs.file('a', '1\n', '2\n')], { message, stepKey }),
+  );
+  expect(await planCommits(repo.dir, 'pläne/p.md')).toMatchObject([
+    { commit: made, phase: 'p1', subject: 'Grüße' },
+  ]);
 });
 
 describe('where HEAD may be', () => {
@@ -193,9 +206,9 @@ describe('where HEAD may be', () => {
 
   test('unborn: new files make the first commit; a file nobody committed is a conflict', async () => {
     await repo.write('mine.txt', 'm\n');
-    expect(conflict(await commit(await requestFor(repo, [blobs.file('mine.txt', 'm\n', 'n\n')])))).toContain(
-      'mine.txt',
-    );
+    expect(
+      conflict(await commit(await requestFor(repo, [blobs.file('mine.txt', 'm\n', 'n\n')]))),
+    ).toContain('mine.txt');
     const outcome = await applyAndCommit([blobs.file('a', null, '1\n')]);
     expect(await repo.line('rev-list', '--count', committed(outcome))).toBe('1');
     expect(await repo.git('ls-tree', '--name-only', 'main')).toBe('a\n');
@@ -235,7 +248,10 @@ describe('where HEAD may be', () => {
   test('outside git: a problem with a sentence', async () => {
     const request = await requestFor(repo, []);
     await rm(join(repo.dir, '.git'), { recursive: true });
-    expect(await commit(request)).toMatchObject({ outcome: 'failed', problem: { code: 'not_a_repository' } });
+    expect(await commit(request)).toMatchObject({
+      outcome: 'failed',
+      problem: { code: 'not_a_repository' },
+    });
   });
 });
 
@@ -327,7 +343,9 @@ describe('marks of a plan that go along', () => {
   const TEXT = 'a\n\n\n\nb\n\n\n\nc\n';
   const key = (n: number): string => `${'feedc0de'.repeat(4)}-p${n}-m1`;
   const mark = (n: number, base: string, result: string): Proposal => ({
-    ...{ stepKey: key(n), files: [blobs.file('plan.md', base, result)], renames: [] },
+    stepKey: key(n),
+    files: [blobs.file('plan.md', base, result)],
+    renames: [],
   });
   const own = () => [blobs.file('x.txt', 'x\n', 'y\n')];
   const changedBy = async (id: string): Promise<string[]> =>
@@ -343,7 +361,9 @@ describe('marks of a plan that go along', () => {
     const edited = one.replace('c', 'c, which is mine');
     const two = edited.replace('b', 'b [x]');
     await repo.write('plan.md', two);
-    const request = await requestFor(repo, own(), { marks: [mark(1, TEXT, one), mark(2, edited, two)] });
+    const request = await requestFor(repo, own(), {
+      marks: [mark(1, TEXT, one), mark(2, edited, two)],
+    });
     await apply(request);
     const outcome = await commit(request);
     const id = committed(outcome);

@@ -25,7 +25,11 @@ test('an unborn branch, a commit, detached, from a sub-directory and through a l
   expect(await repositoryOf(repo.dir)).toEqual(unborn);
   await repo.write('sub/dir ü/f', '1\n');
   const head = await repo.commitAll();
-  expect(await repositoryOf(join(repo.dir, 'sub/dir ü'))).toEqual({ ...unborn, prefix: 'sub/dir ü/', head });
+  expect(await repositoryOf(join(repo.dir, 'sub/dir ü'))).toEqual({
+    ...unborn,
+    prefix: 'sub/dir ü/',
+    head,
+  });
   await repo.git('checkout', '-q', '--detach');
   const link = `${repo.dir}-link`;
   await symlink(repo.dir, link);
@@ -75,9 +79,15 @@ test("variables of a calling git do not lead elsewhere; git's failure is its own
 
 test('output and input are bytes', async () => {
   const bytes = new Uint8Array([0, 255, 10, 13, 128, 0]);
-  const id = await git(['hash-object', '-w', '--no-filters', '--stdin'], { cwd: repo.dir, input: bytes });
+  const id = await git(['hash-object', '-w', '--no-filters', '--stdin'], {
+    cwd: repo.dir,
+    input: bytes,
+  });
   if (!id.ok) throw new Error(id.problem.message);
-  const back = await git(['cat-file', 'blob', id.value.text.trim()], { cwd: repo.dir, reading: true });
+  const back = await git(['cat-file', 'blob', id.value.text.trim()], {
+    cwd: repo.dir,
+    reading: true,
+  });
   expect(back.ok && [...back.value.bytes]).toEqual([...bytes]);
 });
 
@@ -112,7 +122,10 @@ describe("no program of a repository's configuration is run", () => {
         return ['status', '--porcelain'];
       },
     ],
-    ['a hook on refs', async () => (await program('.git/hooks/reference-transaction', 'exit 0'), update)],
+    [
+      'a hook on refs',
+      async () => (await program('.git/hooks/reference-transaction', 'exit 0'), update),
+    ],
     ['a hook on the index', async () => (await program('.git/hooks/post-index-change'), index())],
     [
       'hooks in the workspace',
@@ -130,7 +143,11 @@ describe("no program of a repository's configuration is run", () => {
           '\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n abc\n -----END PGP SIGNATURE-----\n\n',
         );
         await repo.write('signed', signed);
-        await repo.git('update-ref', 'HEAD', await repo.line('hash-object', '-t', 'commit', '-w', 'signed'));
+        await repo.git(
+          'update-ref',
+          'HEAD',
+          await repo.line('hash-object', '-t', 'commit', '-w', 'signed'),
+        );
         await program('gpg');
         await repo.git('config', 'gpg.program', join(repo.dir, 'gpg'));
         await repo.git('config', 'log.showSignature', 'true');
@@ -152,7 +169,9 @@ describe("no program of a repository's configuration is run", () => {
     await repo.git('config', 'trailer.x.key', 'X: ');
     await repo.git('config', 'trailer.x.command', await program('trailer', 'echo x'));
     const message = 'Change\n\nFixes: 12';
-    expect(await withTrailer(repo.dir, message, { stepKey: step })).toBe(`${message}\nEmend-Step: ${step}\n`);
+    expect(await withTrailer(repo.dir, message, { stepKey: step })).toBe(
+      `${message}\nEmend-Step: ${step}\n`,
+    );
     expect(await ran()).toBe(false);
     execFileSync('git', ['interpret-trailers'], { cwd: repo.dir, input: 'Change\n' });
     expect(await ran()).toBe(true);
@@ -191,7 +210,12 @@ describe("no program of a repository's configuration is run", () => {
     // A clone or a submodule has no file of the outer one.
     await Repo.make({ dir: own });
     expect(await repositoryOf(own)).toMatchObject({ root: own });
-    await repo.git('update-index', '--add', '--cacheinfo', `160000,${await repo.line('rev-parse', 'HEAD')},own`);
+    await repo.git(
+      'update-index',
+      '--add',
+      '--cacheinfo',
+      `160000,${await repo.line('rev-parse', 'HEAD')},own`,
+    );
     expect(await repositoryOf(own)).toMatchObject({ root: own });
   });
 
@@ -204,7 +228,10 @@ describe("no program of a repository's configuration is run", () => {
         ['refs/x', ''],
         ['.gitattributes', '* filter=x\n'],
       ],
-      ['config', `[core]\n\tbare = false\n\tworktree = .\n[filter "x"]\n\tclean = ${filter}\n\trequired = true\n`],
+      [
+        'config',
+        `[core]\n\tbare = false\n\tworktree = .\n[filter "x"]\n\tclean = ${filter}\n\trequired = true\n`,
+      ],
     ] as const)
       await repo.write(`below/${path}`, text);
     const below = join(repo.dir, 'below');
@@ -222,5 +249,8 @@ test('without a git on PATH it is said that git is missing', async () => {
   process.env.PATH = '/nonexistent';
   const asked = await git(['status'], { cwd: process.cwd() });
   process.env.PATH = path;
-  expect(asked).toMatchObject({ ok: false, problem: { message: expect.stringContaining('git is not on PATH') } });
+  expect(asked).toMatchObject({
+    ok: false,
+    problem: { message: expect.stringContaining('git is not on PATH') },
+  });
 });

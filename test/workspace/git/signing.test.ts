@@ -19,7 +19,9 @@ const LIMIT_MS = 60_000;
 const has = (tool: string): boolean => spawnSync('sh', ['-c', `command -v ${tool}`]).status === 0;
 const ssh = testIf(has('ssh-keygen') && has('ssh-agent'), 'no OpenSSH');
 const sshLong =
-  ssh === test ? longOnly('an agent that is gone, and comes, shows an agent and a key that cannot be used') : ssh;
+  ssh === test
+    ? longOnly('an agent that is gone, and comes, shows an agent and a key that cannot be used')
+    : ssh;
 const gpg = testIf(has('gpg'), 'no gpg');
 const gpgsm = testIf(has('gpgsm'), 'no gpgsm');
 
@@ -29,7 +31,8 @@ let blobs: Blobs;
 const at = (...names: readonly string[]): string => join(dir, ...names);
 const own = { ...process.env };
 const restore = (): void => {
-  for (const name of ['SSH_AUTH_SOCK', 'GNUPGHOME', 'GIT_CONFIG_GLOBAL']) Reflect.deleteProperty(process.env, name);
+  for (const name of ['SSH_AUTH_SOCK', 'GNUPGHOME', 'GIT_CONFIG_GLOBAL'])
+    Reflect.deleteProperty(process.env, name);
   Object.assign(process.env, own);
 };
 
@@ -40,7 +43,8 @@ beforeAll(() => {
 });
 afterAll(() => {
   for (const home of ['g', 'x'])
-    if (fs.existsSync(at(home))) spawnSync('gpgconf', ['--kill', 'all'], { env: { ...own, GNUPGHOME: at(home) } });
+    if (fs.existsSync(at(home)))
+      spawnSync('gpgconf', ['--kill', 'all'], { env: { ...own, GNUPGHOME: at(home) } });
   fs.rmSync(dir, { recursive: true, force: true });
 });
 beforeEach(async () => {
@@ -69,7 +73,8 @@ const verified = async (): Promise<boolean> =>
     () => true,
     () => false,
   );
-const isSigned = async (): Promise<boolean> => (await repo.git('cat-file', 'commit', 'HEAD')).includes('\ngpgsig');
+const isSigned = async (): Promise<boolean> =>
+  (await repo.git('cat-file', 'commit', 'HEAD')).includes('\ngpgsig');
 
 /** An SSH key, and git told to sign with it. */
 const sshKey = async (name: string, passphrase = ''): Promise<string> => {
@@ -110,7 +115,10 @@ describe('signed', () => {
         () => config({ ...SIGN, 'commit.gpgsign': 'yes', 'user.signingkey': `${key}.pub` }),
         // A name without a value is true, and the last of several counts.
         async () => {
-          fs.appendFileSync(join(repo.dir, '.git', 'config'), '[commit]\n\tgpgsign = false\n[commit]\n\tgpgsign\n');
+          fs.appendFileSync(
+            join(repo.dir, '.git', 'config'),
+            '[commit]\n\tgpgsign = false\n[commit]\n\tgpgsign\n',
+          );
           await config({ 'gpg.format': 'ssh', 'user.signingkey': key });
         },
         async () => {
@@ -118,11 +126,18 @@ describe('signed', () => {
             at('work'),
             `[commit]\n\tgpgsign = true\n[gpg]\n\tformat = ssh\n[user]\n\tsigningkey = ${key}\n`,
           );
-          fs.writeFileSync(at('global'), `[includeIf "gitdir:${repo.dir}/"]\n\tpath = ${at('work')}\n`);
+          fs.writeFileSync(
+            at('global'),
+            `[includeIf "gitdir:${repo.dir}/"]\n\tpath = ${at('work')}\n`,
+          );
           process.env.GIT_CONFIG_GLOBAL = at('global');
         },
         async () => {
-          fs.writeFileSync(at('program'), `#!/bin/sh\ntouch ${at('called')}\nexec ssh-keygen "$@"\n`, { mode: 0o755 });
+          fs.writeFileSync(
+            at('program'),
+            `#!/bin/sh\ntouch ${at('called')}\nexec ssh-keygen "$@"\n`,
+            { mode: 0o755 },
+          );
           await config({ ...SIGN, 'user.signingkey': key, 'gpg.ssh.program': at('program') });
         },
       ];
@@ -144,7 +159,10 @@ describe('signed', () => {
 
   sshLong('by an agent, with a public key in words', async () => {
     const key = await sshKey('key');
-    await config({ ...SIGN, 'user.signingkey': `key::${fs.readFileSync(`${key}.pub`, 'utf8').trim()}` });
+    await config({
+      ...SIGN,
+      'user.signingkey': `key::${fs.readFileSync(`${key}.pub`, 'utf8').trim()}`,
+    });
     await withAgent(key, async () => {
       expect(await commit()).toMatchObject({ outcome: 'committed' });
       expect(await verified()).toBe(true);
@@ -177,15 +195,29 @@ describe('signed', () => {
     async () => {
       process.env.GNUPGHOME = at('x');
       fs.mkdirSync(at('x'), { mode: 0o700 });
-      const parameters = 'Key-Type: RSA\nKey-Length: 2048\nKey-Usage: sign, cert\nSerial: random\nName-DN: CN=Ada\n';
-      fs.writeFileSync(at('x', 'wanted'), `${parameters}Name-Email: ada@example.org\nNot-After: 2090-01-01\n`);
+      const parameters =
+        'Key-Type: RSA\nKey-Length: 2048\nKey-Usage: sign, cert\nSerial: random\nName-DN: CN=Ada\n';
+      fs.writeFileSync(
+        at('x', 'wanted'),
+        `${parameters}Name-Email: ada@example.org\nNot-After: 2090-01-01\n`,
+      );
       fs.writeFileSync(at('x', 'gpg-agent.conf'), 'allow-loopback-pinentry\n');
       fs.writeFileSync(at('x', 'gpgsm.conf'), 'disable-crl-checks\n');
       const sm = (...args: readonly string[]): string =>
         execFileSync('gpgsm', ['--batch', ...args], {
-          ...{ encoding: 'utf8', env: process.env, stdio: ['ignore', 'pipe', 'ignore'] },
+          encoding: 'utf8',
+          env: process.env,
+          stdio: ['ignore', 'pipe', 'ignore'],
         });
-      const make = ['--pinentry-mode', 'loopback', '--passphrase-fd', '0', '-o', at('x', 'cert'), '--generate-key'];
+      const make = [
+        '--pinentry-mode',
+        'loopback',
+        '--passphrase-fd',
+        '0',
+        '-o',
+        at('x', 'cert'),
+        '--generate-key',
+      ];
       sm(...make, at('x', 'wanted'));
       sm('--import', at('x', 'cert'));
       const print = /^fpr:+(\w+):/m.exec(sm('--with-colons', '--list-secret-keys'))![1]!;
@@ -198,19 +230,22 @@ describe('signed', () => {
     LIMIT_MS,
   );
 
-  ssh('`sign` of emend.yaml beats git either way; without both a commit is not signed', async () => {
-    const key = await sshKey('key');
-    expect(await commit()).toMatchObject({ outcome: 'committed' });
-    expect(await isSigned()).toBe(false);
-    await repo.git('reset', '-q', '--hard', 'HEAD^');
-    await config({ 'gpg.format': 'ssh', 'user.signingkey': key });
-    expect(await commit({ sign: true })).toMatchObject({ outcome: 'committed' });
-    expect(await verified()).toBe(true);
-    await repo.git('reset', '-q', '--hard', 'HEAD^');
-    await config({ 'commit.gpgsign': 'true' });
-    expect(await commit({ sign: false })).toMatchObject({ outcome: 'committed' });
-    expect(await isSigned()).toBe(false);
-  });
+  ssh(
+    '`sign` of emend.yaml beats git either way; without both a commit is not signed',
+    async () => {
+      const key = await sshKey('key');
+      expect(await commit()).toMatchObject({ outcome: 'committed' });
+      expect(await isSigned()).toBe(false);
+      await repo.git('reset', '-q', '--hard', 'HEAD^');
+      await config({ 'gpg.format': 'ssh', 'user.signingkey': key });
+      expect(await commit({ sign: true })).toMatchObject({ outcome: 'committed' });
+      expect(await verified()).toBe(true);
+      await repo.git('reset', '-q', '--hard', 'HEAD^');
+      await config({ 'commit.gpgsign': 'true' });
+      expect(await commit({ sign: false })).toMatchObject({ outcome: 'committed' });
+      expect(await isSigned()).toBe(false);
+    },
+  );
 });
 
 describe('a key that cannot be used', () => {
@@ -218,17 +253,28 @@ describe('a key that cannot be used', () => {
     const before = await repo.line('rev-parse', 'HEAD');
     const outcome = await commit();
     expect(outcome).toMatchObject({ outcome: 'failed', problem: { code: 'sign_failed' } });
-    for (const each of says) expect(outcome).toMatchObject({ problem: { message: expect.stringMatching(each) } });
+    for (const each of says)
+      expect(outcome).toMatchObject({ problem: { message: expect.stringMatching(each) } });
     expect(await repo.line('rev-parse', 'HEAD')).toBe(before);
     expect(await repo.read('f')).toBe('2\n');
   };
 
   ssh('its agent is gone: what to type; once it is there the same request commits', async () => {
     const key = await sshKey('key');
-    await config({ ...SIGN, 'user.signingkey': `key::${fs.readFileSync(`${key}.pub`, 'utf8').trim()}` });
-    await refusal([/ssh-add` into the agent .*SSH_AUTH_SOCK, which is not set here/, /answer retry/, /gpgsign false/]);
+    await config({
+      ...SIGN,
+      'user.signingkey': `key::${fs.readFileSync(`${key}.pub`, 'utf8').trim()}`,
+    });
+    await refusal([
+      /ssh-add` into the agent .*SSH_AUTH_SOCK, which is not set here/,
+      /answer retry/,
+      /gpgsign false/,
+    ]);
     process.env.SSH_AUTH_SOCK = at('nobody');
-    await refusal([/gpg\.format ssh, user\.signingkey key::ssh-ed25519/, /Git says: .*No private key/s]);
+    await refusal([
+      /gpg\.format ssh, user\.signingkey key::ssh-ed25519/,
+      /Git says: .*No private key/s,
+    ]);
     await withAgent(key, async () => {
       expect(await commit()).toMatchObject({ outcome: 'committed' });
       expect(await verified()).toBe(true);
@@ -267,30 +313,37 @@ describe('a key that cannot be used', () => {
 });
 
 describe('a merge', () => {
-  ssh('is signed; one that cannot be puts the files back and ends its hold, and the next try lands', async () => {
-    const key = await sshKey('key');
-    const home = at('home');
-    const engine = createApplyEngine({ home, blobs });
-    await repo.git('checkout', '-q', '-b', 'phase');
-    await repo.write('g', 'theirs\n');
-    const theirs = await repo.commitAll('on phase');
-    await repo.git('checkout', '-q', 'main');
-    const merge = (n: number) =>
-      mergeInto(
-        { engine, blobs },
-        {
-          ...{ stepKey: `${n}`.repeat(32), workspace: repo.dir, theirs, message: 'Merge', sign: null },
-          holder: { workflowId: 'emend-plan-x', namespace: 'default' },
-        },
-        () => undefined,
-      );
-    await config({ ...SIGN, 'user.signingkey': at('none') });
-    expect(await merge(1)).toMatchObject({ outcome: 'failed', problem: { code: 'sign_failed' } });
-    expect(await repo.status()).toBe('');
-    expect(await engine.readLock(repo.dir)).toBeNull();
-    await config({ 'user.signingkey': key });
-    expect(await merge(2)).toMatchObject({ outcome: 'merged' });
-    expect(await verified()).toBe(true);
-    expect(await repo.status()).toBe('');
-  });
+  ssh(
+    'is signed; one that cannot be puts the files back and ends its hold, and the next try lands',
+    async () => {
+      const key = await sshKey('key');
+      const home = at('home');
+      const engine = createApplyEngine({ home, blobs });
+      await repo.git('checkout', '-q', '-b', 'phase');
+      await repo.write('g', 'theirs\n');
+      const theirs = await repo.commitAll('on phase');
+      await repo.git('checkout', '-q', 'main');
+      const merge = (n: number) =>
+        mergeInto(
+          { engine, blobs },
+          {
+            stepKey: `${n}`.repeat(32),
+            workspace: repo.dir,
+            theirs,
+            message: 'Merge',
+            sign: null,
+            holder: { workflowId: 'emend-plan-x', namespace: 'default' },
+          },
+          () => undefined,
+        );
+      await config({ ...SIGN, 'user.signingkey': at('none') });
+      expect(await merge(1)).toMatchObject({ outcome: 'failed', problem: { code: 'sign_failed' } });
+      expect(await repo.status()).toBe('');
+      expect(await engine.readLock(repo.dir)).toBeNull();
+      await config({ 'user.signingkey': key });
+      expect(await merge(2)).toMatchObject({ outcome: 'merged' });
+      expect(await verified()).toBe(true);
+      expect(await repo.status()).toBe('');
+    },
+  );
 });

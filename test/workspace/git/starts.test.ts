@@ -51,7 +51,16 @@ const startedBy = async (work: () => Promise<unknown>): Promise<readonly string[
 };
 
 const COMMIT = [
-  ...['ls-tree', 'hash-object', 'mktree', 'config', 'commit-tree', 'update-ref', 'ls-files', 'update-index'],
+  ...[
+    'ls-tree',
+    'hash-object',
+    'mktree',
+    'config',
+    'commit-tree',
+    'update-ref',
+    'ls-files',
+    'update-index',
+  ],
 ];
 
 test('a commit of one file', async () => {
@@ -97,7 +106,10 @@ test('a commit of many files: one process stores them all, but for those that a 
 });
 
 test('a commit that deletes files as they were committed hashes none of them', async () => {
-  const request = await requestFor(repo, [blobs.file('a.txt', 'one\n', null), blobs.file('sub/b.txt', 'two\n', null)]);
+  const request = await requestFor(repo, [
+    blobs.file('a.txt', 'one\n', null),
+    blobs.file('sub/b.txt', 'two\n', null),
+  ]);
   for (const name of ['a.txt', 'sub/b.txt']) await rm(join(repo.dir, name));
   const commit = createCommitter({ commands: createLocalRunner(process.env), blobs });
   const started = await startedBy(async () => {
@@ -116,8 +128,14 @@ test('what is changed, at the top of a working tree: asked once where that is', 
   await repo.write('a.txt', 'changed\n');
   expect(await startedBy(() => changedPaths(repo.dir))).toEqual(['rev-parse', 'status']);
   expect(await startedBy(() => changedPaths(repo.dir))).toEqual(['status']);
-  expect(await startedBy(() => changedPaths(join(repo.dir, 'sub')))).toEqual(['rev-parse', 'status']);
-  expect(await startedBy(() => changedPaths(join(repo.dir, 'sub')))).toEqual(['rev-parse', 'status']);
+  expect(await startedBy(() => changedPaths(join(repo.dir, 'sub')))).toEqual([
+    'rev-parse',
+    'status',
+  ]);
+  expect(await startedBy(() => changedPaths(join(repo.dir, 'sub')))).toEqual([
+    'rev-parse',
+    'status',
+  ]);
   // No repository any more.
   await rm(join(repo.dir, '.git'), { recursive: true });
   expect(await changedPaths(repo.dir)).toEqual([]);
@@ -145,16 +163,35 @@ describe('a message with our trailers is what git makes of it', () => {
   test.each(sampled('messages', messages, 5))('%j', async (message, starts) => {
     let made = '';
     const asked = { stepKey: STEP, marks: [mark, mark] };
-    const started = await startedBy(async () => (made = await withTrailer(repo.dir, message, asked)));
+    const started = await startedBy(
+      async () => (made = await withTrailer(repo.dir, message, asked)),
+    );
     expect(started).toHaveLength(starts);
     const added = [`Emend-Mark: ${stepKey}`, `Emend-Mark: ${stepKey}`, `Emend-Step: ${STEP}`];
     const byGit = execFileSync(
       git,
       [
-        ...['-c', 'trailer.separators=:', 'interpret-trailers', '--no-divider', '--if-exists', 'addIfDifferent'],
-        ...['--if-missing', 'add', '--where', 'end', ...added.flatMap((line) => ['--trailer', line])],
+        ...[
+          '-c',
+          'trailer.separators=:',
+          'interpret-trailers',
+          '--no-divider',
+          '--if-exists',
+          'addIfDifferent',
+        ],
+        ...[
+          '--if-missing',
+          'add',
+          '--where',
+          'end',
+          ...added.flatMap((line) => ['--trailer', line]),
+        ],
       ],
-      { cwd: repo.dir, input: message === '' ? `Emend step ${STEP}\n` : `${message}\n`, encoding: 'utf8' },
+      {
+        cwd: repo.dir,
+        input: message === '' ? `Emend step ${STEP}\n` : `${message}\n`,
+        encoding: 'utf8',
+      },
     );
     expect(made).toBe(byGit);
   });

@@ -29,7 +29,8 @@ const byGit = (entries: ReadonlyMap<string, Entry | null>, from?: string): strin
   run(['read-tree', from ?? '--empty'], '', env);
   const lines = [...entries].sort(([, a], [, b]) => Number(a !== null) - Number(b !== null));
   const info = lines.map(
-    ([path, entry]) => `${entry?.mode ?? 0} ${entry?.id ?? '0'.repeat(40)}\t${Buffer.from(path).toString('latin1')}\0`,
+    ([path, entry]) =>
+      `${entry?.mode ?? 0} ${entry?.id ?? '0'.repeat(40)}\t${Buffer.from(path).toString('latin1')}\0`,
   );
   run(['update-index', '-z', '--index-info'], info.join(''), env);
   return run(['write-tree'], '', env).trim();
@@ -44,20 +45,25 @@ const made = async (from: string, entries: ReadonlyMap<string, Entry | null>) =>
 test('a tree with other entries is the one that git makes of an index', async () => {
   const random = randomFrom(seed);
   const pick = <T>(of: readonly T[]): T => of[Math.floor(random() * of.length)]!;
-  const ids = ['one', 'two', 'three'].map((text) => run(['hash-object', '-w', '--stdin'], text).trim());
+  const ids = ['one', 'two', 'three'].map((text) =>
+    run(['hash-object', '-w', '--stdin'], text).trim(),
+  );
   const head = await repo.git('commit-tree', '-m', 'x', byGit(new Map()));
   const entry = (): Entry => {
     const mode = pick(['100644', '100644', '100755', '120000', '160000']);
     return { mode, id: mode === '160000' ? head.trim() : pick(ids) };
   };
   const names = ['a', 'a.b', 'a-b', 'a0', 'b c', 'ü', 'z\n'];
-  const path = (): string => Array.from({ length: 1 + Math.floor(random() * 3) }, () => pick(names)).join('/');
+  const path = (): string =>
+    Array.from({ length: 1 + Math.floor(random() * 3) }, () => pick(names)).join('/');
   let seen = { lost: 0, whole: 0 };
   // A few turns may hold none of one kind: as many more as it takes.
   const isLacking = (): boolean => seen.lost === 0 || seen.whole === 0;
   for (let turn = 0; turn < drawn(6, 100) || (isLacking() && turn < 200); turn++) {
     const paths = (most: number) => Array.from({ length: Math.floor(random() * most) }, path);
-    const before = byGit(new Map([...paths(12).map((each) => [each, entry()] as const), ['kept', entry()]]));
+    const before = byGit(
+      new Map([...paths(12).map((each) => [each, entry()] as const), ['kept', entry()]]),
+    );
     const there = run(['ls-tree', '-r', '-z', '--name-only', before])
       .split('\0')
       .slice(0, -1)
@@ -65,12 +71,23 @@ test('a tree with other entries is the one that git makes of an index', async ()
     const gone = there.filter(() => random() < 0.4).map((each) => [each, null] as const);
     const added = paths(4).map((each) => [each, entry()] as const);
     // No two of them one below the other: no commit has both.
-    const clear = added.filter(([a], i) => !added.some(([b], j) => i !== j && (a === b || a.startsWith(`${b}/`))));
+    const clear = added.filter(
+      ([a], i) => !added.some(([b], j) => i !== j && (a === b || a.startsWith(`${b}/`))),
+    );
     const entries = new Map<string, Entry | null>([...gone, ...clear]);
     const wanted = byGit(entries, before);
     const { tree, lost } = await made(before, entries);
     expect({ seed, turn, entries, tree }).toEqual({ seed, turn, entries, tree: wanted });
-    const left = run(['diff-tree', '-r', '-z', '--no-renames', '--name-only', '--diff-filter=D', before, wanted])
+    const left = run([
+      'diff-tree',
+      '-r',
+      '-z',
+      '--no-renames',
+      '--name-only',
+      '--diff-filter=D',
+      before,
+      wanted,
+    ])
       .split('\0')
       .slice(0, -1);
     const foreign = left.some((each) => !entries.has(Buffer.from(each, 'latin1').toString()));
@@ -111,7 +128,10 @@ const asked = () => {
   const head = line('rev-parse', '--verify', '--quiet', 'HEAD^{commit}');
   const headRef = line('symbolic-ref', '--quiet', 'HEAD');
   if (root === null || (head ?? headRef) === null) return null;
-  const [gitDir, prefix] = [line('rev-parse', '--absolute-git-dir'), line('rev-parse', '--show-prefix')];
+  const [gitDir, prefix] = [
+    line('rev-parse', '--absolute-git-dir'),
+    line('rev-parse', '--show-prefix'),
+  ];
   return { root, gitDir, prefix, head, headRef };
 };
 
@@ -137,7 +157,10 @@ test('a repository that is known is what git says of it, whatever became of it',
     ['moved while packed', () => run(['update-ref', 'HEAD', first])],
     ['detached', () => run(['checkout', '-q', '--detach'])],
     ['no commit yet', () => run(['checkout', '-q', '--orphan', 'new'])],
-    ['a branch that leads to another', () => run(['symbolic-ref', 'refs/heads/alias', 'refs/heads/main'])],
+    [
+      'a branch that leads to another',
+      () => run(['symbolic-ref', 'refs/heads/alias', 'refs/heads/main']),
+    ],
     ['and is checked out', () => run(['symbolic-ref', 'HEAD', 'refs/heads/alias'])],
     ['HEAD as a link', () => link('HEAD', 'refs/heads/topic/v1.2-x')],
     ['HEAD as a file again', () => put('HEAD', 'ref: refs/heads/main\n')],

@@ -8,7 +8,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 
-import { createWorktreeKeeper, worktreesDir, type WorktreeKeeper } from '../../../src/workspace/git/worktrees.js';
+import {
+  createWorktreeKeeper,
+  worktreesDir,
+  type WorktreeKeeper,
+} from '../../../src/workspace/git/worktrees.js';
 import { createLocalRunner } from '../../../src/workspace/commands/index.js';
 import type { Worktree } from '../../../src/workspace/repository.js';
 import { createApplyEngine } from '../../../src/workspace/apply/engine.js';
@@ -35,7 +39,8 @@ const make = async (name = 'p1-1', workspace = repo.dir, sys?: Sys): Promise<Wor
   if (!made.ok) throw new Error(made.problem.message);
   return made.value;
 };
-const gitIn = (dir: string, ...args: string[]): string => execFileSync('git', args, { cwd: dir, encoding: 'utf8' });
+const gitIn = (dir: string, ...args: string[]): string =>
+  execFileSync('git', args, { cwd: dir, encoding: 'utf8' });
 /** A new file of that name, with its name in it; resolves to the commit's id. */
 const commitIn = async ({ path }: Worktree, name: string): Promise<string> => {
   await writeFile(join(path, `${name}.txt`), `${name}\n`);
@@ -47,7 +52,9 @@ const commitIn = async ({ path }: Worktree, name: string): Promise<string> => {
 const traces = async (): Promise<unknown> => ({
   worktrees: gitIn(repo.dir, 'worktree', 'list', '--porcelain').match(/^worktree .*/gm),
   branches: gitIn(repo.dir, 'for-each-ref', '--format=%(refname)'),
-  admin: existsSync(join(repo.dir, '.git', 'worktrees')) ? await readdir(join(repo.dir, '.git', 'worktrees')) : [],
+  admin: existsSync(join(repo.dir, '.git', 'worktrees'))
+    ? await readdir(join(repo.dir, '.git', 'worktrees'))
+    : [],
   home: await readdir(root),
   records: existsSync(join(home, 'worktrees')) ? await readdir(join(home, 'worktrees')) : [],
 });
@@ -100,7 +107,10 @@ test('made beside the home, on its own branch at the base; the same again; remov
   expect(await make('p1-1', join(repo.dir, 'sub'))).toEqual(tree);
   expect(await keeper().list(PLAN)).toEqual([tree]);
   expect(await keeper().remove(PLAN, 'p1-1')).toEqual({
-    ...{ name: 'p1-1', branch: tree.branch, dropped: null, kept: null },
+    name: 'p1-1',
+    branch: tree.branch,
+    dropped: null,
+    kept: null,
   });
   expect(await traces()).toEqual(before);
   expect(await keeper().remove(PLAN, 'p1-1')).toBeNull();
@@ -139,7 +149,11 @@ test('commits that nothing else holds are kept under a ref when the branch goes;
   const kept = 'refs/emend/kept/0123456789abcdef/p1-1';
   expect(await keeper().remove(PLAN, 'p1-1')).toMatchObject({ dropped: tip, kept });
   expect(await repo.line('rev-parse', kept)).toBe(tip);
-  expect((await traces()) as object).toMatchObject({ worktrees: [`worktree ${repo.dir}`], admin: [], records: [] });
+  expect((await traces()) as object).toMatchObject({
+    worktrees: [`worktree ${repo.dir}`],
+    admin: [],
+    records: [],
+  });
 
   const merged = await make('p2-1');
   await commitIn(merged, 'c');
@@ -156,7 +170,8 @@ longOnly('makers that die show removers that die, too')(
     await expect(keeper(dies).remove(PLAN, 'p1-1')).rejects.toThrow('killed');
     expect(existsSync(tree.path)).toBe(false);
     expect(await keeper().remove(PLAN, 'p1-1')).toMatchObject({
-      ...{ dropped: tip, kept: 'refs/emend/kept/0123456789abcdef/p1-1' },
+      dropped: tip,
+      kept: 'refs/emend/kept/0123456789abcdef/p1-1',
     });
   },
 );
@@ -204,7 +219,10 @@ test('commits that only refs of Emend hold are kept under a ref of the phase, wh
   await repo.git('update-ref', 'refs/emend/heads/emend/p1-1', tip);
   await repo.git('symbolic-ref', kept, branch);
   expect(await keeper().remove(PLAN, 'p1-1')).toMatchObject({ dropped: tip, kept });
-  expect([await repo.line('rev-parse', kept), await repo.line('rev-parse', branch)]).toEqual([tip, head]);
+  expect([await repo.line('rev-parse', kept), await repo.line('rev-parse', branch)]).toEqual([
+    tip,
+    head,
+  ]);
 });
 
 test("a person's worktrees, branches and files stay", async () => {
@@ -289,7 +307,11 @@ describe('a maker that dies', () => {
         .catch(() => null);
       await keeper().remove(PLAN, 'p1-1');
       const after = (await traces()) as { home: string[]; records: string[] };
-      expect({ ...after, home: [], records: [] }).toEqual({ ...(before as object), home: [], records: [] });
+      expect({ ...after, home: [], records: [] }).toEqual({
+        ...(before as object),
+        home: [],
+        records: [],
+      });
       if (first === 'made') break;
     }
     expect(died * stride).toBeGreaterThan(5);
@@ -384,7 +406,8 @@ describe('a maker that is stopped, given up and wakes up late', () => {
         late.wake();
         const outcome = await first;
         if (late.reached()) stood += 1;
-        if (typeof outcome === 'string' || !outcome.ok) expect(JSON.stringify(outcome)).toContain('stood still');
+        if (typeof outcome === 'string' || !outcome.ok)
+          expect(JSON.stringify(outcome)).toContain('stood still');
         else expect(outcome.value).toEqual(tree);
         expect(await readFile(join(tree.path, 'b.txt'), 'utf8')).toBe('of the step in it\n');
         expect(gitIn(tree.path, 'status', '--porcelain')).toBe('?? b.txt\n');
@@ -421,13 +444,19 @@ describe('a maker that is stopped, given up and wakes up late', () => {
 describe('worktree.setup', () => {
   const how = {
     sandbox: 'off' as const,
-    ...{ env: [], timeout_s: 20, turn_ms: 20_000, maxOutput_bytes: 4096 },
+    env: [],
+    timeout_s: 20,
+    turn_ms: 20_000,
+    maxOutput_bytes: 4096,
     commands: createLocalRunner(process.env),
   };
   test('runs in the worktree until it has succeeded once', async () => {
     const tree = await make();
     const command = 'echo run >> count; test "$(wc -l < count)" -ge 2';
-    expect(await keeper().setUp(tree, { ...how, command })).toMatchObject({ outcome: 'failed', how: 'exit 1' });
+    expect(await keeper().setUp(tree, { ...how, command })).toMatchObject({
+      outcome: 'failed',
+      how: 'exit 1',
+    });
     expect(await keeper().setUp(tree, { ...how, command })).toEqual({ outcome: 'ready' });
     expect(await keeper().setUp(tree, { ...how, command })).toEqual({ outcome: 'ready' });
     expect(await readFile(join(tree.path, 'count'), 'utf8')).toBe('run\nrun\n');

@@ -25,7 +25,8 @@ let home: string;
 let engine: ApplyEngine;
 const KEY = 'aabbccddeeff00112233445566778899';
 const LINES = Array.from({ length: 9 }, (_, i) => `line ${i + 1}\n`);
-const text = (changed: Record<number, string> = {}): string => LINES.map((line, i) => changed[i + 1] ?? line).join('');
+const text = (changed: Record<number, string> = {}): string =>
+  LINES.map((line, i) => changed[i + 1] ?? line).join('');
 
 beforeEach(async () => {
   repo = await Repo.make();
@@ -83,9 +84,9 @@ describe('two sides that go together', () => {
     const ours = await repo.commitAll('ours');
     const outcome = await merge(theirs);
     expect(outcome).toEqual({ outcome: 'merged', commit: expect.any(String), parent: ours });
-    expect(await repo.line('log', '-1', '--format=%P|%s|%(trailers:key=Emend-Step,valueonly)')).toBe(
-      `${ours} ${theirs}|Merge phase 2: Core|${KEY}`,
-    );
+    expect(
+      await repo.line('log', '-1', '--format=%P|%s|%(trailers:key=Emend-Step,valueonly)'),
+    ).toBe(`${ours} ${theirs}|Merge phase 2: Core|${KEY}`);
     expect(await repo.read('a.txt')).toBe(text({ 2: 'ours\n', 8: 'theirs\n' }));
     expect(await repo.read('new/b.txt')).toBe('b\n');
     expect(await repo.line('ls-files', '-s', 'run.sh', 'gone.txt')).toMatch(/^100644 .*run\.sh$/);
@@ -120,19 +121,24 @@ describe('two sides that go together', () => {
     await repo.commitAll('attributes');
     await repo.git('rm', '-q', '--cached', '-r', '.');
     await repo.git('reset', '-q', '--hard');
-    const theirs = await branch('phase', () => repo.write('a.txt', text({ 8: 'theirs\n' }).replaceAll('\n', '\r\n')));
+    const theirs = await branch('phase', () =>
+      repo.write('a.txt', text({ 8: 'theirs\n' }).replaceAll('\n', '\r\n')),
+    );
     expect(await merge(theirs)).toMatchObject({ outcome: 'merged' });
     expect(await repo.read('a.txt')).toBe(text({ 8: 'theirs\n' }).replaceAll('\n', '\r\n'));
     expect(await repo.git('show', 'HEAD:a.txt')).toBe(text({ 8: 'theirs\n' }));
     expect(await repo.status()).toBe('');
   });
 
-  longOnly('the first merge looks at modes, too')('umask bits of files on disk are kept', async () => {
-    const theirs = await phase();
-    await chmod(join(repo.dir, 'a.txt'), 0o660);
-    expect(await merge(theirs)).toMatchObject({ outcome: 'merged' });
-    expect(await repo.status()).toBe('');
-  });
+  longOnly('the first merge looks at modes, too')(
+    'umask bits of files on disk are kept',
+    async () => {
+      const theirs = await phase();
+      await chmod(join(repo.dir, 'a.txt'), 0o660);
+      expect(await merge(theirs)).toMatchObject({ outcome: 'merged' });
+      expect(await repo.status()).toBe('');
+    },
+  );
 });
 
 describe('what stands against it', () => {
@@ -176,7 +182,10 @@ describe('what stands against it', () => {
     async () => {
       const theirs = await phase();
       await repo.write('new/b.txt', 'a person was here first\n');
-      expect(await merge(theirs)).toMatchObject({ outcome: 'dirty', files: [{ path: 'new/b.txt' }] });
+      expect(await merge(theirs)).toMatchObject({
+        outcome: 'dirty',
+        files: [{ path: 'new/b.txt' }],
+      });
       expect(await repo.read('new/b.txt')).toBe('a person was here first\n');
     },
   );
@@ -185,7 +194,10 @@ describe('what stands against it', () => {
     'a workspace that a step holds is not merged into',
     async () => {
       const theirs = await phase();
-      await engine.acquireLock(repo.dir, `0${KEY.slice(1)}`, { workflowId: 'w', namespace: 'default' });
+      await engine.acquireLock(repo.dir, `0${KEY.slice(1)}`, {
+        workflowId: 'w',
+        namespace: 'default',
+      });
       expect(await merge(theirs)).toMatchObject({ outcome: 'busy' });
     },
   );
@@ -275,10 +287,16 @@ describe('an attempt that dies', () => {
     await repo.git('add', 'person.txt');
     await repo.git('commit', '-q', '-m', 'a person', 'person.txt');
     const head = await repo.line('rev-parse', 'HEAD');
-    expect(await merge(theirs)).toMatchObject({ outcome: 'moved', why: expect.stringContaining('HEAD was') });
+    expect(await merge(theirs)).toMatchObject({
+      outcome: 'moved',
+      why: expect.stringContaining('HEAD was'),
+    });
     expect(await repo.line('rev-parse', 'HEAD')).toBe(head);
     expect(await repo.status()).toBe('');
-    expect(await merge(theirs, { stepKey: `f${KEY.slice(1)}` })).toMatchObject({ outcome: 'merged', parent: head });
+    expect(await merge(theirs, { stepKey: `f${KEY.slice(1)}` })).toMatchObject({
+      outcome: 'merged',
+      parent: head,
+    });
   });
 });
 
@@ -288,8 +306,15 @@ test('an attempt that stood still, wherever it did, fails to be tried again; the
     mergePhase(
       workspacePorts(home, blobs) as ActivityPorts,
       {
-        ...{ v: 2, stepKey: KEY, log: [], workspace: repo.dir, planPath: 'plans/010_demo', run: 1, commit: theirs },
-        ...{ workflowId: 'emend-plan-x', namespace: 'default', phase: { id: 'p2', number: 2, name: 'Core' } },
+        stepKey: KEY,
+        log: [],
+        workspace: repo.dir,
+        planPath: 'plans/010_demo',
+        run: 1,
+        commit: theirs,
+        workflowId: 'emend-plan-x',
+        namespace: 'default',
+        phase: { id: 'p2', number: 2, name: 'Core' },
       },
       { signal: new AbortController().signal, assertCurrent, owner: undefined as never },
     );
@@ -297,7 +322,8 @@ test('an attempt that stood still, wherever it did, fails to be tried again; the
   for (let at = 1; ; at++) {
     let checks = 0;
     const outcome = await attempt(() => {
-      if (++checks === at) fail('busy', 'This attempt was suspended for 4000 ms: another may have replaced it.');
+      if (++checks === at)
+        fail('busy', 'This attempt was suspended for 4000 ms: another may have replaced it.');
     }).catch((error: unknown) => error);
     if (checks < at) {
       expect(outcome).toMatchObject({ outcome: 'merged' });
@@ -321,10 +347,18 @@ longOnly('the one before shows attempts that stood still')(
     for (const at of [1, 2]) {
       let checks = 0;
       const late = () => {
-        if (++checks >= at) fail('busy', 'This attempt was suspended for 4000 ms: another may have replaced it.');
+        if (++checks >= at)
+          fail('busy', 'This attempt was suspended for 4000 ms: another may have replaced it.');
       };
-      expect(await merge(theirs, { late })).toMatchObject({ outcome: 'failed', problem: { code: 'busy' } });
-      expect({ at, checks, lock: await engine.readLock(repo.dir) }).toEqual({ at, checks: at, lock: null });
+      expect(await merge(theirs, { late })).toMatchObject({
+        outcome: 'failed',
+        problem: { code: 'busy' },
+      });
+      expect({ at, checks, lock: await engine.readLock(repo.dir) }).toEqual({
+        at,
+        checks: at,
+        lock: null,
+      });
     }
   },
 );

@@ -17,7 +17,14 @@ import type { FilePlan } from '../../text/changes.js';
 import { indexOf, indexOfLines, type LineIndex, type Text } from '../../text/lines.js';
 import { lookUp, namedPath, withoutPrefix } from '../../paths.js';
 import type { ToleranceSettings } from '../../../shared/formats.js';
-import type { Fault, FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../../types.js';
+import type {
+  Fault,
+  FormatContext,
+  FormatModule,
+  Reading,
+  Reason,
+  UsedTolerance,
+} from '../../types.js';
 import { unnumbered, withoutBoms } from '../unified-diff/hunk.js';
 import { composeHunks } from '../unified-diff/index.js';
 import { HunkLocator, NO_CONTEXT, type Located } from '../unified-diff/locate.js';
@@ -32,7 +39,11 @@ export const beginPatch: FormatModule = {
     const reasons = files.flatMap((file) => planner.add(file));
     const { plans, tolerances } = planner;
     const planned: Reading = { kind: 'plans', plans, tolerances, notes };
-    return { reading: reasons.length > 0 ? { kind: 'refused', reasons } : planned, files: files.length, edits };
+    return {
+      reading: reasons.length > 0 ? { kind: 'refused', reasons } : planned,
+      files: files.length,
+      edits,
+    };
   },
 };
 
@@ -51,13 +62,23 @@ class Planner {
   add({ kind, path: answered, chunks, moveTo, index }: PatchedFile): readonly Reason[] {
     const { files } = this.#context;
     const stated = namedPath(answered, files) ?? answered;
-    const found = lookUp(kind === 'add' ? stated : withoutPrefix(stated, this.#context), this.#context, index);
+    const found = lookUp(
+      kind === 'add' ? stated : withoutPrefix(stated, this.#context),
+      this.#context,
+      index,
+    );
     if (!found.ok) return [found.reason];
     const { path } = found;
     const { text } = found.file;
-    const refuse = (code: string, message: string, of = path): Reason[] => [{ code, path: of, index, message }];
+    const refuse = (code: string, message: string, of = path): Reason[] => [
+      { code, path: of, index, message },
+    ];
     const twice = (of: string): Reason[] =>
-      refuse('file_twice', `${of} appears twice in the patch. Put all its chunks under one header.`, of);
+      refuse(
+        'file_twice',
+        `${of} appears twice in the patch. Put all its chunks under one header.`,
+        of,
+      );
     if (this.#taken.has(path)) return twice(path);
     this.#taken.add(path);
     if (kind === 'add') {
@@ -70,35 +91,57 @@ class Planner {
       this.plans.push({ kind: 'lines', path, result: indexOfLines(added) });
       return [];
     }
-    if (text === null) return refuse('target_absent', `${path} does not exist. Send it as \`*** Add File\`.`);
+    if (text === null)
+      return refuse('target_absent', `${path} does not exist. Send it as \`*** Add File\`.`);
     if (kind === 'delete') {
       this.plans.push({ kind: 'delete', path });
       return [];
     }
     const lines = indexOf(text);
     const places: Located[] = [];
-    const reasons = this.#locate(found.file.hasBom ? chunks.map(withoutBoms) : chunks, path, text, places);
+    const reasons = this.#locate(
+      found.file.hasBom ? chunks.map(withoutBoms) : chunks,
+      path,
+      text,
+      places,
+    );
     if (reasons.length > 0) return reasons;
-    const to = moveTo === null ? null : lookUp(namedPath(moveTo, files) ?? moveTo, this.#context, index);
+    const to =
+      moveTo === null ? null : lookUp(namedPath(moveTo, files) ?? moveTo, this.#context, index);
     if (to?.ok === false) return [to.reason];
-    if (to === null && chunks.length === 0) return refuse('bare_header', `No chunk follows the header of ${path}.`);
+    if (to === null && chunks.length === 0)
+      return refuse('bare_header', `No chunk follows the header of ${path}.`);
     const result = to?.path ?? path;
     if (result !== path && this.#taken.has(result)) return twice(result);
     this.#taken.add(result);
     if (to !== null) this.plans.push({ kind: 'move', from: path, path: result });
-    if (chunks.length > 0) this.plans.push({ kind: 'lines', path: result, ...composeHunks(lines, places) });
+    if (chunks.length > 0)
+      this.plans.push({ kind: 'lines', path: result, ...composeHunks(lines, places) });
     return [];
   }
 
-  #locate(chunks: readonly Chunk[], path: string, text: Text, places: Located[]): readonly Reason[] {
+  #locate(
+    chunks: readonly Chunk[],
+    path: string,
+    text: Text,
+    places: Located[],
+  ): readonly Reason[] {
     const locator = new ChunkLocator(chunks, text, this.#context.options.tolerances);
     return chunks.flatMap((chunk): Reason[] => {
       const { index, answerLine } = chunk;
       const found = locator.locate(chunk);
       if ('code' in found)
-        return [{ ...found, path, index, message: `The chunk at line ${answerLine} of the answer: ${found.message}` }];
+        return [
+          {
+            ...found,
+            path,
+            index,
+            message: `The chunk at line ${answerLine} of the answer: ${found.message}`,
+          },
+        ];
       places.push(found);
-      for (const tolerance of found.tolerances) this.tolerances.push({ tolerance, path, index, line: found.at + 1 });
+      for (const tolerance of found.tolerances)
+        this.tolerances.push({ tolerance, path, index, line: found.at + 1 });
       return [];
     });
   }
@@ -130,7 +173,9 @@ class ChunkLocator {
     if (hunk.oldLines === 0) {
       this.#next = length;
       const isEnd = chunk.atEnd || length === 0;
-      return isEnd ? { hunk, at: length, tolerances: [] } : { code: 'no_context', message: NO_CONTEXT };
+      return isEnd
+        ? { hunk, at: length, tolerances: [] }
+        : { code: 'no_context', message: NO_CONTEXT };
     }
     const found = this.#locator.locate(hunk);
     if (!('code' in found)) this.#next = found.at + hunk.oldLines;
@@ -143,7 +188,8 @@ class ChunkLocator {
     for (const text of above) {
       const [at, ...others] = this.#named.get(text) ?? [];
       const quote = JSON.stringify(text.slice(0, 120));
-      if (at === undefined) return `No line of the file is ${quote}, which \`@@\` names. Quote a whole line.`;
+      if (at === undefined)
+        return `No line of the file is ${quote}, which \`@@\` names. Quote a whole line.`;
       if (others.length > 0)
         return `Several lines of the file are ${quote}, which \`@@\` names. Name one that occurs once.`;
       below = Math.max(below, at);

@@ -44,7 +44,10 @@ export class PatchReader extends AnswerReader {
   protected one(line: string): Reading | null {
     if (this.#part === 'inside') return this.#inside(line);
     const isBehind = this.#part === 'behind';
-    const isText = !(isBehind && HEREDOC_END.test(line)) && !this.outside.take(this.at, line) && line.trim() !== '';
+    const isText =
+      !(isBehind && HEREDOC_END.test(line)) &&
+      !this.outside.take(this.at, line) &&
+      line.trim() !== '';
     if (/^\*\*\* Begin Patch\s*$/.test(line)) {
       this.outside.belongs(this.at);
       this.#part = 'inside';
@@ -89,7 +92,11 @@ export class PatchReader extends AnswerReader {
     const moveTo = kind === 'update' ? (MOVE.exec(this.line())?.[1] ?? null) : null;
     if (moveTo !== null) this.at += 1;
     const all: Chunk[] = [];
-    for (; this.at < this.lines.length && !/^\*\*\* (?!End of File)/.test(this.line()); this.at += 1)
+    for (
+      ;
+      this.at < this.lines.length && !/^\*\*\* (?!End of File)/.test(this.line());
+      this.at += 1
+    )
       if (!take(all, this.line(), this.at)) return this.#stray();
     // Blank lines without a sign at a chunk's end only separate.
     for (const chunk of all) while (chunk.lines.at(-1)?.unsigned === true) chunk.lines.pop();
@@ -100,7 +107,10 @@ export class PatchReader extends AnswerReader {
         : kind === 'delete' || lines.length === 0,
     );
     if (wrong !== undefined)
-      return this.invalid('stray_line', `The chunk at line ${wrong.answerLine} of the answer ${WRONG_CHUNK[kind]}.`);
+      return this.invalid(
+        'stray_line',
+        `The chunk at line ${wrong.answerLine} of the answer ${WRONG_CHUNK[kind]}.`,
+      );
     for (const [i, chunk] of chunks.entries()) chunk.index = this.edits + i;
     this.files.push({ kind, path, moveTo, chunks, index: this.edits });
     this.edits += kind === 'update' ? chunks.length : 1;

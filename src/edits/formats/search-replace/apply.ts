@@ -5,11 +5,24 @@
 import { type Text, indexOf, indexOfLines, type LineIndex, NO_LINES } from '../../text/lines.js';
 import { withoutFence } from '../../text/fence.js';
 import type { Tolerance, ToleranceSettings } from '../../../shared/formats.js';
-import { carryLines, isKnownBase, levelBetween, levelsOn, toleranceOn } from '../../locate/likeness.js';
+import {
+  carryLines,
+  isKnownBase,
+  levelBetween,
+  levelsOn,
+  toleranceOn,
+} from '../../locate/likeness.js';
 import type { Change } from '../../text/changes.js';
 import { lineOrigins } from '../../text/line-diff.js';
 import { LineChain, PLACES_KEPT, type Places } from '../../locate/line-chain.js';
-import { isElided, placeElided, placesOf, placesOfPart, splitElided, withinLine } from '../../locate/elision.js';
+import {
+  isElided,
+  placeElided,
+  placesOf,
+  placesOfPart,
+  splitElided,
+  withinLine,
+} from '../../locate/elision.js';
 import { shiftedPlaces } from '../../locate/indent.js';
 import type { Block, BlockReading } from './parse.js';
 import * as say from './reasons.js';
@@ -67,8 +80,12 @@ export class BlockApplier {
     if (stray !== null) return say.refused('marker_in_body', stray);
     if (find.length === 0) return this.#create(reading.replace);
     if (!this.#exists)
-      return say.refused('target_absent', `The file does not exist. Leave ${this.#words.find} empty to create it.`);
-    if (find.length === replace.length && find.every((line, i) => line === replace[i])) return this.#unmoved(find);
+      return say.refused(
+        'target_absent',
+        `The file does not exist. Leave ${this.#words.find} empty to create it.`,
+      );
+    if (find.length === replace.length && find.every((line, i) => line === replace[i]))
+      return this.#unmoved(find);
     const outcome = this.#locate(block, { find, replace });
     if (outcome.kind !== 'changed') return outcome;
     this.#made.push({ find, replace });
@@ -78,7 +95,8 @@ export class BlockApplier {
 
   *#textsOf(blocks: readonly Block[]): Generator<string> {
     for (const { readings } of blocks)
-      for (const reading of readings) yield* [...reading.find, ...this.#quoteOf(reading), ...reading.replace];
+      for (const reading of readings)
+        yield* [...reading.find, ...this.#quoteOf(reading), ...reading.replace];
   }
 
   /** FIND without a fence round it; the same lines where it has none, or it is not clear whose it is. */
@@ -90,14 +108,21 @@ export class BlockApplier {
   /** A block that asks for nothing still says what the file holds: where that stands nowhere, the answer may be for another file. */
   #unmoved(find: readonly string[]): say.BlockOutcome {
     const { find: name } = this.#words;
-    const skipped = { kind: 'skipped', code: 'no_change', message: `${say.sameReason(name)}.` } as const;
-    return this.#known || this.#quotes(find) ? skipped : { ...skipped, absent: say.sameAndAbsent(name) };
+    const skipped = {
+      kind: 'skipped',
+      code: 'no_change',
+      message: `${say.sameReason(name)}.`,
+    } as const;
+    return this.#known || this.#quotes(find)
+      ? skipped
+      : { ...skipped, absent: say.sameAndAbsent(name) };
   }
 
   /** Does FIND stand in the text, be it in several places, in other white space, or by a tolerance? */
   #quotes(find: readonly string[]): boolean {
     const likenesses = [...levelsOn(this.#tolerances), 'white_space'] as const;
-    if (likenesses.some((likeness) => this.#chain.find(find, likeness).first.length > 0)) return true;
+    if (likenesses.some((likeness) => this.#chain.find(find, likeness).first.length > 0))
+      return true;
     if (this.#parts(find).length > 0) return true;
     const parts = toleranceOn('elision', this.#tolerances) ? splitElided(find) : null;
     return parts !== null && placeElided(this.#texts(), parts) !== 'none';
@@ -110,9 +135,13 @@ export class BlockApplier {
   /** Of several readings the one whose FIND stands in exactly one place, when no other does; before that, those that would write a marker go. */
   #readingOf({ readings }: Block): BlockReading | null {
     if (readings.length === 1) return readings[0] ?? null;
-    const stands = readings.filter(({ find }) => find.length > 0 && this.#chain.find(find, 'exact').first.length > 0);
+    const stands = readings.filter(
+      ({ find }) => find.length > 0 && this.#chain.find(find, 'exact').first.length > 0,
+    );
     const fitting =
-      stands.length > 1 ? stands.filter((reading) => say.strayReason(this.#words, reading) === null) : stands;
+      stands.length > 1
+        ? stands.filter((reading) => say.strayReason(this.#words, reading) === null)
+        : stands;
     return fitting.length === 1 ? (fitting[0] ?? null) : null;
   }
 
@@ -137,19 +166,30 @@ export class BlockApplier {
       const places = this.#chain.find(find, level);
       if (places.first.length === 0) continue;
       const one = places.first.length === 1 && !places.more;
-      const first = one ? places.first[0] : level === 'exact' ? this.#hinted(places, block.hint) : undefined;
+      const first = one
+        ? places.first[0]
+        : level === 'exact'
+          ? this.#hinted(places, block.hint)
+          : undefined;
       if (first === undefined) return this.#repeated(places);
       const byNumber = !one && !this.#known;
       if (byNumber && !toleranceOn('unchecked_lines', this.#tolerances))
         return this.#repeated(places, say.NUMBER_IS_REPORTED);
-      return this.#change(first, find, replace, byNumber ? { tolerances: ['unchecked_lines'] } : {});
+      return this.#change(
+        first,
+        find,
+        replace,
+        byNumber ? { tolerances: ['unchecked_lines'] } : {},
+      );
     }
-    const loose = this.#indented(find, replace) ?? this.#elided(find, replace) ?? this.#part(find, replace);
+    const loose =
+      this.#indented(find, replace) ?? this.#elided(find, replace) ?? this.#part(find, replace);
     if (loose !== null) return loose;
     const present = this.#present({ find, replace });
     if (present === null) return this.#absent(find, block.hint);
     const message = `${this.#words.find} does not occur, but REPLACE does.`;
-    const unsure = present === 'made' || this.#known ? {} : { absent: say.presentUnsure(this.#words.find) };
+    const unsure =
+      present === 'made' || this.#known ? {} : { absent: say.presentUnsure(this.#words.find) };
     return { kind: 'skipped', code: 'already_present', message, ...unsure };
   }
 
@@ -171,7 +211,8 @@ export class BlockApplier {
       const level = levelBetween(find[i] ?? '', this.#chain.textOf(node)) ?? 'exact';
       if (level !== 'exact') tolerances.add(level);
       const origin = this.#chain.originOf(node);
-      if (origin < 0 || (i > 0 && origin !== this.#chain.originOf(first) + i)) tolerances.add('earlier_block');
+      if (origin < 0 || (i > 0 && origin !== this.#chain.originOf(first) + i))
+        tolerances.add('earlier_block');
     }
     if (tolerances.has('earlier_block') && !toleranceOn('earlier_block', this.#tolerances))
       return say.refused('earlier_block', say.onEarlier(this.#words));
@@ -211,7 +252,8 @@ export class BlockApplier {
     const place = placeElided(this.#texts(), parts);
     if (place === 'none') return null;
     if (place === 'several') return say.refused('find_repeated', say.elidedTwice(this.#words));
-    if (replace.some(isElided)) return say.refused('elision', 'REPLACE omits lines. Send all of its lines.');
+    if (replace.some(isElided))
+      return say.refused('elision', 'REPLACE omits lines. Send all of its lines.');
     const nodes = [...this.#chain].slice(place.head, place.tail + parts.tail.length);
     const texts = nodes.map((node) => this.#chain.textOf(node));
     return this.#change(nodes[0] ?? 0, texts, replace, { tolerances: ['elision'] });
@@ -219,7 +261,8 @@ export class BlockApplier {
 
   /** Nodes of the lines that hold a FIND of one line as a part, each as often as it does; none where the tolerance is off. */
   #parts([part = '', ...more]: readonly string[]): number[] {
-    if (more.length > 0 || part.trim() === '' || !toleranceOn('part_of_line', this.#tolerances)) return [];
+    if (more.length > 0 || part.trim() === '' || !toleranceOn('part_of_line', this.#tolerances))
+      return [];
     if ((!this.#changed && !this.#base.includes(part)) || this.#sought >= PARTS_SOUGHT) return [];
     this.#sought += 1;
     const places = placesOfPart(this.#texts(), part, PLACES_KEPT + 1);
@@ -232,11 +275,16 @@ export class BlockApplier {
     // A block that is sent again has nothing to do with other lines that hold its FIND.
     const [node, ...others] = this.#hasMade({ find, replace }) ? [] : this.#parts(find);
     if (node === undefined) return null;
-    const all = { first: [node, ...others].slice(0, PLACES_KEPT), more: others.length >= PLACES_KEPT };
+    const all = {
+      first: [node, ...others].slice(0, PLACES_KEPT),
+      more: others.length >= PLACES_KEPT,
+    };
     if (others.length > 0) return this.#repeated(all, say.PART_STANDS_ONCE);
     const text = this.#chain.textOf(node);
     const lines = withinLine(text, find[0] ?? '', replace);
-    return lines === null ? null : this.#change(node, [text], lines, { tolerances: ['part_of_line'] });
+    return lines === null
+      ? null
+      : this.#change(node, [text], lines, { tolerances: ['part_of_line'] });
   }
 
   /**

@@ -27,11 +27,21 @@ import { lookUp, withoutPrefix } from '../../paths.js';
 import { BlockApplier } from './apply.js';
 import { type BlockText, FIND_TEXT, SEARCH_TEXT, wordsFor } from './reasons.js';
 import { type Block, FindReader, SearchReader } from './parse.js';
-import type { ContextFile, FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../../types.js';
+import type {
+  ContextFile,
+  FormatContext,
+  FormatModule,
+  Reading,
+  Reason,
+  UsedTolerance,
+} from '../../types.js';
 
 const BLOCK_REASONS_REPORTED = 10; // bound: Refusals told of one search-replace answer; each costs a look for the nearest place.
 
-const formatOf = (Reader: typeof FindReader | typeof SearchReader, words: BlockText): FormatModule => ({
+const formatOf = (
+  Reader: typeof FindReader | typeof SearchReader,
+  words: BlockText,
+): FormatModule => ({
   read: (body, context) => {
     const reader = new Reader(body, context);
     const fault = reader.parse();
@@ -47,7 +57,10 @@ export const searchBlocks = formatOf(SearchReader, SEARCH_TEXT);
 
 type Group = Readonly<{ path: string; file: ContextFile; blocks: Block[] }>;
 
-const groupByFile = (blocks: readonly Block[], context: FormatContext): { groups: Group[]; reasons: Reason[] } => {
+const groupByFile = (
+  blocks: readonly Block[],
+  context: FormatContext,
+): { groups: Group[]; reasons: Reason[] } => {
   const byAnswered = new Map<string, Group | null>();
   const byPath = new Map<string, Group>();
   const reasons: Reason[] = [];
@@ -55,9 +68,15 @@ const groupByFile = (blocks: readonly Block[], context: FormatContext): { groups
     let group = byAnswered.get(block.path);
     if (group === undefined) {
       const creates = block.readings.every(({ find }) => find.length === 0);
-      const found = lookUp(creates ? block.path : withoutPrefix(block.path, context), context, block.index);
+      const found = lookUp(
+        creates ? block.path : withoutPrefix(block.path, context),
+        context,
+        block.index,
+      );
       if (!found.ok) reasons.push(found.reason);
-      group = found.ok ? (byPath.get(found.path) ?? { path: found.path, file: found.file, blocks: [] }) : null;
+      group = found.ok
+        ? (byPath.get(found.path) ?? { path: found.path, file: found.file, blocks: [] })
+        : null;
       byAnswered.set(block.path, group);
       if (group) byPath.set(group.path, group);
     }
@@ -68,7 +87,10 @@ const groupByFile = (blocks: readonly Block[], context: FormatContext): { groups
 
 const withoutBoms = (block: Block): Block => ({
   ...block,
-  readings: block.readings.map((each) => ({ find: each.find.map(withoutBom), replace: each.replace.map(withoutBom) })),
+  readings: block.readings.map((each) => ({
+    find: each.find.map(withoutBom),
+    replace: each.replace.map(withoutBom),
+  })),
 });
 
 const readGroups = (
@@ -82,7 +104,12 @@ const readGroups = (
   const allNotes = [...notes];
   const reasons: Reason[] = [];
   for (const { path, file, blocks } of groups) {
-    const applier = new BlockApplier(file.text, blocks, { path, options: context.options }, wordsFor(path, words));
+    const applier = new BlockApplier(
+      file.text,
+      blocks,
+      { path, options: context.options },
+      wordsFor(path, words),
+    );
     const unsure: Reason[] = [];
     for (const block of blocks) {
       if (reasons.length >= BLOCK_REASONS_REPORTED) break;
@@ -90,19 +117,24 @@ const readGroups = (
       const { index } = block;
       if (outcome.kind === 'changed') {
         const line = outcome.line === undefined ? {} : { line: outcome.line };
-        for (const tolerance of outcome.tolerances) tolerances.push({ tolerance, path, index, ...line });
+        for (const tolerance of outcome.tolerances)
+          tolerances.push({ tolerance, path, index, ...line });
         continue;
       }
       const where = `Block ${index + 1} (${path}, line ${block.answerLine} of the answer): `;
       const { absent, kind, ...why } = outcome;
       const said = { ...why, path, index, message: where + outcome.message };
       (kind === 'refused' ? reasons : allNotes).push(said);
-      if (absent !== undefined) unsure.push({ ...said, code: 'find_absent', message: where + absent });
+      if (absent !== undefined)
+        unsure.push({ ...said, code: 'find_absent', message: where + absent });
     }
     if (reasons.length > 0) continue;
     const changes = applier.changes();
-    if (changes.length > 0 && unsure.length > 0) reasons.push(...unsure.slice(0, BLOCK_REASONS_REPORTED));
+    if (changes.length > 0 && unsure.length > 0)
+      reasons.push(...unsure.slice(0, BLOCK_REASONS_REPORTED));
     else plans.push({ kind: 'lines', path, changes });
   }
-  return reasons.length > 0 ? { kind: 'refused', reasons } : { kind: 'plans', plans, tolerances, notes: allNotes };
+  return reasons.length > 0
+    ? { kind: 'refused', reasons }
+    : { kind: 'plans', plans, tolerances, notes: allNotes };
 };

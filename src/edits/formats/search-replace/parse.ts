@@ -54,11 +54,25 @@ abstract class BlockReader extends AnswerReader {
   }
 
   /** Adds the block that begins at the present line; its text is [from, end), divided at one of `dividers`. */
-  protected add(said: Pick<Block, 'path' | 'hint'>, from: number, dividers: readonly number[], end: number): void {
+  protected add(
+    said: Pick<Block, 'path' | 'hint'>,
+    from: number,
+    dividers: readonly number[],
+    end: number,
+  ): void {
     const { lines, blocks } = this;
-    const readings = dividers.map((at) => ({ find: lines.slice(from, at), replace: lines.slice(at + 1, end) }));
+    const readings = dividers.map((at) => ({
+      find: lines.slice(from, at),
+      replace: lines.slice(at + 1, end),
+    }));
     // Named one by one: a spread makes each of many blocks several times as large.
-    blocks.push({ index: blocks.length, path: said.path, hint: said.hint, readings, answerLine: this.at + 1 });
+    blocks.push({
+      index: blocks.length,
+      path: said.path,
+      hint: said.hint,
+      readings,
+      answerLine: this.at + 1,
+    });
     this.outside.belongs(this.at);
     this.at = end + 1;
   }
@@ -86,7 +100,11 @@ export class FindReader extends BlockReader {
 
   protected override atEnd(): Reading | null {
     if (this.#waiting)
-      return this.invalid('open_block', `The answer ends after FILE: ${this.path ?? ''}, before its FIND.`, true);
+      return this.invalid(
+        'open_block',
+        `The answer ends after FILE: ${this.path ?? ''}, before its FIND.`,
+        true,
+      );
     const fault = super.atEnd();
     if (fault !== null || this.#proseAt === null) return fault;
     this.at = this.#proseAt;
@@ -110,7 +128,8 @@ export class FindReader extends BlockReader {
       this.#waiting = true;
       this.outside.belongs(this.at);
     } else if (REPLACE.test(line) || ANY_END.test(line)) return this.#astray();
-    else if (isProse && this.#waiting) return this.broken('no_find', `${this.said()}, should be \`FIND:\`.`);
+    else if (isProse && this.#waiting)
+      return this.broken('no_find', `${this.said()}, should be \`FIND:\`.`);
     else if (!this.#waiting) {
       this.named(line);
       if (isProse && !this.#ended && this.blocks.length > 0) this.#proseAt ??= this.at;
@@ -122,7 +141,9 @@ export class FindReader extends BlockReader {
   /** FIND, REPLACE and END; the present line is FIND. */
   #block(hint: string | undefined): Reading | null {
     const from = this.at + 1;
-    const path = this.file(`The FIND at line ${from} of the answer has no \`FILE: \` line before it.`);
+    const path = this.file(
+      `The FIND at line ${from} of the answer has no \`FILE: \` line before it.`,
+    );
     if (typeof path !== 'string') return path;
     const ending = this.#nonce === undefined ? 'END' : `END ${this.#nonce}`;
     const dividers: number[] = [];
@@ -130,17 +151,25 @@ export class FindReader extends BlockReader {
     for (; end < this.lines.length && this.lines[end]?.trimEnd() !== ending; end += 1) {
       const line = this.lines[end] ?? '';
       if (REPLACE.test(line)) dividers.push(end);
-      else if (this.#nonce === undefined && (FILE.test(line) || FIND.test(line))) return this.#inBody(end);
+      else if (this.#nonce === undefined && (FILE.test(line) || FIND.test(line)))
+        return this.#inBody(end);
     }
     const block = `The block at line ${from} of the answer`;
     if (end === this.lines.length)
-      return this.invalid('open_block', `${block} is not closed: no line \`${ending}\` follows.`, true);
+      return this.invalid(
+        'open_block',
+        `${block} is not closed: no line \`${ending}\` follows.`,
+        true,
+      );
     const [first, second = end] = dividers;
     if (first === undefined && this.#nonce !== undefined)
       return this.broken('no_replace', `${block} has no line \`REPLACE:\`.`);
     // A block that was closed by a bare END would run on into the next one.
     const swallows = (): boolean => this.lines.slice(first, end).some((line) => ANY_END.test(line));
-    if (dividers.length !== 1 && (this.#nonce === undefined || dividers.length > READINGS_TRIED || swallows()))
+    if (
+      dividers.length !== 1 &&
+      (this.#nonce === undefined || dividers.length > READINGS_TRIED || swallows())
+    )
       return this.#inBody(second);
     this.add({ path, hint: hint === undefined ? hint : Number(hint) }, from, dividers, end);
     this.#waiting = false;
@@ -151,7 +180,8 @@ export class FindReader extends BlockReader {
 
   #astray(): Reading {
     const message = `${this.said()}, is outside every block.`;
-    if (this.blocks.length === 0 || this.#nonce !== undefined) return this.broken('stray_line', message);
+    if (this.blocks.length === 0 || this.#nonce !== undefined)
+      return this.broken('stray_line', message);
     return this.#ambiguous(`${message} The END before it may have been a line of the text.`);
   }
   #inBody(at: number): Reading {
@@ -159,7 +189,10 @@ export class FindReader extends BlockReader {
   }
   #ambiguous(what: string): Reading {
     const message = `${what} It is not clear where the block ends. Choose FIND and REPLACE without such lines, and close every block.`;
-    return { kind: 'refused', reasons: [{ code: 'marker_in_body', index: this.blocks.length, message }] };
+    return {
+      kind: 'refused',
+      reasons: [{ code: 'marker_in_body', index: this.blocks.length, message }],
+    };
   }
 }
 
@@ -173,7 +206,8 @@ const RULE = /^-{5,9}\s*$/;
 
 export class SearchReader extends BlockReader {
   protected readonly none = 'is `<<<<<<< SEARCH`';
-  protected override path = this.context.files.size === 1 ? ([...this.context.files.keys()][0] ?? null) : null;
+  protected override path =
+    this.context.files.size === 1 ? ([...this.context.files.keys()][0] ?? null) : null;
   #prose = false;
 
   /** Lines that name a file are none. */
@@ -200,25 +234,38 @@ export class SearchReader extends BlockReader {
     const ends = (line = ''): boolean => CLOSE.test(line) || OPEN.test(line);
     let end = from;
     while (end < this.lines.length && !ends(this.lines[end])) end += 1;
-    if (end === this.lines.length) return this.invalid('open_block', `${block} has no line \`>>>>>>> REPLACE\`.`, true);
+    if (end === this.lines.length)
+      return this.invalid('open_block', `${block} has no line \`>>>>>>> REPLACE\`.`, true);
     if (OPEN.test(this.lines[end] ?? ''))
-      return this.invalid('open_block', `${block} is not closed before the next one, at line ${end + 1}.`);
-    const path = this.file(`The line before the block at line ${from} does not name its file. Put its path there.`);
+      return this.invalid(
+        'open_block',
+        `${block} is not closed before the next one, at line ${end + 1}.`,
+      );
+    const path = this.file(
+      `The line before the block at line ${from} does not name its file. Put its path there.`,
+    );
     if (typeof path !== 'string') return path;
     // `:start_line:`, `:end_line:` and the rule after them, where they stand first in the block.
     let hint: number | undefined;
     const start = from;
-    for (let match = LINE.exec(this.lines[from] ?? ''); match !== null; match = LINE.exec(this.lines[from] ?? '')) {
+    for (
+      let match = LINE.exec(this.lines[from] ?? '');
+      match !== null;
+      match = LINE.exec(this.lines[from] ?? '')
+    ) {
       if (match[1] === 'start') hint = Number(match[2]);
       from += 1;
     }
     if (from > start && RULE.test(this.lines[from] ?? '')) from += 1;
-    const all = this.lines.slice(from, end).flatMap((line, i) => (DIVIDER.test(line) ? [from + i] : []));
+    const all = this.lines
+      .slice(from, end)
+      .flatMap((line, i) => (DIVIDER.test(line) ? [from + i] : []));
     // Where lines could divide it, those do that are as long as its first marker.
     const mark = '='.repeat(this.line().search(/ /));
     const same = all.filter((at) => this.lines[at]?.trimEnd() === mark);
     const dividers = same.length > 0 ? same : all;
-    if (dividers.length === 0) return this.invalid('no_replace', `${block} has no line \`=======\`.`);
+    if (dividers.length === 0)
+      return this.invalid('no_replace', `${block} has no line \`=======\`.`);
     if (dividers.length > DIVIDERS)
       return this.invalid(
         'stray_line',

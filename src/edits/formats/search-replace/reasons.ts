@@ -10,9 +10,16 @@ export type BlockOutcome =
   /** `line`: 1-based line of the base, where known. */
   | { readonly kind: 'changed'; readonly tolerances: readonly Tolerance[]; readonly line?: number }
   /** `absent`: why it is refused where another block changes the file, see `BlockApplier.#present` and `#unmoved` (apply.ts). */
-  | (Pick<Reason, 'code' | 'message' | 'copy'> & { readonly kind: 'skipped' | 'refused'; readonly absent?: string });
+  | (Pick<Reason, 'code' | 'message' | 'copy'> & {
+      readonly kind: 'skipped' | 'refused';
+      readonly absent?: string;
+    });
 
-export const refused = (code: string, message: string): BlockOutcome => ({ kind: 'refused', code, message });
+export const refused = (code: string, message: string): BlockOutcome => ({
+  kind: 'refused',
+  code,
+  message,
+});
 
 /** What a dialect calls the parts of a block, for messages. */
 export interface BlockText {
@@ -34,7 +41,8 @@ export const SEARCH_TEXT: BlockText = {
   find: 'SEARCH',
   divider: '=======',
   hint: ':start_line:LINE',
-  stray: /^(?:[<=>+-]{7}|={5,9}|[<-]{5,9} SEARCH|[>+]{5,9} REPLACE|:(?:start|end)_line:[ \t]*\d*)\s*$/,
+  stray:
+    /^(?:[<=>+-]{7}|={5,9}|[<-]{5,9} SEARCH|[>+]{5,9} REPLACE|:(?:start|end)_line:[ \t]*\d*)\s*$/,
 };
 
 /** Files whose text may hold any marker: headings and rules, examples, changes. */
@@ -45,14 +53,17 @@ export const wordsFor = (path: string, words: BlockText): BlockText =>
 
 /** Null: no line of REPLACE is a marker that FIND does not quote. */
 export const strayReason = ({ find, stray }: BlockText, reading: BlockReading): string | null => {
-  const line = reading.replace.find((text) => stray?.test(text) === true && !reading.find.includes(text));
+  const line = reading.replace.find(
+    (text) => stray?.test(text) === true && !reading.find.includes(text),
+  );
   if (line === undefined) return null;
   return `REPLACE contains the line ${quoted(line, 100)}, which is a marker of a block. Send it without that line, and ${find} and REPLACE of each change in a block of their own.`;
 };
 
 export const NUMBER_IS_REPORTED =
   'Only a line number identifies the place, and the file may have changed since it was shown. Add lines before or after until it occurs in one place.';
-export const PART_STANDS_ONCE = 'Part of a line must occur once in the file. Send whole lines, exactly as in the file.';
+export const PART_STANDS_ONCE =
+  'Part of a line must occur once in the file. Send whole lines, exactly as in the file.';
 
 const wholeLines = (find: string): string => `${find} as whole lines, exactly as in the file`;
 
@@ -80,7 +91,9 @@ export const repeated = (
   remedy = `Add lines before or after until it occurs in one place, or choose one with \`${hint}\`.`,
 ): BlockOutcome => {
   const base = origins.flatMap((origin) => (origin < 0 ? [] : [origin + 1])).join(', ');
-  const made = origins.includes(-1) ? `${base === '' ? '' : ', and '}in text that an earlier block wrote` : '';
+  const made = origins.includes(-1)
+    ? `${base === '' ? '' : ', and '}in text that an earlier block wrote`
+    : '';
   const where = `${base === '' ? '' : `at lines ${base}`}${made}${more ? ' and more' : ''}`;
   return refused('find_repeated', `${find} occurs in several places: ${where}. ${remedy}`);
 };

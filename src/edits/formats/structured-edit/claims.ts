@@ -55,7 +55,8 @@ export const claimOf = ({ type, lines, before, after }: Operation, count: number
 
 /** How alike all that is quoted is to what stands at `from`: the loosest level that a line of a context needs; null: it does not stand there. */
 export const matchesAt = (claim: Claim, lines: LineIndex, from: number): Level | null => {
-  for (const { offset, quoted } of claim.checks) if (checkAt(lines, from + offset + 1) !== quoted.check) return null;
+  for (const { offset, quoted } of claim.checks)
+    if (checkAt(lines, from + offset + 1) !== quoted.check) return null;
   const before = matchesContext(claim.before, lines, from - claim.before.length);
   const after = matchesContext(claim.after, lines, from + claim.length);
   return before === null || after === null ? null : looser(before, after);
@@ -63,7 +64,11 @@ export const matchesAt = (claim: Claim, lines: LineIndex, from: number): Level |
 
 const looser = (a: Level, b: Level): Level => (LEVELS.indexOf(a) < LEVELS.indexOf(b) ? b : a);
 
-export const matchesContext = (context: readonly string[], lines: LineIndex, from: number): Level | null => {
+export const matchesContext = (
+  context: readonly string[],
+  lines: LineIndex,
+  from: number,
+): Level | null => {
   let loosest: Level = 'exact';
   for (const [i, wanted] of context.entries()) {
     const found = lines.line(from + i);
@@ -75,12 +80,15 @@ export const matchesContext = (context: readonly string[], lines: LineIndex, fro
   return loosest;
 };
 
-const isTelling = (context: readonly string[]): boolean => context.some((line) => line.trim() !== '');
+const isTelling = (context: readonly string[]): boolean =>
+  context.some((line) => line.trim() !== '');
 
 /** Are the lines on both sides of a place quoted? An end of the file is what it is; a check quotes the neighbours of its line too. */
 const isHeldAt = ({ checks, length, before, after }: Claim, from: number, count: number): boolean =>
   (from === 0 || isTelling(before) || checks.some(({ offset }) => offset === 0)) &&
-  (from + length === count || isTelling(after) || checks.some(({ offset }) => offset === Math.max(0, length - 1)));
+  (from + length === count ||
+    isTelling(after) ||
+    checks.some(({ offset }) => offset === Math.max(0, length - 1)));
 
 /** Adjacent lines that a claim is about. */
 interface Stretch {
@@ -148,7 +156,12 @@ export class ClaimFinder {
     for (const from of this.#candidates(claim)) {
       if (places.length === 2) break;
       const isOther = from !== claim.from && from >= 0 && from + claim.length <= count;
-      if (isOther && isHeldAt(claim, from, count) && matchesAt(claim, this.#lines, from) === 'exact') places.push(from);
+      if (
+        isOther &&
+        isHeldAt(claim, from, count) &&
+        matchesAt(claim, this.#lines, from) === 'exact'
+      )
+        places.push(from);
     }
     return places;
   }
@@ -161,7 +174,8 @@ export class ClaimFinder {
       return lines.length > CHECK_CANDIDATES ? [] : lines.map((at) => at - check.offset);
     }
     const { before, after, length } = claim;
-    const [context, offset] = before.length >= after.length ? [before, -before.length] : [after, length];
+    const [context, offset] =
+      before.length >= after.length ? [before, -before.length] : [after, length];
     const places = this.#chain.find(context, 'exact');
     return places.more ? [] : places.first.map((at) => at - offset);
   }
@@ -169,8 +183,10 @@ export class ClaimFinder {
   get #byCheck(): ReadonlyMap<string, readonly number[]> {
     if (this.#placesByCheck !== null) return this.#placesByCheck;
     const index = new Map<string, number[]>();
-    for (const { checks } of this.#claims) for (const { quoted } of checks) index.set(quoted.check ?? '', []);
-    for (let at = 0; at < this.#lines.length; at += 1) index.get(checkAt(this.#lines, at + 1) ?? '')?.push(at);
+    for (const { checks } of this.#claims)
+      for (const { quoted } of checks) index.set(quoted.check ?? '', []);
+    for (let at = 0; at < this.#lines.length; at += 1)
+      index.get(checkAt(this.#lines, at + 1) ?? '')?.push(at);
     return (this.#placesByCheck = index);
   }
 
@@ -183,7 +199,8 @@ export class ClaimFinder {
     const end: number[] = [];
     for (let i = 1; i <= before.length; i += 1) start.push(from - i);
     for (const { offset } of checks)
-      for (let near = -1; near <= 1; near += 1) (offset === 0 ? start : end).push(from + offset + near);
+      for (let near = -1; near <= 1; near += 1)
+        (offset === 0 ? start : end).push(from + offset + near);
     for (let i = 0; i < after.length; i += 1) (length < 2 ? start : end).push(from + length + i);
     return [...this.#adjacent(start), ...this.#adjacent(end)];
   }

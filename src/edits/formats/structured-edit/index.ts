@@ -25,7 +25,15 @@ import { fault, invalid, readJsonAnswer } from '../reader.js';
 import { type Placed, OperationLocator } from './locate.js';
 import { type Operation, readOperations } from './operations.js';
 import { symbolPlacer } from './symbol.js';
-import type { ContextFile, Fault, FormatContext, FormatModule, Reason, Reading, UsedTolerance } from '../../types.js';
+import type {
+  ContextFile,
+  Fault,
+  FormatContext,
+  FormatModule,
+  Reason,
+  Reading,
+  UsedTolerance,
+} from '../../types.js';
 
 const OPERATION_REASONS_REPORTED = 20; // bound: Refusals told of one structured edit.
 
@@ -43,7 +51,11 @@ export const structuredEdit: FormatModule = {
   },
 };
 
-const planAll = (operations: readonly Operation[], summary: string | null, context: FormatContext): Reading => {
+const planAll = (
+  operations: readonly Operation[],
+  summary: string | null,
+  context: FormatContext,
+): Reading => {
   const plans: FilePlan[] = [];
   const tolerances: UsedTolerance[] = [];
   const notes: Reason[] = [];
@@ -61,7 +73,11 @@ const planAll = (operations: readonly Operation[], summary: string | null, conte
     const lines = file.text === null ? NO_LINES : indexOf(file.text);
     const marked = marksTabs(lines) && own.some(quotesTabMark);
     if (marked)
-      notes.push({ code: 'tab_marks', path, message: 'Tab marks from the listing were removed from the answer.' });
+      notes.push({
+        code: 'tab_marks',
+        path,
+        message: 'Tab marks from the listing were removed from the answer.',
+      });
     const plain = marked ? own.map((operation) => withLines(operation, withoutTabMarks)) : own;
     const placed: Placed[] = [];
     const said = file.hasBom ? plain.map((op) => withLines(op, withoutBom)) : plain;
@@ -74,12 +90,18 @@ const planAll = (operations: readonly Operation[], summary: string | null, conte
       const found = symbol === null ? locator.locate(operation) : bySymbol(operation, symbol);
       const body = indexOfLines(operation.content);
       const plain = withoutFence(path, body, lines, true);
-      const wrong = 'code' in found ? found : (outside(found, file, lines.length, path) ?? unseen(found, file, path));
+      const wrong =
+        'code' in found
+          ? found
+          : (outside(found, file, lines.length, path) ?? unseen(found, file, path));
       if (wrong !== null) reasons.push({ ...wrong, path, index });
       else if ('code' in plain) reasons.push({ ...plain, path, index });
       else if (!('code' in found)) {
         placed.push({ ...found, operation: { ...operation, content: plain.all } });
-        for (const tolerance of [...found.tolerances, ...(plain === body ? [] : ['fenced_body' as const])])
+        for (const tolerance of [
+          ...found.tolerances,
+          ...(plain === body ? [] : ['fenced_body' as const]),
+        ])
           tolerances.push({ tolerance, path, index, line: found.from + 1 });
       }
     }
@@ -87,7 +109,8 @@ const planAll = (operations: readonly Operation[], summary: string | null, conte
     if (reasons.length === 0) plans.push({ kind: 'lines', path, changes: compose(placed) });
   }
   if (reasons.length > 0) return { kind: 'refused', reasons };
-  if (operations.length === 0) return invalid('no_edits', 'The answer contains no operation and no `reason`.');
+  if (operations.length === 0)
+    return invalid('no_edits', 'The answer contains no operation and no `reason`.');
   return { kind: 'plans', plans, tolerances, notes, ...(summary === null ? {} : { summary }) };
 };
 
@@ -107,7 +130,10 @@ const outside = (placed: Placed, file: ContextFile, count: number, path: string)
   if (region === undefined) return null;
   const [first, last] = region;
   const atEnd = from === count && last === count && operation.type !== 'prepend';
-  const ok = from === to ? (first <= from + 1 && from + 1 <= last) || atEnd : first <= from + 1 && to <= last;
+  const ok =
+    from === to
+      ? (first <= from + 1 && from + 1 <= last) || atEnd
+      : first <= from + 1 && to <= last;
   const why = `is outside lines ${first} to ${last}, the part of this call. Leave it to the call for that part.`;
   return ok ? null : unseenLines(placed, path, why);
 };
@@ -118,10 +144,13 @@ const unseenLines = ({ operation: { type }, from, to }: Placed, path: string, wh
 /** An operation on lines that the model was not shown is a guess. An insert needs a seen line on one of its sides. */
 const unseen = (placed: Placed, { seen }: ContextFile, path: string): Fault | null => {
   const { operation, from, to } = placed;
-  if (seen === undefined || operation.type === 'append' || operation.type === 'prepend') return null;
+  if (seen === undefined || operation.type === 'append' || operation.type === 'prepend')
+    return null;
   const ranges = mergeRanges(seen, Infinity);
-  const areSeen = (first: number, last: number): boolean => ranges.some(([a, b]) => a <= first && last <= b);
-  if (from === to ? areSeen(from, from) || areSeen(to + 1, to + 1) : areSeen(from + 1, to)) return null;
+  const areSeen = (first: number, last: number): boolean =>
+    ranges.some(([a, b]) => a <= first && last <= b);
+  if (from === to ? areSeen(from, from) || areSeen(to + 1, to + 1) : areSeen(from + 1, to))
+    return null;
   const shown = seen.map(([a, b]) => (a === b ? `${a}` : `${a}-${b}`)).slice(0, 30);
   const why = `the listing did not show. Shown are the lines ${shown.join(', ')}. Edit only those.`;
   return unseenLines(placed, path, why);
@@ -131,14 +160,18 @@ const unseen = (placed: Placed, { seen }: ContextFile, path: string): Fault | nu
 const RANK = { prepend: 0, insert: 1, append: 2, replace: 3, delete: 3 };
 const rank = ({ operation }: Placed): number => RANK[operation.type];
 const inOrder = (placed: readonly Placed[]): Placed[] =>
-  [...placed].sort((a, b) => a.from - b.from || rank(a) - rank(b) || a.operation.index - b.operation.index);
+  [...placed].sort(
+    (a, b) => a.from - b.from || rank(a) - rank(b) || a.operation.index - b.operation.index,
+  );
 
 const findOverlaps = (placed: readonly Placed[], path: string): Reason[] => {
   const reasons: Reason[] = [];
   let held: Placed | null = null;
   for (const next of inOrder(placed)) {
     if (held !== null && next.from < held.to) {
-      const [first = 0, second = 0] = [held.operation.index, next.operation.index].sort((a, b) => a - b);
+      const [first = 0, second = 0] = [held.operation.index, next.operation.index].sort(
+        (a, b) => a - b,
+      );
       const message = `The ${next.operation.type} at line ${next.from + 1} overlaps operation ${first + 1} (lines ${held.from + 1} to ${held.to}) in ${path}. Combine both changes in one operation.`;
       reasons.push({ code: 'overlap', path, index: second, message });
     }

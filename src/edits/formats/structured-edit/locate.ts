@@ -10,7 +10,14 @@ import { isKnownBase, LEVELS, levelsOn, toleranceOn } from '../../locate/likenes
 import type { LineIndex } from '../../text/lines.js';
 import { checkAt, linesOf } from '../../listing.js';
 import { describeNearest, differs, nearest } from '../../locate/nearest.js';
-import { type Claim, claimOf, matchesAt, matchesContext, DRIFT_LINES, ClaimFinder } from './claims.js';
+import {
+  type Claim,
+  claimOf,
+  matchesAt,
+  matchesContext,
+  DRIFT_LINES,
+  ClaimFinder,
+} from './claims.js';
 import type { Operation } from './operations.js';
 import type { ApplyOptions, Fault } from '../../types.js';
 
@@ -31,7 +38,12 @@ export class OperationLocator {
   readonly #known: boolean;
   readonly #finder: ClaimFinder;
 
-  constructor(lines: LineIndex, operations: readonly Operation[], path: string, options: ApplyOptions) {
+  constructor(
+    lines: LineIndex,
+    operations: readonly Operation[],
+    path: string,
+    options: ApplyOptions,
+  ) {
     this.#lines = lines;
     this.#path = path;
     this.#options = options;
@@ -61,19 +73,32 @@ export class OperationLocator {
     const level = matchesAt(claim, lines, claim.from);
     if (level !== null) {
       // A looser tolerance that is on takes in what a stricter one that is off would.
-      const used = levelsOn(this.#options.tolerances).find((on) => LEVELS.indexOf(on) >= LEVELS.indexOf(level));
+      const used = levelsOn(this.#options.tolerances).find(
+        (on) => LEVELS.indexOf(on) >= LEVELS.indexOf(level),
+      );
       if (used === undefined) return mismatch(claim, operation, lines);
       const tolerances = used === 'exact' ? [] : [used];
       const doubt = this.#doubt(claim);
       if (doubt === null) return place(claim.from, tolerances);
       if (allowed('unchecked_lines')) return place(claim.from, [...tolerances, 'unchecked_lines']);
-      return { code: 'unchecked_lines', message: `The ${operation.type} names line ${claim.from + 1} ${doubt}` };
+      return {
+        code: 'unchecked_lines',
+        message: `The ${operation.type} names line ${claim.from + 1} ${doubt}`,
+      };
     }
     // Both ends of a file are where they are: what is said of them cannot mean another place.
-    const drifted = operation.type === 'append' || operation.type === 'prepend' ? [] : this.#finder.otherPlaces(claim);
+    const drifted =
+      operation.type === 'append' || operation.type === 'prepend'
+        ? []
+        : this.#finder.otherPlaces(claim);
     const [only] = drifted;
     const movable = !this.#known && allowed('line_drift') && !areChecked(claim, lines);
-    if (movable && only !== undefined && drifted.length === 1 && Math.abs(only - claim.from) <= DRIFT_LINES) {
+    if (
+      movable &&
+      only !== undefined &&
+      drifted.length === 1 &&
+      Math.abs(only - claim.from) <= DRIFT_LINES
+    ) {
       // Parts that stand elsewhere too prove less.
       if (this.#finder.isEachOnce(claim)) return place(only, ['line_drift']);
       if (allowed('unchecked_lines')) return place(only, ['line_drift', 'unchecked_lines']);
@@ -97,9 +122,15 @@ export class OperationLocator {
 
 /** Do all checks stand at their numbers, and are there some? */
 const areChecked = ({ checks, from }: Claim, lines: LineIndex): boolean =>
-  checks.length > 0 && checks.every(({ offset, quoted }) => checkAt(lines, from + offset + 1) === quoted.check);
+  checks.length > 0 &&
+  checks.every(({ offset, quoted }) => checkAt(lines, from + offset + 1) === quoted.check);
 
-const mismatch = (claim: Claim, { type }: Operation, lines: LineIndex, drifted: readonly number[] = []): Fault => {
+const mismatch = (
+  claim: Claim,
+  { type }: Operation,
+  lines: LineIndex,
+  drifted: readonly number[] = [],
+): Fault => {
   const places = drifted.map((from) => from + 1);
   const repeated =
     places.length > 1
@@ -107,7 +138,9 @@ const mismatch = (claim: Claim, { type }: Operation, lines: LineIndex, drifted: 
       : places.length === 1
         ? ` All that it quotes occurs together at line ${places.join('')}.`
         : '';
-  const wrong = claim.checks.find(({ offset, quoted }) => checkAt(lines, claim.from + offset + 1) !== quoted.check);
+  const wrong = claim.checks.find(
+    ({ offset, quoted }) => checkAt(lines, claim.from + offset + 1) !== quoted.check,
+  );
   if (wrong !== undefined) {
     const { line, check } = wrong.quoted;
     const real = lines.line(line - 1);
@@ -118,7 +151,8 @@ const mismatch = (claim: Claim, { type }: Operation, lines: LineIndex, drifted: 
     const message = `The ${type} quotes ${line}${check ?? ''}, but ${found}.${repeated} Quote number and check of the line that you mean from the listing.`;
     return { code: 'check_mismatch', message };
   }
-  const beforeFails = matchesContext(claim.before, lines, claim.from - claim.before.length) !== 'exact';
+  const beforeFails =
+    matchesContext(claim.before, lines, claim.from - claim.before.length) !== 'exact';
   const [key, wanted, from] = beforeFails
     ? (['context_before', claim.before, claim.from - claim.before.length] as const)
     : (['context_after', claim.after, claim.from + claim.length] as const);

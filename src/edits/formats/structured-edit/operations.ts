@@ -55,7 +55,9 @@ const LINE_KEYS: Partial<typeof KEYS> = { replace: KEYS.insert, delete: [...COMM
 /** What a place by symbol takes instead of line numbers and contexts. */
 const AT_KEYS = ['type', 'file_path', 'at', 'content'];
 const SYMBOL_KEYS: Readonly<Record<string, readonly string[]>> = {
-  ...{ insert: AT_KEYS, replace: AT_KEYS, delete: AT_KEYS.slice(0, -1) },
+  insert: AT_KEYS,
+  replace: AT_KEYS,
+  delete: AT_KEYS.slice(0, -1),
 };
 const POSITIONS = ['before', 'after', 'end'] as const;
 const TOP_KEYS = ['summary', 'operations', 'reason', 'complete', 'nonce'];
@@ -98,7 +100,8 @@ export const readOperations = (parts: readonly Json[], only: string | null): Ope
   const items: Json[] = [];
   let summary: string | null = null;
   for (const part of parts) {
-    if (!isJsonObject(part)) return failed(invalid('not_an_object', 'The answer is not a JSON object.'));
+    if (!isJsonObject(part))
+      return failed(invalid('not_an_object', 'The answer is not a JSON object.'));
     if (part.operations === undefined && part.type !== undefined) {
       items.push(part);
       continue;
@@ -111,7 +114,8 @@ export const readOperations = (parts: readonly Json[], only: string | null): Ope
     if (!Array.isArray(part.operations))
       return failed(invalid('no_operations', 'The object has no array `operations`.'));
     const { summary: said = null } = part;
-    if (said !== null && typeof said !== 'string') return failed(invalid('wrong_type', '`summary` must be a string.'));
+    if (said !== null && typeof said !== 'string')
+      return failed(invalid('wrong_type', '`summary` must be a string.'));
     summary ??= said;
     for (const operation of part.operations as readonly Json[]) items.push(operation);
   }
@@ -127,12 +131,23 @@ export const readOperations = (parts: readonly Json[], only: string | null): Ope
       const path = isJsonObject(item)
         ? PATH_KEYS.map((key) => item[key]).find((at) => typeof at === 'string')
         : undefined;
-      reasons.push({ code: error.code, ...(path === undefined ? {} : { path }), index, message: error.message });
+      reasons.push({
+        code: error.code,
+        ...(path === undefined ? {} : { path }),
+        index,
+        message: error.message,
+      });
     }
   }
-  return reasons.length > 0 ? failed(withReasons(reasons), items) : { items, operations, summary, fault: null };
+  return reasons.length > 0
+    ? failed(withReasons(reasons), items)
+    : { items, operations, summary, fault: null };
 };
-const withReasons = (reasons: readonly Reason[]): Reading => ({ kind: 'invalid', open: false, reasons });
+const withReasons = (reasons: readonly Reason[]): Reading => ({
+  kind: 'invalid',
+  open: false,
+  reasons,
+});
 
 const readOperation = (item: Json, index: number, only: string | null): Operation => {
   if (!isJsonObject(item)) throw new Fault('wrong_type', 'The operation is not an object.');
@@ -144,7 +159,9 @@ const readOperation = (item: Json, index: number, only: string | null): Operatio
     );
   const kind = type as Operation['type'];
   const bySymbol = isGiven(item, 'at');
-  const allowed = bySymbol ? SYMBOL_KEYS[kind] : ((isGiven(item, 'line') ? LINE_KEYS[kind] : null) ?? KEYS[kind]);
+  const allowed = bySymbol
+    ? SYMBOL_KEYS[kind]
+    : ((isGiven(item, 'line') ? LINE_KEYS[kind] : null) ?? KEYS[kind]);
   if (allowed === undefined)
     throw new Fault(
       'unknown_key',
@@ -165,7 +182,8 @@ const readOperation = (item: Json, index: number, only: string | null): Operatio
       `The ${kind} operation names its file by \`${pathKey}\` and by \`${other}\`; give \`file_path\` alone.`,
     );
   const path = text(item, pathKey) ?? only;
-  if (path === null || path === '') throw new Fault('missing_key', `The ${kind} operation needs \`file_path\`.`);
+  if (path === null || path === '')
+    throw new Fault('missing_key', `The ${kind} operation needs \`file_path\`.`);
   const before = context(item, 'context_before');
   const after = context(item, 'context_after');
   const symbol = bySymbol ? symbolPoint(item.at ?? null, kind) : null;
@@ -175,18 +193,26 @@ const readOperation = (item: Json, index: number, only: string | null): Operatio
 
 const linesOf = (item: Fields, kind: Operation['type']): Operation['lines'] => {
   if (kind === 'append' || kind === 'prepend') return null;
-  const [first, last] = kind === 'insert' || isGiven(item, 'line') ? ['line', 'line'] : ['start_line', 'end_line'];
+  const [first, last] =
+    kind === 'insert' || isGiven(item, 'line') ? ['line', 'line'] : ['start_line', 'end_line'];
   const [start, end] = [quotedLine(item, first), quotedLine(item, last)];
   if (start.line > end.line)
-    throw new Fault('wrong_range', `\`start_line\` ${start.line} is after \`end_line\` ${end.line}.`);
+    throw new Fault(
+      'wrong_range',
+      `\`start_line\` ${start.line} is after \`end_line\` ${end.line}.`,
+    );
   return [start, end];
 };
 
 const symbolPoint = (at: Json, kind: Operation['type']): SymbolPoint => {
-  if (!isJsonObject(at)) throw new Fault('wrong_type', '`at` must be an object, like {"symbol": "Class.method"}.');
+  if (!isJsonObject(at))
+    throw new Fault('wrong_type', '`at` must be an object, like {"symbol": "Class.method"}.');
   const unknown = keyBeside(at, ['symbol', 'position', 'line']);
   if (unknown !== undefined)
-    throw new Fault('unknown_key', `\`at\` has the unknown key ${unknown}; known are symbol, position, line.`);
+    throw new Fault(
+      'unknown_key',
+      `\`at\` has the unknown key ${unknown}; known are symbol, position, line.`,
+    );
   const name = text(at, 'symbol')?.trim() ?? '';
   if (name === '') throw new Fault('missing_key', '`at` needs `symbol`, the name of a definition.');
   const said = text(at, 'position');
@@ -203,19 +229,24 @@ const symbolPoint = (at: Json, kind: Operation['type']): SymbolPoint => {
 
 const text = (item: Fields, key: string): string | null => {
   const value = item[key] ?? null;
-  if (value !== null && typeof value !== 'string') throw new Fault('wrong_type', `\`${key}\` must be a string.`);
+  if (value !== null && typeof value !== 'string')
+    throw new Fault('wrong_type', `\`${key}\` must be a string.`);
   return value;
 };
 
 /** Adjacent lines; an empty string quotes nothing. */
-const context = (item: Fields, key: string): readonly string[] => answerLines(text(item, key) ?? '');
+const context = (item: Fields, key: string): readonly string[] =>
+  answerLines(text(item, key) ?? '');
 
 const content = (item: Fields, kind: Operation['type']): readonly string[] => {
   if (kind === 'delete') return [];
   const value = text(item, 'content');
   if (value === null) throw new Fault('missing_key', `The ${kind} operation needs \`content\`.`);
   if (value === '' && kind !== 'replace')
-    throw new Fault('empty_content', `The \`content\` of ${kind} is empty; \`"\\n"\` is one empty line.`);
+    throw new Fault(
+      'empty_content',
+      `The \`content\` of ${kind} is empty; \`"\\n"\` is one empty line.`,
+    );
   return answerLines(value);
 };
 

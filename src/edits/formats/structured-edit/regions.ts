@@ -70,17 +70,21 @@ export const readNeedsLines = (value: Json, context: FormatContext): Reading | n
   if (!isJsonObject(value) || value.needs_lines === undefined) return null;
   const { needs_lines: needs, operations } = value;
   if (operations !== undefined) return bad('Send `operations` or `needs_lines`, not both.');
-  if (!isJsonObject(needs)) return bad('`needs_lines` must be an object with `ranges` or `symbols`.');
+  if (!isJsonObject(needs))
+    return bad('`needs_lines` must be an object with `ranges` or `symbols`.');
   const unknown = keyBeside(needs, KEYS);
   if (unknown !== undefined)
     return bad(`\`needs_lines\` has the unknown key ${unknown}; known are ${KEYS.join(', ')}.`);
   const ranges = rangesOf(needs.ranges ?? []);
   const symbols = stringsOf(needs.symbols ?? []);
   if (ranges === null || symbols === null || ranges.length + symbols.length === 0)
-    return bad('`needs_lines` needs `ranges`, pairs of line numbers like [[120, 180]], or `symbols`, names.');
+    return bad(
+      '`needs_lines` needs `ranges`, pairs of line numbers like [[120, 180]], or `symbols`, names.',
+    );
   const [only, ...others] = context.files.keys();
   const named = needs.file_path ?? (others.length === 0 ? only : null);
-  if (typeof named !== 'string') return bad('`needs_lines` needs `file_path`: several files are offered.');
+  if (typeof named !== 'string')
+    return bad('`needs_lines` needs `file_path`: several files are offered.');
   const found = lookUp(named, context, 0);
   if (!found.ok) return { kind: 'refused', reasons: [found.reason] };
   return wanted(found.path, context, ranges, symbols);
@@ -92,7 +96,10 @@ const wanted = (
   ranges: readonly LineRange[],
   symbols: readonly string[],
 ): Reading => {
-  const refused = (code: string, message: string): Reading => ({ kind: 'refused', reasons: [{ code, path, message }] });
+  const refused = (code: string, message: string): Reading => ({
+    kind: 'refused',
+    reasons: [{ code, path, message }],
+  });
   const file = files.get(path);
   if (file?.text == null || file.seen === undefined)
     return refused('all_lines_shown', `All of ${path} is shown. Send the operations.`);
@@ -102,7 +109,9 @@ const wanted = (
   for (const symbol of symbols) {
     const name = symbol.replaceAll('::', '.');
     const places = outline?.kind === 'read' ? outline.symbols : [];
-    const meant = places.filter(({ qualified }) => qualified === name || qualified.endsWith(`.${name}`));
+    const meant = places.filter(
+      ({ qualified }) => qualified === name || qualified.endsWith(`.${name}`),
+    );
     if (meant.length === 0) {
       const message = `${path} has no definition ${JSON.stringify(symbol)} that could be found. Ask for line ranges instead.`;
       return refused('symbol_missing', message);
@@ -111,10 +120,19 @@ const wanted = (
   }
   const merged = withinBound(mergeRanges(all, index.length));
   if (merged.length === 0)
-    return refused('out_of_range', `${path} has ${index.length} lines; none of the requested ones is among them.`);
-  const lines = merged.map(([from, to]) => (from === to ? `${from}` : `${from} to ${to}`)).join(', ');
+    return refused(
+      'out_of_range',
+      `${path} has ${index.length} lines; none of the requested ones is among them.`,
+    );
+  const lines = merged
+    .map(([from, to]) => (from === to ? `${from}` : `${from} to ${to}`))
+    .join(', ');
   const message = `The answer is not an edit: it asks to see the lines ${lines} of ${path}.`;
-  return { kind: 'refused', reasons: [{ code: 'needs_lines', path, message }], needs: { path, ranges: merged } };
+  return {
+    kind: 'refused',
+    reasons: [{ code: 'needs_lines', path, message }],
+    needs: { path, ranges: merged },
+  };
 };
 
 /** No more lines than one answer may ask for. */
@@ -140,6 +158,8 @@ const rangesOf = (value: Json): LineRange[] | null => {
 
 const stringsOf = (value: Json): string[] | null => {
   if (!Array.isArray(value)) return null;
-  const strings = (value as readonly Json[]).filter((item): item is string => typeof item === 'string' && item !== '');
+  const strings = (value as readonly Json[]).filter(
+    (item): item is string => typeof item === 'string' && item !== '',
+  );
   return strings.length === value.length ? strings : null;
 };

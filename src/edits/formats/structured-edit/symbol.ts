@@ -14,7 +14,13 @@ import { checkAt, firstOf, linesOf } from '../../listing.js';
 import { fault } from '../reader.js';
 import type { Located } from './locate.js';
 import type { Operation, SymbolPoint } from './operations.js';
-import { lastName, type OutlineRead, type SymbolPlace, type Syntax, type SyntaxFault } from '../../syntax-port.js';
+import {
+  lastName,
+  type OutlineRead,
+  type SymbolPlace,
+  type Syntax,
+  type SyntaxFault,
+} from '../../syntax-port.js';
 import type { ContextFile, Fault } from '../../types.js';
 
 const SYMBOL_CANDIDATES = 12; // bound: Symbols of a like name, named in a refusal.
@@ -37,7 +43,10 @@ export const symbolPlacer = (
       );
     outline ??= syntax.outline(path, index.all);
     if (outline.kind === 'unread')
-      return fault(outline.code, `\`at\` cannot name ${JSON.stringify(symbol.name)}: ${outline.why} ${INSTEAD}`);
+      return fault(
+        outline.code,
+        `\`at\` cannot name ${JSON.stringify(symbol.name)}: ${outline.why} ${INSTEAD}`,
+      );
     const found = find(symbol, path, index, outline);
     return 'code' in found ? found : place(operation, symbol, path, found);
   };
@@ -52,13 +61,15 @@ const find = (
 ): SymbolPlace | Fault => {
   const wanted = name.replaceAll('::', '.');
   const exact = symbols.filter(({ qualified }) => qualified === wanted);
-  const named = exact.length > 0 ? exact : symbols.filter(({ qualified }) => qualified.endsWith(`.${wanted}`));
+  const named =
+    exact.length > 0 ? exact : symbols.filter(({ qualified }) => qualified.endsWith(`.${wanted}`));
   if (line !== null && line.check !== null && checkAt(lines, line.line) !== line.check)
     return fault(
       'check_mismatch',
       `\`at\` quotes ${line.line}${line.check}, but line ${line.line} of ${path} is listed differently. Quote number and check from the listing.`,
     );
-  const meant = line === null ? named : named.filter(({ lead, to }) => lead < line.line && line.line <= to);
+  const meant =
+    line === null ? named : named.filter(({ lead, to }) => lead < line.line && line.line <= to);
   const [only] = meant;
   if (only === undefined)
     return fault(
@@ -82,16 +93,32 @@ const find = (
 };
 
 /** An error inside the definition moves its end; one that holds the name may be a second definition. */
-const mayHide = ({ from, to }: SyntaxFault, only: SymbolPlace, wanted: string, lines: LineIndex): boolean => {
+const mayHide = (
+  { from, to }: SyntaxFault,
+  only: SymbolPlace,
+  wanted: string,
+  lines: LineIndex,
+): boolean => {
   if (only.broken) return from < only.to && to >= only.from;
   return lines.range(from, to + 1).some((line) => line.includes(lastName(wanted)));
 };
 
-const place = (operation: Operation, { position }: SymbolPoint, path: string, symbol: SymbolPlace): Located => {
+const place = (
+  operation: Operation,
+  { position }: SymbolPoint,
+  path: string,
+  symbol: SymbolPlace,
+): Located => {
   const { qualified, from, to, lead, bodyEnd } = symbol;
   const where = `${qualified} (${linesOf(from, to)} of ${path})`;
-  if (symbol.shares) return fault('symbol_shares_line', `${where} shares a line with other code. ${INSTEAD}`);
-  const at = (first: number, behind: number): Located => ({ operation, from: first, to: behind, tolerances: [] });
+  if (symbol.shares)
+    return fault('symbol_shares_line', `${where} shares a line with other code. ${INSTEAD}`);
+  const at = (first: number, behind: number): Located => ({
+    operation,
+    from: first,
+    to: behind,
+    tolerances: [],
+  });
   if (operation.type === 'replace') return at(from, to);
   if (operation.type === 'delete') return at(lead, to);
   if (position === 'before') return at(lead, lead);
@@ -105,7 +132,8 @@ const place = (operation: Operation, { position }: SymbolPoint, path: string, sy
 
 const described = ({ qualified, kind, from, to }: SymbolPlace): string =>
   `${qualified} (${kind}, ${linesOf(from, to)})`;
-const listed = (symbols: readonly SymbolPlace[]): string => firstOf(symbols.map(described), SYMBOL_CANDIDATES);
+const listed = (symbols: readonly SymbolPlace[]): string =>
+  firstOf(symbols.map(described), SYMBOL_CANDIDATES);
 
 /** Definitions whose last name is the same but for capitals, or holds it or is held by it; else the outermost ones. */
 const nearNames = (wanted: string, symbols: readonly SymbolPlace[]): string => {
@@ -114,7 +142,9 @@ const nearNames = (wanted: string, symbols: readonly SymbolPlace[]): string => {
   const want = last(wanted);
   const same = symbols.filter(({ qualified }) => last(qualified) === want);
   const near = symbols.filter(
-    ({ qualified }) => last(qualified).includes(want) || (last(qualified).length > 2 && want.includes(last(qualified))),
+    ({ qualified }) =>
+      last(qualified).includes(want) ||
+      (last(qualified).length > 2 && want.includes(last(qualified))),
   );
   const outer = symbols.filter(({ qualified }) => !qualified.includes('.'));
   const found = [same, near].find((some) => some.length > 0);

@@ -36,13 +36,18 @@ export const wrongCounts = ({ oldLines, oldCount, newLines, newCount }: Hunk): b
   oldLines !== oldCount || newLines !== newCount;
 
 /** The line as it stands in the answer. */
-export const rawOf = ({ sign, text, unsigned }: HunkLine): string => (unsigned ? text : sign + text);
+export const rawOf = ({ sign, text, unsigned }: HunkLine): string =>
+  unsigned ? text : sign + text;
 
 // A diff's bytes are exact where one of its lines holds a carriage return (`unified-diff/index.ts`).
 
-export const holdsReturn = ({ text, returned }: HunkLine): boolean => returned === true || text.includes('\r');
+export const holdsReturn = ({ text, returned }: HunkLine): boolean =>
+  returned === true || text.includes('\r');
 
-const withTexts = <H extends Pick<Hunk, 'lines'>>(hunk: H, textOf: (line: HunkLine) => string): H => ({
+const withTexts = <H extends Pick<Hunk, 'lines'>>(
+  hunk: H,
+  textOf: (line: HunkLine) => string,
+): H => ({
   ...hunk,
   lines: hunk.lines.map((line) => ({ ...line, text: textOf(line) })),
 });
@@ -74,7 +79,9 @@ const isSoft = (lines: readonly string[], at: number): boolean =>
 const signed = (line: string): boolean => /^[ +\-\\]/.test(line);
 
 /** `isItem`: is the line one of a list in prose, which no hunk could hold? */
-type Answer = Pick<AnswerReader, 'lines' | 'returned'> & { readonly isItem: (at: number) => boolean };
+type Answer = Pick<AnswerReader, 'lines' | 'returned'> & {
+  readonly isItem: (at: number) => boolean;
+};
 
 export type ReadHunk =
   | { readonly ok: true; readonly hunk: Hunk; readonly next: number }
@@ -85,7 +92,12 @@ export type ReadHunk =
  * The hunk whose header is line `at`. `fence`: the one round the diff, where there is one. `whole`: the answer
  * is known not to be cut; otherwise a last hunk with fewer lines than its header states is taken for a cut one.
  */
-export const readHunk = (answer: Answer, at: number, fence: Fence | null, whole: boolean): ReadHunk => {
+export const readHunk = (
+  answer: Answer,
+  at: number,
+  fence: Fence | null,
+  whole: boolean,
+): ReadHunk => {
   const { lines } = answer;
   const header = lines[at] ?? '';
   const stated = HEADER.exec(header);
@@ -97,7 +109,8 @@ export const readHunk = (answer: Answer, at: number, fence: Fence | null, whole:
     return fence !== null && line.startsWith(fence.mark) && closesFence(line, fence);
   };
   const said = { oldCount: Number(oldN ?? 1), newCount: Number(newN ?? 1) };
-  const end = (stated && endByCounts(answer, at + 1, said, ends)) ?? endByShape(lines, at + 1, ends);
+  const end =
+    (stated && endByCounts(answer, at + 1, said, ends)) ?? endByShape(lines, at + 1, ends);
   const body = toHunkLines(answer, at + 1, end);
   if ('code' in body) return { ok: false, open: false, ...body };
   const bare = unnumbered({ lines: body, answerLine: at + 1 });
@@ -105,14 +118,25 @@ export const readHunk = (answer: Answer, at: number, fence: Fence | null, whole:
   const { oldCount, newCount } = stated ? said : bare;
   const open = afterBlank(lines, end) >= lines.length;
   if (body.length === 0)
-    return { ok: false, open, code: 'cut_hunk', message: `The hunk "${header}" has no lines. Send the whole hunk.` };
+    return {
+      ok: false,
+      open,
+      code: 'cut_hunk',
+      message: `The hunk "${header}" has no lines. Send the whole hunk.`,
+    };
   if (!whole && open && (oldLines < oldCount || newLines < newCount)) {
     const message = `The hunk "${header}" ends early: its header states ${oldCount} old and ${newCount} new lines, the answer ends after ${oldLines} and ${newLines}. Send the whole hunk, with matching counts.`;
     return { ok: false, open, code: 'cut_hunk', message };
   }
   // Lines are counted from 1, so a side that has lines and states line 0 states none: -1, where nothing stands.
-  const place = (start: string, count: number): number => (count === 0 ? Number(start) : Number(start) - 1);
-  const numbers = stated && { oldAt: place(oldStart, oldCount), newAt: place(newStart, newCount), oldCount, newCount };
+  const place = (start: string, count: number): number =>
+    count === 0 ? Number(start) : Number(start) - 1;
+  const numbers = stated && {
+    oldAt: place(oldStart, oldCount),
+    newAt: place(newStart, newCount),
+    oldCount,
+    newCount,
+  };
   return { ok: true, hunk: { ...bare, ...numbers }, next: end };
 };
 
@@ -120,7 +144,16 @@ export const readHunk = (answer: Answer, at: number, fence: Fence | null, whole:
 export const unnumbered = ({ lines, answerLine }: Pick<Hunk, 'lines' | 'answerLine'>): Hunk => {
   const oldLines = lines.filter(({ sign }) => sign !== '+').length;
   const newLines = lines.filter(({ sign }) => sign !== '-').length;
-  return { oldAt: -1, newAt: -1, oldCount: oldLines, newCount: newLines, lines, oldLines, newLines, answerLine };
+  return {
+    oldAt: -1,
+    newAt: -1,
+    oldCount: oldLines,
+    newCount: newLines,
+    lines,
+    oldLines,
+    newLines,
+    answerLine,
+  };
 };
 
 /** The first line from `from` on that is not blank. */
@@ -150,7 +183,13 @@ const endByCounts = (
   }
   if (isNoNewline(lines[i] ?? '')) i++;
   const after = afterBlank(lines, i);
-  if (ends(after) || isSoft(lines, after) || !signed(lines[after] ?? '') || isSignature(lines, after)) return i;
+  if (
+    ends(after) ||
+    isSoft(lines, after) ||
+    !signed(lines[after] ?? '') ||
+    isSignature(lines, after)
+  )
+    return i;
   // Behind a blank line added ones may be items of prose, of which no line of the file tells; others are where no file has them.
   const rest = lines.slice(i, endByShape(lines, i, ends));
   const isProse = (line: string, at: number): boolean => !signed(line) || isItem(i + at);
@@ -163,14 +202,22 @@ export const isSignature = (lines: readonly string[], at: number): boolean =>
   /^-- ?$/.test(lines[at] ?? '') && /^\d+\.\d+/.test(lines[at + 1] ?? '');
 
 /** Where the hunk ends by what its lines look like; blank lines before that point separate, they are no context. */
-const endByShape = (lines: readonly string[], from: number, ends: (i: number) => boolean): number => {
+const endByShape = (
+  lines: readonly string[],
+  from: number,
+  ends: (i: number) => boolean,
+): number => {
   let i = from;
   while (!ends(i) && !isSoft(lines, i)) i++;
   while (i > from && lines[i - 1] === '') i--;
   return i;
 };
 
-const toHunkLines = ({ lines, returned: returns }: Answer, from: number, to: number): HunkLine[] | Fault => {
+const toHunkLines = (
+  { lines, returned: returns }: Answer,
+  from: number,
+  to: number,
+): HunkLine[] | Fault => {
   const result: HunkLine[] = [];
   for (let i = from; i < to; i++) {
     const raw = lines[i] ?? '';
@@ -178,7 +225,10 @@ const toHunkLines = ({ lines, returned: returns }: Answer, from: number, to: num
     if (isNoNewline(raw)) {
       const before = result.at(-1);
       if (before === undefined || before.noNewline)
-        return fault('stray_line', `Line ${i + 1} of the answer, "${raw}", does not follow a hunk line.`);
+        return fault(
+          'stray_line',
+          `Line ${i + 1} of the answer, "${raw}", does not follow a hunk line.`,
+        );
       before.noNewline = true;
       continue;
     }

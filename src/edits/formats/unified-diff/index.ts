@@ -29,13 +29,26 @@ import { type Text, indexOf, type LineIndex } from '../../text/lines.js';
 import type { SpliceBase } from '../../text/codec.js';
 import { exactBase } from '../../text/to-splices.js';
 import { carryLines, isKnownBase, toleranceOn } from '../../locate/likeness.js';
-import { type Change, ChangeList, changesFrom, type FilePlan, grownBy } from '../../text/changes.js';
+import {
+  type Change,
+  ChangeList,
+  changesFrom,
+  type FilePlan,
+  grownBy,
+} from '../../text/changes.js';
 import { type Located, HunkLocator } from './locate.js';
 import { DiffReader, type FileDiff, reversed } from './parse.js';
 import { diffPaths, type Target, targetOf } from './target.js';
 import { haveNothingInCommon, lineOrigins } from '../../text/line-diff.js';
 import type { ToleranceSettings } from '../../../shared/formats.js';
-import type { ContextFile, FormatContext, FormatModule, Reading, Reason, UsedTolerance } from '../../types.js';
+import type {
+  ContextFile,
+  FormatContext,
+  FormatModule,
+  Reading,
+  Reason,
+  UsedTolerance,
+} from '../../types.js';
 import { type Hunk, type HunkLine, holdsReturn, withoutBoms, withReturns } from './hunk.js';
 
 const DIFF_REASONS_REPORTED = 10; // bound: Refusals told of one file of a diff; each costs a look for the nearest place.
@@ -66,7 +79,9 @@ const readFiles = ({ files, notes }: DiffReader, context: FormatContext): Readin
     index += file.hunks.length;
   }
   if (reasons.length === 0) return { kind: 'plans', plans, tolerances, notes };
-  const mayFit = reasons.some(({ code }) => /^(?:ambiguous_sign|context_repeated|no_context)$/.test(code));
+  const mayFit = reasons.some(({ code }) =>
+    /^(?:ambiguous_sign|context_repeated|no_context)$/.test(code),
+  );
   if (mayFit || !areApplied(files, context, exact)) return { kind: 'refused', reasons };
   const messages = Array.from({ length: index }, (_, i) => `Hunk ${i + 1} is already in the file.`);
   const present = messages.map((message, i) => ({ code: 'already_present', index: i, message }));
@@ -74,7 +89,11 @@ const readFiles = ({ files, notes }: DiffReader, context: FormatContext): Readin
 };
 
 /** Would the whole diff, turned round, apply as it is written? Then it has been applied. */
-const areApplied = (files: readonly FileDiff[], context: FormatContext, exact: boolean): boolean => {
+const areApplied = (
+  files: readonly FileDiff[],
+  context: FormatContext,
+  exact: boolean,
+): boolean => {
   const tolerances = { ...context.options.tolerances, ...AS_WRITTEN };
   const back = { context: { ...context, options: { ...context.options, tolerances } }, exact };
   const turnedFiles = files.map((file) => ({ ...reversed(file), first: 0 }));
@@ -122,20 +141,32 @@ const find = ({ text, hunks, first, tolerances, known }: Wanted): Found => {
   return { index: indexOf(text), located, reasons };
 };
 
-const NO_LIKENESS = { line_endings: false, trailing_space: false, lookalikes: false, indent: false };
+const NO_LIKENESS = {
+  line_endings: false,
+  trailing_space: false,
+  lookalikes: false,
+  indent: false,
+};
 const AS_WRITTEN = { ...NO_LIKENESS, lost_blank: false, counts: false, line_drift: false };
 
 /** Null: not every hunk stands in the file with its carriage returns. */
 const findExactly = (file: ContextFile, wanted: Wanted): Found | null => {
   const exact = exactBase(file.bytes, file.encoding);
   const tolerances = { ...wanted.tolerances, ...NO_LIKENESS };
-  const found = find({ ...wanted, text: exact.text, hunks: wanted.hunks.map(withReturns), tolerances });
+  const found = find({
+    ...wanted,
+    text: exact.text,
+    hunks: wanted.hunks.map(withReturns),
+    tolerances,
+  });
   return found.reasons.length > 0 ? null : { ...found, exact };
 };
 
 /** In the file's own lines. What the answer says of line ends is a tolerance where it differs. */
 const findByText = (file: ContextFile, wanted: Wanted, exact: boolean): Found => {
-  const found = find(file.hasBom === true ? { ...wanted, hunks: wanted.hunks.map(withoutBoms) } : wanted);
+  const found = find(
+    file.hasBom === true ? { ...wanted, hunks: wanted.hunks.map(withoutBoms) } : wanted,
+  );
   const { index } = found;
   if (found.reasons.length > 0) return found;
   if (!exact) return index.eol === 'mixed' ? (inExactLines(file, wanted, found) ?? found) : found;
@@ -167,7 +198,8 @@ const differingEnd = (index: LineIndex, { hunk, at }: Located): number | undefin
   let line = at;
   for (const { sign, returned, noNewline } of hunk.lines) {
     if (sign === '+') continue;
-    if (!noNewline && (returned === true ? '\r\n' : '\n') !== (index.end(line) || '\n')) return line;
+    if (!noNewline && (returned === true ? '\r\n' : '\n') !== (index.end(line) || '\n'))
+      return line;
     line += 1;
   }
   return undefined;
@@ -184,7 +216,8 @@ const planFile = (
   const text = target.file.text ?? NO_TEXT;
   const known = isKnownBase(target.from ?? path, context.options);
   const wanted = { text, hunks: file.hunks, first, tolerances: context.options.tolerances, known };
-  const found = (exact ? findExactly(target.file, wanted) : null) ?? findByText(target.file, wanted, exact);
+  const found =
+    (exact ? findExactly(target.file, wanted) : null) ?? findByText(target.file, wanted, exact);
   if (found.reasons.length > 0)
     return found.reasons.map((reason) => ({
       ...reason,
@@ -196,13 +229,22 @@ const planFile = (
       tolerances.push({ tolerance, path: target.from ?? path, index: first + i, line: at + 1 });
   const result = composeHunks(found.index, found.located);
   if (target.kind === 'delete') {
-    if (found.index.length + grownBy(result.changes) === 0) return { plans: [{ kind: 'delete', path }] };
+    if (found.index.length + grownBy(result.changes) === 0)
+      return { plans: [{ kind: 'delete', path }] };
     const message = `The diff deletes ${path} but does not remove all of its lines. Remove every line, or keep the file.`;
     return [{ code: 'delete_leaves_text', path, index: first, message }];
   }
-  const plans: FilePlan[] = target.from === undefined ? [] : [{ kind: 'move', from: target.from, path }];
+  const plans: FilePlan[] =
+    target.from === undefined ? [] : [{ kind: 'move', from: target.from, path }];
   if (found.located.length > 0 || target.kind === 'create' || target.mode !== undefined)
-    plans.push({ kind: 'lines', path, ...result, mode: target.mode, exact: found.exact, blob: file.blob });
+    plans.push({
+      kind: 'lines',
+      path,
+      ...result,
+      mode: target.mode,
+      exact: found.exact,
+      blob: file.blob,
+    });
   return { plans };
 };
 

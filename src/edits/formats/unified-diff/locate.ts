@@ -62,7 +62,12 @@ export class HunkLocator {
   #end = 0;
 
   /** `known`: this text is the one that the diff was made for. */
-  constructor(text: Text, hunks: readonly Hunk[], tolerances: ToleranceSettings | undefined, known: boolean) {
+  constructor(
+    text: Text,
+    hunks: readonly Hunk[],
+    tolerances: ToleranceSettings | undefined,
+    known: boolean,
+  ) {
     this.#index = indexOf(text);
     this.#known = known;
     this.#once = new LinesOnce(this.#index, () => oldSides(hunks));
@@ -77,7 +82,8 @@ export class HunkLocator {
     const broken = this.#broken(hunk);
     if (broken) return broken;
     const old = oldSide(hunk);
-    if (old.length + this.#index.length === 0) return { hunk, at: 0, tolerances: wrongCounts(hunk) ? ['counts'] : [] };
+    if (old.length + this.#index.length === 0)
+      return { hunk, at: 0, tolerances: wrongCounts(hunk) ? ['counts'] : [] };
     if (old.length === 0) return fault('no_context', NO_CONTEXT);
     const found = this.#find(hunk, old, sound);
     if ('code' in found) return found;
@@ -99,18 +105,26 @@ export class HunkLocator {
     const said = (line: HunkLine): string => `The line ${JSON.stringify(rawOf(line))}`;
     const bare = hunk.lines.find(({ unsigned }) => unsigned);
     if (bare && !toleranceOn('lost_blank', this.#tolerances))
-      return fault('lost_blank', `${said(bare)} has lost its sign. Start context lines with a space.`);
+      return fault(
+        'lost_blank',
+        `${said(bare)} has lost its sign. Start context lines with a space.`,
+      );
     if (!isWrong && hunk.oldAt >= 0) return null;
     if (isWrong && !toleranceOn('counts', this.#tolerances))
-      return fault('counts', `The counts are wrong: ${counts}. Send the hunk with matching counts.`);
+      return fault(
+        'counts',
+        `The counts are wrong: ${counts}. Send the hunk with matching counts.`,
+      );
     const words = hunk.lines.find(({ unsigned, text }) => isWrong && unsigned && text !== '');
     if (words) {
-      const rule = 'it may have been a changed line. Send the hunk again, every line with its sign.';
+      const rule =
+        'it may have been a changed line. Send the hunk again, every line with its sign.';
       return fault('counts', `${said(words)} has lost its sign, and ${counts}: ${rule}`);
     }
     const other = this.#mayBeContext(hunk);
     if (other === undefined) return null;
-    const rule = 'it may be a context line without its leading space. Send it with that space, or with correct counts.';
+    const rule =
+      'it may be a context line without its leading space. Send it with that space, or with correct counts.';
     return fault('ambiguous_sign', `${said(other)} occurs in the file exactly so: ${rule}`);
   }
 
@@ -124,7 +138,8 @@ export class HunkLocator {
       const before = old.slice(Math.max(0, next - NEIGHBOUR_LINES), next);
       if (line.sign !== '+') next += 1;
       const context = { ...line, text: rawOf(line), unsigned: true };
-      if (line.sign === ' ' || this.#doubts >= SIGNED_LINES_CHECKED || !isHeld([context])) return false;
+      if (line.sign === ' ' || this.#doubts >= SIGNED_LINES_CHECKED || !isHeld([context]))
+        return false;
       this.#doubts += 1;
       return isHeld([...before, context, ...old.slice(next, next + NEIGHBOUR_LINES)]);
     });
@@ -136,7 +151,9 @@ export class HunkLocator {
     const chain = isBounded ? this.#plain : this.#chain;
     const texts = textsOf(old);
     // ` foo` may be a context line `foo`, or ` foo` without its blank.
-    const damaged = old.map(rawOf).map((raw) => (!isBounded && raw.startsWith(' ') ? raw : undefined));
+    const damaged = old
+      .map(rawOf)
+      .map((raw) => (!isBounded && raw.startsWith(' ') ? raw : undefined));
     const levels = levelsOn(this.#tolerances);
     const either = !isBounded && toleranceOn('lost_blank', this.#tolerances) ? [[], damaged] : [[]];
     const climb = either.flatMap((readings) => levels.map((level) => ({ level, readings })));
@@ -146,9 +163,15 @@ export class HunkLocator {
       if (at === undefined) continue;
       // Away from the stated line a reading with a lost blank may be the true one, so it must not fit in a second place.
       const all = isBounded ? places : this.#fitting(hunk, old, chain.find(texts, level, damaged));
-      const stated = this.#standsAt(hunk, old, (text, i) => spaced(text) === spaced(this.#index.line(i)));
+      const stated = this.#standsAt(
+        hunk,
+        old,
+        (text, i) => spaced(text) === spaced(this.#index.line(i)),
+      );
       const first = [...new Set([...all.first, ...(stated ? [hunk.oldAt] : [])])];
-      return first.length > 1 || all.more ? repeated({ ...all, first }, hunk) : this.#accept(hunk, old, at);
+      return first.length > 1 || all.more
+        ? repeated({ ...all, first }, hunk)
+        : this.#accept(hunk, old, at);
     }
     return this.#indented(hunk, old) ?? this.#mismatch(hunk, old);
   }
@@ -157,16 +180,25 @@ export class HunkLocator {
   #indented(hunk: Hunk, old: readonly HunkLine[]): Located | Fault | null {
     if (!toleranceOn('indent', this.#tolerances) || old.at(-1)?.noNewline === true) return null;
     const texts = textsOf(old);
-    const { places, more } = shiftedPlaces(hunk.bounds === undefined ? this.#chain : this.#plain, texts);
+    const { places, more } = shiftedPlaces(
+      hunk.bounds === undefined ? this.#chain : this.#plain,
+      texts,
+    );
     const all = this.#fitting(hunk, old, { first: places.map(({ first }) => first), more });
     const place = places.find(({ first }) => first === all.first[0]);
     if (place === undefined) return null;
     if (all.first.length > 1 || all.more) return repeated(all, hunk);
-    const lines = shiftHunk(hunk.lines, this.#index.range(place.first, place.first + old.length), place.shift);
+    const lines = shiftHunk(
+      hunk.lines,
+      this.#index.range(place.first, place.first + old.length),
+      place.shift,
+    );
     if (lines === null) return fault('indent', UNSHIFTABLE);
     const shifted = { ...hunk, lines };
     const accepted = this.#accept(shifted, oldSide(shifted), place.first);
-    return 'code' in accepted ? accepted : { ...accepted, tolerances: [...accepted.tolerances, 'indent'] };
+    return 'code' in accepted
+      ? accepted
+      : { ...accepted, tolerances: [...accepted.tolerances, 'indent'] };
   }
 
   /** The hunk stands where its header says. */
@@ -185,7 +217,9 @@ export class HunkLocator {
     isLike = (text: string, at: number) => this.#index.is(at, text),
   ): boolean {
     const fits = old.every((line, i) => isLike(line.text, hunk.oldAt + i));
-    return fits && this.#fitting(hunk, old, { first: [hunk.oldAt], more: false }).first.length === 1;
+    return (
+      fits && this.#fitting(hunk, old, { first: [hunk.oldAt], more: false }).first.length === 1
+    );
   }
 
   /** Places within the hunk's bounds; where it says that the file ends, only the one at the end. */
@@ -199,7 +233,8 @@ export class HunkLocator {
 
   #accept(hunk: Hunk, old: readonly HunkLine[], at: number): Located | Fault {
     const drifts = at !== hunk.oldAt && hunk.bounds === undefined;
-    if (drifts && old.every(({ text }) => text.trim() === '')) return fault('no_context', NO_CONTEXT);
+    if (drifts && old.every(({ text }) => text.trim() === ''))
+      return fault('no_context', NO_CONTEXT);
     const tolerances = new Set<Tolerance>();
     if (wrongCounts(hunk)) tolerances.add('counts');
     if (drifts) tolerances.add('line_drift');
@@ -220,8 +255,12 @@ export class HunkLocator {
 
   #mismatch({ oldAt, bounds }: Hunk, old: readonly HunkLine[]): Fault {
     const near = nearest(this.#index.all, textsOf(old), (bounds?.below ?? oldAt) + 1);
-    const [below, end] = [bounds?.below ?? 0, bounds?.atEnd === true ? ' at the end of the file' : ''];
-    const where = bounds === undefined ? ' in the file' : `${below > 0 ? ` below line ${below}` : ''}${end}`;
+    const [below, end] = [
+      bounds?.below ?? 0,
+      bounds?.atEnd === true ? ' at the end of the file' : '',
+    ];
+    const where =
+      bounds === undefined ? ' in the file' : `${below > 0 ? ` below line ${below}` : ''}${end}`;
     const again = bounds === undefined ? 'the hunk again with these lines' : 'these lines';
     const order = bounds === undefined ? '' : ', chunks in the order of the file';
     const message = `Its context and removed lines do not occur${where}. ${describeNearest(near)} Send ${again} exactly as in the file${order}.`;
@@ -232,7 +271,10 @@ export class HunkLocator {
   #wrongEnding(hunk: Hunk, at: number): string | null {
     const { length } = this.#index;
     const reachesEnd = at + hunk.oldLines === length;
-    if (hunk.lines.some((line) => line.noNewline && line.sign !== '+') && this.#index.end(length - 1) !== '')
+    if (
+      hunk.lines.some((line) => line.noNewline && line.sign !== '+') &&
+      this.#index.end(length - 1) !== ''
+    )
       return 'It says `\\ No newline at end of file`, but the file ends with a line ending. Omit that line.';
     if (!reachesEnd && hunk.lines.some((line) => line.noNewline))
       return 'It says `\\ No newline at end of file`, but does not reach the end of the file. Omit that line.';
@@ -245,7 +287,10 @@ export const NO_CONTEXT =
 
 const repeated = ({ first, more }: Places, { bounds }: Hunk): Fault => {
   const lines = `${first.map((node) => node + 1).join(', ')}${more ? ' and more' : ''}`;
-  const where = bounds === undefined ? 'where the change belongs, with the correct line number in the header' : 'one';
+  const where =
+    bounds === undefined
+      ? 'where the change belongs, with the correct line number in the header'
+      : 'one';
   const message = `Its context and removed lines occur in several places, at lines ${lines}. Add context lines until they match only ${where}.`;
   return fault('context_repeated', message);
 };

@@ -2,7 +2,17 @@
 
 export const DIFF_NAME_CHARS = 40_000; // bound: A `diff --git` line: two of the longest paths, escaped.
 
-const ESCAPES: Readonly<Record<string, number>> = { a: 7, b: 8, t: 9, n: 10, v: 11, f: 12, r: 13, '"': 34, '\\': 92 };
+const ESCAPES: Readonly<Record<string, number>> = {
+  a: 7,
+  b: 8,
+  t: 9,
+  n: 10,
+  v: 11,
+  f: 12,
+  r: 13,
+  '"': 34,
+  '\\': 92,
+};
 
 /** Reads a C string at the start of `text` ("caf\303\251.txt"): its value and what follows, or null where it is broken. */
 const readQuoted = (text: string): { readonly name: string; readonly rest: string } | null => {
@@ -46,15 +56,21 @@ export const readName = (text: string): string | null => {
 };
 
 /** Between name and time or revision: a tab, as the tools write it, or what became of it. */
-const STAMP = /\t| (?=\d{4}-\d\d-\d\d \d\d:\d\d|\((?:revision \d{1,9}|working copy|nonexistent)\)$)/;
+const STAMP =
+  /\t| (?=\d{4}-\d\d-\d\d \d\d:\d\d|\((?:revision \d{1,9}|working copy|nonexistent)\)$)/;
 /** How \`diff -N\`, \`hg diff\` and \`svn diff\` say that the file is not there. */
-const ABSENT = /^(?:1970-01-01 |1969-12-31 |Thu Jan 0?1 00:00:00 1970|\(nonexistent\)|\(revision 0\))/;
+const ABSENT =
+  /^(?:1970-01-01 |1969-12-31 |Thu Jan 0?1 00:00:00 1970|\(nonexistent\)|\(revision 0\))/;
 
 /** The name of a `---` or `+++` line, and whether its stamp says that there is no such file. Null: as `readName`. */
-export const readStamped = (text: string): { readonly name: string; readonly isAbsent: boolean } | null => {
+export const readStamped = (
+  text: string,
+): { readonly name: string; readonly isAbsent: boolean } | null => {
   const at = text.startsWith('"') ? text.lastIndexOf('"') + 1 : text.search(STAMP);
   const name = readName(at < 0 ? text : text.slice(0, at).trimEnd());
-  return name === null ? null : { name, isAbsent: at >= 0 && ABSENT.test(text.slice(at).trimStart()) };
+  return name === null
+    ? null
+    : { name, isAbsent: at >= 0 && ABSENT.test(text.slice(at).trimStart()) };
 };
 
 // Prefixes come in pairs: git's own, and those of diff.mnemonicPrefix (index, worktree, commit, object) in both directions.
@@ -69,7 +85,8 @@ export const withoutPrefixes = (names: Names, known: (path: string) => boolean):
   const { from, to } = names;
   if (from !== null && to !== null) {
     if (from === to && known(from)) return names;
-    const arePaired = from[1] === '/' && to[1] === '/' && PAIRS.includes(from.charAt(0) + to.charAt(0));
+    const arePaired =
+      from[1] === '/' && to[1] === '/' && PAIRS.includes(from.charAt(0) + to.charAt(0));
     return arePaired ? { from: from.slice(2), to: to.slice(2) } : names;
   }
   const lone = (name: string | null, side: string): string | null => {
@@ -83,15 +100,22 @@ export const withoutPrefixes = (names: Names, known: (path: string) => boolean):
 };
 
 /** The one file that `diff` was given under two names: `old/x` and `new/x` of two folders, `x.orig` and `x`. Null: they are two files. */
-export const sameFile = (from: string, to: string, known: (path: string) => boolean): string | null => {
+export const sameFile = (
+  from: string,
+  to: string,
+  known: (path: string) => boolean,
+): string | null => {
   const [short, long] = from.length < to.length ? [from, to] : [to, from];
-  if (long.startsWith(short) && BACKUPS.includes(long.slice(short.length))) return known(short) ? short : null;
+  if (long.startsWith(short) && BACKUPS.includes(long.slice(short.length)))
+    return known(short) ? short : null;
   const [old, now] = [from, to].map((name) => /^[^./][^/]*\/(.+)$/.exec(name)?.[1]);
   return from !== to && old !== undefined && old === now && !known(from) && !known(to) ? old : null;
 };
 
 /** The two names of a `diff --git` line, with their prefixes; null where blanks in them leave several readings. */
-export const readGitLine = (rest: string): { readonly from: string; readonly to: string } | null => {
+export const readGitLine = (
+  rest: string,
+): { readonly from: string; readonly to: string } | null => {
   if (rest.length > DIFF_NAME_CHARS) return null;
   if (rest.startsWith('"')) {
     const first = readQuoted(rest);

@@ -1,6 +1,14 @@
 /** From an answer to the files and hunks of a diff; grammar at the head of `unified-diff.ts`. Nothing here looks at a file. */
 import { readExtendedHeader, type FileHeader } from './target.js';
-import { afterBlank, type Hunk, isHunkHeader, isPrelude, isSignature, readHunk, wrongCounts } from './hunk.js';
+import {
+  afterBlank,
+  type Hunk,
+  isHunkHeader,
+  isPrelude,
+  isSignature,
+  readHunk,
+  wrongCounts,
+} from './hunk.js';
 import { readGitLine, readStamped } from './names.js';
 import { closesFence, CUT_INSIDE_FENCE, isBareFence, openingFence } from '../../text/fence.js';
 import { AnswerReader } from '../reader.js';
@@ -17,19 +25,26 @@ export const reversed = (file: FileDiff): FileDiff => ({
   answerLine: file.answerLine,
   ...(file.from === undefined || file.to === undefined ? {} : { from: file.to, to: file.from }),
   ...(file.git === undefined ? {} : { git: { from: file.git.to, to: file.git.from } }),
-  ...(file.rename === undefined ? {} : { rename: { from: file.rename.to ?? '', to: file.rename.from ?? '' } }),
+  ...(file.rename === undefined
+    ? {}
+    : { rename: { from: file.rename.to ?? '', to: file.rename.from ?? '' } }),
   created: file.deleted === true,
   deleted: file.created === true,
   hunks: file.hunks.map((hunk) => ({
     ...hunk,
-    ...{ oldAt: hunk.newAt, oldCount: hunk.newCount, oldLines: hunk.newLines },
-    ...{ newAt: hunk.oldAt, newCount: hunk.oldCount, newLines: hunk.oldLines },
+    oldAt: hunk.newAt,
+    oldCount: hunk.newCount,
+    oldLines: hunk.newLines,
+    newAt: hunk.oldAt,
+    newCount: hunk.oldCount,
+    newLines: hunk.oldLines,
     lines: hunk.lines.map((line) => ({ ...line, sign: SIGNS[line.sign] })),
   })),
 });
 
 const BINARY = 'Binary patches are not supported: only text files can be edited.';
-const COMBINED = 'Combined diffs of merges are not supported. Send a diff against the file as it was shown.';
+const COMBINED =
+  'Combined diffs of merges are not supported. Send a diff against the file as it was shown.';
 
 export class DiffReader extends AnswerReader {
   readonly files: FileDiff[] = [];
@@ -54,10 +69,13 @@ export class DiffReader extends AnswerReader {
   readonly isItem = (at: number): boolean => {
     const line = this.lines[at] ?? '';
     if (!/^(?:(?:- | {2,})\S|-{3,}$)/.test(line)) return false;
-    const linesOf = (files: FormatContext['files']) => [...files.values()].flatMap(({ text }) => text?.lines ?? []);
+    const linesOf = (files: FormatContext['files']) =>
+      [...files.values()].flatMap(({ text }) => text?.lines ?? []);
     const texts = (this.#texts ??= new Set(linesOf(this.context.files).map((text) => text.trim())));
     const stands = (said: string): boolean =>
-      at < this.lines.length - 1 ? texts.has(said) : [...texts].some((text) => text.startsWith(said));
+      at < this.lines.length - 1
+        ? texts.has(said)
+        : [...texts].some((text) => text.startsWith(said));
     // A rule is no line of context, which begins with a blank: only what it would remove counts.
     return (line.startsWith('---') || !stands(line.trim())) && !stands(line.slice(1).trim());
   };
@@ -121,7 +139,8 @@ export class DiffReader extends AnswerReader {
   /** The last hunk is short of its counts, and the fence behind it may be its text: the next one could close that. */
   #mayGoOn(): boolean {
     const hunk = this.files.at(-1)?.hunks.at(-1);
-    const isShort = hunk !== undefined && (hunk.oldLines < hunk.oldCount || hunk.newLines < hunk.newCount);
+    const isShort =
+      hunk !== undefined && (hunk.oldLines < hunk.oldCount || hunk.newLines < hunk.newCount);
     const rest = this.lines.slice(this.at);
     const next = rest.findIndex((line) => openingFence(line) !== null);
     // A fence right before a header opens one round it.
@@ -149,7 +168,8 @@ export class DiffReader extends AnswerReader {
   /** `diff --git` and the lines up to the first hunk. */
   #fileHeader(text: string): Reading | null {
     const file: FileDiff = { hunks: [], answerLine: this.at + 1 };
-    if (/^diff --(cc|combined) /.test(text)) return this.#unsupported(file, 'combined_diff', COMBINED);
+    if (/^diff --(cc|combined) /.test(text))
+      return this.#unsupported(file, 'combined_diff', COMBINED);
     const git = readGitLine(text.slice('diff --git '.length));
     if (git) file.git = git;
     for (this.at++; ; this.at++) {
@@ -168,7 +188,10 @@ export class DiffReader extends AnswerReader {
     const [from, to] = [readStamped(this.line().slice(4)), readStamped(this.line(1).slice(4))];
     this.#add(file);
     if (from === null || to === null)
-      return this.broken('bad_header', `The file names at line ${this.at + 1} of the answer cannot be read.`);
+      return this.broken(
+        'bad_header',
+        `The file names at line ${this.at + 1} of the answer cannot be read.`,
+      );
     file.from = from.name === '/dev/null' ? null : from.name;
     file.to = to.name === '/dev/null' ? null : to.name;
     this.at += 2;
@@ -219,7 +242,8 @@ export class DiffReader extends AnswerReader {
   /** A last header that promises more than it brings: a cut answer. */
   #unfinished(): Reading | null {
     const last = this.files.at(-1);
-    if (this.#promised) return this.invalid('bare_header', 'No names and hunks follow the last header line.', true);
+    if (this.#promised)
+      return this.invalid('bare_header', 'No names and hunks follow the last header line.', true);
     if (last === undefined || last.hunks.length > 0 || last.unsupported) return null;
     const { rename } = last;
     const complete =
@@ -233,6 +257,9 @@ export class DiffReader extends AnswerReader {
   }
 
   #badHunkHeader(): Reading {
-    return this.broken('bad_hunk_header', `${this.said()}, should be a hunk header such as \`@@ -12,7 +12,8 @@\`.`);
+    return this.broken(
+      'bad_hunk_header',
+      `${this.said()}, should be a hunk header such as \`@@ -12,7 +12,8 @@\`.`,
+    );
   }
 }

@@ -42,7 +42,11 @@ export const readExtendedHeader = (line: string, file: FileHeader): boolean => {
   if (word === 'new file mode') file.created = true;
   if (word === 'new file mode' || word === 'new mode') file.newMode = value;
   if (word === 'index') file.blob = /^[\da-f]+\.\.([\da-f]{7,})/.exec(value)?.[1];
-  const mode = word.endsWith('mode') ? value : word === 'index' ? / (\d{6})$/.exec(value)?.[1] : undefined;
+  const mode = word.endsWith('mode')
+    ? value
+    : word === 'index'
+      ? / (\d{6})$/.exec(value)?.[1]
+      : undefined;
   if (mode === '160000') file.unsupported = { code: 'submodule', message: SUBMODULE };
   if (mode === '120000') file.unsupported = { code: 'symlink', message: SYMLINK };
   if (word.startsWith('copy')) file.unsupported = { code: 'copy', message: COPY };
@@ -50,7 +54,8 @@ export const readExtendedHeader = (line: string, file: FileHeader): boolean => {
 };
 
 /** Permission bits of a mode word, or null where git knows no such mode. */
-const permissions = (mode: string): number | null => (mode === '100644' ? 0o644 : mode === '100755' ? 0o755 : null);
+const permissions = (mode: string): number | null =>
+  mode === '100644' ? 0o644 : mode === '100755' ? 0o755 : null;
 
 export interface Target {
   readonly kind: 'edit' | 'create' | 'delete';
@@ -86,7 +91,10 @@ export const targetOf = (
   const refuse = (code: string, message: string, path?: string): Reason =>
     path === undefined ? { code, index, message } : { code, index, message, path };
   if (file.unsupported)
-    return refuse(file.unsupported.code, `Line ${file.answerLine} of the answer: ${file.unsupported.message}`);
+    return refuse(
+      file.unsupported.code,
+      `Line ${file.answerLine} of the answer: ${file.unsupported.message}`,
+    );
   const names = namesOf(file, context);
   if ('code' in names) return refuse(names.code, names.message);
   const { from, to } = names;
@@ -106,19 +114,32 @@ export const targetOf = (
     sides.push(looked);
   }
   const [old, now = old] = sides;
-  if (old === undefined || now === undefined) return refuse('bad_header', 'The header names no file.');
+  if (old === undefined || now === undefined)
+    return refuse('bad_header', 'The header names no file.');
   const { path } = now;
   const isMove = old.path !== path;
   const twice = paths.old.has(old.path) ? old.path : paths.now.has(path) ? path : null;
   if (twice !== null)
-    return refuse('file_twice', `${twice} appears twice in the diff. Put all its hunks under one header.`, twice);
+    return refuse(
+      'file_twice',
+      `${twice} appears twice in the diff. Put all its hunks under one header.`,
+      twice,
+    );
   paths.old.add(old.path);
   paths.now.add(path);
   const said = isMove ? 'renamed' : 'deleted';
   if (old.file.text === null && (isMove || to === null))
-    return refuse('target_absent', `${old.path} does not exist, so it cannot be ${said}.`, old.path);
+    return refuse(
+      'target_absent',
+      `${old.path} does not exist, so it cannot be ${said}.`,
+      old.path,
+    );
   if (isMove && now.file.text !== null && !paths.left.has(path))
-    return refuse('already_exists', `${old.path} cannot be renamed to ${path}: that file exists already.`, path);
+    return refuse(
+      'already_exists',
+      `${old.path} cannot be renamed to ${path}: that file exists already.`,
+      path,
+    );
   if (from === null && now.file.text !== null)
     return refuse(
       'already_exists',
@@ -141,7 +162,10 @@ const namesOfPair = (
   const both = withoutPrefixes(isGits ? git : { from, to }, known);
   const names = { from: from === null ? null : both.from, to: to === null ? null : both.to };
   const isGit = file.git !== undefined || file.rename !== undefined;
-  const same = isGit || names.from === null || names.to === null ? null : sameFile(names.from, names.to, known);
+  const same =
+    isGit || names.from === null || names.to === null
+      ? null
+      : sameFile(names.from, names.to, known);
   return same === null ? names : { from: same, to: same };
 };
 
@@ -151,29 +175,44 @@ const namesOf = (file: FileHeader, context: FormatContext): Names | Fault => {
   const at = `the header at line ${file.answerLine} of the answer`;
   const git = file.git && withoutPrefixes(file.git, known);
   const pair =
-    file.from === undefined || file.to === undefined ? undefined : namesOfPair(file.from, file.to, file, known);
+    file.from === undefined || file.to === undefined
+      ? undefined
+      : namesOfPair(file.from, file.to, file, known);
   const { rename } = file;
   if (rename) {
     if (rename.from === undefined || rename.to === undefined)
-      return fault('bad_header', `The rename in ${at} has only one of \`rename from\` and \`rename to\`.`);
+      return fault(
+        'bad_header',
+        `The rename in ${at} has only one of \`rename from\` and \`rename to\`.`,
+      );
     const { from, to } = rename;
     // Without prefixes, folders `a` and `b` look like them.
     const agree = (...read: (Partial<Names> | undefined)[]): boolean =>
       read.every((n) => n === undefined) || read.some((n) => n?.from === from && n.to === to);
     if (!agree(pair, pair && file) || !agree(git, file.git))
-      return fault('names_differ', `The names of the rename in ${at} and those of its other lines differ.`);
+      return fault(
+        'names_differ',
+        `The names of the rename in ${at} and those of its other lines differ.`,
+      );
     return { from, to };
   }
   if (!pair && !git)
-    return fault('bad_header', `The file names in ${at} are ambiguous. Add \`---\` and \`+++\` lines.`);
+    return fault(
+      'bad_header',
+      `The file names in ${at} are ambiguous. Add \`---\` and \`+++\` lines.`,
+    );
   const stamped = pair !== undefined && git === undefined;
   const from = file.created && (stamped || !pair) ? null : ((pair ?? git)?.from ?? null);
   const to = file.deleted && (stamped || !pair) ? null : ((pair ?? git)?.to ?? null);
-  if (from === null && to === null) return fault('bad_header', `Both names in ${at} are /dev/null.`);
+  if (from === null && to === null)
+    return fault('bad_header', `Both names in ${at} are /dev/null.`);
   if ((file.created && from !== null) || (file.deleted && to !== null))
     return fault('names_differ', `The names in ${at} do not match its file mode line.`);
   if (pair && git && ((from !== null && from !== git.from) || (to !== null && to !== git.to)))
-    return fault('names_differ', `The names after \`diff --git\` and those after \`---\` and \`+++\` differ in ${at}.`);
+    return fault(
+      'names_differ',
+      `The names after \`diff --git\` and those after \`---\` and \`+++\` differ in ${at}.`,
+    );
   if (from !== null && to !== null && from !== to)
     return fault(
       'names_differ',

@@ -39,12 +39,22 @@ export const DiffView = (props: DiffViewProps) => {
             ? 2 * Math.max(row.before?.text.length ?? 0, row.after?.text.length ?? 0)
             : 0;
       const columns = Math.max(20, (width.current - GUTTER_px) / CHAR_px);
-      return chars <= columns ? GUESS[row.kind] : Math.ceil(Math.min(chars, 2_000) / columns) * LINE_px;
+      return chars <= columns
+        ? GUESS[row.kind]
+        : Math.ceil(Math.min(chars, 2_000) / columns) * LINE_px;
     },
     [rows],
   );
-  const { list, first, last, offsets, scrollTo } = useVirtual({ rows, guess, bar_px: BAR_px, onSight });
-  const heads = useMemo(() => rows.flatMap(({ kind }, index) => (kind === 'file' ? [index] : [])), [rows]);
+  const { list, first, last, offsets, scrollTo } = useVirtual({
+    rows,
+    guess,
+    bar_px: BAR_px,
+    onSight,
+  });
+  const heads = useMemo(
+    () => rows.flatMap(({ kind }, index) => (kind === 'file' ? [index] : [])),
+    [rows],
+  );
   useImperativeHandle(handle, () => ({
     show: (index) => scrollTo(index, rows[index]?.kind === 'file' ? BAR_px : EDGE_px),
   }));
@@ -52,7 +62,10 @@ export const DiffView = (props: DiffViewProps) => {
     width.current = list.current?.clientWidth ?? 900;
   });
   // What was drawn for these very props stays: the list is drawn anew for each place and height.
-  const made = useRef<{ readonly by: DiffViewProps; readonly rows: ReadonlyMap<number, VNode> } | null>(null);
+  const made = useRef<{
+    readonly by: DiffViewProps;
+    readonly rows: ReadonlyMap<number, VNode>;
+  } | null>(null);
   const before = made.current?.by === props ? made.current.rows : null;
   const now = new Map<number, VNode>();
   made.current = { by: props, rows: now };
@@ -150,7 +163,9 @@ const RowView = (props: DiffViewProps & { readonly row: Row }) => {
           key={key}
           spot={row.spot}
           text={props.comments.get(key) ?? ''}
-          editing={props.editing !== null && spotKey(props.editing.spot) === key ? props.editing : null}
+          editing={
+            props.editing !== null && spotKey(props.editing.spot) === key ? props.editing : null
+          }
           onTyped={props.onTyped}
           onComment={props.onComment}
           onSpot={props.onSpot}
@@ -204,7 +219,12 @@ const LineRow = ({ line, other, file, side, ...props }: LineProps) => {
         {line.sign}
       </span>
       {line.sign !== ' ' && <span class="unseen">{SIGN_WORD[line.sign]}: </span>}
-      <LineText line={line} other={other} tokens={props.tokens(file, hunk, line)} search={props.search} />
+      <LineText
+        line={line}
+        other={other}
+        tokens={props.tokens(file, hunk, line)}
+        search={props.search}
+      />
     </div>
   );
 };

@@ -5,7 +5,14 @@ import { spotOf, type Spot, type Row } from '../model/rows.js';
 import { BASE_MOVED, SINCE_WORDS, type FileSince } from '../../../shared/event-text.js';
 import type { ProposalSummary } from '../../../shared/proposal-activities.js';
 import type { DiffFile } from '../model/diff.js';
-import { VERDICTS, type Comment, type HunkNeed, type HunkVerdict, type Said, type Verdict } from '../model/verdicts.js';
+import {
+  VERDICTS,
+  type Comment,
+  type HunkNeed,
+  type HunkVerdict,
+  type Said,
+  type Verdict,
+} from '../model/verdicts.js';
 import type { Tokens } from './line-text.js';
 
 export const FileHead = ({ file, ...props }: DiffViewProps & { readonly file: DiffFile }) => {
@@ -14,7 +21,11 @@ export const FileHead = ({ file, ...props }: DiffViewProps & { readonly file: Di
   const answered = props.answered.get(file.path);
   return (
     <div class="file-head">
-      <button class="plain path" aria-expanded={!props.folded.has(file.path)} onClick={() => props.onFold(file.path)}>
+      <button
+        class="plain path"
+        aria-expanded={!props.folded.has(file.path)}
+        onClick={() => props.onFold(file.path)}
+      >
         {file.movedFrom !== null && (
           <span class="quiet">
             {file.movedFrom} {'->'}{' '}
@@ -33,7 +44,8 @@ export const FileHead = ({ file, ...props }: DiffViewProps & { readonly file: Di
         <span class="tag select">
           {props.parts(file) === null
             ? 'some'
-            : [...(props.parts(file) ?? new Map()).values()].filter((word) => word === 'take').length}{' '}
+            : [...(props.parts(file) ?? new Map()).values()].filter((word) => word === 'take')
+                .length}{' '}
           of {file.hunks.length} hunks
         </span>
       )}
@@ -70,7 +82,13 @@ export const FileHead = ({ file, ...props }: DiffViewProps & { readonly file: Di
   );
 };
 
-const Change = ({ file, since }: { readonly file: DiffFile; readonly since: FileSince | undefined }) => {
+const Change = ({
+  file,
+  since,
+}: {
+  readonly file: DiffFile;
+  readonly since: FileSince | undefined;
+}) => {
   const words = [
     since === undefined ? '' : SINCE_WORDS[since.is],
     since?.baseMoved === true ? BASE_MOVED : '',
@@ -99,14 +117,18 @@ const WORDS: readonly (readonly [HunkVerdict, string, string])[] = [
   ['leave', 'Leave', 'skip'],
 ];
 
-type HunkHeadProps = Pick<DiffViewProps, 'parts' | 'needs' | 'onHunk' | 'answered' | 'canAnswer'> & {
+type HunkHeadProps = Pick<
+  DiffViewProps,
+  'parts' | 'needs' | 'onHunk' | 'answered' | 'canAnswer'
+> & {
   readonly file: DiffFile;
   readonly hunk: number;
   readonly text: string;
 };
 
 export const HunkHead = ({ file, hunk, text, ...props }: HunkHeadProps) => {
-  const said = props.canAnswer(file.path) && !props.answered.has(file.path) ? props.parts(file) : null;
+  const said =
+    props.canAnswer(file.path) && !props.answered.has(file.path) ? props.parts(file) : null;
   const mine = props.needs.filter((need) => need.path === file.path && need.hunk === hunk);
   return (
     <div class="hunk">
@@ -123,7 +145,11 @@ export const HunkHead = ({ file, hunk, text, ...props }: HunkHeadProps) => {
       })}
       <span class="spring" />
       {said !== null && (
-        <span class="verdicts" role="group" aria-label={`Verdict on hunk ${hunk + 1} of ${file.path}`}>
+        <span
+          class="verdicts"
+          role="group"
+          aria-label={`Verdict on hunk ${hunk + 1} of ${file.path}`}
+        >
           {WORDS.map(([word, title, look]) => (
             <button
               key={word}
@@ -142,12 +168,21 @@ export const HunkHead = ({ file, hunk, text, ...props }: HunkHeadProps) => {
 
 // A comment beside the line that it is about: kept, or being written.
 
-type CommentBoxProps = Pick<DiffViewProps, 'editing' | 'onTyped' | 'onComment' | 'onSpot'> & Omit<Comment, 'quoted'>;
+type CommentBoxProps = Pick<DiffViewProps, 'editing' | 'onTyped' | 'onComment' | 'onSpot'> &
+  Omit<Comment, 'quoted'>;
 
-export const CommentBox = ({ spot, text, editing, onTyped, onComment, onSpot }: CommentBoxProps) => {
+export const CommentBox = ({
+  spot,
+  text,
+  editing,
+  onTyped,
+  onComment,
+  onSpot,
+}: CommentBoxProps) => {
   const field = useRef<HTMLTextAreaElement>(null);
   useEffect(() => field.current?.focus({ preventScroll: true }), [editing === null]);
-  const where = spot.line === 0 ? 'the file' : `line ${spot.line}${spot.side === 'before' ? ' (before)' : ''}`;
+  const where =
+    spot.line === 0 ? 'the file' : `line ${spot.line}${spot.side === 'before' ? ' (before)' : ''}`;
   if (editing === null)
     return (
       <div class="comment">

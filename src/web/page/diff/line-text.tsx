@@ -1,9 +1,22 @@
 /** The text of a line: what changed within it marked, its words coloured, and never more of it than a screen can take. */
 import type { Parser } from '@lezer/common';
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
-import { type DiffFile, type DiffLine, type Hunk, stretchesOf, type Stretch } from '../model/diff.js';
+import {
+  type DiffFile,
+  type DiffLine,
+  type Hunk,
+  stretchesOf,
+  type Stretch,
+} from '../model/diff.js';
 import { visiblePieces } from '../../../shared/text.js';
-import { coloured, grammarOf, hunkTokens, type ColouredPart, type Lines, type Token } from '../model/tokens.js';
+import {
+  coloured,
+  grammarOf,
+  hunkTokens,
+  type ColouredPart,
+  type Lines,
+  type Token,
+} from '../model/tokens.js';
 
 /** Of a longer line this much is drawn, from a little before what changed in it; the rest on request, part by part. */
 const LINE_chars = 2_000;
@@ -23,20 +36,27 @@ export const LineText = ({ line, other, tokens, search }: LineTextProps) => {
   // Words are compared, and their elements made, once, not each time that the list around it moves.
   const whole = useMemo(
     () =>
-      other === null ? [{ text: line.text, changed: false }] : stretchesOf(line.text, other.text, line.sign === '+'),
+      other === null
+        ? [{ text: line.text, changed: false }]
+        : stretchesOf(line.text, other.text, line.sign === '+'),
     [line, other],
   );
-  const same = whole[0]?.changed === false && whole.length > 1 ? whole[0].text.length - BEFORE_chars : 0;
+  const same =
+    whole[0]?.changed === false && whole.length > 1 ? whole[0].text.length - BEFORE_chars : 0;
   const start = length > LINE_chars ? Math.max(0, Math.min(same, length - LINE_chars)) : 0;
   const from = Math.max(0, start - more.before);
   const to = start + LINE_chars + more.after;
   const parts = useMemo(
-    () => coloured(cut(whole, from, to), length > LINE_chars ? null : tokens).flatMap(partOf(search)),
+    () =>
+      coloured(cut(whole, from, to), length > LINE_chars ? null : tokens).flatMap(partOf(search)),
     [whole, from, to, tokens, search],
   );
   const rest = (side: keyof typeof more, left: number) =>
     left > 0 && (
-      <button class="plain more" onClick={() => setMore({ ...more, [side]: more[side] + PART_chars })}>
+      <button
+        class="plain more"
+        onClick={() => setMore({ ...more, [side]: more[side] + PART_chars })}
+      >
         {left.toLocaleString('en-US')} more characters
       </button>
     );
@@ -67,24 +87,34 @@ const partOf =
     const inner = found(text, search).flatMap((piece) =>
       piece.hit ? [<mark>{shown(piece.text)}</mark>] : shown(piece.text),
     );
-    const classes = [changed ? 'changed' : '', colour ?? ''].filter((name) => name !== '').join(' ');
+    const classes = [changed ? 'changed' : '', colour ?? '']
+      .filter((name) => name !== '')
+      .join(' ');
     return classes === '' ? inner : [<span class={classes}>{inner}</span>];
   };
 
-const found = (text: string, search: string): readonly { readonly text: string; readonly hit: boolean }[] => {
+const found = (
+  text: string,
+  search: string,
+): readonly { readonly text: string; readonly hit: boolean }[] => {
   if (search === '') return [{ text, hit: false }];
   const pieces: { text: string; hit: boolean }[] = [];
   const low = text.toLowerCase();
   let at = 0;
   for (let hit = low.indexOf(search); hit !== -1; hit = low.indexOf(search, at)) {
-    pieces.push({ text: text.slice(at, hit), hit: false }, { text: text.slice(hit, hit + search.length), hit: true });
+    pieces.push(
+      { text: text.slice(at, hit), hit: false },
+      { text: text.slice(hit, hit + search.length), hit: true },
+    );
     at = hit + search.length;
   }
   return [...pieces, { text: text.slice(at), hit: false }].filter((piece) => piece.text !== '');
 };
 
 const shown = (text: string) =>
-  visiblePieces(text).map((piece) => (piece.escaped ? <span class="hidden-char">{piece.text}</span> : piece.text));
+  visiblePieces(text).map((piece) =>
+    piece.escaped ? <span class="hidden-char">{piece.text}</span> : piece.text,
+  );
 
 // The syntax colours of the diff that is drawn.
 

@@ -53,7 +53,11 @@ export const useVirtual = ({ rows, guess, bar_px, onSight }: VirtualOptions): Vi
     const y = -top();
     onSight(firstSeen(), indexAt(offsets, y + innerHeight));
     setSight((had) => {
-      const now = { y: Math.max(0, Math.floor(y / STEP_px)) * STEP_px, height: innerHeight, margin: MARGIN_px };
+      const now = {
+        y: Math.max(0, Math.floor(y / STEP_px)) * STEP_px,
+        height: innerHeight,
+        margin: MARGIN_px,
+      };
       if (Math.abs(had.y - now.y) > MARGIN_px) return { ...now, margin: 0 };
       return had.y === now.y && had.height === now.height && had.margin > 0 ? had : now;
     });

@@ -1,6 +1,11 @@
 /** The combined diff as the page shows it: files, hunks, numbered lines. The edit engine reads it; here its lines get their numbers. Pure. */
 import { diffWordsWithSpace } from 'diff';
-import { readName, readDiff, type DiffHunk, type DiffSection } from '../../../edits/proposal/index.js';
+import {
+  readName,
+  readDiff,
+  type DiffHunk,
+  type DiffSection,
+} from '../../../edits/proposal/index.js';
 import type { FileSince } from '../../../shared/event-text.js';
 import { sameEnds } from '../../../shared/text.js';
 
@@ -44,8 +49,12 @@ export const filesSince = (
   whole: readonly DiffFile[],
   { files, diff }: { readonly files: readonly FileSince[]; readonly diff: string },
 ): readonly DiffFile[] => {
-  const [all, changed] = [whole, parseDiff(diff)].map((each) => new Map(each.map((file) => [file.path, file])));
-  return files.flatMap(({ path, is }) => (is === 'same' ? undefined : changed?.get(path)) ?? all?.get(path) ?? []);
+  const [all, changed] = [whole, parseDiff(diff)].map(
+    (each) => new Map(each.map((file) => [file.path, file])),
+  );
+  return files.flatMap(
+    ({ path, is }) => (is === 'same' ? undefined : changed?.get(path)) ?? all?.get(path) ?? [],
+  );
 };
 
 const fileOf = ({ path, header, hunks }: DiffSection): DiffFile => {
@@ -57,7 +66,10 @@ const fileOf = ({ path, header, hunks }: DiffSection): DiffFile => {
     movedFrom: from === null ? null : readName(from),
     isNew: after('new file mode ') !== null,
     isDeleted: after('deleted file mode ') !== null,
-    mode: oldMode !== null && newMode !== null && oldMode !== newMode ? `${oldMode} -> ${newMode}` : null,
+    mode:
+      oldMode !== null && newMode !== null && oldMode !== newMode
+        ? `${oldMode} -> ${newMode}`
+        : null,
     hunks: hunks.map(hunkOf),
     notes: header.filter((line) => line.startsWith('# ')).map((line) => line.slice(2)),
   };
@@ -74,7 +86,8 @@ const hunkOf = ({ oldStart, newStart, lines: raw, changes }: DiffHunk): Hunk => 
     }
     const sign = line.startsWith('+') ? '+' : line.startsWith('-') ? '-' : ' ';
     lines.push({
-      ...{ sign, text: line.slice(1) },
+      sign,
+      text: line.slice(1),
       before: sign === '+' ? null : before,
       after: sign === '-' ? null : after,
     });
@@ -82,7 +95,10 @@ const hunkOf = ({ oldStart, newStart, lines: raw, changes }: DiffHunk): Hunk => 
     if (sign !== '-') after += 1;
   }
   return {
-    ...{ beforeStart: oldStart, beforeLines: before - oldStart, afterStart: newStart, afterLines: after - newStart },
+    beforeStart: oldStart,
+    beforeLines: before - oldStart,
+    afterStart: newStart,
+    afterLines: after - newStart,
     lines,
     changes: changes.map(({ n }) => n),
   };
@@ -110,7 +126,9 @@ export const stretchesOf = (text: string, other: string, isNew: boolean): readon
   const own = parts
     .filter((part) => (isNew ? !part.removed : !part.added))
     .map((part) => ({ text: part.value, changed: isNew ? part.added : part.removed }));
-  const same = own.filter((part) => !part.changed).reduce((sum, part) => sum + part.text.trim().length, 0);
+  const same = own
+    .filter((part) => !part.changed)
+    .reduce((sum, part) => sum + part.text.trim().length, 0);
   return same < ALIKE * text.trim().length ? plain : own;
 };
 

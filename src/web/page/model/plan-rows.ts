@@ -25,7 +25,10 @@ export const wavesOf = ({ phases, waves }: PlanProgress): readonly Wave[] => {
 /** What a score is made of, in words: `by its text: 2.6 = "auth" 2 + tasks 0.4 + files 0.2`. */
 export const scoreText = ({ scored }: Phase): readonly string[] => {
   const addends = [
-    ...Object.entries(scored.keywords).map(([word, points]): [string, number] => [`"${word}"`, points]),
+    ...Object.entries(scored.keywords).map(([word, points]): [string, number] => [
+      `"${word}"`,
+      points,
+    ]),
     ['tasks', scored.tasks] as const,
     ['files', scored.files] as const,
     ['tests', scored.tests] as const,
@@ -58,11 +61,17 @@ export const usedOf = (status: StepStatus, now: number): readonly Used[] => {
     0,
     Math.round((budget.usedBefore_ms + until - budget.startedAt - budget.pausedFor_ms) / 1_000),
   );
-  const of = (name: string, used: number | null, limit: number | null, words: (n: number) => string): Used => ({
+  const of = (
+    name: string,
+    used: number | null,
+    limit: number | null,
+    words: (n: number) => string,
+  ): Used => ({
     name,
     used: used === null ? 'not known' : words(used),
     limit: limit === null ? null : words(limit),
-    part: limit === null || used === null ? null : Math.min(1, used / Math.max(limit, Number.EPSILON)),
+    part:
+      limit === null || used === null ? null : Math.min(1, used / Math.max(limit, Number.EPSILON)),
   });
   return [
     of('Tokens', budget.used_tokens, budget.budget_tokens, (n) => count(n, 'token')),

@@ -15,10 +15,26 @@ export interface Spot {
 export type Row = { readonly key: string; readonly file: number } & (
   | { readonly kind: 'file' }
   | { readonly kind: 'hunk'; readonly hunk: number; readonly text: string }
-  | { readonly kind: 'fold'; readonly gap: number; readonly from: number; readonly to: number; readonly shift: number }
-  | { readonly kind: 'line'; readonly line: DiffLine; readonly other: DiffLine | null; readonly hunk: number }
+  | {
+      readonly kind: 'fold';
+      readonly gap: number;
+      readonly from: number;
+      readonly to: number;
+      readonly shift: number;
+    }
+  | {
+      readonly kind: 'line';
+      readonly line: DiffLine;
+      readonly other: DiffLine | null;
+      readonly hunk: number;
+    }
   /** Side by side: what was, what is. */
-  | { readonly kind: 'pair'; readonly before: DiffLine | null; readonly after: DiffLine | null; readonly hunk: number }
+  | {
+      readonly kind: 'pair';
+      readonly before: DiffLine | null;
+      readonly after: DiffLine | null;
+      readonly hunk: number;
+    }
   | { readonly kind: 'finding'; readonly finding: Finding }
   | { readonly kind: 'comment'; readonly spot: Spot }
   | { readonly kind: 'note'; readonly text: string }
@@ -55,7 +71,8 @@ export const pairsOf = (hunk: Hunk): readonly (readonly [DiffLine | null, DiffLi
   let removed: DiffLine[] = [];
   let added: DiffLine[] = [];
   const flush = (): void => {
-    for (let i = 0; i < Math.max(removed.length, added.length); i++) pairs.push([removed[i] ?? null, added[i] ?? null]);
+    for (let i = 0; i < Math.max(removed.length, added.length); i++)
+      pairs.push([removed[i] ?? null, added[i] ?? null]);
     [removed, added] = [[], []];
   };
   for (const line of hunk.lines) {
@@ -88,7 +105,12 @@ export const rowsOf = (input: RowsInput): readonly Row[] => {
 type AddRow = (key: string, row: DistributiveOmit<Row, 'key' | 'file'>) => void;
 
 /** `input.findings`: those of this file. */
-const fileRows = (add: AddRow, file: DiffFile, input: RowsInput, spots: ReadonlyMap<string, Spot>): void => {
+const fileRows = (
+  add: AddRow,
+  file: DiffFile,
+  input: RowsInput,
+  spots: ReadonlyMap<string, Spot>,
+): void => {
   const { path } = file;
   const { findings } = input;
   const told = new Set<Finding>();
@@ -98,18 +120,21 @@ const fileRows = (add: AddRow, file: DiffFile, input: RowsInput, spots: Readonly
   };
   const comment = (spot: Spot): void => {
     const found = spots.get(spotKey(spot));
-    if (found !== undefined) add(`comment:${spot.side}:${spot.line}`, { kind: 'comment', spot: found });
+    if (found !== undefined)
+      add(`comment:${spot.side}:${spot.line}`, { kind: 'comment', spot: found });
   };
   add('file', { kind: 'file' });
   if (input.folded.has(path)) return;
   comment(spotOf(file, null));
   const shown = visibleLines(file);
   // What is about no line that is shown stands at the top of the file.
-  for (const finding of findings) if (finding.lines === undefined || !shown.has(finding.lines[1])) tell(finding);
+  for (const finding of findings)
+    if (finding.lines === undefined || !shown.has(finding.lines[1])) tell(finding);
   file.notes.forEach((text, i) => add(`note:${i}`, { kind: 'note', text }));
   const after = (line: DiffLine): void => {
     if (line.after !== null)
-      for (const finding of findings) if (!told.has(finding) && finding.lines?.[1] === line.after) tell(finding);
+      for (const finding of findings)
+        if (!told.has(finding) && finding.lines?.[1] === line.after) tell(finding);
     comment(spotOf(file, line));
   };
   const lineRow = (line: DiffLine, other: DiffLine | null, hunk: number): void => {
@@ -130,7 +155,12 @@ const fileRows = (add: AddRow, file: DiffFile, input: RowsInput, spots: Readonly
       return;
     }
     for (let at = from; at <= Math.min(to, texts.length); at++) {
-      const line: DiffLine = { sign: ' ', text: texts[at - 1] ?? '', before: at - shift, after: at };
+      const line: DiffLine = {
+        sign: ' ',
+        text: texts[at - 1] ?? '',
+        before: at - shift,
+        after: at,
+      };
       if (input.layout === 'split') both(line, line, -1);
       else lineRow(line, null, -1);
     }
@@ -150,21 +180,30 @@ const fileRows = (add: AddRow, file: DiffFile, input: RowsInput, spots: Readonly
     shift += hunk.afterLines - hunk.beforeLines;
   });
   const known = input.linesBefore.get(path);
-  const end = input.texts.get(path)?.length ?? (known === undefined ? Number.MAX_SAFE_INTEGER : known + shift);
-  if (file.hunks.length > 0 && !file.isNew && !file.isDeleted) gap(file.hunks.length, next, end, shift);
+  const end =
+    input.texts.get(path)?.length ??
+    (known === undefined ? Number.MAX_SAFE_INTEGER : known + shift);
+  if (file.hunks.length > 0 && !file.isNew && !file.isDeleted)
+    gap(file.hunks.length, next, end, shift);
 };
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 
-const hunkText = ({ beforeStart, beforeLines, afterStart, afterLines }: Hunk, index: number, of: number): string => {
-  const range = (start: number, count: number): string => `${start}-${Math.max(start, start + count - 1)}`;
+const hunkText = (
+  { beforeStart, beforeLines, afterStart, afterLines }: Hunk,
+  index: number,
+  of: number,
+): string => {
+  const range = (start: number, count: number): string =>
+    `${start}-${Math.max(start, start + count - 1)}`;
   const number = of > 1 ? `hunk ${index + 1}/${of}: ` : '';
   return `${number}lines ${range(beforeStart, beforeLines)} become ${range(afterStart, afterLines)}`;
 };
 
 const visibleLines = (file: DiffFile): ReadonlySet<number> => {
   const lines = new Set<number>();
-  for (const hunk of file.hunks) for (const line of hunk.lines) if (line.after !== null) lines.add(line.after);
+  for (const hunk of file.hunks)
+    for (const line of hunk.lines) if (line.after !== null) lines.add(line.after);
   return lines;
 };
 

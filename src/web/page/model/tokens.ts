@@ -38,13 +38,24 @@ export const grammarOf = (path: string): { readonly name: string; readonly load:
 const HUNK_chars = 200_000;
 
 const COLOURS = tagHighlighter([
-  { tag: [tags.keyword, tags.modifier, tags.operatorKeyword, tags.self, tags.bool, tags.null], class: 'k-keyword' },
-  { tag: [tags.string, tags.special(tags.string), tags.regexp, tags.attributeValue], class: 'k-string' },
+  {
+    tag: [tags.keyword, tags.modifier, tags.operatorKeyword, tags.self, tags.bool, tags.null],
+    class: 'k-keyword',
+  },
+  {
+    tag: [tags.string, tags.special(tags.string), tags.regexp, tags.attributeValue],
+    class: 'k-string',
+  },
   { tag: [tags.comment, tags.lineComment, tags.blockComment, tags.docComment], class: 'k-comment' },
   { tag: [tags.number, tags.literal, tags.color, tags.unit], class: 'k-number' },
   { tag: [tags.typeName, tags.className, tags.namespace, tags.tagName], class: 'k-type' },
   {
-    tag: [tags.definition(tags.variableName), tags.function(tags.variableName), tags.propertyName, tags.attributeName],
+    tag: [
+      tags.definition(tags.variableName),
+      tags.function(tags.variableName),
+      tags.propertyName,
+      tags.attributeName,
+    ],
     class: 'k-name',
   },
 ]);
@@ -67,7 +78,11 @@ const sideTokens = (parser: Parser, lines: readonly DiffLine[]): Lines => {
     const found: Token[] = [];
     // Beside the tree, which is small, what was drawn once is kept: tokens of every line would be most of what a page holds.
     const put = (from: number, to: number, colour: string): void => {
-      const token = { from: Math.max(from - start, 0), to: Math.min(to - start, line.text.length), colour };
+      const token = {
+        from: Math.max(from - start, 0),
+        to: Math.min(to - start, line.text.length),
+        colour,
+      };
       if (token.to > token.from) found.push(token);
     };
     highlightTree(tree, COLOURS, put, start, start + line.text.length);
@@ -78,7 +93,10 @@ const sideTokens = (parser: Parser, lines: readonly DiffLine[]): Lines => {
 
 export const hunkTokens = (parser: Parser, { lines }: Hunk): Lines => {
   if (lines.reduce((sum, line) => sum + line.text.length, 0) > HUNK_chars) return () => undefined;
-  const sides = [lines.filter(({ sign }) => sign === '-'), lines.filter(({ sign }) => sign !== '-')];
+  const sides = [
+    lines.filter(({ sign }) => sign === '-'),
+    lines.filter(({ sign }) => sign !== '-'),
+  ];
   const [before, after] = sides.map((side) => sideTokens(parser, side));
   return (line) => (line.sign === '-' ? before : after)?.(line);
 };
@@ -96,8 +114,12 @@ export interface ColouredPart extends Stretch {
 }
 
 /** Tokens in order and apart from each other. */
-export const coloured = (stretches: readonly Stretch[], tokens: readonly Token[] | null): readonly ColouredPart[] => {
-  if (tokens === null || tokens.length === 0) return stretches.map((stretch) => ({ ...stretch, colour: null }));
+export const coloured = (
+  stretches: readonly Stretch[],
+  tokens: readonly Token[] | null,
+): readonly ColouredPart[] => {
+  if (tokens === null || tokens.length === 0)
+    return stretches.map((stretch) => ({ ...stretch, colour: null }));
   const parts: ColouredPart[] = [];
   let start = 0;
   let next = 0;

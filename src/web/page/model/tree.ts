@@ -37,7 +37,10 @@ export const treeRows = (
       if (item.size === 1 && only !== undefined && typeof only[1] === 'object')
         return walk(new Map([[`${name}${only[0]}`, only[1]]]), before, depth);
       const path = `${before}${name}`;
-      return [{ path, name, depth, file: null }, ...(closed.has(path) ? [] : walk(item, path, depth + 1))];
+      return [
+        { path, name, depth, file: null },
+        ...(closed.has(path) ? [] : walk(item, path, depth + 1)),
+      ];
     });
   return walk(root, '', 1);
 };

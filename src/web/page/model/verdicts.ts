@@ -16,9 +16,15 @@ export const hasParts = (file: DiffFile, { files }: Pick<ProposalSummary, 'files
   file.hunks.length > 1 && (files.find(({ path }) => path === file.path)?.changes ?? 0) > 1;
 
 /** Of each hunk; a verdict on the file is one on all of its hunks. */
-export const saidOf = (file: DiffFile, verdict: Verdict | undefined, said: Said | undefined): Said => {
+export const saidOf = (
+  file: DiffFile,
+  verdict: Verdict | undefined,
+  said: Said | undefined,
+): Said => {
   const whole = verdict === undefined ? undefined : WHOLE[verdict];
-  return whole === undefined ? (said ?? new Map()) : new Map(file.hunks.map((_, hunk) => [hunk, whole]));
+  return whole === undefined
+    ? (said ?? new Map())
+    : new Map(file.hunks.map((_, hunk) => [hunk, whole]));
 };
 
 /** Null: not every hunk has a verdict. */
@@ -40,7 +46,9 @@ export const selectionOf = (
       .filter(({ path }) => verdicts.get(path) === 'select')
       .map((file) => [
         file.path,
-        file.hunks.flatMap(({ changes }, hunk) => (hunks.get(file.path)?.get(hunk) === 'take' ? changes : [])),
+        file.hunks.flatMap(({ changes }, hunk) =>
+          hunks.get(file.path)?.get(hunk) === 'take' ? changes : [],
+        ),
       ]),
   );
 
@@ -54,7 +62,10 @@ export interface HunkNeed {
 }
 
 /** Needs between changes as needs between hunks; those within one hunk are none. */
-export const hunkNeeds = (files: readonly DiffFile[], needs: readonly ChangeNeed[]): readonly HunkNeed[] => {
+export const hunkNeeds = (
+  files: readonly DiffFile[],
+  needs: readonly ChangeNeed[],
+): readonly HunkNeed[] => {
   const byPath = new Map(files.map((file) => [file.path, file]));
   const at = ({ path, n }: ChangeNeed['user']): number =>
     byPath.get(path)?.hunks.findIndex(({ changes }) => changes.includes(n)) ?? -1;
@@ -63,17 +74,26 @@ export const hunkNeeds = (files: readonly DiffFile[], needs: readonly ChangeNeed
     const [user, from] = [at(need.user), at(need.needs)];
     if (user < 0 || (need.user.path === need.needs.path && user === from)) continue;
     const text = `${neededName(need, from + 1)} (${need.name})`;
-    const one = { path: need.user.path, hunk: user, text, needs: { path: need.needs.path, hunk: from } };
+    const one = {
+      path: need.user.path,
+      hunk: user,
+      text,
+      needs: { path: need.needs.path, hunk: from },
+    };
     found.set(JSON.stringify([one.path, user, text]), one);
   }
   return [...found.values()];
 };
 
 /** What is taken and uses a name that only something left out brings, in words. `said`: of a file's hunks. */
-export const missedNeeds = (needs: readonly HunkNeed[], said: (path: string) => Said): readonly string[] =>
+export const missedNeeds = (
+  needs: readonly HunkNeed[],
+  said: (path: string) => Said,
+): readonly string[] =>
   needs
     .filter(
-      ({ path, hunk, needs: from }) => said(path).get(hunk) === 'take' && said(from.path).get(from.hunk) === 'leave',
+      ({ path, hunk, needs: from }) =>
+        said(path).get(hunk) === 'take' && said(from.path).get(from.hunk) === 'leave',
     )
     .map(({ path, hunk, text }) => `hunk ${hunk + 1} of ${path} needs ${text}, which you rejected`);
 
@@ -100,7 +120,9 @@ const QUOTED_chars = 200;
 const commentText = ({ spot, quoted, text }: Comment): string => {
   if (spot.line === 0) return `${spot.path}: ${text}`;
   const where =
-    spot.side === 'after' ? `line ${spot.line} of the proposed text` : `line ${spot.line} of the text before`;
+    spot.side === 'after'
+      ? `line ${spot.line} of the proposed text`
+      : `line ${spot.line} of the text before`;
   const line = quoted.trim() === '' ? '' : ` (\`${quoted.trim().slice(0, QUOTED_chars)}\`)`;
   return `${spot.path}, ${where}${line}: ${text}`;
 };
@@ -120,12 +142,16 @@ export const openPaths = (decision: DecisionPoint): readonly string[] =>
  */
 export const requestsOf = (
   decision: DecisionPoint,
-  { verdicts, comments }: { readonly verdicts: ReadonlyMap<string, Verdict>; readonly comments: readonly Comment[] },
+  {
+    verdicts,
+    comments,
+  }: { readonly verdicts: ReadonlyMap<string, Verdict>; readonly comments: readonly Comment[] },
   general: string,
   parts: Selection = {},
 ): readonly Request[] => {
   const open = openPaths(decision);
-  const of = (verdict: Verdict): readonly string[] => open.filter((path) => verdicts.get(path) === verdict);
+  const of = (verdict: Verdict): readonly string[] =>
+    open.filter((path) => verdicts.get(path) === verdict);
   const said = general.trim() === '' ? {} : { note: general.trim() };
   const selected = Object.entries(parts).filter(([path]) => of('select').includes(path));
   const simple = (['approve', 'skip'] as const).flatMap((answer): readonly Request[] => {
@@ -136,17 +162,31 @@ export const requestsOf = (
   const byNote = groupBy(of('revise'), (path) => noteOf(general, byFile.get(path) ?? []));
   return [
     ...simple,
-    ...[...byNote].map(([text, files]): Request => ({ decision: decision.id, answer: 'revise', files, note: text })),
+    ...[...byNote].map(([text, files]): Request => ({
+      decision: decision.id,
+      answer: 'revise',
+      files,
+      note: text,
+    })),
     ...(selected.length === 0
       ? []
-      : [{ decision: decision.id, answer: 'select' as const, select: Object.fromEntries(selected), ...said }]),
+      : [
+          {
+            decision: decision.id,
+            answer: 'select' as const,
+            select: Object.fromEntries(selected),
+            ...said,
+          },
+        ]),
   ];
 };
 
 /** Why it cannot be sent; null: it can. */
 export const missingIn = (requests: readonly Request[]): string | null => {
   if (requests.length === 0) return 'No file has a verdict yet.';
-  const silent = requests.find(({ answer, note = '' }) => answer === 'revise' && note.trim() === '');
+  const silent = requests.find(
+    ({ answer, note = '' }) => answer === 'revise' && note.trim() === '',
+  );
   return silent === undefined
     ? null
     : `Say what to change in ${(silent.files ?? []).join(', ')}: a comment on a line, or a note below.`;

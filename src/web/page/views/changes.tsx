@@ -34,7 +34,9 @@ export const Changes = ({ view, proposal, whole, since }: ChangesProps) => {
   const parts = useParts({ stepKey: view.stepKey, proposal }, whole, approval, review);
   const { texts, unfolded, unfold } = useUnfolded(view.stepKey, proposal.id);
   const [layout, setLayout] = useState<Layout>(() =>
-    (localStorage.getItem(LAYOUT) ?? (innerWidth > WIDE_px ? 'split' : 'unified')) === 'split' ? 'split' : 'unified',
+    (localStorage.getItem(LAYOUT) ?? (innerWidth > WIDE_px ? 'split' : 'unified')) === 'split'
+      ? 'split'
+      : 'unified',
   );
   const files = useMemo(() => (since === null ? whole : filesSince(whole, since)), [whole, since]);
   const sinceOf = useMemo(() => new Map(since?.files.map((each) => [each.path, each])), [since]);
@@ -43,7 +45,10 @@ export const Changes = ({ view, proposal, whole, since }: ChangesProps) => {
   const settled = view.ledger.flatMap(({ path, verdict: word }) =>
     word === null || approval === null || open.has(path) ? [] : [[path, word] as const],
   );
-  const answered = new Map<string, string>([...settled, ...Object.entries(decision?.answered ?? {})]);
+  const answered = new Map<string, string>([
+    ...settled,
+    ...Object.entries(decision?.answered ?? {}),
+  ]);
   // What was viewed is put away; beside an earlier version what was seen or decided, too.
   const [folded, setFolded] = useState<ReadonlySet<string>>(() => {
     const known = [...sinceOf.values()].filter(({ is, path }) => is === 'same' || !open.has(path));
@@ -132,7 +137,10 @@ export const Changes = ({ view, proposal, whole, since }: ChangesProps) => {
     );
   const spot = (place: Spot, quoted: string): void => {
     // A line of an earlier version has no number that the model knows.
-    const known = since === null || place.side === 'after' ? place : { ...place, side: 'after' as const, line: 0 };
+    const known =
+      since === null || place.side === 'after'
+        ? place
+        : { ...place, side: 'after' as const, line: 0 };
     if (approval !== null) review.write(known, quoted);
   };
   const fold = (path: string): void => {
@@ -163,7 +171,8 @@ export const Changes = ({ view, proposal, whole, since }: ChangesProps) => {
   const isFile = (row: Row): boolean => row.kind === 'file';
   const isHunk = (row: Row): boolean => row.kind === 'hunk';
   const isLine = (row: Row): boolean => lineOf(row) !== null;
-  const toNext = (by: 1 | -1, wanted: (row: Row) => boolean) => (): void => go(nextRow(rows, here(), by, wanted));
+  const toNext = (by: 1 | -1, wanted: (row: Row) => boolean) => (): void =>
+    go(nextRow(rows, here(), by, wanted));
   const saying = (said: Verdict | null) => (): void => verdict(fileHere()?.path, said);
   const wanted = words.trim().toLowerCase();
   const findNext = (): void => go(searchRows(rows, files, wanted, here()));
@@ -190,7 +199,8 @@ export const Changes = ({ view, proposal, whole, since }: ChangesProps) => {
     f: onFile(fold),
     x: onFile((path) => {
       mark(path);
-      if (!viewed.paths.has(path)) goal.current = Math.min(files.length, (rows[here()]?.file ?? 0) + 2) - 1;
+      if (!viewed.paths.has(path))
+        goal.current = Math.min(files.length, (rows[here()]?.file ?? 0) + 2) - 1;
     }),
     e: () => document.querySelector<HTMLElement>('.file-list [role=tree]')?.focus(),
     v: turn,
@@ -203,8 +213,8 @@ export const Changes = ({ view, proposal, whole, since }: ChangesProps) => {
     <section aria-label="Review" class="review">
       <div class="tools">
         <span>
-          File {atFile + 1} of {files.length.toLocaleString('en-US')}, {viewed.paths.size.toLocaleString('en-US')}{' '}
-          viewed
+          File {atFile + 1} of {files.length.toLocaleString('en-US')},{' '}
+          {viewed.paths.size.toLocaleString('en-US')} viewed
         </span>
         <span class="spring" />
         <form
@@ -250,9 +260,17 @@ export const Changes = ({ view, proposal, whole, since }: ChangesProps) => {
           onPointed={(row) => setCursor(row.key)}
         />
       </div>
-      {approval !== null && <SendBar open={[...open]} verdicts={review.verdicts} onAll={all} onSend={ask(true)} />}
+      {approval !== null && (
+        <SendBar open={[...open]} verdicts={review.verdicts} onAll={all} onSend={ask(true)} />
+      )}
       {approval !== null && sending && (
-        <SendDialog stepKey={view.stepKey} decision={approval} review={review} parts={parts} onClose={ask(false)} />
+        <SendDialog
+          stepKey={view.stepKey}
+          decision={approval}
+          review={review}
+          parts={parts}
+          onClose={ask(false)}
+        />
       )}
     </section>
   );

@@ -1,7 +1,13 @@
 /** A decision point with exactly the answers that it accepts, and what each of them needs. */
 import { useRef, useState } from 'preact/hooks';
 import type { RunView } from '../../../client/runs/show.js';
-import { ANSWER_MEANS, isOfTheRest, meaningOf, WHOLE_ANSWERS, type Answer } from '../../../shared/decisions.js';
+import {
+  ANSWER_MEANS,
+  isOfTheRest,
+  meaningOf,
+  WHOLE_ANSWERS,
+  type Answer,
+} from '../../../shared/decisions.js';
 import { CHANGE_WORDS } from '../../../shared/event-text.js';
 import { LIMITS } from '../../../shared/limits.js';
 import { decide } from '../api.js';
@@ -40,10 +46,14 @@ export const DecisionForm = ({ stepKey, decision, proposal }: DecisionFormProps)
     const form = new FormData(event.currentTarget as HTMLFormElement);
     const text = (name: string): string => ((form.get(name) ?? '') as string).trim();
     const set: Record<string, string | number> = {
-      ...Object.fromEntries(parts.flatMap(({ name }) => (text(name) === '' ? [] : [[name, text(name)]]))),
+      ...Object.fromEntries(
+        parts.flatMap(({ name }) => (text(name) === '' ? [] : [[name, text(name)]])),
+      ),
       ...(text('command') === '' ? {} : { command: text('command') }),
       ...(text('model') === '' ? {} : { model: text('model') }),
-      ...(text('limit') === '' || text('value') === '' ? {} : { [text('limit')]: Number(text('value')) }),
+      ...(text('limit') === '' || text('value') === ''
+        ? {}
+        : { [text('limit')]: Number(text('value')) }),
     };
     const chosen = open.filter((path) => files.has(path));
     setBusy(true);
@@ -77,7 +87,9 @@ export const DecisionForm = ({ stepKey, decision, proposal }: DecisionFormProps)
             ))}
           </ul>
           <p>
-            <a href={`#/run/${stepKey}/review`}>The work so far: {proposal.files.length} changed files</a>
+            <a href={`#/run/${stepKey}/review`}>
+              The work so far: {proposal.files.length} changed files
+            </a>
           </p>
         </>
       )}
@@ -94,7 +106,8 @@ export const DecisionForm = ({ stepKey, decision, proposal }: DecisionFormProps)
                 onChange={() => setAnswer(each)}
               />
               <span>
-                <strong>{each.replaceAll('_', ' ')}</strong> {MEANS[each] ?? meaningOf(decision, each)}
+                <strong>{each.replaceAll('_', ' ')}</strong>{' '}
+                {MEANS[each] ?? meaningOf(decision, each)}
               </span>
             </label>
           ))}
@@ -104,7 +117,11 @@ export const DecisionForm = ({ stepKey, decision, proposal }: DecisionFormProps)
             <legend>For these files</legend>
             {open.map((path) => (
               <label key={path}>
-                <input type="checkbox" checked={files.has(path)} onChange={() => setFiles(toggled(files, path))} />
+                <input
+                  type="checkbox"
+                  checked={files.has(path)}
+                  onChange={() => setFiles(toggled(files, path))}
+                />
                 <code>{path}</code>
               </label>
             ))}
@@ -126,10 +143,15 @@ export const DecisionForm = ({ stepKey, decision, proposal }: DecisionFormProps)
           parts.map(({ name, message, accepts }) => (
             <label key={name}>
               <strong>{name}</strong> <span class="said">{message}</span>
-              <input name={name} class="wide" placeholder={`${accepts.join(', ')}; empty: ${accepts[0] ?? ''}`} />
+              <input
+                name={name}
+                class="wide"
+                placeholder={`${accepts.join(', ')}; empty: ${accepts[0] ?? ''}`}
+              />
             </label>
           ))}
-        {(answer === 'other' || (answer === 'start' && parts.some(({ name }) => name === 'tests'))) && (
+        {(answer === 'other' ||
+          (answer === 'start' && parts.some(({ name }) => name === 'tests'))) && (
           <label>
             {answer === 'other' ? 'Command' : 'Another test command'}
             <input name="command" required={answer === 'other'} class="wide" />
@@ -141,7 +163,9 @@ export const DecisionForm = ({ stepKey, decision, proposal }: DecisionFormProps)
               Limit{' '}
               <select
                 name="limit"
-                defaultValue={decision.subject !== null && decision.subject in LIMITS ? decision.subject : ''}
+                defaultValue={
+                  decision.subject !== null && decision.subject in LIMITS ? decision.subject : ''
+                }
               >
                 <option value="">none</option>
                 {Object.entries(LIMITS).map(([name, { unit }]) => (

@@ -17,16 +17,19 @@ export const DiffStat = ({ proposal }: { readonly proposal: ProposalSummary }) =
   const { added, removed } = linesChanged(proposal);
   const most = Math.max(BAR_chars, ...files.map((file) => file.added + file.removed));
   const wide = Math.min(60, Math.max(...files.map(({ path }) => path.length)));
-  const bar = (sign: string, lines: number): string => sign.repeat(Math.ceil((lines * BAR_chars) / most));
+  const bar = (sign: string, lines: number): string =>
+    sign.repeat(Math.ceil((lines * BAR_chars) / most));
   return (
     <details class="box lazy" open={files.length <= STAT_SHOWN}>
       <summary>
-        {count(files.length, 'file')} changed, {count(added, 'insertion')}(+), {count(removed, 'deletion')}(-)
+        {count(files.length, 'file')} changed, {count(added, 'insertion')}(+),{' '}
+        {count(removed, 'deletion')}(-)
       </summary>
       <pre tabIndex={0} aria-label="Changed lines by file">
         {files.map((file) => (
           <div key={file.path}>
-            {file.path.padEnd(wide)} | {file.added + file.removed} <span class="plus">{bar('+', file.added)}</span>
+            {file.path.padEnd(wide)} | {file.added + file.removed}{' '}
+            <span class="plus">{bar('+', file.added)}</span>
             <span class="minus">{bar('-', file.removed)}</span>
           </div>
         ))}
@@ -35,14 +38,26 @@ export const DiffStat = ({ proposal }: { readonly proposal: ProposalSummary }) =
   );
 };
 
-type Shown = Pick<DiffViewProps, 'files' | 'proposal' | 'since' | 'viewed' | 'verdicts' | 'answered'>;
+type Shown = Pick<
+  DiffViewProps,
+  'files' | 'proposal' | 'since' | 'viewed' | 'verdicts' | 'answered'
+>;
 interface FileTreeProps extends Shown {
   /** Index of the file at the upper edge of the diff. */
   readonly at: number;
   readonly onFile: (index: number) => void;
 }
 
-export const FileTree = ({ files, proposal, since, at, viewed, verdicts, answered, onFile }: FileTreeProps) => {
+export const FileTree = ({
+  files,
+  proposal,
+  since,
+  at,
+  viewed,
+  verdicts,
+  answered,
+  onFile,
+}: FileTreeProps) => {
   const [words, setWords] = useState('');
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
   const [active, setActive] = useState<string | null>(null);
@@ -57,7 +72,9 @@ export const FileTree = ({ files, proposal, since, at, viewed, verdicts, answere
     () =>
       rows.map(({ path, name, depth, file }, index) => {
         const sum = file === null ? undefined : sums.get(path);
-        const asking = proposal.findings.filter((each) => each.path === path && each.severity !== 'note').length;
+        const asking = proposal.findings.filter(
+          (each) => each.path === path && each.severity !== 'note',
+        ).length;
         const said = answered.has(path) ? `${answered.get(path)}, sent` : verdicts.get(path);
         return (
           <li
@@ -72,7 +89,9 @@ export const FileTree = ({ files, proposal, since, at, viewed, verdicts, answere
             <bdi class="file-name">{name}</bdi>
             {viewed.has(path) && <span class="tag">viewed</span>}
             {asking > 0 && <span class="tag warn">{asking} to look at</span>}
-            {since.has(path) && <span class="quiet">{SINCE_WORDS[since.get(path)?.is ?? 'same']}</span>}
+            {since.has(path) && (
+              <span class="quiet">{SINCE_WORDS[since.get(path)?.is ?? 'same']}</span>
+            )}
             {said !== undefined && <span class={`tag ${said}`}>{said}</span>}
             {sum !== undefined && (
               <span class="sums">
@@ -90,11 +109,13 @@ export const FileTree = ({ files, proposal, since, at, viewed, verdicts, answere
   /** Gives one row what the others have not, and brings it into sight, scrolling nothing but the tree. */
   const single = (attribute: string, index: number): void => {
     const [box, item] = [nav.current, document.getElementById(`tree-${index}`)];
-    for (const each of box?.querySelectorAll(`[${attribute}]`) ?? []) each.removeAttribute(attribute);
+    for (const each of box?.querySelectorAll(`[${attribute}]`) ?? [])
+      each.removeAttribute(attribute);
     item?.setAttribute(attribute, 'true');
     if (box === null || item === null) return;
     const top = item.offsetTop - box.scrollTop;
-    if (top < 0 || top + item.offsetHeight > box.clientHeight) box.scrollTop = item.offsetTop - box.clientHeight / 2;
+    if (top < 0 || top + item.offsetHeight > box.clientHeight)
+      box.scrollTop = item.offsetTop - box.clientHeight / 2;
   };
   useEffect(() => single('data-active', activeAt), [activeAt, items]);
   useEffect(() => single('aria-current', here), [here, items]);
@@ -107,7 +128,8 @@ export const FileTree = ({ files, proposal, since, at, viewed, verdicts, answere
   const pressed = (event: KeyboardEvent): void => {
     const row = rows[activeAt] ?? rows[0];
     if (row === undefined) return;
-    const move = (index: number) => () => setActive(rows[Math.max(0, Math.min(rows.length - 1, index))]?.path ?? null);
+    const move = (index: number) => () =>
+      setActive(rows[Math.max(0, Math.min(rows.length - 1, index))]?.path ?? null);
     const isOpen = row.file === null && !closed.has(row.path);
     const above = rows.findLastIndex(({ depth }, index) => index < activeAt && depth < row.depth);
     const go = (): void => open(row);
@@ -118,7 +140,8 @@ export const FileTree = ({ files, proposal, since, at, viewed, verdicts, answere
       End: move(rows.length - 1),
       ArrowRight: row.file !== null || isOpen ? move(activeAt + 1) : fold(row.path),
       ArrowLeft: isOpen ? fold(row.path) : move(above),
-      ...{ Enter: go, ' ': go },
+      Enter: go,
+      ' ': go,
     };
     if (keys[event.key] === undefined) return;
     event.preventDefault();

@@ -3,7 +3,12 @@ import type { ComponentChildren, RefObject } from 'preact';
 import { useState } from 'preact/hooks';
 import type { TestRun } from '../../../client/runs/show.js';
 import type { DecisionPoint } from '../../../shared/decisions.js';
-import { decisionWords, describeEvent, proposalWords, testsText } from '../../../shared/event-text.js';
+import {
+  decisionWords,
+  describeEvent,
+  proposalWords,
+  testsText,
+} from '../../../shared/event-text.js';
 import type { StepEvent } from '../../../shared/events.js';
 import type { ProposalSummary } from '../../../shared/proposal-activities.js';
 import type { RunState } from '../../../shared/run.js';
@@ -21,8 +26,11 @@ export const EventList = ({ events, reversed = false }: EventListProps) => (
   <ol class="events" reversed={reversed}>
     {events.map((event) => (
       <li key={event.seq}>
-        <time dateTime={new Date(event.at).toISOString()}>{new Date(event.at).toLocaleTimeString('en-GB')}</time>{' '}
-        <span class="event-type">{event.type.replaceAll('_', ' ')}</span> <span>{describeEvent(event)}</span>
+        <time dateTime={new Date(event.at).toISOString()}>
+          {new Date(event.at).toLocaleTimeString('en-GB')}
+        </time>{' '}
+        <span class="event-type">{event.type.replaceAll('_', ' ')}</span>{' '}
+        <span>{describeEvent(event)}</span>
       </li>
     ))}
   </ol>
@@ -71,7 +79,10 @@ export const ProposalSaid = ({ proposal }: { readonly proposal: ProposalSummary 
     <section aria-label="The proposal" class="summary">
       <p>{capital(title)}</p>
       {said.length > 0 && (
-        <details class={`box ${proposal.mustAsk.length > 0 ? 'warn' : ''}`} open={said.length <= SAID_SHOWN}>
+        <details
+          class={`box ${proposal.mustAsk.length > 0 ? 'warn' : ''}`}
+          open={said.length <= SAID_SHOWN}
+        >
           <summary>{count(said.length, 'thing')} to look at</summary>
           <List texts={said} />
         </details>
@@ -119,16 +130,28 @@ export const Instructions = ({ stepKey }: { readonly stepKey: string }) => (
 );
 
 /** Which tests failed, and what was printed; asked for anew as tests end. */
-export const TestsSaid = ({ stepKey, events }: { readonly stepKey: string; readonly events: readonly StepEvent[] }) => {
+export const TestsSaid = ({
+  stepKey,
+  events,
+}: {
+  readonly stepKey: string;
+  readonly events: readonly StepEvent[];
+}) => {
   const [whole, setWhole] = useState(false);
-  const ended = events.filter(({ type }) => ['tests_tried', 'verified', 'merged_tested'].includes(type)).length;
+  const ended = events.filter(({ type }) =>
+    ['tests_tried', 'verified', 'merged_tested'].includes(type),
+  ).length;
   const at = `/api/runs/${stepKey}/tests?ended=${ended}${whole ? '&whole' : ''}`;
   const runs = useAnswer<readonly TestRun[]>(ended === 0 ? null : at, getJson).value ?? [];
   if (runs.length === 0) return null;
   return (
     <Part title="Tests" number={runs.length}>
       {runs.map((run, index) => (
-        <details key={run.at} class="box tests" open={run.failed.length > 0 && index === runs.length - 1}>
+        <details
+          key={run.at}
+          class="box tests"
+          open={run.failed.length > 0 && index === runs.length - 1}
+        >
           <summary>{testsText(run)}</summary>
           <ul>
             {run.failed.map((name) => (
@@ -138,7 +161,9 @@ export const TestsSaid = ({ stepKey, events }: { readonly stepKey: string; reado
             ))}
           </ul>
           {run.leftOut > 0 && (
-            <button onClick={() => setWhole(true)}>Show the {count(run.leftOut, 'line')} before</button>
+            <button onClick={() => setWhole(true)}>
+              Show the {count(run.leftOut, 'line')} before
+            </button>
           )}
           <pre class="said" tabIndex={0} aria-label="Output of the tests">
             {run.text ?? 'Its output is not available.'}
@@ -157,7 +182,13 @@ export const Alert = ({ text, look }: { readonly text: string | null; readonly l
     </p>
   );
 
-export const List = ({ texts, look }: { readonly texts: readonly string[]; readonly look?: string }) => (
+export const List = ({
+  texts,
+  look,
+}: {
+  readonly texts: readonly string[];
+  readonly look?: string;
+}) => (
   <ul class={look}>
     {texts.map((text) => (
       <li key={text}>{text}</li>
@@ -181,7 +212,11 @@ export const Part = ({ title, number, children }: PartProps) => (
   </section>
 );
 
-export const Facts = ({ facts }: { readonly facts: readonly (readonly [string, ComponentChildren])[] }) => (
+export const Facts = ({
+  facts,
+}: {
+  readonly facts: readonly (readonly [string, ComponentChildren])[];
+}) => (
   <dl class="facts">
     {facts.map(([name, fact]) => (
       <div key={name}>
@@ -242,7 +277,12 @@ interface SelectProps<T extends string | number> {
   readonly options: readonly (readonly [T, string])[];
   readonly onChoice: (chosen: T) => void;
 }
-export const Select = <T extends string | number>({ label, value, options, onChoice }: SelectProps<T>) => (
+export const Select = <T extends string | number>({
+  label,
+  value,
+  options,
+  onChoice,
+}: SelectProps<T>) => (
   <label>
     {label}{' '}
     <select
@@ -267,7 +307,9 @@ export { shownKey } from '../../../shared/ids.js';
 export { count } from '../../../shared/text.js';
 
 export const timeText = (at: string | number | null): string =>
-  at === null ? '' : new Date(at).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
+  at === null
+    ? ''
+    : new Date(at).toLocaleString('en-GB', { dateStyle: 'medium', timeStyle: 'short' });
 
 const MARKS: Record<RunState | 'unknown', string> = {
   waiting: 'waiting for you',
@@ -285,7 +327,9 @@ export const StateMark = ({ state }: { readonly state: RunState | 'unknown' }) =
 export const LinkMark = ({ live, note }: { readonly live: Live; readonly note: string | null }) => (
   <div role="status" class="link-state">
     {live.link === 'lost' && (
-      <p class="box warn">The connection to the page's server is lost; trying again. The page may be out of date.</p>
+      <p class="box warn">
+        The connection to the page's server is lost; trying again. The page may be out of date.
+      </p>
     )}
     {live.trouble !== null && <p class="box warn">{live.trouble}</p>}
     {note !== null && <p class="box warn">{note}</p>}

@@ -20,7 +20,19 @@ export const PlanParts = ({ plan, status, events }: PlanPartsProps) => (
   </>
 );
 
-const COLUMNS = ['Phase', 'Status', 'Marker', 'After', 'Tasks', 'Score', 'Failures', 'Replans', 'Commit', 'Run', 'Why'];
+const COLUMNS = [
+  'Phase',
+  'Status',
+  'Marker',
+  'After',
+  'Tasks',
+  'Score',
+  'Failures',
+  'Replans',
+  'Commit',
+  'Run',
+  'Why',
+];
 
 const Phases = ({ plan, path }: { readonly plan: PlanProgress; readonly path: string }) => (
   <Part title="Phases" number={plan.phases.length}>
@@ -30,9 +42,15 @@ const Phases = ({ plan, path }: { readonly plan: PlanProgress; readonly path: st
       </p>
     )}
     {plan.stopAfterPhase !== null && (
-      <p class="box">It will stop after the current phase, as requested by {plan.stopAfterPhase}.</p>
+      <p class="box">
+        It will stop after the current phase, as requested by {plan.stopAfterPhase}.
+      </p>
     )}
-    <p class="quiet">{plan.mode === 'waves' ? 'The phases of a wave run in parallel.' : 'Phases run one at a time.'}</p>
+    <p class="quiet">
+      {plan.mode === 'waves'
+        ? 'The phases of a wave run in parallel.'
+        : 'Phases run one at a time.'}
+    </p>
     <Table of="phases" columns={COLUMNS}>
       {wavesOf(plan).map((wave) => (
         <WaveRows key={wave.number ?? 0} wave={wave} plan={plan} />
@@ -62,7 +80,9 @@ const PhaseRow = ({ phase, plan }: { readonly phase: Phase; readonly plan: PlanP
         {phase.number}. {phase.name}
       </th>
       <td>
-        <span class={`file-status ${phase.status === 'completed' ? 'done' : phase.status}`}>{phase.status}</span>
+        <span class={`file-status ${phase.status === 'completed' ? 'done' : phase.status}`}>
+          {phase.status}
+        </span>
       </td>
       <td>{phase.marker !== null && <code>[{phase.marker.toUpperCase()}]</code>}</td>
       <td>{phase.dependsOn.join(', ')}</td>
@@ -77,7 +97,13 @@ const PhaseRow = ({ phase, plan }: { readonly phase: Phase; readonly plan: PlanP
         </details>
       </td>
       <td>{phase.failures === 0 ? '' : phase.failures}</td>
-      <td>{phase.replans === 0 ? '' : limit === undefined ? phase.replans : `${phase.replans} of ${limit}`}</td>
+      <td>
+        {phase.replans === 0
+          ? ''
+          : limit === undefined
+            ? phase.replans
+            : `${phase.replans} of ${limit}`}
+      </td>
       <td>{phase.commit !== null && <code>{phase.commit.slice(0, 12)}</code>}</td>
       <td>{phase.run !== null && <a href={`#/run/${phase.run}`}>{shownKey(phase.run)}</a>}</td>
       <td class="why">{phase.why ?? ''}</td>
@@ -90,7 +116,9 @@ const Budget = ({ status, now }: { readonly status: StepStatus; readonly now: nu
   if (used.length === 0) return null;
   const facts = used.map(({ name, used: words, limit, part }) => {
     const of = limit === null ? <span class="quiet">, no limit</span> : ` of ${limit}`;
-    const meter = part !== null && <meter aria-label={`${name} used`} value={part} min={0} max={1} high={0.8} />;
+    const meter = part !== null && (
+      <meter aria-label={`${name} used`} value={part} min={0} max={1} high={0.8} />
+    );
     return [name, [words, of, meter]] as const;
   });
   return (
@@ -101,13 +129,21 @@ const Budget = ({ status, now }: { readonly status: StepStatus; readonly now: nu
 };
 
 /** What was judged and changed of the plan itself, oldest first. */
-const Replans = ({ plan, events }: { readonly plan: PlanProgress; readonly events: readonly StepEvent[] }) => {
+const Replans = ({
+  plan,
+  events,
+}: {
+  readonly plan: PlanProgress;
+  readonly events: readonly StepEvent[];
+}) => {
   const told = events.filter((event) => isOfKind(event, 'replan') || isOfKind(event, 'loop'));
   const done = told.filter((event) => event.type === 'replanned').length;
   return (
     <Part title="Replans" number={done}>
       {plan.thresholds !== null && (
-        <p class="quiet">At most {plan.thresholds.replanLimit} for a phase before a decision is needed.</p>
+        <p class="quiet">
+          At most {plan.thresholds.replanLimit} for a phase before a decision is needed.
+        </p>
       )}
       {told.length === 0 ? <p class="quiet">None.</p> : <EventList events={told} />}
     </Part>

@@ -8,7 +8,15 @@ import { keep, useAnswer } from '../hooks.js';
 import { parseDiff } from '../model/diff.js';
 import { Changes } from './changes.js';
 import { DiffStat } from './file-tree.js';
-import { Alert, count, DecisionSaid, Instructions, ProposalSaid, Select, TestsSaid } from './parts.js';
+import {
+  Alert,
+  count,
+  DecisionSaid,
+  Instructions,
+  ProposalSaid,
+  Select,
+  TestsSaid,
+} from './parts.js';
 
 export interface ReviewPageProps {
   readonly view: RunView;
@@ -59,7 +67,9 @@ const Versions = ({ view, events }: ReviewPageProps) => {
   const at = `/api/runs/${stepKey}`;
   const diff = useAnswer(proposal === undefined ? null : `${at}/diff/${proposal.id}`, getText);
   const beside = useAnswer<ProposalSince>(
-    since === 0 ? null : `${at}/since/${earlier[since - 1]?.proposal.id ?? ''}/${proposal?.id ?? ''}`,
+    since === 0
+      ? null
+      : `${at}/since/${earlier[since - 1]?.proposal.id ?? ''}/${proposal?.id ?? ''}`,
     getJson,
   );
   const whole = useMemo(() => (diff.value === null ? null : parseDiff(diff.value)), [diff.value]);
@@ -68,7 +78,10 @@ const Versions = ({ view, events }: ReviewPageProps) => {
     [0, 'the whole change'],
     ...earlier.map(
       (_, index) =>
-        [index + 1, `what changed since version ${index + 1}${index + 1 === before ? ', which you saw' : ''}`] as const,
+        [
+          index + 1,
+          `what changed since version ${index + 1}${index + 1 === before ? ', which you saw' : ''}`,
+        ] as const,
     ),
     ...earlier.map((_, index) => [-1 - index, `version ${index + 1}, as it was`] as const),
   ];
@@ -77,7 +90,12 @@ const Versions = ({ view, events }: ReviewPageProps) => {
     <>
       {versions.length > 1 && (
         <section aria-label="Versions" class="row">
-          <Select label={`Version ${versions.length}:`} value={shows} options={options} onChoice={setShows} />
+          <Select
+            label={`Version ${versions.length}:`}
+            value={shows}
+            options={options}
+            onChoice={setShows}
+          />
         </section>
       )}
       {versions.slice(since, shows < 0 ? -shows : undefined).flatMap(({ notes }, index) =>
@@ -108,10 +126,16 @@ const Versions = ({ view, events }: ReviewPageProps) => {
 /** What was decided of this proposal, by whom: also by somebody else, a moment ago. */
 const Settled = ({ view, events }: ReviewPageProps) => {
   const { decision } = view.status;
-  const last = events.filter((event) => event.type === 'decided' || event.type === 'abort_requested').at(-1);
+  const last = events
+    .filter((event) => event.type === 'decided' || event.type === 'abort_requested')
+    .at(-1);
   if (last === undefined) return null;
-  const what = last.type === 'decided' ? `${last.answer.replaceAll('_', ' ')} by ${last.by}` : `abort by ${last.by}`;
-  const partly = decision !== null && last.type === 'decided' && last.decision === decision.id ? last : null;
+  const what =
+    last.type === 'decided'
+      ? `${last.answer.replaceAll('_', ' ')} by ${last.by}`
+      : `abort by ${last.by}`;
+  const partly =
+    decision !== null && last.type === 'decided' && last.decision === decision.id ? last : null;
   if (decision !== null && partly === null) return null;
   return (
     <p role="status" class="box good settled">

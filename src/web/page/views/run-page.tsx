@@ -43,7 +43,9 @@ const RunPage = ({ view, events }: ReviewPageProps) => {
         history in the Temporal UI
       </a>
     );
-  const refused = events.filter((event) => event.type === 'answer_refused' || event.type === 'truncation_detected');
+  const refused = events.filter(
+    (event) => event.type === 'answer_refused' || event.type === 'truncation_detected',
+  );
   return (
     <>
       {decision?.reason === 'approval' && (
@@ -55,21 +57,31 @@ const RunPage = ({ view, events }: ReviewPageProps) => {
         </section>
       )}
       {decision !== null && decision.reason !== 'approval' && (
-        <DecisionForm key={decision.id} stepKey={view.stepKey} decision={decision} proposal={proposal} />
+        <DecisionForm
+          key={decision.id}
+          stepKey={view.stepKey}
+          decision={decision}
+          proposal={proposal}
+        />
       )}
       {status.result !== null && <Result result={status.result} workspace={status.workspace} />}
       <section aria-label="Facts">
         <Facts
           facts={[
             ['Job', <code>{status.jobPath}</code>],
-            ['Workspace', [<code>{status.workspace}</code>, host == null ? '' : ` on ${visible(host)}`]],
+            [
+              'Workspace',
+              [<code>{status.workspace}</code>, host == null ? '' : ` on ${visible(host)}`],
+            ],
             ['So far', soFarText(status)],
             ['Temporal', history],
             ['Archive', <code>emend events {shownKey(view.stepKey)}</code>],
           ]}
         />
       </section>
-      {status.plan !== undefined && <PlanParts plan={status.plan} status={status} events={events} />}
+      {status.plan !== undefined && (
+        <PlanParts plan={status.plan} status={status} events={events} />
+      )}
       {status.plan === undefined && (
         <Part title="Files" number={ledger.length}>
           {ledger.length === 0 ? <p class="quiet">None known yet.</p> : <Ledger rows={ledger} />}
@@ -97,7 +109,8 @@ const RunPage = ({ view, events }: ReviewPageProps) => {
         <EventList events={[...events].reverse().slice(0, EVENTS_SHOWN)} reversed />
         {events.length > EVENTS_SHOWN && (
           <p class="quiet">
-            {events.length - EVENTS_SHOWN} earlier ones: <code>emend events {shownKey(view.stepKey)}</code>
+            {events.length - EVENTS_SHOWN} earlier ones:{' '}
+            <code>emend events {shownKey(view.stepKey)}</code>
           </p>
         )}
       </Part>
@@ -113,7 +126,11 @@ const Calls = ({ stepKey }: { readonly stepKey: string }) => (
     {({ calls, unread }) => [
       ...unread.map((why) => <p key={why}>{visible(why)}</p>),
       ...calls.map((call) => (
-        <Lazy<CallTexts> key={call.n} title={callWords(call)} path={`/api/runs/${stepKey}/calls/${call.n}`}>
+        <Lazy<CallTexts>
+          key={call.n}
+          title={callWords(call)}
+          path={`/api/runs/${stepKey}/calls/${call.n}`}
+        >
           {({ system, messages, answer }) =>
             [{ role: 'system', text: system }, ...messages, { role: 'answer', text: answer }].map(
               ({ role, text }, at) => <Said key={at} name={role} text={text} />,
@@ -156,7 +173,13 @@ const madeBy = ({ plan, files }: StepResult): string =>
     ? `${count(files.length, 'file')} as`
     : `${plan.phases.filter(({ status }) => status === 'completed').length} of ${count(plan.phases.length, 'phase')}, last commit`;
 
-const Result = ({ result, workspace }: { readonly result: StepResult; readonly workspace: string }) => (
+const Result = ({
+  result,
+  workspace,
+}: {
+  readonly result: StepResult;
+  readonly workspace: string;
+}) => (
   <section
     aria-label="Result"
     class={`box ${result.outcome === 'failed' || result.outcome === 'refused' ? 'bad' : 'good'}`}
@@ -226,7 +249,9 @@ export const RunPages = ({ place, onOut }: RunPagesProps) => {
     <>
       <p class="crumbs">
         <a href="#/">Runs</a> /{' '}
-        {place.page === 'review' ? [<a href={`#/run/${view.stepKey}`}>{key}</a>, ' / changes'] : key}
+        {place.page === 'review'
+          ? [<a href={`#/run/${view.stepKey}`}>{key}</a>, ' / changes']
+          : key}
       </p>
       <h1>{status.title || status.jobPath}</h1>
       <LinkMark live={live} note={view.note} />

@@ -13,7 +13,8 @@ const GROUPS: readonly (readonly [string, (run: ListedRun) => boolean])[] = [
   ['Ended', (run) => run.decision === null && !run.open],
 ];
 
-const orAll = (values: readonly string[]) => ['', ...values].map((each) => [each, each || 'all'] as const);
+const orAll = (values: readonly string[]) =>
+  ['', ...values].map((each) => [each, each || 'all'] as const);
 
 export const RunsPage = ({ onOut }: { readonly onOut: () => void }) => {
   const [list, setList] = useState<RunList | null>(null);
@@ -35,14 +36,21 @@ export const RunsPage = ({ onOut }: { readonly onOut: () => void }) => {
   });
   const runs = list?.runs ?? [];
   const found = runs.filter((run) => fitsFilter(run, { state, workspace, text: words }));
-  const workspaces = [...new Set(runs.map((run) => run.workspace))].filter((path) => path !== '').sort();
+  const workspaces = [...new Set(runs.map((run) => run.workspace))]
+    .filter((path) => path !== '')
+    .sort();
   return (
     <>
       <h1>Runs</h1>
       <LinkMark live={live} note={list?.note ?? null} />
       <form class="filters" role="search" onSubmit={(event) => event.preventDefault()}>
         <Search label="Search" field={search} value={words} onWords={setWords} />
-        <Select label="Repository" value={workspace} options={orAll(workspaces)} onChoice={setWorkspace} />
+        <Select
+          label="Repository"
+          value={workspace}
+          options={orAll(workspaces)}
+          onChoice={setWorkspace}
+        />
         <Select label="State" value={state} options={orAll(LISTED_STATES)} onChoice={setState} />
       </form>
       {list === null && <p class="quiet">Looking …</p>}
@@ -65,7 +73,9 @@ export const RunsPage = ({ onOut }: { readonly onOut: () => void }) => {
         );
       })}
       {list !== null && list.left_off > 0 && (
-        <p class="quiet">{count(list.left_off, 'older run')} not listed; `emend list --text` searches them.</p>
+        <p class="quiet">
+          {count(list.left_off, 'older run')} not listed; `emend list --text` searches them.
+        </p>
       )}
     </>
   );
@@ -73,13 +83,17 @@ export const RunsPage = ({ onOut }: { readonly onOut: () => void }) => {
 
 const RunRow = ({ run }: { readonly run: ListedRun }) => (
   <li>
-    <a class="run" href={`#/run/${run.stepKey}${run.decision?.reason === 'approval' ? '/review' : ''}`}>
+    <a
+      class="run"
+      href={`#/run/${run.stepKey}${run.decision?.reason === 'approval' ? '/review' : ''}`}
+    >
       <span class="run-title">{run.title || run.jobPath || 'a run without a title'}</span>
       <StateMark state={run.state} />
       <span class="run-doing">{run.doing}</span>
       <span class="run-facts quiet">
         <code>{shownKey(run.stepKey)}</code> <span>{run.jobPath}</span> <span>{run.workspace}</span>{' '}
-        {run.host?.name != null && <span>{visible(run.host.name)}</span>} <span>{timeText(run.startedAt)}</span>
+        {run.host?.name != null && <span>{visible(run.host.name)}</span>}{' '}
+        <span>{timeText(run.startedAt)}</span>
       </span>
     </a>
   </li>

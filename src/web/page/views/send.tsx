@@ -19,7 +19,9 @@ export const SendBar = ({ open, verdicts, onAll, onSend }: SendBarProps) => {
   return (
     <div class="send-bar" role="group" aria-label="Your review">
       <span>
-        {left === 0 ? 'Every file has a verdict.' : `${said} of ${count(open.length, 'file')} with a verdict.`}
+        {left === 0
+          ? 'Every file has a verdict.'
+          : `${said} of ${count(open.length, 'file')} with a verdict.`}
       </span>
       <span class="spring" />
       {left > 0 &&
@@ -63,7 +65,9 @@ export const SendDialog = ({ stepKey, decision, review, parts, onClose }: SendDi
   const requests = requestsOf(decision, { verdicts, comments }, note, parts.selection);
   const missing = missingIn(requests);
   const open = openPaths(decision);
-  const told = comments.filter(({ spot: { path } }) => open.includes(path) && verdicts.get(path) === 'revise').length;
+  const told = comments.filter(
+    ({ spot: { path } }) => open.includes(path) && verdicts.get(path) === 'revise',
+  ).length;
   const left = open.filter((path) => !verdicts.has(path)).length;
   const send = async (): Promise<void> => {
     setBusy(true);
@@ -94,7 +98,8 @@ export const SendDialog = ({ stepKey, decision, review, parts, onClose }: SendDi
         })}
         {left > 0 && (
           <li>
-            {count(left, 'file')} without a verdict: the run keeps waiting for {left === 1 ? 'it' : 'them'}.
+            {count(left, 'file')} without a verdict: the run keeps waiting for{' '}
+            {left === 1 ? 'it' : 'them'}.
           </li>
         )}
       </ul>
@@ -110,13 +115,18 @@ export const SendDialog = ({ stepKey, decision, review, parts, onClose }: SendDi
           {[...verdicts.values()].includes('revise')
             ? '(for the model: what to change)'
             : '(saved with the decision; optional)'}
-          <textarea rows={3} value={note} onInput={(event) => review.setTyped({ note: event.currentTarget.value })} />
+          <textarea
+            rows={3}
+            value={note}
+            onInput={(event) => review.setTyped({ note: event.currentTarget.value })}
+          />
         </label>
         {parts.missed.length > 0 && <List texts={parts.missed} look="box warn" />}
         {told > 0 && <p class="quiet">{count(told, 'comment')} sent with the revised files.</p>}
         {told < comments.length && (
           <p class="box warn">
-            {count(comments.length - told, 'comment')} not sent: only a revised file gets its comments.
+            {count(comments.length - told, 'comment')} not sent: only a revised file gets its
+            comments.
           </p>
         )}
         {missing !== null && <p class="bad-text">{missing}</p>}

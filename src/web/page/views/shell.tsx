@@ -11,7 +11,10 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['j  k', 'next and previous file (in the list: run)'],
   ['n  p', 'next and previous change'],
   ['a  s  r', 'approve, skip, revise this file'],
-  ['t  l', 'accept or reject this hunk and go to the next (part of a file becomes a new proposal and is shown again)'],
+  [
+    't  l',
+    'accept or reject this hunk and go to the next (part of a file becomes a new proposal and is shown again)',
+  ],
   ['u', 'clear the verdict on this file'],
   ['A', 'approve every file that has no verdict'],
   ['J  K', 'next and previous line'],
@@ -27,14 +30,21 @@ const KEYS: readonly (readonly [string, string])[] = [
 
 type Theme = 'system' | 'light' | 'dark';
 const THEMES: readonly Theme[] = ['system', 'light', 'dark'];
-const themeNow = (): Theme => THEMES.find((theme) => theme === localStorage.getItem('emend-theme')) ?? 'system';
+const themeNow = (): Theme =>
+  THEMES.find((theme) => theme === localStorage.getItem('emend-theme')) ?? 'system';
 const show = (theme: Theme): void => {
   if (theme === 'system') document.documentElement.removeAttribute('data-theme');
   else document.documentElement.setAttribute('data-theme', theme);
   localStorage.setItem('emend-theme', theme);
 };
 
-export const Shell = ({ children, onOut }: { readonly children: ComponentChildren; readonly onOut: () => void }) => {
+export const Shell = ({
+  children,
+  onOut,
+}: {
+  readonly children: ComponentChildren;
+  readonly onOut: () => void;
+}) => {
   const help = useRef<HTMLDialogElement>(null);
   const [theme, setTheme] = useState(themeNow);
   useEffect(() => show(theme), [theme]);
@@ -101,7 +111,13 @@ export const Shell = ({ children, onOut }: { readonly children: ComponentChildre
 
 // For those who are not let in yet.
 
-export const LogIn = ({ why, onIn }: { readonly why: string | null; readonly onIn: () => void }) => {
+export const LogIn = ({
+  why,
+  onIn,
+}: {
+  readonly why: string | null;
+  readonly onIn: () => void;
+}) => {
   const [said, setSaid] = useState(why);
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
@@ -118,8 +134,8 @@ export const LogIn = ({ why, onIn }: { readonly why: string | null; readonly onI
       <h1>Emend</h1>
       <Alert text={said} look="box bad" />
       <p>
-        Open the address that <code>emend dev</code> or <code>emend web</code> printed last. Each works once, for one
-        browser; then the terminal prints the next.
+        Open the address that <code>emend dev</code> or <code>emend web</code> printed last. Each
+        works once, for one browser; then the terminal prints the next.
       </p>
       <details>
         <summary>Sign in with a shared secret</summary>

@@ -35,7 +35,10 @@ const placeOf = (proposalId: string): string => `emend-review-${proposalId}`;
 
 const read = (proposalId: string): Kept => {
   try {
-    return { ...NOTHING, ...(JSON.parse(sessionStorage.getItem(placeOf(proposalId)) ?? 'null') as Kept | null) };
+    return {
+      ...NOTHING,
+      ...(JSON.parse(sessionStorage.getItem(placeOf(proposalId)) ?? 'null') as Kept | null),
+    };
   } catch {
     return NOTHING;
   }
@@ -48,7 +51,12 @@ const withComment = (had: Kept, { spot, quoted, text }: Comment): Kept => {
   // Who says what to change wants it changed.
   const said = had.verdicts.some(([path]) => path === spot.path);
   const verdicts = said ? had.verdicts : [...had.verdicts, [spot.path, 'revise'] as const];
-  return { ...had, verdicts, comments: [...others, { spot, quoted, text: text.trim() }], editing: null };
+  return {
+    ...had,
+    verdicts,
+    comments: [...others, { spot, quoted, text: text.trim() }],
+    editing: null,
+  };
 };
 
 export interface Review extends Pick<Kept, 'comments' | 'editing' | 'note'> {
@@ -69,8 +77,14 @@ export const useReview = (proposalId: string): Review => {
   const [kept, setKept] = useState(() => read(proposalId));
   useEffect(() => keep(sessionStorage, placeOf(proposalId), kept), [kept]);
   const verdicts = useMemo(() => new Map(kept.verdicts), [kept.verdicts]);
-  const texts = useMemo(() => new Map(kept.comments.map((each) => [spotKey(each.spot), each.text])), [kept.comments]);
-  const hunks = useMemo(() => new Map(kept.hunks.map(([path, said]) => [path, new Map(said)])), [kept.hunks]);
+  const texts = useMemo(
+    () => new Map(kept.comments.map((each) => [spotKey(each.spot), each.text])),
+    [kept.comments],
+  );
+  const hunks = useMemo(
+    () => new Map(kept.hunks.map(([path, said]) => [path, new Map(said)])),
+    [kept.hunks],
+  );
   return {
     ...kept,
     verdicts,
@@ -80,7 +94,9 @@ export const useReview = (proposalId: string): Review => {
       setKept((had) => {
         const { path } = file;
         const before = had.hunks.find(([each]) => each === path)?.[1];
-        const said = new Map(saidOf(file, new Map(had.verdicts).get(path), before && new Map(before)));
+        const said = new Map(
+          saidOf(file, new Map(had.verdicts).get(path), before && new Map(before)),
+        );
         if (word === null) said.delete(hunk);
         else said.set(hunk, word);
         const verdict = verdictOf(file, said);
@@ -97,7 +113,10 @@ export const useReview = (proposalId: string): Review => {
         return {
           ...had,
           hunks: had.hunks.filter(([path]) => !paths.includes(path)),
-          verdicts: verdict === null ? others : [...others, ...paths.map((path) => [path, verdict] as const)],
+          verdicts:
+            verdict === null
+              ? others
+              : [...others, ...paths.map((path) => [path, verdict] as const)],
         };
       }),
     setComment: (comment) => setKept((had) => withComment(had, comment)),
@@ -116,9 +135,17 @@ export const useReview = (proposalId: string): Review => {
 /** `toggle` marks a file, or takes its mark back. */
 export const useViewed = (stepKey: string, { files }: ProposalSummary) => {
   const place = `emend-viewed-${stepKey}`;
-  const [marks, setMarks] = useState(() => new Set(JSON.parse(localStorage.getItem(place) ?? '[]') as string[]));
-  const markOf = useMemo(() => new Map(files.map(({ path, key }) => [path, `${key} ${path}`])), [files]);
-  const paths = useMemo(() => new Set([...markOf].flatMap(([path, mark]) => (marks.has(mark) ? path : []))), [marks]);
+  const [marks, setMarks] = useState(
+    () => new Set(JSON.parse(localStorage.getItem(place) ?? '[]') as string[]),
+  );
+  const markOf = useMemo(
+    () => new Map(files.map(({ path, key }) => [path, `${key} ${path}`])),
+    [files],
+  );
+  const paths = useMemo(
+    () => new Set([...markOf].flatMap(([path, mark]) => (marks.has(mark) ? path : []))),
+    [marks],
+  );
   const toggle = (path: string): void => {
     const next = toggled(marks, markOf.get(path) ?? '');
     keep(localStorage, place, [...next]);
@@ -146,10 +173,14 @@ export const useParts = (
 ): Parts => {
   const wanted = approval?.accepts.includes('select') === true;
   // A warning only: without an answer the review goes on.
-  const raw = useAnswer<readonly ChangeNeed[]>(wanted ? `/api/runs/${stepKey}/needs/${proposal.id}` : null, getJson);
+  const raw = useAnswer<readonly ChangeNeed[]>(
+    wanted ? `/api/runs/${stepKey}/needs/${proposal.id}` : null,
+    getJson,
+  );
   const needs = useMemo(() => hunkNeeds(files, raw.value ?? []), [files, raw.value]);
   return useMemo(() => {
-    const said = (file: DiffFile): Said => saidOf(file, verdicts.get(file.path), hunks.get(file.path));
+    const said = (file: DiffFile): Said =>
+      saidOf(file, verdicts.get(file.path), hunks.get(file.path));
     const byPath = new Map(files.map((file) => [file.path, file]));
     return {
       of: (file) => (wanted && hasParts(file, proposal) ? said(file) : null),
@@ -182,5 +213,9 @@ export const useUnfolded = (stepKey: string, proposalId: string) => {
     }
     setUnfolded((had) => new Set([...had, `${path}:${gap}`]));
   };
-  return { texts, unfolded, unfold: (path: string, gap: number) => void unfold(path, gap).catch(() => undefined) };
+  return {
+    texts,
+    unfolded,
+    unfold: (path: string, gap: number) => void unfold(path, gap).catch(() => undefined),
+  };
 };

@@ -15,7 +15,11 @@ interface Case {
 
 const NONCE = 'n0nce';
 const withNonce: Partial<ApplyOptions> = { nonce: NONCE };
-const block = (find: string, replace: string, { path = 'f', hint = '', end = 'END' } = {}): string =>
+const block = (
+  find: string,
+  replace: string,
+  { path = 'f', hint = '', end = 'END' } = {},
+): string =>
   `${path === '' ? '' : `FILE: ${path}\n`}FIND${hint}:\n${find}REPLACE:\n${replace}${end}\n`;
 const marked = (find: string, replace: string, path = 'f'): string =>
   block(find, replace, { path, end: `END ${NONCE}` });
@@ -30,14 +34,22 @@ const applied: Case[] = [
   { name: 'several lines', answer: block('b\nc\n', 'x\ny\nz\n'), expected: 'f=a|x|y|z|d' },
   { name: 'a deletion', answer: block('b\nc\n', ''), expected: 'f=a|d' },
   { name: 'all lines gone', answer: block('a\nb\nc\nd\n', ''), expected: 'f=' },
-  { name: 'the answer in CRLF', answer: block('b\n', 'B\n').replaceAll('\n', '\r\n'), expected: 'f=a|B|c|d' },
+  {
+    name: 'the answer in CRLF',
+    answer: block('b\n', 'B\n').replaceAll('\n', '\r\n'),
+    expected: 'f=a|B|c|d',
+  },
   {
     name: 'the file in CRLF',
     answer: block('b\nc\n', 'B\n'),
     files: { f: 'a\r\nb\r\nc\r\nd\r\n' },
     expected: 'f=a|B|d',
   },
-  { name: 'the last END without line end', answer: block('b\n', 'B\n').trimEnd(), expected: 'f=a|B|c|d' },
+  {
+    name: 'the last END without line end',
+    answer: block('b\n', 'B\n').trimEnd(),
+    expected: 'f=a|B|c|d',
+  },
   {
     name: 'two blocks, the second without FILE',
     answer: block('b\n', 'B\n') + block('d\n', 'D\n', { path: '' }),
@@ -79,8 +91,16 @@ const applied: Case[] = [
     options: withNonce,
     expected: 'f=a|x|REPLACE:|y|c|d',
   },
-  { name: 'a fence round the blocks', answer: `\`\`\`\n${block('b\n', 'B\n')}\`\`\`\n`, expected: 'f=a|B|c|d' },
-  { name: 'prose before', answer: `Here are the edits.\n\n${block('b\n', 'B\n')}`, expected: 'f=a|B|c|d' },
+  {
+    name: 'a fence round the blocks',
+    answer: `\`\`\`\n${block('b\n', 'B\n')}\`\`\`\n`,
+    expected: 'f=a|B|c|d',
+  },
+  {
+    name: 'prose before',
+    answer: `Here are the edits.\n\n${block('b\n', 'B\n')}`,
+    expected: 'f=a|B|c|d',
+  },
   {
     name: 'prose between, with a nonce',
     answer: `${marked('b\n', 'B\n')}And then:\n${marked('c\n', 'C\n')}`,
@@ -112,15 +132,29 @@ const applied: Case[] = [
     files: { f: 'x\n-\nx\n' },
     expected: 'f=x|-|-|-|y; [unchecked_lines]',
   },
-  { name: 'a wrong hint where FIND stands once', answer: block('b\n', 'B\n', { hint: ' @4' }), expected: 'f=a|B|c|d' },
-  { name: 'a new file', answer: block('', '1\n2\n', { path: 'n' }), files: { n: null }, expected: 'n=1|2' },
+  {
+    name: 'a wrong hint where FIND stands once',
+    answer: block('b\n', 'B\n', { hint: ' @4' }),
+    expected: 'f=a|B|c|d',
+  },
+  {
+    name: 'a new file',
+    answer: block('', '1\n2\n', { path: 'n' }),
+    files: { n: null },
+    expected: 'n=1|2',
+  },
   {
     name: 'a new file that may be made',
     answer: block('', '1\n', { path: 'dir/n' }),
     options: { mayCreateUnder: ['dir'] },
     expected: 'dir/n=1',
   },
-  { name: 'a new empty file', answer: block('', '', { path: 'n' }), files: { n: null }, expected: 'n=' },
+  {
+    name: 'a new empty file',
+    answer: block('', '', { path: 'n' }),
+    files: { n: null },
+    expected: 'n=',
+  },
   {
     name: 'a new file, changed by a later block',
     answer: block('', '1\n2\n', { path: 'n' }) + block('2\n', '3\n', { path: 'n' }),
@@ -161,8 +195,16 @@ const applied: Case[] = [
     options: { tolerances: { lookalikes: true } },
     expected: 'f=\u201Cq\u201D|B; [lookalikes]',
   },
-  { name: 'blanks behind END', answer: block('b\n', 'B\n', { end: 'END \t' }), expected: 'f=a|B|c|d' },
-  { name: 'a line of blanks behind the last block', answer: `${block('b\n', 'B\n')}  \n`, expected: 'f=a|B|c|d' },
+  {
+    name: 'blanks behind END',
+    answer: block('b\n', 'B\n', { end: 'END \t' }),
+    expected: 'f=a|B|c|d',
+  },
+  {
+    name: 'a line of blanks behind the last block',
+    answer: `${block('b\n', 'B\n')}  \n`,
+    expected: 'f=a|B|c|d',
+  },
   {
     name: 'prose behind the last block of a whole answer',
     answer: `${block('b\n', 'B\n')}That is all.\n`,
@@ -181,7 +223,11 @@ const applied: Case[] = [
     options: withNonce,
     expected: `f=a${'|REPLACE:'.repeat(7)}|c|d`,
   },
-  { name: 'a block that is sent again', answer: block('b\n', 'B\n').repeat(2), expected: 'f=a|B|c|d' },
+  {
+    name: 'a block that is sent again',
+    answer: block('b\n', 'B\n').repeat(2),
+    expected: 'f=a|B|c|d',
+  },
   {
     name: 'one whose FIND is a part of another line',
     answer: block('a\n', 'X\n').repeat(2),
@@ -240,7 +286,11 @@ const applied: Case[] = [
 ];
 
 const refusals: Case[] = [
-  { name: 'FIND that stands nowhere', answer: block('x\n', 'y\n'), expected: 'refused: find_absent' },
+  {
+    name: 'FIND that stands nowhere',
+    answer: block('x\n', 'y\n'),
+    expected: 'refused: find_absent',
+  },
   {
     name: 'a part of a line that stands twice',
     answer: block('a\n', 'x\n'),
@@ -306,7 +356,11 @@ const refusals: Case[] = [
     answer: `${block('b\n', 'B\n')}\`\`\`\nx\n\`\`\`\n`,
     expected: 'refused: marker_in_body',
   },
-  { name: 'FIND absent, REPLACE empty', answer: block('x\n', ''), expected: 'refused: find_absent' },
+  {
+    name: 'FIND absent, REPLACE empty',
+    answer: block('x\n', ''),
+    expected: 'refused: find_absent',
+  },
   {
     name: 'FIND in several places',
     answer: block('x\n', 'y\n'),
@@ -347,9 +401,22 @@ const refusals: Case[] = [
     answer: block('b\n', '') + block('b\n', 'x\n'),
     expected: 'refused: find_absent',
   },
-  { name: 'an empty FIND in a file that exists', answer: block('', 'x\n'), expected: 'refused: file_exists' },
-  { name: 'an empty form in a file that exists', answer: block('', ''), expected: 'refused: file_exists' },
-  { name: 'an empty form in an empty file', answer: block('', ''), files: { f: '' }, expected: 'refused: file_exists' },
+  {
+    name: 'an empty FIND in a file that exists',
+    answer: block('', 'x\n'),
+    expected: 'refused: file_exists',
+  },
+  {
+    name: 'an empty form in a file that exists',
+    answer: block('', ''),
+    expected: 'refused: file_exists',
+  },
+  {
+    name: 'an empty form in an empty file',
+    answer: block('', ''),
+    files: { f: '' },
+    expected: 'refused: file_exists',
+  },
   {
     name: 'a file made twice',
     answer: block('', '1\n', { path: 'n' }) + block('', '2\n', { path: 'n' }),
@@ -373,7 +440,11 @@ const refusals: Case[] = [
     options: { mayCreateUnder: ['dir'] },
     expected: 'refused: unknown_file',
   },
-  { name: 'a path out of the workspace', answer: block('x\n', 'y\n', { path: '../f' }), expected: 'refused: bad_path' },
+  {
+    name: 'a path out of the workspace',
+    answer: block('x\n', 'y\n', { path: '../f' }),
+    expected: 'refused: bad_path',
+  },
   {
     name: 'a path in .git',
     answer: block('', 'y\n', { path: '.git/config' }),
@@ -386,12 +457,28 @@ const refusals: Case[] = [
     options: { mayCreateUnder: [''] },
     expected: 'refused: bad_path',
   },
-  { name: 'END in REPLACE', answer: block('b\n', 'begin\nEND\nrest\n'), expected: 'refused: marker_in_body' },
-  { name: 'END at the end of REPLACE', answer: block('b\n', 'begin\nEND\n'), expected: 'refused: marker_in_body' },
+  {
+    name: 'END in REPLACE',
+    answer: block('b\n', 'begin\nEND\nrest\n'),
+    expected: 'refused: marker_in_body',
+  },
+  {
+    name: 'END at the end of REPLACE',
+    answer: block('b\n', 'begin\nEND\n'),
+    expected: 'refused: marker_in_body',
+  },
   { name: 'END in FIND', answer: block('b\nEND\n', 'x\n'), expected: 'refused: marker_in_body' },
   { name: 'FIND: in FIND', answer: block('FIND:\n', 'x\n'), expected: 'refused: marker_in_body' },
-  { name: 'FILE: in REPLACE', answer: block('b\n', 'FILE: g\n'), expected: 'refused: marker_in_body' },
-  { name: 'REPLACE: in REPLACE', answer: block('b\n', 'REPLACE:\n'), expected: 'refused: marker_in_body' },
+  {
+    name: 'FILE: in REPLACE',
+    answer: block('b\n', 'FILE: g\n'),
+    expected: 'refused: marker_in_body',
+  },
+  {
+    name: 'REPLACE: in REPLACE',
+    answer: block('b\n', 'REPLACE:\n'),
+    expected: 'refused: marker_in_body',
+  },
   {
     name: 'a block without END before another',
     answer: `FILE: f\nFIND:\nb\nREPLACE:\nB\n${block('c\n', 'C\n')}`,
@@ -464,8 +551,16 @@ const invalid: Case[] = [
   { name: 'prose alone', answer: 'I cannot do that.\n', expected: 'invalid: no_edits' },
   { name: 'FILE alone', answer: 'FILE: f\n', expected: 'invalid open: open_block' },
   { name: 'cut in FIND', answer: 'FILE: f\nFIND:\nb\n', expected: 'invalid open: open_block' },
-  { name: 'cut in REPLACE', answer: 'FILE: f\nFIND:\nb\nREPLACE:\nB\n', expected: 'invalid open: open_block' },
-  { name: 'cut in END', answer: 'FILE: f\nFIND:\nb\nREPLACE:\nB\nEN', expected: 'invalid open: open_block' },
+  {
+    name: 'cut in REPLACE',
+    answer: 'FILE: f\nFIND:\nb\nREPLACE:\nB\n',
+    expected: 'invalid open: open_block',
+  },
+  {
+    name: 'cut in END',
+    answer: 'FILE: f\nFIND:\nb\nREPLACE:\nB\nEN',
+    expected: 'invalid open: open_block',
+  },
   {
     name: 'cut in the nonce',
     answer: 'FILE: f\nFIND:\nb\nREPLACE:\nB\nEND n0nc',
@@ -490,14 +585,26 @@ const invalid: Case[] = [
     answer: `${block('b\n', 'B\n')}So:\n\`\`\`\nx\n`,
     expected: 'invalid open: cut_inside_fence',
   },
-  { name: 'FIND without FILE', answer: 'FIND:\nb\nREPLACE:\nB\nEND\n', expected: 'invalid: find_without_file' },
-  { name: 'two FILE lines', answer: `FILE: f\n${block('b\n', 'B\n')}`, expected: 'invalid: no_find' },
+  {
+    name: 'FIND without FILE',
+    answer: 'FIND:\nb\nREPLACE:\nB\nEND\n',
+    expected: 'invalid: find_without_file',
+  },
+  {
+    name: 'two FILE lines',
+    answer: `FILE: f\n${block('b\n', 'B\n')}`,
+    expected: 'invalid: no_find',
+  },
   {
     name: 'text between FILE and FIND',
     answer: 'FILE: f\nplease\nFIND:\nb\nREPLACE:\nB\nEND\n',
     expected: 'invalid: no_find',
   },
-  { name: 'REPLACE before FIND', answer: 'FILE: f\nREPLACE:\nB\nEND\n', expected: 'invalid: stray_line' },
+  {
+    name: 'REPLACE before FIND',
+    answer: 'FILE: f\nREPLACE:\nB\nEND\n',
+    expected: 'invalid: stray_line',
+  },
   {
     name: 'no REPLACE, with a nonce',
     answer: `FILE: f\nFIND:\nb\nEND ${NONCE}\n`,
@@ -524,8 +631,15 @@ describe('search-replace', () => {
   });
 
   test('untouched and quoted lines keep their base line', () => {
-    const reading = readOne(searchReplace, block('b\nc\n', 'b\nx\nc\n'), contextOf({ f: 'a\nb\nc\nd\n' }));
-    expect(reading).toMatchObject({ kind: 'plans', plans: [{ changes: [{ from: 2, to: 2, lines: ['x'] }] }] });
+    const reading = readOne(
+      searchReplace,
+      block('b\nc\n', 'b\nx\nc\n'),
+      contextOf({ f: 'a\nb\nc\nd\n' }),
+    );
+    expect(reading).toMatchObject({
+      kind: 'plans',
+      plans: [{ changes: [{ from: 2, to: 2, lines: ['x'] }] }],
+    });
   });
 
   test('skipped blocks are told in notes, with their number', () => {
@@ -556,11 +670,14 @@ describe('search-replace', () => {
 
   test('a repeated FIND is refused with all its places, by the numbers of the file as shown', () => {
     const answer = block('a\n', '') + block('x\n', 'y\n');
-    expect(whyNot(readOne(searchReplace, answer, contextOf({ f: 'a\nx\nb\nx\n' })))).toContain('at lines 2, 4.');
+    expect(whyNot(readOne(searchReplace, answer, contextOf({ f: 'a\nx\nb\nx\n' })))).toContain(
+      'at lines 2, 4.',
+    );
   });
 
   test('places in text of earlier blocks are told without a number', () => {
-    const told = (answer: string, file: string) => whyNot(readOne(searchReplace, answer, contextOf({ f: file })));
+    const told = (answer: string, file: string) =>
+      whyNot(readOne(searchReplace, answer, contextOf({ f: file })));
     expect(told(block('b\n', 'x\nx\n') + block('x\n', 'y\n'), 'a\nb\n')).toContain(
       'FIND occurs in several places: in text that an earlier block wrote. ',
     );
@@ -580,9 +697,13 @@ describe('search-replace', () => {
   test('a hundred parts of lines are looked for in a file', () => {
     const file = Array.from({ length: 101 }, (_, i) => `<${i}:>\n`).join('');
     const answer = Array.from({ length: 101 }, (_, i) => block(`<${i}:\n`, `(${i}\n`));
-    const reading = (count: number) => readOne(searchReplace, answer.slice(0, count).join(''), contextOf({ f: file }));
+    const reading = (count: number) =>
+      readOne(searchReplace, answer.slice(0, count).join(''), contextOf({ f: file }));
     expect(reading(100).kind).toBe('plans');
-    expect(reading(101)).toMatchObject({ kind: 'refused', reasons: [{ code: 'find_absent', index: 100 }] });
+    expect(reading(101)).toMatchObject({
+      kind: 'refused',
+      reasons: [{ code: 'find_absent', index: 100 }],
+    });
   });
 
   test('at most ten refusals are told', () => {
@@ -590,35 +711,53 @@ describe('search-replace', () => {
       const reading = readOne(searchReplace, answer, contextOf({ f: 'a\n' }, options));
       return reading.kind === 'refused' ? reading.reasons.length : 0;
     };
-    const many = (one: (i: number) => string) => Array.from({ length: 12 }, (_, i) => one(i)).join('');
+    const many = (one: (i: number) => string) =>
+      Array.from({ length: 12 }, (_, i) => one(i)).join('');
     expect(reasons(many((i) => block(`x${i}\n`, 'y\n')))).toBe(10);
     expect(reasons(many((i) => block('x\n', 'y\n', { path: `no/${i}` })))).toBe(10);
     expect(reasons(block('a\n', 'b\n') + many((i) => block(`x${i}\n`, `x${i}\n`)))).toBe(10);
   });
 
   test('what is told names the parts of a block, in any file', () => {
-    const told = (answer: string) => whyNot(readOne(searchReplace, answer, contextOf({ 'f.md': 'a\n' })));
+    const told = (answer: string) =>
+      whyNot(readOne(searchReplace, answer, contextOf({ 'f.md': 'a\n' })));
     expect(told(block('x\n', 'y\n', { path: 'f.md' }))).toContain('FIND does not occur');
     expect(told('FILE: f.md\n')).toContain('The answer ends after FILE: f.md, before its FIND.');
-    expect(told(block('a\n  // ...\nb\n', 'y\n', { path: 'f.md' }))).toContain('omits lines: "// ..." stands');
+    expect(told(block('a\n  // ...\nb\n', 'y\n', { path: 'f.md' }))).toContain(
+      'omits lines: "// ..." stands',
+    );
   });
 
   test('files and blocks are counted, refused or not', () => {
-    const answer = block('x\n', 'y\n') + block('1\n', '2\n', { path: 'g' }) + block('z\n', 'y\n', { path: './f' });
-    expect(searchReplace.read(answer, contextOf({ f: 'a\n', g: '1\n' }))).toMatchObject({ files: 2, edits: 3 });
+    const answer =
+      block('x\n', 'y\n') +
+      block('1\n', '2\n', { path: 'g' }) +
+      block('z\n', 'y\n', { path: './f' });
+    expect(searchReplace.read(answer, contextOf({ f: 'a\n', g: '1\n' }))).toMatchObject({
+      files: 2,
+      edits: 3,
+    });
   });
 
   test('1,000 blocks in 100,000 lines, each after text that one before made', () => {
     const base = Array.from({ length: 100_000 }, (_, i) => (i % 3 === 0 ? '' : `line ${i}`));
     const answer = Array.from({ length: 1000 }, (_, i) => {
       const at = i * 100 + 1;
-      return block(`${base[at] ?? ''}\n${base[at + 1] ?? ''}\n`, `new ${i}\n${base[at + 1] ?? ''}\n`);
+      return block(
+        `${base[at] ?? ''}\n${base[at + 1] ?? ''}\n`,
+        `new ${i}\n${base[at + 1] ?? ''}\n`,
+      );
     });
-    const reading = readOne(searchReplace, answer.join(''), contextOf({ f: `${base.join('\n')}\n` }));
+    const reading = readOne(
+      searchReplace,
+      answer.join(''),
+      contextOf({ f: `${base.join('\n')}\n` }),
+    );
     if (reading.kind !== 'plans') throw new Error(whyNot(reading));
     const [plan] = reading.plans;
     expect(
-      plan?.kind === 'lines' && linesOf(plan, `${base.join('\n')}\n`).filter((l) => l.startsWith('new ')).length,
+      plan?.kind === 'lines' &&
+        linesOf(plan, `${base.join('\n')}\n`).filter((l) => l.startsWith('new ')).length,
     ).toBe(1000);
   });
 });
@@ -626,7 +765,8 @@ describe('search-replace', () => {
 describe('search-blocks', () => {
   const conflict = (find: string, replace: string): string =>
     `f\n<<<<<<< SEARCH\n${find}=======\n${replace}>>>>>>> REPLACE\n`;
-  const read = (answer: string, file: string) => readOne(searchBlocks, answer, contextOf({ f: file }));
+  const read = (answer: string, file: string) =>
+    readOne(searchBlocks, answer, contextOf({ f: file }));
   const twice = 'x\n-\nx\n';
   test.each([
     [
@@ -635,11 +775,31 @@ describe('search-blocks', () => {
       twice,
       'f=x|-|y; [unchecked_lines]',
     ],
-    ['the other way round', conflict(':end_line:4\n:start_line:3\nx\n', 'y\n'), twice, 'f=x|-|y; [unchecked_lines]'],
-    ['a rule is text without them', conflict('-------\nb\n', '-------\nB\n'), '-------\nb\n', 'f=-------|B'],
+    [
+      'the other way round',
+      conflict(':end_line:4\n:start_line:3\nx\n', 'y\n'),
+      twice,
+      'f=x|-|y; [unchecked_lines]',
+    ],
+    [
+      'a rule is text without them',
+      conflict('-------\nb\n', '-------\nB\n'),
+      '-------\nb\n',
+      'f=-------|B',
+    ],
     ['it alone, too', conflict('-------\nb\n', 'B\n'), '-------\nb\n', 'f=B'],
-    ['a hundred dividers', conflict('=======\n'.repeat(99), 'b\n'), '=======\n'.repeat(99), 'refused: marker_in_body'],
-    ['one more', conflict('=======\n'.repeat(100), 'b\n'), '=======\n'.repeat(100), 'invalid: stray_line'],
+    [
+      'a hundred dividers',
+      conflict('=======\n'.repeat(99), 'b\n'),
+      '=======\n'.repeat(99),
+      'refused: marker_in_body',
+    ],
+    [
+      'one more',
+      conflict('=======\n'.repeat(100), 'b\n'),
+      '=======\n'.repeat(100),
+      'invalid: stray_line',
+    ],
   ])('%s', (_name, answer, file, expected) => {
     expect(summary(read(answer, file), { f: file })).toBe(expected);
   });

@@ -26,12 +26,16 @@ interface Said {
 const checkOf = (lines: readonly string[], at: number): string =>
   lineCheck(lines[at - 1], lines[at] ?? '', lines[at + 1]);
 
-const operation = (lines: readonly string[], { length, checks, before, after, at, named = at }: Said): Operation => {
+const operation = (
+  lines: readonly string[],
+  { length, checks, before, after, at, named = at }: Said,
+): Operation => {
   const quoted = (offset: number, isChecked: boolean) => ({
     line: named + offset + 1,
     check: isChecked ? checkOf(lines, at + offset) : null,
   });
-  const context = (from: number, to: number) => (to > from ? lines.slice(Math.max(0, from), to) : []);
+  const context = (from: number, to: number) =>
+    to > from ? lines.slice(Math.max(0, from), to) : [];
   const common = {
     index: 0,
     path: 'f',
@@ -43,12 +47,23 @@ const operation = (lines: readonly string[], { length, checks, before, after, at
   const isStart = checks === 'start' || checks === 'both';
   const start = quoted(0, isStart);
   if (length === 0) return { ...common, type: 'insert', lines: [start, start] };
-  return { ...common, type: 'replace', lines: [start, quoted(length - 1, checks === 'end' || checks === 'both')] };
+  return {
+    ...common,
+    type: 'replace',
+    lines: [start, quoted(length - 1, checks === 'end' || checks === 'both')],
+  };
 };
 
 describe('what it quotes', () => {
   const lines = ['a', 'b', 'c', 'd', 'e'];
-  const said = (more: Partial<Said>): Said => ({ length: 1, checks: 'none', before: 0, after: 0, at: 1, ...more });
+  const said = (more: Partial<Said>): Said => ({
+    length: 1,
+    checks: 'none',
+    before: 0,
+    after: 0,
+    at: 1,
+    ...more,
+  });
   test.each<[string, Partial<Said>, Pick<Claim, 'bareEnds' | 'held'>]>([
     ['an insert by its number', { length: 0 }, { bareEnds: true, held: false }],
     ['an insert with a check', { length: 0, checks: 'start' }, { bareEnds: false, held: true }],
@@ -60,7 +75,11 @@ describe('what it quotes', () => {
     ['a line with two', { checks: 'both' }, { bareEnds: false, held: true }],
     ['a line with the context before', { before: 1 }, { bareEnds: false, held: false }],
     ['a line with both contexts', { before: 1, after: 1 }, { bareEnds: false, held: true }],
-    ['a range with its first check', { length: 3, checks: 'start' }, { bareEnds: true, held: false }],
+    [
+      'a range with its first check',
+      { length: 3, checks: 'start' },
+      { bareEnds: true, held: false },
+    ],
     ['a range with its last check', { length: 3, checks: 'end' }, { bareEnds: true, held: false }],
     ['a range with both', { length: 3, checks: 'both' }, { bareEnds: false, held: true }],
     [
@@ -73,13 +92,29 @@ describe('what it quotes', () => {
       { length: 3, checks: 'start', before: 1 },
       { bareEnds: false, held: false },
     ],
-    ['its last check and what stands before', { length: 3, checks: 'end', before: 1 }, { bareEnds: false, held: true }],
-    ['its last check and what stands behind', { length: 3, checks: 'end', after: 1 }, { bareEnds: false, held: false }],
+    [
+      'its last check and what stands before',
+      { length: 3, checks: 'end', before: 1 },
+      { bareEnds: false, held: true },
+    ],
+    [
+      'its last check and what stands behind',
+      { length: 3, checks: 'end', after: 1 },
+      { bareEnds: false, held: false },
+    ],
   ])('%s', (_, more, expected) => {
     expect(claimOf(operation(lines, said(more)), lines.length)).toMatchObject(expected);
   });
   test('an append is at the end, a prepend at the beginning', () => {
-    const all = { index: 0, path: 'f', before: [], after: [], content: ['x'], lines: null, symbol: null };
+    const all = {
+      index: 0,
+      path: 'f',
+      before: [],
+      after: [],
+      content: ['x'],
+      lines: null,
+      symbol: null,
+    };
     const none = { length: 0, checks: [], bareEnds: false, held: true, before: [], after: [] };
     expect(claimOf({ ...all, type: 'append' }, 5)).toEqual({ from: 5, ...none });
     expect(claimOf({ ...all, type: 'prepend' }, 5)).toEqual({ from: 0, ...none });
@@ -94,37 +129,59 @@ test('a context is as alike as the least alike of its lines', () => {
   expect(matchesContext(['say "c"', 'b'], indexOfLines(['say “c”', 'b ']), 0)).toBe('lookalikes');
   expect(matchesContext(['b', 'x'], lines, 1)).toBeNull();
   expect(matchesContext(['a'], lines, 3)).toBeNull();
-  const claim = { from: 1, length: 1, checks: [], bareEnds: false, held: true, before: ['a '], after: ['say "c"'] };
+  const claim = {
+    from: 1,
+    length: 1,
+    checks: [],
+    bareEnds: false,
+    held: true,
+    before: ['a '],
+    after: ['say "c"'],
+  };
   expect(matchesAt(claim, lines, 1)).toBe('lookalikes');
 });
 
 /** Where `wanted` stands. */
 const places = (lines: readonly string[], wanted: readonly string[]): number[] =>
   [...lines.keys()].filter((at) => wanted.every((line, i) => lines[at + i] === line));
-const stands = (lines: readonly string[], { checks, before, after, length }: Claim, from: number): boolean =>
+const stands = (
+  lines: readonly string[],
+  { checks, before, after, length }: Claim,
+  from: number,
+): boolean =>
   checks.every(
-    ({ offset, quoted }) => from + offset < lines.length && checkOf(lines, from + offset) === quoted.check,
+    ({ offset, quoted }) =>
+      from + offset < lines.length && checkOf(lines, from + offset) === quoted.check,
   ) &&
   before.every((line, i) => lines[from - before.length + i] === line) &&
   after.every((line, i) => lines[from + length + i] === line);
 
 const otherPlaces = (lines: readonly string[], claim: Claim): number[] => {
   const { from, length, checks, before, after } = claim;
-  if (new Set(checks.map(({ offset }) => offset)).size + before.length + after.length < 2) return [];
+  if (new Set(checks.map(({ offset }) => offset)).size + before.length + after.length < 2)
+    return [];
   const says = (context: readonly string[]) => context.some((line) => line.trim() !== '');
   const holds = (end: number) => checks.some(({ offset }) => offset === end);
   const isHeld = (at: number) =>
     (at === 0 || says(before) || holds(0)) &&
     (at + length === lines.length || says(after) || holds(Math.max(0, length - 1)));
   return [...lines, ''].flatMap((_, at) =>
-    at !== from && at + length <= lines.length && isHeld(at) && stands(lines, claim, at) ? [at] : [],
+    at !== from && at + length <= lines.length && isHeld(at) && stands(lines, claim, at)
+      ? [at]
+      : [],
   );
 };
 const isEachOnce = (lines: readonly string[], { checks, before, after }: Claim): boolean =>
-  checks.every(({ quoted }) => [...lines.keys()].filter((at) => checkOf(lines, at) === quoted.check).length === 1) &&
+  checks.every(
+    ({ quoted }) =>
+      [...lines.keys()].filter((at) => checkOf(lines, at) === quoted.check).length === 1,
+  ) &&
   [before, after].every((context) => context.length === 0 || places(lines, context).length === 1);
 /** Does a stretch of adjacent lines that is quoted there stand in another place too? */
-const isRepeated = (lines: readonly string[], { from, length, checks, before, after }: Claim): boolean => {
+const isRepeated = (
+  lines: readonly string[],
+  { from, length, checks, before, after }: Claim,
+): boolean => {
   const start = new Set(before.map((_, i) => from - 1 - i));
   const end = new Set<number>();
   for (const { offset } of checks)
@@ -163,9 +220,9 @@ const SAID: readonly Said[] = [0, 1, 2, 3].flatMap((length) =>
 
 describe.each(['ababc', 'aaab', 'a  b a', 'xabyab', 'a', ''])('every claim of %j', (text) => {
   const lines = text.split('').map((line) => line.trim());
-  const claims = SAID.filter(({ length, at, named = at }) => Math.max(at, named) + length <= lines.length).map((said) =>
-    claimOf(operation(lines, said), lines.length),
-  );
+  const claims = SAID.filter(
+    ({ length, at, named = at }) => Math.max(at, named) + length <= lines.length,
+  ).map((said) => claimOf(operation(lines, said), lines.length));
   const bytes = Buffer.from(lines.map((line) => `${line}\n`).join(''));
   test.each([
     ['over strings', indexOf(splitLines(bytes.toString()))],
@@ -174,7 +231,11 @@ describe.each(['ababc', 'aaab', 'a  b a', 'xabyab', 'a', ''])('every claim of %j
     const finder = new ClaimFinder(index, claims);
     const wrong = claims.filter((claim) => {
       const found = [finder.otherPlaces(claim), finder.isEachOnce(claim), finder.isRepeated(claim)];
-      const wanted = [otherPlaces(lines, claim).slice(0, 2), isEachOnce(lines, claim), isRepeated(lines, claim)];
+      const wanted = [
+        otherPlaces(lines, claim).slice(0, 2),
+        isEachOnce(lines, claim),
+        isRepeated(lines, claim),
+      ];
       return JSON.stringify(found) !== JSON.stringify(wanted);
     });
     expect(wrong).toEqual([]);

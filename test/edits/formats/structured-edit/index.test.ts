@@ -12,7 +12,11 @@ const check = (line: number, lines = LINES): string =>
 const drifted = (line: number, as: number): string => `${as}${check(line).slice(-3)}`;
 
 type Op = Record<string, unknown>;
-const run = (operations: Op[], options: Partial<ApplyOptions> = {}, file: Partial<OfferedFile> = {}): AnswerOutcome =>
+const run = (
+  operations: Op[],
+  options: Partial<ApplyOptions> = {},
+  file: Partial<OfferedFile> = {},
+): AnswerOutcome =>
   applyAnswer({
     format: 'structured-edit',
     answer: JSON.stringify({
@@ -26,16 +30,21 @@ const run = (operations: Op[], options: Partial<ApplyOptions> = {}, file: Partia
 const linesOf = (outcome: AnswerOutcome): string[] => {
   if (outcome.outcome !== 'edited') throw new Error(JSON.stringify(outcome));
   const file = outcome.files.get('f');
-  return file === undefined || file === 'absent' ? [] : Buffer.from(file.bytes).toString().split('\n').slice(0, -1);
+  return file === undefined || file === 'absent'
+    ? []
+    : Buffer.from(file.bytes).toString().split('\n').slice(0, -1);
 };
-const codes = (outcome: AnswerOutcome): string[] => ('reasons' in outcome ? outcome.reasons.map((r) => r.code) : []);
+const codes = (outcome: AnswerOutcome): string[] =>
+  'reasons' in outcome ? outcome.reasons.map((r) => r.code) : [];
 const without = (...at: number[]): string[] => LINES.filter((_, i) => !at.includes(i + 1));
 
 test('a file is named unless it is the only one that is offered', () => {
   const answer = JSON.stringify({ operations: [{ type: 'append', content: 'z' }], complete: true });
   const paths = (...offered: string[]) =>
     applyAnswer({
-      ...{ format: 'structured-edit', answer, options: { requireMarker: true } },
+      format: 'structured-edit',
+      answer,
+      options: { requireMarker: true },
       files: new Map(offered.map((path) => [path, { bytes: Buffer.from('a\n') }])),
     });
   const one = paths('f');
@@ -54,7 +63,16 @@ describe('order at one place', () => {
       { type: 'insert', line: 9, content: 'n+1' },
       { type: 'append', content: 'z2' },
     ]);
-    expect(linesOf(outcome)).toEqual(['p', 'i1', 'i2', 'ZERO', ...LINES.slice(1), 'n+1', 'z1', 'z2']);
+    expect(linesOf(outcome)).toEqual([
+      'p',
+      'i1',
+      'i2',
+      'ZERO',
+      ...LINES.slice(1),
+      'n+1',
+      'z1',
+      'z2',
+    ]);
     expect(outcome).toMatchObject({ tolerances: [] });
   });
 
@@ -95,7 +113,9 @@ describe('order at one place', () => {
     });
     const told = (...operations: Op[]): string[] => {
       const outcome = run(operations);
-      return 'reasons' in outcome ? outcome.reasons.map(({ message }) => message.replace(/ in f\..*/, '')) : [];
+      return 'reasons' in outcome
+        ? outcome.reasons.map(({ message }) => message.replace(/ in f\..*/, ''))
+        : [];
     };
     expect(told(replace(1, 5), replace(2, 3), replace(4, 4))).toEqual([
       'Operation 2 (line 1 of the answer): The replace at line 2 overlaps operation 1 (lines 1 to 5)',
@@ -126,7 +146,9 @@ describe('content', () => {
     expect(linesOf(run([{ ...at, content: '' }]))).toEqual(without(2));
     expect(linesOf(run([{ ...at, content: '\n' }]))[1]).toBe('');
     expect(linesOf(run([{ ...at, content: 'x\r\ny' }])).slice(1, 3)).toEqual(['x', 'y']);
-    expect(linesOf(run([{ ...at, content: 'x\ny\n' }]))).toEqual(linesOf(run([{ ...at, content: 'x\ny' }])));
+    expect(linesOf(run([{ ...at, content: 'x\ny\n' }]))).toEqual(
+      linesOf(run([{ ...at, content: 'x\ny' }])),
+    );
   });
 
   test.each(['insert', 'append', 'prepend'])('empty content of %s is invalid', (type) => {
@@ -134,7 +156,10 @@ describe('content', () => {
       { type: 'delete', start_line: 1, end_line: 1 },
       { type, content: '', ...(type === 'insert' ? { line: 1 } : {}) },
     ]);
-    expect(outcome).toMatchObject({ outcome: 'invalid', reasons: [{ code: 'empty_content', index: 1 }] });
+    expect(outcome).toMatchObject({
+      outcome: 'invalid',
+      reasons: [{ code: 'empty_content', index: 1 }],
+    });
   });
 });
 
@@ -159,7 +184,10 @@ describe('where an operation means', () => {
 
   test('two checks, or a check and context, drift by themselves', () => {
     const tolerances = [{ tolerance: 'line_drift', path: 'f', index: 0, line: 4 }];
-    expect(run([replace(drifted(4, 2), drifted(5, 3))])).toMatchObject({ outcome: 'edited', tolerances });
+    expect(run([replace(drifted(4, 2), drifted(5, 3))])).toMatchObject({
+      outcome: 'edited',
+      tolerances,
+    });
     const context_after = '}\nthree\n';
     expect(run([replace(drifted(4, 2), drifted(4, 2), { context_after })])).toMatchObject({
       outcome: 'edited',
@@ -197,8 +225,12 @@ describe('where an operation means', () => {
       outcome: 'edited',
       tolerances: [],
     });
-    expect(run([replace(check(2), 4)])).toMatchObject({ tolerances: [{ tolerance: 'unchecked_lines' }] });
-    expect(codes(run([replace(4, 4)], { tolerances: { unchecked_lines: false } }))).toEqual(['unchecked_lines']);
+    expect(run([replace(check(2), 4)])).toMatchObject({
+      tolerances: [{ tolerance: 'unchecked_lines' }],
+    });
+    expect(codes(run([replace(4, 4)], { tolerances: { unchecked_lines: false } }))).toEqual([
+      'unchecked_lines',
+    ]);
   });
 
   test('context that stands elsewhere once moves an insert or a range only on both sides', () => {
@@ -207,24 +239,36 @@ describe('where an operation means', () => {
     const moved = run([{ ...insert, context_after: '}\nfour' }]);
     expect(moved).toMatchObject({ outcome: 'edited', tolerances: [{ tolerance: 'line_drift' }] });
     expect(codes(run([replace(2, 2, { context_before: 'three' })]))).toEqual(['context_mismatch']);
-    expect(linesOf(run([replace(2, 2, { context_before: 'three', context_after: 'four' })]))[6]).toBe('X');
+    expect(
+      linesOf(run([replace(2, 2, { context_before: 'three', context_after: 'four' })]))[6],
+    ).toBe('X');
   });
 
   test('context that stands in several places is refused', () => {
-    expect(codes(run([{ type: 'insert', line: 2, content: 'X', context_before: '}' }]))).toEqual(['context_mismatch']);
+    expect(codes(run([{ type: 'insert', line: 2, content: 'X', context_before: '}' }]))).toEqual([
+      'context_mismatch',
+    ]);
   });
 
   test('context beyond the file is refused', () => {
-    expect(codes(run([{ type: 'prepend', content: 'X', context_before: 'zero' }]))).toEqual(['context_mismatch']);
+    expect(codes(run([{ type: 'prepend', content: 'X', context_before: 'zero' }]))).toEqual([
+      'context_mismatch',
+    ]);
     expect(run([{ type: 'append', content: 'X', context_before: 'four' }]).outcome).toBe('edited');
   });
 
   test('white space at line ends of a context is a tolerance', () => {
-    expect(run([replace(4, 4, { context_before: 'one\n\n', context_after: '}  \nthree\n' })])).toMatchObject({
+    expect(
+      run([replace(4, 4, { context_before: 'one\n\n', context_after: '}  \nthree\n' })]),
+    ).toMatchObject({
       tolerances: [{ tolerance: 'trailing_space' }],
     });
     expect(
-      codes(run([replace(4, 4, { context_after: '}  \nthree\n' })], { tolerances: { trailing_space: false } })),
+      codes(
+        run([replace(4, 4, { context_after: '}  \nthree\n' })], {
+          tolerances: { trailing_space: false },
+        }),
+      ),
     ).toEqual(['context_mismatch']);
   });
 
@@ -234,15 +278,21 @@ describe('where an operation means', () => {
       bytes: Buffer.from(lines.replaceAll('|', '\n') + '\n'),
     });
     const [why] = 'reasons' in outcome ? outcome.reasons : [];
-    if (outcome.outcome !== 'edited') return why?.message.replace(/^Operation 1 \(line 1 of the answer\): /, '') ?? '';
+    if (outcome.outcome !== 'edited')
+      return why?.message.replace(/^Operation 1 \(line 1 of the answer\): /, '') ?? '';
     return `${linesOf(outcome).indexOf('X') + 1} ${outcome.tolerances.map(({ tolerance }) => tolerance).join(' ')}`.trim();
   };
-  const checkIn = (lines: string, line: number, as = line): string => `${as}${check(line, lines.split('|')).slice(-3)}`;
+  const checkIn = (lines: string, line: number, as = line): string =>
+    `${as}${check(line, lines.split('|')).slice(-3)}`;
 
   test('what is said of an end of the file means no other place', () => {
     const contexts = { context_before: 'zero\none', context_after: '\ntwo' };
-    expect(codes(run([{ type: 'append', content: 'X', ...contexts }]))).toEqual(['context_mismatch']);
-    expect(codes(run([{ type: 'prepend', content: 'X', ...contexts }]))).toEqual(['context_mismatch']);
+    expect(codes(run([{ type: 'append', content: 'X', ...contexts }]))).toEqual([
+      'context_mismatch',
+    ]);
+    expect(codes(run([{ type: 'prepend', content: 'X', ...contexts }]))).toEqual([
+      'context_mismatch',
+    ]);
     expect(linesOf(run([{ type: 'insert', line: 5, content: 'X', ...contexts }]))[2]).toBe('X');
   });
 
@@ -280,11 +330,15 @@ describe('where an operation means', () => {
   test('checks that stand at their numbers, all of them, move nothing', () => {
     const lines = 'x|p|a|b|q|r|p|a|b|q|s';
     const range = { type: 'replace', start_line: checkIn(lines, 3), end_line: checkIn(lines, 4) };
-    expect(where(lines, { ...range, context_after: 'q\ns' })).toMatch(/^`context_after` of the replace at line 3/);
+    expect(where(lines, { ...range, context_after: 'q\ns' })).toMatch(
+      /^`context_after` of the replace at line 3/,
+    );
     // The check of its end stands elsewhere alone, as all of it does.
     const other = 'x|p|a|b|q|r|p|a|b|z';
     const end = checkIn(other, 9, 4);
-    expect(where(other, { ...range, end_line: end, context_before: 'r\np' })).toBe('8 line_drift unchecked_lines');
+    expect(where(other, { ...range, end_line: end, context_before: 'r\np' })).toBe(
+      '8 line_drift unchecked_lines',
+    );
   });
 
   test.each<[string, string, Op, RegExp]>([
@@ -324,15 +378,30 @@ describe('where an operation means', () => {
       { type: 'replace', start_line: checkIn('a|b|c', 1), end_line: '3zzz' },
       /^The replace quotes 3zzz, but that line is 3[a-z]{3}\| "c"\./,
     ],
-    ['a bare number', 'a|b', { type: 'insert', line: 2 }, /names line 2 by number only\. .*"2[a-z]{3}"/],
+    [
+      'a bare number',
+      'a|b',
+      { type: 'insert', line: 2 },
+      /names line 2 by number only\. .*"2[a-z]{3}"/,
+    ],
     [
       'one line too far',
       'a|b',
       { type: 'replace', start_line: 3, end_line: 3 },
       /names line 3; f has 2 lines, .* is 2\./,
     ],
-    ['two', 'a|b', { type: 'replace', start_line: 2, end_line: 3 }, /names lines 2 to 3; f has 2 lines, .* is 2\./],
-    ['an insert too far', 'a|b', { type: 'insert', line: 4 }, /names line 4; f has 2 lines, .* is 3\./],
+    [
+      'two',
+      'a|b',
+      { type: 'replace', start_line: 2, end_line: 3 },
+      /names lines 2 to 3; f has 2 lines, .* is 2\./,
+    ],
+    [
+      'an insert too far',
+      'a|b',
+      { type: 'insert', line: 4 },
+      /names line 4; f has 2 lines, .* is 3\./,
+    ],
   ])('told: %s', (_name, lines, operation, message) => {
     expect(where(lines, operation, { tolerances: { unchecked_lines: false } })).toMatch(message);
   });
@@ -394,8 +463,15 @@ describe('unseen lines', () => {
     expect(run([{ type: 'prepend', content: 'x' }], {}, { seen: [[4, 5]] }).outcome).toBe('edited');
   });
   test('at most thirty ranges are told', () => {
-    const many = Array.from({ length: 31 }, (_, i) => [10 * i + 10, 10 * i + 10 + (i % 2)] as const);
-    const outcome = run([{ type: 'delete', start_line: check(1), end_line: check(1) }], {}, { seen: many });
+    const many = Array.from(
+      { length: 31 },
+      (_, i) => [10 * i + 10, 10 * i + 10 + (i % 2)] as const,
+    );
+    const outcome = run(
+      [{ type: 'delete', start_line: check(1), end_line: check(1) }],
+      {},
+      { seen: many },
+    );
     expect('reasons' in outcome && outcome.reasons[0]?.message).toMatch(
       /touches line 1 of f, .* Shown are the lines 10, 20-21, 30, .*, 290, 300-301\. Edit only those\.$/,
     );
@@ -410,7 +486,12 @@ test.each<[string, readonly [number, number], Op, boolean]>([
   ['an insert before the last', [2, 4], { type: 'insert', line: check(4), content: 'x' }, true],
   ['an insert behind the last', [2, 4], { type: 'insert', line: check(5), content: 'x' }, false],
   ['an insert far before', [5, 8], { type: 'insert', line: check(2), content: 'x' }, false],
-  ['an insert behind the last line of the file', [5, 8], { type: 'insert', line: 9, content: 'x' }, true],
+  [
+    'an insert behind the last line of the file',
+    [5, 8],
+    { type: 'insert', line: 9, content: 'x' },
+    true,
+  ],
   ['an append in the last region', [5, 8], { type: 'append', content: 'x' }, true],
   ['an append in another', [1, 4], { type: 'append', content: 'x' }, false],
   ['a prepend in the first region', [1, 4], { type: 'prepend', content: 'x' }, true],
@@ -435,7 +516,12 @@ describe('what is not a structured edit', () => {
     ['cut in a bracket', good.slice(0, -1), 'truncated', 'cut_inside_bracket'],
     ['text after it', `${good} and more`, 'invalid', 'not_json'],
     ['two objects', `${good}\n${good.slice(1)}`, 'invalid', 'not_json'],
-    ['a key given twice', good.replace('"content"', '"type":"append","content"'), 'invalid', 'not_json'],
+    [
+      'a key given twice',
+      good.replace('"content"', '"type":"append","content"'),
+      'invalid',
+      'not_json',
+    ],
     ['a trailing comma', good.replace('"b"}', '"b",}'), 'invalid', 'not_json'],
     ['an unknown operation', good.replace('append', 'move'), 'invalid', 'unknown_operation'],
     ['an unknown key', good.replace('"content"', '"contents"'), 'invalid', 'unknown_key'],
@@ -451,19 +537,26 @@ describe('what is not a structured edit', () => {
     ],
     ['a fence that is not closed', `\`\`\`json\n${good}`, 'truncated', 'cut_inside_fence'],
     ['no JSON at all', 'I cannot do that.', 'invalid', 'not_json'],
-    ['lines beside a symbol', good.replace('"content"', '"at":{"symbol":"A.b"},"content"'), 'invalid', 'unknown_key'],
+    [
+      'lines beside a symbol',
+      good.replace('"content"', '"at":{"symbol":"A.b"},"content"'),
+      'invalid',
+      'unknown_key',
+    ],
   ])('%s', (_name, text, outcome, code) => {
     const result = answer(text);
     expect(result.outcome).toBe(outcome);
     expect(codes(result)).toContain(code);
   });
 
-  test.each([good, `\`\`\`json\n${good}\n\`\`\`\n`, `Here {is} it:\n\n${good}\n`, `Text\n\`\`\`\n${good}\n\`\`\``])(
-    'read: %j',
-    (text) => {
-      expect(answer(text).outcome).toBe('edited');
-    },
-  );
+  test.each([
+    good,
+    `\`\`\`json\n${good}\n\`\`\`\n`,
+    `Here {is} it:\n\n${good}\n`,
+    `Text\n\`\`\`\n${good}\n\`\`\``,
+  ])('read: %j', (text) => {
+    expect(answer(text).outcome).toBe('edited');
+  });
 
   test('no operation at all is invalid, and unchanged where the answer says why', () => {
     const said = (reason: string) => answer(`{"operations":[],"reason":${reason},"complete":true}`);
@@ -498,8 +591,14 @@ describe('what is not a structured edit', () => {
   });
 
   test('operations are counted, and the files that they name', () => {
-    const operations = ['f', 'g', 'f'].map((file_path) => ({ type: 'append', file_path, content: 'b' }));
-    expect(structuredEdit.read(JSON.stringify({ operations }), contextOf({ f: '', g: '' }))).toMatchObject({
+    const operations = ['f', 'g', 'f'].map((file_path) => ({
+      type: 'append',
+      file_path,
+      content: 'b',
+    }));
+    expect(
+      structuredEdit.read(JSON.stringify({ operations }), contextOf({ f: '', g: '' })),
+    ).toMatchObject({
       files: 2,
       edits: 3,
     });
@@ -517,7 +616,11 @@ describe('what is not a structured edit', () => {
 
 test('marks of shown tabs are taken off', () => {
   const file = { bytes: Buffer.from('a {\n\tb\n}\n') };
-  const outcome = run([{ type: 'insert', line: 3, content: '→\tc\n', context_before: '→\tb' }], {}, file);
+  const outcome = run(
+    [{ type: 'insert', line: 3, content: '→\tc\n', context_before: '→\tb' }],
+    {},
+    file,
+  );
   expect(linesOf(outcome)).toEqual(['a {', '\tb', '\tc', '}']);
   expect(outcome).toMatchObject({ notes: [{ code: 'tab_marks' }] });
   const some = run(
@@ -531,9 +634,9 @@ test('marks of shown tabs are taken off', () => {
   expect(linesOf(some)).toEqual(['a {', '\tb', '}', 'x', '\ty']);
   // A context is one with and without them.
   for (const key of ['context_before', 'context_after'])
-    expect(codes(run([{ type: 'insert', line: 3, content: 'x', [key]: '→\tz' }], {}, file))).toEqual([
-      'context_mismatch',
-    ]);
+    expect(
+      codes(run([{ type: 'insert', line: 3, content: 'x', [key]: '→\tz' }], {}, file)),
+    ).toEqual(['context_mismatch']);
 });
 
 test('a new file is made of prepends, inserts at line 1 and appends', () => {

@@ -17,7 +17,11 @@ beforeAll(async () => {
   syntax = await loadSyntax(['a.ts']);
 });
 
-const run = (value: unknown, files: Readonly<Record<string, OfferedFile>> = { 'a.txt': LONG }, tree?: Syntax) =>
+const run = (
+  value: unknown,
+  files: Readonly<Record<string, OfferedFile>> = { 'a.txt': LONG },
+  tree?: Syntax,
+) =>
   applyAnswer({
     format: 'structured-edit',
     answer: JSON.stringify(value),
@@ -49,7 +53,8 @@ describe('ranges', () => {
         {
           code: 'needs_lines',
           path: 'a.txt',
-          message: 'The answer is not an edit: it asks to see the lines 50 to 55, 390 to 400 of a.txt.',
+          message:
+            'The answer is not an edit: it asks to see the lines 50 to 55, 390 to 400 of a.txt.',
         },
       ],
     });
@@ -61,7 +66,9 @@ describe('ranges', () => {
         ],
       }),
     );
-    expect(found).toMatchObject({ reasons: [{ message: expect.stringContaining('the lines 1, 7 of a.txt') }] });
+    expect(found).toMatchObject({
+      reasons: [{ message: expect.stringContaining('the lines 1, 7 of a.txt') }],
+    });
   });
 
   test('are cut where one answer asks for more than it may', () => {
@@ -89,11 +96,15 @@ describe('symbols', () => {
   const file = (text: string): Readonly<Record<string, OfferedFile>> => ({
     'a.ts': { bytes: Buffer.from(text), seen: [[1, 1]] },
   });
-  const menu = file('const a = 1;\n\n// What it costs.\nclass Menu {\n  price() {\n    return 1;\n  }\n}\n');
-  const all = (symbols: unknown, more: object = {}) => run(needs({ symbols, ...more }), menu, syntax);
+  const menu = file(
+    'const a = 1;\n\n// What it costs.\nclass Menu {\n  price() {\n    return 1;\n  }\n}\n',
+  );
+  const all = (symbols: unknown, more: object = {}) =>
+    run(needs({ symbols, ...more }), menu, syntax);
 
   test('are found by their names, with their comments', () => {
-    for (const name of ['Menu.price', 'price', 'Menu::price']) expect(rangesOf(all([name]))).toEqual([[5, 7]]);
+    for (const name of ['Menu.price', 'price', 'Menu::price'])
+      expect(rangesOf(all([name]))).toEqual([[5, 7]]);
     expect(rangesOf(all(['Menu']))).toEqual([[3, 8]]);
     expect(rangesOf(all(['price'], { ranges: [[1, 1]] }))).toEqual([
       [1, 1],
@@ -108,7 +119,10 @@ describe('symbols', () => {
   });
 
   test.each([['Menu.cost'], ['rice'], ['price.Menu'], ['Menu.']])('%s is missing', (name) => {
-    expect(all([name])).toMatchObject({ outcome: 'refused', reasons: [{ code: 'symbol_missing', path: 'a.ts' }] });
+    expect(all([name])).toMatchObject({
+      outcome: 'refused',
+      reasons: [{ code: 'symbol_missing', path: 'a.ts' }],
+    });
   });
 
   test('none is found where no tree can be made', () => {
@@ -125,7 +139,12 @@ describe('refused', () => {
     ['nothing wanted', {}, 'invalid', 'needs `ranges`'],
     ['no range and no symbol', { ranges: [], symbols: [] }, 'invalid', 'needs `ranges`'],
     ['an unknown key', { range: [[4, 5]] }, 'invalid', 'unknown key "range"'],
-    ['an unknown key beside a known one', { ranges: [[4, 5]], why: '' }, 'invalid', 'unknown key "why"'],
+    [
+      'an unknown key beside a known one',
+      { ranges: [[4, 5]], why: '' },
+      'invalid',
+      'unknown key "why"',
+    ],
     ['ranges that are none', { ranges: '4-5' }, 'invalid', 'needs `ranges`'],
     ['a range that is a number', { ranges: [4, 5] }, 'invalid', 'needs `ranges`'],
     ['a range without its end', { ranges: [[4]] }, 'invalid', 'needs `ranges`'],
@@ -141,7 +160,10 @@ describe('refused', () => {
     ['lines behind the end', { ranges: [[401, 600]] }, 'refused', 'a.txt has 400 lines'],
     ['another file', { file_path: 'b.txt', ranges: [[4, 5]] }, 'refused', 'b.txt'],
   ])('%s', (_name, value, outcome, words) => {
-    expect(run(needs(value))).toMatchObject({ outcome, reasons: [{ message: expect.stringContaining(words) }] });
+    expect(run(needs(value))).toMatchObject({
+      outcome,
+      reasons: [{ message: expect.stringContaining(words) }],
+    });
   });
 
   test('operations beside it', () => {

@@ -2,7 +2,11 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { applyAnswer } from '../../../../src/edits/index.js';
-import { joinOperations, operationsOf, splitRegion } from '../../../../src/edits/formats/structured-edit/regions.js';
+import {
+  joinOperations,
+  operationsOf,
+  splitRegion,
+} from '../../../../src/edits/formats/structured-edit/regions.js';
 import type { OfferedFile } from '../../../../src/edits/types.js';
 import { fuzz } from '../../../support/fuzz.js';
 
@@ -16,7 +20,10 @@ const run = (value: unknown, file: Partial<OfferedFile> = {}) =>
     files: new Map([['a.txt', { bytes: Buffer.from(text), ...file }]]),
     options: { requireMarker: false },
   });
-const operation = (more: object) => ({ operations: [{ file_path: 'a.txt', ...more }], complete: true });
+const operation = (more: object) => ({
+  operations: [{ file_path: 'a.txt', ...more }],
+  complete: true,
+});
 
 describe('splitting', () => {
   const never = (): boolean => false;
@@ -49,7 +56,9 @@ describe('splitting', () => {
       [1, 479],
       [480, 1000],
     ]);
-    expect(splitRegion([1, 1000], { parts: 2, least_lines: 100 }, [20], (line) => line === 510)).toEqual([
+    expect(
+      splitRegion([1, 1000], { parts: 2, least_lines: 100 }, [20], (line) => line === 510),
+    ).toEqual([
       [1, 510],
       [511, 1000],
     ]);
@@ -70,19 +79,26 @@ describe('splitting', () => {
       (line: number): boolean =>
         lines.includes(line);
     // A cut stands below the blank line.
-    expect([cut([], isOne(275)), cut([], isOne(274)), cut([], isOne(725)), cut([], isOne(726))]).toEqual([
-      276, 501, 726, 501,
-    ]);
+    expect([
+      cut([], isOne(275)),
+      cut([], isOne(274)),
+      cut([], isOne(725)),
+      cut([], isOne(726)),
+    ]).toEqual([276, 501, 726, 501]);
     expect([cut([], isOne(400, 510)), cut([], isOne(490, 600))]).toEqual([511, 491]);
   });
 
   test('a region that is too short stays whole', () => {
-    expect(splitRegion([101, 299], { parts: 2, least_lines: 100 }, [200], never)).toEqual([[101, 299]]);
+    expect(splitRegion([101, 299], { parts: 2, least_lines: 100 }, [200], never)).toEqual([
+      [101, 299],
+    ]);
     expect(splitRegion([101, 300], { parts: 2, least_lines: 100 }, [], never)).toEqual([
       [101, 200],
       [201, 300],
     ]);
-    expect(splitRegion([101, 300], { parts: 1, least_lines: 100 }, [200], never)).toEqual([[101, 300]]);
+    expect(splitRegion([101, 300], { parts: 1, least_lines: 100 }, [200], never)).toEqual([
+      [101, 300],
+    ]);
   });
 });
 
@@ -90,8 +106,16 @@ describe('an answer for a region', () => {
   const region = [101, 200] as const;
 
   test.each([
-    ['replace inside', { type: 'replace', start_line: 101, end_line: 200, content: 'x\n' }, 'edited'],
-    ['replace over the border', { type: 'replace', start_line: 200, end_line: 201, content: 'x\n' }, 'refused'],
+    [
+      'replace inside',
+      { type: 'replace', start_line: 101, end_line: 200, content: 'x\n' },
+      'edited',
+    ],
+    [
+      'replace over the border',
+      { type: 'replace', start_line: 200, end_line: 201, content: 'x\n' },
+      'refused',
+    ],
     ['delete before it', { type: 'delete', start_line: 100, end_line: 100 }, 'refused'],
     ['insert before its first line', { type: 'insert', line: 101, content: 'x\n' }, 'edited'],
     ['insert behind its last line', { type: 'insert', line: 201, content: 'x\n' }, 'refused'],
@@ -100,16 +124,23 @@ describe('an answer for a region', () => {
   ])('%s', (_, op, outcome) => {
     const found = run(operation(op), { region });
     expect(found.outcome).toBe(outcome);
-    if (found.outcome === 'refused') expect(found.reasons[0]).toMatchObject({ code: 'unseen_lines', index: 0 });
+    if (found.outcome === 'refused')
+      expect(found.reasons[0]).toMatchObject({ code: 'unseen_lines', index: 0 });
   });
 
   test('append belongs to the last region, prepend to the first', () => {
-    expect(run(operation({ type: 'append', content: 'x\n' }), { region: [301, 400] }).outcome).toBe('edited');
-    expect(run(operation({ type: 'insert', line: 401, content: 'x\n' }), { region: [301, 400] }).outcome).toBe(
+    expect(run(operation({ type: 'append', content: 'x\n' }), { region: [301, 400] }).outcome).toBe(
       'edited',
     );
-    expect(run(operation({ type: 'prepend', content: 'x\n' }), { region: [1, 100] }).outcome).toBe('edited');
-    expect(run(operation({ type: 'prepend', content: 'x\n' }), { region: [301, 400] }).outcome).toBe('refused');
+    expect(
+      run(operation({ type: 'insert', line: 401, content: 'x\n' }), { region: [301, 400] }).outcome,
+    ).toBe('edited');
+    expect(run(operation({ type: 'prepend', content: 'x\n' }), { region: [1, 100] }).outcome).toBe(
+      'edited',
+    );
+    expect(
+      run(operation({ type: 'prepend', content: 'x\n' }), { region: [301, 400] }).outcome,
+    ).toBe('refused');
   });
 
   test.each(['', 'no JSON', '[]', '3', '{}', '{"operations": 3}', '{"operations": null}'])(

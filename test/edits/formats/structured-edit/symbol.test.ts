@@ -27,9 +27,12 @@ const told = (source: string, name: string, line: QuotedLine | null = null): str
     symbol,
   } as const;
   const located = symbolPlacer(file, 'a.ts', syntax)(operation, symbol);
-  return 'code' in located ? `${located.code}: ${located.message}` : `${located.from + 1} to ${located.to}`;
+  return 'code' in located
+    ? `${located.code}: ${located.message}`
+    : `${located.from + 1} to ${located.to}`;
 };
-const functions = (...names: string[]): string => names.map((name) => `function ${name}() {\n}\n`).join('');
+const functions = (...names: string[]): string =>
+  names.map((name) => `function ${name}() {\n}\n`).join('');
 const at = (line: number, check: string | null = null): QuotedLine => ({ line, check });
 
 const TWO = functions('f', 'f');
@@ -68,8 +71,18 @@ test.each([
     'ADD',
     'The nearest it defines: add (function, lines 1 to 2).',
   ],
-  ['one that holds it', functions('addAll', 'size'), 'add', 'The nearest it defines: addAll (function, lines 1 to 2).'],
-  ['one that it holds', functions('add', 'size'), 'addAll', 'The nearest it defines: add (function, lines 1 to 2).'],
+  [
+    'one that holds it',
+    functions('addAll', 'size'),
+    'add',
+    'The nearest it defines: addAll (function, lines 1 to 2).',
+  ],
+  [
+    'one that it holds',
+    functions('add', 'size'),
+    'addAll',
+    'The nearest it defines: add (function, lines 1 to 2).',
+  ],
   ['not one of two letters', functions('ad'), 'addAll', 'It defines ad (function, lines 1 to 2).'],
   ['else the outermost', MENU, 'price', 'It defines Menu (class, lines 1 to 3).'],
   ['none at all', '1;\n', 'f', 'It has no named definitions.'],
@@ -80,7 +93,8 @@ test.each([
 });
 
 test('at most twelve are told', () => {
-  const many = (count: number): string => told(functions(...Array.from({ length: count }, (_, i) => `get${i}`)), 'get');
+  const many = (count: number): string =>
+    told(functions(...Array.from({ length: count }, (_, i) => `get${i}`)), 'get');
   expect(many(12)).toContain('get11 (function, lines 23 to 24). Name');
   expect(many(13)).toContain('get11 (function, lines 23 to 24) and 1 more. Name');
 });
@@ -93,9 +107,16 @@ test.each([
     'The syntax error at line 5 ',
   ],
   ['in its first line', `const = 1;\nfunction f(a b) {\n}\n`, 'f', 'The syntax error at line 2 '],
-  ['outside, that holds the name', `${MENU}const = size;\n`, 'Menu.size', 'The syntax error at line 4 '],
+  [
+    'outside, that holds the name',
+    `${MENU}const = size;\n`,
+    'Menu.size',
+    'The syntax error at line 4 ',
+  ],
 ])('a syntax error %s', (_, source, name, expected) => {
-  expect(told(source, name)).toContain(`symbol_unclear: ${expected}of a.ts makes it unclear where ${name} starts`);
+  expect(told(source, name)).toContain(
+    `symbol_unclear: ${expected}of a.ts makes it unclear where ${name} starts`,
+  );
 });
 test('a syntax error elsewhere that does not hold the name is none', () => {
   expect(told(`${MENU}const = 1;\n`, 'Menu.size')).toBe('2 to 2');

@@ -49,8 +49,17 @@ const applied: Case[] = [
     diff: `${HEAD}@@ -3,3 +3,3 @@ function x() {\n c\n-d\n+D\n e\n`,
     expected: `f=${AFTER}`,
   },
-  { name: 'answer in CRLF', diff: (HEAD + HUNK).replaceAll('\n', '\r\n'), expected: `f=${AFTER}; [line_endings]` },
-  { name: 'file in CRLF', diff: HEAD + HUNK, files: { f: LETTERS.replaceAll('\n', '\r\n') }, expected: `f=${AFTER}` },
+  {
+    name: 'answer in CRLF',
+    diff: (HEAD + HUNK).replaceAll('\n', '\r\n'),
+    expected: `f=${AFTER}; [line_endings]`,
+  },
+  {
+    name: 'file in CRLF',
+    diff: HEAD + HUNK,
+    files: { f: LETTERS.replaceAll('\n', '\r\n') },
+    expected: `f=${AFTER}`,
+  },
   { name: 'a fence round it', diff: `\`\`\`diff\n${HEAD}${HUNK}\`\`\`\n`, expected: `f=${AFTER}` },
   {
     name: 'a fence and prose round it',
@@ -58,7 +67,11 @@ const applied: Case[] = [
     expected: `f=${AFTER}`,
   },
   { name: 'a mail signature', diff: `${HEAD}${HUNK}-- \n2.39.5\n\n`, expected: `f=${AFTER}` },
-  { name: 'no line end after the last line', diff: (HEAD + HUNK).trimEnd(), expected: `f=${AFTER}` },
+  {
+    name: 'no line end after the last line',
+    diff: (HEAD + HUNK).trimEnd(),
+    expected: `f=${AFTER}`,
+  },
   {
     name: 'two hunks',
     diff: `${HEAD}@@ -1,2 +1,3 @@\n a\n+x\n b\n@@ -7,2 +8,1 @@\n g\n-h\n`,
@@ -69,8 +82,16 @@ const applied: Case[] = [
     diff: `${HEAD}@@ -1,2 +1,3 @@\n a\n+x\n b\n\n@@ -7,2 +8,1 @@\n g\n-h\n`,
     expected: 'f=a|x|b|c|d|e|f|g',
   },
-  { name: 'a replacement without context', diff: `${HEAD}@@ -4 +4 @@\n-d\n+D\n`, expected: `f=${AFTER}` },
-  { name: 'a hunk that changes nothing', diff: `${HEAD}@@ -1,2 +1,2 @@\n a\n b\n`, expected: 'f=a|b|c|d|e|f|g|h' },
+  {
+    name: 'a replacement without context',
+    diff: `${HEAD}@@ -4 +4 @@\n-d\n+D\n`,
+    expected: `f=${AFTER}`,
+  },
+  {
+    name: 'a hunk that changes nothing',
+    diff: `${HEAD}@@ -1,2 +1,2 @@\n a\n b\n`,
+    expected: 'f=a|b|c|d|e|f|g|h',
+  },
   {
     name: 'removed and added lines that look like headers',
     diff: `${HEAD}@@ -1,2 +1,2 @@\n x\n--- a/q\n+++ b/q\n`,
@@ -114,7 +135,12 @@ const applied: Case[] = [
     files: { n: null },
     expected: 'n=1 end false',
   },
-  { name: 'additions to an empty file', diff: `${HEAD}@@ -0,0 +1 @@\n+1\n`, files: { f: '' }, expected: 'f=1' },
+  {
+    name: 'additions to an empty file',
+    diff: `${HEAD}@@ -0,0 +1 @@\n+1\n`,
+    files: { f: '' },
+    expected: 'f=1',
+  },
   {
     name: 'a deletion',
     diff: 'diff --git a/f b/f\ndeleted file mode 100644\n--- a/f\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-x\n-y\n',
@@ -268,9 +294,17 @@ const applied: Case[] = [
     diff: `First:\n\n${HUNK}\nThen:\n\n@@ -7,2 +7,1 @@\n g\n-h\n`,
     expected: 'f=a|b|c|D|e|f|g',
   },
-  { name: 'items behind a hunk', diff: `${HEAD}${HUNK}\n- D\n- more\n  of it\n`, expected: `f=${AFTER}` },
+  {
+    name: 'items behind a hunk',
+    diff: `${HEAD}${HUNK}\n- D\n- more\n  of it\n`,
+    expected: `f=${AFTER}`,
+  },
   ...['---', '---\n\nText', '- more\n  - of\n    - it'].flatMap((prose) => [
-    { name: `${JSON.stringify(prose)} behind a hunk`, diff: `${HEAD}${HUNK}\n${prose}\n`, expected: `f=${AFTER}` },
+    {
+      name: `${JSON.stringify(prose)} behind a hunk`,
+      diff: `${HEAD}${HUNK}\n${prose}\n`,
+      expected: `f=${AFTER}`,
+    },
     {
       name: `${JSON.stringify(prose)} behind a fence and wrong counts`,
       diff: `\`\`\`diff\n${HEAD}@@ -3,9 +3,9 @@\n c\n-d\n+D\n e\n\`\`\`\n${prose}\n`,
@@ -288,7 +322,11 @@ const applied: Case[] = [
     diff: `${HEAD}${HUNK}\nThen:\n\n- the last\n\n@@ -7,2 +7,1 @@\n g\n-h\n`,
     expected: 'f=a|b|c|D|e|f|g',
   },
-  { name: 'a hunk without numbers', diff: `${HEAD}@@\n c\n-d\n+D\n e\n`, expected: `f=${AFTER}; [line_drift]` },
+  {
+    name: 'a hunk without numbers',
+    diff: `${HEAD}@@\n c\n-d\n+D\n e\n`,
+    expected: `f=${AFTER}; [line_drift]`,
+  },
   {
     name: 'a hunk with words for numbers',
     diff: `${HEAD}@@ letters @@\n c\n-d\n+D\n e\n`,
@@ -373,7 +411,12 @@ const applied: Case[] = [
     diff: `I ran diff --git a/f b/f here.\nSee --- a/f for it.\n\n${HEAD}${HUNK}`,
     expected: `f=${AFTER}`,
   },
-  { name: 'all lines gone, the file not', diff: `${HEAD}@@ -1 +0,0 @@\n-x\n`, files: { f: 'x\n' }, expected: 'f=' },
+  {
+    name: 'all lines gone, the file not',
+    diff: `${HEAD}@@ -1 +0,0 @@\n-x\n`,
+    files: { f: 'x\n' },
+    expected: 'f=',
+  },
   {
     name: 'the time of no file, where lines are quoted',
     diff: '--- f\t1970-01-01 00:00:00\n+++ f\t2026-01-01 00:00:00\n@@ -1 +1 @@\n-x\n+y\n',
@@ -443,7 +486,12 @@ const applied: Case[] = [
     files: { f: 'a\nn\ny\nb\ny\n' },
     expected: '',
   },
-  { name: 'a diff that is there already', diff: HEAD + HUNK, files: { f: LETTERS.replace('d', 'D') }, expected: '' },
+  {
+    name: 'a diff that is there already',
+    diff: HEAD + HUNK,
+    files: { f: LETTERS.replace('d', 'D') },
+    expected: '',
+  },
   {
     name: 'a new file that is there already',
     diff: 'diff --git a/n b/n\nnew file mode 100644\n--- /dev/null\n+++ b/n\n@@ -0,0 +1,2 @@\n+1\n+2\n',
@@ -525,7 +573,11 @@ const refusals: Case[] = [
     files: { f: ' a\n  a\n' },
     expected: 'refused: context_repeated',
   },
-  { name: 'additions without context', diff: `${HEAD}@@ -3,0 +4 @@\n+x\n`, expected: 'refused: no_context' },
+  {
+    name: 'additions without context',
+    diff: `${HEAD}@@ -3,0 +4 @@\n+x\n`,
+    expected: 'refused: no_context',
+  },
   {
     name: 'hunks out of order',
     diff: `${HEAD}@@ -7,2 +7,1 @@\n g\n-h\n@@ -1,2 +1,1 @@\n a\n-b\n`,
@@ -536,14 +588,26 @@ const refusals: Case[] = [
     diff: `${HEAD}@@ -1,3 +1,2 @@\n a\n-b\n c\n@@ -3,2 +2,1 @@\n c\n-d\n`,
     expected: 'refused: overlap',
   },
-  { name: 'a file that was not offered', diff: `--- a/g\n+++ b/g\n${HUNK}`, expected: 'refused: unknown_file' },
+  {
+    name: 'a file that was not offered',
+    diff: `--- a/g\n+++ b/g\n${HUNK}`,
+    expected: 'refused: unknown_file',
+  },
   {
     name: 'a new file that may not be made',
     diff: '--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+1\n',
     expected: 'refused: unknown_file',
   },
-  { name: 'a path out of the workspace', diff: `--- a/../f\n+++ b/../f\n${HUNK}`, expected: 'refused: bad_path' },
-  { name: 'an absolute path', diff: `--- /etc/passwd\n+++ /etc/passwd\n${HUNK}`, expected: 'refused: bad_path' },
+  {
+    name: 'a path out of the workspace',
+    diff: `--- a/../f\n+++ b/../f\n${HUNK}`,
+    expected: 'refused: bad_path',
+  },
+  {
+    name: 'an absolute path',
+    diff: `--- /etc/passwd\n+++ /etc/passwd\n${HUNK}`,
+    expected: 'refused: bad_path',
+  },
   {
     name: 'a path in .git',
     diff: `--- /dev/null\n+++ b/.git/hooks/x\n@@ -0,0 +1 @@\n+1\n`,
@@ -623,7 +687,11 @@ const refusals: Case[] = [
     diff: `diff --git a/f b/f\nnew file mode 100644\n${HEAD}${HUNK}`,
     expected: 'refused: names_differ',
   },
-  { name: '/dev/null on both sides', diff: `--- /dev/null\n+++ /dev/null\n${HUNK}`, expected: 'refused: bad_header' },
+  {
+    name: '/dev/null on both sides',
+    diff: `--- /dev/null\n+++ /dev/null\n${HUNK}`,
+    expected: 'refused: bad_header',
+  },
   {
     name: 'a git line with several readings',
     diff: 'diff --git a b c d e\nold mode 100644\nnew mode 100755\n',
@@ -934,13 +1002,29 @@ const invalid: Case[] = [
     files: { f: LETTERS, g: LETTERS },
     expected: 'invalid: hunk_without_file',
   },
-  { name: 'a cut hunk header', diff: `${HEAD}@@ -1,3 +1`, expected: 'invalid open: bad_hunk_header' },
-  { name: 'a cut hunk', diff: `${HEAD}@@ -3,3 +3,3 @@\n c\n-d\n`, expected: 'invalid open: cut_hunk' },
-  { name: 'a hunk cut after its header', diff: `${HEAD}@@ -3,3 +3,3 @@\n`, expected: 'invalid open: cut_hunk' },
+  {
+    name: 'a cut hunk header',
+    diff: `${HEAD}@@ -1,3 +1`,
+    expected: 'invalid open: bad_hunk_header',
+  },
+  {
+    name: 'a cut hunk',
+    diff: `${HEAD}@@ -3,3 +3,3 @@\n c\n-d\n`,
+    expected: 'invalid open: cut_hunk',
+  },
+  {
+    name: 'a hunk cut after its header',
+    diff: `${HEAD}@@ -3,3 +3,3 @@\n`,
+    expected: 'invalid open: cut_hunk',
+  },
   { name: 'a header and no hunk', diff: HEAD, expected: 'invalid open: bare_header' },
   { name: 'half a header', diff: '--- a/f\n', expected: 'invalid open: stray_line' },
   { name: 'a git line alone', diff: 'diff --git a/f b/f\n', expected: 'invalid open: bare_header' },
-  { name: 'an old mode alone', diff: 'diff --git a/f b/f\nold mode 100644\n', expected: 'invalid open: bare_header' },
+  {
+    name: 'an old mode alone',
+    diff: 'diff --git a/f b/f\nold mode 100644\n',
+    expected: 'invalid open: bare_header',
+  },
   {
     name: 'half a rename at the end',
     diff: 'diff --git a/f b/g\nrename from f\n',
@@ -951,8 +1035,16 @@ const invalid: Case[] = [
     diff: `${HEAD}${HUNK}diff --git a/g b/g\n`,
     expected: 'invalid open: bare_header',
   },
-  { name: 'a fence not closed', diff: `\`\`\`diff\n${HEAD}${HUNK}`, expected: 'invalid open: cut_inside_fence' },
-  { name: 'text right after a hunk', diff: `${HEAD}${HUNK}diff --gi`, expected: 'invalid open: bare_header' },
+  {
+    name: 'a fence not closed',
+    diff: `\`\`\`diff\n${HEAD}${HUNK}`,
+    expected: 'invalid open: cut_inside_fence',
+  },
+  {
+    name: 'text right after a hunk',
+    diff: `${HEAD}${HUNK}diff --gi`,
+    expected: 'invalid open: bare_header',
+  },
   {
     name: 'a removed line after prose',
     diff: `${HEAD}${HUNK}\nAnd also:\n- f\n`,
@@ -976,8 +1068,16 @@ const invalid: Case[] = [
     files: { f: `${LETTERS}--\n---\nlong\n` },
     expected: 'invalid open: stray_line',
   })),
-  { name: 'items and an added line', diff: `${HEAD}${HUNK}\nAnd:\n- x\n+ y\n`, expected: 'invalid open: stray_line' },
-  { name: 'changed lines after prose', diff: `${HEAD}${HUNK}\nAnd also:\n+x\n y\n`, expected: 'invalid: stray_line' },
+  {
+    name: 'items and an added line',
+    diff: `${HEAD}${HUNK}\nAnd:\n- x\n+ y\n`,
+    expected: 'invalid open: stray_line',
+  },
+  {
+    name: 'changed lines after prose',
+    diff: `${HEAD}${HUNK}\nAnd also:\n+x\n y\n`,
+    expected: 'invalid: stray_line',
+  },
   {
     name: 'lines after `No newline`',
     diff: `${HEAD}@@ -1 +1,2 @@\n-x\n+y\n\\ No newline at end of file\n+z\n`,
@@ -993,9 +1093,21 @@ const invalid: Case[] = [
     diff: `Index: f\n${HUNK}`,
     expected: 'invalid: hunk_without_file',
   },
-  { name: 'the line of a file and no more', diff: `${HEAD}${HUNK}Index: g\n`, expected: 'invalid open: bare_header' },
-  { name: 'a header that is none', diff: `${HEAD}@@ -1 x @@\n a\n`, expected: 'invalid: bad_hunk_header' },
-  { name: 'such a header behind a hunk', diff: `${HEAD}${HUNK}@@ -1\n a\n`, expected: 'invalid: bad_hunk_header' },
+  {
+    name: 'the line of a file and no more',
+    diff: `${HEAD}${HUNK}Index: g\n`,
+    expected: 'invalid open: bare_header',
+  },
+  {
+    name: 'a header that is none',
+    diff: `${HEAD}@@ -1 x @@\n a\n`,
+    expected: 'invalid: bad_hunk_header',
+  },
+  {
+    name: 'such a header behind a hunk',
+    diff: `${HEAD}${HUNK}@@ -1\n a\n`,
+    expected: 'invalid: bad_hunk_header',
+  },
   {
     name: 'a signed line behind a fence, after wrong counts',
     diff: `\`\`\`diff\n${HEAD}@@ -3,9 +3,9 @@\n c\n-d\n+D\n e\n\`\`\`\n- d\nx\n`,
@@ -1042,9 +1154,21 @@ const invalid: Case[] = [
     diff: `\`\`\`diff\n${HEAD}@@ ${counts} @@\n c\n-d\n+D\n e\n\`\`\`\n- d\nx\n`,
     expected: 'invalid: stray_line',
   })),
-  { name: 'a broken old name', diff: `--- "a/f\\9"\n+++ b/f\n${HUNK}`, expected: 'invalid: bad_header' },
-  { name: 'a broken new name', diff: `--- a/f\n+++ "b/f\\9"\n${HUNK}`, expected: 'invalid: bad_header' },
-  { name: 'broken quotes', diff: `--- "a/f\\9"\n+++ "b/f\\9"\n${HUNK}`, expected: 'invalid: bad_header' },
+  {
+    name: 'a broken old name',
+    diff: `--- "a/f\\9"\n+++ b/f\n${HUNK}`,
+    expected: 'invalid: bad_header',
+  },
+  {
+    name: 'a broken new name',
+    diff: `--- a/f\n+++ "b/f\\9"\n${HUNK}`,
+    expected: 'invalid: bad_header',
+  },
+  {
+    name: 'broken quotes',
+    diff: `--- "a/f\\9"\n+++ "b/f\\9"\n${HUNK}`,
+    expected: 'invalid: bad_header',
+  },
 ];
 
 describe('unified-diff', () => {
@@ -1072,7 +1196,9 @@ describe('unified-diff', () => {
     const diff = `${HEAD}@@ -3,3 +3,3 @@\n c\n-dd\n+D\n e\n`;
     const message = whyNot(readOne(unifiedDiff, diff, contextOf({ f: LETTERS })));
     expect(message).toContain('Hunk 1 (f, line 3 of the answer)');
-    expect(message).toContain('nearest place is line 3; line 4 differs in text: expected "dd", found "d"');
+    expect(message).toContain(
+      'nearest place is line 3; line 4 differs in text: expected "dd", found "d"',
+    );
     expect(message).toContain('Send the hunk again');
   });
 
@@ -1087,14 +1213,18 @@ describe('unified-diff', () => {
         { tolerance: 'line_drift', path: 'g', index: 2, line: 4 },
       ],
     });
-    expect(readOne(unifiedDiff, HEAD + HUNK, contextOf({ f: LETTERS.replace('d', 'D') }))).toMatchObject({
+    expect(
+      readOne(unifiedDiff, HEAD + HUNK, contextOf({ f: LETTERS.replace('d', 'D') })),
+    ).toMatchObject({
       kind: 'plans',
       notes: [{ code: 'already_present', index: 0 }],
     });
   });
 
   test('at most ten refusals of a file are told', () => {
-    const hunks = Array.from({ length: 12 }, (_, i) => `@@ -${i + 1} +${i + 1} @@\n-x\n+y\n`).join('');
+    const hunks = Array.from({ length: 12 }, (_, i) => `@@ -${i + 1} +${i + 1} @@\n-x\n+y\n`).join(
+      '',
+    );
     const reading = readOne(unifiedDiff, HEAD + hunks, contextOf({ f: LETTERS }));
     expect(reading.kind === 'refused' && reading.reasons).toHaveLength(10);
   });
@@ -1118,7 +1248,12 @@ describe('unified-diff', () => {
       'its header states 2 old and 2 new lines, its body has 3 and 3',
       off('counts'),
     ],
-    ['the line without sign', HUNK.replace(' c', 'c'), 'The line "c" has lost its sign', off('lost_blank')],
+    [
+      'the line without sign',
+      HUNK.replace(' c', 'c'),
+      'The line "c" has lost its sign',
+      off('lost_blank'),
+    ],
     [
       'how far the hunk before reaches',
       `${HUNK}@@ -5,2 +5,1 @@\n e\n-f\n`,
@@ -1126,12 +1261,16 @@ describe('unified-diff', () => {
       {},
     ],
   ])('a refusal tells %s', (_name, hunk, message, options) => {
-    expect(whyNot(readOne(unifiedDiff, HEAD + hunk, contextOf({ f: LETTERS }, options)))).toContain(message);
+    expect(whyNot(readOne(unifiedDiff, HEAD + hunk, contextOf({ f: LETTERS }, options)))).toContain(
+      message,
+    );
   });
 
   test('a repeated context is refused with all its places', () => {
     const diff = `${HEAD}@@ -9 +9 @@\n-x\n+y\n`;
-    expect(whyNot(readOne(unifiedDiff, diff, contextOf({ f: 'x\n0\nx\nx\n' })))).toContain('at lines 1, 3, 4.');
+    expect(whyNot(readOne(unifiedDiff, diff, contextOf({ f: 'x\n0\nx\nx\n' })))).toContain(
+      'at lines 1, 3, 4.',
+    );
   });
 
   test('files and hunks are counted, refused or not', () => {
@@ -1139,7 +1278,10 @@ describe('unified-diff', () => {
     expect(unifiedDiff.read(diff, contextOf({ f: LETTERS }))).toMatchObject({ files: 2, edits: 3 });
     const binary =
       'diff --git a/g b/g\nGIT binary patch\nliteral 3\n@@ -1 +1 @@\n--- a/x\n+++ b/x\ndiff --git a/f b/f\n';
-    expect(unifiedDiff.read(binary + HEAD + HUNK, contextOf({ f: LETTERS }))).toMatchObject({ files: 2, edits: 1 });
+    expect(unifiedDiff.read(binary + HEAD + HUNK, contextOf({ f: LETTERS }))).toMatchObject({
+      files: 2,
+      edits: 1,
+    });
   });
 
   test('1,000 hunks in 100,000 lines', () => {
@@ -1148,11 +1290,16 @@ describe('unified-diff', () => {
       const at = i * 100 + 51;
       return `@@ -${at + 7},3 +${at + 7},3 @@\n ${base[at] ?? ''}\n-${base[at + 1] ?? ''}\n+new ${i}\n ${base[at + 2] ?? ''}\n`;
     });
-    const reading = readOne(unifiedDiff, HEAD + hunks.join(''), contextOf({ f: `${base.join('\n')}\n` }));
+    const reading = readOne(
+      unifiedDiff,
+      HEAD + hunks.join(''),
+      contextOf({ f: `${base.join('\n')}\n` }),
+    );
     if (reading.kind !== 'plans') throw new Error(whyNot(reading));
     const [plan] = reading.plans;
     expect(
-      plan?.kind === 'lines' && linesOf(plan, `${base.join('\n')}\n`).filter((l) => l.startsWith('new ')).length,
+      plan?.kind === 'lines' &&
+        linesOf(plan, `${base.join('\n')}\n`).filter((l) => l.startsWith('new ')).length,
     ).toBe(1000);
     expect(reading.tolerances).toHaveLength(1000);
   });
@@ -1160,25 +1307,38 @@ describe('unified-diff', () => {
   test('in a file of mixed ends a diff is read line by line only where all of it stands so', () => {
     const diff = `${HEAD}@@ -1,2 +1,2 @@\n a\n-x\n+X\n@@ -4 +4 @@\n-b\n+B\n`;
     expect(told('unified-diff', diff, { f: 'a\r\nx\n0\nb\n' })).toEqual({ f: 'a\r\nX\r\n0\nB\n' });
-    expect(told('unified-diff', diff, { f: 'a\nx\n0\nb\nc\r\n' })).toEqual({ f: 'a\nX\n0\nB\nc\r\n' });
+    expect(told('unified-diff', diff, { f: 'a\nx\n0\nb\nc\r\n' })).toEqual({
+      f: 'a\nX\n0\nB\nc\r\n',
+    });
   });
 });
 
 describe('a closed fence behind a hunk whose counts are wrong', () => {
   const bare = '```\nnpm test\n```\n';
   const again = '```\n\ndiff --git a/g b/g\n--- a/g\n+++ b/g\n@@ -1 +1 @@\n-1\n+2\n```\n';
-  const cases: readonly (readonly [name: string, counts: string, tail: string, outcome: string])[] = [
-    ['right counts, and another fence', '-1,3 +1,3', bare, 'applied'],
-    ['more lines than told', '-1,2 +1,2', bare, 'applied'],
-    ['more old lines than told', '-1,2 +1,3', bare, 'applied'],
-    ['more new lines than told', '-1,3 +1,2', bare, 'applied'],
-    ['fewer lines than told: the next fence could close a text', '-1,4 +1,4', bare, 'stray_line'],
-    ['fewer old lines than told', '-1,4 +1,3', bare, 'stray_line'],
-    ['fewer new lines than told', '-1,3 +1,4', bare, 'stray_line'],
-    ['fewer lines, and a fence of another language', '-1,4 +1,4', bare.replace('```', '```sh'), 'applied'],
-    ['fewer lines, and a fence round another diff', '-1,4 +1,4', again, 'applied'],
-    ['fewer lines, and words like a header in a fence', '-1,4 +1,4', '```\nx diff -u\n```\n', 'stray_line'],
-  ];
+  const cases: readonly (readonly [name: string, counts: string, tail: string, outcome: string])[] =
+    [
+      ['right counts, and another fence', '-1,3 +1,3', bare, 'applied'],
+      ['more lines than told', '-1,2 +1,2', bare, 'applied'],
+      ['more old lines than told', '-1,2 +1,3', bare, 'applied'],
+      ['more new lines than told', '-1,3 +1,2', bare, 'applied'],
+      ['fewer lines than told: the next fence could close a text', '-1,4 +1,4', bare, 'stray_line'],
+      ['fewer old lines than told', '-1,4 +1,3', bare, 'stray_line'],
+      ['fewer new lines than told', '-1,3 +1,4', bare, 'stray_line'],
+      [
+        'fewer lines, and a fence of another language',
+        '-1,4 +1,4',
+        bare.replace('```', '```sh'),
+        'applied',
+      ],
+      ['fewer lines, and a fence round another diff', '-1,4 +1,4', again, 'applied'],
+      [
+        'fewer lines, and words like a header in a fence',
+        '-1,4 +1,4',
+        '```\nx diff -u\n```\n',
+        'stray_line',
+      ],
+    ];
   test.each(cases)('%s', (_name, counts, tail, outcome) => {
     const diff = `\`\`\`diff\n${HEAD}@@ ${counts} @@\n a\n-b\n+B\n c\n\`\`\`\n\nThat is all.\n\n${tail}`;
     const reading = readOne(unifiedDiff, diff, contextOf({ f: LETTERS, g: '1\n' }));
