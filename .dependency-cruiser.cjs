@@ -7,24 +7,33 @@ const only = (name, from, allowed) => ({
   to: { path: own, pathNot: [from, ...allowed].map((p) => p) },
 });
 
-const of = (...names) => names.map((name) => `^src/${name}/`);
+const folders = (...names) => names.map((name) => `^src/${name}/`);
 
 module.exports = {
   forbidden: [
     only('shared-alone', '^src/shared/', []),
-    only('edits-pure', '^src/edits/', of('shared')),
-    only('syntax-port', '^src/syntax/', of('shared', 'edits')),
-    only('documents-pure', '^src/documents/', of('shared')),
-    only('system-floor', '^src/system/', of('shared')),
-    only('stores-port', '^src/stores/', of('shared', 'system')),
+    only('edits-pure', '^src/edits/', folders('shared')),
+    only('syntax-port', '^src/syntax/', folders('shared', 'edits')),
+    only('documents-pure', '^src/documents/', folders('shared')),
+    only('system-floor', '^src/system/', folders('shared')),
+    only('stores-port', '^src/stores/', folders('shared', 'system')),
     only(
       'workspace-port',
       '^src/workspace/',
-      of('shared', 'system', 'stores', 'edits', 'documents'),
+      folders('shared', 'system', 'stores', 'edits', 'documents'),
     ),
-    only('model-port', '^src/model/', of('shared', 'edits', 'system', 'stores')),
+    only('model-port', '^src/model/', folders('shared', 'edits', 'system', 'stores')),
     only('activities-arrows', '^src/activities/', [
-      ...of('shared', 'edits', 'syntax', 'documents', 'model', 'workspace', 'stores', 'system'),
+      ...folders(
+        'shared',
+        'edits',
+        'syntax',
+        'documents',
+        'model',
+        'workspace',
+        'stores',
+        'system',
+      ),
     ]),
     {
       name: 'adapters-in-worker',
@@ -36,11 +45,20 @@ module.exports = {
         dependencyTypesNot: ['type-only'],
       },
     },
-    only('temporal-port', '^src/temporal/', of('shared', 'system', 'stores')),
+    only('temporal-port', '^src/temporal/', folders('shared', 'system', 'stores')),
     only('client-arrows', '^src/client/', [
-      ...of('shared', 'edits', 'documents', 'model', 'workspace', 'stores', 'system', 'temporal'),
+      ...folders(
+        'shared',
+        'edits',
+        'documents',
+        'model',
+        'workspace',
+        'stores',
+        'system',
+        'temporal',
+      ),
     ]),
-    only('web-arrows', '^src/web/', of('shared', 'edits', 'client')),
+    only('web-arrows', '^src/web/', folders('shared', 'edits', 'client')),
     {
       name: 'page-as-types',
       comment:
@@ -53,7 +71,7 @@ module.exports = {
         dependencyTypesNot: ['type-only'],
       },
     },
-    only('workflows-arrows', '^src/workflows/', of('shared')),
+    only('workflows-arrows', '^src/workflows/', folders('shared')),
     {
       name: 'step-and-plan-apart',
       comment: 'both stand on workflows/frame; a phase is a step by its name and its input',

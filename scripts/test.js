@@ -190,7 +190,7 @@ const CHECKS = [
   'lint and types, format, dependency rules, dead code',
   async () => {
     const tools = [
-      ['oxlint/bin/oxlint'],
+      ['../scripts/lint.js'],
       ['oxfmt/bin/oxfmt', '--check'],
       [
         'dependency-cruiser/bin/dependency-cruise.mjs',

@@ -199,9 +199,9 @@ describe('emend review', () => {
     expect(done).toMatchObject({ exit: 0, missing: null });
     expect(done.out).toContain('\u001b[34m+const shout = () => "HEY";\u001b[m');
     // Nothing is wider than the terminal, but for commands to type and lines of files.
-    // eslint-disable-next-line no-control-regex -- control characters are what is taken away
     const wide = done.out
       .split(/\r?\n/)
+      // eslint-disable-next-line no-control-regex -- this removes control characters
       .filter((text) => text.replace(/\u001b\[[0-9;]*[A-Za-z]/g, '').length > 80);
     expect(wide.filter((text) => !text.includes('emend ') && !text.includes('select '))).toEqual(
       [],

@@ -53,6 +53,7 @@ const treeOf = (files: Readonly<Record<string, string>>): string => {
   const settings = [
     '.dependency-cruiser.cjs',
     '.oxlintrc.jsonc',
+    'scripts/lint/plugin.js',
     'tsconfig.json',
     'tsconfig.build.json',
     'package.json',
@@ -197,7 +198,6 @@ describe('dependency rules', () => {
 
 test('oxlint finds what our settings forbid: one of each kind of rule, and errors of types, in each part of the tree', () => {
   const bad = {
-    'src/long.ts': `${EMPTY}${'// so it goes on\n'.repeat(300)}`,
     'src/wide.ts':
       'export const f = (a: 1, b: 1, c: 1, d: 1, e: 1): number => a + b + c + d + e;\n',
     'src/floats.ts': 'const later = (): Promise<void> => Promise.resolve();\nlater();\n',
@@ -227,12 +227,86 @@ test('oxlint finds what our settings forbid: one of each kind of rule, and error
     'scripts/undef.js: no-undef',
     'src/any.ts: no-unsafe-assignment',
     'src/floats.ts: no-floating-promises',
-    'src/long.ts: max-lines',
     'src/type.ts: TS2322',
     'src/web/page/type.tsx: TS2551',
     'src/wide.ts: max-params',
     'test/type.test.ts: TS2322',
   ]);
+});
+
+describe('npm run lint', () => {
+  const BASELINE = 'scripts/lint-baseline.json';
+  const NESTED = 'export const f = (a: number): number => (a > 1 ? (a > 2 ? 2 : 1) : 0);\n';
+  /** A file with a place of each rule that only warns. */
+  const BAD = [
+    "export const told = { ...{ a: 'a' }, b: 'b' };",
+    'export const f = (a: number): number => (a > 1 ? (a > 2 ? 2 : 1) : 0);',
+    'export const long = (): number => {',
+    ...Array.from({ length: 60 }, () => '  // A line.'),
+    '  return 1;',
+    '};',
+    'export const complex = (a: number): boolean =>',
+    `  ${Array.from({ length: 16 }, (_, index) => `a === ${index}`).join(' || ')};`,
+    '',
+  ].join('\n');
+  const lint = (
+    files: Readonly<Record<string, string>>,
+    baseline: object,
+    ...args: readonly string[]
+  ) => {
+    const dir = treeOf({ ...files, [BASELINE]: `${JSON.stringify(baseline, null, 2)}\n` });
+    const run = spawnSync(process.execPath, [join(root, 'scripts/lint.js'), ...args], {
+      cwd: dir,
+      encoding: 'utf8',
+      env: { ...process.env, CI: args.includes('--ci') ? 'true' : '', NODE_OPTIONS: '' },
+      timeout: 60_000,
+    });
+    return { ...run, baseline: JSON.parse(readFileSync(join(dir, BASELINE), 'utf8')) as object };
+  };
+
+  test('fails on a new place of each rule, and names its line', () => {
+    const run = lint({ 'src/bad.ts': BAD }, {});
+    expect(run.status).toBe(1);
+    const places = [...run.stderr.matchAll(/^ {2}(\S+) (\S+\(\S+\)): /gm)];
+    expect(places.map(([, place, rule]) => `${place} ${rule}`).sort()).toEqual([
+      'src/bad.ts:1 emend(declared-name)',
+      'src/bad.ts:1 emend(literal-spread)',
+      'src/bad.ts:2 eslint(no-nested-ternary)',
+      'src/bad.ts:3 eslint(max-lines-per-function)',
+      'src/bad.ts:66 eslint(complexity)',
+    ]);
+  });
+
+  test('accepts the places of the baseline, and not one more', () => {
+    const baseline = { 'eslint(no-nested-ternary)': { 'src/bad.ts': 1 } };
+    expect(lint({ 'src/bad.ts': NESTED }, baseline).status).toBe(0);
+    const second = NESTED.replace('const f', 'const g');
+    expect(lint({ 'src/bad.ts': NESTED + second }, baseline).status).toBe(1);
+  });
+
+  test('takes a removed place out of the baseline, and fails under CI until that is committed', () => {
+    const baseline = {
+      'eslint(no-nested-ternary)': { 'src/bad.ts': 2, 'src/good.ts': 1 },
+    };
+    const files = { 'src/bad.ts': NESTED, 'src/good.ts': EMPTY };
+    const run = lint(files, baseline);
+    expect(run.status).toBe(0);
+    expect(run.baseline).toEqual({ 'eslint(no-nested-ternary)': { 'src/bad.ts': 1 } });
+    const inCi = lint(files, baseline, '--ci');
+    expect(inCi.status).toBe(1);
+    expect(inCi.stderr).toContain('Run `npm run lint` and commit it.');
+    expect(inCi.baseline).toEqual(baseline);
+  });
+
+  test('accepts moved places with --moved, if no rule has more of them', () => {
+    const baseline = { 'eslint(no-nested-ternary)': { 'src/old.ts': 1 } };
+    expect(lint({ 'src/new.ts': NESTED }, baseline).status).toBe(1);
+    const moved = lint({ 'src/new.ts': NESTED }, baseline, '--moved');
+    expect(moved.status).toBe(0);
+    expect(moved.baseline).toEqual({ 'eslint(no-nested-ternary)': { 'src/new.ts': 1 } });
+    const more = lint({ 'src/old.ts': NESTED, 'src/new.ts': NESTED }, baseline, '--moved');
+    expect(more.status).toBe(1);
+  });
 });
 
 describe('sources', () => {
@@ -336,7 +410,7 @@ describe('sources', () => {
 
   test('a wait ends by a clock that nobody sets; a gRPC deadline is a date', () => {
     const byDate =
-      /(?<!withDeadline\()Date\.now\(\) \+|(?:<|(?<!=)>)=? Date\.now\(\)|Date\.now\(\) [<>]/;
+      /(?<!withDeadline\(\s*)Date\.now\(\) \+|(?:<|(?<!=)>)=? Date\.now\(\)|Date\.now\(\) [<>]/;
     expect(sources('src').filter((path) => byDate.test(read(path)))).toEqual([]);
     expect(byDate.test('for (const end = Date.now() + 5_000; ; )')).toBe(true);
   });

@@ -129,8 +129,8 @@ const shownText = (bytes: Uint8Array | null, encoding: string | undefined): stri
 };
 
 /** A name must not end its comment line. */
-// eslint-disable-next-line no-control-regex -- control characters are what is looked for
 const inComment = (name: string): string =>
+  // eslint-disable-next-line no-control-regex -- this searches for control characters
   /[\x00-\x1f]/.test(name) ? JSON.stringify(name) : name;
 
 const commentFor = (file: DiffFile): string => {
