@@ -10,6 +10,7 @@
  *                                      missing or wrong   ends inside a block truncated
  *                                      missing or wrong   otherwise no        invalid
  *
+ * Thinking is left out first (thinking/index.ts); nothing here sees it. An answer that ends within it does not parse and ends inside a block.
  * An answer without edits parses where it says why nothing is to change (marker.ts): `unchanged`, with the note `said_unchanged`.
  */
 import type {
@@ -45,6 +46,7 @@ import { toleranceOn } from './locate/likeness.js';
 import { CUT_INSIDE_FENCE } from './text/fence.js';
 import { compose, decodeOffered, type OfferedFiles } from './compose.js';
 import { withNames } from './paths.js';
+import { type ThinkingFault, withoutThinking } from './thinking/index.js';
 
 const MODULES: Readonly<Record<AnswerFormat, FormatModule>> = {
   'whole-file': wholeFile,
@@ -119,12 +121,15 @@ export const applyAnswer = (input: ApplyAnswerInput): AnswerOutcome => {
 };
 
 const readerOf = ({ format, answer, options }: ApplyAnswerInput, files: FormatContext['files']) => {
-  const found = findMarker(format, answer, options.nonce);
+  const { text, note, fault } = withoutThinking(answer, format, options.nonce);
+  const marked = findMarker(format, text, options.nonce);
+  const found = note === null ? marked : { ...marked, notes: [note, ...marked.notes] };
   const whole = found.marker === 'right' && !found.openFence;
   const { body, linesBefore, noChange } = found;
   return {
     found,
     readBy: (by: ApplyOptions): ReturnType<FormatModule['read']> => {
+      if (fault !== null) return unreadable(fault);
       const read = MODULES[format].read(body, { files, options: by, whole, linesBefore });
       if (noChange === undefined || !holdsNoEdit(read.reading)) return read;
       const notes = [{ code: 'said_unchanged', message: noChange }];
@@ -132,6 +137,12 @@ const readerOf = ({ format, answer, options }: ApplyAnswerInput, files: FormatCo
     },
   };
 };
+/** The response of a fault in its thinking has no edits. */
+const unreadable = ({ open, reason }: ThinkingFault): ReturnType<FormatModule['read']> => ({
+  reading: { kind: 'invalid', open, reasons: [reason] },
+  files: 0,
+  edits: 0,
+});
 const holdsNoEdit = (reading: Reading): boolean =>
   reading.kind === 'invalid' && reading.reasons.every(({ code }) => code === 'no_edits');
 

@@ -24,10 +24,10 @@ const JSON_OPENING = /^[ \t]*\{/m;
 const JSON_KEY = /"(operations|old_str(?:ing)?|new_str(?:ing)?|search|edits)"\s*:/;
 
 /**
- * The format of an answer, by the line that opens it: where several formats could, the one that opens first (what it quotes comes
+ * The format of an answer without thinking, by the line that opens it: where several formats could, the one that opens first (what it quotes comes
  * later). Null: none is found. Formats that nobody can tell from prose are not guessed.
  */
-export const detectFormat = (said: string): AnswerFormat | null => {
+export const formatIn = (said: string): AnswerFormat | null => {
   const answer = withoutIndent(said);
   const found: (readonly [number, AnswerFormat])[] = OPENINGS.map(([format, line]) => [
     answer.search(line),
@@ -41,7 +41,7 @@ export const detectFormat = (said: string): AnswerFormat | null => {
 /** An answer in an indented fence, the first in it, with all its lines moved back: CommonMark takes so many blanks off. */
 export const withoutIndent = (answer: string): string => {
   const opening = /^( {1,3})(?:`{3,}|~{3,})/m.exec(answer);
-  if (opening?.[1] === undefined || detectFormat(answer.slice(0, opening.index)) !== null)
+  if (opening?.[1] === undefined || formatIn(answer.slice(0, opening.index)) !== null)
     return answer;
   const { index, 1: blanks } = opening;
   const lines = answer.slice(index).split('\n');

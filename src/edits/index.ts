@@ -3,13 +3,11 @@
  */
 export type * from './types.js';
 export { applyAnswer, renderReasons, wantedPaths } from './apply-answer.js';
-export { detectFormat } from './detect.js';
 export type { LineRange as Region } from './listing.js';
 export { type GuardedFile, type GuardOptions, guardFindings } from './guards/index.js';
 export { EXAMPLE, EXAMPLE_PATH, EXAMPLE_TASK } from './guards/lines.js';
 export { LISTING_LEGEND, lineCheck, type LineRange, listing, windowedListing } from './listing.js';
 export type { ConflictRegion, LineRegion } from './merge.js';
-export { nonceOf } from './marker.js';
 export { checkPath, type CheckedPath } from './paths.js';
 export { type ChangeNeed, changeNeeds, neededName, wordsOf } from './proposal/needs.js';
 export {
@@ -25,6 +23,7 @@ export {
   countChanged,
   type DiffFile,
 } from './proposal/write-diff.js';
+export { detectFormat, nonceOf } from './response.js';
 export type { Outline, SymbolKind, SymbolPlace, Syntax, SyntaxFault } from './syntax-port.js';
 export { decodeFile, describeFile, type FileDescription } from './text/codec.js';
 export type { Json } from './text/json.js';

@@ -10,7 +10,7 @@
  */
 import {
   BODY,
-  detectFormat,
+  formatIn,
   JSON_CANDIDATES,
   openingOf,
   Outside,
@@ -248,9 +248,9 @@ const before = (
   };
 };
 
-/** Behind an answer: then that was not its end. */
-const holdsEdit = (text: string): boolean =>
-  detectFormat(text) !== null || before(text).stray !== null;
+/** Does the text hold what looks like an edit in any format? */
+export const holdsEdit = (text: string): boolean =>
+  formatIn(text) !== null || before(text).stray !== null;
 
 /** The last marker line from `from` on, if no edit follows it; `fence`: the one that stands after it, with the line end before. */
 const lastMarker = (
@@ -276,8 +276,8 @@ const lastMarker = (
 const expected = (nonce: string | undefined): string =>
   `\`EMEND-COMPLETE ${nonce === undefined ? '' : `${nonce} `}<files> <edits>\``;
 
-/** The nonce of an answer's marker line (text formats), so that an answer kept from a run can be read again. Undefined: it has none. */
-export const nonceOf = (answer: string): string | undefined =>
+/** The nonce of the marker line of an answer without thinking (text formats), so that an answer kept from a run can be read again. Undefined: it has none. */
+export const nonceIn = (answer: string): string | undefined =>
   answer
     .slice(-MARKER_TAIL_CHARS)
     .split('\n')

@@ -1,7 +1,8 @@
 /** Where an answer begins and ends, and whether it says that it is complete: by the last keys of a JSON object, or by its marker line. */
 import { describe, expect, test } from '@jest/globals';
 import { JSON_CANDIDATES } from '../../src/edits/detect.js';
-import { findJsonMarker, findMarker, nonceOf } from '../../src/edits/marker.js';
+import { nonceOf } from '../../src/edits/index.js';
+import { findJsonMarker, findMarker } from '../../src/edits/marker.js';
 import type { AnswerFormat } from '../../src/shared/formats.js';
 
 const right = '{"operations": [], "complete": true}';

@@ -1,0 +1,196 @@
+/**
+ * Passes over the content of edits: as much of each format's grammar as it takes to know where the content of an edit ends. Whether the
+ * content is right, the format's reader decides.
+ */
+import type { AnswerFormat } from '../../shared/formats.js';
+import { JSON_CANDIDATES } from '../detect.js';
+import { closesFence, type Fence } from '../text/fence.js';
+import { readJson } from '../text/json.js';
+
+/** A line of a response without its end, and the offset where the next one begins. */
+export interface ResponseLine {
+  readonly text: string;
+  readonly next: number;
+}
+export type ReadLine = (offset: number) => ResponseLine;
+
+/** Where a passage of content ends; `whole`: false if the response ends within it. */
+type Passage = { readonly end: number; readonly whole: boolean };
+
+const HUNK = /^@@ -\d{1,9}(?:,(\d{1,9}))? \+\d{1,9}(?:,(\d{1,9}))? @@(?: |$)/;
+const BARE_HUNK = /^@@(?: |$)/;
+const DIFF_HEADER = /^(?:diff -|Index: )/;
+
+/** Follows the edits of one format (`null`: of all text formats and of JSON). */
+export class EditContent {
+  readonly #text: string;
+  readonly #format: AnswerFormat | null;
+  readonly #nonce: string | undefined;
+  readonly #lineAt: ReadLine;
+  /** Lines with a sign are content: those of a hunk of a diff, or of a patch. */
+  #signed: 'hunk' | 'counted hunk' | 'patch' | null = null;
+  #brokenObjects = 0;
+  #lastObjectIsBroken = false;
+  /** Number of edits that were passed so far, finished or not. */
+  count = 0;
+
+  constructor(
+    text: string,
+    format: AnswerFormat | null,
+    nonce: string | undefined,
+    lineAt: ReadLine,
+  ) {
+    this.#text = text;
+    this.#format = format;
+    this.#nonce = nonce;
+    this.#lineAt = lineAt;
+  }
+
+  /** A tag here may be the content of an edit that has slips: a hunk with wrong counts, a patch. */
+  get isUnsure(): boolean {
+    return this.#signed === 'hunk' || this.#signed === 'patch';
+  }
+  get isInPatch(): boolean {
+    return this.#signed === 'patch';
+  }
+  /** An object that cannot be read precedes: what follows on its lines may be its text. */
+  get isInBrokenObject(): boolean {
+    return this.#lastObjectIsBroken;
+  }
+  get readsJson(): boolean {
+    return (
+      this.#format === null ||
+      this.#format === 'structured-edit' ||
+      this.#format === 'string-replace'
+    );
+  }
+
+  /** Offset behind the content that begins with the line; null: none begins with it. */
+  endFrom(line: ResponseLine, fence: Fence | null): number | null {
+    const { text } = line;
+    if (this.#signed !== null) {
+      const end = this.#endOfSigned(line, fence);
+      if (end !== null) return end;
+    }
+    const passage =
+      (this.#reads('whole-file') && this.#file(line)) ||
+      (this.#reads('search-replace') && this.#findBlock(line)) ||
+      (this.#reads('search-blocks') && this.#searchBlock(line)) ||
+      (this.#reads('unified-diff') && this.#hunk(line, fence)) ||
+      null;
+    if (passage !== null) {
+      this.count += 1;
+      return passage.end;
+    }
+    if (this.#reads('begin-patch') && /^\*\*\* Begin Patch\s*$/.test(text)) {
+      this.count += 1;
+      this.#signed = 'patch';
+      return line.next;
+    }
+    return null;
+  }
+
+  /** Offset behind the JSON object at the offset; the text's length if it does not end; null: it cannot be read. */
+  endOfObject(from: number, isLineStart: boolean): number | null {
+    if (this.#brokenObjects >= JSON_CANDIDATES) return null;
+    const read = readJson(this.#text, from);
+    this.#lastObjectIsBroken = read.kind !== 'value';
+    if (read.kind === 'value') {
+      this.count += 1;
+      return read.end;
+    }
+    this.#brokenObjects += 1;
+    return read.kind === 'open' && isLineStart ? this.#text.length : null;
+  }
+
+  #reads(format: AnswerFormat): boolean {
+    return this.#format === null || this.#format === format;
+  }
+
+  /** Lines from the offset up to one that ends the content. */
+  #upTo(from: number, ends: (text: string) => boolean): Passage {
+    for (let at = from; at < this.#text.length;) {
+      const { text, next } = this.#lineAt(at);
+      if (ends(text)) return { end: next, whole: true };
+      at = next;
+    }
+    return { end: this.#text.length, whole: false };
+  }
+
+  #file({ text, next }: ResponseLine): Passage | null {
+    const path = /^FILE (\S.*)$/.exec(text)?.[1]?.trimEnd();
+    if (path === undefined) return null;
+    const last = path.slice(path.lastIndexOf(' ') + 1);
+    if (this.#nonce !== undefined && last !== this.#nonce) return null;
+    const end = `END FILE ${last}`;
+    const isEnd =
+      this.#nonce === undefined
+        ? (line: string): boolean =>
+            line === 'END FILE' || (this.#format === null && line === end)
+        : (line: string): boolean => line === end;
+    return this.#upTo(next, (line) => line.startsWith('END FILE') && isEnd(line.trimEnd()));
+  }
+
+  #findBlock({ text, next }: ResponseLine): Passage | null {
+    if (!/^FIND(?:[ \t]+@?\d{1,9})?:[ \t]*$/.test(text)) return null;
+    const end = this.#nonce === undefined ? 'END' : `END ${this.#nonce}`;
+    const isEnd = (line: string): boolean =>
+      line === end || (this.#format === null && /^END(?: \S{1,64})?$/.test(line));
+    return this.#upTo(next, (line) => line.startsWith('END') && isEnd(line.trimEnd()));
+  }
+
+  #searchBlock({ text, next }: ResponseLine): Passage | null {
+    if (!/^(?:<{5,9}|-{5,9}) SEARCH\s*$/.test(text)) return null;
+    return this.#upTo(next, (line) => /^(?:>{5,9}|\+{5,9}) REPLACE\s*$/.test(line));
+  }
+
+  /** A hunk header and as many lines as it states; where they run into something else the signs of the lines decide. */
+  #hunk({ text, next }: ResponseLine, fence: Fence | null): Passage | null {
+    const stated = HUNK.exec(text);
+    if (stated === null && !BARE_HUNK.test(text)) return null;
+    this.#signed = 'hunk';
+    const end = stated && this.#endByCounts(next, stated, fence);
+    if (end === null) return { end: next, whole: true };
+    this.#signed = 'counted hunk';
+    return { end, whole: true };
+  }
+
+  #endByCounts(
+    from: number,
+    [, oldCount = '1', newCount = '1']: RegExpExecArray,
+    fence: Fence | null,
+  ): number | null {
+    let [oldLeft, newLeft] = [Number(oldCount), Number(newCount)];
+    let at = from;
+    while (oldLeft > 0 || newLeft > 0) {
+      if (at >= this.#text.length) return null;
+      const { text, next } = this.#lineAt(at);
+      if (endsHunk(text, fence)) return null;
+      at = next;
+      if (text.startsWith('\\')) continue;
+      if (!text.startsWith('+')) oldLeft -= 1;
+      if (!text.startsWith('-')) newLeft -= 1;
+      if (oldLeft < 0 || newLeft < 0) return null;
+    }
+    return at;
+  }
+
+  /** Null: the line is none of a hunk or a patch. */
+  #endOfSigned({ text, next }: ResponseLine, fence: Fence | null): number | null {
+    if (this.#signed === 'patch') {
+      if (/^\*\*\* End Patch\s*$/.test(text)) this.#signed = null;
+      return /^(?:[ +@-]|\*\*\* |\s*$)/.test(text) ? next : null;
+    }
+    if (!endsHunk(text, fence) && /^(?:[ +\\-]|\s*$)/.test(text)) return next;
+    if (this.#signed === 'counted hunk' || (fence !== null && closesFence(text, fence)))
+      this.#signed = null;
+    return null;
+  }
+}
+
+/** The line begins something else, whatever the counts of a hunk state. */
+const endsHunk = (text: string, fence: Fence | null): boolean =>
+  HUNK.test(text) ||
+  BARE_HUNK.test(text) ||
+  DIFF_HEADER.test(text) ||
+  (fence !== null && text.startsWith(fence.mark) && closesFence(text, fence));

@@ -1,0 +1,402 @@
+/**
+ * Leaves the thinking of a response out, before anything else reads it. Thinking is text in `<think>`, `<thinking>`, `<reasoning>` or an HTML
+ * comment outside of the content of an edit. Its characters are removed and its line ends stay, so that lines keep their numbers.
+ *
+ * One pass goes over the lines and follows fences and the content of edits (content.ts), which stays byte for byte. Outside of it:
+ *
+ *   opening tag first on its line        thinking up to its closing tag, whatever that text holds: fences and edits there do not count
+ *   opening tag within a line or fence   thinking up to a closing tag outside of the content of edits, else a mention
+ *   closing tag without an opening one   all before it is thinking: the chat template of some models writes the opening tag
+ *   opening tag that is not closed       the response ends within thinking
+ *   tag in backticks or quotes           a mention
+ *
+ * A comment on one line is text, as it may name the file of the next edit, unless it holds a JSON object. Where two readings differ in their
+ * edits, none is chosen: the response is refused.
+ */
+import type { AnswerFormat } from '../../shared/formats.js';
+import { closesFence, type Fence, openingFence } from '../text/fence.js';
+import { findMarker, holdsEdit } from '../marker.js';
+import type { Reason } from '../types.js';
+import { EditContent, type ResponseLine } from './content.js';
+import { isAlone, isLineStart, type Tag, tagsOf } from './tags.js';
+
+const STRETCHES_REPORTED = 5; // bound: Stretches of thinking that a note lists; more are counted.
+const ANY_TAG = /<\/?(?:think|reasoning)|<!--/i;
+/** A tag behind the end of a sentence is no word of it. */
+const SENTENCE_ENDS = '.!?…';
+/** It hardly is one behind these. */
+const PHRASE_ENDS = ':;*)';
+const FENCE = /^ {0,3}(?:`{3}|~{3})/;
+const OBJECT = /\{\s*"/y;
+const HOLDS_OBJECT = /\{\s*["']/;
+
+interface Stretch {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Why a response cannot be used; `open`: it ends within thinking. */
+export interface ThinkingFault {
+  readonly reason: Reason;
+  readonly open: boolean;
+}
+
+export interface WithoutThinking {
+  readonly text: string;
+  /** Lists the lines of the thinking; null: there is none. */
+  readonly note: Reason | null;
+  readonly fault: ThinkingFault | null;
+}
+
+/** `format`: null if it is not known yet; then the content of edits in every format counts. */
+export const withoutThinking = (
+  response: string,
+  format: AnswerFormat | null,
+  nonce: string | undefined,
+): WithoutThinking => {
+  if (!ANY_TAG.test(response)) return { text: response, note: null, fault: null };
+  const finder = new ThinkingFinder(response, format, nonce);
+  finder.scan();
+  const stretches = finder.resolve();
+  return {
+    text: without(response, stretches),
+    note: noteOf(response, stretches),
+    fault: finder.fault,
+  };
+};
+
+/** The text without the characters of its stretches, but with all of its line ends. */
+const without = (text: string, stretches: readonly Stretch[]): string => {
+  const parts: string[] = [];
+  let at = 0;
+  for (const { from, to } of stretches) {
+    parts.push(text.slice(at, from), text.slice(from, to).replace(/[^\r\n]+|\r(?!\n)/g, ''));
+    at = to;
+  }
+  parts.push(text.slice(at));
+  return parts.join('');
+};
+
+const noteOf = (text: string, stretches: readonly Stretch[]): Reason | null => {
+  if (stretches.length === 0) return null;
+  let [at, line] = [0, 1];
+  const lineOf = (offset: number): number => {
+    for (let end = text.indexOf('\n', at); end >= 0 && end < offset; end = text.indexOf('\n', at)) {
+      at = end + 1;
+      line += 1;
+    }
+    return line;
+  };
+  const ranges = stretches.slice(0, STRETCHES_REPORTED).map(({ from, to }) => {
+    const [first, last] = [lineOf(from), lineOf(to)];
+    return first === last ? `${first}` : `${first} to ${last}`;
+  });
+  const more = stretches.length - ranges.length;
+  const list = `${ranges.join(', ')}${more > 0 ? ` and ${more} more places` : ''}`;
+  return {
+    code: 'thinking',
+    message: `Thinking was ignored: lines ${list} of the answer.`,
+  };
+};
+
+/** An opening tag that may be a mention. */
+interface Doubtful {
+  readonly tag: Tag;
+  /** The fence that it is in. */
+  readonly fence: Fence | null;
+  /** Number of edits before it. */
+  readonly edits: number;
+  /** It follows a sentence or ends its line, so it is no word of a sentence. */
+  readonly isLikely: boolean;
+}
+/** A closing tag without an opening one. */
+interface Lone {
+  readonly tag: Tag;
+  /** It begins or ends its line, outside of fences and of what may be the content of an edit. */
+  readonly isClear: boolean;
+  /** Number of stretches before it. */
+  readonly stretches: number;
+}
+
+class ThinkingFinder {
+  fault: ThinkingFault | null = null;
+  readonly #text: string;
+  readonly #format: AnswerFormat | null;
+  readonly #nonce: string | undefined;
+  readonly #tags: readonly Tag[];
+  readonly #closings: ReadonlyMap<Tag, Tag>;
+  readonly #content: EditContent;
+  readonly #stretches: Stretch[] = [];
+  readonly #doubtful = new Map<Tag['name'], Doubtful>();
+  readonly #lone: Lone[] = [];
+  #nextTag = 0;
+  #nextBrace = -1;
+  #fence: Fence | null = null;
+  /** The line that was read last: a closing tag may begin another part of it. */
+  #line = { from: 0, next: 0 };
+  /** Spaces before the first fence that has some: the lines inside have them as well. */
+  #indent = '';
+  #unclosed: Tag | null = null;
+
+  constructor(text: string, format: AnswerFormat | null, nonce: string | undefined) {
+    this.#text = text;
+    this.#format = format;
+    this.#nonce = nonce;
+    this.#tags = tagsOf(text);
+    const isSigned = format === 'unified-diff' || format === 'begin-patch';
+    this.#closings = closingTags(
+      this.#tags.filter(({ isMention, line }) => !isMention && !(isSigned && line.isSigned)),
+    );
+    this.#content = new EditContent(text, format, nonce, this.#lineAt);
+  }
+
+  scan(): void {
+    for (let at = 0; at < this.#text.length && this.#unclosed === null;) {
+      this.#skipTo(at);
+      if (this.#tags[this.#nextTag] === undefined && this.#doubtful.size === 0) return;
+      const line = this.#lineAt(at);
+      // The end of a comment looks like a removed line of a diff.
+      const endsComment = line.text.startsWith('-->') && this.#doubtful.has('comment');
+      const end = endsComment ? null : this.#content.endFrom(line, this.#fence);
+      at = end ?? this.#readLine(at, line);
+    }
+    for (const { tag, fence, isLikely, edits } of this.#doubtful.values())
+      if (fence === null ? isLikely && holdsEdit(this.#text.slice(tag.to)) : this.#content.count > edits)
+        this.#unclosed ??= tag;
+  }
+
+  /** The stretches of thinking, once it is known which closing tags stand alone; sets `fault` if two readings differ. */
+  resolve(): readonly Stretch[] {
+    const lone = this.#resolveLone();
+    if (this.#unclosed === null) return lone;
+    const { name, from, to } = this.#unclosed;
+    const tail = this.#text.slice(to);
+    const head = without(this.#text.slice(0, from), lone);
+    const stretches = [...lone.filter((stretch) => stretch.to <= from), { from, to: this.#text.length }];
+    if (name === 'comment' && !holdsEdit(tail)) return lone;
+    const isBehindAll =
+      this.#format !== null &&
+      !holdsEdit(tail) &&
+      findMarker(this.#format, head, this.#nonce).marker === 'right';
+    if (isBehindAll) return stretches;
+    const isComplete =
+      this.#format !== null && findMarker(this.#format, tail, this.#nonce).marker === 'right';
+    const message = `${this.#placeOf(this.#unclosed)} is not closed, so all text after it is thinking, which is never applied. Close it before the first edit. If it is text, put it in backticks.`;
+    this.fault = { reason: { code: 'cut_inside_thinking', message }, open: !isComplete };
+    return stretches;
+  }
+
+  #resolveLone(): readonly Stretch[] {
+    const clear = this.#lone.filter(({ isClear }) => isClear);
+    const [first, last] = [clear[0], clear.at(-1)];
+    let stretches: readonly Stretch[] = this.#stretches;
+    if (first !== undefined && last !== undefined) {
+      const head = this.#between(0, first.tag.from);
+      const isDraft = holdsEdit(head);
+      const isUnclear =
+        holdsEdit(this.#between(first.tag.to, last.tag.from)) ||
+        (isDraft && (first.stretches > 0 || !holdsEdit(this.#between(last.tag.to, Infinity))));
+      if (isUnclear) return this.#refuse(last.tag);
+      stretches = [
+        { from: 0, to: last.tag.to },
+        ...stretches.filter(({ from }) => from >= last.tag.to),
+      ];
+    }
+    const from = last?.tag.to ?? 0;
+    const others = this.#lone.filter(({ tag }) => tag.from >= from);
+    const other = others.at(-1);
+    if (other !== undefined && holdsEdit(this.#between(from, other.tag.from)))
+      return this.#refuse(other.tag);
+    return stretches;
+  }
+
+  /** The text [from, to) without the stretches of thinking that lie in it. */
+  #between(from: number, to: number): string {
+    const inside = this.#stretches.filter((stretch) => stretch.from >= from && stretch.to <= to);
+    const end = Math.min(to, this.#text.length);
+    return without(this.#text.slice(0, end), [{ from: 0, to: from }, ...inside]);
+  }
+
+  #refuse(tag: Tag): readonly Stretch[] {
+    const message = `${this.#placeOf(tag)} leaves unclear whether the edits before it are thinking, which is never applied. Send the edits again without thinking. If the tag is text, put it in backticks.`;
+    this.fault ??= { reason: { code: 'thinking_unclear', message }, open: false };
+    return this.#stretches;
+  }
+
+  #placeOf({ from, to }: Tag): string {
+    const line = this.#text.slice(0, from).split('\n').length;
+    return `The tag ${this.#text.slice(from, Math.min(to, from + 40))} at line ${line} of the answer`;
+  }
+
+  readonly #lineAt = (offset: number): ResponseLine => {
+    if (offset < this.#line.from || offset >= this.#line.next) {
+      const end = this.#text.indexOf('\n', offset);
+      this.#line = { from: offset, next: end < 0 ? this.#text.length : end + 1 };
+    }
+    const { next } = this.#line;
+    const raw = this.#text.slice(offset, this.#text[next - 1] === '\n' ? next - 1 : next);
+    const text = raw.endsWith('\r') ? raw.slice(0, -1) : raw;
+    const isIndented = this.#indent !== '' && text.startsWith(this.#indent);
+    return { text: isIndented ? text.slice(this.#indent.length) : text, next };
+  };
+
+  /** Reads a line outside of the content of edits; returns where the next line begins, which may be behind a closing tag. */
+  #readLine(from: number, { text, next }: ResponseLine): number {
+    this.#takeFence(text);
+    if (this.#unclosed !== null) return next;
+    const first = from + this.#text.slice(from, next).search(/\S|$/);
+    for (let at = from; at < next;) {
+      const object = this.#endOfObject(at, first, next);
+      if (object !== null) {
+        if (object >= next) return object;
+        at = object;
+        continue;
+      }
+      const tag = this.#tags[this.#nextTag];
+      if (tag === undefined || tag.from >= next) return next;
+      this.#nextTag += 1;
+      if (tag.isMention) {
+        at = tag.to;
+        continue;
+      }
+      const isFirst = tag.from <= first;
+      const end = tag.closes ? this.#close(tag, isFirst) : this.#open(tag, isFirst, next);
+      if (this.#unclosed !== null) return this.#text.length;
+      this.#skipTo(end.at);
+      if (end.startsLine || end.at > next) return end.at;
+      at = end.at;
+    }
+    return next;
+  }
+
+  #skipTo(offset: number): void {
+    while ((this.#tags[this.#nextTag]?.from ?? Infinity) < offset) this.#nextTag += 1;
+  }
+
+  /** Offset behind a JSON object that begins on this line before the next tag. */
+  #endOfObject(at: number, first: number, next: number): number | null {
+    if (!this.#content.readsJson) return null;
+    const limit = Math.min(next, this.#tags[this.#nextTag]?.from ?? next);
+    for (let from = at; ;) {
+      if (this.#nextBrace < from) {
+        const brace = this.#text.indexOf('{', from);
+        this.#nextBrace = brace < 0 ? Infinity : brace;
+      }
+      const brace = this.#nextBrace;
+      if (brace >= limit) return null;
+      OBJECT.lastIndex = brace;
+      const isObject = OBJECT.test(this.#text);
+      const end = isObject ? this.#content.endOfObject(brace, brace === first) : null;
+      if (end !== null) {
+        this.#skipTo(end);
+        return end;
+      }
+      from = brace + 1;
+    }
+  }
+
+  #takeFence(line: string): void {
+    if (!FENCE.test(line)) return;
+    if (this.#fence === null) {
+      this.#fence = openingFence(line);
+      if (this.#indent === '') this.#indent = ' '.repeat(this.#fence?.indent ?? 0);
+      return;
+    }
+    if (!closesFence(line, this.#fence)) return;
+    for (const [name, doubtful] of this.#doubtful) {
+      if (doubtful.fence !== this.#fence) continue;
+      // An example in a fence that does not close its tag; edits in that fence would be drafts.
+      if (name !== 'comment' && this.#content.count > doubtful.edits) this.#unclosed ??= doubtful.tag;
+      this.#doubtful.delete(name);
+    }
+    this.#fence = null;
+  }
+
+  #open(tag: Tag, isFirst: boolean, next: number): { at: number; startsLine: boolean } {
+    const closing = this.#closings.get(tag);
+    const isOneLine = closing !== undefined && closing.from < next;
+    if (isOneLine && tag.name === 'comment' && !HOLDS_OBJECT.test(this.#text.slice(tag.to, closing.from)))
+      return { at: closing.to, startsLine: false };
+    const before = this.#text.slice(tag.line.firstText, tag.from).trimEnd().at(-1) ?? '.';
+    const isSentence =
+      closing !== undefined && isLineStart(closing) && SENTENCE_ENDS.includes(before);
+    const isClear =
+      (isFirst || isSentence) && this.#fence === null && !this.#isInPatchComment(tag);
+    if (isOneLine || isClear) {
+      if (closing === undefined) {
+        this.#unclosed = tag;
+        return { at: this.#text.length, startsLine: true };
+      }
+      if (!isOneLine && this.#leavesLinesOfHunk(closing)) this.#refuse(closing);
+      this.#add(tag.from, closing.to);
+      return { at: closing.to, startsLine: isFirst || !isOneLine };
+    }
+    if (!this.#content.isInBrokenObject && !this.#isInPatchComment(tag)) {
+      const isLikely =
+        tag.to >= tag.line.lastText || `${SENTENCE_ENDS}${PHRASE_ENDS}`.includes(before);
+      const { count: edits } = this.#content;
+      this.#doubtful.set(tag.name, { tag, fence: this.#fence, edits, isLikely });
+    }
+    return { at: tag.to, startsLine: false };
+  }
+
+  /** A diff goes on behind the tag: the tag may be text of its hunk. */
+  #leavesLinesOfHunk({ line }: Tag): boolean {
+    return (
+      this.#format === 'unified-diff' &&
+      /^(?:\+(?!\+\+ )|-(?!-- |[- ]))/.test(this.#text.slice(line.to + 1, line.to + 6))
+    );
+  }
+
+  /** Lines of a patch have a sign, so a tag without one is thinking; a comment may be a line of HTML that lost its sign. */
+  #isInPatchComment({ name }: Tag): boolean {
+    return name === 'comment' && this.#content.isInPatch;
+  }
+
+  #close(tag: Tag, isFirst: boolean): { at: number; startsLine: boolean } {
+    const opening = this.#doubtful.get(tag.name);
+    const isAtEdge = isFirst || tag.to >= tag.line.lastText;
+    if (opening === undefined) {
+      if (tag.name === 'comment') return { at: tag.to, startsLine: false };
+      const isClear = isAtEdge && this.#fence === null && !this.#content.isUnsure;
+      this.#lone.push({ tag, isClear, stretches: this.#stretches.length });
+      return { at: tag.to, startsLine: isFirst && isClear };
+    }
+    const { from } = opening.tag;
+    const isUnclear = !isAtEdge && this.fault === null && holdsEdit(this.#text.slice(opening.tag.to, tag.from));
+    if (isUnclear) this.#refuse(tag);
+    this.#add(from, tag.to);
+    this.#fence = opening.fence;
+    return { at: tag.to, startsLine: true };
+  }
+
+  #add(from: number, to: number): void {
+    this.#stretches.push({ from, to });
+    this.#doubtful.clear();
+  }
+}
+
+/** The closing tag of each opening one. */
+const closingTags = (tags: readonly Tag[]): ReadonlyMap<Tag, Tag> => {
+  const closings = new Map<Tag, Tag>();
+  const open = new Map<Tag['name'], Tag[]>();
+  for (const tag of tags) {
+    const stack = open.get(tag.name) ?? [];
+    open.set(tag.name, stack);
+    if (!tag.closes) stack.push(tag);
+    else closeLast(stack, tag, closings);
+  }
+  return closings;
+};
+
+/**
+ * Takes from the stack what the closing tag closes: the last opening one, and those before it up to one that it does not belong to. An
+ * opening tag is nested in another if it is alone on its line or closes on it; any other may be a mention. A comment has no others inside.
+ */
+const closeLast = (stack: Tag[], closing: Tag, closings: Map<Tag, Tag>): void => {
+  for (let tag = stack.pop(); tag !== undefined; tag = stack.pop()) {
+    closings.set(tag, closing);
+    const isNested = closing.from < tag.line.to || isAlone(tag);
+    if (tag.name !== 'comment' && isNested) return;
+  }
+};
