@@ -5,3 +5,4 @@ export { rebase3 } from './merge.js';
 export { lookUp } from './paths.js';
 export { lineOrigins } from './text/line-diff.js';
 export { indexOf } from './text/lines.js';
+export { withoutThinking } from './thinking/index.js';

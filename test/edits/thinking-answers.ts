@@ -109,6 +109,7 @@ export const FORMS: Readonly<Record<string, (text: string) => string>> = {
   'text behind the opening tag': (text) => `<think>Okay, maybe\n${text}That is wrong.</think>\n`,
   'an opening tag within a line': (text) => `Let me see. <think>I could write\n${text}</think>\n`,
   'an indented tag': (text) => `  <think>\n${text}  </think>\n`,
+  'an indented tag behind a blank line': (text) => `\n  <think>\n${text}  </think>\n`,
   'nested tags': (text) => `<think>\n<think>\n${text}</think>\n${text}</think>\n`,
   'a nested tag within a line': (text) =>
     `<think>\nI <think>wonder</think> whether\n${text}\n</think>\n`,
@@ -119,6 +120,11 @@ export const FORMS: Readonly<Record<string, (text: string) => string>> = {
   'the answer begins behind the closing tag': (text) => `<think>\n${text}</think>`,
   'two in a row': (text) => `<think>\n${text}</think>\n<thinking>\n${text}</thinking>\n`,
   'CRLF line ends': (text) => `<think>\n${text}</think>\n`.replaceAll('\n', '\r\n'),
+};
+
+/** What is left of a form without its thinking, where that is not nothing. */
+export const REST: Readonly<Record<string, string>> = {
+  'an opening tag within a line': 'Let me see. \n',
 };
 
 /** What the thinking holds. */

@@ -13,6 +13,7 @@ import { parseConfig, parseJob } from '../../src/documents/job/index.js';
 import { firstHeading } from '../../src/documents/source/yaml.js';
 import { elisionReasons } from '../../src/edits/locate/elision.js';
 import { openingFence } from '../../src/edits/text/fence.js';
+import { withoutThinking } from '../../src/edits/thinking/index.js';
 import { newFilesIn } from '../../src/model/prompts/pick.js';
 import { findSecrets } from '../../src/system/secrets.js';
 import { classifyFailure, failingTests } from '../../src/workspace/commands/classify.js';
@@ -35,6 +36,37 @@ const failed = (output: string): void => {
   classifyFailure(output, { exit: 1 });
   failingTests(output);
 };
+/** With a closing tag at the end and without one. */
+const inThinking = (text: string): void => {
+  for (const format of ['unified-diff', 'search-replace', null] as const)
+    for (const end of ['', '\n</think>\n', ' </think> b\n--> c\n'])
+      withoutThinking(run(text) + end, format, undefined);
+};
+const THINKING = [
+  '<think>',
+  '<think>\n',
+  '</think>\n',
+  '<think>a</think>',
+  '<think>\n<think>\n',
+  'a <think> b ',
+  'a <think> b\n',
+  'a </think> b\n',
+  '<!-- ',
+  '<!--\n',
+  '-->\n',
+  'a <!-- {"a"\n',
+  '`<think>` ',
+  '` `` ``` <think> ',
+  '```\n<think>\n```\n',
+  `<think ${'a'.repeat(199)}`,
+  '{ "a": [<think>\n',
+  '@@ -1,99999 +1,99999 @@\n<think>\n',
+  '@@ -1,9 +1,9 @@\n-a\n+b\n</think>\n',
+  'FILE a\n<think>\n',
+  'FIND:\n</think>\n',
+  '<<<<<<< SEARCH\n</think>\n',
+  '*** Begin Patch\n*** End Patch\n</think>\n',
+];
 const inPlan = (text: string) =>
   parsePlan(`# A plan\n\n## Implementation Phases\n\n${text}\n`, 'plan.md');
 const heading = (text: string): void => {
@@ -69,6 +101,10 @@ test.each<[string, () => unknown]>([
   ['a heading of notes', () => sectionIn(`# Title${run(' ')}b`, 'Title')],
   ['what a model leaves out', () => claimedUnfinished(`NOT DONE: 1${run(':')}\u2028`)],
   ['a fence in an answer', () => openingFence(`${run('~')}\u2028a`)],
+  ...THINKING.map((text): [string, () => void] => [
+    `thinking: ${JSON.stringify(text)}`,
+    () => inThinking(text),
+  ]),
   ['a brief', () => newFilesIn(`New files\n- a/b: ${run(' ')}\``)],
   [
     'new lines that look like notes',

@@ -6,7 +6,6 @@ import { judge } from './targets.js';
 import { joinOperations } from '../../edits/internal.js';
 import * as jobs from '../../documents/job/index.js';
 import { closeEditPrompt } from '../../model/prompts/index.js';
-import { claimedUnfinished } from '../../documents/plan/index.js';
 import { callKey } from '../../model/journal/index.js';
 import type { ProposeInput, ProposeResult } from '../../shared/step-activities.js';
 import type { Activity } from '../frame/activity.js';
@@ -277,7 +276,7 @@ interface Checked {
 async function toResult(
   ports: ActivityPorts,
   { snapshot, input, targets, outcome, wanted, region }: Checked,
-  { answer, written, usage }: Answered,
+  { answer, written, nonce, usage }: Answered,
   signal: AbortSignal,
 ): Promise<ProposeResult> {
   const { blobs } = ports;
@@ -296,7 +295,9 @@ async function toResult(
       const gone = input.file === '*' ? deleted(snapshot.targets) : [];
       const result = outcome.outcome === 'edited' ? outcome : null;
       const unfinished =
-        region === null ? claimedUnfinished(written) : regions.unfinishedOfRegions(region, written);
+        region === null
+          ? regions.unfinishedIn({ written, nonce }, input.format)
+          : regions.unfinishedOfRegions(region, { written, nonce });
       const accepted = await keepAccepted(ports, input, { targets, gone }, { result, unfinished });
       const changed = [...gone.map(({ path }) => path), ...(result?.files.keys() ?? [])];
       const made = changed.filter(

@@ -1,11 +1,12 @@
 /** A file that is edited in regions: which lines a call is for, what it is shown of the rest, and what follows it. */
 import type { Region, Json, Outline } from '../../edits/index.js';
-import { joinOperations, operationsOf } from '../../edits/internal.js';
+import { joinOperations, operationsOf, withoutThinking } from '../../edits/internal.js';
 import {
   claimedUnfinished,
   unfinishedInAll,
   type ClaimedUnfinished,
 } from '../../documents/plan/index.js';
+import type { AnswerFormat } from '../../shared/formats.js';
 import { BOUNDS } from '../../shared/limits.js';
 import type {
   FallbackStep,
@@ -108,15 +109,23 @@ export const joined = (region: LoadedRegion, said: Said): string => {
 
 const workAfter = (before: RegionWork, { answer, written, nonce, reason }: Said): RegionWork => ({
   operations: [...before.operations, ...operationsOf(answer.text, nonce)],
-  unfinished: [...before.unfinished, claimedUnfinished(written)],
+  unfinished: [...before.unfinished, unfinishedIn({ written, nonce }, 'structured-edit')],
   reasons: [...before.reasons, ...(reason === undefined ? [] : [reason])],
 });
 
 /** What every region names as undone nobody has done. `answer`: the last one's. */
 export const unfinishedOfRegions = (
   { unfinished }: LoadedRegion,
-  answer: string,
-): readonly ClaimedUnfinished[] => unfinishedInAll([...unfinished, claimedUnfinished(answer)]);
+  answer: Pick<Answered, 'written' | 'nonce'>,
+): readonly ClaimedUnfinished[] =>
+  unfinishedInAll([...unfinished, unfinishedIn(answer, 'structured-edit')]);
+
+/** The tasks that a response names as not done, outside of its thinking. */
+export const unfinishedIn = (
+  { written, nonce }: Pick<Answered, 'written' | 'nonce'>,
+  format: AnswerFormat,
+): readonly ClaimedUnfinished[] =>
+  claimedUnfinished(withoutThinking(written, format, nonce).text);
 
 export async function regionAfter(
   blobs: BlobStore,

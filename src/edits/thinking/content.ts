@@ -14,9 +14,6 @@ export interface ResponseLine {
 }
 export type ReadLine = (offset: number) => ResponseLine;
 
-/** Where a passage of content ends; `whole`: false if the response ends within it. */
-type Passage = { readonly end: number; readonly whole: boolean };
-
 const HUNK = /^@@ -\d{1,9}(?:,(\d{1,9}))? \+\d{1,9}(?:,(\d{1,9}))? @@(?: |$)/;
 const BARE_HUNK = /^@@(?: |$)/;
 const DIFF_HEADER = /^(?:diff -|Index: )/;
@@ -29,6 +26,7 @@ export class EditContent {
   readonly #lineAt: ReadLine;
   /** Lines with a sign are content: those of a hunk of a diff, or of a patch. */
   #signed: 'hunk' | 'counted hunk' | 'patch' | null = null;
+  #blankFollowed = false;
   #brokenObjects = 0;
   #lastObjectIsBroken = false;
   /** Number of edits that were passed so far, finished or not. */
@@ -49,6 +47,10 @@ export class EditContent {
   /** A tag here may be the content of an edit that has slips: a hunk with wrong counts, a patch. */
   get isUnsure(): boolean {
     return this.#signed === 'hunk' || this.#signed === 'patch';
+  }
+  /** A hunk had all its lines, and a blank line followed: an indented line here is prose or a context line that the counts forgot. */
+  get isBehindHunk(): boolean {
+    return this.#signed === 'counted hunk' && this.#blankFollowed;
   }
   get isInPatch(): boolean {
     return this.#signed === 'patch';
@@ -72,15 +74,15 @@ export class EditContent {
       const end = this.#endOfSigned(line, fence);
       if (end !== null) return end;
     }
-    const passage =
+    const end =
       (this.#reads('whole-file') && this.#file(line)) ||
       (this.#reads('search-replace') && this.#findBlock(line)) ||
       (this.#reads('search-blocks') && this.#searchBlock(line)) ||
       (this.#reads('unified-diff') && this.#hunk(line, fence)) ||
       null;
-    if (passage !== null) {
+    if (end !== null) {
       this.count += 1;
-      return passage.end;
+      return end;
     }
     if (this.#reads('begin-patch') && /^\*\*\* Begin Patch\s*$/.test(text)) {
       this.count += 1;
@@ -107,17 +109,17 @@ export class EditContent {
     return this.#format === null || this.#format === format;
   }
 
-  /** Lines from the offset up to one that ends the content. */
-  #upTo(from: number, ends: (text: string) => boolean): Passage {
+  /** Offset behind the line that ends the content; the text's length if none does. */
+  #upTo(from: number, ends: (text: string) => boolean): number {
     for (let at = from; at < this.#text.length;) {
       const { text, next } = this.#lineAt(at);
-      if (ends(text)) return { end: next, whole: true };
+      if (ends(text)) return next;
       at = next;
     }
-    return { end: this.#text.length, whole: false };
+    return this.#text.length;
   }
 
-  #file({ text, next }: ResponseLine): Passage | null {
+  #file({ text, next }: ResponseLine): number | null {
     const path = /^FILE (\S.*)$/.exec(text)?.[1]?.trimEnd();
     if (path === undefined) return null;
     const last = path.slice(path.lastIndexOf(' ') + 1);
@@ -131,7 +133,7 @@ export class EditContent {
     return this.#upTo(next, (line) => line.startsWith('END FILE') && isEnd(line.trimEnd()));
   }
 
-  #findBlock({ text, next }: ResponseLine): Passage | null {
+  #findBlock({ text, next }: ResponseLine): number | null {
     if (!/^FIND(?:[ \t]+@?\d{1,9})?:[ \t]*$/.test(text)) return null;
     const end = this.#nonce === undefined ? 'END' : `END ${this.#nonce}`;
     const isEnd = (line: string): boolean =>
@@ -139,20 +141,21 @@ export class EditContent {
     return this.#upTo(next, (line) => line.startsWith('END') && isEnd(line.trimEnd()));
   }
 
-  #searchBlock({ text, next }: ResponseLine): Passage | null {
+  #searchBlock({ text, next }: ResponseLine): number | null {
     if (!/^(?:<{5,9}|-{5,9}) SEARCH\s*$/.test(text)) return null;
     return this.#upTo(next, (line) => /^(?:>{5,9}|\+{5,9}) REPLACE\s*$/.test(line));
   }
 
   /** A hunk header and as many lines as it states; where they run into something else the signs of the lines decide. */
-  #hunk({ text, next }: ResponseLine, fence: Fence | null): Passage | null {
+  #hunk({ text, next }: ResponseLine, fence: Fence | null): number | null {
     const stated = HUNK.exec(text);
     if (stated === null && !BARE_HUNK.test(text)) return null;
     this.#signed = 'hunk';
     const end = stated && this.#endByCounts(next, stated, fence);
-    if (end === null) return { end: next, whole: true };
+    if (end === null) return next;
     this.#signed = 'counted hunk';
-    return { end, whole: true };
+    this.#blankFollowed = false;
+    return end;
   }
 
   #endByCounts(
@@ -181,6 +184,7 @@ export class EditContent {
       if (/^\*\*\* End Patch\s*$/.test(text)) this.#signed = null;
       return /^(?:[ +@-]|\*\*\* |\s*$)/.test(text) ? next : null;
     }
+    this.#blankFollowed ||= text === '';
     if (!endsHunk(text, fence) && /^(?:[ +\\-]|\s*$)/.test(text)) return next;
     if (this.#signed === 'counted hunk' || (fence !== null && closesFence(text, fence)))
       this.#signed = null;

@@ -41,6 +41,15 @@ export interface ThinkingFault {
   readonly open: boolean;
 }
 
+const ONLY_THINKING: ThinkingFault = {
+  reason: {
+    code: 'no_edits',
+    message:
+      'The answer contains only thinking, which is never applied. Send the answer after its closing tag.',
+  },
+  open: false,
+};
+
 export interface WithoutThinking {
   readonly text: string;
   /** Lists the lines of the thinking; null: there is none. */
@@ -58,10 +67,12 @@ export const withoutThinking = (
   const finder = new ThinkingFinder(response, format, nonce);
   finder.scan();
   const stretches = finder.resolve();
+  const text = without(response, stretches);
+  const isEmpty = stretches.length > 0 && text.trim() === '';
   return {
-    text: without(response, stretches),
+    text,
     note: noteOf(response, stretches),
-    fault: finder.fault,
+    fault: finder.fault ?? (isEmpty ? ONLY_THINKING : null),
   };
 };
 
@@ -137,6 +148,8 @@ class ThinkingFinder {
   /** Spaces before the first fence that has some: the lines inside have them as well. */
   #indent = '';
   #unclosed: Tag | null = null;
+  /** The closing tag that `#refuseDraftBehindHunk` looked at last. */
+  #checked: Tag | null = null;
 
   constructor(text: string, format: AnswerFormat | null, nonce: string | undefined) {
     this.#text = text;
@@ -157,6 +170,7 @@ class ThinkingFinder {
       const line = this.#lineAt(at);
       // The end of a comment looks like a removed line of a diff.
       const endsComment = line.text.startsWith('-->') && this.#doubtful.has('comment');
+      this.#refuseDraftBehindHunk(line);
       const end = endsComment ? null : this.#content.endFrom(line, this.#fence);
       at = end ?? this.#readLine(at, line);
     }
@@ -338,6 +352,20 @@ class ThinkingFinder {
       this.#doubtful.set(tag.name, { tag, fence: this.#fence, edits, isLikely });
     }
     return { at: tag.to, startsLine: false };
+  }
+
+  /**
+   * Refuses an indented tag behind a hunk with the header of a hunk before its closing tag: the tag is prose, or a context line of a hunk
+   * with wrong counts.
+   */
+  #refuseDraftBehindHunk({ text, next }: ResponseLine): void {
+    const tag = this.#tags[this.#nextTag];
+    if (!this.#content.isBehindHunk || !/^ {2,}</.test(text) || tag === undefined) return;
+    const closing = this.#closings.get(tag);
+    if (closing === undefined || closing.from < next || closing === this.#checked) return;
+    if (!isLineStart(tag) || tag.from >= next) return;
+    this.#checked = closing;
+    if (/^@@/m.test(this.#text.slice(next, closing.from))) this.#refuse(closing);
   }
 
   /** A diff goes on behind the tag: the tag may be text of its hunk. */

@@ -4,6 +4,7 @@ import type { ModelRequest, TextBlock } from '../ports.js';
 import type { Create } from '../../shared/pick.js';
 import { isRecord } from '../../shared/text.js';
 import type { StopReason } from '../../edits/index.js';
+import { withoutThinking } from '../../edits/internal.js';
 
 const CACHE_MARKS = 4; // bound: The Messages API takes at most four marks.
 
@@ -125,14 +126,19 @@ export function jsonIn(text: string): Record<string, unknown> | null {
 const WHOLE: readonly StopReason[] = ['end_turn', 'stop_sequence'];
 
 /** The rows of the table in src/edits/apply-answer.ts for an answer that is plain text: nothing of a cut one is used. */
-export function readPlain({ text, stopReason, nonce, requireMarker }: PlainAnswer): PlainReading {
+export function readPlain(answer: PlainAnswer): PlainReading {
+  const { stopReason, nonce, requireMarker } = answer;
   if (stopReason === 'refusal')
     return { outcome: 'declined', message: 'the model declined to answer' };
   if (!WHOLE.includes(stopReason))
     return {
       outcome: 'truncated',
-      message: `the answer was cut off (stop reason ${stopReason ?? 'none'}, ${text.length} characters)`,
+      message: `the answer was cut off (stop reason ${stopReason ?? 'none'}, ${answer.text.length} characters)`,
     };
+  // Such an answer is prose or JSON, so an object is the only content in which tags are text.
+  const { text, fault } = withoutThinking(answer.text, 'string-replace', nonce);
+  if (fault !== null)
+    return { outcome: fault.open ? 'truncated' : 'unmarked', message: fault.reason.message };
   const lines = text.trimEnd().split('\n');
   const wanted = markerLine(nonce, '0', '0');
   if (lines.at(-1)?.trimEnd() === wanted)

@@ -8,6 +8,7 @@ import { lookUp } from '../../paths.js';
 import { isJsonObject, type Json, keyBeside, readJson } from '../../text/json.js';
 import type { FormatContext, Reading } from '../../types.js';
 import { findJsonMarker } from '../../marker.js';
+import { withoutThinking } from '../../thinking/index.js';
 import { invalid } from '../reader.js';
 
 export const NEEDS_LINES_LINES = 2_000; // bound: Lines that a model may ask to be shown at once.
@@ -46,7 +47,8 @@ export const splitRegion = (
 
 /** The operations of a structured edit that was judged already; none where there are none. */
 export const operationsOf = (answer: string, nonce: string | undefined): readonly Json[] => {
-  const read = readJson(findJsonMarker(answer, nonce).body);
+  const { text } = withoutThinking(answer, 'structured-edit', nonce);
+  const read = readJson(findJsonMarker(text, nonce).body);
   if (read.kind !== 'value' || !isJsonObject(read.value)) return [];
   const { operations } = read.value;
   return Array.isArray(operations) ? (operations as readonly Json[]) : [];
