@@ -8,14 +8,7 @@
  * Prose before the first line of the format's grammar and after the marker or the JSON object is left out. Where another edit follows, that
  * was not the end. Fences (text/fence.ts) stay with the body for the format's reader; one that is not closed means that the answer was cut.
  */
-import {
-  BODY,
-  formatIn,
-  JSON_CANDIDATES,
-  openingOf,
-  Outside,
-  withoutIndent,
-} from './detect.js';
+import { BODY, formatIn, JSON_CANDIDATES, openingOf, Outside, withoutIndent } from './detect.js';
 import { closesFence, type Fence, isBareFence } from './text/fence.js';
 import { type Json, type JsonRead, isJsonObject, readJson } from './text/json.js';
 import type { Reason } from './types.js';

@@ -89,7 +89,8 @@ export const WRITE: Readonly<Record<AnswerFormat, (edit: OneLine, manner: Manner
 /** The beginning of an edit that is never finished, with a fence that is never closed. */
 const UNBALANCED: Readonly<Record<AnswerFormat, string>> = {
   'whole-file': '```ts\nFILE c.ts\nconst c = 99;\n',
-  'unified-diff': '```diff\n--- a/c.ts\n+++ b/c.ts\n@@ -1,9 +1,9 @@\n-const c = 1;\n+const c = 99;\n',
+  'unified-diff':
+    '```diff\n--- a/c.ts\n+++ b/c.ts\n@@ -1,9 +1,9 @@\n-const c = 1;\n+const c = 99;\n',
   'structured-edit': '```json\n{"operations": [{"type": "append", "file_path": "c.ts",\n',
   'search-replace': '```\nFILE: c.ts\nFIND:\nconst c = 1;\nREPLACE:\n',
   'search-blocks': '```\nc.ts\n<<<<<<< SEARCH\nconst c = 1;\n=======\n',
@@ -113,7 +114,8 @@ export const FORMS: Readonly<Record<string, (text: string) => string>> = {
   'nested tags': (text) => `<think>\n<think>\n${text}</think>\n${text}</think>\n`,
   'a nested tag within a line': (text) =>
     `<think>\nI <think>wonder</think> whether\n${text}\n</think>\n`,
-  'one tag inside another': (text) => `<think>\n<reasoning>\n${text}</reasoning>\n${text}</think>\n`,
+  'one tag inside another': (text) =>
+    `<think>\n<reasoning>\n${text}</reasoning>\n${text}</think>\n`,
   'a mention in backticks inside': (text) =>
     `<think>\nAll until \`</think>\` is thinking, and '</think>' too.\n${text}</think>\n`,
   'an opening tag named inside': (text) => `<think>\nThe tag <think> opens it.\n${text}</think>\n`,

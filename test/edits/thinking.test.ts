@@ -150,7 +150,10 @@ describe.each(ALL)('%s', (format) => {
 
   test.each([
     ['edits on both sides of a closing tag within a line', `${draft}so </think> now\n${real}`],
-    ['edits before a lone closing tag behind thinking', `<think>\n</think>\n${draft}</think>\n${real}`],
+    [
+      'edits before a lone closing tag behind thinking',
+      `<think>\n</think>\n${draft}</think>\n${real}`,
+    ],
     ['edits before a closing tag in a fence', `${draft}\n\`\`\`\n</think>\n\`\`\`\n\n${real}`],
     ['only edits before a closing tag', `${real}</think>\n`],
   ])('refuses where it is unclear what is thinking: %s', (_, answer) => {
@@ -169,7 +172,9 @@ describe.each(ALL)('%s', (format) => {
     const outcome = read(format, `<think>\n${draft}</think>\n${real}`);
     const last = draft.split('\n').length + 1;
     expect(outcome).toMatchObject({
-      notes: [{ code: 'thinking', message: `Thinking was ignored: lines 1 to ${last} of the answer.` }],
+      notes: [
+        { code: 'thinking', message: `Thinking was ignored: lines 1 to ${last} of the answer.` },
+      ],
     });
   });
 

@@ -124,8 +124,7 @@ export const unfinishedOfRegions = (
 export const unfinishedIn = (
   { written, nonce }: Pick<Answered, 'written' | 'nonce'>,
   format: AnswerFormat,
-): readonly ClaimedUnfinished[] =>
-  claimedUnfinished(withoutThinking(written, format, nonce).text);
+): readonly ClaimedUnfinished[] => claimedUnfinished(withoutThinking(written, format, nonce).text);
 
 export async function regionAfter(
   blobs: BlobStore,

@@ -127,8 +127,7 @@ export class EditContent {
     const end = `END FILE ${last}`;
     const isEnd =
       this.#nonce === undefined
-        ? (line: string): boolean =>
-            line === 'END FILE' || (this.#format === null && line === end)
+        ? (line: string): boolean => line === 'END FILE' || (this.#format === null && line === end)
         : (line: string): boolean => line === end;
     return this.#upTo(next, (line) => line.startsWith('END FILE') && isEnd(line.trimEnd()));
   }

@@ -100,13 +100,13 @@ const noteOf = (text: string, stretches: readonly Stretch[]): Reason | null => {
   };
   const ranges = stretches.slice(0, STRETCHES_REPORTED).map(({ from, to }) => {
     const [first, last] = [lineOf(from), lineOf(to)];
-    return first === last ? `${first}` : `${first} to ${last}`;
+    return first === last ? `line ${first}` : `lines ${first} to ${last}`;
   });
   const more = stretches.length - ranges.length;
   const list = `${ranges.join(', ')}${more > 0 ? ` and ${more} more places` : ''}`;
   return {
     code: 'thinking',
-    message: `Thinking was ignored: lines ${list} of the answer.`,
+    message: `Thinking was ignored: ${list} of the answer.`,
   };
 };
 
@@ -175,7 +175,11 @@ class ThinkingFinder {
       at = end ?? this.#readLine(at, line);
     }
     for (const { tag, fence, isLikely, edits } of this.#doubtful.values())
-      if (fence === null ? isLikely && holdsEdit(this.#text.slice(tag.to)) : this.#content.count > edits)
+      if (
+        fence === null
+          ? isLikely && holdsEdit(this.#text.slice(tag.to))
+          : this.#content.count > edits
+      )
         this.#unclosed ??= tag;
   }
 
@@ -186,7 +190,10 @@ class ThinkingFinder {
     const { name, from, to } = this.#unclosed;
     const tail = this.#text.slice(to);
     const head = without(this.#text.slice(0, from), lone);
-    const stretches = [...lone.filter((stretch) => stretch.to <= from), { from, to: this.#text.length }];
+    const stretches = [
+      ...lone.filter((stretch) => stretch.to <= from),
+      { from, to: this.#text.length },
+    ];
     if (name === 'comment' && !holdsEdit(tail)) return lone;
     const isBehindAll =
       this.#format !== null &&
@@ -320,7 +327,8 @@ class ThinkingFinder {
     for (const [name, doubtful] of this.#doubtful) {
       if (doubtful.fence !== this.#fence) continue;
       // An example in a fence that does not close its tag; edits in that fence would be drafts.
-      if (name !== 'comment' && this.#content.count > doubtful.edits) this.#unclosed ??= doubtful.tag;
+      if (name !== 'comment' && this.#content.count > doubtful.edits)
+        this.#unclosed ??= doubtful.tag;
       this.#doubtful.delete(name);
     }
     this.#fence = null;
@@ -329,13 +337,16 @@ class ThinkingFinder {
   #open(tag: Tag, isFirst: boolean, next: number): { at: number; startsLine: boolean } {
     const closing = this.#closings.get(tag);
     const isOneLine = closing !== undefined && closing.from < next;
-    if (isOneLine && tag.name === 'comment' && !HOLDS_OBJECT.test(this.#text.slice(tag.to, closing.from)))
+    if (
+      isOneLine &&
+      tag.name === 'comment' &&
+      !HOLDS_OBJECT.test(this.#text.slice(tag.to, closing.from))
+    )
       return { at: closing.to, startsLine: false };
     const before = this.#text.slice(tag.line.firstText, tag.from).trimEnd().at(-1) ?? '.';
     const isSentence =
       closing !== undefined && isLineStart(closing) && SENTENCE_ENDS.includes(before);
-    const isClear =
-      (isFirst || isSentence) && this.#fence === null && !this.#isInPatchComment(tag);
+    const isClear = (isFirst || isSentence) && this.#fence === null && !this.#isInPatchComment(tag);
     if (isOneLine || isClear) {
       if (closing === undefined) {
         this.#unclosed = tag;
@@ -391,7 +402,8 @@ class ThinkingFinder {
       return { at: tag.to, startsLine: isFirst && isClear };
     }
     const { from } = opening.tag;
-    const isUnclear = !isAtEdge && this.fault === null && holdsEdit(this.#text.slice(opening.tag.to, tag.from));
+    const isUnclear =
+      !isAtEdge && this.fault === null && holdsEdit(this.#text.slice(opening.tag.to, tag.from));
     if (isUnclear) this.#refuse(tag);
     this.#add(from, tag.to);
     this.#fence = opening.fence;

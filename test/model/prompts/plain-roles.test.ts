@@ -81,8 +81,16 @@ describe('readBrief', () => {
     expect(readBrief(answer(whole)).outcome).toBe('complete');
   });
   test.each([
-    ['is left out', '<think>\nMaybe y\n</think>\nShared: x', { outcome: 'complete', body: 'Shared: x' }],
-    ['without its opening tag is left out', 'Maybe y\n</think>\nShared: x', { outcome: 'complete', body: 'Shared: x' }],
+    [
+      'is left out',
+      '<think>\nMaybe y\n</think>\nShared: x',
+      { outcome: 'complete', body: 'Shared: x' },
+    ],
+    [
+      'without its opening tag is left out',
+      'Maybe y\n</think>\nShared: x',
+      { outcome: 'complete', body: 'Shared: x' },
+    ],
     ['that is not closed is never used', '<think>\nShared: y', { outcome: 'truncated' }],
   ] as const)('thinking %s', (_, text, reading) => {
     expect(readBrief(marked(text))).toMatchObject(reading);

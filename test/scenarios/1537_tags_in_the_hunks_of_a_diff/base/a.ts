@@ -1,0 +1,2 @@
+export const END = '</think>';
+export const START = '<think>';

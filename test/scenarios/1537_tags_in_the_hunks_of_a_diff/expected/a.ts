@@ -1,0 +1,3 @@
+export const END = '</think>';
+export const START = '<think>';
+// all before </think> is thinking
