@@ -59,6 +59,10 @@ export class EditContent {
   get isInBrokenObject(): boolean {
     return this.#lastObjectIsBroken;
   }
+  /** Thinking ended here: an object that could not be read was part of it. */
+  forgetObjects(): void {
+    this.#lastObjectIsBroken = false;
+  }
   get readsJson(): boolean {
     return (
       this.#format === null ||
@@ -70,16 +74,13 @@ export class EditContent {
   /** Offset behind the content that begins with the line; null: none begins with it. */
   endFrom(line: ResponseLine, fence: Fence | null): number | null {
     const { text } = line;
-    if (this.#signed !== null) {
-      const end = this.#endOfSigned(line, fence);
-      if (end !== null) return end;
-    }
+    const signedEnd = this.#signed === null ? null : this.#endOfSigned(line, fence);
+    if (signedEnd !== null) return signedEnd;
     const end =
-      (this.#reads('whole-file') && this.#file(line)) ||
-      (this.#reads('search-replace') && this.#findBlock(line)) ||
-      (this.#reads('search-blocks') && this.#searchBlock(line)) ||
-      (this.#reads('unified-diff') && this.#hunk(line, fence)) ||
-      null;
+      (this.#reads('whole-file') ? this.#file(line) : null) ??
+      (this.#reads('search-replace') ? this.#findBlock(line) : null) ??
+      (this.#reads('search-blocks') ? this.#searchBlock(line) : null) ??
+      (this.#reads('unified-diff') ? this.#hunk(line, fence) : null);
     if (end !== null) {
       this.count += 1;
       return end;

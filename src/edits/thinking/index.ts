@@ -24,8 +24,9 @@ const STRETCHES_REPORTED = 5; // bound: Stretches of thinking that a note lists;
 const ANY_TAG = /<\/?(?:think|reasoning)|<!--/i;
 /** A tag behind the end of a sentence is no word of it. */
 const SENTENCE_ENDS = '.!?…';
-/** It hardly is one behind these. */
+/** It hardly is one behind these, or if something else follows it directly. */
 const PHRASE_ENDS = ':;*)';
+const ENDS_OF_WORD = ' \t.,;:!?…)*/-\'"’”';
 const FENCE = /^ {0,3}(?:`{3}|~{3})/;
 const OBJECT = /\{\s*"/y;
 const HOLDS_OBJECT = /\{\s*["']/;
@@ -123,10 +124,18 @@ interface Doubtful {
 /** A closing tag without an opening one. */
 interface Lone {
   readonly tag: Tag;
-  /** It begins or ends its line, outside of fences and of what may be the content of an edit. */
+  /** Where the text behind it begins. */
+  readonly to: number;
+  /** It begins its line or ends its last sentence, outside of fences and of what may be the content of an edit. */
   readonly isClear: boolean;
   /** Number of stretches before it. */
   readonly stretches: number;
+}
+
+/** Where to read on; `startsLine`: as at the start of a line. */
+interface Position {
+  readonly at: number;
+  readonly startsLine: boolean;
 }
 
 class ThinkingFinder {
@@ -164,7 +173,7 @@ class ThinkingFinder {
   }
 
   scan(): void {
-    for (let at = 0; at < this.#text.length && this.#unclosed === null;) {
+    for (let at = 0; at < this.#text.length && !this.#isCut;) {
       this.#skipTo(at);
       if (this.#tags[this.#nextTag] === undefined && this.#doubtful.size === 0) return;
       const line = this.#lineAt(at);
@@ -172,6 +181,7 @@ class ThinkingFinder {
       const endsComment = line.text.startsWith('-->') && this.#doubtful.has('comment');
       this.#refuseDraftBehindHunk(line);
       const end = endsComment ? null : this.#content.endFrom(line, this.#fence);
+      if (end !== null) this.#refuseClosingWithin(end);
       at = end ?? this.#readLine(at, line);
     }
     for (const { tag, fence, isLikely, edits } of this.#doubtful.values())
@@ -181,6 +191,11 @@ class ThinkingFinder {
           : this.#content.count > edits
       )
         this.#unclosed ??= tag;
+  }
+
+  /** The response ends within thinking. */
+  get #isCut(): boolean {
+    return this.#unclosed !== null;
   }
 
   /** The stretches of thinking, once it is known which closing tags stand alone; sets `fault` if two readings differ. */
@@ -218,12 +233,9 @@ class ThinkingFinder {
         holdsEdit(this.#between(first.tag.to, last.tag.from)) ||
         (isDraft && (first.stretches > 0 || !holdsEdit(this.#between(last.tag.to, Infinity))));
       if (isUnclear) return this.#refuse(last.tag);
-      stretches = [
-        { from: 0, to: last.tag.to },
-        ...stretches.filter(({ from }) => from >= last.tag.to),
-      ];
+      stretches = [{ from: 0, to: last.to }, ...stretches.filter(({ from }) => from >= last.to)];
     }
-    const from = last?.tag.to ?? 0;
+    const from = last?.to ?? 0;
     const others = this.#lone.filter(({ tag }) => tag.from >= from);
     const other = others.at(-1);
     if (other !== undefined && holdsEdit(this.#between(from, other.tag.from)))
@@ -264,7 +276,7 @@ class ThinkingFinder {
   /** Reads a line outside of the content of edits; returns where the next line begins, which may be behind a closing tag. */
   #readLine(from: number, { text, next }: ResponseLine): number {
     this.#takeFence(text);
-    if (this.#unclosed !== null) return next;
+    if (this.#isCut) return next;
     const first = from + this.#text.slice(from, next).search(/\S|$/);
     for (let at = from; at < next;) {
       const object = this.#endOfObject(at, first, next);
@@ -282,7 +294,7 @@ class ThinkingFinder {
       }
       const isFirst = tag.from <= first;
       const end = tag.closes ? this.#close(tag, isFirst) : this.#open(tag, isFirst, next);
-      if (this.#unclosed !== null) return this.#text.length;
+      if (this.#isCut) return this.#text.length;
       this.#skipTo(end.at);
       if (end.startsLine || end.at > next) return end.at;
       at = end.at;
@@ -334,35 +346,63 @@ class ThinkingFinder {
     this.#fence = null;
   }
 
-  #open(tag: Tag, isFirst: boolean, next: number): { at: number; startsLine: boolean } {
+  #open(tag: Tag, isFirst: boolean, next: number): Position {
     const closing = this.#closings.get(tag);
     const isOneLine = closing !== undefined && closing.from < next;
-    if (
-      isOneLine &&
-      tag.name === 'comment' &&
-      !HOLDS_OBJECT.test(this.#text.slice(tag.to, closing.from))
-    )
+    if (isOneLine && tag.name === 'comment' && !this.#holdsObject(tag, closing))
       return { at: closing.to, startsLine: false };
-    const before = this.#text.slice(tag.line.firstText, tag.from).trimEnd().at(-1) ?? '.';
-    const isSentence =
-      closing !== undefined && isLineStart(closing) && SENTENCE_ENDS.includes(before);
-    const isClear = (isFirst || isSentence) && this.#fence === null && !this.#isInPatchComment(tag);
-    if (isOneLine || isClear) {
-      if (closing === undefined) {
-        this.#unclosed = tag;
-        return { at: this.#text.length, startsLine: true };
-      }
-      if (!isOneLine && this.#leavesLinesOfHunk(closing)) this.#refuse(closing);
-      this.#add(tag.from, closing.to);
-      return { at: closing.to, startsLine: isFirst || !isOneLine };
-    }
-    if (!this.#content.isInBrokenObject && !this.#isInPatchComment(tag)) {
-      const isLikely =
-        tag.to >= tag.line.lastText || `${SENTENCE_ENDS}${PHRASE_ENDS}`.includes(before);
-      const { count: edits } = this.#content;
-      this.#doubtful.set(tag.name, { tag, fence: this.#fence, edits, isLikely });
-    }
+    if (isOneLine) return this.#add(tag.from, closing.to, isFirst);
+    if (this.#isClear(tag, isFirst, closing)) return this.#enter(tag, closing);
+    if (!this.#isInBrokenString(tag) && !this.#isInPatchComment(tag))
+      this.#doubtful.set(tag.name, {
+        tag,
+        fence: this.#fence,
+        edits: this.#content.count,
+        isLikely: this.#isLikely(tag),
+      });
     return { at: tag.to, startsLine: false };
+  }
+
+  #holdsObject(opening: Tag, closing: Tag): boolean {
+    return HOLDS_OBJECT.test(this.#text.slice(opening.to, closing.from));
+  }
+
+  /** The tag begins thinking, whatever follows. */
+  #isClear(tag: Tag, isFirst: boolean, closing: Tag | undefined): boolean {
+    const isBehindSentence =
+      closing !== undefined &&
+      isLineStart(closing) &&
+      SENTENCE_ENDS.includes(lastBefore(this.#text, tag));
+    return (isFirst || isBehindSentence) && this.#fence === null && !this.#isInPatchComment(tag);
+  }
+
+  #isLikely(tag: Tag): boolean {
+    return (
+      tag.to >= tag.line.lastText ||
+      `${SENTENCE_ENDS}${PHRASE_ENDS}`.includes(lastBefore(this.#text, tag)) ||
+      !ENDS_OF_WORD.includes(this.#text[tag.to] ?? ' ')
+    );
+  }
+
+  /** Passes over thinking of several lines. */
+  #enter(tag: Tag, closing: Tag | undefined): Position {
+    if (closing === undefined) {
+      this.#unclosed = tag;
+      return { at: this.#text.length, startsLine: true };
+    }
+    if (this.#leavesLinesOfHunk(closing)) this.#refuse(closing);
+    return this.#add(tag.from, closing.to, true);
+  }
+
+  /** Refuses content up to the offset with the closing tag of what is likely thinking: an unfinished edit in the thinking may hide it. */
+  #refuseClosingWithin(end: number): void {
+    if (this.#doubtful.size === 0) return;
+    for (; (this.#tags[this.#nextTag]?.from ?? end) < end; this.#nextTag += 1) {
+      const tag = this.#tags[this.#nextTag];
+      if (tag === undefined || !tag.closes || tag.isMention) continue;
+      const opening = this.#doubtful.get(tag.name);
+      if (opening?.isLikely === true && endsText(this.#text, tag)) this.#refuse(tag);
+    }
   }
 
   /**
@@ -387,34 +427,64 @@ class ThinkingFinder {
     );
   }
 
+  #isInBrokenString({ from, line }: Tag): boolean {
+    return this.#content.isInBrokenObject && this.#text.slice(line.firstText, from).includes('"');
+  }
+
   /** Lines of a patch have a sign, so a tag without one is thinking; a comment may be a line of HTML that lost its sign. */
   #isInPatchComment({ name }: Tag): boolean {
     return name === 'comment' && this.#content.isInPatch;
   }
 
-  #close(tag: Tag, isFirst: boolean): { at: number; startsLine: boolean } {
+  #close(tag: Tag, isFirst: boolean): Position {
     const opening = this.#doubtful.get(tag.name);
-    const isAtEdge = isFirst || tag.to >= tag.line.lastText;
-    if (opening === undefined) {
-      if (tag.name === 'comment') return { at: tag.to, startsLine: false };
-      const isClear = isAtEdge && this.#fence === null && !this.#content.isUnsure;
-      this.#lone.push({ tag, isClear, stretches: this.#stretches.length });
-      return { at: tag.to, startsLine: isFirst && isClear };
-    }
-    const { from } = opening.tag;
+    if (opening === undefined) return this.#closeAlone(tag, isFirst);
+    const isEnd =
+      isFirst ||
+      tag.to >= tag.line.lastText ||
+      (opening.isLikely && SENTENCE_ENDS.includes(lastBefore(this.#text, tag)));
     const isUnclear =
-      !isAtEdge && this.fault === null && holdsEdit(this.#text.slice(opening.tag.to, tag.from));
+      !isEnd && this.fault === null && holdsEdit(this.#text.slice(opening.tag.to, tag.from));
     if (isUnclear) this.#refuse(tag);
-    this.#add(from, tag.to);
     this.#fence = opening.fence;
-    return { at: tag.to, startsLine: true };
+    return this.#add(opening.tag.from, tag.to, true);
   }
 
-  #add(from: number, to: number): void {
+  #closeAlone(tag: Tag, isFirst: boolean): Position {
+    if (tag.name === 'comment') return { at: tag.to, startsLine: false };
+    const isClear =
+      (isFirst || endsText(this.#text, tag)) && this.#fence === null && !this.#content.isUnsure;
+    if (isClear) this.#content.forgetObjects();
+    const to = isClear ? behindBlanks(this.#text, tag.to) : tag.to;
+    this.#lone.push({ tag, to, isClear, stretches: this.#stretches.length });
+    return { at: to, startsLine: isFirst && isClear };
+  }
+
+  /** Adds thinking. If another line of the answer begins behind it, that one has no blanks at its start. */
+  #add(from: number, end: number, startsLine: boolean): Position {
+    const to = startsLine ? behindBlanks(this.#text, end) : end;
     this.#stretches.push({ from, to });
+    this.#content.forgetObjects();
     this.#doubtful.clear();
+    while ((this.#lone.at(-1)?.tag.from ?? -1) >= from) this.#lone.pop();
+    return { at: to, startsLine };
   }
 }
+
+const behindBlanks = (text: string, offset: number): number => {
+  let at = offset;
+  while (text[at] === ' ' || text[at] === '\t') at += 1;
+  return at;
+};
+
+/** The last character before the tag on its line that is not blank. */
+const lastBefore = (text: string, { from, line }: Tag): string =>
+  text.slice(line.firstText, from).trimEnd().at(-1) ?? '.';
+
+/** The closing tag is first on its line, or follows a sentence that ends the line. */
+const endsText = (text: string, tag: Tag): boolean =>
+  isLineStart(tag) ||
+  (tag.to >= tag.line.lastText && SENTENCE_ENDS.includes(lastBefore(text, tag)));
 
 /** The closing tag of each opening one. */
 const closingTags = (tags: readonly Tag[]): ReadonlyMap<Tag, Tag> => {
