@@ -294,7 +294,6 @@ class ThinkingFinder {
       }
       const isFirst = tag.from <= first;
       const end = tag.closes ? this.#close(tag, isFirst) : this.#open(tag, isFirst, next);
-      if (this.#isCut) return this.#text.length;
       this.#skipTo(end.at);
       if (end.startsLine || end.at > next) return end.at;
       at = end.at;
