@@ -20,6 +20,7 @@ import type {
 import { NO_USAGE, type StepUsage } from '../../shared/usage.js';
 import type { Asked, Calls, Words } from './activities.js';
 import { NO_DECISIONS, type DecisionState } from './decision-state.js';
+import type { Fields } from './input.js';
 import type { LongRun } from './long-run.js';
 
 /** What every run has: its input, its time, what it used, its events and decisions. */
@@ -110,6 +111,8 @@ export type Move<I> = { readonly input: I; readonly asked: Asked<'checkMove'> };
 
 /** `F`: its facts; `M`: its own moves; `A`: what a call of an activity may be about. */
 export interface Machine<S extends RunState, F, M extends { readonly kind: string }, A> {
+  /** Fields that its input has in addition to those of every run. */
+  readonly inputFields: Fields;
   initial(input: S['input'], now: number): S;
   /** `long`: the history of the run should not grow any further. */
   next(state: S, now: number, long: boolean): M | FrameEffect;

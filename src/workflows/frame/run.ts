@@ -24,18 +24,21 @@ import { ArchiveFeed } from './archive-feed.js';
 import { listen } from './decisions.js';
 import { refusedResult } from './details.js';
 import { failureOf, untilDone, unreadable } from './failures.js';
+import { checkInput, checkVersioned } from './input.js';
 import { IdleEffects, LongRun, takenUp } from './long-run.js';
 import type { CallOf, FrameFact, FrameEffect, Machine, RunIo, RunState } from './machine.js';
 import { UsageCount } from './usage.js';
 
-/** The workflow of a machine, from its input to its result. */
+/** The workflow of a machine, from its input to its result. Throws ApplicationFailure `InvalidInput`. */
 export async function runMachine<S extends RunState, F, M extends { readonly kind: string }, A>(
   machine: Machine<S, F, M, A>,
   input: S['input'],
 ): Promise<StepResult> {
+  checkVersioned(input);
   // Nothing has been done yet: the person starts it again where a newer worker runs.
   if (!isKnown(input))
     return refusedResult(input.stepKey, unknownVersion('The input of the run', input));
+  checkInput(input, machine.inputFields);
   const run = new Run(machine, input);
   listen(run);
   return run.toEnd();

@@ -7,6 +7,7 @@ import type { PhaseId } from '../../shared/plan.js';
 import { boundsOf } from '../../shared/rules.js';
 import type { PlanInput, StepResult } from '../../shared/run.js';
 import { owner } from '../frame/activities.js';
+import * as check from '../frame/input.js';
 import { within, type Machine } from '../frame/machine.js';
 import { PLAN_CONTROLS, PLAN_REPORTS } from '../frame/names.js';
 import { shown } from '../frame/read-signal.js';
@@ -36,6 +37,17 @@ export async function plan(input: PlanInput): Promise<StepResult> {
 }
 
 const machine: Machine<PlanState, PlanFact, PlanMove, PhaseId | null> = {
+  inputFields: {
+    planPath: check.text,
+    options: check.object({
+      phase: check.orNull('a number', check.isNumber),
+      mode: check.text,
+      forceReplan: check.flag,
+      drift: check.orNull('a text', check.isText),
+      estimate: check.text,
+      restart: check.flag,
+    }),
+  },
   initial: initialPlan,
   next: nextPlanEffect,
   reduce: reducePlan,

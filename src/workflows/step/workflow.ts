@@ -3,10 +3,11 @@
  * and what came of it is folded into the state (`reduce`). This file is the protocol; every rule that will be improved lives in an
  * activity, so that a better rule breaks no paused run.
  */
-import { trialName, type BlobRef } from '../../shared/ids.js';
+import { isBlobRef, trialName, type BlobRef } from '../../shared/ids.js';
 import { CancellationScope } from '@temporalio/workflow';
 import type { EditStepInput, StepResult } from '../../shared/run.js';
 import { owner } from '../frame/activities.js';
+import * as check from '../frame/input.js';
 import type { FrameEffect, Machine, RunIo } from '../frame/machine.js';
 import { runMachine } from '../frame/run.js';
 import {
@@ -42,6 +43,10 @@ export async function editStep(input: EditStepInput): Promise<StepResult> {
 }
 
 const step: Machine<StepState, Fact, OwnEffect, Chunk> = {
+  inputFields: {
+    job: check.must('a reference to a stored job (sha256:…)', isBlobRef),
+    jobPath: check.text,
+  },
   initial: initialState,
   next: nextEffect,
   reduce,

@@ -2,7 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { ApplicationFailure, Context } from '@temporalio/activity';
-import type { WorkflowHandle, WorkflowStartOptions } from '@temporalio/client';
+import {
+  WorkflowFailedError,
+  type WorkflowHandle,
+  type WorkflowStartOptions,
+} from '@temporalio/client';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { SEARCH_ATTRIBUTES } from '../../../src/shared/names.js';
 import type { EditStepInput, PlanInput, StepStatus } from '../../../src/shared/run.js';
@@ -241,6 +245,87 @@ test('of a plan that a person paused, resumed before the first task of a later r
     expect({ marked, ignored }).toEqual({
       marked: undefined,
       ignored: ['drift more work: its body names no text'],
+    });
+  });
+});
+
+/** Starts a workflow with whatever arguments are passed, as the Temporal UI or `temporal workflow start` does. */
+const startBare = (
+  workflow: string,
+  taskQueue: string,
+  args: readonly unknown[],
+): Promise<WorkflowHandle> =>
+  client.client.workflow.start(workflow, { taskQueue, workflowId: randomUUID(), args: [...args] });
+const without = (input: object, name: string): object =>
+  Object.fromEntries(Object.entries(input).filter(([other]) => other !== name));
+
+test('a run that is started with an input that is not an input of Emend fails at once and names the wrong field', async () => {
+  const queue = randomUUID();
+  const step = stepInput(queue);
+  const planOf = versioned({ ...planInput, queues: step.queues });
+  const { bounds } = step.rules;
+  const cases: readonly (readonly [string, readonly unknown[], string])[] = [
+    ['editStep', [], 'must be an object'],
+    ['editStep', [null], 'must be an object'],
+    ['editStep', ['fix the tests'], 'must be an object'],
+    ['editStep', [[step]], 'must be an object'],
+    ['editStep', [{}], '`v` must be a number'],
+    ['editStep', [{ ...step, v: '2' }], '`v` must be a number'],
+    ['editStep', [without(step, 'rules')], '`rules` must be an object'],
+    ['editStep', [{ ...step, rules: {} }], '`rules.bounds` must be an object'],
+    [
+      'editStep',
+      [{ ...step, rules: { ...step.rules, bounds: { ...bounds, idleMoves: '9' } } }],
+      '`rules.bounds.idleMoves` must be a number',
+    ],
+    ['editStep', [{ ...step, stepKey: 7 }], '`stepKey` must be a text'],
+    ['editStep', [{ ...step, stepKey: '' }], '`stepKey` must be a text'],
+    ['editStep', [{ ...step, timings: {} }], '`timings` must be an object with at least one entry'],
+    ['editStep', [{ ...step, queues: { workflow: 'w' } }], '`queues.model` must be a text'],
+    ['editStep', [{ ...step, job: 'Do it.' }], '`job` must be a reference'],
+    ['editStep', [{ ...step, hints: 'none' }], '`hints` must be a list'],
+    ['editStep', [planOf], '`job` must be a reference'],
+    ['plan', [], 'must be an object'],
+    ['plan', [{ v: 2 }], '`stepKey` must be a text'],
+    ['plan', [without(planOf, 'planPath')], '`planPath` must be a text'],
+    ['plan', [without(planOf, 'options')], '`options` must be an object'],
+    ['plan', [{ ...planOf, options: {} }], '`options.phase` must be'],
+  ];
+  const handles = await Promise.all(
+    cases.map(([workflow, args]) => startBare(workflow, queue, args)),
+  );
+  await working(queue, {}, () =>
+    seen(async () => {
+      const states = await Promise.all(handles.map((handle) => handle.describe()));
+      return states.every(({ status }) => status.name !== 'RUNNING');
+    }),
+  );
+  const failures = await Promise.all(
+    handles.map((handle) =>
+      handle.result().then(
+        (result: unknown) => result,
+        (error: unknown) => (error instanceof WorkflowFailedError ? error.cause : error),
+      ),
+    ),
+  );
+  expect(failures).toEqual(
+    cases.map(([, , message]) =>
+      expect.objectContaining({
+        type: 'InvalidInput',
+        nonRetryable: true,
+        message: expect.stringContaining(message) as unknown,
+      }),
+    ),
+  );
+});
+
+test('a run that an input of another version starts is refused and says which version it has', async () => {
+  const queue = randomUUID();
+  const handle = await startBare('editStep', queue, [{ v: 3, stepKey: 'f'.repeat(32) }]);
+  await working(queue, {}, async () => {
+    expect(await handle.result()).toMatchObject({
+      outcome: 'refused',
+      problem: { code: 'version_unknown' },
     });
   });
 });

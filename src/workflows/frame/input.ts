@@ -1,0 +1,93 @@
+/**
+ * Checks the input of a run before anything reads it. Anybody can start a workflow (the Temporal UI, `temporal workflow start`, a
+ * Schedule), and code that meets an input of another shape throws. Temporal repeats a task that throws for ever, so that neither a signal
+ * nor a cancel ends the run. An input that cannot be read therefore fails the run, with the field that is wrong. Pure.
+ */
+import { ApplicationFailure } from '@temporalio/common';
+import { isRecord } from '../../shared/text.js';
+
+/** The wrong field (a path with dots; empty for the value itself), and what it must be. */
+interface Fault {
+  readonly field: string;
+  readonly expected: string;
+}
+/** Returns the first fault of a value; null if it fits. */
+type Check = (value: unknown) => Fault | null;
+export type Fields = Readonly<Record<string, Check>>;
+
+export const must =
+  (expected: string, fits: (value: unknown) => boolean): Check =>
+  (value) =>
+    fits(value) ? null : { field: '', expected };
+
+export const isNumber = (value: unknown): boolean => typeof value === 'number';
+export const isText = (value: unknown): boolean => typeof value === 'string';
+export const number = must('a number', isNumber);
+export const text = must('a text that is not empty', (value) => isText(value) && value !== '');
+export const flag = must('true or false', (value) => typeof value === 'boolean');
+const texts = must('a list of texts', (value) => Array.isArray(value) && value.every(isText));
+const anyObject = must('an object', isRecord);
+export const orNull = (expected: string, fits: (value: unknown) => boolean): Check =>
+  must(`${expected} or null`, (value) => value === null || fits(value));
+
+const firstFault = (checks: Iterable<readonly [string, Fault | null]>): Fault | null => {
+  for (const [name, fault] of checks)
+    if (fault !== null)
+      return { ...fault, field: fault.field === '' ? name : `${name}.${fault.field}` };
+  return null;
+};
+/** Checks the named fields. Others are not looked at. */
+export const object =
+  (fields: Fields): Check =>
+  (value) =>
+    isRecord(value)
+      ? firstFault(Object.entries(fields).map(([name, check]) => [name, check(value[name])]))
+      : anyObject(value);
+/** Checks each entry of a table. With an empty table the run would lack what it goes by. */
+const tableOf =
+  (check: Check): Check =>
+  (value) =>
+    isRecord(value) && Object.keys(value).length > 0
+      ? firstFault(Object.entries(value).map(([name, entry]) => [name, check(entry)]))
+      : { field: '', expected: 'an object with at least one entry' };
+
+/**
+ * Fields that a run of any kind needs to begin. ◆ A field, bound or reason that comes later is not added here: the inputs of runs that were
+ * started before do not have it.
+ */
+const RUN: Fields = {
+  v: number,
+  stepKey: text,
+  workspace: text,
+  title: must('a text', isText),
+  queues: object({ workflow: text, model: text, host: text }),
+  timings: tableOf(number),
+  rules: object({
+    bounds: tableOf(number),
+    limits: anyObject,
+    answers: tableOf(texts),
+    wholeAnswers: texts,
+  }),
+  overrides: anyObject,
+  hints: texts,
+  searchAttributes: flag,
+};
+const USE =
+  'Start runs with `emend run` or `emend plan run`, or with what `emend.prepare()` returns (docs/library.md).';
+
+/** Checks that the input has a version at all, which says whether the rest can be read. Throws ApplicationFailure `InvalidInput`. */
+export const checkVersioned = (input: unknown): void => refuse(object({ v: number }), input);
+
+/** Throws ApplicationFailure `InvalidInput` with the first field that is missing or of another type. */
+export const checkInput = (input: unknown, fields: Fields): void =>
+  refuse(object({ ...RUN, ...fields }), input);
+
+const refuse = (check: Check, input: unknown): void => {
+  const fault = check(input);
+  if (fault === null) return;
+  const { field, expected } = fault;
+  throw ApplicationFailure.nonRetryable(
+    `This is not an input that Emend wrote: ${field === '' ? 'it' : `\`${field}\``} must be ${expected}. ${USE}`,
+    'InvalidInput',
+  );
+};
