@@ -2,8 +2,12 @@
  * What a workflow answers, and how it hears decisions: by update, by signal, by the short signals of a hand. Handlers are there before the
  * first await, take `unknown`, never throw (the validator apart) and never wait.
  */
-import { VERSION } from '../../shared/problems.js';
-import { CancellationScope, setDefaultSignalHandler, setHandler } from '@temporalio/workflow';
+import {
+  CancellationScope,
+  currentUpdateInfo,
+  setDefaultSignalHandler,
+  setHandler,
+} from '@temporalio/workflow';
 import { validateDecision, outcomeOf } from '../../shared/validate-decision.js';
 import {
   UNSIGNED_ANSWERS,
@@ -128,8 +132,10 @@ export const listen = <S extends RunState, F>(target: DecisionTarget<S, F>): voi
       ? outcomeOf(before, target.state, known)
       : { outcome: 'already_resolved', decision, message };
   };
+  const readUpdate = (body: unknown): SignalReading =>
+    readRequest(target.state, body, currentUpdateInfo()?.id);
   const decide = (body: unknown): DecideOutcome | Promise<DecideOutcome> => {
-    const reading = readRequest(target.state, body);
+    const reading = readUpdate(body);
     if (reading.kind === 'ignored')
       return { outcome: 'already_resolved', decision: '', message: reading.why };
     const { request } = reading;
@@ -142,7 +148,7 @@ export const listen = <S extends RunState, F>(target: DecisionTarget<S, F>): voi
     return outcomeOf(before, target.state, request);
   };
   const validator = (body: unknown): void => {
-    const reading = readRequest(target.state, body);
+    const reading = readUpdate(body);
     if (reading.kind === 'ignored') throw refuseUpdate(reading.why);
     const validation = validateDecision(target.state, reading.request);
     if (!validation.counts && !validation.again) throw refuseUpdate(validation.message);
@@ -173,7 +179,8 @@ export const listen = <S extends RunState, F>(target: DecisionTarget<S, F>): voi
       { description },
     );
   setHandler(names.decide, decide, {
-    description: `Answers the open decision: {v: ${VERSION}, decision, answer, requestId, files?, note?, set?}`,
+    description:
+      'Answers the open decision; body: {"decision": "<id>", "answer": "approve"}, "files", "note" and "set" are optional',
     validator,
   });
   setHandler(names.decideSignal, (body) => hear(readRequest(target.state, body)), {

@@ -3,13 +3,17 @@ import { meaningOf, type DecisionPoint } from '../../shared/decisions.js';
 import { partText } from '../../shared/event-text.js';
 import type { EventLog, StepEvent } from '../../shared/events.js';
 import { BOUNDS } from '../../shared/limits.js';
-import type { EventsQuery, StepResult, StepStatus } from '../../shared/run.js';
+import type { EventsQuery, RunInput, StepResult, StepStatus } from '../../shared/run.js';
 import { type Problem, VERSION } from '../../shared/problems.js';
 import type { RunState } from './machine.js';
 import { short, visible } from '../../shared/text.js';
 import { NO_USAGE } from '../../shared/usage.js';
 
 export const DETAILS_CHARS = 10_000; // bound: Over inlinePayload_bytes the Temporal UI would show a reference instead of the text.
+
+/** Is a value so large that the payload codec would move it into the blob store? */
+export const isOverInline = (size_bytes: number): boolean =>
+  size_bytes > BOUNDS.inlinePayload_bytes;
 
 /** Of a run that could not even be begun. */
 export const refusedResult = (stepKey: unknown, problem: Problem): StepResult => ({
@@ -92,6 +96,10 @@ export const plain = (text: string, chars = 300): string => {
   const safe = visible(short(text, chars).replace(/[`|\\\p{Cc}\p{Zl}\p{Zp}]/gu, ' ')).trim();
   return safe === '' ? '' : `\`${safe}\``;
 };
+
+/** Names the run. The server drops its summary when it goes on in a new run (continue-as-new). */
+export const titleLine = ({ title, stepKey }: Pick<RunInput, 'title' | 'stepKey'>): string =>
+  `${plain(title, 200)} \`emend show ${stepKey.slice(0, BOUNDS.shownKey_chars)}\``;
 
 export function decisionDetails(decision: DecisionPoint, stepKey: string): string[] {
   const run = stepKey.slice(0, BOUNDS.shownKey_chars);

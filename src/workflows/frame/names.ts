@@ -12,26 +12,32 @@ import type { StepEvent } from '../../shared/events.js';
 import { PLAN_SIGNALS, QUERIES, QUERY_ANSWER, SIGNALS, UPDATES } from '../../shared/names.js';
 import type { EventsQuery, FullStatus, LedgerRow, StatusQuery } from '../../shared/run.js';
 import type { ProposalSummary } from '../../shared/proposal-activities.js';
+import { isOverInline } from './details.js';
 
 export const status = defineQuery<FullStatus, [StatusQuery | undefined]>(QUERIES.status);
 export const ledger = defineQuery<readonly LedgerRow[]>(QUERIES.ledger);
 export const events = defineQuery<readonly StepEvent[], [EventsQuery | undefined]>(QUERIES.events);
 export const proposal = defineQuery<ProposalSummary | null>(QUERIES.proposal);
 
-/** No history holds what a query is answered with, so no blob may: the codec (src/temporal/payloads.ts) knows it by its mark. */
+/**
+ * Answers a query. No history holds an answer, so no blob may: a large one is marked, so that the codec (src/temporal/payloads.ts) leaves it
+ * in the message. A small one is not touched by the codec. It stays without a mark, as the `temporal` command prints only unmarked JSON.
+ */
 export const answerQuery = <R, A extends unknown[]>(
   query: QueryDefinition<R, A>,
   answer: (...args: A) => R,
   description: string,
 ): void => {
-  const marked = (...args: A): R => {
-    const { metadata, ...payload } = new RawValue(answer(...args)).payload;
+  const markLarge = (...args: A): R => {
+    const value = new RawValue(answer(...args));
+    const { metadata, ...payload } = value.payload;
+    if (!isOverInline(payload.data?.byteLength ?? 0)) return value as R;
     return RawValue.fromPayload({
       ...payload,
       metadata: { ...metadata, [QUERY_ANSWER]: Uint8Array.of(1) },
     }) as R;
   };
-  setHandler(query, marked, { description });
+  setHandler(query, markLarge, { description });
 };
 
 export const decide = defineUpdate<DecideOutcome, [unknown]>(UPDATES.decide);

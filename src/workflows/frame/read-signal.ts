@@ -67,8 +67,11 @@ function fields(body: Record<string, unknown>): Partial<DecisionRequest> | strin
   return out;
 }
 
-/** Reads the fall-back signal `decide`, whose body is a whole DecisionRequest; also the argument of the update. */
-export function readRequest(state: Listening, body: unknown): SignalReading {
+/**
+ * Reads the fall-back signal `decide`, whose body is a whole DecisionRequest; also the argument of the update. A body without a version was
+ * typed by hand and is read as ours. `updateId` is the request's id if the body names none: the server takes each update once.
+ */
+export function readRequest(state: Listening, body: unknown, updateId?: string): SignalReading {
   const ignored = (why: string): SignalReading => ({
     kind: 'ignored',
     what: `decide ${shown(state, body)}`,
@@ -76,15 +79,15 @@ export function readRequest(state: Listening, body: unknown): SignalReading {
   });
   if (!isRecord(body))
     return ignored('the body must be an object with decision, answer and requestId');
-  if (!isKnown(body)) {
+  if (body.v !== undefined && !isKnown(body)) {
     const { message, next = '' } = unknownVersion('The answer', body);
     return ignored(`${message} ${next}`);
   }
   if (typeof body.decision !== 'string') return ignored(mustName(state));
   if (!isAnswer(state, body.answer))
     return ignored(`answer must be one of: ${[...answersOf(state)].join(', ')}`);
-  if (typeof body.requestId !== 'string' || body.requestId === '')
-    return ignored('requestId must be a text');
+  const { requestId = updateId } = body;
+  if (typeof requestId !== 'string' || requestId === '') return ignored('requestId must be a text');
   const by = isRecord(body.by) ? body.by : {};
   const more = fields(body);
   if (typeof more === 'string') return ignored(more);
@@ -95,7 +98,7 @@ export function readRequest(state: Listening, body: unknown): SignalReading {
     request: {
       decision: body.decision,
       answer: body.answer,
-      requestId: body.requestId,
+      requestId,
       by: { name, from },
       ...more,
     },

@@ -17,7 +17,14 @@ import {
 } from './state.js';
 import { outageText, type Outage } from '../../shared/outage.js';
 import { countsOf, type FileStatus, type StepResult, type StepStatus } from '../../shared/run.js';
-import { bounded, decisionDetails, plain, resultBase, statusBase } from '../frame/details.js';
+import {
+  bounded,
+  decisionDetails,
+  plain,
+  resultBase,
+  statusBase,
+  titleLine,
+} from '../frame/details.js';
 
 export const progressOfPlan = (state: PlanState): PlanProgress => {
   const { startedAt, pausedFor_ms, spentBefore } = state;
@@ -169,6 +176,8 @@ export function detailsOfPlan(state: PlanState): string {
     );
   const more = state.phases.length - rows.length;
   return bounded([
+    titleLine(state.input),
+    '',
     `**${plain(doingOf(state))}**`,
     '',
     ...decision,

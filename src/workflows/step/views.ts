@@ -13,7 +13,14 @@ import {
   type FileEntry,
   type StepState,
 } from './state.js';
-import { bounded, decisionDetails, plain, resultBase, statusBase } from '../frame/details.js';
+import {
+  bounded,
+  decisionDetails,
+  plain,
+  resultBase,
+  statusBase,
+  titleLine,
+} from '../frame/details.js';
 
 /** One call for all files tells of each file what it does itself. */
 export const ledgerOf = (state: StepState): readonly LedgerRow[] => {
@@ -202,5 +209,18 @@ export function detailsOf(state: StepState): string {
     state.ignored.length === 0
       ? []
       : ['', 'Ignored answers:', ...state.ignored.slice(-5).map((line) => `- ${plain(line)}`)];
-  return bounded([head, '', summary, '', ...decision, ...changes, ...ignored, '', ...table]);
+  const title = titleLine(state.input);
+  return bounded([
+    title,
+    '',
+    head,
+    '',
+    summary,
+    '',
+    ...decision,
+    ...changes,
+    ...ignored,
+    '',
+    ...table,
+  ]);
 }

@@ -329,3 +329,29 @@ test('a run that an input of another version starts is refused and says which ve
     });
   });
 });
+
+test('the current details of a step and of a plan that goes on in a new run begin with the title and the command that shows the run', async () => {
+  const queue = randomUUID();
+  const step = stepInput(queue);
+  const planOf = carriedPlan(queue);
+  const handles = await Promise.all([
+    startBare('editStep', queue, [step]),
+    startBare('plan', queue, [planOf]),
+  ]);
+  const preflight = async () => new World({}).preflight('', initialState(step, 0));
+  await working(queue, { preflight, proposeEdit: never, writePhaseJob: never }, async () => {
+    const details = await seen(async () => {
+      const found = await Promise.all(
+        handles.map((handle) =>
+          handle.query<{ readonly currentDetails?: string }>('__temporal_workflow_metadata'),
+        ),
+      );
+      return found.every(({ currentDetails = '' }) => currentDetails !== '') && found;
+    });
+    const shown = queue.slice(0, 8);
+    expect(details.map(({ currentDetails = '' }) => currentDetails.split('\n')[0])).toEqual([
+      `\`t\` \`emend show ${shown}\``,
+      `\`Demo\` \`emend show ${shown}\``,
+    ]);
+  });
+});

@@ -133,7 +133,7 @@ describe('details', () => {
     driver.step();
     const [chunk] = driver.chunks();
     driver.dispatch({ type: 'chunk_started', chunk: chunk! });
-    expect(detailsOf(driver.state).split('\n')[0]).toBe('**`file 1/2: <b>x</b>`**');
+    expect(detailsOf(driver.state).split('\n')[2]).toBe('**`file 1/2: <b>x</b>`**');
   });
 });
 
