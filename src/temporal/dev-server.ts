@@ -27,6 +27,7 @@ import {
   replaceRecord,
   type DevServerRecord,
 } from './dev-record.js';
+import { attributeFlags } from './search-attributes.js';
 
 const DEV_READY_MS = 60_000; // bound: A dev server serves within this time,
 const DEV_STOP_MS = 10_000; // bound: and stops within this before it is killed.
@@ -261,6 +262,7 @@ const serverArguments = (options: DevServerOptions, port: number, ui: UiPlace): 
   ...(options.dbFile === null
     ? []
     : ['--db-filename', options.dbFile, '--sqlite-pragma', 'journal_mode=wal']),
+  ...attributeFlags(),
   // One history shard polls 20 times a second by default, which puts every step on a 50 ms grid.
   ...['--dynamic-config-value', 'history.transferProcessorMaxPollRPS=1000'],
   ...['--dynamic-config-value', 'history.timerProcessorMaxPollRPS=1000'],

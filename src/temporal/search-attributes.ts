@@ -4,14 +4,7 @@
  * them (Temporal Cloud, strict clusters), runs go without: the answer is recorded in the run's input.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  Client,
-  isGrpcServiceError,
-  ServiceError,
-  WorkflowExecutionAlreadyStartedError,
-  type ConnectionLike,
-} from '@temporalio/client';
-import { defineSearchAttributeKey } from '@temporalio/common';
+import { isGrpcServiceError, ServiceError, type ConnectionLike } from '@temporalio/client';
 import { SEARCH_ATTRIBUTES } from '../shared/names.js';
 
 const ATTRIBUTES_APPEAR_MS = 15_000; // bound: A cluster's caches take a moment to learn a new attribute.
@@ -20,6 +13,9 @@ const ATTRIBUTES_POLL_MS = 100; // bound: It is looked for this often.
 /** Temporal's number for the type Keyword (`temporal.api.enums.v1.IndexedValueType`). */
 const KEYWORD = 2;
 const NAMES: readonly string[] = Object.values(SEARCH_ATTRIBUTES);
+/** Arguments of `temporal server start-dev`, so that the namespace has the attributes from its first moment. An existing one ignores them. */
+export const attributeFlags = (): readonly string[] =>
+  NAMES.flatMap((name) => ['--search-attribute', `${name}=Keyword`]);
 
 /**
  * With SQL visibility the namespace tells them, as names of its columns (`Keyword01`). There the list costs the server (1.32) a connection
@@ -91,8 +87,7 @@ export const ensureSearchAttributes = async (
 };
 
 /**
- * By the server's words (1.31, 1.32): its code, INVALID_ARGUMENT, says no more than that something of the request is wrong. A worker's
- * connection has them in the message only, a client's in the details, too.
+ * By the server's words (1.31, 1.32): its code, INVALID_ARGUMENT, says no more than that something of the request is wrong.
  */
 const isUnmapped = (error: unknown): boolean => {
   const cause = error instanceof ServiceError ? error.cause : error;
@@ -113,31 +108,5 @@ export const onceMapped = async <T>(call: () => Promise<T>): Promise<T> => {
       if (!isUnmapped(error) || performance.now() > end) throw error;
     }
     await sleep(ATTRIBUTES_POLL_MS);
-  }
-};
-
-/** One id a namespace: while the server keeps its closed run, a start is refused after its attributes were accepted, and leaves nothing. */
-const PROBE = 'emend-search-attributes';
-
-/** Resolves once the server has accepted a start with all four attributes. The run that it starts is no workflow of ours and ends at once. */
-export const awaitUsable = async (connection: ConnectionLike, namespace: string): Promise<void> => {
-  const { workflow } = new Client({ connection, namespace });
-  try {
-    const run = await onceMapped(() =>
-      workflow.start(PROBE, {
-        workflowId: PROBE,
-        taskQueue: PROBE,
-        workflowIdReusePolicy: 'REJECT_DUPLICATE',
-        workflowExecutionTimeout: '1 minute',
-        staticSummary: 'A worker checked whether runs can have search attributes',
-        typedSearchAttributes: NAMES.map((name) => ({
-          key: defineSearchAttributeKey(name, 'KEYWORD'),
-          value: 'probe',
-        })),
-      }),
-    );
-    await run.terminate('accepted');
-  } catch (error) {
-    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
   }
 };

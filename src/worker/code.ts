@@ -4,11 +4,15 @@ import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import {
   DefaultLogger,
+  makeTelemetryFilterString,
   Runtime,
-  type TelemetryOptions,
+  type LogLevel,
+  type Logger as SdkLogger,
+  type MetricsExporterConfig,
   Worker,
   type WorkerOptions,
 } from '@temporalio/worker';
+import type { Logger } from 'pino';
 import { OUR_WORKFLOWS } from '../client/types.js';
 import { BOUNDS } from '../shared/limits.js';
 import type { ClientConnection } from '../temporal/connection.js';
@@ -29,18 +33,37 @@ export function workflows({
   };
 }
 
+/** Writes what the SDK logs into a worker's log: warnings and errors, one JSON line each like all its events. */
+export const sdkLog = (logger: Logger): SdkLogger =>
+  new DefaultLogger('WARN', ({ level, message, meta = {} }) => {
+    const { error, ...fields } = meta;
+    // Pino writes an Error with its stack only under the name `err`.
+    const line = error === undefined ? fields : { ...fields, err: error };
+    if (level === 'ERROR') logger.error(line, message);
+    else logger.warn(line, message);
+  });
+
+interface RuntimeChoice {
+  readonly logger: SdkLogger;
+  /** What is logged of the SDK's native core, which would print to standard output by itself. */
+  readonly core: LogLevel;
+  readonly metrics?: MetricsExporterConfig;
+}
 /** Temporal's own runtime is one a process; its signal handlers would stop workers behind our back. */
 let runtimeInstalled = false;
-export function installRuntime(telemetryOptions: TelemetryOptions = {}): void {
+export function installRuntime({ logger, core, metrics }: RuntimeChoice): void {
   if (runtimeInstalled) return;
   runtimeInstalled = true;
   setFlagsFromString(`--heap-growing-percent=${BOUNDS.heapGrowing_percent}`);
-  const logger = new DefaultLogger('ERROR');
+  const filter = makeTelemetryFilterString({ core, other: 'ERROR' });
   Runtime.install({
     shutdownSignals: [],
     logger,
     workerHeartbeatInterval: WORKER_BEAT_MS,
-    telemetryOptions,
+    telemetryOptions: {
+      logging: { forward: {}, filter },
+      ...(metrics === undefined ? {} : { metrics }),
+    },
   });
 }
 
@@ -57,7 +80,7 @@ const SINKS = { archive: { append: { fn: () => undefined, callDuringReplay: fals
 /** Replays the open runs of the namespace, whatever their queue, through this build's workflows. Changes nothing on the server. */
 export async function replayOpen({ client }: Pick<ClientConnection, 'client'>): Promise<Replayed> {
   // What the SDK's native part says of a run that does not replay is in its error.
-  installRuntime({ logging: { filter: 'ERROR', forward: {} } });
+  installRuntime({ logger: new DefaultLogger('ERROR'), core: 'ERROR' });
   const { payloadCodecs } = client.options.loadedDataConverter;
   const open = client.workflow.list({ query: `${OUR_WORKFLOWS} AND ExecutionStatus = "Running"` });
   const failed: Replayed['failed'][number][] = [];

@@ -39,14 +39,14 @@ import { realSys } from '../system/sys.js';
 import { build } from '../system/version.js';
 import { boundFailures } from '../temporal/failures.js';
 import { asFailure, withBlobs } from '../temporal/payloads.js';
-import { awaitUsable, ensureSearchAttributes } from '../temporal/search-attributes.js';
+import { ensureSearchAttributes } from '../temporal/search-attributes.js';
 import { byDefault, type ServerPlace } from '../temporal/connection.js';
 import { DEPLOYMENT } from '../temporal/deployment.js';
 import { freePort } from '../temporal/dev-server.js';
 import * as live from '../temporal/live-workers.js';
 import type { RecoveredTransaction } from '../workspace/ports.js';
 import { createPorts, type PortsOptions } from './adapters.js';
-import { installRuntime, workflows } from './code.js';
+import { installRuntime, sdkLog, workflows } from './code.js';
 import { countCalls, startWatching, type Watched } from './metrics.js';
 import { connectWorker, runWorkers, type WorkerConnection } from './run-workers.js';
 
@@ -70,7 +70,7 @@ export interface WorkerOptions extends Partial<PortsOptions> {
 export interface ServedAs {
   /** Default: all. */
   readonly roles?: readonly Role[] | undefined;
-  /** As a version of the Worker Deployment `emend`, which is given nothing until it is made current. */
+  /** Workflows and model calls as a version of the Worker Deployment `emend`, which is given nothing until it is made current. */
   readonly deployment?: true | undefined;
   /** Address of `/metrics`, `/healthz` and `/readyz`, as in `127.0.0.1:9464`. Default: none. */
   readonly metrics?: string | undefined;
@@ -236,11 +236,15 @@ export async function createWorker(options: WorkerOptions & ServedAs = {}): Prom
   let watched: Watched | null = null;
   const unwatch =
     options.metrics === undefined ? null : await startWatching(options.metrics, () => watched);
-  installRuntime(
-    exporter === null ? {} : { metrics: { prometheus: { bindAddress: `127.0.0.1:${exporter}` } } },
-  );
   const all = await complete(options);
   const { env, home, logger } = all;
+  installRuntime({
+    logger: sdkLog(logger),
+    core: 'WARN',
+    ...(exporter === null
+      ? {}
+      : { metrics: { prometheus: { bindAddress: `127.0.0.1:${exporter}` } } }),
+  });
   const { connect_ms, shutdownGrace_ms } = resolveTimings(env);
   const connected = await connectWorker({ env, home, connect_ms });
   const { connection, namespace, address, uiUrl } = connected;
@@ -256,21 +260,24 @@ export async function createWorker(options: WorkerOptions & ServedAs = {}): Prom
   if (isShared && ROLES.some((role) => options.roles?.includes(role) === false))
     fail('usage', `All roles share the queue ${queues.host} at this home's dev server.`, SEPARATE);
   if (connected.assumed === true) logger.warn(`connected to the server${byDefault(connected)}`);
-  const attributes = await ensureSearchAttributes(connection, namespace, (why) => logger.warn(why));
-  // Ready is who may start runs: a fresh namespace refuses its new attributes for a moment after it lists them.
-  if (attributes) await awaitUsable(connection, namespace);
-  // Said twice in the events of each workflow task: the SDK's own word has 90 characters.
-  const common = {
-    connection,
-    namespace,
-    ...(options.deployment === true ? VERSIONED() : { buildId: build() }),
-  };
+  await ensureSearchAttributes(connection, namespace, (why) => logger.warn(why));
   const flows = { ...workflows(options), ...activities.workflows };
   const shared = { ...flows, ...host, activities: { ...model.activities, ...host.activities } };
   const { roles = ROLES } = options;
   const served = { workflows: flows, model, hosts: [host, anyHost] };
   const parts: readonly WorkerParts[] = isShared ? [shared] : roles.flatMap((role) => served[role]);
-  const workers = await Promise.all(parts.map((part) => Worker.create({ ...common, ...part })));
+  const isVersioned = (part: WorkerParts): boolean =>
+    options.deployment === true && !served.hosts.includes(part);
+  const workers = await Promise.all(
+    parts.map((part) =>
+      Worker.create({
+        connection,
+        namespace,
+        ...(isVersioned(part) ? VERSIONED() : UNVERSIONED()),
+        ...part,
+      }),
+    ),
+  );
   const converts =
     options.dataConverter === undefined ? {} : { dataConverter: options.dataConverter };
   const polls = (): boolean => workers.every((worker) => worker.getState() === 'RUNNING');
@@ -289,12 +296,18 @@ export async function createWorker(options: WorkerOptions & ServedAs = {}): Prom
     { address, namespace, queues, roles, build: build(), home, store, pid: process.pid },
     'worker ready',
   );
-  if (options.deployment === true)
+  if (parts.some(isVersioned))
     logger.info('given nothing until its build is current: emend deploy promote');
   return { queues, address, uiUrl, recovered, done, stop };
 }
 
 const SEPARATE = 'Leave out --roles, or give all workers and clients a queue: EMEND_QUEUE=emend';
+/** The build is in the events of each workflow task: the SDK's own word for it has 90 characters. */
+const UNVERSIONED = () => ({ buildId: build() });
+/**
+ * For the queues of workflows and model calls. ◆ Never for a queue of hosts: a server takes 100 queues in one version and leaves out every
+ * further one, so that the runs of the hosts that come later would wait for nobody.
+ */
 const VERSIONED = () =>
   ({
     workerDeploymentOptions: {

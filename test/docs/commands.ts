@@ -99,7 +99,7 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   'export EMEND_STORE=s3://emend/team': { by: 'test/e2e/bucket.test.ts' },
   'emend worker --roles workflows,model --metrics 127.0.0.1:9464': { by: 'test/e2e/roles.test.ts' },
   'emend worker --roles hosts': { by: 'test/e2e/roles.test.ts' },
-  'emend worker --roles hosts --deployment': { by: 'test/e2e/deploys.test.ts' },
+  'emend worker --roles workflows,model --deployment': { by: 'test/e2e/deploys.test.ts' },
   'emend run jobs/greet.md --repository https://git.example.com/team/shop.git --base main --yes --wait':
     {
       by: 'test/e2e/repository.test.ts',

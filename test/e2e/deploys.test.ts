@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, jest, test } from '@jest/globals';
 import type { ResolvedRun } from '../../src/client/index.js';
 import { connectClient } from '../../src/temporal/connection.js';
+import { DEPLOYMENT } from '../../src/temporal/deployment.js';
 import type { DevServer } from '../../src/temporal/dev-server.js';
 import { partsOf } from '../../src/temporal/live-workers.js';
 import { newHome, startServer } from '../temporal/support/server.js';
@@ -134,6 +135,41 @@ test('a run past a `patched` marker of a newer build: emend replay of the older 
   });
   const refused = await commandOf(s, TODAY, 'deploy', 'promote');
   expect(refused).toMatchObject({ code: 4, out: older.out });
+});
+
+test('a deployment has the queues of workflows and model calls; a host without a version does the work of a promoted build', async () => {
+  const build = made('first000');
+  const s = await begin();
+  await commandWorker(s, build, '--deployment');
+  expect(await commandOf(s, build, 'deploy', 'promote')).toMatchObject({
+    code: 0,
+    out: expect.stringMatching(/Build 0.1.0\+first000 is current/) as unknown,
+  });
+  const one = await paused(s, 'a');
+  await approve(s, one);
+  expect(await s.end(one.run, 90)).toMatchObject({ outcome: 'committed' });
+  const queue = s.env.EMEND_QUEUE ?? '';
+  const deploymentVersion = { deploymentName: DEPLOYMENT, buildId: '0.1.0+first000' };
+  const connected = await connectClient({ env: s.env, home: s.home, connect_ms: 5000 });
+  try {
+    const { versionTaskQueues } =
+      await connected.connection.workflowService.describeWorkerDeploymentVersion({
+        namespace: connected.namespace,
+        deploymentVersion,
+      });
+    expect([...new Set(versionTaskQueues.map(({ name }) => name))].sort()).toEqual([
+      queue,
+      `${queue}-model`,
+    ]);
+  } finally {
+    await connected.close();
+  }
+  expect(await doctored(s, build, true)).toMatchObject({
+    ok: true,
+    found: expect.stringMatching(
+      /build 0.1.0\+first000 is current for .*-model; .*-host-.* has no versions/,
+    ) as unknown,
+  });
 });
 
 longOnly('three promotions and waits for what does not happen')(

@@ -1,4 +1,4 @@
-/** `emend dev` on a database that another Temporal CLI made: refused with the remedy, the database and its runs untouched. */
+/** `emend dev`: what its server holds at the start, and a database that another Temporal CLI made: refused with the remedy, the database and its runs untouched. */
 import { spawn } from 'node:child_process';
 import {
   chmodSync,
@@ -14,8 +14,16 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { defineSearchAttributeKey } from '@temporalio/common';
+import { openEmend, readJobFile, startStep } from '../../src/client/index.js';
+import { SEARCH_ATTRIBUTES } from '../../src/shared/names.js';
+import { connectClient } from '../../src/temporal/connection.js';
 import { findTemporalCli } from '../../src/temporal/cli-binary.js';
 import { TODAY } from './builds.js';
+import { makeRepo } from './support.js';
+
+const JOB = '---\ntarget_files: [a.js]\n---\n# Grow\n\nRaise the number.\n';
 
 let dir: string;
 const running = new Set<ReturnType<typeof spawn>>();
@@ -88,6 +96,36 @@ test('Ctrl-C while it starts: it ends with what it had started', async () => {
   expect(await running.end()).toBe(0);
   expect(readdirSync(home)).not.toContain('dev-server.json');
 });
+
+test('after `emend dev` has started the server lists no run, and a run started at once has its search attributes', async () => {
+  const home = join(dir, 'home');
+  mkdirSync(home, { mode: 0o700 });
+  const { path } = await theCli();
+  const running = await dev(home, path, 'Ctrl-C stops');
+  const env = { PATH: process.env.PATH, HOME: dir, EMEND_HOME: home, EMEND_QUEUE: 't-version' };
+  const at = await connectClient({ env, home, connect_ms: 10_000 });
+  try {
+    const repo = makeRepo(join(dir, 'a repo'), { 'a.js': 'let a = 1;\n', 'job.md': JOB });
+    const emend = await openEmend({ env });
+    const job = await readJobFile({ jobPath: join(repo, 'job.md'), workspace: repo, cwd: repo });
+    const { workflowId, stepKey } = await startStep(emend, { job });
+    await emend.close();
+    const handle = at.client.workflow.getHandle(workflowId);
+    const { typedSearchAttributes: found } = await handle.describe();
+    expect(found.get(defineSearchAttributeKey(SEARCH_ATTRIBUTES.stepKey, 'KEYWORD'))).toBe(stepKey);
+    // The list is eventually consistent: what came before the run is in it once the run is.
+    const listed: string[] = [];
+    for (let tries = 0; tries < 100 && !listed.includes(workflowId); tries += 1) {
+      listed.length = 0;
+      for await (const each of at.client.workflow.list()) listed.push(each.workflowId);
+      await sleep(100);
+    }
+    expect(listed).toEqual([workflowId]);
+  } finally {
+    await at.close();
+    await running.end();
+  }
+}, 120_000);
 
 test('made by one version, started with another, then with the first again', async () => {
   const home = join(dir, 'home');

@@ -155,10 +155,15 @@ const workers = ({ at, names, serving, store: { id } }: Seen): Finding => {
 };
 
 /** Workers of several builds serve side by side during a deploy; one that is given no runs stands in for nobody. */
-const builds = async ({ at, serving }: Seen): Promise<Finding> => {
+const builds = async ({ at, queues, names, serving }: Seen): Promise<Finding> => {
   const current = await currentBuild(at);
   const found = [...new Set(serving.flat().flatMap((identity) => partsOf(identity).build ?? []))];
-  const idle = idleWorker(serving.flat(), current);
+  // Host queues are in no version: a worker there gets its work whatever build is current.
+  const versioned = [queues.workflow, queues.model];
+  const idle = idleWorker(
+    serving.filter((_, index) => versioned.includes(names[index] ?? '')).flat(),
+    current,
+  );
   if (idle !== undefined)
     return bad(
       `${idle} is given no runs: ${current === null ? 'no build' : `build ${current}`} is current`,
@@ -168,7 +173,11 @@ const builds = async ({ at, serving }: Seen): Promise<Finding> => {
   const fix = mixed
     ? 'Builds are mixed: end the deploy by stopping the workers of the older one.'
     : null;
-  return good(`${found.join(', ')}${mixed ? `; this command is ${build()}` : ''}`, fix);
+  const which =
+    current === null || queues.workflow === queues.host
+      ? ''
+      : `; build ${current} is current for ${versioned.join(', ')}; ${queues.host} has no versions`;
+  return good(`${found.join(', ')}${which}${mixed ? `; this command is ${build()}` : ''}`, fix);
 };
 
 /** All hosts of the store: what one of them lacks, its runs wait for. */

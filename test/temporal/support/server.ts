@@ -1,8 +1,8 @@
 /** A dev server of a test's own, in a home of its own, on free ports. */
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findTemporalCli } from '../../../src/temporal/cli-binary.js';
+import { findTemporalCli, type TemporalCli } from '../../../src/temporal/cli-binary.js';
 import {
   startDevServer,
   type DevServer,
@@ -29,9 +29,32 @@ export const serverOptions = async (
   };
 };
 
+/** A server in memory that has none of Emend's search attributes. */
+export const startForeignServer = async (home: string): Promise<DevServer> => {
+  const options = await serverOptions(home, 'memory');
+  return startDevServer({ ...options, cli: await withoutAttributes(home, options.cli), port: 0 });
+};
+
 export const startServer = async (home: string, database: 'file' | 'memory'): Promise<DevServer> =>
   // Any free ports, looked for again where another process was quicker.
   startDevServer({ ...(await serverOptions(home, database)), port: 0 });
+
+/** A CLI whose dev servers begin without Emend's search attributes, as a server of another project does. */
+export const withoutAttributes = async (home: string, cli: TemporalCli): Promise<TemporalCli> => {
+  const path = join(home, 'temporal-without-attributes');
+  const script = `#!/bin/sh
+for word do
+  shift
+  case "$word" in
+    --search-attribute | Emend*=Keyword) ;;
+    *) set -- "$@" "$word" ;;
+  esac
+done
+exec '${cli.path}' "$@"
+`;
+  await writeFile(path, script, { mode: 0o755 });
+  return { ...cli, path };
+};
 
 /** An environment that names no server, so that the home's record decides. */
 export const bareEnvironment = (home: string): Record<string, string> => ({
