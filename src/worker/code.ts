@@ -36,7 +36,7 @@ export function workflows({
 /** Writes what the SDK logs into a worker's log: warnings and errors, one JSON line each like all its events. */
 export const sdkLog = (logger: Logger): SdkLogger =>
   new DefaultLogger('WARN', ({ level, message, meta = {} }) => {
-    const { error, ...fields } = meta;
+    const { error, ...fields }: Readonly<Record<string, unknown>> = meta;
     // Pino writes an Error with its stack only under the name `err`.
     const line = error === undefined ? fields : { ...fields, err: error };
     if (level === 'ERROR') logger.error(line, message);
