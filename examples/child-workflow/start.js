@@ -7,7 +7,9 @@
 import { Client, Connection } from '@temporalio/client';
 
 const [workspace = '.', version = '1.0.0'] = process.argv.slice(2);
-const connection = await Connection.connect({ address: process.env.TEMPORAL_ADDRESS });
+const address = process.env.TEMPORAL_ADDRESS;
+if (address === undefined) throw new Error('Set TEMPORAL_ADDRESS: there is no default server.');
+const connection = await Connection.connect({ address });
 const client = new Client({ connection });
 const options = {
   taskQueue: 'release',

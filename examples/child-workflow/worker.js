@@ -12,9 +12,11 @@ import { createActivities } from 'emend/worker';
 
 // Task queues of your own: `release`, `release-model`, and one for the workspaces of this machine.
 const env = { ...process.env, EMEND_QUEUE: 'release' };
-const connection = await NativeConnection.connect({ address: process.env.TEMPORAL_ADDRESS });
-const emend = await Emend.open({ env });
-const { workflows, model, host, close } = await createActivities({ env });
+const address = process.env.TEMPORAL_ADDRESS;
+if (address === undefined) throw new Error('Set TEMPORAL_ADDRESS: there is no default server.');
+const connection = await NativeConnection.connect({ address });
+const emend = await Emend.open({ env, connection });
+const { workflows, model, host, close } = await createActivities({ env, connection });
 
 /** @typedef {typeof activities} Activities */
 const activities = {

@@ -4,7 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { EXIT, fail, PROBLEMS } from '../shared/problems.js';
 import { findTemporalCli } from '../temporal/cli-binary.js';
 import { startDevServer, type DevServer } from '../temporal/dev-server.js';
-import { serverSettings } from '../temporal/settings.js';
+import { ownServer, refusal } from '../temporal/own-server.js';
+import { configuredServer } from '../temporal/settings.js';
 import { homePaths } from '../stores/home.js';
 import { type Io, asides, type QuietFlag } from './io.js';
 import { openEmend } from '../client/open.js';
@@ -42,13 +43,15 @@ export const startServer = async (
   log: (text: string) => void,
   ui = false,
 ): Promise<DevServer> => {
-  const { address, without } = await serverSettings(env, home);
-  if (without !== null)
+  const configured = configuredServer(env);
+  if (configured !== null)
     fail(
       'usage',
-      `A Temporal server is configured, ${address}: commands use it, not one started here.`,
-      `To start a worker for it: emend worker. To use a local server: ${without}; emend dev`,
+      `A Temporal server is configured, ${configured.address}: commands use it, not one started here.`,
+      `To start a worker for it: emend worker. To use a local server: ${configured.without}; emend dev`,
     );
+  const own = await ownServer(home);
+  if (own.is === 'starting') fail('no_server', ...refusal(home, own));
   const cli = await findTemporalCli({ env, log });
   const { server } = homePaths(home);
   // A worker follows: its libraries are loaded while the server is not ready yet.

@@ -2,7 +2,7 @@
 import { status } from '@grpc/grpc-js';
 import {
   type Client,
-  type Connection,
+  type ConnectionLike,
   type WorkflowExecutionDescription,
   type WorkflowExecutionInfo,
   QueryNotRegisteredError,
@@ -39,7 +39,7 @@ const LAST_EVENTS = 20; // bound: Events of a history's end among which the fail
 
 export const createTemporalGateway = (
   client: Client,
-  connection: Connection,
+  connection: ConnectionLike,
   namespace: string,
 ): RunGateway => {
   const handleOf = ({ workflowId, runId }: RunRef) =>
@@ -149,7 +149,7 @@ export const createTemporalGateway = (
 
 /** The first failure of a task that is tried again and again is in the history, the later ones are not. */
 const taskFailure = async (
-  { workflowService }: Connection,
+  { workflowService }: ConnectionLike,
   namespace: string,
   { workflowId, runId }: RunRef,
 ): Promise<string | null> => {

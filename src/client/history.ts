@@ -4,7 +4,7 @@
  */
 import { status } from '@grpc/grpc-js';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Connection, isGrpcServiceError } from '@temporalio/client';
+import { type ConnectionLike, isGrpcServiceError } from '@temporalio/client';
 import {
   NamespaceNotFoundError,
   ValueError,
@@ -34,6 +34,10 @@ export const hasCode = (error: unknown, ...codes: readonly status[]): boolean =>
   return code !== null && (codes as readonly number[]).includes(code);
 };
 
+/** A call over a worker's connection whose deadline is over counts as cancelled there. */
+const isNativeTimeout = (error: unknown): boolean =>
+  hasCode(error, status.CANCELLED) && innermost(error).why === 'Timeout expired';
+
 const DENIALS = [status.PERMISSION_DENIED, status.UNAUTHENTICATED] as const;
 /** What the connection itself does is an expected failure; anything else stays as it is. */
 export const asProblem = (error: unknown): unknown => {
@@ -52,7 +56,9 @@ export const asProblem = (error: unknown): unknown => {
   }
   // The namespace was there when the connection was made: a server that starts again knows it a moment later.
   const isStarting = error instanceof NamespaceNotFoundError;
-  if (!isStarting && !hasCode(error, status.DEADLINE_EXCEEDED, status.UNAVAILABLE)) return error;
+  const isSilent =
+    hasCode(error, status.DEADLINE_EXCEEDED, status.UNAVAILABLE) || isNativeTimeout(error);
+  if (!isStarting && !isSilent) return error;
   const next =
     'Start it again (`emend dev`, if that started it), then see `emend list`: no run is lost.';
   return new ProblemError(problem('no_server', 'The Temporal server stopped responding.', next));
@@ -63,7 +69,7 @@ export const asProblem = (error: unknown): unknown => {
  * of its own: a run that is watched through many changes would pile them up on ours.
  */
 const untilAborted = async <T>(
-  connection: Pick<Connection, 'withAbortSignal' | 'withDeadline'>,
+  connection: Pick<ConnectionLike, 'withAbortSignal' | 'withDeadline'>,
   signal: AbortSignal,
   call: () => Promise<T>,
 ): Promise<T> => {
@@ -92,7 +98,7 @@ const TELLS: Readonly<Record<number, News>> = {
 
 /** See `RunGateway.follow`. Throws ProblemError `no_server` when the server stays away. */
 export const followHistory = async (
-  connection: Connection,
+  connection: ConnectionLike,
   { namespace, workflowId, runId }: RunRef & { readonly namespace: string },
   { after, signal }: { readonly after: number; readonly signal: AbortSignal },
   onNews: (news: News) => Promise<void>,

@@ -1,7 +1,12 @@
 /** Opens what the client functions work with, from an environment: the stores always, the server where one answers. */
 import { problemOn } from '../shared/problems.js';
 import { queuesFor } from '../shared/names.js';
-import { connectClient, type OwnConversion } from '../temporal/connection.js';
+import {
+  clientOver,
+  connectClient,
+  type OwnConversion,
+  type ProgramConnection,
+} from '../temporal/connection.js';
 import { resolveTimings } from '../temporal/settings.js';
 import { hostId, requireHome, resolveHome } from '../stores/home.js';
 import { openStores, resolveStore } from '../stores/location.js';
@@ -10,8 +15,8 @@ import { createTemporalGateway } from './gateway.js';
 import type { Emend } from './types.js';
 
 /** All may be left out. */
-export interface OpenOptions extends OwnConversion {
-  /** Names home, store, server and queues, as for the command `emend`; default: `process.env`. */
+export interface OpenOptions extends OwnConversion, Partial<ProgramConnection> {
+  /** Names home, store, server and queues, as for the command `emend`; default: `process.env`. With a `connection` it names no server. */
   readonly env?: Environment;
   /** True: do not look for a server. */
   readonly local?: boolean;
@@ -27,6 +32,8 @@ export const openEmend = async ({
   env = process.env,
   local = false,
   existing = false,
+  connection,
+  namespace,
   ...own
 }: OpenOptions): Promise<Emend> => {
   const timings = resolveTimings(env);
@@ -46,8 +53,12 @@ export const openEmend = async ({
   if (local) return { ...stores, ...none, unreachable: null };
   try {
     const options = { env, home, connect_ms: timings.connect_ms, blobs: opened.blobs, ...own };
-    const { client, connection, ...found } = await connectClient(options);
-    const runs = createTemporalGateway(client, connection, found.namespace);
+    const connecting =
+      connection === undefined
+        ? connectClient(options)
+        : clientOver({ connection, namespace }, options);
+    const { client, connection: used, ...found } = await connecting;
+    const runs = createTemporalGateway(client, used, found.namespace);
     return {
       ...stores,
       ...found,

@@ -11,6 +11,7 @@ import {
 import { once } from 'node:events';
 import { connect as connectSocket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { DevServerRecord } from './dev-record.js';
 import type { Environment } from '../system/environment.js';
 import { errnoOf } from '../system/sys.js';
 import { openStores, resolveStore } from '../stores/location.js';
@@ -19,7 +20,7 @@ import { asProblem, withBlobs } from './payloads.js';
 import { serverSettings, type ServerSettings } from './settings.js';
 import { fail, ProblemError, problem } from '../shared/problems.js';
 import { innermost } from './failures.js';
-import { hasSearchAttributes } from './search-attributes.js';
+import { ownServer, toEnd } from './own-server.js';
 
 // What both kinds of connection share: how long to wait, and what to say when nobody answers.
 
@@ -31,50 +32,61 @@ export const reach = async <T extends ConnectionLike>(
 ): Promise<T> => {
   await refuseClosedLoopback(settings);
   const connecting = connect();
-  const given = new AbortController();
-  const late = sleep(connect_ms, undefined, { signal: given.signal }).then(() =>
-    Promise.reject(new Error(`no answer within ${connect_ms} ms.`)),
-  );
   try {
-    return await Promise.race([connecting.then((connection) => prove(connection, settings)), late]);
+    const proved = connecting.then((connection) => prove(connection, settings));
+    return await answered(settings, connect_ms, proved);
   } catch (error) {
     // Whoever comes after the time-out is not left open.
     connecting.then((connection) => connection.close()).catch(() => undefined);
+    throw error;
+  }
+};
+
+/** Throws ProblemError `no_server` if `answer` does not come within the time, or fails. */
+const answered = async <T>(
+  settings: ServerSettings,
+  connect_ms: number,
+  answer: Promise<T>,
+): Promise<T> => {
+  const end = new AbortController();
+  const late = sleep(connect_ms, undefined, { signal: end.signal }).then(() =>
+    Promise.reject(new Error(`no answer within ${connect_ms} ms.`)),
+  );
+  try {
+    return await Promise.race([answer, late]);
+  } catch (error) {
     throw error instanceof ProblemError ? error : noServer(settings, error);
   } finally {
-    given.abort();
+    end.abort();
   }
 };
 
 /** A connection alone proves little: the SDK takes any HTTP/2 server (the UI's port, a proxy) for an old Temporal server. */
 const prove = async <T extends ConnectionLike>(
   connection: T,
-  { address, from, namespace }: ServerSettings,
+  { address, own, namespace }: ServerSettings,
 ): Promise<T> => {
-  await connection.workflowService.describeNamespace({ namespace });
-  // A server that nobody named may be another project's: no run of ours is started there, and no worker of ours adds to it.
-  if (from !== 'default' || (await hasSearchAttributes(connection, namespace))) return connection;
-  const { serverVersion } = await connection.workflowService.getSystemInfo({});
+  const { workflowService } = connection;
+  const [cluster] = await Promise.all([
+    own === null ? null : workflowService.getClusterInfo({}),
+    workflowService.describeNamespace({ namespace }),
+  ]);
+  if (own === null || cluster === null || cluster.clusterId === own.clusterId) return connection;
   return fail(
     'no_server',
-    `No Temporal server is configured. A Temporal server ${serverVersion} answers at ${address}, but its namespace "${namespace}" has no Emend search attributes: it may belong to someone else.`,
-    // A worker creates them; from then on the server is known to everybody.
-    `To use it, start a worker there: TEMPORAL_ADDRESS=${address} emend worker. To use a local server: emend dev`,
+    `Another Temporal server than the dev server of this home answers at ${address}: its cluster id is ${cluster.clusterId}, but dev-server.json records ${own.clusterId}.`,
+    `Start the dev server of this home again: ${toEnd(own)}; emend dev`,
   );
 };
 
-/** What is told of a server that nobody named where no worker polls: it may be the wrong one. */
-export const byDefault = ({ address, assumed }: Pick<ServerPlace, 'address' | 'assumed'>): string =>
-  assumed === true
-    ? ` at ${address}, used because TEMPORAL_ADDRESS is not set and it has Emend's search attributes`
-    : '';
-
+/** Temporal's clients take it for an address without a port. */
+const USUAL_PORT = 7233;
 /** gRPC waits its whole time-out for a port that nobody listens on; on this machine one look tells. */
 const refuseClosedLoopback = async (settings: ServerSettings): Promise<void> => {
   const at = /^(localhost|127\.0\.0\.1|\[::1\])(?::(\d+))?$/.exec(settings.address);
   if (!at) return;
   const host = at[1] === '[::1]' ? '::1' : (at[1] ?? 'localhost');
-  const socket = connectSocket({ host, port: Number(at[2] ?? 7233) });
+  const socket = connectSocket({ host, port: Number(at[2] ?? USUAL_PORT) });
   const error = await once(socket, 'connect', { signal: AbortSignal.timeout(1_000) }).catch(
     (why: unknown) => why,
   );
@@ -84,7 +96,7 @@ const refuseClosedLoopback = async (settings: ServerSettings): Promise<void> => 
 };
 
 const noServer = (settings: ServerSettings, error: unknown): ProblemError => {
-  const { address, from, namespace, without } = settings;
+  const { address, from, namespace } = settings;
   const { code, why } = innermost(error);
   const said = (clause: string, next: string): ProblemError =>
     new ProblemError(
@@ -115,11 +127,19 @@ const noServer = (settings: ServerSettings, error: unknown): ProblemError => {
     default:
       return said(
         code === 'ECONNREFUSED' ? 'nothing is listening there.' : why,
-        without !== null
-          ? `Start that server${code === 'ECONNREFUSED' ? '' : ` (${GRPC_PORT})`}, or use a local server: ${without}; emend dev`
-          : 'Start one with `emend dev`, or set TEMPORAL_ADDRESS to the address of your server.',
+        toReach(settings, code),
       );
   }
+};
+
+/** What to type where nobody answers. */
+const toReach = ({ from, without }: ServerSettings, code: unknown): string => {
+  if (from === 'connection of this program')
+    return `Start that server, or have the program connect to another one (${GRPC_PORT}).`;
+  if (without === null)
+    return 'Start one with `emend dev`, or set TEMPORAL_ADDRESS to the address of your server.';
+  const port = code === 'ECONNREFUSED' ? '' : ` (${GRPC_PORT})`;
+  return `Start that server${port}, or use a local server: ${without}; emend dev`;
 };
 
 const GRPC_PORT = 'with its gRPC port, usually 7233, not that of its UI, 8233';
@@ -137,23 +157,20 @@ export interface ConnectOptions extends OwnConversion {
 
 /** What a client and a worker know of the server that they are connected to. */
 export interface ServerPlace extends Pick<ServerSettings, 'namespace' | 'address' | 'uiUrl'> {
-  /** Nobody named it: it is where Temporal's server usually is. */
-  readonly assumed?: true;
   /** It is the dev server of this home. */
   readonly own?: true;
 }
 export interface ClientConnection extends ServerPlace {
   readonly client: Client;
-  readonly connection: Connection;
+  readonly connection: ConnectionLike;
   close(): Promise<void>;
 }
 
-export const placeOf = ({ namespace, address, uiUrl, from }: ServerSettings): ServerPlace => ({
+export const placeOf = ({ namespace, address, uiUrl, own }: ServerSettings): ServerPlace => ({
   namespace,
   address,
   uiUrl,
-  ...(from === 'dev server' ? { own: true } : {}),
-  ...(from === 'default' ? { assumed: true } : {}),
+  ...(own === null ? {} : { own: true }),
 });
 
 /** gRPC would ask the proxy of `http_proxy` for this very machine. */
@@ -199,9 +216,8 @@ const interceptors = [makeGrpcRetryInterceptor({ ...usual, retryableDecider }), 
 
 /** Throws ProblemError `no_server` (not reachable, or it refuses us) or `config_invalid`. */
 export const connectClient = async (options: ConnectOptions): Promise<ClientConnection> => {
-  const settings = await serverSettings(options.env, options.home);
-  const { env, home, connect_ms, dataConverter } = options;
-  const blobs = options.blobs ?? (await openStores(home, await resolveStore(env, home))).blobs;
+  const { env, home, connect_ms } = options;
+  const settings = await serverSettings(env, home);
   const where = {
     ...settings.connection,
     ...direct(settings.address),
@@ -209,15 +225,71 @@ export const connectClient = async (options: ConnectOptions): Promise<ClientConn
     interceptors,
   };
   const connection = await reach(settings, connect_ms, () => Connection.connect(where));
-  const converts = { connection, dataConverter: withBlobs(blobs, asProblem, dataConverter) };
-  return {
-    client: new Client({
-      ...converts,
-      namespace: settings.namespace,
-      interceptors: options.interceptors ?? {},
-    }),
+  return clientOf(connection, settings, options, () => connection.close());
+};
+
+const clientOf = async (
+  connection: ConnectionLike,
+  settings: ServerSettings,
+  { env, home, dataConverter, ...options }: ConnectOptions,
+  close: () => Promise<void>,
+): Promise<ClientConnection> => {
+  const blobs = options.blobs ?? (await openStores(home, await resolveStore(env, home))).blobs;
+  const client = new Client({
     connection,
-    ...placeOf(settings),
-    close: () => connection.close(),
+    namespace: settings.namespace,
+    dataConverter: withBlobs(blobs, asProblem, dataConverter),
+    interceptors: options.interceptors ?? {},
+  });
+  return { client, connection, ...placeOf(settings), close };
+};
+
+// A connection that the program made itself. It decides which server is used, whatever the environment names, and it stays the program's to close.
+
+export interface ProgramConnection {
+  readonly connection: ConnectionLike;
+  /** Default: `default`. */
+  readonly namespace?: string | undefined;
+}
+
+/** As `connectClient`, over a connection of the program. */
+export const clientOver = async (
+  program: ProgramConnection,
+  options: ConnectOptions,
+): Promise<ClientConnection> =>
+  clientOf(program.connection, await reachOver(program, options), options, () => Promise.resolve());
+
+/** Proves that the server answers within the time, or throws ProblemError `no_server`. */
+export const reachOver = async (
+  { connection, namespace = 'default' }: ProgramConnection,
+  { home, connect_ms }: Pick<ConnectOptions, 'home' | 'connect_ms'>,
+): Promise<ServerSettings> => {
+  const address = connection instanceof Connection ? connection.options.address : 'its address';
+  const settings: ServerSettings = {
+    address,
+    namespace,
+    from: 'connection of this program',
+    own: null,
+    without: null,
+    uiUrl: null,
+    connection: {},
   };
+  const proof = connection.withDeadline(Date.now() + connect_ms, async () => {
+    await prove(connection, settings);
+    const own = await ownOver(connection, home);
+    return own === null ? settings : { ...settings, own, uiUrl: own.uiUrl };
+  });
+  // A worker's connection repeats calls for longer than their deadline.
+  return answered(settings, connect_ms, proof);
+};
+
+/** The record of the home's own dev server, if the connection leads to it. A server that does not say which it is, is another. */
+const ownOver = async (
+  { workflowService }: ConnectionLike,
+  home: string,
+): Promise<DevServerRecord | null> => {
+  const server = await ownServer(home);
+  if (server.is !== 'serving') return null;
+  const cluster = await workflowService.getClusterInfo({}).catch(() => null);
+  return cluster?.clusterId === server.record.clusterId ? server.record : null;
 };

@@ -1,6 +1,6 @@
 /**
  * `dev-server.json` in EMEND_HOME: the dev server that serves this home, or the process that is just starting one. It is both what a
- * client without a configured address connects to, and the claim that keeps a second server off the same database.
+ * client without a configured address connects to (own-server.ts), and the claim that keeps a second server off the same database.
  */
 import { randomUUID } from 'node:crypto';
 import { rename, rm } from 'node:fs/promises';
@@ -25,6 +25,8 @@ export interface DevServerRecord {
   readonly owner?: ProcessIdentity;
   /** host:port */
   readonly address: string;
+  /** The server's own name for itself, which its database keeps over restarts; null while it starts. */
+  readonly clusterId: string | null;
   /** Where its Temporal UI listens: for the review page's server to let through, not for people. Null: nowhere. */
   readonly hiddenUi: string | null;
   /** Where a review page's server lets people reach it; null: none does. */

@@ -16,7 +16,9 @@ import {
   type ProcessIdentity,
   endProcess,
 } from '../system/process.js';
+import { signalGroup } from '../system/capture.js';
 import { childEnvironment } from '../system/environment.js';
+import { listensAt } from '../system/listening.js';
 import { putFileIfAbsent, removePut } from '../system/durable.js';
 import { realSys } from '../system/sys.js';
 import {
@@ -142,6 +144,7 @@ export const startDevServer = async (options: DevServerOptions): Promise<DevServ
     process: self,
     owner: self,
     address: '',
+    clusterId: null,
     hiddenUi: null,
     uiUrl: null,
   } as const;
@@ -197,8 +200,11 @@ const startUnderClaim = async (
       const hiddenUi = ui === null ? null : `http://${ui.host}:${ui.port}`;
       const record: DevServerRecord = { ...claim, process: server, address, hiddenUi };
       await replaceRecord(options.home, record);
-      if (await ready(address, child, said)) {
-        await replaceRecord(options.home, { ...record, state: 'serving' });
+      const clusterId = await ready(address, child, said);
+      if (clusterId !== null) {
+        if ((await listensAt(realSys, server.pid, address)) === 'no')
+          return await refuseWrapper(options, claim, child);
+        await replaceRecord(options.home, { ...record, state: 'serving', clusterId });
         const stop = (grace_ms?: number): Promise<void> =>
           stopDevServer(options.home, server, grace_ms);
         return { address, hiddenUi, pid: server.pid, stop };
@@ -214,6 +220,21 @@ const startUnderClaim = async (
       `See ${options.logFile}.`,
     );
   }
+};
+
+/** Clients use a recorded server only if its own process listens (own-server.ts): one whose child does would be of use to nobody. */
+const refuseWrapper = async (
+  { cli, home }: DevServerOptions,
+  claim: DevServerRecord,
+  child: ChildProcess,
+): Promise<never> => {
+  signalGroup(child, 'SIGKILL');
+  await replaceRecord(home, claim);
+  return fail(
+    'no_server',
+    `${cli.path} starts the Temporal CLI as another process, so the dev server cannot be recognized by its own.`,
+    'Set EMEND_TEMPORAL_CLI to the Temporal CLI itself, or have the script replace itself: exec temporal "$@"',
+  );
 };
 
 /** Ends the server of a home by its identity and takes its record away. */
@@ -268,12 +289,12 @@ const serverArguments = (options: DevServerOptions, port: number, ui: UiPlace): 
   ...['--dynamic-config-value', 'history.timerProcessorMaxPollRPS=1000'],
 ];
 
-/** True once the default namespace answers and the process says that it serves; false when it ended or the time is over. */
+/** The cluster id, once the default namespace answers and the process says that it serves; null when it ended or the time is over. */
 const ready = async (
   address: string,
   child: ChildProcess,
   said: () => Promise<string>,
-): Promise<boolean> => {
+): Promise<string | null> => {
   const ended = (): boolean => child.exitCode !== null || child.signalCode !== null;
   // On this machine whatever `http_proxy` says; asked again by this loop alone, as the SDK waits longer from time to time.
   const channelArgs = { 'grpc.enable_http_proxy': 0, 'grpc.initial_reconnect_backoff_ms': 50 };
@@ -282,15 +303,16 @@ const ready = async (
     const end = performance.now() + DEV_READY_MS;
     while (performance.now() < end && !ended()) {
       const answer = await connection
-        .withDeadline(Date.now() + 1_000, () =>
-          connection.workflowService.describeNamespace({ namespace: 'default' }),
-        )
+        .withDeadline(Date.now() + 1_000, async () => {
+          await connection.workflowService.describeNamespace({ namespace: 'default' });
+          return connection.workflowService.getClusterInfo({});
+        })
         .catch(() => null);
       // Another server that took the port first would answer too, and ours ends later where an inner port of its own is taken.
-      if (answer && SERVES.test(await said())) return !ended();
+      if (answer && SERVES.test(await said())) return ended() ? null : answer.clusterId;
       await sleep(50);
     }
-    return false;
+    return null;
   } finally {
     await connection.close();
   }

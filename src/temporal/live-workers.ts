@@ -6,7 +6,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConnectionLike } from '@temporalio/client';
 import { shownKey } from '../shared/ids.js';
 import { problem, type Problem } from '../shared/problems.js';
-import { byDefault, type ServerPlace } from './connection.js';
 
 // bound: A worker tells the server this often that it lives (the SDK's default is a minute);
 export const WORKER_BEAT_MS = 2_000;
@@ -176,14 +175,10 @@ export const pollingOf = (
     );
 
 /** What to say of task queues that nobody serves. `start`: how a worker of another environment than ours starts. */
-export const noWorker = (
-  place: Pick<ServerPlace, 'address' | 'assumed'>,
-  queues: readonly string[],
-  start = '`emend worker`',
-): Problem =>
+export const noWorker = (queues: readonly string[], start = '`emend worker`'): Problem =>
   problem(
     'no_worker',
-    `No worker serves the task queue${queues.length === 1 ? '' : 's'} ${queues.join(', ')}${byDefault(place)}.`,
+    `No worker serves the task queue${queues.length === 1 ? '' : 's'} ${queues.join(', ')}.`,
     `Start one: ${start}.`,
   );
 

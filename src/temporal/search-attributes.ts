@@ -34,15 +34,6 @@ const typesOf = async (
   return (await operatorService.listSearchAttributes({ namespace })).customAttributes;
 };
 
-/** Has a worker of ours been here, or somebody who prepared the namespace for one? */
-export const hasSearchAttributes = async (
-  connection: ConnectionLike,
-  namespace: string,
-): Promise<boolean> => {
-  const found = await typesOf(connection, namespace);
-  return NAMES.every((name) => found[name] !== undefined);
-};
-
 /**
  * Whether runs in this namespace may carry the attributes: true once all four exist as Keyword, created here if need be.
  * False, with one sentence to `tell`, where that may not be done or an attribute has another type (adding it again would be

@@ -1,7 +1,7 @@
 /**
  * Where the Temporal server is, in this order: Temporal's own configuration (TEMPORAL_* variables, then the profile of
- * temporal.toml: address, namespace, TLS, API key), the live dev server of EMEND_HOME, localhost:7233 where that is known to be ours
- * (connection.ts).
+ * temporal.toml: address, namespace, TLS, API key), then the dev server that EMEND_HOME started (own-server.ts). There is no default address:
+ * whatever listens at Temporal's usual port may be somebody else's.
  */
 import {
   loadClientConfigProfile,
@@ -10,14 +10,17 @@ import {
 } from '@temporalio/envconfig';
 import { fail } from '../shared/problems.js';
 import type { Environment } from '../system/environment.js';
-import { alreadyRunning, liveRecord } from './dev-record.js';
+import { readRecord, type DevServerRecord } from './dev-record.js';
+import { ownServer, refusal } from './own-server.js';
 import { TIMINGS, type LimitSpec, type TimingName, type Timings } from '../shared/limits.js';
 
 export interface ServerSettings {
   readonly address: string;
   readonly namespace: string;
-  /** Who said so, for messages: shown to people. */
-  readonly from: 'configuration' | 'dev server' | 'default';
+  /** Who named it, for messages: shown to people. */
+  readonly from: 'configuration' | 'dev server' | 'connection of this program';
+  /** The record of the home's own dev server, if that is the server: its cluster id is still to be compared. */
+  readonly own: DevServerRecord | null;
   /** What to type so that the configuration names no server; null: it names none. */
   readonly without: string | null;
   /** Base address of the Temporal UI; null where none is known. */
@@ -25,30 +28,52 @@ export interface ServerSettings {
   readonly connection: ClientConnectConfig['connectionOptions'];
 }
 
-const DEFAULT_ADDRESS = 'localhost:7233';
 const CLOUD_UI = 'https://cloud.temporal.io';
 
-/** Throws ProblemError `config_invalid` where a profile, the configuration file or a certificate cannot be read; `no_server` where the home's is starting. */
+/**
+ * Throws ProblemError `config_invalid` where a profile, the configuration file or a certificate cannot be read; `no_server` where no server is
+ * configured and the home's own is absent, still starting, or not the one that listens at its address.
+ */
 export const serverSettings = async (env: Environment, home: string): Promise<ServerSettings> => {
   const config = loadConfiguration(env);
-  const live = await liveRecord(home);
-  const dev = live?.state === 'serving' ? live : null;
-  const configured = config.connectionOptions.address;
-  // What answers at the usual port may be this very server, whose runs are this host's.
-  if (configured === undefined && live?.state === 'starting')
-    return fail('no_server', ...alreadyRunning(home, live));
-  const address = configured ?? dev?.address ?? DEFAULT_ADDRESS;
-  const isOwn = dev !== null && address.replace(/^localhost:/, '127.0.0.1:') === dev.address;
-  const from = isOwn ? 'dev server' : configured === undefined ? 'default' : 'configuration';
+  const configured = addressOf(config);
+  const server =
+    configured === undefined || numeric(configured) === (await readRecord(home))?.address
+      ? await ownServer(home)
+      : null;
+  const own = server?.is === 'serving' ? server.record : null;
+  if (configured === undefined && server !== null && server.is !== 'serving')
+    return fail('no_server', ...refusal(home, server));
+  const address = configured ?? own?.address ?? '';
   return {
     address,
     namespace: config.namespace ?? 'default',
-    from,
+    from: own === null ? 'configuration' : 'dev server',
+    own,
     without: configured === undefined ? null : withoutConfiguration(env),
-    uiUrl: env.EMEND_TEMPORAL_UI ?? (isOwn ? dev.uiUrl : isCloud(address) ? CLOUD_UI : null),
+    uiUrl: uiOf(env, address, own),
     // The dev server speaks neither TLS nor keys, and a key meant for another server stays away from it.
-    connection: from === 'dev server' ? { address } : { ...config.connectionOptions, address },
+    connection: own === null ? { ...config.connectionOptions, address } : { address },
   };
+};
+
+/** A server that the environment names, and what to type so that it does not; null: it names none. Throws ProblemError `config_invalid`. */
+export const configuredServer = (
+  env: Environment,
+): { readonly address: string; readonly without: string } | null => {
+  const address = addressOf(loadConfiguration(env));
+  return address === undefined ? null : { address, without: withoutConfiguration(env) };
+};
+
+/** A profile may name everything but an address, or an empty one. */
+const addressOf = ({ connectionOptions }: ClientConnectConfig): string | undefined =>
+  isSet(connectionOptions.address) ? connectionOptions.address : undefined;
+const numeric = (address: string): string => address.replace(/^localhost:/, '127.0.0.1:');
+
+const uiOf = (env: Environment, address: string, own: DevServerRecord | null): string | null => {
+  if (env.EMEND_TEMPORAL_UI !== undefined) return env.EMEND_TEMPORAL_UI;
+  if (own !== null) return own.uiUrl;
+  return isCloud(address) ? CLOUD_UI : null;
 };
 
 /** No file of that name is no error; `unset` would lead to the file at its usual place. */

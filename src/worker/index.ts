@@ -40,7 +40,7 @@ import { build } from '../system/version.js';
 import { boundFailures } from '../temporal/failures.js';
 import { asFailure, withBlobs } from '../temporal/payloads.js';
 import { ensureSearchAttributes } from '../temporal/search-attributes.js';
-import { byDefault, type ServerPlace } from '../temporal/connection.js';
+import type { ProgramConnection, ServerPlace } from '../temporal/connection.js';
 import { DEPLOYMENT } from '../temporal/deployment.js';
 import { freePort } from '../temporal/dev-server.js';
 import * as live from '../temporal/live-workers.js';
@@ -48,7 +48,12 @@ import type { RecoveredTransaction } from '../workspace/ports.js';
 import { createPorts, type PortsOptions } from './adapters.js';
 import { installRuntime, sdkLog, workflows } from './code.js';
 import { countCalls, startWatching, type Watched } from './metrics.js';
-import { connectWorker, runWorkers, type WorkerConnection } from './run-workers.js';
+import {
+  connectWorker,
+  runWorkers,
+  type WorkerConnection,
+  type WorkerPlace,
+} from './run-workers.js';
 
 export { replayOpen, type Replayed } from './code.js';
 export { estimateOnly, type Estimated, type ToEstimate } from './estimate.js';
@@ -66,6 +71,8 @@ export interface WorkerOptions extends Partial<PortsOptions> {
   /** Yours, outermost first. `workflowModules`, and converters of your own, have the workflows bundled at the start. */
   readonly interceptors?: WorkerInterceptors;
 }
+/** The connection of the workers: runs other than those that they work for are asked for over it, whatever server the environment names. */
+export interface ActivitiesOptions extends WorkerOptions, ProgramConnection {}
 /** How a worker of ours serves. */
 export interface ServedAs {
   /** Default: all. */
@@ -145,7 +152,10 @@ const startAsHost = async (
 };
 
 /** `report`: to be called beside the work, not before it: a server that answers slowly, or not at all, holds up nothing. `server`: whose workers are asked before this home is touched. */
-async function prepare(all: Awaited<ReturnType<typeof complete>>, server?: WorkerConnection) {
+async function prepare(
+  { connection, namespace, ...all }: Awaited<ReturnType<typeof complete>>,
+  server?: WorkerConnection,
+) {
   const { env, home, logger, dataConverter, interceptors, ...more } = all;
   useLauncher();
   const store = await resolveStore(env, home);
@@ -153,7 +163,8 @@ async function prepare(all: Awaited<ReturnType<typeof complete>>, server?: Worke
   const { id, start } = await startAsHost(all, store, server);
   const queues = queuesFor(env, id);
   const endedRuns = askEndedRuns({
-    env,
+    env: { ...env, EMEND_HOME: home },
+    ...(connection === undefined ? {} : { connection, namespace }),
     ...(dataConverter === undefined ? {} : { dataConverter }),
   });
   const { sys = realSys } = more;
@@ -220,7 +231,7 @@ async function prepare(all: Awaited<ReturnType<typeof complete>>, server?: Worke
  * For Temporal workers of your own. Recovery comes first: no activity may run beside a transaction that a crash left open. Throws
  * ProblemError: home_unusable, store_unusable, config_invalid.
  */
-export async function createActivities(options: WorkerOptions = {}): Promise<Activities> {
+export async function createActivities(options: ActivitiesOptions): Promise<Activities> {
   const { activities, report } = await prepare(await complete(options));
   void report();
   return activities;
@@ -231,7 +242,9 @@ export async function createActivities(options: WorkerOptions = {}): Promise<Act
  * for all, until it is stopped. Installs Temporal's runtime, one a process. Throws ProblemError as `createActivities`, no_server, and usage for
  * some of the roles where they share a queue.
  */
-export async function createWorker(options: WorkerOptions & ServedAs = {}): Promise<RunningWorker> {
+export async function createWorker(
+  options: WorkerOptions & ServedAs & WorkerPlace = {},
+): Promise<RunningWorker> {
   const exporter = options.metrics === undefined ? null : await freePort(0);
   let watched: Watched | null = null;
   const unwatch =
@@ -246,7 +259,13 @@ export async function createWorker(options: WorkerOptions & ServedAs = {}): Prom
       : { metrics: { prometheus: { bindAddress: `127.0.0.1:${exporter}` } } }),
   });
   const { connect_ms, shutdownGrace_ms } = resolveTimings(env);
-  const connected = await connectWorker({ env, home, connect_ms });
+  const connected = await connectWorker({
+    env,
+    home,
+    connect_ms,
+    connection: options.connection,
+    namespace: options.namespace,
+  });
   const { connection, namespace, address, uiUrl } = connected;
   const { activities, store, report } = await prepare(all, connected).catch(
     async (error: unknown) => {
@@ -259,7 +278,6 @@ export async function createWorker(options: WorkerOptions & ServedAs = {}): Prom
   const isShared = queues.workflow === queues.host;
   if (isShared && ROLES.some((role) => options.roles?.includes(role) === false))
     fail('usage', `All roles share the queue ${queues.host} at this home's dev server.`, SEPARATE);
-  if (connected.assumed === true) logger.warn(`connected to the server${byDefault(connected)}`);
   await ensureSearchAttributes(connection, namespace, (why) => logger.warn(why));
   const flows = { ...workflows(options), ...activities.workflows };
   const shared = { ...flows, ...host, activities: { ...model.activities, ...host.activities } };
@@ -281,7 +299,9 @@ export async function createWorker(options: WorkerOptions & ServedAs = {}): Prom
   const converts =
     options.dataConverter === undefined ? {} : { dataConverter: options.dataConverter };
   const polls = (): boolean => workers.every((worker) => worker.getState() === 'RUNNING');
-  if (exporter !== null) watched = { env, ...converts, connection, namespace, exporter, polls };
+  const ofHome = { ...env, EMEND_HOME: home };
+  if (exporter !== null)
+    watched = { env: ofHome, ...converts, connection, namespace, exporter, polls };
   const { done, stop } = runWorkers(workers, {
     stop_ms: shutdownGrace_ms + STOP_FORCE_MS + STOP_END_MS,
     close_ms: STOP_END_MS,
@@ -327,12 +347,14 @@ export const workerLog = (
     pino.destination({ ...place, sync: true }).on('error', () => undefined),
   );
 
+/** A connection of the program, if there is one. */
+type Over = { readonly [Key in keyof ProgramConnection]?: ProgramConnection[Key] | undefined };
 const complete = async ({
   env = process.env,
   home,
   logger,
   ...given
-}: WorkerOptions & ServedAs) => ({
+}: WorkerOptions & ServedAs & Over) => ({
   ...given,
   env,
   home: home ?? (await resolveHome(env)),

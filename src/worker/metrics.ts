@@ -77,12 +77,9 @@ export interface Watched extends Pick<OpenOptions, 'env' | 'dataConverter'> {
   readonly polls: () => boolean;
 }
 
-const runsNow = async ({
-  connection,
-  namespace,
-  ...options
-}: Watched): Promise<readonly string[]> => {
-  const emend = await openEmend(options);
+const runsNow = async (watched: Watched): Promise<readonly string[]> => {
+  const { connection, namespace } = watched;
+  const emend = await openEmend(watched);
   try {
     const ours = `${OUR_WORKFLOWS} AND TaskQueue = "${emend.queues.workflow}"`;
     const waits = `${ours} AND ExecutionStatus = "Running" AND ${SEARCH_ATTRIBUTES.state} = "waiting"`;

@@ -7,7 +7,13 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NativeConnection } from '@temporalio/worker';
 import { problem, ProblemError } from '../shared/problems.js';
-import { placeOf, type ConnectOptions, reach, type ServerPlace } from '../temporal/connection.js';
+import {
+  placeOf,
+  type ConnectOptions,
+  reach,
+  reachOver,
+  type ServerPlace,
+} from '../temporal/connection.js';
 import { serverSettings } from '../temporal/settings.js';
 
 /** What is used of a Temporal Worker. */
@@ -93,13 +99,29 @@ export const runWorkers = (
 
 // A worker's connection to the Temporal server, with what a worker needs beside it.
 
+/** A connection that the program made itself, in place of one that the environment names; it stays the program's to close. */
+export interface WorkerPlace {
+  readonly connection?: NativeConnection | undefined;
+  /** With `connection`. Default: `default`. */
+  readonly namespace?: string | undefined;
+}
 export interface WorkerConnection extends ServerPlace {
   readonly connection: NativeConnection;
   close(): Promise<void>;
 }
 
-/** As `connectClient`, for a worker. `Runtime.install`, if wanted, must come before. */
-export const connectWorker = async (options: ConnectOptions): Promise<WorkerConnection> => {
+/**
+ * As `connectClient`, for a worker; over a connection of the program where there is one. `Runtime.install`, if wanted, must come before.
+ */
+export const connectWorker = async ({
+  connection: program,
+  namespace,
+  ...options
+}: ConnectOptions & WorkerPlace): Promise<WorkerConnection> => {
+  if (program !== undefined) {
+    const settings = await reachOver({ connection: program, namespace }, options);
+    return { connection: program, ...placeOf(settings), close: () => Promise.resolve() };
+  }
   const settings = await serverSettings(options.env, options.home);
   const connection = await reach(settings, options.connect_ms, () =>
     NativeConnection.connect(settings.connection),

@@ -177,8 +177,8 @@ const NIGHTLY = `
   import { createActivities } from 'emend/worker';
   const address = process.env.TEMPORAL_ADDRESS;
   const [connection, client] = await Promise.all([NativeConnection.connect({ address }), Connection.connect({ address })]);
-  const emend = await Emend.open();
-  const { workflows, model, host, close } = await createActivities();
+  const emend = await Emend.open({ connection: client });
+  const { workflows, model, host, close } = await createActivities({ connection });
   const workflowsPath = fileURLToPath(new URL('nightly-workflows.js', import.meta.url));
   const workers = await Promise.all(
     [{ ...workflows, workflowsPath }, model, host].map((options) => Worker.create({ connection, ...options })),

@@ -15,7 +15,15 @@ import { newHome } from './support/server.js';
 const self = await ownProcess(realSys);
 const dead = { ...self, pid: 2 ** 22 - 1 };
 const of = (process: typeof self, address: string) =>
-  ({ state: 'starting', process, owner: process, address, hiddenUi: null, uiUrl: null }) as const;
+  ({
+    state: 'starting',
+    process,
+    owner: process,
+    address,
+    clusterId: null,
+    hiddenUi: null,
+    uiUrl: null,
+  }) as const;
 
 let place: Awaited<ReturnType<typeof newHome>>;
 beforeEach(async () => {

@@ -4,27 +4,14 @@ import { once } from 'node:events';
 import { access, readdir, readFile, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { Connection } from '@temporalio/client';
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { ProblemError } from '../../src/shared/problems.js';
 import { SEARCH_ATTRIBUTES } from '../../src/shared/names.js';
-import {
-  byDefault,
-  connectClient,
-  reach,
-  type ClientConnection,
-} from '../../src/temporal/connection.js';
-import { noWorker } from '../../src/temporal/live-workers.js';
+import { connectClient, type ClientConnection } from '../../src/temporal/connection.js';
 import { liveDevServer, recordPath, replaceRecord } from '../../src/temporal/dev-record.js';
 import { freePort, startDevServer, uiHost, type DevServer } from '../../src/temporal/dev-server.js';
-import { openEmend } from '../../src/client/open.js';
 import { examine } from '../../src/cli/commands/doctor.js';
-import {
-  ensureSearchAttributes,
-  hasSearchAttributes,
-  onceMapped,
-} from '../../src/temporal/search-attributes.js';
-import type { ServerSettings } from '../../src/temporal/settings.js';
+import { ensureSearchAttributes, onceMapped } from '../../src/temporal/search-attributes.js';
 import { connectWorker } from '../../src/worker/run-workers.js';
 import { alive } from '../support/alive.js';
 import { testIf, longOnly } from '../support/skipped.js';
@@ -66,20 +53,6 @@ const problemOf = async (promise: Promise<unknown>) => {
   );
   if (!(error instanceof ProblemError)) throw new Error(`expected a problem, got ${String(error)}`);
   return error.problem;
-};
-
-/** Temporal's own port: another server of this machine may be there. */
-const isFree = (await freePort(7233)) === 7233;
-/** Another project's server there; `emend dev` of another test is waited for. */
-const startAtUsualPort = async (): Promise<DevServer> => {
-  const found = await serverOptions(place.home, 'memory');
-  const options = { ...found, cli: await withoutAttributes(place.home, found.cli), port: 7233 };
-  for (;;) {
-    const started = await startDevServer(options).catch((error: unknown) => error);
-    if (!(started instanceof Error)) return started as DevServer;
-    if (!started.message.includes('address already in use')) throw started;
-    await sleep(500);
-  }
 };
 
 beforeEach(async () => {
@@ -195,6 +168,20 @@ describe('the dev server', () => {
     },
   );
 
+  test('a script that starts the CLI as another process is refused with what to write, and leaves no server behind', async () => {
+    const options = await serverOptions(place.home, 'memory');
+    const wrapper = `${place.home}/wrapper`;
+    await writeFile(wrapper, `#!/bin/sh\n'${options.cli.path}' "$@"\n`, { mode: 0o755 });
+    const refused = await problemOf(
+      startDevServer({ ...options, cli: { ...options.cli, path: wrapper } }),
+    );
+    expect(refused.code).toBe('no_server');
+    expect(refused.next).toContain('exec temporal "$@"');
+    await expect(access(recordPath(place.home))).rejects.toThrow();
+    // The port is free again once the killed server is gone.
+    while ((await freePort(options.port!)) !== options.port) await sleep(50);
+  });
+
   test('one that cannot start says why, and gives its claim back', async () => {
     const options = await serverOptions(place.home, 'memory');
     const noServer = { ...options, cli: { ...options.cli, path: '/nonexistent/temporal' } };
@@ -298,8 +285,7 @@ describe('what needs a server', () => {
 
   test('a namespace of the dev server has the search attributes from the first moment', async () => {
     await keep(startServer(place.home, 'memory'));
-    await connected(async ({ connection, client, namespace }) => {
-      expect(await hasSearchAttributes(connection, namespace)).toBe(true);
+    await connected(async ({ client }) => {
       const key = defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, 'KEYWORD');
       const handle = await client.workflow.start('paused', {
         taskQueue: 'none',
@@ -309,75 +295,6 @@ describe('what needs a server', () => {
       expect((await handle.describe()).typedSearchAttributes.get(key)).toBe('waiting');
     });
   });
-
-  test('a server that nobody named is used only where it has our search attributes; else what answers is told, and what to type', async () => {
-    const server = await keep(startForeignServer(place.home));
-    const connection = { address: server.address };
-    const settings = {
-      ...connection,
-      namespace: 'default',
-      uiUrl: null,
-      without: null,
-      connection,
-    };
-    const open = (from: ServerSettings['from']): Promise<Connection> =>
-      reach({ ...settings, from }, 10_000, () => Connection.connect(connection));
-    const refused = await problemOf(open('default'));
-    expect(refused.code).toBe('no_server');
-    expect(refused.message).toMatch(
-      /A Temporal server 1\.\S+ answers at 127.* but its namespace "default" has no Emend search/,
-    );
-    expect(refused.next).toBe(
-      `To use it, start a worker there: TEMPORAL_ADDRESS=${server.address} emend worker. To use a local server: emend dev`,
-    );
-    // Named, it is used, and a worker prepares it; from then on it is known.
-    const named = await open('configuration');
-    expect(await ensureSearchAttributes(named, 'default')).toBe(true);
-    await named.close();
-    await (await open('default')).close();
-  });
-
-  (isFree
-    ? longOnly('the test before shows it at another port')
-    : testIf(false, 'port 7233 is taken'))(
-    'localhost:7233, which nobody named: as above, for client, worker and doctor',
-    async () => {
-      const server = await keep(startAtUsualPort());
-      const elsewhere = `${place.home}/elsewhere`;
-      const env = bareEnvironment(elsewhere);
-      const options = { env, home: elsewhere, connect_ms: 10_000 };
-      for (const connect of [connectClient, connectWorker])
-        expect((await problemOf(connect(options))).next).toContain(
-          'TEMPORAL_ADDRESS=localhost:7233',
-        );
-      const emend = await openEmend({ env });
-      expect([emend.runs, emend.unreachable?.code]).toEqual([null, 'no_server']);
-      await emend.close();
-      const named = await connectClient({
-        ...options,
-        env: { ...env, TEMPORAL_ADDRESS: server.address },
-      });
-      expect(named.assumed).toBeUndefined();
-      await ensureSearchAttributes(named.connection, 'default');
-      await named.close();
-      for (const connect of [connectClient, connectWorker]) {
-        const found = await connect(options);
-        expect(found).toMatchObject({ address: 'localhost:7233', assumed: true });
-        await found.close();
-      }
-      const found = (await examine(env)).find(({ name }) => name === 'Temporal server');
-      expect(found).toMatchObject({
-        ok: true,
-        found: expect.stringContaining('(TEMPORAL_ADDRESS is not set)'),
-      });
-      const used = await openEmend({ env });
-      expect(noWorker(used, ['x']).message).toMatch(
-        /^No worker serves the task queue x at localhost:7233, used because TEMPORAL_ADDRESS is not set/,
-      );
-      expect(byDefault({ address: 'localhost:7233' })).toBe('');
-      await used.close();
-    },
-  );
 
   long(
     'a profile of temporal.toml is used; the key of another server is not sent to the dev server',
@@ -488,11 +405,8 @@ describe('what needs a server', () => {
   );
 
   test('doctor names what is missing and the command that mends it, and shows no key', async () => {
-    // Else a server at the usual port, which this machine's user may run, would be found.
-    const nobody = { TEMPORAL_ADDRESS: '127.0.0.1:1' };
     const env = {
       ...bareEnvironment(place.home),
-      ...nobody,
       EMEND_TEMPORAL_CLI: '/nonexistent/temporal',
     };
     const sick = new Map((await examine(env)).map((check) => [check.name, check]));

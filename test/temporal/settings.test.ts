@@ -1,44 +1,82 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { TIMINGS } from '../../src/shared/limits.js';
 import { ProblemError } from '../../src/shared/problems.js';
 import { ownProcess } from '../../src/system/process.js';
 import { realSys } from '../../src/system/sys.js';
 import { replaceRecord } from '../../src/temporal/dev-record.js';
-import { resolveTimings, serverSettings } from '../../src/temporal/settings.js';
+import { configuredServer, resolveTimings, serverSettings } from '../../src/temporal/settings.js';
 
-test('while a dev server of this home starts nobody takes what answers at the usual port for another one', async () => {
-  const home = mkdtempSync(join(tmpdir(), 'emend-settings-'));
-  const env = { TEMPORAL_CONFIG_FILE: 'none' };
-  try {
-    expect(await serverSettings(env, home)).toMatchObject({
-      address: 'localhost:7233',
-      from: 'default',
-    });
-    const process = await ownProcess(realSys);
-    const record = {
-      process,
-      owner: process,
-      address: '127.0.0.1:7233',
-      hiddenUi: null,
-      uiUrl: null,
-    };
-    await replaceRecord(home, { ...record, state: 'starting' });
-    await expect(serverSettings(env, home)).rejects.toMatchObject({
+const home = mkdtempSync(join(tmpdir(), 'emend-settings-'));
+afterAll(() => rmSync(home, { recursive: true }));
+const NO_FILE = { TEMPORAL_CONFIG_FILE: 'none' };
+const refused = (code: string, message: string) => ({
+  problem: { code, message: expect.stringContaining(message) },
+});
+
+test('while a dev server of this home starts, only a server that is configured is used', async () => {
+  const process = await ownProcess(realSys);
+  await replaceRecord(home, {
+    state: 'starting',
+    process,
+    owner: process,
+    address: '127.0.0.1:7233',
+    clusterId: null,
+    hiddenUi: null,
+    uiUrl: null,
+  });
+  await expect(serverSettings(NO_FILE, home)).rejects.toMatchObject(
+    refused('no_server', 'is starting a dev server for this home'),
+  );
+  const configured = { ...NO_FILE, TEMPORAL_ADDRESS: 'localhost:7233' };
+  expect(await serverSettings(configured, home)).toMatchObject({
+    from: 'configuration',
+    own: null,
+  });
+});
+
+describe('the address of the server', () => {
+  const elsewhere = join(home, 'elsewhere');
+  const withFile = (text: string) => {
+    const file = join(home, 'temporal.toml');
+    writeFileSync(file, text);
+    return { TEMPORAL_CONFIG_FILE: file };
+  };
+
+  test('has no default: without one, and without a dev server of this home, the message says what to type', async () => {
+    const error = await serverSettings(NO_FILE, elsewhere).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({
       problem: {
         code: 'no_server',
-        message: expect.stringContaining('is starting a dev server for this home'),
+        message: `No Temporal server is configured, and no dev server of this home (${elsewhere}) is running.`,
+        next: 'Start one: emend dev. To use another server: export TEMPORAL_ADDRESS=HOST:PORT',
       },
     });
-    const configured = { ...env, TEMPORAL_ADDRESS: 'localhost:7233' };
-    expect(await serverSettings(configured, home)).toMatchObject({ from: 'configuration' });
-    await replaceRecord(home, { ...record, state: 'serving' });
-    expect(await serverSettings(env, home)).toMatchObject({ from: 'dev server' });
-  } finally {
-    rmSync(home, { recursive: true });
-  }
+  });
+
+  test('is that of TEMPORAL_ADDRESS, before that of a profile', async () => {
+    const profile = withFile('[profile.default]\naddress = "profile.example:7233"\n');
+    expect(await serverSettings(profile, elsewhere)).toMatchObject({
+      address: 'profile.example:7233',
+      from: 'configuration',
+    });
+    const both = { ...profile, TEMPORAL_ADDRESS: 'variable.example:7233' };
+    expect(await serverSettings(both, elsewhere)).toMatchObject({
+      address: 'variable.example:7233',
+    });
+  });
+
+  test.each([
+    ['no address', '[profile.default]\nnamespace = "mine"\n'],
+    ['an empty address', '[profile.default]\naddress = ""\n'],
+  ])('is not made up for a profile with %s', async (_, text) => {
+    await expect(serverSettings(withFile(text), elsewhere)).rejects.toMatchObject(
+      refused('no_server', 'No Temporal server is configured'),
+    );
+    expect(configuredServer(withFile(text))).toBeNull();
+  });
 });
 
 describe('resolveTimings', () => {

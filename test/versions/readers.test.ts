@@ -343,6 +343,7 @@ describe('the dev server', () => {
       state: 'serving',
       process,
       address: 'a:1',
+      clusterId: null,
       hiddenUi: null,
       uiUrl: 'u',
       dbFile: null,

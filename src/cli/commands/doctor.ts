@@ -127,10 +127,8 @@ const sandbox = async (env: Environment): Promise<Finding> => {
 const isConnection = (value: unknown): value is ClientConnection =>
   typeof value === 'object' && value !== null && 'connection' in value;
 
-const reached = ({ address, assumed, namespace, uiUrl }: ClientConnection): Finding =>
-  good(
-    `${address}${assumed === true ? ' (TEMPORAL_ADDRESS is not set)' : ''}, namespace ${namespace}${uiUrl === null ? '' : `, UI ${uiUrl}`}`,
-  );
+const reached = ({ address, namespace, uiUrl }: ClientConnection): Finding =>
+  good(`${address}, namespace ${namespace}${uiUrl === null ? '' : `, UI ${uiUrl}`}`);
 
 /** Who serves the queues that runs of this home need. */
 const look = async (at: ClientConnection, env: Environment, home: string) => {
@@ -142,9 +140,9 @@ const look = async (at: ClientConnection, env: Environment, home: string) => {
 type Seen = Awaited<ReturnType<typeof look>>;
 
 /** Every run needs somebody at all its queues. */
-const workers = ({ at, names, serving, store: { id } }: Seen): Finding => {
+const workers = ({ names, serving, store: { id } }: Seen): Finding => {
   const silent = names.filter((_, index) => serving[index]?.length === 0);
-  if (silent.length > 0) return explained(new ProblemError(noWorker(at, silent)));
+  if (silent.length > 0) return explained(new ProblemError(noWorker(silent)));
   const [stranger] = ofOtherStores(serving.flat(), id);
   return stranger === undefined
     ? good(`serves ${names.join(', ')}`)

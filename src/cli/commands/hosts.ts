@@ -90,7 +90,7 @@ export const move = async (
     const own = hostOfQueue(emend.queues.host);
     const id = host === undefined ? own : hostNamed(await listHosts(emend), host, emend.store).id;
     const queue = hostQueueOf(emend.queues, id);
-    if (!(await needRuns(emend).polled(queue))) throw new ProblemError(noWorker(emend, [queue]));
+    if (!(await needRuns(emend).polled(queue))) throw new ProblemError(noWorker([queue]));
     if (to === undefined) return [`host=${id}`];
     const real = id === own ? await orNull(realSys.realpath(resolve(io.cwd, to))) : null;
     return [`host=${id}`, `workspace=${real ?? to}`];

@@ -41,7 +41,7 @@ export const runHost = async (emend: AtStore, run: DescribedRun | null): Promise
 
 /** What to say of queues that no worker serves. `hosts`: of runs that need them. `command`: what starts a worker of theirs. */
 export const silentNote = (
-  emend: Pick<Emend, 'address' | 'assumed' | 'queues'>,
+  emend: Pick<Emend, 'queues'>,
   silent: readonly string[],
   hosts: readonly RunHost[],
   command = 'emend worker',
@@ -53,7 +53,7 @@ export const silentNote = (
   const queues = silent.map((queue) => `${queue}${names.get(hostOfQueue(queue)) ?? ''}`);
   const away = named.filter(({ id }) => id !== hostOfQueue(emend.queues.host));
   const there = away.map(({ id, name }) => ` on ${name ?? ''}; ${ifLost(id)}`).join(';');
-  return sentence(noWorker(emend, queues, `\`${command}\`${there}`));
+  return sentence(noWorker(queues, `\`${command}\`${there}`));
 };
 
 /** A run cannot tell how its host is called: a decision on that names it here. */

@@ -1,0 +1,192 @@
+/** Which server is this home's own: a record alone proves nothing, as the port of a server that is gone may be another user's by now. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Connection } from '@temporalio/client';
+import { NativeConnection } from '@temporalio/worker';
+import { openEmend } from '../../src/client/open.js';
+import { queuesFor } from '../../src/shared/names.js';
+import { ProblemError } from '../../src/shared/problems.js';
+import { hostId } from '../../src/stores/home.js';
+import { listensAt } from '../../src/system/listening.js';
+import { processOf, type ProcessIdentity } from '../../src/system/process.js';
+import { realSys, type Sys } from '../../src/system/sys.js';
+import { connectClient } from '../../src/temporal/connection.js';
+import {
+  liveDevServer,
+  replaceRecord,
+  type DevServerRecord,
+} from '../../src/temporal/dev-record.js';
+import type { DevServer } from '../../src/temporal/dev-server.js';
+import { createActivities } from '../../src/worker/index.js';
+import { connectWorker } from '../../src/worker/run-workers.js';
+import { testIf } from '../support/skipped.js';
+import { bareEnvironment, newHome, startServer } from './support/server.js';
+
+const denied = (path: string) => Object.assign(new Error(path), { code: 'EACCES' });
+const noProc: Sys = {
+  ...realSys,
+  readFile: (path) =>
+    path.startsWith('/proc/') ? Promise.reject(denied(path)) : realSys.readFile(path),
+};
+const lsof = await listensAt(noProc, process.pid, '127.0.0.1:1');
+
+type Place = Awaited<ReturnType<typeof newHome>>;
+let mine: Place;
+let theirs: Place;
+let own: DevServer;
+let foreign: DevServer;
+let record: DevServerRecord;
+let foreignId: string;
+let bystander: ChildProcess;
+beforeAll(async () => {
+  [mine, theirs] = await Promise.all([newHome(), newHome()]);
+  [own, foreign] = await Promise.all([
+    startServer(mine.home, 'memory'),
+    startServer(theirs.home, 'memory'),
+  ]);
+  record = (await liveDevServer(mine.home))!;
+  foreignId = (await liveDevServer(theirs.home))!.clusterId!;
+  bystander = spawn(process.execPath, ['-e', 'setInterval(() => {}, 60000)']);
+  await once(bystander, 'spawn');
+});
+afterAll(async () => {
+  bystander.kill('SIGKILL');
+  await Promise.all([own.stop(0), foreign.stop(0)]);
+  await Promise.all([mine.remove(), theirs.remove()]);
+});
+
+const identityOf = async (pid: number): Promise<ProcessIdentity> =>
+  (await processOf(realSys, pid))!;
+
+describe('without an address, client and worker', () => {
+  const settings = () => ({
+    env: { ...bareEnvironment(mine.home), TEMPORAL_CONFIG_FILE: 'none' },
+    home: mine.home,
+    connect_ms: 10_000,
+  });
+  const use = async (changes: Partial<DevServerRecord>) => {
+    await replaceRecord(mine.home, { ...record, ...changes });
+    try {
+      return await Promise.all(
+        [connectClient, connectWorker].map(async (connect) => {
+          const connected = await connect(settings()).catch((error: unknown) => error);
+          if (connected instanceof ProblemError) return connected.problem;
+          const { address, close } = connected as { address: string; close: () => Promise<void> };
+          await close();
+          return { address };
+        }),
+      );
+    } finally {
+      await replaceRecord(mine.home, record);
+    }
+  };
+  const refusal = (message: string, next: string) => ({
+    code: 'no_server',
+    message: expect.stringContaining(message),
+    next: expect.stringContaining(next),
+  });
+
+  test('use the dev server of their home, whose cluster id the record has', async () => {
+    expect(record.clusterId).toMatch(/^[0-9a-f-]{36}$/);
+    const used = { address: own.address };
+    expect(await use({})).toEqual([used, used]);
+  });
+
+  test('refuse a record whose process lives but does not listen there, even if the cluster id fits', async () => {
+    const process = await identityOf(bystander.pid!);
+    const found = await use({
+      process,
+      owner: process,
+      address: foreign.address,
+      clusterId: foreignId,
+    });
+    const expected = refusal(
+      `(pid ${bystander.pid}) does not listen at ${foreign.address}`,
+      `kill ${bystander.pid}; emend dev`,
+    );
+    expect(found).toMatchObject([expected, expected]);
+  });
+
+  test('refuse a record with the cluster id of another server', async () => {
+    const expected = refusal(
+      `cluster id is ${record.clusterId}, but dev-server.json records ${foreignId}`,
+      'emend dev',
+    );
+    expect(await use({ clusterId: foreignId })).toMatchObject([expected, expected]);
+  });
+
+  test('say that the dev server of their home has ended, and do not use who answers at its address now', async () => {
+    const gone = { ...(await identityOf(bystander.pid!)), started: '1' };
+    const found = await use({ process: gone, address: foreign.address, clusterId: foreignId });
+    const expected = refusal('has ended', 'Start it again: emend dev');
+    expect(found).toMatchObject([expected, expected]);
+  });
+});
+
+describe('whether a process listens at an address', () => {
+  const port = () => Number(foreign.address.split(':')[1]);
+
+  test('is so only of its own socket, at exactly that address and port', async () => {
+    expect(await listensAt(realSys, foreign.pid, foreign.address)).toBe('yes');
+    expect(await listensAt(realSys, own.pid, foreign.address)).toBe('no');
+    expect(await listensAt(realSys, foreign.pid, `127.0.0.2:${port()}`)).toBe('no');
+    expect(await listensAt(realSys, foreign.pid, '127.0.0.1:1')).toBe('no');
+    expect(await listensAt(realSys, 2 ** 22 - 1, foreign.address)).toBe('no');
+  });
+
+  test('is unknown where the system does not show the sockets of that process', async () => {
+    const hidden: Sys = { ...realSys, readdir: (path) => Promise.reject(denied(path)) };
+    expect(await listensAt(hidden, foreign.pid, foreign.address)).toBe('unknown');
+  });
+
+  testIf(lsof !== 'unknown', 'there is no lsof')('is asked of lsof without /proc', async () => {
+    expect(await listensAt(noProc, foreign.pid, foreign.address)).toBe('yes');
+    expect(await listensAt(noProc, own.pid, foreign.address)).toBe('no');
+  });
+});
+
+describe('a connection that the program made itself', () => {
+  // A server that the environment names, and that nobody may be led to.
+  const elsewhere = () => ({
+    ...bareEnvironment(mine.home),
+    TEMPORAL_CONFIG_FILE: 'none',
+    TEMPORAL_ADDRESS: foreign.address,
+  });
+  test('is the one that Emend.open uses and leaves open, whatever the environment names', async () => {
+    const connection = await Connection.connect({ address: own.address });
+    const emend = await openEmend({ env: elsewhere(), connection });
+    expect([emend.unreachable, emend.address, emend.own]).toEqual([null, own.address, true]);
+    expect(emend.queues).toEqual(queuesFor(elsewhere(), await hostId(mine.home), true));
+    expect(await emend.runs!.searchAttributes()).toBe(true);
+    await emend.close();
+    expect((await connection.workflowService.getSystemInfo({})).serverVersion).toMatch(/^1\./);
+    await connection.close();
+  });
+
+  test('that has no such namespace makes no second connection: the reason is reported', async () => {
+    const connection = await Connection.connect({ address: own.address });
+    const emend = await openEmend({ env: elsewhere(), connection, namespace: 'nowhere' });
+    expect(emend.runs).toBeNull();
+    expect(emend.unreachable?.message).toContain('it has no namespace "nowhere"');
+    await emend.close();
+    await connection.close();
+  });
+
+  test('is the one over which activities ask for other runs', async () => {
+    const connection = await NativeConnection.connect({ address: own.address });
+    const asked: string[] = [];
+    const seen = new Proxy(connection, {
+      get: (target, name) => {
+        asked.push(String(name));
+        const value: unknown = Reflect.get(target, name, target);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+    const { close } = await createActivities({ env: elsewhere(), connection: seen });
+    // Looked for once at the start: what ended runs hold.
+    while (!asked.includes('workflowService')) await new Promise((go) => setTimeout(go, 20));
+    await close();
+    await connection.close();
+  });
+});
