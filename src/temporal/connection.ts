@@ -79,14 +79,13 @@ const prove = async <T extends ConnectionLike>(
   );
 };
 
-/** Temporal's clients take it for an address without a port. */
-const USUAL_PORT = 7233;
 /** gRPC waits its whole time-out for a port that nobody listens on; on this machine one look tells. */
 const refuseClosedLoopback = async (settings: ServerSettings): Promise<void> => {
   const at = /^(localhost|127\.0\.0\.1|\[::1\])(?::(\d+))?$/.exec(settings.address);
   if (!at) return;
   const host = at[1] === '[::1]' ? '::1' : (at[1] ?? 'localhost');
-  const socket = connectSocket({ host, port: Number(at[2] ?? USUAL_PORT) });
+  // Temporal's clients take this port where an address has none.
+  const socket = connectSocket({ host, port: Number(at[2] ?? 7233) });
   const error = await once(socket, 'connect', { signal: AbortSignal.timeout(1_000) }).catch(
     (why: unknown) => why,
   );

@@ -426,6 +426,7 @@ describe('sources', () => {
       'src/cli/headless/approve.ts', // gh
       'src/system/capture.ts',
       'src/system/launcher.ts',
+      'src/system/listening.ts', // lsof
       'src/system/process.ts', // ps
       'src/system/ssh-signature.ts',
       'src/system/wheel.ts', // a package's program
