@@ -50,7 +50,7 @@ const recordAt = (path: string): Promise<DevServerRecord | null> =>
   });
 
 /** The record, if its process is alive: of a server that starts or serves. */
-export const liveRecord = async (home: string): Promise<DevServerRecord | null> => {
+const liveRecord = async (home: string): Promise<DevServerRecord | null> => {
   const record = await readRecord(home);
   return record !== null && (await isAlive(realSys, record.process)) ? record : null;
 };

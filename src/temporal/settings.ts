@@ -44,7 +44,8 @@ export const serverSettings = async (env: Environment, home: string): Promise<Se
   const own = server?.is === 'serving' ? server.record : null;
   if (configured === undefined && server !== null && server.is !== 'serving')
     return fail('no_server', ...refusal(home, server));
-  const address = configured ?? own?.address ?? '';
+  // `localhost` may also be ::1, where somebody else can listen at the same port.
+  const address = own?.address ?? configured ?? '';
   return {
     address,
     namespace: config.namespace ?? 'default',

@@ -93,6 +93,14 @@ describe('without an address, client and worker', () => {
     expect(await use({})).toEqual([used, used]);
   });
 
+  test('connect to its recorded address where the environment calls it localhost, which may also be ::1', async () => {
+    const { env, ...more } = settings();
+    const named = { ...env, TEMPORAL_ADDRESS: own.address.replace('127.0.0.1', 'localhost') };
+    const client = await connectClient({ ...more, env: named });
+    expect(client).toMatchObject({ address: own.address, own: true });
+    await client.close();
+  });
+
   test('refuse a record whose process lives but does not listen there, even if the cluster id fits', async () => {
     const process = await identityOf(bystander.pid!);
     const found = await use({
