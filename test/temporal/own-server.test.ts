@@ -188,13 +188,13 @@ describe('a connection that the program made itself', () => {
       get: (target, name) => {
         asked.push(String(name));
         const value: unknown = Reflect.get(target, name, target);
-        return typeof value === 'function' ? value.bind(target) : value;
+        return typeof value === 'function' ? (value.bind(target) as unknown) : value;
       },
     });
-    const { close } = await createActivities({ env: elsewhere(), connection: seen });
+    const activities = await createActivities({ env: elsewhere(), connection: seen });
     // Looked for once at the start: what ended runs hold.
     while (!asked.includes('workflowService')) await new Promise((go) => setTimeout(go, 20));
-    await close();
+    await activities.close();
     await connection.close();
   });
 });
