@@ -12,7 +12,6 @@ import { liveDevServer, recordPath, replaceRecord } from '../../src/temporal/dev
 import { freePort, startDevServer, uiHost, type DevServer } from '../../src/temporal/dev-server.js';
 import { examine } from '../../src/cli/commands/doctor.js';
 import { ensureSearchAttributes, onceMapped } from '../../src/temporal/search-attributes.js';
-import { connectWorker } from '../../src/worker/run-workers.js';
 import { alive } from '../support/alive.js';
 import { testIf, longOnly } from '../support/skipped.js';
 import {
