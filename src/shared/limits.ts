@@ -288,6 +288,8 @@ export type Timings = Record<TimingName, number>;
 export const BOUNDS = {
   // A larger payload becomes a blob, and the history holds a reference.
   inlinePayload_bytes: 16_384,
+  // A larger payload fails without a retry.
+  payload_bytes: 32 * MiB,
   // A step's usage is counted from the journal within this time,
   countTotal_ms: 60_000,
   // in so many attempts.

@@ -37,7 +37,6 @@ import { isBlobRef, type BlobRef } from '../shared/ids.js';
 import type { BlobStore } from '../stores/ports.js';
 import { jsonOf } from '../system/durable.js';
 
-export const MAX_PAYLOAD_BYTES = 32 * 1024 * 1024; // bound: A larger payload fails without a retry.
 // bound: An answer to a query is sent as it is up to here, else compressed: the server takes 2 MiB.
 const PLAIN_ANSWER_BYTES = 1 * 1024 * 1024;
 
@@ -104,11 +103,11 @@ export class BlobPayloadCodec implements PayloadCodec {
         data: await zip(data),
       };
     }
-    if (data.byteLength > MAX_PAYLOAD_BYTES) {
+    if (data.byteLength > BOUNDS.payload_bytes) {
       throw this.#raise(
         problem(
           'limit_reached',
-          `A value of ${data.byteLength} bytes exceeds the ${MAX_PAYLOAD_BYTES} bytes allowed in one payload.`,
+          `A value of ${data.byteLength} bytes exceeds the ${BOUNDS.payload_bytes} bytes allowed in one payload.`,
           'Pass a reference to a stored file instead of its content.',
         ),
       );
@@ -154,7 +153,7 @@ export class BlobPayloadCodec implements PayloadCodec {
 
   async #unzip({ data, metadata }: Payload): Promise<Payload> {
     const encoding = metadata?.[PACKED] ?? new Uint8Array();
-    const bytes = await unzip(data ?? new Uint8Array(), { maxOutputLength: MAX_PAYLOAD_BYTES });
+    const bytes = await unzip(data ?? new Uint8Array(), { maxOutputLength: BOUNDS.payload_bytes });
     return { metadata: { ...metadata, encoding }, data: bytes };
   }
 

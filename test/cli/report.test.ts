@@ -99,8 +99,11 @@ const ENTRIES: readonly ArchiveEntry[] = [
 ];
 const facts = reportFacts(archivedRun('abcd'.repeat(8), ENTRIES));
 const texts = {
-  diff: `--- a/a.js\n+++ b/a.js\n@@ -1 +1 @@\n-x\n+\`\`\`\` ${EVIL}\n`,
-  instructions: 'Say it <loudly>.\n',
+  diff: {
+    text: `--- a/a.js\n+++ b/a.js\n@@ -1 +1 @@\n-x\n+\`\`\`\` ${EVIL}\n`,
+    reason: null,
+  },
+  instructions: { text: 'Say it <loudly>.\n', reason: null },
   mustAsk: [`protected path a.js: ${EVIL}`],
   tests: [
     {
@@ -120,6 +123,16 @@ const texts = {
 const made = reportDocument(facts, texts);
 
 describe('a report', () => {
+  test('names a diff and instructions that cannot be read as not known, and does not deny the proposal', () => {
+    const lost = { text: null, reason: 'The blob sha256:00 is lost. Restore it from a backup.' };
+    const { sections } = reportDocument(facts, { ...texts, diff: lost, instructions: lost });
+    const blocks = sections
+      .filter(({ title }) => title === 'Change' || title === 'Instructions')
+      .map((section) => section.blocks.at(-1));
+    const block = { kind: 'text', text: `Not known: ${lost.reason}` };
+    expect(blocks).toEqual([block, block]);
+  });
+
   test('tells who decided what, when and why, refused answers, tests, and what each file cost', () => {
     expect(facts.decisions).toEqual([
       {

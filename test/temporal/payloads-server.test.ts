@@ -20,7 +20,7 @@ import { longOnly } from '../support/skipped.js';
 import { createActivities } from './support/activities.js';
 import { memoryBlobs } from './support/memory-blobs.js';
 import { bareEnvironment, newHome, startServer } from './support/server.js';
-import { asFailure, MAX_PAYLOAD_BYTES, withBlobs } from '../../src/temporal/payloads.js';
+import { asFailure, withBlobs } from '../../src/temporal/payloads.js';
 
 const MiB = 1024 * 1024;
 const quiet = new DefaultLogger('ERROR');
@@ -132,7 +132,7 @@ describe('payloads on a real server', () => {
   });
 
   test('a result over the maximum fails once, without retry, and says why', async () => {
-    const { runs, error } = await execute('largeText', [MAX_PAYLOAD_BYTES + 1]);
+    const { runs, error } = await execute('largeText', [BOUNDS.payload_bytes + 1]);
     expect(runs.makeText).toBe(1);
     expect((error as WorkflowFailedError).cause).toMatchObject({
       cause: { type: 'limit_reached', nonRetryable: true },

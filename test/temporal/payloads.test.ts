@@ -6,7 +6,6 @@ import {
   BlobPayloadCodec,
   asFailure,
   asProblem,
-  MAX_PAYLOAD_BYTES,
 } from '../../src/temporal/payloads.js';
 import { memoryBlobs } from './support/memory-blobs.js';
 
@@ -77,7 +76,7 @@ describe('BlobPayloadCodec', () => {
 
   test('over the maximum: refused before anything is stored', async () => {
     const blobs = memoryBlobs();
-    const huge = payload(MAX_PAYLOAD_BYTES + 1);
+    const huge = payload(BOUNDS.payload_bytes + 1);
     await expect(new BlobPayloadCodec(blobs, asProblem).encode([huge])).rejects.toMatchObject({
       problem: { code: 'limit_reached' },
     });

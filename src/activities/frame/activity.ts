@@ -194,12 +194,15 @@ function asFailure(error: unknown, message: string, input: ActivityBase): unknow
   });
 }
 
-/** The result as the archive keeps it: without what only the next activity needs. */
-const summaryOf = (result: unknown): unknown => {
-  const text = JSON.stringify(result);
-  return text.length <= BOUNDS.inlinePayload_bytes
-    ? result
-    : { cut: text.slice(0, 1000), bytes: text.length };
+/** Throws ProblemError `limit_reached` for a result that no payload can carry: the workflow never gets it, so the archive must not have it. */
+const assertFitsPayload = (name: ActivityName, result: object): void => {
+  const size_bytes = Buffer.byteLength(JSON.stringify(result));
+  if (size_bytes > BOUNDS.payload_bytes)
+    fail(
+      'limit_reached',
+      `The result of ${name} has ${size_bytes} bytes, more than the ${BOUNDS.payload_bytes} bytes of one payload.`,
+      'Name fewer files in the job.',
+    );
 };
 
 /** The file that a chunk is for: a report says what each cost. */
@@ -272,7 +275,8 @@ export function activity<I extends ActivityBase, O extends object>(
       // Of an attempt that was given up nothing is recorded; what the result names must lie in the home that is there for the next activity.
       assertCurrent();
       await ports.checkHome();
-      const data = { name, attempt, ...fileOf(input), result: summaryOf(result) };
+      assertFitsPayload(name, result);
+      const data = { name, attempt, ...fileOf(input), result };
       const id = `activity-${runId}-${activityId}`;
       await ports.archive.append(input.stepKey, [
         { id, at: isoTime(ports.clock), kind: 'activity', data },

@@ -4,10 +4,15 @@ import { resolve } from 'node:path';
 import { recordedUsage, phaseCosts, reportFacts } from '../../client/archive/report.js';
 import { reading } from '../../client/open.js';
 import { refreshRun, resolveRun } from '../../client/runs/resolve.js';
-import { hideSecrets, instructionsOf } from '../../client/runs/proposal.js';
-import { runDiff, testRuns } from '../../client/runs/show.js';
+import {
+  hideSecrets,
+  instructionsOf,
+  keptText,
+  type KeptText,
+} from '../../client/runs/proposal.js';
+import { diffText, runProposal, testRuns } from '../../client/runs/show.js';
 import type { Emend } from '../../client/types.js';
-import { fail, nullOn } from '../../shared/problems.js';
+import { fail } from '../../shared/problems.js';
 import { redact } from '../../system/environment.js';
 import { type Io, type JsonFlag, asides, type QuietFlag } from '../io.js';
 import { jsonText } from '../json.js';
@@ -47,15 +52,18 @@ export const report = (io: Io, run: string, { out, ...flags }: ReportFlags): Pro
 const toldOf = async (emend: Emend, text: string, { whole }: Pick<ReportFlags, 'whole'>) => {
   const run = await refreshRun(emend, await resolveRun(emend, text));
   const facts = reportFacts(run.archived);
-  // A blob that is gone leaves its section empty, not the report.
-  const found = await runDiff(emend, run).catch(nullOn());
+  const proposal = await runProposal(emend, run);
+  const diff: KeptText =
+    proposal === null
+      ? { text: null, reason: null }
+      : await keptText(() => diffText(emend, proposal));
   const tests = await hideSecrets(await testRuns(emend, run, { whole }));
   const instructions = await instructionsOf(emend, run);
   return {
     facts,
     omitted: run.archived.omitted,
-    diff: found?.diff ?? null,
-    mustAsk: found?.proposal.mustAsk ?? [],
+    diff,
+    mustAsk: proposal?.mustAsk ?? [],
     instructions,
     tests,
   };

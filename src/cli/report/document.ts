@@ -1,5 +1,6 @@
 /** A report as a list of sections, said once for Markdown and HTML. A new section is a function here. Pure. */
 import type { PhaseCost, ReportFacts } from '../../client/archive/report.js';
+import type { KeptText } from '../../client/runs/proposal.js';
 import type { TestRun } from '../../client/runs/show.js';
 import { ACTIVITIES } from '../../shared/activities.js';
 import { formatText, sizeText, testsText } from '../../shared/event-text.js';
@@ -30,12 +31,12 @@ export interface ReportDocument {
 
 /** What is beside a run's own archive. */
 export interface ReportMore {
-  /** Null: no proposal, or its bytes are not in reach. */
-  readonly diff: string | null;
+  /** Combined diff of the proposal. */
+  readonly diff: KeptText;
   /** Why a person must look at it. */
   readonly mustAsk: readonly string[];
-  /** Of the job; null: not in reach. */
-  readonly instructions: string | null;
+  /** Text of the job. */
+  readonly instructions: KeptText;
   readonly tests: readonly TestRun[];
   /** Of a plan; else empty. */
   readonly phases: readonly PhaseCost[];
@@ -104,13 +105,16 @@ const summary = (facts: ReportFacts): Section =>
     ],
   );
 
-const asked = ({ instructions }: ReportMore): Section | null =>
-  instructions === null
-    ? null
-    : {
-        title: 'Instructions',
-        blocks: [{ kind: 'code', text: instructions.trim(), language: 'text' }],
-      };
+/** A kept text, or the reason why it cannot be shown. Null: there is no such text. */
+const textBlock = ({ text, reason }: KeptText, language: 'diff' | 'text'): Block | null => {
+  if (text !== null) return { kind: 'code', text, language };
+  return reason === null ? null : { kind: 'text', text: `Not known: ${reason}` };
+};
+
+const asked = ({ instructions }: ReportMore): Section | null => {
+  const block = textBlock(instructions, 'text');
+  return block === null ? null : { title: 'Instructions', blocks: [block] };
+};
 
 const files = ({ ledger }: ReportFacts): Section | null =>
   ledger.length === 0
@@ -222,10 +226,8 @@ const costs = (by: 'file' | 'phase', all: readonly Cost[]): Section | null => {
 const changes = ({ diff, mustAsk }: ReportMore): Section => ({
   title: 'Change',
   blocks: [
-    ...mustAsk.map((why): Block => ({ kind: 'text', text: `check: ${why}` })),
-    diff === null
-      ? { kind: 'text', text: 'There is no proposal.' }
-      : { kind: 'code', text: diff, language: 'diff' },
+    ...mustAsk.map((reason): Block => ({ kind: 'text', text: `check: ${reason}` })),
+    textBlock(diff, 'diff') ?? { kind: 'text', text: 'There is no proposal.' },
   ],
 });
 

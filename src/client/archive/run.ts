@@ -43,7 +43,7 @@ export interface ArchivedRun {
   /** Those that ended, in order. */
   readonly activities: readonly ArchivedActivity[];
   readonly requests: readonly SentRequest[];
-  /** Proposals in the order in which they were made; of a very large one only the references are kept, no list of files. */
+  /** Proposals in the order in which they were made. */
   readonly versions: readonly ProposalVersion[];
   /** The last one. */
   readonly proposal: ProposalSummary | null;
@@ -262,13 +262,6 @@ export const outcomeOf = (result: unknown): string =>
 
 const proposalOf = (result: unknown): ProposalSummary | null => {
   if (!isRecord(result)) return null;
-  // A result that was too large for the archive: its first characters still name what is kept elsewhere.
-  if (typeof result.cut === 'string') {
-    const [, id, ref, diff] =
-      /"proposal":\{"id":"([0-9a-f]{64})","ref":"([^"]*)","diff":"([^"]*)"/.exec(result.cut) ?? [];
-    if (id === undefined || !isBlobRef(ref) || !isBlobRef(diff)) return null;
-    return { id, ref, diff, files: [], findings: [], tolerances: [], mustAsk: [] };
-  }
   const { proposal } = result;
   return isPart('proposal', proposal) && isBlobRef(proposal.ref) && isBlobRef(proposal.diff)
     ? proposal

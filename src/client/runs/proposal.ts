@@ -11,10 +11,11 @@ import type { FileSince } from '../../shared/event-text.js';
 import type { ProposalSummary } from '../../shared/proposal-activities.js';
 import type { Proposal, ProposalFile } from '../../workspace/proposal.js';
 import type { Emend } from '../types.js';
-import { fail, nullOn } from '../../shared/problems.js';
+import { fail, problemOn, sentence } from '../../shared/problems.js';
 import { isRecord } from '../../shared/text.js';
+import type { ArchivedRun } from '../archive/run.js';
 import type { ResolvedRun } from './resolve.js';
-import type { BlobRef } from '../../shared/ids.js';
+import { shownKey, type BlobRef } from '../../shared/ids.js';
 
 /**
  * Which changes use names that other changes bring: for faces that let people take a part of it. `sections`: of the proposal's diff. Only a
@@ -129,28 +130,48 @@ export const proposalSince = async (
 const sideKey = (side: ProposalFile['base']): string =>
   side === null ? '' : `${side.ref} ${side.mode}`;
 
-/**
- * What the job asks for, as the run read it; secrets are left out of it. Null: nothing was read yet (a plan's run reads none itself), or it
- * is not in reach.
- */
+// Texts that a run keeps outside its archive, which may be lost.
+
+export type KeptText =
+  | { readonly text: string; readonly reason: null }
+  /** `reason`: why it cannot be shown, and what to do; null: there is none. */
+  | { readonly text: null; readonly reason: string | null };
+
+/** Reads a text of the store. A problem becomes the reason; other errors are thrown. */
+export const keptText = async (read: () => Promise<string>): Promise<KeptText> => {
+  const text = await read().catch(problemOn());
+  return typeof text === 'string'
+    ? { text, reason: null }
+    : { text: null, reason: sentence(text) };
+};
+
+/** Returns the text of the job as the run read it, without secrets. */
 export const instructionsOf = async (
   { blobs }: Pick<Emend, 'blobs'>,
   { archived }: Pick<ResolvedRun, 'archived'>,
-): Promise<string | null> => {
+): Promise<KeptText> => {
   const looks = archived.activities.filter(
     ({ name, result }) => name === 'preflight' && isRecord(result),
   );
   const { snapshot } = (looks.at(-1)?.result ?? {}) as { readonly snapshot?: BlobRef };
-  if (snapshot === undefined) return null;
-  const read = async (): Promise<string> => {
+  if (snapshot === undefined) return { text: null, reason: reasonWithoutSnapshot(archived) };
+  return keptText(async () => {
     const { instructions } = await getJson<{ readonly instructions: BlobRef }>(
       blobs,
       snapshot,
       'snapshot',
     );
     return hideSecrets(new TextDecoder().decode(await blobs.get(instructions)));
-  };
-  return read().catch(nullOn());
+  });
+};
+
+const reasonWithoutSnapshot = ({ events, closed, omitted, stepKey }: ArchivedRun): string => {
+  if (omitted !== null) return omitted;
+  if (events.some(({ type }) => type === 'plan_started'))
+    return 'The run of a plan has no instructions of its own. The runs of its phases have them.';
+  return closed === null
+    ? 'The run has not read its job yet.'
+    : `The run ended before it had read its job. To see how: emend show ${shownKey(stepKey)}`;
 };
 
 /** Its rules are loaded where they are needed: most commands show no instructions. */

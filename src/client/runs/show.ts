@@ -106,16 +106,16 @@ export const showRun = async (
   };
 };
 
-/** The run's proposals up to this one, which the archive may not have (yet). */
+/** The run's proposals up to this one. The last is the one that is passed in: the archive may not have it yet, or not all of it. */
 export const versionsTo = (
   { archived }: ResolvedRun,
   proposal: ProposalSummary | null,
 ): readonly ProposalVersion[] => {
   if (proposal === null) return [];
   const at = archived.versions.findLastIndex((version) => version.proposal.id === proposal.id);
-  return at < 0
-    ? [...archived.versions, { proposal, notes: [], answered: false }]
-    : archived.versions.slice(0, at + 1);
+  const { notes, answered } = archived.versions[at] ?? { notes: [], answered: false };
+  const earlier = at < 0 ? archived.versions : archived.versions.slice(0, at);
+  return [...earlier, { proposal, notes, answered }];
 };
 
 const noteOf = ({ closed, omitted }: ArchivedRun, why: string): string | null =>
@@ -158,10 +158,18 @@ export interface RunDiff {
   readonly diff: string;
 }
 
-/** The combined diff of the current proposal, or of the last one that the archive names; null: there is none (yet). */
+/** The current proposal, or the last one that the archive names; null: there is none (yet). */
+export const runProposal = async (
+  emend: Emend,
+  run: ResolvedRun,
+): Promise<ProposalSummary | null> => {
+  const answer = await askRun(emend, run, (ask) => ask<ProposalSummary | null>(QUERIES.proposal));
+  return answer.ok ? answer.value : run.archived.proposal;
+};
+
+/** The proposal of `runProposal` and its combined diff. */
 export const runDiff = async (emend: Emend, run: ResolvedRun): Promise<RunDiff | null> => {
-  const asked = await askRun(emend, run, (ask) => ask<ProposalSummary | null>(QUERIES.proposal));
-  const proposal = asked.ok ? asked.value : run.archived.proposal;
+  const proposal = await runProposal(emend, run);
   return proposal && { proposal, diff: await diffText(emend, proposal) };
 };
 

@@ -1,6 +1,7 @@
 /** Pieces that several views show: events, what a decision says, marks. */
 import type { ComponentChildren, RefObject } from 'preact';
 import { useState } from 'preact/hooks';
+import type { KeptText } from '../../../client/runs/proposal.js';
 import type { TestRun } from '../../../client/runs/show.js';
 import type { DecisionPoint } from '../../../shared/decisions.js';
 import {
@@ -101,7 +102,7 @@ interface LazyProps<T> {
 /** Asked for each time it is opened; one that is open at first says so itself, by a toggle event as it comes into the page. */
 export const Lazy = <T,>({ title, path, open = false, children }: LazyProps<T>) => {
   const [times, setTimes] = useState(0);
-  const { value } = useAnswer<T | null>(times === 0 ? null : `${path}?${times}`, getJson);
+  const { value, problem } = useAnswer<T | null>(times === 0 ? null : `${path}?${times}`, getJson);
   return (
     <details
       class="box lazy"
@@ -112,6 +113,7 @@ export const Lazy = <T,>({ title, path, open = false, children }: LazyProps<T>) 
     >
       <summary>{title}</summary>
       {value !== null && children(value)}
+      {problem !== null && <p class="quiet">Not known: {problem}</p>}
     </details>
   );
 };
@@ -124,8 +126,14 @@ export const Said = ({ name, text }: { readonly name: string; readonly text: str
 
 /** What the job asks for. */
 export const Instructions = ({ stepKey }: { readonly stepKey: string }) => (
-  <Lazy<string> title="Instructions" path={`/api/runs/${stepKey}/instructions`} open>
-    {(text) => <Said name="Instructions" text={text.trim()} />}
+  <Lazy<KeptText> title="Instructions" path={`/api/runs/${stepKey}/instructions`} open>
+    {({ text, reason }) =>
+      text === null ? (
+        <p class="quiet">Not known: {reason}</p>
+      ) : (
+        <Said name="Instructions" text={text.trim()} />
+      )
+    }
   </Lazy>
 );
 
@@ -142,7 +150,9 @@ export const TestsSaid = ({
     ['tests_tried', 'verified', 'merged_tested'].includes(type),
   ).length;
   const at = `/api/runs/${stepKey}/tests?ended=${ended}${whole ? '&whole' : ''}`;
-  const runs = useAnswer<readonly TestRun[]>(ended === 0 ? null : at, getJson).value ?? [];
+  const answer = useAnswer<readonly TestRun[]>(ended === 0 ? null : at, getJson);
+  if (answer.problem !== null) return <p class="quiet">Tests: not known: {answer.problem}</p>;
+  const runs = answer.value ?? [];
   if (runs.length === 0) return null;
   return (
     <Part title="Tests" number={runs.length}>

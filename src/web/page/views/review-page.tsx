@@ -63,7 +63,7 @@ const Versions = ({ view, events }: ReviewPageProps) => {
   // n: beside version n; -n: version n itself; 0: the present one whole.
   const [shows, setShows] = useState(status.decision?.reason === 'approval' ? before : 0);
   const since = Math.max(0, shows);
-  const proposal = shows < 0 ? earlier[-1 - shows]?.proposal : versions.at(-1)?.proposal;
+  const proposal = shows < 0 ? earlier[-1 - shows]?.proposal : (view.proposal ?? undefined);
   const at = `/api/runs/${stepKey}`;
   const diff = useAnswer(proposal === undefined ? null : `${at}/diff/${proposal.id}`, getText);
   const beside = useAnswer<ProposalSince>(
