@@ -20,6 +20,7 @@ import { asProblem, withBlobs } from './payloads.js';
 import { serverSettings, type ServerSettings } from './settings.js';
 import { fail, ProblemError, problem } from '../shared/problems.js';
 import { innermost } from './failures.js';
+import { pageLinks } from './page-record.js';
 import { ownServer, toEnd } from './own-server.js';
 
 // What both kinds of connection share: how long to wait, and what to say when nobody answers.
@@ -276,7 +277,9 @@ export const reachOver = async (
   const proof = connection.withDeadline(Date.now() + connect_ms, async () => {
     await prove(connection, settings);
     const own = await ownOver(connection, home);
-    return own === null ? settings : { ...settings, own, uiUrl: own.uiUrl };
+    if (own === null) return settings;
+    const { uiUrl } = await pageLinks(home, own.owner);
+    return { ...settings, own, uiUrl };
   });
   // A worker's connection repeats calls for longer than their deadline.
   return answered(settings, connect_ms, proof);

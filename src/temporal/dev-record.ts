@@ -16,6 +16,7 @@ import {
   writeTemp,
 } from '../system/durable.js';
 import { linksFail, realSys, type Sys } from '../system/sys.js';
+import { pageLinks, type PageLinks } from './page-record.js';
 
 export interface DevServerRecord {
   /** `starting`: `process` is the one that starts the server; `serving`: it is the server itself. */
@@ -29,11 +30,10 @@ export interface DevServerRecord {
   readonly clusterId: string | null;
   /** Where its Temporal UI listens: for the review page's server to let through, not for people. Null: nowhere. */
   readonly hiddenUi: string | null;
-  /** Where a review page's server lets people reach it; null: none does. */
-  readonly uiUrl: string | null;
-  /** Of that page, without a token; null or absent: there is none. */
-  readonly pageUrl?: string | null;
 }
+
+/** A dev server that serves, with the addresses of the review page that belongs to it. */
+export interface LiveDevServer extends DevServerRecord, PageLinks {}
 
 export const recordPath = (home: string): string => join(home, 'dev-server.json');
 
@@ -56,9 +56,10 @@ const liveRecord = async (home: string): Promise<DevServerRecord | null> => {
 };
 
 /** The dev server that serves this home now, if its process is alive. */
-export const liveDevServer = async (home: string): Promise<DevServerRecord | null> => {
+export const liveDevServer = async (home: string): Promise<LiveDevServer | null> => {
   const record = await liveRecord(home);
-  return record?.state === 'serving' ? record : null;
+  if (record?.state !== 'serving') return null;
+  return { ...record, ...(await pageLinks(home, record.owner)) };
 };
 
 /**
@@ -79,7 +80,7 @@ export const claimRecord = async (
   }
 };
 
-/** Replaces our own claim: starting -> serving, shown at a page or no more. */
+/** Replaces our own claim: starting -> serving. Only the process that starts the server may call it. */
 export const replaceRecord = async (home: string, record: DevServerRecord): Promise<void> => {
   await rename(await writeTemp(realSys, recordPath(home), serialise(record), {}), recordPath(home));
 };

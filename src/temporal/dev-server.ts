@@ -146,7 +146,6 @@ export const startDevServer = async (options: DevServerOptions): Promise<DevServ
     address: '',
     clusterId: null,
     hiddenUi: null,
-    uiUrl: null,
   } as const;
   const left = await endLeftBehind(options);
   const holder = await claimRecord(options.home, claim);

@@ -12,6 +12,7 @@ import { fail } from '../shared/problems.js';
 import type { Environment } from '../system/environment.js';
 import { readRecord, type DevServerRecord } from './dev-record.js';
 import { ownServer, refusal } from './own-server.js';
+import { pageLinks } from './page-record.js';
 import { TIMINGS, type LimitSpec, type TimingName, type Timings } from '../shared/limits.js';
 
 export interface ServerSettings {
@@ -52,7 +53,7 @@ export const serverSettings = async (env: Environment, home: string): Promise<Se
     from: own === null ? 'configuration' : 'dev server',
     own,
     without: configured === undefined ? null : withoutConfiguration(env),
-    uiUrl: uiOf(env, address, own),
+    uiUrl: await uiOf(env, home, address, own),
     // The dev server speaks neither TLS nor keys, and a key meant for another server stays away from it.
     connection: own === null ? { ...config.connectionOptions, address } : { address },
   };
@@ -71,9 +72,14 @@ const addressOf = ({ connectionOptions }: ClientConnectConfig): string | undefin
   isSet(connectionOptions.address) ? connectionOptions.address : undefined;
 const numeric = (address: string): string => address.replace(/^localhost:/, '127.0.0.1:');
 
-const uiOf = (env: Environment, address: string, own: DevServerRecord | null): string | null => {
+const uiOf = async (
+  env: Environment,
+  home: string,
+  address: string,
+  own: DevServerRecord | null,
+): Promise<string | null> => {
   if (env.EMEND_TEMPORAL_UI !== undefined) return env.EMEND_TEMPORAL_UI;
-  if (own !== null) return own.uiUrl;
+  if (own !== null) return (await pageLinks(home, own.owner)).uiUrl;
   return isCloud(address) ? CLOUD_UI : null;
 };
 

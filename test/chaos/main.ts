@@ -17,7 +17,7 @@ import { emend } from './person.js';
 import { planCarrierOf } from './plans.js';
 import { randomOf } from './random.js';
 import { carriedLine, firedLines, judged, scheduleLines } from './report.js';
-import { alternately, regeneration, shareOf, type Share } from './schedule.js';
+import { alternately, draw, shareOf, type Share } from './schedule.js';
 import { setStage, type Stage } from './stage.js';
 import type { World } from './world.js';
 
@@ -45,7 +45,7 @@ const makePlan = (dir: string, kills: number, seed: number, share: Share, only: 
   const random = randomOf(seed, 'schedule');
   const fitting = KINDS.filter(({ name }) => new RegExp(only).test(name));
   const [killed, others] = (['kill', 'other'] as const).map((bag) =>
-    regeneration(
+    draw(
       fitting.filter((kind) => kind.bag === bag),
       kills,
       random,

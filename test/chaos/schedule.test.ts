@@ -2,11 +2,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { KINDS } from './kinds/index.js';
 import { randomOf } from './random.js';
-import { alternately, regeneration, shareOf } from './schedule.js';
+import { alternately, draw, shareOf } from './schedule.js';
 
 const kinds = ['a', 'b', 'c', 'd'].map((name) => ({ name }));
 const names = (count: number, seed: number): string[] =>
-  regeneration(kinds, count, randomOf(seed, 'test')).planned.map(({ name }) => name);
+  draw(kinds, count, randomOf(seed, 'test')).planned.map(({ name }) => name);
 
 describe('the schedule', () => {
   test('each kind is planned once before any is drawn again', () => {
@@ -19,7 +19,7 @@ describe('the schedule', () => {
   });
 
   test('what there was no room for is named', () => {
-    const { planned, notPlanned } = regeneration(kinds, 3, randomOf(1, 'test'));
+    const { planned, notPlanned } = draw(kinds, 3, randomOf(1, 'test'));
     expect([...planned, ...notPlanned].map(({ name }) => name).sort()).toEqual([
       'a',
       'b',
@@ -27,9 +27,9 @@ describe('the schedule', () => {
       'd',
     ]);
     expect(notPlanned).toHaveLength(1);
-    expect(regeneration(kinds, 4, randomOf(1, 'test')).notPlanned).toEqual([]);
-    expect(regeneration(kinds, 0, randomOf(1, 'test')).planned).toEqual([]);
-    expect(regeneration([], 3, randomOf(1, 'test'))).toEqual({ planned: [], notPlanned: [] });
+    expect(draw(kinds, 4, randomOf(1, 'test')).notPlanned).toEqual([]);
+    expect(draw(kinds, 0, randomOf(1, 'test')).planned).toEqual([]);
+    expect(draw([], 3, randomOf(1, 'test'))).toEqual({ planned: [], notPlanned: [] });
   });
 
   test('a seed brings it back, another seed does not', () => {

@@ -11,7 +11,7 @@ export interface Schedule<K extends NamedKind> {
 }
 
 /** `count` kinds at random, each once before any is drawn again. */
-export const regeneration = <K extends NamedKind>(
+export const draw = <K extends NamedKind>(
   kinds: readonly K[],
   count: number,
   random: Random,

@@ -132,7 +132,6 @@ const record = (process: ProcessIdentity) =>
     address: foreign.address,
     clusterId,
     hiddenUi: null,
-    uiUrl: null,
   });
 
 test('a record whose process lives, but does not listen at the recorded address, leads nobody to the server that does', async () => {

@@ -27,9 +27,19 @@ inBrowser()('a review of 300 files', () => {
     };
     const s = await scene(files, [
       {
-        name: 'both',
-        match: { contains: [`- ${EDITED}`, `- ${PROTECTED}`] },
-        answer: whole({ [EDITED]: RESULT, [PROTECTED]: RENAMED_PACKAGE }),
+        name: 'brief',
+        match: { contains: 'Now write the brief' },
+        answer: 'Shorter.\nEMEND-COMPLETE {{nonce}} 0 0\n',
+      },
+      {
+        name: 'edited',
+        match: { contains: `- ${EDITED}` },
+        answer: whole({ [EDITED]: RESULT }),
+      },
+      {
+        name: 'protected',
+        match: { contains: `- ${PROTECTED}` },
+        answer: whole({ [PROTECTED]: RENAMED_PACKAGE }),
       },
     ]);
     await inPages(s, async (browser, served) => {
@@ -61,7 +71,10 @@ inBrowser()('a review of 300 files', () => {
       const findings = proposal?.findings ?? [];
       expect(findings.length).toBeGreaterThanOrEqual(DELETED.length);
       await summary.getByText(/\d+ things to look at/).click();
-      await summary.getByText(/protected path.*package\.json/).first().waitFor();
+      await summary
+        .getByText(/protected path.*package\.json/)
+        .first()
+        .waitFor();
       expect(await page.getByLabel('Instructions', { exact: true }).innerText()).toContain(
         'It is not used any more.',
       );

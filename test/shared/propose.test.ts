@@ -84,7 +84,7 @@ describe('one file: outcome x attempt x tolerance -> next', () => {
       effects: `${TO_REVIEW} > propose * 32768 > propose * 65536 > propose * structured-edit 65536 > ask truncation a.ts`,
     },
     {
-      name: 'attempts are counted per tolerance: a truncation moves on and they start anew',
+      name: 'attempts are counted per format: a truncation moves on and they start again',
       words: { propose: ['invalid', 'truncated>budget:32768', 'invalid', 'invalid'] },
       effects: `${TO_REVIEW} > propose *#2 told > propose *#2 32768 told > propose *#3 32768 told > ask attempts_exhausted a.ts`,
     },
@@ -94,7 +94,7 @@ describe('one file: outcome x attempt x tolerance -> next', () => {
       effects: `${TO_REVIEW} > propose *#2 told > propose *#2 structured-edit > build > ask approval a.ts`,
     },
     {
-      name: 'unmarked once per tolerance',
+      name: 'unmarked once per format',
       words: { propose: ['unmarked', 'truncated>budget:32768', 'unmarked', 'unmarked'] },
       effects: `${TO_REVIEW} > propose *#2 > propose *#2 32768 > propose *#3 32768 > ask unmarked a.ts`,
     },

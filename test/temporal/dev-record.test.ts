@@ -22,7 +22,6 @@ const of = (process: typeof self, address: string) =>
     address,
     clusterId: null,
     hiddenUi: null,
-    uiUrl: null,
   }) as const;
 
 let place: Awaited<ReturnType<typeof newHome>>;

@@ -8,7 +8,8 @@ import { defineSearchAttributeKey } from '@temporalio/common';
 import { ProblemError } from '../../src/shared/problems.js';
 import { SEARCH_ATTRIBUTES } from '../../src/shared/names.js';
 import { connectClient, type ClientConnection } from '../../src/temporal/connection.js';
-import { liveDevServer, recordPath, replaceRecord } from '../../src/temporal/dev-record.js';
+import { liveDevServer, recordPath } from '../../src/temporal/dev-record.js';
+import { recordPage } from '../../src/temporal/page-record.js';
 import { freePort, startDevServer, uiHost, type DevServer } from '../../src/temporal/dev-server.js';
 import { examine } from '../../src/cli/commands/doctor.js';
 import { ensureSearchAttributes, onceMapped } from '../../src/temporal/search-attributes.js';
@@ -85,11 +86,11 @@ describe('the dev server', () => {
       uiUrl: null,
     });
     // Once a review page's server lets it through, links of this home lead there.
-    await replaceRecord(place.home, {
-      ...(await liveDevServer(place.home))!,
-      uiUrl: 'http://127.0.0.1:8233',
-    });
-    expect(await connected(async ({ uiUrl }) => uiUrl)).toBe('http://127.0.0.1:8233');
+    const uiUrl = 'http://127.0.0.1:8233';
+    const forgetPage = await recordPage(place.home, { pageUrl: 'http://127.0.0.1:8260', uiUrl });
+    expect(await connected(async (connection) => connection.uiUrl)).toBe(uiUrl);
+    await forgetPage();
+    expect(await connected(async (connection) => connection.uiUrl)).toBeNull();
 
     const second = await problemOf(startDevServer(options));
     expect(second.message).toContain(`pid ${server.pid}, ${server.address}`);

@@ -2,11 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { ApplicationFailure, type Payload } from '@temporalio/common';
 import { BOUNDS } from '../../src/shared/limits.js';
 import { ProblemError } from '../../src/shared/problems.js';
-import {
-  BlobPayloadCodec,
-  asFailure,
-  asProblem,
-} from '../../src/temporal/payloads.js';
+import { BlobPayloadCodec, asFailure, asProblem } from '../../src/temporal/payloads.js';
 import { memoryBlobs } from './support/memory-blobs.js';
 
 const payload = (bytes: number, fill = 'x'): Payload => ({

@@ -25,7 +25,6 @@ test('while a dev server of this home starts, only a server that is configured i
     address: '127.0.0.1:7233',
     clusterId: null,
     hiddenUi: null,
-    uiUrl: null,
   });
   await expect(serverSettings(NO_FILE, home)).rejects.toMatchObject(
     refused('no_server', 'is starting a dev server for this home'),

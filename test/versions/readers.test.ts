@@ -345,7 +345,6 @@ describe('the dev server', () => {
       address: 'a:1',
       clusterId: null,
       hiddenUi: null,
-      uiUrl: 'u',
       dbFile: null,
       logFile: 'l',
       cliVersion: '1',
@@ -359,7 +358,6 @@ describe('the dev server', () => {
       state: 'serving',
       process,
       address: 'a:1',
-      uiUrl: 'u',
     });
   });
 

@@ -29,7 +29,7 @@ import type { ActivityPorts } from '../frame/ports.js';
 import { diffInput } from './prompt-inputs.js';
 
 const LEFT_OUT_CHANGES = 20; // bound: Numbers of changes that were left out, in a finding.
-const PROPOSAL_FINDINGS = 200; // bound: Findings of one proposal; more are counted.
+const PROPOSAL_FINDINGS = 10_000; // bound: Findings of one proposal, and tolerances. A proposal with more asks the reviewer, and names their number.
 const MUST_ASK = 20; // bound: Reasons why a person must look; more are counted, and no policy approves what it was not told.
 
 export interface ProposalParts {
@@ -101,9 +101,17 @@ export async function buildWholeProposal(
         ),
       ),
     ].slice(0, PROPOSAL_FINDINGS),
-    mustAsk: mustAsk(parts, summaries),
+    mustAsk: [...mustAsk(parts, summaries), ...unlisted('findings', parts.findings)],
   };
 }
+
+/** A reason to ask the reviewer if there are more than are listed. */
+const unlisted = (name: string, all: readonly unknown[]): readonly string[] =>
+  all.length <= PROPOSAL_FINDINGS
+    ? []
+    : [
+        `${name}: ${all.length - PROPOSAL_FINDINGS} more than the ${PROPOSAL_FINDINGS} that are listed`,
+      ];
 
 const keyOf = ({ base, result }: ProposalFile): string =>
   sha256(canonicalJson({ base, result })).slice(0, KEY_DIGITS);

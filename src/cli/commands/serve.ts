@@ -1,7 +1,8 @@
 import { resolve } from 'node:path';
 import { ROLES, type Role } from '../../shared/names.js';
 import { fail } from '../../shared/problems.js';
-import { liveDevServer, replaceRecord } from '../../temporal/dev-record.js';
+import { liveDevServer } from '../../temporal/dev-record.js';
+import { recordPage } from '../../temporal/page-record.js';
 import type { DevServer } from '../../temporal/dev-server.js';
 import { resolveHome } from '../../stores/home.js';
 import type { WebServer } from '../../web/server.js';
@@ -70,32 +71,15 @@ export const startPage = async (io: Io, flags: PageFlags = {}): Promise<WebServe
   show.url = server.uiUrl;
   if (server.uiUrl !== null)
     io.out(`Temporal UI  ${server.uiUrl} (in a browser signed in to the review page)`);
-  await notePage(home, server, true);
+  const forgetPage = await recordPage(home, { pageUrl: server.url, uiUrl: server.uiUrl });
   return {
     ...server,
     close: async () => {
-      await notePage(home, server, false);
+      await forgetPage();
       await server.close();
       await emend.close();
     },
   };
-};
-
-/** Commands of this home print links to it. */
-const notePage = async (
-  home: string,
-  { url, uiUrl }: WebServer,
-  isThere: boolean,
-): Promise<void> => {
-  const dev = await liveDevServer(home);
-  const now = (was: string | null, own: string | null) =>
-    isThere ? (own ?? was) : was === own ? null : was;
-  if (dev === null) return;
-  await replaceRecord(home, {
-    ...dev,
-    uiUrl: now(dev.uiUrl, uiUrl),
-    pageUrl: now(dev.pageUrl ?? null, url),
-  });
 };
 
 export interface DevFlags extends QuietFlag {

@@ -140,9 +140,7 @@ export type KeptText =
 /** Reads a text of the store. A problem becomes the reason; other errors are thrown. */
 export const keptText = async (read: () => Promise<string>): Promise<KeptText> => {
   const text = await read().catch(problemOn());
-  return typeof text === 'string'
-    ? { text, reason: null }
-    : { text: null, reason: sentence(text) };
+  return typeof text === 'string' ? { text, reason: null } : { text: null, reason: sentence(text) };
 };
 
 /** Returns the text of the job as the run read it, without secrets. */

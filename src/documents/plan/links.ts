@@ -110,19 +110,19 @@ export function copiesFor(
 ): Readonly<Record<'header' | 'summary', readonly string[]>> {
   const { definitions, uses } = outlineOf(files.get(holder) ?? '');
   if (definitions.length === 0) return { header: [], summary: [] };
-  const renames = isWithin(body);
+  const isMoved = isWithin(body);
   // Of several definitions of a label the first counts, as in CommonMark.
   const first = [
     ...new Map(definitions.toReversed().map((each) => [each.label, each])).values(),
   ].toReversed();
-  const used = new Set(uses.filter(renames).map(({ label }) => label));
+  const used = new Set(uses.filter(isMoved).map(({ label }) => label));
   // A file that has a copy of its own is a user too: it loses the copy when it is collapsed.
-  const others = first.some(renames)
+  const others = first.some(isMoved)
     ? [...files].filter(([path]) => path !== holder && path.startsWith(`${folderOf(holder)}/`))
     : [];
   const elsewhere = new Set(
     [
-      ...uses.filter((use) => !renames(use)),
+      ...uses.filter((use) => !isMoved(use)),
       ...outlineOf(summary.join('\n')).uses,
       ...others.flatMap(([, text]) => {
         const outline = outlineOf(text);
@@ -133,8 +133,8 @@ export function copiesFor(
   const lines = (picked: readonly Definition[]): readonly string[] =>
     picked.map(({ line }) => line);
   return {
-    header: lines(first.filter((each) => !renames(each) && used.has(each.label))),
-    summary: lines(first.filter((each) => renames(each) && elsewhere.has(each.label))),
+    header: lines(first.filter((each) => !isMoved(each) && used.has(each.label))),
+    summary: lines(first.filter((each) => isMoved(each) && elsewhere.has(each.label))),
   };
 }
 

@@ -18,8 +18,8 @@ export const busyWait_ms = (poll_ms: number, tries: number): number =>
   Math.round(poll_ms * Math.min(15, 2 ** Math.min(4, tries - 1)) * Math.max(1, tries / 32));
 
 /** For a decision: a run that would never wait again holds up the worker and all other runs on it. */
-export const noProgress = (renames: number, stage: string): string =>
-  `${renames} moves in a row at stage ${stage} made no progress: a bug in Emend; please report it`;
+export const noProgress = (moves: number, stage: string): string =>
+  `${moves} moves in a row at stage ${stage} made no progress: a bug in Emend; please report it`;
 
 /** Appends an event; only the newest `eventsKept` stay in the state, all of them go to the archive. */
 export const emit = <S extends EventLog & Ruled>(state: S, now: number, body: EventBody): S => {

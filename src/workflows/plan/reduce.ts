@@ -217,13 +217,13 @@ function onActivityFailed(
 }
 
 /** ◆ What made it so is not known: a `retry` begins with a new reading. Merges that are under way are not forgotten for it. */
-function onNoProgress(state: PlanState, renames: number): PlanState {
+function onNoProgress(state: PlanState, moves: number): PlanState {
   const { stage } = state;
   const cleared = within(withoutCurrent(state), 'busy', { waiting: false });
   const stopped = asking(
     { ...cleared, asked: null, again: false },
     'engine_failed',
-    noProgress(renames, stage.at),
+    noProgress(moves, stage.at),
   );
   if (stage.at === 'merging') return stopped;
   return readAgain(stopped, { inherit: stage.at === 'reading' ? stage.inherit : null });

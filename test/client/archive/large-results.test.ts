@@ -158,7 +158,9 @@ test('a run that was terminated after it applied 1,000 files names them as appli
   server.close(started, { status: 'TERMINATED', result: null, message: null });
   server.workers = false;
   const { status } = await showRun(emend, await resolve());
-  expect(status.doing).toMatch(/^terminated, 1,000 files applied \(emend recover --undo abcd1234\): /);
+  expect(status.doing).toMatch(
+    /^terminated, 1,000 files applied \(emend recover --undo abcd1234\): /,
+  );
 });
 
 test('instructions and a diff whose blobs are lost are named as not known, with the reason', async () => {
