@@ -61,6 +61,7 @@ export async function createPorts(
     engine,
     commands,
     turn_ms: timings.commandTurn_ms,
+    sys,
   });
   return {
     checkHome: () => guard.check(),

@@ -1,5 +1,5 @@
 /** Commits beside what a person has changed, staged, locked or hooked. */
-import { chmod, mkdir, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -166,39 +166,64 @@ describe("the person's index", () => {
     expect(await repo.status()).toBe(' M plain\n');
   });
 
-  test('a lock that is let go in time is waited for', async () => {
+  test('a lock that is let go in time is waited for, and the branch does not move before', async () => {
     await repo.write('f', '1\n');
-    await repo.commitAll();
+    const head = await repo.commitAll();
     await repo.write('f', '2\n');
     const lock = join(repo.dir, '.git/index.lock');
     await writeFile(lock, '');
     const waiting = commit(await requestFor(repo, [blobs.file('f', '1\n', '2\n')]), 20_000);
-    const [branch, before] = ['.git/refs/heads/main', await repo.line('rev-parse', 'HEAD')];
-    while ((await repo.read(branch)).trim() === before)
-      await new Promise((go) => setTimeout(go, 20));
+    await new Promise((go) => setTimeout(go, 500));
+    expect(await repo.line('rev-parse', 'HEAD')).toBe(head);
     await rm(lock);
     expect(committed(await waiting).note).toBeUndefined();
     expect(await repo.status()).toBe('');
   });
 
-  test('a lock that stays: committed, said in a note, and the lock is not removed', async () => {
+  test('a lock that stays: failed with what to type, nothing committed, and the lock is not removed', async () => {
     await repo.write('f', '1\n');
-    await repo.commitAll();
+    const head = await repo.commitAll();
     await repo.write('f', '2\n');
     await writeFile(join(repo.dir, '.git/index.lock'), 'not ours');
     const request = await requestFor(repo, [blobs.file('f', '1\n', '2\n')]);
-    const { commit: id, note } = committed(await commit(request));
-    expect(note).toContain('index.lock');
-    expect(await repo.line('rev-parse', 'HEAD')).toBe(id);
+    expect(await commit(request)).toMatchObject({
+      outcome: 'failed',
+      problem: { code: 'git_failed', message: expect.stringContaining('index.lock') },
+    });
+    expect(await repo.line('rev-parse', 'HEAD')).toBe(head);
     expect(await repo.read('.git/index.lock')).toBe('not ours');
     await rm(join(repo.dir, '.git/index.lock'));
-    expect(committed(await commit(request))).toEqual({
-      outcome: 'committed',
-      commit: id,
-      marks: false,
-    });
+    committed(await commit(request));
     expect(await repo.status()).toBe('');
   });
+
+  test.each(['a split index', 'no index file', 'a linked worktree', 'a link in its place'])(
+    'follows the commit with %s',
+    async (kind) => {
+      for (const name of ['f', 'theirs']) await repo.write(name, '1\n');
+      await repo.commitAll();
+      let tree = repo;
+      if (kind === 'a split index') await repo.git('update-index', '--split-index');
+      if (kind === 'no index file') await rm(join(repo.dir, '.git/index'));
+      if (kind === 'a link in its place')
+        await repo.git(
+          '-c',
+          'alias.move=!mv .git/index .git/real && ln -s real .git/index',
+          'move',
+        );
+      if (kind === 'a linked worktree') {
+        await repo.git('worktree', 'add', '-q', '-b', 'side', join(repo.dir, '.git/side'));
+        tree = new Repo(join(repo.dir, '.git/side'));
+      }
+      await tree.write('f', '2\n');
+      committed(await commit(await requestFor(tree, [blobs.file('f', '1\n', '2\n')])));
+      if (kind === 'no index file') await repo.git('reset', '-q');
+      expect(await tree.status()).toBe('');
+      expect(await tree.git('ls-files')).toBe('f\ntheirs\n');
+      const left = await readdir(join(repo.dir, '.git/emend')).catch(() => []);
+      expect(left.filter((name) => name.startsWith('index'))).toEqual([]);
+    },
+  );
 });
 
 test('during a rebase: the note says that its abort drops the commit', async () => {

@@ -49,24 +49,23 @@ const commitOurs = async (): Promise<CommitOutcome> => {
   );
 };
 
-const LOCKED: readonly [string, string, string[]][] = [
-  ['the branch', 'refs/heads/main.lock', []],
-  ['HEAD, detached', 'HEAD.lock', ['checkout', '-q', '--detach']],
+const IN_TRANSACTION = '[ "$1" = prepared ] || exit 0';
+const LOCKED: readonly [string, string, string[], [hook: string, when: string, ...string[]]][] = [
+  ['the branch', 'refs/heads/main.lock', [], ['reference-transaction', IN_TRANSACTION]],
+  [
+    'HEAD, detached',
+    'HEAD.lock',
+    ['checkout', '-q', '--detach'],
+    ['reference-transaction', IN_TRANSACTION],
+  ],
+  ['the index', 'index.lock', [], ['pre-commit', '', '-a']],
 ];
-test.each(sampled('what is locked', LOCKED, 1))(
+test.each(sampled('what is locked', LOCKED, 2))(
   'killed with %s locked: failed, with the lock and what to type; after that the commit is made',
-  async (_what, lock, before) => {
+  async (_what, lock, before, [hook, when, ...options]) => {
     if (before.length > 0) await repo.git(...before);
-    // The branch is locked, and with it HEAD, while git prepares to move it.
-    await killedIn(
-      'reference-transaction',
-      '[ "$1" = prepared ] || exit 0',
-      'commit',
-      '-q',
-      '--allow-empty',
-      '-m',
-      'theirs',
-    );
+    // The branch is locked, and with it HEAD, while git prepares to move it; the index while hooks of `commit -a` run.
+    await killedIn(hook, when, 'commit', '-q', '--allow-empty', ...options, '-m', 'theirs');
     expect(existsSync(git(lock))).toBe(true);
     const head = await repo.line('rev-parse', 'HEAD');
 
@@ -96,25 +95,6 @@ test.each(sampled('what is locked', LOCKED, 1))(
   },
   60_000,
 );
-
-test('killed with the index locked: the commit is made, its note says what to type, and that keeps what else is staged', async () => {
-  await repo.write('theirs', '2\n');
-  await repo.git('add', 'theirs');
-  await killedIn('pre-commit', '', 'commit', '-q', '-a', '-m', 'theirs');
-  expect(existsSync(git('index.lock'))).toBe(true);
-  const outcome = await commitOurs();
-  expect(outcome).toMatchObject({
-    outcome: 'committed',
-    note: expect.stringContaining('index.lock'),
-  });
-  expect(await repo.git('show', 'HEAD:f')).toBe('2\n');
-  rmSync(git('index.lock'));
-  const [, command = 'false'] =
-    / when it is free: (git .+)$/.exec('note' in outcome ? outcome.note : '') ?? [];
-  const shell = spawn('/bin/sh', ['-c', command], { cwd: git('.') });
-  expect(await new Promise((resolve) => shell.once('exit', resolve))).toBe(0);
-  expect(await repo.status()).toBe('M  theirs\n');
-}, 60_000);
 
 const CLOCKS: readonly [string, number][] = [
   ['a year ahead', 1],

@@ -4,7 +4,8 @@
  */
 import { join } from 'node:path';
 import { fail, nullOn } from '../../shared/problems.js';
-import { repositoryIfGit, type Head } from '../git/git.js';
+import { repositoryIfGit, type GitRepository, type Head } from '../git/git.js';
+import { recoverIndexLock } from '../git/index-lock.js';
 import { sha256 } from '../../system/hash.js';
 import { homePaths } from '../../stores/home.js';
 import type { StepKey } from '../../shared/ids.js';
@@ -18,7 +19,11 @@ const ENDED_LOCKS = 3; // bound: Ended locks kept for whoever looks into what ha
 
 // Where a workspace's lock lies, and what its git says at that moment.
 
-type LockPlace = Head & { readonly dir: string };
+interface LockPlace extends Head {
+  readonly dir: string;
+  /** Null outside git. */
+  readonly repository: GitRepository | null;
+}
 
 /**
  * The directory of a workspace's lock: in its git directory (each worktree has its own), so that two homes exclude each other; in the
@@ -28,8 +33,14 @@ type LockPlace = Head & { readonly dir: string };
 const lockPlace = async (root: string, home: string): Promise<LockPlace> => {
   const repository = await repositoryIfGit(root);
   if (repository === null)
-    return { dir: join(homePaths(home).locks, sha256(root)), head: null, headRef: null };
-  return { ...repository, dir: join(repository.gitDir, 'emend', 'lock') };
+    return {
+      dir: join(homePaths(home).locks, sha256(root)),
+      repository,
+      head: null,
+      headRef: null,
+    };
+  const { head, headRef } = repository;
+  return { dir: join(repository.gitDir, 'emend', 'lock'), repository, head, headRef };
 };
 
 export type LockTaking = LockAttempt & {
@@ -130,6 +141,8 @@ export const createLocks = ({ home, sys = realSys, clock = systemClock }: LockOp
   return {
     take: (workspace, stepKey, { workflowId, namespace, continues }) =>
       on(workspace, async (root, place) => {
+        // A commit that died with git's lock of the index holds up everything that follows in this workspace.
+        if (place.repository !== null) await recoverIndexLock(sys, place.repository);
         for (let taking = 0; taking < LOCK_TAKINGS; taking++) {
           const now_ = await standing(place);
           if (now_.holder !== null)

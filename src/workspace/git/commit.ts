@@ -1,7 +1,7 @@
 /**
- * Commits a step's files beside the person's index: the changed directories as trees of their own, `commit-tree` with the
- * lock's commit as parent and fixed dates, `update-ref` expecting that parent. The same request makes the same commit, so a retry
- * finds it done. Killed at any point it leaves loose objects and a scratch directory at worst.
+ * Commits a step's files: the changed directories as trees of their own, `commit-tree` with the lock's commit as parent and fixed
+ * dates, then the person's index and the branch under git's lock of the index (land-commit.ts). The same request makes the same commit,
+ * so a retry finds it done. Killed at any point it leaves loose objects, a scratch directory and a lock that the next attempt ends.
  */
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
@@ -20,12 +20,15 @@ import {
   markTrailer,
   withTrailer,
 } from './commit-hooks.js';
-import { syncIndex, commitSince, moveRef, stateOfHolder } from './commit-branch.js';
+import { commitSince, stateOfHolder } from './commit-branch.js';
+import { recoverIndexLock } from './index-lock.js';
+import { landCommit } from './land-commit.js';
 import { git, gitLine, repositoryOf, valueOf, type GitRepository } from './git.js';
-import { treeChanges, treeEntries, treeWith, type TreeChanges } from './entries.js';
+import { treeChanges, treeEntries, treeWith } from './entries.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { commandTurn, NoTurn } from '../../system/turns.js';
 import { withScratch } from '../../system/scratch.js';
+import { realSys, type Sys } from '../../system/sys.js';
 import type { BlobStore } from '../../stores/ports.js';
 import type { SandboxSettings } from '../../documents/job/index.js';
 import type { CommandRunner } from '../commands/index.js';
@@ -42,6 +45,7 @@ export interface CommitterSettings {
   readonly hookTimeout_s?: number;
   /** How long the hooks wait for their turn. */
   readonly turn_ms?: number;
+  readonly sys?: Sys;
 }
 
 export function createCommitter(settings: CommitterSettings): Repository['commit'] {
@@ -51,6 +55,7 @@ export function createCommitter(settings: CommitterSettings): Repository['commit
     lockWait_ms = 10_000,
     hookTimeout_s = STORE_BOUNDS.hook_s,
     turn_ms = 0,
+    sys = realSys,
   } = settings;
   return (request, signal) =>
     withScratch('commit', async (scratch) => {
@@ -73,6 +78,7 @@ export function createCommitter(settings: CommitterSettings): Repository['commit
           scratch,
           hooks,
           turn_ms,
+          sys,
           wait_ms: lockWait_ms,
         });
       } catch (error) {
@@ -90,6 +96,7 @@ interface Work extends Pick<CommitterSettings, 'blobs' | 'commands'> {
   readonly hooks: HookSettings;
   readonly wait_ms: number;
   readonly turn_ms: number;
+  readonly sys: Sys;
 }
 
 async function commitIn(work: Work): Promise<CommitOutcome> {
@@ -107,6 +114,7 @@ async function commitIn(work: Work): Promise<CommitOutcome> {
 async function tryCommit(work: Work): Promise<CommitOutcome> {
   const { repository, request } = work;
   const { root } = repository;
+  await recoverIndexLock(work.sys, repository);
   const standing = await stateOfHolder(repository, request.lock);
   if (standing.at === 'committed') return finish(work, standing.commit);
   if (standing.at === 'elsewhere') return { outcome: 'conflict', why: standing.why };
@@ -140,23 +148,27 @@ async function tryCommit(work: Work): Promise<CommitOutcome> {
   const parents = request.lock.head === null ? [] : [request.lock.head];
   const { date, sign } = request;
   const commit = valueOf(await makeCommit(root, { tree, parents, message, settings, date, sign }));
-  if (!(await mayMove(work)))
-    return { outcome: 'conflict', why: 'the step no longer holds the lock of the workspace' };
-  const subject = message.slice(0, message.indexOf('\n'));
-  const { lock, records = [] } = request;
-  const committed = await moveRef({
+  const landed = await landCommit({
     repository,
-    lock,
+    lock: request.lock,
     commit,
-    subject,
-    records,
+    subject: message.slice(0, message.indexOf('\n')),
+    records: request.records ?? [],
+    changes: planned,
     wait_ms: work.wait_ms,
+    mayMove: request.mayMove ?? (() => Promise.resolve(true)),
+    sys: work.sys,
   });
-  if (committed.at === 'failed') return { outcome: 'failed', problem: committed.problem };
-  if (committed.at === 'elsewhere') return { outcome: 'conflict', why: committed.why };
-  return committed.at === 'committed'
-    ? finish(work, committed.commit)
-    : finish(work, commit, planned);
+  switch (landed.at) {
+    case 'failed':
+      return { outcome: 'failed', problem: landed.problem };
+    case 'elsewhere':
+      return { outcome: 'conflict', why: landed.why };
+    case 'committed':
+      return finish(work, landed.commit);
+    case 'moved':
+      return finish(work, commit, landed.note);
+  }
 }
 
 async function boxOf(work: Work, settings: SandboxSettings, hooks: string): Promise<HookBox> {
@@ -220,32 +232,26 @@ async function stagedFiles(
   return staged;
 }
 
-const mayMove = async ({ request }: Work): Promise<boolean> => (await request.mayMove?.()) ?? true;
-
-/** The commit is there; the person's index follows where HEAD is at it and nobody has followed up since. */
+/** The commit is in the branch. */
 async function finish(
   work: Work,
   commit: string,
-  made: TreeChanges | null = null,
+  indexNote: string | null = null,
 ): Promise<CommitOutcome> {
-  const { repository, request, wait_ms } = work;
+  const { repository, request } = work;
   const { root } = repository;
-  const { head, headRef } = request.lock;
-  const said = ['log', '-1', '--format=%B', commit, '--'];
+  const { headRef } = request.lock;
   const [mark] = request.marks ?? [];
+  const message = ['log', '-1', '--format=%B', commit, '--'];
   const marks =
     mark !== undefined &&
-    valueOf(await git(said, { cwd: root, reading: true })).text.includes(markTrailer(mark));
+    valueOf(await git(message, { cwd: root, reading: true })).text.includes(markTrailer(mark));
   const committed = { outcome: 'committed', commit, marks } as const;
-  const now = await repositoryOf(request.workspace);
-  if (now?.head !== commit || now.headRef !== headRef) return committed;
-  const changes = made ?? (await treeChanges(root, head, commit));
+  const current = await repositoryOf(request.workspace);
+  const isAtCommit = current?.head === commit && current.headRef === headRef;
   const rebases = ['rebase-merge', 'rebase-apply'].map((name) => join(repository.gitDir, name));
   const detached = rebases.some((path) => existsSync(path)) ? REBASING : DETACHED;
-  const notes = [
-    headRef === null ? detached : null,
-    await syncIndex({ root, ...changes, wait_ms, mayMove: () => mayMove(work) }),
-  ];
+  const notes = [isAtCommit && headRef === null ? detached : null, indexNote];
   const note = notes.filter((each) => each !== null).join('; ');
   return note === '' ? committed : { ...committed, note };
 }

@@ -74,12 +74,20 @@ export async function treeChanges(
 }
 const NO_MODE = '000000';
 
-/** What the person's index holds at `paths`; of unmerged ones the mode is ''. */
-export async function indexEntries(root: string, paths: readonly string[]): Promise<Entries> {
+/** What an index file holds at `paths`; of unmerged ones the mode is ''. */
+export async function indexEntries(
+  root: string,
+  paths: readonly string[],
+  index: string,
+): Promise<Entries> {
   const entries = new Map<string, Entry>();
   for (const chunk of inChunks(paths)) {
     const listed = valueOf(
-      await git(['ls-files', '-v', '-s', '-z', '--', ...chunk], { cwd: root, reading: true }),
+      await git(['ls-files', '-v', '-s', '-z', '--', ...chunk], {
+        cwd: root,
+        reading: true,
+        env: { GIT_INDEX_FILE: index },
+      }),
     );
     for (const field of fieldsOf(listed)) {
       const [, tag, mode, id, stage, path] =

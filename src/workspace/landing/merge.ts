@@ -6,8 +6,10 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fail, problem, problemOn } from '../../shared/problems.js';
-import { syncIndex, moveRef, stateOfHolder } from '../git/commit-branch.js';
+import { stateOfHolder } from '../git/commit-branch.js';
 import { commitSettings, makeCommit, withTrailer } from '../git/commit-hooks.js';
+import { recoverIndexLock } from '../git/index-lock.js';
+import { landCommit } from '../git/land-commit.js';
 import { git, gitLine, repositoryOf, valueOf, type GitRepository } from '../git/git.js';
 import { treeChanges, type Entry, type TreeChanges } from '../git/entries.js';
 import {
@@ -19,6 +21,7 @@ import {
 } from '../proposal.js';
 import { mergeTrees } from '../git/merge-tree.js';
 import { orNull } from '../../system/durable.js';
+import { realSys, type Sys } from '../../system/sys.js';
 import type { ApplyEngine, ApplyRequest, WorkspaceLock, AssertCurrent } from '../ports.js';
 import type { MergeOutcome, MergeRequest } from '../repository.js';
 import type { BlobStore } from '../../stores/ports.js';
@@ -28,6 +31,7 @@ export interface MergeParts {
   readonly blobs: BlobStore;
   /** How long locks that another git process holds are waited for. Default 10,000. */
   readonly lockWait_ms?: number;
+  readonly sys?: Sys;
 }
 
 /** Expected failures are outcomes; `failed` with `busy` where `assertCurrent` threw, as this attempt was given up: to be tried again. */
@@ -74,6 +78,7 @@ interface Work {
 async function mergeLocked(work: Work): Promise<MergeOutcome> {
   const { request, repository, lock } = work;
   const { root } = repository;
+  await recoverIndexLock(work.parts.sys ?? realSys, repository);
   // The lock of an attempt that died began where the branch was then.
   const ours = lock.head ?? '';
   const standing = await stateOfHolder(repository, lock);
@@ -90,7 +95,7 @@ async function mergeLocked(work: Work): Promise<MergeOutcome> {
   const changes = await treeChanges(root, ours, merged.tree);
   const proposal = await proposalOf(work, changes);
   if ('outcome' in proposal) return proposal;
-  if (standing.at === 'committed') return finish(work, standing.commit, ours, changes);
+  if (standing.at === 'committed') return mergedAs(standing.commit, ours, null);
   if (standing.at === 'elsewhere')
     return unmade(work, proposal, { outcome: 'moved', why: standing.why });
 
@@ -238,35 +243,33 @@ async function commitMerge(
   work.assertCurrent();
   if (!made.ok) return unmade(work, proposal, { outcome: 'failed', problem: made.problem });
   const commit = made.value;
-  const subject = message.slice(0, message.indexOf('\n'));
-  const records = [recordName(request.stepKey, proposalIdOf(proposal), 0)];
-  const wait_ms = parts.lockWait_ms ?? 10_000;
-  const committed = await moveRef({ repository, lock, commit, subject, records, wait_ms });
-  if (committed.at === 'failed')
-    return unmade(work, proposal, { outcome: 'failed', problem: committed.problem });
-  if (committed.at === 'elsewhere')
-    return unmade(work, proposal, { outcome: 'moved', why: committed.why });
-  return finish(work, committed.at === 'committed' ? committed.commit : commit, ours, changes);
+  const landed = await landCommit({
+    repository,
+    lock,
+    commit,
+    subject: message.slice(0, message.indexOf('\n')),
+    records: [recordName(request.stepKey, proposalIdOf(proposal), 0)],
+    changes,
+    wait_ms: parts.lockWait_ms ?? 10_000,
+    mayMove: () => {
+      work.assertCurrent();
+      return Promise.resolve(true);
+    },
+    sys: parts.sys,
+  });
+  switch (landed.at) {
+    case 'failed':
+      return unmade(work, proposal, { outcome: 'failed', problem: landed.problem });
+    case 'elsewhere':
+      return unmade(work, proposal, { outcome: 'moved', why: landed.why });
+    case 'committed':
+      return mergedAs(landed.commit, ours, null);
+    case 'moved':
+      return mergedAs(commit, ours, landed.note);
+  }
 }
 
-/** The person's index follows where HEAD is at the merge. */
-async function finish(
-  { repository, request, parts, assertCurrent }: Work,
-  commit: string,
-  ours: string,
-  changes: TreeChanges,
-): Promise<MergeOutcome> {
+const mergedAs = (commit: string, ours: string, note: string | null): MergeOutcome => {
   const merged = { outcome: 'merged', commit, parent: ours } as const;
-  if ((await repositoryOf(request.workspace))?.head !== commit) return merged;
-  const mayMove = (): Promise<boolean> => {
-    assertCurrent();
-    return Promise.resolve(true);
-  };
-  const note = await syncIndex({
-    root: repository.root,
-    ...changes,
-    wait_ms: parts.lockWait_ms ?? 10_000,
-    mayMove,
-  });
   return note === null ? merged : { ...merged, note };
-}
+};

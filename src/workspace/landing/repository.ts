@@ -2,6 +2,7 @@
 import { type CommitterSettings, createCommitter } from '../git/commit.js';
 import { git, repositoryOf, valueOf } from '../git/git.js';
 import { createWorktreeKeeper } from '../git/worktrees.js';
+import { realSys } from '../../system/sys.js';
 import type { ApplyEngine } from '../ports.js';
 import type { Repository } from '../repository.js';
 import { holdsCommit, mergeInto } from './merge.js';
@@ -9,7 +10,7 @@ import { broughtByPerson, planCommits } from './revert-commits.js';
 
 export interface RepositoryOptions extends Pick<
   CommitterSettings,
-  'blobs' | 'commands' | 'turn_ms'
+  'blobs' | 'commands' | 'turn_ms' | 'sys'
 > {
   readonly home: string;
   readonly engine: ApplyEngine;
@@ -24,6 +25,7 @@ export const createRepository = ({
   engine,
   commands,
   turn_ms = 0,
+  sys = realSys,
 }: RepositoryOptions): Repository => ({
   head: repositoryOf,
   committed: async (workspace, path) => {
@@ -47,7 +49,7 @@ export const createRepository = ({
   isPersons: broughtByPerson,
   holds: holdsCommit,
   planCommits,
-  commit: createCommitter({ blobs, commands, turn_ms }),
-  merge: (request, assertCurrent) => mergeInto({ engine, blobs }, request, assertCurrent),
+  commit: createCommitter({ blobs, commands, turn_ms, sys }),
+  merge: (request, assertCurrent) => mergeInto({ engine, blobs, sys }, request, assertCurrent),
   worktrees: createWorktreeKeeper({ home, readLock: (workspace) => engine.readLock(workspace) }),
 });
