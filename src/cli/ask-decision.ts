@@ -48,6 +48,7 @@ const LETTER: Record<Answer, string> = {
   start: 's',
   fix: 'f',
   known: 'k',
+  outside: 'w',
   abort: 'x',
 };
 

@@ -52,7 +52,7 @@ export const ANSWERS_BY_REASON = {
   tests_changed_files: ['retry', 'adopt', 'skip'],
   secret_found: ['mask', 'send', 'skip'],
   plan_start: ['start'],
-  baseline: ['fix', 'known', 'retry', 'other', 'no_tests'],
+  baseline: ['fix', 'known', 'retry', 'other', 'no_tests', 'outside'],
   audit: ['keep', 'revise', 'skip'],
   pick: ['take', 'retry', 'skip'],
   nothing_found: ['take', 'retry', 'skip'],
@@ -96,6 +96,7 @@ export const ANSWER_MEANS: Record<Answer, string> = {
   start: 'start; --set PART=ANSWER for each part (default: its first answer)',
   fix: 'continue: the change must make these tests pass',
   known: 'continue: ignore tests that already failed before the change',
+  outside: 'run these tests once without the sandbox, on the unchanged files',
   abort: 'end the run and roll back uncommitted changes',
 };
 /** What a plan asks about its phases. */

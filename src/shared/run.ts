@@ -89,7 +89,7 @@ export interface EditStepInput extends RunInput {
   readonly testsFailed?: 'return';
   /** Of a phase: marks of those before it, which its commit takes along. */
   readonly marks?: readonly BlobRef[];
-  /** Of a phase: earlier ones have committed what a model wrote. */
+  /** Of a phase: earlier ones have committed what a model wrote, and a person was asked about the sandbox before the first. */
   readonly modelBase?: true;
   /** Of a phase: a person's consent for an earlier one, for the rest of the plan. */
   readonly withoutSandbox?: true;

@@ -241,15 +241,15 @@ export type AuditResult =
     };
 
 /**
- * Tests on files that are not applied: on the base, or with a proposal that waits for approval. `modelBase`: a model wrote some of it, and
- * none of it runs without the sandbox. `again`: how often a person asked for them again, and what was said before does not count.
+ * Tests on files that are not applied: on the base, or with a proposal that waits for approval. `outside`: a person allowed the tests of
+ * the base to run once outside the sandbox, if they fail in it. `again`: how often a person asked for them again, and what was said before does not count.
  */
 export interface TryInput extends Omit<
   VerifyInput,
   'files' | 'releaseOnPass' | 'remember' | 'token' | 'applications'
 > {
   readonly snapshot: BlobRef;
-  readonly modelBase?: true;
+  readonly outside?: true;
   readonly again: number;
   readonly proposal?: BlobRef;
 }
@@ -269,6 +269,8 @@ export type TryResult =
       readonly prepared: boolean;
       /** They fail in the sandbox alone: why. The outcome is that without it. */
       readonly blocked?: string;
+      /** They failed in the sandbox and did not run outside it. `message`: what a person needs to know to allow that. */
+      readonly outside?: { readonly message: string; readonly isRefused: boolean };
     });
 /** The usage of all of a step's calls by the journal; wanted where an activity ended without telling. */
 export type CountUsageInput = ActivityBase;

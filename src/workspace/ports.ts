@@ -119,6 +119,8 @@ export interface Workspace {
     assertCurrent?: AssertCurrent,
   ): Promise<LockAttempt & { readonly taken: boolean }>;
   readLock(workspace: string): Promise<WorkspaceLock | null>;
+  /** Other runs that had locked the workspace, as far as is known; newest first. */
+  earlierRuns(workspace: string, stepKey: StepKey): Promise<readonly StepKey[]>;
 }
 /** The adapter for directories, with what workers and the command line do with the records in a home. */
 export interface ApplyEngine extends Workspace {

@@ -29,6 +29,11 @@ export interface Repository {
   commit(request: CommitRequest, signal?: AbortSignal): Promise<CommitOutcome>;
   /** Expected failures are outcomes; `failed` with `busy` where `assertCurrent` threw, as this attempt was given up: to be tried again. */
   merge(request: MergeRequest, assertCurrent: AssertCurrent): Promise<MergeOutcome>;
+  /** Commits that HEAD contains and a run made, by their trailer; newest first, at most `limit`. */
+  runCommits(
+    workspace: string,
+    limit: number,
+  ): Promise<readonly Pick<PlanCommit, 'commit' | 'subject'>[]>;
   readonly worktrees: Worktrees;
 }
 

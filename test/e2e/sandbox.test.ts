@@ -88,17 +88,44 @@ describeIf(works, 'there is no sandbox here')('commands that fail in the sandbox
     writeFileSync(needed(s), '');
     if (hooks.length > 0) hook(s, hooks);
     await s.worker();
-    const front = `approval: auto\ncommit: true\n${more.replace('NEEDED', needed(s))}`;
+    const front = `approval: auto\ncommit: true\n${more.replaceAll('NEEDED', needed(s))}`;
     const run = await s.start('job.md', job(front));
     return { s, run, decision: (await s.settle(run)).status.decision };
   };
+  /** Tests of the base failed in the sandbox; a person allows them to run outside it. */
+  const allowed = async (more = '') => {
+    const { s, run, decision } = await blocked(more);
+    expect(decision).toMatchObject({ reason: 'baseline' });
+    expect(decision?.accepts).toContain('outside');
+    expect(existsSync(join(s.repo, 'ran'))).toBe(false);
+    await s.answer(run, 'outside');
+    return { s, run, decision: (await s.settle(run)).status.decision };
+  };
   const TESTS = 'test: ls NEEDED && touch ran';
+
+  test('tests of the base do not run outside before a person allows it, under `approval: auto` too', async () => {
+    const { s, run, decision } = await blocked('test: ls NEEDED && touch NEEDED-2');
+    expect(decision).toMatchObject({
+      reason: 'baseline',
+      accepts: ['fix', 'known', 'retry', 'other', 'no_tests', 'outside', 'abort'],
+    });
+    expect(existsSync(`${needed(s)}-2`)).toBe(false);
+    await s.answer(run, 'known');
+    await s.settle(run);
+    expect(existsSync(`${needed(s)}-2`)).toBe(false);
+  });
+
   const STASH = ['git stash store -m x "$(git stash create)" || exit 1'];
 
   long(
     'tests: the untouched base tells, and what is missing is named; with the key in emend.yaml they pass',
     async () => {
-      const { s, run, decision } = await blocked(TESTS);
+      const { s, run, decision: first } = await blocked(TESTS);
+      expect(first?.message).toContain(`it hides ${needed(s)} (\`read: [${needed(s)}]\`)`);
+      expect(first?.accepts).toContain('outside');
+      expect(existsSync(join(s.repo, 'ran'))).toBe(false);
+      await s.answer(run, 'outside');
+      const { decision } = (await s.settle(run)).status;
       expect(decision).toMatchObject({
         reason: 'sandbox_blocks_tests',
         accepts: ['retry', 'run_without', 'skip', 'abort'],
@@ -134,9 +161,8 @@ describeIf(works, 'there is no sandbox here')('commands that fail in the sandbox
     ['pass on the base', 'grep -q "a = 1" a.js'],
     ['fail on the base without it, too', 'ls NEEDED && ls ./missing'],
   ])('tests that %s have failed', async (_, command) => {
-    const { s, run, decision } = await blocked(
-      `baseline: fix\ntest: '${command}'\nlimits: { maxFailedVerifications: 1 }`,
-    );
+    const front = `baseline: fix\ntest: '${command}'\nlimits: { maxFailedVerifications: 1 }`;
+    const { s, run, decision } = await (command.includes('NEEDED') ? allowed : blocked)(front);
     expect(decision).toMatchObject({ reason: 'tests_failed' });
     await s.answer(run, 'skip');
     expect(await s.end(run)).toMatchObject({ outcome: 'skipped' });
@@ -169,6 +195,8 @@ describeIf(works, 'there is no sandbox here')('commands that fail in the sandbox
   long('in a plan: the consent for a phase is one for those after it', async () => {
     const { s, run } = await planned('ls ../needed', 'auto');
     const first = await phaseRun(s, run, 'p1-1');
+    expect((await s.settle(first)).status.decision).toMatchObject({ reason: 'baseline' });
+    await s.answer(first, 'outside');
     expect((await s.settle(first)).status.decision).toMatchObject({
       reason: 'sandbox_blocks_tests',
     });

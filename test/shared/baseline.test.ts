@@ -69,6 +69,55 @@ describe('the base', () => {
       effects: `preflight > try_base > ask sandbox_blocks_tests > say run_without > ${A}`,
     },
     {
+      name: 'fails in the sandbox: asked before it runs outside; fails there too: asked what to do',
+      words: { try_base: ['inside', 'fail'] },
+      ready,
+      decisions: ['outside', 'fix'],
+      effects: `preflight > try_base > ask baseline > say outside > try_base > ask baseline > say fix > ${A}`,
+    },
+    {
+      name: 'fails in the sandbox and passes outside: asked about the sandbox',
+      words: { try_base: ['inside', 'blocked'] },
+      ready,
+      decisions: ['outside', 'run_without'],
+      effects: `preflight > try_base > ask baseline > say outside > try_base > ask sandbox_blocks_tests > say run_without > ${A}`,
+    },
+    {
+      name: 'fails in the sandbox, and a person goes on without running it outside',
+      words: { try_base: ['inside'] },
+      ready,
+      decisions: ['known'],
+      effects: `preflight > try_base > ask baseline > say known > ${A}`,
+    },
+    {
+      name: 'fails in the sandbox and may: nobody is asked, and it does not run outside',
+      words: { try_base: ['inside'] },
+      ready: { ...ready, baseline: 'fix' },
+      effects: `preflight > try_base > ${A}`,
+    },
+    {
+      name: 'fails and may, but the sandbox refused something: asked',
+      words: { try_base: ['refused'] },
+      ready: { ...ready, baseline: 'fix' },
+      decisions: ['fix'],
+      effects: `preflight > try_base > ask baseline > say fix > ${A}`,
+    },
+    {
+      name: 'the same in a later phase of a plan: asked before the first alone',
+      words: { try_base: ['refused'] },
+      ready: { ...ready, baseline: 'known' },
+      input: { modelBase: true },
+      effects: `preflight > try_base > ${A}`,
+    },
+    {
+      name: 'another command after a run outside is tried in the sandbox first',
+      words: { try_base: ['inside', 'fail', 'inside'] },
+      ready,
+      decisions: ['outside', ['other', { set: { command: 'make' } }]],
+      effects:
+        'preflight > try_base > ask baseline > say outside > try_base > ask baseline > say other > try_base > ask baseline',
+    },
+    {
       name: 'nobody looks',
       ready: { test: ready.test },
       effects: `preflight > ${A}`,
@@ -99,6 +148,24 @@ describe('the base', () => {
     ]);
     const answered = play({ words: { try_base: ['fail'] }, ready, decisions: ['known'] });
     expect(baseChoice(answered.state)).toMatchObject({ known: true });
+  });
+
+  test('outside is an answer only after the tests failed in the sandbox, and for one run of them', () => {
+    const it = { words: { try_base: ['inside', 'fail'] }, ready };
+    const asked = play(it);
+    expect(asked.state.decision?.accepts).toContain('outside');
+    expect(asked.state.decision?.message).toContain('may run outside: inside');
+    const ran = play({ ...it, decisions: ['outside'] });
+    expect(ran.state.tests.outside).toBe(false);
+    expect(ran.state.decision?.accepts).not.toContain('outside');
+    const failed = play({ words: { try_base: ['fail'] }, ready });
+    expect(failed.state.decision?.accepts).not.toContain('outside');
+  });
+
+  test('retry after the tests failed in the sandbox reads what the sandbox shows again', () => {
+    const of = (word: string) =>
+      play({ words: { try_base: [word, 'pass'] }, ready, decisions: ['retry'] }).state.sandbox;
+    expect([of('inside'), of('fail')]).toEqual([{ reread: true }, undefined]);
   });
 
   test('run_once is no answer before there is a proposal: a formatter would take it up', () => {

@@ -88,6 +88,8 @@ const WORDS: Readonly<Record<string, (n: number) => readonly (string | undefined
     'missing',
     'untried',
     'blocked',
+    'inside',
+    'refused',
     'apart',
     'slow;fail',
     'slow;apart',

@@ -466,13 +466,17 @@ export class World {
     };
   }
 
-  /** Of the base `pass`, `fail`, `missing`, `blocked`, `apart` (in a prepared worktree), `untried`; of a proposal `untried`, and as `verify`. */
+  /** Of the base `pass`, `fail`, `missing`, `inside` and `refused` (fails in the sandbox; it says so), `blocked`, `apart` (in a prepared worktree), `untried`; of a proposal `untried`, and as `verify`. */
   tryTests(kind: string, word: string): TryResult {
     if (word === 'untried') return { outcome: word, why: word };
     if (kind === 'try_proposal')
       return { outcome: 'tested', result: this.verify(word) as VerifyResult };
     const told = { summary: word, base: blob(`base ${word}`), prepared: word === 'apart' };
     if (word === 'blocked') return { ...told, outcome: 'pass', blocked: word };
+    if (word === 'inside' || word === 'refused') {
+      const outside = { message: `may run outside: ${word}`, isRefused: word === 'refused' };
+      return { ...told, outcome: 'fail', outside };
+    }
     return { ...told, outcome: word === 'fail' || word === 'missing' ? word : 'pass' };
   }
 

@@ -25,6 +25,7 @@ import type { ActivityPorts } from '../frame/ports.js';
 import { recordOnce } from '../frame/recorded.js';
 import { readyWorktree } from '../plan/phases.js';
 import { judged, judgedBase, type Ran } from './judge-tests.js';
+import { outsideQuestion } from './outside.js';
 import { blockedText, boxFor, commandConfig, isNoSandbox, refusedBySandbox } from './sandbox.js';
 
 const DIRTY_FILES = 2_000; // bound: Files that are not as HEAD has them, of a base that is kept or copied,
@@ -106,26 +107,25 @@ export const runTests = (
     };
   });
 
-/** What fails in the sandbox may fail because of it: where a person wrote all of the base, it runs once more without. */
-async function testBase(
-  ports: ActivityPorts,
-  place: Place,
-  { modelBase, workspace }: TryInput,
-  signal: AbortSignal,
-) {
+/**
+ * What fails in the sandbox may fail because of it. Only a person who was asked allows one run outside: the base, and what git ignores,
+ * may hold what a model wrote.
+ */
+async function testBase(ports: ActivityPorts, place: Place, input: TryInput, signal: AbortSignal) {
   const inside = (await runTests(ports, place, { signal, all: true })).all;
   const tests = judgedBase(inside, place.timeout_s);
-  const mayOpen =
-    place.box !== 'off' && modelBase !== true && !inside.some(({ timedOut }) => timedOut);
-  if (tests.outcome === 'pass' || !mayOpen) return { tests };
+  const isOver = place.box === 'off' || inside.some(({ timedOut }) => timedOut);
+  if (tests.outcome === 'pass' || isOver) return { tests };
+  const output = inside.map((ran) => ran.output).join('\n');
+  if (input.outside !== true)
+    return { tests, outside: await outsideQuestion(ports, input, output) };
   const open = judgedBase(
     (await runTests(ports, place, { signal, all: true, isOpen: true })).all,
     place.timeout_s,
   );
   if (open.outcome !== 'pass') return { tests };
   const what = 'the tests pass on the untouched files without the sandbox, and fail in it';
-  const refused = refusedBySandbox(inside.map(({ output }) => output).join('\n'));
-  return { tests: open, blocked: blockedText(what, refused, workspace) };
+  return { tests: open, blocked: blockedText(what, refusedBySandbox(output), input.workspace) };
 }
 
 /** HEAD, what is not as HEAD has it, and a name for both with the commands. Null: no commit, or what is not committed is too much, or no file. */
@@ -163,7 +163,7 @@ export async function treeOf(
 const NO_TREE = 'there is no commit to create a worktree from, or too much is uncommitted';
 
 export const tryTests: Activity<'tryTests'> = async (ports, input, scope) => {
-  const { workspace, stepKey, proposal, again, known = false, modelBase = false } = input;
+  const { workspace, stepKey, proposal, again, known = false, outside = false } = input;
   const { signal, assertCurrent } = scope;
   const dir = await ports.workspace.root(workspace);
   const config = await commandConfig(ports, input, []);
@@ -227,7 +227,7 @@ export const tryTests: Activity<'tryTests'> = async (ports, input, scope) => {
       ? await compute()
       : await recordOnce(
           ports.records,
-          `baselines/${tree.name({ modelBase, asked })}`,
+          `baselines/${tree.name({ outside, asked })}`,
           compute,
           'later',
         );

@@ -22,7 +22,7 @@ import {
 } from './state.js';
 import type { ProposalSummary } from '../../shared/proposal-activities.js';
 import { defaultChunks, isLimitName, rulesOf } from '../../shared/rules.js';
-import { resolveBase, trialOf } from './reduce-tests.js';
+import { mayRunOutside, resolveBase, trialOf } from './reduce-tests.js';
 import { splitByFile } from './reduce-propose.js';
 import {
   askAgain,
@@ -287,8 +287,12 @@ function resolve(
     case 'tests_changed_files':
       if (request.answer === 'adopt') return asLeft(state);
       return request.answer === 'skip' ? resolveCombined(state, request, now) : state;
-    case 'baseline':
-      return resolveBase(state, open, request);
+    case 'baseline': {
+      const resolved = resolveBase(state, open, request);
+      // The question named what the sandbox refused: a person may have allowed it since.
+      const reread = request.answer === 'retry' && mayRunOutside(state);
+      return reread ? { ...resolved, sandbox: { ...state.sandbox, reread } } : resolved;
+    }
     case 'sandbox_unavailable':
     case 'sandbox_blocks_tests': {
       if (request.answer === 'skip') return resolveCombined(state, request, now);

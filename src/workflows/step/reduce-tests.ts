@@ -18,23 +18,31 @@ export const wantsBase = (state: StepState): boolean =>
   isUntouched(state) &&
   state.tests.base?.number !== state.base.number;
 
+/** The tests of the base failed in the sandbox, and have not run outside it. */
+export const mayRunOutside = ({ tests: { base } }: StepState): boolean =>
+  base !== undefined && 'base' in base && base.outside !== undefined;
+
 /** What a person is asked before more is paid for; null: nothing. */
 export function baseQuestion({
+  input,
   base,
   tests,
   sandbox,
 }: StepState): readonly [PauseReason, string] | null {
   const said = tests.base;
   if (said?.number !== base.number || !('base' in said)) return null;
-  const { outcome, summary, blocked } = said;
+  const { outcome, summary, blocked, outside } = said;
   if (blocked !== undefined && sandbox?.without === undefined)
     return ['sandbox_blocks_tests', blocked];
   if (tests.answered !== undefined || outcome === 'pass') return null;
-  if (outcome === 'missing')
-    return ['baseline', `the test command cannot be run on the untouched files: ${summary}`];
-  return base.ready?.baseline === 'ask'
-    ? ['baseline', `the tests fail on the untouched files: ${summary}`]
-    : null;
+  // In a plan the sandbox alone is no reason to ask before each phase.
+  const isRefused = outside?.isRefused === true && input.modelBase !== true;
+  if (outcome !== 'missing' && base.ready?.baseline !== 'ask' && !isRefused) return null;
+  const what =
+    outcome === 'missing'
+      ? `the test command cannot be run on the untouched files: ${summary}`
+      : `the tests fail on the untouched files: ${summary}`;
+  return ['baseline', outside === undefined ? what : `${what}. ${outside.message}`];
 }
 
 /** For the activities that judge a change. */
@@ -86,7 +94,11 @@ export function onTried(state: StepState, result: TryResult | NotYet, now: numbe
   const words = cut(state, 'why' in result ? result.why : summary);
   const on = stage.at === 'review' ? 'proposal' : 'base';
   const said = { ...result, proposal: proposal?.id ?? '', number: base.number };
-  const told = within(state, 'tests', on === 'base' ? { base: said } : { before: said });
+  const told = within(
+    state,
+    'tests',
+    on === 'base' ? { base: said, outside: false } : { before: said },
+  );
   return emit(told, now, { type: 'tests_tried', on, outcome, summary: words });
 }
 
@@ -99,9 +111,10 @@ export function resolveBase(
   const { base } = state.tests;
   const { answer } = request;
   if (answer === 'fix' || answer === 'known') return within(state, 'tests', { answered: answer });
-  if (answer !== 'retry' && answer !== 'other' && answer !== 'no_tests') return state;
   // Of no base: it is to be found out anew.
   const anew = base === undefined ? {} : { base: { ...base, number: 0 } };
+  if (answer === 'outside') return within(state, 'tests', { ...anew, outside: true });
+  if (answer !== 'retry' && answer !== 'other' && answer !== 'no_tests') return state;
   return within(
     state,
     'tests',

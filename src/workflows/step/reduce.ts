@@ -11,7 +11,7 @@ import { answeredAgain, waited } from '../../shared/outage.js';
 import { onApplied, onCommitted, onRebased, onProposalBuilt, onVerified } from './reduce-apply.js';
 import { onAudited, onRolledBack } from './reduce-verify.js';
 import { onPreflight } from './reduce-preflight.js';
-import { onTried } from './reduce-tests.js';
+import { mayRunOutside, onTried } from './reduce-tests.js';
 import {
   failChunk,
   onChunkStarted,
@@ -81,6 +81,7 @@ function onPaused(state: StepState, wanted: Pause, now: number): StepState {
     manual: state.base.ready !== null && state.input.repository === undefined,
     // Before the proposal is built, where a formatter may take it up.
     run_once: state.stage.at !== 'propose',
+    outside: mayRunOutside(state),
     select: inPart,
     move:
       planOf(state.input.stepKey) === state.input.stepKey && state.input.repository === undefined,

@@ -193,6 +193,8 @@ interface Tests {
   readonly before?: TryResult & { readonly proposal: string };
   /** What a person said of a base that fails; absent: nothing, it is as configured. */
   readonly answered?: 'fix' | 'known';
+  /** A person allowed the next run of the tests of the base outside the sandbox. */
+  readonly outside?: boolean;
 }
 
 export interface StepState extends RunState<EditStepInput> {

@@ -268,14 +268,14 @@ const testsOf = (state: StepState) => ({
 });
 
 function tryTests(run: StepRun, proposal?: BlobRef): Promise<void> {
-  const { input, base, tests, resolved } = run.state;
+  const { base, tests, resolved } = run.state;
   const asked = {
     ...testsOf(run.state),
     timeout_s: base.limits?.testTimeout_s ?? 0,
     again: resolved.filter(
       ({ reason }) => reason === 'baseline' || reason === 'sandbox_blocks_tests',
     ).length,
-    ...(input.modelBase === true ? { modelBase: input.modelBase } : {}),
+    ...(tests.outside === true ? { outside: true as const } : {}),
     ...(proposal === undefined ? {} : { proposal }),
   };
   const words = `${tests.commands.join(' && ')}: before anything is applied`;

@@ -23,7 +23,7 @@ import {
   type EngineParts,
 } from './transaction.js';
 import { proposalIdOf, recordName } from '../proposal.js';
-import { appliedUnder, releaseEnded, takeOver, type OtherRuns } from './lock-owners.js';
+import { appliedUnder, isLocal, releaseEnded, takeOver, type OtherRuns } from './lock-owners.js';
 import { homePaths } from '../../stores/home.js';
 import { createLocks, type CurrentTaking, type Locks } from './lock.js';
 import { recoverAll } from './recover.js';
@@ -110,6 +110,13 @@ export const createApplyEngine = (options: ApplyEngineOptions): ApplyEngine => {
       return held;
     },
     readLock: (workspace) => locks.read(workspace),
+    earlierRuns: async (workspace, stepKey) => {
+      const takings = await locks.takings(workspace);
+      // A command of a person's that works by itself runs no tests.
+      const runs = takings.filter((lock) => lock.stepKey !== stepKey && !isLocal(lock));
+      const newest = runs.toSorted((a, b) => b.token - a.token).map((lock) => lock.stepKey);
+      return [...new Set(newest)];
+    },
     releaseEnded: (workspace, holder, finished) =>
       onDisk(`The lock of ${workspace}`, async () =>
         releaseEnded(await parts(), workspace, holder, finished),

@@ -218,6 +218,8 @@ export const createCheckouts = (
       acquireLock: (_, stepKey, holder) =>
         Promise.resolve({ outcome: 'held', lock: lockOf(stepKey, holder), taken: false }),
       readLock: () => Promise.resolve(lockOf(remote.stepKey, { workflowId: '', namespace: '' })),
+      // A checkout is made for its run alone.
+      earlierRuns: () => Promise.resolve([]),
     };
     return {
       workspace,
@@ -230,6 +232,7 @@ export const createCheckouts = (
         message: (_, commit) => repository.message(path, commit),
         holds: (_, commit) => repository.holds(path, commit),
         planCommits: (_, planPath) => repository.planCommits(path, planPath),
+        runCommits: (_, limit) => repository.runCommits(path, limit),
         commit: (request, aborted) =>
           commitAndPush(place, held, begun, { ...request, workspace: path }, aborted),
         merge: async (request, assertCurrent) => {

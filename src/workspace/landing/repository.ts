@@ -6,7 +6,7 @@ import { realSys } from '../../system/sys.js';
 import type { ApplyEngine } from '../ports.js';
 import type { Repository } from '../repository.js';
 import { holdsCommit, mergeInto } from './merge.js';
-import { broughtByPerson, planCommits } from './revert-commits.js';
+import { broughtByPerson, planCommits, runCommits } from './revert-commits.js';
 
 export interface RepositoryOptions extends Pick<
   CommitterSettings,
@@ -49,6 +49,7 @@ export const createRepository = ({
   isPersons: broughtByPerson,
   holds: holdsCommit,
   planCommits,
+  runCommits,
   commit: createCommitter({ blobs, commands, turn_ms, sys }),
   merge: (request, assertCurrent) => mergeInto({ engine, blobs, sys }, request, assertCurrent),
   worktrees: createWorktreeKeeper({ home, readLock: (workspace) => engine.readLock(workspace) }),

@@ -168,6 +168,21 @@ const treeBeside = async (
   commit: ReadonlyMap<string, Entry>,
 ) => (await treeWith(root, await foldersOf(root, tree, paths), { paths, commit })).tree;
 
+/** Commits of HEAD that runs made, newest first. */
+export async function runCommits(
+  workspace: string,
+  limit: number,
+): Promise<readonly Pick<PlanCommit, 'commit' | 'subject'>[]> {
+  if ((await repositoryOf(workspace))?.head == null) return [];
+  const format = '--format=%H%x1f%s%x1f%(trailers:key=Emend-Step,valueonly)';
+  const args = ['log', '-z', `--max-count=${limit}`, '--grep=^Emend-Step: ', format, 'HEAD', '--'];
+  const { text } = valueOf(await git(args, { cwd: workspace, reading: true }));
+  return text.split('\0').flatMap((entry) => {
+    const [commit = '', subject = '', trailers = ''] = entry.split('\x1f');
+    return trailers.trim() === '' ? [] : [{ commit, subject }];
+  });
+}
+
 // What the log of a branch says of a plan: the commits of its phases and of their marks, by their trailers.
 
 const TRAILER = /^([0-9a-f]{32})-(p\d+)-(m?)\d+$/;

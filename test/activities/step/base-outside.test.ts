@@ -1,0 +1,157 @@
+/** What an earlier run left never runs outside the sandbox before a person was asked: in files that git ignores (A1), and by a commit (A2). */
+import { execFileSync } from 'node:child_process';
+import * as fs from 'node:fs';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import type { ActivityScope } from '../../../src/activities/frame/activity.js';
+import type { ActivityPorts } from '../../../src/activities/frame/ports.js';
+import { tryTests } from '../../../src/activities/step/try-tests.js';
+import { verify } from '../../../src/activities/step/verify.js';
+import { SANDBOX_ON, type SandboxSettings } from '../../../src/documents/job/index.js';
+import { createBlobStore } from '../../../src/stores/directory/blobs.js';
+import { createRecordStore } from '../../../src/stores/directory/records.js';
+import { storePaths } from '../../../src/stores/location.js';
+import { putJson } from '../../../src/stores/ports.js';
+import { found, whyNone } from '../../support/box-users.js';
+import { describeIf } from '../../support/skipped.js';
+import { workspacePorts } from '../../support/workspace-ports.js';
+import { makeScene, STEP, type Scene } from '../../workspace/apply-scene.js';
+
+const LATER = 'ab'.repeat(16);
+
+let scene: Scene;
+/** A file beside the workspace: only a command outside the sandbox can make it. */
+const escaped = (): string => join(scene.root, 'escaped');
+beforeEach(async () => {
+  scene = await makeScene([{ path: 'a.js', before: 'base\n', after: 'applied\n' }], { disk: true });
+  fs.writeFileSync(join(scene.root, 'needed'), '');
+  git('init', '-q', '-b', 'main');
+  git('config', 'user.email', 'ada@example.org');
+  git('config', 'user.name', 'Ada');
+});
+afterEach(() => {
+  scene.remove();
+});
+
+const git = (...args: string[]): string =>
+  execFileSync('git', args, { cwd: scene.workspace, encoding: 'utf8' });
+
+const runOf = async (stepKey: string, sandbox: SandboxSettings | 'off' = SANDBOX_ON) => {
+  const { blobs: dir, records } = storePaths(scene.home);
+  const blobs = createBlobStore({ dir });
+  const ports = {
+    ...workspacePorts(scene.home, blobs),
+    records: createRecordStore({ dir: records }),
+    timings: { commandTurn_ms: 1000 },
+    edits: { run: () => Promise.resolve({ text: 'diff' }) },
+  } as unknown as ActivityPorts;
+  const [{ path, base } = { path: '', base: null }] = scene.request.proposal.files;
+  const input = {
+    workspace: scene.workspace,
+    stepKey,
+    log: [],
+    timeout_s: 60,
+    maxOutput_bytes: 10_000,
+    snapshot: await putJson(blobs, {
+      stepKey,
+      config: { env: [], sandbox },
+      targets: [{ path, base }],
+    }),
+  };
+  const scope = {
+    signal: new AbortController().signal,
+    assertCurrent: () => undefined,
+    owner: scene.request.holder,
+  } as unknown as ActivityScope;
+  return {
+    tests: (command: string, again = 0, outside?: true) =>
+      tryTests(
+        ports,
+        { ...input, commands: [command], again, ...(outside === true ? { outside } : {}) },
+        scope,
+      ),
+    verify: async (command: string) => {
+      const applications = [
+        { proposal: await putJson(blobs, scene.request.proposal), decision: 1, files: ['a.js'] },
+      ];
+      const about = { applications, files: ['a.js'], releaseOnPass: false, remember: [] };
+      return verify(ports, { ...input, ...about, token: null, commands: [command] }, scope);
+    },
+  };
+};
+
+/** Fails by design in the sandbox, where the file beside the workspace is not there. */
+const program = (): string => `[ -e '${join(scene.root, 'needed')}' ] && touch '${escaped()}'\n`;
+
+describeIf(found.works, whyNone)('tests of a base that fail in the sandbox', () => {
+  test('do not run outside it after an aborted run left their program in an ignored folder', async () => {
+    fs.writeFileSync(scene.at('.gitignore'), 'node_modules\n');
+    git('add', '-A');
+    git('commit', '-qm', 'base');
+    const first = await runOf(STEP);
+    await scene.engine().apply(scene.request);
+    const script = Buffer.from(program()).toString('base64');
+    await first.verify(`mkdir node_modules && echo ${script} | base64 -d > node_modules/suite`);
+    await scene.engine().rollback(scene.request);
+    await scene.engine().releaseLock(scene.workspace, STEP);
+    expect(git('status', '--porcelain')).toBe('');
+
+    const later = await runOf(LATER);
+    const result = await later.tests('sh node_modules/suite');
+    expect(fs.existsSync(escaped())).toBe(false);
+    expect(result).toMatchObject({
+      outcome: 'fail',
+      outside: {
+        message: expect.stringContaining(`worked in this workspace (${STEP.slice(0, 8)}`),
+      },
+    });
+
+    // A person allowed one run: what passes outside alone is asked about as before.
+    expect(await later.tests('sh node_modules/suite', 1, true)).toMatchObject({
+      outcome: 'pass',
+      blocked: expect.stringContaining('pass on the untouched files without the sandbox'),
+    });
+    expect(fs.existsSync(escaped())).toBe(true);
+  });
+
+  test('do not run outside it if a commit of an earlier run changed them, which the question names', async () => {
+    fs.writeFileSync(scene.at('test.sh'), program());
+    git('add', '-A');
+    git('commit', '-qm', `Change the tests\n\nEmend-Step: ${STEP}`);
+    git('commit', '-q', '--allow-empty', '-m', 'Emend-Step: in the title of a person');
+    const commit = git('rev-parse', 'HEAD~1').trim().slice(0, 12);
+
+    const result = await (await runOf(LATER)).tests('sh test.sh');
+    expect(fs.existsSync(escaped())).toBe(false);
+    expect(result).toMatchObject({
+      outcome: 'fail',
+      outside: {
+        message: expect.stringContaining(
+          `contains 1 commit of earlier runs of Emend, whose files a model wrote: ${commit} "Change the tests"`,
+        ),
+      },
+    });
+  });
+
+  test('say what the sandbox refused, and so do tests of a base that a person alone wrote', async () => {
+    fs.writeFileSync(scene.at('test.sh'), `cat /root/.emend-nothing\n`);
+    git('add', '-A');
+    git('commit', '-qm', 'base');
+    expect(await (await runOf(LATER)).tests('sh test.sh')).toMatchObject({
+      outside: {
+        message: expect.stringContaining('it hides /root/.emend-nothing'),
+        isRefused: true,
+      },
+    });
+  });
+
+  test('run as they are, without a question, if the run says `sandbox: off`', async () => {
+    fs.writeFileSync(scene.at('test.sh'), `${program()}exit 1\n`);
+    git('add', '-A');
+    git('commit', '-qm', 'base');
+    const result = await (await runOf(LATER, 'off')).tests('sh test.sh');
+    expect(fs.existsSync(escaped())).toBe(true);
+    expect(result).toMatchObject({ outcome: 'fail' });
+    expect(result).not.toHaveProperty('outside');
+  });
+});
