@@ -154,6 +154,7 @@ describe.each(Object.entries(FOLLOWS))('%s after a kill', (name, follow) => {
         } catch (error) {
           throw new Error(
             `${JSON.stringify(kill)} (${names[kill.at - 1] ?? ''}): ${String(error)}`,
+            { cause: error },
           );
         } finally {
           await killed.repo.remove();

@@ -1,6 +1,5 @@
 /** The tests of a base failed in the sandbox. What a person needs to know before these tests may run outside it. */
-import type { StepKey } from '../../shared/ids.js';
-import { shownKey } from '../../shared/ids.js';
+import { shownKey, type StepKey } from '../../shared/ids.js';
 import { count } from '../../shared/text.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { refusedBySandbox } from './sandbox.js';
