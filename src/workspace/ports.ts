@@ -175,7 +175,7 @@ export type StagedFile = Omit<StagedByHook['files'][number], 'disk'>;
 export type CommitOutcome =
   /** Hooks would run, and there is nothing to shut them in with. */
   | { readonly outcome: 'no_sandbox'; readonly why: string }
-  /** `marks`: they went along. `note`: what a person should know, for example that their index was locked and could not be brought up to date. */
+  /** `marks`: they went along. `note`: what a person should know, for example which content of theirs stays staged. */
   | {
       readonly outcome: 'committed';
       readonly commit: string;

@@ -1,4 +1,4 @@
-/** ◆ Commits what was applied, beside the person's index; the same input gives the same commit id. Ends the lock. */
+/** ◆ Commits what was applied, next to what the person staged; the same input gives the same commit id. Ends the lock. */
 import { getJson, putJson } from '../../stores/ports.js';
 import { unfinishedText } from '../../documents/plan/index.js';
 import { fail, ProblemError } from '../../shared/problems.js';

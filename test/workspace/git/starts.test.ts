@@ -57,9 +57,9 @@ const COMMIT = [
     'mktree',
     'config',
     'commit-tree',
-    'update-ref',
     'ls-files',
     'update-index',
+    'update-ref',
   ],
 ];
 
