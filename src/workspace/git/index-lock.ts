@@ -145,16 +145,17 @@ async function linkExclusive(
   return made;
 }
 
+/** `before` comes last: without `next` it says that the index was replaced. */
 async function copyIndex(sys: Sys, { root, dir, index, before, next }: LockFiles): Promise<void> {
   if ((await orNull(sys.lstat(index))) === null) {
     // Git takes a missing index for an empty one.
-    const call = { cwd: root, env: { GIT_INDEX_FILE: before } };
+    const call = { cwd: root, env: { GIT_INDEX_FILE: next } };
     const made = await git(['read-tree', '--empty'], call);
     if (!made.ok) throw new Error(made.problem.message);
-    await linkOrCopy(sys, before, next);
+    await linkOrCopy(sys, next, before);
   } else {
-    await linkOrCopy(sys, index, before);
     await linkOrCopy(sys, index, next);
+    await linkOrCopy(sys, index, before);
   }
   await sys.fsyncDir(dir);
 }
