@@ -2,141 +2,112 @@
  * What kind of failure a test command's output shows, whether trying again may help, and a signature that stays the same while
  * the same things fail for the same reason. Pure.
  */
-import { stripVTControlCharacters } from 'node:util';
-import { suggestionsFor, runnerOf, type FailureKind } from './runners.js';
 import { tally } from '../../shared/text.js';
 import { sha256 } from '../../system/hash.js';
+import {
+  ASSERTION_ERROR,
+  EXCEPTION,
+  isAssertion,
+  isError,
+  isProgramError,
+  outputText,
+  parseTestOutput,
+  reportOf,
+  type FailedTest,
+  type OutputText,
+} from '../test-output/index.js';
+import { suggestionsFor, runnerOf, type FailureKind } from './runners.js';
 
-const READ_LINE_CHARS = 1_000; // bound: Of each line of a test's output so much is read; a longer one is data.
 const TEST_LINES = 40; // bound: Lines of a test's output that tell of failures,
 const TEST_LINE_CHARS = 300; // bound: each cut to this,
 const TEST_LAST_LINES = 15; // bound: and of its end where none does.
 
-// The lines of a test output that say what failed, and their form without what changes from run to run.
-
-export interface KeyLines {
-  /** Failing tests and errors in order of appearance, without repeats. */
+/** The lines of a test output that name failures. */
+interface KeyLines {
+  /** Names of failed tests, then errors, without repeats. */
   readonly lines: readonly string[];
   /** The same for a signature: normalised, sorted (tests run side by side report in any order), without repeats. */
   readonly normalised: readonly string[];
-  /** Where kinds are looked for: error lines but those of assertions, or the whole output where no line is a key line. */
-  readonly text: string;
-  /** A test or a check failed by name, or an assertion did. */
+  /** Error lines, except those of assertions: the kind of the failure is found in them. */
+  readonly errors: readonly string[];
+  /** A test failed by name, or an assertion did. */
   readonly isTestReport: boolean;
 }
 
-/** A test or check that failed, by runner. */
-const FAILED_TEST = [
-  /^\s*● .+/, // jest: `● suite › test`
-  /^\s*(FAIL)\s+\S+/, // jest, vitest, go
-  /^\s*[×✕✗✖] .+/, // vitest, jest, node:test; eslint's sum
-  /^(FAILED|ERROR) \S+/, // pytest
-  /^\s*--- FAIL: \S+/, // go
-  /^test \S.* \.\.\. FAILED$/, // cargo
-  /^\s*not ok \d+/, // TAP
-  /^\s+\d+:\d+\s+error\s+\S+/, // eslint
-  /^FAIL: \S+|^ERROR: \S+ \(/, // unittest
-  /^\[ERROR\] +\S+:\d+ |<<< (FAILURE|ERROR)!/, // JUnit under surefire
+const unique = (lines: readonly string[]): readonly string[] => [
+  ...new Set(lines.map((line) => line.trim().slice(0, TEST_LINE_CHARS))),
 ];
-const ASSERTION_ERROR = /^(E +)?\s*(\w+\.)*(Assertion\w*|ComparisonFailure)( \[\w+\])?(:|$)/;
-/** A value was not what a test expects. */
-const ASSERTION = [
-  ASSERTION_ERROR, // JavaScript, Python, Java
-  /^\s*(expect|assert)\b.*\((received|expected)\b/, // jest
-  /^E {3,}(assert |Failed: )/, // pytest
-  /^\s+\S+_test\.go:\d+: .*\b(got|want|expected)\b/, // go
-  /^assertion .*failed/, // cargo
-  /^\s+code: 'ERR_ASSERTION'/, // TAP of node:test
-  /^\[ERROR\] +\S+:\d+ .*\bbut was:|<<< FAILURE!/, // JUnit under surefire
-];
-/** Begins what belongs to one failure. */
-const EXCEPTION = /^(E +)?\s*(\w+\.)*\w*(Error|Exception|Exceeded)( \[\w+\])?(:|$)/;
-const FAILURE_HEAD = [
-  ...FAILED_TEST,
-  EXCEPTION,
-  /^_{3,} .+ _{3,}$/,
-  /^thread '.*' .*panicked at|^panic: /,
-];
-/** What went wrong. */
-const ERROR_LINE = [
-  /^E {3,}\S/, // pytest
-  EXCEPTION, // JavaScript, Python, Java
-  /\berror TS\d+:/, // tsc
-  /^error(\[E\d+\])?: .+/, // cargo
-  /^thread '.*' (\(\d+\) )?panicked at/, // cargo
-  /^assertion .*failed|^called `\w+::\w+\(\)` on/, // cargo, the line after
-  /^\s*Cannot find (module|package) /, // jest
-  /^\s+(error: ['"|]|name: '\w+Error')/, // TAP of node:test
-  /^panic: .+/,
-  /^\s*\S+\.go:\d+(:\d+)?: .+/, // go: build, vet, t.Error
-  /^(fatal|error|ERROR)\b[: ].+/,
-  /\b(EADDRINUSE|EBUSY|EACCES|EPERM|ENOENT|ELOCKED|SQLITE_BUSY)\b/,
-  /Parsing error:|\[(build|setup) failed\]/,
-  /Exceeded timeout of|Test timed out/i,
-  /(No such file or directory|Permission denied|not found|database is locked|File exists\.?)$/,
-  /^make(\[\d+\])?: \*\*\* No rule to make target|\*\*\* missing separator/,
-];
-/** Says only that something before it failed. */
-const EMPTY_WORDS =
-  /^\s*(FAIL|FAILED)\s*$|^error: (test failed|process didn't exit)|^ERR_|^error Command failed/;
-
-const LONG_LINE = new RegExp(`^([^\\n]{${READ_LINE_CHARS}})[^\\n]+`, 'gm');
-const readable = (output: string): string =>
-  stripVTControlCharacters(output).replace(LONG_LINE, '$1');
-const isAny = (patterns: readonly RegExp[], line: string): boolean =>
-  patterns.some((pattern) => pattern.test(line));
-
-/** Lines that say what went wrong, without those of a failed assertion: what it compares may name any other failure. */
-function errorLines(all: readonly string[]): readonly string[] {
-  const failures: string[][] = [[]];
-  for (const line of all) {
-    if (isAny(FAILURE_HEAD, line) && !ASSERTION_ERROR.test(line)) failures.push([line]);
-    else failures.at(-1)?.push(line);
-  }
-  const others = failures.filter((lines) => !lines.some((line) => isAny(ASSERTION, line)));
-  return others.flat().filter((line) => !EMPTY_WORDS.test(line) && isAny(ERROR_LINE, line));
-}
 
 function keyLines(output: string): KeyLines {
-  const all = readable(output).split(/\r?\n/);
-  const key = all.filter(
-    (line) => !EMPTY_WORDS.test(line) && isAny([...FAILED_TEST, ...ERROR_LINE], line),
-  );
+  const read = outputText(output);
+  const { failures } = reportOf(read);
+  const errors = failures.length === 0 ? errorsOf(read.lines) : errorsAround(read, failures);
+  const key =
+    failures.length === 0
+      ? read.lines.filter(isError)
+      : [...failures.map(({ name }) => name), ...failures.flatMap(errorsIn), ...errors];
   const shown =
-    key.length > 0 ? key : all.filter((line) => line.trim() !== '').slice(-TEST_LAST_LINES);
-  const lines = [...new Set(shown.map((line) => line.trim().slice(0, TEST_LINE_CHARS)))];
-  const normalised = [...new Set(lines.map(normalise))].sort().slice(0, TEST_LINES);
+    key.length > 0 ? key : read.lines.filter((line) => line.trim() !== '').slice(-TEST_LAST_LINES);
+  const lines = unique(shown);
   return {
     lines: lines.slice(0, TEST_LINES),
-    normalised,
-    text: (key.length > 0 ? errorLines(all) : all).join('\n'),
-    isTestReport: all.some((line) => isAny([...FAILED_TEST, ...ASSERTION], line)),
+    normalised: [...new Set(lines.map(normalise))].sort().slice(0, TEST_LINES),
+    errors,
+    isTestReport: failures.length > 0 || read.lines.some(isAssertion),
   };
+}
+
+/** The line that names the test, or one of its suites, may have any word. */
+function isHeading({ name }: FailedTest, line: string): boolean {
+  const text = line.trim().replace(/:$/, '');
+  return text.endsWith(name) || name.split(/ > | › |::/).some((part) => text.endsWith(part));
+}
+const isOwnError = (failure: FailedTest, line: string): boolean =>
+  isProgramError(line) || (isError(line) && !isHeading(failure, line));
+
+const errorsIn = (failure: FailedTest): readonly string[] =>
+  failure.block.split('\n').filter((line) => isOwnError(failure, line));
+
+/**
+ * Errors in the blocks of tests that failed otherwise than by an assertion, whose values may name any other failure; and errors of
+ * the whole program. What tests that passed have printed does not count.
+ */
+function errorsAround({ lines }: OutputText, failures: readonly FailedTest[]): readonly string[] {
+  const inBlocks = new Set(failures.flatMap((failure) => failure.lines));
+  const others = failures.filter(({ block }) => !block.split('\n').some(isAssertion));
+  return [
+    ...others.flatMap(errorsIn),
+    ...lines.filter((line, index) => !inBlocks.has(index) && isProgramError(line)),
+  ];
+}
+
+/** Begins what belongs to one failure of an unknown runner. */
+const FAILURE_HEAD = [EXCEPTION, /^_{3,} .+ _{3,}$/, /^thread '.*' .*panicked at|^panic: /];
+
+/** The same where no runner is recognized. */
+function errorsOf(all: readonly string[]): readonly string[] {
+  const failures: string[][] = [[]];
+  for (const line of all) {
+    if (FAILURE_HEAD.some((head) => head.test(line)) && !ASSERTION_ERROR.test(line))
+      failures.push([line]);
+    else failures.at(-1)?.push(line);
+  }
+  const others = failures.filter((lines) => !lines.some(isAssertion));
+  return others.flat().filter(isError);
 }
 
 /** Something else than named tests failed, or names may be missing. */
 const MORE =
   /Test suite failed to run|coverage threshold .*not met|^\[\.\.\. \d+ bytes cut \.\.\.\]$|^panic: |^fatal error: /im;
-/** What a runner prints of a failing test beside its name: the number in a list, where and why. */
-const BESIDE_NAME =
-  /^\s*not ok \d+ - | - (?<=^(?:FAILED|ERROR) \S+ - ).*|:\d+ (?<=^\[ERROR\] +\S+:\d+ ).*/;
 
-/** Tests that failed, by the lines that name them, and how often each was printed. */
-export function failedTests(output: string): ReadonlyMap<string, number> {
-  const lines = readable(output)
-    .split(/\r?\n/)
-    .filter((line) => isAny(FAILED_TEST, line));
-  return tally(
-    lines.map((line) =>
-      line.replace(BESIDE_NAME, '').replace(DURATION, '').trim().slice(0, TEST_LINE_CHARS),
-    ),
-  );
-}
+/** Returns the names of the tests that failed, and how often each occurs. */
+export const failedTests = (output: string): ReadonlyMap<string, number> =>
+  tally(parseTestOutput(output).failures.map(({ name }) => name));
 
-/** The same; null: none was named, or there may be more. */
+/** Returns the same; null if the output names none, or if others may have failed. */
 export function failingTests(output: string): Readonly<Record<string, number>> | null {
   const names = failedTests(output);
-  return names.size === 0 || MORE.test(readable(output)) ? null : Object.fromEntries(names);
+  return names.size === 0 || MORE.test(outputText(output).text) ? null : Object.fromEntries(names);
 }
 
 /** Temporary directories of the usual systems, up to the name that is made new for each run. */
@@ -204,7 +175,7 @@ const KINDS: readonly (readonly [FailureKind, RegExp])[] = [
   ],
   [
     'timeout',
-    /Exceeded timeout of|Test timed out|test timed out|TimeoutError|timed out after|ETIMEDOUT|deadline exceeded/i,
+    /Exceeded timeout of|Timeout of \d+ ?ms exceeded|Test timed out|test timed out|TimeoutError|timed out after|ETIMEDOUT|deadline exceeded/i,
   ],
 ];
 
@@ -251,9 +222,9 @@ const TRANSIENT: ReadonlySet<FailureKind> = new Set(['timeout', 'busy', 'locked'
 
 export function classifyFailure(output: string, exit: FailedExit): Failure {
   const found = keyLines(output);
-  const kind = kindOf(found.text, exit, found.isTestReport);
+  const kind = kindOf(found.errors.join('\n'), exit, found.isTestReport);
   const signature = sha256(JSON.stringify([kind, ...found.normalised])).slice(0, 16);
-  const suggestions = [...suggestionsFor(runnerOf(readable(output)), kind), ...SUGGESTIONS[kind]];
+  const suggestions = [...suggestionsFor(runnerOf(outputText(output).text), kind), ...SUGGESTIONS[kind]];
   return { kind, transient: TRANSIENT.has(kind), signature, lines: found.lines, suggestions };
 }
 

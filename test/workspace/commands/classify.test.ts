@@ -197,7 +197,7 @@ describe('kinds', () => {
 
   test('lines name the failing tests', () => {
     expect(classifyFailure(CARGO, { exit: 101 }).lines).toEqual([
-      'test adds ... FAILED',
+      'adds',
       "thread 'adds' (20108) panicked at src/lib.rs:1:21:",
       'assertion `left == right` failed',
     ]);
@@ -328,11 +328,11 @@ describe('tests that failed, by name', () => {
     [
       'pytest',
       'FAILED t.py::test_a - assert 1 == 2\nFAILED t.py::test_b - boom\n',
-      ['FAILED t.py::test_a', 'FAILED t.py::test_b'],
+      ['t.py::test_a', 't.py::test_b'],
     ],
     ['TAP', 'not ok 1 - adds\nnot ok 12 - adds\n', ['adds']],
-    ['node:test', '✖ adds (0.52ms)\n', ['✖ adds']],
-    ['go', '--- FAIL: TestA (0.00s)\n', ['--- FAIL: TestA']],
+    ['node:test', '✖ adds (0.52ms)\n', ['adds']],
+    ['go', '--- FAIL: TestA (0.00s)\n', ['TestA']],
   ])('%s', (_, output, names) => {
     expect(Object.keys(failingTests(output) ?? {})).toEqual(names);
   });
