@@ -161,7 +161,7 @@ export const addAids = (program: Command, runs: Runs): void => {
     .description('write a report of what a run did, decided and cost, in one file')
     .addOption(new Option('--markdown', 'Markdown (default)').conflicts('html'))
     .addOption(new Option('--html', 'one self-contained HTML file'))
-    .option('--whole', 'all test output, not only the last 200 lines')
+    .option('--whole', 'all test output, not only the failed tests and what fits')
     .option('--out <file>', 'write to this file instead of stdout')
     .action(runs(async () => (await import('./commands/report.js')).report));
 

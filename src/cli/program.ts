@@ -122,7 +122,7 @@ export const buildProgram = (
   prints(program.command('show'), json())
     .argument('<run>', RUN)
     .description('show the state, files and open decision of a run, and the commands to answer it')
-    .option('--tests', 'show the failed tests and the last 200 lines of test output')
+    .option('--tests', 'show the failed tests, then as much of the test output as fits')
     .option('--context', 'show which files the model was shown beside those to edit, and why')
     .addOption(new Option('--whole', 'with --tests: all test output').implies({ tests: true }))
     .addOption(

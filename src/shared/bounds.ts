@@ -34,6 +34,10 @@ export const STORE_BOUNDS = bounds({
 
 /** What goes into prompts beside the budgets, and how calls are looked at. */
 export const MODEL_BOUNDS = bounds({
+  // After a refused answer, or tests that failed, the next call shows this much of the reasons.
+  reasons_bytes: 16 * 1024,
+  // A debugging report and a replan show this much of each failed test run.
+  phaseOutput_bytes: 24 * 1024,
   // Of a phase's failed tests its next attempt is shown this much, and as much of the edit that failed.
   phaseFailure_bytes: 8_000,
   // Calls for one answer: the first, and one more that is told why the first could not be used. ◆ Part of the number of the regeneration, and so of call keys: never changed.

@@ -17,6 +17,7 @@ import { withoutThinking } from '../../src/edits/thinking/index.js';
 import { newFilesIn } from '../../src/model/prompts/pick.js';
 import { findSecrets } from '../../src/system/secrets.js';
 import { classifyFailure, failingTests } from '../../src/workspace/commands/classify.js';
+import { arrangeTestOutput } from '../../src/workspace/test-output/index.js';
 import { eolsForNewFiles, hintedPaths } from '../../src/workspace/files/index.js';
 import { matcherOf } from '../../src/workspace/finding/words.js';
 import { stripSpace } from '../../src/workspace/git/commit-hooks.js';
@@ -24,6 +25,7 @@ import { tempDir } from '../client/fake.js';
 
 const CHARS = 60_000;
 const run = (text: string): string => text.repeat(Math.ceil(CHARS / text.length));
+const half = (text: string): string => text.repeat(Math.ceil(CHARS / 2 / text.length));
 const blanks = `a${run(' ')}b`;
 const sameNames = Array.from({ length: CHARS }, (_, n) => `p${n}/index.ts`);
 const editorConfig = async (text: string, path = 'src/a.ts'): Promise<void> => {
@@ -35,6 +37,7 @@ const editorConfig = async (text: string, path = 'src/a.ts'): Promise<void> => {
 const failed = (output: string): void => {
   classifyFailure(output, { exit: 1 });
   failingTests(output);
+  arrangeTestOutput(output, 16_384);
 };
 /** With a closing tag at the end and without one. */
 const inThinking = (text: string): void => {
@@ -136,6 +139,29 @@ test.each<[string, () => unknown]>([
   ],
   ['empty lines of tests', () => failed(run('\n'))],
   ['a long line of tests', () => failed(`ERROR ${run('a')}`)],
+  ['failed tests of TAP without ends', () => failed(run('not ok 1 - a\n  ---\n'))],
+  [
+    'nested failed tests of TAP',
+    () => failed(run('# Subtest: a\n    # Subtest: b\n    not ok 1\n')),
+  ],
+  ['failed tests of node:test', () => failed(`${half('✖ a\n')}✖ failing tests:\n${half('✖ a\n')}`)],
+  ['failed tests of jest', () => failed(run('  ● a › b\n'))],
+  ['failed tests of vitest', () => failed(run(' FAIL  a.ts > b\n'))],
+  ['failed tests of mocha', () => failed(`  9 failing\n${run('  1) a\n')}`)],
+  ['failed tests of pytest', () => failed(`${run('___ a ___\n')}${run('FAILED a.py::a\n')}`)],
+  ['failed tests of unittest', () => failed(run('\nFAIL: a\n'))],
+  ['failed tests of go', () => failed(run('--- FAIL: a/b/c (0.00s)\n'))],
+  ['a name of many slashes', () => failed(`--- FAIL: ${run('/')}\n`)],
+  [
+    'failed tests of cargo',
+    () => failed(`${run('---- a stdout ----\n')}${run('test a ... FAILED\n')}`),
+  ],
+  ['failed tests of Maven', () => failed(run('[ERROR] a.b Time elapsed: 1 <<< FAILURE!\n'))],
+  ['failed tests of RSpec', () => failed(`Failures:\n${run('  1) a\n')}9 examples, 9 failures\n`)],
+  ['failed tests of PHPUnit', () => failed(`There were 9 failures:\n${run('1) a\n')}`)],
+  ['test cases of XML without ends', () => failed(run('<testcase name="'))],
+  ['test cases of XML in a line', () => failed(run('<testcase name="a"><failure message="b'))],
+  ['failed test cases of XML', () => failed(run('<testcase name="a"><failure/></testcase>'))],
   ['what a sandbox refused', () => refusedBySandbox(run('fork ').repeat(3))],
 ])('%s', async (_, read) => {
   const from = performance.now();

@@ -83,8 +83,10 @@ describe('blobs', () => {
     const blobs = createBlobStore({ dir: storePaths(home).blobs });
     const put = (v: number) =>
       putJson(blobs, { v, kind: 'refused', reasons: 'why', answer: 'text', later: true });
-    expect(await problemOf(readRefusal(blobs, await put(3)))).toMatchObject(REFUSED);
-    expect(await readRefusal(blobs, await put(2))).toEqual({
+    expect(
+      await problemOf(readRefusal(blobs, await put(3), { reasons_bytes: 1_000 })),
+    ).toMatchObject(REFUSED);
+    expect(await readRefusal(blobs, await put(2), { reasons_bytes: 1_000 })).toEqual({
       kind: 'refused',
       reasons: 'why',
       answer: 'text',

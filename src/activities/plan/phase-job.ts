@@ -180,7 +180,12 @@ async function failureText(
   { blobs }: ActivityPorts,
   { summary, output }: NonNullable<PhaseJobInput['failure']>,
 ): Promise<string> {
-  const failed = output === null ? null : await readRefusal(blobs, output).catch(() => null);
+  const failed =
+    output === null
+      ? null
+      : await readRefusal(blobs, output, { reasons_bytes: MODEL_BOUNDS.phaseFailure_bytes }).catch(
+          () => null,
+        );
   if (failed === null) return summary;
   const [edit, said] = [failed.answer, failed.reasons].map((text) =>
     fenced(bounded(text, MODEL_BOUNDS.phaseFailure_bytes)),

@@ -110,7 +110,11 @@ export async function failuresShown(
       run,
       summary,
       kind: kind ?? 'unknown',
-      output: output === null ? '' : (await readRefusal(blobs, output)).reasons,
+      output:
+        output === null
+          ? ''
+          : (await readRefusal(blobs, output, { reasons_bytes: MODEL_BOUNDS.phaseOutput_bytes }))
+              .reasons,
     });
   return shown;
 }

@@ -1,6 +1,7 @@
 /**
  * One chunk: prompt -> model -> outcome -> result. ◆ Never throws for an expected outcome; a recorded answer is never asked for again.
  */
+import { MODEL_BOUNDS } from '../../shared/bounds.js';
 import { renderReasons, type AnswerOutcome, type OfferedFile } from '../../edits/index.js';
 import { judge } from './targets.js';
 import { joinOperations } from '../../edits/internal.js';
@@ -220,7 +221,13 @@ async function buildPrompt(
       )),
     ],
     note: input.note,
-    refusal: input.refusal === null ? null : await readRefusal(blobs, input.refusal, paths),
+    refusal:
+      input.refusal === null
+        ? null
+        : await readRefusal(blobs, input.refusal, {
+            paths,
+            reasons_bytes: MODEL_BOUNDS.reasons_bytes,
+          }),
     symbols: targets.some((target) => languageOf(target.path) !== null),
     wantedLines: await regions.loadWanted(blobs, input),
     create: region === null && (snapshot.config.create ?? false),

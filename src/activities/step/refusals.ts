@@ -1,4 +1,5 @@
 /** What the next attempt is told: a refused answer, a rejected edit, or tests that failed. Kept as blobs; the call key names them. */
+import { Buffer } from 'node:buffer';
 import type { BlobRef } from '../../shared/ids.js';
 import { checkVersion } from '../../shared/problems.js';
 import { putJson, type BlobStore } from '../../stores/ports.js';
@@ -9,6 +10,7 @@ import { REPAIRED, type Format } from '../../shared/formats.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import type { Edited } from '../../edits/index.js';
 import type { EditPromptInput } from '../../model/prompts/index.js';
+import { arrangeTestOutput } from '../../workspace/test-output/index.js';
 import type { FileDiff } from './prompt-inputs.js';
 import type { FallbackStep, Repair } from '../../shared/step-activities.js';
 import { jsonOf } from '../../system/durable.js';
@@ -78,14 +80,21 @@ export async function isRepeated(
   return before.size === now.size && [...now].every((code) => before.has(code));
 }
 
+export interface RefusalView {
+  /** Files whose diffs are shown of an edit that was tested; absent: all. */
+  readonly paths?: readonly string[];
+  /** Maximum size of what is shown of the tests. */
+  readonly reasons_bytes: number;
+}
+
 /**
- * In the words that the prompt shows; of an edit that was tested the diffs of `paths`, absent: all. A blob that is no refusal of ours is
- * the diff that a person rejected.
+ * Returns a refusal in the words that the prompt shows. After failed tests the names of these come first, then what belongs to them.
+ * A blob that is no refusal is the diff that the reviewer rejected.
  */
 export async function readRefusal(
   blobs: BlobStore,
   ref: BlobRef,
-  paths?: readonly string[],
+  { paths, reasons_bytes }: RefusalView,
 ): Promise<NonNullable<EditPromptInput['refusal']>> {
   const text = await getText(blobs, ref);
   const value = jsonOf(text);
@@ -102,11 +111,9 @@ export async function readRefusal(
   const diffs = value.diffs.filter(({ path }) => paths?.includes(path) ?? true);
   const answer = diffs.map(({ diff }) => diff).join('');
   if (value.isAudit === true) return { kind: 'audit_failed', reasons: value.output, answer };
-  return {
-    kind: 'tests_failed',
-    reasons: `${value.summary}\n${look}Their output:\n${value.output}`,
-    answer,
-  };
+  const end = `\n\n${value.summary}\n${look}`.trimEnd();
+  const { text: output } = arrangeTestOutput(value.output, reasons_bytes - Buffer.byteLength(end));
+  return { kind: 'tests_failed', reasons: output + end, answer };
 }
 
 /** What the model is asked to look at once more; null: nothing. */

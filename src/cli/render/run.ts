@@ -208,13 +208,12 @@ export const testLines = (runs: readonly TestRun[], shown: string): readonly str
     : runs.flatMap((run, index) => [
         ...(index === 0 ? [] : ['']),
         plain(`${run.at}  ${testsText(run)}`),
-        ...run.failed.map((name) => plain(`  failed: ${name}`)),
+        plain(run.text ?? '  its output is not available'),
         ...(run.leftOut === 0
           ? []
           : [
-              `  the first ${count(run.leftOut, 'line')} are left out: emend show ${shown} --tests --whole`,
+              `  ${count(run.leftOut, 'line')} of the output omitted: emend show ${shown} --tests --whole`,
             ]),
-        plain(run.text ?? '  its output is not available'),
       ]);
 
 /** What each call showed beside the files to edit, a line a file. */

@@ -161,18 +161,17 @@ const tests = ({ tests: runs }: ReportMore): Section | null =>
     ? null
     : {
         title: 'Tests',
-        blocks: runs.flatMap(({ at, failed, leftOut, text, ...run }): readonly Block[] => {
-          const said = [
+        blocks: runs.flatMap(({ at, leftOut, text, ...run }): readonly Block[] => {
+          const notes = [
             `${at}: ${testsText(run)}`,
-            ...failed.map((name) => `failed: ${name}`),
             ...(leftOut === 0
               ? []
-              : [`The first ${count(leftOut, 'line')} are omitted; --whole shows them.`]),
+              : [`${count(leftOut, 'line')} of the output omitted; --whole shows all of it.`]),
             ...(text === null ? ['Its output is not available.'] : []),
           ];
           const printed: readonly Block[] =
             text === null ? [] : [{ kind: 'code', text, language: 'text' }];
-          return [...said.map((each): Block => ({ kind: 'text', text: each })), ...printed];
+          return [...notes.map((note): Block => ({ kind: 'text', text: note })), ...printed];
         }),
       };
 

@@ -1,6 +1,5 @@
 /** What a run says of itself: from its worker where one answers, else from the archive. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { stripVTControlCharacters } from 'node:util';
 import type { PauseReason } from '../../shared/decisions.js';
 import { planOf, shownKey, type StepKey } from '../../shared/ids.js';
 import { type ResolvedRun, withLive, eventsFrom, noteClosed } from './resolve.js';
@@ -17,6 +16,7 @@ import { allQueues, QUERIES } from '../../shared/names.js';
 import type { Follows, FullStatus, LedgerRow, StepStatus } from '../../shared/run.js';
 import type { ProposalSummary, TestOutput } from '../../shared/proposal-activities.js';
 import { getJson } from '../../stores/ports.js';
+import { arrangeTestOutput, wholeTestOutput } from '../../workspace/test-output/index.js';
 import { testsOf, type ReportVerification, withRecordedUsage } from '../archive/report.js';
 import type { ArchivedRun, ProposalVersion } from '../archive/run.js';
 import { archivedStatus, cutOff, ledgerOfEvents } from '../archive/status.js';
@@ -24,7 +24,7 @@ import { aboutHost, runHost, silentNote, type RunHost } from './hosts.js';
 
 export const SHOW_QUERY_MS = 5_000; // bound: A worker that is there answers in milliseconds; a stopped one would be waited for 30 s.
 const ASK_AGAIN_MS = 500; // bound: Between two calls of a command that has patience with a busy machine.
-const TEST_OUTPUT_LINES = 200; // bound: Of what tests printed so many lines are shown, the last ones; all where they are asked for.
+const TEST_OUTPUT_BYTES = 16 * 1024; // bound: Maximum size of a test run's output as `--tests`, the page and the report show it; `--whole` shows all.
 
 /** What is known of a run. */
 export interface RunView {
@@ -180,13 +180,16 @@ export const diffText = async (
 
 /** Test commands that ran, and what they printed. */
 export interface TestRun extends ReportVerification, Pick<TestOutput, 'failed'> {
-  /** Without colours; null: nothing was kept, or it is not in reach. */
+  /**
+   * Names of the failed tests, their output, the counts, then the rest, without colours; null: nothing was kept, or it is not in
+   * reach.
+   */
   readonly text: string | null;
-  /** Lines at its beginning that are left out. */
+  /** Lines of the output that the text does not have. */
   readonly leftOut: number;
 }
 
-/** Of each the last lines, or all. Oldest first. */
+/** Returns each run with its failed tests first and as much of the rest as fits, or whole. Oldest first. */
 export const testRuns = (
   { blobs }: Pick<Emend, 'blobs'>,
   { archived }: Pick<ResolvedRun, 'archived'>,
@@ -198,9 +201,10 @@ export const testRuns = (
         test.output &&
         (await getJson<TestOutput>(blobs, test.output, 'output of tests').catch(() => null));
       if (kept === null) return { ...test, failed: [], text: null, leftOut: 0 };
-      const lines = stripVTControlCharacters(kept.output).trimEnd().split('\n');
-      const leftOut = whole ? 0 : Math.max(0, lines.length - TEST_OUTPUT_LINES);
-      return { ...test, failed: kept.failed, text: lines.slice(leftOut).join('\n'), leftOut };
+      const { failed, output } = kept;
+      if (whole) return { ...test, failed, text: wholeTestOutput(output), leftOut: 0 };
+      const { text, omitted } = arrangeTestOutput(output, TEST_OUTPUT_BYTES);
+      return { ...test, failed, text, leftOut: omitted };
     }),
   );
 

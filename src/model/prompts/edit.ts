@@ -5,6 +5,7 @@
 import { Buffer } from 'node:buffer';
 import type { LineRange } from '../../edits/index.js';
 import { lineOrigins } from '../../edits/internal.js';
+import { MODEL_BOUNDS } from '../../shared/bounds.js';
 import type { Format } from '../../shared/formats.js';
 import * as blocks from './blocks.js';
 import { FORMS, type Allowed, type Form, withCreate } from './forms.js';
@@ -12,9 +13,8 @@ import * as shows from './files.js';
 import type { ContextFile, Create, KnownFile } from '../../shared/pick.js';
 import { estimateTokens } from '../tokens.js';
 
-const REFUSED_ANSWER_BYTES = 48 * 1024; // bound: Of a refused answer, or an edit whose tests failed, the next attempt is shown this much,
-const REFUSED_REASONS_BYTES = 16 * 1024; // bound: of the reasons this much,
-const ACCEPTED_BYTES = 64 * 1024; // bound: of the results accepted so far this much.
+const REFUSED_ANSWER_BYTES = 48 * 1024; // bound: Of a refused answer, or an edit whose tests failed, the next attempt is shown this much.
+const ACCEPTED_BYTES = 64 * 1024; // bound: Of the results accepted so far, a call shows this much.
 const LATER_TOKENS = 16_000; // bound: So much is kept free for what later calls are told beside (`LATER_SHARE`).
 const EDIT_FILES_TOKENS = 2000; // bound: However long rules and task are, something of the files is shown.
 
@@ -271,7 +271,7 @@ const refusalText = (
   return blocks.section(
     title,
     `${which}:\n${blocks.fenced(blocks.bounded(answer, REFUSED_ANSWER_BYTES))}\n\n` +
-      `${why}:\n${blocks.bounded(reasons, REFUSED_REASONS_BYTES)}\n\n` +
+      `${why}:\n${blocks.bounded(reasons, MODEL_BOUNDS.reasons_bytes)}\n\n` +
       `${then} and answer again, in full, from the original.`,
   );
 };

@@ -1,8 +1,8 @@
 /** The three calls that a plan makes for itself: a second score of a phase, a report on failing tests, a replan. */
+import { MODEL_BOUNDS } from '../../shared/bounds.js';
 import * as blocks from './blocks.js';
 
-const PHASE_TEXT_BYTES = 32 * 1024; // bound: Of a phase's text a plan's question shows this much,
-const PHASE_OUTPUT_BYTES = 24 * 1024; // bound: of the output of its tests this much.
+const PHASE_TEXT_BYTES = 32 * 1024; // bound: Of a phase's text a plan's question shows this much.
 const JSON_ANSWER_CHARS = 80; // bound: Of an answer that is no JSON, in a message.
 
 // An answer that is one JSON object and the marker line: what the calls of a plan (score, debug, replan) share.
@@ -94,7 +94,7 @@ const failurePart = (
   { run, kind, summary, output }: FailureShown,
 ): readonly [string, string] => [
   `${title} ${run}: ${kind}`,
-  given(`${summary}\n\n${output}`, PHASE_OUTPUT_BYTES),
+  given(output === '' ? summary : output, MODEL_BOUNDS.phaseOutput_bytes),
 ];
 
 const DEBUG_SYSTEM = `You find out why the tests of a change fail. The change was made twice by somebody who worked from the phase below; both times the tests failed, in different ways, and it was rolled back.
@@ -180,7 +180,7 @@ export const buildReplanRequest = (
       ['Tasks of the phase, by number', given(tasksText(input.tasks), PHASE_TEXT_BYTES)],
       ['Other phases that may change', given(others.join('\n\n'), PHASE_TEXT_BYTES)],
       ...input.failures.map((failure) => failurePart('Failed attempt', failure)),
-      ['Report on the failures', given(input.report, PHASE_OUTPUT_BYTES)],
+      ['Report on the failures', given(input.report, MODEL_BOUNDS.phaseOutput_bytes)],
     ],
   });
 };

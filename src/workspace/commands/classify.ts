@@ -224,7 +224,10 @@ export function classifyFailure(output: string, exit: FailedExit): Failure {
   const found = keyLines(output);
   const kind = kindOf(found.errors.join('\n'), exit, found.isTestReport);
   const signature = sha256(JSON.stringify([kind, ...found.normalised])).slice(0, 16);
-  const suggestions = [...suggestionsFor(runnerOf(outputText(output).text), kind), ...SUGGESTIONS[kind]];
+  const suggestions = [
+    ...suggestionsFor(runnerOf(outputText(output).text), kind),
+    ...SUGGESTIONS[kind],
+  ];
   return { kind, transient: TRANSIENT.has(kind), signature, lines: found.lines, suggestions };
 }
 

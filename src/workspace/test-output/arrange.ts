@@ -39,7 +39,7 @@ export function arrangeTestOutput(output: string, max_bytes: number): ArrangedOu
     return { text: part.text, omitted: part.omitted };
   }
   const names = namesOf(failures, Math.floor(max_bytes * NAMES_SHARE));
-  let room = max_bytes - sizeOf(names);
+  let room = max_bytes - sizeOf(names) - 1;
   const blocks = blocksOf(failures, Math.floor(room * BLOCKS_SHARE));
   room -= sizeOf(blocks.text);
   const counts = shortened(
@@ -56,6 +56,14 @@ export function arrangeTestOutput(output: string, max_bytes: number): ArrangedOu
     text: parts.filter((part) => part !== '').join('\n\n'),
     omitted: blocks.omitted + counts.omitted + rest.omitted,
   };
+}
+
+/** Returns the output as it was printed, after the names of the failed tests. */
+export function wholeTestOutput(output: string): string {
+  const read = outputText(output);
+  const { failures } = reportOf(read);
+  const names = failures.length === 0 ? '' : `${namesOf(failures, Infinity)}\n\n`;
+  return names + read.text.trimEnd();
 }
 
 /** The lines without empty ones at the ends. */
@@ -91,7 +99,8 @@ interface Part {
 
 function blocksOf(failures: readonly FailedTest[], max_bytes: number): Part {
   const blocks = [...new Set(failures.map(({ block }) => block))].filter((block) => block !== '');
-  const note = (number: number): string => `[… the output of ${count(number, 'more failed test')} …]`;
+  const note = (number: number): string =>
+    `[… the output of ${count(number, 'more failed test')} …]`;
   const most = Math.max(1, Math.floor((max_bytes - 60) / LEAST_BLOCK_BYTES));
   const shown = blocks.slice(0, most);
   const sizes = sharesOf(
@@ -127,6 +136,7 @@ function sharesOf(sizes: readonly number[], room: number): readonly number[] {
 function shortened(lines: readonly string[], max_bytes: number): Part {
   const whole = lines.join('\n');
   if (sizeOf(whole) <= max_bytes + 1) return { text: whole, omitted: 0 };
+  if (max_bytes < NOTE_BYTES) return { text: '', omitted: lines.length };
   const kept = new Set<number>();
   let room = max_bytes;
   const keep = (index: number): boolean => {

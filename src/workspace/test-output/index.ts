@@ -1,5 +1,5 @@
 /** Reads the output of a test command: which tests failed, why, and what of it is shown where there is no room for all. Pure. */
-export { arrangeTestOutput, type ArrangedOutput } from './arrange.js';
+export { arrangeTestOutput, wholeTestOutput, type ArrangedOutput } from './arrange.js';
 export * from './error-lines.js';
 export { outputText } from './lines.js';
 export { parseTestOutput, reportOf } from './report.js';

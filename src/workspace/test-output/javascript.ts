@@ -5,7 +5,8 @@ import type { FailedTest, OutputText, TestReader } from './types.js';
 const NOT_OK = /^(\s*)not ok \d+(?: - | |$)(.*)$/;
 const SUBTEST = /^(\s*)# Subtest: (.*)$/;
 /** A comment of tape names the test whose assertions follow; the counts at the end are no names. */
-const TAPE_TITLE = /^# (?!Subtest: |(?:tests|suites|pass|fail|cancelled|skipped|todo|duration_ms)\s+\d)(.+)$/;
+const TAPE_TITLE =
+  /^# (?!Subtest: |(?:tests|suites|pass|fail|cancelled|skipped|todo|duration_ms)\s+\d)(.+)$/;
 const DIRECTIVE = / # (?:SKIP|TODO)\b/i;
 
 interface Suite {
@@ -56,7 +57,8 @@ export const readTap: TestReader = (output) => {
     const [, space, own] = NOT_OK.exec(line) ?? [];
     if (space === undefined || own === undefined || DIRECTIVE.test(own)) continue;
     const lines = range(index, Math.min(endOfYaml(output, index), output.lines.length));
-    if (lines.some((at) => /failureType: 'subtestsFailed'/.test(output.lines[at] ?? ''))) continue;
+    if (lines.some((at) => (output.lines[at] ?? '').includes("failureType: 'subtestsFailed'")))
+      continue;
     leave(suites, space.length);
     const name = unescaped(own);
     const path = title === null ? pathOf(suites, name) : `${title} > ${name}`;
@@ -75,12 +77,15 @@ const leafOf = (name: string): string => name.slice(name.lastIndexOf(' > ') + 1)
 
 /** The spec reporter repeats the failures at its end, with their places; some versions print the errors only there. */
 export const readNodeSpec: TestReader = (output) => {
-  const marker = output.lines.findIndex((line) => /^✖ failing tests:/.test(line));
+  const marker = output.lines.findIndex((line) => line.startsWith('✖ failing tests:'));
   const treeEnd = marker < 0 ? output.lines.length : marker;
   const failures: FailedTest[] = [];
   const suites: Suite[] = [];
   const blockAt = (index: number): readonly number[] =>
-    range(index, endOfBlock(output, index + 1, (line) => SPEC_LINE.test(line)));
+    range(
+      index,
+      endOfBlock(output, index + 1, (line) => SPEC_LINE.test(line)),
+    );
   for (let index = 0; index < treeEnd; index += 1) {
     const line = output.lines[index] ?? '';
     const [, suiteSpace, suite] = SPEC_SUITE.exec(line) ?? [];
@@ -168,7 +173,7 @@ export const readVitest: TestReader = (output) =>
       index,
       endOfBlock(output, index + 1, (each) => VITEST_END.test(each)),
     );
-    const place = placeIn(output, lines, FRAME) ?? (/^(\S+\.\w+)/.exec(name)?.[1] ?? null);
+    const place = placeIn(output, lines, FRAME) ?? /^(\S+\.\w+)/.exec(name)?.[1] ?? null;
     return [failedTest(output, name, lines, place)];
   });
 
@@ -192,15 +197,9 @@ export const readMocha: TestReader = (output) => {
   if (from < 0) return [];
   return output.lines.flatMap((line, index) => {
     if (index <= from || !MOCHA_HEAD.test(line)) return [];
-    const end = endOfBlock(
-      output,
-      index + 1,
-      (each) => MOCHA_HEAD.test(each) || /^\S/.test(each),
-    );
+    const end = endOfBlock(output, index + 1, (each) => MOCHA_HEAD.test(each) || /^\S/.test(each));
     const lines = range(index, end);
-    return [
-      failedTest(output, mochaName(output, index), lines, placeIn(output, lines, FRAME)),
-    ];
+    return [failedTest(output, mochaName(output, index), lines, placeIn(output, lines, FRAME))];
   });
 };
 

@@ -110,7 +110,9 @@ export const readGo: TestReader = (output) => {
   const tests = failed
     .filter((name) => !parents.has(name))
     .map((name) => {
+      // Tests of the same name in several packages share their lines.
       const lines = linesOf.get(name) ?? [];
+      linesOf.delete(name);
       return failedTest(output, name, lines, placeIn(output, lines, GO_PLACE));
     });
   return [...tests, ...broken];
@@ -133,7 +135,9 @@ export const readCargo: TestReader = (output) => {
   return output.lines.flatMap((line, index) => {
     const name = /^test (\S.*) \.\.\. FAILED$/.exec(line)?.[1];
     if (name === undefined) return [];
-    const lines = blocks.get(name.replace(/ - should panic$/, '')) ?? [index];
+    const heading = name.replace(/ - should panic$/, '');
+    const lines = blocks.get(heading) ?? [index];
+    blocks.delete(heading);
     const place = placeIn(output, lines, /panicked at (?:'.*', )?([^\s:]+):(\d+)/);
     return [failedTest(output, name, lines, place)];
   });
@@ -162,8 +166,7 @@ export const readRspec: TestReader = (output) => {
 
 const PHPUNIT_SECTION = /^There (?:was|were) \d+ (?:failure|error)s?:$/;
 const PHPUNIT_HEAD = /^\d+\) (\S.*)$/;
-const PHPUNIT_END =
-  /^\d+\) \S|^--$|^(?:FAILURES!|ERRORS!|Tests: \d)|^There (?:was|were) \d+ \w/;
+const PHPUNIT_END = /^\d+\) \S|^--$|^(?:FAILURES!|ERRORS!|Tests: \d)|^There (?:was|were) \d+ \w/;
 
 export const readPhpunit: TestReader = (output) => {
   let isIn = false;
@@ -180,7 +183,8 @@ export const readPhpunit: TestReader = (output) => {
   });
 };
 
-const SUREFIRE_HEAD = /^\[ERROR\] +(?!Tests run: )(\S.*?) +(?:-- )?Time elapsed: .*<<< (?:FAILURE|ERROR)!/;
+const SUREFIRE_HEAD =
+  /^\[ERROR\] +(?!Tests run: )(\S.*?) +(?:-- )?Time elapsed: .*<<< (?:FAILURE|ERROR)!/;
 
 /** Maven's own report of tests. */
 export const readSurefire: TestReader = (output) =>

@@ -163,21 +163,14 @@ export const TestsSaid = ({
           open={run.failed.length > 0 && index === runs.length - 1}
         >
           <summary>{testsText(run)}</summary>
-          <ul>
-            {run.failed.map((name) => (
-              <li key={name}>
-                failed: <code>{name}</code>
-              </li>
-            ))}
-          </ul>
-          {run.leftOut > 0 && (
-            <button onClick={() => setWhole(true)}>
-              Show the {count(run.leftOut, 'line')} before
-            </button>
-          )}
           <pre class="said" tabIndex={0} aria-label="Output of the tests">
             {run.text ?? 'Its output is not available.'}
           </pre>
+          {run.leftOut > 0 && (
+            <button onClick={() => setWhole(true)}>
+              Show the {count(run.leftOut, 'line')} that {run.leftOut === 1 ? 'is' : 'are'} omitted
+            </button>
+          )}
         </details>
       ))}
     </Part>
