@@ -146,15 +146,18 @@ test('the call after failed tests shows their names first, then their assertions
   ]);
   try {
     await s.worker();
-    const front = 'target_files: [a.js]\ncommit: true\ntest: node suite.js\napply: auto';
+    const front = 'target_files: [a.js]\ncommit: true\ntest: node suite.js\napproval: auto';
     const run = await s.start('job.md', `---\n${front}\n---\n# Two\n\nTwo, please.\n`);
     for (let settled = await s.settle(run); settled.status.decision?.reason === 'approval';) {
       await s.answer(run, 'approve');
       settled = await s.settle(run);
     }
     expect(s.rehearsal.requests().map(({ rule }) => rule)).toEqual(['first', 'again']);
-    const prompt = JSON.stringify(requestsIn(s.store)[1]?.messages);
-    const output = prompt.slice(prompt.indexOf('What the tests said:'));
+    const title = 'What the tests said:';
+    const prompt = requestsIn(s.store)
+      .map((request) => JSON.stringify(request.messages))
+      .find((messages) => messages.includes(title));
+    const output = prompt?.slice(prompt.indexOf(title));
     expect(output).toMatch(
       /^What the tests said:\\nFailed tests \(1\):\\n- doubles one\\n\\nnot ok 1000 - doubles one\\n[^]*error: '3 !== 2'/,
     );

@@ -98,7 +98,7 @@ const ROWS: Readonly<Record<string, Row>> = {
       'test/defu.test.ts > defu > should correctly type differing array values',
     ],
     assertions: ["{ array: [ 'c', 'd', 'a', 'b' ] } to deeply equal", '- Expected'],
-    summary: '# fail 0',
+    summary: 'Failed tests (2)',
   },
   'dry-inflector-rspec.txt': {
     names: ['box => boxes', 'fix => fixes', 'fox => foxes'].map(
