@@ -132,7 +132,7 @@ for (let n = 1; n <= 2000; n += 1) {
   if (!isOk) console.log("  ---\\n  error: '3 !== 2'\\n  code: 'ERR_ASSERTION'\\n  ...");
 }
 console.log('# tests 2000\\n# fail ' + (broken ? 1 : 0));
-process.exit(broken ? 1 : 0);
+process.exitCode = broken ? 1 : 0;
 `;
 
 test('the call after failed tests shows their names first, then their assertions, and no advice about the names of passing tests', async () => {
