@@ -165,6 +165,8 @@ export const phaseText = (
 
 const all = (file: string): string => (file === '*' ? 'all files' : file);
 
+const ofPhase = (phase: number | null): string => (phase === null ? '' : `Phase ${phase}: `);
+
 const TEXTS: { readonly [N in EventType]: (event: EventOf<N>) => string } = {
   preflight_complete: ({ targetFileCount, estimatedComplexity, shouldSplit, reason }) =>
     `analyzed ${count(targetFileCount, 'file')}, complexity ${estimatedComplexity}${shouldSplit ? `, split: ${reason}` : ''}`,
@@ -269,12 +271,14 @@ const TEXTS: { readonly [N in EventType]: (event: EventOf<N>) => string } = {
     `Phase ${phase}: ${action}: ${oldStructure} -> ${newStructure}, ` +
     `complexity ${complexityBefore} -> ${complexityAfter}${forced ? ', forced' : ''}`,
   replan_failed: ({ phase, why }) => `Phase ${phase}: replan failed: ${why}`,
-  loop_stopped: ({ phase, replans, limit, why }) =>
-    `Phase ${phase}: replans stopped at ${replans}/${limit}: ${why}`,
+  loop_stopped: ({ phase, replans, limit, status, why }) =>
+    status === 'forced_override'
+      ? `Phase ${phase}: WARNING: Forcing replan despite limit (user override: ${why}); replanned ${replans}/${limit}, the counter starts again`
+      : `Phase ${phase}: replans stopped at ${replans}/${limit}: ${why}`,
   debug_report: ({ phase, path, message }) =>
     `Phase ${phase}: ${path === null ? `no debugging report: ${message ?? ''}` : `debugging report at ${path}`}`,
-  scope_drift: ({ by, text }) => `out of scope, reported by ${by}: ${text}`,
-  revision_wanted: ({ by, text }) => `revision requested by ${by}: ${text}`,
+  scope_drift: ({ phase, by, text }) => `${ofPhase(phase)}out of scope, reported by ${by}: ${text}`,
+  revision_wanted: ({ phase, by, text }) => `${ofPhase(phase)}revision requested by ${by}: ${text}`,
 };
 
 /** One of a later build by its name. */

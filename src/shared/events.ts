@@ -192,11 +192,19 @@ export interface PlanEvents {
     duration_ms?: number;
   };
   replan_failed: { phase: number; trigger: string; why: string };
-  loop_stopped: { phase: number; replans: number; limit: number; why: string };
+  /** The limit of replans was reached, or a person's order exceeded it. */
+  loop_stopped: {
+    phase: number;
+    replans: number;
+    limit: number;
+    status: 'limit_reached' | 'forced_override';
+    why: string;
+  };
   debug_report: { phase: number; path: string | null; message: string | null };
-  scope_drift: { text: string; by: string };
+  /** `phase`: the one that is judged for it as far as known now; null: the plan was not read yet. */
+  scope_drift: { phase: number | null; text: string; by: string };
   /** A person says how the plan is to be revised. */
-  revision_wanted: { text: string; by: string };
+  revision_wanted: { phase: number | null; text: string; by: string };
   // a person's wishes
   plan_paused: { by: string };
   plan_resumed: { by: string };

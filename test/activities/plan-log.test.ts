@@ -18,6 +18,8 @@ import {
   withPlanLog,
   PLAN_LOG_TAIL_BYTES,
 } from '../../src/activities/plan/plan-log.js';
+import { evaluateTriggers } from '../../src/activities/plan/replan.js';
+import { eventText } from '../../src/cli/render/text.js';
 import { statsOf } from '../../src/documents/plan/report.js';
 import type { EventBody, StepEvent } from '../../src/shared/events.js';
 import { isOfKind } from '../../src/shared/event-text.js';
@@ -26,6 +28,9 @@ import { resolveHome } from '../../src/stores/home.js';
 import { resolveStore } from '../../src/stores/location.js';
 import { eventEntries, type Archive } from '../../src/stores/ports.js';
 import { createPorts } from '../../src/worker/adapters.js';
+import { beginRevising } from '../../src/workflows/plan/revising.js';
+import { phaseOf, withPhase } from '../../src/workflows/plan/state.js';
+import { Driven, reading } from '../shared/plan-driven.js';
 
 let dir: string;
 beforeEach(() => {
@@ -121,7 +126,14 @@ const EVENTS = numbered([
     status: 'invoked',
   },
   { type: 'replan_failed', phase: 2, trigger: 'test_failure_pattern', why: 'two\nlines "quoted"' },
-  { type: 'loop_stopped', phase: 3, replans: 2, limit: 2, why: 'w' },
+  {
+    type: 'loop_stopped',
+    phase: 3,
+    replans: 2,
+    limit: 2,
+    status: 'limit_reached',
+    why: 'w',
+  },
   { type: 'phase_marked', phase: 2, marker: 'completed', commit: 'c', why: null },
   { type: 'debug_report', phase: 2, path: 'debug-p2-1.json', message: null },
   { type: 'merged_tested', outcome: 'fail_soft', summary: 's' },
@@ -164,6 +176,97 @@ test('machines that share a store share the log; a line names its plan, though a
     .slice(0, -1);
   expect(lines).toHaveLength(9);
   expect(lines.filter((line) => line.endsWith(' plan=plans/010_demo'))).toEqual(lines);
+});
+
+describe('what a person wants of a plan, found by grep in the log', () => {
+  /** Lines of the log for all events of this plan, without their times. */
+  const grep = async (plan: Driven, word: string): Promise<readonly string[]> => {
+    const path = join(dir, 'logs', 'plan.log');
+    const archive = withPlanLog(createArchive({ dir: join(dir, 'archive') }), path);
+    await archive.append('ab'.repeat(16), eventEntries(plan.state.events, 'run'));
+    const lines = readFileSync(path, 'utf8').split('\n');
+    return lines.filter((line) => line.includes(word)).map((line) => line.slice(22));
+  };
+  /** The phase that comes next is replanned twice, which is the limit, and a third time. */
+  const thirdReplan = async (forceReplan: boolean): Promise<Driven> => {
+    const plan = new Driven(['p1', 'p2'], reading(['p1', 'p2']), { forceReplan });
+    plan.state = withPhase(plan.state, 'p1', { replans: 2 });
+    plan.state = beginRevising(plan.state, 'p1', 'test_failure_pattern', '');
+    const { phase, trigger } = plan.state.revision.current!;
+    const spent = await evaluateTriggers(null, {
+      stepKey: 'k',
+      log: [],
+      trigger,
+      replans: phaseOf(plan.state, phase).replans,
+      forced: plan.state.revision.current!.forcedBy !== null,
+      score: 3,
+      tasks: 1,
+      expanded: false,
+      failures: [
+        { kind: null, signature: 'a' },
+        { kind: null, signature: 'a' },
+      ] as never,
+      failedPhases: 0,
+      resolved: false,
+      thresholds: plan.state.reading.plan!.thresholds,
+    } as never);
+    plan.dispatch({
+      type: 'triggers_evaluated',
+      revising: plan.state.revision.current!,
+      result: spent,
+    });
+    return plan;
+  };
+
+  test('--report-scope-drift writes the phase and the words before any phase begins', async () => {
+    const drift = 'a migration is needed first';
+    const plan = new Driven(['p1', 'p2'], reading(['p1', 'p2'], ['p1']), { drift });
+    expect(await grep(plan, 'SCOPE_DRIFT')).toEqual([
+      `SCOPE_DRIFT: phase=2 by=--report-scope-drift description="${drift}" plan=plans/010_demo`,
+    ]);
+  });
+
+  test('a report while a phase runs names that phase', async () => {
+    const plan = new Driven(['p1', 'p2']);
+    plan.until('run');
+    plan.until();
+    const report = { trigger: 'scope_drift', text: 'more', by: 'ann' } as const;
+    plan.dispatch({ type: 'reported', report });
+    expect(await grep(plan, 'SCOPE_DRIFT')).toEqual([
+      'SCOPE_DRIFT: phase=1 by=ann description=more plan=plans/010_demo',
+    ]);
+  });
+
+  test('--force-replan writes forced_override where it exceeds the limit, and warns', async () => {
+    const plan = await thirdReplan(true);
+    expect(await grep(plan, 'LOOP_PREVENTION')).toEqual([
+      'LOOP_PREVENTION: phase=1 replan_count=2/2 status=forced_override action=replan plan=plans/010_demo',
+    ]);
+    expect(plan.state.events.map(eventText)).toContainEqual(
+      expect.stringContaining('WARNING: Forcing replan despite limit (user override'),
+    );
+  });
+
+  test('an answer `force` of a person writes the same after the limit', async () => {
+    const plan = await thirdReplan(false);
+    plan.answer('force');
+    const revising = plan.state.revision.current!;
+    const result = {
+      outcome: 'replan',
+      actions: ['update_tasks'],
+      forced: true,
+      why: 'w',
+      tier: null,
+      suggestions: [],
+    } as const;
+    plan.dispatch({ type: 'triggers_evaluated', revising, result: result as never });
+    expect(await grep(plan, 'LOOP_PREVENTION')).toEqual([
+      'LOOP_PREVENTION: phase=1 replan_count=2/2 status=limit_reached action=escalate plan=plans/010_demo',
+      'LOOP_PREVENTION: phase=1 replan_count=2/2 status=forced_override action=replan plan=plans/010_demo',
+    ]);
+    // A forced replan is no stop of the loop.
+    expect(statsOf([plan.state.events]).loopStops).toBe(1);
+  });
 });
 
 describe('a worker that restarts', () => {

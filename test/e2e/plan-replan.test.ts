@@ -1,4 +1,6 @@
 /** Plans that fail, grow and are replanned while they run: against a scripted model, with real tests, git and documents. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { longOnly } from '../support/skipped.js';
 import { check } from './check-history.js';
@@ -145,6 +147,9 @@ long(
     ]);
     const plan = s.read('plans/010_demo/010_demo.md');
     expect(plan).toContain('`update_tasks` because of `scope_drift`');
+    expect(readFileSync(join(s.home, 'logs', 'plan.log'), 'utf8')).toContain(
+      'SCOPE_DRIFT: phase=1 by=--report-scope-drift description="a migration is needed first"',
+    );
     expect(plan).toContain(
       '`expand_phase` because of `complexity`\n  - Structure: inline -> expanded',
     );

@@ -92,8 +92,12 @@ export const readAsBefore = ({ reading: { plan }, phases }: PlanState): PlanFact
 export class Driven {
   state: PlanState;
   private now = 0;
-  constructor(ids: readonly string[], result: ReadyPlan = reading(ids)) {
-    this.state = initialPlan(planInput, 0);
+  constructor(
+    ids: readonly string[],
+    result: ReadyPlan = reading(ids),
+    options: Partial<PlanInput['options']> = {},
+  ) {
+    this.state = initialPlan({ ...planInput, options: { ...planInput.options, ...options } }, 0);
     this.dispatch({ type: 'plan_read', result });
   }
   dispatch(fact: PlanFact): void {

@@ -341,7 +341,7 @@ async function revise(state: PlanState, world: World, revising: Revising): Promi
         trigger: revising.trigger,
         replans,
         expanded,
-        forced: revising.forced,
+        forced: revising.forcedBy !== null,
         score: complexity.score,
         tasks: tasks.total,
         failures,

@@ -40,12 +40,12 @@ const revisingOf = (plan: Driven): Revising => {
   return plan.state.revision.current!;
 };
 const judged = async (plan: Driven): Promise<EvaluateTriggersResult> => {
-  const { phase: id, trigger, forced } = plan.state.revision.current!;
+  const { phase: id, trigger, forcedBy } = plan.state.revision.current!;
   const { replans, commits, status } = phaseOf(plan.state, id);
   const about = {
     trigger,
     replans,
-    forced,
+    forced: forcedBy !== null,
     score: 3,
     tasks: 1,
     expanded: false,
@@ -167,7 +167,7 @@ describe('a report', () => {
     expect(plan.state.revision.current).toMatchObject({
       step: 'evaluate',
       trigger: 'scope_drift',
-      forced: true,
+      forcedBy: 'x (cli)',
       words: `${drift.text}\none more phase`,
     });
   });
@@ -252,7 +252,7 @@ describe('failed tests that reach a person', () => {
     expect(plan.asked().accepts).toEqual(['force', 'revise', 'continue', 'skip', 'abort']);
     plan.answer('revise', 'in German');
     expect(plan.until('revise')).toMatchObject({
-      revising: { step: 'evaluate', forced: true, words: `${revise.text}\nin German` },
+      revising: { step: 'evaluate', forcedBy: 'x (cli)', words: `${revise.text}\nin German` },
     });
   });
 

@@ -674,7 +674,7 @@ export class PlanWalk {
             : 'again';
         const told = {
           actions: ['add_phase'],
-          forced: outcome === 'replan' && revising.forced,
+          forced: outcome === 'replan' && revising.forcedBy !== null,
           why: 'w',
           suggestions: ['s'],
         };

@@ -62,15 +62,16 @@ const LINES: { readonly [N in EventType]?: (event: EventOf<N>) => LogLine } = {
       consecutive_failures: consecutive,
     });
   },
-  loop_stopped: ({ phase, replans, limit, why }) => {
-    const forced = why.startsWith('forced');
-    const what = forced
-      ? { status: 'forced_override', action: 'replan' }
-      : { status: 'limit_reached', action: 'escalate' };
-    return line('LOOP_PREVENTION', { phase, replan_count: `${replans}/${limit}`, ...what });
-  },
-  scope_drift: ({ by, text }) => line('SCOPE_DRIFT', { by, description: text }),
-  revision_wanted: ({ by, text }) => line('REVISION_WANTED', { by, description: text }),
+  loop_stopped: ({ phase, replans, limit, status }) =>
+    line('LOOP_PREVENTION', {
+      phase,
+      replan_count: `${replans}/${limit}`,
+      status,
+      action: status === 'forced_override' ? 'replan' : 'escalate',
+    }),
+  scope_drift: ({ phase, by, text }) => line('SCOPE_DRIFT', { phase, by, description: text }),
+  revision_wanted: ({ phase, by, text }) =>
+    line('REVISION_WANTED', { phase, by, description: text }),
 };
 const planLine = <T extends EventType>(event: EventOf<T>): LogLine | undefined =>
   LINES[event.type]?.(event);

@@ -230,7 +230,7 @@ export function statsOf(runs: readonly (readonly StepEvent[])[]): PlanStats {
     secondScores: all.filter((event) => event.type === 'second_score' && event.message === null)
       .length,
     discrepancies: count('score_discrepancy'),
-    loopStops: count('loop_stopped'),
+    loopStops: all.filter(isLimitReached).length,
     failures: count('phase_failed'),
     noTests: all.filter((event) => event.type === 'phase_tested' && event.outcome === 'no_tests')
       .length,
@@ -241,6 +241,10 @@ export function statsOf(runs: readonly (readonly StepEvent[])[]): PlanStats {
 }
 
 const FAILED = 'test_failure_pattern';
+
+type LoopStopped = Extract<StepEvent, { readonly type: 'loop_stopped' }>;
+const isLimitReached = (event: StepEvent): event is LoopStopped =>
+  event.type === 'loop_stopped' && event.status === 'limit_reached';
 
 function ofRun(events: readonly StepEvent[]) {
   const started = new Set<number>();
@@ -259,7 +263,7 @@ function ofRun(events: readonly StepEvent[]) {
         each.helped ??= helped;
   };
   for (const event of events) {
-    if (event.type === 'loop_stopped') settle(event.phase, false, FAILED);
+    if (isLimitReached(event)) settle(event.phase, false, FAILED);
     if (event.type === 'phase_started') started.add(event.phase);
     if (event.type === 'phase_failed') inRow.set(event.phase, event.consecutive);
     if (event.type === 'phase_marked') settle(event.phase, event.marker === 'completed');

@@ -5,10 +5,12 @@ import { within } from '../frame/machine.js';
 import { boundsOf, rulesOf } from '../../shared/rules.js';
 import { sentence } from '../../shared/problems.js';
 import { shownKey } from '../../shared/ids.js';
+import { tellReport } from './reports.js';
 import { askFirst, testsAtFirst } from './start.js';
 import {
   askAbout,
   closePlan,
+  driftAtStart,
   inWaves,
   isDone,
   phaseOf,
@@ -116,10 +118,16 @@ function first(state: PlanState, plan: ReadyPlan, now: number): PlanState {
     mode: inWaves(read) ? 'waves' : 'sequential',
     waves: plan.waves.map((wave) => wave.flat().map((id) => numberOf.get(id) ?? 0)),
   });
-  if (plan.resumePoint === undefined) return phases.every(isDone) ? told : askFirst(told, now);
+  // The phase that a report of the command line is about is known from here on.
+  const reported = driftAtStart(state.input).reduce(
+    (before, report) => tellReport(before, report, now),
+    told,
+  );
+  if (plan.resumePoint === undefined)
+    return phases.every(isDone) ? reported : askFirst(reported, now);
   return plan.resumePoint.why.length === 0
-    ? resolveLeft(told, true, now)
-    : askResume(told, plan.resumePoint);
+    ? resolveLeft(reported, true, now)
+    : askResume(reported, plan.resumePoint);
 }
 
 /** What was left counts only where a person says so. */

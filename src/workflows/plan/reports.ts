@@ -22,10 +22,21 @@ export function onReported(state: PlanState, report: Report, now: number): PlanS
     const why = `${driftsKept} reports are already waiting; send it again after the next phase`;
     return recordIgnored(state, { what: report.text, why }, now);
   }
-  return emit(within(state, 'revision', { drifts: [...drifts, report] }), now, {
-    type: report.trigger === 'person' ? 'revision_wanted' : 'scope_drift',
-    text: cut(state, report.text),
-    by: report.by,
+  return tellReport(within(state, 'revision', { drifts: [...drifts, report] }), report, now);
+}
+
+/** Emits the event of a report, with the phase that is under way or comes next. */
+export function tellReport(
+  state: PlanState,
+  { trigger, text, by }: Report,
+  now: number,
+): PlanState {
+  const id = reportedFor(state, state.group.ids);
+  return emit(state, now, {
+    type: trigger === 'person' ? 'revision_wanted' : 'scope_drift',
+    phase: state.phases.find((phase) => phase.id === id)?.number ?? null,
+    text: cut(state, text),
+    by,
   });
 }
 

@@ -115,7 +115,7 @@ export function revise(run: PlanRun, revising: Revising): Promise<void> {
           // What is reported may come after what is done.
           resolved: !isReport(revising.trigger) && (isDone(phase) || phase.commits.length > 0),
           replans: phase.replans,
-          forced: revising.forced,
+          forced: revising.forcedBy !== null,
           thresholds: state.reading.plan?.thresholds ?? {
             expansion: 0,
             tasks: 0,

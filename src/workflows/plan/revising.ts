@@ -46,7 +46,10 @@ export const beginRevising = (
     trigger,
     words,
     step: 'evaluate',
-    forced: state.input.options.forceReplan && !phaseOf(state, phase).forceSpent,
+    forcedBy:
+      state.input.options.forceReplan && !phaseOf(state, phase).forceSpent
+        ? '--force-replan'
+        : null,
     beyondLimit: false,
     actions: [],
     why: '',
@@ -217,7 +220,14 @@ export function onTriggersEvaluated(
       );
     }
     case 'limit': {
-      const told = emit(checked, now, { type: 'loop_stopped', phase: number, replans, limit, why });
+      const told = emit(checked, now, {
+        type: 'loop_stopped',
+        phase: number,
+        replans,
+        limit,
+        status: 'limit_reached',
+        why,
+      });
       const message = `Phase ${phase.number} (${phase.name}): ${result.why}. Replan it anyway?`;
       const asked = revisingAs(told, { ...revising, step: 'asked', why: result.why });
       return askAbout(asked, revising.phase, 'replan_limit', message);
@@ -225,15 +235,26 @@ export function onTriggersEvaluated(
   }
 }
 
-/** It leads to a replan: told, with the time from which that is measured. */
+/** Emits what leads to a replan (a warning where it exceeds the limit) and notes the time from which the replan is measured. */
 function triggered(state: PlanState, revising: Revising, now: number): PlanState {
   const { number, replans } = phaseOf(state, revising.phase);
-  const told = emit(state, now, {
+  const limit = state.reading.plan?.thresholds.replanLimit ?? 0;
+  const warned = revising.beyondLimit
+    ? emit(state, now, {
+        type: 'loop_stopped',
+        phase: number,
+        replans,
+        limit,
+        status: 'forced_override',
+        why: revising.forcedBy ?? '',
+      })
+    : state;
+  const told = emit(warned, now, {
     type: 'replan_triggered',
     phase: number,
     trigger: revising.trigger,
     replans,
-    limit: state.reading.plan?.thresholds.replanLimit ?? 0,
+    limit,
     status: revising.beyondLimit ? 'forced' : 'invoked',
   });
   return revisingAs(told, { ...revising, triggered: now - state.pausedFor_ms });
@@ -404,20 +425,12 @@ export function resolveRevision(
   switch (said.answer) {
     case 'force':
     case 'revise': {
-      const { number, replans } = phaseOf(state, revising.phase);
-      const limit = state.reading.plan?.thresholds.replanLimit ?? 0;
-      const told = emit(state, now, {
-        type: 'loop_stopped',
-        phase: number,
-        replans,
-        limit,
-        why: 'forced by a person',
-      });
       const words = [revising.words, said.note ?? ''].join('\n').trim();
       // An expansion takes no words: what a person wants instead is a replan of theirs.
       const trigger =
         said.answer === 'revise' && revising.trigger === 'complexity' ? 'person' : revising.trigger;
-      return revisingAs(told, { ...revising, trigger, step: 'evaluate', forced: true, words });
+      const forcedBy = `${said.by.name} (${said.by.from})`;
+      return revisingAs(state, { ...revising, trigger, step: 'evaluate', forcedBy, words });
     }
     case 'expand': {
       const next = { ...revising, step: 'apply' } as const;

@@ -37,10 +37,7 @@ export const initialPlan = (input: PlanInput, now: number): PlanState => ({
   tests: { answered: false, commands: [], remember: null },
   revision: {
     current: null,
-    drifts:
-      input.options.drift === null
-        ? []
-        : [{ trigger: 'scope_drift', text: input.options.drift, by: 'the start' }],
+    drifts: driftAtStart(input),
   },
   controls: { pausedBy: null, stopAfterPhase: null },
   counts: { groups: 0, checkpoints: 0, planCalls: 0 },
@@ -51,6 +48,10 @@ export const initialPlan = (input: PlanInput, now: number): PlanState => ({
   asked: null,
   again: false,
 });
+
+/** The report of `--report-scope-drift`. */
+export const driftAtStart = ({ options: { drift } }: PlanInput): readonly Report[] =>
+  drift === null ? [] : [{ trigger: 'scope_drift', text: drift, by: '--report-scope-drift' }];
 
 /** No other run holds the workspace, as far as known. */
 export const FREE = { tries: 0, waiting: false } as const;
@@ -211,11 +212,13 @@ export interface PhaseEntry
 }
 
 /** A trigger that is being dealt with. */
-export interface Revising extends Pick<EvaluateTriggersResult, 'forced' | 'actions' | 'why'> {
+export interface Revising extends Pick<EvaluateTriggersResult, 'actions' | 'why'> {
   readonly phase: PhaseId;
   readonly trigger: ReplanRecord['trigger'];
   /** `asked`: a person is. */
   readonly step: 'evaluate' | 'debug' | 'propose' | 'apply' | 'asked';
+  /** The name of who exceeds the limit of replans, or the flag that does; null: nobody does. */
+  readonly forcedBy: string | null;
   /** What a person reports; '' otherwise. */
   readonly words: string;
   /** It is past the limit. */
