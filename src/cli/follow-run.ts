@@ -37,6 +37,8 @@ export interface FollowOptions {
   /** Come back where no worker is running, instead of waiting for one. */
   readonly needWorker: boolean;
   readonly signal: AbortSignal;
+  /** Prints only events after this one (default: all), and takes this decision as answered: the caller has just sent the answer. */
+  readonly after?: { readonly seq: number; readonly decision: string | null };
   /** Answers an `approval` or `secret_found`, or says why a person must look (not empty); absent: nothing is approved by a policy. */
   readonly policy?: (run: ResolvedRun, decision: DecisionPoint) => Promise<readonly string[]>;
   /** Told of each event in its order, of a plan's phases too. */
@@ -98,7 +100,7 @@ const follow = async (
 ): Promise<FollowedPlan> => {
   const { io, emend } = session;
   /** Decisions that need nothing more from us. */
-  const handled = new Set<string>();
+  const handled = new Set<string>(options.after?.decision == null ? [] : [options.after.decision]);
   const judged = new Map<string, readonly string[]>();
   const told = new Set<string>();
   /** Phases' runs that were followed to their end. */
@@ -153,7 +155,9 @@ const follow = async (
     if (stop.kind === 'child') {
       const child = await childOf(emend, stop.stepKey, options.signal);
       if (child === null) return { kind: 'interrupted' };
-      const followed = await followRun(session, child, options);
+      // What was answered is the decision of the plan itself.
+      const { after: _, ...ofChild } = options;
+      const followed = await followRun(session, child, ofChild);
       if (followed.kind !== 'closed') return followed;
       seen.add(stop.stepKey);
       continue;
@@ -225,13 +229,13 @@ const answerHere = async (
 class ProgressLog {
   readonly #io: Io;
   readonly #emend: Emend;
-  readonly #options: Pick<FollowOptions, 'shows' | 'onEvent'>;
+  readonly #options: Pick<FollowOptions, 'shows' | 'onEvent' | 'after'>;
   readonly #block: LiveBlock;
   readonly #events: StepEvent[] = [];
   #note: string | null = null;
   #doing = '';
 
-  constructor({ io, emend }: Session, options: Pick<FollowOptions, 'shows' | 'onEvent'>) {
+  constructor({ io, emend }: Session, options: Pick<FollowOptions, 'shows' | 'onEvent' | 'after'>) {
     this.#io = io;
     this.#emend = emend;
     this.#options = options;
@@ -259,6 +263,7 @@ class ProgressLog {
   async #news(run: ResolvedRun): Promise<void> {
     for (const event of await runEvents(this.#emend, run, this.#events.at(-1)?.seq ?? 0)) {
       this.#events.push(event);
+      if (event.seq <= (this.#options.after?.seq ?? 0)) continue;
       this.#options.onEvent?.(run.stepKey, event);
       if (isWorthALine(event)) this.say([eventText(event)]);
     }

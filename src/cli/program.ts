@@ -201,6 +201,8 @@ const addDecisions = (program: Command, runs: Runs): void => {
       .option('--note <text>', 'what to change, or a hint')
       .option('--set <name=value>', 'a limit, `model` or `command` (repeatable)', collect, [])
       .addOption(json());
+  const noWait = (): Option =>
+    new Option('--no-wait', 'in a terminal: return at once instead of following the run');
   const decide = async () => (await import('./commands/decide.js')).decide;
   flags(
     program
@@ -213,9 +215,10 @@ const addDecisions = (program: Command, runs: Runs): void => {
         'with `select`: hunks to accept, PATH:1,3 (repeatable)',
         collect,
         [],
-      ),
+      )
+      .addOption(noWait()),
   ).action(runs(decide));
-  prints(program.command('move'), json())
+  prints(program.command('move'), noWait(), json())
     .argument('<run>', RUN)
     .description(
       'continue a run whose host is gone in a copy of its workspace, or in a checkout of its repository',
@@ -243,7 +246,10 @@ const addDecisions = (program: Command, runs: Runs): void => {
   ] as const;
   for (const [answer, description] of shortForms) {
     const command = flags(program.command(answer).argument('<run>', RUN).description(description));
+    // First, so that `--no-wait` gives `--wait` no default.
     if (answer === 'revise') addFromPr(command);
+    // An abort is not followed.
+    if (answer !== 'abort') command.addOption(noWait());
     command.action(
       runs(async () => {
         const send = await decide();

@@ -4,9 +4,16 @@
  */
 import { appendFileSync } from 'node:fs';
 import { expect } from '@jest/globals';
-import { askDecision, menuLines } from '../../src/cli/ask-decision.js';
+import { askDecision } from '../../src/cli/ask-decision.js';
+import { confirmationOf, menuEntries, type Question } from '../../src/cli/decision-menu.js';
 import { main } from '../../src/cli/main.js';
-import type { DecideOptions, DecideResult, Emend, ResolvedRun } from '../../src/client/index.js';
+import {
+  showRun,
+  type DecideOptions,
+  type DecideResult,
+  type Emend,
+  type ResolvedRun,
+} from '../../src/client/index.js';
 import type { DecisionPoint } from '../../src/shared/decisions.js';
 import { fakeIo } from '../cli/io.js';
 import { randomFrom, seed } from '../support/seeded.js';
@@ -30,7 +37,12 @@ export const answerByFace = async (
   if (!looked.has(decision.reason)) await look(at, run, decision);
   looked.add(decision.reason);
   const wanted = process.env.EMEND_FACE ?? (random() < 0.5 ? 'terminal' : 'command');
-  const typed = typedFor(decision, given);
+  const { proposal } = await showRun(at.emend, run);
+  const question = {
+    decision,
+    proposal: proposal?.id === decision.proposalId ? proposal : null,
+  };
+  const typed = typedFor(question, given);
   const face = wanted === 'terminal' && typed !== null ? 'terminal' : 'command';
   if (process.env.EMEND_FACES !== undefined)
     appendFileSync(process.env.EMEND_FACES, `${decision.reason} ${face} ${given.answer}\n`);
@@ -61,23 +73,27 @@ const look = async (
   const { status } = JSON.parse(script.printed.out) as { status: { decision: DecisionPoint } };
   const { id, reason, accepts, message } = decision;
   expect(status.decision).toMatchObject({ id, reason, accepts, message });
+  // The menu, and once more with the consequence of each; hunks are how a person selects.
+  const answers = accepts.filter((answer) => answer !== 'select');
   expect(
     [...terminal.printed.out.matchAll(/^ {2}\[.\] (\w+):/gm)]
       .map(([, word]) => word)
-      .filter(isAnswer),
-  ).toEqual([...accepts, ...accepts]);
+      .filter((word) => answers.some((answer) => answer === word)),
+  ).toEqual([...answers, ...answers]);
 };
-const isAnswer = (word: string | undefined): boolean => word !== 'diff' && word !== 'quit';
 
 /** What a person types; null where the terminal has no way to say it. */
 const typedFor = (
-  decision: DecisionPoint,
+  question: Question,
   { answer, files = [], note, set }: Given,
 ): string[] | null => {
-  const row = menuLines(decision).find((text) => text.includes(`] ${answer}:`));
-  const letter = row === undefined ? null : (/\[(.)\]/.exec(row)?.[1] ?? null);
-  if (letter === null || answer === 'select') return null;
-  const first = files.length === 0 ? [letter] : [':', [letter, ...files].join(' ')];
+  const key = menuEntries(question).find(({ name }) => name === answer)?.key;
+  if (key === undefined || answer === 'move') return null;
+  const confirmation = confirmationOf(question, answer);
+  // One file is answered by its key alone.
+  if (files.length > 0 && confirmation === null && question.decision.files.length > 1) return null;
+  const confirmed = files.length === 0 ? 'y' : files.join(' ');
+  const first = confirmation === null ? [key] : [key, confirmed];
   const [setting, ...others] = Object.entries(set ?? {});
   if (answer === 'revise') return note === undefined ? null : [...first, note];
   if (answer === 'other')

@@ -101,6 +101,59 @@ longOnly(
   },
 );
 
+/** A run that waits for the approval of five files. */
+const fiveFiles = async () => {
+  const names = ['one.js', 'two.js', 'three.js', 'four.js', 'five.js'];
+  const text = (value: number): string => `export const value = ${value};\n`;
+  const s = (open = await scene(Object.fromEntries(names.map((name) => [name, text(1)])), [
+    {
+      name: 'brief',
+      match: { contains: 'Now write the brief' },
+      answer: 'Numbers grow.\nEMEND-COMPLETE {{nonce}} 0 0\n',
+    },
+    ...names.map((name) => ({
+      name,
+      match: { contains: `- ${name}` },
+      answer: whole({ [name]: text(2) }),
+    })),
+  ]));
+  await s.worker();
+  const job = `---\ntarget_files: [${names.join(', ')}]\n---\n# Raise\n\nRaise the number.\n`;
+  const run = await s.start('job.md', job);
+  expect((await s.settle(run)).status.decision).toMatchObject({ reason: 'approval' });
+  return { s, run };
+};
+
+test('a key for five files asks again with their number and takes paths; Enter, Ctrl-D and Ctrl-C send nothing', async () => {
+  const { s, run } = await fiveFiles();
+  const question = 'Skip all 5 files? [y/N, or paths] ';
+  const some = await onTerminal(
+    s,
+    ['run', 'job.md'],
+    [
+      ['\n> ', 's'],
+      [question, '\r'],
+      ['Nothing was sent', ''],
+      ['\n> ', 'a'],
+      ['Approve all 5 files? [y/N, or paths] ', '\u0004'],
+      ['Nothing was sent', ''],
+      ['\n> ', 'x'],
+      ['[y/N] ', '\r'],
+      ['Nothing was sent', ''],
+      ['\n> ', 's'],
+      [question, 'one.js nowhere.js\r'],
+      ['nowhere.js is not one of', ''],
+      [question, ' one.js\r'],
+      ['4 files still need an answer', ''],
+      ['\n> ', 's'],
+      ['Skip the 4 files without an answer? [y/N, or paths] ', '\u0003'],
+    ],
+  );
+  expect(some).toMatchObject({ exit: 130, missing: null });
+  expect((await s.show(run)).status.decision?.answered).toEqual({ 'one.js': 'skip' });
+  expect(s.git('status', '--porcelain', '--', '*.js')).toBe('');
+});
+
 const hasLess = spawnSync('less', ['--version']).status === 0;
 testIf(hasLess && longOnly === test, 'needs less, and is long')(
   'a diff longer than the window opens in the pager, before the question',

@@ -12,20 +12,20 @@ import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
 import { urlFault } from '../../shared/repository.js';
 import type { Emend } from '../../client/types.js';
 import { inPlaceOf, shellWord } from '../../shared/text.js';
-import type { Io, JsonFlag } from '../io.js';
+import { afterAnswer, beforeAnswer, type AfterFlags } from '../after-answer.js';
+import type { Io } from '../io.js';
 import { printFound } from '../json.js';
 import { commandFor, decisionHead } from '../render/decision.js';
 import { plain, printDiff } from '../render/text.js';
 import { decisionSettings, interruptible, type Session, withEmend } from '../session.js';
 import { hunkSelection } from '../review/text.js';
 
-export interface DecideFlags extends JsonFlag {
+export interface DecideFlags extends AfterFlags {
   readonly decision?: string;
   readonly file: readonly string[];
   readonly note?: string;
   readonly set: readonly string[];
   readonly hunk?: readonly string[];
-  readonly wait?: true;
   readonly yes?: true;
 }
 
@@ -44,7 +44,8 @@ export const decide = async (
     const resolved = await resolveRun(emend, run);
     if (answer === 'revise' && flags.decision === undefined && (await isPushed(emend, resolved)))
       return null;
-    if ((flags.wait ?? flags.yes) === true)
+    // Only `revise` has a `--wait`; of the others it is the opposite of `--no-wait`.
+    if (flags.yes === true || (answer === 'revise' && flags.wait === true))
       fail(
         'usage',
         '--wait and --yes are for the run that follows one.',
@@ -60,6 +61,7 @@ export const decide = async (
       flags.decision ??
       (answer === 'abort' ? null : await lookedAt({ io, emend, flags }, resolved, given));
     if (typeof seen === 'number') return seen;
+    const before = await beforeAnswer({ emend }, resolved);
     const result = await sendDecision(emend, resolved, {
       ...given,
       ...(seen === null ? {} : { decision: seen }),
@@ -68,11 +70,14 @@ export const decide = async (
     printFound({ io, flags }, 'decide', result, [
       `${shownKey(resolved.stepKey)}  ${plain(result.message)}`,
     ]);
-    return EXIT.done;
+    return afterAnswer({ io, emend, flags }, resolved, answer, { result, before });
   });
   return (
     exit ??
-    (await import('./from-pr.js')).reviseEnded(io, run, { ...flags, note: flags.note ?? '' })
+    (await import('./from-pr.js')).reviseEnded(io, run, {
+      ...flags,
+      note: flags.note ?? '',
+    })
   );
 };
 

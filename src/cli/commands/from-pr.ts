@@ -34,7 +34,9 @@ const COMMENT_CHARS = 1_000; // bound: Of one comment; the rest of a longer one 
 const PLACE_CHARS = 200; // bound: A comment's path, and its author's name.
 const FIRST_WORDS_CHARS = 80; // bound: Of a comment, in the list of what is taken.
 
-export interface FollowFlags extends Pick<RunFlags, 'json' | 'wait' | 'yes' | 'set'> {
+export interface FollowFlags extends Pick<RunFlags, 'json' | 'yes' | 'set'> {
+  /** True: `--wait`; false: `--no-wait`, which means nothing for a new run. */
+  readonly wait?: boolean;
   readonly remote?: string;
   readonly author?: readonly string[];
   /** Of a run on a repository, in place of a review. */
@@ -47,7 +49,14 @@ export const reviseEnded = async (io: Io, typed: string, flags: FollowFlags): Pr
   if (begun === null) return EXIT.done;
   const { job, follows } = begun;
   const { branch: push, remote } = follows;
-  const run = { ...flags, hint: [], remote, ...(job.repository === undefined && { push }) };
+  const { wait, ...others } = flags;
+  const run = {
+    ...others,
+    ...(wait === true && { wait }),
+    hint: [],
+    remote,
+    ...(job.repository === undefined && { push }),
+  };
   // Words of strangers: whatever is configured, a person approves what comes of them.
   const exit = await runJob(io, () => job, run, {
     follows,

@@ -1,5 +1,4 @@
 /** `emend hosts`, `emend move`: the hosts that share a store, a home that takes the place of a lost one, and a run that leaves it. */
-import { resolve } from 'node:path';
 import {
   groupProblems,
   listHosts,
@@ -8,20 +7,22 @@ import {
   type HostView,
 } from '../../client/runs/hosts.js';
 import { needRuns, noServerNote, type Emend } from '../../client/types.js';
-import { hostOfQueue, hostQueueOf } from '../../shared/names.js';
+import { hostQueueOf } from '../../shared/names.js';
 import { shownKey } from '../../shared/ids.js';
 import { BOUNDS } from '../../shared/limits.js';
-import { fail, ProblemError, sentence } from '../../shared/problems.js';
+import { fail, sentence } from '../../shared/problems.js';
 import { homePaths, takeHostId } from '../../stores/home.js';
 import { orNull } from '../../system/durable.js';
 import { realSys } from '../../system/sys.js';
-import { HOST_SILENT_MS, noWorker, pollingOf } from '../../temporal/live-workers.js';
+import { HOST_SILENT_MS, pollingOf } from '../../temporal/live-workers.js';
 import { gitLine } from '../../workspace/git/index.js';
 import { reading } from '../../client/open.js';
 import type { Io, JsonFlag } from '../io.js';
 import { printFound } from '../json.js';
 import { plain, table } from '../render/text.js';
 import { withEmend } from '../session.js';
+import type { AfterFlags } from '../after-answer.js';
+import { directorySettings } from '../move-place.js';
 import { decide } from './decide.js';
 
 export const hosts = (io: Io, flags: JsonFlag): Promise<void> =>
@@ -59,7 +60,7 @@ const hostNamed = (hosts: readonly HostView[], text: string, store: string): Hos
   );
 };
 
-type MoveFlags = JsonFlag &
+type MoveFlags = AfterFlags &
   Readonly<
     Partial<Record<'decision' | 'to' | 'host', string> & Record<'asRepository', string | true>>
   >;
@@ -87,13 +88,9 @@ export const move = async (
       'Type --to DIR, --host ID, --to DIR --host ID, or --as-repository URL.',
     );
   const directory = async (emend: Emend): Promise<readonly string[]> => {
-    const own = hostOfQueue(emend.queues.host);
-    const id = host === undefined ? own : hostNamed(await listHosts(emend), host, emend.store).id;
-    const queue = hostQueueOf(emend.queues, id);
-    if (!(await needRuns(emend).polled(queue))) throw new ProblemError(noWorker([queue]));
-    if (to === undefined) return [`host=${id}`];
-    const real = id === own ? await orNull(realSys.realpath(resolve(io.cwd, to))) : null;
-    return [`host=${id}`, `workspace=${real ?? to}`];
+    const id = host === undefined ? null : hostNamed(await listHosts(emend), host, emend.store).id;
+    const settings = await directorySettings(emend, io, { to: to ?? null, host: id });
+    return Object.entries(settings).map(([name, value]) => `${name}=${String(value)}`);
   };
   const url = asRepository === true ? await originOf(io) : asRepository;
   const set = url === undefined ? await withEmend(io, directory) : [`repository=${url}`];

@@ -99,7 +99,10 @@ const inTerminal = async (
       const asked = await askDecision(session, run, decision, signal);
       if (signal.aborted) return EXIT.interrupted;
       if (asked === 'left') return EXIT.waiting;
-      if (asked === 'answered') return EXIT.done;
+      if (asked === 'answered') {
+        aside.out(`emend watch ${shown}   follows it`);
+        return EXIT.done;
+      }
       continue;
     }
     const loaded = await loadReview(emend, decision, view.proposal, chosen);
@@ -115,7 +118,7 @@ const inTerminal = async (
       return EXIT.interrupted;
     }
     if (reviewed === 'changed') continue;
-    if (reviewed === 'left') {
+    if (reviewed === 'left' || reviewed === 'part') {
       io.out(`Nothing more was sent; ${again}`);
       return EXIT.waiting;
     }

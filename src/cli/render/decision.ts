@@ -97,6 +97,9 @@ export const decisionLines = (
     ...decisionHead(decision, view),
     '',
     ...(decision.proposalId === null ? [] : [`  emend diff ${run}`]),
+    ...(decision.reason === 'approval'
+      ? [`  emend review ${run}   hunk by hunk, in a terminal`]
+      : []),
     ...(ABOUT_TESTS.includes(decision.reason) ? [`  emend show ${run} --tests`] : []),
     ...(inColumns.some((text) => text.length > width)
       ? rows.flatMap(([command = '', means = '']) => [

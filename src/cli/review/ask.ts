@@ -79,8 +79,8 @@ const editNote = (
     return note === '' ? null : note;
   });
 
-/** What was sent; `left`: nothing, or not for all files; `changed`: nor can it be, as somebody else was faster. */
-type Reviewed = readonly FileVerdict[] | 'left' | 'changed';
+/** What was sent for all files; `part`: something, and other files wait; `left`: nothing; `changed`: nothing, as somebody else was faster. */
+type Reviewed = readonly FileVerdict[] | 'part' | 'left' | 'changed';
 
 export const askReview = async (
   session: Session,
@@ -97,9 +97,9 @@ export const askReview = async (
   for (const text of [...summaryLines(verdicts, waiting), ...missedLines(review, walk)])
     io.out(text);
   const sure = await io.key('Send these answers [y,n]? ', signal);
-  if (sure?.trim().toLowerCase() !== 'y') return 'left';
+  if (sure !== 'y') return 'left';
   if (!(await send(session, run, review, verdicts))) return 'changed';
-  return waiting === 0 ? verdicts : 'left';
+  return waiting === 0 ? verdicts : 'part';
 };
 
 const goThrough = async (place: Place, review: Review): Promise<Navigation> => {
@@ -116,15 +116,20 @@ const goThrough = async (place: Place, review: Review): Promise<Navigation> => {
       shown = piece;
     }
     const typed = await io.key(promptFor(piece), place.signal);
-    const key = typed === null ? 'q' : typed.trim().slice(0, 1).toLowerCase();
+    const key = keyOf(piece, typed ?? 'q');
     if (key === 'q') return walk;
     if (key === 'p') await printDiff(io, review.diff, dir);
-    else if (!keysFor(piece).includes(key as Key) || key === '?')
+    else if (key === null || key === '?') {
+      if (key === null) io.out('That is not a key here.');
       for (const each of keysFor(piece)) io.out(`${each} - ${KEYS[each]}`);
-    else walk = await step(place, walk, key as Key);
+    } else walk = await step(place, walk, key);
   }
   return walk;
 };
+
+/** Null: it is none of the keys that the prompt shows. */
+const keyOf = (piece: Piece, typed: string): Key | null =>
+  keysFor(piece).find((key) => key === typed) ?? null;
 
 const step = async (place: Place, walk: Navigation, key: Key): Promise<Navigation> => {
   switch (key) {

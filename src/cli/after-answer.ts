@@ -1,0 +1,90 @@
+/** After an answer counts: in a terminal its command follows the run, elsewhere it says what still runs and which command waits. */
+import { type DecideResult } from '../client/runs/decide.js';
+import { refreshRun, type ResolvedRun } from '../client/runs/resolve.js';
+import { showRun } from '../client/runs/show.js';
+import type { Answer } from '../shared/decisions.js';
+import { shownKey } from '../shared/ids.js';
+import { EXIT, type ExitCode } from '../shared/problems.js';
+import { tellEnd } from './begin-end.js';
+import { exitOfFollowed } from './errors.js';
+import { followPlan } from './follow-run.js';
+import type { JsonFlag } from './io.js';
+import { plain } from './render/text.js';
+import { interruptible, type Session } from './session.js';
+
+export interface AfterFlags extends JsonFlag {
+  /** False: `--no-wait`. */
+  readonly wait?: boolean;
+}
+
+/** The place of a run before an answer is sent: only what comes later is printed. */
+export interface Before {
+  readonly seq: number;
+  readonly workspace: string;
+}
+
+export const beforeAnswer = async (
+  { emend }: Pick<Session, 'emend'>,
+  run: ResolvedRun,
+): Promise<Before> => {
+  const { status } = await showRun(emend, run, { full: false });
+  return { seq: status.lastSeq, workspace: status.workspace };
+};
+
+/** Returns the exit code that `emend run` would have; without a terminal, with `--no-wait` and after `abort` that of the answer, which counts. */
+export const afterAnswer = async (
+  session: Session<AfterFlags>,
+  run: ResolvedRun,
+  answer: Answer,
+  { result, before }: { readonly result: DecideResult; readonly before: Before },
+): Promise<ExitCode> => {
+  const { io, flags } = session;
+  if (flags.json === true) return EXIT.done;
+  // Where no worker took the answer, nothing comes of it before one starts: the message says so.
+  const isTaken = result.via === 'update';
+  if (io.isTty && flags.wait !== false && answer !== 'abort' && isTaken)
+    return follow(session, run, { result, before });
+  if (isTaken) await tellWhatRuns(session, run);
+  return EXIT.done;
+};
+
+const follow = (
+  session: Session<AfterFlags>,
+  run: ResolvedRun,
+  { result, before }: { readonly result: DecideResult; readonly before: Before },
+): Promise<ExitCode> =>
+  interruptible(session.io, async (signal) => {
+    const { seq, workspace } = before;
+    // Other files of the decision still need an answer: they are asked about.
+    const decision = result.outcome === 'recorded' ? null : result.decision;
+    const followed = await followPlan(session, await refreshRun(session.emend, run), {
+      interactive: true,
+      wait: false,
+      yes: false,
+      shows: 'progress',
+      live: false,
+      needWorker: false,
+      signal,
+      after: { seq, decision },
+    });
+    tellEnd({ ...session, flags: {} }, { shown: shownKey(run.stepKey), workspace }, followed);
+    return exitOfFollowed(followed);
+  });
+
+const tellWhatRuns = async (
+  { io, emend }: Session<AfterFlags>,
+  run: ResolvedRun,
+): Promise<void> => {
+  const shown = shownKey(run.stepKey);
+  const { status } = await showRun(emend, await refreshRun(emend, run), { full: false });
+  if (status.result !== null)
+    io.err(`Run ${shown} has ended: ${status.result.outcome}. See: emend show ${shown}`);
+  else if (status.decision !== null)
+    io.err(
+      `Run ${shown} waits for an answer (${status.decision.reason}). See: emend show ${shown}`,
+    );
+  else
+    io.err(
+      plain(`Run ${shown} is not done: ${status.doing}. To wait for its end: emend watch ${shown}`),
+    );
+};
