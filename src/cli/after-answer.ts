@@ -21,14 +21,17 @@ export interface AfterFlags extends JsonFlag {
 export interface Before {
   readonly seq: number;
   readonly workspace: string;
+  /** The decision that is answered; null: `abort` names none. */
+  readonly decision: string | null;
 }
 
 export const beforeAnswer = async (
   { emend }: Pick<Session, 'emend'>,
   run: ResolvedRun,
+  decision: string | null,
 ): Promise<Before> => {
   const { status } = await showRun(emend, run, { full: false });
-  return { seq: status.lastSeq, workspace: status.workspace };
+  return { seq: status.lastSeq, workspace: status.workspace, decision };
 };
 
 /** Returns the exit code that `emend run` would have; without a terminal, with `--no-wait` and after `abort` that of the answer, which counts. */
@@ -54,9 +57,9 @@ const follow = (
   { result, before }: { readonly result: DecideResult; readonly before: Before },
 ): Promise<ExitCode> =>
   interruptible(session.io, async (signal) => {
-    const { seq, workspace } = before;
+    const { seq, workspace, decision: answered } = before;
     // Other files of the decision still need an answer: they are asked about.
-    const decision = result.outcome === 'recorded' ? null : result.decision;
+    const decision = result.outcome === 'recorded' ? null : answered;
     const followed = await followPlan(session, await refreshRun(session.emend, run), {
       interactive: true,
       wait: false,

@@ -319,10 +319,25 @@ export const EXIT_TABLE: readonly ExitRow[] = [
   ...ANSWERS.filter((answer) => answer !== 'abort').map((answer) =>
     differs(
       'waits',
-      answered(answer),
+      `${answered(answer)} --no-wait`,
       end(done, 'shows decision, proposal and files, asks, and prints the result', 'done'),
       end(usage, 'sends nothing, prints what to type', ' --decision '),
       { typed: ['y'] },
+    ),
+  ),
+  ...ANSWERS.filter((answer) => answer !== 'abort').map((answer) =>
+    differs(
+      'answered',
+      answered(answer),
+      end(done, "asks, follows the run, and exits with the run's code", 'committed'),
+      end(usage, 'sends nothing, prints what to type', ' --decision '),
+      {
+        typed: ['y'],
+        e2e: [
+          'test/e2e/terminal.test.ts',
+          'emend approve in a terminal follows tests and commit to the end of the run',
+        ],
+      },
     ),
   ),
   differs(

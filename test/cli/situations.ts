@@ -175,10 +175,11 @@ const SET_UP: Record<Situation, (scene: Scene) => unknown> = {
     runs(scene, APPROVAL);
     await propose(scene);
   },
-  answered: (scene) => {
+  answered: async (scene) => {
     runs(scene, APPROVAL, (served) => {
       for (const run of served.runs) served.close(run, closedWith('committed'));
     });
+    await propose(scene);
   },
   stale: (scene) => {
     runs(scene, APPROVAL);

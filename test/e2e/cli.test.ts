@@ -224,9 +224,9 @@ describe('in a terminal', () => {
     s.git('reset', '-q', '--hard', ':/base');
     const printed = await emend(s, 0, ['run', 'job.md'], {
       isTty: true,
-      typed: ['z', 'd', ':', 'a greet.js'],
+      typed: ['z', 'd', 'a'],
     });
-    expect(printed.out).toContain('"z" is not one of');
+    expect(printed.out).toContain('"z" is not a key here');
     // Before anything is asked, and once more for `d`.
     const changes = [...printed.out.matchAll(/^\+export const greet = \(\) => "good day";$/gm)].map(
       ({ index }) => index,
@@ -244,7 +244,7 @@ describe('in a terminal', () => {
       await emend(s, 3, ['run', 'job.md'], { isTty: true, typed: ['q'] });
       const printed = await emend(s, 1, ['run', 'job.md'], {
         isTty: true,
-        typed: ['r', 'warmer, please', 'x'],
+        typed: ['r', 'warmer, please', 'x', 'y'],
       });
       expect(printed.out).toContain('already running');
       expect(printed.out).toContain('aborted');

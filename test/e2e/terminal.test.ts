@@ -72,10 +72,9 @@ longOnly(
     const steps = (key: string) =>
       [
         ['\n> ', '\u001b[A'],
-        ['is not one of', ''],
-        ['\n> ', ':'],
-        ['\u001b[0J: ', 's nowhere.js\r'],
-        ['nowhere.js is not one of', ''],
+        ['is not a key here', ''],
+        ['\n> ', 's greet.js'],
+        ['is not a key here', ''],
         ['\n> ', key],
       ] as const;
     const stopped = await onTerminal(
@@ -148,10 +147,76 @@ test('a key for five files asks again with their number and takes paths; Enter, 
       ['\n> ', 's'],
       ['Skip the 4 files without an answer? [y/N, or paths] ', '\u0003'],
     ],
+    { env: { GIT_PAGER: 'cat' } },
   );
   expect(some).toMatchObject({ exit: 130, missing: null });
   expect((await s.show(run)).status.decision?.answered).toEqual({ 'one.js': 'skip' });
   expect(s.git('status', '--porcelain', '--', '*.js')).toBe('');
+});
+
+/** A run that waits for an approval; its tests take two seconds. */
+const waiting = async () => {
+  const s = await greeting('export const greet = () => "good day"; // as before\n');
+  s.write('job.md', JOB.replace('commit: true', 'commit: true\ntest: sleep 2'));
+  const started = await s.start('job.md', s.read('job.md'));
+  const { decision } = (await s.settle(started)).status;
+  return { s, started, run: started.stepKey.slice(0, 8), decision: decision?.id ?? '' };
+};
+/** `emend` in a pipe. */
+const inPipe = (s: Scene, ...args: string[]) =>
+  spawnSync(process.execPath, ['dist/client.js', ...args], {
+    encoding: 'utf8',
+    env: { ...s.env, NODE_OPTIONS: '' },
+  });
+
+test('emend approve in a terminal follows tests and commit to the end of the run', async () => {
+  const { s, run } = await waiting();
+  const { out, ...ended } = await onTerminal(s, ['approve', run], [['approve? [y/N] ', 'y']]);
+  expect(ended).toMatchObject({ exit: 0, missing: null });
+  expect(s.git('log', '-1', '--format=%s').trim()).toBe('Greet politely');
+  const text = unpainted(out);
+  expect(text).toContain('tests: pass: sleep 2: passed');
+  expect(text).toContain(`${run}  committed`);
+  // Events from before the answer are not printed again.
+  expect(text.split('approve? [y/N]')[1]).toMatch(
+    /^ y\n\w+ {2}approve: apply the proposed change\napprove for 1 file by /,
+  );
+});
+
+test('emend skip in a terminal ends with the run, revise with its next question, and --no-wait at once', async () => {
+  const { s, run, started, decision } = await waiting();
+  const note = ['--note', 'louder'];
+  const args = ['revise', run, '--decision', decision, ...note, '--no-wait'];
+  const atOnce = await onTerminal(s, args, []);
+  expect(atOnce).toMatchObject({ exit: 0, missing: null });
+  expect(unpainted(atOnce.out)).not.toContain('[a] approve');
+  expect(unpainted(atOnce.out)).toMatch(/emend (watch|show) /);
+  await s.until(() => s.rehearsal.requests().length === 2);
+  await s.settle(started);
+  const revised = await onTerminal(
+    s,
+    ['revise', run, ...note],
+    [
+      ['revise? [y/N] ', 'y'],
+      ['[a] approve', ''],
+      ['\n> ', 'q'],
+    ],
+  );
+  expect(revised).toMatchObject({ exit: 3, missing: null });
+  const skipped = await onTerminal(s, ['skip', run], [['skip? [y/N] ', 'y']]);
+  expect(skipped).toMatchObject({ exit: 0, missing: null });
+  expect(unpainted(skipped.out)).toContain(`${run}  skipped`);
+});
+
+test('emend approve without a terminal returns at once and names the command that waits', async () => {
+  const { s, run, decision } = await waiting();
+  const piped = inPipe(s, 'approve', run, '--decision', decision);
+  expect([piped.status, piped.stdout]).toEqual([0, `${run}  approve: apply the proposed change\n`]);
+  expect(piped.stderr).toContain(`To wait for its end: emend watch ${run}`);
+  expect(s.git('log', '--oneline').trim().split('\n')).toHaveLength(1);
+  const watched = inPipe(s, 'watch', run);
+  expect(watched.status).toBe(0);
+  expect(s.git('log', '-1', '--format=%s').trim()).toBe('Greet politely');
 });
 
 const hasLess = spawnSync('less', ['--version']).status === 0;

@@ -61,7 +61,7 @@ export const decide = async (
       flags.decision ??
       (answer === 'abort' ? null : await lookedAt({ io, emend, flags }, resolved, given));
     if (typeof seen === 'number') return seen;
-    const before = await beforeAnswer({ emend }, resolved);
+    const before = await beforeAnswer({ emend }, resolved, seen);
     const result = await sendDecision(emend, resolved, {
       ...given,
       ...(seen === null ? {} : { decision: seen }),
