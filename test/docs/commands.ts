@@ -120,6 +120,7 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   'emend run jobs/polite.md --dev --policy review.yaml --quiet': { here: 'nothing' },
   'ANTHROPIC_BASE_URL=http://127.0.0.1:8077 emend run job.md --dev': { here: 'nothing' },
   'emend diff RUN && emend approve RUN --decision ID': { here: 'approval' },
+  'emend watch RUN': { by: 'test/e2e/terminal.test.ts' },
   'emend decide RUN ANSWER --decision ID': { here: 'approval' },
   'emend decide RUN ANSWER --decision ID --file src/a.ts': { here: 'approval' },
   'emend decide RUN revise --decision ID --note "keep the old name"': { here: 'approval' },
