@@ -21,6 +21,8 @@ const terminal = async (repo) => {
     // The change is in the pager until it is left; then one key answers.
     [':\u001b[K', 'q'],
     ['\n> ', 'a'],
+    // Several files: the key asks again.
+    ['or paths] ', 'y\r'],
   ]);
   const driver = join(root, 'test', 'support', 'terminal.py');
   const { stdout } = await promisify(execFile)(

@@ -1,5 +1,5 @@
-/** After an answer counts: in a terminal its command follows the run, elsewhere it says what still runs and which command waits. */
-import { type DecideResult } from '../client/runs/decide.js';
+/** After an answer counts: in a terminal its command follows the run, elsewhere it names what still runs and the command that waits. */
+import type { DecideResult } from '../client/runs/decide.js';
 import { refreshRun, type ResolvedRun } from '../client/runs/resolve.js';
 import { showRun } from '../client/runs/show.js';
 import type { Answer } from '../shared/decisions.js';

@@ -39,7 +39,7 @@ const CONSEQUENCES: Record<Answer, string> = {
   run_without:
     'All commands of this run, and of later phases of its plan, run without a sandbox, with your rights.',
   mask: 'The model gets placeholders instead of the secrets. The files keep the secrets.',
-  send: 'The model gets the secrets in the text of these files. Nobody can take them back.',
+  send: 'The model gets the secrets in the text of these files. What was sent is known to its server.',
   start: 'You choose an answer for each part. Then the first phase begins, and calls are paid for.',
   fix: 'The run continues. The change counts as good only if the failing tests pass with it.',
   outside:

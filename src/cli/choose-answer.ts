@@ -77,9 +77,9 @@ const confirmedFiles = async (
 ): Promise<readonly string[] | null> => {
   const confirmation = confirmationOf(question, answer);
   if (confirmation === null) return [];
-  const ask = confirmation.paths === null ? io.key : io.ask;
+  const { text, paths } = confirmation;
   for (;;) {
-    const typed = await ask(confirmation.text, signal);
+    const typed = await (paths === null ? io.key(text, signal) : io.ask(text, signal));
     if (typed === null) return null;
     const confirmed = readConfirmation(typed, confirmation);
     if (confirmed.kind === 'yes') return confirmed.files;
