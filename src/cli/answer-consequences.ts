@@ -45,6 +45,8 @@ const CONSEQUENCES: Record<Answer, string> = {
   outside:
     'The tests of the base run once without the sandbox, with your rights, your network and your files. Nothing is edited.',
   known: 'The run continues. Tests that failed before do not count against the change.',
+  change_model:
+    'You name a model. It is asked for the open files and for those that failed, and each call costs.',
   abort:
     'The run ends. Emend restores the files that it changed and did not commit. Commits stay. The run cannot be continued.',
 };
@@ -79,6 +81,13 @@ const BY_REASON: Partial<Record<PauseReason, Partial<Record<Answer, string>>>> =
   nothing_found: {
     retry: 'The model looks for other files, which costs a call. Nothing is edited.',
     skip: 'These files are not edited. If no file is left, the run ends.',
+  },
+  runaway: {
+    continue:
+      'The run goes on with the next file and does not ask for this reason again. Each call costs.',
+    revise:
+      'You type a note. The model is asked again for the files that failed, and each call costs.',
+    skip: 'No further call is made. Files that are done are shown for approval. The others keep their content.',
   },
   estimate: { skip: 'The run ends. Nothing was paid for and nothing is written.' },
 };

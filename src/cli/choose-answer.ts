@@ -108,6 +108,10 @@ const detailsFor = async (
       const command = (await io.ask('Which command? ', signal))?.trim() ?? '';
       return command === '' ? null : { set: { command } };
     }
+    case 'change_model': {
+      const model = (await io.ask('Which model? ', signal))?.trim() ?? '';
+      return model === '' ? null : { set: { model } };
+    }
     case 'move':
       return moveDetails(dialog);
     default:

@@ -48,6 +48,7 @@ const KEYS: Record<Answer, string> = {
   fix: 'f',
   known: 'k',
   outside: 'w',
+  change_model: 'm',
   abort: 'x',
 };
 

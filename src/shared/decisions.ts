@@ -56,6 +56,7 @@ export const ANSWERS_BY_REASON = {
   audit: ['keep', 'revise', 'skip'],
   pick: ['take', 'retry', 'skip'],
   nothing_found: ['take', 'retry', 'skip'],
+  runaway: ['continue', 'change_model', 'revise', 'skip'],
 } as const;
 
 /** Why a run waits for a person (wire names, docs/decision-points.md). */
@@ -97,6 +98,7 @@ export const ANSWER_MEANS: Record<Answer, string> = {
   fix: 'continue: the change must make these tests pass',
   known: 'continue: ignore tests that already failed before the change',
   outside: 'run these tests once without the sandbox, on the unchanged files',
+  change_model: 'ask another model from here on, also for the files that failed: --set model=NAME',
   abort: 'end the run and roll back uncommitted changes',
 };
 /** What a plan asks about its phases. */
@@ -120,11 +122,18 @@ const OF_PHASES: Partial<Record<PauseReason, Partial<Record<Answer, string>>>> =
     keep: 'continue with what is merged, although its tests fail',
   },
 };
+/** Answers to a run that spends without success. */
+const OF_RUNAWAY: Partial<Record<Answer, string>> = {
+  continue: 'continue as before; the run does not ask for this cause again',
+  revise: 'ask again for the files that failed, then for the others, with your note in each prompt',
+  skip: 'stop: ask for no more files; what is done goes to review, else the run ends',
+};
 export const meaningOf = (
   decision: Pick<DecisionPoint, 'reason' | 'ofPlan'> | null,
   answer: Answer,
 ): string =>
   (decision?.ofPlan === true ? OF_PHASES[decision.reason]?.[answer] : undefined) ??
+  (decision?.reason === 'runaway' ? OF_RUNAWAY[answer] : undefined) ??
   ANSWER_MEANS[answer];
 
 const BY_FILE: ReadonlySet<string> = new Set(

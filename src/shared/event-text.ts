@@ -8,15 +8,18 @@ import { clockTime } from './outage.js';
 import { count, linesChanged, tally } from './text.js';
 import type { LedgerRow, StepStatus } from './run.js';
 import type { FoundTests, PhaseEstimate, PhaseReading } from './plan.js';
-import { expectedText, NO_USAGE, usageText } from './usage.js';
+import { expectedText, moneyBudgetText, NO_USAGE, usageText, type MoneyBudget } from './usage.js';
 import { shownKey } from './ids.js';
 
-export function estimateText(
-  phases: number,
-  estimate: PhaseEstimate,
-  most: PhaseEstimate | null,
-  over: readonly string[],
-): string {
+interface PlanEstimate {
+  readonly phases: number;
+  readonly estimate: PhaseEstimate;
+  /** If each phase fails its tests up to its limit of replans; null: not known, or nothing is tested. */
+  readonly most: PhaseEstimate | null;
+  readonly over: readonly string[];
+  readonly budget: MoneyBudget | null;
+}
+export function estimateText({ phases, estimate, most, over, budget }: PlanEstimate): string {
   const about = (expected: PhaseEstimate): string =>
     `about ${usageText({ ...NO_USAGE, ...expected })}`;
   const least = `${about(estimate)}, if no phase fails`;
@@ -24,7 +27,7 @@ export function estimateText(
     most === null
       ? least
       : `from ${least}, to at most ${about(most)}, if each fails its tests up to its limit of replans`;
-  return [`${count(phases, 'phase')}: ${range}`, ...over].join('; ');
+  return [`${count(phases, 'phase')}: ${range}`, moneyBudgetText(budget), ...over].join('; ');
 }
 
 const TESTED = {
@@ -214,9 +217,14 @@ const TEXTS: { readonly [N in EventType]: (event: EventOf<N>) => string } = {
   activity_failed: ({ activity, message }) => `${activity} failed: ${message}`,
   abort_requested: ({ by }) => `abort requested by ${by}`,
   step_finished: ({ outcome }) => `finished: ${outcome}`,
-  estimated: (event) => `estimate: ${expectedText(event)}`,
+  estimated: ({ budget, ...estimate }) =>
+    `estimate: ${expectedText(estimate)}; ${moneyBudgetText(budget)}`,
   plan_estimated: (event) =>
-    `estimate for ${estimateText(event.phases, event, event.most ?? null, event.over)}`,
+    `estimate for ${estimateText({
+      ...event,
+      estimate: event,
+      most: event.most ?? null,
+    })}`,
   plan_started: ({ phases, done, mode, waves }) =>
     `plan of ${count(phases, 'phase')}, ${done} done, ${mode}: ${waves.map((wave) => wave.join(', ')).join(' | ')}`,
   resumed_from: takenText,
@@ -316,11 +324,13 @@ export const soFarText = ({
   usage,
   chunksLeft,
   estimate,
-}: Pick<StepStatus, 'usage' | 'chunksLeft' | 'estimate'>) =>
+  budget,
+}: Pick<StepStatus, 'usage' | 'chunksLeft' | 'estimate' | 'budget'>) =>
   [
     usageText(usage),
     ...(chunksLeft === undefined ? [] : [`${count(chunksLeft, 'edit call')} left`]),
     ...(estimate === undefined ? [] : [`expected: ${expectedText(estimate)}`]),
+    ...(budget === undefined ? [] : [moneyBudgetText(budget)]),
   ].join('; ');
 
 // The four questions that are asked of a plan's events: `emend events --kind`. Pure.

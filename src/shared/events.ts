@@ -4,7 +4,7 @@ import type { AuditReport } from './audit.js';
 import type { Bucket, Format } from './formats.js';
 import type { PhaseEstimate, PhaseMarker, PlanOutcome } from './plan.js';
 import type { PickedFile } from './pick.js';
-import type { StepEstimate, StepUsage } from './usage.js';
+import type { MoneyBudget, StepEstimate, StepUsage } from './usage.js';
 
 export type Progress = Readonly<Record<'done' | 'failed' | 'skipped' | 'total', number>>;
 
@@ -15,8 +15,8 @@ export interface JobEvents {
     targetFileCount: number;
     estimatedComplexity: 'low' | 'medium' | 'high';
   };
-  /** Before the first call. */
-  estimated: StepEstimate;
+  /** Before the first call, and again once the files are picked. `budget` null: there is no money budget. */
+  estimated: StepEstimate & { budget: MoneyBudget | null };
   truncation_detected: {
     file: string;
     reason: string;
@@ -99,6 +99,8 @@ export interface PlanEvents {
     most?: PhaseEstimate;
     /** Budgets that it is over, in words. */
     over: readonly string[];
+    /** Money that the plan may use; null: there is no money budget. */
+    budget: MoneyBudget | null;
   } & PhaseEstimate;
   /** What an earlier run left was taken over: phases that it committed, its counts. */
   resumed_from: {

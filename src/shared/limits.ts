@@ -125,7 +125,12 @@ export const LIMITS = {
     'estimated input tokens of one call',
   ),
   budget_tokens: limit(null, 'tokens', [1, 1e12], 'input and output tokens of the run'),
-  budget_usd: limit(null, 'US dollars', [0, 1e9], 'money of the run, by the price table'),
+  budget_usd: limit(
+    null,
+    'US dollars',
+    [0, 1e9],
+    'money of the run, by the price table; default 10 x estimate, at least 1, if the price is known',
+  ),
   budget_calls: limit(null, 'calls', [1, 1_000_000], 'model calls of the run'),
   wallClock_s: limit(null, 'seconds', [1, 1e9], 'time of the run, excluding pauses'),
   maxFailedVerifications: limit(
@@ -316,6 +321,14 @@ export const BOUNDS = {
   chunks_perFile: 2,
   // and never fewer than this.
   leastChunks: 10,
+  // So many files failed for the same reason while the model edited none: the run asks whether it should go on.
+  sameFailures: 3,
+  // A run that has used so many times its estimate asks whether it should go on.
+  overEstimate_times: 3,
+  // Money of a run where nobody set budget_usd: so many times its estimate,
+  budgetEstimate_times: 10,
+  // and never less than this.
+  leastBudget_usd: 1,
   // Files in a run's details in the Temporal UI.
   detailsFiles: 30,
   // Edits of one answer in JSON.

@@ -20,6 +20,10 @@ const BOUND_NAMES = [
     'shownKey_chars',
     'leastChunks',
     'chunks_perFile',
+    'sameFailures',
+    'overEstimate_times',
+    'budgetEstimate_times',
+    'leastBudget_usd',
     'countTotal_ms',
     'countAttempts',
   ] as const),
@@ -98,6 +102,13 @@ export const defaultChunks = (ruled: Ruled, files: number): number => {
   const { leastChunks, chunks_perFile } = boundsOf(ruled);
   return Math.max(leastChunks, chunks_perFile * files);
 };
+
+/** Money of a run where nobody set `budget_usd`. Null: there is no price to count by. */
+export const defaultBudget_usd = (
+  { budgetEstimate_times, leastBudget_usd }: Rules['bounds'],
+  estimate_usd: number | null,
+): number | null =>
+  estimate_usd === null ? null : Math.max(leastBudget_usd, budgetEstimate_times * estimate_usd);
 
 /** Words of others on their way into the state. */
 export const cut = (ruled: Ruled, text: string): string => {

@@ -5,7 +5,7 @@
 import type { AuditReport } from './audit.js';
 import type { StepKey, BlobRef } from './ids.js';
 import type { PlanOutcome, PlanProgress, VerificationFailure } from './plan.js';
-import type { StepEstimate, StepUsage } from './usage.js';
+import type { MoneyBudget, StepEstimate, StepUsage } from './usage.js';
 import type { Rules } from './rules.js';
 import type { DecisionPoint } from './decisions.js';
 import type { Target } from './step-activities.js';
@@ -234,6 +234,8 @@ export interface StepStatus extends Pick<
   readonly outage?: Outage;
   /** Said before the first call; of a plan: of the phases still to be done. Absent: not known. */
   readonly estimate?: StepEstimate;
+  /** Money that it may use; null: there is no money budget, as no price is known. Absent: not known yet. */
+  readonly budget?: MoneyBudget | null;
   /** Edit calls that `maxTotalChunks` still allows; absent: not known, or none comes. */
   readonly chunksLeft?: number;
   /** Decisions and signals that did not count. */

@@ -92,7 +92,13 @@ export type PreflightResult =
       /** Proposals are tested before approval; `prepared`: where the base passes in a prepared worktree. Absent: after apply. */
       readonly verifyBefore?: 'always' | 'prepared';
     }
-  | { readonly outcome: 'pick'; readonly snapshot: BlobRef; readonly estimate: StepEstimate }
+  | {
+      readonly outcome: 'pick';
+      readonly snapshot: BlobRef;
+      readonly estimate: StepEstimate;
+      /** As it was set; null: nobody set it. */
+      readonly budget_usd: number | null;
+    }
   | { readonly outcome: 'refused'; readonly problem: Problem };
 
 /** Of each activity that asks a model for the step. */

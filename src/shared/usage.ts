@@ -135,13 +135,53 @@ export const usedOf = ({ usage, time_ms }: Spent): Readonly<Record<Budget, numbe
 export const budgetText = (name: Budget, value: number): string =>
   `${name === 'budget_usd' ? Number(value.toFixed(4)) : Math.round(value)} ${UNITS[name]}`;
 
-/** The first budget that `used` reaches, and that in words; null: none. `by`: who used it. */
-export function reachedBudget(limits: Limits | null, used: ReturnType<typeof usedOf>, by = '') {
-  const name = BUDGETS.find((each) => used[each] >= (limitOf(limits, each) ?? NaN));
+/** Has a run used `times` its estimate? Compares money if both prices are known, else tokens. */
+export function isOverEstimate(usage: StepUsage, estimate: PhaseEstimate, times: number): boolean {
+  const { usd, input_tokens, output_tokens } = estimate;
+  if (usage.usd !== null && usd !== null && usd > 0) return usage.usd >= times * usd;
+  const expected_tokens = input_tokens + output_tokens;
+  return expected_tokens > 0 && tokensOf(usage) >= times * expected_tokens;
+}
+
+/** Money that a run may use. Default: nobody set `budget_usd`. */
+export interface MoneyBudget {
+  readonly usd: number;
+  readonly isDefault: boolean;
+}
+/** The set `budget_usd`, else the default. Null: there is no money budget, as no price is known. */
+export const moneyBudget = (
+  set_usd: number | null,
+  default_usd: number | null,
+): MoneyBudget | null => {
+  if (set_usd !== null) return { usd: set_usd, isDefault: false };
+  return default_usd === null ? null : { usd: default_usd, isDefault: true };
+};
+/** The numbers are `budgetEstimate_times` and `leastBudget_usd`. */
+const DEFAULT_BUDGET = 'default: ten times the estimate, at least $1';
+/** For people: `budget $6.40 (default: ten times the estimate, at least $1)`. */
+export const moneyBudgetText = (budget: MoneyBudget | null): string =>
+  budget === null
+    ? 'no money budget: the price is not known'
+    : `budget $${budget.usd.toFixed(budget.usd < 1 ? 4 : 2)}${budget.isDefault ? ` (${DEFAULT_BUDGET})` : ''}`;
+
+/**
+ * The first budget that `used` reaches, and that in words. Null: none is reached. `by`: who used it. `default_usd`: the money budget where
+ * none is set; it does not hold once a model without a price was used.
+ */
+export function reachedBudget(
+  limits: Limits | null,
+  used: ReturnType<typeof usedOf>,
+  { by = '', default_usd = null }: { readonly by?: string; readonly default_usd?: number | null },
+) {
+  const isDefault = limitOf(limits, 'budget_usd') === null && Number.isFinite(used.budget_usd);
+  const limitFor = (name: Budget): number | null =>
+    name === 'budget_usd' && isDefault ? default_usd : limitOf(limits, name);
+  const name = BUDGETS.find((budget) => used[budget] >= (limitFor(budget) ?? NaN));
   if (name === undefined) return null;
-  const limit = limitOf(limits, name) ?? '';
+  const limit = limitFor(name) ?? '';
+  const source = name === 'budget_usd' && isDefault ? ` (${DEFAULT_BUDGET})` : '';
   const message = Number.isFinite(used[name])
-    ? `${budgetText(name, used[name])} used${by}; ${name} is ${limit}`
+    ? `${budgetText(name, used[name])} used${by}; ${name} is ${limit}${source}`
     : `the price of a model that was used${by} is not known, so ${name} (${limit}) cannot be checked; retry continues without it`;
   return { name, message };
 }

@@ -179,6 +179,8 @@ export function validateDecision(state: DecisionContext, request: DecisionReques
     return no('revise needs a note that says what to change');
   if (request.answer === 'other' && typeof request.set?.command !== 'string')
     return no('other needs set.command');
+  if (request.answer === 'change_model' && typeof request.set?.model !== 'string')
+    return no('change_model needs set.model');
   const { host, repository } = request.set ?? {};
   if (request.answer === 'move' && (host === undefined) === (repository === undefined))
     return no(

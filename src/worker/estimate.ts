@@ -5,7 +5,14 @@ import { preflight, readPlan, type ActivityPorts } from '../activities/index.js'
 import type { Overrides } from '../shared/limits.js';
 import { ProblemError } from '../shared/problems.js';
 import type { RepositoryBase } from '../shared/repository.js';
-import { sumEstimates, type PhaseEstimate, type StepEstimate } from '../shared/usage.js';
+import { currentRules, defaultBudget_usd } from '../shared/rules.js';
+import {
+  moneyBudget,
+  sumEstimates,
+  type MoneyBudget,
+  type PhaseEstimate,
+  type StepEstimate,
+} from '../shared/usage.js';
 import { resolveStore } from '../stores/location.js';
 import { withScratch } from '../system/scratch.js';
 import { createPorts, type PortsOptions } from './adapters.js';
@@ -28,6 +35,8 @@ export interface Estimated {
   /** Of a plan: its phases that are not done, and what they take at most where their tests fail. */
   readonly phases?: number;
   readonly most?: PhaseEstimate;
+  /** Null: there is no money budget, as no price is known. */
+  readonly budget: MoneyBudget | null;
   /** Limits that it is over, in words. */
   readonly over: readonly string[];
 }
@@ -85,8 +94,17 @@ async function ofJob(
   };
   const looked = await preflight(ports, { ...all, ...(repository && { repository }) }, { signal });
   if (looked.outcome === 'refused') throw new ProblemError(looked.problem);
-  return { estimate: looked.estimate, over: looked.outcome === 'ready' ? looked.overEstimate : [] };
+  const { estimate } = looked;
+  const set_usd = looked.outcome === 'ready' ? looked.limits.budget_usd : looked.budget_usd;
+  return {
+    estimate,
+    budget: budgetFor(estimate, set_usd),
+    over: looked.outcome === 'ready' ? looked.overEstimate : [],
+  };
 }
+
+const budgetFor = ({ usd }: PhaseEstimate, set_usd: number | null): MoneyBudget | null =>
+  moneyBudget(set_usd, defaultBudget_usd(currentRules().bounds, usd));
 
 async function ofPlan(
   ports: ActivityPorts,
@@ -104,8 +122,10 @@ async function ofPlan(
   if (read.outcome === 'same') throw new Error('a first reading that is the same');
   const open = read.phases.filter(({ marker }) => marker !== 'completed' && marker !== 'skipped');
   const most = open.flatMap((phase) => phase.most ?? []);
+  const estimate = sumEstimates(open.map((phase) => phase.estimate ?? {}));
   return {
-    estimate: sumEstimates(open.map(({ estimate }) => estimate ?? {})),
+    estimate,
+    budget: budgetFor(estimate, read.limits.budget_usd),
     phases: open.length,
     ...(most.length < open.length || open.length === 0 ? {} : { most: sumEstimates(most) }),
     over: [],

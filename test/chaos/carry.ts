@@ -55,6 +55,7 @@ const USUAL: Readonly<Record<PauseReason, Answer>> = {
   chunk_limit: 'retry',
   budget: 'retry',
   estimate: 'retry',
+  runaway: 'continue',
   conflict: 'rebase',
   hook_changed: 'rebase',
   tests_failed: 'revise',

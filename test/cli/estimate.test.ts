@@ -53,7 +53,7 @@ test('a job: calls, tokens and money with the prices of its model, and nothing i
   expect([exit, err]).toEqual([0, '']);
   // 1,500 for the prompt, 7 for what it asks and its title, 1,000 for the file; and the file again in the answer.
   expect(out).toBe(
-    'job.md: about 1 model call, 2,507 tokens in, 1,000 out, $0.0150 (claude-sonnet-5-5, genai-prices 0.2.3 (PyPI) of 2026-11-10), if no answer fails\n',
+    'job.md: about 1 model call, 2,507 tokens in, 1,000 out, $0.0150 (claude-sonnet-5-5, genai-prices 0.2.3 (PyPI) of 2026-11-10), if no answer fails; budget $1.00 (default: ten times the estimate, at least $1)\n',
   );
   const json = JSON.parse(
     (await emend(cwd, 'run', 'job.md', '--estimate', '--json')).out,
@@ -69,6 +69,7 @@ test('a job: calls, tokens and money with the prices of its model, and nothing i
       model: 'claude-sonnet-5-5',
       priced: PRICES,
     },
+    budget: { usd: 1, isDefault: true },
     over: [],
     exit: 0,
   });
@@ -214,7 +215,7 @@ test('a plan: the sum of its open phases; refused as its run would be', async ()
   const { exit, out, err } = await emend(cwd, 'plan', 'run', 'plans/001_two.md', '--estimate');
   expect([exit, err]).toEqual([0, '']);
   expect(out).toMatch(
-    /^plans\/001_two: 2 phases: about 2 model calls, [\d,]+ tokens in, 2,000 out, \$0\.03\d\d, if no phase fails\n$/,
+    /^plans\/001_two: 2 phases: about 2 model calls, [\d,]+ tokens in, 2,000 out, \$0\.03\d\d, if no phase fails; budget \$1\.00 \(default: ten times the estimate, at least \$1\)\n$/,
   );
   const unpriced = await emend(
     cwd,

@@ -165,7 +165,7 @@ describe('the estimate before the first phase', () => {
     expect(state.decision).toMatchObject({ reason: 'estimate', accepts: ['continue', 'abort'] });
     expect(state.decision?.message).toBe(
       '2 phases: about 4 model calls, 4,000 tokens in, 2,000 out, $1.0000, if no phase fails; ' +
-        'about 4 model calls are expected; budget_calls is 3',
+        'budget $10.00 (default: ten times the estimate, at least $1); about 4 model calls are expected; budget_calls is 3',
     );
     const on = answered(state, 'continue', { budget_calls: 9 });
     expect(on.limits?.budget_calls).toBe(9);
@@ -182,7 +182,7 @@ describe('failed tests and replans', () => {
     const state = asked(read(failing, 'ask'));
     expect(state.decision?.message).toBe(
       '2 phases: from about 4 model calls, 4,000 tokens in, 2,000 out, $1.0000, if no phase fails, to at most about 40 model calls, ' +
-        '60,000 tokens in, 18,000 out, price unknown, if each fails its tests up to its limit of replans',
+        '60,000 tokens in, 18,000 out, price unknown, if each fails its tests up to its limit of replans; budget $10.00 (default: ten times the estimate, at least $1)',
     );
     expect(state.events.find(({ type }) => type === 'plan_estimated')).toMatchObject({
       calls: 4,
@@ -259,8 +259,8 @@ describe('what earlier runs used', () => {
   test('counts where a person says resume, and not where they say restart', () => {
     const open = asked(readFree(leaving({ budget_calls: 10 }, ['it was aborted'])));
     expect(open.decision?.reason).toBe('resume');
-    expect(budgetsLeft(answered(open, 'resume'), 0)).toEqual({ budget_calls: 7 });
-    expect(budgetsLeft(answered(open, 'restart'), 0)).toEqual({ budget_calls: 10 });
+    expect(budgetsLeft(answered(open, 'resume'), 0)).toMatchObject({ budget_calls: 7 });
+    expect(budgetsLeft(answered(open, 'restart'), 0)).toMatchObject({ budget_calls: 10 });
   });
 });
 
@@ -411,6 +411,40 @@ describe('a budget over the whole plan', () => {
       budget_calls: 1,
       wallClock_s: 50,
     });
-    expect(budgetsLeft(readFree(planOf({}, 'auto')), 0)).toEqual({});
+  });
+
+  test('where nobody set budget_usd, ten times the estimate are left, and at least 1 US dollar', () => {
+    expect(budgetsLeft(read(planOf({}, 'auto'), 'ask'), 0)).toEqual({ budget_usd: 10 });
+    expect(budgetsLeft(readFree(planOf({}, 'auto')), 0)).toEqual({ budget_usd: 1 });
+  });
+
+  test('the default of budget_usd is reached as one that is set, and raised by as much again', () => {
+    const begun = read(planOf({}, 'auto'), 'ask');
+    const spent: PlanState = {
+      ...begun,
+      mayExceedEstimate: true,
+      usage: { ...NO_USAGE, calls: 2, usd: 10 },
+    };
+    const open = asked(spent);
+    expect(open.decision).toMatchObject({
+      reason: 'budget',
+      subject: 'budget_usd',
+      message:
+        '10 US dollars used by the plan; budget_usd is 10 (default: ten times the estimate, at least $1)',
+    });
+    expect(budgetsLeft(answered(open, 'retry'), 0)).toEqual({ budget_usd: 10 });
+  });
+
+  test('at three times its estimate the plan asks once whether it should continue', () => {
+    const begun = read(planOf({}, 'auto'), 'ask');
+    const spent: PlanState = { ...begun, usage: { ...NO_USAGE, calls: 9, usd: 3 } };
+    const open = asked(spent);
+    expect(open.decision).toMatchObject({ reason: 'runaway', accepts: ['continue', 'abort'] });
+    expect(open.decision?.message).toMatch(
+      /^the plan has used 3 times its estimate; used: 9 model calls, .*\$3\.0000; estimate: about 4 model calls/,
+    );
+    expect(nextPlanEffect(answered(open, 'continue'), 0, false).kind).toBe('begin');
+    const less: PlanState = { ...begun, usage: { ...NO_USAGE, calls: 9, usd: 2.99 } };
+    expect(nextPlanEffect(less, 0, false).kind).toBe('begin');
   });
 });

@@ -121,15 +121,18 @@ export class World {
 
   // ---------------------------------------------------------------------------------------------------------------- up to the proposal
   preflight(word: string, state: StepState): PreflightResult {
+    // So much that no case reaches three times of it without wanting to.
     const estimate = {
       calls: 2,
-      input_tokens: 100,
-      output_tokens: 100,
-      usd: 0.01,
+      input_tokens: 100_000,
+      output_tokens: 100_000,
+      usd: 10,
       model: 'm',
       priced: null,
     };
-    if (word === 'pick') return { outcome: 'pick', snapshot: blob('file list'), estimate };
+    const budget_usd = this.wanted.limits?.budget_usd ?? null;
+    if (word === 'pick')
+      return { outcome: 'pick', snapshot: blob('file list'), estimate, budget_usd };
     if (word.startsWith('refused'))
       return { outcome: 'refused', problem: problem('target_missing', 'a.ts is not there') };
     const { number, ready, picked } = state.base;

@@ -138,7 +138,12 @@ async function compute(
       before: ['pick'],
     });
     refuseEarly(input.jobPath, { ...estimate, told_bytes: told.text_bytes }, limits, entry);
-    return { outcome: 'pick', snapshot: await putJson(blobs, snapshot), estimate };
+    return {
+      outcome: 'pick',
+      snapshot: await putJson(blobs, snapshot),
+      estimate,
+      budget_usd: limits.budget_usd,
+    };
   }
 
   const wanted =

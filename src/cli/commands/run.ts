@@ -5,7 +5,7 @@ import { startStep, type StartOptions } from '../../client/runs/start.js';
 import { EXIT, fail, ProblemError, type ExitCode, type Problem } from '../../shared/problems.js';
 import { branchOf } from '../../shared/repository.js';
 import { estimateText } from '../../shared/event-text.js';
-import { expectedText } from '../../shared/usage.js';
+import { expectedText, moneyBudgetText } from '../../shared/usage.js';
 import type { ToEstimate } from '../../worker/index.js';
 import { plain } from '../render/text.js';
 import { begin, tellEnd, type BeginFlags } from '../begin-end.js';
@@ -193,13 +193,13 @@ export const tellEstimate = async (
     import('pino'),
   ]);
   const found = await estimateOnly(asked, io.env, pino({ level: 'silent' }));
-  const { estimate, phases, most = null, over } = found;
+  const { estimate, budget, phases, most = null, over } = found;
   if (json === true)
     printJson(io, 'run --estimate', { v: 1, path: asked.path, ...found, exit: EXIT.done });
   else if (phases !== undefined)
-    io.out(`${plain(asked.path)}: ${estimateText(phases, estimate, most, over)}`);
+    io.out(`${plain(asked.path)}: ${estimateText({ phases, estimate, most, over, budget })}`);
   else
-    for (const text of [expectedText(estimate), ...over])
+    for (const text of [`${expectedText(estimate)}; ${moneyBudgetText(budget)}`, ...over])
       io.out(`${plain(asked.path)}: ${plain(text)}`);
   return EXIT.done;
 };

@@ -25,6 +25,7 @@ const NEEDS: Partial<Record<Answer, string>> = {
   revise: ' --note "…"',
   select: ' --hunk PATH:1,3',
   other: ' --set command="…"',
+  change_model: ' --set model=NAME',
   move: ' --to DIR',
 };
 

@@ -1,7 +1,7 @@
 /** What an archive says in the words of a live run's status. Pure. */
 import { VERSION } from '../../shared/problems.js';
 import { ANSWERS_BY_REASON, type DecisionPoint } from '../../shared/decisions.js';
-import type { StepEvent } from '../../shared/events.js';
+import type { EventOf, StepEvent } from '../../shared/events.js';
 import { countsOf, type LedgerRow, type RunState, type StepStatus } from '../../shared/run.js';
 import type { StepEstimate } from '../../shared/usage.js';
 import { outcomeOf, type ArchivedRun } from './run.js';
@@ -17,7 +17,7 @@ export const archivedStatus = (
   const { workspace = '', jobPath = '', title = '' } = run.started ?? {};
   const result = run.closed?.result ?? null;
   const decision = run.closed === null ? openDecision(run) : null;
-  const estimated = run.events.find((event) => event.type === 'estimated');
+  const estimated = run.events.findLast((event) => event.type === 'estimated');
   return {
     v: VERSION,
     stepKey: run.stepKey,
@@ -32,7 +32,12 @@ export const archivedStatus = (
     decision,
     proposalId: result?.proposalId ?? run.proposal?.id ?? null,
     usage: result?.usage ?? run.usage,
-    ...(estimated === undefined ? {} : { estimate: estimateOf(estimated) }),
+    ...(estimated === undefined
+      ? {}
+      : {
+          estimate: estimateOf(estimated),
+          budget: estimated.budget,
+        }),
     wasSplit: result?.wasSplit ?? run.events.some((event) => event.type === 'edit_split_triggered'),
     ignored: run.events
       .filter((event) => event.type === 'decision_ignored')
@@ -47,8 +52,9 @@ const estimateOf = ({
   seq: _s,
   at: _at,
   type: _type,
+  budget: _budget,
   ...estimate
-}: StepEvent & StepEstimate): StepEstimate => estimate;
+}: StepEvent & EventOf<'estimated'>): StepEstimate => estimate;
 
 const lastKnown = ({ activities }: ArchivedRun): string => {
   const last = activities.at(-1);

@@ -10,10 +10,15 @@ import {
   type Budget,
   BUDGETS,
   budgetText,
+  isOverEstimate,
   limitOf,
+  moneyBudget,
   reachedBudget,
+  usageText,
   usedOf,
+  type MoneyBudget,
 } from '../../shared/usage.js';
+import { boundsOf } from '../../shared/rules.js';
 import { groupOf, openOf, type PlanState } from './state.js';
 
 type Spending = Pick<PlanState, 'usage' | 'startedAt' | 'pausedFor_ms' | 'spentBefore'>;
@@ -27,26 +32,48 @@ export const spentOf = (
   time_ms: (spentBefore?.time_ms ?? 0) + now - startedAt - pausedFor_ms,
 });
 
-/** Reaching a limit of the whole plan is asked before anything more is paid for: the next phase, a report, a replan, a phase once more. */
-export function budgetReached(state: PlanState, now: number): FrameEffect | null {
-  const reached = reachedBudget(state.limits, usedOf(spentOf(state, now)), ' by the plan');
-  if (reached === null) return null;
-  return {
-    kind: 'pause',
-    pause: { reason: 'budget', message: reached.message, files: [], subject: reached.name },
-  };
+/** Money that the plan may use now: people may have set another budget, or used a model without a price. */
+export const budgetOfPlan = (state: PlanState): MoneyBudget | null => {
+  const { expected, limits, usage, spentBefore } = state;
+  const isCounted = usage.usd !== null && spentBefore?.usage.usd !== null;
+  const default_usd =
+    isCounted && expected?.budget?.isDefault === true ? expected.budget.usd : null;
+  return moneyBudget(limitOf(limits, 'budget_usd'), default_usd);
+};
+
+const pause = (
+  reason: 'budget' | 'runaway',
+  message: string,
+  subject: string | null,
+): FrameEffect => ({ kind: 'pause', pause: { reason, message, files: [], subject } });
+
+/** Asked before anything more is paid for: the next phase, a report, a replan, a phase once more. */
+export function spendingPause(state: PlanState, now: number): FrameEffect | null {
+  const reached = reachedBudget(state.limits, usedOf(spentOf(state, now)), {
+    by: ' by the plan',
+    default_usd: budgetOfPlan(state)?.usd ?? null,
+  });
+  if (reached !== null) return pause('budget', reached.message, reached.name);
+  const { expected, usage, mayExceedEstimate } = state;
+  const { overEstimate_times } = boundsOf(state);
+  if (expected === undefined || mayExceedEstimate) return null;
+  if (!isOverEstimate(usage, expected.estimate, overEstimate_times)) return null;
+  const estimate = usageText({ ...NO_USAGE, ...expected.estimate });
+  const message = `the plan has used ${overEstimate_times} times its estimate; used: ${usageText(usage)}; estimate: about ${estimate}, if no phase fails`;
+  return pause('runaway', message, null);
 }
 
 /**
  * The plan's budgets as limits of the run of each of the phases that begin now: what is left, shared evenly, so that phases side
- * by side do not overrun it together; time passes for all of them. Only limits that are set.
+ * by side do not overrun it together; time passes for all of them. Only limits that are set, and the default of `budget_usd`.
  */
 export function budgetsLeft(state: PlanState, now: number): Partial<Record<LimitName, number>> {
   const together = Math.max(1, groupOf(state).filter(({ status }) => status === 'running').length);
   const used = usedOf(spentOf(state, now));
   return Object.fromEntries(
     BUDGETS.flatMap((name) => {
-      const limit = limitOf(state.limits, name);
+      const limit =
+        name === 'budget_usd' ? (budgetOfPlan(state)?.usd ?? null) : limitOf(state.limits, name);
       if (limit === null) return [];
       const left = Math.max(0, limit - used[name]);
       const share = name === 'wallClock_s' ? left : left / together;

@@ -36,8 +36,11 @@ function withSettings(state: PlanState, open: DecisionPoint, request: DecisionRe
   if (open.reason === 'budget' && reached !== null && isLimitName(state, reached)) {
     // What cannot be counted is not limited any more, whatever the answer sets.
     if (reached === 'budget_usd' && spentOf(state, 0).usage.usd === null) said[reached] = null;
-    else
-      said[reached] ??= (state.limits?.[reached] ?? 0) + (state.reading.plan?.limits[reached] ?? 0);
+    else {
+      const first = reached === 'budget_usd' ? (state.expected?.budget?.usd ?? 0) : 0;
+      const limit = state.limits?.[reached] ?? first;
+      said[reached] ??= limit + (state.reading.plan?.limits[reached] ?? first);
+    }
   }
   if (Object.keys(said).length === 0 || state.limits === null) return state;
   const input = { ...state.input, overrides: { ...state.input.overrides, ...said } };
@@ -81,6 +84,7 @@ function resolve(
   if (open.reason === 'test_command') return withTests(state, request, open.subject);
   if (open.reason === 'plan_start') return resolveStart(state, open, request);
   if (open.reason === 'estimate') return { ...state, estimateAsked: null };
+  if (open.reason === 'runaway') return { ...state, mayExceedEstimate: true };
   if (open.reason === 'resume') return resolveLeft(state, request.answer === 'resume', now);
   if (open.reason === 'plan_changed') return resolveChanged(state, request.answer === 'take_new');
   if (open.reason === 'tests_failed' && request.answer !== 'skip')

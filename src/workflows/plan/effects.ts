@@ -3,7 +3,7 @@ import type { PhaseId, PlanOutcome } from '../../shared/plan.js';
 import { busyWait_ms } from '../frame/log.js';
 import type { FrameEffect } from '../frame/machine.js';
 import { outageEffect } from '../../shared/outage.js';
-import { budgetReached } from './budget.js';
+import { spendingPause } from './budget.js';
 import { groupOf, inWaves, isDone, unmarkedOf, type PlanState, type Revising } from './state.js';
 import { reportedFor } from './reports.js';
 import { dueBefore } from './revising.js';
@@ -69,7 +69,7 @@ export function nextPlanEffect(state: PlanState, now: number, long: boolean): Pl
   if (state.ask !== null) return { kind: 'pause', pause: state.ask };
   if (busy.waiting) return { kind: 'wait', ms: busyWait_ms(timings.lockPoll_ms, busy.tries) };
   if (revision.current !== null) {
-    const pause = PAID.includes(revision.current.step) ? budgetReached(state, now) : null;
+    const pause = PAID.includes(revision.current.step) ? spendingPause(state, now) : null;
     return outageEffect(state, now) ?? pause ?? { kind: 'revise', revising: revision.current };
   }
   switch (stage.at) {
@@ -81,7 +81,7 @@ export function nextPlanEffect(state: PlanState, now: number, long: boolean): Pl
         return { kind: 'close', outcome: endOf(state) };
       if (controls.stopAfterPhase !== null) return { kind: 'close', outcome: 'stopped' };
       if (controls.pausedBy !== null) return { kind: 'await_resume' };
-      const pause = estimateWanted(state) ?? budgetReached(state, now);
+      const pause = estimateWanted(state) ?? spendingPause(state, now);
       if (pause !== null) return pause;
       return counts.groups > 0 && (long || counts.groups >= timings.planRun_groups)
         ? { kind: 'continue' }
@@ -101,7 +101,7 @@ export function nextPlanEffect(state: PlanState, now: number, long: boolean): Pl
       const open = groupOf(state).filter((phase) => !isDone(phase));
       const first = open.find((phase) => phase.job === null);
       if (first !== undefined) return { kind: 'job', phase: first.id };
-      return budgetReached(state, now) ?? { kind: 'run', phases: open.map(({ id }) => id) };
+      return spendingPause(state, now) ?? { kind: 'run', phases: open.map(({ id }) => id) };
     }
     case 'running':
       return {

@@ -80,7 +80,7 @@ const answersOf = (state: PlanState, { reason, subject }: Pause): readonly Answe
   if (reason === 'tests_failed')
     return asked === null ? ['revise', 'keep', 'manual'] : ['revise', 'continue', 'manual', 'skip'];
   // Of a whole plan: the phases that are to be left out are said in its document.
-  if (reason === 'estimate') return ['continue'];
+  if (reason === 'estimate' || reason === 'runaway') return ['continue'];
   // Nothing was found that could be run.
   if (reason === 'test_command' && subject === null) return ['other', 'no_tests'];
   const isDue =

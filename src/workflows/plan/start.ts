@@ -2,7 +2,8 @@
 import type { DecisionPoint, DecisionRequest, StartPart } from '../../shared/decisions.js';
 import { estimateText, expandText, foundText } from '../../shared/event-text.js';
 import type { FoundTests, PhaseId, ReadyPlan } from '../../shared/plan.js';
-import { cut, knows } from '../../shared/rules.js';
+import { boundsOf, cut, defaultBudget_usd, knows } from '../../shared/rules.js';
+import { limitOf, moneyBudget, type MoneyBudget, type PhaseEstimate } from '../../shared/usage.js';
 import { asking, testsBy, type TestsSaid } from '../frame/decision-state.js';
 import { emit } from '../frame/log.js';
 import { within } from '../frame/machine.js';
@@ -29,16 +30,30 @@ function estimated(state: PlanState, now: number): PlanState {
   const most = mostOfPlan(state);
   const over = overBudgets(state, estimate);
   const phases = openOf(state).length;
-  const told = emit(state, now, {
+  const budget = budgetAtStart(state, estimate);
+  const expected = { estimate, budget };
+  const told = emit({ ...state, expected }, now, {
     type: 'plan_estimated',
     phases,
     ...estimate,
     over,
+    budget,
     ...(most === null ? {} : { most }),
   });
   if (over.length === 0 && (wanted === 'approved' || state.reading.plan?.approval === 'auto'))
     return told;
-  return { ...told, estimateAsked: cut(state, estimateText(phases, estimate, most, over)) };
+  const message = estimateText({ phases, estimate, most, over, budget });
+  return { ...told, estimateAsked: cut(state, message) };
+}
+
+/** Money that earlier runs of the plan used does not count against the default. */
+function budgetAtStart(state: PlanState, { usd }: PhaseEstimate): MoneyBudget | null {
+  const default_usd = defaultBudget_usd(boundsOf(state), usd);
+  const before_usd = state.spentBefore?.usage.usd ?? 0;
+  return moneyBudget(
+    limitOf(state.limits, 'budget_usd'),
+    default_usd === null ? null : default_usd + before_usd,
+  );
 }
 
 const toExpand = (state: PlanState): readonly PhaseEntry[] =>

@@ -24,7 +24,7 @@ import type { Limits } from '../../shared/limits.js';
 import { cut, rulesOf } from '../../shared/rules.js';
 import type { Problem } from '../../shared/problems.js';
 import type { BlobRef } from '../../shared/ids.js';
-import type { StepUsage } from '../../shared/usage.js';
+import type { MoneyBudget, PhaseEstimate, StepUsage } from '../../shared/usage.js';
 
 export const initialPlan = (input: PlanInput, now: number): PlanState => ({
   ...begin(input, now),
@@ -43,6 +43,7 @@ export const initialPlan = (input: PlanInput, now: number): PlanState => ({
   counts: { groups: 0, checkpoints: 0, planCalls: 0 },
   records: { failures: [], replans: [], commits: [] },
   estimateAsked: null,
+  mayExceedEstimate: false,
   spentBefore: null,
   busy: FREE,
   asked: null,
@@ -300,6 +301,14 @@ export interface PlanState extends RunState<PlanInput> {
   readonly marks?: readonly BlobRef[];
   /** The estimate, in words, as long as a person is to be asked about it. */
   readonly estimateAsked: string | null;
+  /** As they were shown before the first phase; absent: not yet. */
+  readonly expected?: {
+    readonly estimate: PhaseEstimate;
+    /** With what earlier runs used; null: there is no money budget. */
+    readonly budget: MoneyBudget | null;
+  };
+  /** A person let the plan go on although it used several times its estimate. */
+  readonly mayExceedEstimate: boolean;
   /** What of `usage` its own calls used; absent: none was made. */
   readonly ownUsage?: StepUsage;
   /** Counts against the budgets beside `usage`; null: nothing does. */

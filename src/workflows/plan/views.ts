@@ -3,7 +3,7 @@ import type { PhaseId, PlanProgress, PhaseStatus } from '../../shared/plan.js';
 import { phaseText } from '../../shared/event-text.js';
 import { BOUNDS } from '../../shared/limits.js';
 import { phaseKey } from '../../shared/ids.js';
-import { estimateOfPlan } from './budget.js';
+import { budgetOfPlan, estimateOfPlan } from './budget.js';
 import { addUsage, NO_USAGE, tokensOf } from '../../shared/usage.js';
 import { reportsOf } from './reports.js';
 import {
@@ -28,12 +28,7 @@ import {
 
 export const progressOfPlan = (state: PlanState): PlanProgress => {
   const { startedAt, pausedFor_ms, spentBefore } = state;
-  const {
-    budget_tokens = null,
-    budget_usd = null,
-    budget_calls = null,
-    wallClock_s = null,
-  } = state.limits ?? {};
+  const { budget_tokens = null, budget_calls = null, wallClock_s = null } = state.limits ?? {};
   const used = addUsage(spentBefore?.usage ?? NO_USAGE, state.usage);
   const numberOf = new Map(state.phases.map(({ id, number }) => [id, number]));
   const numbersOf = (ids: readonly PhaseId[]): readonly number[] =>
@@ -73,7 +68,7 @@ export const progressOfPlan = (state: PlanState): PlanProgress => {
       used_calls: used.calls,
       used_usd: used.usd,
       budget_tokens,
-      budget_usd,
+      budget_usd: budgetOfPlan(state)?.usd ?? null,
       budget_calls,
       wallClock_s,
     },
@@ -158,7 +153,10 @@ export function statusOfPlan(state: PlanState): StepStatus {
     wasSplit: false,
     ...(state.phases.length === 0 || state.stage.at === 'closed'
       ? {}
-      : { estimate: estimateOfPlan(state) }),
+      : {
+          estimate: estimateOfPlan(state),
+          ...(state.expected === undefined ? {} : { budget: budgetOfPlan(state) }),
+        }),
     result: state.stage.at === 'closed' ? resultOfPlan(state) : null,
     plan: progressOfPlan(state),
   };

@@ -8,14 +8,12 @@ import {
   type DecisionPoint,
   type DecisionRecord,
   type DecisionRequest,
-  type PauseReason,
 } from '../../shared/decisions.js';
 import { answerOf } from '../../shared/validate-decision.js';
 import type { LimitName, Limits } from '../../shared/limits.js';
 import {
   lacksConsent,
   unfinishedPaths,
-  type CallProgress,
   type FileEntry,
   type StepState,
   type Verdict,
@@ -26,7 +24,6 @@ import { mayRunOutside, resolveBase, trialOf } from './reduce-tests.js';
 import { splitByFile } from './reduce-propose.js';
 import {
   askAgain,
-  FRESH,
   lookFor,
   takePicked,
   endAfterRollback,
@@ -39,6 +36,8 @@ import {
 } from './transitions.js';
 import { decidedBy, emit, tryNow } from '../frame/log.js';
 import { moved } from './move.js';
+import { askFailedAgain, callSettings } from './retry.js';
+import { resolveRunaway } from './decide-runaway.js';
 import { auditAnew, resolveAudit } from './reduce-verify.js';
 import {
   asLeft,
@@ -64,8 +63,10 @@ function withSettings(state: StepState, open: DecisionPoint, request: DecisionRe
     const most = defaultChunks(state, edits.files.length);
     // What cannot be counted is not limited any more, whatever the answer sets.
     if (reached === 'budget_usd' && state.usage.usd === null) limits[reached] = null;
-    else if (request.set?.[reached] === undefined)
-      limits[reached] = (limits[reached] ?? most) + (base.ready?.limits[reached] ?? most);
+    else if (request.set?.[reached] === undefined) {
+      const first = reached === 'budget_usd' ? (base.budget?.usd ?? most) : most;
+      limits[reached] = (limits[reached] ?? first) + (base.ready?.limits[reached] ?? first);
+    }
   }
   return within(state, 'base', { limits: limits satisfies Limits });
 }
@@ -131,13 +132,6 @@ function onward(state: StepState, now: number): StepState {
     : within(state, 'edits', { combined: null });
 }
 
-/** Failures that say nothing about the answer of the model. */
-const ANSWER_STANDS: ReadonlySet<PauseReason> = new Set([
-  'engine_failed',
-  'model_unavailable',
-  'workspace_unreachable',
-]);
-
 /** What an answer does to the files it names, at once: the first verdict on a file stands. */
 function perFile(
   state: StepState,
@@ -145,34 +139,6 @@ function perFile(
   request: DecisionRequest,
   files: readonly string[],
 ): StepState {
-  const { set: { model, outputBudget_tokens } = {}, note } = request;
-  const said = {
-    ...(typeof model === 'string' ? { model } : {}),
-    ...(typeof outputBudget_tokens === 'number' ? { outputBudget_tokens } : {}),
-    ...(note === undefined ? {} : { note }),
-  };
-  // Where the machinery failed and not the answer, a recorded answer is still the wanted one: it must not be paid for again.
-  // A smaller prompt is another request: the stored one would be sent again and be refused again.
-  const anew = ({ failure, regeneration }: CallProgress): Partial<CallProgress> => {
-    const stands = failure !== null && ANSWER_STANDS.has(failure.reason);
-    return {
-      ...FRESH,
-      regeneration:
-        stands && request.set?.inputBudget_tokens === undefined ? regeneration : regeneration + 1,
-    };
-  };
-  // The formats were tried one after the other: again from the file's own.
-  const ready = state.base.ready;
-  const ownFormat = (
-    { format, failure }: CallProgress,
-    path: string | null,
-  ): Partial<CallProgress> => {
-    const own = (
-      path === null ? ready?.combined : ready?.targets.find((target) => target.path === path)
-    )?.format;
-    if (failure?.reason !== 'attempts_exhausted' || own === undefined || own === format) return {};
-    return { format: own, refusal: null };
-  };
   // Where its tests failed, too, their output says more than the change alone.
   const tried = trialOf(state);
   const rejected = (tried?.signature == null ? null : tried.output) ?? state.proposal?.diff ?? null;
@@ -195,19 +161,16 @@ function perFile(
         state.proposal,
         new Map(Object.entries(request.select ?? {})).get(file.path) ?? null,
       ),
-    revise: (file) => askAgain(file, { ...said, refusal: rejected }),
-    // At a limit the files were not asked yet: their next answer is the first one, not a new one.
-    retry: (file) => ({
-      ...(file.status === 'failed'
-        ? askAgain(file, { ...anew(file), ...ownFormat(file, file.path) })
-        : file),
-      ...said,
-    }),
+    revise: (file) => askAgain(file, { ...callSettings(request), refusal: rejected }),
     manual: asManual,
     // The host is back: the same answer is wanted, not a new one.
     wait: (file) =>
       file.status === 'failed' ? { ...file, status: 'pending', failure: null } : file,
   };
+  if (request.answer === 'retry') {
+    const reached = open.files.length === 0 ? unfinishedPaths(state) : files;
+    return askFailedAgain(state, reached, request);
+  }
   const effect = change[request.answer];
   if (effect === undefined) return state;
   if (isOfTheRest(open, request.answer))
@@ -215,13 +178,7 @@ function perFile(
       verdict(file, 'approve'),
     );
   const revised = request.answer === 'revise' ? withMakers(state, files) : files;
-  if (request.answer !== 'retry') return withFiles(state, revised, effect);
-  // A hint for the step as a whole, or for the one call over all files, reaches every file that is still to be asked for.
-  const { combined: asked } = state.edits;
-  const again = asked?.status === 'failed' ? { ...anew(asked), ...ownFormat(asked, null) } : {};
-  const combined = asked === null ? null : { ...asked, ...again, ...said };
-  const reached = open.files.length === 0 ? unfinishedPaths(state) : files;
-  return withFiles(within(state, 'edits', { combined }), reached, effect);
+  return withFiles(state, revised, effect);
 }
 
 /** The file as the next proposal takes it: what was chosen of it, to be looked at again. */
@@ -336,6 +293,8 @@ function resolve(
         ...within(state, 'tests', testsBy(request, open.subject, state.base.ready?.test.from)),
         answered: { ...state.answered, tests: true },
       };
+    case 'runaway':
+      return resolveRunaway(state, request, now);
     case 'estimate':
       return resolveCombined(
         { ...state, answered: { ...state.answered, estimate: true } },

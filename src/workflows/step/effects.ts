@@ -11,6 +11,7 @@ import type { BlobRef } from '../../shared/ids.js';
 import { outageEffect } from '../../shared/outage.js';
 import {
   approvedPaths,
+  budgetOf,
   isPart,
   isUnfinished,
   lacksConsent,
@@ -21,6 +22,7 @@ import {
   type CallProgress,
   type StepState,
 } from './state.js';
+import { runawayPause } from './runaway.js';
 import { baseQuestion, trialOf, wantsBase, wantsTrial } from './reduce-tests.js';
 import { reachedBudget, usedOf } from '../../shared/usage.js';
 import { busyWait_ms } from '../frame/log.js';
@@ -83,16 +85,23 @@ function budgetReached(state: StepState, now: number): Effect | null {
   const reached = reachedBudget(
     base.limits,
     usedOf({ usage, time_ms: now - startedAt - pausedFor_ms }),
+    { default_usd: budgetOf(state)?.usd ?? null },
   );
   return reached === null
     ? null
     : pause('budget', reached.message, unfinishedPaths(state), reached.name);
 }
 
+/** Asked before each call. */
+function spendingPause(state: StepState, now: number): Effect | null {
+  const runaway = runawayPause(state);
+  return budgetReached(state, now) ?? (runaway === null ? null : { kind: 'pause', pause: runaway });
+}
+
 function limitReached(state: StepState, now: number): Effect | null {
   const [used, most] = [callsUsed(state), maxChunks(state)];
-  const budget = budgetReached(state, now);
-  if (budget !== null || used < most) return budget;
+  const spending = spendingPause(state, now);
+  if (spending !== null || used < most) return spending;
   const message = `${used} edit calls used; maxTotalChunks is ${most}`;
   return pause('chunk_limit', message, unfinishedPaths(state), 'maxTotalChunks');
 }
@@ -318,7 +327,7 @@ export function nextEffect(state: StepState, now: number): Effect {
     }
     case 'audit':
       return (
-        budgetReached(state, now) ??
+        spendingPause(state, now) ??
         outageEffect(state, now) ?? { kind: 'audit', calls: auditCalls(state) }
       );
     case 'preflight':

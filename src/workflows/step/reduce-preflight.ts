@@ -1,13 +1,19 @@
 /** What preflight found: the files, and how each is asked for first. */
 import type { PreflightResult } from '../../shared/step-activities.js';
-import type { StepEstimate } from '../../shared/usage.js';
+import {
+  moneyBudget,
+  sumEstimates,
+  tokensIn,
+  type PhaseEstimate,
+  type StepEstimate,
+} from '../../shared/usage.js';
 import type { CallProgress, FileEntry, StepState } from './state.js';
 import { approversFirst, asking } from '../frame/decision-state.js';
 import { within } from '../frame/machine.js';
 import { emit } from '../frame/log.js';
 import { splitByFile } from './reduce-propose.js';
 import { endAfterRollback, FRESH } from './transitions.js';
-import { cut } from '../../shared/rules.js';
+import { boundsOf, cut, defaultBudget_usd } from '../../shared/rules.js';
 
 /** Fresh attempts at the first fallback. */
 const untried = (regeneration: number): Omit<CallProgress, 'format' | 'outputBudget_tokens'> => ({
@@ -20,11 +26,33 @@ const untried = (regeneration: number): Omit<CallProgress, 'format' | 'outputBud
   linesAsked: null,
 });
 
-/** Said once, before the first call. */
-const estimated = (state: StepState, estimate: StepEstimate, now: number): StepState =>
-  state.base.estimate === undefined && isWhole(estimate)
-    ? emit(within(state, 'base', { estimate }), now, { type: 'estimated', ...estimate })
-    : state;
+/**
+ * Adds what the files that were read now are expected to take. It is shown before the first call, and again once the files are picked: files
+ * that are read later were ordered by a person or named by the model's brief. `isFirst`: no file was read before.
+ */
+function estimated(state: StepState, result: Looked, isFirst: boolean, now: number): StepState {
+  const { estimate } = result;
+  const { base, usage } = state;
+  if (!isWhole(estimate)) return state;
+  if (!isFirst)
+    return base.estimate === undefined
+      ? state
+      : within(state, 'base', { estimate: plus(base.estimate, estimate) });
+  if (result.outcome === 'pick' && base.estimate !== undefined) return state;
+  const { calls, output_tokens, usd } = usage;
+  const used = { calls, input_tokens: tokensIn(usage), output_tokens, usd };
+  const expected = plus(estimate, used);
+  const set_usd = result.outcome === 'pick' ? result.budget_usd : result.limits.budget_usd;
+  const budget = moneyBudget(set_usd, defaultBudget_usd(boundsOf(state), expected.usd));
+  const shown = within(state, 'base', { estimate: expected, budget });
+  return emit(shown, now, { type: 'estimated', ...expected, budget });
+}
+type Looked = Exclude<PreflightResult, { outcome: 'refused' }>;
+
+const plus = (estimate: StepEstimate, more: PhaseEstimate): StepEstimate => ({
+  ...estimate,
+  ...sumEstimates([estimate, more]),
+});
 /** Not of a run that an older build looked at. */
 const isWhole = (estimate: Partial<StepEstimate> | undefined): boolean =>
   estimate?.calls !== undefined;
@@ -34,7 +62,7 @@ export function onPreflight(state: StepState, result: PreflightResult, now: numb
   if (result.outcome === 'pick') {
     if (state.base.picked === null)
       return {
-        ...estimated(state, result.estimate, now),
+        ...estimated(state, result, true, now),
         stage: { at: 'pick', snapshot: result.snapshot },
       };
     // Asked for once: paths that lead nowhere must not be picked for ever.
@@ -98,7 +126,7 @@ export function onPreflight(state: StepState, result: PreflightResult, now: numb
     targetFileCount: result.targets.length,
     estimatedComplexity: result.complexity,
   });
-  next = estimated(next, result.estimate, now);
+  next = estimated(next, result, base.ready === null, now);
   for (const target of result.targets)
     next = emit(next, now, {
       type: 'format_chosen',

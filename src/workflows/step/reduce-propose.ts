@@ -144,8 +144,11 @@ function accept(
   const { accepted, heads, reason } = fits;
   // Chunks side by side start from the same heads: each takes their place with one of its own.
   const others = state.edits.accepted.filter((head) => !heads.includes(head));
-  const taken =
-    accepted === null ? state : within(state, 'edits', { accepted: [...others, accepted] });
+  const isAnswered = !isGoing(state, chunk);
+  const taken = within(state, 'edits', {
+    accepted: accepted === null ? state.edits.accepted : [...others, accepted],
+    hasSuccess: state.edits.hasSuccess || isAnswered,
+  });
   const why = reason === undefined ? {} : { unchanged: cut(state, reason) };
   const done = {
     status: 'done',
@@ -155,9 +158,9 @@ function accept(
     unchanged: null,
   } as const;
   const next = withMade(onEach(taken, chunk, { ...done, ...why }), chunk.attempt, fits.made);
-  return isGoing(state, chunk)
-    ? next
-    : emit(next, now, { type: 'edit_chunk_completed', file: chunk.file, ...why });
+  return isAnswered
+    ? emit(next, now, { type: 'edit_chunk_completed', file: chunk.file, ...why })
+    : next;
 }
 
 function onTruncated(

@@ -86,6 +86,10 @@ function onPaused(state: StepState, wanted: Pause, now: number): StepState {
     move:
       planOf(state.input.stepKey) === state.input.stepKey && state.input.repository === undefined,
     take: wanted.files.length > 0,
+    // At an audit there is no file to ask for.
+    ...(wanted.reason === 'runaway' && state.stage.at !== 'propose'
+      ? { change_model: false, revise: false }
+      : {}),
     approve: wanted.reason === 'approval' || (isPart(state) && wanted.files.length > 0),
   };
   const answers = answersTo(state, wanted.reason).filter((answer) => offered[answer] ?? true);

@@ -24,7 +24,7 @@ import type {
   ProposeInput,
   Target,
 } from '../../shared/step-activities.js';
-import type { StepEstimate } from '../../shared/usage.js';
+import { moneyBudget, type MoneyBudget, type StepEstimate } from '../../shared/usage.js';
 import type { BlobRef } from '../../shared/ids.js';
 
 type Paths = readonly string[];
@@ -139,8 +139,10 @@ interface Base {
   /** What is looked for beside the task's words; absent: nothing was asked for. */
   readonly lookFor?: Paths;
   readonly ready: ReadyPreflight | null;
-  /** As it was said before the first call; absent: nothing was looked at yet. */
+  /** What the run is expected to use in all, with what it used before the files were known. Absent: nothing was read yet. */
   readonly estimate?: StepEstimate;
+  /** Money that the run may use, as it was shown with the estimate. Null: no price is known; absent: nothing was read yet. */
+  readonly budget?: MoneyBudget | null;
   readonly limits: Limits | null;
   /** Limits that people set before preflight had resolved any (while files were picked). */
   readonly early: Partial<Limits>;
@@ -159,6 +161,8 @@ interface Edits {
   /** Calls that were paid for, those that were cut off too; as far as activities told. */
   readonly calls: number;
   readonly accepted: readonly BlobRef[];
+  /** The model has given an answer for a file that could be used, on whatever base. */
+  readonly hasSuccess: boolean;
 }
 interface Applied {
   readonly all: readonly Application[];
@@ -207,7 +211,13 @@ export interface StepState extends RunState<EditStepInput> {
   /** `report`: the last one. Absent: nothing was audited. */
   readonly audit?: { readonly regeneration: number; readonly report?: AuditReport };
   /** Questions that are asked once. */
-  readonly answered: { readonly estimate: boolean; readonly tests: boolean };
+  readonly answered: {
+    readonly estimate: boolean;
+    readonly tests: boolean;
+    /** Causes of `runaway`. */
+    readonly sameFailure: boolean;
+    readonly overEstimate: boolean;
+  };
   /** The usage was counted from the journal: results are in it and add nothing, as a tally follows each. */
   readonly usageFromJournal: boolean;
   /** What people said of the sandbox of the step's commands; absent: nothing. */
@@ -233,6 +243,7 @@ export const initialState = (input: EditStepInput, now: number): StepState => ({
     unanswered: 0,
     calls: 0,
     accepted: [],
+    hasSuccess: false,
   },
   proposal: null,
   applied: {
@@ -254,7 +265,12 @@ export const initialState = (input: EditStepInput, now: number): StepState => ({
     failedProposals: [],
     failure: null,
   },
-  answered: { estimate: false, tests: false },
+  answered: {
+    estimate: false,
+    tests: false,
+    sameFailure: false,
+    overEstimate: false,
+  },
   usageFromJournal: false,
   ...(input.withoutSandbox === true ? { sandbox: { without: 'run' } } : {}),
   commit: null,
@@ -269,6 +285,14 @@ export const lacksConsent = ({ base, sandbox }: StepState): boolean =>
 
 export const maxChunks = ({ base, edits, input }: StepState): number =>
   base.limits?.maxTotalChunks ?? defaultChunks({ input }, edits.files.length);
+
+/** Money that the run may use now: people may have set another budget, or used a model without a price. */
+export const budgetOf = ({ base, usage }: StepState): MoneyBudget | null => {
+  const { limits, budget = null } = base;
+  const set_usd = limits?.budget_usd ?? null;
+  const default_usd = budget?.isDefault === true && usage.usd !== null ? budget.usd : null;
+  return moneyBudget(set_usd, default_usd);
+};
 
 export const attemptsLeft = ({ base }: StepState, { attempts }: CallProgress): number =>
   (base.limits?.maxAttemptsPerFile ?? 2) - attempts;

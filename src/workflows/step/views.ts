@@ -8,6 +8,7 @@ import {
   answersLeft,
   attemptsLeft,
   auditOf,
+  budgetOf,
   isUnfinished,
   type CallProgress,
   type FileEntry,
@@ -168,6 +169,7 @@ export const statusOf = (state: StepState): StepStatus => ({
   proposalId: state.proposal?.id ?? null,
   wasSplit: state.edits.split,
   ...(state.base.estimate === undefined ? {} : { estimate: state.base.estimate }),
+  ...(state.base.budget === undefined ? {} : { budget: budgetOf(state) }),
   ...(state.edits.files.length === 0 || state.stage.at === 'closed'
     ? {}
     : { chunksLeft: chunksLeft(state) }),

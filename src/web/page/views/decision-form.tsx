@@ -19,6 +19,7 @@ import { Alert, DecisionSaid, ProposalSaid, type DecisionSaidProps } from './par
 const MEANS: Partial<Record<Answer, string>> = {
   retry: 'try again; a limit may be raised, a note is a hint for the model',
   other: 'run another command',
+  change_model: 'ask another model from here on, also for the files that failed',
   start: 'start; a part without an answer gets its first one',
 };
 const TAKES_NOTE: readonly Answer[] = ['revise', 'retry'];
@@ -155,6 +156,11 @@ export const DecisionForm = ({ stepKey, decision, proposal }: DecisionFormProps)
           <label>
             {answer === 'other' ? 'Command' : 'Another test command'}
             <input name="command" required={answer === 'other'} class="wide" />
+          </label>
+        )}
+        {answer === 'change_model' && (
+          <label>
+            Model <input name="model" required class="wide" />
           </label>
         )}
         {answer === 'retry' && (

@@ -1,0 +1,80 @@
+/** Spending without success: when the run asks whether it should go on (the answers are in decide-runaway.ts). Pure. */
+import type { Pause, PauseReason } from '../../shared/decisions.js';
+import { boundsOf, cut } from '../../shared/rules.js';
+import { count } from '../../shared/text.js';
+import { expectedText, isOverEstimate, usageText } from '../../shared/usage.js';
+import { unfinishedPaths, type FileEntry, type StepState } from './state.js';
+
+const FILES_NAMED = 10; // bound: Files that the message names; the ledger lists all of them.
+
+/** Why a file has no edit, for people. Other reasons are shown by their code alone. */
+const FAILURE_WORDS: Partial<Record<PauseReason, string>> = {
+  attempts_exhausted: 'the answers of the model could not be used',
+  truncation: 'the answers of the model were cut off',
+  unmarked: 'the answers of the model had no completeness marker',
+  declined: 'the model refused the task',
+  call_lost: 'the calls were interrupted',
+  prompt_cut: 'the server cut the prompt',
+  model_unavailable: 'the model could not be asked',
+  engine_failed: 'Emend could not do its work',
+};
+
+interface SameFailure {
+  readonly reason: PauseReason;
+  readonly files: readonly FileEntry[];
+}
+/** The files that failed for the same reason, if they are too many and the model has edited no file of the run. */
+export function sameFailure(state: StepState): SameFailure | null {
+  const { edits, answered } = state;
+  if (answered.sameFailure || edits.hasSuccess) return null;
+  const byReason = new Map<PauseReason, FileEntry[]>();
+  for (const file of edits.files)
+    if (file.status === 'failed' && file.failure !== null)
+      byReason.set(file.failure.reason, [...(byReason.get(file.failure.reason) ?? []), file]);
+  const { sameFailures } = boundsOf(state);
+  const found = [...byReason].find(([, files]) => files.length >= sameFailures);
+  return found === undefined ? null : { reason: found[0], files: found[1] };
+}
+
+/** Has the run used so much that it asks, and nobody has answered yet? */
+export const asksOverEstimate = (state: StepState): boolean => {
+  const { usage, base, answered } = state;
+  const { overEstimate_times } = boundsOf(state);
+  return (
+    !answered.overEstimate &&
+    base.estimate !== undefined &&
+    isOverEstimate(usage, base.estimate, overEstimate_times)
+  );
+};
+
+function sameFailureText({ reason, files }: SameFailure): string {
+  const words = FAILURE_WORDS[reason];
+  const named = files.slice(0, FILES_NAMED).map(({ path }) => path);
+  const more = files.length - named.length;
+  return [
+    `${files.length} files failed for the same reason, and no file was edited: ${reason}`,
+    words === undefined ? '' : ` (${words})`,
+    `: ${named.join(', ')}`,
+    more > 0 ? ` and ${more} more` : '',
+  ].join('');
+}
+
+/** The question whether the run should go on. Null: it spends as expected, or a person has answered. */
+export function runawayPause(state: StepState): Pause | null {
+  const same = sameFailure(state);
+  const isOver = asksOverEstimate(state);
+  if (same === null && !isOver) return null;
+  const { usage, base } = state;
+  const { overEstimate_times } = boundsOf(state);
+  const open = unfinishedPaths(state).length;
+  const last = same?.files.at(-1)?.failure?.message;
+  const message = [
+    ...(same === null ? [] : [sameFailureText(same)]),
+    ...(isOver ? [`the run has used ${overEstimate_times} times its estimate`] : []),
+    `used: ${usageText(usage)}`,
+    ...(base.estimate === undefined ? [] : [`estimate: ${expectedText(base.estimate)}`]),
+    ...(open === 0 ? [] : [`${count(open, 'file is', 'files are')} not done yet`]),
+    ...(last === undefined ? [] : [`the last failure: ${last}`]),
+  ];
+  return { reason: 'runaway', message: cut(state, message.join('; ')), files: [], subject: null };
+}
