@@ -157,6 +157,22 @@ describe('three times the estimate', () => {
       effects: `${THREE_FAIL} > ask runaway > say continue > propose d.ts > ask budget e.ts`,
     },
     {
+      name: 'an answer at a budget that is reached before is one for the estimate, too',
+      files: FIVE,
+      ready: { estimate: estimateOf(0.01) },
+      limits: { budget_usd: 0.03 },
+      decisions: [['retry', { set: { budget_usd: 5 } }]],
+      effects: `${THREE_FAIL} > ask budget d.ts,e.ts > say retry > propose d.ts > propose e.ts > build > ask approval ${FIVE.join(',')}`,
+    },
+    {
+      name: 'retry of a file that failed is an answer for the estimate, too',
+      ready: { estimate: estimateOf(0.01) },
+      words: { propose: ['declined', 'declined', 'declined'] },
+      decisions: ['retry', 'retry', 'retry'],
+      effects:
+        'preflight > propose * > ask declined a.ts > say retry > propose *#2 > ask declined a.ts > say retry > propose *#3 > ask declined a.ts > say retry > propose *#4 > build > ask approval a.ts',
+    },
+    {
       name: 'stop keeps what is done',
       files: FIVE,
       ready: { estimate: estimateOf(0.01) },

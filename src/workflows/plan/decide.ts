@@ -44,7 +44,9 @@ function withSettings(state: PlanState, open: DecisionPoint, request: DecisionRe
   }
   if (Object.keys(said).length === 0 || state.limits === null) return state;
   const input = { ...state.input, overrides: { ...state.input.overrides, ...said } };
-  return { ...state, limits: { ...state.limits, ...said }, input };
+  // Whoever answers at a budget knows what the plan has used.
+  const mayExceedEstimate = state.mayExceedEstimate || open.reason === 'budget';
+  return { ...state, limits: { ...state.limits, ...said }, input, mayExceedEstimate };
 }
 
 /** What a request that counts (see `validateDecision`) does to the state. */

@@ -38,6 +38,7 @@ import { decidedBy, emit, tryNow } from '../frame/log.js';
 import { moved } from './move.js';
 import { askFailedAgain, callSettings } from './retry.js';
 import { resolveRunaway } from './decide-runaway.js';
+import { asksOverEstimate } from './runaway.js';
 import { auditAnew, resolveAudit } from './reduce-verify.js';
 import {
   asLeft,
@@ -71,6 +72,13 @@ function withSettings(state: StepState, open: DecisionPoint, request: DecisionRe
   return within(state, 'base', { limits: limits satisfies Limits });
 }
 
+const ORDERS_CALLS: ReadonlySet<Answer> = new Set(['retry', 'revise', 'regenerate']);
+/** An answer that orders calls although the run is over its estimate lets it continue: it is not asked for the estimate right after that. */
+const mayExceedEstimate = (state: StepState, { answer }: DecisionRequest): StepState =>
+  ORDERS_CALLS.has(answer) && asksOverEstimate(state)
+    ? { ...state, answered: { ...state.answered, overEstimate: true } }
+    : state;
+
 /** Folds a request that counts (see `validateDecision`) into the state. */
 export const applyDecision = (state: StepState, request: DecisionRequest, now: number): StepState =>
   reportSkipped(state, takeAnswer(state, request, now));
@@ -94,7 +102,7 @@ function takeAnswer(state: StepState, request: DecisionRequest, now: number): St
   };
   const complete = open.files.every((file) => Object.hasOwn(answered, file.path));
   const records = [...state.pendingRecords, recordOf(request, now, files)];
-  const set = withSettings(told, open, request);
+  const set = withSettings(mayExceedEstimate(told, request), open, request);
   const effected = onward(perFile(set, open, request, files), now);
   if (!complete && !rulesOf(state).wholeAnswers.includes(request.answer))
     return { ...effected, decision: { ...open, answered }, pendingRecords: records };
