@@ -47,8 +47,9 @@ function estimated(state: PlanState, now: number): PlanState {
 }
 
 /** Money that earlier runs of the plan used does not count against the default. */
-function budgetAtStart(state: PlanState, { usd }: PhaseEstimate): MoneyBudget | null {
-  const default_usd = defaultBudget_usd(boundsOf(state), usd);
+function budgetAtStart(state: PlanState, { calls, usd }: PhaseEstimate): MoneyBudget | null {
+  // Without a call nothing was estimated.
+  const default_usd = calls === 0 ? null : defaultBudget_usd(boundsOf(state), usd);
   const before_usd = state.spentBefore?.usage.usd ?? 0;
   return moneyBudget(
     limitOf(state.limits, 'budget_usd'),
