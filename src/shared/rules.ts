@@ -22,6 +22,8 @@ const BOUND_NAMES = [
     'chunks_perFile',
     'sameFailures',
     'overEstimate_times',
+    'leastOverEstimate_usd',
+    'leastOverEstimate_tokens',
     'budgetEstimate_times',
     'leastBudget_usd',
     'countTotal_ms',

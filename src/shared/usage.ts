@@ -135,12 +135,23 @@ export const usedOf = ({ usage, time_ms }: Spent): Readonly<Record<Budget, numbe
 export const budgetText = (name: Budget, value: number): string =>
   `${name === 'budget_usd' ? Number(value.toFixed(4)) : Math.round(value)} ${UNITS[name]}`;
 
-/** Has a run used `times` its estimate? Compares money if both prices are known, else tokens. */
-export function isOverEstimate(usage: StepUsage, estimate: PhaseEstimate, times: number): boolean {
+/** The bounds of a run that say how far it may exceed its estimate before it asks. */
+export type OverEstimateRules = Readonly<
+  Record<'overEstimate_times' | 'leastOverEstimate_usd' | 'leastOverEstimate_tokens', number>
+>;
+/** Has a run used so many times its estimate that it asks? Compares money if both prices are known, else tokens. */
+export function isOverEstimate(
+  usage: StepUsage,
+  estimate: PhaseEstimate,
+  rules: OverEstimateRules,
+): boolean {
   const { usd, input_tokens, output_tokens } = estimate;
-  if (usage.usd !== null && usd !== null && usd > 0) return usage.usd >= times * usd;
+  const { overEstimate_times: times } = rules;
+  if (usage.usd !== null && usd !== null && usd > 0)
+    return usage.usd >= Math.max(times * usd, rules.leastOverEstimate_usd);
   const expected_tokens = input_tokens + output_tokens;
-  return expected_tokens > 0 && tokensOf(usage) >= times * expected_tokens;
+  if (expected_tokens === 0) return false;
+  return tokensOf(usage) >= Math.max(times * expected_tokens, rules.leastOverEstimate_tokens);
 }
 
 /** Money that a run may use. Default: nobody set `budget_usd`. */

@@ -205,7 +205,7 @@ describe('what a person wants of a plan, found by grep in the log', () => {
       failures: [
         { kind: null, signature: 'a' },
         { kind: null, signature: 'a' },
-      ] as never,
+      ],
       failedPhases: 0,
       resolved: false,
       thresholds: plan.state.reading.plan!.thresholds,
@@ -259,7 +259,7 @@ describe('what a person wants of a plan, found by grep in the log', () => {
       tier: null,
       suggestions: [],
     } as const;
-    plan.dispatch({ type: 'triggers_evaluated', revising, result: result as never });
+    plan.dispatch({ type: 'triggers_evaluated', revising, result });
     expect(await grep(plan, 'LOOP_PREVENTION')).toEqual([
       'LOOP_PREVENTION: phase=1 replan_count=2/2 status=limit_reached action=escalate plan=plans/010_demo',
       'LOOP_PREVENTION: phase=1 replan_count=2/2 status=forced_override action=replan plan=plans/010_demo',

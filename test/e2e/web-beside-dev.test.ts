@@ -44,7 +44,7 @@ const start = (args: readonly string[]): Promise<ChildProcess> =>
     let output = '';
     const read = (part: Buffer): void => {
       output += part.toString();
-      if (/Ctrl-C stops/.test(output)) resolve(child);
+      if (output.includes('Ctrl-C stops')) resolve(child);
     };
     child.stdout.on('data', read);
     child.stderr.on('data', read);

@@ -20,7 +20,7 @@ const REAL: readonly OneLine[] = [
   { path: 'b.ts', line: 2, before: 'const more = 2;', after: 'const more = 3;' },
 ];
 /** Drafts that no answer may apply, by what makes them dangerous. */
-export const DRAFTS: Readonly<Record<string, OneLine>> = {
+const DRAFTS: Readonly<Record<string, OneLine>> = {
   'the same place': {
     path: 'a.ts',
     line: 2,

@@ -12,9 +12,6 @@ const declined = (...paths: readonly string[]) => ({
 });
 const ALL_DECLINED = { propose: Array.from({ length: 20 }, () => 'declined') };
 const THREE_FAIL = 'preflight > propose a.ts > propose b.ts > propose c.ts';
-const check = (it: Case): void => {
-  expect(play(it).trace.join(' > ')).toBe(it.effects);
-};
 /** Each call of the world uses 150 tokens and $0.01. */
 const estimateOf = (usd: number | null, tokens = 100_000): StepEstimate => ({
   calls: 5,
@@ -25,6 +22,13 @@ const estimateOf = (usd: number | null, tokens = 100_000): StepEstimate => ({
 const rulesWith = (bounds: Partial<Rules['bounds']>): Rules => {
   const rules = currentRules();
   return { ...rules, bounds: { ...rules.bounds, ...bounds } };
+};
+
+/** The world's calls are cheap: its runs ask at three times the estimate, however little that is. */
+const NO_LEAST = { leastOverEstimate_usd: 0, leastOverEstimate_tokens: 0 };
+const check = (it: Case): void => {
+  const input = { rules: rulesWith(NO_LEAST) };
+  expect(play({ ...it, input }).trace.join(' > ')).toBe(it.effects);
 };
 
 describe('the same failure', () => {
@@ -197,8 +201,25 @@ describe('three times the estimate', () => {
     },
   ])('$name', check);
 
+  test.each([
+    ['less than a quarter of a dollar', estimateOf(0.01)],
+    ['fewer than 50,000 tokens without a price', estimateOf(null, 100)],
+  ])('%s is no reason to ask', (_, estimate) => {
+    const { trace } = play({ files: FIVE, ready: { estimate } });
+    expect(trace.at(-1)).toBe(`ask approval ${FIVE.join(',')}`);
+  });
+
+  test.each([
+    ['money', estimateOf(0.01), { leastOverEstimate_usd: 0.04 }],
+    ['tokens', estimateOf(null, 10), { leastOverEstimate_tokens: 600 }],
+  ])('from the least amount of %s on the run asks', (_, estimate, bounds) => {
+    const input = { rules: rulesWith(bounds) };
+    const { trace } = play({ files: FIVE, ready: { estimate }, input });
+    expect(trace.join(' > ')).toBe(`${THREE_FAIL} > propose d.ts > ask runaway`);
+  });
+
   test('the factor is that of the recorded rules', () => {
-    const input = { rules: rulesWith({ overEstimate_times: 1 }) };
+    const input = { rules: rulesWith({ ...NO_LEAST, overEstimate_times: 1 }) };
     const { trace } = play({ files: FIVE, ready: { estimate: estimateOf(0.01) }, input });
     expect(trace.join(' > ')).toBe('preflight > propose a.ts > ask runaway');
   });

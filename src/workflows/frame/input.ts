@@ -22,7 +22,7 @@ export const must =
 
 export const isNumber = (value: unknown): boolean => typeof value === 'number';
 export const isText = (value: unknown): boolean => typeof value === 'string';
-export const number = must('a number', isNumber);
+const number = must('a number', isNumber);
 export const text = must('a text that is not empty', (value) => isText(value) && value !== '');
 export const flag = must('true or false', (value) => typeof value === 'boolean');
 const texts = must('a list of texts', (value) => Array.isArray(value) && value.every(isText));

@@ -57,7 +57,7 @@ export function spendingPause(state: PlanState, now: number): FrameEffect | null
   const { expected, usage, mayExceedEstimate } = state;
   const { overEstimate_times } = boundsOf(state);
   if (expected === undefined || mayExceedEstimate) return null;
-  if (!isOverEstimate(usage, expected.estimate, overEstimate_times)) return null;
+  if (!isOverEstimate(usage, expected.estimate, boundsOf(state))) return null;
   const estimate = usageText({ ...NO_USAGE, ...expected.estimate });
   const message = `the plan has used ${overEstimate_times} times its estimate; used: ${usageText(usage)}; estimate: about ${estimate}, if no phase fails`;
   return pause('runaway', message, null);

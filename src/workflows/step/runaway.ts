@@ -39,11 +39,10 @@ export function sameFailure(state: StepState): SameFailure | null {
 /** Has the run used so much that it asks, and nobody has answered yet? */
 export const asksOverEstimate = (state: StepState): boolean => {
   const { usage, base, answered } = state;
-  const { overEstimate_times } = boundsOf(state);
   return (
     !answered.overEstimate &&
     base.estimate !== undefined &&
-    isOverEstimate(usage, base.estimate, overEstimate_times)
+    isOverEstimate(usage, base.estimate, boundsOf(state))
   );
 };
 

@@ -110,7 +110,7 @@ export async function stateOfHolder(
   return elsewhere(lock, repository);
 }
 
-export const elsewhere = (was: Head, is: Head): Elsewhere => ({
+const elsewhere = (was: Head, is: Head): Elsewhere => ({
   at: 'elsewhere',
   why: `HEAD was ${shown(was)} when the files were changed and is ${shown(is)} now`,
 });

@@ -2,7 +2,7 @@
 
 /** The value of an assertion that failed; what it compares may name any other failure. */
 export const ASSERTION_ERROR = /^(E +)?\s*(\w+\.)*(Assertion\w*|ComparisonFailure)( \[\w+\])?(:|$)/;
-export const ASSERTION = [
+const ASSERTION = [
   ASSERTION_ERROR, // JavaScript, Python, Java
   /^\s*(expect|assert)\b.*\((received|expected)\b/, // jest
   /^E {3,}(assert |Failed: )/, // pytest
@@ -17,7 +17,7 @@ export const ASSERTION = [
 /** Begins what belongs to one failure where no runner is recognized. */
 export const EXCEPTION = /^(E +)?\s*(\w+\.)*\w*(Error|Exception|Exceeded)( \[\w+\])?(:|$)/;
 /** An error of a compiler, a loader or the whole program: it counts wherever it stands. */
-export const PROGRAM_ERROR = [
+const PROGRAM_ERROR = [
   /^E {3,}\S/, // pytest
   /\berror TS\d+:/, // tsc
   /^error(\[E\d+\])?: .+/, // cargo
@@ -41,7 +41,7 @@ const ANY_ERROR = [
   /(No such file or directory|Permission denied|not found|database is locked|File exists\.?)$/,
 ];
 /** Says only that something before it failed. */
-export const EMPTY_WORDS =
+const EMPTY_WORDS =
   /^\s*(FAIL|FAILED)\s*$|^error: (test failed|process didn't exit)|^ERR_|^error Command failed/;
 /** The line of a test that passed, or that begins: it may have the name of any error. */
 const PASSING =

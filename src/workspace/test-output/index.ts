@@ -1,6 +1,6 @@
 /** Reads the output of a test command: which tests failed, why, and what of it is shown where there is no room for all. Pure. */
-export { arrangeTestOutput, wholeTestOutput, type ArrangedOutput } from './arrange.js';
+export { arrangeTestOutput, wholeTestOutput } from './arrange.js';
 export * from './error-lines.js';
 export { outputText } from './lines.js';
 export { parseTestOutput, reportOf } from './report.js';
-export type { FailedTest, OutputText, TestReport } from './types.js';
+export type { FailedTest, OutputText } from './types.js';

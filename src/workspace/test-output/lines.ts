@@ -17,7 +17,7 @@ export function outputText(output: string): OutputText {
 export const indentOf = (line: string): number => line.length - line.trimStart().length;
 
 /** The lines without the indentation that all of them share, and without empty lines at the ends. */
-export function dedented(lines: readonly string[]): string {
+function dedented(lines: readonly string[]): string {
   const indents = lines.filter((line) => line.trim() !== '').map(indentOf);
   const common = indents.reduce((least, indent) => Math.min(least, indent), Infinity);
   return lines
