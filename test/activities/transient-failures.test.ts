@@ -10,6 +10,7 @@ import { createEditRunner } from '../../src/activities/frame/edit-worker.js';
 import type { ActivityPorts } from '../../src/activities/frame/ports.js';
 import { readPlan } from '../../src/activities/plan/read-plan.js';
 import { preflight } from '../../src/activities/step/preflight.js';
+import { versioned } from '../../src/shared/problems.js';
 import type { PreflightInput } from '../../src/shared/step-activities.js';
 import { createArchive } from '../../src/stores/directory/archive.js';
 import { createBlobStore } from '../../src/stores/directory/blobs.js';
@@ -59,19 +60,20 @@ afterEach(async () => {
 });
 
 const JOB = '---\ntarget_files: [a.js]\ncommit: true\ntest: false\n---\n# Change\n\nChange it.\n';
-const lookInput = async (): Promise<PreflightInput> => ({
-  stepKey: STEP,
-  log: [],
-  workspace: repo,
-  job: await dependencies.blobs.put(Buffer.from(JOB)),
-  jobPath: 'job.md',
-  snapshotNumber: 1,
-  overrides: {},
-  approval: null,
-  hints: [],
-  picked: null,
-  only: null,
-});
+const lookInput = async (): Promise<PreflightInput> =>
+  versioned({
+    stepKey: STEP,
+    log: [],
+    workspace: repo,
+    job: await dependencies.blobs.put(Buffer.from(JOB)),
+    jobPath: 'job.md',
+    snapshotNumber: 1,
+    overrides: {},
+    approval: null,
+    hints: [],
+    picked: null,
+    only: null,
+  });
 const look = async () =>
   preflight(dependencies, await lookInput(), { signal: new AbortController().signal });
 const read = () =>

@@ -281,7 +281,7 @@ export const EXIT_TABLE: readonly ExitRow[] = [
     'waits',
     'review',
     end(waiting, 'asks hunk by hunk; `q` leaves the decision open', 'waiting for you: approval'),
-    end(waiting, 'prints the diff, and how to answer to stderr', '+two\nwaiting for you: approval'),
+    end(waiting, 'prints the diff, and how to answer to stderr', 'waiting for you: approval'),
     {
       typed: ['q'],
       e2e: [

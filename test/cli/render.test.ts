@@ -110,6 +110,7 @@ describe('a decision', () => {
       '  b.ts',
       '',
       '  emend diff abcd1234',
+      '  emend review abcd1234   hunk by hunk, in a terminal',
       '  emend approve abcd1234 --decision 1-abcd1234-99999999            apply the proposed change',
       '  emend skip abcd1234 --decision 1-abcd1234-99999999               leave these files unchanged',
       '  emend revise abcd1234 --decision 1-abcd1234-99999999 --note "…"  ask the model again, with your note and the rejected edit in the prompt',

@@ -161,7 +161,13 @@ const OTHERS: Record<string, readonly string[]> = {
     'drain_ms',
     'replacedEnd_ms',
   ],
-  'once a process, and known from then on': ['pip_ms', 'tried_ms', 'noneKnown_ms', 'ps_ms'],
+  'once a process, and known from then on': [
+    'pip_ms',
+    'tried_ms',
+    'noneKnown_ms',
+    'ps_ms',
+    'lsof_ms',
+  ],
   'a part of what a git process may take, compared by `worktreeAdd_s`': ['stalled_s'],
   'ages of files, and how far ahead a time may be': [
     'foreignScratch_ms',
@@ -170,6 +176,7 @@ const OTHERS: Record<string, readonly string[]> = {
     'clockSet_ms',
     'lock_ms',
     'ahead_ms',
+    'foreignLock_ms',
   ],
   'compared with their own wholes': ['countWait_ms', 'countTotal_ms', 'syntaxParse_ms'],
   'a part of what an activity may take, and done without': ['grep_ms', 'log_ms', 'signatures_ms'],

@@ -12,7 +12,7 @@ import { createLocalRunner } from '../../src/workspace/commands/index.js';
 import { createCommitter } from '../../src/workspace/git/commit.js';
 import { createLocks } from '../../src/workspace/apply/lock.js';
 import { storePaths } from '../../src/stores/location.js';
-import { realSys } from '../../src/system/sys.js';
+import { realSys, type Sys } from '../../src/system/sys.js';
 import { recordName } from '../../src/workspace/proposal.js';
 import type {
   ApplyEngine,
@@ -259,8 +259,9 @@ describe('commit and rollback exclude each other', () => {
       ...(mayMove === undefined ? {} : { mayMove }),
     };
   };
-  const committer = (scene: Scene) =>
+  const committer = (scene: Scene, sys: Sys = realSys) =>
     createCommitter({
+      sys,
       commands: createLocalRunner(process.env),
       blobs: createBlobStore({ dir: storePaths(scene.home).blobs }),
       lockWait_ms: 300,
@@ -312,14 +313,14 @@ describe('commit and rollback exclude each other', () => {
     ['nobody goes on', false],
     ['the next step goes on', true],
   ])(
-    'another attempt commits and ends the hold meanwhile, %s: it is committed, no conflict',
+    'another attempt commits and ends the hold right before the index is locked, %s: it is committed, no conflict',
     async (_name, others) => {
       const scene = (open = await committedScene());
       const applied = await scene.engine().apply(scene.request);
       let commit: string | null = null;
       // The other attempt: given up by the server, and not dead.
-      const overtaken = async (): Promise<boolean> => {
-        if (commit !== null) return false;
+      const overtake = async (): Promise<void> => {
+        if (commit !== null) return;
         const first = await committer(scene)(commitRequest(scene, applied));
         if (first.outcome !== 'committed') throw new Error(JSON.stringify(first));
         ({ commit } = first);
@@ -328,39 +329,48 @@ describe('commit and rollback exclude each other', () => {
           git(scene, 'commit', '-q', '--allow-empty', '-m', 'later');
           fs.writeFileSync(scene.at(scene.request.files[0]!), 'of the next step\n');
         }
-        return false;
       };
-      const outcome = await committer(scene)(commitRequest(scene, applied, overtaken));
+      const link: Sys['link'] = async (from, to) => {
+        if (to.endsWith('/index.lock')) await overtake();
+        return realSys.link(from, to);
+      };
+      const late = committer(scene, { ...realSys, link });
+      const outcome = await late(commitRequest(scene, applied, () => Promise.resolve(false)));
       expect(outcome).toMatchObject({ outcome: 'committed', commit });
       expect(git(scene, 'diff', '--cached', '--name-only')).toBe('');
     },
   );
 
-  test('asleep once it has read the index, while the next step commits the same file: its index stays', async () => {
+  test('another attempt and a person cannot commit while the index is locked; both can afterwards', async () => {
     const scene = (open = await committedScene());
     const applied = await scene.engine().apply(scene.request);
-    const [path] = scene.request.files;
-    const real = execFileSync('/bin/sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
-    const [bin, ended] = [`${scene.home}/bin`, `${scene.home}/ended`];
-    fs.mkdirSync(bin);
-    const next = `echo next > '${path}'; '${real}' add '${path}'; '${real}' -c user.name=T -c user.email=t@e.com commit -qm next >&2`;
-    fs.writeFileSync(
-      `${bin}/git`,
-      `#!/bin/sh\n'${real}' "$@" || exit\ncase " $* " in *" ls-files -v "*) [ -e '${ended}' ] || { touch '${ended}'; ${next}; };; esac\n`,
-      { mode: 0o755 },
-    );
-    const before = process.env.PATH;
-    process.env.PATH = `${bin}:${before ?? ''}`;
-    try {
-      const holds = () => Promise.resolve(!fs.existsSync(ended));
-      expect(await committer(scene)(commitRequest(scene, applied, holds))).toMatchObject({
-        outcome: 'committed',
-      });
-    } finally {
-      process.env.PATH = before;
-    }
-    expect(git(scene, 'log', '-1', '--format=%s')).toBe('next');
-    expect(git(scene, 'diff', '--cached', '--name-only')).not.toContain(path);
+    const head = git(scene, 'rev-parse', 'HEAD');
+    const refused: string[] = [];
+    const commitMeanwhile = async (): Promise<boolean> => {
+      const other = await committer(scene)(commitRequest(scene, applied));
+      if (other.outcome === 'failed') refused.push(other.problem.message);
+      try {
+        git(scene, 'commit', '-q', '--allow-empty', '-m', 'a person');
+      } catch (error) {
+        refused.push(String(error));
+      }
+      // The attempt was given up meanwhile.
+      return false;
+    };
+    expect(await committer(scene)(commitRequest(scene, applied, commitMeanwhile))).toMatchObject({
+      outcome: 'conflict',
+      why: expect.stringContaining('no longer holds'),
+    });
+    expect(refused).toEqual([
+      expect.stringContaining('the index is locked by'),
+      expect.stringContaining('index.lock'),
+    ]);
+    expect(git(scene, 'rev-parse', 'HEAD')).toBe(head);
+    expect(await committer(scene)(commitRequest(scene, applied))).toMatchObject({
+      outcome: 'committed',
+    });
+    git(scene, 'commit', '-q', '--allow-empty', '-m', 'a person');
+    expect(git(scene, 'status', '--porcelain')).toBe('');
   });
 
   test('a step whose commit is there is not rolled back, whatever was committed on top', async () => {

@@ -74,7 +74,7 @@ const printed = async ({ io, emend }: Session, run: ResolvedRun): Promise<ExitCo
 /** What the job asks for. */
 const asked = async (emend: Emend, run: ResolvedRun): Promise<readonly string[]> => {
   const { text, reason } = await instructionsOf(emend, run);
-  if (text === null) return [plain(`asked for: not known: ${reason ?? ''}`), ''];
+  if (text === null) return [plain(`The instructions are not known: ${reason ?? ''}`), ''];
   const lines = plain(text.trim()).split('\n');
   return ['asked for:', ...lines.map((line) => `  ${line}`), ''];
 };

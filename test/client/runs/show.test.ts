@@ -327,7 +327,14 @@ describe('with a server', () => {
         attempt: 1,
         result: { outcome: 'built', proposal },
       }),
-      entry('event', 'e5', { type: 'estimated', ...estimate, usd: null, seq: 5, at: 0 }),
+      entry('event', 'e5', {
+        type: 'estimated',
+        ...estimate,
+        usd: null,
+        budget: null,
+        seq: 5,
+        at: 0,
+      }),
       entry('event', 'e6', { type: 'step_finished', outcome: 'skipped', seq: 6, at: 0 }),
     ]);
     run.status = {
