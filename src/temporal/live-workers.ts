@@ -187,7 +187,7 @@ export const noWorker = (queues: readonly string[], start = '`emend worker`'): P
 const IDENTITY =
   /^\d+@.*?(?:, (\S+)( versioned)?, host ([0-9a-f]{8})\.([0-9a-f]{8}))?, store ([0-9a-f]{8})$/;
 
-/** `boot`: this home on this boot of its machine (stores/hosts.ts). `versioned`: it serves where its build is current (deployment.ts). */
+/** `boot`: this home on this boot of its machine (stores/home.ts). `versioned`: it serves where its build is current (deployment.ts). */
 export const workerIdentity = (
   storeId: string,
   host: string,

@@ -43,7 +43,7 @@ export interface World {
   note(line: string): void;
 }
 
-/** Time-outs and locks of seconds; attempts enough for all that stopped workers swallow. */
+/** Time-outs of seconds, also for an owner of a call that is silent; attempts enough for all that stopped workers swallow. */
 const HEARTBEAT_TIMEOUT_MS = 3_000;
 /** A worker that sleeps longer than this was taken for dead. */
 export const SLEEP_MS = HEARTBEAT_TIMEOUT_MS + 3_000;

@@ -1,4 +1,4 @@
-/** What `--quiet` leaves out, by command: the table in docs/reference.md, and the cases of quiet.test.ts. */
+/** What `--quiet` leaves out, by command: the table in docs/reference.md, and the cases of io.test.ts. */
 import type { Situation } from './exit-table.js';
 
 export interface QuietRow {

@@ -427,7 +427,7 @@ const MACHINE: Record<string, Bad> = {
 };
 
 describe('a job that cannot be run', () => {
-  // What the reader of jobs says is tested without processes (test/job, test/workspace/documents/read-job.test.ts); here a sample goes the whole way.
+  // What the reader of jobs says is tested without processes (test/documents/job, test/workspace/documents/read-job.test.ts); here a sample goes the whole way.
   const ALWAYS = [
     'job file absent',
     'not Markdown',

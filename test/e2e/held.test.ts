@@ -115,10 +115,10 @@ test('files of a terminated run: the next step waits and says for whom and what 
   expect((await lockOf(s))?.stepKey).toBe(first.stepKey);
 
   const undo = ['recover', '--undo', id, '--json'];
-  const unfinished = await emendCommand(s, ...undo);
-  expect(unfinished).toMatchObject({ code: 0 });
-  expect(printedFaults(undo, unfinished.out)).toEqual([]);
-  expect(JSON.parse(unfinished.out)).toMatchObject({
+  const recovery = await emendCommand(s, ...undo);
+  expect(recovery).toMatchObject({ code: 0 });
+  expect(printedFaults(undo, recovery.out)).toEqual([]);
+  expect(JSON.parse(recovery.out)).toMatchObject({
     stepKey: first.stepKey,
     files: ['a.js'],
     leftAlone: [],

@@ -258,9 +258,9 @@ test('a commit hook refuses, or changes what was approved: asked, and each answe
   expect(s.git('show', '--format=', '--name-only', 'HEAD').trim()).toBe('mended.js');
 
   hook(ADDS);
-  const unfinished = await paused('undone.js', 'hook_changed', 'extra.txt');
-  await s.answer(unfinished.run, 'take_theirs');
-  expect(await s.end(unfinished.run)).toMatchObject({ outcome: 'skipped', files: [] });
+  const undone = await paused('undone.js', 'hook_changed', 'extra.txt');
+  await s.answer(undone.run, 'take_theirs');
+  expect(await s.end(undone.run)).toMatchObject({ outcome: 'skipped', files: [] });
   expect([s.read('undone.js'), ...subjects(s, 1)]).toEqual([one(1), 'Change mended.js']);
 
   const renewed = await paused('renewed.js', 'hook_changed', 'extra.txt');

@@ -247,7 +247,7 @@ describe('the ladder', () => {
   });
 });
 
-test('five files, the third truncates at every rung: the pause shows the diff of four, which are approved and committed', async () => {
+test('five files, the third truncates with every fallback: the pause shows the diff of four, which are approved and committed', async () => {
   const paths = ['one.js', 'two.js', 'three.js', 'four.js', 'five.js'];
   const s = (open = await scene(files(...paths), [
     BRIEF,

@@ -200,9 +200,9 @@ describe('terminated in the Temporal UI', () => {
     );
     const seen = await emendCommand(s, 'show', id);
     expect(seen.out).toContain(`terminated, 1 file applied (emend recover --undo ${id}): a.js`);
-    const unfinished = await emendCommand(s, 'recover', '--undo', id);
-    expect(unfinished).toMatchObject({ code: 0 });
-    expect(unfinished.out).toContain('1 file restored');
+    const recovery = await emendCommand(s, 'recover', '--undo', id);
+    expect(recovery).toMatchObject({ code: 0 });
+    expect(recovery.out).toContain('1 file restored');
     await expectUntouched(s);
     expect((await emendCommand(s, 'recover', '--undo', id)).code).toBe(2);
 

@@ -37,7 +37,7 @@ import { homesOf, noteShares } from './homes.js';
 import type { ModelRequest } from '../../src/model/ports.js';
 import type { RehearsalScript } from '../../src/model/rehearsal/script.js';
 
-/** Time-outs and locks of seconds, as crash tests want them. */
+/** Time-outs of seconds, also for an owner of a call that is silent, as crash tests want them. */
 const FAST: Record<string, string> = {
   EMEND_HEARTBEAT_MS: '200',
   EMEND_HEARTBEATTIMEOUT_MS: '1500',

@@ -218,14 +218,14 @@ describe('unified-diff, against git', () => {
           const old = before[origin.get(plan.path) ?? plan.path];
           const bytes = old === undefined ? null : new TextEncoder().encode(old);
           const decoded = bytes === null ? null : decodeFile(bytes);
-          const resolved = spliced(
+          const outcome = spliced(
             bytes !== null && decoded?.ok
               ? { bytes, text: decoded.text, codec: decoded.codec }
               : null,
             plan,
           );
-          if (!resolved.ok) throw new Error(resolved.reasons.map((r) => r.message).join());
-          put(dir, plan.path, new TextDecoder().decode(resolved.bytes));
+          if (!outcome.ok) throw new Error(outcome.reasons.map((r) => r.message).join());
+          put(dir, plan.path, new TextDecoder().decode(outcome.bytes));
           if (plan.mode !== undefined) chmodSync(join(dir, plan.path), plan.mode);
         }
       }

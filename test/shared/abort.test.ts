@@ -89,11 +89,11 @@ describe('abort', () => {
     expect(driver.outcome).toBe('committed');
   });
 
-  const effects = Array.from({ length: lengthOf() }, (_, index) => index);
+  const positions = Array.from({ length: lengthOf() }, (_, index) => index);
   test.each(['before', 'during'] as const)(
     '%s every move: rolled back exactly when something is applied but not committed',
     (when) => {
-      for (const at of effects) {
+      for (const at of positions) {
         const { driver, next } = drive();
         for (let count = 0; count < at; count += 1) next();
         const move = nextEffect(driver.state, driver.now);

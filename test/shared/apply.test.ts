@@ -479,7 +479,7 @@ describe('verify and roll_back', () => {
       `verify > verify > ${AGAIN} > verify > commit > committed`,
     ),
     tested(
-      'the same bytes once more after a roll_back are asked about again: their application has a number of its own',
+      'the same bytes once more after a rollback are asked about again: their application has a number of its own',
       ['fail:x', 'pass'],
       ['approve'],
       `verify > ${AGAIN} > verify > commit > committed`,

@@ -139,7 +139,7 @@ export class PlanWalk {
   }
 
   /** One of `count`, 0 where the row has ended. */
-  private regeneration(count: number): number {
+  private draw(count: number): number {
     const value = this.numbers[this.n];
     this.n += 1;
     return value === undefined ? 0 : value % count;
@@ -181,7 +181,7 @@ export class PlanWalk {
     this.answers.add(`${decision.reason} ${answer}`);
     const parts = decision.parts?.map(({ name, accepts }) => [
       name,
-      accepts[this.regeneration(accepts.length)] ?? '',
+      accepts[this.draw(accepts.length)] ?? '',
     ]);
     const set = {
       ...(answer === 'other' ? { set: { command: 'make check' } } : {}),
@@ -262,17 +262,17 @@ export class PlanWalk {
       this.expected = null;
       this.dispatch({
         type: 'control_received',
-        control: this.regeneration(3) === 1 ? 'stop' : 'resume',
+        control: this.draw(3) === 1 ? 'stop' : 'resume',
         by: 'ann',
       });
       return;
     }
-    const chosen = this.spent ? 0 : this.regeneration(40);
+    const chosen = this.spent ? 0 : this.draw(40);
     // What they say may come before the move that is to be made again.
     if ((chosen >= 1 && chosen <= 5) || chosen === 7) this.broken = this.expected = null;
     if (chosen === 1 || chosen === 2)
       this.dispatch({ type: 'control_received', control: 'pause', by: 'ann' });
-    if (chosen === 3 && this.regeneration(5) === 1)
+    if (chosen === 3 && this.draw(5) === 1)
       this.dispatch({ type: 'control_received', control: 'stop', by: 'ann' });
     if (chosen === 4 || chosen === 7)
       this.dispatch({
@@ -285,8 +285,8 @@ export class PlanWalk {
 
   /** A person changes the document. */
   private edit(): void {
-    const at = this.regeneration(this.document.length + 1);
-    switch (this.regeneration(3)) {
+    const at = this.draw(this.document.length + 1);
+    switch (this.draw(3)) {
       case 0:
         this.document = this.document.map((phase, n) =>
           n === at ? { ...phase, text: `${phase.text}+` } : phase,
@@ -398,7 +398,7 @@ export class PlanWalk {
 
   /** Does the activity fail for good? */
   private fails(activity: ActivityName, phase: string | null, label: string): boolean {
-    const chosen = this.regeneration(20);
+    const chosen = this.draw(20);
     if (chosen < 16) return false;
     const reason = FAILURES[chosen - 16] ?? 'engine_failed';
     this.broken = label;
@@ -412,7 +412,7 @@ export class PlanWalk {
         if (this.fails('readPlan', null, label)) return;
         const problem = { code: 'plan_invalid', message: 'broken' } as never;
         const result =
-          this.regeneration(12) === 1
+          this.draw(12) === 1
             ? ({ outcome: 'refused', problem } as const)
             : this.sameOr(this.reading());
         return this.dispatch({ type: 'plan_read', result });
@@ -420,7 +420,7 @@ export class PlanWalk {
       case 'score': {
         if (this.fails('scorePhase', move.phase, label)) return;
         const score = {
-          score: this.regeneration(10),
+          score: this.draw(10),
           method: 'agent',
           reasoning: 'r',
           discrepancy: null,
@@ -446,7 +446,7 @@ export class PlanWalk {
         return this.dispatch({
           type: 'job_made',
           phase: move.phase,
-          result: this.regeneration(12) === 1 ? refused : ready,
+          result: this.draw(12) === 1 ? refused : ready,
         });
       }
       case 'run':
@@ -455,15 +455,14 @@ export class PlanWalk {
         if (this.fails('prepareWorktree', move.phase, label)) return;
         const name = worktreeName(phaseOf(this.state, move.phase));
         const ready = { outcome: 'ready', workspace: `/w/${name}`, base: 'b' } as const;
-        const result =
-          this.regeneration(10) === 1 ? ({ outcome: 'failed', why: 'no' } as const) : ready;
+        const result = this.draw(10) === 1 ? ({ outcome: 'failed', why: 'no' } as const) : ready;
         return this.dispatch({ type: 'worktree_ready', phase: move.phase, name, result });
       }
       case 'verify': {
         const base = move.phase !== null;
         if (!this.tests(move)) return this.dispatch({ type: 'group_untested', base });
         if (this.fails('verify', move.phase, label)) return;
-        const fails = this.regeneration(base ? 8 : 2) === 1;
+        const fails = this.draw(base ? 8 : 2) === 1;
         const told = { kind: null, transient: false, signature: null, summary: 's', output: null };
         const result: VerifyResult = {
           ...told,
@@ -482,7 +481,7 @@ export class PlanWalk {
           { outcome: 'conflict', files: ['a.ts'] },
           { outcome: 'failed', why: 'no' },
         ] as const;
-        const result = { ...(results[this.regeneration(results.length)] ?? results[0]) } as const;
+        const result = { ...(results[this.draw(results.length)] ?? results[0]) } as const;
         return this.dispatch({ type: 'phase_merged', phase: move.phase, result });
       }
       case 'clean':
@@ -506,9 +505,8 @@ export class PlanWalk {
         // Now and then somebody gives up; most of the time they say something else.
         const given = accepts.filter((answer) => answer !== 'abort');
         return this.answer(
-          (!this.spent && this.regeneration(60) === 1
-            ? 'abort'
-            : given[this.regeneration(given.length)]) ?? 'abort',
+          (!this.spent && this.draw(60) === 1 ? 'abort' : given[this.draw(given.length)]) ??
+            'abort',
         );
       }
       case 'await_resume':
@@ -525,7 +523,7 @@ export class PlanWalk {
 
   private mark(id: string, label: string): void {
     if (this.fails('markPhase', id, label)) return;
-    const chosen = this.regeneration(10);
+    const chosen = this.draw(10);
     if (chosen === 1)
       return this.dispatch({
         type: 'phase_marked',
@@ -596,7 +594,7 @@ export class PlanWalk {
       commit: `${id}-${runs}`,
       verification: 'pass',
     } as const;
-    switch (this.regeneration(14)) {
+    switch (this.draw(14)) {
       case 1:
         return { ...committed, verification: 'fail_hard' };
       case 2:
@@ -658,20 +656,16 @@ export class PlanWalk {
           why: 'w',
         } as const;
         const result =
-          this.regeneration(3) === 1 ? ({ outcome: 'failed', message: 'no' } as const) : proposed;
+          this.draw(3) === 1 ? ({ outcome: 'failed', message: 'no' } as const) : proposed;
         return this.dispatch({ type: 'proposed', revising, result: { usage, ...result } });
       }
       case 'apply':
         return this.dispatch({ type: 'replanned', revising, result: this.replan(phase) });
       default: {
         const outcomes = ['none', 'notice', 'replan', 'limit', 'replan'] as const;
-        const outcome = outcomes[this.regeneration(outcomes.length)] ?? 'none';
+        const outcome = outcomes[this.draw(outcomes.length)] ?? 'none';
         const failed = revising.trigger === 'test_failure_pattern';
-        const tier = !failed
-          ? null
-          : outcome === 'notice' && this.regeneration(4) > 0
-            ? 'debug'
-            : 'again';
+        const tier = !failed ? null : outcome === 'notice' && this.draw(4) > 0 ? 'debug' : 'again';
         const told = {
           actions: ['add_phase'],
           forced: outcome === 'replan' && revising.forcedBy !== null,
@@ -685,7 +679,7 @@ export class PlanWalk {
   }
 
   private replan(id: string): ApplyReplanResult {
-    switch (this.regeneration(6)) {
+    switch (this.draw(6)) {
       case 1:
         return { outcome: 'busy', holder: 'h' };
       case 2:

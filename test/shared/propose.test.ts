@@ -1,4 +1,4 @@
-/** Outcomes, attempts, the ladder and what they add up to: each row is a case. */
+/** Outcomes, attempts, the fallbacks and what they add up to: each row is a case. */
 import { detailsOf } from '../../src/workflows/step/views.js';
 import { describe, expect, test } from '@jest/globals';
 import { currentRules, type Rules } from '../../src/shared/rules.js';
@@ -17,7 +17,7 @@ const check = (it: Case): void => {
   expect(play(it).trace.join(' > ')).toBe(it.effects);
 };
 
-describe('one file: outcome x attempt x tolerance -> next', () => {
+describe('one file: outcome x attempt x fallback -> next', () => {
   test.each<Case>([
     { name: 'edited', effects: `${TO_REVIEW} > build > ask approval a.ts` },
     {
@@ -72,7 +72,7 @@ describe('one file: outcome x attempt x tolerance -> next', () => {
       effects: `${TO_REVIEW} > propose * 32768 > build > ask approval a.ts`,
     },
     {
-      name: 'truncated: the whole ladder, then a decision',
+      name: 'truncated: every fallback, then a decision',
       words: {
         propose: [
           'truncated>budget:32768',
@@ -365,7 +365,7 @@ describe('several files', () => {
         'propose a.ts#3 told "shorter" > propose b.ts#3 told "shorter" > build > ask approval a.ts,b.ts',
     },
     {
-      name: 'retry after the ladder of a single file goes on from its last tolerance',
+      name: 'retry after all fallbacks of a single file goes on from its last fallback',
       words: { propose: ['truncated>budget:32768', 'truncated>format', 'truncated>exhausted'] },
       decisions: ['retry'],
       effects:

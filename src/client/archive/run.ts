@@ -211,7 +211,7 @@ const versionsOf = (
   return versions;
 };
 
-/** As the reducer counts: a tally is the sum of all calls so far, and results after the first add nothing. */
+/** As the reducer counts: a count is the sum of all calls so far, and results after the first add nothing. */
 const usageOf = (activities: readonly ArchivedActivity[]): StepUsage => {
   let sum = NO_USAGE;
   let usageFromJournal = false;

@@ -154,7 +154,7 @@ export const releaseStaleLocks = async (
     if (why === 'no answer') break;
     // A workspace whose git does not answer holds up none of the others.
     const holder = why === null ? await engine.readLock(workspace).catch(nullOn()) : null;
-    // Commands hold for a moment and by themselves; apply/lock-owners.ts deals with those that died.
+    // Commands hold for a moment and by themselves; workspace/apply/lock-owners.ts deals with those that died.
     if (holder === null || isLocal(holder)) continue;
     const standing = await stateOfRun(emend, holder, workspace);
     if (standing.state === 'open') continue;

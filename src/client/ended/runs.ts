@@ -35,15 +35,23 @@ export interface EndedWorktree extends Omit<RemovedWorktree, 'branch'> {
 
 /** Never throws for a server that is absent from the beginning: then nothing is looked at. What is damaged of one plan keeps those of no other. */
 export const removeEndedWorktrees = async (emend: Emend): Promise<readonly EndedWorktree[]> => {
-  const resolved: EndedWorktree[] = [];
+  const worktrees: EndedWorktree[] = [];
   const { home } = emend;
-  if (emend.runs === null) return resolved;
+  if (emend.runs === null) return worktrees;
   const locks = createLocks({ home });
   const keep = (plan: StepKey, name: string, path: string) => (error: unknown) => {
     const problem = problemOn()(error);
     if (problem.code === 'no_server') throw error;
     const outcome = problem.code === 'busy' ? 'kept' : 'failed';
-    resolved.push({ plan, name, path, outcome, dropped: null, kept: null, why: sentence(problem) });
+    worktrees.push({
+      plan,
+      name,
+      path,
+      outcome,
+      dropped: null,
+      kept: null,
+      why: sentence(problem),
+    });
   };
   const remove = async (plan: StepKey, name: string, path: string): Promise<void> => {
     const phase = `${plan}-${name}`;
@@ -55,7 +63,7 @@ export const removeEndedWorktrees = async (emend: Emend): Promise<readonly Ended
     };
     const removed = await createWorktreeKeeper({ home, readLock }).remove(plan, name);
     const { dropped = null, kept = null } = removed ?? {};
-    resolved.push({ plan, name, path, outcome: 'removed', dropped, kept, why: null });
+    worktrees.push({ plan, name, path, outcome: 'removed', dropped, kept, why: null });
   };
   const ofPlan = async (plan: StepKey): Promise<void> => {
     if (!(await hasEnded(emend, plan))) return;
@@ -68,7 +76,7 @@ export const removeEndedWorktrees = async (emend: Emend): Promise<readonly Ended
   const plans = (await orNull(realSys.readdir(join(home, 'worktrees')))) ?? [];
   for (const plan of plans.filter((name) => isStepKey(name) && planOf(name) === name))
     await ofPlan(plan).catch(keep(plan, '', ''));
-  return resolved;
+  return worktrees;
 };
 
 /** The server says so, or the archive where it has forgotten the run. */

@@ -97,9 +97,9 @@ const WHOLE: WindowSize = { lines: Infinity, edits: DIFF_EDITS, kept_lines: 1 };
 const byWindows = (sides: Sides, stretch: Stretch): Stretch => {
   let rest = stretch;
   for (;;) {
-    const resolved = byWindow(sides, rest, NEAR) ?? byWindow(sides, rest, WIDE);
-    if (resolved === null) return rest;
-    rest = trimCommon(sides, resolved);
+    const unsettled = byWindow(sides, rest, NEAR) ?? byWindow(sides, rest, WIDE);
+    if (unsettled === null) return rest;
+    rest = trimCommon(sides, unsettled);
     if (rest[0] === rest[1] || rest[2] === rest[3]) return rest;
   }
 };

@@ -218,7 +218,7 @@ export interface StepState extends RunState<EditStepInput> {
     readonly sameFailure: boolean;
     readonly overEstimate: boolean;
   };
-  /** The usage was counted from the journal: results are in it and add nothing, as a tally follows each. */
+  /** The usage was counted from the journal: results are in it and add nothing, as a count follows each. */
   readonly usageFromJournal: boolean;
   /** What people said of the sandbox of the step's commands; absent: nothing. */
   readonly sandbox?: Pick<SandboxChoice, 'reread'> & { readonly without?: 'once' | 'run' };

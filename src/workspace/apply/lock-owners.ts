@@ -73,7 +73,7 @@ export const appliedRecords = async (
 
 /**
  * Ends `holder`'s lock where it stands for nothing any more. The order is what makes it safe beside an apply of that step which still
- * runs somewhere: it asks for its lock once more after its plan is written and before the point of no return (apply.ts). Either it
+ * runs somewhere: it asks for its lock once more after its plan is written and before the point of no return (transaction.ts). Either it
  * finds the lock ended and goes back, or its plan is found here.
  */
 export const releaseEnded = async (

@@ -83,10 +83,10 @@ const recoverOne = async (
       await sweep(parts, record, state, attempt);
       return null;
     }
-    const resolved = await finishOpen(parts, record, state, attempt);
-    if (resolved === null) return null;
-    return resolved.did === 'finished'
-      ? report('finished', resolved.closed.conflicts)
+    const recovery = await finishOpen(parts, record, state, attempt);
+    if (recovery === null) return null;
+    return recovery.did === 'finished'
+      ? report('finished', recovery.closed.conflicts)
       : report('reverted');
   } catch (error) {
     return unrecovered(about, error);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { nextFallback, type FallbackState } from '../../../src/activities/step/refusals.js';
 
-const tolerances = (changes: Partial<FallbackState>): FallbackState => ({
+const stateOf = (changes: Partial<FallbackState>): FallbackState => ({
   format: 'whole-file',
   isNew: false,
   outputBudget_tokens: 64,
@@ -47,11 +47,11 @@ describe('nextFallback', () => {
       { kind: 'exhausted' },
     ],
   ] satisfies [string, Partial<FallbackState>, unknown][])('%s', (_, changes, wanted) => {
-    expect(nextFallback(tolerances(changes))).toEqual(wanted);
+    expect(nextFallback(stateOf(changes))).toEqual(wanted);
   });
 
-  test('the ladder ends', () => {
-    let now = tolerances({
+  test('the fallbacks end', () => {
+    let now = stateOf({
       wholeStep: true,
       outputBudget_tokens: 1,
       maxOutputBudget_tokens: 1_000_000,

@@ -61,7 +61,8 @@ export const everyCallIsJournaled: Invariant = {
 const READ_MS = 1_000;
 /**
  * How an attempt stood when its run took its sums: with the call's answer, or later with a count of all. Whoever slept meanwhile may hear
- * the rest of an answer after that (journal/answer.ts: it is then `answered`); nobody could have told it as anything but cut off.
+ * the rest of an answer after that (src/model/journal/answer.ts: it is then `answered`); nobody could have told it as anything
+ * but cut off.
  */
 const asCounted = (
   { state, givenUpAt, endedAt }: FoundAttempt,

@@ -22,9 +22,9 @@ const run = (
   return spliced(from, { kind: 'lines', path: 'f', result: indexOfLines(lines), ...more }, options);
 };
 const textOf = (...args: Parameters<typeof run>): string => {
-  const resolved = run(...args);
-  if (!resolved.ok) throw new Error(resolved.reasons[0]?.message);
-  return Buffer.from(resolved.bytes).toString('latin1');
+  const outcome = run(...args);
+  if (!outcome.ok) throw new Error(outcome.reasons[0]?.message);
+  return Buffer.from(outcome.bytes).toString('latin1');
 };
 
 describe('line ends, and the end of the file', () => {
@@ -114,15 +114,15 @@ describe('line ends, and the end of the file', () => {
 
   test('splices touch nothing but what changes', () => {
     const base = Buffer.from('a\nb\nc\nd\n');
-    const resolved = run(base, ['a', 'B', 'c', 'd', 'e']);
-    if (!resolved.ok) throw new Error();
+    const outcome = run(base, ['a', 'B', 'c', 'd', 'e']);
+    if (!outcome.ok) throw new Error();
     expect(
-      resolved.splices.map(({ start, end, bytes }) => [start, end, Buffer.from(bytes).toString()]),
+      outcome.splices.map(({ start, end, bytes }) => [start, end, Buffer.from(bytes).toString()]),
     ).toEqual([
       [2, 4, 'B\n'],
       [8, 8, 'e\n'],
     ]);
-    expect(applySplices(base, resolved.splices)).toEqual(resolved.bytes);
+    expect(applySplices(base, outcome.splices)).toEqual(outcome.bytes);
   });
 
   test.each<[string, readonly Change[]]>([
@@ -130,8 +130,8 @@ describe('line ends, and the end of the file', () => {
     ['of the first line', [{ from: 0, to: 1, lines: ['x'] }]],
     ['with a mark in another line', [{ from: 1, to: 2, lines: ['\ufeffx'] }]],
   ])('changes that the format knows are taken as they are: %s', (_name, changes) => {
-    const resolved = run('\ufeffa\nb\n', ['not looked at'], { changes });
-    expect(resolved.ok && resolved.changes).toBe(changes);
+    const outcome = run('\ufeffa\nb\n', ['not looked at'], { changes });
+    expect(outcome.ok && outcome.changes).toBe(changes);
   });
 
   test('equal lines said as new are no splice', () => {
@@ -152,13 +152,13 @@ describe('what a file cannot take', () => {
     ['NUL', Buffer.from('a\n'), ['a', 'b\0'], 'U+0000'],
     ['a lone surrogate', Buffer.from('a\n'), ['a', 'b\ud800'], 'U+D800'],
   ])('%s', (_name, base, lines, name) => {
-    const resolved = run(base, lines);
-    expect(resolved).toMatchObject({ ok: false, reasons: [{ code: 'character' }] });
-    expect(!resolved.ok && resolved.reasons[0]?.message).toContain(name);
+    const outcome = run(base, lines);
+    expect(outcome).toMatchObject({ ok: false, reasons: [{ code: 'character' }] });
+    expect(!outcome.ok && outcome.reasons[0]?.message).toContain(name);
   });
 
   test('the line is counted in the result', () => {
-    const resolved = run(Buffer.from('caf\u00e9\nx\ny\n', 'latin1'), [
+    const outcome = run(Buffer.from('caf\u00e9\nx\ny\n', 'latin1'), [
       'caf\u00e9',
       '1',
       '2',
@@ -166,7 +166,7 @@ describe('what a file cannot take', () => {
       '3',
       'na\u00efve',
     ]);
-    expect(!resolved.ok && resolved.reasons[0]?.message).toContain(
+    expect(!outcome.ok && outcome.reasons[0]?.message).toContain(
       'at line 6 of the result, column 3',
     );
     const stray = run('a\n', ['a', 'b', 'c\r']);
@@ -202,9 +202,9 @@ describe('what a file cannot take', () => {
 test('a huge rewrite stays linear and right', () => {
   const base = Array.from({ length: 30_000 }, (_, i) => `line ${i}`);
   const lines = base.flatMap((line, i) => (i % 3 === 0 ? [line] : [`new ${line}`, '}']));
-  const resolved = run(`${base.join('\n')}\n`, lines);
-  expect(resolved.ok && Buffer.from(resolved.bytes).toString()).toBe(`${lines.join('\n')}\n`);
-  expect(resolved.ok && resolved.splices.length).toBe(10_000);
+  const outcome = run(`${base.join('\n')}\n`, lines);
+  expect(outcome.ok && Buffer.from(outcome.bytes).toString()).toBe(`${lines.join('\n')}\n`);
+  expect(outcome.ok && outcome.splices.length).toBe(10_000);
 });
 
 describe('exact bytes: lines end at LF alone, and all else is text', () => {

@@ -1,6 +1,6 @@
 /**
  * A language model of 86,000 weights in a GGUF file, for Ollama itself: one layer of the llama architecture, a token for each byte. What
- * it answers means nothing. Source of the format: github.com/ggml-org/ggml/blob/master/docs/gguf.md.
+ * it answers means nothing. Source of the format: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md.
  */
 import { createHash } from 'node:crypto';
 import { randomFrom } from '../../support/seeded.js';

@@ -247,7 +247,7 @@ describe('status', () => {
     expect(ledgerOf(approved.state)).toMatchObject([{ status: 'done', verdict: 'approve' }]);
   });
 
-  test('the ledger of one call for all tells the tolerance it is on', () => {
+  test('the ledger of one call for all tells the fallback that it has reached', () => {
     const driver = play({ words: { propose: ['truncated>budget:32768', 'invalid', 'declined'] } });
     expect(ledgerOf(driver.state)).toMatchObject([{ attempts: 3, outputBudget_tokens: 32_768 }]);
   });
@@ -262,19 +262,19 @@ describe('status', () => {
       : null;
     return play({ files, ready: { shouldSplit: !whole, combined }, words: { propose } });
   };
-  const LADDER = [
+  const ANSWERS = [
     'truncated>budget:32768',
     'truncated>format',
     'invalid',
     'unmarked',
     'truncated>exhausted',
   ];
-  test('the ledger counts every answer, on every rung, and says what the limits allow', () => {
+  test('the ledger counts every answer, with every fallback, and says what the limits allow', () => {
     // After n answers.
-    for (let n = 1; n <= LADDER.length; n += 1) {
+    for (let n = 1; n <= ANSWERS.length; n += 1) {
       const driver = new StepDriver(
         { files: ['a.ts', 'b.ts'] },
-        inOrder({ propose: { 'a.ts': LADDER } }),
+        inOrder({ propose: { 'a.ts': ANSWERS } }),
       );
       while (ledgerOf(driver.state)[0]?.attempts !== n && driver.next() !== 'await_decision')
         driver.step();

@@ -1,4 +1,4 @@
-/** From an answer to the files and hunks of a diff; grammar at the head of `unified-diff.ts`. Nothing here looks at a file. */
+/** From an answer to the files and hunks of a diff; grammar at the head of `index.ts`. Nothing here looks at a file. */
 import { readExtendedHeader, type FileHeader } from './target.js';
 import {
   afterBlank,
