@@ -48,6 +48,7 @@ export const LONG_ONLY = [
   'test/e2e/new-files.test.ts',
   'test/e2e/outage.test.ts',
   'test/e2e/page-attacks.test.ts',
+  'test/e2e/page-large.test.ts',
   'test/e2e/page-more.test.ts',
   'test/e2e/page-tree.test.ts',
   'test/e2e/page-words.test.ts',
