@@ -45,9 +45,9 @@ const withOtherWords = (text: string): string =>
 
 /** Lines that are all different, so that every format finds its place. */
 const drawFile = (random: () => number): string[] =>
-  Array.from({ length: 6 + Math.floor(random() * 8) }, (_, at) => {
+  Array.from({ length: 6 + Math.floor(random() * 8) }, (_, index) => {
     const line = LINES[Math.floor(random() * LINES.length)] ?? '';
-    return random() < 0.5 ? line : `line${at}(); ${line}`;
+    return random() < 0.5 ? line : `line${index}(); ${line}`;
   });
 const drawEdits = (random: () => number, length: number): LineEdit[] => {
   const from = Math.floor(random() * (length - 1));

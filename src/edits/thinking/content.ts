@@ -112,10 +112,10 @@ export class EditContent {
 
   /** Offset behind the line that ends the content; the text's length if none does. */
   #upTo(from: number, ends: (text: string) => boolean): number {
-    for (let at = from; at < this.#text.length;) {
-      const { text, next } = this.#lineAt(at);
+    for (let offset = from; offset < this.#text.length;) {
+      const { text, next } = this.#lineAt(offset);
       if (ends(text)) return next;
-      at = next;
+      offset = next;
     }
     return this.#text.length;
   }
@@ -164,18 +164,18 @@ export class EditContent {
     fence: Fence | null,
   ): number | null {
     let [oldLeft, newLeft] = [Number(oldCount), Number(newCount)];
-    let at = from;
+    let offset = from;
     while (oldLeft > 0 || newLeft > 0) {
-      if (at >= this.#text.length) return null;
-      const { text, next } = this.#lineAt(at);
+      if (offset >= this.#text.length) return null;
+      const { text, next } = this.#lineAt(offset);
       if (endsHunk(text, fence)) return null;
-      at = next;
+      offset = next;
       if (text.startsWith('\\')) continue;
       if (!text.startsWith('+')) oldLeft -= 1;
       if (!text.startsWith('-')) newLeft -= 1;
       if (oldLeft < 0 || newLeft < 0) return null;
     }
-    return at;
+    return offset;
   }
 
   /** Null: the line is none of a hunk or a patch. */

@@ -80,22 +80,24 @@ export const withoutThinking = (
 /** The text without the characters of its stretches, but with all of its line ends. */
 const without = (text: string, stretches: readonly Stretch[]): string => {
   const parts: string[] = [];
-  let at = 0;
+  let end = 0;
   for (const { from, to } of stretches) {
-    parts.push(text.slice(at, from), text.slice(from, to).replace(/[^\r\n]+|\r(?!\n)/g, ''));
-    at = to;
+    parts.push(text.slice(end, from), text.slice(from, to).replace(/[^\r\n]+|\r(?!\n)/g, ''));
+    end = to;
   }
-  parts.push(text.slice(at));
+  parts.push(text.slice(end));
   return parts.join('');
 };
 
 const noteOf = (text: string, stretches: readonly Stretch[]): Reason | null => {
   if (stretches.length === 0) return null;
-  let [at, line] = [0, 1];
+  let [lineStart, line] = [0, 1];
   const lineOf = (offset: number): number => {
-    for (let end = text.indexOf('\n', at); end >= 0 && end < offset; end = text.indexOf('\n', at)) {
-      at = end + 1;
+    let end = text.indexOf('\n', lineStart);
+    while (end >= 0 && end < offset) {
+      lineStart = end + 1;
       line += 1;
+      end = text.indexOf('\n', lineStart);
     }
     return line;
   };
@@ -134,7 +136,7 @@ interface Lone {
 
 /** Where to read on; `startsLine`: as at the start of a line. */
 interface Position {
-  readonly at: number;
+  readonly offset: number;
   readonly startsLine: boolean;
 }
 
@@ -173,16 +175,16 @@ class ThinkingFinder {
   }
 
   scan(): void {
-    for (let at = 0; at < this.#text.length && !this.#isCut;) {
-      this.#skipTo(at);
+    for (let offset = 0; offset < this.#text.length && !this.#isCut;) {
+      this.#skipTo(offset);
       if (this.#tags[this.#nextTag] === undefined && this.#doubtful.size === 0) return;
-      const line = this.#lineAt(at);
+      const line = this.#lineAt(offset);
       // The end of a comment looks like a removed line of a diff.
       const endsComment = line.text.startsWith('-->') && this.#doubtful.has('comment');
       this.#refuseDraftBehindHunk(line);
       const end = endsComment ? null : this.#content.endFrom(line, this.#fence);
       if (end !== null) this.#refuseClosingWithin(end);
-      at = end ?? this.#readLine(at, line);
+      offset = end ?? this.#readLine(offset, line);
     }
     for (const { tag, fence, isLikely, edits } of this.#doubtful.values())
       if (
@@ -278,25 +280,25 @@ class ThinkingFinder {
     this.#takeFence(text);
     if (this.#isCut) return next;
     const first = from + this.#text.slice(from, next).search(/\S|$/);
-    for (let at = from; at < next;) {
-      const object = this.#endOfObject(at, first, next);
+    for (let offset = from; offset < next;) {
+      const object = this.#endOfObject(offset, first, next);
       if (object !== null) {
         if (object >= next) return object;
-        at = object;
+        offset = object;
         continue;
       }
       const tag = this.#tags[this.#nextTag];
       if (tag === undefined || tag.from >= next) return next;
       this.#nextTag += 1;
       if (tag.isMention) {
-        at = tag.to;
+        offset = tag.to;
         continue;
       }
       const isFirst = tag.from <= first;
       const end = tag.closes ? this.#close(tag, isFirst) : this.#open(tag, isFirst, next);
-      this.#skipTo(end.at);
-      if (end.startsLine || end.at > next) return end.at;
-      at = end.at;
+      this.#skipTo(end.offset);
+      if (end.startsLine || end.offset > next) return end.offset;
+      offset = end.offset;
     }
     return next;
   }
@@ -306,10 +308,10 @@ class ThinkingFinder {
   }
 
   /** Offset behind a JSON object that begins on this line before the next tag. */
-  #endOfObject(at: number, first: number, next: number): number | null {
+  #endOfObject(offset: number, first: number, next: number): number | null {
     if (!this.#content.readsJson) return null;
     const limit = Math.min(next, this.#tags[this.#nextTag]?.from ?? next);
-    for (let from = at; ;) {
+    for (let from = offset; ;) {
       if (this.#nextBrace < from) {
         const brace = this.#text.indexOf('{', from);
         this.#nextBrace = brace < 0 ? Infinity : brace;
@@ -349,7 +351,7 @@ class ThinkingFinder {
     const closing = this.#closings.get(tag);
     const isOneLine = closing !== undefined && closing.from < next;
     if (isOneLine && tag.name === 'comment' && !this.#holdsObject(tag, closing))
-      return { at: closing.to, startsLine: false };
+      return { offset: closing.to, startsLine: false };
     if (isOneLine) return this.#add(tag.from, closing.to, isFirst);
     if (this.#isClear(tag, isFirst, closing)) return this.#enter(tag, closing);
     if (!this.#isInBrokenString(tag) && !this.#isInPatchComment(tag))
@@ -359,7 +361,7 @@ class ThinkingFinder {
         edits: this.#content.count,
         isLikely: this.#isLikely(tag),
       });
-    return { at: tag.to, startsLine: false };
+    return { offset: tag.to, startsLine: false };
   }
 
   #holdsObject(opening: Tag, closing: Tag): boolean {
@@ -387,7 +389,7 @@ class ThinkingFinder {
   #enter(tag: Tag, closing: Tag | undefined): Position {
     if (closing === undefined) {
       this.#unclosed = tag;
-      return { at: this.#text.length, startsLine: true };
+      return { offset: this.#text.length, startsLine: true };
     }
     if (this.#leavesLinesOfHunk(closing)) this.#refuse(closing);
     return this.#add(tag.from, closing.to, true);
@@ -450,13 +452,13 @@ class ThinkingFinder {
   }
 
   #closeAlone(tag: Tag, isFirst: boolean): Position {
-    if (tag.name === 'comment') return { at: tag.to, startsLine: false };
+    if (tag.name === 'comment') return { offset: tag.to, startsLine: false };
     const isClear =
       (isFirst || endsText(this.#text, tag)) && this.#fence === null && !this.#content.isUnsure;
     if (isClear) this.#content.forgetObjects();
     const to = isClear ? behindBlanks(this.#text, tag.to) : tag.to;
     this.#lone.push({ tag, to, isClear, stretches: this.#stretches.length });
-    return { at: to, startsLine: isFirst && isClear };
+    return { offset: to, startsLine: isFirst && isClear };
   }
 
   /** Adds thinking. If another line of the answer begins behind it, that one has no blanks at its start. */
@@ -466,14 +468,14 @@ class ThinkingFinder {
     this.#content.forgetObjects();
     this.#doubtful.clear();
     while ((this.#lone.at(-1)?.tag.from ?? -1) >= from) this.#lone.pop();
-    return { at: to, startsLine };
+    return { offset: to, startsLine };
   }
 }
 
 const behindBlanks = (text: string, offset: number): number => {
-  let at = offset;
-  while (text[at] === ' ' || text[at] === '\t') at += 1;
-  return at;
+  let end = offset;
+  while (text[end] === ' ' || text[end] === '\t') end += 1;
+  return end;
 };
 
 /** The last character before the tag on its line that is not blank. */

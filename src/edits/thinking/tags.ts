@@ -99,17 +99,17 @@ const codeSpansIn = (line: string, start: number): readonly (readonly [number, n
   const runs = [...line.matchAll(/`+/g)];
   const closings: number[] = [];
   const nextOfLength = new Map<number, number>();
-  for (let at = runs.length - 1; at >= 0; at -= 1) {
-    const length = runs[at]?.[0].length ?? 0;
-    closings[at] = nextOfLength.get(length) ?? -1;
-    nextOfLength.set(length, at);
+  for (let index = runs.length - 1; index >= 0; index -= 1) {
+    const length = runs[index]?.[0].length ?? 0;
+    closings[index] = nextOfLength.get(length) ?? -1;
+    nextOfLength.set(length, index);
   }
   const spans: (readonly [number, number])[] = [];
-  for (let at = 0; at < runs.length; at += 1) {
-    const [opening, closing] = [runs[at], runs[closings[at] ?? -1]];
+  for (let index = 0; index < runs.length; index += 1) {
+    const [opening, closing] = [runs[index], runs[closings[index] ?? -1]];
     if (opening === undefined || closing === undefined) continue;
     spans.push([start + opening.index, start + closing.index + closing[0].length]);
-    at = closings[at] ?? at;
+    index = closings[index] ?? index;
   }
   return spans;
 };

@@ -220,7 +220,10 @@ async function promptAfter(output: string): Promise<string> {
   const { messages } = request('01234567');
   return messages
     .flatMap(({ content }) => (typeof content === 'string' ? [content] : content))
-    .map((block) => (typeof block === 'string' ? block : 'text' in block ? block.text : ''))
+    .map((block) => {
+      if (typeof block === 'string') return block;
+      return 'text' in block ? block.text : '';
+    })
     .join('\n');
 }
 
