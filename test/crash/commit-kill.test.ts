@@ -141,7 +141,7 @@ describe.each(Object.entries(FOLLOWS))('%s after a kill', (name, follow) => {
       expect(outcome).toMatchObject({ outcome: 'committed' });
       expect(leftovers(scene)).toEqual([]);
       await scene.repo.remove();
-      const writes = killsOf(names).filter(({ at }) => WRITES.has(names[at - 1] ?? 'lstat'));
+      const writes = killsOf(names).filter((plan) => WRITES.has(names[plan.at - 1] ?? 'lstat'));
       for (const kill of sampled(`kills of a commit, ${name}, ${links}`, writes, KILLS)) {
         const killed = await makeScene();
         try {

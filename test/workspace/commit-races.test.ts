@@ -102,8 +102,8 @@ test('keeps all changes of a run and of a person who commit in turns without wai
   expect(await repo.git('show', 'HEAD:ours', 'HEAD:theirs')).toBe(`${LOOPS}\n${LOOPS}\n`);
   const changed = await repo.git('log', '--format=%s', '--name-only');
   const commits = changed.trim().split(/\n(?=theirs \d|Change things|before$)/m);
-  expect(commits.filter((each) => /^theirs \d+\n\ntheirs$/.test(each))).toHaveLength(LOOPS);
-  expect(commits.filter((each) => /^Change things\n\nours$/.test(each))).toHaveLength(LOOPS);
+  expect(commits.filter((entry) => /^theirs \d+\n\ntheirs$/.test(entry))).toHaveLength(LOOPS);
+  expect(commits.filter((entry) => /^Change things\n\nours$/.test(entry))).toHaveLength(LOOPS);
   expect(await repo.status()).toBe('');
 }, 600_000);
 

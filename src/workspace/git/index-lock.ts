@@ -87,7 +87,7 @@ export async function takeIndexLock(
 export async function recoverIndexLock(sys: Sys, place: Place): Promise<void> {
   const folders = foldersIn(place);
   const names = (await orNull(sys.readdir(folders), ['ENOENT', 'ENOTDIR'])) ?? [];
-  for (const name of names.filter((each) => NAME.test(each))) {
+  for (const name of names.filter((entry) => NAME.test(entry))) {
     if (!(await isDead(sys, folders, name))) continue;
     // Whoever renames the folder first does the work. If that process dies, the next one finds the folder under its name.
     const claimed = `index.${await owner(sys)}.${randomBytes(6).toString('hex')}`;
@@ -136,13 +136,12 @@ async function linkExclusive(
     if (!linksFail(error)) throw error;
     return sys.writeExclusive(lock, bytes, { mode: 0o644 });
   });
-  const made = attempt
+  return attempt
     .then(() => true)
     .catch((error: unknown) => {
       if (errnoOf(error) !== 'EEXIST') throw error;
       return false;
     });
-  return made;
 }
 
 /** `before` comes last: without `next` it says that the index was replaced. */
@@ -150,8 +149,8 @@ async function copyIndex(sys: Sys, { root, dir, index, before, next }: LockFiles
   if ((await orNull(sys.lstat(index))) === null) {
     // Git takes a missing index for an empty one.
     const call = { cwd: root, env: { GIT_INDEX_FILE: next } };
-    const made = await git(['read-tree', '--empty'], call);
-    if (!made.ok) throw new Error(made.problem.message);
+    const emptyIndex = await git(['read-tree', '--empty'], call);
+    if (!emptyIndex.ok) throw new Error(emptyIndex.problem.message);
     await linkOrCopy(sys, next, before);
   } else {
     await linkOrCopy(sys, index, next);
@@ -216,12 +215,12 @@ async function isOurs(sys: Sys, note: string, lock: string): Promise<boolean> {
 
 /** Has the branch the commit, or another commit that took its changes along from the index? */
 async function isLanded(sys: Sys, { root, note }: LockFiles): Promise<boolean> {
-  const said = jsonOf(new TextDecoder().decode(await sys.readFile(note)));
+  const content = jsonOf(new TextDecoder().decode(await sys.readFile(note)));
   const { commit, head, headRef } = {
     commit: '',
     head: null,
     headRef: null,
-    ...said,
+    ...content,
   } as IndexLockNote;
   const call = { cwd: root, reading: true } as const;
   const tip = await gitLine(

@@ -30,10 +30,10 @@ export interface Landing extends BranchMove {
 
 export type Landed =
   /** `note`: paths whose staged content is the person's and was kept. */
-  | { readonly at: 'moved'; readonly note: string | null }
-  | { readonly at: 'committed'; readonly commit: string }
+  | { readonly kind: 'moved'; readonly note: string | null }
+  | { readonly kind: 'committed'; readonly commit: string }
   | Elsewhere
-  | { readonly at: 'failed'; readonly problem: Problem };
+  | { readonly kind: 'failed'; readonly problem: Problem };
 
 /** While another git holds one of the locks neither the index nor the branch changes. After `wait_ms` that is the problem `git_failed`. */
 export async function landCommit(landing: Landing): Promise<Landed> {
@@ -43,9 +43,12 @@ export async function landCommit(landing: Landing): Promise<Landed> {
     const landed = await onDisk(`Committing in ${landing.repository.root}`, () =>
       landOnce(landing),
     );
-    if (landed.at !== 'failed') return landed;
+    if (landed.kind !== 'failed') return landed;
     if (performance.now() >= deadline)
-      return { at: 'failed', problem: lockedBy(landed.problem, landing.wait_ms) ?? landed.problem };
+      return {
+        kind: 'failed',
+        problem: lockedBy(landed.problem, landing.wait_ms) ?? landed.problem,
+      };
     await sleep(LOCKED_POLL_MS);
   }
 }
@@ -57,23 +60,23 @@ async function landOnce(landing: Landing): Promise<Landed> {
   const index = await takeIndexLock(sys, repository, { commit, head, headRef });
   if ('lockedBy' in index) {
     const message = `Unable to create '${index.lockedBy}': File exists.`;
-    return { at: 'failed', problem: problem('git_failed', message) };
+    return { kind: 'failed', problem: problem('git_failed', message) };
   }
   let isMoved = false;
   try {
     // A person's git that was quicker may have committed, or changed the branch.
     const state = await stateOfHolder((await repositoryOf(root)) ?? repository, lock);
-    if (state.at !== 'parent') return state;
+    if (state.kind !== 'parent') return state;
     const { updates, staged } = await indexUpdates(root, changes, index.next);
     if (updates.size > 0) await updateIndex(root, updates, index.next);
     if (!(await landing.mayMove()))
-      return { at: 'elsewhere', why: 'the step no longer holds the lock of the workspace' };
+      return { kind: 'elsewhere', why: 'the step no longer holds the lock of the workspace' };
     if (updates.size > 0 && !(await index.replace()))
-      return { at: 'elsewhere', why: 'index.lock was removed while the commit was made' };
+      return { kind: 'elsewhere', why: 'index.lock was removed while the commit was made' };
     const moved = await moveRef(landing);
-    isMoved = moved.at === 'moved';
-    if (moved.at !== 'moved') return moved;
-    return { at: 'moved', note: staged.length === 0 ? null : stagedNote(staged) };
+    isMoved = moved.kind === 'moved';
+    if (moved.kind !== 'moved') return moved;
+    return { kind: 'moved', note: staged.length === 0 ? null : stagedNote(staged) };
   } finally {
     await index.end(isMoved);
   }
