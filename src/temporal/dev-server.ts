@@ -221,7 +221,7 @@ const recordWhenReady = async (
 ): Promise<DevServer | null> => {
   const server = child.pid === undefined ? null : await processOf(realSys, child.pid);
   if (server === null) return null;
-  // From here the claim is the server's own: should we be killed now, nobody starts a second one on its database.
+  // From here the record names the server. If this process is killed now, the next one starts no second server on its database.
   const hiddenUi = ui === null ? null : `http://${ui.host}:${ui.port}`;
   const record: DevServerRecord = { ...claim, process: server, address, hiddenUi };
   await replaceRecord(options.home, record);

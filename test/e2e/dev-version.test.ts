@@ -1,4 +1,4 @@
-/** `emend dev`: what its server holds at the start, and a database that another Temporal CLI made: refused with the remedy, the database and its runs untouched. */
+/** `emend dev`: the contents of a new server, and the refusal of a database that another Temporal CLI made, which stays untouched. */
 import { spawn } from 'node:child_process';
 import {
   chmodSync,
@@ -113,7 +113,7 @@ test('after `emend dev` has started the server lists no run, and a run started a
     const handle = connection.client.workflow.getHandle(workflowId);
     const { typedSearchAttributes: found } = await handle.describe();
     expect(found.get(defineSearchAttributeKey(SEARCH_ATTRIBUTES.stepKey, 'KEYWORD'))).toBe(stepKey);
-    // The list is eventually consistent: what came before the run is in it once the run is.
+    // The list is eventually consistent. If it has the run, it also has what came before the run.
     const listed: string[] = [];
     for (let tries = 0; tries < 100 && !listed.includes(workflowId); tries += 1) {
       listed.length = 0;

@@ -42,7 +42,7 @@ export const EXPECTED: Readonly<Record<string, string>> = {
 
 export interface Manner {
   readonly nonce: string | undefined;
-  /** Is this edit the last of a JSON answer, which has the marker's keys? */
+  /** Whether this edit is the last of a JSON answer, which has the marker's keys. */
   readonly isLast: boolean;
 }
 const mark = ({ nonce }: Manner): string => (nonce === undefined ? '' : ` ${nonce}`);
@@ -124,12 +124,12 @@ export const FORMS: Readonly<Record<string, (text: string) => string>> = {
   'CRLF line ends': (text) => `<think>\n${text}</think>\n`.replaceAll('\n', '\r\n'),
 };
 
-/** What is left of a form without its thinking, where that is not nothing. */
+/** The rest of a form without its thinking, if it is not empty. */
 export const REST: Readonly<Record<string, string>> = {
   'an opening tag within a line': 'Let me see. \n',
 };
 
-/** What the thinking holds. */
+/** The contents of the thinking. */
 export const textsOf = (
   format: AnswerFormat,
   nonce: string | undefined,
@@ -163,7 +163,7 @@ export const PLACES = [
 ] as const;
 export type Place = (typeof PLACES)[number];
 
-/** The answer with its real edits and `thinking` at the place; null: the format has no such place. */
+/** Returns the answer with its real edits and `thinking` at the place. Null: the format has no such place. */
 export const answerWith = (
   format: AnswerFormat,
   nonce: string | undefined,

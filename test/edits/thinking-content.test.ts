@@ -10,7 +10,7 @@ const SEED = 53;
 const ROUNDS = 150;
 const NONCE = '1a2b3c4d';
 
-/** Each tag has a word of the same length that is none. */
+/** For each tag, a word of the same length that is no tag. */
 const OTHER_WORDS: readonly (readonly [tag: string, word: string])[] = [
   ['<think>', '(thonk)'],
   ['</think>', '(-thonk)'],
@@ -55,7 +55,7 @@ const drawEdits = (random: () => number, length: number): LineEdit[] => {
   return [{ from, to, lines: drawFile(random).slice(0, 1 + Math.floor(random() * 5)) }];
 };
 
-/** What models get wrong in diffs, so that the lines behind may be read as prose. */
+/** Mistakes of models in diffs, after which the next lines may be read as prose. */
 const SLIPS: readonly ((answer: string) => string)[] = [
   (answer) => answer,
   (answer) => `Here is the change.\n\n${answer}`,

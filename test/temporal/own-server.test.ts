@@ -155,7 +155,7 @@ describe('whether a process listens at an address', () => {
 });
 
 describe('a connection that the program made itself', () => {
-  // A server that the environment names, and that nobody may be led to.
+  // The environment names this server. No connection may lead to it.
   const elsewhere = () => ({
     ...bareEnvironment(mine.home),
     TEMPORAL_CONFIG_FILE: 'none',
@@ -192,7 +192,7 @@ describe('a connection that the program made itself', () => {
       },
     });
     const activities = await createActivities({ env: elsewhere(), connection: seen });
-    // Looked for once at the start: what ended runs hold.
+    // The activities look once at the start for what ended runs hold.
     while (!propertyNames.includes('workflowService'))
       await new Promise((go) => setTimeout(go, 20));
     await activities.close();

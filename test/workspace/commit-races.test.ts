@@ -1,4 +1,4 @@
-/** A person's own `git commit` beside the commit of a run: no change of either is lost, whichever comes first. */
+/** A person's own `git commit` next to the commit of a run: no change of either is lost, whichever comes first. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
@@ -57,7 +57,7 @@ exec '${stdout.trim()}' "$@"
   process.env.PATH = `${tools}:${path}`;
 };
 
-/** As a person does it who is told that the index is locked. */
+/** Commits as a person does who sees the message that the index is locked. */
 const COMMIT_THEIRS =
   'until git add theirs && git commit -q -m theirs; do [ -e .git/index.lock ] || exit 1; sleep 0.05; done';
 

@@ -10,8 +10,8 @@
  *   opening tag that is not closed       the response ends within thinking
  *   tag in backticks or quotes           a mention
  *
- * A comment on one line is text, as it may name the file of the next edit, unless it holds a JSON object. Where two readings differ in their
- * edits, none is chosen: the response is refused.
+ * A comment on one line is text, as it may name the file of the next edit, unless it holds a JSON object. If two readings differ in their
+ * edits, the response is refused.
  */
 import type { AnswerFormat } from '../../shared/formats.js';
 import { closesFence, type Fence, openingFence } from '../text/fence.js';
@@ -24,7 +24,7 @@ const STRETCHES_REPORTED = 5; // bound: Stretches of thinking that a note lists;
 const ANY_TAG = /<\/?(?:think|reasoning)|<!--/i;
 /** A tag behind the end of a sentence is no word of it. */
 const SENTENCE_ENDS = '.!?…';
-/** It hardly is one behind these, or if something else follows it directly. */
+/** It is hardly a word behind one of these, or if a character outside `ENDS_OF_WORD` follows it. */
 const PHRASE_ENDS = ':;*)';
 const ENDS_OF_WORD = ' \t.,;:!?…)*/-\'"’”';
 const FENCE = /^ {0,3}(?:`{3}|~{3})/;
@@ -36,7 +36,7 @@ interface Stretch {
   readonly to: number;
 }
 
-/** Why a response cannot be used; `open`: it ends within thinking. */
+/** The reason why a response cannot be used. `open`: the response ends within thinking. */
 export interface ThinkingFault {
   readonly reason: Reason;
   readonly open: boolean;
@@ -58,7 +58,7 @@ export interface WithoutThinking {
   readonly fault: ThinkingFault | null;
 }
 
-/** `format`: null if it is not known yet; then the content of edits in every format counts. */
+/** Removes the thinking of a response. `format`: null if it is not known yet; then the content of edits in every format counts. */
 export const withoutThinking = (
   response: string,
   format: AnswerFormat | null,
@@ -77,7 +77,7 @@ export const withoutThinking = (
   };
 };
 
-/** The text without the characters of its stretches, but with all of its line ends. */
+/** Returns the text without the characters of the stretches, but with all of its line ends. */
 const without = (text: string, stretches: readonly Stretch[]): string => {
   const parts: string[] = [];
   let end = 0;
@@ -120,21 +120,21 @@ interface Doubtful {
   readonly fence: Fence | null;
   /** Number of edits before it. */
   readonly edits: number;
-  /** It follows a sentence or ends its line, so it is no word of a sentence. */
+  /** Whether it follows a sentence or ends its line, so that it is no word of a sentence. */
   readonly isLikely: boolean;
 }
 /** A closing tag without an opening one. */
 interface Lone {
   readonly tag: Tag;
-  /** Where the text behind it begins. */
+  /** Offset of the text behind it. */
   readonly to: number;
-  /** It begins its line or ends its last sentence, outside of fences and of what may be the content of an edit. */
+  /** Whether it begins its line or ends its last sentence, outside of fences and of what may be the content of an edit. */
   readonly isClear: boolean;
   /** Number of stretches before it. */
   readonly stretches: number;
 }
 
-/** Where to read on; `startsLine`: as at the start of a line. */
+/** The offset at which reading continues. `startsLine`: as at the start of a line. */
 interface Position {
   readonly offset: number;
   readonly startsLine: boolean;
@@ -154,9 +154,9 @@ class ThinkingFinder {
   #nextTag = 0;
   #nextBrace = -1;
   #fence: Fence | null = null;
-  /** The line that was read last: a closing tag may begin another part of it. */
+  /** The line that was read last. Reading may continue within it, behind a closing tag. */
   #line = { from: 0, next: 0 };
-  /** Spaces before the first fence that has some: the lines inside have them as well. */
+  /** Spaces before the first indented fence. The lines inside also have them. */
   #indent = '';
   #unclosed: Tag | null = null;
   /** The closing tag that `#refuseDraftBehindHunk` looked at last. */
@@ -195,12 +195,12 @@ class ThinkingFinder {
         this.#unclosed ??= tag;
   }
 
-  /** The response ends within thinking. */
+  /** Returns whether the response ends within thinking. */
   get #isCut(): boolean {
     return this.#unclosed !== null;
   }
 
-  /** The stretches of thinking, once it is known which closing tags stand alone; sets `fault` if two readings differ. */
+  /** Returns the stretches of thinking after the scan. Sets `fault` if two readings differ in their edits. */
   resolve(): readonly Stretch[] {
     const lone = this.#resolveLone();
     if (this.#unclosed === null) return lone;
@@ -245,7 +245,7 @@ class ThinkingFinder {
     return stretches;
   }
 
-  /** The text [from, to) without the stretches of thinking that lie in it. */
+  /** Returns the text [from, to) without the stretches of thinking in it. */
   #between(from: number, to: number): string {
     const inside = this.#stretches.filter((stretch) => stretch.from >= from && stretch.to <= to);
     const end = Math.min(to, this.#text.length);
@@ -275,7 +275,7 @@ class ThinkingFinder {
     return { text: isIndented ? text.slice(this.#indent.length) : text, next };
   };
 
-  /** Reads a line outside of the content of edits; returns where the next line begins, which may be behind a closing tag. */
+  /** Reads a line outside of the content of edits. Returns the offset of the next line, which may be behind a closing tag. */
   #readLine(from: number, { text, next }: ResponseLine): number {
     this.#takeFence(text);
     if (this.#isCut) return next;
@@ -307,7 +307,7 @@ class ThinkingFinder {
     while ((this.#tags[this.#nextTag]?.from ?? Infinity) < offset) this.#nextTag += 1;
   }
 
-  /** Offset behind a JSON object that begins on this line before the next tag. */
+  /** Returns the offset behind a JSON object that begins on this line before the next tag. Null: there is none. */
   #endOfObject(offset: number, first: number, next: number): number | null {
     if (!this.#content.readsJson) return null;
     const limit = Math.min(next, this.#tags[this.#nextTag]?.from ?? next);
@@ -339,7 +339,7 @@ class ThinkingFinder {
     if (!closesFence(line, this.#fence)) return;
     for (const [name, doubtful] of this.#doubtful) {
       if (doubtful.fence !== this.#fence) continue;
-      // An example in a fence that does not close its tag; edits in that fence would be drafts.
+      // The fence shows an example of a tag without closing it. Edits behind the tag in that fence would be drafts.
       if (name !== 'comment' && this.#content.count > doubtful.edits)
         this.#unclosed ??= doubtful.tag;
       this.#doubtful.delete(name);
@@ -368,7 +368,7 @@ class ThinkingFinder {
     return HOLDS_OBJECT.test(this.#text.slice(opening.to, closing.from));
   }
 
-  /** The tag begins thinking, whatever follows. */
+  /** Returns whether the tag begins thinking, whatever follows. */
   #isClear(tag: Tag, isFirst: boolean, closing: Tag | undefined): boolean {
     const isBehindSentence =
       closing !== undefined &&
@@ -420,7 +420,7 @@ class ThinkingFinder {
     if (/^@@/m.test(this.#text.slice(next, closing.from))) this.#refuse(closing);
   }
 
-  /** A diff goes on behind the tag: the tag may be text of its hunk. */
+  /** Returns whether a diff continues behind the tag, so that the tag may be text of its hunk. */
   #leavesLinesOfHunk({ line }: Tag): boolean {
     return (
       this.#format === 'unified-diff' &&
@@ -432,7 +432,7 @@ class ThinkingFinder {
     return this.#content.isInBrokenObject && this.#text.slice(line.firstText, from).includes('"');
   }
 
-  /** Lines of a patch have a sign, so a tag without one is thinking; a comment may be a line of HTML that lost its sign. */
+  /** Lines of a patch have a sign, so a tag without one is thinking. Only a comment may be a line of HTML that lost its sign. */
   #isInPatchComment({ name }: Tag): boolean {
     return name === 'comment' && this.#content.isInPatch;
   }
@@ -478,16 +478,16 @@ const behindBlanks = (text: string, offset: number): number => {
   return end;
 };
 
-/** The last character before the tag on its line that is not blank. */
+/** Returns the last character before the tag on its line that is not blank. */
 const lastBefore = (text: string, { from, line }: Tag): string =>
   text.slice(line.firstText, from).trimEnd().at(-1) ?? '.';
 
-/** The closing tag is first on its line, or follows a sentence that ends the line. */
+/** Returns whether the closing tag is first on its line, or follows a sentence that ends the line. */
 const endsText = (text: string, tag: Tag): boolean =>
   isLineStart(tag) ||
   (tag.to >= tag.line.lastText && SENTENCE_ENDS.includes(lastBefore(text, tag)));
 
-/** The closing tag of each opening one. */
+/** Maps each opening tag to its closing tag. */
 const closingTags = (tags: readonly Tag[]): ReadonlyMap<Tag, Tag> => {
   const closings = new Map<Tag, Tag>();
   const open = new Map<Tag['name'], Tag[]>();

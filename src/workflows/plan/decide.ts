@@ -25,7 +25,7 @@ import {
   type PlanState,
 } from './state.js';
 
-/** Limits that the answer sets hold from then on, for the children too; `retry` at a reached limit without a number raises it by as much again. */
+/** Sets the limits of the answer, which also hold for the children from then on. */
 function withSettings(state: PlanState, open: DecisionPoint, request: DecisionRequest): PlanState {
   const requested = limitsOfAnswer(state, open, request);
   if (Object.keys(requested).length === 0 || state.limits === null) return state;
@@ -35,6 +35,7 @@ function withSettings(state: PlanState, open: DecisionPoint, request: DecisionRe
   return { ...state, limits: { ...state.limits, ...requested }, input, mayExceedEstimate };
 }
 
+/** Returns the limits that the answer sets. `retry` at a reached limit without a number raises it by as much again. */
 function limitsOfAnswer(
   state: PlanState,
   open: DecisionPoint,
@@ -56,9 +57,9 @@ function limitsOfAnswer(
 
 /** Returns the limit raised by as much as it was at the start of the plan. */
 function raisedLimit(state: PlanState, name: keyof Limits): number {
-  const default_usd = name === 'budget_usd' ? (state.expected?.budget?.usd ?? 0) : 0;
-  const limit = state.limits?.[name] ?? default_usd;
-  return limit + (state.reading.plan?.limits[name] ?? default_usd);
+  const fallback = name === 'budget_usd' ? (state.expected?.budget?.usd ?? 0) : 0;
+  const limit = state.limits?.[name] ?? fallback;
+  return limit + (state.reading.plan?.limits[name] ?? fallback);
 }
 
 /** What a request that counts (see `validateDecision`) does to the state. */

@@ -1,6 +1,6 @@
 /**
- * Brings a commit into its branch and its entries into the person's index, under git's lock of the index: no commit that a person makes
- * in between can be based on the new branch and the old index, which would revert the change (index-lock.ts).
+ * Brings a commit into its branch and its entries into the person's index, under git's lock of the index. Without the lock, a person could
+ * commit the old index onto the new branch, which would revert the change (index-lock.ts).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { problem, type Problem } from '../../shared/problems.js';
@@ -19,11 +19,11 @@ import { git, repositoryOf, valueOf } from './git.js';
 import { takeIndexLock } from './index-lock.js';
 
 export interface Landing extends BranchMove {
-  /** What the commit changes. */
+  /** The changes of the commit. */
   readonly changes: TreeChanges;
-  /** How long locks that another git holds on the index or the branch are waited for. */
+  /** Maximum wait for locks that another git holds on the index or the branch. */
   readonly wait_ms: number;
-  /** Does this attempt still count? Asked right before the index is replaced. */
+  /** Returns whether this attempt still counts. Called right before the index is replaced. */
   readonly mayMove: () => Promise<boolean>;
   readonly sys?: Sys | undefined;
 }
@@ -35,9 +35,12 @@ export type Landed =
   | Elsewhere
   | { readonly kind: 'failed'; readonly problem: Problem };
 
-/** While another git holds one of the locks neither the index nor the branch changes. After `wait_ms` that is the problem `git_failed`. */
+/**
+ * Lands the commit. While another git holds one of the locks, neither the index nor the branch changes. After `wait_ms` it returns the
+ * problem `git_failed`.
+ */
 export async function landCommit(landing: Landing): Promise<Landed> {
-  // By a clock that is never set: a wait must not end early, or last a day, because somebody set the time.
+  // A monotonic clock: a change of the system time must not shorten or extend the wait.
   const deadline = performance.now() + landing.wait_ms;
   for (;;) {
     const landed = await onDisk(`Committing in ${landing.repository.root}`, () =>
@@ -83,8 +86,8 @@ async function landOnce(landing: Landing): Promise<Landed> {
 }
 
 /**
- * A git that was killed leaves its lock behind, and nobody but a person can know that no git works under it: the lock is named with
- * what to type, and never removed. Null where git failed of something else.
+ * Returns the problem that names the lock, with the command that removes it. Emend never removes it: a killed git leaves its lock behind,
+ * but only a person can know that no git is at work. Null: git failed for another reason.
  */
 const lockedBy = ({ message }: Problem, waited_ms: number): Problem | null => {
   const lock = /Unable to create '([^\n]+\.lock)': File exists/.exec(message)?.[1];
@@ -92,7 +95,7 @@ const lockedBy = ({ message }: Problem, waited_ms: number): Problem | null => {
   const locked = lock.endsWith('index.lock') ? 'index' : 'branch';
   return problem(
     'git_failed',
-    `No commit was made: the ${locked} is locked by ${lock}, for ${waited_ms / 1000} s at least. ` +
+    `No commit was made: ${lock} has locked the ${locked} for at least ${waited_ms / 1000} s. ` +
       `If no git process is running in this repository (a killed one leaves the lock behind), type: rm ${shellWord(lock)} and then answer retry.`,
   );
 };

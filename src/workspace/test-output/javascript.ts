@@ -109,7 +109,7 @@ export const readNodeSpec: TestReader = (output) => {
   return marker < 0 ? failures : withRepeated(output, failures, marker, blockAt);
 };
 
-/** Adds the places, and the errors where the tree does not have them, from the section of failing tests. */
+/** Adds the places from the section of failing tests, and the errors if the tree does not have them. */
 function withRepeated(
   output: OutputText,
   failures: readonly FailedTest[],
@@ -182,7 +182,7 @@ export const readVitest: TestReader = (output) =>
   });
 
 const MOCHA_HEAD = /^ {2}\d+\) (.*)$/;
-const MOCHA_TITLES = 20; // bound: Suites that a test of mocha is nested in.
+const MOCHA_TITLES = 20; // bound: Maximum number of suites that a test of mocha is nested in.
 
 /** Mocha prints the titles of the suites and of the test on lines of their own; the last ends with a colon. */
 function mochaName({ lines }: OutputText, from: number): string {

@@ -80,7 +80,7 @@ const GO_PACKAGE = /^(?:FAIL|ok|PASS|\?)(?:\s|$)|^panic: |^exit status/;
 const GO_BROKEN = /^FAIL\t(\S+ \[(?:build|setup) failed\])/;
 const GO_PLACE = /^\s*(\S+\.go):(\d+)/;
 
-/** With `-v` the lines of a test stand before its verdict, without it they follow. */
+/** With `-v` the lines of a test are before its verdict. Without it they follow. */
 export const readGo: TestReader = (output) => {
   const linesOf = new Map<string, number[]>();
   const failed: string[] = [];

@@ -75,7 +75,7 @@ const archiveResult = async (emend: Emend, name: ActivityName, result: object): 
   );
 };
 
-/** The sizes of its parts: a failure shows four numbers, not thousands of lines. */
+/** Returns the sizes of its parts, so that a failure shows four numbers and not thousands of lines. */
 const sizesOf = (proposal: ProposalSummary | null | undefined): object => ({
   files: proposal?.files.length,
   findings: proposal?.findings.length,

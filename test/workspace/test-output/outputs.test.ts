@@ -192,7 +192,7 @@ test('each kept output has a row', () => {
   expect(files.sort()).toEqual(Object.keys(ROWS).sort());
 });
 
-/** What the next call shows below the edit that failed. */
+/** Returns what the next call shows below the edit that failed. */
 async function promptAfter(output: string): Promise<string> {
   const blobs = createBlobStore({ dir: await tempDir() });
   const { suggestions } = classifyFailure(output, { exit: 1 });
