@@ -84,7 +84,7 @@ const BY_REASON: Partial<Record<PauseReason, Partial<Record<Answer, string>>>> =
   },
   runaway: {
     continue:
-      'The run goes on with the next file and does not ask for this reason again. Each call costs.',
+      'The run continues with the next file and does not ask for this reason again. Each call costs.',
     revise:
       'You type a note. The model is asked again for the files that failed, and each call costs.',
     skip: 'No further call is made. Files that are done are shown for approval. The others keep their content.',
