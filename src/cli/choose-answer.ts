@@ -1,4 +1,4 @@
-/** The dialog at a decision in the terminal: a key, a second question where more than one file is concerned, and what the answer needs. */
+/** The dialog at a decision in the terminal: a key, a confirmation if the answer concerns several files, and what the answer needs. */
 import type { DecideOptions } from '../client/runs/decide.js';
 import type { Answer, DecisionPoint } from '../shared/decisions.js';
 import { ProblemError } from '../shared/problems.js';
@@ -17,7 +17,7 @@ import { decisionSettings } from './session.js';
 type Settings = NonNullable<DecideOptions['set']>;
 type Details = Pick<DecideOptions, 'note' | 'set'>;
 
-/** A complete answer, or a wish that sends nothing. */
+/** A complete answer, or a request that sends nothing. */
 export type Choice =
   | (Details & {
       readonly kind: 'answer';
@@ -34,7 +34,7 @@ export interface Dialog {
   readonly placeSettings: (place: string) => Promise<Settings>;
 }
 
-/** Asks until a key means something. Null: the input ended or the signal aborted. */
+/** Asks until a key of the menu is typed. Null: the input ended or the signal aborted. */
 export const chooseAnswer = async (dialog: Dialog, question: Question): Promise<Choice | null> => {
   const { io, signal } = dialog;
   for (;;) {
@@ -57,7 +57,7 @@ export const chooseAnswer = async (dialog: Dialog, question: Question): Promise<
   }
 };
 
-/** Null: the person thought better of it. */
+/** Asks for everything that the answer needs. Null: it is not confirmed or not complete. */
 const completeAnswer = async (
   dialog: Dialog,
   question: Question,
@@ -69,7 +69,7 @@ const completeAnswer = async (
   return details === null ? null : { kind: 'answer', answer, files, ...details };
 };
 
-/** Null: not confirmed. Enter alone and Ctrl-D confirm nothing. */
+/** Returns the files that the confirmation names. Null: it is declined. Enter alone and Ctrl-D decline it. */
 const confirmedFiles = async (
   { io, signal }: Dialog,
   question: Question,
@@ -88,7 +88,7 @@ const confirmedFiles = async (
   }
 };
 
-/** Asks for what an answer needs in addition to its name. Null: the person typed nothing where something is needed. */
+/** Asks for what an answer needs in addition to its name. Null: the input is empty, although the answer needs one. */
 const detailsFor = async (
   dialog: Dialog,
   answer: Answer,
@@ -105,18 +105,24 @@ const detailsFor = async (
       return note === null || note.trim() === '' ? null : { note };
     }
     case 'other': {
-      const command = (await io.ask('Which command? ', signal))?.trim() ?? '';
-      return command === '' ? null : { set: { command } };
+      const command = await requiredText(dialog, 'Which command? ');
+      return command === null ? null : { set: { command } };
     }
     case 'change_model': {
-      const model = (await io.ask('Which model? ', signal))?.trim() ?? '';
-      return model === '' ? null : { set: { model } };
+      const model = await requiredText(dialog, 'Which model? ');
+      return model === null ? null : { set: { model } };
     }
     case 'move':
       return moveDetails(dialog);
     default:
       return {};
   }
+};
+
+/** Asks for one value. Null: the input is empty or ended. */
+const requiredText = async ({ io, signal }: Dialog, prompt: string): Promise<string | null> => {
+  const text = (await io.ask(prompt, signal))?.trim() ?? '';
+  return text === '' ? null : text;
 };
 
 const startDetails = async (
@@ -146,15 +152,15 @@ const retryDetails = async ({ io, signal }: Dialog): Promise<Details | null> => 
   return set === null ? null : { set };
 };
 
-const moveDetails = async ({ io, signal, placeSettings }: Dialog): Promise<Details | null> => {
-  const typed = await io.ask('A directory with these files, or the URL of a repository: ', signal);
-  const place = typed?.trim() ?? '';
-  if (place === '') return null;
-  const set = await settingsOrMessage(io, () => placeSettings(place));
+const moveDetails = async (dialog: Dialog): Promise<Details | null> => {
+  const prompt = 'A directory with these files, or the URL of a repository: ';
+  const place = await requiredText(dialog, prompt);
+  if (place === null) return null;
+  const set = await settingsOrMessage(dialog.io, () => dialog.placeSettings(place));
   return set === null ? null : { set };
 };
 
-/** Null: what was typed is refused, and the reason is printed. */
+/** Reads settings from typed text. Null: the text is refused, and the reason is printed. */
 const settingsOrMessage = async (
   io: Io,
   read: () => Promise<Settings>,

@@ -11,8 +11,8 @@ import { count } from '../shared/text.js';
 import { consequenceOf } from './answer-consequences.js';
 import { folded } from './render/text.js';
 
-const PATHS_LISTED = 15; // bound: Paths that a message lists where a typed one is not known.
-const TEXT_COLUMN = 6; // A line that does not fit goes on below its text.
+const PATHS_LISTED = 15; // bound: Maximum number of known paths that a message lists for an unknown one.
+const TEXT_COLUMN = 6; // Indent of the lines below the first one of a text.
 
 /** Unique among the answers of each reason; a test holds it to that. */
 const KEYS: Record<Answer, string> = {

@@ -325,8 +325,9 @@ export const BOUNDS = {
   sameFailures: 3,
   // A run that has used so many times its estimate asks whether it should go on.
   overEstimate_times: 3,
-  // It does not ask below this much money, or below so many tokens if no price is known: a few repeated calls of a small job.
+  // It does not ask below this much money, which is a few repeated calls of a small job,
   leastOverEstimate_usd: 0.25,
+  // or below so many tokens if no price is known.
   leastOverEstimate_tokens: 50_000,
   // Money of a run where nobody set budget_usd: so many times its estimate,
   budgetEstimate_times: 10,

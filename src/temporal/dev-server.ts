@@ -190,28 +190,12 @@ const startUnderClaim = async (
     const ui = host === null ? null : { host, port: String(await freePort(0, host)) };
     const address = `${LOOPBACK}:${port}`;
     const logStart = (await stat(options.logFile).catch(() => null))?.size ?? 0;
-    const said = async () =>
+    const readLog = async () =>
       (await readFile(options.logFile)).subarray(logStart).toString('utf8').trim();
     const child = await launch(options, port, ui);
-    const server = child.pid === undefined ? null : await processOf(realSys, child.pid);
-    if (server !== null) {
-      // From here the claim is the server's own: should we be killed now, nobody starts a second one on its database.
-      const hiddenUi = ui === null ? null : `http://${ui.host}:${ui.port}`;
-      const record: DevServerRecord = { ...claim, process: server, address, hiddenUi };
-      await replaceRecord(options.home, record);
-      const clusterId = await ready(address, child, said);
-      if (clusterId !== null) {
-        if ((await listensAt(realSys, server.pid, address)) === 'no')
-          return await refuseWrapper(options, claim, child);
-        await replaceRecord(options.home, { ...record, state: 'serving', clusterId });
-        const stop = (grace_ms?: number): Promise<void> =>
-          stopDevServer(options.home, server, grace_ms);
-        return { address, hiddenUi, pid: server.pid, stop };
-      }
-      await endProcess(server, DEV_STOP_MS);
-      await replaceRecord(options.home, claim);
-    }
-    const log = await said();
+    const server = await recordWhenReady(options, claim, { child, address, ui, readLog });
+    if (server !== null) return server;
+    const log = await readLog();
     if (/address already in use/i.test(log) && attempt < DEV_STARTS) continue;
     return fail(
       'no_server',
@@ -221,7 +205,40 @@ const startUnderClaim = async (
   }
 };
 
-/** Clients use a recorded server only if its own process listens (own-server.ts): one whose child does would be of use to nobody. */
+interface Launch {
+  readonly child: ChildProcess;
+  readonly address: string;
+  readonly ui: UiPlace;
+  /** Reads what this child has written to the log file. */
+  readonly readLog: () => Promise<string>;
+}
+
+/** Records the server, and returns it once it serves. Null: it does not start, and the record is the claim again. */
+const recordWhenReady = async (
+  options: DevServerOptions,
+  claim: DevServerRecord,
+  { child, address, ui, readLog }: Launch,
+): Promise<DevServer | null> => {
+  const server = child.pid === undefined ? null : await processOf(realSys, child.pid);
+  if (server === null) return null;
+  // From here the record names the server. If this process is killed now, the next one starts no second server on its database.
+  const hiddenUi = ui === null ? null : `http://${ui.host}:${ui.port}`;
+  const record: DevServerRecord = { ...claim, process: server, address, hiddenUi };
+  await replaceRecord(options.home, record);
+  const clusterId = await ready(address, child, readLog);
+  if (clusterId === null) {
+    await endProcess(server, DEV_STOP_MS);
+    await replaceRecord(options.home, claim);
+    return null;
+  }
+  if ((await listensAt(realSys, server.pid, address)) === 'no')
+    return refuseWrapper(options, claim, child);
+  await replaceRecord(options.home, { ...record, state: 'serving', clusterId });
+  const stop = (grace_ms?: number): Promise<void> => stopDevServer(options.home, server, grace_ms);
+  return { address, hiddenUi, pid: server.pid, stop };
+};
+
+/** Refuses a CLI that starts the server as a child: clients use a recorded server only if its own process listens (own-server.ts). */
 const refuseWrapper = async (
   { cli, home }: DevServerOptions,
   claim: DevServerRecord,
@@ -288,11 +305,11 @@ const serverArguments = (options: DevServerOptions, port: number, ui: UiPlace): 
   ...['--dynamic-config-value', 'history.timerProcessorMaxPollRPS=1000'],
 ];
 
-/** The cluster id, once the default namespace answers and the process says that it serves; null when it ended or the time is over. */
+/** Returns the cluster id once the default namespace answers and the log reports the start. Null: the process ended or the time is over. */
 const ready = async (
   address: string,
   child: ChildProcess,
-  said: () => Promise<string>,
+  readLog: () => Promise<string>,
 ): Promise<string | null> => {
   const ended = (): boolean => child.exitCode !== null || child.signalCode !== null;
   // On this machine whatever `http_proxy` says; asked again by this loop alone, as the SDK waits longer from time to time.
@@ -308,7 +325,7 @@ const ready = async (
         })
         .catch(() => null);
       // Another server that took the port first would answer too, and ours ends later where an inner port of its own is taken.
-      if (answer && SERVES.test(await said())) return ended() ? null : answer.clusterId;
+      if (answer && SERVES.test(await readLog())) return ended() ? null : answer.clusterId;
       await sleep(50);
     }
     return null;

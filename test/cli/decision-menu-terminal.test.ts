@@ -26,7 +26,7 @@ const DETAILS: Partial<Record<Answer, Step>> = {
   retry: ['neither): ', '\r'],
   revise: ['What should change? ', 'more\r'],
   other: ['Which command? ', 'npm test\r'],
-  change_model: ['Which model? ', 'm\r'],
+  change_model: ['Which model? ', 'm2\r'],
   move: ['URL of a repository: ', '/w\r'],
 };
 

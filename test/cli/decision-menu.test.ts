@@ -141,14 +141,14 @@ const choose = async (typed: (string | null)[], files = 5): Promise<[Choice | nu
 };
 
 test('a confirmation that is declined sends nothing and asks for another key', async () => {
-  const [choice, said] = await choose(['s', '', 'x', '\r', 'a', null, 'q']);
+  const [choice, printed] = await choose(['s', '', 'x', '\r', 'a', null, 'q']);
   expect(choice).toEqual({ kind: 'quit' });
-  expect(said.match(/Nothing was sent\./g)).toHaveLength(3);
+  expect(printed.match(/Nothing was sent\./g)).toHaveLength(3);
 });
 
 test('paths at the confirmation limit the answer to these files', async () => {
-  const [choice, said] = await choose(['s', 'f9.ts', 'f2.ts']);
-  expect(said).toContain('f9.ts is not one of');
+  const [choice, printed] = await choose(['s', 'f9.ts', 'f2.ts']);
+  expect(printed).toContain('f9.ts is not one of');
   expect(choice).toEqual({ kind: 'answer', answer: 'skip', files: ['f2.ts'] });
 });
 

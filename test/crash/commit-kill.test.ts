@@ -75,7 +75,7 @@ const isCommitted = async ({ repo }: Scene): Promise<boolean> =>
 const BEFORE = ' D gone\n M ours\nM  theirs\n';
 const AFTER = 'M  theirs\n';
 
-/** What comes after the kill. */
+/** The events after the kill. */
 const FOLLOWS = {
   'the next attempt': async (scene: Scene) => {
     const commit = createCommitter({
@@ -100,10 +100,10 @@ const FOLLOWS = {
     await rm(join(scene.root, '.git/index.lock'), { force: true });
     const committed = await isCommitted(scene);
     await scene.repo.git('commit', '-q', '-m', 'theirs');
-    // Never takes the change of a commit back.
+    // Emend never reverts the change of a commit.
     if (committed) expect(await scene.repo.git('show', 'HEAD:ours')).toBe('1\n');
     const index = await scene.repo.git('ls-files', '-s');
-    // Not the person's new lock, nor the index that they have worked on since.
+    // Emend keeps the person's new lock, and the index that they have worked on since.
     writeFileSync(join(scene.root, '.git/index.lock'), 'a person works here');
     const locks = createLocks({ home: join(scene.root, '.git/home') });
     await locks.take(scene.root, 'ff'.repeat(16), { workflowId: 'other', namespace: 'default' });
@@ -141,12 +141,12 @@ describe.each(Object.entries(FOLLOWS))('%s after a kill', (name, follow) => {
       expect(outcome).toMatchObject({ outcome: 'committed' });
       expect(leftovers(scene)).toEqual([]);
       await scene.repo.remove();
-      const writes = killsOf(names).filter(({ at }) => WRITES.has(names[at - 1] ?? 'lstat'));
+      const writes = killsOf(names).filter((plan) => WRITES.has(names[plan.at - 1] ?? 'lstat'));
       for (const kill of sampled(`kills of a commit, ${name}, ${links}`, writes, KILLS)) {
         const killed = await makeScene();
         try {
           expect(await runKilled(killed, kill, noLinks)).toMatchObject({ signal: 'SIGKILL' });
-          // Without hard links the lock cannot be told from another program's in this one moment.
+          // Without hard links, the lock looks like one of another program at this one moment.
           const isTornLock =
             noLinks && kill.fault === 'tear' && existsSync(join(killed.root, '.git/index.lock'));
           if (isTornLock) await rm(join(killed.root, '.git/index.lock'));

@@ -1,4 +1,4 @@
-/** `emend dev`: what its server holds at the start, and a database that another Temporal CLI made: refused with the remedy, the database and its runs untouched. */
+/** `emend dev`: the contents of a new server, and the refusal of a database that another Temporal CLI made, which stays untouched. */
 import { spawn } from 'node:child_process';
 import {
   chmodSync,
@@ -45,7 +45,7 @@ const theCli = () =>
   });
 /** `emend dev` until it says `until`, `when` is so, or it ends. */
 const dev = (home: string, cli: string, until: string, when = () => false) =>
-  new Promise<{ code: number | null; said: string; end: () => Promise<number | null> }>(
+  new Promise<{ code: number | null; output: string; end: () => Promise<number | null> }>(
     (resolve) => {
       const child = spawn(process.execPath, [join(TODAY, 'dist/client.js'), 'dev'], {
         cwd: dir,
@@ -69,19 +69,19 @@ const dev = (home: string, cli: string, until: string, when = () => false) =>
         child.kill('SIGINT');
         return exited;
       };
-      let said = '';
+      let output = '';
       const hear = (bytes: Buffer): void => {
-        said += bytes.toString();
-        if (said.includes(until)) resolve({ code: null, said, end });
+        output += bytes.toString();
+        if (output.includes(until)) resolve({ code: null, output, end });
       };
       child.stdout.on('data', hear);
       child.stderr.on('data', hear);
       const looking = setInterval(() => {
-        if (when()) resolve({ code: null, said, end });
+        if (when()) resolve({ code: null, output, end });
       }, 5);
       void exited.then((code) => {
         clearInterval(looking);
-        resolve({ code, said, end });
+        resolve({ code, output, end });
       });
     },
   );
@@ -103,26 +103,26 @@ test('after `emend dev` has started the server lists no run, and a run started a
   const { path } = await theCli();
   const running = await dev(home, path, 'Ctrl-C stops');
   const env = { PATH: process.env.PATH, HOME: dir, EMEND_HOME: home, EMEND_QUEUE: 't-version' };
-  const at = await connectClient({ env, home, connect_ms: 10_000 });
+  const connection = await connectClient({ env, home, connect_ms: 10_000 });
   try {
     const repo = makeRepo(join(dir, 'a repo'), { 'a.js': 'let a = 1;\n', 'job.md': JOB });
     const emend = await openEmend({ env });
     const job = await readJobFile({ jobPath: join(repo, 'job.md'), workspace: repo, cwd: repo });
     const { workflowId, stepKey } = await startStep(emend, { job });
     await emend.close();
-    const handle = at.client.workflow.getHandle(workflowId);
+    const handle = connection.client.workflow.getHandle(workflowId);
     const { typedSearchAttributes: found } = await handle.describe();
     expect(found.get(defineSearchAttributeKey(SEARCH_ATTRIBUTES.stepKey, 'KEYWORD'))).toBe(stepKey);
-    // The list is eventually consistent: what came before the run is in it once the run is.
+    // The list is eventually consistent. If it has the run, it also has what came before the run.
     const listed: string[] = [];
     for (let tries = 0; tries < 100 && !listed.includes(workflowId); tries += 1) {
       listed.length = 0;
-      for await (const each of at.client.workflow.list()) listed.push(each.workflowId);
+      for await (const run of connection.client.workflow.list()) listed.push(run.workflowId);
       await sleep(100);
     }
     expect(listed).toEqual([workflowId]);
   } finally {
-    await at.close();
+    await connection.close();
     await running.end();
   }
 }, 120_000);
@@ -140,23 +140,23 @@ test('made by one version, started with another, then with the first again', asy
   chmodSync(other, 0o755);
 
   const first = await dev(home, cli.path, 'Ctrl-C stops');
-  expect({ code: first.code, said: first.said }).toMatchObject({ code: null });
+  expect({ code: first.code, output: first.output }).toMatchObject({ code: null });
   expect(await first.end()).toBe(0);
   const database = () => readFileSync(join(home, 'server/db/temporal.sqlite')).toString('latin1');
   const before = database();
 
   const refused = await dev(home, other, 'Ctrl-C stops');
   expect(refused.code).toBe(1);
-  expect(refused.said).toContain(
+  expect(refused.output).toContain(
     `was created by Temporal CLI ${cli.version}, but the one found (${other}`,
   );
-  expect(refused.said).toContain(
+  expect(refused.output).toContain(
     `Set EMEND_TEMPORAL_CLI to a Temporal CLI ${cli.version}, or start over`,
   );
-  expect(refused.said).not.toMatch(/^\s+at /m);
+  expect(refused.output).not.toMatch(/^\s+at /m);
   expect(database()).toBe(before);
 
   const again = await dev(home, cli.path, 'Ctrl-C stops');
-  expect(again.said).toContain(`home         ${home}`);
+  expect(again.output).toContain(`home         ${home}`);
   expect(await again.end()).toBe(0);
 }, 180_000);

@@ -42,7 +42,7 @@ export const EXPECTED: Readonly<Record<string, string>> = {
 
 export interface Manner {
   readonly nonce: string | undefined;
-  /** Is this edit the last of a JSON answer, which has the marker's keys? */
+  /** Whether this edit is the last of a JSON answer, which has the marker's keys. */
   readonly isLast: boolean;
 }
 const mark = ({ nonce }: Manner): string => (nonce === undefined ? '' : ` ${nonce}`);
@@ -51,10 +51,10 @@ const json = (value: object, { nonce, isLast }: Manner): string => {
   return `${JSON.stringify(isLast ? { ...value, ...marker } : value, null, 1)}\n`;
 };
 const contentAfter = ({ path, line, after }: OneLine): string =>
-  (FILES[path] ?? []).map((text, at) => `${at === line - 1 ? after : text}\n`).join('');
+  (FILES[path] ?? []).map((text, index) => `${index === line - 1 ? after : text}\n`).join('');
 const hunkOf = ({ path, line, before, after }: OneLine): string =>
   (FILES[path] ?? [])
-    .map((text, at) => (at === line - 1 ? `-${before}\n+${after}\n` : ` ${text}\n`))
+    .map((text, index) => (index === line - 1 ? `-${before}\n+${after}\n` : ` ${text}\n`))
     .join('');
 
 /** One edit in each format. */
@@ -124,12 +124,12 @@ export const FORMS: Readonly<Record<string, (text: string) => string>> = {
   'CRLF line ends': (text) => `<think>\n${text}</think>\n`.replaceAll('\n', '\r\n'),
 };
 
-/** What is left of a form without its thinking, where that is not nothing. */
+/** The rest of a form without its thinking, if it is not empty. */
 export const REST: Readonly<Record<string, string>> = {
   'an opening tag within a line': 'Let me see. \n',
 };
 
-/** What the thinking holds. */
+/** The contents of the thinking. */
 export const textsOf = (
   format: AnswerFormat,
   nonce: string | undefined,
@@ -163,7 +163,7 @@ export const PLACES = [
 ] as const;
 export type Place = (typeof PLACES)[number];
 
-/** The answer with its real edits and `thinking` at the place; null: the format has no such place. */
+/** Returns the answer with its real edits and `thinking` at the place. Null: the format has no such place. */
 export const answerWith = (
   format: AnswerFormat,
   nonce: string | undefined,
@@ -172,12 +172,13 @@ export const answerWith = (
 ): string | null => {
   const isJson = format === 'structured-edit' || format === 'string-replace';
   if (isJson && place === 'before the marker') return null;
-  const [first = '', second = ''] = REAL.map((edit, at) =>
-    WRITE[format](edit, { nonce, isLast: at === REAL.length - 1 }),
+  const [first = '', second = ''] = REAL.map((edit, index) =>
+    WRITE[format](edit, { nonce, isLast: index === REAL.length - 1 }),
   );
-  const at = (...places: readonly Place[]): string => (places.includes(place) ? thinking : '');
+  const thinkingAt = (...places: readonly Place[]): string =>
+    places.includes(place) ? thinking : '';
   const marker = isJson ? '' : markerOf(nonce, 2, 2);
-  const start = at('before', 'before and between');
-  const middle = at('between', 'before and between');
-  return `${start}${first}${middle}${second}${at('before the marker')}${marker}${at('after')}`;
+  const start = thinkingAt('before', 'before and between');
+  const middle = thinkingAt('between', 'before and between');
+  return `${start}${first}${middle}${second}${thinkingAt('before the marker')}${marker}${thinkingAt('after')}`;
 };

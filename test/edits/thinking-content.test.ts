@@ -10,7 +10,7 @@ const SEED = 53;
 const ROUNDS = 150;
 const NONCE = '1a2b3c4d';
 
-/** Each tag has a word of the same length that is none. */
+/** For each tag, a word of the same length that is no tag. */
 const OTHER_WORDS: readonly (readonly [tag: string, word: string])[] = [
   ['<think>', '(thonk)'],
   ['</think>', '(-thonk)'],
@@ -45,9 +45,9 @@ const withOtherWords = (text: string): string =>
 
 /** Lines that are all different, so that every format finds its place. */
 const drawFile = (random: () => number): string[] =>
-  Array.from({ length: 6 + Math.floor(random() * 8) }, (_, at) => {
+  Array.from({ length: 6 + Math.floor(random() * 8) }, (_, index) => {
     const line = LINES[Math.floor(random() * LINES.length)] ?? '';
-    return random() < 0.5 ? line : `line${at}(); ${line}`;
+    return random() < 0.5 ? line : `line${index}(); ${line}`;
   });
 const drawEdits = (random: () => number, length: number): LineEdit[] => {
   const from = Math.floor(random() * (length - 1));
@@ -55,7 +55,7 @@ const drawEdits = (random: () => number, length: number): LineEdit[] => {
   return [{ from, to, lines: drawFile(random).slice(0, 1 + Math.floor(random() * 5)) }];
 };
 
-/** What models get wrong in diffs, so that the lines behind may be read as prose. */
+/** Mistakes of models in diffs, after which the next lines may be read as prose. */
 const SLIPS: readonly ((answer: string) => string)[] = [
   (answer) => answer,
   (answer) => `Here is the change.\n\n${answer}`,

@@ -56,7 +56,7 @@ class Responses {
     const lines = (name: string): string[] =>
       Array.from(
         { length: LINES },
-        (_, at) => `${name}${at} ${this.happens(0.4) ? this.pick(CONTENT) : 'text'}`,
+        (_, index) => `${name}${index} ${this.happens(0.4) ? this.pick(CONTENT) : 'text'}`,
       );
     return { 'a.txt': lines('a'), 'b.txt': lines('b'), 'c.txt': lines('c') };
   }

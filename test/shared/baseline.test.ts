@@ -140,9 +140,9 @@ describe('the base', () => {
   });
 
   test('what it said goes to the tests of the change: old failures count unless they are known', () => {
-    const of = (baseline: 'known' | 'fix') =>
+    const choiceWith = (baseline: 'known' | 'fix') =>
       baseChoice(play({ words: { try_base: ['fail'] }, ready: { ...ready, baseline } }).state);
-    expect([of('known'), of('fix')]).toEqual([
+    expect([choiceWith('known'), choiceWith('fix')]).toEqual([
       { base: blob('base fail'), known: true },
       { base: blob('base fail') },
     ]);
@@ -152,9 +152,9 @@ describe('the base', () => {
 
   test('outside is an answer only after the tests failed in the sandbox, and for one run of them', () => {
     const it = { words: { try_base: ['inside', 'fail'] }, ready };
-    const asked = play(it);
-    expect(asked.state.decision?.accepts).toContain('outside');
-    expect(asked.state.decision?.message).toContain('may run outside: inside');
+    const driver = play(it);
+    expect(driver.state.decision?.accepts).toContain('outside');
+    expect(driver.state.decision?.message).toContain('may run outside: inside');
     const ran = play({ ...it, decisions: ['outside'] });
     expect(ran.state.tests.outside).toBe(false);
     expect(ran.state.decision?.accepts).not.toContain('outside');
@@ -163,14 +163,14 @@ describe('the base', () => {
   });
 
   test('retry after the tests failed in the sandbox reads what the sandbox shows again', () => {
-    const of = (word: string) =>
+    const sandboxAfter = (word: string) =>
       play({ words: { try_base: [word, 'pass'] }, ready, decisions: ['retry'] }).state.sandbox;
-    expect([of('inside'), of('fail')]).toEqual([{ reread: true }, undefined]);
+    expect([sandboxAfter('inside'), sandboxAfter('fail')]).toEqual([{ reread: true }, undefined]);
   });
 
   test('run_once is no answer before there is a proposal: a formatter would take it up', () => {
-    const asked = play({ words: { try_base: ['blocked'] }, ready });
-    expect(asked.state.decision?.accepts).toEqual(['retry', 'run_without', 'skip', 'abort']);
+    const driver = play({ words: { try_base: ['blocked'] }, ready });
+    expect(driver.state.decision?.accepts).toEqual(['retry', 'run_without', 'skip', 'abort']);
   });
 });
 
@@ -208,11 +208,11 @@ describe('a proposal before its approval', () => {
 
   test('the approval says what the tests said; revise tells the model their output', () => {
     const it = { words: { try_base: ['apart'], try_proposal: ['fail:x'] }, ready: before };
-    const asked = play(it);
-    expect(asked.state.decision?.message).toContain('; tests of the proposal: fail_hard: fail:x');
-    expect(trialOf(asked.state)?.signature).toBe('x');
-    asked.say(['revise', { note: 'again' }]);
-    expect(asked.chunks()[0]?.attempt.refusal).toBe(blob('output fail:x'));
+    const driver = play(it);
+    expect(driver.state.decision?.message).toContain('; tests of the proposal: fail_hard: fail:x');
+    expect(trialOf(driver.state)?.signature).toBe('x');
+    driver.say(['revise', { note: 'again' }]);
+    expect(driver.chunks()[0]?.attempt.refusal).toBe(blob('output fail:x'));
   });
 
   test('it is told what runs', () => {

@@ -237,7 +237,7 @@ describe('three times the estimate', () => {
 });
 
 describe('answers after the same failure', () => {
-  const asked = `${THREE_FAIL} > ask runaway`;
+  const firstMoves = `${THREE_FAIL} > ask runaway`;
   const files = FIVE;
   test.each<Case>([
     {
@@ -245,56 +245,56 @@ describe('answers after the same failure', () => {
       files,
       words: ALL_DECLINED,
       decisions: ['continue'],
-      effects: `${asked} > say continue > propose d.ts > propose e.ts > ask declined ${FIVE.join(',')}`,
+      effects: `${firstMoves} > say continue > propose d.ts > propose e.ts > ask declined ${FIVE.join(',')}`,
     },
     {
       name: 'change_model: the files that failed are asked for again',
       files,
       words: declined('a.ts', 'b.ts', 'c.ts'),
       decisions: [['change_model', { set: { model: 'm2' } }]],
-      effects: `${asked} > say change_model > propose a.ts#2 model=m2 > propose b.ts#2 model=m2 > propose c.ts#2 model=m2 > propose d.ts model=m2 > propose e.ts model=m2 > build > ask approval ${FIVE.join(',')}`,
+      effects: `${firstMoves} > say change_model > propose a.ts#2 model=m2 > propose b.ts#2 model=m2 > propose c.ts#2 model=m2 > propose d.ts model=m2 > propose e.ts model=m2 > build > ask approval ${FIVE.join(',')}`,
     },
     {
       name: 'change_model: where that fails in the same way, the run asks again',
       files,
       words: ALL_DECLINED,
       decisions: [['change_model', { set: { model: 'm2' } }]],
-      effects: `${asked} > say change_model > propose a.ts#2 model=m2 > propose b.ts#2 model=m2 > propose c.ts#2 model=m2 > ask runaway`,
+      effects: `${firstMoves} > say change_model > propose a.ts#2 model=m2 > propose b.ts#2 model=m2 > propose c.ts#2 model=m2 > ask runaway`,
     },
     {
       name: 'change_model needs the name of a model',
       files,
       words: ALL_DECLINED,
       decisions: ['change_model'],
-      effects: `${asked} > say change_model > no: change_model needs set.model`,
+      effects: `${firstMoves} > say change_model > no: change_model needs set.model`,
     },
     {
       name: 'revise: the note is in each prompt',
       files: FIVE.slice(0, 4),
       words: declined('a.ts', 'b.ts', 'c.ts'),
       decisions: [['revise', { note: 'mind the form' }]],
-      effects: `${asked} > say revise > propose a.ts#2 "mind the form" > propose b.ts#2 "mind the form" > propose c.ts#2 "mind the form" > propose d.ts "mind the form" > build > ask approval a.ts,b.ts,c.ts,d.ts`,
+      effects: `${firstMoves} > say revise > propose a.ts#2 "mind the form" > propose b.ts#2 "mind the form" > propose c.ts#2 "mind the form" > propose d.ts "mind the form" > build > ask approval a.ts,b.ts,c.ts,d.ts`,
     },
     {
       name: 'revise needs a note',
       files,
       words: ALL_DECLINED,
       decisions: ['revise'],
-      effects: `${asked} > say revise > no: revise needs a note that says what to change`,
+      effects: `${firstMoves} > say revise > no: revise needs a note that says what to change`,
     },
     {
       name: 'skip: nothing is done, so the run ends',
       files,
       words: ALL_DECLINED,
       decisions: ['skip'],
-      effects: `${asked} > say skip > skipped`,
+      effects: `${firstMoves} > say skip > skipped`,
     },
     {
       name: 'answers name no files',
       files,
       words: ALL_DECLINED,
       decisions: [['skip', { files: ['a.ts'] }]],
-      effects: `${asked} > say skip a.ts > no: skip accepts no files here`,
+      effects: `${firstMoves} > say skip a.ts > no: skip accepts no files here`,
     },
   ])('$name', check);
 });

@@ -346,6 +346,7 @@ describe('sources', () => {
     'src/documents/plan/score.ts': 'weights and points of a score',
     'src/temporal/dev-server.ts': "Temporal's usual ports",
     'src/cli/commands/serve.ts': 'a usual port',
+    'src/cli/decision-menu.ts': 'the indent of a text',
     'src/temporal/search-attributes.ts': "Temporal's number for a type",
     'src/system/process.ts': 'the format of /proc',
     'src/cli/commands/gc.ts': 'a day',

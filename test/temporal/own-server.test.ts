@@ -155,7 +155,7 @@ describe('whether a process listens at an address', () => {
 });
 
 describe('a connection that the program made itself', () => {
-  // A server that the environment names, and that nobody may be led to.
+  // The environment names this server. No connection may lead to it.
   const elsewhere = () => ({
     ...bareEnvironment(mine.home),
     TEMPORAL_CONFIG_FILE: 'none',
@@ -183,17 +183,18 @@ describe('a connection that the program made itself', () => {
 
   test('is the one over which activities ask for other runs', async () => {
     const connection = await NativeConnection.connect({ address: own.address });
-    const asked: string[] = [];
+    const propertyNames: string[] = [];
     const seen = new Proxy(connection, {
       get: (target, name) => {
-        asked.push(String(name));
+        propertyNames.push(String(name));
         const value: unknown = Reflect.get(target, name, target);
         return typeof value === 'function' ? (value.bind(target) as unknown) : value;
       },
     });
     const activities = await createActivities({ env: elsewhere(), connection: seen });
-    // Looked for once at the start: what ended runs hold.
-    while (!asked.includes('workflowService')) await new Promise((go) => setTimeout(go, 20));
+    // The activities look once at the start for what ended runs hold.
+    while (!propertyNames.includes('workflowService'))
+      await new Promise((go) => setTimeout(go, 20));
     await activities.close();
     await connection.close();
   });

@@ -220,8 +220,8 @@ describe("the person's index", () => {
       if (kind === 'no index file') await repo.git('reset', '-q');
       expect(await tree.status()).toBe('');
       expect(await tree.git('ls-files')).toBe('f\ntheirs\n');
-      const left = await readdir(join(repo.dir, '.git/emend')).catch(() => []);
-      expect(left.filter((name) => name.startsWith('index'))).toEqual([]);
+      const entries = await readdir(join(repo.dir, '.git/emend')).catch(() => []);
+      expect(entries.filter((name) => name.startsWith('index'))).toEqual([]);
     },
   );
 });
@@ -341,9 +341,9 @@ describe('hooks', () => {
       'pre-commit',
       'git diff --cached --name-only > "$PWD/.git/seen"; env > "$PWD/.git/env"',
     );
-    const asked = await request();
+    const commitRequest = await request();
     await rm(join(repo.dir, '.git/seen'), { force: true });
-    committed(await commit(asked));
+    committed(await commit(commitRequest));
     delete process.env.ANTHROPIC_API_KEY;
     expect(await repo.read('.git/seen')).toBe('f\n');
     expect(await repo.read('.git/env')).not.toContain('sk-very-secret');
@@ -351,19 +351,19 @@ describe('hooks', () => {
   });
 
   test('a refusal is hook_failed with its words; off, it is not asked', async () => {
-    const asked = await request();
+    const commitRequest = await request();
     await hook('pre-commit', 'echo "lint: f is ugly" >&2; exit 3');
-    const outcome = await commit(asked);
+    const outcome = await commit(commitRequest);
     expect(outcome).toMatchObject({ outcome: 'failed', problem: { code: 'hook_failed' } });
     expect(JSON.stringify(outcome)).toContain('lint: f is ugly');
     expect(await repo.line('rev-list', '--count', 'HEAD')).toBe('1');
-    committed(await commit({ ...asked, hooks: false }));
+    committed(await commit({ ...commitRequest, hooks: false }));
   });
 
   test('a hook that stages other bytes: hook_changed with the paths, nothing committed, index untouched', async () => {
-    const asked = await request();
+    const commitRequest = await request();
     await hook('pre-commit', 'echo formatted > f; git add f');
-    expect(await commit(asked)).toMatchObject({
+    expect(await commit(commitRequest)).toMatchObject({
       outcome: 'hook_changed',
       why: expect.stringMatching(/: f$/),
     });
@@ -372,16 +372,16 @@ describe('hooks', () => {
   });
 
   test('commit-msg may refuse or add to the message; the trailer stays', async () => {
-    const asked = await request();
+    const commitRequest = await request();
     await hook(
       'commit-msg',
       'grep -q Change "$1" || exit 1; printf "Rewritten\\n\\nTicket: 7\\n" > "$1"',
     );
-    expect(await commit({ ...asked, message: 'No' })).toMatchObject({
+    expect(await commit({ ...commitRequest, message: 'No' })).toMatchObject({
       outcome: 'failed',
       problem: { code: 'hook_failed' },
     });
-    committed(await commit(asked));
+    committed(await commit(commitRequest));
     expect(await repo.line('log', '-1', '--format=%B')).toBe(
       `Rewritten\n\nTicket: 7\nEmend-Step: ${STEP}`,
     );
@@ -394,8 +394,8 @@ longOnly('git/signing.test.ts shows it with real keys')(
     await repo.write('f', '1\n');
     const head = await repo.commitAll();
     await repo.git('config', 'gpg.program', '/nonexistent/gpg');
-    const asked = await requestFor(repo, [blobs.file('f', '1\n', '2\n')], { sign: true });
-    expect(await commit(asked)).toMatchObject({
+    const commitRequest = await requestFor(repo, [blobs.file('f', '1\n', '2\n')], { sign: true });
+    expect(await commit(commitRequest)).toMatchObject({
       outcome: 'failed',
       problem: { code: 'sign_failed' },
     });
@@ -414,8 +414,8 @@ test('signed: the signature differs each time, yet a retry finds the commit', as
   );
   await repo.git('config', 'gpg.program', join(repo.dir, '.git/gpg'));
   await repo.write('f', '2\n');
-  const asked = await requestFor(repo, [blobs.file('f', '1\n', '2\n')], { sign: true });
-  const first = committed(await commit(asked));
+  const commitRequest = await requestFor(repo, [blobs.file('f', '1\n', '2\n')], { sign: true });
+  const first = committed(await commit(commitRequest));
   expect(await repo.git('cat-file', 'commit', 'HEAD')).toContain('BEGIN PGP SIGNATURE');
-  expect(committed(await commit(asked))).toEqual(first);
+  expect(committed(await commit(commitRequest))).toEqual(first);
 });

@@ -1,4 +1,4 @@
-/** A person's own `git commit` beside the commit of a run: no change of either is lost, whichever comes first. */
+/** A person's own `git commit` next to the commit of a run: no change of either is lost, whichever comes first. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
@@ -57,7 +57,7 @@ exec '${stdout.trim()}' "$@"
   process.env.PATH = `${tools}:${path}`;
 };
 
-/** As a person does it who is told that the index is locked. */
+/** Commits as a person does who sees the message that the index is locked. */
 const COMMIT_THEIRS =
   'until git add theirs && git commit -q -m theirs; do [ -e .git/index.lock ] || exit 1; sleep 0.05; done';
 
@@ -102,8 +102,8 @@ test('keeps all changes of a run and of a person who commit in turns without wai
   expect(await repo.git('show', 'HEAD:ours', 'HEAD:theirs')).toBe(`${LOOPS}\n${LOOPS}\n`);
   const changed = await repo.git('log', '--format=%s', '--name-only');
   const commits = changed.trim().split(/\n(?=theirs \d|Change things|before$)/m);
-  expect(commits.filter((each) => /^theirs \d+\n\ntheirs$/.test(each))).toHaveLength(LOOPS);
-  expect(commits.filter((each) => /^Change things\n\nours$/.test(each))).toHaveLength(LOOPS);
+  expect(commits.filter((entry) => /^theirs \d+\n\ntheirs$/.test(entry))).toHaveLength(LOOPS);
+  expect(commits.filter((entry) => /^Change things\n\nours$/.test(entry))).toHaveLength(LOOPS);
   expect(await repo.status()).toBe('');
 }, 600_000);
 

@@ -1,6 +1,6 @@
 /**
- * Passes over the content of edits: as much of each format's grammar as it takes to know where the content of an edit ends. Whether the
- * content is right, the format's reader decides.
+ * Finds the end of the content of an edit, with as much of each format's grammar as that takes. The reader of the format decides whether
+ * the content is right.
  */
 import type { AnswerFormat } from '../../shared/formats.js';
 import { JSON_CANDIDATES } from '../detect.js';
@@ -44,22 +44,22 @@ export class EditContent {
     this.#lineAt = lineAt;
   }
 
-  /** A tag here may be the content of an edit that has slips: a hunk with wrong counts, a patch. */
+  /** Returns whether a tag here may be content of an edit with mistakes: a hunk with wrong counts, or a patch. */
   get isUnsure(): boolean {
     return this.#signed === 'hunk' || this.#signed === 'patch';
   }
-  /** A hunk had all its lines, and a blank line followed: an indented line here is prose or a context line that the counts forgot. */
+  /** Returns whether a hunk was complete and a blank line followed. An indented line here is prose, or a context line that the counts omit. */
   get isBehindHunk(): boolean {
     return this.#signed === 'counted hunk' && this.#blankFollowed;
   }
   get isInPatch(): boolean {
     return this.#signed === 'patch';
   }
-  /** An object that cannot be read precedes: what follows on its lines may be its text. */
+  /** Returns whether the object before cannot be read. The rest of its lines may be its text. */
   get isInBrokenObject(): boolean {
     return this.#lastObjectIsBroken;
   }
-  /** Thinking ended here: an object that could not be read was part of it. */
+  /** Forgets an object that could not be read, because it was part of the thinking that ends here. */
   forgetObjects(): void {
     this.#lastObjectIsBroken = false;
   }
@@ -71,7 +71,7 @@ export class EditContent {
     );
   }
 
-  /** Offset behind the content that begins with the line; null: none begins with it. */
+  /** Returns the offset behind the content that begins with the line. Null: no content begins with it. */
   endFrom(line: ResponseLine, fence: Fence | null): number | null {
     const { text } = line;
     const signedEnd = this.#signed === null ? null : this.#endOfSigned(line, fence);
@@ -93,7 +93,7 @@ export class EditContent {
     return null;
   }
 
-  /** Offset behind the JSON object at the offset; the text's length if it does not end; null: it cannot be read. */
+  /** Returns the offset behind the JSON object, or the length of the text if the object does not end. Null: it cannot be read. */
   endOfObject(from: number, isLineStart: boolean): number | null {
     if (this.#brokenObjects >= JSON_CANDIDATES) return null;
     const read = readJson(this.#text, from);
@@ -110,12 +110,12 @@ export class EditContent {
     return this.#format === null || this.#format === format;
   }
 
-  /** Offset behind the line that ends the content; the text's length if none does. */
+  /** Returns the offset behind the line that ends the content, or the length of the text if no line does. */
   #upTo(from: number, ends: (text: string) => boolean): number {
-    for (let at = from; at < this.#text.length;) {
-      const { text, next } = this.#lineAt(at);
+    for (let offset = from; offset < this.#text.length;) {
+      const { text, next } = this.#lineAt(offset);
       if (ends(text)) return next;
-      at = next;
+      offset = next;
     }
     return this.#text.length;
   }
@@ -146,7 +146,7 @@ export class EditContent {
     return this.#upTo(next, (line) => /^(?:>{5,9}|\+{5,9}) REPLACE\s*$/.test(line));
   }
 
-  /** A hunk header and as many lines as it states; where they run into something else the signs of the lines decide. */
+  /** Reads a hunk header and as many lines as it states. If those lines run into something else, the signs of the lines decide. */
   #hunk({ text, next }: ResponseLine, fence: Fence | null): number | null {
     const stated = HUNK.exec(text);
     if (stated === null && !BARE_HUNK.test(text)) return null;
@@ -164,21 +164,21 @@ export class EditContent {
     fence: Fence | null,
   ): number | null {
     let [oldLeft, newLeft] = [Number(oldCount), Number(newCount)];
-    let at = from;
+    let offset = from;
     while (oldLeft > 0 || newLeft > 0) {
-      if (at >= this.#text.length) return null;
-      const { text, next } = this.#lineAt(at);
+      if (offset >= this.#text.length) return null;
+      const { text, next } = this.#lineAt(offset);
       if (endsHunk(text, fence)) return null;
-      at = next;
+      offset = next;
       if (text.startsWith('\\')) continue;
       if (!text.startsWith('+')) oldLeft -= 1;
       if (!text.startsWith('-')) newLeft -= 1;
       if (oldLeft < 0 || newLeft < 0) return null;
     }
-    return at;
+    return offset;
   }
 
-  /** Null: the line is none of a hunk or a patch. */
+  /** Returns the offset behind a line of a hunk or a patch. Null: the line is not one of them. */
   #endOfSigned({ text, next }: ResponseLine, fence: Fence | null): number | null {
     if (this.#signed === 'patch') {
       if (/^\*\*\* End Patch\s*$/.test(text)) this.#signed = null;
@@ -192,7 +192,7 @@ export class EditContent {
   }
 }
 
-/** The line begins something else, whatever the counts of a hunk state. */
+/** Returns whether the line begins something else, whatever the counts of a hunk state. */
 const endsHunk = (text: string, fence: Fence | null): boolean =>
   HUNK.test(text) ||
   BARE_HUNK.test(text) ||

@@ -10,8 +10,8 @@
  *   opening tag that is not closed       the response ends within thinking
  *   tag in backticks or quotes           a mention
  *
- * A comment on one line is text, as it may name the file of the next edit, unless it holds a JSON object. Where two readings differ in their
- * edits, none is chosen: the response is refused.
+ * A comment on one line is text, as it may name the file of the next edit, unless it holds a JSON object. If two readings differ in their
+ * edits, the response is refused.
  */
 import type { AnswerFormat } from '../../shared/formats.js';
 import { closesFence, type Fence, openingFence } from '../text/fence.js';
@@ -24,7 +24,7 @@ const STRETCHES_REPORTED = 5; // bound: Stretches of thinking that a note lists;
 const ANY_TAG = /<\/?(?:think|reasoning)|<!--/i;
 /** A tag behind the end of a sentence is no word of it. */
 const SENTENCE_ENDS = '.!?…';
-/** It hardly is one behind these, or if something else follows it directly. */
+/** It is hardly a word behind one of these, or if a character outside `ENDS_OF_WORD` follows it. */
 const PHRASE_ENDS = ':;*)';
 const ENDS_OF_WORD = ' \t.,;:!?…)*/-\'"’”';
 const FENCE = /^ {0,3}(?:`{3}|~{3})/;
@@ -36,7 +36,7 @@ interface Stretch {
   readonly to: number;
 }
 
-/** Why a response cannot be used; `open`: it ends within thinking. */
+/** The reason why a response cannot be used. `open`: the response ends within thinking. */
 export interface ThinkingFault {
   readonly reason: Reason;
   readonly open: boolean;
@@ -58,7 +58,7 @@ export interface WithoutThinking {
   readonly fault: ThinkingFault | null;
 }
 
-/** `format`: null if it is not known yet; then the content of edits in every format counts. */
+/** Removes the thinking of a response. `format`: null if it is not known yet; then the content of edits in every format counts. */
 export const withoutThinking = (
   response: string,
   format: AnswerFormat | null,
@@ -77,25 +77,27 @@ export const withoutThinking = (
   };
 };
 
-/** The text without the characters of its stretches, but with all of its line ends. */
+/** Returns the text without the characters of the stretches, but with all of its line ends. */
 const without = (text: string, stretches: readonly Stretch[]): string => {
   const parts: string[] = [];
-  let at = 0;
+  let end = 0;
   for (const { from, to } of stretches) {
-    parts.push(text.slice(at, from), text.slice(from, to).replace(/[^\r\n]+|\r(?!\n)/g, ''));
-    at = to;
+    parts.push(text.slice(end, from), text.slice(from, to).replace(/[^\r\n]+|\r(?!\n)/g, ''));
+    end = to;
   }
-  parts.push(text.slice(at));
+  parts.push(text.slice(end));
   return parts.join('');
 };
 
 const noteOf = (text: string, stretches: readonly Stretch[]): Reason | null => {
   if (stretches.length === 0) return null;
-  let [at, line] = [0, 1];
+  let [lineStart, line] = [0, 1];
   const lineOf = (offset: number): number => {
-    for (let end = text.indexOf('\n', at); end >= 0 && end < offset; end = text.indexOf('\n', at)) {
-      at = end + 1;
+    let end = text.indexOf('\n', lineStart);
+    while (end >= 0 && end < offset) {
+      lineStart = end + 1;
       line += 1;
+      end = text.indexOf('\n', lineStart);
     }
     return line;
   };
@@ -118,23 +120,23 @@ interface Doubtful {
   readonly fence: Fence | null;
   /** Number of edits before it. */
   readonly edits: number;
-  /** It follows a sentence or ends its line, so it is no word of a sentence. */
+  /** Whether it follows a sentence or ends its line, so that it is no word of a sentence. */
   readonly isLikely: boolean;
 }
 /** A closing tag without an opening one. */
 interface Lone {
   readonly tag: Tag;
-  /** Where the text behind it begins. */
+  /** Offset of the text behind it. */
   readonly to: number;
-  /** It begins its line or ends its last sentence, outside of fences and of what may be the content of an edit. */
+  /** Whether it begins its line or ends its last sentence, outside of fences and of what may be the content of an edit. */
   readonly isClear: boolean;
   /** Number of stretches before it. */
   readonly stretches: number;
 }
 
-/** Where to read on; `startsLine`: as at the start of a line. */
+/** The offset at which reading continues. `startsLine`: as at the start of a line. */
 interface Position {
-  readonly at: number;
+  readonly offset: number;
   readonly startsLine: boolean;
 }
 
@@ -152,9 +154,9 @@ class ThinkingFinder {
   #nextTag = 0;
   #nextBrace = -1;
   #fence: Fence | null = null;
-  /** The line that was read last: a closing tag may begin another part of it. */
+  /** The line that was read last. Reading may continue within it, behind a closing tag. */
   #line = { from: 0, next: 0 };
-  /** Spaces before the first fence that has some: the lines inside have them as well. */
+  /** Spaces before the first indented fence. The lines inside also have them. */
   #indent = '';
   #unclosed: Tag | null = null;
   /** The closing tag that `#refuseDraftBehindHunk` looked at last. */
@@ -173,16 +175,16 @@ class ThinkingFinder {
   }
 
   scan(): void {
-    for (let at = 0; at < this.#text.length && !this.#isCut;) {
-      this.#skipTo(at);
+    for (let offset = 0; offset < this.#text.length && !this.#isCut;) {
+      this.#skipTo(offset);
       if (this.#tags[this.#nextTag] === undefined && this.#doubtful.size === 0) return;
-      const line = this.#lineAt(at);
+      const line = this.#lineAt(offset);
       // The end of a comment looks like a removed line of a diff.
       const endsComment = line.text.startsWith('-->') && this.#doubtful.has('comment');
       this.#refuseDraftBehindHunk(line);
       const end = endsComment ? null : this.#content.endFrom(line, this.#fence);
       if (end !== null) this.#refuseClosingWithin(end);
-      at = end ?? this.#readLine(at, line);
+      offset = end ?? this.#readLine(offset, line);
     }
     for (const { tag, fence, isLikely, edits } of this.#doubtful.values())
       if (
@@ -193,12 +195,12 @@ class ThinkingFinder {
         this.#unclosed ??= tag;
   }
 
-  /** The response ends within thinking. */
+  /** Returns whether the response ends within thinking. */
   get #isCut(): boolean {
     return this.#unclosed !== null;
   }
 
-  /** The stretches of thinking, once it is known which closing tags stand alone; sets `fault` if two readings differ. */
+  /** Returns the stretches of thinking after the scan. Sets `fault` if two readings differ in their edits. */
   resolve(): readonly Stretch[] {
     const lone = this.#resolveLone();
     if (this.#unclosed === null) return lone;
@@ -243,7 +245,7 @@ class ThinkingFinder {
     return stretches;
   }
 
-  /** The text [from, to) without the stretches of thinking that lie in it. */
+  /** Returns the text [from, to) without the stretches of thinking in it. */
   #between(from: number, to: number): string {
     const inside = this.#stretches.filter((stretch) => stretch.from >= from && stretch.to <= to);
     const end = Math.min(to, this.#text.length);
@@ -273,30 +275,30 @@ class ThinkingFinder {
     return { text: isIndented ? text.slice(this.#indent.length) : text, next };
   };
 
-  /** Reads a line outside of the content of edits; returns where the next line begins, which may be behind a closing tag. */
+  /** Reads a line outside of the content of edits. Returns the offset of the next line, which may be behind a closing tag. */
   #readLine(from: number, { text, next }: ResponseLine): number {
     this.#takeFence(text);
     if (this.#isCut) return next;
     const first = from + this.#text.slice(from, next).search(/\S|$/);
-    for (let at = from; at < next;) {
-      const object = this.#endOfObject(at, first, next);
+    for (let offset = from; offset < next;) {
+      const object = this.#endOfObject(offset, first, next);
       if (object !== null) {
         if (object >= next) return object;
-        at = object;
+        offset = object;
         continue;
       }
       const tag = this.#tags[this.#nextTag];
       if (tag === undefined || tag.from >= next) return next;
       this.#nextTag += 1;
       if (tag.isMention) {
-        at = tag.to;
+        offset = tag.to;
         continue;
       }
       const isFirst = tag.from <= first;
       const end = tag.closes ? this.#close(tag, isFirst) : this.#open(tag, isFirst, next);
-      this.#skipTo(end.at);
-      if (end.startsLine || end.at > next) return end.at;
-      at = end.at;
+      this.#skipTo(end.offset);
+      if (end.startsLine || end.offset > next) return end.offset;
+      offset = end.offset;
     }
     return next;
   }
@@ -305,11 +307,11 @@ class ThinkingFinder {
     while ((this.#tags[this.#nextTag]?.from ?? Infinity) < offset) this.#nextTag += 1;
   }
 
-  /** Offset behind a JSON object that begins on this line before the next tag. */
-  #endOfObject(at: number, first: number, next: number): number | null {
+  /** Returns the offset behind a JSON object that begins on this line before the next tag. Null: there is none. */
+  #endOfObject(offset: number, first: number, next: number): number | null {
     if (!this.#content.readsJson) return null;
     const limit = Math.min(next, this.#tags[this.#nextTag]?.from ?? next);
-    for (let from = at; ;) {
+    for (let from = offset; ;) {
       if (this.#nextBrace < from) {
         const brace = this.#text.indexOf('{', from);
         this.#nextBrace = brace < 0 ? Infinity : brace;
@@ -337,7 +339,7 @@ class ThinkingFinder {
     if (!closesFence(line, this.#fence)) return;
     for (const [name, doubtful] of this.#doubtful) {
       if (doubtful.fence !== this.#fence) continue;
-      // An example in a fence that does not close its tag; edits in that fence would be drafts.
+      // The fence shows an example of a tag without closing it. Edits behind the tag in that fence would be drafts.
       if (name !== 'comment' && this.#content.count > doubtful.edits)
         this.#unclosed ??= doubtful.tag;
       this.#doubtful.delete(name);
@@ -349,7 +351,7 @@ class ThinkingFinder {
     const closing = this.#closings.get(tag);
     const isOneLine = closing !== undefined && closing.from < next;
     if (isOneLine && tag.name === 'comment' && !this.#holdsObject(tag, closing))
-      return { at: closing.to, startsLine: false };
+      return { offset: closing.to, startsLine: false };
     if (isOneLine) return this.#add(tag.from, closing.to, isFirst);
     if (this.#isClear(tag, isFirst, closing)) return this.#enter(tag, closing);
     if (!this.#isInBrokenString(tag) && !this.#isInPatchComment(tag))
@@ -359,14 +361,14 @@ class ThinkingFinder {
         edits: this.#content.count,
         isLikely: this.#isLikely(tag),
       });
-    return { at: tag.to, startsLine: false };
+    return { offset: tag.to, startsLine: false };
   }
 
   #holdsObject(opening: Tag, closing: Tag): boolean {
     return HOLDS_OBJECT.test(this.#text.slice(opening.to, closing.from));
   }
 
-  /** The tag begins thinking, whatever follows. */
+  /** Returns whether the tag begins thinking, whatever follows. */
   #isClear(tag: Tag, isFirst: boolean, closing: Tag | undefined): boolean {
     const isBehindSentence =
       closing !== undefined &&
@@ -387,7 +389,7 @@ class ThinkingFinder {
   #enter(tag: Tag, closing: Tag | undefined): Position {
     if (closing === undefined) {
       this.#unclosed = tag;
-      return { at: this.#text.length, startsLine: true };
+      return { offset: this.#text.length, startsLine: true };
     }
     if (this.#leavesLinesOfHunk(closing)) this.#refuse(closing);
     return this.#add(tag.from, closing.to, true);
@@ -418,7 +420,7 @@ class ThinkingFinder {
     if (/^@@/m.test(this.#text.slice(next, closing.from))) this.#refuse(closing);
   }
 
-  /** A diff goes on behind the tag: the tag may be text of its hunk. */
+  /** Returns whether a diff continues behind the tag, so that the tag may be text of its hunk. */
   #leavesLinesOfHunk({ line }: Tag): boolean {
     return (
       this.#format === 'unified-diff' &&
@@ -430,7 +432,7 @@ class ThinkingFinder {
     return this.#content.isInBrokenObject && this.#text.slice(line.firstText, from).includes('"');
   }
 
-  /** Lines of a patch have a sign, so a tag without one is thinking; a comment may be a line of HTML that lost its sign. */
+  /** Lines of a patch have a sign, so a tag without one is thinking. Only a comment may be a line of HTML that lost its sign. */
   #isInPatchComment({ name }: Tag): boolean {
     return name === 'comment' && this.#content.isInPatch;
   }
@@ -450,13 +452,13 @@ class ThinkingFinder {
   }
 
   #closeAlone(tag: Tag, isFirst: boolean): Position {
-    if (tag.name === 'comment') return { at: tag.to, startsLine: false };
+    if (tag.name === 'comment') return { offset: tag.to, startsLine: false };
     const isClear =
       (isFirst || endsText(this.#text, tag)) && this.#fence === null && !this.#content.isUnsure;
     if (isClear) this.#content.forgetObjects();
     const to = isClear ? behindBlanks(this.#text, tag.to) : tag.to;
     this.#lone.push({ tag, to, isClear, stretches: this.#stretches.length });
-    return { at: to, startsLine: isFirst && isClear };
+    return { offset: to, startsLine: isFirst && isClear };
   }
 
   /** Adds thinking. If another line of the answer begins behind it, that one has no blanks at its start. */
@@ -466,26 +468,26 @@ class ThinkingFinder {
     this.#content.forgetObjects();
     this.#doubtful.clear();
     while ((this.#lone.at(-1)?.tag.from ?? -1) >= from) this.#lone.pop();
-    return { at: to, startsLine };
+    return { offset: to, startsLine };
   }
 }
 
 const behindBlanks = (text: string, offset: number): number => {
-  let at = offset;
-  while (text[at] === ' ' || text[at] === '\t') at += 1;
-  return at;
+  let end = offset;
+  while (text[end] === ' ' || text[end] === '\t') end += 1;
+  return end;
 };
 
-/** The last character before the tag on its line that is not blank. */
+/** Returns the last character before the tag on its line that is not blank. */
 const lastBefore = (text: string, { from, line }: Tag): string =>
   text.slice(line.firstText, from).trimEnd().at(-1) ?? '.';
 
-/** The closing tag is first on its line, or follows a sentence that ends the line. */
+/** Returns whether the closing tag is first on its line, or follows a sentence that ends the line. */
 const endsText = (text: string, tag: Tag): boolean =>
   isLineStart(tag) ||
   (tag.to >= tag.line.lastText && SENTENCE_ENDS.includes(lastBefore(text, tag)));
 
-/** The closing tag of each opening one. */
+/** Maps each opening tag to its closing tag. */
 const closingTags = (tags: readonly Tag[]): ReadonlyMap<Tag, Tag> => {
   const closings = new Map<Tag, Tag>();
   const open = new Map<Tag['name'], Tag[]>();

@@ -17,7 +17,7 @@ export interface TagLine {
   /** Offsets of its first character that is not blank, and behind its last one. */
   readonly firstText: number;
   readonly lastText: number;
-  /** It begins as an added or removed line of a diff, not as an item of a list. */
+  /** Whether it begins as an added or removed line of a diff, and not as an item of a list. */
   readonly isSigned: boolean;
 }
 
@@ -27,13 +27,13 @@ export interface Tag {
   readonly to: number;
   readonly name: ThinkingName;
   readonly closes: boolean;
-  /** The text mentions the tag: it is in backticks or directly in quotes. */
+  /** Whether the text only mentions the tag: it is in backticks or directly in quotes. */
   readonly isMention: boolean;
   readonly line: TagLine;
 }
 
 export const isLineStart = ({ from, line }: Tag): boolean => from <= line.firstText;
-/** Only blanks precede and follow the tag on its line. */
+/** Returns whether only blanks precede and follow the tag on its line. */
 export const isAlone = ({ from, to, line }: Tag): boolean =>
   from <= line.firstText && to >= line.lastText;
 
@@ -63,7 +63,7 @@ const isQuoted = (text: string, from: number, to: number): boolean => {
   return closing !== undefined && text[to] === closing;
 };
 
-/** The lines of tags and their code spans, which end within a line. Offsets are asked for in rising order. */
+/** The lines of tags and their code spans, which end within a line. Callers pass the offsets in rising order. */
 class TagLines {
   line: TagLine = { to: 0, firstText: 0, lastText: 0, isSigned: false };
   readonly #text: string;
@@ -74,7 +74,7 @@ class TagLines {
     this.#text = text;
   }
 
-  /** Makes `line` the one of the offset. */
+  /** Sets `line` to the line of the offset, and returns whether the offset is in a code span. */
   isInCode(offset: number): boolean {
     if (offset >= this.line.to) this.#readLine(offset);
     while ((this.#spans[this.#next]?.[1] ?? Infinity) <= offset) this.#next += 1;
@@ -94,22 +94,22 @@ class TagLines {
   }
 }
 
-/** CommonMark's code spans: a run of backticks up to the next run of the same length. */
+/** Returns CommonMark's code spans: each begins with a run of backticks and ends with the next run of the same length. */
 const codeSpansIn = (line: string, start: number): readonly (readonly [number, number])[] => {
   const runs = [...line.matchAll(/`+/g)];
   const closings: number[] = [];
   const nextOfLength = new Map<number, number>();
-  for (let at = runs.length - 1; at >= 0; at -= 1) {
-    const length = runs[at]?.[0].length ?? 0;
-    closings[at] = nextOfLength.get(length) ?? -1;
-    nextOfLength.set(length, at);
+  for (let index = runs.length - 1; index >= 0; index -= 1) {
+    const length = runs[index]?.[0].length ?? 0;
+    closings[index] = nextOfLength.get(length) ?? -1;
+    nextOfLength.set(length, index);
   }
   const spans: (readonly [number, number])[] = [];
-  for (let at = 0; at < runs.length; at += 1) {
-    const [opening, closing] = [runs[at], runs[closings[at] ?? -1]];
+  for (let index = 0; index < runs.length; index += 1) {
+    const [opening, closing] = [runs[index], runs[closings[index] ?? -1]];
     if (opening === undefined || closing === undefined) continue;
     spans.push([start + opening.index, start + closing.index + closing[0].length]);
-    at = closings[at] ?? at;
+    index = closings[index] ?? index;
   }
   return spans;
 };

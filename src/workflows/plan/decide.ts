@@ -25,28 +25,41 @@ import {
   type PlanState,
 } from './state.js';
 
-/** Limits that the answer sets hold from then on, for the children too; `retry` at a reached limit without a number raises it by as much again. */
+/** Sets the limits of the answer, which also hold for the children from then on. */
 function withSettings(state: PlanState, open: DecisionPoint, request: DecisionRequest): PlanState {
-  const said = Object.fromEntries(
+  const requested = limitsOfAnswer(state, open, request);
+  if (Object.keys(requested).length === 0 || state.limits === null) return state;
+  const input = { ...state.input, overrides: { ...state.input.overrides, ...requested } };
+  // The author of an answer at a budget has seen what the plan has used.
+  const mayExceedEstimate = state.mayExceedEstimate || open.reason === 'budget';
+  return { ...state, limits: { ...state.limits, ...requested }, input, mayExceedEstimate };
+}
+
+/** Returns the limits that the answer sets. `retry` at a reached limit without a number raises it by as much again. */
+function limitsOfAnswer(
+  state: PlanState,
+  open: DecisionPoint,
+  request: DecisionRequest,
+): Partial<Limits> {
+  const requested = Object.fromEntries(
     Object.entries(request.set ?? {}).filter(
       ([name, value]) => isLimitName(state, name) && typeof value === 'number',
     ),
   ) as Partial<Limits>;
   const reached = open.subject;
-  if (open.reason === 'budget' && reached !== null && isLimitName(state, reached)) {
-    // What cannot be counted is not limited any more, whatever the answer sets.
-    if (reached === 'budget_usd' && spentOf(state, 0).usage.usd === null) said[reached] = null;
-    else {
-      const first = reached === 'budget_usd' ? (state.expected?.budget?.usd ?? 0) : 0;
-      const limit = state.limits?.[reached] ?? first;
-      said[reached] ??= limit + (state.reading.plan?.limits[reached] ?? first);
-    }
-  }
-  if (Object.keys(said).length === 0 || state.limits === null) return state;
-  const input = { ...state.input, overrides: { ...state.input.overrides, ...said } };
-  // Whoever answers at a budget knows what the plan has used.
-  const mayExceedEstimate = state.mayExceedEstimate || open.reason === 'budget';
-  return { ...state, limits: { ...state.limits, ...said }, input, mayExceedEstimate };
+  if (open.reason !== 'budget' || reached === null || !isLimitName(state, reached))
+    return requested;
+  // What cannot be counted is not limited any more, whatever the answer sets.
+  if (reached === 'budget_usd' && spentOf(state, 0).usage.usd === null) requested[reached] = null;
+  else requested[reached] ??= raisedLimit(state, reached);
+  return requested;
+}
+
+/** Returns the limit raised by as much as it was at the start of the plan. */
+function raisedLimit(state: PlanState, name: keyof Limits): number {
+  const fallback = name === 'budget_usd' ? (state.expected?.budget?.usd ?? 0) : 0;
+  const limit = state.limits?.[name] ?? fallback;
+  return limit + (state.reading.plan?.limits[name] ?? fallback);
 }
 
 /** What a request that counts (see `validateDecision`) does to the state. */

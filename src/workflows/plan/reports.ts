@@ -15,28 +15,32 @@ import {
 export const isReport = (trigger?: string): trigger is Report['trigger'] =>
   trigger === 'scope_drift' || trigger === 'person';
 
-export function onReported(state: PlanState, report: Report, now: number): PlanState {
+export function onReported(state: PlanState, report: Report, currentTime_ms: number): PlanState {
   const { drifts } = state.revision;
   const { driftsKept } = boundsOf(state);
   if (drifts.length >= driftsKept) {
-    const why = `${driftsKept} reports are already waiting; send it again after the next phase`;
-    return recordIgnored(state, { what: report.text, why }, now);
+    const reason = `${driftsKept} reports are already waiting; send it again after the next phase`;
+    return recordIgnored(state, { what: report.text, why: reason }, currentTime_ms);
   }
-  return tellReport(within(state, 'revision', { drifts: [...drifts, report] }), report, now);
+  return tellReport(
+    within(state, 'revision', { drifts: [...drifts, report] }),
+    report,
+    currentTime_ms,
+  );
 }
 
-/** Emits the event of a report, with the phase that is under way or comes next. */
+/** Emits the event of a report, with the phase that runs now or comes next. */
 export function tellReport(
   state: PlanState,
-  { trigger, text, by }: Report,
-  now: number,
+  { trigger, text, by: author }: Report,
+  currentTime_ms: number,
 ): PlanState {
   const id = reportedFor(state, state.group.ids);
-  return emit(state, now, {
+  return emit(state, currentTime_ms, {
     type: trigger === 'person' ? 'revision_wanted' : 'scope_drift',
     phase: state.phases.find((phase) => phase.id === id)?.number ?? null,
     text: cut(state, text),
-    by,
+    by: author,
   });
 }
 

@@ -26,10 +26,26 @@ import {
   titleLine,
 } from '../frame/details.js';
 
-export const progressOfPlan = (state: PlanState): PlanProgress => {
+/** Returns the limits of the plan and what it has used of them. */
+const budgetProgress = (state: PlanState): PlanProgress['budget'] => {
   const { startedAt, pausedFor_ms, spentBefore } = state;
   const { budget_tokens = null, budget_calls = null, wallClock_s = null } = state.limits ?? {};
   const used = addUsage(spentBefore?.usage ?? NO_USAGE, state.usage);
+  return {
+    startedAt,
+    pausedFor_ms,
+    usedBefore_ms: spentBefore?.time_ms ?? 0,
+    used_tokens: tokensOf(used),
+    used_calls: used.calls,
+    used_usd: used.usd,
+    budget_tokens,
+    budget_usd: budgetOfPlan(state)?.usd ?? null,
+    budget_calls,
+    wallClock_s,
+  };
+};
+
+export const progressOfPlan = (state: PlanState): PlanProgress => {
   const numberOf = new Map(state.phases.map(({ id, number }) => [id, number]));
   const numbersOf = (ids: readonly PhaseId[]): readonly number[] =>
     ids.flatMap((id) => numberOf.get(id) ?? []);
@@ -60,18 +76,7 @@ export const progressOfPlan = (state: PlanState): PlanProgress => {
     mode: inWaves(state) ? 'waves' : 'sequential',
     waves: (state.reading.plan?.waves ?? []).map((wave) => numbersOf(wave.flat())),
     thresholds: state.reading.plan?.thresholds ?? null,
-    budget: {
-      startedAt,
-      pausedFor_ms,
-      usedBefore_ms: spentBefore?.time_ms ?? 0,
-      used_tokens: tokensOf(used),
-      used_calls: used.calls,
-      used_usd: used.usd,
-      budget_tokens,
-      budget_usd: budgetOfPlan(state)?.usd ?? null,
-      budget_calls,
-      wallClock_s,
-    },
+    budget: budgetProgress(state),
     ...state.controls,
     reports: reportsOf(state),
   };
@@ -88,7 +93,7 @@ export const resultOfPlan = (state: PlanState): StepResult => ({
   plan: progressOfPlan(state),
 });
 
-const of = (state: PlanState, phase: PhaseEntry): string => {
+const phaseLabel = (state: PlanState, phase: PhaseEntry): string => {
   const { place, total } = placeOf(state, phase);
   return `${phaseText(phase.number, place, total)} (${phase.name})`;
 };
@@ -99,7 +104,7 @@ const isWaiting = (state: PlanState): state is PlanState & { readonly outage: Ou
 /** The step of the seven that it is at, in words. */
 function doingOf(state: PlanState): string {
   if (state.decision !== null) return `waiting for a decision: ${state.decision.reason}`;
-  const { stage, reading, controls } = state;
+  const { stage } = state;
   const { current } = state.revision;
   if (stage.at === 'closed') return stage.outcome;
   if (isWaiting(state)) return outageText(state.outage);
@@ -108,8 +113,16 @@ function doingOf(state: PlanState): string {
     return `Phase ${number} (${name}): ${current.trigger} (${current.step})`;
   }
   if (state.busy.waiting) return 'waiting for another run to unlock the workspace';
+  return stageText(state, stage);
+}
+
+function stageText(
+  state: PlanState,
+  stage: Exclude<PlanState['stage'], { readonly at: 'closed' }>,
+): string {
+  const { reading, controls } = state;
   const [shown, unmarked] = [groupOf(state), unmarkedOf(state)].map((all) =>
-    all.map((phase) => of(state, phase)).join(', '),
+    all.map((phase) => phaseLabel(state, phase)).join(', '),
   );
   switch (stage.at) {
     case 'reading':

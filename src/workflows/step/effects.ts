@@ -80,11 +80,11 @@ const callsUsed = ({ edits: { chunks, unanswered, calls, files } }: StepState): 
 export const chunksLeft = (state: StepState): number =>
   Math.max(0, maxChunks(state) - callsUsed(state));
 
-function budgetReached(state: StepState, now: number): Effect | null {
+function budgetReached(state: StepState, currentTime_ms: number): Effect | null {
   const { usage, base, startedAt, pausedFor_ms } = state;
   const reached = reachedBudget(
     base.limits,
-    usedOf({ usage, time_ms: now - startedAt - pausedFor_ms }),
+    usedOf({ usage, time_ms: currentTime_ms - startedAt - pausedFor_ms }),
     { default_usd: budgetOf(state)?.usd ?? null },
   );
   return reached === null
@@ -92,10 +92,13 @@ function budgetReached(state: StepState, now: number): Effect | null {
     : pause('budget', reached.message, unfinishedPaths(state), reached.name);
 }
 
-/** Asked before each call. */
-function spendingPause(state: StepState, now: number): Effect | null {
+/** Returns the pause that must come before the next call to the model; null: none. */
+function spendingPause(state: StepState, currentTime_ms: number): Effect | null {
   const runaway = runawayPause(state);
-  return budgetReached(state, now) ?? (runaway === null ? null : { kind: 'pause', pause: runaway });
+  return (
+    budgetReached(state, currentTime_ms) ??
+    (runaway === null ? null : { kind: 'pause', pause: runaway })
+  );
 }
 
 function limitReached(state: StepState, now: number): Effect | null {

@@ -1,5 +1,6 @@
 /** Tests on files that are not applied: what they said of the base, and of a proposal before its approval. */
 import type { DecisionPoint, DecisionRequest, PauseReason } from '../../shared/decisions.js';
+import type { BlobRef } from '../../shared/ids.js';
 import type { NotYet } from '../../shared/proposal-activities.js';
 import type { TryResult } from '../../shared/step-activities.js';
 import { cut, knows } from '../../shared/rules.js';
@@ -18,31 +19,40 @@ export const wantsBase = (state: StepState): boolean =>
   isUntouched(state) &&
   state.tests.base?.number !== state.base.number;
 
-/** The tests of the base failed in the sandbox, and have not run outside it. */
+/** Returns whether the tests of the base failed in the sandbox and have not run outside it. */
 export const mayRunOutside = ({ tests: { base } }: StepState): boolean =>
   base !== undefined && 'base' in base && base.outside !== undefined;
 
-/** What a person is asked before more is paid for; null: nothing. */
+/** Returns the question that comes before the first paid call, with its reason; null: none. */
 export function baseQuestion({
   input,
   base,
   tests,
   sandbox,
 }: StepState): readonly [PauseReason, string] | null {
-  const said = tests.base;
-  if (said?.number !== base.number || !('base' in said)) return null;
-  const { outcome, summary, blocked, outside } = said;
+  const baseTests = tests.base;
+  if (baseTests?.number !== base.number || !('base' in baseTests)) return null;
+  const { outcome, blocked, outside } = baseTests;
   if (blocked !== undefined && sandbox?.without === undefined)
     return ['sandbox_blocks_tests', blocked];
   if (tests.answered !== undefined || outcome === 'pass') return null;
-  // In a plan the sandbox alone is no reason to ask before each phase.
+  // A plan asks about the sandbox alone once, not before each phase.
   const isRefused = outside?.isRefused === true && input.modelBase !== true;
   if (outcome !== 'missing' && base.ready?.baseline !== 'ask' && !isRefused) return null;
-  const what =
+  return ['baseline', baseMessage(baseTests)];
+}
+
+/** Returns what the tests showed on the untouched files. */
+function baseMessage({
+  outcome,
+  summary,
+  outside,
+}: Extract<TryResult, { readonly base: BlobRef }>): string {
+  const message =
     outcome === 'missing'
       ? `the test command cannot be run on the untouched files: ${summary}`
       : `the tests fail on the untouched files: ${summary}`;
-  return ['baseline', outside === undefined ? what : `${what}. ${outside.message}`];
+  return outside === undefined ? message : `${message}. ${outside.message}`;
 }
 
 /** For the activities that judge a change. */

@@ -1,17 +1,17 @@
-/** Files that are asked for again as a person says: with another model, another output budget or a note. Pure. */
+/** Orders failed files again as an answer says: with another model, another output budget or a note. Pure. */
 import type { DecisionRequest, PauseReason } from '../../shared/decisions.js';
 import { within } from '../frame/machine.js';
 import type { CallProgress, FileEntry, StepState } from './state.js';
 import { askAgain, FRESH, withFiles } from './transitions.js';
 
-/** Failures that say nothing about the answer of the model. */
-const ANSWER_STANDS: ReadonlySet<PauseReason> = new Set([
+/** Failures after which the model's answer is still valid. */
+const KEEPS_ANSWER: ReadonlySet<PauseReason> = new Set([
   'engine_failed',
   'model_unavailable',
   'workspace_unreachable',
 ]);
 
-/** What the answer sets for the calls that follow. */
+/** Returns the settings of the answer for the calls that follow. */
 export const callSettings = ({ set, note }: DecisionRequest): Partial<CallProgress> => {
   const { model, outputBudget_tokens } = set ?? {};
   return {
@@ -22,19 +22,19 @@ export const callSettings = ({ set, note }: DecisionRequest): Partial<CallProgre
 };
 
 /**
- * Where the machinery failed and not the answer, a recorded answer is still the wanted one: it must not be paid for again.
- * A smaller prompt is another request: the stored one would be sent again and be refused again.
+ * Returns a call that has not begun. If the machinery failed and not the model, its recorded answer is used: nobody pays for it twice.
+ * A smaller prompt needs a new request, because the recorded one would be refused again.
  */
 function freshCall(
   { failure, regeneration }: CallProgress,
   { set }: DecisionRequest,
 ): Partial<CallProgress> {
-  const stands = failure !== null && ANSWER_STANDS.has(failure.reason);
-  const isSame = stands && set?.inputBudget_tokens === undefined;
+  const isAnswerValid = failure !== null && KEEPS_ANSWER.has(failure.reason);
+  const isSame = isAnswerValid && set?.inputBudget_tokens === undefined;
   return { ...FRESH, regeneration: isSame ? regeneration : regeneration + 1 };
 }
 
-/** The formats were tried one after the other: again from the file's own. `path` null: the call for all files. */
+/** Begins with the file's own format again if the call has tried all formats. `path` null: the call for all files. */
 function ownFormat(
   { base: { ready } }: StepState,
   { format, failure }: CallProgress,
@@ -47,7 +47,7 @@ function ownFormat(
   return { format: own, refusal: null };
 }
 
-/** At a limit the files were not asked yet: their next answer is the first one, not a new one. */
+/** Adds the answer's settings. A file that a limit stopped before its call keeps its state, because its next answer is its first. */
 const retried = (state: StepState, file: FileEntry, request: DecisionRequest): FileEntry => ({
   ...(file.status === 'failed'
     ? askAgain(file, { ...freshCall(file, request), ...ownFormat(state, file, file.path) })
@@ -55,18 +55,18 @@ const retried = (state: StepState, file: FileEntry, request: DecisionRequest): F
   ...callSettings(request),
 });
 
-/** A hint for the step as a whole, or for the one call over all files, reaches every file that is still to be asked for. */
+/** Orders the failed files again. The answer's note and settings reach the call for all files and every path. */
 export function askFailedAgain(
   state: StepState,
   paths: readonly string[],
   request: DecisionRequest,
 ): StepState {
-  const { combined: asked } = state.edits;
-  const again =
-    asked?.status === 'failed'
-      ? { ...freshCall(asked, request), ...ownFormat(state, asked, null) }
+  const { combined: call } = state.edits;
+  const freshProgress =
+    call?.status === 'failed'
+      ? { ...freshCall(call, request), ...ownFormat(state, call, null) }
       : {};
-  const combined = asked === null ? null : { ...asked, ...again, ...callSettings(request) };
+  const combined = call === null ? null : { ...call, ...freshProgress, ...callSettings(request) };
   return withFiles(within(state, 'edits', { combined }), paths, (file) =>
     retried(state, file, request),
   );

@@ -102,27 +102,42 @@ export const createApplyEngine = (options: ApplyEngineOptions): ApplyEngine => {
         );
       }),
     releaseLock: (workspace, stepKey, number) => locks.release(workspace, stepKey, number),
-    acquireLock: async (workspace, stepKey, holder, assertCurrent) => {
-      const engine = await parts(assertCurrent);
-      engine.assertCurrent();
-      const held = await engine.take(workspace, stepKey, holder);
-      if (held.outcome === 'held') await checkInTime(engine, workspace, held);
-      return held;
-    },
+    acquireLock: async (workspace, stepKey, holder, assertCurrent) =>
+      acquireLock(await parts(assertCurrent), workspace, stepKey, holder),
     readLock: (workspace) => locks.read(workspace),
-    earlierRuns: async (workspace, stepKey) => {
-      const takings = await locks.takings(workspace);
-      // A command of a person's that works by itself runs no tests.
-      const runs = takings.filter((lock) => lock.stepKey !== stepKey && !isLocal(lock));
-      const newest = runs.toSorted((a, b) => b.token - a.token).map((lock) => lock.stepKey);
-      return [...new Set(newest)];
-    },
+    earlierRuns: (workspace, stepKey) => earlierRuns(locks, workspace, stepKey),
     releaseEnded: (workspace, holder, finished) =>
       onDisk(`The lock of ${workspace}`, async () =>
         releaseEnded(await parts(), workspace, holder, finished),
       ),
     recover: (steps) => onDisk('Recovery', async () => recoverAll(await parts(), steps)),
   };
+};
+
+/** Takes the lock, unless this attempt was given up while it waited for its turn. */
+const acquireLock = async (
+  engine: EngineParts,
+  workspace: string,
+  stepKey: string,
+  holder: ApplyRequest['holder'],
+): ReturnType<EngineParts['take']> => {
+  engine.assertCurrent();
+  const taking = await engine.take(workspace, stepKey, holder);
+  if (taking.outcome === 'held') await checkInTime(engine, workspace, taking);
+  return taking;
+};
+
+/** Returns the other steps that had the lock of the workspace, the newest first. */
+const earlierRuns = async (
+  locks: Locks,
+  workspace: string,
+  stepKey: string,
+): Promise<readonly string[]> => {
+  const takings = await locks.takings(workspace);
+  // Commands that work without Temporal run no tests.
+  const runs = takings.filter((lock) => lock.stepKey !== stepKey && !isLocal(lock));
+  const newest = runs.toSorted((a, b) => b.token - a.token).map((lock) => lock.stepKey);
+  return [...new Set(newest)];
 };
 
 /** Requests come through histories and JSON: what names files and records is checked again. */

@@ -110,7 +110,7 @@ export const releaseEnded = async (
 /** Did the step's commit reach the branch? Only the notice of it is missing then. */
 const isCommitted = async (root: string, holder: WorkspaceLock): Promise<boolean> => {
   const repository = await repositoryOf(root);
-  return repository !== null && (await stateOfHolder(repository, holder)).at === 'committed';
+  return repository !== null && (await stateOfHolder(repository, holder)).kind === 'committed';
 };
 
 // bound: Locks of ended runs taken over by one taking; each further one means that another ended run was quicker.

@@ -74,14 +74,14 @@ export async function dropReverted({ workspace, names }: RevertedNotes): Promise
 }
 
 export interface Elsewhere {
-  readonly at: 'elsewhere';
+  readonly kind: 'elsewhere';
   readonly why: string;
 }
 export type StateOfHead =
   /** HEAD is where it was when the lock was taken. */
-  | { readonly at: 'parent' }
+  | { readonly kind: 'parent' }
   /** The step's commit is there already. */
-  | { readonly at: 'committed'; readonly commit: string }
+  | { readonly kind: 'committed'; readonly commit: string }
   | Elsewhere;
 
 const shown = ({ head, headRef }: Head): string =>
@@ -104,14 +104,14 @@ export async function stateOfHolder(
       : await tipOf(repository.root, lock.headRef);
   if (tip !== null && tip !== lock.head) {
     const commit = await commitOfStep(repository.root, lock.head, tip, lock.stepKey);
-    if (commit !== null) return { at: 'committed', commit };
+    if (commit !== null) return { kind: 'committed', commit };
   }
-  if (tip === lock.head && repository.headRef === lock.headRef) return { at: 'parent' };
+  if (tip === lock.head && repository.headRef === lock.headRef) return { kind: 'parent' };
   return elsewhere(lock, repository);
 }
 
 const elsewhere = (was: Head, is: Head): Elsewhere => ({
-  at: 'elsewhere',
+  kind: 'elsewhere',
   why: `HEAD was ${shown(was)} when the files were changed and is ${shown(is)} now`,
 });
 
@@ -146,9 +146,9 @@ export interface BranchMove {
 export async function moveRef(
   input: BranchMove,
 ): Promise<
-  | { readonly at: 'moved' }
-  | Exclude<StateOfHead, { at: 'parent' }>
-  | { readonly at: 'failed'; readonly problem: Problem }
+  | { readonly kind: 'moved' }
+  | Exclude<StateOfHead, { kind: 'parent' }>
+  | { readonly kind: 'failed'; readonly problem: Problem }
 > {
   const { repository, lock, commit } = input;
   const zero = '0'.repeat(commit.length);
@@ -158,20 +158,20 @@ export async function moveRef(
   const transaction = `${target} ${commit} ${lock.head ?? zero}\n${notReverted.join('')}`;
   const args = ['update-ref', '-m', `commit (emend): ${input.subject}`, '--stdin'];
   const moved = await git(args, { cwd: repository.root, input: transaction });
-  if (moved.ok) return { at: 'moved' };
+  if (moved.ok) return { kind: 'moved' };
   const tip = await tipOf(repository.root, lock.headRef);
-  if (tip === commit) return { at: 'committed', commit };
+  if (tip === commit) return { kind: 'committed', commit };
   if (tip !== lock.head) {
     const earlier =
       tip === null ? null : await commitOfStep(repository.root, lock.head, tip, lock.stepKey);
-    if (earlier !== null) return { at: 'committed', commit: earlier };
+    if (earlier !== null) return { kind: 'committed', commit: earlier };
     return elsewhere(lock, { head: tip, headRef: lock.headRef });
   }
   for (const name of input.records)
     if (await isThere(repository.root, name))
       return {
-        at: 'elsewhere',
+        kind: 'elsewhere',
         why: 'the files were restored in the meantime, so there is nothing to commit',
       };
-  return { at: 'failed', problem: moved.problem };
+  return { kind: 'failed', problem: moved.problem };
 }

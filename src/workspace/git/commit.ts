@@ -116,8 +116,8 @@ async function tryCommit(work: Work): Promise<CommitOutcome> {
   const { root } = repository;
   await recoverIndexLock(work.sys, repository);
   const standing = await stateOfHolder(repository, request.lock);
-  if (standing.at === 'committed') return finish(work, standing.commit);
-  if (standing.at === 'elsewhere') return { outcome: 'conflict', why: standing.why };
+  if (standing.kind === 'committed') return finish(work, standing.commit);
+  if (standing.kind === 'elsewhere') return { outcome: 'conflict', why: standing.why };
 
   const planned = await planEntries(root, repository.prefix, request, work.blobs);
   if (planned.conflicts.length > 0)
@@ -159,7 +159,7 @@ async function tryCommit(work: Work): Promise<CommitOutcome> {
     mayMove: request.mayMove ?? (() => Promise.resolve(true)),
     sys: work.sys,
   });
-  switch (landed.at) {
+  switch (landed.kind) {
     case 'failed':
       return { outcome: 'failed', problem: landed.problem };
     case 'elsewhere':

@@ -9,11 +9,11 @@
  * 6. `index.lock` is removed, then the folder.
  *
  * Git itself moves the branch before it renames the index. A git that reads HEAD and then the index between these two takes the new
- * commit with the old index, and its own commit reverts the change. With the index first, whoever reads the new HEAD reads the new index.
+ * commit with the old index, and its own commit reverts the change. With the index first, a git that reads the new HEAD reads the new index.
  *
  * If the process dies, its folder says what to do: `index.lock` is ours only while it has the bytes of the note. Then the next commit,
- * rollback or lock of the workspace takes back or keeps the index, by whether the commit is in the branch. A lock of another program
- * is never removed.
+ * rollback or lock of the workspace keeps the index if the commit is in the branch, and else restores the earlier one. A lock of another
+ * program is never removed.
  */
 import { randomBytes } from 'node:crypto';
 import { lstat, utimes } from 'node:fs/promises';
@@ -29,10 +29,10 @@ import { git, gitLine, type GitRepository } from './git.js';
 // bound: Age at which the lock of a process that cannot be looked up (another container or machine) counts as left behind. A commit takes seconds.
 const FOREIGN_LOCK_MS = 600_000;
 
-/** Says which commit the index belongs to, for whoever finds the lock of a dead process. */
+/** Names the commit that the index belongs to, for the process that finds the lock of a dead one. */
 export interface IndexLockNote {
   readonly commit: string;
-  /** Parent that the branch is expected at. */
+  /** The parent of the commit: the branch must still be at it. */
   readonly head: string | null;
   readonly headRef: string | null;
 }
@@ -40,15 +40,15 @@ export interface IndexLockNote {
 export interface IndexLock {
   /** A copy of the index, for `GIT_INDEX_FILE`. */
   readonly next: string;
-  /** Puts `next` in the place of the index. False: somebody removed the lock, so the index may be in use. */
+  /** Renames `next` over the index. False: another program removed the lock, so the index may be in use. */
   replace(): Promise<boolean>;
-  /** Ends the lock. Unless the branch is known to have moved, the index becomes what it was if the commit is not in the branch. */
+  /** Ends the lock. If the branch has not moved and does not have the commit, the earlier index is restored. */
   end(isMoved: boolean): Promise<void>;
 }
 
 type Place = Pick<GitRepository, 'root' | 'gitDir'>;
 
-/** The path of the lock that somebody else holds, or the lock. */
+/** Takes the lock, or returns the path of the lock that another program holds. */
 export async function takeIndexLock(
   sys: Sys,
   place: Place,
@@ -83,13 +83,13 @@ export async function takeIndexLock(
   };
 }
 
-/** Ends what dead processes left of their locks of this working tree's index. */
+/** Ends the locks of this working tree's index that dead processes left behind. */
 export async function recoverIndexLock(sys: Sys, place: Place): Promise<void> {
   const folders = foldersIn(place);
   const names = (await orNull(sys.readdir(folders), ['ENOENT', 'ENOTDIR'])) ?? [];
-  for (const name of names.filter((each) => NAME.test(each))) {
+  for (const name of names.filter((entry) => NAME.test(entry))) {
     if (!(await isDead(sys, folders, name))) continue;
-    // Whoever renames the folder first does the work. If that process dies, the next one finds the folder under its name.
+    // The process that renames the folder first does the work. If it dies, the next one finds the folder under its name.
     const claimed = `index.${await owner(sys)}.${randomBytes(6).toString('hex')}`;
     const isClaimed = sys.rename(join(folders, name), join(folders, claimed)).then(() => true);
     if ((await orNull(isClaimed)) === null) continue;
@@ -100,7 +100,7 @@ export async function recoverIndexLock(sys: Sys, place: Place): Promise<void> {
 
 const foldersIn = ({ gitDir }: Place): string => join(gitDir, 'emend');
 
-/** Git follows a link in the place of the index, and makes the lock where the file is. */
+/** Returns the real path of the index. If it is a link, git follows it and creates the lock next to the real file. */
 const indexOf = async (sys: Sys, { gitDir }: Place): Promise<string> => {
   const path = join(gitDir, 'index');
   return (await orNull(sys.realpath(path))) ?? path;
@@ -125,7 +125,10 @@ const lockIn = ({ root }: Place, dir: string, index: string): LockFiles => ({
   lock: `${index}.lock`,
 });
 
-/** False: the name is taken. Without hard links the file is made exclusively; if the process dies in that moment, a person removes it. */
+/**
+ * Creates the lock. False: the name is taken. Without hard links it writes the file exclusively. If the process dies at that moment, the
+ * user has to remove the file.
+ */
 async function linkExclusive(
   sys: Sys,
   note: string,
@@ -136,22 +139,21 @@ async function linkExclusive(
     if (!linksFail(error)) throw error;
     return sys.writeExclusive(lock, bytes, { mode: 0o644 });
   });
-  const made = attempt
+  return attempt
     .then(() => true)
     .catch((error: unknown) => {
       if (errnoOf(error) !== 'EEXIST') throw error;
       return false;
     });
-  return made;
 }
 
-/** `before` comes last: without `next` it says that the index was replaced. */
+/** Copies the index, to `before` last: if there is `before` without `next`, the index was replaced. */
 async function copyIndex(sys: Sys, { root, dir, index, before, next }: LockFiles): Promise<void> {
   if ((await orNull(sys.lstat(index))) === null) {
     // Git takes a missing index for an empty one.
     const call = { cwd: root, env: { GIT_INDEX_FILE: next } };
-    const made = await git(['read-tree', '--empty'], call);
-    if (!made.ok) throw new Error(made.problem.message);
+    const emptyIndex = await git(['read-tree', '--empty'], call);
+    if (!emptyIndex.ok) throw new Error(emptyIndex.problem.message);
     await linkOrCopy(sys, next, before);
   } else {
     await linkOrCopy(sys, index, next);
@@ -161,8 +163,8 @@ async function copyIndex(sys: Sys, { root, dir, index, before, next }: LockFiles
 }
 
 /**
- * Git looks into a file again whose time is not before that of the index. A copy must not be younger than the index, or git would take
- * a file for unchanged that was saved in the moment in which the index was written.
+ * Links or copies with the same time. Git compares the content of each file that is not older than the index. With a younger copy it would
+ * take a file for unchanged that was saved while the index was written.
  */
 async function linkOrCopy(sys: Sys, from: string, to: string): Promise<void> {
   try {
@@ -205,7 +207,7 @@ async function removeFolder(sys: Sys, { dir, note, before, next }: LockFiles): P
   await orNull(sys.rmdir(dir));
 }
 
-/** A git of a person's that replaced the lock has written other bytes: the index as a whole, or nothing. */
+/** Returns whether the lock is ours. A git of the user that replaced it has written other bytes: a whole index, or nothing. */
 async function isOurs(sys: Sys, note: string, lock: string): Promise<boolean> {
   const [ours, there] = await Promise.all([orNull(sys.lstat(note)), orNull(sys.lstat(lock))]);
   if (ours === null || there?.kind !== 'file' || there.size !== ours.size) return false;
@@ -214,14 +216,14 @@ async function isOurs(sys: Sys, note: string, lock: string): Promise<boolean> {
   return found !== null && Buffer.from(expected).equals(found);
 }
 
-/** Has the branch the commit, or another commit that took its changes along from the index? */
+/** Returns whether the branch has the commit, or another commit that took its changes from the index. */
 async function isLanded(sys: Sys, { root, note }: LockFiles): Promise<boolean> {
-  const said = jsonOf(new TextDecoder().decode(await sys.readFile(note)));
+  const content = jsonOf(new TextDecoder().decode(await sys.readFile(note)));
   const { commit, head, headRef } = {
     commit: '',
     head: null,
     headRef: null,
-    ...said,
+    ...content,
   } as IndexLockNote;
   const call = { cwd: root, reading: true } as const;
   const tip = await gitLine(

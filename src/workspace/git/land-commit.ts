@@ -1,6 +1,6 @@
 /**
- * Brings a commit into its branch and its entries into the person's index, under git's lock of the index: no commit that a person makes
- * in between can be based on the new branch and the old index, which would revert the change (index-lock.ts).
+ * Brings a commit into its branch and its entries into the person's index, under git's lock of the index. Without the lock, a person could
+ * commit the old index onto the new branch, which would revert the change (index-lock.ts).
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { problem, type Problem } from '../../shared/problems.js';
@@ -19,33 +19,39 @@ import { git, repositoryOf, valueOf } from './git.js';
 import { takeIndexLock } from './index-lock.js';
 
 export interface Landing extends BranchMove {
-  /** What the commit changes. */
+  /** The changes of the commit. */
   readonly changes: TreeChanges;
-  /** How long locks that another git holds on the index or the branch are waited for. */
+  /** Maximum wait for locks that another git holds on the index or the branch. */
   readonly wait_ms: number;
-  /** Does this attempt still count? Asked right before the index is replaced. */
+  /** Returns whether this attempt still counts. Called right before the index is replaced. */
   readonly mayMove: () => Promise<boolean>;
   readonly sys?: Sys | undefined;
 }
 
 export type Landed =
   /** `note`: paths whose staged content is the person's and was kept. */
-  | { readonly at: 'moved'; readonly note: string | null }
-  | { readonly at: 'committed'; readonly commit: string }
+  | { readonly kind: 'moved'; readonly note: string | null }
+  | { readonly kind: 'committed'; readonly commit: string }
   | Elsewhere
-  | { readonly at: 'failed'; readonly problem: Problem };
+  | { readonly kind: 'failed'; readonly problem: Problem };
 
-/** While another git holds one of the locks neither the index nor the branch changes. After `wait_ms` that is the problem `git_failed`. */
+/**
+ * Lands the commit. While another git holds one of the locks, neither the index nor the branch changes. After `wait_ms` it returns the
+ * problem `git_failed`.
+ */
 export async function landCommit(landing: Landing): Promise<Landed> {
-  // By a clock that is never set: a wait must not end early, or last a day, because somebody set the time.
+  // A monotonic clock: a change of the system time must not shorten or extend the wait.
   const deadline = performance.now() + landing.wait_ms;
   for (;;) {
     const landed = await onDisk(`Committing in ${landing.repository.root}`, () =>
       landOnce(landing),
     );
-    if (landed.at !== 'failed') return landed;
+    if (landed.kind !== 'failed') return landed;
     if (performance.now() >= deadline)
-      return { at: 'failed', problem: lockedBy(landed.problem, landing.wait_ms) ?? landed.problem };
+      return {
+        kind: 'failed',
+        problem: lockedBy(landed.problem, landing.wait_ms) ?? landed.problem,
+      };
     await sleep(LOCKED_POLL_MS);
   }
 }
@@ -57,31 +63,31 @@ async function landOnce(landing: Landing): Promise<Landed> {
   const index = await takeIndexLock(sys, repository, { commit, head, headRef });
   if ('lockedBy' in index) {
     const message = `Unable to create '${index.lockedBy}': File exists.`;
-    return { at: 'failed', problem: problem('git_failed', message) };
+    return { kind: 'failed', problem: problem('git_failed', message) };
   }
   let isMoved = false;
   try {
     // A person's git that was quicker may have committed, or changed the branch.
     const state = await stateOfHolder((await repositoryOf(root)) ?? repository, lock);
-    if (state.at !== 'parent') return state;
+    if (state.kind !== 'parent') return state;
     const { updates, staged } = await indexUpdates(root, changes, index.next);
     if (updates.size > 0) await updateIndex(root, updates, index.next);
     if (!(await landing.mayMove()))
-      return { at: 'elsewhere', why: 'the step no longer holds the lock of the workspace' };
+      return { kind: 'elsewhere', why: 'the step no longer holds the lock of the workspace' };
     if (updates.size > 0 && !(await index.replace()))
-      return { at: 'elsewhere', why: 'index.lock was removed while the commit was made' };
+      return { kind: 'elsewhere', why: 'index.lock was removed while the commit was made' };
     const moved = await moveRef(landing);
-    isMoved = moved.at === 'moved';
-    if (moved.at !== 'moved') return moved;
-    return { at: 'moved', note: staged.length === 0 ? null : stagedNote(staged) };
+    isMoved = moved.kind === 'moved';
+    if (moved.kind !== 'moved') return moved;
+    return { kind: 'moved', note: staged.length === 0 ? null : stagedNote(staged) };
   } finally {
     await index.end(isMoved);
   }
 }
 
 /**
- * A git that was killed leaves its lock behind, and nobody but a person can know that no git works under it: the lock is named with
- * what to type, and never removed. Null where git failed of something else.
+ * Returns the problem that names the lock, with the command that removes it. Emend never removes it: a killed git leaves its lock behind,
+ * but only a person can know that no git is at work. Null: git failed for another reason.
  */
 const lockedBy = ({ message }: Problem, waited_ms: number): Problem | null => {
   const lock = /Unable to create '([^\n]+\.lock)': File exists/.exec(message)?.[1];
@@ -89,7 +95,7 @@ const lockedBy = ({ message }: Problem, waited_ms: number): Problem | null => {
   const locked = lock.endsWith('index.lock') ? 'index' : 'branch';
   return problem(
     'git_failed',
-    `No commit was made: the ${locked} is locked by ${lock}, for ${waited_ms / 1000} s at least. ` +
+    `No commit was made: ${lock} has locked the ${locked} for at least ${waited_ms / 1000} s. ` +
       `If no git process is running in this repository (a killed one leaves the lock behind), type: rm ${shellWord(lock)} and then answer retry.`,
   );
 };

@@ -5,7 +5,7 @@
  */
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fail, problem, problemOn } from '../../shared/problems.js';
+import { fail, problem, problemOn, type Problem } from '../../shared/problems.js';
 import { stateOfHolder } from '../git/commit-branch.js';
 import { commitSettings, makeCommit, withTrailer } from '../git/commit-hooks.js';
 import { recoverIndexLock } from '../git/index-lock.js';
@@ -82,21 +82,17 @@ async function mergeLocked(work: Work): Promise<MergeOutcome> {
   // The lock of an attempt that died began where the branch was then.
   const ours = lock.head ?? '';
   const standing = await stateOfHolder(repository, lock);
-  if (standing.at === 'parent' && (await holdsCommit(root, request.theirs, ours)))
+  if (standing.kind === 'parent' && (await holdsCommit(root, request.theirs, ours)))
     return landedBefore(work, ours);
-  // Into another branch all that the phase began on would go along.
-  if (request.base !== undefined && !(await holdsCommit(root, request.base, ours))) {
-    const base = request.base.slice(0, 12);
-    const why = `it began on ${base}, which the branch that is checked out does not hold. Check out the one that does (git branch --contains ${base}) or, where this one was rewritten since and is to stay so, type: git merge -s ours ${base}. Then retry`;
-    return { outcome: 'failed', problem: problem('conflict', why) };
-  }
+  const baseProblem = await problemOfBase(work, ours);
+  if (baseProblem !== null) return { outcome: 'failed', problem: baseProblem };
   const merged = await mergeTrees(root, ours, request.theirs);
   if (merged.outcome === 'conflict') return { outcome: 'conflict', ours, files: merged.files };
   const changes = await treeChanges(root, ours, merged.tree);
   const proposal = await proposalOf(work, changes);
   if ('outcome' in proposal) return proposal;
-  if (standing.at === 'committed') return mergedAs(standing.commit, ours, null);
-  if (standing.at === 'elsewhere')
+  if (standing.kind === 'committed') return mergedAs(standing.commit, ours, null);
+  if (standing.kind === 'elsewhere')
     return unmade(work, proposal, { outcome: 'moved', why: standing.why });
 
   const applied = await work.parts.engine.apply(applyOf(work, proposal), work.assertCurrent);
@@ -112,6 +108,17 @@ async function mergeLocked(work: Work): Promise<MergeOutcome> {
     case 'applied':
       return commitMerge(work, { ours, tree: merged.tree, changes, proposal });
   }
+}
+
+/** Returns why the phase cannot be merged here: into another branch, the merge would also bring all that the phase began on. */
+async function problemOfBase(
+  { request, repository: { root } }: Work,
+  ours: string,
+): Promise<Problem | null> {
+  if (request.base === undefined || (await holdsCommit(root, request.base, ours))) return null;
+  const base = request.base.slice(0, 12);
+  const message = `it began on ${base}, which the branch that is checked out does not hold. Check out the one that does (git branch --contains ${base}) or, where this one was rewritten since and is to stay so, type: git merge -s ours ${base}. Then retry`;
+  return problem('conflict', message);
 }
 
 /** A merge of ours that was done and whose lock had ended looks as if there was nothing to do; its trailer tells. */
@@ -257,7 +264,7 @@ async function commitMerge(
     },
     sys: parts.sys,
   });
-  switch (landed.at) {
+  switch (landed.kind) {
     case 'failed':
       return unmade(work, proposal, { outcome: 'failed', problem: landed.problem });
     case 'elsewhere':

@@ -57,7 +57,11 @@ export const readTap: TestReader = (output) => {
     const [, space, own] = NOT_OK.exec(line) ?? [];
     if (space === undefined || own === undefined || DIRECTIVE.test(own)) continue;
     const lines = range(index, Math.min(endOfYaml(output, index), output.lines.length));
-    if (lines.some((at) => (output.lines[at] ?? '').includes("failureType: 'subtestsFailed'")))
+    if (
+      lines.some((lineIndex) =>
+        (output.lines[lineIndex] ?? '').includes("failureType: 'subtestsFailed'"),
+      )
+    )
       continue;
     leave(suites, space.length);
     const name = unescaped(own);
@@ -95,17 +99,17 @@ export const readNodeSpec: TestReader = (output) => {
       suites.push({ indent: suiteSpace.length, name: withoutDuration(suite) });
     } else if (space !== undefined && own !== undefined) {
       const name = withoutDuration(own);
-      const top = suites.findLast((each) => each.indent === space.length);
+      const top = suites.findLast((entry) => entry.indent === space.length);
       leave(suites, space.length);
       if (top?.name === name) continue;
-      const lines = blockAt(index).filter((at) => at < treeEnd);
+      const lines = blockAt(index).filter((lineIndex) => lineIndex < treeEnd);
       failures.push(failedTest(output, pathOf(suites, name), lines, placeIn(output, lines, FRAME)));
     }
   }
   return marker < 0 ? failures : withRepeated(output, failures, marker, blockAt);
 };
 
-/** Adds the places, and the errors where the tree does not have them, from the section of failing tests. */
+/** Adds the places from the section of failing tests, and the errors if the tree does not have them. */
 function withRepeated(
   output: OutputText,
   failures: readonly FailedTest[],
@@ -154,7 +158,7 @@ export const readJest: TestReader = (output) => {
     if (own === undefined) continue;
     const lines = range(
       index,
-      endOfBlock(output, index + 1, (each) => JEST_END.test(each)),
+      endOfBlock(output, index + 1, (blockLine) => JEST_END.test(blockLine)),
     );
     const name = own === 'Test suite failed to run' ? `${file ?? 'a file'}: ${own}` : own;
     failures.push(failedTest(output, name, lines, placeIn(output, lines, FRAME) ?? file));
@@ -171,14 +175,14 @@ export const readVitest: TestReader = (output) =>
     if (name === undefined) return [];
     const lines = range(
       index,
-      endOfBlock(output, index + 1, (each) => VITEST_END.test(each)),
+      endOfBlock(output, index + 1, (blockLine) => VITEST_END.test(blockLine)),
     );
     const place = placeIn(output, lines, FRAME) ?? /^(\S+\.\w+)/.exec(name)?.[1] ?? null;
     return [failedTest(output, name, lines, place)];
   });
 
 const MOCHA_HEAD = /^ {2}\d+\) (.*)$/;
-const MOCHA_TITLES = 20; // bound: Suites that a test of mocha is nested in.
+const MOCHA_TITLES = 20; // bound: Maximum number of suites that a test of mocha is nested in.
 
 /** Mocha prints the titles of the suites and of the test on lines of their own; the last ends with a colon. */
 function mochaName({ lines }: OutputText, from: number): string {
@@ -197,7 +201,11 @@ export const readMocha: TestReader = (output) => {
   if (from < 0) return [];
   return output.lines.flatMap((line, index) => {
     if (index <= from || !MOCHA_HEAD.test(line)) return [];
-    const end = endOfBlock(output, index + 1, (each) => MOCHA_HEAD.test(each) || /^\S/.test(each));
+    const end = endOfBlock(
+      output,
+      index + 1,
+      (blockLine) => MOCHA_HEAD.test(blockLine) || /^\S/.test(blockLine),
+    );
     const lines = range(index, end);
     return [failedTest(output, mochaName(output, index), lines, placeIn(output, lines, FRAME))];
   });

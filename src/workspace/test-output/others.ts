@@ -28,7 +28,7 @@ function pytestBlocks(output: OutputText): Map<string, (readonly number[])[]> {
       '',
     );
     if (heading === undefined) return;
-    const end = endOfBlock(output, index + 1, (each) => PYTEST_END.test(each));
+    const end = endOfBlock(output, index + 1, (blockLine) => PYTEST_END.test(blockLine));
     const list = blocks.get(heading);
     if (list === undefined) blocks.set(heading, [range(index, end)]);
     else list.push(range(index, end));
@@ -67,7 +67,7 @@ export const readUnittest: TestReader = (output) =>
     const end = endOfBlock(
       output,
       index + 1,
-      (each) => UNITTEST_HEAD.test(each) || /^={20,}$|^Ran \d+ tests?/.test(each),
+      (blockLine) => UNITTEST_HEAD.test(blockLine) || /^={20,}$|^Ran \d+ tests?/.test(blockLine),
     );
     const lines = range(index, end);
     const place = placeIn(output, [...lines].reverse(), /^\s*File "([^"]+)", line (\d+)/);
@@ -80,7 +80,7 @@ const GO_PACKAGE = /^(?:FAIL|ok|PASS|\?)(?:\s|$)|^panic: |^exit status/;
 const GO_BROKEN = /^FAIL\t(\S+ \[(?:build|setup) failed\])/;
 const GO_PLACE = /^\s*(\S+\.go):(\d+)/;
 
-/** With `-v` the lines of a test stand before its verdict, without it they follow. */
+/** With `-v` the lines of a test are before its verdict. Without it they follow. */
 export const readGo: TestReader = (output) => {
   const linesOf = new Map<string, number[]>();
   const failed: string[] = [];
@@ -128,7 +128,9 @@ export const readCargo: TestReader = (output) => {
     const end = endOfBlock(
       output,
       index + 1,
-      (each) => CARGO_HEAD.test(each) || /^failures:$|^test result: |^stack backtrace:$/.test(each),
+      (blockLine) =>
+        CARGO_HEAD.test(blockLine) ||
+        /^failures:$|^test result: |^stack backtrace:$/.test(blockLine),
     );
     blocks.set(name, range(index, end));
   });
@@ -157,7 +159,7 @@ export const readRspec: TestReader = (output) => {
     const last = endOfBlock(
       output,
       index + 1,
-      (each) => RSPEC_HEAD.test(each) || RSPEC_END.test(each),
+      (blockLine) => RSPEC_HEAD.test(blockLine) || RSPEC_END.test(blockLine),
     );
     const lines = range(index, last);
     return [failedTest(output, name, lines, placeIn(output, lines, /^\s*# (\S+\.rb):(\d+)/))];
@@ -176,7 +178,7 @@ export const readPhpunit: TestReader = (output) => {
     if (name === undefined) return [];
     const lines = range(
       index,
-      endOfBlock(output, index + 1, (each) => PHPUNIT_END.test(each)),
+      endOfBlock(output, index + 1, (blockLine) => PHPUNIT_END.test(blockLine)),
     );
     const place = placeIn(output, [...lines].reverse(), /^(\S+\.php):(\d+)$/);
     return [failedTest(output, name, lines, place)];
@@ -191,12 +193,14 @@ export const readSurefire: TestReader = (output) =>
   output.lines.flatMap((line, index) => {
     const name = SUREFIRE_HEAD.exec(line)?.[1];
     if (name === undefined) return [];
-    const end = endOfBlock(output, index + 1, (each) => /^\[(?:ERROR|INFO|WARNING)\]/.test(each));
+    const end = endOfBlock(output, index + 1, (blockLine) =>
+      /^\[(?:ERROR|INFO|WARNING)\]/.test(blockLine),
+    );
     const lines = range(index, end);
     const own = name.replace(/\(.*$/, '').split('.').slice(0, -1).at(-1) ?? '\0';
     const place =
       lines
-        .map((at) => /\(([\w$]+\.(?:java|kt)):(\d+)\)/.exec(output.lines[at] ?? ''))
+        .map((lineIndex) => /\(([\w$]+\.(?:java|kt)):(\d+)\)/.exec(output.lines[lineIndex] ?? ''))
         .find((found) => found?.[1]?.startsWith(`${own}.`) === true) ?? null;
     return [failedTest(output, name, lines, place === null ? null : `${place[1]}:${place[2]}`)];
   });
@@ -233,13 +237,19 @@ function xmlBlock(body: string): string {
 
 export const readJunitXml: TestReader = ({ text }) => {
   const failures: FailedTest[] = [];
-  for (let at = text.indexOf('<testcase'); at >= 0; at = text.indexOf('<testcase', at + 1)) {
-    const tag = /^<testcase\b(?:[^<>"]|"[^<"]*")*>/.exec(text.slice(at, at + TAG_CHARS))?.[0];
+  for (
+    let offset = text.indexOf('<testcase');
+    offset >= 0;
+    offset = text.indexOf('<testcase', offset + 1)
+  ) {
+    const tag = /^<testcase\b(?:[^<>"]|"[^<"]*")*>/.exec(
+      text.slice(offset, offset + TAG_CHARS),
+    )?.[0];
     if (tag === undefined || tag.endsWith('/>')) continue;
-    const end = text.indexOf('</testcase>', at);
+    const end = text.indexOf('</testcase>', offset);
     if (end < 0) break;
-    const body = text.slice(at + tag.length, end);
-    at = end;
+    const body = text.slice(offset + tag.length, end);
+    offset = end;
     if (!/<(?:failure|error)\b/.test(body)) continue;
     const group = attribute(tag, 'classname');
     const name = attribute(tag, 'name') ?? 'a test without a name';

@@ -75,7 +75,7 @@ const archiveResult = async (emend: Emend, name: ActivityName, result: object): 
   );
 };
 
-/** The sizes of its parts: a failure shows four numbers, not thousands of lines. */
+/** Returns the sizes of its parts, so that a failure shows four numbers and not thousands of lines. */
 const sizesOf = (proposal: ProposalSummary | null | undefined): object => ({
   files: proposal?.files.length,
   findings: proposal?.findings.length,
@@ -95,9 +95,9 @@ const largeRun = async (files: number): Promise<LargeRun> => {
   const server = new FakeServer();
   const emend = await fakeEmend(server);
   const proposal = await proposalOf(emend, files);
-  const at = '2026-01-01T00:00:00.000Z';
+  const startedAt = '2026-01-01T00:00:00.000Z';
   const data = startedData({ workflowId: WORKFLOW_ID });
-  await emend.archive.append(KEY, [{ id: 'started', at, kind: 'started', data }]);
+  await emend.archive.append(KEY, [{ id: 'started', at: startedAt, kind: 'started', data }]);
   const instructions = await emend.blobs.put(new TextEncoder().encode('Say good day.'));
   await archiveResult(emend, 'preflight', {
     outcome: 'ready',
@@ -180,8 +180,10 @@ test('instructions and a diff whose blobs are lost are named as not known, with 
 
 test('a run that has not read its job gives that as the reason why its instructions are not known', async () => {
   const emend = await fakeEmend(null);
-  const at = '2026-01-01T00:00:00.000Z';
-  await emend.archive.append(KEY, [{ id: 'started', at, kind: 'started', data: startedData({}) }]);
+  const startedAt = '2026-01-01T00:00:00.000Z';
+  await emend.archive.append(KEY, [
+    { id: 'started', at: startedAt, kind: 'started', data: startedData({}) },
+  ]);
   expect(await instructionsOf(emend, await resolveRun(emend, KEY))).toEqual({
     text: null,
     reason: 'The run has not read its job yet.',

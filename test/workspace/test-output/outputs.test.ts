@@ -192,7 +192,7 @@ test('each kept output has a row', () => {
   expect(files.sort()).toEqual(Object.keys(ROWS).sort());
 });
 
-/** What the next call shows below the edit that failed. */
+/** Returns what the next call shows below the edit that failed. */
 async function promptAfter(output: string): Promise<string> {
   const blobs = createBlobStore({ dir: await tempDir() });
   const { suggestions } = classifyFailure(output, { exit: 1 });
@@ -220,7 +220,10 @@ async function promptAfter(output: string): Promise<string> {
   const { messages } = request('01234567');
   return messages
     .flatMap(({ content }) => (typeof content === 'string' ? [content] : content))
-    .map((block) => (typeof block === 'string' ? block : 'text' in block ? block.text : ''))
+    .map((block) => {
+      if (typeof block === 'string') return block;
+      return 'text' in block ? block.text : '';
+    })
     .join('\n');
 }
 
