@@ -351,7 +351,6 @@ describe('sources', () => {
     'src/system/process.ts': 'the format of /proc',
     'src/cli/commands/gc.ts': 'a day',
     'src/cli/report/document.ts': 'the size of a picture',
-    'src/cli/decision-menu.ts': 'a column of a line',
     'src/system/process-group.ts': 'a flag of Linux, and descriptors',
     'src/workspace/commands/index.ts': 'a unit',
     'src/web/server.ts': 'from which size a file is worth its compression',

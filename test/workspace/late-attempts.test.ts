@@ -362,7 +362,7 @@ describe('commit and rollback exclude each other', () => {
       why: expect.stringContaining('no longer holds'),
     });
     expect(refused).toEqual([
-      expect.stringContaining('the index is locked by'),
+      expect.stringContaining('has locked the index'),
       expect.stringContaining('index.lock'),
     ]);
     expect(git(scene, 'rev-parse', 'HEAD')).toBe(head);
