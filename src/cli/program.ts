@@ -217,7 +217,15 @@ const addDecisions = (program: Command, runs: Runs): void => {
         [],
       )
       .addOption(noWait()),
-  ).action(runs(decide));
+  ).action(
+    runs(async () => {
+      const send = await decide();
+      type Flags = Parameters<typeof send>[3];
+      // Commander sets `wait` to true for `--no-wait` alone, which would read as the `--wait` of `revise`.
+      return (io: Io, run: string, answer: string, { wait, ...flags }: Flags) =>
+        send(io, run, answer, wait === false ? { ...flags, wait } : flags);
+    }),
+  );
   prints(program.command('move'), noWait(), json())
     .argument('<run>', RUN)
     .description(

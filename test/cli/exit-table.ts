@@ -366,6 +366,13 @@ export const EXIT_TABLE: readonly ExitRow[] = [
   ),
   same('waits', 'move RUN --to .', end(usage, 'names the answers', 'received move')),
   same('waits', 'move RUN', end(usage, 'names the places', '--as-repository URL')),
+  differs(
+    'waits',
+    'decide RUN revise --note x',
+    end(waiting, 'sends nothing unless the person types `y`', 'Nothing was sent.'),
+    end(usage, 'sends nothing, prints what to type', ' --decision '),
+    { typed: [''] },
+  ),
   same('waits', 'decide RUN keep', end(usage, 'names the answers', 'keep')),
 
   differs(

@@ -44,7 +44,7 @@ export const decide = async (
     const resolved = await resolveRun(emend, run);
     if (answer === 'revise' && flags.decision === undefined && (await isPushed(emend, resolved)))
       return null;
-    // Only `revise` has a `--wait`; of the others it is the opposite of `--no-wait`.
+    // Only the command `revise` has `--wait`. For the others `wait` is true without `--no-wait`.
     if (flags.yes === true || (answer === 'revise' && flags.wait === true))
       fail(
         'usage',
