@@ -252,9 +252,11 @@ class ThinkingFinder {
     return without(this.#text.slice(0, end), [{ from: 0, to: from }, ...inside]);
   }
 
+  /** Keeps the first fault: the place of a tag costs a pass over the text before it. */
   #refuse(tag: Tag): readonly Stretch[] {
+    if (this.fault !== null) return this.#stretches;
     const message = `${this.#placeOf(tag)} leaves unclear whether the edits before it are thinking, which is never applied. Send the edits again without thinking. If the tag is text, put it in backticks.`;
-    this.fault ??= { reason: { code: 'thinking_unclear', message }, open: false };
+    this.fault = { reason: { code: 'thinking_unclear', message }, open: false };
     return this.#stretches;
   }
 
