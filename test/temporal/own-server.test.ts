@@ -116,6 +116,18 @@ describe('without an address, client and worker', () => {
     expect(found).toMatchObject([expected, expected]);
   });
 
+  test('name the server itself to be stopped if its starter was killed, whose pid may be another process by now', async () => {
+    const process = await identityOf(bystander.pid!);
+    const found = await use({
+      process,
+      owner: { ...(await identityOf(foreign.pid)), started: '1' },
+      address: foreign.address,
+      clusterId: foreignId,
+    });
+    const expected = refusal('does not listen', `kill ${bystander.pid}; emend dev`);
+    expect(found).toMatchObject([expected, expected]);
+  });
+
   test('refuse a record with the cluster id of another server', async () => {
     const expected = refusal(
       `cluster id is ${record.clusterId}, but dev-server.json records ${foreignId}`,
