@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Connection } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
+import { pino } from 'pino';
 import { openEmend } from '../../src/client/open.js';
 import { queuesFor } from '../../src/shared/names.js';
 import { ProblemError } from '../../src/shared/problems.js';
@@ -18,7 +19,7 @@ import {
   type DevServerRecord,
 } from '../../src/temporal/dev-record.js';
 import type { DevServer } from '../../src/temporal/dev-server.js';
-import { createActivities } from '../../src/worker/index.js';
+import { createActivities, createWorker } from '../../src/worker/index.js';
 import { connectWorker } from '../../src/worker/run-workers.js';
 import { testIf } from '../support/skipped.js';
 import { bareEnvironment, newHome, startServer } from './support/server.js';
@@ -190,6 +191,17 @@ describe('a connection that the program made itself', () => {
     expect(emend.runs).toBeNull();
     expect(emend.unreachable?.message).toContain('it has no namespace "nowhere"');
     await emend.close();
+    await connection.close();
+  });
+
+  test('is the one over which createWorker works and leaves open, with the runtime that it was made with', async () => {
+    const connection = await NativeConnection.connect({ address: own.address });
+    const logger = pino({ level: 'silent' });
+    const worker = await createWorker({ env: elsewhere(), connection, logger });
+    expect(worker.address).toBe('its address');
+    await worker.stop();
+    const { workflowService } = connection;
+    expect((await workflowService.getSystemInfo({})).serverVersion).toMatch(/^1\./);
     await connection.close();
   });
 
