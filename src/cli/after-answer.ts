@@ -1,4 +1,4 @@
-/** After an answer counts: in a terminal its command follows the run, elsewhere it names what still runs and the command that waits. */
+/** The end of a command that sent an answer: in a terminal it follows the run, else it names what still runs and the command that waits. */
 import type { DecideResult } from '../client/runs/decide.js';
 import { refreshRun, type ResolvedRun } from '../client/runs/resolve.js';
 import { showRun } from '../client/runs/show.js';
@@ -34,7 +34,10 @@ export const beforeAnswer = async (
   return { seq: status.lastSeq, workspace: status.workspace, decision };
 };
 
-/** Returns the exit code that `emend run` would have; without a terminal, with `--no-wait` and after `abort` that of the answer, which counts. */
+/**
+ * Follows the run in a terminal, and returns the exit code that `emend run` would have. Without a terminal, with `--no-wait` and after `abort`
+ * it returns the code of the answer, which counts.
+ */
 export const afterAnswer = async (
   session: Session<AfterFlags>,
   run: ResolvedRun,
@@ -43,7 +46,7 @@ export const afterAnswer = async (
 ): Promise<ExitCode> => {
   const { io, flags } = session;
   if (flags.json === true) return EXIT.done;
-  // Where no worker took the answer, nothing comes of it before one starts: the message says so.
+  // If no worker took the answer, nothing follows before one starts. The message of the answer reports that.
   const isTaken = result.via === 'update';
   if (io.isTty && flags.wait !== false && answer !== 'abort' && isTaken)
     return follow(session, run, { result, before });
@@ -58,7 +61,7 @@ const follow = (
 ): Promise<ExitCode> =>
   interruptible(session.io, async (signal) => {
     const { seq, workspace, decision: answered } = before;
-    // Other files of the decision still need an answer: they are asked about.
+    // If other files of the decision still need an answer, the question comes again for them.
     const decision = result.outcome === 'recorded' ? null : answered;
     const followed = await followPlan(session, await refreshRun(session.emend, run), {
       interactive: true,

@@ -108,8 +108,8 @@ export const runTests = (
   });
 
 /**
- * What fails in the sandbox may fail because of it. Only a person who was asked allows one run outside: the base, and what git ignores,
- * may hold what a model wrote.
+ * Tests the base. Tests that fail in the sandbox may fail because of it, but only a person may allow one run outside: a model may have
+ * written parts of the base, or of the files that git ignores.
  */
 async function testBase(ports: ActivityPorts, place: Place, input: TryInput, signal: AbortSignal) {
   const inside = (await runTests(ports, place, { signal, all: true })).all;

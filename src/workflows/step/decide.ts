@@ -254,7 +254,7 @@ function resolve(
       return request.answer === 'skip' ? resolveCombined(state, request, now) : state;
     case 'baseline': {
       const resolved = resolveBase(state, open, request);
-      // The question named what the sandbox refused: a person may have allowed it since.
+      // The question named what the sandbox refused. A person may have allowed it in emend.yaml since.
       const reread = request.answer === 'retry' && mayRunOutside(state);
       return reread ? { ...resolved, sandbox: { ...state.sandbox, reread } } : resolved;
     }
