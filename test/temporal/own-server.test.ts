@@ -18,7 +18,7 @@ import {
   replaceRecord,
   type DevServerRecord,
 } from '../../src/temporal/dev-record.js';
-import type { DevServer } from '../../src/temporal/dev-server.js';
+import { freePort, type DevServer } from '../../src/temporal/dev-server.js';
 import { createActivities, createWorker } from '../../src/worker/index.js';
 import { connectWorker } from '../../src/worker/run-workers.js';
 import { testIf } from '../support/skipped.js';
@@ -197,8 +197,13 @@ describe('a connection that the program made itself', () => {
   test('is the one over which createWorker works and leaves open, with the runtime that it was made with', async () => {
     const connection = await NativeConnection.connect({ address: own.address });
     const logger = pino({ level: 'silent' });
-    const worker = await createWorker({ env: elsewhere(), connection, logger });
+    const metrics = `127.0.0.1:${await freePort(0)}`;
+    const worker = await createWorker({ env: elsewhere(), connection, logger, metrics });
     expect(worker.address).toBe('its address');
+    const served = await (await fetch(`http://${metrics}/metrics`)).text();
+    // The program exports what its runtime measures.
+    expect(served).toContain('emend_server_up{} 1');
+    expect(served).not.toContain('temporal_');
     await worker.stop();
     const { workflowService } = connection;
     expect((await workflowService.getSystemInfo({})).serverVersion).toMatch(/^1\./);
