@@ -25,11 +25,15 @@ export interface Before {
   readonly decision: string | null;
 }
 
+/** Returns the place of the run. Null: the command will not follow it, so it need not wait for the run's worker. */
 export const beforeAnswer = async (
-  { emend }: Pick<Session, 'emend'>,
+  { io, emend, flags }: Session<AfterFlags>,
   run: ResolvedRun,
+  answer: Answer,
   decision: string | null,
-): Promise<Before> => {
+): Promise<Before | null> => {
+  const mayFollow = io.isTty && flags.json !== true && flags.wait !== false && answer !== 'abort';
+  if (!mayFollow) return null;
   const { status } = await showRun(emend, run, { full: false });
   return { seq: status.lastSeq, workspace: status.workspace, decision };
 };
@@ -41,15 +45,12 @@ export const beforeAnswer = async (
 export const afterAnswer = async (
   session: Session<AfterFlags>,
   run: ResolvedRun,
-  answer: Answer,
-  { result, before }: { readonly result: DecideResult; readonly before: Before },
+  { result, before }: { readonly result: DecideResult; readonly before: Before | null },
 ): Promise<ExitCode> => {
-  const { io, flags } = session;
-  if (flags.json === true) return EXIT.done;
+  if (session.flags.json === true) return EXIT.done;
   // If no worker took the answer, nothing follows before one starts. The message of the answer reports that.
   const isTaken = result.via === 'update';
-  if (io.isTty && flags.wait !== false && answer !== 'abort' && isTaken)
-    return follow(session, run, { result, before });
+  if (before !== null && isTaken) return follow(session, run, { result, before });
   if (isTaken) await tellWhatRuns(session, run);
   return EXIT.done;
 };
