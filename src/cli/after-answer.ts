@@ -1,4 +1,4 @@
-/** After an answer counts: in a terminal its command follows the run, elsewhere it names what still runs and the command that waits. */
+/** The end of a command that sent an answer: in a terminal it follows the run, else it names what still runs and the command that waits. */
 import type { DecideResult } from '../client/runs/decide.js';
 import { refreshRun, type ResolvedRun } from '../client/runs/resolve.js';
 import { showRun } from '../client/runs/show.js';
@@ -25,28 +25,32 @@ export interface Before {
   readonly decision: string | null;
 }
 
+/** Returns the place of the run. Null: the command will not follow it, so it need not wait for the run's worker. */
 export const beforeAnswer = async (
-  { emend }: Pick<Session, 'emend'>,
+  { io, emend, flags }: Session<AfterFlags>,
   run: ResolvedRun,
+  answer: Answer,
   decision: string | null,
-): Promise<Before> => {
+): Promise<Before | null> => {
+  const mayFollow = io.isTty && flags.json !== true && flags.wait !== false && answer !== 'abort';
+  if (!mayFollow) return null;
   const { status } = await showRun(emend, run, { full: false });
   return { seq: status.lastSeq, workspace: status.workspace, decision };
 };
 
-/** Returns the exit code that `emend run` would have; without a terminal, with `--no-wait` and after `abort` that of the answer, which counts. */
+/**
+ * Follows the run in a terminal, and returns the exit code that `emend run` would have. Without a terminal, with `--no-wait` and after `abort`
+ * it returns the code of the answer, which counts.
+ */
 export const afterAnswer = async (
   session: Session<AfterFlags>,
   run: ResolvedRun,
-  answer: Answer,
-  { result, before }: { readonly result: DecideResult; readonly before: Before },
+  { result, before }: { readonly result: DecideResult; readonly before: Before | null },
 ): Promise<ExitCode> => {
-  const { io, flags } = session;
-  if (flags.json === true) return EXIT.done;
-  // Where no worker took the answer, nothing comes of it before one starts: the message says so.
+  if (session.flags.json === true) return EXIT.done;
+  // If no worker took the answer, nothing follows before one starts. The message of the answer reports that.
   const isTaken = result.via === 'update';
-  if (io.isTty && flags.wait !== false && answer !== 'abort' && isTaken)
-    return follow(session, run, { result, before });
+  if (before !== null && isTaken) return follow(session, run, { result, before });
   if (isTaken) await tellWhatRuns(session, run);
   return EXIT.done;
 };
@@ -58,7 +62,7 @@ const follow = (
 ): Promise<ExitCode> =>
   interruptible(session.io, async (signal) => {
     const { seq, workspace, decision: answered } = before;
-    // Other files of the decision still need an answer: they are asked about.
+    // If other files of the decision still need an answer, the question comes again for them.
     const decision = result.outcome === 'recorded' ? null : answered;
     const followed = await followPlan(session, await refreshRun(session.emend, run), {
       interactive: true,

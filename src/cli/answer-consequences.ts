@@ -23,7 +23,7 @@ const CONSEQUENCES: Record<Answer, string> = {
   other: 'You type a command. It runs in this run only.',
   no_tests: 'The change is not tested. It can still be approved and committed.',
   wait: 'The run offers the same work again and waits for the host or the worker.',
-  move: 'The run continues in another place. `emend move RUN --to DIR` says where.',
+  move: 'You type a directory or the URL of a repository, and the run continues there.',
   expand:
     'The text of the phase moves to its own file, which is committed. Then the plan continues.',
   continue: 'The plan document stays as it is, and the next work begins.',
@@ -87,15 +87,15 @@ const BY_REASON: Partial<Record<PauseReason, Partial<Record<Answer, string>>>> =
       'The run continues with the next file and does not ask for this cause again. Each call costs.',
     revise:
       'You type a note. The model is asked again for the files that failed, and each call costs.',
-    skip: 'No further call is made. Files that are done are shown for approval. The others keep their content.',
+    skip: 'No further call is made. Files that are done are shown for approval, and the others keep their content. At an audit the applied change is restored, and the run ends.',
   },
   estimate: { skip: 'The run ends. Nothing was paid for and nothing is written.' },
 };
-/** At these some files failed, and others may be done. */
+/** The consequence of `approve` if some files failed and others may be done. */
 const APPROVE_REST =
   'The files that are done are approved and applied. The files of this decision stay as they are.';
 
-/** Answers about the phases of a plan. */
+/** Consequences of answers about the phases of a plan. */
 const OF_PLAN: Partial<Record<Answer, string>> = {
   skip: 'The phase is marked as skipped, and the plan continues with the next one.',
   manual:

@@ -71,7 +71,7 @@ interface Asking {
   readonly dir: string;
 }
 
-/** Prints the change first, as a pager may take the screen; the question stands below it. */
+/** Prints the change first, as a pager may take the screen, and the question below it. */
 const showQuestion = async (asking: Asking): Promise<void> => {
   const { io } = asking.session;
   const { decision, proposal } = asking.question;
@@ -117,7 +117,7 @@ const review = async (
   return typeof reviewed === 'string' ? null : 'answered';
 };
 
-/** Null: not taken; the person is asked again. */
+/** Sends the answer. Null: it was refused, and the question is still open. */
 const send = async (
   { session: { io, emend }, run, question: { decision } }: Asking,
   { answer, files, note, set }: Extract<Choice, { readonly kind: 'answer' }>,

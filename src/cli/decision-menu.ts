@@ -1,4 +1,4 @@
-/** The keys of a decision in the terminal: which there are, and which of them ask again before they count. Pure. */
+/** The keys of a decision in the terminal, and which of them ask again before they count. Pure. */
 import {
   isOfTheRest,
   meaningOf,
@@ -52,7 +52,7 @@ const KEYS: Record<Answer, string> = {
   abort: 'x',
 };
 
-/** They apply a change, drop it or end the run: without a known number of files they ask again. */
+/** Answers that apply a change, drop it or end the run. If the number of files is not known, they ask again. */
 const APPLIES_OR_ENDS: ReadonlySet<Answer> = new Set([
   'approve',
   'keep',
@@ -84,7 +84,7 @@ export interface Question {
 /** Returns all keys that work at a decision. No other key does anything. */
 export const menuEntries = ({ decision, proposal }: Question): readonly MenuEntry[] => {
   const answers = decision.accepts
-    // A review of the hunks is how a person selects.
+    // The review of the hunks sends `select`.
     .filter((answer) => answer !== 'select')
     .map((answer) => answerEntry(decision, answer));
   const abort = answers.filter(({ name }) => name === 'abort');
@@ -139,7 +139,7 @@ const QUIT: MenuEntry = {
   action: { kind: 'quit' },
 };
 
-/** `width`: longer lines go on below their text. */
+/** Returns the lines of the menu. Lines longer than `width` continue below their text. */
 export const menuLines = (question: Question, width = Infinity): readonly string[] => {
   const several = question.decision.files.length > 1 || (question.proposal?.files.length ?? 0) > 1;
   const hint = several
@@ -157,11 +157,11 @@ export const explanationLines = (question: Question, width = Infinity): readonly
     .map(({ key, name, consequence }) => `  [${key}] ${name}: ${consequence}`)
     .flatMap((text) => folded(text, width, TEXT_COLUMN));
 
-/** Null: it is none of the keys that are shown. A capital letter, Enter, an arrow and pasted text are none. */
+/** Returns what a key does. Null: it is not a key of the menu, such as a capital letter, Enter, an arrow or pasted text. */
 export const actionOf = (typed: string, question: Question): MenuAction | null =>
   menuEntries(question).find(({ key }) => key === typed)?.action ?? null;
 
-/** Says what was typed instead of a key of the menu. */
+/** Names what was typed instead of a key of the menu. */
 export const unknownKeyText = (typed: string, question: Question): string => {
   const keys = menuEntries(question).map(({ key, name }) => `${key} (${name})`);
   return `${keyName(typed)} is not a key here. Type one of: ${keys.join(', ')}.`;
@@ -181,7 +181,7 @@ export interface Confirmation {
   readonly paths: readonly string[] | null;
 }
 
-/** Null: the key alone is enough. */
+/** Returns the second question of an answer. Null: the key alone is enough. */
 export const confirmationOf = (question: Question, answer: Answer): Confirmation | null => {
   const { decision, proposal } = question;
   const means = meaningOf(decision, answer);
@@ -226,7 +226,7 @@ const capital = (answer: Answer): string => {
   return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`;
 };
 
-/** `Skip`, and `Take theirs for` where the answer is no verb with an object. */
+/** Returns the words before the files: `Skip`, or `Take theirs for` if the answer is no verb with an object. */
 const verb = (answer: Answer): string =>
   answer === 'take_theirs' || answer === 'manual' ? `${capital(answer)} for` : capital(answer);
 

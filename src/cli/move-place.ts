@@ -1,4 +1,4 @@
-/** Where `move` continues a run: a directory of a host, or a repository, as settings of the answer. */
+/** The settings of the answer `move`: a directory of a host, or a repository, in which the run continues. */
 import { resolve } from 'node:path';
 import { needRuns, type Emend } from '../client/types.js';
 import type { DecideOptions } from '../client/runs/decide.js';
@@ -12,7 +12,7 @@ import type { Io } from './io.js';
 type Settings = NonNullable<DecideOptions['set']>;
 
 /**
- * The settings for a directory of a host with a running worker. `to` null: the same path as before. `host` null: the host of this home.
+ * Returns the settings for a directory of a host with a running worker. `to` null: the same path as before. `host` null: the host of this home.
  * Throws ProblemError `no_worker`.
  */
 export const directorySettings = async (
@@ -30,7 +30,7 @@ export const directorySettings = async (
   return { host: id, workspace: real ?? to };
 };
 
-/** What a person types in one line: a URL (`https://…`, `git@host:path`), or a directory of this machine. */
+/** Returns the settings for one typed line: a URL (`https://…`, `git@host:path`), or a directory of this machine. */
 export const placeSettings = (
   emend: Emend,
   io: Pick<Io, 'cwd'>,

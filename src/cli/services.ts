@@ -51,7 +51,7 @@ export const startServer = async (
       `To start a worker for it: emend worker. To use a local server: ${configured.without}; emend dev`,
     );
   const own = await ownServer(home);
-  if (own.is === 'starting') fail('no_server', ...refusal(home, own));
+  if (own.is === 'starting') fail('no_server', ...(await refusal(home, own)));
   const cli = await findTemporalCli({ env, log });
   const { server } = homePaths(home);
   // A worker follows: its libraries are loaded while the server is not ready yet.

@@ -24,8 +24,8 @@ const JSON_OPENING = /^[ \t]*\{/m;
 const JSON_KEY = /"(operations|old_str(?:ing)?|new_str(?:ing)?|search|edits)"\s*:/;
 
 /**
- * The format of an answer without thinking, by the line that opens it: where several formats could, the one that opens first (what it quotes comes
- * later). Null: none is found. Formats that nobody can tell from prose are not guessed.
+ * Returns the format of an answer without thinking, by the line that opens it. If several formats could, it is the one that opens first, as a
+ * quoted one comes later. Null: none is found. Formats that nobody can tell from prose are not guessed.
  */
 export const formatIn = (said: string): AnswerFormat | null => {
   const answer = withoutIndent(said);

@@ -241,7 +241,7 @@ const before = (
   };
 };
 
-/** Does the text hold what looks like an edit in any format? */
+/** Returns whether the text contains what looks like an edit in any format. */
 export const holdsEdit = (text: string): boolean =>
   formatIn(text) !== null || before(text).stray !== null;
 

@@ -1,4 +1,4 @@
-/** What a response tells about itself before its format is known. */
+/** The format and the nonce of a response, read before its format is known. */
 import type { AnswerFormat } from '../shared/formats.js';
 import { formatIn } from './detect.js';
 import { nonceIn } from './marker.js';

@@ -126,7 +126,7 @@ const OF_PHASES: Partial<Record<PauseReason, Partial<Record<Answer, string>>>> =
 const OF_RUNAWAY: Partial<Record<Answer, string>> = {
   continue: 'continue as before; the run does not ask for this cause again',
   revise: 'ask again for the files that failed, then for the others, with your note in each prompt',
-  skip: 'stop: ask for no more files; what is done goes to review, else the run ends',
+  skip: 'stop: ask for no more files; what is done goes to review; if nothing is done, or at an audit, the run ends and restores what it applied',
 };
 export const meaningOf = (
   decision: Pick<DecisionPoint, 'reason' | 'ofPlan'> | null,

@@ -329,7 +329,7 @@ export const BOUNDS = {
   leastOverEstimate_usd: 0.25,
   // or below so many tokens if no price is known.
   leastOverEstimate_tokens: 50_000,
-  // Money of a run where nobody set budget_usd: so many times its estimate,
+  // Money of a run if budget_usd is not set: so many times its estimate,
   budgetEstimate_times: 10,
   // and never less than this.
   leastBudget_usd: 1,

@@ -105,7 +105,7 @@ export const defaultChunks = (ruled: Ruled, files: number): number => {
   return Math.max(leastChunks, chunks_perFile * files);
 };
 
-/** Money of a run where nobody set `budget_usd`. Null: there is no price to count by. */
+/** Returns the money of a run for which `budget_usd` is not set. Null: no price is known. */
 export const defaultBudget_usd = (
   { budgetEstimate_times, leastBudget_usd }: Rules['bounds'],
   estimate_usd: number | null,

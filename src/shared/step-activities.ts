@@ -96,7 +96,7 @@ export type PreflightResult =
       readonly outcome: 'pick';
       readonly snapshot: BlobRef;
       readonly estimate: StepEstimate;
-      /** As it was set; null: nobody set it. */
+      /** As it was set; null: it is not set. */
       readonly budget_usd: number | null;
     }
   | { readonly outcome: 'refused'; readonly problem: Problem };
@@ -248,7 +248,7 @@ export type AuditResult =
 
 /**
  * Tests on files that are not applied: on the base, or with a proposal that waits for approval. `outside`: a person allowed the tests of
- * the base to run once outside the sandbox, if they fail in it. `again`: how often a person asked for them again, and what was said before does not count.
+ * the base to run once outside the sandbox, if they fail in it. `again`: how often a person asked for them again; earlier results do not count.
  */
 export interface TryInput extends Omit<
   VerifyInput,

@@ -139,7 +139,7 @@ export const budgetText = (name: Budget, value: number): string =>
 export type OverEstimateRules = Readonly<
   Record<'overEstimate_times' | 'leastOverEstimate_usd' | 'leastOverEstimate_tokens', number>
 >;
-/** Has a run used so many times its estimate that it asks? Compares money if both prices are known, else tokens. */
+/** Returns whether a run has used so many times its estimate that it asks. Compares money if both prices are known, else tokens. */
 export function isOverEstimate(
   usage: StepUsage,
   estimate: PhaseEstimate,
@@ -154,7 +154,7 @@ export function isOverEstimate(
   return tokensOf(usage) >= Math.max(times * expected_tokens, rules.leastOverEstimate_tokens);
 }
 
-/** Money that a run may use. Default: nobody set `budget_usd`. */
+/** Money that a run may use. `isDefault`: `budget_usd` is not set. */
 export interface MoneyBudget {
   readonly usd: number;
   readonly isDefault: boolean;
@@ -176,7 +176,7 @@ export const moneyBudgetText = (budget: MoneyBudget | null): string =>
     : `budget $${budget.usd.toFixed(budget.usd < 1 ? 4 : 2)}${budget.isDefault ? ` (${DEFAULT_BUDGET})` : ''}`;
 
 /**
- * The first budget that `used` reaches, and that in words. Null: none is reached. `by`: who used it. `default_usd`: the money budget where
+ * Returns the first budget that `used` reaches, with a message. Null: none is reached. `by`: who used it. `default_usd`: the money budget if
  * none is set; it does not hold once a model without a price was used.
  */
 export function reachedBudget(

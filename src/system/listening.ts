@@ -1,5 +1,5 @@
 /**
- * Whether a process listens at an address of this machine. A port says nothing about who answers there: another user's program may have taken
+ * Finds out if a process listens at an address of this machine. A port does not show who answers there: another user's program may have taken
  * it. Linux lists the sockets of a process in /proc; elsewhere `lsof` does.
  */
 import { endianness } from 'node:os';
@@ -44,7 +44,7 @@ const hexAddress = (address: string): string => {
   return `${bytes.join('')}:${hex(port).padStart(4, '0')}`;
 };
 
-/** Inodes of the sockets that the process has open; empty where there is no such process, null where it does not show them. */
+/** Returns the inodes of the sockets that the process has open; none if there is no such process. Null: the system does not show them. */
 const socketsOf = async (sys: Sys, pid: number): Promise<ReadonlySet<string> | null> => {
   const folder = `/proc/${pid}/fd`;
   const descriptors = await orNull(sys.readdir(folder), ['EACCES', 'EPERM']).catch(() => []);
@@ -62,6 +62,6 @@ const listensByLsof = async (pid: number, address: string): Promise<Listening> =
   const call = { cwd: '/', env, timeout_ms: LSOF_MS, max_bytes: 64 * 1024 };
   const { code, stdout, stderr } = await captureProcess('lsof', ['-nPw', ...only, '-Fp'], call);
   if (code === 0) return stdout.toString().includes(`p${pid}\n`) ? 'yes' : 'no';
-  // It ends with 1 where it finds nothing, and also where something is wrong: then it says so.
+  // It ends with 1 if it finds nothing, and also if it fails: then it prints the reason.
   return code === 1 && stderr.length === 0 ? 'no' : 'unknown';
 };

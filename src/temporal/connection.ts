@@ -76,7 +76,7 @@ const prove = async <T extends ConnectionLike>(
   return fail(
     'no_server',
     `Another Temporal server than the dev server of this home answers at ${address}: its cluster id is ${cluster.clusterId}, but dev-server.json records ${own.clusterId}.`,
-    `Start the dev server of this home again: ${toEnd(own)}; emend dev`,
+    `Start the dev server of this home again: ${await toEnd(own)}; emend dev`,
   );
 };
 
@@ -85,7 +85,7 @@ const refuseClosedLoopback = async (settings: ServerSettings): Promise<void> => 
   const at = /^(localhost|127\.0\.0\.1|\[::1\])(?::(\d+))?$/.exec(settings.address);
   if (!at) return;
   const host = at[1] === '[::1]' ? '::1' : (at[1] ?? 'localhost');
-  // Temporal's clients take this port where an address has none.
+  // Temporal's clients take this port if an address has none.
   const socket = connectSocket({ host, port: Number(at[2] ?? 7233) });
   const error = await once(socket, 'connect', { signal: AbortSignal.timeout(1_000) }).catch(
     (why: unknown) => why,
@@ -132,7 +132,7 @@ const noServer = (settings: ServerSettings, error: unknown): ProblemError => {
   }
 };
 
-/** What to type where nobody answers. */
+/** Returns what to type if no server answers. */
 const toReach = ({ from, without }: ServerSettings, code: unknown): string => {
   if (from === 'connection of this program')
     return `Start that server, or have the program connect to another one (${GRPC_PORT}).`;

@@ -1,6 +1,6 @@
 /**
- * The dev server that this home started, as its record names it. Whoever uses a server that nobody named must know that it is this one: at the
- * same port another user's server may listen, with Emend's search attributes, and start runs whose commands a worker would execute.
+ * The dev server that this home started, as its record names it. If no server is configured, this one is used, but only once it is proved:
+ * another user's server with Emend's search attributes may listen at the same port, and start runs whose commands a worker would execute.
  */
 import { isAlive } from '../system/process.js';
 import { listensAt } from '../system/listening.js';
@@ -10,12 +10,12 @@ import { alreadyRunning, readRecord, type DevServerRecord } from './dev-record.j
 export type OwnServer =
   /** `deaf`: the recorded process lives, but it does not listen at the recorded address. */
   | { readonly is: 'starting' | 'serving' | 'deaf'; readonly record: DevServerRecord }
-  /** `record`: of a server whose process has ended; null: there is none. */
+  /** `record` names a server whose process has ended; null: there is no record. */
   | { readonly is: 'absent'; readonly record: DevServerRecord | null };
 
 /**
  * `serving` is proved as far as this machine can: the recorded process lives (pid, start time, boot) and its own socket listens at the
- * recorded address. Where the system does not show the sockets of a process, the cluster id alone decides (connection.ts).
+ * recorded address. If the system does not show the sockets of a process, the cluster id alone decides (connection.ts).
  */
 export const ownServer = async (home: string): Promise<OwnServer> => {
   const record = await readRecord(home);
@@ -26,21 +26,23 @@ export const ownServer = async (home: string): Promise<OwnServer> => {
 };
 
 const OTHERS = 'To use another server: export TEMPORAL_ADDRESS=HOST:PORT';
-/** Which process to end, so that the server of a record is gone: who started it ends it in good order. */
-export const toEnd = ({ owner, process }: DevServerRecord): string =>
-  `kill ${(owner ?? process).pid}`;
+/** Returns the command that ends the server: through its starter, which ends it in good order, or directly if the starter is dead. */
+export const toEnd = async ({ owner, process }: DevServerRecord): Promise<string> => {
+  const isOwned = owner !== undefined && (await isAlive(realSys, owner));
+  return `kill ${(isOwned ? owner : process).pid}`;
+};
 
-/** Why nothing may be used where no server is configured: message and what to type. */
-export const refusal = (
+/** Returns why no server can be used although none is configured: the message, and what to type. */
+export const refusal = async (
   home: string,
   { is, record }: Exclude<OwnServer, { is: 'serving' }>,
-): [message: string, next: string] => {
+): Promise<[message: string, next: string]> => {
   const none = 'No Temporal server is configured';
   if (is === 'starting') return alreadyRunning(home, record);
   if (is === 'deaf')
     return [
       `${none}, and the dev server of this home (${home}) cannot be used: its process (pid ${record.process.pid}) does not listen at ${record.address}.`,
-      `Stop it and start it again: ${toEnd(record)}; emend dev. ${OTHERS}`,
+      `Stop it and start it again: ${await toEnd(record)}; emend dev. ${OTHERS}`,
     ];
   if (record === null)
     return [

@@ -1,7 +1,7 @@
 /**
  * Where the Temporal server is, in this order: Temporal's own configuration (TEMPORAL_* variables, then the profile of
  * temporal.toml: address, namespace, TLS, API key), then the dev server that EMEND_HOME started (own-server.ts). There is no default address:
- * whatever listens at Temporal's usual port may be somebody else's.
+ * the server that listens at Temporal's usual port may belong to another user.
  */
 import {
   loadClientConfigProfile,
@@ -44,7 +44,7 @@ export const serverSettings = async (env: Environment, home: string): Promise<Se
       : null;
   const own = server?.is === 'serving' ? server.record : null;
   if (configured === undefined && server !== null && server.is !== 'serving')
-    return fail('no_server', ...refusal(home, server));
+    return fail('no_server', ...(await refusal(home, server)));
   // `localhost` may also be ::1, where somebody else can listen at the same port.
   const address = own?.address ?? configured ?? '';
   return {

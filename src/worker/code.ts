@@ -45,7 +45,7 @@ export const sdkLog = (logger: Logger): SdkLogger =>
 
 interface RuntimeChoice {
   readonly logger: SdkLogger;
-  /** What is logged of the SDK's native core, which would print to standard output by itself. */
+  /** The least severe level that is logged of the SDK's native core, which would print to standard output by itself. */
   readonly core: LogLevel;
   readonly metrics?: MetricsExporterConfig;
 }

@@ -239,25 +239,28 @@ export async function createActivities(options: ActivitiesOptions): Promise<Acti
 
 /**
  * What `emend worker` runs: one Temporal worker each for workflows, model calls and this host's workspaces, at the dev server of its home one
- * for all, until it is stopped. Installs Temporal's runtime, one a process. Throws ProblemError as `createActivities`, no_server, and usage for
+ * for all, until it is stopped. Installs Temporal's runtime, one a process, unless a connection is passed in. Throws ProblemError as `createActivities`, no_server, and usage for
  * some of the roles where they share a queue.
  */
 export async function createWorker(
   options: WorkerOptions & ServedAs & WorkerPlace = {},
 ): Promise<RunningWorker> {
-  const exporter = options.metrics === undefined ? null : await freePort(0);
+  // The program's connection was made with a runtime, and a process has only one.
+  const isRuntimeOurs = options.connection === undefined;
+  const exporter = options.metrics === undefined || !isRuntimeOurs ? null : await freePort(0);
   let watched: Watched | null = null;
   const unwatch =
     options.metrics === undefined ? null : await startWatching(options.metrics, () => watched);
   const all = await complete(options);
   const { env, home, logger } = all;
-  installRuntime({
-    logger: sdkLog(logger),
-    core: 'WARN',
-    ...(exporter === null
-      ? {}
-      : { metrics: { prometheus: { bindAddress: `127.0.0.1:${exporter}` } } }),
-  });
+  if (isRuntimeOurs)
+    installRuntime({
+      logger: sdkLog(logger),
+      core: 'WARN',
+      ...(exporter === null
+        ? {}
+        : { metrics: { prometheus: { bindAddress: `127.0.0.1:${exporter}` } } }),
+    });
   const { connect_ms, shutdownGrace_ms } = resolveTimings(env);
   const connected = await connectWorker({
     env,
@@ -300,7 +303,7 @@ export async function createWorker(
     options.dataConverter === undefined ? {} : { dataConverter: options.dataConverter };
   const polls = (): boolean => workers.every((worker) => worker.getState() === 'RUNNING');
   const ofHome = { ...env, EMEND_HOME: home };
-  if (exporter !== null)
+  if (unwatch !== null)
     watched = { env: ofHome, ...converts, connection, namespace, exporter, polls };
   const { done, stop } = runWorkers(workers, {
     stop_ms: shutdownGrace_ms + STOP_FORCE_MS + STOP_END_MS,

@@ -71,8 +71,8 @@ export const countCalls: ActivityInterceptorsFactory = ({ info }) => ({
 export interface Watched extends Pick<OpenOptions, 'env' | 'dataConverter'> {
   readonly connection: NativeConnection;
   readonly namespace: string;
-  /** Port of the SDK's exporter on the loopback address. */
-  readonly exporter: number;
+  /** Port of the SDK's exporter on the loopback address; null: the program installed the runtime, and exports its metrics. */
+  readonly exporter: number | null;
   /** All its Temporal workers poll. */
   readonly polls: () => boolean;
 }
@@ -173,9 +173,14 @@ const answers = ({ connection }: Watched): Promise<boolean> =>
     .then(Boolean, () => false);
 
 const metricsOf = async (watched: Watched): Promise<string> => {
-  const exporter = `http://127.0.0.1:${watched.exporter}/metrics`;
-  const own = await fetch(exporter, { signal: AbortSignal.timeout(ANSWER_MS) });
+  const ofSdk = watched.exporter === null ? [] : [await exported(watched.exporter)];
   const runs = await runsNow(watched).catch(() => [sample('server_up', {}, 0)]);
   const used = [...counted].map((each) => each.join(' '));
-  return `${(await own.text()).trimEnd()}\n${[...runs, ...used].join('\n')}\n`;
+  return `${[...ofSdk, ...runs, ...used].join('\n')}\n`;
+};
+
+const exported = async (port: number): Promise<string> => {
+  const signal = AbortSignal.timeout(ANSWER_MS);
+  const response = await fetch(`http://127.0.0.1:${port}/metrics`, { signal });
+  return (await response.text()).trimEnd();
 };

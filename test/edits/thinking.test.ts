@@ -192,3 +192,13 @@ test('reasons name the lines of the answer as it came', () => {
       .reasons ?? [];
   expect(reason?.message).toContain('line 6 of the answer');
 });
+
+test('many closing tags in the content of an edit are read in time that grows with their number', () => {
+  const answer = `Plan: <think>\nFILE src/a.js\n${'</think>\n'.repeat(32_000)}END FILE\n<thinking>done</thinking>\n`;
+  const start = performance.now();
+  expect(read('whole-file', answer)).toMatchObject({
+    outcome: 'invalid',
+    reasons: [{ code: 'thinking_unclear' }],
+  });
+  expect(performance.now() - start).toBeLessThan(5_000);
+});

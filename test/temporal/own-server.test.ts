@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Connection } from '@temporalio/client';
 import { NativeConnection } from '@temporalio/worker';
+import { pino } from 'pino';
 import { openEmend } from '../../src/client/open.js';
 import { queuesFor } from '../../src/shared/names.js';
 import { ProblemError } from '../../src/shared/problems.js';
@@ -17,8 +18,8 @@ import {
   replaceRecord,
   type DevServerRecord,
 } from '../../src/temporal/dev-record.js';
-import type { DevServer } from '../../src/temporal/dev-server.js';
-import { createActivities } from '../../src/worker/index.js';
+import { freePort, type DevServer } from '../../src/temporal/dev-server.js';
+import { createActivities, createWorker } from '../../src/worker/index.js';
 import { connectWorker } from '../../src/worker/run-workers.js';
 import { testIf } from '../support/skipped.js';
 import { bareEnvironment, newHome, startServer } from './support/server.js';
@@ -116,6 +117,18 @@ describe('without an address, client and worker', () => {
     expect(found).toMatchObject([expected, expected]);
   });
 
+  test('name the server itself to be stopped if its starter was killed, whose pid may be another process by now', async () => {
+    const process = await identityOf(bystander.pid!);
+    const found = await use({
+      process,
+      owner: { ...(await identityOf(foreign.pid)), started: '1' },
+      address: foreign.address,
+      clusterId: foreignId,
+    });
+    const expected = refusal('does not listen', `kill ${bystander.pid}; emend dev`);
+    expect(found).toMatchObject([expected, expected]);
+  });
+
   test('refuse a record with the cluster id of another server', async () => {
     const expected = refusal(
       `cluster id is ${record.clusterId}, but dev-server.json records ${foreignId}`,
@@ -178,6 +191,22 @@ describe('a connection that the program made itself', () => {
     expect(emend.runs).toBeNull();
     expect(emend.unreachable?.message).toContain('it has no namespace "nowhere"');
     await emend.close();
+    await connection.close();
+  });
+
+  test('is the one over which createWorker works and leaves open, with the runtime that it was made with', async () => {
+    const connection = await NativeConnection.connect({ address: own.address });
+    const logger = pino({ level: 'silent' });
+    const metrics = `127.0.0.1:${await freePort(0)}`;
+    const worker = await createWorker({ env: elsewhere(), connection, logger, metrics });
+    expect(worker.address).toBe('its address');
+    const served = await (await fetch(`http://${metrics}/metrics`)).text();
+    // The program exports what its runtime measures.
+    expect(served).toContain('emend_server_up{} 1');
+    expect(served).not.toContain('temporal_');
+    await worker.stop();
+    const { workflowService } = connection;
+    expect((await workflowService.getSystemInfo({})).serverVersion).toMatch(/^1\./);
     await connection.close();
   });
 

@@ -1,19 +1,20 @@
-/** The tests of a base failed in the sandbox. What a person needs to know before these tests may run outside it. */
+/** The question whether tests of a base that failed in the sandbox may run outside it, with what a person needs to know for the answer. */
 import { shownKey, type StepKey } from '../../shared/ids.js';
 import { count } from '../../shared/text.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { refusedBySandbox } from './sandbox.js';
 
-const COMMITS_NAMED = 5; // bound: Commits of earlier runs that the question lists; it says how many more were found.
+const COMMITS_NAMED = 5; // bound: Commits of earlier runs that the question lists. It counts the others.
 const COMMITS_FOUND = 100; // bound: Commits of earlier runs that are looked for.
-const TITLE_CHARS = 72; // bound: Of a commit's title in the question.
+const TITLE_CHARS = 72; // bound: Maximum length of a commit's title in the question.
 
 export interface OutsideQuestion {
   readonly message: string;
-  /** The output says that the sandbox refused something. */
+  /** The output shows that the sandbox refused something. */
   readonly isRefused: boolean;
 }
 
+/** `output`: what the tests printed in the sandbox. */
 export async function outsideQuestion(
   { repository, workspace: engine }: Pick<ActivityPorts, 'repository' | 'workspace'>,
   { workspace, stepKey }: { readonly workspace: string; readonly stepKey: StepKey },

@@ -108,8 +108,8 @@ export const runTests = (
   });
 
 /**
- * What fails in the sandbox may fail because of it. Only a person who was asked allows one run outside: the base, and what git ignores,
- * may hold what a model wrote.
+ * Tests the base. Tests that fail in the sandbox may fail because of it, but only a person may allow one run outside: a model may have
+ * written parts of the base, or of the files that git ignores.
  */
 async function testBase(ports: ActivityPorts, place: Place, input: TryInput, signal: AbortSignal) {
   const inside = (await runTests(ports, place, { signal, all: true })).all;
@@ -117,8 +117,7 @@ async function testBase(ports: ActivityPorts, place: Place, input: TryInput, sig
   const isOver = place.box === 'off' || inside.some(({ timedOut }) => timedOut);
   if (tests.outcome === 'pass' || isOver) return { tests };
   const output = inside.map((ran) => ran.output).join('\n');
-  if (input.outside !== true)
-    return { tests, outside: await outsideQuestion(ports, input, output) };
+  if (input.outside !== true) return { tests, mayRunOutside: true };
   const open = judgedBase(
     (await runTests(ports, place, { signal, all: true, isOpen: true })).all,
     place.timeout_s,
@@ -222,7 +221,7 @@ export const tryTests: Activity<'tryTests'> = async (ports, input, scope) => {
     }
   };
   const asked = again === 0 ? null : [stepKey, again];
-  const { tests, ...how } =
+  const { tests, mayRunOutside, ...how } =
     tree === null
       ? await compute()
       : await recordOnce(
@@ -235,6 +234,10 @@ export const tryTests: Activity<'tryTests'> = async (ports, input, scope) => {
     outcome: tests.outcome,
     summary: tests.summary,
     ...how,
+    // The record is shared by all runs on this base: which runs came earlier is a question of this one.
+    ...(mayRunOutside === true
+      ? { outside: await outsideQuestion(ports, input, tests.output) }
+      : {}),
     base: await putJson(ports.blobs, tests),
   };
 };

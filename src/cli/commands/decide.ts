@@ -61,7 +61,7 @@ export const decide = async (
       flags.decision ??
       (answer === 'abort' ? null : await lookedAt({ io, emend, flags }, resolved, given));
     if (typeof seen === 'number') return seen;
-    const before = await beforeAnswer({ emend }, resolved, seen);
+    const before = await beforeAnswer({ io, emend, flags }, resolved, answer, seen);
     const result = await sendDecision(emend, resolved, {
       ...given,
       ...(seen === null ? {} : { decision: seen }),
@@ -70,7 +70,7 @@ export const decide = async (
     printFound({ io, flags }, 'decide', result, [
       `${shownKey(resolved.stepKey)}  ${plain(result.message)}`,
     ]);
-    return afterAnswer({ io, emend, flags }, resolved, answer, { result, before });
+    return afterAnswer({ io, emend, flags }, resolved, { result, before });
   });
   return (
     exit ??

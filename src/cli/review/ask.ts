@@ -79,7 +79,7 @@ const editNote = (
     return note === '' ? null : note;
   });
 
-/** What was sent for all files; `part`: something, and other files wait; `left`: nothing; `changed`: nothing, as somebody else was faster. */
+/** The verdicts that were sent for all files. `part`: some were sent, and other files wait; `left`: none; `changed`: none, as another answer came first. */
 type Reviewed = readonly FileVerdict[] | 'part' | 'left' | 'changed';
 
 export const askReview = async (
@@ -127,7 +127,7 @@ const goThrough = async (place: Place, review: Review): Promise<Navigation> => {
   return walk;
 };
 
-/** Null: it is none of the keys that the prompt shows. */
+/** Returns the key. Null: the prompt does not show it. */
 const keyOf = (piece: Piece, typed: string): Key | null =>
   keysFor(piece).find((key) => key === typed) ?? null;
 

@@ -22,9 +22,9 @@ import { isAlone, isLineStart, type Tag, tagsOf } from './tags.js';
 
 const STRETCHES_REPORTED = 5; // bound: Stretches of thinking that a note lists; more are counted.
 const ANY_TAG = /<\/?(?:think|reasoning)|<!--/i;
-/** A tag behind the end of a sentence is no word of it. */
+/** A tag behind one of these characters is no word of the sentence. */
 const SENTENCE_ENDS = '.!?…';
-/** It is hardly a word behind one of these, or if a character outside `ENDS_OF_WORD` follows it. */
+/** A tag is hardly a word of a sentence behind one of these, or if a character outside `ENDS_OF_WORD` follows it. */
 const PHRASE_ENDS = ':;*)';
 const ENDS_OF_WORD = ' \t.,;:!?…)*/-\'"’”';
 const FENCE = /^ {0,3}(?:`{3}|~{3})/;
@@ -120,15 +120,15 @@ interface Doubtful {
   readonly fence: Fence | null;
   /** Number of edits before it. */
   readonly edits: number;
-  /** Whether it follows a sentence or ends its line, so that it is no word of a sentence. */
+  /** True: it follows a sentence or ends its line, so it is hardly a word of a sentence. */
   readonly isLikely: boolean;
 }
 /** A closing tag without an opening one. */
 interface Lone {
   readonly tag: Tag;
-  /** Offset of the text behind it. */
+  /** The offset of the text behind it. */
   readonly to: number;
-  /** Whether it begins its line or ends its last sentence, outside of fences and of what may be the content of an edit. */
+  /** True: it begins its line or ends the last sentence of it, outside of fences and of what may be the content of an edit. */
   readonly isClear: boolean;
   /** Number of stretches before it. */
   readonly stretches: number;
@@ -252,9 +252,11 @@ class ThinkingFinder {
     return without(this.#text.slice(0, end), [{ from: 0, to: from }, ...inside]);
   }
 
+  /** Keeps the first fault: the place of a tag costs a pass over the text before it. */
   #refuse(tag: Tag): readonly Stretch[] {
+    if (this.fault !== null) return this.#stretches;
     const message = `${this.#placeOf(tag)} leaves unclear whether the edits before it are thinking, which is never applied. Send the edits again without thinking. If the tag is text, put it in backticks.`;
-    this.fault ??= { reason: { code: 'thinking_unclear', message }, open: false };
+    this.fault = { reason: { code: 'thinking_unclear', message }, open: false };
     return this.#stretches;
   }
 

@@ -17,7 +17,7 @@ export interface TagLine {
   /** Offsets of its first character that is not blank, and behind its last one. */
   readonly firstText: number;
   readonly lastText: number;
-  /** Whether it begins as an added or removed line of a diff, and not as an item of a list. */
+  /** True: it begins like an added or removed line of a diff, not like an item of a list. */
   readonly isSigned: boolean;
 }
 
@@ -27,7 +27,7 @@ export interface Tag {
   readonly to: number;
   readonly name: ThinkingName;
   readonly closes: boolean;
-  /** Whether the text only mentions the tag: it is in backticks or directly in quotes. */
+  /** True: the text only mentions the tag, which is in backticks or directly in quotes. */
   readonly isMention: boolean;
   readonly line: TagLine;
 }

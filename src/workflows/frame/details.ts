@@ -11,7 +11,7 @@ import { NO_USAGE } from '../../shared/usage.js';
 
 export const DETAILS_CHARS = 10_000; // bound: Over inlinePayload_bytes the Temporal UI would show a reference instead of the text.
 
-/** Is a value so large that the payload codec would move it into the blob store? */
+/** Returns whether the payload codec would move a value of this size into the blob store. */
 export const isOverInline = (size_bytes: number): boolean =>
   size_bytes > BOUNDS.inlinePayload_bytes;
 
@@ -97,7 +97,7 @@ export const plain = (text: string, chars = 300): string => {
   return safe === '' ? '' : `\`${safe}\``;
 };
 
-/** Names the run. The server drops its summary when it goes on in a new run (continue-as-new). */
+/** Names the run. The server drops the summary when the run continues in a new one (continue-as-new). */
 export const titleLine = ({ title, stepKey }: Pick<RunInput, 'title' | 'stepKey'>): string =>
   `${plain(title, 200)} \`emend show ${stepKey.slice(0, BOUNDS.shownKey_chars)}\``;
 

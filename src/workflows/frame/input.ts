@@ -1,6 +1,6 @@
 /**
  * Checks the input of a run before anything reads it. Anybody can start a workflow (the Temporal UI, `temporal workflow start`, a
- * Schedule), and code that meets an input of another shape throws. Temporal repeats a task that throws for ever, so that neither a signal
+ * Schedule), and code that reads an input of another shape throws. Temporal repeats a task that throws for ever, and neither a signal
  * nor a cancel ends the run. An input that cannot be read therefore fails the run, with the field that is wrong. Pure.
  */
 import { ApplicationFailure } from '@temporalio/common';
@@ -43,7 +43,7 @@ export const object =
     isRecord(value)
       ? firstFault(Object.entries(fields).map(([name, check]) => [name, check(value[name])]))
       : anyObject(value);
-/** Checks each entry of a table. With an empty table the run would lack what it goes by. */
+/** Checks each entry of a table. An empty table would leave the run without the values that it reads from it. */
 const tableOf =
   (check: Check): Check =>
   (value) =>
@@ -75,7 +75,7 @@ const RUN: Fields = {
 const USE =
   'Start runs with `emend run` or `emend plan run`, or with what `emend.prepare()` returns (docs/library.md).';
 
-/** Checks that the input has a version at all, which says whether the rest can be read. Throws ApplicationFailure `InvalidInput`. */
+/** Checks that the input has a version, which decides whether the rest can be read. Throws ApplicationFailure `InvalidInput`. */
 export const checkVersioned = (input: unknown): void => refuse(object({ v: number }), input);
 
 /** Throws ApplicationFailure `InvalidInput` with the first field that is missing or of another type. */

@@ -32,7 +32,7 @@ export const spentOf = (
   time_ms: (spentBefore?.time_ms ?? 0) + now - startedAt - pausedFor_ms,
 });
 
-/** Money that the plan may use now: people may have set another budget, or used a model without a price. */
+/** Returns the money that the plan may use now. An answer may have set another budget, or a model without a price was used. */
 export const budgetOfPlan = (state: PlanState): MoneyBudget | null => {
   const { expected, limits, usage, spentBefore } = state;
   const isCounted = usage.usd !== null && spentBefore?.usage.usd !== null;
@@ -47,7 +47,7 @@ const pause = (
   subject: string | null,
 ): FrameEffect => ({ kind: 'pause', pause: { reason, message, files: [], subject } });
 
-/** Asked before anything more is paid for: the next phase, a report, a replan, a phase once more. */
+/** Returns the pause that must come before the next paid work (a phase, a report, a replan, a repeated phase); null: none. */
 export function spendingPause(state: PlanState, now: number): FrameEffect | null {
   const reached = reachedBudget(state.limits, usedOf(spentOf(state, now)), {
     by: ' by the plan',

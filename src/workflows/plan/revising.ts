@@ -235,7 +235,7 @@ export function onTriggersEvaluated(
   }
 }
 
-/** Emits what leads to a replan (a warning where it exceeds the limit) and notes the time from which the replan is measured. */
+/** Emits what leads to a replan (with a warning if it exceeds the limit) and stores the time from which the replan is measured. */
 function triggered(state: PlanState, revising: Revising, now: number): PlanState {
   const { number, replans } = phaseOf(state, revising.phase);
   const limit = state.reading.plan?.thresholds.replanLimit ?? 0;

@@ -218,7 +218,7 @@ export interface Revising extends Pick<EvaluateTriggersResult, 'actions' | 'why'
   readonly trigger: ReplanRecord['trigger'];
   /** `asked`: a person is. */
   readonly step: 'evaluate' | 'debug' | 'propose' | 'apply' | 'asked';
-  /** The name of who exceeds the limit of replans, or the flag that does; null: nobody does. */
+  /** The person or the flag that exceeds the limit of replans; null: the limit holds. */
   readonly forcedBy: string | null;
   /** What a person reports; '' otherwise. */
   readonly words: string;
@@ -301,7 +301,7 @@ export interface PlanState extends RunState<PlanInput> {
   readonly marks?: readonly BlobRef[];
   /** The estimate, in words, as long as a person is to be asked about it. */
   readonly estimateAsked: string | null;
-  /** As they were shown before the first phase; absent: not yet. */
+  /** The estimate and the budget that were shown before the first phase; absent: not shown yet. */
   readonly expected?: {
     readonly estimate: PhaseEstimate;
     /** With what earlier runs used; null: there is no money budget. */

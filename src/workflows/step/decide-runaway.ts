@@ -37,7 +37,7 @@ export function resolveRunaway(
   }
 }
 
-/** Skips the unfinished files. The finished ones go to review; if there are none, the run ends. */
+/** Skips the unfinished files. The finished ones go to review; if there are none, or at an audit, the run ends and restores what it applied. */
 function stop(state: StepState, request: DecisionRequest, currentTime_ms: number): StepState {
   if (state.stage.at !== 'propose') return resolveCombined(state, request, currentTime_ms);
   const rest = withFiles(within(state, 'edits', { combined: null }), 'all', (file) =>

@@ -59,14 +59,19 @@ function withSettings(state: StepState, open: DecisionPoint, request: DecisionRe
   const limits: Record<LimitName, number | null> = { ...base.limits, ...Object.fromEntries(said) };
   const reached = open.subject;
   // Answered file by file, it is raised once.
-  const first = !Object.values(open.answered).includes('retry');
-  if (first && request.answer === 'retry' && reached !== null && isLimitName(state, reached)) {
+  const isFirstRetry = !Object.values(open.answered).includes('retry');
+  if (
+    isFirstRetry &&
+    request.answer === 'retry' &&
+    reached !== null &&
+    isLimitName(state, reached)
+  ) {
     const most = defaultChunks(state, edits.files.length);
     // What cannot be counted is not limited any more, whatever the answer sets.
     if (reached === 'budget_usd' && state.usage.usd === null) limits[reached] = null;
     else if (request.set?.[reached] === undefined) {
-      const first = reached === 'budget_usd' ? (base.budget?.usd ?? most) : most;
-      limits[reached] = (limits[reached] ?? first) + (base.ready?.limits[reached] ?? first);
+      const fallback = reached === 'budget_usd' ? (base.budget?.usd ?? most) : most;
+      limits[reached] = (limits[reached] ?? fallback) + (base.ready?.limits[reached] ?? fallback);
     }
   }
   return within(state, 'base', { limits: limits satisfies Limits });
@@ -254,7 +259,7 @@ function resolve(
       return request.answer === 'skip' ? resolveCombined(state, request, now) : state;
     case 'baseline': {
       const resolved = resolveBase(state, open, request);
-      // The question named what the sandbox refused: a person may have allowed it since.
+      // The question named what the sandbox refused. A person may have allowed it in emend.yaml since.
       const reread = request.answer === 'retry' && mayRunOutside(state);
       return reread ? { ...resolved, sandbox: { ...state.sandbox, reread } } : resolved;
     }

@@ -121,13 +121,13 @@ export function resolveBase(
   const { base } = state.tests;
   const { answer } = request;
   if (answer === 'fix' || answer === 'known') return within(state, 'tests', { answered: answer });
-  // Of no base: it is to be found out anew.
-  const anew = base === undefined ? {} : { base: { ...base, number: 0 } };
-  if (answer === 'outside') return within(state, 'tests', { ...anew, outside: true });
+  // No base has the number 0, so the tests run again.
+  const untested = base === undefined ? {} : { base: { ...base, number: 0 } };
+  if (answer === 'outside') return within(state, 'tests', { ...untested, outside: true });
   if (answer !== 'retry' && answer !== 'other' && answer !== 'no_tests') return state;
   return within(
     state,
     'tests',
-    answer === 'retry' ? anew : { ...anew, ...testsBy(request, open.subject) },
+    answer === 'retry' ? untested : { ...untested, ...testsBy(request, open.subject) },
   );
 }

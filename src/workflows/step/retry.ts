@@ -22,7 +22,7 @@ export const callSettings = ({ set, note }: DecisionRequest): Partial<CallProgre
 };
 
 /**
- * Returns a call that has not begun. If the machinery failed and not the model, its recorded answer is used: nobody pays for it twice.
+ * Returns a call that has not begun. If the machinery failed and not the model, its recorded answer is used and not paid for twice.
  * A smaller prompt needs a new request, because the recorded one would be refused again.
  */
 function freshCall(

@@ -1,13 +1,13 @@
-/** Spending without success: when the run asks whether it should go on (the answers are in decide-runaway.ts). Pure. */
+/** Spending without success: the question whether the run should continue (the answers are in decide-runaway.ts). Pure. */
 import type { Pause, PauseReason } from '../../shared/decisions.js';
 import { boundsOf, cut } from '../../shared/rules.js';
 import { count } from '../../shared/text.js';
 import { expectedText, isOverEstimate, usageText } from '../../shared/usage.js';
 import { unfinishedPaths, type FileEntry, type StepState } from './state.js';
 
-const FILES_NAMED = 10; // bound: Files that the message names; the ledger lists all of them.
+const FILES_NAMED = 10; // bound: Maximum number of files in the message. The ledger lists all of them.
 
-/** Why a file has no edit, for people. Other reasons are shown by their code alone. */
+/** The reasons why a file has no edit, for people. Other reasons are shown by their code alone. */
 const FAILURE_WORDS: Partial<Record<PauseReason, string>> = {
   attempts_exhausted: 'the answers of the model could not be used',
   truncation: 'the answers of the model were cut off',
@@ -23,7 +23,7 @@ interface SameFailure {
   readonly reason: PauseReason;
   readonly files: readonly FileEntry[];
 }
-/** The files that failed for the same reason, if they are too many and the model has edited no file of the run. */
+/** Returns the files that failed for the same reason. Null: they are fewer than the bound, a file was edited, or a person has answered. */
 export function sameFailure(state: StepState): SameFailure | null {
   const { edits, answered } = state;
   if (answered.sameFailure || edits.hasSuccess) return null;
@@ -36,7 +36,7 @@ export function sameFailure(state: StepState): SameFailure | null {
   return found === undefined ? null : { reason: found[0], files: found[1] };
 }
 
-/** Has the run used so much that it asks, and nobody has answered yet? */
+/** Returns whether the run has used so much that it asks, and no person has answered yet. */
 export const asksOverEstimate = (state: StepState): boolean => {
   const { usage, base, answered } = state;
   return (
@@ -58,7 +58,7 @@ function sameFailureText({ reason, files }: SameFailure): string {
   ].join('');
 }
 
-/** The question whether the run should go on. Null: it spends as expected, or a person has answered. */
+/** Returns the question whether the run should continue. Null: it spends as expected, or a person has answered. */
 export function runawayPause(state: StepState): Pause | null {
   const same = sameFailure(state);
   const isOver = asksOverEstimate(state);

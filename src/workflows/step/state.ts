@@ -139,7 +139,7 @@ interface Base {
   /** What is looked for beside the task's words; absent: nothing was asked for. */
   readonly lookFor?: Paths;
   readonly ready: ReadyPreflight | null;
-  /** What the run is expected to use in all, with what it used before the files were known. Absent: nothing was read yet. */
+  /** The expected usage of the whole run, with its usage before the files were known. Absent: nothing was read yet. */
   readonly estimate?: StepEstimate;
   /** Money that the run may use, as it was shown with the estimate. Null: no price is known; absent: nothing was read yet. */
   readonly budget?: MoneyBudget | null;
@@ -286,7 +286,7 @@ export const lacksConsent = ({ base, sandbox }: StepState): boolean =>
 export const maxChunks = ({ base, edits, input }: StepState): number =>
   base.limits?.maxTotalChunks ?? defaultChunks({ input }, edits.files.length);
 
-/** Money that the run may use now: people may have set another budget, or used a model without a price. */
+/** Returns the money that the run may use now. An answer may have set another budget, or a model without a price was used. */
 export const budgetOf = ({ base, usage }: StepState): MoneyBudget | null => {
   const { limits, budget = null } = base;
   const set_usd = limits?.budget_usd ?? null;

@@ -84,7 +84,7 @@ function errorsAround({ lines }: OutputText, failures: readonly FailedTest[]): r
 /** Begins what belongs to one failure of an unknown runner. */
 const FAILURE_HEAD = [EXCEPTION, /^_{3,} .+ _{3,}$/, /^thread '.*' .*panicked at|^panic: /];
 
-/** The same where no runner is recognized. */
+/** Returns the same if no runner is recognized. */
 function errorsOf(all: readonly string[]): readonly string[] {
   const failures: string[][] = [[]];
   for (const line of all) {

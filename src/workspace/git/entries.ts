@@ -74,7 +74,7 @@ export async function treeChanges(
 }
 const NO_MODE = '000000';
 
-/** What an index file holds at `paths`; of unmerged ones the mode is ''. */
+/** Returns the entries of an index file at `paths`. An unmerged entry has the mode ''. */
 export async function indexEntries(
   root: string,
   paths: readonly string[],

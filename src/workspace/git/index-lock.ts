@@ -11,9 +11,8 @@
  * Git itself moves the branch before it renames the index. A git that reads HEAD and then the index between these two takes the new
  * commit with the old index, and its own commit reverts the change. With the index first, a git that reads the new HEAD reads the new index.
  *
- * If the process dies, its folder says what to do: `index.lock` is ours only while it has the bytes of the note. Then the next commit,
- * rollback or lock of the workspace keeps the index if the commit is in the branch, and else restores the earlier one. A lock of another
- * program is never removed.
+ * If the process dies, the next commit, merge or lock of the workspace finds the folder. If `index.lock` still has the bytes of the note, it
+ * is ours: the index is kept if the branch has the commit, and else restored. A lock of another program is never removed.
  */
 import { randomBytes } from 'node:crypto';
 import { lstat, utimes } from 'node:fs/promises';

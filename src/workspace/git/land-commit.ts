@@ -29,7 +29,7 @@ export interface Landing extends BranchMove {
 }
 
 export type Landed =
-  /** `note`: paths whose staged content is the person's and was kept. */
+  /** `note` names the paths whose staged content is the person's and was kept; null: there are none. */
   | { readonly kind: 'moved'; readonly note: string | null }
   | { readonly kind: 'committed'; readonly commit: string }
   | Elsewhere
@@ -67,7 +67,7 @@ async function landOnce(landing: Landing): Promise<Landed> {
   }
   let isMoved = false;
   try {
-    // A person's git that was quicker may have committed, or changed the branch.
+    // Before the lock was ours, a person's git may have committed or changed the branch.
     const state = await stateOfHolder((await repositoryOf(root)) ?? repository, lock);
     if (state.kind !== 'parent') return state;
     const { updates, staged } = await indexUpdates(root, changes, index.next);

@@ -2,9 +2,9 @@
  * Arranges the output of a test command for a reader who has room for a part of it only:
  *
  * 1. the names of the failed tests;
- * 2. their blocks: each gets an equal share, and what a short one leaves goes to the others;
+ * 2. their blocks: each gets an equal share, and the others share what a short one leaves;
  * 3. the lines that count tests;
- * 4. the rest of the output, with the tests that passed.
+ * 4. the rest of the output, including the tests that passed.
  *
  * An output without a failed test that a reader recognizes is shown with its error lines, its beginning and its end.
  */
@@ -119,7 +119,7 @@ function blocksOf(failures: readonly FailedTest[], max_bytes: number): Part {
   };
 }
 
-/** Divides the room: nobody gets more than it needs, and all others get the same. */
+/** Divides the room: no part gets more than it needs, and the others share the rest equally. */
 function sharesOf(sizes: readonly number[], room: number): readonly number[] {
   const shares: number[] = [];
   let remaining = room;

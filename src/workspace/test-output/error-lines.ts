@@ -14,9 +14,9 @@ const ASSERTION = [
   /^\s*(\d+\.\d+\) )?Failure\/Error: .*\bexpect\b/, // RSpec
   /^Failed asserting that /, // PHPUnit
 ];
-/** Begins what belongs to one failure where no runner is recognized. */
+/** The first line of a failure if no runner is recognized. */
 export const EXCEPTION = /^(E +)?\s*(\w+\.)*\w*(Error|Exception|Exceeded)( \[\w+\])?(:|$)/;
-/** An error of a compiler, a loader or the whole program: it counts wherever it stands. */
+/** An error of a compiler, a loader or the whole program: it counts in any place of the output. */
 const PROGRAM_ERROR = [
   /^E {3,}\S/, // pytest
   /\berror TS\d+:/, // tsc
@@ -40,13 +40,13 @@ const ANY_ERROR = [
   /Exceeded timeout of|Timeout of \d+ ?ms exceeded|Test timed out/i,
   /(No such file or directory|Permission denied|not found|database is locked|File exists\.?)$/,
 ];
-/** Says only that something before it failed. */
+/** Lines that only report that something before them failed. */
 const EMPTY_WORDS =
   /^\s*(FAIL|FAILED)\s*$|^error: (test failed|process didn't exit)|^ERR_|^error Command failed/;
 /** The line of a test that passed, or that begins: it may have the name of any error. */
 const PASSING =
   /^\s*(?:ok \d+\b|[✔✓√▶﹣] |# Subtest: |--- (?:PASS|SKIP): |=== |test .* \.\.\. ok$|PASS\b)|\bPASSED\b/;
-/** What a test expects or receives is a value, not an error of the run. */
+/** A value that a test expects or receives, which is no error of the run. */
 const VALUE = /^\s*(?:[+-] |(?:expected|actual|got|received|message|want)\b.*:)/i;
 
 const isAny = (patterns: readonly RegExp[], line: string): boolean =>
@@ -57,6 +57,6 @@ export const isProgramError = (line: string): boolean =>
   isAny(PROGRAM_ERROR, line) && !EMPTY_WORDS.test(line) && !PASSING.test(line);
 export const isError = (line: string): boolean =>
   isAny(ANY_ERROR, line) && !EMPTY_WORDS.test(line) && !PASSING.test(line);
-/** Worth showing where not all of a block fits. */
+/** Returns whether the line is worth showing if not all of a block fits. */
 export const isTelling = (line: string): boolean =>
   isError(line) || isAssertion(line) || VALUE.test(line) || /^\s*[>❯^|] /.test(line);

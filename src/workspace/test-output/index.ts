@@ -1,4 +1,4 @@
-/** Reads the output of a test command: which tests failed, why, and what of it is shown where there is no room for all. Pure. */
+/** Reads the output of a test command: which tests failed, why, and which part is shown if not all of it fits. Pure. */
 export { arrangeTestOutput, wholeTestOutput } from './arrange.js';
 export * from './error-lines.js';
 export { outputText } from './lines.js';

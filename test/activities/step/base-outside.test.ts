@@ -133,6 +133,21 @@ describeIf(found.works, whyNone)('tests of a base that fail in the sandbox', () 
     });
   });
 
+  test('name a run that worked in the workspace after another run asked the same question', async () => {
+    fs.writeFileSync(scene.at('test.sh'), program());
+    git('add', '-A');
+    git('commit', '-qm', 'base');
+    const question = async (stepKey: string) => (await runOf(stepKey)).tests('sh test.sh');
+    expect(await question(STEP)).toMatchObject({
+      outside: { message: expect.not.stringContaining('worked in this workspace') },
+    });
+    expect(await question(LATER)).toMatchObject({
+      outside: {
+        message: expect.stringContaining(`worked in this workspace (${STEP.slice(0, 8)}`),
+      },
+    });
+  });
+
   test('say what the sandbox refused, and so do tests of a base that a person alone wrote', async () => {
     fs.writeFileSync(scene.at('test.sh'), `cat /root/.emend-nothing\n`);
     git('add', '-A');
