@@ -35,6 +35,7 @@ import { orNull } from '../system/durable.js';
 import { clearScratch } from '../system/scratch.js';
 import { useLauncher } from '../system/launcher.js';
 import { openRedo } from '../system/redo.js';
+import type { Environment } from '../system/environment.js';
 import { realSys } from '../system/sys.js';
 import { build } from '../system/version.js';
 import { boundFailures } from '../temporal/failures.js';
@@ -276,12 +277,57 @@ export async function createWorker(
       throw error;
     },
   );
-  const { recovered, model, host, anyHost } = activities;
+  const { recovered } = activities;
+  const close = async (): Promise<void> => {
+    await unwatch?.();
+    await activities.close();
+    await connected.close();
+  };
+  const created = createParts(options, { env, logger, connected, activities });
+  // An open connection keeps the process alive, also if nothing uses it.
+  const { workers, queues, roles, isVersioned } = await created.catch(async (error: unknown) => {
+    await close();
+    throw error;
+  });
+  const converts =
+    options.dataConverter === undefined ? {} : { dataConverter: options.dataConverter };
+  const polls = (): boolean => workers.every((worker) => worker.getState() === 'RUNNING');
+  const ofHome = { ...env, EMEND_HOME: home };
+  if (unwatch !== null)
+    watched = { env: ofHome, ...converts, connection, namespace, exporter, polls };
+  const { done, stop } = runWorkers(workers, {
+    stop_ms: shutdownGrace_ms + STOP_FORCE_MS + STOP_END_MS,
+    close_ms: STOP_END_MS,
+    close,
+  });
+  void report();
+  logger.info(
+    { address, namespace, queues, roles, build: build(), home, store, pid: process.pid },
+    'worker ready',
+  );
+  if (isVersioned) logger.info('given nothing until its build is current: emend deploy promote');
+  return { queues, address, uiUrl, recovered, done, stop };
+}
+
+interface PartsContext {
+  readonly env: Environment;
+  readonly logger: Logger;
+  readonly connected: WorkerConnection;
+  readonly activities: Activities;
+}
+
+/** Creates one worker of Temporal for each queue that this process serves. Throws ProblemError `usage` for roles that share a queue. */
+const createParts = async (
+  options: WorkerOptions & ServedAs,
+  { env, logger, connected, activities }: PartsContext,
+) => {
+  const { connection, namespace } = connected;
+  const { model, host, anyHost } = activities;
   const queues = queuesFor(env, hostOfQueue(activities.queues.host), connected.own);
   const isShared = queues.workflow === queues.host;
   if (isShared && ROLES.some((role) => options.roles?.includes(role) === false))
     fail('usage', `All roles share the queue ${queues.host} at this home's dev server.`, SEPARATE);
-  await ensureSearchAttributes(connection, namespace, (why) => logger.warn(why));
+  await ensureSearchAttributes(connection, namespace, (message) => logger.warn(message));
   const flows = { ...workflows(options), ...activities.workflows };
   const shared = { ...flows, ...host, activities: { ...model.activities, ...host.activities } };
   const { roles = ROLES } = options;
@@ -299,30 +345,8 @@ export async function createWorker(
       }),
     ),
   );
-  const converts =
-    options.dataConverter === undefined ? {} : { dataConverter: options.dataConverter };
-  const polls = (): boolean => workers.every((worker) => worker.getState() === 'RUNNING');
-  const ofHome = { ...env, EMEND_HOME: home };
-  if (unwatch !== null)
-    watched = { env: ofHome, ...converts, connection, namespace, exporter, polls };
-  const { done, stop } = runWorkers(workers, {
-    stop_ms: shutdownGrace_ms + STOP_FORCE_MS + STOP_END_MS,
-    close_ms: STOP_END_MS,
-    close: async () => {
-      await unwatch?.();
-      await activities.close();
-      await connected.close();
-    },
-  });
-  void report();
-  logger.info(
-    { address, namespace, queues, roles, build: build(), home, store, pid: process.pid },
-    'worker ready',
-  );
-  if (parts.some(isVersioned))
-    logger.info('given nothing until its build is current: emend deploy promote');
-  return { queues, address, uiUrl, recovered, done, stop };
-}
+  return { workers, queues, roles, isVersioned: parts.some(isVersioned) };
+};
 
 const SEPARATE = 'Leave out --roles, or give all workers and clients a queue: EMEND_QUEUE=emend';
 /** The build is in the events of each workflow task: the SDK's own word for it has 90 characters. */
