@@ -51,12 +51,13 @@ interface RuntimeChoice {
 }
 /** Temporal's own runtime is one a process; its signal handlers would stop workers behind our back. */
 let runtimeInstalled = false;
-export function installRuntime({ logger, core, metrics }: RuntimeChoice): void {
-  if (runtimeInstalled) return;
+/** Returns what ends the runtime if this call installed it. Without a worker or connection it would keep the process alive. */
+export function installRuntime({ logger, core, metrics }: RuntimeChoice): () => Promise<void> {
+  if (runtimeInstalled) return () => Promise.resolve();
   runtimeInstalled = true;
   setFlagsFromString(`--heap-growing-percent=${BOUNDS.heapGrowing_percent}`);
   const filter = makeTelemetryFilterString({ core, other: 'ERROR' });
-  Runtime.install({
+  const runtime = Runtime.install({
     shutdownSignals: [],
     logger,
     workerHeartbeatInterval: WORKER_BEAT_MS,
@@ -65,6 +66,7 @@ export function installRuntime({ logger, core, metrics }: RuntimeChoice): void {
       ...(metrics === undefined ? {} : { metrics }),
     },
   });
+  return () => runtime.shutdown();
 }
 
 /** Of the open runs of a namespace: how many there are, and why some would not replay. */

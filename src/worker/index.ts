@@ -254,41 +254,37 @@ export async function createWorker(
     options.metrics === undefined ? null : await startWatching(options.metrics, () => watched);
   const all = await complete(options);
   const { env, home, logger } = all;
-  if (isRuntimeOurs)
-    installRuntime({
-      logger: sdkLog(logger),
-      core: 'WARN',
-      ...(exporter === null
-        ? {}
-        : { metrics: { prometheus: { bindAddress: `127.0.0.1:${exporter}` } } }),
-    });
+  const endRuntime = isRuntimeOurs ? installWorkerRuntime(logger, exporter) : null;
   const { connect_ms, shutdownGrace_ms } = resolveTimings(env);
+  // The server of metrics, the runtime and an open connection each keep the process alive, also if nothing uses them.
+  const afterFailure = (close: () => Promise<void>) => async (error: unknown) => {
+    await unwatch?.();
+    await close();
+    await endRuntime?.();
+    throw error;
+  };
   const connected = await connectWorker({
     env,
     home,
     connect_ms,
     connection: options.connection,
     namespace: options.namespace,
-  });
+  }).catch(afterFailure(() => Promise.resolve()));
   const { connection, namespace, address, uiUrl } = connected;
   const { activities, store, report } = await prepare(all, connected).catch(
-    async (error: unknown) => {
-      await connected.close();
-      throw error;
-    },
+    afterFailure(() => connected.close()),
   );
   const { recovered } = activities;
   const close = async (): Promise<void> => {
-    await unwatch?.();
     await activities.close();
     await connected.close();
   };
-  const created = createParts(options, { env, logger, connected, activities });
-  // An open connection keeps the process alive, also if nothing uses it.
-  const { workers, queues, roles, isVersioned } = await created.catch(async (error: unknown) => {
-    await close();
-    throw error;
-  });
+  const { workers, queues, roles, isVersioned } = await createParts(options, {
+    env,
+    logger,
+    connected,
+    activities,
+  }).catch(afterFailure(close));
   const converts =
     options.dataConverter === undefined ? {} : { dataConverter: options.dataConverter };
   const polls = (): boolean => workers.every((worker) => worker.getState() === 'RUNNING');
@@ -298,7 +294,10 @@ export async function createWorker(
   const { done, stop } = runWorkers(workers, {
     stop_ms: shutdownGrace_ms + STOP_FORCE_MS + STOP_END_MS,
     close_ms: STOP_END_MS,
-    close,
+    close: async () => {
+      await unwatch?.();
+      await close();
+    },
   });
   void report();
   logger.info(
@@ -308,6 +307,16 @@ export async function createWorker(
   if (isVersioned) logger.info('given nothing until its build is current: emend deploy promote');
   return { queues, address, uiUrl, recovered, done, stop };
 }
+
+/** `exporter`: the port of the SDK's own metrics; null: nobody reads them. */
+const installWorkerRuntime = (logger: Logger, exporter: number | null): (() => Promise<void>) =>
+  installRuntime({
+    logger: sdkLog(logger),
+    core: 'WARN',
+    ...(exporter === null
+      ? {}
+      : { metrics: { prometheus: { bindAddress: `127.0.0.1:${exporter}` } } }),
+  });
 
 interface PartsContext {
   readonly env: Environment;
