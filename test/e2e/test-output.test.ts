@@ -164,6 +164,16 @@ test('the call after failed tests shows their names first, then their assertions
     expect(output).toContain('# fail 1');
     expect(output).toContain('test_failure');
     expect(output).not.toContain('owner and mode');
+
+    const io = fakeIo({ env: s.env, cwd: s.repo });
+    await main(['show', run.stepKey, '--tests'], io);
+    const [beforeChange = '', ofChange = ''] = io.printed.out.split(
+      /^\S+Z {2}tests of the change: f/m,
+    );
+    expect(beforeChange).toContain('tests before the change: pass');
+    // The output of tests that passed is short, so that it does not hide what failed.
+    expect(beforeChange.length).toBeLessThan(2_000);
+    expect(ofChange).toMatch(/^ail_soft[^]*\nFailed tests \(1\):\n- doubles one\n/);
   } finally {
     await s.close();
   }

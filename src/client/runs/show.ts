@@ -14,7 +14,7 @@ import { checkVersion, nullOn, problemOn, sentence } from '../../shared/problems
 import type { StepEvent } from '../../shared/events.js';
 import { allQueues, QUERIES } from '../../shared/names.js';
 import type { Follows, FullStatus, LedgerRow, StepStatus } from '../../shared/run.js';
-import type { ProposalSummary, TestOutput } from '../../shared/proposal-activities.js';
+import { PASSED, type ProposalSummary, type TestOutput } from '../../shared/proposal-activities.js';
 import { getJson } from '../../stores/ports.js';
 import { arrangeTestOutput, wholeTestOutput } from '../../workspace/test-output/index.js';
 import { testsOf, type ReportVerification, withRecordedUsage } from '../archive/report.js';
@@ -25,6 +25,8 @@ import { aboutHost, runHost, silentNote, type RunHost } from './hosts.js';
 export const SHOW_QUERY_MS = 5_000; // bound: A worker that is there answers in milliseconds; a stopped one would be waited for 30 s.
 const ASK_AGAIN_MS = 500; // bound: Between two calls of a command that has patience with a busy machine.
 const TEST_OUTPUT_BYTES = 16 * 1024; // bound: Maximum size of a test run's output as `--tests`, the page and the report show it; `--whole` shows all.
+
+const PASSED_OUTPUT_BYTES = 1024; // bound: The same for tests that passed: their output must not hide that of tests that failed.
 
 /** What is known of a run. */
 export interface RunView {
@@ -203,7 +205,10 @@ export const testRuns = (
       if (kept === null) return { ...test, failed: [], text: null, leftOut: 0 };
       const { failed, output } = kept;
       if (whole) return { ...test, failed, text: wholeTestOutput(output), leftOut: 0 };
-      const { text, omitted } = arrangeTestOutput(output, TEST_OUTPUT_BYTES);
+      const { text, omitted } = arrangeTestOutput(
+        output,
+        PASSED.includes(test.outcome) ? PASSED_OUTPUT_BYTES : TEST_OUTPUT_BYTES,
+      );
       return { ...test, failed, text, leftOut: omitted };
     }),
   );
