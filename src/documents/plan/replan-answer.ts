@@ -35,31 +35,35 @@ const why = z
   .transform((text) => text.replace(/\s+/gu, ' ').trim().slice(0, REPLAN_WHY_CHARS));
 
 const base = { phase: number('the number of a phase'), why };
-export const replanSchema = z.discriminatedUnion('action', [
-  z.object({ action: z.literal('expand_phase'), ...base }),
-  z.object({ action: z.literal('collapse_phase'), ...base }),
-  /** A new phase, done before `phase`; after it where that is done. */
-  z.object({ action: z.literal('add_phase'), ...base, name, objective, tasks }),
-  /** The named tasks of `phase` go to new phases after it; the others stay. */
-  z.object({
-    action: z.literal('split_phase'),
-    ...base,
-    parts: z
-      .array(z.object({ name, objective, tasks: z.array(taskNumber).min(1).max(REPLAN_TASKS) }))
-      .min(1)
-      .max(REPLAN_PARTS),
-  }),
-  z.object({
-    action: z.literal('update_tasks'),
-    ...base,
-    add: z.array(task).max(REPLAN_TASKS).default([]),
-    change: z
-      .array(z.object({ task: taskNumber, text: task }))
-      .max(REPLAN_TASKS)
-      .default([]),
-    remove: z.array(taskNumber).max(REPLAN_TASKS).default([]),
-  }),
-]);
+export const replanSchema = z.discriminatedUnion(
+  'action',
+  [
+    z.object({ action: z.literal('expand_phase'), ...base }),
+    z.object({ action: z.literal('collapse_phase'), ...base }),
+    /** A new phase, done before `phase`; after it where that is done. */
+    z.object({ action: z.literal('add_phase'), ...base, name, objective, tasks }),
+    /** The named tasks of `phase` go to new phases after it; the others stay. */
+    z.object({
+      action: z.literal('split_phase'),
+      ...base,
+      parts: z
+        .array(z.object({ name, objective, tasks: z.array(taskNumber).min(1).max(REPLAN_TASKS) }))
+        .min(1)
+        .max(REPLAN_PARTS),
+    }),
+    z.object({
+      action: z.literal('update_tasks'),
+      ...base,
+      add: z.array(task).max(REPLAN_TASKS).default([]),
+      change: z
+        .array(z.object({ task: taskNumber, text: task }))
+        .max(REPLAN_TASKS)
+        .default([]),
+      remove: z.array(taskNumber).max(REPLAN_TASKS).default([]),
+    }),
+  ],
+  { error: 'one of expand_phase, collapse_phase, add_phase, split_phase, update_tasks' },
+);
 export type Replan = z.infer<typeof replanSchema>;
 
 /** `value`: parsed JSON of an answer. `actions` and `phases`: what was asked for. */

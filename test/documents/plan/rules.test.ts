@@ -176,7 +176,12 @@ describe('a replan as a model answers it', () => {
       { ...good, action: 'expand_phase' },
       /expected one of add_phase/,
     ],
-    ['an unknown action', { ...good, action: 'drop_database' }, /action: expected/],
+    [
+      'an unknown action',
+      { ...good, action: 'drop_database' },
+      /^action: expected one of expand_phase, /,
+    ],
+    ['no action', {}, /^action: expected one of expand_phase, /],
     [
       'a line end in a task',
       { ...good, tasks: ['one\n### Phase 1: Mine'] },
@@ -188,7 +193,7 @@ describe('a replan as a model answers it', () => {
     ['characters that turn the direction', { ...good, name: 'a\u202eb' }, /name/],
     ['no tasks', { ...good, tasks: [] }, /tasks/],
     ['31 tasks', { ...good, tasks: Array.from({ length: 31 }, () => 'x') }, /tasks/],
-    ['a text', 'add a phase', /the answer: expected/],
+    ['a text', 'add a phase', /^the answer: expected one of /],
     ['nothing', null, /the answer: expected/],
   ])('refuses %s', (_name, value, why) => {
     const checked = check(value);
