@@ -47,11 +47,10 @@ export async function landCommit(landing: Landing): Promise<Landed> {
       landOnce(landing),
     );
     if (landed.kind !== 'failed') return landed;
-    if (performance.now() >= deadline)
-      return {
-        kind: 'failed',
-        problem: lockedBy(landed.problem, landing.wait_ms) ?? landed.problem,
-      };
+    const locked = lockedBy(landed.problem, landing.wait_ms);
+    // Waiting helps only against a lock.
+    if (locked === null) return landed;
+    if (performance.now() >= deadline) return { kind: 'failed', problem: locked };
     await sleep(LOCKED_POLL_MS);
   }
 }
