@@ -36,7 +36,7 @@ test('tests that fail on the untouched base are a decision before anything is pa
   const { status } = await s.settle(run);
   expect(status.decision).toMatchObject({
     reason: 'baseline',
-    accepts: ['fix', 'known', 'retry', 'other', 'no_tests', 'abort'],
+    accepts: ['fix', 'known', 'retry', 'other', 'no_tests', 'outside', 'abort'],
   });
   expect(status.decision?.message).toContain('the tests fail on the untouched files: node -e');
   expect(status.usage.calls).toBe(0);
