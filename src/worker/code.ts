@@ -33,9 +33,13 @@ export function workflows({
   };
 }
 
+/** Each worker of ours serves one role: the SDK's warning that a queue has no workflows or no activities is no news. */
+const ONE_ROLE = /^No (activities|workflows) registered, not polling for /;
+
 /** Writes what the SDK logs into a worker's log: warnings and errors, one JSON line each like all its events. */
 export const sdkLog = (logger: Logger): SdkLogger =>
   new DefaultLogger('WARN', ({ level, message, meta = {} }) => {
+    if (ONE_ROLE.test(message)) return;
     const { error, ...fields }: Readonly<Record<string, unknown>> = meta;
     // Pino writes an Error with its stack only under the name `err`.
     const line = error === undefined ? fields : { ...fields, err: error };
