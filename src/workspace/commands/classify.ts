@@ -38,8 +38,7 @@ const unique = (lines: readonly string[]): readonly string[] => [
   ...new Set(lines.map((line) => line.trim().slice(0, TEST_LINE_CHARS))),
 ];
 
-function keyLines(output: string): KeyLines {
-  const read = outputText(output);
+function keyLines(read: OutputText): KeyLines {
   const { failures } = reportOf(read);
   const errors = failures.length === 0 ? errorsOf(read.lines) : errorsAround(read, failures);
   const key =
@@ -221,13 +220,11 @@ const SUGGESTIONS: Readonly<Record<FailureKind, readonly string[]>> = {
 const TRANSIENT: ReadonlySet<FailureKind> = new Set(['timeout', 'busy', 'locked']);
 
 export function classifyFailure(output: string, exit: FailedExit): Failure {
-  const found = keyLines(output);
+  const read = outputText(output);
+  const found = keyLines(read);
   const kind = kindOf(found.errors.join('\n'), exit, found.isTestReport);
   const signature = sha256(JSON.stringify([kind, ...found.normalised])).slice(0, 16);
-  const suggestions = [
-    ...suggestionsFor(runnerOf(outputText(output).text), kind),
-    ...SUGGESTIONS[kind],
-  ];
+  const suggestions = [...suggestionsFor(runnerOf(read.text), kind), ...SUGGESTIONS[kind]];
   return { kind, transient: TRANSIENT.has(kind), signature, lines: found.lines, suggestions };
 }
 

@@ -22,7 +22,7 @@ const NAMES_SHARE = 0.3; // bound: The names of failed tests take at most this s
 const BLOCKS_SHARE = 0.9; // bound: and their blocks at most this share of what the names leave.
 const LINES_AFTER = 2; // bound: Lines after a telling one that are shown with it.
 
-export interface ArrangedOutput {
+interface ArrangedOutput {
   readonly text: string;
   /** Number of lines of the output that the text does not have. */
   readonly omitted: number;
@@ -33,11 +33,7 @@ const sizeOf = (text: string): number => Buffer.byteLength(text) + 1;
 export function arrangeTestOutput(output: string, max_bytes: number): ArrangedOutput {
   const read = outputText(output);
   const { failures, summary } = reportOf(read);
-  const all = trimmed(read.lines);
-  if (failures.length === 0) {
-    const part = shortened(all, max_bytes);
-    return { text: part.text, omitted: part.omitted };
-  }
+  if (failures.length === 0) return shortened(trimmed(read.lines), max_bytes);
   const names = namesOf(failures, Math.floor(max_bytes * NAMES_SHARE));
   let room = max_bytes - sizeOf(names) - 1;
   const blocks = blocksOf(failures, Math.floor(room * BLOCKS_SHARE));
@@ -92,12 +88,7 @@ function namesOf(failures: readonly FailedTest[], max_bytes: number): string {
   return [...lines, ...(omitted > 0 ? [`… and ${omitted} more`] : [])].join('\n');
 }
 
-interface Part {
-  readonly text: string;
-  readonly omitted: number;
-}
-
-function blocksOf(failures: readonly FailedTest[], max_bytes: number): Part {
+function blocksOf(failures: readonly FailedTest[], max_bytes: number): ArrangedOutput {
   const blocks = [...new Set(failures.map(({ block }) => block))].filter((block) => block !== '');
   const note = (number: number): string =>
     `[… the output of ${count(number, 'more failed test')} …]`;
@@ -133,7 +124,7 @@ function sharesOf(sizes: readonly number[], room: number): readonly number[] {
 }
 
 /** Keeps the first line, then telling lines with what follows them, then the end and the beginning, as far as they fit. */
-function shortened(lines: readonly string[], max_bytes: number): Part {
+function shortened(lines: readonly string[], max_bytes: number): ArrangedOutput {
   const whole = lines.join('\n');
   if (sizeOf(whole) <= max_bytes + 1) return { text: whole, omitted: 0 };
   if (max_bytes < NOTE_BYTES) return { text: '', omitted: lines.length };
@@ -166,7 +157,7 @@ function* byImportance(lines: readonly string[]): Generator<number> {
   }
 }
 
-function gapped(lines: readonly string[], kept: ReadonlySet<number>): Part {
+function gapped(lines: readonly string[], kept: ReadonlySet<number>): ArrangedOutput {
   const out: string[] = [];
   let omitted = 0;
   let gap = 0;
