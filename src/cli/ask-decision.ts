@@ -54,8 +54,8 @@ export const askDecision = async (
         if (changed.signal.aborted) io.out('\nSomeone else answered this decision.');
         return changed.signal.aborted ? 'changed' : 'left';
       }
-      const asked = await carryOut(asking, choice, until);
-      if (asked !== null) return asked;
+      const outcome = await carryOut(asking, choice, until);
+      if (outcome !== null) return outcome;
     }
   } finally {
     done.abort();

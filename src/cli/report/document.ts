@@ -50,7 +50,7 @@ export const reportDocument = (facts: ReportFacts, more: ReportMore): ReportDocu
   title: facts.title === '' ? `Run ${shownKey(facts.stepKey)}` : facts.title,
   sections: [
     summary(facts),
-    asked(more),
+    instructionsSection(more),
     files(facts),
     decisions(facts),
     refusals(facts),
@@ -111,7 +111,7 @@ const textBlock = ({ text, reason }: KeptText, language: 'diff' | 'text'): Block
   return reason === null ? null : { kind: 'text', text: `Not known: ${reason}` };
 };
 
-const asked = ({ instructions }: ReportMore): Section | null => {
+const instructionsSection = ({ instructions }: ReportMore): Section | null => {
   const block = textBlock(instructions, 'text');
   return block === null ? null : { title: 'Instructions', blocks: [block] };
 };

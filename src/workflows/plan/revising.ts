@@ -220,7 +220,7 @@ export function onTriggersEvaluated(
       );
     }
     case 'limit': {
-      const told = emit(checked, now, {
+      const stopped = emit(checked, now, {
         type: 'loop_stopped',
         phase: number,
         replans,
@@ -229,7 +229,7 @@ export function onTriggersEvaluated(
         why,
       });
       const message = `Phase ${phase.number} (${phase.name}): ${result.why}. Replan it anyway?`;
-      const asked = revisingAs(told, { ...revising, step: 'asked', why: result.why });
+      const asked = revisingAs(stopped, { ...revising, step: 'asked', why: result.why });
       return askAbout(asked, revising.phase, 'replan_limit', message);
     }
   }
@@ -249,7 +249,7 @@ function triggered(state: PlanState, revising: Revising, now: number): PlanState
         why: revising.forcedBy ?? '',
       })
     : state;
-  const told = emit(warned, now, {
+  const logged = emit(warned, now, {
     type: 'replan_triggered',
     phase: number,
     trigger: revising.trigger,
@@ -257,7 +257,7 @@ function triggered(state: PlanState, revising: Revising, now: number): PlanState
     limit,
     status: revising.beyondLimit ? 'forced' : 'invoked',
   });
-  return revisingAs(told, { ...revising, triggered: now - state.pausedFor_ms });
+  return revisingAs(logged, { ...revising, triggered: now - state.pausedFor_ms });
 }
 
 const noteOf = (suggestions: readonly string[]): string | null =>

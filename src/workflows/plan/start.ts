@@ -32,7 +32,7 @@ function estimated(state: PlanState, now: number): PlanState {
   const phases = openOf(state).length;
   const budget = budgetAtStart(state, estimate);
   const expected = { estimate, budget };
-  const told = emit({ ...state, expected }, now, {
+  const shown = emit({ ...state, expected }, now, {
     type: 'plan_estimated',
     phases,
     ...estimate,
@@ -41,9 +41,9 @@ function estimated(state: PlanState, now: number): PlanState {
     ...(most === null ? {} : { most }),
   });
   if (over.length === 0 && (wanted === 'approved' || state.reading.plan?.approval === 'auto'))
-    return told;
+    return shown;
   const message = estimateText({ phases, estimate, most, over, budget });
-  return { ...told, estimateAsked: cut(state, message) };
+  return { ...shown, estimateAsked: cut(state, message) };
 }
 
 /** Money that earlier runs of the plan used does not count against the default. */

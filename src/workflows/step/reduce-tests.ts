@@ -104,12 +104,12 @@ export function onTried(state: StepState, result: TryResult | NotYet, now: numbe
   const words = cut(state, 'why' in result ? result.why : summary);
   const on = stage.at === 'review' ? 'proposal' : 'base';
   const said = { ...result, proposal: proposal?.id ?? '', number: base.number };
-  const told = within(
+  const recorded = within(
     state,
     'tests',
     on === 'base' ? { base: said, outside: false } : { before: said },
   );
-  return emit(told, now, { type: 'tests_tried', on, outcome, summary: words });
+  return emit(recorded, now, { type: 'tests_tried', on, outcome, summary: words });
 }
 
 /** The answers to `baseline`, and to `sandbox_blocks_tests` where it is about the base. */
