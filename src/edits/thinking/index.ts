@@ -27,7 +27,6 @@ const SENTENCE_ENDS = '.!?…';
 /** A tag is hardly a word of a sentence behind one of these, or if a character outside `ENDS_OF_WORD` follows it. */
 const PHRASE_ENDS = ':;*)';
 const ENDS_OF_WORD = ' \t.,;:!?…)*/-\'"’”';
-const FENCE = /^ {0,3}(?:`{3}|~{3})/;
 const OBJECT = /\{\s*"/y;
 const HOLDS_OBJECT = /\{\s*["']/;
 
@@ -332,7 +331,6 @@ class ThinkingFinder {
   }
 
   #takeFence(line: string): void {
-    if (!FENCE.test(line)) return;
     if (this.#fence === null) {
       this.#fence = openingFence(line);
       if (this.#indent === '') this.#indent = ' '.repeat(this.#fence?.indent ?? 0);
