@@ -16,15 +16,22 @@ export const FOREIGN_SCRATCH_MS = 86_400_000;
 const NAME =
   /^emend-(?:back|base|commit|estimate|format|note|sign|wheel)\.([0-9a-f]{8})\.(\d+)\.([0-9a-f]{8})\./;
 
+/**
+ * Makes a directory below `parent` whose name says which process made it: `<what>.<where>.<pid>.<born>.<random>`, mode 0700.
+ * `leftBehind` finds it once that process has ended.
+ */
+export const makeOwnedDirectory = async (parent: string, what: string): Promise<string> => {
+  const { pid, started } = await ownProcess(realSys);
+  return mkdtemp(join(parent, `${what}.${await where()}.${pid}.${digest(started)}.`));
+};
+
 /** Makes a directory that only this user reads, and removes it when `use` has ended. */
 export const withScratch = async <T>(
   what: 'back' | 'base' | 'commit' | 'estimate' | 'format' | 'note' | 'sign' | 'wheel',
   use: (dir: string) => Promise<T>,
 ): Promise<T> => {
   await clearScratch();
-  const { pid, started } = await ownProcess(realSys);
-  const name = `emend-${what}.${await where()}.${pid}.${digest(started)}.`;
-  const dir = await mkdtemp(join(tmpdir(), name));
+  const dir = await makeOwnedDirectory(tmpdir(), `emend-${what}`);
   try {
     return await use(dir);
   } finally {
@@ -39,13 +46,19 @@ export const clearScratch = async (): Promise<void> => {
 };
 
 /** Of this user only; paths. */
-export const deadScratch = async (): Promise<readonly string[]> => {
+export const deadScratch = (): Promise<readonly string[]> => leftBehind(tmpdir(), NAME);
+
+/**
+ * Returns the paths of the directories below `parent` that ended processes of this user made with `makeOwnedDirectory`. `names` matches
+ * their names and captures where they were made, the pid and the process's start.
+ */
+export const leftBehind = async (parent: string, names: RegExp): Promise<readonly string[]> => {
   const dead: string[] = [];
   const ours = await where();
-  for (const name of await readdir(tmpdir()).catch(() => [])) {
-    const [, made, pid, born] = NAME.exec(name) ?? [];
+  for (const name of await readdir(parent).catch(() => [])) {
+    const [, made, pid, born] = names.exec(name) ?? [];
     if (made === undefined || pid === undefined || born === undefined) continue;
-    const path = join(tmpdir(), name);
+    const path = join(parent, name);
     const stat = await lstat(path).catch(() => null);
     if (stat?.isDirectory() !== true || stat.uid !== (process.getuid?.() ?? stat.uid)) continue;
     // Of an earlier boot, which is over, or of a container that shares TMPDIR, whose processes cannot be asked: none works so long.

@@ -11,6 +11,7 @@ import { realSys, type Sys } from '../system/sys.js';
 import { resolveTimings } from '../temporal/settings.js';
 import { createApplyEngine, createLocks } from '../workspace/apply/index.js';
 import { createLocalRunner } from '../workspace/commands/index.js';
+import { createLayers } from '../workspace/layers/index.js';
 import type { WorkspaceLock } from '../workspace/ports.js';
 import { createCheckouts } from '../workspace/checkout/index.js';
 import { createRepository } from '../workspace/landing/repository.js';
@@ -73,6 +74,7 @@ export async function createPorts(
     repository,
     checkouts: createCheckouts({ home, host: await hostId(home), blobs }, engine, repository),
     commands,
+    layers: createLayers({ home, blobs, commands }),
     edits: createEditRunner({ turn_ms: timings.commandTurn_ms }),
     clock,
     timings,

@@ -4,14 +4,16 @@ import type { BlobStore } from '../../src/stores/ports.js';
 import { systemClock } from '../../src/system/clock.js';
 import { createApplyEngine } from '../../src/workspace/apply/index.js';
 import { createLocalRunner } from '../../src/workspace/commands/index.js';
+import { createLayers } from '../../src/workspace/layers/index.js';
 import { createRepository } from '../../src/workspace/landing/repository.js';
 
 export const workspacePorts = (
   home: string,
   blobs: BlobStore,
-): Pick<ActivityPorts, 'blobs' | 'workspace' | 'repository' | 'commands' | 'clock'> => {
+): Pick<ActivityPorts, 'blobs' | 'workspace' | 'repository' | 'commands' | 'layers' | 'clock'> => {
   const commands = createLocalRunner(process.env);
   const engine = createApplyEngine({ home, blobs });
   const repository = createRepository({ home, blobs, engine, commands });
-  return { blobs, workspace: engine, repository, commands, clock: systemClock };
+  const layers = createLayers({ home, blobs, commands });
+  return { blobs, workspace: engine, repository, commands, layers, clock: systemClock };
 };

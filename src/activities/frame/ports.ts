@@ -6,6 +6,7 @@ import type { Timings } from '../../shared/limits.js';
 import type { AwaitPhaseResult } from '../../shared/plan-activities.js';
 import type { Clock } from '../../system/clock.js';
 import type { CommandRunner } from '../../workspace/commands/index.js';
+import type { Layers } from '../../workspace/layers/index.js';
 import type { Workspace } from '../../workspace/ports.js';
 import type { Checkouts } from '../../workspace/checkout/index.js';
 import type { Repository } from '../../workspace/repository.js';
@@ -22,6 +23,8 @@ export interface ActivityPorts extends Pick<Stores, 'blobs' | 'records' | 'archi
   readonly checkouts: Checkouts;
   /** For a person's commands. */
   readonly commands: CommandRunner;
+  /** Overlays that commands write instead of a workspace. */
+  readonly layers: Layers;
   readonly edits: EditRunner;
   readonly clock: Clock;
   /** Waits at most `wait_ms` for the end of a run, by its workflow id; `open`: it has not ended yet, or no server answered. */

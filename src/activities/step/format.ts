@@ -60,17 +60,20 @@ export async function formatted(
         work_ms: STORE_BOUNDS.format_s * 1000,
         signal,
       };
+      const layer = { run: 'format', workspace, proposal: [], isWarm: false };
       const ran = await commandTurn(turn, () =>
-        ports.commands.run({
-          command: ['/bin/sh', '-c', script, 'sh', ...paths],
-          cwd: workspace,
-          env,
-          more: { FORMAT_FILE: paths[0] ?? '', FORMAT_SCRATCH: scratch },
-          sandbox: box === 'off' ? box : { ...box, dropsWrites: true, scratch: [scratch] },
-          timeout_s: STORE_BOUNDS.format_s,
-          maxOutput_bytes: STORE_BOUNDS.hookOutput_bytes,
-          signal,
-        }),
+        ports.layers.use(layer, ({ overlay }) =>
+          ports.commands.run({
+            command: ['/bin/sh', '-c', script, 'sh', ...paths],
+            cwd: workspace,
+            env,
+            more: { FORMAT_FILE: paths[0] ?? '', FORMAT_SCRATCH: scratch },
+            sandbox: box === 'off' ? box : { ...box, overlay, scratch: [scratch] },
+            timeout_s: STORE_BOUNDS.format_s,
+            maxOutput_bytes: STORE_BOUNDS.hookOutput_bytes,
+            signal,
+          }),
+        ),
       );
       const named = files.map(({ path }) => path).join(', ');
       if (ran.exit !== 0)

@@ -71,16 +71,19 @@ export const runTests = (
       'exit $r',
     ];
     const script = (box === 'off' && isOurs === true ? [OVER_WAS, ...lines] : lines).join('\n');
-    const shut = over === undefined ? {} : { dropsWrites: true, scratch: [scratch], isOpen };
-    const ran = await ports.commands.run({
-      command: ['/bin/sh', '-c', script, 'sh', ...(over ?? []).map(({ path }) => `./${path}`)],
-      cwd: dir,
-      env,
-      more: { BASE_SCRATCH: scratch },
-      timeout_s,
-      maxOutput_bytes,
-      signal,
-      sandbox: box === 'off' ? box : { ...box, ...shut },
+    const layer = { run: 'tests', workspace: dir, proposal: [], isWarm: false };
+    const ran = await ports.layers.use(layer, ({ overlay }) => {
+      const shut = over === undefined ? {} : { overlay, scratch: [scratch], isOpen };
+      return ports.commands.run({
+        command: ['/bin/sh', '-c', script, 'sh', ...(over ?? []).map(({ path }) => `./${path}`)],
+        cwd: dir,
+        env,
+        more: { BASE_SCRATCH: scratch },
+        timeout_s,
+        maxOutput_bytes,
+        signal,
+        sandbox: box === 'off' ? box : { ...box, ...shut },
+      });
     });
     // Cancelled, or the worker stops: tests that were cut short have not failed. The wrapper says which of the two it was.
     if (ran.aborted) throw new Error('the tests were stopped');

@@ -15,6 +15,7 @@ export { classifyFailure, failedTests, failingTests } from './classify.js';
 export { type DiscoveredTests, discoverTests } from './discover.js';
 export { findBubblewrap } from './bubblewrap.js';
 export { type Box, gitPlaces } from './sandbox.js';
+export type { Overlay } from './mounts.js';
 
 type Rest = Omit<ProcessRequest, 'file' | 'args' | 'env' | 'watch'>;
 export interface CommandRequest extends Rest {
@@ -84,7 +85,7 @@ export const createLocalRunner = (
     });
     const { told = '', ended, ...outcome } = ran;
     // Git, run by us, would take it for the repository. An empty one is the sandbox's.
-    await rmdir(git).catch(() => undefined);
+    if (box.overlay === undefined) await rmdir(git).catch(() => undefined);
     const madeGit = !hadGit && (await isThere(git));
     if (madeGit) await rm(git, { recursive: true, force: true });
     const isOver = ended !== undefined || ran.timedOut || ran.aborted;
@@ -150,12 +151,16 @@ const spaceOf = async (path: string) => {
  * For ProcessRequest.watch. Bubblewrap tells the pid of the sandbox's first process; what that one has mounted as /proc lists the
  * processes of the sandbox and no others.
  */
-const watchBox = async ({ workspace }: Pick<Box, 'workspace'>, allowed: Allowance) => {
-  const { free: freeAtFirst } = await spaceOf(workspace);
+const watchBox = async (
+  { workspace, overlay }: Pick<Box, 'workspace' | 'overlay'>,
+  allowed: Allowance,
+) => {
+  const writtenTo = overlay?.upper ?? workspace;
+  const { free: freeAtFirst } = await spaceOf(writtenTo);
   return async (told: string): Promise<string | null> => {
     const pid = /"child-pid":\s*(\d+)/.exec(told)?.[1];
     if (pid === undefined) return null;
-    const { free } = await spaceOf(workspace);
+    const { free } = await spaceOf(writtenTo);
     const written = freeAtFirst - free;
     if (
       written > allowed.mostWritten_mib ||

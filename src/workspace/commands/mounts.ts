@@ -8,8 +8,29 @@ const SCRATCH_BYTES = 1024 ** 3; // bound: What a command may write to /tmp, and
 const SMALL_BYTES = 64 * 1024 ** 2; // bound: and to every other place that is empty for it.
 const LINKS = 200; // bound: Links and parts of a path that are followed to show where it leads.
 
+/** Directories of one overlay over a workspace; all paths are absolute. */
+export interface Overlay {
+  /** Read-only layers over the workspace, the lowest first: earlier outputs of the run, then the proposal. */
+  readonly lower: readonly string[];
+  /** The layer that the command writes. It belongs to one mount only and was empty before it. */
+  readonly upper: string;
+  /** The kernel's own working directory, next to `upper` on the same filesystem. */
+  readonly work: string;
+}
+
+/** Options of bubblewrap that mount the overlay over `path`; of its sources the last one is on top. */
+export const overlayArguments = (path: string, { lower, upper, work }: Overlay): string[] => [
+  ...[path, ...lower].flatMap((source) => ['--overlay-src', source]),
+  '--overlay',
+  upper,
+  work,
+  path,
+];
+
+type Shown = 'read' | 'write' | 'overlay' | 'guard' | ({ readonly kind: 'layers' } & Overlay);
 type Mount =
   | { readonly kind: 'empty' | 'read' | 'write' | 'overlay' | 'socket' | 'guard' }
+  | ({ readonly kind: 'layers' } & Overlay)
   | { readonly kind: 'link'; readonly to: string };
 
 const parts = (path: string): string[] => path.split('/').filter((part) => part !== '');
@@ -45,7 +66,7 @@ export class Mounts {
     return (this.#all.get(path) ?? this.#above(path)).kind === 'empty';
   }
   /** Shows where a path leads, and each link on the way that an empty place would hide. What is not there is left out. */
-  show(path: string, kind: 'read' | 'write' | 'overlay' | 'guard' = 'read'): void {
+  show(path: string, shown: Shown = 'read'): void {
     let rest = parts(path);
     let at = '/';
     for (let steps = 0; rest.length > 0; steps++) {
@@ -63,7 +84,8 @@ export class Mounts {
       at = '/';
     }
     if (at === '/' || found(() => lstatSync(at)) === null) return;
-    if (kind !== 'read' || this.isEmpty(at)) this.set(at, { kind });
+    const mount = typeof shown === 'string' ? { kind: shown } : shown;
+    if (shown !== 'read' || this.isEmpty(at)) this.set(at, mount);
   }
   /** Parents before what lies in them. */
   arguments(): string[] {
@@ -94,6 +116,8 @@ export class Mounts {
           return ['--bind', path, path];
         case 'overlay':
           return ['--overlay-src', path, '--tmp-overlay', path];
+        case 'layers':
+          return overlayArguments(path, mount);
         case 'socket':
           return ['--ro-bind', '/dev/null', path];
       }

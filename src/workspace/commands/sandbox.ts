@@ -10,7 +10,8 @@ import type { SandboxSettings } from '../../documents/job/index.js';
 import type { Environment } from '../../system/environment.js';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
 import { ALWAYS } from './bubblewrap.js';
-import { found, isWithin, Mounts, showTools } from './mounts.js';
+import { found, isWithin, Mounts, overlayArguments, showTools } from './mounts.js';
+import type { Overlay } from './mounts.js';
 
 const PROCESSES = 4_096; // bound: Processes of one command, unless `processes` says otherwise.
 
@@ -19,11 +20,11 @@ export interface Box {
   readonly settings: SandboxSettings;
   /** Real path: written to but for its git directory. */
   readonly workspace: string;
-  /** What the command writes in the workspace goes nowhere. */
-  readonly dropsWrites?: boolean;
+  /** The command writes an upper layer instead of the workspace; absent: the workspace itself, which only tests after an apply do. */
+  readonly overlay?: Overlay;
   /** Directories of ours that it may write to. */
   readonly scratch?: readonly string[];
-  /** Nothing is shut in or hidden: only what is written in the workspace and its git directory goes nowhere. */
+  /** Nothing is shut in or hidden: only what is written in the workspace (`overlay`) and its git directory goes nowhere. */
   readonly isOpen?: boolean;
 }
 export interface Surroundings {
@@ -130,39 +131,20 @@ export async function boxArguments(box: Box, { env, hidden }: Surroundings): Pro
       'Work in a directory below it, or set `sandbox: off`.',
     );
   const git = await gitPlaces(workspace);
-  if (box.isOpen === true) {
-    const dropped = [
-      workspace,
-      ...(git?.places ?? []).filter((place) => found(() => lstatSync(place))?.isDirectory()),
-    ];
-    const outer = dropped.filter(
-      (dir) => !dropped.some((other) => other !== dir && isWithin(dir, other)),
-    );
-    const over = outer.flatMap((dir) => ['--overlay-src', dir, '--tmp-overlay', dir]);
-    return [...OPEN, '--dev-bind', '/', '/', '--proc', '/proc', ...over, '--chdir', workspace];
-  }
+  if (box.isOpen === true) return openArguments(box, git);
   showTools(mounts, env, homes);
   if (settings.network) mounts.show('/etc/resolv.conf');
   // A home that is a repository is still a home.
   const isOwn = git !== null && !homes.some((home) => isWithin(home, git.top));
   if (isOwn) mounts.show(git.top);
-  const how = box.dropsWrites === true ? 'overlay' : 'write';
-  mounts.show(workspace, how);
+  const { overlay } = box;
+  mounts.show(workspace, overlay === undefined ? 'write' : { kind: 'layers', ...overlay });
   // What it makes there is no repository for git that we or a person run, even if it is never removed.
-  if (git === null) mounts.set(join(workspace, '.git'), { kind: 'empty' });
+  if (git === null && overlay === undefined) mounts.set(join(workspace, '.git'), { kind: 'empty' });
   for (const path of settings.read) mounts.show(expanded(path, homes));
   for (const path of settings.write) mounts.show(expanded(path, homes), 'write');
   for (const path of box.scratch ?? []) mounts.show(path, 'write');
-  for (const place of isOwn ? git.places : []) {
-    // No directory above it can be renamed, either.
-    for (
-      let dir = dirname(place);
-      dir !== workspace && isWithin(dir, workspace);
-      dir = dirname(dir)
-    )
-      mounts.show(dir, how);
-    mounts.show(place, 'guard');
-  }
+  if (isOwn) guardGit(mounts, git, box);
   for (const socket of await sockets())
     if (!mounts.isEmpty(socket)) mounts.set(socket, { kind: 'socket' });
   return [
@@ -173,6 +155,41 @@ export async function boxArguments(box: Box, { env, hidden }: Surroundings): Pro
     ...mounts.arguments(),
     ...['--remount-ro', '/dev', '--chdir', workspace],
   ];
+}
+
+/** Outside the sandbox. Only the workspace and the repository's git directories are covered, so that nothing written there stays. */
+function openArguments({ workspace, overlay }: Box, git: GitPlaces | null): string[] {
+  const places = [workspace, ...(git?.places ?? [])].filter((place) =>
+    found(() => lstatSync(place))?.isDirectory(),
+  );
+  const outermost = places.filter(
+    (dir) => !places.some((other) => other !== dir && isWithin(dir, other)),
+  );
+  const covers = outermost.flatMap((dir) =>
+    dir === workspace && overlay !== undefined
+      ? overlayArguments(dir, overlay)
+      : ['--overlay-src', dir, '--tmp-overlay', dir],
+  );
+  return [...OPEN, '--dev-bind', '/', '/', '--proc', '/proc', ...covers, '--chdir', workspace];
+}
+
+/** Makes the git directories read-only and, if commands write the workspace itself, what git runs or includes from the working tree. */
+function guardGit(mounts: Mounts, git: GitPlaces, { workspace, overlay }: Box): void {
+  const entry = join(git.top, '.git');
+  const places =
+    overlay === undefined
+      ? git.places
+      : git.places.filter((place) => place === entry || !isWithin(place, workspace));
+  for (const place of places) {
+    // No directory above it can be renamed, either.
+    for (
+      let dir = dirname(place);
+      dir !== workspace && isWithin(dir, workspace);
+      dir = dirname(dir)
+    )
+      mounts.show(dir, 'write');
+    mounts.show(place, 'guard');
+  }
 }
 
 const expanded = (path: string, homes: readonly string[]): string =>

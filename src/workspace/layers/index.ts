@@ -1,0 +1,45 @@
+/**
+ * What commands write instead of the workspace (docs/decisions/0036). A command sees the workspace at its own path with the proposal over
+ * it, and its writes go to a layer of the home that is removed with the run.
+ */
+import { join } from 'node:path';
+import type { BlobStore } from '../../stores/ports.js';
+import type { CommandRunner } from '../commands/index.js';
+import { withLayer, type Layer, type LayerRequest } from './layer.js';
+import { layersDir } from './paths.js';
+import { overlayProblem } from './probe.js';
+import { removeTree } from './remove.js';
+
+export { readFromLayer, type Change } from './changes.js';
+export type { Layer, LayerRequest } from './layer.js';
+export { layersDir } from './paths.js';
+export { removeTree } from './remove.js';
+
+export interface Layers {
+  /** Returns why commands cannot get an overlay over this workspace (its real path), in words for the reviewer; null: they can. */
+  problem(workspace: string): Promise<string | null>;
+  /** Makes the layer of one command, and removes it when `work` has ended. */
+  use<T>(request: LayerRequest, work: (layer: Layer) => Promise<T>): Promise<T>;
+  /** Removes what is kept for the commands of a run. */
+  remove(run: string): Promise<void>;
+}
+
+export interface LayersOptions {
+  readonly home: string;
+  readonly blobs: Pick<BlobStore, 'get'>;
+  readonly commands: CommandRunner;
+}
+
+export const createLayers = ({ home, blobs, commands }: LayersOptions): Layers => {
+  const problems = new Map<string, Promise<string | null>>();
+  const use: Layers['use'] = (request, work) => withLayer({ home, blobs }, request, work);
+  return {
+    problem: (workspace) => {
+      const known = problems.get(workspace) ?? overlayProblem({ commands, use }, workspace);
+      problems.set(workspace, known);
+      return known;
+    },
+    use,
+    remove: (run) => removeTree(join(layersDir(home), run)),
+  };
+};
