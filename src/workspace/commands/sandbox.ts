@@ -10,8 +10,7 @@ import type { SandboxSettings } from '../../documents/job/index.js';
 import type { Environment } from '../../system/environment.js';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
 import { ALWAYS } from './bubblewrap.js';
-import { found, isWithin, Mounts, overlayArguments, showTools } from './mounts.js';
-import type { Overlay } from './mounts.js';
+import { found, isWithin, Mounts, overlayArguments, showTools, type Overlay } from './mounts.js';
 
 const PROCESSES = 4_096; // bound: Processes of one command, unless `processes` says otherwise.
 
