@@ -33,8 +33,7 @@ import { rebaseProposal } from './step/rebase.js';
 import { auditChange } from './step/audit.js';
 import { buildProposal } from './step/build-proposal.js';
 import { countUsage } from './step/estimate.js';
-import { tryTests } from './step/try-tests.js';
-import { verify } from './step/verify.js';
+import { releaseWorkspace, removeLayers, runTests } from './step/run-tests.js';
 import { verifyDecision } from './step/approvers.js';
 
 export { archiveSink } from './frame/ports.js';
@@ -54,8 +53,9 @@ const WORK: { readonly [N in ActivityName]: Activity<N> } = {
   buildProposal,
   applyProposal,
   rebaseProposal,
-  verify,
-  tryTests,
+  runTests,
+  releaseWorkspace,
+  removeLayers,
   auditChange,
   rollBack,
   commit,

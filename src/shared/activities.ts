@@ -135,19 +135,22 @@ export const ACTIVITIES = {
     work: 'rebasing the proposal onto the current files',
     why: 'its first result is recorded',
   },
-  verify: {
+  runTests: {
     ...host,
     asksAgain: true,
-    more_s: { timeout_s: 1 },
+    more_s: { timeout_s: 3 },
     work: 'running the tests',
-    why: 'runs within `testTimeout_s`',
+    why: 'runs within `testTimeout_s`; a base that fails in a sandbox may run once more without',
   },
-  tryTests: {
+  releaseWorkspace: {
     ...host,
-    asksAgain: true,
-    more_s: { worktreeAdd_s: 1, timeout_s: 3 },
-    work: 'running the tests on files that are not applied',
-    why: '`worktree.setup`, then the tests; where the base fails in a sandbox, once more without',
+    work: 'unlocking the workspace',
+    why: 'a retry finds it unlocked',
+  },
+  removeLayers: {
+    ...host,
+    work: 'removing the outputs of its tests',
+    why: 'best effort; `emend gc` removes what stays',
   },
   auditChange: { ...model, work: 'the model call that audits the change' },
   rollBack: {

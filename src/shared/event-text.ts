@@ -208,7 +208,7 @@ const TEXTS: { readonly [N in EventType]: (event: EventOf<N>) => string } = {
   conflict: ({ where, files }) => `conflict at ${where}: ${files.join(', ')}`,
   rebased: ({ clean }) => (clean ? 'rebased onto the current files' : 'could not be rebased'),
   verified: ({ outcome, summary }) => `tests: ${outcome}${summary === '' ? '' : `: ${summary}`}`,
-  tests_tried: testsText,
+  base_tested: (event) => testsText({ on: 'base', ...event }),
   audited: (event) => `audit: ${auditText(event)}`,
   rolled_back: ({ file_count, leftAlone }) =>
     `rolled back ${count(file_count, 'file')}${leftAlone.length === 0 ? '' : `; skipped, changed in the meantime: ${leftAlone.join(', ')}`}`,

@@ -72,8 +72,8 @@ export interface JobEvents {
   conflict: { files: readonly string[]; where: 'apply' | 'commit' | 'rebase' };
   rebased: { clean: boolean };
   verified: { outcome: string; kind: string | null; signature: string | null; summary: string };
-  /** Tests on files that are not applied: the base's, or a proposal's before its approval. */
-  tests_tried: { on: 'base' | 'proposal'; outcome: string; summary: string };
+  /** Tests on the files before the change. */
+  base_tested: { outcome: string; summary: string };
   audited: AuditReport;
   rolled_back: { file_count: number; leftAlone: readonly string[] };
   committed: { commit: string; note: string | null };

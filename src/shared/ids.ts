@@ -16,9 +16,6 @@ export const isStepKey = (value: unknown): value is StepKey =>
 const PHASE_KEY = /^([0-9a-f]{32})(-p\d+-[a-z]?\d+)$/;
 /** The plan that a phase's run or mark belongs to; of any other key: itself. */
 export const planOf = (stepKey: StepKey): StepKey => PHASE_KEY.exec(stepKey)?.[1] ?? stepKey;
-/** The worktree in which a run's tests run on files that are not applied; of a phase among those of its plan. */
-export const trialName = (stepKey: StepKey): string =>
-  `trial${stepKey.slice(planOf(stepKey).length)}`;
 export const phaseKey = (plan: StepKey, phase: string, run: number): StepKey =>
   `${plan}-${phase}-${run}`;
 

@@ -2,7 +2,6 @@
 import type { StepEvent } from './events.js';
 import type { AuditReport } from './audit.js';
 import type { Finding } from './formats.js';
-import type { VerificationFailure } from './plan.js';
 import type { Problem } from './problems.js';
 import type { BlobRef, StepKey } from './ids.js';
 import type { RepositoryBase } from './repository.js';
@@ -69,6 +68,8 @@ export interface StagedByHook {
     /** What was in the working tree at that moment; null: no file. */
     readonly disk: { readonly ref: BlobRef; readonly mode: number } | null;
   }[];
+  /** Files that the tested proposal removes, which are still in the working tree; absent: none. */
+  readonly removed?: readonly string[];
 }
 export interface ProposalFileSummary {
   readonly path: string;
@@ -127,8 +128,16 @@ export interface ApplyInput extends ActivityBase {
   readonly files: readonly string[] | null;
   readonly workflowId: string;
   readonly namespace: string;
-  /** No verify and no commit follow: end the lock when done. */
+  /** No tests and no commit follow: end the lock when done. */
   readonly releaseAfter: boolean;
+  /** What the passed tests of these files are bound to; absent: they are not bound, or run afterwards. */
+  readonly tested?: {
+    readonly baseHash: string;
+    /** What was on disk of the change then. */
+    readonly applications: readonly Application[];
+  };
+  /** The job's file is no part of the base. */
+  readonly jobPath?: string;
 }
 export interface HeldLock {
   /** Rises with every taking. */
@@ -163,6 +172,8 @@ export type ApplyResult<Lock = HeldLock> =
       readonly files: readonly string[];
       readonly lock: Lock;
     }
+  /** Files changed since the tests passed. Nothing was written. */
+  | { readonly outcome: 'base_moved' }
   /** Disk full, permission…: reverted, nothing changed. */
   | { readonly outcome: 'failed'; readonly problem: Problem };
 
@@ -186,34 +197,6 @@ export type RebaseResult =
   | { readonly outcome: 'conflict'; readonly conflicts: readonly ConflictFile[] }
   | { readonly outcome: 'empty' };
 
-export interface VerifyInput extends ActivityBase {
-  readonly workspace: string;
-  readonly commands: readonly string[];
-  readonly timeout_s: number;
-  readonly maxOutput_bytes: number;
-  readonly files: readonly string[];
-  /** No commit follows a pass: end the lock then. */
-  readonly releaseOnPass: boolean;
-  /** Names of records (`FoundTests`): the person confirmed these now. */
-  readonly remember: readonly string[] | null;
-  /** Fencing token of the lock to end; null: whichever the step holds. */
-  readonly token: number | null;
-  /** Of a step, whose configuration is in it; absent: `emend.yaml` as it is now. */
-  readonly snapshot?: BlobRef;
-  /** Of a plan: what its front matter says comes first. */
-  readonly settings?: BlobRef;
-  /** Of a step: what must be on disk before and after the tests; absent: nothing is held to be there. */
-  readonly applications?: readonly Application[];
-  /** Which of the step's test runs it is, from 0; absent: 0. */
-  readonly run?: number;
-  readonly sandbox?: SandboxChoice;
-  /** What the tests said of the base (JSON blob, `BaseTests`); `known`: those that failed there do not count. */
-  readonly base?: BlobRef;
-  readonly known?: true;
-  /** The proposal was tested before its approval: the same bytes on the same base are not tested again. The job is no part of the base. */
-  readonly tried?: true;
-  readonly jobPath?: string;
-}
 /** Files of the proposal are not what was applied: untested bytes, or bytes that nobody approved. */
 export interface ChangedFiles {
   readonly outcome: 'changed_files';
@@ -223,22 +206,6 @@ export interface ChangedFiles {
   /** What the tests wrote (JSON blob, `StagedByHook`); absent: nothing that could be proposed. */
   readonly staged?: BlobRef;
 }
-export interface TestOutput {
-  readonly output: string;
-  /** Names of tests that failed, as their runner prints them; empty where it names none. */
-  readonly failed: readonly string[];
-}
-/** Outcomes of tests that nothing speaks against. */
-export const PASSED: readonly string[] = ['pass', 'pass_with_warnings', 'no_tests'];
-export type VerifyOutcome = VerifyResult | NoSandbox | SandboxBlocks | ChangedFiles;
-export interface VerifyResult extends VerificationFailure {
-  readonly outcome: 'pass' | 'pass_with_warnings' | 'fail_soft' | 'fail_hard' | 'no_tests';
-  readonly transient: boolean;
-  readonly seconds: number;
-  /** Other files of the repository that the tests changed, and of the proposal what was put back over which bytes; absent: none. */
-  readonly alsoChanged?: readonly string[];
-}
-
 export interface RollbackInput
   extends ActivityBase, Pick<ApplyInput, 'workspace' | 'workflowId' | 'namespace'> {
   readonly applications: readonly Application[];
@@ -288,7 +255,6 @@ export interface ProposalActivities {
   buildProposal(input: BuildProposalInput): Promise<BuildProposalResult | NotYet>;
   applyProposal(input: ApplyInput): Promise<ApplyResult>;
   rebaseProposal(input: RebaseInput): Promise<RebaseResult>;
-  verify(input: VerifyInput): Promise<VerifyOutcome | NotYet>;
   rollBack(input: RollbackInput): Promise<RollbackResult>;
   commit(input: CommitInput): Promise<CommitResult | NotYet>;
 }

@@ -13,15 +13,8 @@ import type { ModelDown } from './outage.js';
 import type { MadeFiles, Picked, PickedFile } from './pick.js';
 import type { TestPlan } from './plan.js';
 import type { BlobRef, StepKey } from './ids.js';
-import type {
-  ActivityBase,
-  Application,
-  NotYet,
-  ProposalActivities,
-  VerifyInput,
-  VerifyResult,
-  TestOutput,
-} from './proposal-activities.js';
+import type { ActivityBase, Application, ProposalActivities } from './proposal-activities.js';
+import type { TestActivities } from './test-activities.js';
 
 export interface PreflightInput extends ActivityBase {
   readonly workspace: string;
@@ -89,8 +82,10 @@ export type PreflightResult =
       readonly noSandbox?: string;
       /** What becomes of tests that fail on the base; absent: nobody looks, or none are run. */
       readonly baseline?: Exclude<Baseline, 'off'>;
-      /** Proposals are tested before approval; `prepared`: where the base passes in a prepared worktree. Absent: after apply. */
-      readonly verifyBefore?: 'always' | 'prepared';
+      /** Why the tests run after the apply, in the workspace; absent: they run before it, on an overlay, or there are none. */
+      readonly testsAfterApply?: string;
+      /** The tests run right before the apply instead of before the approval. */
+      readonly testsAfterApproval?: true;
     }
   | {
       readonly outcome: 'pick';
@@ -246,38 +241,6 @@ export type AuditResult =
       readonly usage: StepUsage;
     };
 
-/**
- * Tests on files that are not applied: on the base, or with a proposal that waits for approval. `outside`: a person allowed the tests of
- * the base to run once outside the sandbox, if they fail in it. `again`: how often a person asked for them again; earlier results do not count.
- */
-export interface TryInput extends Omit<
-  VerifyInput,
-  'files' | 'releaseOnPass' | 'remember' | 'token' | 'applications'
-> {
-  readonly snapshot: BlobRef;
-  readonly outside?: true;
-  readonly again: number;
-  readonly proposal?: BlobRef;
-}
-/** What the tests said of the base, as a JSON blob. */
-export interface BaseTests extends TestOutput {
-  readonly outcome: 'pass' | 'fail' | 'missing';
-  readonly summary: string;
-  /** How often the name of each that failed was printed; null: they are not named, or not all. */
-  readonly failing: Readonly<Record<string, number>> | null;
-}
-export type TryResult =
-  | { readonly outcome: 'untried'; readonly why: string }
-  | { readonly outcome: 'tested'; readonly result: VerifyResult }
-  | (Pick<BaseTests, 'outcome' | 'summary'> & {
-      readonly base: BlobRef;
-      /** They ran in a worktree that `worktree.setup` made ready. */
-      readonly prepared: boolean;
-      /** They fail in the sandbox alone: why. The outcome is that without it. */
-      readonly blocked?: string;
-      /** They failed in the sandbox and did not run outside it. `message`: what a person needs to know to allow that. */
-      readonly outside?: { readonly message: string; readonly isRefused: boolean };
-    });
 /** The usage of all of a step's calls by the journal; wanted where an activity ended without telling. */
 export type CountUsageInput = ActivityBase;
 export interface CountUsageResult {
@@ -302,13 +265,12 @@ export interface VerifyDecisionInput extends ActivityBase {
 }
 
 /** The activities as workflows see them. `createActivities` in src/activities is checked against this. */
-export interface StepActivities extends ProposalActivities {
+export interface StepActivities extends ProposalActivities, TestActivities {
   preflight(input: PreflightInput): Promise<PreflightResult>;
   pickFiles(input: PickInput): Promise<PickResult>;
   writeBrief(input: BriefInput): Promise<BriefResult>;
   proposeEdit(input: ProposeInput): Promise<ProposeResult>;
   countUsage(input: CountUsageInput): Promise<CountUsageResult>;
-  tryTests(input: TryInput): Promise<TryResult | NotYet>;
   auditChange(input: AuditInput): Promise<AuditResult>;
   verifyDecision(
     input: VerifyDecisionInput,

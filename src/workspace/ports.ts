@@ -71,13 +71,20 @@ export interface ApplyRequest {
   /** Which of the proposal's files to apply (approved and not applied before). */
   readonly files: readonly string[];
   readonly holder: { readonly workflowId: string; readonly namespace: string };
+  /**
+   * Asked under the lock before anything is written: do the tests of the change still hold on the other files? If not, the outcome is
+   * `base_changed` without a conflict. Absent: they do.
+   */
+  readonly isStillTested?: () => Promise<boolean>;
 }
 /** What a rollback needs to know of the application that it takes back. */
 export type RollbackRequest = Pick<
   ApplyRequest,
   'stepKey' | 'workspace' | 'proposalId' | 'decision' | 'holder'
 >;
-export type ApplyOutcome = Exclude<ApplyResult<WorkspaceLock>, { readonly outcome: 'busy' }> | Busy;
+export type ApplyOutcome =
+  | Exclude<ApplyResult<WorkspaceLock>, { readonly outcome: 'busy' | 'base_moved' }>
+  | Busy;
 
 export type RollbackOutcome =
   | (Omit<RollbackResult, 'commit'> & { readonly outcome: 'rolled_back' })

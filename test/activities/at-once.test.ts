@@ -11,7 +11,8 @@ import { activity } from '../../src/activities/frame/activity.js';
 import { createEditRunner } from '../../src/activities/frame/edit-worker.js';
 import type { ActivityPorts } from '../../src/activities/frame/ports.js';
 import { preflight } from '../../src/activities/step/preflight.js';
-import type { BuildProposalInput, VerifyInput } from '../../src/shared/proposal-activities.js';
+import type { BuildProposalInput } from '../../src/shared/proposal-activities.js';
+import type { RunTestsInput } from '../../src/shared/test-activities.js';
 import { resolveTimings } from '../../src/temporal/settings.js';
 import { createArchive } from '../../src/stores/directory/archive.js';
 import { createBlobStore } from '../../src/stores/directory/blobs.js';
@@ -101,15 +102,12 @@ const buildInput = async (formatCommand: string): Promise<BuildProposalInput> =>
   const head = await blobs.put(Buffer.from(JSON.stringify(accepted)));
   return { ...base, snapshot: looked.snapshot, accepted: [head], exclude: [], manual: [] };
 };
-const verifyInput = (commands: readonly string[], timeout_s: number): VerifyInput => ({
+const testsInput = (commands: readonly string[], timeout_s: number): RunTestsInput => ({
   ...base,
+  on: { kind: 'workspace' },
   commands,
   timeout_s,
   maxOutput_bytes: 10_000,
-  files: [],
-  releaseOnPass: false,
-  remember: null,
-  token: null,
 });
 const run = <I, O>(work: (input: I) => Promise<O>, input: I): Promise<O> =>
   new MockActivityEnvironment({ activityId: randomUUID(), startToCloseTimeoutMs: 600_000 }).run(
@@ -130,7 +128,7 @@ test('tests of many runs: the same', async () => {
   dependencies = { ...dependencies, timings: { ...dependencies.timings, commandTurn_ms: 60_000 } };
   const verified = await Promise.all(
     Array.from({ length: 3 * cores }, () =>
-      run(host().verify, verifyInput([counting('sleep 0.1')], 30)),
+      run(host().runTests, testsInput([counting('sleep 0.1')], 30)),
     ),
   );
   expect(verified.every(({ outcome }) => outcome === 'pass')).toBe(true);
@@ -138,7 +136,7 @@ test('tests of many runs: the same', async () => {
 });
 
 test('the limit of one verification is that of its commands together, and begins at their turn', async () => {
-  const ends = await run(host().verify, verifyInput(['sleep 1.5', 'sleep 1.5'], 2));
+  const ends = await run(host().runTests, testsInput(['sleep 1.5', 'sleep 1.5'], 2));
   expect(ends).toMatchObject({
     summary: expect.stringMatching(/^sleep 1\.5: timed out after 2 s/),
   });
@@ -153,7 +151,7 @@ test('a turn that does not come in time: `busy` to a workflow that knows it, els
   const held = Array.from({ length: cores }, () => commandTurn(wanted, () => gate));
   for (const [work, asked] of [
     [host().buildProposal, input],
-    [host().verify, verifyInput(['true'], 5)],
+    [host().runTests, testsInput(['true'], 5)],
   ] as const) {
     const call = work as (input: unknown) => Promise<unknown>;
     expect(await run(call, asked)).toEqual({ v: 2, outcome: 'busy' });

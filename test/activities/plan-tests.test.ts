@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { testsOfPlan } from '../../src/activities/plan/read-plan.js';
 import type { ActivityPorts } from '../../src/activities/frame/ports.js';
-import { remember } from '../../src/activities/step/verify.js';
+import { remember } from '../../src/activities/step/found-tests.js';
 import { reportOf } from '../../src/documents/plan/index.js';
 import type { PlanTests } from '../../src/shared/plan.js';
 import { readPlan } from '../../src/workspace/documents/index.js';

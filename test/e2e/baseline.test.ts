@@ -56,10 +56,7 @@ long('`baseline: fix`: an unattended job mends the test that fails', async () =>
     usage: { calls: 1 },
   });
   const events = await s.events(run);
-  expect(events.find(({ type }) => type === 'tests_tried')).toMatchObject({
-    on: 'base',
-    outcome: 'fail',
-  });
+  expect(events.find(({ type }) => type === 'base_tested')).toMatchObject({ outcome: 'fail' });
 });
 
 long(

@@ -1,8 +1,7 @@
 /** Tests before anything is applied: what they lead to. The activity itself runs in test/e2e/baseline.test.ts. */
 import { describe, expect, test } from '@jest/globals';
 import { currentRules } from '../../src/shared/rules.js';
-import { baseChoice, trialOf } from '../../src/workflows/step/reduce-tests.js';
-import { statusOf } from '../../src/workflows/step/views.js';
+import { baseChoice } from '../../src/workflows/step/reduce-tests.js';
 import { play, type Case } from './step-driver.js';
 import { blob } from './world.js';
 
@@ -171,52 +170,5 @@ describe('the base', () => {
   test('run_once is no answer before there is a proposal: a formatter would take it up', () => {
     const driver = play({ words: { try_base: ['blocked'] }, ready });
     expect(driver.state.decision?.accepts).toEqual(['retry', 'run_without', 'skip', 'abort']);
-  });
-});
-
-describe('a proposal before its approval', () => {
-  const before = { ...ready, verifyBefore: 'prepared' } as const;
-  test.each<Case>([
-    {
-      name: 'the base passes in a prepared worktree: tested, told, approved',
-      words: { try_base: ['apart'], try_proposal: ['pass'] },
-      ready: before,
-      decisions: ['approve'],
-      effects: `preflight > try_base > propose * > build > try_proposal > ask approval a.ts > say approve > apply a.ts > verify > commit > committed`,
-    },
-    {
-      name: 'not where it passes in the workspace alone',
-      ready: before,
-      effects: `preflight > try_base > ${A}`,
-    },
-    {
-      name: 'where it is wanted, whatever the base says; what cannot be tried is asked about without',
-      words: { try_base: ['fail'], try_proposal: ['untried'] },
-      ready: { ...ready, baseline: 'fix', verifyBefore: 'always' },
-      effects: 'preflight > try_base > propose * > build > try_proposal > ask approval a.ts',
-    },
-    {
-      name: 'each proposal once: the one after revise, too',
-      words: { try_base: ['apart'], try_proposal: ['fail:x', 'pass'] },
-      ready: before,
-      decisions: [['revise', { note: 'again' }]],
-      effects: `preflight > try_base > propose * > build > try_proposal > ask approval a.ts > say revise > propose a.ts#2 told "again" > build > try_proposal > ask approval a.ts`,
-    },
-  ])('$name', (it) => {
-    expect(play(it).trace.join(' > ')).toBe(it.effects);
-  });
-
-  test('the approval says what the tests said; revise tells the model their output', () => {
-    const it = { words: { try_base: ['apart'], try_proposal: ['fail:x'] }, ready: before };
-    const driver = play(it);
-    expect(driver.state.decision?.message).toContain('; tests of the proposal: fail_hard: fail:x');
-    expect(trialOf(driver.state)?.signature).toBe('x');
-    driver.say(['revise', { note: 'again' }]);
-    expect(driver.chunks()[0]?.attempt.refusal).toBe(blob('output fail:x'));
-  });
-
-  test('it is told what runs', () => {
-    const driver = play({ words: { try_base: ['apart'] }, ready: before, decisions: [] });
-    expect(statusOf(driver.state).doing).toBe('waiting for a decision: approval');
   });
 });

@@ -233,7 +233,9 @@ describe('failed tests that reach a person', () => {
     summary: 'two fail',
     output: null,
     seconds: 1,
-  };
+    on: 'workspace',
+    baseHash: null,
+  } as const;
   const result = { ...failing, suggestions: [], outcome: 'fail_hard' } as const;
 
   test('at the limit: revise takes their words as the replan', () => {

@@ -29,7 +29,7 @@ import type { PlanInput, PlanOptions, StepResult } from '../../src/shared/run.js
 import { detailsOfPlan, statusOfPlan } from '../../src/workflows/plan/views.js';
 import { queueNames } from '../../src/shared/names.js';
 import { currentRules } from '../../src/shared/rules.js';
-import type { VerifyResult } from '../../src/shared/proposal-activities.js';
+import type { TestRun } from '../../src/shared/test-activities.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
 import { blob } from './world.js';
 
@@ -461,13 +461,16 @@ export class PlanWalk {
       case 'verify': {
         const base = move.phase !== null;
         if (!this.tests(move)) return this.dispatch({ type: 'group_untested', base });
-        if (this.fails('verify', move.phase, label)) return;
+        if (this.fails('runTests', move.phase, label)) return;
         const fails = this.draw(base ? 8 : 2) === 1;
         const told = { kind: null, transient: false, signature: null, summary: 's', output: null };
-        const result: VerifyResult = {
+        const result: TestRun = {
           ...told,
           seconds: 1,
           suggestions: [],
+          on: 'workspace',
+          transient: false,
+          baseHash: null,
           outcome: fails ? 'fail_hard' : 'pass',
         };
         return this.dispatch({ type: 'group_verified', base, result });

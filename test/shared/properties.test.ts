@@ -61,6 +61,7 @@ const WORDS: Readonly<Record<string, (n: number) => readonly (string | undefined
   apply: (n) =>
     often([
       'busy',
+      'base_moved',
       'failed',
       `base_changed:${path(n)}`,
       `conflict:${path(n)}`,
@@ -78,7 +79,6 @@ const WORDS: Readonly<Record<string, (n: number) => readonly (string | undefined
       'no_tests',
       'pass',
       'no_sandbox',
-      'sandbox_blocks',
       'changed_files',
     ],
     ...[`touch:${path(n)}`, ...FAILS],
@@ -86,17 +86,26 @@ const WORDS: Readonly<Record<string, (n: number) => readonly (string | undefined
   try_base: () => [
     'fail',
     'missing',
-    'untried',
+    'no_sandbox',
     'blocked',
     'inside',
     'refused',
-    'apart',
     'slow;fail',
-    'slow;apart',
+    'slow;pass',
     'pass',
     ...FAILS,
   ],
-  try_proposal: () => ['fail:x', 'untried', 'pass', ...FAILS],
+  test_proposal: () =>
+    often([
+      'fail:x',
+      'fail:y',
+      'transient',
+      'changed_files',
+      'no_sandbox',
+      'no_overlay',
+      'unbound',
+      ...FAILS,
+    ]),
   roll_back: (n) => often([`touch:${path(n)}`, 'late', ...FAILS]),
   commit: () =>
     often([
@@ -122,6 +131,7 @@ const plan: fc.Arbitrary<Plan> = fc
     auto: fc.boolean(),
     mustAsk: fc.boolean(),
     inPart: fc.boolean(),
+    overlay: fc.boolean(),
     brief: fc.boolean(),
     commit: fc.boolean(),
     tests: fc.constantFrom('none', 'configured', 'found'),
@@ -130,7 +140,6 @@ const plan: fc.Arbitrary<Plan> = fc
       {},
       ...(['ask', 'known', 'fix'] as const).map((baseline) => ({
         baseline,
-        verifyBefore: 'prepared' as const,
       })),
     ),
     limits: fc.record(
@@ -155,6 +164,7 @@ const plan: fc.Arbitrary<Plan> = fc
       files: FILES.slice(0, it.count),
       mustAsk: it.mustAsk ? ['package.json is protected'] : [],
       ...(it.inPart ? { changes: 3 } : {}),
+      ...(it.overlay ? { overlay: true as const } : {}),
       limits: it.limits,
       ready: {
         shouldSplit: !it.whole,

@@ -71,12 +71,14 @@ export const ACTIVITY: Readonly<Record<string, ActivityName>> = {
   apply: 'applyProposal',
   rebase: 'rebaseProposal',
   roll_back: 'rollBack',
-  try_base: 'tryTests',
-  try_proposal: 'tryTests',
+  try_base: 'runTests',
+  test_proposal: 'runTests',
+  verify: 'runTests',
+  release: 'releaseWorkspace',
 };
 const MODEL = new Set(['pick', 'brief', 'propose']);
 /** Work that an abort cuts short; the rest runs to its end first. */
-const INTERRUPTIBLE = new Set(['pick', 'brief', 'propose', 'verify', 'try_base', 'try_proposal']);
+const INTERRUPTIBLE = new Set(['pick', 'brief', 'propose', 'verify', 'try_base', 'test_proposal']);
 /** Moves in a row that wait for nothing. */
 const MOST_IDLE = 5;
 const DEFAULT_BUDGET = 16_384;
@@ -88,7 +90,8 @@ export class StepDriver {
   now = 1_000_000;
   readonly world: World;
   readonly trace: string[] = [];
-  readonly verifyTimeouts: number[] = [];
+  /** How many times the usual time each run of the tests after an apply got. */
+  readonly verifyTimes: number[] = [];
   private requests = 0;
   private number: ShownNumber | null = null;
   private abortRequested = false;
@@ -202,12 +205,29 @@ export class StepDriver {
     if (move.kind === 'propose') return this.propose(move.chunks);
     if (this.abortRequested && INTERRUPTIBLE.has(move.kind)) return;
     if (move.kind === 'try_base') return this.tryBase(move);
-    if (move.kind === 'verify') this.verifyTimeouts.push(move.timeout_s);
+    if (move.kind === 'verify') this.verifyTimes.push(this.state.tests.longer ? 2 : 1);
+    if (move.kind === 'test_proposal') return this.testProposal(move);
     const word = this.touched(this.choose(move.kind, ''));
     // `late`: it did its work, and then its worker died for good before it could say so.
     if (word === 'late') this.work(move.kind, undefined);
     const failed = this.failure(word === 'late' ? 'fails' : word, move.kind, null);
     this.dispatch(failed ?? this.work(move.kind, word));
+  }
+
+  private testProposal({ files, isFresh }: Extract<Effect, { kind: 'test_proposal' }>): void {
+    const word = this.touched(this.choose('test_proposal', ''));
+    const failed = this.failure(word, 'test_proposal', null);
+    const result = word === 'busy' ? NOT_YET : this.world.runTests('proposal', word ?? 'pass');
+    const proposal = this.state.proposal?.ref ?? blob('none');
+    const on = {
+      kind: 'proposal',
+      proposal,
+      files,
+      applications: this.state.applied.all,
+      run: 0,
+      ...(isFresh ? { isFresh: true as const } : {}),
+    } as const;
+    this.dispatch(failed ?? { type: 'tested', on, result });
   }
 
   /** `slow;rest`: the call that waits for the tests waits no longer, and comes to its end first. */
@@ -323,14 +343,17 @@ export class StepDriver {
         return { type: 'rebased', result: world.rebase(word ?? 'built', state) };
       case 'verify':
         return {
-          type: 'verified',
-          result: word === 'busy' ? NOT_YET : world.verify(word ?? 'pass'),
+          type: 'tested',
+          on: { kind: 'applied', applications: state.applied.all, run: 0 },
+          result: word === 'busy' ? NOT_YET : world.runTests('applied', word ?? 'pass'),
         };
+      case 'release':
+        return { type: 'released' };
       case 'try_base':
-      case 'try_proposal':
         return {
-          type: 'tried',
-          result: word === 'busy' ? NOT_YET : world.tryTests(kind, word ?? 'pass'),
+          type: 'tested',
+          on: { kind: 'base', again: 0 },
+          result: word === 'busy' ? NOT_YET : world.testBase(word ?? 'pass'),
         };
       case 'roll_back':
         return { type: 'rolled_back', result: world.rollback(state) };
@@ -403,6 +426,8 @@ function labelOf(move: Effect, state: StepState): string {
       return `propose ${move.chunks.map(chunkLabel).join(' + ')}`;
     case 'apply':
       return `apply ${move.files.join(',')}`;
+    case 'test_proposal':
+      return `test ${move.files.join(',')}${move.isFresh ? ' fresh' : ''}`;
     case 'pause':
       return ['ask', move.pause.reason, move.pause.files.map((file) => file.path).join(',')]
         .join(' ')

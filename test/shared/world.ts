@@ -22,15 +22,13 @@ import type {
   RollbackResult,
   ProposalSummary,
   BuildProposalResult,
-  VerifyOutcome,
-  VerifyResult,
 } from '../../src/shared/proposal-activities.js';
 import type {
   PreflightResult,
   ProposeInput,
   ProposeResult,
-  TryResult,
 } from '../../src/shared/step-activities.js';
+import type { RunTestsResult } from '../../src/shared/test-activities.js';
 import type { BlobRef } from '../../src/shared/ids.js';
 import type { ReadyPreflight, StepState } from '../../src/workflows/step/state.js';
 
@@ -71,6 +69,8 @@ export interface Wanted {
   readonly ready?: Partial<ReadyPreflight>;
   readonly limits?: Partial<Limits>;
   readonly mustAsk?: readonly string[];
+  /** Tests run on an overlay before the apply; absent: in the workspace after it. */
+  readonly overlay?: true;
   /** Every edit has so many changes to choose among. */
   readonly changes?: number;
 }
@@ -172,6 +172,7 @@ export class World {
       estimate,
       overEstimate: [],
       warnings: [],
+      ...(this.wanted.overlay === true ? {} : { testsAfterApply: 'there is no overlay here' }),
       ...this.wanted.ready,
     };
   }
@@ -381,6 +382,7 @@ export class World {
     const conflictsOf = (paths: readonly string[]) =>
       paths.map((path) => ({ path, why: 'saved meanwhile' }));
     if (word === 'busy') return { outcome: 'busy', holder: 'feedbeef', since: 'now' };
+    if (word === 'base_moved') return { outcome: word };
     if (word === 'failed') return { outcome: 'failed', problem: problem('disk', 'no space left') };
     const proposal = state.proposal;
     if (proposal === null) throw new Error('apply without a proposal');
@@ -444,8 +446,10 @@ export class World {
   }
 
   /** `pass`, `pass_with_warnings`, `no_tests`, `fail:<signature>`, `transient:<signature>`, and what the sandbox and changed files come to. */
-  verify(word: string): VerifyOutcome {
-    if (word === 'no_sandbox' || word === 'sandbox_blocks') return { outcome: word, why: word };
+  /** `pass`, `fail:<signature>`, `transient`, …; `unbound`: they pass on a base without a hash. */
+  runTests(on: 'applied' | 'proposal', word: string): RunTestsResult {
+    if (word === 'no_sandbox') return { outcome: word, why: word };
+    if (word === 'no_overlay') return { outcome: word, reason: word };
     if (word === 'changed_files') return { outcome: word, by: 'tests', files: ['a.ts'] };
     const base = {
       kind: null,
@@ -455,7 +459,10 @@ export class World {
       output: null,
       seconds: 1,
       suggestions: [],
+      on,
+      baseHash: on === 'applied' || word === 'unbound' ? null : 'base hash',
     } as const;
+    if (word === 'unbound') return { ...base, outcome: 'pass' };
     if (word === 'pass' || word === 'pass_with_warnings' || word === 'no_tests')
       return { ...base, outcome: word };
     const [kind, signature = null] = word.split(':');
@@ -469,18 +476,16 @@ export class World {
     };
   }
 
-  /** Of the base `pass`, `fail`, `missing`, `inside` and `refused` (fails in the sandbox; it says so), `blocked`, `apart` (in a prepared worktree), `untried`; of a proposal `untried`, and as `verify`. */
-  tryTests(kind: string, word: string): TryResult {
-    if (word === 'untried') return { outcome: word, why: word };
-    if (kind === 'try_proposal')
-      return { outcome: 'tested', result: this.verify(word) as VerifyResult };
-    const told = { summary: word, base: blob(`base ${word}`), prepared: word === 'apart' };
-    if (word === 'blocked') return { ...told, outcome: 'pass', blocked: word };
+  /** `pass`, `fail`, `missing`, `inside` and `refused` (fails in the sandbox; it says so), `blocked`, `no_sandbox`. */
+  testBase(word: string): RunTestsResult {
+    if (word === 'no_sandbox') return { outcome: word, why: word };
+    const base = { on: 'base', summary: word, base: blob(`base ${word}`) } as const;
+    if (word === 'blocked') return { ...base, outcome: 'pass', blocked: word };
     if (word === 'inside' || word === 'refused') {
       const outside = { message: `may run outside: ${word}`, isRefused: word === 'refused' };
-      return { ...told, outcome: 'fail', outside };
+      return { ...base, outcome: 'fail', outside };
     }
-    return { ...told, outcome: word === 'fail' || word === 'missing' ? word : 'pass' };
+    return { ...base, outcome: word === 'fail' || word === 'missing' ? word : 'pass' };
   }
 
   rollback(state: StepState): RollbackResult {

@@ -52,10 +52,9 @@ const activities = (
       whole('buildProposal'),
       { ...turn, ...own, format_s: SOME_FILES * format_s * 1000 },
     ],
-    verify: [whole('verify'), { ...turn, ...own, testTimeout_s }],
-    'tryTests: checkout, worktree.setup, the tests, and once more without the sandbox': [
-      whole('tryTests'),
-      { ...turn, ...own, worktreeAdd_s: worktreeAdd_s * 1000, testTimeout_s: 3 * testTimeout_s },
+    'runTests: the tests, and once more without the sandbox': [
+      whole('runTests'),
+      { ...turn, ...own, testTimeout_s: 2 * testTimeout_s },
     ],
     commit: [whole('commit'), hooks],
     markPhase: [whole('markPhase'), hooks],

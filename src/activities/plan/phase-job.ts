@@ -25,7 +25,7 @@ import type { ActivityPorts } from '../frame/ports.js';
 import { recordOnce } from '../frame/recorded.js';
 import { isoTime } from '../../system/clock.js';
 import { readRefusal } from '../step/refusals.js';
-import { remember } from '../step/verify.js';
+import { remember } from '../step/found-tests.js';
 import type { PlanSettings } from './plan-call.js';
 
 // After a failed attempt a phase is asked for in another way: by the model that `emend.yaml` names for that (`plan: { fallbackModel }`), else

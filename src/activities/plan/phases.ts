@@ -12,7 +12,7 @@ import { projectConfig } from '../step/snapshot.js';
 const CHECKPOINT_DIGITS = 6; // bound: Digits in the names of checkpoints.
 
 /** Made from HEAD as it is then; a retry finds the one that was begun. */
-export async function readyWorktree(
+async function readyWorktree(
   ports: ActivityPorts,
   input: Omit<PrepareWorktreeInput, 'planPath' | 'settings'> & { readonly again?: boolean },
   { worktree, env, sandbox }: ProjectConfig,

@@ -38,7 +38,7 @@ import type { PlanSettings } from './plan-call.js';
 import { estimatePhase, mostOfPhase } from './estimate.js';
 import { filesOf } from './phase-job.js';
 import { checkpointOfRun, findResumePoint } from './resume.js';
-import { foundTests, testPlanOf } from '../step/verify.js';
+import { foundTests, testPlanOf } from '../step/found-tests.js';
 
 // bound: A mark that is gone each time the plan is read is written this often again; then a person is asked who takes it out.
 const LOST_MARKS = 3;

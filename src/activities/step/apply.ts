@@ -6,6 +6,9 @@ import type { ApplyRequest, WorkspaceLock } from '../../workspace/ports.js';
 import { toApply, type Proposal } from '../../workspace/proposal.js';
 import type { Activity } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
+import { realpath } from '../../system/fs.js';
+import { appliedFiles } from './commit.js';
+import { baseHashOf } from './test-proposal.js';
 
 type Applying = Omit<ApplyInput, 'v' | 'log' | 'releaseAfter'>;
 
@@ -29,9 +32,24 @@ const held = ({ token, head, headRef, takenAt }: WorkspaceLock): HeldLock => ({
   takenAt,
 });
 
+/** Returns whether the files under the change are those that its tests passed on. */
+async function holdsOnBase(
+  ports: ActivityPorts,
+  input: ApplyInput,
+  files: readonly string[],
+): Promise<boolean> {
+  const { tested, stepKey, workspace } = input;
+  if (tested === undefined) return true;
+  const applied = (await appliedFiles(ports, { stepKey, applications: tested.applications })).files;
+  const changed = new Set([...files, ...applied.map(({ path }) => path)]);
+  const root = await realpath(await ports.workspace.root(workspace));
+  return (await baseHashOf({ root }, input, changed)) === tested.baseHash;
+}
+
 export const applyProposal: Activity<'applyProposal'> = async (ports, input, { assertCurrent }) => {
   const request = await requestOf(ports, input);
-  const outcome = await ports.workspace.apply(request, assertCurrent);
+  const isStillTested = (): Promise<boolean> => holdsOnBase(ports, input, request.files);
+  const outcome = await ports.workspace.apply({ ...request, isStillTested }, assertCurrent);
   // Of a late attempt nobody takes the outcome, and the lock may be the step's next one by now.
   assertCurrent();
   const release = ({ token }: WorkspaceLock): Promise<void> =>
@@ -54,6 +72,7 @@ export const applyProposal: Activity<'applyProposal'> = async (ports, input, { a
       return { outcome: 'conflict', conflicts, files, lock: held(lock) };
     }
     case 'base_changed':
+      return outcome.conflicts.length === 0 ? { outcome: 'base_moved' } : outcome;
     case 'failed':
       return outcome;
   }

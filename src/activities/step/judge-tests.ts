@@ -1,12 +1,11 @@
 /** What came of a person's commands, and which of the tests that failed did so before the change. */
 import {
   PASSED,
+  type BaseTests,
+  type RunTestsInput,
   type TestOutput,
-  type VerifyInput,
-  type VerifyOutcome,
-  type VerifyResult,
-} from '../../shared/proposal-activities.js';
-import type { BaseTests } from '../../shared/step-activities.js';
+  type TestRun,
+} from '../../shared/test-activities.js';
 import { getJson, putJson } from '../../stores/ports.js';
 import {
   classifyFailure,
@@ -37,8 +36,8 @@ const RAN_NOTHING = [
 /** A runner's own count or a compiler's line; npm's notices about itself (`npm warn …`) say nothing about the change. */
 const WARNED = /^(?!npm ).*(\bwarning: |\b[1-9]\d* warnings?\b)/im;
 
-export const isPassed = (result: VerifyOutcome): result is VerifyResult =>
-  PASSED.includes(result.outcome);
+export const isPassed = ({ outcome }: Pick<TestRun, 'outcome'>): boolean =>
+  PASSED.includes(outcome);
 
 /** By name: those that failed before, and those that did not; null: they cannot be told apart. */
 function apart({ exit, output }: Ran, base: BaseTests | null) {
@@ -79,10 +78,10 @@ export async function judged(
     timeout_s,
     known,
     base: ref,
-  }: Pick<VerifyInput, 'commands' | 'timeout_s' | 'known' | 'base'>,
+  }: Pick<RunTestsInput, 'commands' | 'timeout_s' | 'known' | 'base'>,
   { all, seconds }: { readonly all: readonly Ran[]; readonly seconds: number },
   tested: { readonly files: readonly ProposalFile[]; readonly signal: AbortSignal },
-): Promise<VerifyResult> {
+): Promise<Omit<TestRun, 'on' | 'baseHash'>> {
   const base =
     ref === undefined ? null : await getJson<BaseTests>(ports.blobs, ref, 'tests of the base');
   const said = printed(all);

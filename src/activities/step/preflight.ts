@@ -7,6 +7,7 @@ import { putJson } from '../../stores/ports.js';
 import * as jobs from '../../documents/job/index.js';
 import { fail, valueOf } from '../../shared/problems.js';
 import type { PreflightInput, PreflightResult } from '../../shared/step-activities.js';
+import { realpath } from '../../system/fs.js';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
 import { readConfig } from '../../workspace/documents/index.js';
 import { gitPlaces } from '../../workspace/commands/index.js';
@@ -23,7 +24,7 @@ import { approversOf } from './approvers.js';
 import { estimateEdits, overEstimate, refuseEarly, UNNAMED_bytes } from './estimate.js';
 import * as snapshots from './snapshot.js';
 import { chooseTargets } from './targets.js';
-import { testPlan } from './verify.js';
+import { testPlan } from './found-tests.js';
 
 const MANIFESTS = 1_000; // bound: Manifests of a workspace whose scripts are read for files that they name.
 const QUICK_BUILD_BYTES = 1_048_576; // bound: The proposal of larger files is built in an activity of its own, not inside a workflow task: it may take seconds.
@@ -235,14 +236,9 @@ async function compute(
   const approval = approvers === null ? policy : 'ask';
   const baseline = job.baseline ?? config.baseline;
   const verify = job.verify ?? config.verify;
-  const isPrepared = verify === null && approval === 'ask' && config.worktree?.setup !== undefined;
-  const verifyBefore = verify === 'before_approval' ? 'always' : isPrepared ? 'prepared' : null;
-  // A proposal is tested in a worktree of its own.
-  const mayTry =
-    verifyBefore !== null &&
-    runsTests &&
-    noSandbox === null &&
-    typeof (await ports.repository.head(workspace))?.head === 'string';
+  const testsAfterApply = runsTests
+    ? await whyAfterApply(ports, { workspace, sandbox: snapshot.config.sandbox, noSandbox })
+    : null;
   const { audit } = snapshot.config;
   const besides = [
     ...snapshot.context,
@@ -282,7 +278,8 @@ async function compute(
     ...(approvers === null ? {} : { approvers }),
     ...(noSandbox === null ? {} : { noSandbox }),
     ...(runsTests && baseline !== 'off' ? { baseline } : {}),
-    ...(mayTry ? { verifyBefore } : {}),
+    ...(testsAfterApply === null ? {} : { testsAfterApply }),
+    ...(verify === 'after_apply' ? { testsAfterApproval: true as const } : {}),
     ...(isQuick ? { quickBuild: true } : {}),
     requireMarker,
     targets: targets.map(
@@ -373,4 +370,17 @@ async function earlierTargets(
       return (await snapshots.getSnapshot(ports.blobs, earlier.snapshot)).targets;
   }
   return [];
+}
+
+/** Returns why the tests run in the workspace after the apply; null: they run on an overlay before it. */
+async function whyAfterApply(
+  { workspace, layers }: ActivityPorts,
+  run: {
+    readonly workspace: string;
+    readonly sandbox: jobs.ProjectConfig['sandbox'];
+    readonly noSandbox: string | null;
+  },
+): Promise<string | null> {
+  if (run.sandbox === 'off') return '`sandbox: off`';
+  return run.noSandbox ?? layers.problem(await realpath(await workspace.root(run.workspace)));
 }

@@ -262,7 +262,7 @@ interface ManualFiles {
   readonly blobs: BlobStore;
   readonly root: string;
   readonly snapshot: Pick<Snapshot, 'targets' | 'limits'>;
-  readonly staged: StagedByHook['files'];
+  readonly staged: StagedByHook;
 }
 
 /**
@@ -275,7 +275,9 @@ export async function manualFile(
 ): Promise<ProposalFile | null> {
   const base = snapshot.targets.find((target) => target.path === path)?.base ?? null;
   const now = await fileNow(blobs, root, path, snapshot.limits.maxFile_bytes);
-  const hook = staged.find((file) => file.path === path);
+  if (staged.removed?.includes(path) === true && now !== null)
+    return { path, base: now, result: null, by: 'model' };
+  const hook = staged.files.find((file) => file.path === path);
   if (hook !== undefined && same(now, hook.disk) && !same(now, hook))
     return { path, base: now, result: { ref: hook.ref, mode: hook.mode }, by: 'model' };
   return same(now, base) ? null : { path, base, result: now, by: 'person' };
@@ -284,8 +286,8 @@ export async function manualFile(
 export const stagedFiles = async (
   blobs: BlobStore,
   ref: BlobRef | undefined,
-): Promise<StagedByHook['files']> =>
-  ref === undefined ? [] : (await getJson<StagedByHook>(blobs, ref, 'what a hook staged')).files;
+): Promise<StagedByHook> =>
+  ref === undefined ? { files: [] } : getJson<StagedByHook>(blobs, ref, 'what a hook staged');
 
 const same = (a: ProposalFile['base'], b: ProposalFile['base']): boolean =>
   a === null || b === null ? a === b : a.ref === b.ref && a.mode === b.mode;

@@ -5,7 +5,7 @@ import { checkVersion } from '../../shared/problems.js';
 import { putJson, type BlobStore } from '../../stores/ports.js';
 import { formatsOf } from '../../documents/job/index.js';
 import { getText, type Snapshot, type SnapshotTarget } from './snapshot.js';
-import type { TestOutput } from '../../shared/proposal-activities.js';
+import type { TestOutput } from '../../shared/test-activities.js';
 import { REPAIRED, type Format } from '../../shared/formats.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import type { Edited } from '../../edits/index.js';

@@ -1,7 +1,8 @@
 /** What a step's commands are shut in with: as configured, with what people said since. */
 import { homedir } from 'node:os';
 import { SANDBOX_ON, type ProjectConfig, type SandboxSettings } from '../../documents/job/index.js';
-import type { NoSandbox, SandboxChoice, VerifyInput } from '../../shared/proposal-activities.js';
+import type { NoSandbox, SandboxChoice } from '../../shared/proposal-activities.js';
+import type { RunTestsInput } from '../../shared/test-activities.js';
 import type { Box } from '../../workspace/commands/index.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { getSnapshot, projectConfig } from './snapshot.js';
@@ -11,7 +12,7 @@ export const sandboxFor = (
   { without }: SandboxChoice = {},
 ): SandboxSettings | 'off' => (without === true ? 'off' : configured);
 
-type Commanded = Pick<VerifyInput, 'workspace' | 'snapshot' | 'settings' | 'sandbox'>;
+type Commanded = Pick<RunTestsInput, 'workspace' | 'snapshot' | 'settings' | 'sandbox'>;
 /** What commands go by: as it was when the step began, and as it is now where a person was asked to change it; never as the step does. */
 export async function commandConfig(
   ports: ActivityPorts,

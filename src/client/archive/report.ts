@@ -82,7 +82,7 @@ export const reportFacts = (run: ArchivedRun): ReportFacts => {
     ledger: ledgerOfEvents(run.events),
     decisions: decisionsOf(run),
     refusals: run.events.flatMap(refusalOf),
-    verifications: testsOf(run).filter(({ on }) => on === 'change'),
+    verifications: testsOf(run).filter(({ on }) => on !== 'base'),
     usage,
     byFile: usageByFile(run.activities),
     events: run.events,
@@ -92,12 +92,11 @@ export const reportFacts = (run: ArchivedRun): ReportFacts => {
 /** All test runs that have ended, in order. */
 export const testsOf = ({ activities }: ArchivedRun): readonly ReportVerification[] =>
   activities.flatMap(({ name, at, result }): readonly ReportVerification[] => {
-    if (!isRecord(result) || (name !== 'verify' && name !== 'tryTests')) return [];
-    const on = name === 'verify' ? 'change' : isRecord(result.result) ? 'proposal' : 'base';
-    const told = on === 'proposal' ? result.result : result;
+    if (!isRecord(result) || name !== 'runTests') return [];
+    const on = result.on === 'base' ? 'base' : result.on === 'proposal' ? 'proposal' : 'change';
     // Where they did not run to their end there is nothing to read.
-    if (!isPart('tests', told)) return [];
-    const { outcome, summary, seconds = null, output = null } = told;
+    if (!('on' in result) || !isPart('tests', result)) return [];
+    const { outcome, summary, seconds = null, output = null } = result;
     return [
       {
         at,
@@ -105,7 +104,7 @@ export const testsOf = ({ activities }: ArchivedRun): readonly ReportVerificatio
         outcome,
         seconds,
         summary,
-        output: on === 'base' ? (result.base as BlobRef) : output,
+        output: on === 'base' && 'base' in result ? (result.base as BlobRef) : output,
       },
     ];
   });

@@ -1,7 +1,8 @@
 /** What the archive holds of a run: enough to answer for it with no worker, or with no server at all. */
 import type { StepEvent } from '../../shared/events.js';
 import type { Queues } from '../../shared/names.js';
-import type { ProposalSummary, VerifyResult } from '../../shared/proposal-activities.js';
+import type { ProposalSummary } from '../../shared/proposal-activities.js';
+import type { TestRun } from '../../shared/test-activities.js';
 import type { EditStepInput, RunWords } from '../../shared/run.js';
 import { isBlobRef, type StepKey } from '../../shared/ids.js';
 import { addUsage, NO_USAGE, type StepUsage } from '../../shared/usage.js';
@@ -91,8 +92,8 @@ interface ArchiveParts {
   readonly recovery: RecoveryData;
   readonly proposal: ProposalSummary;
   readonly usage: StepUsage;
-  readonly tests: Pick<VerifyResult, 'outcome' | 'summary'> &
-    Partial<Pick<VerifyResult, 'seconds' | 'output'>>;
+  readonly tests: Pick<TestRun, 'outcome' | 'summary'> &
+    Partial<Pick<TestRun, 'seconds' | 'output'>>;
 }
 
 export const isPart = <T extends keyof ArchiveParts>(

@@ -14,7 +14,8 @@ import { checkVersion, nullOn, problemOn, sentence } from '../../shared/problems
 import type { StepEvent } from '../../shared/events.js';
 import { allQueues, QUERIES } from '../../shared/names.js';
 import type { Follows, FullStatus, LedgerRow, StepStatus } from '../../shared/run.js';
-import { PASSED, type ProposalSummary, type TestOutput } from '../../shared/proposal-activities.js';
+import type { ProposalSummary } from '../../shared/proposal-activities.js';
+import { PASSED, type TestOutput } from '../../shared/test-activities.js';
 import { getJson } from '../../stores/ports.js';
 import { arrangeTestOutput, wholeTestOutput } from '../../workspace/test-output/index.js';
 import { testsOf, type ReportVerification, withRecordedUsage } from '../archive/report.js';

@@ -20,7 +20,7 @@ import {
   type PhaseEntry,
   type PlanState,
 } from './state.js';
-import { PASSED } from '../../shared/proposal-activities.js';
+import { PASSED } from '../../shared/test-activities.js';
 import { describeUnfinished } from '../../shared/event-text.js';
 import { sentence } from '../../shared/problems.js';
 

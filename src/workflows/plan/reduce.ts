@@ -50,7 +50,7 @@ interface PlanFacts extends FrameFacts {
   phase_ended: { ended: EndedPhase };
   worktree_ready: OfPhase<'prepareWorktree'> & { name: string };
   worktree_removed: { name: string; result: ResultOf<'removeWorktree'> };
-  group_verified: { base: boolean; result: ResultOf<'verify'> };
+  group_verified: { base: boolean; result: ResultOf<'runTests'> };
   /** No test command: nothing is to be verified. */
   group_untested: { base: boolean };
   phase_merged: OfPhase<'mergePhase'>;

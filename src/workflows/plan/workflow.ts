@@ -235,17 +235,14 @@ function verify(run: PlanRun, id: PhaseId | null): Promise<void> | void {
   const workspace =
     id === null ? input.workspace : (phaseOf(state, id).worktree?.workspace ?? input.workspace);
   return run.call(
-    'verify',
+    'runTests',
     { summary: base ? 'test before the phases start' : 'test what was merged', about: id },
     {
       workspace,
+      on: { kind: 'workspace' },
       commands,
       ...testBounds(state),
       ...settingsOf(state),
-      files: [],
-      releaseOnPass: false,
-      remember: null,
-      token: null,
     },
     (result) => ({ type: 'group_verified', base, result }),
   );

@@ -1,7 +1,7 @@
 /** Phases that run beside each other: their worktrees, the merges into the plan's own branch, the tests of what came together. Pure. */
 import type { PhaseId } from '../../shared/plan.js';
 import type { DecisionRequest } from '../../shared/decisions.js';
-import { PASSED, type VerifyOutcome, type VerifyResult } from '../../shared/proposal-activities.js';
+import { PASSED, type RunTestsResult, type TestRun } from '../../shared/test-activities.js';
 import { emit } from '../frame/log.js';
 import { within } from '../frame/machine.js';
 import { cut, rulesOf } from '../../shared/rules.js';
@@ -49,17 +49,15 @@ export function onWorktree(
   );
 }
 
-const passed = ({ outcome }: VerifyResult): boolean => PASSED.includes(outcome);
+const passed = ({ outcome }: TestRun): boolean => PASSED.includes(outcome);
 
 /** Before the phases begin (`base`): where the tests fail already nothing is paid for. After the merges: do they still pass together? */
 export function onGroupVerified(
   state: PlanState,
   base: boolean,
-  result: VerifyOutcome,
+  result: RunTestsResult,
   now: number,
 ): PlanState {
-  // Nothing is held to be there.
-  if (result.outcome === 'changed_files' || result.outcome === 'sandbox_blocks') return state;
   if (result.outcome === 'no_sandbox')
     return askAbout(
       state,
@@ -67,6 +65,7 @@ export function onGroupVerified(
       'engine_failed',
       result.why,
     );
+  if (!('on' in result) || result.on !== 'workspace') return state;
   if (base) {
     if (passed(result))
       return { ...within(state, 'group', { baseTested: true }), stage: { at: 'jobs' } };

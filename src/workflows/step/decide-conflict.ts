@@ -1,6 +1,7 @@
 /** What a person's decision does to the step. Which decisions count is in shared/validate-decision.ts. Pure. */
 import { within } from '../frame/machine.js';
 import type { Answer, DecisionPoint, DecisionRequest } from '../../shared/decisions.js';
+import { testsOfProposal } from './reduce-tests.js';
 import { undecidedPaths, type FileEntry, type StepState } from './state.js';
 import {
   close,
@@ -113,9 +114,12 @@ export function resolveTestsFailed(
       // What was approved with an earlier proposal (before a conflict) is built into the last one again.
       const last = new Set(state.proposal?.files.map((file) => file.path));
       const earlier = regenerable(state).some((path) => !last.has(path));
-      // The audit failed before anybody approved: that is asked now, and the tests are still to come.
-      if (undecidedPaths(state).length > 0)
-        return resolveReview({ ...fresh, stage: { at: 'review' } }, now);
+      // What failed before the approval is still to be approved; after an audit the tests are still to come.
+      if (undecidedPaths(state).length > 0) {
+        const incomplete = testsOfProposal(state) !== null;
+        const reviewed = within(fresh, 'applied', { incomplete });
+        return resolveReview({ ...reviewed, stage: { at: 'review' } }, now);
+      }
       const kept = within(state, 'applied', { decision: open.n, incomplete: true });
       return { ...kept, stage: earlier ? { at: 'build' } : { at: 'apply', busy: null } };
     }

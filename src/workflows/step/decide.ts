@@ -20,7 +20,7 @@ import {
 } from './state.js';
 import type { ProposalSummary } from '../../shared/proposal-activities.js';
 import { defaultChunks, isLimitName, rulesOf } from '../../shared/rules.js';
-import { mayRunOutside, resolveBase, trialOf } from './reduce-tests.js';
+import { mayRunOutside, resolveBase, testsOfProposal } from './reduce-tests.js';
 import { splitByFile } from './reduce-propose.js';
 import {
   askAgain,
@@ -153,8 +153,9 @@ function perFile(
   files: readonly string[],
 ): StepState {
   // Where its tests failed, too, their output says more than the change alone.
-  const tried = trialOf(state);
-  const rejected = (tried?.signature == null ? null : tried.output) ?? state.proposal?.diff ?? null;
+  const tested = testsOfProposal(state);
+  const rejected =
+    (tested?.signature == null ? null : tested.output) ?? state.proposal?.diff ?? null;
   const keys = new Map((state.proposal?.files ?? []).map((file) => [file.path, file.key]));
   const verdict = (file: FileEntry, answer: Verdict['answer']): FileEntry => ({
     ...file,
@@ -225,6 +226,12 @@ function pinProposal(state: StepState, open: DecisionPoint): StepState {
   });
 }
 
+/** Another proposal is wanted: failed tests of this one were kept for it alone. */
+const anew = (state: StepState, open: DecisionPoint): StepState => ({
+  ...pinProposal(within(state, 'applied', { incomplete: false }), open),
+  proposal: null,
+});
+
 /** Whoever approved was told that the commands run without a sandbox; a policy is told nothing. */
 const withConsent = (state: StepState, { answer, by }: DecisionRequest): StepState =>
   answer === 'approve' && by.from !== 'policy' && lacksConsent(state)
@@ -289,10 +296,8 @@ function resolve(
         ? { ...state, secrets: request.answer }
         : state;
     case 'approval':
-      if (answers.has('revise'))
-        return { ...pinProposal(state, open), stage: { at: 'propose' }, proposal: null };
-      if (answers.has('select'))
-        return { ...pinProposal(state, open), stage: { at: 'build' }, proposal: null };
+      if (answers.has('revise')) return { ...anew(state, open), stage: { at: 'propose' } };
+      if (answers.has('select')) return { ...anew(state, open), stage: { at: 'build' } };
       return resolveReview(withConsent(state, request), now);
     case 'conflict':
     case 'hook_changed':

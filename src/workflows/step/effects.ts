@@ -23,7 +23,17 @@ import {
   type StepState,
 } from './state.js';
 import { runawayPause } from './runaway.js';
-import { baseQuestion, trialOf, wantsBase, wantsTrial } from './reduce-tests.js';
+import {
+  baseQuestion,
+  isProven,
+  resultOn,
+  testsAfterApply,
+  testsOfProposal,
+  verifiesAfterApply,
+  wantsBase,
+  wantsTestsFirst,
+  wantsTests,
+} from './reduce-tests.js';
 import { reachedBudget, usedOf } from '../../shared/usage.js';
 import { busyWait_ms } from '../frame/log.js';
 import type { FrameEffect } from '../frame/machine.js';
@@ -47,13 +57,19 @@ type OwnEffect =
   | { readonly kind: 'approve_by_policy' }
   | { readonly kind: 'apply'; readonly files: readonly string[]; readonly releaseAfter: boolean }
   | { readonly kind: 'rebase' }
-  | { readonly kind: 'verify'; readonly timeout_s: number; readonly releaseOnPass: boolean }
+  /** Tests in the workspace after the apply. */
+  | { readonly kind: 'verify' }
   /** Tests on the base, side by side with the call that comes next; null: alone. */
   | {
       readonly kind: 'try_base';
       readonly beside: Extract<Effect, { kind: 'brief' | 'propose' }> | null;
     }
-  | { readonly kind: 'try_proposal' }
+  /** Tests on these files of the proposal before they are applied; `isFresh`: right before that. */
+  | {
+      readonly kind: 'test_proposal';
+      readonly files: readonly string[];
+      readonly isFresh: boolean;
+    }
   | { readonly kind: 'audit'; readonly calls: number }
   | { readonly kind: 'release' | 'roll_back' }
   | { readonly kind: 'commit' };
@@ -170,15 +186,26 @@ function proposeEffect(state: StepState, now: number): Effect {
 function sumOf(state: StepState, proposal: ProposalSummary): string {
   const { files } = proposal;
   const { added, removed } = linesChanged(proposal);
-  const trial = trialOf(state);
-  const said = trial === null ? '' : `; tests of the proposal: ${trial.outcome}: ${trial.summary}`;
-  const consent = lacksConsent(state)
-    ? `; ${UNSANDBOXED} (${state.base.ready?.noSandbox ?? ''})`
-    : '';
-  return `${count(files.length, 'file')}, +${added} -${removed} lines${said}${consent}`;
+  const parts = [
+    `${count(files.length, 'file')}, +${added} -${removed} lines`,
+    ...testsText(state),
+    ...(lacksConsent(state) ? [`${UNSANDBOXED} (${state.base.ready?.noSandbox ?? ''})`] : []),
+  ];
+  return parts.join('; ');
 }
 
 const UNSANDBOXED = 'tests will run without a sandbox';
+
+/** Says what the tests showed on the proposal, or when they will run. */
+function testsText(state: StepState): readonly string[] {
+  const tested = testsOfProposal(state);
+  if (tested !== null) return [`tests of the proposal: ${tested.outcome}: ${tested.summary}`];
+  if (!wantsTests(state)) return [];
+  const why = testsAfterApply(state);
+  return why === null
+    ? ['the tests run on the approved files before they are applied']
+    : [`the tests run in the workspace after the change is applied: ${why}`];
+}
 const SAME_BYTES = 'the tests already failed with exactly these changes';
 
 function reviewEffect(state: StepState): Effect {
@@ -186,10 +213,14 @@ function reviewEffect(state: StepState): Effect {
   if (proposal === null) return { kind: 'build' };
   const undecided = undecidedPaths(state);
   if (undecided.length > 0) {
+    const tests =
+      state.base.ready?.testsAfterApproval === true
+        ? null
+        : testsBefore(state, pathsIfApproved(state), false);
+    if (tests !== null) return tests;
     const auto = state.base.ready?.approval === 'auto';
     // Told, not asked about: under `approval: auto` the tests fail once more, and `tests_failed` has the answers that help.
     if (auto && proposal.mustAsk.length === 0) return { kind: 'approve_by_policy' };
-    if (wantsTrial(state)) return { kind: 'try_proposal' };
     const failedBefore = state.tests.failedProposals.includes(proposal.id) ? [SAME_BYTES] : [];
     const told =
       failedBefore.length === 0
@@ -203,8 +234,15 @@ function reviewEffect(state: StepState): Effect {
   return { kind: 'finish' };
 }
 
-export const wantsVerify = ({ tests, applied }: StepState): boolean =>
-  tests.commands.length > 0 && !applied.incomplete;
+/** Returns the tests that must come before these files of the proposal are reviewed, or applied (`isFresh`); null: none. */
+function testsBefore(state: StepState, files: readonly string[], isFresh: boolean): Effect | null {
+  if (!wantsTestsFirst(state) || files.length === 0) return null;
+  const isDone = isFresh ? isProven(state, files) : resultOn(state, files) !== null;
+  if (isDone) return null;
+  if (wantsBase(state)) return { kind: 'try_base', beside: null };
+  return { kind: 'test_proposal', files, isFresh };
+}
+
 /** Does a model audit the change at this moment? What a person keeps in spite of a failed verification is not audited again. */
 export const wantsAudit = (
   { base, applied }: StepState,
@@ -282,9 +320,26 @@ export const selectedFiles = (state: StepState): readonly SelectedFiles[] | unde
     : [...groups].map(([proposal, group]) => ({ proposal, ...group }));
 };
 
+/** Paths that would be applied if the reviewer approved every file without a verdict. */
+const pathsIfApproved = (state: StepState): readonly string[] => {
+  const approved = new Set([...undecidedPaths(state), ...pathsToApply(state)]);
+  return (state.proposal?.files ?? []).map(({ path }) => path).filter((path) => approved.has(path));
+};
+
 /** Nothing comes after apply and tests. */
 const isLast = (state: StepState): boolean =>
   !wantsCommit(state) && !wantsAudit(state, 'after_tests');
+
+function applyEffect(state: StepState): Effect {
+  const files = pathsToApply(state);
+  return (
+    testsBefore(state, files, true) ?? {
+      kind: 'apply',
+      files,
+      releaseAfter: !verifiesAfterApply(state) && isLast(state),
+    }
+  );
+}
 
 export function nextEffect(state: StepState, now: number): Effect {
   const { stage } = state;
@@ -315,24 +370,13 @@ export function nextEffect(state: StepState, now: number): Effect {
       if (stage.busy?.waiting === true)
         return { kind: 'wait', ms: busyWait_ms(state.input.timings.lockPoll_ms, stage.busy.tries) };
       if (wantsBase(state)) return { kind: 'try_base', beside: null };
-      return {
-        kind: 'apply',
-        files: pathsToApply(state),
-        releaseAfter: !wantsVerify(state) && isLast(state),
-      };
-    case 'verify': {
-      const limit = state.base.limits?.testTimeout_s ?? 600;
-      return {
-        kind: 'verify',
-        timeout_s: stage.longer ? limit * 2 : limit,
-        releaseOnPass: isLast(state),
-      };
-    }
+      return applyEffect(state);
     case 'audit':
       return (
         spendingPause(state, now) ??
         outageEffect(state, now) ?? { kind: 'audit', calls: auditCalls(state) }
       );
+    case 'verify':
     case 'preflight':
     case 'build':
     case 'rebase':

@@ -1,7 +1,8 @@
 /** What activities are asked with, from the state. Pure. */
 import type { BlobRef } from '../../shared/ids.js';
 import type { LimitName, Limits } from '../../shared/limits.js';
-import type { ActivityBase, SandboxChoice } from '../../shared/proposal-activities.js';
+import type { ActivityBase, ApplyInput, SandboxChoice } from '../../shared/proposal-activities.js';
+import { resultOn } from './reduce-tests.js';
 import { lacksConsent, type StepState } from './state.js';
 
 /** For the activities that run commands. */
@@ -28,6 +29,12 @@ export const changedLimits = ({
     ? null
     : Object.fromEntries(changed.map((name) => [name, known[name]]));
 };
+
+/** The base that the passed tests of these files are bound to, for the activity that applies them. */
+export function testedOn(state: StepState, files: readonly string[]): Pick<ApplyInput, 'tested'> {
+  const baseHash = resultOn(state, files)?.result.baseHash ?? null;
+  return baseHash === null ? {} : { tested: { baseHash, applications: state.applied.all } };
+}
 
 /** The lock that an activity may end: by its token, so that a late attempt ends no later one. Unknown after a failed apply. */
 export const heldToken = ({

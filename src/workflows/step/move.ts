@@ -50,7 +50,8 @@ export const moved = (state: StepState, request: DecisionRequest, now: number): 
   const from = `${was.workspace} on host ${was.host}; applied there: ${was.files.join(', ') || 'nothing'}`;
   const message = cut(state, `moved to ${to.input.workspace} from ${from}`);
   const here = { input: to.input, left: [...(state.left ?? []), was], stage };
-  const there = emit({ ...within(state, 'applied', applied), ...here }, now, {
+  const untested = within(state, 'tests', { proposed: null, afterApply: null });
+  const there = emit({ ...within(untested, 'applied', applied), ...here }, now, {
     type: 'warning',
     message,
   });

@@ -1,19 +1,18 @@
 /** Facts from the proposal to the commit. */
 import { within } from '../frame/machine.js';
 import { appliedPaths, type Chunk, wantsAudit } from './effects.js';
-import {
-  PASSED,
-  type ApplyResult,
-  type CommitResult,
-  type ConflictFile,
-  type HeldLock,
-  type RebaseResult,
-  type ProposalSummary,
-  type BuildProposalResult,
-  type ChangedFiles,
-  type NoSandbox,
-  type SandboxBlocks,
-  type VerifyOutcome,
+import { PASSED, type RunTestsResult, type TestRun } from '../../shared/test-activities.js';
+import type {
+  ApplyResult,
+  CommitResult,
+  ConflictFile,
+  HeldLock,
+  RebaseResult,
+  ProposalSummary,
+  BuildProposalResult,
+  ChangedFiles,
+  NoSandbox,
+  SandboxBlocks,
 } from '../../shared/proposal-activities.js';
 import { linesChanged } from '../../shared/text.js';
 import { sentence } from '../../shared/problems.js';
@@ -24,7 +23,7 @@ import type { FileEntry, StepState } from './state.js';
 import { cut } from '../../shared/rules.js';
 import {
   afterApply,
-  afterTests,
+  afterVerify,
   askOf,
   close,
   endOfWork,
@@ -120,7 +119,7 @@ export function onApplied(before: StepState, result: ApplyResult, now: number): 
         all: result.files.length === 0 ? all : [...all, application],
       };
       const applied: StepState = {
-        ...within(state, 'applied', change),
+        ...within(within(state, 'applied', change), 'tests', { baseMoves: 0 }),
         stage: { at: 'apply', busy: null },
       };
       const told = emit(applied, now, {
@@ -136,9 +135,34 @@ export function onApplied(before: StepState, result: ApplyResult, now: number): 
       return waitToApply(state, result, now);
     case 'base_changed':
       return askConflict(state, { at: 'apply', conflicts: result.conflicts }, now);
+    case 'base_moved':
+      return onBaseMoved(state, proposal, now);
     case 'failed':
       return asking(state, 'engine_failed', cut(state, sentence(result.problem)));
   }
+}
+
+const BASE_MOVES = 3; // bound: Test runs in a row that a change of other files makes void, before the reviewer is asked.
+
+/** Other files changed since the tests passed: the tests run again right before the apply. */
+function onBaseMoved(
+  state: StepState,
+  proposal: ProposalSummary,
+  currentTime_ms: number,
+): StepState {
+  const baseMoves = state.tests.baseMoves + 1;
+  const untested = within(state, 'tests', { proposed: null, baseMoves });
+  if (baseMoves < BASE_MOVES) {
+    const message = 'files changed since the tests passed: the tests run again before the apply';
+    return emit(untested, currentTime_ms, { type: 'warning', message });
+  }
+  const reason = `other files of the workspace changed ${BASE_MOVES} times between the tests and the apply; \`rebase\` tests again`;
+  const conflicts = proposal.files.map(({ path }) => ({ path, why: reason }));
+  return askConflict(
+    within(untested, 'tests', { baseMoves: 0 }),
+    { at: 'apply', conflicts },
+    currentTime_ms,
+  );
 }
 
 /** The commit's parent is HEAD as it was at the first application; the lock that is held is the newest. */
@@ -211,12 +235,13 @@ export function onRebased(state: StepState, result: RebaseResult, now: number): 
 
 /** What was tested is what is committed: other bytes are asked about. */
 function askAboutChanged(state: StepState, { by, files, staged }: ChangedFiles): StepState {
+  const isRolledBack = state.applied.all.length > 0 ? '; the change was rolled back' : '';
   const what =
     by === 'tests'
-      ? 'the tests passed but changed files to be committed; the change was rolled back'
+      ? `the tests passed but changed files to be committed${isRolledBack}`
       : 'files were changed after the change was applied and before the tests ran';
-  const held = within(state, 'applied', { staged: staged ?? null });
-  return askOf(held, 'tests_changed_files', `${what}: ${files.join(', ')}`);
+  const withStaged = within(state, 'applied', { staged: staged ?? null });
+  return askOf(withStaged, 'tests_changed_files', `${what}: ${files.join(', ')}`);
 }
 /** Nothing was run: a person is asked first. */
 const askForConsent = (state: StepState, { why }: NoSandbox): StepState =>
@@ -232,33 +257,75 @@ const withoutOnce = (state: StepState): StepState => {
   return { ...state, sandbox: reread === undefined ? {} : { reread } };
 };
 
-export function onVerified(before: StepState, result: VerifyOutcome, now: number): StepState {
+type ChangeResult = Exclude<RunTestsResult, { readonly on: 'base' }>;
+
+/** Folds in a run of the tests on what was applied. */
+export function onVerified(
+  before: StepState,
+  result: ChangeResult,
+  currentTime_ms: number,
+): StepState {
+  const run = finishedRun(before, result, currentTime_ms);
+  return 'state' in run ? afterVerify(run.state) : run;
+}
+
+/** Folds in a run of the tests on these files of the proposal, before they are applied. */
+export function onProposalTested(
+  before: StepState,
+  { result, files, isFresh }: { result: ChangeResult; files: readonly string[]; isFresh: boolean },
+  currentTime_ms: number,
+): StepState {
+  const proposal = before.proposal?.id;
+  if (proposal === undefined) return before;
+  const tested =
+    'on' in result && result.on === 'proposal'
+      ? within(before, 'tests', { proposed: { proposal, files, isFresh, result } })
+      : before;
+  const run = finishedRun(tested, result, currentTime_ms);
+  return 'state' in run ? run.state : run;
+}
+
+/** Returns the state after tests that passed, or (`StepState`) what follows where they did not pass, or did not run. */
+function finishedRun(
+  before: StepState,
+  result: ChangeResult,
+  currentTime_ms: number,
+): { readonly state: StepState } | StepState {
   if (result.outcome === 'no_sandbox') return askForConsent(before, result);
+  if (result.outcome === 'no_overlay')
+    return within(before, 'tests', { afterApply: result.reason });
   const ran = withoutOnce(before);
   const state = within(ran, 'tests', { runs: (ran.tests.runs ?? 0) + 1 });
   if (result.outcome === 'changed_files') return askAboutChanged(state, result);
-  if (result.outcome === 'sandbox_blocks') return askAboutSandbox(state, result);
-  const { stage } = state;
-  const verified = emit(within(state, 'tests', { last: result.outcome, remember: null }), now, {
+  const verified = withVerdict(state, result, currentTime_ms);
+  const { outcome, kind, signature, output, summary, suggestions } = result;
+  if (PASSED.includes(outcome)) return { state: within(verified, 'tests', { longer: false }) };
+  // A failure that may have been the machine's is tried once more, with more time.
+  if (result.transient && !before.tests.longer)
+    return within(verified, 'tests', { longer: true, proposed: null });
+  return onFailedVerification(
+    within(verified, 'tests', { longer: false }),
+    { kind, signature, output, suggestions, summary: cut(state, summary) },
+    currentTime_ms,
+  );
+}
+
+function withVerdict(state: StepState, result: TestRun, currentTime_ms: number): StepState {
+  const { outcome, kind, signature, on, alsoChanged = [] } = result;
+  const verified = emit(within(state, 'tests', { last: outcome, remember: null }), currentTime_ms, {
     type: 'verified',
-    outcome: result.outcome,
-    kind: result.kind,
-    signature: result.signature,
+    outcome,
+    kind,
+    signature,
     summary: cut(state, result.summary),
   });
-  const { alsoChanged = [] } = result;
-  const message = cut(state, `the tests also changed other files: ${alsoChanged.join(', ')}`);
-  const told =
-    alsoChanged.length === 0 ? verified : emit(verified, now, { type: 'warning', message });
-  if (PASSED.includes(result.outcome)) return afterTests(told, now);
-  if (result.transient && !(stage.at === 'verify' && stage.longer))
-    return { ...told, stage: { at: 'verify', longer: true } };
-  const { kind, signature, output, summary, suggestions } = result;
-  return onFailedVerification(
-    told,
-    { kind, signature, output, suggestions, summary: cut(state, summary) },
-    now,
-  );
+  if (alsoChanged.length === 0) return verified;
+  const what =
+    on === 'proposal'
+      ? 'the tests also wrote other files, which are not kept'
+      : 'the tests also changed other files';
+  const message = cut(state, `${what}: ${alsoChanged.join(', ')}`);
+  return emit(verified, currentTime_ms, { type: 'warning', message });
 }
 
 export function onCommitted(before: StepState, result: CommitResult, now: number): StepState {

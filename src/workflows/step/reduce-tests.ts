@@ -1,8 +1,7 @@
 /** Tests on files that are not applied: what they said of the base, and of a proposal before its approval. */
 import type { DecisionPoint, DecisionRequest, PauseReason } from '../../shared/decisions.js';
-import type { BlobRef } from '../../shared/ids.js';
-import type { NotYet } from '../../shared/proposal-activities.js';
-import type { TryResult } from '../../shared/step-activities.js';
+import type { NoSandbox, NotYet } from '../../shared/proposal-activities.js';
+import { PASSED, type BaseTestRun } from '../../shared/test-activities.js';
 import { cut, knows } from '../../shared/rules.js';
 import { testsBy } from '../frame/decision-state.js';
 import { emit } from '../frame/log.js';
@@ -43,11 +42,7 @@ export function baseQuestion({
 }
 
 /** Returns what the tests showed on the untouched files. */
-function baseMessage({
-  outcome,
-  summary,
-  outside,
-}: Extract<TryResult, { readonly base: BlobRef }>): string {
+function baseMessage({ outcome, summary, outside }: BaseTestRun): string {
   const message =
     outcome === 'missing'
       ? `the test command cannot be run on the untouched files: ${summary}`
@@ -61,20 +56,42 @@ export const baseChoice = ({ base: { ready }, tests: { base, answered } }: StepS
   ...((answered ?? ready?.baseline) === 'known' ? { known: true as const } : {}),
 });
 
-/** Is the proposal to be tested before a decision is needed about it? */
-export const wantsTrial = (state: StepState): boolean => {
-  const { base, tests, proposal } = state;
-  const passes =
-    tests.base?.outcome === 'pass' && tests.base.prepared && tests.base.number === base.number;
-  const wanted =
-    base.ready?.verifyBefore === 'always' || (base.ready?.verifyBefore === 'prepared' && passes);
-  return (
-    wanted && isUntouched(state) && proposal !== null && tests.before?.proposal !== proposal.id
-  );
-};
-/** What the tests said of the proposal that is there now; null: nothing. */
-export const trialOf = ({ tests: { before }, proposal }: StepState) =>
-  before?.outcome === 'tested' && before.proposal === proposal?.id ? before.result : null;
+/** Returns whether the change is to be tested at all. */
+export const wantsTests = ({ tests, applied }: StepState): boolean =>
+  tests.commands.length > 0 && !applied.incomplete;
+
+/** Returns why the tests run in the workspace after the apply; null: they run before it, on an overlay. */
+export const testsAfterApply = ({ base, tests, sandbox }: StepState): string | null =>
+  base.ready?.testsAfterApply ??
+  tests.afterApply ??
+  (sandbox?.without === undefined ? null : 'the commands run without a sandbox');
+
+export const wantsTestsFirst = (state: StepState): boolean =>
+  wantsTests(state) && testsAfterApply(state) === null;
+export const verifiesAfterApply = (state: StepState): boolean =>
+  wantsTests(state) && testsAfterApply(state) !== null;
+
+/** Returns what the tests showed on exactly these files of the proposal; null: they have not run on them. */
+export function resultOn(
+  { tests: { proposed }, proposal }: StepState,
+  files: readonly string[],
+): StepState['tests']['proposed'] {
+  if (proposed === null || proposed.proposal !== proposal?.id) return null;
+  const isSame =
+    proposed.files.length === files.length && files.every((path) => proposed.files.includes(path));
+  return isSame ? proposed : null;
+}
+
+/** Returns whether these files may be applied: the tests passed on them, on a base that can be compared, or right now. */
+export function isProven(state: StepState, files: readonly string[]): boolean {
+  const proposed = resultOn(state, files);
+  if (proposed === null || !PASSED.includes(proposed.result.outcome)) return false;
+  return proposed.isFresh || proposed.result.baseHash !== null;
+}
+
+/** Returns the last run of the tests on the proposal that is there now; null: none. */
+export const testsOfProposal = ({ tests: { proposed }, proposal }: StepState) =>
+  proposed !== null && proposed.proposal === proposal?.id ? proposed.result : null;
 
 /** The workspace is locked, or there was no turn. Told once, and again when there is something that a person can do about it. */
 export function waitToApply(
@@ -94,22 +111,22 @@ export function waitToApply(
   });
 }
 
-export function onTried(state: StepState, result: TryResult | NotYet, now: number): StepState {
-  const { proposal, stage, base } = state;
-  if (result.outcome === 'busy') {
-    if (stage.at !== 'apply') return state;
-    return waitToApply(state, result, now);
-  }
-  const { outcome, summary } = 'result' in result ? result.result : { summary: '', ...result };
-  const words = cut(state, 'why' in result ? result.why : summary);
-  const on = stage.at === 'review' ? 'proposal' : 'base';
-  const said = { ...result, proposal: proposal?.id ?? '', number: base.number };
-  const recorded = within(
-    state,
-    'tests',
-    on === 'base' ? { base: said, outside: false } : { before: said },
-  );
-  return emit(recorded, now, { type: 'tests_tried', on, outcome, summary: words });
+/** Folds in what the tests showed on the base. */
+export function onBaseTested(
+  state: StepState,
+  result: BaseTestRun | NoSandbox,
+  currentTime_ms: number,
+): StepState {
+  const base = { ...result, number: state.base.number };
+  const [outcome, summary] =
+    'on' in result
+      ? [result.outcome, result.summary]
+      : ['untried', `there is no sandbox: ${result.why}`];
+  return emit(within(state, 'tests', { base, outside: false }), currentTime_ms, {
+    type: 'base_tested',
+    outcome,
+    summary: cut(state, summary),
+  });
 }
 
 /** The answers to `baseline`, and to `sandbox_blocks_tests` where it is about the base. */

@@ -115,7 +115,7 @@ export function onFailedVerification(
 
 /** Before it is applied there is nothing to put back. */
 const rollBack = (state: StepState, then: AfterRollback, now: number): StepState =>
-  state.stage.at === 'audit' && state.applied.all.length === 0
+  state.applied.all.length === 0 && state.applied.uncertain === null
     ? afterRollback(state, then, now)
     : { ...state, stage: { at: 'roll_back', then } };
 

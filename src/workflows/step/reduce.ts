@@ -4,14 +4,23 @@
  */
 import type { ActivityName, ResultOf } from '../../shared/activities.js';
 import type { PickedFile } from '../../shared/pick.js';
+import type { NoSandbox, NotYet } from '../../shared/proposal-activities.js';
+import type { TestSubject } from '../../shared/test-activities.js';
 import { abortStep, applyDecision } from './decide.js';
 import type { Answer, Pause } from '../../shared/decisions.js';
 import { pathsToApply, type Chunk } from './effects.js';
 import { answeredAgain, waited } from '../../shared/outage.js';
-import { onApplied, onCommitted, onRebased, onProposalBuilt, onVerified } from './reduce-apply.js';
+import {
+  onApplied,
+  onCommitted,
+  onRebased,
+  onProposalBuilt,
+  onProposalTested,
+  onVerified,
+} from './reduce-apply.js';
 import { onAudited, onRolledBack } from './reduce-verify.js';
 import { onPreflight } from './reduce-preflight.js';
-import { mayRunOutside, onTried } from './reduce-tests.js';
+import { mayRunOutside, onBaseTested, waitToApply } from './reduce-tests.js';
 import {
   failChunk,
   onChunkStarted,
@@ -62,8 +71,7 @@ interface Facts extends FrameFacts {
   approved_by_policy: object;
   applied: { result: ResultOf<'applyProposal'> };
   rebased: { result: ResultOf<'rebaseProposal'> };
-  verified: { result: ResultOf<'verify'> };
-  tried: { result: ResultOf<'tryTests'> };
+  tested: { on: TestSubject; result: ResultOf<'runTests'> };
   audited: { result: ResultOf<'auditChange'> };
   /** The lock is ended. */
   released: object;
@@ -118,6 +126,39 @@ function onActivityFailed(
   };
   return asking(within(told, 'applied', { uncertain }), reason, message);
 }
+
+function onTested(
+  before: StepState,
+  { on, result }: Facts['tested'],
+  currentTime_ms: number,
+): StepState {
+  if (result.outcome === 'busy') return onTestsBusy(before, on, result, currentTime_ms);
+  const state =
+    result.keepsOutputs === true ? within(before, 'tests', { keepsOutputs: true }) : before;
+  if (on.kind === 'base')
+    return isOfBase(result) ? onBaseTested(state, result, currentTime_ms) : state;
+  if ('on' in result && result.on === 'base') return state;
+  if (on.kind !== 'proposal') return onVerified(state, result, currentTime_ms);
+  const { files, isFresh = false } = on;
+  return onProposalTested(state, { result, files, isFresh }, currentTime_ms);
+}
+
+function onTestsBusy(
+  state: StepState,
+  on: TestSubject,
+  result: NotYet,
+  currentTime_ms: number,
+): StepState {
+  if (on.kind !== 'base' || state.stage.at === 'review')
+    return onNoTurn(state, 'runTests', currentTime_ms);
+  // Next to a call for an edit the base is not waited for.
+  return state.stage.at === 'apply' ? waitToApply(state, result, currentTime_ms) : state;
+}
+
+const isOfBase = (
+  result: Exclude<ResultOf<'runTests'>, NotYet>,
+): result is Extract<typeof result, { readonly on: 'base' } | NoSandbox> =>
+  result.outcome === 'no_sandbox' || ('on' in result && result.on === 'base');
 
 /** The same move comes next: the wait was in the activity. */
 const onNoTurn = (state: StepState, activity: ActivityName, now: number): StepState =>
@@ -242,9 +283,7 @@ const FOLDS: Folds<StepState, Facts> = {
   applied: (state, { result }, now) => onApplied(state, result, now),
   waited: (state, _, now) => onWaited(state, now),
   rebased: (state, { result }, now) => onRebased(state, result, now),
-  verified: (state, { result }, now) =>
-    result.outcome === 'busy' ? onNoTurn(state, 'verify', now) : onVerified(state, result, now),
-  tried: (state, { result }, now) => onTried(state, result, now),
+  tested: onTested,
   audited: (state, { result }, now) => onAudited(state, result, now),
   released: (state, _, now) => close(state, now, 'applied'),
   rolled_back: (state, { result }, now) => onRolledBack(state, result, now),

@@ -9,6 +9,7 @@ import type { Problem } from '../../shared/problems.js';
 import type {
   Application,
   HeldLock,
+  NoSandbox,
   ProposalFileSummary,
   ProposalSummary,
   SandboxChoice,
@@ -20,10 +21,10 @@ import type {
   LinesAsked,
   PreflightResult,
   RegionPart,
-  TryResult,
   ProposeInput,
   Target,
 } from '../../shared/step-activities.js';
+import type { RunTestsResult, TestRun } from '../../shared/test-activities.js';
 import { moneyBudget, type MoneyBudget, type StepEstimate } from '../../shared/usage.js';
 import type { BlobRef } from '../../shared/ids.js';
 
@@ -56,8 +57,7 @@ export type Stage =
   | { readonly at: 'apply'; readonly busy: Busy | null }
   /** `files`: carried over to the bytes that are there now; null: all. */
   | { readonly at: 'rebase'; readonly files: Paths | null }
-  /** `longer`: a failure that may have been the machine's is tried once more, with twice the time. */
-  | { readonly at: 'verify'; readonly longer: boolean }
+  | { readonly at: 'verify' }
   | { readonly at: 'roll_back'; readonly then: AfterRollback }
   | Closed<StepOutcome>;
 
@@ -177,6 +177,17 @@ interface Applied {
   /** What a commit hook staged, for the proposal that follows its `rebase`; null: nothing. */
   readonly staged: BlobRef | null;
 }
+type BaseResult = Extract<RunTestsResult, { readonly on: 'base' } | NoSandbox>;
+/** A run of the tests on a proposal that is not applied. */
+interface ProposedTests {
+  /** `ProposalSummary.id`. */
+  readonly proposal: string;
+  /** The files of the proposal that were tested. */
+  readonly files: readonly string[];
+  /** The tests ran right before the apply, without outputs of earlier commands. */
+  readonly isFresh: boolean;
+  readonly result: TestRun;
+}
 interface Tests {
   readonly commands: readonly string[];
   /** A found command that a person approved in this run. */
@@ -192,9 +203,18 @@ interface Tests {
   readonly failedProposals: readonly string[];
   /** What the step ends with where its starter wants to hear of it. */
   readonly failure: VerificationFailure | null;
-  /** What they said of the base of this number, and of a proposal before its approval; absent: not known. */
-  readonly base?: TryResult & { readonly number: number };
-  readonly before?: TryResult & { readonly proposal: string };
+  /** What they showed on the base of this number; absent: not known. */
+  readonly base?: BaseResult & { readonly number: number };
+  /** What they showed on a proposal before it was applied; null: nothing. */
+  readonly proposed: ProposedTests | null;
+  /** How often in a row the base changed between tests that passed and the apply. */
+  readonly baseMoves: number;
+  /** The next run of the tests gets twice the time. */
+  readonly longer: boolean;
+  /** Why the tests run after the apply although preflight found an overlay; null: they do not. */
+  readonly afterApply: string | null;
+  /** The host keeps outputs for the next commands of the run. */
+  readonly keepsOutputs: boolean;
   /** What a person said of a base that fails; absent: nothing, it is as configured. */
   readonly answered?: 'fix' | 'known';
   /** A person allowed the next run of the tests of the base outside the sandbox. */
@@ -264,6 +284,11 @@ export const initialState = (input: EditStepInput, now: number): StepState => ({
     output: null,
     failedProposals: [],
     failure: null,
+    proposed: null,
+    baseMoves: 0,
+    longer: false,
+    afterApply: null,
+    keepsOutputs: false,
   },
   answered: {
     estimate: false,

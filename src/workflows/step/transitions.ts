@@ -3,7 +3,8 @@ import { within } from '../frame/machine.js';
 import type { PauseReason } from '../../shared/decisions.js';
 import type { Progress } from '../../shared/events.js';
 import type { MadeFiles, PickedFile } from '../../shared/pick.js';
-import { appliedPaths, pathsToApply, wantsAudit, wantsCommit, wantsVerify } from './effects.js';
+import { appliedPaths, pathsToApply, wantsAudit, wantsCommit } from './effects.js';
+import { verifiesAfterApply } from './reduce-tests.js';
 import type { Problem } from '../../shared/problems.js';
 import { hostOfQueue } from '../../shared/names.js';
 import type { OpenOnHost, StepOutcome } from '../../shared/run.js';
@@ -261,7 +262,7 @@ export const toRegenerate = (state: StepState): readonly string[] =>
 
 /** Every file that the model changed is asked for again from its original; what a person changed stays theirs. No person asks: answers count on. */
 export const regenerateAll = (state: StepState, change: Partial<CallProgress>): StepState => ({
-  ...withFiles(state, toRegenerate(state), (file) =>
+  ...withFiles(within(state, 'applied', { incomplete: false }), toRegenerate(state), (file) =>
     askAgain(file, { answers: file.answers, ...change }),
   ),
   stage: { at: 'propose' },
@@ -279,15 +280,22 @@ export function regenerateWith(state: StepState, note: string | null): StepState
   return theirs.length === 0 ? again : lookAgain(asked, theirs);
 }
 
-/** What was asked for is on disk: verify, commit, or end. */
+/** What was asked for is on disk: it is tested there if it was not tested before, then committed, or the step ends. */
 export const afterApply = (state: StepState, now: number): StepState => {
-  if (wantsVerify(state)) return { ...state, stage: { at: 'verify', longer: false } };
+  if (verifiesAfterApply(state)) return { ...state, stage: { at: 'verify' } };
   const unverified = within(state, 'tests', { last: state.tests.last ?? 'no_tests' });
   return afterTests(unverified, now);
 };
 
-/** What is on disk passed its tests, or has none. */
-export const afterTests = (state: StepState, now: number): StepState => {
+/** What is on disk passed its tests, or has none; nothing is locked any more unless something follows. */
+const afterTests = (state: StepState, now: number): StepState =>
+  stageAfterTests(state) ?? close(state, now, 'applied');
+
+/** What is on disk passed its tests there, under the step's lock. */
+export const afterVerify = (state: StepState): StepState =>
+  stageAfterTests(state) ?? { ...state, stage: { at: 'release' } };
+
+const stageAfterTests = (state: StepState): StepState | null => {
   if (wantsAudit(state, 'after_tests')) return { ...state, stage: { at: 'audit' } };
-  return wantsCommit(state) ? { ...state, stage: { at: 'commit' } } : close(state, now, 'applied');
+  return wantsCommit(state) ? { ...state, stage: { at: 'commit' } } : null;
 };

@@ -1,7 +1,7 @@
 /** What queries, the Temporal UI and the faces read of a step's state. Pure. */
 import { BOUNDS } from '../../shared/limits.js';
-import { appliedPaths, chunksLeft } from './effects.js';
-import { wantsBase, wantsTrial } from './reduce-tests.js';
+import { appliedPaths, chunksLeft, nextEffect } from './effects.js';
+import { wantsBase } from './reduce-tests.js';
 import { outageText, type Outage } from '../../shared/outage.js';
 import { countsOf, type LedgerRow, type StepResult, type StepStatus } from '../../shared/run.js';
 import {
@@ -100,9 +100,10 @@ function doingOf(state: StepState): string {
         .map((file) => file.path)
         .join(', ')}`;
     case 'review':
-      return wantsTrial(state) ? `running ${tests} on the proposal` : 'proposal ready';
+      return testsProposal(state) ? `running ${tests} on the proposal` : 'proposal ready';
     case 'apply': {
-      if (stage.busy === null) return 'applying';
+      if (stage.busy === null)
+        return testsProposal(state) ? `running ${tests} on the proposal` : 'applying';
       const { advice } = stage.busy;
       return `waiting for another step to unlock the workspace${advice === null ? '' : `: ${advice}`}`;
     }
@@ -114,6 +115,10 @@ function doingOf(state: StepState): string {
       return DOING[stage.at];
   }
 }
+
+/** Is the next move a run of the tests on the proposal? It depends on no clock. */
+const testsProposal = (state: StepState): boolean =>
+  nextEffect(state, state.startedAt).kind === 'test_proposal';
 
 /** At stages that are said alike, whatever else is so. */
 const DOING = {

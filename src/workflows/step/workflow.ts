@@ -3,15 +3,15 @@
  * and what came of it is folded into the state (`reduce`). This file is the protocol; every rule that will be improved lives in an
  * activity, so that a better rule breaks no paused run.
  */
-import { isBlobRef, trialName, type BlobRef } from '../../shared/ids.js';
+import { isBlobRef } from '../../shared/ids.js';
 import { CancellationScope } from '@temporalio/workflow';
 import type { EditStepInput, StepResult } from '../../shared/run.js';
+import type { TestSubject } from '../../shared/test-activities.js';
 import { owner } from '../frame/activities.js';
 import * as check from '../frame/input.js';
 import type { FrameEffect, Machine, RunIo } from '../frame/machine.js';
 import { runMachine } from '../frame/run.js';
 import {
-  appliedPaths,
   leftOut,
   nextEffect,
   repairable,
@@ -21,7 +21,7 @@ import {
 } from './effects.js';
 import { moveOf } from './move.js';
 import { reduce, type Fact } from './reduce.js';
-import { baseChoice, baseQuestion, trialOf } from './reduce-tests.js';
+import { baseChoice, baseQuestion } from './reduce-tests.js';
 import {
   formatterChoice,
   heldToken,
@@ -30,9 +30,12 @@ import {
   proposalOf,
   sandboxChoice,
   snapshotOf,
+  testedOn,
 } from './inputs.js';
 import { auditOf, initialState, type StepState } from './state.js';
 import { detailsOf, ledgerOf, resultOf, statusOf } from './views.js';
+
+const DEFAULT_TEST_TIMEOUT_S = 600; // bound: Seconds for the tests of a step whose limits are not known.
 
 type OwnEffect = Exclude<Effect, FrameEffect>;
 type StepRun = RunIo<StepState, Fact, Chunk>;
@@ -148,6 +151,8 @@ function perform(move: OwnEffect, run: StepRun): Promise<void> | void {
           decision: applied.decision,
           files: move.files.length === proposal?.files.length ? null : move.files,
           releaseAfter: move.releaseAfter,
+          jobPath: input.jobPath,
+          ...testedOn(state, move.files),
         },
         (result) => ({ type: 'applied', result }),
       );
@@ -165,27 +170,23 @@ function perform(move: OwnEffect, run: StepRun): Promise<void> | void {
         },
         (result) => ({ type: 'rebased', result }),
       );
-    case 'verify':
-      return run.callInterruptibly(
-        'verify',
-        tests.commands.join(' && '),
-        {
-          ...testsOf(state),
-          timeout_s: move.timeout_s,
-          files: appliedPaths(state),
-          releaseOnPass: move.releaseOnPass,
-          remember: tests.remember,
-          applications: applied.all,
-          run: tests.runs ?? 0,
-          ...heldToken(state),
-          ...(trialOf(state) === null ? {} : { tried: true }),
-        },
-        (result) => ({ type: 'verified', result }),
-      );
+    case 'verify': {
+      const on = { kind: 'applied', applications: applied.all, run: tests.runs ?? 0 } as const;
+      return runTests(run, on, tests.commands.join(' && '));
+    }
     case 'try_base':
       return tryBase(move.beside, run);
-    case 'try_proposal':
-      return tryTests(run, proposalOf(state));
+    case 'test_proposal': {
+      const on = {
+        kind: 'proposal',
+        proposal: proposalOf(state),
+        files: move.files,
+        applications: applied.all,
+        run: tests.runs ?? 0,
+        ...(move.isFresh ? { isFresh: true as const } : {}),
+      } as const;
+      return runTests(run, on, `${tests.commands.join(' && ')}: on the proposal`);
+    }
     case 'audit': {
       // Before it is applied the proposal is judged with what of the change is on disk.
       const next = {
@@ -210,18 +211,9 @@ function perform(move: OwnEffect, run: StepRun): Promise<void> | void {
     }
     case 'release':
       return run.call(
-        'verify',
+        'releaseWorkspace',
         'unlock the workspace',
-        {
-          workspace,
-          commands: [],
-          timeout_s: 0,
-          maxOutput_bytes: 0,
-          files: appliedPaths(state),
-          releaseOnPass: true,
-          remember: null,
-          ...heldToken(state),
-        },
+        { workspace, ...heldToken(state) },
         () => ({ type: 'released' }),
       );
     case 'roll_back':
@@ -242,7 +234,7 @@ async function tryBase(
   run: StepRun,
 ): Promise<void> {
   let over = false;
-  const tests = tryTests(run).finally(() => (over = true));
+  const tests = testBase(run).finally(() => (over = true));
   const call = async (): Promise<void> => {
     const wait_s = run.state.base.limits?.baselineWait_s ?? 0;
     await run.interruptibly(async () => {
@@ -256,45 +248,52 @@ async function tryBase(
     if (each.status === 'rejected') throw each.reason;
 }
 
-/** What every run of tests goes by. */
-const testsOf = (state: StepState) => ({
-  workspace: state.input.workspace,
-  jobPath: state.input.jobPath,
-  commands: state.tests.commands,
-  snapshot: snapshotOf(state),
-  maxOutput_bytes: state.base.limits?.testOutput_bytes ?? 0,
-  ...sandboxChoice(state),
-  ...baseChoice(state),
-});
-
-function tryTests(run: StepRun, proposal?: BlobRef): Promise<void> {
-  const { base, tests, resolved } = run.state;
-  const asked = {
-    ...testsOf(run.state),
-    timeout_s: base.limits?.testTimeout_s ?? 0,
-    again: resolved.filter(
-      ({ reason }) => reason === 'baseline' || reason === 'sandbox_blocks_tests',
-    ).length,
+function testBase(run: StepRun): Promise<void> {
+  const { tests, resolved } = run.state;
+  const again = resolved.filter(
+    ({ reason }) => reason === 'baseline' || reason === 'sandbox_blocks_tests',
+  ).length;
+  const on = {
+    kind: 'base',
+    again,
     ...(tests.outside === true ? { outside: true as const } : {}),
-    ...(proposal === undefined ? {} : { proposal }),
-  };
-  const words = `${tests.commands.join(' && ')}: before anything is applied`;
-  return run.callInterruptibly('tryTests', words, asked, (result) => ({ type: 'tried', result }));
+  } as const;
+  return runTests(run, on, `${tests.commands.join(' && ')}: before anything is applied`);
 }
 
-/** The worktree that tests ran in before anything was applied goes with the run. */
+function runTests(run: StepRun, on: TestSubject, summary: string): Promise<void> {
+  const { state } = run;
+  const { input, tests, base } = state;
+  const limit_s = base.limits?.testTimeout_s ?? DEFAULT_TEST_TIMEOUT_S;
+  const wanted = {
+    workspace: input.workspace,
+    jobPath: input.jobPath,
+    on,
+    commands: tests.commands,
+    snapshot: snapshotOf(state),
+    timeout_s: tests.longer ? limit_s * 2 : limit_s,
+    maxOutput_bytes: base.limits?.testOutput_bytes ?? 0,
+    ...(tests.remember === null ? {} : { remember: tests.remember }),
+    ...sandboxChoice(state),
+    ...baseChoice(state),
+  };
+  return run.callInterruptibly('runTests', summary, wanted, (result) => ({
+    type: 'tested',
+    on,
+    result,
+  }));
+}
+
+/** Outputs that the host keeps for the commands of the run are removed with it. */
 async function end(run: StepRun): Promise<void> {
   run.dispatch({ type: 'finished' });
-  const { input, tests, openOnHost } = run.state;
-  const hasTree =
-    tests.before !== undefined ||
-    (tests.base !== undefined && 'base' in tests.base && tests.base.prepared);
-  if (openOnHost !== null || !hasTree) return;
-  const { stepKey, workspace, jobPath: planPath } = input;
-  const where = { stepKey, log: [], workspace, planPath, name: trialName(stepKey) };
-  const remove = run.calls('removeWorktree', 'remove the worktree of its tests');
-  // One that stays is removed with those of other runs that have ended.
-  await CancellationScope.nonCancellable(() => remove(where)).catch(() => undefined);
+  const { tests, openOnHost } = run.state;
+  if (openOnHost !== null || !tests.keepsOutputs) return;
+  const remove = run.calls('removeLayers', 'remove the outputs of its tests');
+  // What stays is removed with that of other runs that have ended.
+  await CancellationScope.nonCancellable(() =>
+    remove({ stepKey: run.state.input.stepKey, log: [] }),
+  ).catch(() => undefined);
 }
 
 /** Chunks of one turn run side by side; each is folded in as it comes back. */

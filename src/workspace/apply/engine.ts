@@ -184,6 +184,8 @@ const applyOnce = async (
     transact(parts, record, attempt, async (generation): Promise<PlanAttempt> => {
       const checked = await checkFiles(sys, parts.blobs, { root, home }, request);
       if (checked.conflicts.length > 0) return { ok: false, conflicts: checked.conflicts };
+      if (request.isStillTested !== undefined && !(await request.isStillTested()))
+        return { ok: false, conflicts: [] };
       const ids = {
         stepKey,
         proposalId,

@@ -151,6 +151,20 @@ export async function changedPaths(
   return listed.map((field) => field.slice('XY '.length + prefix.length));
 }
 
+/** Returns those of the paths that git does not ignore; outside git, all of them. */
+export async function withoutIgnored(
+  root: string,
+  paths: readonly string[],
+): Promise<readonly string[]> {
+  if (paths.length === 0) return paths;
+  const input = paths.map((path) => `./${path}\0`).join('');
+  const call = { cwd: root, reading: true, noLiteral: true, accept: [0, 1], input };
+  const answer = await git(['check-ignore', '-z', '--stdin'], call);
+  if (!answer.ok) return paths;
+  const ignored = new Set(fieldsOf(answer.value).map((path) => path.slice('./'.length)));
+  return paths.filter((path) => !ignored.has(path));
+}
+
 /** In git: does it track a file of this path, from `root` or from a folder below it? `path` holds no wildcard. */
 export async function isTrackedBelow(root: string, path: string): Promise<boolean> {
   const args = ['ls-files', '-z', '--', `:(glob)**/${path}`];

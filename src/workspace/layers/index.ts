@@ -2,7 +2,9 @@
  * What commands write instead of the workspace (docs/decisions/0036). A command sees the workspace at its own path with the proposal over
  * it, and its writes go to a layer of the home that is removed with the run.
  */
+import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { orNull } from '../../system/durable.js';
 import type { BlobStore } from '../../stores/ports.js';
 import type { CommandRunner } from '../commands/index.js';
 import { withLayer, type Layer, type LayerRequest } from './layer.js';
@@ -20,6 +22,8 @@ export interface Layers {
   problem(workspace: string): Promise<string | null>;
   /** Makes the layer of one command, and removes it when `work` has ended. */
   use<T>(request: LayerRequest, work: (layer: Layer) => Promise<T>): Promise<T>;
+  /** Returns whether outputs are kept for the next commands of a run. */
+  keeps(run: string): Promise<boolean>;
   /** Removes what is kept for the commands of a run. */
   remove(run: string): Promise<void>;
 }
@@ -40,6 +44,8 @@ export const createLayers = ({ home, blobs, commands }: LayersOptions): Layers =
       return known;
     },
     use,
+    keeps: async (run) =>
+      (await orNull(lstat(join(layersDir(home), run, 'warm')), ['ENOENT'])) !== null,
     remove: (run) => removeTree(join(layersDir(home), run)),
   };
 };

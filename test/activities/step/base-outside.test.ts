@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { ActivityScope } from '../../../src/activities/frame/activity.js';
 import type { ActivityPorts } from '../../../src/activities/frame/ports.js';
-import { tryTests } from '../../../src/activities/step/try-tests.js';
-import { verify } from '../../../src/activities/step/verify.js';
+import { runTests } from '../../../src/activities/step/run-tests.js';
 import { SANDBOX_ON, type SandboxSettings } from '../../../src/documents/job/index.js';
 import { createBlobStore } from '../../../src/stores/directory/blobs.js';
 import { createRecordStore } from '../../../src/stores/directory/records.js';
@@ -64,18 +63,16 @@ const runOf = async (stepKey: string, sandbox: SandboxSettings | 'off' = SANDBOX
     owner: scene.request.holder,
   } as unknown as ActivityScope;
   return {
-    tests: (command: string, again = 0, outside?: true) =>
-      tryTests(
-        ports,
-        { ...input, commands: [command], again, ...(outside === true ? { outside } : {}) },
-        scope,
-      ),
-    verify: async (command: string) => {
+    tests: (command: string, again = 0, outside?: true) => {
+      const on = { kind: 'base', again, ...(outside === true ? { outside } : {}) } as const;
+      return runTests(ports, { ...input, on, commands: [command] }, scope);
+    },
+    applied: async (command: string) => {
       const applications = [
         { proposal: await putJson(blobs, scene.request.proposal), decision: 1, files: ['a.js'] },
       ];
-      const about = { applications, files: ['a.js'], releaseOnPass: false, remember: [] };
-      return verify(ports, { ...input, ...about, token: null, commands: [command] }, scope);
+      const on = { kind: 'applied', applications, run: 0 } as const;
+      return runTests(ports, { ...input, on, commands: [command] }, scope);
     },
   };
 };
@@ -91,7 +88,7 @@ describeIf(found.works, whyNone)('tests of a base that fail in the sandbox', () 
     const first = await runOf(STEP);
     await scene.engine().apply(scene.request);
     const script = Buffer.from(program()).toString('base64');
-    await first.verify(`mkdir node_modules && echo ${script} | base64 -d > node_modules/suite`);
+    await first.applied(`mkdir node_modules && echo ${script} | base64 -d > node_modules/suite`);
     await scene.engine().rollback(scene.request);
     await scene.engine().releaseLock(scene.workspace, STEP);
     expect(git('status', '--porcelain')).toBe('');
@@ -141,6 +138,9 @@ describeIf(found.works, whyNone)('tests of a base that fail in the sandbox', () 
     expect(await question(STEP)).toMatchObject({
       outside: { message: expect.not.stringContaining('worked in this workspace') },
     });
+    await scene.engine().apply(scene.request);
+    await scene.engine().rollback(scene.request);
+    await scene.engine().releaseLock(scene.workspace, STEP);
     expect(await question(LATER)).toMatchObject({
       outside: {
         message: expect.stringContaining(`worked in this workspace (${STEP.slice(0, 8)}`),

@@ -51,7 +51,7 @@ test.each<[string, unknown, ActivityName, string, RegExp]>([
   [
     'a host activity without heartbeats',
     timeout('HEARTBEAT'),
-    'verify',
+    'runTests',
     'engine_failed',
     /HEARTBEAT/,
   ],

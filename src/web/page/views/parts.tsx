@@ -147,7 +147,7 @@ export const TestsSaid = ({
 }) => {
   const [whole, setWhole] = useState(false);
   const ended = events.filter(({ type }) =>
-    ['tests_tried', 'verified', 'merged_tested'].includes(type),
+    ['base_tested', 'verified', 'merged_tested'].includes(type),
   ).length;
   const at = `/api/runs/${stepKey}/tests?ended=${ended}${whole ? '&whole' : ''}`;
   const answer = useAnswer<readonly TestRun[]>(ended === 0 ? null : at, getJson);

@@ -4,8 +4,7 @@ import * as fs from 'node:fs';
 import { afterEach, expect, test } from '@jest/globals';
 import type { ActivityScope } from '../../../src/activities/frame/activity.js';
 import type { ActivityPorts } from '../../../src/activities/frame/ports.js';
-import { tryTests } from '../../../src/activities/step/try-tests.js';
-import { verify } from '../../../src/activities/step/verify.js';
+import { runTests } from '../../../src/activities/step/run-tests.js';
 import { SANDBOX_ON, type SandboxSettings } from '../../../src/documents/job/index.js';
 import { createBlobStore } from '../../../src/stores/directory/blobs.js';
 import { createRecordStore } from '../../../src/stores/directory/records.js';
@@ -55,11 +54,11 @@ const begin = async (sandbox: SandboxSettings | 'off' = 'off') => {
   const applications = [
     { proposal: await putJson(blobs, scene.request.proposal), decision: 1, files: ['a.js'] },
   ];
-  const more = { applications, files: ['a.js'], releaseOnPass: false, remember: [], token: null };
+  const on = { kind: 'applied', applications, run: 0 } as const;
   return {
     read: () => fs.readFileSync(scene.at('a.js'), 'utf8'),
     apply: () => scene.engine().apply(scene.request),
-    verify: (...commands: string[]) => verify(ports, { ...input, ...more, commands }, scope),
+    verify: (...commands: string[]) => runTests(ports, { ...input, on, commands }, scope),
     /** The worker is told to end when the file is there. */
     endAt: (path: string) => {
       const timer = setInterval(() => {
@@ -70,7 +69,7 @@ const begin = async (sandbox: SandboxSettings | 'off' = 'off') => {
     },
     anew: () => ({ ...scope, signal: new AbortController().signal }),
     ports,
-    input: { ...input, ...more },
+    input: { ...input, on },
   };
 };
 
@@ -84,8 +83,9 @@ test.each(['off', SANDBOX_ON] as const)(
       return ran;
     };
     const ports = { ...s.ports, commands: { ...s.ports.commands, run } };
-    const input = { ...s.input, commands: ['true'], again: 0 };
-    expect(await tryTests(ports, input, s.anew())).toMatchObject({ outcome: 'pass' });
+    const on = { kind: 'base', again: 0 } as const;
+    const input = { ...s.input, on, commands: ['true'] };
+    expect(await runTests(ports, input, s.anew())).toMatchObject({ outcome: 'pass' });
     expect(s.read()).toBe(SAVED);
   },
 );
@@ -122,9 +122,11 @@ test('a worker that ends in the tests: what was saved until it is back is told, 
   const { commands } = s.ports;
   const dying = { ...commands, run: () => Promise.reject(new Error('killed')) };
   const input = { ...s.input, commands: [command] };
-  await expect(verify({ ...s.ports, commands: dying }, input, s.anew())).rejects.toThrow('killed');
+  await expect(runTests({ ...s.ports, commands: dying }, input, s.anew())).rejects.toThrow(
+    'killed',
+  );
   expect(s.read()).toBe('applied\n');
-  expect(await verify(s.ports, input, s.anew())).toMatchObject({
+  expect(await runTests(s.ports, input, s.anew())).toMatchObject({
     outcome: 'pass',
     alsoChanged: [KEPT],
   });

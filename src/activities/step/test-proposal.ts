@@ -1,0 +1,146 @@
+/** The tests on the workspace with a proposal over it, before anything of the proposal is applied. */
+import type { ChangedFiles, NoSandbox, StagedByHook } from '../../shared/proposal-activities.js';
+import type {
+  NoOverlay,
+  RunTestsInput,
+  TestRun,
+  TestSubject,
+} from '../../shared/test-activities.js';
+import { getJson, putJson } from '../../stores/ports.js';
+import { canonicalJson, sha256 } from '../../system/hash.js';
+import { withoutIgnored } from '../../workspace/files/index.js';
+import { hashOfBase } from '../../workspace/files/base-hash.js';
+import { readFromLayer, type Layer } from '../../workspace/layers/index.js';
+import { toApply, type Proposal, type ProposalFile } from '../../workspace/proposal.js';
+import type { ActivityScope } from '../frame/activity.js';
+import type { ActivityPorts } from '../frame/ports.js';
+import { appliedFiles } from './commit.js';
+import { isPassed, judged } from './judge-tests.js';
+import { fileNow } from './proposal.js';
+import { inTestTurn, testPlace, testsOnOverlay, type TestPlace } from './test-place.js';
+
+const ALSO_CHANGED = 20; // bound: Other files written by tests that are named.
+
+type ProposalSubject = Extract<TestSubject, { kind: 'proposal' }>;
+type Input = RunTestsInput & { readonly on: ProposalSubject };
+
+/** Tests a proposal. A pass is recorded for its bytes, the commands and the base, and the same bytes are not tested a second time. */
+export async function testProposal(
+  ports: ActivityPorts,
+  input: Input,
+  scope: ActivityScope,
+): Promise<TestRun | NoSandbox | NoOverlay | ChangedFiles> {
+  const { on, stepKey, commands, known } = input;
+  const proposal = await getJson<Proposal>(ports.blobs, on.proposal, 'proposal');
+  const files = toApply(proposal, on.files).proposal.files.filter(({ path }) =>
+    on.files.includes(path),
+  );
+  const applied = (await appliedFiles(ports, { stepKey, applications: on.applications })).files;
+  const all = new Set([...applied, ...files].map(({ path }) => path));
+  const place = await testPlace(ports, input, [...applied, ...files]);
+  if ('outcome' in place) return place;
+  if (place.noOverlay !== null) return { outcome: 'no_overlay', reason: place.noOverlay };
+  const baseHash = await baseHashOf(place, input, all);
+  const about = { files, applied, commands, known, baseHash, ...place.config, base: input.base };
+  const key = `steps/${stepKey}/tests/${sha256(canonicalJson(about))}`;
+  const passed = baseHash === null ? null : await ports.records.get<TestRun>(`${key}-passed`);
+  if (passed !== null) return passed;
+  const ended = await ports.records.get<TestRun | ChangedFiles>(`${key}-${on.run}`);
+  if (ended !== null) return ended;
+  const outcome = await run(ports, input, { place, files, baseHash }, scope);
+  const isBound = baseHash !== null && outcome.outcome !== 'changed_files' && isPassed(outcome);
+  await ports.records.putIfAbsent(isBound ? `${key}-passed` : `${key}-${on.run}`, outcome, 'later');
+  return outcome;
+}
+
+/** Returns the hash of the files under the change; those of the change are compared when it is applied. */
+export const baseHashOf = (
+  { root }: Pick<TestPlace, 'root'>,
+  { jobPath = '' }: Pick<RunTestsInput, 'jobPath'>,
+  changed: ReadonlySet<string>,
+): Promise<string | null> => hashOfBase(root, (path) => path === jobPath || changed.has(path));
+
+interface Tested {
+  readonly place: TestPlace;
+  readonly files: readonly ProposalFile[];
+  readonly baseHash: string | null;
+}
+
+async function run(
+  ports: ActivityPorts,
+  input: Input,
+  { place, files, baseHash }: Tested,
+  { signal }: ActivityScope,
+): Promise<TestRun | ChangedFiles> {
+  const { on, timeout_s, maxOutput_bytes, stepKey } = input;
+  const request = { place, timeout_s, maxOutput_bytes, runsAll: input.known === true, signal };
+  const ran = await inTestTurn(ports, { timeout_s, signal }, () =>
+    testsOnOverlay(ports, request, {
+      run: stepKey,
+      proposal: files,
+      isWarm: on.isFresh !== true,
+      look: (layer) => writtenBy(ports, layer, { place, files }),
+    }),
+  );
+  const { own, others } = ran.seen;
+  const verdict = await judged(ports, input, ran, { files, signal });
+  if (own.length > 0 && isPassed(verdict)) return changedByTests(ports, place, files, own);
+  return {
+    ...verdict,
+    on: 'proposal',
+    baseHash,
+    ...(others.length === 0 ? {} : { alsoChanged: others }),
+  };
+}
+
+/** A file of the proposal as the tests remains it; null: they removed it. */
+type Own = Pick<ProposalFile, 'path' | 'result'>;
+
+/** Reads which files of the proposal the tests changed, and names other files that they wrote and git does not ignore. */
+async function writtenBy(
+  { blobs }: ActivityPorts,
+  layer: Layer,
+  { place, files }: Pick<Tested, 'place' | 'files'>,
+): Promise<{ readonly own: readonly Own[]; readonly others: readonly string[] }> {
+  const proposed = new Map(files.map((file) => [file.path, file]));
+  const own: Own[] = [];
+  const others: string[] = [];
+  for (const { path, kind } of await layer.changes()) {
+    const file = proposed.get(path);
+    if (file === undefined) others.push(path);
+    else if (kind !== 'file') own.push({ path, result: null });
+    else {
+      const remains = await readFromLayer(layer.overlay.upper, path);
+      const ref = remains === null ? null : await blobs.put(remains.bytes);
+      if (ref !== null && ref !== file.result?.ref)
+        own.push({ path, result: { ref, mode: file.result?.mode ?? remains?.mode ?? 0o644 } });
+    }
+  }
+  const named = await withoutIgnored(place.root, others);
+  return { own, others: named.slice(0, ALSO_CHANGED) };
+}
+
+/** The proposal as the tests remains it, for the reviewer: what they removed stays as proposed. */
+async function changedByTests(
+  { blobs }: ActivityPorts,
+  { root }: TestPlace,
+  files: readonly ProposalFile[],
+  own: readonly Own[],
+): Promise<ChangedFiles> {
+  const changed = new Map(
+    own.flatMap(({ path, result }) => (result === null ? [] : [[path, result]])),
+  );
+  const staged: StagedByHook['files'][number][] = [];
+  const removed: string[] = [];
+  for (const { path, result } of files) {
+    const remains = changed.get(path) ?? result;
+    if (remains === null) removed.push(path);
+    else staged.push({ path, ...remains, disk: await fileNow(blobs, root, path) });
+  }
+  return {
+    outcome: 'changed_files',
+    by: 'tests',
+    files: own.map(({ path }) => path),
+    staged: await putJson(blobs, { files: staged, removed } satisfies StagedByHook),
+  };
+}

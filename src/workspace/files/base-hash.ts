@@ -1,0 +1,59 @@
+/** A hash of the files that a proposal is laid over. Tests that passed on it hold while it is the same. */
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { join } from 'node:path';
+import { orNull } from '../../system/durable.js';
+import { lstat, readlink } from '../../system/fs.js';
+import { canonicalJson, sha256 } from '../../system/hash.js';
+import { gitLine, repositoryOf, valueOf } from '../git/git.js';
+import { changedPaths, listWorkspaceFiles } from './index.js';
+
+const CHANGED_FILES = 20_000; // bound: Files that differ from HEAD, of a base that is hashed,
+const CHANGED_BYTES = 256 * 1024 ** 2; // bound: and their bytes together.
+
+/** Returns whether the hash leaves out a path (relative to the workspace). */
+export type LeavesOut = (path: string) => boolean;
+
+/**
+ * Returns the SHA-256, hex, of HEAD's tree, the changed files, and the untracked files that git does not ignore; outside git, of all files
+ * that no .gitignore ignores. Returns null if too much differs from HEAD, or if a changed path is a directory (a submodule).
+ * Throws ProblemError `git_failed`.
+ */
+export async function hashOfBase(root: string, leavesOut: LeavesOut): Promise<string | null> {
+  const tree = await headTree(root);
+  const listed =
+    tree === null
+      ? await listWorkspaceFiles(root, CHANGED_FILES + 1)
+      : await changedPaths(root, 'all');
+  const paths = listed.filter((path) => !leavesOut(path));
+  if (paths.length > CHANGED_FILES) return null;
+  const files: unknown[] = [];
+  let total_bytes = 0;
+  for (const path of paths) {
+    const stat = await orNull(lstat(join(root, path)), ['ENOENT', 'ENOTDIR']);
+    total_bytes += stat?.size ?? 0;
+    if (total_bytes > CHANGED_BYTES || stat?.isDirectory() === true) return null;
+    files.push([path, stat === null ? null : [stat.mode, await contentOf(join(root, path), stat)]]);
+  }
+  return sha256(canonicalJson({ tree, files }));
+}
+
+/** Id of HEAD's tree; null: there is no commit, or no git. */
+async function headTree(root: string): Promise<string | null> {
+  const repository = await repositoryOf(root);
+  if (repository?.head == null) return null;
+  const args = ['rev-parse', '--verify', `${repository.head}^{tree}`];
+  return valueOf(await gitLine(args, { cwd: root, reading: true }));
+}
+
+/** What stands for a file's content; a pipe or a device has none. */
+async function contentOf(
+  path: string,
+  stat: Awaited<ReturnType<typeof lstat>>,
+): Promise<string | null> {
+  if (stat.isSymbolicLink()) return readlink(path);
+  if (!stat.isFile()) return null;
+  const hash = createHash('sha256');
+  for await (const part of createReadStream(path)) hash.update(part as Buffer);
+  return hash.digest('hex');
+}
