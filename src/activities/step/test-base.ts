@@ -10,7 +10,7 @@ import type {
 import { putJson } from '../../stores/ports.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import { NoTurn } from '../../system/turns.js';
-import { hashOfBase } from '../../workspace/files/base-hash.js';
+import { hashOfBase } from '../../workspace/base-hash.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { recordOnce } from '../frame/recorded.js';

@@ -9,7 +9,7 @@ import type {
 import { getJson, putJson } from '../../stores/ports.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import { withoutIgnored } from '../../workspace/files/index.js';
-import { hashOfBase } from '../../workspace/files/base-hash.js';
+import { hashOfBase } from '../../workspace/base-hash.js';
 import { readFromLayer, type Layer } from '../../workspace/layers/index.js';
 import { toApply, type Proposal, type ProposalFile } from '../../workspace/proposal.js';
 import type { ActivityScope } from '../frame/activity.js';

@@ -2,11 +2,11 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
-import { orNull } from '../../system/durable.js';
-import { lstat, readlink } from '../../system/fs.js';
-import { canonicalJson, sha256 } from '../../system/hash.js';
-import { gitLine, repositoryOf, valueOf } from '../git/git.js';
-import { changedPaths, listWorkspaceFiles } from './index.js';
+import { orNull } from '../system/durable.js';
+import { lstat, readlink } from '../system/fs.js';
+import { canonicalJson, sha256 } from '../system/hash.js';
+import { gitLine, repositoryOf, valueOf } from './git/git.js';
+import { changedPaths, listWorkspaceFiles } from './files/index.js';
 
 const CHANGED_FILES = 20_000; // bound: Files that differ from HEAD, of a base that is hashed,
 const CHANGED_BYTES = 256 * 1024 ** 2; // bound: and their bytes together.
