@@ -279,7 +279,7 @@ async function compute(
     ...(noSandbox === null ? {} : { noSandbox }),
     ...(runsTests && baseline !== 'off' ? { baseline } : {}),
     ...(testsAfterApply === null ? {} : { testsAfterApply }),
-    ...(verify === 'after_apply' ? { testsAfterApproval: true as const } : {}),
+    ...(verify === 'after_approval' ? { testsAfterApproval: true as const } : {}),
     ...(isQuick ? { quickBuild: true } : {}),
     requireMarker,
     targets: targets.map(

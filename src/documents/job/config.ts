@@ -181,7 +181,7 @@ const DEFAULTS = {
     sandbox: schema.SANDBOX_ON,
     baseline: 'ask',
     context: { signatures: true },
-    verify: null,
+    verify: 'before_approval',
     create: null,
   } as const),
 };

@@ -31,6 +31,8 @@ export {
 } from './models.js';
 export { type Policy, evaluatePolicy, ruleOf, parsePolicy } from './policy.js';
 export { namedByGit, namedByScripts, whyProtected } from './protected-paths.js';
+export { isDependencyFolder } from './dependency-folders.js';
+export { outsideWrites, workspaceWrites, writeRefusal } from './write-paths.js';
 export type { Thinking } from './models.js';
 export type { Complexity, Effort, Job, ProjectConfig, RunSettings } from './types.js';
 export { isMarkdownPath, lineIn } from '../source/check.js';

@@ -5,10 +5,10 @@
 import ignore from 'ignore';
 import { posix } from 'node:path';
 import { isRecord } from '../../shared/text.js';
-import type { ProjectConfig } from './types.js';
 
 const OBEYED = 'models and agents follow it';
 const APPROVES = 'it defines who may approve';
+const DOCUMENT = 'Emend obeys it';
 
 /** Why -> gitignore-style patterns; one without a slash holds at any depth, one that ends in a slash is a folder and all that it holds. */
 export const PROTECTED: Readonly<Record<string, string>> = {
@@ -18,7 +18,8 @@ export const PROTECTED: Readonly<Record<string, string>> = {
     Jenkinsfile* wercker.yml codefresh.yml cloudbuild*.y*ml buildspec*.y*ml codemagic.yaml bitrise.yml .readthedocs.y*ml netlify.toml vercel.json
     firebase.json Procfile* heroku.yml render.yaml railway.json nixpacks.toml fly.toml serverless.* wrangler.* amplify.yml .platform.app.yaml .releaserc*
     .goreleaser.* renovate.json* .azuredevops/ .zuul.d/ .zuul.yaml zuul.yaml .mergify.yml jitpack.yml vercel.ts appspec.yml .platform/ .ebextensions/
-    .profile.d/ railway.toml apprunner.yaml .depot/ .release-it.* **/.changeset/config.json .coderabbit.y*ml .pr_agent.toml`,
+    .profile.d/ railway.toml apprunner.yaml .depot/ .release-it.* **/.changeset/config.json .coderabbit.y*ml .pr_agent.toml
+    docker-entrypoint.sh docker-entrypoint.d/ **/debian/rules PKGBUILD`,
   'git runs or follows it': `
     .husky/ .githooks/ .git-hooks/ .gitattributes .gitmodules .gitconfig .lfsconfig .pre-commit-config.y*ml .pre-commit-hooks.y*ml lefthook* .lefthook*
     .overcommit.yml captainhook.json .simple-git-hooks.* .hooks/ git-hooks/ githooks/ simple-git-hooks.* .cz* .hg/ .jj/`,
@@ -26,7 +27,8 @@ export const PROTECTED: Readonly<Record<string, string>> = {
     .vscode/ .idea/ .fleet/ .zed/ .helix/ .vs/ .nvim/ .vim/ .emacs.d/ .devcontainer/ .devcontainer.json *.code-workspace *.sublime-project .gitpod.*
     devfile.yaml .*rc .*rc.* _*rc .bash_* .zsh* .kshrc .profile .zprofile .zlogin .zlogout config.fish .nvim.lua .dir-locals*.el .emacs .tmux.conf .gdbinit
     .lldbinit *-gdb.py .project mise.toml mise.*.toml .mise.* .mise/ .tool-versions rust-toolchain rust-toolchain.toml .ycm_extra_conf.py .lazy.lua .idx/
-    .replit .env hie.yaml startup.m **/mise/config.toml **/mise/conf.d/ .rtx.* .flox/ aqua.yaml .aqua.yaml launchSettings.json`,
+    .replit .env hie.yaml startup.m **/mise/config.toml **/mise/conf.d/ .rtx.* .flox/ aqua.yaml .aqua.yaml launchSettings.json
+    .mise-tasks/ .autoenv .autoenv.zsh **/.run/*.run.xml .theia/ compile_commands.json`,
   [OBEYED]: `
     emend.yaml CLAUDE.md CLAUDE.*.md AGENT.md AGENTS.md AGENTS.*.md GEMINI.md QWEN.md WARP.md SKILL.md mcp.json .mcp.json .claude/ .cursor/ .cursorrules
     .windsurf/ .windsurfrules .cline/ .clinerules .clinerules/ .roo/ .roorules* .roomodes .kilocode/ .continue/ .aider* .codex/ .agents/ .opencode/
@@ -35,7 +37,8 @@ export const PROTECTED: Readonly<Record<string, string>> = {
     mcp_config.json replit.md`,
   'package managers use it': `
     package.json *.lock *.lockb *.lockfile package-lock.json npm-shrinkwrap.json pnpm-lock.yaml pnpm-workspace.yaml .pnpmfile.* pnpmfile.* .yarn/ .pnp.*
-    bunfig.toml deno.json* lerna.json nx.json project.json turbo.json rush.json bower.json pyproject.toml setup.py setup.cfg requirements*.txt
+    bunfig.toml deno.json* lerna.json nx.json project.json turbo.json rush.json bower.json pyproject.toml setup.py setup.cfg requirements*.txt *-requirements.txt **/requirements/*.txt
+    **/requirements/*.in
     requirements*.in constraints*.txt poetry.toml uv.toml pdm.toml .pdm.toml pylock*.toml Pipfile environment.y*ml conda-lock.yml pixi.toml hatch.toml
     pip.conf buildout.cfg sitecustomize.py usercustomize.py .pythonstartup *.pth Cargo.toml .cargo/ go.mod go.sum go.work go.work.sum Gemfile* gems.rb
     gems.locked *.gemspec .bundle/ composer.json .user.ini php.ini .htaccess mix.exs rebar.config* stack.yaml* package.yaml cabal.project* *.cabal Setup.hs
@@ -50,16 +53,16 @@ export const PROTECTED: Readonly<Record<string, string>> = {
     WORKSPACE.bazel MODULE.bazel *.bzl *.bazelrc BUCK .buckconfig pants.toml Earthfile dagger.json Dockerfile* *.dockerfile Containerfile*
     docker-compose*.y*ml compose*.y*ml docker-bake.* Vagrantfile Tiltfile skaffold.y*ml *.tf *.tf.json *.tfvars *.tofu .terraform/ .terraform.* Pulumi*.yaml
     cdk.json ansible.cfg kustomization.y*ml Chart.yaml *.gradle *.gradle.kts gradle.properties gradlew* **/gradle/wrapper/ **/gradle/*.toml **/buildSrc/
-    pom.xml mvnw* .mvn/ build.xml ivy.xml *.sbt **/project/*.scala build.sc build.mill build.rs build.zig dune dune-workspace build.yaml premake5.lua
-    xmake.lua magefile.go *.csproj *.fsproj *.vbproj *.vcxproj *.props *.targets *.cake build.fsx *.xcodeproj/ *.xcworkspace/ *.xcconfig Tuist/ fastlane/
+    pom.xml mvnw* .mvn/ build.xml ivy.xml *.sbt **/project/*.scala **/project/build.properties build.sc build.mill build.rs build.zig dune dune-workspace build.yaml premake5.lua
+    xmake.lua magefile.go *.csproj *.fsproj *.vbproj *.vcxproj *.props *.targets *.cake build.fsx *.xcodeproj/ *.xcworkspace/ *.xcconfig Tuist/ fastlane/ Fastfile
     Rakefile *.rake Guardfile Capfile Thorfile Dangerfile* Berksfile Puppetfile justfile .justfile *.just Taskfile.* Build.PL gulpfile.* Gruntfile.*
-    Jakefile* Cakefile fabfile.py dodo.py Snakefile nextflow.config nodemon.json supervisord.conf .air.toml Kbuild Kconfig* Tupfile* Tuprules.tup *.gn *.gni
+    Jakefile* Cakefile fabfile.py /tasks.py manage.py **/tools/bazel dodo.py Snakefile nextflow.config nodemon.json supervisord.conf .air.toml Kbuild Kconfig* Tupfile* Tuprules.tup *.gn *.gni
     *.pro *.pri *.m4 Makevars* configure.win Trunk.toml tauri*.conf.json Cross.toml bacon.toml **/.config/nextest.toml bsconfig.json rescript.json .sbtopts
     .jvmopts *.rsp *.csproj.user *.pubxml electron-builder.* gatsby-config.* gatsby-node.* gatsby-ssr.* .eleventy.* webpack.*.* Brocfile.* brunch-config.*
     *.hcl cdktf.json helmfile.y*ml devspace.yaml okteto.y*ml psakefile.ps1 *.build.ps1 dist.ini RoboFile.php castor.php Eldev Eask dvc.yaml .dvc/ uwsgi.ini
     config.ru _quarto.y*ml _targets.R **/_plugins/*.rb`,
   'test runners, linters or bundlers run it': `
-    *.config.js *.config.ts *.config.[cm][jt]s jest.config.* jest.setup.* jest.preset.* jest.global* setupTests.* vitest.setup.* vitest.workspace.*
+    *.config.js *.config.ts *.config.[cm][jt]s jest.config.* jest.setup.* jest-setup.* jest.preset.* jest.global* setupTests.* vitest.setup.* vitest.workspace.*
     babel.config.json *.conf.js *.conf.ts *.conf.[cm]js .storybook/ cypress.json tsconfig*.json jsconfig.json angular.json ember-cli-build.js .ember-cli*
     testem.* .dependency-cruiser.* .size-limit.* .markdownlint-cli2.* biome.json* dprint.json* foundry.toml truffle-config.js brownie-config.yaml cucumber.js
     cucumber.yml codecept.json conftest.py pytest.ini tox.ini noxfile.py .flake8 mypy.ini .mypy.ini jupyter_*config.py ipython_config.py phpunit*.xml*
@@ -69,6 +72,8 @@ export const PROTECTED: Readonly<Record<string, string>> = {
     jsdoc.js* .cmake-format.py .pytest.ini pytest.toml .pytest.toml pylintrc pylintrc.toml *.conf.py .rspec* .yardopts Appraisals .rubocop*.yml .standard.yml
     .lintr tslint.json .vscode-test.* wallaby.js *.runsettings truffle.js ormconfig.*`,
   [APPROVES]: 'allowed_signers',
+  [DOCUMENT]: `
+    **/jobs/**/*.md **/jobs/**/*.markdown **/plans/**/*.md **/plans/**/*.markdown review.y*ml`,
 };
 
 // A list of patterns is one gitignore, in which the last pattern that fits decides. A comment in it is the reason of what follows.
@@ -86,7 +91,10 @@ const only = (isFolder: boolean): readonly string[] =>
   ]);
 export const DEFAULT_PROTECTED: readonly string[] = [...only(false), FILES_ONLY, ...only(true)];
 
-interface Configured extends Pick<ProjectConfig, 'rules' | 'protected' | 'approvers'> {
+interface Configured {
+  readonly rules: readonly string[];
+  readonly protected: readonly string[];
+  readonly approvers: string | null;
   /** Not those that test: they run what a model wrote by design. */
   readonly commands: readonly string[];
 }

@@ -4,7 +4,7 @@ import type { Baseline, LimitName } from '../../shared/limits.js';
 import type { Create } from '../../shared/pick.js';
 import type { Priced } from '../../shared/usage.js';
 import type { Problem } from '../../shared/problems.js';
-import type { AuditSettings, SandboxSettings } from '../source/schemas.js';
+import type { AuditSettings, SandboxSettings, VERIFY } from '../source/schemas.js';
 
 /** What becomes of secrets in a request: placeholders stand for them, a person is asked, or they are sent. */
 export type Secrets = 'mask' | 'ask' | 'send';
@@ -25,8 +25,8 @@ export interface RunSettings {
   readonly baseline: Baseline;
   /** `signatures`: is each call told of the files that its own use, and that use those? */
   readonly context: { readonly signatures: boolean };
-  /** Null: before approval where that can be done in a prepared worktree, else after apply. */
-  readonly verify: 'before_approval' | 'after_apply' | null;
+  /** When the tests run on workspace and proposal. Without an overlay they run after the apply, in the workspace. */
+  readonly verify: (typeof VERIFY)[number];
   /** Null: not said; a plan takes that as true, a job file as false. */
   readonly create: Create | null;
 }

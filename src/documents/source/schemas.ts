@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { FORMATS } from '../../shared/formats.js';
 import { BASELINES, LIMITS, type LimitName, type LimitSpec } from '../../shared/limits.js';
 import { isBase, urlFault, URL_WORDS } from '../../shared/repository.js';
+import { writeRefusal } from '../job/write-paths.js';
 
 // The rule for every path in a job file and `emend.yaml`: relative, `/`-separated, inside the workspace. Says nothing about the disk.
 
@@ -183,12 +184,30 @@ export const repository = z.string({ error: URL_WORDS }).superRefine((url, conte
 const BASE = 'a branch, or the whole id of a commit, as text';
 export const base = z.string({ error: BASE }).refine(isBase, { error: BASE });
 
+const isElsewhere = (written: string): boolean => /^~?\//.test(written);
+const isPlace = (written: string): boolean =>
+  /^(~\/|\/)[^\0]*[^\0/]/.test(written) && !written.split('/').includes('..');
 const PLACE = 'an absolute path, or one that starts with ~/';
-const place = z
-  .string({ error: PLACE })
-  .refine((value) => /^(~\/|\/)[^\0]*[^\0/]/.test(value) && !value.split('/').includes('..'), {
-    error: PLACE,
-  });
+const place = z.string({ error: PLACE }).refine(isPlace, { error: PLACE });
+
+/** Returns the kind of path that `sandbox.write` takes in place of this one; null: it takes this one. */
+function expectedWrite(written: string): string | null {
+  if (isElsewhere(written)) {
+    if (!isPlace(written)) return PLACE;
+    return written.split('/').some(isGitDirectory) ? 'a path outside .git' : null;
+  }
+  const checked = checkDirectoryPath(written);
+  if (!checked.ok) return checked.expected;
+  return written.split('/').includes('..')
+    ? 'a path inside the workspace without ".."'
+    : writeRefusal(written.endsWith('/') ? `${checked.path}/` : checked.path);
+}
+const WRITE = 'a path inside the workspace, an absolute path, or one that starts with ~/';
+/** Kept as written: whether an absolute path is inside depends on the workspace. */
+const writePlace = z.string({ error: WRITE }).superRefine((written, context) => {
+  const message = expectedWrite(written);
+  if (message !== null) context.addIssue({ code: 'custom', message });
+});
 /** `of`: what is counted. */
 export const wholeNumber = (least: number, most: number, of = '') => {
   const error = `a whole number ${of === '' ? '' : `of ${of} `}from ${least} to ${most}`;
@@ -196,13 +215,16 @@ export const wholeNumber = (least: number, most: number, of = '') => {
     .number({ error })
     .refine((value) => Number.isInteger(value) && value >= least && value <= most, { error });
 };
-const SANDBOX = 'on, off, or a map of network, read, write, memory_mib and processes';
+const SANDBOX = 'on, off, or a map of network, read, write, memory_mib, disk_mib and processes';
 const sandboxMap = mapOf({
   network: flag.default(false),
   read: z.array(place, { error: 'a list of paths' }).default([]),
-  write: z.array(place, { error: 'a list of paths' }).default([]),
+  /** `workspaceWrites` and `outsideWrites` separate the paths. */
+  write: z.array(writePlace, { error: 'a list of paths' }).default([]),
   /** Of one process, and of all of them together; null: what the machine has to spare. */
   memory_mib: wholeNumber(64, 1_048_576).nullable().default(null),
+  /** Maximum that one command may write to its layer; null: the default of src/workspace/layers. */
+  disk_mib: wholeNumber(16, 1_048_576).nullable().default(null),
   processes: wholeNumber(8, 100_000).nullable().default(null),
 });
 /** What a command that runs on a model's bytes sees beside the workspace and tools, and how much it may use. */
@@ -215,6 +237,9 @@ const sandbox = z
 const CREATE = 'true, false, or a list of gitignore-style patterns';
 const create = z.union([z.boolean(), z.array(text(CREATE), { error: CREATE })], { error: CREATE });
 
+/** When the tests run on workspace and proposal. */
+export const VERIFY = ['before_approval', 'after_approval'] as const;
+
 /** Keys of a job, of a plan's front matter and of `emend.yaml`. */
 export const SHARED = {
   repair: flag,
@@ -224,6 +249,6 @@ export const SHARED = {
   sandbox,
   baseline: oneOf(BASELINES),
   context: mapOf({ signatures: flag.default(true) }, 'a map of signatures: true or false'),
-  verify: oneOf(['before_approval', 'after_apply']),
+  verify: oneOf(VERIFY),
   create,
 };

@@ -6,7 +6,7 @@ import { lstatSync, readdirSync, realpathSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { fail } from '../../shared/problems.js';
-import type { SandboxSettings } from '../../documents/job/index.js';
+import { outsideWrites, type SandboxSettings } from '../../documents/job/index.js';
 import type { Environment } from '../../system/environment.js';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
 import { ALWAYS } from './bubblewrap.js';
@@ -141,7 +141,7 @@ export async function boxArguments(box: Box, { env, hidden }: Surroundings): Pro
   // What it makes there is no repository for git that we or a person run, even if it is never removed.
   if (git === null && overlay === undefined) mounts.set(join(workspace, '.git'), { kind: 'empty' });
   for (const path of settings.read) mounts.show(expanded(path, homes));
-  for (const path of settings.write) mounts.show(expanded(path, homes), 'write');
+  showWrites(mounts, box, homes[0] ?? '/');
   for (const path of box.scratch ?? []) mounts.show(path, 'write');
   if (isOwn) guardGit(mounts, git, box);
   for (const socket of await sockets())
@@ -154,6 +154,20 @@ export async function boxArguments(box: Box, { env, hidden }: Surroundings): Pro
     ...mounts.arguments(),
     ...['--remount-ro', '/dev', '--chdir', workspace],
   ];
+}
+
+/** Shows what `sandbox.write` names outside the workspace. What it names inside is copied from the command's layer. */
+function showWrites(mounts: Mounts, { settings, workspace }: Box, home: string): void {
+  for (const path of outsideWrites(settings, { root: workspace, home })) {
+    const real = found(() => realpathSync.native(path));
+    if (real !== null && (isWithin(real, workspace) || isWithin(workspace, real)))
+      fail(
+        'config_invalid',
+        `\`sandbox.write\` names ${path}, which leads to ${real}, in or around the workspace.`,
+        'Name paths inside the workspace relative to it.',
+      );
+    mounts.show(path, 'write');
+  }
 }
 
 /** Outside the sandbox. Only the workspace and the repository's git directories are covered, so that nothing written there stays. */

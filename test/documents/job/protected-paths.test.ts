@@ -57,23 +57,30 @@ const OF_THE_SAME_KIND = words(`
   angular.json ember-cli-build.js testem.js dprint.json foundry.toml truffle-config.js cucumber.js pytest.ini .pylintrc .flake8 mypy.ini
   .coveragerc phpunit.xml .phpunit.xml phpunit.xml.dist phpstan.neon psalm.xml .php-cs-fixer.php rector.php behat.yml .rspec
   spec_helper.rb .rubocop.yml .formatter.exs .credo.exs .iex.exs .golangci.yml .air.toml .luacheckrc mkdocs.yml docs/conf.py book.toml
-  latexmkrc plopfile.js knexfile.js codegen.yml typedoc.json .jsdoc.json`);
+  latexmkrc plopfile.js knexfile.js codegen.yml typedoc.json .jsdoc.json
+  requirements/dev.txt dev-requirements.txt tools/bazel .mise-tasks/build .autoenv .autoenv.zsh debian/rules PKGBUILD Fastfile .run/app.run.xml
+  .theia/tasks.json project/build.properties docker-entrypoint.sh docker-entrypoint.d/10.sh manage.py jest-setup.js compile_commands.json`);
+
+/** Documents that Emend itself obeys: they name commands, switch the sandbox off or approve changes. */
+const OF_EMEND = words(`
+  jobs/b.md jobs/nightly/b.markdown plans/release.md plans/2026/release.md review.yaml review.yml`);
 
 /** Everyday files, some with a word in common with a pattern: no change to one is held up. */
 const ORDINARY = words(`
   src/a.ts src/index.js README.md docs/usage.md test/a.test.ts src/config.ts src/build/index.ts build/a.o.txt src/workspace/files.ts
   lib/configure/index.js src/targets/a.rs src/dune/map.c src/profile/page.tsx src/project/view.tsx src/makefile/parse.ts styles/main.css
   public/index.html src/package.ts src/arc/a.ts src/src.ts .env.example src/tasks.py lib/user.rb cmd/main.go
-  src/main/java/App.java data/a.json data/requirements.md src/gradle/plugin.kt src/jest.ts`);
+  src/main/java/App.java data/a.json data/requirements.md src/gradle/plugin.kt src/jest.ts app/jobs/mail_job.rb src/plans/price.ts docs/jobs.md
+  src/review.ts requirements/README.md tools/bazel.md debian/changelog`);
 
 describe('what some tool runs unasked is protected', () => {
   test('the lists are as long as they should be, and say nothing twice', () => {
     expect(OF_THE_SAME_KIND.length).toBeGreaterThan(75);
-    const all = [...OF_THE_ISSUE, ...OF_THE_SAME_KIND, ...ORDINARY];
+    const all = [...OF_THE_ISSUE, ...OF_THE_SAME_KIND, ...OF_EMEND, ...ORDINARY];
     expect(all.filter((path, at) => all.indexOf(path) !== at)).toEqual([]);
   });
 
-  test.each([...OF_THE_ISSUE, ...OF_THE_SAME_KIND])(
+  test.each([...OF_THE_ISSUE, ...OF_THE_SAME_KIND, ...OF_EMEND])(
     '%s, deeper too and in any case, with a reason',
     (path) => {
       expect(why(path)).toEqual(expect.stringMatching(/^[A-Za-z].{10,}$/));
@@ -82,6 +89,15 @@ describe('what some tool runs unasked is protected', () => {
       expect(why(path.toLowerCase())).toBe(why(path));
     },
   );
+
+  test.each(OF_EMEND)('%s is a document that Emend obeys', (path) => {
+    expect(why(path)).toBe('Emend obeys it');
+  });
+
+  test('tasks.py is invoke’s at the top, and a module like any other below it', () => {
+    expect(why('tasks.py')).toBe('builds run it');
+    expect(why('src/tasks.py')).toBeNull();
+  });
 
   test('ordinary files are not', () => {
     expect(ORDINARY.filter((path) => why(path) !== null)).toEqual([]);

@@ -30,7 +30,14 @@ describe('every construct', () => {
     expect(plan.title).toBe('Feature Implementation Plan');
   });
 
-  const SANDBOX = { network: true, read: [], write: ['/data'], memory_mib: null, processes: null };
+  const SANDBOX = {
+    network: true,
+    read: [],
+    write: ['/data'],
+    memory_mib: null,
+    disk_mib: null,
+    processes: null,
+  };
   test.each([
     ['---\nrepair: false\n---\n', { repair: false }],
     ['---\nrequireCompleteSentinel: false\n---\n', { requireCompleteSentinel: false }],
