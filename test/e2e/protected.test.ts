@@ -5,7 +5,15 @@ import { main } from '../../src/cli/main.js';
 import { fakeIo } from '../cli/io.js';
 import { scene, whole, type Scene } from './support.js';
 
-const PATHS = ['tools/clean', 'tools/build.js', 'packages/a/conftest.py', 'review.yaml', 'free.js'];
+const OBEYED = ['jobs/b.md', 'plans/release.md', 'other/review.yaml'];
+const PATHS = [
+  ...OBEYED,
+  'tools/clean',
+  'tools/build.js',
+  'packages/a/conftest.py',
+  'review.yaml',
+  'free.js',
+];
 const MANY = [...Array.from({ length: 20 }, (_, n) => `a${n}.mk`), 'z.gradle'];
 const job = (path: string, ...keys: readonly string[]): string =>
   ['---', `target_files: [${path}]`, ...keys, '---', '# Grow', '', 'Add a line.', ''].join('\n');
@@ -63,6 +71,23 @@ test('under auto a protected path asks and says why, in terminal and report; ano
   await s.answer(run, 'skip');
   expect(await s.end(run)).toMatchObject({ outcome: 'skipped' });
 }, 120_000);
+
+test.each(OBEYED)(
+  'under auto a change to %s, which a later run obeys, asks',
+  async (path) => {
+    const run = await s.start(
+      `${path.replaceAll('/', '-')}-change.md`,
+      job(path, 'approval: auto'),
+    );
+    expect((await s.settle(run)).proposal?.mustAsk).toEqual([
+      `protected path ${path}: Emend obeys it`,
+    ]);
+    expect(s.read(path)).toBe('one\n');
+    await s.answer(run, 'skip');
+    expect(await s.end(run)).toMatchObject({ outcome: 'skipped' });
+  },
+  60_000,
+);
 
 test('a policy passes the protected paths that it lists, and never a change of itself', async () => {
   const by = async (path: string, policy: string, exit: number): Promise<string> => {
