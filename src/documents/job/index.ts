@@ -30,8 +30,8 @@ export {
   thinkingOf,
 } from './models.js';
 export { type Policy, evaluatePolicy, ruleOf, parsePolicy } from './policy.js';
-export { namedByGit, namedByScripts, whyProtected } from './protected-paths.js';
 export { isDependencyFolder } from './dependency-folders.js';
+export { namedByGit, namedByScripts, whyProtected } from './protected-paths.js';
 export { outsideWrites, workspaceWrites, writeRefusal } from './write-paths.js';
 export type { Thinking } from './models.js';
 export type { Complexity, Effort, Job, ProjectConfig, RunSettings } from './types.js';
