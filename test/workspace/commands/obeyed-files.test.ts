@@ -47,18 +47,18 @@ describeIf(found.works, whyNone)('after a command', () => {
   });
   afterEach(() => rmSync(base, { recursive: true, force: true }));
 
-  /** Every entry of the workspace with its mode and what is in it. */
+  const contentOf = (path: string): string => {
+    const stat = lstatSync(path);
+    if (stat.isFile()) return readFileSync(path, 'utf8');
+    return stat.isSymbolicLink() ? readlinkSync(path) : '';
+  };
+  /** Every entry of the workspace with its mode and content. */
   const listing = (): readonly string[] =>
     readdirSync(workspace, { recursive: true, encoding: 'utf8' })
       .sort()
-      .map((path) => {
-        const stat = lstatSync(join(workspace, path));
-        const content = stat.isFile()
-          ? readFileSync(join(workspace, path), 'utf8')
-          : stat.isSymbolicLink()
-            ? readlinkSync(join(workspace, path))
-            : '';
-        return `${path} ${stat.mode.toString(8)} ${content}`;
+      .map((name) => {
+        const path = join(workspace, name);
+        return `${name} ${lstatSync(path).mode.toString(8)} ${contentOf(path)}`;
       });
 
   const commands = createLocalRunner(process.env);
