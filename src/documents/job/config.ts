@@ -1,4 +1,5 @@
 /** Reads `emend.yaml`, or its absence -> `ProjectConfig` with every default filled in. docs/configuration.md describes the keys. */
+import { posix } from 'node:path';
 import { z } from 'zod';
 import ignore from 'ignore';
 import {
@@ -13,6 +14,7 @@ import {
 import { readMap, type checkKeys, type Findings } from '../source/check.js';
 import { cacheAtMost, DEFAULT_MODEL, DEFAULT_MODELS, UNKNOWN_MODEL } from './models.js';
 import { protectedBy } from './protected-paths.js';
+import { isRelativeWrite, writeRefusal } from './write-paths.js';
 import * as schema from '../source/schemas.js';
 import type { Checked, ModelEntry, ProjectConfig } from './types.js';
 
@@ -146,9 +148,11 @@ export function parseConfig(source: string | null): Checked<ProjectConfig> {
   if (!read.ok) return read;
   const { said, found } = read;
   explainModes(said, found);
+  const config = filledIn(said);
+  refuseProtectedWrites(config, found);
   return found.problems.length > 0
     ? { ok: false, problems: found.problems }
-    : { ok: true, value: filledIn(said) };
+    : { ok: true, value: config };
 }
 
 /** Limits that contradict each other within the file. */
@@ -160,6 +164,18 @@ function explainModes(settings: Settings, found: Findings): void {
       `at most \`maxLinesDiff\` (${diff}): larger files use diffs`,
       full,
     );
+}
+
+/** Refuses what `sandbox.write` names inside the workspace and other keys of the file protect. */
+function refuseProtectedWrites(
+  { sandbox, protected: patterns }: ProjectConfig,
+  found: Findings,
+): void {
+  for (const [index, written] of (sandbox === 'off' ? [] : sandbox.write).entries()) {
+    const path = posix.normalize(written);
+    const expected = isRelativeWrite(written) ? writeRefusal(path, patterns) : null;
+    if (expected !== null) found.add(['sandbox', 'write', index], expected, written);
+  }
 }
 
 /** Of keys whose value is taken as it is written. */

@@ -34,6 +34,9 @@ export const outsideWrites = (settings: Writes, { root, home }: Places): readonl
       isInside(root, path) ? refuse(written, 'it contains the workspace') : path,
     );
 
+/** Returns whether a path is written relative to the workspace. */
+export const isRelativeWrite = (written: string): boolean => !/^~?\//.test(written);
+
 const expanded = (path: string, home: string): string =>
   path.startsWith('~/') ? posix.join(home, path.slice(2)) : path;
 const isInside = (path: string, directory: string): boolean =>
@@ -48,15 +51,21 @@ const refuse = (written: string, reason: string): never =>
 /**
  * Returns the kind of path that is expected in place of this one; null: commands may write it for real. The path is relative to the
  * workspace and ends in a slash if it names a folder. `sandbox.write` names it, or a command left it below a path that is named there.
+ * `patterns`: the protected paths.
  */
-export const writeRefusal = (path: string): string | null => {
+export const writeRefusal = (
+  path: string,
+  patterns: readonly string[] = DEFAULT_PROTECTED,
+): string | null => {
   const parts = path.split('/').filter((part) => part !== '');
   if (parts.length === 0) return 'a path below the workspace, not the workspace itself';
   if (parts.some((part) => part.toLowerCase() === '.git')) return 'a path outside .git';
   if (isDependencyFolder(path)) return 'a path outside dependency folders such as node_modules';
-  const protection = whyProtected(DEFAULT_PROTECTED);
-  // Any file shows that a folder is protected. In some folders Emend obeys Markdown files.
-  const inFolder = protection(`${parts.join('/')}/job.md`);
+  const protection = whyProtected(patterns);
+  const folder = parts.join('/');
+  // Any name shows whether a whole folder is protected. In some folders Emend obeys Markdown files.
+  const inFolder =
+    protection(`${folder}/any`) ?? whyProtected(DEFAULT_PROTECTED)(`${folder}/job.md`);
   if (inFolder !== null) return `a path that is not protected (${inFolder})`;
   const ofFile = path.endsWith('/') ? null : protection(path);
   return ofFile === null

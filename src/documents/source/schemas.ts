@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { FORMATS } from '../../shared/formats.js';
 import { BASELINES, LIMITS, type LimitName, type LimitSpec } from '../../shared/limits.js';
 import { isBase, urlFault, URL_WORDS } from '../../shared/repository.js';
-import { writeRefusal } from '../job/write-paths.js';
+import { isRelativeWrite, writeRefusal } from '../job/write-paths.js';
 
 // The rule for every path in a job file and `emend.yaml`: relative, `/`-separated, inside the workspace. Says nothing about the disk.
 
@@ -184,7 +184,6 @@ export const repository = z.string({ error: URL_WORDS }).superRefine((url, conte
 const BASE = 'a branch, or the whole id of a commit, as text';
 export const base = z.string({ error: BASE }).refine(isBase, { error: BASE });
 
-const isElsewhere = (written: string): boolean => /^~?\//.test(written);
 const isPlace = (written: string): boolean =>
   /^(~\/|\/)[^\0]*[^\0/]/.test(written) && !written.split('/').includes('..');
 const PLACE = 'an absolute path, or one that starts with ~/';
@@ -192,7 +191,7 @@ const place = z.string({ error: PLACE }).refine(isPlace, { error: PLACE });
 
 /** Returns the kind of path that `sandbox.write` takes in place of this one; null: it takes this one. */
 function expectedWrite(written: string): string | null {
-  if (isElsewhere(written)) {
+  if (!isRelativeWrite(written)) {
     if (!isPlace(written)) return PLACE;
     return written.split('/').some(isGitDirectory) ? 'a path outside .git' : null;
   }

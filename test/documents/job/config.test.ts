@@ -273,6 +273,16 @@ describe('emend.yaml', () => {
     ['sandbox: {write: [a/plans/]}', '1: sandbox.write.0', ['(Emend obeys it)']],
     ['sandbox: {write: [review.yaml]}', '1: sandbox.write.0', ['(Emend obeys it)']],
     ['sandbox: {write: [build]}', '1: sandbox.write.0', ['or a folder with "/" at its end']],
+    [
+      'approvers: keys/who\nsandbox: {write: [./keys/who]}',
+      '2: sandbox.write.0',
+      ['(it defines who may approve)', '"./keys/who"'],
+    ],
+    [
+      'protected: [infra/**]\nsandbox: {write: [reports, infra/out]}',
+      '2: sandbox.write.1',
+      ['(`protected` in emend.yaml lists it)'],
+    ],
     ['sandbox: {disk_mib: 15}', '1: sandbox.disk_mib', ['a whole number from 16 to 1048576']],
     ['sandbox: {disk_mib: 1048577}', '1: sandbox.disk_mib', ['from 16 to 1048576']],
     ['sandbox: {disk_mib: 16.5}', '1: sandbox.disk_mib', ['a whole number']],

@@ -39,6 +39,11 @@ describe('paths of `sandbox.write`', () => {
     },
   );
 
+  test('a folder may be named if only some of its files are protected', () => {
+    const read = parseConfig('protected: ["*.md"]\nsandbox: { write: [reports, docs/out/] }');
+    expect(read.ok).toBe(true);
+  });
+
   test.each([
     ['/home/u/app', 'not the workspace itself'],
     ['~/app/', 'not the workspace itself'],
