@@ -1,15 +1,14 @@
 /** A hash of the files that a proposal is laid over. Tests that passed on it hold while it is the same. */
-import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { orNull } from '../system/durable.js';
 import { lstat, readlink } from '../system/fs.js';
+import { readGiven } from '../system/given-file.js';
 import { canonicalJson, sha256 } from '../system/hash.js';
 import { gitLine, repositoryOf, valueOf } from './git/git.js';
 import { changedPaths, listWorkspaceFiles } from './files/index.js';
 
 const CHANGED_FILES = 20_000; // bound: Files that differ from HEAD, of a base that is hashed,
-const CHANGED_BYTES = 256 * 1024 ** 2; // bound: and their bytes together.
+const CHANGED_BYTES = 64 * 1024 ** 2; // bound: and their bytes together.
 
 /** Returns whether the hash leaves out a path (relative to the workspace). */
 export type LeavesOut = (path: string) => boolean;
@@ -52,8 +51,5 @@ async function contentOf(
   stat: Awaited<ReturnType<typeof lstat>>,
 ): Promise<string | null> {
   if (stat.isSymbolicLink()) return readlink(path);
-  if (!stat.isFile()) return null;
-  const hash = createHash('sha256');
-  for await (const part of createReadStream(path)) hash.update(part as Buffer);
-  return hash.digest('hex');
+  return stat.isFile() ? sha256(await readGiven(path, CHANGED_BYTES)) : null;
 }
