@@ -9,6 +9,8 @@ export interface BoxUser {
   readonly uid: number;
   /** Of the runner: its bubblewrap is started as that user. */
   readonly bubblewrap: string;
+  /** The same for a process that is started by `as`. */
+  readonly program: string;
   /** Starts a program as that user. */
   readonly as: readonly string[];
 }
@@ -30,6 +32,7 @@ export const boxUsers = async (): Promise<readonly BoxUser[]> => {
     name: uid === 0 ? 'root' : 'an ordinary user',
     uid,
     bubblewrap: found.path,
+    program: found.path,
     as: [],
   };
   if (uid !== 0) return [own];
@@ -46,5 +49,5 @@ export const boxUsers = async (): Promise<readonly BoxUser[]> => {
   const wrapper = join(dir, 'bwrap');
   await writeFile(wrapper, `#!/bin/sh\nexec ${as.join(' ')} ${program} "$@"\n`);
   await chmod(wrapper, 0o755);
-  return [own, { name: 'an ordinary user', uid: NOBODY, bubblewrap: wrapper, as }];
+  return [own, { name: 'an ordinary user', uid: NOBODY, bubblewrap: wrapper, program, as }];
 };

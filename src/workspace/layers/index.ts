@@ -9,7 +9,7 @@ import type { BlobStore } from '../../stores/ports.js';
 import type { CommandRunner } from '../commands/index.js';
 import { withLayer, type Layer, type LayerRequest } from './layer.js';
 import { layersDir } from './paths.js';
-import { overlayProblem } from './probe.js';
+import { createProbe } from './probe.js';
 import { removeTree } from './remove.js';
 
 export { readFromLayer, type Change } from './changes.js';
@@ -35,14 +35,9 @@ export interface LayersOptions {
 }
 
 export const createLayers = ({ home, blobs, commands }: LayersOptions): Layers => {
-  const problems = new Map<string, Promise<string | null>>();
   const use: Layers['use'] = (request, work) => withLayer({ home, blobs }, request, work);
   return {
-    problem: (workspace) => {
-      const known = problems.get(workspace) ?? overlayProblem({ commands, use }, workspace);
-      problems.set(workspace, known);
-      return known;
-    },
+    problem: createProbe({ home, commands, use }),
     use,
     keeps: async (run) =>
       (await orNull(lstat(join(layersDir(home), run, 'warm')), ['ENOENT'])) !== null,
