@@ -168,7 +168,12 @@ export interface JsonOutputs {
     readonly serverContext_tokens: number | null;
     readonly trials: readonly FormatTrial[];
   };
-  readonly recover: { readonly v: 1; readonly worktrees: readonly EndedWorktree[] } & Recovered;
+  readonly recover: {
+    readonly v: 1;
+    readonly worktrees: readonly EndedWorktree[];
+    /** Paths of the layers of killed commands that were removed. */
+    readonly layers: readonly string[];
+  } & Recovered;
   /** `--keep` too. */
   readonly 'recover --undo': {
     readonly v: 1;

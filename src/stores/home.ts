@@ -151,6 +151,8 @@ export const homePaths = (home: string) => ({
   transactions: join(home, 'transactions'),
   locks: join(home, 'locks'),
   server: join(home, 'server'),
+  /** What commands wrote instead of a workspace; nothing in it is needed by another process. */
+  layers: join(home, 'layers'),
 });
 
 /** ◆ The host's own id (32 hex digits), which names its task queue. Made once; host names are not unique and change. */

@@ -84,8 +84,8 @@ export interface StoredFile {
 }
 /** What lies in a store, or in a home, for `emend gc`; by paths as they are shown. */
 export interface StoreFiles {
-  /** Every file below the place; what goes away meanwhile is left out. */
-  list(place: string): Promise<readonly StoredFile[]>;
+  /** Every file below the place; what goes away meanwhile is left out, and so is `skipped`, the path of a directory right in it. */
+  list(place: string, skipped?: string): Promise<readonly StoredFile[]>;
   at(path: string): Promise<StoredFile | null>;
   /** Bytes as text; references are ASCII in every encoding that we write. Of a blob also where it was moved aside; empty: it is gone. */
   readText(path: string): Promise<string>;

@@ -45,6 +45,7 @@ import type { ProgramConnection, ServerPlace } from '../temporal/connection.js';
 import { DEPLOYMENT } from '../temporal/deployment.js';
 import { freePort } from '../temporal/dev-server.js';
 import * as live from '../temporal/live-workers.js';
+import { clearLayers } from '../workspace/layers/index.js';
 import type { RecoveredTransaction } from '../workspace/ports.js';
 import { createPorts, type PortsOptions } from './adapters.js';
 import { installRuntime, sdkLog, workflows } from './code.js';
@@ -225,7 +226,11 @@ async function prepare(
       await endedRuns.close();
     },
   };
-  return { activities, store, report: () => reportStaleLocks(endedRuns, logger) };
+  const report = async (): Promise<void> => {
+    await removeDeadLayers(home, logger);
+    await reportStaleLocks(endedRuns, logger);
+  };
+  return { activities, store, report };
 }
 
 /**
@@ -396,6 +401,13 @@ const complete = async ({
   home: home ?? (await resolveHome(env)),
   logger: logger ?? workerLog('warn'),
 });
+
+/** Removes what commands of dead processes wrote on layers, which may be large. */
+async function removeDeadLayers(home: string, logger: Logger): Promise<void> {
+  const removed = await clearLayers(home);
+  if (removed.length > 0)
+    logger.info({ layers: removed.length }, 'removed layers of commands that were killed');
+}
 
 /** Looks once for workspaces that ended runs still hold; what it finds and what goes wrong is logged. */
 async function reportStaleLocks(endedRuns: EndedRuns, logger: Logger): Promise<void> {

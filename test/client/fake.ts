@@ -247,6 +247,7 @@ export const NOTHING_UNUSED: Unused = {
   caches: [],
   named: [],
   hosts: [],
+  layers: [],
   notes: [],
 };
 

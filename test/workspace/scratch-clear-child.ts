@@ -14,7 +14,7 @@ if (work === 'recover') {
   );
 } else {
   await removeUnused(
-    { files: diskFiles },
-    { steps: [], blobs: [], temps: [], caches: [], named: [], hosts: [], notes: [] },
+    { files: diskFiles, home: await resolveHome(process.env) },
+    { steps: [], blobs: [], temps: [], caches: [], named: [], hosts: [], layers: [], notes: [] },
   );
 }

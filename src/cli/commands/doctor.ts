@@ -18,6 +18,7 @@ import { currentBuild, idleWorker } from '../../temporal/deployment.js';
 import { liveWorkers, noWorker, ofOtherStores, partsOf } from '../../temporal/live-workers.js';
 import { resolveTimings } from '../../temporal/settings.js';
 import type { Check } from '../json-types.js';
+import { leftoversFinding, overlayFinding } from './doctor-layers.js';
 
 type Finding = Omit<Check, 'name'>;
 const good = (found: string, fix: string | null = null): Finding => ({ ok: true, found, fix });
@@ -25,8 +26,14 @@ const bad = (found: string, fix: string): Finding => ({ ok: false, found, fix })
 
 const MINIMUM_NODE = '20.3';
 
-/** Runs every check, whatever the others found; changes nothing but creating an absent EMEND_HOME and fetching bubblewrap; what it writes into a shared store is gone afterwards. Never throws. */
-export const examine = async (env: Environment): Promise<readonly Check[]> => {
+/**
+ * Runs every check, whatever the others found; `cwd` is in the workspace to try. Changes nothing but creating an absent EMEND_HOME and
+ * fetching bubblewrap; what it writes into a shared store, or onto an overlay, is gone afterwards. Never throws.
+ */
+export const examine = async (
+  env: Environment,
+  cwd: string = process.cwd(),
+): Promise<readonly Check[]> => {
   const absent = await absentHome(env).catch(() => null);
   const home = await resolveHome(env).catch((error: unknown) => error);
   const connect = async (at: string) =>
@@ -34,6 +41,8 @@ export const examine = async (env: Environment): Promise<readonly Check[]> => {
   const server =
     typeof home === 'string' ? await connect(home).catch((error: unknown) => error) : home;
   const connection = isConnection(server) ? server : null;
+  const atHome = (check: (path: string) => Promise<Finding>) =>
+    typeof home === 'string' ? check(home) : explained(home);
   try {
     const unseen = { ...explained(server), found: 'not checked: no server' };
     const seen = connection && typeof home === 'string' ? look(connection, env, home) : null;
@@ -52,6 +61,8 @@ export const examine = async (env: Environment): Promise<readonly Check[]> => {
       ],
       ['Temporal CLI', () => temporalCli(env)],
       ['sandbox', () => sandbox(env)],
+      ['overlay', () => atHome((path) => overlayFinding(env, path, cwd))],
+      ['layers', () => atHome((path) => leftoversFinding(env, path))],
       ['Temporal server', () => (connection ? reached(connection) : explained(server))],
       ['worker', () => working],
       ['build', () => seen?.then(builds) ?? unseen],
@@ -238,7 +249,7 @@ export const doctor = async (
   { model: asked, ...flags }: DoctorFlags,
 ): Promise<ExitCode> => {
   if (asked !== undefined) return (await import('./doctor-model.js')).doctorModel(io, asked, flags);
-  const checks = await examine(io.env);
+  const checks = await examine(io.env, io.cwd);
   const rows = table(
     checks.map((check) => [check.ok ? 'ok' : 'missing', check.name, plain(check.found)]),
   );

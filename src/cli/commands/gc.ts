@@ -1,4 +1,4 @@
-import { bytesOf, findUnused, removeUnused, type Unused } from '../../client/gc/index.js';
+import { bytesOf, filesOf, findUnused, removeUnused, type Unused } from '../../client/gc/index.js';
 import { fail } from '../../shared/problems.js';
 import type { Io, JsonFlag } from '../io.js';
 import { printJson } from '../json.js';
@@ -34,14 +34,15 @@ export const gc = (io: Io, flags: GcFlags): Promise<void> => {
       assumeClosed: flags.assumeClosed,
     });
     const dry = flags.dryRun === true;
-    const { steps, blobs, temps, caches, hosts } = found;
+    const { steps, blobs, temps, caches, hosts, layers } = found;
     const all = [...steps.flatMap((step) => step.files), ...blobs, ...temps, ...caches, ...hosts];
     const refs = found.notes.reduce((sum, { names }) => sum + names.length, 0);
-    const would = { notesRemoved: refs, files: all.length, bytes: bytesOf(all) };
+    const total = all.length + filesOf(layers);
+    const would = { notesRemoved: refs, files: total, bytes: bytesOf(all) + bytesOf(layers) };
     const { notesRemoved, files, bytes } = dry ? would : await removeUnused(emend, found);
     if (flags.json === true)
       printJson(io, 'gc', { v: 1, removed: !dry, notesRemoved, files, bytes, ...found });
-    else if (all.length + refs === 0) io.out('Nothing to remove.');
+    else if (all.length + layers.length + refs === 0) io.out('Nothing to remove.');
     else {
       io.out(
         `${dry ? 'Would remove' : 'Removed'} ${count(files, 'file')}, ${count(bytes, 'byte')}:`,
@@ -53,13 +54,13 @@ export const gc = (io: Io, flags: GcFlags): Promise<void> => {
         );
       if (notesRemoved < refs)
         io.out(`  ${count(refs - notesRemoved, 'note')} kept: git could not remove them.`);
-      if (files < all.length)
-        io.out(`  ${count(all.length - files, 'file')} kept: written or read in the meantime.`);
+      if (files < total)
+        io.out(`  ${count(total - files, 'file')} kept: written or read in the meantime.`);
     }
   });
 };
 
-const linesOf = ({ steps, blobs, temps, caches, hosts }: Unused): string[] => {
+const linesOf = ({ steps, blobs, temps, caches, hosts, layers }: Unused): string[] => {
   const ended = steps.filter((step) => !step.archive);
   const whole = steps.filter((step) => step.archive);
   const lines = [
@@ -78,10 +79,13 @@ const linesOf = ({ steps, blobs, temps, caches, hosts }: Unused): string[] => {
     [caches.length, 'outlines and test results, made again when needed', caches],
     [hosts.length, 'starts of hosts that are gone', hosts],
   ] as const;
-  return lines
+  const listed = lines
     .filter(([there]) => there > 0)
     .map(
       ([, what, files]) =>
         `  ${what}: ${count(files.length, 'file')}, ${count(bytesOf(files), 'byte')}`,
     );
+  if (layers.length === 0) return listed;
+  const size = `${count(filesOf(layers), 'file')}, ${count(bytesOf(layers), 'byte')}`;
+  return [...listed, `  layers of commands and runs that have ended: ${size}`];
 };

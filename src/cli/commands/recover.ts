@@ -15,6 +15,7 @@ import { shownKey } from '../../shared/ids.js';
 import { createApplyEngine, releaseAllDead } from '../../workspace/apply/index.js';
 import { hostId } from '../../stores/home.js';
 import { clearScratch } from '../../system/scratch.js';
+import { clearLayers } from '../../workspace/layers/index.js';
 import type { RecoveredTransaction } from '../../workspace/ports.js';
 import type { Io, JsonFlag } from '../io.js';
 import { printFound, printJson } from '../json.js';
@@ -35,6 +36,7 @@ export const recover = (io: Io, flags: RecoverFlags): Promise<ExitCode> => {
     const engine = createApplyEngine({ home: emend.home, blobs: emend.blobs });
     const recovered = await engine.recover();
     await clearScratch();
+    const layers = await clearLayers(emend.home);
     const failed = await releaseAllDead(engine, emend.home, await hostId(emend.home));
     const told = new Set(recovered.map(({ record }) => record));
     const transactions = [...recovered, ...failed.filter(({ record }) => !told.has(record))];
@@ -49,8 +51,9 @@ export const recover = (io: Io, flags: RecoverFlags): Promise<ExitCode> => {
         locks: holds.held,
         released: holds.released,
         worktrees,
+        layers,
       });
-    else tell(io, transactions, holds, worktrees);
+    else tell(io, transactions, holds, { worktrees, layers });
     return worktrees.some(({ outcome }) => outcome === 'failed')
       ? EXIT.failed
       : exitOf(transactions, holds);
@@ -73,13 +76,15 @@ const tell = (
   io: Io,
   transactions: readonly RecoveredTransaction[],
   { held, released, note }: LocksOfEnded,
-  worktrees: readonly EndedWorktree[],
+  { worktrees, layers }: { worktrees: readonly EndedWorktree[]; layers: readonly string[] },
 ): void => {
   if (transactions.length === 0) io.out('No interrupted change found.');
   for (const text of transactionLines(transactions)) io.out(text);
   if (note !== null) io.err(`Could not check every workspace for locks of ended runs: ${note}`);
   for (const text of released.flatMap(releasedLines)) io.out(text);
   for (const worktree of worktrees) io.out(worktreeLine(worktree));
+  if (layers.length > 0)
+    io.out(`Removed ${count(layers.length, 'layer')} that killed commands left.`);
   for (const text of held.flatMap(staleLockLines)) io.out(text);
 };
 

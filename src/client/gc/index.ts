@@ -1,5 +1,5 @@
 /**
- * What of home and store nothing names any more: old steps (gc/steps.ts), and then blobs. Named is what a kept archive, record, call
+ * What of home and store nothing names any more: old steps (gc/steps.ts), layers (gc/layers.ts), and then blobs. Named is what a kept archive, record, call
  * or transaction or the history of a run that the server knows mentions, and what a named blob mentions in turn (snapshots, proposals and
  * accepted results name others). What is younger than the given age stays whatever names it: its writer may be about to name it.
  */
@@ -16,6 +16,7 @@ import { together } from '../../system/turns.js';
 import { dropReverted, revertedNotes, type RevertedNotes } from '../../workspace/git/index.js';
 import { archivedRun } from '../archive/run.js';
 import { allHosts } from '../runs/hosts.js';
+import { removeLayers, unusedLayers, type UnusedLayers } from './layers.js';
 import * as oldSteps from './steps.js';
 import { needRuns, type Emend } from '../types.js';
 
@@ -34,6 +35,8 @@ export interface Unused {
   readonly caches: readonly StoredFile[];
   /** Starts of hosts that are gone: no worker of theirs lives, and no run that the server knows began there. */
   readonly hosts: readonly StoredFile[];
+  /** What commands wrote instead of a workspace, of processes or runs that have ended. */
+  readonly layers: readonly UnusedLayers[];
   /** What rollbacks of those steps noted in git. */
   readonly notes: readonly RevertedNotes[];
 }
@@ -53,11 +56,12 @@ export const findUnused = async (emend: Emend, wanted: UnusedWanted): Promise<Un
   const { olderThan_ms, archivesOlderThan_ms = null, assumeClosed = [] } = wanted;
   await refuseOtherNamespaces(emend, assumeClosed);
   const { blobs: blobDir, records } = storePaths(emend.store);
-  const { server } = homePaths(emend.home);
+  const { server, layers } = homePaths(emend.home);
   const runs = await oldSteps.knownRuns(emend);
   const places = emend.store === emend.home ? [emend.home] : [emend.store, emend.home];
   // The dev server's database names blobs too, but its runs were asked already, and it may be large.
-  const found = (await oldSteps.storedFiles(emend, places)).filter(
+  // Layers name nothing, may be large, and have directories that cannot be read.
+  const found = (await oldSteps.storedFiles(emend, places, layers)).filter(
     ({ path }) => !path.startsWith(`${server}/`),
   );
   const now = Date.now();
@@ -115,6 +119,7 @@ export const findUnused = async (emend: Emend, wanted: UnusedWanted): Promise<Un
     hosts: stored.filter(
       (file) => old(file) && gone.some(({ id }) => file.path.startsWith(`${records}/hosts/${id}.`)),
     ),
+    layers: await unusedLayers(emend, { before: now - olderThan_ms, assumeClosed }),
     notes: await notesOf(steps),
   };
 };
@@ -134,15 +139,17 @@ export interface Removed {
   readonly files: number;
   readonly bytes: number;
 }
-export const bytesOf = (files: readonly StoredFile[]): number =>
+export const bytesOf = (files: readonly Pick<StoredFile, 'bytes'>[]): number =>
   files.reduce((sum, { bytes }) => sum + bytes, 0);
+export const filesOf = (layers: readonly UnusedLayers[]): number =>
+  layers.reduce((sum, { files }) => sum + files, 0);
 
 /** Removes what was not written, touched or named anew since it was found; steps first, then what they named. */
 export const removeUnused = async (
-  emend: Pick<Emend, 'files'>,
+  emend: Pick<Emend, 'files' | 'home'>,
   unused: Unused,
 ): Promise<Removed> => {
-  const { steps, blobs, named, temps, caches, hosts, notes } = unused;
+  const { steps, blobs, named, temps, caches, hosts, layers, notes } = unused;
   const removed: StoredFile[] = [];
   // First: the steps' own files say where they are.
   let dropped = 0;
@@ -160,9 +167,14 @@ export const removeUnused = async (
     removed.push(file);
   }
   await clearScratch();
+  const cleared = await removeLayers(emend.home, layers);
   for (const { path } of named) await emend.files.restoreBlob(path);
   for (const file of blobs) if (await emend.files.removeBlob(file)) removed.push(file);
-  return { notesRemoved: dropped, files: removed.length, bytes: bytesOf(removed) };
+  return {
+    notesRemoved: dropped,
+    files: removed.length + filesOf(cleared),
+    bytes: bytesOf(removed) + bytesOf(cleared),
+  };
 };
 
 /** What only the history of another namespace's run names would look like garbage from here. */

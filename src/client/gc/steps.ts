@@ -175,12 +175,13 @@ const holdersOf = (emend: Emend): HolderOf => {
 export const filesAt = ({ files }: Pick<Emend, 'files'>, place: string): StoreFiles =>
   isBucket(place) ? files : diskFiles;
 
-/** Every file below the places. */
+/** Every file below the places, without the directory `skipped`. */
 export const storedFiles = async (
   emend: Pick<Emend, 'files'>,
   places: readonly string[],
+  skipped?: string,
 ): Promise<readonly StoredFile[]> => {
-  const found = await together(places, (place) => filesAt(emend, place).list(place), 1);
+  const found = await together(places, (place) => filesAt(emend, place).list(place, skipped), 1);
   return found.flat();
 };
 

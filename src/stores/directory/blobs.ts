@@ -105,15 +105,21 @@ const at = async (path: string): Promise<StoredFile | null> => {
 };
 
 export const diskFiles: StoreFiles = {
-  list: async (directory) => {
-    const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  list: async (directory, skipped) => {
+    const all = await readdir(directory, { withFileTypes: true });
+    const top = all.filter(({ name }) => join(directory, name) !== skipped);
     // A part of a home may lie on another disk.
-    const links = entries.filter((each) => each.isSymbolicLink() && each.parentPath === directory);
+    const links = top.filter((entry) => entry.isSymbolicLink());
     const linked = await together(links, ({ name }) =>
       orNull(diskFiles.list(join(directory, name)), ['ENOTDIR']),
     );
+    const below = await together(
+      top.filter((entry) => entry.isDirectory()),
+      ({ name }) =>
+        orNull(readdir(join(directory, name), { recursive: true, withFileTypes: true }), ABSENT),
+    );
     const files = await together(
-      entries.filter((each) => each.isFile()),
+      [...top, ...below.flatMap((entries) => entries ?? [])].filter((entry) => entry.isFile()),
       (entry) => at(join(entry.parentPath, entry.name)),
     );
     return [...files, ...linked.flat()].filter((file) => file !== null);

@@ -14,6 +14,14 @@ import { removeTree } from './remove.js';
 
 export { readFromLayer, type Change } from './changes.js';
 export type { Layer, LayerRequest } from './layer.js';
+export {
+  clearLayer,
+  clearLayers,
+  listLayers,
+  sizeOf,
+  type RunLayers,
+  type Size,
+} from './leftovers.js';
 export { layersDir } from './paths.js';
 export { removeTree } from './remove.js';
 
