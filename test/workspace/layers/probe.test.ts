@@ -94,6 +94,17 @@ describeIf(found.works, whyNone)('a sandbox that works', () => {
     expect(await answer({ user })).toBeNull();
   });
 
+  test('reports that user namespaces are forbidden', async () => {
+    const [user] = users;
+    if (user === undefined) throw new Error('there is no user');
+    const forbid = 'echo 0 >/proc/sys/user/max_user_namespaces; exec "$@"';
+    expect(
+      await answer({ user: { ...user, as: ['unshare', '-Ur', 'sh', '-c', forbid, 'sh'] } }),
+    ).toBe(
+      `${user.program} does not work here: bwrap: Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces exceeded (ENOSPC)`,
+    );
+  });
+
   test('names layers inside the workspace', async () => {
     home = `${workspace}/.emend`;
     await mkdir(home);
