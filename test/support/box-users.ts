@@ -9,8 +9,8 @@ export interface BoxUser {
   readonly uid: number;
   /** Of the runner: its bubblewrap is started as that user. */
   readonly bubblewrap: string;
-  /** The same for a process that is started by `as`. */
-  readonly program: string;
+  /** The same program for a runner that is that user itself. */
+  readonly ownBubblewrap: string;
   /** Starts a program as that user. */
   readonly as: readonly string[];
 }
@@ -32,7 +32,7 @@ export const boxUsers = async (): Promise<readonly BoxUser[]> => {
     name: uid === 0 ? 'root' : 'an ordinary user',
     uid,
     bubblewrap: found.path,
-    program: found.path,
+    ownBubblewrap: found.path,
     as: [],
   };
   if (uid !== 0) return [own];
@@ -49,5 +49,6 @@ export const boxUsers = async (): Promise<readonly BoxUser[]> => {
   const wrapper = join(dir, 'bwrap');
   await writeFile(wrapper, `#!/bin/sh\nexec ${as.join(' ')} ${program} "$@"\n`);
   await chmod(wrapper, 0o755);
-  return [own, { name: 'an ordinary user', uid: NOBODY, bubblewrap: wrapper, program, as }];
+  const ordinary = { name: 'an ordinary user', uid: NOBODY, ownBubblewrap: program, as };
+  return [own, { ...ordinary, bubblewrap: wrapper }];
 };

@@ -58,7 +58,7 @@ const envFor = (user: (typeof users)[number]) => ({
   NODE_OPTIONS: '',
   HOME: dir,
   EMEND_HOME: home,
-  EMEND_BWRAP: user.program,
+  EMEND_BWRAP: user.ownBubblewrap,
   // Nobody listens there.
   TEMPORAL_ADDRESS: '127.0.0.1:1',
 });

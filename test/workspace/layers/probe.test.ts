@@ -71,7 +71,7 @@ const answers = async ({ user = users[0], before = ':', between, groups }: Quest
   const shell = ['sh', '-ec', script];
   const [file = '', ...args] = isRoot ? ['unshare', '-m', ...shell] : shell;
   const { stdout } = await exec(file, args, {
-    env: { ...process.env, NODE_OPTIONS: '', EMEND_BWRAP: user.program },
+    env: { ...process.env, NODE_OPTIONS: '', EMEND_BWRAP: user.ownBubblewrap },
   });
   return stdout
     .trim()
@@ -84,7 +84,7 @@ test('reports the reason of a runner that has no sandbox', async () => {
   const [user] = users;
   const nobody = { name: '', uid: process.getuid?.() ?? 0, bubblewrap: '', as: [] };
   const program = `${dir}/bwrap`;
-  expect(await answer({ user: { ...(user ?? nobody), program } })).toBe(
+  expect(await answer({ user: { ...(user ?? nobody), ownBubblewrap: program } })).toBe(
     `${program} does not exist`,
   );
 });
@@ -101,7 +101,7 @@ describeIf(found.works, whyNone)('a sandbox that works', () => {
     expect(
       await answer({ user: { ...user, as: ['unshare', '-Ur', 'sh', '-c', forbid, 'sh'] } }),
     ).toBe(
-      `${user.program} does not work here: bwrap: Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces exceeded (ENOSPC)`,
+      `${user.ownBubblewrap} does not work here: bwrap: Creating new namespace failed: nesting depth or /proc/sys/user/max_*_namespaces exceeded (ENOSPC)`,
     );
   });
 
@@ -210,7 +210,7 @@ describeIf(found.works && isRoot, found.works ? CHOWN : whyNone)('files of other
   test('fails for such a file on an overlay only', async () => {
     if (ordinary === undefined) throw new Error('there is no ordinary user');
     const options = '--unshare-user --cap-drop ALL --ro-bind / /';
-    const command = `${ordinary.program} ${options} "$@" -- sh -c 'exec 2>&1; echo x >>workspace/f'`;
+    const command = `${ordinary.ownBubblewrap} ${options} "$@" -- sh -c 'exec 2>&1; echo x >>workspace/f'`;
     const as = ordinary.as.with(3, '--groups=4321').join(' ');
     const script = [
       `cd ${dir}; touch workspace/f; mkdir layer layer/upper layer/work`,
