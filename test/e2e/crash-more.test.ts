@@ -2,16 +2,19 @@
  * More of what dies: workers at the boundaries of rollback, rebase and pick and in the middle of tests, the server in the middle of a
  * model call; runs that are reset; two steps that want one workspace. EMEND_LONG=1 runs the whole matrix, else a printed, seeded sample.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { resolveRun, type ResolvedRun } from '../../src/client/index.js';
 import { findTemporalCli } from '../../src/temporal/cli-binary.js';
 import { startDevServer, type DevServer } from '../../src/temporal/dev-server.js';
+import { listLayers } from '../../src/workspace/layers/index.js';
+import { found, whyNone } from '../support/box-users.js';
 import { sampled } from '../support/seeded.js';
 import { eventually, lockOf, pidsIn, withHandle } from './ends.js';
-import { alive } from '../support/alive.js';
+import { alive, isRunning } from '../support/alive.js';
+import { testIf } from '../support/skipped.js';
 import { numbered, portsOf, scene, whole, type Scene } from './support.js';
 
 let open: Scene | null = null;
@@ -180,6 +183,30 @@ test('SIGKILL in the middle of the tests: they die with the worker and run again
   await expectWholeEnd(s, A_END);
   expect(rulesOf(s)).toEqual(['a']);
 });
+
+testIf(found.works, whyNone)(
+  'SIGKILL in the middle of tests on a layer: they die with the worker, and the next one removes the layer',
+  async () => {
+    const s = (open = await scene({ ...A_FILES, '.gitignore': 'hang\n' }, [A]));
+    const hang = join(s.repo, 'hang');
+    writeFileSync(hang, '');
+    const seconds = `300.${process.pid}`;
+    const command = `mkdir -m 000 locked; [ ! -e hang ] || sleep ${seconds}`;
+    const dying = await s.worker();
+    const keys = ['target_files: [a.js]', 'baseline: off', 'commit: true', 'approval: auto'];
+    const run = await s.start('job.md', job('Two.', ...keys, `test: ${JSON.stringify(command)}`));
+    await s.until(() => isRunning(`sleep ${seconds}`));
+    await dying.kill('SIGKILL');
+    await s.until(() => !isRunning(`sleep ${seconds}`));
+    const dead = (await listLayers(s.home)).flatMap((layers) => layers.dead);
+    expect(dead).toHaveLength(1);
+    rmSync(hang);
+    await s.worker();
+    expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass' });
+    await eventually('the layer is removed', async () => !existsSync(dead[0] ?? ''));
+    await expectWholeEnd(s, A_END);
+  },
+);
 
 test('the server is killed and restarted in the middle of a model call: one payment, the same end', async () => {
   const dir = mkdtempSync(join(tmpdir(), 'emend-server-'));

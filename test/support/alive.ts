@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
 const PROC = existsSync('/proc/self/status');
 
@@ -11,3 +11,15 @@ export const alive = (pid: number): boolean => {
     return false;
   }
 };
+
+/** Returns whether a process has these words among its arguments. Linux only. */
+export const isRunning = (words: string): boolean =>
+  readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .some((pid) => {
+      try {
+        return readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ').includes(words);
+      } catch {
+        return false;
+      }
+    });

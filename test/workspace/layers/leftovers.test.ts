@@ -1,7 +1,7 @@
 /** SIGKILL of a process whose command runs on a layer: the command ends, and what it left is found and removed by those who come later. */
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync, utimesSync } from 'node:fs';
+import { existsSync, readdirSync, utimesSync } from 'node:fs';
 import { chmod, chown, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,6 +9,7 @@ import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { FOREIGN_SCRATCH_MS } from '../../../src/system/scratch.js';
 import { clearLayers, layersDir, listLayers } from '../../../src/workspace/layers/index.js';
+import { isRunning } from '../../support/alive.js';
 import { boxUsers, endBoxUsers, found, whyNone } from '../../support/box-users.js';
 import { describeIf } from '../../support/skipped.js';
 import { transpile } from '../../support/transpile.js';
@@ -63,17 +64,6 @@ const envFor = (user: (typeof users)[number]) => ({
   TEMPORAL_ADDRESS: '127.0.0.1:1',
 });
 
-/** Whether a process has these words among its arguments. */
-const isRunning = (words: string): boolean =>
-  readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .some((pid) => {
-      try {
-        return readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ').includes(words);
-      } catch {
-        return false;
-      }
-    });
 const until = async (holds: () => boolean, what: string): Promise<void> => {
   const limit = Date.now() + 20_000;
   while (!holds()) {
