@@ -5,6 +5,7 @@
 import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { orNull } from '../../system/durable.js';
+import type { Environment } from '../../system/environment.js';
 import type { BlobStore } from '../../stores/ports.js';
 import type { CommandRunner } from '../commands/index.js';
 import { withLayer, type Layer, type LayerRequest } from './layer.js';
@@ -40,10 +41,18 @@ export interface LayersOptions {
   readonly home: string;
   readonly blobs: Pick<BlobStore, 'get'>;
   readonly commands: CommandRunner;
+  /** Of the commands; its PATH decides which directories of a workspace hold programs. */
+  readonly env?: Environment;
 }
 
-export const createLayers = ({ home, blobs, commands }: LayersOptions): Layers => {
-  const use: Layers['use'] = (request, work) => withLayer({ home, blobs }, request, work);
+export const createLayers = ({
+  home,
+  blobs,
+  commands,
+  env = process.env,
+}: LayersOptions): Layers => {
+  const use: Layers['use'] = (request, work) =>
+    withLayer({ home, blobs, commands, env }, request, work);
   return {
     problem: createProbe({ home, commands, use }),
     use,

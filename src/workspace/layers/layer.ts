@@ -1,19 +1,23 @@
 /**
- * The layer of one command: `<home>/layers/<run>/<what>.<where>.<pid>.<born>.<random>/` with `upper`, `work` and `proposal`. Its name says
- * which process made it, so that what a killed process left is found. It is removed when the command has ended.
+ * The layer of one command: `<home>/layers/<run>/<what>.<where>.<pid>.<born>.<random>/` with `upper`, `work`, `proposal` and the `warm`
+ * outputs of earlier commands. Its name says which process made it, so that what a killed process left is found. It is removed when the
+ * command has ended.
  */
 import { chmod, lstat, mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { execFile } from 'node:child_process';
-import { promisify } from 'node:util';
-import { orNull } from '../../system/durable.js';
+import { join } from 'node:path';
+import type { Environment } from '../../system/environment.js';
 import { makeOwnedDirectory } from '../../system/scratch.js';
 import type { BlobStore } from '../../stores/ports.js';
+import type { CommandRunner, Overlay } from '../commands/index.js';
 import type { ExpectedFile } from '../ports.js';
-import type { Overlay } from '../commands/index.js';
-import { changesIn, type Change } from './changes.js';
+import { changesIn, type Change, type ShownNames } from './changes.js';
+import { makeParents, markRemoved } from './parents.js';
 import { layersDir } from './paths.js';
+import { programDirectories } from './programs.js';
 import { removeTree } from './remove.js';
+import { namesIn } from './view.js';
+import { keepOutputs, putBackOutputs, takeOutputs, type Outputs } from './warm.js';
+import { writeOut, type WriteOutRequest, type WriteOutResult } from './write-out.js';
 
 export interface LayerRequest {
   /** Key of the run that the layer belongs to; the name of its directory. */
@@ -31,34 +35,79 @@ export interface Layer {
   readonly overlay: Overlay;
   /** What the command wrote or removed, once it has ended. */
   changes(): Promise<readonly Change[]>;
+  /** Writes into the workspace what the command left at paths of `sandbox.write`, once it has ended. */
+  writeOut(request: WriteOutRequest): Promise<WriteOutResult>;
+  /** Keeps none of this command's outputs: they may be incomplete, as those of a command that was ended. */
+  discardOutputs(): void;
 }
 
-/** Makes the layer, and removes it when `use` has ended. */
+export interface LayerPorts {
+  readonly home: string;
+  readonly blobs: Pick<BlobStore, 'get'>;
+  readonly commands: CommandRunner;
+  readonly env: Environment;
+}
+
+/** Makes the layer, and removes it when `use` has ended. If `use` throws, none of the command's outputs are kept. */
 export async function withLayer<T>(
-  { home, blobs }: { readonly home: string; readonly blobs: Pick<BlobStore, 'get'> },
+  ports: LayerPorts,
   request: LayerRequest,
   use: (layer: Layer) => Promise<T>,
 ): Promise<T> {
-  const parent = join(layersDir(home), request.run);
-  await mkdir(parent, { recursive: true, mode: 0o700 });
-  const dir = await makeOwnedDirectory(parent, 'command');
+  const run = join(layersDir(ports.home), request.run);
+  await mkdir(run, { recursive: true, mode: 0o700 });
+  const dir = await makeOwnedDirectory(run, 'command');
   try {
-    const upper = join(dir, 'upper');
-    const work = join(dir, 'work');
-    const proposal = join(dir, 'proposal');
-    for (const made of [upper, work, proposal]) await mkdir(made);
-    // The top directory of the mount shows the attributes of its topmost layer.
-    const { mode } = await lstat(request.workspace);
-    for (const shown of [upper, proposal]) await chmod(shown, mode & 0o7777);
-    await writeProposal(blobs, request, proposal);
-    const lower = request.proposal.length === 0 ? [] : [proposal];
-    return await use({ overlay: { lower, upper, work }, changes: () => changesIn(upper) });
+    const outputs = request.isWarm ? await takeOutputs(run, dir, request.proposal) : null;
+    try {
+      return await useLayer(ports, request, { dir, outputs }, use);
+    } finally {
+      if (outputs !== null) await putBackOutputs(run, outputs);
+    }
   } finally {
     await removeTree(dir);
   }
 }
 
-const run = promisify(execFile);
+interface Place {
+  /** The command's own directory. */
+  readonly dir: string;
+  readonly outputs: Outputs | null;
+}
+
+async function useLayer<T>(
+  { commands, blobs, env }: LayerPorts,
+  request: LayerRequest,
+  { dir, outputs }: Place,
+  use: (layer: Layer) => Promise<T>,
+): Promise<T> {
+  const { workspace, proposal } = request;
+  const upper = join(dir, 'upper');
+  const work = join(dir, 'work');
+  const proposed = join(dir, 'proposal');
+  for (const made of [upper, work, proposed]) await mkdir(made);
+  // The top directory of the mount shows the attributes of its topmost layer.
+  const { mode } = await lstat(workspace);
+  for (const shown of [upper, proposed]) await chmod(shown, mode & 0o7777);
+  await writeProposal(blobs, request, proposed);
+  const lower = [...(outputs?.layers ?? []), ...(proposal.length === 0 ? [] : [proposed])];
+  const overlay = { lower, upper, work };
+  const view = { commands, workspace, overlay, dir: join(dir, 'view') };
+  const shownNames: ShownNames = (directories) => namesIn(view, directories);
+  const programs = programDirectories(env, workspace);
+  let isKept = outputs !== null;
+  const value = await use({
+    overlay,
+    changes: () => changesIn({ upper, below: [...lower.toReversed(), workspace], shownNames }),
+    writeOut: (wanted) => writeOut({ upper, workspace, shownNames, programs }, wanted),
+    discardOutputs: () => {
+      isKept = false;
+    },
+  });
+  if (isKept && outputs !== null)
+    await keepOutputs({ outputs, upper, workspace, proposal, programs, shownNames });
+  return value;
+}
 
 async function writeProposal(
   blobs: Pick<BlobStore, 'get'>,
@@ -68,24 +117,11 @@ async function writeProposal(
   const removed: string[] = [];
   for (const { path, result } of files) {
     await makeParents(workspace, dir, path);
-    if (result === null) removed.push(join(dir, path));
+    if (result === null) removed.push(path);
     else {
       await writeFile(join(dir, path), await blobs.get(result.ref));
       await chmod(join(dir, path), result.mode & 0o777);
     }
   }
-  // Node.js has no call that makes a device: this one is the kernel's mark for a removed name.
-  for (const path of removed) await run('mknod', [path, 'c', '0', '0']);
-}
-
-/** Makes the directories of a file in a layer with the modes that they have in the workspace, which the layer's would hide. */
-async function makeParents(workspace: string, dir: string, path: string): Promise<void> {
-  const parents = dirname(path) === '.' ? [] : dirname(path).split('/');
-  for (const [index] of parents.entries()) {
-    const parent = parents.slice(0, index + 1).join('/');
-    const made = await orNull(mkdir(join(dir, parent)), ['EEXIST']);
-    if (made === null) continue;
-    const stat = await orNull(lstat(join(workspace, parent)), ['ENOENT', 'ENOTDIR']);
-    if (stat?.isDirectory() === true) await chmod(join(dir, parent), stat.mode & 0o7777);
-  }
+  await markRemoved(dir, removed);
 }

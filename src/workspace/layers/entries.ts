@@ -1,0 +1,43 @@
+/** Reads directories of a layer after its command has ended. No link is followed: the command chose what is there. */
+import type { Stats } from 'node:fs';
+import { chmod } from 'node:fs/promises';
+import { join } from 'node:path';
+import { orNull } from '../../system/durable.js';
+import { lstat, readdir } from '../../system/fs.js';
+
+export interface Entry {
+  readonly name: string;
+  readonly stat: Stats;
+}
+
+const ABSENT = ['ENOENT', 'ENOTDIR', 'EACCES'];
+
+/** Returns what is at a path, which is no link's target; null: nothing that this user can see. */
+export const entryAt = (path: string): Promise<Stats | null> => orNull(lstat(path), ABSENT);
+
+/** Returns whether this is the kernel's mark for a name that was removed: a character device 0:0. */
+export const isRemovalMark = (stat: Pick<Stats, 'isCharacterDevice' | 'rdev'>): boolean =>
+  stat.isCharacterDevice() && stat.rdev === 0;
+
+const OPEN = 0o700;
+
+/** Gives the owner all rights to a directory: a command may leave one of mode 000. */
+export async function openDirectory(path: string | Buffer, { mode }: Stats): Promise<void> {
+  if ((mode & OPEN) !== OPEN) await chmod(path, (mode & 0o7777) | OPEN);
+}
+
+/**
+ * Lists a directory in the order of its names, and opens it first if its mode forbids that. Lists nothing if there is no directory. Leaves
+ * out names that are not UTF-8, which no path in a message can state.
+ */
+export async function entriesIn(dir: string): Promise<readonly Entry[]> {
+  const own = await entryAt(dir);
+  if (own?.isDirectory() !== true) return [];
+  await openDirectory(dir, own);
+  const entries: Entry[] = [];
+  for (const name of (await readdir(dir)).sort()) {
+    const stat = await entryAt(join(dir, name));
+    if (stat !== null) entries.push({ name, stat });
+  }
+  return entries;
+}

@@ -1,0 +1,39 @@
+/** Makes directories and removal marks in a layer. */
+import { execFile } from 'node:child_process';
+import { chmod, mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { orNull } from '../../system/durable.js';
+import { entryAt } from './entries.js';
+
+const WRITABLE = 0o700;
+const MARKS_AT_ONCE = 200; // bound: Removal marks that one process makes.
+
+/**
+ * Makes the directories of a file in a layer with the modes that they have in the workspace, which the layer's would hide. This user may
+ * write each of them, or nothing could be put in it.
+ */
+export async function makeParents(workspace: string, layer: string, path: string): Promise<void> {
+  const parents = dirname(path) === '.' ? [] : dirname(path).split('/');
+  for (const [index] of parents.entries()) {
+    const parent = parents.slice(0, index + 1).join('/');
+    const made = await orNull(
+      mkdir(join(layer, parent)).then(() => true),
+      ['EEXIST'],
+    );
+    if (made === null) continue;
+    const stat = await entryAt(join(workspace, parent));
+    if (stat?.isDirectory() === true)
+      await chmod(join(layer, parent), (stat.mode & 0o7777) | WRITABLE);
+  }
+}
+
+const run = promisify(execFile);
+
+/** Makes the kernel's marks for removed names in a layer, whose directories exist. Node.js has no call that makes a device. */
+export async function markRemoved(layer: string, paths: readonly string[]): Promise<void> {
+  for (let done = 0; done < paths.length; done += MARKS_AT_ONCE) {
+    const marks = paths.slice(done, done + MARKS_AT_ONCE).map((path) => join(layer, path));
+    await run('/bin/sh', ['-c', 'for f; do mknod "$f" c 0 0 || exit; done', 'sh', ...marks]);
+  }
+}
