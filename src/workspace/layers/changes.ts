@@ -82,17 +82,25 @@ async function isAsBelow(upper: string, below: readonly string[], path: string):
 
 /** Returns the highest layer that has the path; null: there is none, or a higher one hides it. */
 async function shownBelow(layers: readonly string[], path: string): Promise<string | null> {
-  const parts = path.split('/');
   for (const layer of layers) {
-    for (let length = 1; length <= parts.length; length++) {
-      const stat = await entryAt(join(layer, ...parts.slice(0, length)));
-      if (stat === null) break;
-      if (isRemovalMark(stat)) return null;
-      if (length === parts.length) return layer;
-      if (!stat.isDirectory()) return null;
-    }
+    const stat = await entryIn(layer, path);
+    if (stat === 'hidden') return null;
+    if (stat !== 'absent') return layer;
   }
   return null;
+}
+
+/** Looks a path up in one layer. `hidden`: the layer has something on the way that hides what lower layers have. */
+async function entryIn(layer: string, path: string): Promise<Stats | 'absent' | 'hidden'> {
+  const parts = path.split('/');
+  for (let length = 1; length < parts.length; length++) {
+    const parent = await entryAt(join(layer, ...parts.slice(0, length)));
+    if (parent === null) return 'absent';
+    if (!parent.isDirectory()) return 'hidden';
+  }
+  const stat = await entryAt(join(layer, path));
+  if (stat === null) return 'absent';
+  return isRemovalMark(stat) ? 'hidden' : stat;
 }
 
 const READ = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
@@ -148,7 +156,10 @@ const UNREADABLE = ['ENOENT', 'ENOTDIR', 'EACCES'];
 async function namesBelow(layers: readonly string[], dir: string): Promise<readonly string[]> {
   const names = new Map<string, boolean>();
   for (const layer of layers) {
-    if ((await shownBelow([layer], dir)) === null) continue;
+    const own = await entryIn(layer, dir);
+    if (own === 'absent') continue;
+    // A link may lead anywhere.
+    if (own === 'hidden' || !own.isDirectory()) break;
     for (const name of (await orNull(readdir(join(layer, dir)), UNREADABLE)) ?? []) {
       const stat = await entryAt(join(layer, dir, name));
       if (!names.has(name)) names.set(name, stat !== null && !isRemovalMark(stat));

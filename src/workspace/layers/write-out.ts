@@ -47,10 +47,12 @@ export async function writeOut(place: Place, request: WriteOutRequest): Promise<
     paths.some((listed) => listed === '.' || isWithin(path, listed) || isWithin(listed, path));
   const changes = await changesIn({ ...place, below: [place.workspace] }, isWanted);
   for (const change of changes) {
-    const listedBelow = paths.filter((path) => path !== change.path && isWithin(path, change.path));
-    // The command changed a directory above the listed path itself.
-    if (listedBelow.length === 0) await copier.take(change);
-    else for (const path of listedBelow) await copier.take({ path, kind: aboveKind(change) });
+    const isListed = paths.some((path) => path === '.' || isWithin(change.path, path));
+    if (isListed) await copier.take(change);
+    // Else the command changed a directory above a listed path.
+    else
+      for (const path of paths.filter((listed) => isWithin(listed, change.path)))
+        await copier.take({ path, kind: aboveKind(change) });
   }
   return copier.result;
 }

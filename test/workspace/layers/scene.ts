@@ -1,6 +1,14 @@
 /** A workspace with commands on overlays: a repository, a home for the layers, and a runner. */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  realpathSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { SANDBOX_ON, type SandboxSettings } from '../../../src/documents/job/index.js';
@@ -62,6 +70,9 @@ export function scene({ name = 'workspace', programs, allowed = {} }: SceneOptio
     result: text === null ? null : { ref: await blobs.put(Buffer.from(text)), mode: 0o644 },
   });
 
+  const list = (path: string): readonly string[] => readdirSync(join(workspace, path)).sort();
+  const mode = (path: string): string => statSync(join(workspace, path)).mode.toString(8);
+
   /** Runs a command on a layer. */
   const run = async (command: string, options: RunOptions = {}) => {
     const { isWarm = false, proposal = [], settings, timeout_s = 60, box, use } = options;
@@ -86,6 +97,20 @@ export function scene({ name = 'workspace', programs, allowed = {} }: SceneOptio
     });
   };
   const remove = (): Promise<void> => removeTree(base);
-  return { base, home, workspace, commands, layers, put, git, commit, proposed, run, remove };
+  return {
+    base,
+    home,
+    workspace,
+    commands,
+    layers,
+    put,
+    git,
+    commit,
+    proposed,
+    list,
+    mode,
+    run,
+    remove,
+  };
 }
 export type Scene = ReturnType<typeof scene>;
