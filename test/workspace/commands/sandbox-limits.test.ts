@@ -95,6 +95,40 @@ describeIf(found.works, whyNone)('what is used up', () => {
     expect(ran.seconds).toBeLessThan(ENDED_S);
   });
 
+  const onLayer = async (command: string, allowed: object, settings = {}): Promise<string> => {
+    const [upper = '', work = ''] = ['upper', 'work'].map((name) => join(dir, name));
+    for (const made of [upper, work]) mkdirSync(made);
+    const ran = await run(
+      command,
+      { allowed: { allowed } },
+      {
+        sandbox: {
+          settings: { ...SANDBOX_ON, ...settings },
+          workspace: ws,
+          overlay: { lower: [], upper, work },
+        },
+      },
+    );
+    expect(ran.seconds).toBeLessThan(ENDED_S);
+    return ran.ended ?? '';
+  };
+
+  test('the bytes of a layer: hard links count once, and a hole not at all', async () => {
+    const write = 'head -c 60M /dev/zero > big; for n in 1 2 3 4 5; do ln big big$n; done';
+    const sparse = 'truncate -s 10G hole';
+    expect(await onLayer(`${write}; ${sparse}; sleep 2`, { disk_mib: 100 })).toBe('');
+    rmSync(join(dir, 'upper'), { recursive: true });
+    rmSync(join(dir, 'work'), { recursive: true });
+    expect(
+      await onLayer(`${write}; cp big "$(printf 'a\\377')"; sleep 60`, {}, { disk_mib: 100 }),
+    ).toMatch(/^it wrote 1\d\d MiB of files; `disk_mib` allows 100$/);
+  });
+
+  test('the entries of a layer', async () => {
+    const make = 'i=0; while :; do mkdir d$i; : > d$i/f; i=$((i+1)); done';
+    expect(await onLayer(make, { entries: 300 })).toMatch(/^it made 301 files and directories/);
+  });
+
   test('time, an abort: nothing of it is left', async () => {
     const ran = await run('setsid sleep 4321 & sleep 4321', {}, { timeout_s: 1 });
     expect(ran).toMatchObject({ timedOut: true });

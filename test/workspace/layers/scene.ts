@@ -39,7 +39,7 @@ export function scene({ name = 'workspace', programs, allowed = {} }: SceneOptio
   const base = realpathSync(mkdtempSync(join(tmpdir(), 'emend-layers-')));
   const home = join(base, 'home');
   const workspace = join(base, name);
-  for (const dir of [home, workspace]) mkdirSync(dir);
+  for (const dir of [home, workspace]) mkdirSync(dir, { recursive: true });
   const path = process.env.PATH ?? '';
   const env = {
     ...process.env,

@@ -1,0 +1,122 @@
+/** Watches a sandbox from outside: one that takes more of the machine than it may is ended as a whole. */
+import { readdir, readFile, statfs } from 'node:fs/promises';
+import { totalmem } from 'node:os';
+import { join } from 'node:path';
+import type { SandboxSettings } from '../../documents/job/index.js';
+import { orNull } from '../../system/durable.js';
+import { mostProcesses, type Box } from './sandbox.js';
+import { TreeWatch } from './tree-size.js';
+
+const MIB = 1024 ** 2;
+const MEMORY_SHARE = 0.75; // bound: Of the machine's memory a command gets so much, unless `memory_mib` says otherwise.
+const PAGE_BYTES = 4096; // bound: Memory is counted in pages of this; where they are larger, too little is counted.
+const LEAST_FREE_MIB = 1_024; // bound: A command that fills the workspace's disk is ended before it has less free,
+const MOST_WRITTEN_MIB = 32_768; // bound: or once it has so much less free than when the command began.
+
+const LAYER_MIB = 32_768; // bound: A command writes at most so much to its layer, unless `disk_mib` gives another limit,
+const LAYER_ENTRIES = 1_000_000; // bound: and makes at most so many files and directories there.
+
+/** Amounts that a box may use; a test may give less. */
+export type Allowance = Readonly<
+  Record<
+    'memory_mib' | 'processes' | 'leastFree_mib' | 'mostWritten_mib' | 'disk_mib' | 'entries',
+    number
+  >
+>;
+
+type Settings = SandboxSettings & { readonly disk_mib?: number | null };
+
+export const allowanceOf = ({ settings }: { readonly settings: Settings }): Allowance => {
+  const disk_mib = settings.disk_mib ?? LAYER_MIB;
+  return {
+    memory_mib: settings.memory_mib ?? Math.floor((totalmem() * MEMORY_SHARE) / MIB),
+    processes: mostProcesses(settings),
+    leastFree_mib: LEAST_FREE_MIB,
+    mostWritten_mib: Math.max(MOST_WRITTEN_MIB, disk_mib),
+    disk_mib,
+    entries: LAYER_ENTRIES,
+  };
+};
+
+/** Returns the space of the filesystem of a path, in MiB. */
+const spaceOf = async (path: string) => {
+  const { blocks, bfree, bavail, bsize } = await statfs(path);
+  return { free: (bavail * bsize) / MIB, used: ((blocks - bfree) * bsize) / MIB };
+};
+
+type Reason = string | null;
+
+export interface BoxWatch {
+  /** For ProcessRequest.watch: returns why the box must be ended now. */
+  readonly look: (status: string) => Promise<Reason>;
+  readonly end: () => void;
+}
+
+/** Watches a box from before its start until `end`. */
+export async function watchBox(
+  { workspace, overlay }: Pick<Box, 'workspace' | 'overlay'>,
+  allowed: Allowance,
+): Promise<BoxWatch> {
+  const place = overlay?.upper ?? workspace;
+  const { free: freeAtFirst } = await spaceOf(place);
+  const limit = { bytes: allowed.disk_mib * MIB, entries: allowed.entries };
+  const layer = overlay === undefined ? null : new TreeWatch(overlay.upper, limit);
+  return {
+    look: async (status) => {
+      // Bubblewrap reports the pid of the first process in the sandbox.
+      const pid = /"child-pid":\s*(\d+)/.exec(status)?.[1];
+      if (pid === undefined) return null;
+      return (
+        (await spaceProblem(place, freeAtFirst, allowed)) ??
+        (layer === null ? null : layerProblem(layer, allowed)) ??
+        (await processProblem(`/proc/${pid}/root`, allowed))
+      );
+    },
+    end: () => layer?.end(),
+  };
+}
+
+async function spaceProblem(
+  place: string,
+  freeAtFirst: number,
+  { mostWritten_mib, leastFree_mib }: Allowance,
+): Promise<Reason> {
+  const { free } = await spaceOf(place);
+  const written = freeAtFirst - free;
+  const isFull = free < leastFree_mib && written > leastFree_mib / 8;
+  return written > mostWritten_mib || isFull
+    ? `it wrote ${Math.round(written)} MiB, and ${Math.round(free)} MiB of disk space are left`
+    : null;
+}
+
+function layerProblem(layer: TreeWatch, { disk_mib, entries }: Allowance): Reason {
+  const size = layer.size();
+  if (size.bytes > disk_mib * MIB)
+    return `it wrote ${Math.round(size.bytes / MIB)} MiB of files; \`disk_mib\` allows ${disk_mib}`;
+  return size.entries > entries
+    ? `it made ${size.entries} files and directories; at most ${entries} are allowed`
+    : null;
+}
+
+const GONE = ['ENOENT', 'ESRCH', 'EACCES', 'EINVAL', 'ENOTDIR'];
+
+/** Counts processes and memory. `inside` is the root that the box sees; its /proc lists the processes of the box and no others. */
+async function processProblem(inside: string, allowed: Allowance): Promise<Reason> {
+  const pids = ((await orNull(readdir(join(inside, 'proc')), GONE)) ?? []).filter((name) =>
+    /^\d+$/.test(name),
+  );
+  if (pids.length > allowed.processes)
+    return `it has ${pids.length} processes; \`processes\` allows ${allowed.processes}`;
+  let memory = 0;
+  for (const pid of pids) {
+    const statm = await orNull(readFile(join(inside, 'proc', pid, 'statm'), 'utf8'), GONE);
+    const [, resident = 0, shared = 0] = (statm ?? '').split(' ').map(Number);
+    memory += ((resident - shared) * PAGE_BYTES) / MIB;
+  }
+  // Files there are memory also.
+  for (const place of ['tmp', 'dev/shm', 'run'])
+    memory += (await orNull(spaceOf(join(inside, place)), GONE))?.used ?? 0;
+  return memory > allowed.memory_mib
+    ? `it uses ${Math.round(memory)} MiB of memory; \`memory_mib\` allows ${allowed.memory_mib}`
+    : null;
+}
