@@ -4,7 +4,7 @@
  * killed command end with its directory.
  */
 import { isUtf8 } from 'node:buffer';
-import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import type { Stats } from 'node:fs';
 import { join } from 'node:path';
 import { isDependencyFolder } from '../../documents/job/index.js';
@@ -193,23 +193,29 @@ async function ignoredAmong(
   workspace: string,
   candidates: readonly Candidate[],
 ): Promise<ReadonlySet<string> | null> {
-  if (candidates.length === 0) return new Set();
-  // A pattern with a slash at its end is for directories, and git cannot see what the command removed or made.
-  const asked = candidates.flatMap(({ path, stat }) => [
-    ...(stat.isDirectory() ? [] : [path]),
-    ...(stat.isDirectory() || isRemovalMark(stat) ? [`${path}/`] : []),
-  ]);
+  const questions: string[] = [];
+  for (const { path, stat } of candidates) {
+    const isMark = isRemovalMark(stat);
+    // Patterns with a slash at their end are for directories. Git sees what the workspace has, not what the command made of it.
+    if (stat.isDirectory() || isMark) questions.push(`./${path}/`);
+    if (isMark || !(stat.isDirectory() || (await isDirectory(join(workspace, path)))))
+      questions.push(`./${path}`);
+  }
+  if (questions.length === 0) return new Set();
   const answer = await git(['check-ignore', '-z', '--stdin'], {
     cwd: workspace,
     reading: true,
     noLiteral: true,
     accept: [0, 1],
-    input: asked.map((path) => `./${path}\0`).join(''),
+    input: questions.map((path) => `${path}\0`).join(''),
   });
   if (!answer.ok) return null;
   const fields = answer.value.text.split('\0');
   return new Set(fields.map((field) => field.replace(/^\.\//, '').replace(/\/$/, '')));
 }
+
+const isDirectory = async (path: string): Promise<boolean> =>
+  (await entryAt(path))?.isDirectory() === true;
 
 /** Git answers for no path behind a link or in another repository. */
 async function mayEnter({ workspace, upper }: Kept, path: string): Promise<boolean> {
@@ -227,7 +233,7 @@ async function removeUnkept(dir: Buffer, size: { mib: number; entries: number })
     const path = Buffer.concat([dir, Buffer.from('/'), entry.name]);
     const name = entry.name.toString('utf8');
     if (name === '.git' || isDependencyFolder(name) || !isUtf8(entry.name)) {
-      await rm(path, { recursive: true, force: true });
+      await removeTree(path);
       continue;
     }
     const stat = await lstat(path);

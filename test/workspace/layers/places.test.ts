@@ -94,7 +94,7 @@ describeIf(found.works, whyNone)('an overlay', () => {
     const sub = join(at.workspace, 'src');
     const command = `echo x > a.txt; echo 1 > one.o; ${GIT}; echo x > ../up; echo x > ../.git/up`;
     const { output, changed } = await runIn(at, sub, command);
-    expect(output).toMatch(/^1\n M a.txt\n/);
+    expect(output).toMatch(/^1\n M src\/a.txt\n/);
     expect(output.match(/Read-only file system/g)?.length).toBeGreaterThanOrEqual(4);
     expect(changed).toEqual(['a.txt', 'one.o']);
     expect(at.git('status', '--porcelain', '--ignored')).toBe('');
