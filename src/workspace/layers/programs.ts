@@ -16,7 +16,7 @@ export function programDirectories(env: Environment, workspace: string): readonl
 export const isProgram = (
   directories: readonly string[],
   path: string,
-  isDirectory: boolean = false,
+  isDirectory = false,
 ): boolean =>
   directories.some((dir) =>
     dir === '' ? !isDirectory && !path.includes('/') : isWithin(path, dir),

@@ -126,7 +126,10 @@ class Copier {
     const stat = await entryAt(join(workspace, path));
     if (stat === null) return;
     const reason = this.#reason(path) ?? (await realParents(workspace, path));
-    if (reason !== null) return this.#refuse(path, reason);
+    if (reason !== null) {
+      this.#refuse(path, reason);
+      return;
+    }
     if (!stat.isDirectory()) {
       await unlink(join(workspace, path));
       this.#removed.push(path);

@@ -22,21 +22,18 @@ describeIf(found.works, whyNone)('an overlay', () => {
   });
   /** Runs a command on one workspace of a scene. */
   const runIn = (at: Scene, workspace: string, command: string, isOpen = false) =>
-    at.layers.use(
-      { run: 'r1', workspace, proposal: [], isWarm: false },
-      async ({ overlay, changes }) => {
-        const ran = await at.commands.run({
-          command,
-          cwd: workspace,
-          env: [],
-          timeout_s: 60,
-          maxOutput_bytes: 65_536,
-          sandbox: { settings: SANDBOX_ON, workspace, overlay, isOpen },
-        });
-        const changed = isOpen ? [] : (await changes()).map(({ path }) => path);
-        return { output: ran.output.trim(), exit: ran.exit, changed };
-      },
-    );
+    at.layers.use({ run: 'r1', workspace, proposal: [], isWarm: false }, async (layer) => {
+      const ran = await at.commands.run({
+        command,
+        cwd: workspace,
+        env: [],
+        timeout_s: 60,
+        maxOutput_bytes: 65_536,
+        sandbox: { settings: SANDBOX_ON, workspace, overlay: layer.overlay, isOpen },
+      });
+      const changed = isOpen ? [] : (await layer.changes()).map(({ path }) => path);
+      return { output: ran.output.trim(), exit: ran.exit, changed };
+    });
 
   test.each([
     'a b',

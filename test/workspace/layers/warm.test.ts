@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { layersDir } from '../../../src/workspace/layers/index.js';
+import { layersDir, type Layer } from '../../../src/workspace/layers/index.js';
 import { found, whyNone } from '../../support/box-users.js';
 import { describeIf, testIf } from '../../support/skipped.js';
 import { transpile } from '../../support/transpile.js';
@@ -98,8 +98,12 @@ describeIf(found.works, whyNone)('warm layers', () => {
   });
 
   test('keep nothing of a command that was discarded or whose use failed, and all of earlier ones', async () => {
+    const discard = (layer: Layer): Promise<void> => {
+      layer.discardOutputs();
+      return Promise.resolve();
+    };
     await warm('echo 1 > one.o');
-    await warm('echo 2 > two.o', { use: (layer) => Promise.resolve(layer.discardOutputs()) });
+    await warm('echo 2 > two.o', { use: discard });
     const failed = warm('echo 3 > three.o', { use: () => Promise.reject(new Error('stopped')) });
     await expect(failed).rejects.toThrow('stopped');
     expect((await warm('echo *.o')).output).toBe('one.o');
