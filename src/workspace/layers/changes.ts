@@ -194,15 +194,15 @@ export async function openInLayer(dir: string, path: string): Promise<FileHandle
   const notAFile = () =>
     fail('target_not_a_file', `A command left ${path} as something other than a file.`);
   const parts = path.split('/');
-  let at = dir;
+  let place = dir;
   for (const [index, part] of parts.entries()) {
-    at = join(at, part);
-    const stat = await entryAt(at);
+    place = join(place, part);
+    const stat = await entryAt(place);
     if (stat === null) return null;
     const isExpected = index === parts.length - 1 ? stat.isFile() : stat.isDirectory();
     if (!isExpected) return notAFile();
   }
-  const file = await open(at, READ);
+  const file = await open(place, READ);
   if ((await file.stat()).isFile()) return file;
   await file.close();
   return notAFile();

@@ -85,7 +85,7 @@ async function useLayer<T>(
   const upper = join(dir, 'upper');
   const work = join(dir, 'work');
   const proposed = join(dir, 'proposal');
-  for (const made of [upper, work, proposed]) await mkdir(made);
+  for (const path of [upper, work, proposed]) await mkdir(path);
   // The top directory of the mount shows the attributes of its topmost layer.
   const { mode } = await lstat(workspace);
   for (const shown of [upper, proposed]) await chmod(shown, mode & 0o7777);
@@ -99,7 +99,7 @@ async function useLayer<T>(
   const value = await use({
     overlay,
     changes: () => changesIn({ upper, below: [...lower.toReversed(), workspace], shownNames }),
-    writeOut: (wanted) => writeOut({ upper, workspace, shownNames, programs }, wanted),
+    writeOut: (paths) => writeOut({ upper, workspace, shownNames, programs }, paths),
     discardOutputs: () => {
       isKept = false;
     },

@@ -17,11 +17,11 @@ export async function makeParents(workspace: string, layer: string, path: string
   const parents = dirname(path) === '.' ? [] : dirname(path).split('/');
   for (const [index] of parents.entries()) {
     const parent = parents.slice(0, index + 1).join('/');
-    const made = await orNull(
+    const isNew = await orNull(
       mkdir(join(layer, parent)).then(() => true),
       ['EEXIST'],
     );
-    if (made === null) continue;
+    if (isNew === null) continue;
     const stat = await entryAt(join(workspace, parent));
     if (stat?.isDirectory() === true)
       await chmod(join(layer, parent), (stat.mode & 0o7777) | WRITABLE);

@@ -72,10 +72,10 @@ const byNumber = (a: string, b: string): number => Number(a) - Number(b);
  */
 async function fits(dir: string, proposal: readonly ExpectedFile[]): Promise<boolean> {
   const seen = JSON.parse(await readFile(join(dir, SEEN), 'utf8')) as Seen;
-  const now = new Map(seenOf(proposal).map(({ path, ref }) => [path, ref]));
-  if (!seen.files.every(({ path }) => now.has(path))) return false;
-  const before = new Map(seen.files.map(({ path, ref }) => [path, ref]));
-  const changed = [...now].filter(([path, ref]) => before.get(path) !== ref);
+  const current = new Map(seenOf(proposal).map(({ path, ref }) => [path, ref]));
+  if (!seen.files.every(({ path }) => current.has(path))) return false;
+  const earlier = new Map(seen.files.map(({ path, ref }) => [path, ref]));
+  const changed = [...current].filter(([path, ref]) => earlier.get(path) !== ref);
   if (changed.some(([, ref]) => ref === null)) return false;
   return changed.length === 0 || currentTime_s() > seen.at_s;
 }

@@ -155,8 +155,8 @@ function reasonsAgainst(
     if (isProgram(programs, path)) return 'it is in a directory on PATH';
     if (except.some((other) => isWithin(path, other) || isWithin(other, path)))
       return 'the proposal has this path';
-    const why = protection(path);
-    return why === null ? null : `it is protected: ${why}`;
+    const reason = protection(path);
+    return reason === null ? null : `it is protected: ${reason}`;
   };
 }
 

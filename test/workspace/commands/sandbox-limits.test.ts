@@ -97,7 +97,7 @@ describeIf(found.works, whyNone)('what is used up', () => {
 
   const onLayer = async (command: string, allowed: object, settings = {}): Promise<string> => {
     const [upper = '', work = ''] = ['upper', 'work'].map((name) => join(dir, name));
-    for (const made of [upper, work]) mkdirSync(made);
+    for (const path of [upper, work]) mkdirSync(path);
     const ran = await run(
       command,
       { allowed: { allowed } },

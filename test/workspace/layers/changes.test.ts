@@ -8,19 +8,19 @@ import { describeIf } from '../../support/skipped.js';
 import { scene, type Scene } from './scene.js';
 
 describeIf(found.works, whyNone)('the changes in a layer', () => {
-  let at: Scene;
+  let repo: Scene;
   beforeEach(() => {
-    at = scene();
-    at.put('src/a.txt', 'base\n');
-    at.put('src/b.txt', 'other\n');
-    at.put('src/sub/c.txt', 'deep\n');
-    at.put('run.sh', 'echo\n', 0o755);
-    at.commit();
+    repo = scene();
+    repo.put('src/a.txt', 'base\n');
+    repo.put('src/b.txt', 'other\n');
+    repo.put('src/sub/c.txt', 'deep\n');
+    repo.put('run.sh', 'echo\n', 0o755);
+    repo.commit();
   });
-  afterEach(() => at.remove());
+  afterEach(() => repo.remove());
 
   const changes = async (command: string, proposal: Parameters<Scene['run']>[1] = {}) =>
-    (await at.run(command, proposal)).changes;
+    (await repo.run(command, proposal)).changes;
 
   test('are none for a file that was touched, rewritten with its bytes, or changed and restored', async () => {
     expect(
@@ -46,8 +46,8 @@ describeIf(found.works, whyNone)('the changes in a layer', () => {
 
   test('are files that differ from the proposal, not from the workspace', async () => {
     const proposal = [
-      await at.proposed('src/a.txt', 'new\n'),
-      await at.proposed('src/b.txt', null),
+      await repo.proposed('src/a.txt', 'new\n'),
+      await repo.proposed('src/b.txt', null),
     ];
     const command = 'cp src/a.txt x; mv x src/a.txt; echo other > src/b.txt';
     expect(await changes(command, { proposal })).toEqual(['file src/b.txt']);
@@ -70,7 +70,7 @@ describeIf(found.works, whyNone)('the changes in a layer', () => {
   });
 
   test('are read through no link', async () => {
-    await at.run('mkdir d; echo in > d/file; ln -s /etc/passwd link; ln -s d dir', {
+    await repo.run('mkdir d; echo in > d/file; ln -s /etc/passwd link; ln -s d dir', {
       use: async ({ overlay: { upper } }) => {
         expect((await readFromLayer(upper, 'd/file'))?.bytes.toString()).toBe('in\n');
         expect(await readFromLayer(upper, 'd/none')).toBeNull();
@@ -83,16 +83,16 @@ describeIf(found.works, whyNone)('the changes in a layer', () => {
 });
 
 describeIf(found.works, whyNone)('paths of sandbox.write', () => {
-  let at: Scene;
+  let repo: Scene;
   beforeEach(() => {
-    at = scene({ programs: 'bin' });
-    at.put('.gitignore', 'coverage/\n');
-    at.put('snap/one.snap', '1\n');
-    at.put('snap/two.snap', '2\n');
-    at.put('coverage/old.html', 'old\n');
-    at.commit();
+    repo = scene({ programs: 'bin' });
+    repo.put('.gitignore', 'coverage/\n');
+    repo.put('snap/one.snap', '1\n');
+    repo.put('snap/two.snap', '2\n');
+    repo.put('coverage/old.html', 'old\n');
+    repo.commit();
   });
-  afterEach(() => at.remove());
+  afterEach(() => repo.remove());
 
   const write = async (
     command: string,
@@ -100,7 +100,7 @@ describeIf(found.works, whyNone)('paths of sandbox.write', () => {
     except: readonly string[] = [],
   ) => {
     const results: unknown[] = [];
-    await at.run(command, {
+    await repo.run(command, {
       use: async (layer) => {
         const protectedPatterns = ['# it runs', '*.mk'];
         results.push(await layer.writeOut({ paths, except, protectedPatterns }));
@@ -109,7 +109,7 @@ describeIf(found.works, whyNone)('paths of sandbox.write', () => {
     return results[0];
   };
   const shown = (): string =>
-    at
+    repo
       .git('status', '--porcelain', '--ignored', '--untracked-files=all')
       .trimEnd()
       .split('\n')
@@ -126,14 +126,14 @@ describeIf(found.works, whyNone)('paths of sandbox.write', () => {
     expect(shown()).toBe(
       ' M snap/one.snap, D snap/two.snap,?? snap/in/three.snap,!! coverage/new.html',
     );
-    expect(at.mode('snap/in/three.snap')).toBe('100755');
-    expect(at.list('snap')).toEqual(['in', 'one.snap']);
+    expect(repo.mode('snap/in/three.snap')).toBe('100755');
+    expect(repo.list('snap')).toEqual(['in', 'one.snap']);
   });
 
   test('are refused for links, git directories, dependencies, programs, protected files and the proposal', async () => {
-    symlinkSync('/tmp', join(at.workspace, 'away'));
-    at.git('add', 'away');
-    at.git('commit', '-qm', 'link');
+    symlinkSync('/tmp', join(repo.workspace, 'away'));
+    repo.git('add', 'away');
+    repo.git('commit', '-qm', 'link');
     const command = `
       rm away; mkdir away; echo x > away/file
       mkdir -p out/.git out/node_modules bin; ln -s /etc/passwd out/link; mkfifo out/pipe; ln -s . out/dir
@@ -162,7 +162,7 @@ describeIf(found.works, whyNone)('paths of sandbox.write', () => {
   });
 
   test('are removed with a directory above them, except what must stay', async () => {
-    at.put('snap/keep.mk', 'all:\n');
+    repo.put('snap/keep.mk', 'all:\n');
     expect(await write('rm -r snap', ['snap'])).toEqual({
       written: [],
       removed: ['snap/one.snap', 'snap/two.snap'],
@@ -178,8 +178,8 @@ describeIf(found.works, whyNone)('paths of sandbox.write', () => {
   });
 
   test('replace no link and no directory of the workspace', async () => {
-    symlinkSync('/tmp/emend-none', join(at.workspace, 'report'));
-    at.put('dir/file', 'x\n');
+    symlinkSync('/tmp/emend-none', join(repo.workspace, 'report'));
+    repo.put('dir/file', 'x\n');
     const command = 'rm report; echo x > report; rm -r dir; echo x > dir';
     const reason = 'it is not a regular file in the workspace';
     expect(await write(command, ['report', 'dir'])).toEqual({

@@ -18,8 +18,8 @@ export interface Observation {
   readonly dependencies: string;
   readonly written: readonly string[];
   /** Directories of the run in the home, before and after its removal. */
-  readonly left: readonly string[];
-  readonly leftAtEnd: readonly string[];
+  readonly remaining: readonly string[];
+  readonly remainingAtEnd: readonly string[];
   readonly error: string | null;
 }
 
@@ -58,7 +58,7 @@ async function observe(scenario: Scenario): Promise<Observation> {
         command,
         cwd: workspace,
         env: [],
-        timeout_s: 60,
+        timeout_s: 5,
         maxOutput_bytes: 65_536,
         sandbox: { settings: SANDBOX_ON, workspace, overlay: layer.overlay },
       });
@@ -74,14 +74,14 @@ async function observe(scenario: Scenario): Promise<Observation> {
     });
   const output = await onLayer(LOOK, () => Promise.resolve());
   const [status = '', dependencies = ''] = output.split('---\n');
-  const left = entries(join(layersDir(home), run));
+  const remaining = entries(join(layersDir(home), run));
   await layers.remove(run);
-  const leftAtEnd = entries(layersDir(home));
-  return { status, dependencies, written, left, leftAtEnd, error: null };
+  const remainingAtEnd = entries(layersDir(home));
+  return { status, dependencies, written, remaining, remainingAtEnd, error: null };
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const empty = { status: '', dependencies: '', written: [], left: [], leftAtEnd: [] };
+  const empty = { status: '', dependencies: '', written: [], remaining: [], remainingAtEnd: [] };
   const observation = await observe(JSON.parse(line) as Scenario).catch(
     (error: unknown): Observation => ({
       ...empty,

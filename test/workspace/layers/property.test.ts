@@ -29,7 +29,7 @@ import { transpile } from '../../support/transpile.js';
 import type { Observation } from './property-child.js';
 import { FILES, OTHERS, scenarioFrom, type Scenario } from './scenarios.js';
 
-const SCENARIOS = drawn(12, 250);
+const SCENARIOS = drawn(8, 120);
 
 /** Lists everything below a directory, also git's own files: mode, owner, times, and bytes or target. */
 function listing(root: string): readonly string[] {
@@ -157,11 +157,9 @@ describeIf(found.works, whyNone)('no command', () => {
     const expected = about(status(workspace, '--untracked-files=all'), scenario);
     expect([name, about(seen.status, scenario)]).toEqual([name, expected]);
     expect([name, seen.dependencies]).toEqual([name, dependencies]);
-    expect([name, seen.left.filter((entry) => entry !== 'warm'), seen.leftAtEnd]).toEqual([
-      name,
-      [],
-      [],
-    ]);
+    expect([name, seen.remaining.filter((entry) => entry !== 'warm'), seen.remainingAtEnd]).toEqual(
+      [name, [], []],
+    );
   };
 
   test(`changes the workspace, or what later commands see of it (${SCENARIOS} scenarios)`, async () => {

@@ -50,10 +50,10 @@ export function scene({ name = 'workspace', programs, allowed = {} }: SceneOptio
   const layers = createLayers({ home, blobs, commands, env });
 
   const put = (path: string, text: string, mode = 0o644): void => {
-    const at = join(workspace, path);
-    mkdirSync(dirname(at), { recursive: true });
-    writeFileSync(at, text);
-    chmodSync(at, mode);
+    const file = join(workspace, path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+    chmodSync(file, mode);
   };
   const git = (...args: string[]): string =>
     execFileSync('git', ['-c', 'user.name=t', '-c', 'user.email=t@t', ...args], {

@@ -13,47 +13,47 @@ import { scene, type RunOptions, type Scene } from './scene.js';
 const hasCompiler = existsSync('/usr/bin/cc') && existsSync('/usr/bin/make');
 
 describeIf(found.works, whyNone)('warm layers', () => {
-  let at: Scene;
+  let repo: Scene;
   beforeEach(() => {
-    at = scene();
-    at.put('.gitignore', 'target/\n*.o\n__pycache__/\nnode_modules/\nout\n');
-    at.put('src/a.txt', 'base\n');
-    at.put('target/kept/tracked.txt', 'tracked\n');
-    at.commit();
-    at.git('add', '-f', 'target/kept/tracked.txt');
-    at.git('commit', '-qm', 'tracked');
+    repo = scene();
+    repo.put('.gitignore', 'target/\n*.o\n__pycache__/\nnode_modules/\nout\n');
+    repo.put('src/a.txt', 'base\n');
+    repo.put('target/kept/tracked.txt', 'tracked\n');
+    repo.commit();
+    repo.git('add', '-f', 'target/kept/tracked.txt');
+    repo.git('commit', '-qm', 'tracked');
   });
-  afterEach(() => at.remove());
+  afterEach(() => repo.remove());
 
   const warm = (command: string, options: RunOptions = {}) =>
-    at.run(command, { isWarm: true, ...options });
+    repo.run(command, { isWarm: true, ...options });
   const generations = (): readonly string[] => {
-    const dir = join(layersDir(at.home), 'r1', 'warm');
+    const dir = join(layersDir(repo.home), 'r1', 'warm');
     return existsSync(dir) ? readdirSync(dir).filter((name) => /^\d+$/.test(name)) : [];
   };
 
   testIf(hasCompiler, 'there is no C compiler')(
     'let make compile only what the proposal changed',
     async () => {
-      at.put('Makefile', 'out: a.o b.o\n\tcc -o out a.o b.o\n');
-      at.put('a.c', 'int main(void) { return 0; }\n');
-      at.put('b.c', 'int b(void) { return 1; }\n');
+      repo.put('Makefile', 'out: a.o b.o\n\tcc -o out a.o b.o\n');
+      repo.put('a.c', 'int main(void) { return 0; }\n');
+      repo.put('b.c', 'int b(void) { return 1; }\n');
       const compiled = async (options: RunOptions = {}) =>
         (await warm('make', options)).output.match(/-o [ab]\.o|up to date/g);
       expect(await compiled()).toEqual(['-o a.o', '-o b.o']);
       expect(await compiled()).toEqual(['up to date']);
-      const proposal = [await at.proposed('b.c', 'int b(void) { return 2; }\n')];
+      const proposal = [await repo.proposed('b.c', 'int b(void) { return 2; }\n')];
       await new Promise((resolve) => setTimeout(resolve, 1_100));
       expect(await compiled({ proposal })).toEqual(['-o b.o']);
       // Without the proposal the object file of b.c is newer than its source, but not of it.
       expect(await compiled()).toEqual(['-o a.o', '-o b.o']);
-      expect(existsSync(join(at.workspace, 'a.o'))).toBe(false);
+      expect(existsSync(join(repo.workspace, 'a.o'))).toBe(false);
     },
     60_000,
   );
 
   test('keep no program of a dependency folder, no repository, and nothing that git does not ignore', async () => {
-    at.put('node_modules/.bin/tool', '#!/bin/sh\necho good\n', 0o755);
+    repo.put('node_modules/.bin/tool', '#!/bin/sh\necho good\n', 0o755);
     await warm(
       `echo 'echo poisoned' > node_modules/.bin/tool; mkdir -p build.o/node_modules build.o/.git; echo x > build.o/kept;
        echo x > build.o/node_modules/x; echo x > build.o/.git/config; echo x > src/a.snap; echo changed > src/a.txt`,
@@ -65,7 +65,7 @@ describeIf(found.works, whyNone)('warm layers', () => {
   });
 
   test('keep what a command removed, also a directory that it made again', async () => {
-    at.put('cache.o', 'old\n');
+    repo.put('cache.o', 'old\n');
     await warm('echo 1 > one.o; echo 1 > target/one; mkdir -p new/target; echo 1 > new/target/one');
     await warm(
       'rm one.o cache.o; rm -r target new/target; mkdir target new/target; echo 2 > target/two; echo 2 > new/target/two',
@@ -93,7 +93,7 @@ describeIf(found.works, whyNone)('warm layers', () => {
     expect((await first).output).toBe('1');
     // The second command ended first: its outputs stay.
     expect((await warm('echo *.o')).output).toBe('second.o');
-    expect((await at.run('echo *.o; echo 4 > fresh.o')).output).toBe('*.o');
+    expect((await repo.run('echo *.o; echo 4 > fresh.o')).output).toBe('*.o');
     expect((await warm('echo *.o')).output).toBe('second.o');
   });
 
@@ -116,7 +116,7 @@ describeIf(found.works, whyNone)('warm layers', () => {
     expect(seen.at(7)).toBe('1.o 2.o 3.o 4.o 5.o 6.o 7.o');
     expect(seen.at(8)).toBe('*.o');
     expect(generations()).toEqual(['1']);
-    const proposal = [await at.proposed('src/new.txt', 'new\n')];
+    const proposal = [await repo.proposed('src/new.txt', 'new\n')];
     await new Promise((resolve) => setTimeout(resolve, 1_100));
     expect((await warm('echo *.o', { proposal })).output).toBe('9.o');
     expect((await warm('echo *.o')).output).toBe('*.o');
@@ -141,13 +141,13 @@ describeIf(found.works, whyNone)('warm layers', () => {
     const child = transpile('warm-child', 'test/workspace/layers/warm-child.ts');
     try {
       await warm('echo 1 > one.o');
-      const killed = spawn(process.execPath, [child.path, at.base], { stdio: 'pipe' });
+      const killed = spawn(process.execPath, [child.path, repo.base], { stdio: 'pipe' });
       await once(killed.stdout, 'data');
       killed.kill('SIGKILL');
       await once(killed, 'close');
       expect(generations()).toEqual([]);
       expect((await warm('echo *.o')).output).toBe('*.o');
-      expect(readFileSync(join(at.workspace, 'src/a.txt'), 'utf8')).toBe('base\n');
+      expect(readFileSync(join(repo.workspace, 'src/a.txt'), 'utf8')).toBe('base\n');
     } finally {
       child.remove();
     }
