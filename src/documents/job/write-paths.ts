@@ -48,6 +48,11 @@ const refuse = (written: string, reason: string): never =>
     'Name a folder for snapshots or reports, such as `reports/`.',
   );
 
+/** Reading the patterns takes milliseconds, and a command may leave thousands of files. */
+let defaults: ReturnType<typeof whyProtected> | null = null;
+const defaultProtection = (): ReturnType<typeof whyProtected> =>
+  (defaults ??= whyProtected(DEFAULT_PROTECTED));
+
 /**
  * Returns the kind of path that is expected in place of this one; null: commands may write it for real. The path is relative to the
  * workspace and ends in a slash if it names a folder. `sandbox.write` names it, or a command left it below a path that is named there.
@@ -64,8 +69,7 @@ export const writeRefusal = (
   const protection = whyProtected(patterns);
   const folder = parts.join('/');
   // Any name shows whether a whole folder is protected. In some folders Emend obeys Markdown files.
-  const inFolder =
-    protection(`${folder}/any`) ?? whyProtected(DEFAULT_PROTECTED)(`${folder}/job.md`);
+  const inFolder = protection(`${folder}/any`) ?? defaultProtection()(`${folder}/job.md`);
   if (inFolder !== null) return `a path that is not protected (${inFolder})`;
   const ofFile = path.endsWith('/') ? null : protection(path);
   return ofFile === null

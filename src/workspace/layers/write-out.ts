@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, rename, rmdir, unlink } from 'node:fs/promises';
 import { basename, dirname, join, posix } from 'node:path';
-import { isDependencyFolder, whyProtected } from '../../documents/job/index.js';
+import { writeRefusal } from '../../documents/job/index.js';
 import { isWithin } from '../commands/mounts.js';
 import { ProblemError } from '../../shared/problems.js';
 import { changesIn, openInLayer, type Change, type ChangesRequest } from './changes.js';
@@ -146,17 +146,13 @@ function reasonsAgainst(
   { programs }: Place,
   { except, protectedPatterns }: WriteOutRequest,
 ): (path: string) => string | null {
-  const protection = whyProtected(protectedPatterns);
   return (path) => {
-    const names = path.split('/');
-    if (path.startsWith('/') || names.includes('..')) return 'it is not in the workspace';
-    if (names.some((name) => name.toLowerCase() === '.git')) return 'it is in a git directory';
-    if (isDependencyFolder(path)) return 'it is in a dependency folder';
+    if (path.startsWith('/') || path.split('/').includes('..')) return 'it is not in the workspace';
     if (isProgram(programs, path)) return 'it is in a directory on PATH';
     if (except.some((other) => isWithin(path, other) || isWithin(other, path)))
       return 'the proposal has this path';
-    const reason = protection(path);
-    return reason === null ? null : `it is protected: ${reason}`;
+    const expected = writeRefusal(path, protectedPatterns);
+    return expected === null ? null : `expected ${expected}`;
   };
 }
 

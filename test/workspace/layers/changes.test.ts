@@ -152,10 +152,13 @@ describeIf(found.works, whyNone)('paths of sandbox.write', () => {
         { path: 'out/.git', reason: 'the command left something other than a file' },
         { path: 'out/dir', reason: 'the command left something other than a file' },
         { path: 'out/link', reason: 'the command left something other than a file' },
-        { path: 'out/node_modules/x', reason: 'it is in a dependency folder' },
+        {
+          path: 'out/node_modules/x',
+          reason: 'expected a path outside dependency folders such as node_modules',
+        },
         { path: 'out/pipe', reason: 'the command left something other than a file' },
         { path: 'out/proposed', reason: 'the proposal has this path' },
-        { path: 'out/x.mk', reason: 'it is protected: it runs' },
+        { path: 'out/x.mk', reason: 'expected a path that is not protected (it runs)' },
       ],
     });
     expect(shown()).toBe('?? out/fine,!! coverage/old.html');
@@ -166,7 +169,9 @@ describeIf(found.works, whyNone)('paths of sandbox.write', () => {
     expect(await write('rm -r snap', ['snap'])).toEqual({
       written: [],
       removed: ['snap/one.snap', 'snap/two.snap'],
-      refused: [{ path: 'snap/keep.mk', reason: 'it is protected: it runs' }],
+      refused: [
+        { path: 'snap/keep.mk', reason: 'expected a path that is not protected (it runs)' },
+      ],
     });
     expect(await write('rm -r coverage; ln -s /tmp coverage', ['coverage/old.html'])).toEqual({
       written: [],
