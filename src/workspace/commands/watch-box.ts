@@ -2,7 +2,6 @@
 import { readdir, readFile, statfs } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
-import type { SandboxSettings } from '../../documents/job/index.js';
 import { orNull } from '../../system/durable.js';
 import { mostProcesses, type Box } from './sandbox.js';
 import { TreeWatch } from './tree-size.js';
@@ -24,15 +23,17 @@ export type Allowance = Readonly<
   >
 >;
 
-type Settings = SandboxSettings & { readonly disk_mib?: number | null };
-
-export const allowanceOf = ({ settings }: { readonly settings: Settings }): Allowance => {
+export const allowanceOf = ({
+  settings,
+  overlay,
+}: Pick<Box, 'settings' | 'overlay'>): Allowance => {
   const disk_mib = settings.disk_mib ?? LAYER_MIB;
   return {
     memory_mib: settings.memory_mib ?? Math.floor((totalmem() * MEMORY_SHARE) / MIB),
     processes: mostProcesses(settings),
     leastFree_mib: LEAST_FREE_MIB,
-    mostWritten_mib: Math.max(MOST_WRITTEN_MIB, disk_mib),
+    // Other programs also take space. The files of a layer can be counted instead.
+    mostWritten_mib: overlay === undefined ? disk_mib : Math.max(MOST_WRITTEN_MIB, disk_mib),
     disk_mib,
     entries: LAYER_ENTRIES,
   };
@@ -84,7 +85,9 @@ async function spaceProblem(
   const { free } = await spaceOf(place);
   const written = freeAtFirst - free;
   const isFull = free < leastFree_mib && written > leastFree_mib / 8;
-  return written > mostWritten_mib || isFull
+  if (written > mostWritten_mib)
+    return `it wrote ${Math.round(written)} MiB; \`disk_mib\` allows ${mostWritten_mib}`;
+  return isFull
     ? `it wrote ${Math.round(written)} MiB, and ${Math.round(free)} MiB of disk space are left`
     : null;
 }

@@ -89,9 +89,9 @@ describeIf(found.works, whyNone)('what is used up', () => {
   });
 
   test('the disk of the workspace', async () => {
-    const allowed = { allowed: { mostWritten_mib: 200 } };
-    const ran = await run('while :; do head -c 50M /dev/zero >> big; done', { allowed });
-    expect(ran.ended).toMatch(/it wrote \d+ MiB/);
+    const settings = { disk_mib: 200 };
+    const ran = await run('while :; do head -c 50M /dev/zero >> big; done', { settings });
+    expect(ran.ended).toMatch(/it wrote \d+ MiB; `disk_mib` allows 200/);
     expect(ran.seconds).toBeLessThan(ENDED_S);
   });
 
