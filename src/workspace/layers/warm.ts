@@ -21,7 +21,7 @@ import { removeTree } from './remove.js';
 
 const GENERATIONS = 8; // bound: Commands of a run whose outputs are layers at once. The next command starts without outputs.
 const LAYER_PATHS_BYTES = 2_048; // bound: Bytes of the paths of these layers: the options of a mount have one page.
-const GENERATION_MIB = 8_192; // bound: Outputs of one command that are kept, in MiB.
+const GENERATION_MIB = 4_096; // bound: Outputs of one command that are kept, in MiB.
 const GENERATION_ENTRIES = 500_000; // bound: Files and directories of these outputs.
 const KEPT_PATHS = 100_000; // bound: Ignored files and directories that are moved one by one.
 
