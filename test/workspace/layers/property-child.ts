@@ -16,6 +16,8 @@ import type { Scenario } from './scenarios.js';
 export interface Observation {
   readonly status: string;
   readonly dependencies: string;
+  /** Paths that the commands changed in their layers. */
+  readonly changed: readonly string[];
   readonly written: readonly string[];
   /** Directories of the run in the home, before and after its removal. */
   readonly remaining: readonly string[];
@@ -51,6 +53,7 @@ async function proposalOf(scenario: Scenario): Promise<ExpectedFile[]> {
 async function observe(scenario: Scenario): Promise<Observation> {
   const run = `r${scenario.seed}`;
   const proposal = await proposalOf(scenario);
+  const changed: string[] = [];
   const written: string[] = [];
   const onLayer = (command: string, use: (layer: Layer) => Promise<unknown>) =>
     layers.use({ run, workspace, proposal, isWarm: true }, async (layer) => {
@@ -67,7 +70,7 @@ async function observe(scenario: Scenario): Promise<Observation> {
     });
   for (const command of scenario.commands)
     await onLayer(command, async (layer) => {
-      await layer.changes();
+      changed.push(...(await layer.changes()).map(({ path }) => path));
       const except = proposal.map(({ path }) => path);
       const result = await layer.writeOut({ paths: ['report'], except, protectedPatterns: [] });
       written.push(...result.written, ...result.removed);
@@ -77,11 +80,18 @@ async function observe(scenario: Scenario): Promise<Observation> {
   const remaining = entries(join(layersDir(home), run));
   await layers.remove(run);
   const remainingAtEnd = entries(layersDir(home));
-  return { status, dependencies, written, remaining, remainingAtEnd, error: null };
+  return { status, dependencies, changed, written, remaining, remainingAtEnd, error: null };
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const empty = { status: '', dependencies: '', written: [], remaining: [], remainingAtEnd: [] };
+  const empty = {
+    status: '',
+    dependencies: '',
+    changed: [],
+    written: [],
+    remaining: [],
+    remainingAtEnd: [],
+  };
   const observation = await observe(JSON.parse(line) as Scenario).catch(
     (error: unknown): Observation => ({
       ...empty,

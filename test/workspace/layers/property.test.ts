@@ -162,6 +162,18 @@ describeIf(found.works, whyNone)('no command', () => {
     );
   };
 
+  test('hides what it left in directories of mode 000', async () => {
+    const command = 'mkdir -p closed/in; echo 1 > closed/in/one.txt; chmod 000 closed/in closed';
+    for (const world of worlds) {
+      const seen = await observe(world, { seed: -1, proposal: {}, commands: [command] });
+      expect([world.user.name, seen.error, seen.changed]).toEqual([
+        world.user.name,
+        null,
+        ['closed/in/one.txt'],
+      ]);
+    }
+  });
+
   test(`changes the workspace, or what later commands see of it (${SCENARIOS} scenarios)`, async () => {
     process.stdout.write(`scenarios: seed ${seed}, ${SCENARIOS} for each user\n`);
     for (let number = 0; number < SCENARIOS; number++)
