@@ -56,11 +56,13 @@ export async function createPorts(
     locks: createLocks({ home, sys, clock }),
     runs: { stateOfHolder: runs.stateOfHolder, tookOver },
   });
+  const layers = createLayers({ home, blobs, commands });
   const repository = createRepository({
     home,
     blobs,
     engine,
     commands,
+    layers,
     turn_ms: timings.commandTurn_ms,
     sys,
   });
@@ -74,7 +76,7 @@ export async function createPorts(
     repository,
     checkouts: createCheckouts({ home, host: await hostId(home), blobs }, engine, repository),
     commands,
-    layers: createLayers({ home, blobs, commands }),
+    layers,
     edits: createEditRunner({ turn_ms: timings.commandTurn_ms }),
     clock,
     timings,

@@ -199,4 +199,9 @@ export type CommitOutcome =
       /** What it staged for files of the request, as it would stand in the working tree. */
       readonly staged: readonly StagedFile[];
     }
-  | { readonly outcome: 'failed'; readonly problem: Problem };
+  | {
+      readonly outcome: 'failed';
+      readonly problem: Problem;
+      /** What a pre-commit hook made of files of the request in the working tree that it saw, before it failed; absent: nothing. */
+      readonly staged?: readonly StagedFile[];
+    };

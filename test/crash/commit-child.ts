@@ -1,10 +1,10 @@
 /** Commits what a JSON file says, with a fault; prints the counted calls and the outcome. */
 import { readFileSync } from 'node:fs';
-import { createLocalRunner } from '../../src/workspace/commands/index.js';
 import { createCommitter } from '../../src/workspace/git/commit.js';
 import { createBlobStore } from '../../src/stores/directory/blobs.js';
 import { realSys } from '../../src/system/sys.js';
 import type { CommitRequest } from '../../src/workspace/ports.js';
+import { hookPorts } from '../workspace/git-fixture.js';
 import { errnoError, shimSys, type ShimPlan } from '../support/sys-shim.js';
 
 export interface CommitTask {
@@ -21,7 +21,7 @@ if (task.noLinks) base.link = (_, path) => Promise.reject(errnoError('EPERM', 'l
 const { sys, names } = shimSys(base, task.plan);
 const commit = createCommitter({
   blobs: createBlobStore({ dir: task.blobs, sys: realSys }),
-  commands: createLocalRunner(process.env),
+  ...hookPorts(),
   lockWait_ms: 300,
   sys,
 });

@@ -7,13 +7,12 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createBlobStore } from '../../src/stores/directory/blobs.js';
 import { realSys } from '../../src/system/sys.js';
 import { createLocks } from '../../src/workspace/apply/lock.js';
-import { createLocalRunner } from '../../src/workspace/commands/index.js';
 import { createCommitter } from '../../src/workspace/git/commit.js';
 import type { CommitRequest } from '../../src/workspace/ports.js';
 import { sampled } from '../support/seeded.js';
 import type { ShimPlan, SysCall } from '../support/sys-shim.js';
 import { transpile } from '../support/transpile.js';
-import { Blobs, isolateGit, Repo, requestFor } from '../workspace/git-fixture.js';
+import { Blobs, hookPorts, isolateGit, Repo, requestFor } from '../workspace/git-fixture.js';
 import type { CommitTask } from './commit-child.js';
 import { NO_KILL, runChild } from './killed.js';
 
@@ -80,7 +79,7 @@ const FOLLOWS = {
   'the next attempt': async (scene: Scene) => {
     const commit = createCommitter({
       blobs: createBlobStore({ dir: join(scene.root, '.git/blobs'), sys: realSys }),
-      commands: createLocalRunner(process.env),
+      ...hookPorts(),
       lockWait_ms: 300,
     });
     expect(await commit(scene.request)).toMatchObject({ outcome: 'committed' });

@@ -13,7 +13,7 @@ export const workspacePorts = (
 ): Pick<ActivityPorts, 'blobs' | 'workspace' | 'repository' | 'commands' | 'layers' | 'clock'> => {
   const commands = createLocalRunner(process.env);
   const engine = createApplyEngine({ home, blobs });
-  const repository = createRepository({ home, blobs, engine, commands });
   const layers = createLayers({ home, blobs, commands });
+  const repository = createRepository({ home, blobs, engine, commands, layers });
   return { blobs, workspace: engine, repository, commands, layers, clock: systemClock };
 };

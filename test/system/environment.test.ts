@@ -256,11 +256,12 @@ test('a commit hook: what a command gets, and where git finds its configuration;
   const settings = {
     box: null,
     root: at('repo'),
-    index: at('repo', '.git', 'index'),
+    dir: at('repo', '.git'),
+    files: [],
     timeout_s: 30,
     env: ['DATABASE_URL'],
   };
-  expect(await runHook(settings, 'pre-commit')).toBeNull();
+  expect(await runHook(settings, 'pre-commit')).toEqual({ problem: null, changed: [] });
   // Git itself sets the last two, the first is ours.
   const own = ['GIT_INDEX_FILE', 'GIT_EXEC_PATH', 'GIT_DIR', 'GIT_PREFIX', 'GIT_CONFIG_PARAMETERS'];
   const found = seen('hook').filter((variable) => !own.includes(variable));

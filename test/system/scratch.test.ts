@@ -106,7 +106,7 @@ test.each(sampled('who clears up', CLEARERS, 1))(
     const held = await heldCommit();
     const left = scratch();
     expect(left).toHaveLength(1);
-    expect(readdirSync(join(tmp(), left[0] ?? ''))).toContain('index');
+    expect(readdirSync(join(tmp(), left[0] ?? ''))).toEqual([expect.stringMatching(/^hooks\./)]);
     const gone = ended(held);
     held.process.kill('SIGKILL');
     await gone;

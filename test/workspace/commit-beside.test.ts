@@ -4,12 +4,11 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 
-import { createLocalRunner } from '../../src/workspace/commands/index.js';
 import { createCommitter } from '../../src/workspace/git/commit.js';
 import type { CommitOutcome, CommitRequest } from '../../src/workspace/ports.js';
 import { sampled } from '../support/seeded.js';
 import { longOnly } from '../support/skipped.js';
-import { Blobs, isolateGit, Repo, requestFor, STEP } from './git-fixture.js';
+import { Blobs, hookPorts, isolateGit, Repo, requestFor, STEP } from './git-fixture.js';
 
 isolateGit();
 
@@ -17,7 +16,7 @@ let repo: Repo;
 let blobs: Blobs;
 const commit = (request: CommitRequest, lockWait_ms = 300): Promise<CommitOutcome> =>
   createCommitter({
-    commands: createLocalRunner(process.env),
+    ...hookPorts(),
     blobs,
     lockWait_ms,
     hookTimeout_s: 20,

@@ -3,11 +3,10 @@ import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { createLocalRunner } from '../../src/workspace/commands/index.js';
 import { createCommitter } from '../../src/workspace/git/commit.js';
 import type { CommitOutcome } from '../../src/workspace/ports.js';
 import { sampled } from '../support/seeded.js';
-import { Blobs, isolateGit, Repo, requestFor } from './git-fixture.js';
+import { Blobs, hookPorts, isolateGit, Repo, requestFor } from './git-fixture.js';
 
 isolateGit();
 let repo: Repo;
@@ -44,7 +43,7 @@ const killedIn = async (hook: string, when: string, ...args: string[]): Promise<
 /** The step's change, as apply wrote it, and its commit. */
 const commitOurs = async (): Promise<CommitOutcome> => {
   await repo.write('f', '2\n');
-  return createCommitter({ commands: createLocalRunner(process.env), blobs, lockWait_ms: 200 })(
+  return createCommitter({ ...hookPorts(), blobs, lockWait_ms: 200 })(
     await requestFor(repo, [blobs.file('f', '1\n', '2\n')]),
   );
 };
@@ -117,7 +116,7 @@ test.each(sampled('clocks', CLOCKS, 1))(
     try {
       // The lock stays: given up all the same. Then it goes away in the middle of the wait: not given up before.
       const given = await createCommitter({
-        commands: createLocalRunner(process.env),
+        ...hookPorts(),
         blobs,
         lockWait_ms: 300,
       })(request);
@@ -126,7 +125,7 @@ test.each(sampled('clocks', CLOCKS, 1))(
         rmSync(lock);
       }, 500);
       const made = await createCommitter({
-        commands: createLocalRunner(process.env),
+        ...hookPorts(),
         blobs,
         lockWait_ms: 60_000,
       })(request).finally(() => {

@@ -7,10 +7,9 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { createLocalRunner } from '../../src/workspace/commands/index.js';
 import { createCommitter } from '../../src/workspace/git/commit.js';
 import type { CommitOutcome, CommitRequest } from '../../src/workspace/ports.js';
-import { Blobs, isolateGit, Repo, requestFor } from './git-fixture.js';
+import { Blobs, hookPorts, isolateGit, Repo, requestFor } from './git-fixture.js';
 
 isolateGit();
 
@@ -34,9 +33,7 @@ afterEach(async () => {
 });
 
 const commit = (request: CommitRequest): Promise<CommitOutcome> =>
-  createCommitter({ commands: createLocalRunner(process.env), blobs, lockWait_ms: 20_000 })(
-    request,
-  );
+  createCommitter({ ...hookPorts(), blobs, lockWait_ms: 20_000 })(request);
 
 /** From here on a person's script runs right before or after each git that moves a branch. */
 const atTheMoveOfTheBranch = async (when: 'before' | 'after', script: string): Promise<void> => {

@@ -15,6 +15,8 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { createLocalRunner } from '../../src/workspace/commands/index.js';
+import { createLayers } from '../../src/workspace/layers/index.js';
 import type { BlobRef } from '../../src/shared/ids.js';
 import type { BlobStore } from '../../src/stores/ports.js';
 import type { CommitRequest } from '../../src/workspace/ports.js';
@@ -134,6 +136,12 @@ export class Blobs implements BlobStore {
     };
   }
 }
+
+/** What a committer runs hooks with; `home`: where it makes their layers. */
+export const hookPorts = (home = join(tmpdir(), 'emend-hooks-home')) => {
+  const commands = createLocalRunner(process.env);
+  return { commands, layers: createLayers({ home, blobs: new Blobs(), commands }) };
+};
 
 /** A request with the lock as it is now: HEAD of the repository. */
 export async function requestFor(

@@ -8,7 +8,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { startHeartbeat } from '../../src/activities/frame/activity.js';
 import { fail } from '../../src/shared/problems.js';
 import { createBlobStore } from '../../src/stores/directory/blobs.js';
-import { createLocalRunner } from '../../src/workspace/commands/index.js';
+import { hookPorts } from './git-fixture.js';
 import { createCommitter } from '../../src/workspace/git/commit.js';
 import { createLocks } from '../../src/workspace/apply/lock.js';
 import { storePaths } from '../../src/stores/location.js';
@@ -262,7 +262,7 @@ describe('commit and rollback exclude each other', () => {
   const committer = (scene: Scene, sys: Sys = realSys) =>
     createCommitter({
       sys,
-      commands: createLocalRunner(process.env),
+      ...hookPorts(),
       blobs: createBlobStore({ dir: storePaths(scene.home).blobs }),
       lockWait_ms: 300,
     });

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { createApplyEngine } from '../../src/workspace/apply/engine.js';
-import { createLocalRunner } from '../../src/workspace/commands/index.js';
 import { createCommitter } from '../../src/workspace/git/commit.js';
 import { proposalIdOf, recordName, type ProposalFile } from '../../src/workspace/proposal.js';
 import { mergeInto } from '../../src/workspace/landing/merge.js';
@@ -14,7 +13,7 @@ import type { ApplyEngine, ApplyRequest, CommitOutcome } from '../../src/workspa
 import { createWorktreeKeeper } from '../../src/workspace/git/worktrees.js';
 import { fakeIo } from '../cli/io.js';
 import { longOnly } from '../support/skipped.js';
-import { Blobs, isolateGit, Repo, requestFor, STEP } from './git-fixture.js';
+import { Blobs, hookPorts, isolateGit, Repo, requestFor, STEP } from './git-fixture.js';
 
 isolateGit();
 
@@ -56,7 +55,7 @@ const commit = async (
   files: readonly ProposalFile[],
   records: readonly string[] = [],
 ): Promise<CommitOutcome> =>
-  createCommitter({ commands: createLocalRunner(process.env), blobs, lockWait_ms: 300 })(
+  createCommitter({ ...hookPorts(), blobs, lockWait_ms: 300 })(
     await requestFor(repo, files, { records }),
   );
 const names = (): Promise<string> =>
@@ -80,7 +79,7 @@ test('commit: an edit, a deletion and a new file; and one of a deletion alone', 
   const key = STEP.replaceAll('0', '1');
   const alone = await requestFor(repo, [blobs.file('new.txt', 'new\n', null)], { stepKey: key });
   const deleted = await createCommitter({
-    commands: createLocalRunner(process.env),
+    ...hookPorts(),
     blobs,
     lockWait_ms: 300,
   })({

@@ -61,20 +61,14 @@ export const commit: Activity<'commit'> = async (ports, input, scope) => {
     // Of a late attempt nobody takes the outcome, and the lock may be the step's next one by now.
     scope.assertCurrent();
     if (outcome.outcome === 'committed' || outcome.outcome === 'nothing') await hold.release();
-    if (
-      outcome.outcome === 'failed' &&
-      outcome.problem.code === 'hook_failed' &&
-      sandbox !== 'off'
-    ) {
-      // A hook does nothing on the untouched base: what it says is all that tells.
-      const { message: said } = outcome.problem;
-      const refused = refusedBySandbox(said);
-      if (refused !== null)
-        return { outcome: 'sandbox_blocks', why: blockedText(said, refused, input.workspace) };
+    switch (outcome.outcome) {
+      case 'failed':
+        return await ofFailure(ports, input, outcome, sandbox !== 'off');
+      case 'hook_changed':
+        return await ofChange(ports, input, outcome.why, outcome.staged);
+      default:
+        return resultOf(outcome);
     }
-    if (outcome.outcome !== 'hook_changed') return resultOf(outcome);
-    const staged = await keepStaged(ports, input.workspace, outcome.staged);
-    return { outcome: 'conflict', reason: 'hook_changed', why: outcome.why, ...staged };
   } finally {
     await hold.end();
   }
@@ -88,6 +82,37 @@ const trailerOf = (report: AuditReport): string =>
   report.verdict === 'pass'
     ? ''
     : [report.verdict, ...auditLines(report)].map((line) => `Emend-Audit: ${line}`).join('\n');
+
+type Failure = Extract<CommitOutcome, { outcome: 'failed' }>;
+
+async function ofFailure(
+  ports: ActivityPorts,
+  input: CommitInput,
+  { problem, staged = [] }: Failure,
+  isBoxed: boolean,
+): Promise<CommitResult> {
+  const { code, message } = problem;
+  // A hook that the worker's stop cut short has not failed, and a lock may be gone: the next attempt tries again.
+  if (code === 'aborted' || code === 'busy') throw new ProblemError(problem);
+  // A hook does nothing on the untouched base: what it says is all that tells.
+  const refused = code === 'hook_failed' && isBoxed ? refusedBySandbox(message) : null;
+  if (refused !== null)
+    return { outcome: 'sandbox_blocks', why: blockedText(message, refused, input.workspace) };
+  if (staged.length === 0) return { outcome: 'failed', problem };
+  // As `pre-commit` works: a hook mends the files and fails, so that somebody looks at them before they are committed.
+  const paths = staged.map(({ path }) => path).join(', ');
+  return ofChange(ports, input, `${message}; before that it changed ${paths}`, staged);
+}
+
+async function ofChange(
+  ports: ActivityPorts,
+  { workspace }: CommitInput,
+  why: string,
+  staged: readonly StagedFile[],
+): Promise<CommitResult> {
+  const kept = await keepStaged(ports, workspace, staged);
+  return { outcome: 'conflict', reason: 'hook_changed', why, ...kept };
+}
 
 /** Beside what was staged: the files as they are now, so that the next proposal can tell a hook that left them alone from one that did not. */
 async function keepStaged(
@@ -103,7 +128,9 @@ async function keepStaged(
     : { staged: await putJson(blobs, { files } satisfies StagedByHook) };
 }
 
-function resultOf(outcome: Exclude<CommitOutcome, { outcome: 'hook_changed' }>): CommitResult {
+function resultOf(
+  outcome: Exclude<CommitOutcome, { outcome: 'hook_changed' | 'failed' }>,
+): CommitResult {
   switch (outcome.outcome) {
     case 'committed': {
       const { commit: made, note = null, marks } = outcome;
@@ -114,11 +141,6 @@ function resultOf(outcome: Exclude<CommitOutcome, { outcome: 'hook_changed' }>):
       return outcome;
     case 'conflict':
       return { outcome: 'conflict', reason: 'conflict', why: outcome.why };
-    case 'failed':
-      // A hook that the worker's stop cut short has not failed, and a lock may be gone: the next attempt tries again.
-      if (outcome.problem.code === 'aborted' || outcome.problem.code === 'busy')
-        throw new ProblemError(outcome.problem);
-      return { outcome: 'failed', problem: outcome.problem };
   }
 }
 

@@ -1,17 +1,19 @@
 /**
- * The configured formatter, on a scratch copy: only its bytes count, and it never sees the workspace's own files. In it the files of the
- * proposal are new, but for those that a tool might run or load: these have their base bytes, and are not formatted.
+ * The configured formatter. On an overlay it works on the proposal's files at their own paths, and what it makes of them is read from the
+ * upper layer. Without an overlay it works on a scratch copy. It sees the base of files that a tool might run or load.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 import type { Finding } from '../../shared/formats.js';
 import { whyProtected } from '../../documents/job/index.js';
-import { fail } from '../../shared/problems.js';
+import { fail, ProblemError } from '../../shared/problems.js';
 import type { NoSandbox, SandboxChoice } from '../../shared/proposal-activities.js';
-import { readGiven } from '../../system/given-file.js';
 import { withScratch } from '../../system/scratch.js';
+import { errnoOf } from '../../system/sys.js';
 import { COMMANDS, commandTurn, together } from '../../system/turns.js';
+import type { Box } from '../../workspace/commands/index.js';
+import { readFromLayer } from '../../workspace/layers/index.js';
 import type { FileChange } from './accepted.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
@@ -39,54 +41,10 @@ export async function formatted(
   const workspace = await ports.workspace.root(snapshot.workspace);
   const box = await boxFor(ports, sandboxFor(settings, sandbox), workspace);
   if (isNoSandbox(box)) return box;
-  // In the sandbox they lie where they belong, beside the tools' own configuration; what is written there is dropped.
-  const inPlace = box !== 'off';
-  const run = command.replaceAll('{file}', '"$1"').replaceAll('{files}', '"$@"');
-  const copies = 'for f; do mkdir -p "$(dirname "$f")" && cp -- "$FORMAT_SCRATCH/$f" "$f"; done';
-  const back = 'code=$?; for f; do cp -- "$f" "$FORMAT_SCRATCH/$f"; done; exit $code';
-
-  const format = (files: readonly FileChange[]): Promise<readonly FileChange[]> =>
-    withScratch('format', async (scratch) => {
-      for (const { path, result } of files) {
-        await mkdir(dirname(join(scratch, path)), { recursive: true });
-        if (result !== null)
-          await writeFile(join(scratch, path), await ports.blobs.get(result.ref));
-      }
-      // Paths are arguments of the shell's, never a part of the command's text.
-      const paths = files.map(({ path }) => (inPlace ? `./${path}` : join(scratch, path)));
-      const script = inPlace ? `${copies}; { ${run}\n}; ${back}` : run;
-      const turn = {
-        wait_ms: ports.timings.commandTurn_ms,
-        work_ms: STORE_BOUNDS.format_s * 1000,
-        signal,
-      };
-      const layer = { run: 'format', workspace, proposal: [], isWarm: false };
-      const ran = await commandTurn(turn, () =>
-        ports.layers.use(layer, ({ overlay }) =>
-          ports.commands.run({
-            command: ['/bin/sh', '-c', script, 'sh', ...paths],
-            cwd: workspace,
-            env,
-            more: { FORMAT_FILE: paths[0] ?? '', FORMAT_SCRATCH: scratch },
-            sandbox: box === 'off' ? box : { ...box, overlay, scratch: [scratch] },
-            timeout_s: STORE_BOUNDS.format_s,
-            maxOutput_bytes: STORE_BOUNDS.hookOutput_bytes,
-            signal,
-          }),
-        ),
-      );
-      const named = files.map(({ path }) => path).join(', ');
-      if (ran.exit !== 0)
-        fail('config_invalid', `formatCommand failed for ${named}: ${ran.output.slice(0, 500)}`);
-      return Promise.all(
-        files.map(async (change) => {
-          if (change.result === null) return change;
-          const ref = await ports.blobs.put(await readGiven(join(scratch, change.path)));
-          return { ...change, result: { ...change.result, ref } };
-        }),
-      );
-    });
-
+  const formatter: Formatter = { command, env, workspace, box, run: snapshot.stepKey, signal };
+  const hasOverlay = box !== 'off' && (await ports.layers.problem(workspace)) === null;
+  const format = (files: readonly FileChange[]) =>
+    hasOverlay ? formatInPlace(ports, formatter, files) : formatCopies(ports, formatter, files);
   const isOneCall = command.includes('{files}');
   const done = isOneCall
     ? await format(wanted)
@@ -102,3 +60,110 @@ export async function formatted(
     })),
   };
 }
+
+interface Formatter {
+  readonly command: string;
+  readonly env: readonly string[];
+  readonly workspace: string;
+  readonly box: Box | 'off';
+  /** Key of the run, for the layers. */
+  readonly run: string;
+  readonly signal: AbortSignal;
+}
+
+/** Formats files at their own paths, next to the tools' configuration, on an overlay that is dropped. */
+const formatInPlace = (
+  ports: ActivityPorts,
+  formatter: Formatter,
+  files: readonly FileChange[],
+): Promise<readonly FileChange[]> => {
+  const { workspace, run } = formatter;
+  const paths = files.map(({ path }) => `./${path}`);
+  return inTurn(ports, formatter, () =>
+    ports.layers.use({ run, workspace, proposal: files, isWarm: false }, async ({ overlay }) => {
+      await runFormatter(ports, formatter, { files, paths }, { overlay });
+      return resultsIn(ports, overlay.upper, files, 'unchanged');
+    }),
+  );
+};
+
+/** Formats copies of the files, which are all that the command is to write. */
+const formatCopies = (
+  ports: ActivityPorts,
+  formatter: Formatter,
+  files: readonly FileChange[],
+): Promise<readonly FileChange[]> =>
+  withScratch('format', async (scratch) => {
+    for (const { path, result } of files) {
+      await mkdir(dirname(join(scratch, path)), { recursive: true });
+      if (result !== null) await writeFile(join(scratch, path), await ports.blobs.get(result.ref));
+    }
+    const paths = files.map(({ path }) => join(scratch, path));
+    await inTurn(ports, formatter, () =>
+      runFormatter(ports, formatter, { files, paths }, { scratch: [scratch] }),
+    );
+    return resultsIn(ports, scratch, files, 'removed');
+  });
+
+const inTurn = <T>(
+  { timings }: ActivityPorts,
+  { signal }: Formatter,
+  work: () => Promise<T>,
+): Promise<T> =>
+  commandTurn(
+    { wait_ms: timings.commandTurn_ms, work_ms: STORE_BOUNDS.format_s * 1000, signal },
+    work,
+  );
+
+/** Throws ProblemError `config_invalid` if the command fails. */
+async function runFormatter(
+  { commands }: ActivityPorts,
+  { command, env, workspace, box, signal }: Formatter,
+  { files, paths }: { readonly files: readonly FileChange[]; readonly paths: readonly string[] },
+  places: Pick<Box, 'overlay' | 'scratch'>,
+): Promise<void> {
+  // Paths are arguments of the shell's, never a part of the command's text.
+  const script = command.replaceAll('{file}', '"$1"').replaceAll('{files}', '"$@"');
+  const ran = await commands.run({
+    command: ['/bin/sh', '-c', script, 'sh', ...paths],
+    cwd: workspace,
+    env,
+    more: { FORMAT_FILE: paths[0] ?? '' },
+    sandbox: box === 'off' ? box : { ...box, ...places },
+    timeout_s: STORE_BOUNDS.format_s,
+    maxOutput_bytes: STORE_BOUNDS.hookOutput_bytes,
+    signal,
+  });
+  const named = files.map(({ path }) => path).join(', ');
+  if (ran.exit !== 0)
+    fail('config_invalid', `formatCommand failed for ${named}: ${ran.output.slice(0, 500)}`);
+}
+
+/** Reads what the command left below `dir`, with the modes of the proposal. `absent`: the meaning of a file that is not there. */
+const resultsIn = (
+  { blobs }: ActivityPorts,
+  dir: string,
+  files: readonly FileChange[],
+  absent: 'unchanged' | 'removed',
+): Promise<readonly FileChange[]> =>
+  Promise.all(
+    files.map(async (change) => {
+      if (change.result === null) return change;
+      const left = await readFromLayer(dir, change.path).catch((error: unknown) => {
+        if (isUnusable(error)) return refuse(change.path);
+        throw error;
+      });
+      if (left === null && absent === 'removed') return refuse(change.path);
+      if (left === null) return change;
+      return { ...change, result: { ...change.result, ref: await blobs.put(left.bytes) } };
+    }),
+  );
+
+const isUnusable = (error: unknown): boolean =>
+  (error instanceof ProblemError && error.problem.code === 'target_not_a_file') ||
+  errnoOf(error) === 'EACCES';
+const refuse = (path: string): never =>
+  fail(
+    'config_invalid',
+    `formatCommand removed ${path}, or left something other than a regular file that Emend can read.`,
+  );

@@ -1,9 +1,10 @@
-/** The person's own commit hooks, run as `git commit` runs them, against our index and our message file. */
-import { lstat, writeFile } from 'node:fs/promises';
+/** The person's own commit hooks, run as `git commit` runs them, against an index and a message file of theirs. */
+import { lstat, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { problem, type Problem } from '../../shared/problems.js';
 import type { SandboxSettings } from '../../documents/job/index.js';
-import type { CommandRunner } from '../commands/index.js';
+import type { CommandRunner, Overlay } from '../commands/index.js';
+import type { Layers } from '../layers/index.js';
 import {
   ALWAYS,
   gitGroup,
@@ -19,13 +20,15 @@ import { redact } from '../../system/environment.js';
 import type { CommitRequest, Result } from '../ports.js';
 import { errnoOf } from '../../system/sys.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
-import { readGiven } from '../../system/given-file.js';
+import { changedFiles, filesIn, takeMessage, type ChangedFile } from './hook-results.js';
 import type { StepKey } from '../../shared/ids.js';
 
 export interface HookSettings {
   readonly root: string;
-  /** The index that the hooks see and may change. */
-  readonly index: string;
+  /** Directory of ours with the files that the hooks see and may change (`filesIn`). */
+  readonly dir: string;
+  /** Files of the proposal, relative to `root`. */
+  readonly files: readonly string[];
   readonly timeout_s: number;
   readonly signal?: AbortSignal;
   /** Names of variables that they get beside what a command gets. */
@@ -33,20 +36,23 @@ export interface HookSettings {
   /** Null: they run as they are. */
   readonly box: HookBox | null;
 }
-/** In a sandbox the git directory is read-only: what a hook adds goes to a place of ours. */
+/** In a sandbox the git directory is read-only: what a hook adds is in the directory of the hooks. */
 export interface HookBox {
   readonly commands: CommandRunner;
+  /** Null: there can be no overlay, so the hooks write the working tree. */
+  readonly layers: Layers | null;
+  /** Key of the run, for the layers. */
+  readonly run: string;
   readonly settings: SandboxSettings;
-  /** The directory of the hooks. */
+  /** The directory that has the hooks. */
   readonly hooks: string;
-  readonly scratch: string;
   /** Where the repository keeps its objects. */
   readonly objects: string;
 }
 
 /** For git where what a hook added is looked at. */
-export const hookObjects = ({ box }: HookSettings): Readonly<Record<string, string>> =>
-  box === null ? {} : { GIT_ALTERNATE_OBJECT_DIRECTORIES: join(box.scratch, 'objects') };
+export const hookObjects = ({ box, dir }: HookSettings): Readonly<Record<string, string>> =>
+  box === null ? {} : { GIT_ALTERNATE_OBJECT_DIRECTORIES: filesIn(dir).objects };
 
 /**
  * Where `pre-commit` or `commit-msg` might be. Null only where neither file exists and the configuration names no hook (newer gits
@@ -75,74 +81,102 @@ export async function hooksDir(
   return null;
 }
 
-/** Null: the hook passed or there is none. */
+export interface HookRun {
+  /** Null: the hook passed or there is none. */
+  readonly problem: Problem | null;
+  /** Files of the proposal that a hook on an overlay changed in the working tree before it ended. */
+  readonly changed: readonly ChangedFile[];
+}
+
 export async function runHook(
   settings: HookSettings,
   hook: string,
   args: readonly string[] = [],
-): Promise<Problem | null> {
-  const { root, index, box, env, timeout_s, signal } = settings;
-  const called = [
-    'hook',
-    'run',
-    '--ignore-missing',
-    hook,
-    ...(args.length > 0 ? ['--', ...args] : []),
-  ];
-  const how = {
-    cwd: root,
-    timeout_s,
-    maxOutput_bytes: STORE_BOUNDS.hookOutput_bytes,
-    ...(signal === undefined ? {} : { signal }),
-  };
-  const ran =
+): Promise<HookRun> {
+  const { box, timeout_s } = settings;
+  const tail = args.length > 0 ? ['--', ...args] : [];
+  const called = ['hook', 'run', '--ignore-missing', hook, ...tail];
+  const { ran, changed } =
     box === null
-      ? await gitGroup(called, { ...how, env: { GIT_INDEX_FILE: index }, hook: { names: env } })
-      : await box.commands.run({
-          ...how,
-          env,
-          command: ['git', ...ALWAYS, '-c', `core.hooksPath=${box.hooks}`, ...called],
-          more: {
-            ...NOBODY_THERE,
-            LC_ALL: 'C',
-            GIT_INDEX_FILE: index,
-            GIT_OBJECT_DIRECTORY: join(box.scratch, 'objects'),
-            GIT_ALTERNATE_OBJECT_DIRECTORIES: box.objects,
-          },
-          sandbox: {
-            settings: { ...box.settings, read: [...box.settings.read, box.hooks] },
-            workspace: root,
-            scratch: [box.scratch],
-          },
-        });
-  if (ran.exit === 0) return null;
+      ? { ran: await runOpen(settings, called), changed: [] }
+      : await runBoxed(settings, box, called);
+  if (ran.exit === 0) return { problem: null, changed };
   if (ran.output.includes("'hook' is not a git command")) {
-    return problem(
+    const lacks = problem(
       'git_failed',
       'commit hooks are run by `git hook`, which this git lacks',
       'Upgrade to git 2.36, or set `hooks: false`.',
     );
+    return { problem: lacks, changed: [] };
   }
-  if (ran.aborted) return problem('aborted', `the ${hook} hook was stopped`);
+  if (ran.aborted)
+    return { problem: problem('aborted', `the ${hook} hook was stopped`), changed: [] };
   const ended = ran.timedOut
     ? `took longer than ${timeout_s} s`
     : `ended with ${ran.exit ?? ran.signal ?? 'no exit code'}`;
   const said = redact(ran.output, process.env).trim();
-  return problem('hook_failed', `the ${hook} hook ${ended}${said === '' ? '' : `: ${said}`}`);
+  return {
+    problem: problem('hook_failed', `the ${hook} hook ${ended}${said === '' ? '' : `: ${said}`}`),
+    changed: ran.exit === null ? [] : changed,
+  };
+}
+
+const processOptions = ({ root, timeout_s, signal }: HookSettings) => ({
+  cwd: root,
+  timeout_s,
+  maxOutput_bytes: STORE_BOUNDS.hookOutput_bytes,
+  ...(signal === undefined ? {} : { signal }),
+});
+
+const runOpen = (settings: HookSettings, called: readonly string[]) =>
+  gitGroup(called, {
+    ...processOptions(settings),
+    env: { GIT_INDEX_FILE: filesIn(settings.dir).index },
+    hook: { names: settings.env },
+  });
+
+/** Runs a hook in the sandbox: on an overlay of the working tree if there can be one, else in the working tree. */
+async function runBoxed(settings: HookSettings, box: HookBox, called: readonly string[]) {
+  const { root, dir, env, files } = settings;
+  const { index, objects } = filesIn(dir);
+  const run = (overlay: Overlay | null) =>
+    box.commands.run({
+      ...processOptions(settings),
+      env,
+      command: ['git', ...ALWAYS, '-c', `core.hooksPath=${box.hooks}`, ...called],
+      more: {
+        ...NOBODY_THERE,
+        LC_ALL: 'C',
+        GIT_INDEX_FILE: index,
+        GIT_OBJECT_DIRECTORY: objects,
+        GIT_ALTERNATE_OBJECT_DIRECTORIES: box.objects,
+      },
+      sandbox: {
+        settings: { ...box.settings, read: [...box.settings.read, box.hooks] },
+        workspace: root,
+        scratch: [dir],
+        ...(overlay === null ? {} : { overlay }),
+      },
+    });
+  if (box.layers === null) return { ran: await run(null), changed: [] };
+  const layer = { run: box.run, workspace: root, proposal: [], isWarm: false };
+  return box.layers.use(layer, async ({ overlay }) => ({
+    ran: await run(overlay),
+    changed: await changedFiles(overlay.upper, root, files),
+  }));
 }
 
 /** The message after the commit-msg hook, which may have changed it. */
 export async function runMessageHook(
   settings: HookSettings,
-  dir: string,
   message: string,
 ): Promise<{ readonly message: string } | { readonly problem: Problem }> {
-  const file = join(dir, 'COMMIT_EDITMSG');
-  await writeFile(file, message);
-  const refused = await runHook(settings, 'commit-msg', [file]);
-  return refused === null
-    ? { message: (await readGiven(file)).toString('utf8') }
-    : { problem: refused };
+  const { message: file } = filesIn(settings.dir);
+  // The pre-commit hook may have put a link there.
+  await rm(file, { recursive: true, force: true });
+  await writeFile(file, message, { flag: 'wx' });
+  const { problem: refused } = await runHook(settings, 'commit-msg', [file]);
+  return refused === null ? { message: await takeMessage(settings.dir) } : { problem: refused };
 }
 
 // The commit's message and who signs for it.

@@ -4,7 +4,7 @@
  * so a retry finds it done. Killed at any point it leaves loose objects, a scratch directory and a lock that the next attempt ends.
  */
 import { existsSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, mkdtemp } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fail, ProblemError } from '../../shared/problems.js';
 import { planEntries } from './commit-entries.js';
@@ -20,6 +20,7 @@ import {
   markTrailer,
   withTrailer,
 } from './commit-hooks.js';
+import { checkObjects, filesIn, takeIndex, type ChangedFile } from './hook-results.js';
 import { commitSince, stateOfHolder } from './commit-branch.js';
 import { recoverIndexLock } from './index-lock.js';
 import { landCommit } from './land-commit.js';
@@ -32,6 +33,7 @@ import { realSys, type Sys } from '../../system/sys.js';
 import type { BlobStore } from '../../stores/ports.js';
 import type { SandboxSettings } from '../../documents/job/index.js';
 import type { CommandRunner } from '../commands/index.js';
+import { removeTree, type Layers } from '../layers/index.js';
 import type { CommitOutcome, CommitRequest, StagedFile } from '../ports.js';
 import type { Repository } from '../repository.js';
 
@@ -39,6 +41,8 @@ export interface CommitterSettings {
   readonly blobs: BlobStore;
   /** For hooks. */
   readonly commands: CommandRunner;
+  /** For hooks: what they write in the working tree is dropped if there can be an overlay over it. */
+  readonly layers: Layers;
   /** How long locks that another git process holds on the index or the branch are waited for. Default 10,000. */
   readonly lockWait_ms?: number;
   /** Time of one commit hook. Default: `hook_s`. */
@@ -52,6 +56,7 @@ export function createCommitter(settings: CommitterSettings): Repository['commit
   const {
     blobs,
     commands,
+    layers,
     lockWait_ms = 10_000,
     hookTimeout_s = STORE_BOUNDS.hook_s,
     turn_ms = 0,
@@ -62,21 +67,15 @@ export function createCommitter(settings: CommitterSettings): Repository['commit
       try {
         const why = `${request.workspace} is not in a git repository, so it cannot be committed`;
         const repository = (await repositoryOf(request.workspace)) ?? fail('not_a_repository', why);
-        const hooks: HookSettings = {
-          root: repository.root,
-          index: join(scratch, 'index'),
-          timeout_s: hookTimeout_s,
-          env: request.env,
-          box: null,
-          ...(signal === undefined ? {} : { signal }),
-        };
         return await commitIn({
           repository,
           request,
           blobs,
           commands,
+          layers,
           scratch,
-          hooks,
+          hookTimeout_s,
+          signal,
           turn_ms,
           sys,
           wait_ms: lockWait_ms,
@@ -89,11 +88,12 @@ export function createCommitter(settings: CommitterSettings): Repository['commit
     });
 }
 
-interface Work extends Pick<CommitterSettings, 'blobs' | 'commands'> {
+interface Work extends Pick<CommitterSettings, 'blobs' | 'commands' | 'layers'> {
   readonly repository: GitRepository;
   readonly request: CommitRequest;
   readonly scratch: string;
-  readonly hooks: HookSettings;
+  readonly hookTimeout_s: number;
+  readonly signal: AbortSignal | undefined;
   readonly wait_ms: number;
   readonly turn_ms: number;
   readonly sys: Sys;
@@ -134,14 +134,12 @@ async function tryCommit(work: Work): Promise<CommitOutcome> {
   const settings = await commitSettings(root);
   const dir = request.hooks ? await hooksDir(repository, settings) : null;
   if (dir !== null) {
-    const { signal, timeout_s } = work.hooks;
     const why = request.sandbox === 'off' ? null : await work.commands.withoutSandbox();
     if (why !== null) return { outcome: 'no_sandbox', why };
     const box = request.sandbox === 'off' ? null : await boxOf(work, request.sandbox, dir);
-    const turn = { wait_ms: work.turn_ms, work_ms: 2 * timeout_s * 1000, signal };
-    const checked = await commandTurn(turn, () =>
-      runHooks({ ...work, hooks: { ...work.hooks, box } }, tree, message),
-    );
+    const work_ms = 2 * work.hookTimeout_s * 1000;
+    const turn = { wait_ms: work.turn_ms, work_ms, signal: work.signal };
+    const checked = await commandTurn(turn, () => withHooks(work, box, { tree, message }));
     if ('outcome' in checked) return checked;
     if (checked.message !== message) message = await withTrailer(root, checked.message, request);
   }
@@ -172,25 +170,72 @@ async function tryCommit(work: Work): Promise<CommitOutcome> {
 }
 
 async function boxOf(work: Work, settings: SandboxSettings, hooks: string): Promise<HookBox> {
-  const { repository, commands, scratch } = work;
+  const { repository, request, commands, layers } = work;
+  const { root } = repository;
   const asked = ['rev-parse', '--path-format=absolute', '--git-path', 'objects'];
-  const objects = valueOf(await gitLine(asked, { cwd: repository.root, reading: true }));
-  await mkdir(join(scratch, 'objects'));
-  return { commands, settings, hooks, scratch, objects };
+  const objects = valueOf(await gitLine(asked, { cwd: root, reading: true }));
+  const hasOverlay = (await layers.problem(root)) === null;
+  return {
+    commands,
+    layers: hasOverlay ? layers : null,
+    run: request.stepKey,
+    settings,
+    hooks,
+    objects,
+  };
 }
 
+interface ToCheck {
+  readonly tree: string;
+  readonly message: string;
+}
+type Checked = { readonly message: string } | CommitOutcome;
+
+/** Runs the hooks in a directory of their own: an attempt before this one may have left anything in its. */
+async function withHooks(work: Work, box: HookBox | null, commit: ToCheck): Promise<Checked> {
+  const { repository, request, hookTimeout_s: timeout_s, signal } = work;
+  const place = await mkdtemp(join(work.scratch, 'hooks.'));
+  const dir = join(place, 'shared');
+  try {
+    await mkdir(dir);
+    await mkdir(filesIn(dir).objects);
+    const hooks: HookSettings = {
+      root: repository.root,
+      dir,
+      files: request.files
+        .filter(({ result }) => result !== null)
+        .map(({ path }) => repository.prefix + path),
+      timeout_s,
+      env: request.env,
+      box,
+      ...(signal === undefined ? {} : { signal }),
+    };
+    return await runHooks(work, hooks, { ...commit, index: join(place, 'index') });
+  } finally {
+    await removeTree(place);
+  }
+}
+
+/** `index`: where what the hooks leave as the index is copied to. */
 async function runHooks(
   work: Work,
-  tree: string,
-  message: string,
-): Promise<{ readonly message: string } | CommitOutcome> {
+  hooks: HookSettings,
+  { tree, message, index }: ToCheck & { readonly index: string },
+): Promise<Checked> {
   const { root, prefix } = work.repository;
-  const index = { GIT_INDEX_FILE: work.hooks.index };
+  const shared = { GIT_INDEX_FILE: filesIn(hooks.dir).index };
   // A split index would leave a shared part of our temporary index in the person's git directory.
-  valueOf(await git(['-c', 'core.splitIndex=false', 'read-tree', tree], { cwd: root, env: index }));
-  const refused = await runHook(work.hooks, 'pre-commit');
-  if (refused !== null) return { outcome: 'failed', problem: refused };
-  const env = { ...index, ...hookObjects(work.hooks) };
+  valueOf(
+    await git(['-c', 'core.splitIndex=false', 'read-tree', tree], { cwd: root, env: shared }),
+  );
+  const { problem: refused, changed: rewritten } = await runHook(hooks, 'pre-commit');
+  if (refused !== null) {
+    const staged = await rewrittenFiles(work, rewritten);
+    return { outcome: 'failed', problem: refused, ...(staged.length === 0 ? {} : { staged }) };
+  }
+  await takeIndex(hooks.dir, index);
+  if (hooks.box !== null) await checkObjects(hooks.dir);
+  const env = { GIT_INDEX_FILE: index, ...hookObjects(hooks) };
   const now = valueOf(await gitLine(['write-tree'], { cwd: root, env }));
   if (now !== tree) {
     const { paths: changed } = await treeChanges(root, tree, now);
@@ -200,16 +245,36 @@ async function runHooks(
     return {
       outcome: 'hook_changed',
       why: `the pre-commit hook changed what was to be committed: ${paths.join(', ')}`,
-      staged: await stagedFiles(work, now, paths),
+      staged: await stagedFiles(work, hooks, now, paths),
     };
   }
-  const checked = await runMessageHook(work.hooks, work.scratch, message);
+  const checked = await runMessageHook(hooks, message);
   return 'problem' in checked ? { outcome: 'failed', problem: checked.problem } : checked;
 }
 
+/** Files of the request as a pre-commit hook rewrote them on its overlay before it failed. */
+async function rewrittenFiles(
+  { repository, request, blobs }: Work,
+  changed: readonly ChangedFile[],
+): Promise<readonly StagedFile[]> {
+  const files: StagedFile[] = [];
+  for (const { path: inRoot, bytes, mode } of changed) {
+    const path = inRoot.slice(repository.prefix.length);
+    const isExecutable = (mode & 0o100) !== 0;
+    files.push({ path, ref: await blobs.put(bytes), mode: modeOf(request, path, isExecutable) });
+  }
+  return files;
+}
+
+const modeOf = ({ files }: CommitRequest, path: string, isExecutable: boolean): number => {
+  const bits = files.find((file) => file.path === path)?.result?.mode ?? 0o644;
+  return isExecutable ? bits | 0o111 : bits & ~0o111;
+};
+
 /** What a tree holds for files of the request, with line endings and filters as a checkout would give them. */
 async function stagedFiles(
-  { repository, request, blobs, hooks }: Work,
+  { repository, request, blobs }: Work,
+  hooks: HookSettings,
   tree: string,
   paths: readonly string[],
 ) {
@@ -225,8 +290,7 @@ async function stagedFiles(
     const { bytes } = valueOf(
       await git(['cat-file', '--filters', `--path=${prefix}${path}`, entry.id], call),
     );
-    const bits = request.files.find((file) => file.path === path)?.result?.mode ?? 0o644;
-    const mode = entry.mode === '100755' ? bits | 0o111 : bits & ~0o111;
+    const mode = modeOf(request, path, entry.mode === '100755');
     staged.push({ path, ref: await blobs.put(bytes), mode });
   }
   return staged;

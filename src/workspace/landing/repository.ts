@@ -10,7 +10,7 @@ import { broughtByPerson, planCommits, runCommits } from './revert-commits.js';
 
 export interface RepositoryOptions extends Pick<
   CommitterSettings,
-  'blobs' | 'commands' | 'turn_ms' | 'sys'
+  'blobs' | 'commands' | 'layers' | 'turn_ms' | 'sys'
 > {
   readonly home: string;
   readonly engine: ApplyEngine;
@@ -24,6 +24,7 @@ export const createRepository = ({
   blobs,
   engine,
   commands,
+  layers,
   turn_ms = 0,
   sys = realSys,
 }: RepositoryOptions): Repository => ({
@@ -50,7 +51,7 @@ export const createRepository = ({
   holds: holdsCommit,
   planCommits,
   runCommits,
-  commit: createCommitter({ blobs, commands, turn_ms, sys }),
+  commit: createCommitter({ blobs, commands, layers, turn_ms, sys }),
   merge: (request, assertCurrent) => mergeInto({ engine, blobs, sys }, request, assertCurrent),
   worktrees: createWorktreeKeeper({ home, readLock: (workspace) => engine.readLock(workspace) }),
 });

@@ -29,13 +29,12 @@ import {
   type Checkout,
   type Checkouts,
 } from '../../../src/workspace/checkout/index.js';
-import { createLocalRunner } from '../../../src/workspace/commands/index.js';
 import { createRepository } from '../../../src/workspace/landing/repository.js';
 import type { CommitOutcome } from '../../../src/workspace/ports.js';
 import { proposalIdOf } from '../../../src/workspace/proposal.js';
 import { serveBelow } from '../../e2e/origin.js';
 import { longOnly } from '../../support/skipped.js';
-import { Blobs, isolateGit, Repo, requestFor, STEP } from '../git-fixture.js';
+import { Blobs, hookPorts, isolateGit, Repo, requestFor, STEP } from '../git-fixture.js';
 
 isolateGit();
 const long = longOnly('each has clones of its own; the tests that stay show the promise');
@@ -49,12 +48,11 @@ let base: string;
 let blobs: Blobs;
 
 const checkoutsOf = (home: string): Checkouts => {
-  const commands = createLocalRunner(process.env);
   const engine = createApplyEngine({ home: join(root, home), blobs });
   return createCheckouts(
     { home: join(root, home), host: home, blobs },
     engine,
-    createRepository({ home: join(root, home), blobs, engine, commands }),
+    createRepository({ home: join(root, home), blobs, engine, ...hookPorts(join(root, home)) }),
   );
 };
 const run = (stepKey = STEP) => ({ stepKey, repository: { url, base: 'main' }, signal });

@@ -2,21 +2,20 @@ import { chmod, mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { createLocalRunner } from '../../../src/workspace/commands/index.js';
 import { createCommitter } from '../../../src/workspace/git/commit.js';
 import { planCommits } from '../../../src/workspace/landing/revert-commits.js';
 import type { CommitOutcome, CommitRequest } from '../../../src/workspace/ports.js';
 import type { Proposal, ProposalFile } from '../../../src/workspace/proposal.js';
 import { sampled } from '../../support/seeded.js';
 import { longOnly } from '../../support/skipped.js';
-import { Blobs, isolateGit, Repo, requestFor, STEP } from '../git-fixture.js';
+import { Blobs, hookPorts, isolateGit, Repo, requestFor, STEP } from '../git-fixture.js';
 
 isolateGit();
 
 let repo: Repo;
 let blobs: Blobs;
 const commit = (request: CommitRequest): Promise<CommitOutcome> =>
-  createCommitter({ commands: createLocalRunner(process.env), blobs, lockWait_ms: 300 })(request);
+  createCommitter({ ...hookPorts(), blobs, lockWait_ms: 300 })(request);
 
 /** Writes the results as apply would, then commits them. */
 async function applyAndCommit(

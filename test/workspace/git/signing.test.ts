@@ -5,13 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { createApplyEngine } from '../../../src/workspace/apply/engine.js';
-import { createLocalRunner } from '../../../src/workspace/commands/index.js';
 import { createCommitter } from '../../../src/workspace/git/commit.js';
 import { mergeInto } from '../../../src/workspace/landing/merge.js';
 import type { CommitRequest } from '../../../src/workspace/ports.js';
 import { sampled } from '../../support/seeded.js';
 import { longOnly, testIf } from '../../support/skipped.js';
-import { Blobs, isolateGit, Repo, requestFor } from '../git-fixture.js';
+import { Blobs, hookPorts, isolateGit, Repo, requestFor } from '../git-fixture.js';
 
 isolateGit();
 
@@ -65,7 +64,7 @@ const config = async (settings: Readonly<Record<string, string>>): Promise<void>
 const commit = async (more: Partial<CommitRequest> = {}) => {
   await repo.write('f', '2\n');
   const request = await requestFor(repo, [blobs.file('f', '1\n', '2\n')], { sign: null, ...more });
-  return createCommitter({ commands: createLocalRunner(process.env), blobs })(request);
+  return createCommitter({ ...hookPorts(), blobs })(request);
 };
 /** Does git take the signature of HEAD for a good one? */
 const verified = async (): Promise<boolean> =>

@@ -4,13 +4,12 @@ import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { createLocalRunner } from '../../../src/workspace/commands/index.js';
 import { changedPaths, listWorkspaceFiles } from '../../../src/workspace/files/index.js';
 import { withTrailer } from '../../../src/workspace/git/commit-hooks.js';
 import { createCommitter } from '../../../src/workspace/git/commit.js';
 import type { Proposal } from '../../../src/workspace/proposal.js';
 import { sampled } from '../../support/seeded.js';
-import { Blobs, isolateGit, Repo, requestFor, STEP } from '../git-fixture.js';
+import { Blobs, hookPorts, isolateGit, Repo, requestFor, STEP } from '../git-fixture.js';
 
 isolateGit();
 
@@ -66,7 +65,7 @@ const COMMIT = [
 test('a commit of one file', async () => {
   const request = await requestFor(repo, [blobs.file('a.txt', 'one\n', 'three\n')]);
   await repo.write('a.txt', 'three\n');
-  const commit = createCommitter({ commands: createLocalRunner(process.env), blobs });
+  const commit = createCommitter({ ...hookPorts(), blobs });
   const started = await startedBy(async () => {
     expect(await commit(request)).toMatchObject({ outcome: 'committed' });
   });
@@ -94,7 +93,7 @@ test('a commit of many files: one process stores them all, but for those that a 
   ]);
   const results = ['three\n', 'four\n', 'five\n', 'six\r\n', 'eight\n'];
   for (const [at, name] of names.entries()) await repo.write(name, results[at]!);
-  const commit = createCommitter({ commands: createLocalRunner(process.env), blobs });
+  const commit = createCommitter({ ...hookPorts(), blobs });
   const started = await startedBy(async () => {
     expect(await commit(request)).toMatchObject({ outcome: 'committed' });
   });
@@ -111,7 +110,7 @@ test('a commit that deletes files as they were committed hashes none of them', a
     blobs.file('sub/b.txt', 'two\n', null),
   ]);
   for (const name of ['a.txt', 'sub/b.txt']) await rm(join(repo.dir, name));
-  const commit = createCommitter({ commands: createLocalRunner(process.env), blobs });
+  const commit = createCommitter({ ...hookPorts(), blobs });
   const started = await startedBy(async () => {
     expect(await commit(request)).toMatchObject({ outcome: 'committed' });
   });
