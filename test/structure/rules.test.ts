@@ -393,6 +393,7 @@ describe('sources', () => {
     'src/system/wheel.ts': 'what pip wrote into our scratch directory',
     'src/system/process-group.ts': "the kernel's own",
     'src/workspace/commands/index.ts': "the kernel's own",
+    'src/workspace/layers/changes.ts': 'what a command left: no link is followed',
     'src/temporal/dev-server.ts': "the home's own",
     'src/web/server.ts': 'the built page',
   };
