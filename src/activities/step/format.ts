@@ -9,6 +9,7 @@ import type { Finding } from '../../shared/formats.js';
 import { whyProtected } from '../../documents/job/index.js';
 import { fail, ProblemError } from '../../shared/problems.js';
 import type { NoSandbox, SandboxChoice } from '../../shared/proposal-activities.js';
+import { realpath } from '../../system/fs.js';
 import { withScratch } from '../../system/scratch.js';
 import { errnoOf } from '../../system/sys.js';
 import { COMMANDS, commandTurn, together } from '../../system/turns.js';
@@ -38,7 +39,7 @@ export async function formatted(
   const wanted = changes.filter(({ result, path }) => result !== null && whyRun(path) === null);
   const left = changes.filter(({ result, path }) => result !== null && whyRun(path) !== null);
   if (wanted.length === 0) return { changes, findings: [] };
-  const workspace = await ports.workspace.root(snapshot.workspace);
+  const workspace = await realpath(await ports.workspace.root(snapshot.workspace));
   const box = await boxFor(ports, sandboxFor(settings, sandbox), workspace);
   if (isNoSandbox(box)) return box;
   const formatter: Formatter = { command, env, workspace, box, run: snapshot.stepKey, signal };

@@ -7,6 +7,7 @@ import {
   readFile,
   realpath,
   rm,
+  symlink,
   writeFile,
 } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -31,6 +32,8 @@ beforeEach(async () => {
   for (const dir of ['home', 'ws/src']) await mkdir(join(base, dir), { recursive: true });
   await writeFile(join(base, 'ws/src/a.js'), 'base\n');
   await writeFile(join(base, 'ws/end'), ';');
+  // A workspace may be reached by a link.
+  await symlink('ws', join(base, 'link'));
 });
 afterEach(() => rm(base, { recursive: true, force: true }));
 
@@ -49,7 +52,11 @@ const format = async (place: Place, command: string, changes: readonly FileChang
   const layers = place === 'overlay' ? ports.layers : { ...ports.layers, problem };
   const sandbox = place === 'no sandbox' ? 'off' : SANDBOX_ON;
   const config = { formatCommand: command, env: [], sandbox, protected: [] };
-  const snapshot = { stepKey: 'step', workspace: join(base, 'ws'), config } as unknown as Snapshot;
+  const snapshot = {
+    stepKey: 'step',
+    workspace: join(base, 'link'),
+    config,
+  } as unknown as Snapshot;
   const result = await formatted(
     { ...ports, layers, timings: { commandTurn_ms: 10_000 } } as unknown as ActivityPorts,
     { snapshot, changes, sandbox: undefined },
