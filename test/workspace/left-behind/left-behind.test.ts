@@ -84,7 +84,7 @@ describeIf(found.works, whyNone)('what a command leaves for Emend', () => {
         ...process.env,
         HOME: join(base, 'person'),
         TMPDIR: join(base, 'tmp'),
-        EMEND_BWRAP: user.program,
+        EMEND_BWRAP: user.ownBubblewrap,
       };
       const options = { env, cwd: '/' };
       const ran = await promisify(execFile)(program, args, options);
