@@ -71,7 +71,7 @@ describeIf(found.works, whyNone)('what a command leaves for Emend', () => {
       await mkdir(join(base, 'tmp'));
       const places = ['overlay', 'none'].map((name) => join(base, name));
       for (const place of places) await repository(place, hooks);
-      execFileSync('chown', ['-R', String(user.uid), base]);
+      execFileSync('chown', ['-R', `${user.uid}:${user.uid}`, base]);
       await chmod(base, 0o755);
       const tasks = places.map((place): LeftBehindTask => ({
         home: join(place, 'emend'),
