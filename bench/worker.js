@@ -16,13 +16,16 @@ const home = await resolveHome(env);
 const logger = pino({ level: env.LOG ?? 'warn' }, pino.destination({ fd: 2, sync: true }));
 let activities = [];
 let parts = false;
+/** Names an execution of an activity; tests also by what they run on, which decides what they cost. */
+const nameOf = ({ activityType }, { args: [{ on }] }) =>
+  on === undefined ? activityType : `${activityType} (${on.kind})`;
 /** What each activity cost, by name, in the order in which they ended; with the hrtime at which it began and ended for profile.js. */
 const watch = ({ info }) => ({
   inbound: {
     execute: (input, next) => {
       const from = process.hrtime();
-      const tell = (costs) =>
-        activities.push({ name: info.activityType, from, to: process.hrtime(), ...costs });
+      const name = nameOf(info, input);
+      const tell = (costs) => activities.push({ name, from, to: process.hrtime(), ...costs });
       // A look at what it costs costs something, too.
       return parts ? partOf(() => next(input), tell) : next(input);
     },

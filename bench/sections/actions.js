@@ -134,9 +134,9 @@ const byType = (counts) => {
 const rowsOf = ({ full, fullFollowed, unasked, plain, two, four, watched: onlooker }) => {
   const perFile = (sumOf(four) - sumOf(two)) / 2;
   return [
-    row('one file, reviewed, with verify and commit', byType(full), sumOf(full), { atMost: 10 }),
+    row('one file, reviewed, with tests and commit', byType(full), sumOf(full), { atMost: 10 }),
     row('the same with `baseline: off`', byType(unasked), sumOf(unasked), { atMost: 10 }),
-    row('one file, reviewed, without verify and commit', byType(plain), sumOf(plain), {
+    row('one file, reviewed, without tests and commit', byType(plain), sumOf(plain), {
       atMost: 8,
     }),
     row('per further file (from 2 to 4)', String(perFile), perFile, { atMost: 1 }),

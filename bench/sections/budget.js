@@ -22,11 +22,11 @@ const JOB = {
 const MAY = {
   client: [30, 2, 0],
   preflight: [10, 2, 0],
-  tryTests: [10, 1, 2],
+  'runTests (base)': [10, 1, 2],
   proposeEdit: [15, 3, 0],
   buildProposal: [8, 2, 0],
+  'runTests (proposal)': [10, 2, 2],
   applyProposal: [12, 3, 0],
-  verify: [10, 2, 2],
   commit: [20, 1, 8],
   between: [25, 0, 0],
 };

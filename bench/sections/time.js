@@ -11,7 +11,7 @@ const rules = () => [ruleFor(FILE, appendAnswer(FILE))];
 const settings = { target_files: [FILE], format: 'structured-edit', approval: 'ask' };
 const SHAPES = {
   plain: {
-    title: 'without verify and commit',
+    title: 'without tests and commit',
     job: { ...settings, commit: false, test: false },
     outcome: 'applied',
   },
@@ -21,7 +21,7 @@ const SHAPES = {
     outcome: 'committed',
   },
   verified: {
-    title: 'with verify and commit',
+    title: 'with tests and commit',
     job: { ...settings, commit: true, test: 'exit 0' },
     outcome: 'committed',
   },

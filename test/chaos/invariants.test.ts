@@ -23,6 +23,7 @@ const carrier = carrierOf('c01', WORKSPACE, {
   files: 2,
   named: true,
   tests: 'none',
+  sandbox: 'default',
   approval: 'ask',
   format: 'whole-file',
   fault: null,

@@ -18,6 +18,8 @@ export interface Traits {
   readonly named: boolean;
   /** `fails first`: the tests refuse the model's first answer. */
   readonly tests: 'none' | 'pass' | 'slow' | 'fails first';
+  /** `default`: with the sandbox that is there. `off`: the tests run in the workspace, after the apply. */
+  readonly sandbox: 'default' | 'off';
   readonly approval: 'ask' | 'auto';
   readonly format: 'whole-file' | 'search-replace';
   /** Met by the first requests for the carrier's first file, `faults` of them (default: one). */
@@ -176,6 +178,7 @@ export const carrierOf = (name: string, workspace: string, traits: Traits): Carr
     ...(test === null ? [] : ['baseline: fix', `test: ${JSON.stringify(test)}`]),
     'commit: true',
     `approval: ${traits.approval}`,
+    ...(traits.sandbox === 'off' ? ['sandbox: off'] : []),
     '---',
     `# Carry ${name} over`,
     '',

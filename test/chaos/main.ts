@@ -63,6 +63,7 @@ const makePlan = (dir: string, kills: number, seed: number, share: Share, only: 
       files: own.chance(0.3) ? 2 : 1,
       named: true,
       tests: own.pick(['none', 'pass']),
+      sandbox: 'default',
       approval: 'ask',
       format: own.pick(['whole-file', 'search-replace']),
       fault: null,

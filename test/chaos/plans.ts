@@ -99,6 +99,7 @@ export const planCarrierOf = (
     'formats:',
     ...FORMATS.map((format) => `  ${format}: ${format === traits.format}`),
     `test: ${JSON.stringify(test ?? false)}`,
+    ...(traits.sandbox === 'off' ? ['sandbox: off'] : []),
     '',
   ].join('\n');
   return {

@@ -13,12 +13,15 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { TestSubject } from '../../src/shared/test-activities.js';
 
 export interface Trap {
   /** Null: any activity. */
   readonly activity: string | null;
   /** Null: any step. */
   readonly stepKey: string | null;
+  /** What tests run on; absent: anything. */
+  readonly on?: TestSubject['kind'];
   readonly at:
     | { readonly moment: 'before' | 'after' }
     /** So long after the activity began; at its end where it was quicker. */

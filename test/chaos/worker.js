@@ -46,7 +46,7 @@ globalThis.Date = class extends Date {
 /** The traps that this execution of an activity may spring. */
 const scopes = new AsyncLocalStorage();
 
-const trapsFor = (activity, stepKey) =>
+const trapsFor = (activity, { stepKey, on }) =>
   readdirSync(dir)
     .filter(
       (name) => name.endsWith('.json') && !existsSync(join(dir, name.replace(/json$/, 'fired'))),
@@ -60,7 +60,10 @@ const trapsFor = (activity, stepKey) =>
     })
     .filter(
       (trap) =>
-        trap && [null, activity].includes(trap.activity) && [null, stepKey].includes(trap.stepKey),
+        trap &&
+        [null, activity].includes(trap.activity) &&
+        [null, stepKey].includes(trap.stepKey) &&
+        [undefined, on?.kind].includes(trap.on),
     )
     .map((trap) => ({ trap, calls: 0, left: trap.does.times ?? 0, mine: false }));
 
@@ -88,8 +91,9 @@ const strike = (armed, scope, where) => {
 
 const execute = async (context, input, next) => {
   const activity = context.info.activityType;
-  const { stepKey } = input.args[0];
-  const scope = { activity, stepKey, traps: trapsFor(activity, stepKey) };
+  const [asked] = input.args;
+  const { stepKey } = asked;
+  const scope = { activity, stepKey, traps: trapsFor(activity, asked) };
   const strikes = scope.traps.filter(({ trap }) =>
     ['kill', 'stop', 'tear'].includes(trap.does.kind),
   );

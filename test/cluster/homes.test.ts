@@ -75,7 +75,7 @@ test(
     expect(s.rehearsal.requests()).toHaveLength(1);
     // What touches files was done by the first home only, and is recorded there only.
     expect(s.activitiesOf('first', run)).toEqual(
-      expect.arrayContaining(['preflight', 'buildProposal', 'applyProposal', 'verify', 'commit']),
+      expect.arrayContaining(['preflight', 'buildProposal', 'runTests', 'applyProposal', 'commit']),
     );
     expect(s.activitiesOf('other', run)).toEqual(['proposeEdit']);
     expect([transactionsOf(s.home), transactionsOf(join(s.home, '..', 'home-2'))]).toEqual([

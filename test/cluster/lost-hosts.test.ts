@@ -39,7 +39,7 @@ testIf('path' in found, 'why' in found ? found.why : '')(
       // Of so many kills some meet each of them; what is at once over is met by chance.
       if (kills >= 100)
         expect([...lost.struck.keys()]).toEqual(
-          expect.arrayContaining(['proposeEdit', 'verify', 'applyProposal', 'commit', 'push']),
+          expect.arrayContaining(['proposeEdit', 'runTests', 'applyProposal', 'commit', 'push']),
         );
       await checkLeft(lost);
     } finally {

@@ -75,10 +75,11 @@ const lose = (s: Moving): void => {
 
 test('killed after it had applied: the run goes on in a copy with one commit, and the lost host puts back what it wrote', async () => {
   const s = await group();
-  const own = await s.at('alpha', 'verify:before:1');
+  const own = await s.at('alpha', 'commit:before:1');
   const run = await s.start('job.md', jobFor(COMMIT, AUTO));
   await own.exited;
   expect(own.fired()).toBe(true);
+  expect(files(s.repo)).toEqual([AFTER, AFTER]);
   await s.at('beta');
   const decision = await s.unreachable(run);
   const asked = s.rehearsal.requests().length;

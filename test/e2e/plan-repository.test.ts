@@ -230,7 +230,8 @@ const diesAt = async (point: string, url: string, name: string): Promise<Resolve
 
 hosts.each([
   ...[
-    'verify:before:1',
+    'runTests:before:1',
+    'runTests:after:2',
     'commit:after:1',
     'markPhase:after:1',
     'readPlan:before:2',

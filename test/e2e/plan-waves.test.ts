@@ -31,16 +31,16 @@ const STEPS = [
   ...[
     'readPlan:after:1',
     'prepareWorktree:after:1',
-    'verify:after:1',
+    'runTests:after:1',
     'writePhaseJob:after:2',
     'proposeEdit:after:1',
   ],
   ...[
-    'verify:after:2',
+    'runTests:after:2',
     'commit:after:1',
     'mergePhase:before:1',
     'mergePhase:after:1',
-    'verify:after:4',
+    'runTests:after:4',
   ],
   ...[
     'markPhase:before:1',

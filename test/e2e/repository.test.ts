@@ -206,10 +206,13 @@ hosts(
     await withOrigin(true);
     const url = await o.serve();
     const points = [
+      'runTests:before:1',
       'buildProposal:before:1',
+      'runTests:before:2',
+      'runTests:after:2',
+      'applyProposal:before:1',
       'applyProposal:after:1',
-      'verify:before:1',
-      'verify:after:1',
+      'commit:before:1',
       'commit:after:1',
     ];
     for (const [index, point] of points.entries()) {

@@ -21,8 +21,8 @@ const RULES = [
   { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'module.exports = 2;\n' }) },
 ];
 const FILES = { 'a.js': 'module.exports = 1;\n' };
-const job = (test: string): string =>
-  `---\ntarget_files: [a.js]\ncommit: true\napproval: auto\nsandbox: off\nbaseline: off\ntest: ${JSON.stringify(test)}\n---\n# Grow\n\nGrow.\n`;
+const job = (test: string, sandbox: 'on' | 'off' = 'on'): string =>
+  `---\ntarget_files: [a.js]\ncommit: true\napproval: auto\nsandbox: ${sandbox}\nbaseline: off\ntest: ${JSON.stringify(test)}\n---\n# Grow\n\nGrow.\n`;
 
 /** By the pid of the worker: the activities that it began, and `task` for workflow tasks. */
 const shares = async (
@@ -66,7 +66,7 @@ test('each role has a worker of its own: it does its part and no other; roles th
   const [flows, model, hosts] = workers.map(({ pid }) => [...(by.get(pid!) ?? [])]);
   expect(flows).toEqual(['task']);
   expect(model).toEqual(['proposeEdit']);
-  expect(hosts).toEqual(expect.arrayContaining(['preflight', 'applyProposal', 'verify', 'commit']));
+  expect(hosts).toEqual(expect.arrayContaining(['preflight', 'runTests', 'applyProposal', 'commit']));
   expect(by.size).toBe(3);
   expect(hosts).not.toContain('proposeEdit');
   await Promise.all(workers.map((worker) => endWorker(worker)));
@@ -87,7 +87,7 @@ longOnly('stops workers in the middle')(
     const pids = join(s.home, '..', 'pids');
     const run = await s.start(
       'job.md',
-      job(`echo $$ >> '${pids}'; while [ ! -e '${pids}-go' ]; do sleep 0.1; done`),
+      job(`echo $$ >> '${pids}'; while [ ! -e '${pids}-go' ]; do sleep 0.1; done`, 'off'),
     );
     await s.until(() => pidsIn(pids).length === 1, 60);
     const next = await commandWorker(s, TODAY, '--roles', 'hosts');
@@ -100,7 +100,7 @@ longOnly('stops workers in the middle')(
       usage: { calls: 1, unknownCalls: 0 },
     });
     const by = await shares(s, (await s.show(run)).workflowId!);
-    expect([...(by.get(next.pid!) ?? [])]).toEqual(expect.arrayContaining(['verify', 'commit']));
+    expect([...(by.get(next.pid!) ?? [])]).toEqual(expect.arrayContaining(['runTests', 'commit']));
     expect((await s.events(run)).map(({ type }) => type)).not.toContain('edit_step_paused');
   },
 );

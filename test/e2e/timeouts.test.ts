@@ -35,7 +35,7 @@ const RULES = [
   A,
   { name: 'b', match: { contains: '- b.txt' }, answer: whole({ 'b.txt': AFTER }) },
 ];
-// An attempt of verify may take as long as its tests and one host activity.
+// An attempt of runTests may take as long as its tests and one host activity.
 const KEYS = [
   'approval: auto',
   'commit: true',
@@ -56,6 +56,8 @@ const job = (target: string, keys: readonly string[]): string =>
   ].join('\n');
 
 interface Kind {
+  /** Default: the kind's name. */
+  readonly activity?: string;
   readonly target?: string;
   readonly keys?: readonly string[];
   readonly asked: readonly string[];
@@ -70,8 +72,13 @@ const KINDS: Record<string, Kind> = {
   buildProposal: ONE,
   applyProposal: ONE,
   rebaseProposal: { keys: ['commit: true'], asked: ['a'], end: BOTH },
-  verify: ONE,
-  // The tests pass only the second time: the first answer is put back and asked for again.
+  runTests: ONE,
+  'runTests after the apply': {
+    activity: 'runTests',
+    keys: [...KEYS, 'sandbox: off'],
+    asked: ['a'],
+  },
+  // The tests, which run after the apply, pass only the second time: the first answer is put back and asked for again.
   rollBack: {
     keys: [
       'approval: auto',
@@ -104,7 +111,7 @@ test.each(sampled('time-outs', all, 0, ['commit: done, no heartbeat'], WHOLE))(
     const [name, way] = row.split(': ') as [string, keyof typeof WAYS];
     const kind = KINDS[name]!;
     const s = (open = await scene({ 'a.txt': BEFORE, 'b.txt': BEFORE }, RULES, { env: SHORT }));
-    const worker = await s.worker(`${name}:${WAYS[way]}:1`);
+    const worker = await s.worker(`${kind.activity ?? name}:${WAYS[way]}:1`);
     const run = await s.start('job.md', job(kind.target ?? 'a.txt', kind.keys ?? KEYS));
     if (name === 'rebaseProposal') {
       await s.settle(run, 90);

@@ -16,6 +16,7 @@ export const trapped = (
   at: Place,
   does: Does,
   traits: Partial<Traits> = {},
+  on?: Trap['on'],
 ): Kind => ({
   name,
   bag: 'kill',
@@ -25,7 +26,8 @@ export const trapped = (
     const { world } = scene;
     return {
       beforeStart: () => {
-        trap = world.traps.arm(name, { activity, stepKey: null, at: at(scene), does });
+        const where = { activity, stepKey: null, ...(on === undefined ? {} : { on }) };
+        trap = world.traps.arm(name, { ...where, at: at(scene), does });
       },
       ...(does.kind === 'stop'
         ? {
@@ -73,6 +75,13 @@ const outside = (name: string, most_ms: number, act: (scene: Scene) => Promise<s
     };
   },
 });
+
+/** What the tests run on, and the job for it. */
+const TESTS: readonly (readonly [string, Trap['on'], Partial<Traits>])[] = [
+  ['of the base', 'base', { tests: 'slow' }],
+  ['of a proposal', 'proposal', { tests: 'slow' }],
+  ['after the apply', 'applied', { tests: 'slow', sandbox: 'off' }],
+];
 
 /** Ended before its activity is, and tried again: nobody is asked. */
 const hangingGit: Kind = {
@@ -150,8 +159,13 @@ export const processKinds: readonly Kind[] = [
     { kind: 'tear' },
     { files: 2 },
   ),
-  trapped('SIGKILL in the tests', 'verify', soon(900), KILL, { tests: 'slow' }),
-  trapped('SIGKILL in rollBack', 'rollBack', anyCall(50), KILL, { tests: 'fails first' }),
+  ...TESTS.map(([name, on, traits]) =>
+    trapped(`SIGKILL in the tests ${name}`, 'runTests', soon(900), KILL, traits, on),
+  ),
+  trapped('SIGKILL in rollBack', 'rollBack', anyCall(50), KILL, {
+    tests: 'fails first',
+    sandbox: 'off',
+  }),
   trapped('SIGKILL in commit', 'commit', soon(250), KILL),
   trapped('SIGKILL between work and its report', null, () => ({ moment: 'after' }), KILL),
   trapped('SIGSTOP in mid-stream', 'proposeEdit', streaming(2), STOP),
