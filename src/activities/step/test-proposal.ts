@@ -10,7 +10,7 @@ import { getJson, putJson } from '../../stores/ports.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import { withoutIgnored } from '../../workspace/files/index.js';
 import { hashOfBase } from '../../workspace/base-hash.js';
-import { readFromLayer, type Layer } from '../../workspace/layers/index.js';
+import { readFromLayer, stateInLayer, type Layer } from '../../workspace/layers/index.js';
 import { toApply, type Proposal, type ProposalFile } from '../../workspace/proposal.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
@@ -93,7 +93,7 @@ async function run(
   };
 }
 
-/** A file of the proposal as the tests remains it; null: they removed it. */
+/** A file of the proposal as the tests left it; `result` null: they removed it. */
 type Own = Pick<ProposalFile, 'path' | 'result'>;
 
 /** Reads which files of the proposal the tests changed, and names other files that they wrote and git does not ignore. */
@@ -102,25 +102,38 @@ async function writtenBy(
   layer: Layer,
   { place, files }: Pick<Tested, 'place' | 'files'>,
 ): Promise<{ readonly own: readonly Own[]; readonly others: readonly string[] }> {
-  const proposed = new Map(files.map((file) => [file.path, file]));
+  const changes = await layer.changes();
+  const removed = new Set(changes.flatMap(({ path, kind }) => (kind === 'removed' ? [path] : [])));
   const own: Own[] = [];
-  const others: string[] = [];
-  for (const { path, kind } of await layer.changes()) {
-    const file = proposed.get(path);
-    if (file === undefined) others.push(path);
-    else if (kind !== 'file') own.push({ path, result: null });
-    else {
-      const remains = await readFromLayer(layer.overlay.upper, path);
-      const ref = remains === null ? null : await blobs.put(remains.bytes);
-      if (ref !== null && ref !== file.result?.ref)
-        own.push({ path, result: { ref, mode: file.result?.mode ?? remains?.mode ?? 0o644 } });
-    }
+  for (const file of files) {
+    const remains = await ownFile(blobs, layer, file, removed);
+    if (remains !== null) own.push(remains);
   }
+  const proposed = new Set(files.map(({ path }) => path));
+  const others = changes.map(({ path }) => path).filter((path) => !proposed.has(path));
   const named = await withoutIgnored(place.root, others);
   return { own, others: named.slice(0, ALSO_CHANGED) };
 }
 
-/** The proposal as the tests remains it, for the reviewer: what they removed stays as proposed. */
+/** Returns a file of the proposal as the tests left it; null: as it was proposed. It is looked up itself, as the list of changes is limited. */
+async function ownFile(
+  blobs: ActivityPorts['blobs'],
+  { overlay: { upper } }: Layer,
+  { path, result }: ProposalFile,
+  removed: ReadonlySet<string>,
+): Promise<Own | null> {
+  const parts = path.split('/');
+  const isRemoved = parts.some((_, index) => removed.has(parts.slice(0, index + 1).join('/')));
+  const state = isRemoved ? 'removed' : await stateInLayer(upper, path);
+  if (state === 'kept') return null;
+  if (state === 'removed') return result === null ? null : { path, result: null };
+  const remains = await readFromLayer(upper, path);
+  if (remains === null) return null;
+  const ref = await blobs.put(remains.bytes);
+  return ref === result?.ref ? null : { path, result: { ref, mode: result?.mode ?? remains.mode } };
+}
+
+/** The proposal as the tests left it, for the reviewer: what they removed stays as proposed. */
 async function changedByTests(
   { blobs }: ActivityPorts,
   { root }: TestPlace,

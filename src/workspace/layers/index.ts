@@ -24,6 +24,7 @@ export {
   type Size,
 } from './leftovers.js';
 export { layersDir } from './paths.js';
+export { stateInLayer } from './state.js';
 export { removeTree } from './remove.js';
 
 export interface Layers {

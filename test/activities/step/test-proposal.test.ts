@@ -24,6 +24,7 @@ describeIf(found.works, whyNone)('tests of a proposal', () => {
     scene = await makeScene(
       [
         { path: 'a.js', before: 'base\n', after: 'proposed\n' },
+        { path: 'lib/deep.js', before: 'deep\n', after: 'deeper\n' },
         { path: 'new.js', before: null, after: 'new\n' },
         { path: 'old.js', before: 'old\n', after: null },
       ],
@@ -77,7 +78,7 @@ describeIf(found.works, whyNone)('tests of a proposal', () => {
         const on = {
           kind: 'proposal',
           proposal,
-          files: ['a.js', 'new.js', 'old.js'],
+          files: ['a.js', 'lib/deep.js', 'new.js', 'old.js'],
           applications: [],
           run,
           ...(isFresh === true ? { isFresh } : {}),
@@ -211,11 +212,34 @@ describeIf(found.works, whyNone)('tests of a proposal', () => {
     expect(staged).toMatchObject({
       files: [
         { path: 'a.js', ref: refOf(Buffer.from('snapshot\n')), disk: base },
+        { path: 'lib/deep.js', ref: refOf(Buffer.from('deeper\n')) },
         { path: 'new.js', ref: refOf(Buffer.from('new\n')), disk: null },
       ],
       removed: ['old.js'],
     });
     expect(fs.readFileSync(scene.at('a.js'), 'utf8')).toBe('base\n');
+  });
+
+  test.each([
+    ['a directory in its place', 'rm a.js; mkdir a.js', 'a.js'],
+    ['a directory with files in its place', 'rm a.js; mkdir a.js; touch a.js/b', 'a.js'],
+    ['a removed directory above it', 'rm -r lib', 'lib/deep.js'],
+    ['a renamed directory above it', 'mv lib lib2', 'lib/deep.js'],
+    ['a file in the place of its directory', 'rm -r lib; touch lib', 'lib/deep.js'],
+    ['a closed directory above it', 'echo x > lib/deep.js; chmod 000 lib', 'lib/deep.js'],
+    [
+      'more other files than are listed',
+      'mkdir b; touch b/$(seq -s " b/" 12000); rm -r lib',
+      'lib/deep.js',
+    ],
+  ])('that leave %s have changed a file of the proposal', async (_, command, path) => {
+    const run = await makeRun();
+    expect(await run.tests(command)).toMatchObject({
+      outcome: 'changed_files',
+      by: 'tests',
+      files: [path],
+    });
+    expect(git('status', '--porcelain')).toBe('');
   });
 
   test('that put a link in the place of a file of the proposal do not lead Emend to what it names', async () => {
