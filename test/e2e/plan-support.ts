@@ -75,8 +75,18 @@ export const startDemo = async (
 };
 
 /** The run of a phase, as `p1-1`, once it is there. */
-export const phaseRun = (s: Scene, run: ResolvedRun, name: string): Promise<ResolvedRun> =>
-  eventually(`the run of ${name}`, async () => {
-    const found = await resolveRun(s.emend, `${run.stepKey.slice(0, 8)}-${name}`).catch(() => null);
-    return found?.live == null ? null : found;
-  });
+export const phaseRun = (
+  s: Scene,
+  run: ResolvedRun,
+  name: string,
+  limit_s?: number,
+): Promise<ResolvedRun> =>
+  eventually(
+    `the run of ${name}`,
+    async () => {
+      const shown = `${run.stepKey.slice(0, 8)}-${name}`;
+      const found = await resolveRun(s.emend, shown).catch(() => null);
+      return found?.live == null ? null : found;
+    },
+    limit_s,
+  );

@@ -1,10 +1,18 @@
 import { afterEach, describe, expect } from '@jest/globals';
 import { existsSync, readdirSync } from 'node:fs';
-import { resolveRun } from '../../src/client/index.js';
+import { resolveRun, type ResolvedRun } from '../../src/client/index.js';
 import { DOCUMENTED } from '../documents/plan/support.js';
 import { sampled, WHOLE } from '../support/seeded.js';
 import { longOnly } from '../support/skipped.js';
-import { answerFor, planText, startDemo, TWO_WAVES, type DemoPhase } from './plan-support.js';
+import { lockOf } from './ends.js';
+import {
+  answerFor,
+  phaseRun,
+  planText,
+  startDemo,
+  TWO_WAVES,
+  type DemoPhase,
+} from './plan-support.js';
 import { check } from './check-history.js';
 import { scene, whole, type Scene } from './support.js';
 
@@ -23,8 +31,19 @@ const noWorktrees = (s: Scene): void => {
   expect(s.git('branch', '--list', 'emend/*').trim()).toBe('');
   const dir = `${s.home}-worktrees`;
   expect(existsSync(dir) ? readdirSync(dir) : []).toEqual([]);
-  expect(s.git('status', '--porcelain')).toBe('');
+  expectClean(s, s.repo);
 };
+/** Nothing differs from HEAD in the directory, and nothing is there that git does not know or ignores. */
+const expectClean = (s: Scene, dir: string): void => {
+  expect(s.git('-C', dir, 'status', '--porcelain', '--ignored')).toBe('');
+};
+/** Directories of the worktrees that a plan made. */
+const worktreesOf = (s: Scene): readonly string[] =>
+  s
+    .git('worktree', 'list', '--porcelain')
+    .split('\n')
+    .flatMap((line) => (line.startsWith('worktree ') ? [line.slice('worktree '.length)] : []))
+    .filter((dir) => dir !== s.repo);
 
 /** Each of the seven steps, and what a wave adds to them: worktrees, merges, the tests of what came together. */
 const STEPS = [
@@ -103,6 +122,63 @@ describe('phases side by side', () => {
       expect(s.read('plans/010_demo.md').match(/\[COMPLETED\]/g)).toHaveLength(3);
       noWorktrees(s);
       await check(s, run.live!.workflowId, 'plan-waves-completed');
+    },
+    300_000,
+  );
+
+  long(
+    'tests of phases side by side, and of what was merged, leave nothing in the worktrees and in the workspace',
+    async () => {
+      const script =
+        'test -e README.md || exit 1; echo x > left.txt; mkdir -p out; echo y > out/object; echo z >> README.md; rm other.txt\n';
+      const s = (open = await scene(
+        {
+          'plans/010_demo.md': planText(TWO_WAVES),
+          'emend.yaml': 'test: [sh test.sh]\n',
+          'test.sh': script,
+          '.gitignore': 'out/\n',
+          'README.md': '# Demo\n',
+          'other.txt': 'other\n',
+        },
+        TWO_WAVES.map((p) => answerFor(p)),
+      ));
+      await s.worker();
+      const run = await startDemo(s, { approval: 'ask' });
+      const tested = async (phase: ResolvedRun): Promise<void> => {
+        const { decision } = (await s.settle(phase, 120)).status;
+        expect(decision).toMatchObject({
+          reason: 'approval',
+          message: expect.stringContaining('tests of the proposal: pass'),
+        });
+        const events = await s.events(phase);
+        expect(
+          events.flatMap((event) => (event.type === 'warning' ? [event.message] : [])),
+        ).toContain(
+          'the tests also wrote other files, which are not kept: README.md, left.txt, other.txt',
+        );
+      };
+      const both = await Promise.all(['p1-1', 'p2-1'].map((name) => phaseRun(s, run, name)));
+      for (const phase of both) await tested(phase);
+      const worktrees = worktreesOf(s);
+      expect(worktrees).toHaveLength(2);
+      for (const dir of [s.repo, ...worktrees]) expectClean(s, dir);
+      for (const phase of both) await s.answer(phase, 'approve');
+      // The third phase works in the plan's workspace, once the two were merged and tested together.
+      const third = await phaseRun(s, run, 'p3-1', 120);
+      await tested(third);
+      expect((await s.events(run)).filter(({ type }) => type === 'merged_tested')).toMatchObject([
+        { outcome: 'pass' },
+      ]);
+      expectClean(s, s.repo);
+      expect(await lockOf(s)).toBeNull();
+      await s.answer(third, 'approve');
+      expect(await s.end(run, 150)).toMatchObject({ outcome: 'completed' });
+      for (const phase of [...both, third]) {
+        const types = (await s.events(phase)).map(({ type }) => type);
+        expect(types.filter((type) => type === 'verified')).toHaveLength(1);
+        expect(types).not.toContain('rolled_back');
+      }
+      noWorktrees(s);
     },
     300_000,
   );
