@@ -38,7 +38,7 @@ export type TestSubject =
       readonly applications: readonly Application[];
       readonly run: number;
     }
-  /** The workspace as it is: of a plan, before its phases and after their merges. */
+  /** A directory of a plan as it is: a worktree before the phases start, the plan's workspace after their merges. */
   | { readonly kind: 'workspace' };
 
 export interface RunTestsInput extends ActivityBase {

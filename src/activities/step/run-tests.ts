@@ -37,7 +37,7 @@ async function tested(
   }
 }
 
-/** Tests a plan's workspace as it is. */
+/** Tests a directory of a plan as it is. A plan has several, and outputs of one are not shown in another, so none are kept. */
 async function testWorkspace(
   ports: ActivityPorts,
   input: RunTestsInput,
@@ -50,7 +50,7 @@ async function testWorkspace(
   const onOverlay = {
     run: stepKey,
     proposal: [],
-    isWarm: true,
+    isWarm: false,
     look: () => Promise.resolve(null),
   };
   const ran = await inTestTurn(ports, { timeout_s, signal }, () =>
