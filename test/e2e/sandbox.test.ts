@@ -41,7 +41,7 @@ const hook = (s: Scene, lines: readonly string[]): void => {
 const long = longOnly('each starts a run of its own: two minutes in all');
 
 describeIf(works, 'there is no sandbox here')('with a sandbox', () => {
-  test("tests see no key of the worker's, cannot move a ref, and what they write outside is nowhere", async () => {
+  test("tests see no key of the worker's, cannot move a ref, and nothing that they write is kept", async () => {
     const attack = [
       `cat /proc/*/environ | tr '\\0' '\\n' | grep -q ${KEY} && exit 3`,
       'git update-ref refs/heads/moved HEAD 2>/dev/null && exit 4',
@@ -52,7 +52,12 @@ describeIf(works, 'there is no sandbox here')('with a sandbox', () => {
     });
     expect(await s.end(run)).toMatchObject({ outcome: 'committed' });
     expect(existsSync(join(s.repo, '../outside'))).toBe(false);
-    expect(s.read('built')).toBe('x\n');
+    expect(s.git('for-each-ref', '--format=%(refname)').trim()).toBe('refs/heads/main');
+    expect(s.git('status', '--porcelain', '--ignored').trim()).toBe('?? job.md');
+    const warnings = (await s.events(run)).filter(({ type }) => type === 'warning');
+    expect(warnings).toMatchObject([
+      { message: 'the tests also wrote other files, which are not kept: built' },
+    ]);
   });
 
   long(
@@ -233,6 +238,9 @@ describe('without a sandbox', () => {
     expect(decision).toMatchObject({ reason: 'approval' });
     expect(decision?.message).toContain(
       'tests will run without a sandbox (/nonexistent/bwrap does not exist)',
+    );
+    expect(decision?.message).toContain(
+      'the tests run in the workspace after the change is applied: ',
     );
     await s.answer(run, 'approve');
     expect(await s.end(run)).toMatchObject({ outcome: 'committed' });
