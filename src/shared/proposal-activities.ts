@@ -135,6 +135,8 @@ export interface ApplyInput extends ActivityBase {
     readonly baseHash: string;
     /** What was on disk of the change then. */
     readonly applications: readonly Application[];
+    /** Paths that the hash leaves out, as the tests may write them. */
+    readonly writes: readonly string[];
   };
   /** The job's file is no part of the base. */
   readonly jobPath?: string;

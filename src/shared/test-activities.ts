@@ -86,8 +86,14 @@ export interface TestRun extends VerificationFailure {
   readonly seconds: number;
   /** Hash of the files under the proposal; null: the files have none, so the result holds for this moment only. */
   readonly baseHash: string | null;
-  /** Other files that the tests wrote; absent: none. */
+  /** Other files that the tests wrote and git does not ignore; absent: none. */
   readonly alsoChanged?: readonly string[];
+  /** Paths of `sandbox.write` in the workspace, which `baseHash` leaves out; absent: none. */
+  readonly writes?: readonly string[];
+  /** Files that the tests wrote or removed in the workspace, as `sandbox.write` allows it; absent: none. */
+  readonly written?: readonly string[];
+  /** Files at paths of `sandbox.write` that were not written all the same; absent: none. */
+  readonly notWritten?: readonly { readonly path: string; readonly reason: string }[];
 }
 /** Tests of the base that ran to their end. */
 export interface BaseTestRun extends Pick<BaseTests, 'outcome' | 'summary'> {

@@ -43,7 +43,7 @@ async function holdsOnBase(
   const applied = (await appliedFiles(ports, { stepKey, applications: tested.applications })).files;
   const changed = new Set([...files, ...applied.map(({ path }) => path)]);
   const root = await realpath(await ports.workspace.root(workspace));
-  return (await baseHashOf({ root }, input, changed)) === tested.baseHash;
+  return (await baseHashOf(root, input, changed, tested.writes)) === tested.baseHash;
 }
 
 export const applyProposal: Activity<'applyProposal'> = async (ports, input, { assertCurrent }) => {

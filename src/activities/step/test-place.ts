@@ -1,13 +1,14 @@
 /** Where a run's tests run, and how: on an overlay of the workspace, in the workspace, with or without a sandbox. */
 import { randomUUID } from 'node:crypto';
-import type { ProjectConfig } from '../../documents/job/index.js';
+import { homedir } from 'node:os';
+import { workspaceWrites, type ProjectConfig } from '../../documents/job/index.js';
 import type { NoSandbox } from '../../shared/proposal-activities.js';
 import type { RunTestsInput } from '../../shared/test-activities.js';
 import { shellWord } from '../../shared/text.js';
 import { realpath } from '../../system/fs.js';
 import { commandTurn } from '../../system/turns.js';
 import type { Box, CommandRequest } from '../../workspace/commands/index.js';
-import type { Layer } from '../../workspace/layers/index.js';
+import type { Layer, WriteOutResult } from '../../workspace/layers/index.js';
 import type { ExpectedFile } from '../../workspace/ports.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import type { Ran } from './judge-tests.js';
@@ -17,7 +18,9 @@ export interface TestPlace {
   /** Real path of the workspace. */
   readonly root: string;
   readonly box: Box | 'off';
-  readonly config: Pick<ProjectConfig, 'env' | 'sandbox'>;
+  readonly config: Pick<ProjectConfig, 'env' | 'sandbox' | 'protected'>;
+  /** Paths of `sandbox.write` in the workspace, relative to it. */
+  readonly writes: readonly string[];
   /** Commands of the run: `worktree.setup` comes first in a checkout, which nobody has prepared. */
   readonly commands: readonly string[];
   /** Why commands cannot get an overlay over the workspace; null: they can. */
@@ -42,6 +45,8 @@ export async function testPlace(
     root,
     box,
     config,
+    writes:
+      config.sandbox === 'off' ? [] : workspaceWrites(config.sandbox, { root, home: homedir() }),
     commands: [...setUp, ...input.commands],
     noOverlay:
       box === 'off' ? 'the commands run without a sandbox' : await ports.layers.problem(root),
@@ -59,6 +64,14 @@ export interface TestRequest extends Pick<RunTestsInput, 'timeout_s' | 'maxOutpu
 export interface TestsRan {
   readonly all: readonly Ran[];
   readonly seconds: number;
+  /** The commands were ended before they had finished: for their time, or because of a limit. */
+  readonly isCut: boolean;
+}
+/** What tests on an overlay left. */
+export interface OverlayRan<T> extends TestsRan {
+  readonly seen: T;
+  /** What they wrote into the workspace as `sandbox.write` allows it, and what they may not write. */
+  readonly writeOut: WriteOutResult;
 }
 
 /** Runs the tests in the workspace itself, where what they write stays. */
@@ -79,13 +92,21 @@ export const testsOnOverlay = <T>(
   ports: ActivityPorts,
   request: TestRequest,
   { run, proposal, isWarm, look }: OnOverlay<T>,
-): Promise<TestsRan & { readonly seen: T }> => {
+): Promise<OverlayRan<T>> => {
   const { place, isOpen = false } = request;
   return ports.layers.use({ run, workspace: place.root, proposal, isWarm }, async (layer) => {
     const box: Box | 'off' =
       place.box === 'off' ? 'off' : { ...place.box, overlay: layer.overlay, isOpen };
     const ran = await runScript(ports, request, box);
-    return { ...ran, seen: await look(layer) };
+    // A partly written object file would look finished to the next build.
+    if (ran.isCut) layer.discardOutputs();
+    const seen = await look(layer);
+    const writeOut = await layer.writeOut({
+      paths: place.writes,
+      except: proposal.map(({ path }) => path),
+      protectedPatterns: place.config.protected,
+    });
+    return { ...ran, seen, writeOut };
   });
 };
 
@@ -122,7 +143,8 @@ async function runScript(
   });
   // Cancelled, or the worker stops: tests that were cut short have not failed. The wrapper says which of the two it was.
   if (ran.aborted) throw new Error('the tests were stopped');
-  return { all: byCommand(commands, mark, ran), seconds: ran.seconds };
+  const isCut = ran.timedOut || ran.ended !== undefined || ran.exit === null;
+  return { all: byCommand(commands, mark, ran), seconds: ran.seconds, isCut };
 }
 
 type Outcome = Omit<Ran, 'command'>;

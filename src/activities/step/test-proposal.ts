@@ -19,7 +19,7 @@ import { isPassed, judged } from './judge-tests.js';
 import { fileNow } from './proposal.js';
 import { inTestTurn, testPlace, testsOnOverlay, type TestPlace } from './test-place.js';
 
-const ALSO_CHANGED = 20; // bound: Other files written by tests that are named.
+const PATHS_NAMED = 20; // bound: Other files written by tests that are named, for each kind of them.
 
 type ProposalSubject = Extract<TestSubject, { kind: 'proposal' }>;
 type Input = RunTestsInput & { readonly on: ProposalSubject };
@@ -40,8 +40,9 @@ export async function testProposal(
   const place = await testPlace(ports, input, [...applied, ...files]);
   if ('outcome' in place) return place;
   if (place.noOverlay !== null) return { outcome: 'no_overlay', reason: place.noOverlay };
-  const baseHash = await baseHashOf(place, input, all);
-  const about = { files, applied, commands, known, baseHash, ...place.config, base: input.base };
+  const baseHash = await baseHashOf(place.root, input, all, place.writes);
+  const { env, sandbox } = place.config;
+  const about = { files, applied, commands, known, baseHash, env, sandbox, base: input.base };
   const key = `steps/${stepKey}/tests/${sha256(canonicalJson(about))}`;
   const passed = baseHash === null ? null : await ports.records.get<TestRun>(`${key}-passed`);
   if (passed !== null) return passed;
@@ -53,12 +54,23 @@ export async function testProposal(
   return outcome;
 }
 
-/** Returns the hash of the files under the change; those of the change are compared when it is applied. */
+/**
+ * Returns the hash of the files under the change. It leaves out those of the change, which are compared when it is applied, and `writes`,
+ * the paths that the tests themselves may write.
+ */
 export const baseHashOf = (
-  { root }: Pick<TestPlace, 'root'>,
+  root: string,
   { jobPath = '' }: Pick<RunTestsInput, 'jobPath'>,
   changed: ReadonlySet<string>,
-): Promise<string | null> => hashOfBase(root, (path) => path === jobPath || changed.has(path));
+  writes: readonly string[],
+): Promise<string | null> =>
+  hashOfBase(
+    root,
+    (path) =>
+      path === jobPath ||
+      changed.has(path) ||
+      writes.some((written) => path === written || path.startsWith(`${written}/`)),
+  );
 
 interface Tested {
   readonly place: TestPlace;
@@ -83,13 +95,19 @@ async function run(
     }),
   );
   const { own, others } = ran.seen;
+  const { written, removed, refused } = ran.writeOut;
+  const kept = [...written, ...removed];
+  const alsoChanged = others.filter((path) => !kept.includes(path)).slice(0, PATHS_NAMED);
   const verdict = await judged(ports, input, ran, { files, signal });
   if (own.length > 0 && isPassed(verdict)) return changedByTests(ports, place, files, own);
   return {
     ...verdict,
     on: 'proposal',
     baseHash,
-    ...(others.length === 0 ? {} : { alsoChanged: others }),
+    ...(alsoChanged.length === 0 ? {} : { alsoChanged }),
+    ...(place.writes.length === 0 ? {} : { writes: place.writes }),
+    ...(kept.length === 0 ? {} : { written: kept.slice(0, PATHS_NAMED) }),
+    ...(refused.length === 0 ? {} : { notWritten: refused.slice(0, PATHS_NAMED) }),
   };
 }
 
@@ -111,8 +129,7 @@ async function writtenBy(
   }
   const proposed = new Set(files.map(({ path }) => path));
   const others = changes.map(({ path }) => path).filter((path) => !proposed.has(path));
-  const named = await withoutIgnored(place.root, others);
-  return { own, others: named.slice(0, ALSO_CHANGED) };
+  return { own, others: await withoutIgnored(place.root, others) };
 }
 
 /** Returns a file of the proposal as the tests left it; null: as it was proposed. It is looked up itself, as the list of changes is limited. */

@@ -32,8 +32,8 @@ export const changedLimits = ({
 
 /** The base that the passed tests of these files are bound to, for the activity that applies them. */
 export function testedOn(state: StepState, files: readonly string[]): Pick<ApplyInput, 'tested'> {
-  const baseHash = resultOn(state, files)?.result.baseHash ?? null;
-  return baseHash === null ? {} : { tested: { baseHash, applications: state.applied.all } };
+  const { baseHash = null, writes = [] } = resultOn(state, files)?.result ?? {};
+  return baseHash === null ? {} : { tested: { baseHash, applications: state.applied.all, writes } };
 }
 
 /** The lock that an activity may end: by its token, so that a late attempt ends no later one. Unknown after a failed apply. */

@@ -319,13 +319,28 @@ function withVerdict(state: StepState, result: TestRun, currentTime_ms: number):
     signature,
     summary: cut(state, result.summary),
   });
-  if (alsoChanged.length === 0) return verified;
-  const what =
+  const others =
     on === 'proposal'
       ? 'the tests also wrote other files, which are not kept'
       : 'the tests also changed other files';
-  const message = cut(state, `${what}: ${alsoChanged.join(', ')}`);
-  return emit(verified, currentTime_ms, { type: 'warning', message });
+  const lists = [
+    [others, alsoChanged],
+    ['the tests wrote into the workspace, as `sandbox.write` allows it', result.written ?? []],
+    [
+      'not written, although `sandbox.write` names it',
+      (result.notWritten ?? []).map(({ path, reason }) => `${path} (${reason})`),
+    ],
+  ] as const;
+  return lists.reduce<StepState>(
+    (warned, [what, paths]) =>
+      paths.length === 0
+        ? warned
+        : emit(warned, currentTime_ms, {
+            type: 'warning',
+            message: cut(state, `${what}: ${paths.join(', ')}`),
+          }),
+    verified,
+  );
 }
 
 export function onCommitted(before: StepState, result: CommitResult, now: number): StepState {

@@ -13,7 +13,7 @@ import { layersDir } from './paths.js';
 import { createProbe } from './probe.js';
 import { removeTree } from './remove.js';
 
-export { readFromLayer, type Change } from './changes.js';
+export { readFromLayer } from './changes.js';
 export type { Layer, LayerRequest } from './layer.js';
 export {
   clearLayer,
@@ -25,6 +25,7 @@ export {
 } from './leftovers.js';
 export { layersDir } from './paths.js';
 export { stateInLayer } from './state.js';
+export type { WriteOutResult } from './write-out.js';
 export { removeTree } from './remove.js';
 
 export interface Layers {

@@ -11,7 +11,7 @@ import { isDependencyFolder } from '../../documents/job/index.js';
 import { orNull } from '../../system/durable.js';
 import { lstat } from '../../system/fs.js';
 import { isWithin } from '../commands/mounts.js';
-import { git } from '../git/index.js';
+import { git } from '../git/git.js';
 import type { ExpectedFile } from '../ports.js';
 import { removedWithoutMark, type ShownNames } from './changes.js';
 import { entriesIn, entryAt, isRemovalMark, openDirectory } from './entries.js';

@@ -44,7 +44,7 @@ describeIf(found.works, whyNone)('tests of a proposal', () => {
       encoding: 'utf8',
     });
 
-  const makeRun = async () => {
+  const makeRun = async (write: readonly string[] = []) => {
     const { blobs: dir, records } = storePaths(scene.home);
     const blobs = createBlobStore({ dir });
     let commandRuns = 0;
@@ -62,7 +62,7 @@ describeIf(found.works, whyNone)('tests of a proposal', () => {
       timings: { commandTurn_ms: 1000 },
       edits: { run: () => Promise.resolve({ text: 'diff' }) },
     } as unknown as ActivityPorts;
-    const config = { env: [], sandbox: SANDBOX_ON };
+    const config = { env: [], protected: [], sandbox: { ...SANDBOX_ON, write } };
     const snapshot = await putJson(blobs, { stepKey: STEP, config, targets: [] });
     const input = { workspace: scene.workspace, stepKey: STEP, log: [] };
     const scope = {
@@ -92,7 +92,7 @@ describeIf(found.works, whyNone)('tests of a proposal', () => {
         };
         return runTests(ports, { ...input, ...wanted }, scope);
       },
-      apply: (baseHash: string | null) =>
+      apply: (baseHash: string | null, writes: readonly string[] = []) =>
         applyProposal(
           ports,
           {
@@ -102,7 +102,7 @@ describeIf(found.works, whyNone)('tests of a proposal', () => {
             files: null,
             ...scene.request.holder,
             releaseAfter: true,
-            ...(baseHash === null ? {} : { tested: { baseHash, applications: [] } }),
+            ...(baseHash === null ? {} : { tested: { baseHash, applications: [], writes } }),
           },
           scope,
         ),
@@ -206,7 +206,7 @@ describeIf(found.works, whyNone)('tests of a proposal', () => {
       by: 'tests',
       files: ['a.js', 'new.js'],
     });
-    if (!('staged' in result) || result.staged === undefined) throw new Error('nothing staged');
+    if (!('staged' in result)) throw new Error('nothing staged');
     const staged = await getJson<StagedByHook>(run.blobs, result.staged, 'staged');
     const base = { ref: refOf(Buffer.from('base\n')), mode: 0o644 };
     expect(staged).toMatchObject({
@@ -247,8 +247,35 @@ describeIf(found.works, whyNone)('tests of a proposal', () => {
     const secret = scene.at('../secret');
     fs.writeFileSync(secret, 'secret\n');
     const result = await run.tests(`rm a.js; ln -s ${JSON.stringify(secret)} a.js`);
-    if (!('staged' in result) || result.staged === undefined) throw new Error('nothing staged');
+    if (!('staged' in result)) throw new Error('nothing staged');
     const staged = await getJson<StagedByHook>(run.blobs, result.staged, 'staged');
     expect(staged.files.map(({ ref }) => ref)).not.toContain(refOf(Buffer.from('secret\n')));
+  });
+
+  test('write for real what `sandbox.write` names, but no file of the proposal, and their pass still holds', async () => {
+    const run = await makeRun(['reports', 'a.js']);
+    const result = await run.tests('mkdir reports; date +%N > reports/r.txt; echo x > stray');
+    expect(result).toMatchObject({
+      outcome: 'pass',
+      written: ['reports/r.txt'],
+      alsoChanged: ['stray'],
+    });
+    expect(fs.existsSync(scene.at('reports/r.txt'))).toBe(true);
+    expect(fs.existsSync(scene.at('stray'))).toBe(false);
+    if (!('baseHash' in result)) throw new Error(result.outcome);
+    expect(await run.apply(result.baseHash, result.writes)).toMatchObject({ outcome: 'applied' });
+  });
+
+  test('name what they may not write although `sandbox.write` names its folder', async () => {
+    const run = await makeRun(['reports']);
+    const result = await run.tests(
+      'mkdir reports; ln -s /etc/passwd reports/link; echo ok > reports/r',
+    );
+    expect(result).toMatchObject({
+      outcome: 'pass',
+      written: ['reports/r'],
+      notWritten: [{ path: 'reports/link', reason: expect.stringContaining('file') }],
+    });
+    expect(fs.readdirSync(scene.at('reports'))).toEqual(['r']);
   });
 });
