@@ -91,9 +91,9 @@ const strike = (armed, scope, where) => {
 
 const execute = async (context, input, next) => {
   const activity = context.info.activityType;
-  const [asked] = input.args;
-  const { stepKey } = asked;
-  const scope = { activity, stepKey, traps: trapsFor(activity, asked) };
+  const [request] = input.args;
+  const { stepKey } = request;
+  const scope = { activity, stepKey, traps: trapsFor(activity, request) };
   const strikes = scope.traps.filter(({ trap }) =>
     ['kill', 'stop', 'tear'].includes(trap.does.kind),
   );

@@ -36,9 +36,11 @@ export async function formatted(
   const { formatCommand: command, env, sandbox: settings } = snapshot.config;
   if (command === null) return { changes, findings: [] };
   const whyRun = whyProtected(snapshot.config.protected);
-  const wanted = changes.filter(({ result, path }) => result !== null && whyRun(path) === null);
-  const left = changes.filter(({ result, path }) => result !== null && whyRun(path) !== null);
-  if (wanted.length === 0) return { changes, findings: [] };
+  const toFormat = changes.filter(({ result, path }) => result !== null && whyRun(path) === null);
+  const unformatted = changes.filter(
+    ({ result, path }) => result !== null && whyRun(path) !== null,
+  );
+  if (toFormat.length === 0) return { changes, findings: [] };
   const workspace = await realpath(await ports.workspace.root(snapshot.workspace));
   const box = await boxFor(ports, sandboxFor(settings, sandbox), workspace);
   if (isNoSandbox(box)) return box;
@@ -48,12 +50,12 @@ export async function formatted(
     hasOverlay ? formatInPlace(ports, formatter, files) : formatCopies(ports, formatter, files);
   const isOneCall = command.includes('{files}');
   const done = isOneCall
-    ? await format(wanted)
-    : (await together(wanted, (change) => format([change]), COMMANDS)).flat();
+    ? await format(toFormat)
+    : (await together(toFormat, (change) => format([change]), COMMANDS)).flat();
   const byPath = new Map(done.map((change) => [change.path, change]));
   return {
     changes: changes.map((change) => byPath.get(change.path) ?? change),
-    findings: left.map(({ path }) => ({
+    findings: unformatted.map(({ path }) => ({
       guard: 'formatter',
       severity: 'note',
       path,
@@ -101,7 +103,7 @@ const formatCopies = (
     }
     const paths = files.map(({ path }) => join(scratch, path));
     await inTurn(ports, formatter, () =>
-      runFormatter(ports, formatter, { files, paths }, { scratch: [scratch] }),
+      runFormatter(ports, formatter, { files, paths }, { scratch: [scratch], isReadOnly: true }),
     );
     return resultsIn(ports, scratch, files, 'removed');
   });
@@ -121,7 +123,7 @@ async function runFormatter(
   { commands }: ActivityPorts,
   { command, env, workspace, box, signal }: Formatter,
   { files, paths }: { readonly files: readonly FileChange[]; readonly paths: readonly string[] },
-  places: Pick<Box, 'overlay' | 'scratch'>,
+  places: Pick<Box, 'overlay' | 'scratch' | 'isReadOnly'>,
 ): Promise<void> {
   // Paths are arguments of the shell's, never a part of the command's text.
   const script = command.replaceAll('{file}', '"$1"').replaceAll('{files}', '"$@"');
@@ -150,13 +152,13 @@ const resultsIn = (
   Promise.all(
     files.map(async (change) => {
       if (change.result === null) return change;
-      const left = await readFromLayer(dir, change.path).catch((error: unknown) => {
+      const remains = await readFromLayer(dir, change.path).catch((error: unknown) => {
         if (isUnusable(error)) return refuse(change.path);
         throw error;
       });
-      if (left === null && absent === 'removed') return refuse(change.path);
-      if (left === null) return change;
-      return { ...change, result: { ...change.result, ref: await blobs.put(left.bytes) } };
+      if (remains === null && absent === 'removed') return refuse(change.path);
+      if (remains === null) return change;
+      return { ...change, result: { ...change.result, ref: await blobs.put(remains.bytes) } };
     }),
   );
 

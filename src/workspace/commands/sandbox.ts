@@ -21,6 +21,8 @@ export interface Box {
   readonly workspace: string;
   /** The command writes an upper layer instead of the workspace; absent: the workspace itself, which only tests after an apply do. */
   readonly overlay?: Overlay;
+  /** The workspace is read-only: a formatter without an overlay writes copies. */
+  readonly isReadOnly?: boolean;
   /** Directories of ours that it may write to. */
   readonly scratch?: readonly string[];
   /** Nothing is shut in or hidden: only what is written in the workspace (`overlay`) and its git directory goes nowhere. */
@@ -137,9 +139,11 @@ export async function boxArguments(box: Box, { env, hidden }: Surroundings): Pro
   const isOwn = git !== null && !homes.some((home) => isWithin(home, git.top));
   if (isOwn) mounts.show(git.top);
   const { overlay } = box;
-  mounts.show(workspace, overlay === undefined ? 'write' : { kind: 'layers', ...overlay });
+  const direct = box.isReadOnly === true ? 'guard' : 'write';
+  mounts.show(workspace, overlay === undefined ? direct : { kind: 'layers', ...overlay });
   // What it makes there is no repository for git that we or a person run, even if it is never removed.
-  if (git === null && overlay === undefined) mounts.set(join(workspace, '.git'), { kind: 'empty' });
+  if (git === null && overlay === undefined && direct === 'write')
+    mounts.set(join(workspace, '.git'), { kind: 'empty' });
   for (const path of settings.read) mounts.show(expanded(path, homes));
   showWrites(mounts, box, homes[0] ?? '/');
   for (const path of box.scratch ?? []) mounts.show(path, 'write');

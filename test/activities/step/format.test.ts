@@ -142,5 +142,16 @@ describeIf(found.works, whyNone)('on an overlay', () => {
     expect(await readdir(join(base, 'home/layers/step'))).toEqual([]);
   });
 });
-describeIf(found.works, whyNone)('in a sandbox without an overlay', () => suite('no overlay'));
+describeIf(found.works, whyNone)('in a sandbox without an overlay', () => {
+  suite('no overlay');
+
+  test('cannot write the workspace, which is read-only for it', async () => {
+    const before = await inWorkspace();
+    const command = 'echo x > src/b.js; rm end; echo f > {file}';
+    expect(await format('no overlay', command, [change('src/a.js', 'a\n')])).toEqual([
+      ['src/a.js', 'f\n', 0o644],
+    ]);
+    expect(await inWorkspace()).toEqual(before);
+  });
+});
 describe('without a sandbox', () => suite('no sandbox'));

@@ -83,14 +83,14 @@ describeIf(found.works, whyNone)('tests of a proposal', () => {
           run,
           ...(isFresh === true ? { isFresh } : {}),
         } as const;
-        const wanted = {
+        const request = {
           on,
           snapshot,
           commands: [command],
           timeout_s: 60,
           maxOutput_bytes: 10_000,
         };
-        return runTests(ports, { ...input, ...wanted }, scope);
+        return runTests(ports, { ...input, ...request }, scope);
       },
       apply: (baseHash: string | null, writes: readonly string[] = []) =>
         applyProposal(

@@ -33,7 +33,7 @@ const checksBy = async (bwrap: string, cwd = dir) => {
     { ...env, TEMPORAL_ADDRESS: '127.0.0.1:1', EMEND_CONNECT_MS: '100' },
     cwd,
   );
-  return (wanted: string) => checks.find(({ name }) => name === wanted);
+  return (check: string) => checks.find(({ name }) => name === check);
 };
 const sandboxBy = async (bwrap: string) => (await checksBy(bwrap))('sandbox');
 const ADVICE =
@@ -110,11 +110,13 @@ describe('overlay and layers', () => {
     for (const run of [ended, open])
       mkdirSync(join(home, 'layers', run, 'warm'), { recursive: true });
     const archive = createArchive({ dir: storePaths(home).archive });
-    const at = new Date(0).toISOString();
+    const time = new Date(0).toISOString();
     for (const run of [ended, open])
-      await archive.append(run, [{ id: 'started', at, kind: 'started', data: startedData({}) }]);
+      await archive.append(run, [
+        { id: 'started', at: time, kind: 'started', data: startedData({}) },
+      ]);
     const data = { status: 'TERMINATED', result: null, message: null };
-    await archive.append(ended, [{ id: 'closed-run-1', at, kind: 'closed', data }]);
+    await archive.append(ended, [{ id: 'closed-run-1', at: time, kind: 'closed', data }]);
     expect((await checksBy(path))('layers')).toMatchObject({
       found: 'left behind: 1 of killed commands, those of 1 ended run (1 file, 5 bytes)',
       fix: 'Remove them with: emend gc',

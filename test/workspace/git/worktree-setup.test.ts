@@ -51,19 +51,19 @@ describeIf(found.works, whyNone)('worktree.setup in the sandbox', () => {
       // Not in TMPDIR: another user must be able to go there.
       base = await realpath(await mkdtemp('/tmp/emend-setup-'));
       const [home, dir] = [join(base, 'emend'), join(base, 'repo')];
-      for (const made of [home, dir, join(base, 'person')]) await mkdir(made);
+      for (const directory of [home, dir, join(base, 'person')]) await mkdir(directory);
       const repo = await Repo.make({ dir });
       await repo.write('f.txt', 'f\n');
       await repo.git('config', 'extensions.worktreeConfig', 'true');
       const commit = await repo.commitAll();
       const keeper = createWorktreeKeeper({ home, readLock: () => Promise.resolve(null) });
       const plan = '0123456789abcdef0123456789abcdef';
-      const made = await keeper.make({ plan, name: 'p1', workspace: dir, base: commit });
-      if (!made.ok) throw new Error(made.problem.message);
+      const worktree = await keeper.make({ plan, name: 'p1', workspace: dir, base: commit });
+      if (!worktree.ok) throw new Error(worktree.problem.message);
       execFileSync('chown', ['-R', String(user.uid), base]);
       await chmod(base, 0o755);
       const before = await listing(dir);
-      const gitFile = await readFile(join(made.value.path, '.git'), 'utf8');
+      const gitFile = await readFile(join(worktree.value.path, '.git'), 'utf8');
       const env = {
         PATH: '/usr/local/bin:/usr/bin:/bin',
         HOME: join(base, 'person'),
@@ -79,16 +79,16 @@ describeIf(found.works, whyNone)('worktree.setup in the sandbox', () => {
         turn_ms: 0,
         signal: new AbortController().signal,
       };
-      const outcome = await keeper.setUp(made.value, { ...setUp, sandbox: SANDBOX_ON });
+      const outcome = await keeper.setUp(worktree.value, { ...setUp, sandbox: SANDBOX_ON });
       expect([user.name, outcome]).toEqual([user.name, { outcome: 'ready' }]);
-      expect(await readFile(join(made.value.path, 'ready'), 'utf8')).toBe('ready\n');
-      expect(await readFile(join(made.value.path, '.git'), 'utf8')).toBe(gitFile);
+      expect(await readFile(join(worktree.value.path, 'ready'), 'utf8')).toBe('ready\n');
+      expect(await readFile(join(worktree.value.path, '.git'), 'utf8')).toBe(gitFile);
       expect(await listing(dir)).toEqual(before);
       // An attempt that fails everywhere proves nothing: outside, it writes.
       if (user.as.length === 0) {
         await rm(join(home, 'worktrees', plan, 'p1.ready.json'));
-        await keeper.setUp(made.value, { ...setUp, sandbox: 'off' });
-        const after = await readFile(join(made.value.path, '.git'), 'utf8');
+        await keeper.setUp(worktree.value, { ...setUp, sandbox: 'off' });
+        const after = await readFile(join(worktree.value.path, '.git'), 'utf8');
         expect({ after, ...(await listing(dir)) }).not.toEqual({ after: gitFile, ...before });
       }
       await rm(base, { recursive: true, force: true });
