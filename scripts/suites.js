@@ -98,6 +98,7 @@ export const LONG_ONLY = [
   'test/workspace/apply-two.test.ts',
   'test/workspace/commands/sandbox-limits.test.ts',
   'test/workspace/late-attempts.test.ts',
+  'test/workspace/layers/projects.test.ts',
 ];
 
 /** What marks a file of which `npm test` runs a part: it draws from a matrix, or leaves tests to the long run. */
