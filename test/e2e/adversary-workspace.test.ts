@@ -152,14 +152,18 @@ describeIf(process.env.EMEND_BWRAP !== undefined, 'there is no sandbox here')(
       async () => {
         const eslint = 'node_modules/.bin/eslint';
         const row = {
-          files: { 'two.md': job('a.js', `test: ${eslint}`) },
+          files: {
+            'one.md': job('check.sh', 'test: sh check.sh', 'limits: { maxFailedVerifications: 1 }'),
+            'two.md': job('a.js', `test: ${eslint}`),
+          },
           // It passes only outside the sandbox.
-          attack: [...writes(eslint, '#!/bin/sh', RUN), `test -w ${eslint}`, 'exit 1'],
+          attack: [...writes(eslint, '#!/bin/sh', RUN), 'exit 7'],
         };
         const s = await begin(row);
         const before = stateOf(s);
         const run = await start(s, 'one.md');
-        await s.settle(run);
+        const { decision } = (await s.settle(run)).status;
+        expect(decision?.message).toContain('sh check.sh: exit 7');
         await s.answer(run, 'abort');
         expect(await s.end(run)).toMatchObject({ outcome: 'aborted' });
         expect(stateOf(s)).toEqual(before);
@@ -193,7 +197,7 @@ describeIf(process.env.EMEND_BWRAP !== undefined, 'there is no sandbox here')(
     );
 
     const TRACKED = { 'emend.yaml': 'approval: ask\n' };
-    test.each([
+    long.each([
       ['untracked', {}],
       ['ignored', { '.gitignore': `${FILES['.gitignore']}emend.yaml\n` }],
       ['tracked', TRACKED],
@@ -221,7 +225,7 @@ describeIf(process.env.EMEND_BWRAP !== undefined, 'there is no sandbox here')(
       ROW_MS,
     );
 
-    test(
+    long(
       'A5: a policy',
       async () => {
         const s = await attacked({ attack: writes('review.yaml', 'v: 1', 'paths: ["**"]') });
