@@ -309,7 +309,13 @@ describeIf(process.env.EMEND_BWRAP !== undefined, 'there is no sandbox here')(
     long(
       'A9: a setuid copy of a shell',
       async () => {
-        const s = await attacked({ attack: ['cp /bin/sh docs/sh', 'chmod 4755 docs/sh'] });
+        // Git ignores the second one: it stays for the run's next command.
+        const attack = ['docs', 'ignored'].flatMap((dir) => [
+          `mkdir -p ${dir}`,
+          `cp /bin/sh ${dir}/sh`,
+          `chmod 4755 ${dir}/sh`,
+        ]);
+        const s = await attacked({ attack });
         // Neither in the workspace, which `attacked` compares, nor in the home.
         const kept = Object.entries(listing(s.home)).filter(([, entry]) =>
           /^10[4-7]\d/.test(entry),

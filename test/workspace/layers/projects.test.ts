@@ -60,25 +60,21 @@ describeIf(found.works, whyNone)('on an overlay', () => {
   };
 
   for (const project of PROJECTS)
-    rowOf(project)(
-      project.name,
-      async () => {
-        await project.make(workspace, join(base, 'scratch'));
-        const inWorkspace = await commands.run({ ...request(project.test), sandbox: 'off' });
-        expect(inWorkspace).toMatchObject({ exit: 0 });
-        const count = project.passed(inWorkspace.output);
-        expect(count).toBeGreaterThan(0);
-        const before = listing(workspace);
+    rowOf(project)(project.name, async () => {
+      await project.make(workspace, join(base, 'scratch'));
+      const inWorkspace = await commands.run({ ...request(project.test), sandbox: 'off' });
+      expect(inWorkspace).toMatchObject({ exit: 0 });
+      const count = project.passed(inWorkspace.output);
+      expect(count).toBeGreaterThan(0);
+      const before = listing(workspace);
 
-        const ran = await onOverlay(project);
-        expect(ran).toMatchObject({ exit: 0 });
-        expect(project.passed(ran.output)).toBe(count + 1);
-        if (project.rebuilt !== undefined)
-          expect([...ran.output.matchAll(/ -c (\w+)\.c$/gm)].map(([, name]) => name)).toEqual(
-            project.rebuilt,
-          );
-        expect(listing(workspace)).toEqual(before);
-      },
-      180_000,
-    );
+      const ran = await onOverlay(project);
+      expect(ran).toMatchObject({ exit: 0 });
+      expect(project.passed(ran.output)).toBe(count + 1);
+      if (project.rebuilt !== undefined)
+        expect([...ran.output.matchAll(/ -c (\w+)\.c$/gm)].map(([, name]) => name)).toEqual(
+          project.rebuilt,
+        );
+      expect(listing(workspace)).toEqual(before);
+    });
 });

@@ -198,7 +198,8 @@ export const PROJECTS: readonly Project[] = [
     name: 'npm with vitest (zod 4.1.12)',
     needs: ['npm'],
     make: npmPackage('zod@4.1.12', { vitest: '3.2.4' }),
-    test: 'npx vitest run src/v3/tests',
+    // A part of its tests.
+    test: 'npx vitest run src/v3/tests/p',
     passed: sum(/^ +Tests +(\d+) passed/gm),
     changed: ['src/v3/helpers/util.ts', '\nexport const proposal = 7;\n'],
     added: [
