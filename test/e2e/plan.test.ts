@@ -82,7 +82,7 @@ const STEPS = [
     'readPlan:after:1',
     'writePhaseJob:after:1',
     'proposeEdit:after:1',
-    'verify:after:2',
+    'runTests:after:4',
     'commit:after:2',
   ],
   ...[

@@ -29,6 +29,14 @@ const N = {
   answer: whole({ 'n.txt': numbered(40).replace('line 30\n', 'line thirty\n') }),
 };
 
+const FAILING = [
+  'target_files: [a.js]',
+  'baseline: fix',
+  'test: exit 1',
+  'limits: { maxFailedVerifications: 1 }',
+  'commit: true',
+];
+
 interface Case {
   readonly name: string;
   readonly files: Record<string, string>;
@@ -64,16 +72,19 @@ const CASES: readonly Case[] = [
     resetTo: ['applied'],
   },
   {
+    name: 'not applied after its tests, then left out',
+    files: { 'a.js': 'const a = 1;\n' },
+    rules: [A],
+    job: job(...FAILING),
+    answers: { tests_failed: 'skip' },
+    outcome: 'skipped',
+    resetTo: ['skipped'],
+  },
+  {
     name: 'rolled back after its tests, then left out',
     files: { 'a.js': 'const a = 1;\n' },
     rules: [A],
-    job: job(
-      'target_files: [a.js]',
-      'baseline: fix',
-      'test: exit 1',
-      'limits: { maxFailedVerifications: 1 }',
-      'commit: true',
-    ),
+    job: job(...FAILING, 'sandbox: off'),
     // What was rolled back is not applied again: a person is asked.
     answers: { approval: 'approve', tests_failed: 'skip', conflict: 'take_theirs' },
     outcome: 'skipped',

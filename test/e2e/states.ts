@@ -26,6 +26,8 @@ export interface State {
   /** The rule whose answer is held back in the middle. */
   readonly held?: { readonly name: string; readonly contains: string };
   readonly overloaded?: true;
+  /** With the sandbox, so the tests run before the apply. */
+  readonly sandboxed?: true;
   readonly env?: Record<string, string>;
   /** What the worker does, as crash-worker.js reads it; null: there is no worker. */
   readonly worker?: string | null;
@@ -136,6 +138,26 @@ export const STATES: readonly State[] = [
     name: 'building the proposal',
     keys: AUTO,
     worker: 'buildProposal:hold-after:1',
+    reach: fired,
+    go,
+    calls: 1,
+  },
+  {
+    ...UNTOUCHED,
+    name: 'in the tests of a proposal',
+    keys: [...AUTO, 'baseline: off', 'test: exit 0'],
+    sandboxed: true,
+    worker: 'runTests:hold-before:1',
+    reach: fired,
+    go,
+    calls: 1,
+  },
+  {
+    ...UNTOUCHED,
+    name: 'in the tests of a proposal, they passed',
+    keys: [...AUTO, 'baseline: off', 'test: exit 0'],
+    sandboxed: true,
+    worker: 'runTests:hold-after:1',
     reach: fired,
     go,
     calls: 1,
@@ -323,7 +345,7 @@ export const reachState = async (
     ...(targets === '' ? [] : [`target_files: [${targets}]`]),
     ...keys,
     // What it sleeps in tells ids that the machine knows, in a file beside the workspace.
-    'sandbox: off',
+    ...(state.sandboxed === true ? [] : ['sandbox: off']),
     '---',
     '# Raise it',
     '',

@@ -1,10 +1,11 @@
 /** Steps that are stopped: cancelled from Temporal, aborted, terminated; and workers that are asked to stop. Real processes throughout. */
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { ResolvedRun } from '../../src/client/index.js';
 import { closedOf, emendCommand, eventually, lockOf, pidsIn, withHandle } from './ends.js';
-import { alive } from '../support/alive.js';
+import { alive, isRunning } from '../support/alive.js';
+import { testIf } from '../support/skipped.js';
 import { scene, whole, type Scene } from './support.js';
 
 let open: Scene | null = null;
@@ -122,6 +123,44 @@ describe.each(['cancel from Temporal', 'abort'] as const)('%s', (how) => {
     expect(said).not.toContain('verified');
     expect(s.rehearsal.requests().map(({ rule }) => rule)).toEqual(['a', 'a-held', 'a', 'b']);
   });
+
+  testIf(process.env.EMEND_BWRAP !== undefined, 'there is no sandbox here')(
+    'during the tests of a proposal: nothing was applied, nobody was kept waiting, and they are really stopped',
+    async () => {
+      const s = (open = await scene({ 'a.js': BEFORE, 'b.js': BEFORE }, [EDIT, OTHER]));
+      await s.worker();
+      const seconds = `300.${process.pid}${Date.now()}`;
+      const command = `echo x > built; echo x >> a.js; sleep ${seconds}`;
+      const testing = await s.start(
+        'testing.md',
+        job('Raise it', 'approval: auto', 'commit: true', 'baseline: off', `test: ${command}`),
+      );
+      await s.until(() => isRunning(seconds));
+      await expectUntouched(s);
+      // Another step does not wait for the workspace, which is not locked.
+      const other = await s.start(
+        'other.md',
+        job('Raise it', 'approval: auto', 'commit: true').replace('a.js', 'b.js'),
+      );
+      expect(await s.end(other)).toMatchObject({ outcome: 'committed' });
+      expect(isRunning(seconds)).toBe(true);
+      expect((await s.events(other)).map(({ type }) => type)).not.toContain('apply_busy');
+
+      await stop.live(s, testing);
+      expect(await closedOf(s, testing)).toMatchObject(stop.end);
+      await eventually('the end of the tests', () => Promise.resolve(!isRunning(seconds)));
+      expect([s.read('a.js'), existsSync(join(s.repo, 'built')), await lockOf(s)]).toEqual([
+        BEFORE,
+        false,
+        null,
+      ]);
+      expect(s.git('rev-list', '--count', 'HEAD').trim()).toBe('2');
+      const types = (await s.events(testing)).map(({ type }) => type);
+      expect(types.filter((type) => ['applied', 'rolled_back', 'verified'].includes(type))).toEqual(
+        [],
+      );
+    },
+  );
 
   test('while files are being written: they are written to the end, then put back', async () => {
     const s = (open = await scene({ 'a.js': BEFORE }, [EDIT]));

@@ -69,7 +69,13 @@ const names = STATES.map(({ name }) => name).filter((name) => name !== 'finished
 const stateOf = (name: string): State => STATES.find((each) => each.name === name)!;
 
 test.each(
-  sampled('states at a terminate', names, 0, ['in apply, all written', 'in verify'], WHOLE),
+  sampled(
+    'states at a terminate',
+    names,
+    0,
+    ['in the tests of a proposal', 'in apply, all written', 'in verify'],
+    WHOLE,
+  ),
 )(
   'terminated %s',
   async (name) => {
@@ -100,6 +106,7 @@ describe('a run that somebody started with a time-out of its own', () => {
     'waiting for its first worker',
     'in a model call',
     'paused: approval',
+    'in the tests of a proposal',
     'in verify',
     'in apply, all written',
   ];

@@ -31,12 +31,13 @@ describe('the output of tests', () => {
     ]);
     await s.worker();
     const front =
-      'target_files: [a.js]\nverify: before_approval\ncommit: true\ntest: node check.js\nlimits: { maxFailedVerifications: 1 }';
+      'target_files: [a.js]\ncommit: true\ntest: node check.js\nlimits: { maxFailedVerifications: 1 }';
     run = await s.start('job.md', `---\n${front}\n---\n# Two\n\nTwo, please.\n`);
     shown = shownKey(run.stepKey);
-    expect((await s.settle(run)).status.decision?.message).toContain(
-      'tests of the proposal: fail_soft',
-    );
+    expect((await s.settle(run)).status.decision).toMatchObject({
+      reason: 'tests_failed',
+      message: 'node check.js: exit 1; test_failure: <b>says one</b>',
+    });
   }, 120_000);
   afterAll(() => s.close());
 
@@ -101,12 +102,7 @@ describe('the output of tests', () => {
       { on: 'proposal', outcome: 'fail_soft', failed: ['<b>says one</b>'] },
     ]);
 
-    await s.answer(run, 'approve');
-    expect((await s.settle(run)).status.decision?.reason).toBe('tests_failed');
     expect(await typed('show', run.stepKey)).toContain(`  emend show ${shown} --tests\n`);
-    expect(await typed('show', run.stepKey, '--tests')).toMatch(
-      /tests of the change: fail_soft[^]*Failed tests \(1\):\n- <b>says one/,
-    );
     const report = await typed('report', run.stepKey);
     expect(report).toMatch(
       /```\nFailed tests \(1\):\n- <b>says one<\/b>\n\nnot ok 1[^]*\nnoise 250 \.+\n```/,
@@ -135,46 +131,52 @@ console.log('# tests 2000\\n# fail ' + (broken ? 1 : 0));
 process.exitCode = broken ? 1 : 0;
 `;
 
-test('the call after failed tests shows their names first, then their assertions, and no advice about the names of passing tests', async () => {
-  const s = await scene({ 'a.js': 'const a = 1;\n', 'suite.js': SUITE }, [
-    {
-      name: 'again',
-      match: { contains: 'The tests failed with your last edit' },
-      answer: whole({ 'a.js': 'const a = 2;\n' }),
-    },
-    { name: 'first', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'const a = 3;\n' }) },
-  ]);
-  try {
-    await s.worker();
-    const front = 'target_files: [a.js]\ncommit: true\ntest: node suite.js\napproval: auto';
-    const run = await s.start('job.md', `---\n${front}\n---\n# Two\n\nTwo, please.\n`);
-    for (let settled = await s.settle(run); settled.status.decision?.reason === 'approval';) {
-      await s.answer(run, 'approve');
-      settled = await s.settle(run);
-    }
-    expect(s.rehearsal.requests().map(({ rule }) => rule)).toEqual(['first', 'again']);
-    const title = 'What the tests said:';
-    const prompt = requestsIn(s.store)
-      .map((request) => JSON.stringify(request.messages))
-      .find((messages) => messages.includes(title));
-    const output = prompt?.slice(prompt.indexOf(title));
-    expect(output).toMatch(
-      /^What the tests said:\\nFailed tests \(1\):\\n- doubles one\\n\\nnot ok 1000 - doubles one\\n[^]*error: '3 !== 2'/,
-    );
-    expect(output).toContain('# fail 1');
-    expect(output).toContain('test_failure');
-    expect(output).not.toContain('owner and mode');
+test.each([
+  ['the proposal', 'on'],
+  ['the change', 'off'],
+])(
+  'the call after failed tests of %s shows their names first, then their assertions, and no advice about the names of passing tests',
+  async (subject, sandbox) => {
+    const s = await scene({ 'a.js': 'const a = 1;\n', 'suite.js': SUITE }, [
+      {
+        name: 'again',
+        match: { contains: 'The tests failed with your last edit' },
+        answer: whole({ 'a.js': 'const a = 2;\n' }),
+      },
+      { name: 'first', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'const a = 3;\n' }) },
+    ]);
+    try {
+      await s.worker();
+      const front = `target_files: [a.js]\ncommit: true\ntest: node suite.js\napproval: auto\nsandbox: ${sandbox}`;
+      const run = await s.start('job.md', `---\n${front}\n---\n# Two\n\nTwo, please.\n`);
+      for (let settled = await s.settle(run); settled.status.decision?.reason === 'approval';) {
+        await s.answer(run, 'approve');
+        settled = await s.settle(run);
+      }
+      expect(s.rehearsal.requests().map(({ rule }) => rule)).toEqual(['first', 'again']);
+      const title = 'What the tests said:';
+      const prompt = requestsIn(s.store)
+        .map((request) => JSON.stringify(request.messages))
+        .find((messages) => messages.includes(title));
+      const output = prompt?.slice(prompt.indexOf(title));
+      expect(output).toMatch(
+        /^What the tests said:\\nFailed tests \(1\):\\n- doubles one\\n\\nnot ok 1000 - doubles one\\n[^]*error: '3 !== 2'/,
+      );
+      expect(output).toContain('# fail 1');
+      expect(output).toContain('test_failure');
+      expect(output).not.toContain('owner and mode');
 
-    const io = fakeIo({ env: s.env, cwd: s.repo });
-    await main(['show', run.stepKey, '--tests'], io);
-    const [beforeChange = '', ofChange = ''] = io.printed.out.split(
-      /^\S+Z {2}tests of the change: f/m,
-    );
-    expect(beforeChange).toContain('tests before the change: pass');
-    // The output of tests that passed is short, so that it does not hide what failed.
-    expect(beforeChange.length).toBeLessThan(2_000);
-    expect(ofChange).toMatch(/^ail_soft[^]*\nFailed tests \(1\):\n- doubles one\n/);
-  } finally {
-    await s.close();
-  }
-});
+      const io = fakeIo({ env: s.env, cwd: s.repo });
+      await main(['show', run.stepKey, '--tests'], io);
+      const [beforeChange = '', ofChange = ''] = io.printed.out.split(
+        new RegExp(`^\\S+Z {2}tests of ${subject}: f`, 'm'),
+      );
+      expect(beforeChange).toContain('tests before the change: pass');
+      // The output of tests that passed is short, so that it does not hide what failed.
+      expect(beforeChange.length).toBeLessThan(2_000);
+      expect(ofChange).toMatch(/^ail_soft[^]*\nFailed tests \(1\):\n- doubles one\n/);
+    } finally {
+      await s.close();
+    }
+  },
+);

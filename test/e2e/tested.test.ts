@@ -2,11 +2,12 @@
  * What was tested is what is committed, byte for byte: tests that write to the files of the proposal. On an overlay they run before the
  * approval and the workspace does not change; without a sandbox they run in the workspace, after the apply.
  */
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { runDiff, type ResolvedRun } from '../../src/client/index.js';
 import { check } from './check-history.js';
+import { isRunning } from '../support/alive.js';
 import { sampled } from '../support/seeded.js';
 import { lockOf } from './ends.js';
 import { scene, whole, type Scene } from './support.js';
@@ -33,18 +34,6 @@ const begin = async (
   const front = `target_files: [a.js]\nbaseline: off\n${more}\ntest: ${JSON.stringify(test)}`;
   return { s, run: await s.start('job.md', `---\n${front}\n---\n# Two\n\nTwo, please.\n`) };
 };
-
-/** Is there a process with this word in its command? */
-const running = (word: string): boolean =>
-  readdirSync('/proc').some((pid) => {
-    try {
-      return (
-        /^\d+$/.test(pid) && readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').includes(word)
-      );
-    } catch {
-      return false;
-    }
-  });
 
 /** How the tests run, and what of them may be seen in the workspace. */
 const PLACES = {
@@ -89,11 +78,11 @@ describe.each(names.map((name) => ({ name, ...PLACES[name] })))(
         const dying = await s.worker();
         const front = `target_files: [a.js]\nbaseline: off\n${more}\ntest: ${JSON.stringify(command)}`;
         const run = await s.start('job.md', `---\n${front}\n---\n# Two\n\nTwo, please.\n`);
-        await s.until(() => running(seconds));
+        await s.until(() => isRunning(seconds));
         if (isOverlay) expectUntouched(s);
         else expect(existsSync(join(s.repo, 'hung'))).toBe(true);
         await dying.kill('SIGKILL');
-        await s.until(() => !running(seconds));
+        await s.until(() => !isRunning(seconds));
         if (isOverlay) {
           expectUntouched(s);
           // Of what they wrote nothing is there any more, so the next ones are to find it.
