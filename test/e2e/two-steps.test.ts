@@ -6,6 +6,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { sampled } from '../support/seeded.js';
+import { testIf } from '../support/skipped.js';
 import { eventually, lockOf, pidsIn } from './ends.js';
 import { scene, whole, type Scene } from './support.js';
 
@@ -90,6 +91,61 @@ test.each(sampled('orders', ORDERS, 1, ORDERS.slice(2, 3)))(
       ({ rule }) => rule,
     );
     expect(asked).toEqual([first, second]);
+  },
+  600_000,
+);
+
+testIf(process.env.EMEND_BWRAP !== undefined, 'there is no sandbox here').each(
+  sampled('homes', ['one', 'two'], 0, ['two']),
+)(
+  'tested side by side before either is applied, with %s home(s): each sees only its own change, and the second is tested again on the first',
+  async (homes) => {
+    const s = await opened();
+    const t = homes === 'one' ? s : await opened(s.repo);
+    await Promise.all([s.worker(), t.worker()]);
+    const job = (x: Step): string => {
+      const command = `git diff --quiet HEAD -- ${x === 'a' ? 'b' : 'a'}.js && ! git diff --quiet HEAD -- ${x}.js; r=$?; touch built; exit $r`;
+      const keys = [
+        `target_files: [${x}.js]`,
+        `test: ${JSON.stringify(command)}`,
+        'commit: true',
+        'baseline: off',
+      ];
+      return ['---', ...keys, '---', '# Two', '', 'Two, please.', ''].join('\n');
+    };
+    // The other job's file is part of the base, so it is there before the tests run.
+    for (const x of ['a', 'b'] as const) s.write(`${x}.md`, job(x));
+    const both = [
+      [s, await s.start('a.md', job('a'))],
+      [t, await t.start('b.md', job('b'))],
+    ] as const;
+    for (const [at, run] of both)
+      expect((await at.settle(run, 120)).status.decision).toMatchObject({
+        reason: 'approval',
+        message: expect.stringContaining('tests of the proposal: pass'),
+      });
+    expect(await lockOf(s)).toBeNull();
+    expect(s.git('status', '--porcelain', '--ignored').trim().split('\n').sort()).toEqual([
+      '?? a.md',
+      '?? b.md',
+    ]);
+    for (const [at, run] of both) {
+      await at.answer(run, 'approve');
+      expect(await at.end(run, 180)).toMatchObject({ outcome: 'committed', verification: 'pass' });
+    }
+    const [[, first], [, second]] = both;
+    expect((await s.events(first)).filter(({ type }) => type === 'verified')).toHaveLength(1);
+    const events = await t.events(second);
+    expect(events.flatMap((event) => (event.type === 'warning' ? [event.message] : []))).toContain(
+      'files changed since the tests passed: the tests run again before the apply',
+    );
+    expect(events.filter(({ type }) => type === 'verified')).toHaveLength(2);
+    expect(events.filter(({ type }) => ['apply_busy', 'rolled_back'].includes(type))).toEqual([]);
+    expect(s.read('a.js') + s.read('b.js')).toBe('module.exports = 2;\nmodule.exports = 2;\n');
+    expect(s.git('status', '--porcelain', '--ignored').trim().split('\n').sort()).toEqual([
+      '?? a.md',
+      '?? b.md',
+    ]);
   },
   600_000,
 );
