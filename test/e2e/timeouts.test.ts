@@ -35,13 +35,13 @@ const RULES = [
   A,
   { name: 'b', match: { contains: '- b.txt' }, answer: whole({ 'b.txt': AFTER }) },
 ];
-// An attempt of runTests may take as long as its tests and one host activity.
+// An attempt of runTests may take as long as a turn, its tests three times, and one host activity.
 const KEYS = [
   'approval: auto',
   'commit: true',
   'baseline: off',
   'test: grep -q fifteen a.txt',
-  'limits: { testTimeout_s: 20 }',
+  'limits: { testTimeout_s: 8 }',
 ];
 const job = (target: string, keys: readonly string[]): string =>
   [
