@@ -195,8 +195,12 @@ test('aborted after a failure: its checkpoint is read, a person is asked with th
   );
   await s.answer(run, 'continue');
   const two = await phaseRun(s, run, 'p2-1');
-  await s.settle(two);
-  await s.answer(two, 'approve');
+  // Its tests fail before anybody is asked to approve it, and nothing of it is applied.
+  expect((await s.settle(two)).status).toMatchObject({
+    decision: null,
+    result: { outcome: 'tests_failed', files: [] },
+  });
+  expect((await s.events(two)).map(({ type }) => type)).not.toContain('applied');
   // The third failure in a row is no first one: no attempt comes before what is to be decided.
   const events = await eventually('the judgement', async () => {
     const all = await s.events(run);

@@ -41,7 +41,7 @@ const KEYS = [
   'commit: true',
   'baseline: off',
   'test: grep -q fifteen a.txt',
-  'limits: { testTimeout_s: 8 }',
+  'limits: { testTimeout_s: 20 }',
 ];
 const job = (target: string, keys: readonly string[]): string =>
   [
@@ -98,6 +98,7 @@ const WAYS = {
   'done, no heartbeat': 'mute-after',
 } as const;
 const SHORT = {
+  EMEND_COMMANDTURN_MS: '5000',
   EMEND_HOSTACTIVITYTIMEOUT_MS: '4000',
   EMEND_MODELCALLTIMEOUT_MS: '4000',
   EMEND_HOSTHEARTBEATTIMEOUT_MS: '3000',
