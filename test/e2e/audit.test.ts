@@ -44,8 +44,9 @@ const begin = async (
   await s.worker();
   return s;
 };
-const job = (keys: string, path = FILE): string =>
-  `---\ntarget_files: [${path}]\nsandbox: off\ncommit: Raise it\n${keys}\n---\n# Raise\n\nRaise the number to 7.\n`;
+const boxed = (keys: string, path = FILE): string =>
+  `---\ntarget_files: [${path}]\ncommit: Raise it\n${keys}\n---\n# Raise\n\nRaise the number to 7.\n`;
+const job = (keys: string, path = FILE): string => boxed(`sandbox: off\n${keys}`, path);
 const AFTER = `approval: auto\naudit: auditor\ntest: test -d .`;
 const BEFORE = 'audit: { model: auditor, when: before_approval }\ntest: test -d .';
 const asked = (s: Scene): unknown[] => s.rehearsal.requests().map(({ rule }) => rule);
@@ -109,6 +110,26 @@ longOnly(
       '\\nconst one = 1;\\n',
     ];
     expect(promptsWith(s, 'edit', told)).toHaveLength(1);
+    expect(s.read(FILE)).toBe(one(7));
+  },
+);
+
+longOnly(
+  'where the tests run before the apply, an audit that fails hard takes the change back, and the next proposal is tested first, too',
+  async () => {
+    const s = await begin([edit(2), audit('fail_hard'), edit(7), audit('pass')]);
+    const run = await s.start('job.md', boxed(AFTER));
+    expect(await s.end(run)).toMatchObject({
+      outcome: 'committed',
+      verification: 'pass',
+      audit: { verdict: 'pass' },
+    });
+    const order = ['verified', 'applied', 'audited', 'rolled_back', 'committed'];
+    const types = (await s.events(run)).map(({ type }) => type);
+    expect(types.filter((type) => order.includes(type))).toEqual([
+      ...['verified', 'applied', 'audited', 'rolled_back'],
+      ...['verified', 'applied', 'audited', 'committed'],
+    ]);
     expect(s.read(FILE)).toBe(one(7));
   },
 );

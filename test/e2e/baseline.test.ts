@@ -1,7 +1,7 @@
 /** Tests before anything is applied: on the untouched base, before a call is paid for, and on a proposal, before a person approves it. */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, expect, test } from '@jest/globals';
 import { describeIf, longOnly } from '../support/skipped.js';
 import { scene, whole, type Scene } from './support.js';
 
@@ -142,74 +142,92 @@ long(
   },
 );
 
-describe('with `worktree.setup`', () => {
-  const CONFIG = {
-    'emend.yaml': "sandbox: off\nworktree: { setup: 'touch prepared' }\n",
-    '.gitignore': 'prepared\n',
-  };
-  const TEST = `test: ${JSON.stringify(counted('test -f prepared || exit 1'))}`;
-
-  long(
-    'a proposal is tested before it is approved, in a worktree of its own, and not again after',
-    async () => {
-      const { s, run } = await begin(`approval: ask\n${TEST}`, CONFIG);
-      const { status } = await s.settle(run);
-      expect(status.decision).toMatchObject({ reason: 'approval' });
-      expect(status.decision?.message).toContain('tests of the proposal: pass: ');
-      expect([s.read('a.js'), existsSync(join(s.repo, 'prepared'))]).toEqual([
-        'module.exports = 1;\n',
-        false,
-      ]);
-      await s.answer(run, 'approve');
-      // In the workspace itself they would fail.
-      expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass' });
-      expect(s.git('worktree', 'list').trim().split('\n')).toHaveLength(1);
-      expect(s.git('branch').trim()).toBe('* main');
-    },
-  );
-
-  long('revise shows the model what the tests of the proposal said', async () => {
-    const rules = [
-      { name: 'second', match: { contains: 'that is no two' }, answer: TWO },
-      {
-        name: 'first',
-        match: { contains: '- a.js' },
-        answer: whole({ 'a.js': 'module.exports = 3;\n' }),
-      },
-    ];
-    const check = `test -f prepared && node -e "if (require('./a.js') === 3) throw new Error('that is no two')"`;
-    const { s, run } = await begin(`approval: ask\ntest: ${JSON.stringify(check)}`, CONFIG, rules);
-    const { status } = await s.settle(run);
-    expect(status.decision?.message).toContain('tests of the proposal: fail_');
-    await s.answer(run, 'revise', { note: 'Look at the tests.' });
-    expect((await s.settle(run)).status.decision?.message).toContain(
-      'tests of the proposal: pass: ',
-    );
-    await s.answer(run, 'approve');
-    expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass' });
-  });
-});
-
 describeIf(process.env.EMEND_BWRAP !== undefined, 'there is no sandbox here')(
   'in a sandbox',
   () => {
+    const WRITES = "require('fs').writeFileSync('left', ''); ";
+
     long(
-      '`verify: before_approval` needs no setup; another file that is not committed is part of the base',
+      'a proposal is tested in the place of the workspace before it is approved, and not again after',
       async () => {
         const s = (open = await scene({ 'a.js': 'module.exports = 1;\n', 'b.js': '' }, [RULE]));
+        // Another file that is not committed is part of the base.
         s.write('b.js', 'module.exports = 3;\n');
         await s.worker();
-        const check = `node -e "require('fs').writeFileSync('left', ''); process.exit(require('./b.js') - 3)"`;
+        const sum = "process.exit(require('./a.js') + require('./b.js') - 5)";
+        const isThere = `process.chdir('${s.repo}'); `;
+        const check = `node -e "${isThere}${WRITES}${sum}"`;
         const run = await s.start(
           'job.md',
-          job(`approval: ask\nverify: before_approval\ntest: ${JSON.stringify(check)}`),
+          job(`approval: ask\nbaseline: off\ntest: ${JSON.stringify(check)}`),
         );
         const { status } = await s.settle(run);
+        expect(status.decision).toMatchObject({ reason: 'approval' });
         expect(status.decision?.message).toContain('tests of the proposal: pass: ');
+        expect([s.read('a.js'), existsSync(join(s.repo, 'left'))]).toEqual([
+          'module.exports = 1;\n',
+          false,
+        ]);
         await s.answer(run, 'approve');
         expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass' });
+        const types = (await s.events(run)).map(({ type }) => type);
+        const seen = types.filter((type) => /^(?:verified|decided|applied)$/.test(type));
+        expect(seen).toEqual(['verified', 'decided', 'applied']);
         expect(existsSync(join(s.repo, 'left'))).toBe(false);
+        expect(await s.events(run)).toContainEqual(
+          expect.objectContaining({
+            type: 'warning',
+            message: 'the tests also wrote other files, which are not kept: left',
+          }),
+        );
+        expect(s.git('worktree', 'list').trim().split('\n')).toHaveLength(1);
       },
     );
+
+    long('a file that changes after the tests makes them run again before the apply', async () => {
+      const s = (open = await scene({ 'a.js': 'module.exports = 1;\n', 'b.js': '' }, [RULE]));
+      s.write('b.js', 'module.exports = 3;\n');
+      await s.worker();
+      const check = `node -e "process.exit(require('./b.js') - 3)"`;
+      const run = await s.start(
+        'job.md',
+        job(`approval: ask\nbaseline: off\ntest: ${JSON.stringify(check)}`),
+      );
+      await s.settle(run);
+      s.write('b.js', 'module.exports = 4;\n');
+      await s.answer(run, 'approve');
+      const { status } = await s.settle(run);
+      expect(status.decision?.message).toContain('fail_hard');
+      expect(s.read('a.js')).toBe('module.exports = 1;\n');
+      const types = (await s.events(run)).map(({ type }) => type);
+      expect(types).not.toContain('applied');
+      expect(types).not.toContain('rolled_back');
+    });
+
+    long('revise shows the model what the tests of the proposal said', async () => {
+      const rules = [
+        {
+          name: 'second',
+          match: { contains: ['that is no two', 'Look at the tests.'] },
+          answer: TWO,
+        },
+        {
+          name: 'first',
+          match: { contains: '- a.js' },
+          answer: whole({ 'a.js': 'module.exports = 3;\n' }),
+        },
+      ];
+      const check = `node -e "if (require('./a.js') === 3) throw new Error('that is no two')"`;
+      const { s, run } = await begin(`approval: ask\ntest: ${JSON.stringify(check)}`, {}, rules);
+      const { status } = await s.settle(run);
+      expect(status.decision?.reason).toBe('tests_failed');
+      await s.answer(run, 'revise', { note: 'Look at the tests.' });
+      expect((await s.settle(run)).status.decision?.message).toContain(
+        'tests of the proposal: pass: ',
+      );
+      await s.answer(run, 'approve');
+      expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass' });
+      expect(s.rehearsal.requests().map(({ rule }) => rule)).toEqual(['first', 'first', 'second']);
+    });
   },
 );

@@ -1,5 +1,5 @@
 /**
- * More of what dies: workers at the boundaries of rollback, rebase and pick and in the middle of tests, the server in the middle of a
+ * More of what dies: workers at the boundaries of tests, rollback, rebase and pick and in the middle of tests, the server in the middle of a
  * model call; runs that are reset; two steps that want one workspace. EMEND_LONG=1 runs the whole matrix, else a printed, seeded sample.
  */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -51,30 +51,41 @@ interface Boundary {
 }
 const nobody = () => Promise.resolve();
 const MERGED = numbered(40).replace('line 2\n', 'line two\n').replace('line 30\n', 'line thirty\n');
+const ANSWERS = [
+  {
+    name: 'wrong',
+    match: { contains: '- n.js', times: 1 },
+    answer: whole({ 'n.js': 'module.exports = 2;\n' }),
+  },
+  {
+    name: 'right',
+    match: { contains: '- n.js' },
+    answer: whole({ 'n.js': 'module.exports = 3;\n' }),
+  },
+];
+const WANTS_THREE = [
+  'target_files: [n.js]',
+  'baseline: off',
+  `test: node -e "require('assert').strictEqual(require('./n.js'), 3)"`,
+  'commit: true',
+  'approval: auto',
+];
 const CASES: Record<string, Boundary> = {
-  // The tests refuse the first answer: it is rolled back, and the second one is committed.
+  // The tests, after the apply, refuse the first answer: it is rolled back, and the second one is committed.
   rollBack: {
     files: { 'n.js': 'module.exports = 1;\n' },
-    rules: [
-      {
-        name: 'wrong',
-        match: { contains: '- n.js', times: 1 },
-        answer: whole({ 'n.js': 'module.exports = 2;\n' }),
-      },
-      {
-        name: 'right',
-        match: { contains: '- n.js' },
-        answer: whole({ 'n.js': 'module.exports = 3;\n' }),
-      },
-    ],
-    job: job(
-      'Three, please.',
-      'target_files: [n.js]',
-      'baseline: off',
-      `test: node -e "require('assert').strictEqual(require('./n.js'), 3)"`,
-      'commit: true',
-      'approval: auto',
-    ),
+    rules: ANSWERS,
+    job: job('Three, please.', 'sandbox: off', ...WANTS_THREE),
+    lead: nobody,
+    after: nobody,
+    asked: ['wrong', 'right'],
+    end: { 'n.js': 'module.exports = 3;\n' },
+  },
+  // The tests refuse the first answer before it is applied, and the second one is committed.
+  runTests: {
+    files: { 'n.js': 'module.exports = 1;\n' },
+    rules: ANSWERS,
+    job: job('Three, please.', ...WANTS_THREE),
     lead: nobody,
     after: nobody,
     asked: ['wrong', 'right'],
@@ -146,8 +157,10 @@ describe('SIGKILL at the rarer boundaries', () => {
     });
     await expectWholeEnd(s, end, name === 'rebaseProposal' ? 2 : 1);
     expect(rulesOf(s)).toEqual(asked);
-    const told = (await s.events(run)).filter(({ type }) => type === 'rolled_back');
-    expect(told).toHaveLength(name === 'rollBack' ? 1 : 0);
+    const types = (await s.events(run)).map(({ type }) => type);
+    const count = (type: string): number => types.filter((each) => each === type).length;
+    const rolledBack = name === 'rollBack' ? 1 : 0;
+    expect([count('rolled_back'), count('applied')]).toEqual([rolledBack, rolledBack + 1]);
   });
 });
 
@@ -200,11 +213,17 @@ testIf(found.works, whyNone)(
     await s.until(() => !isRunning(`sleep ${seconds}`));
     const dead = (await listLayers(s.home)).flatMap((layers) => layers.dead);
     expect(dead).toHaveLength(1);
+    expect([s.read('a.js'), await lockOf(s)]).toEqual([A_FILES['a.js'], null]);
     rmSync(hang);
     await s.worker();
     expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass' });
     await eventually('the layer is removed', async () => !existsSync(dead[0] ?? ''));
     await expectWholeEnd(s, A_END);
+    const types = (await s.events(run)).map(({ type }) => type);
+    expect(types.filter((type) => /^(?:verified|applied|rolled_back)$/.test(type))).toEqual([
+      ...['verified', 'applied'],
+    ]);
+    expect(rulesOf(s)).toEqual(['a']);
   },
 );
 

@@ -15,7 +15,11 @@ afterEach(async () => {
   open = null;
 });
 
-const FILES = { 'a.js': 'module.exports = 1;\n', 'b.js': 'module.exports = 1;\n' };
+const FILES = {
+  'a.js': 'module.exports = 1;\n',
+  'b.js': 'module.exports = 1;\n',
+  '.gitignore': 'cache\n',
+};
 const RULES = [
   {
     name: 'brief',
@@ -28,7 +32,7 @@ const RULES = [
 const JOB = `---
 target_files: [a.js, b.js]
 baseline: fix
-test: node -e "require('assert').strictEqual(require('./a.js') + require('./b.js'), 4)"
+test: echo x >> cache; node -e "require('assert').strictEqual(require('./a.js') + require('./b.js'), 4)"
 commit: true
 approval: auto
 ---
@@ -47,8 +51,9 @@ async function expectWholeEnd(s: Scene, run: Awaited<ReturnType<Scene['start']>>
   expect(s.read('a.js') + s.read('b.js')).toBe('module.exports = 2;\nmodule.exports = 2;\n');
   expect(s.git('rev-list', '--count', 'HEAD').trim()).toBe('2');
   expect(s.git('status', '--porcelain', 'a.js', 'b.js')).toBe('');
-  // No keep or temp file of ours is left beside the targets.
+  // No keep or temp file of ours is left beside the targets, and nothing that the tests wrote.
   expect(s.git('status', '--porcelain', '--ignored').trim()).toBe('?? job.md');
+  expect((await s.events(run)).map(({ type }) => type)).not.toContain('rolled_back');
 }
 
 const BOUNDARIES = [
@@ -67,7 +72,9 @@ const BOUNDARIES = [
     'applyProposal:before:1',
     'applyProposal:after:1',
   ])
-  .concat(['verify:before:1', 'verify:after:1', 'commit:before:1', 'commit:after:1']);
+  // First the tests of the base run, then those of the proposal.
+  .concat(['runTests:before:1', 'runTests:after:1'])
+  .concat(['runTests:before:2', 'runTests:after:2', 'commit:before:1', 'commit:after:1']);
 
 describe('SIGKILL at activity boundaries', () => {
   test.each(sampled('activity boundaries', BOUNDARIES, 1))('%s', async (crash) => {

@@ -95,20 +95,39 @@ test('the others are asked for with what goes before them, a secret aside; a per
   expect([s.read('legacy.js'), s.read('.env')]).toEqual([LEGACY, SECRET]);
 }, 120_000);
 
-test('nothing but files that go: no call at all; failed tests bring them back, bytes and mode', async () => {
-  const before = asked().length;
-  const { mode } = statSync(join(s.repo, 'logo.bin'));
-  const run = await start(
-    'nothing',
+/** A job that deletes one file, whose tests want that file. */
+const wanted = (name: string, ...keys: readonly string[]): Promise<ResolvedRun> =>
+  start(
+    name,
     'delete_files: [logo.bin]',
     'test: test -e logo.bin',
     'maxFailedVerifications: 1',
+    ...keys,
   );
+
+test('nothing but files that go: no call at all; tests that fail without them leave them as they are', async () => {
+  const before = asked().length;
+  const { mode, ino, mtimeMs } = statSync(join(s.repo, 'logo.bin'));
+  const run = await wanted('nothing');
+  const failed = await s.settle(run);
+  expect(failed.status.decision).toMatchObject({ reason: 'tests_failed' });
+  expect(statSync(join(s.repo, 'logo.bin'))).toMatchObject({ mode, ino, mtimeMs });
+  await s.answer(run, 'abort');
+  expect(await s.end(run)).toMatchObject({ outcome: 'aborted', usage: { calls: 0 } });
+  expect((await s.events(run)).map(({ type }) => type)).not.toContain('applied');
+  expect(asked()).toHaveLength(before);
+}, 120_000);
+
+test('without a sandbox failed tests bring the files back, bytes and mode', async () => {
+  const before = asked().length;
+  const { mode } = statSync(join(s.repo, 'logo.bin'));
+  const run = await wanted('brought-back', 'sandbox: off');
   await s.settle(run);
   await s.answer(run, 'approve');
   const failed = await s.settle(run);
   expect(failed.status.decision).toMatchObject({ reason: 'tests_failed' });
   expect(statSync(join(s.repo, 'logo.bin'))).toMatchObject({ mode, size: BINARY.length });
+  expect((await s.events(run)).map(({ type }) => type)).toContain('rolled_back');
   await s.answer(run, 'abort');
   expect(await s.end(run)).toMatchObject({ outcome: 'aborted', usage: { calls: 0 } });
   expect(asked()).toHaveLength(before);

@@ -1,6 +1,7 @@
 /**
- * One job that goes through everything: the first answer fails its tests and is rolled back, the second one is committed. Wherever a
- * worker is killed or stopped on the way, the end is the same: one commit, each answer paid for once, nothing of ours left lying about.
+ * One job whose first answer fails its tests, and whose second one is committed. The tests run before the apply, or without a sandbox after
+ * it, so that the first answer is rolled back. Wherever a worker is killed or stopped on the way, the end is the same: one commit, each
+ * answer paid for once, nothing of ours left lying about.
  */
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -60,6 +61,9 @@ export const NAMED = [
   'applyProposal:sys:unlinkReading@.backup',
   'applyProposal:sys:link@closed.json',
   'applyProposal:sys-after:link@closed.json',
+  'runTests:sys:link@-0.json',
+  'runTests:sys-after:link@-0.json',
+  'runTests:git:rev-parse',
   'rollBack:git:update-ref',
   'rollBack:git-cut:update-ref',
   'rollBack:sys:link@reverted.json',
@@ -93,8 +97,11 @@ export const faultScene = async (signal: 'SIGKILL' | 'SIGSTOP'): Promise<Scene> 
   s.env.PATH = `${gitWrapper(bin)}:${process.env.PATH ?? ''}`;
   return s;
 };
+export const UNBOXED = 'sandbox: off\n';
+/** Lines of front matter under which a run gets to the point: only tests after the apply are followed by a rollback. */
+export const frontFor = (point: string): string => (point.startsWith('rollBack:') ? UNBOXED : '');
 /** `more`: lines of its front matter. */
-export const startJob = (s: Scene, more = ''): Promise<ResolvedRun> =>
+export const startJob = (s: Scene, more: string): Promise<ResolvedRun> =>
   s.start('job.md', JOB.replace('---\n', `---\n${more}`));
 
 /** Has the execution that was hit ended? A stopped one's does after it was woken. */

@@ -60,7 +60,7 @@ const files = (s: Scene) => [s.read('a.txt'), s.read('b.txt')];
 
 test('applied: the abort ends the run without its host, and `emend recover` there puts the files back', async () => {
   const s = (open = await scene({ 'a.txt': BEFORE, 'b.txt': BEFORE }, RULES, { env: SHORT }));
-  const own = await s.worker('verify:before:1');
+  const own = await s.worker('commit:before:1');
   const run = await s.start('job.md', JOB);
   await own.exited;
   expect(own.fired()).toBe(true);
@@ -125,7 +125,7 @@ longOnly('as long again as the first')(
       phases.map((phase) => answerFor(phase, AFTER)),
       { env: SHORT },
     ));
-    const own = await s.worker('verify:before:1');
+    const own = await s.worker('commit:before:1');
     const run = await startDemo(s, { approval: 'auto' });
     await own.exited;
     expect(own.fired()).toBe(true);

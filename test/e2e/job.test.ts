@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { exitOfResult } from '../../src/cli/errors.js';
+import type { ResolvedRun } from '../../src/client/index.js';
 import { resultLines } from '../../src/cli/render/run.js';
 import { numbered, scene, structured, whole, type Scene } from './support.js';
 import { longOnly } from '../support/skipped.js';
@@ -20,6 +21,7 @@ const FILES = {
   'src/greet.js': 'export const greet = () => "hello";\n',
   ...Object.fromEntries(['a', 'b', 'c'].map((x) => [`${x}.js`, `const ${x} = 1;\n`])),
   'n.js': 'module.exports = 1;\n',
+  'm.js': 'module.exports = 1;\n',
 };
 const RULES = [
   {
@@ -53,6 +55,16 @@ const RULES = [
     match: { contains: '- n.js' },
     answer: whole({ 'n.js': 'module.exports = 2;\n' }),
   },
+  {
+    name: 'm wrong',
+    match: { contains: '- m.js', times: 1 },
+    answer: whole({ 'm.js': 'module.exports = 2;\n' }),
+  },
+  {
+    name: 'm right',
+    match: { contains: '- m.js' },
+    answer: whole({ 'm.js': 'module.exports = 3;\n' }),
+  },
 ];
 let s: Scene;
 let before = 0;
@@ -71,6 +83,15 @@ const asked = () =>
     .slice(before)
     .map(({ rule }) => rule);
 
+/** How often the run has each of these events. */
+const counts = async (
+  run: ResolvedRun,
+  ...types: readonly string[]
+): Promise<readonly number[]> => {
+  const events = await s.events(run);
+  return types.map((type) => events.filter((event) => event.type === type).length);
+};
+
 describe('a job, end to end', () => {
   test('one file: proposed, approved, applied, verified, committed', async () => {
     const job = front(
@@ -83,6 +104,8 @@ describe('a job, end to end', () => {
     expect(paused.proposal?.files).toMatchObject([
       { path: 'src/greet.js', change: 'edit', added: 1, removed: 1 },
     ]);
+    // Tested before anybody is asked, with nothing applied.
+    expect(paused.status.decision?.message).toContain('; tests of the proposal: pass: ');
     expect(s.read('src/greet.js')).toContain('hello');
 
     expect(await s.answer(run, 'approve')).toMatchObject({ outcome: 'resolved', via: 'update' });
@@ -101,6 +124,9 @@ describe('a job, end to end', () => {
     expect(said).toEqual(['Greet politely', run.stepKey]);
     expect(s.git('status', '--porcelain', 'src')).toBe('');
     expect(asked()).toEqual(['edit']);
+    const told = (await s.events(run)).map(({ type }) => type);
+    const order = ['base_tested', 'verified', 'decided', 'applied', 'committed'];
+    expect(told.filter((type) => order.includes(type))).toEqual(order);
   });
 
   test('a whole step is cut off, split by file, and each file is asked for alone with the brief', async () => {
@@ -438,7 +464,7 @@ describe('a job, end to end', () => {
     expect(s.read('y.js')).toBe('const y = 1;\n');
   });
 
-  test('tests fail: rolled back, asked again with the output; the same failure again asks a person; revise mends it', async () => {
+  test('tests of the proposal fail: asked again with nothing applied; the same failure again asks the reviewer; revise mends it', async () => {
     const check = `node -e "require('assert').strictEqual(require('./n.js'), 3)"`;
     const run = await s.start(
       'job.md',
@@ -450,9 +476,35 @@ describe('a job, end to end', () => {
     expect(failed.status.decision?.reason).toBe('tests_failed');
     expect(s.read('n.js')).toBe('module.exports = 1;\n');
     expect(asked()).toEqual(['wrong', 'wrong']);
+    expect(await counts(run, 'verified', 'applied', 'rolled_back')).toEqual([2, 0, 0]);
     await s.answer(run, 'revise', { note: 'make it three' });
     expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass' });
     expect(s.read('n.js')).toBe('module.exports = 3;\n');
-    expect((await s.events(run)).filter((event) => event.type === 'rolled_back')).toHaveLength(2);
+    expect(await counts(run, 'verified', 'applied', 'rolled_back')).toEqual([3, 1, 0]);
+  });
+
+  test('without a sandbox the tests run after the apply: failures are rolled back, and the approval says so', async () => {
+    const check = `node -e "require('assert').strictEqual(require('./m.js'), 3)"`;
+    const run = await s.start(
+      'job.md',
+      front(
+        `target_files: [m.js]\nsandbox: off\nbaseline: fix\ntest: ${JSON.stringify(check)}\ncommit: true`,
+      ),
+    );
+    const paused = await s.settle(run);
+    expect(paused.status.decision?.message).toContain(
+      '; the tests run in the workspace after the change is applied: the commands run without a sandbox',
+    );
+    expect(await counts(run, 'verified', 'applied')).toEqual([0, 0]);
+    await s.answer(run, 'approve');
+    const again = await s.settle(run);
+    expect(again.status.decision?.reason).toBe('approval');
+    expect(s.read('m.js')).toBe('module.exports = 1;\n');
+    expect(await counts(run, 'verified', 'applied', 'rolled_back')).toEqual([1, 1, 1]);
+    await s.answer(run, 'approve');
+    expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass' });
+    expect(asked()).toEqual(['m wrong', 'm right']);
+    expect(s.read('m.js')).toBe('module.exports = 3;\n');
+    expect(await counts(run, 'verified', 'applied', 'rolled_back')).toEqual([2, 2, 1]);
   });
 });

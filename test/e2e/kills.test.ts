@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterEach, expect, jest, test } from '@jest/globals';
 import { sampled, spread, WHOLE } from '../support/seeded.js';
 import { testIf } from '../support/skipped.js';
-import { CORE, expectOneEnd, faultScene, NAMED, startJob } from './faults.js';
+import { CORE, expectOneEnd, faultScene, frontFor, NAMED, startJob, UNBOXED } from './faults.js';
 import type { Scene } from './support.js';
 
 jest.setTimeout(600_000);
@@ -26,7 +26,7 @@ const opened = async (): Promise<Scene> => {
 const killedAt = async (point: string): Promise<void> => {
   const s = await opened();
   const dying = await s.worker(point);
-  const run = await startJob(s);
+  const run = await startJob(s, frontFor(point));
   await s.until(dying.fired, 120);
   await dying.exited;
   await s.worker();
@@ -50,7 +50,7 @@ const all = async (
   expect(failures).toEqual([]);
 };
 
-test('SIGKILL at named points inside propose, apply, rollback and commit: one outcome, one commit, no second payment', async () => {
+test('SIGKILL at named points inside propose, tests, apply, rollback and commit: one outcome, one commit, no second payment', async () => {
   await all(sampled('named kill points', NAMED, 0, spread(CORE, 3), WHOLE), killedAt);
 }, 1_800_000);
 
@@ -65,7 +65,7 @@ testIf(
     for (const activity of ['applyProposal', 'rollBack']) {
       const s = await opened();
       const counting = await s.worker(`${activity}:count:0`);
-      await s.end(await startJob(s), 180);
+      await s.end(await startJob(s, frontFor(`${activity}:`)), 180);
       const calls = Number(readFileSync(counting.mark, 'utf8'));
       expect(calls).toBeGreaterThan(40);
       for (let n = 1; n <= calls; n += 8) points.push(`${activity}:sys:${n}`);
@@ -89,7 +89,7 @@ test('SIGKILL while git runs a hook of the repository', async () => {
   );
   chmodSync(path, 0o755);
   // In a sandbox a hook cannot reach its worker. It may die with it: the next one must not be hit again.
-  const run = await startJob(s, 'sandbox: off\n');
+  const run = await startJob(s, UNBOXED);
   await dying.exited;
   await s.until(() => !existsSync(pid));
   await s.worker();

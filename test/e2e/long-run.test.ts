@@ -169,7 +169,7 @@ longOnly('a wait of half a minute; the others go on in new runs, too')(
     const until = `until test -e '${s.repo}/.git/enough'; do sleep 0.1; done`;
     const held = await s.start(
       'held.md',
-      job([HELD], 'approval: auto', 'baseline: off', `test: "${until}"`),
+      job([HELD], 'approval: auto', 'sandbox: off', 'baseline: off', `test: "${until}"`),
     );
     await eventually(
       'the tests',

@@ -31,7 +31,7 @@ export interface LostRun {
 }
 const AT_ONCE = 4;
 /** What a kill waits for, and `any` for nothing: an activity that a host is at, or the branch on its way. */
-const MOMENTS = ['any', 'proposeEdit', 'verify', 'applyProposal', 'commit', 'push'] as const;
+const MOMENTS = ['any', 'proposeEdit', 'runTests', 'applyProposal', 'commit', 'push'] as const;
 const MOMENT_MS = 3_000;
 /** An apply takes some ten milliseconds of a run: until one is met, longer. */
 const APPLY_MS = 20_000;

@@ -5,7 +5,7 @@
 import { afterEach, expect, jest, test } from '@jest/globals';
 import { createLocks } from '../../src/workspace/apply/lock.js';
 import { sampled, WHOLE } from '../support/seeded.js';
-import { endedLate, expectOneEnd, faultScene, NAMED, startJob } from './faults.js';
+import { endedLate, expectOneEnd, faultScene, frontFor, NAMED, startJob } from './faults.js';
 import { lockOf } from './ends.js';
 import type { Scene } from './support.js';
 
@@ -25,7 +25,7 @@ const stoppedAt = async (point: string): Promise<void> => {
   const s = await faultScene('SIGSTOP');
   open.add(s);
   const sleeping = await s.worker(point);
-  const run = await startJob(s);
+  const run = await startJob(s, frontFor(point));
   await s.until(sleeping.fired, 120);
   await s.worker();
   const result = await s.end(run, 240);
@@ -50,7 +50,7 @@ const stoppedAt = async (point: string): Promise<void> => {
   open.delete(s);
 };
 
-test('SIGSTOP at named points of propose, apply, rollback and commit, woken after the end: nothing changes', async () => {
+test('SIGSTOP at named points of propose, tests, apply, rollback and commit, woken after the end: nothing changes', async () => {
   const failures: string[] = [];
   const queue = [
     ...sampled(
