@@ -204,6 +204,43 @@ describeIf(process.env.EMEND_BWRAP !== undefined, 'there is no sandbox here')(
       expect(types).not.toContain('rolled_back');
     });
 
+    long('two runs test side by side; the commit of one makes the other test again', async () => {
+      const files = { 'a.js': 'module.exports = 1;\n', 'b.js': 'module.exports = 1;\n' };
+      const rules = ['a', 'b'].map((name) => ({
+        name,
+        match: { contains: `- ${name}.js` },
+        answer: whole({ [`${name}.js`]: 'module.exports = 2;\n' }),
+      }));
+      const s = (open = await scene(files, rules));
+      await s.worker();
+      const texts = ['a', 'b'].map((name) => {
+        // Tests that see the other change before it is committed fail.
+        const isClean = `git diff --quiet HEAD -- ${name === 'a' ? 'b' : 'a'}.js`;
+        const text = job(`baseline: off\ntest: ${isClean}`).replace('[a.js]', `[${name}.js]`);
+        // The job of the other run is part of the base.
+        s.write(`${name}.md`, text);
+        return [`${name}.md`, text] as const;
+      });
+      const runs = [];
+      for (const [path, text] of texts) runs.push(await s.start(path, text));
+      for (const run of runs)
+        expect((await s.settle(run)).status.decision?.message).toContain('of the proposal: pass: ');
+      for (const run of runs) {
+        await s.answer(run, 'approve');
+        expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass' });
+      }
+      const verified = [];
+      for (const run of runs)
+        verified.push((await s.events(run)).filter(({ type }) => type === 'verified').length);
+      expect(verified).toEqual([1, 2]);
+      expect(await s.events(runs[1]!)).toContainEqual(
+        expect.objectContaining({
+          type: 'warning',
+          message: 'files changed since the tests passed: the tests run again before the apply',
+        }),
+      );
+    });
+
     long('revise shows the model what the tests of the proposal said', async () => {
       const rules = [
         {
@@ -220,7 +257,11 @@ describeIf(process.env.EMEND_BWRAP !== undefined, 'there is no sandbox here')(
       const check = `node -e "if (require('./a.js') === 3) throw new Error('that is no two')"`;
       const { s, run } = await begin(`approval: ask\ntest: ${JSON.stringify(check)}`, {}, rules);
       const { status } = await s.settle(run);
-      expect(status.decision?.reason).toBe('tests_failed');
+      // The model answered with the same bytes again.
+      expect(status.decision).toMatchObject({ reason: 'approval' });
+      expect(status.decision?.message).toMatch(
+        /but the tests already failed with exactly these changes: .*; tests of the proposal: fail_/,
+      );
       await s.answer(run, 'revise', { note: 'Look at the tests.' });
       expect((await s.settle(run)).status.decision?.message).toContain(
         'tests of the proposal: pass: ',

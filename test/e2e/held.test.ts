@@ -10,6 +10,7 @@ import { createLocks } from '../../src/workspace/apply/lock.js';
 import { closedOf, emendCommand, eventually, lockOf, pidsIn, withHandle } from './ends.js';
 import { alive } from '../support/alive.js';
 import { printedFaults } from '../support/json-schema.js';
+import { testIf } from '../support/skipped.js';
 import { scene, whole, type Scene } from './support.js';
 
 let open: Scene | null = null;
@@ -78,6 +79,37 @@ describe('nothing applied under the lock of a terminated run', () => {
     expect(await lockOf(s)).toBeNull();
   });
 });
+
+testIf(process.env.EMEND_BWRAP !== undefined, 'there is no sandbox here')(
+  'on an overlay the base and the proposal are tested while another step holds the workspace; only the apply waits',
+  async () => {
+    const s = (open = await scene(FILES, RULES));
+    await s.worker();
+    const first = await s.start('first.md', job('a.js'));
+    await s.settle(first);
+    const locks = createLocks({ home: s.home });
+    const holder = { workflowId: first.live!.workflowId, namespace: s.emend.namespace };
+    await locks.take(s.repo, first.stepKey, holder);
+    const next = await s.start(
+      'next.md',
+      job('b.js', 'approval: auto', 'commit: true', 'test: test -f a.js'),
+    );
+    const told = async (): Promise<readonly string[]> => {
+      const order = ['base_tested', 'verified', 'apply_busy', 'applied', 'committed'];
+      const types = (await s.events(next)).map(({ type }) => type);
+      return types.filter((type) => order.includes(type));
+    };
+    await eventually('the wait', async () => (await told()).includes('apply_busy'));
+    expect(await told()).toEqual(['base_tested', 'verified', 'apply_busy']);
+    expect((await lockOf(s))?.stepKey).toBe(first.stepKey);
+    await locks.release(s.repo, first.stepKey);
+    expect(await s.end(next)).toMatchObject({ outcome: 'committed', files: ['b.js'] });
+    expect(await told()).toEqual([
+      ...['base_tested', 'verified', 'apply_busy'],
+      ...['applied', 'committed'],
+    ]);
+  },
+);
 
 test('files of a terminated run: the next step waits and says for whom and what to type, list offers the undo, then it goes on', async () => {
   const s = (open = await scene(FILES, RULES));

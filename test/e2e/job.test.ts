@@ -493,7 +493,7 @@ describe('a job, end to end', () => {
     );
     const paused = await s.settle(run);
     expect(paused.status.decision?.message).toContain(
-      '; the tests run in the workspace after the change is applied: the commands run without a sandbox',
+      '; the tests run in the workspace after the change is applied: `sandbox: off`',
     );
     expect(await counts(run, 'verified', 'applied')).toEqual([0, 0]);
     await s.answer(run, 'approve');
