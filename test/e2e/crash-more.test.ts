@@ -221,7 +221,8 @@ testIf(found.works, whyNone)(
     await expectWholeEnd(s, A_END);
     const types = (await s.events(run)).map(({ type }) => type);
     expect(types.filter((type) => /^(?:verified|applied|rolled_back)$/.test(type))).toEqual([
-      ...['verified', 'applied'],
+      'verified',
+      'applied',
     ]);
     expect(rulesOf(s)).toEqual(['a']);
   },

@@ -3,6 +3,7 @@
  * one commit, no recorded answer is asked for again. EMEND_LONG=1 runs the whole matrix, else a printed, seeded sample.
  */
 import { afterEach, describe, expect, test } from '@jest/globals';
+import { listLayers } from '../../src/workspace/layers/index.js';
 import { sampled } from '../support/seeded.js';
 import { scene, whole, type Scene } from './support.js';
 import { longOnly } from '../support/skipped.js';
@@ -53,6 +54,7 @@ async function expectWholeEnd(s: Scene, run: Awaited<ReturnType<Scene['start']>>
   expect(s.git('status', '--porcelain', 'a.js', 'b.js')).toBe('');
   // No keep or temp file of ours is left beside the targets, and nothing that the tests wrote.
   expect(s.git('status', '--porcelain', '--ignored').trim()).toBe('?? job.md');
+  expect((await listLayers(s.home)).map(({ run: of }) => of)).not.toContain(run.stepKey);
   expect((await s.events(run)).map(({ type }) => type)).not.toContain('rolled_back');
 }
 
@@ -74,7 +76,9 @@ const BOUNDARIES = [
   ])
   // First the tests of the base run, then those of the proposal.
   .concat(['runTests:before:1', 'runTests:after:1'])
-  .concat(['runTests:before:2', 'runTests:after:2', 'commit:before:1', 'commit:after:1']);
+  .concat(['runTests:before:2', 'runTests:after:2', 'commit:before:1', 'commit:after:1'])
+  // What the tests left where git ignores it.
+  .concat(['removeLayers:before:1', 'removeLayers:after:1']);
 
 describe('SIGKILL at activity boundaries', () => {
   test.each(sampled('activity boundaries', BOUNDARIES, 1))('%s', async (crash) => {
