@@ -155,9 +155,9 @@ test('a key for five files asks again with their number and takes paths; Enter, 
 });
 
 /** A run that waits for an approval; its tests take two seconds. */
-const waiting = async () => {
+const waiting = async (verify = 'before_approval') => {
   const s = await greeting('export const greet = () => "good day"; // as before\n');
-  s.write('job.md', JOB.replace('commit: true', 'commit: true\ntest: sleep 2'));
+  s.write('job.md', JOB.replace('commit: true', `commit: true\ntest: sleep 2\nverify: ${verify}`));
   const started = await s.start('job.md', s.read('job.md'));
   const { decision } = (await s.settle(started)).status;
   return { s, started, run: started.stepKey.slice(0, 8), decision: decision?.id ?? '' };
@@ -169,18 +169,26 @@ const inPipe = (s: Scene, ...args: string[]) =>
     env: { ...s.env, NODE_OPTIONS: '' },
   });
 
-test('emend approve in a terminal follows tests and commit to the end of the run', async () => {
-  const { s, run } = await waiting();
+test.each([
+  ['the tests that ran before it, then follows the commit', 'before_approval'],
+  ['that they have not run, then follows tests and commit', 'after_approval'],
+])('emend approve in a terminal shows %s to the end of the run', async (_, verify) => {
+  const { s, run } = await waiting(verify);
   const { out, ...ended } = await onTerminal(s, ['approve', run], [['approve? [y/N] ', 'y']]);
   expect(ended).toMatchObject({ exit: 0, missing: null });
   expect(s.git('log', '-1', '--format=%s').trim()).toBe('Greet politely');
   const text = unpainted(out);
-  expect(text).toContain('tests: pass: sleep 2: passed');
   expect(text).toContain(`${run}  committed`);
+  const [before = '', after = ''] = text.split('approve? [y/N]');
   // Events from before the answer are not printed again.
-  expect(text.split('approve? [y/N]')[1]).toMatch(
-    /^ y\n\w+ {2}approve: apply the proposed change\napprove for 1 file by /,
+  expect(after).toMatch(/^ y\n\w+ {2}approve: apply the proposed change\napprove for 1 file by /);
+  const isBefore = verify === 'before_approval';
+  expect(before).toContain(
+    isBefore
+      ? 'tests of the proposal: pass: sleep 2: passed'
+      : 'the tests run on the approved files before they are applied',
   );
+  expect(after.includes('tests: pass: sleep 2: passed')).toBe(!isBefore);
 });
 
 test('emend skip in a terminal ends with the run, revise with its next question, and --no-wait at once', async () => {
