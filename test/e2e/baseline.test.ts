@@ -155,8 +155,8 @@ describeIf(process.env.EMEND_BWRAP !== undefined, 'there is no sandbox here')(
         s.write('b.js', 'module.exports = 3;\n');
         await s.worker();
         const sum = "process.exit(require('./a.js') + require('./b.js') - 5)";
-        const isThere = `process.chdir('${s.repo}'); `;
-        const check = `node -e "${isThere}${WRITES}${sum}"`;
+        const enter = `process.chdir('${s.repo}'); `;
+        const check = `node -e "${enter}${WRITES}${sum}"`;
         const run = await s.start(
           'job.md',
           job(`approval: ask\nbaseline: off\ntest: ${JSON.stringify(check)}`),
@@ -215,8 +215,8 @@ describeIf(process.env.EMEND_BWRAP !== undefined, 'there is no sandbox here')(
       await s.worker();
       const texts = ['a', 'b'].map((name) => {
         // Tests that see the other change before it is committed fail.
-        const isClean = `git diff --quiet HEAD -- ${name === 'a' ? 'b' : 'a'}.js`;
-        const text = job(`baseline: off\ntest: ${isClean}`).replace('[a.js]', `[${name}.js]`);
+        const check = `git diff --quiet HEAD -- ${name === 'a' ? 'b' : 'a'}.js`;
+        const text = job(`baseline: off\ntest: ${check}`).replace('[a.js]', `[${name}.js]`);
         // The job of the other run is part of the base.
         s.write(`${name}.md`, text);
         return [`${name}.md`, text] as const;

@@ -96,7 +96,7 @@ test('the others are asked for with what goes before them, a secret aside; a per
 }, 120_000);
 
 /** A job that deletes one file, whose tests want that file. */
-const wanted = (name: string, ...keys: readonly string[]): Promise<ResolvedRun> =>
+const startDeletion = (name: string, ...keys: readonly string[]): Promise<ResolvedRun> =>
   start(
     name,
     'delete_files: [logo.bin]',
@@ -108,7 +108,7 @@ const wanted = (name: string, ...keys: readonly string[]): Promise<ResolvedRun> 
 test('nothing but files that go: no call at all; tests that fail without them leave them as they are', async () => {
   const before = asked().length;
   const { mode, ino, mtimeMs } = statSync(join(s.repo, 'logo.bin'));
-  const run = await wanted('nothing');
+  const run = await startDeletion('nothing');
   const failed = await s.settle(run);
   expect(failed.status.decision).toMatchObject({ reason: 'tests_failed' });
   expect(statSync(join(s.repo, 'logo.bin'))).toMatchObject({ mode, ino, mtimeMs });
@@ -121,7 +121,7 @@ test('nothing but files that go: no call at all; tests that fail without them le
 test('without a sandbox failed tests bring the files back, bytes and mode', async () => {
   const before = asked().length;
   const { mode } = statSync(join(s.repo, 'logo.bin'));
-  const run = await wanted('brought-back', 'sandbox: off');
+  const run = await startDeletion('brought-back', 'sandbox: off');
   await s.settle(run);
   await s.answer(run, 'approve');
   const failed = await s.settle(run);

@@ -94,17 +94,17 @@ testIf(process.env.EMEND_BWRAP !== undefined, 'there is no sandbox here')(
       'next.md',
       job('b.js', 'approval: auto', 'commit: true', 'test: test -f a.js'),
     );
-    const told = async (): Promise<readonly string[]> => {
+    const typesNow = async (): Promise<readonly string[]> => {
       const order = ['base_tested', 'verified', 'apply_busy', 'applied', 'committed'];
-      const types = (await s.events(next)).map(({ type }) => type);
-      return types.filter((type) => order.includes(type));
+      const all = (await s.events(next)).map(({ type }) => type);
+      return all.filter((type) => order.includes(type));
     };
-    await eventually('the wait', async () => (await told()).includes('apply_busy'));
-    expect(await told()).toEqual(['base_tested', 'verified', 'apply_busy']);
+    await eventually('the wait', async () => (await typesNow()).includes('apply_busy'));
+    expect(await typesNow()).toEqual(['base_tested', 'verified', 'apply_busy']);
     expect((await lockOf(s))?.stepKey).toBe(first.stepKey);
     await locks.release(s.repo, first.stepKey);
     expect(await s.end(next)).toMatchObject({ outcome: 'committed', files: ['b.js'] });
-    expect(await told()).toEqual([
+    expect(await typesNow()).toEqual([
       ...['base_tested', 'verified', 'apply_busy'],
       ...['applied', 'committed'],
     ]);

@@ -124,9 +124,9 @@ describe('a job, end to end', () => {
     expect(said).toEqual(['Greet politely', run.stepKey]);
     expect(s.git('status', '--porcelain', 'src')).toBe('');
     expect(asked()).toEqual(['edit']);
-    const told = (await s.events(run)).map(({ type }) => type);
+    const types = (await s.events(run)).map(({ type }) => type);
     const order = ['base_tested', 'verified', 'decided', 'applied', 'committed'];
-    expect(told.filter((type) => order.includes(type))).toEqual(order);
+    expect(types.filter((type) => order.includes(type))).toEqual(order);
   });
 
   test('a whole step is cut off, split by file, and each file is asked for alone with the brief', async () => {
