@@ -45,6 +45,17 @@ describe('tests before anything is applied', () => {
         'preflight > propose * > build > test a.ts > propose a.ts#2 told > build > test a.ts > ask tests_failed > say keep > ask approval a.ts > say approve > apply a.ts > commit [INCOMPLETE] > committed',
     },
     {
+      name: 'fail again on the same bytes: the reviewer is asked about the failure, not for an approval',
+      overlay,
+      ready,
+      words: {
+        propose: { '*': ['edited=1'], 'a.ts': ['edited=1'] },
+        test_proposal: ['fail:x', 'fail:x'],
+      },
+      effects:
+        'preflight > propose * > build > test a.ts > propose a.ts#2 told > build > test a.ts > ask tests_failed',
+    },
+    {
       name: 'run under `approval: auto` before the policy approves',
       overlay,
       ready: { ...ready, approval: 'auto' },

@@ -25,8 +25,8 @@ import {
 import { runawayPause } from './runaway.js';
 import {
   baseQuestion,
+  havePassed,
   isProven,
-  resultOn,
   testsAfterApply,
   testsOfProposal,
   verifiesAfterApply,
@@ -237,7 +237,7 @@ function reviewEffect(state: StepState): Effect {
 /** Returns the tests that must come before these files of the proposal are reviewed, or applied (`isFresh`); null: none. */
 function testsBefore(state: StepState, files: readonly string[], isFresh: boolean): Effect | null {
   if (!wantsTestsFirst(state) || files.length === 0) return null;
-  const isDone = isFresh ? isProven(state, files) : resultOn(state, files) !== null;
+  const isDone = isFresh ? isProven(state, files) : havePassed(state, files);
   if (isDone) return null;
   if (wantsBase(state)) return { kind: 'try_base', beside: null };
   return { kind: 'test_proposal', files, isFresh };

@@ -82,10 +82,16 @@ export function resultOn(
   return isSame ? proposed : null;
 }
 
+/** Returns whether the tests passed on exactly these files of the proposal. */
+export function havePassed(state: StepState, files: readonly string[]): boolean {
+  const proposed = resultOn(state, files);
+  return proposed !== null && PASSED.includes(proposed.result.outcome);
+}
+
 /** Returns whether these files may be applied: the tests passed on them, on a base that can be compared, or right now. */
 export function isProven(state: StepState, files: readonly string[]): boolean {
   const proposed = resultOn(state, files);
-  if (proposed === null || !PASSED.includes(proposed.result.outcome)) return false;
+  if (proposed === null || !havePassed(state, files)) return false;
   return proposed.isFresh || proposed.result.baseHash !== null;
 }
 
