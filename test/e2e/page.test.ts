@@ -310,7 +310,8 @@ inBrowser()('the review page', () => {
       await page.getByText(/^by its text: [\d.]+ = .*tasks 0\.4/).waitFor();
       const budget = page.getByRole('region', { name: 'Budget' });
       expect(await budget.innerText()).toMatch(/Tokens\s+[\d,]+ tokens of 1,000,000,000 tokens/);
-      expect(await budget.getByRole('meter').count()).toBe(1);
+      // One of tokens, and one of the money that a run may spend by default.
+      expect(await budget.getByRole('meter').count()).toBe(2);
       await page.getByText(/^completed 2 of 2 phases, last commit [0-9a-f]{12}$/).waitFor();
       await picture(page, 'plan-dark');
       expect(await violations(page)).toEqual([]);
