@@ -125,10 +125,10 @@ inBrowser()('the files of a review', () => {
       await page.keyboard.type('in capitals');
       await press('Tab', 'Enter');
       await page.getByText('Note that led to version 2: in capitals').waitFor({ timeout: 60_000 });
-      await viewed('only.txt', 'a.txt');
-      await page.getByText('FIVE 5', { exact: true }).first().waitFor();
       // The new version is shown while its tests run; it can be approved when they have ended.
       await page.getByRole('group', { name: 'Verdict on src/b.txt' }).waitFor();
+      await viewed('only.txt', 'a.txt');
+      await page.getByText('FIVE 5', { exact: true }).first().waitFor();
       await press('A', 'Enter');
       await page.getByRole('heading', { name: 'Send your verdicts' }).waitFor();
       await press('Enter');
