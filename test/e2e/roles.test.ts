@@ -66,7 +66,9 @@ test('each role has a worker of its own: it does its part and no other; roles th
   const [flows, model, hosts] = workers.map(({ pid }) => [...(by.get(pid!) ?? [])]);
   expect(flows).toEqual(['task']);
   expect(model).toEqual(['proposeEdit']);
-  expect(hosts).toEqual(expect.arrayContaining(['preflight', 'runTests', 'applyProposal', 'commit']));
+  expect(hosts).toEqual(
+    expect.arrayContaining(['preflight', 'runTests', 'applyProposal', 'commit']),
+  );
   expect(by.size).toBe(3);
   expect(hosts).not.toContain('proposeEdit');
   await Promise.all(workers.map((worker) => endWorker(worker)));

@@ -119,8 +119,8 @@ testIf(process.env.EMEND_BWRAP !== undefined, 'there is no sandbox here').each(
       [s, await s.start('a.md', job('a'))],
       [t, await t.start('b.md', job('b'))],
     ] as const;
-    for (const [at, run] of both)
-      expect((await at.settle(run, 120)).status.decision).toMatchObject({
+    for (const [side, run] of both)
+      expect((await side.settle(run, 120)).status.decision).toMatchObject({
         reason: 'approval',
         message: expect.stringContaining('tests of the proposal: pass'),
       });
@@ -129,9 +129,9 @@ testIf(process.env.EMEND_BWRAP !== undefined, 'there is no sandbox here').each(
       '?? a.md',
       '?? b.md',
     ]);
-    for (const [at, run] of both) {
-      await at.answer(run, 'approve');
-      expect(await at.end(run, 180)).toMatchObject({ outcome: 'committed', verification: 'pass' });
+    for (const [side, run] of both) {
+      await side.answer(run, 'approve');
+      expect(await side.end(run, 180)).toMatchObject({ outcome: 'committed', verification: 'pass' });
     }
     const [[, first], [, second]] = both;
     expect((await s.events(first)).filter(({ type }) => type === 'verified')).toHaveLength(1);
