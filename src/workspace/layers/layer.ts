@@ -3,9 +3,10 @@
  * outputs of earlier commands. Its name says which process made it, so that what a killed process left is found. It is removed when the
  * command has ended.
  */
-import { chmod, lstat, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, lstat, mkdir, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Environment } from '../../system/environment.js';
+import { orNull } from '../../system/durable.js';
 import { makeOwnedDirectory } from '../../system/scratch.js';
 import type { BlobStore } from '../../stores/ports.js';
 import type { CommandRunner, Overlay } from '../commands/index.js';
@@ -55,8 +56,7 @@ export async function withLayer<T>(
   use: (layer: Layer) => Promise<T>,
 ): Promise<T> {
   const run = join(layersDir(ports.home), request.run);
-  await mkdir(run, { recursive: true, mode: 0o700 });
-  const dir = await makeOwnedDirectory(run, 'command');
+  const dir = await makeCommandDirectory(run);
   try {
     const outputs = request.isWarm ? await takeOutputs(run, dir, request.proposal) : null;
     try {
@@ -66,6 +66,17 @@ export async function withLayer<T>(
     }
   } finally {
     await removeTree(dir);
+    // It stays while it has outputs or the layer of another command.
+    await orNull(rmdir(run), ['ENOTEMPTY', 'EEXIST', 'ENOENT']);
+  }
+}
+
+/** Makes a directory for one command in that of its run, which another command may remove at its end. */
+async function makeCommandDirectory(run: string): Promise<string> {
+  for (;;) {
+    await mkdir(run, { recursive: true, mode: 0o700 });
+    const dir = await orNull(makeOwnedDirectory(run, 'command'));
+    if (dir !== null) return dir;
   }
 }
 

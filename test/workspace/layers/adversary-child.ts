@@ -31,6 +31,6 @@ for (const command of list) {
   );
   outputs.push(`${ran.output.trim()} (exit ${ran.exit})`);
 }
-const { mode } = lstatSync(join(layersDir(home), 'r1'));
+const { mode } = lstatSync(layersDir(home));
 await layers.remove('r1');
 process.stdout.write(JSON.stringify({ outputs, mode: mode & 0o777 } satisfies Observation));
