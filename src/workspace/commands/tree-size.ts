@@ -6,10 +6,15 @@ import { lstat } from '../../system/fs.js';
 
 const REST_FACTOR = 20; // bound: The next count of a layer begins after this many times the duration of the last one.
 const BLOCK_BYTES = 512; // bound: Unit of `Stats.blocks`.
+const PATH_BYTES = 4_095; // bound: Bytes of the longest path that the kernel takes. What is deeper cannot be counted.
 
 export interface TreeSize {
   readonly bytes: number;
   readonly entries: number;
+}
+interface Count extends TreeSize {
+  /** There are paths that the kernel does not take, so the count is not complete. */
+  readonly isPartial: boolean;
 }
 
 /** The kernel and the command change the tree meanwhile, and a directory may forbid reading. */
@@ -20,7 +25,7 @@ export class TreeWatch {
   #nextCount_ms = 0;
   #isCounting = false;
   #isOver = false;
-  #largest: TreeSize = { bytes: 0, entries: 0 };
+  #largest: Count = { bytes: 0, entries: 0, isPartial: false };
 
   readonly #dir: string;
   readonly #limit: TreeSize;
@@ -31,7 +36,7 @@ export class TreeWatch {
   }
 
   /** Returns the largest size that was counted, and begins another count if it is time for one. */
-  size(): TreeSize {
+  size(): Count {
     if (!this.#isCounting && performance.now() >= this.#nextCount_ms) void this.#count();
     return this.#largest;
   }
@@ -45,7 +50,8 @@ export class TreeWatch {
     this.#isCounting = true;
     const begin_ms = performance.now();
     const size = await this.#walk().catch(() => null);
-    if (size !== null && (size.bytes > this.#largest.bytes || size.entries > this.#largest.entries))
+    const { bytes, entries } = this.#largest;
+    if (size !== null && (size.isPartial || size.bytes > bytes || size.entries > entries))
       this.#largest = size;
     const duration_ms = performance.now() - begin_ms;
     this.#nextCount_ms = begin_ms + duration_ms + REST_FACTOR * duration_ms;
@@ -53,13 +59,14 @@ export class TreeWatch {
   }
 
   /** Ends early if the tree is larger than allowed. Names are bytes: the command chose them. */
-  async #walk(): Promise<TreeSize> {
-    const size = { bytes: 0, entries: 0 };
+  async #walk(): Promise<Count> {
+    const size = { bytes: 0, entries: 0, isPartial: false };
     const linked = new Set<number>();
     const directories: Buffer[] = [Buffer.from(this.#dir)];
     for (let dir = directories.pop(); dir !== undefined; dir = directories.pop()) {
       for (const name of (await orNull(readdir(dir, 'buffer'), GONE)) ?? []) {
         const path = Buffer.concat([dir, SLASH, name]);
+        if (path.length > PATH_BYTES) return { ...size, isPartial: true };
         const stat = await orNull(lstat(path), GONE);
         if (stat === null) continue;
         size.entries += 1;

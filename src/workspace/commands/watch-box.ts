@@ -94,6 +94,8 @@ async function spaceProblem(
 
 function layerProblem(layer: TreeWatch, { disk_mib, entries }: Allowance): Reason {
   const size = layer.size();
+  if (size.isPartial)
+    return 'it made a path of more than 4,095 bytes, below which files cannot be counted';
   if (size.bytes > disk_mib * MIB)
     return `it wrote ${Math.round(size.bytes / MIB)} MiB of files; \`disk_mib\` allows ${disk_mib}`;
   return size.entries > entries

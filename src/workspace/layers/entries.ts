@@ -12,6 +12,9 @@ export interface Entry {
 
 const ABSENT = ['ENOENT', 'ENOTDIR', 'EACCES'];
 
+// bound: Bytes of a path in a layer. What is deeper is removed with it, but neither listed nor kept: the kernel takes 4,095.
+export const PATH_BYTES = 2_048;
+
 /** Returns what is at a path, which is no link's target; null: nothing that this user can see. */
 export const entryAt = (path: string): Promise<Stats | null> => orNull(lstat(path), ABSENT);
 
@@ -28,7 +31,7 @@ export async function openDirectory(path: string | Buffer, { mode }: Stats): Pro
 
 /**
  * Lists a directory in the order of its names, and opens it first if its mode forbids that. Lists nothing if there is no directory. Leaves
- * out names that are not UTF-8, which no path in a message can state.
+ * out names that are not UTF-8, which no path in a message can state, and paths of more than `PATH_BYTES`.
  */
 export async function entriesIn(dir: string): Promise<readonly Entry[]> {
   const own = await entryAt(dir);
@@ -36,7 +39,8 @@ export async function entriesIn(dir: string): Promise<readonly Entry[]> {
   await openDirectory(dir, own);
   const entries: Entry[] = [];
   for (const name of (await readdir(dir)).sort()) {
-    const stat = await entryAt(join(dir, name));
+    const path = join(dir, name);
+    const stat = Buffer.byteLength(path) > PATH_BYTES ? null : await entryAt(path);
     if (stat !== null) entries.push({ name, stat });
   }
   return entries;

@@ -14,7 +14,7 @@ import { isWithin } from '../commands/mounts.js';
 import { git } from '../git/git.js';
 import type { ExpectedFile } from '../ports.js';
 import { removedWithoutMark, type ShownNames } from './changes.js';
-import { entriesIn, entryAt, isRemovalMark, openDirectory } from './entries.js';
+import { entriesIn, entryAt, isRemovalMark, openDirectory, PATH_BYTES } from './entries.js';
 import { makeParents, markRemoved } from './parents.js';
 import { isProgram } from './programs.js';
 import { removeTree } from './remove.js';
@@ -99,11 +99,17 @@ export async function keepOutputs(kept: Kept): Promise<void> {
     const generation = join(outputs.dir, String(Number(last) + 1));
     await mkdir(generation);
     await chmod(generation, (await lstat(workspace)).mode & 0o7777);
-    await fillGeneration(kept, generation, found);
-    const size = { mib: 0, entries: 0 };
-    await removeUnkept(Buffer.from(generation), size);
-    if (size.mib > GENERATION_MIB || size.entries > GENERATION_ENTRIES)
+    try {
+      await fillGeneration(kept, generation, found);
+      const size = { mib: 0, entries: 0 };
+      await removeUnkept(Buffer.from(generation), size);
+      if (size.mib > GENERATION_MIB || size.entries > GENERATION_ENTRIES)
+        await removeTree(generation);
+    } catch (error) {
+      // A part of the outputs would look complete to the next command.
       await removeTree(generation);
+      throw error;
+    }
   }
   const seen: Seen = { files: seenOf(proposal), at_s: currentTime_s() };
   await writeFile(join(outputs.dir, SEEN), JSON.stringify(seen));
@@ -232,7 +238,8 @@ async function removeUnkept(dir: Buffer, size: { mib: number; entries: number })
   for (const entry of await readdir(dir, { encoding: 'buffer', withFileTypes: true })) {
     const path = Buffer.concat([dir, Buffer.from('/'), entry.name]);
     const name = entry.name.toString('utf8');
-    if (name === '.git' || isDependencyFolder(name) || !isUtf8(entry.name)) {
+    const isDeep = path.length > PATH_BYTES;
+    if (name === '.git' || isDependencyFolder(name) || !isUtf8(entry.name) || isDeep) {
       await removeTree(path);
       continue;
     }

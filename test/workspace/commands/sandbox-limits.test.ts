@@ -15,6 +15,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { SANDBOX_ON, type SandboxSettings } from '../../../src/documents/job/index.js';
 import { createLocalRunner, type CommandRequest } from '../../../src/workspace/commands/index.js';
+import { removeTree } from '../../../src/workspace/layers/index.js';
 import { found, whyNone } from '../../support/box-users.js';
 import { describeIf, testIf } from '../../support/skipped.js';
 
@@ -127,6 +128,12 @@ describeIf(found.works, whyNone)('what is used up', () => {
   test('the entries of a layer', async () => {
     const make = 'i=0; while :; do mkdir d$i; : > d$i/f; i=$((i+1)); done';
     expect(await onLayer(make, { entries: 300 })).toMatch(/^it made 301 files and directories/);
+  });
+
+  test('a layer that is deeper than the kernel takes', async () => {
+    const deep = `perl -e 'for (1 .. 60) { mkdir "d" x 100; chdir "d" x 100 }'`;
+    expect(await onLayer(`${deep}; sleep 60`, {})).toMatch(/^it made a path of more than 4,095/);
+    await removeTree(join(dir, 'upper'));
   });
 
   test('time, an abort: nothing of it is left', async () => {

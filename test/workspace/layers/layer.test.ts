@@ -73,7 +73,14 @@ describeIf(found.works, whyNone)('layers', () => {
 
   test('leaves nothing in the home, also where a command made directories that nobody may enter', async () => {
     expect((await run('mkdir -p -m 000 locked; mkdir -p a/b; chmod 000 a')).exit).toBe(0);
-    expect(await readdir(join(layersDir(home), 'r1'))).toEqual([]);
+    expect(await readdir(layersDir(home))).toEqual([]);
+  });
+
+  const deepTree = `perl -e 'for (1 .. 60) { mkdir "d" x 100; chdir "d" x 100 } open F, ">file"'`;
+
+  test('removes directories whose paths are longer than the kernel takes', async () => {
+    expect((await run(deepTree)).exit).toBe(0);
+    expect(await readdir(layersDir(home))).toEqual([]);
   });
 
   test('finds no problem with an ordinary workspace', async () => {

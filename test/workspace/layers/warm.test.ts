@@ -85,6 +85,12 @@ describeIf(found.works, whyNone)('warm layers', () => {
     expect((await warm('cat deep/x.o/one')).output).toBe('1');
   });
 
+  test('keep nothing whose path is longer than the kernel takes', async () => {
+    const deep = `perl -e 'mkdir "deep.o"; chdir "deep.o"; for (1 .. 60) { mkdir "d" x 100; chdir "d" x 100 }'`;
+    expect((await warm(`${deep}; echo x > a.o`)).exit).toBe(0);
+    expect((await warm('cat a.o')).output).toBe('x');
+  });
+
   test('belong to one command at a time, and a fresh one has none', async () => {
     await warm('echo 1 > one.o');
     const first = warm('cat one.o; echo 2 > first.o; sleep 1');
