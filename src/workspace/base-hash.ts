@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { orNull } from '../system/durable.js';
 import { lstat, readlink } from '../system/fs.js';
-import { readGiven } from '../system/given-file.js';
+import { readGiven, UNREADABLE } from '../system/given-file.js';
 import { canonicalJson, sha256 } from '../system/hash.js';
 import { gitLine, repositoryOf, valueOf } from './git/git.js';
 import { changedPaths, listWorkspaceFiles } from './files/index.js';
@@ -45,11 +45,13 @@ async function headTree(root: string): Promise<string | null> {
   return valueOf(await gitLine(args, { cwd: root, reading: true }));
 }
 
-/** What stands for a file's content; a pipe or a device has none. */
+/** Returns what stands for a file's content. A pipe, a device and a file that this user may not read have none. */
 async function contentOf(
   path: string,
   stat: Awaited<ReturnType<typeof lstat>>,
 ): Promise<string | null> {
   if (stat.isSymbolicLink()) return readlink(path);
-  return stat.isFile() ? sha256(await readGiven(path, CHANGED_BYTES)) : null;
+  if (!stat.isFile()) return null;
+  const bytes = await orNull(readGiven(path, CHANGED_BYTES), UNREADABLE);
+  return bytes === null ? null : sha256(bytes);
 }
