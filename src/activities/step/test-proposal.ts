@@ -120,27 +120,35 @@ async function writtenBy(
   layer: Layer,
   { place, files }: Pick<Tested, 'place' | 'files'>,
 ): Promise<{ readonly own: readonly Own[]; readonly others: readonly string[] }> {
-  const changes = await layer.changes();
-  const removed = new Set(changes.flatMap(({ path, kind }) => (kind === 'removed' ? [path] : [])));
+  const paths = new Set(files.flatMap(({ path }) => withParents(path)));
+  // The list of all changes is limited.
+  const ofFiles = await layer.changes((path) => paths.has(path));
+  const removed = new Set(ofFiles.flatMap(({ path, kind }) => (kind === 'removed' ? [path] : [])));
   const own: Own[] = [];
   for (const file of files) {
     const remains = await ownFile(blobs, layer, file, removed);
     if (remains !== null) own.push(remains);
   }
   const proposed = new Set(files.map(({ path }) => path));
+  const changes = await layer.changes();
   const others = changes.map(({ path }) => path).filter((path) => !proposed.has(path));
   return { own, others: await withoutIgnored(place.root, others) };
 }
 
-/** Returns a file of the proposal as the tests left it; null: as it was proposed. It is looked up itself, as the list of changes is limited. */
+/** Returns the path after those of the directories above it. */
+function withParents(path: string): readonly string[] {
+  const parts = path.split('/');
+  return parts.map((_, index) => parts.slice(0, index + 1).join('/'));
+}
+
+/** Returns a file of the proposal as the tests left it; null: as it was proposed. */
 async function ownFile(
   blobs: ActivityPorts['blobs'],
   { overlay: { upper } }: Layer,
   { path, result }: ProposalFile,
   removed: ReadonlySet<string>,
 ): Promise<Own | null> {
-  const parts = path.split('/');
-  const isRemoved = parts.some((_, index) => removed.has(parts.slice(0, index + 1).join('/')));
+  const isRemoved = withParents(path).some((above) => removed.has(above));
   const state = isRemoved ? 'removed' : await stateInLayer(upper, path);
   if (state === 'kept') return null;
   if (state === 'removed') return result === null ? null : { path, result: null };

@@ -34,8 +34,8 @@ export interface LayerRequest {
 export interface Layer {
   /** For `Box.overlay`. */
   readonly overlay: Overlay;
-  /** What the command wrote or removed, once it has ended. */
-  changes(): Promise<readonly Change[]>;
+  /** What the command wrote or removed, once it has ended. `isWanted`: as for `changesIn`. */
+  changes(isWanted?: (path: string) => boolean): Promise<readonly Change[]>;
   /** Writes into the workspace what the command left at paths of `sandbox.write`, once it has ended. */
   writeOut(request: WriteOutRequest): Promise<WriteOutResult>;
   /** Keeps none of this command's outputs: they may be incomplete, as those of a command that was ended. */
@@ -109,7 +109,8 @@ async function useLayer<T>(
   let isKept = outputs !== null;
   const value = await use({
     overlay,
-    changes: () => changesIn({ upper, below: [...lower.toReversed(), workspace], shownNames }),
+    changes: (isWanted) =>
+      changesIn({ upper, below: [...lower.toReversed(), workspace], shownNames }, isWanted),
     writeOut: (paths) => writeOut({ upper, workspace, shownNames, programs }, paths),
     discardOutputs: () => {
       isKept = false;

@@ -232,6 +232,11 @@ describeIf(found.works, whyNone)('tests of a proposal', () => {
       'mkdir b; touch b/$(seq -s " b/" 12000); rm -r lib',
       'lib/deep.js',
     ],
+    [
+      'an empty directory in the place of its own, after more files than are listed',
+      'mkdir b; touch b/$(seq -s " b/" 12000); rm -r lib; mkdir lib',
+      'lib/deep.js',
+    ],
   ])('that leave %s have changed a file of the proposal', async (_, command, path) => {
     const run = await makeRun();
     expect(await run.tests(command)).toMatchObject({
