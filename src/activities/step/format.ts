@@ -59,7 +59,7 @@ export async function formatted(
       guard: 'formatter',
       severity: 'note',
       path,
-      message: `Not formatted, and removed while other files were formatted: a tool may run it (${whyRun(path) ?? ''}).`,
+      message: `Not formatted, and shown to the formatter as it was before the change: a tool may run it (${whyRun(path) ?? ''}).`,
     })),
   };
 }

@@ -235,10 +235,10 @@ export function onRebased(state: StepState, result: RebaseResult, now: number): 
 
 /** What was tested is what is committed: other bytes are asked about. */
 function askAboutChanged(state: StepState, { by, files, staged }: ChangedFiles): StepState {
-  const isRolledBack = state.applied.all.length > 0 ? '; the change was rolled back' : '';
+  const isRestored = state.stage.at === 'verify' ? '; the files were restored' : '';
   const what =
     by === 'tests'
-      ? `the tests passed but changed files to be committed${isRolledBack}`
+      ? `the tests passed but changed files to be committed${isRestored}`
       : 'files were changed after the change was applied and before the tests ran';
   const withStaged = within(state, 'applied', { staged: staged ?? null });
   return askOf(withStaged, 'tests_changed_files', `${what}: ${files.join(', ')}`);
