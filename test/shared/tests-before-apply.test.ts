@@ -107,6 +107,14 @@ describe('tests before anything is applied', () => {
       effects: `${ASKED} > say approve > test a.ts fresh > apply a.ts > commit > committed`,
     },
     {
+      name: 'do not hold on a base without a hash after the workspace was locked',
+      overlay,
+      ready,
+      words: { test_proposal: ['unbound', 'unbound', 'unbound'], apply: ['busy', 'applied'] },
+      decisions: ['approve'],
+      effects: `${ASKED} > say approve > test a.ts fresh > apply a.ts > wait > test a.ts fresh > apply a.ts > commit > committed`,
+    },
+    {
       name: 'get more time once if the machine may have been the cause',
       overlay,
       ready,

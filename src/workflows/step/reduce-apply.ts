@@ -132,7 +132,7 @@ export function onApplied(before: StepState, result: ApplyResult, now: number): 
         : askConflict(told, { at: 'apply', conflicts: result.conflicts }, now);
     }
     case 'busy':
-      return waitToApply(state, result, now);
+      return waitToApply(withoutUnboundPass(state), result, now);
     case 'base_changed':
       return askConflict(state, { at: 'apply', conflicts: result.conflicts }, now);
     case 'base_moved':
@@ -141,6 +141,12 @@ export function onApplied(before: StepState, result: ApplyResult, now: number): 
       return asking(state, 'engine_failed', cut(state, sentence(result.problem)));
   }
 }
+
+/** A pass on a base without a hash holds for that moment only: the workspace is locked, so its files may change. */
+const withoutUnboundPass = (state: StepState): StepState =>
+  state.tests.proposed?.result.baseHash === null
+    ? within(state, 'tests', { proposed: null })
+    : state;
 
 const BASE_MOVES = 3; // bound: Test runs in a row that a change of other files makes void, before the reviewer is asked.
 
