@@ -229,7 +229,7 @@ export const EXIT_TABLE: readonly ExitRow[] = [
   same(
     'tests_failed',
     'run job.md',
-    end(failed, 'prints the result', 'tests failed: the change was rolled back'),
+    end(failed, 'prints the result', 'tests failed: nothing of the change was kept'),
   ),
   same('tests_failed', 'watch RUN', end(failed, "exits with the run's code", 'running')),
   same('refused', 'run job.md', end(refused, 'prints the reason', 'refused; nothing was written')),

@@ -31,7 +31,7 @@ export const QUIET_TABLE: readonly QuietRow[] = [
         situation: 'tests_failed',
         line: 'run job.md',
         loses: 'Grow',
-        keeps: 'tests failed: the change was rolled back',
+        keeps: 'tests failed: nothing of the change was kept',
       },
       { situation: 'terminated', line: 'run job.md', loses: 'Grow', keeps: 'emend recover' },
       { situation: 'waits', line: 'run job.md', loses: 'Grow', keeps: 'emend approve ' },

@@ -167,7 +167,7 @@ const SENTENCE: Record<StepResult['outcome'], (result: StepResult) => string> = 
       : 'aborted while its host was unreachable',
   refused: () => 'refused; nothing was written',
   failed: () => 'failed',
-  tests_failed: () => 'tests failed: the change was rolled back',
+  tests_failed: () => 'tests failed: nothing of the change was kept',
   completed: (result) => `completed: ${phasesText(result)}`,
   incomplete: (result) => `ended with incomplete phases: ${phasesText(result)}`,
   stopped: (result) => `stopped after a phase: ${phasesText(result)}`,

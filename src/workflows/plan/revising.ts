@@ -263,7 +263,7 @@ function triggered(state: PlanState, revising: Revising, now: number): PlanState
 const noteOf = (suggestions: readonly string[]): string | null =>
   suggestions.length === 0
     ? null
-    : `The tests failed and the change was rolled back. What may help:\n${suggestions.map((line) => `- ${line}`).join('\n')}`;
+    : `The tests failed, and nothing of the change was kept. What may help:\n${suggestions.map((line) => `- ${line}`).join('\n')}`;
 
 /** A report or a proposal was answered. */
 const advised = (
