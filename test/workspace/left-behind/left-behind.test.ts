@@ -12,7 +12,7 @@ import { sampled } from '../../support/seeded.js';
 import { describeIf } from '../../support/skipped.js';
 import { transpile } from '../../support/transpile.js';
 import { boxUsers, endBoxUsers, found, whyNone, type BoxUser } from '../../support/box-users.js';
-import { isolateGit, Repo, STEP } from '../git-fixture.js';
+import { isolateGit, Repo } from '../git-fixture.js';
 import type { LeftBehindTask } from './child.js';
 
 isolateGit();
