@@ -74,9 +74,11 @@ export interface OverlayRan<T> extends TestsRan {
   readonly writeOut: WriteOutResult;
 }
 
-/** Runs the tests in the workspace itself, where what they write stays. */
-export const testsInPlace = (ports: ActivityPorts, request: TestRequest): Promise<TestsRan> =>
-  runScript(ports, request, request.isOpen === true ? 'off' : request.place.box);
+/** Runs the tests in the workspace itself, where what they write stays, except outside the sandbox by the reviewer's answer. */
+export const testsInPlace = (ports: ActivityPorts, request: TestRequest): Promise<TestsRan> => {
+  const { place, isOpen = false } = request;
+  return runScript(ports, request, place.box === 'off' ? 'off' : { ...place.box, isOpen });
+};
 
 export interface OnOverlay<T> {
   /** Key of the run. */

@@ -35,11 +35,19 @@ afterEach(() => {
 const git = (...args: string[]): string =>
   execFileSync('git', args, { cwd: scene.workspace, encoding: 'utf8' });
 
-const runOf = async (stepKey: string, sandbox: SandboxSettings | 'off' = SANDBOX_ON) => {
+interface RunOptions {
+  readonly sandbox?: SandboxSettings | 'off';
+  /** Why there can be no overlay; absent: there can be. */
+  readonly noOverlay?: string;
+}
+const runOf = async (stepKey: string, { sandbox = SANDBOX_ON, noOverlay }: RunOptions = {}) => {
   const { blobs: dir, records } = storePaths(scene.home);
   const blobs = createBlobStore({ dir });
+  const plain = workspacePorts(scene.home, blobs);
+  const problem = () => Promise.resolve(noOverlay);
   const ports = {
-    ...workspacePorts(scene.home, blobs),
+    ...plain,
+    layers: noOverlay === undefined ? plain.layers : { ...plain.layers, problem },
     records: createRecordStore({ dir: records }),
     timings: { commandTurn_ms: 1000 },
     edits: { run: () => Promise.resolve({ text: 'diff' }) },
@@ -160,11 +168,24 @@ describeIf(found.works, whyNone)('tests of a base that fail in the sandbox', () 
     });
   });
 
+  test('leave nothing in the workspace outside it, also if there can be no overlay of a layer', async () => {
+    fs.writeFileSync(scene.at('test.sh'), `${program().trim()} || exit 1\necho x > stray.txt\n`);
+    git('add', '-A');
+    git('commit', '-qm', 'base');
+    const run = await runOf(LATER, { noOverlay: 'the home is in a container' });
+    expect(await run.tests('sh test.sh', 1, true)).toMatchObject({
+      outcome: 'pass',
+      blocked: expect.any(String),
+    });
+    expect(fs.existsSync(escaped())).toBe(true);
+    expect(fs.existsSync(scene.at('stray.txt'))).toBe(false);
+  });
+
   test('run as they are, without a question, if the run says `sandbox: off`', async () => {
     fs.writeFileSync(scene.at('test.sh'), `${program()}exit 1\n`);
     git('add', '-A');
     git('commit', '-qm', 'base');
-    const result = await (await runOf(LATER, 'off')).tests('sh test.sh');
+    const result = await (await runOf(LATER, { sandbox: 'off' })).tests('sh test.sh');
     expect(fs.existsSync(escaped())).toBe(true);
     expect(result).toMatchObject({ outcome: 'fail' });
     expect(result).not.toHaveProperty('outside');
