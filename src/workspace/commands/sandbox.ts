@@ -7,7 +7,7 @@ import { homedir, userInfo } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { fail } from '../../shared/problems.js';
 import { outsideWrites, type SandboxSettings } from '../../documents/job/index.js';
-import type { Environment } from '../../system/environment.js';
+import { onPath, type Environment } from '../../system/environment.js';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
 import { ALWAYS } from './bubblewrap.js';
 import { found, isWithin, Mounts, overlayArguments, showTools, type Overlay } from './mounts.js';
@@ -145,7 +145,7 @@ export async function boxArguments(box: Box, { env, hidden }: Surroundings): Pro
   if (git === null && overlay === undefined && direct === 'write')
     mounts.set(join(workspace, '.git'), { kind: 'empty' });
   for (const path of settings.read) mounts.show(expanded(path, homes));
-  showWrites(mounts, box, homes[0] ?? '/');
+  showWrites(mounts, box, { env, home: homes[0] ?? '/' });
   for (const path of box.scratch ?? []) mounts.show(path, 'write');
   if (isOwn) guardGit(mounts, git, box);
   for (const socket of await sockets())
@@ -161,9 +161,24 @@ export async function boxArguments(box: Box, { env, hidden }: Surroundings): Pro
 }
 
 /** Shows what `sandbox.write` names outside the workspace. What it names inside is copied from the command's layer. */
-function showWrites(mounts: Mounts, { settings, workspace }: Box, home: string): void {
-  for (const path of outsideWrites(settings, { root: workspace, home })) {
+function showWrites(
+  mounts: Mounts,
+  { settings, workspace }: Box,
+  { env, home }: { readonly env: Environment; readonly home: string },
+): void {
+  const paths = outsideWrites(settings, { root: workspace, home });
+  const programs = paths.length === 0 ? [] : onPath(env).map(realOrSame);
+  for (const path of paths) {
     const real = found(() => realpathSync.native(path));
+    const program = programs.find(
+      (dir) => isWithin(real ?? path, dir) || isWithin(dir, real ?? path),
+    );
+    if (program !== undefined)
+      fail(
+        'config_invalid',
+        `\`sandbox.write\` names ${path}, which is in or around ${program}, a directory on PATH.`,
+        'Name a folder for snapshots or reports.',
+      );
     if (real !== null && (isWithin(real, workspace) || isWithin(workspace, real)))
       fail(
         'config_invalid',
@@ -173,6 +188,8 @@ function showWrites(mounts: Mounts, { settings, workspace }: Box, home: string):
     mounts.show(path, 'write');
   }
 }
+
+const realOrSame = (path: string): string => found(() => realpathSync.native(path)) ?? path;
 
 /** Outside the sandbox. Only the workspace and the repository's git directories are covered, so that nothing written there stays. */
 function openArguments({ workspace, overlay }: Box, git: GitPlaces | null): string[] {

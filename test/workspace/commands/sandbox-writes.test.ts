@@ -20,8 +20,11 @@ describeIf(found.works, whyNone)('paths of `sandbox.write`', () => {
   });
   afterEach(() => rmSync(base, { recursive: true, force: true }));
 
-  const commands = createLocalRunner(process.env);
-  const runOnOverlay = (command: string, write: readonly string[]) =>
+  const runOnOverlay = (
+    command: string,
+    write: readonly string[],
+    commands = createLocalRunner(process.env),
+  ) =>
     createLayers({
       home: join(base, 'home'),
       blobs: createBlobStore({ dir: join(base, 'home/blobs') }),
@@ -69,6 +72,21 @@ describeIf(found.works, whyNone)('paths of `sandbox.write`', () => {
     makeLink();
     await expect(runOnOverlay('touch reports/a', [join(base, 'link')])).rejects.toThrow(
       'in or around the workspace',
+    );
+  });
+
+  test.each([
+    ['a directory on PATH', 'out/bin'],
+    ['a directory in one', 'out/bin/sub'],
+    ['a directory around one', 'out'],
+    ['a link to one', 'link'],
+  ])('%s is refused', async (_, path) => {
+    mkdirSync(join(base, 'out/bin/sub'), { recursive: true });
+    symlinkSync(join(base, 'out/bin'), join(base, 'link'));
+    const PATH = `${process.env.PATH}:${join(base, 'out/bin')}`;
+    const commands = createLocalRunner({ ...process.env, PATH });
+    await expect(runOnOverlay('true', [join(base, path)], commands)).rejects.toThrow(
+      'a directory on PATH',
     );
   });
 
