@@ -139,7 +139,7 @@ describeIf(found.works, whyNone)('on an overlay', () => {
       ['src/a.js', 'a\na\n', 0o644],
     ]);
     expect(await inWorkspace()).toEqual(before);
-    expect(await readdir(join(base, 'home/layers/step'))).toEqual([]);
+    expect(await readdir(join(base, 'home/layers'))).toEqual([]);
   });
 });
 describeIf(found.works, whyNone)('in a sandbox without an overlay', () => {
