@@ -333,10 +333,7 @@ export const EXIT_TABLE: readonly ExitRow[] = [
       end(usage, 'sends nothing, prints what to type', ' --decision '),
       {
         typed: ['y'],
-        e2e: [
-          'test/e2e/terminal.test.ts',
-          'emend approve in a terminal follows tests and commit to the end of the run',
-        ],
+        e2e: ['test/e2e/terminal.test.ts', 'emend approve in a terminal shows %s'],
       },
     ),
   ),

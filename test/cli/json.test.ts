@@ -142,8 +142,8 @@ test('entries of an archive that lack a part, or have one of another type, keep 
   const wrong = archived().flatMap(({ kind, data }) => {
     const all =
       kind === 'proposal' || kind === 'usage' || kind === 'tests' ? [] : [...damaged(data)];
-    const name = kind === 'tests' ? 'verify' : 'buildProposal';
-    const result = kind === 'tests' ? data : { [kind]: data };
+    const name = kind === 'tests' ? 'runTests' : 'buildProposal';
+    const result = kind === 'tests' ? { ...(data as object), on: 'applied' } : { [kind]: data };
     const parts =
       all.length > 0 ? [] : [...damaged(result)].map((each) => ({ name, result: each }));
     return [

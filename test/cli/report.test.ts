@@ -87,9 +87,10 @@ const ENTRIES: readonly ArchiveEntry[] = [
     by: 'ann (cli)',
   }),
   entry('activity', 11, {
-    name: 'verify',
+    name: 'runTests',
     attempt: 1,
     result: {
+      on: 'applied',
       outcome: 'fail_soft',
       seconds: 1.5,
       summary: '1 failed',

@@ -169,10 +169,12 @@ const inPipe = (s: Scene, ...args: string[]) =>
     env: { ...s.env, NODE_OPTIONS: '' },
   });
 
-test.each([
-  ['the tests that ran before it, then follows the commit', 'before_approval'],
-  ['that they have not run, then follows tests and commit', 'after_approval'],
-])('emend approve in a terminal shows %s to the end of the run', async (_, verify) => {
+const BEFORE = [
+  'the tests that ran before it, then follows the commit',
+  'before_approval',
+] as const;
+const AFTER = ['that they have not run, then follows tests and commit', 'after_approval'] as const;
+test.each([BEFORE, AFTER])('emend approve in a terminal shows %s', async (_, verify) => {
   const { s, run } = await waiting(verify);
   const { out, ...ended } = await onTerminal(s, ['approve', run], [['approve? [y/N] ', 'y']]);
   expect(ended).toMatchObject({ exit: 0, missing: null });

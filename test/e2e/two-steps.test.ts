@@ -131,7 +131,10 @@ testIf(process.env.EMEND_BWRAP !== undefined, 'there is no sandbox here').each(
     ]);
     for (const [side, run] of both) {
       await side.answer(run, 'approve');
-      expect(await side.end(run, 180)).toMatchObject({ outcome: 'committed', verification: 'pass' });
+      expect(await side.end(run, 180)).toMatchObject({
+        outcome: 'committed',
+        verification: 'pass',
+      });
     }
     const [[, first], [, second]] = both;
     expect((await s.events(first)).filter(({ type }) => type === 'verified')).toHaveLength(1);

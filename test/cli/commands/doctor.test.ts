@@ -80,7 +80,7 @@ describe('overlay and layers', () => {
       fix: null,
     });
     expect(check('layers')).toMatchObject({ ok: true, found: 'none left behind' });
-    expect(readdirSync(join(dir, 'home/layers/probe'))).toEqual([]);
+    expect(readdirSync(join(dir, 'home/layers'))).toEqual([]);
   });
 
   test('a reason why there is none, which is nothing that is missing', async () => {

@@ -8,7 +8,7 @@ import { createCommitter } from '../../../src/workspace/git/commit.js';
 import type { CommitOutcome, CommitRequest } from '../../../src/workspace/ports.js';
 import { describeIf } from '../../support/skipped.js';
 import { found, whyNone } from '../../support/box-users.js';
-import { Blobs, hookPorts, isolateGit, Repo, requestFor, STEP } from '../git-fixture.js';
+import { Blobs, hookPorts, isolateGit, Repo, requestFor } from '../git-fixture.js';
 
 isolateGit();
 
@@ -50,7 +50,7 @@ describeIf(found.works, whyNone)('commit hooks on an overlay', () => {
     expect(await repo.status()).toBe('');
     expect(await repo.read('src/a.js')).toBe('a = 2\n');
     expect(await repo.git('show', 'HEAD:src/a.js')).toBe('a = 2\n');
-    expect(await readdir(join(home, 'layers', STEP))).toEqual([]);
+    expect(await readdir(join(home, 'layers'))).toEqual([]);
   });
 
   test('returns what a hook formats and stages, and the working tree keeps what was applied', async () => {

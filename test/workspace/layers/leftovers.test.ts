@@ -58,6 +58,8 @@ const envFor = (user: (typeof users)[number]) => ({
   ...process.env,
   NODE_OPTIONS: '',
   HOME: dir,
+  // That of the tests is closed to another user.
+  TMPDIR: '/tmp',
   EMEND_HOME: home,
   EMEND_BWRAP: user.ownBubblewrap,
   // Nobody listens there.
