@@ -56,6 +56,23 @@ describe('tests before anything is applied', () => {
         'preflight > propose * > build > test a.ts > propose a.ts#2 told > build > test a.ts > ask tests_failed',
     },
     {
+      name: 'come before an audit of the proposal, which is not paid for if they fail',
+      overlay,
+      ready: { ...ready, audit: 'before_approval' },
+      words: { test_proposal: ['fail:x', 'pass'] },
+      effects:
+        'preflight > propose * > build > test a.ts > propose a.ts#2 told > build > test a.ts > audit > ask approval a.ts',
+    },
+    {
+      name: 'of a slow base fail: asked before the tests of the proposal',
+      overlay,
+      ready: { ...ready, baseline: 'ask' },
+      words: { try_base: ['slow;fail'] },
+      decisions: ['fix'],
+      effects:
+        'preflight > try_base > propose * > ask baseline > say fix > build > test a.ts > ask approval a.ts',
+    },
+    {
       name: 'run under `approval: auto` before the policy approves',
       overlay,
       ready: { ...ready, approval: 'auto' },

@@ -213,10 +213,7 @@ function reviewEffect(state: StepState): Effect {
   if (proposal === null) return { kind: 'build' };
   const undecided = undecidedPaths(state);
   if (undecided.length > 0) {
-    const tests =
-      state.base.ready?.testsAfterApproval === true
-        ? null
-        : testsBefore(state, pathsIfApproved(state), false);
+    const tests = testsBeforeApproval(state);
     if (tests !== null) return tests;
     const auto = state.base.ready?.approval === 'auto';
     // Told, not asked about: under `approval: auto` the tests fail once more, and `tests_failed` has the answers that help.
@@ -330,6 +327,22 @@ const pathsIfApproved = (state: StepState): readonly string[] => {
 const isLast = (state: StepState): boolean =>
   !wantsCommit(state) && !wantsAudit(state, 'after_tests');
 
+/** An audit of a proposal is paid for only after its tests, if they run before the approval. */
+function auditEffect(state: StepState, currentTime_ms: number): Effect {
+  const tests = wantsAudit(state, 'before_approval') ? testsBeforeApproval(state) : null;
+  return (
+    tests ??
+    spendingPause(state, currentTime_ms) ??
+    outageEffect(state, currentTime_ms) ?? { kind: 'audit', calls: auditCalls(state) }
+  );
+}
+
+/** Returns the tests that must come before the proposal is reviewed; null: none. */
+const testsBeforeApproval = (state: StepState): Effect | null =>
+  state.base.ready?.testsAfterApproval === true
+    ? null
+    : testsBefore(state, pathsIfApproved(state), false);
+
 function applyEffect(state: StepState): Effect {
   const files = pathsToApply(state);
   return (
@@ -341,12 +354,15 @@ function applyEffect(state: StepState): Effect {
   );
 }
 
+/** Stages in which the tests of the base may have ended, and in which nothing is lost by an answer to what they showed. */
+const ASKS_ABOUT_BASE: readonly StepState['stage']['at'][] = ['propose', 'review', 'apply'];
+
 export function nextEffect(state: StepState, now: number): Effect {
   const { stage } = state;
   if (stage.at === 'closed') return { kind: 'finish' };
   if (state.decision !== null) return { kind: 'await_decision' };
   if (state.ask !== null) return { kind: 'pause', pause: state.ask };
-  const question = stage.at === 'propose' || stage.at === 'apply' ? baseQuestion(state) : null;
+  const question = ASKS_ABOUT_BASE.includes(stage.at) ? baseQuestion(state) : null;
   if (question !== null) return pause(...question);
   switch (stage.at) {
     case 'pick':
@@ -372,10 +388,7 @@ export function nextEffect(state: StepState, now: number): Effect {
       if (wantsBase(state)) return { kind: 'try_base', beside: null };
       return applyEffect(state);
     case 'audit':
-      return (
-        spendingPause(state, now) ??
-        outageEffect(state, now) ?? { kind: 'audit', calls: auditCalls(state) }
-      );
+      return auditEffect(state, now);
     case 'verify':
     case 'preflight':
     case 'build':
