@@ -197,7 +197,10 @@ describeIf(process.env.EMEND_BWRAP !== undefined, 'there is no sandbox here')(
       s.write('b.js', 'module.exports = 4;\n');
       await s.answer(run, 'approve');
       const { status } = await s.settle(run);
-      expect(status.decision?.message).toContain('fail_hard');
+      expect(status.decision).toMatchObject({
+        reason: 'tests_failed',
+        message: expect.stringContaining('exit 1'),
+      });
       expect(s.read('a.js')).toBe('module.exports = 1;\n');
       const types = (await s.events(run)).map(({ type }) => type);
       expect(types).not.toContain('applied');
