@@ -108,7 +108,8 @@ CASES['paused at attempts_exhausted: today’s worker asks for the failed file o
   const bad = {
     ...B,
     name: 'bad',
-    match: { contains: '- b.js', times: 2 },
+    // Twice in the form of the files, twice as JSON.
+    match: { contains: '- b.js', times: 4 },
     answer: 'I would rather not.\n',
   };
   const s = (open = await scene(FILES, [
@@ -127,7 +128,7 @@ CASES['paused at attempts_exhausted: today’s worker asks for the failed file o
   });
   await s.answer(run, 'retry', { note: 'please do' });
   await expectCommitted(s, run);
-  expect(asked(s)).toEqual(['brief', 'a', 'bad', 'bad', 'b']);
+  expect(asked(s)).toEqual(['brief', 'a', ...Array<string>(4).fill('bad'), 'b']);
 };
 
 CASES['paused at a conflict: rebased and committed by today’s worker'] = async () => {

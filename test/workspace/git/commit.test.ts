@@ -283,21 +283,6 @@ describe('again, and elsewhere', () => {
     expect(committed(await commit(request))).toBe(id);
   });
 
-  longOnly('landing/merge.test.ts shows an index that is brought after its commit')(
-    'killed between update-ref and the index: the retry brings the index up to date',
-    async () => {
-      await repo.write('a', '1\n');
-      const parent = await repo.commitAll();
-      const request = await requestFor(repo, [blobs.file('a', '1\n', '2\n')]);
-      await apply(request);
-      const id = committed(await commit(request));
-      await repo.git('read-tree', parent);
-      expect(await repo.status()).not.toBe('');
-      expect(committed(await commit(request))).toBe(id);
-      expect(await repo.status()).toBe('');
-    },
-  );
-
   longOnly('a retry after success shows that its commit is found')(
     'a commit that was amended afterwards still counts: its trailer names the step',
     async () => {
