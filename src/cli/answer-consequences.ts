@@ -40,6 +40,8 @@ const CONSEQUENCES: Record<Answer, string> = {
     'All commands of this run, and of later phases of its plan, run without a sandbox, with your rights.',
   mask: 'The model gets placeholders instead of the secrets. The files keep the secrets.',
   send: 'The model gets the secrets in the text of these files. What was sent is known to its server.',
+  trust:
+    'Emend obeys these files as they are now, in this run and in later runs of this repository. It asks again only if their content changes.',
   start: 'You choose an answer for each part. Then the first phase begins, and calls are paid for.',
   fix: 'The run continues. The change counts as good only if the failing tests pass with it.',
   outside:
@@ -60,6 +62,9 @@ const BY_REASON: Partial<Record<PauseReason, Partial<Record<Answer, string>>>> =
   },
   sandbox_unavailable: {
     skip: 'The files stay as they were before the run: what was applied is restored.',
+  },
+  configuration: {
+    retry: 'Emend reads the files again, as you changed or restored them. No call is paid for.',
   },
   tests_changed_files: {
     retry: 'The tests run once more. No call is paid for.',

@@ -44,6 +44,7 @@ const KEYS: Record<Answer, string> = {
   run_without: 'n',
   mask: 'm',
   send: 'o',
+  trust: 't',
   start: 's',
   fix: 'f',
   known: 'k',

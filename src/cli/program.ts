@@ -310,6 +310,12 @@ const addPatching = (program: Command, runs: Runs): void => {
     .description('revert the last change of a workspace if its files are unchanged since')
     .option('--check', 'print what would be reverted; write nothing')
     .action(runs(async () => (await import('./commands/undo.js')).undo));
+
+  prints(program.command('trust'), where())
+    .argument('<files...>', 'emend.yaml, a job, a plan, a review policy, CLAUDE.md or AGENTS.md')
+    .description('accept configuration whose content a model may have written')
+    .option('--check', 'print why the files are not trusted and what they would allow')
+    .action(runs(async () => (await import('./commands/trust.js')).trust));
 };
 
 const PORT = 'port of the review page (default: 8260, or a free port if it is in use)';

@@ -12,6 +12,7 @@ import type { Problem } from './problems.js';
 import type { ActivityBase, ApplyInput, NotYet } from './proposal-activities.js';
 import type { Queues } from './names.js';
 import type { StepResult } from './run.js';
+import type { UntrustedConfiguration } from './step-activities.js';
 import type { BlobRef, StepKey } from './ids.js';
 
 interface PlanActivityBase extends ActivityBase {
@@ -39,8 +40,11 @@ export interface ReadPlanInput extends PlanActivityBase {
   readonly approval: 'ask' | 'auto' | null;
   /** With the first reading: look for what earlier runs of the plan left. `checkpoint`: the run whose checkpoint counts. */
   readonly resume?: { readonly checkpoint: StepKey | null };
+  /** SHA-256 of configuration that was accepted in this run; absent: none was. */
+  readonly trusts?: readonly string[];
 }
 export type ReadPlanResult =
+  | UntrustedConfiguration
   | ReadyPlan
   | SamePlan
   | { readonly outcome: 'refused'; readonly problem: Problem };

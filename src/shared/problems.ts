@@ -52,6 +52,10 @@ export const PROBLEMS = {
     EXIT.usage,
     'Fix the named line of emend.yaml; docs/configuration.md lists every key.',
   ),
+  config_untrusted: spec(
+    EXIT.refused,
+    'Read the named file. If you want what it says, type `emend trust FILE`, then try again.',
+  ),
   plan_not_found: spec(
     EXIT.usage,
     'Give the path of a plan: a Markdown file, or the folder of the same name.',

@@ -140,6 +140,8 @@ export interface ApplyInput extends ActivityBase {
   };
   /** The job's file is no part of the base. */
   readonly jobPath?: string;
+  /** Files that `approval: auto` or a review policy approved; absent: none. */
+  readonly unapproved?: readonly string[];
 }
 export interface HeldLock {
   /** Rises with every taking. */

@@ -37,6 +37,16 @@ export interface PreflightInput extends ActivityBase {
   readonly given?: true;
   /** New files that a model named: targets, as far as `create` allows them. Absent: none. */
   readonly made?: readonly string[];
+  /** SHA-256 of configuration that was accepted in this run; absent: none was. */
+  readonly trusts?: readonly string[];
+}
+/** Files that Emend obeys may be a model's work. Nothing was read by them yet. */
+export interface UntrustedConfiguration {
+  readonly outcome: 'untrusted';
+  /** SHA-256 of the contents. */
+  readonly hashes: readonly string[];
+  /** The files, why they are not trusted, and what they would allow. */
+  readonly message: string;
 }
 export interface Target {
   readonly path: string;
@@ -50,6 +60,7 @@ export interface Target {
   readonly deletes?: true;
 }
 export type PreflightResult =
+  | UntrustedConfiguration
   | {
       readonly outcome: 'ready';
       /** Full snapshot (JSON blob): targets with base hashes, context, rules, resolved configuration. */

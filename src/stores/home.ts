@@ -153,6 +153,8 @@ export const homePaths = (home: string) => ({
   server: join(home, 'server'),
   /** What commands wrote instead of a workspace; nothing in it is needed by another process. */
   layers: join(home, 'layers'),
+  /** Which contents of configuration files may be a model's. */
+  trust: join(home, 'trust'),
 });
 
 /** ◆ The host's own id (32 hex digits), which names its task queue. Made once; host names are not unique and change. */

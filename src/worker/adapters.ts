@@ -12,6 +12,7 @@ import { resolveTimings } from '../temporal/settings.js';
 import { createApplyEngine, createLocks } from '../workspace/apply/index.js';
 import { createLocalRunner } from '../workspace/commands/index.js';
 import { createLayers } from '../workspace/layers/index.js';
+import { createTrust } from '../workspace/trust/index.js';
 import type { WorkspaceLock } from '../workspace/ports.js';
 import { createCheckouts } from '../workspace/checkout/index.js';
 import { createRepository } from '../workspace/landing/repository.js';
@@ -44,7 +45,9 @@ export async function createPorts(
   );
   const model = createAnthropicModel({ env, streamIdle_ms: timings.streamIdle_ms });
   const clock = systemClock;
+  const trust = createTrust({ home, sys });
   const commands = createLocalRunner(env, {
+    beforeWriting: (workspace) => trust.recordBeforeCommand(workspace),
     hidden: [home, ...(store.objects === undefined ? [store.dir] : [])],
   });
   const tookOver = (workspace: string, { stepKey }: WorkspaceLock, because: string): void =>
@@ -77,6 +80,7 @@ export async function createPorts(
     checkouts: createCheckouts({ home, host: await hostId(home), blobs }, engine, repository),
     commands,
     layers,
+    trust,
     edits: createEditRunner({ turn_ms: timings.commandTurn_ms }),
     clock,
     timings,

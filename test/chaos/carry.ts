@@ -79,6 +79,7 @@ const USUAL: Readonly<Record<PauseReason, Answer>> = {
   baseline: 'fix',
   sandbox_blocks_tests: 'run_without',
   secret_found: 'mask',
+  configuration: 'trust',
   pick: 'take',
   nothing_found: 'retry',
 };

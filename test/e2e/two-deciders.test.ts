@@ -67,7 +67,8 @@ test.each(['--yes', '--policy'])(
     const io = fakeIo({ env: s.env, cwd: s.repo });
     const session = { io, emend: late(s, () => other(s, run, decision.id)), flags: {} };
     s.write('policy.yaml', 'v: 1\n');
-    const policy = valueOf(parsePolicy('v: 1\npaths: ["*.js"]\n', 'policy.yaml'));
+    const source = 'v: 1\npaths: ["*.js"]\n';
+    const policy = { policy: valueOf(parsePolicy(source, 'policy.yaml')), source };
     const { signal } = new AbortController();
     const followed = await followRun(session, run, {
       ...OPTIONS,

@@ -7,6 +7,7 @@ import type { AwaitPhaseResult } from '../../shared/plan-activities.js';
 import type { Clock } from '../../system/clock.js';
 import type { CommandRunner } from '../../workspace/commands/index.js';
 import type { Layers } from '../../workspace/layers/index.js';
+import type { Trust } from '../../workspace/trust/index.js';
 import type { Workspace } from '../../workspace/ports.js';
 import type { Checkouts } from '../../workspace/checkout/index.js';
 import type { Repository } from '../../workspace/repository.js';
@@ -25,6 +26,8 @@ export interface ActivityPorts extends Pick<Stores, 'blobs' | 'records' | 'archi
   readonly commands: CommandRunner;
   /** Overlays that commands write instead of a workspace. */
   readonly layers: Layers;
+  /** Which configuration may be a model's. */
+  readonly trust: Trust;
   readonly edits: EditRunner;
   readonly clock: Clock;
   /** Waits at most `wait_ms` for the end of a run, by its workflow id; `open`: it has not ended yet, or no server answered. */

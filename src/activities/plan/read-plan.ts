@@ -32,7 +32,9 @@ import { short } from '../../shared/text.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import { findSecrets } from '../../system/secrets.js';
 import type { ActivityPorts } from '../frame/ports.js';
+import { untrustedConfiguration } from '../frame/configuration.js';
 import { asRefused, recordOnce } from '../frame/recorded.js';
+import { configurationFiles, planSources } from '../../workspace/trust/index.js';
 import { approversOf } from '../step/approvers.js';
 import type { PlanSettings } from './plan-call.js';
 import { estimatePhase, mostOfPhase } from './estimate.js';
@@ -52,8 +54,20 @@ export const readPlan = async (
   input: ReadPlanInput,
 ): Promise<ReadPlanResult> => {
   const key = `steps/${input.stepKey}/plan-${input.reading}`;
+  const isRecorded = (await ports.records.get(key)) !== null;
+  const untrusted = isRecorded ? null : await doubtsOfPlan(ports, input).catch(asRefused);
+  if (untrusted !== null) return untrusted;
   return recordOnce(ports.records, key, () => compute(ports, input).catch(asRefused));
 };
+
+/** Looks at `emend.yaml`, the documents of the plan and the files with instructions. */
+async function doubtsOfPlan(ports: ActivityPorts, input: ReadPlanInput) {
+  const root = await ports.workspace.root(input.workspace);
+  const plan = await readFiles(root, input.planPath);
+  const documents = await planSources(root, pathsOfPlan(plan, root));
+  const files = [...(await configurationFiles(root)), ...documents];
+  return untrustedConfiguration(ports, root, files, input.trusts);
+}
 
 async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<ReadyPlan | SamePlan> {
   const { workspace, planPath } = input;

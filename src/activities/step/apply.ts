@@ -1,7 +1,8 @@
 /** ◆ Writes an approved proposal: all of its files or none, never over a person's save. */
 import { getJson } from '../../stores/ports.js';
 import type { ApplyInput, HeldLock, ConflictFile } from '../../shared/proposal-activities.js';
-import { shownKey } from '../../shared/ids.js';
+import { shownKey, type BlobRef } from '../../shared/ids.js';
+import { isConfigurationName, type ApprovedFile } from '../../workspace/trust/index.js';
 import type { ApplyRequest, WorkspaceLock } from '../../workspace/ports.js';
 import { toApply, type Proposal } from '../../workspace/proposal.js';
 import type { Activity } from '../frame/activity.js';
@@ -46,8 +47,31 @@ async function holdsOnBase(
   return (await baseHashOf(root, input, changed, tested.writes)) === tested.baseHash;
 }
 
+/** Records, before it is written, which configuration a reviewer has seen and which nobody has: Emend does not obey the latter. */
+async function recordTrust(
+  { trust, blobs }: ActivityPorts,
+  { stepKey, workspace, unapproved = [] }: ApplyInput,
+  { proposal, files }: ApplyRequest,
+): Promise<void> {
+  const automatic: { readonly path: string; readonly hash: string }[] = [];
+  const approved: ApprovedFile[] = [];
+  for (const { path, base, result } of proposal.files) {
+    if (result === null || !files.includes(path) || !isConfigurationName(path)) continue;
+    if (unapproved.includes(path)) automatic.push({ path, hash: hashIn(result.ref) });
+    else {
+      const text = Buffer.from(await blobs.get(result.ref)).toString('utf8');
+      approved.push({ path, text, baseHash: base === null ? null : hashIn(base.ref) });
+    }
+  }
+  if (automatic.length > 0) await trust.recordUnapproved(shownKey(stepKey), automatic);
+  if (approved.length > 0) await trust.recordApproved(workspace, approved);
+}
+
+const hashIn = (ref: BlobRef): string => ref.slice('sha256:'.length);
+
 export const applyProposal: Activity<'applyProposal'> = async (ports, input, { assertCurrent }) => {
   const request = await requestOf(ports, input);
+  await recordTrust(ports, input, request);
   const isStillTested = (): Promise<boolean> => holdsOnBase(ports, input, request.files);
   const outcome = await ports.workspace.apply({ ...request, isStillTested }, assertCurrent);
   // Of a late attempt nobody takes the outcome, and the lock may be the step's next one by now.

@@ -10,6 +10,7 @@ import type { PreflightInput, PreflightResult } from '../../shared/step-activiti
 import { realpath } from '../../system/fs.js';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
 import { readConfig } from '../../workspace/documents/index.js';
+import { configurationFiles, jobInWorkspace } from '../../workspace/trust/index.js';
 import { gitPlaces } from '../../workspace/commands/index.js';
 import {
   eolsForNewFiles,
@@ -19,6 +20,7 @@ import {
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { findCandidates, findSignatures } from './find.js';
+import { untrustedConfiguration } from '../frame/configuration.js';
 import { asRefused, recordOnce } from '../frame/recorded.js';
 import { approversOf } from './approvers.js';
 import { estimateEdits, overEstimate, refuseEarly, UNNAMED_bytes } from './estimate.js';
@@ -38,6 +40,9 @@ export const preflight = async (
   { signal }: Pick<ActivityScope, 'signal'>,
 ): Promise<PreflightResult> => {
   const key = recordKey(input.stepKey, input.snapshotNumber);
+  const isRecorded = (await ports.records.get(key)) !== null;
+  const untrusted = isRecorded ? null : await doubtsOfRun(ports, input).catch(asRefused);
+  if (untrusted !== null) return untrusted;
   return recordOnce(
     ports.records,
     key,
@@ -45,6 +50,17 @@ export const preflight = async (
     'later',
   );
 };
+
+/** Looks at `emend.yaml`, the job and the files with instructions. */
+async function doubtsOfRun(ports: ActivityPorts, input: PreflightInput) {
+  const root = await ports.workspace.root(input.workspace);
+  const config = await readConfig(root);
+  const text = await snapshots.getText(ports.blobs, input.job);
+  const job = await jobInWorkspace(root, input.jobPath, text);
+  const files = await configurationFiles(root, config.ok ? config.value.rules : []);
+  const all = job === null ? files : [...files, job];
+  return untrustedConfiguration(ports, root, all, input.trusts);
+}
 
 async function compute(
   ports: ActivityPorts,

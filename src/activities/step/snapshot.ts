@@ -4,6 +4,8 @@ import type { Limits } from '../../shared/limits.js';
 import { ProblemError, fail } from '../../shared/problems.js';
 import { readConfig } from '../../workspace/documents/index.js';
 import { inspectTarget, isAbsent } from '../../workspace/files/index.js';
+import { configurationFiles } from '../../workspace/trust/index.js';
+import { requireTrusted } from '../frame/configuration.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { readGiven } from '../../system/given-file.js';
 import type { GuardSettings } from '../../shared/formats.js';
@@ -215,6 +217,7 @@ export const projectConfig = async (
   settings?: BlobRef,
 ): Promise<ProjectConfig> => {
   const root = await ports.workspace.root(workspace);
+  await requireTrusted(ports, root, (await configurationFiles(root)).slice(0, 1));
   const config = await readConfig(root);
   if (!config.ok)
     return fail('config_invalid', config.problems.map(({ message }) => message).join('\n'));

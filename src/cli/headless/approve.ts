@@ -7,7 +7,10 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { readMap } from '../../documents/source/check.js';
 import { text } from '../../documents/source/schemas.js';
-import { foldedName } from '../../shared/text.js';
+import { foldedName, shellWord } from '../../shared/text.js';
+import { resolveHome } from '../../stores/home.js';
+import { sha256 } from '../../system/hash.js';
+import { createTrust } from '../../workspace/trust/index.js';
 import type { DecisionPoint } from '../../shared/decisions.js';
 import { fail, failAll, nullOn, ProblemError, valueOf } from '../../shared/problems.js';
 import { shownKey } from '../../shared/ids.js';
@@ -34,7 +37,10 @@ const TOOL_OUTPUT_BYTES = 8 * 1024 * 1024; // bound: What that prints.
 const TOOL_ERROR_CHARS = 2_000; // bound: Of what it says where it fails.
 
 /** Throws ProblemError `usage` (no such file) or ProblemsError `config_invalid` with everything that is wrong. */
-export const readPolicy = async (path: string, cwd: string): Promise<Policy> => {
+export const readPolicy = async (
+  path: string,
+  cwd: string,
+): Promise<{ readonly policy: Policy; readonly source: string }> => {
   const source =
     (await readGivenText(resolve(cwd, path), UNREADABLE)) ??
     fail(
@@ -42,14 +48,35 @@ export const readPolicy = async (path: string, cwd: string): Promise<Policy> => 
       `--policy ${path}: file not found or not readable.`,
       'docs/headless.md describes policies.',
     );
-  return valueOf(parsePolicy(source, relative(cwd, resolve(cwd, path))));
+  return { policy: valueOf(parsePolicy(source, relative(cwd, resolve(cwd, path)))), source };
 };
+
+/** Returns why the policy does not count: a model may have written it. Null: it counts. */
+async function policyDoubt(
+  { env, cwd }: Io,
+  workspace: string,
+  { path, source }: { readonly path: string; readonly source: string },
+): Promise<string | null> {
+  const inside = relative(workspace, await realpath(resolve(cwd, path)));
+  if (inside.startsWith('..') || isAbsolute(inside)) return null;
+  const trust = createTrust({ home: await resolveHome(env) });
+  const file = { path: inside, kind: 'policy', text: source, hash: sha256(source) } as const;
+  const [doubt] = await trust.doubts(workspace, [file]);
+  return doubt === undefined
+    ? null
+    : `${path}: ${doubt.reason}. Read it, then type: emend trust ${shellWord(path)}`;
+}
 
 /** Somebody else was faster. */
 const tooLate = nullOn('answer_not_accepted');
 /** Approves where the proposal is within the policy's bounds (returns nothing), else says why not. Secrets are masked. */
 export const approveBy =
-  ({ io, emend }: Session, policy: Policy, path: string, quiet: boolean) =>
+  (
+    { io, emend }: Session,
+    { policy, source }: Awaited<ReturnType<typeof readPolicy>>,
+    path: string,
+    quiet: boolean,
+  ) =>
   async (run: ResolvedRun, decision: DecisionPoint): Promise<readonly string[]> => {
     if (decision.mustSign === true)
       return ['approvers are set: one of them must sign; a policy cannot'];
@@ -64,6 +91,8 @@ export const approveBy =
     if (looked === null) return ['the proposal could not be read'];
     // A workspace that is gone, or another machine's, holds no policy of ours.
     const workspace = await realpath(status.workspace).catch(() => status.workspace);
+    const doubt = await policyDoubt(io, workspace, { path, source });
+    if (doubt !== null) return [doubt];
     const own = foldedName(relative(workspace, await realpath(resolve(io.cwd, path))));
     const why = [
       ...looked.files

@@ -11,6 +11,7 @@ export {
 export { markPhase, taskNow, unmarkPhase } from './mark.js';
 export { type Replan, checkReplan, replanSchema } from './replan-answer.js';
 export { applyReplan } from './replan.js';
+export { readPlanFront } from './reading.js';
 export {
   type PartReport,
   type PhaseReport,

@@ -188,8 +188,17 @@ const METADATA: ReadonlySet<string> = new Set([
   'plan',
 ]);
 
+/** Returns the settings in the front matter of a document, without what is wrong in it. */
+export const readPlanFront = (source: string, file: string): PlanFront =>
+  settingsOf({ file, front: splitFrontMatter(source), faults: [], notes: [] });
+
 /** All other keys of the front matter are a person's. */
-export function settingsOf({ file, front, faults, notes }: DocumentReading): PlanFront {
+export function settingsOf({
+  file,
+  front,
+  faults,
+  notes,
+}: Pick<DocumentReading, 'file' | 'front' | 'faults' | 'notes'>): PlanFront {
   if (!front.ok) faults.push({ file, line: front.line, message: front.message });
   const yaml = readYaml((front.ok ? front.yaml : null) ?? '', 1);
   if (!yaml.ok) {

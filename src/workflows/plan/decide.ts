@@ -96,6 +96,8 @@ function resolve(
   const state = { ...before, again: false };
   if (again && MADE_AGAIN.has(request.answer))
     return makeAgain({ ...state, asked: null }, asked, request);
+  if (open.reason === 'configuration')
+    return request.answer === 'trust' ? trustConfiguration(state) : state;
   if (open.reason === 'test_command') return withTests(state, request, open.subject);
   if (open.reason === 'plan_start') return resolveStart(state, open, request);
   if (open.reason === 'estimate') return { ...state, estimateAsked: null };
@@ -134,6 +136,12 @@ function resolveTests(
     told,
   );
   return { ...within(left, 'group', { ids: [] }), stage: { at: 'marking' } as const };
+}
+
+/** The next reading accepts the contents that the question was about. */
+function trustConfiguration(state: PlanState): PlanState {
+  const { untrusted = [], trusts = [] } = state.reading;
+  return within(state, 'reading', { trusts: [...trusts, ...untrusted], untrusted: [] });
 }
 
 const MADE_AGAIN: ReadonlySet<Answer> = new Set(['retry', 'wait', 'regenerate']);

@@ -33,6 +33,10 @@ export function onPlanRead(before: PlanState, result: ReadPlanResult, now: numbe
     .filter((note) => !known.has(inWords(note)))
     .reduce((told, message) => emit(told, now, { type: 'warning', message }), before);
   const wanted = state.stage.at === 'reading' ? state.stage : { inherit: null, renew: false };
+  if (result.outcome === 'untrusted') {
+    const asked = within(state, 'reading', { untrusted: result.hashes });
+    return askAbout(asked, null, 'configuration', result.message);
+  }
   if (result.outcome === 'refused') {
     if (plan === null) return closePlan(state, 'refused', now, result.problem);
     // A person broke the document while the plan runs: mended, it is read again under the next number.

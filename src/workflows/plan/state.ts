@@ -252,6 +252,10 @@ export interface PlanState extends RunState<PlanInput> {
     readonly plan: ReadyPlan | null;
     /** The document as a person changed it, while they are asked which of the two counts. */
     readonly changed: ReadyPlan | null;
+    /** SHA-256 of configuration that the open question is about; absent: none is open. */
+    readonly untrusted?: readonly string[];
+    /** SHA-256 of configuration that was accepted in this run; absent: none was. */
+    readonly trusts?: readonly string[];
   };
   readonly limits: Limits | null;
   readonly phases: readonly PhaseEntry[];

@@ -155,6 +155,7 @@ function read(run: PlanRun): Promise<void> {
         : { hash: last.hash }),
       overrides: input.overrides,
       approval: input.approval ?? null,
+      ...(state.reading.trusts === undefined ? {} : { trusts: state.reading.trusts }),
       // Who says where to begin goes on from nothing.
       ...(reading === 1 && input.options.phase === null && !input.options.restart
         ? { resume: { checkpoint: input.resumeFrom ?? null } }

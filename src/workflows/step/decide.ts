@@ -160,7 +160,12 @@ function perFile(
   const verdict = (file: FileEntry, answer: Verdict['answer']): FileEntry => ({
     ...file,
     status: answer === 'skip' ? 'skipped' : file.status,
-    verdict: { answer, decision: open.n, key: keys.get(file.path) ?? '' },
+    verdict: {
+      answer,
+      decision: open.n,
+      key: keys.get(file.path) ?? '',
+      ...(request.by.from === 'policy' ? { isAutomatic: true as const } : {}),
+    },
   });
   const change: Partial<Record<Answer, (file: FileEntry) => FileEntry>> = {
     // Of failed files: those that are done are approved, and these are left out.
@@ -252,6 +257,12 @@ function resolveFailed(
   return resolveReview(withConsent({ ...state, stage: { at: 'review' } }, request), now);
 }
 
+/** The next look at the files accepts the contents that the question was about. */
+function trustConfiguration(state: StepState): StepState {
+  const { untrusted = [], trusts = [] } = state.base;
+  return within(state, 'base', { trusts: [...trusts, ...untrusted], untrusted: [] });
+}
+
 /** Every file of the decision has its answer: what follows. */
 function resolve(
   state: StepState,
@@ -291,6 +302,8 @@ function resolve(
         now,
       );
     }
+    case 'configuration':
+      return request.answer === 'trust' ? trustConfiguration(state) : state;
     case 'secret_found':
       return request.answer === 'mask' || request.answer === 'send'
         ? { ...state, secrets: request.answer }

@@ -36,6 +36,17 @@ export function testedOn(state: StepState, files: readonly string[]): Pick<Apply
   return baseHash === null ? {} : { tested: { baseHash, applications: state.applied.all, writes } };
 }
 
+/** The files among them that were approved without anybody seeing the change. */
+export function unapprovedOf(
+  { edits }: StepState,
+  paths: readonly string[],
+): Pick<ApplyInput, 'unapproved'> {
+  const unapproved = edits.files
+    .filter(({ path, verdict }) => paths.includes(path) && verdict?.isAutomatic === true)
+    .map(({ path }) => path);
+  return unapproved.length === 0 ? {} : { unapproved };
+}
+
 /** The lock that an activity may end: by its token, so that a late attempt ends no later one. Unknown after a failed apply. */
 export const heldToken = ({
   applied: { lock, uncertain },

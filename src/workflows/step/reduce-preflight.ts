@@ -47,7 +47,7 @@ function estimated(state: StepState, result: Looked, isFirst: boolean, now: numb
   const shown = within(state, 'base', { estimate: expected, budget });
   return emit(shown, now, { type: 'estimated', ...expected, budget });
 }
-type Looked = Exclude<PreflightResult, { outcome: 'refused' }>;
+type Looked = Exclude<PreflightResult, { outcome: 'refused' | 'untrusted' }>;
 
 const plus = (estimate: StepEstimate, more: PhaseEstimate): StepEstimate => ({
   ...estimate,
@@ -59,6 +59,10 @@ const isWhole = (estimate: Partial<StepEstimate> | undefined): boolean =>
 
 export function onPreflight(state: StepState, result: PreflightResult, now: number): StepState {
   if (result.outcome === 'refused') return endAfterRollback(state, now, 'refused', result.problem);
+  if (result.outcome === 'untrusted') {
+    const asked = within(state, 'base', { untrusted: result.hashes });
+    return asking(asked, 'configuration', cut(state, result.message));
+  }
   if (result.outcome === 'pick') {
     if (state.base.picked === null)
       return {

@@ -173,7 +173,12 @@ const policyVerdict = (state: StepState): StepState => {
   return withFiles({ ...state, nextDecision: n + 1 }, [...keys.keys()], (file): FileEntry => {
     const key = keys.get(file.path) ?? '';
     const standing = file.verdict?.key === key;
-    return standing ? file : { ...file, verdict: { answer: 'approve', decision: n, key } };
+    return standing
+      ? file
+      : {
+          ...file,
+          verdict: { answer: 'approve', decision: n, key, isAutomatic: true },
+        };
   });
 };
 

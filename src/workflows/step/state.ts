@@ -101,6 +101,8 @@ export interface Verdict {
   readonly decision: number;
   /** ProposalFileSummary.key at the time: the verdict stands while it is the same. */
   readonly key: string;
+  /** Nobody saw the change: `approval: auto` or a review policy approved it. */
+  readonly isAutomatic?: true;
 }
 export interface Selected extends Pick<SelectedFiles, 'proposal' | 'diff'> {
   /** Null: the file as the proposal has it. */
@@ -139,6 +141,10 @@ interface Base {
   /** What is looked for beside the task's words; absent: nothing was asked for. */
   readonly lookFor?: Paths;
   readonly ready: ReadyPreflight | null;
+  /** SHA-256 of configuration that the open question is about; absent: none is open. */
+  readonly untrusted?: readonly string[];
+  /** SHA-256 of configuration that was accepted in this run; absent: none was. */
+  readonly trusts?: readonly string[];
   /** The expected usage of the whole run, with its usage before the files were known. Absent: nothing was read yet. */
   readonly estimate?: StepEstimate;
   /** Money that the run may use, as it was shown with the estimate. Null: no price is known; absent: nothing was read yet. */

@@ -31,6 +31,7 @@ import {
   sandboxChoice,
   snapshotOf,
   testedOn,
+  unapprovedOf,
 } from './inputs.js';
 import { auditOf, initialState, type StepState } from './state.js';
 import { detailsOf, ledgerOf, resultOf, statusOf } from './views.js';
@@ -90,6 +91,7 @@ function perform(move: OwnEffect, run: StepRun): Promise<void> | void {
           ...(input.pick === undefined ? {} : { pick: input.pick }),
           ...(base.lookFor?.length ? { lookFor: base.lookFor } : {}),
           ...(base.made === undefined ? {} : { made: base.made }),
+          ...(base.trusts === undefined ? {} : { trusts: base.trusts }),
           only: stage.at === 'preflight' ? stage.only : null,
           ...(input.given === undefined || base.ready !== null ? {} : { given: true as const }),
         },
@@ -153,6 +155,7 @@ function perform(move: OwnEffect, run: StepRun): Promise<void> | void {
           releaseAfter: move.releaseAfter,
           jobPath: input.jobPath,
           ...testedOn(state, move.files),
+          ...unapprovedOf(state, move.files),
         },
         (result) => ({ type: 'applied', result }),
       );

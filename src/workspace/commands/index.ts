@@ -40,6 +40,8 @@ const NONE_KNOWN_MS = 600_000; // bound: Where there is no sandbox, one is looke
 export interface RunnerOptions {
   /** Our own directories (home, store), which no command in a sandbox sees. */
   readonly hidden?: readonly string[];
+  /** Called before a command that may write this directory for real: no overlay takes what it writes. */
+  readonly beforeWriting?: (directory: string) => Promise<void>;
   /** Less than settings allow: for tests. */
   readonly allowed?: Partial<Allowance>;
 }
@@ -50,7 +52,7 @@ export interface RunnerOptions {
  */
 export const createLocalRunner = (
   env: Environment,
-  { hidden = [], allowed = {} }: RunnerOptions = {},
+  { hidden = [], allowed = {}, beforeWriting }: RunnerOptions = {},
 ): CommandRunner => {
   let asked: { readonly at: number; readonly found: Promise<Bubblewrap> } | null = null;
   const bubblewrap = async (): Promise<Bubblewrap> => {
@@ -110,6 +112,8 @@ export const createLocalRunner = (
       const given = { ...childEnvironment(env, [], names), ...more };
       const argv = typeof command === 'string' ? ['/bin/sh', '-c', command] : command;
       const [file = '', ...args] = argv;
+      const written = writtenBy(sandbox, rest.cwd);
+      if (written !== null) await beforeWriting?.(written);
       const ran =
         sandbox === 'off'
           ? await runProcess({ ...rest, file, args, env: given })
@@ -118,6 +122,13 @@ export const createLocalRunner = (
     },
   };
 };
+
+/** Returns the directory that a command may write for real; null: none. */
+function writtenBy(sandbox: Box | 'off', cwd: string): string | null {
+  if (sandbox === 'off') return cwd;
+  const isCovered = sandbox.overlay !== undefined || sandbox.isReadOnly === true;
+  return isCovered ? null : sandbox.workspace;
+}
 
 /** An overlay is a filesystem of its own. Git looks for the repository above a workspace that is a directory below it. */
 const variablesOf = ({ overlay }: Box): Record<string, string> =>

@@ -1,0 +1,108 @@
+/**
+ * Lists what a configuration or a job allows beyond the defaults, as short texts. Two lists can be compared, so that a reader sees what a
+ * changed file would newly allow. Pure.
+ */
+import type { SandboxSettings } from '../source/schemas.js';
+import type { Job, ProjectConfig } from './types.js';
+
+/** The keys that `emend.yaml`, a job and the front matter of a plan have in common; absent and null: not set. */
+export type Grantor = Partial<
+  Pick<Job, 'sandbox' | 'approval' | 'secrets' | 'create' | 'test' | 'baseline' | 'model'> &
+    Pick<Job, 'limits' | 'commit' | 'requireCompleteSentinel' | 'repository'>
+>;
+
+/** Returns what the keys of a job or a plan's front matter allow. */
+export const grantsOf = (settings: Grantor): readonly string[] => [
+  ...sandboxGrants(settings.sandbox ?? null),
+  ...when(settings.approval === 'auto', 'apply changes without your approval (`approval: auto`)'),
+  ...when(settings.secrets === 'send', 'send secrets to the model (`secrets: send`)'),
+  ...when(settings.create === true, 'create files that no job names (`create: true`)'),
+  ...when(settings.commit === true || typeof settings.commit === 'string', 'commit (`commit`)'),
+  ...when(
+    settings.requireCompleteSentinel === false,
+    'use responses without a completeness marker (`requireCompleteSentinel: false`)',
+  ),
+  ...commandGrants(settings.test),
+  ...when(
+    settings.baseline === 'off' || settings.baseline === 'known',
+    `apply a change although tests fail (\`baseline: ${settings.baseline ?? ''}\`)`,
+  ),
+  ...named(settings.model, (model) => `pay for the model ${model} (\`model\`)`),
+  ...named(settings.repository, (url) => `edit the repository ${url} (\`repository\`)`),
+  ...Object.entries(settings.limits ?? {}).map(
+    ([name, value]) => `use the limit ${name} = ${value}`,
+  ),
+];
+
+/** Returns what an `emend.yaml` allows. */
+export const grantsOfConfig = (config: ProjectConfig): readonly string[] => [
+  ...grantsOf(config),
+  ...named(config.formatCommand, (command) => `run \`${command}\` (\`format\`)`),
+  ...named(config.worktree?.setup, (command) => `run \`${command}\` (\`worktree.setup\`)`),
+  ...when(
+    config.trustsTests === true,
+    'run test commands that the repository names, without a question (`test_discovery: trust`)',
+  ),
+  ...config.env.map((name) => `show commands the variable ${name} (\`env\`)`),
+  ...config.protected
+    .filter((pattern) => pattern.startsWith('!'))
+    .map((pattern) => `change ${pattern.slice(1)} without a reviewer (\`protected\`)`),
+  ...config.rules.map((path) => `give the model the instructions in ${path} (\`rules\`)`),
+  ...config.hints.map((hint) => `give the model the hint "${hint}" (\`hints\`)`),
+  ...config.routes.map(({ model }) => `pay for the model ${model} (\`routes\`)`),
+  ...Object.entries(config.models).map(
+    ([name, { input_usd, output_usd }]) =>
+      `take ${input_usd ?? '?'} and ${output_usd ?? '?'} US dollars as the price of ${name} (\`models\`)`,
+  ),
+  ...Object.entries(config.guards)
+    .filter(([, severity]) => severity === 'note')
+    .map(([name]) => `apply what the guard ${name} finds without a question (\`guards\`)`),
+];
+
+/** Returns the protection that `before` has and `after` lacks: a pattern, approvers. */
+const lostProtection = (after: ProjectConfig, before: ProjectConfig): readonly string[] => [
+  ...before.protected
+    .filter((pattern) => !pattern.startsWith('!') && !after.protected.includes(pattern))
+    .map((pattern) => `change ${pattern} without a reviewer (\`protected\` no longer lists it)`),
+  ...when(
+    before.approvers !== null && after.approvers !== before.approvers,
+    'decide without a signature (`approvers` changed)',
+  ),
+];
+
+/** Returns what `after` allows and `before` does not. */
+export const newGrants = (after: ProjectConfig, before: ProjectConfig): readonly string[] => {
+  const known = new Set(grantsOfConfig(before));
+  return [
+    ...grantsOfConfig(after).filter((grant) => !known.has(grant)),
+    ...lostProtection(after, before),
+  ];
+};
+
+const when = (holds: boolean, grant: string): readonly string[] => (holds ? [grant] : []);
+
+const named = (
+  value: string | null | undefined,
+  grant: (value: string) => string,
+): readonly string[] => (value === null || value === undefined ? [] : [grant(value)]);
+
+function sandboxGrants(sandbox: SandboxSettings | 'off' | null): readonly string[] {
+  if (sandbox === null) return [];
+  if (sandbox === 'off') return ['run commands without the sandbox (`sandbox: off`)'];
+  return [
+    ...networkGrants(sandbox),
+    ...sandbox.read.map((path) => `let commands read ${path} (\`sandbox.read\`)`),
+    ...sandbox.write.map((path) => `let commands write ${path} (\`sandbox.write\`)`),
+  ];
+}
+
+const networkGrants = ({ network }: SandboxSettings): readonly string[] =>
+  network === false
+    ? []
+    : [`let commands use the network (\`sandbox.network: ${JSON.stringify(network)}\`)`];
+
+function commandGrants(test: Grantor['test']): readonly string[] {
+  if (test === null || test === undefined) return [];
+  if (test === 'auto') return [];
+  return test.map((command) => `run \`${command}\` (\`test\`)`);
+}

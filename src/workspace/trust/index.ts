@@ -1,0 +1,5 @@
+/** The door of src/workspace/trust: what others may use. */
+export { createTrust, isConfigurationName, type ApprovedFile, type Trust } from './trust.js';
+export { configurationFiles, jobInWorkspace, planSources } from './sources.js';
+export type { ConfigurationFile, Doubt } from './types.js';
+export { doubtText } from './text.js';

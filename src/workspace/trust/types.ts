@@ -1,0 +1,22 @@
+/** What a file that Emend obeys is, and why it may not be yours. */
+
+/** A file of a workspace that Emend or a model obeys. */
+export interface ConfigurationFile {
+  /** Relative to the workspace, or absolute. */
+  readonly path: string;
+  readonly kind: 'config' | 'job' | 'plan' | 'instructions' | 'policy';
+  /** The text; of a file that is missing: empty. */
+  readonly text: string;
+  /** SHA-256 of its bytes, in hexadecimal. */
+  readonly hash: string;
+}
+
+/** A file whose content may be a model's. */
+export interface Doubt {
+  readonly path: string;
+  readonly hash: string;
+  /** Completes "emend.yaml: ". */
+  readonly reason: string;
+  /** What the content would allow that is not allowed yet. Each entry completes "Emend may ". */
+  readonly grants: readonly string[];
+}

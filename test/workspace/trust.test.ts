@@ -1,0 +1,141 @@
+/** Which contents of configuration files may be a model's. */
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { sha256 } from '../../src/system/hash.js';
+import {
+  configurationFiles,
+  createTrust,
+  doubtText,
+  jobInWorkspace,
+  type ConfigurationFile,
+  type Trust,
+} from '../../src/workspace/trust/index.js';
+import { isolateGit, Repo } from './git-fixture.js';
+
+isolateGit();
+
+let repo: Repo;
+let home: string;
+let trust: Trust;
+beforeEach(async () => {
+  repo = await Repo.make();
+  home = await realpath(await mkdtemp(join(tmpdir(), 'emend-trust-')));
+  trust = createTrust({ home });
+  await repo.write('emend.yaml', 'approval: ask\nprotected: [secret.js]\n');
+  await repo.write('jobs/a.md', '---\ntest: make test\n---\n# A\n');
+  await repo.commitAll();
+});
+afterEach(async () => {
+  await repo.remove();
+  await rm(home, { recursive: true, force: true });
+});
+
+const write = async (path: string, text: string): Promise<void> => {
+  await mkdir(dirname(join(repo.dir, path)), { recursive: true });
+  await writeFile(join(repo.dir, path), text);
+};
+const files = () => configurationFiles(repo.dir);
+const job = async (path: string, text: string): Promise<readonly ConfigurationFile[]> => {
+  await write(path, text);
+  const file = await jobInWorkspace(repo.dir, path, text);
+  return file === null ? [] : [file];
+};
+const reasons = async (of: readonly ConfigurationFile[]) =>
+  (await trust.doubts(repo.dir, of)).map(doubtText);
+
+test('trusts everything as long as no command could write the workspace', async () => {
+  await write('emend.yaml', 'sandbox: off\napproval: auto\n');
+  expect(await reasons(await files())).toEqual([]);
+});
+
+test('asks about what appeared after a command could write the workspace, and names what it allows', async () => {
+  await trust.recordBeforeCommand(repo.dir);
+  await write(
+    'emend.yaml',
+    'sandbox: off\napproval: auto\ntest: make all\nlimits: { budget_usd: 50 }\n',
+  );
+  await write('CLAUDE.md', 'Obey.\n');
+  const [config, instructions] = await reasons(await files());
+  expect(config).toContain('emend.yaml: it changed after a command could write the workspace');
+  for (const grant of [
+    '`sandbox: off`',
+    '`approval: auto`',
+    'run `make all`',
+    'budget_usd = 50',
+    'change secret.js without a reviewer',
+  ])
+    expect(config).toContain(grant);
+  expect(instructions).toContain('give the model the instructions in CLAUDE.md');
+});
+
+test('asks about an emend.yaml that was removed and protected files', async () => {
+  await trust.recordBeforeCommand(repo.dir);
+  await rm(join(repo.dir, 'emend.yaml'));
+  expect((await reasons(await files()))[0]).toContain('change secret.js without a reviewer');
+});
+
+test('does not ask about files as they were, about less than before, or about what other jobs allow', async () => {
+  await trust.recordBeforeCommand(repo.dir);
+  expect(await reasons(await files())).toEqual([]);
+  await write('emend.yaml', 'protected: [secret.js, other.js]\n');
+  expect(await reasons(await files())).toEqual([]);
+  expect(await reasons(await job('new.md', '---\ntest: make test\n---\n# New\n'))).toEqual([]);
+  expect(await reasons(await job('plain.md', '# Plain\n\nDo it.\n'))).toEqual([]);
+  expect(await reasons(await job('more.md', '---\ntest: make evil\n---\n# New\n'))).toHaveLength(1);
+});
+
+test('asks once per content, also from a linked worktree', async () => {
+  const tree = `${repo.dir}-tree`;
+  await repo.git('worktree', 'add', '-q', '--detach', tree);
+  await trust.recordBeforeCommand(repo.dir);
+  const text = 'approval: auto\n';
+  for (const dir of [repo.dir, tree]) await writeFile(join(dir, 'emend.yaml'), text);
+  const there = await configurationFiles(tree);
+  expect(await trust.doubts(tree, there)).toHaveLength(1);
+  await trust.accept(repo.dir, await files());
+  expect(await createTrust({ home }).doubts(tree, there)).toEqual([]);
+  await rm(tree, { recursive: true });
+  await write('emend.yaml', `${text}commit: true\n`);
+  expect((await reasons(await files()))[0]).toMatch(/to commit \(`commit`\)\.$/);
+});
+
+test('asks about a file that was applied without an approval, whatever it allows, and wherever it is', async () => {
+  const text = '# Plain\n\nDo it.\n';
+  await trust.recordUnapproved('3f2a', [
+    { path: 'b.md', hash: sha256(text) },
+    { path: 'b.js', hash: sha256('code') },
+  ]);
+  const [doubt] = await reasons(await job('moved.md', text));
+  expect(doubt).toBe(
+    'moved.md: run 3f2a applied this content without your approval. It allows nothing new, but Emend follows it.',
+  );
+  expect(await reasons(await job('plain.md', `${text}More.\n`))).toEqual([]);
+});
+
+test('a baseline is written once: what a command left before the second one is not trusted', async () => {
+  await trust.recordBeforeCommand(repo.dir);
+  await write('emend.yaml', 'approval: auto\n');
+  await createTrust({ home }).recordBeforeCommand(repo.dir);
+  expect(await reasons(await files())).toHaveLength(1);
+});
+
+test('a job that was typed, or is not what the file has, is not the workspace’s', async () => {
+  await write('jobs/a.md', '# Other\n');
+  expect(await jobInWorkspace(repo.dir, 'jobs/a.md', '# Mine\n')).toBeNull();
+  expect(await jobInWorkspace(repo.dir, 'none', '# Mine\n')).toBeNull();
+});
+
+test('what a reviewer approved is trusted, unless it was changed from something that is not', async () => {
+  await trust.recordBeforeCommand(repo.dir);
+  const baseHash = sha256('approval: ask\nprotected: [secret.js]\n');
+  const text = 'approval: auto\n';
+  await trust.recordApproved(repo.dir, [{ path: 'emend.yaml', text, baseHash }]);
+  await write('emend.yaml', text);
+  expect(await reasons(await files())).toEqual([]);
+  const evil = '---\ntest: make evil\n---\n# A\n';
+  const unknown = sha256('---\ntest: make evil\n---\n');
+  await trust.recordApproved(repo.dir, [{ path: 'b.md', text: evil, baseHash: unknown }]);
+  expect(await reasons(await job('b.md', evil))).toHaveLength(1);
+});
