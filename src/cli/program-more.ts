@@ -24,6 +24,8 @@ export const live = (): Option =>
     'json',
     'quiet',
   ]);
+export const CONFIG_FROM =
+  'read emend.yaml, the job, the policy and instructions from this commit (default on a pull request: its target branch)';
 /** Of the commands that print more than their result: progress, or what to type next. */
 export const quiet = (): Option =>
   new Option('--quiet', 'print only the result and errors, no progress and no hints');
@@ -79,6 +81,7 @@ const addPlanRuns = (plan: Command, runs: Runs): void => {
     .argument('<plan>', PLAN)
     .description('run a plan phase by phase, or follow its open run')
     .option('--base <branch>', 'with --repository: the branch or commit to begin at')
+    .option('--config-from <commit>', CONFIG_FROM)
     .option('--estimate', 'print the expected model calls, tokens and US dollars; start nothing')
     .option('--draft-pr', 'with a repository: open a draft pull request for the branch with gh')
     .option('--phase <n>', 'start with this phase; treat earlier ones as done')

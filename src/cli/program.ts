@@ -19,6 +19,7 @@ import {
   live,
   prints,
   quiet,
+  CONFIG_FROM,
 } from './program-more.js';
 import { build } from '../system/version.js';
 
@@ -105,6 +106,7 @@ export const buildProgram = (
       'edit no directory but a checkout of this repository, on any host, and push a branch',
     )
     .option('--base <branch>', 'with --repository: the branch or commit to begin at')
+    .option('--config-from <commit>', CONFIG_FROM)
     .action(runs(async () => (await import('./commands/run.js')).run));
 
   prints(run, ...jobFlags);

@@ -40,6 +40,8 @@ export interface ReadPlanInput extends PlanActivityBase {
   readonly approval: 'ask' | 'auto' | null;
   /** With the first reading: look for what earlier runs of the plan left. `checkpoint`: the run whose checkpoint counts. */
   readonly resume?: { readonly checkpoint: StepKey | null };
+  /** Commit that configuration is read from; absent: it is read from the workspace. */
+  readonly configurationCommit?: string;
   /** SHA-256 of configuration that was accepted in this run; absent: none was. */
   readonly trusts?: readonly string[];
 }

@@ -64,6 +64,8 @@ export interface RunInput {
   readonly approval?: 'ask' | 'auto';
   /** Run hints given on the command line; they go into the prompts. */
   readonly hints: readonly string[];
+  /** Commit of the target branch of a pull request, which configuration is read from; absent: it is read from the workspace. */
+  readonly configurationCommit?: string;
   /** Are the search attributes registered? Without them runs go without. */
   readonly searchAttributes: boolean;
 }
@@ -260,3 +262,9 @@ export interface EventsQuery {
   readonly after?: number;
   readonly limit?: number;
 }
+
+/** Where an activity reads configuration from. */
+export const configurationOf = ({
+  configurationCommit,
+}: Pick<RunInput, 'configurationCommit'>): Pick<RunInput, 'configurationCommit'> =>
+  configurationCommit === undefined ? {} : { configurationCommit };

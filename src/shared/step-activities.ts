@@ -37,6 +37,8 @@ export interface PreflightInput extends ActivityBase {
   readonly given?: true;
   /** New files that a model named: targets, as far as `create` allows them. Absent: none. */
   readonly made?: readonly string[];
+  /** Commit that configuration is read from; absent: it is read from the workspace. */
+  readonly configurationCommit?: string;
   /** SHA-256 of configuration that was accepted in this run; absent: none was. */
   readonly trusts?: readonly string[];
 }

@@ -14,7 +14,8 @@ import { getText, putText } from '../step/snapshot.js';
 import { editsOf, type PhaseToEstimate, EFFORT_TEXTS, effortOf, levelOf } from './estimate.js';
 import { MODEL_BOUNDS } from '../../shared/bounds.js';
 import { checkFilePath } from '../../documents/source/schemas.js';
-import { readConfig, readPlan as readFiles, pathsOfPlan } from '../../workspace/documents/index.js';
+import { readPlan as readFiles, pathsOfPlan } from '../../workspace/documents/index.js';
+import { readConfigAt } from '../../workspace/trust/index.js';
 import { bounded, fenced, UNFINISHED_ASKED } from '../../model/prompts/index.js';
 import type { PhaseCategory } from '../../shared/plan.js';
 import { isRefusal, ProblemError } from '../../shared/problems.js';
@@ -37,8 +38,9 @@ export async function fallbackOf(
   workspace: string,
   { overrides, phase, score }: Pick<PhaseJobInput, 'overrides' | 'phase' | 'score'>,
   files: PhaseToEstimate['files'],
+  configurationCommit?: string,
 ): Promise<Fallback | null> {
-  const config = await readConfig(workspace);
+  const config = await readConfigAt(workspace, configurationCommit);
   // Its own run refuses a configuration that cannot be read, and says why.
   if (!config.ok) return null;
   const limits = resolveLimits(config.value, { limits: {} }, overrides);
@@ -100,11 +102,15 @@ async function make(ports: ActivityPorts, input: PhaseJobInput): Promise<PhaseJo
   const own = new Set(plan === null ? [] : pathsOfPlan(plan, root));
   const files = await filesOf(root, asked.files, asked.text, own);
   // As the plan was read: nothing that a model wrote since counts.
-  const { front, config } = await getJson<Partial<PlanSettings>>(blobs, input.settings, 'settings');
+  const settings = await getJson<Partial<PlanSettings>>(blobs, input.settings, 'settings');
+  const { front, config } = settings;
   const set = { create: config?.create ?? true, ...front };
   const title = `Phase ${phase.number}: ${phase.name}`;
   const report = input.report === null ? null : await getText(blobs, input.report);
-  const fallback = input.failure === null ? null : await fallbackOf(root, input, files);
+  const fallback =
+    input.failure === null
+      ? null
+      : await fallbackOf(root, input, files, settings.configurationCommit);
   const failure = input.failure === null ? null : await failureText(ports, input.failure);
   const effort = effortOf(input.score);
   const keys = [

@@ -7,7 +7,7 @@ import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { fail, ProblemError } from '../../shared/problems.js';
 import { planOf, shownKey } from '../../shared/ids.js';
 import { noSandboxFor } from '../step/sandbox.js';
-import { projectConfig } from '../step/snapshot.js';
+import { projectConfig, settingsIn } from '../step/snapshot.js';
 
 const CHECKPOINT_DIGITS = 6; // bound: Digits in the names of checkpoints.
 
@@ -69,7 +69,7 @@ export const prepareWorktree: Activity<'prepareWorktree'> = async (ports, input,
       fail('internal', 'a checkout of nothing');
     return { outcome: 'ready', workspace, base };
   }
-  const config = await projectConfig(ports, workspace, input.settings);
+  const config = await projectConfig(ports, workspace, settingsIn(input));
   return readyWorktree(ports, { ...input, again: input.base !== undefined }, config, scope);
 };
 

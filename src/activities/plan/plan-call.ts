@@ -43,6 +43,8 @@ export interface PlanSettings {
   /** Is in `config`, too. */
   readonly front: PlanFront;
   readonly limits: Limits;
+  /** Commit that the configuration comes from; absent: the workspace. */
+  readonly configurationCommit?: string;
 }
 
 export interface PlanCall<T> {

@@ -15,7 +15,6 @@ import {
   type ReadPlan,
   pathsOfPlan,
   refuseFaults,
-  readConfig,
 } from '../../workspace/documents/index.js';
 import * as plans from '../../documents/plan/index.js';
 import type {
@@ -34,7 +33,14 @@ import { findSecrets } from '../../system/secrets.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { untrustedConfiguration } from '../frame/configuration.js';
 import { asRefused, recordOnce } from '../frame/recorded.js';
-import { configurationFiles, planSources } from '../../workspace/trust/index.js';
+import {
+  configurationFiles,
+  fileAtCommit,
+  planSources,
+  readConfigAt,
+} from '../../workspace/trust/index.js';
+import type { ConfigurationFile } from '../../workspace/trust/index.js';
+import { configurationOf } from '../../shared/run.js';
 import { approversOf } from '../step/approvers.js';
 import type { PlanSettings } from './plan-call.js';
 import { estimatePhase, mostOfPhase } from './estimate.js';
@@ -65,8 +71,30 @@ async function doubtsOfPlan(ports: ActivityPorts, input: ReadPlanInput) {
   const root = await ports.workspace.root(input.workspace);
   const plan = await readFiles(root, input.planPath);
   const documents = await planSources(root, pathsOfPlan(plan, root));
+  if (input.configurationCommit !== undefined) {
+    // Later, the marks of the run are in the documents.
+    if (input.reading === 1) await refuseOtherPlan(root, input.configurationCommit, documents);
+    return null;
+  }
   const files = [...(await configurationFiles(root)), ...documents];
   return untrustedConfiguration(ports, root, files, input.trusts);
+}
+
+/** A plan that the pull request itself changes is not yours yet. */
+async function refuseOtherPlan(
+  root: string,
+  commit: string,
+  documents: readonly ConfigurationFile[],
+): Promise<void> {
+  for (const { path, hash } of documents) {
+    const bytes = await fileAtCommit(root, commit, path);
+    if (bytes === null || sha256(bytes) !== hash)
+      fail(
+        'config_untrusted',
+        `${path} differs from the target branch (${commit.slice(0, 12)}). A run on a pull request follows only plans of the target branch.`,
+        'Merge the plan first, or run it outside the pull request.',
+      );
+  }
 }
 
 async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<ReadyPlan | SamePlan> {
@@ -87,7 +115,7 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
   const report = plans.reportOf(plan.tree, plan.thresholds, plan.show);
   refuseFaults(report.faults);
   await refuseUncommitted(plan, root, input);
-  const config = valueOf(await readConfig(root));
+  const config = valueOf(await readConfigAt(root, input.configurationCommit));
   const approvers = await approversOf(ports, workspace, config);
   const checkpoint = await checkpointOfRun(ports, input.resume?.checkpoint);
   const idsBy = (known: ReadPlanInput['known']) => idsOf(plan.tree.phases, known);
@@ -171,6 +199,7 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
       config: { ...config, ...front, ...sentinel },
       front,
       limits,
+      ...configurationOf(input),
     } satisfies PlanSettings),
   };
 }

@@ -19,7 +19,7 @@ import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { recordOnce } from '../frame/recorded.js';
 import { noSandboxFor } from '../step/sandbox.js';
-import { projectConfig } from '../step/snapshot.js';
+import { projectConfig, settingsIn } from '../step/snapshot.js';
 import { marksIn } from '../step/commit.js';
 
 /** ◆ What one try is to write; null: nothing is to be changed. */
@@ -171,7 +171,11 @@ async function land(
   scope: ActivityScope,
 ): Promise<Written | NotWritten> {
   const { stepKey, proposal } = request;
-  const { hooks, env, sign, sandbox } = await projectConfig(ports, workspace, settings);
+  const { hooks, env, sign, sandbox } = await projectConfig(
+    ports,
+    workspace,
+    settingsIn({ settings }),
+  );
   const release = (): Promise<void> => ports.workspace.releaseLock(workspace, stepKey, lock.token);
   const committed = await ports.repository.commit(
     {

@@ -6,11 +6,12 @@ import { join, relative } from 'node:path';
 import { putJson } from '../../stores/ports.js';
 import * as jobs from '../../documents/job/index.js';
 import { fail, valueOf } from '../../shared/problems.js';
+import { configurationOf } from '../../shared/run.js';
 import type { PreflightInput, PreflightResult } from '../../shared/step-activities.js';
 import { realpath } from '../../system/fs.js';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
 import { readConfig } from '../../workspace/documents/index.js';
-import { configurationFiles, jobInWorkspace } from '../../workspace/trust/index.js';
+import { configurationFiles, jobInWorkspace, readConfigAt } from '../../workspace/trust/index.js';
 import { gitPlaces } from '../../workspace/commands/index.js';
 import {
   eolsForNewFiles,
@@ -53,6 +54,8 @@ export const preflight = async (
 
 /** Looks at `emend.yaml`, the job and the files with instructions. */
 async function doubtsOfRun(ports: ActivityPorts, input: PreflightInput) {
+  // All of it comes from the target branch.
+  if (input.configurationCommit !== undefined) return null;
   const root = await ports.workspace.root(input.workspace);
   const config = await readConfig(root);
   const text = await snapshots.getText(ports.blobs, input.job);
@@ -71,7 +74,7 @@ async function compute(
   const { workspace } = input;
   const root = await ports.workspace.root(workspace);
   const job = valueOf(jobs.parseJob(await snapshots.getText(blobs, input.job), input.jobPath));
-  const config = valueOf(await readConfig(root));
+  const config = valueOf(await readConfigAt(root, input.configurationCommit));
   const asked = jobs.resolveLimits(config, job, input.overrides);
   const { mode } = jobs.jobFormatPolicy(job);
   const commitMessage = messageOf(job, config, input);
@@ -96,6 +99,7 @@ async function compute(
     instructions: await snapshots.putText(blobs, job.instructions),
     category: job.category,
     effort: job.effort,
+    ...configurationOf(input),
     config: {
       ...config,
       repair: job.repair ?? config.repair,
@@ -221,8 +225,8 @@ async function compute(
   const look = { root, files: await siblings(), task: `${job.title}\n${job.instructions}` };
   const isTold = base.config.context.signatures && called.length > 0;
   const signatures = isTold ? await findSignatures(ports, look, all, signal) : null;
-  const texts = (paths: readonly string[], jobPath: string | null) =>
-    snapshots.textRefs({ ports, workspace: root, paths, limits, jobPath, signal });
+  const texts = (paths: readonly string[], jobPath: string | null, commit?: string) =>
+    snapshots.textRefs({ ports, workspace: root, paths, limits, jobPath, signal, commit });
   const snapshot: snapshots.Snapshot = {
     ...base,
     config: { ...base.config, protected: [...named, ...base.config.protected] },
@@ -231,7 +235,11 @@ async function compute(
     routedAs,
     limits,
     context: await texts(job.contextFiles, input.jobPath),
-    rules: await texts(['CLAUDE.md', 'AGENTS.md', ...config.rules], null),
+    rules: await texts(
+      ['CLAUDE.md', 'AGENTS.md', ...config.rules],
+      null,
+      input.configurationCommit,
+    ),
     targets: all,
     ...(signatures === null ? {} : { signatures: signatures.ref }),
     names: await snapshots.putText(blobs, (await siblings()).join('\n')),

@@ -5,7 +5,7 @@ import type { NoSandbox, SandboxChoice } from '../../shared/proposal-activities.
 import type { RunTestsInput } from '../../shared/test-activities.js';
 import type { Box } from '../../workspace/commands/index.js';
 import type { ActivityPorts } from '../frame/ports.js';
-import { getSnapshot, projectConfig } from './snapshot.js';
+import { getSnapshot, projectConfig, settingsIn } from './snapshot.js';
 
 export const sandboxFor = (
   configured: SandboxSettings | 'off' = SANDBOX_ON, // a snapshot of an earlier build says nothing
@@ -20,10 +20,15 @@ export async function commandConfig(
   files: readonly { readonly path: string }[],
 ): Promise<ProjectConfig> {
   const isChanged = files.some(({ path }) => path === 'emend.yaml');
-  const taken = snapshot === undefined ? null : (await getSnapshot(ports.blobs, snapshot)).config;
+  const kept = snapshot === undefined ? null : await getSnapshot(ports.blobs, snapshot);
+  const taken = kept?.config ?? null;
+  const commit = kept?.configurationCommit;
   const now =
     taken === null || (choice?.reread === true && !isChanged)
-      ? await projectConfig(ports, workspace, settings)
+      ? await projectConfig(ports, workspace, {
+          ...settingsIn({ settings }),
+          ...(commit === undefined ? {} : { commit }),
+        })
       : taken;
   const { env, sandbox } = now;
   return { ...(taken ?? now), env, sandbox: sandboxFor(sandbox, choice) };

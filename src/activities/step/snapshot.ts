@@ -2,9 +2,8 @@
 import { encodingOf, type Effort, type ProjectConfig } from '../../documents/job/index.js';
 import type { Limits } from '../../shared/limits.js';
 import { ProblemError, fail } from '../../shared/problems.js';
-import { readConfig } from '../../workspace/documents/index.js';
 import { inspectTarget, isAbsent } from '../../workspace/files/index.js';
-import { configurationFiles } from '../../workspace/trust/index.js';
+import { configurationFiles, fileAtCommit, readConfigAt } from '../../workspace/trust/index.js';
 import { requireTrusted } from '../frame/configuration.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { readGiven } from '../../system/given-file.js';
@@ -41,6 +40,8 @@ export interface Snapshot {
   readonly routedAs?: 'low' | 'medium' | 'high';
   readonly effort?: Effort | null;
   readonly config: ProjectConfig;
+  /** Commit that `config` and the rules come from; absent: they come from the workspace. */
+  readonly configurationCommit?: string;
   readonly limits: Limits;
   readonly hints: readonly string[];
   readonly context: readonly TextRef[];
@@ -177,11 +178,26 @@ export async function textRefs(options: {
   readonly paths: readonly string[];
   readonly limits: Limits;
   readonly jobPath: string | null;
+  /** Commit that the files are read from; undefined: they are read from the workspace. */
+  readonly commit?: string | undefined;
   readonly signal: AbortSignal;
 }): Promise<readonly TextRef[]> {
-  const { ports, workspace, paths, limits, jobPath, signal } = options;
+  const { ports, workspace, paths, limits, jobPath, commit, signal } = options;
   const refs: TextRef[] = [];
+  const add = async (path: string, bytes: Uint8Array): Promise<void> => {
+    needText(
+      path,
+      bytes,
+      await ports.edits.run('describe', { path, bytes, encoding: null }, signal),
+    );
+    refs.push({ path, ref: await ports.blobs.put(bytes, 'later'), bytes: bytes.length });
+  };
   for (const path of new Set(paths)) {
+    if (commit !== undefined) {
+      const bytes = await fileAtCommit(workspace, commit, path);
+      if (bytes !== null) await add(path, bytes);
+      continue;
+    }
     const found = await inspectTarget(workspace, path, null);
     if (!found.ok) {
       if (jobPath === null && found.problem.code === 'target_missing') continue;
@@ -197,13 +213,7 @@ export async function textRefs(options: {
         'target_too_large',
         `${path} has ${found.value.bytes} bytes; maxContextFile_bytes is ${most}`,
       );
-    const bytes = await readGiven(found.value.realPath);
-    needText(
-      path,
-      bytes,
-      await ports.edits.run('describe', { path, bytes, encoding: null }, signal),
-    );
-    refs.push({ path, ref: await ports.blobs.put(bytes, 'later'), bytes: bytes.length });
+    await add(path, await readGiven(found.value.realPath));
   }
   return refs;
 }
@@ -214,18 +224,28 @@ export async function textRefs(options: {
 export const projectConfig = async (
   ports: ActivityPorts,
   workspace: string,
-  settings?: BlobRef,
+  { settings, commit }: { readonly settings?: BlobRef; readonly commit?: string } = {},
 ): Promise<ProjectConfig> => {
   const root = await ports.workspace.root(workspace);
-  await requireTrusted(ports, root, (await configurationFiles(root)).slice(0, 1));
-  const config = await readConfig(root);
+  const plan =
+    settings === undefined ? {} : await getJson<SettingsOfPlan>(ports.blobs, settings, 'settings');
+  const { configurationCommit = commit } = plan;
+  if (configurationCommit === undefined)
+    await requireTrusted(ports, root, (await configurationFiles(root)).slice(0, 1));
+  const config = await readConfigAt(root, configurationCommit);
   if (!config.ok)
     return fail('config_invalid', config.problems.map(({ message }) => message).join('\n'));
-  if (settings === undefined) return config.value;
-  const plan = await getJson<{ readonly front?: Partial<ProjectConfig> }>(
-    ports.blobs,
-    settings,
-    'settings',
-  );
   return { ...config.value, ...plan.front };
 };
+
+/** For `projectConfig`. */
+export const settingsIn = ({
+  settings,
+}: {
+  readonly settings?: BlobRef | undefined;
+}): { readonly settings?: BlobRef } => (settings === undefined ? {} : { settings });
+
+interface SettingsOfPlan {
+  readonly front?: Partial<ProjectConfig>;
+  readonly configurationCommit?: string;
+}

@@ -1,4 +1,5 @@
 /** `emend plan run`: starts a plan (or joins its open run), shows it with its phases, asks, and says how it ended. */
+import { configurationCommit } from '../headless/target-branch.js';
 import {
   type PlanFile,
   planOfPath,
@@ -27,7 +28,7 @@ import { loginName } from '../../client/runs/decide.js';
 import { showWithPhases } from '../../client/runs/show.js';
 import { reading } from '../../client/open.js';
 
-type SharedFlags = Pick<RunFlags, 'base' | 'set' | 'hint' | 'estimate' | 'draftPr'>;
+type SharedFlags = Pick<RunFlags, 'base' | 'set' | 'hint' | 'estimate' | 'draftPr' | 'configFrom'>;
 export interface PlanRunFlags extends BeginFlags, At, SharedFlags {
   readonly phase?: string;
   readonly sequential?: true;
@@ -49,11 +50,16 @@ export const runPlan = async (io: Io, path: string, flags: PlanRunFlags): Promis
   }
   if (flags.draftPr === true && plan.repository === undefined)
     fail('usage', '--draft-pr needs a repository.', 'Add --repository URL --base BRANCH.');
+  const commit =
+    plan.repository === undefined
+      ? await configurationCommit(io.env, plan.workspace, flags.configFrom)
+      : null;
   return withRunning(io, flags, async (session, signal) => {
     const step = await startPlan(session.emend, {
       plan,
       overrides,
       hints: flags.hint,
+      ...(commit === null ? {} : { configurationCommit: commit }),
       ...(flags.auto === true ? { approval: 'auto' as const } : {}),
       options: {
         phase,

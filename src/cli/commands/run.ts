@@ -1,6 +1,7 @@
 /** `emend run`: starts a job (or joins its open run), shows it, asks, and says how it ended. */
 import { isMarkdownPath, type Job } from '../../documents/job/index.js';
-import { readJobFile, type JobFile } from '../../workspace/documents/index.js';
+import { configurationCommit } from '../headless/target-branch.js';
+import { jobAtCommit, readJobFile, type JobFile } from '../../workspace/documents/index.js';
 import { startStep, type StartOptions } from '../../client/runs/start.js';
 import { EXIT, fail, ProblemError, type ExitCode, type Problem } from '../../shared/problems.js';
 import { branchOf } from '../../shared/repository.js';
@@ -36,6 +37,7 @@ import type { Finding } from '../../shared/formats.js';
 export interface RunFlags extends BeginFlags {
   readonly message?: string;
   readonly pick?: true;
+  readonly configFrom?: string;
   readonly again?: true;
   readonly live?: true;
   readonly set: readonly string[];
@@ -116,6 +118,19 @@ const refusePick = ({ targetFiles, newFiles, outputFiles }: Job): void => {
     );
 };
 
+/** Reads the job from the target branch of a pull request. `commit` null: none is worked on. */
+async function jobToRun(
+  io: Io,
+  job: JobFile,
+  flags: Pick<RunFlags, 'configFrom'>,
+): Promise<{ readonly commit: string | null; readonly job: JobFile }> {
+  // A run on a repository, and words typed here, have no job in the pull request.
+  if (job.repository !== undefined) return { commit: null, job };
+  const commit = await configurationCommit(io.env, job.workspace, flags.configFrom);
+  if (commit === null || job.text !== undefined) return { commit, job };
+  return { commit, job: await jobAtCommit(job, commit) };
+}
+
 type ReadJob = () => JobFile | Promise<JobFile>;
 export const runJob = async (
   io: Io,
@@ -124,8 +139,8 @@ export const runJob = async (
   more: Partial<StartOptions> = {},
 ) => {
   const overrides = await runOverrides(flags.set);
-  const job = await read();
-  const policy = flags.policy === undefined ? null : await readPolicy(flags.policy, io.cwd);
+  const { commit, job } = await jobToRun(io, await read(), flags);
+  const policy = flags.policy === undefined ? null : await readPolicy(flags.policy, io.cwd, commit);
   const command = await notifyCommand(io);
   const publishing = await publishingOf(io, flags, job);
   const pick = flags.pick === true && { pick: flags.pick };
@@ -141,6 +156,7 @@ export const runJob = async (
       job,
       overrides,
       hints: flags.hint,
+      ...(commit === null ? {} : { configurationCommit: commit }),
       again,
       ...pick,
       ...more,

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { isAbsolute, join, relative, resolve } from 'node:path';
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { readMap } from '../../documents/source/check.js';
@@ -10,7 +10,7 @@ import { text } from '../../documents/source/schemas.js';
 import { foldedName, shellWord } from '../../shared/text.js';
 import { resolveHome } from '../../stores/home.js';
 import { sha256 } from '../../system/hash.js';
-import { createTrust } from '../../workspace/trust/index.js';
+import { createTrust, fileAtCommit } from '../../workspace/trust/index.js';
 import type { DecisionPoint } from '../../shared/decisions.js';
 import { fail, failAll, nullOn, ProblemError, valueOf } from '../../shared/problems.js';
 import { shownKey } from '../../shared/ids.js';
@@ -27,7 +27,7 @@ import { decide } from '../../client/runs/decide.js';
 import type { ResolvedRun } from '../../client/runs/resolve.js';
 import { showRun } from '../../client/runs/show.js';
 import { evaluatePolicy, parsePolicy, ruleOf, type Policy } from '../../documents/job/index.js';
-import { git, gitLine } from '../../workspace/git/index.js';
+import { git, gitLine, repositoryOf } from '../../workspace/git/index.js';
 
 const NOTIFY_S = 30; // bound: A person's notify command.
 const NOTIFY_OUTPUT_BYTES = 4_096; // bound: Of its output this much is kept.
@@ -40,9 +40,10 @@ const TOOL_ERROR_CHARS = 2_000; // bound: Of what it says where it fails.
 export const readPolicy = async (
   path: string,
   cwd: string,
+  commit: string | null = null,
 ): Promise<{ readonly policy: Policy; readonly source: string }> => {
   const source =
-    (await readGivenText(resolve(cwd, path), UNREADABLE)) ??
+    (await policyText(resolve(cwd, path), commit)) ??
     fail(
       'usage',
       `--policy ${path}: file not found or not readable.`,
@@ -50,6 +51,15 @@ export const readPolicy = async (
     );
   return { policy: valueOf(parsePolicy(source, relative(cwd, resolve(cwd, path)))), source };
 };
+
+/** Reads a policy of the repository as the commit has it, and any other from the disk. */
+async function policyText(path: string, commit: string | null): Promise<string | null> {
+  if (commit === null) return readGivenText(path, UNREADABLE);
+  const repository = await repositoryOf(dirname(path));
+  if (repository === null) return readGivenText(path, UNREADABLE);
+  const inside = relative(repository.root, await realpath(path));
+  return (await fileAtCommit(repository.root, commit, inside))?.toString('utf8') ?? null;
+}
 
 /** Returns why the policy does not count: a model may have written it. Null: it counts. */
 async function policyDoubt(

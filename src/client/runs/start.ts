@@ -50,7 +50,10 @@ export const hereId = (workflowId: string, host: string): string =>
 export const looksLikeWorkflowId = (text: string): boolean => /^emend[/-]/.test(text);
 
 /** What a person may say of a run beside its job or plan. */
-export type WantedOfRun = Pick<RunInput, 'overrides' | 'approval' | 'hints'>;
+export type WantedOfRun = Pick<
+  RunInput,
+  'overrides' | 'approval' | 'hints' | 'configurationCommit'
+>;
 
 export interface StartOptions
   extends Partial<WantedOfRun>, Pick<EditStepInput, 'given' | 'pick' | 'follows'> {
@@ -115,7 +118,7 @@ export const runInput = async (
   emend: Emend,
   workspace: string,
   title: string,
-  { overrides = {}, approval, hints = [] }: Partial<WantedOfRun>,
+  { overrides = {}, approval, hints = [], configurationCommit }: Partial<WantedOfRun>,
 ): Promise<RunInput> => ({
   stepKey: newStepKey(),
   workspace,
@@ -126,6 +129,7 @@ export const runInput = async (
   overrides,
   hints,
   ...(approval === undefined ? {} : { approval }),
+  ...(configurationCommit === undefined ? {} : { configurationCommit }),
   searchAttributes: await needRuns(emend).searchAttributes(),
 });
 

@@ -29,7 +29,7 @@ export const childId = ({ stepKey }: PlanInput, phase: PhaseId, run: number): st
 
 function inputOf(state: PlanState, phase: PhaseEntry): EditStepInput {
   const { input, reading } = state;
-  const { queues, timings, hints, searchAttributes, rules } = input;
+  const { queues, timings, hints, searchAttributes, rules, configurationCommit } = input;
   const overrides = { ...input.overrides, ...budgetsLeft(state, Date.now()) };
   if (phase.job === null) throw new Error(`Phase ${phase.number} has no job`);
   // One that runs beside others begins where they do, and has a branch of its own.
@@ -51,6 +51,7 @@ function inputOf(state: PlanState, phase: PhaseEntry): EditStepInput {
     hints,
     searchAttributes,
     approval: reading.plan?.approval ?? 'ask',
+    ...(configurationCommit === undefined ? {} : { configurationCommit }),
     ...(state.records.commits.length === 0 ? {} : { modelBase: true }),
     ...(state.withoutSandbox === true ? { withoutSandbox: true } : {}),
     ...(phase.worktree !== null || state.marks === undefined ? {} : { marks: state.marks }),

@@ -5,7 +5,7 @@
 import { CancellationScope } from '@temporalio/workflow';
 import type { PhaseId } from '../../shared/plan.js';
 import { boundsOf } from '../../shared/rules.js';
-import type { PlanInput, StepResult } from '../../shared/run.js';
+import { configurationOf, type PlanInput, type StepResult } from '../../shared/run.js';
 import { owner } from '../frame/activities.js';
 import * as check from '../frame/input.js';
 import { within, type Machine } from '../frame/machine.js';
@@ -155,6 +155,7 @@ function read(run: PlanRun): Promise<void> {
         : { hash: last.hash }),
       overrides: input.overrides,
       approval: input.approval ?? null,
+      ...configurationOf(input),
       ...(state.reading.trusts === undefined ? {} : { trusts: state.reading.trusts }),
       // Who says where to begin goes on from nothing.
       ...(reading === 1 && input.options.phase === null && !input.options.restart

@@ -5,7 +5,7 @@
  */
 import { isBlobRef } from '../../shared/ids.js';
 import { CancellationScope } from '@temporalio/workflow';
-import type { EditStepInput, StepResult } from '../../shared/run.js';
+import { configurationOf, type EditStepInput, type StepResult } from '../../shared/run.js';
 import type { TestSubject } from '../../shared/test-activities.js';
 import { owner } from '../frame/activities.js';
 import * as check from '../frame/input.js';
@@ -91,6 +91,7 @@ function perform(move: OwnEffect, run: StepRun): Promise<void> | void {
           ...(input.pick === undefined ? {} : { pick: input.pick }),
           ...(base.lookFor?.length ? { lookFor: base.lookFor } : {}),
           ...(base.made === undefined ? {} : { made: base.made }),
+          ...configurationOf(input),
           ...(base.trusts === undefined ? {} : { trusts: base.trusts }),
           only: stage.at === 'preflight' ? stage.only : null,
           ...(input.given === undefined || base.ready !== null ? {} : { given: true as const }),

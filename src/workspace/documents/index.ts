@@ -2,6 +2,7 @@
 export {
   type JobFile,
   type JobText,
+  jobAtCommit,
   jobOfText,
   readConfig,
   readJobFile,

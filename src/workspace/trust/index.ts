@@ -2,4 +2,5 @@
 export { createTrust, isConfigurationName, type ApprovedFile, type Trust } from './trust.js';
 export { configurationFiles, jobInWorkspace, planSources } from './sources.js';
 export type { ConfigurationFile, Doubt } from './types.js';
+export { fileAtCommit, readConfigAt } from './at-commit.js';
 export { doubtText } from './text.js';
