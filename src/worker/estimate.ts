@@ -94,7 +94,7 @@ async function ofJob(
   };
   const looked = await preflight(ports, { ...all, ...(repository && { repository }) }, { signal });
   if (looked.outcome === 'refused') throw new ProblemError(looked.problem);
-  if (looked.outcome === 'untrusted') throw new Error('an estimate asks nobody');
+  if (looked.outcome === 'untrusted') throw new Error('an estimate opens no decision');
   const { estimate } = looked;
   const set_usd = looked.outcome === 'ready' ? looked.limits.budget_usd : looked.budget_usd;
   return {
@@ -120,7 +120,7 @@ async function ofPlan(
     overrides,
   });
   if (read.outcome === 'refused') throw new ProblemError(read.problem);
-  if (read.outcome === 'untrusted') throw new Error('an estimate asks nobody');
+  if (read.outcome === 'untrusted') throw new Error('an estimate opens no decision');
   if (read.outcome === 'same') throw new Error('a first reading that is the same');
   const open = read.phases.filter(({ marker }) => marker !== 'completed' && marker !== 'skipped');
   const most = open.flatMap((phase) => phase.most ?? []);

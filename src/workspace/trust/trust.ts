@@ -9,13 +9,12 @@
  *
  * The worktrees of a repository share one record, as a phase of a plan works in one of them.
  */
-import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import * as jobs from '../../documents/job/index.js';
 import { homePaths } from '../../stores/home.js';
 import { orNull, putJsonIfAbsent, readJson } from '../../system/durable.js';
 import { readdir, realpath } from '../../system/fs.js';
-import { readGiven, UNREADABLE } from '../../system/given-file.js';
+import { readGiven, readGivenText, UNREADABLE } from '../../system/given-file.js';
 import { sha256 } from '../../system/hash.js';
 import { realSys, type Sys } from '../../system/sys.js';
 import { listWorkspaceFiles } from '../files/index.js';
@@ -161,7 +160,7 @@ async function recordOf(dir: string, workspace: string): Promise<string> {
 
 /** Returns the git directory that all worktrees share. */
 async function commonOf(gitDir: string): Promise<string> {
-  const common = await orNull(readFile(join(gitDir, 'commondir'), 'utf8'), ['ENOENT', 'ENOTDIR']);
+  const common = await readGivenText(join(gitDir, 'commondir'));
   return realpath(resolve(gitDir, common?.trim() ?? '.'));
 }
 
