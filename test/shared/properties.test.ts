@@ -27,7 +27,7 @@ const often = (words: readonly string[]): readonly (string | undefined)[] => [
 ];
 const path = (n: number): string => FILES[n % FILES.length] ?? 'a.ts';
 const WORDS: Readonly<Record<string, (n: number) => readonly (string | undefined)[]>> = {
-  preflight: () => often(['pick', 'refused', ...FAILS]),
+  preflight: () => often(['pick', 'refused', 'untrusted', ...FAILS]),
   pick: () => often(['down', 'declined', 'attempts_exhausted', ...FAILS]),
   brief: () => often(['down', 'none', ...FAILS]),
   propose: () =>

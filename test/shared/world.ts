@@ -135,6 +135,8 @@ export class World {
       return { outcome: 'pick', snapshot: blob('file list'), estimate, budget_usd };
     if (word.startsWith('refused'))
       return { outcome: 'refused', problem: problem('target_missing', 'a.ts is not there') };
+    if (word.startsWith('untrusted') && state.base.trusts?.includes('0a') !== true)
+      return { outcome: 'untrusted', hashes: ['0a'], message: 'emend.yaml: it changed' };
     const { number, ready, picked } = state.base;
     const snapshot = blob(`snapshot ${number}`);
     const before = ready === null ? undefined : this.bases.get(ready.snapshot);
