@@ -38,8 +38,8 @@ import {
   fileAtCommit,
   planSources,
   readConfigAt,
+  type ConfigurationFile,
 } from '../../workspace/trust/index.js';
-import type { ConfigurationFile } from '../../workspace/trust/index.js';
 import { configurationOf } from '../../shared/run.js';
 import { approversOf } from '../step/approvers.js';
 import type { PlanSettings } from './plan-call.js';

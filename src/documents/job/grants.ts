@@ -97,7 +97,7 @@ function sandboxGrants(sandbox: SandboxSettings | 'off' | null): readonly string
 }
 
 const networkGrants = ({ network }: SandboxSettings): readonly string[] =>
-  network === false
+  !network
     ? []
     : [`let commands use the network (\`sandbox.network: ${JSON.stringify(network)}\`)`];
 

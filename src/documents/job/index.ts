@@ -7,7 +7,7 @@ export {
   jobFormatPolicy,
   splitDecision,
 } from './format-choice.js';
-export { type Grantor, grantsOf, grantsOfConfig, newGrants } from './grants.js';
+export { grantsOf, grantsOfConfig, newGrants } from './grants.js';
 export {
   effectiveMode,
   isPathKey,
