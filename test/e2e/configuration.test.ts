@@ -200,9 +200,9 @@ long(
     s.git('commit', '-qm', 'plan');
     const io = fakeIo({ env: s.env, cwd: s.repo });
     expect(await main(['plan', 'run', 'plans/p.md', '--yes'], io)).toBe(3);
-    const said = io.printed.out + io.printed.err;
-    expect(said).toContain('give the model the instructions in CLAUDE.md');
-    expect(said).not.toContain('emend.yaml: ');
+    const output = io.printed.out + io.printed.err;
+    expect(output).toContain('give the model the instructions in CLAUDE.md');
+    expect(output).not.toContain('emend.yaml: ');
     rmSync(join(s.repo, 'CLAUDE.md'));
   },
   ROW_MS,
@@ -249,9 +249,9 @@ test(
     const s = await pullRequest();
     const io = fakeIo(onPullRequest(s));
     expect(await main(['run', 'job.md', '--policy', 'review.yaml'], io)).toBe(3);
-    const said = io.printed.out + io.printed.err;
-    expect(said).toContain('waiting for you: approval');
-    expect(said).toContain('not approved by the policy');
+    const output = io.printed.out + io.printed.err;
+    expect(output).toContain('waiting for you: approval');
+    expect(output).toContain('not approved by the policy');
     expect(hasRun(s)).toBe(false);
     const added = fakeIo(onPullRequest(s));
     expect(await main(['run', 'new.md'], added)).toBe(2);

@@ -30,7 +30,7 @@ describe('a question about configuration', () => {
       decisions: ['abort'],
       effects: 'preflight > ask configuration > say abort > aborted',
     },
-  ])('$name', (each) => {
-    expect(play(each).trace.join(' > ')).toBe(each.effects);
+  ])('$name', (row) => {
+    expect(play(row).trace.join(' > ')).toBe(row.effects);
   });
 });

@@ -83,6 +83,14 @@ interface ProposedFile {
 
 const after = (word: string): readonly string[] => word.slice(word.indexOf(':') + 1).split(',');
 
+const UNTRUSTED = {
+  outcome: 'untrusted',
+  hashes: ['0a'],
+  message: 'emend.yaml: it changed',
+} as const;
+const isUntrusted = (word: string, { base }: StepState): boolean =>
+  word === 'untrusted' && base.trusts?.includes('0a') !== true;
+
 export class World {
   readonly disk = new Map<string, string>();
   readonly asked: Omit<ProposeInput, 'v' | 'stepKey' | 'log' | 'snapshot'>[] = [];
@@ -133,10 +141,9 @@ export class World {
     const budget_usd = this.wanted.limits?.budget_usd ?? null;
     if (word === 'pick')
       return { outcome: 'pick', snapshot: blob('file list'), estimate, budget_usd };
-    if (word.startsWith('refused'))
-      return { outcome: 'refused', problem: problem('target_missing', 'a.ts is not there') };
-    if (word.startsWith('untrusted') && state.base.trusts?.includes('0a') !== true)
-      return { outcome: 'untrusted', hashes: ['0a'], message: 'emend.yaml: it changed' };
+    const refused = { code: 'target_missing', message: 'a.ts is not there' } as const;
+    if (word.startsWith('refused')) return { outcome: 'refused', problem: refused };
+    if (isUntrusted(word, state)) return UNTRUSTED;
     const { number, ready, picked } = state.base;
     const snapshot = blob(`snapshot ${number}`);
     const before = ready === null ? undefined : this.bases.get(ready.snapshot);

@@ -42,8 +42,8 @@ const job = async (path: string, text: string): Promise<readonly ConfigurationFi
   const file = await jobInWorkspace(repo.dir, path, text);
   return file === null ? [] : [file];
 };
-const reasons = async (of: readonly ConfigurationFile[]) =>
-  (await trust.doubts(repo.dir, of)).map(doubtText);
+const reasons = async (obeyed: readonly ConfigurationFile[]) =>
+  (await trust.doubts(repo.dir, obeyed)).map(doubtText);
 
 test('trusts everything as long as no command could write the workspace', async () => {
   await write('emend.yaml', 'sandbox: off\napproval: auto\n');

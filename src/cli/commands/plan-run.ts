@@ -25,6 +25,8 @@ import { runOverrides, type Session, withEmend } from '../session.js';
 import { withRunning } from '../services.js';
 import { shellWord } from '../../shared/text.js';
 import { loginName } from '../../client/runs/decide.js';
+import type { StartedStep } from '../../client/runs/start.js';
+import type { StepResult } from '../../shared/run.js';
 import { showWithPhases } from '../../client/runs/show.js';
 import { reading } from '../../client/open.js';
 
@@ -50,10 +52,7 @@ export const runPlan = async (io: Io, path: string, flags: PlanRunFlags): Promis
   }
   if (flags.draftPr === true && plan.repository === undefined)
     fail('usage', '--draft-pr needs a repository.', 'Add --repository URL --base BRANCH.');
-  const commit =
-    plan.repository === undefined
-      ? await configurationCommit(io.env, plan.workspace, flags.configFrom)
-      : null;
+  const commit = await configurationCommit(io.env, plan, flags.configFrom);
   return withRunning(io, flags, async (session, signal) => {
     const step = await startPlan(session.emend, {
       plan,
@@ -83,26 +82,33 @@ export const runPlan = async (io: Io, path: string, flags: PlanRunFlags): Promis
     if (flags.json === true) printJson(io, 'plan run', { v: 1, ...step, link, ...followed, exit });
     else tellEnd(session, { shown, workspace: plan.workspace }, followed);
     const result = followed.kind === 'closed' ? followed.closed.result : null;
-    if (flags.draftPr === true && plan.repository !== undefined && result !== null) {
-      // An earlier run's, where this one went on with it.
-      const branch =
-        (await lastCheckpointed(session.emend, plan))?.branch ?? branchOf(step.stepKey);
-      const where = {
-        branch,
-        remote: plan.workspace,
-        pullRequest: true,
-        repository: plan.repository,
-      };
-      await publish(io, result, where, {
-        workspace: plan.workspace,
-        title: plan.title,
-        run: shown,
-        plan: true,
-      });
-    }
+    if (flags.draftPr === true) await openPullRequest(session, plan, { step, shown, result });
     return exit;
   });
 };
+
+/** Opens a draft pull request for the branch of a plan's run on a repository. */
+async function openPullRequest(
+  { io, emend }: Pick<Session, 'io' | 'emend'>,
+  plan: PlanFile,
+  run: {
+    readonly step: StartedStep;
+    readonly shown: string;
+    readonly result: StepResult | null;
+  },
+): Promise<void> {
+  if (plan.repository === undefined || run.result === null) return;
+  // An earlier run's, where this one went on with it.
+  const branch = (await lastCheckpointed(emend, plan))?.branch ?? branchOf(run.step.stepKey);
+  const publishing = {
+    branch,
+    remote: plan.workspace,
+    pullRequest: true,
+    repository: plan.repository,
+  };
+  const { workspace, title } = plan;
+  await publish(io, run.result, publishing, { workspace, title, run: run.shown, plan: true });
+}
 
 /** `where` it was written. */
 export const phaseNumber = (written: string, where: string): number =>

@@ -124,9 +124,8 @@ async function jobToRun(
   job: JobFile,
   flags: Pick<RunFlags, 'configFrom'>,
 ): Promise<{ readonly commit: string | null; readonly job: JobFile }> {
-  // A run on a repository, and words typed here, have no job in the pull request.
-  if (job.repository !== undefined) return { commit: null, job };
-  const commit = await configurationCommit(io.env, job.workspace, flags.configFrom);
+  const commit = await configurationCommit(io.env, job, flags.configFrom);
+  // Words that were typed are in no file of the pull request.
   if (commit === null || job.text !== undefined) return { commit, job };
   return { commit, job: await jobAtCommit(job, commit) };
 }

@@ -1,7 +1,13 @@
 /** A run on a pull request reads its configuration from the target branch: the pull request itself may change it. */
 import { fail } from '../../shared/problems.js';
+import type { RepositoryBase } from '../../shared/repository.js';
 import type { Environment } from '../../system/environment.js';
 import { gitLine } from '../../workspace/git/index.js';
+
+interface Place {
+  readonly workspace: string;
+  readonly repository?: RepositoryBase | undefined;
+}
 
 /**
  * Returns the commit that configuration is read from; null: no pull request is worked on. `flag` names a commit or a branch.
@@ -9,9 +15,11 @@ import { gitLine } from '../../workspace/git/index.js';
  */
 export async function configurationCommit(
   env: Environment,
-  cwd: string,
+  { workspace: cwd, repository }: Place,
   flag: string | undefined,
 ): Promise<string | null> {
+  // A run on a repository works in a checkout of its base branch.
+  if (repository !== undefined) return null;
   const branch = targetBranch(env);
   if (flag === undefined && branch === null) return null;
   const names = flag === undefined ? [`origin/${branch ?? ''}`, branch ?? ''] : [flag];

@@ -23,19 +23,23 @@ import {
 import type { ReadPlanResult, SamePlan } from '../../shared/plan-activities.js';
 import type { ResumePoint, PhaseReading, ReadyPlan } from '../../shared/plan.js';
 
+/** Reports the notes that the reading before did not have. Their lines move as the document changes. */
+function withNotes(state: PlanState, result: ReadPlanResult, currentTime_ms: number): PlanState {
+  const notes = result.outcome === 'ready' ? (result.notes ?? []) : [];
+  const inWords = (note: string): string => note.replace(/:\d+: /, ': ');
+  const known = new Set(state.reading.plan?.notes?.map(inWords));
+  return notes
+    .filter((note) => !known.has(inWords(note)))
+    .reduce((next, message) => emit(next, currentTime_ms, { type: 'warning', message }), state);
+}
+
 export function onPlanRead(before: PlanState, result: ReadPlanResult, now: number): PlanState {
   const { plan } = before.reading;
-  const notes = result.outcome === 'ready' ? (result.notes ?? []) : [];
-  // Their lines move as the document changes.
-  const inWords = (note: string): string => note.replace(/:\d+: /, ': ');
-  const known = new Set(plan?.notes?.map(inWords));
-  const state = notes
-    .filter((note) => !known.has(inWords(note)))
-    .reduce((told, message) => emit(told, now, { type: 'warning', message }), before);
+  const state = withNotes(before, result, now);
   const wanted = state.stage.at === 'reading' ? state.stage : { inherit: null, renew: false };
   if (result.outcome === 'untrusted') {
-    const asked = within(state, 'reading', { untrusted: result.hashes });
-    return askAbout(asked, null, 'configuration', result.message);
+    const doubtful = within(state, 'reading', { untrusted: result.hashes });
+    return askAbout(doubtful, null, 'configuration', result.message);
   }
   if (result.outcome === 'refused') {
     if (plan === null) return closePlan(state, 'refused', now, result.problem);

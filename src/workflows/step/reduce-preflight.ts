@@ -60,8 +60,8 @@ const isWhole = (estimate: Partial<StepEstimate> | undefined): boolean =>
 export function onPreflight(state: StepState, result: PreflightResult, now: number): StepState {
   if (result.outcome === 'refused') return endAfterRollback(state, now, 'refused', result.problem);
   if (result.outcome === 'untrusted') {
-    const asked = within(state, 'base', { untrusted: result.hashes });
-    return asking(asked, 'configuration', cut(state, result.message));
+    const doubtful = within(state, 'base', { untrusted: result.hashes });
+    return asking(doubtful, 'configuration', cut(state, result.message));
   }
   if (result.outcome === 'pick') {
     if (state.base.picked === null)

@@ -189,7 +189,7 @@ async function acceptedIn(sys: Sys, place: string): Promise<ReadonlyMap<string, 
   const dir = join(place, 'accepted');
   const names = (await orNull(readdir(dir), ['ENOENT', 'ENOTDIR'])) ?? [];
   const accepted = new Map<string, Accepted>();
-  for (const name of names.filter((each) => each.endsWith('.json'))) {
+  for (const name of names.filter((file) => file.endsWith('.json'))) {
     const record = await readJson<Accepted>(sys, join(dir, name));
     if (record !== null) accepted.set(name.slice(0, -'.json'.length), record);
   }
