@@ -13,6 +13,7 @@ import type { ClosedRun } from '../client/types.js';
 import type { FollowedPlan } from './follow-run.js';
 import type { Io } from './io.js';
 import { jsonText } from './json.js';
+import { nextAfter } from '../system/durable.js';
 import { redact } from '../system/environment.js';
 import { plain } from './render/text.js';
 
@@ -64,7 +65,7 @@ export const explain = (error: unknown): Explained => {
   const code = (error as NodeJS.ErrnoException | null)?.code;
   const onDisk = typeof code === 'string' && /^E[A-Z]+$/.test(code);
   const found = onDisk
-    ? problem('disk', first)
+    ? problem('disk', first, nextAfter(code))
     : problem(
         'internal',
         `Unexpected error: ${first}`,

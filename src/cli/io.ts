@@ -1,12 +1,14 @@
 /** The one place for streams, terminal, colour and questions. */
 import { spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
+import { fstatSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 import { setImmediate } from 'node:timers/promises';
 import pc from 'picocolors';
 import { EXIT, type ExitCode } from '../shared/problems.js';
 import { visible } from '../shared/text.js';
 import type { Environment } from '../system/environment.js';
+import { isObeyed, isOnRunner, unobeyed, withoutCommands } from './runner-commands.js';
 
 const DISCARD_TURNS = 3; // bound: Turns of the event loop, each of which reads what the terminal holds.
 
@@ -24,6 +26,8 @@ export interface Io {
   /** Lines to stdout and stderr; a line end is added. Whoever's words they are, they move no cursor and hide nothing. */
   out(text: string): void;
   err(text: string): void;
+  /** A workflow command for GitHub Actions, on stderr: the one way to write a line that its runner obeys. */
+  command(text: string): void;
   /** All of stdin; null where it holds more than `most_bytes`. */
   readAll(most_bytes: number): Promise<Uint8Array | null>;
   /** The answer, or null at the end of input or when `signal` aborts. */
@@ -136,8 +140,17 @@ const runTool: Io['runTool'] = (command, args, text, env = {}) =>
     tool.stdin?.end(text ?? '');
   });
 
+const leadsToFile = (fd: number): boolean => {
+  try {
+    return fstatSync(fd).isFile();
+  } catch {
+    return false;
+  }
+};
+
 export const processIo = (): Io => {
   const { stdin, stdout, stderr, env } = process;
+  const isLog = isOnRunner(env);
   const interrupts = new Set<() => void>();
   let told = false;
   const interrupt = (): void => {
@@ -175,15 +188,20 @@ export const processIo = (): Io => {
     outIsTty: stdout.isTTY,
     columns: stdout.isTTY ? stdout.columns || 80 : Infinity,
     colors: pc.createColors(wantsColor(env, stdout.isTTY)),
-    write: (text) => void stdout.write(text),
-    out: (text) =>
-      void stdout.write(
-        `${text
-          .split(COLOR)
-          .map((part, n) => (n % 2 === 1 ? part : visible(part)))
-          .join('')}\n`,
-      ),
-    err: (text) => void stderr.write(`${visible(text)}\n`),
+    write: (text) =>
+      void stdout.write(isLog && isObeyed(text) && !leadsToFile(stdout.fd) ? unobeyed(text) : text),
+    out: (text) => {
+      const shown = text
+        .split(COLOR)
+        .map((part, n) => (n % 2 === 1 ? part : visible(part)))
+        .join('');
+      stdout.write(`${isLog ? withoutCommands(shown) : shown}\n`);
+    },
+    err: (text) => {
+      const shown = visible(text);
+      stderr.write(`${isLog ? withoutCommands(shown) : shown}\n`);
+    },
+    command: (text) => void stderr.write(`${visible(text)}\n`),
     readAll: (most_bytes) => readUpTo(most_bytes, stdin),
     ask: async (question, signal) => {
       const lines = createInterface({ input: stdin, output: stdout });

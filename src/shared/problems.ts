@@ -64,6 +64,7 @@ export const PROBLEMS = {
   usage: spec(EXIT.usage, 'See `emend help`.'),
   target_missing: spec(EXIT.usage, 'Correct the path, or name files to create under `new_files`.'),
   target_not_a_file: spec(EXIT.usage, 'Name files, not directories or devices.'),
+  name_too_long: spec(EXIT.usage, 'Choose a shorter name for the file or its folders.'),
   target_outside: spec(EXIT.usage, 'Name files inside the workspace.'),
   run_unknown: spec(EXIT.usage, 'See `emend list`.'),
   run_ambiguous: spec(EXIT.usage, "Type more digits of the run's id."),

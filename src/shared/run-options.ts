@@ -2,6 +2,9 @@
 import { SEARCH_ATTRIBUTES } from './names.js';
 import { versioned } from './problems.js';
 import type { RunInput } from './run.js';
+import { codeSpan, visible } from './text.js';
+
+const SUMMARY_CHARS = 200; // bound: Of a title in the Temporal UI's list of runs.
 
 export interface RunRequest<Input extends RunInput> {
   readonly workflowId: string;
@@ -20,7 +23,7 @@ export const runOptions = <Input extends RunInput>({
   taskQueue: input.queues.workflow,
   args: [versioned(input)] as [Input],
   memo: versioned({ ...memo }),
-  staticSummary: input.title.slice(0, 200),
+  staticSummary: codeSpan(visible(input.title).slice(0, SUMMARY_CHARS)),
   staticDetails: details,
   ...(input.searchAttributes
     ? {

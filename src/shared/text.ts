@@ -127,6 +127,15 @@ export const visible = (text: string): string =>
     .map((piece) => piece.text)
     .join('');
 
+/**
+ * Words of others (paths, reasons, commands) as a code span, in which nothing is markup: no link, image, HTML or table column. What
+ * could end the span or break the line becomes a blank, what hides or turns the direction of writing an escape.
+ */
+export const codeSpan = (text: string, chars = 300): string => {
+  const safe = visible(short(text, chars).replace(/[`|\\\p{Cc}\p{Zl}\p{Zp}]/gu, ' ')).trim();
+  return safe === '' ? '' : `\`${safe}\``;
+};
+
 /** As JSON quotes it. */
 export const escaped = (text: string): string => JSON.stringify(text).slice(1, -1);
 

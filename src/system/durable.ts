@@ -19,8 +19,16 @@ export const asDiskProblem = (error: unknown, what: string): unknown => {
   if (errno === null || typeof error !== 'object' || error === null) return error;
   const call = 'syscall' in error && typeof error.syscall === 'string' ? ` (${error.syscall})` : '';
   const path = 'path' in error && typeof error.path === 'string' ? ` at ${error.path}` : '';
-  return new ProblemError(problem('disk', `${what} failed${path}: ${errno}${call}.`));
+  return new ProblemError(
+    problem('disk', `${what} failed${path}: ${errno}${call}.`, nextAfter(errno)),
+  );
 };
+
+/** Returns what to do after a failed system call if it is not what the problem `disk` says. */
+export const nextAfter = (errno: string): string | undefined =>
+  errno === 'ENAMETOOLONG'
+    ? 'The name or the path is too long for this file system. Choose a shorter one, then retry.'
+    : undefined;
 
 /** Runs `work`; a failed system call becomes the problem `disk`. `what` names the action and its path. */
 export const onDisk = async <T>(what: string, work: () => Promise<T>): Promise<T> => {

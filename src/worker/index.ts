@@ -384,7 +384,12 @@ export const workerLog = (
   place: { fd: number } | { dest: string; mkdir: boolean } = { fd: 2 },
 ): Logger =>
   pino(
-    { name: 'emend-worker', level },
+    {
+      name: 'emend-worker',
+      level,
+      // A GitHub Actions runner obeys `##[name]value` anywhere in a line. In JSON the escape is the same text.
+      hooks: { streamWrite: (line) => line.replaceAll('##[', '#\\u0023[') },
+    },
     pino.destination({ ...place, sync: true }).on('error', () => undefined),
   );
 

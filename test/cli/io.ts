@@ -57,6 +57,9 @@ export const fakeIo = (
     err: (text) => {
       printed.err += `${text}\n`;
     },
+    command: (text) => {
+      printed.err += `${text}\n`;
+    },
     readAll: async (most_bytes) => {
       const bytes = more.stdin ?? new Uint8Array(0);
       return bytes.length > most_bytes ? null : bytes;

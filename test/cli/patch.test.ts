@@ -685,3 +685,20 @@ describe('emend undo', () => {
     expect(get('a.txt')).toBe('one\nTWO\nthree\n');
   });
 });
+
+describe('F10: a name or a path that is too long', () => {
+  const newFile = (path: string): string =>
+    `diff --git a/${path} b/${path}\nnew file mode 100644\n--- /dev/null\n+++ b/${path}\n@@ -0,0 +1 @@\n+x\n`;
+
+  test.each([
+    ['a name of 256 bytes', 'n'.repeat(256)],
+    ['a folder of 256 bytes', `${'n'.repeat(256)}/a.txt`],
+    ['a name of 86 characters with 258 bytes', Buffer.from('\u20ac'.repeat(86)).toString('latin1')],
+    ['a path over PATH_MAX', `${`${'d'.repeat(200)}/`.repeat(20)}${'n'.repeat(70)}`],
+  ])('%s is refused as such', async (_, path) => {
+    const { exit, out, err } = await emend(['patch', '-'], newFile(path));
+    expect({ exit, files: readdirSync(work) }).toEqual({ exit: 4, files: [] });
+    expect(out + err).toContain('too long for this file system');
+    expect(out + err).not.toContain('Free disk space');
+  });
+});

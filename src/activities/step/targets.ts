@@ -126,7 +126,7 @@ async function checkNamed(
   written: readonly string[],
 ): Promise<void> {
   const faults: {
-    code: 'target_missing' | 'target_not_a_file' | 'target_outside';
+    code: 'name_too_long' | 'target_missing' | 'target_not_a_file' | 'target_outside';
     message: string;
   }[] = [];
   const check = async (

@@ -61,7 +61,7 @@ export const run = async (io: Io, args: readonly string[], flags: RunFlags): Pro
   } catch (error) {
     // Everything that is wrong with a job has a line of it.
     if (annotated)
-      for (const each of explain(error).problems) io.err(annotationLine(ofProblem(each)));
+      for (const each of explain(error).problems) io.command(annotationLine(ofProblem(each)));
     throw error;
   }
 };
@@ -340,7 +340,7 @@ export const annotate = async (
     ...(proposal?.findings ?? []).map(ofFinding),
     ...endOf(followed, shownKey(run.stepKey)),
   ];
-  for (const each of lines) io.err(annotationLine(each));
+  for (const each of lines) io.command(annotationLine(each));
 };
 
 const endOf = (followed: Followed, shown: string): readonly Annotation[] => {

@@ -169,7 +169,7 @@ export const applyToFiles = async (
     offered: files,
   };
 };
-const NO_FILE = new Set(['target_missing', 'target_not_a_file']);
+const NO_FILE = new Set(['name_too_long', 'target_missing', 'target_not_a_file']);
 
 // An outcome as a proposal that the apply transaction takes: bytes in the blob store, one hash over all of it, the combined diff.
 

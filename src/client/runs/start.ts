@@ -8,7 +8,7 @@ import { hostOfQueue, queuesOfAny } from '../../shared/names.js';
 import { childOptions } from '../../shared/run-options.js';
 import { currentRules } from '../../shared/rules.js';
 import type { StartedData } from '../archive/run.js';
-import { slug } from '../../shared/text.js';
+import { codeSpan, slug } from '../../shared/text.js';
 import { sha256 } from '../../system/hash.js';
 import type { JobFile } from '../../workspace/documents/index.js';
 import { needRuns, type Emend, type RunGateway, type RunMemo } from '../types.js';
@@ -219,7 +219,7 @@ const requestOf = <Input extends EditStepInput | PlanInput>(workflowId: string, 
 
 const detailsOf = ({ stepKey, jobPath, workspace }: RunMemo): string =>
   [
-    `Job \`${jobPath}\` in \`${workspace}\`.`,
+    `Job ${codeSpan(jobPath)} in ${codeSpan(workspace)}.`,
     '',
     `In a terminal: \`emend show ${shownKey(stepKey)}\``,
   ].join('\n');

@@ -19,7 +19,8 @@ export const PROTECTED: Readonly<Record<string, string>> = {
     firebase.json Procfile* heroku.yml render.yaml railway.json nixpacks.toml fly.toml serverless.* wrangler.* amplify.yml .platform.app.yaml .releaserc*
     .goreleaser.* renovate.json* .azuredevops/ .zuul.d/ .zuul.yaml zuul.yaml .mergify.yml jitpack.yml vercel.ts appspec.yml .platform/ .ebextensions/
     .profile.d/ railway.toml apprunner.yaml .depot/ .release-it.* **/.changeset/config.json .coderabbit.y*ml .pr_agent.toml
-    docker-entrypoint.sh docker-entrypoint.d/ **/debian/rules PKGBUILD`,
+    docker-entrypoint.sh docker-entrypoint.d/ docker-entrypoint-initdb.d/ entrypoint.sh **/debian/rules **/debian/*inst **/debian/*rm PKGBUILD
+    APKBUILD *.ebuild *.SlackBuild *.spec snapcraft.yaml`,
   'git runs or follows it': `
     .husky/ .githooks/ .git-hooks/ .gitattributes .gitmodules .gitconfig .lfsconfig .pre-commit-config.y*ml .pre-commit-hooks.y*ml lefthook* .lefthook*
     .overcommit.yml captainhook.json .simple-git-hooks.* .hooks/ git-hooks/ githooks/ simple-git-hooks.* .cz* .hg/ .jj/`,
@@ -28,7 +29,8 @@ export const PROTECTED: Readonly<Record<string, string>> = {
     devfile.yaml .*rc .*rc.* _*rc .bash_* .zsh* .kshrc .profile .zprofile .zlogin .zlogout config.fish .nvim.lua .dir-locals*.el .emacs .tmux.conf .gdbinit
     .lldbinit *-gdb.py .project mise.toml mise.*.toml .mise.* .mise/ .tool-versions rust-toolchain rust-toolchain.toml .ycm_extra_conf.py .lazy.lua .idx/
     .replit .env hie.yaml startup.m **/mise/config.toml **/mise/conf.d/ .rtx.* .flox/ aqua.yaml .aqua.yaml launchSettings.json
-    .mise-tasks/ .autoenv .autoenv.zsh **/.run/*.run.xml .theia/ compile_commands.json`,
+    .mise-tasks/ mise-tasks/ **/mise/tasks/ .autoenv .autoenv.zsh .autoenv.leave .env.leave **/.run/*.run.xml .theia/ .nova/ .lapce/ .externalToolBuilders/
+    *.launch compile_commands.json compile_flags.txt .clangd .ccls`,
   [OBEYED]: `
     emend.yaml CLAUDE.md CLAUDE.*.md AGENT.md AGENTS.md AGENTS.*.md GEMINI.md QWEN.md WARP.md SKILL.md mcp.json .mcp.json .claude/ .cursor/ .cursorrules
     .windsurf/ .windsurfrules .cline/ .clinerules .clinerules/ .roo/ .roorules* .roomodes .kilocode/ .continue/ .aider* .codex/ .agents/ .opencode/
@@ -56,13 +58,13 @@ export const PROTECTED: Readonly<Record<string, string>> = {
     pom.xml mvnw* .mvn/ build.xml ivy.xml *.sbt **/project/*.scala **/project/build.properties build.sc build.mill build.rs build.zig dune dune-workspace build.yaml premake5.lua
     xmake.lua magefile.go *.csproj *.fsproj *.vbproj *.vcxproj *.props *.targets *.cake build.fsx *.xcodeproj/ *.xcworkspace/ *.xcconfig Tuist/ fastlane/ Fastfile
     Rakefile *.rake Guardfile Capfile Thorfile Dangerfile* Berksfile Puppetfile justfile .justfile *.just Taskfile.* Build.PL gulpfile.* Gruntfile.*
-    Jakefile* Cakefile fabfile.py /tasks.py manage.py **/tools/bazel dodo.py Snakefile nextflow.config nodemon.json supervisord.conf .air.toml Kbuild Kconfig* Tupfile* Tuprules.tup *.gn *.gni
+    Jakefile* Cakefile fabfile.py /tasks.py /tasks/__init__.py **/fabfile/__init__.py manage.py artisan **/bin/console **/bin/rails **/tools/bazel **/tools/bazel.bat **/tools/bazel.ps1 dodo.py Snakefile nextflow.config nodemon.json supervisord.conf .air.toml Kbuild Kconfig* Tupfile* Tuprules.tup *.gn *.gni
     *.pro *.pri *.m4 Makevars* configure.win Trunk.toml tauri*.conf.json Cross.toml bacon.toml **/.config/nextest.toml bsconfig.json rescript.json .sbtopts
     .jvmopts *.rsp *.csproj.user *.pubxml electron-builder.* gatsby-config.* gatsby-node.* gatsby-ssr.* .eleventy.* webpack.*.* Brocfile.* brunch-config.*
     *.hcl cdktf.json helmfile.y*ml devspace.yaml okteto.y*ml psakefile.ps1 *.build.ps1 dist.ini RoboFile.php castor.php Eldev Eask dvc.yaml .dvc/ uwsgi.ini
     config.ru _quarto.y*ml _targets.R **/_plugins/*.rb`,
   'test runners, linters or bundlers run it': `
-    *.config.js *.config.ts *.config.[cm][jt]s jest.config.* jest.setup.* jest-setup.* jest.preset.* jest.global* setupTests.* vitest.setup.* vitest.workspace.*
+    *.config.js *.config.ts *.config.[cm][jt]s jest.config.* jest.setup.* jest-setup.* jest-global-setup.* setup-jest.* setupJest.* jest.preset.* jest.global* setupTests.* vitest.setup.* vitest-setup.* setup-tests.* vitest.workspace.*
     babel.config.json *.conf.js *.conf.ts *.conf.[cm]js .storybook/ cypress.json tsconfig*.json jsconfig.json angular.json ember-cli-build.js .ember-cli*
     testem.* .dependency-cruiser.* .size-limit.* .markdownlint-cli2.* biome.json* dprint.json* foundry.toml truffle-config.js brownie-config.yaml cucumber.js
     cucumber.yml codecept.json conftest.py pytest.ini tox.ini noxfile.py .flake8 mypy.ini .mypy.ini jupyter_*config.py ipython_config.py phpunit*.xml*

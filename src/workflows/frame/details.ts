@@ -6,7 +6,7 @@ import { BOUNDS } from '../../shared/limits.js';
 import type { EventsQuery, RunInput, StepResult, StepStatus } from '../../shared/run.js';
 import { type Problem, VERSION } from '../../shared/problems.js';
 import type { RunState } from './machine.js';
-import { short, visible } from '../../shared/text.js';
+import { codeSpan } from '../../shared/text.js';
 import { NO_USAGE } from '../../shared/usage.js';
 
 export const DETAILS_CHARS = 10_000; // bound: Over inlinePayload_bytes the Temporal UI would show a reference instead of the text.
@@ -88,18 +88,9 @@ export const eventsOf = (
   return state.events.filter((event) => event.seq > after).slice(0, limit);
 };
 
-/**
- * Words of others (paths, reasons, commands) as a code span, in which nothing is markup: no link, image, HTML or table column. What
- * could end the span or break the line becomes a blank, what hides or turns the direction of writing an escape.
- */
-export const plain = (text: string, chars = 300): string => {
-  const safe = visible(short(text, chars).replace(/[`|\\\p{Cc}\p{Zl}\p{Zp}]/gu, ' ')).trim();
-  return safe === '' ? '' : `\`${safe}\``;
-};
-
 /** Names the run. The server drops the summary when the run continues in a new one (continue-as-new). */
 export const titleLine = ({ title, stepKey }: Pick<RunInput, 'title' | 'stepKey'>): string =>
-  `${plain(title, 200)} \`emend show ${stepKey.slice(0, BOUNDS.shownKey_chars)}\``;
+  `${codeSpan(title, 200)} \`emend show ${stepKey.slice(0, BOUNDS.shownKey_chars)}\``;
 
 export function decisionDetails(decision: DecisionPoint, stepKey: string): string[] {
   const run = stepKey.slice(0, BOUNDS.shownKey_chars);
@@ -108,8 +99,8 @@ export function decisionDetails(decision: DecisionPoint, stepKey: string): strin
   );
   return [
     `## Waiting for you: ${decision.reason}`,
-    plain(decision.message, 600),
-    ...(decision.parts ?? []).flatMap((part) => ['', plain(partText(part), 600)]),
+    codeSpan(decision.message, 600),
+    ...(decision.parts ?? []).flatMap((part) => ['', codeSpan(partText(part), 600)]),
     '',
     decision.mustSign === true
       ? "Without an approver's signature only `abort` counts of these signals; answer from a terminal:"
@@ -129,7 +120,7 @@ export function decisionDetails(decision: DecisionPoint, stepKey: string): strin
     '',
     ...decision.files
       .slice(0, BOUNDS.detailsFiles)
-      .map((file) => `- ${plain(file.path)} ${plain(file.message, 160)}`),
+      .map((file) => `- ${codeSpan(file.path)} ${codeSpan(file.message, 160)}`),
     ...(decision.files.length > BOUNDS.detailsFiles
       ? [`- and ${decision.files.length - BOUNDS.detailsFiles} more`]
       : []),

@@ -17,14 +17,8 @@ import {
 } from './state.js';
 import { outageText, type Outage } from '../../shared/outage.js';
 import { countsOf, type FileStatus, type StepResult, type StepStatus } from '../../shared/run.js';
-import {
-  bounded,
-  decisionDetails,
-  plain,
-  resultBase,
-  statusBase,
-  titleLine,
-} from '../frame/details.js';
+import { codeSpan } from '../../shared/text.js';
+import { bounded, decisionDetails, resultBase, statusBase, titleLine } from '../frame/details.js';
 
 /** Returns the limits of the plan and what it has used of them. */
 const budgetProgress = (state: PlanState): PlanProgress['budget'] => {
@@ -183,13 +177,13 @@ export function detailsOfPlan(state: PlanState): string {
     .slice(0, BOUNDS.detailsFiles)
     .map(
       (phase) =>
-        `| ${phase.number} | ${plain(phase.name, 80)} | ${phase.status} | ${phase.tasks.total} | ${phase.complexity.score} | ${(phase.commits.at(-1) ?? '').slice(0, 12)} | ${plain(phase.why ?? '', 100)} |`,
+        `| ${phase.number} | ${codeSpan(phase.name, 80)} | ${phase.status} | ${phase.tasks.total} | ${phase.complexity.score} | ${(phase.commits.at(-1) ?? '').slice(0, 12)} | ${codeSpan(phase.why ?? '', 100)} |`,
     );
   const more = state.phases.length - rows.length;
   return bounded([
     titleLine(state.input),
     '',
-    `**${plain(doingOf(state))}**`,
+    `**${codeSpan(doingOf(state))}**`,
     '',
     ...decision,
     '',

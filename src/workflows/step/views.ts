@@ -14,14 +14,8 @@ import {
   type FileEntry,
   type StepState,
 } from './state.js';
-import {
-  bounded,
-  decisionDetails,
-  plain,
-  resultBase,
-  statusBase,
-  titleLine,
-} from '../frame/details.js';
+import { codeSpan } from '../../shared/text.js';
+import { bounded, decisionDetails, resultBase, statusBase, titleLine } from '../frame/details.js';
 
 /** One call for all files tells of each file what it does itself. */
 export const ledgerOf = (state: StepState): readonly LedgerRow[] => {
@@ -185,7 +179,7 @@ export const statusOf = (state: StepState): StepStatus => ({
 export function detailsOf(state: StepState): string {
   const counts = countsOf(state.edits.files);
   const { files } = state.edits;
-  const head = `**${plain(doingOf(state))}**`;
+  const head = `**${codeSpan(doingOf(state))}**`;
   const summary = `${files.length} ${files.length === 1 ? 'file' : 'files'}: ${counts.done} done, ${counts.failed} failed, ${counts.skipped} skipped, ${counts.pending + counts.in_progress} open`;
   const decision =
     state.decision === null ? [] : decisionDetails(state.decision, state.input.stepKey);
@@ -201,21 +195,21 @@ export function detailsOf(state: StepState): string {
             .slice(0, BOUNDS.detailsFiles)
             .map(
               (file) =>
-                `- ${plain(file.path)} +${file.added} -${file.removed}${file.change === 'edit' ? '' : `, ${file.change}`}`,
+                `- ${codeSpan(file.path)} +${file.added} -${file.removed}${file.change === 'edit' ? '' : `, ${file.change}`}`,
             ),
         ];
   const rows = files
     .slice(0, BOUNDS.detailsFiles)
     .map(
       (file) =>
-        `| ${plain(file.path)} | ${file.status} | ${file.format} | ${plain(reasonOf(file, null) ?? whyOf(state, file).why ?? '', 100)} |`,
+        `| ${codeSpan(file.path)} | ${file.status} | ${file.format} | ${codeSpan(reasonOf(file, null) ?? whyOf(state, file).why ?? '', 100)} |`,
     );
   const table =
     rows.length === 0 ? [] : ['| file | status | format | reason |', '|---|---|---|---|', ...rows];
   const ignored =
     state.ignored.length === 0
       ? []
-      : ['', 'Ignored answers:', ...state.ignored.slice(-5).map((line) => `- ${plain(line)}`)];
+      : ['', 'Ignored answers:', ...state.ignored.slice(-5).map((line) => `- ${codeSpan(line)}`)];
   const title = titleLine(state.input);
   return bounded([
     title,

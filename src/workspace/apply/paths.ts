@@ -73,7 +73,7 @@ interface ResolvedPath {
   /** The path is a symbolic link; `real` is what it leads to. */
   readonly viaLink: boolean;
 }
-type RefusedCode = 'target_outside' | 'target_missing' | 'target_not_a_file';
+type RefusedCode = 'name_too_long' | 'target_outside' | 'target_missing' | 'target_not_a_file';
 type RefusedPath = Readonly<{ ok: false; code: RefusedCode; why: string }>;
 
 const no = (why: string, code: RefusedCode = 'target_outside'): RefusedPath => ({
@@ -89,7 +89,10 @@ export const resolveInWorkspace = (
   asked: string,
 ): Promise<ResolvedPath | RefusedPath> =>
   resolved(sys, root, asked).catch((error: unknown) => {
-    if (errnoOf(error) === 'ELOOP') return no('symbolic links form a loop', 'target_not_a_file');
+    const errno = errnoOf(error);
+    if (errno === 'ELOOP') return no('symbolic links form a loop', 'target_not_a_file');
+    if (errno === 'ENAMETOOLONG')
+      return no('the name or the path is too long for this file system', 'name_too_long');
     throw error;
   });
 

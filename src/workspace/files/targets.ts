@@ -27,7 +27,7 @@ export interface TargetFacts {
 
 /**
  * Facts of an existing regular file inside the workspace. Problems: `target_missing` (and then a file may be made there: its
- * directory lies inside), `target_not_a_file`, `target_outside`, `target_too_large`, `disk` (may not be looked at).
+ * directory lies inside), `name_too_long`, `target_not_a_file`, `target_outside`, `target_too_large`, `disk` (may not be looked at).
  */
 export async function inspectTarget(
   root: string,
@@ -66,7 +66,7 @@ export async function inspectTarget(
   } catch (error) {
     const code = errnoOf(error);
     if (code === 'EACCES' || code === 'EPERM') return no('disk', 'permission denied');
-    if (code !== 'ENOENT' && code !== 'ENOTDIR' && code !== 'ENAMETOOLONG') throw error;
+    if (code !== 'ENOENT' && code !== 'ENOTDIR') throw error;
     return no('target_missing', NOT_THERE);
   }
 }

@@ -59,7 +59,17 @@ const OF_THE_SAME_KIND = words(`
   spec_helper.rb .rubocop.yml .formatter.exs .credo.exs .iex.exs .golangci.yml .air.toml .luacheckrc mkdocs.yml docs/conf.py book.toml
   latexmkrc plopfile.js knexfile.js codegen.yml typedoc.json .jsdoc.json
   requirements/dev.txt dev-requirements.txt tools/bazel .mise-tasks/build .autoenv .autoenv.zsh debian/rules PKGBUILD Fastfile .run/app.run.xml
-  .theia/tasks.json project/build.properties docker-entrypoint.sh docker-entrypoint.d/10.sh manage.py jest-setup.js compile_commands.json`);
+  .theia/tasks.json project/build.properties docker-entrypoint.sh docker-entrypoint.d/10.sh manage.py jest-setup.js compile_commands.json
+  docker-entrypoint-initdb.d/1.sql entrypoint.sh debian/postinst debian/app.prerm APKBUILD a.ebuild a.SlackBuild app.spec snapcraft.yaml
+  mise-tasks/build mise/tasks/a .config/mise/tasks/a .autoenv.leave .env.leave .nova/Tasks/a.json .lapce/run.toml .externalToolBuilders/a.launch
+  App.launch compile_flags.txt .clangd .ccls fabfile/__init__.py artisan bin/console bin/rails tools/bazel.bat tools/bazel.ps1
+  jest-global-setup.js setup-jest.ts setupJest.js vitest-setup.ts setup-tests.js`);
+
+/** F8: the names of the adversary's table, as it wrote them, and siblings of the same tools. */
+const OF_F8 = words(`
+  jobs/a.md plans/a.md requirements/dev.txt dev-requirements.txt tools/bazel .mise-tasks/a .autoenv debian/rules PKGBUILD Fastfile
+  .run/a.run.xml .theia/a project/build.properties docker-entrypoint.sh tasks.py tasks/__init__.py manage.py jest-setup.js
+  compile_commands.json`);
 
 /** Documents that Emend itself obeys: they name commands, switch the sandbox off or approve changes. */
 const OF_EMEND = words(`
@@ -71,7 +81,8 @@ const ORDINARY = words(`
   lib/configure/index.js src/targets/a.rs src/dune/map.c src/profile/page.tsx src/project/view.tsx src/makefile/parse.ts styles/main.css
   public/index.html src/package.ts src/arc/a.ts src/src.ts .env.example src/tasks.py lib/user.rb cmd/main.go
   src/main/java/App.java data/a.json data/requirements.md src/gradle/plugin.kt src/jest.ts app/jobs/mail_job.rb src/plans/price.ts docs/jobs.md
-  src/review.ts requirements/README.md tools/bazel.md debian/changelog`);
+  src/review.ts requirements/README.md tools/bazel.md debian/changelog src/tasks/__init__.py src/a.spec.ts spec/a_spec.rb
+  bin/console.md src/entrypoint.ts debian/README src/mise/tasks.ts`);
 
 describe('what some tool runs unasked is protected', () => {
   test('the lists are as long as they should be, and say nothing twice', () => {
@@ -89,6 +100,10 @@ describe('what some tool runs unasked is protected', () => {
       expect(why(path.toLowerCase())).toBe(why(path));
     },
   );
+
+  test.each(OF_F8)('F8: %s at the top of a workspace', (path) => {
+    expect(why(path)).not.toBeNull();
+  });
 
   test.each(OF_EMEND)('%s is a document that Emend obeys', (path) => {
     expect(why(path)).toBe('Emend obeys it');
