@@ -21,16 +21,16 @@ import {
   PROBLEMS,
   valueOf,
 } from '../../shared/problems.js';
-import { cut, quoted } from '../../shared/text.js';
+import { cut, quoted, shellWord } from '../../shared/text.js';
 import { putJson } from '../../stores/ports.js';
 import { sha256 } from '../../system/hash.js';
 import { version } from '../../system/version.js';
 import { liveDevServer } from '../../temporal/dev-record.js';
 import { jobOfText, readConfig } from '../../workspace/documents/index.js';
-import { inspectTarget } from '../../workspace/files/index.js';
+import { inspectTarget, whyHidden } from '../../workspace/files/index.js';
 import type { Io } from '../io.js';
 import { localWorkspace } from '../local/open.js';
-import { applyToFiles, buildPatch, formatOf } from '../local/patch.js';
+import { applyToFiles, buildPatch, formatOf, type PatchOutcome } from '../local/patch.js';
 import { serveUntilInterrupted, withEmend } from '../session.js';
 import { reportOf } from './patch.js';
 
@@ -69,7 +69,20 @@ const RUN = z.strictObject({
 });
 const WAIT = RUN.extend({ timeout_s: z.number().min(1).max(WAIT_S).default(WAIT_S) });
 
-/** As `emend patch --check`. Throws ProblemError `usage`, `config_invalid`, `conflict` (a file is not as it was read). */
+/** Refuses what no prompt shows unless a person names it: an agent would read it in the diff, or in the lines that a reason quotes. */
+const failIfHidden = async (workspace: string, paths: Iterable<string>): Promise<void> => {
+  for (const path of paths) {
+    const why = await whyHidden(workspace, path);
+    if (why !== null)
+      fail(
+        'file_not_offered',
+        `${path} is not shown to an agent: ${why}.`,
+        `Leave it out. If it must change, ask the person to type: emend run -m "what to change" ${shellWord(path)}`,
+      );
+  }
+};
+
+/** As `emend patch --check`. Throws ProblemError `file_not_offered`, `usage`, `config_invalid`, `conflict` (a file is not as it was read). */
 const check = async (
   workspace: string,
   { answer, format, files: read }: z.infer<typeof ANSWER>,
@@ -80,6 +93,7 @@ const check = async (
     formatOf(format, answer),
     answer,
   );
+  await failIfHidden(workspace, [...judged.offered.keys(), ...createdBy(judged)]);
   for (const [path, { bytes }] of judged.offered)
     if (read[path] !== undefined && read[path] !== sha256(bytes ?? ''))
       fail(
@@ -90,6 +104,9 @@ const check = async (
   const report = reportOf(workspace, judged, true);
   return { judged, told: { ...report, diff: cut(report.diff, TEXT_CHARS) } };
 };
+
+const createdBy = ({ outcome }: PatchOutcome): readonly string[] =>
+  outcome.outcome === 'edited' ? [...outcome.files.keys()] : [];
 
 /** The change as a job with its result: from here on a run as any other. One that is refused starts nothing. */
 const propose = async (

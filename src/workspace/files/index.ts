@@ -198,6 +198,23 @@ export function looksSecret(path: string): boolean {
   );
 }
 
+const SECRET_NAME = 'its name is that of a file with keys or passwords';
+
+/**
+ * Returns why an existing file enters no prompt unless a person names it; null: it may enter one. A link is judged by its own name and by
+ * the name of its file.
+ */
+export const whyHidden = async (root: string, path: string): Promise<string | null> => {
+  const found = await inspectTarget(root, path, null);
+  const names = found.ok ? [...new Set([path, found.value.target])] : [path];
+  if (names.some(looksSecret)) return SECRET_NAME;
+  for (const name of names) {
+    const why = await whyIgnored(root, name);
+    if (why !== null) return why;
+  }
+  return null;
+};
+
 type Allowed = Pick<ProjectConfig, 'create' | 'protected'>;
 /**
  * New files that a model names or makes: hostile paths, checked here alone, whichever call they come from. By the name, and by the files
@@ -219,7 +236,7 @@ export const newFileCheck = (
     const why =
       (known.has(foldedName(found.path)) && 'a file of this name exists') ||
       (!globs.ignores(found.path) && '`create` does not allow it') ||
-      (looksSecret(found.path) && 'its name is that of a file with keys or passwords') ||
+      (looksSecret(found.path) && SECRET_NAME) ||
       protection(found.path);
     return typeof why === 'string' ? { ok: false, why } : { ok: true, path: found.path };
   };

@@ -1,8 +1,12 @@
 /** Whatever a run waits for, nothing that an agent can call or write answers it: every reason, over a server that counts what is sent to runs. */
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
-import { expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { mcpServer } from '../../../src/cli/commands/mcp.js';
 import { ANSWERS_BY_REASON, type PauseReason } from '../../../src/shared/decisions.js';
 import { FakeServer, fakeEmend } from '../../client/fake.js';
@@ -105,4 +109,56 @@ test('a secret is left out of a reply as it is left out of a text: quoted, at th
     decision: { message: 'const apiKey = "(secret)";\nDB_PASSWORD=(secret)\nPORT=1' },
   });
   await agent.close();
+});
+
+describe('F4: files that no prompt shows unless a person names them', () => {
+  const HIDDEN = 'DB_PASSWORD is elsewhere, but this line is private';
+  const block = (path: string, before: string): string =>
+    `--- a/${path}\n+++ b/${path}\n@@ -1,2 +1,2 @@\n ${before}\n-B=2\n+B=3\n`;
+  let dir = '';
+  beforeAll(() => {
+    dir = mkdtempSync(join(tmpdir(), 'emend-mcp-'));
+    execFileSync('git', ['init', '-q', dir]);
+    for (const name of ['.env', 'notes.txt', 'key.pem', 'a.txt'])
+      writeFileSync(join(dir, name), `${HIDDEN}\nB=2\n`);
+    writeFileSync(join(dir, '.gitignore'), 'notes.txt\n');
+    symlinkSync('.env', join(dir, 'plain.txt'));
+  });
+  afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+  const askedAs = async (name: string, answer: string): Promise<string> => {
+    const emend = await fakeEmend(new FakeServer());
+    const agent = new Client({ name: 'agent', version: '1' });
+    const [theirs, ours] = InMemoryTransport.createLinkedPair();
+    await mcpServer(fakeIo(), dir, (_io, use) => use(emend)).connect(ours);
+    await agent.connect(theirs);
+    const more = name === 'propose_change' ? { title: 't', why: 'w' } : {};
+    const reply = await agent.callTool({ name, arguments: { answer, ...more } });
+    await agent.close();
+    return JSON.stringify(reply);
+  };
+
+  test.each([
+    ['.env', 'keys or passwords'],
+    ['key.pem', 'keys or passwords'],
+    ['plain.txt', 'keys or passwords'],
+    ['notes.txt', 'git ignores it'],
+  ])('%s is refused, whether the answer fits or not, with what to do', async (path, why) => {
+    for (const tool of ['check_answer', 'propose_change'])
+      for (const before of [HIDDEN, 'something else']) {
+        const reply = await askedAs(tool, block(path, before));
+        expect(reply).toContain(why);
+        expect(reply).toContain('emend run -m');
+        expect(reply).not.toContain(before === HIDDEN ? 'B=2' : 'private');
+      }
+  });
+
+  test('an ordinary file is shown', async () => {
+    expect(await askedAs('check_answer', block('a.txt', HIDDEN))).toContain('would_apply');
+  });
+
+  test('a new file of such a name is refused as a model may not make it', async () => {
+    const made = `--- /dev/null\n+++ b/new/.env\n@@ -0,0 +1 @@\n+A=1\n`;
+    expect(await askedAs('check_answer', made)).toContain('keys or passwords');
+  });
 });
