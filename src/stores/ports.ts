@@ -125,3 +125,23 @@ export const eventEntries = (events: readonly StepEvent[], runId: string): Archi
     kind: 'event',
     data: event,
   }));
+
+/** Events with words of people who sent a signal by other means than Emend's commands, which replace secrets before they send anything. */
+const FROM_SIGNALS: ReadonlySet<StepEvent['type']> = new Set([
+  'decision_ignored',
+  'scope_drift',
+  'revision_wanted',
+]);
+
+/** Returns the same without recognized secrets: whatever a signal had, the archive does not keep it. */
+export const maskedEntries = async (
+  events: readonly StepEvent[],
+  runId: string,
+): Promise<ArchiveEntry[]> => {
+  if (!events.some(({ type }) => FROM_SIGNALS.has(type))) return eventEntries(events, runId);
+  const { hideSecrets } = await import('../system/secrets.js');
+  const masked = events.map((event) =>
+    FROM_SIGNALS.has(event.type) ? hideSecrets(event) : Promise.resolve(event),
+  );
+  return eventEntries(await Promise.all(masked), runId);
+};

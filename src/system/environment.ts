@@ -1,12 +1,15 @@
 /** What a child process may see of our environment, and what must not stay in output that is kept. */
 import { delimiter, isAbsolute, resolve } from 'node:path';
+import { escaped } from '../shared/text.js';
 
 const SECRET_CHARS = 6; // bound: Shorter values stand in ordinary output by chance; blanking them would garble it.
+const ORDINARY_CHARS = 12; // bound: A shorter word or number is a mode, a version or a port (`production`, `20.11.1`), not a secret.
+const LINE_CHARS = 16; // bound: The same of a line of a value that has several.
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 const SECRET_NAME =
-  /^(ANTHROPIC_|AWS_.*KEY)|(^|_)(API_?KEY|TOKEN|AUTH_?TOKEN|PRIVATE_KEY|KEY_DATA|AUTH)$|AUTHTOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE/i;
+  /^(ANTHROPIC_|AWS_.*KEY)|(^|_)(API_?KEY|TOKEN|AUTH_?TOKEN|PRIVATE_KEY|KEY_DATA|AUTH|PASS)$|_PWD$|AUTHTOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE/i;
 
 /** Names first: each look at a value of `process.env` leaves JavaScript. */
 const definedOf = (
@@ -53,16 +56,43 @@ export const childEnvironment = (
   return Object.fromEntries(definedOf(env, isPassed));
 };
 
-/** Of secret-named variables, longest first. */
-export const secretValues = (env: Environment): readonly string[] =>
-  definedOf(env, (name) => SECRET_NAME.test(name))
-    .map(([, value]) => value)
-    .filter((value) => value.length >= SECRET_CHARS)
-    .sort((a, b) => b.length - a.length);
+/**
+ * Returns the values that nobody may see, longest first: of secret-named variables, and of the variables `names` (`env:` of a job or of
+ * `emend.yaml`), whatever they are called, unless everybody could guess them.
+ */
+export const secretValues = (
+  env: Environment,
+  names: readonly string[] = [],
+): readonly string[] => {
+  const byName = definedOf(env, (name) => SECRET_NAME.test(name)).map(([, value]) => value);
+  const listed = definedOf(env, (name) => names.includes(name)).map(([, value]) => value);
+  const all = [...byName, ...listed.filter((value) => !isOrdinary(value.trim()))];
+  return [...new Set(all.flatMap(formsOf))].sort((a, b) => b.length - a.length);
+};
 
-/** `text` with the values of secret-named variables of `env` blanked. */
-export const redact = (text: string, env: Environment): string =>
-  secretValues(env).reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text);
+const PATHS = /^(?:(?:~|\.{1,2})?(?:\/[\w .@-]+)+\/?(?::|$))+$/;
+const ADDRESS = /^[a-z][a-z\d+.-]*:\/\/[^\s@?#]*$/i;
+/** A short word or number, paths, and an address without a user, a password or a query. */
+const isOrdinary = (value: string): boolean =>
+  (value.length < ORDINARY_CHARS && /^(?:[A-Za-z]+|[\d.,:_-]+)$/.test(value)) ||
+  PATHS.test(value) ||
+  ADDRESS.test(value);
+
+/** As a program may print it: whole, without its line end, in JSON, and line by line. */
+const formsOf = (value: string): readonly string[] => {
+  const whole = value.trim();
+  if (whole.length < SECRET_CHARS) return [];
+  const lines = whole.split(/[\r\n]+/);
+  return [
+    whole,
+    escaped(whole),
+    ...(lines.length > 1 ? lines.filter((line) => line.length >= LINE_CHARS) : []),
+  ];
+};
+
+/** Returns the text with `[redacted]` for each of `secretValues`. */
+export const redact = (text: string, env: Environment, names: readonly string[] = []): string =>
+  secretValues(env, names).reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text);
 
 /** Where a program of this name may be ('': the directories themselves), in the order of PATH. */
 export const onPath = ({ PATH = '' }: Environment, name = ''): string[] =>

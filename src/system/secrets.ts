@@ -6,6 +6,7 @@ import { createHmac } from 'node:crypto';
 import { lintSource } from '@secretlint/core';
 import { secretLintProfiler } from '@secretlint/profiler';
 import { rules } from '@secretlint/secretlint-rule-preset-recommend';
+import { STANDS_FOR_ONE, tokensIn } from '../shared/tokens.js';
 import { escaped, literally, tally } from '../shared/text.js';
 import { secretValues, type Environment } from './environment.js';
 
@@ -33,25 +34,6 @@ const PRESET = rules
   .filter(({ meta }) => !OUT.test(meta.id))
   .map((rule) => ({ id: rule.meta.id, rule }));
 
-/** Tokens that their own form gives away. */
-const TOKENS = new RegExp(
-  [
-    String.raw`(?:AKIA|ASIA|AROA|AIDA|A3T[A-Z\d])[A-Z\d]{16}(?![A-Z\d])`,
-    String.raw`AIza[\w-]{35}|GOCSPX-[\w-]{20,}|ya29\.[\w-]{20,}`,
-    String.raw`(?:sk|rk)_(?:live|test)_[A-Za-z\d]{16,}|whsec_[A-Za-z\d+/=]{24,}`,
-    String.raw`eyJ(?<![\w-]eyJ)[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]+)*`,
-    String.raw`sk-(?:proj|svcacct|admin|ant|or)-[\w-]{20,}|(?:hf|gsk|r8)_[A-Za-z\d]{30,}`,
-    String.raw`xox[a-z]-[\w-]{10,}|xapp-[\w-]{20,}`,
-    String.raw`gh[pousr]_[A-Za-z\d]{30,}|github_pat_\w{40,}|glpat-[\w-]{20,}|npm_[A-Za-z\d]{30,}|pypi-[\w-]{50,}|rubygems_[a-f\d]{48}`,
-    String.raw`SG\.[\w-]{16,}\.[\w-]{32,}|key-[a-f\d]{32}(?![a-f\d])|[a-f\d]{32}-us\d{1,2}(?!\d)|(?:SK|AC)[a-f\d]{32}(?![a-f\d])`,
-    String.raw`[MNO][DTjz][\w-]{22,26}\.[\w-]{6}\.[\w-]{27,}`,
-    String.raw`do[opr]_v1_[a-f\d]{64}|hv[sbr]\.[\w-]{24,}|AGE-SECRET-KEY-1[A-Z\d]{58}|dp\.\w{2,5}\.[A-Za-z\d]{40,}`,
-  ].join('|'),
-  'g',
-);
-
-/** Looked at afterwards: in front of the forms it would be looked for at every character. */
-const IN_WORD = /[\w-]/;
 /** Behind the number of a Telegram bot. */
 const BOT = /:(AA[\w-]{33})(?![\w-])/g;
 const WEBHOOK =
@@ -69,9 +51,6 @@ const PRIVATE_KEY = new RegExp(
 );
 const LINE_ENDS = /(?:\\[nrt]|[\s"'`,\\])+/;
 
-/** Words that people write where a secret shall be put in. */
-const STANDS_FOR_ONE =
-  /example|sample|placeholder|changeme|change_me|your[_-]|redacted|dummy|\.{3}|x{4}|\*{3}|\$\{|\{\{|process\.env/i;
 /** Names of code: words, with few digits behind them. */
 const isName = (value: string): boolean => {
   const parts = value.split(/[-_./:$@]+|(?<=[a-z\d])(?=[A-Z])/).filter((part) => part !== '');
@@ -103,8 +82,7 @@ const bits = (value: string): number =>
 export async function findSecrets(text: string): Promise<readonly Secret[]> {
   const found = new Map<string, Secret>();
   const add = (...lines: readonly string[]): void => void found.set(lines.join('\n'), lines);
-  for (const { 0: value, index } of text.matchAll(TOKENS))
-    if (!IN_WORD.test(text.charAt(index - 1)) && !STANDS_FOR_ONE.test(value)) add(value);
+  for (const token of tokensIn(text)) add(token);
   for (const [, value = ''] of text.matchAll(WEBHOOK)) add(value);
   for (const [, value = ''] of text.matchAll(URL_PASSWORD)) if (isPassword(value)) add(value);
   for (const rule of [BOT, URL_USER, BEARER])
@@ -117,7 +95,7 @@ export async function findSecrets(text: string): Promise<readonly Secret[]> {
 }
 
 /** A text, or a value of JSON, without them. Each of its texts is looked at as it is, too: as JSON quotes it, none shows where a value ends. */
-export const hideSecrets = async <T>(told: T): Promise<T> => {
+export const hideSecrets = async <T>(told: T, known: readonly Secret[] = []): Promise<T> => {
   const texts = [JSON.stringify(told)];
   const inEach = (change: (text: string) => string): T =>
     JSON.parse(
@@ -126,7 +104,8 @@ export const hideSecrets = async <T>(told: T): Promise<T> => {
       ),
     ) as T;
   inEach((text) => (texts.push(text), text));
-  const lines = (await findSecrets(texts.join('\n'))).flat().sort((a, b) => b.length - a.length);
+  const found = await findSecrets(texts.join('\n'));
+  const lines = [...known, ...found].flat().sort((a, b) => b.length - a.length);
   return inEach((text) => lines.reduce((shown, line) => shown.replaceAll(line, '(secret)'), text));
 };
 
@@ -171,9 +150,12 @@ const core = (value: string): readonly string[] => {
     : [secret];
 };
 
-/** Values of the environment that are named like secrets and could be one: they may stand in files, too. */
-export const secretsOfEnvironment = (env: Environment): readonly Secret[] =>
-  secretValues(env)
+/** Returns the values of the environment that could be secrets, by their names or by `env:` of a run: they may stand in files, too. */
+export const secretsOfEnvironment = (
+  env: Environment,
+  names: readonly string[] = [],
+): readonly Secret[] =>
+  secretValues(env, names)
     .filter(
       (value) =>
         value.length >= SECRET_CHARS && isPassword(value) && !/^[./~]|:\/\/|\s/.test(value),

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { longOnly } from '../support/skipped.js';
 import { check } from './check-history.js';
-import { emendCommand } from './ends.js';
+import { emendCommand, eventually, withHandle } from './ends.js';
 import { scene, structured, whole, type Scene } from './support.js';
 
 let open: Scene | null = null;
@@ -296,4 +296,71 @@ describe('secrets: ask', () => {
     expect(await s.end(run)).toMatchObject({ outcome: 'applied' });
     expect(asked(s)).toEqual(['masked']);
   });
+});
+
+test('F1: a token in a note is in no request, history, archive or log; a raw update with one is refused', async () => {
+  const token = madeUp();
+  const note = `Use ${token} for it.`;
+  const s = (open = await scene({ 'a.ts': 'export const a = 1;\n' }, [
+    leak(token),
+    { name: 'told', match: { contains: 'Use (secret) for it.' }, answer: whole({ 'a.ts': '3\n' }) },
+    once('first', whole({ 'a.ts': '2\n' })),
+  ]));
+  await s.worker();
+  const run = await s.start('job.md', job('target_files: [a.ts]'), { hints: [note] });
+  const { decision } = (await s.settle(run)).status;
+  expect(asked(s)).toEqual(['told']);
+  const raw = { decision: decision?.id, answer: 'revise', note, requestId: 'raw' };
+  await withHandle(s, run, async (handle) => {
+    const refused = await handle
+      .executeUpdate('decide', { args: [raw] })
+      .catch((error: unknown) => error);
+    expect(String((refused as Error).cause)).toContain('looks like a secret');
+  });
+  await s.answer(run, 'revise', { note });
+  expect((await s.settle(run)).status.decision?.id).not.toBe(decision?.id);
+  expect(asked(s)).toEqual(['told', 'told']);
+  await nowhereElse(s, run, token, []);
+
+  // A raw signal is in the history before Emend sees it. The archive and the log do not get it.
+  await withHandle(s, run, (handle) => handle.signal('approve', { decision: token }));
+  await s.answer(run, 'skip');
+  await s.end(run);
+  const ignored = await eventually(
+    'the ignored signal',
+    async () =>
+      (await s.emend.archive.read(run.stepKey)).find(({ data }) =>
+        JSON.stringify(data).includes('"decision_ignored"'),
+      ) ?? null,
+  );
+  expect(JSON.stringify(ignored)).toContain('(secret)');
+  expect(holding(s, token)).toEqual([]);
+});
+
+test('F3: the value of a variable that `env` lists is in no request, history, archive or log, though a test prints it', async () => {
+  const value = randomBytes(9).toString('base64url');
+  const s = (open = await scene(
+    {
+      'a.ts': 'export const a = 1;\n',
+      'emend.yaml': `env: [LICENSE]\ntest: 'echo "license $LICENSE"; exit 1'\nbaseline: off\nsandbox: off\n`,
+    },
+    [leak(value), { name: 'edit', match: {}, answer: whole({ 'a.ts': '2\n' }) }],
+    { env: { LICENSE: value } },
+  ));
+  await s.worker();
+  const run = await s.start('job.md', job('target_files: [a.ts]'));
+  await s.settle(run);
+  await s.answer(run, 'approve');
+  const failed = await s.settle(run);
+  expect(failed.status.decision?.reason).toBe('tests_failed');
+  await s.answer(run, 'revise', { note: 'Again.' });
+  await s.settle(run);
+  expect(asked(s)).toEqual(['edit', 'edit']);
+  const history = await s.emend.runs!.historyText({
+    workflowId: run.live!.workflowId,
+    runId: null,
+  });
+  expect(history).not.toContain(value);
+  expect(holding(s, value)).toEqual([]);
+  expect(holding(s, 'license [redacted]')).not.toEqual([]);
 });

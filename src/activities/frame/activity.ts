@@ -29,7 +29,7 @@ import {
 import type { ActivityBase, NotYet } from '../../shared/proposal-activities.js';
 import { cut } from '../../shared/text.js';
 import { shownKey } from '../../shared/ids.js';
-import { eventEntries } from '../../stores/ports.js';
+import { maskedEntries } from '../../stores/ports.js';
 import { isoTime } from '../../system/clock.js';
 import { NoTurn, withTimeLimit } from '../../system/turns.js';
 import type { AssertCurrent } from '../../workspace/ports.js';
@@ -255,7 +255,7 @@ export function activity<I extends ActivityBase, O extends object>(
       checkVersion(input, `The input of ${name}`);
       await failIfReplaced(context);
       await ports.checkHome();
-      await ports.archive.append(input.stepKey, eventEntries(input.log, runId), 'later');
+      await ports.archive.append(input.stepKey, await maskedEntries(input.log, runId), 'later');
       // Nobody waits for it any more (its run was terminated, the worker stops): what has not begun is not begun.
       if (context.cancellationSignal.aborted)
         throw new CancelledFailure(`${name} was cancelled before it started`);

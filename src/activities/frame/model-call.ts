@@ -93,7 +93,7 @@ export interface CallWanted extends Omit<CallKeyParts, 'stepKey' | 'instructions
 export interface CallContext extends ShownFiles {
   readonly stepKey: StepKey;
   readonly instructions: BlobRef;
-  readonly config: Pick<ProjectConfig, 'models' | 'secrets'>;
+  readonly config: Pick<ProjectConfig, 'models' | 'secrets' | 'env'>;
   readonly limits: Limits;
 }
 

@@ -11,7 +11,7 @@ import type { Trust } from '../../workspace/trust/index.js';
 import type { Workspace } from '../../workspace/ports.js';
 import type { Checkouts } from '../../workspace/checkout/index.js';
 import type { Repository } from '../../workspace/repository.js';
-import { eventEntries, type Stores } from '../../stores/ports.js';
+import { maskedEntries, type Stores } from '../../stores/ports.js';
 import type { EditRunner } from './edit-worker.js';
 
 export interface ActivityPorts extends Pick<Stores, 'blobs' | 'records' | 'archive'> {
@@ -56,7 +56,7 @@ export const archiveSink = ({ archive, checkHome, logger }: ActivityPorts) => ({
       ): Promise<void> => {
         try {
           await checkHome();
-          await archive.append(stepKey, eventEntries(events, caller.runId));
+          await archive.append(stepKey, await maskedEntries(events, caller.runId));
         } catch (error) {
           logger.warn({ err: error, stepKey }, 'the archive could not be written');
         }

@@ -30,6 +30,8 @@ export interface ShownFiles {
   })[];
   readonly context?: readonly Omit<SecretSource, 'encoding'>[];
   readonly rules?: readonly Omit<SecretSource, 'encoding'>[];
+  /** `env`: variables that the run's commands get, whose values are hidden as well. */
+  readonly config?: { readonly env?: readonly string[] };
 }
 export interface SecretSource {
   readonly path: string;
@@ -46,6 +48,9 @@ const sourcesOf = ({
   ),
   ...[...context, ...rules].map(({ path, ref }) => ({ path, ref, encoding: null })),
 ];
+
+const valuesOf = ({ config }: ShownFiles): readonly Secret[] =>
+  secretsOfEnvironment(process.env, config?.env);
 
 type Ports = Pick<ActivityPorts, 'blobs' | 'edits' | 'records'>;
 
@@ -101,7 +106,7 @@ async function secretsOf(
   ]);
   // What an earlier request hid stands in a text as its placeholder, which looks drawn like any token.
   const own = ofTexts.filter((lines) => !lines.some(hidesSecret));
-  const all = [...ofFiles, ...own, ...secretsOfEnvironment(process.env)];
+  const all = [...ofFiles, ...own, ...valuesOf(shown)];
   return all.filter((secret) => occurs(secret, texts));
 }
 
@@ -144,7 +149,7 @@ export async function maskRequest(
     ({ text }) => text,
   );
   const found = await secretsOf(ports, call.shown, texts, signal);
-  const own = new Set(secretsOfEnvironment(process.env).flat());
+  const own = new Set(valuesOf(call.shown).flat());
   const isSent = (secret: Secret): boolean =>
     !secret.some((line) => own.has(line) || hidesSecret(line));
   const sent = found.filter(isSent);
@@ -261,13 +266,15 @@ export interface ChangedSource extends Pick<SecretSource, 'path' | 'encoding'> {
 
 export async function secretFindings(
   ports: Pick<Ports, 'blobs' | 'edits'>,
-  snapshot: ShownFiles & { readonly config: { readonly guards: GuardSettings } },
+  snapshot: ShownFiles & {
+    readonly config: { readonly guards: GuardSettings; readonly env?: readonly string[] };
+  },
   files: readonly ChangedSource[],
   signal: AbortSignal,
 ): Promise<readonly Finding[]> {
   const ofSnapshot = [
     ...(await secretsIn(ports, sourcesOf(snapshot), signal)),
-    ...secretsOfEnvironment(process.env),
+    ...valuesOf(snapshot),
   ];
   const severity = snapshot.config.guards.secret ?? GUARDS.secret.default;
   const found = await Promise.all(

@@ -66,11 +66,18 @@ export const decide = async (
       `${options.answer} needs the id of the decision you saw; nothing was sent.`,
       'Pass it as `decision`: `emend show` prints it.',
     );
+  const { note, command } = await withoutSecrets(options, run);
+  if (command !== options.set?.command)
+    fail(
+      'usage',
+      'The command contains what looks like a secret, and every answer is kept in the history; nothing was sent.',
+      'Put the secret into a variable of the worker, list its name under `env` in emend.yaml, and use the variable in the command.',
+    );
   const unsigned: DecisionRequest = versioned({
     decision: options.decision ?? '',
     answer: options.answer,
     ...(options.files === undefined || options.files.length === 0 ? {} : { files: options.files }),
-    ...(options.note === undefined ? {} : { note: options.note }),
+    ...(note === undefined ? {} : { note }),
     ...(options.set === undefined || Object.keys(options.set).length === 0
       ? {}
       : { set: options.set }),
@@ -113,6 +120,20 @@ export const needParts = ({ answer, note = '', select, set }: DecideOptions): vo
   // A run refuses it too, but the server keeps a signal before any run has seen it, and we keep what was sent.
   const fault = typeof set?.repository === 'string' ? urlFault(set.repository) : null;
   if (fault !== null) fail('usage', `set.repository: expected ${fault}.`);
+};
+
+/** Its rules are loaded only for an answer that has words. */
+const withoutSecrets = async (
+  { note, set }: DecideOptions,
+  { live, archived }: ResolvedRun,
+): Promise<{ readonly note?: string; readonly command?: number | string }> => {
+  const words = {
+    ...(note === undefined ? {} : { note }),
+    ...(set?.command === undefined ? {} : { command: set.command }),
+  };
+  if (Object.keys(words).length === 0) return words;
+  const { maskedWords } = await import('./masked-words.js');
+  return maskedWords(words, live?.memo?.workspace ?? archived.started?.workspace ?? null);
 };
 
 /** Signed where an approver must and a key is configured. */

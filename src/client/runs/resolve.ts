@@ -24,7 +24,7 @@ import { appliedUnder, createLocks } from '../../workspace/apply/index.js';
 import { homePaths } from '../../stores/home.js';
 import { isBucket } from '../../stores/location.js';
 import { realSys } from '../../system/sys.js';
-import { eventEntries, type ArchiveEntry } from '../../stores/ports.js';
+import { maskedEntries, type ArchiveEntry } from '../../stores/ports.js';
 import type { WorkspaceLock } from '../../workspace/ports.js';
 
 const SCANNED_RUNS = 1000; // bound: Without search attributes this many runs are looked through by their memo.
@@ -218,7 +218,7 @@ export const noteClosed = async (emend: Emend, run: ResolvedRun): Promise<Archiv
   // An activity that never began told nothing of what it was handed.
   const lacks =
     closed.result === null || archived.events.some(({ seq }, index) => seq !== index + 1);
-  const events = lacks ? eventEntries(await eventsOf(emend.runs, live), live.runId) : [];
+  const events = lacks ? await maskedEntries(await eventsOf(emend.runs, live), live.runId) : [];
   const note = async () => {
     const applied = closed.result === null ? await appliedUntold(emend, run) : [];
     await emend.archive.append(run.stepKey, [...events, ...applied, entry]);

@@ -13,6 +13,7 @@ import {
   freeId,
   runInput,
   startRun,
+  withoutSecrets,
   type StartedStep,
   type WantedOfRun,
 } from './start.js';
@@ -181,7 +182,12 @@ export const planInput = async (
     restart: false,
     ...more.options,
   };
-  const input = await runInput(emend, plan.workspace, plan.title, more);
+  const input = await runInput(
+    emend,
+    plan.workspace,
+    await withoutSecrets(plan.title, plan.workspace),
+    more,
+  );
   // What an earlier run left is on its branch.
   const goesOn = options.phase === null && !options.restart;
   const branch = (goesOn ? left?.branch : undefined) ?? branchOf(input.stepKey);
@@ -206,5 +212,10 @@ export const signalPlan = async (
 ): Promise<boolean> => {
   const runs = needRuns(emend);
   const workflowId = await freeId({ queues: queuesOf(emend, plan) }, runs, plan.workflowId);
-  return runs.signal({ workflowId, runId: null }, PLAN_SIGNALS[control], said);
+  const text = said.text && (await withoutSecrets(said.text, plan.workspace));
+  return runs.signal(
+    { workflowId, runId: null },
+    PLAN_SIGNALS[control],
+    text === undefined ? said : { ...said, text },
+  );
 };

@@ -110,8 +110,17 @@ export const stepInput = async (
   jobPath: job.jobPath,
   ...(options.given === undefined ? {} : { given: options.given }),
   ...(options.pick === undefined ? {} : { pick: options.pick }),
-  ...(options.follows && { follows: options.follows }),
+  ...(options.follows && {
+    follows: {
+      ...options.follows,
+      notes: await withoutSecrets(options.follows.notes, job.workspace),
+    },
+  }),
 });
+
+/** Its rules are loaded only if there are words. */
+export const withoutSecrets = async <T>(words: T, workspace: string): Promise<T> =>
+  (await import('./masked-words.js')).maskedWords(words, workspace);
 
 /** What a step and a plan are started with alike. Throws ProblemError `no_server`. */
 export const runInput = async (
@@ -127,7 +136,7 @@ export const runInput = async (
   timings: emend.timings,
   rules: currentRules(),
   overrides,
-  hints,
+  hints: hints.length === 0 ? [] : await withoutSecrets(hints, workspace),
   ...(approval === undefined ? {} : { approval }),
   ...(configurationCommit === undefined ? {} : { configurationCommit }),
   searchAttributes: await needRuns(emend).searchAttributes(),

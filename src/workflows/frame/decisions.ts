@@ -25,6 +25,7 @@ import { failureOf, refuseUpdate } from './failures.js';
 import type { LongRun } from './long-run.js';
 import { boundsOf } from '../../shared/rules.js';
 import { short } from '../../shared/text.js';
+import { tokensIn } from '../../shared/tokens.js';
 import * as names from './names.js';
 
 /** Whose handlers they are: a run. */
@@ -150,6 +151,12 @@ export const listen = <S extends RunState, F>(target: DecisionTarget<S, F>): voi
   const validator = (body: unknown): void => {
     const reading = readUpdate(body);
     if (reading.kind === 'ignored') throw refuseUpdate(reading.why);
+    // Refused by a validator, an update does not enter the history. Emend's own commands replace secrets before they send anything.
+    const { note = '', set = {} } = reading.request;
+    if (tokensIn([note, ...Object.values(set)].join('\n')).length > 0)
+      throw refuseUpdate(
+        'the note or a setting contains what looks like a secret, which the history would keep: send it without',
+      );
     const validation = validateDecision(target.state, reading.request);
     if (!validation.counts && !validation.again) throw refuseUpdate(validation.message);
   };

@@ -48,7 +48,7 @@ export interface RunnerOptions {
 
 /**
  * Runs commands on this machine, each in a process group of its own. Their kept output holds no value of a secret-named variable of
- * `env`.
+ * `env`, nor of a variable that `env:` lists (see `secretValues`).
  */
 export const createLocalRunner = (
   env: Environment,
@@ -118,7 +118,7 @@ export const createLocalRunner = (
         sandbox === 'off'
           ? await runProcess({ ...rest, file, args, env: given })
           : await boxed(sandbox, { ...given, ...variablesOf(sandbox), TMPDIR: '/tmp' }, argv, rest);
-      return { ...ran, output: redact(ran.output, env) };
+      return { ...ran, output: redact(ran.output, env, names) };
     },
   };
 };

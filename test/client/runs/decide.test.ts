@@ -165,3 +165,37 @@ describe('an answer', () => {
     );
   });
 });
+
+describe('F1: words of an answer', () => {
+  const TOKEN = `ghp_${'a1B2c3D4'.repeat(5).slice(0, 36)}`;
+
+  test('a recognized token in a note reaches neither the server nor the archive', async () => {
+    const { server, emend, send } = await waiting();
+    await send({ answer: 'revise', decision: DECISION.id, note: `Use ${TOKEN} for it.` });
+    expect(server.updates[0]?.note).toBe('Use (secret) for it.');
+    const kept = JSON.stringify(await emend.archive.read(KEY));
+    expect(kept).toContain('Use (secret) for it.');
+    expect(kept).not.toContain(TOKEN.slice(4, 20));
+  });
+
+  test('the value of a secret-named variable neither', async () => {
+    process.env.F1_SECRET = 'Zq8rT2vLk0Xn';
+    try {
+      const { server, send } = await waiting();
+      await send({ answer: 'revise', decision: DECISION.id, note: 'Not Zq8rT2vLk0Xn.' });
+      expect(server.updates[0]?.note).toBe('Not (secret).');
+    } finally {
+      delete process.env.F1_SECRET;
+    }
+  });
+
+  test('a command with a token is refused, as it could not run without it', async () => {
+    const { server, send } = await waiting();
+    const refused = await problemOf(() =>
+      send({ answer: 'other', decision: DECISION.id, set: { command: `KEY=${TOKEN} npm test` } }),
+    );
+    expect(refused).toMatchObject({ code: 'usage', message: expect.stringContaining('secret') });
+    expect(refused.message + String(refused.next)).not.toContain(TOKEN.slice(4, 20));
+    expect(server.updates).toEqual([]);
+  });
+});

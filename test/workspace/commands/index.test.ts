@@ -173,6 +173,49 @@ describe('secrets', () => {
   });
 });
 
+describe('F3: values of variables that `env:` lists', () => {
+  const from = {
+    PATH: process.env.PATH,
+    LICENSE: 'Zq8rT2vLk0Xn',
+    PEM: 'first-line-of-a-value\nsecond-line-of-a-value\n',
+    DSN: 'postgres://app:Zq8rT2vL@db.example/app',
+    MODE: 'production',
+    DEBUG: '1',
+    ENABLED: 'true',
+    CASE: 'test',
+    RELEASE: '20.11.1',
+    WHERE: '/usr/lib/jvm/default',
+    API_URL: 'http://localhost:3000/v1',
+    CITY: 'Bern',
+  };
+  const env = Object.keys(from).filter((name) => name !== 'PATH');
+
+  test.each([
+    ['LICENSE', '[redacted]'],
+    ['DSN', '[redacted]'],
+    ['MODE', 'production'],
+    ['DEBUG', '1'],
+    ['ENABLED', 'true'],
+    ['CASE', 'test'],
+    ['RELEASE', '20.11.1'],
+    ['WHERE', '/usr/lib/jvm/default'],
+    ['API_URL', 'http://localhost:3000/v1'],
+    ['CITY', 'Bern'],
+  ])('F3: the value of %s is printed as %s', async (name, shown) => {
+    expect((await run(`printf '<%s>' "$${name}"`, { from, env })).output).toBe(`<${shown}>`);
+  });
+
+  test('F3: also line by line, in JSON, and where the command reads it elsewhere', async () => {
+    const script = `echo "$PEM" | head -1; node -p 'JSON.stringify(process.env.PEM.trim())'; echo Zq8rT2vLk0Xn`;
+    const { output } = await run(script, { from, env });
+    expect(output).toBe('[redacted]\n"[redacted]"\n[redacted]\n');
+  });
+
+  test('F3: a variable that is not listed is not hidden by its value', async () => {
+    expect((await run('echo Zq8rT2vLk0Xn', { from, env: [] })).output).toBe('Zq8rT2vLk0Xn\n');
+  });
+});
+
 test('a working directory that is a link, with a blank in its name', async () => {
   await symlink(dir, `${dir} link`);
   expect((await run('pwd -P', { cwd: `${dir} link` })).output).toBe(`${dir}\n`);
