@@ -8,6 +8,7 @@ import {
   readdirSync,
   readFileSync,
   realpathSync,
+  renameSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -684,6 +685,31 @@ describe('emend undo', () => {
     expect((await emend(['undo', '--workspace', other])).out).toContain('Nothing to undo');
     expect(get('a.txt')).toBe('one\nTWO\nthree\n');
   });
+});
+
+describe('E8: undo while the folder of a file is a link outside', () => {
+  test.each(['undo', 'undo --check'])(
+    '%s restores nothing, says so, and can be repeated once the folder is back',
+    async (line) => {
+      put('lib/a.txt', 'old\n');
+      const diff = '--- a/lib/a.txt\n+++ b/lib/a.txt\n@@ -1 +1 @@\n-old\n+new\n';
+      expect((await emend(['patch', '-'], diff)).exit).toBe(0);
+      renameSync(join(work, 'lib'), join(dir, 'elsewhere'));
+      symlinkSync(join(dir, 'elsewhere'), join(work, 'lib'));
+
+      const refused = await emend(line.split(' '));
+      expect(refused.exit).toBe(5);
+      expect(refused.out).toContain('outside the workspace');
+      expect(refused.out).toContain('then type: emend undo');
+      expect(refused.out).not.toContain('Undone');
+      expect(readFileSync(join(dir, 'elsewhere', 'a.txt'), 'utf8')).toBe('new\n');
+
+      rmSync(join(work, 'lib'));
+      renameSync(join(dir, 'elsewhere'), join(work, 'lib'));
+      expect((await emend(['undo'])).out).toContain('Undone');
+      expect(get('lib/a.txt')).toBe('old\n');
+    },
+  );
 });
 
 describe('F10: a name or a path that is too long', () => {

@@ -81,6 +81,7 @@ const undoLines = (report: UndoReport): readonly string[] => {
       return [
         `The last change is ${what}. Its files have changed since, so nothing was written:`,
         ...touched,
+        'The change can still be undone. Put the files or folders back as it left them, then type: emend undo',
       ];
     case 'would_undo':
       return [

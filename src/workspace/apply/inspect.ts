@@ -4,6 +4,7 @@ import { isStepKey, type StepKey } from '../../shared/ids.js';
 import { committedSince } from './repeat.js';
 import { difference, isAt, look, type Side, isOpen, recordsOf } from './record.js';
 import { createLocks } from './lock.js';
+import { resolveInWorkspace } from './paths.js';
 import { appliedRecords, type AppliedRecord, isLocal } from './lock-owners.js';
 import { failAll, problemOn, type Problem } from '../../shared/problems.js';
 import { homePaths } from '../../stores/home.js';
@@ -103,6 +104,19 @@ export const lastChange = async (
   return { stepKey, by, at, records, commit, ...(await compare(sys, root, records)) };
 };
 
+/** Returns how a file is not as a change left it; null: it is. Nothing is read through a link in the place of a folder. */
+const whyTouched = async (
+  sys: Sys,
+  root: string,
+  { real, result }: { readonly real: string; readonly result: Side },
+): Promise<string | null> => {
+  const place = await resolveInWorkspace(sys, root, real);
+  if (!place.ok) return place.why;
+  if (place.real !== real) return `a link in its place leads to ${place.real}`;
+  const seen = await look(sys, join(root, real));
+  return isAt(seen, result) ? null : difference(result, seen);
+};
+
 /** First base and last result of each file, against what is there. */
 const compare = async (
   sys: Sys,
@@ -127,8 +141,8 @@ const compare = async (
       path,
       change: base === null ? 'remove' : result === null ? 'put_back' : 'restore',
     });
-    const seen = await look(sys, join(root, real));
-    if (!isAt(seen, result)) touched.push({ path, why: `${path}: ${difference(result, seen)}` });
+    const why = await whyTouched(sys, root, { real, result });
+    if (why !== null) touched.push({ path, why: `${path}: ${why}` });
   }
   return { files, touched };
 };
