@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 import { createServer } from 'node:net';
 import { fail } from '../shared/problems.js';
+import { shellWord } from '../shared/text.js';
 import type { TemporalCli } from './cli-binary.js';
 import {
   isAlive,
@@ -197,12 +198,28 @@ const startUnderClaim = async (
     if (server !== null) return server;
     const log = await readLog();
     if (/address already in use/i.test(log) && attempt < DEV_STARTS) continue;
+    const damage = DAMAGE.exec(log)?.[0];
+    if (damage !== undefined && options.dbFile !== null)
+      return failDamaged(options.dbFile, damage, options.logFile);
     return fail(
       'no_server',
       `The dev server (${options.cli.path}) did not start at ${address}: ${lastLines(CRASH.exec(log)?.[0] ?? log)}`,
       `See ${options.logFile}.`,
     );
   }
+};
+
+/** As SQLite reports a file that is no database, or one that lacks pages or tables. */
+const DAMAGE = /file is not a database|database disk image is malformed|no such table: \w+/i;
+
+const failDamaged = (dbFile: string, damage: string, logFile: string): never => {
+  const folder = dirname(dbFile);
+  const aside = `${folder}-damaged-${new Date().toISOString().replaceAll(/\D/g, '').slice(0, 14)}`;
+  return fail(
+    'no_server',
+    `The database of the dev server, ${dbFile}, is damaged (${damage}), so the server did not start. Its log is ${logFile}.`,
+    `Restore the file from a backup, or move it away: mv ${shellWord(folder)} ${shellWord(aside)}. Without it, open runs are lost; the archive of all runs and the files in the workspaces are kept. Then start the server again and type \`emend recover\`: it shows what the lost runs left.`,
+  );
 };
 
 interface Launch {
