@@ -9,7 +9,7 @@ import { runDiff, type ResolvedRun } from '../../src/client/index.js';
 import { check } from './check-history.js';
 import { isRunning } from '../support/alive.js';
 import { sampled } from '../support/seeded.js';
-import { lockOf } from './ends.js';
+import { emendCommand, lockOf } from './ends.js';
 import { scene, whole, type Scene } from './support.js';
 import { longOnly } from '../support/skipped.js';
 
@@ -179,6 +179,30 @@ describe.each(names.map((name) => ({ name, ...PLACES[name] })))(
     });
   },
 );
+
+test('E7: a file that is saved while tests run in the workspace: the message says what it has now, and where the saved bytes are', async () => {
+  const { s, run } = await begin(
+    'touch started; while [ ! -e go ]; do sleep 0.05; done',
+    'approval: auto\ncommit: true\nsandbox: off',
+  );
+  await s.until(() => existsSync(join(s.repo, 'started')));
+  s.write('a.js', '// saved\n');
+  s.write('go', '');
+  const { decision } = (await s.settle(run)).status;
+  expect(decision?.reason).toBe('tests_changed_files');
+  expect(s.read('a.js')).toBe(PROPOSED);
+  expect(decision?.message).toContain(
+    'on disk they have the content of the change again: a.js (written during the tests, then set to the change;',
+  );
+  expect(decision?.message).not.toMatch(/rolled back|restored/);
+  const [, key = '', ref = ''] =
+    /emend show (\w+) --blob (sha256:[0-9a-f]{64})/.exec(decision?.message ?? '') ?? [];
+  const shown = await emendCommand(s, 'show', key, '--blob', ref);
+  expect(shown).toMatchObject({ code: 0, out: '// saved\n' });
+  await s.answer(run, 'skip');
+  expect(await s.end(run)).toMatchObject({ outcome: 'skipped' });
+  expect(s.read('a.js')).toBe(BASE);
+});
 
 long.each([
   ['overlay', 0],

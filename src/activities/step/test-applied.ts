@@ -4,6 +4,7 @@
  */
 import type { ChangedFiles, NoSandbox, StagedByHook } from '../../shared/proposal-activities.js';
 import type { RunTestsInput, TestRun, TestSubject } from '../../shared/test-activities.js';
+import { shownKey } from '../../shared/ids.js';
 import { putJson } from '../../stores/ports.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import { changedPaths } from '../../workspace/files/index.js';
@@ -79,7 +80,9 @@ async function changedByTests(
   found: Found,
   kept: readonly string[],
 ): Promise<ChangedFiles> {
-  const removed = found.flatMap((file) => (file.now === null ? [file.path] : []));
+  const removed = found.flatMap((file) =>
+    file.now === null ? [`${file.path} (removed during the tests, then set to the change)`] : [],
+  );
   const files = found.flatMap((file) =>
     file.now === null ? [] : [{ path: file.path, ...file.now, disk: file.result }],
   );
@@ -114,7 +117,7 @@ async function beforeTests(
 
 /**
  * Puts back what was applied, over what tests wrote. It cannot be told from what somebody saved meanwhile, so all of it is recorded first.
- * Returns the files of this and of every earlier time in the same run of the tests, each with the name of its bytes, for the outcome.
+ * Returns the files of this and of every earlier time in the same run of the tests, each with what happened to it, for the outcome.
  */
 async function putBack(
   { records, workspace }: ActivityPorts,
@@ -133,7 +136,11 @@ async function putBack(
   const all = await Promise.all(names.map((name) => records.get(`${key}-found/${name}`)));
   const files = all.flatMap((one) => (one as { readonly found: Found } | null)?.found ?? []);
   const kept = files.flatMap((file) =>
-    file.now === null ? [] : [`${file.path} (kept as ${file.now.ref})`],
+    file.now === null
+      ? []
+      : [
+          `${file.path} (written during the tests, then set to the change; what was written is kept: emend show ${shownKey(input.stepKey)} --blob ${file.now.ref})`,
+        ],
   );
   return [...new Set(kept)];
 }

@@ -241,10 +241,11 @@ export function onRebased(state: StepState, result: RebaseResult, now: number): 
 
 /** What was tested is what is committed: other bytes are asked about. */
 function askAboutChanged(state: StepState, { by, files, staged }: ChangedFiles): StepState {
-  const isRestored = state.stage.at === 'verify' ? '; the files were restored' : '';
+  const isAgain =
+    state.stage.at === 'verify' ? '; on disk they have the content of the change again' : '';
   const what =
     by === 'tests'
-      ? `the tests passed but changed files to be committed${isRestored}`
+      ? `the tests passed, but files to be committed were changed meanwhile${isAgain}`
       : 'files were changed after the change was applied and before the tests ran';
   const withStaged = within(state, 'applied', { staged: staged ?? null });
   return askOf(withStaged, 'tests_changed_files', `${what}: ${files.join(', ')}`);
