@@ -3,13 +3,17 @@
  * for, applied or committed a second time; what a person changed since is a conflict. EMEND_LONG=1 resets to every point of every
  * history, else to the first and last and a printed, seeded sample.
  */
-import { statSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { WorkflowHandle } from '@temporalio/client';
 import { afterEach, describe, expect, jest, test } from '@jest/globals';
 import { resolveRun, type ResolvedRun, type RunView } from '../../src/client/index.js';
 import { sampled } from '../support/seeded.js';
-import { eventually, lockOf, withHandle } from './ends.js';
+import { longOnly } from '../support/skipped.js';
+import { emendCommand, eventually, lockOf, withHandle } from './ends.js';
+import { findTemporalCli } from '../../src/temporal/cli-binary.js';
+import { startDevServer } from '../../src/temporal/dev-server.js';
 import { numbered, scene, whole, type Scene } from './support.js';
 
 jest.setTimeout(600_000);
@@ -313,4 +317,82 @@ test('old decisions are sent again by the server before the repeated task opens 
     await s.answer(again, 'approve', { decision: decision!.id });
     expect(await s.end(again, 120)).toMatchObject({ outcome: 'committed', commit: head });
   }
+});
+
+describe('E6: the records of the server are put back to the approval after the commit', () => {
+  /** What anybody reads of the end of the run, which the commit outlives. */
+  const expectCommitStays = async (s: Scene, run: ResolvedRun, head: string): Promise<void> => {
+    expect(s.git('rev-parse', 'HEAD').trim()).toBe(head);
+    const shown = await emendCommand(s, 'show', run.stepKey);
+    expect(shown.out).not.toContain('nothing was changed');
+    expect(shown.out).toContain(`git revert ${head.slice(0, 12)}`);
+    const json = await emendCommand(s, 'show', run.stepKey, '--json');
+    expect(JSON.parse(json.out)).toMatchObject({ status: { result: { commit: head } } });
+    expect(await lockOf(s)).toBeNull();
+  };
+  const committed = async (s: Scene) => {
+    const run = await s.start('job.md', CASES[0]!.job);
+    const { decision } = (await s.settle(run, 120)).status;
+    return { run, decision };
+  };
+
+  test.each(['skip', 'abort'])('by a reset; answered %s', async (answer) => {
+    const s = (open = await opened(CASES[0]!));
+    await s.worker();
+    const { run, decision } = await committed(s);
+    await withHandle(s, run, (handle) => handle.signal('approve', { decision: decision!.id }));
+    await s.end(run, 120);
+    const head = s.git('rev-parse', 'HEAD').trim();
+    const { runId, beforeSignal } = await historyOf(s, run);
+    const again = await resetTo(s, run, runId, beforeSignal!);
+    const view = await s.settle(again, 120);
+    expect(view.note).toContain(`commit ${head.slice(0, 12)}`);
+    await s.answer(again, answer, { decision: decision!.id });
+    await s.end(again, 120);
+    await expectCommitStays(s, again, head);
+  });
+
+  longOnly('restarts a server twice; a reset is the same to the run')(
+    'by an older copy of the database of the dev server; answered skip',
+    async () => {
+      const home = mkdtempSync(join(tmpdir(), 'emend-older-'));
+      const options = {
+        home,
+        cli: await findTemporalCli({ env: process.env }),
+        dbFile: join(home, 'server', 'temporal.db'),
+        logFile: join(home, 'dev-server.log'),
+      };
+      let server = await startDevServer({ ...options, port: 0 });
+      try {
+        const { address } = server;
+        const port = Number(address.split(':')[1]);
+        const it = CASES[0]!;
+        const s = (open = await scene(it.files, it.rules, { address }));
+        await s.worker();
+        const { run, decision } = await committed(s);
+        await server.stop();
+        cpSync(join(home, 'server'), join(home, 'older'), { recursive: true });
+        server = await startDevServer({ ...options, port });
+        await s.answer(run, 'approve', { decision: decision!.id });
+        await eventually(
+          'the commit',
+          async () => s.git('rev-list', '--count', 'HEAD').trim() === '2',
+        );
+        const head = s.git('rev-parse', 'HEAD').trim();
+        await s.workers()[0]!.kill();
+        await server.stop();
+        rmSync(join(home, 'server'), { recursive: true });
+        cpSync(join(home, 'older'), join(home, 'server'), { recursive: true });
+        server = await startDevServer({ ...options, port });
+        await s.worker();
+        await s.settle(run, 120);
+        await s.answer(run, 'skip', { decision: decision!.id });
+        await s.end(await resolveRun(s.emend, run.stepKey), 120);
+        await expectCommitStays(s, run, head);
+      } finally {
+        await server.stop(0);
+        rmSync(home, { recursive: true, force: true });
+      }
+    },
+  );
 });

@@ -178,12 +178,23 @@ const phasesText = ({ plan }: StepResult): string => {
   return `${phases.filter(({ status }) => status === 'completed').length} of ${count(phases.length, 'phase')} completed`;
 };
 
+/** A run of this outcome has a commit only if it made it before its records on the server were put back. */
+const LEAVES_NO_COMMIT: ReadonlySet<StepResult['outcome']> = new Set([
+  'applied',
+  'unchanged',
+  'skipped',
+  'aborted',
+  'refused',
+  'failed',
+  'tests_failed',
+]);
+
 export const resultLines = (
   result: StepResult,
   shown: string,
   workspace: string,
 ): readonly string[] => [
-  `${shown}  ${result.notRestored === undefined ? SENTENCE[result.outcome](result) : result.outcome.replace('_', ' ')}`,
+  `${shown}  ${result.notRestored === undefined && (result.commit === null || !LEAVES_NO_COMMIT.has(result.outcome)) ? SENTENCE[result.outcome](result) : result.outcome.replace('_', ' ')}`,
   ...resultNotes(result).map((text) => `  ${plain(text)}`),
   ...(result.problem === null
     ? []
@@ -196,6 +207,12 @@ export const resultLines = (
   ...(result.audit === undefined ? [] : [`  audit: ${plain(auditText(result.audit))}`]),
   `  ${usageText(result.usage)}`,
   ...(result.commit === null ? [] : [`  ${showCommit(result.commit, workspace)}`]),
+  ...(result.commit === null || !LEAVES_NO_COMMIT.has(result.outcome)
+    ? []
+    : [
+        '  The records of the server are from before this commit. It stays in the branch.',
+        `  To take it back: git revert ${result.commit.slice(0, 12)}`,
+      ]),
   ...(result.plan?.kept ?? []).map(
     ({ phase, ref }) => `  Phase ${phase} is committed and not merged: git merge ${ref}`,
   ),

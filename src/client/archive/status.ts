@@ -81,7 +81,11 @@ const endOf = (
  * keep. This is how it ended, in the same words with and without a worker.
  */
 export const cutOff = (status: StepStatus, run: ArchivedRun): StepStatus => {
-  if (run.closed?.result !== null) return status;
+  const closed = run.closed?.result;
+  // The archive has the commit of a run whose records on the server are from before it.
+  if (closed != null && closed.commit !== null && status.result?.commit === null)
+    return { ...status, result: { ...status.result, commit: closed.commit } };
+  if (closed !== null) return status;
   const { state, stage, doing, decision, result } = archivedStatus(run);
   return { ...status, state, stage, doing, decision, result };
 };

@@ -10,14 +10,9 @@ import {
   closedId,
   type RecoveryData,
 } from '../archive/run.js';
+import { withEarlierCommit } from './earlier-commit.js';
 import { looksLikeWorkflowId } from './start.js';
-import {
-  OUR_WORKFLOWS,
-  type DescribedRun,
-  type Emend,
-  type ClosedRun,
-  type RunGateway,
-} from '../types.js';
+import { OUR_WORKFLOWS, type DescribedRun, type Emend, type RunGateway } from '../types.js';
 import type { EventsQuery } from '../../shared/run.js';
 import type { StepEvent } from '../../shared/events.js';
 import { appliedUnder, createLocks } from '../../workspace/apply/index.js';
@@ -208,7 +203,7 @@ export const noteClosed = async (emend: Emend, run: ResolvedRun): Promise<Archiv
   const { live, archived } = run;
   if (live === null || emend.runs === null || archived.closedRuns.includes(live.runId))
     return archived;
-  const closed: ClosedRun = await emend.runs.closed(live);
+  const closed = await withEarlierCommit(archived, await emend.runs.closed(live));
   const entry: ArchiveEntry = {
     id: closedId(live.runId, archived.omitted !== null),
     at: (live.closedAt ?? new Date()).toISOString(),

@@ -21,6 +21,7 @@ import { arrangeTestOutput, wholeTestOutput } from '../../workspace/test-output/
 import { testsOf, type ReportVerification, withRecordedUsage } from '../archive/report.js';
 import type { ArchivedRun, ProposalVersion } from '../archive/run.js';
 import { archivedStatus, cutOff, ledgerOfEvents } from '../archive/status.js';
+import { earlierCommit, earlierCommitNote } from './earlier-commit.js';
 import { aboutHost, runHost, silentNote, type RunHost } from './hosts.js';
 
 export const SHOW_QUERY_MS = 5_000; // bound: A worker that is there answers in milliseconds; a stopped one would be waited for 30 s.
@@ -94,7 +95,10 @@ export const showRun = async (
         ? await withRecordedUsage(emend, cutOff(asked.value.status, archived))
         : aboutHost(asked.value.status, host);
     const versions = versionsTo(run, asked.value.proposal);
-    return { ...place, source: 'run', note: asked.note, ...asked.value, status, versions };
+    const made = run.live?.open === true ? await earlierCommit(archived) : null;
+    const notes = [asked.note, made === null ? null : earlierCommitNote(made)];
+    const note = notes.filter((text) => text !== null).join(' ') || null;
+    return { ...place, source: 'run', note, ...asked.value, status, versions };
   }
   const ledger = ledgerOfEvents(archived.events);
   const status = { ...archivedStatus(archived, ledger), ...named };
