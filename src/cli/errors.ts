@@ -8,6 +8,7 @@ import {
   ProblemError,
   ProblemsError,
 } from '../shared/problems.js';
+import { withoutTokens } from '../shared/tokens.js';
 import type { StepOutcome, StepResult } from '../shared/run.js';
 import type { ClosedRun } from '../client/types.js';
 import type { FollowedPlan } from './follow-run.js';
@@ -93,7 +94,7 @@ export const explanation = ({ problems }: Explained, command = ''): string => {
 export const reportError = (io: Io, error: unknown, json: boolean, command = ''): ExitCode => {
   const explained = explain(error);
   const { problems, exit } = explained;
-  const show = (text: string): string => redact(text, io.env);
+  const show = (text: string): string => withoutTokens(redact(text, io.env));
   io.err(show(explanation(explained, command)));
   if (json) io.out(show(jsonText('error', { error: { ...problems[0], problems }, exit })));
   if ((io.env.EMEND_DEBUG ?? '') !== '' && error instanceof Error && error.stack !== undefined)

@@ -79,6 +79,7 @@ export const PROBLEMS = {
   ),
   target_binary: spec(EXIT.refused, 'Emend edits text; leave binary files out of `target_files`.'),
   target_too_large: spec(EXIT.refused, 'Raise `maxFile_bytes`, or leave the file out.'),
+  secret_in_name: spec(EXIT.refused, 'Rename the file, or set `secrets: send`.'),
   target_dirty: spec(
     EXIT.refused,
     'Commit or stash your changes to the file first, or set `commit: false`.',

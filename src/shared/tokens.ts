@@ -21,6 +21,10 @@ const IN_WORD = /[\w-]/;
 export const STANDS_FOR_ONE =
   /example|sample|placeholder|changeme|change_me|your[_-]|redacted|dummy|\.{3}|x{4}|\*{3}|\$\{|\{\{|process\.env/i;
 
+/** Returns the text with `(secret)` for each token. */
+export const withoutTokens = (text: string): string =>
+  tokensIn(text).reduce((rest, token) => rest.replaceAll(token, '(secret)'), text);
+
 /** Returns the tokens of a text, in order. */
 export const tokensIn = (text: string): readonly string[] =>
   [...text.matchAll(TOKENS)].flatMap(({ 0: value, index }) =>

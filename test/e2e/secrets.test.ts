@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { resolveRun } from '../../src/client/index.js';
 import { longOnly } from '../support/skipped.js';
 import { check } from './check-history.js';
 import { emendCommand, eventually, withHandle } from './ends.js';
@@ -362,4 +363,48 @@ test('F3: the value of a variable that `env` lists is in no request, history, ar
   expect(history).not.toContain(value);
   expect(holding(s, value)).toEqual([]);
   expect(holding(s, 'license [redacted]')).not.toEqual([]);
+});
+
+describe('F2: a token in the name of a file', () => {
+  const begin = async (token: string, more = '') => {
+    const path = `src/${token}.ts`;
+    const s = (open = await scene({ [path]: 'export const a = 1;\n', 'b.ts': 'b\n' }, [
+      { name: 'edit', match: {}, answer: whole({ [path]: 'export const a = 2;\n' }) },
+    ]));
+    await s.worker();
+    s.write('job.md', job(`target_files: [${path}]\napproval: auto${more}`));
+    return { s, path };
+  };
+
+  test('is refused as a target, and is in no history, archive, log or terminal', async () => {
+    const token = madeUp();
+    const { s } = await begin(token);
+    const said = await emendCommand(s, 'run', 'job.md', '--yes');
+    expect(said.code).toBe(4);
+    expect(said.err + said.out).toContain('src/(secret).ts');
+    expect(said.err + said.out).toContain('Rename the file, or set `secrets: send`');
+    expect(said.err + said.out).not.toContain(token.slice(4, 20));
+    expect(asked(s)).toEqual([]);
+    const [key = ''] = await s.emend.archive.list();
+    await nowhereElse(s, await resolveRun(s.emend, key), token, ['blobs']);
+  });
+
+  test('`secrets: send` applies the change to the real file', async () => {
+    const token = madeUp();
+    const { s, path } = await begin(token, '\nsecrets: send');
+    expect((await emendCommand(s, 'run', 'job.md', '--yes')).code).toBe(0);
+    expect(s.read(path)).toBe('export const a = 2;\n');
+  });
+
+  test('a test command with a token is refused as well', async () => {
+    const token = madeUp();
+    const s = (open = await scene({ 'a.ts': 'a\n' }, [leak(token)]));
+    await s.worker();
+    s.write('job.md', job(`target_files: [a.ts]\ntest: KEY=${token} true`));
+    const said = await emendCommand(s, 'run', 'job.md', '--yes');
+    expect(said.err + said.out).toContain('KEY=(secret) true');
+    expect(said.err + said.out).not.toContain(token.slice(4, 20));
+    const [key = ''] = await s.emend.archive.list();
+    await nowhereElse(s, await resolveRun(s.emend, key), token, ['blobs']);
+  });
 });

@@ -219,9 +219,10 @@ export async function restoreAnswer(
 
 /** What a result says in words; all else in it is names, which others go by. */
 const WORDS = new Set(
-  'advice commitMessage discrepancy message mustAsk note reason reasoning splitReason suggestions summary unfinished warnings why words'.split(
-    ' ',
-  ),
+  (
+    'advice alsoChanged blocked commitMessage discrepancy message mustAsk noSandbox note notWritten overEstimate partly reason reasoning ' +
+    'reasons splitReason suggestions summary testsAfterApply unfinished warnings why words written'
+  ).split(' '),
 );
 const wordsOf = (value: unknown, told: (text: string) => string, inWords = false): unknown => {
   if (typeof value === 'string') return inWords ? told(value) : value;

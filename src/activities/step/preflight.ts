@@ -7,6 +7,7 @@ import { putJson } from '../../stores/ports.js';
 import * as jobs from '../../documents/job/index.js';
 import { fail, valueOf } from '../../shared/problems.js';
 import { configurationOf } from '../../shared/run.js';
+import { tokensIn, withoutTokens } from '../../shared/tokens.js';
 import type { PreflightInput, PreflightResult } from '../../shared/step-activities.js';
 import { realpath } from '../../system/fs.js';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
@@ -30,6 +31,7 @@ import { chooseTargets } from './targets.js';
 import { testPlan } from './found-tests.js';
 
 const MANIFESTS = 1_000; // bound: Manifests of a workspace whose scripts are read for files that they name.
+const NAMED = 10; // bound: Targets named whose names contain a secret.
 const QUICK_BUILD_BYTES = 1_048_576; // bound: The proposal of larger files is built in an activity of its own, not inside a workflow task: it may take seconds.
 
 const recordKey = (stepKey: string, number: number): string =>
@@ -127,6 +129,7 @@ async function compute(
     jobPath: input.jobPath,
     picked: input.picked?.filter(mayBeMade) ?? null,
     mustPick: input.pick === true,
+    showsTokens: secrets === 'send',
     made: made.filter(mayBeMade),
     mayCreate: create !== false,
     limits: asked,
@@ -134,6 +137,13 @@ async function compute(
     // What a person saved since the first look is why there is another one: the commit takes the proposal's hunks alone.
     mustBeClean: commitMessage !== null && input.snapshotNumber === 1,
   });
+  if (secrets !== 'send')
+    await failOnSecretNames(
+      ports,
+      input.jobPath,
+      chosen.outcome === 'pick' ? [] : chosen.paths,
+      signal,
+    );
   if (chosen.outcome === 'pick') {
     const { model } = jobs.route(
       { ...config, limits: asked },
@@ -245,6 +255,7 @@ async function compute(
     names: await snapshots.putText(blobs, (await siblings()).join('\n')),
   };
   const tests = await testPlan(ports, workspace, job.test ?? config.test ?? [], config.trustsTests);
+  if (secrets !== 'send') failOnSecretCommand([...tests.commands, tests.found ?? '']);
   const runsTests = tests.commands.length > 0 || tests.found !== null;
   const runs = runsTests || config.formatCommand !== null;
   const isQuick =
@@ -348,6 +359,39 @@ async function compute(
     ],
   };
 }
+
+/**
+ * Refuses targets whose names contain a secret. A path is the key of everything that a run knows of a file, so none can be replaced in the
+ * history, the archive and on screens as words can.
+ */
+async function failOnSecretNames(
+  { edits }: ActivityPorts,
+  jobPath: string,
+  paths: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  const secrets = (await edits.run('secrets', paths.join('\n'), signal)).flat();
+  const named = paths.filter((path) => secrets.some((secret) => path.includes(secret)));
+  const shown = named.map((path) =>
+    secrets.reduce((text, secret) => text.replaceAll(secret, '(secret)'), path),
+  );
+  if (shown.length > 0)
+    fail(
+      'secret_in_name',
+      `${jobPath}: the name of a target contains what looks like a secret, and names are kept in the history and shown: ${shown.slice(0, NAMED).join(', ')}`,
+    );
+}
+
+/** Refuses commands with a token: they are kept in the history, and could not run without it. */
+const failOnSecretCommand = (commands: readonly string[]): void => {
+  const found = commands.find((command) => tokensIn(command).length > 0);
+  if (found !== undefined)
+    fail(
+      'config_invalid',
+      `A test command contains what looks like a secret, and commands are kept in the history: ${withoutTokens(found)}`,
+      'Put the secret into a variable of the worker, list its name under `env` in emend.yaml, and use the variable in the command.',
+    );
+};
 
 /** What the workspace's scripts and git's configuration run is protected as they are. Before the patterns of `emend.yaml`, which may take it out. */
 async function scriptFiles(root: string, names: readonly string[]): Promise<readonly string[]> {

@@ -15,6 +15,7 @@ import {
 } from '../../workspace/files/index.js';
 import type { JobFile } from '../../workspace/documents/index.js';
 import { shellWord } from '../../shared/text.js';
+import { tokensIn } from '../../shared/tokens.js';
 import type { AnswerOutcome, ApplyAnswerInput, Edited } from '../../edits/index.js';
 import type { BlobStore } from '../../stores/ports.js';
 import type { ActivityPorts } from '../frame/ports.js';
@@ -35,6 +36,8 @@ interface Question extends Pick<JobFile, 'workspace' | 'job' | 'jobPath'> {
   readonly picked: readonly string[] | null;
   /** A model picks, whatever paths the instructions hold. */
   readonly mustPick: boolean;
+  /** Files with a token in their names may be targets that nobody named: `secrets: send`. */
+  readonly showsTokens: boolean;
   /** New files that a model named and may make. */
   readonly made: readonly string[];
   readonly mayCreate: boolean;
@@ -164,10 +167,12 @@ async function checkNamed(
     });
 }
 
-async function unnamed({ workspace, job, picked, mustPick, mayCreate }: Question): Promise<Chosen> {
+async function unnamed(question: Question): Promise<Chosen> {
+  const { workspace, job, picked, mustPick, mayCreate, showsTokens } = question;
   const { deleteFiles } = job;
   if (picked !== null) return targets(picked, deleteFiles);
-  const files = (await listWorkspaceFiles(workspace)).filter((path) => !looksSecret(path));
+  const listed = (await listWorkspaceFiles(workspace)).filter((path) => !looksSecret(path));
+  const files = showsTokens ? listed : withoutTokenNames(listed);
   const hinted = hintedPaths(job.instructions, files);
   // A job may be about nothing but files that go: then nobody is asked for others.
   if (!mustPick && (hinted.length > 0 || deleteFiles.length > 0))
@@ -176,6 +181,14 @@ async function unnamed({ workspace, job, picked, mustPick, mayCreate }: Question
     fail('nothing_to_edit', `${workspace} has no files that can be shown to a model`);
   return { outcome: 'pick', files };
 }
+
+/** One search of all names together: there may be some hundred thousand. */
+const withoutTokenNames = (files: readonly string[]): readonly string[] => {
+  const tokens = tokensIn(files.join('\n'));
+  return tokens.length === 0
+    ? files
+    : files.filter((path) => !tokens.some((token) => path.includes(token)));
+};
 
 const namesOf = async (blobs: BlobStore, { names }: Snapshot): Promise<readonly string[]> =>
   names === undefined ? [] : (await getText(blobs, names)).split('\n');

@@ -3,6 +3,7 @@ import { realpath } from 'node:fs/promises';
 import { posix } from 'node:path';
 import type { PlanCheckpoint } from '../../shared/plan.js';
 import { fail, ProblemError } from '../../shared/problems.js';
+import { tokensIn, withoutTokens } from '../../shared/tokens.js';
 import { hostOfQueue, PLAN_SIGNALS, queuesOfAny, type Queues } from '../../shared/names.js';
 import { branchOf, type RepositoryBase } from '../../shared/repository.js';
 import { planOf } from '../../shared/ids.js';
@@ -145,6 +146,12 @@ export const planOfPath = async (
       'usage',
       `${typed}: expected ${checked.expected} in the repository.`,
       'Example: plans/010_greet.md',
+    );
+  if (tokensIn(planPath).length > 0)
+    fail(
+      'secret_in_name',
+      `The path of the plan contains what looks like a secret, and it names the run: ${withoutTokens(planPath)}`,
+      'Rename the plan.',
     );
   const title = plan?.tree.main.title ?? posix.basename(planPath);
   const workflowId = workflowIdOf('plan', workspace, planPath);

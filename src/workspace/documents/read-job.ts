@@ -20,6 +20,7 @@ import {
 } from '../../shared/problems.js';
 import { isBase, urlFault, type RepositoryBase } from '../../shared/repository.js';
 import { slug } from '../../shared/text.js';
+import { tokensIn, withoutTokens } from '../../shared/tokens.js';
 import { errnoOf, realSys } from '../../system/sys.js';
 import { resolveInWorkspace } from '../apply/paths.js';
 import { ABSENT, readGiven, readSettings, whyUnread } from '../../system/given-file.js';
@@ -202,6 +203,12 @@ const checked = async (
   workspace: string | null,
 ): Promise<Job> => {
   const config = workspace === null ? parseConfig(null) : await readConfig(workspace);
+  if (tokensIn(path).length > 0)
+    fail(
+      'secret_in_name',
+      `The path of the job file contains what looks like a secret, and it names the run: ${withoutTokens(path)}`,
+      'Rename the file or its folder.',
+    );
   failAll([
     ...(!parsed.ok
       ? parsed.problems

@@ -5,6 +5,7 @@ import { whyProtected, type ProjectConfig } from '../../documents/job/index.js';
 import type { CheckedPath } from '../../edits/index.js';
 import { lookUp } from '../../edits/internal.js';
 import { foldedName } from '../../shared/text.js';
+import { tokensIn } from '../../shared/tokens.js';
 import { orNull } from '../../system/durable.js';
 import { lstat, readdir, realpath, stat } from '../../system/fs.js';
 import { foreignPaths } from '../git/entries.js';
@@ -237,6 +238,7 @@ export const newFileCheck = (
       (known.has(foldedName(found.path)) && 'a file of this name exists') ||
       (!globs.ignores(found.path) && '`create` does not allow it') ||
       (looksSecret(found.path) && SECRET_NAME) ||
+      (tokensIn(found.path).length > 0 && 'its name contains what looks like a secret') ||
       protection(found.path);
     return typeof why === 'string' ? { ok: false, why } : { ok: true, path: found.path };
   };

@@ -49,7 +49,7 @@ const choose = (
     made,
     mayCreate: false,
   };
-  return chooseTargets({ ...question, mustBeClean: commits, mustPick: false });
+  return chooseTargets({ ...question, mustBeClean: commits, mustPick: false, showsTokens: false });
 };
 const refused = async (
   frontMatter: string,
