@@ -340,10 +340,12 @@ test('F1: a token in a note is in no request, history, archive or log; a raw upd
 
 test('F3: the value of a variable that `env` lists is in no request, history, archive or log, though a test prints it', async () => {
   const value = randomBytes(9).toString('base64url');
+  const token = madeUp();
   const s = (open = await scene(
     {
       'a.ts': 'export const a = 1;\n',
-      'emend.yaml': `env: [LICENSE]\ntest: 'echo "license $LICENSE"; exit 1'\nbaseline: off\n`,
+      'token.txt': `${token}\n`,
+      'emend.yaml': `env: [LICENSE]\ntest: 'echo "license $LICENSE"; printf "printed "; cat token.txt; exit 1'\nbaseline: off\n`,
     },
     [leak(value), { name: 'edit', match: {}, answer: whole({ 'a.ts': '2\n' }) }],
     { env: { LICENSE: value } },
@@ -352,6 +354,10 @@ test('F3: the value of a variable that `env` lists is in no request, history, ar
   const run = await s.start('job.md', job('target_files: [a.ts]'));
   const failed = await s.settle(run);
   expect(failed.status.decision?.message).toContain('license [redacted]');
+  // A recognized token that the tests print is in their output, which the store keeps; no face shows it.
+  const shown = await emendCommand(s, 'show', run.stepKey, '--tests', '--whole');
+  expect(shown.out).toContain('printed (secret)');
+  expect(shown.out).not.toContain(token.slice(4, 20));
   await s.answer(run, 'revise', { note: 'Again.' });
   await eventually('the second answer', async () => asked(s).length > 1);
   await s.settle(run);

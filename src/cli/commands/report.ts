@@ -4,12 +4,7 @@ import { resolve } from 'node:path';
 import { recordedUsage, phaseCosts, reportFacts } from '../../client/archive/report.js';
 import { reading } from '../../client/open.js';
 import { refreshRun, resolveRun } from '../../client/runs/resolve.js';
-import {
-  hideSecrets,
-  instructionsOf,
-  keptText,
-  type KeptText,
-} from '../../client/runs/proposal.js';
+import { instructionsOf, keptText, type KeptText } from '../../client/runs/proposal.js';
 import { diffText, runProposal, testRuns } from '../../client/runs/show.js';
 import type { Emend } from '../../client/types.js';
 import { fail } from '../../shared/problems.js';
@@ -57,7 +52,7 @@ const toldOf = async (emend: Emend, text: string, { whole }: Pick<ReportFlags, '
     proposal === null
       ? { text: null, reason: null }
       : await keptText(() => diffText(emend, proposal));
-  const tests = await hideSecrets(await testRuns(emend, run, { whole }));
+  const tests = await testRuns(emend, run, { whole });
   const instructions = await instructionsOf(emend, run);
   return {
     facts,

@@ -21,6 +21,7 @@ import { arrangeTestOutput, wholeTestOutput } from '../../workspace/test-output/
 import { testsOf, type ReportVerification, withRecordedUsage } from '../archive/report.js';
 import type { ArchivedRun, ProposalVersion } from '../archive/run.js';
 import { archivedStatus, cutOff, ledgerOfEvents } from '../archive/status.js';
+import { hideSecrets } from './proposal.js';
 import { earlierCommit, earlierCommitNote } from './earlier-commit.js';
 import { aboutHost, runHost, silentNote, type RunHost } from './hosts.js';
 
@@ -196,13 +197,13 @@ export interface TestRun extends ReportVerification, Pick<TestOutput, 'failed'> 
   readonly leftOut: number;
 }
 
-/** Returns each run with its failed tests first and as much of the rest as fits, or whole. Oldest first. */
-export const testRuns = (
+/** Returns each run with its failed tests first and as much of the rest as fits, or whole. Oldest first, without recognized secrets. */
+export const testRuns = async (
   { blobs }: Pick<Emend, 'blobs'>,
   { archived }: Pick<ResolvedRun, 'archived'>,
   { whole = false }: { readonly whole?: boolean | undefined } = {},
-): Promise<readonly TestRun[]> =>
-  Promise.all(
+): Promise<readonly TestRun[]> => {
+  const runs = await Promise.all(
     testsOf(archived).map(async (test) => {
       const kept =
         test.output &&
@@ -217,6 +218,9 @@ export const testRuns = (
       return { ...test, failed, text, leftOut: omitted };
     }),
   );
+  const shown = await hideSecrets(runs.map(({ failed, text }) => ({ failed, text })));
+  return runs.map((run, index) => ({ ...run, ...shown[index] }));
+};
 
 type Ask = <T>(name: string, ...args: readonly unknown[]) => Promise<T>;
 type Asked<T> = Readonly<{ ok: true; value: T; note: string | null } | { ok: false; why: string }>;
