@@ -267,3 +267,25 @@ test('a commit hook: what a command gets, and where git finds its configuration;
   const found = seen('hook').filter((variable) => !own.includes(variable));
   expect(found).toEqual(names(ANY, GIT, SAID, ['DATABASE_URL']));
 });
+
+test('F3: the output of a failing hook holds no value of a variable that `env` lists', async () => {
+  const hook = at('repo', '.git', 'hooks', 'pre-commit');
+  const passing = fs.readFileSync(hook);
+  const usual = process.env.DATABASE_URL;
+  fs.writeFileSync(hook, '#!/bin/sh\necho "at $DATABASE_URL"; exit 1\n');
+  process.env.DATABASE_URL = 'Zq8rT2vLk0Xn';
+  try {
+    const settings = {
+      box: null,
+      root: at('repo'),
+      dir: at('repo', '.git'),
+      files: [],
+      timeout_s: 30,
+    };
+    const { problem } = await runHook({ ...settings, env: ['DATABASE_URL'] }, 'pre-commit');
+    expect(problem?.message).toBe('the pre-commit hook ended with 1: at [redacted]');
+  } finally {
+    fs.writeFileSync(hook, passing);
+    process.env.DATABASE_URL = usual;
+  }
+});
