@@ -23,7 +23,7 @@ const printed = (program: string, more: Readonly<Record<string, string>> = {}) =
     env: { ...process.env, GITHUB_ACTIONS: 'true', ...more },
   });
 
-/** As the runner reads a line: actions/runner, src/Runner.Common/ActionCommand.cs (`TryParseV2`, then `TryParse`). */
+/** As the runner reads a line: `TryParseV2`, then `TryParse` of ActionCommand.cs in actions/runner. */
 const commandsIn = (output: string): readonly string[] => {
   let stopped: string | null = null;
   return output.split(/\r\n|[\r\n]/).filter((line) => {

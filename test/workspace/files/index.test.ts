@@ -215,8 +215,13 @@ describe('inspectTarget', () => {
   test('nothing there; a file may be made, its directory lies inside', async () => {
     await write('f');
     await symlink('nothing', join(plain, 'dangling'));
-    for (const path of ['none', 'new/dir/none', 'f/below', 'dangling', 'n'.repeat(300)])
+    for (const path of ['none', 'new/dir/none', 'f/below', 'dangling'])
       expect([path, await code(path)]).toEqual([path, 'target_missing']);
+  });
+
+  test('F10: a name that the file system does not take is not a file that may be made', async () => {
+    for (const path of ['n'.repeat(256), `${'n'.repeat(256)}/a.txt`])
+      expect(await code(path)).toBe('name_too_long');
   });
 
   test('not a file', async () => {
