@@ -245,7 +245,7 @@ function askAboutChanged(state: StepState, { by, files, staged }: ChangedFiles):
     state.stage.at === 'verify' ? '; on disk they have the content of the change again' : '';
   const what =
     by === 'tests'
-      ? `the tests passed, but files to be committed were changed meanwhile${isAgain}`
+      ? `the tests passed, but files to be committed were changed in the meantime${isAgain}`
       : 'files were changed after the change was applied and before the tests ran';
   const withStaged = within(state, 'applied', { staged: staged ?? null });
   return askOf(withStaged, 'tests_changed_files', `${what}: ${files.join(', ')}`);
