@@ -1,11 +1,10 @@
 /** F6: words of others that GitHub Actions would take for commands. Real processes, as a runner reads their output. */
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { spawnSync } from 'node:child_process';
 
 const dir = mkdtempSync(join(tmpdir(), 'emend-runner-'));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));

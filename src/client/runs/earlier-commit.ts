@@ -31,7 +31,7 @@ export const withEarlierCommit = async (
   closed: ClosedRun,
 ): Promise<ClosedRun> => {
   const { result } = closed;
-  if (result === null || result.commit !== null) return closed;
+  if (result?.commit !== null) return closed;
   const commit = await earlierCommit(run);
   return commit === null ? closed : { ...closed, result: { ...result, commit } };
 };
