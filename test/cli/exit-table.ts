@@ -166,6 +166,7 @@ export const EXIT_TABLE: readonly ExitRow[] = [
   same('no_home', 'list', end(done, 'reports it, creates none', 'No runs yet')),
   same('no_home', 'show abcd', end(failed, 'reports it, creates none', 'No runs yet')),
   same('no_home', 'undo', end(failed, 'reports it, creates none', 'No runs yet')),
+  same('no_home', 'trust job.md', end(failed, 'reports it, creates none', 'No runs yet')),
   same('no_home', 'gc', end(failed, 'reports it, creates none', 'No runs yet')),
   same('no_home', 'stats', end(failed, 'reports it, creates none', 'No runs yet')),
   same(
@@ -203,6 +204,8 @@ export const EXIT_TABLE: readonly ExitRow[] = [
   same('home', 'doctor --model', end(unavailable, 'reports the missing key', 'ANTHROPIC_API_KEY')),
   same('home', 'replay', end(unavailable, 'reports the problem', 'No Temporal server')),
   same('home', 'deploy promote', end(unavailable, 'changes nothing', 'No Temporal server')),
+  same('home', 'trust job.md', end(done, 'has nothing to accept', 'is trusted already')),
+  same('home', 'trust none.md', end(usage, 'names the file', 'none.md: file not found')),
   same('home', 'undo', end(done, 'has nothing to do', 'Nothing to undo')),
 
   same('answer', 'patch answer.txt', end(done, 'applies it', 'Applied to 1 file')),
