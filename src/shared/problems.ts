@@ -123,6 +123,10 @@ export const PROBLEMS = {
   // the outside
   no_server: spec(EXIT.unavailable, 'Start one with `emend dev`, or run with `--dev`.'),
   no_cli: spec(EXIT.unavailable, '`emend doctor` says how to get the Temporal CLI.'),
+  no_program: spec(
+    EXIT.unavailable,
+    '`emend doctor` lists the programs and directories that Emend skips.',
+  ),
   no_worker: spec(EXIT.unavailable, 'Start a worker: `emend worker`.'),
   worker_stuck: spec(
     EXIT.failed,

@@ -1,0 +1,175 @@
+/**
+ * Finds the programs that Emend itself starts (git, gh, ssh-keygen, …) and makes the PATH of its own child processes. Only directories count
+ * that no other user can write to and that are outside every workspace which this process knows (docs/decisions/0038). Commands of the user
+ * keep their PATH.
+ */
+import { accessSync, constants, readdirSync, statSync } from 'node:fs';
+import { delimiter, isAbsolute, join } from 'node:path';
+import { fail, problem, type Problem } from '../shared/problems.js';
+import type { Environment } from './environment.js';
+import { knownWorkspaces, learnStart, workspaceOnWay } from './known-workspaces.js';
+import { directoryFault, pathFault, traceOf } from './trusted-path.js';
+
+export { learnAround, learnWorkspace, workspaceHolding } from './known-workspaces.js';
+export { directoryFault } from './trusted-path.js';
+
+const REMEMBERED_PATHS = 16; // bound: Values of PATH for which this process remembers what it found.
+const DEFAULT_PATH = '/usr/local/bin:/usr/bin:/bin';
+
+/** Programs that git starts by name, besides its own `git-…`. */
+const STARTED_BY_GIT = /^(?:git(?:-.+)?|ssh|ssh-keygen|gpg|gpgsm|sh|perl)$/;
+
+export interface Skipped {
+  /** A directory as PATH names it, or a program in one. */
+  readonly path: string;
+  /** A clause that completes "It is skipped because …". */
+  readonly reason: string;
+}
+interface Found {
+  readonly path: string | null;
+  readonly skipped: readonly Skipped[];
+}
+interface Resolution {
+  /** Of the known workspaces when this was resolved. */
+  readonly version: number;
+  /** Real paths of the directories with trusted programs, in the order of PATH. */
+  readonly directories: readonly string[];
+  /** Those among them where no program that git starts leads into a workspace. */
+  readonly path: string;
+  readonly skipped: readonly Skipped[];
+  readonly programs: Map<string, Found>;
+}
+
+const inWorkspace = (workspace: string): string => `it is inside the workspace ${workspace}`;
+
+/** Returns the real path of an entry of PATH, or why it is skipped. */
+const trustedDirectory = (entry: string): string | { readonly reason: string } => {
+  if (!isAbsolute(entry)) return { reason: 'it depends on the current directory' };
+  const trace = traceOf(entry);
+  if (trace.real === null) return { reason: 'it does not exist' };
+  const workspace = workspaceOnWay(trace);
+  if (workspace !== null) return { reason: inWorkspace(workspace) };
+  const fault = directoryFault(entry);
+  return fault === null ? trace.real : { reason: fault };
+};
+
+/** Returns a program that git would start from this directory although it leads into a workspace. */
+const strayProgram = (directory: string): Skipped | null => {
+  let names: readonly string[];
+  try {
+    names = readdirSync(directory);
+  } catch {
+    return { path: directory, reason: 'it cannot be read' };
+  }
+  for (const name of names.filter((entry) => STARTED_BY_GIT.test(entry))) {
+    const workspace = workspaceOnWay(traceOf(join(directory, name)));
+    if (workspace !== null)
+      return { path: directory, reason: `its ${name} leads into the workspace ${workspace}` };
+  }
+  return null;
+};
+
+const resolved = (list: string): Resolution => {
+  const directories = new Set<string>();
+  const safe = new Set<string>();
+  const skipped: Skipped[] = [];
+  for (const entry of new Set(list.split(delimiter))) {
+    const directory = trustedDirectory(entry);
+    if (typeof directory !== 'string') {
+      skipped.push({ path: entry, reason: directory.reason });
+      continue;
+    }
+    directories.add(directory);
+    const stray = strayProgram(directory);
+    if (stray === null) safe.add(directory);
+    else skipped.push(stray);
+  }
+  return {
+    version: knownWorkspaces().version,
+    directories: [...directories],
+    path: [...safe].join(delimiter),
+    skipped,
+    programs: new Map(),
+  };
+};
+
+const resolutions = new Map<string, Resolution>();
+
+/** Once per process and PATH, and again when a workspace becomes known. */
+const resolutionOf = ({ PATH = DEFAULT_PATH }: Environment): Resolution => {
+  learnStart();
+  const known = resolutions.get(PATH);
+  if (known?.version === knownWorkspaces().version) return known;
+  if (resolutions.size >= REMEMBERED_PATHS) resolutions.clear();
+  const fresh = resolved(PATH);
+  resolutions.set(PATH, fresh);
+  return fresh;
+};
+
+const isProgramFile = (path: string): boolean => {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
+};
+
+/** Returns why a program at an absolute path is not started; null: it is trusted. */
+export const programFault = (path: string): string | null => {
+  const trace = traceOf(path);
+  const workspace = workspaceOnWay(trace);
+  return workspace === null ? pathFault(trace) : inWorkspace(workspace);
+};
+
+const lookFor = (name: string, { directories, skipped }: Resolution): Found => {
+  const refused: Skipped[] = [];
+  for (const directory of directories) {
+    const path = join(directory, name);
+    if (!isProgramFile(path)) continue;
+    const reason = programFault(path);
+    // Not the real path: a program may act by its name, and an upgrade replaces what a link leads to.
+    if (reason === null) return { path, skipped: refused };
+    refused.push({ path, reason });
+  }
+  const elsewhere = skipped
+    .map(({ path, reason }) => ({ path: join(path, name), reason }))
+    .filter(({ path }) => isAbsolute(path) && isProgramFile(path));
+  return { path: null, skipped: [...refused, ...elsewhere] };
+};
+
+/** Returns the trusted program of this name, if there is one, and the others of that name that were passed over. */
+export const findProgram = (name: string, env: Environment = process.env): Found => {
+  const resolution = resolutionOf(env);
+  const known = resolution.programs.get(name);
+  if (known !== undefined) return known;
+  const found = lookFor(name, resolution);
+  resolution.programs.set(name, found);
+  return found;
+};
+
+export const programProblem = (name: string, skipped: readonly Skipped[]): Problem => {
+  if (skipped.length === 0)
+    return problem('no_program', `${name} is not on PATH.`, `Install ${name}, or put it on PATH.`);
+  const copies = skipped.map(({ path, reason }) => `${path} is not used: ${reason}.`);
+  return problem(
+    'no_program',
+    `Emend found no ${name} that it can trust. ${copies.join(' ')}`,
+    `Install ${name} outside the workspace, where only you and root can write, and put its directory on PATH.`,
+  );
+};
+
+/** Returns the absolute path of a program that Emend starts. Throws ProblemError `no_program`. */
+export const programPath = (name: string, env: Environment = process.env): string => {
+  const { path, skipped } = findProgram(name, env);
+  if (path !== null) return path;
+  const { code, message, next } = programProblem(name, skipped);
+  return fail(code, message, next);
+};
+
+/** Returns PATH for Emend's own child processes. */
+export const ownPath = (env: Environment = process.env): string => resolutionOf(env).path;
+
+/** Returns the directories of PATH that Emend's own child processes do not get, and why. */
+export const skippedDirectories = (env: Environment = process.env): readonly Skipped[] =>
+  resolutionOf(env).skipped;
