@@ -9,6 +9,7 @@ import { EXIT, type ExitCode } from '../shared/problems.js';
 import { visible } from '../shared/text.js';
 import type { Environment } from '../system/environment.js';
 import { isObeyed, isOnRunner, unobeyed, withoutCommands } from './runner-commands.js';
+import { ownPath } from '../system/programs.js';
 
 const DISCARD_TURNS = 3; // bound: Turns of the event loop, each of which reads what the terminal holds.
 
@@ -129,9 +130,10 @@ const runTool: Io['runTool'] = (command, args, text, env = {}) =>
       process.off('SIGINT', ignore);
       resolve(code);
     };
-    const tool = spawn('sh', ['-c', `${command} "$@"`, command, ...args], {
+    const tool = spawn('/bin/sh', ['-c', `${command} "$@"`, command, ...args], {
       stdio: [text === null ? 'inherit' : 'pipe', 'inherit', 'inherit'],
-      env: { ...process.env, ...env },
+      // A program that a model wrote in the workspace must not take the place of a pager or an editor.
+      env: { ...process.env, ...env, PATH: ownPath() },
     });
     tool.once('error', () => done(null));
     tool.once('close', done);

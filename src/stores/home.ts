@@ -17,6 +17,7 @@ import { shellWord } from '../shared/text.js';
 import type { Environment } from '../system/environment.js';
 import { sha256 } from '../system/hash.js';
 import { ownProcess } from '../system/process.js';
+import { learnHome } from '../system/programs.js';
 import type { RecordStore } from './ports.js';
 
 // A directory of ours that holds code, prompts and answers: it must be this user's own.
@@ -91,6 +92,7 @@ export const resolveHome = async (env: Environment, sys: Sys = realSys): Promise
     unusable,
   );
   await checkHomeVersion(home, sys);
+  learnHome(homePaths(home).repositories, homePaths(home).locks);
   return home;
 };
 
@@ -150,6 +152,8 @@ export const homePaths = (home: string) => ({
   storeNote: join(home, 'store.json'),
   transactions: join(home, 'transactions'),
   locks: join(home, 'locks'),
+  /** Next to the home: mirrors and checkouts of remote repositories. */
+  repositories: `${home}-repositories`,
   server: join(home, 'server'),
   /** What commands wrote instead of a workspace; nothing in it is needed by another process. */
   layers: join(home, 'layers'),

@@ -1,16 +1,21 @@
 /**
  * Knows the workspaces that this process works on. What a model wrote may run in them, so no program in them is Emend's. A process meets
- * workspaces one after another: whoever remembers a program asks again when `knownWorkspaces().version` has changed.
+ * workspaces one after another: whoever remembers a program asks again when
+ * `workspacesVersion` has changed.
  */
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync, lstatSync, readFileSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
+import { sha256 } from './hash.js';
 import { isWithin, traceOf, type Trace } from './trusted-path.js';
 
+const GIT_FILE_BYTES = 4_096; // bound: A `.git` file that names the git directory of a linked worktree.
 const REMEMBERED_PLACES = 1_000; // bound: Directories around which this process need not look for a workspace again.
 
 const workspaces = new Set<string>();
 const seen = new Set<string>();
+/** Each has a directory for every workspace outside git, named by the hash of its path. */
+const lockDirectories = new Set<string>();
 
 const realOrNull = (path: string): string | null => {
   try {
@@ -20,10 +25,9 @@ const realOrNull = (path: string): string | null => {
   }
 };
 
-/** Records a directory as a workspace, for as long as this process lives. What does not exist is none. */
+/** Records a directory as a workspace, for as long as this process lives. It need not exist yet. */
 export const learnWorkspace = (directory: string): void => {
-  const real = realOrNull(directory);
-  if (real !== null) workspaces.add(real);
+  workspaces.add(realOrNull(directory) ?? resolve(directory));
 };
 
 /** Returns whether a directory holds a home or the system's own programs, and so cannot be what one command works on. */
@@ -67,12 +71,54 @@ export const learnStart = (): void => {
   }
 };
 
-/** `version` changes with each new workspace. */
-export const knownWorkspaces = (): { readonly version: number } => ({ version: workspaces.size });
+/** Records where a home keeps its checkouts, and its locks of workspaces outside git. */
+export const learnHome = (checkouts: string, locks: string): void => {
+  learnWorkspace(checkouts);
+  lockDirectories.add(locks);
+};
+
+/** Changes when a workspace, or a home that knows some, becomes known. */
+export const workspacesVersion = (): string => `${workspaces.size}.${lockDirectories.size}`;
+
+/** Returns the git directory of a working tree's top; null: the directory is none. */
+const gitDirectoryIn = (top: string): string | null => {
+  const entry = join(top, '.git');
+  try {
+    const stat = lstatSync(entry);
+    if (stat.isDirectory()) return entry;
+    if (!stat.isFile() || stat.size > GIT_FILE_BYTES) return null;
+    const named = /^gitdir: (.+)$/m.exec(readFileSync(entry, 'utf8'))?.[1];
+    return named === undefined ? null : resolve(top, named);
+  } catch {
+    return null;
+  }
+};
+
+/** Returns whether Emend has ever locked this directory as a workspace: its lock is in the git directory, else in the home. */
+const wasLocked = (directory: string): boolean => {
+  const git = gitDirectoryIn(directory);
+  if (git !== null && existsSync(join(git, 'emend', 'lock'))) return true;
+  return [...lockDirectories].some((locks) => existsSync(join(locks, sha256(directory))));
+};
+
+/** Records the workspaces of earlier processes through which a path leads. */
+export const learnEarlier = (trace: Trace): void => {
+  const looked = new Set<string>();
+  for (const place of placesOf(trace))
+    for (let directory = place; !looked.has(directory); directory = dirname(directory)) {
+      looked.add(directory);
+      if (!isWide(directory) && wasLocked(directory)) workspaces.add(directory);
+    }
+};
+
+const placesOf = ({ lookups, real }: Trace): string[] => [
+  ...lookups.map(({ directory }) => directory),
+  ...(real === null ? [] : [real]),
+];
 
 /** Returns the known workspace through which a path leads, by its real place or by a link on the way; null: none. */
-export const workspaceOnWay = ({ lookups, real }: Trace): string | null => {
-  const places = [...lookups.map(({ directory }) => directory), ...(real === null ? [] : [real])];
+export const workspaceOnWay = (trace: Trace): string | null => {
+  const places = placesOf(trace);
   const isOnWay = (workspace: string): boolean =>
     places.some((place) => isWithin(place, workspace));
   return [...workspaces].find(isOnWay) ?? null;

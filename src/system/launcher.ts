@@ -4,6 +4,7 @@
  */
 import { fork, type ChildProcess } from 'node:child_process';
 import { captureHere, type ProcessCall, type ProcessOutput } from './capture.js';
+import { isNodeTrusted } from './programs.js';
 import { runHere, type ProcessOutcome, type ProcessRequest } from './process-group.js';
 import { timeFor } from './turns.js';
 
@@ -30,6 +31,9 @@ export const useLauncher = (
 };
 
 let launcher: ChildProcess | null = null;
+/** Null: this process starts its own. It does so too if Node.js is in a workspace, where a model may have replaced it. */
+const launcherEntry = (): URL | null =>
+  entry === null || launcher !== null || isNodeTrusted() ? entry : null;
 let last = 0;
 const open = new Map<number, (told: Told) => void>();
 
@@ -92,14 +96,17 @@ const ask = <T>(file: URL, started: Started, { watch, signal }: Over = {}): Prom
 /** Ends once the process has, and its outputs are closed. Rejects only where the launcher ended: what it ran is as after a crash of ours. */
 export const captureProcess = (
   ...capture: Parameters<typeof captureHere>
-): Promise<ProcessOutput> =>
-  entry === null ? captureHere(...capture) : ask<ProcessOutput>(entry, { capture });
+): Promise<ProcessOutput> => {
+  const file = launcherEntry();
+  return file === null ? captureHere(...capture) : ask<ProcessOutput>(file, { capture });
+};
 
 /** A process and all that it starts, ended together. Rejects as captureProcess. */
 export const runProcess = (wanted: ProcessRequest): Promise<ProcessOutcome> => {
   // Of the time that is left to an activity only this process knows.
   const request = { ...wanted, timeout_s: timeFor(wanted.timeout_s * 1000) / 1000 };
-  if (entry === null || request.signal?.aborted === true) return runHere(request);
+  const file = launcherEntry();
+  if (file === null || request.signal?.aborted === true) return runHere(request);
   const { watch, signal, ...run } = request;
-  return ask<ProcessOutcome>(entry, { run, watched: watch !== undefined }, { watch, signal });
+  return ask<ProcessOutcome>(file, { run, watched: watch !== undefined }, { watch, signal });
 };

@@ -4,8 +4,7 @@
  */
 import { endianness } from 'node:os';
 import { orNull } from './durable.js';
-import { childEnvironment } from './environment.js';
-import { captureProcess } from './launcher.js';
+import { captureOwn } from './own-program.js';
 import type { Sys } from './sys.js';
 
 const LSOF_MS = 10_000; // bound: `lsof` lists one port of one process within this time.
@@ -58,9 +57,9 @@ const socketsOf = async (sys: Sys, pid: number): Promise<ReadonlySet<string> | n
 
 const listensByLsof = async (pid: number, address: string): Promise<Listening> => {
   const only = ['-a', '-p', String(pid), `-iTCP@${address}`, '-sTCP:LISTEN'];
-  const env = childEnvironment({ ...process.env, LC_ALL: 'C' });
-  const call = { cwd: '/', env, timeout_ms: LSOF_MS, max_bytes: 64 * 1024 };
-  const { code, stdout, stderr } = await captureProcess('lsof', ['-nPw', ...only, '-Fp'], call);
+  const more = { LC_ALL: 'C' };
+  const call = { cwd: '/', env: process.env, more, timeout_ms: LSOF_MS, max_bytes: 64 * 1024 };
+  const { code, stdout, stderr } = await captureOwn('lsof', ['-nPw', ...only, '-Fp'], call);
   if (code === 0) return stdout.toString().includes(`p${pid}\n`) ? 'yes' : 'no';
   // It ends with 1 if it finds nothing, and also if it fails: then it prints the reason.
   return code === 1 && stderr.length === 0 ? 'no' : 'unknown';

@@ -1,7 +1,6 @@
 /** Which process did something, and whether it still lives: pids are used again, boots and start times are not. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { captureProcess } from './launcher.js';
-import { childEnvironment } from './environment.js';
+import { captureOwn } from './own-program.js';
 import { realSys, type Sys } from './sys.js';
 import { orNull } from './durable.js';
 
@@ -31,9 +30,9 @@ const bootId = async (sys: Sys): Promise<string> =>
 /** Null where no such process runs (a dead one that nobody has waited for counts as gone). */
 const startedAt = async (sys: Sys, pid: number): Promise<string | null> => {
   if ((await bootId(sys)) === '-') {
-    const env = childEnvironment({ ...process.env, LC_ALL: 'C' });
-    const call = { cwd: '/', env, timeout_ms: PS_MS, max_bytes: 1024 };
-    const { code, stdout } = await captureProcess('ps', ['-o', 'lstart=', '-p', String(pid)], call);
+    const more = { LC_ALL: 'C' };
+    const call = { cwd: '/', env: process.env, more, timeout_ms: PS_MS, max_bytes: 1024 };
+    const { code, stdout } = await captureOwn('ps', ['-o', 'lstart=', '-p', String(pid)], call);
     return code === 0 && text(stdout)?.trim() ? stdout.toString().trim() : null;
   }
   const stat = text(await orNull(sys.readFile(`/proc/${pid}/stat`), ['ENOENT', 'ESRCH', 'EACCES']));

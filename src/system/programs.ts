@@ -5,12 +5,12 @@
  */
 import { accessSync, constants, readdirSync, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
-import { fail, problem, type Problem } from '../shared/problems.js';
-import type { Environment } from './environment.js';
-import { knownWorkspaces, learnStart, workspaceOnWay } from './known-workspaces.js';
+import { problem, ProblemError, type Problem } from '../shared/problems.js';
+import { childEnvironment, type ChildKind, type Environment } from './environment.js';
+import { learnEarlier, learnStart, workspaceOnWay, workspacesVersion } from './known-workspaces.js';
 import { directoryFault, pathFault, traceOf } from './trusted-path.js';
 
-export { learnAround, learnWorkspace, workspaceHolding } from './known-workspaces.js';
+export { learnAround, learnHome, learnWorkspace, workspaceHolding } from './known-workspaces.js';
 export { directoryFault } from './trusted-path.js';
 
 const REMEMBERED_PATHS = 16; // bound: Values of PATH for which this process remembers what it found.
@@ -26,12 +26,14 @@ export interface Skipped {
   readonly reason: string;
 }
 interface Found {
-  readonly path: string | null;
+  /** Trusted programs of a name, in the order of PATH. */
+  readonly paths: readonly string[];
+  /** Others of that name. */
   readonly skipped: readonly Skipped[];
 }
 interface Resolution {
   /** Of the known workspaces when this was resolved. */
-  readonly version: number;
+  readonly version: string;
   /** Real paths of the directories with trusted programs, in the order of PATH. */
   readonly directories: readonly string[];
   /** Those among them where no program that git starts leads into a workspace. */
@@ -40,11 +42,12 @@ interface Resolution {
   readonly programs: Map<string, Found>;
 }
 
+const DEPENDS_ON_CWD = 'it depends on the current directory';
 const inWorkspace = (workspace: string): string => `it is inside the workspace ${workspace}`;
 
 /** Returns the real path of an entry of PATH, or why it is skipped. */
 const trustedDirectory = (entry: string): string | { readonly reason: string } => {
-  if (!isAbsolute(entry)) return { reason: 'it depends on the current directory' };
+  if (!isAbsolute(entry)) return { reason: DEPENDS_ON_CWD };
   const trace = traceOf(entry);
   if (trace.real === null) return { reason: 'it does not exist' };
   const workspace = workspaceOnWay(trace);
@@ -62,7 +65,10 @@ const strayProgram = (directory: string): Skipped | null => {
     return { path: directory, reason: 'it cannot be read' };
   }
   for (const name of names.filter((entry) => STARTED_BY_GIT.test(entry))) {
-    const workspace = workspaceOnWay(traceOf(join(directory, name)));
+    const trace = traceOf(join(directory, name));
+    if (trace.real === join(directory, name)) continue;
+    learnEarlier(trace);
+    const workspace = workspaceOnWay(trace);
     if (workspace !== null)
       return { path: directory, reason: `its ${name} leads into the workspace ${workspace}` };
   }
@@ -70,10 +76,12 @@ const strayProgram = (directory: string): Skipped | null => {
 };
 
 const resolved = (list: string): Resolution => {
+  const entries = new Set(list.split(delimiter));
+  for (const entry of entries) if (isAbsolute(entry)) learnEarlier(traceOf(entry));
   const directories = new Set<string>();
   const safe = new Set<string>();
   const skipped: Skipped[] = [];
-  for (const entry of new Set(list.split(delimiter))) {
+  for (const entry of entries) {
     const directory = trustedDirectory(entry);
     if (typeof directory !== 'string') {
       skipped.push({ path: entry, reason: directory.reason });
@@ -85,7 +93,7 @@ const resolved = (list: string): Resolution => {
     else skipped.push(stray);
   }
   return {
-    version: knownWorkspaces().version,
+    version: workspacesVersion(),
     directories: [...directories],
     path: [...safe].join(delimiter),
     skipped,
@@ -99,7 +107,7 @@ const resolutions = new Map<string, Resolution>();
 const resolutionOf = ({ PATH = DEFAULT_PATH }: Environment): Resolution => {
   learnStart();
   const known = resolutions.get(PATH);
-  if (known?.version === knownWorkspaces().version) return known;
+  if (known?.version === workspacesVersion()) return known;
   if (resolutions.size >= REMEMBERED_PATHS) resolutions.clear();
   const fresh = resolved(PATH);
   resolutions.set(PATH, fresh);
@@ -118,28 +126,38 @@ const isProgramFile = (path: string): boolean => {
 /** Returns why a program at an absolute path is not started; null: it is trusted. */
 export const programFault = (path: string): string | null => {
   const trace = traceOf(path);
+  learnEarlier(trace);
   const workspace = workspaceOnWay(trace);
   return workspace === null ? pathFault(trace) : inWorkspace(workspace);
 };
 
 const lookFor = (name: string, { directories, skipped }: Resolution): Found => {
+  const paths: string[] = [];
   const refused: Skipped[] = [];
-  for (const directory of directories) {
-    const path = join(directory, name);
+  for (const path of directories.map((directory) => join(directory, name))) {
     if (!isProgramFile(path)) continue;
     const reason = programFault(path);
     // Not the real path: a program may act by its name, and an upgrade replaces what a link leads to.
-    if (reason === null) return { path, skipped: refused };
-    refused.push({ path, reason });
+    if (reason === null) paths.push(path);
+    else refused.push({ path, reason });
   }
   const elsewhere = skipped
     .map(({ path, reason }) => ({ path: join(path, name), reason }))
-    .filter(({ path }) => isAbsolute(path) && isProgramFile(path));
-  return { path: null, skipped: [...refused, ...elsewhere] };
+    .filter(({ path }) => isAbsolute(path) && !paths.includes(path) && isProgramFile(path));
+  return { paths, skipped: [...refused, ...elsewhere] };
 };
 
-/** Returns the trusted program of this name, if there is one, and the others of that name that were passed over. */
-export const findProgram = (name: string, env: Environment = process.env): Found => {
+/** A program that the user names by its path. */
+const atPath = (path: string): Found => {
+  const reason = isAbsolute(path) ? programFault(path) : DEPENDS_ON_CWD;
+  return reason === null
+    ? { paths: [path], skipped: [] }
+    : { paths: [], skipped: [{ path, reason }] };
+};
+
+/** Returns the trusted programs of this name, and those that are passed over. */
+export const findPrograms = (name: string, env: Environment = process.env): Found => {
+  if (name.includes('/')) return atPath(name);
   const resolution = resolutionOf(env);
   const known = resolution.programs.get(name);
   if (known !== undefined) return known;
@@ -148,7 +166,16 @@ export const findProgram = (name: string, env: Environment = process.env): Found
   return found;
 };
 
-export const programProblem = (name: string, skipped: readonly Skipped[]): Problem => {
+/** Returns the absolute path of a program that Emend starts, or the problem `no_program`. */
+export const findProgram = (
+  name: string,
+  env: Environment = process.env,
+): { readonly path: string } | { readonly problem: Problem } => {
+  const { paths, skipped } = findPrograms(name, env);
+  return paths[0] === undefined ? { problem: programProblem(name, skipped) } : { path: paths[0] };
+};
+
+const programProblem = (name: string, skipped: readonly Skipped[]): Problem => {
   if (skipped.length === 0)
     return problem('no_program', `${name} is not on PATH.`, `Install ${name}, or put it on PATH.`);
   const copies = skipped.map(({ path, reason }) => `${path} is not used: ${reason}.`);
@@ -161,15 +188,39 @@ export const programProblem = (name: string, skipped: readonly Skipped[]): Probl
 
 /** Returns the absolute path of a program that Emend starts. Throws ProblemError `no_program`. */
 export const programPath = (name: string, env: Environment = process.env): string => {
-  const { path, skipped } = findProgram(name, env);
-  if (path !== null) return path;
-  const { code, message, next } = programProblem(name, skipped);
-  return fail(code, message, next);
+  const found = findProgram(name, env);
+  if ('problem' in found) throw new ProblemError(found.problem);
+  return found.path;
 };
 
 /** Returns PATH for Emend's own child processes. */
 export const ownPath = (env: Environment = process.env): string => resolutionOf(env).path;
 
+/**
+ * Returns whether the Node.js that runs this process is outside every known workspace. Its directory is not judged otherwise: whoever may
+ * write there has this process already.
+ */
+export const isNodeTrusted = (): boolean => {
+  learnStart();
+  const trace = traceOf(process.execPath);
+  learnEarlier(trace);
+  return workspaceOnWay(trace) === null;
+};
+
 /** Returns the directories of PATH that Emend's own child processes do not get, and why. */
 export const skippedDirectories = (env: Environment = process.env): readonly Skipped[] =>
   resolutionOf(env).skipped;
+
+/** Returns what a child process of Emend's own gets of `env`. `GIT_EXEC_PATH` names a directory of programs, as PATH does. */
+export const ownEnvironment = (
+  env: Environment,
+  kinds: readonly ChildKind[] = [],
+): Record<string, string> => {
+  const { GIT_EXEC_PATH: gitPrograms, ...variables } = childEnvironment(env, kinds);
+  const isTrusted = gitPrograms !== undefined && typeof trustedDirectory(gitPrograms) === 'string';
+  return {
+    ...variables,
+    ...(isTrusted ? { GIT_EXEC_PATH: gitPrograms } : {}),
+    PATH: ownPath(env),
+  };
+};

@@ -3,8 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fail } from '../shared/problems.js';
 import type { ProcessOutput } from './capture.js';
-import { captureProcess } from './launcher.js';
-import { childEnvironment } from './environment.js';
+import { captureOwn } from './own-program.js';
 import { withScratch } from './scratch.js';
 import { timeFor } from './turns.js';
 
@@ -14,15 +13,20 @@ const KEYGEN_OUTPUT_BYTES = 64 * 1024; // bound: A signature has at most some ki
 export type Verified = { readonly signer: string } | { readonly why: string };
 
 const keygen = (args: readonly string[], input: string, dir: string): Promise<ProcessOutput> =>
-  captureProcess('ssh-keygen', args, {
+  captureOwn('ssh-keygen', args, {
     cwd: dir,
     input,
     timeout_ms: timeFor(KEYGEN_MS),
     max_bytes: KEYGEN_OUTPUT_BYTES,
-    env: { ...childEnvironment(process.env, ['remote']), LC_ALL: 'C' },
+    env: process.env,
+    kinds: ['remote'],
+    more: { LC_ALL: 'C' },
   });
 const whyNot = ({ stderr, failure }: ProcessOutput): string =>
-  [failure ?? '', stderr.toString('utf8').slice(-500).trim().replace(/[.]$/, '')]
+  [
+    failure?.replace(/[.]$/, '') ?? '',
+    stderr.toString('utf8').slice(-500).trim().replace(/[.]$/, ''),
+  ]
     .filter((part) => part !== '')
     .join('; ');
 

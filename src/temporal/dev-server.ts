@@ -18,7 +18,7 @@ import {
   endProcess,
 } from '../system/process.js';
 import { signalGroup } from '../system/capture.js';
-import { childEnvironment } from '../system/environment.js';
+import { ownEnvironment } from '../system/programs.js';
 import { listensAt } from '../system/listening.js';
 import { putFileIfAbsent, removePut } from '../system/durable.js';
 import { realSys } from '../system/sys.js';
@@ -294,7 +294,7 @@ const launch = async (
       // A file, not a pipe: a server that outlives its starter must not die of writing.
       stdio: ['ignore', log.fd, log.fd],
       detached: true,
-      env: childEnvironment(process.env),
+      env: ownEnvironment(process.env),
     });
     child.unref();
     // Not started at all (no such file, not executable): `ready` sees no pid or an exit; the event only must not be unheard.

@@ -19,9 +19,9 @@ import { createLocalRunner } from '../../workspace/commands/index.js';
 import type { Io } from '../io.js';
 import type { Session } from '../session.js';
 import { line, plain } from '../render/text.js';
-import { captureProcess } from '../../system/launcher.js';
+import { captureOwn } from '../../system/own-program.js';
+import { ownPath } from '../../system/programs.js';
 import { isCommitId, type RepositoryBase } from '../../shared/repository.js';
-import { childEnvironment } from '../../system/environment.js';
 import { readGivenText, readSettings, UNREADABLE } from '../../system/given-file.js';
 import { decide } from '../../client/runs/decide.js';
 import type { ResolvedRun } from '../../client/runs/resolve.js';
@@ -184,10 +184,12 @@ export const notify = async (
   try {
     const ran = await createLocalRunner(io.env).run({
       command,
+      isPersonal: true,
       sandbox: 'off', // a person's, from their own settings, on nothing that a model wrote
       cwd: io.cwd,
       env: [],
-      more: about,
+      // It runs outside a sandbox: a program that a model wrote in the workspace must not take the place of one that it names.
+      more: { ...about, PATH: ownPath(io.env) },
       timeout_s: NOTIFY_S,
       maxOutput_bytes: NOTIFY_OUTPUT_BYTES,
     });
@@ -296,18 +298,17 @@ export const callTool = async (
   [file = '', ...args]: readonly string[],
   how: ToolCall,
 ) => {
-  const env = {
-    ...childEnvironment(io.env, ['gh', 'git', 'remote']),
-    GH_PROMPT_DISABLED: '1',
-    ...how.env,
+  const call = {
+    cwd,
+    env: io.env,
+    kinds: ['gh', 'git', 'remote'] as const,
+    more: { GH_PROMPT_DISABLED: '1', ...how.env },
+    timeout_ms: PUBLISH_MS,
+    max_bytes: TOOL_OUTPUT_BYTES,
   };
-  const call = { cwd, env, timeout_ms: PUBLISH_MS, max_bytes: TOOL_OUTPUT_BYTES };
-  const { code, failure, stdout, stderr } = await captureProcess(file, args, call);
+  const { code, failure, isMissing, stdout, stderr } = await captureOwn(file, args, call);
   if (code === 0) return stdout.toString();
   const said = stderr.toString().slice(0, TOOL_ERROR_CHARS).trim() || (failure ?? 'it was killed');
-  const why =
-    failure?.includes('ENOENT') === true
-      ? `\`${file}\` is not installed.`
-      : plain(`${file}: ${said}`);
+  const why = isMissing ? said : plain(`${file}: ${said}`);
   return fail('git_failed', `${how.what}: ${why}`, how.next);
 };

@@ -9,6 +9,7 @@ import { basename, join } from 'node:path';
 import { fail, problem, ProblemError, type Problem } from '../../shared/problems.js';
 import { phaseBranchOf, type RepositoryBase } from '../../shared/repository.js';
 import { planOf, type StepKey } from '../../shared/ids.js';
+import { homePaths } from '../../stores/home.js';
 import type { BlobStore } from '../../stores/ports.js';
 import { orNull, putJsonIfAbsent, readJson } from '../../system/durable.js';
 import { sha256 } from '../../system/hash.js';
@@ -91,7 +92,7 @@ export const createCheckouts = (
 ): Checkouts => {
   const placeOf = async ({ stepKey, repository }: RunOnRepository): Promise<Place> => {
     const { url, base, branch } = repository;
-    const dir = join(`${home}-repositories`, sha256(url).slice(0, DIGITS));
+    const dir = join(homePaths(home).repositories, sha256(url).slice(0, DIGITS));
     const remote = await remotes.openRemote(join(dir, 'mirror.git'), stepKey, repository);
     return { remote, dir, branch: branch ?? base, isShared: branch !== undefined };
   };

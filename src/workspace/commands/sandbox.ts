@@ -10,6 +10,7 @@ import { outsideWrites, type SandboxSettings } from '../../documents/job/index.j
 import { onPath, type Environment } from '../../system/environment.js';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
 import { ALWAYS } from './bubblewrap.js';
+import { guardInstallation } from './cover-installation.js';
 import { found, isWithin, Mounts, overlayArguments, showTools, type Overlay } from './mounts.js';
 
 const PROCESSES = 4_096; // bound: Processes of one command, unless `processes` says otherwise.
@@ -148,6 +149,7 @@ export async function boxArguments(box: Box, { env, hidden }: Surroundings): Pro
   showWrites(mounts, box, { env, home: homes[0] ?? '/' });
   for (const path of box.scratch ?? []) mounts.show(path, 'write');
   if (isOwn) guardGit(mounts, git, box);
+  guardInstallation(mounts, box);
   for (const socket of await sockets())
     if (!mounts.isEmpty(socket)) mounts.set(socket, { kind: 'socket' });
   return [

@@ -17,6 +17,7 @@ import {
 } from './git.js';
 import { shellWord } from '../../shared/text.js';
 import { redact } from '../../system/environment.js';
+import { programPath } from '../../system/programs.js';
 import type { CommitRequest, Result } from '../ports.js';
 import { errnoOf } from '../../system/sys.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
@@ -143,7 +144,7 @@ async function runBoxed(settings: HookSettings, box: HookBox, called: readonly s
     box.commands.run({
       ...processOptions(settings),
       env,
-      command: ['git', ...ALWAYS, '-c', `core.hooksPath=${box.hooks}`, ...called],
+      command: [programPath('git'), ...ALWAYS, '-c', `core.hooksPath=${box.hooks}`, ...called],
       more: {
         ...NOBODY_THERE,
         LC_ALL: 'C',

@@ -4,6 +4,13 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { fail, problem, ProblemError } from '../../shared/problems.js';
 import { captureProcess, runProcess } from '../../system/launcher.js';
 import { childEnvironment, type Environment } from '../../system/environment.js';
+import {
+  findProgram,
+  findPrograms,
+  learnAround,
+  ownEnvironment,
+  programPath,
+} from '../../system/programs.js';
 import { lstat, realpath } from '../../system/fs.js';
 import { readGiven } from '../../system/given-file.js';
 import type { ProcessOutcome, ProcessRequest } from '../../system/process-group.js';
@@ -15,7 +22,6 @@ const GIT_OUTPUT_BYTES = 1024 ** 3; // bound: Largest output taken from one git 
 export const GIT_MS = 120_000;
 const STALLED_S = 300; // bound: A remote over HTTP that sends less than a byte a second for so long is given up.
 const STALLED = { GIT_HTTP_LOW_SPEED_LIMIT: '1', GIT_HTTP_LOW_SPEED_TIME: String(STALLED_S) };
-const NO_GIT = 'git is not on PATH (spawn git ENOENT).';
 const GIT_MESSAGE_CHARS = 2_000; // bound: What git says on failing.
 const REF_BYTES = 4_096; // bound: A file of git's that names a commit or a branch.
 const REMEMBERED_PLACES = 1_000; // bound: Directories of which this process remembers what git said.
@@ -82,8 +88,8 @@ const REMOTE = /^((commit|merge|write|read|ls|diff)-tree|push|fetch|ls-remote|ca
 
 const gitVariables = (args: readonly string[]): Record<string, string> =>
   REMOTE.test(commandOf(args))
-    ? { ...STALLED, ...childEnvironment(process.env, ['git', 'gitSettings', 'remote']) }
-    : childEnvironment(process.env, ['git', 'gitSettings']);
+    ? { ...STALLED, ...ownEnvironment(process.env, ['git', 'gitSettings', 'remote']) }
+    : ownEnvironment(process.env, ['git', 'gitSettings']);
 
 /** No prompts, English messages. */
 const gitEnvironment = (
@@ -93,13 +99,16 @@ const gitEnvironment = (
 
 /** Runs git; paths among `args` are taken literally. A failure is a `git_failed` that names the command, with git's message. */
 export async function git(args: readonly string[], call: GitCall): Promise<Result<GitOutput>> {
+  learnAround(call.cwd);
+  const program = findProgram('git', call.environment);
+  if ('problem' in program) return { ok: false, problem: program.problem };
   const own = [
     ...(call.noLiteral ? [] : ['--literal-pathspecs']),
     ...ALWAYS,
     ...(call.hooks ? [] : NO_HOOKS),
     ...AS_READ,
   ];
-  const run = await captureProcess('git', [...own, ...args], {
+  const run = await captureProcess(program.path, [...own, ...args], {
     cwd: call.cwd,
     env:
       call.environment === undefined
@@ -107,18 +116,13 @@ export async function git(args: readonly string[], call: GitCall): Promise<Resul
             ...(call.reading ? { GIT_OPTIONAL_LOCKS: '0' } : {}),
             ...call.env,
           })
-        : childEnvironment(call.environment, ['git', 'gitSettings', 'terminal']),
+        : ownEnvironment(call.environment, ['git', 'gitSettings', 'terminal']),
     timeout_ms: timeFor(call.timeout_ms ?? GIT_MS),
     max_bytes: call.max_bytes ?? GIT_OUTPUT_BYTES,
     ...(call.input === undefined ? {} : { input: call.input }),
   });
   if (run.code === null || !(call.accept ?? [0]).includes(run.code)) {
     const said = run.stderr.toString('utf8').trim().slice(-GIT_MESSAGE_CHARS);
-    if (run.failure?.includes('spawn git ENOENT') === true && existsSync(call.cwd))
-      return {
-        ok: false,
-        problem: problem('git_failed', NO_GIT, 'Install git, or put it on PATH.'),
-      };
     const parts = [run.failure ?? '', said].filter((part) => part !== '');
     const why = parts.length > 0 ? parts.join('; ') : `exit ${run.code ?? run.signal ?? 'unknown'}`;
     return {
@@ -151,16 +155,18 @@ interface GroupCall extends Omit<ProcessRequest, 'file' | 'args' | 'env'>, Pick<
 export const gitGroup = (
   args: readonly string[],
   { env, hook, ...call }: GroupCall,
-): Promise<ProcessOutcome> =>
-  runProcess({
+): Promise<ProcessOutcome> => {
+  learnAround(call.cwd);
+  return runProcess({
     ...call,
-    file: 'git',
+    file: programPath('git'),
     args: [...ALWAYS, ...(hook === undefined ? NO_HOOKS : []), ...args],
     env: gitEnvironment(
       hook === undefined ? gitVariables(args) : childEnvironment(process.env, ['git'], hook.names),
       env,
     ),
   });
+};
 
 /** As `git`, the text without its last line end. */
 export async function gitLine(args: readonly string[], call: GitCall): Promise<Result<string>> {
@@ -200,12 +206,12 @@ export async function repositoryOf(dir: string): Promise<GitRepository | null> {
     : { ...place, ...((await headIn(place.gitDir)) ?? (await headInParts(call))) };
 }
 
-/** Where no git is installed either: none. */
-export const repositoryIfGit = (dir: string): ReturnType<typeof repositoryOf> =>
-  repositoryOf(dir).catch((error: unknown) => {
-    if (String(error).includes('spawn git ENOENT')) return null;
-    throw error;
-  });
+/** Where no git is installed either: none. One that is not trusted is a problem. */
+export const repositoryIfGit = async (dir: string): ReturnType<typeof repositoryOf> => {
+  learnAround(dir);
+  const { paths, skipped } = findPrograms('git');
+  return paths.length + skipped.length === 0 ? null : repositoryOf(dir);
+};
 
 /** Top of the working tree that holds the directory, else the directory. Throws ProblemError `usage` of `outsideGit`. */
 export const topOf = async (dir: string): Promise<string> =>

@@ -4,6 +4,7 @@ import { chmod, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { orNull } from '../../system/durable.js';
+import { ownPath } from '../../system/programs.js';
 import { entryAt } from './entries.js';
 
 const WRITABLE = 0o700;
@@ -34,6 +35,8 @@ const run = promisify(execFile);
 export async function markRemoved(layer: string, paths: readonly string[]): Promise<void> {
   for (let done = 0; done < paths.length; done += MARKS_AT_ONCE) {
     const marks = paths.slice(done, done + MARKS_AT_ONCE).map((path) => join(layer, path));
-    await run('/bin/sh', ['-c', 'for f; do mknod "$f" c 0 0 || exit; done', 'sh', ...marks]);
+    await run('/bin/sh', ['-c', 'for f; do mknod "$f" c 0 0 || exit; done', 'sh', ...marks], {
+      env: { PATH: ownPath() },
+    });
   }
 }

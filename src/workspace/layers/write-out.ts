@@ -148,7 +148,7 @@ function reasonsAgainst(
 ): (path: string) => string | null {
   return (path) => {
     if (path.startsWith('/') || path.split('/').includes('..')) return 'it is not in the workspace';
-    if (isProgram(programs, path)) return 'it is in a directory on PATH';
+    if (isProgram(programs, path)) return 'it is in a directory on PATH, or in one of Emend itself';
     if (except.some((other) => isWithin(path, other) || isWithin(other, path)))
       return 'the proposal has this path';
     const expected = writeRefusal(path, protectedPatterns);
