@@ -158,9 +158,11 @@ const atPath = (path: string): Found => {
 /** Returns the trusted programs of this name, and those that are passed over. */
 export const findPrograms = (name: string, env: Environment = process.env): Found => {
   if (name.includes('/')) return atPath(name);
+  const known = resolutionOf(env).programs.get(name);
+  if (known !== undefined && isProgramFile(known.paths[0] ?? '')) return known;
+  // It may have been installed, or moved by an upgrade, in the meantime, with its directory.
+  if (known !== undefined) resolutions.delete(env.PATH ?? DEFAULT_PATH);
   const resolution = resolutionOf(env);
-  const known = resolution.programs.get(name);
-  if (known !== undefined) return known;
   const found = lookFor(name, resolution);
   resolution.programs.set(name, found);
   return found;

@@ -197,7 +197,7 @@ test('a command that prints something else: where it is wrong; one that fails: w
   });
   expect(await problemOf(readReview(io, repo, COMMIT))).toMatchObject({
     code: 'git_failed',
-    message: 'Cannot read the review comments: `gh` is not installed.',
+    message: 'Cannot read the review comments: gh is not on PATH.',
     next: expect.stringContaining('review_comments'),
   });
 });

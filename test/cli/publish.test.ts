@@ -187,7 +187,7 @@ describeIf(has('openssl'), 'no openssl to make a certificate')('a draft pull req
     execFileSync('sh', ['-c', `mkdir -p "${path}" && ln -sf "${only}" "${path}/git"`]);
     await expect(published({ PATH: path })).rejects.toMatchObject({
       problem: {
-        message: 'Cannot open a pull request: `gh` is not installed.',
+        message: 'Cannot open a pull request: gh is not on PATH.',
         next: expect.stringContaining('is pushed'),
       },
     });

