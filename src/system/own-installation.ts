@@ -24,26 +24,21 @@ const running = (): Installation => ({
   node: process.execPath,
 });
 
-/** Returns the package's directory. If it holds the workspace, as in a repository of Emend itself, only the built or source tree in it. */
-const codeOf = (module: string, workspace: string): string | null => {
-  const above = ancestorsOf(dirname(module));
-  const root = above.findIndex((directory) => existsSync(join(directory, 'package.json')));
-  const inWorkspace = (directory: string | undefined): boolean =>
-    directory !== undefined && directory !== workspace && isWithin(directory, workspace);
-  return [above[root], above[root - 1]].find(inWorkspace) ?? null;
-};
+/**
+ * Returns the directory right below the workspace that holds the code: in one between them, a command could make a `node_modules` with
+ * another copy of a package. Null: the code is elsewhere.
+ */
+const codeOf = (module: string, workspace: string): string | null =>
+  ancestorsOf(module).find((path) => dirname(path) === workspace) ?? null;
 
-/** Returns the directories that hold a link on the way to a file, and the file's own directory. */
-const directoriesOnWay = (path: string): string[] => {
-  const { lookups, real } = traceOf(path);
-  const links = lookups.flatMap(({ directory, entry }) =>
+/** Returns the directories that hold a link on the way to a file. */
+const linksOnWay = (path: string): string[] =>
+  traceOf(path).lookups.flatMap(({ directory, entry }) =>
     entry?.isSymbolicLink() === true ? [directory] : [],
   );
-  return real === null ? links : [...links, dirname(real)];
-};
 
 /**
- * Returns the real paths of directories below a workspace (also a real path) from which the user's Emend runs: its package, the packages
+ * Returns the real paths of directories below a workspace (also a real path) from which the user's Emend runs: its code, the packages
  * that it loads, the links that lead to it, and Node.js. None of them holds another one.
  */
 export const ownPlacesIn = (
@@ -54,7 +49,8 @@ export const ownPlacesIn = (
   const packages = ancestorsOf(dirname(module))
     .map((directory) => join(directory, 'node_modules'))
     .filter((directory) => existsSync(directory));
-  const programs = [script, node].flatMap((path) => (path === null ? [] : directoriesOnWay(path)));
+  const links = script === null ? [] : linksOnWay(script);
+  const programs = [...links, ...linksOnWay(node), dirname(realpathSync(node))];
   const inside = [...packages, ...programs, ...(code === null ? [] : [code])].filter(
     (directory) => directory !== workspace && isWithin(directory, workspace),
   );
