@@ -3,7 +3,16 @@
  * workspaces one after another: whoever remembers a program asks again when
  * `workspacesVersion` has changed.
  */
-import { existsSync, lstatSync, readFileSync, realpathSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readSync,
+  realpathSync,
+} from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { sha256 } from './hash.js';
@@ -30,12 +39,17 @@ export const learnWorkspace = (directory: string): void => {
   workspaces.add(realOrNull(directory) ?? resolve(directory));
 };
 
+let narrow: readonly string[] | null = null;
+/** Homes, and the system's shell. Each look at one takes as long as all else here. */
+const narrowPlaces = (): readonly string[] => {
+  narrow ??= [process.env.HOME ?? '', homedir(), '/bin/sh'].flatMap((path) =>
+    path === '' ? [] : (realOrNull(path) ?? []),
+  );
+  return narrow;
+};
 /** Returns whether a directory holds a home or the system's own programs, and so cannot be what one command works on. */
 const isWide = (directory: string): boolean =>
-  [process.env.HOME ?? '', homedir(), '/bin/sh'].some((path) => {
-    const real = path === '' ? null : realOrNull(path);
-    return real !== null && isWithin(real, directory);
-  });
+  narrowPlaces().some((place) => isWithin(place, directory));
 
 const repositoryAround = (directory: string): string | null => {
   for (let top = directory; ; top = dirname(top)) {
@@ -80,14 +94,27 @@ export const learnHome = (checkouts: string, locks: string): void => {
 /** Changes when a workspace, or a home that knows some, becomes known. */
 export const workspacesVersion = (): string => `${workspaces.size}.${lockDirectories.size}`;
 
+/** Returns the beginning of a file; '' for what is none. A link is not followed, and a named pipe is not waited for. */
+const beginningOf = (path: string): string => {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+  const file = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  try {
+    if (!fstatSync(file).isFile()) return '';
+    const bytes = Buffer.alloc(GIT_FILE_BYTES);
+    return bytes.toString('utf8', 0, readSync(file, bytes));
+  } finally {
+    closeSync(file);
+  }
+};
+
 /** Returns the git directory of a working tree's top; null: the directory is none. */
 const gitDirectoryIn = (top: string): string | null => {
   const entry = join(top, '.git');
   try {
-    const stat = lstatSync(entry);
+    const stat = lstatSync(entry, { throwIfNoEntry: false });
+    if (stat === undefined) return null;
     if (stat.isDirectory()) return entry;
-    if (!stat.isFile() || stat.size > GIT_FILE_BYTES) return null;
-    const named = /^gitdir: (.+)$/m.exec(readFileSync(entry, 'utf8'))?.[1];
+    const named = /^gitdir: (.+)$/m.exec(beginningOf(entry))?.[1];
     return named === undefined ? null : resolve(top, named);
   } catch {
     return null;

@@ -3,12 +3,12 @@
  * that no other user can write to and that are outside every workspace which this process knows (docs/decisions/0038). Commands of the user
  * keep their PATH.
  */
-import { accessSync, constants, readdirSync, statSync } from 'node:fs';
+import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { problem, ProblemError, type Problem } from '../shared/problems.js';
 import { childEnvironment, type ChildKind, type Environment } from './environment.js';
 import { learnEarlier, learnStart, workspaceOnWay, workspacesVersion } from './known-workspaces.js';
-import { directoryFault, pathFault, traceOf } from './trusted-path.js';
+import { directoryFault, lookUp, pathFault, traceOf } from './trusted-path.js';
 
 export { learnAround, learnHome, learnWorkspace, workspaceHolding } from './known-workspaces.js';
 export { directoryFault } from './trusted-path.js';
@@ -16,8 +16,8 @@ export { directoryFault } from './trusted-path.js';
 const REMEMBERED_PATHS = 16; // bound: Values of PATH for which this process remembers what it found.
 const DEFAULT_PATH = '/usr/local/bin:/usr/bin:/bin';
 
-/** Programs that git starts by name, besides its own `git-…`. */
-const STARTED_BY_GIT = /^(?:git(?:-.+)?|ssh|ssh-keygen|gpg|gpgsm|sh|perl)$/;
+/** Programs that git starts by name: what signs and what speaks to a remote. */
+const STARTED_BY_GIT = 'git git-lfs sh ssh ssh-keygen gpg gpgsm'.split(' ');
 
 export interface Skipped {
   /** A directory as PATH names it, or a program in one. */
@@ -58,15 +58,10 @@ const trustedDirectory = (entry: string): string | { readonly reason: string } =
 
 /** Returns a program that git would start from this directory although it leads into a workspace. */
 const strayProgram = (directory: string): Skipped | null => {
-  let names: readonly string[];
-  try {
-    names = readdirSync(directory);
-  } catch {
-    return { path: directory, reason: 'it cannot be read' };
-  }
-  for (const name of names.filter((entry) => STARTED_BY_GIT.test(entry))) {
-    const trace = traceOf(join(directory, name));
-    if (trace.real === join(directory, name)) continue;
+  for (const name of STARTED_BY_GIT) {
+    const path = join(directory, name);
+    if (lookUp(directory, name).entry?.isSymbolicLink() !== true) continue;
+    const trace = traceOf(path);
     learnEarlier(trace);
     const workspace = workspaceOnWay(trace);
     if (workspace !== null)

@@ -29,9 +29,11 @@ const parts = (path: string): string[] => path.split('/').filter((part) => part 
 export const isWithin = (path: string, directory: string): boolean =>
   path === directory || path.startsWith(directory === '/' ? '/' : `${directory}/`);
 
-const lookUp = (directory: string, name: string): Lookup => {
+/** Never throws. */
+export const lookUp = (directory: string, name: string): Lookup => {
   try {
-    return { directory, name, entry: lstatSync(join(directory, name)), error: null };
+    const entry = lstatSync(join(directory, name), { throwIfNoEntry: false }) ?? null;
+    return { directory, name, entry, error: entry === null ? 'ENOENT' : null };
   } catch (error) {
     return { directory, name, entry: null, error: errnoOf(error) ?? String(error) };
   }

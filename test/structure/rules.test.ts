@@ -386,6 +386,8 @@ describe('sources', () => {
     'src/cli/commands/patch.ts':
       'a named pipe is welcome: `emend patch <(command)`; bounded where it is read',
     'src/cli/review/ask.ts': 'a file of ours that an editor has written',
+    'src/system/known-workspaces.ts':
+      'at once, as whoever starts a program waits for it: a regular file only, bounded, no link is followed',
     'src/system/version.ts': "the package's own",
     'src/activities/plan/plan-log.ts': "the home's own",
     'src/stores/directory/blobs.ts': "the store's own",
@@ -414,6 +416,62 @@ describe('sources', () => {
     expect(OPENS.test("import { mkdir, readFile } from 'node:fs/promises';\n")).toBe(true);
   });
 
+  /** Files that start processes themselves, with where the path of the program comes from. */
+  const STARTS: Record<string, string> = {
+    'src/system/capture.ts': 'its callers, which are listed here',
+    'src/system/process-group.ts': 'its callers, which are listed here; by /bin/sh',
+    'src/system/launcher.ts': 'its callers, which are listed here; Node.js outside every workspace',
+    'src/system/launcher-process.ts': 'the launcher',
+    'src/system/own-program.ts': 'programs.ts',
+    'src/workspace/git/git.ts': 'programs.ts',
+    'src/workspace/commands/bubblewrap.ts': 'programs.ts',
+    'src/workspace/commands/cover-installation.ts': 'bubblewrap.ts',
+    'src/workspace/commands/index.ts':
+      'bubblewrap.ts, or a command of the user, which keeps its PATH',
+    'src/workspace/layers/parents.ts': '/bin/sh',
+    'src/temporal/cli-binary.ts': 'programs.ts',
+    'src/temporal/dev-server.ts': 'cli-binary.ts',
+    'src/cli/io.ts': '/bin/sh',
+  };
+  const STARTING =
+    /import (?!type )\{[^}]*\b(?:captureProcess|captureHere|runProcess|runHere)\b[^}]*\}|from '(?:node:)?child_process'/;
+  const BY_NAME =
+    /\b(?:spawn|spawnSync|exec|execSync|execFile|execFileSync|fork|captureProcess|captureHere|run)\(\s*(['"`])(?!\/|\1)|\b(?:file|command): \[?(['"`])(?!\/|\2)[\w-]+\2[,\]]/;
+  /** Only what is not a program of Emend's may see the user's PATH. */
+  const USERS_PATH: Record<string, string> = {
+    'src/system/programs.ts': 'it makes the PATH of our own',
+    'src/workspace/commands/index.ts': 'commands of the user',
+    'src/workspace/git/git.ts': "a hook outside the sandbox is the user's command",
+  };
+
+  test('B1: no program is started by its bare name, and only by the files that are listed', () => {
+    const found = [...sources('src'), 'worker.ts', 'client.ts'].filter((path) =>
+      STARTING.test(read(path)),
+    );
+    expect(found.filter((path) => STARTS[path] === undefined)).toEqual([]);
+    // A reason that is no longer needed goes.
+    expect(Object.keys(STARTS).filter((path) => !found.includes(path))).toEqual([]);
+    expect(found.filter((path) => BY_NAME.test(read(path)))).toEqual([]);
+    for (const bare of [
+      "spawn('sh', [",
+      "captureProcess(\n  'git', args",
+      "file: 'git',",
+      "command: ['git', x",
+    ])
+      expect([bare, BY_NAME.test(bare)]).toEqual([bare, true]);
+    for (const absolute of ["spawn('/bin/sh', [", 'run(path, [', "command: ['/bin/sh', '-c'"])
+      expect([absolute, BY_NAME.test(absolute)]).toEqual([absolute, false]);
+  });
+
+  test("B1: children of our own get no PATH of the user's", () => {
+    const passing = /\bchildEnvironment\(|\.\.\.process\.env\b(?![^;]*\bPATH: ownPath\()/;
+    const found = sources('src').filter(
+      (path) => path !== 'src/system/environment.ts' && passing.test(read(path)),
+    );
+    expect(found.sort()).toEqual(Object.keys(USERS_PATH).sort());
+    expect(passing.test('env: { ...process.env, A: 1 };')).toBe(true);
+  });
+
   test('a wait ends by a clock that nobody sets; a gRPC deadline is a date', () => {
     const byDate =
       /(?<!withDeadline\(\s*)Date\.now\(\) \+|(?:<|(?<!=)>)=? Date\.now\(\)|Date\.now\(\) [<>]/;
@@ -422,20 +480,10 @@ describe('sources', () => {
   });
 
   test('git is started by src/workspace/git/git.ts alone, where it has its time limit and nobody to ask', () => {
-    const starts =
-      /\b(spawn|spawnSync|execFile|execFileSync|exec|execSync|execa|promisify\(execFile\))\(\s*['"`]git\b/;
-    const named = /(?:file: ?|captureProcess\(\s*|tool\(\s*)'git'/;
+    const named = /\b(?:programPath|findProgram|captureOwn)\(\s*\[?'git'/;
     const all = [...sources('src'), 'worker.ts', 'client.ts'];
-    const found = all.filter((path) => starts.test(read(path)) || named.test(read(path)));
-    expect(found).toEqual(['src/workspace/git/git.ts']);
-    expect(all.filter((path) => /\bcaptureProcess\b/.test(read(path))).sort()).toEqual([
-      'src/cli/headless/approve.ts', // gh
-      'src/system/capture.ts',
-      'src/system/launcher.ts',
-      'src/system/listening.ts', // lsof
-      'src/system/process.ts', // ps
-      'src/system/ssh-signature.ts',
-      'src/system/wheel.ts', // a package's program
+    expect(all.filter((path) => named.test(read(path)))).toEqual([
+      'src/workspace/git/commit-hooks.ts', // in a sandbox
       'src/workspace/git/git.ts',
     ]);
   });

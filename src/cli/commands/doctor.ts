@@ -19,6 +19,7 @@ import { liveWorkers, noWorker, ofOtherStores, partsOf } from '../../temporal/li
 import { resolveTimings } from '../../temporal/settings.js';
 import type { Check } from '../json-types.js';
 import { leftoversFinding, overlayFinding } from './doctor-layers.js';
+import { programsFinding } from './doctor-programs.js';
 
 type Finding = Omit<Check, 'name'>;
 const good = (found: string, fix: string | null = null): Finding => ({ ok: true, found, fix });
@@ -49,7 +50,8 @@ export const examine = async (
     const working = seen === null ? Promise.resolve(unseen) : seen.then(workers).catch(explained);
     const checks: readonly (readonly [string, () => Finding | Promise<Finding>])[] = [
       ['Node.js', nodeVersion],
-      ['git', () => gitVersion(env)],
+      ['git', () => gitVersion(env, cwd)],
+      ['programs', () => programsFinding(env, cwd)],
       [
         'EMEND_HOME',
         () => (typeof home === 'string' ? homeFinding(home, absent === null) : explained(home)),
@@ -86,13 +88,13 @@ const nodeVersion = (): Finding =>
     ? good(process.version)
     : bad(process.version, `Install Node.js ${MINIMUM_NODE} or newer: https://nodejs.org`);
 
-const gitVersion = async (env: Environment): Promise<Finding> => {
-  const asked = await gitLine(['--version'], { cwd: process.cwd(), environment: env });
+const gitVersion = async (env: Environment, cwd: string): Promise<Finding> => {
+  const asked = await gitLine(['--version'], { cwd, environment: env });
   return asked.ok
     ? good(asked.value)
     : bad(
-        'not found on PATH',
-        'Install git, for example: apt-get install git, or: brew install git',
+        asked.problem.message,
+        asked.problem.next ?? 'Install git, for example: apt-get install git, or: brew install git',
       );
 };
 

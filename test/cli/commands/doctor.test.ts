@@ -23,11 +23,12 @@ import { testIf } from '../../support/skipped.js';
 let dir: string;
 beforeEach(() => {
   dir = mkdtempSync(join(tmpdir(), 'emend-doctor-'));
+  mkdirSync(join(dir, 'work'));
 });
 afterEach(() => {
   rmSync(dir, { recursive: true, force: true });
 });
-const checksBy = async (bwrap: string, cwd = dir) => {
+const checksBy = async (bwrap: string, cwd = join(dir, 'work')) => {
   const env = { ...process.env, EMEND_BWRAP: bwrap, EMEND_HOME: join(dir, 'home') };
   const checks = await examine(
     { ...env, TEMPORAL_ADDRESS: '127.0.0.1:1', EMEND_CONNECT_MS: '100' },
@@ -59,6 +60,35 @@ test.each([
   if (script !== null) writeFileSync(path, `#!/bin/sh\n${script}\n`);
   if (script !== null) chmodSync(path, 0o755);
   expect(await sandboxBy(path)).toMatchObject({ ok: false, found: `${path} ${says}`, fix: ADVICE });
+});
+
+test('names the programs that Emend starts, and what it skips on PATH', async () => {
+  const bin = join(dir, 'work', '.venv', 'bin');
+  mkdirSync(bin, { recursive: true });
+  for (const name of ['git', 'gh']) writeFileSync(join(bin, name), '#!/bin/sh\n', { mode: 0o755 });
+  const path = process.env.PATH ?? '';
+  process.env.PATH = `${bin}::${path}`;
+  const programs = ((await checksBy('/nowhere'))('programs')?.found ?? '').split('; skipped: ');
+  process.env.PATH = path;
+  expect(programs[0]).toMatch(/^\/\S+\/git, \S+\/ssh, \S+\/ssh-keygen, /);
+  const workspace = realpathSync(join(dir, 'work'));
+  expect(programs[1]).toContain(`${bin} (it is inside the workspace ${workspace})`);
+  expect(programs[1]).toContain('an empty entry of PATH (it depends on the current directory)');
+});
+
+test('names a git that is skipped if there is no other', async () => {
+  const bin = join(dir, 'work', 'bin');
+  mkdirSync(bin);
+  writeFileSync(join(bin, 'git'), '#!/bin/sh\n', { mode: 0o755 });
+  const path = process.env.PATH ?? '';
+  process.env.PATH = bin;
+  const git = (await checksBy('/nowhere'))('git');
+  process.env.PATH = path;
+  expect(git).toMatchObject({
+    ok: false,
+    found: expect.stringContaining(`${join(bin, 'git')} is not used: it is inside the workspace`),
+    fix: expect.stringMatching(/^Install git outside the workspace/),
+  });
 });
 
 describe('overlay and layers', () => {
