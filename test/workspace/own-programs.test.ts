@@ -54,6 +54,7 @@ describe.each(users)('as $name', (user) => {
     const output = execFileSync(argv[0] ?? '', argv.slice(1), {
       cwd: at(cwd),
       encoding: 'utf8',
+      stdio: 'pipe',
       env: { PATH, HOME: at('person'), TMPDIR: '/tmp', GIT_CONFIG_NOSYSTEM: '1' },
     });
     // The pager writes to the terminal before the results.
