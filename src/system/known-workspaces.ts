@@ -1,7 +1,6 @@
 /**
  * Knows the workspaces that this process works on. What a model wrote may run in them, so no program in them is Emend's. A process meets
- * workspaces one after another: whoever remembers a program asks again when
- * `workspacesVersion` has changed.
+ * workspaces one after another: whoever remembers a program asks again when `workspacesVersion` has changed.
  */
 import {
   closeSync,
@@ -19,10 +18,19 @@ import { sha256 } from './hash.js';
 import { isWithin, traceOf, type Trace } from './trusted-path.js';
 
 const GIT_FILE_BYTES = 4_096; // bound: A `.git` file that names the git directory of a linked worktree.
-const REMEMBERED_PLACES = 1_000; // bound: Directories around which this process need not look for a workspace again.
+const RECENT_DIRECTORIES = 1_000; // bound: Directories in which this process worked last, with the workspaces around them.
+const ASKED_PLACES = 10_000; // bound: Places of programs for which this process remembers that it was asked about them.
 
-const workspaces = new Set<string>();
-const seen = new Set<string>();
+/** For as long as this process lives: what a home has, what earlier processes worked on, and what holds a place that was asked about. */
+const lasting = new Set<string>();
+/**
+ * The workspace around each directory in which this process worked, the latest last; null: none. Most are scratch directories, which are
+ * removed again.
+ */
+const recent = new Map<string, string | null>();
+/** Directories and programs of which it was asked whether they are in a workspace. */
+const asked = new Set<string>();
+let version = 0;
 /** Each has a directory for every workspace outside git, named by the hash of its path. */
 const lockDirectories = new Set<string>();
 
@@ -34,9 +42,28 @@ const realOrNull = (path: string): string | null => {
   }
 };
 
-/** Records a directory as a workspace, for as long as this process lives. It need not exist yet. */
+const isKnown = (workspace: string): boolean =>
+  lasting.has(workspace) || [...recent.values()].includes(workspace);
+
+/** Records the workspace around a directory. The version changes if it holds something that was asked about. */
+const remember = (directory: string, workspace: string | null): void => {
+  const isNews =
+    workspace !== null &&
+    !isKnown(workspace) &&
+    [...asked].some((place) => isWithin(place, workspace));
+  if (isNews) {
+    lasting.add(workspace);
+    version += 1;
+  }
+  const [oldest] = recent.keys();
+  if (recent.size >= RECENT_DIRECTORIES && oldest !== undefined) recent.delete(oldest);
+  recent.set(directory, workspace);
+};
+
+/** Records a directory as a workspace. It need not exist yet. */
 export const learnWorkspace = (directory: string): void => {
-  workspaces.add(realOrNull(directory) ?? resolve(directory));
+  const workspace = realOrNull(directory) ?? resolve(directory);
+  remember(workspace, workspace);
 };
 
 let narrow: readonly string[] | null = null;
@@ -63,14 +90,16 @@ const repositoryAround = (directory: string): string | null => {
  * A home, and what holds one, are none: they are full of the user's own programs.
  */
 export const learnAround = (directory: string): void => {
-  if (seen.has(directory)) return;
-  if (seen.size >= REMEMBERED_PLACES) seen.clear();
-  seen.add(directory);
+  const known = recent.get(directory);
+  if (known !== undefined) {
+    recent.delete(directory);
+    recent.set(directory, known);
+    return;
+  }
   const real = realOrNull(directory);
   if (real === null) return;
-  const top = repositoryAround(real);
-  const workspace = [top, real].find((path) => path !== null && !isWide(path));
-  if (workspace !== undefined && workspace !== null) workspaces.add(workspace);
+  const candidates = [repositoryAround(real), real];
+  remember(directory, candidates.find((path) => path !== null && !isWide(path)) ?? null);
 };
 
 let isStartKnown = false;
@@ -87,12 +116,14 @@ export const learnStart = (): void => {
 
 /** Records where a home keeps its checkouts, and its locks of workspaces outside git. */
 export const learnHome = (checkouts: string, locks: string): void => {
-  learnWorkspace(checkouts);
+  if (lockDirectories.has(locks)) return;
+  lasting.add(realOrNull(checkouts) ?? resolve(checkouts));
   lockDirectories.add(locks);
+  version += 1;
 };
 
-/** Changes when a workspace, or a home that knows some, becomes known. */
-export const workspacesVersion = (): string => `${workspaces.size}.${lockDirectories.size}`;
+/** Changes when the answer about a place may be another one, as a workspace or a home that knows some became known. */
+export const workspacesVersion = (): number => version;
 
 /** Returns the beginning of a file; '' for what is none. A link is not followed, and a named pipe is not waited for. */
 const beginningOf = (path: string): string => {
@@ -134,7 +165,10 @@ export const learnEarlier = (trace: Trace): void => {
   for (const place of placesOf(trace))
     for (let directory = place; !looked.has(directory); directory = dirname(directory)) {
       looked.add(directory);
-      if (!isWide(directory) && wasLocked(directory)) workspaces.add(directory);
+      if (!lasting.has(directory) && !isWide(directory) && wasLocked(directory)) {
+        lasting.add(directory);
+        version += 1;
+      }
     }
 };
 
@@ -143,12 +177,23 @@ const placesOf = ({ lookups, real }: Trace): string[] => [
   ...(real === null ? [] : [real]),
 ];
 
+const noteAsked = (places: readonly string[]): void => {
+  if (asked.size >= ASKED_PLACES) {
+    asked.clear();
+    version += 1;
+  }
+  for (const place of places) asked.add(place);
+};
+
 /** Returns the known workspace through which a path leads, by its real place or by a link on the way; null: none. */
 export const workspaceOnWay = (trace: Trace): string | null => {
   const places = placesOf(trace);
-  const isOnWay = (workspace: string): boolean =>
-    places.some((place) => isWithin(place, workspace));
-  return [...workspaces].find(isOnWay) ?? null;
+  noteAsked(places);
+  const isOnWay = (workspace: string | null): boolean =>
+    workspace !== null && places.some((place) => isWithin(place, workspace));
+  const workspace = [...lasting, ...recent.values()].find(isOnWay) ?? null;
+  if (workspace !== null) lasting.add(workspace);
+  return workspace;
 };
 
 /** Returns the known workspace that an absolute path is in, or leads through; null: none. */

@@ -11,7 +11,6 @@ import { learnEarlier, learnStart, workspaceOnWay, workspacesVersion } from './k
 import { directoryFault, lookUp, pathFault, traceOf } from './trusted-path.js';
 
 export { learnAround, learnHome, learnWorkspace, workspaceHolding } from './known-workspaces.js';
-export { directoryFault } from './trusted-path.js';
 
 const REMEMBERED_PATHS = 16; // bound: Values of PATH for which this process remembers what it found.
 const DEFAULT_PATH = '/usr/local/bin:/usr/bin:/bin';
@@ -33,7 +32,7 @@ interface Found {
 }
 interface Resolution {
   /** Of the known workspaces when this was resolved. */
-  readonly version: string;
+  readonly version: number;
   /** Real paths of the directories with trusted programs, in the order of PATH. */
   readonly directories: readonly string[];
   /** Those among them where no program that git starts leads into a workspace. */
@@ -73,6 +72,8 @@ const strayProgram = (directory: string): Skipped | null => {
 const resolved = (list: string): Resolution => {
   const entries = new Set(list.split(delimiter));
   for (const entry of entries) if (isAbsolute(entry)) learnEarlier(traceOf(entry));
+  // One that becomes known below makes the next caller resolve again.
+  const version = workspacesVersion();
   const directories = new Set<string>();
   const safe = new Set<string>();
   const skipped: Skipped[] = [];
@@ -88,7 +89,7 @@ const resolved = (list: string): Resolution => {
     else skipped.push(stray);
   }
   return {
-    version: workspacesVersion(),
+    version,
     directories: [...directories],
     path: [...safe].join(delimiter),
     skipped,

@@ -12,6 +12,13 @@ import type { Look, Seen } from './programs-child.js';
 const STRANGER = 12_345;
 const ALONE = 'chown needs root';
 
+interface Surroundings {
+  readonly cwd?: string;
+  /** Without the trusted directory. */
+  readonly isAlone?: boolean;
+  readonly variables?: Readonly<Record<string, string>>;
+}
+
 let child: ReturnType<typeof transpile>;
 beforeAll(() => {
   child = transpile('programs', 'test/system/programs-child.ts');
@@ -60,7 +67,7 @@ describe.each(users)('as $name', (user) => {
   const look = (
     entries: readonly string[],
     looks: readonly Look[] = [{}],
-    { cwd = 'start', isAlone = false, variables = {} as Record<string, string> } = {},
+    { cwd = 'start', isAlone = false, variables = {} }: Surroundings = {},
   ): readonly Seen[] => {
     const argv = [...user.as, process.execPath, child.path, JSON.stringify(looks)];
     const PATH = [...entries, ...(isAlone ? [] : [at('good')])].join(':');
@@ -202,6 +209,19 @@ describe.each(users)('as $name', (user) => {
     }
     const [, known] = look([entry], [{}, { workspace: at('ws') }]);
     expect(known?.holding).toBe(at('ws'));
+  });
+
+  test('B1: remembers a workspace with a directory of PATH while it works in thousands of others', () => {
+    program('ws/.venv/bin/git');
+    const entry = at('ws/.venv/bin');
+    const others = Array.from({ length: 1_100 }, (_, index) => ({
+      around: directory(`d/${index}`),
+    }));
+    // A new home makes it look at PATH again.
+    const home = { checkouts: at('none'), locks: at('none') };
+    const seen = look([entry], [{ around: at('ws') }, ...others, { home }]);
+    expect(seen.at(-1)?.git).toBe(at('good/git'));
+    expect(new Set(seen.map(({ git }) => git)).size).toBe(1);
   });
 
   test('B1: says what is skipped and what to type if there is no other git', () => {
