@@ -9,7 +9,6 @@ import { EXIT, type ExitCode } from '../shared/problems.js';
 import { visible } from '../shared/text.js';
 import type { Environment } from '../system/environment.js';
 import { isObeyed, isOnRunner, unobeyed, withoutCommands } from './runner-commands.js';
-import { ownPath } from '../system/programs.js';
 
 const DISCARD_TURNS = 3; // bound: Turns of the event loop, each of which reads what the terminal holds.
 
@@ -121,8 +120,10 @@ const readKey = async (
   }
 };
 
-const runTool: Io['runTool'] = (command, args, text, env = {}) =>
-  new Promise((resolve) => {
+const runTool: Io['runTool'] = async (command, args, text, env = {}) => {
+  // Not above: commands that start nothing would load it also.
+  const { ownPath } = await import('../system/programs.js');
+  return new Promise((resolve) => {
     // Ctrl-C is for the tool while it runs: git and less take it themselves.
     const ignore = (): void => undefined;
     process.on('SIGINT', ignore);
@@ -141,6 +142,7 @@ const runTool: Io['runTool'] = (command, args, text, env = {}) =>
     tool.stdin?.on('error', ignore);
     tool.stdin?.end(text ?? '');
   });
+};
 
 const leadsToFile = (fd: number): boolean => {
   try {
