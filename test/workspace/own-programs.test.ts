@@ -20,28 +20,28 @@ afterAll(() => child.remove());
 
 describe.each(users)('as $name', (user) => {
   let base: string;
-  const at = (...names: readonly string[]): string => join(base, ...names);
+  const pathOf = (...names: readonly string[]): string => join(base, ...names);
   const program = (path: string, ...lines: readonly string[]): void => {
-    fs.mkdirSync(dirname(at(path)), { recursive: true });
-    fs.writeFileSync(at(path), ['#!/bin/sh', ...lines, ''].join('\n'), { mode: 0o755 });
+    fs.mkdirSync(dirname(pathOf(path)), { recursive: true });
+    fs.writeFileSync(pathOf(path), ['#!/bin/sh', ...lines, ''].join('\n'), { mode: 0o755 });
   };
   beforeEach(() => {
     base = fs.realpathSync(fs.mkdtempSync('/tmp/emend-own-'));
     fs.chmodSync(base, 0o755);
-    for (const path of ['marks', 'person', 'start']) fs.mkdirSync(at(path));
-    const git = (...args: readonly string[]) => execFileSync('git', args, { cwd: at('ws') });
-    execFileSync('git', ['init', '-q', at('ws')]);
-    const key = ['-q', '-t', 'ed25519', '-N', '', '-C', 'test', '-f', at('ws/.git/key')];
+    for (const path of ['marks', 'person', 'start']) fs.mkdirSync(pathOf(path));
+    const git = (...args: readonly string[]) => execFileSync('git', args, { cwd: pathOf('ws') });
+    execFileSync('git', ['init', '-q', pathOf('ws')]);
+    const key = ['-q', '-t', 'ed25519', '-N', '', '-C', 'test', '-f', pathOf('ws/.git/key')];
     execFileSync('ssh-keygen', key);
     for (const [name, value] of Object.entries({
       'user.name': 'Ann',
       'user.email': 'ann@example.org',
       'gpg.format': 'ssh',
-      'user.signingkey': at('ws/.git/key'),
+      'user.signingkey': pathOf('ws/.git/key'),
     }))
       git('config', name, value);
     for (const name of NAMES)
-      program(`ws/.venv/bin/${name}`, `touch "${at('marks', name)}"`, 'echo "version 99.0"');
+      program(`ws/.venv/bin/${name}`, `touch "${pathOf('marks', name)}"`, 'echo "version 99.0"');
     program('ws/.venv/bin/tool');
     for (const name of ['gh', 'temporal'])
       program(`trusted/${name}`, `echo "${name} version 9.9.9"`);
@@ -50,12 +50,12 @@ describe.each(users)('as $name', (user) => {
   afterEach(() => fs.rmSync(base, { recursive: true, force: true }));
 
   const started = (PATH: string, cwd = 'ws'): Record<string, string> => {
-    const argv = [...user.as, process.execPath, child.path, at('ws'), at('layer')];
+    const argv = [...user.as, process.execPath, child.path, pathOf('ws'), pathOf('layer')];
     const output = execFileSync(argv[0] ?? '', argv.slice(1), {
-      cwd: at(cwd),
+      cwd: pathOf(cwd),
       encoding: 'utf8',
       stdio: 'pipe',
-      env: { PATH, HOME: at('person'), TMPDIR: '/tmp', GIT_CONFIG_NOSYSTEM: '1' },
+      env: { PATH, HOME: pathOf('person'), TMPDIR: '/tmp', GIT_CONFIG_NOSYSTEM: '1' },
     });
     // The pager writes to the terminal before the results.
     const [, json = '{}'] = /(\{.*\})$/s.exec(output) ?? [];
@@ -66,10 +66,10 @@ describe.each(users)('as $name', (user) => {
   test.each(['ws', 'start'])(
     'B1: with an activated environment, started in %s, Emend uses the programs elsewhere',
     (cwd) => {
-      const path = `${at('ws/.venv/bin')}:${at('trusted')}:${system}`;
+      const path = `${pathOf('ws/.venv/bin')}:${pathOf('trusted')}:${system}`;
       // If it is started elsewhere, the first call in the workspace makes it known.
       const results = started(path, cwd);
-      expect(fs.readdirSync(at('marks'))).toEqual([]);
+      expect(fs.readdirSync(pathOf('marks'))).toEqual([]);
       expect(results).toMatchObject({
         git: expect.stringMatching(/^ok \{"root"/),
         group: expect.stringMatching(/^ok \{"exit":0,.*git version 2/),
@@ -77,23 +77,31 @@ describe.each(users)('as $name', (user) => {
         sign: expect.stringMatching(/^ok "-----BEGIN SSH SIGNATURE/),
         marks: 'ok undefined',
         pager: 'ok 0',
-        temporal: expect.stringContaining(`"path":"${at('trusted/temporal')}"`),
-        command: expect.stringContaining(at('ws/.venv/bin/tool')),
+        temporal: expect.stringContaining(`"path":"${pathOf('trusted/temporal')}"`),
+        command: expect.stringContaining(pathOf('ws/.venv/bin/tool')),
       });
-      const log = ['-C', at('ws'), '-c', `safe.directory=${at('ws')}`, 'log', '-1', '--format=%s'];
+      const log = [
+        '-C',
+        pathOf('ws'),
+        '-c',
+        `safe.directory=${pathOf('ws')}`,
+        'log',
+        '-1',
+        '--format=%s',
+      ];
       expect(execFileSync('git', log, { encoding: 'utf8' })).toBe('signed\n');
       expect(results.gh).toContain('gh version 9.9.9');
-      expect(fs.lstatSync(at('layer/removed')).isCharacterDevice()).toBe(true);
+      expect(fs.lstatSync(pathOf('layer/removed')).isCharacterDevice()).toBe(true);
       expect(results.bwrap).not.toContain('.venv/bin/bwrap","version');
       expect(results.pip).not.toContain('99.0');
     },
   );
 
   test('B1: if there is no other program, each call names the one that is not used, and why', () => {
-    const results = started(at('ws/.venv/bin'));
-    expect(fs.readdirSync(at('marks'))).toEqual([]);
+    const results = started(pathOf('ws/.venv/bin'));
+    expect(fs.readdirSync(pathOf('marks'))).toEqual([]);
     const refusal = (name: string): string =>
-      `${at('ws/.venv/bin', name)} is not used: it is inside the workspace ${at('ws')}`;
+      `${pathOf('ws/.venv/bin', name)} is not used: it is inside the workspace ${pathOf('ws')}`;
     for (const [what, name] of [
       ['gh', 'gh'],
       ['git', 'git'],

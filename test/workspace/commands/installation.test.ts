@@ -16,11 +16,11 @@ const ENTRY = 'test/workspace/commands/installation-child.js';
 
 let base = '';
 const bases: string[] = [];
-const at = (...names: readonly string[]): string => join(base, ...names);
+const pathOf = (...names: readonly string[]): string => join(base, ...names);
 const write = (path: string, text = ''): string => {
-  fs.mkdirSync(dirname(at(path)), { recursive: true });
-  fs.writeFileSync(at(path), text);
-  return at(path);
+  fs.mkdirSync(dirname(pathOf(path)), { recursive: true });
+  fs.writeFileSync(pathOf(path), text);
+  return pathOf(path);
 };
 beforeEach(() => {
   base = fs.realpathSync(fs.mkdtempSync('/tmp/emend-installed-'));
@@ -28,12 +28,12 @@ beforeEach(() => {
   fs.chmodSync(base, 0o755);
 });
 afterAll(async () => {
-  for (const each of bases) await removeTree(each);
+  for (const directory of bases) await removeTree(directory);
 });
 
 test('the installation in a workspace is its code, the packages around it, the links to it and Node.js', () => {
   const placesIn = (module: string, script: string | null = null, node = '/usr/bin/node') =>
-    ownPlacesIn(at('ws'), { module, script, node }).map((path) => path.slice(base.length + 1));
+    ownPlacesIn(pathOf('ws'), { module, script, node }).map((path) => path.slice(base.length + 1));
   const npm = write('ws/node_modules/emend/dist/client.js');
   write('ws/node_modules/emend/package.json');
   expect(placesIn(npm)).toEqual(['ws/node_modules']);
@@ -49,9 +49,9 @@ test('the installation in a workspace is its code, the packages around it, the l
   // `npm link`: only the links are in the workspace.
   const elsewhere = write('emend/dist/client.js');
   write('emend/package.json');
-  fs.mkdirSync(at('ws/bin'));
-  fs.symlinkSync(at('emend'), at('ws/bin/emend'));
-  expect(placesIn(elsewhere, at('ws/bin/emend/dist/client.js'))).toEqual(['ws/bin']);
+  fs.mkdirSync(pathOf('ws/bin'));
+  fs.symlinkSync(pathOf('emend'), pathOf('ws/bin/emend'));
+  expect(placesIn(elsewhere, pathOf('ws/bin/emend/dist/client.js'))).toEqual(['ws/bin']);
   expect(placesIn(elsewhere, null, write('ws/.node/bin/node'))).toEqual(['ws/.node/bin']);
   expect(placesIn(elsewhere)).toEqual([]);
 });
@@ -74,8 +74,9 @@ describeIf(found.works, whyNone)('Emend is installed in the workspace', () => {
     { place, how }: { readonly place: string; readonly how: string },
     ...commands: readonly string[]
   ): readonly string[] => {
-    for (const path of ['home', 'person']) fs.mkdirSync(at(user.name, path), { recursive: true });
-    const workspace = at(user.name, 'ws');
+    for (const path of ['home', 'person'])
+      fs.mkdirSync(pathOf(user.name, path), { recursive: true });
+    const workspace = pathOf(user.name, 'ws');
     execFileSync('git', ['init', '-q', workspace]);
     const built = program.path.slice(0, -ENTRY.length);
     fs.cpSync(built, join(workspace, place, 'dist'), { recursive: true });
@@ -87,16 +88,16 @@ describeIf(found.works, whyNone)('Emend is installed in the workspace', () => {
       if (!name.startsWith('.'))
         fs.symlinkSync(join(root, 'node_modules', name), join(packages, name));
     fs.symlinkSync(join('..', '..', place, 'dist', ENTRY), join(packages, '.bin/emend'));
-    execFileSync('chown', ['-R', `${user.uid}:${user.uid}`, at(user.name)]);
+    execFileSync('chown', ['-R', `${user.uid}:${user.uid}`, pathOf(user.name)]);
     const before = listing(join(workspace, 'node_modules'));
     const tools = place.startsWith('tools') ? listing(join(workspace, 'tools')) : {};
     const entry = join(packages, '.bin/emend');
-    const argv = [...user.as, process.execPath, entry, how, at(user.name, 'home'), workspace];
+    const argv = [...user.as, process.execPath, entry, how, pathOf(user.name, 'home'), workspace];
     const output = execFileSync(argv[0] ?? '', [...argv.slice(1), ...commands], {
       cwd: workspace,
       encoding: 'utf8',
       env: {
-        HOME: at(user.name, 'person'),
+        HOME: pathOf(user.name, 'person'),
         PATH: process.env.PATH,
         TMPDIR: '/tmp',
         EMEND_BWRAP: user.ownBubblewrap,
@@ -106,14 +107,14 @@ describeIf(found.works, whyNone)('Emend is installed in the workspace', () => {
     if (place.startsWith('tools')) expect(listing(join(workspace, 'tools'))).toEqual(tools);
     return JSON.parse(output) as string[];
   };
-  const each = (use: (user: BoxUser) => void): void => {
+  const forEachUser = (use: (user: BoxUser) => void): void => {
     for (const user of users) use(user);
   };
 
   test.each(['boxed', 'off'])(
     'A11: %s, a command changes its own copy of Emend, of its packages and of the links, and the workspace itself',
     (how) => {
-      each((user) => {
+      forEachUser((user) => {
         const place = 'node_modules/emend';
         const attack = [
           `echo changed > ${place}/dist/${ENTRY}`,
@@ -135,7 +136,7 @@ describeIf(found.works, whyNone)('Emend is installed in the workspace', () => {
   test.each(['boxed', 'off'])(
     'A11: %s, neither a vendored Emend nor a directory above it can be replaced',
     (how) => {
-      each((user) => {
+      forEachUser((user) => {
         const place = 'tools/vendor/emend';
         const printed = outputs(
           user,
@@ -153,7 +154,7 @@ describeIf(found.works, whyNone)('Emend is installed in the workspace', () => {
   );
 
   test('A11: on an overlay, the next command does not get a changed Emend among the outputs that are kept', () => {
-    each((user) => {
+    forEachUser((user) => {
       const place = 'tools/emend';
       const printed = outputs(
         user,
