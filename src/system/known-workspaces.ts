@@ -19,17 +19,17 @@ import { isWithin, traceOf, type Trace } from './trusted-path.js';
 
 const GIT_FILE_BYTES = 4_096; // bound: A `.git` file that names the git directory of a linked worktree.
 const RECENT_DIRECTORIES = 1_000; // bound: Directories in which this process worked last, with the workspaces around them.
-const ASKED_PLACES = 10_000; // bound: Places of programs for which this process remembers that it was asked about them.
+const ASKED_PLACES = 10_000; // bound: Places of programs for which this process remembers that it was askedPlaces about them.
 
-/** For as long as this process lives: what a home has, what earlier processes worked on, and what holds a place that was asked about. */
+/** For as long as this process lives: what a home has, what earlier processes worked on, and what holds a place that was askedPlaces about. */
 const lasting = new Set<string>();
 /**
  * The workspace around each directory in which this process worked, the latest last; null: none. Most are scratch directories, which are
  * removed again.
  */
 const recent = new Map<string, string | null>();
-/** Directories and programs of which it was asked whether they are in a workspace. */
-const asked = new Set<string>();
+/** Directories and programs of which it was askedPlaces whether they are in a workspace. */
+const askedPlaces = new Set<string>();
 let version = 0;
 /** Each has a directory for every workspace outside git, named by the hash of its path. */
 const lockDirectories = new Set<string>();
@@ -45,12 +45,12 @@ const realOrNull = (path: string): string | null => {
 const isKnown = (workspace: string): boolean =>
   lasting.has(workspace) || [...recent.values()].includes(workspace);
 
-/** Records the workspace around a directory. The version changes if it holds something that was asked about. */
+/** Records the workspace around a directory. The version changes if it holds something that was askedPlaces about. */
 const remember = (directory: string, workspace: string | null): void => {
   const isNews =
     workspace !== null &&
     !isKnown(workspace) &&
-    [...asked].some((place) => isWithin(place, workspace));
+    [...askedPlaces].some((place) => isWithin(place, workspace));
   if (isNews) {
     lasting.add(workspace);
     version += 1;
@@ -178,11 +178,11 @@ const placesOf = ({ lookups, real }: Trace): string[] => [
 ];
 
 const noteAsked = (places: readonly string[]): void => {
-  if (asked.size >= ASKED_PLACES) {
-    asked.clear();
+  if (askedPlaces.size >= ASKED_PLACES) {
+    askedPlaces.clear();
     version += 1;
   }
-  for (const place of places) asked.add(place);
+  for (const place of places) askedPlaces.add(place);
 };
 
 /** Returns the known workspace through which a path leads, by its real place or by a link on the way; null: none. */

@@ -43,21 +43,21 @@ export const lookUp = (directory: string, name: string): Lookup => {
 export const traceOf = (path: string): Trace => {
   const lookups: Lookup[] = [];
   let rest = parts(resolve(path));
-  let at = '/';
+  let directory = '/';
   for (let links = 0; rest.length > 0;) {
     const [name = '', ...others] = rest;
-    const lookup = lookUp(at, name);
+    const lookup = lookUp(directory, name);
     lookups.push(lookup);
     if (lookup.entry === null) return { lookups, real: null };
     rest = others;
     if (lookup.entry.isSymbolicLink()) {
       links += 1;
       if (links > LINKS) return { lookups, real: null };
-      rest = [...parts(resolve(at, readlinkSync(join(at, name)))), ...others];
-      at = '/';
-    } else at = join(at, name);
+      rest = [...parts(resolve(directory, readlinkSync(join(directory, name)))), ...others];
+      directory = '/';
+    } else directory = join(directory, name);
   }
-  return { lookups, real: at };
+  return { lookups, real: directory };
 };
 
 /** Whose directories are trusted besides root's and this user's own: see `trustedOwners`. */

@@ -120,12 +120,12 @@ export const createLocalRunner = (
   };
   const open = (
     cover: readonly string[],
-    given: Record<string, string>,
+    variables: Record<string, string>,
     argv: readonly string[],
     rest: Rest,
   ): Promise<CommandOutcome> => {
     const [file = '', ...args] = [...cover, ...argv];
-    return runProcess({ ...rest, file, args, env: given });
+    return runProcess({ ...rest, file, args, env: variables });
   };
   return {
     withoutSandbox: async () => {
