@@ -19,16 +19,16 @@ import { isWithin, traceOf, type Trace } from './trusted-path.js';
 
 const GIT_FILE_BYTES = 4_096; // bound: A `.git` file that names the git directory of a linked worktree.
 const RECENT_DIRECTORIES = 1_000; // bound: Directories in which this process worked last, with the workspaces around them.
-const ASKED_PLACES = 10_000; // bound: Places of programs for which this process remembers that it was askedPlaces about them.
+const ASKED_PLACES = 10_000; // bound: Places of programs for which this process remembers that it was asked about them.
 
-/** For as long as this process lives: what a home has, what earlier processes worked on, and what holds a place that was askedPlaces about. */
+/** For as long as this process lives: what a home has, what earlier processes worked on, and what holds a place that was asked about. */
 const lasting = new Set<string>();
 /**
  * The workspace around each directory in which this process worked, the latest last; null: none. Most are scratch directories, which are
  * removed again.
  */
 const recent = new Map<string, string | null>();
-/** Directories and programs of which it was askedPlaces whether they are in a workspace. */
+/** Directories and programs of which it was asked whether they are in a workspace. */
 const askedPlaces = new Set<string>();
 let version = 0;
 /** Each has a directory for every workspace outside git, named by the hash of its path. */
@@ -45,7 +45,7 @@ const realOrNull = (path: string): string | null => {
 const isKnown = (workspace: string): boolean =>
   lasting.has(workspace) || [...recent.values()].includes(workspace);
 
-/** Records the workspace around a directory. The version changes if it holds something that was askedPlaces about. */
+/** Records the workspace around a directory. The version changes if it holds something that was asked about. */
 const remember = (directory: string, workspace: string | null): void => {
   const isNews =
     workspace !== null &&
