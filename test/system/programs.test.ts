@@ -61,7 +61,11 @@ describe.each(users)('as $name', (user) => {
     for (const path of ['person', 'start']) directory(path);
     program('good/git');
   });
-  afterEach(() => fs.rmSync(base, { recursive: true, force: true }));
+  afterEach(() => {
+    // The store of Nix is read-only, also for its owner.
+    execFileSync('chmod', ['-R', 'u+w', base]);
+    fs.rmSync(base, { recursive: true, force: true });
+  });
 
   /** What each look sees with a PATH of these entries and the trusted directory `good` at its end. */
   const look = (
