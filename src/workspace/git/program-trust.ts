@@ -1,0 +1,235 @@
+/**
+ * Decides whether a program that git's configuration names is the user's: a trusted program outside every known workspace that runs nothing
+ * of a workspace. What cannot be proved is not trusted (docs/decisions/0039 has the rules and why).
+ */
+import { realpathSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { basename, isAbsolute, join } from 'node:path';
+import { shellWord } from '../../shared/text.js';
+import { workspaceHolding } from '../../system/known-workspaces.js';
+import { findProgram, programFault } from '../../system/programs.js';
+import { readShellLine, type SimpleCommand, type Word } from './shell-line.js';
+
+/** How git starts what a setting names: a shell line, one program without arguments, or the name of a credential helper. */
+export type ProgramKind = 'shell' | 'program' | 'helper';
+
+/** Builtins of a shell that start nothing. Their arguments are text. */
+const BUILTINS = new Set('echo printf test [ true false : exit return shift read'.split(' '));
+
+/** These read and write text and start no program: their arguments are free. */
+const TEXT_TOOLS = new Set(
+  (
+    'cat tr cut head tail rev tac uniq fold fmt nl expand unexpand iconv dos2unix unix2dos base64 gzip gunzip zcat bzip2 bunzip2 xz unxz ' +
+    'od xxd hexdump strings grep egrep fgrep jq sha256sum md5sum sleep basename dirname'
+  ).split(' '),
+);
+/** Options of jq that read its program or a module from a file. */
+const JQ_FILE_OPTION = /^(?:-[a-zA-Z]*[fL]|--from-file|--library-path)/;
+/** Commands of sed that start no program and write no file. */
+const SED_COMMAND = String.raw`(?:\d+|\$|/(?:[^/\\\n]|\\.)*/)?(?:[dp]|s([/|,#@:!])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gipI\d]*)`;
+const SED_WORD = new RegExp(`^(?:-[eEnrsuz]+|${SED_COMMAND})$`);
+
+/** These do one thing, and their subcommands are no files. They load nothing from the current directory. */
+const KNOWN_PROGRAMS = new Set(
+  (
+    'git-lfs git-crypt gh glab op aws gcloud az pass security secret-tool gpg gpg2 gpgsm gpg-agent ssh-add op-ssh-sign nbstripout mergiraf ' +
+    'git-credential-manager git-credential-osxkeychain git-credential-libsecret git-credential-store git-credential-cache git-credential-oauth'
+  ).split(' '),
+);
+const KNOWN_GIT_COMMANDS = /^(?:lfs|crypt|merge-file|credential-[\w.-]+)$/;
+
+/** These run a script that is given by its path. */
+const SCRIPT_RUNNERS =
+  /^(?:sh|bash|dash|zsh|ksh|ash|python[\d.]*|pypy[\d.]*|perl[\d.]*|ruby[\d.]*|node|nodejs|php[\d.]*|lua[\d.]*|tclsh[\d.]*|Rscript)$/;
+/** Options before the script that load nothing. */
+const RUNNER_OPTION = /^-(?:[eux]|[IsSBEu]+|w)$/;
+
+/** These run what they find in the current directory, or what their arguments name. */
+const READS_DIRECTORY = new Set(
+  (
+    'make gmake bmake ninja cmake npm npx pnpm pnpx yarn bun bunx deno corepack rake bundle cargo rustup go gradle gradlew mvn ant sbt bazel ' +
+    'bazelisk just task tox nox poetry pipenv pipx uv uvx pdm hatch rye pyenv mise asdf direnv nix nix-shell nix-build docker podman ' +
+    'docker-compose vagrant composer dotnet msbuild mix rebar3 stack cabal dune opam prettier eslint biome pre-commit lefthook husky ' +
+    'java kotlin scala swift julia R ghc runghc clojure clj tsx ts-node awk gawk mawk ed ex vi vim nvim emacs tar find xargs parallel env ' +
+    'sudo doas su nice ionice nohup timeout setsid stdbuf time strace ltrace watch entr chroot unshare nsenter bwrap firejail flock script ' +
+    'expect busybox toybox tmux screen git hg svn ssh rsync scp sftp socat nc ncat'
+  ).split(' '),
+);
+
+const PLACEHOLDER = /^%[A-Za-z]$/;
+const BARE_OPTION = /^(?:-|--|-[A-Za-z]\d*|--[a-z][a-z-]*|\d+)$/;
+const OPTION_WITH_VALUE = /^--?[A-Za-z][\w-]*=(.*)$/s;
+/** Settings of ssh that name a program or a file with more settings. */
+const SSH_PROGRAM_SETTING = /command|include|match|provider|location|^ForwardX11/i;
+const SSH_SETTING = /^([A-Za-z0-9]+)=([\w@%./:~+,-]*)$/;
+const SSH_FLAG = /^-(?:[46AaCfGgKkMNnqsTtVvXxYy]+|[FSEilop]|p\d+)$/;
+const SSH_OPTION_WITH_PATH = new Set(['-i', '-F', '-S', '-E']);
+
+const unknown = (text: string): string => `Emend cannot prove that ${shellWord(text)} starts nothing in a workspace`;
+
+const realBase = (path: string): string => {
+  try {
+    return basename(realpathSync.native(path));
+  } catch {
+    return basename(path);
+  }
+};
+
+/** Returns why a path is, or may lead, into a workspace; null: it is absolute, or in the home, and elsewhere. */
+const pathFault = (path: string): string | null => {
+  const full = path.startsWith('~/') ? join(homedir(), path.slice(2)) : path;
+  if (!isAbsolute(full))
+    return `${shellWord(path)} is, or could become, a file in the current directory, which is a workspace`;
+  const workspace = workspaceHolding(full);
+  return workspace === null ? null : `${path} is in the workspace ${workspace}`;
+};
+
+/** An argument of a program that is not known: an option, a placeholder, or a path elsewhere. */
+const argumentFault = ({ text, isLiteral }: Word): string | null => {
+  if (!isLiteral) return unknown(text);
+  if (PLACEHOLDER.test(text) || BARE_OPTION.test(text)) return null;
+  const value = OPTION_WITH_VALUE.exec(text)?.[1];
+  if (value === undefined) return pathFault(text);
+  // The shell expands no `~` there.
+  if (value.startsWith('~')) return unknown(text);
+  return /^\d+$/.test(value) ? null : pathFault(value);
+};
+
+/** An argument of a known program: any word, but no path into a workspace. */
+const knownArgumentFault = ({ text }: Word): string | null => {
+  const value = OPTION_WITH_VALUE.exec(text)?.[1] ?? text;
+  return value.includes('/') && !/^[\w+.-]+:\/\//.test(value) ? pathFault(value) : null;
+};
+
+const firstFault = (
+  words: readonly Word[],
+  faultOf: (word: Word) => string | null,
+): string | null => {
+  for (const word of words) {
+    const fault = faultOf(word);
+    if (fault !== null) return fault;
+  }
+  return null;
+};
+
+/** Finds a program as git's shell does. */
+const locate = (name: string): { readonly path: string } | { readonly fault: string } => {
+  const full = name.startsWith('~/') ? join(homedir(), name.slice(2)) : name;
+  if (isAbsolute(full)) {
+    const fault = programFault(full);
+    return fault === null ? { path: full } : { fault: `${full} is not trusted: ${fault}` };
+  }
+  if (full.includes('/')) return { fault: pathFault(full) ?? unknown(full) };
+  const { path, skipped } = findProgram(full);
+  if (path !== null) return { path };
+  const [copy] = skipped;
+  return {
+    fault:
+      copy === undefined
+        ? `${shellWord(full)} is not on the PATH that Emend gives to git`
+        : `${copy.path} is not trusted: ${copy.reason}`,
+  };
+};
+
+function textToolFault(name: string, words: readonly Word[]): string | null {
+  const isHarmless = ({ text, isLiteral }: Word): boolean => {
+    if (name === 'jq') return !JQ_FILE_OPTION.test(text);
+    return name !== 'sed' || (isLiteral && SED_WORD.test(text));
+  };
+  const other = words.find((word) => !isHarmless(word));
+  return other === undefined ? null : unknown(`${name} ${other.text}`);
+}
+
+function gitFault(words: readonly Word[]): string | null {
+  const [command, ...rest] = words;
+  if (command?.isLiteral !== true || !KNOWN_GIT_COMMANDS.test(command.text))
+    return unknown(`git ${command?.text ?? ''}`);
+  return firstFault(rest, knownArgumentFault);
+}
+
+/** `-o Name=value`, flags, and paths elsewhere; a host is git's to add. */
+function sshFault(words: readonly Word[]): string | null {
+  for (const [index, word] of words.entries()) {
+    const { text, isLiteral } = word;
+    if (!isLiteral) return unknown(text);
+    const before = words[index - 1]?.text ?? '';
+    const setting = /^-o./.test(text) ? text.slice(2) : text;
+    if (before === '-o' || setting !== text) {
+      const [, name = '', value = ''] = SSH_SETTING.exec(setting) ?? [];
+      if (name === '' || SSH_PROGRAM_SETTING.test(name)) return unknown(`ssh -o ${setting}`);
+      const fault = value.includes('/') && value !== '/dev/null' ? pathFault(value) : null;
+      if (fault !== null) return fault;
+    } else if (SSH_OPTION_WITH_PATH.has(before)) {
+      const fault = pathFault(text);
+      if (fault !== null) return fault;
+    } else if (/^-[pl]$/.test(before)) {
+      if (!/^[\w.-]+$/.test(text)) return unknown(`ssh ${before} ${text}`);
+    } else if (!SSH_FLAG.test(text)) return unknown(`ssh ${text}`);
+  }
+  return null;
+}
+
+function scriptFault(name: string, words: readonly Word[]): string | null {
+  const at = words.findIndex(({ text }) => !RUNNER_OPTION.test(text));
+  const options = at < 0 ? words : words.slice(0, at);
+  const [script, value, ...more] = at < 0 ? [] : words.slice(at);
+  if (script?.isLiteral !== true) return unknown(name);
+  const isIsolated = options.some(({ text }) => text.includes('I'));
+  // With -I Python looks for modules in its own directories only.
+  if (/^(?:python|pypy)/.test(name) && script.text === '-m' && isIsolated && value?.isLiteral === true)
+    return firstFault(more, argumentFault);
+  if (/sh$/.test(name) && script.text === '-c' && value?.isLiteral === true)
+    return lineFault(value.text) ?? firstFault(more, argumentFault);
+  const located = isAbsolute(script.text) || script.text.startsWith('~/') ? locate(script.text) : null;
+  if (located === null) return unknown(`${name} ${script.text}`);
+  if ('fault' in located) return located.fault;
+  return firstFault(words.slice(at + 1), argumentFault);
+}
+
+function commandFault({ words }: SimpleCommand, functions: ReadonlySet<string>): string | null {
+  const [program, ...rest] = words;
+  if (program === undefined) return null;
+  if (!program.isLiteral) return unknown(program.text);
+  if (functions.has(program.text) || BUILTINS.has(program.text)) return null;
+  const located = locate(program.text);
+  if ('fault' in located) return located.fault;
+  const name = basename(program.text);
+  if (TEXT_TOOLS.has(name) || name === 'sed') return textToolFault(name, rest);
+  if (KNOWN_PROGRAMS.has(name)) return firstFault(rest, knownArgumentFault);
+  if (name === 'git') return gitFault(rest);
+  if (name === 'ssh') return sshFault(rest);
+  const names = [name, realBase(located.path)];
+  const runner = names.find((each) => SCRIPT_RUNNERS.test(each));
+  if (runner !== undefined) return scriptFault(runner, rest);
+  const reader = names.find((each) => READS_DIRECTORY.has(each));
+  if (reader !== undefined) return `${reader} runs what it finds in the current directory`;
+  return firstFault(rest, argumentFault);
+}
+
+/** Returns why a shell line is not the user's; null: all programs that it starts are. */
+function lineFault(line: string): string | null {
+  const read = readShellLine(line);
+  if (read === null) return unknown(line);
+  for (const command of read.commands) {
+    const fault = commandFault(command, read.functions);
+    if (fault !== null) return fault;
+  }
+  return null;
+}
+
+/** A helper that begins with `!` is a shell line, an absolute one a program with arguments, any other the name of a `git credential-…`. */
+const helperFault = (value: string): string | null => {
+  if (value.startsWith('!')) return lineFault(value.slice(1));
+  return lineFault(isAbsolute(value) ? value : `git credential-${value}`);
+};
+
+/** Returns why what a setting names is not the user's own program, as a clause; null: it is. An empty value names nothing. */
+export function valueFault(value: string, kind: ProgramKind): string | null {
+  if (value.trim() === '') return null;
+  if (kind === 'shell') return lineFault(value);
+  if (kind === 'helper') return helperFault(value);
+  // Git's versions differ in whether they expand it here.
+  if (value.startsWith('~')) return unknown(value);
+  const located = locate(value);
+  return 'fault' in located ? located.fault : null;
+}
