@@ -109,6 +109,10 @@ export const PROBLEMS = {
   busy: spec(EXIT.conflict, 'Another step has locked the workspace; Emend waits for it.', true),
   disk: spec(EXIT.failed, 'Free disk space or fix the permissions, then retry.'),
   git_failed: spec(EXIT.failed, "See git's message."),
+  git_program: spec(
+    EXIT.refused,
+    'Name a program outside every workspace in the named setting of git.',
+  ),
   git_too_old: spec(EXIT.refused, 'Install git 2.38 or later, or run the plan with --sequential.'),
   sign_failed: spec(
     EXIT.failed,

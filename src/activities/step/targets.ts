@@ -13,6 +13,7 @@ import {
   newFileCheck,
   type TargetFacts,
 } from '../../workspace/files/index.js';
+import { filterProblem } from '../../workspace/git/index.js';
 import type { JobFile } from '../../workspace/documents/index.js';
 import { shellWord } from '../../shared/text.js';
 import { tokensIn } from '../../shared/tokens.js';
@@ -76,7 +77,11 @@ export async function chooseTargets(question: Question): Promise<Chosen> {
       'too_many_files',
       `${jobPath}: ${paths.length} target files; a step takes at most ${most} (maxFilesPerStep)`,
     );
-  if (commits) await checkOwn(workspace, paths, jobPath);
+  if (commits) {
+    await checkOwn(workspace, paths, jobPath);
+    const filter = await filterProblem(workspace, paths);
+    if (filter !== null) fail(filter.code, `${jobPath}: ${filter.message}`, filter.next);
+  }
   if (mustBeClean) {
     const dirty = (await dirtyPaths(workspace, paths)).map(
       (file) => `${file.path} (${file.state})`,

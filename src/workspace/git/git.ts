@@ -16,6 +16,9 @@ import { readGiven } from '../../system/given-file.js';
 import type { ProcessOutcome, ProcessRequest } from '../../system/process-group.js';
 import { timeFor } from '../../system/turns.js';
 import type { Result } from '../ports.js';
+import { failIfForeign } from './git-file.js';
+import { guardOf, type Guard } from './program-guard.js';
+import { readSettings, type AskGit, type GitSettings, type GitVariables } from './read-settings.js';
 
 const GIT_OUTPUT_BYTES = 1024 ** 3; // bound: Largest output taken from one git call: a blob of the largest file, and room to spare.
 // bound: One git call: a listing, merge or commit in the largest repositories takes seconds. Longer is a prompt, a monitor, a dead mount.
@@ -97,7 +100,95 @@ const gitEnvironment = (
   added: Readonly<Record<string, string>> = {},
 ): Record<string, string> => ({ ...given, ...NOBODY_THERE, LC_ALL: 'C', ...added });
 
-/** Runs git; paths among `args` are taken literally. A failure is a `git_failed` that names the command, with git's message. */
+/** These speak to a remote. No other call may: git would fetch what a partial clone lacks by programs and protocols of its configuration. */
+const SPEAKS_TO_REMOTE = /^(?:push|fetch|ls-remote|clone)$/;
+const PROTOCOLS = 'file:git:http:https:ssh';
+const protocolsFor = (command: string): Record<string, string> => ({
+  // Before git 2.45 only the list of protocols keeps git from fetching.
+  GIT_NO_LAZY_FETCH: '1',
+  GIT_ALLOW_PROTOCOL: SPEAKS_TO_REMOTE.test(command)
+    ? (process.env.GIT_ALLOW_PROTOCOL ?? PROTOCOLS)
+    : 'none',
+});
+
+/** No setting of git names a program that these start. */
+const RUNS_NO_PROGRAM =
+  /^(?:--version|version|rev-parse|config|symbolic-ref|check-ref-format|for-each-ref|update-ref|mktree|init|ls-tree|ls-files|check-ignore|check-attr|rev-list|merge-base|read-tree|write-tree|remote)$/;
+const runsNoProgram = (command: string, args: readonly string[]): boolean => {
+  const has = (option: string): boolean => args.some((arg) => arg.startsWith(option));
+  switch (command) {
+    case 'hash-object':
+      return has('--no-filters') || !(has('--path') || has('--stdin-paths'));
+    case 'cat-file':
+      return !(has('--filters') || has('--textconv'));
+    case 'commit-tree':
+      return !has('-S');
+    default:
+      return RUNS_NO_PROGRAM.test(command);
+  }
+};
+/** These would run a converter or a comparing program for the text that they show. */
+const SHOWS_CHANGES = /^(?:log|diff-tree)$/;
+
+/** Returns all settings that count for git in a directory, with their files. */
+export function gitSettings({
+  cwd,
+  env = gitVariables([]),
+  environment,
+}: Pick<GitCall, 'cwd' | 'env' | 'environment'>): Promise<Result<GitSettings>> {
+  const ask = (more: GitVariables): AskGit => {
+    const own = { ...(env.GIT_DIR === undefined ? {} : { GIT_DIR: env.GIT_DIR }), ...more };
+    const shared = { cwd, env: own, ...(environment === undefined ? {} : { environment }) };
+    return (question, accept) => git(question, { ...shared, accept, reading: true, hooks: true });
+  };
+  return readSettings(cwd, env, ask);
+}
+
+interface Prepared {
+  /** All arguments, in their order. */
+  readonly args: readonly string[];
+  readonly env: Record<string, string>;
+  readonly refusal: Guard['refusal'];
+}
+/** Returns the call in which git runs no program of a workspace, or the problem of one that cannot be made. */
+async function prepare(
+  args: readonly string[],
+  options: readonly string[],
+  call: Pick<GitCall, 'cwd' | 'environment'> & { readonly env: Record<string, string> },
+): Promise<Result<Prepared>> {
+  const command = commandOf(args);
+  const env = { ...protocolsFor(command), ...call.env };
+  if (runsNoProgram(command, args))
+    return { ok: true, value: { args: [...options, ...args], env, refusal: () => null } };
+  const settings = await gitSettings({ ...call, env });
+  if (!settings.ok) return settings;
+  const { cwd } = call;
+  const guard = guardOf(settings.value, { cwd, command, env });
+  if (!guard.ok) return guard;
+  const at = args.indexOf(command) + 1;
+  const shown = SHOWS_CHANGES.test(command) ? ['--no-textconv', '--no-ext-diff'] : [];
+  return {
+    ok: true,
+    value: {
+      args: [...options, ...guard.value.options, ...args.slice(0, at), ...shown, ...args.slice(at)],
+      env: { ...env, ...guard.value.env },
+      refusal: guard.value.refusal,
+    },
+  };
+}
+
+const environmentOf = (args: readonly string[], call: GitCall): Record<string, string> =>
+  call.environment === undefined
+    ? gitEnvironment(gitVariables(args), {
+        ...(call.reading ? { GIT_OPTIONAL_LOCKS: '0' } : {}),
+        ...call.env,
+      })
+    : { ...ownEnvironment(call.environment, ['git', 'gitSettings', 'terminal']), ...call.env };
+
+/**
+ * Runs git; paths among `args` are taken literally. A failure is a `git_failed` that names the command, with git's message, or a
+ * `git_program` if git needs a program that is not the user's.
+ */
 export async function git(args: readonly string[], call: GitCall): Promise<Result<GitOutput>> {
   learnAround(call.cwd);
   const program = findProgram('git', call.environment);
@@ -108,19 +199,17 @@ export async function git(args: readonly string[], call: GitCall): Promise<Resul
     ...(call.hooks ? [] : NO_HOOKS),
     ...AS_READ,
   ];
-  const run = await captureProcess(program.path, [...own, ...args], {
+  const prepared = await prepare(args, own, { ...call, env: environmentOf(args, call) });
+  if (!prepared.ok) return prepared;
+  const run = await captureProcess(program.path, prepared.value.args, {
     cwd: call.cwd,
-    env:
-      call.environment === undefined
-        ? gitEnvironment(gitVariables(args), {
-            ...(call.reading ? { GIT_OPTIONAL_LOCKS: '0' } : {}),
-            ...call.env,
-          })
-        : ownEnvironment(call.environment, ['git', 'gitSettings', 'terminal']),
+    env: prepared.value.env,
     timeout_ms: timeFor(call.timeout_ms ?? GIT_MS),
     max_bytes: call.max_bytes ?? GIT_OUTPUT_BYTES,
     ...(call.input === undefined ? {} : { input: call.input }),
   });
+  const refused = prepared.value.refusal(run.stderr.toString('utf8'));
+  if (refused !== null) return { ok: false, problem: refused };
   if (run.code === null || !(call.accept ?? [0]).includes(run.code)) {
     const said = run.stderr.toString('utf8').trim().slice(-GIT_MESSAGE_CHARS);
     const parts = [run.failure ?? '', said].filter((part) => part !== '');
@@ -150,22 +239,33 @@ interface GroupCall extends Omit<ProcessRequest, 'file' | 'args' | 'env'>, Pick<
 
 /**
  * Git in a process group that dies with us, however we die: for what runs a person's programs or fills a directory, and so must not go
- * on beside a retry.
+ * on beside a retry. Throws ProblemError `git_program`.
  */
 export const gitGroup = async (
   args: readonly string[],
   { env, hook, ...call }: GroupCall,
 ): Promise<ProcessOutcome> => {
   learnAround(call.cwd);
-  return runProcess({
-    ...call,
-    file: programPath('git'),
-    args: [...ALWAYS, ...(hook === undefined ? NO_HOOKS : []), ...args],
-    env: gitEnvironment(
-      hook === undefined ? gitVariables(args) : childEnvironment(process.env, ['git'], hook.names),
-      env,
-    ),
-  });
+  const file = programPath('git');
+  if (hook !== undefined) {
+    const variables = childEnvironment(process.env, ['git'], hook.names);
+    return runProcess({
+      ...call,
+      file,
+      args: [...ALWAYS, ...args],
+      env: gitEnvironment(variables, env),
+    });
+  }
+  const prepared = valueOf(
+    await prepare(args, [...ALWAYS, ...NO_HOOKS], {
+      cwd: call.cwd,
+      env: gitEnvironment(gitVariables(args), env),
+    }),
+  );
+  const ran = await runProcess({ ...call, file, args: prepared.args, env: prepared.env });
+  const refused = prepared.refusal(ran.output);
+  if (refused !== null) throw new ProblemError(refused);
+  return ran;
 };
 
 /** As `git`, the text without its last line end. */
@@ -263,6 +363,7 @@ async function placeOf(call: GitCall): Promise<Omit<GitRepository, keyof Head> |
   const [top = '', gitDir = '', prefix = ''] = said;
   const root = await realpath(top);
   await failIfHiding(root);
+  await failIfForeign(root, gitDir, async () => valueOf(await gitSettings({ cwd: root })));
   const config = await configOf(cwd);
   if (tops.size >= REMEMBERED_PLACES) tops.clear();
   if (config !== null && prefix === '' && gitDir === join(root, '.git')) tops.set(cwd, config);

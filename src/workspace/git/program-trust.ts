@@ -2,12 +2,13 @@
  * Decides whether a program that git's configuration names is the user's: a trusted program outside every known workspace that runs nothing
  * of a workspace. What cannot be proved is not trusted (docs/decisions/0039 has the rules and why).
  */
-import { realpathSync } from 'node:fs';
+import { lstatSync, realpathSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, isAbsolute, join } from 'node:path';
 import { shellWord } from '../../shared/text.js';
 import { workspaceHolding } from '../../system/known-workspaces.js';
-import { findProgram, programFault } from '../../system/programs.js';
+import { findPrograms, programFault } from '../../system/programs.js';
+import { isWithin } from '../../system/trusted-path.js';
 import { readShellLine, type SimpleCommand, type Word } from './shell-line.js';
 
 /** How git starts what a setting names: a shell line, one program without arguments, or the name of a credential helper. */
@@ -65,7 +66,8 @@ const SSH_SETTING = /^([A-Za-z0-9]+)=([\w@%./:~+,-]*)$/;
 const SSH_FLAG = /^-(?:[46AaCfGgKkMNnqsTtVvXxYy]+|[FSEilop]|p\d+)$/;
 const SSH_OPTION_WITH_PATH = new Set(['-i', '-F', '-S', '-E']);
 
-const unknown = (text: string): string => `Emend cannot prove that ${shellWord(text)} starts nothing in a workspace`;
+const unknown = (text: string): string =>
+  `Emend cannot prove that ${shellWord(text)} starts nothing in a workspace`;
 
 const realBase = (path: string): string => {
   try {
@@ -120,8 +122,9 @@ const locate = (name: string): { readonly path: string } | { readonly fault: str
     return fault === null ? { path: full } : { fault: `${full} is not trusted: ${fault}` };
   }
   if (full.includes('/')) return { fault: pathFault(full) ?? unknown(full) };
-  const { path, skipped } = findProgram(full);
-  if (path !== null) return { path };
+  const { paths, skipped } = findPrograms(full);
+  const [path] = paths;
+  if (path !== undefined) return { path };
   const [copy] = skipped;
   return {
     fault:
@@ -176,11 +179,17 @@ function scriptFault(name: string, words: readonly Word[]): string | null {
   if (script?.isLiteral !== true) return unknown(name);
   const isIsolated = options.some(({ text }) => text.includes('I'));
   // With -I Python looks for modules in its own directories only.
-  if (/^(?:python|pypy)/.test(name) && script.text === '-m' && isIsolated && value?.isLiteral === true)
+  if (
+    /^(?:python|pypy)/.test(name) &&
+    script.text === '-m' &&
+    isIsolated &&
+    value?.isLiteral === true
+  )
     return firstFault(more, argumentFault);
   if (/sh$/.test(name) && script.text === '-c' && value?.isLiteral === true)
     return lineFault(value.text) ?? firstFault(more, argumentFault);
-  const located = isAbsolute(script.text) || script.text.startsWith('~/') ? locate(script.text) : null;
+  const located =
+    isAbsolute(script.text) || script.text.startsWith('~/') ? locate(script.text) : null;
   if (located === null) return unknown(`${name} ${script.text}`);
   if ('fault' in located) return located.fault;
   return firstFault(words.slice(at + 1), argumentFault);
@@ -232,4 +241,21 @@ export function valueFault(value: string, kind: ProgramKind): string | null {
   if (value.startsWith('~')) return unknown(value);
   const located = locate(value);
   return 'fault' in located ? located.fault : null;
+}
+
+/** Git prints a file of its own as a path in the git directory. Commands can write no such file, if no link leads out of it. */
+const isGitFile = (file: string, gitDirs: readonly string[]): boolean => {
+  if (!gitDirs.some((dir) => isWithin(file, dir))) return false;
+  try {
+    return !lstatSync(file).isSymbolicLink() && realpathSync.native(file) === file;
+  } catch {
+    return false;
+  }
+};
+
+/** Returns why a file of settings is not the user's, as a clause; null: it is outside every workspace, or in the git directory. */
+export function originFault(file: string, gitDirs: readonly string[]): string | null {
+  if (isGitFile(file, gitDirs)) return null;
+  const workspace = workspaceHolding(file);
+  return workspace === null ? null : `the file is in the workspace ${workspace}`;
 }

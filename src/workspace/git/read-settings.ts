@@ -53,7 +53,8 @@ const changedSince = (path: string, time_ms: number): boolean => {
 
 const remembered = new Map<string, Remembered>();
 
-const RELEVANT = /^(?:HOME|XDG_CONFIG_HOME|GIT_(?:DIR|CONFIG\w*|CEILING_DIRECTORIES|DISCOVERY\w*))$/;
+const RELEVANT =
+  /^(?:HOME|XDG_CONFIG_HOME|GIT_(?:DIR|CONFIG\w*|CEILING_DIRECTORIES|DISCOVERY\w*))$/;
 
 const keyOf = (cwd: string, env: GitVariables): string =>
   JSON.stringify([cwd, ...Object.entries(env).filter(([name]) => RELEVANT.test(name))]);

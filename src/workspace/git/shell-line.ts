@@ -21,9 +21,7 @@ export interface ShellLine {
 }
 
 /** After these the next word is a command. */
-const BEFORE_COMMANDS = new Set(
-  '{ } ! if then else elif fi while until do done'.split(' '),
-);
+const BEFORE_COMMANDS = new Set('{ } ! if then else elif fi while until do done'.split(' '));
 const NOT_UNDERSTOOD = new Set('for case esac select function coproc [[ time'.split(' '));
 /** Variables that change no program. */
 const HARMLESS_VARIABLE = /^(?:LC_[A-Z]+|LANG|TZ)=/;
@@ -94,7 +92,9 @@ class Reader {
 
   /** Output may only be dropped or sent to another descriptor: a file could be a program that runs later. */
   #skipRedirection(): boolean {
-    const redirection = /^[0-9]?(?:>&[ \t]*[0-9]|[<>][ \t]*\/dev\/null)(?=[\s;&|)]|$)/.exec(this.#rest);
+    const redirection = /^[0-9]?(?:>&[ \t]*[0-9]|[<>][ \t]*\/dev\/null)(?=[\s;&|)]|$)/.exec(
+      this.#rest,
+    );
     if (redirection !== null) {
       this.#at += redirection[0].length;
       return true;
@@ -130,7 +130,8 @@ class Reader {
         this.#at += 2;
       } else {
         // `[` alone is a command, and a pattern elsewhere.
-        if (/[*?]/.test(char) || (char === '[' && !/^\[(?:\s|$)/.test(this.#rest))) isLiteral = false;
+        if (/[*?]/.test(char) || (char === '[' && !/^\[(?:\s|$)/.test(this.#rest)))
+          isLiteral = false;
         text += char;
         this.#at += 1;
       }
