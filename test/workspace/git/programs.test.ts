@@ -1,0 +1,473 @@
+/**
+ * Programs that git's configuration names and a model may write (rows C1 to C15 of the adversary's report). In each row a program in the
+ * workspace leaves a mark; no call that a run makes of git may leave it.
+ */
+import { execFileSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import {
+  appendFile,
+  chmod,
+  mkdir,
+  mkdtemp,
+  realpath,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { createCommitter } from '../../../src/workspace/git/commit.js';
+import { blobId, dirtyPaths, fileIds } from '../../../src/workspace/git/entries.js';
+import { git } from '../../../src/workspace/git/git.js';
+import { mergeTrees } from '../../../src/workspace/git/merge-tree.js';
+import { createWorktreeKeeper } from '../../../src/workspace/git/worktrees.js';
+import { broughtByPerson } from '../../../src/workspace/landing/revert-commits.js';
+import { Blobs, hookPorts, isolateGit, Repo, requestFor } from '../git-fixture.js';
+
+isolateGit();
+const before = { ...process.env };
+let repo: Repo;
+/** A directory outside the workspace. */
+let outside: string;
+let blobs: Blobs;
+let count = 0;
+
+/** A remote that wants a password. */
+const server = createServer((_, response) => {
+  response.writeHead(401, { 'www-authenticate': 'Basic realm="x"' }).end();
+});
+beforeAll(() => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve)));
+afterAll(() => server.close());
+
+beforeEach(async () => {
+  outside = await realpath(await mkdtemp(join(tmpdir(), 'emend-programs-')));
+  await mkdir(join(outside, 'ws'));
+  repo = await Repo.make({ dir: join(outside, 'ws') });
+  blobs = new Blobs();
+  await repo.write('.gitattributes', '*.x filter=f\n*.m merge=m\n*.d diff=d\n');
+  await repo.write('a.x', 'one\n');
+  await repo.write('b.x', 'one\n');
+  await repo.write('c.m', 'one\n');
+  await repo.write('e.d', '- `npm test`\n');
+  await repo.commitAll();
+  await repo.git('checkout', '-q', '-b', 'other');
+  await repo.write('c.m', 'theirs\n');
+  await repo.commitAll();
+  await repo.git('checkout', '-q', 'main');
+  await repo.write('c.m', 'ours\n');
+  await repo.commitAll();
+  await repo.git('init', '-q', '--bare', join(outside, 'origin.git'));
+  await repo.git('remote', 'add', 'origin', join(outside, 'origin.git'));
+});
+afterEach(async () => {
+  for (const name of ['HOME', 'GIT_CONFIG_GLOBAL', 'PATH', 'GIT_SSH_COMMAND'])
+    if (before[name] === undefined) Reflect.deleteProperty(process.env, name);
+    else process.env[name] = before[name];
+  process.env.GIT_CONFIG_GLOBAL = '/dev/null';
+  await rm(outside, { recursive: true, force: true });
+});
+
+const mark = (): string => join(outside, 'ran');
+const marked = (): boolean => existsSync(mark());
+const script = (then = 'cat'): string => `#!/bin/sh\ntouch "${mark()}"\n${then}\n`;
+/** A program of the workspace, as a model would write it. */
+const program = (then = 'cat'): Promise<void> => repo.write('tools/clean', script(then), 0o755);
+const append = (text: string, file = 'config'): Promise<void> =>
+  appendFile(join(repo.dir, '.git', file), text);
+const filter = (value: string): Promise<string> => repo.git('config', 'filter.f.clean', value);
+
+const commit = async (more: { readonly sign?: boolean } = {}) => {
+  const text = `changed ${(count += 1)}\n`;
+  const base = await repo.git('show', 'HEAD:a.x');
+  await repo.write('a.x', text);
+  const request = await requestFor(repo, [blobs.file('a.x', base, text)], more);
+  return createCommitter({ ...hookPorts(outside), blobs })(request);
+};
+
+/** The calls of a run, from preflight to push. Each may fail: only the mark counts. */
+async function wholeRun(): Promise<void> {
+  const ignore = (): undefined => undefined;
+  const { head } = await repo.head();
+  await dirtyPaths(repo.dir, ['a.x', 'b.x']).catch(ignore);
+  await broughtByPerson(repo.dir, 'npm test', ['e.d']).catch(ignore);
+  await commit().catch(ignore);
+  await commit({ sign: true }).catch(ignore);
+  await fileIds(repo.dir, ['a.x', 'b.x']).catch(ignore);
+  await blobId(repo.dir, Buffer.from('x\n'), 'a.x', true).catch(ignore);
+  const keeper = createWorktreeKeeper({
+    home: join(outside, 'home'),
+    readLock: () => Promise.resolve(null),
+  });
+  const plan = '00112233445566778899aabbccddeeff';
+  const wanted = { plan, name: 'p1', workspace: repo.dir, base: head ?? '' };
+  await keeper.make(wanted, {}).catch(ignore);
+  await keeper.remove(plan, 'p1').catch(ignore);
+  await mergeTrees(repo.dir, 'main', 'other').catch(ignore);
+  const call = { cwd: repo.dir };
+  await git(['cat-file', '--filters', 'HEAD:a.x'], call);
+  for (const args of [
+    ['push', 'origin', 'main'],
+    ['fetch', 'origin'],
+    ['ls-remote', 'origin'],
+  ])
+    await git(args, call);
+}
+
+type Row = readonly [name: string, prepare: () => Promise<unknown>, later?: () => Promise<unknown>];
+const ROWS: readonly Row[] = [
+  [
+    'C1: a filter in config.worktree',
+    async () => {
+      await program();
+      await repo.git('config', 'extensions.worktreeConfig', 'true');
+      await repo.git('config', '--worktree', 'filter.f.clean', 'sh ./tools/clean');
+    },
+  ],
+  ['C2: `cd tools && sh ./clean`', async () => (await program(), filter('cd tools && sh ./clean'))],
+  ['C3: `sh ${PWD}/tools/clean`', async () => (await program(), filter('sh ${PWD}/tools/clean'))],
+  [
+    'C4: escaped quotes',
+    async () => (await program(), append('[filter "f"]\n\tclean = "sh \\"./tools/clean\\""\n')),
+  ],
+  [
+    'C5: an included file of the workspace',
+    async () => {
+      await program();
+      process.env.HOME = outside;
+      await repo.write('conf/git', `[filter "f"]\n\tclean = sh ./tools/clean\n`);
+      await repo.git('config', 'include.path', '~/ws/conf/git');
+    },
+  ],
+  [
+    'C6: an included file that is made later',
+    () => repo.git('config', 'include.path', join(repo.dir, 'conf/git')),
+    async () => {
+      await program();
+      await repo.write('conf/git', `[filter "f"]\n\tclean = "touch '${mark()}'; cat"\n`);
+    },
+  ],
+  ['C7: a program that is built later', () => filter('tools/clean'), () => program()],
+  [
+    "C8: the user's configuration includes a file of the workspace",
+    async () => {
+      const text = `[filter "f"]\n\tclean = "touch '${mark()}'; cat"\n`;
+      await repo.write('gitconfig', text);
+      await writeFile(join(outside, 'global'), `[include]\n\tpath = ${repo.dir}/gitconfig\n`);
+      process.env.GIT_CONFIG_GLOBAL = join(outside, 'global');
+    },
+  ],
+  [
+    'C9: a link outside to a program of the workspace',
+    async () => {
+      await program();
+      await symlink(join(repo.dir, 'tools/clean'), join(outside, 'clean'));
+      await filter(join(outside, 'clean'));
+    },
+  ],
+  [
+    'C9: a link in the workspace is replaced',
+    async () => {
+      await mkdir(join(repo.dir, 'tools'));
+      await symlink('/bin/cat', join(repo.dir, 'tools/clean'));
+      await filter(join(repo.dir, 'tools/clean'));
+    },
+    async () => {
+      await rm(join(repo.dir, 'tools/clean'));
+      await program();
+    },
+  ],
+  [
+    'C10: a continued line',
+    async () => (await program(), append('[filter "f"]\n\tclean = \\\n  sh \\\n  ./tools/clean\n')),
+  ],
+  [
+    'C10: a bracket in the name, on one line',
+    async () => {
+      await program();
+      await append('[filter "x]y"] clean = sh ./tools/clean\n');
+      await append('*.x filter=x]y\n', 'info/attributes');
+    },
+  ],
+  [
+    'C11: `python3 -m tools.x`',
+    async () => {
+      const text = `import sys\nopen(${JSON.stringify(mark())}, 'w')\nsys.stdout.write(sys.stdin.read())\n`;
+      await repo.write('tools/x.py', text);
+      await filter('python3 -m tools.x');
+    },
+  ],
+  [
+    'C11: `node ./tools/x`',
+    async () => {
+      await repo.write('tools/x', `require('fs').writeFileSync(${JSON.stringify(mark())}, '')`);
+      await filter('node ./tools/x');
+    },
+  ],
+  [
+    'C11: `make -s`',
+    async () => {
+      await repo.write('Makefile', `all:\n\t@touch "${mark()}"; cat\n`);
+      await filter('make -s');
+    },
+  ],
+  [
+    'C11: `npm run -s`',
+    async () => {
+      const scripts = { clean: `touch ${mark()}; cat` };
+      await repo.write('package.json', JSON.stringify({ scripts }));
+      await filter('npm run -s clean');
+    },
+  ],
+  [
+    'C12: a textconv, for the history of a command',
+    async () => (await program(), repo.git('config', 'diff.d.textconv', './tools/clean')),
+  ],
+  [
+    'C14: gpg.ssh.defaultKeyCommand',
+    async () => {
+      await program();
+      await repo.git('config', 'gpg.format', 'ssh');
+      await repo.git('config', 'gpg.ssh.defaultKeyCommand', './tools/clean');
+    },
+  ],
+  [
+    'C14: gpg.program',
+    async () => (await program(), repo.git('config', 'gpg.program', './tools/clean')),
+  ],
+  [
+    'C15: core.sshCommand at a push',
+    async () => {
+      await program('exit 1');
+      await repo.git('remote', 'set-url', 'origin', 'ssh://host.invalid/x');
+      await repo.git('config', 'core.sshCommand', './tools/clean');
+    },
+  ],
+  [
+    'C15: GIT_SSH_COMMAND at a push',
+    async () => {
+      await program('exit 1');
+      await repo.git('remote', 'set-url', 'origin', 'ssh://host.invalid/x');
+      process.env.GIT_SSH_COMMAND = './tools/clean';
+    },
+  ],
+  [
+    'C15: remote.origin.uploadpack and receivepack',
+    async () => {
+      await program('exit 1');
+      for (const name of ['uploadpack', 'receivepack'])
+        await repo.git('config', `remote.origin.${name}`, `${repo.dir}/tools/clean`);
+    },
+  ],
+  [
+    'C15: a credential helper',
+    async () => {
+      await program('exit 1');
+      const { port } = server.address() as AddressInfo;
+      await repo.git('remote', 'set-url', 'origin', `http://127.0.0.1:${port}/x`);
+      await repo.git('config', 'credential.helper', `!${repo.dir}/tools/clean`);
+    },
+  ],
+  [
+    'a merge driver',
+    async () => (await program(), repo.git('config', 'merge.m.driver', 'sh ./tools/clean %A')),
+  ],
+  [
+    'a process',
+    async () => (await program(), repo.git('config', 'filter.f.process', './tools/clean')),
+  ],
+  [
+    'a smudge filter',
+    async () => (await program(), repo.git('config', 'filter.f.smudge', `${repo.dir}/tools/clean`)),
+  ],
+];
+
+test.each(ROWS)(
+  '%s is not run',
+  async (...[, prepare, later]) => {
+    await prepare();
+    await wholeRun();
+    await later?.();
+    await wholeRun();
+    expect(marked()).toBe(false);
+  },
+  30_000,
+);
+
+describe('C13: an object that a partial clone lacks', () => {
+  const REMOTES: readonly (readonly [
+    name: string,
+    url: string,
+    settings: Record<string, string>,
+  ])[] = [
+    ['core.sshCommand', 'ssh://host.invalid/x', { 'core.sshCommand': './tools/clean' }],
+    ['core.gitProxy', 'git://host.invalid/x', { 'core.gitProxy': './tools/clean' }],
+    ['remote.origin.uploadpack', 'ORIGIN', { 'remote.origin.uploadpack': './tools/clean' }],
+    ['ext::', 'ext::./tools/clean', { 'protocol.ext.allow': 'always' }],
+    [
+      'remote.origin.vcs',
+      './tools/clean',
+      { 'remote.origin.vcs': 'ext', 'protocol.ext.allow': 'always' },
+    ],
+  ];
+  test.each(REMOTES)('%s is not run', async (_name, url, settings) => {
+    await program('exit 1');
+    await repo.git('config', 'extensions.partialClone', 'origin');
+    await repo.git('config', 'remote.origin.promisor', 'true');
+    await repo.git(
+      'remote',
+      'set-url',
+      'origin',
+      url === 'ORIGIN' ? join(outside, 'origin.git') : url,
+    );
+    for (const [key, value] of Object.entries(settings)) await repo.git('config', key, value);
+    await repo.write('gone.d', '- `npm test`\n');
+    await repo.commitAll();
+    const id = await repo.line('rev-parse', 'HEAD:gone.d');
+    await rm(join(repo.dir, '.git/objects', id.slice(0, 2), id.slice(2)), { force: true });
+    await git(['cat-file', 'blob', id], { cwd: repo.dir });
+    await broughtByPerson(repo.dir, 'npm test', ['gone.d']).catch(() => undefined);
+    await wholeRun();
+    expect(marked()).toBe(false);
+  });
+});
+
+describe('the problem', () => {
+  test('names key, file, line, reason and what to type; a commit is refused and nothing is lost', async () => {
+    await program();
+    await filter('cd tools && sh ./clean');
+    const file = join(repo.dir, '.git/config');
+    const line =
+      readFileSync(file, 'utf8')
+        .split('\n')
+        .findIndex((text) => text.includes('clean =')) + 1;
+    const { head } = await repo.head();
+    expect(await commit()).toEqual({
+      outcome: 'failed',
+      problem: {
+        code: 'git_program',
+        message: expect.stringMatching(
+          new RegExp(
+            `needs filter\\.f\\.clean \\(${file}:${line}\\), which is .cd tools && sh \\./clean.`,
+          ),
+        ),
+        next: expect.stringContaining(
+          `git -C '${repo.dir}' config 'filter.f.clean' '/ABSOLUTE/PATH`,
+        ),
+      },
+    });
+    expect(await repo.head()).toMatchObject({ head });
+  });
+
+  test('a filter of files that the run does not change is no problem', async () => {
+    await program();
+    await filter('./tools/clean');
+    await repo.write('plain.txt', 'one\n');
+    await repo.write('b.x', 'changed by the user\n');
+    const request = await requestFor(repo, [blobs.file('plain.txt', null, 'one\n')]);
+    const ended = await createCommitter({ ...hookPorts(outside), blobs })(request);
+    expect(ended).toMatchObject({ outcome: 'committed' });
+    expect(marked()).toBe(false);
+  });
+
+  test('a push says which setting keeps it from the remote', async () => {
+    await repo.git('config', 'remote.origin.receivepack', './tools/clean');
+    expect(await git(['push', 'origin', 'main'], { cwd: repo.dir })).toMatchObject({
+      ok: false,
+      problem: {
+        code: 'git_program',
+        message: expect.stringContaining('remote.origin.receivepack'),
+      },
+    });
+  });
+
+  test('a setting is looked at again when its file has changed, and is asked for once if not', async () => {
+    await repo.write('a.x', 'two\n');
+    expect(await dirtyPaths(repo.dir, ['a.x'])).toHaveLength(1);
+    await program();
+    await filter('./tools/clean');
+    await repo.write('a.x', 'one\n');
+    await expect(dirtyPaths(repo.dir, ['a.x'])).rejects.toThrow('filter.f.clean');
+    await repo.git('config', '--unset', 'filter.f.clean');
+    expect(await dirtyPaths(repo.dir, ['a.x'])).toEqual([]);
+  });
+});
+
+describe('what works as before', () => {
+  /** A program outside every workspace, also on PATH. */
+  const own = async (name: string, text = script()): Promise<string> => {
+    const path = join(outside, 'bin', name);
+    await mkdir(join(outside, 'bin'), { recursive: true });
+    await writeFile(path, text);
+    await chmod(path, 0o755);
+    process.env.PATH = `${join(outside, 'bin')}:${before.PATH ?? ''}`;
+    return path;
+  };
+  const committed = async (value: string): Promise<void> => {
+    await filter(value);
+    expect(await commit()).toMatchObject({ outcome: 'committed' });
+    expect(marked()).toBe(true);
+  };
+  test('an absolute path', async () => committed(await own('my-clean')));
+  test('a name on PATH', async () => {
+    await own('nbstripout');
+    await committed('nbstripout');
+  });
+  test('git-lfs, with its three filters', async () => {
+    await own('git-lfs');
+    await repo.git('config', 'filter.f.required', 'true');
+    await repo.git('config', 'filter.f.smudge', 'git-lfs smudge -- %f');
+    await committed('git-lfs clean -- %f');
+  });
+  test('git-crypt, as it writes its settings', async () => {
+    await own('git-crypt');
+    await committed('"git-crypt" clean --key-name=a');
+  });
+  test('jq, with a program', async () => {
+    await own('jq');
+    await committed(`jq --indent 1 '(.cells[] | select(has("outputs"))) |= .'`);
+  });
+  test('a helper that is a function reaches a remote over a path', async () => {
+    await repo.git('config', 'credential.helper', '!f() { echo "password=$TOKEN"; }; f');
+    await repo.git('config', 'core.sshCommand', 'ssh -i ~/.ssh/id -o IdentitiesOnly=yes');
+    for (const args of [
+      ['push', 'origin', 'main'],
+      ['fetch', 'origin'],
+      ['ls-remote', 'origin'],
+    ])
+      expect(await git(args, { cwd: repo.dir })).toMatchObject({ ok: true });
+  });
+  test('an ssh command outside the workspace is run at a push', async () => {
+    await repo.git('config', 'core.sshCommand', await own('my-ssh', script('exit 1')));
+    await repo.git('remote', 'set-url', 'origin', 'ssh://host.invalid/x');
+    await git(['push', 'origin', 'main'], { cwd: repo.dir });
+    expect(marked()).toBe(true);
+  });
+  test('a merge driver that keeps ours', async () => {
+    await repo.git('config', 'merge.m.driver', 'true');
+    expect(await mergeTrees(repo.dir, 'main', 'other')).toMatchObject({ outcome: 'clean' });
+  });
+});
+
+test('git is asked for its settings once for a state of its files', async () => {
+  const counter = join(outside, 'calls');
+  await mkdir(join(outside, 'bin'));
+  const real = execFileSync('/bin/sh', ['-c', 'command -v git'], { encoding: 'utf8' }).trim();
+  await writeFile(
+    join(outside, 'bin/git'),
+    `#!/bin/sh\ncase "$*" in *--show-origin*) echo x >> '${counter}';; esac\nexec ${real} "$@"\n`,
+    { mode: 0o755 },
+  );
+  process.env.PATH = `${join(outside, 'bin')}:${before.PATH ?? ''}`;
+  const asked = (): number => readFileSync(counter, 'utf8').length / 2;
+  // A file that was just written is read again.
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  for (let calls = 0; calls < 5; calls += 1) await dirtyPaths(repo.dir, ['a.x']);
+  expect(asked()).toBe(1);
+  await repo.git('config', 'some.thing', '1');
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  for (let calls = 0; calls < 5; calls += 1) await dirtyPaths(repo.dir, ['a.x']);
+  expect(asked()).toBe(2);
+});
