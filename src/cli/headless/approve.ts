@@ -27,7 +27,7 @@ import { decide } from '../../client/runs/decide.js';
 import type { ResolvedRun } from '../../client/runs/resolve.js';
 import { showRun } from '../../client/runs/show.js';
 import { evaluatePolicy, parsePolicy, ruleOf, type Policy } from '../../documents/job/index.js';
-import { git, gitLine, repositoryOf } from '../../workspace/git/index.js';
+import { git, gitLine, repositoryOf, variablesForTool } from '../../workspace/git/index.js';
 
 const NOTIFY_S = 30; // bound: A person's notify command.
 const NOTIFY_OUTPUT_BYTES = 4_096; // bound: Of its output this much is kept.
@@ -302,7 +302,7 @@ export const callTool = async (
     cwd,
     env: io.env,
     kinds: ['gh', 'git', 'remote'] as const,
-    more: { GH_PROMPT_DISABLED: '1', ...how.env },
+    more: { GH_PROMPT_DISABLED: '1', ...(await variablesForTool(cwd)), ...how.env },
     timeout_ms: PUBLISH_MS,
     max_bytes: TOOL_OUTPUT_BYTES,
   };

@@ -144,6 +144,36 @@ export function gitSettings({
   return readSettings(cwd, env, ask);
 }
 
+/**
+ * Returns variables for another program that calls git in a directory, as `gh` does: its git runs no program of a workspace either.
+ * Throws ProblemError `git_failed` if git's settings cannot be read.
+ */
+export async function variablesForTool(cwd: string): Promise<Record<string, string>> {
+  const own = ownEnvironment(process.env, ['git', 'remote']);
+  const settings = await gitSettings({ cwd, env: own });
+  // Without git it calls none.
+  if (!settings.ok && settings.problem.code === 'no_program') return {};
+  // It compares files, and stores none.
+  const guard = valueOf(guardOf(valueOf(settings), { cwd, command: 'status', env: own }));
+  const always = [...ALWAYS, ...NO_HOOKS].filter((option) => option !== '-c');
+  const pairs = [
+    ...always.map((setting) => setting.split('=') as [string, string]),
+    ...guard.settings,
+  ];
+  const numbered = pairs.flatMap(([key, value], index) => [
+    [`GIT_CONFIG_KEY_${index}`, key],
+    [`GIT_CONFIG_VALUE_${index}`, value],
+  ]);
+  return {
+    ...protocolsFor('push'),
+    ...(guard.env.GIT_SSH_COMMAND === undefined
+      ? {}
+      : { GIT_SSH_COMMAND: guard.env.GIT_SSH_COMMAND }),
+    GIT_CONFIG_COUNT: String(pairs.length),
+    ...(Object.fromEntries(numbered) as Record<string, string>),
+  };
+}
+
 interface Prepared {
   /** All arguments, in their order. */
   readonly args: readonly string[];

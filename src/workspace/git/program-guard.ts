@@ -152,8 +152,12 @@ export function untrustedProblem(untrusted: Untrusted, cwd: string, command: str
 const REFUSED = '/dev/null/emend-refused/';
 const MENTIONED = new RegExp(`${REFUSED}(\\d+)`);
 
+/** A setting and the value that it has for one call. */
+export type Replaced = readonly [key: string, value: string];
+
 export interface Guard {
-  /** Options of git that come after all others. */
+  readonly settings: readonly Replaced[];
+  /** The same as options of git, which come after all others. */
   readonly options: readonly string[];
   readonly env: GitVariables;
   /** Returns the problem if git says that it tried to start a refused program. */
@@ -167,8 +171,11 @@ export interface GuardedCall {
 }
 
 const REMOTE_COMMAND = /^(?:push|fetch|ls-remote|clone)$/;
-/** Its index may have entries of other files that git compares again. A filter that fails leaves them to be compared later. */
-const COMPARES = 'update-index';
+/**
+ * These compare files, also ones that the run does not change, and store none. A file whose filter fails counts as changed, or is compared
+ * again later.
+ */
+const COMPARES = /^(?:status|update-index)$/;
 
 const FILTER = /^(filter\..*)\.(clean|smudge|process)$/s;
 
@@ -177,29 +184,27 @@ function filterSettings(
   untrusted: readonly Untrusted[],
   { settings }: GitSettings,
   command: string,
-): [key: string, value: string][] {
+): Replaced[] {
   const filters = new Set(untrusted.flatMap(({ setting }) => FILTER.exec(setting.key)?.[1] ?? []));
-  return [...filters].flatMap((filter): [string, string][] => {
+  return [...filters].flatMap((filter): Replaced[] => {
     const isNamed = (name: string) => settings.some(({ key }) => key === `${filter}.${name}`);
     const missing = ['clean', 'smudge'].filter((name) => !isNamed(name));
     // A required filter without one of them fails already.
     const added = isNamed('required')
       ? []
-      : missing.map((name): [string, string] => [`${filter}.${name}`, 'cat']);
-    return [...added, [`${filter}.required`, String(command !== COMPARES)]];
+      : missing.map((name): Replaced => [`${filter}.${name}`, 'cat']);
+    return [...added, [`${filter}.required`, String(!COMPARES.test(command))]];
   });
 }
 
-function replacement({ setting: { key }, use }: Untrusted, index: number): [string, string][] {
+function replacement({ setting: { key }, use }: Untrusted, index: number): Replaced[] {
   if (/^credential\./.test(key)) return [['credential.helper', '']];
   if (use === 'remote' && key !== 'core.sshcommand') return [];
   return [[key, `${REFUSED}${index}`]];
 }
 
 /** The name of a subsection may have an `=`, where `-c` would end the key. */
-function optionsFor(
-  settings: readonly (readonly [key: string, value: string])[],
-): Pick<Guard, 'options' | 'env'> {
+function optionsFor(settings: readonly Replaced[]): Pick<Guard, 'options' | 'env'> {
   const env: Record<string, string> = {};
   const options = settings.flatMap(([key, value], index) => {
     if (!key.includes('=')) return ['-c', `${key}=${value}`];
@@ -216,17 +221,15 @@ export function guardOf(git: GitSettings, { cwd, command, env }: GuardedCall): R
   const remote = untrusted.find(({ use }) => use === 'remote');
   if (remote !== undefined && REMOTE_COMMAND.test(command))
     return { ok: false, problem: untrustedProblem(remote, cwd, command) };
-  const { options, env: added } = optionsFor([
-    ...untrusted.flatMap(replacement),
-    ...filterSettings(untrusted, git, command),
-  ]);
+  const settings = [...untrusted.flatMap(replacement), ...filterSettings(untrusted, git, command)];
+  const { options, env: added } = optionsFor(settings);
   // Of ssh for a program that git starts, such as git-lfs.
   const at = untrusted.findIndex(({ setting }) => setting.scope === 'variable');
   const ssh = at < 0 ? {} : { GIT_SSH_COMMAND: `${REFUSED}${at}` };
   const refusal = (output: string): Problem | null => {
-    const named = command === COMPARES ? undefined : MENTIONED.exec(output)?.[1];
+    const named = COMPARES.test(command) ? undefined : MENTIONED.exec(output)?.[1];
     const refused = named === undefined ? undefined : untrusted[Number(named)];
     return refused === undefined ? null : untrustedProblem(refused, cwd, command);
   };
-  return { ok: true, value: { options, env: { ...added, ...ssh }, refusal } };
+  return { ok: true, value: { settings, options, env: { ...added, ...ssh }, refusal } };
 }

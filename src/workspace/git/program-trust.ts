@@ -27,8 +27,12 @@ const TEXT_TOOLS = new Set(
 /** Options of jq that read its program or a module from a file. */
 const JQ_FILE_OPTION = /^(?:-[a-zA-Z]*[fL]|--from-file|--library-path)/;
 /** Commands of sed that start no program and write no file. */
-const SED_COMMAND = String.raw`(?:\d+|\$|/(?:[^/\\\n]|\\.)*/)?(?:[dp]|s([/|,#@:!])(?:(?!\1)[^\\\n]|\\.)*\1(?:(?!\1)[^\\\n]|\\.)*\1[gipI\d]*)`;
-const SED_WORD = new RegExp(`^(?:-[eEnrsuz]+|${SED_COMMAND})$`);
+const sedCommand = (group: number): string =>
+  String.raw`(?:\d+|\$|/(?:[^/\\\n]|\\.)*/)?(?:[dp]|s([/|,#@:!])(?:(?!\G)[^\\\n]|\\.)*\G(?:(?!\G)[^\\\n]|\\.)*\G[gipI\d]*)`.replaceAll(
+    'G',
+    String(group),
+  );
+const SED_WORD = new RegExp(`^(?:-[eEnrsuz]+|${sedCommand(1)}(?:;${sedCommand(2)})*)$`);
 
 /** These do one thing, and their subcommands are no files. They load nothing from the current directory. */
 const KNOWN_PROGRAMS = new Set(

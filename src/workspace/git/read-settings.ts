@@ -56,8 +56,9 @@ const remembered = new Map<string, Remembered>();
 const RELEVANT =
   /^(?:HOME|XDG_CONFIG_HOME|GIT_(?:DIR|CONFIG\w*|CEILING_DIRECTORIES|DISCOVERY\w*))$/;
 
-const keyOf = (cwd: string, env: GitVariables): string =>
-  JSON.stringify([cwd, ...Object.entries(env).filter(([name]) => RELEVANT.test(name))]);
+/** The place that decides which repository's settings count: the git directory if it is known, else the current directory. */
+const keyOf = (place: string, env: GitVariables): string =>
+  JSON.stringify([place, ...Object.entries(env).filter(([name]) => RELEVANT.test(name))]);
 
 const stateOf = (stat: BigIntStats): string =>
   // A git directory changes with every lock in it.
@@ -136,53 +137,116 @@ function parse(text: string, cwd: string): Setting[] {
 /** Git's message if a directory is in no repository. */
 const NO_REPOSITORY = /not a git repository|cannot use bare repository/;
 
-async function gitDirsOf(ask: AskGit): Promise<Result<readonly string[]>> {
+async function askGitDirs(ask: AskGit): Promise<Result<readonly string[]>> {
   const questions = [
-    ['rev-parse', '--absolute-git-dir'],
-    ['rev-parse', '--path-format=absolute', '--git-common-dir'],
-  ];
+    ['--absolute-git-dir'],
+    ['--path-format=absolute', '--git-common-dir'],
+  ] as const;
+  const lines = async (options: readonly string[]): Promise<Result<readonly string[]>> => {
+    const answer = await ask(['rev-parse', ...options], [0]);
+    return answer.ok ? { ok: true, value: answer.value.text.split('\n').slice(0, -1) } : answer;
+  };
+  const both = await lines(questions.flat());
+  if (!both.ok) return NO_REPOSITORY.test(both.problem.message) ? { ok: true, value: [] } : both;
+  if (both.value.length === questions.length) return { ok: true, value: [...new Set(both.value)] };
+  // A name has a line end.
   const dirs: string[] = [];
   for (const question of questions) {
-    const answer = await ask(question, [0]);
-    if (!answer.ok)
-      return NO_REPOSITORY.test(answer.problem.message) ? { ok: true, value: [] } : answer;
-    dirs.push(answer.value.text.replace(/\n$/, ''));
+    const answer = await lines(question);
+    if (!answer.ok) return answer;
+    dirs.push(answer.value.join('\n'));
   }
   return { ok: true, value: [...new Set(dirs)] };
 }
 
+/** A usual `.git` directory needs no question: git finds it first. */
+const plainGitDir = (entries: readonly string[]): string | null => {
+  const entry = entries.at(-1) ?? '';
+  const isPlain =
+    fileKind(entry) === 'directory' &&
+    fileKind(join(entry, 'HEAD')) === 'file' &&
+    fileKind(join(entry, 'objects')) === 'directory' &&
+    fileKind(join(entry, 'refs')) === 'directory' &&
+    fileKind(join(entry, 'commondir')) === null;
+  return isPlain ? entry : null;
+};
+const fileKind = (path: string): 'directory' | 'file' | 'other' | null => {
+  const stat = lstatSync(path, { throwIfNoEntry: false });
+  if (stat === undefined) return null;
+  if (stat.isDirectory()) return 'directory';
+  return stat.isFile() ? 'file' : 'other';
+};
+
+/** Emend's own name for "in no repository". */
+const NO_GIT_DIR = '/dev/null';
+
+interface Place {
+  readonly cwd: string;
+  /** The `.git` entries that decide which repository this is. */
+  readonly entries: readonly string[];
+  readonly plain: string | null;
+}
+const placeOf = (cwd: string, { GIT_DIR }: GitVariables): Place => {
+  const entries = GIT_DIR === undefined ? discovered(cwd) : [];
+  const plain = plainGitDir(entries);
+  return { cwd, entries: plain === null ? entries : [plain], plain };
+};
+
+interface Listed {
+  readonly gitDirs: readonly string[];
+  readonly text: string;
+}
+/** With the directory named, git prints every origin as an absolute path. */
+async function listIn(
+  gitDirs: readonly string[],
+  ask: (more: GitVariables) => AskGit,
+): Promise<Result<Listed>> {
+  const [gitDir] = gitDirs;
+  const list = ['config', '--list', '--show-origin', '--show-scope', '-z'];
+  const listed = await ask(gitDir === undefined ? {} : { GIT_DIR: gitDir })(list, [0]);
+  return listed.ok ? { ok: true, value: { gitDirs, text: listed.value.text } } : listed;
+}
+
+async function list(
+  plain: string | null,
+  env: GitVariables,
+  ask: (more: GitVariables) => AskGit,
+): Promise<Result<Listed>> {
+  if (env.GIT_DIR === NO_GIT_DIR) return listIn([], ask);
+  const listed = plain === null ? null : await listIn([plain], ask);
+  if (listed?.ok === true) return listed;
+  // Git may take another directory, further up.
+  const gitDirs = await askGitDirs(ask({}));
+  return gitDirs.ok ? listIn(gitDirs.value, ask) : gitDirs;
+}
+
 async function read(
-  cwd: string,
+  { cwd, entries, plain }: Place,
   env: GitVariables,
   ask: (more: GitVariables) => AskGit,
 ): Promise<Result<Remembered>> {
-  const entries = env.GIT_DIR === undefined ? discovered(cwd) : [];
   // Taken before git reads the files: one that changes meanwhile is read again.
   const entryState = stateOfAll(entries);
-  const found = await gitDirsOf(ask({}));
-  if (!found.ok) return found;
-  const gitDirs = found.value;
-  const [gitDir] = gitDirs;
-  const known = candidates(env, gitDirs);
-  const knownState = stateOfAll(known);
-  // With the directory named, git prints every origin as an absolute path.
-  const list = ['config', '--list', '--show-origin', '--show-scope', '-z'];
-  const listed = await ask(gitDir === undefined ? {} : { GIT_DIR: gitDir })(list, [0]);
+  const outer = stateOfAll(candidates(env, []));
+  const listed = await list(plain, env, ask);
   if (!listed.ok) return listed;
-  const settings = parse(listed.value.text, cwd);
+  const { gitDirs, text } = listed.value;
+  const settings = parse(text, cwd);
+  const known = candidates(env, []);
   const others = settings
     .flatMap((setting) => [setting.origin, includedFile(setting)])
     .filter((file) => file !== null && isAbsolute(file) && !known.includes(file));
   const isOnBranch = settings.some(({ key }) => ON_BRANCH.test(key));
   const heads = isOnBranch ? gitDirs.map((dir) => join(dir, 'HEAD')) : [];
-  const late = [...new Set([...others.flatMap((file) => file ?? []), ...heads])];
+  const inner = candidates(env, gitDirs).filter((file) => !known.includes(file));
+  const late = [...new Set([...inner, ...others.flatMap((file) => file ?? []), ...heads])];
   return {
     ok: true,
     value: {
       settings,
       gitDirs,
       files: [...entries, ...known, ...late],
-      state: [entryState, knownState, stateOfAll(late)].filter((part) => part !== '').join('\n'),
+      state: [entryState, outer, stateOfAll(late)].filter((part) => part !== '').join('\n'),
     },
   };
 }
@@ -193,13 +257,15 @@ export async function readSettings(
   env: GitVariables,
   ask: (more: GitVariables) => AskGit,
 ): Promise<Result<GitSettings>> {
-  const key = keyOf(cwd, env);
+  const place = placeOf(cwd, env);
+  const named = env.GIT_DIR !== undefined && isAbsolute(env.GIT_DIR) ? env.GIT_DIR : null;
+  const key = keyOf(place.plain ?? named ?? cwd, env);
   const before = remembered.get(key);
   if (before !== undefined && stateOfAll(before.files) === before.state)
     return { ok: true, value: before };
   remembered.delete(key);
   const start_ms = Date.now();
-  const fresh = await read(cwd, env, ask);
+  const fresh = await read(place, env, ask);
   if (!fresh.ok) return fresh;
   if (remembered.size >= REMEMBERED_DIRECTORIES) remembered.clear();
   if (!fresh.value.files.some((file) => changedSince(file, start_ms - CLOCK_MS)))

@@ -40,7 +40,7 @@ const server = createServer((_, response) => {
   response.writeHead(401, { 'www-authenticate': 'Basic realm="x"' }).end();
 });
 beforeAll(() => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve)));
-afterAll(() => server.close());
+afterAll(() => void server.close());
 
 beforeEach(async () => {
   outside = await realpath(await mkdtemp(join(tmpdir(), 'emend-programs-')));
@@ -383,15 +383,20 @@ describe('the problem', () => {
     });
   });
 
-  test('a setting is looked at again when its file has changed, and is asked for once if not', async () => {
-    await repo.write('a.x', 'two\n');
-    expect(await dirtyPaths(repo.dir, ['a.x'])).toHaveLength(1);
+  test('a setting is looked at again when its file has changed', async () => {
+    const stored = () => blobId(repo.dir, Buffer.from('x\n'), 'a.x', false);
+    const id = await stored();
     await program();
     await filter('./tools/clean');
-    await repo.write('a.x', 'one\n');
-    await expect(dirtyPaths(repo.dir, ['a.x'])).rejects.toThrow('filter.f.clean');
+    await expect(stored()).rejects.toThrow('filter.f.clean');
     await repo.git('config', '--unset', 'filter.f.clean');
-    expect(await dirtyPaths(repo.dir, ['a.x'])).toEqual([]);
+    expect(await stored()).toBe(id);
+  });
+
+  test('a file whose filter is not run counts as changed, if its bytes are not the stored ones', async () => {
+    await filter('./tools/clean');
+    await repo.write('a.x', 'ONE\n');
+    expect(await dirtyPaths(repo.dir, ['a.x', 'b.x'])).toEqual([{ path: 'a.x', state: 'changed' }]);
   });
 });
 
