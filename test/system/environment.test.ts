@@ -56,6 +56,16 @@ const SAID = [
   'GIT_SEQUENCE_EDITOR',
   'GIT_PAGER',
 ];
+/** By which no git fetches what a partial clone lacks, or speaks in another way than Emend allows. */
+const LIMITS = ['GIT_NO_LAZY_FETCH', 'GIT_ALLOW_PROTOCOL'];
+/** Emend's settings for git that another program calls. */
+const REPLACED = [
+  'GIT_CONFIG_COUNT',
+  ...Array.from({ length: 6 }, (_, at) => [
+    `GIT_CONFIG_KEY_${at}`,
+    `GIT_CONFIG_VALUE_${at}`,
+  ]).flat(),
+];
 const GH = ['GH_TOKEN', 'GH_HOST', 'GITHUB_TOKEN', 'XDG_CONFIG_HOME'];
 const PIP = ['PIP_INDEX_URL', 'REQUESTS_CA_BUNDLE', 'XDG_CONFIG_HOME', 'XDG_CACHE_HOME'];
 const TERMINAL = ['EDITOR', 'VISUAL', 'PAGER', 'GIT_PAGER', 'GIT_EDITOR'];
@@ -133,6 +143,9 @@ beforeAll(() => {
     GIT_CONFIG_GLOBAL: '/dev/null',
     GIT_CEILING_DIRECTORIES: '/nowhere',
     GIT_DIR: '/nonexistent',
+    // Programs must be there.
+    GIT_SSH: 'ssh',
+    GIT_SSH_COMMAND: 'ssh',
     GIT_CONFIG_COUNT: '1',
     GIT_CONFIG_KEY_0: 'http.extraHeader',
     GIT_CONFIG_VALUE_0: 'Authorization: bearer x',
@@ -187,33 +200,38 @@ const ROWS: readonly (readonly [
     'git that only looks',
     () => git(['rev-parse', 'HEAD'], { cwd: at('repo') }),
     'git-rev-parse',
-    names(ANY, GIT, SETTINGS, SAID),
+    names(ANY, GIT, SETTINGS, SAID, LIMITS),
   ],
   [
     'git that signs',
     () => git(['commit-tree', '-S', 'x'], { cwd: at('repo'), env: { GIT_AUTHOR_NAME: 'a' } }),
     'git-commit-tree',
-    names(ANY, GIT, SETTINGS, REMOTE, STALLED, SAID, ['GIT_AUTHOR_NAME']),
+    names(ANY, GIT, SETTINGS, REMOTE, STALLED, SAID, LIMITS, ['GIT_AUTHOR_NAME']),
   ],
   [
     'git that may fetch',
     () => gitGroup(['worktree', 'list'], { ...group, cwd: at('repo') }),
     'git-worktree',
-    names(ANY, GIT, SETTINGS, REMOTE, STALLED, SAID),
+    names(ANY, GIT, SETTINGS, REMOTE, STALLED, SAID, LIMITS),
   ],
   [
     'git that asks a remote',
     () => git(['ls-remote', 'origin'], { cwd: at('repo') }),
     'git-ls-remote',
-    names(ANY, GIT, SETTINGS, REMOTE, STALLED, SAID),
+    names(ANY, GIT, SETTINGS, REMOTE, STALLED, SAID, LIMITS),
   ],
-  ['git that pushes', published, 'git-push', names(ANY, GIT, SETTINGS, REMOTE, STALLED, SAID)],
-  ['gh', published, 'gh-pr', names(ANY, GIT, REMOTE, GH, ['GH_PROMPT_DISABLED'])],
+  [
+    'git that pushes',
+    published,
+    'git-push',
+    names(ANY, GIT, SETTINGS, REMOTE, STALLED, SAID, LIMITS),
+  ],
+  ['gh', published, 'gh-pr', names(ANY, GIT, REMOTE, GH, LIMITS, REPLACED, ['GH_PROMPT_DISABLED'])],
   [
     'git, asked for an editor',
     () => gitEditor(fakeIo({ cwd: at('repo'), env: process.env }), at('repo')),
     'git-var',
-    names(ANY, GIT, SETTINGS, TERMINAL),
+    names(ANY, GIT, SETTINGS, TERMINAL, LIMITS),
   ],
   [
     'ssh-keygen, which signs',
