@@ -2,7 +2,7 @@
  * Programs that git's configuration names and a model may write (rows C1 to C15 of the adversary's report). In each row a program in the
  * workspace leaves a mark; no call that a run makes of git may leave it.
  */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import {
   appendFile,
@@ -25,6 +25,7 @@ import { git } from '../../../src/workspace/git/git.js';
 import { mergeTrees } from '../../../src/workspace/git/merge-tree.js';
 import { createWorktreeKeeper } from '../../../src/workspace/git/worktrees.js';
 import { broughtByPerson } from '../../../src/workspace/landing/revert-commits.js';
+import { testIf } from '../../support/skipped.js';
 import { Blobs, hookPorts, isolateGit, Repo, requestFor } from '../git-fixture.js';
 
 isolateGit();
@@ -455,6 +456,30 @@ describe('what works as before', () => {
     expect(await mergeTrees(repo.dir, 'main', 'other')).toMatchObject({ outcome: 'clean' });
   });
 });
+
+const LFS = spawnSync('git-lfs', ['version']).status === 0;
+testIf(LFS, 'git-lfs is not installed')(
+  'the real git-lfs stores a pointer, with its usual settings of the user',
+  async () => {
+    const text = [
+      ...['[user]', 'name = Ada', 'email = ada@example.org', '[filter "lfs"]', 'required = true'],
+      ...[
+        'clean = git-lfs clean -- %f',
+        'smudge = git-lfs smudge -- %f',
+        'process = git-lfs filter-process',
+      ],
+    ];
+    await writeFile(join(outside, 'global'), `${text.join('\n')}\n`);
+    process.env.GIT_CONFIG_GLOBAL = join(outside, 'global');
+    process.env.HOME = outside;
+    await repo.write('.gitattributes', '*.x filter=lfs diff=lfs merge=lfs -text\n');
+    await repo.commitAll();
+    expect(await commit()).toMatchObject({ outcome: 'committed' });
+    expect(await repo.git('show', 'HEAD:a.x')).toMatch(/^version https:\/\/git-lfs/);
+    const smudged = await git(['cat-file', '--filters', 'HEAD:a.x'], { cwd: repo.dir });
+    expect(smudged).toMatchObject({ ok: true, value: { text: expect.stringMatching(/^changed/) } });
+  },
+);
 
 test('git is asked for its settings once for a state of its files', async () => {
   const counter = join(outside, 'calls');
