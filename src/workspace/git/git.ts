@@ -86,7 +86,7 @@ const AS_READ = [
 ].flatMap((setting) => ['-c', setting]);
 const NO_HOOKS = ['-c', 'core.hooksPath=/dev/null'];
 
-/** These sign, speak to a remote, or fetch what a partial clone or git-lfs left there. */
+/** These sign, speak to a remote, or start git-lfs, which does. */
 const REMOTE = /^((commit|merge|write|read|ls|diff)-tree|push|fetch|ls-remote|cat-file|worktree)$/;
 
 const gitVariables = (args: readonly string[]): Record<string, string> =>

@@ -2,12 +2,12 @@
  * Decides whether a program that git's configuration names is the user's: a trusted program outside every known workspace that runs nothing
  * of a workspace. What cannot be proved is not trusted (docs/decisions/0039 has the rules and why).
  */
-import { lstatSync, realpathSync } from 'node:fs';
+import { accessSync, constants, lstatSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { basename, isAbsolute, join } from 'node:path';
+import { basename, delimiter, isAbsolute, join } from 'node:path';
 import { shellWord } from '../../shared/text.js';
 import { workspaceHolding } from '../../system/known-workspaces.js';
-import { findPrograms, programFault } from '../../system/programs.js';
+import { ownPath, programFault } from '../../system/programs.js';
 import { isWithin } from '../../system/trusted-path.js';
 import { readShellLine, type SimpleCommand, type Word } from './shell-line.js';
 
@@ -126,16 +126,23 @@ const locate = (name: string): { readonly path: string } | { readonly fault: str
     return fault === null ? { path: full } : { fault: `${full} is not trusted: ${fault}` };
   }
   if (full.includes('/')) return { fault: pathFault(full) ?? unknown(full) };
-  const { paths, skipped } = findPrograms(full);
-  const [path] = paths;
-  if (path !== undefined) return { path };
-  const [copy] = skipped;
-  return {
-    fault:
-      copy === undefined
-        ? `${shellWord(full)} is not on the PATH that Emend gives to git`
-        : `${copy.path} is not trusted: ${copy.reason}`,
-  };
+  const path = ownPath()
+    .split(delimiter)
+    .map((directory) => join(directory, full))
+    .find(isProgramFile);
+  if (path === undefined)
+    return { fault: `${shellWord(full)} is not on the PATH that Emend gives to git` };
+  const fault = programFault(path);
+  return fault === null ? { path } : { fault: `${path} is not trusted: ${fault}` };
+};
+
+const isProgramFile = (path: string): boolean => {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
 };
 
 function textToolFault(name: string, words: readonly Word[]): string | null {
