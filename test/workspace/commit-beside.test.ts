@@ -406,15 +406,17 @@ test('signed: the signature differs each time, yet a retry finds the commit', as
   await repo.write('f', '1\n');
   await repo.commitAll();
   // A stand-in for gpg whose every signature is another one.
-  await repo.write(
-    '.git/gpg',
+  const gpg = `${repo.dir}-gpg`;
+  await writeFile(
+    gpg,
     '#!/bin/sh\ncat >/dev/null\necho "[GNUPG:] SIG_CREATED " >&2\nprintf -- "-----BEGIN PGP SIGNATURE-----\\n%s\\n-----END PGP SIGNATURE-----\\n" "$(od -An -N8 -tx8 /dev/urandom)"\n',
-    0o755,
+    { mode: 0o755 },
   );
-  await repo.git('config', 'gpg.program', join(repo.dir, '.git/gpg'));
+  await repo.git('config', 'gpg.program', gpg);
   await repo.write('f', '2\n');
   const commitRequest = await requestFor(repo, [blobs.file('f', '1\n', '2\n')], { sign: true });
   const first = committed(await commit(commitRequest));
   expect(await repo.git('cat-file', 'commit', 'HEAD')).toContain('BEGIN PGP SIGNATURE');
   expect(committed(await commit(commitRequest))).toEqual(first);
+  await rm(gpg);
 });

@@ -13,7 +13,7 @@ import { realpath } from '../../system/fs.js';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
 import { readConfig } from '../../workspace/documents/index.js';
 import { configurationFiles, jobInWorkspace, readConfigAt } from '../../workspace/trust/index.js';
-import { gitPlaces } from '../../workspace/git/index.js';
+import { gitPlaces } from '../../workspace/commands/index.js';
 import {
   eolsForNewFiles,
   listWorkspaceFiles,

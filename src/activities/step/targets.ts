@@ -5,6 +5,7 @@ import type { Limits } from '../../shared/limits.js';
 import { ProblemError, fail } from '../../shared/problems.js';
 import {
   dirtyPaths,
+  filterProblem,
   foreignPaths,
   hintedPaths,
   inspectTarget,
@@ -13,7 +14,6 @@ import {
   newFileCheck,
   type TargetFacts,
 } from '../../workspace/files/index.js';
-import { filterProblem } from '../../workspace/git/index.js';
 import type { JobFile } from '../../workspace/documents/index.js';
 import { shellWord } from '../../shared/text.js';
 import { tokensIn } from '../../shared/tokens.js';

@@ -84,6 +84,7 @@ async function whyIgnored(root: string, path: string): Promise<string | null> {
 }
 
 export { dirtyPaths, foreignPaths } from '../git/entries.js';
+export { filterProblem } from '../git/path-programs.js';
 export { eolsForNewFiles } from './line-ends.js';
 export {
   type TargetFacts,

@@ -1,6 +1,4 @@
 /** The door of src/workspace/git: what others may use. */
 export { type RevertedNotes, dropReverted, revertedNotes } from './commit-branch.js';
 export { git, gitLine, repositoryOf, topOf, valueOf, variablesForTool } from './git.js';
-export { gitPlaces } from './git-places.js';
-export { filterProblem } from './path-programs.js';
 export { createWorktreeKeeper } from './worktrees.js';

@@ -198,7 +198,7 @@ function filterSettings(
 }
 
 function replacement({ setting: { key }, use }: Untrusted, index: number): Replaced[] {
-  if (/^credential\./.test(key)) return [['credential.helper', '']];
+  if (key.startsWith('credential.')) return [['credential.helper', '']];
   if (use === 'remote' && key !== 'core.sshcommand') return [];
   return [[key, `${REFUSED}${index}`]];
 }

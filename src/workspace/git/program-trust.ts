@@ -197,7 +197,7 @@ function scriptFault(name: string, words: readonly Word[]): string | null {
     value?.isLiteral === true
   )
     return firstFault(more, argumentFault);
-  if (/sh$/.test(name) && script.text === '-c' && value?.isLiteral === true)
+  if (name.endsWith('sh') && script.text === '-c' && value?.isLiteral === true)
     return lineFault(value.text) ?? firstFault(more, argumentFault);
   const located =
     isAbsolute(script.text) || script.text.startsWith('~/') ? locate(script.text) : null;

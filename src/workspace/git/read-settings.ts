@@ -106,7 +106,7 @@ function candidates(env: GitVariables, gitDirs: readonly string[]): string[] {
 }
 
 const INCLUDE = /^include(?:if\..*)?\.path$/s;
-const ON_BRANCH = /^includeif\.onbranch:/;
+const ON_BRANCH = 'includeif.onbranch:';
 
 /** Returns the file that an include names, which need not exist; null: the setting is no include. */
 export const includedFile = ({ key, value, origin }: Setting): string | null => {
@@ -236,7 +236,7 @@ async function read(
   const others = settings
     .flatMap((setting) => [setting.origin, includedFile(setting)])
     .filter((file) => file !== null && isAbsolute(file) && !known.includes(file));
-  const isOnBranch = settings.some(({ key }) => ON_BRANCH.test(key));
+  const isOnBranch = settings.some(({ key }) => key.startsWith(ON_BRANCH));
   const heads = isOnBranch ? gitDirs.map((dir) => join(dir, 'HEAD')) : [];
   const inner = candidates(env, gitDirs).filter((file) => !known.includes(file));
   const late = [...new Set([...inner, ...others.flatMap((file) => file ?? []), ...heads])];

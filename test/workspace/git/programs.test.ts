@@ -457,7 +457,7 @@ describe('what works as before', () => {
   });
 });
 
-const LFS = spawnSync('git-lfs', ['version']).status === 0;
+const LFS = spawnSync('git', ['lfs', 'version']).status === 0;
 testIf(LFS, 'git-lfs is not installed')(
   'the real git-lfs stores a pointer, with its usual settings of the user',
   async () => {
