@@ -41,7 +41,11 @@ export const isOnNetwork = (mounts: readonly Mount[], path: string): boolean => 
 
 let mounts: readonly Mount[] = [];
 let mountsEnd_ms = -Infinity;
+/** An open file by the path of its descriptor, or a name in an open directory. */
+const DESCRIPTOR = /^\/proc\/self\/fd\/(\d+)(?:\/|$)/;
 const isFar = (path: string): boolean => {
+  const descriptor = DESCRIPTOR.exec(path)?.[1];
+  if (descriptor !== undefined) return far.has(Number(descriptor));
   const now_ms = performance.now();
   if (now_ms > mountsEnd_ms) {
     mountsEnd_ms = now_ms + MOUNTS_MS;
@@ -154,19 +158,27 @@ export const fchown = quick(fs.fchownSync, promisify(fs.fchown));
 export const fstat = quick(fs.fstatSync, promisify(fs.fstat));
 export const fsync = promisify(fs.fsync);
 
+/** Opens a file and returns its descriptor, which `closeFile` closes. */
+export const openFile = async (path: string, flags: number, mode: number): Promise<number> => {
+  const file = await open(path, flags, mode);
+  if (isFar(path)) far.add(file);
+  return file;
+};
+/** The number is another file's from then on. */
+export const closeFile = (file: number): Promise<void> =>
+  far.delete(file) ? closeLater(file) : close(file);
+
 export const withFile = async <T>(
   path: string,
   flags: number,
   mode: number,
   use: (file: number) => Promise<T>,
 ): Promise<T> => {
-  const file = await open(path, flags, mode);
-  if (isFar(path)) far.add(file);
+  const file = await openFile(path, flags, mode);
   try {
     return await use(file);
   } finally {
-    // The number is another file's from then on.
-    await (far.delete(file) ? closeLater(file) : close(file));
+    await closeFile(file);
   }
 };
 
