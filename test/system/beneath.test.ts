@@ -1,5 +1,5 @@
 /** Files beneath a root, which commands fill with links, pipes and what else they like, also while it is read. */
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   linkSync,
@@ -30,6 +30,7 @@ import {
 } from '../../src/system/beneath.js';
 import { writeAll } from '../../src/system/fs.js';
 import { testIf } from '../support/skipped.js';
+import { whileSwapped } from './swapping.js';
 
 const READ_BYTES = 1_000;
 const WAYS: readonly Way[] = process.platform === 'linux' ? ['descriptors', 'paths'] : ['paths'];
@@ -168,38 +169,6 @@ describe.each(WAYS)('by %s', (way) => {
     },
   );
 });
-
-const TURNS = 2_000;
-
-/** Runs `work` while another process swaps `directory` for a link to `target`, and returns how often each outcome occurred. */
-async function whileSwapped(
-  directory: string,
-  target: string,
-  work: () => Promise<string>,
-): Promise<ReadonlyMap<string, number>> {
-  const child = spawn(
-    process.execPath,
-    [join(import.meta.dirname, 'swap-child.js'), directory, target],
-    {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  );
-  await Promise.race([once(child.stdout, 'data'), once(child, 'exit')]);
-  const outcomes = new Map<string, number>();
-  try {
-    for (let turn = 0; turn < TURNS; turn++) {
-      const outcome = await work();
-      outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
-    }
-  } finally {
-    if (child.exitCode === null) {
-      const ended = once(child, 'exit');
-      child.kill('SIGKILL');
-      await ended;
-    }
-  }
-  return outcomes;
-}
 
 describe('while another process swaps a directory for a link and back', () => {
   testIf(process.platform === 'linux', 'needs /proc')(

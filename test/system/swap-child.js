@@ -16,10 +16,19 @@ const untilFree = (change) => {
   }
 };
 
+const MOST_US = 300;
+/** The other process is to meet each state for a while. */
+const wait = () => {
+  const end_ms = performance.now() + (Math.random() * MOST_US) / 1000;
+  while (performance.now() < end_ms);
+};
+
 renameSync(directory, aside);
 writeSync(1, 'swaps\n');
 for (;;) {
   untilFree(() => symlinkSync(target, directory));
+  wait();
   untilFree(() => renameSync(aside, directory));
+  wait();
   renameSync(directory, aside);
 }

@@ -7,14 +7,13 @@ import { dirname, join } from 'node:path';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 import type { Finding } from '../../shared/formats.js';
 import { whyProtected } from '../../documents/job/index.js';
-import { fail, ProblemError } from '../../shared/problems.js';
+import { fail } from '../../shared/problems.js';
 import type { NoSandbox, SandboxChoice } from '../../shared/proposal-activities.js';
+import { readBeneath } from '../../system/beneath.js';
 import { realpath } from '../../system/fs.js';
 import { withScratch } from '../../system/scratch.js';
-import { errnoOf } from '../../system/sys.js';
 import { COMMANDS, commandTurn, together } from '../../system/turns.js';
 import type { Box } from '../../workspace/commands/index.js';
-import { readFromLayer } from '../../workspace/layers/index.js';
 import type { FileChange } from './accepted.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
@@ -152,19 +151,18 @@ const resultsIn = (
   Promise.all(
     files.map(async (change) => {
       if (change.result === null) return change;
-      const remains = await readFromLayer(dir, change.path).catch((error: unknown) => {
-        if (isUnusable(error)) return refuse(change.path);
-        throw error;
-      });
-      if (remains === null && absent === 'removed') return refuse(change.path);
-      if (remains === null) return change;
-      return { ...change, result: { ...change.result, ref: await blobs.put(remains.bytes) } };
+      const left = await readBeneath(dir, change.path, STORE_BOUNDS.target_bytes);
+      if (left.ok)
+        return { ...change, result: { ...change.result, ref: await blobs.put(left.value.bytes) } };
+      if (left.reason === 'too_large')
+        return fail(
+          'target_too_large',
+          `formatCommand left ${change.path} with more than ${STORE_BOUNDS.target_bytes} bytes.`,
+        );
+      return left.reason === 'absent' && absent === 'unchanged' ? change : refuse(change.path);
     }),
   );
 
-const isUnusable = (error: unknown): boolean =>
-  (error instanceof ProblemError && error.problem.code === 'target_not_a_file') ||
-  errnoOf(error) === 'EACCES';
 const refuse = (path: string): never =>
   fail(
     'config_invalid',

@@ -1,4 +1,6 @@
 /** The tests on the workspace with a proposal over it, before anything of the proposal is applied. */
+import { STORE_BOUNDS } from '../../shared/bounds.js';
+import { fail } from '../../shared/problems.js';
 import type { ChangedFiles, NoSandbox, StagedByHook } from '../../shared/proposal-activities.js';
 import type {
   NoOverlay,
@@ -7,10 +9,11 @@ import type {
   TestSubject,
 } from '../../shared/test-activities.js';
 import { getJson, putJson } from '../../stores/ports.js';
+import { readBeneath, refusalText, type Refusal } from '../../system/beneath.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import { withoutIgnored } from '../../workspace/files/index.js';
 import { hashOfBase } from '../../workspace/base-hash.js';
-import { readFromLayer, stateInLayer, type Layer } from '../../workspace/layers/index.js';
+import { stateInLayer, type Layer } from '../../workspace/layers/index.js';
 import { toApply, type Proposal, type ProposalFile } from '../../workspace/proposal.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
@@ -152,10 +155,17 @@ async function ownFile(
   const state = isRemoved ? 'removed' : await stateInLayer(upper, path);
   if (state === 'kept') return null;
   if (state === 'removed') return result === null ? null : { path, result: null };
-  const remains = await readFromLayer(upper, path);
-  if (remains === null) return null;
-  const ref = await blobs.put(remains.bytes);
-  return ref === result?.ref ? null : { path, result: { ref, mode: result?.mode ?? remains.mode } };
+  const remains = await readBeneath(upper, path, STORE_BOUNDS.target_bytes);
+  if (!remains.ok) return unreadable(remains);
+  const { bytes, mode } = remains.value;
+  const ref = await blobs.put(bytes);
+  return ref === result?.ref ? null : { path, result: { ref, mode: result?.mode ?? mode } };
+}
+
+/** Throws ProblemError `target_too_large` or `target_not_a_file`. */
+function unreadable(refusal: Refusal): never {
+  const code = refusal.reason === 'too_large' ? 'target_too_large' : 'target_not_a_file';
+  return fail(code, `The tests left a file that Emend cannot take: ${refusalText(refusal)}.`);
 }
 
 /** The proposal as the tests left it, for the reviewer: what they removed stays as proposed. */

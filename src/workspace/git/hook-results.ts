@@ -2,12 +2,11 @@
  * Takes over what commit hooks leave. They chose what is there, so no link is followed, and our git never opens a file that a hook could
  * have replaced: the index is copied first, and a directory of objects is used only if there is nothing in it but objects.
  */
-import { lstat, readdir, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fail, ProblemError } from '../../shared/problems.js';
-import { orNull } from '../../system/durable.js';
-import { errnoOf } from '../../system/sys.js';
-import { readFromLayer } from '../layers/index.js';
+import { STORE_BOUNDS } from '../../shared/bounds.js';
+import { fail } from '../../shared/problems.js';
+import { listBeneath, readBeneath, statBeneath } from '../../system/beneath.js';
 
 const INDEX_BYTES = 1024 ** 3; // bound: Size of an index that a hook leaves: about ten million files.
 const MESSAGE_BYTES = 1024 ** 2; // bound: Size of a commit message that a hook leaves.
@@ -30,13 +29,12 @@ const refuse = (hook: string, what: string): never =>
 
 /** Reads a file of the hooks' directory. Throws ProblemError `hook_failed` for anything but a regular file. */
 async function take(dir: string, name: string, hook: string, max_bytes: number): Promise<Buffer> {
-  const read = readFromLayer(dir, name, max_bytes).catch((error: unknown) => {
-    if (errnoOf(error) === 'EACCES') return refuse(hook, `left ${name} unreadable`);
-    if (!(error instanceof ProblemError)) throw error;
-    const isLarge = error.problem.code === 'target_too_large';
-    return refuse(hook, `left ${name} ${isLarge ? 'too large' : 'as something other than a file'}`);
-  });
-  return (await read)?.bytes ?? refuse(hook, `removed ${name}`);
+  const read = await readBeneath(dir, name, max_bytes);
+  if (read.ok) return read.value.bytes;
+  if (read.reason === 'absent') return refuse(hook, `removed ${name}`);
+  if (read.reason === 'forbidden') return refuse(hook, `left ${name} unreadable`);
+  const isLarge = read.reason === 'too_large';
+  return refuse(hook, `left ${name} ${isLarge ? 'too large' : 'as something other than a file'}`);
 }
 
 /** Returns the message that the commit-msg hook left. */
@@ -54,22 +52,32 @@ const ALTERNATES = ['info/alternates', 'info/http-alternates'];
  * other objects: git would follow a link and `info/alternates` out of the directory. Throws ProblemError `hook_failed`.
  */
 export async function checkObjects(dir: string): Promise<void> {
-  const visit = async (below: string): Promise<void> => {
-    const place = join(dir, 'objects', below);
-    for (const name of await readdir(place)) {
-      const path = join(below, name);
-      const stat = await lstat(join(place, name));
-      if (stat.isDirectory() && below === '') await visit(name);
-      else if (!stat.isFile() || ALTERNATES.includes(path))
-        refuse('pre-commit', `left objects/${path}, which is no git object`);
-    }
-  };
-  const top = await orNull(lstat(join(dir, 'objects')), ['ENOENT']);
-  if (top?.isDirectory() !== true) refuse('pre-commit', 'replaced its directory of git objects');
-  await visit('').catch((error: unknown) => {
-    if (errnoOf(error) === 'EACCES') refuse('pre-commit', 'left its git objects unreadable');
-    throw error;
-  });
+  for (const name of await namesIn(dir, 'objects')) {
+    if (await isDirectory(dir, `objects/${name}`))
+      for (const below of await namesIn(dir, `objects/${name}`))
+        await checkObject(dir, `${name}/${below}`);
+    else await checkObject(dir, name);
+  }
+}
+
+async function namesIn(dir: string, path: string): Promise<readonly string[]> {
+  const names = await listBeneath(dir, path);
+  if (names.ok) return names.value;
+  if (names.reason === 'forbidden') return refuse('pre-commit', 'left its git objects unreadable');
+  return refuse('pre-commit', 'replaced its directory of git objects');
+}
+
+async function isDirectory(dir: string, path: string): Promise<boolean> {
+  const stat = await statBeneath(dir, path);
+  return stat.ok && stat.value.isDirectory();
+}
+
+async function checkObject(dir: string, path: string): Promise<void> {
+  const stat = await statBeneath(dir, `objects/${path}`);
+  if (!stat.ok && stat.reason === 'forbidden')
+    refuse('pre-commit', 'left its git objects unreadable');
+  if (!stat.ok || !stat.value.isFile() || ALTERNATES.includes(path))
+    refuse('pre-commit', `left objects/${path}, which is no git object`);
 }
 
 /** A file of the proposal as a hook left it in the working tree that it saw. */
@@ -88,16 +96,12 @@ export async function changedFiles(
 ): Promise<readonly ChangedFile[]> {
   const changed: ChangedFile[] = [];
   for (const path of paths) {
-    const file = await readFile(upper, path);
-    if (file === null) continue;
+    const file = await readBeneath(upper, path, STORE_BOUNDS.target_bytes);
+    if (!file.ok) continue;
     // A write of the same bytes, or a `touch`, also copies a file to the upper layer.
-    const before = await readFile(root, path);
-    if (before === null || !before.bytes.equals(file.bytes)) changed.push({ path, ...file });
+    const before = await readBeneath(root, path, STORE_BOUNDS.target_bytes);
+    if (!before.ok || !before.value.bytes.equals(file.value.bytes))
+      changed.push({ path, ...file.value });
   }
   return changed;
 }
-const readFile = (dir: string, path: string) =>
-  readFromLayer(dir, path).catch((error: unknown) => {
-    if (error instanceof ProblemError || errnoOf(error) === 'EACCES') return null;
-    throw error;
-  });

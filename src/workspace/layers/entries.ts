@@ -1,9 +1,9 @@
 /** Reads directories of a layer after its command has ended. No link is followed: the command chose what is there. */
 import type { Stats } from 'node:fs';
 import { chmod } from 'node:fs/promises';
-import { join } from 'node:path';
+import { statBeneath, withDirectory } from '../../system/beneath.js';
 import { orNull } from '../../system/durable.js';
-import { lstat, readdir } from '../../system/fs.js';
+import { fstat, lstat, readdir } from '../../system/fs.js';
 
 export interface Entry {
   readonly name: string;
@@ -15,8 +15,11 @@ const ABSENT = ['ENOENT', 'ENOTDIR', 'EACCES'];
 // bound: Bytes of a path in a layer. What is deeper is removed with it, but neither listed nor kept: the kernel takes 4,095.
 export const PATH_BYTES = 2_048;
 
-/** Returns what is at a path, which is no link's target; null: nothing that this user can see. */
-export const entryAt = (path: string): Promise<Stats | null> => orNull(lstat(path), ABSENT);
+/** Returns what is at a path beneath a root, which is no link's target; null: nothing that this user can see. */
+export async function entryAt(root: string, path: string): Promise<Stats | null> {
+  const stat = await statBeneath(root, path);
+  return stat.ok ? stat.value : null;
+}
 
 /** Returns whether this is the kernel's mark for a name that was removed: a character device 0:0. */
 export const isRemovalMark = (stat: Pick<Stats, 'isCharacterDevice' | 'rdev'>): boolean =>
@@ -30,18 +33,19 @@ export async function openDirectory(path: string | Buffer, { mode }: Stats): Pro
 }
 
 /**
- * Lists a directory in the order of its names, and opens it first if its mode forbids that. Lists nothing if there is no directory. Leaves
- * out names that are not UTF-8, which no path in a message can state, and paths of more than `PATH_BYTES`.
+ * Lists a directory beneath a root in the order of its names, and opens it first if its mode forbids that. Lists nothing if there is no
+ * directory. Leaves out names that are not UTF-8, which no path in a message can state, and paths of more than `PATH_BYTES`.
  */
-export async function entriesIn(dir: string): Promise<readonly Entry[]> {
-  const own = await entryAt(dir);
-  if (own?.isDirectory() !== true) return [];
-  await openDirectory(dir, own);
-  const entries: Entry[] = [];
-  for (const name of (await readdir(dir)).sort()) {
-    const path = join(dir, name);
-    const stat = Buffer.byteLength(path) > PATH_BYTES ? null : await entryAt(path);
-    if (stat !== null) entries.push({ name, stat });
-  }
-  return entries;
+export async function entriesIn(root: string, path: string): Promise<readonly Entry[]> {
+  const listed = await withDirectory(root, path, async (directory) => {
+    await openDirectory(directory.self, await fstat(directory.fd));
+    const entries: Entry[] = [];
+    for (const name of (await readdir(directory.self)).sort()) {
+      const isLong = Buffer.byteLength(`${root}/${path}/${name}`) > PATH_BYTES;
+      const stat = isLong ? null : await orNull(lstat(directory.at(name)), ABSENT);
+      if (stat !== null) entries.push({ name, stat });
+    }
+    return { ok: true, value: entries };
+  });
+  return listed.ok ? listed.value : [];
 }

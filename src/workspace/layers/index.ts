@@ -13,7 +13,6 @@ import { layersDir } from './paths.js';
 import { createProbe } from './probe.js';
 import { removeTree } from './remove.js';
 
-export { readFromLayer } from './changes.js';
 export type { Layer, LayerRequest } from './layer.js';
 export {
   clearLayer,

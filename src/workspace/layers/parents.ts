@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process';
 import { chmod, mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { refusalText, withParent, type Directory } from '../../system/beneath.js';
 import { orNull } from '../../system/durable.js';
 import { ownPath } from '../../system/programs.js';
 import { entryAt } from './entries.js';
@@ -18,15 +19,20 @@ export async function makeParents(workspace: string, layer: string, path: string
   const parents = dirname(path) === '.' ? [] : dirname(path).split('/');
   for (const [index] of parents.entries()) {
     const parent = parents.slice(0, index + 1).join('/');
-    const isNew = await orNull(
-      mkdir(join(layer, parent)).then(() => true),
-      ['EEXIST'],
-    );
-    if (isNew === null) continue;
-    const stat = await entryAt(join(workspace, parent));
-    if (stat?.isDirectory() === true)
-      await chmod(join(layer, parent), (stat.mode & 0o7777) | WRITABLE);
+    const stat = await entryAt(workspace, parent);
+    const mode = stat?.isDirectory() === true ? (stat.mode & 0o7777) | WRITABLE : null;
+    const made = await withParent(layer, parent, (above, name) => makeIn(above, name, mode));
+    if (!made.ok) throw new Error(`the layer ${layer} cannot be filled: ${refusalText(made)}`);
   }
+}
+
+async function makeIn(above: Directory, name: string, mode: number | null) {
+  const isNew = await orNull(
+    mkdir(above.at(name)).then(() => true),
+    ['EEXIST'],
+  );
+  if (isNew !== null && mode !== null) await chmod(above.at(name), mode);
+  return { ok: true, value: null } as const;
 }
 
 const run = promisify(execFile);

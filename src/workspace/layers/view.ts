@@ -5,7 +5,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SANDBOX_ON } from '../../documents/job/index.js';
-import { readGiven } from '../../system/given-file.js';
+import { readBeneath, refusalText } from '../../system/beneath.js';
 import type { CommandRunner, Overlay } from '../commands/index.js';
 import { removeTree } from './remove.js';
 
@@ -51,7 +51,9 @@ export async function namesIn(
       },
     });
     if (ran.exit !== 0) throw new Error(`could not list what a command left: ${ran.output.trim()}`);
-    return byDirectory((await readGiven(join(lists, 'names'), VIEW_BYTES)).toString('utf8'));
+    const names = await readBeneath(lists, 'names', VIEW_BYTES);
+    if (!names.ok) throw new Error(`could not list what a command left: ${refusalText(names)}`);
+    return byDirectory(names.value.bytes.toString('utf8'));
   } finally {
     await removeTree(dir);
   }

@@ -8,6 +8,7 @@ import { chmod, mkdir, readdir, readFile, rename, writeFile } from 'node:fs/prom
 import type { Stats } from 'node:fs';
 import { join } from 'node:path';
 import { isDependencyFolder } from '../../documents/job/index.js';
+import { refusalText, withParent } from '../../system/beneath.js';
 import { orNull } from '../../system/durable.js';
 import { lstat } from '../../system/fs.js';
 import { isWithin } from '../commands/mounts.js';
@@ -122,7 +123,7 @@ async function fillGeneration(
 ): Promise<void> {
   for (const path of paths) {
     await makeParents(workspace, generation, path);
-    await moveEntry(join(upper, path), join(generation, path));
+    await moveEntry(upper, generation, path);
   }
   for (const path of removed) await makeParents(workspace, generation, path);
   await markRemoved(generation, removed);
@@ -134,11 +135,17 @@ export async function putBackOutputs(run: string, { dir }: Outputs): Promise<voi
   await orNull(rename(dir, join(run, 'warm')), ['EEXIST', 'ENOTEMPTY', 'ENOENT']);
 }
 
-/** Renaming a directory changes its entry `..`, which needs the right to write it. */
-async function moveEntry(from: string, to: string): Promise<void> {
-  const stat = await lstat(from);
-  if (stat.isDirectory()) await openDirectory(from, stat);
-  await rename(from, to);
+/** Moves an entry to the same path of another layer. Renaming a directory changes its entry `..`, which needs the right to write it. */
+async function moveEntry(upper: string, generation: string, path: string): Promise<void> {
+  const moved = await withParent(upper, path, (from, name) =>
+    withParent(generation, path, async (to) => {
+      const stat = await lstat(from.at(name));
+      if (stat.isDirectory()) await openDirectory(from.at(name), stat);
+      await rename(from.at(name), to.at(name));
+      return { ok: true, value: null };
+    }),
+  );
+  if (!moved.ok) throw new Error(`an output of the command cannot be kept: ${refusalText(moved)}`);
 }
 
 interface FoundOutputs {
@@ -183,7 +190,7 @@ async function candidatesIn(
 ): Promise<readonly Candidate[]> {
   const candidates: Candidate[] = [];
   for (const dir of directories)
-    for (const { name, stat } of await entriesIn(join(upper, dir)))
+    for (const { name, stat } of await entriesIn(upper, dir))
       if (name !== '.git' && !isDependencyFolder(name))
         candidates.push({ path: dir === '' ? name : `${dir}/${name}`, stat });
   return candidates;
@@ -204,7 +211,7 @@ async function ignoredAmong(
     const isMark = isRemovalMark(stat);
     // Patterns with a slash at their end are for directories. Git sees what the workspace has, not what the command made of it.
     if (stat.isDirectory() || isMark) questions.push(`./${path}/`);
-    if (isMark || !(stat.isDirectory() || (await isDirectory(join(workspace, path)))))
+    if (isMark || !(stat.isDirectory() || (await isDirectory(workspace, path))))
       questions.push(`./${path}`);
   }
   if (questions.length === 0) return new Set();
@@ -220,15 +227,15 @@ async function ignoredAmong(
   return new Set(fields.map((field) => field.replace(/^\.\//, '').replace(/\/$/, '')));
 }
 
-const isDirectory = async (path: string): Promise<boolean> =>
-  (await entryAt(path))?.isDirectory() === true;
+const isDirectory = async (root: string, path: string): Promise<boolean> =>
+  (await entryAt(root, path))?.isDirectory() === true;
 
 /** Git answers for no path behind a link or in another repository. */
 async function mayEnter({ workspace, upper }: Kept, path: string): Promise<boolean> {
-  const stat = await entryAt(join(workspace, path));
+  const stat = await entryAt(workspace, path);
   if (stat !== null && !stat.isDirectory()) return false;
   for (const layer of [workspace, upper])
-    if ((await entryAt(join(layer, path, '.git'))) !== null) return false;
+    if ((await entryAt(layer, `${path}/.git`)) !== null) return false;
   return true;
 }
 

@@ -2,14 +2,20 @@
  * Copies what a command wrote at the paths of `sandbox.write` from its layer into the workspace. Only regular files are copied, and no link
  * is followed on either side: the command chose what is in its layer, and the workspace may have links that lead out.
  */
-import { randomBytes } from 'node:crypto';
-import { mkdir, open, readdir, rename, rmdir, unlink } from 'node:fs/promises';
-import { basename, dirname, join, posix } from 'node:path';
+import { posix } from 'node:path';
 import { writeRefusal } from '../../documents/job/index.js';
+import {
+  listBeneath,
+  refusalText,
+  removeBeneath,
+  replaceBeneath,
+  statBeneath,
+  withFileBeneath,
+  type Refusal,
+} from '../../system/beneath.js';
+import { read, writeAll } from '../../system/fs.js';
 import { isWithin } from '../commands/mounts.js';
-import { ProblemError } from '../../shared/problems.js';
-import { changesIn, openInLayer, type Change, type ChangesRequest } from './changes.js';
-import { entryAt } from './entries.js';
+import { changesIn, type Change, type ChangesRequest } from './changes.js';
 import { isProgram } from './programs.js';
 
 export interface WriteOutRequest {
@@ -97,47 +103,56 @@ class Copier {
   /** Returns why the file was not copied; null: it was. */
   async #copy(path: string): Promise<string | null> {
     const { upper, workspace } = this.#place;
-    const reason = this.#reason(path) ?? (await makeRealParents(workspace, path));
+    const reason = this.#reason(path);
     if (reason !== null) return reason;
-    const there = await entryAt(join(workspace, path));
-    if (there !== null && !there.isFile()) return 'it is not a regular file in the workspace';
-    try {
-      const source = await openInLayer(upper, path);
-      if (source === null) return 'it is no longer in the layer';
-      try {
-        const { size, mode } = await source.stat();
-        if (size > this.#remaining_bytes)
-          return `the command wrote more than ${WRITTEN_BYTES} bytes`;
-        this.#remaining_bytes -= size;
-        await replaceFile(join(workspace, path), source, mode & 0o777);
-        return null;
-      } finally {
-        await source.close();
-      }
-    } catch (error) {
-      if (error instanceof ProblemError) return 'the command left something other than a file';
-      throw error;
-    }
+    const copied = await withFileBeneath(upper, path, async (source) => {
+      const { size, mode } = source.stat;
+      if (size > this.#remaining_bytes)
+        return { ok: true, value: `the command wrote more than ${WRITTEN_BYTES} bytes` };
+      this.#remaining_bytes -= size;
+      const written = await replaceBeneath(workspace, path, mode & 0o777, (target) =>
+        copyBytes(source.fd, target, size),
+      );
+      return { ok: true, value: written.ok ? null : workspaceReason(written, path) };
+    });
+    return copied.ok ? copied.value : 'the command left something other than a file';
   }
 
   /** Removes a file, or a directory with all files that may be removed. */
   async #remove(path: string): Promise<void> {
     const { workspace } = this.#place;
-    const stat = await entryAt(join(workspace, path));
-    if (stat === null) return;
-    const reason = this.#reason(path) ?? (await realParents(workspace, path));
-    if (reason !== null) {
-      this.#refuse(path, reason);
+    const stat = await statBeneath(workspace, path);
+    if (!stat.ok && stat.reason === 'absent') return;
+    const reason = this.#reason(path) ?? (stat.ok ? null : workspaceReason(stat, path));
+    if (reason !== null) return this.#refuse(path, reason);
+    if (!stat.ok || !stat.value.isDirectory()) {
+      const removed = await removeBeneath(workspace, path);
+      if (!removed.ok) this.#refuse(path, workspaceReason(removed, path));
+      else if (removed.value) this.#removed.push(path);
       return;
     }
-    if (!stat.isDirectory()) {
-      await unlink(join(workspace, path));
-      this.#removed.push(path);
-      return;
-    }
-    for (const name of (await readdir(join(workspace, path))).sort())
-      await this.#remove(`${path}/${name}`);
-    await rmdir(join(workspace, path)).catch(() => undefined); // It has files that stay.
+    const names = await listBeneath(workspace, path);
+    for (const name of names.ok ? names.value : []) await this.#remove(`${path}/${name}`);
+    // It may have files that stay.
+    await removeBeneath(workspace, path);
+  }
+}
+
+/** Returns why the workspace cannot have the path. */
+function workspaceReason(refusal: Refusal, path: string): string {
+  if (refusal.path !== path) return refusalText(refusal);
+  const isOther = refusal.reason === 'link' || refusal.reason === 'not_a_file';
+  return isOther ? 'it is not a regular file in the workspace' : refusalText(refusal);
+}
+
+/** Copies a file, but no more than it had before. */
+async function copyBytes(source: number, target: number, size: number): Promise<void> {
+  const part = Buffer.alloc(PART_BYTES);
+  for (let remaining = size; remaining > 0;) {
+    const count = await read(source, part.subarray(0, Math.min(part.length, remaining)), null);
+    if (count === 0) return;
+    await writeAll(target, part.subarray(0, count));
+    remaining -= count;
   }
 }
 
@@ -154,49 +169,4 @@ function reasonsAgainst(
     const expected = writeRefusal(path, protectedPatterns);
     return expected === null ? null : `expected ${expected}`;
   };
-}
-
-/** Returns why the path cannot be reached through real directories; null: it can, as far as they exist. */
-async function realParents(workspace: string, path: string): Promise<string | null> {
-  const parents = dirname(path) === '.' ? [] : dirname(path).split('/');
-  for (const [index] of parents.entries()) {
-    const stat = await entryAt(join(workspace, ...parents.slice(0, index + 1)));
-    if (stat === null) return null;
-    if (!stat.isDirectory()) return `${parents.slice(0, index + 1).join('/')} is not a directory`;
-  }
-  return null;
-}
-
-async function makeRealParents(workspace: string, path: string): Promise<string | null> {
-  const reason = await realParents(workspace, path);
-  if (reason === null) await mkdir(dirname(join(workspace, path)), { recursive: true });
-  return reason;
-}
-
-type Source = NonNullable<Awaited<ReturnType<typeof openInLayer>>>;
-
-/** Writes the bytes to a new file next to the target, then renames it. */
-async function replaceFile(target: string, source: Source, mode: number): Promise<void> {
-  const temp = join(
-    dirname(target),
-    `.emend-${randomBytes(6).toString('hex')}-${basename(target).slice(0, 40)}`,
-  );
-  const file = await open(temp, 'wx', 0o600);
-  try {
-    try {
-      const part = Buffer.alloc(PART_BYTES);
-      for (;;) {
-        const { bytesRead } = await source.read(part, 0, part.length, null);
-        if (bytesRead === 0) break;
-        await file.writeFile(part.subarray(0, bytesRead));
-      }
-      await file.chmod(mode);
-    } finally {
-      await file.close();
-    }
-    await rename(temp, target);
-  } catch (error) {
-    await unlink(temp).catch(() => undefined);
-    throw error;
-  }
 }
