@@ -117,9 +117,10 @@ export const protectedBy = (said: Configured): readonly string[] => [
 export const namedByScripts = (path: string, source: string): readonly string[] => {
   const scripts = scriptsOf(source);
   const named = scripts.flatMap((script) => namedIn(script, posix.dirname(path)));
-  return named.length === 0
-    ? []
-    : [reason(`a script in ${path} uses it`), ...new Set(named), FILES_ONLY];
+  if (named.length === 0) return [];
+  const patterns =
+    named.length > NAMED_FILES ? [everythingIn(posix.dirname(path))] : new Set(named);
+  return [reason(`a script in ${path} uses it`), ...patterns, FILES_ONLY];
 };
 
 export const namedByGit = (paths: readonly string[]): readonly string[] =>
@@ -140,6 +141,10 @@ const scriptsOf = (source: string): readonly string[] => {
   }
 };
 
+const PATH_CHARS = 4_096; // bound: Characters of a word that may name a file: the kernel opens no longer path.
+const FOLDERS = 20; // bound: Folders that one command enters by `cd` and that its words are looked for in.
+const NAMED_FILES = 2_000; // bound: Patterns for files that the scripts of one manifest, or one command, name. If they name more, all files below its folder are protected.
+
 const RUNS_FILES =
   /^(?:node|nodemon|tsx|ts-node|bun|deno|(?:ba|z)?sh|python3?|perl|ruby|php|source)$/;
 
@@ -149,8 +154,10 @@ const namedIn = (command: string, folder: string): readonly string[] => {
   const folders = [folder];
   let before = '';
   for (const word of wordsOf(command)) {
+    if (word.length >= PATH_CHARS) continue;
     const isRun = RUNS_FILES.test(before);
     if (before === 'cd') folders.push(posix.join(folder, word));
+    if (folders.length > FOLDERS || patterns.length > NAMED_FILES) return [everythingIn(folder)];
     // `node --enable-source-maps build` runs `build`, too.
     if (!(isRun && word.startsWith('-'))) before = word;
     const name = word.replace(/^-.*=/, '');
@@ -159,6 +166,9 @@ const namedIn = (command: string, folder: string): readonly string[] => {
   }
   return patterns;
 };
+
+const everythingIn = (folder: string): string =>
+  folder === '' || folder === '.' ? '/**' : `${exactly(folder)}/**`;
 
 /** What is quoted is a word, and may be a command with words of its own. */
 const wordsOf = (command: string): readonly string[] =>

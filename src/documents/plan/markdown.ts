@@ -1,5 +1,6 @@
 /** Markdown with offsets: headings, tasks, links, and what is code or comment. The parser is @lezer/markdown (decision 0019). */
 import { parser, TaskList } from '@lezer/markdown';
+import { EXCESSES, markdownBounds } from './markdown-bounds.js';
 import { type Span, lineIndex, type Heading, type Link, type Task } from './types.js';
 
 const PLAN_TAG_CHARS = 4_000; // bound: Links are not looked for in an HTML tag with more attributes than that.
@@ -60,6 +61,8 @@ export interface Outline {
   readonly opaque: readonly Span[];
   /** Offset of a fence that nothing closes. */
   readonly openFence: number | null;
+  /** The first place that is more than the parser is given to read, and what is wrong there. */
+  readonly excess: { readonly from: number; readonly message: string } | null;
   readonly lines: ReturnType<typeof lineIndex>;
 }
 
@@ -74,7 +77,11 @@ export interface Definition extends Use {
 }
 
 // Neither is asked for, and many blanks take the parser quadratic time with the one.
-const markdown = parser.configure([TaskList, { remove: ['HardBreak', 'Emphasis'] }]);
+const markdown = parser.configure([
+  TaskList,
+  { remove: ['HardBreak', 'Emphasis'] },
+  markdownBounds,
+]);
 const OPAQUE = new Set([
   'FencedCode',
   'CodeBlock',
@@ -96,6 +103,7 @@ export function readMarkdown(source: string, skip = 0): Outline {
   const ids: HtmlTags['ids'][number][] = [];
   const opaque: Span[] = [];
   let openFence: number | null = null;
+  let excess: Outline['excess'] = null;
   let depth = 0;
   let items = 0;
   let quotes = 0;
@@ -142,6 +150,8 @@ export function readMarkdown(source: string, skip = 0): Outline {
           links.push({ ...span, target: source.slice(span.from, span.to) });
         ids.push(...tags.ids);
       }
+      const message = EXCESSES[name];
+      if (message !== undefined) excess ??= { from: at.from, message };
       if (OPAQUE.has(name)) opaque.push(at);
       if (name === 'FencedCode' && depth === 1 && node.getChildren('CodeMark').length < 2)
         openFence = at.from;
@@ -153,7 +163,7 @@ export function readMarkdown(source: string, skip = 0): Outline {
       else if (name === 'Blockquote') quotes -= 1;
     },
   });
-  return { headings, tasks, links, definitions, uses, ids, opaque, openFence, lines };
+  return { headings, tasks, links, definitions, uses, ids, opaque, openFence, excess, lines };
 }
 
 const isLinkTarget = (parent: string | undefined): boolean =>

@@ -131,6 +131,7 @@ export function readDocument(source: string, file: string): DocumentReading {
   const outline = readMarkdown(source, begin);
   const fields = fieldsOf(source, outline, begin);
   const reading = { file, source, outline, fields, faults: [], notes: [] as Fault[] };
+  if (outline.excess !== null) fault(reading, outline.excess.from, outline.excess.message);
   if (outline.openFence !== null)
     note(
       reading,

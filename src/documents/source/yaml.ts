@@ -3,13 +3,20 @@ import {
   isMap,
   isScalar,
   isSeq,
+  Lexer,
   LineCounter,
   parseDocument,
+  Parser,
   type Document,
   type ErrorCode,
 } from 'yaml';
 
 const KEYS = 2_000; // bound: Keys that one YAML may have, by its colons: its parser compares each key with each.
+
+// bound: Maps and lists within each other in one YAML. The parser recurses, and V8 ends the process if it compiles a regular expression on a full stack.
+const NESTING = 50;
+
+const FAULTS = 20; // bound: Faults of one YAML that are reported.
 
 /** Where the parser's own words speak to who programs with it. */
 const WORDS: Readonly<Partial<Record<ErrorCode, string>>> = {
@@ -37,12 +44,25 @@ export function readYaml(source: string, lineOffset: number): YamlRead {
     const { line, col } = lineCounter.linePos(offset);
     return { line: line + lineOffset, column: col };
   };
-  const first = { line: lineOffset + 1, column: 1 };
+  const top = { line: lineOffset + 1, column: 1 };
   if (source.split(':').length > KEYS + 1)
-    return { ok: false, faults: [{ ...first, message: `expected at most ${KEYS} keys` }] };
+    return { ok: false, faults: [{ ...top, message: `expected at most ${KEYS} keys` }] };
+  const deep = tooDeepAt(source);
+  if (deep !== null)
+    return {
+      ok: false,
+      faults: [
+        {
+          line: lineOfOffset(source, deep) + lineOffset,
+          column: 1,
+          message: `expected at most ${NESTING} maps and lists within each other`,
+        },
+      ],
+    };
   try {
     const document = parseDocument(source, { lineCounter, prettyErrors: false });
-    const faults = [...document.errors, ...document.warnings].map(({ pos, code, message }) => ({
+    const first = [...document.errors, ...document.warnings].slice(0, FAULTS);
+    const faults = first.map(({ pos, code, message }) => ({
       ...at(pos[0]),
       message: WORDS[code] ?? message,
     }));
@@ -57,9 +77,24 @@ export function readYaml(source: string, lineOffset: number): YamlRead {
         : error instanceof Error
           ? error.message
           : String(error);
-    return { ok: false, faults: [{ ...first, message }] };
+    return { ok: false, faults: [{ ...top, message }] };
   }
 }
+
+/** Returns the offset at which maps and lists are nested too deeply; null: nowhere. */
+function tooDeepAt(source: string): number | null {
+  const parser = new Parser();
+  for (const lexeme of new Lexer().lex(source)) {
+    // It is a generator, whose documents are not needed here.
+    for (const _ of parser.next(lexeme));
+    // A map and a list are one token each; a document is the first.
+    if (parser.stack.length > NESTING + 1) return parser.offset;
+  }
+  return null;
+}
+
+const lineOfOffset = (source: string, offset: number): number =>
+  source.slice(0, offset).split('\n').length;
 
 /** Where the key (or list item) at `path` starts; of its nearest parent where it has no place of its own. */
 function offsetOf(document: Document, path: readonly PropertyKey[]): number {

@@ -152,7 +152,7 @@ describeIf(found.works, whyNone)('paths of sandbox.write', () => {
       written: ['out/fine'],
       removed: [],
       refused: [
-        { path: 'away/file', reason: 'away is not a directory' },
+        { path: 'away/file', reason: 'away is a symbolic link' },
         { path: 'bin/git', reason: 'it is in a directory on PATH, or in one of Emend itself' },
         { path: 'out/.git', reason: 'the command left something other than a file' },
         { path: 'out/dir', reason: 'the command left something other than a file' },

@@ -1,0 +1,42 @@
+/**
+ * Bounds for the Markdown parser, whose work grows with the square of what one paragraph opens, and of how deep one line nests. What is
+ * beyond a bound is read as text, and a node of its own in the tree shows where.
+ */
+import type { BlockContext, InlineContext, Line, MarkdownConfig } from '@lezer/markdown';
+
+const OPENINGS = 1_000; // bound: Brackets, tags and code spans that are opened in one paragraph.
+const DEPTH = 50; // bound: Lists and quotations within each other.
+
+/** Names of the nodes, and what is wrong at one. */
+export const EXCESSES: Readonly<Record<string, string>> = {
+  ManyOpenings: `expected at most ${OPENINGS} brackets, tags and code spans in one paragraph; split the paragraph`,
+  DeepNesting: `expected at most ${DEPTH} lists and quotations within each other`,
+};
+
+const OPENING = new Set([...'[<`'].map((sign) => sign.charCodeAt(0)));
+const counts = new WeakMap<InlineContext, number>();
+
+/** Returns the offset behind a sign that is read as text; -1: the other parsers may read it. */
+function pastOpening(context: InlineContext, next: number, at: number): number {
+  if (!OPENING.has(next)) return -1;
+  const count = (counts.get(context) ?? 0) + 1;
+  counts.set(context, count);
+  if (count <= OPENINGS) return -1;
+  if (count === OPENINGS + 1) return context.addElement(context.elt('ManyOpenings', at, at + 1));
+  return at + 1;
+}
+
+/** Takes the rest of a line as text. False: the other parsers may read it. */
+function takeDeepLine(context: BlockContext, line: Line): boolean {
+  if (context.depth <= DEPTH) return false;
+  const from = context.lineStart + line.pos;
+  context.addElement(context.elt('DeepNesting', from, context.lineStart + line.text.length));
+  context.nextLine();
+  return true;
+}
+
+export const markdownBounds: MarkdownConfig = {
+  defineNodes: ['ManyOpenings', { name: 'DeepNesting', block: true }],
+  parseInline: [{ name: 'ManyOpenings', parse: pastOpening, before: 'Escape' }],
+  parseBlock: [{ name: 'DeepNesting', parse: takeDeepLine, before: 'IndentedCode' }],
+};
