@@ -50,6 +50,9 @@ export type Way = 'descriptors' | 'paths';
 const WAY: Way =
   process.platform === 'linux' && existsSync('/proc/self/fd') ? 'descriptors' : 'paths';
 
+/** A directory that is open cannot be swapped: `at` names are looked up in it. */
+export const canPinDirectories = WAY === 'descriptors';
+
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_NOCTTY, O_RDONLY } = constants;
 /** Node.js does not export it. Its value is the same on all processors that Node.js supports on Linux. */
 const O_PATH = 0o10_000_000;

@@ -13,6 +13,9 @@ import { isRelativeWrite, writeRefusal } from '../job/write-paths.js';
 
 export type CheckedPath = Readonly<{ ok: true; path: string } | { ok: false; expected: string }>;
 
+const PATH_CHARS = 4_096; // bound: Characters of a path in a document: the kernel opens no longer path.
+const LONG = `a path of at most ${PATH_CHARS} characters`;
+
 const refused = (expected: string): CheckedPath => ({ ok: false, expected });
 
 /** Normalises (`./src//a.ts` is `src/a.ts`) or says what was expected instead. A file, so neither `.` nor a trailing `/`. */
@@ -26,6 +29,7 @@ export function checkFilePath(written: string): CheckedPath {
 
 /** As `checkFilePath`, for a directory; the workspace itself is `''`. */
 function checkDirectoryPath(written: string): CheckedPath {
+  if (written.length > PATH_CHARS) return refused(LONG);
   if (written.trim() === '') return refused('a path that is not empty');
   if (hasControl(written))
     return refused('a path without NUL, line ends and other control characters');
@@ -185,12 +189,15 @@ const BASE = 'a branch, or the whole id of a commit, as text';
 export const base = z.string({ error: BASE }).refine(isBase, { error: BASE });
 
 const isPlace = (written: string): boolean =>
-  /^(~\/|\/)[^\0]*[^\0/]/.test(written) && !written.split('/').includes('..');
+  written.length <= PATH_CHARS &&
+  /^(~\/|\/)[^\0]*[^\0/]/.test(written) &&
+  !written.split('/').includes('..');
 const PLACE = 'an absolute path, or one that starts with ~/';
 const place = z.string({ error: PLACE }).refine(isPlace, { error: PLACE });
 
 /** Returns the kind of path that `sandbox.write` takes in place of this one; null: it takes this one. */
 function expectedWrite(written: string): string | null {
+  if (written.length > PATH_CHARS) return LONG;
   if (!isRelativeWrite(written)) {
     if (!isPlace(written)) return PLACE;
     return written.split('/').some(isGitDirectory) ? 'a path outside .git' : null;

@@ -5,6 +5,7 @@ import { isStepKey } from '../../shared/ids.js';
 import { again, outcomeOf, rolledBackBefore } from './repeat.js';
 import { checkFiles, takeBack } from './prepare.js';
 import { dirOf, freshId, isStillDirectory } from './paths.js';
+import { sysBeneath } from './beneath-sys.js';
 import { ownProcess, type ProcessIdentity } from '../../system/process.js';
 import {
   isAt,
@@ -257,7 +258,7 @@ const openOrFailed = async (
   if (state.plan === null || !isOpen(state)) return failedAt(error, root);
   // Without a verdict nothing goes forward, and only the attempt that planned, which ends here, could have asked for one.
   if (state.verdict === 'committed' || state.plan.attempt !== attempt) throw error;
-  await takeBack(sys, state.plan).catch(() => undefined);
+  await takeBack(sysBeneath(sys, state.plan.workspace), state.plan).catch(() => undefined);
   return failedAt(error, root);
 };
 
@@ -292,7 +293,9 @@ const differing = async (
   for (const file of files) {
     // Through a link that was put in the place of a directory other bytes would be read.
     const isThere = await isStillDirectory(sys, root, dirOf(file.path));
-    const seen = isThere ? await look(sys, join(root, file.path)) : ({ kind: 'absent' } as const);
+    const seen = isThere
+      ? await look(sysBeneath(sys, root), join(root, file.path))
+      : ({ kind: 'absent' } as const);
     if (isAt(seen, file.result) && (isThere || file.result === null)) continue;
     const now =
       seen.kind === 'file'

@@ -5,6 +5,7 @@ import { committedSince } from './repeat.js';
 import { difference, isAt, look, type Side, isOpen, recordsOf } from './record.js';
 import { createLocks } from './lock.js';
 import { resolveInWorkspace } from './paths.js';
+import { sysBeneath } from './beneath-sys.js';
 import { appliedRecords, type AppliedRecord, isLocal } from './lock-owners.js';
 import { failAll, problemOn, type Problem } from '../../shared/problems.js';
 import { homePaths } from '../../stores/home.js';
@@ -113,7 +114,7 @@ const whyTouched = async (
   const place = await resolveInWorkspace(sys, root, real);
   if (!place.ok) return place.why;
   if (place.real !== real) return `a link in its place leads to ${place.real}`;
-  const seen = await look(sys, join(root, real));
+  const seen = await look(sysBeneath(sys, root), join(root, real));
   return isAt(seen, result) ? null : difference(result, seen);
 };
 

@@ -10,6 +10,7 @@ import {
   type TransactionPlan,
 } from './record.js';
 import { dirOf, isStillDirectory, resolveInWorkspace, targetDirs, targetPaths } from './paths.js';
+import { sysBeneath } from './beneath-sys.js';
 import { orNull } from '../../system/durable.js';
 import type { FileStat, Sys } from '../../system/sys.js';
 import { together } from '../../system/turns.js';
@@ -51,7 +52,7 @@ export const checkFiles = async (
     const twin = places.get(place.real);
     if (twin !== undefined) refuse(`it is the same file as ${twin}`);
     places.set(place.real, file.path);
-    const seen = await look(sys, join(root, place.real));
+    const seen = await look(sysBeneath(sys, root), join(root, place.real));
     const write = file.by === 'model' && !isAt(seen, file.result);
     if (file.by === 'person' && !isAt(seen, file.result)) refuse(difference(file.result, seen));
     if (write && !isAt(seen, file.base)) refuse(difference(file.base, seen));

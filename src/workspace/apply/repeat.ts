@@ -1,4 +1,5 @@
 /** An application that was recorded before: what a retry, a late attempt or a reset run is told. Nothing is written here. */
+import { sysBeneath } from './beneath-sys.js';
 import { join } from 'node:path';
 import {
   difference,
@@ -56,7 +57,7 @@ const changedSince = async (
   for (const file of plan.files.filter(
     ({ path, by }) => by === 'model' && closed.files.includes(path),
   )) {
-    const seen = await look(sys, join(plan.workspace, file.real));
+    const seen = await look(sysBeneath(sys, plan.workspace), join(plan.workspace, file.real));
     if (!isAt(seen, file.result))
       changed.push({ path: file.path, why: `${file.path}: ${since(file, seen)}` });
   }

@@ -15,6 +15,7 @@ import {
 } from './record.js';
 import { dirOf, freshId, isStillDirectory, resolveInWorkspace } from './paths.js';
 import { recoverAll } from './recover.js';
+import { sysBeneath } from './beneath-sys.js';
 import { STAYS } from './forward.js';
 import { orNull } from '../../system/durable.js';
 import { shownKey } from '../../shared/ids.js';
@@ -159,7 +160,7 @@ const lookBack = async (
     // A person's own change was never written by us, and a conflict never came to its result.
     if (file.by === 'person' || !closed.files.includes(file.path)) continue;
     const place = await resolveInWorkspace(sys, plan.workspace, file.real);
-    const seen = await look(sys, join(plan.workspace, file.real));
+    const seen = await look(sysBeneath(sys, plan.workspace), join(plan.workspace, file.real));
     if (place.ok && place.real !== file.real)
       kept.push({
         path: file.path,

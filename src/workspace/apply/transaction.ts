@@ -9,6 +9,7 @@ import { isUnchanged, type Checked, prepare, takeBack } from './prepare.js';
 import { goForward, hasBegun } from './forward.js';
 import { restore, resolveBackup, listBackups, type Drive } from './backups.js';
 import { freshId, targetPaths } from './paths.js';
+import { sysBeneath } from './beneath-sys.js';
 import { isAlive, sameProcess, type ProcessIdentity } from '../../system/process.js';
 import {
   isOpen,
@@ -91,6 +92,10 @@ export const liveAttempts = async (
   return live;
 };
 
+/** The system calls of a plan: what is in its workspace is reached through no link. */
+const workspaceSys = ({ sys }: EngineParts, { workspace }: TransactionPlan): Sys =>
+  sysBeneath(sys, workspace);
+
 const driveOf = (
   context: EngineParts,
   own: Pick<Drive, 'record' | 'plan' | 'attempt'>,
@@ -99,7 +104,7 @@ const driveOf = (
   let backups = 0;
   const nextBackup = () => (backups += 1);
   return {
-    sys: context.sys,
+    sys: workspaceSys(context, own.plan),
     blobs: context.blobs,
     ...own,
     isLive: (id) => live.has(id),
@@ -121,7 +126,7 @@ export const finishOpen = async (
   const wanted = begun ? 'committed' : 'reverted';
   const verdict = state.verdict ?? (await record.putVerdict(plan.generation, wanted)).verdict;
   if (verdict === 'reverted') {
-    await takeBack(context.sys, plan);
+    await takeBack(workspaceSys(context, plan), plan);
     await record.putCleaned(plan.generation);
     return { did: 'reverted' };
   }
@@ -225,7 +230,8 @@ const tryToCommit = async (
   made: PlanAttempt & { ok: true },
 ): Promise<Problem | null> => {
   const { plan, checked } = made;
-  const { sys, blobs } = context;
+  const { blobs } = context;
+  const sys = workspaceSys(context, plan);
   try {
     const refused = await refusalBefore(sys, plan);
     if (refused !== null) throw new ProblemError(refused);
@@ -274,7 +280,7 @@ const revert = async (
   plan: TransactionPlan,
 ): Promise<boolean> => {
   const { created } = await record.putVerdict(plan.generation, 'reverted');
-  await takeBack(context.sys, plan);
+  await takeBack(workspaceSys(context, plan), plan);
   await record.putCleaned(plan.generation);
   return created;
 };
@@ -300,13 +306,13 @@ export const sweep = async (
     if (earlier === null) continue;
     const works = await liveAttempts(context, { ...state, plan: earlier, drivers: [] }, attempt);
     asleep += works.size;
-    if (works.size === 0) await takeBack(context.sys, earlier);
+    if (works.size === 0) await takeBack(workspaceSys(context, earlier), earlier);
   }
   const drive = driveOf(context, { record, plan, attempt }, live);
   const closedAt_ns = await record.closedAt_ns();
   for (const [index, backups] of await listBackups(drive, 'finish')) {
     for (const backup of backups) {
-      const { changed_ns } = await context.sys.lstat(backup);
+      const { changed_ns } = await drive.sys.lstat(backup);
       // Taken after the end, so by mistake: it belongs where it was.
       const late = changed_ns > closedAt_ns;
       if (late && (await restore(drive, backup, targetPaths(plan, index).target)) !== 'taken')

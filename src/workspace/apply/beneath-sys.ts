@@ -1,0 +1,73 @@
+/**
+ * The system calls of a transaction on the files of its workspace: each path is looked up from the workspace without following a link, so
+ * that a directory which is swapped for a link between a check and a write does not matter. Where there is no /proc, the paths are used as
+ * they are, and only the checks before each step refuse links.
+ */
+import { relative, sep } from 'node:path';
+import { canPinDirectories, withDirectory, withParent, type Found } from '../../system/beneath.js';
+import type { Sys } from '../../system/sys.js';
+
+/** Returns the system calls with all paths in `root` (a real path) looked up beneath it. Other paths are the home's. */
+export function sysBeneath(sys: Sys, root: string): Sys {
+  if (!canPinDirectories) return sys;
+  const inside = (path: string): string | null => {
+    const below = relative(root, path);
+    return below === '' || below === '..' || below.startsWith(`..${sep}`) || below.startsWith(sep)
+      ? null
+      : below;
+  };
+  /** Works with the path of a name in its opened directory. */
+  const at = async <T>(path: string, call: (place: string) => Promise<T>): Promise<T> => {
+    const below = inside(path);
+    if (below === null) return call(path);
+    return valueAt(
+      path,
+      await withParent(root, below, async (dir, name) => found(call(dir.at(name)))),
+    );
+  };
+  const both = <T>(
+    one: string,
+    other: string,
+    call: (one: string, other: string) => Promise<T>,
+  ): Promise<T> => at(one, (first) => at(other, (second) => call(first, second)));
+  /** Works with the path of an opened directory. */
+  const within = async <T>(path: string, call: (place: string) => Promise<T>): Promise<T> => {
+    const below = path === root ? '' : inside(path);
+    if (below === null) return call(path);
+    return valueAt(path, await withDirectory(root, below, async (dir) => found(call(dir.self))));
+  };
+  return {
+    ...sys,
+    writeExclusive: (path, ...rest) => at(path, (place) => sys.writeExclusive(place, ...rest)),
+    copyExclusive: (from, to, file) =>
+      both(from, to, (one, other) => sys.copyExclusive(one, other, file)),
+    rename: (from, to) => both(from, to, (one, other) => sys.rename(one, other)),
+    link: (existing, path) => both(existing, path, (one, other) => sys.link(one, other)),
+    unlink: (path) => at(path, (place) => sys.unlink(place)),
+    unlinkReading: (path) => at(path, (place) => sys.unlinkReading(place)),
+    mkdir: (path, mode) => at(path, (place) => sys.mkdir(place, mode)),
+    rmdir: (path) => at(path, (place) => sys.rmdir(place)),
+    lstat: (path) => at(path, (place) => sys.lstat(place)),
+    readEntry: (path) => at(path, (place) => sys.readEntry(place)),
+    readdir: (path) => within(path, (place) => sys.readdir(place)),
+    fsyncDir: (path) => within(path, (place) => sys.fsyncDir(place)),
+    openToWrite: (path) => at(path, (place) => sys.openToWrite(place)),
+  };
+}
+
+const found = async <T>(work: Promise<T>): Promise<Found<T>> => ({ ok: true, value: await work });
+
+const ERRNOS = {
+  absent: 'ENOENT',
+  // As for a file in a directory's place: the path leads nowhere.
+  link: 'ENOTDIR',
+  not_a_directory: 'ENOTDIR',
+  forbidden: 'EACCES',
+} as const;
+
+/** Throws what a system call throws at such a path. */
+function valueAt<T>(path: string, result: Found<T>): T {
+  if (result.ok) return result.value;
+  const code = result.reason in ERRNOS ? ERRNOS[result.reason as keyof typeof ERRNOS] : 'ENOENT';
+  throw Object.assign(new Error(`${code}: ${path}`), { code, path });
+}
