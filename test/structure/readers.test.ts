@@ -1,37 +1,116 @@
-import { expect, test } from '@jest/globals';
-import { writeFileSync } from 'node:fs';
-import { READERS, SHAPES } from './readers.js';
-const only = process.env.ONLY;
-const cpu = () => {
-  const { user, system } = process.cpuUsage();
+/**
+ * Every reader of a text that others write takes time in proportion to the text. The processor time for 250 KB of a shape is compared with
+ * that for an eighth of it: a machine that is busy slows both down.
+ */
+import * as fs from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { longOnly } from '../support/skipped.js';
+import { READERS, SHAPES, WITHOUT_ROW, type Reader } from './readers.js';
+
+const CHARS = 250_000;
+const TIMES = 8;
+/** Between linear, by which the time grows 8 times, and quadratic, by which it grows 64 times. */
+const MOST_GROWTH = TIMES ** 1.5;
+/** Less is lost in the noise, and holds nobody up. */
+const SHORT_MS = 200;
+/** An eighth that takes longer would take minutes for the whole, if it is quadratic. */
+const LONG_MS = 1_500;
+const SHORTEST_MS = SHORT_MS / MOST_GROWTH;
+
+async function cpu_ms(read: Reader, text: string): Promise<number> {
+  const before = process.cpuUsage();
+  await read(text);
+  const { user, system } = process.cpuUsage(before);
   return (user + system) / 1000;
-};
-test('x', async () => {
-  const out: string[] = [];
-  for (const [name, read] of Object.entries(READERS)) {
-    if (only !== undefined && !new RegExp(only).test(name)) continue;
-    for (const [shape, make] of Object.entries(SHAPES)) {
-      writeFileSync('/tmp/readers-now', `${name} / ${shape}`);
-      const times: number[] = [];
-      for (const n of [8_000, 32_000, 125_000, 250_000]) {
-        const text = make(n);
-        const from = cpu();
-        try {
-          await read(text);
-        } catch (e) {
-          out.push(`THROWS ${name} / ${shape}: ${String(e).slice(0, 100)}`);
-          break;
-        }
-        times.push(Math.round(cpu() - from));
-        if (times.at(-1)! > 400) break;
-      }
-      if (times.at(-1)! > 150) {
-        const line = `${name} / ${shape}: ${times.join(' ')}`;
-        out.push(line);
-        process.stderr.write(line + '\n');
-      }
-    }
+}
+
+/** Returns what is wrong; null: the reader is linear. */
+async function excess(read: Reader, shape: (chars: number) => string): Promise<string | null> {
+  const part = shape(CHARS / TIMES);
+  const first = await cpu_ms(read, part);
+  if (first > LONG_MS) return `${Math.round(first)} ms for ${part.length} characters`;
+  const whole = shape(CHARS);
+  const all = await cpu_ms(read, whole);
+  if (all < SHORT_MS) return null;
+  // What compiles or collects for the first time makes the first measurement too long, never too short.
+  const least = Math.min(first, await cpu_ms(read, part), await cpu_ms(read, part));
+  const again = Math.min(all, await cpu_ms(read, whole));
+  const growth = again / Math.max(least, SHORTEST_MS);
+  return growth < MOST_GROWTH
+    ? null
+    : `${Math.round(least)} ms for ${part.length} characters, ${Math.round(again)} ms for ${whole.length}`;
+}
+
+const excesses = async (reader: string, shapes: readonly string[]): Promise<readonly string[]> => {
+  const found: string[] = [];
+  for (const shape of shapes) {
+    const make = SHAPES[shape];
+    const read = READERS[reader];
+    if (make === undefined || read === undefined) throw new RangeError(`${reader}, ${shape}`);
+    const wrong = await excess(read, make);
+    if (wrong !== null) found.push(`${shape}: ${wrong}`);
   }
-  process.stderr.write(out.filter((l) => l.startsWith('THROWS')).join('\n') + '\n');
-  expect(1).toBe(1);
-}, 600_000);
+  return found;
+};
+
+const tooLong =
+  'every reader with every shape takes minutes; the rows of the report are always tried';
+describe('all readers with all shapes', () => {
+  longOnly(tooLong).each(Object.keys(READERS))(
+    '%s',
+    async (reader) => expect(await excesses(reader, Object.keys(SHAPES))).toEqual([]),
+    300_000,
+  );
+});
+
+test('E3: a script of steps upwards, in a package.json of 1 MB', async () => {
+  const script = (chars: number): string => SHAPES['paths upwards']?.(chars * 4) ?? '';
+  for (const reader of ['namedByScripts, a script', 'namedByScripts, a path'])
+    expect(await excess(READERS[reader] ?? String, script)).toBeNull();
+});
+
+test('E4: openings of links and nested items in a plan', async () => {
+  const shapes = ['openings of links', 'items with a number', 'items in items', 'rules of blanks'];
+  expect(await excesses('parsePlan', shapes)).toEqual([]);
+});
+
+test('E4: a list 2,000 deep in a plan', async () => {
+  const deep = (chars: number): string => `${'- '.repeat(Math.min(2_000, chars / 2))}a\n`;
+  expect(await excess(READERS.parsePlan ?? String, deep)).toBeNull();
+});
+
+test('E5: steps upwards, openings of links and words with a dot in settings', async () => {
+  expect(await excesses('parseConfig, a path', ['paths upwards'])).toEqual([]);
+  expect(await excesses('parseConfig, a command', ['paths upwards'])).toEqual([]);
+  const shapes = ['paths upwards', 'openings of links', 'words with a dot'];
+  expect(await excesses('parseJob, front matter', shapes)).toEqual([]);
+});
+
+test('YAML that is nested deeply is refused; it does not end the process', () => {
+  for (const shape of ['open brackets', 'flow maps', 'items in items'])
+    expect(READERS.readYaml?.(SHAPES[shape]?.(CHARS / 10) ?? '')).toMatchObject({ ok: false });
+});
+
+/** An exported function whose first parameter is a text by its name. */
+const EXPORTED =
+  /^export (?:async )?(?:function (\w+)(?:<[^>]*>)?|const (\w+) =(?: async)? *(?:<[^>]*>)?)\(\s*(?:path: string, )?(?:source|text|markdown|output|notes|manifest|answer|prose|written|message|task|instructions|line|word|target|name): string\b/gm;
+
+const textReaders = (dir: string): readonly string[] =>
+  fs
+    .readdirSync(dir, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts'))
+    .flatMap((path) => [...fs.readFileSync(join(dir, path), 'utf8').matchAll(EXPORTED)])
+    .map(([, declared = '', constant = '']) => declared || constant);
+
+test('every exported reader of a text has a row, or a reason for none', () => {
+  const exported = ['src/documents', 'src/workspace'].flatMap(textReaders);
+  expect(exported.length).toBeGreaterThan(30);
+  const rows = new Set(Object.keys(READERS).map((name) => name.split(',')[0]));
+  expect(exported.filter((name) => !rows.has(name) && WITHOUT_ROW[name] === undefined)).toEqual([]);
+  // A reason that is no longer needed is removed.
+  const unneeded = Object.keys(WITHOUT_ROW).filter(
+    (name) => rows.has(name) || !exported.includes(name),
+  );
+  expect(unneeded).toEqual([]);
+});

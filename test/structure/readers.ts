@@ -13,7 +13,16 @@ import { isRelativeWrite } from '../../src/documents/job/write-paths.js';
 import { anchorsOf, hasAnchorLinks } from '../../src/documents/plan/anchors.js';
 import { linksOf, withLines } from '../../src/documents/plan/change.js';
 import { commitInSummary, planOfSummary } from '../../src/documents/plan/history.js';
-import { copiesFor, definedIn } from '../../src/documents/plan/links.js';
+import {
+  copiesFor,
+  definedIn,
+  down,
+  isRelative,
+  retarget,
+  up,
+} from '../../src/documents/plan/links.js';
+import { readMarkdown } from '../../src/documents/plan/markdown.js';
+import { outlineOf, readDocument } from '../../src/documents/plan/reading.js';
 import { taskLines } from '../../src/documents/plan/mark.js';
 import { parsePlan, readPartFile } from '../../src/documents/plan/parse.js';
 import { filesIn, scoreOf, sectionIn, thresholdsIn } from '../../src/documents/plan/score.js';
@@ -52,6 +61,19 @@ import {
 } from '../../src/workspace/test-output/error-lines.js';
 
 export type Reader = (text: string) => unknown;
+
+/** Exported functions whose first parameter is a text, but which need no row of their own, and why. */
+export const WITHOUT_ROW: Readonly<Record<string, string>> = {
+  addTasks: 'it is given what parsePlan has read',
+  commitAt: 'the name of a commit',
+  linesOfTasks: 'it is given what parsePlan has read',
+  personLines: 'it is given what readPartFile has read',
+  readMap: 'parseConfig, parseJob and parsePolicy are its rows',
+  renameTask: 'it is given what parsePlan has read',
+  rollbackName: 'the name of a record',
+  splice: 'it is given places that a reader has found',
+  withRevision: 'parsePlan and outlineOf are its rows',
+};
 
 const PHASE = '# A plan\n\n## Implementation Phases\n\n### Phase 1: A\n\n';
 const HEADING = {
@@ -95,6 +117,13 @@ export const READERS: Readonly<Record<string, Reader>> = {
   copiesFor: (text) => copiesFor(new Map([['p.md', text]]), 'p.md', whole(text), []),
   definedIn: (text) => definedIn(`${text}\n[a]: b\n`),
   linksOf,
+  outlineOf,
+  readMarkdown: (text) => readMarkdown(text),
+  readDocument: (text) => readDocument(text, 'plan.md'),
+  isRelative,
+  retarget: (text) => retarget('a/p.md', text, { from: 'a/b.md', to: 'a/c.md', kept: 'a/' }),
+  down: (text) => down(text, { folder: 'a', self: null }),
+  up: (text) => up(text, { folder: 'a', self: null }),
   hasAnchorLinks,
   taskLines: (text) => taskLines(text, whole(text)),
   withLines: (text) => withLines(text, ['a'], '\n'),

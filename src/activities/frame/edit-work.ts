@@ -2,6 +2,7 @@
 import * as engine from '../../edits/index.js';
 import { indexOf, rebase3, splitRegion } from '../../edits/internal.js';
 import * as prompts from '../../model/prompts/index.js';
+import { parseTexts, type ParsedTexts, type PlanTexts } from '../../documents/plan/index.js';
 import type { Finding } from '../../shared/formats.js';
 import { findSecrets, type Secret } from '../../system/secrets.js';
 import { languageOf, loadSyntax } from '../../syntax/index.js';
@@ -72,6 +73,8 @@ export interface EditWork {
     readonly result: ReturnType<typeof prompts.auditedFiles>;
   };
   readonly diff: { readonly input: readonly engine.DiffFile[]; readonly result: DrawnDiff };
+  /** The documents of a plan. */
+  readonly plan: { readonly input: PlanTexts; readonly result: ParsedTexts };
   /** What a model must not see. */
   readonly secrets: { readonly input: string; readonly result: readonly Secret[] };
 }
@@ -187,6 +190,7 @@ const DO: Doers = {
       rest,
       files.map((file) => ({ path: file.path, text: textOf(file), hints: file.hints })),
     ),
+  plan: parseTexts,
   secrets: findSecrets,
 };
 
@@ -212,10 +216,13 @@ const TREE_COST = 4;
 /** Finding line ends and listing windows cost parts of it, even where every line is empty. */
 const DESCRIBE_COST = 1 / 16;
 const PROMPT_COST = 1 / 2;
+/** Markdown with thousands of headings, links and tasks. */
+const PLAN_COST = 8;
 
 /** What the work costs for each byte that it goes over. */
 export const costOf = <K extends EditWorkKind>(kind: K, input: EditWork[K]['input']): number => {
   if (kind === 'describe') return DESCRIBE_COST;
+  if (kind === 'plan') return PLAN_COST;
   if (kind === 'prompt' || kind === 'brief' || kind === 'audit') return PROMPT_COST;
   return pathsOf(kind, input).some((path) => languageOf(path) !== null) ? TREE_COST : 1;
 };
@@ -225,6 +232,9 @@ const promptSize = (input: PromptInput | BriefInput | AuditFiles): number => {
   const beside = [...input.rules, ...('context' in input ? input.context : [])];
   return beside.reduce((sum, { content }) => sum + content.length, files);
 };
+
+const planSize = ({ files }: PlanTexts): number =>
+  [...files.values()].reduce((sum, file) => sum + ('text' in file ? file.text.length : 0), 0);
 
 /** About how many bytes the work goes over: what decides between doing it here and in a thread. */
 export const sizeOf = <K extends EditWorkKind>(kind: K, input: EditWork[K]['input']): number => {
@@ -243,6 +253,7 @@ export const sizeOf = <K extends EditWorkKind>(kind: K, input: EditWork[K]['inpu
   if (kind === 'regions') return (input as RegionsInput).file.bytes?.byteLength ?? 0;
   if (kind === 'prompt' || kind === 'brief' || kind === 'audit')
     return promptSize(input as PromptInput | BriefInput | AuditFiles);
+  if (kind === 'plan') return planSize(input as PlanTexts);
   if (kind === 'secrets') return (input as EditWork['secrets']['input']).length;
   const files =
     kind === 'guards' ? (input as GuardInput).files : (input as EditWork['diff']['input']);

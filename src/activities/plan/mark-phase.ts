@@ -1,8 +1,9 @@
 /** Step 5: what became of a phase is written into the plan's documents and the partial summary. */
+import { readFiles } from './read-files.js';
 import { getJson } from '../../stores/ports.js';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { readPlan as readFiles, summaryOf } from '../../workspace/documents/index.js';
+import { summaryOf } from '../../workspace/documents/index.js';
 import * as plans from '../../documents/plan/index.js';
 import type { MarkPhaseInput, PhaseText, PhaseTexts } from '../../shared/plan-activities.js';
 import type { Activity } from '../frame/activity.js';
@@ -95,7 +96,7 @@ export const markPhase: Activity<'markPhase'> = async (ports, input, scope) => {
 async function marked(ports: ActivityPorts, input: MarkPhaseInput): Promise<PlanTexts> {
   const { planPath, phase, commit, marks, texts, total } = input;
   const root = await ports.workspace.root(input.workspace);
-  const read = await readFiles(root, planPath);
+  const read = await readFiles(ports, root, planPath);
   const before = textsInWorkspace(read, root, read.tree);
   const known =
     texts === null ? null : await getJson<PhaseTexts>(ports.blobs, texts, 'phase texts');

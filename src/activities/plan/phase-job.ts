@@ -1,4 +1,5 @@
 /** Makes a phase's job: what the phase asks for, as the Markdown job of an edit step. Recorded under (stepKey, phase, run). */
+import { readFiles } from './read-files.js';
 import { getJson } from '../../stores/ports.js';
 import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,7 +15,7 @@ import { getText, putText } from '../step/snapshot.js';
 import { editsOf, type PhaseToEstimate, EFFORT_TEXTS, effortOf, levelOf } from './estimate.js';
 import { MODEL_BOUNDS } from '../../shared/bounds.js';
 import { checkFilePath } from '../../documents/source/schemas.js';
-import { readPlan as readFiles, pathsOfPlan } from '../../workspace/documents/index.js';
+import { pathsOfPlan } from '../../workspace/documents/index.js';
 import { readConfigAt } from '../../workspace/trust/index.js';
 import { bounded, fenced, UNFINISHED_ASKED } from '../../model/prompts/index.js';
 import type { PhaseCategory } from '../../shared/plan.js';
@@ -95,7 +96,7 @@ async function make(ports: ActivityPorts, input: PhaseJobInput): Promise<PhaseJo
   if (asked === undefined) throw new Error(`the reading has no phase ${phase.id}`);
   // Of a plan that a person broke meanwhile nothing is left out; one that cannot be read at this moment is read by the next attempt.
   const root = await ports.workspace.root(input.workspace);
-  const plan = await readFiles(root, planPath).catch((error: unknown) => {
+  const plan = await readFiles(ports, root, planPath).catch((error: unknown) => {
     if (error instanceof ProblemError && isRefusal(error.problem)) return null;
     throw error;
   });

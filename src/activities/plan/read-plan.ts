@@ -1,4 +1,5 @@
 /** Reads a plan and all that its run goes by. ◆ The result is kept under (stepKey, reading) and returned unchanged ever after. */
+import { readFiles } from './read-files.js';
 import { putJson } from '../../stores/ports.js';
 import type {
   PhaseId,
@@ -11,7 +12,6 @@ import type {
 import { resolveLimits, type ProjectConfig } from '../../documents/job/index.js';
 import {
   discoverPlanTests,
-  readPlan as readFiles,
   type ReadPlan,
   pathsOfPlan,
   refuseFaults,
@@ -111,7 +111,7 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
       `${workspace} has no commit yet; the phases of ${planPath} need one to build on.`,
     );
   const root = await ports.workspace.root(workspace);
-  const plan = await readFiles(root, planPath);
+  const plan = await readFiles(ports, root, planPath);
   const report = plans.reportOf(plan.tree, plan.thresholds, plan.show);
   refuseFaults(report.faults);
   await refuseUncommitted(plan, root, input);

@@ -1,6 +1,7 @@
 /** The rules of triggers and tiers, as values: a better rule must not break the replay of a paused plan. */
+import { readFiles } from './read-files.js';
 import { getJson, putJson } from '../../stores/ports.js';
-import { readPlan as readFiles, refuseFaults } from '../../workspace/documents/index.js';
+import { refuseFaults } from '../../workspace/documents/index.js';
 import * as plans from '../../documents/plan/index.js';
 import type {
   ApplyReplanInput,
@@ -155,7 +156,7 @@ export const applyReplan: Activity<'applyReplan'> = async (ports, input, scope) 
 async function changed(ports: ActivityPorts, input: ApplyReplanInput): Promise<PlanTexts> {
   const { planPath, phase, trigger, forced, why } = input;
   const root = await ports.workspace.root(input.workspace);
-  const read = await readFiles(root, planPath);
+  const read = await readFiles(ports, root, planPath);
   const { tree } = read;
   const values = read.thresholds.values;
   refuseFaults(tree.faults);

@@ -60,3 +60,4 @@ export {
 } from './unfinished.js';
 export { taskCommands, testingProtocols } from './test-commands.js';
 export { waitsFor } from './waves.js';
+export { type ParsedTexts, parseTexts, type PlanTexts } from './texts.js';

@@ -11,6 +11,7 @@ import {
   type ErrorCode,
 } from 'yaml';
 
+const YAML_CHARS = 256 * 1024; // bound: Characters of one YAML.
 const KEYS = 2_000; // bound: Keys that one YAML may have, by its colons: its parser compares each key with each.
 
 // bound: Maps and lists within each other in one YAML. The parser recurses, and V8 ends the process if it compiles a regular expression on a full stack.
@@ -45,6 +46,11 @@ export function readYaml(source: string, lineOffset: number): YamlRead {
     return { line: line + lineOffset, column: col };
   };
   const top = { line: lineOffset + 1, column: 1 };
+  if (source.length > YAML_CHARS)
+    return {
+      ok: false,
+      faults: [{ ...top, message: `expected at most ${YAML_CHARS} characters` }],
+    };
   if (source.split(':').length > KEYS + 1)
     return { ok: false, faults: [{ ...top, message: `expected at most ${KEYS} keys` }] };
   const deep = tooDeepAt(source);

@@ -15,6 +15,8 @@ export interface DiscoveredTests {
   readonly read?: (text: string) => readonly string[];
 }
 
+const NOTES_CHARS = 256 * 1024; // bound: Of one CLAUDE.md or AGENTS.md, so much is searched for settings and test commands.
+
 type Read = (path: string) => Promise<string | null>;
 type Finder = (read: Read) => Promise<{ readonly command: string; readonly path: string } | null>;
 
@@ -23,7 +25,7 @@ export async function* notesAbove(from: string, top: string) {
   for (let folder = from; ; folder = dirname(folder)) {
     for (const path of [join(folder, 'CLAUDE.md'), join(folder, 'AGENTS.md')]) {
       const text = await readGivenText(path, UNREADABLE);
-      if (text !== null) yield { path, text };
+      if (text !== null) yield { path, text: text.slice(0, NOTES_CHARS) };
     }
     if (folder === top || folder === dirname(folder)) return;
   }

@@ -118,8 +118,31 @@ const reader =
     }
   };
 
-/** Throws ProblemsError with everything that is wrong with emend.yaml. */
-export const readPlan = async (cwd: string, typed: string): Promise<ReadPlan> => {
+/** Parses the texts of a plan's files elsewhere. */
+export type ParsePlan = (texts: plans.PlanTexts) => Promise<plans.ParsedTexts>;
+
+/** Loads the files of a plan, each when another one leads to it. */
+async function parsedElsewhere(
+  { base, place }: FoundPlan,
+  cwd: string,
+  parse: ParsePlan,
+): Promise<plans.PlanTree> {
+  const read = reader(base);
+  const main = plans.mainFile(place);
+  const files = new Map([[main, read(main)]]);
+  for (;;) {
+    const { tree, missing } = await parse({ place, base, cwd, files });
+    if (missing.length === 0) return tree;
+    for (const path of missing) files.set(path, read(path));
+  }
+}
+
+/** Throws ProblemsError with everything that is wrong with emend.yaml. `parse`: absent, the texts are parsed in this thread. */
+export const readPlan = async (
+  cwd: string,
+  typed: string,
+  parse?: ParsePlan,
+): Promise<ReadPlan> => {
   const found = findPlan(cwd, typed);
   const { base, place } = found;
   const show = (path: string): string => relative(cwd, join(base, path)) || path;
@@ -136,7 +159,10 @@ export const readPlan = async (cwd: string, typed: string): Promise<ReadPlan> =>
     sign,
     test,
     show,
-    tree: plans.readTree(place, reader(base), show),
+    tree:
+      parse === undefined
+        ? plans.readTree(place, reader(base), show)
+        : await parsedElsewhere(found, cwd, parse),
   };
 };
 

@@ -1,0 +1,13 @@
+/** Reads the files of a plan. Anybody may have written them, so they are parsed in the edit thread, which has a time limit. */
+import { readPlan, type ReadPlan } from '../../workspace/documents/index.js';
+import type { ActivityPorts } from '../frame/ports.js';
+
+export const readFiles = (
+  { edits }: Pick<ActivityPorts, 'edits'>,
+  root: string,
+  planPath: string,
+): Promise<ReadPlan> => {
+  // An activity that is cancelled ends when its step ends, at the latest with the time limit.
+  const { signal } = new AbortController();
+  return readPlan(root, planPath, (texts) => edits.run('plan', texts, signal));
+};
