@@ -381,6 +381,7 @@ describe('sources', () => {
   /** Files of Emend's own, or of nobody else's making, that are opened without `readGiven`. */
   const OPENED: Record<string, string> = {
     'src/system/fs.ts': 'the calls themselves',
+    'src/system/beneath.ts': 'the same for files beneath a root',
     'src/system/given-file.ts': 'the function itself',
     'src/system/sys.ts': 'the system calls of the stores; readEntry opens as readGiven does',
     'src/cli/commands/patch.ts':
@@ -395,11 +396,9 @@ describe('sources', () => {
     'src/system/wheel.ts': 'what pip wrote into our scratch directory',
     'src/system/process-group.ts': "the kernel's own",
     'src/workspace/commands/watch-box.ts': "the kernel's own",
-    'src/workspace/layers/changes.ts': 'what a command left: no link is followed',
     'src/workspace/layers/mount-table.ts': "the kernel's own",
     'src/workspace/layers/unmapped.ts': "the kernel's own",
     'src/workspace/layers/warm.ts': "the home's own",
-    'src/workspace/layers/write-out.ts': 'a new temporary file of ours',
     'src/temporal/dev-server.ts': "the home's own",
     'src/web/server.ts': 'the built page',
   };
@@ -470,6 +469,55 @@ describe('sources', () => {
     );
     expect(found.sort()).toEqual(Object.keys(USERS_PATH).sort());
     expect(passing.test('env: { ...process.env, A: 1 };')).toBe(true);
+  });
+
+  /** Where layers, scratch directories and what hooks left are read and written. */
+  const BENEATH = [
+    ...sources('src/workspace/layers'),
+    'src/workspace/git/hook-results.ts',
+    'src/workspace/git/commit-hooks.ts',
+    'src/workspace/apply/beneath-sys.ts',
+    'src/activities/step/format.ts',
+    'src/activities/step/test-proposal.ts',
+    'src/activities/step/test-place.ts',
+  ];
+  /** What they use besides src/system/beneath.ts, and why it follows no link that a command made. */
+  const BESIDES: Record<string, string> = {
+    'src/workspace/layers/entries.ts readdir': 'an opened directory, by its descriptor',
+    'src/workspace/layers/leftovers.ts readdir': 'counts layers that are removed',
+    'src/workspace/layers/mount-table.ts readFile': "the kernel's own",
+    'src/workspace/layers/unmapped.ts readFile': "the system's own tables of users",
+    'src/workspace/layers/remove.ts readdir':
+      'names that are no UTF-8, after the command has ended',
+    'src/workspace/layers/warm.ts readdir': 'names that are no UTF-8, after the command has ended',
+    'src/workspace/layers/warm.ts readFile': 'a list that Emend wrote, which no command sees',
+    'src/workspace/layers/warm.ts writeFile': 'the same list',
+    'src/workspace/layers/layer.ts writeFile': 'a new directory that no command has seen',
+    'src/workspace/layers/view.ts writeFile': 'a new directory that no command has seen',
+    'src/workspace/git/hook-results.ts writeFile': 'a new file in a directory that no hook sees',
+    'src/workspace/git/commit-hooks.ts writeFile': 'a new file: an existing link is refused',
+    'src/activities/step/format.ts writeFile': 'a new directory that no command has seen',
+  };
+  const OPENERS =
+    /^(?:readFile|readdir|opendir|open|openFile|withFile|createReadStream|createWriteStream|cp|copyFile|writeFile|appendFile|readGiven\w*|glob)(?:Sync)?$/;
+  const IMPORTED =
+    /import \{([^}]*)\} from '(?:(?:node:)?fs(?:\/promises)?|[./]+\/system\/(?:fs|given-file)\.js)'/g;
+  const opened = (text: string): readonly string[] =>
+    [...text.matchAll(IMPORTED)].flatMap(([, names = '']) =>
+      names
+        .split(',')
+        .map((name) => name.trim())
+        .filter((name) => OPENERS.test(name)),
+    );
+
+  test('what commands left is opened and written by src/system/beneath.ts alone', () => {
+    const found = BENEATH.flatMap((path) => opened(read(path)).map((name) => `${path} ${name}`));
+    expect(found.filter((use) => BESIDES[use] === undefined)).toEqual([]);
+    // A reason that is no longer needed is removed.
+    expect(Object.keys(BESIDES).filter((use) => !found.includes(use))).toEqual([]);
+    expect(opened("import { cp, lstat } from 'node:fs/promises';\n")).toEqual(['cp']);
+    const whole = /import \* as \w+ from '(?:node:)?fs(?:\/promises)?'/;
+    expect(BENEATH.filter((path) => whole.test(read(path)))).toEqual([]);
   });
 
   test('a wait ends by a clock that nobody sets; a gRPC deadline is a date', () => {

@@ -1,5 +1,5 @@
 /** A Sys that counts its calls and, at one of them, kills its own process, throws, tears the write, or lets a person act. */
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, readlinkSync } from 'node:fs';
 import type { Sys } from '../../src/system/sys.js';
 
 export type SysCall = keyof Sys;
@@ -46,6 +46,16 @@ export const errnoError = (errno: string, syscall: string, path: unknown): Error
 
 const WRITES: readonly SysCall[] = ['writeExclusive', 'append', 'copyExclusive'];
 
+/** The path of a file that a transaction reaches through its opened directory; any other path as it is. */
+export const shownPath = (path: string): string => {
+  const [, fd, name] = /^(\/proc\/self\/fd\/\d+)(?:\/(.*))?$/.exec(path) ?? [];
+  if (fd === undefined) return path;
+  const directory = readlinkSync(fd);
+  return name === undefined ? directory : `${directory}/${name}`;
+};
+const shownArgs = (args: readonly unknown[]): readonly unknown[] =>
+  args.map((arg) => (typeof arg === 'string' ? shownPath(arg) : arg));
+
 export const shimSys = (
   real: Sys,
   plan: ShimPlan = { at: 0, when: 'before', fault: 'kill' },
@@ -79,7 +89,10 @@ export const shimSys = (
   ): Promise<unknown> => {
     fired = true;
     if (plan.log !== undefined)
-      appendFileSync(plan.log, `${names.length} ${plan.when} ${name} ${String(args[0])}\n`);
+      appendFileSync(
+        plan.log,
+        `${names.length} ${plan.when} ${name} ${String(shownArgs(args)[0])}\n`,
+      );
     const { fault } = plan;
     if (fault === 'kill') {
       // A call that fails by itself must not save the process.
@@ -97,9 +110,10 @@ export const shimSys = (
       return real.append(args[0] as string, bytes.subarray(0, Math.floor(bytes.length / 2)));
     }
     if (typeof fault === 'function') {
-      if (plan.when === 'before') await fault(name, args);
+      const shown = shownArgs(args);
+      if (plan.when === 'before') await fault(name, shown);
       const result = await invoke();
-      if (plan.when === 'after') await fault(name, args);
+      if (plan.when === 'after') await fault(name, shown);
       return result;
     }
     if (plan.when === 'after') await invoke().catch(() => undefined);
@@ -113,7 +127,7 @@ export const shimSys = (
       const invoke = () => call(...args);
       if (plan.only !== undefined && !plan.only.includes(name)) return invoke();
       names.push(name);
-      paths.push(args.filter((arg) => typeof arg === 'string'));
+      paths.push(shownArgs(args).filter((arg) => typeof arg === 'string'));
       const due =
         plan.at > 0 && (plan.onwards === true ? names.length >= plan.at : names.length === plan.at);
       return due ? fire(name, args, invoke) : invoke();

@@ -5,7 +5,7 @@
  */
 import { relative, sep } from 'node:path';
 import { canPinDirectories, withDirectory, withParent, type Found } from '../../system/beneath.js';
-import type { Sys } from '../../system/sys.js';
+import { errnoOf, type Sys } from '../../system/sys.js';
 
 /** Returns the system calls with all paths in `root` (a real path) looked up beneath it. Other paths are the home's. */
 export function sysBeneath(sys: Sys, root: string): Sys {
@@ -20,10 +20,10 @@ export function sysBeneath(sys: Sys, root: string): Sys {
   const at = async <T>(path: string, call: (place: string) => Promise<T>): Promise<T> => {
     const below = inside(path);
     if (below === null) return call(path);
-    return valueAt(
-      path,
-      await withParent(root, below, async (dir, name) => found(call(dir.at(name)))),
+    const result = await withParent(root, below, (dir, name) =>
+      named(call(dir.at(name)), dir.at(name), path),
     );
+    return valueAt(path, result);
   };
   const both = <T>(
     one: string,
@@ -34,7 +34,8 @@ export function sysBeneath(sys: Sys, root: string): Sys {
   const within = async <T>(path: string, call: (place: string) => Promise<T>): Promise<T> => {
     const below = path === root ? '' : inside(path);
     if (below === null) return call(path);
-    return valueAt(path, await withDirectory(root, below, async (dir) => found(call(dir.self))));
+    const result = await withDirectory(root, below, (dir) => named(call(dir.self), dir.self, path));
+    return valueAt(path, result);
   };
   return {
     ...sys,
@@ -51,11 +52,24 @@ export function sysBeneath(sys: Sys, root: string): Sys {
     readEntry: (path) => at(path, (place) => sys.readEntry(place)),
     readdir: (path) => within(path, (place) => sys.readdir(place)),
     fsyncDir: (path) => within(path, (place) => sys.fsyncDir(place)),
+    touch: (path) => within(path, (place) => sys.touch(place)),
     openToWrite: (path) => at(path, (place) => sys.openToWrite(place)),
   };
 }
 
-const found = async <T>(work: Promise<T>): Promise<Found<T>> => ({ ok: true, value: await work });
+/** Waits for a system call. Its error names the path, not the place by which it was reached. */
+async function named<T>(work: Promise<T>, place: string, path: string): Promise<Found<T>> {
+  try {
+    return { ok: true, value: await work };
+  } catch (error) {
+    if (!(error instanceof Error) || errnoOf(error) === null) throw error;
+    const known: { path?: unknown; dest?: unknown; message: string } = error;
+    if (known.path === place) known.path = path;
+    if (known.dest === place) known.dest = path;
+    known.message = known.message.replaceAll(place, path);
+    throw error;
+  }
+}
 
 const ERRNOS = {
   absent: 'ENOENT',

@@ -4,9 +4,10 @@
  * EOVERFLOW there. A file that the process may not write anyway is no obstacle, as it cannot be written without an overlay either.
  */
 import type { Stats } from 'node:fs';
-import { lstat, readdir, readFile } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { shellWord } from '../../shared/text.js';
+import { listBeneath, statBeneath } from '../../system/beneath.js';
 import { orNull } from '../../system/durable.js';
 import { ABSENT } from '../../system/given-file.js';
 
@@ -28,7 +29,8 @@ export async function unmappedProblem(workspace: string): Promise<string | null>
   let remaining = ENTRIES;
   // The list grows while it is walked. The workspace's own directory shows the attributes of the upper layer, which is ours.
   for (const directory of directories) {
-    const names = (await orNull(readdir(join(workspace, directory)), UNSEEN)) ?? [];
+    const listed = await listBeneath(workspace, directory);
+    const names = listed.ok ? listed.value : [];
     const entries = names.filter((name) => name !== '.git').slice(0, remaining);
     remaining -= entries.length;
     for (const { path, stat } of await statsOf(workspace, directory, entries)) {
@@ -45,7 +47,8 @@ async function statsOf(workspace: string, directory: string, names: readonly str
   const entries = await Promise.all(
     names.map(async (name) => {
       const path = join(directory, name);
-      return { path, stat: await orNull(lstat(join(workspace, path)), UNSEEN) };
+      const found = await statBeneath(workspace, path);
+      return { path, stat: found.ok ? found.value : null };
     }),
   );
   return entries.flatMap(({ path, stat }) => (stat === null ? [] : [{ path, stat }]));

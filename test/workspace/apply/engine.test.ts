@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { realSys, type Sys } from '../../../src/system/sys.js';
 import { sampled } from '../../support/seeded.js';
-import { errnoError } from '../../support/sys-shim.js';
+import { errnoError, shownPath } from '../../support/sys-shim.js';
 import {
   leftovers,
   makeScene,
@@ -59,7 +59,8 @@ describe('apply', () => {
     const sys: Sys = {
       ...realSys,
       fsyncDir: (path) => {
-        syncs.set(path, (syncs.get(path) ?? 0) + 1);
+        const shown = shownPath(path);
+        syncs.set(shown, (syncs.get(shown) ?? 0) + 1);
         return realSys.fsyncDir(path);
       },
       writeExclusive: async (path, ...rest) => {

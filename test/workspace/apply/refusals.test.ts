@@ -9,7 +9,7 @@ import { realSys, type Sys } from '../../../src/system/sys.js';
 import type { ApplyEngine } from '../../../src/workspace/ports.js';
 import { sampled } from '../../support/seeded.js';
 import { testIf } from '../../support/skipped.js';
-import { errnoError, shimSys } from '../../support/sys-shim.js';
+import { errnoError, shimSys, shownPath } from '../../support/sys-shim.js';
 import { leftovers, makeScene, sidesOf, type Scene } from '../apply-scene.js';
 
 const FILES = ['a.txt', "b o'b.txt", 'sub/c.txt'].map((path) => ({
@@ -43,7 +43,7 @@ const refusing = (
 ): Sys & { fired: () => number } => {
   let fired = 0;
   const rename: Sys['rename'] = async (from, to) => {
-    if (from === scene.at(path) && fired < times) {
+    if (shownPath(from) === scene.at(path) && fired < times) {
       fired++;
       throw errnoError(errno, 'rename', from);
     }
@@ -205,7 +205,8 @@ testIf(mayChattr, 'this user may not set attributes with chattr')(
   async () => {
     const scene = await makeScene(FILES, { disk: true });
     const rename: Sys['rename'] = async (from, to) => {
-      if (from === scene.at('sub/c.txt') && undo.length === 0) chattr(from, 'i');
+      if (shownPath(from) === scene.at('sub/c.txt') && undo.length === 0)
+        chattr(scene.at('sub/c.txt'), 'i');
       return realSys.rename(from, to);
     };
     const message = await thrown(
