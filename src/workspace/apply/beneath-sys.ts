@@ -62,8 +62,8 @@ async function named<T>(work: Promise<T>, place: string, path: string): Promise<
   try {
     return { ok: true, value: await work };
   } catch (error) {
-    if (!(error instanceof Error) || errnoOf(error) === null) throw error;
-    const known: { path?: unknown; dest?: unknown; message: string } = error;
+    if (errnoOf(error) === null) throw error;
+    const known = error as NodeJS.ErrnoException & { dest?: string };
     if (known.path === place) known.path = path;
     if (known.dest === place) known.dest = path;
     known.message = known.message.replaceAll(place, path);

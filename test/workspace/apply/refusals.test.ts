@@ -116,7 +116,7 @@ test('what can be known is found before anything is written: attributes and moun
   const said = await failure(scene.engine({ sys: { ...realSys, readFile } }), scene);
   expect(said).toContain(`${scene.at("b o'b.txt")} is a mount point. Type: sudo umount '`);
   const touch: Sys['touch'] = (path) =>
-    path === scene.at('sub')
+    shownPath(path) === scene.at('sub')
       ? Promise.reject(errnoError('EPERM', 'utimes', path))
       : realSys.touch(path);
   expect(await failure(scene.engine({ sys: { ...realSys, touch } }), scene)).toContain(
@@ -130,7 +130,7 @@ test('what can be known is found before anything is written: attributes and moun
 test('a new file whose folders are not there yet: what refuses to have them made in it is named before anything is written', async () => {
   const scene = await makeScene([{ path: 'new/dir/n.txt', before: null, after: 'new\n' }]);
   const touch: Sys['touch'] = (path) =>
-    path === scene.workspace
+    shownPath(path) === scene.workspace
       ? Promise.reject(errnoError('EPERM', 'utimes', path))
       : realSys.touch(path);
   expect(await failure(scene.engine({ sys: { ...realSys, touch } }), scene)).toMatch(
