@@ -381,15 +381,20 @@ async function readAtMost(fd: number, size: number, max_bytes: number): Promise<
   }
 }
 
+export interface NewFile {
+  readonly mode: number;
+  /** Writes the bytes to the open file. */
+  readonly write: (fd: number) => Promise<void>;
+}
+
 /**
- * Writes a file beneath the root, in place of a regular file or of nothing, and makes the directories above it. `write` writes a new file
- * in the same directory, which is renamed to the path when it is complete.
+ * Writes a file beneath the root, in place of a regular file or of nothing, and makes the directories above it. The new file is in the same
+ * directory, and is renamed to the path when it is complete.
  */
 export const replaceBeneath = (
   root: string,
   path: string,
-  mode: number,
-  write: (fd: number) => Promise<void>,
+  { mode, write }: NewFile,
   way: Way = WAY,
 ): Promise<Found<null>> =>
   withParent(

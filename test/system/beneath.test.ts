@@ -30,7 +30,7 @@ import {
 } from '../../src/system/beneath.js';
 import { writeAll } from '../../src/system/fs.js';
 import { testIf } from '../support/skipped.js';
-import { whileSwapped } from './swapping.js';
+import { whileSwapped } from '../support/swapping.js';
 
 const READ_BYTES = 1_000;
 const WAYS: readonly Way[] = process.platform === 'linux' ? ['descriptors', 'paths'] : ['paths'];
@@ -79,10 +79,12 @@ describe.each(WAYS)('by %s', (way) => {
     expect(reason(await listBeneath(root, 'a/dir', way))).toBe('link a/dir');
     expect(reason(await statBeneath(root, 'a/dir/file', way))).toBe('link a/dir');
     expect(reason(await removeBeneath(root, 'a/dir/file', way))).toBe('link a/dir');
-    expect(reason(await replaceBeneath(root, 'a/dir/file', 0o600, put('x'), way))).toBe(
-      'link a/dir',
+    expect(
+      reason(await replaceBeneath(root, 'a/dir/file', { mode: 0o600, write: put('x') }, way)),
+    ).toBe('link a/dir');
+    expect(reason(await replaceBeneath(root, 'link', { mode: 0o600, write: put('x') }, way))).toBe(
+      'link link',
     );
-    expect(reason(await replaceBeneath(root, 'link', 0o600, put('x'), way))).toBe('link link');
     expect(readFileSync(join(outside, 'file'), 'utf8')).toBe('OUTSIDE');
   });
 
@@ -101,7 +103,7 @@ describe.each(WAYS)('by %s', (way) => {
     expect(reason(await read('socket'))).toBe('not_a_file socket');
     expect(reason(await read('a/b'))).toBe('not_a_file a/b');
     expect(reason(await readBeneath('/dev', 'null', READ_BYTES, way))).toBe('not_a_file null');
-    expect(reason(await replaceBeneath(root, 'pipe', 0o600, put('x'), way))).toBe(
+    expect(reason(await replaceBeneath(root, 'pipe', { mode: 0o600, write: put('x') }, way))).toBe(
       'not_a_file pipe',
     );
     server.close();
@@ -137,19 +139,22 @@ describe.each(WAYS)('by %s', (way) => {
   });
 
   test('writes a file with its mode, makes its directories, and leaves nothing of a failed write', async () => {
-    expect(await replaceBeneath(root, 'new/deep/file', 0o754, put('new'), way)).toMatchObject({
+    expect(
+      await replaceBeneath(root, 'new/deep/file', { mode: 0o754, write: put('new') }, way),
+    ).toMatchObject({
       ok: true,
     });
     expect(statSync(join(root, 'new/deep/file')).mode & 0o777).toBe(0o754);
-    expect(await replaceBeneath(root, 'a/b/file', 0o600, put('other'), way)).toMatchObject({
+    expect(
+      await replaceBeneath(root, 'a/b/file', { mode: 0o600, write: put('other') }, way),
+    ).toMatchObject({
       ok: true,
     });
     expect(readFileSync(join(root, 'a/b/file'), 'utf8')).toBe('other');
     const failing = replaceBeneath(
       root,
       'a/b/file',
-      0o600,
-      () => Promise.reject(new Error('full')),
+      { mode: 0o600, write: () => Promise.reject(new Error('full')) },
       way,
     );
     await expect(failing).rejects.toThrow('full');
@@ -164,7 +169,7 @@ describe.each(WAYS)('by %s', (way) => {
       const before = openFiles();
       for (const path of ['a/b/file', 'a/dir/file', 'pipe', 'a/none', '../x', 'a/b'])
         await read(path, 5);
-      await replaceBeneath(root, 'a/dir/file', 0o600, put('x'), way);
+      await replaceBeneath(root, 'a/dir/file', { mode: 0o600, write: put('x') }, way);
       expect(openFiles()).toBe(before);
     },
   );
@@ -187,7 +192,7 @@ describe('while another process swaps a directory for a link and back', () => {
     async () => {
       writeFileSync(join(outside, 'kept'), '');
       const outcomes = await whileSwapped(join(root, 'a', 'b'), outside, async () => {
-        const written = await replaceBeneath(root, 'a/b/made', 0o600, put('made'));
+        const written = await replaceBeneath(root, 'a/b/made', { mode: 0o600, write: put('made') });
         const removed = await removeBeneath(root, 'a/b/kept');
         return `${reason(written)}, ${reason(removed)}`;
       });

@@ -7,7 +7,7 @@ export const readFiles = (
   root: string,
   planPath: string,
 ): Promise<ReadPlan> => {
-  // An activity that is cancelled ends when its step ends, at the latest with the time limit.
+  // The thread's time limit ends it, also in an activity that is cancelled.
   const { signal } = new AbortController();
   return readPlan(root, planPath, (texts) => edits.run('plan', texts, signal));
 };

@@ -13,7 +13,7 @@ export const EXCESSES: Readonly<Record<string, string>> = {
   DeepNesting: `expected at most ${DEPTH} lists and quotations within each other`,
 };
 
-const OPENING = new Set([...'[<`'].map((sign) => sign.charCodeAt(0)));
+const OPENING = new Set(['[', '<', '`'].map((sign) => sign.charCodeAt(0)));
 const counts = new WeakMap<InlineContext, number>();
 
 /** Returns the offset behind a sign that is read as text; -1: the other parsers may read it. */

@@ -110,9 +110,10 @@ class Copier {
       if (size > this.#remaining_bytes)
         return { ok: true, value: `the command wrote more than ${WRITTEN_BYTES} bytes` };
       this.#remaining_bytes -= size;
-      const written = await replaceBeneath(workspace, path, mode & 0o777, (target) =>
-        copyBytes(source.fd, target, size),
-      );
+      const written = await replaceBeneath(workspace, path, {
+        mode: mode & 0o777,
+        write: (target) => copyBytes(source.fd, target, size),
+      });
       return { ok: true, value: written.ok ? null : workspaceReason(written, path) };
     });
     return copied.ok ? copied.value : 'the command left something other than a file';
@@ -124,7 +125,10 @@ class Copier {
     const stat = await statBeneath(workspace, path);
     if (!stat.ok && stat.reason === 'absent') return;
     const reason = this.#reason(path) ?? (stat.ok ? null : workspaceReason(stat, path));
-    if (reason !== null) return this.#refuse(path, reason);
+    if (reason !== null) {
+      this.#refuse(path, reason);
+      return;
+    }
     if (!stat.ok || !stat.value.isDirectory()) {
       const removed = await removeBeneath(workspace, path);
       if (!removed.ok) this.#refuse(path, workspaceReason(removed, path));

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
 import { testIf } from '../../support/skipped.js';
-import { whileSwapped } from '../../system/swapping.js';
+import { whileSwapped } from '../../support/swapping.js';
 import { makeScene, requestOf, type SceneFile } from '../apply-scene.js';
 
 const TURNS = 50;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { expect } from '@jest/globals';
 import { writeOut } from '../../../src/workspace/layers/write-out.js';
 import { testIf } from '../../support/skipped.js';
-import { whileSwapped } from '../../system/swapping.js';
+import { whileSwapped } from '../../support/swapping.js';
 
 const FILES = 10;
 const TURNS = 150;

@@ -1,5 +1,6 @@
 /** Swaps a directory for a link and back in a tight loop, until it is ended: `node swap-child.js DIRECTORY TARGET`. */
 import { renameSync, rmSync, symlinkSync, writeSync } from 'node:fs';
+import { performance } from 'node:perf_hooks';
 
 const [, , directory, target] = process.argv;
 const aside = `${directory}.aside`;
