@@ -8,6 +8,7 @@ import type { ActivityPorts } from '../../src/activities/frame/ports.js';
 import { readPlan } from '../../src/activities/plan/read-plan.js';
 import { planOfPath } from '../../src/client/index.js';
 import { createArchive } from '../../src/stores/directory/archive.js';
+import { createEditRunner } from '../../src/activities/frame/edit-worker.js';
 import { createBlobStore } from '../../src/stores/directory/blobs.js';
 import { createRecordStore } from '../../src/stores/directory/records.js';
 import { workspacePorts } from '../support/workspace-ports.js';
@@ -43,6 +44,7 @@ const read = (more: Partial<Parameters<typeof readPlan>[1]> = {}) => {
     archive: createArchive({ dir: join(home, 'archive') }),
     ...workspacePorts(home, createBlobStore({ dir: join(home, 'blobs') })),
     records: createRecordStore({ dir: join(home, 'records') }),
+    edits: createEditRunner(),
   } as unknown as ActivityPorts;
   return readPlan(dependencies, {
     stepKey: 'ab'.repeat(16),

@@ -7,6 +7,7 @@ import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { ActivityPorts } from '../../src/activities/frame/ports.js';
 import { readPlan } from '../../src/activities/plan/read-plan.js';
 import { createArchive } from '../../src/stores/directory/archive.js';
+import { createEditRunner } from '../../src/activities/frame/edit-worker.js';
 import { createBlobStore } from '../../src/stores/directory/blobs.js';
 import { createRecordStore } from '../../src/stores/directory/records.js';
 import type { ReadPlanInput, ReadPlanResult } from '../../src/shared/plan-activities.js';
@@ -48,6 +49,7 @@ const read = (more: Partial<ReadPlanInput>): Promise<ReadPlanResult> => {
     archive: createArchive({ dir: join(home, 'archive') }),
     ...workspacePorts(home, createBlobStore({ dir: join(home, 'blobs') })),
     records: createRecordStore({ dir: join(home, 'records') }),
+    edits: createEditRunner(),
   } as unknown as ActivityPorts;
   return readPlan(dependencies, {
     stepKey,
