@@ -22,7 +22,7 @@ import {
   up,
 } from '../../src/documents/plan/links.js';
 import { readMarkdown } from '../../src/documents/plan/markdown.js';
-import { outlineOf, readDocument } from '../../src/documents/plan/reading.js';
+import { outlineOf, readDocument, readPlanFront } from '../../src/documents/plan/reading.js';
 import { taskLines } from '../../src/documents/plan/mark.js';
 import { parsePlan, readPartFile } from '../../src/documents/plan/parse.js';
 import { filesIn, scoreOf, sectionIn, thresholdsIn } from '../../src/documents/plan/score.js';
@@ -120,6 +120,8 @@ export const READERS: Readonly<Record<string, Reader>> = {
   outlineOf,
   readMarkdown: (text) => readMarkdown(text),
   readDocument: (text) => readDocument(text, 'plan.md'),
+  readPlanFront: (text) => readPlanFront(text, 'plan.md'),
+  'readPlanFront, front matter': (text) => readPlanFront(`---\n${text}\n---\n`, 'plan.md'),
   isRelative,
   retarget: (text) => retarget('a/p.md', text, { from: 'a/b.md', to: 'a/c.md', kept: 'a/' }),
   down: (text) => down(text, { folder: 'a', self: null }),

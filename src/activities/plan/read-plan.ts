@@ -69,7 +69,7 @@ export const readPlan = async (
 /** Looks at `emend.yaml`, the documents of the plan and the files with instructions. */
 async function doubtsOfPlan(ports: ActivityPorts, input: ReadPlanInput) {
   const root = await ports.workspace.root(input.workspace);
-  const plan = await readFiles(root, input.planPath);
+  const plan = await readFiles(ports, root, input.planPath);
   const documents = await planSources(root, pathsOfPlan(plan, root));
   if (input.configurationCommit !== undefined) {
     // Later, the marks of the run are in the documents.
