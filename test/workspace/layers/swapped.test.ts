@@ -36,7 +36,8 @@ testIf(process.platform === 'linux', 'needs /proc')(
           for (let file = 0; file < FILES; file++)
             writeFileSync(join(upper, 'out', 'in', `f${file}`), String(turn));
           const { written, refused } = await writeOut(place, request);
-          return written.length === FILES ? 'all' : refused.length > 0 ? 'refused' : 'other';
+          if (written.length === FILES) return 'all';
+          return refused.length > 0 ? 'refused' : 'other';
         },
         TURNS,
       );
