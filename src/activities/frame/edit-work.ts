@@ -233,6 +233,8 @@ const promptSize = (input: PromptInput | BriefInput | AuditFiles): number => {
   return beside.reduce((sum, { content }) => sum + content.length, files);
 };
 
+const fileSize = ({ bytes }: FileBytes): number => bytes?.byteLength ?? 0;
+
 const planSize = ({ files }: PlanTexts): number =>
   [...files.values()].reduce((sum, file) => sum + ('text' in file ? file.text.length : 0), 0);
 
@@ -249,8 +251,8 @@ export const sizeOf = <K extends EditWorkKind>(kind: K, input: EditWork[K]['inpu
     const { base, ours, theirs } = input as MergeInput;
     return base.byteLength + ours.byteLength + theirs.byteLength;
   }
-  if (kind === 'outline' || kind === 'describe') return (input as FileBytes).bytes?.byteLength ?? 0;
-  if (kind === 'regions') return (input as RegionsInput).file.bytes?.byteLength ?? 0;
+  if (kind === 'outline' || kind === 'describe') return fileSize(input as FileBytes);
+  if (kind === 'regions') return fileSize((input as RegionsInput).file);
   if (kind === 'prompt' || kind === 'brief' || kind === 'audit')
     return promptSize(input as PromptInput | BriefInput | AuditFiles);
   if (kind === 'plan') return planSize(input as PlanTexts);
