@@ -449,7 +449,7 @@ const WORDS: Readonly<Record<RefusalReason, string>> = {
   too_large: 'is too large',
   forbidden: 'cannot be changed or read with the rights of this user',
   not_empty: 'is a directory that is not empty',
-  changed: 'was replaced or removed meanwhile',
+  changed: 'was replaced or removed in the meantime',
   outside: 'is no path beneath the root',
 };
 
