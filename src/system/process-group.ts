@@ -2,8 +2,9 @@
  * A process and everything it starts, as one group: killed together at time-out, abort, when its leader ends, and when this
  * process dies. Not execa: that waits for pipes which a left-over grandchild may hold for ever.
  */
-import { spawn } from 'node:child_process';
-import { openSync, readdirSync, readFileSync } from 'node:fs';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { Writable } from 'node:stream';
 import { signalGroup } from './capture.js';
 import { afterRunning } from './turns.js';
 import { STORE_BOUNDS } from '../shared/bounds.js';
@@ -66,9 +67,12 @@ export interface ProcessRequest {
   readonly signal?: AbortSignal;
   /** Between SIGTERM and SIGKILL. Default 2,000. */
   readonly killGrace_ms?: number;
+  /** What it reads from descriptor 5 (`FIRST_INPUT`) and the following ones, each to its end. Only with `watch`. */
+  readonly inputs?: readonly ProcessInput[];
   /** Asked again and again while it runs, with what it wrote to descriptor 4 so far: why it must be killed now; null: it may go on. */
   readonly watch?: (told: string) => Promise<string | null>;
 }
+export type ProcessInput = { readonly bytes: Uint8Array } | { readonly file: string };
 export interface ProcessOutcome {
   /** Null when a signal ended it. 127 also when it could not be started; `output` says why. */
   readonly exit: number | null;
@@ -94,10 +98,10 @@ const TOLD_CHARS = 65_536; // bound: and of what it tells so much is kept.
 const WATCHED = '(read _ <&3; kill -s KILL 0) >/dev/null 2>&1 & exec 3<&-; exec "$@"';
 
 /**
- * What whoever started us left open would be open in a child, too, and a directory leads out of any sandbox. Each such descriptor is
- * covered by /dev/null; from descriptor 5 on.
+ * What whoever started us left open would be open in a child, too, and a directory leads out of any sandbox. Each such descriptor from
+ * `first` on is covered by /dev/null.
  */
-const covers = (): ('ignore' | number)[] => {
+const covers = (first: number): ('ignore' | number)[] => {
   const isLeft = (fd: number): boolean => {
     try {
       const flags =
@@ -109,17 +113,48 @@ const covers = (): ('ignore' | number)[] => {
   };
   const left = readdirSync('/proc/self/fd')
     .map(Number)
-    .filter((fd) => fd >= FIRST_COVERED && isLeft(fd));
+    .filter((fd) => fd >= first && isLeft(fd));
   if (left.length === 0) return [];
   nothing ??= openSync('/dev/null', 'r');
   const cover = nothing;
-  return Array.from({ length: Math.max(...left) + 1 - FIRST_COVERED }, (_, at) =>
-    left.includes(at + FIRST_COVERED) ? cover : 'ignore',
+  return Array.from({ length: Math.max(...left) + 1 - first }, (_, at) =>
+    left.includes(at + first) ? cover : 'ignore',
   );
 };
 let nothing: number | undefined;
-const FIRST_COVERED = 5;
+/** Descriptor of the first input of a process. */
+export const FIRST_INPUT = 5;
 const CLOSED_AT_EXEC = 0o2000000;
+
+/** Starts the process with its descriptors, and writes its inputs. */
+function started(request: ProcessRequest): ChildProcess {
+  const { inputs = [] } = request;
+  const files = inputs.map((input) => ('file' in input ? openSync(input.file, 'r') : null));
+  const beyond = FIRST_INPUT + inputs.length;
+  const watched = [
+    'pipe' as const,
+    ...files.map((fd) => fd ?? ('pipe' as const)),
+    ...covers(beyond),
+  ];
+  try {
+    const child = spawn('/bin/sh', ['-c', WATCHED, 'emend', request.file, ...request.args], {
+      cwd: request.cwd,
+      env: request.env,
+      detached: true,
+      stdio: ['ignore', 'pipe', 'pipe', 'pipe', ...(request.watch === undefined ? [] : watched)],
+    });
+    inputs.forEach((input, index) => {
+      const pipe = child.stdio[FIRST_INPUT + index];
+      if ('file' in input || !(pipe instanceof Writable)) return;
+      // A process that ends early does not read it.
+      pipe.on('error', () => undefined);
+      pipe.end(input.bytes);
+    });
+    return child;
+  } finally {
+    for (const fd of files) if (fd !== null) closeSync(fd);
+  }
+}
 
 /** Started by this process itself: for all others it is `runProcess` of launcher.ts. */
 export async function runHere(request: ProcessRequest): Promise<ProcessOutcome> {
@@ -140,18 +175,7 @@ export async function runHere(request: ProcessRequest): Promise<ProcessOutcome> 
     return outcome(null, null);
   }
 
-  const child = spawn('/bin/sh', ['-c', WATCHED, 'emend', request.file, ...request.args], {
-    cwd: request.cwd,
-    env: request.env,
-    detached: true,
-    stdio: [
-      'ignore',
-      'pipe',
-      'pipe',
-      'pipe',
-      ...(request.watch === undefined ? [] : ['pipe' as const, ...covers()]),
-    ],
-  });
+  const child = started(request);
   let lastResort: NodeJS.Timeout | undefined;
   const stop = (why: 'timedOut' | 'aborted'): void => {
     if (stopped !== null) return;

@@ -3,7 +3,8 @@
  * what a killed one left is told from what a live one works in: `where` stands for this boot and pid namespace, `born` for the process's
  * start. Who comes after a killed process clears up: the next that needs one, a worker's start, `emend recover` and `emend gc`.
  */
-import { lstat, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { existsSync, rmSync } from 'node:fs';
+import { chmod, lstat, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sha256 } from './hash.js';
@@ -14,7 +15,7 @@ import { realSys } from './sys.js';
 export const FOREIGN_SCRATCH_MS = 86_400_000;
 
 const NAME =
-  /^emend-(?:back|base|commit|estimate|format|note|sign|wheel)\.([0-9a-f]{8})\.(\d+)\.([0-9a-f]{8})\./;
+  /^emend-(?:back|base|commit|empty|estimate|format|note|sign|wheel)\.([0-9a-f]{8})\.(\d+)\.([0-9a-f]{8})\./;
 
 /**
  * Makes a directory below `parent` whose name says which process made it: `<what>.<where>.<pid>.<born>.<random>`, mode 0700.
@@ -38,6 +39,23 @@ export const withScratch = async <T>(
     await rm(dir, { recursive: true, force: true });
   }
 };
+
+let empty: Promise<string> | null = null;
+/** Returns an empty directory, the same one for as long as this process lives. */
+export const emptyDirectory = async (): Promise<string> => {
+  const known = await empty?.catch(() => null);
+  if (known !== undefined && known !== null && existsSync(known)) return known;
+  empty = makeEmptyDirectory();
+  return empty;
+};
+const makeEmptyDirectory = async (): Promise<string> => {
+  const dir = await makeOwnedDirectory(tmpdir(), 'emend-empty');
+  // Bubblewrap may run as another user than this process.
+  await chmod(dir, EVERYBODY_READS);
+  process.once('exit', () => rmSync(dir, { recursive: true, force: true }));
+  return dir;
+};
+const EVERYBODY_READS = 0o555;
 
 /** Removes what dead processes left. What cannot be removed stays: it holds up nobody. */
 export const clearScratch = async (): Promise<void> => {

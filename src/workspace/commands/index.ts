@@ -9,18 +9,19 @@ import { learnWorkspace, programFault } from '../../system/programs.js';
 import type { ProcessOutcome, ProcessRequest } from '../../system/process-group.js';
 import { findBubblewrap, type Bubblewrap } from './bubblewrap.js';
 import { coverFor } from './cover-installation.js';
-import { boxArguments, limited, type Box } from './sandbox.js';
+import { boxOptions, limited, type Box } from './sandbox.js';
 import { allowanceOf, watchBox, type Allowance } from './watch-box.js';
 
 export { redact } from '../../system/environment.js';
 export { classifyFailure, failedTests, failingTests } from './classify.js';
 export { type DiscoveredTests, discoverTests } from './discover.js';
 export { findBubblewrap } from './bubblewrap.js';
-export { gitPlaces } from '../git/git-places.js';
-export { type Box } from './sandbox.js';
+export { gitPlaces } from './git-places.js';
+export { seccompFilter } from './seccomp.js';
+export type { Box } from './sandbox.js';
 export type { Overlay } from './mounts.js';
 
-type Rest = Omit<ProcessRequest, 'file' | 'args' | 'env' | 'watch'>;
+type Rest = Omit<ProcessRequest, 'file' | 'args' | 'env' | 'watch' | 'inputs'>;
 export interface CommandRequest extends Rest {
   /** For `sh -c`, or a program with its arguments. */
   readonly command: string | readonly string[];
@@ -84,7 +85,7 @@ export const createLocalRunner = (
     if (!found.works) throw new Error(`there is no sandbox: ${found.why}`);
     const git = join(real.workspace, '.git');
     const hadGit = await isThere(git);
-    const options = await boxArguments(real, { env, hidden });
+    const { options, inputs } = await boxOptions(real, { env, hidden });
     const watch = await watchBox(real, { ...allowanceOf(box), ...allowed });
     const command = box.isOpen === true ? argv : limited(box.settings, argv);
     const args = ['--json-status-fd', '4', ...options, '--', ...command];
@@ -94,6 +95,7 @@ export const createLocalRunner = (
       file: found.path,
       args,
       env: given,
+      inputs,
       watch: watch.look,
     }).finally(watch.end);
     const { told = '', ended, ...outcome } = ran;

@@ -1,11 +1,15 @@
-/** What of the machine a sandbox shows, and where: mounts by path, and of a home what tools need. */
-import { lstatSync, readdirSync, readlinkSync, realpathSync } from 'node:fs';
-import { basename, dirname, isAbsolute, join, resolve } from 'node:path';
+/**
+ * What a sandbox shows of the machine: mounts by path, over an empty root. Directories are shown through overlays, as nobody can connect to a
+ * socket through one: the kernel finds a socket by its inode, and that of an overlay is another one (docs/decisions/0040).
+ */
+import { lstatSync, readlinkSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import type { ProcessInput } from '../../system/process-group.js';
 import { errnoOf } from '../../system/sys.js';
-import { onPath, type Environment } from '../../system/environment.js';
 
-const SCRATCH_BYTES = 1024 ** 3; // bound: What a command may write to /tmp, and to the home that it sees, each;
-const SMALL_BYTES = 64 * 1024 ** 2; // bound: and to every other place that is empty for it.
+const HIDDEN_BYTES = 4_096; // bound: Bytes of an empty directory that hides a place.
+/** Mounted anew for each command. */
+const NEW_IN_SANDBOX = ['/proc', '/dev'];
 const LINKS = 200; // bound: Links and parts of a path that are followed to show where it leads.
 
 /** Directories of one overlay over a workspace; all paths are absolute. */
@@ -27,11 +31,35 @@ export const overlayArguments = (path: string, { lower, upper, work }: Overlay):
   path,
 ];
 
-type Shown = 'read' | 'write' | 'overlay' | 'guard' | ({ readonly kind: 'layers' } & Overlay);
+/** `read`: shown unless it is already. `guard`: read-only where its surroundings are writable. `overlay`: what is written is dropped. */
+type Shown = 'read' | 'guard' | 'write' | 'overlay' | ({ readonly kind: 'layers' } & Overlay);
 type Mount =
-  | { readonly kind: 'empty' | 'read' | 'write' | 'overlay' | 'socket' | 'guard' }
+  | {
+      readonly kind: 'read' | 'guard' | 'write' | 'overlay';
+      readonly isDirectory: boolean;
+    }
   | ({ readonly kind: 'layers' } & Overlay)
+  /** A copy of a small file; many of them cost less than as many mounts. */
+  | { readonly kind: 'copy'; readonly permissions: number }
+  | { readonly kind: 'scratch'; readonly bytes: number }
+  | { readonly kind: 'hidden' }
+  /** A file with other content in place of a file that is hidden. */
+  | { readonly kind: 'mask'; readonly content: string }
+  | { readonly kind: 'socket' }
+  /** Files of the kernel, over which there is no overlay. */
+  | { readonly kind: 'kernel' }
   | { readonly kind: 'link'; readonly to: string };
+
+/** Descriptors of bubblewrap that have content, in the order of their numbers. */
+export interface Inputs {
+  /** Returns the number of the descriptor. */
+  add(input: ProcessInput): string;
+}
+export interface MountSurroundings {
+  readonly inputs: Inputs;
+  /** An empty directory: an overlay that nobody writes needs two. */
+  readonly emptyDirectory: string;
+}
 
 const parts = (path: string): string[] => path.split('/').filter((part) => part !== '');
 export const isWithin = (path: string, dir: string): boolean =>
@@ -47,151 +75,163 @@ export const found = <T>(look: () => T): T | null => {
   }
 };
 
+interface Way {
+  /** Where the path leads. */
+  readonly end: string;
+  readonly links: readonly { readonly path: string; readonly to: string }[];
+}
+
 /** What is mounted where; of two mounts the deeper one shows. */
 export class Mounts {
-  readonly #all = new Map<string, Mount>([['/', { kind: 'read' }]]);
+  readonly #all = new Map<string, Mount>();
   /** Where a path leads, '' for what is no link: hundreds of paths have the same beginnings, and looking throws. */
   readonly #links = new Map<string, string>();
+  /** What a model wrote may be in these directories, so no link in them is followed. */
+  readonly #untrusted: readonly string[];
+
+  constructor(untrusted: readonly string[] = []) {
+    this.#untrusted = untrusted;
+  }
 
   set(path: string, mount: Mount): void {
     this.#all.set(path, mount);
   }
-  #above(path: string): Mount {
-    for (let dir = dirname(path); ; dir = dirname(dir)) {
+  /** The mount that shows a path; null: it is in the empty root. */
+  #over(path: string): Mount | null {
+    for (let dir = path; dir !== '/'; dir = dirname(dir)) {
       const mount = this.#all.get(dir);
       if (mount !== undefined) return mount;
     }
+    return null;
   }
   isEmpty(path: string): boolean {
-    return (this.#all.get(path) ?? this.#above(path)).kind === 'empty';
+    const kind = this.#over(path)?.kind ?? 'hidden';
+    return kind === 'hidden' || kind === 'scratch';
   }
-  /** Shows where a path leads, and each link on the way that an empty place would hide. What is not there is left out. */
-  show(path: string, shown: Shown = 'read'): void {
+  isUntrusted(path: string): boolean {
+    return this.#untrusted.some((dir) => isWithin(path, dir));
+  }
+  /** Returns where a path leads; null: it is not there, or a link in a directory that a model may have written leads further. */
+  leadsTo(path: string): string | null {
+    return this.#follow(path)?.end ?? null;
+  }
+  #follow(path: string): Way | null {
+    const links: { path: string; to: string }[] = [];
     let rest = parts(path);
-    let at = '/';
+    let end = '/';
     for (let steps = 0; rest.length > 0; steps++) {
-      if (steps > LINKS) return;
-      const next = join(at, rest[0] ?? '');
+      if (steps > LINKS) return null;
+      const next = join(end, rest[0] ?? '');
       const to = this.#links.get(next) ?? found(() => readlinkSync(next)) ?? '';
       this.#links.set(next, to);
       if (to === '') {
-        at = next;
+        end = next;
         rest = rest.slice(1);
         continue;
       }
-      if (this.isEmpty(next)) this.set(next, { kind: 'link', to });
+      if (this.isUntrusted(next)) return null;
+      links.push({ path: next, to });
       rest = [...parts(resolve(dirname(next), to)), ...rest.slice(1)];
-      at = '/';
+      end = '/';
     }
-    if (at === '/' || found(() => lstatSync(at)) === null) return;
-    const mount = typeof shown === 'string' ? { kind: shown } : shown;
-    if (shown !== 'read' || this.isEmpty(at)) this.set(at, mount);
+    return { end, links };
+  }
+  /** Shows where a path leads, and each link on the way that an empty place would hide. What is not there is left out. */
+  show(path: string, shown: Shown = 'read'): void {
+    const way = this.#follow(path);
+    const stat = way === null || way.end === '/' ? null : found(() => lstatSync(way.end));
+    // A socket, a pipe or a device is never shown.
+    if (way === null || stat === null || (!stat.isDirectory() && !stat.isFile())) return;
+    this.#showLinks(way);
+    if (NEW_IN_SANDBOX.some((dir) => isWithin(way.end, dir))) return;
+    const mount: Mount =
+      typeof shown === 'string' ? { kind: shown, isDirectory: stat.isDirectory() } : shown;
+    if (isWithin(way.end, '/sys')) this.set(way.end, { kind: 'kernel' });
+    else if (shown !== 'read' || this.isEmpty(way.end)) this.set(way.end, mount);
+  }
+  /** Copies the file to which a path leads, as `show`. */
+  copy(path: string): void {
+    const way = this.#follow(path);
+    const stat = way === null ? null : found(() => lstatSync(way.end));
+    if (way === null || stat?.isFile() !== true) return;
+    this.#showLinks(way);
+    if (this.isEmpty(way.end)) this.set(way.end, { kind: 'copy', permissions: stat.mode & 0o777 });
+  }
+  /** Shows the links on the way to a place that is shown otherwise. */
+  showWay(path: string): void {
+    const way = this.#follow(path);
+    if (way !== null) this.#showLinks(way);
+  }
+  /** Shows what is mounted on the machine in a directory that is shown by an overlay, which lacks it. */
+  showMountPoint(point: string): void {
+    const kind = this.#over(point)?.kind;
+    if (this.#all.has(point) || (kind !== 'read' && kind !== 'guard' && kind !== 'overlay')) return;
+    this.show(point, kind === 'overlay' ? 'overlay' : 'guard');
+  }
+  #showLinks({ links }: Way): void {
+    for (const { path, to } of links) if (this.isEmpty(path)) this.set(path, { kind: 'link', to });
+  }
+  /** Places that a command sees without an overlay of the whole between it and the machine. */
+  writable(): string[] {
+    return [...this.#all].flatMap(([path, { kind }]) => (kind === 'write' ? [path] : []));
+  }
+  /** Directories whose files a command sees, but not what it writes. */
+  readable(): string[] {
+    return [...this.#all].flatMap(([path, mount]) =>
+      (mount.kind === 'read' || mount.kind === 'overlay') && mount.isDirectory ? [path] : [],
+    );
   }
   /** Parents before what lies in them. */
-  arguments(): string[] {
-    const sorted = [...this.#all]
-      .filter(([path]) => path !== '/')
-      .sort(([a], [b]) => (parts(a).join('\0') < parts(b).join('\0') ? -1 : 1));
-    return sorted.flatMap(([path, mount]) => {
-      const above = this.#above(path).kind;
-      switch (mount.kind) {
-        case 'empty': {
-          const size = path === '/tmp' || above === 'read' ? SCRATCH_BYTES : SMALL_BYTES;
-          return [
-            '--perms',
-            path.endsWith('tmp') ? '1777' : '0755',
-            '--size',
-            String(size),
-            '--tmpfs',
-            path,
-          ];
-        }
-        case 'read':
-          return above === 'empty' ? ['--ro-bind', path, path] : [];
-        case 'link':
-          return above === 'empty' ? ['--symlink', mount.to, path] : [];
-        case 'guard':
-          return ['--ro-bind', path, path];
-        case 'write':
-          return ['--bind', path, path];
-        case 'overlay':
-          return ['--overlay-src', path, '--tmp-overlay', path];
-        case 'layers':
-          return overlayArguments(path, mount);
-        case 'socket':
-          return ['--ro-bind', '/dev/null', path];
-      }
-    });
-  }
-}
-
-// Tools: what PATH names, where that leads, and the roots that its managers keep them under. Of a root that holds credentials only parts.
-
-const ROOTS =
-  'pyenv nvm rustup asdf volta sdkman rbenv nodenv nodebrew jenv goenv deno bun nix-profile proto'.split(
-    ' ',
-  );
-const PART_ROOTS: Readonly<Record<string, readonly string[]>> = {
-  '.cargo': ['bin'],
-  '.local': ['bin'],
-};
-const ROOTS_IN_HOME =
-  '.local/share/mise .local/share/uv .local/share/pipx .local/share/fnm .local/pipx sdk go/bin'.split(
-    ' ',
-  );
-/** Read where a package manager looks for what it has fetched; what is written there is dropped, as it would reach other runs. */
-const CACHES = (
-  '.npm/_cacache .cache/go-build .cargo/registry .cargo/git go/pkg/mod .m2/repository .gradle/caches ' +
-  '.cache/pip .cache/uv .cache/yarn .local/share/pnpm/store .cache/pnpm .bun/install/cache .nuget/packages'
-).split(' ');
-const ROOT_NAMES =
-  'NVM_DIR NVM_BIN PYENV_ROOT RUSTUP_HOME ASDF_DIR ASDF_DATA_DIR MISE_DATA_DIR VOLTA_HOME CONDA_PREFIX GOROOT JAVA_HOME SDKMAN_DIR VIRTUAL_ENV BUN_INSTALL'.split(
-    ' ',
-  );
-const CACHE_NAMES = 'GOMODCACHE GOCACHE npm_config_cache PIP_CACHE_DIR UV_CACHE_DIR'.split(' ');
-
-export function showTools(mounts: Mounts, env: Environment, homes: readonly string[]): void {
-  /** A home, what holds one, or a hidden directory right in one (as `~/.local`) is never shown whole. */
-  const isWide = (dir: string): boolean =>
-    homes.some(
-      (home) =>
-        isWithin(home, dir) ||
-        (dirname(dir) === home && basename(dir).startsWith('.') && !isRoot(basename(dir))),
+  arguments(surroundings: MountSurroundings): string[] {
+    const sorted = [...this.#all].sort(([a], [b]) =>
+      parts(a).join('\0') < parts(b).join('\0') ? -1 : 1,
     );
-  const show = (dir: string): void => {
-    if (!isWide(dir) || PART_ROOTS[basename(dirname(dir))]?.includes(basename(dir)) === true)
-      mounts.show(dir);
-  };
-  /** Of `ROOT/bin/tool` the root, as what is run there reads the files beside it. */
-  const showRootOf = (file: string): void => {
-    const segments = parts(file);
-    const manager = segments.findIndex(isRoot);
-    if (manager > 0) show(`/${segments.slice(0, manager + 1).join('/')}`);
-    const part = segments.findIndex((name) => name in PART_ROOTS);
-    const dir = dirname(file);
-    if (part < 0 || part !== segments.length - 3)
-      show(basename(dir) === 'bin' ? dirname(dir) : dir);
-    if (segments[part] === '.cargo') show(`/${segments.slice(0, part).join('/')}/.rustup`);
-  };
-  for (const dir of onPath(env)) {
-    show(dir);
-    if (!mounts.isEmpty(dirname(dir)) && !homes.some((home) => isWithin(dir, home))) continue;
-    showRootOf(join(dir, 'tool'));
-    for (const entry of found(() => readdirSync(dir, { withFileTypes: true })) ?? []) {
-      if (!entry.isSymbolicLink()) continue;
-      const link = join(dir, entry.name);
-      const real = found(() => realpathSync.native(link));
-      if (real !== null && dirname(real) !== dir) showRootOf(real);
-      if (real !== null) mounts.show(link);
-    }
+    return sorted.flatMap(([path, mount]) =>
+      this.#isNeeded(path, mount.kind) ? mountArguments(path, mount, surroundings) : [],
+    );
   }
-  for (const name of ROOT_NAMES) if (isAbsolute(env[name] ?? '')) show(env[name] ?? '');
-  const home = homes[0] ?? '/';
-  for (const root of [...ROOTS.map((name) => `.${name}`), ...ROOTS_IN_HOME])
-    mounts.show(join(home, root));
-  for (const cache of CACHES) mounts.show(join(home, cache), 'overlay');
-  for (const name of CACHE_NAMES)
-    if (isAbsolute(env[name] ?? '') && !isWide(env[name] ?? ''))
-      mounts.show(env[name] ?? '', 'overlay');
+  #isNeeded(path: string, kind: Mount['kind']): boolean {
+    const isInEmpty = this.isEmpty(dirname(path));
+    if (kind === 'read' || kind === 'copy' || kind === 'link') return isInEmpty;
+    return kind === 'hidden' ? !isInEmpty : true;
+  }
 }
-const isRoot = (name: string): boolean => name.startsWith('.') && ROOTS.includes(name.slice(1));
+
+function mountArguments(
+  path: string,
+  mount: Mount,
+  { inputs, emptyDirectory }: MountSurroundings,
+): string[] {
+  switch (mount.kind) {
+    case 'kernel':
+      return ['--ro-bind', path, path];
+    case 'read':
+    case 'guard':
+      return mount.isDirectory
+        ? ['--overlay-src', emptyDirectory, '--overlay-src', path, '--ro-overlay', path]
+        : ['--ro-bind', path, path];
+    case 'write':
+      return ['--bind', path, path];
+    case 'overlay':
+      return ['--overlay-src', path, '--tmp-overlay', path];
+    case 'layers':
+      return overlayArguments(path, mount);
+    case 'copy':
+      return ['--perms', octal(mount.permissions), '--file', inputs.add({ file: path }), path];
+    case 'mask':
+      return ['--ro-bind-data', inputs.add({ bytes: Buffer.from(mount.content) }), path];
+    case 'scratch':
+      return [
+        ...['--perms', path.endsWith('tmp') ? '1777' : '0755'],
+        ...['--size', String(mount.bytes), '--tmpfs', path],
+      ];
+    case 'hidden':
+      return ['--perms', '0555', '--size', String(HIDDEN_BYTES), '--tmpfs', path];
+    case 'socket':
+      return ['--ro-bind', '/dev/null', path];
+    case 'link':
+      return ['--symlink', mount.to, path];
+  }
+}
+
+const octal = (permissions: number): string => permissions.toString(8).padStart(4, '0');

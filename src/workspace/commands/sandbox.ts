@@ -1,19 +1,29 @@
 /**
- * What a command sees that runs on bytes which a model wrote: the machine read-only, the workspace to write in but for its git directory,
- * tools, and nothing of the person's or of ours beside. docs/sandbox.md has the picture and the attacks that it withstands.
+ * Puts together what a command sees that runs on bytes which a model wrote: an empty root with the system's programs, tools and the workspace.
+ * docs/sandbox.md lists it, and the attacks that it withstands.
  */
 import { lstatSync, realpathSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
-import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, join } from 'node:path';
 import { fail } from '../../shared/problems.js';
 import { outsideWrites, type SandboxSettings } from '../../documents/job/index.js';
 import { onPath, type Environment } from '../../system/environment.js';
-import { readGivenText, UNREADABLE } from '../../system/given-file.js';
-import { gitPlaces, type GitPlaces } from '../git/git-places.js';
+import { FIRST_INPUT, type ProcessInput } from '../../system/process-group.js';
+import { emptyDirectory } from '../../system/scratch.js';
 import { ALWAYS } from './bubblewrap.js';
+import { controlGroup } from './control-group.js';
 import { guardInstallation } from './cover-installation.js';
-import { found, isWithin, Mounts, overlayArguments, showTools, type Overlay } from './mounts.js';
+import { hideCredentials } from './credentials.js';
+import { gitPlaces, guardGit, type GitPlaces } from './git-places.js';
+import { found, isWithin, Mounts, overlayArguments, type Overlay } from './mounts.js';
+import { seccompFilter } from './seccomp.js';
+import { hideSockets } from './sockets.js';
+import { showSubmounts } from './submounts.js';
+import { showSystem } from './system.js';
+import { showTools } from './tools.js';
 
+const SCRATCH_BYTES = 1024 ** 3; // bound: What a command may write to /tmp, and to the home that it sees, each;
+const SMALL_BYTES = 64 * 1024 ** 2; // bound: and to every other place that is empty for it.
 const PROCESSES = 4_096; // bound: Processes of one command, unless `processes` says otherwise.
 
 /** A command's sandbox. */
@@ -36,52 +46,21 @@ export interface Surroundings {
   readonly hidden: readonly string[];
 }
 
-/** Bound sockets by path. A read-only mount does not keep anybody from connecting to them. */
-async function sockets(): Promise<readonly string[]> {
-  const listed = (await readGivenText('/proc/net/unix', UNREADABLE)) ?? '';
-  const paths = listed.split('\n').flatMap((line) => /\s(\/.*)$/.exec(line)?.[1] ?? []);
-  const real: string[] = [];
-  for (const path of new Set([
-    ...paths,
-    '/var/run/docker.sock',
-    '/var/run/dbus/system_bus_socket',
-  ])) {
-    const leads = found(() => realpathSync.native(path));
-    if (leads !== null && lstatSync(leads).isSocket()) real.push(leads);
-  }
-  return real;
-}
-
 const KERNEL = ['sys', 'sysrq-trigger', 'irq', 'bus', 'acpi', 'fs'];
 
 /** Its processes end with it. */
 const OPEN = ['--unshare-user', '--unshare-pid', '--die-with-parent', '--new-session'];
 
-/** Options of bubblewrap, up to the command. */
-export async function boxArguments(box: Box, { env, hidden }: Surroundings): Promise<string[]> {
+/** What bubblewrap is started with, up to the command. */
+export interface BoxOptions {
+  readonly options: readonly string[];
+  /** What its descriptors have, from `FIRST_INPUT` on. */
+  readonly inputs: readonly ProcessInput[];
+}
+
+export async function boxOptions(box: Box, { env, hidden }: Surroundings): Promise<BoxOptions> {
   const { settings, workspace } = box;
-  const mounts = new Mounts();
-  const given = [env.HOME ?? '', homedir(), userInfo().homedir].filter(isAbsolute);
-  const homes = [
-    ...new Set(given.map((path) => found(() => realpathSync.native(path)) ?? resolve(path))),
-  ].filter((home) => home !== '/');
-  for (const path of [
-    '/tmp',
-    '/var/tmp',
-    '/run',
-    '/home',
-    '/root',
-    '/var/run',
-    '/dev/shm',
-    ...homes,
-    ...hidden,
-  ]) {
-    const real = found(() => realpathSync.native(path));
-    // A place that is not there needs no cover, unless it lies in one that is empty.
-    if (real === path || (real === null && mounts.isEmpty(path)))
-      mounts.set(path, { kind: 'empty' });
-    else if (real !== null && hidden.includes(path)) mounts.set(real, { kind: 'empty' });
-  }
+  const homes = homesOf(env);
   if (homes.includes(workspace))
     fail(
       'config_invalid',
@@ -89,33 +68,83 @@ export async function boxArguments(box: Box, { env, hidden }: Surroundings): Pro
       'Work in a directory below it, or set `sandbox: off`.',
     );
   const git = await gitPlaces(workspace);
-  if (box.isOpen === true) return openArguments(box, git);
-  showTools(mounts, env, homes);
-  if (settings.network) mounts.show('/etc/resolv.conf');
+  if (box.isOpen === true) return { options: openArguments(box, git), inputs: [] };
   // A home that is a repository is still a home.
-  const isOwn = git !== null && !homes.some((home) => isWithin(home, git.top));
-  if (isOwn) mounts.show(git.top);
-  const { overlay } = box;
+  const own = git !== null && !homes.some((home) => isWithin(home, git.top)) ? git : null;
+  const mounts = new Mounts([workspace, ...(own === null ? [] : workingTrees(own))]);
+  showEmptyPlaces(mounts, homes, hidden.map(realOrSame));
+  showSystem(mounts, settings.network);
+  showWorkspace(mounts, box, { git, own });
+  showTools(mounts, { env, homes, hidden: hidden.map(realOrSame) });
+  for (const path of settings.read) mounts.show(expanded(path, homes));
+  showWrites(mounts, box, { env, home: homes[0] ?? '/' });
+  for (const path of box.scratch ?? []) mounts.show(path, 'write');
+  await showSubmounts(mounts);
+  hideCredentials(mounts);
+  await hideSockets(mounts, box.scratch ?? []);
+  return rooted(mounts, box);
+}
+
+/** Real paths of the user's homes; the first one is HOME. */
+function homesOf(env: Environment): string[] {
+  const homes = [env.HOME ?? '', homedir(), userInfo().homedir].filter(isAbsolute);
+  return [...new Set(homes.map(realOrSame))].filter((home) => home !== '/');
+}
+
+/** The working trees of a repository in which commands of other runs may have written. */
+function workingTrees({ top, places }: GitPlaces): string[] {
+  const trees = [top, ...places.filter((place) => basename(place) === '.git').map(dirname)];
+  return trees.filter((tree) => tree !== '/');
+}
+
+function showEmptyPlaces(
+  mounts: Mounts,
+  homes: readonly string[],
+  hidden: readonly string[],
+): void {
+  for (const path of ['/tmp', ...homes])
+    mounts.set(path, { kind: 'scratch', bytes: SCRATCH_BYTES });
+  for (const path of ['/var/tmp', '/run', '/dev/shm'])
+    mounts.set(path, { kind: 'scratch', bytes: SMALL_BYTES });
+  mounts.set('/var/run', { kind: 'link', to: '/run' });
+  for (const path of hidden) mounts.set(path, { kind: 'hidden' });
+}
+
+function showWorkspace(
+  mounts: Mounts,
+  box: Box,
+  { git, own }: { readonly git: GitPlaces | null; readonly own: GitPlaces | null },
+): void {
+  const { workspace, overlay } = box;
+  if (own !== null) mounts.show(own.top);
   const direct = box.isReadOnly === true ? 'guard' : 'write';
   mounts.show(workspace, overlay === undefined ? direct : { kind: 'layers', ...overlay });
   // What it makes there is no repository for git that we or a person run, even if it is never removed.
   if (git === null && overlay === undefined && direct === 'write')
-    mounts.set(join(workspace, '.git'), { kind: 'empty' });
-  for (const path of settings.read) mounts.show(expanded(path, homes));
-  showWrites(mounts, box, { env, home: homes[0] ?? '/' });
-  for (const path of box.scratch ?? []) mounts.show(path, 'write');
-  if (isOwn) guardGit(mounts, git, box);
+    mounts.set(join(workspace, '.git'), { kind: 'scratch', bytes: SMALL_BYTES });
+  if (own !== null) guardGit(mounts, own, box);
   guardInstallation(mounts, box);
-  for (const socket of await sockets())
-    if (!mounts.isEmpty(socket)) mounts.set(socket, { kind: 'socket' });
-  return [
+}
+
+/** Adds what every sandbox has, and hands all options over by a descriptor: a command sees the words that bubblewrap was started with. */
+async function rooted(mounts: Mounts, { settings, workspace }: Box): Promise<BoxOptions> {
+  const inputs: ProcessInput[] = [];
+  const add = (input: ProcessInput): string => String(FIRST_INPUT + inputs.push(input) - 1);
+  const filter = seccompFilter();
+  const options = [
     ...ALWAYS,
     ...(settings.network ? [] : ['--unshare-net']),
-    ...['--ro-bind', '/', '/', '--dev', '/dev', '--proc', '/proc'],
+    ...(filter === null ? [] : ['--seccomp', add({ bytes: filter })]),
+    ...['--dev', '/dev', '--proc', '/proc'],
+    // Bubblewrap makes what leads to a file readable for its owner alone.
+    ...['/etc', '/sys', '/var'].flatMap((dir) => ['--perms', '0755', '--dir', dir]),
     ...KERNEL.flatMap((name) => ['--ro-bind-try', `/proc/${name}`, `/proc/${name}`]),
-    ...mounts.arguments(),
-    ...['--remount-ro', '/dev', '--chdir', workspace],
+    ...mounts.arguments({ inputs: { add }, emptyDirectory: await emptyDirectory() }),
+    ...(await controlGroup()),
+    ...['--remount-ro', '/dev', '--remount-ro', '/', '--chdir', workspace],
   ];
+  const bytes = Buffer.from(options.map((option) => `${option}\0`).join(''));
+  return { options: ['--args', add({ bytes })], inputs };
 }
 
 /** Shows what `sandbox.write` names outside the workspace. What it names inside is copied from the command's layer. */
@@ -163,25 +192,6 @@ function openArguments({ workspace, overlay }: Box, git: GitPlaces | null): stri
       : ['--overlay-src', dir, '--tmp-overlay', dir],
   );
   return [...OPEN, '--dev-bind', '/', '/', '--proc', '/proc', ...covers, '--chdir', workspace];
-}
-
-/** Makes the git directories read-only and, if commands write the workspace itself, what git runs or includes from the working tree. */
-function guardGit(mounts: Mounts, git: GitPlaces, { workspace, overlay }: Box): void {
-  const entry = join(git.top, '.git');
-  const places =
-    overlay === undefined
-      ? git.places
-      : git.places.filter((place) => place === entry || !isWithin(place, workspace));
-  for (const place of places) {
-    // No directory above it can be renamed, either.
-    for (
-      let dir = dirname(place);
-      dir !== workspace && isWithin(dir, workspace);
-      dir = dirname(dir)
-    )
-      mounts.show(dir, 'write');
-    mounts.show(place, 'guard');
-  }
 }
 
 const expanded = (path: string, homes: readonly string[]): string =>

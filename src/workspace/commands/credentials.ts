@@ -1,0 +1,112 @@
+/** Hides files with tokens that tools keep next to their programs, where a sandbox shows the programs. */
+import { readdirSync, type Dirent } from 'node:fs';
+import { basename, join } from 'node:path';
+import { found, isWithin, type Mounts } from './mounts.js';
+
+const SEARCH_DEPTH = 6; // bound: Directories below a directory of tools, one in another, in which files with tokens are looked for.
+const SEARCHED_DIRECTORIES = 2_000; // bound: Directories that are searched below one directory of tools.
+
+interface Credential {
+  /** The end of a path, lower case. */
+  readonly path: string;
+  /** What a program reads instead: its own parser must take it. */
+  readonly content: string;
+  readonly reason: string;
+}
+const file = (path: string, reason: string, content = ''): Credential => ({
+  path,
+  content,
+  reason,
+});
+
+/** Of each name the file or the directory is hidden. */
+export const CREDENTIALS: readonly Credential[] = [
+  file('npmrc', 'npm reads tokens of registries from the file of its installation.'),
+  file('.npmrc', 'npm and pnpm write tokens of registries here.'),
+  file('.yarnrc', 'Yarn 1 reads tokens of registries from it.'),
+  file('.yarnrc.yml', 'Yarn keeps `npmAuthToken` here.'),
+  file('bunfig.toml', 'Bun reads tokens of registries from it.'),
+  file(
+    'pip.conf',
+    'pip reads addresses of indexes with their passwords from it, also in an environment.',
+  ),
+  file('.pypirc', 'twine and flit keep tokens for uploads here.'),
+  file('.condarc', 'conda reads addresses of channels with their tokens from it.'),
+  file('condarc', 'conda reads addresses of channels with their tokens from it.'),
+  file('credentials', 'uv, Cargo, RubyGems and cloud tools keep tokens under this name.'),
+  file('credentials.toml', 'Cargo and uv keep tokens of registries here.'),
+  file('credentials.json', 'Cloud tools keep tokens under this name.'),
+  file('credentials.tfrc.json', 'Terraform keeps tokens here.'),
+  file('.netrc', 'curl, pip and Go read passwords from it.'),
+  file('.git-credentials', 'git keeps passwords here.'),
+  file('.git/config', 'The address of a remote may have a password; version managers are clones.'),
+  file('auth.json', 'Composer keeps tokens here.', '{}\n'),
+  file('auth.toml', 'Poetry keeps passwords of repositories here.'),
+  file('.bundle/config', 'Bundler keeps passwords of sources here.'),
+  file('.gemrc', 'RubyGems reads addresses of sources with their passwords from it.'),
+  file('gemrc', 'RubyGems reads addresses of sources with their passwords from it.'),
+  file('gradle.properties', 'Gradle reads passwords of repositories from it.'),
+  file('conf/settings.xml', 'Maven reads passwords of servers from it.', '<settings/>\n'),
+  file('.m2/settings.xml', 'Maven reads passwords of servers from it.', '<settings/>\n'),
+  file('settings-security.xml', 'Maven keeps its master password here.', '<settingsSecurity/>\n'),
+  file('nuget.config', 'NuGet reads passwords of feeds from it.', '<configuration/>\n'),
+  file('.sdkman/etc', 'SDKMAN! keeps its settings here.'),
+];
+
+/** Not searched: programs and their data, which are large. */
+const LARGE = new Set(
+  (
+    'node_modules site-packages dist-packages lib lib64 libexec src pkg share include doc docs man test tests locale ' +
+    '__pycache__ cache caches downloads objects'
+  ).split(' '),
+);
+/** Looked for next to each directory that is searched, as the directories above are not. */
+const DEEPER = ['lib/node_modules/npm', 'lib64/node_modules/npm'];
+/** Of the system only these are searched, each without what is below it. */
+const SYSTEM_DIRECTORIES = [
+  ...['/usr/etc', '/usr/local/etc', '/usr/local', '/etc/maven', '/usr/share/maven/conf'],
+  ...['/usr/lib/node_modules/npm', '/usr/local/lib/node_modules/npm', '/usr/share/nodejs/npm'],
+  ...['/opt/conda', '/opt/maven/conf', '/home/linuxbrew/.linuxbrew/etc'],
+];
+
+export function hideCredentials(mounts: Mounts): void {
+  const tools = mounts
+    .readable()
+    .filter((dir) => !['/usr', '/etc'].some((part) => isWithin(dir, part)));
+  for (const dir of tools) searchBelow(mounts, dir);
+  for (const dir of SYSTEM_DIRECTORIES) hideIn(mounts, dir);
+}
+
+function searchBelow(mounts: Mounts, root: string): void {
+  let level = [root];
+  let searched = 0;
+  for (let depth = 0; depth < SEARCH_DEPTH && searched < SEARCHED_DIRECTORIES; depth++) {
+    const next: string[] = [];
+    for (const dir of level.slice(0, SEARCHED_DIRECTORIES - searched)) {
+      searched += 1;
+      for (const deeper of DEEPER) hideIn(mounts, join(dir, deeper));
+      for (const entry of hideIn(mounts, dir))
+        if (entry.isDirectory() && !LARGE.has(entry.name)) next.push(join(dir, entry.name));
+    }
+    level = next;
+  }
+}
+
+const NAMES = new Set(CREDENTIALS.map(({ path }) => basename(path)));
+
+/** Returns the entries of the directory. */
+function hideIn(mounts: Mounts, dir: string): readonly Dirent[] {
+  const real = mounts.leadsTo(dir);
+  if (real === null || mounts.isEmpty(real)) return [];
+  const entries = found(() => readdirSync(real, { withFileTypes: true })) ?? [];
+  for (const entry of entries) {
+    if (!NAMES.has(entry.name.toLowerCase())) continue;
+    const path = join(real, entry.name);
+    const credential = CREDENTIALS.find((each) => path.toLowerCase().endsWith(`/${each.path}`));
+    if (credential === undefined) continue;
+    if (entry.isDirectory()) mounts.set(path, { kind: 'hidden' });
+    else if (entry.isFile()) mounts.set(path, { kind: 'mask', content: credential.content });
+    // What a link leads to is hidden where it is itself, if it is shown at all.
+  }
+  return entries;
+}

@@ -1,0 +1,67 @@
+/** Shows the machine's own programs, and of its settings those that programs need: by name, so that what is not known here is not there. */
+import { accessSync, constants, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { found, type Mounts } from './mounts.js';
+
+/** Programs and libraries; the packages of Nix and Guix. */
+const PROGRAMS = ['/usr', '/bin', '/sbin', '/opt', '/nix', '/gnu', '/snap'];
+const LIBRARIES = /^lib(?:32|64|x32|exec)?$/;
+
+/** In /etc, by their names. */
+const SETTINGS: readonly string[] = [
+  // Names of accounts, hosts and protocols.
+  ...['passwd', 'group', 'nsswitch.conf', 'shells', 'hosts', 'hostname', 'host.conf', 'gai.conf'],
+  ...['services', 'protocols', 'networks', 'rpc', 'ethertypes', 'netconfig'],
+  // The dynamic linker, and which of several programs has a name.
+  ...['ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'ld-musl-x86_64.path', 'alternatives'],
+  // Which system it is; time and language.
+  ...['os-release', 'lsb-release', 'debian_version', 'redhat-release', 'system-release'],
+  ...['alpine-release', 'arch-release', 'SuSE-release', 'dpkg/origins', 'NIXOS'],
+  ...['localtime', 'timezone', 'locale.alias', 'locale.conf', 'locale.gen', 'default/locale'],
+  // Certificates of authorities, never keys: `ssl/private` and `pki/tls/private` are not here.
+  ...['ssl/certs', 'ssl/cert.pem', 'ssl/openssl.cnf', 'ca-certificates', 'ca-certificates.conf'],
+  ...['pki/tls/certs', 'pki/tls/cert.pem', 'pki/tls/openssl.cnf', 'pki/ca-trust/extracted'],
+  ...['pki/ca-trust/source', 'pki/java', 'crypto-policies', 'gnutls'],
+  // Shells, terminals and types of files.
+  ...['profile', 'bash.bashrc', 'bashrc', 'zsh', 'inputrc', 'terminfo', 'login.defs'],
+  ...['mime.types', 'magic', 'magic.mime', 'mailcap', 'papersize', 'groff', 'sgml', 'xml'],
+  // Languages and libraries that keep their settings here.
+  ...['perl', 'php', 'ruby', 'R', 'julia', 'maven', 'gradle', 'ant', 'mono', 'dotnet', 'ghc'],
+  ...['fonts', 'texmf', 'texlive', 'ImageMagick-6', 'ImageMagick-7', 'OpenCL', 'vulkan', 'glvnd'],
+  ...['postgresql-common', 'chromium', 'chromium.d', 'gdb'],
+];
+/** Their names end in a version. */
+const VERSIONED_SETTINGS = /^(?:java|python|lua|erlang|php|llvm)[\d.-]/;
+/** The names of servers, which a command without a network does not need. */
+const NETWORK_SETTINGS = ['resolv.conf'];
+
+/** Data that programs in /usr keep elsewhere. */
+const DATA = ['/var/lib/texmf', '/var/lib/ghc', '/var/cache/fontconfig', '/var/lib/perl'];
+
+/** Git's settings for everybody here; left out if they may hold a token. */
+const GIT_SETTINGS = '/etc/gitconfig';
+const MAY_HOLD_TOKEN = /:\/\/[^/\s]*@|extraheader|token|passw|askpass/i;
+
+/** What the kernel tells of processors and memory. */
+const HARDWARE = '/sys/devices/system';
+
+export function showSystem(mounts: Mounts, hasNetwork: boolean): void {
+  mounts.show(HARDWARE);
+  const atRoot = (found(() => readdirSync('/')) ?? []).filter((name) => LIBRARIES.test(name));
+  for (const path of [...PROGRAMS, ...atRoot.map((name) => join('/', name)), ...DATA])
+    mounts.show(path);
+  const names = (found(() => readdirSync('/etc')) ?? []).filter((name) =>
+    VERSIONED_SETTINGS.test(name),
+  );
+  for (const name of [...SETTINGS, ...names, ...(hasNetwork ? NETWORK_SETTINGS : [])])
+    showSetting(mounts, join('/etc', name));
+  const git = found(() => readFileSync(GIT_SETTINGS, 'utf8'));
+  if (git !== null && !MAY_HOLD_TOKEN.test(git)) showSetting(mounts, GIT_SETTINGS);
+}
+
+function showSetting(mounts: Mounts, path: string): void {
+  const real = mounts.leadsTo(path);
+  if (real === null || found(() => accessSync(real, constants.R_OK) ?? true) === null) return;
+  mounts.copy(path);
+  mounts.show(path);
+}
