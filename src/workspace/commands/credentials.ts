@@ -60,8 +60,8 @@ const LARGE = new Set(
     '__pycache__ cache caches downloads objects'
   ).split(' '),
 );
-/** Looked for next to each directory that is searched, as the directories above are not. */
-const DEEPER = ['lib/node_modules/npm', 'lib64/node_modules/npm'];
+/** Not searched either, except for npm's own directory in them. */
+const DEEPER = new Set(['lib', 'lib64']);
 /** Of the system only these are searched, each without what is below it. */
 const SYSTEM_DIRECTORIES = [
   ...['/usr/etc', '/usr/local/etc', '/usr/local', '/etc/maven', '/usr/share/maven/conf'],
@@ -70,12 +70,17 @@ const SYSTEM_DIRECTORIES = [
 ];
 
 export function hideCredentials(mounts: Mounts): void {
-  const tools = mounts
-    .readable()
-    .filter((dir) => !['/usr', '/etc'].some((part) => isWithin(dir, part)));
-  for (const dir of tools) searchBelow(mounts, dir);
-  for (const dir of SYSTEM_DIRECTORIES) hideIn(mounts, dir);
+  for (const dir of mounts.readable()) if (mayHoldTokens(mounts, dir)) searchBelow(mounts, dir);
+  for (const dir of SYSTEM_DIRECTORIES) {
+    const real = mounts.leadsTo(dir);
+    if (real !== null && !mounts.isEmpty(real)) hideIn(mounts, real);
+  }
 }
+
+/** The packages of the system hold no tokens, and the repository of the workspace is the command's. */
+const mayHoldTokens = (mounts: Mounts, dir: string): boolean =>
+  !mounts.isUntrusted(dir) && !PACKAGES.some((part) => isWithin(dir, part));
+const PACKAGES = ['/usr', '/etc', '/nix', '/gnu', '/snap', '/sys', '/var'];
 
 function searchBelow(mounts: Mounts, root: string): void {
   let level = [root];
@@ -84,9 +89,11 @@ function searchBelow(mounts: Mounts, root: string): void {
     const next: string[] = [];
     for (const dir of level.slice(0, SEARCHED_DIRECTORIES - searched)) {
       searched += 1;
-      for (const deeper of DEEPER) hideIn(mounts, join(dir, deeper));
-      for (const entry of hideIn(mounts, dir))
-        if (entry.isDirectory() && !LARGE.has(entry.name)) next.push(join(dir, entry.name));
+      for (const entry of hideIn(mounts, dir)) {
+        if (!entry.isDirectory()) continue;
+        if (DEEPER.has(entry.name)) hideIn(mounts, join(dir, entry.name, 'node_modules/npm'));
+        if (!LARGE.has(entry.name)) next.push(join(dir, entry.name));
+      }
     }
     level = next;
   }
@@ -96,12 +103,10 @@ const NAMES = new Set(CREDENTIALS.map(({ path }) => basename(path)));
 
 /** Returns the entries of the directory. */
 function hideIn(mounts: Mounts, dir: string): readonly Dirent[] {
-  const real = mounts.leadsTo(dir);
-  if (real === null || mounts.isEmpty(real)) return [];
-  const entries = found(() => readdirSync(real, { withFileTypes: true })) ?? [];
+  const entries = found(() => readdirSync(dir, { withFileTypes: true })) ?? [];
   for (const entry of entries) {
     if (!NAMES.has(entry.name.toLowerCase())) continue;
-    const path = join(real, entry.name);
+    const path = join(dir, entry.name);
     const credential = CREDENTIALS.find((each) => path.toLowerCase().endsWith(`/${each.path}`));
     if (credential === undefined) continue;
     if (entry.isDirectory()) mounts.set(path, { kind: 'hidden' });

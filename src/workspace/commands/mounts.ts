@@ -2,8 +2,8 @@
  * What a sandbox shows of the machine: mounts by path, over an empty root. Directories are shown through overlays, as nobody can connect to a
  * socket through one: the kernel finds a socket by its inode, and that of an overlay is another one (docs/decisions/0040).
  */
-import { lstatSync, readlinkSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { lstatSync, readlinkSync, type Stats } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import type { ProcessInput } from '../../system/process-group.js';
 import { errnoOf } from '../../system/sys.js';
 
@@ -75,7 +75,16 @@ export const found = <T>(look: () => T): T | null => {
   }
 };
 
+type Entry = { readonly stat: Stats; readonly link: string | null };
+const entryAt = (path: string): Entry | null => {
+  // Without an exception if there is none: it costs ten times the look.
+  const stat = found(() => lstatSync(path, { throwIfNoEntry: false })) ?? null;
+  if (stat === null) return null;
+  return { stat, link: stat.isSymbolicLink() ? found(() => readlinkSync(path)) : null };
+};
+
 interface Way {
+  readonly stat: Stats;
   /** Where the path leads. */
   readonly end: string;
   readonly links: readonly { readonly path: string; readonly to: string }[];
@@ -84,8 +93,8 @@ interface Way {
 /** What is mounted where; of two mounts the deeper one shows. */
 export class Mounts {
   readonly #all = new Map<string, Mount>();
-  /** Where a path leads, '' for what is no link: hundreds of paths have the same beginnings, and looking throws. */
-  readonly #links = new Map<string, string>();
+  /** What is at a path; hundreds of paths have the same beginnings. */
+  readonly #entries = new Map<string, Entry | null>();
   /** What a model wrote may be in these directories, so no link in them is followed. */
   readonly #untrusted: readonly string[];
 
@@ -119,29 +128,38 @@ export class Mounts {
     const links: { path: string; to: string }[] = [];
     let rest = parts(path);
     let end = '/';
+    let stat = this.#entryAt('/')?.stat ?? null;
     for (let steps = 0; rest.length > 0; steps++) {
-      if (steps > LINKS) return null;
-      const next = join(end, rest[0] ?? '');
-      const to = this.#links.get(next) ?? found(() => readlinkSync(next)) ?? '';
-      this.#links.set(next, to);
-      if (to === '') {
+      const next = end === '/' ? `/${rest[0]}` : `${end}/${rest[0]}`;
+      const entry = this.#entryAt(next);
+      if (entry === null || steps > LINKS) return null;
+      if (entry.link === null) {
         end = next;
+        stat = entry.stat;
         rest = rest.slice(1);
         continue;
       }
       if (this.isUntrusted(next)) return null;
-      links.push({ path: next, to });
-      rest = [...parts(resolve(dirname(next), to)), ...rest.slice(1)];
+      links.push({ path: next, to: entry.link });
+      rest = [...parts(resolve(dirname(next), entry.link)), ...rest.slice(1)];
       end = '/';
     }
-    return { end, links };
+    return stat === null ? null : { end, stat, links };
+  }
+  #entryAt(path: string): Entry | null {
+    const known = this.#entries.get(path);
+    if (known !== undefined) return known;
+    const entry = entryAt(path);
+    this.#entries.set(path, entry);
+    return entry;
   }
   /** Shows where a path leads, and each link on the way that an empty place would hide. What is not there is left out. */
   show(path: string, shown: Shown = 'read'): void {
     const way = this.#follow(path);
-    const stat = way === null || way.end === '/' ? null : found(() => lstatSync(way.end));
+    if (way === null || way.end === '/') return;
+    const { stat } = way;
     // A socket, a pipe or a device is never shown.
-    if (way === null || stat === null || (!stat.isDirectory() && !stat.isFile())) return;
+    if (!stat.isDirectory() && !stat.isFile()) return;
     this.#showLinks(way);
     if (NEW_IN_SANDBOX.some((dir) => isWithin(way.end, dir))) return;
     const mount: Mount =
@@ -152,10 +170,10 @@ export class Mounts {
   /** Copies the file to which a path leads, as `show`. */
   copy(path: string): void {
     const way = this.#follow(path);
-    const stat = way === null ? null : found(() => lstatSync(way.end));
-    if (way === null || stat?.isFile() !== true) return;
+    if (way?.stat.isFile() !== true) return;
     this.#showLinks(way);
-    if (this.isEmpty(way.end)) this.set(way.end, { kind: 'copy', permissions: stat.mode & 0o777 });
+    if (this.isEmpty(way.end))
+      this.set(way.end, { kind: 'copy', permissions: way.stat.mode & 0o777 });
   }
   /** Shows the links on the way to a place that is shown otherwise. */
   showWay(path: string): void {
@@ -175,10 +193,10 @@ export class Mounts {
   writable(): string[] {
     return [...this.#all].flatMap(([path, { kind }]) => (kind === 'write' ? [path] : []));
   }
-  /** Directories whose files a command sees, but not what it writes. */
+  /** Directories that are shown read-only. */
   readable(): string[] {
     return [...this.#all].flatMap(([path, mount]) =>
-      (mount.kind === 'read' || mount.kind === 'overlay') && mount.isDirectory ? [path] : [],
+      mount.kind === 'read' && mount.isDirectory ? [path] : [],
     );
   }
   /** Parents before what lies in them. */

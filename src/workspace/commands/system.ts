@@ -50,10 +50,10 @@ export function showSystem(mounts: Mounts, hasNetwork: boolean): void {
   const atRoot = (found(() => readdirSync('/')) ?? []).filter((name) => LIBRARIES.test(name));
   for (const path of [...PROGRAMS, ...atRoot.map((name) => join('/', name)), ...DATA])
     mounts.show(path);
-  const names = (found(() => readdirSync('/etc')) ?? []).filter((name) =>
+  const versioned = (found(() => readdirSync('/etc')) ?? []).filter((name) =>
     VERSIONED_SETTINGS.test(name),
   );
-  for (const name of [...SETTINGS, ...names, ...(hasNetwork ? NETWORK_SETTINGS : [])])
+  for (const name of [...SETTINGS, ...versioned, ...(hasNetwork ? NETWORK_SETTINGS : [])])
     showSetting(mounts, join('/etc', name));
   const git = found(() => readFileSync(GIT_SETTINGS, 'utf8'));
   if (git !== null && !MAY_HOLD_TOKEN.test(git)) showSetting(mounts, GIT_SETTINGS);

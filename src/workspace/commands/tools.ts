@@ -2,7 +2,7 @@
  * Shows tools: what PATH names, where its links lead, and the directories in which version managers keep programs. Of a directory that also
  * holds credentials only parts are shown.
  */
-import { lstatSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { onPath, type Environment } from '../../system/environment.js';
 import { found, isWithin, type Mounts } from './mounts.js';
@@ -96,7 +96,7 @@ function showProgramDirectory(mounts: Mounts, dir: string, places: Places): void
     if (!entry.isSymbolicLink()) continue;
     const link = join(dir, entry.name);
     const program = mounts.leadsTo(link);
-    if (program === null || found(() => lstatSync(program)) === null) continue;
+    if (program === null) continue;
     if (dirname(program) !== real && mounts.isEmpty(program))
       showInstallation(mounts, program, places);
     if (!isInPrivateDirectory(program, places)) mounts.show(link);
