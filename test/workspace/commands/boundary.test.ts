@@ -1,0 +1,424 @@
+/**
+ * Rows of the adversary's report about what a sandbox shows (D) and what is mounted by paths of the workspace (B), by their names there, as
+ * root and as an ordinary user. Programs in attacks/ try them.
+ */
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
+import {
+  chmod,
+  cp,
+  mkdir,
+  mkdtemp,
+  realpath,
+  rename,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { SANDBOX_ON, type SandboxSettings } from '../../../src/documents/job/index.js';
+import {
+  createLocalRunner,
+  seccompFilter,
+  type Box,
+  type Overlay,
+} from '../../../src/workspace/commands/index.js';
+import { boxUsers, endBoxUsers, found, whyNone, type BoxUser } from '../../support/box-users.js';
+import { describeIf, testIf } from '../../support/skipped.js';
+
+const SECRET = 'k3y-of-a-person-0123456789';
+const PYTHON = '/usr/bin/python3';
+const SYSTEM_PATH = '/usr/local/bin:/usr/bin:/bin';
+const BEGIN_S = 60; // bound: Seconds in which the users and their files are made.
+
+const hasPython = existsSync(PYTHON);
+const withPython = testIf(hasPython, `no ${PYTHON} here`);
+const withFilter = testIf(
+  hasPython && seccompFilter() !== null,
+  `no ${PYTHON} here, or no seccomp filter for ${process.arch}`,
+);
+
+/** One user with a home, Emend's home, a workspace and what the command would find there. */
+class World {
+  readonly processes: ChildProcess[] = [];
+  readonly outside: string[] = [];
+  readonly variables: Record<string, string> = {};
+  readonly user: BoxUser;
+  readonly base: string;
+  #commands = 0;
+
+  constructor(user: BoxUser, base: string) {
+    this.user = user;
+    this.base = base;
+  }
+  at(...names: string[]): string {
+    return join(this.base, ...names);
+  }
+  async put(path: string, text = `${SECRET}\n`): Promise<void> {
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, text, { mode: 0o755 });
+  }
+  own(): void {
+    execFileSync('chown', ['-hR', `${this.user.uid}`, this.base]);
+  }
+  async overlay(): Promise<Overlay> {
+    const dir = this.at('emend', `layer-${(this.#commands += 1)}`);
+    for (const name of ['upper', 'work']) await mkdir(join(dir, name), { recursive: true });
+    this.own();
+    return { lower: [], upper: join(dir, 'upper'), work: join(dir, 'work') };
+  }
+  /** Runs a command in the sandbox; `box` adds to what it is started with. */
+  async run(
+    command: string,
+    settings: Partial<SandboxSettings> = {},
+    box: Partial<Box> = {},
+    bubblewrap = this.user.bubblewrap,
+  ): Promise<string> {
+    this.own();
+    const env = {
+      PATH: SYSTEM_PATH,
+      ...this.variables,
+      HOME: this.at('home'),
+      EMEND_BWRAP: bubblewrap,
+      W: this.at('ws'),
+    };
+    const workspace = this.at('ws');
+    const ran = await createLocalRunner(env, { hidden: [this.at('emend')] }).run({
+      command,
+      cwd: workspace,
+      env: ['W'],
+      timeout_s: 30,
+      maxOutput_bytes: 65_536,
+      sandbox: { settings: { ...SANDBOX_ON, ...settings }, workspace, ...box },
+    });
+    return ran.output;
+  }
+  /** Starts a process of the user that listens; returns how it takes one more socket. */
+  listener(): (directory: string, name: string, how: string) => Promise<void> {
+    const [file = '', ...args] = [...this.user.as, PYTHON, join(ATTACKS, 'listen.py')];
+    const child = spawn(file, args, { cwd: '/', stdio: ['pipe', 'pipe', 'inherit'] });
+    this.processes.push(child);
+    const lines = createInterface({ input: child.stdout });
+    return async (directory, name, how) => {
+      const ready = once(lines, 'line');
+      child.stdin.write(`${directory} ${name} ${how}\n`);
+      await ready;
+    };
+  }
+  async end(): Promise<void> {
+    for (const child of this.processes) child.kill('SIGKILL');
+    for (const path of [this.base, ...this.outside])
+      await rm(path, { recursive: true, force: true });
+  }
+}
+
+/** Where every user can read them. */
+let ATTACKS = '';
+
+describeIf(found.works, whyNone)('what a sandbox shows', () => {
+  let worlds: World[] = [];
+  beforeEach(async () => {
+    ATTACKS = await mkdtemp('/tmp/emend-attacks-');
+    await cp('test/workspace/commands/attacks', ATTACKS, { recursive: true });
+    execFileSync('chmod', ['-R', 'a+rX', ATTACKS]);
+    for (const user of await boxUsers()) {
+      const world = new World(user, await realpath(await mkdtemp('/tmp/emend-boundary-')));
+      worlds.push(world);
+      await chmod(world.base, 0o755);
+      await mkdir(world.at('home'));
+      await world.put(world.at('emend/key'));
+      await cp(ATTACKS, world.at('ws/attacks'), { recursive: true });
+    }
+  }, BEGIN_S * 1000);
+  afterEach(async () => {
+    for (const world of worlds) await world.end();
+    worlds = [];
+    await endBoxUsers();
+    await rm(ATTACKS, { recursive: true, force: true });
+  });
+  const attack = (name: string): string => `${PYTHON} "$W/attacks/${name}.py"`;
+  const eachUser = async (tries: (world: World) => Promise<void>): Promise<void> => {
+    for (const world of worlds)
+      await tries(world).catch((error: unknown) => {
+        throw new Error(`as ${world.user.name}`, { cause: error });
+      });
+  };
+  /** Runs a program on the machine itself, as the user. */
+  const outside = ({ user }: World, ...command: string[]): string => {
+    const [file = '', ...args] = [...user.as, ...command];
+    return execFileSync(file, args, { encoding: 'utf8', cwd: '/' });
+  };
+
+  withFilter('D1, D2: a key of the session is not read, and none is left there', () =>
+    eachUser(async (world) => {
+      const report = world.at('report');
+      const wrapper = world.at('bwrap');
+      const words = [PYTHON, join(ATTACKS, 'keyring.py'), report, world.user.bubblewrap];
+      await world.put(wrapper, `#!/bin/sh\nexec ${words.join(' ')} "$@"\n`);
+      const output = await world.run(attack('key'), {}, {}, wrapper);
+      expect(output).toContain('READ -1');
+      expect(output).toContain('PLANTED -1');
+      expect(readFileSync(report, 'utf8')).toBe('secret there\nplanted gone\n');
+    }),
+  );
+
+  /** Sockets of the machine, at each kind of place that a command sees. */
+  const SOCKETS = [
+    ['D3', 'ws', 'relative', 'plain', 'ws/relative'],
+    ['D3', 'ws/tmp/pg', '.s.PGSQL.5432', 'plain', 'ws/tmp/pg/.s.PGSQL.5432'],
+    ['D3', 'ws/.git', 'fsmonitor--daemon.ipc', 'plain', 'ws/.git/fsmonitor--daemon.ipc'],
+    ['D3', 'home/.pyenv/run', 'tool', 'plain', 'home/.pyenv/run/tool'],
+    ['D3', 'home/.npm/_cacache', 'cache', 'plain', 'home/.npm/_cacache/cache'],
+    ['D3', 'shown', 'read', 'plain', 'shown/read'],
+    ['D4', 'ws/moved', 'socket', 'renamed', 'ws/moved-renamed/socket'],
+    ['D4', 'ws/hard', 'socket', 'linked', 'ws/hard/socket-linked'],
+    ['D4', 'written/moved', 'socket', 'renamed', 'written/moved-renamed/socket'],
+  ] as const;
+  const listens = async (world: World): Promise<string[]> => {
+    await mkdir(world.at('ws/.git'), { recursive: true });
+    await writeFile(world.at('ws/.git/HEAD'), 'ref: refs/heads/main\n');
+    for (const dir of ['shown', 'written', 'home/.pyenv', 'home/.npm/_cacache'])
+      await mkdir(world.at(dir), { recursive: true });
+    world.own();
+    const listen = world.listener();
+    for (const [, dir, name, how] of SOCKETS) await listen(world.at(dir), name, how);
+    return SOCKETS.map(([, , , , path]) => world.at(path));
+  };
+  const shown = (world: World) => ({ read: [world.at('shown')], write: [world.at('written')] });
+  const isRefused = (output: string, paths: readonly string[]): void => {
+    expect(output).not.toContain('PWNED');
+    for (const path of paths) expect(output).toContain(`refused ${path}`);
+    expect(output).toContain('PAIR True');
+  };
+
+  withPython(
+    'D3, D4: sockets by a relative path, renamed or linked are refused, and own ones work, on an overlay',
+    () =>
+      eachUser(async (world) => {
+        const paths = await listens(world);
+        const control = outside(world, PYTHON, '-c', CONTROL, ...paths);
+        expect(control).toBe('answer'.repeat(paths.length));
+        const command = `${attack('connect')} 0 ${paths.join(' ')}`;
+        const output = await world.run(command, shown(world), { overlay: await world.overlay() });
+        isRefused(output, paths);
+        expect(output).toContain('OWN /tmp True');
+        expect(output).toContain(`OWN ${world.at('ws')} True`);
+      }),
+  );
+
+  withPython('D3, D4: the same in a workspace without an overlay', () =>
+    eachUser(async (world) => {
+      const paths = await listens(world);
+      const output = await world.run(`${attack('connect')} 0 ${paths.join(' ')}`, shown(world));
+      isRefused(output, paths);
+      expect(output).toContain(`OWN ${world.at('ws')} True`);
+    }),
+  );
+
+  withPython('D4: a socket that is made after the command began is refused', () =>
+    eachUser(async (world) => {
+      world.own();
+      const listen = world.listener();
+      const path = world.at('ws/late');
+      const running = world.run(
+        `${attack('connect')} 2 ${path}`,
+        {},
+        { overlay: await world.overlay() },
+      );
+      await new Promise((resolve) => setTimeout(resolve, 1_000));
+      await listen(world.at('ws'), 'late', 'plain');
+      isRefused(await running, [path]);
+    }),
+  );
+
+  withPython('D4: a socket of another network namespace is refused', () =>
+    eachUser(async (world) => {
+      world.own();
+      const script = `import os,socket,time\nos.chdir('${world.at('ws')}')\ns=socket.socket(socket.AF_UNIX)\ns.bind('container')\ns.listen()\nprint('ready',flush=True)\nwhile True:\n c,_=s.accept()\n c.send(b'answer')\n c.close()`;
+      const [file = '', ...args] = [...world.user.as, 'unshare', '-Urn', PYTHON, '-c', script];
+      const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+      world.processes.push(child);
+      await once(child.stdout, 'data');
+      const path = world.at('ws/container');
+      const command = `${attack('connect')} 0 ${path}`;
+      expect(outside(world, PYTHON, '-c', CONTROL, path)).toBe('answer');
+      isRefused(await world.run(command, {}, { overlay: await world.overlay() }), [path]);
+      isRefused(await world.run(command), [path]);
+    }),
+  );
+
+  const TOKENS = [
+    '.local/share/uv/credentials/credentials.toml',
+    '.nvm/versions/node/v20/etc/npmrc',
+    '.nvm/versions/node/v20/lib/node_modules/npm/npmrc',
+    '.nvm/.git/config',
+    '.volta/tools/image/node/20/etc/npmrc',
+    '.asdf/installs/nodejs/20/.npmrc',
+    '.asdf/installs/python/3.12/pip.conf',
+    '.pyenv/versions/3.12/pip.conf',
+    '.pyenv/versions/3.12/envs/x/pip.conf',
+    '.sdkman/etc/config',
+    '.sdkman/candidates/maven/3.9/conf/settings.xml',
+    '.rbenv/versions/3.3/.gem/credentials',
+    '.local/share/pipx/venvs/x/pip.conf',
+    '.bun/bin/bunfig.toml',
+    'tools/etc/npmrc',
+  ];
+  test("D7: tokens in tools' directories are not there, and their programs are", () =>
+    eachUser(async (world) => {
+      for (const path of TOKENS) await world.put(world.at('home', path));
+      for (const path of ['.nvm/versions/node/v20/bin/x', 'tools/bin/x'])
+        await world.put(world.at('home', path), `#!/bin/sh\necho runs\n`);
+      world.variables.PATH = `${world.at('home/tools/bin')}:${SYSTEM_PATH}`;
+      const run = `grep -rs ${SECRET} "$HOME"; x; "$HOME/.nvm/versions/node/v20/bin/x"; cat "$HOME/.sdkman/candidates/maven/3.9/conf/settings.xml"`;
+      expect((await world.run(run)).trim()).toBe('runs\nruns\n<settings/>');
+    }));
+
+  withFilter('D8, D9: calls that namespaces do not hold back are refused', () =>
+    eachUser(async (world) => {
+      const output = await world.run(attack('calls'));
+      const errors = Object.fromEntries(
+        [...output.matchAll(/^(\w+) (\d+)$/gm)].map(([, name, error]) => [name, Number(error)]),
+      );
+      const [EPERM, ENOSYS, EAFNOSUPPORT, EPROTONOSUPPORT] = [1, 38, 97, 93];
+      expect(errors).toEqual({
+        ...each(['keyctl', 'add_key', 'request_key', 'userfaultfd', 'fanotify_init', 'bpf'], EPERM),
+        ...each(['perf_event_open', 'open_by_handle_at', 'kexec_load', 'kexec_file_load'], EPERM),
+        ...each(['unshare', 'TIOCSTI', 'TIOCLINUX'], EPERM),
+        ...each(['io_uring_setup', 'io_uring_enter', 'io_uring_register'], ENOSYS),
+        ...(process.arch === 'x64' ? { x32: ENOSYS } : {}),
+        ...each(['AF_VSOCK', 'AF_PACKET', 'AF_ALG', 'AF_XDP', 'AF_TIPC', 'AF_CAN'], EAFNOSUPPORT),
+        ...each(['AF_BLUETOOTH'], EAFNOSUPPORT),
+        ...each(['AF_UNIX', 'AF_INET', 'AF_INET6', 'NETLINK_ROUTE', 'interfaces'], 0),
+        ...each(['NETLINK_AUDIT', 'NETLINK_KOBJECT_UEVENT', 'NETLINK_SOCK_DIAG'], EPROTONOSUPPORT),
+      });
+    }),
+  );
+
+  test("D11: the first process does not name Emend's directories", () =>
+    eachUser(async (world) => {
+      const output = await world.run("tr '\\0' ' ' </proc/1/cmdline; echo; echo read");
+      expect(output).toContain('read');
+      expect(output).not.toContain(world.at('emend'));
+    }));
+
+  test('nothing else of the machine is there', () =>
+    eachUser(async (world) => {
+      await world.put(world.at('other/key'));
+      const places = [
+        world.at('other/key'),
+        '/etc/shadow',
+        '/etc/ssh',
+        '/etc/environment',
+        '/boot',
+        '/var/log',
+      ];
+      if (world.user.uid === 0)
+        for (const dir of ['/srv', '/var/lib', '/etc']) {
+          const place = join(dir, `emend-boundary-${process.pid}`);
+          world.outside.push(place);
+          await world.put(join(place, 'key'));
+          places.push(place);
+        }
+      const output = await world.run(
+        `ls -d ${places.join(' ')} 2>/dev/null; ls -d /etc/passwd /usr/bin`,
+      );
+      expect(output.trim().split('\n')).toEqual(['/etc/passwd', '/usr/bin']);
+    }));
+
+  test('`sandbox.read` shows a directory, a file and what a link leads to', () =>
+    eachUser(async (world) => {
+      await world.put(world.at('data/one'), 'one\n');
+      await world.put(world.at('file'), 'two\n');
+      await symlink(world.at('data'), world.at('link'));
+      const read = [world.at('link'), world.at('file')];
+      const output = await world.run(`cat ${world.at('link/one')} ${world.at('file')}`, { read });
+      expect(output.trim()).toBe('one\ntwo');
+    }));
+
+  /** `place` is a path of the workspace at which a model put a link, and what it leads to. */
+  const LINKS: readonly {
+    readonly row: string;
+    readonly variables: (at: World['at']) => Record<string, string>;
+    readonly links: readonly (readonly [path: string, to: string])[];
+    readonly read: string;
+  }[] = [
+    {
+      row: 'B2: a link to a key in a directory on PATH',
+      variables: (at) => ({ PATH: `${at('ws/.venv/bin')}:${SYSTEM_PATH}` }),
+      links: [['ws/.venv/bin/tool', 'home/.ssh/id']],
+      read: 'home/.ssh/id',
+    },
+    {
+      row: 'B3: a directory on PATH that is a link to the home',
+      variables: (at) => ({ PATH: `${at('ws/bin')}:${SYSTEM_PATH}` }),
+      links: [['ws/bin', 'home']],
+      read: 'home/notes',
+    },
+    {
+      row: "B4: a directory on PATH that is a link to Emend's home",
+      variables: (at) => ({ PATH: `${at('ws/bin')}:${SYSTEM_PATH}` }),
+      links: [['ws/bin', 'emend']],
+      read: 'emend/key',
+    },
+    {
+      row: 'B5: VIRTUAL_ENV that is a link to the home',
+      variables: (at) => ({ VIRTUAL_ENV: at('ws/venv') }),
+      links: [['ws/venv', 'home/documents']],
+      read: 'home/documents/key',
+    },
+    {
+      row: 'B6: a cache in the workspace behind a link to the home',
+      variables: (at) => ({ npm_config_cache: at('ws/.cache/npm') }),
+      links: [['ws/.cache', 'home/documents']],
+      read: 'home/documents/npm/key',
+    },
+  ];
+  test.each(LINKS)('$row shows nothing', ({ variables, links, read }) =>
+    eachUser(async (world) => {
+      for (const path of [
+        'home/.ssh/id',
+        'home/notes',
+        'home/documents/key',
+        'home/documents/npm/key',
+      ])
+        await world.put(world.at(path));
+      Object.assign(
+        world.variables,
+        variables((...names) => world.at(...names)),
+      );
+      for (const [path, to] of links) {
+        await mkdir(dirname(world.at(path)), { recursive: true });
+        await symlink(world.at(to), world.at(path));
+      }
+      const command = `cat ${world.at(read)} 2>&1; grep -rs ${SECRET} ${links.map(([path]) => world.at(path)).join(' ')}; echo end`;
+      for (const box of [{}, { overlay: await world.overlay() }]) {
+        const output = await world.run(command, {}, box);
+        expect(output).toContain('end');
+        expect(output).not.toContain(SECRET);
+      }
+    }),
+  );
+
+  test('B6: a cache in the workspace that becomes a link is not followed later', () =>
+    eachUser(async (world) => {
+      await world.put(world.at('ws/.cache/npm/entry'), 'entry\n');
+      await world.put(world.at('home/documents/npm/key'));
+      world.variables.npm_config_cache = world.at('ws/.cache/npm');
+      expect(await world.run(`cat ${world.at('ws/.cache/npm/entry')}`)).toContain('entry');
+      await rename(world.at('ws/.cache'), world.at('ws/.cache2'));
+      await symlink(world.at('home/documents'), world.at('ws/.cache'));
+      const output = await world.run(`cat ${world.at('ws/.cache/npm/key')}; echo end`);
+      expect(output).toContain('end');
+      expect(output).not.toContain(SECRET);
+    }));
+});
+
+const CONTROL =
+  "import os,socket,sys\nfor path in sys.argv[1:]:\n os.chdir(os.path.dirname(path))\n c=socket.socket(socket.AF_UNIX)\n c.connect(os.path.basename(path))\n print(c.recv(16).decode(),end='')";
+
+const each = (names: readonly string[], error: number): Record<string, number> =>
+  Object.fromEntries(names.map((name) => [name, error]));
