@@ -8,7 +8,7 @@ import { PRICES } from '../../documents/job/index.js';
 import { queuesFor } from '../../shared/names.js';
 import { absentHome, hostId, resolveHome } from '../../stores/home.js';
 import { openStores, resolveStore, tryStore } from '../../stores/location.js';
-import { findBubblewrap } from '../../workspace/commands/index.js';
+import { findBubblewrap, seccompFilter } from '../../workspace/commands/index.js';
 import { gitLine } from '../../workspace/git/index.js';
 import type { Environment } from '../../system/environment.js';
 import { build, isAtLeast } from '../../system/version.js';
@@ -134,7 +134,11 @@ const sandbox = async (env: Environment): Promise<Finding> => {
     process.getuid?.() === 0
       ? ", as root: commands keep root's file permissions; use a separate account"
       : '';
-  return good(`bubblewrap ${found.version} at ${found.path} (${found.from})${asRoot}`);
+  const filter =
+    seccompFilter() === null
+      ? `, without a filter of system calls, as this is ${process.arch}`
+      : '';
+  return good(`bubblewrap ${found.version} at ${found.path} (${found.from})${filter}${asRoot}`);
 };
 
 const isConnection = (value: unknown): value is ClientConnection =>

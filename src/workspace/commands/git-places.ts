@@ -1,15 +1,13 @@
-/** Finds a workspace's git directories and what its git configuration names, and makes them read-only for commands. */
+/** Finds a workspace's git directories, and the files that its git configuration names. */
 import { lstatSync, readdirSync, realpathSync } from 'node:fs';
-import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
-import { found, isWithin, type Mounts, type Overlay } from './mounts.js';
+import { found, isWithin } from './mounts.js';
 
 export interface GitPlaces {
   readonly top: string;
   /** `.git` in the working tree, the directories that a linked worktree has elsewhere, and what of the tree is configuration. */
   readonly places: readonly string[];
-  /** Directories of objects in other repositories that this one borrows. */
-  readonly alternates: readonly string[];
 }
 
 export async function gitPlaces(workspace: string): Promise<GitPlaces | null> {
@@ -46,43 +44,5 @@ async function withIncluded(top: string, places: readonly string[]): Promise<Git
       const isKnown = [...places, ...configs].some((known) => isWithin(file, known));
       if (key.toLowerCase() === 'path' && isWithin(file, top) && !isKnown) configs.push(file);
     }
-  return {
-    top,
-    places: [...places, ...configs.slice(places.length), ...run],
-    alternates: await alternatesOf(places.at(-1) ?? top),
-  };
-}
-
-/** A clone that was made with `--shared` or `--reference` has objects elsewhere. */
-async function alternatesOf(gitDirectory: string): Promise<readonly string[]> {
-  const objects = join(gitDirectory, 'objects');
-  const listed = (await readGivenText(join(objects, 'info/alternates'), UNREADABLE)) ?? '';
-  return listed
-    .split('\n')
-    .filter((line) => line !== '' && !line.startsWith('#'))
-    .map((line) => (isAbsolute(line) ? line : resolve(objects, line)));
-}
-
-/** Makes the git directories read-only and, if commands write the workspace itself, what git runs or includes from the working tree. */
-export function guardGit(
-  mounts: Mounts,
-  git: GitPlaces,
-  { workspace, overlay }: { readonly workspace: string; readonly overlay?: Overlay },
-): void {
-  const entry = join(git.top, '.git');
-  const places =
-    overlay === undefined
-      ? git.places
-      : git.places.filter((place) => place === entry || !isWithin(place, workspace));
-  for (const place of places) {
-    // No directory above it can be renamed, either.
-    for (
-      let dir = dirname(place);
-      dir !== workspace && isWithin(dir, workspace);
-      dir = dirname(dir)
-    )
-      mounts.show(dir, 'write');
-    mounts.show(place, 'guard');
-  }
-  for (const place of git.alternates) mounts.show(place);
+  return { top, places: [...places, ...configs.slice(places.length), ...run] };
 }

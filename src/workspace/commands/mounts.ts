@@ -8,8 +8,6 @@ import type { ProcessInput } from '../../system/process-group.js';
 import { errnoOf } from '../../system/sys.js';
 
 const HIDDEN_BYTES = 4_096; // bound: Bytes of an empty directory that hides a place.
-/** Mounted anew for each command. */
-const NEW_IN_SANDBOX = ['/proc', '/dev'];
 const LINKS = 200; // bound: Links and parts of a path that are followed to show where it leads.
 
 /** Directories of one overlay over a workspace; all paths are absolute. */
@@ -82,6 +80,10 @@ const entryAt = (path: string): Entry | null => {
   if (stat === null) return null;
   return { stat, link: stat.isSymbolicLink() ? found(() => readlinkSync(path)) : null };
 };
+
+/** Bubblewrap mounts these for each command. */
+const isNewInSandbox = (path: string): boolean =>
+  isWithin(path, '/proc') || (isWithin(path, '/dev') && !isWithin(path, '/dev/shm'));
 
 interface Way {
   readonly stat: Stats;
@@ -161,7 +163,7 @@ export class Mounts {
     // A socket, a pipe or a device is never shown.
     if (!stat.isDirectory() && !stat.isFile()) return;
     this.#showLinks(way);
-    if (NEW_IN_SANDBOX.some((dir) => isWithin(way.end, dir))) return;
+    if (isNewInSandbox(way.end)) return;
     const mount: Mount =
       typeof shown === 'string' ? { kind: shown, isDirectory: stat.isDirectory() } : shown;
     if (isWithin(way.end, '/sys')) this.set(way.end, { kind: 'kernel' });

@@ -14,7 +14,8 @@ import { ALWAYS } from './bubblewrap.js';
 import { controlGroup } from './control-group.js';
 import { guardInstallation } from './cover-installation.js';
 import { hideCredentials } from './credentials.js';
-import { gitPlaces, guardGit, type GitPlaces } from './git-places.js';
+import { guardGit } from './git-guard.js';
+import { gitPlaces, type GitPlaces } from './git-places.js';
 import { found, isWithin, Mounts, overlayArguments, type Overlay } from './mounts.js';
 import { seccompFilter } from './seccomp.js';
 import { hideSockets } from './sockets.js';
@@ -73,8 +74,9 @@ export async function boxOptions(box: Box, { env, hidden }: Surroundings): Promi
   const own = git !== null && !homes.some((home) => isWithin(home, git.top)) ? git : null;
   const mounts = new Mounts([workspace, ...(own === null ? [] : workingTrees(own))]);
   showEmptyPlaces(mounts, homes, hidden.map(realOrSame));
+  mounts.showWay(env.HOME ?? '/');
   showSystem(mounts, settings.network);
-  showWorkspace(mounts, box, { git, own });
+  await showWorkspace(mounts, box, { git, own });
   showTools(mounts, { env, homes, hidden: hidden.map(realOrSame) });
   for (const path of settings.read) mounts.show(expanded(path, homes));
   showWrites(mounts, box, { env, home: homes[0] ?? '/' });
@@ -110,11 +112,11 @@ function showEmptyPlaces(
   for (const path of hidden) mounts.set(path, { kind: 'hidden' });
 }
 
-function showWorkspace(
+async function showWorkspace(
   mounts: Mounts,
   box: Box,
   { git, own }: { readonly git: GitPlaces | null; readonly own: GitPlaces | null },
-): void {
+): Promise<void> {
   const { workspace, overlay } = box;
   if (own !== null) mounts.show(own.top);
   const direct = box.isReadOnly === true ? 'guard' : 'write';
@@ -122,8 +124,7 @@ function showWorkspace(
   // What it makes there is no repository for git that we or a person run, even if it is never removed.
   if (git === null && overlay === undefined && direct === 'write')
     mounts.set(join(workspace, '.git'), { kind: 'scratch', bytes: SMALL_BYTES });
-  if (own !== null) guardGit(mounts, own, box);
-  guardInstallation(mounts, box);
+  if (own !== null) await guardGit(mounts, own, box);
 }
 
 /** Adds what every sandbox has, and hands all options over by a descriptor: a command sees the words that bubblewrap was started with. */

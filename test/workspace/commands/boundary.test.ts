@@ -218,19 +218,21 @@ describeIf(found.works, whyNone)('what a sandbox shows', () => {
     }),
   );
 
-  withPython('D4: a socket that is made after the command began is refused', () =>
+  withPython('D4: sockets that are made after the command began are refused', () =>
     eachUser(async (world) => {
+      for (const dir of ['home/.pyenv', 'shown']) await mkdir(world.at(dir), { recursive: true });
       world.own();
       const listen = world.listener();
-      const path = world.at('ws/late');
+      const places = ['ws', 'home/.pyenv', 'shown'];
+      const paths = places.map((place) => world.at(place, 'late'));
       const running = world.run(
-        `${attack('connect')} 2 ${path}`,
-        {},
+        `${attack('connect')} 2 ${paths.join(' ')}`,
+        { read: [world.at('shown')] },
         { overlay: await world.overlay() },
       );
       await new Promise((resolve) => setTimeout(resolve, 1_000));
-      await listen(world.at('ws'), 'late', 'plain');
-      isRefused(await running, [path]);
+      for (const place of places) await listen(world.at(place), 'late', 'plain');
+      isRefused(await running, paths);
     }),
   );
 
