@@ -20,7 +20,7 @@ const file = (path: string, reason: string, content = ''): Credential => ({
 });
 
 /** Of each name the file or the directory is hidden. */
-export const CREDENTIALS: readonly Credential[] = [
+const CREDENTIALS: readonly Credential[] = [
   file('npmrc', 'npm reads tokens of registries from the file of its installation.'),
   file('.npmrc', 'npm and pnpm write tokens of registries here.'),
   file('.yarnrc', 'Yarn 1 reads tokens of registries from it.'),
@@ -56,7 +56,7 @@ export const CREDENTIALS: readonly Credential[] = [
 /** Not searched: programs and their data, which are large. */
 const LARGE = new Set(
   (
-    'node_modules site-packages dist-packages lib lib64 libexec src pkg share include doc docs man test tests locale ' +
+    'bin shims node_modules site-packages dist-packages lib lib64 libexec src pkg share include doc docs man test tests locale ' +
     '__pycache__ cache caches downloads objects'
   ).split(' '),
 );

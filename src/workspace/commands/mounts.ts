@@ -92,16 +92,25 @@ interface Way {
   readonly links: readonly { readonly path: string; readonly to: string }[];
 }
 
+export interface MachinePlaces {
+  /** What a model wrote may be in these directories, so no link in them is followed. */
+  readonly untrusted: readonly string[];
+  /** Where file systems are mounted on the machine. */
+  readonly mountPoints: readonly string[];
+}
+
 /** What is mounted where; of two mounts the deeper one shows. */
 export class Mounts {
   readonly #all = new Map<string, Mount>();
   /** What is at a path; hundreds of paths have the same beginnings. */
   readonly #entries = new Map<string, Entry | null>();
-  /** What a model wrote may be in these directories, so no link in them is followed. */
   readonly #untrusted: readonly string[];
 
-  constructor(untrusted: readonly string[] = []) {
+  readonly #mountPoints: readonly string[];
+
+  constructor({ untrusted, mountPoints }: MachinePlaces) {
     this.#untrusted = untrusted;
+    this.#mountPoints = mountPoints;
   }
 
   set(path: string, mount: Mount): void {
@@ -182,18 +191,19 @@ export class Mounts {
     const way = this.#follow(path);
     if (way !== null) this.#showLinks(way);
   }
-  /** Shows what is mounted on the machine in a directory that is shown by an overlay, which lacks it. */
-  showMountPoint(point: string): void {
-    const kind = this.#over(point)?.kind;
-    if (this.#all.has(point) || (kind !== 'read' && kind !== 'guard' && kind !== 'overlay')) return;
-    this.show(point, kind === 'overlay' ? 'overlay' : 'guard');
-  }
   #showLinks({ links }: Way): void {
     for (const { path, to } of links) if (this.isEmpty(path)) this.set(path, { kind: 'link', to });
   }
-  /** Places that a command sees without an overlay of the whole between it and the machine. */
-  writable(): string[] {
-    return [...this.#all].flatMap(([path, { kind }]) => (kind === 'write' ? [path] : []));
+  /** Directories that a command sees without an overlay between it and the machine. */
+  direct(): string[] {
+    return [...this.#all].flatMap(([path, mount]) =>
+      mount.kind === 'write' || this.#isBound(path, mount) ? [path] : [],
+    );
+  }
+  /** Returns whether a directory is shown by a bind mount, as the kernel refuses an overlay of it. */
+  #isBound(path: string, { kind }: Mount): boolean {
+    const isOverlay = kind === 'read' || kind === 'guard' || kind === 'overlay';
+    return isOverlay && this.#mountPoints.some((point) => point !== path && isWithin(point, path));
   }
   /** Directories that are shown read-only. */
   readable(): string[] {
@@ -206,9 +216,12 @@ export class Mounts {
     const sorted = [...this.#all].sort(([a], [b]) =>
       parts(a).join('\0') < parts(b).join('\0') ? -1 : 1,
     );
-    return sorted.flatMap(([path, mount]) =>
-      this.#isNeeded(path, mount.kind) ? mountArguments(path, mount, surroundings) : [],
-    );
+    return sorted.flatMap(([path, mount]) => {
+      if (!this.#isNeeded(path, mount.kind)) return [];
+      return this.#isBound(path, mount)
+        ? ['--ro-bind', path, path]
+        : mountArguments(path, mount, surroundings);
+    });
   }
   #isNeeded(path: string, kind: Mount['kind']): boolean {
     const isInEmpty = this.isEmpty(dirname(path));

@@ -16,10 +16,10 @@ import { guardInstallation } from './cover-installation.js';
 import { hideCredentials } from './credentials.js';
 import { guardGit } from './git-guard.js';
 import { gitPlaces, type GitPlaces } from './git-places.js';
+import { mountPoints } from './mount-points.js';
 import { found, isWithin, Mounts, overlayArguments, type Overlay } from './mounts.js';
 import { seccompFilter } from './seccomp.js';
 import { hideSockets } from './sockets.js';
-import { showSubmounts } from './submounts.js';
 import { showSystem } from './system.js';
 import { showTools } from './tools.js';
 
@@ -72,7 +72,10 @@ export async function boxOptions(box: Box, { env, hidden }: Surroundings): Promi
   if (box.isOpen === true) return { options: openArguments(box, git), inputs: [] };
   // A home that is a repository is still a home.
   const own = git !== null && !homes.some((home) => isWithin(home, git.top)) ? git : null;
-  const mounts = new Mounts([workspace, ...(own === null ? [] : workingTrees(own))]);
+  const mounts = new Mounts({
+    untrusted: [workspace, ...(own === null ? [] : workingTrees(own))],
+    mountPoints: await mountPoints(),
+  });
   showEmptyPlaces(mounts, homes, hidden.map(realOrSame));
   mounts.showWay(env.HOME ?? '/');
   showSystem(mounts, settings.network);
@@ -81,7 +84,6 @@ export async function boxOptions(box: Box, { env, hidden }: Surroundings): Promi
   for (const path of settings.read) mounts.show(expanded(path, homes));
   showWrites(mounts, box, { env, home: homes[0] ?? '/' });
   for (const path of box.scratch ?? []) mounts.show(path, 'write');
-  await showSubmounts(mounts);
   hideCredentials(mounts);
   await hideSockets(mounts, box.scratch ?? []);
   return rooted(mounts, box);

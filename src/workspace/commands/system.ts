@@ -61,7 +61,16 @@ export function showSystem(mounts: Mounts, hasNetwork: boolean): void {
 
 function showSetting(mounts: Mounts, path: string): void {
   const real = mounts.leadsTo(path);
-  if (real === null || found(() => accessSync(real, constants.R_OK) ?? true) === null) return;
+  if (real === null || !isReadable(real)) return;
   mounts.copy(path);
   mounts.show(path);
 }
+
+const isReadable = (path: string): boolean => {
+  try {
+    accessSync(path, constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
+};

@@ -41,6 +41,11 @@ const withFilter = testIf(
   `no ${PYTHON} here, or no seccomp filter for ${process.arch}`,
 );
 
+const asUser = (user: BoxUser, ...command: [string, ...string[]]): [string, ...string[]] => {
+  const [first, ...rest] = user.as;
+  return first === undefined ? command : [first, ...rest, ...command];
+};
+
 /** One user with a home, Emend's home, a workspace and what the command would find there. */
 class World {
   readonly processes: ChildProcess[] = [];
@@ -98,7 +103,7 @@ class World {
   }
   /** Starts a process of the user that listens; returns how it takes one more socket. */
   listener(): (directory: string, name: string, how: string) => Promise<void> {
-    const [file = '', ...args] = [...this.user.as, PYTHON, join(ATTACKS, 'listen.py')];
+    const [file, ...args] = asUser(this.user, PYTHON, join(ATTACKS, 'listen.py'));
     const child = spawn(file, args, { cwd: '/', stdio: ['pipe', 'pipe', 'inherit'] });
     this.processes.push(child);
     const lines = createInterface({ input: child.stdout });
@@ -147,8 +152,8 @@ describeIf(found.works, whyNone)('what a sandbox shows', () => {
       });
   };
   /** Runs a program on the machine itself, as the user. */
-  const outside = ({ user }: World, ...command: string[]): string => {
-    const [file = '', ...args] = [...user.as, ...command];
+  const outside = ({ user }: World, ...command: [string, ...string[]]): string => {
+    const [file, ...args] = asUser(user, ...command);
     return execFileSync(file, args, { encoding: 'utf8', cwd: '/' });
   };
 
@@ -240,7 +245,7 @@ describeIf(found.works, whyNone)('what a sandbox shows', () => {
     eachUser(async (world) => {
       world.own();
       const script = `import os,socket,time\nos.chdir('${world.at('ws')}')\ns=socket.socket(socket.AF_UNIX)\ns.bind('container')\ns.listen()\nprint('ready',flush=True)\nwhile True:\n c,_=s.accept()\n c.send(b'answer')\n c.close()`;
-      const [file = '', ...args] = [...world.user.as, 'unshare', '-Urn', PYTHON, '-c', script];
+      const [file, ...args] = asUser(world.user, 'unshare', '-Urn', PYTHON, '-c', script);
       const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'inherit'] });
       world.processes.push(child);
       await once(child.stdout, 'data');
@@ -266,7 +271,7 @@ describeIf(found.works, whyNone)('what a sandbox shows', () => {
     '.sdkman/candidates/maven/3.9/conf/settings.xml',
     '.rbenv/versions/3.3/.gem/credentials',
     '.local/share/pipx/venvs/x/pip.conf',
-    '.bun/bin/bunfig.toml',
+    '.bun/bunfig.toml',
     'tools/etc/npmrc',
   ];
   test("D7: tokens in tools' directories are not there, and their programs are", () =>
@@ -282,7 +287,7 @@ describeIf(found.works, whyNone)('what a sandbox shows', () => {
   withFilter('D8, D9: calls that namespaces do not hold back are refused', () =>
     eachUser(async (world) => {
       const output = await world.run(attack('calls'));
-      const errors = Object.fromEntries(
+      const errors: Record<string, number> = Object.fromEntries(
         [...output.matchAll(/^(\w+) (\d+)$/gm)].map(([, name, error]) => [name, Number(error)]),
       );
       const [EPERM, ENOSYS, EAFNOSUPPORT, EPROTONOSUPPORT] = [1, 38, 97, 93];
@@ -330,6 +335,29 @@ describeIf(found.works, whyNone)('what a sandbox shows', () => {
       );
       expect(output.trim().split('\n')).toEqual(['/etc/passwd', '/usr/bin']);
     }));
+
+  withPython(
+    'what is mounted below a directory of tools is shown with it, without its sockets',
+    () =>
+      eachUser(async (world) => {
+        // Only root mounts.
+        if (process.getuid?.() !== 0) return;
+        const volume = world.at('home/.pyenv/versions');
+        await mkdir(volume, { recursive: true });
+        world.own();
+        execFileSync('mount', ['-t', 'tmpfs', 'none', volume]);
+        try {
+          await world.put(join(volume, 'program'), 'shown\n');
+          await world.put(join(volume, '3/pip.conf'));
+          const output = await world.run(
+            `cat ${volume}/program ${volume}/3/pip.conf; echo x > ${volume}/y`,
+          );
+          expect(output).toMatch(/^shown\n.*Read-only file system\s*$/);
+        } finally {
+          execFileSync('umount', ['-l', volume]);
+        }
+      }),
+  );
 
   test('`sandbox.read` shows a directory, a file and what a link leads to', () =>
     eachUser(async (world) => {

@@ -1,0 +1,75 @@
+/** The filter of system calls, run here as the kernel runs it, also for the architecture that this machine does not have. */
+import { expect, test } from '@jest/globals';
+import { seccompFilter } from '../../../src/workspace/commands/index.js';
+
+interface SystemCall {
+  readonly audit: number;
+  readonly number: number;
+  readonly arguments?: readonly number[];
+}
+const ALLOWED = 'allowed';
+
+/** Interprets the four kinds of instructions that the filter has. */
+const decision = (architecture: string, call: SystemCall): string => {
+  const filter = Buffer.from(seccompFilter(architecture) ?? []);
+  const data = new Map([
+    [0, call.number],
+    [4, call.audit],
+    ...(call.arguments ?? []).map((value, index): [number, number] => [16 + 8 * index, value]),
+  ]);
+  let accumulator = 0;
+  for (let at = 0; at < filter.length; at += 8) {
+    const value = filter.readUInt32LE(at + 4);
+    const skip = (holds: boolean): void => void (at += 8 * filter.readUInt8(at + (holds ? 2 : 3)));
+    const code = filter.readUInt16LE(at);
+    if (code === 0x20) accumulator = data.get(value) ?? 0;
+    else if (code === 0x15) skip(accumulator === value);
+    else if (code === 0x35) skip(accumulator >= value);
+    else if (code === 0x45) skip((accumulator & value) !== 0);
+    else if (code === 0x06) return value === 0x7fff0000 ? ALLOWED : `error ${value - 0x00050000}`;
+    else throw new Error(`instruction ${code}`);
+  }
+  throw new Error('the filter ends without a decision');
+};
+
+const X64 = { architecture: 'x64', audit: 0xc000003e };
+const ARM64 = { architecture: 'arm64', audit: 0xc00000b7 };
+const [EPERM, ENOSYS, EPROTONOSUPPORT, EAFNOSUPPORT] = [1, 38, 93, 97].map((n) => `error ${n}`);
+
+test.each([
+  // x86-64: asm/unistd_64.h
+  [X64, 'read', 0, [], ALLOWED],
+  [X64, 'keyctl', 250, [], EPERM],
+  [X64, 'io_uring_setup', 425, [], ENOSYS],
+  [X64, 'socket AF_UNIX', 41, [1, 1, 0], ALLOWED],
+  [X64, 'socket AF_VSOCK', 41, [40, 1, 0], EAFNOSUPPORT],
+  [X64, 'socket AF_NETLINK route', 41, [16, 3, 0], ALLOWED],
+  [X64, 'socket AF_NETLINK audit', 41, [16, 3, 9], EPROTONOSUPPORT],
+  [X64, 'socketpair AF_UNIX', 53, [1, 1, 0], ALLOWED],
+  [X64, 'ioctl TIOCGWINSZ', 16, [0, 0x5413], ALLOWED],
+  [X64, 'ioctl TIOCSTI', 16, [0, 0x5412], EPERM],
+  [X64, 'clone of a thread', 56, [0x3d0f00], ALLOWED],
+  [X64, 'clone of a user namespace', 56, [0x10000011], EPERM],
+  [X64, 'x32', 0x40000000, [], ENOSYS],
+  // arm64: asm-generic/unistd.h
+  [ARM64, 'read', 63, [], ALLOWED],
+  [ARM64, 'keyctl', 219, [], EPERM],
+  [ARM64, 'userfaultfd', 282, [], EPERM],
+  [ARM64, 'io_uring_enter', 426, [], ENOSYS],
+  [ARM64, 'socket AF_INET6', 198, [10, 1, 0], ALLOWED],
+  [ARM64, 'socket AF_ALG', 198, [38, 5, 0], EAFNOSUPPORT],
+  [ARM64, 'ioctl TIOCLINUX', 29, [0, 0x541c], EPERM],
+  [ARM64, 'unshare of a user namespace', 97, [0x10000000], EPERM],
+] as const)('%j: %s', ({ architecture, audit }, _, number, values, expected) => {
+  expect(decision(architecture, { audit, number, arguments: values })).toBe(expected);
+});
+
+test('refuses every call of a program for another architecture', () => {
+  const I386 = 0x40000003;
+  expect(decision('x64', { audit: I386, number: 4 })).toBe(ENOSYS);
+  expect(decision('arm64', { audit: X64.audit, number: 0 })).toBe(ENOSYS);
+});
+
+test('has no filter for an architecture whose numbers it does not know', () => {
+  expect(seccompFilter('riscv64')).toBeNull();
+});
