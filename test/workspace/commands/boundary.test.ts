@@ -287,9 +287,9 @@ describeIf(found.works, whyNone)('what a sandbox shows', () => {
   withFilter('D8, D9: calls that namespaces do not hold back are refused', () =>
     eachUser(async (world) => {
       const output = await world.run(attack('calls'));
-      const errors: Record<string, number> = Object.fromEntries(
-        [...output.matchAll(/^(\w+) (\d+)$/gm)].map(([, name, error]) => [name, Number(error)]),
-      );
+      const errors: Record<string, number> = {};
+      for (const { groups } of output.matchAll(/^(?<name>\w+) (?<error>\d+)$/gm))
+        if (groups?.name !== undefined) errors[groups.name] = Number(groups.error);
       const [EPERM, ENOSYS, EAFNOSUPPORT, EPROTONOSUPPORT] = [1, 38, 97, 93];
       expect(errors).toEqual({
         ...each(['keyctl', 'add_key', 'request_key', 'userfaultfd', 'fanotify_init', 'bpf'], EPERM),
