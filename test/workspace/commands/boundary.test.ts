@@ -292,15 +292,27 @@ describeIf(found.works, whyNone)('what a sandbox shows', () => {
         if (groups?.name !== undefined) errors[groups.name] = Number(groups.error);
       const [EPERM, ENOSYS, EAFNOSUPPORT, EPROTONOSUPPORT] = [1, 38, 97, 93];
       expect(errors).toEqual({
-        ...each(['keyctl', 'add_key', 'request_key', 'userfaultfd', 'fanotify_init', 'bpf'], EPERM),
-        ...each(['perf_event_open', 'open_by_handle_at', 'kexec_load', 'kexec_file_load'], EPERM),
-        ...each(['unshare', 'TIOCSTI', 'TIOCLINUX'], EPERM),
-        ...each(['io_uring_setup', 'io_uring_enter', 'io_uring_register'], ENOSYS),
+        ...withError(
+          ['keyctl', 'add_key', 'request_key', 'userfaultfd', 'fanotify_init', 'bpf'],
+          EPERM,
+        ),
+        ...withError(
+          ['perf_event_open', 'open_by_handle_at', 'kexec_load', 'kexec_file_load'],
+          EPERM,
+        ),
+        ...withError(['unshare', 'TIOCSTI', 'TIOCLINUX'], EPERM),
+        ...withError(['io_uring_setup', 'io_uring_enter', 'io_uring_register'], ENOSYS),
         ...(process.arch === 'x64' ? { x32: ENOSYS } : {}),
-        ...each(['AF_VSOCK', 'AF_PACKET', 'AF_ALG', 'AF_XDP', 'AF_TIPC', 'AF_CAN'], EAFNOSUPPORT),
-        ...each(['AF_BLUETOOTH'], EAFNOSUPPORT),
-        ...each(['AF_UNIX', 'AF_INET', 'AF_INET6', 'NETLINK_ROUTE', 'interfaces'], 0),
-        ...each(['NETLINK_AUDIT', 'NETLINK_KOBJECT_UEVENT', 'NETLINK_SOCK_DIAG'], EPROTONOSUPPORT),
+        ...withError(
+          ['AF_VSOCK', 'AF_PACKET', 'AF_ALG', 'AF_XDP', 'AF_TIPC', 'AF_CAN'],
+          EAFNOSUPPORT,
+        ),
+        ...withError(['AF_BLUETOOTH'], EAFNOSUPPORT),
+        ...withError(['AF_UNIX', 'AF_INET', 'AF_INET6', 'NETLINK_ROUTE', 'interfaces'], 0),
+        ...withError(
+          ['NETLINK_AUDIT', 'NETLINK_KOBJECT_UEVENT', 'NETLINK_SOCK_DIAG'],
+          EPROTONOSUPPORT,
+        ),
       });
     }),
   );
@@ -450,5 +462,5 @@ describeIf(found.works, whyNone)('what a sandbox shows', () => {
 const CONTROL =
   "import os,socket,sys\nfor path in sys.argv[1:]:\n os.chdir(os.path.dirname(path))\n c=socket.socket(socket.AF_UNIX)\n c.connect(os.path.basename(path))\n print(c.recv(16).decode(),end='')";
 
-const each = (names: readonly string[], error: number): Record<string, number> =>
+const withError = (names: readonly string[], error: number): Record<string, number> =>
   Object.fromEntries(names.map((name) => [name, error]));

@@ -18,10 +18,11 @@ const decision = (architecture: string, call: SystemCall): string => {
     ...(call.arguments ?? []).map((value, index): [number, number] => [16 + 8 * index, value]),
   ]);
   let accumulator = 0;
-  for (let at = 0; at < filter.length; at += 8) {
-    const value = filter.readUInt32LE(at + 4);
-    const skip = (holds: boolean): void => void (at += 8 * filter.readUInt8(at + (holds ? 2 : 3)));
-    const code = filter.readUInt16LE(at);
+  for (let offset = 0; offset < filter.length; offset += 8) {
+    const value = filter.readUInt32LE(offset + 4);
+    const skip = (holds: boolean): void =>
+      void (offset += 8 * filter.readUInt8(offset + (holds ? 2 : 3)));
+    const code = filter.readUInt16LE(offset);
     if (code === 0x20) accumulator = data.get(value) ?? 0;
     else if (code === 0x15) skip(accumulator === value);
     else if (code === 0x35) skip(accumulator >= value);
