@@ -384,37 +384,37 @@ describeIf(found.works, whyNone)('what a sandbox shows', () => {
   /** `place` is a path of the workspace at which a model put a link, and what it leads to. */
   const LINKS: readonly {
     readonly row: string;
-    readonly variables: (at: World['at']) => Record<string, string>;
+    readonly variables: (path: World['at']) => Record<string, string>;
     readonly links: readonly (readonly [path: string, to: string])[];
     readonly read: string;
   }[] = [
     {
       row: 'B2: a link to a key in a directory on PATH',
-      variables: (at) => ({ PATH: `${at('ws/.venv/bin')}:${SYSTEM_PATH}` }),
+      variables: (path) => ({ PATH: `${path('ws/.venv/bin')}:${SYSTEM_PATH}` }),
       links: [['ws/.venv/bin/tool', 'home/.ssh/id']],
       read: 'home/.ssh/id',
     },
     {
       row: 'B3: a directory on PATH that is a link to the home',
-      variables: (at) => ({ PATH: `${at('ws/bin')}:${SYSTEM_PATH}` }),
+      variables: (path) => ({ PATH: `${path('ws/bin')}:${SYSTEM_PATH}` }),
       links: [['ws/bin', 'home']],
       read: 'home/notes',
     },
     {
       row: "B4: a directory on PATH that is a link to Emend's home",
-      variables: (at) => ({ PATH: `${at('ws/bin')}:${SYSTEM_PATH}` }),
+      variables: (path) => ({ PATH: `${path('ws/bin')}:${SYSTEM_PATH}` }),
       links: [['ws/bin', 'emend']],
       read: 'emend/key',
     },
     {
       row: 'B5: VIRTUAL_ENV that is a link to the home',
-      variables: (at) => ({ VIRTUAL_ENV: at('ws/venv') }),
+      variables: (path) => ({ VIRTUAL_ENV: path('ws/venv') }),
       links: [['ws/venv', 'home/documents']],
       read: 'home/documents/key',
     },
     {
       row: 'B6: a cache in the workspace behind a link to the home',
-      variables: (at) => ({ npm_config_cache: at('ws/.cache/npm') }),
+      variables: (path) => ({ npm_config_cache: path('ws/.cache/npm') }),
       links: [['ws/.cache', 'home/documents']],
       read: 'home/documents/npm/key',
     },
