@@ -127,6 +127,7 @@ async function showWorkspace(
   if (git === null && overlay === undefined && direct === 'write')
     mounts.set(join(workspace, '.git'), { kind: 'scratch', bytes: SMALL_BYTES });
   if (own !== null) await guardGit(mounts, own, box);
+  guardInstallation(mounts, box);
 }
 
 /** Adds what every sandbox has, and hands all options over by a descriptor: a command sees the words that bubblewrap was started with. */
