@@ -160,7 +160,8 @@ describeIf(found.works, whyNone)('what a sandbox shows', () => {
   withFilter('D1, D2: a key of the session is not read, and none is left there', () =>
     eachUser(async (world) => {
       const report = world.at('report');
-      const wrapper = world.at('bwrap');
+      // Emend uses no program of another user's directory.
+      const wrapper = join(ATTACKS, `bwrap-${world.user.uid}`);
       const words = [PYTHON, join(ATTACKS, 'keyring.py'), report, world.user.bubblewrap];
       await world.put(wrapper, `#!/bin/sh\nexec ${words.join(' ')} "$@"\n`);
       const output = await world.run(attack('key'), {}, {}, wrapper);
