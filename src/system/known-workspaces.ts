@@ -102,6 +102,11 @@ export const learnAround = (directory: string): void => {
   remember(directory, candidates.find((path) => path !== null && !isWide(path)) ?? null);
 };
 
+/** Returns the workspaces that this process knows. Links in them may be a model's. */
+export const knownWorkspaces = (): readonly string[] => [
+  ...new Set([...lasting, ...[...recent.values()].filter((workspace) => workspace !== null)]),
+];
+
 let isStartKnown = false;
 /** Records the workspace in which this process was started. */
 export const learnStart = (): void => {

@@ -16,7 +16,7 @@ export { redact } from '../../system/environment.js';
 export { classifyFailure, failedTests, failingTests } from './classify.js';
 export { type DiscoveredTests, discoverTests } from './discover.js';
 export { findBubblewrap } from './bubblewrap.js';
-export { gitPlaces } from './git-places.js';
+export { gitPlaces } from '../git/git-places.js';
 export { seccompFilter } from './seccomp.js';
 export type { Box } from './sandbox.js';
 export type { Overlay } from './mounts.js';

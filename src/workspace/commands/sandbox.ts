@@ -9,13 +9,14 @@ import { fail } from '../../shared/problems.js';
 import { outsideWrites, type SandboxSettings } from '../../documents/job/index.js';
 import { onPath, type Environment } from '../../system/environment.js';
 import { FIRST_INPUT, type ProcessInput } from '../../system/process-group.js';
+import { knownWorkspaces } from '../../system/known-workspaces.js';
 import { emptyDirectory } from '../../system/scratch.js';
 import { ALWAYS } from './bubblewrap.js';
 import { controlGroup } from './control-group.js';
 import { guardInstallation } from './cover-installation.js';
 import { hideCredentials } from './credentials.js';
 import { guardGit } from './git-guard.js';
-import { gitPlaces, type GitPlaces } from './git-places.js';
+import { gitPlaces, type GitPlaces } from '../git/git-places.js';
 import { mountPoints } from './mount-points.js';
 import { found, isWithin, Mounts, overlayArguments, type Overlay } from './mounts.js';
 import { seccompFilter } from './seccomp.js';
@@ -73,7 +74,7 @@ export async function boxOptions(box: Box, { env, hidden }: Surroundings): Promi
   // A home that is a repository is still a home.
   const own = git !== null && !homes.some((home) => isWithin(home, git.top)) ? git : null;
   const mounts = new Mounts({
-    untrusted: [workspace, ...(own === null ? [] : workingTrees(own))],
+    untrusted: [workspace, ...(own === null ? [] : workingTrees(own)), ...knownWorkspaces()],
     mountPoints: await mountPoints(),
   });
   showEmptyPlaces(mounts, homes, hidden.map(realOrSame));
