@@ -67,6 +67,7 @@ const onLayer = (workspace, isWarm) =>
 const VARIANTS = {
   'no sandbox': () => run(small, 'off'),
   sandbox: () => run(small, { settings: SANDBOX_ON, workspace: small }),
+  network: () => run(small, { settings: { ...SANDBOX_ON, network: true }, workspace: small }),
   overlay: () => onLayer(small, false),
   'warm overlay': () => onLayer(small, true),
   'large, sandbox': () => run(large, { settings: SANDBOX_ON, workspace: large }),
@@ -107,6 +108,7 @@ const compare = (one, two, goal) =>
   );
 const goal = `; goal on a quiet machine: +${GOAL_MS} ms`;
 compare('sandbox', 'no sandbox', goal);
+compare('network', 'sandbox', '');
 compare('overlay', 'sandbox', goal);
 compare('warm overlay', 'sandbox', goal);
 compare('large, overlay', 'large, sandbox', goal);

@@ -93,6 +93,8 @@ export type PreflightResult =
       readonly approvers?: BlobRef;
       /** Why there is no sandbox for the step's commands; absent: there is one, or none is wanted, or no command will run. */
       readonly noSandbox?: string;
+      /** Networks that the run's commands reach, in words; absent: none. */
+      readonly network?: string;
       /** What becomes of tests that fail on the base; absent: nobody looks, or none are run. */
       readonly baseline?: Exclude<Baseline, 'off'>;
       /** Why the tests run after the apply, in the workspace; absent: they run before it, on an overlay, or there are none. */

@@ -88,7 +88,7 @@ export interface ProcessOutcome {
   readonly told?: string;
 }
 
-const WATCH_MS = 500; // bound: What is watched is looked at this often,
+const WATCH_MS = 100; // bound: What is watched is looked at this often: a limit is exceeded at least for this time,
 const TOLD_CHARS = 65_536; // bound: and of what it tells so much is kept.
 
 /**

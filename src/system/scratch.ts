@@ -14,8 +14,11 @@ import { realSys } from './sys.js';
 // bound: Scratch directories of processes that cannot be asked: nothing that works in one takes a day.
 export const FOREIGN_SCRATCH_MS = 86_400_000;
 
+/** Parent of directories for sockets instead of TMPDIR: a socket's path has at most 107 bytes. */
+export const SHORT_TMP = '/tmp';
+
 const NAME =
-  /^emend-(?:back|base|commit|empty|estimate|format|note|sign|wheel)\.([0-9a-f]{8})\.(\d+)\.([0-9a-f]{8})\./;
+  /^emend-(?:back|base|commit|empty|estimate|format|network|note|sign|wheel)\.([0-9a-f]{8})\.(\d+)\.([0-9a-f]{8})\./;
 
 /**
  * Makes a directory below `parent` whose name says which process made it: `<what>.<where>.<pid>.<born>.<random>`, mode 0700.
@@ -64,7 +67,10 @@ export const clearScratch = async (): Promise<void> => {
 };
 
 /** Of this user only; paths. */
-export const deadScratch = (): Promise<readonly string[]> => leftBehind(tmpdir(), NAME);
+export const deadScratch = async (): Promise<readonly string[]> => [
+  ...(await leftBehind(tmpdir(), NAME)),
+  ...(tmpdir() === SHORT_TMP ? [] : await leftBehind(SHORT_TMP, NAME)),
+];
 
 /**
  * Returns the paths of the directories below `parent` that ended processes of this user made with `makeOwnedDirectory`. `names` matches

@@ -69,6 +69,10 @@ export const recordPage = async (
   return () => removePut(realSys, path);
 };
 
+/** Returns the records of all pages, also of those whose process has ended. */
+export const recordedPages = async (home: string): Promise<readonly PageRecord[]> =>
+  (await storedPages(home)).flatMap(({ record }) => (record === null ? [] : [record]));
+
 /** Returns the addresses of the page that `owner` serves (`emend dev`), else of the page that started first. */
 export const pageLinks = async (home: string, owner?: ProcessIdentity): Promise<PageLinks> => {
   const live: PageRecord[] = [];

@@ -8,6 +8,7 @@ import { hostId, type Machine } from '../stores/home.js';
 import { guardHome, openStores, storePaths, type Store } from '../stores/location.js';
 import { systemClock } from '../system/clock.js';
 import { realSys, type Sys } from '../system/sys.js';
+import { ownAddresses } from '../temporal/own-addresses.js';
 import { resolveTimings } from '../temporal/settings.js';
 import { createApplyEngine, createLocks } from '../workspace/apply/index.js';
 import { createLocalRunner } from '../workspace/commands/index.js';
@@ -49,6 +50,7 @@ export async function createPorts(
   const commands = createLocalRunner(env, {
     beforeWriting: (workspace) => trust.recordBeforeCommand(workspace),
     hidden: [home, ...(store.objects === undefined ? [store.dir] : [])],
+    ownServers: () => ownAddresses(env, home),
   });
   const tookOver = (workspace: string, { stepKey }: WorkspaceLock, because: string): void =>
     logger.warn({ because, workspace, holder: stepKey }, 'took over a lock');

@@ -752,6 +752,16 @@ describe('some files failed, the others are done: their proposal is built before
     });
   });
 
+  test('the question names the networks that commands in the sandbox reach', () => {
+    const played = (ready: object) =>
+      play({ files: TWO, ready, words: { propose: { 'a.ts': ['declined'] } } }).state.decision
+        ?.message;
+    expect(played({ network: 'public addresses, db:5432' })).toContain(
+      '1 file, +1 -1 lines; its commands reach public addresses, db:5432',
+    );
+    expect(played({})).not.toContain('reach');
+  });
+
   test('nobody can edit files in a checkout: of a run on a repository `manual` is no answer', () => {
     const words = { propose: { 'a.ts': ['declined'] } } as const;
     const repository = { url: 'https://example.org/x.git', base: 'main' };

@@ -265,6 +265,8 @@ async function compute(
     snapshot.config.sandbox !== 'off' && (runs || (commitMessage !== null && config.hooks))
       ? await ports.commands.withoutSandbox()
       : null;
+  const { sandbox } = snapshot.config;
+  const network = sandbox === 'off' ? null : jobs.networkText(sandbox.network);
   // Files that are written one after the other see each other; only an edit of existing files needs names agreed on beforehand.
   const briefWanted = split.shouldSplit && asking.length > 1 && mode !== 'sequential';
   // No policy signs.
@@ -312,6 +314,7 @@ async function compute(
     approval,
     ...(approvers === null ? {} : { approvers }),
     ...(noSandbox === null ? {} : { noSandbox }),
+    ...(network === null || noSandbox !== null ? {} : { network }),
     ...(runsTests && baseline !== 'off' ? { baseline } : {}),
     ...(testsAfterApply === null ? {} : { testsAfterApply }),
     ...(verify === 'after_approval' ? { testsAfterApproval: true as const } : {}),

@@ -52,6 +52,8 @@ export const noSandboxFor = (what: string, why: string): string =>
 
 // What a sandbox refuses shows in what commands say of it.
 
+/** A note of Emend at the end of the output. */
+const REFUSED = /^refused by Emend: (\S+): /;
 const NETWORK =
   /ENETUNREACH|EAI_AGAIN|ENOTFOUND|network is unreachable|could not resolve host|name resolution|no such host/i;
 const READ_ONLY = /EROFS|read-only file system/i;
@@ -65,6 +67,8 @@ const PATH = /(?<=(['"`]))\/.+?(?=\1)|(?<![\w.~/-])\/[^\s'"`:,;()<>]+/;
 export function refusedBySandbox(output: string): string | null {
   for (const line of output.split('\n')) {
     const path = PATH.exec(line)?.[0];
+    const destination = REFUSED.exec(line)?.[1];
+    if (destination !== undefined) return `it refused ${destination} (\`network: { allow: […] }\`)`;
     if (NETWORK.test(line)) return 'it blocked the network (`network: true`)';
     if (MEMORY.test(line)) return 'it ran out of memory (`memory_mib`)';
     if (PROCESSES.test(line)) return 'it ran out of processes (`processes`)';

@@ -8,7 +8,6 @@ import { PRICES } from '../../documents/job/index.js';
 import { queuesFor } from '../../shared/names.js';
 import { absentHome, hostId, resolveHome } from '../../stores/home.js';
 import { openStores, resolveStore, tryStore } from '../../stores/location.js';
-import { findBubblewrap, seccompFilter } from '../../workspace/commands/index.js';
 import { gitLine } from '../../workspace/git/index.js';
 import type { Environment } from '../../system/environment.js';
 import { build, isAtLeast } from '../../system/version.js';
@@ -20,6 +19,7 @@ import { resolveTimings } from '../../temporal/settings.js';
 import type { Check } from '../json-types.js';
 import { leftoversFinding, overlayFinding } from './doctor-layers.js';
 import { programsFinding } from './doctor-programs.js';
+import { sandboxFinding } from './doctor-sandbox.js';
 
 type Finding = Omit<Check, 'name'>;
 const good = (found: string, fix: string | null = null): Finding => ({ ok: true, found, fix });
@@ -62,7 +62,7 @@ export const examine = async (
         () => good(`${Object.keys(resolveTimings(env)).length} timings, all within bounds`),
       ],
       ['Temporal CLI', () => temporalCli(env)],
-      ['sandbox', () => sandbox(env)],
+      ['sandbox', () => sandboxFinding(env, cwd)],
       ['overlay', () => atHome((path) => overlayFinding(env, path, cwd))],
       ['layers', () => atHome((path) => leftoversFinding(env, path))],
       ['Temporal server', () => (connection ? reached(connection) : explained(server))],
@@ -118,27 +118,6 @@ const store = async (env: Environment, home: string): Promise<Finding> => {
 const temporalCli = async (env: Environment): Promise<Finding> => {
   const cli = await findTemporalCli({ env, fetch: false });
   return good(`${cli.version} at ${cli.path} (${cli.from})`);
-};
-
-/** Tried for real; bubblewrap is fetched where there is none, as a worker would. */
-const sandbox = async (env: Environment): Promise<Finding> => {
-  const found = await findBubblewrap(env);
-  if (!found.works)
-    return process.platform === 'linux'
-      ? bad(
-          found.why,
-          'Install bubblewrap 0.11 or newer, and allow unprivileged user namespaces (docs/sandbox.md).',
-        )
-      : good(`${found.why}: you are asked before tests run`);
-  const asRoot =
-    process.getuid?.() === 0
-      ? ", as root: commands keep root's file permissions; use a separate account"
-      : '';
-  const filter =
-    seccompFilter() === null
-      ? `, without a filter of system calls, as this is ${process.arch}`
-      : '';
-  return good(`bubblewrap ${found.version} at ${found.path} (${found.from})${filter}${asRoot}`);
 };
 
 const isConnection = (value: unknown): value is ClientConnection =>

@@ -37,4 +37,10 @@ export { outsideWrites, workspaceWrites, writeRefusal } from './write-paths.js';
 export type { Thinking } from './models.js';
 export type { Complexity, Effort, Job, ProjectConfig, RunSettings } from './types.js';
 export { isMarkdownPath, lineIn } from '../source/check.js';
-export { SANDBOX_ON, type SandboxSettings } from '../source/schemas.js';
+export { SANDBOX_ON, type NetworkSettings, type SandboxSettings } from '../source/schemas.js';
+export {
+  isLoopbackHost,
+  networkText,
+  readTarget,
+  type NetworkTarget,
+} from '../source/network-targets.js';

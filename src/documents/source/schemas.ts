@@ -8,6 +8,7 @@ import { FORMATS } from '../../shared/formats.js';
 import { BASELINES, LIMITS, type LimitName, type LimitSpec } from '../../shared/limits.js';
 import { isBase, urlFault, URL_WORDS } from '../../shared/repository.js';
 import { isRelativeWrite, writeRefusal } from '../job/write-paths.js';
+import { readTarget, TARGET } from './network-targets.js';
 
 // The rule for every path in a job file and `emend.yaml`: relative, `/`-separated, inside the workspace. Says nothing about the disk.
 
@@ -222,8 +223,25 @@ export const wholeNumber = (least: number, most: number, of = '') => {
     .refine((value) => Number.isInteger(value) && value >= least && value <= most, { error });
 };
 const SANDBOX = 'on, off, or a map of network, read, write, memory_mib, disk_mib and processes';
+const NETWORK = 'true, false, or a map of allow';
+const networkTarget = z.string({ error: TARGET }).superRefine((written, context) => {
+  const read = readTarget(written);
+  if (!read.ok) context.addIssue({ code: 'custom', message: read.expected });
+});
+/** True: public addresses. `allow`: these too. */
+const network = z.union(
+  [
+    z.boolean(),
+    mapOf(
+      { allow: z.array(networkTarget, { error: 'a list of hosts, addresses and ranges' }) },
+      NETWORK,
+    ),
+  ],
+  { error: NETWORK },
+);
+export type NetworkSettings = Readonly<z.output<typeof network>>;
 const sandboxMap = mapOf({
-  network: flag.default(false),
+  network: network.default(false),
   read: z.array(place, { error: 'a list of paths' }).default([]),
   /** `workspaceWrites` and `outsideWrites` separate the paths. */
   write: z.array(writePlace, { error: 'a list of paths' }).default([]),

@@ -189,9 +189,18 @@ function sumOf(state: StepState, proposal: ProposalSummary): string {
   const parts = [
     `${count(files.length, 'file')}, +${added} -${removed} lines`,
     ...testsText(state),
+    ...networkText(state),
     ...(lacksConsent(state) ? [`${UNSANDBOXED} (${state.base.ready?.noSandbox ?? ''})`] : []),
   ];
   return parts.join('; ');
+}
+
+/** Says what the commands in the sandbox reach. Without a sandbox they reach everything. */
+function networkText({ base, sandbox }: StepState): readonly string[] {
+  const network = base.ready?.network;
+  return network === undefined || sandbox?.without !== undefined
+    ? []
+    : [`its commands reach ${network}`];
 }
 
 const UNSANDBOXED = 'tests will run without a sandbox';

@@ -8,14 +8,15 @@ import { runProcess } from '../../system/launcher.js';
 import { learnWorkspace, programFault } from '../../system/programs.js';
 import type { ProcessOutcome, ProcessRequest } from '../../system/process-group.js';
 import { findBubblewrap, type Bubblewrap } from './bubblewrap.js';
+import { confine, type ConfineOptions } from './confine.js';
+import type { Box } from './sandbox.js';
 import { coverFor } from './cover-installation.js';
-import { boxOptions, limited, type Box } from './sandbox.js';
-import { allowanceOf, watchBox, type Allowance } from './watch-box.js';
 
 export { redact } from '../../system/environment.js';
 export { classifyFailure, failedTests, failingTests } from './classify.js';
 export { type DiscoveredTests, discoverTests } from './discover.js';
 export { findBubblewrap } from './bubblewrap.js';
+export { limitedBy } from './cgroup.js';
 export { gitPlaces } from '../git/git-places.js';
 export { seccompFilter } from './seccomp.js';
 export type { Box } from './sandbox.js';
@@ -43,13 +44,9 @@ export interface CommandRunner {
 }
 const NONE_KNOWN_MS = 600_000; // bound: Where there is no sandbox, one is looked for again after this time.
 
-export interface RunnerOptions {
-  /** Our own directories (home, store), which no command in a sandbox sees. */
-  readonly hidden?: readonly string[];
+export interface RunnerOptions extends Partial<ConfineOptions> {
   /** Called before a command that may write this directory for real: no overlay takes what it writes. */
   readonly beforeWriting?: (directory: string) => Promise<void>;
-  /** Less than settings allow: for tests. */
-  readonly allowed?: Partial<Allowance>;
 }
 
 /**
@@ -58,7 +55,14 @@ export interface RunnerOptions {
  */
 export const createLocalRunner = (
   env: Environment,
-  { hidden = [], allowed = {}, beforeWriting }: RunnerOptions = {},
+  {
+    hidden = [],
+    ownServers = () => Promise.resolve([]),
+    resolve,
+    isGrouped = true,
+    allowed = {},
+    beforeWriting,
+  }: RunnerOptions = {},
 ): CommandRunner => {
   let asked: { readonly at: number; readonly found: Promise<Bubblewrap> } | null = null;
   const bubblewrap = async (): Promise<Bubblewrap> => {
@@ -73,6 +77,13 @@ export const createLocalRunner = (
     if (!found.works && performance.now() - at > NONE_KNOWN_MS) asked = null;
     return found;
   };
+  const confining: ConfineOptions = {
+    hidden,
+    ownServers,
+    isGrouped,
+    allowed,
+    ...(resolve === undefined ? {} : { resolve }),
+  };
   const boxed = async (
     box: Box,
     given: Record<string, string>,
@@ -85,20 +96,24 @@ export const createLocalRunner = (
     if (!found.works) throw new Error(`there is no sandbox: ${found.why}`);
     const git = join(real.workspace, '.git');
     const hadGit = await isThere(git);
-    const { options, inputs } = await boxOptions(real, { env, hidden });
-    const watch = await watchBox(real, { ...allowanceOf(box), ...allowed });
-    const command = box.isOpen === true ? argv : limited(box.settings, argv);
-    const args = ['--json-status-fd', '4', ...options, '--', ...command];
+    const confined = await confine(
+      { bubblewrap: found.path, box: real, argv, env, given },
+      confining,
+    );
     const ran = await runProcess({
       ...rest,
       cwd: real.workspace,
-      file: found.path,
-      args,
-      env: given,
-      inputs,
-      watch: watch.look,
-    }).finally(watch.end);
-    const { told = '', ended, ...outcome } = ran;
+      file: confined.file,
+      args: confined.args,
+      env: { ...given, ...confined.variables },
+      inputs: confined.inputs,
+      watch: confined.watch,
+    }).catch(async (error: unknown) => {
+      await confined.end();
+      throw error;
+    });
+    const end = await confined.end();
+    const { told = '', ended = end.ended ?? undefined, ...outcome } = ran;
     // Git, run by us, would take it for the repository. An empty one is the sandbox's.
     if (box.overlay === undefined) await rmdir(git).catch(() => undefined);
     const madeGit = !hadGit && (await isThere(git));
@@ -108,6 +123,7 @@ export const createLocalRunner = (
       throw new Error(`could not create the sandbox: ${ran.output.trim()}`);
     const notes = [
       ...(ended === undefined ? [] : [`stopped by Emend: ${ended}`]),
+      ...end.notes,
       ...(madeGit ? ['removed by Emend: a .git that the command created in the workspace'] : []),
     ];
     return {

@@ -79,7 +79,7 @@ export async function boxOptions(box: Box, { env, hidden }: Surroundings): Promi
   });
   showEmptyPlaces(mounts, homes, hidden.map(realOrSame));
   mounts.showWay(env.HOME ?? '/');
-  showSystem(mounts, settings.network);
+  showSystem(mounts);
   await showWorkspace(mounts, box, { git, own });
   showTools(mounts, { env, homes, hidden: hidden.map(realOrSame) });
   for (const path of settings.read) mounts.show(expanded(path, homes));
@@ -132,13 +132,14 @@ async function showWorkspace(
 }
 
 /** Adds what every sandbox has, and hands all options over by a descriptor: a command sees the words that bubblewrap was started with. */
-async function rooted(mounts: Mounts, { settings, workspace }: Box): Promise<BoxOptions> {
+async function rooted(mounts: Mounts, { workspace }: Box): Promise<BoxOptions> {
   const inputs: ProcessInput[] = [];
   const add = (input: ProcessInput): string => String(FIRST_INPUT + inputs.push(input) - 1);
   const filter = seccompFilter();
   const options = [
     ...ALWAYS,
-    ...(settings.network ? [] : ['--unshare-net']),
+    // With `network` there is a way out through a proxy (network/index.ts).
+    '--unshare-net',
     ...(filter === null ? [] : ['--seccomp', add({ bytes: filter })]),
     ...['--dev', '/dev', '--proc', '/proc'],
     // Bubblewrap makes what leads to a file readable for its owner alone.

@@ -32,8 +32,6 @@ const SETTINGS: readonly string[] = [
 ];
 /** Their names end in a version. */
 const VERSIONED_SETTINGS = /^(?:java|python|lua|erlang|php|llvm)[\d.-]/;
-/** The names of servers, which a command without a network does not need. */
-const NETWORK_SETTINGS = ['resolv.conf'];
 
 /** Data that programs in /usr keep elsewhere. */
 const DATA = ['/var/lib/texmf', '/var/lib/ghc', '/var/cache/fontconfig', '/var/lib/perl'];
@@ -45,7 +43,7 @@ const MAY_HOLD_TOKEN = /:\/\/[^/\s]*@|extraheader|token|passw|askpass/i;
 /** What the kernel tells of processors and memory. */
 const HARDWARE = '/sys/devices/system';
 
-export function showSystem(mounts: Mounts, hasNetwork: boolean): void {
+export function showSystem(mounts: Mounts): void {
   mounts.show(HARDWARE);
   const atRoot = (found(() => readdirSync('/')) ?? []).filter((name) => LIBRARIES.test(name));
   for (const path of [...PROGRAMS, ...atRoot.map((name) => join('/', name)), ...DATA])
@@ -53,8 +51,7 @@ export function showSystem(mounts: Mounts, hasNetwork: boolean): void {
   const versioned = (found(() => readdirSync('/etc')) ?? []).filter((name) =>
     VERSIONED_SETTINGS.test(name),
   );
-  for (const name of [...SETTINGS, ...versioned, ...(hasNetwork ? NETWORK_SETTINGS : [])])
-    showSetting(mounts, join('/etc', name));
+  for (const name of [...SETTINGS, ...versioned]) showSetting(mounts, join('/etc', name));
   const git = found(() => readFileSync(GIT_SETTINGS, 'utf8'));
   if (git !== null && !MAY_HOLD_TOKEN.test(git)) showSetting(mounts, GIT_SETTINGS);
 }

@@ -1,14 +1,16 @@
 /** Watches a sandbox from outside: one that takes more of the machine than it may is ended as a whole. */
-import { readdir, readFile, statfs } from 'node:fs/promises';
+import { readdir, statfs } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { orNull } from '../../system/durable.js';
+import { OWN_TASKS, type Cgroup, type CgroupLimits } from './cgroup.js';
+import { machineShared_mib, memoryOf } from './memory-use.js';
+import { FORWARDER_MIB, FORWARDER_TASKS } from './network/index.js';
 import { mostProcesses, type Box } from './sandbox.js';
 import { TreeWatch } from './tree-size.js';
 
 const MIB = 1024 ** 2;
 const MEMORY_SHARE = 0.75; // bound: Of the machine's memory a command gets so much, unless `memory_mib` says otherwise.
-const PAGE_BYTES = 4096; // bound: Memory is counted in pages of this; where they are larger, too little is counted.
 const LEAST_FREE_MIB = 1_024; // bound: A command that fills the workspace's disk is ended before it has less free,
 const MOST_WRITTEN_MIB = 32_768; // bound: or once it has so much less free than when the command began.
 
@@ -21,7 +23,10 @@ export type Allowance = Readonly<
     'memory_mib' | 'processes' | 'leastFree_mib' | 'mostWritten_mib' | 'disk_mib' | 'entries',
     number
   >
->;
+> & {
+  /** For Emend's own processes in the box, in addition. */
+  readonly own: { readonly tasks: number; readonly memory_mib: number };
+};
 
 export const allowanceOf = ({
   settings,
@@ -36,6 +41,10 @@ export const allowanceOf = ({
     mostWritten_mib: overlay === undefined ? disk_mib : Math.max(MOST_WRITTEN_MIB, disk_mib),
     disk_mib,
     entries: LAYER_ENTRIES,
+    own:
+      settings.network === false
+        ? { tasks: 0, memory_mib: 0 }
+        : { tasks: FORWARDER_TASKS, memory_mib: FORWARDER_MIB },
   };
 };
 
@@ -47,35 +56,65 @@ const spaceOf = async (path: string) => {
 
 type Reason = string | null;
 
+/** Limits that the kernel holds the box to, if there is a control group for it. */
+export const groupLimits = ({ memory_mib, processes, own }: Allowance): CgroupLimits => ({
+  memory_mib: memory_mib + own.memory_mib,
+  processes: processes + own.tasks + OWN_TASKS,
+});
+
 export interface BoxWatch {
   /** For ProcessRequest.watch: returns why the box must be ended now. */
   readonly look: (status: string) => Promise<Reason>;
-  readonly end: () => void;
+  /** Returns what the kernel did at a limit, after the end. */
+  readonly result: () => Promise<{ readonly ended: Reason; readonly note: Reason }>;
+  readonly end: () => Promise<void>;
 }
 
 /** Watches a box from before its start until `end`. */
 export async function watchBox(
   { workspace, overlay }: Pick<Box, 'workspace' | 'overlay'>,
   allowed: Allowance,
+  cgroup: Cgroup | null,
 ): Promise<BoxWatch> {
   const place = overlay?.upper ?? workspace;
   const { free: freeAtFirst } = await spaceOf(place);
+  const sharedBefore_mib = await machineShared_mib();
   const limit = { bytes: allowed.disk_mib * MIB, entries: allowed.entries };
   const layer = overlay === undefined ? null : new TreeWatch(overlay.upper, limit);
+  let isInGroup = false;
   return {
     look: async (status) => {
       // Bubblewrap reports the pid of the first process in the sandbox.
       const pid = /"child-pid":\s*(\d+)/.exec(status)?.[1];
       if (pid === undefined) return null;
+      isInGroup ||= cgroup !== null && (await cgroup.contains(pid));
       return (
+        (isInGroup
+          ? await memoryProblem(cgroup, allowed)
+          : await processProblem(`/proc/${pid}/root`, sharedBefore_mib, allowed)) ??
         (await spaceProblem(place, freeAtFirst, allowed)) ??
-        (layer === null ? null : layerProblem(layer, allowed)) ??
-        (await processProblem(`/proc/${pid}/root`, allowed))
+        (layer === null ? null : layerProblem(layer, allowed))
       );
     },
-    end: () => layer?.end(),
+    result: async () => ({
+      ended: await memoryProblem(cgroup, allowed),
+      note:
+        (await cgroup?.events())?.pids === true
+          ? `a process could not be started; \`processes\` allows ${allowed.processes} (control group)`
+          : null,
+    }),
+    end: async () => {
+      layer?.end();
+      await cgroup?.end();
+    },
   };
 }
+
+/** Returns whether the kernel ended a process of the box for its memory. The rest of the box would work on with a part missing. */
+const memoryProblem = async (cgroup: Cgroup | null, { memory_mib }: Allowance): Promise<Reason> =>
+  (await cgroup?.events())?.oom === true
+    ? `it used over ${memory_mib} MiB of memory; \`memory_mib\` allows ${memory_mib} (control group)`
+    : null;
 
 async function spaceProblem(
   place: string,
@@ -106,22 +145,19 @@ function layerProblem(layer: TreeWatch, { disk_mib, entries }: Allowance): Reaso
 const GONE = ['ENOENT', 'ESRCH', 'EACCES', 'EINVAL', 'ENOTDIR'];
 
 /** Counts processes and memory. `inside` is the root that the box sees; its /proc lists the processes of the box and no others. */
-async function processProblem(inside: string, allowed: Allowance): Promise<Reason> {
+async function processProblem(
+  inside: string,
+  sharedBefore_mib: number,
+  { processes, memory_mib, own }: Allowance,
+): Promise<Reason> {
   const pids = ((await orNull(readdir(join(inside, 'proc')), GONE)) ?? []).filter((name) =>
     /^\d+$/.test(name),
   );
-  if (pids.length > allowed.processes)
-    return `it has ${pids.length} processes; \`processes\` allows ${allowed.processes}`;
-  let memory = 0;
-  for (const pid of pids) {
-    const statm = await orNull(readFile(join(inside, 'proc', pid, 'statm'), 'utf8'), GONE);
-    const [, resident = 0, shared = 0] = (statm ?? '').split(' ').map(Number);
-    memory += ((resident - shared) * PAGE_BYTES) / MIB;
-  }
-  // Files there are memory also.
-  for (const place of ['tmp', 'dev/shm', 'run'])
-    memory += (await orNull(spaceOf(join(inside, place)), GONE))?.used ?? 0;
-  return memory > allowed.memory_mib
-    ? `it uses ${Math.round(memory)} MiB of memory; \`memory_mib\` allows ${allowed.memory_mib}`
+  if (pids.length > processes + own.tasks)
+    return `it has ${pids.length} processes; \`processes\` allows ${processes}`;
+  const limit_mib = memory_mib + own.memory_mib;
+  const memory = await memoryOf({ inside, pids, sharedBefore_mib }, limit_mib);
+  return memory > limit_mib
+    ? `it uses ${Math.round(memory)} MiB of memory; \`memory_mib\` allows ${memory_mib}`
     : null;
 }

@@ -10,6 +10,10 @@ test.each([
     'TypeError: fetch failed\n  cause: Error: getaddrinfo EAI_AGAIN registry.npmjs.org',
     '`network: true`',
   ],
+  [
+    'refused by Emend: 10.0.0.5:5432: 10.0.0.5 is a private address (list 10.0.0.5:5432, if you mean it)',
+    'it refused 10.0.0.5:5432',
+  ],
   ['connect ENETUNREACH 10.0.0.1:5432', '`network: true`'],
   ['curl: (6) Could not resolve host: example.org', '`network: true`'],
   ['dial tcp: lookup example.org: no such host', '`network: true`'],

@@ -1,0 +1,143 @@
+/**
+ * Counts the memory of a sandbox from outside: private pages, shared memory in every form, and files that are in memory. Used if no control
+ * group counts for us. It does not see the kernel's own memory (pipes, sockets, page tables), nor what is swapped out.
+ */
+import { readdir, readFile, readlink, stat, statfs } from 'node:fs/promises';
+import { join } from 'node:path';
+import { orNull } from '../../system/durable.js';
+
+const MIB = 1024 ** 2;
+const PAGE_BYTES = 4096; // bound: Memory is counted in pages of this; where they are larger, too little is counted.
+const BLOCK_BYTES = 512; // bound: Unit of `Stats.blocks`.
+const KIB = 1024;
+
+/** Processes end meanwhile. */
+const GONE = ['ENOENT', 'ESRCH', 'EACCES', 'EPERM', 'EINVAL', 'ENOTDIR'];
+const textOf = async (path: string): Promise<string> =>
+  (await orNull(readFile(path, 'utf8'), GONE)) ?? '';
+
+/** Returns the shared memory of the whole machine, with files in memory, in MiB. */
+export const machineShared_mib = async (): Promise<number> =>
+  Number(/^Shmem:\s+(\d+)/m.exec(await textOf('/proc/meminfo'))?.[1] ?? 0) / KIB;
+
+export interface Counted {
+  /** Host path of the root that the sandbox sees. Its /proc lists the processes of the sandbox and no others. */
+  readonly inside: string;
+  /** As /proc there lists them. */
+  readonly pids: readonly string[];
+  /** `machineShared_mib` before the command began. */
+  readonly sharedBefore_mib: number;
+}
+
+/** Returns the memory in MiB. Counts exactly only what could be over the limit: that takes a look at every open file and mapping. */
+export async function memoryOf(counted: Counted, limit_mib: number): Promise<number> {
+  const processes = counted.pids.map((pid) => join(counted.inside, 'proc', pid));
+  let used = 0;
+  for (const dir of processes) {
+    const [, resident = 0, shared = 0] = (await textOf(join(dir, 'statm'))).split(' ').map(Number);
+    used += ((resident - shared) * PAGE_BYTES) / MIB;
+  }
+  const machine = await machineShared_mib();
+  // All that is shared or in files is part of the machine's shared memory.
+  if (used > limit_mib || used + machine <= limit_mib) return used;
+  const files = await inFiles(counted);
+  if (used + files > limit_mib) return used + files;
+  const shared = await sharedOf(processes);
+  const known = used + files + shared.used_mib;
+  // Pages that only a process which has ended touched are in no living one's share, but in the machine's.
+  const growth = machine - counted.sharedBefore_mib - files - shared.used_mib;
+  return known + Math.max(0, Math.min(growth, shared.mapped_mib - shared.used_mib));
+}
+
+/** Returns what files in memory take: every tmpfs of the sandbox, and the upper layers of its throw-away overlays. */
+async function inFiles({ inside, pids }: Counted): Promise<number> {
+  const first = pids[0] ?? '1';
+  const own = new Set(
+    (await textOf('/proc/self/mountinfo')).split('\n').map((line) => line.split(' ')[2]),
+  );
+  const tmpfs = new Map<string, string>();
+  let overlays = 0;
+  for (const line of (await textOf(join(inside, 'proc', first, 'mountinfo'))).split('\n')) {
+    const [before = '', after = ''] = line.split(' - ');
+    const [, , device = '', , point = ''] = before.split(' ');
+    const path = join(inside, unescaped(point));
+    if (after.startsWith('tmpfs ') && !own.has(device)) tmpfs.set(device, path);
+    // Bubblewrap keeps all these layers in one tmpfs, whose size each overlay reports as its own.
+    if (after.startsWith('overlay ') && after.includes('upperdir=/tmp-overlay-upper-'))
+      overlays = Math.max(overlays, await usedOf(path));
+  }
+  const used = await Promise.all([...tmpfs.values()].map(usedOf));
+  return overlays + used.reduce((sum, each) => sum + each, 0);
+}
+
+/** The kernel writes blanks, tabs, line ends and backslashes of a path in octal. */
+const unescaped = (path: string): string =>
+  path.replace(/\\([0-7]{3})/g, (_, digits: string) =>
+    String.fromCharCode(Number.parseInt(digits, 8)),
+  );
+
+async function usedOf(path: string): Promise<number> {
+  const space = await orNull(statfs(path), GONE);
+  return space === null ? 0 : ((space.blocks - space.bfree) * space.bsize) / MIB;
+}
+
+interface Shared {
+  readonly used_mib: number;
+  /** Size of the mappings of shared memory that has no file, each object once. */
+  readonly mapped_mib: number;
+}
+
+/** Returns shared memory without a file in a mounted file system: anonymous, System V, memfd. */
+async function sharedOf(processes: readonly string[]): Promise<Shared> {
+  const open = new Map<string, number>();
+  const mapped = new Map<string, { size_mib: number; share_mib: number }>();
+  for (const dir of processes) {
+    await addOpen(dir, open);
+    await addMapped(dir, mapped);
+  }
+  let used_mib = 0;
+  let mapped_mib = 0;
+  for (const size of open.values()) used_mib += size;
+  for (const [inode, { size_mib, share_mib }] of mapped) {
+    if (open.has(inode)) continue;
+    used_mib += share_mib;
+    mapped_mib += size_mib;
+  }
+  return { used_mib, mapped_mib: mapped_mib + [...open.values()].reduce((a, b) => a + b, 0) };
+}
+
+/** Adds the memory behind open descriptors, by inode. It counts whether it is mapped or not. */
+async function addOpen(dir: string, open: Map<string, number>): Promise<void> {
+  for (const fd of (await orNull(readdir(join(dir, 'fd')), GONE)) ?? []) {
+    const path = join(dir, 'fd', fd);
+    const to = (await orNull(readlink(path), GONE)) ?? '';
+    if (!to.startsWith('/memfd:')) continue;
+    const file = await orNull(stat(path), GONE);
+    if (file !== null) open.set(String(file.ino), (file.blocks * BLOCK_BYTES) / MIB);
+  }
+}
+
+const MAPPING =
+  /^[0-9a-f]+-[0-9a-f]+ \S+ \S+ \S+ (\d+) +(?:\/memfd:.*|\/dev\/zero \(deleted\)|\/SYSV[0-9a-f]{8} \(deleted\))$/;
+
+/** Adds what processes have touched of such memory, each page in equal shares, by inode. */
+async function addMapped(
+  dir: string,
+  mapped: Map<string, { size_mib: number; share_mib: number }>,
+): Promise<void> {
+  let inode: string | null = null;
+  for (const line of (await textOf(join(dir, 'smaps'))).split('\n')) {
+    if (/^[0-9a-f]+-/.test(line)) inode = MAPPING.exec(line)?.[1] ?? null;
+    if (inode === null) continue;
+    const [, name, kib = ''] = /^(Size|Pss): +(\d+) kB/.exec(line) ?? [];
+    if (name === undefined) continue;
+    const known = mapped.get(inode) ?? { size_mib: 0, share_mib: 0 };
+    const value = Number(kib) / KIB;
+    mapped.set(
+      inode,
+      name === 'Size'
+        ? { ...known, size_mib: Math.max(known.size_mib, value) }
+        : { ...known, share_mib: known.share_mib + value },
+    );
+  }
+}

@@ -1,0 +1,110 @@
+/** The proxy that the worker itself needs (`HTTPS_PROXY` of its environment): connections to public addresses are tunnelled through it. */
+import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import type { Environment } from '../../../system/environment.js';
+
+const HEAD_BYTES = 16_384; // bound: Most that an upstream proxy answers to CONNECT,
+const ANSWER_MS = 30_000; // bound: and the time within which it does.
+
+export interface Upstream {
+  readonly url: URL;
+  readonly isBypassed: (host: string) => boolean;
+}
+
+/** Returns the worker's proxy; null: it has none. */
+export function upstreamOf(env: Environment): Upstream | null {
+  const names = [
+    'https_proxy',
+    'HTTPS_PROXY',
+    'http_proxy',
+    'HTTP_PROXY',
+    'all_proxy',
+    'ALL_PROXY',
+  ];
+  const written = names.map((name) => env[name] ?? '').find((value) => value !== '');
+  if (written === undefined) return null;
+  const text = written.includes('://') ? written : `http://${written}`;
+  if (!URL.canParse(text)) return null;
+  const url = new URL(text);
+  if (!['http:', 'https:'].includes(url.protocol)) return null;
+  const bypassed = (env.no_proxy ?? env.NO_PROXY ?? '')
+    .split(/[\s,]+/)
+    .filter((entry) => entry !== '')
+    .map((entry) => entry.toLowerCase().replace(/^\*?\./, ''));
+  return {
+    url,
+    isBypassed: (host) =>
+      bypassed.some((entry) => entry === '*' || host === entry || host.endsWith(`.${entry}`)),
+  };
+}
+
+export const upstreamPort = ({ protocol, port }: URL): number =>
+  Number(port === '' ? USUAL_PORTS[protocol] : port);
+const USUAL_PORTS: Readonly<Record<string, string>> = { 'https:': '443', 'http:': '80' };
+
+/** Opens a tunnel to `host:port`. Rejects if the proxy refuses it. */
+export async function tunnel(
+  { url }: Upstream,
+  host: string,
+  port: number,
+  signal: AbortSignal,
+): Promise<Socket> {
+  const at = { host: url.hostname.replace(/^\[|\]$/g, ''), port: upstreamPort(url) };
+  const socket =
+    url.protocol === 'https:'
+      ? connectTls({ ...at, servername: at.host })
+      : connect({ ...at, allowHalfOpen: true });
+  const onAbort = (): void => void socket.destroy(new Error('the command ended'));
+  signal.addEventListener('abort', onAbort);
+  socket.setTimeout(ANSWER_MS, () =>
+    socket.destroy(new Error(`the proxy ${at.host}:${at.port} does not answer`)),
+  );
+  const authority = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+  const credentials =
+    url.username === ''
+      ? ''
+      : `Proxy-Authorization: Basic ${Buffer.from(`${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`).toString('base64')}\r\n`;
+  socket.write(`CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n${credentials}\r\n`);
+  try {
+    const status = await readHead(socket);
+    if (!/^HTTP\/1\.[01] 2\d\d\b/.test(status))
+      throw new Error(`the proxy ${at.host}:${at.port} answered ${status.slice(0, 80)}`);
+    socket.setTimeout(0);
+    return socket;
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}
+
+/** Reads up to the empty line, gives back what follows it, and returns the first line. */
+const readHead = (socket: Socket): Promise<string> =>
+  new Promise((resolve, reject) => {
+    let head = Buffer.alloc(0);
+    const onReadable = (): void => {
+      const chunk: unknown = socket.read();
+      if (!(chunk instanceof Buffer)) return;
+      head = Buffer.concat([head, chunk]);
+      const end = head.indexOf('\r\n\r\n');
+      if (end < 0 && head.length <= HEAD_BYTES) return;
+      stop();
+      if (end < 0) return reject(new Error('its answer to CONNECT is too long'));
+      socket.unshift(head.subarray(end + 4));
+      resolve(head.subarray(0, end).toString('latin1').split('\r\n')[0] ?? '');
+    };
+    const onError = (error: Error): void => {
+      stop();
+      reject(error);
+    };
+    const onEnd = (): void => onError(new Error('the proxy closed the connection'));
+    const stop = (): void => {
+      socket.off('readable', onReadable);
+      socket.off('error', onError);
+      socket.off('end', onEnd);
+    };
+    socket.on('readable', onReadable);
+    socket.once('error', onError);
+    socket.once('end', onEnd);
+  });
