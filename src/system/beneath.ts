@@ -36,7 +36,7 @@ export interface Directory {
   /** Path of the directory itself, for system calls while it is open. */
   readonly self: string;
   /** Path of a name in it, for system calls that do not follow a link at the end of a path. */
-  at(name: string): string;
+  pathOf(name: string): string;
 }
 
 /** What is at a path, opened without a right to read it (O_PATH): for its attributes, or as the source of a mount. */
@@ -117,14 +117,14 @@ interface OpenedDirectory extends Directory {
 const byDescriptor = (fd: number): OpenedDirectory => ({
   fd,
   self: `/proc/self/fd/${fd}`,
-  at: (name) => `/proc/self/fd/${fd}/${name}`,
+  pathOf: (name) => `/proc/self/fd/${fd}/${name}`,
   steps: null,
 });
 
 const byPath = (fd: number, path: string, steps: readonly Step[]): OpenedDirectory => ({
   fd,
   self: path,
-  at: (name) => join(path, name),
+  pathOf: (name) => join(path, name),
   steps,
 });
 
@@ -174,8 +174,8 @@ async function openParts(
     const above: OpenedDirectory = current.value;
     const place = parts.slice(0, index + 1).join('/');
     try {
-      const made = missing === 'make' ? await makeDirectory(above.at(part), place) : null;
-      current = made ?? (await openReal(above.at(part), place, way, above.steps ?? []));
+      const refusal = missing === 'make' ? await makeDirectory(above.pathOf(part), place) : null;
+      current = refusal ?? (await openReal(above.pathOf(part), place, way, above.steps ?? []));
     } finally {
       await fs.closeFile(above.fd);
     }
@@ -245,7 +245,7 @@ export const withParent = <T>(
 
 /** Returns the attributes of what is at a path, which may be a link itself. */
 export const statBeneath = (root: string, path: string, way: Way = WAY): Promise<Found<Stats>> =>
-  withParent(root, path, (parent, name) => attempt(fs.lstat(parent.at(name)), path), { way });
+  withParent(root, path, (parent, name) => attempt(fs.lstat(parent.pathOf(name)), path), { way });
 
 /** Lists the names in a directory, in their order. */
 export const listBeneath = (
@@ -270,7 +270,7 @@ export const withPinned = <T>(
   use: (pinned: Pinned) => Promise<Found<T>>,
 ): Promise<Found<T>> =>
   withParent(root, path, async (parent, name) => {
-    const fd = await attempt(fs.openFile(parent.at(name), O_PATH | O_NOFOLLOW, 0), path);
+    const fd = await attempt(fs.openFile(parent.pathOf(name), O_PATH | O_NOFOLLOW, 0), path);
     if (!fd.ok) return fd;
     try {
       const stat = await fs.fstat(fd.value);
@@ -292,7 +292,7 @@ async function openRegular(
   path: string,
   way: Way,
 ): Promise<Found<number>> {
-  const place = directory.at(name);
+  const place = directory.pathOf(name);
   if (way === 'descriptors') {
     const pinned = await attempt(fs.openFile(place, O_PATH | O_NOFOLLOW, 0), path);
     if (!pinned.ok) return pinned;
@@ -401,17 +401,17 @@ export const replaceBeneath = (
     root,
     path,
     async (parent, name) => {
-      const stat = await attempt(fs.lstat(parent.at(name)), path);
+      const stat = await attempt(fs.lstat(parent.pathOf(name)), path);
       const refusal = stat.ok ? kindRefusal(stat.value, path) : stat;
       if (refusal !== null && refusal.reason !== 'absent') return refusal;
       const random = randomBytes(6).toString('hex');
-      const temporary = parent.at(`.emend-${random}-${name.slice(0, TEMPORARY_CHARS)}`);
+      const temporary = parent.pathOf(`.emend-${random}-${name.slice(0, TEMPORARY_CHARS)}`);
       try {
         await fs.withFile(temporary, CREATE, 0o600, async (fd) => {
           await write(fd);
           await fs.fchmod(fd, mode);
         });
-        await fs.rename(temporary, parent.at(name));
+        await fs.rename(temporary, parent.pathOf(name));
         return found(null);
       } catch (error) {
         await fs.unlink(temporary).catch(() => undefined);
@@ -431,7 +431,7 @@ export const removeBeneath = (
     root,
     path,
     async (parent, name) => {
-      const place = parent.at(name);
+      const place = parent.pathOf(name);
       const stat = await attempt(fs.lstat(place), path);
       if (!stat.ok) return stat.reason === 'absent' ? found(false) : stat;
       const removed = stat.value.isDirectory() ? fs.rmdir(place) : fs.unlink(place);

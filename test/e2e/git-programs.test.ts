@@ -55,11 +55,11 @@ test('C1: a filter in config.worktree does not run; its files are refused before
 
   // The program is protected: your own git runs it.
   git('config', '--worktree', 'filter.x.clean', 'cd tools && sh tools/clean');
-  const asked = await s.start('asked.md', job('tools/clean'));
-  expect((await s.settle(asked)).proposal?.mustAsk).toEqual([
+  const protectedRun = await s.start('protected.md', job('tools/clean'));
+  expect((await s.settle(protectedRun)).proposal?.mustAsk).toEqual([
     "protected path tools/clean: git's configuration uses it",
   ]);
-  await s.answer(asked, 'skip');
-  await s.end(asked);
+  await s.answer(protectedRun, 'skip');
+  await s.end(protectedRun);
   expect(readFileSync(join(s.repo, 'free.js'), 'utf8')).toBe('one\ntwo\n');
 }, 120_000);

@@ -385,11 +385,11 @@ describe('F2: a token in the name of a file', () => {
   test('is refused as a target, and is in no history, archive, log or terminal', async () => {
     const token = madeUp();
     const { s } = await begin(token);
-    const said = await emendCommand(s, 'run', 'job.md', '--yes');
-    expect(said.code).toBe(4);
-    expect(said.err + said.out).toContain('src/(secret).ts');
-    expect(said.err + said.out).toContain('Rename the file, or set `secrets: send`');
-    expect(said.err + said.out).not.toContain(token.slice(4, 20));
+    const ended = await emendCommand(s, 'run', 'job.md', '--yes');
+    expect(ended.code).toBe(4);
+    expect(ended.err + ended.out).toContain('src/(secret).ts');
+    expect(ended.err + ended.out).toContain('Rename the file, or set `secrets: send`');
+    expect(ended.err + ended.out).not.toContain(token.slice(4, 20));
     expect(asked(s)).toEqual([]);
     const [key = ''] = await s.emend.archive.list();
     await nowhereElse(s, await resolveRun(s.emend, key), token, ['blobs']);
@@ -407,9 +407,9 @@ describe('F2: a token in the name of a file', () => {
     const s = (open = await scene({ 'a.ts': 'a\n' }, [leak(token)]));
     await s.worker();
     s.write('job.md', job(`target_files: [a.ts]\ntest: KEY=${token} true`));
-    const said = await emendCommand(s, 'run', 'job.md', '--yes');
-    expect(said.err + said.out).toContain('KEY=(secret) true');
-    expect(said.err + said.out).not.toContain(token.slice(4, 20));
+    const ended = await emendCommand(s, 'run', 'job.md', '--yes');
+    expect(ended.err + ended.out).toContain('KEY=(secret) true');
+    expect(ended.err + ended.out).not.toContain(token.slice(4, 20));
     const [key = ''] = await s.emend.archive.list();
     await nowhereElse(s, await resolveRun(s.emend, key), token, ['blobs']);
   });

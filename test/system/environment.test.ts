@@ -61,9 +61,9 @@ const LIMITS = ['GIT_NO_LAZY_FETCH', 'GIT_ALLOW_PROTOCOL'];
 /** Emend's settings for git that another program calls. */
 const REPLACED = [
   'GIT_CONFIG_COUNT',
-  ...Array.from({ length: 6 }, (_, at) => [
-    `GIT_CONFIG_KEY_${at}`,
-    `GIT_CONFIG_VALUE_${at}`,
+  ...Array.from({ length: 6 }, (_, index) => [
+    `GIT_CONFIG_KEY_${index}`,
+    `GIT_CONFIG_VALUE_${index}`,
   ]).flat(),
 ];
 const GH = ['GH_TOKEN', 'GH_HOST', 'GITHUB_TOKEN', 'XDG_CONFIG_HOME'];

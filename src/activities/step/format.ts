@@ -151,15 +151,15 @@ const resultsIn = (
   Promise.all(
     files.map(async (change) => {
       if (change.result === null) return change;
-      const left = await readBeneath(dir, change.path, STORE_BOUNDS.target_bytes);
-      if (left.ok)
-        return { ...change, result: { ...change.result, ref: await blobs.put(left.value.bytes) } };
-      if (left.reason === 'too_large')
+      const file = await readBeneath(dir, change.path, STORE_BOUNDS.target_bytes);
+      if (file.ok)
+        return { ...change, result: { ...change.result, ref: await blobs.put(file.value.bytes) } };
+      if (file.reason === 'too_large')
         return fail(
           'target_too_large',
           `formatCommand left ${change.path} with more than ${STORE_BOUNDS.target_bytes} bytes.`,
         );
-      return left.reason === 'absent' && absent === 'unchanged' ? change : refuse(change.path);
+      return file.reason === 'absent' && absent === 'unchanged' ? change : refuse(change.path);
     }),
   );
 

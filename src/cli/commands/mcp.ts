@@ -72,11 +72,11 @@ const WAIT = RUN.extend({ timeout_s: z.number().min(1).max(WAIT_S).default(WAIT_
 /** Refuses what no prompt shows unless a person names it: an agent would read it in the diff, or in the lines that a reason quotes. */
 const failIfHidden = async (workspace: string, paths: Iterable<string>): Promise<void> => {
   for (const path of paths) {
-    const why = await whyHidden(workspace, path);
-    if (why !== null)
+    const reason = await whyHidden(workspace, path);
+    if (reason !== null)
       fail(
         'file_not_offered',
-        `${path} is not shown to an agent: ${why}.`,
+        `${path} is not shown to an agent: ${reason}.`,
         `Leave it out. If it must change, ask the person to type: emend run -m "what to change" ${shellWord(path)}`,
       );
   }

@@ -56,35 +56,8 @@ export const decide = async (
   options: DecideOptions,
 ): Promise<DecideResult> => {
   needOpen(emend, run);
-  const bytes = Buffer.byteLength(options.note ?? '');
-  if (bytes > BOUNDS.note_bytes)
-    return fail('usage', `The note has ${bytes} bytes; at most ${BOUNDS.note_bytes} are allowed.`);
-  needParts(options);
-  if (options.decision === undefined && options.answer !== 'abort')
-    return fail(
-      'usage',
-      `${options.answer} needs the id of the decision you saw; nothing was sent.`,
-      'Pass it as `decision`: `emend show` prints it.',
-    );
-  const { note, command } = await withoutSecrets(options, run);
-  if (command !== options.set?.command)
-    fail(
-      'usage',
-      'The command contains what looks like a secret, and every answer is kept in the history; nothing was sent.',
-      'Put the secret into a variable of the worker, list its name under `env` in emend.yaml, and use the variable in the command.',
-    );
-  const unsigned: DecisionRequest = versioned({
-    decision: options.decision ?? '',
-    answer: options.answer,
-    ...(options.files === undefined || options.files.length === 0 ? {} : { files: options.files }),
-    ...(note === undefined ? {} : { note }),
-    ...(options.set === undefined || Object.keys(options.set).length === 0
-      ? {}
-      : { set: options.set }),
-    ...(options.select === undefined ? {} : { select: options.select }),
-    requestId: randomUUID(),
-    by: options.by ?? { name: loginName(), from: 'cli' },
-  });
+  needFields(options);
+  const unsigned = await requestOf(options, run);
   const request = await signed(emend, run, unsigned, options.sign ?? true);
   const result = await send(emend, run, request).catch((error: unknown) => {
     const { message, next } = problemOn('no_server')(error);
@@ -103,6 +76,44 @@ export const decide = async (
   return unkept
     ? { ...result, message: `${result.message} (not noted in the archive: ${unkept.message})` }
     : result;
+};
+
+/** Throws ProblemError `usage` if the note is too long, a part is missing, or no decision is named. */
+const needFields = (options: DecideOptions): void => {
+  const { answer, decision, note = '' } = options;
+  const bytes = Buffer.byteLength(note);
+  if (bytes > BOUNDS.note_bytes)
+    fail('usage', `The note has ${bytes} bytes; at most ${BOUNDS.note_bytes} are allowed.`);
+  needParts(options);
+  if (decision === undefined && answer !== 'abort')
+    fail(
+      'usage',
+      `${answer} needs the id of the decision you saw; nothing was sent.`,
+      'Pass it as `decision`: `emend show` prints it.',
+    );
+};
+
+/** Returns the request without a signature. Throws ProblemError `usage` if its command contains a secret. */
+const requestOf = async (options: DecideOptions, run: ResolvedRun): Promise<DecisionRequest> => {
+  const { note, command } = await withoutSecrets(options, run);
+  if (command !== options.set?.command)
+    fail(
+      'usage',
+      'The command contains what looks like a secret, and every answer is kept in the history; nothing was sent.',
+      'Put the secret into a variable of the worker, list its name under `env` in emend.yaml, and use the variable in the command.',
+    );
+  return versioned({
+    decision: options.decision ?? '',
+    answer: options.answer,
+    ...(options.files === undefined || options.files.length === 0 ? {} : { files: options.files }),
+    ...(note === undefined ? {} : { note }),
+    ...(options.set === undefined || Object.keys(options.set).length === 0
+      ? {}
+      : { set: options.set }),
+    ...(options.select === undefined ? {} : { select: options.select }),
+    requestId: randomUUID(),
+    by: options.by ?? { name: loginName(), from: 'cli' },
+  });
 };
 
 /** Throws ProblemError `usage` where the answer lacks what it cannot do without, or has what nobody may keep, whatever is open. */

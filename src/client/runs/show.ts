@@ -96,8 +96,8 @@ export const showRun = async (
         ? await withRecordedUsage(emend, cutOff(asked.value.status, archived))
         : aboutHost(asked.value.status, host);
     const versions = versionsTo(run, asked.value.proposal);
-    const made = run.live?.open === true ? await earlierCommit(archived) : null;
-    const notes = [asked.note, made === null ? null : earlierCommitNote(made)];
+    const earlier = run.live?.open === true ? await earlierCommit(archived) : null;
+    const notes = [asked.note, earlier === null ? null : earlierCommitNote(earlier)];
     const note = notes.filter((text) => text !== null).join(' ') || null;
     return { ...place, source: 'run', note, ...asked.value, status, versions };
   }

@@ -17,13 +17,14 @@ const OPENING = new Set(['[', '<', '`'].map((sign) => sign.charCodeAt(0)));
 const counts = new WeakMap<InlineContext, number>();
 
 /** Returns the offset behind a sign that is read as text; -1: the other parsers may read it. */
-function pastOpening(context: InlineContext, next: number, at: number): number {
+function pastOpening(context: InlineContext, next: number, offset: number): number {
   if (!OPENING.has(next)) return -1;
   const count = (counts.get(context) ?? 0) + 1;
   counts.set(context, count);
   if (count <= OPENINGS) return -1;
-  if (count === OPENINGS + 1) return context.addElement(context.elt('ManyOpenings', at, at + 1));
-  return at + 1;
+  if (count === OPENINGS + 1)
+    return context.addElement(context.elt('ManyOpenings', offset, offset + 1));
+  return offset + 1;
 }
 
 /** Takes the rest of a line as text. False: the other parsers may read it. */

@@ -17,11 +17,11 @@ export function sysBeneath(sys: Sys, root: string): Sys {
       : below;
   };
   /** Works with the path of a name in its opened directory. */
-  const at = async <T>(path: string, call: (place: string) => Promise<T>): Promise<T> => {
+  const inParent = async <T>(path: string, call: (place: string) => Promise<T>): Promise<T> => {
     const below = inside(path);
     if (below === null) return call(path);
     const result = await withParent(root, below, (dir, name) =>
-      named(call(dir.at(name)), dir.at(name), path),
+      named(call(dir.pathOf(name)), dir.pathOf(name), path),
     );
     return valueAt(path, result);
   };
@@ -29,7 +29,7 @@ export function sysBeneath(sys: Sys, root: string): Sys {
     one: string,
     other: string,
     call: (one: string, other: string) => Promise<T>,
-  ): Promise<T> => at(one, (first) => at(other, (second) => call(first, second)));
+  ): Promise<T> => inParent(one, (first) => inParent(other, (second) => call(first, second)));
   /** Works with the path of an opened directory. */
   const within = async <T>(path: string, call: (place: string) => Promise<T>): Promise<T> => {
     const below = path === root ? '' : inside(path);
@@ -39,21 +39,22 @@ export function sysBeneath(sys: Sys, root: string): Sys {
   };
   return {
     ...sys,
-    writeExclusive: (path, ...rest) => at(path, (place) => sys.writeExclusive(place, ...rest)),
+    writeExclusive: (path, ...rest) =>
+      inParent(path, (place) => sys.writeExclusive(place, ...rest)),
     copyExclusive: (from, to, file) =>
       both(from, to, (one, other) => sys.copyExclusive(one, other, file)),
     rename: (from, to) => both(from, to, (one, other) => sys.rename(one, other)),
     link: (existing, path) => both(existing, path, (one, other) => sys.link(one, other)),
-    unlink: (path) => at(path, (place) => sys.unlink(place)),
-    unlinkReading: (path) => at(path, (place) => sys.unlinkReading(place)),
-    mkdir: (path, mode) => at(path, (place) => sys.mkdir(place, mode)),
-    rmdir: (path) => at(path, (place) => sys.rmdir(place)),
-    lstat: (path) => at(path, (place) => sys.lstat(place)),
-    readEntry: (path) => at(path, (place) => sys.readEntry(place)),
+    unlink: (path) => inParent(path, (place) => sys.unlink(place)),
+    unlinkReading: (path) => inParent(path, (place) => sys.unlinkReading(place)),
+    mkdir: (path, mode) => inParent(path, (place) => sys.mkdir(place, mode)),
+    rmdir: (path) => inParent(path, (place) => sys.rmdir(place)),
+    lstat: (path) => inParent(path, (place) => sys.lstat(place)),
+    readEntry: (path) => inParent(path, (place) => sys.readEntry(place)),
     readdir: (path) => within(path, (place) => sys.readdir(place)),
     fsyncDir: (path) => within(path, (place) => sys.fsyncDir(place)),
     touch: (path) => within(path, (place) => sys.touch(place)),
-    openToWrite: (path) => at(path, (place) => sys.openToWrite(place)),
+    openToWrite: (path) => inParent(path, (place) => sys.openToWrite(place)),
   };
 }
 

@@ -142,8 +142,8 @@ const compare = async (
       path,
       change: base === null ? 'remove' : result === null ? 'put_back' : 'restore',
     });
-    const why = await whyTouched(sys, root, { real, result });
-    if (why !== null) touched.push({ path, why: `${path}: ${why}` });
+    const reason = await whyTouched(sys, root, { real, result });
+    if (reason !== null) touched.push({ path, why: `${path}: ${reason}` });
   }
   return { files, touched };
 };

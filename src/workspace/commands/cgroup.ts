@@ -201,7 +201,7 @@ export async function makeCgroup(limits: CgroupLimits): Promise<Cgroup | null> {
     wrap: (argv) => [
       '/bin/sh',
       '-c',
-      `${groups.map((_, at) => `echo $$ 2>/dev/null >"$${at + 1}/cgroup.procs"; `).join('')}shift ${groups.length}; exec "$@"`,
+      `${groups.map((_, index) => `echo $$ 2>/dev/null >"$${index + 1}/cgroup.procs"; `).join('')}shift ${groups.length}; exec "$@"`,
       'sh',
       ...groups.map(({ dir }) => dir),
       ...argv,

@@ -42,12 +42,12 @@ interface Confinement {
   readonly argv: readonly string[];
   readonly env: Environment;
   /** Variables of the command. */
-  readonly given: Environment;
+  readonly variables: Environment;
 }
 
 /** Until `end` is called, a proxy may listen and a control group may exist. */
 export async function confine(
-  { bubblewrap, box, argv, env, given }: Confinement,
+  { bubblewrap, box, argv, env, variables }: Confinement,
   { hidden, allowed, isGrouped, ownServers, resolve }: ConfineOptions,
 ): Promise<Confined> {
   const { options, inputs } = await boxOptions(box, { env, hidden });
@@ -72,7 +72,7 @@ export async function confine(
     file,
     args,
     inputs,
-    variables: network.variables(given),
+    variables: network.variables(variables),
     watch: watch.look,
     end: async () => {
       const { ended, note } = await watch.result();

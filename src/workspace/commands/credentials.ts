@@ -107,7 +107,9 @@ function hideIn(mounts: Mounts, dir: string): readonly Dirent[] {
   for (const entry of entries) {
     if (!NAMES.has(entry.name.toLowerCase())) continue;
     const path = join(dir, entry.name);
-    const credential = CREDENTIALS.find((each) => path.toLowerCase().endsWith(`/${each.path}`));
+    const credential = CREDENTIALS.find(({ path: suffix }) =>
+      path.toLowerCase().endsWith(`/${suffix}`),
+    );
     if (credential === undefined) continue;
     if (entry.isDirectory()) mounts.set(path, { kind: 'hidden' });
     else if (entry.isFile()) mounts.set(path, { kind: 'mask', content: credential.content });

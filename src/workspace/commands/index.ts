@@ -97,7 +97,7 @@ export const createLocalRunner = (
     const git = join(real.workspace, '.git');
     const hadGit = await isThere(git);
     const confined = await confine(
-      { bubblewrap: found.path, box: real, argv, env, given },
+      { bubblewrap: found.path, box: real, argv, env, variables: given },
       confining,
     );
     const ran = await runProcess({

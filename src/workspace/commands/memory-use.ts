@@ -67,7 +67,7 @@ async function inFiles({ inside, pids }: Counted): Promise<number> {
       overlays = Math.max(overlays, await usedOf(path));
   }
   const used = await Promise.all([...tmpfs.values()].map(usedOf));
-  return overlays + used.reduce((sum, each) => sum + each, 0);
+  return overlays + used.reduce((sum, size) => sum + size, 0);
 }
 
 /** The kernel writes blanks, tabs, line ends and backslashes of a path in octal. */

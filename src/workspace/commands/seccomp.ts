@@ -190,11 +190,11 @@ const NO_USER_NAMESPACE: readonly Instruction[] = [
 function encoded(instructions: readonly Instruction[]): Uint8Array {
   const bytes = Buffer.alloc(instructions.length * INSTRUCTION_BYTES);
   instructions.forEach(({ code, ifTrue, ifFalse, value }, index) => {
-    const at = index * INSTRUCTION_BYTES;
-    bytes.writeUInt16LE(code, at);
-    bytes.writeUInt8(ifTrue, at + 2);
-    bytes.writeUInt8(ifFalse, at + 3);
-    bytes.writeUInt32LE(value >>> 0, at + 4);
+    const offset = index * INSTRUCTION_BYTES;
+    bytes.writeUInt16LE(code, offset);
+    bytes.writeUInt8(ifTrue, offset + 2);
+    bytes.writeUInt8(ifFalse, offset + 3);
+    bytes.writeUInt32LE(value >>> 0, offset + 4);
   });
   return bytes;
 }

@@ -211,8 +211,8 @@ export const whyHidden = async (root: string, path: string): Promise<string | nu
   const names = found.ok ? [...new Set([path, found.value.target])] : [path];
   if (names.some(looksSecret)) return SECRET_NAME;
   for (const name of names) {
-    const why = await whyIgnored(root, name);
-    if (why !== null) return why;
+    const reason = await whyIgnored(root, name);
+    if (reason !== null) return reason;
   }
   return null;
 };

@@ -195,12 +195,18 @@ async function prepare(
   const { cwd } = call;
   const guard = guardOf(settings.value, { cwd, command, env });
   if (!guard.ok) return guard;
-  const at = args.indexOf(command) + 1;
+  const afterCommand = args.indexOf(command) + 1;
   const shown = SHOWS_CHANGES.test(command) ? ['--no-textconv', '--no-ext-diff'] : [];
   return {
     ok: true,
     value: {
-      args: [...options, ...guard.value.options, ...args.slice(0, at), ...shown, ...args.slice(at)],
+      args: [
+        ...options,
+        ...guard.value.options,
+        ...args.slice(0, afterCommand),
+        ...shown,
+        ...args.slice(afterCommand),
+      ],
       env: { ...env, ...guard.value.env },
       refusal: guard.value.refusal,
     },

@@ -79,9 +79,9 @@ const fromVariables = (env: GitVariables): Named[] =>
 /** Returns the settings that name a program and count for git. */
 export function namedPrograms({ settings }: GitSettings, env: GitVariables = {}): readonly Named[] {
   const named = settings.flatMap((setting) => asNamed(setting) ?? []);
-  const last = new Map(named.map((each) => [each.setting.key, each]));
+  const last = new Map(named.map((program) => [program.setting.key, program]));
   const counting = named.filter(
-    (each) => LISTS.test(each.setting.key) || last.get(each.setting.key) === each,
+    (program) => LISTS.test(program.setting.key) || last.get(program.setting.key) === program,
   );
   return [...counting, ...fromVariables(env)];
 }
@@ -224,8 +224,8 @@ export function guardOf(git: GitSettings, { cwd, command, env }: GuardedCall): R
   const settings = [...untrusted.flatMap(replacement), ...filterSettings(untrusted, git, command)];
   const { options, env: added } = optionsFor(settings);
   // Of ssh for a program that git starts, such as git-lfs.
-  const at = untrusted.findIndex(({ setting }) => setting.scope === 'variable');
-  const ssh = at < 0 ? {} : { GIT_SSH_COMMAND: `${REFUSED}${at}` };
+  const variableIndex = untrusted.findIndex(({ setting }) => setting.scope === 'variable');
+  const ssh = variableIndex < 0 ? {} : { GIT_SSH_COMMAND: `${REFUSED}${variableIndex}` };
   const refusal = (output: string): Problem | null => {
     const named = COMPARES.test(command) ? undefined : MENTIONED.exec(output)?.[1];
     const refused = named === undefined ? undefined : untrusted[Number(named)];

@@ -161,49 +161,56 @@ function gitFault(words: readonly Word[]): string | null {
   return firstFault(rest, knownArgumentFault);
 }
 
-/** `-o Name=value`, flags, and paths elsewhere; a host is git's to add. */
+/** Returns why ssh may start something for its words: it takes flags, paths elsewhere and settings without a program. Git adds the host. */
 function sshFault(words: readonly Word[]): string | null {
   for (const [index, word] of words.entries()) {
-    const { text, isLiteral } = word;
-    if (!isLiteral) return unknown(text);
-    const before = words[index - 1]?.text ?? '';
-    const setting = /^-o./.test(text) ? text.slice(2) : text;
-    if (before === '-o' || setting !== text) {
-      const [, name = '', value = ''] = SSH_SETTING.exec(setting) ?? [];
-      if (name === '' || SSH_PROGRAM_SETTING.test(name)) return unknown(`ssh -o ${setting}`);
-      const fault = value.includes('/') && value !== '/dev/null' ? pathFault(value) : null;
-      if (fault !== null) return fault;
-    } else if (SSH_OPTION_WITH_PATH.has(before)) {
-      const fault = pathFault(text);
-      if (fault !== null) return fault;
-    } else if (/^-[pl]$/.test(before)) {
-      if (!/^[\w.-]+$/.test(text)) return unknown(`ssh ${before} ${text}`);
-    } else if (!SSH_FLAG.test(text)) return unknown(`ssh ${text}`);
+    const fault = sshWordFault(word, words[index - 1]?.text ?? '');
+    if (fault !== null) return fault;
   }
   return null;
 }
 
+/** `before`: the word before it, which may be an option that takes this one as its value. */
+function sshWordFault({ text, isLiteral }: Word, before: string): string | null {
+  if (!isLiteral) return unknown(text);
+  if (before === '-o') return sshSettingFault(text);
+  if (/^-o./.test(text)) return sshSettingFault(text.slice(2));
+  if (SSH_OPTION_WITH_PATH.has(before)) return pathFault(text);
+  if (/^-[pl]$/.test(before))
+    return /^[\w.-]+$/.test(text) ? null : unknown(`ssh ${before} ${text}`);
+  return SSH_FLAG.test(text) ? null : unknown(`ssh ${text}`);
+}
+
+function sshSettingFault(setting: string): string | null {
+  const [, name = '', value = ''] = SSH_SETTING.exec(setting) ?? [];
+  if (name === '' || SSH_PROGRAM_SETTING.test(name)) return unknown(`ssh -o ${setting}`);
+  return value.includes('/') && value !== '/dev/null' ? pathFault(value) : null;
+}
+
+/** Returns why a script runner may run something of a workspace: it takes options that load nothing, then a script by its path. */
 function scriptFault(name: string, words: readonly Word[]): string | null {
-  const at = words.findIndex(({ text }) => !RUNNER_OPTION.test(text));
-  const options = at < 0 ? words : words.slice(0, at);
-  const [script, value, ...more] = at < 0 ? [] : words.slice(at);
+  const optionCount = words.findIndex(({ text }) => !RUNNER_OPTION.test(text));
+  if (optionCount < 0) return unknown(name);
+  const [script, ...scriptArguments] = words.slice(optionCount);
   if (script?.isLiteral !== true) return unknown(name);
-  const isIsolated = options.some(({ text }) => text.includes('I'));
-  // With -I Python looks for modules in its own directories only.
-  if (
-    /^(?:python|pypy)/.test(name) &&
-    script.text === '-m' &&
-    isIsolated &&
-    value?.isLiteral === true
-  )
-    return firstFault(more, argumentFault);
-  if (name.endsWith('sh') && script.text === '-c' && value?.isLiteral === true)
-    return lineFault(value.text) ?? firstFault(more, argumentFault);
-  const located =
-    isAbsolute(script.text) || script.text.startsWith('~/') ? locate(script.text) : null;
-  if (located === null) return unknown(`${name} ${script.text}`);
-  if ('fault' in located) return located.fault;
-  return firstFault(words.slice(at + 1), argumentFault);
+  const [value, ...more] = scriptArguments;
+  if (value?.isLiteral === true) {
+    if (script.text === '-m' && isIsolatedPython(name, words.slice(0, optionCount)))
+      return firstFault(more, argumentFault);
+    if (script.text === '-c' && name.endsWith('sh'))
+      return lineFault(value.text) ?? firstFault(more, argumentFault);
+  }
+  return scriptFileFault(name, script.text) ?? firstFault(scriptArguments, argumentFault);
+}
+
+/** With -I Python looks for modules in its own directories only. */
+const isIsolatedPython = (name: string, options: readonly Word[]): boolean =>
+  /^(?:python|pypy)/.test(name) && options.some(({ text }) => text.includes('I'));
+
+function scriptFileFault(name: string, script: string): string | null {
+  if (!isAbsolute(script) && !script.startsWith('~/')) return unknown(`${name} ${script}`);
+  const located = locate(script);
+  return 'fault' in located ? located.fault : null;
 }
 
 function commandFault({ words }: SimpleCommand, functions: ReadonlySet<string>): string | null {
@@ -219,9 +226,9 @@ function commandFault({ words }: SimpleCommand, functions: ReadonlySet<string>):
   if (name === 'git') return gitFault(rest);
   if (name === 'ssh') return sshFault(rest);
   const names = [name, realBase(located.path)];
-  const runner = names.find((each) => SCRIPT_RUNNERS.test(each));
+  const runner = names.find((candidate) => SCRIPT_RUNNERS.test(candidate));
   if (runner !== undefined) return scriptFault(runner, rest);
-  const reader = names.find((each) => READS_DIRECTORY.has(each));
+  const reader = names.find((candidate) => READS_DIRECTORY.has(candidate));
   if (reader !== undefined) return `${reader} runs what it finds in the current directory`;
   return firstFault(rest, argumentFault);
 }

@@ -121,8 +121,8 @@ const ORIGIN = 'file:';
 function parse(text: string, cwd: string): Setting[] {
   const fields = text.split('\0');
   const settings: Setting[] = [];
-  for (let at = 0; at + 2 < fields.length; at += 3) {
-    const [scope = '', origin = '', entry = ''] = fields.slice(at, at + 3);
+  for (let index = 0; index + 2 < fields.length; index += 3) {
+    const [scope = '', origin = '', entry = ''] = fields.slice(index, index + 3);
     const end = entry.indexOf('\n');
     settings.push({
       key: end < 0 ? entry : entry.slice(0, end),

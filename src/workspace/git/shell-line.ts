@@ -104,38 +104,51 @@ class Reader {
   }
 
   #readWord(depth: number): Word {
-    let text = '';
-    let isLiteral = true;
-    let hasBraces = false;
-    const start = this.#at;
+    // A `#` elsewhere in a word is no comment.
+    if (this.#rest.startsWith('#')) throw new NotUnderstood();
     // The shell takes a quoted `~` as the name of a file.
-    if (/^["'\\]+~/.test(this.#rest)) isLiteral = false;
+    let isLiteral = !/^["'\\]+~/.test(this.#rest);
+    let text = '';
+    let hasBraces = false;
     for (;;) {
       const char = this.#line[this.#at];
       if (char === undefined || /[ \t\n;&|()<>]/.test(char))
         return { text, isLiteral: isLiteral && !(hasBraces && text.length > 1) };
       if (/[{}]/.test(char)) hasBraces = true;
-      if (char === "'") text += this.#readQuoted();
-      else if (char === '"') {
-        const part = this.#readDoubleQuoted(depth);
-        text += part.text;
-        isLiteral &&= part.isLiteral;
-      } else if (char === '$') {
+      const part = this.#readPart(char, depth);
+      text += part.text;
+      isLiteral &&= part.isLiteral;
+    }
+  }
+
+  /** Reads the part of a word that a character begins: a quotation, an expansion, an escape, or the character alone. */
+  #readPart(char: string, depth: number): Word {
+    switch (char) {
+      case "'":
+        return { text: this.#readQuoted(), isLiteral: true };
+      case '"':
+        return this.#readDoubleQuoted(depth);
+      case '$':
         this.#readExpansion(depth);
-        isLiteral = false;
-      } else if (char === '`' || (char === '#' && this.#at === start)) throw new NotUnderstood();
-      else if (char === '\\') {
-        if (this.#line[this.#at + 1] === '\n') throw new NotUnderstood();
-        text += this.#line[this.#at + 1] ?? '';
-        this.#at += 2;
-      } else {
+        return { text: '', isLiteral: false };
+      case '`':
+        throw new NotUnderstood();
+      case '\\':
+        return { text: this.#readEscaped(), isLiteral: true };
+      default: {
         // `[` alone is a command, and a pattern elsewhere.
-        if (/[*?]/.test(char) || (char === '[' && !/^\[(?:\s|$)/.test(this.#rest)))
-          isLiteral = false;
-        text += char;
+        const isPattern = /[*?]/.test(char) || (char === '[' && !/^\[(?:\s|$)/.test(this.#rest));
         this.#at += 1;
+        return { text: char, isLiteral: !isPattern };
       }
     }
+  }
+
+  #readEscaped(): string {
+    const char = this.#line[this.#at + 1] ?? '';
+    if (char === '\n') throw new NotUnderstood();
+    this.#at += 2;
+    return char;
   }
 
   #readQuoted(): string {

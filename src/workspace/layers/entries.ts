@@ -42,7 +42,7 @@ export async function entriesIn(root: string, path: string): Promise<readonly En
     const entries: Entry[] = [];
     for (const name of (await readdir(directory.self)).sort()) {
       const isLong = Buffer.byteLength(`${root}/${path}/${name}`) > PATH_BYTES;
-      const stat = isLong ? null : await orNull(lstat(directory.at(name)), ABSENT);
+      const stat = isLong ? null : await orNull(lstat(directory.pathOf(name)), ABSENT);
       if (stat !== null) entries.push({ name, stat });
     }
     return { ok: true, value: entries };

@@ -21,17 +21,17 @@ export async function makeParents(workspace: string, layer: string, path: string
     const parent = parents.slice(0, index + 1).join('/');
     const stat = await entryAt(workspace, parent);
     const mode = stat?.isDirectory() === true ? (stat.mode & 0o7777) | WRITABLE : null;
-    const made = await withParent(layer, parent, (above, name) => makeIn(above, name, mode));
-    if (!made.ok) throw new Error(`the layer ${layer} cannot be filled: ${refusalText(made)}`);
+    const result = await withParent(layer, parent, (above, name) => makeIn(above, name, mode));
+    if (!result.ok) throw new Error(`the layer ${layer} cannot be filled: ${refusalText(result)}`);
   }
 }
 
 async function makeIn(above: Directory, name: string, mode: number | null) {
   const isNew = await orNull(
-    mkdir(above.at(name)).then(() => true),
+    mkdir(above.pathOf(name)).then(() => true),
     ['EEXIST'],
   );
-  if (isNew !== null && mode !== null) await chmod(above.at(name), mode);
+  if (isNew !== null && mode !== null) await chmod(above.pathOf(name), mode);
   return { ok: true, value: null } as const;
 }
 

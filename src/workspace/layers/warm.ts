@@ -139,9 +139,9 @@ export async function putBackOutputs(run: string, { dir }: Outputs): Promise<voi
 async function moveEntry(upper: string, generation: string, path: string): Promise<void> {
   const moved = await withParent(upper, path, (from, name) =>
     withParent(generation, path, async (to) => {
-      const stat = await lstat(from.at(name));
-      if (stat.isDirectory()) await openDirectory(from.at(name), stat);
-      await rename(from.at(name), to.at(name));
+      const stat = await lstat(from.pathOf(name));
+      if (stat.isDirectory()) await openDirectory(from.pathOf(name), stat);
+      await rename(from.pathOf(name), to.pathOf(name));
       return { ok: true, value: null };
     }),
   );

@@ -143,11 +143,11 @@ describe('F4: files that no prompt shows unless a person names them', () => {
     ['key.pem', 'keys or passwords'],
     ['plain.txt', 'keys or passwords'],
     ['notes.txt', 'git ignores it'],
-  ])('%s is refused, whether the answer fits or not, with what to do', async (path, why) => {
+  ])('%s is refused, whether the answer fits or not, with what to do', async (path, reason) => {
     for (const tool of ['check_answer', 'propose_change'])
       for (const before of [HIDDEN, 'something else']) {
         const reply = await askedAs(tool, block(path, before));
-        expect(reply).toContain(why);
+        expect(reply).toContain(reason);
         expect(reply).toContain('emend run -m');
         expect(reply).not.toContain(before === HIDDEN ? 'B=2' : 'private');
       }
@@ -158,7 +158,7 @@ describe('F4: files that no prompt shows unless a person names them', () => {
   });
 
   test('a new file of such a name is refused as a model may not make it', async () => {
-    const made = `--- /dev/null\n+++ b/new/.env\n@@ -0,0 +1 @@\n+A=1\n`;
-    expect(await askedAs('check_answer', made)).toContain('keys or passwords');
+    const answer = `--- /dev/null\n+++ b/new/.env\n@@ -0,0 +1 @@\n+A=1\n`;
+    expect(await askedAs('check_answer', answer)).toContain('keys or passwords');
   });
 });

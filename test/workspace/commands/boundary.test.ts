@@ -59,7 +59,7 @@ class World {
     this.user = user;
     this.base = base;
   }
-  at(...names: string[]): string {
+  pathOf(...names: string[]): string {
     return join(this.base, ...names);
   }
   async put(path: string, text = `${SECRET}\n`): Promise<void> {
@@ -70,7 +70,7 @@ class World {
     execFileSync('chown', ['-hR', `${this.user.uid}`, this.base]);
   }
   async overlay(): Promise<Overlay> {
-    const dir = this.at('emend', `layer-${(this.#commands += 1)}`);
+    const dir = this.pathOf('emend', `layer-${(this.#commands += 1)}`);
     for (const name of ['upper', 'work']) await mkdir(join(dir, name), { recursive: true });
     this.own();
     return { lower: [], upper: join(dir, 'upper'), work: join(dir, 'work') };
@@ -86,12 +86,12 @@ class World {
     const env = {
       PATH: SYSTEM_PATH,
       ...this.variables,
-      HOME: this.at('home'),
+      HOME: this.pathOf('home'),
       EMEND_BWRAP: bubblewrap,
-      W: this.at('ws'),
+      W: this.pathOf('ws'),
     };
-    const workspace = this.at('ws');
-    const ran = await createLocalRunner(env, { hidden: [this.at('emend')] }).run({
+    const workspace = this.pathOf('ws');
+    const ran = await createLocalRunner(env, { hidden: [this.pathOf('emend')] }).run({
       command,
       cwd: workspace,
       env: ['W'],
@@ -133,9 +133,9 @@ describeIf(found.works, whyNone)('what a sandbox shows', () => {
       const world = new World(user, await realpath(await mkdtemp('/tmp/emend-boundary-')));
       worlds.push(world);
       await chmod(world.base, 0o755);
-      await mkdir(world.at('home'));
-      await world.put(world.at('emend/key'));
-      await cp(ATTACKS, world.at('ws/attacks'), { recursive: true });
+      await mkdir(world.pathOf('home'));
+      await world.put(world.pathOf('emend/key'));
+      await cp(ATTACKS, world.pathOf('ws/attacks'), { recursive: true });
     }
   }, BEGIN_S * 1000);
   afterEach(async () => {
@@ -159,7 +159,7 @@ describeIf(found.works, whyNone)('what a sandbox shows', () => {
 
   withFilter('D1, D2: a key of the session is not read, and none is left there', () =>
     eachUser(async (world) => {
-      const report = world.at('report');
+      const report = world.pathOf('report');
       // Emend uses no program of another user's directory.
       const wrapper = join(ATTACKS, `bwrap-${world.user.uid}`);
       const words = [PYTHON, join(ATTACKS, 'keyring.py'), report, world.user.bubblewrap];
@@ -184,16 +184,19 @@ describeIf(found.works, whyNone)('what a sandbox shows', () => {
     ['D4', 'written/moved', 'socket', 'renamed', 'written/moved-renamed/socket'],
   ] as const;
   const listens = async (world: World): Promise<string[]> => {
-    await mkdir(world.at('ws/.git'), { recursive: true });
-    await writeFile(world.at('ws/.git/HEAD'), 'ref: refs/heads/main\n');
+    await mkdir(world.pathOf('ws/.git'), { recursive: true });
+    await writeFile(world.pathOf('ws/.git/HEAD'), 'ref: refs/heads/main\n');
     for (const dir of ['shown', 'written', 'home/.pyenv', 'home/.npm/_cacache'])
-      await mkdir(world.at(dir), { recursive: true });
+      await mkdir(world.pathOf(dir), { recursive: true });
     world.own();
     const listen = world.listener();
-    for (const [, dir, name, how] of SOCKETS) await listen(world.at(dir), name, how);
-    return SOCKETS.map(([, , , , path]) => world.at(path));
+    for (const [, dir, name, how] of SOCKETS) await listen(world.pathOf(dir), name, how);
+    return SOCKETS.map(([, , , , path]) => world.pathOf(path));
   };
-  const shown = (world: World) => ({ read: [world.at('shown')], write: [world.at('written')] });
+  const shown = (world: World) => ({
+    read: [world.pathOf('shown')],
+    write: [world.pathOf('written')],
+  });
   const isRefused = (output: string, paths: readonly string[]): void => {
     expect(output).not.toContain('PWNED');
     for (const path of paths) expect(output).toContain(`refused ${path}`);
@@ -211,7 +214,7 @@ describeIf(found.works, whyNone)('what a sandbox shows', () => {
         const output = await world.run(command, shown(world), { overlay: await world.overlay() });
         isRefused(output, paths);
         expect(output).toContain('OWN /tmp True');
-        expect(output).toContain(`OWN ${world.at('ws')} True`);
+        expect(output).toContain(`OWN ${world.pathOf('ws')} True`);
       }),
   );
 
@@ -220,24 +223,25 @@ describeIf(found.works, whyNone)('what a sandbox shows', () => {
       const paths = await listens(world);
       const output = await world.run(`${attack('connect')} 0 ${paths.join(' ')}`, shown(world));
       isRefused(output, paths);
-      expect(output).toContain(`OWN ${world.at('ws')} True`);
+      expect(output).toContain(`OWN ${world.pathOf('ws')} True`);
     }),
   );
 
   withPython('D4: sockets that are made after the command began are refused', () =>
     eachUser(async (world) => {
-      for (const dir of ['home/.pyenv', 'shown']) await mkdir(world.at(dir), { recursive: true });
+      for (const dir of ['home/.pyenv', 'shown'])
+        await mkdir(world.pathOf(dir), { recursive: true });
       world.own();
       const listen = world.listener();
       const places = ['ws', 'home/.pyenv', 'shown'];
-      const paths = places.map((place) => world.at(place, 'late'));
+      const paths = places.map((place) => world.pathOf(place, 'late'));
       const running = world.run(
         `${attack('connect')} 2 ${paths.join(' ')}`,
-        { read: [world.at('shown')] },
+        { read: [world.pathOf('shown')] },
         { overlay: await world.overlay() },
       );
       await new Promise((resolve) => setTimeout(resolve, 1_000));
-      for (const place of places) await listen(world.at(place), 'late', 'plain');
+      for (const place of places) await listen(world.pathOf(place), 'late', 'plain');
       isRefused(await running, paths);
     }),
   );
@@ -245,12 +249,12 @@ describeIf(found.works, whyNone)('what a sandbox shows', () => {
   withPython('D4: a socket of another network namespace is refused', () =>
     eachUser(async (world) => {
       world.own();
-      const script = `import os,socket,time\nos.chdir('${world.at('ws')}')\ns=socket.socket(socket.AF_UNIX)\ns.bind('container')\ns.listen()\nprint('ready',flush=True)\nwhile True:\n c,_=s.accept()\n c.send(b'answer')\n c.close()`;
+      const script = `import os,socket,time\nos.chdir('${world.pathOf('ws')}')\ns=socket.socket(socket.AF_UNIX)\ns.bind('container')\ns.listen()\nprint('ready',flush=True)\nwhile True:\n c,_=s.accept()\n c.send(b'answer')\n c.close()`;
       const [file, ...args] = asUser(world.user, 'unshare', '-Urn', PYTHON, '-c', script);
       const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'inherit'] });
       world.processes.push(child);
       await once(child.stdout, 'data');
-      const path = world.at('ws/container');
+      const path = world.pathOf('ws/container');
       const command = `${attack('connect')} 0 ${path}`;
       expect(outside(world, PYTHON, '-c', CONTROL, path)).toBe('answer');
       isRefused(await world.run(command, {}, { overlay: await world.overlay() }), [path]);
@@ -277,10 +281,10 @@ describeIf(found.works, whyNone)('what a sandbox shows', () => {
   ];
   test("D7: tokens in tools' directories are not there, and their programs are", () =>
     eachUser(async (world) => {
-      for (const path of TOKENS) await world.put(world.at('home', path));
+      for (const path of TOKENS) await world.put(world.pathOf('home', path));
       for (const path of ['.nvm/versions/node/v20/bin/x', 'tools/bin/x'])
-        await world.put(world.at('home', path), `#!/bin/sh\necho runs\n`);
-      world.variables.PATH = `${world.at('home/tools/bin')}:${SYSTEM_PATH}`;
+        await world.put(world.pathOf('home', path), `#!/bin/sh\necho runs\n`);
+      world.variables.PATH = `${world.pathOf('home/tools/bin')}:${SYSTEM_PATH}`;
       const run = `grep -rs ${SECRET} "$HOME"; x; "$HOME/.nvm/versions/node/v20/bin/x"; cat "$HOME/.sdkman/candidates/maven/3.9/conf/settings.xml"`;
       expect((await world.run(run)).trim()).toBe('runs\nruns\n<settings/>');
     }));
@@ -322,14 +326,14 @@ describeIf(found.works, whyNone)('what a sandbox shows', () => {
     eachUser(async (world) => {
       const output = await world.run("tr '\\0' ' ' </proc/1/cmdline; echo; echo read");
       expect(output).toContain('read');
-      expect(output).not.toContain(world.at('emend'));
+      expect(output).not.toContain(world.pathOf('emend'));
     }));
 
   test('nothing else of the machine is there', () =>
     eachUser(async (world) => {
-      await world.put(world.at('other/key'));
+      await world.put(world.pathOf('other/key'));
       const places = [
-        world.at('other/key'),
+        world.pathOf('other/key'),
         '/etc/shadow',
         '/etc/ssh',
         '/etc/environment',
@@ -355,7 +359,7 @@ describeIf(found.works, whyNone)('what a sandbox shows', () => {
       eachUser(async (world) => {
         // Only root mounts.
         if (process.getuid?.() !== 0) return;
-        const volume = world.at('home/.pyenv/versions');
+        const volume = world.pathOf('home/.pyenv/versions');
         await mkdir(volume, { recursive: true });
         world.own();
         execFileSync('mount', ['-t', 'tmpfs', 'none', volume]);
@@ -374,18 +378,20 @@ describeIf(found.works, whyNone)('what a sandbox shows', () => {
 
   test('`sandbox.read` shows a directory, a file and what a link leads to', () =>
     eachUser(async (world) => {
-      await world.put(world.at('data/one'), 'one\n');
-      await world.put(world.at('file'), 'two\n');
-      await symlink(world.at('data'), world.at('link'));
-      const read = [world.at('link'), world.at('file')];
-      const output = await world.run(`cat ${world.at('link/one')} ${world.at('file')}`, { read });
+      await world.put(world.pathOf('data/one'), 'one\n');
+      await world.put(world.pathOf('file'), 'two\n');
+      await symlink(world.pathOf('data'), world.pathOf('link'));
+      const read = [world.pathOf('link'), world.pathOf('file')];
+      const output = await world.run(`cat ${world.pathOf('link/one')} ${world.pathOf('file')}`, {
+        read,
+      });
       expect(output.trim()).toBe('one\ntwo');
     }));
 
   /** `place` is a path of the workspace at which a model put a link, and what it leads to. */
   const LINKS: readonly {
     readonly row: string;
-    readonly variables: (path: World['at']) => Record<string, string>;
+    readonly variables: (path: World['pathOf']) => Record<string, string>;
     readonly links: readonly (readonly [path: string, to: string])[];
     readonly read: string;
   }[] = [
@@ -428,16 +434,16 @@ describeIf(found.works, whyNone)('what a sandbox shows', () => {
         'home/documents/key',
         'home/documents/npm/key',
       ])
-        await world.put(world.at(path));
+        await world.put(world.pathOf(path));
       Object.assign(
         world.variables,
-        variables((...names) => world.at(...names)),
+        variables((...names) => world.pathOf(...names)),
       );
       for (const [path, to] of links) {
-        await mkdir(dirname(world.at(path)), { recursive: true });
-        await symlink(world.at(to), world.at(path));
+        await mkdir(dirname(world.pathOf(path)), { recursive: true });
+        await symlink(world.pathOf(to), world.pathOf(path));
       }
-      const command = `cat ${world.at(read)} 2>&1; grep -rs ${SECRET} ${links.map(([path]) => world.at(path)).join(' ')}; echo end`;
+      const command = `cat ${world.pathOf(read)} 2>&1; grep -rs ${SECRET} ${links.map(([path]) => world.pathOf(path)).join(' ')}; echo end`;
       for (const box of [{}, { overlay: await world.overlay() }]) {
         const output = await world.run(command, {}, box);
         expect(output).toContain('end');
@@ -448,13 +454,13 @@ describeIf(found.works, whyNone)('what a sandbox shows', () => {
 
   test('B6: a cache in the workspace that becomes a link is not followed later', () =>
     eachUser(async (world) => {
-      await world.put(world.at('ws/.cache/npm/entry'), 'entry\n');
-      await world.put(world.at('home/documents/npm/key'));
-      world.variables.npm_config_cache = world.at('ws/.cache/npm');
-      expect(await world.run(`cat ${world.at('ws/.cache/npm/entry')}`)).toContain('entry');
-      await rename(world.at('ws/.cache'), world.at('ws/.cache2'));
-      await symlink(world.at('home/documents'), world.at('ws/.cache'));
-      const output = await world.run(`cat ${world.at('ws/.cache/npm/key')}; echo end`);
+      await world.put(world.pathOf('ws/.cache/npm/entry'), 'entry\n');
+      await world.put(world.pathOf('home/documents/npm/key'));
+      world.variables.npm_config_cache = world.pathOf('ws/.cache/npm');
+      expect(await world.run(`cat ${world.pathOf('ws/.cache/npm/entry')}`)).toContain('entry');
+      await rename(world.pathOf('ws/.cache'), world.pathOf('ws/.cache2'));
+      await symlink(world.pathOf('home/documents'), world.pathOf('ws/.cache'));
+      const output = await world.run(`cat ${world.pathOf('ws/.cache/npm/key')}; echo end`);
       expect(output).toContain('end');
       expect(output).not.toContain(SECRET);
     }));

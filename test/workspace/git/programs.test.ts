@@ -103,8 +103,8 @@ async function wholeRun(): Promise<void> {
     readLock: () => Promise.resolve(null),
   });
   const plan = '00112233445566778899aabbccddeeff';
-  const wanted = { plan, name: 'p1', workspace: repo.dir, base: head ?? '' };
-  await keeper.make(wanted, {}).catch(ignore);
+  const request = { plan, name: 'p1', workspace: repo.dir, base: head ?? '' };
+  await keeper.make(request, {}).catch(ignore);
   await keeper.remove(plan, 'p1').catch(ignore);
   await mergeTrees(repo.dir, 'main', 'other').catch(ignore);
   const call = { cwd: repo.dir };
@@ -491,13 +491,13 @@ test('git is asked for its settings once for a state of its files', async () => 
     { mode: 0o755 },
   );
   process.env.PATH = `${join(outside, 'bin')}:${before.PATH ?? ''}`;
-  const asked = (): number => readFileSync(counter, 'utf8').length / 2;
+  const callCount = (): number => readFileSync(counter, 'utf8').length / 2;
   // A file that was just written is read again.
   await new Promise((resolve) => setTimeout(resolve, 50));
   for (let calls = 0; calls < 5; calls += 1) await dirtyPaths(repo.dir, ['a.x']);
-  expect(asked()).toBe(1);
+  expect(callCount()).toBe(1);
   await repo.git('config', 'some.thing', '1');
   await new Promise((resolve) => setTimeout(resolve, 50));
   for (let calls = 0; calls < 5; calls += 1) await dirtyPaths(repo.dir, ['a.x']);
-  expect(asked()).toBe(2);
+  expect(callCount()).toBe(2);
 });

@@ -66,9 +66,9 @@ export function bytesOf(address: string): AddressBytes | null {
 /** Returns the IPv4 address that an IPv6 address leads to, else the address itself. */
 export function innermost(address: AddressBytes): AddressBytes {
   if (address.length !== 16) return address;
-  for (const [first, prefix, at] of EMBEDDED)
+  for (const [first, prefix, offset] of EMBEDDED)
     if (isInRange(address, first, prefix) && !isInRange(address, '::', 127))
-      return address.slice(at, at + 4);
+      return address.slice(offset, offset + 4);
   return address;
 }
 
@@ -76,10 +76,10 @@ export function innermost(address: AddressBytes): AddressBytes {
 export function isInRange(address: AddressBytes, first: string, prefix: number): boolean {
   const bytes = bytesOf(first);
   if (bytes?.length !== address.length) return false;
-  return bytes.every((byte, at) => {
-    const bits = Math.min(8, Math.max(0, prefix - at * 8));
+  return bytes.every((byte, index) => {
+    const bits = Math.min(8, Math.max(0, prefix - index * 8));
     const mask = (0xff << (8 - bits)) & 0xff;
-    return (byte & mask) === ((address[at] ?? 0) & mask);
+    return (byte & mask) === ((address[index] ?? 0) & mask);
   });
 }
 

@@ -127,12 +127,12 @@ export function withForwarder(
 const NO_PROXY = 'localhost,127.0.0.1,::1';
 
 /** Variables that lead programs to the proxy. Java's build tools get system properties by variables that print nothing. */
-export function proxyVariables(given: Environment): Record<string, string> {
+export function proxyVariables(variables: Environment): Record<string, string> {
   const proxy = `http://127.0.0.1:${PROXY_PORT}`;
   const java = ['http', 'https']
     .flatMap((scheme) => [`-D${scheme}.proxyHost=127.0.0.1`, `-D${scheme}.proxyPort=${PROXY_PORT}`])
     .join(' ');
-  const added = (name: string): string => `${given[name] ?? ''} ${java}`.trim();
+  const added = (name: string): string => `${variables[name] ?? ''} ${java}`.trim();
   const names = [
     'HTTP_PROXY',
     'HTTPS_PROXY',

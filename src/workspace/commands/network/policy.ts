@@ -89,9 +89,9 @@ export const isOfMachine = (address: string, own: readonly string[]): boolean =>
   if (bytes === null) return false;
   if (kindOf(bytes) === 'loopback') return true;
   const inner = innermost(bytes);
-  return own.some((each) => {
-    const known = bytesOf(each);
-    return known !== null && sameAddress(known, inner);
+  return own.some((ownAddress) => {
+    const ownBytes = bytesOf(ownAddress);
+    return ownBytes !== null && sameAddress(ownBytes, inner);
   });
 };
 
@@ -131,7 +131,8 @@ const isThisMachine = (target: NetworkTarget, address: string, port: number): bo
   if (target.kind === 'range' || target.port !== port) return false;
   if (target.kind === 'name')
     return (
-      isLoopbackHost(target.host) && ['127.0.0.1', '::1'].some((each) => isSame(each, address))
+      isLoopbackHost(target.host) &&
+      ['127.0.0.1', '::1'].some((loopback) => isSame(loopback, address))
     );
   return isSame(target.host, address);
 };

@@ -197,8 +197,9 @@ const HOP_BY_HOP = new Set(
 );
 const endToEnd = (raw: readonly string[]): string[] => {
   const kept: string[] = [];
-  for (let at = 0; at + 1 < raw.length; at += 2)
-    if (!HOP_BY_HOP.has((raw[at] ?? '').toLowerCase())) kept.push(raw[at] ?? '', raw[at + 1] ?? '');
+  for (let index = 0; index + 1 < raw.length; index += 2)
+    if (!HOP_BY_HOP.has((raw[index] ?? '').toLowerCase()))
+      kept.push(raw[index] ?? '', raw[index + 1] ?? '');
   return kept;
 };
 

@@ -63,7 +63,9 @@ function destinationOf(request: Buffer): Destination {
   const address = request.subarray(request[3] === KIND.name ? 5 : 4, request.length - 2);
   if (request[3] === KIND.ipv4) return { host: address.join('.'), port };
   if (request[3] === KIND.name) return { host: address.toString('latin1'), port };
-  const groups = Array.from({ length: 8 }, (_, at) => address.readUInt16BE(at * 2).toString(16));
+  const groups = Array.from({ length: 8 }, (_, index) =>
+    address.readUInt16BE(index * 2).toString(16),
+  );
   return { host: groups.join(':'), port };
 }
 

@@ -49,15 +49,15 @@ export async function tunnel(
   port: number,
   signal: AbortSignal,
 ): Promise<Socket> {
-  const at = { host: url.hostname.replace(/^\[|\]$/g, ''), port: upstreamPort(url) };
+  const server = { host: url.hostname.replace(/^\[|\]$/g, ''), port: upstreamPort(url) };
   const socket =
     url.protocol === 'https:'
-      ? connectTls({ ...at, servername: at.host })
-      : connect({ ...at, allowHalfOpen: true });
+      ? connectTls({ ...server, servername: server.host })
+      : connect({ ...server, allowHalfOpen: true });
   const onAbort = (): void => void socket.destroy(new Error('the command ended'));
   signal.addEventListener('abort', onAbort);
   socket.setTimeout(ANSWER_MS, () =>
-    socket.destroy(new Error(`the proxy ${at.host}:${at.port} does not answer`)),
+    socket.destroy(new Error(`the proxy ${server.host}:${server.port} does not answer`)),
   );
   const authority = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
   const credentials =
@@ -68,7 +68,7 @@ export async function tunnel(
   try {
     const status = await readHead(socket);
     if (!/^HTTP\/1\.[01] 2\d\d\b/.test(status))
-      throw new Error(`the proxy ${at.host}:${at.port} answered ${status.slice(0, 80)}`);
+      throw new Error(`the proxy ${server.host}:${server.port} answered ${status.slice(0, 80)}`);
     socket.setTimeout(0);
     return socket;
   } catch (error) {

@@ -73,7 +73,7 @@ const KINDS = {
   ],
 } as const;
 
-test.each(Object.entries(KINDS).flatMap(([kind, list]) => list.map((each) => [each, kind])))(
+test.each(Object.entries(KINDS).flatMap(([kind, list]) => list.map((address) => [address, kind])))(
   '%s is %s',
   (address, kind) => {
     expect(kindOf(bytesOf(address) ?? [])).toBe(kind);
@@ -86,8 +86,8 @@ test('text that is no address is none, also in notations that only the resolver 
 });
 
 test('an address in an address is found', () => {
-  const inner = ['::ffff:1.2.3.4', '64:ff9b::1.2.3.4', '2002:102:304::9', '::1.2.3.4'].map((each) =>
-    innermost(bytesOf(each) ?? []),
+  const inner = ['::ffff:1.2.3.4', '64:ff9b::1.2.3.4', '2002:102:304::9', '::1.2.3.4'].map(
+    (address) => innermost(bytesOf(address) ?? []),
   );
   expect(inner).toEqual(inner.map(() => [1, 2, 3, 4]));
 });

@@ -17,7 +17,7 @@ const LIMIT_MS = 90_000;
 const address =
   Object.values(networkInterfaces())
     .flat()
-    .find((each) => each?.internal === false && each.family === 'IPv4')?.address ?? '127.0.0.2';
+    .find((known) => known?.internal === false && known.family === 'IPv4')?.address ?? '127.0.0.2';
 
 const has = (program: string): boolean => {
   try {
@@ -42,7 +42,11 @@ interface Listening {
   readonly port: number;
   readonly connections: () => number;
 }
-const listening = async (server: Server, host = '127.0.0.1', at = 0): Promise<Listening> => {
+const listening = async (
+  server: Server,
+  host = '127.0.0.1',
+  portNumber = 0,
+): Promise<Listening> => {
   const sockets = new Set<Socket>();
   let connections = 0;
   server.on('connection', (socket: Socket) => {
@@ -50,7 +54,7 @@ const listening = async (server: Server, host = '127.0.0.1', at = 0): Promise<Li
     sockets.add(socket);
     socket.on('error', () => undefined);
   });
-  server.listen(at, host);
+  server.listen(portNumber, host);
   await once(server, 'listening');
   servers.push({ server, sockets });
   const bound = server.address();
@@ -139,8 +143,8 @@ for host in ['127.0.0.1', '127.0.0.2', '0.0.0.0', '::1', '::', '::ffff:127.0.0.1
       const curl = forms
         .flatMap((host) => [v4.port, v6.port].map((port) => `${host}:${port}`))
         .map(
-          (at) =>
-            `curl -gs -m 5 --noproxy '' http://${at}/; curl -gs -m 5 --noproxy '' -p http://${at}/; curl -gs -m 5 --noproxy '' --proxy socks5h://${PROXY} http://${at}/`,
+          (server) =>
+            `curl -gs -m 5 --noproxy '' http://${server}/; curl -gs -m 5 --noproxy '' -p http://${server}/; curl -gs -m 5 --noproxy '' --proxy socks5h://${PROXY} http://${server}/`,
         )
         .join('\n');
       await forAll({ command: `python3 -c "${scan}"; ${curl}; true` }, (ran, who) => {
@@ -328,15 +332,15 @@ print('echoed', got)`;
         }),
         address,
       );
-      const at = `${address}:${server.port}`;
+      const authority = `${address}:${server.port}`;
       const command = `head -c 300000 /dev/zero > body
-      curl -s -X POST --data-binary @body "http://${at}/a?b=1"; echo
-      curl -s -H 'Transfer-Encoding: chunked' -X PUT -T body "http://${at}/c"; echo
-      curl -s -p "http://${at}/d"`;
-      await forAll({ command, ...allowing(at) }, (ran, who) =>
+      curl -s -X POST --data-binary @body "http://${authority}/a?b=1"; echo
+      curl -s -H 'Transfer-Encoding: chunked' -X PUT -T body "http://${authority}/c"; echo
+      curl -s -p "http://${authority}/d"`;
+      await forAll({ command, ...allowing(authority) }, (ran, who) =>
         expect([who, ran.output]).toEqual([
           who,
-          `POST /a?b=1 ${at} 300000 undefined\nPUT /c ${at} 300000 undefined\nGET /d ${at} 0 undefined`,
+          `POST /a?b=1 ${authority} 300000 undefined\nPUT /c ${authority} 300000 undefined\nGET /d ${authority} 0 undefined`,
         ]),
       );
     },
@@ -370,9 +374,12 @@ print('echoed', got)`;
           }),
           address,
         );
-        const at = `${address}:${server.port}`;
+        const authority = `${address}:${server.port}`;
         await forAll(
-          { command: `git clone -q http://${at}/repo.git got && cat got/a.txt`, ...allowing(at) },
+          {
+            command: `git clone -q http://${authority}/repo.git got && cat got/a.txt`,
+            ...allowing(authority),
+          },
           (ran, who) => expect([who, ran.output]).toEqual([who, 'cloned\n']),
         );
       } finally {
@@ -464,21 +471,21 @@ except ChildProcessError: print('no child')"`,
         createServer((socket) => socket.pause()),
         address,
       );
-      const at = `${address}:${server.port}`;
+      const authority = `${address}:${server.port}`;
       const flood = `
 import socket
 held = []
 for i in range(600):
     try:
         s = socket.create_connection(('127.0.0.1', 17171), 2); s.settimeout(2)
-        s.sendall(b'CONNECT ${at} HTTP/1.1\\r\\n\\r\\n'); held.append(s)
+        s.sendall(b'CONNECT ${authority} HTTP/1.1\\r\\n\\r\\n'); held.append(s)
     except OSError: pass
 print('flooded')`;
       const kill = `for p in /proc/[0-9]*; do head -c 23 $p/cmdline 2>/dev/null | grep -q ^/run/emend-network/node && kill -9 \${p#/proc/}; done`;
       await forAll(
         {
-          command: `python3 -c "${flood}"; curl -s -m 3 http://${at}/; ${kill}; sleep 0.2; curl -s -m 5 http://${at}/; echo end $?`,
-          ...allowing(at),
+          command: `python3 -c "${flood}"; curl -s -m 3 http://${authority}/; ${kill}; sleep 0.2; curl -s -m 5 http://${authority}/; echo end $?`,
+          ...allowing(authority),
         },
         (ran, who) => {
           expect([who, ran.exit]).toEqual([who, 0]);
@@ -531,10 +538,10 @@ print('flooded')`;
     const before = listed();
     await forAll({ command: 'true' }, (ran, who) => expect([who, ran.exit]).toEqual([who, 0]));
     // Other processes of this machine may run commands at the same time.
-    const left = listed().filter(
+    const remaining = listed().filter(
       (name) => !before.includes(name) && !existsSync(`/proc/${name.split('.')[2] ?? ''}`),
     );
-    expect(left).toEqual([]);
+    expect(remaining).toEqual([]);
   }, 90_000);
 });
 
