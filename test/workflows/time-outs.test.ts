@@ -154,6 +154,12 @@ const OTHERS: Record<string, readonly string[]> = {
     'half_ms',
     'flush_ms',
     'cut_ms',
+    'removeWait_ms',
+  ],
+  "a part of a command's own time, while it uses the network": [
+    'lookup_ms',
+    'header_ms',
+    'idle_ms',
   ],
   'the end of what was ended, kept back of each activity': [
     'killGrace_ms',
@@ -171,6 +177,7 @@ const OTHERS: Record<string, readonly string[]> = {
   ],
   'a part of what a git process may take, compared by `worktreeAdd_s`': ['stalled_s'],
   'ages of files, and how far ahead a time may be': [
+    'clock_ms',
     'foreignScratch_ms',
     'checkpointFresh_ms',
     'day_ms',
