@@ -10,12 +10,12 @@ import {
   lstatSync,
   openSync,
   readSync,
-  realpathSync,
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { sha256 } from './hash.js';
-import { isWithin, traceOf, type Trace } from './trusted-path.js';
+import { isWithin, realOrNull } from './paths.js';
+import { traceOf, type Trace } from './trusted-path.js';
 
 const GIT_FILE_BYTES = 4_096; // bound: A `.git` file that names the git directory of a linked worktree.
 const RECENT_DIRECTORIES = 1_000; // bound: Directories in which this process worked last, with the workspaces around them.
@@ -33,14 +33,6 @@ const askedPlaces = new Set<string>();
 let version = 0;
 /** Each has a directory for every workspace outside git, named by the hash of its path. */
 const lockDirectories = new Set<string>();
-
-const realOrNull = (path: string): string | null => {
-  try {
-    return realpathSync.native(path);
-  } catch {
-    return null;
-  }
-};
 
 const isKnown = (workspace: string): boolean =>
   lasting.has(workspace) || [...recent.values()].includes(workspace);

@@ -5,7 +5,8 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isWithin, traceOf } from './trusted-path.js';
+import { isWithin } from './paths.js';
+import { traceOf } from './trusted-path.js';
 
 const ancestorsOf = (path: string): string[] =>
   path === '/' ? ['/'] : [path, ...ancestorsOf(dirname(path))];

@@ -110,7 +110,8 @@ const resolutionOf = ({ PATH = DEFAULT_PATH }: Environment): Resolution => {
   return fresh;
 };
 
-const isProgramFile = (path: string): boolean => {
+/** Returns whether a path leads to a file that this user may run. */
+export const isProgramFile = (path: string): boolean => {
   try {
     accessSync(path, constants.X_OK);
     return statSync(path).isFile();

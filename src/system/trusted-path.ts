@@ -26,9 +26,6 @@ export interface Trace {
 
 const parts = (path: string): string[] => path.split('/').filter((part) => part !== '');
 
-export const isWithin = (path: string, directory: string): boolean =>
-  path === directory || path.startsWith(directory === '/' ? '/' : `${directory}/`);
-
 /** Never throws. */
 export const lookUp = (directory: string, name: string): Lookup => {
   try {

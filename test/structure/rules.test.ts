@@ -354,6 +354,7 @@ describe('sources', () => {
     'src/system/process-group.ts': 'a flag of Linux, and descriptors',
     'src/workspace/commands/watch-box.ts': 'a unit',
     'src/workspace/commands/memory-use.ts': 'a unit',
+    'src/workspace/commands/seccomp.ts': 'numbers of the kernel',
     'src/workspace/commands/network/addresses.ts': 'lengths of prefixes',
     'src/workspace/commands/network/inside.ts': 'a port',
     'src/workspace/commands/network/socks.ts': 'numbers of a protocol',
@@ -400,8 +401,8 @@ describe('sources', () => {
     'src/system/wheel.ts': 'what pip wrote into our scratch directory',
     'src/system/process-group.ts': "the kernel's own",
     'src/workspace/commands/cgroup.ts': "the kernel's own",
+    'src/workspace/commands/system.ts': "root's own settings of git",
     'src/workspace/commands/memory-use.ts': "the kernel's own",
-    'src/workspace/layers/mount-table.ts': "the kernel's own",
     'src/workspace/layers/unmapped.ts': "the kernel's own",
     'src/workspace/layers/warm.ts': "the home's own",
     'src/temporal/dev-server.ts': "the home's own",
@@ -490,7 +491,6 @@ describe('sources', () => {
   const BESIDES: Record<string, string> = {
     'src/workspace/layers/entries.ts readdir': 'an opened directory, by its descriptor',
     'src/workspace/layers/leftovers.ts readdir': 'counts layers that are removed',
-    'src/workspace/layers/mount-table.ts readFile': "the kernel's own",
     'src/workspace/layers/unmapped.ts readFile': "the system's own tables of users",
     'src/workspace/layers/remove.ts readdir':
       'names that are no UTF-8, after the command has ended',

@@ -7,6 +7,7 @@ import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { orNull } from '../../system/durable.js';
+import { mountsIn, type MountedFileSystem } from '../../system/mount-info.js';
 import { errnoOf } from '../../system/sys.js';
 
 const REMOVE_TRIES = 50; // bound: Times that the end of a command waits for the kernel to empty its group,
@@ -79,24 +80,8 @@ export async function findPlaces(source: CgroupSource): Promise<readonly CgroupP
   return places;
 }
 
-interface Mounted {
-  readonly root: string;
-  readonly point: string;
-  readonly type: string;
-  readonly options: readonly string[];
-}
-const mountsOf = (text: string): readonly Mounted[] =>
-  text.split('\n').flatMap((line) => {
-    const [before = '', after = ''] = line.split(' - ');
-    const [, , , root, point] = before.split(' ');
-    const [type = '', , options = ''] = after.split(' ');
-    return root === undefined || point === undefined
-      ? []
-      : [{ root, point, type, options: options.split(',') }];
-  });
-
 /** Path of this process's group in a hierarchy, in the file system. */
-const directoryOf = ({ root, point }: Mounted, path: string): string =>
+const directoryOf = ({ root, point }: MountedFileSystem, path: string): string =>
   join(point, root === '/' ? path : relative(root, path));
 
 /**
@@ -105,7 +90,7 @@ const directoryOf = ({ root, point }: Mounted, path: string): string =>
  */
 async function unifiedPlace({ groups, mounts }: CgroupSource): Promise<CgroupPlace | null> {
   const path = /^0::(.*)$/m.exec(groups)?.[1];
-  const mounted = mountsOf(mounts).find(({ type }) => type === 'cgroup2');
+  const mounted = mountsIn(mounts).find(({ type }) => type === 'cgroup2');
   if (path === undefined || mounted === undefined) return null;
   const parent = directoryOf(mounted, dirname(path));
   const listed = async (name: string): Promise<readonly string[]> =>
@@ -129,7 +114,7 @@ function separatePlace(
     .split('\n')
     .map((line) => line.split(':'))
     .find(([, names = '']) => names.split(',').includes(controller))?.[2];
-  const mounted = mountsOf(mounts).find(
+  const mounted = mountsIn(mounts).find(
     ({ type, options }) => type === 'cgroup' && options.includes(controller),
   );
   return path === undefined || mounted === undefined

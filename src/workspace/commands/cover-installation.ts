@@ -8,7 +8,8 @@ import { promisify } from 'node:util';
 import { ownPlacesIn } from '../../system/own-installation.js';
 import { ownEnvironment } from '../../system/programs.js';
 import type { Bubblewrap } from './bubblewrap.js';
-import { isWithin, type Mounts, type Overlay } from './mounts.js';
+import { isWithin } from '../../system/paths.js';
+import type { Mounts, Overlay } from './mounts.js';
 
 const TRIED_MS = 20_000; // bound: Bubblewrap mounts the cover and runs nothing under it within this time.
 

@@ -1,7 +1,8 @@
 /** Hides files with tokens that tools keep next to their programs, where a sandbox shows the programs. */
 import { readdirSync, type Dirent } from 'node:fs';
 import { basename, join } from 'node:path';
-import { found, isWithin, type Mounts } from './mounts.js';
+import { isWithin, lookOrNull } from '../../system/paths.js';
+import type { Mounts } from './mounts.js';
 
 const SEARCH_DEPTH = 6; // bound: Directories below a directory of tools, one in another, in which files with tokens are looked for.
 const SEARCHED_DIRECTORIES = 2_000; // bound: Directories that are searched below one directory of tools.
@@ -103,7 +104,7 @@ const NAMES = new Set(CREDENTIALS.map(({ path }) => basename(path)));
 
 /** Returns the entries of the directory. */
 function hideIn(mounts: Mounts, dir: string): readonly Dirent[] {
-  const entries = found(() => readdirSync(dir, { withFileTypes: true })) ?? [];
+  const entries = lookOrNull(() => readdirSync(dir, { withFileTypes: true })) ?? [];
   for (const entry of entries) {
     if (!NAMES.has(entry.name.toLowerCase())) continue;
     const path = join(dir, entry.name);

@@ -2,7 +2,8 @@
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
 import type { GitPlaces } from '../git/git-places.js';
-import { isWithin, type Mounts, type Overlay } from './mounts.js';
+import { isWithin } from '../../system/paths.js';
+import type { Mounts, Overlay } from './mounts.js';
 
 /** Makes the git directories read-only and, if commands write the workspace itself, what git runs or includes from the working tree. */
 export async function guardGit(

@@ -5,6 +5,7 @@
 import { readdir, readFile, readlink, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { orNull } from '../../system/durable.js';
+import { mountsIn } from '../../system/mount-info.js';
 
 const MIB = 1024 ** 2;
 const PAGE_BYTES = 4096; // bound: Memory is counted in pages of this; where they are larger, too little is counted.
@@ -49,32 +50,26 @@ export async function memoryOf(counted: Counted, limit_mib: number): Promise<num
   return known + Math.max(0, Math.min(growth, shared.mapped_mib - shared.used_mib));
 }
 
+/** Option of the overlays that bubblewrap's `--tmp-overlay` mounts. */
+const THROW_AWAY_LAYER = 'upperdir=/tmp-overlay-upper-';
+
 /** Returns what files in memory take: every tmpfs of the sandbox, and the upper layers of its throw-away overlays. */
 async function inFiles({ inside, pids }: Counted): Promise<number> {
   const first = pids[0] ?? '1';
-  const own = new Set(
-    (await textOf('/proc/self/mountinfo')).split('\n').map((line) => line.split(' ')[2]),
-  );
+  const own = new Set(mountsIn(await textOf('/proc/self/mountinfo')).map(({ device }) => device));
   const tmpfs = new Map<string, string>();
   let overlays = 0;
-  for (const line of (await textOf(join(inside, 'proc', first, 'mountinfo'))).split('\n')) {
-    const [before = '', after = ''] = line.split(' - ');
-    const [, , device = '', , point = ''] = before.split(' ');
-    const path = join(inside, unescaped(point));
-    if (after.startsWith('tmpfs ') && !own.has(device)) tmpfs.set(device, path);
+  const table = await textOf(join(inside, 'proc', first, 'mountinfo'));
+  for (const { device, point, type, options } of mountsIn(table)) {
+    const path = join(inside, point);
+    if (type === 'tmpfs' && !own.has(device)) tmpfs.set(device, path);
     // Bubblewrap keeps all these layers in one tmpfs, whose size each overlay reports as its own.
-    if (after.startsWith('overlay ') && after.includes('upperdir=/tmp-overlay-upper-'))
+    if (type === 'overlay' && options.some((option) => option.startsWith(THROW_AWAY_LAYER)))
       overlays = Math.max(overlays, await usedOf(path));
   }
   const used = await Promise.all([...tmpfs.values()].map(usedOf));
   return overlays + used.reduce((sum, size) => sum + size, 0);
 }
-
-/** The kernel writes blanks, tabs, line ends and backslashes of a path in octal. */
-const unescaped = (path: string): string =>
-  path.replace(/\\([0-7]{3})/g, (_, digits: string) =>
-    String.fromCharCode(Number.parseInt(digits, 8)),
-  );
 
 async function usedOf(path: string): Promise<number> {
   const space = await orNull(statfs(path), GONE);

@@ -5,7 +5,7 @@
 import { lstatSync, readlinkSync, type Stats } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { ProcessInput } from '../../system/process-group.js';
-import { errnoOf } from '../../system/sys.js';
+import { isWithin, lookOrNull } from '../../system/paths.js';
 
 const HIDDEN_BYTES = 4_096; // bound: Bytes of an empty directory that hides a place.
 const LINKS = 200; // bound: Links and parts of a path that are followed to show where it leads.
@@ -60,25 +60,13 @@ export interface MountSurroundings {
 }
 
 const parts = (path: string): string[] => path.split('/').filter((part) => part !== '');
-export const isWithin = (path: string, dir: string): boolean =>
-  path === dir || path.startsWith(dir === '/' ? '/' : `${dir}/`);
-/** Null: it is not there, or not ours to see. Synchronous: hundreds of such short looks take the event loop less time than their turns. */
-export const found = <T>(look: () => T): T | null => {
-  try {
-    return look();
-  } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'EACCES', 'EINVAL', 'ELOOP', 'EPERM'].includes(errnoOf(error) ?? ''))
-      return null;
-    throw error;
-  }
-};
 
 type Entry = { readonly stat: Stats; readonly link: string | null };
 const entryAt = (path: string): Entry | null => {
   // Without an exception if there is none: it costs ten times the look.
-  const stat = found(() => lstatSync(path, { throwIfNoEntry: false })) ?? null;
+  const stat = lookOrNull(() => lstatSync(path, { throwIfNoEntry: false })) ?? null;
   if (stat === null) return null;
-  return { stat, link: stat.isSymbolicLink() ? found(() => readlinkSync(path)) : null };
+  return { stat, link: stat.isSymbolicLink() ? lookOrNull(() => readlinkSync(path)) : null };
 };
 
 /** Bubblewrap mounts these for each command. */

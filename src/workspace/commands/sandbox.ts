@@ -2,7 +2,7 @@
  * Puts together what a command sees that runs on bytes which a model wrote: an empty root with the system's programs, tools and the workspace.
  * docs/sandbox.md lists it, and the attacks that it withstands.
  */
-import { lstatSync, realpathSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { homedir, userInfo } from 'node:os';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { fail } from '../../shared/problems.js';
@@ -10,6 +10,8 @@ import { outsideWrites, type SandboxSettings } from '../../documents/job/index.j
 import { onPath, type Environment } from '../../system/environment.js';
 import { FIRST_INPUT, type ProcessInput } from '../../system/process-group.js';
 import { knownWorkspaces } from '../../system/known-workspaces.js';
+import { mountPoints } from '../../system/mount-info.js';
+import { isWithin, lookOrNull, realOrNull, realOrSame } from '../../system/paths.js';
 import { emptyDirectory } from '../../system/scratch.js';
 import { ALWAYS } from './bubblewrap.js';
 import { controlGroup } from './control-group.js';
@@ -17,8 +19,7 @@ import { guardInstallation } from './cover-installation.js';
 import { hideCredentials } from './credentials.js';
 import { guardGit } from './git-guard.js';
 import { gitPlaces, type GitPlaces } from '../git/git-places.js';
-import { mountPoints } from './mount-points.js';
-import { found, isWithin, Mounts, overlayArguments, type Overlay } from './mounts.js';
+import { Mounts, overlayArguments, type Overlay } from './mounts.js';
 import { seccompFilter } from './seccomp.js';
 import { hideSockets } from './sockets.js';
 import { showSystem } from './system.js';
@@ -162,7 +163,7 @@ function showWrites(
   const paths = outsideWrites(settings, { root: workspace, home });
   const programs = paths.length === 0 ? [] : onPath(env).map(realOrSame);
   for (const path of paths) {
-    const real = found(() => realpathSync.native(path));
+    const real = realOrNull(path);
     const program = programs.find(
       (dir) => isWithin(real ?? path, dir) || isWithin(dir, real ?? path),
     );
@@ -182,12 +183,10 @@ function showWrites(
   }
 }
 
-const realOrSame = (path: string): string => found(() => realpathSync.native(path)) ?? path;
-
 /** Outside the sandbox. Only the workspace and the repository's git directories are covered, so that nothing written there stays. */
 function openArguments({ workspace, overlay }: Box, git: GitPlaces | null): string[] {
   const places = [workspace, ...(git?.places ?? [])].filter((place) =>
-    found(() => lstatSync(place))?.isDirectory(),
+    lookOrNull(() => lstatSync(place))?.isDirectory(),
   );
   const outermost = places.filter(
     (dir) => !places.some((other) => other !== dir && isWithin(dir, other)),

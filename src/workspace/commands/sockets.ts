@@ -6,7 +6,8 @@ import type { Dirent } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { orNull } from '../../system/durable.js';
-import { isWithin, type Mounts } from './mounts.js';
+import { isWithin } from '../../system/paths.js';
+import type { Mounts } from './mounts.js';
 
 const ENTRIES = 1_000_000; // bound: Entries of directories that are looked at for sockets.
 const GONE = ['ENOENT', 'ENOTDIR', 'EACCES', 'EPERM', 'ELOOP'];

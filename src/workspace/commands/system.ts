@@ -1,7 +1,8 @@
 /** Shows the machine's own programs, and of its settings those that programs need: by name, so that what is not known here is not there. */
 import { accessSync, constants, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { found, type Mounts } from './mounts.js';
+import { lookOrNull } from '../../system/paths.js';
+import type { Mounts } from './mounts.js';
 
 /** Programs and libraries; the packages of Nix and Guix. */
 const PROGRAMS = ['/usr', '/bin', '/sbin', '/opt', '/nix', '/gnu', '/snap'];
@@ -45,14 +46,14 @@ const HARDWARE = '/sys/devices/system';
 
 export function showSystem(mounts: Mounts): void {
   mounts.show(HARDWARE);
-  const atRoot = (found(() => readdirSync('/')) ?? []).filter((name) => LIBRARIES.test(name));
+  const atRoot = (lookOrNull(() => readdirSync('/')) ?? []).filter((name) => LIBRARIES.test(name));
   for (const path of [...PROGRAMS, ...atRoot.map((name) => join('/', name)), ...DATA])
     mounts.show(path);
-  const versioned = (found(() => readdirSync('/etc')) ?? []).filter((name) =>
+  const versioned = (lookOrNull(() => readdirSync('/etc')) ?? []).filter((name) =>
     VERSIONED_SETTINGS.test(name),
   );
   for (const name of [...SETTINGS, ...versioned]) showSetting(mounts, join('/etc', name));
-  const git = found(() => readFileSync(GIT_SETTINGS, 'utf8'));
+  const git = lookOrNull(() => readFileSync(GIT_SETTINGS, 'utf8'));
   if (git !== null && !MAY_HOLD_TOKEN.test(git)) showSetting(mounts, GIT_SETTINGS);
 }
 

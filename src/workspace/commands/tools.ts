@@ -5,7 +5,8 @@
 import { readdirSync } from 'node:fs';
 import { basename, dirname, isAbsolute, join } from 'node:path';
 import { onPath, type Environment } from '../../system/environment.js';
-import { found, isWithin, type Mounts } from './mounts.js';
+import { isWithin, lookOrNull } from '../../system/paths.js';
+import type { Mounts } from './mounts.js';
 
 const ROOTS =
   'pyenv nvm rustup asdf volta sdkman rbenv nodenv nodebrew jenv goenv deno bun nix-profile proto'.split(
@@ -92,7 +93,7 @@ function showProgramDirectory(mounts: Mounts, dir: string, places: Places): void
   showInstallation(mounts, join(real, 'tool'), places);
   // A model may have made the links.
   if (mounts.isUntrusted(real)) return;
-  for (const entry of found(() => readdirSync(dir, { withFileTypes: true })) ?? []) {
+  for (const entry of lookOrNull(() => readdirSync(dir, { withFileTypes: true })) ?? []) {
     if (!entry.isSymbolicLink()) continue;
     const link = join(dir, entry.name);
     const program = mounts.leadsTo(link);

@@ -2,20 +2,14 @@
  * Decides whether the repository that a `.git` file (or link) leads to is that of the working tree which has the file. Otherwise a commit
  * would be made in another repository (docs/decisions/0039).
  */
-import { lstatSync, realpathSync } from 'node:fs';
+import { lstatSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fail } from '../../shared/problems.js';
 import { shellWord } from '../../shared/text.js';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
+import { realOrSame } from '../../system/paths.js';
 import type { GitSettings } from './read-settings.js';
 
-const realOrSame = (path: string): string => {
-  try {
-    return realpathSync.native(path);
-  } catch {
-    return path;
-  }
-};
 const isSame = (a: string, b: string): boolean => realOrSame(a) === realOrSame(b);
 
 /** Returns the working tree that a git directory names as its own; null: it names none. */

@@ -1,8 +1,8 @@
 /** The git directories around a workspace, and files of the working tree that git's configuration includes or runs. */
-import { lstatSync, readdirSync, realpathSync } from 'node:fs';
+import { lstatSync, readdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
-import { isWithin } from '../../system/trusted-path.js';
+import { isWithin, lookOrNull, realOrNull } from '../../system/paths.js';
 import { gitSettings } from './git.js';
 import { namedPrograms } from './program-guard.js';
 import { includedFile, type GitSettings } from './read-settings.js';
@@ -13,22 +13,14 @@ export interface GitPlaces {
   readonly places: readonly string[];
 }
 
-const found = <T>(look: () => T): T | null => {
-  try {
-    return look();
-  } catch {
-    return null;
-  }
-};
-
 /** Returns them by the files alone, as git's own answer may be what a command wrote; null: the workspace is in no repository. */
 export async function gitPlaces(workspace: string): Promise<GitPlaces | null> {
   for (let top = workspace; ; top = dirname(top)) {
     const entry = join(top, '.git');
-    const stat = found(() => lstatSync(entry));
+    const stat = lookOrNull(() => lstatSync(entry));
     if (stat?.isDirectory() === true) {
       // An empty one is the cover of a command that was killed.
-      if (found(() => readdirSync(entry))?.length !== 0) return withNamedFiles(top, [entry]);
+      if (lookOrNull(() => readdirSync(entry))?.length !== 0) return withNamedFiles(top, [entry]);
     } else if (stat !== null) {
       const gitDir = /^gitdir: (.+)$/m.exec((await readGivenText(entry, UNREADABLE)) ?? '')?.[1];
       const own = resolve(top, gitDir ?? entry);
@@ -44,7 +36,7 @@ function namedFiles(top: string, git: GitSettings): string[] {
   const included = git.settings.flatMap((setting) => [setting.origin, includedFile(setting)]);
   const words = namedPrograms(git).flatMap(({ setting }) => setting.value.split(/[\s"'`;&|()]+/));
   const files = [...included.filter((file) => file !== null), ...words].map((file) =>
-    found(() => realpathSync.native(resolve(top, file))),
+    realOrNull(resolve(top, file)),
   );
   return files.filter(
     (file) => file !== null && isWithin(file, top) && lstatSync(file).isFile(),

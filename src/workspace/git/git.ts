@@ -17,7 +17,7 @@ import type { ProcessOutcome, ProcessRequest } from '../../system/process-group.
 import { timeFor } from '../../system/turns.js';
 import type { Result } from '../ports.js';
 import { failIfForeign } from './git-file.js';
-import { guardOf, type Guard } from './program-guard.js';
+import { guardOf, SPEAKS_TO_REMOTE, type Guard } from './program-guard.js';
 import { readSettings, type AskGit, type GitSettings, type GitVariables } from './read-settings.js';
 
 const GIT_OUTPUT_BYTES = 1024 ** 3; // bound: Largest output taken from one git call: a blob of the largest file, and room to spare.
@@ -100,11 +100,10 @@ const gitEnvironment = (
   added: Readonly<Record<string, string>> = {},
 ): Record<string, string> => ({ ...given, ...NOBODY_THERE, LC_ALL: 'C', ...added });
 
-/** These speak to a remote. No other call may: git would fetch what a partial clone lacks by programs and protocols of its configuration. */
-const SPEAKS_TO_REMOTE = /^(?:push|fetch|ls-remote|clone)$/;
 const PROTOCOLS = 'file:git:http:https:ssh';
 const protocolsFor = (command: string): Record<string, string> => ({
-  // Before git 2.45 only the list of protocols keeps git from fetching.
+  // Any other call would fetch what a partial clone lacks, by programs and protocols of its configuration. Before git 2.45 only the list of
+  // protocols prevents that.
   GIT_NO_LAZY_FETCH: '1',
   GIT_ALLOW_PROTOCOL: SPEAKS_TO_REMOTE.test(command)
     ? (process.env.GIT_ALLOW_PROTOCOL ?? PROTOCOLS)
@@ -153,8 +152,9 @@ export async function variablesForTool(cwd: string): Promise<Record<string, stri
   const settings = await gitSettings({ cwd, env: own });
   // Without git it calls none.
   if (!settings.ok && settings.problem.code === 'no_program') return {};
-  // It compares files, and stores none.
-  const guard = valueOf(guardOf(valueOf(settings), { cwd, command: 'status', env: own }));
+  // The tool compares files, and stores none.
+  const command = 'status';
+  const guard = valueOf(guardOf(valueOf(settings), { cwd, command, env: own }));
   const always = [...ALWAYS, ...NO_HOOKS].filter((option) => option !== '-c');
   const pairs = [
     ...always.map((setting) => setting.split('=') as [string, string]),

@@ -3,14 +3,15 @@
  * program that does not exist: git fails if it needs it, and no byte is changed. Settings of a remote that cannot be replaced so are looked
  * at before the call (docs/decisions/0039).
  */
-import { readFileSync } from 'node:fs';
 import { problem, type Problem } from '../../shared/problems.js';
 import { shellWord } from '../../shared/text.js';
+import { readGivenSync } from '../../system/given-file.js';
 import type { Result } from '../ports.js';
 import { originFault, valueFault, type ProgramKind } from './program-trust.js';
 import type { GitSettings, GitVariables, Setting } from './read-settings.js';
 
 const SHOWN_CHARS = 200; // bound: Characters of a setting's value that a message shows.
+const SETTINGS_BYTES = 1024 ** 2; // bound: Size of a file of settings in which a message names the line.
 
 /** `remote`: only a call that speaks to a remote, or a program that git starts for its files, such as git-lfs, uses it. */
 type Use = 'files' | 'remote';
@@ -21,7 +22,7 @@ interface Named {
 }
 /** A setting that names a program which is not the user's. */
 export interface Untrusted extends Named {
-  /** A clause that completes "Emend does not trust it: …". */
+  /** A clause that completes "Emend does not run it: …". */
   readonly reason: string;
 }
 
@@ -96,16 +97,16 @@ export function untrustedPrograms(git: GitSettings, env: GitVariables = {}): rea
   });
 }
 
-// What a message says of one.
+// Messages about such a setting.
 
 const SECTION = /^\s*\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]/;
 const VARIABLE = /^\s*([A-Za-z][\w-]*)\s*(?:=|$)/;
 
-/** The line at which a file sets a key, for a message only; null: it was not found. */
+/** Returns the line at which a file sets a key, for a message only; null: the line was not found. */
 function lineOf(file: string, key: string): number | null {
   let text: string;
   try {
-    text = readFileSync(file, 'utf8');
+    text = readGivenSync(file, SETTINGS_BYTES).toString('utf8');
   } catch {
     return null;
   }
@@ -127,7 +128,7 @@ function placeOf({ key, origin, scope }: Setting): string {
   return line === null ? origin : `${origin}:${line}`;
 }
 
-/** What to type. A setting of the repository comes before one of the user or the system. */
+/** Returns what to do. A setting of the repository comes before one of the user or the system. */
 function remedy({ setting: { key, value, origin, scope }, kind }: Untrusted, cwd: string): string {
   if (origin === null)
     return `Set it to a program outside every workspace, by its absolute path, and start the worker again.`;
@@ -147,7 +148,7 @@ export function untrustedProblem(untrusted: Untrusted, cwd: string, command: str
   );
 }
 
-// The call without them.
+// A call of git without such programs.
 
 const REFUSED = '/dev/null/emend-refused/';
 const MENTIONED = new RegExp(`${REFUSED}(\\d+)`);
@@ -170,7 +171,8 @@ export interface GuardedCall {
   readonly env: GitVariables;
 }
 
-const REMOTE_COMMAND = /^(?:push|fetch|ls-remote|clone)$/;
+/** Git's commands that speak to a remote. */
+export const SPEAKS_TO_REMOTE = /^(?:push|fetch|ls-remote|clone)$/;
 /**
  * These compare files, also ones that the run does not change, and store none. A file whose filter fails counts as changed, or is compared
  * again later.
@@ -219,7 +221,7 @@ function optionsFor(settings: readonly Replaced[]): Pick<Guard, 'options' | 'env
 export function guardOf(git: GitSettings, { cwd, command, env }: GuardedCall): Result<Guard> {
   const untrusted = untrustedPrograms(git, env);
   const remote = untrusted.find(({ use }) => use === 'remote');
-  if (remote !== undefined && REMOTE_COMMAND.test(command))
+  if (remote !== undefined && SPEAKS_TO_REMOTE.test(command))
     return { ok: false, problem: untrustedProblem(remote, cwd, command) };
   const settings = [...untrusted.flatMap(replacement), ...filterSettings(untrusted, git, command)];
   const { options, env: added } = optionsFor(settings);

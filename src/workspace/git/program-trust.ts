@@ -2,13 +2,12 @@
  * Decides whether a program that git's configuration names is the user's: a trusted program outside every known workspace that runs nothing
  * of a workspace. What cannot be proved is not trusted (docs/decisions/0039 has the rules and why).
  */
-import { accessSync, constants, lstatSync, realpathSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, delimiter, isAbsolute, join } from 'node:path';
 import { shellWord } from '../../shared/text.js';
 import { workspaceHolding } from '../../system/known-workspaces.js';
-import { ownPath, programFault } from '../../system/programs.js';
-import { isWithin } from '../../system/trusted-path.js';
+import { isWithin, realOrNull, realOrSame } from '../../system/paths.js';
+import { isProgramFile, ownPath, programFault } from '../../system/programs.js';
 import { readShellLine, type SimpleCommand, type Word } from './shell-line.js';
 
 /** How git starts what a setting names: a shell line, one program without arguments, or the name of a credential helper. */
@@ -73,14 +72,6 @@ const SSH_OPTION_WITH_PATH = new Set(['-i', '-F', '-S', '-E']);
 const unknown = (text: string): string =>
   `Emend cannot prove that ${shellWord(text)} starts nothing in a workspace`;
 
-const realBase = (path: string): string => {
-  try {
-    return basename(realpathSync.native(path));
-  } catch {
-    return basename(path);
-  }
-};
-
 /** Returns why a path is, or may lead, into a workspace; null: it is absolute, or in the home, and elsewhere. */
 const pathFault = (path: string): string | null => {
   const full = path.startsWith('~/') ? join(homedir(), path.slice(2)) : path;
@@ -134,15 +125,6 @@ const locate = (name: string): { readonly path: string } | { readonly fault: str
     return { fault: `${shellWord(full)} is not on the PATH that Emend gives to git` };
   const fault = programFault(path);
   return fault === null ? { path } : { fault: `${path} is not trusted: ${fault}` };
-};
-
-const isProgramFile = (path: string): boolean => {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
 };
 
 function textToolFault(name: string, words: readonly Word[]): string | null {
@@ -225,7 +207,7 @@ function commandFault({ words }: SimpleCommand, functions: ReadonlySet<string>):
   if (KNOWN_PROGRAMS.has(name)) return firstFault(rest, knownArgumentFault);
   if (name === 'git') return gitFault(rest);
   if (name === 'ssh') return sshFault(rest);
-  const names = [name, realBase(located.path)];
+  const names = [name, basename(realOrSame(located.path))];
   const runner = names.find((candidate) => SCRIPT_RUNNERS.test(candidate));
   if (runner !== undefined) return scriptFault(runner, rest);
   const reader = names.find((candidate) => READS_DIRECTORY.has(candidate));
@@ -264,11 +246,7 @@ export function valueFault(value: string, kind: ProgramKind): string | null {
 /** Git prints a file of its own as a path in the git directory. Commands can write no such file, if no link leads out of it. */
 const isGitFile = (file: string, gitDirs: readonly string[]): boolean => {
   if (!gitDirs.some((dir) => isWithin(file, dir))) return false;
-  try {
-    return !lstatSync(file).isSymbolicLink() && realpathSync.native(file) === file;
-  } catch {
-    return false;
-  }
+  return realOrNull(file) === file;
 };
 
 /** Returns why a file of settings is not the user's, as a clause; null: it is outside every workspace, or in the git directory. */

@@ -2,9 +2,10 @@
  * Git's own list of its settings in one directory, with the file of each. Git resolves scopes, includes and conditions. The list is read
  * again when one of the files that it came from, or could come from, has changed.
  */
-import { lstatSync, realpathSync, statSync, type BigIntStats } from 'node:fs';
+import { lstatSync, statSync, type BigIntStats } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { realOrSame } from '../../system/paths.js';
 import type { Result } from '../ports.js';
 
 const REMEMBERED_DIRECTORIES = 200; // bound: Directories and environments for which this process remembers git's settings.
@@ -79,13 +80,8 @@ const stateOfAll = (files: readonly string[]): string => files.map(fileState).jo
 /** The `.git` entries that decide which repository a directory is in. */
 function discovered(cwd: string): string[] {
   const entries: string[] = [];
-  let real = cwd;
-  try {
-    real = realpathSync.native(cwd);
-  } catch {
-    // Git reports it.
-  }
-  for (let dir = real; ; dir = dirname(dir)) {
+  // Git reports a directory that is not there.
+  for (let dir = realOrSame(cwd); ; dir = dirname(dir)) {
     const entry = join(dir, '.git');
     entries.push(entry);
     if (fileState(entry) !== 'none' || dir === dirname(dir)) return entries;

@@ -1,6 +1,7 @@
 /** Names the reasons why there can be no overlay over a workspace. The kernel's own error is EINVAL for most of them. */
-import { isWithin } from '../commands/mounts.js';
-import { fileSystemOf, mountPoints } from './mount-table.js';
+import { mountPoints } from '../../system/mount-info.js';
+import { isWithin } from '../../system/paths.js';
+import { fileSystemOf } from './file-system.js';
 import { unmappedProblem } from './unmapped.js';
 
 /** Real paths. */

@@ -1,9 +1,10 @@
 /** Finds out whether commands can get an overlay over a workspace: by the reasons that are known to prevent it, then by mounting one. */
 import { mkdir, realpath } from 'node:fs/promises';
 import { SANDBOX_ON } from '../../documents/job/index.js';
+import { mountPoints } from '../../system/mount-info.js';
+import { isWithin } from '../../system/paths.js';
 import type { CommandRunner } from '../commands/index.js';
 import type { Layer, LayerRequest } from './layer.js';
-import { around, mountPoints } from './mount-table.js';
 import { failedObstacle, knownObstacle } from './obstacles.js';
 import { layersDir } from './paths.js';
 
@@ -45,8 +46,12 @@ export function createProbe(probe: Probe): (workspace: string) => Promise<string
 
 async function mountsAround(workspace: string, home: string): Promise<string> {
   const points = await mountPoints();
-  return [...around(workspace, points), ...around(layersDir(home), points)].join('\n');
+  return [workspace, layersDir(home)].flatMap((path) => around(path, points)).join('\n');
 }
+
+/** Returns the mount points at, above and below a path: a change among them may change whether there can be an overlay over it. */
+const around = (path: string, points: readonly string[]): readonly string[] =>
+  points.filter((point) => isWithin(point, path) || isWithin(path, point));
 
 /** Writes, renames and removes a file and a directory: what file systems fail at that cannot hold an upper layer. */
 const TRIED =

@@ -1,9 +1,8 @@
 /** Finds the directories of a workspace whose programs a worker or a shell runs by name, or which are Emend itself. */
-import { realpathSync } from 'node:fs';
 import { relative } from 'node:path';
 import { onPath, type Environment } from '../../system/environment.js';
 import { ownPlacesIn } from '../../system/own-installation.js';
-import { found, isWithin } from '../commands/mounts.js';
+import { isWithin, realOrSame } from '../../system/paths.js';
 
 /**
  * Returns the directories on PATH in the workspace, as named and as links lead, and those of Emend's installation, relative to the workspace;
@@ -11,7 +10,7 @@ import { found, isWithin } from '../commands/mounts.js';
  */
 export function programDirectories(env: Environment, workspace: string): readonly string[] {
   const named = onPath(env);
-  const real = named.map((dir) => found(() => realpathSync.native(dir)) ?? dir);
+  const real = named.map(realOrSame);
   const inside = [...named, ...real].filter((dir) => isWithin(dir, workspace));
   return [...new Set([...inside, ...ownPlacesIn(workspace)])].map((dir) =>
     relative(workspace, dir),

@@ -11,7 +11,7 @@ import { isDependencyFolder } from '../../documents/job/index.js';
 import { refusalText, withParent } from '../../system/beneath.js';
 import { orNull } from '../../system/durable.js';
 import { lstat } from '../../system/fs.js';
-import { isWithin } from '../commands/mounts.js';
+import { isWithin } from '../../system/paths.js';
 import { git } from '../git/git.js';
 import type { ExpectedFile } from '../ports.js';
 import { removedWithoutMark, type ShownNames } from './changes.js';

@@ -14,7 +14,7 @@ import {
   type Refusal,
 } from '../../system/beneath.js';
 import { read, writeAll } from '../../system/fs.js';
-import { isWithin } from '../commands/mounts.js';
+import { isWithin } from '../../system/paths.js';
 import { changesIn, type Change, type ChangesRequest } from './changes.js';
 import { isProgram } from './programs.js';
 

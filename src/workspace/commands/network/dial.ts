@@ -1,7 +1,7 @@
 /** Connects to a destination that a command named: each name is resolved once, checked, and exactly the checked address is connected to. */
 import { lookup } from 'node:dns/promises';
 import { connect, type Socket } from 'node:net';
-import { bytesOf, kindOf, sameAddress } from './addresses.js';
+import { bytesOf, kindOf } from './addresses.js';
 import { check, isOfMachine, type Destination, type Policy, type Resolve } from './policy.js';
 import { tunnel, upstreamPort, type Upstream } from './upstream.js';
 
@@ -75,11 +75,7 @@ const isPublicAddress = (address: string): boolean => {
 async function isLocal({ url }: Upstream, { resolve, ownAddresses }: Policy): Promise<boolean> {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const addresses = bytesOf(host) === null ? await resolve(host).catch(() => []) : [host];
-  return addresses.some((address) => {
-    const bytes = bytesOf(address);
-    if (bytes === null || kindOf(bytes) === 'loopback') return true;
-    return ownAddresses().some((own) => sameAddress(bytesOf(own) ?? [], bytes));
-  });
+  return addresses.some((address) => isOfMachine(address, ownAddresses()));
 }
 
 const viaProxy = async (
