@@ -14,7 +14,7 @@ import { realSys } from './sys.js';
 // bound: Scratch directories of processes that cannot be asked: nothing that works in one takes a day.
 export const FOREIGN_SCRATCH_MS = 86_400_000;
 
-/** Parent of directories for sockets instead of TMPDIR: a socket's path has at most 107 bytes. */
+/** Parent of directories that TMPDIR is not for: a socket's path has at most 107 bytes, and every user can enter this one. */
 export const SHORT_TMP = '/tmp';
 
 const NAME =
@@ -52,8 +52,8 @@ export const emptyDirectory = async (): Promise<string> => {
   return empty;
 };
 const makeEmptyDirectory = async (): Promise<string> => {
-  const dir = await makeOwnedDirectory(tmpdir(), 'emend-empty');
-  // Bubblewrap may run as another user than this process.
+  // Bubblewrap may run as another user than this process, who may not enter TMPDIR.
+  const dir = await makeOwnedDirectory(SHORT_TMP, 'emend-empty');
   await chmod(dir, EVERYBODY_READS);
   process.once('exit', () => rmSync(dir, { recursive: true, force: true }));
   return dir;

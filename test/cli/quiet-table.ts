@@ -199,6 +199,7 @@ export const ONLY_RESULTS: Readonly<Record<string, string>> = {
   'deploy promote': 'which build is current',
   calls: 'calls, or the texts of one',
   mcp: 'messages of the protocol',
+  trust: 'why a file was not trusted, and that it is now',
   stats: 'numbers',
   completion: 'a script',
   decide: 'the result of the answer',

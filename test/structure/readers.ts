@@ -1,4 +1,6 @@
 /** Every reader of a text that others write, and the shapes of text that readers are tried with. */
+import { readTarget } from '../../src/documents/source/network-targets.js';
+import { readShellLine } from '../../src/workspace/git/shell-line.js';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -122,6 +124,8 @@ export const READERS: Readonly<Record<string, Reader>> = {
   readDocument: (text) => readDocument(text, 'plan.md'),
   readPlanFront: (text) => readPlanFront(text, 'plan.md'),
   'readPlanFront, front matter': (text) => readPlanFront(`---\n${text}\n---\n`, 'plan.md'),
+  readTarget: (text) => readTarget(text),
+  readShellLine: (text) => readShellLine(text),
   isRelative,
   retarget: (text) => retarget('a/p.md', text, { from: 'a/b.md', to: 'a/c.md', kept: 'a/' }),
   down: (text) => down(text, { folder: 'a', self: null }),

@@ -401,7 +401,6 @@ describe('sources', () => {
     'src/system/wheel.ts': 'what pip wrote into our scratch directory',
     'src/system/process-group.ts': "the kernel's own",
     'src/workspace/commands/cgroup.ts': "the kernel's own",
-    'src/workspace/commands/system.ts': "root's own settings of git",
     'src/workspace/commands/memory-use.ts': "the kernel's own",
     'src/workspace/layers/unmapped.ts': "the kernel's own",
     'src/workspace/layers/warm.ts': "the home's own",

@@ -1,4 +1,5 @@
 /** Those ports of activities that reach a workspace, as a worker has them for a directory. */
+import { createTrust } from '../../src/workspace/trust/index.js';
 import type { ActivityPorts } from '../../src/activities/frame/ports.js';
 import type { BlobStore } from '../../src/stores/ports.js';
 import { systemClock } from '../../src/system/clock.js';
@@ -10,10 +11,21 @@ import { createRepository } from '../../src/workspace/landing/repository.js';
 export const workspacePorts = (
   home: string,
   blobs: BlobStore,
-): Pick<ActivityPorts, 'blobs' | 'workspace' | 'repository' | 'commands' | 'layers' | 'clock'> => {
+): Pick<
+  ActivityPorts,
+  'blobs' | 'workspace' | 'repository' | 'commands' | 'layers' | 'trust' | 'clock'
+> => {
   const commands = createLocalRunner(process.env);
   const engine = createApplyEngine({ home, blobs });
   const layers = createLayers({ home, blobs, commands });
   const repository = createRepository({ home, blobs, engine, commands, layers });
-  return { blobs, workspace: engine, repository, commands, layers, clock: systemClock };
+  return {
+    blobs,
+    workspace: engine,
+    repository,
+    commands,
+    layers,
+    trust: createTrust({ home }),
+    clock: systemClock,
+  };
 };

@@ -1,6 +1,7 @@
 /** Shows the machine's own programs, and of its settings those that programs need: by name, so that what is not known here is not there. */
-import { accessSync, constants, readdirSync, readFileSync } from 'node:fs';
+import { accessSync, constants, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { readGivenSync } from '../../system/given-file.js';
 import { lookOrNull } from '../../system/paths.js';
 import type { Mounts } from './mounts.js';
 
@@ -39,6 +40,7 @@ const DATA = ['/var/lib/texmf', '/var/lib/ghc', '/var/cache/fontconfig', '/var/l
 
 /** Git's settings for everybody here; left out if they may hold a token. */
 const GIT_SETTINGS = '/etc/gitconfig';
+const GIT_SETTINGS_BYTES = 1_048_576; // bound: Size of git's settings for everybody; larger ones are left out.
 const MAY_HOLD_TOKEN = /:\/\/[^/\s]*@|extraheader|token|passw|askpass/i;
 
 /** What the kernel tells of processors and memory. */
@@ -53,7 +55,7 @@ export function showSystem(mounts: Mounts): void {
     VERSIONED_SETTINGS.test(name),
   );
   for (const name of [...SETTINGS, ...versioned]) showSetting(mounts, join('/etc', name));
-  const git = lookOrNull(() => readFileSync(GIT_SETTINGS, 'utf8'));
+  const git = lookOrNull(() => readGivenSync(GIT_SETTINGS, GIT_SETTINGS_BYTES).toString('utf8'));
   if (git !== null && !MAY_HOLD_TOKEN.test(git)) showSetting(mounts, GIT_SETTINGS);
 }
 
