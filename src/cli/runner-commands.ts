@@ -11,7 +11,7 @@ const ANYWHERE = /##(?=\[)/g;
 /** Returns whether a runner reads what this process prints. */
 export const isOnRunner = ({ GITHUB_ACTIONS }: Environment): boolean => GITHUB_ACTIONS === 'true';
 
-/** Returns the text with a blank in each command, so that it stays readable and nothing obeys it. In JSON the escape stands for the same text. */
+/** Returns the text with a blank in each command, so that it stays readable and nothing obeys it. In JSON the change is an escape for the same text. */
 export const withoutCommands = (text: string): string =>
   text.replace(AT_BEGINNING, '$1 :').replace(ANYWHERE, isJson(text) ? '#\\u0023' : '# #');
 

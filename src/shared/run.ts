@@ -263,7 +263,7 @@ export interface EventsQuery {
   readonly limit?: number;
 }
 
-/** Where an activity reads configuration from. */
+/** The place from which an activity reads configuration. */
 export const configurationOf = ({
   configurationCommit,
 }: Pick<RunInput, 'configurationCommit'>): Pick<RunInput, 'configurationCommit'> =>

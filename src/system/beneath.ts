@@ -39,7 +39,7 @@ export interface Directory {
   pathOf(name: string): string;
 }
 
-/** What is at a path, opened without a right to read it (O_PATH): for its attributes, or as the source of a mount. */
+/** An entry that was opened without a right to read it (O_PATH): for its attributes, or as the source of a mount. */
 export interface Pinned {
   readonly fd: number;
   readonly stat: Stats;
@@ -193,7 +193,7 @@ async function makeDirectory(path: string, place: string): Promise<Refusal | nul
   }
 }
 
-/** As `refusalFor`. A name that cannot be made in an open directory because nothing is there: the directory was removed. */
+/** Returns the refusal for a name that cannot be made in an open directory. If nothing is there, the directory was removed. */
 function refusalInOpen(error: unknown, place: string): Refusal {
   if (errnoOf(error) === 'ENAMETOOLONG') throw error;
   const refusal = refusalFor(error, place);

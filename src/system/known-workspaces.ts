@@ -21,7 +21,7 @@ const GIT_FILE_BYTES = 4_096; // bound: A `.git` file that names the git directo
 const RECENT_DIRECTORIES = 1_000; // bound: Directories in which this process worked last, with the workspaces around them.
 const ASKED_PLACES = 10_000; // bound: Places of programs for which this process remembers that it was asked about them.
 
-/** For as long as this process lives: what a home has, what earlier processes worked on, and what holds a place that was asked about. */
+/** Workspaces that this process never forgets: those of a home, of earlier processes, and those around a place that was asked about. */
 const lasting = new Set<string>();
 /**
  * The workspace around each directory in which this process worked, the latest last; null: none. Most are scratch directories, which are

@@ -67,7 +67,7 @@ export interface ProcessRequest {
   readonly signal?: AbortSignal;
   /** Between SIGTERM and SIGKILL. Default 2,000. */
   readonly killGrace_ms?: number;
-  /** What it reads from descriptor 5 (`FIRST_INPUT`) and the following ones, each to its end. Only with `watch`. */
+  /** Contents of its descriptor 5 (`FIRST_INPUT`) and the following ones, which it reads to their ends. Only with `watch`. */
   readonly inputs?: readonly ProcessInput[];
   /** Asked again and again while it runs, with what it wrote to descriptor 4 so far: why it must be killed now; null: it may go on. */
   readonly watch?: (told: string) => Promise<string | null>;

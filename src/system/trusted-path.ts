@@ -57,7 +57,7 @@ export const traceOf = (path: string): Trace => {
   return { lookups, real: directory };
 };
 
-/** Whose directories are trusted besides root's and this user's own: see `trustedOwners`. */
+/** Users whose directories are trusted: see `trustedOwners`. */
 let owners: ReadonlySet<number> | null = null;
 
 /**
@@ -72,7 +72,7 @@ const trustedOwners = (): ReadonlySet<number> => {
 const ownerFault = (path: string, { uid }: Stats): string | null =>
   trustedOwners().has(uid) ? null : `${path} belongs to another user (${uid})`;
 
-/** Why another user could put something else in place of the entry of a directory. */
+/** Returns why another user could put something else in place of the entry of a directory; null: no other user can. */
 const lookupFault = ({ directory, name, entry, error }: Lookup): string | null => {
   const path = join(directory, name);
   if (entry === null) return `${path} cannot be found (${error ?? 'unknown'})`;

@@ -1,4 +1,4 @@
-/** Where the servers of this home listen: no command in a sandbox may reach them, as whoever speaks to Temporal can approve any run. */
+/** Lists the addresses of the servers of this home. No command in a sandbox may reach them: whoever speaks to Temporal can approve any run. */
 import { configuredServer } from './settings.js';
 import { readRecord } from './dev-record.js';
 import { recordedPages } from './page-record.js';

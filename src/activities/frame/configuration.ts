@@ -1,4 +1,4 @@
-/** Looks whether the files that Emend obeys are yours, before anything is done by them. */
+/** Finds out whether the files that Emend obeys are yours, before it obeys them. */
 import type { UntrustedConfiguration } from '../../shared/step-activities.js';
 import { fail } from '../../shared/problems.js';
 import { hideSecrets } from '../../system/secrets.js';

@@ -17,7 +17,7 @@ export const OWN_TASKS = 4; // bound: Processes of the sandbox itself (bubblewra
 const CONTROLLERS = ['memory', 'pids'] as const;
 type Controller = (typeof CONTROLLERS)[number];
 
-/** Where this process may make groups for a controller. */
+/** A directory in which this process may make groups for a controller. */
 export interface CgroupPlace {
   readonly version: 1 | 2;
   readonly parent: string;
@@ -44,7 +44,7 @@ const FILES = {
 } as const;
 const NAME = /^emend-(\d+)-/;
 
-/** What the system says about the groups of this process. */
+/** Tables of the kernel about the groups of this process. */
 export interface CgroupSource {
   /** Contents of /proc/self/cgroup. */
   readonly groups: string;
@@ -85,7 +85,7 @@ const directoryOf = ({ root, point }: MountedFileSystem, path: string): string =
   join(point, root === '/' ? path : relative(root, path));
 
 /**
- * Version 2: beside the group of this process, as a group with processes can have no limited groups in it. That is allowed for root, and where
+ * Version 2: next to the group of this process, as a group with processes can have no limited groups in it. That is allowed for root, and where
  * systemd delegates the group above (`Delegate=yes` with `DelegateSubgroup=`, or a user's service).
  */
 async function unifiedPlace({ groups, mounts }: CgroupSource): Promise<CgroupPlace | null> {

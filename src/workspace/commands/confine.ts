@@ -1,4 +1,4 @@
-/** Prepares one command's sandbox: its arguments, its limits and its network; and ends them with it. */
+/** Puts together the arguments, the limits and the network of one command's sandbox. */
 import type { Environment } from '../../system/environment.js';
 import type { ProcessInput, ProcessRequest } from '../../system/process-group.js';
 import { makeCgroup } from './cgroup.js';
@@ -7,21 +7,21 @@ import { boxOptions, limited, type Box } from './sandbox.js';
 import { allowanceOf, groupLimits, watchBox, type Allowance } from './watch-box.js';
 
 export interface ConfineOptions {
-  /** Our own directories (home, store), which no command in a sandbox sees. */
+  /** Emend's own directories (home, store), which no command in a sandbox sees. */
   readonly hidden: readonly string[];
   /** `host:port` of Emend's own servers as they are now, which no command reaches. */
   readonly ownServers: NetworkOptions['ownServers'];
   /** Resolves names for commands with `network`: for tests. */
   readonly resolve?: NetworkOptions['resolve'];
-  /** False: no control group is made, as where the machine does not allow one. */
+  /** False: Emend makes no control group, as on a machine that does not allow one. */
   readonly isGrouped: boolean;
-  /** Less than settings allow: for tests. */
+  /** Lower limits than the settings have: for tests. */
   readonly allowed: Partial<Allowance>;
 }
 export interface Confined {
   readonly file: string;
   readonly args: readonly string[];
-  /** What bubblewrap reads from its descriptors. */
+  /** Contents of the descriptors that bubblewrap reads. */
   readonly inputs: readonly ProcessInput[];
   readonly variables: Readonly<Record<string, string>>;
   readonly watch: NonNullable<ProcessRequest['watch']>;
@@ -37,7 +37,7 @@ export interface ConfinedEnd {
 
 interface Confinement {
   readonly bubblewrap: string;
-  /** With the real path of its workspace. */
+  /** Its workspace is a real path. */
   readonly box: Box;
   readonly argv: readonly string[];
   readonly env: Environment;
@@ -45,7 +45,7 @@ interface Confinement {
   readonly variables: Environment;
 }
 
-/** Until `end` is called, a proxy may listen and a control group may exist. */
+/** Prepares the sandbox of one command. Until `end` is called, a proxy may listen and a control group may exist. */
 export async function confine(
   { bubblewrap, box, argv, env, variables }: Confinement,
   { hidden, allowed, isGrouped, ownServers, resolve }: ConfineOptions,

@@ -6,14 +6,14 @@ import { execFile } from 'node:child_process';
 import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 import { ownPlacesIn } from '../../system/own-installation.js';
+import { isWithin } from '../../system/paths.js';
 import { ownEnvironment } from '../../system/programs.js';
 import type { Bubblewrap } from './bubblewrap.js';
-import { isWithin } from '../../system/paths.js';
 import type { Mounts, Overlay } from './mounts.js';
 
 const TRIED_MS = 20_000; // bound: Bubblewrap mounts the cover and runs nothing under it within this time.
 
-/** The directories between a place and the workspace. As mount points they cannot be renamed. */
+/** Returns the directories between a place and the workspace. As mount points they cannot be renamed. */
 const parentsOf = (place: string, workspace: string): string[] => {
   const parent = dirname(place);
   return parent !== workspace && isWithin(parent, workspace)

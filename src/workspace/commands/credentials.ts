@@ -10,7 +10,7 @@ const SEARCHED_DIRECTORIES = 2_000; // bound: Directories that are searched belo
 interface Credential {
   /** The end of a path, lower case. */
   readonly path: string;
-  /** What a program reads instead: its own parser must take it. */
+  /** Content that a program reads instead. Its parser must accept it. */
   readonly content: string;
   readonly reason: string;
 }
@@ -20,7 +20,7 @@ const file = (path: string, reason: string, content = ''): Credential => ({
   reason,
 });
 
-/** Of each name the file or the directory is hidden. */
+/** Files and directories that are hidden, by the ends of their paths. */
 const CREDENTIALS: readonly Credential[] = [
   file('npmrc', 'npm reads tokens of registries from the file of its installation.'),
   file('.npmrc', 'npm and pnpm write tokens of registries here.'),
@@ -54,16 +54,16 @@ const CREDENTIALS: readonly Credential[] = [
   file('.sdkman/etc', 'SDKMAN! keeps its settings here.'),
 ];
 
-/** Not searched: programs and their data, which are large. */
+/** Directories that are not searched: programs and their data, which are large. */
 const LARGE = new Set(
   (
     'bin shims node_modules site-packages dist-packages lib lib64 libexec src pkg share include doc docs man test tests locale ' +
     '__pycache__ cache caches downloads objects'
   ).split(' '),
 );
-/** Not searched either, except for npm's own directory in them. */
+/** Directories of which only npm's own directory is searched. */
 const DEEPER = new Set(['lib', 'lib64']);
-/** Of the system only these are searched, each without what is below it. */
+/** Directories of the system that are searched, without those below them. */
 const SYSTEM_DIRECTORIES = [
   ...['/usr/etc', '/usr/local/etc', '/usr/local', '/etc/maven', '/usr/share/maven/conf'],
   ...['/usr/lib/node_modules/npm', '/usr/local/lib/node_modules/npm', '/usr/share/nodejs/npm'],
@@ -102,7 +102,7 @@ function searchBelow(mounts: Mounts, root: string): void {
 
 const NAMES = new Set(CREDENTIALS.map(({ path }) => basename(path)));
 
-/** Returns the entries of the directory. */
+/** Hides files with tokens in a directory, and returns all of its entries. */
 function hideIn(mounts: Mounts, dir: string): readonly Dirent[] {
   const entries = lookOrNull(() => readdirSync(dir, { withFileTypes: true })) ?? [];
   for (const entry of entries) {

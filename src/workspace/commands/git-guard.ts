@@ -1,8 +1,8 @@
 /** Makes a workspace's git directories read-only for commands. */
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
-import type { GitPlaces } from '../git/git-places.js';
 import { isWithin } from '../../system/paths.js';
+import type { GitPlaces } from '../git/git-places.js';
 import type { Mounts, Overlay } from './mounts.js';
 
 /** Makes the git directories read-only and, if commands write the workspace itself, what git runs or includes from the working tree. */
@@ -17,7 +17,7 @@ export async function guardGit(
       ? git.places
       : git.places.filter((place) => place === entry || !isWithin(place, workspace));
   for (const place of places) {
-    // No directory above it can be renamed, either.
+    // A mount point cannot be renamed, so no directory above it can be either.
     for (
       let dir = dirname(place);
       dir !== workspace && isWithin(dir, workspace);

@@ -12,7 +12,7 @@ const PAGE_BYTES = 4096; // bound: Memory is counted in pages of this; where the
 const BLOCK_BYTES = 512; // bound: Unit of `Stats.blocks`.
 const KIB = 1024;
 
-/** Processes end meanwhile. */
+/** Errors for a process that ended in the meantime. */
 const GONE = ['ENOENT', 'ESRCH', 'EACCES', 'EPERM', 'EINVAL', 'ENOTDIR'];
 const textOf = async (path: string): Promise<string> =>
   (await orNull(readFile(path, 'utf8'), GONE)) ?? '';
@@ -24,7 +24,7 @@ export const machineShared_mib = async (): Promise<number> =>
 export interface Counted {
   /** Host path of the root that the sandbox sees. Its /proc lists the processes of the sandbox and no others. */
   readonly inside: string;
-  /** As /proc there lists them. */
+  /** Numbers of its processes, as /proc there lists them. */
   readonly pids: readonly string[];
   /** `machineShared_mib` before the command began. */
   readonly sharedBefore_mib: number;

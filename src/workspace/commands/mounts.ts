@@ -75,22 +75,22 @@ const isNewInSandbox = (path: string): boolean =>
 
 interface Way {
   readonly stat: Stats;
-  /** Where the path leads. */
+  /** The place to which the path leads. */
   readonly end: string;
   readonly links: readonly { readonly path: string; readonly to: string }[];
 }
 
 export interface MachinePlaces {
-  /** What a model wrote may be in these directories, so no link in them is followed. */
+  /** Directories in which a model may have written, so that no link in them is followed. */
   readonly untrusted: readonly string[];
-  /** Where file systems are mounted on the machine. */
+  /** Directories of the machine at which file systems are mounted. */
   readonly mountPoints: readonly string[];
 }
 
 /** What is mounted where; of two mounts the deeper one shows. */
 export class Mounts {
   readonly #all = new Map<string, Mount>();
-  /** What is at a path; hundreds of paths have the same beginnings. */
+  /** Entries that were looked at: hundreds of paths have the same beginnings. */
   readonly #entries = new Map<string, Entry | null>();
   readonly #untrusted: readonly string[];
 
@@ -199,7 +199,7 @@ export class Mounts {
       mount.kind === 'read' && mount.isDirectory ? [path] : [],
     );
   }
-  /** Parents before what lies in them. */
+  /** Returns the options of bubblewrap, parents before their children. */
   arguments(surroundings: MountSurroundings): string[] {
     const sorted = [...this.#all].sort(([a], [b]) =>
       parts(a).join('\0') < parts(b).join('\0') ? -1 : 1,

@@ -32,32 +32,32 @@ const PROCESSES = 4_096; // bound: Processes of one command, unless `processes` 
 /** A command's sandbox. */
 export interface Box {
   readonly settings: SandboxSettings;
-  /** Real path: written to but for its git directory. */
+  /** Real path. The command may write it, except for the git directory. */
   readonly workspace: string;
   /** The command writes an upper layer instead of the workspace; absent: the workspace itself, which only tests after an apply do. */
   readonly overlay?: Overlay;
   /** The workspace is read-only: a formatter without an overlay writes copies. */
   readonly isReadOnly?: boolean;
-  /** Directories of ours that it may write to. */
+  /** Directories of Emend's own that the command may write. */
   readonly scratch?: readonly string[];
-  /** Nothing is shut in or hidden: only what is written in the workspace (`overlay`) and its git directory goes nowhere. */
+  /** The command sees the machine as it is. Only its writes to the workspace (`overlay`) and the git directory are dropped. */
   readonly isOpen?: boolean;
 }
 export interface Surroundings {
   readonly env: Environment;
-  /** Our own directories: home and store. */
+  /** Emend's own directories: home and store. */
   readonly hidden: readonly string[];
 }
 
 const KERNEL = ['sys', 'sysrq-trigger', 'irq', 'bus', 'acpi', 'fs'];
 
-/** Its processes end with it. */
+/** Options for a command without a sandbox: only its processes end with it. */
 const OPEN = ['--unshare-user', '--unshare-pid', '--die-with-parent', '--new-session'];
 
-/** What bubblewrap is started with, up to the command. */
+/** Options of bubblewrap before the command, and what they refer to. */
 export interface BoxOptions {
   readonly options: readonly string[];
-  /** What its descriptors have, from `FIRST_INPUT` on. */
+  /** Contents of its descriptors, from `FIRST_INPUT` on. */
   readonly inputs: readonly ProcessInput[];
 }
 
@@ -125,7 +125,7 @@ async function showWorkspace(
   if (own !== null) mounts.show(own.top);
   const direct = box.isReadOnly === true ? 'guard' : 'write';
   mounts.show(workspace, overlay === undefined ? direct : { kind: 'layers', ...overlay });
-  // What it makes there is no repository for git that we or a person run, even if it is never removed.
+  // A repository that the command makes there is none for Emend's git or yours, even if it is never removed.
   if (git === null && overlay === undefined && direct === 'write')
     mounts.set(join(workspace, '.git'), { kind: 'scratch', bytes: SMALL_BYTES });
   if (own !== null) await guardGit(mounts, own, box);
@@ -183,7 +183,7 @@ function showWrites(
   }
 }
 
-/** Outside the sandbox. Only the workspace and the repository's git directories are covered, so that nothing written there stays. */
+/** Returns the options for a command without a sandbox. They cover the workspace and the git directories, so that nothing written there stays. */
 function openArguments({ workspace, overlay }: Box, git: GitPlaces | null): string[] {
   const places = [workspace, ...(git?.places ?? [])].filter((place) =>
     lookOrNull(() => lstatSync(place))?.isDirectory(),

@@ -72,7 +72,7 @@ const EPERM = 1;
 /** Libraries that try a new call first take an older one. */
 const ENOSYS = 38;
 const EPROTONOSUPPORT = 93;
-/** What a kernel without this family of sockets returns. */
+/** Error of a kernel without this family of sockets. */
 const EAFNOSUPPORT = 97;
 
 /** Refused whatever the arguments are. */
@@ -102,7 +102,7 @@ const CLONE_NEWUSER = 0x10000000;
 /** They type into the terminal of the worker. */
 const TERMINAL_REQUESTS = { TIOCSTI: 0x5412, TIOCLINUX: 0x541c } as const;
 
-// Instructions of classic BPF, each of 8 bytes: what it does, where it jumps if its comparison holds or does not, and a number.
+// Instructions of classic BPF, each of 8 bytes: what it does, where it jumps if its comparison is true or false, and a number.
 
 interface Instruction {
   readonly code: number;
@@ -133,7 +133,7 @@ const instruction = (code: number, value: number, ifTrue = 0, ifFalse = 0): Inst
 const load = (offset: number): Instruction => instruction(LOAD, offset);
 const refuse = (errno: number): Instruction => instruction(RETURN, RETURN_ERROR | errno);
 const allow = instruction(RETURN, RETURN_ALLOW);
-/** Returns an instruction that goes on with `then` if its comparison holds, and else skips them. */
+/** Returns the instructions `then` after one that skips them unless its comparison is true. */
 const whenever = (code: number, value: number, then: readonly Instruction[]): Instruction[] => [
   instruction(code, value, 0, then.length),
   ...then,
@@ -165,7 +165,7 @@ function program({ audit, otherAbi, calls }: Architecture): readonly Instruction
   ];
 }
 
-/** Namespaces of networks do not hold AF_VSOCK; a command needs no other family than these. */
+/** A command needs no other family than these. A namespace of networks does not contain AF_VSOCK. */
 const ONLY_USED_FAMILIES: readonly Instruction[] = [
   load(argumentAt(0)),
   ...[FAMILIES.unix, FAMILIES.inet, FAMILIES.inet6].flatMap((family) =>
@@ -180,7 +180,7 @@ const ONLY_USED_FAMILIES: readonly Instruction[] = [
   refuse(EAFNOSUPPORT),
 ];
 
-/** Bubblewrap's `--disable-userns` holds clone3 also, whose flags a filter cannot see. */
+/** Bubblewrap's `--disable-userns` also stops clone3, whose flags a filter cannot see. */
 const NO_USER_NAMESPACE: readonly Instruction[] = [
   load(argumentAt(0)),
   ...whenever(JUMP_IF_ANY_BIT, CLONE_NEWUSER, [refuse(EPERM)]),

@@ -9,7 +9,7 @@ import type { Mounts } from './mounts.js';
 const PROGRAMS = ['/usr', '/bin', '/sbin', '/opt', '/nix', '/gnu', '/snap'];
 const LIBRARIES = /^lib(?:32|64|x32|exec)?$/;
 
-/** In /etc, by their names. */
+/** Names in /etc that a command sees. */
 const SETTINGS: readonly string[] = [
   // Names of accounts, hosts and protocols.
   ...['passwd', 'group', 'nsswitch.conf', 'shells', 'hosts', 'hostname', 'host.conf', 'gai.conf'],
@@ -32,7 +32,7 @@ const SETTINGS: readonly string[] = [
   ...['fonts', 'texmf', 'texlive', 'ImageMagick-6', 'ImageMagick-7', 'OpenCL', 'vulkan', 'glvnd'],
   ...['postgresql-common', 'chromium', 'chromium.d', 'gdb'],
 ];
-/** Their names end in a version. */
+/** More names in /etc, which end in a version. */
 const VERSIONED_SETTINGS = /^(?:java|python|lua|erlang|php|llvm)[\d.-]/;
 
 /** Data that programs in /usr keep elsewhere. */
@@ -43,7 +43,7 @@ const GIT_SETTINGS = '/etc/gitconfig';
 const GIT_SETTINGS_BYTES = 1_048_576; // bound: Size of git's settings for everybody; larger ones are left out.
 const MAY_HOLD_TOKEN = /:\/\/[^/\s]*@|extraheader|token|passw|askpass/i;
 
-/** What the kernel tells of processors and memory. */
+/** Files of the kernel about processors and memory. */
 const HARDWARE = '/sys/devices/system';
 
 export function showSystem(mounts: Mounts): void {

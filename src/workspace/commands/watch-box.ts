@@ -56,7 +56,7 @@ const spaceOf = async (path: string) => {
 
 type Reason = string | null;
 
-/** Limits that the kernel holds the box to, if there is a control group for it. */
+/** Returns the limits that the kernel enforces if there is a control group for the box. */
 export const groupLimits = ({ memory_mib, processes, own }: Allowance): CgroupLimits => ({
   memory_mib: memory_mib + own.memory_mib,
   processes: processes + own.tasks + OWN_TASKS,

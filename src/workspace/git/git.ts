@@ -342,7 +342,7 @@ export async function repositoryOf(dir: string): Promise<GitRepository | null> {
     : { ...place, ...((await headIn(place.gitDir)) ?? (await headInParts(call))) };
 }
 
-/** Where no git is installed either: none. One that is not trusted is a problem. */
+/** As `repositoryOf`, and null if no git is installed. Throws ProblemError `no_program` if none is trusted. */
 export const repositoryIfGit = async (dir: string): ReturnType<typeof repositoryOf> => {
   learnAround(dir);
   const { paths, skipped } = findPrograms('git');

@@ -1,4 +1,4 @@
-/** Whether git would run a program that is not the user's to store certain files. */
+/** Finds out whether git would run a program that is not the user's to store certain files. */
 import type { Problem } from '../../shared/problems.js';
 import { fieldsOf, git, gitSettings, valueOf } from './git.js';
 import { untrustedProblem, untrustedPrograms } from './program-guard.js';

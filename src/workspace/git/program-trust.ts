@@ -81,7 +81,7 @@ const pathFault = (path: string): string | null => {
   return workspace === null ? null : `${path} is in the workspace ${workspace}`;
 };
 
-/** An argument of a program that is not known: an option, a placeholder, or a path elsewhere. */
+/** Returns why Emend does not allow an argument of a program that it does not know. Options, placeholders and paths elsewhere are allowed. */
 const argumentFault = ({ text, isLiteral }: Word): string | null => {
   if (!isLiteral) return unknown(text);
   if (PLACEHOLDER.test(text) || BARE_OPTION.test(text)) return null;
@@ -92,7 +92,7 @@ const argumentFault = ({ text, isLiteral }: Word): string | null => {
   return /^\d+$/.test(value) ? null : pathFault(value);
 };
 
-/** An argument of a known program: any word, but no path into a workspace. */
+/** Returns why Emend does not allow an argument of a known program. Only a path into a workspace is not allowed. */
 const knownArgumentFault = ({ text }: Word): string | null => {
   const value = OPTION_WITH_VALUE.exec(text)?.[1] ?? text;
   return value.includes('/') && !/^[\w+.-]+:\/\//.test(value) ? pathFault(value) : null;
@@ -185,7 +185,7 @@ function scriptFault(name: string, words: readonly Word[]): string | null {
   return scriptFileFault(name, script.text) ?? firstFault(scriptArguments, argumentFault);
 }
 
-/** With -I Python looks for modules in its own directories only. */
+/** Returns whether a Python looks for modules in its own directories only, as it does with `-I`. */
 const isIsolatedPython = (name: string, options: readonly Word[]): boolean =>
   /^(?:python|pypy)/.test(name) && options.some(({ text }) => text.includes('I'));
 

@@ -67,7 +67,7 @@ const stateOf = (stat: BigIntStats): string =>
     ? `directory ${stat.dev} ${stat.ino}`
     : `${stat.dev} ${stat.ino} ${stat.size} ${stat.mtimeNs} ${stat.ctimeNs}`;
 
-/** The identity of a file, also of the link that leads to it. */
+/** Returns the identity of a file, also of the link that leads to it. */
 const fileState = (path: string): string => {
   try {
     return `${stateOf(lstatSync(path, { bigint: true }))} ${stateOf(statSync(path, { bigint: true }))}`;
@@ -77,7 +77,7 @@ const fileState = (path: string): string => {
 };
 const stateOfAll = (files: readonly string[]): string => files.map(fileState).join('\n');
 
-/** The `.git` entries that decide which repository a directory is in. */
+/** Returns the `.git` entries that decide which repository a directory is in. */
 function discovered(cwd: string): string[] {
   const entries: string[] = [];
   // Git reports a directory that is not there.
@@ -88,7 +88,7 @@ function discovered(cwd: string): string[] {
   }
 }
 
-/** Files of settings that may appear. */
+/** Returns the files of settings that may appear. */
 function candidates(env: GitVariables, gitDirs: readonly string[]): string[] {
   const home = env.HOME ?? homedir();
   const config = env.XDG_CONFIG_HOME ?? join(home, '.config');
@@ -113,7 +113,7 @@ export const includedFile = ({ key, value, origin }: Setting): string | null => 
 
 const ORIGIN = 'file:';
 
-/** `--list -z` with origin and scope: three fields for each setting, of which the last is `key LF value`. */
+/** Reads `--list -z` with origin and scope: three fields for each setting, of which the last is `key LF value`. */
 function parse(text: string, cwd: string): Setting[] {
   const fields = text.split('\0');
   const settings: Setting[] = [];

@@ -1,4 +1,4 @@
-/** What a document allows, by its front matter. Pure. */
+/** Lists what a document allows by its front matter. Pure. */
 import * as jobs from '../../documents/job/index.js';
 import { readPlanFront } from '../../documents/plan/index.js';
 import type { ConfigurationFile } from './types.js';

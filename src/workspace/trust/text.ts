@@ -1,4 +1,4 @@
-/** What a question and `emend trust` print about a file that is not trusted. Pure. */
+/** Writes what a question and `emend trust` show about a file that is not trusted. Pure. */
 import type { Doubt } from './types.js';
 
 const GRANTS_SHOWN = 20; // bound: Maximum number of grants of a file in a question.

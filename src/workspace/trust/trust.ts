@@ -64,7 +64,7 @@ interface Baseline {
   readonly hashes: readonly string[];
   /** Text of `emend.yaml`. */
   readonly config: string;
-  /** What its jobs and plans allowed. */
+  /** Grants of its jobs and plans. */
   readonly grants: readonly string[];
 }
 interface Unapproved {
@@ -113,13 +113,13 @@ export function createTrust({ home, sys = realSys }: { readonly home: string; sy
       const place = await recordOf(dir, workspace);
       const accepted = await acceptedIn(sys, place);
       const baseline = await readJson<Baseline>(sys, baselineIn(place));
-      const found: Doubt[] = [];
+      const doubts: Doubt[] = [];
       for (const file of files.filter(({ hash }) => !accepted.has(hash))) {
         const unapproved = await readJson<Unapproved>(sys, unapprovedPath(file.hash));
         const doubt = doubtAbout(file, { unapproved, baseline, accepted });
-        if (doubt !== null) found.push(doubt);
+        if (doubt !== null) doubts.push(doubt);
       }
-      return found;
+      return doubts;
     },
     accept: async (workspace, files) => {
       await acceptFiles(sys, await recordOf(dir, workspace), files);

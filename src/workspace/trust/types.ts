@@ -1,4 +1,4 @@
-/** What a file that Emend obeys is, and why it may not be yours. */
+/** Types of the files that Emend obeys, and of the doubts about them. */
 
 /** A file of a workspace that Emend or a model obeys. */
 export interface ConfigurationFile {
@@ -17,6 +17,6 @@ export interface Doubt {
   readonly hash: string;
   /** Completes "emend.yaml: ". */
   readonly reason: string;
-  /** What the content would allow that is not allowed yet. Each entry completes "Emend may ". */
+  /** New permissions that the content would give. Each entry completes "Emend may ". */
   readonly grants: readonly string[];
 }

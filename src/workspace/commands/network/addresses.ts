@@ -46,6 +46,9 @@ const LOCAL_NAT64_PREFIX = 48;
 const GLOBAL = '2000::';
 const GLOBAL_PREFIX = 3;
 
+/** Returns the host that a URL names, an IPv6 address without its brackets. */
+export const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[|\]$/g, '');
+
 /** Returns the bytes of an address in any notation that `isIP` takes; null: it is no address. */
 export function bytesOf(address: string): AddressBytes | null {
   const plain = address.split('%')[0] ?? '';

@@ -1,7 +1,7 @@
 /** Connects to a destination that a command named: each name is resolved once, checked, and exactly the checked address is connected to. */
 import { lookup } from 'node:dns/promises';
 import { connect, type Socket } from 'node:net';
-import { bytesOf, kindOf } from './addresses.js';
+import { bytesOf, hostOf, kindOf } from './addresses.js';
 import { check, isOfMachine, type Destination, type Policy, type Resolve } from './policy.js';
 import { tunnel, upstreamPort, type Upstream } from './upstream.js';
 
@@ -47,17 +47,17 @@ export async function dial(destination: Destination, options: DialOptions): Prom
   const { policy, upstream } = options;
   const verdict = await check(destination, policy);
   const refused = (reason: string): Dialed => ({ ok: false, isRefused: true, reason });
-  const goesUpstream = upstream !== null && !upstream.isBypassed(destination.host);
+  const usesUpstream = upstream !== null && !upstream.isBypassed(destination.host);
   if (!verdict.ok) {
     // A worker behind a proxy often resolves no public names. On another machine the proxy's loopback is not this machine's.
-    if (verdict.isUnresolved !== true || !goesUpstream || (await isLocal(upstream, policy)))
+    if (verdict.isUnresolved !== true || !usesUpstream || (await isLocal(upstream, policy)))
       return verdict.isUnresolved === true
         ? { ok: false, isRefused: false, reason: verdict.reason }
         : refused(verdict.reason);
     return viaProxy(upstream, destination, options.signal);
   }
   const isPublic = verdict.addresses.every((address) => isPublicAddress(address));
-  if (goesUpstream && isPublic)
+  if (usesUpstream && isPublic)
     return viaProxy(
       upstream,
       { host: verdict.addresses[0] ?? '', port: destination.port },
@@ -73,7 +73,7 @@ const isPublicAddress = (address: string): boolean => {
 
 /** Returns whether the worker's proxy runs on this machine. */
 async function isLocal({ url }: Upstream, { resolve, ownAddresses }: Policy): Promise<boolean> {
-  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const host = hostOf(url);
   const addresses = bytesOf(host) === null ? await resolve(host).catch(() => []) : [host];
   return addresses.some((address) => isOfMachine(address, ownAddresses()));
 }

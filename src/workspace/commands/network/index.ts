@@ -24,7 +24,7 @@ export interface CommandNetwork {
   /** Options of bubblewrap, after all others. */
   readonly arguments: readonly string[];
   readonly wrap: (command: readonly string[]) => readonly string[];
-  readonly variables: (given: Environment) => Readonly<Record<string, string>>;
+  readonly variables: (environment: Environment) => Readonly<Record<string, string>>;
   /** Sentences for the end of the command's output. */
   readonly notes: () => readonly string[];
   readonly end: () => Promise<void>;

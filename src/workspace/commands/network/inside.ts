@@ -2,7 +2,7 @@
 import { isLoopbackHost, type NetworkTarget } from '../../../documents/job/index.js';
 import type { Environment } from '../../../system/environment.js';
 
-/** Where the command finds the proxy. Below the range that the system hands out by itself. */
+/** Port at which the command finds the proxy, below the range from which the system takes ports by itself. */
 const PROXY_PORT = 17_171;
 const PLACE = '/run/emend-network';
 const NODE = `${PLACE}/node`;

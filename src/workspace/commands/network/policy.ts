@@ -9,7 +9,7 @@ import {
 import { bytesOf, innermost, isInRange, kindOf, sameAddress } from './addresses.js';
 
 export interface Destination {
-  /** As the command named it: lower case, without the dot at its end. */
+  /** Name or address as the command wrote it. */
   readonly host: string;
   readonly port: number;
 }

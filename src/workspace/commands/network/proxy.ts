@@ -11,6 +11,7 @@ import {
 } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
 import { pipeline, type Duplex } from 'node:stream';
+import { hostOf } from './addresses.js';
 import { dial, type Dialed, type DialOptions } from './dial.js';
 import type { Destination } from './policy.js';
 import { answerSocks, SOCKS_VERSION } from './socks.js';
@@ -189,7 +190,7 @@ async function connectTo(
   join(client, keep(dialed.socket));
 }
 
-/** Of one connection only, never of the request behind it. */
+/** Headers of one connection. The proxy does not pass them on. */
 const HOP_BY_HOP = new Set(
   'connection proxy-connection keep-alive proxy-authorization proxy-authenticate te trailer transfer-encoding upgrade'.split(
     ' ',
@@ -215,7 +216,7 @@ async function forward(
     return;
   }
   const destination = {
-    host: url.hostname.replace(/^\[|\]$/g, ''),
+    host: hostOf(url),
     port: url.port === '' ? 80 : Number(url.port),
   };
   const dialed = await to(destination);

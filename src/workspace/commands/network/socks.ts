@@ -34,7 +34,7 @@ export async function answerSocks(
   return dialed.socket;
 }
 
-/** With the unspecified address: nothing asks where the connection begins. */
+/** Names the unspecified address, as no client needs to know where the connection begins. */
 const reply = (code: number): Buffer =>
   Buffer.from([SOCKS_VERSION, code, 0, KIND.ipv4, 0, 0, 0, 0, 0, 0]);
 

@@ -1,6 +1,7 @@
 /** The proxy that the worker itself needs (`HTTPS_PROXY` of its environment): connections to public addresses are tunnelled through it. */
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { hostOf } from './addresses.js';
 import type { Environment } from '../../../system/environment.js';
 
 const HEAD_BYTES = 16_384; // bound: Most that an upstream proxy answers to CONNECT,
@@ -49,7 +50,7 @@ export async function tunnel(
   port: number,
   signal: AbortSignal,
 ): Promise<Socket> {
-  const server = { host: url.hostname.replace(/^\[|\]$/g, ''), port: upstreamPort(url) };
+  const server = { host: hostOf(url), port: upstreamPort(url) };
   const socket =
     url.protocol === 'https:'
       ? connectTls({ ...server, servername: server.host })
