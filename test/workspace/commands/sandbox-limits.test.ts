@@ -14,6 +14,7 @@ import {
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { SANDBOX_ON, type SandboxSettings } from '../../../src/documents/job/index.js';
+import { isWithin } from '../../../src/system/paths.js';
 import { createLocalRunner, type CommandRequest } from '../../../src/workspace/commands/index.js';
 import { removeTree } from '../../../src/workspace/layers/index.js';
 import { found, whyNone } from '../../support/box-users.js';
@@ -255,7 +256,11 @@ describeIf(found.works, whyNone)('what must work', () => {
       '.pyenv/shims',
       'go/bin',
     ];
-    const PATH = `${dirs.map((each) => join(tools, each)).join(':')}:${process.env.PATH ?? ''}`;
+    // Emend follows no link in the workspace in which it was started, as npm's own directory there has.
+    const others = (process.env.PATH ?? '')
+      .split(':')
+      .filter((directory) => !isWithin(directory, process.cwd()));
+    const PATH = [...dirs.map((directory) => join(tools, directory)), ...others].join(':');
     const own = ['nodex', 'cargox', 'blackx', 'toolx', 'pyx', 'gox'];
     const all = PATH.split(':').flatMap((each) => (existsSync(each) ? readdirSync(each) : []));
     const names = [...new Set([...own, ...all])].filter(
