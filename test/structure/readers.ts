@@ -36,7 +36,6 @@ import {
   filesToMake,
   readUnfinished,
 } from '../../src/documents/plan/unfinished.js';
-import { readTarget } from '../../src/documents/source/network-targets.js';
 import { checkFilePath } from '../../src/documents/source/schemas.js';
 import { firstHeading, readYaml, splitFrontMatter } from '../../src/documents/source/yaml.js';
 import { discoverTests } from '../../src/workspace/commands/index.js';
@@ -50,7 +49,6 @@ import { eolsForNewFiles, hintedPaths } from '../../src/workspace/files/index.js
 import { cutLine } from '../../src/workspace/finding/signatures.js';
 import { matcherOf, partsOf, stemOf, termsOf } from '../../src/workspace/finding/words.js';
 import { stripSpace } from '../../src/workspace/git/commit-hooks.js';
-import { readShellLine } from '../../src/workspace/git/shell-line.js';
 import {
   arrangeTestOutput,
   parseTestOutput,
@@ -169,8 +167,6 @@ export const READERS: Readonly<Record<string, Reader>> = {
   'parseJob, a command': (text) =>
     parseJob(`---\ntest: ${JSON.stringify(text)}\n---\n# A\n`, 'job.md'),
   'parseJob, instructions': (text) => parseJob(`---\ntitle: A\n---\n${text}`, 'job.md'),
-  readTarget,
-  readShellLine,
   parsePolicy: (text) => parsePolicy(text, 'review.yaml'),
   'parsePolicy, a pattern': (text) =>
     parsePolicy(`rules:\n  - approve: [${JSON.stringify(text)}]\n`, 'review.yaml'),
