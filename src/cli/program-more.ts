@@ -277,6 +277,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   skip: ['emend skip 3f2a --file src/b.ts'],
   retry: ['emend retry 3f2a --note "the tests are in test/"'],
   revise: ['emend revise 3f2a --note "keep the old name"', 'emend revise 3f2a --from-pr'],
+  trust: ['emend trust review.yaml --check', 'emend trust emend.yaml'],
   abort: ['emend abort 3f2a'],
   move: [
     'emend move 3f2a --to ~/greet',
