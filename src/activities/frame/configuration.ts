@@ -30,5 +30,9 @@ export async function requireTrusted(
   files: readonly ConfigurationFile[],
 ): Promise<void> {
   const untrusted = await untrustedConfiguration(ports, root, files);
-  if (untrusted !== null) fail('config_untrusted', untrusted.message);
+  if (untrusted !== null)
+    fail(
+      'config_untrusted',
+      `${untrusted.message} Read it. If you want what it says, type: emend trust ${files.map(({ path }) => path).join(' ')}, and then answer retry.`,
+    );
 }

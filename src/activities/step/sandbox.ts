@@ -56,6 +56,11 @@ export const noSandboxFor = (what: string, why: string): string =>
 const REFUSED = /^refused by Emend: (\S+): /;
 const NETWORK =
   /ENETUNREACH|EAI_AGAIN|ENOTFOUND|network is unreachable|could not resolve host|name resolution|no such host/i;
+const SERVICE =
+  /(?:ECONNREFUSED|connection refused)[^\n]{0,80}?(?:127\.0\.0\.1|localhost|::1)[\])]*:(\d{2,5})\b/i;
+const CERTIFICATE =
+  /SELF_SIGNED_CERT|UNABLE_TO_GET_ISSUER_CERT|UNABLE_TO_VERIFY_LEAF|CERTIFICATE_VERIFY_FAILED|unable to get local issuer certificate/;
+const NO_IDENTITY = /unable to auto-detect email address|Please tell me who you are/;
 const READ_ONLY = /EROFS|read-only file system/i;
 const NOT_THERE =
   /ENOENT|EACCES|no such file|permission denied|cannot access|cannot open|not found|does not exist/i;
@@ -85,6 +90,17 @@ export function refusedBySandbox(output: string): string | null {
     )
       return `it hides ${path} (\`read: [${path}]\`)`;
   }
+  return refusedService(output);
+}
+
+/** What only a user of the machine can know: a service that tests expect may be one of the machine's. */
+function refusedService(output: string): string | null {
+  const port = SERVICE.exec(output)?.[1];
+  if (port !== undefined)
+    return `a service at localhost:${port} may be this machine's, which it does not reach (\`network: { allow: [localhost:${port}] }\`)`;
+  if (CERTIFICATE.test(output))
+    return 'it does not know your certificate authority (list its variable in `env:`, as `env: [NODE_EXTRA_CA_CERTS, PIP_CERT]`, and its file in `read:`)';
+  if (NO_IDENTITY.test(output)) return 'it hides your git configuration (`read: [~/.gitconfig]`)';
   return null;
 }
 /** What to do about it. */

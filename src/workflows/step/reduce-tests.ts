@@ -47,7 +47,7 @@ function baseMessage({ outcome, summary, outside }: BaseTestRun): string {
     outcome === 'missing'
       ? `the test command cannot be run on the untouched files: ${summary}`
       : `the tests fail on the untouched files: ${summary}`;
-  return outside === undefined ? message : `${message}. ${outside.message}`;
+  return outside === undefined ? message : `${message.replace(/[.]+$/, '')}. ${outside.message}`;
 }
 
 /** For the activities that judge a change. */

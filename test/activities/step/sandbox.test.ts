@@ -31,6 +31,10 @@ test.each([
   ['connect ENOENT /var/run/docker.sock', '`read: [/var/run/docker.sock]`'],
   ["fatal: Unable to create '/w/.git/index.lock': Read-only file system", 'the git directory'],
   ['MemoryError: Cannot allocate memory', '`memory_mib`'],
+  ['Error: connect ECONNREFUSED 127.0.0.1:5432', '`network: { allow: [localhost:5432] }`'],
+  ['connection refused: localhost:6379', 'localhost:6379'],
+  ['npm error code SELF_SIGNED_CERT_IN_CHAIN', '`env: [NODE_EXTRA_CA_CERTS, PIP_CERT]`'],
+  ["fatal: unable to auto-detect email address (got 'root@x.(none)')", '`read: [~/.gitconfig]`'],
   ['sh: 1: Cannot fork: Resource temporarily unavailable', '`processes`'],
 ])('%s', (output, told) => {
   expect(refusedBySandbox(`running\n${output}\nfailed`)).toContain(told);

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { cgroupPlaces } from '../../../src/workspace/commands/cgroup.js';
 import { runAsUser } from '../../support/as-user.js';
 import { boxUsers, endBoxUsers, found, whyNone, type BoxUser } from '../../support/box-users.js';
+import { sampled } from '../../support/seeded.js';
 import { describeIf } from '../../support/skipped.js';
 import { transpile } from '../../support/transpile.js';
 
@@ -78,7 +79,7 @@ describeIf(found.works, whyNone)('a command over its limit', () => {
         : [{ user, isGrouped: true }],
     );
 
-  test.each(ROWS)(
+  test.each(sampled('places of memory', ROWS, 3))(
     'D6: $name is stopped at memory_mib',
     async ({ command, isOpen, mayBeSmall }) => {
       for (const { user, isGrouped } of kinds()) {

@@ -19,6 +19,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { sampled } from '../../support/seeded.js';
 import { createCommitter } from '../../../src/workspace/git/commit.js';
 import { blobId, dirtyPaths, fileIds } from '../../../src/workspace/git/entries.js';
 import { git } from '../../../src/workspace/git/git.js';
@@ -285,7 +286,7 @@ const ROWS: readonly Row[] = [
   ],
 ];
 
-test.each(ROWS)(
+test.each(sampled('programs of git', ROWS, 6))(
   '%s is not run',
   async (...[, prepare, later]) => {
     await prepare();
@@ -313,26 +314,29 @@ describe('C13: an object that a partial clone lacks', () => {
       { 'remote.origin.vcs': 'ext', 'protocol.ext.allow': 'always' },
     ],
   ];
-  test.each(REMOTES)('%s is not run', async (_name, url, settings) => {
-    await program('exit 1');
-    await repo.git('config', 'extensions.partialClone', 'origin');
-    await repo.git('config', 'remote.origin.promisor', 'true');
-    await repo.git(
-      'remote',
-      'set-url',
-      'origin',
-      url === 'ORIGIN' ? join(outside, 'origin.git') : url,
-    );
-    for (const [key, value] of Object.entries(settings)) await repo.git('config', key, value);
-    await repo.write('gone.d', '- `npm test`\n');
-    await repo.commitAll();
-    const id = await repo.line('rev-parse', 'HEAD:gone.d');
-    await rm(join(repo.dir, '.git/objects', id.slice(0, 2), id.slice(2)), { force: true });
-    await git(['cat-file', 'blob', id], { cwd: repo.dir });
-    await broughtByPerson(repo.dir, 'npm test', ['gone.d']).catch(() => undefined);
-    await wholeRun();
-    expect(marked()).toBe(false);
-  });
+  test.each(sampled('programs of a partial clone', REMOTES, 2))(
+    '%s is not run',
+    async (_name, url, settings) => {
+      await program('exit 1');
+      await repo.git('config', 'extensions.partialClone', 'origin');
+      await repo.git('config', 'remote.origin.promisor', 'true');
+      await repo.git(
+        'remote',
+        'set-url',
+        'origin',
+        url === 'ORIGIN' ? join(outside, 'origin.git') : url,
+      );
+      for (const [key, value] of Object.entries(settings)) await repo.git('config', key, value);
+      await repo.write('gone.d', '- `npm test`\n');
+      await repo.commitAll();
+      const id = await repo.line('rev-parse', 'HEAD:gone.d');
+      await rm(join(repo.dir, '.git/objects', id.slice(0, 2), id.slice(2)), { force: true });
+      await git(['cat-file', 'blob', id], { cwd: repo.dir });
+      await broughtByPerson(repo.dir, 'npm test', ['gone.d']).catch(() => undefined);
+      await wholeRun();
+      expect(marked()).toBe(false);
+    },
+  );
 });
 
 describe('the problem', () => {

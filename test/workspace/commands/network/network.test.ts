@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { runAsUser, type AsUser, type Ran } from '../../../support/as-user.js';
 import { boxUsers, endBoxUsers, found, whyNone, type BoxUser } from '../../../support/box-users.js';
-import { describeIf, testIf } from '../../../support/skipped.js';
+import { describeIf, longOnly, testIf } from '../../../support/skipped.js';
 import { transpile } from '../../../support/transpile.js';
 
 const PROXY = '127.0.0.1:17171';
@@ -72,6 +72,9 @@ afterEach(async () => {
     await once(server, 'close');
   }
 });
+
+const isLong = process.env.EMEND_LONG === '1';
+const long = longOnly('D5 and its variants show the proxy');
 
 describeIf(found.works, whyNone)('a command with `network`', () => {
   let users: readonly BoxUser[] = [];
@@ -317,7 +320,7 @@ print('echoed', got)`;
     LIMIT_MS,
   );
 
-  test(
+  long(
     'an HTTP request has its body, its headers and its answer',
     async () => {
       const server = await listening(
@@ -409,7 +412,10 @@ print('echoed', got)`;
     ],
   ];
   for (const [name, command, output] of PROGRAMS)
-    testIf(registry && has(name), `no registry can be reached, or ${name} is missing`)(
+    testIf(
+      registry && has(name) && isLong,
+      `it takes a while, no registry can be reached, or ${name} is missing`,
+    )(
       `${name} reaches a public server: ${command.slice(0, 40)}`,
       async () => {
         const user = users[0];
@@ -439,7 +445,7 @@ print('echoed', got)`;
     );
   });
 
-  test(
+  long(
     "the command's exit code, signal, output and children are its own",
     async () => {
       const outcomes = async (network: boolean) => {
@@ -464,7 +470,7 @@ except ChildProcessError: print('no child')"`,
     LIMIT_MS,
   );
 
-  test(
+  long(
     'the death of the forwarder does not hang the command, nor does a full queue',
     async () => {
       const server = await listening(
@@ -499,7 +505,7 @@ print('flooded')`;
     LIMIT_MS,
   );
 
-  test(
+  long(
     "goes through the worker's own proxy, by address",
     async () => {
       const requests: string[] = [];
