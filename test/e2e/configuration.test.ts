@@ -275,3 +275,29 @@ long(
   },
   ROW_MS,
 );
+
+long(
+  'a job that `approval: auto` applied is asked about with other line ends and from another repository',
+  async () => {
+    const evil = job('a.js', 'approval: auto', `test: '${RAN}'`);
+    const s = (open = await scene({ 'a.js': 'const a = 1;\n', 'todo.md': '# Todo\n' }, [
+      { name: 'job', match: { contains: '- todo.md' }, answer: whole({ 'todo.md': evil }) },
+      { name: 'second', match: { contains: '- a.js' }, answer: whole({ 'a.js': SECOND }) },
+    ]));
+    await s.worker();
+    const first = await s.start('one.md', job('todo.md', 'approval: auto', 'commit: true'));
+    expect(await s.end(first)).toMatchObject({ outcome: 'committed' });
+    for (const text of [evil.replaceAll('\n', '\r\n'), `\uFEFF${evil}`]) {
+      const run = await s.start('todo.md', text);
+      expect((await s.settle(run)).status.decision?.reason).toBe('configuration');
+      await s.answer(run, 'abort');
+      await s.end(run);
+    }
+    const moved = await s.start('../outside.md', evil);
+    expect((await s.settle(moved)).status.decision?.reason).toBe('configuration');
+    await s.answer(moved, 'abort');
+    await s.end(moved);
+    expect(hasRun(s)).toBe(false);
+  },
+  ROW_MS,
+);

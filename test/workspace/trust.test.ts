@@ -3,12 +3,12 @@ import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { sha256 } from '../../src/system/hash.js';
 import {
   configurationFiles,
+  contentHash,
   createTrust,
   doubtText,
-  jobInWorkspace,
+  jobOf,
   type ConfigurationFile,
   type Trust,
 } from '../../src/workspace/trust/index.js';
@@ -39,8 +39,7 @@ const write = async (path: string, text: string): Promise<void> => {
 const files = () => configurationFiles(repo.dir);
 const job = async (path: string, text: string): Promise<readonly ConfigurationFile[]> => {
   await write(path, text);
-  const file = await jobInWorkspace(repo.dir, path, text);
-  return file === null ? [] : [file];
+  return [await jobOf(repo.dir, path, text)];
 };
 const reasons = async (obeyed: readonly ConfigurationFile[]) =>
   (await trust.doubts(repo.dir, obeyed)).map(doubtText);
@@ -103,9 +102,9 @@ test('asks once per content, also from a linked worktree', async () => {
 
 test('asks about a file that was applied without an approval, whatever it allows, and wherever it is', async () => {
   const text = '# Plain\n\nDo it.\n';
-  await trust.recordUnapproved('3f2a', [
-    { path: 'b.md', hash: sha256(text) },
-    { path: 'b.js', hash: sha256('code') },
+  await trust.recordUnapproved(repo.dir, '3f2a', [
+    { path: 'b.md', hash: contentHash(text) },
+    { path: 'b.js', hash: contentHash('code') },
   ]);
   const [doubt] = await reasons(await job('moved.md', text));
   expect(doubt).toBe(
@@ -121,21 +120,75 @@ test('a baseline is written once: what a command left before the second one is n
   expect(await reasons(await files())).toHaveLength(1);
 });
 
-test('a job that was typed, or is not what the file has, is not the workspace’s', async () => {
-  await write('jobs/a.md', '# Other\n');
-  expect(await jobInWorkspace(repo.dir, 'jobs/a.md', '# Mine\n')).toBeNull();
-  expect(await jobInWorkspace(repo.dir, 'none', '# Mine\n')).toBeNull();
+test('a job that was typed is asked about only if a run applied its content without an approval', async () => {
+  await trust.recordBeforeCommand(repo.dir);
+  const text = '---\ntest: make evil\n---\n# A\n';
+  const typed = await jobOf(repo.dir, 'typed', text);
+  expect(await reasons([typed])).toEqual([]);
+  await trust.recordUnapproved(repo.dir, '3f2a', [{ path: 'b.md', hash: contentHash(text) }]);
+  expect(await reasons([typed])).toHaveLength(1);
+});
+
+test('a BOM, other line ends and blanks at the end of lines make no other content', async () => {
+  const text = '---\ntest: make evil\n---\n# A\n';
+  await trust.recordUnapproved(repo.dir, '3f2a', [{ path: 'b.md', hash: contentHash(text) }]);
+  for (const same of [
+    `\uFEFF${text}`,
+    text.replaceAll('\n', '\r\n'),
+    text.replace('evil', 'evil  '),
+  ])
+    expect(await reasons(await job('moved.md', same))).toHaveLength(1);
+});
+
+test('front matter with a BOM or blanks behind its fence is read', async () => {
+  await trust.recordBeforeCommand(repo.dir);
+  for (const odd of [
+    '\uFEFF---\ntest: make evil\n---\n# A\n',
+    '---  \ntest: make evil\n---\n# B\n',
+  ])
+    expect(await reasons(await job('odd.md', odd))).toHaveLength(1);
+});
+
+test('what is obeyed by its name is not trusted as a copy of another file', async () => {
+  const other = 'approval: auto\n';
+  await write('other.yaml', other);
+  await trust.recordBeforeCommand(repo.dir);
+  await write('emend.yaml', other);
+  expect(await reasons(await files())).toHaveLength(1);
+});
+
+test('an unapproved document gives the baseline nothing', async () => {
+  const text = '---\ntest: make evil\n---\n# A\n';
+  await trust.recordUnapproved(repo.dir, '3f2a', [{ path: 'b.md', hash: contentHash(text) }]);
+  await write('b.md', text);
+  await trust.recordBeforeCommand(repo.dir);
+  expect(await reasons(await job('c.md', `${text}More.\n`))).toHaveLength(1);
+});
+
+test('a file that was changed without an approval is asked about also after a line was merged into it', async () => {
+  const text = '---\ntest: make evil\n---\n# A\n';
+  await trust.recordUnapproved(repo.dir, '3f2a', [{ path: 'b.md', hash: contentHash(text) }]);
+  const [merged] = await reasons(await job('b.md', `${text}Mine.\n`));
+  expect(merged).toContain('b.md: run 3f2a changed this file without your approval');
+});
+
+test('a protection that is removed counts: tests, an audit, a budget, hooks', async () => {
+  await write('emend.yaml', 'approval: auto\ntest: make\nhooks: true\nlimits: { budget_usd: 1 }\n');
+  await trust.recordBeforeCommand(repo.dir);
+  await write('emend.yaml', 'approval: auto\nhooks: false\n');
+  const [sentence] = await reasons(await files());
+  for (const lost of ['untested', 'without hooks', 'budget_usd']) expect(sentence).toContain(lost);
 });
 
 test('what a reviewer approved is trusted, unless it was changed from something that is not', async () => {
   await trust.recordBeforeCommand(repo.dir);
-  const baseHash = sha256('approval: ask\nprotected: [secret.js]\n');
+  const baseHash = contentHash('approval: ask\nprotected: [secret.js]\n');
   const text = 'approval: auto\n';
   await trust.recordApproved(repo.dir, [{ path: 'emend.yaml', text, baseHash }]);
   await write('emend.yaml', text);
   expect(await reasons(await files())).toEqual([]);
   const evil = '---\ntest: make evil\n---\n# A\n';
-  const unknown = sha256('---\ntest: make evil\n---\n');
+  const unknown = contentHash('---\ntest: make evil\n---\n');
   await trust.recordApproved(repo.dir, [{ path: 'b.md', text: evil, baseHash: unknown }]);
   expect(await reasons(await job('b.md', evil))).toHaveLength(1);
 });

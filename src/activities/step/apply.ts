@@ -2,7 +2,7 @@
 import { getJson } from '../../stores/ports.js';
 import type { ApplyInput, HeldLock, ConflictFile } from '../../shared/proposal-activities.js';
 import { shownKey, type BlobRef } from '../../shared/ids.js';
-import { isConfigurationName, type ApprovedFile } from '../../workspace/trust/index.js';
+import { contentHash, type ApprovedFile } from '../../workspace/trust/index.js';
 import type { ApplyRequest, WorkspaceLock } from '../../workspace/ports.js';
 import { toApply, type Proposal } from '../../workspace/proposal.js';
 import type { Activity } from '../frame/activity.js';
@@ -55,19 +55,20 @@ async function recordTrust(
 ): Promise<void> {
   const automatic: { readonly path: string; readonly hash: string }[] = [];
   const approved: ApprovedFile[] = [];
+  const textOf = async (ref: BlobRef): Promise<string> =>
+    Buffer.from(await blobs.get(ref)).toString('utf8');
   for (const { path, base, result } of proposal.files) {
-    if (result === null || !files.includes(path) || !isConfigurationName(path)) continue;
-    if (unapproved.includes(path)) automatic.push({ path, hash: hashIn(result.ref) });
+    if (result === null || !files.includes(path)) continue;
+    const text = await textOf(result.ref);
+    if (unapproved.includes(path)) automatic.push({ path, hash: contentHash(text) });
     else {
-      const text = Buffer.from(await blobs.get(result.ref)).toString('utf8');
-      approved.push({ path, text, baseHash: base === null ? null : hashIn(base.ref) });
+      const baseHash = base === null ? null : contentHash(await textOf(base.ref));
+      approved.push({ path, text, baseHash });
     }
   }
-  if (automatic.length > 0) await trust.recordUnapproved(shownKey(stepKey), automatic);
+  if (automatic.length > 0) await trust.recordUnapproved(workspace, shownKey(stepKey), automatic);
   if (approved.length > 0) await trust.recordApproved(workspace, approved);
 }
-
-const hashIn = (ref: BlobRef): string => ref.slice('sha256:'.length);
 
 export const applyProposal: Activity<'applyProposal'> = async (ports, input, { assertCurrent }) => {
   const request = await requestOf(ports, input);

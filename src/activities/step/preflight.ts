@@ -8,11 +8,15 @@ import * as jobs from '../../documents/job/index.js';
 import { fail, valueOf } from '../../shared/problems.js';
 import { configurationOf } from '../../shared/run.js';
 import { tokensIn, withoutTokens } from '../../shared/tokens.js';
-import type { PreflightInput, PreflightResult } from '../../shared/step-activities.js';
+import type {
+  PreflightInput,
+  PreflightResult,
+  UntrustedConfiguration,
+} from '../../shared/step-activities.js';
 import { realpath } from '../../system/fs.js';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
 import { readConfig } from '../../workspace/documents/index.js';
-import { configurationFiles, jobInWorkspace, readConfigAt } from '../../workspace/trust/index.js';
+import { configIn, configurationFiles, jobOf, readConfigAt } from '../../workspace/trust/index.js';
 import { gitPlaces } from '../../workspace/commands/index.js';
 import {
   eolsForNewFiles,
@@ -44,39 +48,44 @@ export const preflight = async (
 ): Promise<PreflightResult> => {
   const key = recordKey(input.stepKey, input.snapshotNumber);
   const isRecorded = (await ports.records.get(key)) !== null;
-  const untrusted = isRecorded ? null : await doubtsOfRun(ports, input).catch(asRefused);
-  if (untrusted !== null) return untrusted;
+  const obeyed = isRecorded ? null : await obeyedBy(ports, input).catch(asRefused);
+  if (obeyed !== null && 'outcome' in obeyed) return obeyed;
   return recordOnce(
     ports.records,
     key,
-    () => compute(ports, input, signal).catch(asRefused),
+    () => compute(ports, input, { signal, config: obeyed }).catch(asRefused),
     'later',
   );
 };
 
-/** Looks at `emend.yaml`, the job and the files with instructions. */
-async function doubtsOfRun(ports: ActivityPorts, input: PreflightInput) {
-  // All of it comes from the target branch.
-  if (input.configurationCommit !== undefined) return null;
+type Config = Awaited<ReturnType<typeof readConfigAt>>;
+
+/** Reads `emend.yaml` once, and looks at it, at the job and at the files with instructions. */
+async function obeyedBy(
+  ports: ActivityPorts,
+  input: PreflightInput,
+): Promise<Config | UntrustedConfiguration> {
   const root = await ports.workspace.root(input.workspace);
-  const config = await readConfig(root);
+  // All of it comes from the target branch.
+  if (input.configurationCommit !== undefined) return readConfigAt(root, input.configurationCommit);
+  const rules = await readConfig(root);
+  const files = await configurationFiles(root, rules.ok ? rules.value.rules : []);
   const text = await snapshots.getText(ports.blobs, input.job);
-  const job = await jobInWorkspace(root, input.jobPath, text);
-  const files = await configurationFiles(root, config.ok ? config.value.rules : []);
-  const all = job === null ? files : [...files, job];
-  return untrustedConfiguration(ports, root, all, input.trusts);
+  const job = await jobOf(root, input.jobPath, text);
+  const untrusted = await untrustedConfiguration(ports, root, [...files, job], input.trusts);
+  return untrusted ?? configIn(files);
 }
 
 async function compute(
   ports: ActivityPorts,
   input: PreflightInput,
-  signal: AbortSignal,
+  { signal, config: looked }: { readonly signal: AbortSignal; readonly config: Config | null },
 ): Promise<PreflightResult> {
   const { blobs } = ports;
   const { workspace } = input;
   const root = await ports.workspace.root(workspace);
   const job = valueOf(jobs.parseJob(await snapshots.getText(blobs, input.job), input.jobPath));
-  const config = valueOf(await readConfigAt(root, input.configurationCommit));
+  const config = valueOf(looked ?? (await readConfigAt(root, input.configurationCommit)));
   const asked = jobs.resolveLimits(config, job, input.overrides);
   const { mode } = jobs.jobFormatPolicy(job);
   const commitMessage = messageOf(job, config, input);

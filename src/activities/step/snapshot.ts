@@ -2,7 +2,7 @@
 import { encodingOf, type Effort, type ProjectConfig } from '../../documents/job/index.js';
 import type { Limits } from '../../shared/limits.js';
 import { ProblemError, fail } from '../../shared/problems.js';
-import { inspectTarget, isAbsent } from '../../workspace/files/index.js';
+import { inspectTarget, isAbsent, looksSecret } from '../../workspace/files/index.js';
 import { configurationFiles, fileAtCommit, readConfigAt } from '../../workspace/trust/index.js';
 import { requireTrusted } from '../frame/configuration.js';
 import type { ActivityPorts } from '../frame/ports.js';
@@ -207,6 +207,13 @@ export async function textRefs(options: {
           : { ...found.problem, message: `${jobPath}: context_files: ${found.problem.message}` },
       );
     }
+    // A link with another name must not bring in a file that no prompt shows.
+    if (looksSecret(found.value.target) && !looksSecret(path))
+      fail(
+        'target_outside',
+        `${path} leads to ${found.value.target}, which looks like a secret.`,
+        'Name the file itself if the model may read it.',
+      );
     const most = limits.maxContextFile_bytes ?? Infinity;
     if (found.value.bytes > most)
       fail(

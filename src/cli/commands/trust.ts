@@ -4,8 +4,12 @@ import { realpath } from 'node:fs/promises';
 import { requireHome, resolveHome } from '../../stores/home.js';
 import { fail, EXIT, type ExitCode } from '../../shared/problems.js';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
-import { sha256 } from '../../system/hash.js';
-import { createTrust, doubtText, type ConfigurationFile } from '../../workspace/trust/index.js';
+import {
+  contentHash,
+  createTrust,
+  doubtText,
+  type ConfigurationFile,
+} from '../../workspace/trust/index.js';
 import type { Io } from '../io.js';
 import { localWorkspace } from '../local/open.js';
 import { plain } from '../render/text.js';
@@ -42,7 +46,7 @@ async function namedFile(io: Io, workspace: string, typed: string): Promise<Conf
     (await readGivenText(absolute, UNREADABLE)) ??
     fail('usage', `${typed}: file not found or not readable.`, 'Name a file of the workspace.');
   const path = relative(workspace, await realpath(absolute));
-  return { path, kind: kindOf(path), text, hash: sha256(text) };
+  return { path, kind: kindOf(path), text, hash: contentHash(text) };
 }
 
 /** A plan is read as a job: both have the same front matter. */

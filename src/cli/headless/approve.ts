@@ -9,8 +9,7 @@ import { readMap } from '../../documents/source/check.js';
 import { text } from '../../documents/source/schemas.js';
 import { foldedName, shellWord } from '../../shared/text.js';
 import { resolveHome } from '../../stores/home.js';
-import { sha256 } from '../../system/hash.js';
-import { createTrust, fileAtCommit } from '../../workspace/trust/index.js';
+import { contentHash, createTrust, fileAtCommit } from '../../workspace/trust/index.js';
 import type { DecisionPoint } from '../../shared/decisions.js';
 import { fail, failAll, nullOn, ProblemError, valueOf } from '../../shared/problems.js';
 import { shownKey } from '../../shared/ids.js';
@@ -70,7 +69,7 @@ async function policyDoubt(
   const inside = relative(workspace, await realpath(resolve(cwd, path)));
   if (inside.startsWith('..') || isAbsolute(inside)) return null;
   const trust = createTrust({ home: await resolveHome(env) });
-  const file = { path: inside, kind: 'policy', text: source, hash: sha256(source) } as const;
+  const file = { path: inside, kind: 'policy', text: source, hash: contentHash(source) } as const;
   const [doubt] = await trust.doubts(workspace, [file]);
   return doubt === undefined
     ? null

@@ -22,7 +22,11 @@ export async function configurationCommit(
   if (repository !== undefined) return null;
   const branch = targetBranch(env);
   if (flag === undefined && branch === null) return null;
-  const names = flag === undefined ? [`origin/${branch ?? ''}`, branch ?? ''] : [flag];
+  // A tag of the same name would win over the branch.
+  const names =
+    flag === undefined
+      ? [`refs/remotes/origin/${branch ?? ''}`, `refs/heads/${branch ?? ''}`]
+      : [flag];
   for (const name of names) {
     const args = ['rev-parse', '--quiet', '--verify', '--end-of-options', `${name}^{commit}`];
     const found = await gitLine(args, { cwd, reading: true });

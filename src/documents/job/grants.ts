@@ -7,7 +7,10 @@ import type { Job, ProjectConfig } from './types.js';
 
 /** The keys that `emend.yaml`, a job and the front matter of a plan have in common; absent and null: not set. */
 export type Grantor = Partial<
-  Pick<Job, 'sandbox' | 'approval' | 'secrets' | 'create' | 'test' | 'baseline' | 'model'> &
+  Pick<
+    Job,
+    'contextFiles' | 'sandbox' | 'approval' | 'secrets' | 'create' | 'test' | 'baseline' | 'model'
+  > &
     Pick<Job, 'limits' | 'commit' | 'requireCompleteSentinel' | 'repository'>
 >;
 
@@ -23,6 +26,7 @@ export const grantsOf = (settings: Grantor): readonly string[] => [
     'use responses without a completeness marker (`requireCompleteSentinel: false`)',
   ),
   ...commandGrants(settings.test),
+  ...(settings.contextFiles ?? []).map((path) => `send ${path} to the model (\`context_files\`)`),
   ...when(
     settings.baseline === 'off' || settings.baseline === 'known',
     `apply a change although tests fail (\`baseline: ${settings.baseline ?? ''}\`)`,
@@ -61,6 +65,17 @@ export const grantsOfConfig = (config: ProjectConfig): readonly string[] => [
 
 /** Returns the protection that `before` has and `after` lacks: a pattern, approvers. */
 const lostProtection = (after: ProjectConfig, before: ProjectConfig): readonly string[] => [
+  ...when(
+    hasCommands(before.test) && !hasCommands(after.test),
+    'apply changes untested (`test` is removed)',
+  ),
+  ...when(before.audit !== false && after.audit === false, 'apply changes unaudited (`audit`)'),
+  ...when(before.hooks && !after.hooks, 'commit without hooks (`hooks: false`)'),
+  ...when(before.sign !== false && after.sign === false, 'commit unsigned (`sign: false`)'),
+  ...when(before.verify !== after.verify, `test at another time (\`verify: ${after.verify}\`)`),
+  ...Object.keys(before.limits)
+    .filter((name) => !(name in after.limits))
+    .map((name) => `use the default of the limit ${name}`),
   ...before.protected
     .filter((pattern) => !pattern.startsWith('!') && !after.protected.includes(pattern))
     .map((pattern) => `change ${pattern} without a reviewer (\`protected\` no longer lists it)`),
@@ -100,6 +115,8 @@ const networkGrants = ({ network }: SandboxSettings): readonly string[] =>
   !network
     ? []
     : [`let commands use the network (\`sandbox.network: ${JSON.stringify(network)}\`)`];
+
+const hasCommands = (test: ProjectConfig['test']): boolean => test !== null && test.length > 0;
 
 function commandGrants(test: Grantor['test']): readonly string[] {
   if (test === null || test === undefined) return [];

@@ -1,4 +1,5 @@
 /** Runs commands that you configured, such as tests, formatters and hooks. No command comes from a model. */
+import { homedir } from 'node:os';
 import { rm, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { orNull } from '../../system/durable.js';
@@ -7,6 +8,7 @@ import { lstat, realpath } from '../../system/fs.js';
 import { runProcess } from '../../system/launcher.js';
 import type { ProcessOutcome, ProcessRequest } from '../../system/process-group.js';
 import { learnWorkspace, programFault } from '../../system/programs.js';
+import { workspaceWrites } from '../../documents/job/index.js';
 import { findBubblewrap, type Bubblewrap } from './bubblewrap.js';
 import { confine, type ConfinedEnd, type ConfineOptions } from './confine.js';
 import { coverFor } from './cover-installation.js';
@@ -201,7 +203,9 @@ function boxedOutcome(
 /** Returns the directory that a command may write for real; null: none. */
 function writtenBy(sandbox: Box | 'off', cwd: string): string | null {
   if (sandbox === 'off') return cwd;
-  const isCovered = sandbox.overlay !== undefined || sandbox.isReadOnly === true;
+  const { overlay, isReadOnly, settings } = sandbox;
+  const copies = workspaceWrites(settings, { root: sandbox.workspace, home: homedir() }).length > 0;
+  const isCovered = (overlay !== undefined && !copies) || isReadOnly === true;
   return isCovered ? null : sandbox.workspace;
 }
 

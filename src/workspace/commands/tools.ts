@@ -77,8 +77,12 @@ function showTool(mounts: Mounts, dir: string, places: Places): void {
  * in a home (as `~/.local`).
  */
 const isWide = (dir: string, { homes, hidden }: Places): boolean =>
+  isHome(dir) ||
+  (isHome(dirname(dir)) && isHiddenIn(dirname(dir), dir)) ||
   homes.some((home) => isWithin(home, dir) || isHiddenIn(home, dir)) ||
   hidden.some((own) => isWithin(own, dir) || isWithin(dir, own));
+/** Returns whether a directory is where homes usually are: another user's is as private as one's own. */
+const isHome = (dir: string): boolean => dir === '/root' || /^\/(?:home|Users)\/[^/]+$/.test(dir);
 const isHiddenIn = (home: string, dir: string): boolean =>
   dirname(dir) === home && basename(dir).startsWith('.') && !isRoot(basename(dir));
 const isRoot = (name: string): boolean => name.startsWith('.') && ROOTS.includes(name.slice(1));
@@ -120,6 +124,7 @@ function showInstallation(mounts: Mounts, program: string, places: Places): void
     const installation = basename(dir) === 'bin' ? dirname(dir) : dir;
     if (dirname(installation) === '/')
       for (const name of PARTS_OF_INSTALLATION) showTool(mounts, join(installation, name), places);
+    else if (installation === dir && places.homes.includes(dirname(dir))) mounts.show(program);
     else showTool(mounts, installation, places);
   }
   if (segments[part] === '.cargo')

@@ -17,7 +17,14 @@ export function grantsInDocument({ kind, path, text }: ConfigurationFile): reado
     case 'plan':
       return jobs.grantsOf(readPlanFront(text, path));
     case 'job': {
-      if (!/^---\r?\n/.test(text)) return [];
+      // The parser is lenient about a BOM and blanks before and after the fence.
+      if (
+        !text
+          .replace(/^\uFEFF/, '')
+          .trimStart()
+          .startsWith('---')
+      )
+        return [];
       const job = jobs.parseJob(text, path);
       return jobs.grantsOf(job.ok ? job.value : readPlanFront(text, path));
     }

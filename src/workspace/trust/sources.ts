@@ -1,9 +1,17 @@
 /** Reads the files of a workspace that Emend or a model obeys. */
+import { parseConfig } from '../../documents/job/index.js';
 import { join } from 'node:path';
 import { readGiven, readSettings, UNREADABLE } from '../../system/given-file.js';
 import { orNull } from '../../system/durable.js';
 import { sha256 } from '../../system/hash.js';
 import type { ConfigurationFile } from './types.js';
+
+/** Returns the hash that names a content. A BOM, line ends and blanks at the end of lines make no other content. */
+export const contentHash = (bytes: Uint8Array | string): string => {
+  const text = typeof bytes === 'string' ? bytes : Buffer.from(bytes).toString('utf8');
+  const lines = text.replace(/^\uFEFF/, '').split(/\r\n|\n|\r/);
+  return sha256(lines.map((line) => line.trimEnd()).join('\n'));
+};
 
 const INSTRUCTIONS = ['CLAUDE.md', 'AGENTS.md'];
 
@@ -15,18 +23,21 @@ export async function configurationFiles(
   const names = [...new Set([...INSTRUCTIONS, ...rules])];
   const files = await Promise.all(names.map((path) => fileIn(root, path, 'instructions')));
   const text = (await readSettings(join(root, 'emend.yaml'))) ?? '';
-  const config = { path: 'emend.yaml', kind: 'config', text, hash: sha256(text) } as const;
+  const config = { path: 'emend.yaml', kind: 'config', text, hash: contentHash(text) } as const;
   return [config, ...files.filter((file) => file !== null)];
 }
 
-/** Returns the job if it is the content of a file in the workspace; null: it was typed, or comes from elsewhere. */
-export async function jobInWorkspace(
-  root: string,
-  path: string,
-  text: string,
-): Promise<ConfigurationFile | null> {
-  const file = await fileIn(root, path, 'job');
-  return file !== null && file.hash === sha256(text) ? file : null;
+/** Parses `emend.yaml` as it was read with the others. */
+export const configIn = (files: readonly ConfigurationFile[]): ReturnType<typeof parseConfig> => {
+  const text = files.find(({ kind }) => kind === 'config')?.text ?? '';
+  return parseConfig(text === '' ? null : text);
+};
+
+/** Returns the job as it was given. It counts as the workspace's if the workspace has a file at its path, whatever that has by now. */
+export async function jobOf(root: string, path: string, text: string): Promise<ConfigurationFile> {
+  const isThere = (await fileIn(root, path, 'job')) !== null;
+  const job = { path, kind: 'job', text, hash: contentHash(text) } as const;
+  return isThere ? job : { ...job, isElsewhere: true };
 }
 
 /** Returns the documents of a plan. The front matter of the first is that of the plan. */
@@ -45,5 +56,5 @@ async function fileIn(
 ): Promise<ConfigurationFile | null> {
   const bytes = await orNull(readGiven(join(root, path)), UNREADABLE).catch(() => null);
   if (bytes === null) return null;
-  return { path, kind, text: bytes.toString('utf8'), hash: sha256(bytes) };
+  return { path, kind, text: bytes.toString('utf8'), hash: contentHash(bytes) };
 }

@@ -9,6 +9,7 @@
  *
  * The worktrees of a repository share one record, as a phase of a plan works in one of them.
  */
+import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import * as jobs from '../../documents/job/index.js';
 import { homePaths } from '../../stores/home.js';
@@ -20,7 +21,7 @@ import { realSys, type Sys } from '../../system/sys.js';
 import { listWorkspaceFiles } from '../files/index.js';
 import { repositoryIfGit } from '../git/git.js';
 import { grantsInDocument } from './grants.js';
-import { configurationFiles } from './sources.js';
+import { configurationFiles, contentHash } from './sources.js';
 import type { ConfigurationFile, Doubt } from './types.js';
 
 const BASELINE_FILES = 20_000; // bound: Maximum number of files in a baseline.
@@ -30,12 +31,12 @@ const GRANTS_KEPT = 2_000; // bound: Maximum number of grants in a baseline.
 
 /** Names of files that can be a job, a plan, a policy or instructions. */
 const CONFIGURATION = /\.(?:md|markdown|ya?ml)$/i;
-export const isConfigurationName = (path: string): boolean => CONFIGURATION.test(path);
+const isConfigurationName = (path: string): boolean => CONFIGURATION.test(path);
 
 /** A file that was written into a workspace. */
 interface WrittenFile {
   readonly path: string;
-  /** SHA-256 of its bytes, in hexadecimal. */
+  /** `contentHash` of its bytes. */
   readonly hash: string;
 }
 
@@ -43,7 +44,7 @@ interface WrittenFile {
 export interface ApprovedFile {
   readonly path: string;
   readonly text: string;
-  /** SHA-256 of the bytes before the change; null: the file is new. */
+  /** `contentHash` of the bytes before the change; null: the file is new. */
   readonly baseHash: string | null;
 }
 
@@ -51,7 +52,7 @@ export interface Trust {
   /** Records the workspace's configuration before the first command that could write it. Later calls do nothing. */
   recordBeforeCommand(workspace: string): Promise<void>;
   /** Records files that are about to be applied although nobody approved them. */
-  recordUnapproved(run: string, files: readonly WrittenFile[]): Promise<void>;
+  recordUnapproved(workspace: string, run: string, files: readonly WrittenFile[]): Promise<void>;
   /** Records files that a reviewer approved, if what they were changed from is known. */
   recordApproved(workspace: string, files: readonly ApprovedFile[]): Promise<void>;
   /** Returns the files whose content may be a model's and that would allow something new. */
@@ -89,12 +90,19 @@ export function createTrust({ home, sys = realSys }: { readonly home: string; sy
       const place = await recordOf(dir, workspace);
       if (recorded.has(place)) return;
       if ((await readJson(sys, baselineIn(place))) === null)
-        await putJsonIfAbsent(sys, baselineIn(place), await baselineOf(await realpath(workspace)));
+        await putJsonIfAbsent(
+          sys,
+          baselineIn(place),
+          await baselineOf(await realpath(workspace), (hash) => existsSync(unapprovedPath(hash))),
+        );
       recorded.add(place);
     },
-    recordUnapproved: async (run, files) => {
-      for (const { path, hash } of files.filter((file) => isConfigurationName(file.path)))
+    recordUnapproved: async (workspace, run, files) => {
+      const place = await recordOf(dir, workspace);
+      for (const { path, hash } of files) {
         await putJsonIfAbsent(sys, unapprovedPath(hash), { path, run } satisfies Unapproved);
+        await putJsonIfAbsent(sys, changedPath(place, path), { path, run } satisfies Unapproved);
+      }
     },
     recordApproved: async (workspace, files) => {
       const place = await recordOf(dir, workspace);
@@ -103,7 +111,9 @@ export function createTrust({ home, sys = realSys }: { readonly home: string; sy
       if (baseline === null) return;
       const accepted = await acceptedIn(sys, place);
       const isKnown = (hash: string | null): boolean =>
-        hash === null || baseline.hashes.includes(hash) || accepted.has(hash);
+        hash === null ||
+        baseline.hashes.some((entry) => entry.startsWith(hash)) ||
+        accepted.has(hash);
       const known = files.filter(
         (file) => isConfigurationName(file.path) && isKnown(file.baseHash),
       );
@@ -116,7 +126,8 @@ export function createTrust({ home, sys = realSys }: { readonly home: string; sy
       const doubts: Doubt[] = [];
       for (const file of files.filter(({ hash }) => !accepted.has(hash))) {
         const unapproved = await readJson<Unapproved>(sys, unapprovedPath(file.hash));
-        const doubt = doubtAbout(file, { unapproved, baseline, accepted });
+        const changed = await readJson<Unapproved>(sys, changedPath(place, file.path));
+        const doubt = doubtAbout(file, { unapproved, changed, baseline, accepted });
         if (doubt !== null) doubts.push(doubt);
       }
       return doubts;
@@ -146,8 +157,12 @@ const asConfiguration = ({ path, text }: ApprovedFile): ConfigurationFile => ({
   path,
   kind: path === 'emend.yaml' ? 'config' : 'job',
   text,
-  hash: sha256(text),
+  hash: contentHash(text),
 });
+
+/** What is there now may be partly the model's, if the file was changed or merged since. */
+const changedPath = (place: string, path: string): string =>
+  join(place, 'changed', `${sha256(path).slice(0, REPOSITORY_CHARS)}.json`);
 
 const baselineIn = (place: string): string => join(place, 'baseline.json');
 
@@ -165,7 +180,10 @@ async function commonOf(gitDir: string): Promise<string> {
 }
 
 /** Hashes every file of the workspace that can be configuration, and notes what the documents among them allow. */
-async function baselineOf(root: string): Promise<Baseline> {
+async function baselineOf(
+  root: string,
+  isUnapproved: (hash: string) => boolean,
+): Promise<Baseline> {
   const listed = (await listWorkspaceFiles(root)).filter(isConfigurationName);
   const hashes = new Set<string>();
   const grants = new Set<string>();
@@ -174,13 +192,20 @@ async function baselineOf(root: string): Promise<Baseline> {
       () => null,
     );
     if (bytes === null) continue;
-    const file = { path, kind: 'job', text: bytes.toString('utf8'), hash: sha256(bytes) } as const;
+    const file = {
+      path,
+      kind: 'job',
+      text: bytes.toString('utf8'),
+      hash: contentHash(bytes),
+    } as const;
+    if (isUnapproved(file.hash)) continue;
     hashes.add(file.hash);
+    hashes.add(entryOf(file));
     for (const grant of grantsInDocument(file)) grants.add(grant);
   }
   // These count even if git ignores them.
   const named = await configurationFiles(root);
-  for (const { hash } of named) hashes.add(hash);
+  for (const file of named) hashes.add(entryOf(file));
   const config = named.find(({ kind }) => kind === 'config')?.text ?? '';
   return { hashes: [...hashes], config, grants: [...grants].slice(0, GRANTS_KEPT) };
 }
@@ -198,19 +223,33 @@ async function acceptedIn(sys: Sys, place: string): Promise<ReadonlyMap<string, 
 
 interface Records {
   readonly unapproved: Unapproved | null;
+  /** The run that changed the file at this path without an approval; null: none did. */
+  readonly changed: Unapproved | null;
   readonly baseline: Baseline | null;
   readonly accepted: ReadonlyMap<string, Accepted>;
 }
 
+/** A job may be moved; what is obeyed by its name is known under this name only. */
+const isInBaseline = ({ hashes }: Baseline, file: ConfigurationFile): boolean =>
+  hashes.includes(entryOf(file)) ||
+  ((file.kind === 'job' || file.kind === 'plan') && hashes.includes(file.hash));
+const entryOf = ({ path, hash }: Pick<ConfigurationFile, 'path' | 'hash'>): string =>
+  `${hash} ${path}`;
+
 function doubtAbout(file: ConfigurationFile, records: Records): Doubt | null {
-  const { unapproved, baseline } = records;
+  const { unapproved, changed, baseline } = records;
   const grants = newGrantsOf(file, records);
   const { path, hash } = file;
   if (unapproved !== null) {
     const reason = `run ${unapproved.run} applied this content without your approval`;
     return { path, hash, reason, grants };
   }
-  if (baseline === null || baseline.hashes.includes(hash) || grants.length === 0) return null;
+  if (changed !== null && grants.length > 0 && file.isElsewhere !== true) {
+    const reason = `run ${changed.run} changed this file without your approval, and it was changed since`;
+    return { path, hash, reason, grants };
+  }
+  if (file.isElsewhere === true) return null;
+  if (baseline === null || isInBaseline(baseline, file) || grants.length === 0) return null;
   const reason =
     'it changed after a command could write the workspace, so a model may have changed it';
   return { path, hash, reason, grants };

@@ -9,6 +9,8 @@ export interface ConfigurationFile {
   readonly text: string;
   /** SHA-256 of its bytes, in hexadecimal. */
   readonly hash: string;
+  /** No command of this workspace can have written it; absent: one can. */
+  readonly isElsewhere?: true;
 }
 
 /** A file whose content may be a model's. */

@@ -40,9 +40,12 @@ export const machineAddresses = (): readonly string[] =>
     (entries ?? []).map(({ address }) => address),
   );
 
+const HOST = /^[\w.:-]+$/;
 /** Returns the addresses that may be connected to, or why none may. */
 export async function check(destination: Destination, policy: Policy): Promise<Verdict> {
   const host = destination.host.toLowerCase().replace(/\.$/, '');
+  // A zone, a line end or a blank means one thing here and another to a proxy behind this one.
+  if (!HOST.test(host)) return { ok: false, reason: `${JSON.stringify(host)} is no host name` };
   const addresses = await addressesOf(host, policy.resolve);
   if (addresses.length === 0)
     return { ok: false, reason: `the name ${host} has no address`, isUnresolved: true };
