@@ -1,5 +1,5 @@
 /** Swaps a directory for a link and back in a tight loop, until it is ended: `node swap-child.js DIRECTORY TARGET`. */
-import { renameSync, rmSync, symlinkSync, writeSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, symlinkSync, writeSync } from 'node:fs';
 import { performance } from 'node:perf_hooks';
 
 const [, , directory, target] = process.argv;
@@ -24,12 +24,22 @@ const wait = () => {
   while (performance.now() < end_ms);
 };
 
-renameSync(directory, aside);
+/** The other process may have removed the directory when it became empty. */
+const putAside = () => {
+  try {
+    renameSync(directory, aside);
+  } catch (error) {
+    if (error.code !== 'ENOENT') throw error;
+    mkdirSync(aside);
+  }
+};
+
+putAside();
 writeSync(1, 'swaps\n');
 for (;;) {
   untilFree(() => symlinkSync(target, directory));
   wait();
   untilFree(() => renameSync(aside, directory));
   wait();
-  renameSync(directory, aside);
+  putAside();
 }

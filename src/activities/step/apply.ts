@@ -49,7 +49,7 @@ async function holdsOnBase(
 
 /** Records, before it is written, which configuration a reviewer has seen and which nobody has: Emend does not obey the latter. */
 async function recordTrust(
-  { trust, blobs }: ActivityPorts,
+  { trust, blobs, workspace: engine }: ActivityPorts,
   { stepKey, workspace, unapproved = [] }: ApplyInput,
   { proposal, files }: ApplyRequest,
 ): Promise<void> {
@@ -66,8 +66,10 @@ async function recordTrust(
       approved.push({ path, text, baseHash });
     }
   }
-  if (automatic.length > 0) await trust.recordUnapproved(workspace, shownKey(stepKey), automatic);
-  if (approved.length > 0) await trust.recordApproved(workspace, approved);
+  // The workspace of a run on a repository is a URL.
+  const root = await engine.root(workspace);
+  if (automatic.length > 0) await trust.recordUnapproved(root, shownKey(stepKey), automatic);
+  if (approved.length > 0) await trust.recordApproved(root, approved);
 }
 
 export const applyProposal: Activity<'applyProposal'> = async (ports, input, { assertCurrent }) => {
