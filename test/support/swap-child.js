@@ -12,7 +12,9 @@ const untilFree = (change) => {
       rmSync(directory, { recursive: true, force: true });
       return change();
     } catch (error) {
-      if (!['EEXIST', 'ENOTEMPTY'].includes(error.code)) throw error;
+      // What was put aside is gone if the other process had made it and removed it again.
+      if (error.code === 'ENOENT') mkdirSync(aside, { recursive: true });
+      else if (!['EEXIST', 'ENOTEMPTY'].includes(error.code)) throw error;
     }
   }
 };
