@@ -104,6 +104,7 @@ const linesOf = (run: string): Record<string, readonly string[] | null> => ({
   mcp: null,
   patch: ['patch', '../answer.diff'],
   undo: ['undo'],
+  trust: ['trust', 'job.md'],
   // Of its commands those that write.
   plan: ['plan', 'expand', 'phase', '../PLAN.md', '1'],
 });

@@ -1,4 +1,5 @@
 /** What end-to-end tests share: a home, a git workspace, the rehearsal server, worker processes that are really killed, the client. */
+import { createTrust, jobOf } from '../../src/workspace/trust/index.js';
 import { spawn, execFileSync, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import {
@@ -164,6 +165,19 @@ const ownServer = (home: string): Record<string, string> => {
   return { TEMPORAL_ADDRESS: '', EMEND_QUEUE: '' };
 };
 
+/** The test is the person who wrote the job. A content that a run applied without an approval stays what it is. */
+async function trustOwnJob(
+  { home, repo }: Pick<Scene, 'home' | 'repo'>,
+  path: string,
+  text: string,
+): Promise<void> {
+  const trust = createTrust({ home });
+  const job = await jobOf(repo, path, text);
+  const doubts = await trust.doubts(repo, [job]).catch(() => []);
+  if (doubts.some(({ reason }) => reason.includes('after a command')))
+    await trust.accept(repo, [job]);
+}
+
 export async function scene(
   files: Record<string, string | Buffer>,
   script: RehearsalScript | RehearsalScript['rules'],
@@ -243,6 +257,7 @@ export async function scene(
     mkdirSync(dirname(join(repo, path)), { recursive: true });
     writeFileSync(join(repo, path), text);
     const job = await readJobFile({ jobPath: join(repo, path), workspace: repo, cwd: repo });
+    await trustOwnJob({ home, repo }, path, text);
     const { stepKey } = await startStep(emend, { job, ...options });
     return resolveRun(emend, stepKey);
   };
