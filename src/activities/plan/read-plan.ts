@@ -35,11 +35,12 @@ import { untrustedConfiguration } from '../frame/configuration.js';
 import { asRefused, recordOnce } from '../frame/recorded.js';
 import {
   configurationFiles,
-  fileAtCommit,
+  contentHash,
   planSources,
   readConfigAt,
   type ConfigurationFile,
 } from '../../workspace/trust/index.js';
+import { fileAtCommit } from '../../workspace/git/index.js';
 import { configurationOf } from '../../shared/run.js';
 import { approversOf } from '../step/approvers.js';
 import type { PlanSettings } from './plan-call.js';
@@ -87,8 +88,8 @@ async function refuseOtherPlan(
   documents: readonly ConfigurationFile[],
 ): Promise<void> {
   for (const { path, hash } of documents) {
-    const bytes = await fileAtCommit(root, commit, path);
-    if (bytes === null || sha256(bytes) !== hash)
+    const file = await fileAtCommit(root, commit, path);
+    if (file === null || contentHash(file.bytes) !== hash)
       fail(
         'config_untrusted',
         `${path} differs from the target branch (${commit.slice(0, 12)}). A run on a pull request follows only plans of the target branch.`,

@@ -15,7 +15,6 @@ import type {
 } from '../../shared/step-activities.js';
 import { realpath } from '../../system/fs.js';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
-import { readConfig } from '../../workspace/documents/index.js';
 import { configIn, configurationFiles, jobOf, readConfigAt } from '../../workspace/trust/index.js';
 import { gitPlaces } from '../../workspace/commands/index.js';
 import {
@@ -68,8 +67,7 @@ async function obeyedBy(
   const root = await ports.workspace.root(input.workspace);
   // All of it comes from the target branch.
   if (input.configurationCommit !== undefined) return readConfigAt(root, input.configurationCommit);
-  const rules = await readConfig(root);
-  const files = await configurationFiles(root, rules.ok ? rules.value.rules : []);
+  const files = await configurationFiles(root);
   const text = await snapshots.getText(ports.blobs, input.job);
   const job = await jobOf(root, input.jobPath, text);
   const untrusted = await untrustedConfiguration(ports, root, [...files, job], input.trusts);

@@ -3,7 +3,8 @@ import { encodingOf, type Effort, type ProjectConfig } from '../../documents/job
 import type { Limits } from '../../shared/limits.js';
 import { ProblemError, fail } from '../../shared/problems.js';
 import { inspectTarget, isAbsent, looksSecret } from '../../workspace/files/index.js';
-import { configurationFiles, fileAtCommit, readConfigAt } from '../../workspace/trust/index.js';
+import { fileAtCommit } from '../../workspace/git/index.js';
+import { configFile, configIn, readConfigAt } from '../../workspace/trust/index.js';
 import { requireTrusted } from '../frame/configuration.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { readGiven } from '../../system/given-file.js';
@@ -194,8 +195,9 @@ export async function textRefs(options: {
   };
   for (const path of new Set(paths)) {
     if (commit !== undefined) {
-      const bytes = await fileAtCommit(workspace, commit, path);
-      if (bytes !== null) await add(path, bytes);
+      const file = await fileAtCommit(workspace, commit, path);
+      if (file !== null) refuseSecretLink(path, file.path);
+      if (file !== null) await add(path, file.bytes);
       continue;
     }
     const found = await inspectTarget(workspace, path, null);
@@ -207,13 +209,7 @@ export async function textRefs(options: {
           : { ...found.problem, message: `${jobPath}: context_files: ${found.problem.message}` },
       );
     }
-    // A link with another name must not bring in a file that no prompt shows.
-    if (looksSecret(found.value.target) && !looksSecret(path))
-      fail(
-        'target_outside',
-        `${path} leads to ${found.value.target}, which looks like a secret.`,
-        'Name the file itself if the model may read it.',
-      );
+    refuseSecretLink(path, found.value.target);
     const most = limits.maxContextFile_bytes ?? Infinity;
     if (found.value.bytes > most)
       fail(
@@ -223,6 +219,16 @@ export async function textRefs(options: {
     await add(path, await readGiven(found.value.realPath));
   }
   return refs;
+}
+
+/** Throws ProblemError `target_outside`: a link with another name must not bring in a file that no prompt shows. */
+function refuseSecretLink(path: string, target: string): void {
+  if (looksSecret(target) && !looksSecret(path))
+    fail(
+      'target_outside',
+      `${path} leads to ${target}, which looks like a secret.`,
+      'Name the file itself if the model may read it.',
+    );
 }
 
 // `emend.yaml` for activities that cannot do without it.
@@ -237,13 +243,24 @@ export const projectConfig = async (
   const plan =
     settings === undefined ? {} : await getJson<SettingsOfPlan>(ports.blobs, settings, 'settings');
   const { configurationCommit = commit } = plan;
-  if (configurationCommit === undefined)
-    await requireTrusted(ports, root, (await configurationFiles(root)).slice(0, 1));
-  const config = await readConfigAt(root, configurationCommit);
+  const config =
+    configurationCommit === undefined
+      ? await trustedConfig(ports, root)
+      : await readConfigAt(root, configurationCommit);
   if (!config.ok)
     return fail('config_invalid', config.problems.map(({ message }) => message).join('\n'));
   return { ...config.value, ...plan.front };
 };
+
+/** Reads `emend.yaml` of the workspace once: the text that was checked is the one that is parsed. */
+async function trustedConfig(
+  ports: Pick<ActivityPorts, 'trust'>,
+  root: string,
+): ReturnType<typeof readConfigAt> {
+  const file = await configFile(root);
+  await requireTrusted(ports, root, [file]);
+  return configIn([file]);
+}
 
 /** For `projectConfig`. */
 export const settingsIn = ({

@@ -9,7 +9,7 @@ import { readMap } from '../../documents/source/check.js';
 import { text } from '../../documents/source/schemas.js';
 import { foldedName, shellWord } from '../../shared/text.js';
 import { resolveHome } from '../../stores/home.js';
-import { contentHash, createTrust, fileAtCommit } from '../../workspace/trust/index.js';
+import { contentHash, createTrust } from '../../workspace/trust/index.js';
 import type { DecisionPoint } from '../../shared/decisions.js';
 import { fail, failAll, nullOn, ProblemError, valueOf } from '../../shared/problems.js';
 import { shownKey } from '../../shared/ids.js';
@@ -26,7 +26,7 @@ import { decide } from '../../client/runs/decide.js';
 import type { ResolvedRun } from '../../client/runs/resolve.js';
 import { showRun } from '../../client/runs/show.js';
 import { evaluatePolicy, parsePolicy, ruleOf, type Policy } from '../../documents/job/index.js';
-import { git, gitLine, repositoryOf, variablesForTool } from '../../workspace/git/index.js';
+import { fileAtCommit, git, gitLine, repositoryOf, variablesForTool } from '../../workspace/git/index.js';
 
 const NOTIFY_S = 30; // bound: A person's notify command.
 const NOTIFY_OUTPUT_BYTES = 4_096; // bound: Of its output this much is kept.
@@ -57,7 +57,7 @@ async function policyText(path: string, commit: string | null): Promise<string |
   const repository = await repositoryOf(dirname(path));
   if (repository === null) return readGivenText(path, UNREADABLE);
   const inside = relative(repository.root, await realpath(path));
-  return (await fileAtCommit(repository.root, commit, inside))?.toString('utf8') ?? null;
+  return (await fileAtCommit(repository.root, commit, inside))?.bytes.toString('utf8') ?? null;
 }
 
 /** Returns why the policy does not count: a model may have written it. Null: it counts. */

@@ -24,7 +24,8 @@ import { tokensIn, withoutTokens } from '../../shared/tokens.js';
 import { errnoOf, realSys } from '../../system/sys.js';
 import { resolveInWorkspace } from '../apply/paths.js';
 import { ABSENT, readGiven, readSettings, whyUnread } from '../../system/given-file.js';
-import { git, outsideGit, topOf } from '../git/git.js';
+import { fileAtCommit } from '../git/file-at-commit.js';
+import { outsideGit, topOf } from '../git/git.js';
 
 const JOB_FILE_BYTES = 4 * 1024 * 1024; // bound: A job is a few pages of text; anything near this bound is a mistake.
 
@@ -105,22 +106,19 @@ export const readJobFile = async (request: JobFileRequest): Promise<JobFile> => 
 };
 
 /** Returns the job as a commit has it. Throws ProblemError `job_not_found` if the commit has no such file. */
-export const jobAtCommit = async (file: JobFile, commit: string): Promise<JobFile> => {
-  const { workspace, jobPath } = file;
-  if (isAbsolute(jobPath)) return file;
-  const found = await git(['cat-file', 'blob', `${commit}:./${jobPath}`], {
-    cwd: workspace,
-    reading: true,
-  });
-  if (!found.ok)
+export const jobAtCommit = async (read: JobFile, commit: string): Promise<JobFile> => {
+  const { workspace, jobPath } = read;
+  if (isAbsolute(jobPath)) return read;
+  const file = await fileAtCommit(workspace, commit, jobPath);
+  if (file === null)
     return fail(
       'job_not_found',
       `${jobPath} is not on the target branch (${commit.slice(0, 12)}). A run on a pull request follows only jobs of the target branch.`,
       'Merge the job first, or run it outside the pull request.',
     );
-  const { bytes } = found.value;
+  const { bytes } = file;
   const job = await checked(parseJob(decode(bytes, jobPath), jobPath), jobPath, workspace);
-  return { ...file, job: { ...job, path: jobPath }, bytes };
+  return { ...read, job: { ...job, path: jobPath }, bytes };
 };
 
 /** Null: a directory is edited. `said`: by the document; flags are over it. Throws ProblemError `usage`. */

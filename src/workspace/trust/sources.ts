@@ -16,15 +16,19 @@ export const contentHash = (bytes: Uint8Array | string): string => {
 const INSTRUCTIONS = ['CLAUDE.md', 'AGENTS.md'];
 
 /** Returns `emend.yaml`, which counts as empty if it is missing, and the files with instructions that exist. */
-export async function configurationFiles(
-  root: string,
-  rules: readonly string[] = [],
-): Promise<readonly ConfigurationFile[]> {
+export async function configurationFiles(root: string): Promise<readonly ConfigurationFile[]> {
+  const config = await configFile(root);
+  const parsed = configIn([config]);
+  const rules = parsed.ok ? parsed.value.rules : [];
   const names = [...new Set([...INSTRUCTIONS, ...rules])];
   const files = await Promise.all(names.map((path) => fileIn(root, path, 'instructions')));
-  const text = (await readSettings(join(root, 'emend.yaml'))) ?? '';
-  const config = { path: 'emend.yaml', kind: 'config', text, hash: contentHash(text) } as const;
   return [config, ...files.filter((file) => file !== null)];
+}
+
+/** Returns `emend.yaml`, which counts as empty if it is missing. Throws ProblemError `config_invalid` if it cannot be read. */
+export async function configFile(root: string): Promise<ConfigurationFile> {
+  const text = (await readSettings(join(root, 'emend.yaml'))) ?? '';
+  return { path: 'emend.yaml', kind: 'config', text, hash: contentHash(text) };
 }
 
 /** Parses `emend.yaml` as it was read with the others. */

@@ -7,7 +7,7 @@ export interface ConfigurationFile {
   readonly kind: 'config' | 'job' | 'plan' | 'instructions' | 'policy';
   /** The text; of a file that is missing: empty. */
   readonly text: string;
-  /** SHA-256 of its bytes, in hexadecimal. */
+  /** `contentHash` of the text: other line ends, a BOM and blanks at the end of lines make no other hash. */
   readonly hash: string;
   /** No command of this workspace can have written it; absent: one can. */
   readonly isElsewhere?: true;
