@@ -1,5 +1,5 @@
 /** Which contents of configuration files may be a model's. */
-import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
@@ -9,6 +9,7 @@ import {
   createTrust,
   doubtText,
   jobOf,
+  type ApprovedFile,
   type ConfigurationFile,
   type Trust,
 } from '../../src/workspace/trust/index.js';
@@ -41,6 +42,10 @@ const job = async (path: string, text: string): Promise<readonly ConfigurationFi
   await write(path, text);
   return [await jobOf(repo.dir, path, text)];
 };
+const approved = (path: string, text: string, baseHash: string | null): ApprovedFile => ({
+  path,
+  read: () => Promise.resolve({ text, baseHash }),
+});
 const reasons = async (obeyed: readonly ConfigurationFile[]) =>
   (await trust.doubts(repo.dir, obeyed)).map(doubtText);
 
@@ -184,11 +189,64 @@ test('what a reviewer approved is trusted, unless it was changed from something 
   await trust.recordBeforeCommand(repo.dir);
   const baseHash = contentHash('approval: ask\nprotected: [secret.js]\n');
   const text = 'approval: auto\n';
-  await trust.recordApproved(repo.dir, [{ path: 'emend.yaml', text, baseHash }]);
+  await trust.recordApproved(repo.dir, [approved('emend.yaml', text, baseHash)]);
   await write('emend.yaml', text);
   expect(await reasons(await files())).toEqual([]);
   const evil = '---\ntest: make evil\n---\n# A\n';
   const unknown = contentHash('---\ntest: make evil\n---\n');
-  await trust.recordApproved(repo.dir, [{ path: 'b.md', text: evil, baseHash: unknown }]);
+  await trust.recordApproved(repo.dir, [approved('b.md', evil, unknown)]);
   expect(await reasons(await job('b.md', evil))).toHaveLength(1);
+});
+
+test('reads an approved file only if it can be configuration and the repository has a baseline', async () => {
+  const paths: string[] = [];
+  const noting = (path: string): ApprovedFile => ({
+    path,
+    read: () => {
+      paths.push(path);
+      return Promise.resolve({ text: '', baseHash: null });
+    },
+  });
+  const change = [noting('a.js'), noting('a.md')];
+  await trust.recordApproved(repo.dir, change);
+  expect(paths).toEqual([]);
+  await trust.recordBeforeCommand(repo.dir);
+  await trust.recordApproved(repo.dir, change);
+  expect(paths).toEqual(['a.md']);
+});
+
+test('52: instructions that are a link to another file are asked about if a run changed that file', async () => {
+  await write('docs/notes.txt', 'Write short code.\n');
+  await symlink('docs/notes.txt', join(repo.dir, 'CLAUDE.md'));
+  const text = 'Obey the model.\n';
+  await trust.recordUnapproved(repo.dir, '3f2a', [
+    { path: 'docs/notes.txt', hash: contentHash(text) },
+  ]);
+  await write('docs/notes.txt', text);
+  expect(await reasons(await files())).toEqual([
+    expect.stringContaining('CLAUDE.md: run 3f2a applied this content'),
+  ]);
+  await write('docs/notes.txt', `${text}A line of a hook.\n`);
+  expect(await reasons(await files())).toEqual([
+    expect.stringContaining('CLAUDE.md: run 3f2a changed this file'),
+  ]);
+  await rm(join(repo.dir, 'CLAUDE.md'));
+  expect(await reasons(await files())).toEqual([]);
+});
+
+test('52: the same through a linked folder, for emend.yaml and for a file of `rules`', async () => {
+  await write('other/rules.md', 'Short.\n');
+  await write('other/emend.txt', 'rules: [linked/rules.md]\n');
+  await symlink('other', join(repo.dir, 'linked'));
+  await rm(join(repo.dir, 'emend.yaml'));
+  await symlink('linked/emend.txt', join(repo.dir, 'emend.yaml'));
+  await trust.recordUnapproved(repo.dir, '3f2a', [
+    { path: 'other/rules.md', hash: contentHash('A\n') },
+    { path: 'other/emend.txt', hash: contentHash('B\n') },
+  ]);
+  await write('other/emend.txt', 'rules: [linked/rules.md]\napproval: auto\n');
+  expect(await reasons(await files())).toEqual([
+    expect.stringContaining('emend.yaml: run 3f2a changed this file'),
+    expect.stringContaining('linked/rules.md: run 3f2a changed this file'),
+  ]);
 });

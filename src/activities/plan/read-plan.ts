@@ -13,6 +13,7 @@ import { resolveLimits, type ProjectConfig } from '../../documents/job/index.js'
 import {
   discoverPlanTests,
   type ReadPlan,
+  inWorkspace,
   pathsOfPlan,
   refuseFaults,
 } from '../../workspace/documents/index.js';
@@ -25,6 +26,7 @@ import type {
   SamePlan,
 } from '../../shared/plan-activities.js';
 import { fail, valueOf } from '../../shared/problems.js';
+import type { UntrustedConfiguration } from '../../shared/step-activities.js';
 import type { Limits } from '../../shared/limits.js';
 import { dirtyPaths } from '../../workspace/files/index.js';
 import { short } from '../../shared/text.js';
@@ -34,9 +36,9 @@ import type { ActivityPorts } from '../frame/ports.js';
 import { untrustedConfiguration } from '../frame/configuration.js';
 import { asRefused, recordOnce } from '../frame/recorded.js';
 import {
+  configIn,
   configurationFiles,
   contentHash,
-  planSources,
   readConfigAt,
   type ConfigurationFile,
 } from '../../workspace/trust/index.js';
@@ -61,25 +63,48 @@ export const readPlan = async (
   input: ReadPlanInput,
 ): Promise<ReadPlanResult> => {
   const key = `steps/${input.stepKey}/plan-${input.reading}`;
-  const isRecorded = (await ports.records.get(key)) !== null;
-  const untrusted = isRecorded ? null : await doubtsOfPlan(ports, input).catch(asRefused);
-  if (untrusted !== null) return untrusted;
-  return recordOnce(ports.records, key, () => compute(ports, input).catch(asRefused));
+  const recorded = await ports.records.get(key);
+  if (recorded !== null) return recorded as ReadyPlan | SamePlan;
+  const trusted = await trustedFiles(ports, input).catch(asRefused);
+  if ('outcome' in trusted) return trusted;
+  return recordOnce(ports.records, key, () => compute(ports, input, trusted).catch(asRefused));
 };
 
-/** Looks at `emend.yaml`, the documents of the plan and the files with instructions. */
-async function doubtsOfPlan(ports: ActivityPorts, input: ReadPlanInput) {
-  const root = await ports.workspace.root(input.workspace);
-  const plan = await readFiles(ports, root, input.planPath);
-  const documents = await planSources(root, pathsOfPlan(plan, root));
-  if (input.configurationCommit !== undefined) {
-    // Later, the marks of the run are in the documents.
-    if (input.reading === 1) await refuseOtherPlan(root, input.configurationCommit, documents);
-    return null;
-  }
-  const files = [...(await configurationFiles(root)), ...documents];
-  return untrustedConfiguration(ports, root, files, input.trusts);
+/** What the run obeys, read once: the content that was checked is the one that counts. */
+interface TrustedFiles {
+  readonly root: string;
+  readonly config: ProjectConfig;
+  readonly plan: ReadPlan;
 }
+
+/** Reads `emend.yaml` and the documents of the plan, and checks them and the files with instructions. */
+async function trustedFiles(
+  ports: ActivityPorts,
+  input: ReadPlanInput,
+): Promise<TrustedFiles | UntrustedConfiguration> {
+  const { configurationCommit: commit, planPath } = input;
+  const root = await ports.workspace.root(input.workspace);
+  const files = commit === undefined ? await configurationFiles(root) : [];
+  const config = valueOf(commit === undefined ? configIn(files) : await readConfigAt(root, commit));
+  const plan = await readFiles(ports, root, planPath, config);
+  const documents = documentsOf(plan, root);
+  // Later, the marks of the run are in the documents.
+  if (commit !== undefined && input.reading === 1) await refuseOtherPlan(root, commit, documents);
+  const untrusted =
+    commit === undefined
+      ? await untrustedConfiguration(ports, root, [...files, ...documents], input.trusts)
+      : null;
+  return untrusted ?? { root, config, plan };
+}
+
+/** Returns the documents of a plan. The front matter of the first is that of the plan. */
+const documentsOf = ({ tree, ...plan }: ReadPlan, root: string): readonly ConfigurationFile[] =>
+  [...tree.files].map(([path, text]) => ({
+    path: inWorkspace(plan, root, path),
+    kind: 'plan',
+    text,
+    hash: contentHash(text),
+  }));
 
 /** A plan that the pull request itself changes is not yours yet. */
 async function refuseOtherPlan(
@@ -98,7 +123,11 @@ async function refuseOtherPlan(
   }
 }
 
-async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<ReadyPlan | SamePlan> {
+async function compute(
+  ports: ActivityPorts,
+  input: ReadPlanInput,
+  { root, config, plan }: TrustedFiles,
+): Promise<ReadyPlan | SamePlan> {
   const { workspace, planPath } = input;
   const repository = await ports.repository.head(workspace);
   if (repository === null)
@@ -111,12 +140,9 @@ async function compute(ports: ActivityPorts, input: ReadPlanInput): Promise<Read
       'not_a_repository',
       `${workspace} has no commit yet; the phases of ${planPath} need one to build on.`,
     );
-  const root = await ports.workspace.root(workspace);
-  const plan = await readFiles(ports, root, planPath);
   const report = plans.reportOf(plan.tree, plan.thresholds, plan.show);
   refuseFaults(report.faults);
   await refuseUncommitted(plan, root, input);
-  const config = valueOf(await readConfigAt(root, input.configurationCommit));
   const approvers = await approversOf(ports, workspace, config);
   const checkpoint = await checkpointOfRun(ports, input.resume?.checkpoint);
   const idsBy = (known: ReadPlanInput['known']) => idsOf(plan.tree.phases, known);

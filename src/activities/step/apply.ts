@@ -47,7 +47,7 @@ async function holdsOnBase(
   return (await baseHashOf(root, input, changed, tested.writes)) === tested.baseHash;
 }
 
-/** Records, before it is written, which configuration a reviewer has seen and which nobody has: Emend does not obey the latter. */
+/** Records before the apply which files a reviewer has seen. Emend asks about the others before it obeys one. */
 async function recordTrust(
   { trust, blobs, workspace: engine }: ActivityPorts,
   { stepKey, workspace, unapproved = [] }: ApplyInput,
@@ -55,16 +55,20 @@ async function recordTrust(
 ): Promise<void> {
   const automatic: { readonly path: string; readonly hash: string }[] = [];
   const approved: ApprovedFile[] = [];
-  const textOf = async (ref: BlobRef): Promise<string> =>
+  const textOf = async ({ ref }: { readonly ref: BlobRef }): Promise<string> =>
     Buffer.from(await blobs.get(ref)).toString('utf8');
   for (const { path, base, result } of proposal.files) {
     if (result === null || !files.includes(path)) continue;
-    const text = await textOf(result.ref);
-    if (unapproved.includes(path)) automatic.push({ path, hash: contentHash(text) });
-    else {
-      const baseHash = base === null ? null : contentHash(await textOf(base.ref));
-      approved.push({ path, text, baseHash });
-    }
+    if (unapproved.includes(path))
+      automatic.push({ path, hash: contentHash(await textOf(result)) });
+    else
+      approved.push({
+        path,
+        read: async () => ({
+          text: await textOf(result),
+          baseHash: base === null ? null : contentHash(await textOf(base)),
+        }),
+      });
   }
   // The workspace of a run on a repository is a URL.
   const root = await engine.root(workspace);

@@ -137,18 +137,25 @@ async function parsedElsewhere(
   }
 }
 
-/** Throws ProblemsError with everything that is wrong with emend.yaml. `parse`: absent, the texts are parsed in this thread. */
+interface ReadOptions {
+  /** Absent: the texts are parsed in this thread. */
+  readonly parse?: ParsePlan;
+  /** Absent: `emend.yaml` of the workspace is read. */
+  readonly config?: ProjectConfig;
+}
+
+/** Throws ProblemsError with everything that is wrong with emend.yaml. */
 export const readPlan = async (
   cwd: string,
   typed: string,
-  parse?: ParsePlan,
+  { parse, config }: ReadOptions = {},
 ): Promise<ReadPlan> => {
   const found = findPlan(cwd, typed);
   const { base, place } = found;
   const show = (path: string): string => relative(cwd, join(base, path)) || path;
   const main = join(base, plans.mainFile(place));
   const workspace = await topOf(base);
-  const { sign, plan, test } = valueOf(await readConfig(workspace));
+  const { sign, plan, test } = config ?? valueOf(await readConfig(workspace));
   const thresholds = plans.resolveThresholds(
     await thresholdSources(dirname(main), workspace, plan),
   );

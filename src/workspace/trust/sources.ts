@@ -1,9 +1,10 @@
 /** Reads the files of a workspace that Emend or a model obeys. */
 import { parseConfig } from '../../documents/job/index.js';
-import { join } from 'node:path';
+import { join, relative, sep } from 'node:path';
 import { readGiven, readSettings, UNREADABLE } from '../../system/given-file.js';
 import { orNull } from '../../system/durable.js';
 import { sha256 } from '../../system/hash.js';
+import { realOrNull, realOrSame } from '../../system/paths.js';
 import type { ConfigurationFile } from './types.js';
 
 /** Returns the hash that names a content. A BOM, line ends and blanks at the end of lines make no other content. */
@@ -27,8 +28,9 @@ export async function configurationFiles(root: string): Promise<readonly Configu
 
 /** Returns `emend.yaml`, which counts as empty if it is missing. Throws ProblemError `config_invalid` if it cannot be read. */
 export async function configFile(root: string): Promise<ConfigurationFile> {
-  const text = (await readSettings(join(root, 'emend.yaml'))) ?? '';
-  return { path: 'emend.yaml', kind: 'config', text, hash: contentHash(text) };
+  const path = 'emend.yaml';
+  const text = (await readSettings(join(root, path))) ?? '';
+  return { path, kind: 'config', text, hash: contentHash(text), ...realPathOf(root, path) };
 }
 
 /** Parses `emend.yaml` as it was read with the others. */
@@ -37,21 +39,12 @@ export const configIn = (files: readonly ConfigurationFile[]): ReturnType<typeof
   return parseConfig(text === '' ? null : text);
 };
 
-/** Returns the job as it was given. It counts as the workspace's if the workspace has a file at its path, whatever that has by now. */
+/** Returns the job as it was given. It counts as the workspace's if the workspace has a file at its path, whatever its content is now. */
 export async function jobOf(root: string, path: string, text: string): Promise<ConfigurationFile> {
   const isThere = (await fileIn(root, path, 'job')) !== null;
   const job = { path, kind: 'job', text, hash: contentHash(text) } as const;
   return isThere ? job : { ...job, isElsewhere: true };
 }
-
-/** Returns the documents of a plan. The front matter of the first is that of the plan. */
-export const planSources = async (
-  root: string,
-  paths: readonly string[],
-): Promise<readonly ConfigurationFile[]> =>
-  (await Promise.all(paths.map((path) => fileIn(root, path, 'plan')))).filter(
-    (file) => file !== null,
-  );
 
 async function fileIn(
   root: string,
@@ -60,5 +53,19 @@ async function fileIn(
 ): Promise<ConfigurationFile | null> {
   const bytes = await orNull(readGiven(join(root, path)), UNREADABLE).catch(() => null);
   if (bytes === null) return null;
-  return { path, kind, text: bytes.toString('utf8'), hash: contentHash(bytes) };
+  return {
+    path,
+    kind,
+    text: bytes.toString('utf8'),
+    hash: contentHash(bytes),
+    ...realPathOf(root, path),
+  };
+}
+
+/** Returns where a link, also one of a folder, leads: a run may have changed the file under that name. */
+function realPathOf(root: string, path: string): Pick<ConfigurationFile, 'realPath'> {
+  const real = realOrNull(join(root, path));
+  if (real === null) return {};
+  const realPath = relative(realOrSame(root), real).split(sep).join('/');
+  return realPath === path ? {} : { realPath };
 }

@@ -1,8 +1,10 @@
 /**
- * Remembers which contents of configuration files may be a model's: those of an apply that nobody approved, and those that appeared after
+ * Remembers which contents of configuration files may be a model's: those of an apply without an approval, and those that appeared after
  * a command could write the workspace itself. The record is in the home, where no command in a sandbox reaches it:
  *
- * - `trust/unapproved/<hash>.json`: a file that was applied without an approval of yours.
+ * - `trust/unapproved/<hash>.json`: a content that was applied without an approval of yours.
+ * - `trust/<repository>/changed/<hash of its path>.json`: a file that was changed without an approval of yours. What it has by now may be
+ *   partly a model's, also after a line was merged into it.
  * - `trust/<repository>/baseline.json`: written once, right before the first command that could write the workspace. It has the hashes of
  *   all files that could be configuration at that moment.
  * - `trust/<repository>/accepted/<hash>.json`: a content that you accepted.
@@ -43,6 +45,11 @@ interface WrittenFile {
 /** A file whose change a reviewer has seen. */
 export interface ApprovedFile {
   readonly path: string;
+  /** Reads its content. Most files are not configuration and are never read. */
+  readonly read: () => Promise<ApprovedContent>;
+}
+
+export interface ApprovedContent {
   readonly text: string;
   /** `contentHash` of the bytes before the change; null: the file is new. */
   readonly baseHash: string | null;
@@ -51,7 +58,7 @@ export interface ApprovedFile {
 export interface Trust {
   /** Records the workspace's configuration before the first command that could write it. Later calls do nothing. */
   recordBeforeCommand(workspace: string): Promise<void>;
-  /** Records files that are about to be applied although nobody approved them. */
+  /** Records files that are about to be applied without an approval. */
   recordUnapproved(workspace: string, run: string, files: readonly WrittenFile[]): Promise<void>;
   /** Records files that a reviewer approved, if what they were changed from is known. */
   recordApproved(workspace: string, files: readonly ApprovedFile[]): Promise<void>;
@@ -105,6 +112,8 @@ export function createTrust({ home, sys = realSys }: { readonly home: string; sy
       }
     },
     recordApproved: async (workspace, files) => {
+      const named = files.filter(({ path }) => isConfigurationName(path));
+      if (named.length === 0) return;
       const place = await recordOf(dir, workspace);
       const baseline = await readJson<Baseline>(sys, baselineIn(place));
       // The first baseline will have these files anyway.
@@ -114,10 +123,12 @@ export function createTrust({ home, sys = realSys }: { readonly home: string; sy
         hash === null ||
         baseline.hashes.some((entry) => entry.startsWith(hash)) ||
         accepted.has(hash);
-      const known = files.filter(
-        (file) => isConfigurationName(file.path) && isKnown(file.baseHash),
-      );
-      await acceptFiles(sys, place, known.map(asConfiguration));
+      const known: ConfigurationFile[] = [];
+      for (const { path, read } of named) {
+        const { text, baseHash } = await read();
+        if (isKnown(baseHash)) known.push(asConfiguration(path, text));
+      }
+      await acceptFiles(sys, place, known);
     },
     doubts: async (workspace, files) => {
       const place = await recordOf(dir, workspace);
@@ -126,7 +137,10 @@ export function createTrust({ home, sys = realSys }: { readonly home: string; sy
       const doubts: Doubt[] = [];
       for (const file of files.filter(({ hash }) => !accepted.has(hash))) {
         const unapproved = await readJson<Unapproved>(sys, unapprovedPath(file.hash));
-        const changed = await readJson<Unapproved>(sys, changedPath(place, file.path));
+        const changed = await readJson<Unapproved>(
+          sys,
+          changedPath(place, file.realPath ?? file.path),
+        );
         const doubt = doubtAbout(file, { unapproved, changed, baseline, accepted });
         if (doubt !== null) doubts.push(doubt);
       }
@@ -153,14 +167,13 @@ async function acceptFiles(
     } satisfies Accepted);
 }
 
-const asConfiguration = ({ path, text }: ApprovedFile): ConfigurationFile => ({
+const asConfiguration = (path: string, text: string): ConfigurationFile => ({
   path,
   kind: path === 'emend.yaml' ? 'config' : 'job',
   text,
   hash: contentHash(text),
 });
 
-/** What is there now may be partly the model's, if the file was changed or merged since. */
 const changedPath = (place: string, path: string): string =>
   join(place, 'changed', `${sha256(path).slice(0, REPOSITORY_CHARS)}.json`);
 

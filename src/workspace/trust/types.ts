@@ -4,6 +4,8 @@
 export interface ConfigurationFile {
   /** Relative to the workspace, or absolute. */
   readonly path: string;
+  /** Path of the file that is really read, relative to the workspace; absent: no link leads from `path` to another file. */
+  readonly realPath?: string;
   readonly kind: 'config' | 'job' | 'plan' | 'instructions' | 'policy';
   /** The text; of a file that is missing: empty. */
   readonly text: string;
