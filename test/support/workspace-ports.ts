@@ -15,7 +15,10 @@ export const workspacePorts = (
   ActivityPorts,
   'blobs' | 'workspace' | 'repository' | 'commands' | 'layers' | 'trust' | 'clock'
 > => {
-  const commands = createLocalRunner(process.env);
+  const trust = createTrust({ home });
+  const commands = createLocalRunner(process.env, {
+    beforeWriting: (workspace) => trust.recordBeforeCommand(workspace),
+  });
   const engine = createApplyEngine({ home, blobs });
   const layers = createLayers({ home, blobs, commands });
   const repository = createRepository({ home, blobs, engine, commands, layers });
@@ -25,7 +28,7 @@ export const workspacePorts = (
     repository,
     commands,
     layers,
-    trust: createTrust({ home }),
+    trust,
     clock: systemClock,
   };
 };

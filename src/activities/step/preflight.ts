@@ -15,7 +15,13 @@ import type {
 } from '../../shared/step-activities.js';
 import { realpath } from '../../system/fs.js';
 import { readGivenText, UNREADABLE } from '../../system/given-file.js';
-import { configIn, configurationFiles, jobOf, readConfigAt } from '../../workspace/trust/index.js';
+import {
+  configIn,
+  configurationFiles,
+  jobOf,
+  readConfigAt,
+  type ConfigurationFile,
+} from '../../workspace/trust/index.js';
 import { gitPlaces } from '../../workspace/commands/index.js';
 import {
   eolsForNewFiles,
@@ -52,38 +58,44 @@ export const preflight = async (
   return recordOnce(
     ports.records,
     key,
-    () => compute(ports, input, { signal, config: obeyed }).catch(asRefused),
+    () => compute(ports, input, { signal, obeyed }).catch(asRefused),
     'later',
   );
 };
 
-type Config = Awaited<ReturnType<typeof readConfigAt>>;
+/** What the run obeys: the content that was checked is the one that counts. */
+interface Obeyed {
+  readonly config: Awaited<ReturnType<typeof readConfigAt>>;
+  /** Files that were checked; absent: all of them come from a commit. */
+  readonly files?: readonly ConfigurationFile[];
+}
 
 /** Reads `emend.yaml` once, and looks at it, at the job and at the files with instructions. */
 async function obeyedBy(
   ports: ActivityPorts,
   input: PreflightInput,
-): Promise<Config | UntrustedConfiguration> {
+): Promise<Obeyed | UntrustedConfiguration> {
   const root = await ports.workspace.root(input.workspace);
   // All of it comes from the target branch.
-  if (input.configurationCommit !== undefined) return readConfigAt(root, input.configurationCommit);
+  if (input.configurationCommit !== undefined)
+    return { config: await readConfigAt(root, input.configurationCommit) };
   const files = await configurationFiles(root);
   const text = await snapshots.getText(ports.blobs, input.job);
   const job = await jobOf(root, input.jobPath, text);
   const untrusted = await untrustedConfiguration(ports, root, [...files, job], input.trusts);
-  return untrusted ?? configIn(files);
+  return untrusted ?? { config: configIn(files), files };
 }
 
 async function compute(
   ports: ActivityPorts,
   input: PreflightInput,
-  { signal, config: looked }: { readonly signal: AbortSignal; readonly config: Config | null },
+  { signal, obeyed }: { readonly signal: AbortSignal; readonly obeyed: Obeyed | null },
 ): Promise<PreflightResult> {
   const { blobs } = ports;
   const { workspace } = input;
   const root = await ports.workspace.root(workspace);
   const job = valueOf(jobs.parseJob(await snapshots.getText(blobs, input.job), input.jobPath));
-  const config = valueOf(looked ?? (await readConfigAt(root, input.configurationCommit)));
+  const config = valueOf(obeyed?.config ?? (await readConfigAt(root, input.configurationCommit)));
   const asked = jobs.resolveLimits(config, job, input.overrides);
   const { mode } = jobs.jobFormatPolicy(job);
   const commitMessage = messageOf(job, config, input);
@@ -242,8 +254,7 @@ async function compute(
   const look = { root, files: await siblings(), task: `${job.title}\n${job.instructions}` };
   const isTold = base.config.context.signatures && called.length > 0;
   const signatures = isTold ? await findSignatures(ports, look, all, signal) : null;
-  const texts = (paths: readonly string[], jobPath: string | null, commit?: string) =>
-    snapshots.textRefs({ ports, workspace: root, paths, limits, jobPath, signal, commit });
+  const reading = { ports, workspace: root, limits, signal };
   const snapshot: snapshots.Snapshot = {
     ...base,
     config: { ...base.config, protected: [...named, ...base.config.protected] },
@@ -251,12 +262,18 @@ async function compute(
     complexity: level,
     routedAs,
     limits,
-    context: await texts(job.contextFiles, input.jobPath),
-    rules: await texts(
-      ['CLAUDE.md', 'AGENTS.md', ...config.rules],
-      null,
-      input.configurationCommit,
-    ),
+    context: await snapshots.textRefs({
+      ...reading,
+      paths: job.contextFiles,
+      jobPath: input.jobPath,
+    }),
+    rules: await snapshots.textRefs({
+      ...reading,
+      paths: ['CLAUDE.md', 'AGENTS.md', ...config.rules],
+      jobPath: null,
+      commit: input.configurationCommit,
+      checked: obeyed?.files,
+    }),
     targets: all,
     ...(signatures === null ? {} : { signatures: signatures.ref }),
     names: await snapshots.putText(blobs, (await siblings()).join('\n')),

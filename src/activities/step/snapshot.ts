@@ -4,7 +4,13 @@ import type { Limits } from '../../shared/limits.js';
 import { ProblemError, fail } from '../../shared/problems.js';
 import { inspectTarget, isAbsent, looksSecret } from '../../workspace/files/index.js';
 import { fileAtCommit } from '../../workspace/git/index.js';
-import { configFile, configIn, readConfigAt } from '../../workspace/trust/index.js';
+import {
+  configFile,
+  configIn,
+  contentHash,
+  readConfigAt,
+  type ConfigurationFile,
+} from '../../workspace/trust/index.js';
 import { requireTrusted } from '../frame/configuration.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { readGiven } from '../../system/given-file.js';
@@ -181,9 +187,11 @@ export async function textRefs(options: {
   readonly jobPath: string | null;
   /** Commit that the files are read from; undefined: they are read from the workspace. */
   readonly commit?: string | undefined;
+  /** The files as Emend checked them before; absent: they need no check. */
+  readonly checked?: readonly ConfigurationFile[] | undefined;
   readonly signal: AbortSignal;
 }): Promise<readonly TextRef[]> {
-  const { ports, workspace, paths, limits, jobPath, commit, signal } = options;
+  const { ports, workspace, paths, limits, jobPath, commit, checked, signal } = options;
   const refs: TextRef[] = [];
   const add = async (path: string, bytes: Uint8Array): Promise<void> => {
     needText(
@@ -216,9 +224,22 @@ export async function textRefs(options: {
         'target_too_large',
         `${path} has ${found.value.bytes} bytes; maxContextFile_bytes is ${most}`,
       );
-    await add(path, await readGiven(found.value.realPath));
+    const bytes = await readGiven(found.value.realPath);
+    if (checked !== undefined) requireSame(path, bytes, checked);
+    await add(path, bytes);
   }
   return refs;
+}
+
+/** Throws ProblemError `config_untrusted` if the file is not as it was checked. */
+function requireSame(path: string, bytes: Buffer, checked: readonly ConfigurationFile[]): void {
+  const hash = contentHash(bytes);
+  if (!checked.some((file) => file.path === path && file.hash === hash))
+    fail(
+      'config_untrusted',
+      `${path} changed while the run read it.`,
+      'Read the file, then start the run again.',
+    );
 }
 
 /** Throws ProblemError `target_outside`: a link with another name must not bring in a file that no prompt shows. */

@@ -16,6 +16,7 @@ import { refOf } from '../../../src/system/hash.js';
 import { found, whyNone } from '../../support/box-users.js';
 import { describeIf } from '../../support/skipped.js';
 import { workspacePorts } from '../../support/workspace-ports.js';
+import { jobOf } from '../../../src/workspace/trust/index.js';
 import { makeScene, STEP, type Scene } from '../../workspace/apply-scene.js';
 
 describeIf(found.works, whyNone)('tests of a proposal', () => {
@@ -49,6 +50,7 @@ describeIf(found.works, whyNone)('tests of a proposal', () => {
     const blobs = createBlobStore({ dir });
     let commandRuns = 0;
     const plain = workspacePorts(scene.home, blobs);
+    const { trust } = plain;
     const ports = {
       ...plain,
       commands: {
@@ -73,6 +75,7 @@ describeIf(found.works, whyNone)('tests of a proposal', () => {
     const proposal = await putJson(blobs, scene.request.proposal);
     return {
       blobs,
+      trust,
       commandRuns: () => commandRuns,
       tests: (command: string, run = 0, isFresh?: true) => {
         const on = {
@@ -269,6 +272,18 @@ describeIf(found.works, whyNone)('tests of a proposal', () => {
     expect(fs.existsSync(scene.at('stray'))).toBe(false);
     if (!('baseHash' in result)) throw new Error(result.outcome);
     expect(await run.apply(result.baseHash, result.writes)).toMatchObject({ outcome: 'applied' });
+  });
+
+  test('07: a job that they write below `sandbox.write` is asked about before a run obeys it', async () => {
+    const run = await makeRun(['reports']);
+    const text = '---\ntest: make evil\n---\n# Evil\n';
+    const result = await run.tests(
+      `mkdir reports; printf '%s' ${JSON.stringify(text)} > reports/b.md`,
+    );
+    expect(result).toMatchObject({ outcome: 'pass', written: ['reports/b.md'] });
+    const job = await jobOf(scene.workspace, 'reports/b.md', text);
+    const [doubt] = await run.trust.doubts(scene.workspace, [job]);
+    expect(doubt?.grants).toEqual(['run `make evil` (`test`)']);
   });
 
   test('name what they may not write although `sandbox.write` names its folder', async () => {
