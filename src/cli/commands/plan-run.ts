@@ -1,4 +1,5 @@
 /** `emend plan run`: starts a plan (or joins its open run), shows it with its phases, asks, and says how it ended. */
+import { pullRequestOf } from '../headless/pull-request.js';
 import { configurationCommit } from '../headless/target-branch.js';
 import {
   type PlanFile,
@@ -41,6 +42,23 @@ export interface PlanRunFlags extends BeginFlags, At, SharedFlags {
   readonly restart?: true;
 }
 
+/** Returns the commit that configuration is read from; null: the workspace, or the base branch of a repository. */
+async function commitForPlan(
+  { env }: Io,
+  { planPath, repository, workspace }: PlanFile,
+  flags: Pick<PlanRunFlags, 'repository' | 'configFrom'>,
+): Promise<string | null> {
+  if (repository === undefined) return configurationCommit(env, workspace, flags.configFrom);
+  // The plan of the pull request itself names the repository, with the configuration in it.
+  if (flags.repository === undefined && pullRequestOf(env) !== null)
+    fail(
+      'usage',
+      `${planPath} names a repository. In a run on a pull request only the command names one.`,
+      'Add --repository URL --base BRANCH.',
+    );
+  return null;
+}
+
 export const runPlan = async (io: Io, path: string, flags: PlanRunFlags): Promise<ExitCode> => {
   const overrides = await runOverrides(flags.set);
   const phase = flags.phase === undefined ? null : phaseNumber(flags.phase, '--phase');
@@ -52,7 +70,7 @@ export const runPlan = async (io: Io, path: string, flags: PlanRunFlags): Promis
   }
   if (flags.draftPr === true && plan.repository === undefined)
     fail('usage', '--draft-pr needs a repository.', 'Add --repository URL --base BRANCH.');
-  const commit = await configurationCommit(io.env, plan, flags.configFrom);
+  const commit = await commitForPlan(io, plan, flags);
   return withRunning(io, flags, async (session, signal) => {
     const step = await startPlan(session.emend, {
       plan,

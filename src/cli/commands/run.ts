@@ -23,6 +23,7 @@ import {
   readPolicy,
   checkBranch,
   publish,
+  type PolicySource,
   type Publishing,
 } from '../headless/approve.js';
 import { shellWord } from '../../shared/text.js';
@@ -118,16 +119,32 @@ const refusePick = ({ targetFiles, newFiles, outputFiles }: Job): void => {
     );
 };
 
-/** Reads the job from the target branch of a pull request. `commit` null: none is worked on. */
+interface JobToRun {
+  readonly job: JobFile;
+  /** Commit that the run reads its configuration from; null: its workspace has it. */
+  readonly commit: string | null;
+  /** Commit that a policy is read from; null: the working tree has it. */
+  readonly policySource: PolicySource | null;
+}
+
+/** Reads the job from the target branch of a pull request. */
 async function jobToRun(
   io: Io,
   job: JobFile,
-  flags: Pick<RunFlags, 'configFrom'>,
-): Promise<{ readonly commit: string | null; readonly job: JobFile }> {
-  const commit = await configurationCommit(io.env, job, flags.configFrom);
-  // Words that were typed are in no file of the pull request.
-  if (commit === null || job.text !== undefined) return { commit, job };
-  return { commit, job: await jobAtCommit(job, commit) };
+  { configFrom, policy }: Pick<RunFlags, 'configFrom' | 'policy'>,
+): Promise<JobToRun> {
+  const isElsewhere = job.repository !== undefined;
+  // A run on a repository works in a checkout of its base branch. Words that were typed are in no file of the pull request.
+  if (isElsewhere && job.text !== undefined && policy === undefined)
+    return { job, commit: null, policySource: null };
+  const directory = isElsewhere ? (job.folder ?? io.cwd) : job.workspace;
+  const commit = await configurationCommit(io.env, directory, configFrom);
+  if (commit === null) return { job, commit, policySource: null };
+  return {
+    job: job.text === undefined ? await jobAtCommit(job, commit) : job,
+    commit: isElsewhere ? null : commit,
+    policySource: { directory, commit },
+  };
 }
 
 type ReadJob = () => JobFile | Promise<JobFile>;
@@ -138,8 +155,9 @@ export const runJob = async (
   more: Partial<StartOptions> = {},
 ) => {
   const overrides = await runOverrides(flags.set);
-  const { commit, job } = await jobToRun(io, await read(), flags);
-  const policy = flags.policy === undefined ? null : await readPolicy(flags.policy, io.cwd, commit);
+  const { commit, policySource, job } = await jobToRun(io, await read(), flags);
+  const policy =
+    flags.policy === undefined ? null : await readPolicy(flags.policy, io.cwd, policySource);
   const command = await notifyCommand(io);
   const publishing = await publishingOf(io, flags, job);
   const pick = flags.pick === true && { pick: flags.pick };

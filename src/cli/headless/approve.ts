@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { realpath } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { isAbsolute, join, relative, resolve } from 'node:path';
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { readMap } from '../../documents/source/check.js';
@@ -26,7 +26,13 @@ import { decide } from '../../client/runs/decide.js';
 import type { ResolvedRun } from '../../client/runs/resolve.js';
 import { showRun } from '../../client/runs/show.js';
 import { evaluatePolicy, parsePolicy, ruleOf, type Policy } from '../../documents/job/index.js';
-import { fileAtCommit, git, gitLine, repositoryOf, variablesForTool } from '../../workspace/git/index.js';
+import {
+  fileAtCommit,
+  git,
+  gitLine,
+  placeInRepository,
+  variablesForTool,
+} from '../../workspace/git/index.js';
 
 const NOTIFY_S = 30; // bound: A person's notify command.
 const NOTIFY_OUTPUT_BYTES = 4_096; // bound: Of its output this much is kept.
@@ -35,14 +41,20 @@ const TITLE_CHARS = 256; // bound: GitHub refuses a pull request with a longer t
 const TOOL_OUTPUT_BYTES = 8 * 1024 * 1024; // bound: What that prints.
 const TOOL_ERROR_CHARS = 2_000; // bound: Of what it says where it fails.
 
+/** A commit of the repository around a directory. */
+export interface PolicySource {
+  readonly directory: string;
+  readonly commit: string;
+}
+
 /** Throws ProblemError `usage` (no such file) or ProblemsError `config_invalid` with everything that is wrong. */
 export const readPolicy = async (
   path: string,
   cwd: string,
-  commit: string | null = null,
+  from: PolicySource | null = null,
 ): Promise<{ readonly policy: Policy; readonly source: string }> => {
   const source =
-    (await policyText(resolve(cwd, path), commit)) ??
+    (await policyText(resolve(cwd, path), from)) ??
     fail(
       'usage',
       `--policy ${path}: file not found or not readable.`,
@@ -52,12 +64,13 @@ export const readPolicy = async (
 };
 
 /** Reads a policy of the repository as the commit has it, and any other from the disk. */
-async function policyText(path: string, commit: string | null): Promise<string | null> {
-  if (commit === null) return readGivenText(path, UNREADABLE);
-  const repository = await repositoryOf(dirname(path));
-  if (repository === null) return readGivenText(path, UNREADABLE);
-  const inside = relative(repository.root, await realpath(path));
-  return (await fileAtCommit(repository.root, commit, inside))?.bytes.toString('utf8') ?? null;
+async function policyText(path: string, from: PolicySource | null): Promise<string | null> {
+  const text = await readGivenText(path, UNREADABLE);
+  if (from === null || text === null) return text;
+  const place = await placeInRepository(from.directory, path);
+  if (place === null) return text;
+  const file = await fileAtCommit(place.root, from.commit, place.path);
+  return file?.bytes.toString('utf8') ?? null;
 }
 
 /** Returns why the policy does not count: a model may have written it. Null: it counts. */

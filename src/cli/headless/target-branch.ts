@@ -1,52 +1,59 @@
 /** A run on a pull request reads its configuration from the target branch: the pull request itself may change it. */
 import { fail } from '../../shared/problems.js';
-import type { RepositoryBase } from '../../shared/repository.js';
+import { isCommitId } from '../../shared/repository.js';
 import type { Environment } from '../../system/environment.js';
 import { gitLine } from '../../workspace/git/index.js';
-
-interface Place {
-  readonly workspace: string;
-  readonly repository?: RepositoryBase | undefined;
-}
+import { pullRequestOf } from './pull-request.js';
 
 /**
  * Returns the commit that configuration is read from; null: no pull request is worked on. `flag` names a commit or a branch.
- * Throws ProblemError `usage` if the commit is not in the clone.
+ * Throws ProblemError `usage` if the commit is not in the clone around the directory, or the target branch is not known.
  */
 export async function configurationCommit(
   env: Environment,
-  { workspace: cwd, repository }: Place,
+  cwd: string,
   flag: string | undefined,
 ): Promise<string | null> {
-  // A run on a repository works in a checkout of its base branch.
-  if (repository !== undefined) return null;
-  const branch = targetBranch(env);
-  if (flag === undefined && branch === null) return null;
-  // A tag of the same name would win over the branch.
-  const names =
-    flag === undefined
-      ? [`refs/remotes/origin/${branch ?? ''}`, `refs/heads/${branch ?? ''}`]
-      : [flag];
-  for (const name of names) {
-    const args = ['rev-parse', '--quiet', '--verify', '--end-of-options', `${name}^{commit}`];
-    const found = await gitLine(args, { cwd, reading: true });
-    if (found.ok) return found.value;
-  }
-  return flag === undefined
-    ? fail(
-        'usage',
-        `This is a run on a pull request, and the target branch ${branch ?? ''} is not in the clone.`,
-        `Type: git fetch origin ${branch ?? ''}, or set \`fetch-depth: 0\` at the checkout.`,
-      )
-    : fail('usage', `--config-from ${flag}: no such commit.`, 'Name a branch or a commit.');
+  if (flag !== undefined)
+    return (
+      (await namedCommit(cwd, flag)) ??
+      fail('usage', `--config-from ${flag}: no such commit.`, 'Name a branch or a commit.')
+    );
+  const request = pullRequestOf(env);
+  if (request === null) return null;
+  if (request.branch === null)
+    return fail(
+      'usage',
+      `This is a run on a pull request, and its target branch is not known: ${request.reason}.`,
+      'Name the target branch, for example: --config-from origin/main',
+    );
+  const { branch } = request;
+  return (
+    (await commitOfRef(cwd, `refs/remotes/origin/${branch}`)) ??
+    (await commitOfRef(cwd, `refs/heads/${branch}`)) ??
+    fail(
+      'usage',
+      `This is a run on a pull request, and the target branch ${branch} is not in the clone.`,
+      `Type: git fetch origin ${branch}, or set \`fetch-depth: 0\` at the checkout.`,
+    )
+  );
 }
 
-/** Returns the branch that the pull request of this CI job would be merged into; null: it has none. */
-function targetBranch(env: Environment): string | null {
-  const isPullRequest = env.GITHUB_EVENT_NAME?.startsWith('pull_request') === true;
-  const names = [
-    isPullRequest ? env.GITHUB_BASE_REF : undefined,
-    env.CI_MERGE_REQUEST_TARGET_BRANCH_NAME,
-  ];
-  return names.find((name) => name !== undefined && name !== '') ?? null;
+/** Returns the commit that a person named. A branch counts before a tag of the same name. */
+async function namedCommit(cwd: string, name: string): Promise<string | null> {
+  const branches = isCommitId(name) ? [] : [`refs/heads/${name}`, `refs/remotes/${name}`];
+  for (const ref of branches) {
+    const commit = await commitOfRef(cwd, ref);
+    if (commit !== null) return commit;
+  }
+  const args = ['rev-parse', '--quiet', '--verify', '--end-of-options', `${name}^{commit}`];
+  const found = await gitLine(args, { cwd, reading: true });
+  return found.ok ? found.value : null;
+}
+
+/** Returns the commit of the ref with exactly this name. `git rev-parse` would also take a tag or a branch whose name ends in it. */
+async function commitOfRef(cwd: string, ref: string): Promise<string | null> {
+  const args = ['show-ref', '--verify', '--hash', '--', ref];
+  const found = await gitLine(args, { cwd, reading: true });
+  return found.ok ? found.value : null;
 }

@@ -24,7 +24,7 @@ import { tokensIn, withoutTokens } from '../../shared/tokens.js';
 import { errnoOf, realSys } from '../../system/sys.js';
 import { resolveInWorkspace } from '../apply/paths.js';
 import { ABSENT, readGiven, readSettings, whyUnread } from '../../system/given-file.js';
-import { fileAtCommit } from '../git/file-at-commit.js';
+import { fileAtCommit, placeInRepository } from '../git/file-at-commit.js';
 import { outsideGit, topOf } from '../git/git.js';
 
 const JOB_FILE_BYTES = 4 * 1024 * 1024; // bound: A job is a few pages of text; anything near this bound is a mistake.
@@ -69,6 +69,8 @@ export interface JobFile {
   /** Real path; of a repository its URL. */
   readonly workspace: string;
   readonly repository?: RepositoryBase;
+  /** Directory that `jobPath` is relative to; absent: the workspace. */
+  readonly folder?: string;
   /** Relative to the workspace (of a repository: to where the job file itself lies) where it lies inside, else absolute; of a job without a file the slug of its first five words. */
   readonly jobPath: string;
   /** Of a job without a file: all of it, by which its workflow id goes instead of a path. */
@@ -102,14 +104,20 @@ export const readJobFile = async (request: JobFileRequest): Promise<JobFile> => 
   const job = await checked(parsed, typed, repository === null ? workspace : null);
   const jobPath = pathInWorkspace(workspace, await realpath(path));
   const read = { job: { ...job, path: jobPath }, bytes, workspace, jobPath };
-  return repository === null ? read : { ...read, workspace: repository.url, repository };
+  return repository === null
+    ? read
+    : { ...read, workspace: repository.url, repository, folder: workspace };
 };
 
-/** Returns the job as a commit has it. Throws ProblemError `job_not_found` if the commit has no such file. */
+/**
+ * Returns the job as a commit has it; one outside the repository of the commit stays as it is. Throws ProblemError `job_not_found` if the
+ * commit has no such file, `config_untrusted` if a job on a repository differs there: the file names that repository.
+ */
 export const jobAtCommit = async (read: JobFile, commit: string): Promise<JobFile> => {
-  const { workspace, jobPath } = read;
-  if (isAbsolute(jobPath)) return read;
-  const file = await fileAtCommit(workspace, commit, jobPath);
+  const { workspace, jobPath, folder = workspace } = read;
+  const place = await placeInRepository(folder, resolve(folder, jobPath));
+  if (place === null) return read;
+  const file = await fileAtCommit(place.root, commit, place.path);
   if (file === null)
     return fail(
       'job_not_found',
@@ -117,6 +125,14 @@ export const jobAtCommit = async (read: JobFile, commit: string): Promise<JobFil
       'Merge the job first, or run it outside the pull request.',
     );
   const { bytes } = file;
+  if (read.repository !== undefined)
+    return bytes.equals(read.bytes)
+      ? read
+      : fail(
+          'config_untrusted',
+          `${jobPath} differs from the target branch (${commit.slice(0, 12)}). A run on a pull request follows only jobs of the target branch.`,
+          'Merge the job first, or run it outside the pull request.',
+        );
   const job = await checked(parseJob(decode(bytes, jobPath), jobPath), jobPath, workspace);
   return { ...read, job: { ...job, path: jobPath }, bytes };
 };

@@ -1,7 +1,8 @@
 /** Reads a file as a commit has it. */
-import { posix } from 'node:path';
+import { realpath } from 'node:fs/promises';
+import { dirname, posix, relative, sep } from 'node:path';
 import { fail } from '../../shared/problems.js';
-import { git, valueOf } from './git.js';
+import { git, repositoryOf, valueOf } from './git.js';
 
 const LINKS = 10; // bound: Maximum number of symbolic links that lead from a name to its file in a commit.
 
@@ -36,4 +37,17 @@ export async function fileAtCommit(
       'Put the file itself into the commit.',
     );
   return fileAtCommit(directory, commit, next, links - 1);
+}
+
+/** Returns where a file is in the repository around the directory; null: it is outside that repository. */
+export async function placeInRepository(
+  directory: string,
+  file: string,
+): Promise<{ readonly root: string; readonly path: string } | null> {
+  const real = await realpath(file);
+  const root = (await repositoryOf(directory))?.root;
+  const own = (await repositoryOf(dirname(real)))?.root;
+  return root === undefined || root !== own
+    ? null
+    : { root, path: relative(root, real).split(sep).join('/') };
 }
