@@ -53,7 +53,6 @@ const route = schema.mapOf(
   'a map with `model`',
 );
 const command = schema.text('a command, as text that is not empty');
-const pattern = schema.text('a gitignore-style pattern, as text that is not empty');
 const ENCODING = 'the name of a single-byte encoding (latin1, windows-1251, koi8-r…)';
 const encoding = z.string({ error: ENCODING }).refine(isSingleByteEncoding, { error: ENCODING });
 /** From each of these names, which may be left out, to the same. */
@@ -124,11 +123,14 @@ const SHAPE = {
   approval: schema.approval,
   approvers: schema.filePath,
   evidenceKey: schema.text('the path of an SSH key, or a public key, as text'),
-  protected: z.array(pattern, { error: 'a list of gitignore-style patterns' }),
+  protected: z.array(schema.pattern, { error: 'a list of gitignore-style patterns' }),
   formatCommand: command,
-  encodings: z.array(schema.mapOf({ pattern, encoding }, 'a map with `pattern` and `encoding`'), {
-    error: 'a list of maps with `pattern` and `encoding`',
-  }),
+  encodings: z.array(
+    schema.mapOf({ pattern: schema.plainPattern, encoding }, 'a map with `pattern` and `encoding`'),
+    {
+      error: 'a list of maps with `pattern` and `encoding`',
+    },
+  ),
   ...schema.SHARED,
   plan: schema.mapOf(
     PLAN,

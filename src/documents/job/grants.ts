@@ -20,6 +20,9 @@ export const grantsOf = (settings: Grantor): readonly string[] => [
   ...when(settings.approval === 'auto', 'apply changes without your approval (`approval: auto`)'),
   ...when(settings.secrets === 'send', 'send secrets to the model (`secrets: send`)'),
   ...when(settings.create === true, 'create files that no job names (`create: true`)'),
+  ...(Array.isArray(settings.create) ? settings.create : []).map(
+    (pattern: string) => `create files that match ${pattern} (\`create\`)`,
+  ),
   ...when(settings.commit === true || typeof settings.commit === 'string', 'commit (`commit`)'),
   ...when(
     settings.requireCompleteSentinel === false,

@@ -36,6 +36,7 @@ export { namedByGit, namedByScripts, whyProtected } from './protected-paths.js';
 export { outsideWrites, workspaceWrites, writeRefusal } from './write-paths.js';
 export type { Thinking } from './models.js';
 export type { Complexity, Effort, Job, ProjectConfig, RunSettings } from './types.js';
+export { allowedBy } from '../source/patterns.js';
 export { isMarkdownPath, lineIn } from '../source/check.js';
 export { SANDBOX_ON, type NetworkSettings, type SandboxSettings } from '../source/schemas.js';
 export {

@@ -2,7 +2,6 @@
  * A review policy: what `emend run --policy FILE` may approve without a person. It only ever says less than a person: what lies outside
  * any of its bounds waits. Pure. docs/cli.md describes the keys.
  */
-import ignore from 'ignore';
 import { z } from 'zod';
 import {
   FORMATS,
@@ -16,14 +15,13 @@ import type { LedgerRow } from '../../shared/run.js';
 import type { ProposalFileSummary, ProposalSummary } from '../../shared/proposal-activities.js';
 import { count } from '../../shared/text.js';
 import { readMap, type checkKeys } from '../source/check.js';
-import { oneOf, text, wholeNumber } from '../source/schemas.js';
+import { allowedBy, forbiddenBy } from '../source/patterns.js';
+import { oneOf, patterns, patternsAs, wholeNumber } from '../source/schemas.js';
 import type { Checked } from './types.js';
 
 const CHANGES = ['edit', 'create', 'delete', 'move'] as const;
 
 const bound = (what: string) => wholeNumber(0, 1_000_000, what);
-const pattern = text('a gitignore-style pattern, as text that is not empty');
-const patterns = z.array(pattern, { error: 'a list of gitignore-style patterns' });
 const listOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
   z.array(oneOf(words), { error: `a list of ${words.join(', ')}` });
 
@@ -38,10 +36,9 @@ const SHAPE = {
   findings: oneOf(['none', ...SEVERITIES]),
   formats: listOf(FORMATS),
   tolerances: listOf(Object.keys(TOLERANCES) as [Tolerance, ...Tolerance[]]),
-  protected_paths: z.array(pattern, {
-    error:
-      'a list of gitignore-style patterns of protected files that may pass, as in `protected_paths: ["package.json"]`',
-  }),
+  protected_paths: patternsAs(
+    'a list of gitignore-style patterns of protected files that may pass, as in `protected_paths: ["package.json"]`',
+  ),
   create: patterns,
 } satisfies Record<string, z.ZodType>;
 /** docs/cli.md is held to them by a test. */
@@ -88,11 +85,11 @@ export const evaluatePolicy = (
   proposal: ProposalSummary,
   ledger: readonly Pick<LedgerRow, 'path' | 'format'>[],
 ): readonly string[] => {
-  const inside = ignore().add([...policy.paths]);
-  const outside = ignore().add([...policy.except]);
-  const mayBeNew = ignore().add([...policy.create]);
+  const isInside = allowedBy(policy.paths);
+  const isExcepted = forbiddenBy(policy.except);
+  const mayBeNew = allowedBy(policy.create);
   const isAllowed = ({ change, path }: ProposalFileSummary): boolean =>
-    policy.changes.includes(change) || (change === 'create' && mayBeNew.ignores(path));
+    policy.changes.includes(change) || (change === 'create' && mayBeNew(path));
   const lines = (file: ProposalFileSummary): number => file.added + file.removed;
   const total = proposal.files.reduce((sum, file) => sum + lines(file), 0);
   const formats = new Map(ledger.map((row) => [row.path, row.format]));
@@ -103,8 +100,8 @@ export const evaluatePolicy = (
       : []),
     ...(total > policy.maxLines ? [`${total} changed lines; max_lines is ${policy.maxLines}`] : []),
     ...proposal.files.flatMap((file) => [
-      ...(inside.ignores(file.path) ? [] : [`${file.path} matches none of paths`]),
-      ...(outside.ignores(file.path) ? [`${file.path} matches except`] : []),
+      ...(isInside(file.path) ? [] : [`${file.path} matches none of paths`]),
+      ...(isExcepted(file.path) ? [`${file.path} matches except`] : []),
       ...(isAllowed(file) ? [] : [`${file.path}: ${file.change} is not in changes`]),
       ...(lines(file) > policy.maxLinesPerFile
         ? [
@@ -163,12 +160,11 @@ const unlisted = (
   start: string,
   patterns: readonly string[],
 ) => {
-  const listed = ignore().add([...patterns]);
+  const isListed = allowedBy(patterns);
   return mustAsk.filter((why) => {
     const meant = files.filter(({ path }) => isAbout(why, `${start}${path}: `));
     return (
-      isAbout(why, start) &&
-      (meant.length === 0 || !meant.every(({ path }) => listed.ignores(path)))
+      isAbout(why, start) && (meant.length === 0 || !meant.every(({ path }) => isListed(path)))
     );
   });
 };

@@ -4,6 +4,7 @@
  */
 import ignore from 'ignore';
 import { posix } from 'node:path';
+import { FILES_ONLY, forbiddenBy } from '../source/patterns.js';
 import { isRecord } from '../../shared/text.js';
 
 const OBEYED = 'models and agents follow it';
@@ -80,8 +81,6 @@ export const PROTECTED: Readonly<Record<string, string>> = {
 
 // A list of patterns is one gitignore, in which the last pattern that fits decides. A comment in it is the reason of what follows.
 
-/** `BUILD` is no `build/`, where letter case does not count: what stands before this is about files alone. */
-const FILES_ONLY = '!*/';
 const reason = (why: string): string => `# ${why}`;
 const only = (isFolder: boolean): readonly string[] =>
   Object.entries(PROTECTED).flatMap(([why, patterns]) => [
@@ -199,18 +198,24 @@ const readPatterns = (patterns: readonly string[]) => {
   for (const pattern of patterns)
     if (pattern.startsWith('# ')) reasons.push({ why: pattern.slice(2), of: ignore() });
     else if (!pattern.startsWith('!')) reasons.at(-1)?.of.add(pattern);
-  return { key: patterns.join('\n'), all: ignore().add([...patterns]), reasons };
+  return {
+    key: patterns.join('\n'),
+    isForbidden: forbiddenBy(patterns),
+    all: ignore().add([...patterns]),
+    reasons,
+  };
 };
 let last = readPatterns([]); // Of one workspace they are asked about again and again, and take milliseconds to read.
 /** Says of a path why it is protected by these patterns, which hold in any letter case; null: it is not. */
 export const whyProtected = (patterns: readonly string[]): ((path: string) => string | null) => {
   if (last.key !== patterns.join('\n')) last = readPatterns(patterns);
-  const { all, reasons } = last;
+  const { isForbidden, all, reasons } = last;
   return (path) => {
-    const known = [path, asNamedElsewhere(path)].find((name) => name !== '' && all.ignores(name));
-    return known === undefined
-      ? null
-      : (reasons.findLast(({ of }) => of.ignores(known))?.why ?? '');
+    const folded = asNamedElsewhere(path);
+    const isFoldedIn = folded !== '' && all.ignores(folded);
+    const name = path !== '' && isForbidden(path) ? path : folded;
+    if (name === folded && !isFoldedIn) return null;
+    return reasons.findLast(({ of }) => of.ignores(name))?.why ?? '';
   };
 };
 

@@ -2,6 +2,7 @@
  * The zod schemas that job files and `emend.yaml` share. Every schema's error is a phrase that completes "expected …": the checker
  * (`check.ts`) puts the file, line and key before it and what was received behind it.
  */
+import { listFault, patternFault } from './patterns.js';
 import { posix } from 'node:path';
 import { z } from 'zod';
 import { FORMATS } from '../../shared/formats.js';
@@ -259,7 +260,45 @@ const sandbox = z
   .transform((value) => (value === 'on' ? SANDBOX_ON : value));
 
 const CREATE = 'true, false, or a list of gitignore-style patterns';
-const create = z.union([z.boolean(), z.array(text(CREATE), { error: CREATE })], { error: CREATE });
+/** A gitignore-style pattern that can fit a file. */
+export const pattern = z
+  .string({ error: 'a gitignore-style pattern, as text that is not empty' })
+  .superRefine((written, context) => {
+    const expected = patternFault(written);
+    if (expected !== null) context.addIssue({ code: 'custom', message: expected });
+  });
+/** A pattern that stands for itself. */
+export const plainPattern = pattern.refine((written) => !written.startsWith('!'), {
+  error: 'a pattern without "!": it has no other pattern to take files out of',
+});
+interface Issues {
+  addIssue(issue: {
+    readonly code: 'custom';
+    readonly message: string;
+    readonly path: number[];
+  }): void;
+}
+/** Reports the patterns of a list that can fit no file, and a list that starts with one that takes files out. */
+function checkPatterns(written: readonly string[], context: Issues): void {
+  for (const [index, entry] of written.entries()) {
+    const expected = patternFault(entry) ?? (index === 0 ? listFault(written) : null);
+    if (expected !== null) context.addIssue({ code: 'custom', message: expected, path: [index] });
+  }
+}
+
+export const patternsAs = (expected: string) =>
+  z
+    .array(z.string({ error: 'a gitignore-style pattern, as text that is not empty' }), {
+      error: expected,
+    })
+    .superRefine(checkPatterns);
+export const patterns = patternsAs('a list of gitignore-style patterns');
+
+const create = z
+  .union([z.boolean(), z.array(z.string({ error: CREATE }), { error: CREATE })], { error: CREATE })
+  .superRefine((written, context) => {
+    if (Array.isArray(written)) checkPatterns(written, context);
+  });
 
 /** When the tests run on workspace and proposal. */
 export const VERIFY = ['before_approval', 'after_approval'] as const;

@@ -1,7 +1,7 @@
 /** Which files a workspace has; ignored ones are none of them. Which files a model may add. */
 import { dirname, join } from 'node:path';
 import ignore, { type Ignore } from 'ignore';
-import { whyProtected, type ProjectConfig } from '../../documents/job/index.js';
+import { allowedBy, whyProtected, type ProjectConfig } from '../../documents/job/index.js';
 import type { CheckedPath } from '../../edits/index.js';
 import { lookUp } from '../../edits/internal.js';
 import { foldedName } from '../../shared/text.js';
@@ -228,7 +228,7 @@ export const newFileCheck = (
 ) => {
   const known = new Set(there.map(foldedName));
   const protection = whyProtected(patterns);
-  const globs = ignore().add(create instanceof Array ? [...create] : create === true ? ['*'] : []);
+  const isAllowed = create instanceof Array ? allowedBy(create) : () => create === true;
   return (named: string): CheckedPath => {
     const found = lookUp(named, {
       files: new Map(),
@@ -237,7 +237,7 @@ export const newFileCheck = (
     if (!found.ok) return { ok: false, why: found.reason.message };
     const why =
       (known.has(foldedName(found.path)) && 'a file of this name exists') ||
-      (!globs.ignores(found.path) && '`create` does not allow it') ||
+      (!isAllowed(found.path) && '`create` does not allow it') ||
       (looksSecret(found.path) && SECRET_NAME) ||
       (tokensIn(found.path).length > 0 && 'its name contains what looks like a secret') ||
       protection(found.path);

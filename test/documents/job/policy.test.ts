@@ -200,3 +200,65 @@ describe('a policy file', () => {
     expect(POLICY_KEYS.filter((key) => !text.includes(`| \`${key}\` |`))).toEqual([]);
   });
 });
+
+describe('63: a pattern never lets a path through that a reader would not expect', () => {
+  const reasons = (policy: string, path: string): readonly string[] =>
+    evaluatePolicy(parsed(`v: 1\n${policy}\n`), proposal([file(path)]), []);
+  const isOutside = (path: string) => [`${path} matches none of paths`];
+  const isExcepted = (path: string) => [`${path} matches except`];
+
+  test.each<[string, string, string, readonly string[]]>([
+    ['letter case counts in paths', 'paths: [docs/**]', 'Docs/a.md', isOutside('Docs/a.md')],
+    [
+      'letter case does not count in except',
+      'paths: ["**"]\nexcept: [secret/**]',
+      'Secret/a.md',
+      isExcepted('Secret/a.md'),
+    ],
+    [
+      'a file that `!` takes out of paths waits, below a folder that another pattern names',
+      'paths: ["docs/**", "!docs/secret/a.md"]',
+      'docs/secret/a.md',
+      isOutside('docs/secret/a.md'),
+    ],
+    [
+      'a folder that `!` takes out of paths waits, in any letter case',
+      'paths: ["docs/", "!docs/secret/**"]',
+      'docs/Secret/a.md',
+      isOutside('docs/Secret/a.md'),
+    ],
+    ['the others may pass', 'paths: ["docs/", "!docs/secret/**"]', 'docs/a.md', []],
+    [
+      'a file that `!` takes out of except may pass',
+      'paths: ["**"]\nexcept: ["*.md", "!README.md"]',
+      'README.md',
+      [],
+    ],
+    [
+      'a file with another letter case is not taken out of except',
+      'paths: ["**"]\nexcept: ["*.md", "!README.md"]',
+      'readme.md',
+      isExcepted('readme.md'),
+    ],
+  ])('%s', (_, policy, path, expected) => {
+    expect(reasons(policy, path)).toEqual(expected);
+  });
+
+  test.each<[string, string]>([
+    ['"!docs/**"', 'a pattern before the first one that starts with "!"'],
+    ['"#secret"', 'a pattern that does not start with "#"'],
+    ['"./secret/**"', 'a pattern relative to the workspace'],
+    ['"a/../secret"', 'a pattern relative to the workspace'],
+    ['"secret\\\\a"', 'a pattern with "/" between folders'],
+    ['" secret"', 'a pattern without a blank at its beginning'],
+    ['"a\\nb"', 'a pattern of one line'],
+    ['"a", "!"', 'a gitignore-style pattern, as text that is not empty'],
+  ])('refuses [%s], which fits nothing', (pattern, expected) => {
+    const read = parsePolicy(`v: 1\npaths: ["**"]\nexcept: [${pattern}]\n`, 'review.yaml');
+    expect(read).toMatchObject({
+      ok: false,
+      problems: [{ message: expect.stringContaining(`expected ${expected}`) }],
+    });
+    expect(read.ok ? '' : read.problems[0]?.message).toMatch(/^review\.yaml:3:/);
+  });
+});

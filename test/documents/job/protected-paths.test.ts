@@ -237,3 +237,27 @@ describe('files that scripts of package.json name', () => {
     );
   });
 });
+
+describe('63: a pattern of `protected` that starts with `!`', () => {
+  const protection = (pattern: string) => {
+    const config = parseConfig(`protected: [${JSON.stringify(pattern)}]\n`);
+    if (!config.ok) throw new Error(JSON.stringify(config.problems));
+    return whyProtected(config.value.protected);
+  };
+
+  test('takes the file out, and none with another letter case', () => {
+    const reasonFor = protection('!docs/conf.py');
+    expect(reasonFor('docs/conf.py')).toBeNull();
+    expect(reasonFor('Docs/conf.py')).toBe('test runners, linters or bundlers run it');
+    expect(reasonFor('docs/CONF.py')).toBe('test runners, linters or bundlers run it');
+    expect(reasonFor('src/a.py')).toBeNull();
+    expect(reasonFor('build/a.js')).toBeNull();
+  });
+
+  test('refuses a pattern that fits nothing', () => {
+    expect(parseConfig('protected: ["./secret.js"]\n')).toMatchObject({
+      ok: false,
+      problems: [{ message: expect.stringMatching(/^emend\.yaml:1: .*relative to the workspace/) }],
+    });
+  });
+});
