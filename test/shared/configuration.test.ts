@@ -1,5 +1,8 @@
 /** Configuration that a model may have written, on the rules alone: the question, and what its answers do. */
 import { describe, expect, test } from '@jest/globals';
+import type { Answer } from '../../src/shared/decisions.js';
+import { reducePlan } from '../../src/workflows/plan/reduce.js';
+import { PlanWalk } from './plan-walk.js';
 import { play, type Case } from './step-driver.js';
 
 describe('a question about configuration', () => {
@@ -32,5 +35,64 @@ describe('a question about configuration', () => {
     },
   ])('$name', (row) => {
     expect(play(row).trace.join(' > ')).toBe(row.effects);
+  });
+});
+
+describe('a question about configuration before a plan is read', () => {
+  const HASHES = ['0a', '0b'];
+  const walkTo = (answers: readonly Answer[]): PlanWalk => {
+    const walk = new PlanWalk(
+      {
+        phases: 1,
+        approval: 'ask',
+        together: false,
+        complex: false,
+        second: false,
+        test: 'configured',
+        left: 'nothing',
+        budget: null,
+        options: {
+          phase: null,
+          mode: 'auto',
+          forceReplan: false,
+          drift: null,
+          estimate: 'approved',
+          restart: false,
+        },
+      },
+      [],
+    );
+    for (const answer of answers) {
+      const result = {
+        outcome: 'untrusted',
+        hashes: HASHES,
+        message: 'emend.yaml: changed',
+      } as const;
+      walk.state = reducePlan(walk.state, { type: 'plan_read', result }, 1_000_000);
+      expect(walk.state.decision).toMatchObject({
+        reason: 'configuration',
+        accepts: ['trust', 'retry', 'abort'],
+        message: expect.stringContaining('emend.yaml: changed'),
+      });
+      const decision = walk.state.decision?.id ?? '';
+      walk.said({ decision, answer, requestId: answer, by: { name: 'ann', from: 'cli' } });
+    }
+    return walk;
+  };
+
+  test.each<[string, readonly Answer[], string, readonly string[] | undefined]>([
+    ['trusted: the plan is read, with what was accepted', ['trust'], 'read', HASHES],
+    ['restored: the plan is read again, and nothing was accepted', ['retry'], 'read', undefined],
+    ['aborted: nothing was done', ['abort'], 'finish', undefined],
+  ])('%s', (_, answers, move, trusts) => {
+    const walk = walkTo(answers);
+    expect(walk.next().kind).toBe(move);
+    expect(walk.state.reading.trusts).toEqual(trusts);
+  });
+
+  test('after the answer `trust` the plan begins with its first phase', () => {
+    const walk = walkTo(['trust']);
+    while (walk.next().kind !== 'begin') walk.step();
+    expect(walk.state.decision).toBeNull();
   });
 });

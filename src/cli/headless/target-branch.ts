@@ -39,7 +39,7 @@ export async function configurationCommit(
   );
 }
 
-/** Returns the commit that a person named. A branch counts before a tag of the same name. */
+/** Returns the commit that `--config-from` names. A branch counts before a tag of the same name. */
 async function namedCommit(cwd: string, name: string): Promise<string | null> {
   const branches = isCommitId(name) ? [] : [`refs/heads/${name}`, `refs/remotes/${name}`];
   for (const ref of branches) {
