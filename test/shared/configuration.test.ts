@@ -63,12 +63,14 @@ describe('a question about configuration before a plan is read', () => {
       [],
     );
     for (const answer of answers) {
+      while (walk.next().kind !== 'read') walk.step();
       const result = {
         outcome: 'untrusted',
         hashes: HASHES,
         message: 'emend.yaml: changed',
       } as const;
       walk.state = reducePlan(walk.state, { type: 'plan_read', result }, 1_000_000);
+      while (walk.next().kind !== 'await_decision') walk.step();
       expect(walk.state.decision).toMatchObject({
         reason: 'configuration',
         accepts: ['trust', 'retry', 'abort'],
