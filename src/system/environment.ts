@@ -1,6 +1,6 @@
 /** What a child process may see of our environment, and what must not stay in output that is kept. */
 import { delimiter, isAbsolute, resolve } from 'node:path';
-import { escaped } from '../shared/text.js';
+import { KnownValues } from './known-values.js';
 
 const SECRET_CHARS = 6; // bound: Shorter values stand in ordinary output by chance; blanking them would garble it.
 const ORDINARY_CHARS = 12; // bound: A shorter word or number is a mode, a version or a port (`production`, `20.11.1`), not a secret.
@@ -78,21 +78,17 @@ const isOrdinary = (value: string): boolean =>
   PATHS.test(value) ||
   ADDRESS.test(value);
 
-/** As a program may print it: whole, without its line end, in JSON, and line by line. */
+/** Returns a value without its line end, and its long lines. */
 const formsOf = (value: string): readonly string[] => {
   const whole = value.trim();
   if (whole.length < SECRET_CHARS) return [];
   const lines = whole.split(/[\r\n]+/);
-  return [
-    whole,
-    escaped(whole),
-    ...(lines.length > 1 ? lines.filter((line) => line.length >= LINE_CHARS) : []),
-  ];
+  return [whole, ...(lines.length > 1 ? lines.filter((line) => line.length >= LINE_CHARS) : [])];
 };
 
-/** Returns the text with `[redacted]` for each of `secretValues`. */
+/** Returns the text with `[redacted]` for each of `secretValues`, in whatever notation. */
 export const redact = (text: string, env: Environment, names: readonly string[] = []): string =>
-  secretValues(env, names).reduce((rest, secret) => rest.replaceAll(secret, '[redacted]'), text);
+  new KnownValues(secretValues(env, names)).hide(text, '[redacted]');
 
 /** Where a program of this name may be ('': the directories themselves), in the order of PATH. */
 export const onPath = ({ PATH = '' }: Environment, name = ''): string[] =>

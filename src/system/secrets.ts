@@ -9,6 +9,7 @@ import { rules } from '@secretlint/secretlint-rule-preset-recommend';
 import { STANDS_FOR_ONE, tokensIn } from '../shared/tokens.js';
 import { escaped, literally, tally } from '../shared/text.js';
 import { secretValues, type Environment } from './environment.js';
+import { KnownValues } from './known-values.js';
 
 // bound: A shorter value stands in ordinary text by chance; hiding it everywhere would garble what is shown.
 const SECRET_CHARS = 8;
@@ -94,8 +95,14 @@ export async function findSecrets(text: string): Promise<readonly Secret[]> {
   return [...found.values()];
 }
 
-/** A text, or a value of JSON, without them. Each of its texts is looked at as it is, too: as JSON quotes it, none shows where a value ends. */
-export const hideSecrets = async <T>(told: T, known: readonly Secret[] = []): Promise<T> => {
+/**
+ * Returns a text, or a value of JSON, with `(secret)` for what is recognized, and for known values in whatever notation. Each of its texts is
+ * also searched by itself: as JSON quotes it, none shows where a value ends.
+ */
+export const hideSecrets = async <T>(
+  told: T,
+  known: readonly Secret[] = secretsOfEnvironment(process.env),
+): Promise<T> => {
   const texts = [JSON.stringify(told)];
   const inEach = (change: (text: string) => string): T =>
     JSON.parse(
@@ -105,8 +112,8 @@ export const hideSecrets = async <T>(told: T, known: readonly Secret[] = []): Pr
     ) as T;
   inEach((text) => (texts.push(text), text));
   const found = await findSecrets(texts.join('\n'));
-  const lines = [...known, ...found].flat().sort((a, b) => b.length - a.length);
-  return inEach((text) => lines.reduce((shown, line) => shown.replaceAll(line, '(secret)'), text));
+  const values = new KnownValues([...known, ...found].flat());
+  return inEach((text) => values.hide(text, '(secret)'));
 };
 
 /** Quoted to its end, or bare to the end of a line, a list, an element, or one of several parameters. */

@@ -37,9 +37,10 @@ async function excess(read: Reader, shape: (chars: number) => string): Promise<s
   const least = Math.min(first, await cpu_ms(read, part), await cpu_ms(read, part));
   const again = Math.min(all, await cpu_ms(read, whole));
   const growth = again / Math.max(least, SHORTEST_MS);
-  return growth < MOST_GROWTH
-    ? null
-    : `${Math.round(least)} ms for ${part.length} characters, ${Math.round(again)} ms for ${whole.length}`;
+  if (growth < MOST_GROWTH) return null;
+  // A collection of garbage that only the whole causes is no growth: twice the whole does not cost four times as much.
+  if (again < LONG_MS && (await cpu_ms(read, shape(2 * CHARS))) < again * 2 ** 1.5) return null;
+  return `${Math.round(least)} ms for ${part.length} characters, ${Math.round(again)} ms for ${whole.length}`;
 }
 
 const excesses = async (reader: string, shapes: readonly string[]): Promise<readonly string[]> => {

@@ -17,6 +17,7 @@ import {
   type Secret,
   Vault,
 } from '../../system/secrets.js';
+import { KnownValues } from '../../system/known-values.js';
 import type { ActivityPorts } from './ports.js';
 
 const REMEMBERED_FILES = 10_000; // bound: Files whose secrets a worker remembers: each is looked through once.
@@ -93,7 +94,10 @@ const keyOf = async ({ records }: Pick<Ports, 'records'>, stepKey: StepKey): Pro
 const occurs = (secret: Secret, texts: readonly string[]): boolean =>
   secret.some((line) => texts.some((text) => text.includes(line) || text.includes(escaped(line))));
 
-/** Those of the files, of the worker's environment and of the texts (joined: each look costs) that stand in the texts. */
+/**
+ * Returns the secrets of the files, of the worker's environment and of the texts (joined: each search costs) that the texts contain. What
+ * writes one in another notation is a secret of its own, so that an answer gets back what was hidden.
+ */
 async function secretsOf(
   ports: Ports,
   shown: ShownFiles,
@@ -107,7 +111,19 @@ async function secretsOf(
   // What an earlier request hid stands in a text as its placeholder, which looks drawn like any token.
   const own = ofTexts.filter((lines) => !lines.some(hidesSecret));
   const all = [...ofFiles, ...own, ...valuesOf(shown)];
-  return all.filter((secret) => occurs(secret, texts));
+  return [
+    ...all.filter((secret) => occurs(secret, texts)),
+    ...otherWritings(all, texts).map((writing) => [writing]),
+  ];
+}
+
+/** Returns the passages of the texts that write a secret in another notation than its own, or than JSON's. */
+function otherWritings(secrets: readonly Secret[], texts: readonly string[]): readonly string[] {
+  const lines = secrets.flat();
+  const plain = new Set([...lines, ...lines.map(escaped)]);
+  const values = new KnownValues(lines);
+  const writings = texts.flatMap((text) => values.writingsIn(text));
+  return [...new Set(writings)].filter((writing) => !plain.has(writing));
 }
 
 const vaultOf = async (
@@ -149,7 +165,8 @@ export async function maskRequest(
     ({ text }) => text,
   );
   const found = await secretsOf(ports, call.shown, texts, signal);
-  const own = new Set(valuesOf(call.shown).flat());
+  const values = valuesOf(call.shown);
+  const own = new Set([...values.flat(), ...otherWritings(values, texts)]);
   const isSent = (secret: Secret): boolean =>
     !secret.some((line) => own.has(line) || hidesSecret(line));
   const sent = found.filter(isSent);

@@ -10,7 +10,8 @@ import { deleted, type Snapshot, type SnapshotTarget } from './snapshot.js';
 import type { Edited } from '../../edits/index.js';
 import type { ProposeInput, ProposeResult } from '../../shared/step-activities.js';
 import { NO_USAGE } from '../../shared/usage.js';
-import { looksSecret, NEW_FILE_MODE } from '../../workspace/files/index.js';
+import { NEW_FILE_MODE } from '../../workspace/files/index.js';
+import { looksSecret } from '../../workspace/secret-files.js';
 import type { ActivityPorts } from '../frame/ports.js';
 
 export type FileChange = Pick<ProposalFile, 'path' | 'base' | 'result'> & {

@@ -7,7 +7,8 @@ import {
   type ReadFile,
   type Searched,
 } from '../../workspace/finding/index.js';
-import { inspectTarget, looksSecret } from '../../workspace/files/index.js';
+import { inspectTarget } from '../../workspace/files/index.js';
+import { looksSecret } from '../../workspace/secret-files.js';
 import { showSignatures } from '../../model/prompts/index.js';
 import type { BlobRef } from '../../shared/ids.js';
 import { putJson } from '../../stores/ports.js';

@@ -2,7 +2,8 @@
 import { encodingOf, type Effort, type ProjectConfig } from '../../documents/job/index.js';
 import type { Limits } from '../../shared/limits.js';
 import { ProblemError, fail } from '../../shared/problems.js';
-import { inspectTarget, isAbsent, looksSecret } from '../../workspace/files/index.js';
+import { inspectTarget, isAbsent } from '../../workspace/files/index.js';
+import { looksSecret } from '../../workspace/secret-files.js';
 import { fileAtCommit } from '../../workspace/git/index.js';
 import {
   configFile,

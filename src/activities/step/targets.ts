@@ -10,10 +10,10 @@ import {
   hintedPaths,
   inspectTarget,
   listWorkspaceFiles,
-  looksSecret,
   newFileCheck,
   type TargetFacts,
 } from '../../workspace/files/index.js';
+import { looksSecret } from '../../workspace/secret-files.js';
 import type { JobFile } from '../../workspace/documents/index.js';
 import { shellWord } from '../../shared/text.js';
 import { tokensIn } from '../../shared/tokens.js';

@@ -5,6 +5,7 @@
 import { APIConnectionError, APIConnectionTimeoutError, APIError } from '@anthropic-ai/sdk';
 import { BOUNDS } from '../../shared/limits.js';
 import { cut, isRecord } from '../../shared/text.js';
+import { KnownValues } from '../../system/known-values.js';
 import { ModelError, type ModelErrorKind } from '../errors.js';
 
 /** The SDK's class has type parameters that `instanceof` cannot tell. */
@@ -13,6 +14,7 @@ type ApiError = Pick<
   'status' | 'type' | 'headers' | 'apiMessage' | 'message'
 >;
 
+const KEY_CHARS = 4; // bound: A shorter key occurs in ordinary text by chance.
 /** Longer wishes are cut to this, so that a strange header cannot park a run for days. */
 const maxRetryAfter_ms = 3_600_000;
 
@@ -177,9 +179,9 @@ const isConnectionLoss = (error: unknown): boolean =>
   );
 
 const clean = (text: string, secrets: readonly string[]): string => {
-  let out = text;
-  for (const secret of secrets) if (secret.length >= 4) out = out.replaceAll(secret, '[redacted]');
-  out = out
+  const keys = secrets.filter(({ length }) => length >= KEY_CHARS);
+  const out = new KnownValues(keys)
+    .hide(text, '[redacted]')
     .replaceAll(/sk-[A-Za-z0-9_-]{8,}/g, '[redacted]')
     .replaceAll(/\bBearer\s+\S+/gi, 'Bearer [redacted]')
     .replaceAll(/:\/\/[^\s/@]+@/g, '://[redacted]@')

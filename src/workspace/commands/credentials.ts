@@ -1,58 +1,12 @@
 /** Hides files with tokens that tools keep next to their programs, where a sandbox shows the programs. */
 import { readdirSync, type Dirent } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { isWithin, lookOrNull } from '../../system/paths.js';
+import { credentialsAt } from '../secret-files.js';
 import type { Mounts } from './mounts.js';
 
 const SEARCH_DEPTH = 6; // bound: Directories below a directory of tools, one in another, in which files with tokens are looked for.
 const SEARCHED_DIRECTORIES = 2_000; // bound: Directories that are searched below one directory of tools.
-
-interface Credential {
-  /** The end of a path, lower case. */
-  readonly path: string;
-  /** Content that a program reads instead. Its parser must accept it. */
-  readonly content: string;
-  readonly reason: string;
-}
-const file = (path: string, reason: string, content = ''): Credential => ({
-  path,
-  content,
-  reason,
-});
-
-/** Files and directories that are hidden, by the ends of their paths. */
-const CREDENTIALS: readonly Credential[] = [
-  file('npmrc', 'npm reads tokens of registries from the file of its installation.'),
-  file('.npmrc', 'npm and pnpm write tokens of registries here.'),
-  file('.yarnrc', 'Yarn 1 reads tokens of registries from it.'),
-  file('.yarnrc.yml', 'Yarn keeps `npmAuthToken` here.'),
-  file('bunfig.toml', 'Bun reads tokens of registries from it.'),
-  file(
-    'pip.conf',
-    'pip reads addresses of indexes with their passwords from it, also in an environment.',
-  ),
-  file('.pypirc', 'twine and flit keep tokens for uploads here.'),
-  file('.condarc', 'conda reads addresses of channels with their tokens from it.'),
-  file('condarc', 'conda reads addresses of channels with their tokens from it.'),
-  file('credentials', 'uv, Cargo, RubyGems and cloud tools keep tokens under this name.'),
-  file('credentials.toml', 'Cargo and uv keep tokens of registries here.'),
-  file('credentials.json', 'Cloud tools keep tokens under this name.'),
-  file('credentials.tfrc.json', 'Terraform keeps tokens here.'),
-  file('.netrc', 'curl, pip and Go read passwords from it.'),
-  file('.git-credentials', 'git keeps passwords here.'),
-  file('.git/config', 'The address of a remote may have a password; version managers are clones.'),
-  file('auth.json', 'Composer keeps tokens here.', '{}\n'),
-  file('auth.toml', 'Poetry keeps passwords of repositories here.'),
-  file('.bundle/config', 'Bundler keeps passwords of sources here.'),
-  file('.gemrc', 'RubyGems reads addresses of sources with their passwords from it.'),
-  file('gemrc', 'RubyGems reads addresses of sources with their passwords from it.'),
-  file('gradle.properties', 'Gradle reads passwords of repositories from it.'),
-  file('conf/settings.xml', 'Maven reads passwords of servers from it.', '<settings/>\n'),
-  file('.m2/settings.xml', 'Maven reads passwords of servers from it.', '<settings/>\n'),
-  file('settings-security.xml', 'Maven keeps its master password here.', '<settingsSecurity/>\n'),
-  file('nuget.config', 'NuGet reads passwords of feeds from it.', '<configuration/>\n'),
-  file('.sdkman/etc', 'SDKMAN! keeps its settings here.'),
-];
 
 /** Directories that are not searched: programs and their data, which are large. */
 const LARGE = new Set(
@@ -100,18 +54,13 @@ function searchBelow(mounts: Mounts, root: string): void {
   }
 }
 
-const NAMES = new Set(CREDENTIALS.map(({ path }) => basename(path)));
-
 /** Hides files with tokens in a directory, and returns all of its entries. */
 function hideIn(mounts: Mounts, dir: string): readonly Dirent[] {
   const entries = lookOrNull(() => readdirSync(dir, { withFileTypes: true })) ?? [];
   for (const entry of entries) {
-    if (!NAMES.has(entry.name.toLowerCase())) continue;
     const path = join(dir, entry.name);
-    const credential = CREDENTIALS.find(({ path: suffix }) =>
-      path.toLowerCase().endsWith(`/${suffix}`),
-    );
-    if (credential === undefined) continue;
+    const credential = credentialsAt(path);
+    if (credential === null) continue;
     if (entry.isDirectory()) mounts.set(path, { kind: 'hidden' });
     else if (entry.isFile()) mounts.set(path, { kind: 'mask', content: credential.content });
     // What a link leads to is hidden where it is itself, if it is shown at all.

@@ -12,7 +12,8 @@ import { candidateList } from '../../../src/model/prompts/index.js';
 import { estimateTokens } from '../../../src/model/tokens.js';
 import { createRecordStore } from '../../../src/stores/index.js';
 import { languageOf } from '../../../src/syntax/index.js';
-import { listWorkspaceFiles, looksSecret } from '../../../src/workspace/files/index.js';
+import { listWorkspaceFiles } from '../../../src/workspace/files/index.js';
+import { looksSecret } from '../../../src/workspace/secret-files.js';
 import { pickedBy, type Asked, type PickedBy } from './model.js';
 
 const FILES = 3; // A commit that changes more is no task of one sentence.

@@ -19,7 +19,6 @@ import {
   eolsForNewFiles,
   inspectTarget,
   listWorkspaceFiles,
-  looksSecret,
   newFileCheck,
   newFilesRefused,
 } from '../../../src/workspace/files/index.js';
@@ -105,63 +104,6 @@ describe('listing says the same with git and without', () => {
     await repo.git('update-index', '--add', '--cacheinfo', `160000,${head},module`);
     expect(await listWorkspaceFiles(repo.dir)).toEqual(['.gitignore', 'plain', 'tracked.log']);
   });
-});
-
-test.each([
-  ...[
-    '.env',
-    '.env.local',
-    'a/.env.production',
-    'prod.env',
-    '.envrc',
-    'server.pem',
-    'tls/KEY.KEY',
-    'id_rsa',
-    'id_ed25519',
-    '.npmrc',
-  ],
-  ...[
-    '.netrc',
-    '.pypirc',
-    'credentials',
-    'credentials.json',
-    'config/secrets.yml',
-    'client_secret.json',
-    'service-account-prod.json',
-  ],
-  ...[
-    '.ssh/config',
-    '.aws/credentials',
-    '.docker/config.json',
-    '.git-credentials',
-    'x.p12',
-    'terraform.tfstate',
-  ],
-])('%s looks secret', (path) => {
-  expect(looksSecret(path)).toBe(true);
-});
-test.each([
-  ...[
-    '.env.example',
-    '.env.sample',
-    'a/.env.template',
-    '.env.dist',
-    'id_rsa.pub',
-    'credentials.ts',
-    'src/secrets.rs',
-    'environment.ts',
-  ],
-  ...[
-    'keys.ts',
-    'monkey',
-    'tokenizer.py',
-    'docs/secrets.md',
-    'config.json',
-    '.npmignore',
-    'credentials.example.json',
-  ],
-])('%s does not', (path) => {
-  expect(looksSecret(path)).toBe(false);
 });
 
 describe('inspectTarget', () => {
