@@ -94,9 +94,11 @@ class Decoding {
   private readonly pieces: string[] = [];
   private readonly starts: Uint32Array;
   private readonly ends: Uint32Array;
+  private readonly view: View;
   private length = 0;
 
-  constructor(private readonly view: View) {
+  constructor(view: View) {
+    this.view = view;
     this.starts = new Uint32Array(view.text.length);
     this.ends = new Uint32Array(view.text.length);
   }

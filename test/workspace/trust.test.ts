@@ -118,6 +118,16 @@ test('asks about a file that was applied without an approval, whatever it allows
   expect(await reasons(await job('plain.md', `${text}More.\n`))).toEqual([]);
 });
 
+test('51, 149: a job that was applied through a link with another ending is asked about, also after a merge', async () => {
+  const text = '---\ntest: make evil\n---\n# B\n';
+  await symlink('jobs/a.md', join(repo.dir, 'notes.txt'));
+  await trust.recordUnapproved(repo.dir, '3f2a', [{ path: 'notes.txt', hash: contentHash(text) }]);
+  const [applied] = await reasons(await job('jobs/a.md', text));
+  expect(applied).toContain('jobs/a.md: run 3f2a applied this content without your approval.');
+  const [merged] = await reasons(await job('jobs/a.md', `${text}A line of yours.\n`));
+  expect(merged).toContain('run 3f2a');
+});
+
 test('a baseline is written once: what a command left before the second one is not trusted', async () => {
   await trust.recordBeforeCommand(repo.dir);
   await write('emend.yaml', 'approval: auto\n');

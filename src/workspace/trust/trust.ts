@@ -12,7 +12,7 @@
  * The worktrees of a repository share one record, as a phase of a plan works in one of them.
  */
 import { existsSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import * as jobs from '../../documents/job/index.js';
 import { homePaths } from '../../stores/home.js';
 import { orNull, putJsonIfAbsent, readJson } from '../../system/durable.js';
@@ -108,7 +108,8 @@ export function createTrust({ home, sys = realSys }: { readonly home: string; sy
       const place = await recordOf(dir, workspace);
       for (const { path, hash } of files) {
         await putJsonIfAbsent(sys, unapprovedPath(hash), { path, run } satisfies Unapproved);
-        await putJsonIfAbsent(sys, changedPath(place, path), { path, run } satisfies Unapproved);
+        for (const name of await namesOf(workspace, path))
+          await putJsonIfAbsent(sys, changedPath(place, name), { path, run } satisfies Unapproved);
       }
     },
     recordApproved: async (workspace, files) => {
@@ -137,10 +138,11 @@ export function createTrust({ home, sys = realSys }: { readonly home: string; sy
       const doubts: Doubt[] = [];
       for (const file of files.filter(({ hash }) => !accepted.has(hash))) {
         const unapproved = await readJson<Unapproved>(sys, unapprovedPath(file.hash));
-        const changed = await readJson<Unapproved>(
-          sys,
-          changedPath(place, file.realPath ?? file.path),
+        const names = [...new Set([file.path, file.realPath ?? file.path])];
+        const records = await Promise.all(
+          names.map((name) => readJson<Unapproved>(sys, changedPath(place, name))),
         );
+        const changed = records.find((record) => record !== null) ?? null;
         const doubt = doubtAbout(file, { unapproved, changed, baseline, accepted });
         if (doubt !== null) doubts.push(doubt);
       }
@@ -173,6 +175,12 @@ const asConfiguration = (path: string, text: string): ConfigurationFile => ({
   text,
   hash: contentHash(text),
 });
+
+/** Returns a path of the workspace, and the path of the file that it leads to if it is a link. */
+async function namesOf(workspace: string, path: string): Promise<readonly string[]> {
+  const real = await orNull(realpath(resolve(workspace, path)), UNREADABLE);
+  return real === null ? [path] : [...new Set([path, relative(await realpath(workspace), real)])];
+}
 
 const changedPath = (place: string, path: string): string =>
   join(place, 'changed', `${sha256(path).slice(0, REPOSITORY_CHARS)}.json`);

@@ -130,6 +130,30 @@ describe('a request under `secrets`', () => {
     expect(await restored(sent)).toEqual({ text: `${text}\n`, unknown: [] });
   });
 
+  test('38: a key in other notations is hidden under every setting, and comes back as it was written', async () => {
+    const key = (process.env[NAME] = `q8"Zr/${madeUp()}`);
+    const writings = [encodeURIComponent(key), Buffer.from(key).toString('hex')];
+    const token = madeUp();
+    const text = `${writings.join('\n')}\n${token}\n`;
+    for (const secrets of ['mask', 'ask', 'send'] as const) {
+      const { as, restored } = await begin({
+        'a.ts': text.replace(secrets === 'ask' ? token : '', ''),
+      });
+      const request = await as(secrets);
+      const sent = 'messages' in request ? (request.messages[0]?.content[0]?.text ?? '') : '';
+      expect(sent).toMatch(/^EMEND_SECRET_\w+\nEMEND_SECRET_\w+\n/);
+      expect((await restored(sent)).text).toContain(`${writings.join('\n')}\n`);
+    }
+  });
+
+  test('38: a token of a file in base64 in a test output is hidden', async () => {
+    const token = madeUp();
+    const { as } = await begin({ 'a.ts': `${token}\n` }, Buffer.from(token).toString('base64'));
+    expect(sentBy(await as('mask'))).not.toContain(
+      Buffer.from(token).toString('base64').slice(8, 40),
+    );
+  });
+
   test("ask asks about no key of the worker's: it is hidden", async () => {
     const key = (process.env[NAME] = madeUp());
     const { as } = await begin({ 'a.ts': `${key}\n` });
