@@ -24,7 +24,7 @@ const TOOL_ROOTS =
   'NVM_DIR|VOLTA_HOME|PNPM_HOME|BUN_INSTALL|DENO_DIR|PYENV_ROOT|VIRTUAL_ENV|CONDA_PREFIX|RUSTUP_HOME|CARGO_HOME|GOROOT|GOPATH|GOCACHE|' +
   'GOMODCACHE|JAVA_HOME|MAVEN_HOME|GRADLE_HOME|GRADLE_USER_HOME|ANDROID_HOME|DOTNET_ROOT|RBENV_ROOT|GEM_HOME|ASDF_DIR|ASDF_DATA_DIR|MISE_DATA_DIR';
 /**
- * The variables of ours that a child process gets, by what it is. A list of what may pass, as nobody can list the names of all secrets.
+ * Lists the variables that a child process gets, by its kind. It lists what may pass, as the names of all secrets are not known.
  * docs/configuration.md has the table, test/system/environment.test.ts each kind of child.
  */
 const PASSED = {
@@ -39,12 +39,12 @@ const PASSED = {
     /^(SSH_AUTH_SOCK|GIT_(SSH|HTTP_LOW_SPEED)\w*|GNUPGHOME|GPG_TTY|DBUS_\w+|\w+_PROXY|\w+_proxy|SSL_CERT_\w+)$/,
   gh: /^(GH_\w+|GITHUB_TOKEN|XDG_CONFIG_HOME)$/,
   pip: /^(PIP_\w+|XDG_CONFIG_HOME|XDG_CACHE_HOME|REQUESTS_CA_BUNDLE)$/,
-  /** Git, asked for the pager and editor of whoever sits at the terminal. */
+  /** Git, which starts the pager and the editor at the terminal. */
   terminal: /^(GIT_(EDITOR|PAGER)|EDITOR|VISUAL|PAGER)$/,
 } as const;
 export type ChildKind = Exclude<keyof typeof PASSED, 'any'>;
 
-/** What of `env` a child process of these kinds gets; `names`: variables that a person listed beside. */
+/** Returns the part of `env` that a child process of these kinds gets. `names`: variables that `env:` lists in addition. */
 export const childEnvironment = (
   env: Environment,
   kinds: readonly ChildKind[] = [],
@@ -52,13 +52,13 @@ export const childEnvironment = (
 ): Record<string, string> => {
   const passes = ['any' as const, ...kinds].map((kind) => PASSED[kind]);
   const isPassed = (name: string): boolean =>
-    names.includes(name) || passes.some((each) => each.test(name));
+    names.includes(name) || passes.some((pattern) => pattern.test(name));
   return Object.fromEntries(definedOf(env, isPassed));
 };
 
 /**
- * Returns the values that nobody may see, longest first: of secret-named variables, and of the variables `names` (`env:` of a job or of
- * `emend.yaml`), whatever they are called, unless everybody could guess them.
+ * Returns the secret values, longest first: of secret-named variables, and of the variables `names` (`env:` of a job or of
+ * `emend.yaml`), whatever they are called, unless they are easy to guess.
  */
 export const secretValues = (
   env: Environment,

@@ -1,6 +1,6 @@
 /**
  * Finds secrets in a text: secretlint's recommended rules, and rules of our own for what these miss or find only in part. What is found is
- * the value itself, never a place: whoever hides it looks for every occurrence. A vault puts placeholders there, and the values back.
+ * the value itself, never a place, so that every occurrence can be hidden. A vault puts placeholders there, and the values back.
  */
 import { createHmac } from 'node:crypto';
 import { lintSource } from '@secretlint/core';
@@ -72,7 +72,7 @@ const looksDrawn = (value: string): boolean =>
 const isPassword = (value: string): boolean =>
   !STANDS_FOR_ONE.test(value) && !/^[A-Z]?(?:[a-z]*|[A-Z]*)\d{0,4}$/.test(value);
 
-/** Shannon's entropy of its characters, each. */
+/** Returns Shannon's entropy of a character of the text. */
 const bits = (value: string): number =>
   [...tally(value).values()].reduce(
     (sum, n) => sum - (n / value.length) * Math.log2(n / value.length),
@@ -100,13 +100,13 @@ export async function findSecrets(text: string): Promise<readonly Secret[]> {
  * also searched by itself: as JSON quotes it, none shows where a value ends.
  */
 export const hideSecrets = async <T>(
-  told: T,
+  words: T,
   known: readonly Secret[] = secretsOfEnvironment(process.env),
 ): Promise<T> => {
-  const texts = [JSON.stringify(told)];
+  const texts = [JSON.stringify(words)];
   const inEach = (change: (text: string) => string): T =>
     JSON.parse(
-      JSON.stringify(told, (_key, item: unknown) =>
+      JSON.stringify(words, (_key, item: unknown) =>
         typeof item === 'string' ? change(item) : item,
       ),
     ) as T;
@@ -147,7 +147,7 @@ const presetFinds = async (content: string): Promise<readonly string[]> => {
   );
 };
 
-/** Of what a rule calls a secret the part that nobody may see: URLs are told whole, and rests of lines. Keys are ours. */
+/** Returns the secret part of what a rule reports: it reports whole URLs, and rests of lines. Keys have a rule of ours. */
 const core = (value: string): readonly string[] => {
   if (value.includes('PRIVATE KEY')) return [];
   const password = /:\/\/[^\s:/@]*:([^\s@]+)@/.exec(value)?.[1];
@@ -171,7 +171,7 @@ export const secretsOfEnvironment = (
 
 // Placeholders, which stand for secrets where these must not be seen.
 
-/** What looks like a placeholder; in a file of a person's it is hidden like a secret, so that each one in an answer is one of ours. */
+/** Finds what looks like a placeholder. In a file of yours it is hidden like a secret, so that each one in an answer is one of Emend's. */
 export const LIKE_PLACEHOLDER = /EMEND_SECRET_\w+/g;
 
 export const hidesSecret = (text: string): boolean => text.search(LIKE_PLACEHOLDER) !== -1;

@@ -142,7 +142,7 @@ export interface MaskedCall {
 }
 const recordOf = ({ stepKey, callKey }: MaskedCall): string => `steps/${stepKey}/masked-${callKey}`;
 
-/** Where a person finds the secrets of a request; `message`: with line numbers, and no part of a secret. */
+/** Places of the secrets of a request. `message` has line numbers, and no part of a secret. */
 export interface SecretPlaces {
   readonly paths: readonly string[];
   readonly message: string;
@@ -234,21 +234,21 @@ export async function restoreAnswer(
   return (await vaultOf(ports, call.stepKey, recorded?.secrets ?? [])).restore(answer, isJson);
 }
 
-/** What a result says in words; all else in it is names, which others go by. */
+/** Fields of a result that have words. The others have names, which other code compares. */
 const WORDS = new Set(
   (
     'advice alsoChanged blocked commitMessage discrepancy message mustAsk noSandbox note notWritten overEstimate partly reason reasoning ' +
     'reasons splitReason suggestions summary testsAfterApply unfinished warnings why words written'
   ).split(' '),
 );
-const wordsOf = (value: unknown, told: (text: string) => string, inWords = false): unknown => {
-  if (typeof value === 'string') return inWords ? told(value) : value;
-  if (Array.isArray(value)) return value.map((item) => wordsOf(item, told, inWords));
+const wordsOf = (value: unknown, mask: (text: string) => string, inWords = false): unknown => {
+  if (typeof value === 'string') return inWords ? mask(value) : value;
+  if (Array.isArray(value)) return value.map((item) => wordsOf(item, mask, inWords));
   if (typeof value !== 'object' || value === null) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, item]) => [
       key,
-      wordsOf(item, told, inWords || WORDS.has(key)),
+      wordsOf(item, mask, inWords || WORDS.has(key)),
     ]),
   );
 };
@@ -257,21 +257,21 @@ const wordsOf = (value: unknown, told: (text: string) => string, inWords = false
 export async function maskWords<T>(
   ports: Ports,
   input: { readonly stepKey: StepKey; readonly snapshot?: BlobRef },
-  told: T,
+  result: T,
   signal: AbortSignal,
 ): Promise<T> {
   const words: string[] = [];
-  wordsOf(told, (text) => (words.push(text), text));
+  wordsOf(result, (text) => (words.push(text), text));
   const texts = words.filter((text) => text.length >= SHORTEST_CHARS);
-  if (texts.length === 0) return told;
+  if (texts.length === 0) return result;
   const shown =
     input.snapshot === undefined
       ? {}
       : await getJson<ShownFiles>(ports.blobs, input.snapshot, 'snapshot');
   const secrets = await secretsOf(ports, shown, [texts.join('\n')], signal);
-  if (secrets.length === 0) return told;
+  if (secrets.length === 0) return result;
   const vault = await vaultOf(ports, input.stepKey, secrets);
-  return wordsOf(told, (text) => vault.mask(text)) as T;
+  return wordsOf(result, (text) => vault.mask(text)) as T;
 }
 
 // An edit may not carry a secret to where it was not: into another file, or a second time into its own.

@@ -1,6 +1,6 @@
 /**
- * Words of people on their way into a run: what a history has nobody can take out again, so a secret is replaced before it is sent. The
- * model, the archive and every face get the replacement.
+ * Replaces secrets in notes and hints before they are sent, as nothing can be removed from a history. The model,
+ * the archive and every face get the replacement.
  */
 import { hideSecrets, secretsOfEnvironment } from '../../system/secrets.js';
 import { readConfig } from '../../workspace/documents/index.js';
