@@ -105,7 +105,7 @@ const textReaders = (dir: string): readonly string[] =>
     .map(([, declared = '', constant = '']) => declared || constant);
 
 test('every exported reader of a text has a row, or a reason for none', () => {
-  const exported = ['src/documents', 'src/workspace'].flatMap(textReaders);
+  const exported = ['src/documents', 'src/workspace', 'src/system'].flatMap(textReaders);
   expect(exported.length).toBeGreaterThan(30);
   const rows = new Set(Object.keys(READERS).map((name) => name.split(',')[0]));
   expect(exported.filter((name) => !rows.has(name) && WITHOUT_ROW[name] === undefined)).toEqual([]);

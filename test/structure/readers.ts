@@ -1,5 +1,10 @@
 /** Every reader of a text that others write, and the shapes of text that readers are tried with. */
 import { readTarget } from '../../src/documents/source/network-targets.js';
+import { tokensIn } from '../../src/shared/tokens.js';
+import { redact } from '../../src/system/environment.js';
+import { mountsIn } from '../../src/system/fs.js';
+import { findSecrets } from '../../src/system/secrets.js';
+import { looksSecret } from '../../src/workspace/secret-files.js';
 import { readShellLine } from '../../src/workspace/git/shell-line.js';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -62,18 +67,28 @@ import {
   isTelling,
 } from '../../src/workspace/test-output/error-lines.js';
 
+const KNOWN = { A_TOKEN: 'Zq8rT2vLk0Xn', B_TOKEN: '%%%%%%%%%%%%', C_TOKEN: `a'b"c\\d&e` };
+
 export type Reader = (text: string) => unknown;
 
 /** Exported functions whose first parameter is a text, but which need no row of their own, and why. */
 export const WITHOUT_ROW: Readonly<Record<string, string>> = {
   addTasks: 'it is given what parsePlan has read',
+  captureOwn: 'the name of a program',
   commitAt: 'the name of a commit',
+  findProgram: 'the name of a program',
+  findPrograms: 'the name of a program',
+  hidesSecret: 'one search for one word',
+  jsonOf: 'JSON.parse',
   linesOfTasks: 'it is given what parsePlan has read',
   personLines: 'it is given what readPartFile has read',
+  programPath: 'the name of a program',
   readMap: 'parseConfig, parseJob and parsePolicy are its rows',
   renameTask: 'it is given what parsePlan has read',
   rollbackName: 'the name of a record',
+  signText: 'it gives the text to ssh-keygen',
   splice: 'it is given places that a reader has found',
+  verifyText: 'it gives the text to ssh-keygen',
   withRevision: 'parsePlan and outlineOf are its rows',
 };
 
@@ -212,6 +227,11 @@ export const READERS: Readonly<Record<string, Reader>> = {
   isProgramError,
   isTelling,
   stripSpace,
+  looksSecret,
+  redact: (text) => redact(text, KNOWN),
+  findSecrets,
+  tokensIn,
+  mountsIn,
 };
 
 type Shape = (chars: number) => string;
