@@ -8,7 +8,7 @@ const VALUE = `p@ss "w&rd'x$<é>1+/\\k`;
 const hidden = (text: string, value = VALUE): string => redact(text, { A_TOKEN: value });
 const bytes = (value: string): Buffer => Buffer.from(value);
 const codesOf = (before: string, base: number, after = ''): string =>
-  [...VALUE].map((char) => before + char.codePointAt(0)!.toString(base) + after).join('');
+  Array.from(VALUE, (char) => before + char.codePointAt(0)!.toString(base) + after).join('');
 const hexOf = (before: string): string =>
   [...bytes(VALUE)].map((byte) => before + byte.toString(16).padStart(2, '0')).join('');
 const json = JSON.stringify(VALUE).slice(1, -1);
