@@ -182,6 +182,10 @@ export class Mounts {
   #showLinks({ links }: Way): void {
     for (const { path, to } of links) if (this.isEmpty(path)) this.set(path, { kind: 'link', to });
   }
+  /** Places that a command writes for real. */
+  written(): string[] {
+    return [...this.#all].flatMap(([path, { kind }]) => (kind === 'write' ? [path] : []));
+  }
   /** Directories that a command sees without an overlay between it and the machine. */
   direct(): string[] {
     return [...this.#all].flatMap(([path, mount]) =>

@@ -133,10 +133,12 @@ async function showWorkspace(
 }
 
 /** Adds what every sandbox has, and hands all options over by a descriptor: a command sees the words that bubblewrap was started with. */
-async function rooted(mounts: Mounts, { workspace }: Box): Promise<BoxOptions> {
+async function rooted(mounts: Mounts, { workspace, scratch = [] }: Box): Promise<BoxOptions> {
   const inputs: ProcessInput[] = [];
   const add = (input: ProcessInput): string => String(FIRST_INPUT + inputs.push(input) - 1);
-  const filter = seccompFilter();
+  // Layers and directories of Emend's own are closed to other users, and files are copied from there without these bits.
+  const refusesSetId = mounts.written().some((path) => !scratch.includes(path));
+  const filter = seccompFilter({ refusesSetId });
   const options = [
     ...ALWAYS,
     // With `network` there is a way out through a proxy (network/index.ts).

@@ -4,10 +4,20 @@
  */
 import { endianness } from 'node:os';
 
-/** Bytes of the filter for `bwrap --seccomp`; null: Emend knows no numbers of system calls for this machine. */
-export const seccompFilter = (architecture: string = process.arch): Uint8Array | null => {
+export interface FilterOptions {
+  readonly architecture?: string;
+  /** The command writes directories that other users may reach. A program with a setuid or setgid bit there would lend them the worker's rights. */
+  readonly refusesSetId?: boolean;
+}
+/** Returns the bytes of the filter for `bwrap --seccomp`; null: Emend knows no numbers of system calls for this machine. */
+export const seccompFilter = ({
+  architecture = process.arch,
+  refusesSetId = false,
+}: FilterOptions = {}): Uint8Array | null => {
   const numbers = ARCHITECTURES[architecture];
-  return numbers === undefined || endianness() !== 'LE' ? null : encoded(program(numbers));
+  return numbers === undefined || endianness() !== 'LE'
+    ? null
+    : encoded(program(numbers, refusesSetId));
 };
 
 interface Architecture {
@@ -15,19 +25,28 @@ interface Architecture {
   readonly audit: number;
   /** Calls from this number on belong to another ABI of the same architecture (x32); null: there is none. */
   readonly otherAbi: number | null;
-  readonly calls: Readonly<Record<Call, number>>;
+  /** Numbers of the calls; null: this architecture has no such call. */
+  readonly calls: Readonly<Record<Call, number | null>>;
 }
 type Call = keyof typeof X86_64;
 
 const X86_64 = {
+  open: 2,
   ioctl: 16,
   socket: 41,
   socketpair: 53,
   clone: 56,
+  creat: 85,
+  chmod: 90,
+  fchmod: 91,
+  mknod: 133,
   kexec_load: 246,
   add_key: 248,
   request_key: 249,
   keyctl: 250,
+  openat: 257,
+  mknodat: 259,
+  fchmodat: 268,
   unshare: 272,
   perf_event_open: 298,
   fanotify_init: 300,
@@ -38,6 +57,8 @@ const X86_64 = {
   io_uring_setup: 425,
   io_uring_enter: 426,
   io_uring_register: 427,
+  openat2: 437,
+  fchmodat2: 452,
 } as const;
 
 const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
@@ -46,10 +67,18 @@ const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
     audit: 0xc00000b7,
     otherAbi: null,
     calls: {
+      open: null,
       ioctl: 29,
+      mknodat: 33,
+      fchmod: 52,
+      fchmodat: 53,
+      openat: 56,
       socket: 198,
       socketpair: 199,
       clone: 220,
+      creat: null,
+      chmod: null,
+      mknod: null,
       kexec_load: 104,
       add_key: 217,
       request_key: 218,
@@ -64,6 +93,8 @@ const ARCHITECTURES: Readonly<Record<string, Architecture>> = {
       io_uring_setup: 425,
       io_uring_enter: 426,
       io_uring_register: 427,
+      openat2: 437,
+      fchmodat2: 452,
     },
   },
 };
@@ -139,9 +170,15 @@ const whenever = (code: number, value: number, then: readonly Instruction[]): In
   ...then,
 ];
 
-function program({ audit, otherAbi, calls }: Architecture): readonly Instruction[] {
-  const on = (call: Call, then: readonly Instruction[]): Instruction[] =>
-    whenever(JUMP_IF_EQUAL, calls[call], then);
+function program(
+  { audit, otherAbi, calls }: Architecture,
+  refusesSetId: boolean,
+): readonly Instruction[] {
+  const on = (call: Call, then: readonly Instruction[]): Instruction[] => {
+    const number = calls[call];
+    return number === null ? [] : whenever(JUMP_IF_EQUAL, number, then);
+  };
+  const modeCalls = refusesSetId ? Object.entries(MODE_CALLS) : [];
   return [
     load(AUDIT_AT),
     // 32-bit programs cannot run: the filter does not know their numbers.
@@ -161,6 +198,7 @@ function program({ audit, otherAbi, calls }: Architecture): readonly Instruction
     ]),
     ...on('clone', NO_USER_NAMESPACE),
     ...on('unshare', NO_USER_NAMESPACE),
+    ...modeCalls.flatMap(([call, then]) => on(call as Call, then)),
     allow,
   ];
 }
@@ -186,6 +224,41 @@ const NO_USER_NAMESPACE: readonly Instruction[] = [
   ...whenever(JUMP_IF_ANY_BIT, CLONE_NEWUSER, [refuse(EPERM)]),
   allow,
 ];
+
+/** The kernel takes no such bits from `mkdir`, so directories that inherit their group still can be made. */
+const SET_ID_BITS = 0o6000;
+const CREATING_FLAGS = { O_CREAT: 0o100, O_TMPFILE: 0o20000000 } as const;
+
+const refuseSetId = (modeIndex: number): readonly Instruction[] => [
+  load(argumentAt(modeIndex)),
+  ...whenever(JUMP_IF_ANY_BIT, SET_ID_BITS, [refuse(EPERM)]),
+  allow,
+];
+/** Without these flags the kernel reads no mode. */
+const refuseSetIdOfNew = (flagsIndex: number, modeIndex: number): readonly Instruction[] => [
+  load(argumentAt(flagsIndex)),
+  ...whenever(
+    JUMP_IF_ANY_BIT,
+    CREATING_FLAGS.O_CREAT | CREATING_FLAGS.O_TMPFILE,
+    refuseSetId(modeIndex),
+  ),
+  allow,
+];
+
+/** Calls that give a file its mode. */
+const MODE_CALLS: Readonly<Partial<Record<Call, readonly Instruction[]>>> = {
+  chmod: refuseSetId(1),
+  fchmod: refuseSetId(1),
+  fchmodat: refuseSetId(2),
+  fchmodat2: refuseSetId(2),
+  creat: refuseSetId(1),
+  mknod: refuseSetId(1),
+  mknodat: refuseSetId(2),
+  open: refuseSetIdOfNew(1, 2),
+  openat: refuseSetIdOfNew(2, 3),
+  // Its mode is in memory, which a filter cannot read. Libraries take openat instead.
+  openat2: [refuse(ENOSYS)],
+};
 
 function encoded(instructions: readonly Instruction[]): Uint8Array {
   const bytes = Buffer.alloc(instructions.length * INSTRUCTION_BYTES);

@@ -322,6 +322,36 @@ describeIf(found.works, whyNone)('what a sandbox shows', () => {
     }),
   );
 
+  withFilter('40, 45: a command leaves no setuid or setgid file where it writes for real', () =>
+    eachUser(async (world) => {
+      for (const dir of ['outside', 'written', 'ws/layer', 'ws/made'])
+        await mkdir(world.pathOf(dir), { recursive: true });
+      // An overlay refuses writes in directories of a group that the user does not have.
+      execFileSync('chown', ['-hR', `${world.user.uid}:${world.user.uid}`, world.base]);
+      const control = outside(world, PYTHON, join(ATTACKS, 'setid.py'), world.pathOf('outside'));
+      const WAYS = process.arch === 'arm64' ? 8 : 11;
+      expect(control.match(/^\w+ [246]755$/gm)).toHaveLength(2 * WAYS);
+
+      const write = { write: [world.pathOf('written')] };
+      const tries = (dir: string): string => `${attack('setid')} ${world.pathOf(dir)}`;
+      const direct = await world.run(tries('ws/made'));
+      const layer = { overlay: await world.overlay() };
+      const named = await world.run(tries('written'), write, layer);
+      for (const output of [direct, named]) {
+        expect(output).toContain('refused fchmod 1');
+        expect(output).toMatch(/^chmod 755$/m);
+        expect(output).not.toMatch(/ [246]\d\d\d$/m);
+      }
+      expect(
+        execFileSync('find', [world.pathOf('ws'), world.pathOf('written'), '-perm', '/6000']),
+      ).toHaveLength(0);
+
+      // A layer is closed to other users, so programs that set these bits on directories work there.
+      const covered = await world.run(tries('ws/layer'), {}, { overlay: await world.overlay() });
+      expect(covered).toMatch(/^chmod 4755$/m);
+    }),
+  );
+
   test("D11: the first process does not name Emend's directories", () =>
     eachUser(async (world) => {
       const output = await world.run("tr '\\0' ' ' </proc/1/cmdline; echo; echo read");

@@ -10,8 +10,8 @@ interface SystemCall {
 const ALLOWED = 'allowed';
 
 /** Interprets the four kinds of instructions that the filter has. */
-const decision = (architecture: string, call: SystemCall): string => {
-  const filter = Buffer.from(seccompFilter(architecture) ?? []);
+const decision = (architecture: string, call: SystemCall, refusesSetId = false): string => {
+  const filter = Buffer.from(seccompFilter({ architecture, refusesSetId }) ?? []);
   const data = new Map([
     [0, call.number],
     [4, call.audit],
@@ -65,6 +65,39 @@ test.each([
   expect(decision(architecture, { audit, number, arguments: values })).toBe(expected);
 });
 
+const [CREAT, TMPFILE] = [0o101, 0o20200001];
+test.each([
+  [X64, 'chmod', 90, [0, 0o4755], EPERM],
+  [X64, 'chmod without the bits', 90, [0, 0o1777], ALLOWED],
+  [X64, 'fchmod', 91, [3, 0o2755], EPERM],
+  [X64, 'fchmodat', 268, [-100, 0, 0o6755], EPERM],
+  [X64, 'fchmodat2', 452, [-100, 0, 0o4755, 0], EPERM],
+  [X64, 'open of a new file', 2, [0, CREAT, 0o4755], EPERM],
+  [X64, 'open without a mode', 2, [0, 1, 0o4755], ALLOWED],
+  [X64, 'openat of a new file', 257, [-100, 0, CREAT, 0o2755], EPERM],
+  [X64, 'openat of a file without a name', 257, [-100, 0, TMPFILE, 0o4755], EPERM],
+  [X64, 'openat without the bits', 257, [-100, 0, CREAT, 0o644], ALLOWED],
+  [X64, 'creat', 85, [0, 0o4755], EPERM],
+  [X64, 'mkdir, where the kernel drops them', 83, [0, 0o2775], ALLOWED],
+  [X64, 'mknod', 133, [0, 0o104755, 0], EPERM],
+  [X64, 'mknodat', 259, [-100, 0, 0o104755, 0], EPERM],
+  [X64, 'openat2', 437, [], ENOSYS],
+  [ARM64, 'fchmod', 52, [3, 0o4755], EPERM],
+  [ARM64, 'fchmodat', 53, [-100, 0, 0o4755], EPERM],
+  [ARM64, 'fchmodat2', 452, [-100, 0, 0o2755, 0], EPERM],
+  [ARM64, 'openat of a new file', 56, [-100, 0, CREAT, 0o4755], EPERM],
+  [ARM64, 'openat without the bits', 56, [-100, 0, CREAT, 0o755], ALLOWED],
+  [ARM64, 'mknodat', 33, [-100, 0, 0o104755, 0], EPERM],
+  [ARM64, 'openat2', 437, [], ENOSYS],
+] as const)(
+  'setuid and setgid where a command writes for real, %j: %s',
+  ({ architecture, audit }, _, number, values, expected) => {
+    const call = { audit, number, arguments: values };
+    expect(decision(architecture, call, true)).toBe(expected);
+    expect(decision(architecture, call)).toBe(ALLOWED);
+  },
+);
+
 test('refuses every call of a program for another architecture', () => {
   const I386 = 0x40000003;
   expect(decision('x64', { audit: I386, number: 4 })).toBe(ENOSYS);
@@ -72,5 +105,5 @@ test('refuses every call of a program for another architecture', () => {
 });
 
 test('has no filter for an architecture whose numbers it does not know', () => {
-  expect(seccompFilter('riscv64')).toBeNull();
+  expect(seccompFilter({ architecture: 'riscv64' })).toBeNull();
 });
