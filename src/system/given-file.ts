@@ -69,8 +69,17 @@ export function readGivenSync(path: string, max_bytes: number): Buffer {
   try {
     const found = fstatSync(file);
     check(path, found, max_bytes);
-    const bytes = Buffer.alloc(found.size);
-    return bytes.subarray(0, readSync(file, bytes, 0, bytes.length, 0));
+    const parts: Buffer[] = [];
+    // A file of the kernel has no size, and ends where nothing more is read.
+    let total = 0;
+    for (let length = found.size + 1; ; length = GIVEN_PART_BYTES) {
+      const part = Buffer.allocUnsafe(length);
+      const bytesRead = readSync(file, part, 0, length, null);
+      parts.push(part.subarray(0, bytesRead));
+      total += bytesRead;
+      if (total > max_bytes) tooLarge(path, max_bytes);
+      if (bytesRead === 0) return Buffer.concat(parts);
+    }
   } finally {
     closeSync(file);
   }

@@ -6,7 +6,8 @@ import type { Environment } from '../../../system/environment.js';
 import { makeOwnedDirectory, SHORT_TMP } from '../../../system/scratch.js';
 import { systemResolve } from './dial.js';
 import { FORWARDER, insideArguments, proxyVariables, withForwarder } from './inside.js';
-import { machineAddresses, targetsOf, type Policy } from './policy.js';
+import { machineAddresses } from './machine-addresses.js';
+import { targetsOf, type Policy } from './policy.js';
 import { openProxy } from './proxy.js';
 import { upstreamOf } from './upstream.js';
 

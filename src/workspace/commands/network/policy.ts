@@ -1,12 +1,18 @@
 /** Which addresses a command with `sandbox.network` may reach. Every address that a name resolves to is checked, and one of them is connected to. */
-import { networkInterfaces } from 'node:os';
 import {
   isLoopbackHost,
   readTarget,
   type NetworkSettings,
   type NetworkTarget,
 } from '../../../documents/job/index.js';
-import { bytesOf, innermost, isInRange, kindOf, sameAddress } from './addresses.js';
+import {
+  bytesOf,
+  innermost,
+  isInRange,
+  kindOf,
+  sameAddress,
+  type AddressKind,
+} from './addresses.js';
 
 export interface Destination {
   /** Name or address as the command wrote it. */
@@ -20,7 +26,7 @@ export interface Policy {
   /** `host:port` of Emend's own servers (Temporal, its UI, the page): refused, whatever is listed. */
   readonly ownServers: () => Promise<readonly string[]>;
   readonly resolve: Resolve;
-  /** Addresses of this machine's interfaces. */
+  /** Addresses of this machine, and ranges as `10.0.0.0/8`. */
   readonly ownAddresses: () => readonly string[];
 }
 export type Verdict =
@@ -34,11 +40,6 @@ export const targetsOf = (network: NetworkSettings): readonly NetworkTarget[] =>
         const read = readTarget(written);
         return read.ok ? [read.target] : [];
       });
-
-export const machineAddresses = (): readonly string[] =>
-  Object.values(networkInterfaces()).flatMap((entries) =>
-    (entries ?? []).map(({ address }) => address),
-  );
 
 const HOST = /^[\w.:-]+$/;
 /** Returns the addresses that may be connected to, or why none may. */
@@ -92,9 +93,9 @@ export const isOfMachine = (address: string, own: readonly string[]): boolean =>
   if (bytes === null) return false;
   if (kindOf(bytes) === 'loopback') return true;
   const inner = innermost(bytes);
-  return own.some((ownAddress) => {
-    const ownBytes = bytesOf(ownAddress);
-    return ownBytes !== null && sameAddress(ownBytes, inner);
+  return own.some((written) => {
+    const [first = '', prefix] = written.split('/');
+    return isInRange(inner, first, prefix === undefined ? inner.length * 8 : Number(prefix));
   });
 };
 
@@ -113,7 +114,7 @@ function refusalOf(
     const isListed = policy.targets.some((target) => isThisMachine(target, address, port));
     return isListed
       ? null
-      : `${leadsTo}${address} is this machine (list localhost:${port}, if you mean it)`;
+      : `${leadsTo}${address} is this machine (list ${entryFor(address, kind)}:${port}, if you mean it)`;
   }
   if (own.remote.some((server) => server.port === port && isSame(server.address, address)))
     return `${address}:${port} is the Temporal server of Emend`;
@@ -122,6 +123,12 @@ function refusalOf(
   return policy.targets.some((target) => covers(target, { host, port, address, kind }))
     ? null
     : `${leadsTo}${address} is a ${kind} address (list ${host}:${port}, if you mean it)`;
+}
+
+/** Returns what names an address of this machine in `network.allow`. */
+function entryFor(address: string, kind: AddressKind): string {
+  if (kind === 'loopback') return 'localhost';
+  return address.includes(':') ? `[${address}]` : address;
 }
 
 const isSame = (one: string, other: string): boolean => {

@@ -1,7 +1,15 @@
 /** Commands with `sandbox.network`, by real programs and real servers of this machine: what they reach, and what they must not. */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer, connect, type Server, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -36,6 +44,30 @@ function isReachable(url: string): boolean {
     return false;
   }
 }
+
+/** An interface that has addresses and is down, in a network of its own. */
+const DOWN_INTERFACE = `ip link set lo up && ip link add down0 type bridge &&
+ip addr add 10.77.0.5/24 dev down0 && ip -6 addr add fd77::5/64 dev down0 || exit 1`;
+const hasBridge = has('unshare') && has('ip') && has('curl') && isPossible(DOWN_INTERFACE);
+function isPossible(script: string): boolean {
+  try {
+    execFileSync('unshare', ['-rn', 'sh', '-c', script], { stdio: 'ignore' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+/** Reports each connection in a file. */
+const SERVER_OF_DOWN = `import socket, sys
+def report(word): open(sys.argv[1], 'a').write(word + '\\n')
+server = socket.create_server(('10.77.0.5', 7000))
+report('ready')
+while True:
+    client, _ = server.accept()
+    report('reached')
+    client.sendall(b'HTTP/1.0 200 OK\\r\\n\\r\\n')
+    client.close()
+`;
 
 const servers: { server: Server; sockets: Set<Socket> }[] = [];
 interface Listening {
@@ -239,6 +271,52 @@ for host in ['127.0.0.1', '127.0.0.2', '0.0.0.0', '::1', '::', '::ffff:127.0.0.1
         },
       );
       expect(server.connections()).toBe(0);
+    },
+    LIMIT_MS,
+  );
+
+  testIf(hasBridge, 'no network namespace with a bridge can be made here')(
+    '24d: an address of an interface that is down is this machine, although its range is listed',
+    async () => {
+      const place = mkdtempSync('/tmp/emend-down-');
+      const [script, logs] = [join(place, 'server.py'), join(place, 'logs')];
+      writeFileSync(script, SERVER_OF_DOWN);
+      mkdirSync(logs);
+      execFileSync('chmod', ['-R', 'a+rwX', place]);
+      const worker = `${DOWN_INTERFACE}
+log=${logs}/$$
+python3 ${script} $log &
+until [ -s $log ]; do sleep 0.05; done
+curl -s -m 5 http://10.77.0.5:7000/
+"$@"; status=$?
+kill $!; exit $status`;
+      const own = users;
+      users = users.map((user) => ({
+        ...user,
+        as: [...user.as, 'unshare', '-rn', 'sh', '-c', worker, 'sh'],
+      }));
+      const get = (url: string): string => `curl -sS -m 5 --noproxy '' ${url}; echo`;
+      try {
+        await forAll(
+          {
+            command: `${get('http://10.77.0.5:7000/')}; ${get('http://[fd77::5]:7000/')}`,
+            ...allowing('10.0.0.0/8', 'fd00::/8'),
+          },
+          (ran, who) => {
+            expect([who, ran.output]).toEqual([
+              who,
+              expect.stringContaining('list 10.77.0.5:7000, if you mean it'),
+            ]);
+            expect(ran.output).toContain('list [fd77::5]:7000, if you mean it');
+          },
+        );
+        // The server answered the machine itself, and nothing else reached it.
+        const connections = readdirSync(logs).map((name) => readFileSync(join(logs, name), 'utf8'));
+        expect(connections).toEqual(users.map(() => 'ready\nreached\n'));
+      } finally {
+        users = own;
+        rmSync(place, { recursive: true, force: true });
+      }
     },
     LIMIT_MS,
   );
