@@ -14,6 +14,7 @@ import { pipeline, type Duplex } from 'node:stream';
 import { hostOf } from './addresses.js';
 import { dial, type Dialed, type DialOptions } from './dial.js';
 import type { Destination } from './policy.js';
+import { readBeginning } from './read-beginning.js';
 import { answerSocks, SOCKS_VERSION } from './socks.js';
 
 const CONNECTIONS = 256; // bound: Connections of one command at once. Further ones are closed.
@@ -103,27 +104,7 @@ async function serve(
 
 /** Returns the first byte and leaves it unread; null: there is none. */
 const firstByte = (client: Socket): Promise<number | null> =>
-  new Promise((resolve) => {
-    const onReadable = (): void => {
-      const chunk: unknown = client.read();
-      if (!(chunk instanceof Buffer)) return;
-      done();
-      client.unshift(chunk);
-      resolve(chunk[0] ?? null);
-    };
-    const onEnd = (): void => {
-      done();
-      resolve(null);
-    };
-    const done = (): void => {
-      client.off('readable', onReadable);
-      client.off('end', onEnd);
-      client.off('close', onEnd);
-    };
-    client.on('readable', onReadable);
-    client.once('end', onEnd);
-    client.once('close', onEnd);
-  });
+  readBeginning(client, ([value = 0]) => ({ value, length_bytes: 0 })).catch(() => null);
 
 /** Passes bytes both ways until both ends have ended, or one fails. */
 function join(client: Duplex, remote: Socket): void {

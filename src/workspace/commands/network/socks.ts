@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net';
 import type { Dialed } from './dial.js';
 import type { Destination } from './policy.js';
+import { readBeginning } from './read-beginning.js';
 
 const GREETING_BYTES = 2 + 255; // bound: Longest greeting of SOCKS5: two bytes and 255 methods;
 const REQUEST_BYTES = 4 + 1 + 255 + 2; // bound: and longest request, with a name of 255 bytes.
@@ -69,33 +70,15 @@ function destinationOf(request: Buffer): Destination {
   return { host: groups.join(':'), port };
 }
 
-/** Reads a message whose length its first bytes say (null: not yet; 0: it is malformed), and leaves what follows unread. */
+/** Returns a message, and leaves what follows unread; null: it is malformed, or the connection ended. Its first bytes give its length (null: too few, 0: malformed). */
 const readWhole = (
   client: Socket,
   most: number,
   lengthOf: (bytes: Buffer) => number | null,
 ): Promise<Buffer | null> =>
-  new Promise((resolve) => {
-    let bytes = Buffer.alloc(0);
-    const finish = (whole: Buffer | null): void => {
-      client.off('readable', onReadable);
-      client.off('end', onEnd);
-      client.off('close', onEnd);
-      resolve(whole);
-    };
-    const onEnd = (): void => finish(null);
-    const onReadable = (): void => {
-      const chunk: unknown = client.read();
-      if (!(chunk instanceof Buffer)) return;
-      bytes = Buffer.concat([bytes, chunk]);
-      const length = lengthOf(bytes);
-      if (length === 0 || (length ?? 0) > most) return finish(null);
-      if (length === null || bytes.length < length) return;
-      client.unshift(bytes.subarray(length));
-      finish(bytes.subarray(0, length));
-    };
-    client.on('readable', onReadable);
-    client.once('end', onEnd);
-    client.once('close', onEnd);
-    onReadable();
-  });
+  readBeginning<Buffer | null>(client, (bytes) => {
+    const length = lengthOf(bytes);
+    if (length === 0 || (length ?? 0) > most) return { value: null, length_bytes: bytes.length };
+    if (length === null || bytes.length < length) return null;
+    return { value: bytes.subarray(0, length), length_bytes: length };
+  }).catch(() => null);

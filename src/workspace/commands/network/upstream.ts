@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { hostOf } from './addresses.js';
 import type { Environment } from '../../../system/environment.js';
+import { readBeginning } from './read-beginning.js';
 
 const HEAD_BYTES = 16_384; // bound: Most that an upstream proxy answers to CONNECT,
 const ANSWER_MS = 30_000; // bound: and the time within which it does.
@@ -80,32 +81,19 @@ export async function tunnel(
   }
 }
 
-/** Reads up to the empty line, gives back what follows it, and returns the first line. */
-const readHead = (socket: Socket): Promise<string> =>
-  new Promise((resolve, reject) => {
-    let head = Buffer.alloc(0);
-    const onReadable = (): void => {
-      const chunk: unknown = socket.read();
-      if (!(chunk instanceof Buffer)) return;
-      head = Buffer.concat([head, chunk]);
-      const end = head.indexOf('\r\n\r\n');
-      if (end < 0 && head.length <= HEAD_BYTES) return;
-      stop();
-      if (end < 0) return reject(new Error('its answer to CONNECT is too long'));
-      socket.unshift(head.subarray(end + 4));
-      resolve(head.subarray(0, end).toString('latin1').split('\r\n')[0] ?? '');
-    };
-    const onError = (error: Error): void => {
-      stop();
-      reject(error);
-    };
-    const onEnd = (): void => onError(new Error('the proxy closed the connection'));
-    const stop = (): void => {
-      socket.off('readable', onReadable);
-      socket.off('error', onError);
-      socket.off('end', onEnd);
-    };
-    socket.on('readable', onReadable);
-    socket.once('error', onError);
-    socket.once('end', onEnd);
+/** Returns the first line of an answer, and leaves what follows its empty line unread. */
+async function readHead(socket: Socket): Promise<string> {
+  const head = await readBeginning(socket, (bytes) => {
+    const end = bytes.indexOf(END_OF_HEAD);
+    if (end >= 0)
+      return {
+        value: bytes.subarray(0, end).toString('latin1'),
+        length_bytes: end + END_OF_HEAD.length,
+      };
+    return bytes.length > HEAD_BYTES ? { value: '', length_bytes: bytes.length } : null;
   });
+  if (head === null) throw new Error('the proxy closed the connection');
+  if (head === '') throw new Error('its answer to CONNECT is too long');
+  return head.split('\r\n')[0] ?? '';
+}
+const END_OF_HEAD = '\r\n\r\n';
