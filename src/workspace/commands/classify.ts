@@ -38,6 +38,9 @@ const unique = (lines: readonly string[]): readonly string[] => [
   ...new Set(lines.map((line) => line.trim().slice(0, TEST_LINE_CHARS))),
 ];
 
+/** Emend's own line about a limit explains what the runtime prints at its end. */
+const LIMIT = /^(?:stopped|limited) by Emend: /;
+
 function keyLines(read: OutputText): KeyLines {
   const { failures } = reportOf(read);
   const errors = failures.length === 0 ? errorsOf(read.lines) : errorsAround(read, failures);
@@ -45,9 +48,10 @@ function keyLines(read: OutputText): KeyLines {
     failures.length === 0
       ? read.lines.filter(isError)
       : [...failures.map(({ name }) => name), ...failures.flatMap(errorsIn), ...errors];
+  const limits = read.lines.filter((line) => LIMIT.test(line));
   const shown =
     key.length > 0 ? key : read.lines.filter((line) => line.trim() !== '').slice(-TEST_LAST_LINES);
-  const lines = unique(shown);
+  const lines = unique(limits.length > 0 ? limits : shown);
   return {
     lines: lines.slice(0, TEST_LINES),
     normalised: [...new Set(lines.map(normalise))].sort().slice(0, TEST_LINES),

@@ -8,7 +8,7 @@ import { lstat, realpath } from '../../system/fs.js';
 import { runProcess } from '../../system/launcher.js';
 import type { ProcessOutcome, ProcessRequest } from '../../system/process-group.js';
 import { learnWorkspace, programFault } from '../../system/programs.js';
-import { workspaceWrites } from '../../documents/job/index.js';
+import { workspaceWrites, type SandboxSettings } from '../../documents/job/index.js';
 import { findBubblewrap, type Bubblewrap } from './bubblewrap.js';
 import { confine, type ConfinedEnd, type ConfineOptions } from './confine.js';
 import { coverFor } from './cover-installation.js';
@@ -175,14 +175,17 @@ async function runBoxed(
   if (box.overlay === undefined) await rmdir(git).catch(() => undefined);
   const madeGit = !hadGit && (await isThere(git));
   if (madeGit) await rm(git, { recursive: true, force: true });
-  return boxedOutcome(ran, end, madeGit);
+  return boxedOutcome(ran, end, { madeGit, memory_mib: box.settings.memory_mib });
 }
 
 /** Returns the outcome with the reasons of Emend at the end of the output. Throws if the sandbox could not be made. */
 function boxedOutcome(
   { told: status = '', ...ran }: ProcessOutcome,
   end: ConfinedEnd,
-  madeGit: boolean,
+  {
+    madeGit,
+    memory_mib,
+  }: { readonly madeGit: boolean; readonly memory_mib: SandboxSettings['memory_mib'] },
 ): CommandOutcome {
   const ended = ran.ended ?? end.ended ?? undefined;
   const isOver = ended !== undefined || ran.timedOut || ran.aborted;
@@ -190,6 +193,11 @@ function boxedOutcome(
     throw new Error(`could not create the sandbox: ${ran.output.trim()}`);
   const notes = [
     ...(ended === undefined ? [] : [`stopped by Emend: ${ended}`]),
+    ...(memory_mib !== null && ran.exit !== 0 && OUT_OF_MEMORY.test(ran.output)
+      ? [
+          `limited by Emend: a process reached the memory limit of ${memory_mib} MiB. Raise \`memory_mib\` of \`sandbox:\` in emend.yaml or the job, then retry.`,
+        ]
+      : []),
     ...end.notes,
     ...(madeGit ? ['removed by Emend: a .git that the command created in the workspace'] : []),
   ];
@@ -199,6 +207,10 @@ function boxedOutcome(
     output: [ran.output, ...notes].join('\n'),
   };
 }
+
+/** Messages of a runtime whose process got no more memory. */
+const OUT_OF_MEMORY =
+  /JavaScript heap out of memory|Fatal process out of memory|\bMemoryError\b|cannot allocate memory|\bENOMEM\b|OutOfMemoryError|runtime: out of memory|memory allocation of \d+ bytes failed/i;
 
 /** Returns the directory that a command may write for real; null: none. */
 function writtenBy(sandbox: Box | 'off', cwd: string): string | null {

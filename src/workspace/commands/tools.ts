@@ -77,12 +77,11 @@ function showTool(mounts: Mounts, dir: string, places: Places): void {
  * in a home (as `~/.local`).
  */
 const isWide = (dir: string, { homes, hidden }: Places): boolean =>
-  isHome(dir) ||
-  (isHome(dirname(dir)) && isHiddenIn(dirname(dir), dir)) ||
-  homes.some((home) => isWithin(home, dir) || isHiddenIn(home, dir)) ||
+  [...homes, ...homesAround(dir)].some((home) => isWithin(home, dir) || isHiddenIn(home, dir)) ||
   hidden.some((own) => isWithin(own, dir) || isWithin(dir, own));
-/** Returns whether a directory is where homes usually are: another user's is as private as one's own. */
-const isHome = (dir: string): boolean => dir === '/root' || /^\/(?:home|Users)\/[^/]+$/.test(dir);
+/** Returns the home that a path names by where homes usually are: another user's is as private as one's own. */
+const homesAround = (path: string): readonly string[] =>
+  /^\/(?:root|(?:home|Users)\/[^/]+)(?=\/|$)/.exec(path)?.slice(0, 1) ?? [];
 const isHiddenIn = (home: string, dir: string): boolean =>
   dirname(dir) === home && basename(dir).startsWith('.') && !isRoot(basename(dir));
 const isRoot = (name: string): boolean => name.startsWith('.') && ROOTS.includes(name.slice(1));

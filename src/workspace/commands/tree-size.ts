@@ -12,7 +12,7 @@ export interface TreeSize {
   readonly bytes: number;
   readonly entries: number;
 }
-interface Count extends TreeSize {
+export interface Count extends TreeSize {
   /** There are paths that the kernel does not take, so the count is not complete. */
   readonly isPartial: boolean;
 }
@@ -35,10 +35,16 @@ export class TreeWatch {
     this.#limit = limit;
   }
 
-  /** Returns the largest size that was counted, and begins another count if it is time for one. */
-  size(): Count {
-    if (!this.#isCounting && performance.now() >= this.#nextCount_ms) void this.#count();
+  /** Returns the largest size that was counted, and begins another count if it is time for one, or if one is urgent. */
+  size(isUrgent: boolean): Count {
+    const isTime = isUrgent || performance.now() >= this.#nextCount_ms;
+    if (!this.#isCounting && isTime) void this.#countAgain();
     return this.#largest;
+  }
+
+  /** Counts once more, to the end. */
+  count(): Promise<Count> {
+    return this.#walk();
   }
 
   /** Ends the count that may be going on. */
@@ -46,7 +52,7 @@ export class TreeWatch {
     this.#isOver = true;
   }
 
-  async #count(): Promise<void> {
+  async #countAgain(): Promise<void> {
     this.#isCounting = true;
     const begin_ms = performance.now();
     const size = await this.#walk().catch(() => null);
@@ -64,16 +70,17 @@ export class TreeWatch {
     const linked = new Set<number>();
     const directories: Buffer[] = [Buffer.from(this.#dir)];
     for (let dir = directories.pop(); dir !== undefined; dir = directories.pop()) {
-      for (const name of (await orNull(readdir(dir, 'buffer'), GONE)) ?? []) {
+      const names = (await orNull(readdir(dir, 'buffer'), GONE)) ?? [];
+      size.entries += names.length;
+      if (size.entries > this.#limit.entries) return size;
+      for (const name of names) {
         const path = Buffer.concat([dir, SLASH, name]);
         if (path.length > PATH_BYTES) return { ...size, isPartial: true };
         const stat = await orNull(lstat(path), GONE);
         if (stat === null) continue;
-        size.entries += 1;
         if (isFirst(stat, linked)) size.bytes += stat.blocks * BLOCK_BYTES;
         if (stat.isDirectory()) directories.push(path);
-        if (this.#isOver || size.bytes > this.#limit.bytes || size.entries > this.#limit.entries)
-          return size;
+        if (this.#isOver || size.bytes > this.#limit.bytes) return size;
       }
     }
     return size;

@@ -30,6 +30,8 @@ test.each([
   ['cannot open "/home/of somebody/x": not found', '`read: [/home/of somebody/x]`'],
   ['connect ENOENT /var/run/docker.sock', '`read: [/var/run/docker.sock]`'],
   ["fatal: Unable to create '/w/.git/index.lock': Read-only file system", 'the git directory'],
+  ['Error: Command failed: git stash', '`git stash` fails without a message'],
+  ["CalledProcessError: Command '['git', 'stash']' returned non-zero", 'read-only'],
   ['MemoryError: Cannot allocate memory', '`memory_mib`'],
   ['Error: connect ECONNREFUSED 127.0.0.1:5432', '`network: { allow: [localhost:5432] }`'],
   ['connection refused: localhost:6379', 'localhost:6379'],

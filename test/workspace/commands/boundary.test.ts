@@ -26,6 +26,7 @@ import {
   type Box,
   type Overlay,
 } from '../../../src/workspace/commands/index.js';
+import { showTools } from '../../../src/workspace/commands/tools.js';
 import { boxUsers, endBoxUsers, found, whyNone, type BoxUser } from '../../support/box-users.js';
 import { describeIf, testIf } from '../../support/skipped.js';
 
@@ -351,6 +352,23 @@ describeIf(found.works, whyNone)('what a sandbox shows', () => {
       expect(covered).toMatch(/^chmod 4755$/m);
     }),
   );
+
+  test("17, 18: another user's home and the documents of one's own are not shown by PATH", () => {
+    const shown: string[] = [];
+    const mounts = {
+      leadsTo: (path: string) => path,
+      isEmpty: () => true,
+      isUntrusted: () => false,
+      show: (path: string) => shown.push(path),
+    };
+    const env = {
+      PATH: '/home/other:/home/other/.secrets:/root:/home/own/Documents/bin:/home/own/x:/usr/bin',
+    };
+    showTools(mounts as never, { env, homes: ['/home/own'], hidden: [] });
+    for (const path of ['/home/other', '/home/other/.secrets', '/root', '/home/own', '/home'])
+      expect(shown).not.toContain(path);
+    expect(shown).toContain('/home/own/x');
+  });
 
   test("D11: the first process does not name Emend's directories", () =>
     eachUser(async (world) => {

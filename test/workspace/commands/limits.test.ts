@@ -102,6 +102,19 @@ describeIf(found.works, whyNone)('a command over its limit', () => {
     120_000,
   );
 
+  test('21: empty files in /tmp, which take no space, are stopped at memory_mib', async () => {
+    const command = python(
+      'import os,time\nfor n in range(200_000): os.close(os.open(f"/tmp/{n}", os.O_CREAT))\ntime.sleep(20)',
+    );
+    for (const { user, isGrouped } of kinds()) {
+      const settings = { memory_mib: 100 };
+      const ran = await runAsUser({ user, program: program.path, command, settings, isGrouped });
+      const who = `${user.name}, ${isGrouped}: ${ran.output}`;
+      expect([who, ran.ended]).toEqual([who, expect.stringMatching(/`memory_mib` allows 100/)]);
+      expect(ran.seconds).toBeLessThan(ENDED_S);
+    }
+  }, 60_000);
+
   test('D10: 300 processes as root with `processes: 40`: refused by the kernel, else ended by the monitor', async () => {
     const command = `i=0; while [ $i -lt 300 ]; do sleep 20 & i=$((i+1)); done; sleep 3`;
     for (const { user, isGrouped } of kinds()) {

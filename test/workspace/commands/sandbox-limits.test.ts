@@ -9,13 +9,18 @@ import {
   readdirSync,
   realpathSync,
   rmSync,
+  statfsSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { SANDBOX_ON, type SandboxSettings } from '../../../src/documents/job/index.js';
 import { isWithin } from '../../../src/system/paths.js';
-import { createLocalRunner, type CommandRequest } from '../../../src/workspace/commands/index.js';
+import {
+  classifyFailure,
+  createLocalRunner,
+  type CommandRequest,
+} from '../../../src/workspace/commands/index.js';
 import { removeTree } from '../../../src/workspace/layers/index.js';
 import { found, whyNone } from '../../support/box-users.js';
 import { describeIf, testIf } from '../../support/skipped.js';
@@ -74,6 +79,13 @@ describeIf(found.works, whyNone)('what is used up', () => {
     expect(ran.ended).toMatch(/`memory_mib` allows 300/);
   });
 
+  test('memory of one process of node: the failure is one sentence, without frames of V8', async () => {
+    const eat = `node -e 'const a=[];for(;;)a.push(new Array(1e5).fill(Math.random()))'`;
+    const ran = await run(eat, { settings: { memory_mib: 300 } });
+    expect(ran.exit).not.toBe(0);
+    expect(classifyFailure(ran.output, ran).lines).toEqual([expect.stringMatching(/`memory_mib`/)]);
+  });
+
   test('memory of one process, by its own limit', async () => {
     const ran = await run(`python3 -c 'a = bytearray(900 * 1024 * 1024)'`, {
       settings: { memory_mib: 512 },
@@ -97,8 +109,13 @@ describeIf(found.works, whyNone)('what is used up', () => {
     expect(ran.seconds).toBeLessThan(ENDED_S);
   });
 
-  const onLayer = async (command: string, allowed: object, settings = {}): Promise<string> => {
-    const [upper = '', work = ''] = ['upper', 'work'].map((name) => join(dir, name));
+  const onLayer = async (
+    command: string,
+    allowed: object,
+    settings = {},
+    base = dir,
+  ): Promise<string> => {
+    const [upper = '', work = ''] = ['upper', 'work'].map((name) => join(base, name));
     for (const path of [upper, work]) mkdirSync(path);
     const ran = await run(
       command,
@@ -128,8 +145,48 @@ describeIf(found.works, whyNone)('what is used up', () => {
 
   test('the entries of a layer', async () => {
     const make = 'i=0; while :; do mkdir d$i; : > d$i/f; i=$((i+1)); done';
-    expect(await onLayer(make, { entries: 300 })).toMatch(/^it made 301 files and directories/);
+    expect(await onLayer(make, { entries: 300 })).toMatch(/^it made 30\d files and directories/);
   });
+
+  describeIf(existsSync('/dev/shm'), 'no /dev/shm here')(
+    '21: empty files, which take no space',
+    () => {
+      // Nothing else makes or removes many files there meanwhile.
+      let memory: string;
+      beforeEach(() => {
+        memory = mkdtempSync('/dev/shm/emend-limits-');
+      });
+      afterEach(() => {
+        rmSync(memory, { recursive: true, force: true });
+      });
+      const make = (count: number): string =>
+        `python3 -c "
+import os
+for n in range(${count}):
+    os.close(os.open(f'empty{n}', os.O_CREAT | os.O_WRONLY))"`;
+
+      test('are counted at once if there are many, also when the command has ended', async () => {
+        expect(await onLayer(make(3_000), { entries: 2_000 }, {}, memory)).toMatch(
+          /^it made 300\d files and directories; at most 2000 are allowed$/,
+        );
+      });
+
+      test('end the command before they are counted if there are twice as many', async () => {
+        const limits = { mostMade_files: 4_000 };
+        expect(await onLayer(`${make(5_000)}; sleep 60`, limits, {}, memory)).toMatch(
+          /^its file system has \d{4} more files than before; at most 4000 are allowed$/,
+        );
+      });
+
+      test('end the command before no more can be made', async () => {
+        const { ffree } = statfsSync('/dev/shm');
+        const limits = { leastFree_files: ffree - 1_000 };
+        expect(await onLayer(`${make(5_000)}; sleep 60`, limits, {}, memory)).toMatch(
+          /more files than before, and only \d+ more can be made$/,
+        );
+      });
+    },
+  );
 
   test('a layer that is deeper than the kernel takes', async () => {
     const deep = `perl -e 'for (1 .. 60) { mkdir "d" x 100; chdir "d" x 100 }'`;
