@@ -79,8 +79,8 @@ const tryIt = async (path: string, from: string): Promise<Bubblewrap> => {
   } catch (error) {
     const { stderr, code, message } = error as { stderr?: string; code?: unknown; message: string };
     if (code === 'ENOENT') return failed('does not exist');
-    const said = (stderr ?? '').trim().split('\n').at(-1) ?? '';
-    return failed(`does not work here: ${said === '' ? message : said}`);
+    const lastLine = (stderr ?? '').trim().split('\n').at(-1) ?? '';
+    return failed(`does not work here: ${lastLine === '' ? message : lastLine}`);
   }
 };
 
@@ -111,7 +111,7 @@ export const findBubblewrap = async (
   return found.works ? found : { works: false, why: [...reasons, found.why].join('; ') };
 };
 
-/** Whole or not at all: made beside the place, then renamed. Null: it is there. */
+/** Whole or not at all: made next to the place, then renamed. Returns null if it is there. */
 const fetchInto = async (place: string, env: Environment): Promise<string | null> => {
   const fetched = await fetchWheel(WHEEL, env, (wheel) => fromZip(wheel, FILES));
   if ('why' in fetched) return fetched.why;

@@ -63,7 +63,7 @@ function hideIn(mounts: Mounts, dir: string): readonly Dirent[] {
     if (credential === null) continue;
     if (entry.isDirectory()) mounts.set(path, { kind: 'hidden' });
     else if (entry.isFile()) mounts.set(path, { kind: 'mask', content: credential.content });
-    // What a link leads to is hidden where it is itself, if it is shown at all.
+    // The target of a link is hidden at its own place, if it is shown at all.
   }
   return entries;
 }

@@ -1,6 +1,6 @@
 /**
- * What a sandbox shows of the machine: mounts by path, over an empty root. Directories are shown through overlays, as nobody can connect to a
- * socket through one: the kernel finds a socket by its inode, and that of an overlay is another one (docs/decisions/0040).
+ * What a sandbox shows of the machine: mounts by path, over an empty root. Directories are shown through overlays, as no process can
+ * connect to a socket through one: the kernel finds a socket by its inode, and that of an overlay is another one (docs/decisions/0040).
  */
 import { lstatSync, readlinkSync, type Stats } from 'node:fs';
 import { dirname, resolve } from 'node:path';
@@ -55,7 +55,7 @@ export interface Inputs {
 }
 export interface MountSurroundings {
   readonly inputs: Inputs;
-  /** An empty directory: an overlay that nobody writes needs two. */
+  /** An empty directory: a read-only overlay needs two. */
   readonly emptyDirectory: string;
 }
 

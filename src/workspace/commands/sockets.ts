@@ -1,5 +1,5 @@
 /**
- * Hides sockets in directories that a command sees directly. Elsewhere it sees overlays, through which nobody connects to a socket of the
+ * Hides sockets in directories that a command sees directly. Elsewhere it sees overlays, through which no process connects to a socket of the
  * machine. A socket that appears here after the start can be connected to (docs/sandbox.md).
  */
 import type { Dirent } from 'node:fs';

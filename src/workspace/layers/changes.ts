@@ -91,7 +91,7 @@ async function entryIn(layer: string, path: string): Promise<Stats | 'absent' | 
   return stat.reason === 'link' || stat.reason === 'not_a_directory' ? 'hidden' : 'absent';
 }
 
-/** A file that nobody may read counts as changed. */
+/** A file without the right to read it counts as changed. */
 async function haveSameBytes(one: string, two: string, path: string): Promise<boolean> {
   const compared = await withFileBeneath(one, path, (a) =>
     withFileBeneath(two, path, async (b) => ({ ok: true, value: await areSame(a.fd, b.fd) })),

@@ -35,7 +35,7 @@ async function removeBelow(path: Buffer, top: Buffer): Promise<void> {
 
 const SLASH = Buffer.from('/');
 
-/** Somebody else may have removed it. */
+/** Another process may have removed it. */
 async function remove(work: Promise<void>): Promise<void> {
   await orNull(work);
 }

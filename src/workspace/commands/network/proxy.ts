@@ -1,6 +1,6 @@
 /**
  * The way out of a sandbox with `network`: a proxy on a unix socket of this process, for HTTP (CONNECT and absolute URLs) and SOCKS5 on the
- * same connection, told apart by the first byte. Each connection is checked on its own, so a redirect is checked like a first request.
+ * same connection: the first byte shows which it is. Each connection is checked on its own, so a redirect is checked like a first request.
  */
 import {
   createServer as createHttpServer,
