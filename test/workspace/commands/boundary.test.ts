@@ -353,7 +353,7 @@ describeIf(found.works, whyNone)('what a sandbox shows', () => {
     }),
   );
 
-  test("17, 18: another user's home and the documents of one's own are not shown by PATH", () => {
+  test("17: another user's home is not shown by PATH", () => {
     const shown: string[] = [];
     const mounts = {
       leadsTo: (path: string) => path,
@@ -361,14 +361,30 @@ describeIf(found.works, whyNone)('what a sandbox shows', () => {
       isUntrusted: () => false,
       show: (path: string) => shown.push(path),
     };
-    const env = {
-      PATH: '/home/other:/home/other/.secrets:/root:/home/own/Documents/bin:/home/own/x:/usr/bin',
-    };
-    showTools(mounts as never, { env, homes: ['/home/own'], hidden: [] });
-    for (const path of ['/home/other', '/home/other/.secrets', '/root', '/home/own', '/home'])
-      expect(shown).not.toContain(path);
+    const PATH = '/home/other:/home/third/bin:/home/other/.secrets:/root:/Users/fourth:/home/own/x';
+    showTools(mounts as never, { env: { PATH }, homes: ['/home/own'], hidden: [] });
+    const homes = [
+      '/home',
+      '/home/other',
+      '/home/third',
+      '/home/other/.secrets',
+      '/root',
+      '/Users/fourth',
+    ];
+    for (const path of homes) expect(shown).not.toContain(path);
     expect(shown).toContain('/home/own/x');
   });
+
+  test('18: a link on PATH to a program in ~/Documents shows that program alone', () =>
+    eachUser(async (world) => {
+      const documents = world.pathOf('home/Documents');
+      await world.put(join(documents, 'tool'), '#!/bin/sh\necho runs\n');
+      await world.put(join(documents, 'letter'));
+      await mkdir(world.pathOf('home/bin'));
+      await symlink(join(documents, 'tool'), world.pathOf('home/bin/tool'));
+      world.variables.PATH = `${world.pathOf('home/bin')}:${SYSTEM_PATH}`;
+      expect(await world.run('tool; ls "$HOME/Documents"')).toBe('runs\ntool\n');
+    }));
 
   test("D11: the first process does not name Emend's directories", () =>
     eachUser(async (world) => {
