@@ -48,9 +48,12 @@ const PROGRAMS: readonly (readonly [key: RegExp, kind: ProgramKind, use: Use])[]
   [/^credential\.(?:.*\.)?helper$/s, 'helper', 'remote'],
   [/^remote\..*\.(?:uploadpack|receivepack)$/s, 'shell', 'remote'],
   [/^uploadpack\.packobjectshook$/, 'shell', 'remote'],
+  // After a fetch git may remove old objects, and runs every value of this one.
+  [/^gc\.recentobjectshook$/, 'shell', 'remote'],
 ];
 /** Git uses every value of these, or the first; of all others only the last. */
-const LISTS = /^credential\.|^core\.gitproxy$|\.(?:uploadpack|receivepack)$/;
+const LISTS =
+  /^credential\.|^core\.gitproxy$|^gc\.recentobjectshook$|\.(?:uploadpack|receivepack)$/;
 
 const asNamed = (setting: Setting): Named | null => {
   const found = PROGRAMS.find(([key]) => key.test(setting.key));

@@ -388,6 +388,15 @@ describe('the problem', () => {
     });
   });
 
+  test('a fetch, after which git may remove old objects, is refused for gc.recentObjectsHook', async () => {
+    for (const value of ['./tools/clean', 'cat'])
+      await repo.git('config', '--add', 'gc.recentObjectsHook', value);
+    expect(await git(['fetch', 'origin'], { cwd: repo.dir })).toMatchObject({
+      ok: false,
+      problem: { code: 'git_program', message: expect.stringContaining('gc.recentobjectshook') },
+    });
+  });
+
   test('a setting is looked at again when its file has changed', async () => {
     const stored = () => blobId(repo.dir, Buffer.from('x\n'), 'a.x', false);
     const id = await stored();
