@@ -7,6 +7,7 @@ import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 import { problem, ProblemError, type Problem } from '../shared/problems.js';
 import { childEnvironment, type ChildKind, type Environment } from './environment.js';
+import { sharedFault } from './hard-links.js';
 import { learnEarlier, learnStart, workspaceOnWay, workspacesVersion } from './known-workspaces.js';
 import { directoryFault, lookUp, pathFault, traceOf } from './trusted-path.js';
 
@@ -59,12 +60,16 @@ const trustedDirectory = (entry: string): string | { readonly reason: string } =
 const strayProgram = (directory: string): Skipped | null => {
   for (const name of STARTED_BY_GIT) {
     const path = join(directory, name);
-    if (lookUp(directory, name).entry?.isSymbolicLink() !== true) continue;
-    const trace = traceOf(path);
-    learnEarlier(trace);
-    const workspace = workspaceOnWay(trace);
-    if (workspace !== null)
-      return { path: directory, reason: `its ${name} leads into the workspace ${workspace}` };
+    const { entry } = lookUp(directory, name);
+    if (entry?.isSymbolicLink() === true) {
+      const trace = traceOf(path);
+      learnEarlier(trace);
+      const workspace = workspaceOnWay(trace);
+      if (workspace !== null)
+        return { path: directory, reason: `its ${name} leads into the workspace ${workspace}` };
+    }
+    const shared = entry === null ? null : sharedFault(path);
+    if (shared !== null) return { path: directory, reason: `of its ${name}: ${shared}` };
   }
   return null;
 };
@@ -125,7 +130,7 @@ export const programFault = (path: string): string | null => {
   const trace = traceOf(path);
   learnEarlier(trace);
   const workspace = workspaceOnWay(trace);
-  return workspace === null ? pathFault(trace) : inWorkspace(workspace);
+  return workspace === null ? (pathFault(trace) ?? sharedFault(path)) : inWorkspace(workspace);
 };
 
 const lookFor = (name: string, { directories, skipped }: Resolution): Found => {
@@ -156,8 +161,9 @@ const atPath = (path: string): Found => {
 export const findPrograms = (name: string, env: Environment = process.env): Found => {
   if (name.includes('/')) return atPath(name);
   const known = resolutionOf(env).programs.get(name);
-  if (known !== undefined && isProgramFile(known.paths[0] ?? '')) return known;
-  // It may have been installed, or moved by an upgrade, in the meantime, with its directory.
+  const [first = ''] = known?.paths ?? [];
+  if (known !== undefined && isProgramFile(first) && sharedFault(first) === null) return known;
+  // It may have been installed, moved by an upgrade, or linked into a workspace, in the meantime, with its directory.
   if (known !== undefined) resolutions.delete(env.PATH ?? DEFAULT_PATH);
   const resolution = resolutionOf(env);
   const found = lookFor(name, resolution);

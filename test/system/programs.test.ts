@@ -258,6 +258,37 @@ describe.each(users)('as $name', (user) => {
     ]);
   });
 
+  test('53: skips a program that is also a file of a workspace by a hard link', () => {
+    program('ws/env/bin/git');
+    for (const name of ['git', 'ssh']) {
+      directory(`linked-${name}`);
+      if (name !== 'git') program('ws/env/bin/ssh');
+      fs.linkSync(pathOf('ws/env/bin', name), pathOf(`linked-${name}`, name));
+    }
+    const entries = [pathOf('linked-git'), pathOf('linked-ssh')];
+    const [seen] = look(entries, [{ workspace: pathOf('ws') }]);
+    expect(seen).toMatchObject({ path: pathOf('good'), git: pathOf('good/git') });
+    expect(seen?.skipped).toEqual(
+      ['git', 'ssh'].map((name) => ({
+        path: pathOf(`linked-${name}`),
+        reason: `of its ${name}: it is also ${pathOf('ws/env/bin', name)}, by a hard link, in the workspace ${pathOf('ws')}. Replace it by a copy`,
+      })),
+    );
+    const [before] = look(entries);
+    expect(before?.git).toBe(pathOf('linked-git/git'));
+  });
+
+  test('53: uses programs that a package manager or git itself links', () => {
+    program('conda/pkgs/git-2/bin/git');
+    directory('conda/bin');
+    directory('libexec/git-core');
+    directory('ws/src');
+    for (const path of ['conda/bin/git', 'conda/bin/git-shell'])
+      fs.linkSync(pathOf('conda/pkgs/git-2/bin/git'), pathOf(path));
+    const [seen] = look([pathOf('conda/bin')], [{ workspace: pathOf('ws') }]);
+    expect(seen).toMatchObject({ git: pathOf('conda/bin/git'), skipped: [] });
+  });
+
   test('B1: keeps a directory for its other programs if a link of another name leads into a workspace', () => {
     program('ws/bin/mine');
     link('linked/mine', pathOf('ws/bin/mine'));

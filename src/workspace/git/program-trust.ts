@@ -5,6 +5,7 @@
 import { homedir } from 'node:os';
 import { basename, delimiter, isAbsolute, join } from 'node:path';
 import { shellWord } from '../../shared/text.js';
+import { sharedFault } from '../../system/hard-links.js';
 import { workspaceHolding } from '../../system/known-workspaces.js';
 import { isWithin, realOrNull, realOrSame } from '../../system/paths.js';
 import { isProgramFile, ownPath, programFault } from '../../system/programs.js';
@@ -249,9 +250,10 @@ const isGitFile = (file: string, gitDirs: readonly string[]): boolean => {
   return realOrNull(file) === file;
 };
 
-/** Returns why a file of settings is not the user's, as a clause; null: it is outside every workspace, or in the git directory. */
+/** Returns why a file of settings is not the user's, as a clause; null: it is outside every workspace, or in the git directory, by all its names. */
 export function originFault(file: string, gitDirs: readonly string[]): string | null {
-  if (isGitFile(file, gitDirs)) return null;
-  const workspace = workspaceHolding(file);
-  return workspace === null ? null : `the file is in the workspace ${workspace}`;
+  const workspace = isGitFile(file, gitDirs) ? null : workspaceHolding(file);
+  if (workspace !== null) return `the file is in the workspace ${workspace}`;
+  const shared = sharedFault(file);
+  return shared === null ? null : `of that file: ${shared}`;
 }

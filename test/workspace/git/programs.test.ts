@@ -7,6 +7,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import {
   appendFile,
   chmod,
+  link,
   mkdir,
   mkdtemp,
   realpath,
@@ -179,6 +180,22 @@ const ROWS: readonly Row[] = [
     async () => {
       await rm(join(repo.dir, 'tools/clean'));
       await program();
+    },
+  ],
+  [
+    '53: a hard link outside to a program of the workspace',
+    async () => {
+      await program();
+      await link(join(repo.dir, 'tools/clean'), join(outside, 'clean'));
+      await filter(join(outside, 'clean'));
+    },
+  ],
+  [
+    '53: a file of settings outside that is a hard link to one of the workspace',
+    async () => {
+      await repo.write('conf', `[filter "f"]\n\tclean = "touch '${mark()}'; cat"\n`);
+      await link(join(repo.dir, 'conf'), join(outside, 'conf'));
+      await repo.git('config', 'include.path', join(outside, 'conf'));
     },
   ],
   [
