@@ -15,6 +15,8 @@ export interface ProcessCall {
   readonly max_bytes: number;
   /** One that takes longer is ended, with all that it started. */
   readonly timeout_ms: number;
+  /** Ends it, with all that it started. */
+  readonly signal?: AbortSignal;
 }
 export interface ProcessOutput {
   /** Null: it could not be started, was ended by a signal or wrote too much. */
@@ -57,7 +59,7 @@ export const signalGroup = ({ pid }: ChildProcess, signal: NodeJS.Signals): void
 
 const outputOf = (
   child: ChildProcess,
-  { input, max_bytes, timeout_ms }: ProcessCall,
+  { input, max_bytes, timeout_ms, signal: abort }: ProcessCall,
 ): Promise<ProcessOutput> =>
   new Promise((resolve) => {
     let failure: string | null = null;
@@ -80,6 +82,8 @@ const outputOf = (
     const callOff = afterRunning(timeout_ms, () =>
       end(`it took longer than ${Math.round(timeout_ms) / 1000} s and was stopped`),
     );
+    const onAbort = (): void => end('it was stopped');
+    abort?.addEventListener('abort', onAbort);
     const gather = (stream: NodeJS.ReadableStream | null, name: string): (() => Buffer) => {
       const parts: Buffer[] = [];
       let size = 0;
@@ -97,6 +101,7 @@ const outputOf = (
     child.stdin?.end(input);
     const finish = (code: number | null, signal: NodeJS.Signals | null): void => {
       callOff();
+      abort?.removeEventListener('abort', onAbort);
       clearTimeout(lastResort);
       // Its children outlived it.
       if (failure !== null) signalGroup(child, 'SIGKILL');

@@ -70,7 +70,8 @@ const narrowPlaces = (): readonly string[] => {
 const isWide = (directory: string): boolean =>
   narrowPlaces().some((place) => isWithin(place, directory));
 
-const repositoryAround = (directory: string): string | null => {
+/** Returns the nearest directory, from this one upwards, that has a `.git`. */
+export const repositoryAround = (directory: string): string | null => {
   for (let top = directory; ; top = dirname(top)) {
     if (existsSync(join(top, '.git'))) return top;
     if (top === dirname(top)) return null;

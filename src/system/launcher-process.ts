@@ -9,9 +9,8 @@ const watching = new Map<number, (ended: string | null) => void>();
 const tell = (told: Told): void => void process.send?.(told);
 
 const started = async (id: number, asked: Started): Promise<unknown> => {
-  if ('capture' in asked) return captureHere(...asked.capture);
-  const { run, watched } = asked;
   const abort = new AbortController();
+  const { signal } = abort;
   aborts.set(id, abort);
   const watch = (told: string): Promise<string | null> =>
     new Promise((resolve) => {
@@ -19,7 +18,12 @@ const started = async (id: number, asked: Started): Promise<unknown> => {
       tell({ id, told });
     });
   try {
-    return await runHere({ ...run, signal: abort.signal, ...(watched ? { watch } : {}) });
+    if ('capture' in asked) {
+      const [file, args, call] = asked.capture;
+      return await captureHere(file, args, { ...call, signal });
+    }
+    const { run, watched } = asked;
+    return await runHere({ ...run, signal, ...(watched ? { watch } : {}) });
   } finally {
     aborts.delete(id);
     watching.delete(id);

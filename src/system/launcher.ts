@@ -15,7 +15,13 @@ export type Asked = { readonly id: number } & (
   | { readonly ended: string | null }
 );
 export type Started =
-  | { readonly capture: readonly [file: string, args: readonly string[], call: ProcessCall] }
+  | {
+      readonly capture: readonly [
+        file: string,
+        args: readonly string[],
+        call: Omit<ProcessCall, 'signal'>,
+      ];
+    }
   | { readonly run: Omit<ProcessRequest, 'signal' | 'watch'>; readonly watched: boolean };
 /** And back: its end, or what it told whoever watches it. */
 export type Told = Readonly<
@@ -95,10 +101,12 @@ const ask = <T>(file: URL, started: Started, { watch, signal }: Over = {}): Prom
 
 /** Ends once the process has, and its outputs are closed. Rejects only where the launcher ended: what it ran is as after a crash of ours. */
 export const captureProcess = (
-  ...capture: Parameters<typeof captureHere>
+  ...[file, args, call]: Parameters<typeof captureHere>
 ): Promise<ProcessOutput> => {
-  const file = launcherEntry();
-  return file === null ? captureHere(...capture) : ask<ProcessOutput>(file, { capture });
+  const entryFile = launcherEntry();
+  if (entryFile === null) return captureHere(file, args, call);
+  const { signal, ...rest } = call;
+  return ask<ProcessOutput>(entryFile, { capture: [file, args, rest] }, { signal });
 };
 
 /** A process and all that it starts, ended together. Rejects as captureProcess. */

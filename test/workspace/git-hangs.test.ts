@@ -3,11 +3,15 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { git, repositoryOf } from '../../src/workspace/git/git.js';
+import { useLauncher } from '../../src/system/launcher.js';
 import { withTimeLimit } from '../../src/system/turns.js';
+import { longOnly } from '../support/skipped.js';
+import { transpile } from '../support/transpile.js';
 
 const { PATH } = process.env;
 let dir: string;
@@ -64,6 +68,39 @@ test('a filter that hangs, and does not listen to SIGTERM: ended with what it st
     },
   });
   expect(await gone()).toBe(true);
+});
+
+describe('74: a git that waits for a named pipe is ended, and the pipe is named', () => {
+  const expectNamed = async (path: string, args: readonly string[]): Promise<void> => {
+    inRepo('-c', 'user.name=a', '-c', 'user.email=a', 'commit', '-q', '--allow-empty', '-m', 'a');
+    const pipe = join(repo, path);
+    await mkdir(dirname(pipe), { recursive: true });
+    execFileSync('mkfifo', [pipe]);
+    expect(await git(args, { cwd: repo, input: '', timeout_ms: 30_000 })).toEqual({
+      ok: false,
+      problem: {
+        code: 'git_failed',
+        message: `git ${args[0]} in ${repo} waited for ${pipe}, which is a named pipe. Emend stopped it.`,
+        next: `Type: rm '${pipe}'. A command may have made it.`,
+      },
+    });
+  };
+  test('.gitignore in a folder', () =>
+    expectNamed('deep/below/.gitignore', ['ls-files', '--others', '--exclude-standard']));
+  test('.gitignore, by a launcher', async () => {
+    const launcher = transpile('git-hangs', 'src/system/launcher-process.ts');
+    useLauncher(pathToFileURL(launcher.path));
+    try {
+      await expectNamed('.gitignore', ['status', '--porcelain']);
+    } finally {
+      useLauncher(null);
+      launcher.remove();
+    }
+  });
+  longOnly('`.gitignore` shows it')('.gitattributes', () =>
+    expectNamed('.gitattributes', ['hash-object', '--path=a.txt', '--stdin']),
+  );
+  longOnly('`.gitignore` shows it')('.mailmap', () => expectNamed('.mailmap', ['log', '-1']));
 });
 
 test('in an activity every git ends before the activity does, whatever its own limit is', async () => {

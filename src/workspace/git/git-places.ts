@@ -5,6 +5,7 @@ import { readGivenText, UNREADABLE } from '../../system/given-file.js';
 import { isWithin, lookOrNull, realOrNull } from '../../system/paths.js';
 import { gitSettings } from './git.js';
 import { namedPrograms } from './program-guard.js';
+import { sharedGitDirectory } from './shared-directory.js';
 import { includedFile, type GitSettings } from './read-settings.js';
 
 export interface GitPlaces {
@@ -24,8 +25,7 @@ export async function gitPlaces(workspace: string): Promise<GitPlaces | null> {
     } else if (stat !== null) {
       const gitDir = /^gitdir: (.+)$/m.exec((await readGivenText(entry, UNREADABLE)) ?? '')?.[1];
       const own = resolve(top, gitDir ?? entry);
-      const common = await readGivenText(join(own, 'commondir'), UNREADABLE);
-      return withNamedFiles(top, [entry, own, resolve(own, common?.trim() ?? '')]);
+      return withNamedFiles(top, [entry, own, await sharedGitDirectory(own)]);
     }
     if (top === '/') return null;
   }

@@ -1,5 +1,4 @@
 /** Git as a child process: no shell, fixed environment, byte output, git's own words in a Problem. */
-import { existsSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fail, problem, ProblemError } from '../../shared/problems.js';
 import { captureProcess, runProcess } from '../../system/launcher.js';
@@ -11,6 +10,7 @@ import {
   ownEnvironment,
   programPath,
 } from '../../system/programs.js';
+import { repositoryAround } from '../../system/known-workspaces.js';
 import { lstat, realpath } from '../../system/fs.js';
 import { readGiven } from '../../system/given-file.js';
 import type { ProcessOutcome, ProcessRequest } from '../../system/process-group.js';
@@ -18,6 +18,8 @@ import { timeFor } from '../../system/turns.js';
 import type { Result } from '../ports.js';
 import { failIfForeign } from './git-file.js';
 import { guardOf, SPEAKS_TO_REMOTE, type Guard } from './program-guard.js';
+import { sharedGitDirectory } from './shared-directory.js';
+import { endIfWaiting, pipeProblem } from './waiting-pipe.js';
 import { readSettings, type AskGit, type GitSettings, type GitVariables } from './read-settings.js';
 
 const GIT_OUTPUT_BYTES = 1024 ** 3; // bound: Largest output taken from one git call: a blob of the largest file, and room to spare.
@@ -237,13 +239,17 @@ export async function git(args: readonly string[], call: GitCall): Promise<Resul
   ];
   const prepared = await prepare(args, own, { ...call, env: environmentOf(args, call) });
   if (!prepared.ok) return prepared;
-  const run = await captureProcess(program.path, prepared.value.args, {
-    cwd: call.cwd,
-    env: prepared.value.env,
-    timeout_ms: timeFor(call.timeout_ms ?? GIT_MS),
-    max_bytes: call.max_bytes ?? GIT_OUTPUT_BYTES,
-    ...(call.input === undefined ? {} : { input: call.input }),
-  });
+  const { run, pipe } = await endIfWaiting(call.cwd, (signal) =>
+    captureProcess(program.path, prepared.value.args, {
+      cwd: call.cwd,
+      env: prepared.value.env,
+      timeout_ms: timeFor(call.timeout_ms ?? GIT_MS),
+      max_bytes: call.max_bytes ?? GIT_OUTPUT_BYTES,
+      signal,
+      ...(call.input === undefined ? {} : { input: call.input }),
+    }),
+  );
+  if (pipe !== null) return { ok: false, problem: pipeProblem(commandOf(args), call.cwd, pipe) };
   const refused = prepared.value.refusal(run.stderr.toString('utf8'));
   if (refused !== null) return { ok: false, problem: refused };
   if (run.code === null || !(call.accept ?? [0]).includes(run.code)) {
@@ -408,9 +414,8 @@ async function placeOf(call: GitCall): Promise<Omit<GitRepository, keyof Head> |
 
 /** Git keeps no file below a repository's top in one around it. Where one has such files, a command that a model wrote may have made the `.git`. */
 async function failIfHiding(root: string): Promise<void> {
-  let outer = dirname(root);
-  for (; !existsSync(join(outer, '.git')); outer = dirname(outer))
-    if (outer === dirname(outer)) return;
+  const outer = repositoryAround(dirname(root));
+  if (outer === null) return;
   const below = `${relative(outer, root)}/`;
   const listed = await git(['ls-files', '-z', '--', below], { cwd: outer, reading: true });
   if (listed.ok && fieldsOf(listed.value).some((path) => path.startsWith(below)))
@@ -448,7 +453,7 @@ async function headIn(gitDir: string): Promise<Head | null> {
   const said = await read('HEAD');
   const headRef = /^ref: (refs\/heads(?:\/\w[\w-]*(?:\.[\w-]+)*)+)\n$/.exec(said)?.[1] ?? null;
   // A linked worktree shares its branches.
-  const id = headRef === null ? said : await read((await read('commondir')).trim(), headRef);
+  const id = headRef === null ? said : await read(await sharedGitDirectory(gitDir), headRef);
   const [head] = /^(?:[0-9a-f]{40}|[0-9a-f]{64})(?=\n$)/.exec(id) ?? [];
   return head === undefined ? null : { head, headRef };
 }

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fail, ProblemError } from '../../shared/problems.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
 import { git, gitGroup, gitLine, repositoryOf, valueOf, type GitCall } from './git.js';
+import { sharedGitDirectory } from './shared-directory.js';
 import { orNull } from '../../system/durable.js';
 import { realSys, type Sys } from '../../system/sys.js';
 import type { Worktree, WorktreeWanted } from '../repository.js';
@@ -26,17 +27,11 @@ export async function planWorktree(
       'not_a_repository',
       `${workspace} is not in a git repository, so no worktree can be created`,
     );
-  const { root, prefix } = repository;
-  const common = valueOf(
-    await gitLine(['rev-parse', '--path-format=absolute', '--git-common-dir'], {
-      cwd: root,
-      reading: true,
-    }),
-  );
+  const { gitDir, prefix } = repository;
   return {
     plan,
     name,
-    commonDir: await realSys.realpath(common),
+    commonDir: await realSys.realpath(await sharedGitDirectory(gitDir)),
     path,
     workspace: join(path, prefix),
     branch: branchOf(plan, name),

@@ -17,11 +17,12 @@ import * as jobs from '../../documents/job/index.js';
 import { homePaths } from '../../stores/home.js';
 import { orNull, putJsonIfAbsent, readJson } from '../../system/durable.js';
 import { readdir, realpath } from '../../system/fs.js';
-import { readGiven, readGivenText, UNREADABLE } from '../../system/given-file.js';
+import { readGiven, UNREADABLE } from '../../system/given-file.js';
 import { sha256 } from '../../system/hash.js';
 import { realSys, type Sys } from '../../system/sys.js';
 import { listWorkspaceFiles } from '../files/index.js';
 import { repositoryIfGit } from '../git/git.js';
+import { sharedGitDirectory } from '../git/shared-directory.js';
 import { grantsInDocument } from './grants.js';
 import { configurationFiles, contentHash } from './sources.js';
 import type { ConfigurationFile, Doubt } from './types.js';
@@ -190,14 +191,8 @@ const baselineIn = (place: string): string => join(place, 'baseline.json');
 /** Returns the directory of the record of a workspace's repository; outside git, of the workspace. */
 async function recordOf(dir: string, workspace: string): Promise<string> {
   const repository = await repositoryIfGit(workspace);
-  const owner = repository === null ? await realpath(workspace) : await commonOf(repository.gitDir);
-  return join(dir, sha256(owner).slice(0, REPOSITORY_CHARS));
-}
-
-/** Returns the git directory that all worktrees share. */
-async function commonOf(gitDir: string): Promise<string> {
-  const common = await readGivenText(join(gitDir, 'commondir'));
-  return realpath(resolve(gitDir, common?.trim() ?? '.'));
+  const owner = repository === null ? workspace : await sharedGitDirectory(repository.gitDir);
+  return join(dir, sha256(await realpath(owner)).slice(0, REPOSITORY_CHARS));
 }
 
 /** Hashes every file of the workspace that can be configuration, and notes what the documents among them allow. */
