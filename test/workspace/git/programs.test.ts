@@ -22,13 +22,16 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sampled } from '../../support/seeded.js';
 import { createCommitter } from '../../../src/workspace/git/commit.js';
-import { blobId, dirtyPaths, fileIds } from '../../../src/workspace/git/entries.js';
+import { blobId, dirtyPaths } from '../../../src/workspace/git/entries.js';
 import { git } from '../../../src/workspace/git/git.js';
 import { mergeTrees } from '../../../src/workspace/git/merge-tree.js';
-import { createWorktreeKeeper } from '../../../src/workspace/git/worktrees.js';
 import { broughtByPerson } from '../../../src/workspace/landing/revert-commits.js';
-import { testIf } from '../../support/skipped.js';
+import { describeIf, testIf } from '../../support/skipped.js';
+import { transpile } from '../../support/transpile.js';
+import { isRoot, users } from '../../support/users.js';
 import { Blobs, hookPorts, isolateGit, Repo, requestFor } from '../git-fixture.js';
+import { commitChange, wholeRun } from './whole-run.js';
+import type { WholeRunSeen } from './whole-run-child.js';
 
 isolateGit();
 const before = { ...process.env };
@@ -36,7 +39,6 @@ let repo: Repo;
 /** A directory outside the workspace. */
 let outside: string;
 let blobs: Blobs;
-let count = 0;
 
 /** A remote that wants a password. */
 const server = createServer((_, response) => {
@@ -82,42 +84,7 @@ const append = (text: string, file = 'config'): Promise<void> =>
   appendFile(join(repo.dir, '.git', file), text);
 const filter = (value: string): Promise<string> => repo.git('config', 'filter.f.clean', value);
 
-const commit = async (more: { readonly sign?: boolean } = {}) => {
-  const text = `changed ${(count += 1)}\n`;
-  const base = await repo.git('show', 'HEAD:a.x');
-  await repo.write('a.x', text);
-  const request = await requestFor(repo, [blobs.file('a.x', base, text)], more);
-  return createCommitter({ ...hookPorts(outside), blobs })(request);
-};
-
-/** The calls of a run, from preflight to push. Each may fail: only the mark counts. */
-async function wholeRun(): Promise<void> {
-  const ignore = (): undefined => undefined;
-  const { head } = await repo.head();
-  await dirtyPaths(repo.dir, ['a.x', 'b.x']).catch(ignore);
-  await broughtByPerson(repo.dir, 'npm test', ['e.d']).catch(ignore);
-  await commit().catch(ignore);
-  await commit({ sign: true }).catch(ignore);
-  await fileIds(repo.dir, ['a.x', 'b.x']).catch(ignore);
-  await blobId(repo.dir, Buffer.from('x\n'), 'a.x', true).catch(ignore);
-  const keeper = createWorktreeKeeper({
-    home: join(outside, 'home'),
-    readLock: () => Promise.resolve(null),
-  });
-  const plan = '00112233445566778899aabbccddeeff';
-  const request = { plan, name: 'p1', workspace: repo.dir, base: head ?? '' };
-  await keeper.make(request, {}).catch(ignore);
-  await keeper.remove(plan, 'p1').catch(ignore);
-  await mergeTrees(repo.dir, 'main', 'other').catch(ignore);
-  const call = { cwd: repo.dir };
-  await git(['cat-file', '--filters', 'HEAD:a.x'], call);
-  for (const args of [
-    ['push', 'origin', 'main'],
-    ['fetch', 'origin'],
-    ['ls-remote', 'origin'],
-  ])
-    await git(args, call);
-}
+const commit = () => commitChange(repo, outside);
 
 type Row = readonly [name: string, prepare: () => Promise<unknown>, later?: () => Promise<unknown>];
 const ROWS: readonly Row[] = [
@@ -307,13 +274,54 @@ test.each(sampled('programs of git', ROWS, 6))(
   '%s is not run',
   async (...[, prepare, later]) => {
     await prepare();
-    await wholeRun();
+    await wholeRun(repo, outside);
     await later?.();
-    await wholeRun();
+    await wholeRun(repo, outside);
     expect(marked()).toBe(false);
   },
   30_000,
 );
+
+describeIf(isRoot, 'the rows above have run as an ordinary user')('as an ordinary user', () => {
+  const user = users.find(({ uid }) => uid !== 0);
+  let child: ReturnType<typeof transpile>;
+  beforeAll(() => {
+    child = transpile('whole-run', 'test/workspace/git/whole-run-child.ts');
+  });
+  afterAll(() => child.remove());
+  const wholeRunAs = (): WholeRunSeen => {
+    execFileSync('chown', ['-R', '-h', `${user?.uid}:${user?.uid}`, outside]);
+    const [file = '', ...args] = [
+      ...(user?.as ?? []),
+      process.execPath,
+      child.path,
+      repo.dir,
+      outside,
+    ];
+    const env = { ...process.env, HOME: process.env.HOME === outside ? outside : '/nonexistent' };
+    const output = execFileSync(file, args, { cwd: repo.dir, encoding: 'utf8', env });
+    return JSON.parse(output) as WholeRunSeen;
+  };
+
+  test.each(sampled('programs of git as an ordinary user', ROWS, 4))(
+    '%s is not run',
+    async (...[, prepare, later]) => {
+      await prepare();
+      expect(wholeRunAs().uid).toBe(user?.uid);
+      await later?.();
+      wholeRunAs();
+      expect(marked()).toBe(false);
+    },
+    30_000,
+  );
+
+  test('a filter outside every workspace is run, and the commit is made', async () => {
+    await writeFile(join(outside, 'clean'), script(), { mode: 0o755 });
+    await filter(join(outside, 'clean'));
+    expect(wholeRunAs()).toEqual({ uid: user?.uid, outcome: 'committed' });
+    expect(marked()).toBe(true);
+  });
+});
 
 describe('C13: an object that a partial clone lacks', () => {
   const REMOTES: readonly (readonly [
@@ -350,7 +358,7 @@ describe('C13: an object that a partial clone lacks', () => {
       await rm(join(repo.dir, '.git/objects', id.slice(0, 2), id.slice(2)), { force: true });
       await git(['cat-file', 'blob', id], { cwd: repo.dir });
       await broughtByPerson(repo.dir, 'npm test', ['gone.d']).catch(() => undefined);
-      await wholeRun();
+      await wholeRun(repo, outside);
       expect(marked()).toBe(false);
     },
   );
