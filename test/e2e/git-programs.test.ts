@@ -1,8 +1,12 @@
 /** Rows C1 and C7, end to end: a filter that a model may write. The run refuses files that need it, and commits others without running it. */
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { publish } from '../../src/cli/headless/approve.js';
+import { fakeIo } from '../cli/io.js';
+import { emendCommand } from './ends.js';
+import { answerFor, planText, startDemo, type DemoPhase } from './plan-support.js';
 import { scene, whole, type Scene } from './support.js';
 
 const job = (path: string, ...keys: readonly string[]): string =>
@@ -20,7 +24,7 @@ const job = (path: string, ...keys: readonly string[]): string =>
 
 let s: Scene;
 beforeAll(async () => {
-  const files = ['a.x', 'free.js', 'tools/clean'];
+  const files = ['a.x', 'free.js', 'undo.js', 'push.js', 'tools/clean'];
   s = await scene(
     {
       ...Object.fromEntries(files.map((path) => [path, 'one\n'])),
@@ -63,3 +67,70 @@ test('C1: a filter in config.worktree does not run; its files are refused before
   await s.end(protectedRun);
   expect(readFileSync(join(s.repo, 'free.js'), 'utf8')).toBe('one\ntwo\n');
 }, 120_000);
+
+/** Makes a program in the workspace that leaves a mark. Returns whether it ran. */
+const hostileProgram = (of: Scene): (() => boolean) => {
+  const mark = join(of.repo, '.git/ran');
+  rmSync(mark, { force: true });
+  mkdirSync(join(of.repo, 'tools'), { recursive: true });
+  writeFileSync(join(of.repo, 'tools/build'), `#!/bin/sh\ntouch '${mark}'\ncat\n`, { mode: 0o755 });
+  return () => existsSync(mark);
+};
+
+test('C15: neither an undo nor a push runs a program of the workspace', async () => {
+  const hasRun = hostileProgram(s);
+  const applied = await s.start('undo.md', job('undo.js'));
+  expect(await s.end(applied)).toMatchObject({ outcome: 'applied' });
+  writeFileSync(join(s.repo, '.git/info/attributes'), '*.js filter=y\n');
+  for (const name of ['clean', 'smudge']) s.git('config', `filter.y.${name}`, './tools/build');
+  expect(await emendCommand(s, 'undo')).toMatchObject({ code: 0 });
+  expect(s.read('undo.js')).toBe('one\n');
+  writeFileSync(join(s.repo, '.git/info/attributes'), '');
+
+  const committed = await s.start('push.md', job('push.js', 'commit: true'));
+  const result = await s.end(committed);
+  expect(result).toMatchObject({ outcome: 'committed' });
+  s.git('remote', 'add', 'origin', 'ssh://host.invalid/x');
+  s.git('config', 'core.sshCommand', './tools/build');
+  const how = { branch: 'emend/push', remote: 'origin', pullRequest: false };
+  const about = { workspace: s.repo, title: 'Push', run: committed.stepKey };
+  await expect(
+    publish(fakeIo({ cwd: s.repo, env: s.env }), result, how, about),
+  ).rejects.toMatchObject({
+    problem: {
+      code: 'git_program',
+      message: expect.stringContaining('needs core.sshcommand'),
+      next: expect.not.stringContaining('git push'),
+    },
+  });
+  expect(hasRun()).toBe(false);
+  expect(() => s.git('push', 'origin', 'main')).toThrow('host.invalid');
+  expect(hasRun()).toBe(true);
+}, 120_000);
+
+test('a merge of phases does not run a driver of the workspace', async () => {
+  const both: readonly DemoPhase[] = [
+    { name: 'One', file: 'src/same.js', dependencies: [] },
+    { name: 'Two', file: 'src/same.js', dependencies: [] },
+  ];
+  const plan = await scene(
+    { 'plans/010_demo.md': planText(both), 'emend.yaml': 'test: false\n' },
+    both.map((phase, index) => ({
+      ...answerFor(phase, `export const made = [${index}];\n`),
+      match: { contains: ['- src/same.js', `Phase ${index + 1}: ${phase.name}`] },
+    })),
+  );
+  try {
+    const hasRun = hostileProgram(plan);
+    mkdirSync(join(plan.repo, '.git/info'), { recursive: true });
+    writeFileSync(join(plan.repo, '.git/info/attributes'), 'src/*.js merge=y\n');
+    plan.git('config', 'merge.y.driver', `${plan.repo}/tools/build`);
+    await plan.worker();
+    const run = await startDemo(plan, { approval: 'auto' });
+    const { status } = await plan.settle(run, 150);
+    expect(JSON.stringify(status)).toContain('merge.y.driver');
+    expect(hasRun()).toBe(false);
+  } finally {
+    await plan.close();
+  }
+}, 200_000);

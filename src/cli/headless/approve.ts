@@ -295,7 +295,11 @@ async function pushFrom(
   // Never forced: a branch that has gone on is a person's to look at.
   const args = ['push', '--no-follow-tags', remote, `${commit}:refs/heads/${branch}`];
   const pushed = await git(args, { cwd: workspace, timeout_ms: PUBLISH_MS });
-  if (!pushed.ok) fail('git_failed', pushed.problem.message, again);
+  if (!pushed.ok) {
+    // Your own push would run the program that Emend did not.
+    if (pushed.problem.code === 'git_program') throw new ProblemError(pushed.problem);
+    fail('git_failed', pushed.problem.message, again);
+  }
   io.err(plain(`pushed ${commit.slice(0, 12)} to ${branch} of ${remote}`));
 }
 
