@@ -1,6 +1,6 @@
 /**
  * Knows the workspaces that this process works on. What a model wrote may run in them, so no program in them is Emend's. A process meets
- * workspaces one after another: whoever remembers a program asks again when `workspacesVersion` has changed.
+ * workspaces one after another: a caller that remembers a program asks again when `workspacesVersion` has changed.
  */
 import {
   closeSync,
@@ -19,17 +19,17 @@ import { traceOf, type Trace } from './trusted-path.js';
 
 const GIT_FILE_BYTES = 4_096; // bound: A `.git` file that names the git directory of a linked worktree.
 const RECENT_DIRECTORIES = 1_000; // bound: Directories in which this process worked last, with the workspaces around them.
-const ASKED_PLACES = 10_000; // bound: Places of programs for which this process remembers that it was asked about them.
+const CHECKED_PLACES = 10_000; // bound: Places of programs for which this process remembers that it checked them.
 
-/** Workspaces that this process never forgets: those of a home, of earlier processes, and those around a place that was asked about. */
+/** Workspaces that this process never forgets: those of a home, of earlier processes, and those around a checked place. */
 const lasting = new Set<string>();
 /**
  * The workspace around each directory in which this process worked, the latest last; null: none. Most are scratch directories, which are
  * removed again.
  */
 const recent = new Map<string, string | null>();
-/** Directories and programs of which it was asked whether they are in a workspace. */
-const askedPlaces = new Set<string>();
+/** Directories and programs for which this process checked whether they are in a workspace. */
+const checkedPlaces = new Set<string>();
 let version = 0;
 /** Each has a directory for every workspace outside git, named by the hash of its path. */
 const lockDirectories = new Set<string>();
@@ -37,12 +37,12 @@ const lockDirectories = new Set<string>();
 const isKnown = (workspace: string): boolean =>
   lasting.has(workspace) || [...recent.values()].includes(workspace);
 
-/** Records the workspace around a directory. The version changes if it holds something that was asked about. */
+/** Records the workspace around a directory. The version changes if it holds a checked place. */
 const remember = (directory: string, workspace: string | null): void => {
   const isNews =
     workspace !== null &&
     !isKnown(workspace) &&
-    [...askedPlaces].some((place) => isWithin(place, workspace));
+    [...checkedPlaces].some((place) => isWithin(place, workspace));
   if (isNews) {
     lasting.add(workspace);
     version += 1;
@@ -175,18 +175,18 @@ const placesOf = ({ lookups, real }: Trace): string[] => [
   ...(real === null ? [] : [real]),
 ];
 
-const noteAsked = (places: readonly string[]): void => {
-  if (askedPlaces.size >= ASKED_PLACES) {
-    askedPlaces.clear();
+const noteChecked = (places: readonly string[]): void => {
+  if (checkedPlaces.size >= CHECKED_PLACES) {
+    checkedPlaces.clear();
     version += 1;
   }
-  for (const place of places) askedPlaces.add(place);
+  for (const place of places) checkedPlaces.add(place);
 };
 
 /** Returns the known workspace through which a path leads, by its real place or by a link on the way; null: none. */
 export const workspaceOnWay = (trace: Trace): string | null => {
   const places = placesOf(trace);
-  noteAsked(places);
+  noteChecked(places);
   const isOnWay = (workspace: string | null): boolean =>
     workspace !== null && places.some((place) => isWithin(place, workspace));
   const workspace = [...lasting, ...recent.values()].find(isOnWay) ?? null;

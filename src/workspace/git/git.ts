@@ -29,7 +29,7 @@ const STALLED_S = 300; // bound: A remote over HTTP that sends less than a byte 
 const STALLED = { GIT_HTTP_LOW_SPEED_LIMIT: '1', GIT_HTTP_LOW_SPEED_TIME: String(STALLED_S) };
 const GIT_MESSAGE_CHARS = 2_000; // bound: What git says on failing.
 const REF_BYTES = 4_096; // bound: A file of git's that names a commit or a branch.
-const REMEMBERED_PLACES = 1_000; // bound: Directories of which this process remembers what git said.
+const REMEMBERED_PLACES = 1_000; // bound: Directories of which this process remembers git's answer.
 
 export interface GitCall {
   readonly cwd: string;
@@ -46,9 +46,9 @@ export interface GitCall {
   readonly timeout_ms?: number;
   /** One that writes more fails. Default: `GIT_OUTPUT_BYTES`. */
   readonly max_bytes?: number;
-  /** Whose pager, editor and other settings are asked for; default: nobody is there. */
+  /** Environment whose pager, editor and other settings git uses; default: none, as no terminal is there. */
   readonly environment?: Environment;
-  /** Where the person's own hooks are looked for or run. */
+  /** The call looks for your own hooks, or runs them. */
   readonly hooks?: true;
 }
 export interface GitOutput {
@@ -253,12 +253,13 @@ export async function git(args: readonly string[], call: GitCall): Promise<Resul
   const refused = prepared.value.refusal(run.stderr.toString('utf8'));
   if (refused !== null) return { ok: false, problem: refused };
   if (run.code === null || !(call.accept ?? [0]).includes(run.code)) {
-    const said = run.stderr.toString('utf8').trim().slice(-GIT_MESSAGE_CHARS);
-    const parts = [run.failure ?? '', said].filter((part) => part !== '');
-    const why = parts.length > 0 ? parts.join('; ') : `exit ${run.code ?? run.signal ?? 'unknown'}`;
+    const message = run.stderr.toString('utf8').trim().slice(-GIT_MESSAGE_CHARS);
+    const parts = [run.failure ?? '', message].filter((part) => part !== '');
+    const reason =
+      parts.length > 0 ? parts.join('; ') : `exit ${run.code ?? run.signal ?? 'unknown'}`;
     return {
       ok: false,
-      problem: problem('git_failed', `git ${commandOf(args)} in ${call.cwd}: ${why}`),
+      problem: problem('git_failed', `git ${commandOf(args)} in ${call.cwd}: ${reason}`),
     };
   }
   const { code, stdout: bytes } = run;
@@ -394,15 +395,15 @@ async function placeOf(call: GitCall): Promise<Omit<GitRepository, keyof Head> |
     return { root, gitDir: join(root, '.git'), prefix: '' };
   }
   // Each child process costs more than what git does in it.
-  const asked = await gitLine(['rev-parse', ...PLACES], call);
-  if (!asked.ok && NO_WORK_TREE.test(asked.problem.message)) return null;
-  let said = valueOf(asked).split('\n');
+  const answer = await gitLine(['rev-parse', ...PLACES], call);
+  if (!answer.ok && NO_WORK_TREE.test(answer.problem.message)) return null;
+  let lines = valueOf(answer).split('\n');
   // A name may hold a line end.
-  if (said.length !== PLACES.length)
-    said = (await Promise.all(PLACES.map((each) => gitLine(['rev-parse', each], call)))).map(
+  if (lines.length !== PLACES.length)
+    lines = (await Promise.all(PLACES.map((place) => gitLine(['rev-parse', place], call)))).map(
       valueOf,
     );
-  const [top = '', gitDir = '', prefix = ''] = said;
+  const [top = '', gitDir = '', prefix = ''] = lines;
   const root = await realpath(top);
   await failIfHiding(root);
   await failIfForeign(root, gitDir, async () => valueOf(await gitSettings({ cwd: root })));
@@ -450,10 +451,10 @@ async function headIn(gitDir: string): Promise<Head | null> {
     const isFile = (await lstat(path).catch(() => null))?.isFile() === true;
     return isFile ? readGiven(path, REF_BYTES).then(String, () => '') : '';
   };
-  const said = await read('HEAD');
-  const headRef = /^ref: (refs\/heads(?:\/\w[\w-]*(?:\.[\w-]+)*)+)\n$/.exec(said)?.[1] ?? null;
+  const content = await read('HEAD');
+  const headRef = /^ref: (refs\/heads(?:\/\w[\w-]*(?:\.[\w-]+)*)+)\n$/.exec(content)?.[1] ?? null;
   // A linked worktree shares its branches.
-  const id = headRef === null ? said : await read(await sharedGitDirectory(gitDir), headRef);
+  const id = headRef === null ? content : await read(await sharedGitDirectory(gitDir), headRef);
   const [head] = /^(?:[0-9a-f]{40}|[0-9a-f]{64})(?=\n$)/.exec(id) ?? [];
   return head === undefined ? null : { head, headRef };
 }
