@@ -161,11 +161,17 @@ describe('the base', () => {
     expect(failed.state.decision?.accepts).not.toContain('outside');
   });
 
-  test('retry after the tests failed in the sandbox reads what the sandbox shows again', () => {
-    const sandboxAfter = (word: string) =>
-      play({ words: { try_base: [word, 'pass'] }, ready, decisions: ['retry'] }).state.sandbox;
-    expect([sandboxAfter('inside'), sandboxAfter('fail')]).toEqual([{ reread: true }, undefined]);
-  });
+  test.each(['inside', 'fail', 'missing'])(
+    'retry after the tests of the base came to %s reads the settings of the sandbox again',
+    (word) => {
+      const { sandbox } = play({
+        words: { try_base: [word, 'pass'] },
+        ready,
+        decisions: ['retry'],
+      }).state;
+      expect(sandbox).toEqual({ reread: true });
+    },
+  );
 
   test('run_once is no answer before there is a proposal: a formatter would take it up', () => {
     const driver = play({ words: { try_base: ['blocked'] }, ready });

@@ -18,11 +18,12 @@ import { recordOnce } from '../frame/recorded.js';
 import { maskWords } from '../frame/secrets.js';
 import { fileNow } from './proposal.js';
 import { getSnapshot, getText } from './snapshot.js';
-import { blockedText, commandConfig, refusedBySandbox } from './sandbox.js';
+import { blockedText, commandConfig, refusedBySandbox, type CommandConfig } from './sandbox.js';
 
 export const commit: Activity<'commit'> = async (ports, input, scope) => {
   const { files, renames, records, unfinished } = await appliedFiles(ports, input);
-  const { hooks, env, sign, sandbox, commitBody } = await commandConfig(ports, input, files);
+  const config = await commandConfig(ports, input, files);
+  const { hooks, env, sign, sandbox, commitBody } = config;
   const trailer = input.audit === undefined ? '' : trailerOf(input.audit);
   const words = [
     input.message,
@@ -63,7 +64,7 @@ export const commit: Activity<'commit'> = async (ports, input, scope) => {
     if (outcome.outcome === 'committed' || outcome.outcome === 'nothing') await hold.release();
     switch (outcome.outcome) {
       case 'failed':
-        return await ofFailure(ports, input, outcome, sandbox !== 'off');
+        return await ofFailure(ports, input, outcome, config);
       case 'hook_changed':
         return await ofChange(ports, input, outcome.why, outcome.staged);
       default:
@@ -89,15 +90,18 @@ async function ofFailure(
   ports: ActivityPorts,
   input: CommitInput,
   { problem, staged = [] }: Failure,
-  isBoxed: boolean,
+  { sandbox, sandboxFile }: Pick<CommandConfig, 'sandbox' | 'sandboxFile'>,
 ): Promise<CommitResult> {
   const { code, message } = problem;
   // A hook that the worker's stop cut short has not failed, and a lock may be gone: the next attempt tries again.
   if (code === 'aborted' || code === 'busy') throw new ProblemError(problem);
   // A hook does nothing on the untouched base: what it says is all that tells.
-  const refused = code === 'hook_failed' && isBoxed ? refusedBySandbox(message) : null;
+  const refused = code === 'hook_failed' && sandbox !== 'off' ? refusedBySandbox(message) : null;
   if (refused !== null)
-    return { outcome: 'sandbox_blocks', why: blockedText(message, refused, input.workspace) };
+    return {
+      outcome: 'sandbox_blocks',
+      why: blockedText(message, refused, { workspace: input.workspace, sandboxFile }),
+    };
   if (staged.length === 0) return { outcome: 'failed', problem };
   // As `pre-commit` works: a hook mends the files and fails, so that somebody looks at them before they are committed.
   const paths = staged.map(({ path }) => path).join(', ');

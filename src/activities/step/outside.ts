@@ -14,10 +14,17 @@ export interface OutsideQuestion {
   readonly isRefused: boolean;
 }
 
+interface OutsideInput {
+  readonly workspace: string;
+  readonly stepKey: StepKey;
+  /** Path of the file that sets `sandbox`. */
+  readonly sandboxFile: string;
+}
+
 /** `output`: what the tests printed in the sandbox. */
 export async function outsideQuestion(
   { repository, workspace: engine }: Pick<ActivityPorts, 'repository' | 'workspace'>,
-  { workspace, stepKey }: { readonly workspace: string; readonly stepKey: StepKey },
+  { workspace, stepKey, sandboxFile }: OutsideInput,
   output: string,
 ): Promise<OutsideQuestion> {
   const refused = refusedBySandbox(output);
@@ -26,7 +33,7 @@ export async function outsideQuestion(
   const parts = [
     refused === null
       ? 'They ran in the sandbox, and their output does not say that it refused anything'
-      : `They ran in the sandbox: ${refused}. To allow that, add the key to \`sandbox:\` in emend.yaml and answer retry`,
+      : `They ran in the sandbox: ${refused}. To allow that, add the key to \`sandbox:\` in ${sandboxFile} and answer retry`,
     'The answer `outside` runs them once without it, with your home, network and keys',
     commits.length === 0 ? null : commitsText(commits),
     runs.length === 0

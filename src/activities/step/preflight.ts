@@ -120,6 +120,7 @@ async function compute(
     instructions: await snapshots.putText(blobs, job.instructions),
     category: job.category,
     effort: job.effort,
+    job: { path: input.jobPath, sandbox: job.sandbox },
     ...configurationOf(input),
     config: {
       ...config,

@@ -5,34 +5,77 @@ import type { NoSandbox, SandboxChoice } from '../../shared/proposal-activities.
 import type { RunTestsInput } from '../../shared/test-activities.js';
 import type { Box } from '../../workspace/commands/index.js';
 import type { ActivityPorts } from '../frame/ports.js';
-import { getSnapshot, projectConfig, settingsIn } from './snapshot.js';
+import { currentJobSandbox } from './job-sandbox.js';
+import { getSnapshot, projectConfig, settingsIn, type Snapshot } from './snapshot.js';
 
 export const sandboxFor = (
   configured: SandboxSettings | 'off' = SANDBOX_ON, // a snapshot of an earlier build says nothing
   { without }: SandboxChoice = {},
 ): SandboxSettings | 'off' => (without === true ? 'off' : configured);
 
-type Commanded = Pick<RunTestsInput, 'workspace' | 'snapshot' | 'settings' | 'sandbox'>;
-/** What commands go by: as it was when the step began, and as it is now where a person was asked to change it; never as the step does. */
+type Commanded = Pick<
+  RunTestsInput,
+  'stepKey' | 'repository' | 'workspace' | 'snapshot' | 'settings' | 'sandbox'
+>;
+type ChangedFile = { readonly path: string };
+export interface CommandConfig extends ProjectConfig {
+  /** Path of the file that sets `sandbox`, as people see it. */
+  readonly sandboxFile: string;
+}
+const CONFIG_FILE = 'emend.yaml';
+
+/**
+ * Returns what commands go by: the settings at the start of the step, or the current `env` and `sandbox` if the reviewer was asked to change
+ * them. A file that the step itself changes never counts as it is now. A job's own `sandbox` counts before that of `emend.yaml`.
+ */
 export async function commandConfig(
   ports: ActivityPorts,
-  { workspace, snapshot, settings, sandbox: choice }: Commanded,
-  files: readonly { readonly path: string }[],
-): Promise<ProjectConfig> {
-  const isChanged = files.some(({ path }) => path === 'emend.yaml');
-  const kept = snapshot === undefined ? null : await getSnapshot(ports.blobs, snapshot);
-  const taken = kept?.config ?? null;
-  const commit = kept?.configurationCommit;
-  const now =
-    taken === null || (choice?.reread === true && !isChanged)
-      ? await projectConfig(ports, workspace, {
-          ...settingsIn({ settings }),
-          ...(commit === undefined ? {} : { commit }),
-        })
-      : taken;
-  const { env, sandbox } = now;
-  return { ...(taken ?? now), env, sandbox: sandboxFor(sandbox, choice) };
+  input: Commanded,
+  files: readonly ChangedFile[],
+): Promise<CommandConfig> {
+  const kept = input.snapshot === undefined ? null : await getSnapshot(ports.blobs, input.snapshot);
+  const choice = input.sandbox;
+  const start = kept?.config ?? (await configNow(ports, input, kept));
+  const isReread = choice?.reread === true && kept !== null;
+  const { env, sandbox } = isReread ? await configAgain(ports, input, kept, files) : start;
+  const own = isReread ? await jobSandbox(ports, input, kept, files) : (kept?.job?.sandbox ?? null);
+  return {
+    ...start,
+    env,
+    sandbox: sandboxFor(own ?? sandbox, choice),
+    sandboxFile: own === null ? CONFIG_FILE : (kept?.job?.path ?? CONFIG_FILE),
+  };
 }
+
+const configNow = (
+  ports: ActivityPorts,
+  { workspace, settings }: Commanded,
+  kept: Snapshot | null,
+): Promise<ProjectConfig> => {
+  const commit = kept?.configurationCommit;
+  const at = commit === undefined ? {} : { commit };
+  return projectConfig(ports, workspace, { ...settingsIn({ settings }), ...at });
+};
+
+const configAgain = async (
+  ports: ActivityPorts,
+  input: Commanded,
+  kept: Snapshot,
+  files: readonly ChangedFile[],
+): Promise<ProjectConfig> =>
+  files.some(({ path }) => path === CONFIG_FILE) ? kept.config : configNow(ports, input, kept);
+
+const jobSandbox = async (
+  ports: ActivityPorts,
+  input: Commanded,
+  { job, configurationCommit }: Snapshot,
+  files: readonly ChangedFile[],
+): Promise<SandboxSettings | 'off' | null> => {
+  if (job === undefined) return null;
+  // Of a run on a pull request only files of the target branch count.
+  const isKept = configurationCommit !== undefined || files.some(({ path }) => path === job.path);
+  return isKept ? job.sandbox : currentJobSandbox(ports, input, job);
+};
 
 /** For a command that is to run now. */
 export const boxFor = async (
@@ -107,7 +150,18 @@ function refusedService(output: string): string | null {
   if (NO_IDENTITY.test(output)) return 'it hides your git configuration (`read: [~/.gitconfig]`)';
   return null;
 }
-/** What to do about it. */
-export const blockedText = (what: string, refused: string | null, workspace: string): string =>
-  `${what}: ${refused ?? 'its output does not say what is missing (docs/sandbox.md lists the keys)'}. ` +
-  `Add a key to \`sandbox:\` or \`env:\` in ${workspace}/emend.yaml, then answer retry`;
+/** What to do about it. `sandboxFile`: the file of the workspace that sets `sandbox`. */
+export const blockedText = (
+  what: string,
+  refused: string | null,
+  { workspace, sandboxFile }: { readonly workspace: string; readonly sandboxFile: string },
+): string => {
+  const keys =
+    sandboxFile === CONFIG_FILE
+      ? `\`sandbox:\` or \`env:\` in ${workspace}/${CONFIG_FILE}`
+      : `\`sandbox:\` of the job ${sandboxFile}, or to \`env:\` in ${workspace}/${CONFIG_FILE}`;
+  return (
+    `${what}: ${refused ?? 'its output does not say what is missing (docs/sandbox.md lists the keys)'}. ` +
+    `Add a key to ${keys}, then answer retry`
+  );
+};

@@ -47,6 +47,8 @@ export interface Snapshot {
   /** What `routes` went by; absent: `complexity`. */
   readonly routedAs?: 'low' | 'medium' | 'high';
   readonly effort?: Effort | null;
+  /** The job's path as people see it, and the `sandbox` that it sets itself (null: none); absent: an earlier Emend took the snapshot. */
+  readonly job?: { readonly path: string; readonly sandbox: ProjectConfig['sandbox'] | null };
   readonly config: ProjectConfig;
   /** Commit that `config` and the rules come from; absent: they come from the workspace. */
   readonly configurationCommit?: string;

@@ -41,7 +41,7 @@ export async function testBase(
   scope: ActivityScope,
 ): Promise<BaseTestRun> {
   const { on, stepKey, commands } = input;
-  const { env, sandbox } = place.config;
+  const { env, sandbox, sandboxFile } = place.config;
   const compute = (): Promise<BaseVerdict> =>
     place.noOverlay === null
       ? judge(ports, input, place, scope)
@@ -56,6 +56,7 @@ export async function testBase(
     commands,
     env,
     sandbox,
+    sandboxFile,
     outside: on.outside === true,
     run,
   };
@@ -77,7 +78,7 @@ export async function testBase(
     ...(blocked === undefined ? {} : { blocked }),
     // The record is shared by all runs on this base: which runs came earlier is a question of this one.
     ...(mayRunOutside === true
-      ? { outside: await outsideQuestion(ports, input, tests.output) }
+      ? { outside: await outsideQuestion(ports, { ...input, sandboxFile }, tests.output) }
       : {}),
   };
 }
@@ -116,7 +117,10 @@ async function judge(
     const what = 'the tests pass on the untouched files without the sandbox, and fail in it';
     return {
       tests: outside,
-      blocked: blockedText(what, refusedBySandbox(output), input.workspace),
+      blocked: blockedText(what, refusedBySandbox(output), {
+        workspace: input.workspace,
+        sandboxFile: place.config.sandboxFile,
+      }),
     };
   });
 }

@@ -1,7 +1,7 @@
 /** Where a run's tests run, and how: on an overlay of the workspace, in the workspace, with or without a sandbox. */
 import { randomUUID } from 'node:crypto';
 import { homedir } from 'node:os';
-import { workspaceWrites, type ProjectConfig } from '../../documents/job/index.js';
+import { workspaceWrites } from '../../documents/job/index.js';
 import type { NoSandbox } from '../../shared/proposal-activities.js';
 import type { RunTestsInput } from '../../shared/test-activities.js';
 import { shellWord } from '../../shared/text.js';
@@ -12,13 +12,13 @@ import type { Layer, WriteOutResult } from '../../workspace/layers/index.js';
 import type { ExpectedFile } from '../../workspace/ports.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import type { Ran } from './judge-tests.js';
-import { boxFor, commandConfig, isNoSandbox } from './sandbox.js';
+import { boxFor, commandConfig, isNoSandbox, type CommandConfig } from './sandbox.js';
 
 export interface TestPlace {
   /** Real path of the workspace. */
   readonly root: string;
   readonly box: Box | 'off';
-  readonly config: Pick<ProjectConfig, 'env' | 'sandbox' | 'protected'>;
+  readonly config: Pick<CommandConfig, 'env' | 'sandbox' | 'sandboxFile' | 'protected'>;
   /** Paths of `sandbox.write` in the workspace, relative to it. */
   readonly writes: readonly string[];
   /** Commands of the run: `worktree.setup` comes first in a checkout, which nobody has prepared. */

@@ -20,7 +20,7 @@ import {
 } from './state.js';
 import type { ProposalSummary } from '../../shared/proposal-activities.js';
 import { defaultChunks, isLimitName, rulesOf } from '../../shared/rules.js';
-import { mayRunOutside, resolveBase, testsOfProposal } from './reduce-tests.js';
+import { resolveBase, testsOfProposal } from './reduce-tests.js';
 import { splitByFile } from './reduce-propose.js';
 import {
   askAgain,
@@ -277,9 +277,10 @@ function resolve(
       return request.answer === 'skip' ? resolveCombined(state, request, now) : state;
     case 'baseline': {
       const resolved = resolveBase(state, open, request);
-      // The question named what the sandbox refused. A person may have allowed it in emend.yaml since.
-      const reread = request.answer === 'retry' && mayRunOutside(state);
-      return reread ? { ...resolved, sandbox: { ...state.sandbox, reread } } : resolved;
+      // Whoever answers retry changed something, which may be what the sandbox shows.
+      return request.answer === 'retry'
+        ? { ...resolved, sandbox: { ...state.sandbox, reread: true } }
+        : resolved;
     }
     case 'sandbox_unavailable':
     case 'sandbox_blocks_tests': {

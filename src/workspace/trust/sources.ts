@@ -46,6 +46,10 @@ export async function jobOf(root: string, path: string, text: string): Promise<C
   return isThere ? job : { ...job, isElsewhere: true };
 }
 
+/** Returns the file at a job's path as it is now; null: the workspace has none. */
+export const jobFile = (root: string, path: string): Promise<ConfigurationFile | null> =>
+  fileIn(root, path, 'job');
+
 async function fileIn(
   root: string,
   path: string,
