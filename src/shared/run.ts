@@ -131,6 +131,10 @@ export interface StepResult {
   readonly note?: string;
   readonly proposalId: string | null;
   readonly verification: string | null;
+  /** Warnings of the last run of the tests, the first of them; absent: none. */
+  readonly testWarnings?: readonly string[];
+  /** Files that tests wrote into the workspace, as `sandbox.write` allows it, the first of them. No commit has them. Absent: none. */
+  readonly written?: readonly string[];
   /** What a model said of the change; absent: it was not audited. */
   readonly audit?: AuditReport;
   readonly problem: Problem | null;
@@ -154,10 +158,14 @@ export const resultNotes = ({
   notRestored = [],
   note,
   unchanged = [],
+  testWarnings = [],
+  written = [],
 }: StepResult): readonly string[] => [
   ...notRestored.map((path) => `not restored, as it changed in the meantime: ${path}`),
+  ...testWarnings.map((warning) => `warning of the tests: ${warning}`),
   ...(note === undefined ? [] : [`note: ${note}`]),
   ...unchanged.map(({ path, reason }) => `unchanged: ${path}: ${reason}`),
+  ...written.map((path) => `written by the tests, as \`sandbox.write\` allows it: ${path}`),
 ];
 export interface OpenOnHost {
   /** The id of the host's home. */

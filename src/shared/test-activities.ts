@@ -78,8 +78,16 @@ export interface BaseTests extends TestOutput {
 /** Outcomes of tests that do not speak against the change. */
 export const PASSED: readonly string[] = ['pass', 'pass_with_warnings', 'no_tests'];
 
+/** What `sandbox.write` came to in a run of the tests. Absent: nothing. */
+export interface WrittenByTests {
+  /** Files that the tests wrote or removed in the workspace. */
+  readonly written?: readonly string[];
+  /** Files at paths of `sandbox.write` that were not written all the same. */
+  readonly notWritten?: readonly { readonly path: string; readonly reason: string }[];
+}
+
 /** Tests that ran to their end. */
-export interface TestRun extends VerificationFailure {
+export interface TestRun extends VerificationFailure, WrittenByTests {
   readonly outcome: 'pass' | 'pass_with_warnings' | 'fail_soft' | 'fail_hard' | 'no_tests';
   readonly on: TestSubject['kind'];
   readonly transient: boolean;
@@ -90,13 +98,11 @@ export interface TestRun extends VerificationFailure {
   readonly alsoChanged?: readonly string[];
   /** Paths of `sandbox.write` in the workspace, which `baseHash` leaves out; absent: none. */
   readonly writes?: readonly string[];
-  /** Files that the tests wrote or removed in the workspace, as `sandbox.write` allows it; absent: none. */
-  readonly written?: readonly string[];
-  /** Files at paths of `sandbox.write` that were not written all the same; absent: none. */
-  readonly notWritten?: readonly { readonly path: string; readonly reason: string }[];
+  /** Lines of the output with a warning, the first of them, and the tests that failed before the change; absent: none. */
+  readonly warnings?: readonly string[];
 }
 /** Tests of the base that ran to their end. */
-export interface BaseTestRun extends Pick<BaseTests, 'outcome' | 'summary'> {
+export interface BaseTestRun extends Pick<BaseTests, 'outcome' | 'summary'>, WrittenByTests {
   readonly on: 'base';
   readonly base: BlobRef;
   /** The tests fail only in the sandbox, for this reason; the outcome is that without it. */

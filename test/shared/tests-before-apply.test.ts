@@ -1,13 +1,58 @@
 /** Tests on an overlay: on the proposal before its approval, and again right before the apply if they do not hold any more. */
 import { describe, expect, test } from '@jest/globals';
 import { testsOfProposal } from '../../src/workflows/step/reduce-tests.js';
-import { statusOf } from '../../src/workflows/step/views.js';
+import { resultNotes } from '../../src/shared/run.js';
+import { resultOf, statusOf } from '../../src/workflows/step/views.js';
 import { inOrder, play, StepDriver, type Case } from './step-driver.js';
 import { blob } from './world.js';
 
 const ready = { test: { commands: ['npm test'], found: null } } as const;
 const overlay = true;
 const ASKED = 'preflight > propose * > build > test a.ts > ask approval a.ts';
+
+const textsOf = ({ events }: StepDriver['state']): readonly string[] =>
+  events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
+
+describe('what tests report', () => {
+  test('warnings are in the result of the run', () => {
+    const words = { test_proposal: ['pass_with_warnings'] };
+    const { state } = play({ overlay, ready, words, decisions: ['approve'] });
+    expect(state.decision).toBeNull();
+    const result = resultOf(state);
+    expect(result).toMatchObject({
+      verification: 'pass_with_warnings',
+      testWarnings: ['x is deprecated'],
+    });
+    expect(resultNotes(result)).toContain('warning of the tests: x is deprecated');
+  });
+
+  test('warnings of a run whose tests ran again without one are not in the result', () => {
+    const words = { test_proposal: ['pass_with_warnings', 'pass'] };
+    const driver = play({
+      overlay,
+      ready,
+      words,
+      decisions: [['revise', { note: 'x' }], 'approve'],
+    });
+    expect(resultOf(driver.state)).not.toHaveProperty('testWarnings');
+  });
+
+  test('files that tests wrote by `sandbox.write` are in events and result, those before the change first', () => {
+    const words = { try_base: ['writes'], test_proposal: ['writes'] };
+    const asks = { ...ready, baseline: 'ask' as const };
+    const { state } = play({ overlay, ready: asks, words, decisions: ['approve'] });
+    expect(textsOf(state)).toEqual([
+      'the tests before the change wrote into the workspace, as `sandbox.write` allows it: reports/before',
+      'the tests wrote into the workspace, as `sandbox.write` allows it: reports/after',
+      'not written, although `sandbox.write` names it: reports/link (it is a link)',
+    ]);
+    const result = resultOf(state);
+    expect(result.written).toEqual(['reports/before', 'reports/after']);
+    expect(resultNotes(result)).toContain(
+      'written by the tests, as `sandbox.write` allows it: reports/before',
+    );
+  });
+});
 
 describe('tests before anything is applied', () => {
   test.each<Case>([

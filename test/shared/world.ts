@@ -472,8 +472,16 @@ export class World {
       baseHash: on === 'applied' || word === 'unbound' ? null : 'base hash',
     } as const;
     if (word === 'unbound') return { ...base, outcome: 'pass' };
-    if (word === 'pass' || word === 'pass_with_warnings' || word === 'no_tests')
-      return { ...base, outcome: word };
+    if (word === 'pass' || word === 'no_tests') return { ...base, outcome: word };
+    if (word === 'pass_with_warnings')
+      return { ...base, outcome: word, warnings: ['x is deprecated'] };
+    if (word === 'writes')
+      return {
+        ...base,
+        outcome: 'pass',
+        written: ['reports/after'],
+        notWritten: [{ path: 'reports/link', reason: 'it is a link' }],
+      };
     const [kind, signature = null] = word.split(':');
     return {
       ...base,
@@ -490,6 +498,7 @@ export class World {
     if (word === 'no_sandbox') return { outcome: word, why: word };
     const base = { on: 'base', summary: word, base: blob(`base ${word}`) } as const;
     if (word === 'blocked') return { ...base, outcome: 'pass', blocked: word };
+    if (word === 'writes') return { ...base, outcome: 'pass', written: ['reports/before'] };
     if (word === 'inside' || word === 'refused') {
       const outside = { message: `may run outside: ${word}`, isRefused: word === 'refused' };
       return { ...base, outcome: 'fail', outside };

@@ -1,4 +1,5 @@
 /** What came of a person's commands, and which of the tests that failed did so before the change. */
+import { stripVTControlCharacters } from 'node:util';
 import {
   PASSED,
   type BaseTests,
@@ -19,6 +20,8 @@ import { diffsOf } from './prompt-inputs.js';
 import { putRefusal } from './refusals.js';
 
 const TESTS_NAMED = 10; // bound: Names of tests in what people and models are told.
+const WARNINGS_NAMED = 5; // bound: Lines with a warning that are named, of one run of the tests.
+const WARNING_CHARS = 200; // bound: Maximum length of such a line.
 const SUMMARY_CHARS = 500; // bound: Of what tests said, in history.
 
 /** A command that ran. `timedOut`: the limit is that of all commands. */
@@ -35,6 +38,17 @@ const RAN_NOTHING = [
 ];
 /** A runner's own count or a compiler's line; npm's notices about itself (`npm warn …`) say nothing about the change. */
 const WARNED = /^(?!npm ).*(\bwarning: |\b[1-9]\d* warnings?\b)/im;
+
+/** Returns the first lines with a warning, without colours. */
+const warningsIn = (output: string): readonly string[] => [
+  ...new Set(
+    stripVTControlCharacters(output)
+      .split('\n')
+      .filter((line) => WARNED.test(line))
+      .slice(0, WARNINGS_NAMED)
+      .map((line) => line.trim().slice(0, WARNING_CHARS)),
+  ),
+];
 
 export const isPassed = ({ outcome }: Pick<TestRun, 'outcome'>): boolean =>
   PASSED.includes(outcome);
@@ -70,6 +84,30 @@ function failureOf(ran: Ran, timeout_s: number) {
   };
 }
 
+/** Returns the verdict on tests none of whose failures counts. `old`: names of tests that failed before the change. */
+function passVerdict(
+  commands: readonly string[],
+  output: string,
+  old: readonly string[],
+): Pick<TestRun, 'outcome' | 'summary' | 'warnings'> {
+  const words = commands.join(' && ');
+  if (RAN_NOTHING.some((pattern) => pattern.test(output)))
+    return { outcome: 'no_tests', summary: `${words}: no test ran` };
+  const failedBefore =
+    old.length === 0 ? null : `${old.length} that failed before the change: ${listed(old)}`;
+  const lines = warningsIn(output);
+  const parts = [
+    `${words}: passed`,
+    ...(failedBefore === null ? [] : [`, except ${failedBefore}`]),
+    ...(lines.length === 0 ? [] : [`, with warnings: ${lines.join(' | ')}`]),
+  ];
+  const summary = parts.join('').slice(0, SUMMARY_CHARS);
+  const warnings = [...(failedBefore === null ? [] : [failedBefore]), ...lines];
+  return warnings.length === 0
+    ? { outcome: 'pass', summary }
+    : { outcome: 'pass_with_warnings', summary, warnings };
+}
+
 /** The verdict on a change, by the first command whose failure counts; where old ones are `known`, not those of tests that failed before. */
 export async function judged(
   ports: ActivityPorts,
@@ -90,25 +128,14 @@ export async function judged(
     .map((ran) => ({ ran, told: apart(ran, base) }));
   const worst = failed.find(({ told }) => known !== true || told?.fresh.length !== 0);
   if (worst === undefined) {
-    const words = commands.join(' && ');
     const old = failed.flatMap(({ told }) => told?.old ?? []);
-    const idle = RAN_NOTHING.some((pattern) => pattern.test(said.output));
-    const but =
-      old.length === 0
-        ? ''
-        : `, except ${old.length} that failed before the change: ${listed(old)}`;
     return {
-      outcome: idle
-        ? 'no_tests'
-        : old.length > 0 || WARNED.test(said.output)
-          ? 'pass_with_warnings'
-          : 'pass',
+      ...passVerdict(commands, said.output, old),
       kind: null,
       transient: false,
       signature: null,
       suggestions: [],
       seconds,
-      summary: idle ? `${words}: no test ran` : `${words}: passed${but}`.slice(0, SUMMARY_CHARS),
       output: await putJson(ports.blobs, said),
     };
   }

@@ -7,7 +7,15 @@ import { remember } from './found-tests.js';
 import { judged } from './judge-tests.js';
 import { testApplied } from './test-applied.js';
 import { testBase } from './test-base.js';
-import { inTestTurn, testPlace, testsInPlace, testsOnOverlay } from './test-place.js';
+import {
+  inTestTurn,
+  testPlace,
+  testsInPlace,
+  testsOnOverlay,
+  writesOf,
+  type OverlayRan,
+  type TestsRan,
+} from './test-place.js';
 import { testProposal } from './test-proposal.js';
 
 export const runTests: Activity<'runTests'> = async (ports, input, scope) => {
@@ -53,15 +61,19 @@ async function testWorkspace(
     isWarm: false,
     look: () => Promise.resolve(null),
   };
-  const ran = await inTestTurn(ports, { timeout_s, signal }, () =>
-    place.noOverlay === null
-      ? testsOnOverlay(ports, request, onOverlay)
-      : testsInPlace(ports, request),
+  const ran = await inTestTurn(
+    ports,
+    { timeout_s, signal },
+    (): Promise<TestsRan & Partial<OverlayRan<null>>> =>
+      place.noOverlay === null
+        ? testsOnOverlay(ports, request, onOverlay)
+        : testsInPlace(ports, request),
   );
   return {
     ...(await judged(ports, input, ran, { files: [], signal })),
     on: 'workspace',
     baseHash: null,
+    ...(ran.writeOut === undefined ? {} : writesOf(ran.writeOut)),
   };
 }
 

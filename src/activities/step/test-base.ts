@@ -6,11 +6,13 @@ import type {
   BaseTests,
   RunTestsInput,
   TestSubject,
+  WrittenByTests,
 } from '../../shared/test-activities.js';
 import { putJson } from '../../stores/ports.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import { NoTurn } from '../../system/turns.js';
 import { hashOfBase } from '../../workspace/base-hash.js';
+import type { WriteOutResult } from '../../workspace/layers/index.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { recordOnce } from '../frame/recorded.js';
@@ -21,7 +23,9 @@ import {
   inTestTurn,
   testsInPlace,
   testsOnOverlay,
+  writesOf,
   type TestPlace,
+  type TestRequest,
   type TestsRan,
 } from './test-place.js';
 
@@ -31,6 +35,8 @@ interface BaseVerdict {
   /** They failed in the sandbox, and only the reviewer may allow a run outside it. */
   readonly mayRunOutside?: true;
   readonly blocked?: string;
+  /** Who ran them, and what they wrote as `sandbox.write` allows it; absent: nothing. */
+  readonly writes?: WrittenByTests & { readonly run: StepKey };
 }
 
 /** Tests the base. The result is recorded for all runs on the same base with the same commands. */
@@ -69,13 +75,15 @@ export async function testBase(
           compute,
           'later',
         );
-  const { tests, mayRunOutside, blocked } = verdict;
+  const { tests, mayRunOutside, blocked, writes } = verdict;
   return {
     on: 'base',
     outcome: tests.outcome,
     summary: tests.summary,
     base: await putJson(ports.blobs, tests),
     ...(blocked === undefined ? {} : { blocked }),
+    // For another run that finds the record nothing was written.
+    ...(writes?.run === stepKey ? withoutRun(writes) : {}),
     // The record is shared by all runs on this base: which runs came earlier is a question of this one.
     ...(mayRunOutside === true
       ? { outside: await outsideQuestion(ports, { ...input, sandboxFile }, tests.output) }
@@ -93,37 +101,59 @@ async function judge(
   place: TestPlace,
   { signal }: ActivityScope,
 ): Promise<BaseVerdict> {
-  const { timeout_s, maxOutput_bytes, stepKey, on } = input;
-  const run = (isOpen: boolean): Promise<TestsRan> => {
-    const request = { place, timeout_s, maxOutput_bytes, runsAll: true, isOpen, signal };
-    return place.noOverlay === null
-      ? testsOnOverlay(ports, request, {
-          run: stepKey,
-          proposal: [],
-          isWarm: !isOpen,
-          look: nothing,
-        })
-      : testsInPlace(ports, request);
-  };
+  const { timeout_s, stepKey, on } = input;
   return inTestTurn(ports, { timeout_s: 2 * timeout_s, signal }, async () => {
-    const inside = (await run(false)).all;
-    const tests = judgedBase(inside, timeout_s);
-    const isFinal = place.box === 'off' || inside.some(({ timedOut }) => timedOut);
-    if (tests.outcome === 'pass' || isFinal) return { tests };
-    if (on.outside !== true) return { tests, mayRunOutside: true };
-    const outside = judgedBase((await run(true)).all, timeout_s);
-    if (outside.outcome !== 'pass') return { tests };
-    const output = inside.map((ran) => ran.output).join('\n');
+    const { all, writeOut } = await runBase(ports, input, { place, signal, isOpen: false });
+    const tests = judgedBase(all, timeout_s);
+    const isFinal = place.box === 'off' || all.some(({ timedOut }) => timedOut);
+    const inside = { tests, ...writesBy(stepKey, writeOut) };
+    if (tests.outcome === 'pass' || isFinal) return inside;
+    if (on.outside !== true) return { ...inside, mayRunOutside: true };
+    const open = await runBase(ports, input, { place, signal, isOpen: true });
+    const outside = judgedBase(open.all, timeout_s);
+    const writes = writesBy(stepKey, together(writeOut, open.writeOut));
+    if (outside.outcome !== 'pass') return { tests, ...writes };
+    const output = all.map((ran) => ran.output).join('\n');
     const what = 'the tests pass on the untouched files without the sandbox, and fail in it';
-    return {
-      tests: outside,
-      blocked: blockedText(what, refusedBySandbox(output), {
-        workspace: input.workspace,
-        sandboxFile: place.config.sandboxFile,
-      }),
-    };
+    const { workspace } = input;
+    const { sandboxFile } = place.config;
+    const blocked = blockedText(what, refusedBySandbox(output), { workspace, sandboxFile });
+    return { tests: outside, blocked, ...writes };
   });
 }
+
+/** Runs the tests of the base once: all of them, so that each failing test is known. */
+function runBase(
+  ports: ActivityPorts,
+  { timeout_s, maxOutput_bytes, stepKey }: RunTestsInput,
+  { place, signal, isOpen }: Pick<TestRequest, 'place' | 'signal'> & { readonly isOpen: boolean },
+): Promise<TestsRan & { readonly writeOut?: WriteOutResult }> {
+  const request = { place, timeout_s, maxOutput_bytes, runsAll: true, isOpen, signal };
+  const onOverlay = { run: stepKey, proposal: [], isWarm: !isOpen, look: nothing };
+  return place.noOverlay === null
+    ? testsOnOverlay(ports, request, onOverlay)
+    : testsInPlace(ports, request);
+}
+
+const NO_WRITES: WriteOutResult = { written: [], removed: [], refused: [] };
+
+/** Returns what two runs of the tests wrote, each file once. */
+const together = (first = NO_WRITES, second = NO_WRITES): WriteOutResult => {
+  const known = new Set(first.refused.map(({ path }) => path));
+  return {
+    written: [...new Set([...first.written, ...second.written])],
+    removed: [...new Set([...first.removed, ...second.removed])],
+    refused: [...first.refused, ...second.refused.filter(({ path }) => !known.has(path))],
+  };
+};
+
+function writesBy(run: StepKey, writeOut = NO_WRITES): Pick<BaseVerdict, 'writes'> {
+  const writes = writesOf(writeOut);
+  return Object.keys(writes).length === 0 ? {} : { writes: { ...writes, run } };
+}
+
+const withoutRun = ({ run: _, ...writes }: NonNullable<BaseVerdict['writes']>): WrittenByTests =>
+  writes;
 
 const nothing = (): Promise<null> => Promise.resolve(null);
 

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { homedir } from 'node:os';
 import { workspaceWrites } from '../../documents/job/index.js';
 import type { NoSandbox } from '../../shared/proposal-activities.js';
-import type { RunTestsInput } from '../../shared/test-activities.js';
+import type { RunTestsInput, WrittenByTests } from '../../shared/test-activities.js';
 import { shellWord } from '../../shared/text.js';
 import { realpath } from '../../system/fs.js';
 import { commandTurn } from '../../system/turns.js';
@@ -73,6 +73,17 @@ export interface OverlayRan<T> extends TestsRan {
   /** What they wrote into the workspace as `sandbox.write` allows it, and what they may not write. */
   readonly writeOut: WriteOutResult;
 }
+
+const PATHS_NAMED = 20; // bound: Files that `sandbox.write` names, written and not written, of one run of the tests.
+
+/** Returns what the result of a run of the tests says of `sandbox.write`. */
+export const writesOf = ({ written, removed, refused }: WriteOutResult): WrittenByTests => {
+  const kept = [...written, ...removed].slice(0, PATHS_NAMED);
+  return {
+    ...(kept.length === 0 ? {} : { written: kept }),
+    ...(refused.length === 0 ? {} : { notWritten: refused.slice(0, PATHS_NAMED) }),
+  };
+};
 
 /** Runs the tests in the workspace itself, where what they write stays, except outside the sandbox by the reviewer's answer. */
 export const testsInPlace = (ports: ActivityPorts, request: TestRequest): Promise<TestsRan> => {

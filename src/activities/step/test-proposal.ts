@@ -20,7 +20,7 @@ import type { ActivityPorts } from '../frame/ports.js';
 import { appliedFiles } from './commit.js';
 import { isPassed, judged } from './judge-tests.js';
 import { fileNow } from './proposal.js';
-import { inTestTurn, testPlace, testsOnOverlay, type TestPlace } from './test-place.js';
+import { inTestTurn, testPlace, testsOnOverlay, writesOf, type TestPlace } from './test-place.js';
 
 const PATHS_NAMED = 20; // bound: Other files written by tests that are named, for each kind of them.
 
@@ -98,7 +98,7 @@ async function run(
     }),
   );
   const { own, others } = ran.seen;
-  const { written, removed, refused } = ran.writeOut;
+  const { written, removed } = ran.writeOut;
   const kept = [...written, ...removed];
   const alsoChanged = others.filter((path) => !kept.includes(path)).slice(0, PATHS_NAMED);
   const verdict = await judged(ports, input, ran, { files, signal });
@@ -109,8 +109,7 @@ async function run(
     baseHash,
     ...(alsoChanged.length === 0 ? {} : { alsoChanged }),
     ...(place.writes.length === 0 ? {} : { writes: place.writes }),
-    ...(kept.length === 0 ? {} : { written: kept.slice(0, PATHS_NAMED) }),
-    ...(refused.length === 0 ? {} : { notWritten: refused.slice(0, PATHS_NAMED) }),
+    ...writesOf(ran.writeOut),
   };
 }
 

@@ -7,6 +7,7 @@ import type { ActivityFailed } from './machine.js';
 import type { EventBody, EventLog, Progress, StepEvent } from '../../shared/events.js';
 import { backOff, outageEvent, type ModelDown } from '../../shared/outage.js';
 import { problem, type Problem } from '../../shared/problems.js';
+import type { WrittenByTests } from '../../shared/test-activities.js';
 import type { OpenOnHost } from '../../shared/run.js';
 import { shownKey } from '../../shared/ids.js';
 
@@ -31,6 +32,39 @@ export const emit = <S extends EventLog & Ruled>(state: S, now: number, body: Ev
     events: [...state.events, event].slice(-boundsOf(state).eventsKept),
   };
 };
+
+/** Adds a warning that lists paths; without paths none. */
+export const warnOfPaths = <S extends EventLog & Ruled>(
+  state: S,
+  sentence: string,
+  paths: readonly string[],
+  currentTime_ms: number,
+): S =>
+  paths.length === 0
+    ? state
+    : emit(state, currentTime_ms, {
+        type: 'warning',
+        message: cut(state, `${sentence}: ${paths.join(', ')}`),
+      });
+
+/** Adds warnings of what tests wrote into the workspace, and of what they may not write there. */
+export const warnOfWrites = <S extends EventLog & Ruled>(
+  state: S,
+  subject: string,
+  { written = [], notWritten = [] }: WrittenByTests,
+  currentTime_ms: number,
+): S =>
+  warnOfPaths(
+    warnOfPaths(
+      state,
+      `${subject} wrote into the workspace, as \`sandbox.write\` allows it`,
+      written,
+      currentTime_ms,
+    ),
+    'not written, although `sandbox.write` names it',
+    notWritten.map(({ path, reason }) => `${path} (${reason})`),
+    currentTime_ms,
+  );
 
 interface Opening {
   readonly answers: readonly Answer[];

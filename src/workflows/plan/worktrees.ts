@@ -2,7 +2,7 @@
 import type { PhaseId } from '../../shared/plan.js';
 import type { DecisionRequest } from '../../shared/decisions.js';
 import { PASSED, type RunTestsResult, type TestRun } from '../../shared/test-activities.js';
-import { emit } from '../frame/log.js';
+import { emit, warnOfWrites } from '../frame/log.js';
 import { within } from '../frame/machine.js';
 import { cut, rulesOf } from '../../shared/rules.js';
 import {
@@ -67,18 +67,20 @@ export function onGroupVerified(
     );
   if (!('on' in result) || result.on !== 'workspace') return state;
   if (base) {
+    const tested = warnOfWrites(state, 'the tests before the phases', result, now);
     if (passed(result))
-      return { ...within(state, 'group', { baseTested: true }), stage: { at: 'jobs' } };
+      return { ...within(tested, 'group', { baseTested: true }), stage: { at: 'jobs' } };
     const first = groupOf(state)[0]?.id ?? null;
     return askAbout(
-      state,
+      tested,
       first,
       'tests_failed',
       `the tests fail before the phases start: ${result.summary}`,
     );
   }
   const { outcome, summary } = result;
-  const told = emit(state, now, { type: 'merged_tested', outcome, summary: cut(state, summary) });
+  const tested = emit(state, now, { type: 'merged_tested', outcome, summary: cut(state, summary) });
+  const told = warnOfWrites(tested, 'the tests of the merged phases', result, now);
   if (passed(result))
     return { ...within(told, 'group', { mergedTested: true }), stage: { at: 'marking' } };
   return askAbout(told, null, 'tests_failed', `the merged phases fail their tests: ${summary}`);

@@ -17,7 +17,7 @@ import type {
 import { linesChanged } from '../../shared/text.js';
 import { sentence } from '../../shared/problems.js';
 import { failChunk, onRefusedAnswer } from './reduce-propose.js';
-import { waitToApply } from './reduce-tests.js';
+import { waitToApply, withWrites } from './reduce-tests.js';
 import { onFailedVerification } from './reduce-verify.js';
 import type { FileEntry, StepState } from './state.js';
 import { cut } from '../../shared/rules.js';
@@ -32,7 +32,7 @@ import {
   toReview,
 } from './transitions.js';
 import { asking } from '../frame/decision-state.js';
-import { emit } from '../frame/log.js';
+import { emit, warnOfPaths } from '../frame/log.js';
 
 /** A new proposal: verdicts on files whose base and result are the same stand. About failed files a person is asked first. */
 function onProposal(state: StepState, proposal: ProposalSummary, now: number): StepState {
@@ -319,7 +319,8 @@ function finishedRun(
 
 function withVerdict(state: StepState, result: TestRun, currentTime_ms: number): StepState {
   const { outcome, kind, signature, on, alsoChanged = [] } = result;
-  const verified = emit(within(state, 'tests', { last: outcome, remember: null }), currentTime_ms, {
+  const told = { last: outcome, remember: null, warnings: result.warnings ?? [] };
+  const verified = emit(within(state, 'tests', told), currentTime_ms, {
     type: 'verified',
     outcome,
     kind,
@@ -330,23 +331,11 @@ function withVerdict(state: StepState, result: TestRun, currentTime_ms: number):
     on === 'proposal'
       ? 'the tests also wrote other files, which are not kept'
       : 'the tests also changed other files';
-  const lists = [
-    [others, alsoChanged],
-    ['the tests wrote into the workspace, as `sandbox.write` allows it', result.written ?? []],
-    [
-      'not written, although `sandbox.write` names it',
-      (result.notWritten ?? []).map(({ path, reason }) => `${path} (${reason})`),
-    ],
-  ] as const;
-  return lists.reduce<StepState>(
-    (warned, [what, paths]) =>
-      paths.length === 0
-        ? warned
-        : emit(warned, currentTime_ms, {
-            type: 'warning',
-            message: cut(state, `${what}: ${paths.join(', ')}`),
-          }),
-    verified,
+  return withWrites(
+    warnOfPaths(verified, others, alsoChanged, currentTime_ms),
+    'the tests',
+    result,
+    currentTime_ms,
   );
 }
 

@@ -1,10 +1,11 @@
 /** Tests on files that are not applied: what they said of the base, and of a proposal before its approval. */
 import type { DecisionPoint, DecisionRequest, PauseReason } from '../../shared/decisions.js';
 import type { NoSandbox, NotYet } from '../../shared/proposal-activities.js';
-import { PASSED, type BaseTestRun } from '../../shared/test-activities.js';
+import { PASSED, type BaseTestRun, type WrittenByTests } from '../../shared/test-activities.js';
 import { cut, knows } from '../../shared/rules.js';
+import { BOUNDS } from '../../shared/limits.js';
 import { testsBy } from '../frame/decision-state.js';
-import { emit } from '../frame/log.js';
+import { emit, warnOfWrites } from '../frame/log.js';
 import { within } from '../frame/machine.js';
 import type { StepState } from './state.js';
 
@@ -128,11 +129,29 @@ export function onBaseTested(
     'on' in result
       ? [result.outcome, result.summary]
       : ['untried', `there is no sandbox: ${result.why}`];
-  return emit(within(state, 'tests', { base, outside: false }), currentTime_ms, {
+  const tested = emit(within(state, 'tests', { base, outside: false }), currentTime_ms, {
     type: 'base_tested',
     outcome,
     summary: cut(state, summary),
   });
+  return 'on' in result
+    ? withWrites(tested, 'the tests before the change', result, currentTime_ms)
+    : tested;
+}
+
+/** Adds to the events what tests wrote into the workspace, and keeps the paths for the result. */
+export function withWrites(
+  state: StepState,
+  subject: string,
+  writes: WrittenByTests,
+  currentTime_ms: number,
+): StepState {
+  const written = [...new Set([...(state.tests.written ?? []), ...(writes.written ?? [])])];
+  const kept =
+    written.length === 0
+      ? state
+      : within(state, 'tests', { written: written.slice(0, BOUNDS.detailsFiles) });
+  return warnOfWrites(kept, subject, writes, currentTime_ms);
 }
 
 /** The answers to `baseline`, and to `sandbox_blocks_tests` where it is about the base. */

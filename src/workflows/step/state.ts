@@ -199,6 +199,10 @@ interface Tests {
   /** A found command that a person approved in this run. */
   readonly remember: readonly string[] | null;
   readonly last: string | null;
+  /** Of the last run of the tests; absent: none. */
+  readonly warnings?: readonly string[];
+  /** Files that tests wrote into the workspace, as `sandbox.write` allows it; absent: none. */
+  readonly written?: readonly string[];
   /** Failed verifications in a row; signature and output of the last one. */
   readonly failures: number;
   /** Test runs that came to an end; absent: none. */

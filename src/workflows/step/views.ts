@@ -150,6 +150,10 @@ export function resultOf(state: StepState): StepResult {
     wasSplit: edits.split,
     proposalId: proposal?.id ?? null,
     verification: tests.last,
+    ...(tests.warnings === undefined || tests.warnings.length === 0
+      ? {}
+      : { testWarnings: tests.warnings }),
+    ...(tests.written === undefined ? {} : { written: tests.written }),
     ...(report === undefined ? {} : { audit: report }),
     ...(state.sandbox?.without === 'run' ? { withoutSandbox: true } : {}),
     ...(state.marks === undefined ? {} : { marks: true }),

@@ -190,4 +190,19 @@ describeIf(found.works, whyNone)('tests of a base that fail in the sandbox', () 
     expect(result).toMatchObject({ outcome: 'fail' });
     expect(result).not.toHaveProperty('outside');
   });
+
+  test('name what they wrote as `sandbox.write` allows it, in the run alone that ran them', async () => {
+    fs.writeFileSync(scene.at('test.sh'), 'mkdir -p reports\necho x > reports/base\n');
+    git('add', '-A');
+    git('commit', '-qm', 'base');
+    const sandbox = { ...SANDBOX_ON, write: ['reports'] };
+    const written = { written: ['reports/base'] };
+    const first = await runOf(STEP, { sandbox });
+    expect(await first.tests('sh test.sh')).toMatchObject({ outcome: 'pass', ...written });
+    // The next attempt of the same run finds the record.
+    fs.rmSync(scene.at('reports'), { recursive: true });
+    expect(await first.tests('sh test.sh')).toMatchObject(written);
+    const later = await (await runOf(LATER, { sandbox })).tests('sh test.sh');
+    expect(later).not.toHaveProperty('written');
+  });
 });

@@ -260,6 +260,19 @@ describeIf(found.works, whyNone)('tests of a proposal', () => {
     expect(staged.files.map(({ ref }) => ref)).not.toContain(refOf(Buffer.from('secret\n')));
   });
 
+  test('name each warning that they printed', async () => {
+    const run = await makeRun();
+    const command =
+      'echo "npm warn old"; printf "a.js: \\033[33mwarning: x is deprecated\\033[0m\\n2 warnings\\n"';
+    expect(await run.tests(command)).toMatchObject({
+      outcome: 'pass_with_warnings',
+      warnings: ['a.js: warning: x is deprecated', '2 warnings'],
+      summary: expect.stringContaining(
+        'passed, with warnings: a.js: warning: x is deprecated | 2 warnings',
+      ),
+    });
+  });
+
   test('write for real what `sandbox.write` names, but no file of the proposal, and their pass still holds', async () => {
     const run = await makeRun(['reports', 'a.js']);
     const result = await run.tests('mkdir reports; date +%N > reports/r.txt; echo x > stray');
