@@ -55,9 +55,13 @@ const CONSEQUENCES: Record<Answer, string> = {
 
 /** Reasons at which an answer leads to something else. */
 const BY_REASON: Partial<Record<PauseReason, Partial<Record<Answer, string>>>> = {
-  baseline: { retry: 'The tests run again on the files without the change. No call is paid for.' },
+  baseline: {
+    retry:
+      'Emend reads `sandbox` and `env` of emend.yaml and of the job again. Then the tests run again on the files without the change. No call is paid for.',
+  },
   sandbox_blocks_tests: {
-    retry: 'Emend reads emend.yaml again and runs the tests once more. No call is paid for.',
+    retry:
+      'Emend reads `sandbox` and `env` of emend.yaml and of the job again, and runs the tests or the commit once more. No call is paid for.',
     skip: 'The files stay as they were before the run: what was applied is restored.',
   },
   sandbox_unavailable: {

@@ -1,6 +1,6 @@
 /** The dialog at a decision in the terminal: a key, a confirmation if the answer concerns several files, and what the answer needs. */
 import type { DecideOptions } from '../client/runs/decide.js';
-import type { Answer, DecisionPoint } from '../shared/decisions.js';
+import { takesSettings, type Answer, type DecisionPoint } from '../shared/decisions.js';
 import { ProblemError } from '../shared/problems.js';
 import {
   actionOf,
@@ -92,14 +92,14 @@ const confirmedFiles = async (
 const detailsFor = async (
   dialog: Dialog,
   answer: Answer,
-  { parts = [] }: DecisionPoint,
+  decision: DecisionPoint,
 ): Promise<Details | null> => {
   const { io, signal } = dialog;
   switch (answer) {
     case 'start':
-      return startDetails(dialog, parts);
+      return startDetails(dialog, decision.parts ?? []);
     case 'retry':
-      return retryDetails(dialog);
+      return takesSettings(decision, answer) ? retryDetails(dialog) : {};
     case 'revise': {
       const note = await io.ask('What should change? ', signal);
       return note === null || note.trim() === '' ? null : { note };

@@ -18,6 +18,7 @@ export interface Io {
   /** A person can read and answer here: stdin and stdout are terminals. */
   readonly isTty: boolean;
   readonly outIsTty: boolean;
+  readonly errIsTty: boolean;
   /** Of the terminal; Infinity where stdout is none, so that nothing is cut or broken in a pipe. */
   readonly columns: number;
   readonly colors: ReturnType<typeof pc.createColors>;
@@ -190,6 +191,7 @@ export const processIo = (): Io => {
     cwd: process.cwd(),
     isTty: stdin.isTTY && stdout.isTTY,
     outIsTty: stdout.isTTY,
+    errIsTty: stderr.isTTY,
     columns: stdout.isTTY ? stdout.columns || 80 : Infinity,
     colors: pc.createColors(wantsColor(env, stdout.isTTY)),
     write: (text) =>

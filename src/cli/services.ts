@@ -78,7 +78,8 @@ export const startOwnWorker = async (
 ): Promise<RunningWorker> => {
   const { createWorker, workerLog } = await import('../worker/index.js');
   const file = { dest: join(homePaths(home).server, 'log', 'worker.log'), mkdir: true };
-  const logger = workerLog(log === 'warnings' ? 'warn' : 'info', log === 'file' ? file : undefined);
+  const level = log === 'warnings' ? 'warn' : 'info';
+  const logger = log === 'file' ? workerLog(level, file) : workerLog(level, undefined, io.errIsTty);
   return createWorker({ ...served, env: io.env, home, logger });
 };
 

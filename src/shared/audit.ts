@@ -14,10 +14,9 @@ export const auditLines = ({ findings }: Pick<AuditReport, 'findings'>): readonl
   findings.map(
     ({ path, lines, message }) => `${path}${lines === undefined ? '' : `:${lines[0]}`}: ${message}`,
   );
+/** The verdict, and which files the model read in part only. */
+export const auditVerdict = ({ verdict, partly }: AuditReport): string =>
+  verdict + (partly.length === 0 ? '' : ` (read in part: ${partly.join(', ')})`);
 /** In one line. */
 export const auditText = (report: AuditReport): string =>
-  [
-    report.verdict +
-      (report.partly.length === 0 ? '' : ` (read in part: ${report.partly.join(', ')})`),
-    ...auditLines(report),
-  ].join('; ');
+  [auditVerdict(report), ...auditLines(report)].join('; ');

@@ -124,18 +124,77 @@ const OF_PHASES: Partial<Record<PauseReason, Partial<Record<Answer, string>>>> =
     keep: 'continue with what is merged, although its tests fail',
   },
 };
-/** Answers to a run that spends without success. */
-const OF_RUNAWAY: Partial<Record<Answer, string>> = {
-  continue: 'continue as before; the run does not ask for this cause again',
-  revise: 'ask again for the files that failed, then for the others, with your note in each prompt',
-  skip: 'stop: ask for no more files; what is done goes to review; if nothing is done, or at an audit, the run ends and restores what it applied',
+/** What a step asks where an answer does something else than elsewhere. */
+const BY_REASON: Partial<Record<PauseReason, Partial<Record<Answer, string>>>> = {
+  runaway: {
+    continue: 'continue as before; the run does not ask for this cause again',
+    revise:
+      'ask again for the files that failed, then for the others, with your note in each prompt',
+    skip: 'stop: ask for no more files; what is done goes to review; if nothing is done, or at an audit, the run ends and restores what it applied',
+  },
+  baseline: {
+    retry:
+      'run the tests again on the files without the change, with `sandbox` and `env` as emend.yaml and the job set them now; costs no call',
+    other: 'run another command on the files without the change',
+    no_tests: 'continue without tests: the change is not tested either',
+  },
+  configuration: {
+    retry: 'read these files again, as you changed or restored them; costs no call',
+  },
+  sandbox_blocks_tests: {
+    retry: 'run the tests or the commit again, with `sandbox` and `env` as they are set now',
+    skip: 'leave the files unchanged: roll back what was applied',
+  },
+  sandbox_unavailable: { skip: 'leave the files unchanged: roll back what was applied' },
+  tests_changed_files: {
+    retry: 'run the tests again on the change',
+    skip: 'roll back what was applied, and end the run',
+  },
+  tests_failed: {
+    keep: 'apply the last proposal without tests; the commit is marked [INCOMPLETE]',
+    skip: 'end the run; the files stay unchanged',
+  },
+  audit: {
+    keep: 'accept the change with these findings',
+    revise: 'revert the change and ask again, with your note and the findings in the prompt',
+    skip: 'leave the files unchanged: roll back what was applied',
+  },
+  pick: {
+    retry: 'look for other files, also by the words of your note; the model is asked again',
+    skip: 'leave these files out; if none is left, end the run',
+  },
+  nothing_found: {
+    retry: 'look for other files, also by the words of your note; the model is asked again',
+    skip: 'leave these files out; if none is left, end the run',
+  },
+  estimate: {
+    retry: 'start; a limit may be set',
+    skip: 'end the run; nothing was paid for',
+  },
+  secret_found: { skip: 'leave these files unchanged, and send them to no model' },
 };
+/** Reasons at which `retry` runs commands or reads files again: no model is asked, so it takes neither a limit nor a note. */
+const RETRIES_WITHOUT_MODEL: ReadonlySet<PauseReason> = new Set([
+  'baseline',
+  'configuration',
+  'sandbox_blocks_tests',
+  'tests_changed_files',
+]);
+export const takesSettings = ({ reason }: Pick<DecisionPoint, 'reason'>, answer: Answer): boolean =>
+  answer === 'retry' && !RETRIES_WITHOUT_MODEL.has(reason);
+
+/** Does the answer mean something else at this decision than elsewhere? */
+export const hasOwnMeaning = (
+  decision: Pick<DecisionPoint, 'reason' | 'ofPlan'>,
+  answer: Answer,
+): boolean => meaningOf(decision, answer) !== ANSWER_MEANS[answer];
+
 export const meaningOf = (
   decision: Pick<DecisionPoint, 'reason' | 'ofPlan'> | null,
   answer: Answer,
 ): string =>
   (decision?.ofPlan === true ? OF_PHASES[decision.reason]?.[answer] : undefined) ??
-  (decision?.reason === 'runaway' ? OF_RUNAWAY[answer] : undefined) ??
+  (decision === null ? undefined : BY_REASON[decision.reason]?.[answer]) ??
   ANSWER_MEANS[answer];
 
 const BY_FILE: ReadonlySet<string> = new Set(

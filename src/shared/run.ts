@@ -154,14 +154,19 @@ export interface StepResult {
   readonly left?: readonly OpenOnHost[];
 }
 /** What a person should know of a result beside its outcome, a line each. */
-export const resultNotes = ({
-  notRestored = [],
+export const resultNotes = (result: StepResult): readonly string[] => [
+  ...restoreNotes(result),
+  ...otherNotes(result),
+];
+/** Files that a rollback left as they are. */
+export const restoreNotes = ({ notRestored = [] }: StepResult): readonly string[] =>
+  notRestored.map((path) => `not restored, as it changed in the meantime: ${path}`);
+export const otherNotes = ({
   note,
   unchanged = [],
   testWarnings = [],
   written = [],
 }: StepResult): readonly string[] => [
-  ...notRestored.map((path) => `not restored, as it changed in the meantime: ${path}`),
   ...testWarnings.map((warning) => `warning of the tests: ${warning}`),
   ...(note === undefined ? [] : [`note: ${note}`]),
   ...unchanged.map(({ path, reason }) => `unchanged: ${path}: ${reason}`),

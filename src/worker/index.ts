@@ -45,6 +45,7 @@ import type { ProgramConnection, ServerPlace } from '../temporal/connection.js';
 import { DEPLOYMENT } from '../temporal/deployment.js';
 import { freePort } from '../temporal/dev-server.js';
 import * as live from '../temporal/live-workers.js';
+import { plainLogLine } from './log-line.js';
 import { clearLayers } from '../workspace/layers/index.js';
 import type { RecoveredTransaction } from '../workspace/ports.js';
 import { createPorts, type PortsOptions } from './adapters.js';
@@ -378,17 +379,20 @@ const VERSIONED = () =>
     },
   }) as const;
 
-/** A line that cannot be written, as the terminal was closed, must not end the worker. */
+/** A GitHub Actions runner obeys `##[name]value` anywhere in a line. In JSON the escape is the same text. */
+const withoutRunnerCommands = (line: string): string => line.replaceAll('##[', '#\\u0023[');
+
+/** A line that cannot be written, as the terminal was closed, must not end the worker. `isPlain`: for a reader in a terminal, not as JSON. */
 export const workerLog = (
   level: 'warn' | 'info',
   place: { fd: number } | { dest: string; mkdir: boolean } = { fd: 2 },
+  isPlain = false,
 ): Logger =>
   pino(
     {
       name: 'emend-worker',
       level,
-      // A GitHub Actions runner obeys `##[name]value` anywhere in a line. In JSON the escape is the same text.
-      hooks: { streamWrite: (line) => line.replaceAll('##[', '#\\u0023[') },
+      hooks: { streamWrite: isPlain ? plainLogLine : withoutRunnerCommands },
     },
     pino.destination({ ...place, sync: true }).on('error', () => undefined),
   );

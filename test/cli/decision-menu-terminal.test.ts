@@ -3,7 +3,12 @@ import { spawnSync } from 'node:child_process';
 import { stripVTControlCharacters } from 'node:util';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { confirmationOf, menuEntries } from '../../src/cli/decision-menu.js';
-import { ANSWERS_BY_REASON, type Answer, type PauseReason } from '../../src/shared/decisions.js';
+import {
+  ANSWERS_BY_REASON,
+  takesSettings,
+  type Answer,
+  type PauseReason,
+} from '../../src/shared/decisions.js';
 import { transpile } from '../support/transpile.js';
 import { PRINTABLE, questionOf } from './questions.js';
 
@@ -40,7 +45,9 @@ const stepsOf = (reason: PauseReason): readonly Step[] => {
     ...unknown.map((key): Step => [PROMPT, key]),
     ...entries.flatMap(({ key, action }): readonly Step[] => {
       if (action.kind !== 'answer') return [[PROMPT, key]];
-      const details = DETAILS[action.answer];
+      const asksNothing =
+        action.answer === 'retry' && !takesSettings(question.decision, action.answer);
+      const details = asksNothing ? undefined : DETAILS[action.answer];
       return [
         [PROMPT, key],
         ...(confirmationOf(question, action.answer) === null ? [] : [['[y/N', 'y'] as const]),

@@ -1,4 +1,5 @@
 /** The menu at a decision: every key that is shown works, and no other; an answer for several files asks again. */
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { chooseAnswer, type Choice } from '../../src/cli/choose-answer.js';
 import {
@@ -9,7 +10,13 @@ import {
   menuLines,
   readConfirmation,
 } from '../../src/cli/decision-menu.js';
-import { ANSWERS_BY_REASON, type Answer, type PauseReason } from '../../src/shared/decisions.js';
+import {
+  ANSWERS_BY_REASON,
+  hasOwnMeaning,
+  takesSettings,
+  type Answer,
+  type PauseReason,
+} from '../../src/shared/decisions.js';
 import { fakeIo } from './io.js';
 import { PRINTABLE, questionOf } from './questions.js';
 
@@ -45,6 +52,42 @@ describe.each(REASONS)('%s', (reason) => {
     }
   });
 });
+
+describe.each(REASONS.filter((reason) => ANSWERS_BY_REASON[reason].some((a) => a === 'retry')))(
+  'retry at %s',
+  (reason) => {
+    const question = questionOf(reason, 1);
+    const { decision } = question;
+
+    test('asks for a limit or a hint only if a model is asked', async () => {
+      const io = fakeIo({ isTty: true, typed: ['r', ''] });
+      const signal = new AbortController().signal;
+      const placeSettings = () => Promise.resolve({});
+      const choice = await chooseAnswer({ io, signal, placeSettings }, question);
+      expect(choice).toMatchObject({ kind: 'answer', answer: 'retry' });
+      expect(io.asked.join()).toEqual(
+        takesSettings(decision, 'retry')
+          ? expect.stringContaining('LIMIT=VALUE')
+          : expect.not.stringContaining('LIMIT=VALUE'),
+      );
+    });
+
+    test('has a sentence of its own if no model is asked', () => {
+      const mayBeGeneral = takesSettings(decision, 'retry');
+      expect(mayBeGeneral || hasOwnMeaning(decision, 'retry')).toBe(true);
+    });
+  },
+);
+
+test.each(['baseline', 'configuration'] as const)(
+  'docs/decision-points.md has a sentence on each answer at %s',
+  (reason) => {
+    const docs = readFileSync('docs/decision-points.md', 'utf8');
+    const section = docs.split(/^## /m).find((part) => part.startsWith(`${reason}\n`)) ?? '';
+    for (const answer of ANSWERS_BY_REASON[reason])
+      expect(section).toMatch(new RegExp(`^\\| \`${answer}\` \\| .{20,} \\|$`, 'm'));
+  },
+);
 
 test('without a proposal there is no key for its diff or its hunks', () => {
   const names = menuEntries(questionOf('approval', 0)).map(({ name }) => name);

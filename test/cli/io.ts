@@ -46,6 +46,7 @@ export const fakeIo = (
     cwd: more.cwd ?? '/',
     isTty,
     outIsTty: isTty,
+    errIsTty: isTty,
     columns: more.columns ?? (isTty ? 100 : Infinity),
     colors: pc.createColors(false),
     write: (text) => {

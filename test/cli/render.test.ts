@@ -162,7 +162,7 @@ describe('a decision', () => {
       'ask the model again',
       'marked [INCOMPLETE]',
       'as you edited them',
-      'leave these files unchanged',
+      'end the run; the files stay unchanged',
     ])
       expect(ofJob).toContain(words);
   });
@@ -331,16 +331,45 @@ describe('a run on one screen', () => {
     expect(text).toContain('it may be out of date');
   });
 
+  test('a result names each warning of the tests and of the audit, and what tests wrote by sandbox.write', () => {
+    const finding = { guard: 'audit', severity: 'note', path: 'a.ts', message: 'x is not used' };
+    const lines = resultLines(
+      result({
+        verification: 'pass_with_warnings',
+        testWarnings: ['x is deprecated', '2 that failed before the change: a, b'],
+        written: ['reports/r.txt'],
+        audit: {
+          verdict: 'pass_with_warnings',
+          findings: [{ ...finding, lines: [3, 3] }],
+          partly: [],
+        } as NonNullable<StepResult['audit']>,
+      }),
+      'abcd1234',
+      '/w',
+    );
+    expect(lines).toEqual([
+      'abcd1234  committed 1 file as cccccccccccc',
+      '  git show cccccccccccc',
+      '  tests: pass_with_warnings',
+      '  audit: pass_with_warnings',
+      '    a.ts:3: x is not used',
+      '  3 model calls, 12,000 tokens in, 345 out, $0.0412',
+      '  warning of the tests: x is deprecated',
+      '  warning of the tests: 2 that failed before the change: a, b',
+      '  written by the tests, as `sandbox.write` allows it: reports/r.txt',
+    ]);
+  });
+
   test('a result says what came of it, what it cost and where to look', () => {
     expect(resultLines(result({ note: 'your index lags' }), 'abcd1234', '/w')).toEqual([
       'abcd1234  committed 1 file as cccccccccccc',
-      '  note: your index lags',
+      '  git show cccccccccccc',
       '  tests: pass',
       '  3 model calls, 12,000 tokens in, 345 out, $0.0412',
-      '  git show cccccccccccc',
+      '  note: your index lags',
     ]);
     // What was pushed is in no clone yet.
-    expect(resultLines(result({}), 'abcd1234', "https://example.org/it's.git").at(-1)).toBe(
+    expect(resultLines(result({}), 'abcd1234', "https://example.org/it's.git")[1]).toBe(
       `  git fetch 'https://example.org/it'\\''s.git' '+refs/heads/emend/*:refs/remotes/emend/*' && git show cccccccccccc`,
     );
     const twice = decision({

@@ -134,6 +134,30 @@ describe('a report', () => {
     expect(blocks).toEqual([block, block]);
   });
 
+  test('begins with outcome, commit, tests, audit, notes and cost', () => {
+    const finding = { guard: 'audit', severity: 'note', path: 'a.js', message: 'unused' } as const;
+    const ended = {
+      ...facts,
+      outcome: 'committed',
+      commit: 'c0ffee',
+      verification: 'pass_with_warnings',
+      audit: { verdict: 'pass_with_warnings', findings: [finding], partly: [] },
+      notes: ['warning of the tests: x is deprecated'],
+    } as const;
+    const [summary] = reportDocument(ended, texts).sections;
+    const [table] = summary?.blocks ?? [];
+    const rows = table?.kind === 'table' ? table.rows : [];
+    expect(rows.slice(0, 7)).toEqual([
+      ['state', 'committed'],
+      ['commit', 'c0ffee'],
+      ['tests', 'pass_with_warnings'],
+      ['audit', 'pass_with_warnings'],
+      ['audit finding', 'a.js: unused'],
+      ['note', 'warning of the tests: x is deprecated'],
+      ['money', '$0.4500'],
+    ]);
+  });
+
   test('tells who decided what, when and why, refused answers, tests, and what each file cost', () => {
     expect(facts.decisions).toEqual([
       {

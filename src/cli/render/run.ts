@@ -2,7 +2,7 @@
 import { shownKey } from '../../shared/ids.js';
 import type { ReleasedLock, StaleLock } from '../../client/ended/locks.js';
 import type { EndedWorktree } from '../../client/ended/runs.js';
-import { auditText } from '../../shared/audit.js';
+import { auditLines, auditVerdict, type AuditReport } from '../../shared/audit.js';
 import { cell, count, plain, line, table } from './text.js';
 import type { PlanProgress } from '../../shared/plan.js';
 import type { SentContext } from '../../client/runs/calls.js';
@@ -18,7 +18,13 @@ import {
 import { clockTime, type Outage } from '../../shared/outage.js';
 import { PROBLEMS } from '../../shared/problems.js';
 import { showCommit } from '../../shared/repository.js';
-import { resultNotes, type LedgerRow, type StepResult, type StepStatus } from '../../shared/run.js';
+import {
+  otherNotes,
+  restoreNotes,
+  type LedgerRow,
+  type StepResult,
+  type StepStatus,
+} from '../../shared/run.js';
 import { decisionLines } from './decision.js';
 import { shellWord } from '../../shared/text.js';
 import { usageText } from '../../shared/usage.js';
@@ -189,24 +195,31 @@ const LEAVES_NO_COMMIT: ReadonlySet<StepResult['outcome']> = new Set([
   'tests_failed',
 ]);
 
+const auditRows = (audit: AuditReport): readonly string[] => [
+  `  audit: ${plain(auditVerdict(audit))}`,
+  ...auditLines(audit).map((finding) => `    ${plain(finding)}`),
+];
+
+/** The most important first: outcome, commit, tests, cost. */
 export const resultLines = (
   result: StepResult,
   shown: string,
   workspace: string,
 ): readonly string[] => [
   `${shown}  ${result.notRestored === undefined && (result.commit === null || !LEAVES_NO_COMMIT.has(result.outcome)) ? SENTENCE[result.outcome](result) : result.outcome.replace('_', ' ')}`,
-  ...resultNotes(result).map((text) => `  ${plain(text)}`),
+  ...restoreNotes(result).map((text) => `  ${plain(text)}`),
   ...(result.problem === null
     ? []
     : [
         `  ${plain(result.problem.message)}`,
         `  ${plain(result.problem.next ?? PROBLEMS[result.problem.code].hint)}`,
       ]),
+  ...(result.commit === null ? [] : [`  ${showCommit(result.commit, workspace)}`]),
   ...(result.verification === null ? [] : [`  tests: ${plain(result.verification)}`]),
   ...(result.failure === undefined ? [] : [`  emend show ${shown} --tests`]),
-  ...(result.audit === undefined ? [] : [`  audit: ${plain(auditText(result.audit))}`]),
+  ...(result.audit === undefined ? [] : auditRows(result.audit)),
   `  ${usageText(result.usage)}`,
-  ...(result.commit === null ? [] : [`  ${showCommit(result.commit, workspace)}`]),
+  ...otherNotes(result).map((text) => `  ${plain(text)}`),
   ...(result.commit === null || !LEAVES_NO_COMMIT.has(result.outcome)
     ? []
     : [

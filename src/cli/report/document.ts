@@ -2,6 +2,7 @@
 import type { PhaseCost, ReportFacts } from '../../client/archive/report.js';
 import type { KeptText } from '../../client/runs/proposal.js';
 import type { TestRun } from '../../client/runs/show.js';
+import { auditLines, type AuditReport } from '../../shared/audit.js';
 import { ACTIVITIES } from '../../shared/activities.js';
 import { formatText, sizeText, testsText } from '../../shared/event-text.js';
 import { shownKey } from '../../shared/ids.js';
@@ -88,22 +89,31 @@ const summary = (facts: ReportFacts): Section =>
     'Summary',
     ['', ''],
     [
-      ['run', shownKey(facts.stepKey)],
-      ['job', facts.jobPath],
-      ['workspace', facts.workspace],
       ['state', facts.outcome ?? facts.state],
       ...(facts.commit === null ? [] : [['commit', facts.commit]]),
-      ['began', facts.startedAt ?? 'not known'],
-      ['ended', facts.endedAt ?? 'not yet'],
+      ...(facts.verification === null ? [] : [['tests', facts.verification]]),
+      ...auditRows(facts.audit),
+      ...facts.notes.map((note) => ['note', note]),
+      ['money', money(facts.usage.usd)],
+      ['tokens', number(tokensOf(facts.usage))],
       [
         'model calls',
         `${facts.usage.calls}${facts.usage.unknownCalls === 0 ? '' : `, ${facts.usage.unknownCalls} cut off`}`,
       ],
-      ['tokens', number(tokensOf(facts.usage))],
-      ['money', money(facts.usage.usd)],
       ['time of models', seconds(facts.usage.seconds)],
+      ['began', facts.startedAt ?? 'not known'],
+      ['ended', facts.endedAt ?? 'not yet'],
+      ['run', shownKey(facts.stepKey)],
+      ['job', facts.jobPath],
+      ['workspace', facts.workspace],
     ],
   );
+
+/** The verdict, and a row for each finding. */
+const auditRows = (audit: AuditReport | null): readonly (readonly string[])[] =>
+  audit === null
+    ? []
+    : [['audit', audit.verdict], ...auditLines(audit).map((finding) => ['audit finding', finding])];
 
 /** A kept text, or the reason why it cannot be shown. Null: there is no such text. */
 const textBlock = ({ text, reason }: KeptText, language: 'diff' | 'text'): Block | null => {

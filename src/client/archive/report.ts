@@ -4,7 +4,13 @@
  */
 import type { DecisionRecord } from '../../shared/decisions.js';
 import type { StepEvent } from '../../shared/events.js';
-import type { LedgerRow, StepOutcome, StepStatus } from '../../shared/run.js';
+import type { AuditReport } from '../../shared/audit.js';
+import {
+  resultNotes,
+  type LedgerRow,
+  type StepOutcome,
+  type StepStatus,
+} from '../../shared/run.js';
 import { addUsage, NO_USAGE, type StepUsage } from '../../shared/usage.js';
 import type { BlobRef, StepKey } from '../../shared/ids.js';
 import { count, isRecord, tally } from '../../shared/text.js';
@@ -53,6 +59,10 @@ export interface ReportFacts extends Pick<
   readonly state: string;
   readonly outcome: StepOutcome | null;
   readonly commit: string | null;
+  /** What is said of the end of the run: of tests, an audit, and files that are not as the proposal has them. */
+  readonly verification: string | null;
+  readonly audit: AuditReport | null;
+  readonly notes: readonly string[];
   readonly startedAt: string | null;
   readonly endedAt: string | null;
   readonly ledger: readonly LedgerRow[];
@@ -77,6 +87,9 @@ export const reportFacts = (run: ArchivedRun): ReportFacts => {
     state,
     outcome: result?.outcome ?? null,
     commit: result?.commit ?? null,
+    verification: result?.verification ?? null,
+    audit: result?.audit ?? null,
+    notes: result === null ? [] : resultNotes(result),
     startedAt: run.firstAt,
     endedAt: run.closed === null ? null : run.lastAt,
     ledger: ledgerOfEvents(run.events),

@@ -3,8 +3,10 @@ import { useRef, useState } from 'preact/hooks';
 import type { RunView } from '../../../client/runs/show.js';
 import {
   ANSWER_MEANS,
+  hasOwnMeaning,
   isOfTheRest,
   meaningOf,
+  takesSettings,
   WHOLE_ANSWERS,
   type Answer,
 } from '../../../shared/decisions.js';
@@ -22,7 +24,6 @@ const MEANS: Partial<Record<Answer, string>> = {
   change_model: 'ask another model from here on, also for the files that failed',
   start: 'start; a part without an answer gets its first one',
 };
-const TAKES_NOTE: readonly Answer[] = ['revise', 'retry'];
 
 interface DecisionFormProps extends DecisionSaidProps {
   readonly stepKey: string;
@@ -108,7 +109,8 @@ export const DecisionForm = ({ stepKey, decision, proposal }: DecisionFormProps)
               />
               <span>
                 <strong>{each.replaceAll('_', ' ')}</strong>{' '}
-                {MEANS[each] ?? meaningOf(decision, each)}
+                {(hasOwnMeaning(decision, each) ? undefined : MEANS[each]) ??
+                  meaningOf(decision, each)}
               </span>
             </label>
           ))}
@@ -128,7 +130,7 @@ export const DecisionForm = ({ stepKey, decision, proposal }: DecisionFormProps)
             ))}
           </fieldset>
         )}
-        {answer !== null && TAKES_NOTE.includes(answer) && (
+        {answer !== null && (answer === 'revise' || takesSettings(decision, answer)) && (
           <label>
             {answer === 'revise' ? 'What to change' : 'A hint for the model (optional)'}
             <textarea
@@ -163,7 +165,7 @@ export const DecisionForm = ({ stepKey, decision, proposal }: DecisionFormProps)
             Model <input name="model" required class="wide" />
           </label>
         )}
-        {answer === 'retry' && (
+        {answer !== null && takesSettings(decision, answer) && (
           <div class="row">
             <label>
               Limit{' '}

@@ -1,0 +1,48 @@
+/** A line of the worker's log for a reader in a terminal. Pure. */
+import { clockTime } from '../shared/outage.js';
+import { isRecord, visible } from '../shared/text.js';
+
+const LEVELS: Readonly<Record<number, string>> = {
+  10: 'trace',
+  20: 'debug',
+  30: 'info',
+  40: 'warning',
+  50: 'error',
+  60: 'fatal',
+};
+/** Properties that each line has. */
+const COMMON: ReadonlySet<string> = new Set(['level', 'time', 'pid', 'hostname', 'name', 'msg']);
+
+/** Returns a JSON line of pino as `12:03:04  warning  message: key value, key value`. Another line stays as it is. */
+export const plainLogLine = (json: string): string => {
+  const entry = parsed(json);
+  if (entry === null) return json;
+  const { level, time, msg } = entry;
+  const details = Object.entries(entry)
+    .filter(([key]) => !COMMON.has(key))
+    .map(([key, value]) => `${key} ${detailText(value)}`);
+  const message = [
+    ...(typeof msg === 'string' && msg !== '' ? [msg] : []),
+    ...(details.length === 0 ? [] : [details.join(', ')]),
+  ].join(': ');
+  const at = typeof time === 'number' ? clockTime(time) : '';
+  const word = (typeof level === 'number' ? LEVELS[level] : undefined) ?? 'info';
+  return `${[at, word, visible(message).replace(/\s*\n\s*/g, ' ')].join('  ')}\n`;
+};
+
+function parsed(json: string): Readonly<Record<string, unknown>> | null {
+  try {
+    const entry: unknown = JSON.parse(json);
+    return isRecord(entry) ? entry : null;
+  } catch {
+    return null;
+  }
+}
+
+/** An error is shown as its message: the stack is in the JSON lines. */
+function detailText(value: unknown): string {
+  if (Array.isArray(value)) return value.map(detailText).join(' ');
+  if (!isRecord(value)) return String(value);
+  if (typeof value.message === 'string') return value.message;
+  return Object.values(value).map(detailText).join(' ');
+}
