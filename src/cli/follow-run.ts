@@ -182,7 +182,7 @@ const follow = async (
 };
 
 /** The plan says that a phase runs a moment before its run is there. Null: the person went away. */
-const childOf = async (
+export const childOf = async (
   emend: Emend,
   stepKey: string,
   signal: AbortSignal,

@@ -148,6 +148,7 @@ export const addAids = (program: Command, runs: Runs): void => {
   prints(program.command('watch'), quiet())
     .argument('[run]', `${RUN} (default: all open runs)`)
     .description('print a line for each change of one run, or of all open runs')
+    .option('--wait', 'without a terminal: wait at decisions until the run ends')
     .addOption(new Option('--json', 'print one JSON object a line'))
     .action(runs(async () => (await import('./commands/watch.js')).watch));
 
@@ -253,7 +254,7 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   show: ['emend show 3f2a', 'emend show 3f2a --context', 'emend show 3f2a --json'],
   diff: ['emend diff 3f2a', 'emend diff 3f2a | git apply --check'],
   review: ['emend review', 'emend review 3f2a'],
-  watch: ['emend watch', 'emend watch 3f2a --json'],
+  watch: ['emend watch', 'emend watch 3f2a --wait', 'emend watch 3f2a --json'],
   report: ['emend report 3f2a --html --out report.html', 'emend report 3f2a'],
   evidence: [
     'emend evidence 3f2a',

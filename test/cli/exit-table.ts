@@ -409,6 +409,14 @@ export const EXIT_TABLE: readonly ExitRow[] = [
     end(interrupted, 'leaves the run alive', 'continues without this terminal'),
   ),
   same('under_way', 'watch RUN', end(interrupted, 'leaves the run alive', 'running')),
+  {
+    situation: 'answered',
+    line: 'watch RUN',
+    terminal: end(done, 'prints the commands and waits', 'emend approve'),
+    without: end(waiting, 'prints the commands', 'emend approve'),
+  },
+  same('answered', 'watch RUN --wait', end(done, 'prints the commands and waits', 'emend approve')),
+  same('answered', 'watch RUN --json', end(waiting, 'prints the decision', '"approval"')),
   same('under_way', 'events RUN --follow', end(interrupted, 'leaves the run alive', '')),
 
   same('not_waiting', 'review RUN', end(usage, 'prints what the run does', 'has no open decision')),

@@ -1,44 +1,107 @@
-/** `emend watch`: a line for each change of a run, or of all open runs, until it ends or somebody goes away. Changes nothing. */
+/** `emend watch`: a line for each change of a run, or of all open runs, until it ends, waits for an answer or is interrupted. Changes nothing. */
 import type { RunList } from '../../client/runs/list.js';
 import { needRuns, type Emend } from '../../client/types.js';
-import { resolveRun } from '../../client/runs/resolve.js';
+import { refreshRun, resolveRun, type ResolvedRun } from '../../client/runs/resolve.js';
 import type { RunView } from '../../client/runs/show.js';
 import { watchList } from '../../client/runs/watch-list.js';
 import { watchRun } from '../../client/runs/watch.js';
 import { EXIT, type ExitCode } from '../../shared/problems.js';
-import { shownKey } from '../../shared/ids.js';
-import { exitOfClosed } from '../errors.js';
+import { shownKey, type StepKey } from '../../shared/ids.js';
+import { exitOfFollowed } from '../errors.js';
+import { childOf, type FollowedPlan } from '../follow-run.js';
 import { notify, notifyCommand } from '../headless/approve.js';
 import { type Io, type JsonFlag, asides, type QuietFlag } from '../io.js';
 import { printJson } from '../json.js';
+import { decisionLines } from '../render/decision.js';
 import { line } from '../render/text.js';
 import { interruptible, type Session, withEmend } from '../session.js';
 
-export const watch = (
-  io: Io,
-  run: string | undefined,
-  flags: JsonFlag & QuietFlag,
-): Promise<ExitCode> =>
+export interface WatchFlags extends JsonFlag, QuietFlag {
+  readonly wait?: true;
+}
+
+export const watch = (io: Io, run: string | undefined, flags: WatchFlags): Promise<ExitCode> =>
   withEmend(io, async (emend) => {
     needRuns(emend);
     const tell = teller(io, flags.json === true, await notifyCommand(io));
-    return interruptible(io, (signal) =>
-      run === undefined
-        ? watchAll({ io, emend, flags }, tell, signal)
-        : watchOne(emend, run, tell, signal),
-    );
+    return interruptible(io, async (signal) => {
+      if (run === undefined) return watchAll({ io, emend, flags }, tell, signal);
+      // Whoever reads a terminal sees the decision and answers it elsewhere; a script has to be given the turn.
+      const waits = flags.wait === true || (io.isTty && flags.json !== true);
+      const watching = { io, emend, flags, tell, signal, waits };
+      return exitOfFollowed(await watchOne(watching, await resolveRun(emend, run)));
+    });
   });
 
 type Tell = (view: RunView) => Promise<undefined>;
 
-const watchOne = async (
-  emend: Emend,
-  run: string,
-  tell: Tell,
-  signal: AbortSignal,
-): Promise<ExitCode> => {
-  const closed = await watchRun(emend, await resolveRun(emend, run), tell, { signal });
-  return closed === null ? EXIT.interrupted : exitOfClosed(closed);
+interface Watching extends Session<WatchFlags> {
+  readonly tell: Tell;
+  readonly signal: AbortSignal;
+  /** Continues at decisions until somebody answers them elsewhere. */
+  readonly waits: boolean;
+}
+/** What made the watching of a run stop. */
+type Stop = Extract<FollowedPlan, { kind: 'waiting' | 'paused' }> | ChildStop;
+interface ChildStop {
+  readonly kind: 'child';
+  readonly stepKey: StepKey;
+}
+
+/** Watches a run until it ends, or waits for somebody. Of a plan it also watches the run of the phase that is under way. */
+const watchOne = async (watching: Watching, run: ResolvedRun): Promise<FollowedPlan> => {
+  const { emend, signal } = watching;
+  const shown = new Set<string>();
+  /** Runs of phases that were watched to their end. */
+  const seen = new Set<string>();
+  for (let current = run; ; current = await refreshRun(emend, current)) {
+    const found: { stop: Stop | null } = { stop: null };
+    const onChange = async (view: RunView) => {
+      await watching.tell(view);
+      showDecision(watching, view, shown);
+      found.stop = stopAt(view, seen, watching.waits);
+      return found.stop === null ? undefined : 'stop';
+    };
+    const closed = await watchRun(emend, current, onChange, { signal });
+    if (closed !== null) return { kind: 'closed', closed };
+    const { stop } = found;
+    if (signal.aborted || stop === null) return { kind: 'interrupted' };
+    if (stop.kind !== 'child') return stop;
+    const child = await childOf(emend, stop.stepKey, signal);
+    if (child === null) return { kind: 'interrupted' };
+    const ofChild = await watchOne(watching, child);
+    if (ofChild.kind !== 'closed') return ofChild;
+    seen.add(stop.stepKey);
+  }
+};
+
+/** The archive may be out of date: without a worker nothing is known to wait. */
+const stopAt = (
+  { source, status }: RunView,
+  seen: ReadonlySet<string>,
+  waits: boolean,
+): Stop | null => {
+  if (source === 'archive') return null;
+  const { decision, plan, state } = status;
+  if (decision !== null) return waits ? null : { kind: 'waiting', status, why: [] };
+  const child = plan?.phases.find(
+    (phase) => phase.status === 'running' && !seen.has(phase.run ?? ''),
+  );
+  if (child?.run != null) return { kind: 'child', stepKey: child.run };
+  return state === 'waiting' && !waits ? { kind: 'paused', status } : null;
+};
+
+/** Prints an open decision once, with the commands that answer it. */
+const showDecision = (
+  { io, flags }: Watching,
+  { source, status: { decision, stepKey } }: RunView,
+  shown: Set<string>,
+): void => {
+  if (decision === null || source === 'archive' || flags.json === true || shown.has(decision.id))
+    return;
+  shown.add(decision.id);
+  for (const text of decisionLines(shownKey(stepKey), decision, { width: io.columns }))
+    io.out(text);
 };
 
 const watchAll = async (
