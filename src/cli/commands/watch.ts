@@ -1,6 +1,6 @@
 /** `emend watch`: a line for each change of a run, or of all open runs, until it ends, waits for an answer or is interrupted. Changes nothing. */
 import type { RunList } from '../../client/runs/list.js';
-import { needRuns, type Emend } from '../../client/types.js';
+import { needRuns } from '../../client/types.js';
 import { refreshRun, resolveRun, type ResolvedRun } from '../../client/runs/resolve.js';
 import type { RunView } from '../../client/runs/show.js';
 import { watchList } from '../../client/runs/watch-list.js';
