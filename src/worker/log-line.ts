@@ -20,7 +20,8 @@ export const plainLogLine = (json: string): string => {
   const { level, time, msg } = entry;
   const details = Object.entries(entry)
     .filter(([key]) => !COMMON.has(key))
-    .map(([key, value]) => `${key} ${detailText(value)}`);
+    .map(([key, value]) => [key, detailText(value)] as const)
+    .flatMap(([key, text]) => (text === null ? [] : [`${key} ${text}`]));
   const message = [
     ...(typeof msg === 'string' && msg !== '' ? [msg] : []),
     ...(details.length === 0 ? [] : [details.join(', ')]),
@@ -39,10 +40,13 @@ function parsed(json: string): Readonly<Record<string, unknown>> | null {
   }
 }
 
-/** An error is shown as its message: the stack is in the JSON lines. */
-function detailText(value: unknown): string {
-  if (Array.isArray(value)) return value.map(detailText).join(' ');
+/** An error is shown as its message: the stack is in the JSON lines, as are other objects. Null: the value is left out. */
+function detailText(value: unknown): string | null {
+  if (Array.isArray(value))
+    return value
+      .map(detailText)
+      .filter((text) => text !== null)
+      .join(' ');
   if (!isRecord(value)) return String(value);
-  if (typeof value.message === 'string') return value.message;
-  return Object.values(value).map(detailText).join(' ');
+  return typeof value.message === 'string' ? value.message : null;
 }

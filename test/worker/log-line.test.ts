@@ -22,7 +22,7 @@ test.each([
   ],
   [
     { level: 30, queues: { workflow: 'emend', host: 'emend-h' }, roles: ['a', 'b'], msg: 'ready' },
-    '03:04:05 UTC  info  ready: queues emend emend-h, roles a b\n',
+    '03:04:05 UTC  info  ready: roles a b\n',
   ],
   [
     { level: 40, path: '/w/\u001b[2J', msg: 'odd' },
