@@ -36,7 +36,7 @@ interface BaseVerdict {
   readonly mayRunOutside?: true;
   readonly blocked?: string;
   /** Who ran them, and what they wrote as `sandbox.write` allows it; absent: nothing. */
-  readonly writes?: WrittenByTests & { readonly run: StepKey };
+  readonly writes?: { readonly run: StepKey; readonly files: WrittenByTests };
 }
 
 /** Tests the base. The result is recorded for all runs on the same base with the same commands. */
@@ -83,7 +83,7 @@ export async function testBase(
     base: await putJson(ports.blobs, tests),
     ...(blocked === undefined ? {} : { blocked }),
     // For another run that finds the record nothing was written.
-    ...(writes?.run === stepKey ? withoutRun(writes) : {}),
+    ...(writes?.run === stepKey ? writes.files : {}),
     // The record is shared by all runs on this base: which runs came earlier is a question of this one.
     ...(mayRunOutside === true
       ? { outside: await outsideQuestion(ports, { ...input, sandboxFile }, tests.output) }
@@ -148,12 +148,9 @@ const together = (first = NO_WRITES, second = NO_WRITES): WriteOutResult => {
 };
 
 function writesBy(run: StepKey, writeOut = NO_WRITES): Pick<BaseVerdict, 'writes'> {
-  const writes = writesOf(writeOut);
-  return Object.keys(writes).length === 0 ? {} : { writes: { ...writes, run } };
+  const files = writesOf(writeOut);
+  return Object.keys(files).length === 0 ? {} : { writes: { run, files } };
 }
-
-const withoutRun = ({ run: _, ...writes }: NonNullable<BaseVerdict['writes']>): WrittenByTests =>
-  writes;
 
 const nothing = (): Promise<null> => Promise.resolve(null);
 
