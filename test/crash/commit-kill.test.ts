@@ -121,7 +121,7 @@ const killsOf = (names: readonly SysCall[]): ShimPlan[] =>
     ...(TORN.includes(name) ? [{ at: i + 1, when: 'before', fault: 'tear' } as const] : []),
   ]);
 
-const KILLS = 3;
+const KILLS = 1;
 
 describe.each(Object.entries(FOLLOWS))('%s after a kill', (name, follow) => {
   test.each([

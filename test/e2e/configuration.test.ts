@@ -149,7 +149,7 @@ long(
   ROW_MS,
 );
 
-test(
+long(
   'A6: a job that `approval: auto` applied is asked about when it is run',
   async () => {
     const evil = job('a.js', 'approval: auto', `test: '${RAN}'`);

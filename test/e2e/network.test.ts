@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
 import { decide, openEmend, resolveRun, type ResolvedRun } from '../../src/client/index.js';
+import { sampled } from '../support/seeded.js';
 import { longOnly } from '../support/skipped.js';
 import { cutProxy, type CutProxy } from '../support/cut-proxy.js';
 import { withHandle } from './ends.js';
@@ -60,27 +61,33 @@ const giveUp = async (s: Scene, run: ResolvedRun, net: CutProxy): Promise<void> 
 /** `temporal.api.enums.v1.PendingActivityState` */
 const STARTED = 2;
 
-const long = longOnly('each holds beats for as long as the first, which shows the promise');
+const long = longOnly(
+  'each holds beats for seconds; stores/contract.test.ts shows that an answer is paid for once',
+);
 
-test('during a model call: the answer that comes meanwhile is the only one that is paid for', async () => {
-  const held = { ...EDIT, name: 'held', fault: { kind: 'hold' as const, after_bytes: 400 } };
-  const s = (open = await scene({ 'a.js': 'const a = 1;\n' }, [held]));
-  const net = (proxy = await cutProxy(s.env.TEMPORAL_ADDRESS!));
-  await s.worker(undefined, { TEMPORAL_ADDRESS: net.address });
-  const run = await s.start('job.md', job());
-  await s.until(() => s.rehearsal.requests().some(({ state }) => state === 'held'));
-  await giveUp(s, run, net);
-  // Each beat of both attempts got through some times by now.
-  await sleep(5_000);
-  s.rehearsal.release();
-  await sleep(1_000);
-  s.rehearsal.release();
-  expect(await s.end(run)).toMatchObject({
-    outcome: 'committed',
-    usage: { calls: 1, unknownCalls: 0 },
-  });
-  expect(s.rehearsal.requests()).toHaveLength(1);
-}, 120_000);
+long(
+  'during a model call: the answer that comes meanwhile is the only one that is paid for',
+  async () => {
+    const held = { ...EDIT, name: 'held', fault: { kind: 'hold' as const, after_bytes: 400 } };
+    const s = (open = await scene({ 'a.js': 'const a = 1;\n' }, [held]));
+    const net = (proxy = await cutProxy(s.env.TEMPORAL_ADDRESS!));
+    await s.worker(undefined, { TEMPORAL_ADDRESS: net.address });
+    const run = await s.start('job.md', job());
+    await s.until(() => s.rehearsal.requests().some(({ state }) => state === 'held'));
+    await giveUp(s, run, net);
+    // Each beat of both attempts got through some times by now.
+    await sleep(5_000);
+    s.rehearsal.release();
+    await sleep(1_000);
+    s.rehearsal.release();
+    expect(await s.end(run)).toMatchObject({
+      outcome: 'committed',
+      usage: { calls: 1, unknownCalls: 0 },
+    });
+    expect(s.rehearsal.requests()).toHaveLength(1);
+  },
+  120_000,
+);
 
 long(
   'during tests: the next attempt runs them when the first has ended',
@@ -147,7 +154,8 @@ long.each(['abort', 'stop of the worker'])(
   120_000,
 );
 
-test.each(['approve', 'revise'] as const)(
+const ANSWERS = ['approve', 'revise'] as const;
+test.each(sampled('answers that nobody hears of', ANSWERS, 1))(
   '%s, told to nobody: what came of it is asked, not reported as too late or on its way, and no second one is sent',
   async (answer) => {
     const s = (open = await scene({ 'a.js': 'const a = 1;\n' }, [EDIT]));

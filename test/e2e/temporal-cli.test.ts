@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from '@jest/globals';
 import { BOUNDS } from '../../src/shared/limits.js';
+import { longOnly } from '../support/skipped.js';
 import { scene, whole, type Scene } from './support.js';
 
 const MANY = 150;
@@ -63,7 +64,11 @@ test('`temporal workflow query` prints an answer as JSON, and an update without 
   expect(decided).toMatchObject([{ answer: 'approve', by: 'unknown (unknown)' }]);
 });
 
-test('a signal `decide` without a version counts', async () => {
+const long = longOnly(
+  'read-signal.test.ts shows what a signal needs, payloads.test.ts what is large',
+);
+
+long('a signal `decide` without a version counts', async () => {
   const s = (open = await scene({ 'a.js': 'const a = 1;\n' }, RULES));
   await s.worker();
   const run = await s.start('job.md', job(['a.js']));
@@ -74,18 +79,21 @@ test('a signal `decide` without a version counts', async () => {
   expect(await s.end(run, 40)).toMatchObject({ outcome: 'skipped' });
 });
 
-test('an answer to a query that is larger than a payload may be is read by the client and leaves nothing in the store', async () => {
-  const s = (open = await scene(
-    Object.fromEntries(names.map((name) => [name, 'const a = 1;\n'])),
-    [],
-  ));
-  await s.worker();
-  const run = await s.start('job.md', job(names));
-  const blobs = () => readdirSync(join(s.store, 'blobs'), { recursive: true }).length;
-  await s.settle(run);
-  const before = blobs();
-  const view = await s.show(run);
-  expect(view.ledger).toHaveLength(MANY);
-  expect(JSON.stringify(view.ledger).length).toBeGreaterThan(BOUNDS.inlinePayload_bytes);
-  expect(blobs()).toBe(before);
-});
+long(
+  'an answer to a query that is larger than a payload may be is read by the client and leaves nothing in the store',
+  async () => {
+    const s = (open = await scene(
+      Object.fromEntries(names.map((name) => [name, 'const a = 1;\n'])),
+      [],
+    ));
+    await s.worker();
+    const run = await s.start('job.md', job(names));
+    const blobs = () => readdirSync(join(s.store, 'blobs'), { recursive: true }).length;
+    await s.settle(run);
+    const before = blobs();
+    const view = await s.show(run);
+    expect(view.ledger).toHaveLength(MANY);
+    expect(JSON.stringify(view.ledger).length).toBeGreaterThan(BOUNDS.inlinePayload_bytes);
+    expect(blobs()).toBe(before);
+  },
+);

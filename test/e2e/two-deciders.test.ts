@@ -1,5 +1,5 @@
 /** Two who decide at once, from different faces: one answer counts, and whoever came too late is told so and goes on. */
-import { afterEach, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { askDecision } from '../../src/cli/ask-decision.js';
 import { approveBy } from '../../src/cli/headless/approve.js';
 import { followRun, type FollowOptions } from '../../src/cli/follow-run.js';
@@ -15,12 +15,6 @@ import { parsePolicy } from '../../src/documents/job/index.js';
 import { fakeIo } from '../cli/io.js';
 import { scene, whole, type Scene } from './support.js';
 
-let open: Scene | null = null;
-afterEach(async () => {
-  await open?.close();
-  open = null;
-});
-
 const RULES = [
   {
     name: 'again',
@@ -31,19 +25,24 @@ const RULES = [
 ];
 const JOB = '---\ntarget_files: [a.js]\n---\n# Grow\n\nRaise the number.\n';
 
-const waiting = async () => {
-  const s = (open = await scene({ 'a.js': 'const a = 1;\n' }, RULES, {
-    env: { EMEND_ACCEPTWAIT_MS: '30000' },
-  }));
+/** None of the runs is applied, so they share a workspace. */
+let s: Scene;
+beforeAll(async () => {
+  s = await scene({ 'a.js': 'const a = 1;\n' }, RULES, { env: { EMEND_ACCEPTWAIT_MS: '30000' } });
   await s.worker();
-  const run = await s.start('job.md', JOB);
-  return { s, run, decision: (await s.settle(run)).status.decision! };
+}, 60_000);
+afterAll(() => s.close());
+
+let runs = 0;
+const waiting = async () => {
+  const run = await s.start(`job-${(runs += 1)}.md`, JOB);
+  return { run, decision: (await s.settle(run)).status.decision! };
 };
 /** Another person, whose answer comes first. */
-const other = (s: Scene, run: ResolvedRun, decision: string, more: Partial<DecideOptions> = {}) =>
+const other = (run: ResolvedRun, decision: string, more: Partial<DecideOptions> = {}) =>
   decide(s.emend, run, { answer: 'skip', decision, by: { name: 'bob', from: 'web' }, ...more });
 /** The same stores and server, where somebody else always answers first. */
-const late = (s: Scene, first: () => Promise<unknown>): Emend => {
+const late = (first: () => Promise<unknown>): Emend => {
   const runs = s.emend.runs!;
   const update: typeof runs.update = async (...args) => {
     await first();
@@ -63,9 +62,9 @@ const OPTIONS: Omit<FollowOptions, 'signal'> = {
 test.each(['--yes', '--policy'])(
   '%s is too late: the command goes on with what the other decided',
   async (how) => {
-    const { s, run, decision } = await waiting();
+    const { run, decision } = await waiting();
     const io = fakeIo({ env: s.env, cwd: s.repo });
-    const session = { io, emend: late(s, () => other(s, run, decision.id)), flags: {} };
+    const session = { io, emend: late(() => other(run, decision.id)), flags: {} };
     s.write('policy.yaml', 'v: 1\n');
     const source = 'v: 1\npaths: ["*.js"]\n';
     const policy = { policy: valueOf(parsePolicy(source, 'policy.yaml')), source };
@@ -81,12 +80,12 @@ test.each(['--yes', '--policy'])(
 );
 
 test('a review that another was faster than says so, and does not say that the run waits', async () => {
-  const { s, run, decision } = await waiting();
+  const { run, decision } = await waiting();
   const io = fakeIo({ env: s.env, cwd: s.repo, isTty: true });
   const asked: string[] = [];
   io.key = async (question) => {
     if (asked.push(question) === 2)
-      await other(s, run, decision.id, { answer: 'revise', note: 'make it four' });
+      await other(run, decision.id, { answer: 'revise', note: 'make it four' });
     return 'y';
   };
   const exit = await review(io, run.stepKey, {});
@@ -102,8 +101,8 @@ test('a review that another was faster than says so, and does not say that the r
 });
 
 test('a question about an older decision does not show the newer proposal, and is over', async () => {
-  const { s, run, decision } = await waiting();
-  await other(s, run, decision.id, { answer: 'revise', note: 'make it four' });
+  const { run, decision } = await waiting();
+  await other(run, decision.id, { answer: 'revise', note: 'make it four' });
   await s.settle(run);
   const io = fakeIo({ env: s.env, cwd: s.repo, isTty: true });
   io.key = (_, signal) =>

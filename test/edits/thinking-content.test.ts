@@ -2,12 +2,12 @@
 import { describe, expect, test } from '@jest/globals';
 import { applyAnswer, type AnswerOutcome } from '../../src/edits/index.js';
 import { DIALECTS, FORMATS, type AnswerFormat } from '../../src/shared/formats.js';
-import { randomFrom } from '../support/seeded.js';
+import { drawn, randomFrom } from '../support/seeded.js';
 import { apply, SAY, type LineEdit } from './formats.js';
 
 const ALL: readonly AnswerFormat[] = [...FORMATS, ...DIALECTS];
 const SEED = 53;
-const ROUNDS = 150;
+const ROUNDS = drawn(40, 150);
 const NONCE = '1a2b3c4d';
 
 /** For each tag, a word of the same length that is no tag. */

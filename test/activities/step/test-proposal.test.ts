@@ -14,6 +14,7 @@ import { storePaths } from '../../../src/stores/location.js';
 import { getJson, putJson } from '../../../src/stores/ports.js';
 import { refOf } from '../../../src/system/hash.js';
 import { found, whyNone } from '../../support/box-users.js';
+import { sampled } from '../../support/seeded.js';
 import { describeIf } from '../../support/skipped.js';
 import { workspacePorts } from '../../support/workspace-ports.js';
 import { jobOf } from '../../../src/workspace/trust/index.js';
@@ -223,13 +224,17 @@ describeIf(found.works, whyNone)('tests of a proposal', () => {
     expect(fs.readFileSync(scene.at('a.js'), 'utf8')).toBe('base\n');
   });
 
-  test.each([
+  type Left = readonly [left: string, command: string, path: string];
+  const LEFT: readonly Left[] = [
     ['a directory in its place', 'rm a.js; mkdir a.js', 'a.js'],
     ['a directory with files in its place', 'rm a.js; mkdir a.js; touch a.js/b', 'a.js'],
     ['a removed directory above it', 'rm -r lib', 'lib/deep.js'],
     ['a renamed directory above it', 'mv lib lib2', 'lib/deep.js'],
     ['a file in the place of its directory', 'rm -r lib; touch lib', 'lib/deep.js'],
     ['a closed directory above it', 'echo x > lib/deep.js; chmod 000 lib', 'lib/deep.js'],
+  ];
+  /** Each makes and removes 12,000 files. */
+  const MANY: readonly Left[] = [
     [
       'more other files than are listed',
       'mkdir b; touch b/$(seq -s " b/" 12000); rm -r lib',
@@ -240,7 +245,9 @@ describeIf(found.works, whyNone)('tests of a proposal', () => {
       'mkdir b; touch b/$(seq -s " b/" 12000); rm -r lib; mkdir lib',
       'lib/deep.js',
     ],
-  ])('that leave %s have changed a file of the proposal', async (_, command, path) => {
+  ];
+  const left = [...LEFT, ...sampled('runs that leave many files', MANY, 1)];
+  test.each(left)('that leave %s have changed a file of the proposal', async (_, command, path) => {
     const run = await makeRun();
     expect(await run.tests(command)).toMatchObject({
       outcome: 'changed_files',

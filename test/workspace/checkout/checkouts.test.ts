@@ -33,6 +33,7 @@ import { createRepository } from '../../../src/workspace/landing/repository.js';
 import type { CommitOutcome } from '../../../src/workspace/ports.js';
 import { proposalIdOf } from '../../../src/workspace/proposal.js';
 import { serveBelow } from '../../e2e/origin.js';
+import { sampled } from '../../support/seeded.js';
 import { longOnly } from '../../support/skipped.js';
 import { Blobs, hookPorts, isolateGit, Repo, requestFor, STEP } from '../git-fixture.js';
 
@@ -597,7 +598,7 @@ const DAMAGE: readonly (readonly [string, (mirror: string) => void])[] = [
     },
   ],
 ];
-test.each(DAMAGE)(
+test.each(sampled('damages of a mirror', DAMAGE, 1))(
   'a mirror that a crash left with %s is made again, also in the middle of a run',
   async (_, damage) => {
     const mirror = async (): Promise<string> =>

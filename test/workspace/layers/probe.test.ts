@@ -18,6 +18,7 @@ import {
 import { shellWord } from '../../../src/shared/text.js';
 import { createProbe } from '../../../src/workspace/layers/probe.js';
 import { boxUsers, endBoxUsers, found, whyNone } from '../../support/box-users.js';
+import { sampled } from '../../support/seeded.js';
 import { describeIf, testIf } from '../../support/skipped.js';
 import { transpile } from '../../support/transpile.js';
 
@@ -134,7 +135,7 @@ describeIf(found.works && isRoot, found.works ? MOUNTS : whyNone)('mounts', () =
   const OVERLAY = (target: string, lower = `${target}-lower`): string =>
     `mkdir -p ${target} ${target}-lower ${target}-upper ${target}-work; mount -t overlay overlay -o lowerdir=${lower},upperdir=${target}-upper,workdir=${target}-work ${target}`;
 
-  describe.each(users)('as $name', (user) => {
+  describe.each(sampled('users of mounts', users, 1))('as $name', (user) => {
     const own = `chown -R ${user.uid}:${user.uid}`;
 
     test.each([
