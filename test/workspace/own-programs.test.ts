@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { sampled } from '../support/seeded.js';
 import { transpile } from '../support/transpile.js';
 import { isRoot, users } from '../support/users.js';
 
@@ -18,7 +19,7 @@ beforeAll(() => {
 });
 afterAll(() => child.remove());
 
-describe.each(users)('as $name', (user) => {
+describe.each(sampled('users of own programs', users, 1))('as $name', (user) => {
   let base: string;
   const pathOf = (...names: readonly string[]): string => join(base, ...names);
   const program = (path: string, ...lines: readonly string[]): void => {

@@ -79,7 +79,7 @@ describeIf(found.works, whyNone)('a command over its limit', () => {
         : [{ user, isGrouped: true }],
     );
 
-  test.each(sampled('places of memory', ROWS, 3))(
+  test.each(sampled('places of memory', ROWS, 1))(
     'D6: $name is stopped at memory_mib',
     async ({ command, isOpen, mayBeSmall }) => {
       for (const { user, isGrouped } of kinds()) {

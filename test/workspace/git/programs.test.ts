@@ -7,6 +7,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import {
   appendFile,
   chmod,
+  cp,
   link,
   mkdir,
   mkdtemp,
@@ -47,25 +48,35 @@ const server = createServer((_, response) => {
 beforeAll(() => new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve)));
 afterAll(() => void server.close());
 
+/** What each row gets a copy of: git's processes take longer. */
+let template: string;
+beforeAll(async () => {
+  template = await mkdtemp(join(tmpdir(), 'emend-programs-template-'));
+  await mkdir(join(template, 'ws'));
+  const made = await Repo.make({ dir: join(template, 'ws') });
+  await made.write('.gitattributes', '*.x filter=f\n*.m merge=m\n*.d diff=d\n');
+  await made.write('a.x', 'one\n');
+  await made.write('b.x', 'one\n');
+  await made.write('c.m', 'one\n');
+  await made.write('e.d', '- `npm test`\n');
+  await made.commitAll();
+  await made.git('checkout', '-q', '-b', 'other');
+  await made.write('c.m', 'theirs\n');
+  await made.commitAll();
+  await made.git('checkout', '-q', 'main');
+  await made.write('c.m', 'ours\n');
+  await made.commitAll();
+  await made.git('init', '-q', '--bare', join(template, 'origin.git'));
+});
+afterAll(() => rm(template, { recursive: true, force: true }));
+
 beforeEach(async () => {
   outside = await realpath(await mkdtemp(join(tmpdir(), 'emend-programs-')));
-  await mkdir(join(outside, 'ws'));
-  repo = await Repo.make({ dir: join(outside, 'ws') });
+  await cp(template, outside, { recursive: true });
+  repo = new Repo(join(outside, 'ws'));
   blobs = new Blobs();
-  await repo.write('.gitattributes', '*.x filter=f\n*.m merge=m\n*.d diff=d\n');
-  await repo.write('a.x', 'one\n');
-  await repo.write('b.x', 'one\n');
-  await repo.write('c.m', 'one\n');
-  await repo.write('e.d', '- `npm test`\n');
-  await repo.commitAll();
-  await repo.git('checkout', '-q', '-b', 'other');
-  await repo.write('c.m', 'theirs\n');
-  await repo.commitAll();
-  await repo.git('checkout', '-q', 'main');
-  await repo.write('c.m', 'ours\n');
-  await repo.commitAll();
-  await repo.git('init', '-q', '--bare', join(outside, 'origin.git'));
-  await repo.git('remote', 'add', 'origin', join(outside, 'origin.git'));
+  await append(`[remote "origin"]\n\turl = ${join(outside, 'origin.git')}\n`);
+  await append('\tfetch = +refs/heads/*:refs/remotes/origin/*\n');
 });
 afterEach(async () => {
   for (const name of ['HOME', 'GIT_CONFIG_GLOBAL', 'PATH', 'GIT_SSH_COMMAND'])

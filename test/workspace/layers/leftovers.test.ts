@@ -11,6 +11,7 @@ import { FOREIGN_SCRATCH_MS } from '../../../src/system/scratch.js';
 import { clearLayers, layersDir, listLayers } from '../../../src/workspace/layers/index.js';
 import { isRunning } from '../../support/alive.js';
 import { boxUsers, endBoxUsers, found, whyNone } from '../../support/box-users.js';
+import { sampled } from '../../support/seeded.js';
 import { describeIf } from '../../support/skipped.js';
 import { transpile } from '../../support/transpile.js';
 
@@ -75,7 +76,7 @@ const until = async (holds: () => boolean, what: string): Promise<void> => {
 };
 
 describeIf(found.works, whyNone)('a process that was killed', () => {
-  describe.each(users)('as $name', (user) => {
+  describe.each(sampled('users of killed processes', users, 1))('as $name', (user) => {
     const runs = (): string[] => readdirSync(join(layersDir(home), 'run'));
     /** Returns the output of each. */
     const find = async (
