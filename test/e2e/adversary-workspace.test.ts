@@ -142,9 +142,7 @@ const CONSENT = ['sandbox: off', 'approval: auto', `test: '${RUN}'`];
 const gitStatus = (dir: string): void => {
   execFileSync('git', ['status'], { cwd: dir, stdio: 'ignore' });
 };
-const long = longOnly(
-  'A1 shows that nothing stays, configuration.test.ts who trusts a job, own-programs.test.ts which git runs',
-);
+const long = longOnly('each starts a worker and one or two runs of its own');
 
 describeIf(process.env.EMEND_BWRAP !== undefined, 'there is no sandbox here')(
   'what a command writes in the workspace is believed by no one',
@@ -218,7 +216,7 @@ describeIf(process.env.EMEND_BWRAP !== undefined, 'there is no sandbox here')(
       ROW_MS,
     );
 
-    long(
+    test(
       'A4: a job',
       async () => {
         const front = ['---', 'target_files: [a.js]', ...CONSENT, '---', '# Change', 'Change it.'];
@@ -368,7 +366,7 @@ describeIf(process.env.EMEND_BWRAP !== undefined, 'there is no sandbox here')(
       npm_config_cache: join(s.repo, '.cache/npm'),
     });
 
-    long(
+    test(
       'B1: a directory on PATH gets a git',
       async () => {
         const git = '.venv/bin/git';

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
-import { describeIf, longOnly } from '../support/skipped.js';
+import { describeIf } from '../support/skipped.js';
 import { scene, whole, type Scene } from './support.js';
 
 const NAMES = ['git', 'bwrap', 'ssh-keygen', 'gpg', 'gh', 'node', 'mknod'];
@@ -64,18 +64,15 @@ describeIf(bubblewrap !== undefined, 'there is no sandbox here')('with an activa
     expect(marks(s)).toEqual([]);
   });
 
-  longOnly('workspace/own-programs.test.ts shows what is refused, and why')(
-    'B1: without another git the run is refused, with what is not used and why',
-    async () => {
-      const s = (open = await activated());
-      await s.worker(undefined, { PATH: join(s.repo, '.venv/bin') });
-      const run = await s.start('job.md', JOB);
-      const { status } = await s.settle(run);
-      expect(JSON.stringify(status)).toContain(
-        `${join(s.repo, '.venv/bin/git')} is not used: it is inside the workspace ${s.repo}.`,
-      );
-      expect(s.read('a.js')).toBe('one\n');
-      expect(marks(s)).toEqual([]);
-    },
-  );
+  test('B1: without another git the run is refused, with what is not used and why', async () => {
+    const s = (open = await activated());
+    await s.worker(undefined, { PATH: join(s.repo, '.venv/bin') });
+    const run = await s.start('job.md', JOB);
+    const { status } = await s.settle(run);
+    expect(JSON.stringify(status)).toContain(
+      `${join(s.repo, '.venv/bin/git')} is not used: it is inside the workspace ${s.repo}.`,
+    );
+    expect(s.read('a.js')).toBe('one\n');
+    expect(marks(s)).toEqual([]);
+  });
 });

@@ -1,7 +1,6 @@
 /** A job of 30 files whose model answers in the wrong form each time: what it may cost until a person is asked, and what the answers do. */
 import { afterEach, expect, test } from '@jest/globals';
 import { expectedText } from '../../src/shared/usage.js';
-import { longOnly } from '../support/skipped.js';
 import { scene, whole, type Scene } from './support.js';
 
 let open: Scene | null = null;
@@ -25,61 +24,56 @@ const JOB = [
   '',
 ].join('\n');
 
-const long = longOnly('shared/runaway.test.ts shows after how many files a run asks');
-
-long(
-  '30 files, no answer in the right form: the run asks after the third; continue and skip',
-  async () => {
-    const s = (open = await scene(
+test('30 files, no answer in the right form: the run asks after the third; continue and skip', async () => {
+  const s = (open = await scene(
+    {
+      ...Object.fromEntries(PATHS.map((path) => [path, 'const one = 1;\n'.repeat(20)])),
+      'emend.yaml': 'models:\n  rehearsal:\n    input_usd: 3\n    output_usd: 15\n',
+    },
+    [
       {
-        ...Object.fromEntries(PATHS.map((path) => [path, 'const one = 1;\n'.repeat(20)])),
-        'emend.yaml': 'models:\n  rehearsal:\n    input_usd: 3\n    output_usd: 15\n',
+        name: 'brief',
+        match: { contains: 'Now write the brief' },
+        answer: 'Names stay.\nEMEND-COMPLETE {{nonce}} 0 0\n',
       },
-      [
-        {
-          name: 'brief',
-          match: { contains: 'Now write the brief' },
-          answer: 'Names stay.\nEMEND-COMPLETE {{nonce}} 0 0\n',
-        },
-        {
-          name: 'wrong form',
-          match: { regex: '.' },
-          answer: 'Sure! Here is the file:\n\n```js\nconst x = 1;\n```\n',
-          usage: { output_tokens: 1_000 },
-        },
-      ],
-    ));
-    await s.worker();
-    const run = await s.start('job.md', JOB);
-    const { decision, usage, estimate, budget, counts } = (await s.settle(run)).status;
-    expect(decision).toMatchObject({
-      reason: 'runaway',
-      files: [],
-      accepts: ['continue', 'change_model', 'revise', 'skip', 'abort'],
-    });
-    expect(counts).toMatchObject({ failed: 3, pending: 27, done: 0 });
-    expect(usage.calls).toBe(1 + 3 * CALLS_PER_FILE);
-    expect(s.rehearsal.requests()).toHaveLength(usage.calls);
-    expect(usage.usd).toBeLessThan(2 * (estimate?.usd ?? 0));
-    expect(decision?.message).toContain('part10.js, part11.js, part12.js');
-    expect(decision?.message).toContain(`estimate: ${expectedText(estimate!)}`);
-    // Nobody set a budget: it is ten times the estimate.
-    expect(budget).toEqual({ usd: Math.max(1, 10 * (estimate?.usd ?? 0)), isDefault: true });
-    const [shown] = (await s.events(run)).filter((event) => event.type === 'estimated');
-    expect(shown).toMatchObject({ budget });
+      {
+        name: 'wrong form',
+        match: { regex: '.' },
+        answer: 'Sure! Here is the file:\n\n```js\nconst x = 1;\n```\n',
+        usage: { output_tokens: 1_000 },
+      },
+    ],
+  ));
+  await s.worker();
+  const run = await s.start('job.md', JOB);
+  const { decision, usage, estimate, budget, counts } = (await s.settle(run)).status;
+  expect(decision).toMatchObject({
+    reason: 'runaway',
+    files: [],
+    accepts: ['continue', 'change_model', 'revise', 'skip', 'abort'],
+  });
+  expect(counts).toMatchObject({ failed: 3, pending: 27, done: 0 });
+  expect(usage.calls).toBe(1 + 3 * CALLS_PER_FILE);
+  expect(s.rehearsal.requests()).toHaveLength(usage.calls);
+  expect(usage.usd).toBeLessThan(2 * (estimate?.usd ?? 0));
+  expect(decision?.message).toContain('part10.js, part11.js, part12.js');
+  expect(decision?.message).toContain(`estimate: ${expectedText(estimate!)}`);
+  // Nobody set a budget: it is ten times the estimate.
+  expect(budget).toEqual({ usd: Math.max(1, 10 * (estimate?.usd ?? 0)), isDefault: true });
+  const [shown] = (await s.events(run)).filter((event) => event.type === 'estimated');
+  expect(shown).toMatchObject({ budget });
 
-    await s.answer(run, 'continue');
-    const later = (await s.settle(run)).status;
-    // The same failure is not asked about again, and three times the estimate is.
-    expect(later.decision?.reason).toBe('runaway');
-    expect(later.decision?.message).toMatch(/^the run has used 3 times its estimate; /);
-    expect(later.usage.calls).toBeGreaterThan(usage.calls);
+  await s.answer(run, 'continue');
+  const later = (await s.settle(run)).status;
+  // The same failure is not asked about again, and three times the estimate is.
+  expect(later.decision?.reason).toBe('runaway');
+  expect(later.decision?.message).toMatch(/^the run has used 3 times its estimate; /);
+  expect(later.usage.calls).toBeGreaterThan(usage.calls);
 
-    await s.answer(run, 'skip');
-    expect(await s.end(run)).toMatchObject({ outcome: 'skipped', usage: later.usage });
-    expect(s.rehearsal.requests()).toHaveLength(later.usage.calls);
-  },
-);
+  await s.answer(run, 'skip');
+  expect(await s.end(run)).toMatchObject({ outcome: 'skipped', usage: later.usage });
+  expect(s.rehearsal.requests()).toHaveLength(later.usage.calls);
+});
 
 test('a model that is changed edits the files that failed, and the others', async () => {
   const paths = PATHS.slice(0, 4);

@@ -395,7 +395,7 @@ describe('F2: a token in the name of a file', () => {
     await nowhereElse(s, await resolveRun(s.emend, key), token, ['blobs']);
   });
 
-  test('`secrets: send` applies the change to the real file', async () => {
+  long('`secrets: send` applies the change to the real file', async () => {
     const token = madeUp();
     const { s, path } = await begin(token, '\nsecrets: send');
     expect((await emendCommand(s, 'run', 'job.md', '--yes')).code).toBe(0);

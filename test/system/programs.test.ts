@@ -4,6 +4,7 @@ import * as fs from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { sha256 } from '../../src/system/hash.js';
+import { sampled } from '../support/seeded.js';
 import { testIf } from '../support/skipped.js';
 import { transpile } from '../support/transpile.js';
 import { isRoot, users } from '../support/users.js';
@@ -25,7 +26,7 @@ beforeAll(() => {
 });
 afterAll(() => child.remove());
 
-describe.each(users)('as $name', (user) => {
+describe.each(sampled('users of programs', users, 1))('as $name', (user) => {
   let base: string;
   const pathOf = (...names: readonly string[]): string => join(base, ...names);
   const owned = new Set<string>();

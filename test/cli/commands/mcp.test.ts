@@ -17,7 +17,7 @@ const reasons = Object.keys(ANSWERS_BY_REASON) as PauseReason[];
 const keyOf = (reason: PauseReason): string =>
   reasons.indexOf(reason).toString(16).padStart(32, 'a');
 
-test.each(spread(reasons, 6))('%s: no tool answers it, and no text does', async (reason) => {
+test.each(spread(reasons, 3))('%s: no tool answers it, and no text does', async (reason) => {
   const server = new FakeServer();
   const emend = await fakeEmend(server);
   const run = keyOf(reason);

@@ -18,7 +18,7 @@ import {
 } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { SANDBOX_ON, type SandboxSettings } from '../../../src/documents/job/index.js';
 import {
   createLocalRunner,
@@ -28,6 +28,7 @@ import {
 } from '../../../src/workspace/commands/index.js';
 import { showTools } from '../../../src/workspace/commands/tools.js';
 import { boxUsers, endBoxUsers, found, whyNone, type BoxUser } from '../../support/box-users.js';
+import { sampled } from '../../support/seeded.js';
 import { describeIf, testIf } from '../../support/skipped.js';
 
 const SECRET = 'k3y-of-a-person-0123456789';
@@ -125,12 +126,18 @@ class World {
 let ATTACKS = '';
 
 describeIf(found.works, whyNone)('what a sandbox shows', () => {
+  let users: readonly BoxUser[] = [];
+  beforeAll(async () => {
+    users = sampled('users of what a sandbox shows', await boxUsers(), 1);
+  });
+  afterAll(endBoxUsers);
+
   let worlds: World[] = [];
   beforeEach(async () => {
     ATTACKS = await mkdtemp('/tmp/emend-attacks-');
     await cp('test/workspace/commands/attacks', ATTACKS, { recursive: true });
     execFileSync('chmod', ['-R', 'a+rX', ATTACKS]);
-    for (const user of await boxUsers()) {
+    for (const user of users) {
       const world = new World(user, await realpath(await mkdtemp('/tmp/emend-boundary-')));
       worlds.push(world);
       await chmod(world.base, 0o755);
@@ -142,7 +149,6 @@ describeIf(found.works, whyNone)('what a sandbox shows', () => {
   afterEach(async () => {
     for (const world of worlds) await world.end();
     worlds = [];
-    await endBoxUsers();
     await rm(ATTACKS, { recursive: true, force: true });
   });
   const attack = (name: string): string => `${PYTHON} "$W/attacks/${name}.py"`;

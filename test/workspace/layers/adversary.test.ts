@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { removeTree } from '../../../src/workspace/layers/index.js';
 import { boxUsers, endBoxUsers, found, whyNone, type BoxUser } from '../../support/box-users.js';
 import { listing } from '../../support/listing.js';
+import { sampled } from '../../support/seeded.js';
 import { describeIf } from '../../support/skipped.js';
 import { transpile } from '../../support/transpile.js';
 import type { Observation } from './adversary-child.js';
@@ -81,7 +82,7 @@ describeIf(found.works, whyNone)('between two commands of a run', () => {
     return JSON.parse(output) as Observation;
   };
 
-  test.each(LINKS)('%s', (_, attack) => {
+  test.each(sampled('links', LINKS, 2))('%s', (_, attack) => {
     for (const user of users)
       expect([user.name, observe(user, attack, PROBE).outputs]).toEqual([
         user.name,

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { SANDBOX_ON } from '../../../src/documents/job/index.js';
 import { found, whyNone } from '../../support/box-users.js';
+import { sampled } from '../../support/seeded.js';
 import { describeIf } from '../../support/skipped.js';
 import { scene, type Scene } from './scene.js';
 
@@ -35,7 +36,7 @@ describeIf(found.works, whyNone)('an overlay', () => {
       return { output: ran.output.trim(), exit: ran.exit, changed };
     });
 
-  test.each([
+  const NAMES = [
     'a b',
     'a:b',
     'a,b',
@@ -48,18 +49,22 @@ describeIf(found.works, whyNone)('an overlay', () => {
     '#$%&*?[]{}|<>~`!',
     'a\nb',
     'a%20b\\040c',
-  ])('covers a workspace named %j', async (name) => {
-    const repo = newRepository(name);
-    repo.commit();
-    const proposal = [await repo.proposed('src/b.txt', 'new\n')];
-    const options = { isWarm: true, proposal };
-    const command = 'cat src/*.txt; echo x > src/a.txt; echo 1 > one.o; rm src/b.txt';
-    const ran = await repo.run(command, options);
-    expect([ran.output, ran.exit]).toEqual(['base\nnew', 0]);
-    expect(ran.changes).toEqual(['file one.o', 'file src/a.txt', 'removed src/b.txt']);
-    expect((await repo.run('cat src/*.txt one.o', options)).output).toBe('base\nnew\n1');
-    expect(repo.git('status', '--porcelain', '--ignored')).toBe('');
-  });
+  ];
+  test.each(sampled('names of workspaces', NAMES, 4))(
+    'covers a workspace named %j',
+    async (name) => {
+      const repo = newRepository(name);
+      repo.commit();
+      const proposal = [await repo.proposed('src/b.txt', 'new\n')];
+      const options = { isWarm: true, proposal };
+      const command = 'cat src/*.txt; echo x > src/a.txt; echo 1 > one.o; rm src/b.txt';
+      const ran = await repo.run(command, options);
+      expect([ran.output, ran.exit]).toEqual(['base\nnew', 0]);
+      expect(ran.changes).toEqual(['file one.o', 'file src/a.txt', 'removed src/b.txt']);
+      expect((await repo.run('cat src/*.txt one.o', options)).output).toBe('base\nnew\n1');
+      expect(repo.git('status', '--porcelain', '--ignored')).toBe('');
+    },
+  );
 
   test('covers a workspace with a long path', async () => {
     const repo = newRepository(join(...Array.from({ length: 8 }, (_, n) => `${n}`.repeat(200))));

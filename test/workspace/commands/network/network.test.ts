@@ -17,6 +17,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { runAsUser, type AsUser, type Ran } from '../../../support/as-user.js';
 import { boxUsers, endBoxUsers, found, whyNone, type BoxUser } from '../../../support/box-users.js';
+import { sampled } from '../../../support/seeded.js';
 import { describeIf, longOnly, testIf } from '../../../support/skipped.js';
 import { transpile } from '../../../support/transpile.js';
 
@@ -112,7 +113,7 @@ describeIf(found.works, whyNone)('a command with `network`', () => {
   let users: readonly BoxUser[] = [];
   let program: ReturnType<typeof transpile>;
   beforeAll(async () => {
-    users = await boxUsers();
+    users = sampled('users of the network', await boxUsers(), 1);
     program = transpile('network', 'test/workspace/commands/runner-child.ts');
   }, 60_000);
   afterAll(async () => {
