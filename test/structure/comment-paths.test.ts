@@ -97,17 +97,13 @@ const exists = (path: string, named: string): boolean =>
   (/^docs\/decisions\/\d{4}$/.test(named) &&
     repositoryFiles.some((file) => file.startsWith(`${named}-`)));
 
-const staleWords = (path: string, text: string): readonly string[] =>
-  [
-    ...pathsIn(text).filter((named) => !exists(path, named)),
-    ...(text.match(FILE_NAME) ?? []).filter((named) => !fileNames.has(named)),
-  ].filter((named) => !exceptions.has(named));
-
-/** No word of a comment begins or ends outside of it, so a source without stale words has none in its comments, and is not parsed. */
 const stalePaths = (path: string, text: string): readonly string[] =>
-  staleWords(path, text).length === 0
-    ? []
-    : commentsOf(path, text).flatMap((comment) => staleWords(path, comment));
+  commentsOf(path, text)
+    .flatMap((comment) => [
+      ...pathsIn(comment).filter((named) => !exists(path, named)),
+      ...(comment.match(FILE_NAME) ?? []).filter((named) => !fileNames.has(named)),
+    ])
+    .filter((named) => !exceptions.has(named));
 
 describe('paths in comments', () => {
   const sources = repositoryFiles.filter((path) => COMMENTED.test(path) && !FIXTURES.test(path));
