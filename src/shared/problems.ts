@@ -254,11 +254,11 @@ export const nullOn = (...codes: readonly ProblemCode[]) => {
   return (error: unknown): null => (told(error), null);
 };
 
-// ◆ Everything stored or scheduled carries `v` (docs/versions.md lists it all), written and checked where it leaves and enters a process:
-// by the stores, the wrapper of activities, and client and workflow. A reader takes fields that it does not know; of another `v` nothing
-// can be said, so it answers `version_unknown` and leaves the thing alone.
+// ◆ Everything that Emend stores or schedules carries `v` (docs/versions.md lists it all). The stores, the wrapper of activities, the client
+// and the workflow write it where a value leaves a process, and check it where a value enters one. A reader ignores fields that it does
+// not know. It refuses another `v` with `version_unknown`, and does not touch the value.
 
-/** Raised where what was written before can no longer be read. */
+/** Raised by each release that cannot read what an earlier one wrote. */
 export const VERSION = 2;
 export type Version = typeof VERSION;
 
@@ -283,9 +283,7 @@ export const unknownVersion = (what: string, value: unknown): Problem => {
   return problem(
     'version_unknown',
     `${what} has ${shown(v)}; this Emend reads version ${VERSION}.`,
-    typeof v === 'number' && v < VERSION
-      ? 'An older Emend wrote it: finish the run with that version.'
-      : 'A newer Emend wrote it: upgrade worker and client, then try again.',
+    'Another version of Emend wrote it: upgrade worker and client, or use that version.',
   );
 };
 
@@ -294,42 +292,8 @@ export const checkVersion = (value: unknown, what: string): void => {
   if (!isKnown(value)) throw new ProblemError(unknownVersion(what, value));
 };
 
-const kindOf = (value: unknown): string => (Array.isArray(value) ? 'list' : typeof value);
-/** The first part that is missing in `state` or of another kind than in `fresh`. What is a number may become unknown. */
-function oddIn(state: unknown, fresh: object): string | undefined {
-  for (const [name, value] of Object.entries(fresh)) {
-    if (name === 'input' || value === null) continue;
-    const found = (state as Readonly<Record<string, unknown>>)[name];
-    if (found === null ? typeof value !== 'number' : kindOf(found) !== kindOf(value)) return name;
-    // Each stage has parts of its own.
-    const within =
-      kindOf(value) === 'object' && name !== 'stage' ? oddIn(found, value as object) : undefined;
-    if (within !== undefined) return `${name}.${within}`;
-  }
-  return undefined;
-}
 /** The value without its `v`. Throws as `checkVersion` does. */
 export const unversioned = (value: unknown, what: string): object => {
   checkVersion(value, what);
   return Object.fromEntries(Object.entries(value as object).filter(([name]) => name !== 'v'));
 };
-
-/**
- * Why a run cannot go on from what the run before it carried over (continue-as-new); null: it can. `fresh`: a state as this build begins
- * with, for the shape; fields that begin as null may be missing, as they came later.
- */
-export function unreadableCarried(carried: unknown, fresh: object): Problem | null {
-  const what = 'The state carried over from the previous run';
-  if (!isKnown(carried)) return unknownVersion(what, carried);
-  const { state, reportedSeq } = carried as {
-    readonly state?: unknown;
-    readonly reportedSeq?: unknown;
-  };
-  if (!isKnown(state)) return unknownVersion(`The carried state of the run`, state);
-  const odd = oddIn(state, fresh);
-  if (odd === undefined && typeof reportedSeq === 'number') return null;
-  return problem(
-    'version_unknown',
-    `${what} does not match version ${VERSION}: ${odd ?? 'reportedSeq'} is missing or has the wrong type.`,
-  );
-}

@@ -42,22 +42,8 @@ export interface Rules {
   readonly limits: Readonly<Partial<Record<LimitName, Pick<LimitSpec, 'unit' | 'min' | 'max'>>>>;
   readonly answers: Readonly<Record<PauseReason, readonly Answer[]>>;
   readonly wholeAnswers: readonly Answer[];
-  /** The search attributes are cleared when a pause is over: one more action a pause. */
-  readonly marksGoingOn?: true;
-  /** What the run of a phase used that left no result is counted (`all`: and a plan's own calls): one more activity. */
-  readonly countsCutOff?: true | 'all';
-  /** How long what follows an earlier attempt took is not known, so that it is not taken for a server that stood still. */
-  readonly knowsEarlier?: true;
-  /** Of a plan: `--phase` goes by the order of the phases, a person's merge is tested, and a dependency on what is done is none. */
-  readonly ordersPhases?: true;
-  /** Of a plan: its documents are read again once a person was waited for before a phase: one more activity. */
-  readonly readsAfterWaits?: true;
-  /** Activities that run inside a workflow task where all roles share its queue; docs/measures.md has the reasons. */
-  readonly local?: readonly string[];
-}
-/** A run's state, or as much of it. */
-export interface Ruled {
-  readonly input: { readonly rules: Rules };
+  /** Activities that run inside a workflow task if all roles share its queue; docs/measures.md has the reasons. */
+  readonly local: readonly string[];
 }
 
 const pick = <N extends string>(
@@ -78,32 +64,17 @@ export const currentRules = (): Rules => ({
   ),
   answers: ANSWERS_BY_REASON,
   wholeAnswers: WHOLE_ANSWERS,
-  marksGoingOn: true,
-  countsCutOff: 'all',
-  knowsEarlier: true,
-  ordersPhases: true,
-  readsAfterWaits: true,
   local: ['buildProposal', 'saveCheckpoint', 'evaluateTriggers'],
 });
 
-/** ◆ A name that comes later is missing in the rules of runs that were started before: it is read with what it was until then. */
-export const rulesOf = ({ input }: Ruled): Rules => input.rules;
-export const boundsOf = ({ input }: Ruled): Rules['bounds'] => input.rules.bounds;
-export const answersTo = ({ input }: Ruled, reason: PauseReason): readonly Answer[] =>
-  input.rules.answers[reason];
+export const isLimitName = ({ limits }: Rules, name: string): name is LimitName =>
+  Object.hasOwn(limits, name);
 
-/** A run that began before there was this question knows no answers to it. */
-export const knows = ({ input }: Ruled, reason: PauseReason): boolean =>
-  Object.hasOwn(input.rules.answers, reason);
-
-export const isLimitName = (ruled: Ruled, name: string): name is LimitName =>
-  Object.hasOwn(rulesOf(ruled).limits, name);
-
-/** Edit calls of a step where `maxTotalChunks` is not set. */
-export const defaultChunks = (ruled: Ruled, files: number): number => {
-  const { leastChunks, chunks_perFile } = boundsOf(ruled);
-  return Math.max(leastChunks, chunks_perFile * files);
-};
+/** Returns the number of edit calls of a step for which `maxTotalChunks` is not set. */
+export const defaultChunks = (
+  { bounds: { leastChunks, chunks_perFile } }: Rules,
+  files: number,
+): number => Math.max(leastChunks, chunks_perFile * files);
 
 /** Returns the money of a run for which `budget_usd` is not set. Null: no price is known. */
 export const defaultBudget_usd = (
@@ -112,8 +83,6 @@ export const defaultBudget_usd = (
 ): number | null =>
   estimate_usd === null ? null : Math.max(leastBudget_usd, budgetEstimate_times * estimate_usd);
 
-/** Words of others on their way into the state. */
-export const cut = (ruled: Ruled, text: string): string => {
-  const { reason_chars } = boundsOf(ruled);
-  return text.length <= reason_chars ? text : `${text.slice(0, reason_chars - 1)}…`;
-};
+/** Shortens a text of others on its way into the state. */
+export const cut = ({ bounds: { reason_chars } }: Rules, text: string): string =>
+  text.length <= reason_chars ? text : `${text.slice(0, reason_chars - 1)}…`;

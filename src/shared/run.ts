@@ -37,14 +37,13 @@ export interface PlanInput extends RunInput {
   readonly options: PlanOptions;
   /** The earlier run of this plan that saved the newest checkpoint; absent: none is known. */
   readonly resumeFrom?: StepKey;
-  /** Of a run that goes on where the one before it was (continue-as-new). */
-  readonly carried?: Carried;
 }
-/** `state`: a PlanState or a StepState. */
-interface Carried {
+/** What a run leaves to the run that continues it. `state`: a PlanState or a StepState. */
+export interface Carried {
   readonly v: Version;
   readonly state: unknown;
   readonly reportedSeq: number;
+  readonly count: UsageOwed;
 }
 
 /** What a step and a plan are started with alike. */
@@ -68,6 +67,8 @@ export interface RunInput {
   readonly configurationCommit?: string;
   /** Are the search attributes registered? Without them runs go without. */
   readonly searchAttributes: boolean;
+  /** Of a run that continues another one (continue-as-new). */
+  readonly carried?: Carried;
 }
 /** An ended run whose pull request was reviewed, and what is taken up of the review. */
 export interface Follows extends Readonly<
@@ -95,8 +96,6 @@ export interface EditStepInput extends RunInput {
   readonly modelBase?: true;
   /** Of a phase: a person's consent for an earlier one, for the rest of the plan. */
   readonly withoutSandbox?: true;
-  /** Of a run that goes on where the one before it was (continue-as-new). */
-  readonly carried?: Carried & { readonly count: UsageOwed };
 }
 /** What a step still has to count: nothing, its usage now, or at its end; and whether it was counted before. */
 export interface UsageOwed {

@@ -15,10 +15,11 @@ import type { OutageState } from './outage.js';
 import { urlFault } from './repository.js';
 import type { ProposalSummary } from './proposal-activities.js';
 import { asText, count, short } from './text.js';
-import { boundsOf, isLimitName, rulesOf, type Ruled } from './rules.js';
+import { isLimitName, type Rules } from './rules.js';
 
 /** What counts, of a step's state or a plan's. */
-export interface DecisionContext extends Ruled, OutageState {
+export interface DecisionContext extends OutageState {
+  readonly input: { readonly rules: Rules };
   readonly stage: { readonly at: string; readonly outcome?: string };
   readonly decision: DecisionPoint | null;
   readonly resolved: readonly ResolvedDecision[];
@@ -41,11 +42,11 @@ const again = (message: string): Validation => ({ counts: false, again: true, me
 export const answerOf = (open: DecisionPoint, path: string): Answer | undefined =>
   Object.hasOwn(open.answered, path) ? open.answered[path] : undefined;
 /** What somebody sent, short enough for a message. */
-const shown = (ruled: Ruled, value: unknown): string =>
-  short(asText(value), boundsOf(ruled).request_chars);
+const shown = ({ input }: DecisionContext, value: unknown): string =>
+  short(asText(value), input.rules.bounds.request_chars);
 
 function validateSettings(state: DecisionContext, request: DecisionRequest): string | null {
-  const { limits } = rulesOf(state);
+  const { limits } = state.input.rules;
   for (const [name, value] of Object.entries(request.set ?? {})) {
     if (TEXT_SETTINGS.some((text) => text === name)) {
       if (typeof value !== 'string' || value.trim() === '')
@@ -62,7 +63,7 @@ function validateSettings(state: DecisionContext, request: DecisionRequest): str
         return `set.${name} must be of ${part.accepts.join(', ')}, got ${shown(state, value)}`;
       continue;
     }
-    if (!isLimitName(state, name))
+    if (!isLimitName(state.input.rules, name))
       return `set.${shown(state, name)} is not a limit; limits are: ${Object.keys(limits).join(', ')}`;
     const { unit = '', min = 0, max = 0 } = limits[name] ?? {};
     if (typeof value !== 'number' || !Number.isFinite(value) || value < min || value > max)
@@ -82,7 +83,7 @@ function validateSelection(
       : null;
   if (answer !== 'select') return `${answer} accepts no selection of changes`;
   if (files !== undefined) return 'select already names its files; omit files';
-  const { selectedChanges } = boundsOf(state);
+  const { selectedChanges } = state.input.rules.bounds;
   const lists = Object.values(select);
   if (lists.length === 0) return 'select names no file';
   if (lists.reduce((sum, list) => sum + list.length, 0) > selectedChanges)
@@ -148,7 +149,7 @@ export const mustName = ({ decision }: Pick<DecisionContext, 'decision'>): strin
 
 /** Does this request count now? The first verdict on a file stands; an approval names the proposal it was made for. */
 export function validateDecision(state: DecisionContext, request: DecisionRequest): Validation {
-  const { note_bytes } = boundsOf(state);
+  const { note_bytes } = state.input.rules.bounds;
   if (state.seenRequests.includes(request.requestId))
     return again('this request was already received');
   const resolved = validateResolved(state, request);
@@ -164,11 +165,6 @@ export function validateDecision(state: DecisionContext, request: DecisionReques
       open.proposalId !== null ? ' (an answer counts only for the proposal it names)' : '';
     return no(`decision ${shown(state, request.decision)} is not open; open is ${open.id}${older}`);
   }
-  // A counted answer would be a command in the history, and no newer worker could go on from it.
-  if (open.reason === 'version_unknown' && request.answer === 'wait')
-    return no(
-      'the run keeps waiting: start a newer worker, then send `wait` again to resume the run there',
-    );
   if (!open.accepts.includes(request.answer))
     return no(
       `${request.answer} is not an answer to ${open.reason}; answers are: ${open.accepts.join(', ')}`,
@@ -201,7 +197,7 @@ function validateFiles(
   if (named === undefined) return { counts: true };
   if (named.length === 0) return no('files is empty; omit it to answer for all files');
   const whole =
-    rulesOf(state).wholeAnswers.includes(request.answer) || isOfTheRest(open, request.answer);
+    state.input.rules.wholeAnswers.includes(request.answer) || isOfTheRest(open, request.answer);
   if (whole || open.files.length === 0) return no(`${request.answer} accepts no files here`);
   const known = new Set(open.files.map((file) => file.path));
   const stranger = named.find((path) => !known.has(path));

@@ -71,7 +71,6 @@ const USUAL: Readonly<Record<PauseReason, Answer>> = {
   plan_changed: 'take_new',
   merge_conflict: 'regenerate',
   resume: 'resume',
-  version_unknown: 'wait',
   cancelled: 'retry',
   sandbox_unavailable: 'run_without',
   audit: 'keep',

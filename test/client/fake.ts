@@ -7,9 +7,9 @@ import { createArchive } from '../../src/stores/directory/archive.js';
 import { createBlobStore, diskFiles } from '../../src/stores/directory/blobs.js';
 import { createCallLog, createRecordStore } from '../../src/stores/directory/records.js';
 import { storePaths } from '../../src/stores/location.js';
-import { ProblemError, problem } from '../../src/shared/problems.js';
+import { ProblemError, problem, VERSION, type Problem } from '../../src/shared/problems.js';
 import { queueNames, QUERIES } from '../../src/shared/names.js';
-import type { LedgerRow, StatusQuery, StepStatus } from '../../src/shared/run.js';
+import type { LedgerRow, StatusQuery, StepResult, StepStatus } from '../../src/shared/run.js';
 import type { DecisionRequest } from '../../src/shared/decisions.js';
 import type { ProposalSummary } from '../../src/shared/proposal-activities.js';
 import type { StepEvent } from '../../src/shared/events.js';
@@ -186,6 +186,21 @@ export const statusOf = (stepKey: string): StepStatus => ({
   ignored: [],
   lastSeq: 0,
   result: null,
+});
+
+export const refusedResult = (stepKey: string, refusal: Problem): StepResult => ({
+  v: VERSION,
+  stepKey,
+  outcome: 'refused',
+  problem: refusal,
+  usage: NO_USAGE,
+  pausedFor_ms: 0,
+  files: [],
+  skipped: [],
+  wasSplit: false,
+  commit: null,
+  proposalId: null,
+  verification: null,
 });
 
 export const tempDir = async (): Promise<string> =>

@@ -5,10 +5,9 @@ import { runEvents, showRun } from '../../src/client/runs/show.js';
 import { eventsIn } from '../../src/client/history.js';
 import type { StepEvent } from '../../src/shared/events.js';
 import { problem } from '../../src/shared/problems.js';
-import { refusedResult } from '../../src/workflows/frame/details.js';
 import { BlobPayloadCodec, asProblem } from '../../src/temporal/payloads.js';
 import { memoryBlobs } from '../temporal/support/memory-blobs.js';
-import { fakeEmend, FakeServer, startedData } from './fake.js';
+import { fakeEmend, FakeServer, refusedResult, startedData } from './fake.js';
 
 const KEY = 'abcd1234'.padEnd(32, '0');
 const event = (seq: number, file = 'a.js'): StepEvent => ({

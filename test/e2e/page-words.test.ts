@@ -16,8 +16,7 @@ import {
   type PauseReason,
 } from '../../src/shared/decisions.js';
 import type { ProposalSummary } from '../../src/shared/proposal-activities.js';
-import { refusedResult } from '../../src/workflows/frame/details.js';
-import { FakeServer, fakeEmend, type FakeRun } from '../client/fake.js';
+import { FakeServer, fakeEmend, refusedResult, type FakeRun } from '../client/fake.js';
 import {
   inBrowser,
   launch,

@@ -1,6 +1,5 @@
 /** Tests before anything is applied: what they lead to. The activity itself runs in test/e2e/baseline.test.ts. */
 import { describe, expect, test } from '@jest/globals';
-import { currentRules } from '../../src/shared/rules.js';
 import { baseChoice } from '../../src/workflows/step/reduce-tests.js';
 import { play, type Case } from './step-driver.js';
 import { blob } from './world.js';
@@ -119,19 +118,6 @@ describe('the base', () => {
     {
       name: 'nobody looks',
       ready: { test: ready.test },
-      effects: `preflight > ${A}`,
-    },
-    {
-      name: 'a run that began before there was this question',
-      ready,
-      input: {
-        rules: {
-          ...currentRules(),
-          answers: Object.fromEntries(
-            Object.entries(currentRules().answers).filter(([reason]) => reason !== 'baseline'),
-          ) as ReturnType<typeof currentRules>['answers'],
-        },
-      },
       effects: `preflight > ${A}`,
     },
   ])('$name', (it) => {

@@ -2,7 +2,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { ledgerOfEvents } from '../../src/client/archive/status.js';
 import { ledgerOf } from '../../src/workflows/step/views.js';
-import { currentRules, type Rules } from '../../src/shared/rules.js';
 import { play, type Case } from './step-driver.js';
 
 const PICK = 'preflight > pick';
@@ -66,12 +65,4 @@ describe('no file is named', () => {
         expect(rows).toMatchObject([{ path: 'b.ts', why: expect.stringMatching(/./) }]);
     },
   );
-
-  test('a run that began before there were these questions asks as it did then', () => {
-    const { pick, nothing_found, ...answers } = currentRules().answers;
-    expect(pick).toEqual(nothing_found);
-    const input = { rules: { ...currentRules(), answers: answers as Rules['answers'] } };
-    const { trace } = play({ words: { preflight: ['pick'], pick: ['nothing_found'] }, input });
-    expect(trace.join(' > ')).toBe(`${PICK} > ask engine_failed`);
-  });
 });

@@ -306,14 +306,6 @@ describe('a document that is changed while a person is waited for before a phase
     });
     plan.until('run');
   });
-
-  test('runs that began before go on as they did', () => {
-    const plan = paused();
-    const { readsAfterWaits: _, ...rules } = plan.state.input.rules;
-    plan.state = { ...plan.state, input: { ...plan.state.input, rules } };
-    resume(plan);
-    plan.until('job');
-  });
 });
 
 test('what the documents hold that is text and would be taken for more is told once', () => {

@@ -1,7 +1,6 @@
 /** Outcomes, attempts, the fallbacks and what they add up to: each row is a case. */
 import { detailsOf } from '../../src/workflows/step/views.js';
 import { describe, expect, test } from '@jest/globals';
-import { currentRules, type Rules } from '../../src/shared/rules.js';
 import { play, type Case, type Saying } from './step-driver.js';
 
 const TWO = ['a.ts', 'b.ts'];
@@ -627,15 +626,6 @@ describe('secrets in a request that a person is asked about', () => {
     expect(world.asked.map(({ secrets }) => secrets)).toEqual([undefined, 'send']);
     expect(state.edits).toMatchObject({ chunks: 2, unanswered: 1, calls: 1 });
   });
-
-  test('a run that began before there was this question masks', () => {
-    const { secret_found, ...answers } = currentRules().answers;
-    expect(secret_found).toEqual(['mask', 'send', 'skip']);
-    const rules = { ...currentRules(), answers: answers as Rules['answers'] };
-    const { trace, world } = play({ words: { propose: ['secret=a.ts'] }, input: { rules } });
-    expect(trace.join(' > ')).toBe('preflight > propose * > propose * > build > ask approval a.ts');
-    expect(world.asked.map(({ secrets }) => secrets)).toEqual([undefined, 'mask']);
-  });
 });
 
 describe('some files failed, the others are done: their proposal is built before a person is asked', () => {
@@ -643,7 +633,6 @@ describe('some files failed, the others are done: their proposal is built before
   const ASKED = FIVE.map((path) => `propose ${path}`).join(' > ');
   const stuck = { 'c.ts': ['truncated>exhausted'] };
   const TO_PAUSE = `preflight > ${ASKED} > build > ask truncation c.ts`;
-  const before = currentRules();
   const CASES: readonly Case[] = [
     {
       name: 'approve applies what is done and leaves the failed one out',
@@ -715,17 +704,6 @@ describe('some files failed, the others are done: their proposal is built before
       decisions: ['approve'],
       effects:
         'preflight > propose a.ts > propose b.ts > build > propose b.ts#2 told > build > ask declined a.ts > say approve > apply b.ts > commit > committed',
-    },
-    {
-      name: 'a run that began before this asks without it',
-      files: TWO,
-      words: { propose: { 'a.ts': ['declined'] } },
-      decisions: ['skip'],
-      input: {
-        rules: { ...before, answers: { ...before.answers, declined: ['retry', 'manual', 'skip'] } },
-      },
-      effects:
-        'preflight > propose a.ts > propose b.ts > ask declined a.ts > say skip > build > ask approval b.ts',
     },
   ];
   test.each(CASES)('$name', check);

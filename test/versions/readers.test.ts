@@ -22,10 +22,8 @@ import { createCallJournal } from '../../src/model/journal/index.js';
 import { callKey } from '../../src/model/journal/records.js';
 import type { CallKeyParts } from '../../src/model/ports.js';
 import { startedData } from '../client/fake.js';
-import { ProblemError, unreadableCarried } from '../../src/shared/problems.js';
+import { ProblemError } from '../../src/shared/problems.js';
 import { currentRules } from '../../src/shared/rules.js';
-import { initialPlan } from '../../src/workflows/plan/state.js';
-import type { PlanInput } from '../../src/shared/run.js';
 import { readRequest } from '../../src/workflows/frame/read-signal.js';
 import { claimRecord, liveDevServer, recordPath } from '../../src/temporal/dev-record.js';
 import { checkDatabase } from '../../src/temporal/dev-server.js';
@@ -389,38 +387,4 @@ describe('the dev server', () => {
       expect(readFileSync(`${db}.cli-version`, 'utf8')).toBe(`${version}\n`);
     }
   });
-});
-
-test('what a run carries over is read by version and shape; a field that began as null may be missing', () => {
-  const fresh = initialPlan(
-    { stepKey: 'f'.repeat(32), options: { drift: null } } as unknown as PlanInput,
-    0,
-  );
-  const carried = (change: object, of: object = {}): unknown => ({
-    v: 2,
-    reportedSeq: 3,
-    state: { ...fresh, ...change },
-    ...of,
-  });
-  const later = { stage: { at: 'running' }, usage: { ...fresh.usage, usd: null }, later: 1 };
-  expect(unreadableCarried(carried(later), fresh)).toBeNull();
-  const left = new Set(['input', 'estimateAsked']);
-  const without = Object.fromEntries(Object.entries(fresh).filter(([name]) => !left.has(name)));
-  expect(unreadableCarried({ v: 2, reportedSeq: 0, state: without }, fresh)).toBeNull();
-  const odd: readonly (readonly [unknown, RegExp])[] = [
-    [carried({}, { v: 3 }), /has version 3; this Emend reads version 2/],
-    [carried({ v: 3 }), /The carried state of the run has version 3/],
-    [carried({}, { reportedSeq: '3' }), /reportedSeq is missing/],
-    [carried({ phases: {} }), /phases is missing or has the wrong type/],
-    [carried({ stage: undefined }), /stage is missing/],
-    [carried({ group: { ids: [] } }), /group.baseTested is missing/],
-    [{ v: 2, reportedSeq: 0 }, /no version/],
-    [null, /no version/],
-    ['x', /no version/],
-  ];
-  for (const [value, message] of odd)
-    expect(unreadableCarried(value, fresh)).toMatchObject({
-      code: 'version_unknown',
-      message: expect.stringMatching(message),
-    });
 });

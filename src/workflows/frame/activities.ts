@@ -1,5 +1,5 @@
 /** How each activity is called: as the table (src/shared/activities.ts) says, with the numbers of the run's input. */
-import { versioned } from '../../shared/problems.js';
+import { checkVersion, versioned } from '../../shared/problems.js';
 import { TimeoutType } from '@temporalio/common';
 import {
   scheduleActivity,
@@ -19,7 +19,6 @@ import {
 import type { ActivityBase } from '../../shared/proposal-activities.js';
 import { ANY_HOST, queueNames } from '../../shared/names.js';
 import type { RunInput } from '../../shared/run.js';
-import { boundsOf } from '../../shared/rules.js';
 
 /** What every input has: who asks, and what the archive has not heard of yet. */
 type Base = Pick<ActivityBase, 'stepKey' | 'log'>;
@@ -40,7 +39,7 @@ type Timed = Pick<RunInput, 'timings' | 'queues' | 'rules' | 'repository'>;
 export const callsOf = (run: Timed): Calls => {
   /** The host that did the run's work last: it has a checkout. */
   let last: string | undefined;
-  return (activity, words) => (input) => {
+  return (activity, words) => async (input) => {
     const { summary, files = 0 }: { readonly summary: string; readonly files?: number } =
       typeof words === 'string' ? { summary: words } : words;
     const timeout_s = 'timeout_s' in input ? (input.timeout_s as number) : 0;
@@ -52,8 +51,8 @@ export const callsOf = (run: Timed): Calls => {
     const ask = (more: ActivityOptions = {}) =>
       schedule<never>(activity, [versioned(input)], { ...options, ...more });
     const { role } = ACTIVITIES[activity];
-    if (run.repository === undefined || role !== 'host' || run.queues.workflow === run.queues.host)
-      return ask();
+    const isAnywhere =
+      run.repository !== undefined && role === 'host' && run.queues.workflow !== run.queues.host;
     const nearby = async () => {
       const queue = { taskQueue: queueNames(run.queues.workflow, last ?? ANY_HOST).host };
       const asked =
@@ -69,7 +68,9 @@ export const callsOf = (run: Timed): Calls => {
       last = (result as { readonly host?: string }).host ?? last;
       return result;
     };
-    return nearby();
+    const result = await (isAnywhere ? nearby() : ask());
+    checkVersion(result, `The result of ${activity}`);
+    return result;
   };
 };
 
@@ -82,7 +83,7 @@ export const isLocal = <N extends ActivityName>(
   // A checkout is made by a remote, which may take long.
   run.repository === undefined &&
   run.queues.workflow === run.queues[ACTIVITIES[activity].role] &&
-  run.rules.local?.includes(activity) === true &&
+  run.rules.local.includes(activity) &&
   !(typeof words === 'object' && 'isLong' in words && words.isLong);
 
 /** Whose transaction it is, for activities that leave one behind. */
@@ -96,11 +97,11 @@ const CHECKOUT = { worktreeAdd_s: 1 } as const;
 
 export function optionsOf(
   activity: ActivityName,
-  { timings, queues, ...input }: Timed,
+  { timings, queues, rules, repository }: Timed,
   { files, timeout_s }: { readonly files: number; readonly timeout_s: number },
 ): ActivityOptions {
   const { role, timeouts, retry, cancellationType, more_s }: ActivitySpec = ACTIVITIES[activity];
-  const all = { ...boundsOf({ input }), ...timings, timeout_s };
+  const all = { ...rules.bounds, ...timings, timeout_s };
   const numbers = (of: Readonly<Record<string, Amount>>) =>
     Object.fromEntries(Object.entries(of).map(([name, amount]) => [name, all[amount]]));
   const options = {
@@ -111,7 +112,7 @@ export function optionsOf(
   };
   const more = {
     ...more_s,
-    ...(input.repository === undefined || role !== 'host' ? {} : CHECKOUT),
+    ...(repository === undefined || role !== 'host' ? {} : CHECKOUT),
   };
   if (Object.keys(more).length === 0 || timeouts.startToCloseTimeout === undefined) return options;
   let startToCloseTimeout = timings.commandTurn_ms + all[timeouts.startToCloseTimeout];

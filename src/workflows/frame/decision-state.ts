@@ -6,10 +6,9 @@ import type {
   Pause,
 } from '../../shared/decisions.js';
 import type { FoundTests } from '../../shared/plan.js';
-import type { Problem } from '../../shared/problems.js';
 import type { OutageState } from '../../shared/outage.js';
 import { shownKey, type BlobRef, type StepKey } from '../../shared/ids.js';
-import { boundsOf, type Ruled } from '../../shared/rules.js';
+import type { Rules } from '../../shared/rules.js';
 import type { DecisionContext } from '../../shared/validate-decision.js';
 
 export interface DecisionState
@@ -54,13 +53,13 @@ export const approversFirst = (
 export const waitsForHost = ({ decision, ask }: DecisionState): boolean =>
   (decision ?? ask)?.reason === 'workspace_unreachable';
 
-export type Numbered = Ruled & {
-  readonly input: { readonly stepKey: StepKey };
+interface Numbered {
+  readonly input: { readonly stepKey: StepKey; readonly rules: Rules };
   readonly nextDecision: number;
-};
+}
 /** Of the decision that is opened next. */
 export const decisionId = (state: Numbered, proposalId: string | null = null): string => {
-  const run = shownKey(state.input.stepKey, boundsOf(state).shownKey_chars);
+  const run = shownKey(state.input.stepKey, state.input.rules.bounds.shownKey_chars);
   return [
     String(state.nextDecision),
     run,
@@ -100,8 +99,10 @@ export const testsBy = ({ answer, set }: TestsSaid, subject: string | null, from
 };
 
 /** The last requests that were counted: each counts once. */
-export const seenWith = (state: Ruled & DecisionState, requestId: string): readonly string[] =>
-  [...state.seenRequests, requestId].slice(-boundsOf(state).requestsKept);
+export const seenWith = (
+  { input, seenRequests }: Pick<DecisionContext, 'input' | 'seenRequests'>,
+  requestId: string,
+): readonly string[] => [...seenRequests, requestId].slice(-input.rules.bounds.requestsKept);
 
 /** The open decision goes to the resolved ones: who, when, from where and why are kept. */
 export const resolvedBy = (
@@ -114,30 +115,4 @@ export const resolvedBy = (
   pendingRecords: [],
   pausedFor_ms: state.pausedFor_ms + (now - openedAt),
   resolved: [...state.resolved, { id, n, reason, proposalId, answers, openedAt, resolvedAt: now }],
-});
-
-/**
- * The run waits for a worker that can read what it carries. ◆ Opened without a move: nothing on the way to it, and no answer but `abort`,
- * makes a command, so that the newer worker replays the history as its own.
- */
-export const waitingForNewer = <
-  S extends DecisionState & Ruled & { readonly input: { readonly stepKey: StepKey } },
->(
-  state: S,
-  { message }: Problem,
-  now: number,
-): S => ({
-  ...state,
-  decision: {
-    id: decisionId(state),
-    n: state.nextDecision,
-    reason: 'version_unknown',
-    message,
-    files: [],
-    accepts: ['wait', 'abort'],
-    proposalId: null,
-    answered: {},
-    openedAt: now,
-    subject: null,
-  },
 });

@@ -23,7 +23,6 @@ import type { FrameFact, Machine, RunState } from './machine.js';
 import { readRequest, readShortSignal, type SignalReading } from './read-signal.js';
 import { failureOf, refuseUpdate } from './failures.js';
 import type { LongRun } from './long-run.js';
-import { boundsOf } from '../../shared/rules.js';
 import { short } from '../../shared/text.js';
 import { tokensIn } from '../../shared/tokens.js';
 import * as names from './names.js';
@@ -202,7 +201,7 @@ export const listen = <S extends RunState, F>(target: DecisionTarget<S, F>): voi
   setDefaultSignalHandler((name) => {
     void hear({
       kind: 'ignored',
-      what: short(name, boundsOf(target.state).signal_chars),
+      what: short(name, target.state.input.rules.bounds.signal_chars),
       why: 'not a signal of this run',
     });
   });

@@ -3,33 +3,16 @@ import { meaningOf, type DecisionPoint } from '../../shared/decisions.js';
 import { partText } from '../../shared/event-text.js';
 import type { EventLog, StepEvent } from '../../shared/events.js';
 import { BOUNDS } from '../../shared/limits.js';
-import type { EventsQuery, RunInput, StepResult, StepStatus } from '../../shared/run.js';
-import { type Problem, VERSION } from '../../shared/problems.js';
+import type { EventsQuery, RunInput, StepStatus } from '../../shared/run.js';
+import { VERSION } from '../../shared/problems.js';
 import type { RunState } from './machine.js';
 import { codeSpan } from '../../shared/text.js';
-import { NO_USAGE } from '../../shared/usage.js';
 
 export const DETAILS_CHARS = 10_000; // bound: Over inlinePayload_bytes the Temporal UI would show a reference instead of the text.
 
 /** Returns whether the payload codec would move a value of this size into the blob store. */
 export const isOverInline = (size_bytes: number): boolean =>
   size_bytes > BOUNDS.inlinePayload_bytes;
-
-/** Of a run that could not even be begun. */
-export const refusedResult = (stepKey: unknown, problem: Problem): StepResult => ({
-  v: VERSION,
-  stepKey: typeof stepKey === 'string' ? stepKey : '',
-  outcome: 'refused',
-  problem,
-  usage: NO_USAGE,
-  pausedFor_ms: 0,
-  files: [],
-  skipped: [],
-  wasSplit: false,
-  commit: null,
-  proposalId: null,
-  verification: null,
-});
 
 /** What every result says; of a run that has not ended: failed. */
 export function resultBase({ input, stage, usage, openOnHost, left, pausedFor_ms }: RunState) {

@@ -3,10 +3,8 @@ import { RetryState, TimeoutType } from '@temporalio/common';
 import { ActivityFailure, ApplicationFailure, TimeoutFailure } from '@temporalio/workflow';
 import { ACTIVITIES, type ActivityName, HANDED_BACK } from '../../shared/activities.js';
 import type { PauseReason } from '../../shared/decisions.js';
-import { PROBLEMS, unknownVersion } from '../../shared/problems.js';
+import { PROBLEMS, sentence, unknownVersion } from '../../shared/problems.js';
 import type { RunInput } from '../../shared/run.js';
-
-type Ruling = Pick<RunInput, 'timings' | 'rules'>;
 
 /** Who took no work. */
 const UNREACHED: Readonly<Record<(typeof ACTIVITIES)[ActivityName]['unreached'], string>> = {
@@ -29,13 +27,11 @@ function reasonOf(type: string, activity: ActivityName): PauseReason {
 }
 
 /** The time-out that a failure ran into, of those that no further attempt follows and that tell when the failed attempt began. */
-const limitOf = (error: unknown, { timings, rules }: Ruling): number => {
+const limitOf = (error: unknown, timings: RunInput['timings']): number => {
   if (!(error instanceof ActivityFailure && error.cause instanceof TimeoutFailure)) return Infinity;
   const { timeoutType, cause } = error.cause;
   if (timeoutType === TimeoutType.SCHEDULE_TO_START)
-    return rules.knowsEarlier === true && cause !== undefined
-      ? Infinity
-      : timings.scheduleToStart_ms;
+    return cause === undefined ? timings.scheduleToStart_ms : Infinity;
   // A heartbeat's where no time is left for another attempt.
   const none =
     timeoutType === TimeoutType.SCHEDULE_TO_CLOSE || error.retryState === RetryState.TIMEOUT;
@@ -52,15 +48,18 @@ const isHandedBack = (error: unknown): boolean =>
  * later than it was set to: the server stood still (a laptop's lid), which says nothing of host or model. Each turn takes a worker's stop, or
  * longer than the time-out, so that this spins never.
  */
-export async function untilDone<T>(run: Ruling, work: () => Promise<T>): Promise<T> {
+export async function untilDone<T>(
+  timings: RunInput['timings'],
+  work: () => Promise<T>,
+): Promise<T> {
   for (;;) {
     const began = Date.now();
     try {
       return await work();
     } catch (error) {
       if (isHandedBack(error)) continue;
-      const late_ms = Date.now() - began - limitOf(error, run);
-      if (late_ms <= run.timings.heartbeatTimeout_ms) throw error;
+      const late_ms = Date.now() - began - limitOf(error, timings);
+      if (late_ms <= timings.heartbeatTimeout_ms) throw error;
     }
   }
 }
@@ -88,14 +87,10 @@ export function failureOf(
   };
 }
 
-/** A result of a later `v`, as if the activity had said so itself. */
-export const unreadable = (activity: string, result: unknown): ApplicationFailure => {
-  const { code, message, next = '' } = unknownVersion(`The result of ${activity}`, result);
-  return ApplicationFailure.create({
-    type: code,
-    message: `${message} ${next}`,
-    nonRetryable: true,
-  });
+/** A value of another version, as if an activity had refused it. `what` names it. */
+export const unreadable = (what: string, value: unknown): ApplicationFailure => {
+  const refusal = unknownVersion(what, value);
+  return ApplicationFailure.nonRetryable(sentence(refusal), refusal.code);
 };
 
 /** A refused update writes nothing to history; the caller gets these words. */

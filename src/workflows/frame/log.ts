@@ -1,10 +1,9 @@
 /** What the states of a step and of a plan have in common: telling events, messages that do not count, a model that is down. Pure. */
-import type { StepUsage } from '../../shared/usage.js';
-import { boundsOf, cut, type Ruled, type Rules } from '../../shared/rules.js';
-import { decisionId, type DecisionState, type Numbered } from './decision-state.js';
+import { cut } from '../../shared/rules.js';
+import { decisionId } from './decision-state.js';
 import type { Answer, DecisionPoint, DecisionRequest, Pause } from '../../shared/decisions.js';
-import type { ActivityFailed } from './machine.js';
-import type { EventBody, EventLog, Progress, StepEvent } from '../../shared/events.js';
+import type { ActivityFailed, RunState } from './machine.js';
+import type { EventBody, Progress, StepEvent } from '../../shared/events.js';
 import { backOff, outageEvent, type ModelDown } from '../../shared/outage.js';
 import { problem, type Problem } from '../../shared/problems.js';
 import type { WrittenByTests } from '../../shared/test-activities.js';
@@ -23,18 +22,18 @@ export const noProgress = (moves: number, stage: string): string =>
   `${moves} moves in a row at stage ${stage} made no progress: a bug in Emend; please report it`;
 
 /** Appends an event; only the newest `eventsKept` stay in the state, all of them go to the archive. */
-export const emit = <S extends EventLog & Ruled>(state: S, now: number, body: EventBody): S => {
+export const emit = <S extends RunState>(state: S, now: number, body: EventBody): S => {
   // A union spread into a union: the compiler cannot see that each body stays itself.
   const event = { ...body, seq: state.nextSeq, at: now } as StepEvent;
   return {
     ...state,
     nextSeq: state.nextSeq + 1,
-    events: [...state.events, event].slice(-boundsOf(state).eventsKept),
+    events: [...state.events, event].slice(-state.input.rules.bounds.eventsKept),
   };
 };
 
 /** Adds a warning that lists paths; without paths none. */
-export const warnOfPaths = <S extends EventLog & Ruled>(
+export const warnOfPaths = <S extends RunState>(
   state: S,
   sentence: string,
   paths: readonly string[],
@@ -44,11 +43,11 @@ export const warnOfPaths = <S extends EventLog & Ruled>(
     ? state
     : emit(state, currentTime_ms, {
         type: 'warning',
-        message: cut(state, `${sentence}: ${paths.join(', ')}`),
+        message: cut(state.input.rules, `${sentence}: ${paths.join(', ')}`),
       });
 
 /** Adds warnings of what tests wrote into the workspace, and of what they may not write there. */
-export const warnOfWrites = <S extends EventLog & Ruled>(
+export const warnOfWrites = <S extends RunState>(
   state: S,
   subject: string,
   { written = [], notWritten = [] }: WrittenByTests,
@@ -73,7 +72,7 @@ interface Opening {
   readonly progress: Progress;
 }
 /** A pause becomes the open decision. Whoever is asked answers for an outage, too: what comes next is tried at once. */
-export const openDecision = <S extends DecisionState & EventLog & Numbered & Ruled>(
+export const openDecision = <S extends RunState>(
   state: S,
   { reason, message, files, subject, parts }: Pause,
   now: number,
@@ -111,13 +110,14 @@ export const openDecision = <S extends DecisionState & EventLog & Numbered & Rul
   });
 };
 
-export const tellFailed = <S extends EventLog & Ruled>(
+export const tellFailed = <S extends RunState>(
   state: S,
   { activity, message }: ActivityFailed,
   now: number,
-): S => emit(state, now, { type: 'activity_failed', activity, message: cut(state, message) });
+): S =>
+  emit(state, now, { type: 'activity_failed', activity, message: cut(state.input.rules, message) });
 
-export const notCounted = <S extends EventLog & Ruled>(state: S, now: number): S =>
+export const notCounted = <S extends RunState>(state: S, now: number): S =>
   emit(state, now, { type: 'warning', message: 'usage: interrupted calls could not be counted' });
 
 export const decidedBy = (
@@ -134,43 +134,43 @@ export const decidedBy = (
 });
 
 /** A message that does not count. Counted are all; kept are the last, and told as events the first: a flood leaves no flood. */
-export const recordIgnored = <S extends DecisionState & EventLog & Ruled>(
+export const recordIgnored = <S extends RunState>(
   state: S,
   { what, why }: { readonly what: string; readonly why: string },
   now: number,
 ): S => {
-  const { ignoredKept } = boundsOf(state);
+  const { ignoredKept } = state.input.rules.bounds;
   const ignoredCount = state.ignoredCount + 1;
-  const ignored = [...state.ignored, cut(state, `${what}: ${why}`)].slice(-ignoredKept);
+  const ignored = [...state.ignored, cut(state.input.rules, `${what}: ${why}`)].slice(-ignoredKept);
   const kept = { ...state, ignored, ignoredCount };
-  const event = { type: 'decision_ignored', what: cut(state, what), why: cut(state, why) } as const;
+  const event = {
+    type: 'decision_ignored',
+    what: cut(state.input.rules, what),
+    why: cut(state.input.rules, why),
+  } as const;
   return ignoredCount > ignoredKept ? kept : emit(kept, now, event);
 };
 
-interface MayBeDown extends DecisionState, EventLog {
-  readonly input: { readonly stepKey: string; readonly rules: Rules };
-  readonly usage: StepUsage;
-}
 /** The model could not be asked for `file`: the run waits, or a person is asked. */
-export const onModelDown = <S extends MayBeDown>(
+export const onModelDown = <S extends RunState>(
   state: S,
   down: ModelDown,
   file: string,
   now: number,
 ): S => {
   const { input, usage, nextSeq: seq } = state;
-  const run = shownKey(input.stepKey, boundsOf(state).shownKey_chars);
+  const run = shownKey(input.stepKey, state.input.rules.bounds.shownKey_chars);
   const failed = { down, file, answered: usage.output_tokens > 0, run, seq };
   const outage = backOff(state.outage, failed, now);
   return emit(
     { ...state, outage },
     now,
-    outageEvent({ ...outage, message: cut(state, outage.message) }),
+    outageEvent({ ...outage, message: cut(state.input.rules, outage.message) }),
   );
 };
 
 /** `retry` of a wait: the next try comes at once, and where it fails the waits begin anew. */
-export const tryNow = <S extends MayBeDown>(state: S, request: DecisionRequest, now: number): S => {
+export const tryNow = <S extends RunState>(state: S, request: DecisionRequest, now: number): S => {
   const { outage } = state;
   if (outage?.id !== request.decision || request.answer !== 'retry') return state;
   const again = { ...state, outage: { ...outage, tries: 0, waited_ms: 0, next: now } };

@@ -3,19 +3,17 @@
  * where the server suggests that, or before it would take no more signals; and no workflow task of it goes on for ever.
  */
 import { condition, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';
-import { waitingForNewer, type DecisionState } from './decision-state.js';
-import { boundsOf, type Ruled } from '../../shared/rules.js';
-import { unreadableCarried } from '../../shared/problems.js';
+import type { Rules } from '../../shared/rules.js';
 
 export class LongRun {
-  private readonly bounds: ReturnType<typeof boundsOf>;
+  private readonly bounds: Rules['bounds'];
   private signals = 0;
   private stays = false;
   private shownAt = 0;
   private stale = false;
 
-  constructor(run: Ruled) {
-    this.bounds = boundsOf(run);
+  constructor(bounds: Rules['bounds']) {
+    this.bounds = bounds;
   }
 
   /** A signal came: the server counts them. */
@@ -23,7 +21,7 @@ export class LongRun {
     this.signals += 1;
   }
 
-  /** The run ends here: a cancel belongs to this run, and what cannot be read is for a newer worker. */
+  /** The run ends here: a cancel belongs to this run. */
   stay(): void {
     this.stays = true;
   }
@@ -69,20 +67,6 @@ export class LongRun {
   }
 }
 
-type Begun = DecisionState & Ruled & { readonly input: { readonly stepKey: string } };
-/** The state that a run begins with: its own, what the run before left, or one that waits for a worker that can read that. */
-export function takenUp<S extends Begun>(
-  carried: unknown,
-  fresh: S,
-): { readonly state: S; readonly reportedSeq: number | null } {
-  if (carried === undefined) return { state: fresh, reportedSeq: 0 };
-  const problem = unreadableCarried(carried, fresh);
-  if (problem !== null)
-    return { state: waitingForNewer(fresh, problem, Date.now()), reportedSeq: null };
-  const { state, reportedSeq } = carried as { readonly state: S; readonly reportedSeq: number };
-  return { state: { ...state, input: fresh.input }, reportedSeq };
-}
-
 /**
  * Counts the moves of one workflow task. Waiting for an activity, a child, a timer or a condition that is not met ends the task; a task
  * that never ends is given to one worker after the other, and takes each down with all its runs.
@@ -92,8 +76,8 @@ export class IdleEffects {
   private task = 0;
   private effects = 0;
 
-  constructor(run: Ruled) {
-    this.most = boundsOf(run).idleMoves;
+  constructor(most: number) {
+    this.most = most;
   }
 
   /** Call it before each move. True: too many, the run pauses; counting begins anew. */

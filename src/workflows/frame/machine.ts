@@ -6,7 +6,7 @@ import type { SignalDefinition } from '@temporalio/workflow';
 import type { ActivityName, ResultOf } from '../../shared/activities.js';
 import type { DecisionRequest, Pause, PauseReason } from '../../shared/decisions.js';
 import { NO_EVENTS, type EventLog } from '../../shared/events.js';
-import { type Problem, VERSION, type Version } from '../../shared/problems.js';
+import type { Problem } from '../../shared/problems.js';
 import type { ActivityBase, ProposalSummary } from '../../shared/proposal-activities.js';
 import type {
   LedgerRow,
@@ -15,7 +15,6 @@ import type {
   StepOutcome,
   StepResult,
   StepStatus,
-  UsageOwed,
 } from '../../shared/run.js';
 import { NO_USAGE, type StepUsage } from '../../shared/usage.js';
 import type { Asked, Calls, Words } from './activities.js';
@@ -25,10 +24,7 @@ import type { LongRun } from './long-run.js';
 
 /** What every run has: its input, its time, what it used, its events and decisions. */
 export interface RunState<I = RunInput> extends DecisionState, EventLog {
-  readonly v: Version;
-  readonly input: I & {
-    readonly carried?: { readonly reportedSeq: number; readonly count?: UsageOwed };
-  };
+  readonly input: I;
   readonly startedAt: number;
   readonly usage: StepUsage;
   readonly stage: { readonly at: string } | Closed<StepOutcome>;
@@ -40,7 +36,6 @@ export interface RunState<I = RunInput> extends DecisionState, EventLog {
 }
 /** What every run begins with. */
 export const begin = <I extends RunInput>(input: I, now: number): Omit<RunState<I>, 'stage'> => ({
-  v: VERSION,
   input,
   startedAt: now,
   usage: NO_USAGE,
@@ -144,8 +139,6 @@ export interface Machine<S extends RunState, F, M extends { readonly kind: strin
   }[];
   /** The state that the next run takes over. */
   carried?(state: S): S;
-  /** Its usage is counted anew from the journal when a result is missing. */
-  countsUsage(state: S): boolean;
 }
 
 /** What a machine performs its moves with. */

@@ -5,7 +5,7 @@
 import type { Answer, DecisionPoint, DecisionRequest, Selection } from '../../shared/decisions.js';
 import { asText, isRecord, short } from '../../shared/text.js';
 import { isKnown, unknownVersion } from '../../shared/problems.js';
-import { boundsOf, rulesOf, type Ruled } from '../../shared/rules.js';
+import type { Rules } from '../../shared/rules.js';
 import { mustName } from '../../shared/validate-decision.js';
 
 export type SignalReading =
@@ -13,17 +13,20 @@ export type SignalReading =
   | { readonly kind: 'ignored'; readonly what: string; readonly why: string };
 
 /** Who reads: a run's state. */
-export type Listening = Ruled & { readonly decision: DecisionPoint | null };
+export interface Listening {
+  readonly input: { readonly rules: Rules };
+  readonly decision: DecisionPoint | null;
+}
 /** Those of the run's rules, and what the open decision takes. */
 const answersOf = (state: Listening): ReadonlySet<unknown> =>
   new Set([
-    ...Object.values(rulesOf(state).answers).flat(),
+    ...Object.values(state.input.rules.answers).flat(),
     ...(state.decision?.accepts ?? []),
     'abort',
   ]);
 const isAnswer = (state: Listening, value: unknown): value is Answer => answersOf(state).has(value);
-export const shown = (state: Ruled, value: unknown): string =>
-  short(asText(value), boundsOf(state).signal_chars);
+export const shown = ({ input }: Pick<Listening, 'input'>, value: unknown): string =>
+  short(asText(value), input.rules.bounds.signal_chars);
 
 const isTexts = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((item) => typeof item === 'string');

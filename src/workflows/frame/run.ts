@@ -17,32 +17,38 @@ import { ACTIVITIES, type ActivityName } from '../../shared/activities.js';
 import type { DecisionRequest } from '../../shared/decisions.js';
 import { hostOfQueue, SEARCH_ATTRIBUTES } from '../../shared/names.js';
 import type { ModelDown } from '../../shared/outage.js';
-import { isKnown, unknownVersion, VERSION } from '../../shared/problems.js';
-import type { StepResult } from '../../shared/run.js';
+import { checkVersion, isKnown, ProblemError, VERSION } from '../../shared/problems.js';
+import type { Carried, StepResult } from '../../shared/run.js';
 import { callsOf, isLocal, type Calls } from './activities.js';
 import { ArchiveFeed } from './archive-feed.js';
 import { listen } from './decisions.js';
-import { refusedResult } from './details.js';
 import { failureOf, untilDone, unreadable } from './failures.js';
 import { checkInput, checkVersioned } from './input.js';
-import { IdleEffects, LongRun, takenUp } from './long-run.js';
+import { IdleEffects, LongRun } from './long-run.js';
 import type { CallOf, FrameFact, FrameEffect, Machine, RunIo, RunState } from './machine.js';
 import { UsageCount } from './usage.js';
 
-/** The workflow of a machine, from its input to its result. Throws ApplicationFailure `InvalidInput`. */
+/** Runs the workflow of a machine, from its input to its result. Throws ApplicationFailure `InvalidInput`, `version_unknown`. */
 export async function runMachine<S extends RunState, F, M extends { readonly kind: string }, A>(
   machine: Machine<S, F, M, A>,
   input: S['input'],
 ): Promise<StepResult> {
   checkVersioned(input);
-  // Nothing has been done yet: the person starts it again where a newer worker runs.
-  if (!isKnown(input))
-    return refusedResult(input.stepKey, unknownVersion('The input of the run', input));
+  if (!isKnown(input)) throw unreadable('The input of the run', input);
   checkInput(input, machine.inputFields);
   const run = new Run(machine, input);
   listen(run);
   return run.toEnd();
 }
+
+/**
+ * Returns the state that the run before left. ◆ Throws ProblemError for another version: that fails the workflow task, not the run. The server
+ * repeats the task until a worker that reads this version takes it, so what the run has done, holds and owes stays.
+ */
+const stateIn = <S extends RunState>(carried: Carried, input: S['input']): S => {
+  checkVersion(carried, 'The state carried over from the previous run');
+  return { ...(carried.state as S), input };
+};
 
 /**
  * ◆ Commands of one workflow task keep the order in which they were made: in a chain of awaits that ends in one no await may be left out,
@@ -68,26 +74,21 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
 
   constructor(machine: Machine<S, F, M, A>, input: S['input']) {
     const { carried, ...plain } = input;
-    const { state, reportedSeq } = takenUp(
-      carried,
-      machine.initial(plain as S['input'], Date.now()),
-    );
+    const fresh = machine.initial(plain as S['input'], Date.now());
     this.machine = machine;
-    this.state = state;
-    this.archive = new ArchiveFeed(input.stepKey, reportedSeq ?? 0);
-    // Of what cannot be read nothing is counted: that would be a command in the newer worker's history.
-    this.usage = new UsageCount(reportedSeq === null ? undefined : carried?.count);
-    this.long = new LongRun({ input });
-    if (reportedSeq === null) this.long.stay();
+    this.state = carried === undefined ? fresh : stateIn(carried, fresh.input);
+    this.archive = new ArchiveFeed(input.stepKey, carried?.reportedSeq);
+    this.usage = new UsageCount(carried?.count);
+    this.long = new LongRun(input.rules.bounds);
     const marked = workflowInfo().typedSearchAttributes.get({
       name: SEARCH_ATTRIBUTES.state,
       type: 'KEYWORD',
     });
-    this.markedWaiting = reportedSeq !== null && marked === 'waiting';
+    this.markedWaiting = marked === 'waiting';
     if (carried !== undefined) this.show();
     this.calls = callsOf(input);
-    if (state.left !== undefined) this.tellPlace();
-    this.idle = new IdleEffects({ input });
+    if (this.state.left !== undefined) this.tellPlace();
+    this.idle = new IdleEffects(input.rules.bounds.idleMoves);
   }
 
   get aborting(): boolean {
@@ -122,8 +123,7 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
       if (this.markedWaiting && this.state.decision === null && move.kind !== 'pause')
         this.showWaiting(null);
       // Before a pause too: what it says of tokens and money is then all that is known.
-      if (machine.countsUsage(this.state) && (await this.countUsage(move.kind === 'finish')))
-        continue;
+      if (await this.countUsage(move.kind === 'finish')) continue;
       if (move.kind === 'finish') break;
       await this.perform(move);
     }
@@ -241,14 +241,11 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
     const log = isLocal(run, activity, words) ? [] : this.archive.take(this.state);
     let fact: F;
     try {
-      const { result, then: said } = await untilDone(run, async () => {
+      const { result, then: said } = await untilDone(run.timings, async () => {
         const asked = { stepKey: run.stepKey, log, handsBack: true as const, ...where, ...input };
         const result = await this.calls(activity, words)(asked);
         return { result, then: then(result) };
       });
-      // ◆ Of a later result nothing can be said: a person upgrades and retries. Whoever teaches a machine a later `v` guards its
-      // reading with `patched`, or a history in which it was not known would no longer replay.
-      if (!isKnown(result)) throw unreadable(activity, result);
       // What a call that was cut off came to only the journal knows.
       if ((result as { readonly down?: ModelDown }).down?.mayBePaid === true)
         this.usage.lost(activity);
@@ -258,7 +255,8 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
       this.usage.lost(activity);
       // It may never have begun: what it was handed is handed on once more. The archive keeps each event once.
       this.archive.reportedSeq = Math.min(this.archive.reportedSeq, reportedSeq);
-      if (isCancellation(error)) throw error;
+      // A result of another version is for a worker that reads it, as a carried state is.
+      if (isCancellation(error) || error instanceof ProblemError) throw error;
       const { about } = typeof words === 'string' ? {} : words;
       fact = this.machine.failed(
         { type: 'activity_failed', activity, ...failureOf(error, activity) },
@@ -292,11 +290,10 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
     this.archive.tell(this.state);
   }
 
-  /** Null: the pause is over; a run that began before that was shown keeps what the pause said. */
+  /** Null: the pause is over. */
   showWaiting(reason: string | null): void {
-    const { searchAttributes, rules } = this.state.input;
     this.markedWaiting = reason !== null;
-    if (!searchAttributes || (reason === null && rules.marksGoingOn !== true)) return;
+    if (!this.state.input.searchAttributes) return;
     const [state, why] = reason === null ? [[], []] : [['waiting'], [reason]];
     upsertSearchAttributes({ [SEARCH_ATTRIBUTES.state]: state, [SEARCH_ATTRIBUTES.reason]: why });
   }

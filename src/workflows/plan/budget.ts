@@ -18,7 +18,6 @@ import {
   usedOf,
   type MoneyBudget,
 } from '../../shared/usage.js';
-import { boundsOf } from '../../shared/rules.js';
 import { groupOf, openOf, type PlanState } from './state.js';
 
 type Spending = Pick<PlanState, 'usage' | 'startedAt' | 'pausedFor_ms' | 'spentBefore'>;
@@ -55,9 +54,9 @@ export function spendingPause(state: PlanState, now: number): FrameEffect | null
   });
   if (reached !== null) return pause('budget', reached.message, reached.name);
   const { expected, usage, mayExceedEstimate } = state;
-  const { overEstimate_times } = boundsOf(state);
+  const { overEstimate_times } = state.input.rules.bounds;
   if (expected === undefined || mayExceedEstimate) return null;
-  if (!isOverEstimate(usage, expected.estimate, boundsOf(state))) return null;
+  if (!isOverEstimate(usage, expected.estimate, state.input.rules.bounds)) return null;
   const estimate = usageText({ ...NO_USAGE, ...expected.estimate });
   const message = `the plan has used ${overEstimate_times} times its estimate; used: ${usageText(usage)}; estimate: about ${estimate}, if no phase fails`;
   return pause('runaway', message, null);

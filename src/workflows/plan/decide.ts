@@ -3,7 +3,7 @@ import type { PhaseId } from '../../shared/plan.js';
 import { recordOf, seenWith, resolvedBy, waitsForHost } from '../frame/decision-state.js';
 import type { Answer, DecisionPoint, DecisionRequest } from '../../shared/decisions.js';
 import type { Limits } from '../../shared/limits.js';
-import { boundsOf, isLimitName } from '../../shared/rules.js';
+import { isLimitName } from '../../shared/rules.js';
 import { hostOfQueue } from '../../shared/names.js';
 import { decidedBy, emit, leftOnHost, tryNow } from '../frame/log.js';
 import { within } from '../frame/machine.js';
@@ -43,11 +43,11 @@ function limitsOfAnswer(
 ): Partial<Limits> {
   const requested = Object.fromEntries(
     Object.entries(request.set ?? {}).filter(
-      ([name, value]) => isLimitName(state, name) && typeof value === 'number',
+      ([name, value]) => isLimitName(state.input.rules, name) && typeof value === 'number',
     ),
   ) as Partial<Limits>;
   const reached = open.subject;
-  if (open.reason !== 'budget' || reached === null || !isLimitName(state, reached))
+  if (open.reason !== 'budget' || reached === null || !isLimitName(state.input.rules, reached))
     return requested;
   // What cannot be counted is not limited any more, whatever the answer sets.
   if (reached === 'budget_usd' && spentOf(state, 0).usage.usd === null) requested[reached] = null;
@@ -120,7 +120,7 @@ function resolveTests(
   now: number,
 ) {
   const report = {
-    text: note.slice(0, boundsOf(state).reason_chars),
+    text: note.slice(0, state.input.rules.bounds.reason_chars),
     by: by.name,
     trigger: 'person',
   } as const;

@@ -20,7 +20,7 @@ import { hostOfQueue, WORKFLOWS } from '../../shared/names.js';
 import { childOptions } from '../../shared/run-options.js';
 import { phaseKey, shownKey } from '../../shared/ids.js';
 import { phaseBranchOf } from '../../shared/repository.js';
-import { isKnown } from '../../shared/problems.js';
+import { checkVersion } from '../../shared/problems.js';
 import type { Calls } from '../frame/activities.js';
 import { failureOf } from '../frame/failures.js';
 
@@ -103,10 +103,10 @@ const cancelledRun = (phase: PhaseId): EndedPhase => ({
   how: 'its run was cancelled',
   cancelled: true,
 });
-const ended = (phase: PhaseId, result: StepResult): EndedPhase =>
-  isKnown(result)
-    ? { phase, result, how: result.outcome }
-    : { phase, result: null, how: 'its result was written by a newer Emend; upgrade the worker' };
+const ended = (phase: PhaseId, result: StepResult): EndedPhase => {
+  checkVersion(result, 'The result of the run of a phase');
+  return { phase, result, how: result.outcome };
+};
 
 /** The child is not ours to wait for as a parent does: an activity asks the server, again and again while it is open. */
 async function waitFor(
@@ -189,7 +189,7 @@ async function runOne(run: PlanRun, id: PhaseId): Promise<void> {
 
 /** With what a run used that left no result; without it where nobody can say. */
 async function counted({ state, calls }: PlanRun, ended: EndedPhase): Promise<EndedPhase> {
-  if (ended.result !== null || state.input.rules.countsCutOff === undefined) return ended;
+  if (ended.result !== null) return ended;
   const stepKey = phaseKey(state.input.stepKey, ended.phase, phaseOf(state, ended.phase).runs);
   const count = () => calls('countUsage', 'count what was used')({ stepKey, log: [] });
   const found = await CancellationScope.nonCancellable(count).catch(() => null);

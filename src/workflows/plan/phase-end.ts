@@ -78,7 +78,7 @@ export function onPhaseEnded(
     return closePhase(
       ended,
       id,
-      { as: 'incomplete', why: cut(state, `the model changed nothing${said}`) },
+      { as: 'incomplete', why: cut(state.input.rules, `the model changed nothing${said}`) },
       now,
     );
   }
@@ -89,7 +89,10 @@ export function onPhaseEnded(
     return withPhase(ended, id, { status: 'aborted', why: 'the plan was aborted' });
   // Refused, aborted, failed, terminated: a person says what becomes of the phase.
   const said = result?.problem == null ? null : sentence(result.problem);
-  const why = cut(state, said ?? (result === null ? how : `its run ended as ${result.outcome}`));
+  const why = cut(
+    state.input.rules,
+    said ?? (result === null ? how : `its run ended as ${result.outcome}`),
+  );
   return groupEnded(withPhase(ended, id, { status: 'failed', why }));
 }
 
@@ -153,7 +156,7 @@ function failedTests(state: PlanState, id: PhaseId, result: StepResult, now: num
   const again: Partial<PhaseEntry> = {
     status: 'failed',
     testsFailed: true,
-    why: cut(state, summary),
+    why: cut(state.input.rules, summary),
     failures,
   };
   const told = emit(within(withPhase(state, id, again), 'records', { failures: all }), now, {
@@ -162,7 +165,7 @@ function failedTests(state: PlanState, id: PhaseId, result: StepResult, now: num
     run: phase.runs,
     kind,
     signature,
-    summary: cut(state, summary),
+    summary: cut(state.input.rules, summary),
     consecutive: failures.length,
   });
   return groupEnded(told);
@@ -204,7 +207,7 @@ export function onMarked(
   if (state.stage.at === 'closed') {
     const why = result.outcome === 'conflict' ? `: ${result.why}` : '';
     const message = cut(
-      state,
+      state.input.rules,
       `marks of phases are in the plan's documents but not committed${why}`,
     );
     return free.marks?.length === 0 ? free : emit(free, now, { type: 'warning', message });
@@ -221,7 +224,7 @@ export function onMarked(
           : {
               status: 'incomplete',
               unfinished: unfinished.length,
-              why: cut(state, describeUnfinished(unfinished)),
+              why: cut(state.input.rules, describeUnfinished(unfinished)),
             };
       const next = withPhase(free, id, { ...marked, ...left });
       const { why } = phaseOf(next, id);

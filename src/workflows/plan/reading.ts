@@ -2,7 +2,6 @@
 import { approversFirst } from '../frame/decision-state.js';
 import { emit } from '../frame/log.js';
 import { within } from '../frame/machine.js';
-import { boundsOf, rulesOf } from '../../shared/rules.js';
 import { sentence } from '../../shared/problems.js';
 import { shownKey } from '../../shared/ids.js';
 import { tellReport } from './reports.js';
@@ -105,11 +104,8 @@ function first(state: PlanState, plan: ReadyPlan, now: number): PlanState {
     return closePlan(state, 'refused', now, { code: 'usage', message });
   }
   const begin = plan.phases.findIndex(({ number }) => number === from);
-  const isBefore = ({ number }: PhaseReading, index: number): boolean =>
-    from !== null && (rulesOf(state).ordersPhases === true ? index < begin : number < from);
-  const phases = plan.phases.map((phase, index) =>
-    entryOf(phase, isBefore(phase, index) ? from : null),
-  );
+  const isBefore = (index: number): boolean => from !== null && index < begin;
+  const phases = plan.phases.map((phase, index) => entryOf(phase, isBefore(index) ? from : null));
   const numberOf = new Map(phases.map(({ id, number }) => [id, number]));
   const read: PlanState = {
     ...within(within(state, 'reading', { plan }), 'tests', testsAtFirst(plan)),
@@ -193,7 +189,7 @@ function takeResume(state: PlanState, left: ResumePoint, now: number): PlanState
   };
   const told = emit(taken, now, {
     type: 'resumed_from',
-    run: left.run === null ? null : shownKey(left.run, boundsOf(state).shownKey_chars),
+    run: left.run === null ? null : shownKey(left.run, state.input.rules.bounds.shownKey_chars),
     committed: unmarkedOf(taken).map(({ number }) => number),
     failures: failures.length,
     replans: replans.length,
@@ -274,8 +270,7 @@ function changesOf(state: PlanState, plan: ReadyPlan, result: ReadyPlan): readon
   const before = new Map(plan.phases.map((phase) => [phase.id, phase]));
   const after = new Set(result.phases.map(({ id }) => id));
   const open = new Set(state.phases.filter((phase) => !isDone(phase)).map(({ id }) => id));
-  const isDue = (id: string): boolean =>
-    rulesOf(state).ordersPhases !== true || (after.has(id) && open.has(id));
+  const isDue = (id: string): boolean => after.has(id) && open.has(id);
   const waits = ({ dependsOn }: PhaseReading): string => dependsOn.filter(isDue).join();
   return [
     ...result.phases.flatMap((phase) => {

@@ -15,7 +15,6 @@ import {
   type FrameFacts,
   type RunIo,
 } from '../frame/machine.js';
-import { answersTo } from '../../shared/rules.js';
 import { abortPlan, applyPlanDecision, onControl } from './decide.js';
 import { onMarked, onPhaseEnded, type EndedPhase } from './phase-end.js';
 import { onPlanRead } from './reading.js';
@@ -86,7 +85,7 @@ const answersOf = (state: PlanState, { reason, subject }: Pause): readonly Answe
   const isDue =
     asked !== null &&
     (!isDone(phaseOf(state, asked)) || stage.at === 'marking' || stage.at === 'merging');
-  return answersTo(state, reason).filter(
+  return state.input.rules.answers[reason].filter(
     (answer) =>
       answer !== 'approve' &&
       answer !== 'move' &&

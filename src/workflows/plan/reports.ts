@@ -2,7 +2,7 @@
 import type { PhaseId, Report } from '../../shared/plan.js';
 import { emit, recordIgnored } from '../frame/log.js';
 import { within } from '../frame/machine.js';
-import { boundsOf, cut } from '../../shared/rules.js';
+import { cut } from '../../shared/rules.js';
 import {
   isDone,
   openOf,
@@ -17,7 +17,7 @@ export const isReport = (trigger?: string): trigger is Report['trigger'] =>
 
 export function onReported(state: PlanState, report: Report, currentTime_ms: number): PlanState {
   const { drifts } = state.revision;
-  const { driftsKept } = boundsOf(state);
+  const { driftsKept } = state.input.rules.bounds;
   if (drifts.length >= driftsKept) {
     const reason = `${driftsKept} reports are already waiting; send it again after the next phase`;
     return recordIgnored(state, { what: report.text, why: reason }, currentTime_ms);
@@ -39,7 +39,7 @@ export function tellReport(
   return emit(state, currentTime_ms, {
     type: trigger === 'person' ? 'revision_wanted' : 'scope_drift',
     phase: state.phases.find((phase) => phase.id === id)?.number ?? null,
-    text: cut(state, text),
+    text: cut(state.input.rules, text),
     by: author,
   });
 }

@@ -8,7 +8,7 @@ import { answeredAgain } from '../../shared/outage.js';
 import { expandText } from '../../shared/event-text.js';
 import { emit, notCounted, onModelDown } from '../frame/log.js';
 import { within } from '../frame/machine.js';
-import { cut, knows } from '../../shared/rules.js';
+import { cut } from '../../shared/rules.js';
 import { addUsage, NO_USAGE, subtractUsage, type StepUsage } from '../../shared/usage.js';
 import type {
   ApplyReplanResult,
@@ -133,7 +133,7 @@ export function onScored(
     secondAsked: true,
     complexity: { score, method, reasoning },
   });
-  const words = message === null ? null : cut(state, message);
+  const words = message === null ? null : cut(state.input.rules, message);
   const told = emit(state, now, {
     type: 'second_score',
     phase: number,
@@ -142,7 +142,7 @@ export function onScored(
     message: words,
   });
   if (discrepancy === null) return told;
-  const why = cut(state, reasoning ?? '');
+  const why = cut(state.input.rules, reasoning ?? '');
   return emit(told, now, {
     type: 'score_discrepancy',
     phase: number,
@@ -193,7 +193,7 @@ export function onTriggersEvaluated(
   const { trigger } = revising;
   const { tier, outcome } = result;
   const limit = state.reading.plan?.thresholds.replanLimit ?? 0;
-  const why = cut(state, result.why);
+  const why = cut(state.input.rules, result.why);
   const judged = { phase: number, trigger, tier, outcome, why, replans, limit };
   const checked = emit(state, now, { type: 'trigger_checked', ...judged });
   switch (result.outcome) {
@@ -206,10 +206,7 @@ export function onTriggersEvaluated(
       const next = { ...revising, beyondLimit, actions, why: words, proposal: null };
       if (trigger !== 'complexity') return triggered(checked, { ...next, step: 'propose' }, now);
       const expand = { ...next, proposal: { ref: null, action: 'expand_phase', why: words } };
-      const asks =
-        knows(state, 'plan_start') &&
-        state.reading.plan?.approval === 'ask' &&
-        phase.mayExpand !== true;
+      const asks = state.reading.plan?.approval === 'ask' && phase.mayExpand !== true;
       if (!asks) return triggered(checked, { ...expand, step: 'apply' }, now);
       const message = expandText(state.input.planPath, phase, words);
       return askAbout(
@@ -325,7 +322,7 @@ function onNoReplan(state: PlanState, revising: Revising, why: string, now: numb
     type: 'replan_failed',
     phase: number,
     trigger,
-    why: cut(state, why),
+    why: cut(state.input.rules, why),
   });
   if (!isReport(trigger)) return goOn(told, revising, { asksItself: true });
   const message = `Phase ${number} (${name}): ${revising.words}: no replan was possible: ${why}`;

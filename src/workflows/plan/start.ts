@@ -2,7 +2,7 @@
 import type { DecisionPoint, DecisionRequest, StartPart } from '../../shared/decisions.js';
 import { estimateText, expandText, foundText } from '../../shared/event-text.js';
 import type { FoundTests, PhaseId, ReadyPlan } from '../../shared/plan.js';
-import { boundsOf, cut, defaultBudget_usd, knows } from '../../shared/rules.js';
+import { cut, defaultBudget_usd } from '../../shared/rules.js';
 import { limitOf, moneyBudget, type MoneyBudget, type PhaseEstimate } from '../../shared/usage.js';
 import { asking, testsBy, type TestsSaid } from '../frame/decision-state.js';
 import { emit } from '../frame/log.js';
@@ -43,13 +43,13 @@ function estimated(state: PlanState, now: number): PlanState {
   if (over.length === 0 && (wanted === 'approved' || state.reading.plan?.approval === 'auto'))
     return shown;
   const message = estimateText({ phases, estimate, most, over, budget });
-  return { ...shown, estimateAsked: cut(state, message) };
+  return { ...shown, estimateAsked: cut(state.input.rules, message) };
 }
 
 /** Money that earlier runs of the plan used does not count against the default. */
 function budgetAtStart(state: PlanState, { calls, usd }: PhaseEstimate): MoneyBudget | null {
   // Without a call nothing was estimated.
-  const default_usd = calls === 0 ? null : defaultBudget_usd(boundsOf(state), usd);
+  const default_usd = calls === 0 ? null : defaultBudget_usd(state.input.rules.bounds, usd);
   const before_usd = state.spentBefore?.usage.usd ?? 0;
   return moneyBudget(
     limitOf(state.limits, 'budget_usd'),
@@ -67,9 +67,9 @@ function partsOf(state: PlanState): readonly StartPart[] {
     name: StartPart['name'],
     words: string,
     accepts: readonly string[],
-  ): readonly StartPart[] => (words === '' ? [] : [{ name, message: cut(state, words), accepts }]);
-  const isNew = knows(state, 'plan_start');
-  const open = isNew && state.reading.plan?.approval === 'ask' ? openOf(state) : [];
+  ): readonly StartPart[] =>
+    words === '' ? [] : [{ name, message: cut(state.input.rules, words), accepts }];
+  const open = state.reading.plan?.approval === 'ask' ? openOf(state) : [];
   const expand = toExpand({ ...state, phases: open });
   const dirty = open.flatMap(({ number, dirty: files = [] }) =>
     files.length === 0 ? [] : [`; Phase ${number}: ${files.join(', ')}`],
@@ -84,7 +84,7 @@ function partsOf(state: PlanState): readonly StartPart[] {
     ),
     ...part('tests', tests?.message ?? '', tests?.subject === null ? ['none'] : ['run', 'none']),
     ...part('dirty', dirty.length === 0 ? '' : `${UNCOMMITTED}${dirty.join('')}`, ['keep', 'skip']),
-    ...part('estimate', isNew ? (state.estimateAsked ?? '') : '', ['continue']),
+    ...part('estimate', state.estimateAsked ?? '', ['continue']),
   ];
 }
 const UNCOMMITTED = 'commit or stash changes to files that a phase changes, or it will ask';
@@ -116,14 +116,14 @@ function testsAsked(
   const test = state.reading.plan?.test;
   if (test === undefined || state.tests.answered) return null;
   const all = unconfirmed(test);
-  const isUnset = test.unset === true && knows(state, 'plan_start');
+  const isUnset = test.unset === true;
   if (all.length === 0 && test.found === null)
     return isUnset ? { message: NONE, subject: null } : null;
   const subject = [...new Set(all.flatMap(({ commands }) => commands))].join(' && ') || test.found;
   const more = isUnset ? '; none were found for other phases' : '';
   return {
     message: cut(
-      state,
+      state.input.rules,
       `test commands were found: ${all.map(foundText).join('; ') || subject}${more}`,
     ),
     subject,

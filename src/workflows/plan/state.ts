@@ -21,7 +21,7 @@ import type { EvaluateTriggersResult } from '../../shared/replan-activities.js';
 import type { PlanInput, StepResult } from '../../shared/run.js';
 import type { PauseReason } from '../../shared/decisions.js';
 import type { Limits } from '../../shared/limits.js';
-import { cut, rulesOf } from '../../shared/rules.js';
+import { cut } from '../../shared/rules.js';
 import type { Problem } from '../../shared/problems.js';
 import type { BlobRef } from '../../shared/ids.js';
 import type { MoneyBudget, PhaseEstimate, StepUsage } from '../../shared/usage.js';
@@ -72,7 +72,7 @@ export const readAfterWait = (state: PlanState): PlanState => {
   const { stage, ask, decision, revision } = state;
   const isNext =
     stage.at === 'choosing' && ask === null && decision === null && revision.current === null;
-  return isNext && rulesOf(state).readsAfterWaits === true ? readAgain(state) : state;
+  return isNext ? readAgain(state) : state;
 };
 
 export const phaseOf = (state: PlanState, id: PhaseId): PhaseEntry => {
@@ -96,7 +96,7 @@ export const askAbout = (
   asked: PhaseId | null,
   reason: PauseReason,
   message: string,
-): PlanState => asking({ ...state, asked }, reason, cut(state, message));
+): PlanState => asking({ ...state, asked }, reason, cut(state.input.rules, message));
 
 /** Nothing is left to do for it. */
 export const isDone = ({ status }: PhaseEntry): boolean =>

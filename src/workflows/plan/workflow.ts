@@ -4,7 +4,6 @@
  */
 import { CancellationScope } from '@temporalio/workflow';
 import type { PhaseId } from '../../shared/plan.js';
-import { boundsOf } from '../../shared/rules.js';
 import { configurationOf, type PlanInput, type StepResult } from '../../shared/run.js';
 import { owner } from '../frame/activities.js';
 import * as check from '../frame/input.js';
@@ -64,13 +63,12 @@ const machine: Machine<PlanState, PlanFact, PlanMove, PhaseId | null> = {
     result: resultOfPlan,
   },
   abortsBetweenEffects: true,
-  countsUsage: ({ input: { rules } }) => rules.countsCutOff === 'all',
   signals: [
     ...PLAN_REPORTS.map(([trigger, signal, description]) => ({
       signal,
       description,
       read: (state: PlanState, body: unknown): PlanFact => {
-        const text = wordOf(body, 'text').trim().slice(0, boundsOf(state).reason_chars);
+        const text = wordOf(body, 'text').trim().slice(0, state.input.rules.bounds.reason_chars);
         if (text !== '') return { type: 'reported', report: { trigger, text, by: senderOf(body) } };
         return {
           type: 'ignored',

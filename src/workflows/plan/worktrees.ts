@@ -4,7 +4,7 @@ import type { DecisionRequest } from '../../shared/decisions.js';
 import { PASSED, type RunTestsResult, type TestRun } from '../../shared/test-activities.js';
 import { emit, warnOfWrites } from '../frame/log.js';
 import { within } from '../frame/machine.js';
-import { cut, rulesOf } from '../../shared/rules.js';
+import { cut } from '../../shared/rules.js';
 import {
   askAbout,
   busyAgain,
@@ -79,7 +79,11 @@ export function onGroupVerified(
     );
   }
   const { outcome, summary } = result;
-  const tested = emit(state, now, { type: 'merged_tested', outcome, summary: cut(state, summary) });
+  const tested = emit(state, now, {
+    type: 'merged_tested',
+    outcome,
+    summary: cut(state.input.rules, summary),
+  });
   const told = warnOfWrites(tested, 'the tests of the merged phases', result, now);
   if (passed(result))
     return { ...within(told, 'group', { mergedTested: true }), stage: { at: 'marking' } };
@@ -147,9 +151,7 @@ export function resolveMerge(state: PlanState, id: PhaseId, request: DecisionReq
         marked: false,
       });
     case 'manual':
-      return within(withPhase(state, id, { merged: true }), 'group', {
-        mergedTested: state.group.mergedTested && rulesOf(state).ordersPhases !== true,
-      });
+      return within(withPhase(state, id, { merged: true }), 'group', { mergedTested: false });
     default:
       return state;
   }

@@ -19,7 +19,7 @@ import {
   type Verdict,
 } from './state.js';
 import type { ProposalSummary } from '../../shared/proposal-activities.js';
-import { defaultChunks, isLimitName, rulesOf } from '../../shared/rules.js';
+import { defaultChunks, isLimitName } from '../../shared/rules.js';
 import { resolveBase, testsOfProposal } from './reduce-tests.js';
 import { splitByFile } from './reduce-propose.js';
 import {
@@ -51,7 +51,7 @@ import {
 /** Raises limits and takes settings; `retry` at a reached limit without a number raises it by as much again. */
 function withSettings(state: StepState, open: DecisionPoint, request: DecisionRequest): StepState {
   const said = Object.entries(request.set ?? {}).filter(
-    ([name, value]) => isLimitName(state, name) && typeof value === 'number',
+    ([name, value]) => isLimitName(state.input.rules, name) && typeof value === 'number',
   );
   const { base, edits } = state;
   if (base.limits === null)
@@ -64,9 +64,9 @@ function withSettings(state: StepState, open: DecisionPoint, request: DecisionRe
     isFirstRetry &&
     request.answer === 'retry' &&
     reached !== null &&
-    isLimitName(state, reached)
+    isLimitName(state.input.rules, reached)
   ) {
-    const most = defaultChunks(state, edits.files.length);
+    const most = defaultChunks(state.input.rules, edits.files.length);
     // What cannot be counted is not limited any more, whatever the answer sets.
     if (reached === 'budget_usd' && state.usage.usd === null) limits[reached] = null;
     else if (request.set?.[reached] === undefined) {
@@ -109,7 +109,7 @@ function takeAnswer(state: StepState, request: DecisionRequest, now: number): St
   const records = [...state.pendingRecords, recordOf(request, now, files)];
   const set = withSettings(mayExceedEstimate(told, request), open, request);
   const effected = onward(perFile(set, open, request, files), now);
-  if (!complete && !rulesOf(state).wholeAnswers.includes(request.answer))
+  if (!complete && !state.input.rules.wholeAnswers.includes(request.answer))
     return { ...effected, decision: { ...open, answered }, pendingRecords: records };
   const closed = { ...effected, ...resolvedBy(state, open, records, now) };
   const resolved = emit(closed, now, {

@@ -4,7 +4,6 @@
  */
 import type { PauseReason } from '../../shared/decisions.js';
 import { foundText } from '../../shared/event-text.js';
-import { answersTo } from '../../shared/rules.js';
 import { count, linesChanged } from '../../shared/text.js';
 import type { ProposalSummary, SelectedFiles } from '../../shared/proposal-activities.js';
 import type { BlobRef } from '../../shared/ids.js';
@@ -169,9 +168,8 @@ function proposeEffect(state: StepState, now: number): Effect {
     }));
   const [worst] = failed;
   if (worst === undefined) return { kind: 'build' };
-  // A run that began before the part could be approved asks without it.
   const approvable =
-    answersTo(state, worst.reason).includes('approve') &&
+    state.input.rules.answers[worst.reason].includes('approve') &&
     leftOut(state).exclude.length < files.length;
   if (approvable && !(state.stage.at === 'propose' && state.stage.part)) return { kind: 'build' };
   const part =

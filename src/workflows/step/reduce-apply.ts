@@ -24,7 +24,6 @@ import { cut } from '../../shared/rules.js';
 import {
   afterApply,
   afterVerify,
-  askOf,
   close,
   endOfWork,
   hasFailed,
@@ -74,7 +73,10 @@ export function onProposalBuilt(
       const stranger = result.files.find((file) => !known.has(file.path));
       // Nothing that could be asked for again: building it again would go on for ever.
       if (result.files.length === 0 || stranger !== undefined) {
-        const message = cut(state, `build: ${stranger?.message ?? 'refused without a file'}`);
+        const message = cut(
+          state.input.rules,
+          `build: ${stranger?.message ?? 'refused without a file'}`,
+        );
         return asking(state, 'engine_failed', message);
       }
       return result.files.reduce<StepState>(
@@ -138,7 +140,7 @@ export function onApplied(before: StepState, result: ApplyResult, now: number): 
     case 'base_moved':
       return onBaseMoved(state, proposal, now);
     case 'failed':
-      return asking(state, 'engine_failed', cut(state, sentence(result.problem)));
+      return asking(state, 'engine_failed', cut(state.input.rules, sentence(result.problem)));
   }
 }
 
@@ -193,9 +195,9 @@ function askConflict(
   const files = conflicts.map((conflict) => ({
     path: conflict.path,
     reason,
-    message: cut(state, conflict.why),
+    message: cut(state.input.rules, conflict.why),
   }));
-  const message = cut(state, files.map((file) => withPath(file)).join('; '));
+  const message = cut(state.input.rules, files.map((file) => withPath(file)).join('; '));
   const told = emit(state, now, {
     type: 'conflict',
     files: files.map((file) => file.path),
@@ -248,14 +250,22 @@ function askAboutChanged(state: StepState, { by, files, staged }: ChangedFiles):
       ? `the tests passed, but files to be committed were changed in the meantime${isAgain}`
       : 'files were changed after the change was applied and before the tests ran';
   const withStaged = within(state, 'applied', { staged: staged ?? null });
-  return askOf(withStaged, 'tests_changed_files', `${what}: ${files.join(', ')}`);
+  return asking(
+    withStaged,
+    'tests_changed_files',
+    cut(state.input.rules, `${what}: ${files.join(', ')}`),
+  );
 }
 /** Nothing was run: a person is asked first. */
 const askForConsent = (state: StepState, { why }: NoSandbox): StepState =>
-  askOf(state, 'sandbox_unavailable', `there is no sandbox for the next commands: ${why}`);
+  asking(
+    state,
+    'sandbox_unavailable',
+    cut(state.input.rules, `there is no sandbox for the next commands: ${why}`),
+  );
 /** Nothing is wrong with the change, as far as is known. */
 const askAboutSandbox = (state: StepState, { why }: SandboxBlocks): StepState =>
-  askOf(state, 'sandbox_blocks_tests', why);
+  asking(state, 'sandbox_blocks_tests', cut(state.input.rules, why));
 
 /** A consent for once is used up. */
 const withoutOnce = (state: StepState): StepState => {
@@ -312,7 +322,7 @@ function finishedRun(
     return within(verified, 'tests', { longer: true, proposed: null });
   return onFailedVerification(
     within(verified, 'tests', { longer: false }),
-    { kind, signature, output, suggestions, summary: cut(state, summary) },
+    { kind, signature, output, suggestions, summary: cut(state.input.rules, summary) },
     currentTime_ms,
   );
 }
@@ -325,7 +335,7 @@ function withVerdict(state: StepState, result: TestRun, currentTime_ms: number):
     outcome,
     kind,
     signature,
-    summary: cut(state, result.summary),
+    summary: cut(state.input.rules, result.summary),
   });
   const others =
     on === 'proposal'
@@ -362,6 +372,6 @@ export function onCommitted(before: StepState, result: CommitResult, now: number
       );
     }
     case 'failed':
-      return asking(state, 'engine_failed', cut(state, sentence(result.problem)));
+      return asking(state, 'engine_failed', cut(state.input.rules, sentence(result.problem)));
   }
 }

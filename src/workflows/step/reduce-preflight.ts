@@ -13,7 +13,7 @@ import { within } from '../frame/machine.js';
 import { emit } from '../frame/log.js';
 import { splitByFile } from './reduce-propose.js';
 import { endAfterRollback, FRESH } from './transitions.js';
-import { boundsOf, cut, defaultBudget_usd } from '../../shared/rules.js';
+import { cut, defaultBudget_usd } from '../../shared/rules.js';
 
 /** Fresh attempts at the first fallback. */
 const untried = (regeneration: number): Omit<CallProgress, 'format' | 'outputBudget_tokens'> => ({
@@ -43,7 +43,7 @@ function estimated(state: StepState, result: Looked, isFirst: boolean, now: numb
   const used = { calls, input_tokens: tokensIn(usage), output_tokens, usd };
   const expected = plus(estimate, used);
   const set_usd = result.outcome === 'pick' ? result.budget_usd : result.limits.budget_usd;
-  const budget = moneyBudget(set_usd, defaultBudget_usd(boundsOf(state), expected.usd));
+  const budget = moneyBudget(set_usd, defaultBudget_usd(state.input.rules.bounds, expected.usd));
   const shown = within(state, 'base', { estimate: expected, budget });
   return emit(shown, now, { type: 'estimated', ...expected, budget });
 }
@@ -61,7 +61,7 @@ export function onPreflight(state: StepState, result: PreflightResult, now: numb
   if (result.outcome === 'refused') return endAfterRollback(state, now, 'refused', result.problem);
   if (result.outcome === 'untrusted') {
     const doubtful = within(state, 'base', { untrusted: result.hashes });
-    return asking(doubtful, 'configuration', cut(state, result.message));
+    return asking(doubtful, 'configuration', cut(state.input.rules, result.message));
   }
   if (result.outcome === 'pick') {
     if (state.base.picked === null)
@@ -141,7 +141,7 @@ export function onPreflight(state: StepState, result: PreflightResult, now: numb
       ...(target.deletes === undefined ? {} : { deletes: target.deletes }),
     });
   for (const message of result.warnings)
-    next = emit(next, now, { type: 'warning', message: cut(state, message) });
+    next = emit(next, now, { type: 'warning', message: cut(state.input.rules, message) });
   if (result.shouldSplit && base.ready === null)
     next = splitByFile(next, result.splitReason, now, result.briefWanted);
   return next;

@@ -17,7 +17,7 @@ import {
 import { addUsage, type StepUsage } from '../../shared/usage.js';
 import { emit, notCounted, onModelDown } from '../frame/log.js';
 import { withFiles, withMade } from './transitions.js';
-import { cut, knows } from '../../shared/rules.js';
+import { cut } from '../../shared/rules.js';
 
 const waiting = (file: FileEntry): FileEntry =>
   isUnfinished(file) ? { ...file, status: 'pending' } : file;
@@ -115,12 +115,12 @@ export function failChunk(
 ): StepState {
   const failed = onEach(state, chunk, {
     status: 'failed',
-    failure: { reason, message: cut(state, message) },
+    failure: { reason, message: cut(state.input.rules, message) },
   });
   return emit(failed, now, {
     type: 'edit_chunk_failed',
     file: chunk.file,
-    reason: cut(state, `${reason}: ${message}`),
+    reason: cut(state.input.rules, `${reason}: ${message}`),
   });
 }
 
@@ -149,7 +149,7 @@ function accept(
     accepted: accepted === null ? state.edits.accepted : [...others, accepted],
     hasSuccess: state.edits.hasSuccess || isAnswered,
   });
-  const why = reason === undefined ? {} : { unchanged: cut(state, reason) };
+  const why = reason === undefined ? {} : { unchanged: cut(state.input.rules, reason) };
   const done = {
     status: 'done',
     failure: null,
@@ -172,7 +172,7 @@ function onTruncated(
   const told = emit(state, now, {
     type: 'truncation_detected',
     file: chunk.file,
-    reason: cut(state, result.reason),
+    reason: cut(state.input.rules, result.reason),
     partialLength: result.partialLength,
     stopReason: result.stopReason,
   });
@@ -215,7 +215,7 @@ function fallback(
 ): StepState {
   const fresh = { status: 'pending', attempts: 0, unmarkedAsked: false, refusal: null } as const;
   const next = retarget(state, chunk, { ...fresh, ...change });
-  return emit(next, now, { type: 'fallback', file: chunk.file, to: cut(state, to) });
+  return emit(next, now, { type: 'fallback', file: chunk.file, to: cut(state.input.rules, to) });
 }
 
 type Refused = Omit<
@@ -237,7 +237,7 @@ export function onRefusedAnswer(
     file: chunk.file,
     outcome,
     attempt: attempts + 1,
-    message: cut(state, message),
+    message: cut(state.input.rules, message),
   });
   const again = { status: 'pending', regeneration: regeneration + 1, kept } as const;
   const spent = answersLeft(state, chunk.attempt) <= 0;
@@ -278,17 +278,21 @@ function unanswered(state: StepState, chunk: Chunk): StepState {
   return within(again, 'edits', { unanswered: state.edits.unanswered + 1 });
 }
 
-/** Calls side by side ask one question. A run that began before there was this question masks. */
+/** Calls side by side ask one question. */
 function askAboutSecrets(
   state: StepState,
   { message, files }: Extract<ProposeResult, { outcome: 'secret_found' }>,
 ): StepState {
   const reason = 'secret_found';
-  if (!knows(state, reason)) return { ...state, secrets: 'mask' };
-  const found = files.map((path) => ({ path, reason, message: cut(state, message) }) as const);
+  const found = files.map(
+    (path) => ({ path, reason, message: cut(state.input.rules, message) }) as const,
+  );
   const all = [...(state.ask?.files ?? []), ...found];
   const told = [...new Set(all.map((file) => file.message))].join('; ');
-  return { ...state, ask: { reason, message: cut(state, told), files: all, subject: null } };
+  return {
+    ...state,
+    ask: { reason, message: cut(state.input.rules, told), files: all, subject: null },
+  };
 }
 
 export interface Proposed {
@@ -343,7 +347,11 @@ export function onProposed(
         return onSpent(paid, chunk, { reason: 'attempts_exhausted', message: to }, now);
       const regeneration = chunk.attempt.regeneration + 1;
       const next = retarget(paid, chunk, { status: 'pending', regeneration, linesAsked: lines });
-      return emit(next, now, { type: 'fallback', file: chunk.file, to: cut(state, to) });
+      return emit(next, now, {
+        type: 'fallback',
+        file: chunk.file,
+        to: cut(state.input.rules, to),
+      });
     }
     case 'truncated':
       return onTruncated(paid, chunk, result, now);

@@ -2,7 +2,7 @@
 import type { DecisionPoint, DecisionRequest, PauseReason } from '../../shared/decisions.js';
 import type { NoSandbox, NotYet } from '../../shared/proposal-activities.js';
 import { PASSED, type BaseTestRun, type WrittenByTests } from '../../shared/test-activities.js';
-import { cut, knows } from '../../shared/rules.js';
+import { cut } from '../../shared/rules.js';
 import { BOUNDS } from '../../shared/limits.js';
 import { testsBy } from '../frame/decision-state.js';
 import { emit, warnOfWrites } from '../frame/log.js';
@@ -15,7 +15,6 @@ const isUntouched = ({ tests, applied }: StepState): boolean =>
 /** Is it still to be found out what the tests say of the base? */
 export const wantsBase = (state: StepState): boolean =>
   state.base.ready?.baseline !== undefined &&
-  knows(state, 'baseline') &&
   isUntouched(state) &&
   state.tests.base?.number !== state.base.number;
 
@@ -132,7 +131,7 @@ export function onBaseTested(
   const tested = emit(within(state, 'tests', { base, outside: false }), currentTime_ms, {
     type: 'base_tested',
     outcome,
-    summary: cut(state, summary),
+    summary: cut(state.input.rules, summary),
   });
   return 'on' in result
     ? withWrites(tested, 'the tests before the change', result, currentTime_ms)

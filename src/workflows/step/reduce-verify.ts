@@ -14,7 +14,6 @@ import { wantsAudit, wantsCommit } from './effects.js';
 import { spend } from './reduce-propose.js';
 import { answersLeft, auditOf, type AfterRollback, type StepState } from './state.js';
 import {
-  askOf,
   close,
   newBase,
   regenerateAll,
@@ -28,7 +27,7 @@ export function onAudited(state: StepState, result: AuditResult, now: number): S
     return onModelDown(state, result.down, 'audit', now);
   const paid = spend({ ...state, ...answeredAgain(state, now) }, result.usage);
   if (result.outcome === 'failed')
-    return asking(paid, result.reason, cut(state, `audit: ${result.message}`));
+    return asking(paid, result.reason, cut(state.input.rules, `audit: ${result.message}`));
   const { report, refusal: output } = result;
   const { proposal } = paid;
   // A reviewer sees what the auditor found where guards' findings are.
@@ -40,7 +39,7 @@ export function onAudited(state: StepState, result: AuditResult, now: number): S
     type: 'audited',
     ...report,
   });
-  const summary = cut(state, `the audit: ${auditText(report)}`);
+  const summary = cut(state.input.rules, `the audit: ${auditText(report)}`);
   switch (report.verdict) {
     case 'fail_hard': {
       const failed = within(told, 'tests', { last: report.verdict });
@@ -51,7 +50,7 @@ export function onAudited(state: StepState, result: AuditResult, now: number): S
       );
     }
     case 'fail_soft':
-      return askOf(within(told, 'tests', { output }), 'audit', summary);
+      return asking(within(told, 'tests', { output }), 'audit', summary);
     default:
       return afterAudit(told, now);
   }
@@ -150,7 +149,7 @@ function afterRollback(state: StepState, then: AfterRollback, now: number): Step
       return asking(
         { ...state, stage: { at: 'review' } },
         'tests_failed',
-        cut(state, lastSummary(state)),
+        cut(state.input.rules, lastSummary(state)),
       );
     case 'regenerate':
       return then.note === undefined

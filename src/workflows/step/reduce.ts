@@ -32,7 +32,6 @@ import {
 import { asking, decisionId } from '../frame/decision-state.js';
 import { isPart, type FileEntry, type StepState } from './state.js';
 import {
-  askOf,
   close,
   lookAgain,
   lookFor,
@@ -56,7 +55,7 @@ import {
   type Folds,
   type FrameFacts,
 } from '../frame/machine.js';
-import { answersTo, cut, knows } from '../../shared/rules.js';
+import { cut } from '../../shared/rules.js';
 import { planOf } from '../../shared/ids.js';
 import { count } from '../../shared/text.js';
 
@@ -100,7 +99,9 @@ function onPaused(state: StepState, wanted: Pause, now: number): StepState {
       : {}),
     approve: wanted.reason === 'approval' || (isPart(state) && wanted.files.length > 0),
   };
-  const answers = answersTo(state, wanted.reason).filter((answer) => offered[answer] ?? true);
+  const answers = state.input.rules.answers[wanted.reason].filter(
+    (answer) => offered[answer] ?? true,
+  );
   const proposalId = state.proposal?.id ?? null;
   return openDecision(state, wanted, now, { answers, proposalId, progress: progressOf(state) });
 }
@@ -111,7 +112,7 @@ function onActivityFailed(
   now: number,
 ): StepState {
   const told = tellFailed(state, fact, now);
-  const message = cut(state, `${fact.activity}: ${fact.message}`);
+  const message = cut(state.input.rules, `${fact.activity}: ${fact.message}`);
   if (fact.chunk !== null)
     return failChunk(told, fact.chunk, { reason: fact.reason, message }, now);
   // A new base does not help what must be put back first.
@@ -186,7 +187,8 @@ function onPicked(state: StepState, result: ResultOf<'pickFiles'>, now: number):
   if (result.outcome === 'failed' && result.down !== undefined)
     return onModelDown(state, result.down, 'pick', now);
   const paid = spend({ ...state, ...answeredAgain(state, now) }, result.usage);
-  if (result.outcome === 'failed') return asking(paid, result.reason, cut(state, result.message));
+  if (result.outcome === 'failed')
+    return asking(paid, result.reason, cut(state.input.rules, result.message));
   if (result.outcome === 'look_for')
     return lookFor(emit(paid, now, { type: 'looking_for', words: result.words }), result.words);
   const { files } = result;
@@ -205,8 +207,11 @@ const askWhich = (
   message: string,
   files: readonly PickedFile[],
 ): StepState => {
-  if (!knows(state, reason)) return askOf(state, reason, message);
-  const named = files.map(({ path, why }) => ({ path, reason, message: cut(state, why) }));
+  const named = files.map(({ path, why }) => ({
+    path,
+    reason,
+    message: cut(state.input.rules, why),
+  }));
   return { ...state, ask: { reason, message, files: named, subject: null } };
 };
 
@@ -218,7 +223,7 @@ function onBriefed(state: StepState, result: ResultOf<'writeBrief'>, now: number
   const event =
     message === null
       ? { type: 'brief_ready' as const }
-      : { type: 'warning' as const, message: cut(state, message) };
+      : { type: 'warning' as const, message: cut(state.input.rules, message) };
   const told = emit(paid, now, event);
   return newFiles === undefined ? told : makeToo(told, newFiles, now);
 }

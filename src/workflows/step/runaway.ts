@@ -1,6 +1,6 @@
 /** Spending without success: the question whether the run should continue (the answers are in decide-runaway.ts). Pure. */
 import type { Pause, PauseReason } from '../../shared/decisions.js';
-import { boundsOf, cut } from '../../shared/rules.js';
+import { cut } from '../../shared/rules.js';
 import { count } from '../../shared/text.js';
 import { expectedText, isOverEstimate, usageText } from '../../shared/usage.js';
 import { unfinishedPaths, type FileEntry, type StepState } from './state.js';
@@ -31,7 +31,7 @@ export function sameFailure(state: StepState): SameFailure | null {
   for (const file of edits.files)
     if (file.status === 'failed' && file.failure !== null)
       byReason.set(file.failure.reason, [...(byReason.get(file.failure.reason) ?? []), file]);
-  const { sameFailures } = boundsOf(state);
+  const { sameFailures } = state.input.rules.bounds;
   const found = [...byReason].find(([, files]) => files.length >= sameFailures);
   return found === undefined ? null : { reason: found[0], files: found[1] };
 }
@@ -42,7 +42,7 @@ export const asksOverEstimate = (state: StepState): boolean => {
   return (
     !answered.overEstimate &&
     base.estimate !== undefined &&
-    isOverEstimate(usage, base.estimate, boundsOf(state))
+    isOverEstimate(usage, base.estimate, state.input.rules.bounds)
   );
 };
 
@@ -64,7 +64,7 @@ export function runawayPause(state: StepState): Pause | null {
   const isOver = asksOverEstimate(state);
   if (same === null && !isOver) return null;
   const { usage, base } = state;
-  const { overEstimate_times } = boundsOf(state);
+  const { overEstimate_times } = state.input.rules.bounds;
   const open = unfinishedPaths(state).length;
   const last = same?.files.at(-1)?.failure?.message;
   const message = [
@@ -75,5 +75,10 @@ export function runawayPause(state: StepState): Pause | null {
     ...(open === 0 ? [] : [`${count(open, 'file is', 'files are')} not done yet`]),
     ...(last === undefined ? [] : [`the last failure: ${last}`]),
   ];
-  return { reason: 'runaway', message: cut(state, message.join('; ')), files: [], subject: null };
+  return {
+    reason: 'runaway',
+    message: cut(state.input.rules, message.join('; ')),
+    files: [],
+    subject: null,
+  };
 }

@@ -319,7 +319,7 @@ export const lacksConsent = ({ base, sandbox }: StepState): boolean =>
   base.ready?.noSandbox !== undefined && sandbox?.without === undefined;
 
 export const maxChunks = ({ base, edits, input }: StepState): number =>
-  base.limits?.maxTotalChunks ?? defaultChunks({ input }, edits.files.length);
+  base.limits?.maxTotalChunks ?? defaultChunks(input.rules, edits.files.length);
 
 /** Returns the money that the run may use now. An answer may have set another budget, or a model without a price was used. */
 export const budgetOf = ({ base, usage }: StepState): MoneyBudget | null => {

@@ -1,6 +1,5 @@
 /** Steps that several facts and decisions share: telling, changing files, asking again, ending. Pure. */
 import { within } from '../frame/machine.js';
-import type { PauseReason } from '../../shared/decisions.js';
 import type { Progress } from '../../shared/events.js';
 import type { MadeFiles, PickedFile } from '../../shared/pick.js';
 import { appliedPaths, pathsToApply, wantsAudit, wantsCommit } from './effects.js';
@@ -15,8 +14,6 @@ import {
   type FileEntry,
   type StepState,
 } from './state.js';
-import { cut, knows } from '../../shared/rules.js';
-import { asking } from '../frame/decision-state.js';
 import { emit, leftOnHost } from '../frame/log.js';
 
 /** Names in the `decided` event what the decision left out: without a worker only events tell what became of a file. */
@@ -243,10 +240,6 @@ export const toReview = (state: StepState, now: number): StepState =>
   hasFailed(state)
     ? { ...state, stage: PART }
     : resolveReview({ ...state, stage: { at: 'review' } }, now);
-
-/** A run that began before there was this question asks another one. */
-export const askOf = (state: StepState, reason: PauseReason, message: string): StepState =>
-  asking(state, knows(state, reason) ? reason : 'engine_failed', cut(state, message));
 
 /** Files that the model changed and that may be asked for again: those of the proposal, and those approved before it. */
 export const regenerable = (state: StepState): readonly string[] => {

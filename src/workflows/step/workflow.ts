@@ -67,7 +67,6 @@ const step: Machine<StepState, Fact, OwnEffect, Chunk> = {
     result: resultOf,
   },
   abortsBetweenEffects: false,
-  countsUsage: () => true,
 };
 
 function perform(move: OwnEffect, run: StepRun): Promise<void> | void {

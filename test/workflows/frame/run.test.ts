@@ -319,13 +319,18 @@ test('a run that is started with an input that is not an input of Emend fails at
   );
 });
 
-test('a run that an input of another version starts is refused and says which version it has', async () => {
+test('a run that an input of another version starts fails at once and says which version it has', async () => {
   const queue = randomUUID();
   const handle = await startBare('editStep', queue, [{ v: 3, stepKey: 'f'.repeat(32) }]);
   await working(queue, {}, async () => {
-    expect(await handle.result()).toMatchObject({
-      outcome: 'refused',
-      problem: { code: 'version_unknown' },
+    await expect(handle.result()).rejects.toMatchObject({
+      cause: {
+        type: 'version_unknown',
+        nonRetryable: true,
+        message: expect.stringMatching(
+          /The input of the run has version 3; this Emend reads version 2.*upgrade worker and client/,
+        ) as unknown,
+      },
     });
   });
 });
