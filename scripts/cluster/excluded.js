@@ -8,12 +8,10 @@ export const EXCLUDED_FILES = [
   { file: 'test/e2e/demo-plan.test.ts', why: 'the demo starts a dev server of its own' },
   { file: 'test/e2e/dev-version.test.ts', why: "about the dev server's database" },
   { file: 'test/e2e/package.test.ts', why: 'about the packed files; needs no server' },
-  { file: 'test/e2e/rolling.test.ts', why: "runs a packed release beside today's build" },
   {
     file: 'test/e2e/server.test.ts',
     why: 'kills a dev server of its own; test/cluster/outage.test.ts kills the cluster',
   },
-  { file: 'test/e2e/upgrade.test.ts', why: "runs a packed release beside today's build" },
 ];
 
 export const EXCLUDED_TESTS = [

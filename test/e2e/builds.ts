@@ -1,100 +1,50 @@
-/**
- * Builds of Emend beside today's: packed releases (test/packed, as `npm pack` made them), unpacked where their packages resolve, and
- * workers of any build.
- */
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+/** Workers and command lines of this build, and of variants of it with other workflows. */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Scene } from './support.js';
 
 /** This checkout, whose dist is today's build. */
 export const TODAY = process.cwd();
 
-/** Unpacks a release once and returns its root: below the checkout, so that it finds the checkout's node_modules. */
-export const unpacked = (version: string): string => {
-  const tarball = join(TODAY, 'test/packed', `emend-${version}.tgz`);
-  const digest = createHash('sha256').update(readFileSync(tarball)).digest('hex').slice(0, 12);
-  const place = join(TODAY, '.emend-test', `emend-${version}-${digest}`);
-  if (existsSync(place)) return place;
-  mkdirSync(join(TODAY, '.emend-test'), { recursive: true });
-  const fresh = mkdtempSync(join(TODAY, '.emend-test', 'unpacking-'));
-  execFileSync('tar', ['-xzf', tarball, '-C', fresh]);
-  try {
-    renameSync(join(fresh, 'package'), place);
-  } catch (error) {
-    // Another test process was quicker.
-    if (!existsSync(place)) throw error;
-  }
-  rmSync(fresh, { recursive: true, force: true });
-  return place;
-};
-
 export interface BuildWorker {
   readonly pid: number;
+  /** Did the planned result of another version come? */
   fired(): boolean;
-  readonly exited: Promise<void>;
-  /** Sends the signal (default SIGTERM, a graceful stop) and waits for the end. */
-  end(signal?: NodeJS.Signals): Promise<void>;
-  send(signal: NodeJS.Signals): void;
+  /** Stops it gracefully. */
+  end(): Promise<void>;
 }
 export interface BuildWorkerOptions {
   readonly parts?: 'workflows' | 'activities';
-  /** `<system call>:<n>`: dies after the n-th such call in the scene's repository. */
-  readonly kill?: string;
-  readonly extra?: boolean;
-  /** The first result of this activity says `v: 2`. */
+  /** The first result of this activity says `v: 3`. */
   readonly later?: string;
 }
 
 let count = 0;
-/** A worker of the build at `root` on the scene's queues; see build-worker.js. Resolves when it polls. */
+/** A worker of this build on the scene's queues; see build-worker.js. Resolves when it polls. */
 export const buildWorker = async (
   s: Scene,
-  root: string,
-  options: BuildWorkerOptions = {},
+  { parts, later }: BuildWorkerOptions = {},
 ): Promise<BuildWorker> => {
   const mark = join(s.home, '..', `build-fault-${count++}`);
-  const child = spawn(process.execPath, [join(TODAY, 'test/support/build-worker.js'), root], {
+  const child = spawn(process.execPath, [join(TODAY, 'test/support/build-worker.js')], {
     env: {
       ...s.env,
       NODE_OPTIONS: '',
-      ...(options.parts === undefined ? {} : { PARTS: options.parts }),
-      ...(options.kill === undefined ? {} : { KILL: options.kill, KILL_UNDER: s.repo }),
-      ...(options.later === undefined ? {} : { LATER: options.later }),
-      KILL_MARK: mark,
-      ...(options.extra === true ? { EXTRA: '1' } : {}),
+      ...(parts === undefined ? {} : { PARTS: parts }),
+      ...(later === undefined ? {} : { LATER: later, LATER_MARK: mark }),
     },
     stdio: ['ignore', 'pipe', process.env.EMEND_TEST_VERBOSE === undefined ? 'ignore' : 'inherit'],
   });
-  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   running.add(child);
-  void exited.then(() => running.delete(child));
+  child.once('exit', () => running.delete(child));
   await new Promise<void>((resolve, reject) => {
     child.stdout.once('data', () => resolve());
     child.once('exit', (code, signal) =>
       reject(new Error(`worker ended before it was ready: ${String(code)} ${String(signal)}`)),
     );
   });
-  return {
-    pid: child.pid!,
-    fired: () => existsSync(mark),
-    exited,
-    end: async (signal = 'SIGTERM') => {
-      if (child.exitCode === null && child.signalCode === null) child.kill(signal);
-      await exited;
-    },
-    send: (signal) => child.kill(signal),
-  };
+  return { pid: child.pid!, fired: () => existsSync(mark), end: () => endWorker(child) };
 };
 
 const running = new Set<ReturnType<typeof spawn>>();
@@ -145,6 +95,16 @@ export const variant = (id: string, change?: (bundle: string) => string): string
   if (changed !== undefined) writeFileSync(bundle, changed);
   writeFileSync(join(place, 'dist/build-id'), id);
   return place;
+};
+
+/** Changes a bundle of workflows so that it also reads version 3. */
+export const readingVersion3 = (bundle: string): string => {
+  const changed = bundle.replace(
+    'const isKnown = (value) => versionOf(value) === VERSION;',
+    'const isKnown = (value) => [2, 3].includes(versionOf(value));',
+  );
+  if (changed === bundle) throw new Error('the bundle checks versions in another way now');
+  return changed;
 };
 
 /** `emend worker ...` of a build, as a person would start it; resolves when it says that it is ready. */

@@ -10,7 +10,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals';
 import { runEvents, type ResolvedRun } from '../../src/client/index.js';
 import { startDevServer, type DevServer } from '../../src/temporal/dev-server.js';
 import { findTemporalCli } from '../../src/temporal/cli-binary.js';
-import { buildWorker, endBuildWorkers, TODAY } from './builds.js';
+import { buildWorker, endBuildWorkers } from './builds.js';
 import { check } from './check-history.js';
 import { scene, whole, type Scene } from './support.js';
 
@@ -152,11 +152,11 @@ test('while its tests run: their time limit counts the time in which they could 
 test('while an activity waits for its host: the time-out that fired late says nothing of the host', async () => {
   // Asked for anew, it waits as long again for a worker that is only just started.
   const s = await sceneHere([GOOD], { EMEND_SCHEDULETOSTART_MS: '12000' });
-  const flow = await buildWorker(s, TODAY, { parts: 'workflows' });
+  const flow = await buildWorker(s, { parts: 'workflows' });
   const run = await s.start('job.md', job());
   await sleep(700);
   await standStill([flow.pid], 2 * 12_000);
-  await buildWorker(s, TODAY, { parts: 'activities' });
+  await buildWorker(s, { parts: 'activities' });
   expect(await s.end(run, 100)).toMatchObject({ outcome: 'committed' });
   await expectNobodyAsked(s, run);
 }, 150_000);

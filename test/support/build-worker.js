@@ -1,10 +1,7 @@
 /**
- * A worker of any build of Emend: `node build-worker.js ROOT`, where ROOT is a checkout or an unpacked package. In its environment:
- * PARTS=workflows|activities: only these task queues; without it the build's own worker, all of them.
- * KILL=<system call>:<n>, KILL_UNDER=<folder>: SIGKILL to itself after the n-th such call that names a path in that folder (git's own
- * apart); writes the file KILL_MARK first, so that a test fails when its fault never fired.
- * LATER=<activity>: its first result says `v: 3`; writes the file KILL_MARK then.
- * EXTRA=1: every activity input and result carries a field that no release knows.
+ * A worker of this build. In its environment:
+ * PARTS=workflows|activities: it serves only these task queues; without PARTS it is the build's own worker and serves all of them.
+ * LATER=<activity>, LATER_MARK=<file>: the first result of the activity says `v: 3`, and the file is written then.
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,52 +9,21 @@ import { Runtime, Worker } from '@temporalio/worker';
 import { pino } from 'pino';
 
 const { env } = process;
-const built = (path) => join(process.argv[2], 'dist', path);
+const built = (path) => join(process.cwd(), 'dist', path);
 const from = (path) => import(built(path));
 const logger = pino({ level: env.LOG ?? 'warn' }, pino.destination({ fd: 2, sync: true }));
 
-const planKill = async (call, nth) => {
-  const { realSys } = await from('src/system/sys.js');
-  const real = realSys[call].bind(realSys);
-  let seen = 0;
-  realSys[call] = async (...args) => {
-    const result = await real(...args);
-    const named = args.some(
-      (arg) =>
-        typeof arg === 'string' && arg.startsWith(`${env.KILL_UNDER}/`) && !arg.includes('/.git/'),
-    );
-    if (!named || ++seen !== Number(nth)) return result;
-    writeFileSync(env.KILL_MARK, String(process.pid));
-    process.kill(process.pid, 'SIGKILL');
-    return new Promise(() => undefined);
-  };
-};
-
-const LATER = { laterField: { v: 9, why: 'no release knows it' } };
-const extra = () => ({
-  inbound: {
-    execute: async (input, next) => ({
-      ...(await next({ ...input, args: input.args.map((arg) => ({ ...arg, ...LATER })) })),
-      ...LATER,
-    }),
-  },
-});
 const later = (context) => ({
   inbound: {
     execute: async (input, next) => {
       const result = await next(input);
-      if (context.info.activityType !== env.LATER || existsSync(env.KILL_MARK)) return result;
-      writeFileSync(env.KILL_MARK, String(process.pid));
+      if (context.info.activityType !== env.LATER || existsSync(env.LATER_MARK)) return result;
+      writeFileSync(env.LATER_MARK, String(process.pid));
       return { ...result, v: 3 };
     },
   },
 });
-/** A list in 0.1.0 as packed, later one of several kinds. */
-const interceptors = [
-  ...(env.EXTRA === undefined ? [] : [extra]),
-  ...(env.LATER === undefined ? [] : [later]),
-];
-const hooks = Object.assign([...interceptors], { activity: interceptors });
+const interceptors = env.LATER === undefined ? [] : [later];
 
 /** As the build's own worker does it, for some of its queues. */
 const startParts = async (home) => {
@@ -86,7 +52,7 @@ const startParts = async (home) => {
           await Worker.create({
             ...common,
             taskQueue: queues.workflow,
-            workflowBundle: { codePath: join(process.argv[2], 'dist/workflow-bundle.js') },
+            workflowBundle: { codePath: built('workflow-bundle.js') },
             sinks: archiveSink(ports),
           }),
         ]
@@ -110,13 +76,12 @@ const startParts = async (home) => {
   };
 };
 
-if (env.KILL !== undefined) await planKill(...env.KILL.split(':'));
 const { createWorker } = await from('src/worker/index.js');
 const { resolveHome } = await from('src/stores/home.js');
 const home = await resolveHome(env);
 const worker =
   env.PARTS === undefined
-    ? await createWorker({ env, home, logger, interceptors: hooks })
+    ? await createWorker({ env, home, logger, interceptors: { activity: interceptors } })
     : await startParts(home);
 process.on('SIGTERM', () => void worker.stop());
 process.stdout.write('ready\n');
