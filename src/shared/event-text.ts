@@ -159,12 +159,8 @@ const takenText = ({ run, committed, failures, replans, spent }: EventOf<'resume
   ].join('; ');
 
 /** `Phase 2/4`; of headings that are not numbered through `Phase 5, 4 of 4`. */
-export const phaseText = (
-  phase: number,
-  place: number | undefined,
-  total: number,
-  of = '/',
-): string => `Phase ${phase}${(place ?? phase) === phase ? of : `, ${place} of `}${total}`;
+export const phaseText = (phase: number, place: number, total: number, of = '/'): string =>
+  `Phase ${phase}${place === phase ? of : `, ${place} of `}${total}`;
 
 const all = (file: string): string => (file === '*' ? 'all files' : file);
 

@@ -85,8 +85,8 @@ export interface JobEvents {
 // What a plan tells of itself: its seven steps a phase, failures, pauses and its end. `phase` is the number in the document.
 export interface PlanEvents {
   plan_started: {
-    /** Its path in the workspace, without its level; absent: told by an earlier Emend. */
-    plan?: string;
+    /** Its path in the workspace, without its level. */
+    plan: string;
     phases: number;
     done: number;
     mode: 'sequential' | 'waves';
@@ -113,10 +113,10 @@ export interface PlanEvents {
     spent?: StepUsage;
   };
   // step 1: read and scored, before the phase begins
-  /** `list`: their texts, the first of them, each cut short; absent: one holds a secret, or an earlier Emend told it. `place`: in the document, of `total`. */
+  /** `list`: their texts, the first of them, each cut short; absent: one holds a secret. `place`: in the document, of `total`. */
   phase_started: {
     phase: number;
-    place?: number;
+    place: number;
     total: number;
     name: string;
     tasks: number;
@@ -190,8 +190,8 @@ export interface PlanEvents {
     forced: boolean;
     replans: number;
     commit: string | null;
-    /** Since it was triggered, without the time that waited for a person; absent: told by an earlier Emend. */
-    duration_ms?: number;
+    /** Since it was triggered, without the time that waited for a person. */
+    duration_ms: number;
   };
   replan_failed: { phase: number; trigger: string; why: string };
   /** The limit of replans was reached, or a person's order exceeded it. */

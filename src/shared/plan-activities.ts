@@ -77,8 +77,8 @@ export type PhaseTexts = { readonly phases: Readonly<Record<PhaseId, PhaseText>>
 export interface PhaseJobInput extends PlanActivityBase, Pick<ReadyPlan, 'texts' | 'approval'> {
   readonly phase: Pick<PhaseReading, 'id' | 'number' | 'name' | 'category'>;
   readonly total: number;
-  /** Which of them it is; absent: an earlier Emend asks, which counts by numbers. */
-  readonly place?: number;
+  /** Its place among them. */
+  readonly place: number;
   /** Number of the child that the job is for, and its workflow id. */
   readonly run: number;
   readonly child: string;
@@ -127,8 +127,8 @@ export interface RemoveWorktreeResult {
 export interface MergePhaseInput extends PhaseWriteInput {
   readonly run: number;
   readonly commit: string;
-  /** Of its worktree; absent: it was made by an earlier version. */
-  readonly base?: string | undefined;
+  /** The commit that its worktree was made from. */
+  readonly base: string;
 }
 export type MergePhaseResult =
   /** `commit` null: the branch held it already. */

@@ -35,8 +35,8 @@ export interface PlanProgress {
   readonly budget: PlanBudget;
   readonly pausedBy: string | null;
   readonly stopAfterPhase: string | null;
-  /** What people reported and the plan has not taken up; absent: told by an earlier Emend. */
-  readonly reports?: readonly Report[];
+  /** What people reported and the plan has not taken up. */
+  readonly reports: readonly Report[];
 }
 /** What a run has not come to. Absent: nothing. */
 interface LeftOpen {

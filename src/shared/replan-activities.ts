@@ -68,8 +68,8 @@ export type ProposeReplanResult =
       readonly outcome: 'proposed';
       readonly replan: BlobRef;
       readonly action: string;
-      /** Id of the phase that it changes; absent: told by an earlier Emend. */
-      readonly phase?: string;
+      /** Id of the phase that it changes. */
+      readonly phase: string;
       readonly why: string;
       readonly usage: StepUsage;
     }
@@ -115,8 +115,8 @@ export interface EvaluateTriggersResult {
 
 export interface ApplyReplanInput extends PhaseWriteInput {
   readonly settings: BlobRef;
-  /** What the phases ask for, as they were read when it was proposed; absent: an earlier version scheduled it. */
-  readonly texts?: BlobRef;
+  /** What the phases ask for, as they were read when it was proposed. */
+  readonly texts: BlobRef;
   /** As those of a mark. */
   readonly marks: readonly BlobRef[];
   /** Counts the replans of the run: records and commit are named after it. */

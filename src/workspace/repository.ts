@@ -57,8 +57,8 @@ export interface MergeRequest
   readonly workspace: string;
   /** Commit of the phase. */
   readonly theirs: string;
-  /** What the phase began on: only a branch that holds it is merged into. */
-  readonly base?: string | undefined;
+  /** What the phase began on: only a branch that holds it is merged into. A revert has none. */
+  readonly base?: string;
   /** One parent: what `theirs` changed is committed as a change of its own. */
   readonly plain?: boolean;
 }

@@ -58,7 +58,7 @@ const EVENTS = numbered([
     mode: 'sequential',
     waves: [[1], [2]],
   },
-  { type: 'phase_started', phase: 2, total: 2, name: 'N', tasks: 3 },
+  { type: 'phase_started', phase: 2, place: 2, total: 2, name: 'N', tasks: 3 },
   { type: 'second_score', phase: 2, score: 9.5, method: 'agent', message: null },
   { type: 'score_discrepancy', phase: 2, threshold: 12, agent: 7, reasoning: 'r' },
   {

@@ -326,6 +326,7 @@ async function revise(state: PlanState, world: World, revising: Revising): Promi
           outcome: 'proposed',
           replan: blob('x'),
           action: action === 'misfit' ? 'add_phase' : action,
+          phase: revising.phase,
           why,
           usage,
         },

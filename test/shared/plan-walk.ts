@@ -656,6 +656,7 @@ export class PlanWalk {
           outcome: 'proposed',
           replan: blob('x'),
           action: 'add_phase',
+          phase: revising.phase,
           why: 'w',
         } as const;
         const result =

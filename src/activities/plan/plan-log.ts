@@ -49,7 +49,7 @@ const LINES: { readonly [N in EventType]?: (event: EventOf<N>) => LogLine } = {
       action,
       old_structure: oldStructure,
       new_structure: newStructure,
-      ...(duration_ms === undefined ? {} : { duration: `${Math.round(duration_ms / 1000)}s` }),
+      duration: `${Math.round(duration_ms / 1000)}s`,
     }),
   replan_failed: ({ phase, trigger, why }) =>
     line('REPLAN_FAILURE', { phase, trigger, reason: why }),

@@ -160,11 +160,8 @@ async function changed(ports: ActivityPorts, input: ApplyReplanInput): Promise<P
   const { tree } = read;
   const values = read.thresholds.values;
   refuseFaults(tree.faults);
-  const texts =
-    input.texts === undefined
-      ? null
-      : await getJson<PhaseTexts>(ports.blobs, input.texts, 'phase texts');
-  const asked = texts?.phases[phase.id];
+  const texts = await getJson<PhaseTexts>(ports.blobs, input.texts, 'phase texts');
+  const asked = texts.phases[phase.id];
   const node = plans.findPhase(tree, { ...phase, text: asked?.text });
   if (node === null)
     return fail(

@@ -76,7 +76,7 @@ export const writeBrief: Activity<'writeBrief'> = async (ports, input, scope) =>
   const snapshot = await currentSnapshot(blobs, input);
   const targets = edited(snapshot.targets);
   const { config, limits, model } = snapshot;
-  const budgets = budgetsOf(snapshot, snapshot.routedAs ?? snapshot.complexity);
+  const budgets = budgetsOf(snapshot, snapshot.routedAs);
   const inputBudget_tokens = inputBudget(
     limits,
     modelEntry(config, model),

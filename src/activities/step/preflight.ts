@@ -171,7 +171,8 @@ async function compute(
     );
     const entry = jobs.modelEntry(config, model);
     const limits = jobs.fitLimits(asked, entry);
-    const empty = { context: [], rules: [], targets: [], complexity: 'low' as const };
+    const levels = { complexity: 'low', routedAs: 'low' } as const;
+    const empty = { context: [], rules: [], targets: [] };
     const { files } = chosen;
     const lookedFor = input.lookFor ?? null;
     const task = [...(lookedFor ?? []), job.title, job.instructions].join('\n');
@@ -179,7 +180,15 @@ async function compute(
     const pick = { candidates, files: files.length, lookedFor };
     const names =
       create === false ? {} : { names: await snapshots.putText(blobs, files.join('\n')) };
-    const snapshot: snapshots.Snapshot = { ...base, ...empty, model, limits, pick, ...names };
+    const snapshot: snapshots.Snapshot = {
+      ...base,
+      ...levels,
+      ...empty,
+      model,
+      limits,
+      pick,
+      ...names,
+    };
     const unknown = [
       { bytes: UNNAMED_bytes, lines: 0, isNew: false, format: 'whole-file' },
     ] as const;

@@ -77,7 +77,7 @@ export const proposeEdit: Activity<'proposeEdit'> = async (ports, input, scope) 
     outputBudget_tokens,
     thinking: jobs.thinkingOf(
       entry,
-      snapshot.effort ?? null,
+      snapshot.effort,
       jobs.roomFor(snapshot.limits, outputBudget_tokens),
     ),
     notes: input.note === null ? null : await putText(blobs, input.note),

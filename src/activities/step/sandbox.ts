@@ -1,6 +1,6 @@
 /** What a step's commands are shut in with: as configured, with what people said since. */
 import { homedir } from 'node:os';
-import { SANDBOX_ON, type ProjectConfig, type SandboxSettings } from '../../documents/job/index.js';
+import { type ProjectConfig, type SandboxSettings } from '../../documents/job/index.js';
 import type { NoSandbox, SandboxChoice } from '../../shared/proposal-activities.js';
 import type { RunTestsInput } from '../../shared/test-activities.js';
 import type { Box } from '../../workspace/commands/index.js';
@@ -9,7 +9,7 @@ import { currentJobSandbox } from './job-sandbox.js';
 import { getSnapshot, projectConfig, settingsIn, type Snapshot } from './snapshot.js';
 
 export const sandboxFor = (
-  configured: SandboxSettings | 'off' = SANDBOX_ON, // a snapshot of an earlier build says nothing
+  configured: SandboxSettings | 'off',
   { without }: SandboxChoice = {},
 ): SandboxSettings | 'off' => (without === true ? 'off' : configured);
 

@@ -44,11 +44,11 @@ export interface Snapshot {
   readonly category: string | null;
   readonly model: string;
   readonly complexity: 'low' | 'medium' | 'high';
-  /** What `routes` went by; absent: `complexity`. */
-  readonly routedAs?: 'low' | 'medium' | 'high';
-  readonly effort?: Effort | null;
-  /** The job's path as people see it, and the `sandbox` that it sets itself (null: none); absent: an earlier Emend took the snapshot. */
-  readonly job?: { readonly path: string; readonly sandbox: ProjectConfig['sandbox'] | null };
+  /** The harder of `complexity` and what the job says: `routes` chose the model by it. */
+  readonly routedAs: 'low' | 'medium' | 'high';
+  readonly effort: Effort | null;
+  /** The job's path as people see it, and the `sandbox` that it sets itself (null: none). */
+  readonly job: { readonly path: string; readonly sandbox: ProjectConfig['sandbox'] | null };
   readonly config: ProjectConfig;
   /** Commit that `config` and the rules come from; absent: they come from the workspace. */
   readonly configurationCommit?: string;

@@ -39,7 +39,7 @@ export const resumeText = ({ jobPath }: StepStatus): string =>
   `emend plan resume ${shellWord(jobPath)}`;
 
 const planLines = (
-  { phases, pausedBy, stopAfterPhase, reports = [] }: PlanProgress,
+  { phases, pausedBy, stopAfterPhase, reports }: PlanProgress,
   status: StepStatus,
   width: number,
   waiting: readonly PhaseWaiting[] = [],
@@ -250,7 +250,7 @@ export const testLines = (runs: readonly TestRun[], shown: string): readonly str
 export const contextLines = (calls: readonly SentContext[], shown: string): readonly string[] => {
   const rows = calls.flatMap(({ n, files, omitted }) => [
     ...(files ?? []).map(({ path, why, tokens }) => [`${n}`, plain(path), plain(why), `${tokens}`]),
-    ...(files === null ? [[`${n}`, '', 'not recorded: an older Emend made this call']] : []),
+    ...(files === null ? [[`${n}`, '', 'its record is missing']] : []),
     ...(omitted.length === 0 ? [] : [[`${n}`, '', `${count(omitted.length, 'file')} did not fit`]]),
   ]);
   if (rows.length === 0) return [`${shown}  no call showed anything beside the files to edit`];

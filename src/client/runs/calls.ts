@@ -41,7 +41,7 @@ export const readCall = async (
   );
 };
 
-/** What a call for edits showed beside the files to edit (null: not recorded, an older Emend made it), and what did not fit. */
+/** What a call for edits showed in addition to the files to edit (null: its record is missing), and what did not fit. */
 export interface SentContext extends Pick<ShownCall, 'n' | 'file'> {
   readonly files: readonly ContextFile[] | null;
   readonly omitted: readonly string[];
@@ -56,9 +56,8 @@ export const sentContext = async (
   failAll(unread);
   const edits = found.filter(({ call }) => call.role === 'edit');
   const sent = edits.map(async ({ callKey, call: { n, file } }) => {
-    const recorded = await records.get(`shown/${callKey}`);
-    const { files = null, omitted = [] } = (recorded ?? {}) as Partial<SentContext>;
-    return { n, file, files, omitted };
+    const recorded = await records.get<Pick<SentContext, 'files' | 'omitted'>>(`shown/${callKey}`);
+    return { n, file, files: recorded?.files ?? null, omitted: recorded?.omitted ?? [] };
   });
   return Promise.all(sent);
 };

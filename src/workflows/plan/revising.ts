@@ -299,7 +299,7 @@ export function onProposed(
     return onModelDown(before, result.down, 'proposeReplan', now);
   const state = advised(before, result, now);
   if (result.outcome === 'failed') return onNoReplan(state, revising, result.message, now);
-  const { replan, action, why, phase = revising.phase } = result;
+  const { replan, action, why, phase } = result;
   // Which of the phases a report changes is for the proposal to say.
   const beyondLimit = revising.beyondLimit && phase === revising.phase;
   return revisingAs(state, {
@@ -341,7 +341,7 @@ export function onReplanned(
   now: number,
 ): PlanState {
   const free = { ...state, busy: FREE };
-  const { trigger, beyondLimit, triggered } = revising;
+  const { trigger, beyondLimit, triggered = now - state.pausedFor_ms } = revising;
   const phase = phaseOf(state, revising.phase);
   switch (result.outcome) {
     case 'busy':
@@ -400,7 +400,7 @@ export function onReplanned(
         forced: beyondLimit,
         replans,
         commit: result.commit,
-        ...(triggered === undefined ? {} : { duration_ms: now - state.pausedFor_ms - triggered }),
+        duration_ms: now - state.pausedFor_ms - triggered,
       });
       // Phases that the replan added count as replanned as often: a chain of new phases ends at the limit, too.
       const next = within(revisingAs(told, null), 'records', {

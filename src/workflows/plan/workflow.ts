@@ -250,6 +250,7 @@ function verify(run: PlanRun, id: PhaseId | null): Promise<void> | void {
 
 function merge(run: PlanRun, id: PhaseId): Promise<void> {
   const { number, name, runs, commits, tree } = phaseOf(run.state, id);
+  if (tree === null) throw new Error(`Phase ${number} has no worktree to merge`);
   return run.call(
     'mergePhase',
     { summary: `merge Phase ${number}`, about: id },
@@ -259,7 +260,7 @@ function merge(run: PlanRun, id: PhaseId): Promise<void> {
       phase: { id, number, name },
       run: runs,
       commit: commits.at(-1) ?? '',
-      base: tree?.base,
+      base: tree.base,
     },
     (result) => ({ type: 'phase_merged', phase: id, result }),
   );

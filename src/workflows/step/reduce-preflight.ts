@@ -33,7 +33,6 @@ const untried = (regeneration: number): Omit<CallProgress, 'format' | 'outputBud
 function estimated(state: StepState, result: Looked, isFirst: boolean, now: number): StepState {
   const { estimate } = result;
   const { base, usage } = state;
-  if (!isWhole(estimate)) return state;
   if (!isFirst)
     return base.estimate === undefined
       ? state
@@ -53,9 +52,6 @@ const plus = (estimate: StepEstimate, more: PhaseEstimate): StepEstimate => ({
   ...estimate,
   ...sumEstimates([estimate, more]),
 });
-/** Not of a run that an older build looked at. */
-const isWhole = (estimate: Partial<StepEstimate> | undefined): boolean =>
-  estimate?.calls !== undefined;
 
 export function onPreflight(state: StepState, result: PreflightResult, now: number): StepState {
   if (result.outcome === 'refused') return endAfterRollback(state, now, 'refused', result.problem);

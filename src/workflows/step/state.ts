@@ -331,7 +331,6 @@ export const budgetOf = ({ base, usage }: StepState): MoneyBudget | null => {
 
 export const attemptsLeft = ({ base }: StepState, { attempts }: CallProgress): number =>
   (base.limits?.maxAttemptsPerFile ?? 2) - attempts;
-/** A run that began before this limit has none. */
 export const answersLeft = ({ base }: StepState, { answers }: CallProgress): number =>
   (base.limits?.maxCallsPerFile ?? Infinity) - answers;
 /** May the model be asked about what was found in an answer of its own? */

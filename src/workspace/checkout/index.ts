@@ -133,7 +133,7 @@ export const createCheckouts = (
       await remotes.addWorktree(place.remote, path, commit, run.signal);
       return boundTo(
         place,
-        { token: '', tip: null, at: 0, path },
+        { token: '', tip: null, last: null, at: 0, path },
         { commit, since: commit, signal: run.signal },
       );
     },

@@ -270,8 +270,8 @@ export interface RunRefs {
   readonly token: string | null;
   /** The tip of its branch. */
   readonly tip: string | null;
-  /** What was pushed there last. Absent: noted by an earlier Emend. */
-  readonly last?: string | null;
+  /** What was pushed there last. */
+  readonly last: string | null;
 }
 export async function readRefs(remote: Remote, signal: AbortSignal): Promise<RunRefs> {
   const [token, branch, last] = [
@@ -295,7 +295,7 @@ export async function refuseTakenOut(
   remote: Remote,
   { tip, last }: RunRefs,
 ): Promise<string | null> {
-  if (last == null || (tip !== null && (await isIn(remote, last, tip)))) return tip;
+  if (last === null || (tip !== null && (await isIn(remote, last, tip)))) return tip;
   const { branch, url, last: ref } = remote;
   const from = shellWord(url);
   const back = `Bring it back: git fetch ${from} ${ref} && git push ${from} FETCH_HEAD:refs/heads/${branch}`;
@@ -398,7 +398,7 @@ export async function dropBranch(remote: Remote, name: string, into: string, sig
     '--',
     remote.url,
   ];
-  const refs = [`:refs/heads/${name}`, ...(last == null ? [] : [`:${other.last}`])];
+  const refs = [`:refs/heads/${name}`, ...(last === null ? [] : [`:${other.last}`])];
   const gone = await git([...args, ...refs], inMirror(remote));
   if (!gone.ok && (await readRefs(other, signal)).tip !== null)
     await failed(remote, gone.problem.message);

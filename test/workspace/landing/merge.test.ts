@@ -301,6 +301,7 @@ describe('an attempt that dies', () => {
 });
 
 test('an attempt that stood still, wherever it did, fails to be tried again; the next one merges once', async () => {
+  const base = await repo.line('rev-parse', 'HEAD');
   const theirs = await phase();
   const attempt = (assertCurrent: () => void) =>
     mergePhase(
@@ -312,6 +313,7 @@ test('an attempt that stood still, wherever it did, fails to be tried again; the
         planPath: 'plans/010_demo',
         run: 1,
         commit: theirs,
+        base,
         workflowId: 'emend-plan-x',
         namespace: 'default',
         phase: { id: 'p2', number: 2, name: 'Core' },
