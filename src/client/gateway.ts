@@ -212,11 +212,8 @@ const closedRun = async (
     const result: unknown = await client.workflow.result(workflowId, runId);
     if (isKnown(result))
       return { status: 'COMPLETED', result: result as StepResult, message: null };
-    return {
-      status: 'COMPLETED',
-      result: null,
-      message: sentence(unknownVersion('The result of the run', result)),
-    };
+    const message = sentence(unknownVersion('The result of the run', result));
+    return { status: 'COMPLETED', result: null, message };
   } catch (error) {
     if (!(error instanceof WorkflowFailedError)) throw asProblem(error);
     return { status, result: null, message: error.cause?.message ?? error.message };

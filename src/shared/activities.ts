@@ -1,8 +1,8 @@
 /**
  * ◆ The one table of activities: where each runs, what bounds its calls, what its failure is asked as, and why. Calls, registration,
  * heartbeats, sentences about failures, counts of usage and the table in docs/operations.md are made from it.
- * Bounds are names of numbers in the run's input: a changed default changes no run that began before it. No activity is renamed or removed
- * while a kept history names it; a changed `fails`, `unreached`, `work` or `reportsUsage` changes what a run does next (`patched`).
+ * Bounds are names of numbers in the run's input, so a changed default changes no open run. A changed `fails`, `unreached`, `work` or
+ * `reportsUsage` changes what a run does next: docs/versions.md says when that is allowed.
  */
 import type { PauseReason } from './decisions.js';
 import type { BlobRef } from './ids.js';

@@ -105,14 +105,14 @@ export const checkHomeVersion = async (home: string, sys: Sys = realSys): Promis
 // ◆ The id of a home or store stands behind the version of what lies there: one of another version is refused before anything in it is
 // read, so it is never read in part.
 
-const ID = /^(?:(\d+) )?([0-9a-f]{32})$/;
+const ID = /^(\d+) ([0-9a-f]{32})$/;
 
 export const freshId = (id = randomBytes(16).toString('hex')): Uint8Array =>
   new TextEncoder().encode(`${VERSION} ${id}\n`);
 
 /** Null: it is no id. Throws ProblemError `version_unknown`; `what` names the place and `variable` chooses it. */
 export const idIn = (bytes: Uint8Array, what: string, variable: string): string | null => {
-  const [, v = '1', id] = ID.exec(new TextDecoder().decode(bytes).trim()) ?? [];
+  const [, v, id] = ID.exec(new TextDecoder().decode(bytes).trim()) ?? [];
   if (id === undefined) return null;
   if (Number(v) === VERSION) return id;
   const { code, message, next = '' } = unknownVersion(what, { v: Number(v) });

@@ -39,7 +39,7 @@ export const recordPath = (home: string): string => join(home, 'dev-server.json'
 
 /**
  * The record, whoever it belongs to; null when there is none or it cannot be read as one. Throws ProblemError `version_unknown` for one
- * of a newer Emend: its server may be alive on the same database.
+ * of another version: its server may be alive on the same database.
  */
 export const readRecord = (home: string): Promise<DevServerRecord | null> =>
   recordAt(recordPath(home));

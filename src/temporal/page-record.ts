@@ -45,7 +45,7 @@ const storedPages = async (home: string): Promise<readonly StoredPage[]> => {
   return Promise.all(
     paths.map(async (path) => ({
       path,
-      // A record of a newer Emend, or a damaged one, is only a link less.
+      // Without a record that cannot be read, only a link is missing.
       record: await readJson<PageRecord>(realSys, path, 'PageRecord').catch(nullOn()),
     })),
   );

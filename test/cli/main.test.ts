@@ -95,26 +95,26 @@ describe('the command line', () => {
     'plan pause plan.md',
     'plan check plan.md',
   ])(
-    'emend %s refuses the home of an older Emend with one sentence, and leaves it as it is',
+    'emend %s refuses the home of another Emend with one sentence, and leaves it as it is',
     async (line) => {
       const [env, cwd] = [await nowhere(), await temp()];
       await writeFile(join(cwd, 'plan.md'), '# P\n');
-      const old = {
-        'host-id': 'a'.repeat(32),
-        'store-id': 'b'.repeat(32),
-        'store.json': '{"v":1}',
+      const other = {
+        'host-id': `3 ${'a'.repeat(32)}`,
+        'store-id': `3 ${'b'.repeat(32)}`,
+        'store.json': '{"v":3}',
       };
       await mkdir(env.EMEND_HOME, { mode: 0o700 });
-      for (const [name, text] of Object.entries(old))
+      for (const [name, text] of Object.entries(other))
         await writeFile(join(env.EMEND_HOME, name), `${text}\n`);
       const io = fakeIo({ env, cwd });
       expect(await main(line.split(' '), io)).toBe(1);
       const home = await realpath(env.EMEND_HOME);
       expect(io.printed.err).toContain(
-        `The home at ${home} has version 1; this Emend reads version 2.`,
+        `The home at ${home} has version 3; this Emend reads version 2.`,
       );
-      expect(io.printed.err).toContain('An older Emend wrote it');
-      expect((await readdir(home)).sort()).toEqual(Object.keys(old).sort());
+      expect(io.printed.err).toContain('Another version of Emend wrote it');
+      expect((await readdir(home)).sort()).toEqual(Object.keys(other).sort());
     },
   );
 

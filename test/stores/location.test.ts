@@ -88,19 +88,14 @@ describe('which store a home works with', () => {
 
   test('one that another Emend made is refused, whichever home works with it', async () => {
     const { dir: store } = await resolveStore(at('store'), await homeOf('home'));
-    for (const [id, says] of [
-      ['a'.repeat(32), 'version 1'],
-      [`3 ${'a'.repeat(32)}`, 'version 3'],
-    ] as const) {
-      fs.writeFileSync(join(store, 'store-id'), `${id}\n`);
-      for (const home of ['home', 'new'])
-        await expect(resolveStore(at('store'), await homeOf(home))).rejects.toMatchObject({
-          problem: {
-            code: 'version_unknown',
-            message: `The store at ${store} has ${says}; this Emend reads version 2.`,
-          },
-        });
-    }
+    fs.writeFileSync(join(store, 'store-id'), `3 ${'a'.repeat(32)}\n`);
+    for (const home of ['home', 'new'])
+      await expect(resolveStore(at('store'), await homeOf(home))).rejects.toMatchObject({
+        problem: {
+          code: 'version_unknown',
+          message: `The store at ${store} has version 3; this Emend reads version 2.`,
+        },
+      });
   });
 
   test('another home is refused: what its workers wrote may only be in their logs', async () => {

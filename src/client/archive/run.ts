@@ -6,7 +6,7 @@ import type { TestRun } from '../../shared/test-activities.js';
 import type { EditStepInput, RunWords } from '../../shared/run.js';
 import { isBlobRef, type StepKey } from '../../shared/ids.js';
 import { addUsage, NO_USAGE, type StepUsage } from '../../shared/usage.js';
-import { isKnown, problemOn, sentence, unknownVersion, versionOf } from '../../shared/problems.js';
+import { problemOn } from '../../shared/problems.js';
 import type { ArchiveEntry, NewerEntries } from '../../stores/ports.js';
 import type { DecisionRequest } from '../../shared/decisions.js';
 import { isRecord } from '../../shared/text.js';
@@ -112,20 +112,6 @@ export const isEvent = (data: unknown): data is StepEvent => {
   );
 };
 
-/** A result of a later version, kept by a client that knew it, is not guessed at. */
-const withReadableResult = (entry: ArchiveEntry): ArchiveEntry => {
-  const { kind, data } = entry;
-  if (
-    kind !== 'closed' ||
-    !isRecord(data) ||
-    typeof versionOf(data.result) !== 'number' ||
-    isKnown(data.result)
-  )
-    return entry;
-  const message = sentence(unknownVersion('The result of the run', data.result));
-  return { ...entry, data: { ...data, result: null, message } };
-};
-
 type ReadKind = Exclude<ArchiveEntry['kind'], 'newer'>;
 type ReadEntry = {
   readonly [K in ReadKind]: Omit<ArchiveEntry, 'kind' | 'data'> & {
@@ -139,7 +125,7 @@ const isRead = (entry: ArchiveEntry): entry is ReadEntry =>
   entry.kind === 'event' ? isEvent(entry.data) : isPart(entry.kind as ReadKind, entry.data);
 
 const omittedOf = (stepKey: StepKey, newer: number, damaged: number): string | null => {
-  const upgrade = `${newer} entries of its archive were written by a newer Emend and are omitted; upgrade Emend.`;
+  const upgrade = `${newer} entries of its archive were written by another version of Emend and are omitted; upgrade Emend.`;
   const restore = `Damaged entries of its archive (torn, or a field is missing or has the wrong type) are omitted: ${damaged}; restore archive/${stepKey} in the store.`;
   return [...(newer === 0 ? [] : [upgrade]), ...(damaged === 0 ? [] : [restore])].join(' ') || null;
 };
@@ -147,9 +133,7 @@ const omittedOf = (stepKey: StepKey, newer: number, damaged: number): string | n
 export const archivedRun = (stepKey: StepKey, all: readonly ArchiveEntry[]): ArchivedRun => {
   const left = all.find(({ kind }) => kind === 'newer')?.data as NewerEntries | undefined;
   const { entries: newer, damaged } = left ?? { entries: 0, damaged: 0 };
-  const found = all
-    .filter(({ kind }) => Object.hasOwn(storedKinds(), kind))
-    .map(withReadableResult);
+  const found = all.filter(({ kind }) => Object.hasOwn(storedKinds(), kind));
   const entries = found.filter(isRead);
   const of = <K extends ReadKind>(kind: K) =>
     entries.flatMap((entry) => (entry.kind === kind ? [entry.data as ArchiveParts[K]] : []));

@@ -129,7 +129,7 @@ export const versionsTo = (
 const noteOf = ({ closed, omitted }: ArchivedRun, why: string): string | null =>
   [closed === null ? why : '', omitted ?? ''].join(' ').trim() || null;
 
-/** A worker that is newer than this client: what its run says is not guessed at. */
+/** Throws ProblemError `version_unknown` for the status that a worker of another version answered. */
 const known = (status: FullStatus): FullStatus => {
   checkVersion(status, 'The status of the run');
   return status;

@@ -46,7 +46,7 @@ export interface AnswerRecord {
   readonly usage: StepUsage;
 }
 
-/** The files of one recorded call. What the store fails with comes out of all, records of a newer Emend as `version_unknown`. */
+/** The files of one recorded call. What the store fails with comes out of all, records of another version as `version_unknown`. */
 export class CallFiles {
   /** `<stepKey>/<call key>` */
   readonly key: string;

@@ -103,7 +103,7 @@ const isEntry = (value: unknown): value is ArchiveEntry =>
 /** What is of another version is left out. */
 export const nullOfOther = nullOn('version_unknown');
 
-/** Entries of a later version, and lines that are none, are left out, and that is said. */
+/** Returns how many lines are entries of another version, and how many are damaged. Readers leave both out and report them. */
 const newerOf = (lines: readonly unknown[]): readonly ArchiveEntry[] => {
   const left = lines.filter((line) => !isEntry(line));
   const entries = left.filter(

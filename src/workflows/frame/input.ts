@@ -51,10 +51,7 @@ const tableOf =
       ? firstFault(Object.entries(value).map(([name, entry]) => [name, check(entry)]))
       : { field: '', expected: 'an object with at least one entry' };
 
-/**
- * Fields that a run of any kind needs to begin. ◆ A field, bound or reason that comes later is not added here: the inputs of runs that were
- * started before do not have it.
- */
+/** Fields that a run of any kind needs to begin. */
 const RUN: Fields = {
   v: number,
   stepKey: text,

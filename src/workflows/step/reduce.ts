@@ -1,6 +1,6 @@
 /**
  * The one reducer of an edit step: facts (what an activity returned, what a person decided) in, the next state out. Pure and
- * deterministic: it runs inside the workflow, so ◆ a change of its outcomes for a kept history needs `patched`.
+ * deterministic, as it runs inside the workflow. ◆ Another outcome for the same facts is another replay (docs/versions.md).
  */
 import type { ActivityName, ResultOf } from '../../shared/activities.js';
 import type { PickedFile } from '../../shared/pick.js';
