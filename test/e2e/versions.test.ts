@@ -102,14 +102,14 @@ test('a record, an answer, an activity’s result and a run’s input of another
       workflowId: `${s.emend.queues.workflow}-later`,
       args: [{ v: 1, stepKey: 'f'.repeat(32), everything: 'else' }],
     });
-    return handle.result().catch((error: unknown) => error);
+    return (await handle.result().catch((error: unknown) => error)) as unknown;
   });
   expect(failure).toMatchObject({
     cause: {
       type: 'version_unknown',
       message: expect.stringMatching(
         /The input of the run has version 1.*upgrade worker and client/,
-      ),
+      ) as unknown,
     },
   });
 }, 150_000);

@@ -173,7 +173,7 @@ export const activityTable = (): string => {
       return [
         `\`${name}\``,
         work,
-        `${QUEUES[role]}${currentRules().local?.includes(name) === true ? ', or [local](measures.md#local-activities)' : ''}`,
+        `${QUEUES[role]}${currentRules().local.includes(name) ? ', or [local](measures.md#local-activities)' : ''}`,
         timeOf(timeouts.scheduleToStartTimeout),
         parts.length === 0 ? own : [own, `turn ${timeOf('commandTurn_ms')}`, ...parts].join(' + '),
         timeOf(timeouts.scheduleToCloseTimeout),

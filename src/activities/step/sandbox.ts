@@ -1,6 +1,6 @@
 /** What a step's commands are shut in with: as configured, with what people said since. */
 import { homedir } from 'node:os';
-import { type ProjectConfig, type SandboxSettings } from '../../documents/job/index.js';
+import type { ProjectConfig, SandboxSettings } from '../../documents/job/index.js';
 import type { NoSandbox, SandboxChoice } from '../../shared/proposal-activities.js';
 import type { RunTestsInput } from '../../shared/test-activities.js';
 import type { Box } from '../../workspace/commands/index.js';
@@ -38,12 +38,12 @@ export async function commandConfig(
   const start = kept?.config ?? (await configNow(ports, input, kept));
   const isReread = choice?.reread === true && kept !== null;
   const { env, sandbox } = isReread ? await configAgain(ports, input, kept, files) : start;
-  const own = isReread ? await jobSandbox(ports, input, kept, files) : (kept?.job?.sandbox ?? null);
+  const own = isReread ? await jobSandbox(ports, input, kept, files) : (kept?.job.sandbox ?? null);
   return {
     ...start,
     env,
     sandbox: sandboxFor(own ?? sandbox, choice),
-    sandboxFile: own === null ? CONFIG_FILE : (kept?.job?.path ?? CONFIG_FILE),
+    sandboxFile: own === null ? CONFIG_FILE : (kept?.job.path ?? CONFIG_FILE),
   };
 }
 
@@ -71,7 +71,6 @@ const jobSandbox = async (
   { job, configurationCommit }: Snapshot,
   files: readonly ChangedFile[],
 ): Promise<SandboxSettings | 'off' | null> => {
-  if (job === undefined) return null;
   // Of a run on a pull request only files of the target branch count.
   const isKept = configurationCommit !== undefined || files.some(({ path }) => path === job.path);
   return isKept ? job.sandbox : currentJobSandbox(ports, input, job);
