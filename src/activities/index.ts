@@ -9,6 +9,7 @@ import {
 import type { ActivityBase } from '../shared/proposal-activities.js';
 import { applyProposal, rollBack } from './step/apply.js';
 import { activity, type Activity, type Work } from './frame/activity.js';
+import { beginRun } from './frame/begin-run.js';
 import { commit } from './step/commit.js';
 import type { ActivityPorts } from './frame/ports.js';
 import { pickFiles, writeBrief } from './step/before-edit.js';
@@ -45,6 +46,7 @@ export { preflight, readPlan };
 
 /** One for each row: one that is missing or too many does not compile. */
 const WORK: { readonly [N in ActivityName]: Activity<N> } = {
+  beginRun,
   preflight,
   pickFiles,
   writeBrief,
@@ -83,7 +85,7 @@ type ActivitiesOf<R extends Role> = {
   ) => Promise<ResultOf<N>>;
 };
 
-/** By role, as the table says; a worker takes one or both. */
+/** By role, as the table says; a worker takes one or several. */
 export function createActivities(ports: ActivityPorts): { readonly [R in Role]: ActivitiesOf<R> } {
   const { modelCalls_atOnce, modelCalls_perSecond, modelCallTimeout_ms: wait_ms } = ports.timings;
   const turn = createTurns(modelCalls_atOnce, 'Model calls', modelCalls_perSecond);
@@ -92,19 +94,20 @@ export function createActivities(ports: ActivityPorts): { readonly [R in Role]: 
     <I extends ActivityBase, O>(work: Work<I, O>): Work<I, O> =>
     (given, input, scope) =>
       turn({ wait_ms, work_ms: 0, signal: scope.signal }, () => work(given, input, scope));
+  const placed = {
+    model: (_name, work) => bounded(work),
+    host: inCheckout,
+    workflow: (_name, work) => work,
+  } satisfies Record<
+    Role,
+    <I extends ActivityBase, O extends object>(name: ActivityName, work: Work<I, O>) => Work<I, O>
+  >;
   const made = <N extends ActivityName>(name: N) =>
-    [
-      name,
-      activity(
-        name,
-        ports,
-        ACTIVITIES[name].role === 'model' ? bounded(WORK[name]) : inCheckout(name, WORK[name]),
-      ),
-    ] as const;
+    [name, activity(name, ports, placed[ACTIVITIES[name].role](name, WORK[name]))] as const;
   const names = Object.keys(ACTIVITIES) as ActivityName[];
   const of = <R extends Role>(role: R) =>
     Object.fromEntries(
       names.filter((name) => ACTIVITIES[name].role === role).map(made),
     ) as ActivitiesOf<R>;
-  return { host: of('host'), model: of('model') };
+  return { host: of('host'), model: of('model'), workflow: of('workflow') };
 }

@@ -15,10 +15,11 @@ import {
 import { ApplicationFailure } from '@temporalio/common';
 import { problem, ProblemError, isKnown, sentence, unknownVersion } from '../shared/problems.js';
 import { UPDATES, WORKFLOWS } from '../shared/names.js';
+import { runKey } from '../shared/run-key.js';
 import { runOptions } from '../shared/run-options.js';
 import type { StepResult } from '../shared/run.js';
 import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
-import { ensureSearchAttributes, onceMapped } from '../temporal/search-attributes.js';
+import { ensureSearchAttributes } from '../temporal/search-attributes.js';
 import { liveWorkers, workersOf } from '../temporal/live-workers.js';
 import { asProblem, followHistory, eventsIn, hasCode } from './history.js';
 import type {
@@ -56,11 +57,11 @@ export const createTemporalGateway = (
   return {
     start: async (request) => {
       try {
-        const type = 'planPath' in request.input ? WORKFLOWS.plan : WORKFLOWS.editStep;
-        const handle = await onceMapped(() =>
-          within(() => client.workflow.start(type, startOptions(request))),
-        );
-        return { outcome: 'started', runId: handle.firstExecutionRunId };
+        const type = request.kind === 'plan' ? WORKFLOWS.plan : WORKFLOWS.editStep;
+        const handle = await within(() => client.workflow.start(type, startOptions(request)));
+        const { workflowId, firstExecutionRunId: runId } = handle;
+        const stepKey = runKey({ namespace, workflowId, firstRunId: runId, cronRunId: null });
+        return { outcome: 'started', runId, stepKey };
       } catch (error) {
         if (error instanceof WorkflowExecutionAlreadyStartedError) return { outcome: 'exists' };
         throw error;
@@ -68,7 +69,10 @@ export const createTemporalGateway = (
     },
 
     describe: (ref) =>
-      unlessGone(async () => described(await within(() => handleOf(ref).describe())), null),
+      unlessGone(
+        async () => described(await within(() => handleOf(ref).describe()), namespace),
+        null,
+      ),
 
     list: async (filter, limit) => {
       const found: DescribedRun[] = [];
@@ -81,7 +85,7 @@ export const createTemporalGateway = (
         // Each page is a call of its own.
         const next = await within(() => runs.next());
         if (next.done === true) break;
-        found.push(described(next.value));
+        found.push(described(next.value, namespace));
       }
       return found;
     },
@@ -184,24 +188,35 @@ const startOptions = (request: StartRequest) => ({
   workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const,
 });
 
-const described = (info: WorkflowExecutionDescription | WorkflowExecutionInfo): DescribedRun => ({
+const described = (
+  info: WorkflowExecutionDescription | WorkflowExecutionInfo,
+  namespace: string,
+): DescribedRun => ({
   workflowId: info.workflowId,
   runId: info.runId,
   status: info.status.name,
   open: info.status.name === 'RUNNING' || info.status.name === 'PAUSED',
-  memo: memoOf(info.memo),
+  memo: memoOf(info, namespace),
   historyLength: info.historyLength,
   startedAt: info.startTime,
   closedAt: info.closeTime ?? null,
   queue: info.taskQueue,
 });
 
-const memoOf = (memo: Record<string, unknown> | undefined): RunMemo | null => {
+/** Returns what the memo says; the run adds its key as soon as a worker has begun it. Null: it is no memo of Emend. */
+const memoOf = (
+  { memo, workflowId, runId, raw }: WorkflowExecutionDescription | WorkflowExecutionInfo,
+  namespace: string,
+): RunMemo | null => {
   const { stepKey, jobPath, title, workspace, host, left } = memo ?? {};
-  const all = { stepKey, jobPath, title, workspace, host };
-  return Object.values(all).every((value) => typeof value === 'string')
-    ? ({ ...all, left } as RunMemo)
-    : null;
+  const shown = { jobPath, title, workspace, host };
+  if (!Object.values(shown).every((value) => typeof value === 'string')) return null;
+  const info = ('workflowExecutionInfo' in raw ? raw.workflowExecutionInfo : raw) as {
+    readonly firstRunId?: string | null;
+  } | null;
+  const firstRunId = info?.firstRunId || runId;
+  const key = stepKey ?? runKey({ namespace, workflowId, firstRunId, cronRunId: null });
+  return { stepKey: key, ...shown, left } as RunMemo;
 };
 
 const closedRun = async (

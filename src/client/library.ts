@@ -1,13 +1,6 @@
 /** The package's door for other programs: runs on a Temporal server, and what this machine's store knows of them. */
-import { planInput, planOfPath, startPlan } from './runs/start-plan.js';
-import {
-  jobId,
-  prepareRun,
-  startStep,
-  stepInput,
-  type StartedStep,
-  type StartOptions,
-} from './runs/start.js';
+import { planOfPath, startPlan } from './runs/start-plan.js';
+import { startStep, type StartedStep, type StartOptions } from './runs/start.js';
 import { decide, loginName, type DecideOptions, type DecideResult } from './runs/decide.js';
 import { runDiff, runEvents, showRun, type RunDiff, type RunView } from './runs/show.js';
 import { waitForRun, watchRun, type Waited, type WaitOptions } from './runs/watch.js';
@@ -17,7 +10,6 @@ import { openEmend, type OpenOptions } from './open.js';
 import { resolveRun } from './runs/resolve.js';
 import type { Emend as Opened } from './types.js';
 import type { StepEvent } from '../shared/events.js';
-import type { EditStepInput, PlanInput } from '../shared/run.js';
 
 export { ProblemError, ProblemsError } from '../shared/problems.js';
 export type {
@@ -33,6 +25,7 @@ export type {
 export type { StepEvent, Waited, WaitOptions };
 export type { Answer, DecisionPoint } from '../shared/decisions.js';
 export type { StepResult, StepStatus } from '../shared/run.js';
+export type { EditStepInput, PlanInput } from '../shared/start-input.js';
 export type { ProposalSummary } from '../shared/proposal-activities.js';
 
 /** A job as a value, a job file, or a plan's document. Paths are relative to the working directory of the process. */
@@ -42,11 +35,6 @@ export type Work =
   | { readonly plan: string };
 /** How a run is started, beside its job or plan. */
 export type RunOptions = Omit<StartOptions, 'job' | 'given'>;
-/** Options for `executeChild(editStep, …)` or `executeChild(plan, …)` in a workflow of yours. Plain JSON. */
-export type ChildRun<W extends Work = JobText> = Awaited<
-  ReturnType<typeof prepareRun<W extends { readonly plan: string } ? PlanInput : EditStepInput>>
->;
-
 /**
  * Emend, opened with `await Emend.open()`, closed with `await emend.close()`. `run` is a run's `stepKey`, at least 4 digits of it, or its
  * workflow id. Expected failures are thrown as ProblemError: its `problem` has a `code`, a `message` and what to do `next`. A job with
@@ -71,28 +59,6 @@ export class Emend {
         plan: await planOfPath(process.cwd(), work.plan),
       });
     return startStep(this.#emend, { ...options, job: await read(work) });
-  }
-
-  /** What a workflow of yours needs to run it as its child. It does I/O: call it in a client or an activity. */
-  async prepare<W extends Work>(
-    work: W,
-    options: Omit<RunOptions, 'again'> = {},
-  ): Promise<ChildRun<W>> {
-    const emend = this.#emend;
-    if (!('plan' in work)) {
-      const job = await read(work);
-      return (await prepareRun(
-        emend,
-        jobId(job),
-        await stepInput(emend, { ...options, job }),
-      )) as ChildRun<W>;
-    }
-    const plan = await planOfPath(process.cwd(), work.plan);
-    return (await prepareRun(
-      emend,
-      plan.workflowId,
-      await planInput(emend, { ...options, plan }),
-    )) as ChildRun<W>;
   }
 
   /** Waits for a decision (`waiting`), the end (`closed`) or your signal (`stopped`). While nothing changes it costs no action. */

@@ -1,9 +1,11 @@
 /** What the client functions work with: the stores of this machine and, where a server answers, the runs on it. */
 import { problem, ProblemError, sentence, type Problem } from '../shared/problems.js';
-import { WORKFLOWS, type Queues } from '../shared/names.js';
+import { WORKFLOWS, workflowQueues, type Queues } from '../shared/names.js';
 import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
 import type { StepEvent } from '../shared/events.js';
-import type { PlanInput, EditStepInput, RunWords, StepResult, StepStatus } from '../shared/run.js';
+import type { StepKey } from '../shared/ids.js';
+import type { RunWords, StepResult, StepStatus } from '../shared/run.js';
+import type { EditStepInput, PlanInput } from '../shared/start-input.js';
 import type { RunRequest } from '../shared/run-options.js';
 import type { Timings } from '../shared/limits.js';
 import type { Stores } from '../stores/ports.js';
@@ -16,7 +18,7 @@ export interface RunRef {
   readonly runId: string | null;
 }
 
-/** What a run carries in its memo, readable with no worker. The fields mean the same in every version. */
+/** What the memo of a run says, readable with no worker. */
 export interface RunMemo extends Omit<RunWords, 'doing'>, Pick<StepStatus, 'left'> {
   /** Id of the home whose host has the workspace. */
   readonly host: string;
@@ -28,7 +30,7 @@ export interface DescribedRun {
   /** Temporal's word: RUNNING, COMPLETED, FAILED, CANCELLED, TERMINATED… */
   readonly status: string;
   readonly open: boolean;
-  /** Null for a run that our client did not start. */
+  /** Null: it is no workflow of Emend. */
   readonly memo: RunMemo | null;
   readonly historyLength: number;
   readonly startedAt: Date;
@@ -43,8 +45,12 @@ export interface ClosedRun {
   readonly message: string | null;
 }
 
+/** The memo that a run is started with. The run adds its key. */
+export type StartMemo = Omit<RunMemo, 'stepKey' | 'left'>;
+
 export interface StartRequest extends RunRequest<EditStepInput | PlanInput> {
-  readonly memo: RunMemo;
+  readonly kind: 'job' | 'plan';
+  readonly memo: StartMemo;
 }
 
 export type UpdateOutcome =
@@ -65,7 +71,8 @@ export interface RunGateway {
   start(
     request: StartRequest,
   ): Promise<
-    { readonly outcome: 'started'; readonly runId: string } | { readonly outcome: 'exists' }
+    | { readonly outcome: 'started'; readonly runId: string; readonly stepKey: StepKey }
+    | { readonly outcome: 'exists' }
   >;
   /** Null: the server knows no such run (never did, or no longer). */
   describe(ref: RunRef): Promise<DescribedRun | null>;
@@ -133,3 +140,9 @@ export const needRuns = (emend: Pick<Emend, 'runs' | 'unreachable'>): RunGateway
 export const OUR_WORKFLOWS = `WorkflowType IN (${Object.values(WORKFLOWS)
   .map((name) => `"${name}"`)
   .join(', ')})`;
+
+/** A visibility query for the runs that our workers take: a server may hold those of others. */
+export const ourRuns = ({ queues }: Pick<Emend, 'queues'>): string => {
+  const names = workflowQueues(queues).map((name) => `"${name}"`);
+  return `${OUR_WORKFLOWS} AND TaskQueue IN (${names.join(', ')})`;
+};

@@ -4,6 +4,7 @@
  * Bounds are names of numbers in the run's input, so a changed default changes no open run. A changed `fails`, `unreached`, `work` or
  * `reportsUsage` changes what a run does next: docs/versions.md says when that is allowed.
  */
+import type { BeginActivities } from './begin-run.js';
 import type { PauseReason } from './decisions.js';
 import type { BlobRef } from './ids.js';
 import type { TimingName } from './limits.js';
@@ -21,7 +22,12 @@ export interface MoveInput
   readonly commit: string | null;
 }
 type Moves = { checkMove(input: MoveInput): Promise<{ readonly why: string | null }> };
-type Activities = StepActivities & PlanActivities & RevisingActivities & PlanCallActivities & Moves;
+type Activities = BeginActivities &
+  StepActivities &
+  PlanActivities &
+  RevisingActivities &
+  PlanCallActivities &
+  Moves;
 export type ActivityName = keyof Activities;
 export type InputOf<N extends ActivityName> = Parameters<Activities[N]>[0];
 export type ResultOf<N extends ActivityName> = Awaited<ReturnType<Activities[N]>>;
@@ -29,8 +35,11 @@ export type ResultOf<N extends ActivityName> = Awaited<ReturnType<Activities[N]>
 /** The name of a number in the run's input. */
 export type Amount = TimingName | keyof Rules['bounds'];
 export interface ActivitySpec {
-  /** `host` runs where the workspace is, `model` on any worker that may call models. Each role has its queue. */
-  readonly role: 'host' | 'model';
+  /**
+   * `host` runs where the workspace is, `model` on any worker that may call models, `workflow` on any worker that runs workflows. Each role
+   * has its queue.
+   */
+  readonly role: 'host' | 'model' | 'workflow';
   readonly timeouts: { readonly heartbeatTimeout: TimingName } & Readonly<
     Partial<
       Record<'scheduleToStartTimeout' | 'startToCloseTimeout' | 'scheduleToCloseTimeout', Amount>
@@ -106,6 +115,15 @@ const model = {
 } as const;
 
 export const ACTIVITIES = {
+  beginRun: {
+    role: 'workflow',
+    timeouts: { heartbeatTimeout: 'hostHeartbeatTimeout_ms' },
+    retry: { ...retry, maximumAttempts: 'hostActivityAttempts' },
+    fails: 'engine_failed',
+    unreached: 'workspace_unreachable',
+    work: 'reading the input of the run',
+    why: 'the run has no settings yet: its time-out and retries are constants (src/shared/begin-run.ts)',
+  },
   preflight: { ...host, work: 'reading the job and its files', why: 'its result is recorded once' },
   pickFiles: { ...model, work: 'the model call that picks the files' },
   writeBrief: { ...model, work: 'the model call that agrees on names and parts' },

@@ -54,6 +54,11 @@ export const hostQueueOf = ({ host }: Queues, hostId: string): string =>
   `${host.slice(0, host.lastIndexOf('-') + 1)}${hostId}`;
 /** The home's id in the name of its queue, whose prefix a person may choose. */
 export const hostOfQueue = (queue: string): string => queue.slice(queue.lastIndexOf('-') + 1);
+/** The task queue that anybody starts a run on, unless workers and clients were given another one. */
+export const DEFAULT_QUEUE = 'emend';
+/** Task queues on which our workers find runs to begin: at the dev server of a home also the default one, for runs that somebody typed. */
+export const workflowQueues = ({ workflow, host }: Queues): readonly string[] =>
+  workflow === host ? [workflow, DEFAULT_QUEUE] : [workflow];
 /**
  * What clients start runs on and workers serve, with the prefix `EMEND_QUEUE`. `own`: at the dev server of this home all roles share the host's queue, so that an activity
  * begins with the answer to the task that asked for it. Queues that a person named stay three: each may have a worker of that person's.
@@ -63,7 +68,7 @@ export const queuesFor = (
   hostId: string,
   own = false,
 ): Queues => {
-  const queues = queueNames(named === '' ? 'emend' : named, hostId);
+  const queues = queueNames(named === '' ? DEFAULT_QUEUE : named, hostId);
   return own && named === ''
     ? { workflow: queues.host, model: queues.host, host: queues.host }
     : queues;

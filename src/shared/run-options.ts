@@ -1,42 +1,48 @@
-/** What a run carries from its start, whoever starts it: a client, a plan, or somebody else's workflow. Plain data, as JSON. */
+/** The options that a workflow of Emend is started with. Plain data, as JSON. */
 import { SEARCH_ATTRIBUTES } from './names.js';
 import { versioned } from './problems.js';
-import type { RunInput } from './run.js';
 import { codeSpan, visible } from './text.js';
 
 const SUMMARY_CHARS = 200; // bound: Of a title in the Temporal UI's list of runs.
 
-export interface RunRequest<Input extends RunInput> {
+export interface RunRequest<Input extends object> {
   readonly workflowId: string;
+  readonly taskQueue: string;
   readonly input: Input;
+  readonly title: string;
   readonly memo: object;
   readonly details: string;
+  /** Values of search attributes by which a phase is found; null: the workflow sets its own. */
+  readonly attributes: Readonly<Record<'stepKey' | 'workspace', string>> | null;
 }
 
-export const runOptions = <Input extends RunInput>({
+export const runOptions = <Input extends object>({
   workflowId,
+  taskQueue,
   input,
+  title,
   memo,
   details,
+  attributes,
 }: RunRequest<Input>) => ({
   workflowId,
-  taskQueue: input.queues.workflow,
-  args: [versioned(input)] as [Input],
+  taskQueue,
+  args: [input] as [Input],
   memo: versioned({ ...memo }),
-  staticSummary: codeSpan(visible(input.title).slice(0, SUMMARY_CHARS)),
+  staticSummary: codeSpan(visible(title).slice(0, SUMMARY_CHARS)),
   staticDetails: details,
-  ...(input.searchAttributes
-    ? {
+  ...(attributes === null
+    ? {}
+    : {
         typedSearchAttributes: (['stepKey', 'workspace'] as const).map((name) => ({
           key: { name: SEARCH_ATTRIBUTES[name], type: 'KEYWORD' as const },
-          value: input[name],
+          value: attributes[name],
         })),
-      }
-    : {}),
+      }),
 });
 
 /** As a child it outlives its parent, since it may hold a workspace; a cancel is passed on to it and its end waited for. */
-export const childOptions = <Input extends RunInput>(request: RunRequest<Input>) => ({
+export const childOptions = <Input extends object>(request: RunRequest<Input>) => ({
   ...runOptions(request),
   parentClosePolicy: 'ABANDON' as const,
   cancellationType: 'WAIT_CANCELLATION_COMPLETED' as const,

@@ -30,15 +30,15 @@ export interface PlanOptions {
   /** Go by the markers alone, whatever an earlier run left. */
   readonly restart: boolean;
 }
-/** `workspace` is a git working tree. */
-export interface PlanInput extends RunInput {
+/** What a plan goes by. `workspace` is a git working tree. */
+export interface PlanSetup extends RunSetup {
   /** Workspace-relative, without its level: `plans/010_demo` for `plans/010_demo.md` and `plans/010_demo/010_demo.md`. */
   readonly planPath: string;
   readonly options: PlanOptions;
   /** The earlier run of this plan that saved the newest checkpoint; absent: none is known. */
   readonly resumeFrom?: StepKey;
 }
-/** What a run leaves to the run that continues it. `state`: a PlanState or a StepState. */
+/** What a run takes over from the run before it (continue-as-new). `state`: a PlanState or a StepState. */
 export interface Carried {
   readonly v: Version;
   readonly state: unknown;
@@ -46,8 +46,8 @@ export interface Carried {
   readonly count: UsageOwed;
 }
 
-/** What a step and a plan are started with alike. */
-export interface RunInput {
+/** What every run goes by. The first activity returns it for the input of the run; a phase of a plan gets it from its plan. */
+export interface RunSetup {
   readonly stepKey: StepKey;
   /** Absolute real path on the host that `queues.host` names; of a repository its URL. */
   readonly workspace: string;
@@ -78,11 +78,13 @@ export interface Follows extends Readonly<
   /** A line for each comment: place, author, first words. */
   readonly notes: readonly string[];
 }
-export interface EditStepInput extends RunInput {
-  readonly job: BlobRef;
+/** What an edit step goes by. */
+export interface StepSetup extends RunSetup {
+  /** Null: preflight reads the file `jobPath`. */
+  readonly job: BlobRef | null;
   /** Absent: it begins with a person's job. */
   readonly follows?: Follows;
-  /** As shown to people; relative to the workspace where it is inside. */
+  /** Name of the job in lists: a path, relative to the workspace if it is inside. */
   readonly jobPath: string;
   /** An accepted result of all its files, made by whoever has the change already; absent: the model is asked for one. */
   readonly given?: BlobRef;
@@ -278,5 +280,5 @@ export interface EventsQuery {
 /** The place from which an activity reads configuration. */
 export const configurationOf = ({
   configurationCommit,
-}: Pick<RunInput, 'configurationCommit'>): Pick<RunInput, 'configurationCommit'> =>
+}: Pick<RunSetup, 'configurationCommit'>): Pick<RunSetup, 'configurationCommit'> =>
   configurationCommit === undefined ? {} : { configurationCommit };

@@ -18,7 +18,8 @@ import type { TestActivities } from './test-activities.js';
 
 export interface PreflightInput extends ActivityBase {
   readonly workspace: string;
-  readonly job: BlobRef;
+  /** Null: the file `jobPath` is read. */
+  readonly job: BlobRef | null;
   readonly jobPath: string;
   /** ◆ The result is recorded under (stepKey, snapshotNumber) and returned unchanged ever after. */
   readonly snapshotNumber: number;
@@ -61,10 +62,17 @@ export interface Target {
   /** The job says that it goes: no call is made for it. */
   readonly deletes?: true;
 }
+/** The job that a preflight read from its file. */
+export interface ReadJob {
+  readonly ref: BlobRef;
+  readonly title: string;
+}
 export type PreflightResult =
   | UntrustedConfiguration
   | {
       readonly outcome: 'ready';
+      /** Absent: the input named the stored job. */
+      readonly job?: ReadJob;
       /** Full snapshot (JSON blob): targets with base hashes, context, rules, resolved configuration. */
       readonly snapshot: BlobRef;
       readonly limits: Limits;
@@ -104,6 +112,8 @@ export type PreflightResult =
     }
   | {
       readonly outcome: 'pick';
+      /** Absent: as above. */
+      readonly job?: ReadJob;
       readonly snapshot: BlobRef;
       readonly estimate: StepEstimate;
       /** As it was set; null: it is not set. */

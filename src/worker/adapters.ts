@@ -33,7 +33,7 @@ export interface PortsOptions {
 export async function createPorts(
   { env, home, logger, sys: system = realSys }: PortsOptions,
   store: Store,
-  runs: Pick<EndedRuns, 'stateOfHolder' | 'endOf'>,
+  runs: Pick<EndedRuns, 'stateOfHolder' | 'endOf' | 'group'>,
 ) {
   const timings = resolveTimings(env);
   const guard = await guardHome(home, store, system);
@@ -87,6 +87,7 @@ export async function createPorts(
     clock,
     timings,
     logger,
+    group: runs.group,
     endOf: (workflowId, wait_ms, signal) => runs.endOf(workflowId, wait_ms, signal),
   } satisfies ActivityPorts;
 }

@@ -68,7 +68,11 @@ export const estimateOnly = (
   });
 
 const never = () => Promise.reject(new Error('an estimate asks about no run'));
-const NOBODY = { stateOfHolder: never, endOf: never };
+const NOBODY = {
+  stateOfHolder: never,
+  endOf: never,
+  group: { facts: never, hosts: never, lastCheckpoint: never },
+};
 /** Nobody cancels it. */
 const { signal } = new AbortController();
 const LOOK = { stepKey: '0'.repeat(32), log: [], approval: null } as const;

@@ -14,6 +14,7 @@ import { archiveSink, createActivities as activitiesOf } from '../activities/ind
 import { askEndedRuns, type EndedRuns } from '../client/ended/runs.js';
 import {
   hostOfQueue,
+  workflowQueues,
   queuesFor,
   queuesOfAny,
   ROLES,
@@ -181,7 +182,7 @@ async function prepare(
   const recovered = await ports.workspace.recover();
   for (const transaction of recovered) logger.warn(transaction, 'recovered a transaction');
   await clearScratch();
-  const { host, model } = activitiesOf(ports);
+  const { host, model, workflow } = activitiesOf(ports);
   const common = {
     identity: live.workerIdentity(store.id, id, start, more.deployment),
     dataConverter: withBlobs(ports.blobs, asFailure, dataConverter),
@@ -207,6 +208,7 @@ async function prepare(
     workflows: {
       ...common,
       taskQueue: queues.workflow,
+      activities: { ...workflow },
       sinks: archiveSink(ports),
       stickyQueueScheduleToStartTimeout: timings.stickyWait_ms,
       maxCachedWorkflows: CACHED_RUNS,
@@ -344,10 +346,16 @@ const createParts = async (
     fail('usage', `All roles share the queue ${queues.host} at this home's dev server.`, SEPARATE);
   await ensureSearchAttributes(connection, namespace, (message) => logger.warn(message));
   const flows = { ...workflows(options), ...activities.workflows };
-  const shared = { ...flows, ...host, activities: { ...model.activities, ...host.activities } };
+  const shared = {
+    ...flows,
+    ...host,
+    activities: { ...flows.activities, ...model.activities, ...host.activities },
+  };
   const { roles = ROLES } = options;
   const served = { workflows: flows, model, hosts: [host, anyHost] };
-  const parts: readonly WorkerParts[] = isShared ? [shared] : roles.flatMap((role) => served[role]);
+  const parts: readonly WorkerParts[] = isShared
+    ? workflowQueues(queues).map((taskQueue) => ({ ...shared, taskQueue }))
+    : roles.flatMap((role) => served[role]);
   const isVersioned = (part: WorkerParts): boolean =>
     options.deployment === true && !served.hosts.includes(part);
   const workers = await Promise.all(

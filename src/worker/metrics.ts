@@ -8,7 +8,7 @@ import type { ActivityInterceptorsFactory, NativeConnection } from '@temporalio/
 import { readAmongOthers } from '../client/archive/run.js';
 import { archivedStatus } from '../client/archive/status.js';
 import { openEmend, type OpenOptions } from '../client/open.js';
-import { OUR_WORKFLOWS } from '../client/types.js';
+import { ourRuns } from '../client/types.js';
 import { SEARCH_ATTRIBUTES } from '../shared/names.js';
 import { fail } from '../shared/problems.js';
 import type { StepUsage } from '../shared/usage.js';
@@ -81,7 +81,7 @@ const runsNow = async (watched: Watched): Promise<readonly string[]> => {
   const { connection, namespace } = watched;
   const emend = await openEmend(watched);
   try {
-    const ours = `${OUR_WORKFLOWS} AND TaskQueue = "${emend.queues.workflow}"`;
+    const ours = ourRuns(emend);
     const waits = `${ours} AND ExecutionStatus = "Running" AND ${SEARCH_ATTRIBUTES.state} = "waiting"`;
     const count = async (query: string): Promise<number> =>
       Number(

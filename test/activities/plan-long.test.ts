@@ -18,7 +18,7 @@ import { reducePlan } from '../../src/workflows/plan/reduce.js';
 import { initialPlan, readAgain, withPhase } from '../../src/workflows/plan/state.js';
 import { within } from '../../src/workflows/frame/machine.js';
 import { currentRules } from '../../src/shared/rules.js';
-import type { PlanInput } from '../../src/shared/run.js';
+import type { PlanSetup } from '../../src/shared/run.js';
 import type { ReadyPlan } from '../../src/shared/plan.js';
 import { workspacePorts } from '../support/workspace-ports.js';
 
@@ -76,7 +76,7 @@ const input = {
   timings: {},
   rules: currentRules(),
   options: { phase: null, mode: 'auto', forceReplan: false, drift: null },
-} as unknown as PlanInput;
+} as unknown as PlanSetup;
 
 test('phases wait for the one before, which waits for the others; a second reading tells only what may differ', async () => {
   await committed(

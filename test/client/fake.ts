@@ -1,4 +1,5 @@
 /** The client's stores on a real disk, and a server that is a map: runs open and close as the tests say. */
+import { runKey } from '../../src/shared/run-key.js';
 import { mkdtemp, realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -99,8 +100,14 @@ export class FakeServer implements RunGateway {
   start = async ({ workflowId, memo }: StartRequest) => {
     if (this.find({ workflowId, runId: null })?.described.open === true)
       return { outcome: 'exists' as const };
-    const run = this.add(memo.stepKey, workflowId, { memo });
-    return { outcome: 'started' as const, runId: run.described.runId };
+    const stepKey = runKey({
+      namespace: 'default',
+      workflowId,
+      firstRunId: `run-${this.runs.length + 1}`,
+      cronRunId: null,
+    });
+    const run = this.add(stepKey, workflowId, { memo: { stepKey, ...memo } });
+    return { outcome: 'started' as const, runId: run.described.runId, stepKey };
   };
   describe = async (ref: { workflowId: string; runId: string | null }) =>
     this.find(ref)?.described ?? null;

@@ -4,13 +4,11 @@
  */
 import { readFileSync } from 'node:fs';
 import { afterEach, expect, test } from '@jest/globals';
-import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { initialPlan } from '../../src/workflows/plan/state.js';
-import type { PlanInput, EditStepInput } from '../../src/shared/run.js';
+import type { PlanSetup, StepSetup } from '../../src/shared/run.js';
 import { SIGNALS, WORKFLOWS } from '../../src/shared/names.js';
-import { versioned } from '../../src/shared/problems.js';
 import { currentRules } from '../../src/shared/rules.js';
 import { initialState } from '../../src/workflows/step/state.js';
 import { connectClient, type ClientConnection } from '../../src/temporal/connection.js';
@@ -30,35 +28,30 @@ const RULES = [
   { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'module.exports = 2;\n' }) },
 ];
 const JOB = '---\ntarget_files: [a.js]\n---\n# Grow\n\nGrow.\n';
-const inputOf = (s: Scene, stepKey: string): PlanInput =>
-  versioned({
-    stepKey,
-    workspace: s.repo,
-    planPath: 'plans/010_demo',
-    title: 'Demo',
-    queues: s.emend.queues,
-    timings: s.emend.timings,
-    overrides: {},
-    hints: [],
-    searchAttributes: false,
-    approval: 'auto',
-    rules: currentRules(),
-    options: {
-      phase: null,
-      mode: 'auto',
-      forceReplan: false,
-      drift: null,
-      estimate: 'approved',
-      restart: false,
-    },
-  });
-const startedWith = async (
-  client: ClientConnection['client'],
-  workflowId: string,
-): Promise<{ args: unknown[] }> => {
-  const [first] = (await client.workflow.getHandle(workflowId).fetchHistory()).events ?? [];
-  const { payloads } = first!.workflowExecutionStartedEventAttributes!.input!;
-  return { args: await decodeArrayFromPayloads(client.options.loadedDataConverter, payloads) };
+const setupOf = (s: Scene, stepKey: string): PlanSetup => ({
+  stepKey,
+  workspace: s.repo,
+  planPath: 'plans/010_demo',
+  title: 'Demo',
+  queues: s.emend.queues,
+  timings: s.emend.timings,
+  overrides: {},
+  hints: [],
+  searchAttributes: false,
+  approval: 'auto',
+  rules: currentRules(),
+  options: {
+    phase: null,
+    mode: 'auto',
+    forceReplan: false,
+    drift: null,
+    estimate: 'approved',
+    restart: false,
+  },
+});
+const stepOf = (s: Scene, stepKey: string): StepSetup => {
+  const { planPath: _plan, options: _options, ...setup } = setupOf(s, stepKey);
+  return { ...setup, job: null, jobPath: 'job.md' };
 };
 interface Asked {
   readonly decision: {
@@ -80,7 +73,7 @@ test('a run that spins pauses, the others on its worker go on; a state of anothe
     client.workflow.start(type, {
       taskQueue: s.emend.queues.workflow,
       workflowId: `${s.emend.queues.workflow}-${of.stepKey.slice(0, 4)}`,
-      args: [{ ...of, carried }],
+      args: [{ carried }],
     });
   const asked = async (handle: Awaited<ReturnType<typeof start>>) => {
     for (;;) {
@@ -100,7 +93,7 @@ test('a run that spins pauses, the others on its worker go on; a state of anothe
 
   const worker = await s.worker();
   // At stage `running` with an empty group the plan would run no phase, again and again.
-  const input = inputOf(s, 'a'.repeat(32));
+  const input = setupOf(s, 'a'.repeat(32));
   const spinning = await start(input, {
     v: 2,
     reportedSeq: 0,
@@ -119,14 +112,13 @@ test('a run that spins pauses, the others on its worker go on; a state of anothe
   expect(await spinning.result()).toMatchObject({ outcome: 'refused' });
   await replay(JSON.parse(historyToJSON(await spinning.fetchHistory())), 'spinning');
 
-  const planOf = inputOf(s, 'b'.repeat(32));
-  const { args } = await startedWith(client, run.live!.workflowId);
-  const stepOf = { ...(args[0] as EditStepInput), stepKey: 'c'.repeat(32) };
+  const planSetup = setupOf(s, 'b'.repeat(32));
+  const stepSetup = stepOf(s, 'c'.repeat(32));
   const laters = [
-    await start(planOf, { v: 3, reportedSeq: 0, state: initialPlan(planOf, 0) }),
+    await start(planSetup, { v: 3, reportedSeq: 0, state: initialPlan(planSetup, 0) }),
     await start(
-      stepOf,
-      { v: 3, reportedSeq: 0, state: initialState(stepOf, 0) },
+      stepSetup,
+      { v: 3, reportedSeq: 0, state: initialState(stepSetup, 0) },
       WORKFLOWS.editStep,
     ),
   ];

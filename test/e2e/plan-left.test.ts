@@ -3,7 +3,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import {
-  lastCheckpointed,
+  checkpointOf,
   planOfPath,
   resolveRun,
   runOfPlan,
@@ -160,7 +160,7 @@ test('aborted after a failure: its checkpoint is read, a person is asked with th
   ]));
   await s.worker();
   const plan = await planOfPath(s.repo, 'plans/010_demo.md');
-  expect(await lastCheckpointed(s.emend, plan)).toBeNull();
+  expect(await checkpointOf(s.emend, plan)).toBeNull();
   const first = await startDemo(s, { approval: 'auto' });
   const asking = await phaseRun(s, first, 'p2-3');
   await s.settle(asking);
@@ -168,7 +168,7 @@ test('aborted after a failure: its checkpoint is read, a person is asked with th
   expect(await s.end(first)).toMatchObject({ outcome: 'aborted' });
   // The cancelled phase's calls among them.
   const paid = s.rehearsal.requests().length;
-  expect((await lastCheckpointed(s.emend, plan))?.step_key).toBe(first.stepKey);
+  expect((await checkpointOf(s.emend, plan))?.step_key).toBe(first.stepKey);
   expect(await s.emend.archive.lastFile(first.stepKey, 'checkpoint-')).toMatchObject({
     status: 'aborted',
     last_error: expect.stringContaining('two is bad'),

@@ -3,10 +3,10 @@
  * What it had applied and not committed stays, is held, shown and undone; else nothing is held. Its archive answers with all it had
  * done, without worker or server. EMEND_WHOLE=1 runs all states, else a printed, seeded sample.
  */
+import { runKey } from '../../src/shared/run-key.js';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { archivedRun, resolveRun, runEvents, showRun } from '../../src/client/index.js';
 import { releaseLock, releaseStaleLocks } from '../../src/client/ended/locks.js';
-import { versioned } from '../../src/shared/problems.js';
 import { sampled, WHOLE } from '../support/seeded.js';
 import { closedOf, withHandle } from './ends.js';
 import { letGo, reachState, STATES, treeAs, treeOf, type At, type State } from './states.js';
@@ -120,16 +120,24 @@ describe('a run that somebody started with a time-out of its own', () => {
         (s) => {
           // As another program with the Temporal API might start it: Emend's own client sets none.
           const { runs } = s.emend;
-          const start: NonNullable<typeof runs>['start'] = ({ workflowId, input, memo }) =>
+          const start: NonNullable<typeof runs>['start'] = ({
+            workflowId,
+            taskQueue,
+            input,
+            memo,
+          }) =>
             withHandle(s, { live: { workflowId } } as never, async (_handle, client) => {
               const handle = await client.workflow.start('editStep', {
                 workflowId,
-                taskQueue: input.queues.workflow,
-                args: [versioned(input)],
+                taskQueue,
+                args: [input],
                 memo: { ...memo },
                 workflowExecutionTimeout: '25s',
               });
-              return { outcome: 'started', runId: handle.firstExecutionRunId };
+              const { firstExecutionRunId: runId } = handle;
+              const { namespace } = s.emend;
+              const origin = { namespace, workflowId, firstRunId: runId, cronRunId: null };
+              return { outcome: 'started', runId, stepKey: runKey(origin) };
             });
           Object.assign(s.emend, { runs: { ...runs, start } });
         },

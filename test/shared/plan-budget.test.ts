@@ -14,7 +14,7 @@ import { nextPlanEffect } from '../../src/workflows/plan/effects.js';
 import { reducePlan, type PlanFact } from '../../src/workflows/plan/reduce.js';
 import { initialPlan, type PlanState } from '../../src/workflows/plan/state.js';
 import type { PhaseReading, ReadyPlan } from '../../src/shared/plan.js';
-import type { PlanInput, StepResult } from '../../src/shared/run.js';
+import type { PlanSetup, StepResult } from '../../src/shared/run.js';
 import { resultOfPlan } from '../../src/workflows/plan/views.js';
 import { queueNames } from '../../src/shared/names.js';
 import { currentRules } from '../../src/shared/rules.js';
@@ -25,7 +25,7 @@ import { blob } from './world.js';
 const none = Object.fromEntries(
   Object.entries(LIMITS).map(([name, spec]) => [name, spec.default]),
 ) as Limits;
-const inputOf = (estimate: 'ask' | 'approved'): PlanInput => ({
+const inputOf = (estimate: 'ask' | 'approved'): PlanSetup => ({
   stepKey: 'feedc0de'.repeat(4),
   workspace: '/w',
   planPath: 'plans/010_demo',

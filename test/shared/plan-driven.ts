@@ -6,14 +6,14 @@ import { nextPlanEffect } from '../../src/workflows/plan/effects.js';
 import { reducePlan, type PlanFact } from '../../src/workflows/plan/reduce.js';
 import { lacksWorktree, worktreeName } from '../../src/workflows/plan/worktrees.js';
 import { initialPlan, phaseOf, type PlanState } from '../../src/workflows/plan/state.js';
-import type { PlanInput, StepResult } from '../../src/shared/run.js';
+import type { PlanSetup, StepResult } from '../../src/shared/run.js';
 import type { ReadyPlan } from '../../src/shared/plan.js';
 import { queueNames } from '../../src/shared/names.js';
 import { currentRules } from '../../src/shared/rules.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
 import { blob } from './world.js';
 
-export const planInput: PlanInput = {
+export const planInput: PlanSetup = {
   stepKey: 'feedc0de'.repeat(4),
   workspace: '/w',
   planPath: 'plans/010_demo',
@@ -95,7 +95,7 @@ export class Driven {
   constructor(
     ids: readonly string[],
     result: ReadyPlan = reading(ids),
-    options: Partial<PlanInput['options']> = {},
+    options: Partial<PlanSetup['options']> = {},
   ) {
     this.state = initialPlan({ ...planInput, options: { ...planInput.options, ...options } }, 0);
     this.dispatch({ type: 'plan_read', result });

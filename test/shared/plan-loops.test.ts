@@ -20,7 +20,7 @@ import {
   type Revising,
 } from '../../src/workflows/plan/state.js';
 import type { PhaseReading, ReadyPlan } from '../../src/shared/plan.js';
-import type { PlanInput, StepResult } from '../../src/shared/run.js';
+import type { PlanSetup, StepResult } from '../../src/shared/run.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
 import { planInput as input } from './plan-driven.js';
 import { blob } from './world.js';
@@ -181,7 +181,7 @@ class World {
 async function drive(
   fate: Fate,
   phases: number,
-  more: Partial<PlanInput['options']> = {},
+  more: Partial<PlanSetup['options']> = {},
   together = false,
 ): Promise<{ state: PlanState; world: World }> {
   const world = new World(fate, phases, together);

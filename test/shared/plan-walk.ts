@@ -25,7 +25,7 @@ import {
   type Revising,
 } from '../../src/workflows/plan/state.js';
 import type { PhaseReading, ReadyPlan } from '../../src/shared/plan.js';
-import type { PlanInput, PlanOptions, StepResult } from '../../src/shared/run.js';
+import type { PlanSetup, PlanOptions, StepResult } from '../../src/shared/run.js';
 import { detailsOfPlan, statusOfPlan } from '../../src/workflows/plan/views.js';
 import { queueNames } from '../../src/shared/names.js';
 import { currentRules } from '../../src/shared/rules.js';
@@ -106,7 +106,7 @@ export class PlanWalk {
       text: 'a',
     }));
     this.nextPhase = wanted.phases + 1;
-    const input: PlanInput = {
+    const input: PlanSetup = {
       stepKey: 'feedc0de'.repeat(4),
       workspace: '/w',
       planPath: 'plans/010_demo',

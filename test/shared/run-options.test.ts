@@ -1,16 +1,16 @@
 import { expect, test } from '@jest/globals';
-import { currentRules } from '../../src/shared/rules.js';
 import { runOptions } from '../../src/shared/run-options.js';
-import type { EditStepInput } from '../../src/shared/run.js';
 
-const summaryOf = (title: string): string => {
-  const input = {
+const summaryOf = (title: string): string =>
+  runOptions({
+    workflowId: 'w',
+    taskQueue: 'q',
+    input: {},
     title,
-    rules: currentRules(),
-    queues: { workflow: 'q' },
-  } as unknown as EditStepInput;
-  return runOptions({ workflowId: 'w', input, memo: {}, details: '' }).staticSummary;
-};
+    memo: {},
+    details: '',
+    attributes: null,
+  }).staticSummary;
 
 test.each([
   ['![x](https://evil.example/p.png) <b>', '`![x](https://evil.example/p.png) <b>`'],

@@ -9,7 +9,7 @@ import { TIMINGS, type Timings } from '../../src/shared/limits.js';
 import { nextEffect, type Chunk, type Effect } from '../../src/workflows/step/effects.js';
 import { queueNames } from '../../src/shared/names.js';
 import { currentRules } from '../../src/shared/rules.js';
-import type { EditStepInput, StepOutcome } from '../../src/shared/run.js';
+import type { StepSetup, StepOutcome } from '../../src/shared/run.js';
 import { reduce, type Fact } from '../../src/workflows/step/reduce.js';
 import { baseQuestion } from '../../src/workflows/step/reduce-tests.js';
 import { initialState, type StepState } from '../../src/workflows/step/state.js';
@@ -18,7 +18,7 @@ import { checkFold, checkMove, checkNumber, type ShownNumber } from './invariant
 import { blob, downOf, USAGE, World, type Wanted } from './world.js';
 
 const STEP_KEY = 'feedc0de'.repeat(4);
-const inputOf = (more: Partial<EditStepInput> = {}): EditStepInput => ({
+const inputOf = (more: Partial<StepSetup> = {}): StepSetup => ({
   stepKey: STEP_KEY,
   workspace: '/w',
   job: blob('job'),
@@ -97,7 +97,7 @@ export class StepDriver {
   private abortRequested = false;
   private readonly choose: Choose;
 
-  constructor(wanted: Wanted, choose: Choose, input: Partial<EditStepInput> = {}) {
+  constructor(wanted: Wanted, choose: Choose, input: Partial<StepSetup> = {}) {
     this.choose = choose;
     this.world = new World(wanted);
     this.state = initialState(inputOf(input), this.now);
@@ -452,7 +452,7 @@ export interface Case extends Wanted {
   readonly decisions?: readonly Saying[];
   /** The moves, and the answers between them, joined by ` > `; ends in the outcome or in the `ask` that waits. */
   readonly effects: string;
-  readonly input?: Partial<EditStepInput>;
+  readonly input?: Partial<StepSetup>;
 }
 
 /** Plays a case to its end, or to the pause that its decisions run out at. */

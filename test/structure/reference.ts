@@ -2,6 +2,7 @@
  * docs/reference.md, made from the sources: commands from the command line itself, events from their types, reasons from their table; the
  * table of activities in docs/operations.md; and docs/reference/bounds.md from the marks `// bound`.
  */
+import { BEGIN_RUN_OPTIONS } from '../../src/shared/begin-run.js';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import ts from 'typescript';
@@ -154,7 +155,7 @@ const duration = (ms: number): string => {
   const [unit, of] = UNITS.find(([, each]) => ms % each === 0) ?? ['ms', 1];
   return `${ms / of} ${unit}`;
 };
-const QUEUES = { host: '`emend-host-<id>`', model: '`emend-model`' };
+const QUEUES = { host: '`emend-host-<id>`', model: '`emend-model`', workflow: '`emend`' };
 
 /** With the default of each timing. */
 export const activityTable = (): string => {
@@ -166,7 +167,14 @@ export const activityTable = (): string => {
       name === 'timeout_s' ? '`testTimeout_s`' : duration(defaults[name as Amount] * 1000);
     return times === 'files' ? `${each} a file` : times === 1 ? each : `${times} × ${each}`;
   };
-  const rows = Object.entries<ActivitySpec>(ACTIVITIES).map(
+  const { work: firstWork, why: firstWhy } = ACTIVITIES.beginRun;
+  const limit = BEGIN_RUN_OPTIONS.startToCloseTimeout;
+  const first = [
+    ...['`beginRun`', firstWork, QUEUES.workflow],
+    ...['none', limit, 'none', 'none', 'no limit', firstWhy],
+  ];
+  const { beginRun: _first, ...others } = ACTIVITIES;
+  const rows = Object.entries<ActivitySpec>(others).map(
     ([name, { role, timeouts, retry, more_s, work, why }]) => {
       const own = timeOf(timeouts.startToCloseTimeout);
       const parts = Object.entries(more_s ?? {}).map(partOf);
@@ -190,7 +198,7 @@ export const activityTable = (): string => {
     'heartbeat',
     'attempts',
   ];
-  return table(['activity', 'what it does', 'queue', ...times, 'why'], rows);
+  return table(['activity', 'what it does', 'queue', ...times, 'why'], [first, ...rows]);
 };
 
 const BOUNDS_HEAD = `# Bounds

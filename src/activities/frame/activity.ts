@@ -89,11 +89,7 @@ async function failIfReplaced(context: Context): Promise<void> {
   const { info } = context;
   const { namespace, taskToken, heartbeatTimeoutMs, currentAttemptScheduledTimestampMs } = info;
   const age_ms = CLOCK.wall_ms() - currentAttemptScheduledTimestampMs;
-  if (
-    info.isLocal ||
-    heartbeatTimeoutMs === undefined ||
-    (age_ms >= 0 && age_ms < heartbeatTimeoutMs / 2)
-  )
+  if (info.isLocal || !heartbeatTimeoutMs || (age_ms >= 0 && age_ms < heartbeatTimeoutMs / 2))
     return;
   await context.client.workflowService
     .recordActivityTaskHeartbeat({ namespace, taskToken })
@@ -138,7 +134,11 @@ export interface ActivityScope {
   /** Throws where this attempt has been given up, as the process stood still or the server says so: it must not write any more. */
   readonly assertCurrent: AssertCurrent;
   /** The workflow that the activity belongs to: who holds a lock that is taken here. */
-  readonly owner: { readonly workflowId: string; readonly namespace: string };
+  readonly owner: {
+    readonly workflowId: string;
+    readonly runId: string;
+    readonly namespace: string;
+  };
 }
 export type Work<I extends ActivityBase, O> = (
   ports: ActivityPorts,
@@ -231,10 +231,11 @@ export function activity<I extends ActivityBase, O extends object>(
     const context = Context.current();
     const { workflowExecution, namespace, activityId, attempt } = context.info;
     const runId = workflowExecution?.runId ?? 'none';
-    const owner = { workflowId: workflowExecution?.workflowId ?? '', namespace };
+    const owner = { workflowId: workflowExecution?.workflowId ?? '', runId, namespace };
     // Each file's work may wait for its turn with it.
     setMaxListeners(0, given.signal);
-    const pulse = startHeartbeat(context.info.heartbeatTimeoutMs ?? null);
+    // The SDK says 0 if there is none.
+    const pulse = startHeartbeat(context.info.heartbeatTimeoutMs || null);
     const heed = async (): Promise<void> => {
       if (context.cancellationSignal.aborted && !(isCall && (await isAwaited(context, every_ms))))
         given.abort();

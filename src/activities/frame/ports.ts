@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { ArchiveSink } from '../../shared/step-activities.js';
 import type { CallJournal } from '../../model/ports.js';
 import type { Timings } from '../../shared/limits.js';
+import type { WorkerGroup } from '../../shared/begin-run.js';
 import type { AwaitPhaseResult } from '../../shared/plan-activities.js';
 import type { Clock } from '../../system/clock.js';
 import type { CommandRunner } from '../../workspace/commands/index.js';
@@ -36,6 +37,7 @@ export interface ActivityPorts extends Pick<Stores, 'blobs' | 'records' | 'archi
     wait_ms: number,
     signal: AbortSignal,
   ) => Promise<AwaitPhaseResult>;
+  readonly group: WorkerGroup;
   readonly timings: Timings;
   readonly logger: Logger;
 }

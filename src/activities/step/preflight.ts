@@ -35,6 +35,7 @@ import { untrustedConfiguration } from '../frame/configuration.js';
 import { asRefused, recordOnce } from '../frame/recorded.js';
 import { approversOf } from './approvers.js';
 import { estimateEdits, overEstimate, refuseEarly, UNNAMED_bytes } from './estimate.js';
+import { readJobSource, storedJob, type JobSource } from './job-source.js';
 import * as snapshots from './snapshot.js';
 import { chooseTargets } from './targets.js';
 import { testPlan } from './found-tests.js';
@@ -52,13 +53,14 @@ export const preflight = async (
   { signal }: Pick<ActivityScope, 'signal'>,
 ): Promise<PreflightResult> => {
   const key = recordKey(input.stepKey, input.snapshotNumber);
-  const isRecorded = (await ports.records.get(key)) !== null;
-  const obeyed = isRecorded ? null : await obeyedBy(ports, input).catch(asRefused);
-  if (obeyed !== null && 'outcome' in obeyed) return obeyed;
+  const recorded = await ports.records.get(key);
+  if (recorded !== null) return recorded as PreflightResult;
+  const obeyed = await obeyedBy(ports, input).catch(asRefused);
+  if ('outcome' in obeyed) return obeyed;
   return recordOnce(
     ports.records,
     key,
-    () => compute(ports, input, { signal, obeyed }).catch(asRefused),
+    () => compute(ports, input, { signal, ...obeyed }).catch(asRefused),
     'later',
   );
 };
@@ -66,36 +68,38 @@ export const preflight = async (
 /** What the run obeys: the content that was checked is the one that counts. */
 interface Obeyed {
   readonly config: Awaited<ReturnType<typeof readConfigAt>>;
+  readonly source: JobSource;
   /** Files that were checked; absent: all of them come from a commit. */
   readonly files?: readonly ConfigurationFile[];
 }
 
-/** Reads `emend.yaml` once, and looks at it, at the job and at the files with instructions. */
+/** Reads `emend.yaml` and the job once, and looks at them and at the files with instructions. */
 async function obeyedBy(
   ports: ActivityPorts,
   input: PreflightInput,
 ): Promise<Obeyed | UntrustedConfiguration> {
+  const { configurationCommit: commit } = input;
   const root = await ports.workspace.root(input.workspace);
+  const source = await readJobSource(ports, root, input);
   // All of it comes from the target branch.
-  if (input.configurationCommit !== undefined)
-    return { config: await readConfigAt(root, input.configurationCommit) };
+  if (commit !== undefined) return { config: await readConfigAt(root, commit), source };
   const files = await configurationFiles(root);
-  const text = await snapshots.getText(ports.blobs, input.job);
-  const job = await jobOf(root, input.jobPath, text);
+  const job = await jobOf(root, input.jobPath, source.text);
   const untrusted = await untrustedConfiguration(ports, root, [...files, job], input.trusts);
-  return untrusted ?? { config: configIn(files), files };
+  return untrusted ?? { config: configIn(files), source, files };
 }
 
 async function compute(
   ports: ActivityPorts,
   input: PreflightInput,
-  { signal, obeyed }: { readonly signal: AbortSignal; readonly obeyed: Obeyed | null },
+  { signal, config: looked, source, files: checked }: Obeyed & { readonly signal: AbortSignal },
 ): Promise<PreflightResult> {
   const { blobs } = ports;
   const { workspace } = input;
   const root = await ports.workspace.root(workspace);
-  const job = valueOf(jobs.parseJob(await snapshots.getText(blobs, input.job), input.jobPath));
-  const config = valueOf(obeyed?.config ?? (await readConfigAt(root, input.configurationCommit)));
+  const job = valueOf(jobs.parseJob(source.text, input.jobPath));
+  const stored = await storedJob(ports, source, job.title);
+  const config = valueOf(looked);
   const asked = jobs.resolveLimits(config, job, input.overrides);
   const { mode } = jobs.jobFormatPolicy(job);
   const commitMessage = messageOf(job, config, input);
@@ -200,6 +204,7 @@ async function compute(
     refuseEarly(input.jobPath, { ...estimate, told_bytes: told.text_bytes }, limits, entry);
     return {
       outcome: 'pick',
+      ...(stored === null ? {} : { job: stored }),
       snapshot: await putJson(blobs, snapshot),
       estimate,
       budget_usd: limits.budget_usd,
@@ -282,7 +287,7 @@ async function compute(
       paths: ['CLAUDE.md', 'AGENTS.md', ...config.rules],
       jobPath: null,
       commit: input.configurationCommit,
-      checked: obeyed?.files,
+      checked,
     }),
     targets: all,
     ...(signatures === null ? {} : { signatures: signatures.ref }),
@@ -343,6 +348,7 @@ async function compute(
     );
   return {
     outcome: 'ready',
+    ...(stored === null ? {} : { job: stored }),
     snapshot: await putJson(blobs, snapshot),
     limits,
     approval,

@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { printJson } from '../json.js';
 import type { PatchReport } from '../json-types.js';
-import { newStepKey } from '../../client/runs/start.js';
+import { newStepKey } from '../../client/runs/new-key.js';
 import { renderReasons, type Reason, type UsedTolerance } from '../../edits/index.js';
 import { TOLERANCES } from '../../shared/formats.js';
 import { EXIT, type ExitCode, fail, valueOf } from '../../shared/problems.js';

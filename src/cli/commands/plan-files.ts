@@ -10,7 +10,7 @@ import { openChanges, type OpenChange } from '../../workspace/apply/index.js';
 import { realSys } from '../../system/sys.js';
 import type { Io } from '../io.js';
 import { count, plain } from '../render/text.js';
-import { newStepKey } from '../../client/runs/start.js';
+import { newStepKey } from '../../client/runs/new-key.js';
 import type { Changed } from '../../documents/plan/index.js';
 import { applyLocally, type Local } from '../local/open.js';
 import {

@@ -5,7 +5,7 @@ import {
   type PlanFile,
   planOfPath,
   startPlan,
-  lastCheckpointed,
+  checkpointOf,
   runOfPlan,
   signalPlan,
 } from '../../client/runs/start-plan.js';
@@ -117,7 +117,7 @@ async function openPullRequest(
 ): Promise<void> {
   if (plan.repository === undefined || run.result === null) return;
   // An earlier run's, where this one went on with it.
-  const branch = (await lastCheckpointed(emend, plan))?.branch ?? branchOf(run.step.stepKey);
+  const branch = (await checkpointOf(emend, plan))?.branch ?? branchOf(run.step.stepKey);
   const publishing = {
     branch,
     remote: plan.workspace,
@@ -199,7 +199,7 @@ export const resume = async (io: Io, path: string, flags: Flags): Promise<ExitCo
   const left = await withEmend(io, async (emend) =>
     (await signalPlan(emend, plan, 'resume', { by: loginName() }))
       ? 'open'
-      : lastCheckpointed(emend, plan),
+      : checkpointOf(emend, plan),
   );
   if (left === 'open') return tell({ io, flags }, plan, 'resume', 'continues');
   if (left === null) return noneOpen(plan, undefined, ', and none left a checkpoint');

@@ -3,8 +3,8 @@ import type { StepEvent } from '../../shared/events.js';
 import type { Queues } from '../../shared/names.js';
 import type { ProposalSummary } from '../../shared/proposal-activities.js';
 import type { TestRun } from '../../shared/test-activities.js';
-import type { EditStepInput, RunWords } from '../../shared/run.js';
-import { isBlobRef, type StepKey } from '../../shared/ids.js';
+import type { StepSetup, RunWords } from '../../shared/run.js';
+import { isBlobRef, type BlobRef, type StepKey } from '../../shared/ids.js';
 import { addUsage, NO_USAGE, type StepUsage } from '../../shared/usage.js';
 import { problemOn } from '../../shared/problems.js';
 import type { ArchiveEntry, NewerEntries } from '../../stores/ports.js';
@@ -13,9 +13,11 @@ import { isRecord } from '../../shared/text.js';
 import { isOfKind, storedKinds } from '../../system/version.js';
 import type { ClosedRun, Emend } from '../types.js';
 
-/** What the client notes when a run has started. */
+/** What the first activity of a run notes. */
 export interface StartedData
-  extends Partial<Pick<EditStepInput, 'job' | 'follows'>>, Omit<RunWords, 'stepKey' | 'doing'> {
+  extends Partial<Pick<StepSetup, 'follows'>>, Omit<RunWords, 'stepKey' | 'doing'> {
+  /** The stored job; absent: preflight has not read it yet. */
+  readonly job?: BlobRef;
   readonly workflowId: string;
   readonly runId: string;
   readonly namespace: string;
@@ -142,7 +144,7 @@ export const archivedRun = (stepKey: StepKey, all: readonly ArchiveEntry[]): Arc
   const activities = entries.flatMap(({ kind, at, data }) =>
     kind === 'activity' ? [{ ...data, at }] : [],
   );
-  const started = of('started')[0] ?? null;
+  const started = withReadJob(of('started')[0] ?? null, activities);
   const versions = versionsOf(entries, started?.follows?.notes);
   return {
     stepKey,
@@ -226,6 +228,29 @@ const appliedOf = (entries: readonly ReadEntry[]): Pick<ArchivedRun, 'applied' |
       applied.clear();
   }
   return { applied: [...applied], kept };
+};
+
+/** What preflight noted of the job that it read from a file; null: it read none. */
+const readJobOf = (
+  activities: readonly ArchivedActivity[],
+): { readonly ref: BlobRef; readonly title: string } | null => {
+  for (const { name, result } of activities) {
+    if (name !== 'preflight' || !isRecord(result) || !isRecord(result.job)) continue;
+    const { ref, title } = result.job;
+    if (isBlobRef(ref) && typeof title === 'string') return { ref, title };
+  }
+  return null;
+};
+
+/** The job and its title are known once preflight has read the file. */
+const withReadJob = (
+  started: StartedData | null,
+  activities: readonly ArchivedActivity[],
+): StartedData | null => {
+  const job = readJobOf(activities);
+  return started === null || job === null
+    ? started
+    : { ...started, job: job.ref, title: job.title };
 };
 
 const pathsOf = (result: unknown): readonly string[] =>

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { join } from 'node:path';
 import type { AwaitPhaseResult } from '../../shared/plan-activities.js';
 import { problemOn, sentence } from '../../shared/problems.js';
-import { OUR_WORKFLOWS, type Emend } from '../types.js';
+import { ourRuns, type Emend } from '../types.js';
 import type { WorkspaceLock, HolderState } from '../../workspace/ports.js';
 import { noteClosed, withLive } from '../runs/resolve.js';
 import { ARCHIVES, releaseStaleLocks, type LocksOfEnded, stateOfRun } from './locks.js';
@@ -17,6 +17,8 @@ import { createLocks } from '../../workspace/apply/index.js';
 import { orNull } from '../../system/durable.js';
 import { realSys } from '../../system/sys.js';
 import { createWorktreeKeeper } from '../../workspace/git/index.js';
+import type { WorkerGroup } from '../../shared/begin-run.js';
+import { createGroup } from '../runs/group.js';
 import type { RemovedWorktree } from '../../workspace/repository.js';
 
 const ENDED_RUNS = 100; // bound: Runs that did not come to an end of their own, looked at once by each worker's start.
@@ -92,6 +94,7 @@ export interface EndedRuns {
   sweep(): Promise<(LocksOfEnded & { readonly worktrees: readonly EndedWorktree[] }) | null>;
   /** Waits at most `wait_ms` for the end of the newest run of a workflow id; `open` too where no server answers. */
   endOf(workflowId: string, wait_ms: number, signal: AbortSignal): Promise<AwaitPhaseResult>;
+  readonly group: WorkerGroup;
   close(): Promise<void>;
 }
 
@@ -113,6 +116,7 @@ export const askEndedRuns = (options: OpenOptions): EndedRuns => {
       }
     },
     endOf: async (workflowId, wait_ms, signal) => endOf(await open(), workflowId, wait_ms, signal),
+    group: createGroup(open),
     close: async () => {
       closed = true;
       await close();
@@ -124,7 +128,7 @@ const noteEnded = async (emend: Emend): Promise<void> => {
   const cutOff = ['Terminated', 'TimedOut', 'Failed', 'Canceled'].map(
     (status) => `ExecutionStatus = "${status}"`,
   );
-  const ours = `${OUR_WORKFLOWS} AND TaskQueue = "${emend.queues.workflow}"`;
+  const ours = ourRuns(emend);
   const found = (await emend.runs?.list(`${ours} AND (${cutOff.join(' OR ')})`, ENDED_RUNS)) ?? [];
   for (const run of found)
     if (run.memo !== null) await noteClosed(emend, await withLive(emend, run.memo.stepKey, run));

@@ -5,7 +5,7 @@ import type { StepStatus } from '../../shared/run.js';
 import { problem, sentence, type Problem } from '../../shared/problems.js';
 import { knownHosts } from '../../stores/home.js';
 import { noWorker } from '../../temporal/live-workers.js';
-import { OUR_WORKFLOWS, type DescribedRun, type Emend } from '../types.js';
+import { ourRuns, type DescribedRun, type Emend } from '../types.js';
 
 const LISTED_OPEN_RUNS = 100; // bound: Runs asked for their state (one action each) and shown; more are counted.
 const HOST_SHOWN_DAYS = 7; // bound: A host that was not heard of for longer, and that no open run needs, is not shown.
@@ -14,7 +14,7 @@ const HOST_SHOWN_DAYS = 7; // bound: A host that was not heard of for longer, an
 export const openOnServer = async (
   emend: Pick<Emend, 'runs' | 'queues'>,
 ): Promise<readonly DescribedRun[]> => {
-  const filter = `${OUR_WORKFLOWS} AND ExecutionStatus = "Running" AND TaskQueue = "${emend.queues.workflow}"`;
+  const filter = `${ourRuns(emend)} AND ExecutionStatus = "Running"`;
   return (await emend.runs?.list(filter, LISTED_OPEN_RUNS)) ?? [];
 };
 

@@ -43,11 +43,28 @@ export const findRun = (emend: Emend, text: string): Promise<ResolvedRun | null>
 export const resolveRun = async (emend: Emend, text: string): Promise<ResolvedRun> => {
   const typed = text.trim();
   if (looksLikeWorkflowId(typed)) return byWorkflowId(emend, typed);
-  const prefix = typed.toLowerCase();
+  return byKey(emend, typed.toLowerCase()).catch(async (error: unknown) => {
+    // Whoever starts a run without Emend's commands chooses the workflow id.
+    const named = nullOn('run_unknown')(error) ?? (await describeTyped(emend, typed));
+    if (named === null) throw error;
+    if (named.memo === null)
+      return fail(
+        'run_unknown',
+        `No worker has read the input of ${typed.slice(0, 80)} yet.`,
+        'Start a worker: emend worker',
+      );
+    return withLive(emend, named.memo.stepKey, named);
+  });
+};
+
+const describeTyped = async ({ runs }: Emend, workflowId: string): Promise<DescribedRun | null> =>
+  workflowId === '' || runs === null ? null : runs.describe({ workflowId, runId: null });
+
+const byKey = async (emend: Emend, prefix: string): Promise<ResolvedRun> => {
   if (!/^[0-9a-z-]+$/.test(prefix) || prefix.length < BOUNDS.runPrefix_chars)
     return fail(
       'run_unknown',
-      `"${typed.slice(0, 80)}" does not name a run; expected at least the first ${BOUNDS.runPrefix_chars} digits of a run's id, or a workflow id (emend/…).`,
+      `"${prefix.slice(0, 80)}" does not name a run; expected at least the first ${BOUNDS.runPrefix_chars} digits of a run's id, or a workflow id (emend/…).`,
     );
   // `1234abcd-p2-1`: a phase's run as it is shown.
   const [, plan, phase = ''] = /^([0-9a-f]{4,32})(-p\d+-\d+)$/.exec(prefix) ?? [];

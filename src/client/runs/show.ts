@@ -12,7 +12,7 @@ import {
 } from '../types.js';
 import { checkVersion, nullOn, problemOn, sentence } from '../../shared/problems.js';
 import type { StepEvent } from '../../shared/events.js';
-import { allQueues, QUERIES } from '../../shared/names.js';
+import { allQueues, QUERIES, workflowQueues, type Queues } from '../../shared/names.js';
 import type { Follows, FullStatus, LedgerRow, StepStatus } from '../../shared/run.js';
 import type { ProposalSummary } from '../../shared/proposal-activities.js';
 import { PASSED, type TestOutput } from '../../shared/test-activities.js';
@@ -227,12 +227,15 @@ type Asked<T> = Readonly<{ ok: true; value: T; note: string | null } | { ok: fal
 
 /** The task queues that an open run needs, one that has ended to tell of itself, and that no live worker serves. No action. */
 export const unserved = async (
-  runs: RunGateway,
+  { runs, queues: own }: { readonly runs: RunGateway; readonly queues: Queues },
   { queue, memo, open }: DescribedRun,
   doubted = false,
 ): Promise<readonly string[]> => {
-  const queues = open && memo !== null ? allQueues(queue, memo.host) : [queue];
-  const served = await Promise.all(queues.map((each) => runs.polled(each, doubted)));
+  const isAtOwnServer = own.workflow === own.host && workflowQueues(own).includes(queue);
+  const needed = (host: string): readonly string[] =>
+    isAtOwnServer ? [...new Set([queue, own.host])] : allQueues(queue, host);
+  const queues = open && memo !== null ? needed(memo.host) : [queue];
+  const served = await Promise.all(queues.map((name) => runs.polled(name, doubted)));
   return queues.filter((_, index) => served[index] !== true);
 };
 
@@ -245,8 +248,9 @@ const unservedNote = async (
   if (silent.length === 0) return null;
   const host = await runHost(emend, run);
   const prefix = run.queue.replace(/.*-host-.*/, ''); // who names no queue shares the host's
-  const command =
-    run.queue === emend.queues.workflow ? 'emend worker' : `EMEND_QUEUE=${prefix} emend worker`;
+  const command = workflowQueues(emend.queues).includes(run.queue)
+    ? 'emend worker'
+    : `EMEND_QUEUE=${prefix} emend worker`;
   return silentNote(emend, silent, host === null ? [] : [host], command);
 };
 
@@ -268,7 +272,7 @@ const askRun = async <T>(
   for (;;) {
     const left_ms = until_ms - performance.now();
     try {
-      const silent = await unserved(runs, live);
+      const silent = await unserved({ runs, queues: emend.queues }, live);
       const note = await unservedNote(emend, live, silent);
       if (note !== null && silent.includes(live.queue)) return { ok: false, why: note };
       const timeout_ms = Math.max(SHOW_QUERY_MS, left_ms);
@@ -296,7 +300,7 @@ const whyUnanswered = async (emend: Emend, live: DescribedRun): Promise<string |
   const runs = needRuns(emend);
   const failure = await runs.taskFailure(live).catch(() => null);
   if (failure !== null) return `Its worker fails and keeps retrying: ${failure}`;
-  const silent = await unserved(runs, live, true);
+  const silent = await unserved({ runs, queues: emend.queues }, live, true);
   return silent.includes(live.queue) ? unservedNote(emend, live, silent) : null;
 };
 

@@ -4,19 +4,21 @@ import { posix } from 'node:path';
 import type { PlanCheckpoint } from '../../shared/plan.js';
 import { fail, ProblemError } from '../../shared/problems.js';
 import { tokensIn, withoutTokens } from '../../shared/tokens.js';
-import { hostOfQueue, PLAN_SIGNALS, queuesOfAny, type Queues } from '../../shared/names.js';
-import { branchOf, type RepositoryBase } from '../../shared/repository.js';
+import { hostOfQueue, PLAN_SIGNALS } from '../../shared/names.js';
+import type { RepositoryBase } from '../../shared/repository.js';
 import { planOf } from '../../shared/ids.js';
 import { readAmongOthers } from '../archive/run.js';
 import {
   hereId,
   workflowIdOf,
   freeId,
-  runInput,
+  placeInput,
+  queuesOfPlace,
+  settingsInput,
   startRun,
   withoutSecrets,
   type StartedStep,
-  type WantedOfRun,
+  type RunSettings,
 } from './start.js';
 import { unknown, withLive, type ResolvedRun } from './resolve.js';
 import { type DescribedRun, type Emend, needRuns } from '../types.js';
@@ -26,9 +28,11 @@ import {
   refuseFaults,
   repositoryFor,
 } from '../../workspace/documents/index.js';
+import { planPathIn } from '../../documents/job/index.js';
 import { reportOf } from '../../documents/plan/index.js';
 import { checkFilePath } from '../../documents/source/schemas.js';
-import type { PlanInput, PlanOptions } from '../../shared/run.js';
+import type { PlanOptions } from '../../shared/run.js';
+import type { PlanInput } from '../../shared/start-input.js';
 import { repositoryOf } from '../../workspace/git/index.js';
 
 const CHECKPOINT_ARCHIVES = 1_000; // bound: and archives, newest first, that are looked through for the plan's newest checkpoint.
@@ -45,17 +49,13 @@ export interface PlanFile {
   readonly workflowId: string;
 }
 
-/** Of a plan on a repository it is any host that has its runs. */
-const queuesOf = ({ queues }: Pick<Emend, 'queues'>, { repository }: PlanFile): Queues =>
-  repository === undefined ? queues : queuesOfAny(queues);
-
 /**
  * This host's open run of the plan, else its newest: two hosts on one namespace may have the plan at the same path, and then the run of
  * one of them has a name of its own. Throws ProblemError `run_unknown`, `no_server` where only a server could tell.
  */
 export const runOfPlan = async (emend: Emend, plan: PlanFile): Promise<ResolvedRun> => {
   const { workflowId, planPath } = plan;
-  const host = hostOfQueue(queuesOf(emend, plan).host);
+  const host = hostOfQueue(queuesOfPlace(emend, plan.repository).host);
   const ids = [workflowId, hereId(workflowId, host)];
   const found = await Promise.all(
     ids.map(async (id) => (await emend.runs?.describe({ workflowId: id, runId: null })) ?? null),
@@ -87,13 +87,22 @@ export const runOfPlan = async (emend: Emend, plan: PlanFile): Promise<ResolvedR
 const rankOf = ({ open, startedAt }: DescribedRun): number =>
   open ? Infinity : startedAt.getTime();
 
-/** The newest checkpoint of this plan on this host, and whose it is; null: there is none. */
+/** Returns the newest checkpoint of this plan on its host; null: there is none. */
+export const checkpointOf = (emend: Emend, plan: PlanFile): Promise<PlanCheckpoint | null> =>
+  lastCheckpointed(emend, {
+    ...plan,
+    host: hostOfQueue(queuesOfPlace(emend, plan.repository).host),
+  });
+
+/** Returns the newest checkpoint of a plan on a host; null: there is none. */
 export const lastCheckpointed = async (
-  { archive, ...emend }: Emend,
-  plan: PlanFile,
+  { archive }: Pick<Emend, 'archive'>,
+  {
+    workspace,
+    planPath,
+    host,
+  }: Pick<PlanFile, 'workspace' | 'planPath'> & { readonly host: string },
 ): Promise<PlanCheckpoint | null> => {
-  const { workspace, planPath } = plan;
-  const host = hostOfQueue(queuesOf(emend, plan).host);
   const plans = (await archive.list()).filter((stepKey) => planOf(stepKey) === stepKey);
   for (const stepKey of plans.slice(0, CHECKPOINT_ARCHIVES)) {
     const reading = archive.lastFile(stepKey, 'checkpoint-') as Promise<PlanCheckpoint | null>;
@@ -138,7 +147,7 @@ export const planOfPath = async (
     );
   const planPath =
     plan === null
-      ? pathIn(typed)
+      ? planPathIn(typed)
       : inWorkspace(plan, top ?? (await realpath(cwd)), plan.place.stem);
   const checked = checkFilePath(planPath);
   if (!checked.ok)
@@ -158,57 +167,37 @@ export const planOfPath = async (
   return { workspace, planPath, title, workflowId, ...(repository && { repository }) };
 };
 
-/** Of a plan that lies in a repository alone: `x.md`, `x/` and `x/x.md` are one. */
-const pathIn = (typed: string): string => {
-  const path = posix.normalize(typed).replace(/\.md$|\/$/i, '');
-  const folder = posix.dirname(path);
-  return posix.basename(folder) === posix.basename(path) ? folder : path;
-};
-
 /** A plan, and how its run is started. */
-export interface StartPlanOptions extends Partial<WantedOfRun> {
+export interface StartPlanOptions extends Partial<RunSettings> {
   readonly plan: PlanFile;
   readonly options?: Partial<PlanOptions>;
 }
 
 /** Throws as `startStep` does. */
-export const startPlan = async (emend: Emend, options: StartPlanOptions): Promise<StartedStep> =>
-  startRun(emend, options.plan.workflowId, await planInput(emend, options));
-
-export const planInput = async (
-  emend: Emend,
-  { plan, ...more }: StartPlanOptions,
-): Promise<PlanInput> => {
-  const left = await lastCheckpointed(emend, plan);
-  const options: PlanOptions = {
-    phase: null,
-    mode: 'auto',
-    forceReplan: false,
-    drift: null,
-    estimate: 'ask',
-    restart: false,
-    ...more.options,
-  };
-  const input = await runInput(
-    emend,
-    plan.workspace,
-    await withoutSecrets(plan.title, plan.workspace),
-    more,
-  );
-  // What an earlier run left is on its branch.
-  const goesOn = options.phase === null && !options.restart;
-  const branch = (goesOn ? left?.branch : undefined) ?? branchOf(input.stepKey);
-  return {
-    ...input,
-    ...(plan.repository && {
-      repository: { ...plan.repository, branch },
-      queues: queuesOf(emend, plan),
-    }),
-    planPath: plan.planPath,
-    options,
-    ...(left === null ? {} : { resumeFrom: left.step_key }),
-  };
+export const startPlan = async (emend: Emend, options: StartPlanOptions): Promise<StartedStep> => {
+  const { plan } = options;
+  const { workflowId, planPath: jobPath, workspace } = plan;
+  return startRun(emend, {
+    kind: 'plan',
+    workflowId,
+    input: await planInput(emend, options),
+    queues: queuesOfPlace(emend, plan.repository),
+    title: await withoutSecrets(plan.title, workspace),
+    jobPath,
+    workspace,
+  });
 };
+
+/** Returns the input of `plan`. */
+export const planInput = async (
+  emend: Pick<Emend, 'queues'>,
+  { plan, options, ...settings }: StartPlanOptions,
+): Promise<PlanInput> => ({
+  planFile: plan.planPath,
+  ...placeInput(emend, plan),
+  ...Object.fromEntries(Object.entries(options ?? {}).filter(([, value]) => value !== null)),
+  ...(await settingsInput(settings, plan.workspace)),
+});
 
 /** False: no run of the plan is open. */
 export const signalPlan = async (
@@ -218,7 +207,11 @@ export const signalPlan = async (
   said: { readonly by: string; readonly text?: string },
 ): Promise<boolean> => {
   const runs = needRuns(emend);
-  const workflowId = await freeId({ queues: queuesOf(emend, plan) }, runs, plan.workflowId);
+  const workflowId = await freeId(
+    { queues: queuesOfPlace(emend, plan.repository) },
+    runs,
+    plan.workflowId,
+  );
   const text = said.text && (await withoutSecrets(said.text, plan.workspace));
   return runs.signal(
     { workflowId, runId: null },

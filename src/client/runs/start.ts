@@ -1,25 +1,29 @@
 /** Starts an edit step, or shows the one that is already open for this job in this workspace. */
-import { randomBytes } from 'node:crypto';
 import { posix } from 'node:path';
-import { type StepKey, shownKey } from '../../shared/ids.js';
+import { taskKeysOf } from '../../documents/job/index.js';
+import { readYaml, splitFrontMatter } from '../../documents/source/yaml.js';
+import type { StepKey } from '../../shared/ids.js';
+import type { Overrides } from '../../shared/limits.js';
+import { hostOfQueue, queuesOfAny, type Queues } from '../../shared/names.js';
 import { fail } from '../../shared/problems.js';
-import type { PlanInput, EditStepInput, RunInput } from '../../shared/run.js';
-import { hostOfQueue, queuesOfAny } from '../../shared/names.js';
-import { childOptions } from '../../shared/run-options.js';
-import { currentRules } from '../../shared/rules.js';
-import type { StartedData } from '../archive/run.js';
-import { codeSpan, slug } from '../../shared/text.js';
+import type { RepositoryBase } from '../../shared/repository.js';
+import type { RunSetup, StepSetup } from '../../shared/run.js';
+import type { EditStepInput, PlanInput } from '../../shared/start-input.js';
+import { codeSpan, isRecord, slug } from '../../shared/text.js';
 import { sha256 } from '../../system/hash.js';
 import type { JobFile } from '../../workspace/documents/index.js';
-import { needRuns, type Emend, type RunGateway, type RunMemo } from '../types.js';
+import {
+  needRuns,
+  type Emend,
+  type RunGateway,
+  type StartMemo,
+  type StartRequest,
+} from '../types.js';
 
 const CONCURRENT_IDS = 100; // bound: `--again` looks for a free workflow id this far.
 const START_RACES = 3; // bound: A run may close between "it exists" and looking at it: then its id is free.
 
 // Names of runs. ◆ Both rules are kept for ever: stores and histories depend on them.
-
-/** 128 random bits as 32 hex digits. */
-export const newStepKey = (): StepKey => randomBytes(16).toString('hex');
 
 /**
  * `emend/<job|plan>/<slug of the file's name>/<first 12 hex digits of sha-256(workspace NUL path)>`. The workspace is a real path; a job's
@@ -49,14 +53,16 @@ export const hereId = (workflowId: string, host: string): string =>
 
 export const looksLikeWorkflowId = (text: string): boolean => /^emend[/-]/.test(text);
 
-/** What a person may say of a run beside its job or plan. */
-export type WantedOfRun = Pick<
-  RunInput,
-  'overrides' | 'approval' | 'hints' | 'configurationCommit'
->;
+/** Settings of a run in addition to its job or plan. */
+export interface RunSettings {
+  readonly overrides: Overrides;
+  readonly approval: NonNullable<RunSetup['approval']>;
+  readonly hints: readonly string[];
+  readonly configurationCommit: string;
+}
 
 export interface StartOptions
-  extends Partial<WantedOfRun>, Pick<EditStepInput, 'given' | 'pick' | 'follows'> {
+  extends Partial<RunSettings>, Pick<StepSetup, 'given' | 'pick' | 'follows'> {
   readonly job: JobFile;
   /** Start another beside an open one (`-2`, `-3`…). */
   readonly again?: boolean;
@@ -70,81 +76,145 @@ export interface StartedStep {
   readonly started: 'new' | 'already_running';
 }
 
+/** What is started: its input, and how lists name it. */
+export interface RunToStart {
+  readonly kind: StartRequest['kind'];
+  /** The workflow id without a host or a number. */
+  readonly workflowId: string;
+  readonly input: EditStepInput | PlanInput;
+  /** Queues of the host that does its work. */
+  readonly queues: Queues;
+  readonly title: string;
+  readonly jobPath: string;
+  readonly workspace: string;
+}
+
 /** Throws ProblemError `no_server`; `conflict` when a run that is not ours holds the workflow id. */
-export const startStep = async (emend: Emend, options: StartOptions): Promise<StartedStep> =>
-  startRun(emend, jobId(options.job), await stepInput(emend, options), options.again);
+export const startStep = async (emend: Emend, options: StartOptions): Promise<StartedStep> => {
+  const { job, again } = options;
+  const run: RunToStart = {
+    kind: 'job',
+    workflowId: jobId(job),
+    input: await stepInput(emend, options),
+    queues: queuesOfPlace(emend, job.repository),
+    title: job.job.title,
+    jobPath: job.jobPath,
+    workspace: job.workspace,
+  };
+  return startRun(emend, run, again);
+};
 
 /** Of a plan there is one open run: `again` is for jobs. Throws as `startStep` does. */
 export const startRun = async (
   emend: Emend,
-  plain: string,
-  input: EditStepInput | PlanInput,
+  run: RunToStart,
   again = false,
 ): Promise<StartedStep> => {
   const runs = needRuns(emend);
-  const base = await freeId(input, runs, plain);
+  const base = await freeId(run, runs, run.workflowId);
   for (let n = 1; n <= (again ? CONCURRENT_IDS : 1); n++) {
-    const step = await startAs(runs, concurrentId(base, n), input, !again);
-    if (step === null) continue;
-    if (step.started === 'new') await noteStart(emend, input, step);
-    return step;
+    const step = await startAs(
+      runs,
+      requestOf({ ...run, workflowId: concurrentId(base, n) }),
+      !again,
+    );
+    if (step !== null) return step;
   }
   return fail(
     'conflict',
-    `${CONCURRENT_IDS} runs of ${pathOf(input)} are already open.`,
+    `${CONCURRENT_IDS} runs of ${run.jobPath} are already open.`,
     'See `emend list`; finish or abort some of them.',
   );
 };
 
 export const jobId = (job: JobFile): string =>
   workflowIdOf('job', job.workspace, job.jobPath, job.text);
+
+/** Queues of this host; of a repository those of any host. */
+export const queuesOfPlace = (
+  { queues }: Pick<Emend, 'queues'>,
+  repository: RepositoryBase | undefined,
+): Queues => (repository === undefined ? queues : queuesOfAny(queues));
+
+// The input of the workflow: what somebody would type.
+
+/** Returns the input of `editStep` for a job. A file of the workspace is named; any other job is sent as its text. */
 export const stepInput = async (
-  emend: Emend,
-  { job, ...options }: StartOptions,
-): Promise<EditStepInput> => ({
-  ...(await runInput(emend, job.workspace, job.job.title, options)),
-  ...(job.repository === undefined
-    ? {}
-    : { repository: job.repository, queues: queuesOfAny(emend.queues) }),
-  job: await emend.blobs.put(job.bytes),
-  jobPath: job.jobPath,
-  ...(options.given === undefined ? {} : { given: options.given }),
-  ...(options.pick === undefined ? {} : { pick: options.pick }),
-  ...(options.follows && {
-    follows: {
-      ...options.follows,
-      notes: await withoutSecrets(options.follows.notes, job.workspace),
-    },
-  }),
+  emend: Pick<Emend, 'queues'>,
+  { job, given, pick, follows, ...settings }: Omit<StartOptions, 'again'>,
+): Promise<EditStepInput> => {
+  const { workspace } = job;
+  const isFile = job.text === undefined && job.repository === undefined;
+  const work = isFile ? { jobFile: job.jobPath } : await taskOf(job);
+  const own = isFile ? settings : withSettingsOf(job, settings);
+  return {
+    ...work,
+    ...placeInput(emend, job),
+    ...(await settingsInput(own, workspace)),
+    ...(pick === undefined ? {} : { pick }),
+    ...(given === undefined ? {} : { given }),
+    ...(follows === undefined
+      ? {}
+      : { follows: { ...follows, notes: await withoutSecrets(follows.notes, workspace) } }),
+  };
+};
+
+/** Returns instructions and keys of a job. Its settings and its place are other parts of the input. */
+const taskOf = async ({ bytes, jobPath, workspace }: JobFile): Promise<EditStepInput> => {
+  const parts = splitFrontMatter(new TextDecoder().decode(bytes));
+  const { yaml = null, body = '' } = parts.ok ? parts : {};
+  const front = readYaml(yaml ?? '', 0);
+  const keys = front.ok && isRecord(front.value) ? front.value : {};
+  return { task: await withoutSecrets(body, workspace), name: jobPath, ...taskKeysOf(keys) };
+};
+
+/** Settings of the run are stronger than those of its job. */
+const withSettingsOf = (
+  { job: { approval, requireCompleteSentinel, limits } }: JobFile,
+  settings: Partial<RunSettings>,
+): Partial<RunSettings> => ({
+  ...(approval === null ? {} : { approval }),
+  ...settings,
+  overrides: {
+    ...(requireCompleteSentinel === null ? {} : { requireCompleteSentinel }),
+    ...limits,
+    ...settings.overrides,
+  },
+});
+
+/** Returns the keys of the input that name the place to edit. */
+export const placeInput = (
+  { queues }: Pick<Emend, 'queues'>,
+  { workspace, repository }: Pick<JobFile, 'workspace' | 'repository'>,
+) => {
+  if (repository !== undefined) {
+    const { url, ...rest } = repository;
+    return { repository: url, ...rest };
+  }
+  // At the dev server of a home all roles share one queue, and there is one host.
+  return queues.workflow === queues.host
+    ? { workspace }
+    : { workspace, host: hostOfQueue(queues.host) };
+};
+
+/** Returns the keys of the input that are settings of the run. */
+export const settingsInput = async (
+  { overrides, approval, hints = [], configurationCommit }: Partial<RunSettings>,
+  workspace: string,
+) => ({
+  ...(approval === undefined ? {} : { approval }),
+  ...(hints.length === 0 ? {} : { hints: await withoutSecrets(hints, workspace) }),
+  ...(configurationCommit === undefined ? {} : { configurationCommit }),
+  ...overrides,
 });
 
 /** Its rules are loaded only if there are words. */
 export const withoutSecrets = async <T>(words: T, workspace: string): Promise<T> =>
   (await import('./masked-words.js')).maskedWords(words, workspace);
 
-/** What a step and a plan are started with alike. Throws ProblemError `no_server`. */
-export const runInput = async (
-  emend: Emend,
-  workspace: string,
-  title: string,
-  { overrides = {}, approval, hints = [], configurationCommit }: Partial<WantedOfRun>,
-): Promise<RunInput> => ({
-  stepKey: newStepKey(),
-  workspace,
-  title,
-  queues: emend.queues,
-  timings: emend.timings,
-  rules: currentRules(),
-  overrides,
-  hints: hints.length === 0 ? [] : await withoutSecrets(hints, workspace),
-  ...(approval === undefined ? {} : { approval }),
-  ...(configurationCommit === undefined ? {} : { configurationCommit }),
-  searchAttributes: await needRuns(emend).searchAttributes(),
-});
-
 /** A run's id on its host: another one where an open run of another host holds the plain id. */
 export const freeId = async (
-  { queues }: Pick<RunInput, 'queues'>,
+  { queues }: { readonly queues: Queues },
   runs: RunGateway,
   plain: string,
 ): Promise<string> => {
@@ -166,15 +236,16 @@ const isTakenElsewhere = async (
 /** Null: an open run holds the id and is not wanted. */
 const startAs = async (
   runs: RunGateway,
-  workflowId: string,
-  input: EditStepInput | PlanInput,
+  request: StartRequest,
   showOpen: boolean,
 ): Promise<StartedStep | null> => {
-  const { stepKey } = input;
+  const { workflowId } = request;
   for (let race = 0; race < START_RACES; race++) {
-    const started = await runs.start(requestOf(workflowId, input));
-    if (started.outcome === 'started')
-      return { stepKey, workflowId, runId: started.runId, started: 'new' };
+    const started = await runs.start(request);
+    if (started.outcome === 'started') {
+      const { stepKey, runId } = started;
+      return { stepKey, workflowId, runId, started: 'new' };
+    }
     if (!showOpen) return null;
     const found = await runs.describe({ workflowId, runId: null });
     if (found?.open !== true) continue;
@@ -198,58 +269,31 @@ const startAs = async (
   );
 };
 
-/**
- * What somebody else's workflow starts the run with, as its child: JSON, so it may be an argument or an activity's result. From now on
- * the archive knows of the run. Throws ProblemError `no_server`.
- */
-export const prepareRun = async <Input extends EditStepInput | PlanInput>(
-  emend: Emend,
-  plain: string,
-  input: Input,
-): Promise<ReturnType<typeof childOptions<Input>>> => {
-  const workflowId = await freeId(input, needRuns(emend), plain);
-  await noteStart(emend, input, { workflowId, runId: '' });
-  return childOptions(requestOf(workflowId, input));
-};
-
-const pathOf = (input: EditStepInput | PlanInput): string =>
-  'planPath' in input ? input.planPath : input.jobPath;
-const requestOf = <Input extends EditStepInput | PlanInput>(workflowId: string, input: Input) => {
-  const { stepKey, title, workspace } = input;
-  const memo: RunMemo = {
-    stepKey,
-    jobPath: pathOf(input),
+const requestOf = ({
+  kind,
+  workflowId,
+  input,
+  queues,
+  title,
+  jobPath,
+  workspace,
+}: RunToStart): StartRequest => {
+  const memo: StartMemo = { jobPath, title, workspace, host: hostOfQueue(queues.host) };
+  return {
+    kind,
+    workflowId,
+    taskQueue: queues.workflow,
+    input,
     title,
-    workspace,
-    host: hostOfQueue(input.queues.host),
+    memo,
+    details: detailsOf(memo, workflowId),
+    attributes: null,
   };
-  return { workflowId, input, memo, details: detailsOf(memo) };
 };
 
-const detailsOf = ({ stepKey, jobPath, workspace }: RunMemo): string =>
+const detailsOf = ({ jobPath, workspace }: StartMemo, workflowId: string): string =>
   [
     `Job ${codeSpan(jobPath)} in ${codeSpan(workspace)}.`,
     '',
-    `In a terminal: \`emend show ${shownKey(stepKey)}\``,
+    `In a terminal: \`emend show ${workflowId}\``,
   ].join('\n');
-
-const noteStart = async (
-  { namespace, address, archive }: Emend,
-  input: EditStepInput | PlanInput,
-  { workflowId, runId }: Pick<StartedStep, 'workflowId' | 'runId'>,
-): Promise<void> => {
-  const { queues, workspace, title } = input;
-  const at = new Date().toISOString();
-  const data: StartedData = {
-    workflowId,
-    runId,
-    namespace,
-    address,
-    queues,
-    workspace,
-    jobPath: pathOf(input),
-    title,
-    ...('job' in input && { job: input.job, ...(input.follows && { follows: input.follows }) }),
-  };
-  await archive.append(input.stepKey, [{ id: 'started', at, kind: 'started', data }]);
-};

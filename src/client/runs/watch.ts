@@ -3,14 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StepResult, StepStatus } from '../../shared/run.js';
 import { noteClosed, withLive, type ResolvedRun } from './resolve.js';
-import {
-  needRuns,
-  type ClosedRun,
-  type DescribedRun,
-  type Emend,
-  type News,
-  type RunGateway,
-} from '../types.js';
+import { needRuns, type ClosedRun, type DescribedRun, type Emend, type News } from '../types.js';
 import { showRun, unserved, type RunView, type ShowOptions } from './show.js';
 
 const WATCH_BETWEEN_MS = 300; // bound: A run that works hard is asked no more often than this.
@@ -78,7 +71,9 @@ export const watchRun = async (
       };
       const both = [
         changes(),
-        ...(only === 'end' ? [] : [watchWorkers(runs, live, watching, look)]),
+        ...(only === 'end'
+          ? []
+          : [watchWorkers({ runs, queues: emend.queues }, live, watching, look)]),
       ];
       // Whoever stops waits for no call that a server which is away leaves unanswered.
       await Promise.race([
@@ -121,14 +116,14 @@ export const untilStatus = async (
 
 /** A run's history does not tell that its last worker died, or that one came. */
 const watchWorkers = async (
-  runs: RunGateway,
+  workers: Parameters<typeof unserved>[0],
   run: DescribedRun,
   until: AbortSignal,
   look: (urgent: boolean) => Promise<void>,
 ): Promise<void> => {
   const over = (): boolean => until.aborted;
   // A server that does not answer is the history's to tell.
-  const silent = (): Promise<string | null> => unserved(runs, run).then(String, () => null);
+  const silent = (): Promise<string | null> => unserved(workers, run).then(String, () => null);
   for (let before = await silent(); !over();) {
     await sleep(WATCH_WORKERS_MS, undefined, { signal: until }).catch(() => undefined);
     const now = over() ? null : await silent();

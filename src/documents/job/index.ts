@@ -34,6 +34,16 @@ export { type Policy, evaluatePolicy, ruleOf, parsePolicy } from './policy.js';
 export { isDependencyFolder } from './dependency-folders.js';
 export { namedByGit, namedByScripts, whyProtected } from './protected-paths.js';
 export { outsideWrites, workspaceWrites, writeRefusal } from './write-paths.js';
+export {
+  planPathIn,
+  readPlanInput,
+  readStepInput,
+  taskKeysOf,
+  type JobStart,
+  type PlanStart,
+  type StartPlace,
+  type StartSettings,
+} from './start-input.js';
 export type { Thinking } from './models.js';
 export type { Complexity, Effort, Job, ProjectConfig, RunSettings } from './types.js';
 export { allowedBy } from '../source/patterns.js';

@@ -39,7 +39,8 @@ const KEYS = {
   ...schema.SHARED,
   limits: schema.limitsMap,
 } satisfies Record<string, z.ZodType>;
-const SHAPE = { ...KEYS, ...schema.limitShape };
+/** Schemas of all front-matter keys, limits among them. */
+export const SHAPE = { ...KEYS, ...schema.limitShape };
 /** Front matter as a person or a program writes it: the keys of docs/jobs.md, limits among them. */
 export type JobKeys = {
   readonly [K in Exclude<keyof typeof SHAPE, 'test'>]?: z.input<(typeof SHAPE)[K]>;

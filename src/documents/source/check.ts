@@ -54,6 +54,25 @@ function findings(
   };
 }
 
+/** Collects the problems of a value that no line of a file holds: a message begins with the key. */
+export const findingsOfValue = (): Findings => {
+  const problems: Problem[] = [];
+  const named = (path: readonly PropertyKey[]): string =>
+    path.length === 0 ? '' : `\`${keyName(path)}\`: `;
+  return {
+    problems,
+    add: (path, expected, received) =>
+      problems.push(
+        problem(
+          'job_invalid',
+          `${named(path)}expected ${expected}, received ${described(received)}`,
+        ),
+      ),
+    say: (path, sentence, next) =>
+      problems.push(problem('job_invalid', `${named(path)}${sentence}`, next)),
+  };
+};
+
 type Shape = Readonly<Record<string, z.ZodType>>;
 type Parsed<S extends Shape> = { readonly [K in keyof S]?: z.output<S[K]> };
 

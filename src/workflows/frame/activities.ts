@@ -18,7 +18,7 @@ import {
 } from '../../shared/activities.js';
 import type { ActivityBase } from '../../shared/proposal-activities.js';
 import { ANY_HOST, queueNames } from '../../shared/names.js';
-import type { RunInput } from '../../shared/run.js';
+import type { RunSetup } from '../../shared/run.js';
 
 /** What every input has: who asks, and what the archive has not heard of yet. */
 type Base = Pick<ActivityBase, 'stepKey' | 'log'>;
@@ -34,7 +34,7 @@ export type Calls = <N extends ActivityName>(
   activity: N,
   words: Words<N>,
 ) => (input: Base & Asked<N>) => Promise<ResultOf<N>>;
-type Timed = Pick<RunInput, 'timings' | 'queues' | 'rules' | 'repository'>;
+type Timed = Pick<RunSetup, 'timings' | 'queues' | 'rules' | 'repository'>;
 
 export const callsOf = (run: Timed): Calls => {
   /** The host that did the run's work last: it has a checkout. */

@@ -3,16 +3,40 @@ import { meaningOf, type DecisionPoint } from '../../shared/decisions.js';
 import { partText } from '../../shared/event-text.js';
 import type { EventLog, StepEvent } from '../../shared/events.js';
 import { BOUNDS } from '../../shared/limits.js';
-import type { EventsQuery, RunInput, StepStatus } from '../../shared/run.js';
+import type {
+  EventsQuery,
+  RunSetup,
+  StepOutcome,
+  StepResult,
+  StepStatus,
+} from '../../shared/run.js';
+import type { StepKey } from '../../shared/ids.js';
 import { VERSION } from '../../shared/problems.js';
 import type { RunState } from './machine.js';
 import { codeSpan } from '../../shared/text.js';
+import { NO_USAGE } from '../../shared/usage.js';
 
 export const DETAILS_CHARS = 10_000; // bound: Over inlinePayload_bytes the Temporal UI would show a reference instead of the text.
 
 /** Returns whether the payload codec would move a value of this size into the blob store. */
 export const isOverInline = (size_bytes: number): boolean =>
   size_bytes > BOUNDS.inlinePayload_bytes;
+
+/** Returns the result of a run that ended before it began. */
+export const unbegunResult = (stepKey: StepKey, outcome: StepOutcome): StepResult => ({
+  v: VERSION,
+  stepKey,
+  outcome,
+  problem: null,
+  usage: NO_USAGE,
+  pausedFor_ms: 0,
+  files: [],
+  skipped: [],
+  wasSplit: false,
+  commit: null,
+  proposalId: null,
+  verification: null,
+});
 
 /** What every result says; of a run that has not ended: failed. */
 export function resultBase({ input, stage, usage, openOnHost, left, pausedFor_ms }: RunState) {
@@ -72,7 +96,7 @@ export const eventsOf = (
 };
 
 /** Names the run. The server drops the summary when the run continues in a new one (continue-as-new). */
-export const titleLine = ({ title, stepKey }: Pick<RunInput, 'title' | 'stepKey'>): string =>
+export const titleLine = ({ title, stepKey }: Pick<RunSetup, 'title' | 'stepKey'>): string =>
   `${codeSpan(title, 200)} \`emend show ${stepKey.slice(0, BOUNDS.shownKey_chars)}\``;
 
 export function decisionDetails(decision: DecisionPoint, stepKey: string): string[] {

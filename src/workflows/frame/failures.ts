@@ -4,7 +4,7 @@ import { ActivityFailure, ApplicationFailure, TimeoutFailure } from '@temporalio
 import { ACTIVITIES, type ActivityName, HANDED_BACK } from '../../shared/activities.js';
 import type { PauseReason } from '../../shared/decisions.js';
 import { PROBLEMS, sentence, unknownVersion } from '../../shared/problems.js';
-import type { RunInput } from '../../shared/run.js';
+import type { RunSetup } from '../../shared/run.js';
 
 /** Who took no work. */
 const UNREACHED: Readonly<Record<(typeof ACTIVITIES)[ActivityName]['unreached'], string>> = {
@@ -27,7 +27,7 @@ function reasonOf(type: string, activity: ActivityName): PauseReason {
 }
 
 /** The time-out that a failure ran into, of those that no further attempt follows and that tell when the failed attempt began. */
-const limitOf = (error: unknown, timings: RunInput['timings']): number => {
+const limitOf = (error: unknown, timings: RunSetup['timings']): number => {
   if (!(error instanceof ActivityFailure && error.cause instanceof TimeoutFailure)) return Infinity;
   const { timeoutType, cause } = error.cause;
   if (timeoutType === TimeoutType.SCHEDULE_TO_START)
@@ -49,7 +49,7 @@ const isHandedBack = (error: unknown): boolean =>
  * longer than the time-out, so that this spins never.
  */
 export async function untilDone<T>(
-  timings: RunInput['timings'],
+  timings: RunSetup['timings'],
   work: () => Promise<T>,
 ): Promise<T> {
   for (;;) {

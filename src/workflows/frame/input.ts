@@ -1,7 +1,7 @@
 /**
- * Checks the input of a run before anything reads it. Anybody can start a workflow (the Temporal UI, `temporal workflow start`, a
- * Schedule), and code that reads an input of another shape throws. Temporal repeats a task that throws for ever, and neither a signal
- * nor a cancel ends the run. An input that cannot be read therefore fails the run, with the field that is wrong. Pure.
+ * Checks what a run goes by, if the plan of a phase or the run before (continue-as-new) handed it over: code that reads a value of another
+ * shape throws, Temporal repeats a task that throws for ever, and neither a signal nor a cancel ends the run. What somebody typed is
+ * checked by the first activity. Pure.
  */
 import { ApplicationFailure } from '@temporalio/common';
 import { isRecord } from '../../shared/text.js';
@@ -51,9 +51,8 @@ const tableOf =
       ? firstFault(Object.entries(value).map(([name, entry]) => [name, check(entry)]))
       : { field: '', expected: 'an object with at least one entry' };
 
-/** Fields that a run of any kind needs to begin. */
+/** Fields that a run of any kind needs. */
 const RUN: Fields = {
-  v: number,
   stepKey: text,
   workspace: text,
   title: must('a text', isText),
@@ -69,22 +68,16 @@ const RUN: Fields = {
   hints: texts,
   searchAttributes: flag,
 };
-const USE =
-  'Start runs with `emend run` or `emend plan run`, or with what `emend.prepare()` returns (docs/library.md).';
-
-/** Checks that the input has a version, which decides whether the rest can be read. Throws ApplicationFailure `InvalidInput`. */
-export const checkVersioned = (input: unknown): void => refuse(object({ v: number }), input);
 
 /** Throws ApplicationFailure `InvalidInput` with the first field that is missing or of another type. */
-export const checkInput = (input: unknown, fields: Fields): void =>
-  refuse(object({ ...RUN, ...fields }), input);
-
-const refuse = (check: Check, input: unknown): void => {
-  const fault = check(input);
+export const checkSetup = (setup: unknown, fields: Fields): void => {
+  const fault = object({ ...RUN, ...fields })(setup);
   if (fault === null) return;
   const { field, expected } = fault;
-  throw ApplicationFailure.nonRetryable(
-    `This is not an input that Emend wrote: ${field === '' ? 'it' : `\`${field}\``} must be ${expected}. ${USE}`,
-    'InvalidInput',
+  throw invalidInput(
+    `Emend did not write this input: ${field === '' ? 'it' : `\`${field}\``} must be ${expected}. Start a run with an input of your own: docs/library.md.`,
   );
 };
+
+export const invalidInput = (message: string): ApplicationFailure =>
+  ApplicationFailure.nonRetryable(message, 'InvalidInput');

@@ -11,7 +11,7 @@ import type { ActivityBase, ProposalSummary } from '../../shared/proposal-activi
 import type {
   LedgerRow,
   OpenOnHost,
-  RunInput,
+  RunSetup,
   StepOutcome,
   StepResult,
   StepStatus,
@@ -23,7 +23,7 @@ import type { Fields } from './input.js';
 import type { LongRun } from './long-run.js';
 
 /** What every run has: its input, its time, what it used, its events and decisions. */
-export interface RunState<I = RunInput> extends DecisionState, EventLog {
+export interface RunState<I = RunSetup> extends DecisionState, EventLog {
   readonly input: I;
   readonly startedAt: number;
   readonly usage: StepUsage;
@@ -35,7 +35,7 @@ export interface RunState<I = RunInput> extends DecisionState, EventLog {
   readonly left?: readonly OpenOnHost[];
 }
 /** What every run begins with. */
-export const begin = <I extends RunInput>(input: I, now: number): Omit<RunState<I>, 'stage'> => ({
+export const begin = <I extends RunSetup>(input: I, now: number): Omit<RunState<I>, 'stage'> => ({
   input,
   startedAt: now,
   usage: NO_USAGE,
@@ -106,8 +106,9 @@ export type Move<I> = { readonly input: I; readonly asked: Asked<'checkMove'> };
 
 /** `F`: its facts; `M`: its own moves; `A`: what a call of an activity may be about. */
 export interface Machine<S extends RunState, F, M extends { readonly kind: string }, A> {
-  /** Fields that its input has in addition to those of every run. */
-  readonly inputFields: Fields;
+  readonly kind: 'job' | 'plan';
+  /** Fields of what it goes by, in addition to those of every run. */
+  readonly setupFields: Fields;
   initial(input: S['input'], now: number): S;
   /** `long`: the history of the run should not grow any further. */
   next(state: S, now: number, long: boolean): M | FrameEffect;

@@ -43,6 +43,8 @@ export const answerQuery = <R, A extends unknown[]>(
 export const decide = defineUpdate<DecideOutcome, [unknown]>(UPDATES.decide);
 export const decideSignal = defineSignal<[unknown]>(SIGNALS.decide);
 
+export const abortSignal = defineSignal<[unknown]>(SIGNALS.abort);
+
 const signal = (name: string): ReturnType<typeof defineSignal<[unknown]>> =>
   defineSignal<[unknown]>(name);
 const body = 'body: {"decision": "<id>"}';
@@ -51,11 +53,7 @@ export const SHORT_SIGNALS: readonly (readonly [Answer, ReturnType<typeof signal
   ['approve', signal(SIGNALS.approve), `Apply the proposal; ${body}`],
   ['skip', signal(SIGNALS.skip), `Leave the files unchanged; ${body}`],
   ['retry', signal(SIGNALS.retry), `Try again; ${body}, "note" and "set" are optional`],
-  [
-    'abort',
-    signal(SIGNALS.abort),
-    'End the run and roll back uncommitted changes; the body may be empty',
-  ],
+  ['abort', abortSignal, 'End the run and roll back uncommitted changes; the body may be empty'],
 ];
 /** To a plan: words of a person by which it is revised, before the next phases begin. */
 export const PLAN_REPORTS: readonly (readonly [

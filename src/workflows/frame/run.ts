@@ -19,36 +19,104 @@ import { hostOfQueue, SEARCH_ATTRIBUTES } from '../../shared/names.js';
 import type { ModelDown } from '../../shared/outage.js';
 import { checkVersion, isKnown, ProblemError, VERSION } from '../../shared/problems.js';
 import type { Carried, StepResult } from '../../shared/run.js';
+import { isRecord } from '../../shared/text.js';
 import { callsOf, isLocal, type Calls } from './activities.js';
 import { ArchiveFeed } from './archive-feed.js';
+import { beginRun, showStart } from './begin.js';
 import { listen } from './decisions.js';
+import { unbegunResult } from './details.js';
 import { failureOf, untilDone, unreadable } from './failures.js';
-import { checkInput, checkVersioned } from './input.js';
+import { checkSetup, type Fields } from './input.js';
 import { IdleEffects, LongRun } from './long-run.js';
 import type { CallOf, FrameFact, FrameEffect, Machine, RunIo, RunState } from './machine.js';
 import { UsageCount } from './usage.js';
 
+/** What a workflow of Emend may be started with. */
+interface Started {
+  /** What the run before this one left (continue-as-new). */
+  readonly carried?: Carried;
+  /** What a phase goes by. */
+  readonly setup?: unknown;
+}
+
 /** Runs the workflow of a machine, from its input to its result. Throws ApplicationFailure `InvalidInput`, `version_unknown`. */
 export async function runMachine<S extends RunState, F, M extends { readonly kind: string }, A>(
   machine: Machine<S, F, M, A>,
-  input: S['input'],
+  input: unknown,
 ): Promise<StepResult> {
-  checkVersioned(input);
+  const { carried, setup }: Started = isRecord(input) ? input : {};
+  if (carried !== undefined) return resume(machine, input, carried);
+  if (setup !== undefined) return runWith(machine, input, phaseSetup(machine, input, setup));
+  const begun = await beginRun<S['input']>(machine.kind, input);
+  if (begun.setup === null) return unbegunResult(begun.stepKey, 'aborted');
+  showStart(begun.setup);
+  return runWith(machine, input, begun.setup, begun.isAborted);
+}
+
+/** Returns what a plan handed over to its phase. */
+function phaseSetup<I>(
+  { setupFields }: { readonly setupFields: Fields },
+  input: unknown,
+  setup: unknown,
+): I {
+  // Nothing was done yet, so nothing is lost.
   if (!isKnown(input)) throw unreadable('The input of the run', input);
-  checkInput(input, machine.inputFields);
-  const run = new Run(machine, input);
+  checkSetup(setup, setupFields);
+  return setup as I;
+}
+
+function runWith<S extends RunState, F, M extends { readonly kind: string }, A>(
+  machine: Machine<S, F, M, A>,
+  origin: unknown,
+  setup: S['input'],
+  isAborted = false,
+): Promise<StepResult> {
+  const run = new Run(machine, { origin, state: machine.initial(setup, Date.now()) });
   listen(run);
+  if (isAborted) run.take(BARE_ABORT);
   return run.toEnd();
 }
 
 /**
- * Returns the state that the run before left. ◆ Throws ProblemError for another version: that fails the workflow task, not the run. The server
+ * Takes over what the run before left. ◆ Throws ProblemError for another version: that fails the workflow task, not the run. The server
  * repeats the task until a worker that reads this version takes it, so what the run has done, holds and owes stays.
  */
-const stateIn = <S extends RunState>(carried: Carried, input: S['input']): S => {
+function resume<S extends RunState, F, M extends { readonly kind: string }, A>(
+  machine: Machine<S, F, M, A>,
+  origin: unknown,
+  carried: Carried,
+): Promise<StepResult> {
   checkVersion(carried, 'The state carried over from the previous run');
-  return { ...(carried.state as S), input };
+  checkSetup(isRecord(carried.state) ? carried.state.input : undefined, machine.setupFields);
+  const run = new Run(machine, { origin, state: carried.state as S, carried });
+  run.showAgain();
+  listen(run);
+  return run.toEnd();
+}
+
+/** Keys that a run before or a plan hands over. */
+const HANDED_OVER: readonly string[] = ['v', 'carried', 'setup'];
+/** The keys that somebody typed. What a run goes by is in its state. */
+const startedBy = (origin: unknown): object => {
+  if (!isRecord(origin)) return {};
+  return Object.fromEntries(Object.entries(origin).filter(([key]) => !HANDED_OVER.includes(key)));
 };
+
+/** An abort signal without a body. */
+const BARE_ABORT: DecisionRequest = {
+  decision: '',
+  answer: 'abort',
+  requestId: 'signal-abort',
+  by: { name: 'someone', from: 'signal' },
+};
+
+/** What a run begins with. */
+interface Taken<S> {
+  readonly origin: unknown;
+  readonly state: S;
+  /** Absent: no run came before. */
+  readonly carried?: Carried;
+}
 
 /**
  * ◆ Commands of one workflow task keep the order in which they were made: in a chain of awaits that ends in one no await may be left out,
@@ -72,11 +140,14 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
   private readonly shield = new CancellationScope({ cancellable: false });
   private markedWaiting: boolean;
 
-  constructor(machine: Machine<S, F, M, A>, input: S['input']) {
-    const { carried, ...plain } = input;
-    const fresh = machine.initial(plain as S['input'], Date.now());
+  /** What the workflow was started with: a later run of it is shown with the same. */
+  private readonly origin: unknown;
+
+  constructor(machine: Machine<S, F, M, A>, { origin, state, carried }: Taken<S>) {
+    const { input } = state;
     this.machine = machine;
-    this.state = carried === undefined ? fresh : stateIn(carried, fresh.input);
+    this.origin = origin;
+    this.state = state;
     this.archive = new ArchiveFeed(input.stepKey, carried?.reportedSeq);
     this.usage = new UsageCount(carried?.count);
     this.long = new LongRun(input.rules.bounds);
@@ -85,10 +156,14 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
       type: 'KEYWORD',
     });
     this.markedWaiting = marked === 'waiting';
-    if (carried !== undefined) this.show();
     this.calls = callsOf(input);
-    if (this.state.left !== undefined) this.tellPlace();
     this.idle = new IdleEffects(input.rules.bounds.idleMoves);
+  }
+
+  /** After continue-as-new: the server drops what the run before showed. */
+  showAgain(): void {
+    this.show();
+    if (this.state.left !== undefined) this.tellPlace();
   }
 
   get aborting(): boolean {
@@ -153,7 +228,7 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
       reportedSeq: archive.reportedSeq,
       count: usage.left(),
     } as const;
-    await continueAsNew({ ...state.input, carried });
+    await continueAsNew({ ...startedBy(this.origin), carried });
   }
 
   /** True where the usage was counted anew from the journal: a limit may be reached by it. */
@@ -269,8 +344,15 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
   dispatch(fact: F | FrameFact): void {
     const { input } = this.state;
     this.state = this.machine.reduce(this.state, fact, Date.now());
-    if (this.state.input !== input) this.tellPlace();
+    if (this.state.input !== input) this.showChange(input);
     this.show();
+  }
+
+  /** Its job was read, or it was moved. */
+  private showChange(before: S['input']): void {
+    const { title, workspace, queues } = this.state.input;
+    if (title !== before.title) upsertMemo({ title });
+    if (workspace !== before.workspace || queues !== before.queues) this.tellPlace();
   }
 
   /** It was moved: what comes next is asked of another host, and who looks from outside reads of it. */

@@ -15,19 +15,19 @@ import type { EndedPhase } from './phase-end.js';
 import type { PlanRun } from './reduce.js';
 import { phaseOf, type PhaseEntry, type PlanState } from './state.js';
 import { lacksWorktree } from './worktrees.js';
-import type { PlanInput, EditStepInput, StepResult } from '../../shared/run.js';
+import type { PlanSetup, StepSetup, StepResult } from '../../shared/run.js';
 import { hostOfQueue, WORKFLOWS } from '../../shared/names.js';
 import { childOptions } from '../../shared/run-options.js';
 import { phaseKey, shownKey } from '../../shared/ids.js';
 import { phaseBranchOf } from '../../shared/repository.js';
-import { checkVersion } from '../../shared/problems.js';
+import { checkVersion, versioned } from '../../shared/problems.js';
 import type { Calls } from '../frame/activities.js';
 import { failureOf } from '../frame/failures.js';
 
-export const childId = ({ stepKey }: PlanInput, phase: PhaseId, run: number): string =>
+export const childId = ({ stepKey }: PlanSetup, phase: PhaseId, run: number): string =>
   `emend-phase-${phaseKey(stepKey, phase, run)}`;
 
-function inputOf(state: PlanState, phase: PhaseEntry): EditStepInput {
+function setupOf(state: PlanState, phase: PhaseEntry): StepSetup {
   const { input, reading } = state;
   const { queues, timings, hints, searchAttributes, rules, configurationCommit } = input;
   const overrides = { ...input.overrides, ...budgetsLeft(state, Date.now()) };
@@ -62,7 +62,7 @@ function inputOf(state: PlanState, phase: PhaseEntry): EditStepInput {
 
 /** Starts the phase's child, or finds it, and waits for its end. A cancel is passed on to it and its end waited for. */
 async function runPhase(state: PlanState, phase: PhaseEntry, calls: Calls): Promise<EndedPhase> {
-  const input = inputOf(state, phase);
+  const input = setupOf(state, phase);
   const workflowId = childId(state.input, phase.id, phase.runs);
   const { stepKey, jobPath, title, workspace, queues } = input;
   const memo = {
@@ -75,14 +75,19 @@ async function runPhase(state: PlanState, phase: PhaseEntry, calls: Calls): Prom
   };
   try {
     const details = `Phase ${phase.number} of \`${state.input.planPath}\`. In a terminal: \`emend show ${shownKey(stepKey)}\``;
-    const handle = await startChild<(input: EditStepInput) => Promise<StepResult>>(
-      WORKFLOWS.editStep,
-      {
-        ...childOptions({ workflowId, input, memo, details }),
-        // A child of an earlier run of this workflow (a reset) is the same work: it is found, never done again.
-        workflowIdReusePolicy: 'REJECT_DUPLICATE',
-      },
-    );
+    const handle = await startChild<(input: object) => Promise<StepResult>>(WORKFLOWS.editStep, {
+      ...childOptions({
+        workflowId,
+        taskQueue: queues.workflow,
+        input: versioned({ setup: input }),
+        title,
+        memo,
+        details,
+        attributes: input.searchAttributes ? { stepKey, workspace } : null,
+      }),
+      // A child of an earlier run of this workflow (a reset) is the same work: it is found, never done again.
+      workflowIdReusePolicy: 'REJECT_DUPLICATE',
+    });
     return ended(phase.id, await handle.result());
   } catch (error) {
     if (error instanceof WorkflowExecutionAlreadyStartedError)

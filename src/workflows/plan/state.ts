@@ -18,7 +18,7 @@ import { asking } from '../frame/decision-state.js';
 import { emit } from '../frame/log.js';
 import { begin, within, type Closed, type RunState } from '../frame/machine.js';
 import type { EvaluateTriggersResult } from '../../shared/replan-activities.js';
-import type { PlanInput, StepResult } from '../../shared/run.js';
+import type { PlanSetup, StepResult } from '../../shared/run.js';
 import type { PauseReason } from '../../shared/decisions.js';
 import type { Limits } from '../../shared/limits.js';
 import { cut } from '../../shared/rules.js';
@@ -26,7 +26,7 @@ import type { Problem } from '../../shared/problems.js';
 import type { BlobRef } from '../../shared/ids.js';
 import type { MoneyBudget, PhaseEstimate, StepUsage } from '../../shared/usage.js';
 
-export const initialPlan = (input: PlanInput, now: number): PlanState => ({
+export const initialPlan = (input: PlanSetup, now: number): PlanState => ({
   ...begin(input, now),
   stage: { at: 'reading', inherit: null, renew: false },
   reading: { number: 1, plan: null, changed: null },
@@ -51,7 +51,7 @@ export const initialPlan = (input: PlanInput, now: number): PlanState => ({
 });
 
 /** The report of `--report-scope-drift`. */
-export const driftAtStart = ({ options: { drift } }: PlanInput): readonly Report[] =>
+export const driftAtStart = ({ options: { drift } }: PlanSetup): readonly Report[] =>
   drift === null ? [] : [{ trigger: 'scope_drift', text: drift, by: '--report-scope-drift' }];
 
 /** No other run holds the workspace, as far as known. */
@@ -244,7 +244,7 @@ export type PlanStage =
   | { readonly at: 'choosing' | 'worktrees' | 'jobs' | 'running' | 'merging' | 'marking' }
   | Closed<PlanOutcome>;
 
-export interface PlanState extends RunState<PlanInput> {
+export interface PlanState extends RunState<PlanSetup> {
   readonly stage: PlanStage;
   readonly reading: {
     /** Of the next reading. */

@@ -4,7 +4,8 @@
  */
 import { CancellationScope } from '@temporalio/workflow';
 import type { PhaseId } from '../../shared/plan.js';
-import { configurationOf, type PlanInput, type StepResult } from '../../shared/run.js';
+import { configurationOf, type StepResult } from '../../shared/run.js';
+import type { PlanInput } from '../../shared/start-input.js';
 import { owner } from '../frame/activities.js';
 import * as check from '../frame/input.js';
 import { within, type Machine } from '../frame/machine.js';
@@ -30,13 +31,14 @@ import {
 import { detailsOfPlan, resultOfPlan, statusOfPlan } from './views.js';
 import { worktreeName } from './worktrees.js';
 
-/** `plan(input) -> result`; see src/shared/run.ts for both, docs/plans.md for the steps of a phase. */
+/** `plan(input) -> result`; see src/shared/start-input.ts for the input, src/shared/run.ts for the result, docs/plans.md for the steps of a phase. */
 export async function plan(input: PlanInput): Promise<StepResult> {
   return runMachine(machine, input);
 }
 
 const machine: Machine<PlanState, PlanFact, PlanMove, PhaseId | null> = {
-  inputFields: {
+  kind: 'plan',
+  setupFields: {
     planPath: check.text,
     options: check.object({
       phase: check.orNull('a number', check.isNumber),

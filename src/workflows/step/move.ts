@@ -3,7 +3,7 @@ import { within, type Move } from '../frame/machine.js';
 import { emit } from '../frame/log.js';
 import type { DecisionRequest } from '../../shared/decisions.js';
 import { hostQueueOf, queuesOfAny } from '../../shared/names.js';
-import type { EditStepInput } from '../../shared/run.js';
+import type { StepSetup } from '../../shared/run.js';
 import { cut } from '../../shared/rules.js';
 import { asText } from '../../shared/text.js';
 import { onRolledBack } from './reduce-verify.js';
@@ -13,7 +13,7 @@ import { openThere } from './transitions.js';
 export const moveOf = (
   state: StepState,
   { set = {} }: DecisionRequest,
-): Move<EditStepInput> | string => {
+): Move<StepSetup> | string => {
   const { input, base, applied, proposal, edits } = state;
   const { snapshot = null, commitMessage = null, head = null } = base.ready ?? {};
   const commit = applied.lock?.head ?? head;

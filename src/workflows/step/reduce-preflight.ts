@@ -59,6 +59,16 @@ export function onPreflight(state: StepState, result: PreflightResult, now: numb
     const doubtful = within(state, 'base', { untrusted: result.hashes });
     return asking(doubtful, 'configuration', cut(state.input.rules, result.message));
   }
+  return withTargets(withJob(state, result), result, now);
+}
+
+/** Keeps the job that was read from its file: a later preflight finds the same one. */
+function withJob(state: StepState, { job }: Looked): StepState {
+  if (job === undefined) return state;
+  return { ...state, input: { ...state.input, job: job.ref, title: job.title } };
+}
+
+function withTargets(state: StepState, result: Looked, now: number): StepState {
   if (result.outcome === 'pick') {
     if (state.base.picked === null)
       return {

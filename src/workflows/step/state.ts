@@ -16,7 +16,7 @@ import type {
   SelectedFiles,
 } from '../../shared/proposal-activities.js';
 import { defaultChunks } from '../../shared/rules.js';
-import type { EditStepInput, FileStatus, StepOutcome } from '../../shared/run.js';
+import type { StepSetup, FileStatus, StepOutcome } from '../../shared/run.js';
 import type {
   LinesAsked,
   PreflightResult,
@@ -231,7 +231,7 @@ interface Tests {
   readonly outside?: boolean;
 }
 
-export interface StepState extends RunState<EditStepInput> {
+export interface StepState extends RunState<StepSetup> {
   readonly stage: Stage;
   readonly base: Base;
   readonly edits: Edits;
@@ -259,7 +259,7 @@ export interface StepState extends RunState<EditStepInput> {
   readonly marks?: true;
 }
 
-export const initialState = (input: EditStepInput, now: number): StepState => ({
+export const initialState = (input: StepSetup, now: number): StepState => ({
   ...begin(input, now),
   stage: { at: 'preflight', only: null },
   base: { number: 1, pickRegeneration: 1, picked: null, ready: null, limits: null, early: {} },

@@ -3,9 +3,10 @@
  * and what came of it is folded into the state (`reduce`). This file is the protocol; every rule that will be improved lives in an
  * activity, so that a better rule breaks no paused run.
  */
-import { isBlobRef } from '../../shared/ids.js';
+import { isBlobRef, type BlobRef } from '../../shared/ids.js';
 import { CancellationScope } from '@temporalio/workflow';
-import { configurationOf, type EditStepInput, type StepResult } from '../../shared/run.js';
+import { configurationOf, type StepResult } from '../../shared/run.js';
+import type { EditStepInput } from '../../shared/start-input.js';
 import type { TestSubject } from '../../shared/test-activities.js';
 import { owner } from '../frame/activities.js';
 import * as check from '../frame/input.js';
@@ -41,14 +42,15 @@ const DEFAULT_TEST_TIMEOUT_S = 600; // bound: Seconds for the tests of a step wh
 type OwnEffect = Exclude<Effect, FrameEffect>;
 type StepRun = RunIo<StepState, Fact, Chunk>;
 
-/** `editStep(input) -> result`; see src/shared/run.ts for both, docs/architecture.md for the picture. */
+/** `editStep(input) -> result`; see src/shared/start-input.ts for the input, src/shared/run.ts for the result, docs/architecture.md for the picture. */
 export async function editStep(input: EditStepInput): Promise<StepResult> {
   return runMachine(step, input);
 }
 
 const step: Machine<StepState, Fact, OwnEffect, Chunk> = {
-  inputFields: {
-    job: check.must('a reference to a stored job (sha256:…)', isBlobRef),
+  kind: 'job',
+  setupFields: {
+    job: check.orNull('a reference to a stored job (sha256:…)', isBlobRef),
     jobPath: check.text,
   },
   initial: initialState,
@@ -102,7 +104,7 @@ function perform(move: OwnEffect, run: StepRun): Promise<void> | void {
         'pickFiles',
         'ask the model which files to edit',
         {
-          snapshot: stage.at === 'pick' ? stage.snapshot : input.job,
+          snapshot: snapshotToPick(state),
           regeneration: base.pickRegeneration,
           ...limitsOf(state),
         },
@@ -229,6 +231,12 @@ function perform(move: OwnEffect, run: StepRun): Promise<void> | void {
     case 'commit':
       return commit(run);
   }
+}
+
+/** Throws Error outside the stage `pick`. */
+function snapshotToPick({ stage }: StepState): BlobRef {
+  if (stage.at !== 'pick') throw new Error(`files are picked at ${stage.at}`);
+  return stage.snapshot;
 }
 
 /** The call that comes next waits for the tests of the base a while: nothing is paid for where a person is to be asked. */

@@ -2,9 +2,12 @@
 export {
   type JobFile,
   type JobText,
+  decodeJob,
   jobAtCommit,
   jobOfText,
   readConfig,
+  readJobAtCommit,
+  readJobBytes,
   readJobFile,
   repositoryFor,
   workspaceOf,

@@ -92,7 +92,7 @@ export const readJobFile = async (request: JobFileRequest): Promise<JobFile> => 
   const typed = request.jobPath;
   const path = resolve(request.cwd, typed);
   const bytes = await readJob(path, typed);
-  const source = decode(bytes, typed);
+  const source = decodeJob(bytes, typed);
   const workspace = await workspaceOf(path, request.workspace, request.cwd);
   if (!isMarkdownPath(typed))
     return fail(
@@ -117,14 +117,7 @@ export const jobAtCommit = async (read: JobFile, commit: string): Promise<JobFil
   const { workspace, jobPath, folder = workspace } = read;
   const place = await placeInRepository(folder, resolve(folder, jobPath));
   if (place === null) return read;
-  const file = await fileAtCommit(place.root, commit, place.path);
-  if (file === null)
-    return fail(
-      'job_not_found',
-      `${jobPath} is not on the target branch (${commit.slice(0, 12)}). A run on a pull request follows only jobs of the target branch.`,
-      'Merge the job first, or run it outside the pull request.',
-    );
-  const { bytes } = file;
+  const bytes = await committedJob(place, jobPath, commit);
   if (read.repository !== undefined)
     return bytes.equals(read.bytes)
       ? read
@@ -133,8 +126,37 @@ export const jobAtCommit = async (read: JobFile, commit: string): Promise<JobFil
           `${jobPath} differs from the target branch (${commit.slice(0, 12)}). A run on a pull request follows only jobs of the target branch.`,
           'Merge the job first, or run it outside the pull request.',
         );
-  const job = await checked(parseJob(decode(bytes, jobPath), jobPath), jobPath, workspace);
+  const job = await checked(parseJob(decodeJob(bytes, jobPath), jobPath), jobPath, workspace);
   return { ...read, job: { ...job, path: jobPath }, bytes };
+};
+
+/**
+ * Returns the bytes of a job file as a commit has them. A file outside the repository of the workspace is read from the disk. Throws
+ * ProblemError `job_not_found`.
+ */
+export const readJobAtCommit = async (
+  workspace: string,
+  jobPath: string,
+  commit: string,
+): Promise<Uint8Array> => {
+  const place = isAbsolute(jobPath)
+    ? await placeInRepository(workspace, jobPath)
+    : { root: workspace, path: jobPath };
+  return place === null ? readJobBytes(workspace, jobPath) : committedJob(place, jobPath, commit);
+};
+
+const committedJob = async (
+  { root, path }: { readonly root: string; readonly path: string },
+  jobPath: string,
+  commit: string,
+): Promise<Buffer> => {
+  const file = await fileAtCommit(root, commit, path);
+  if (file !== null) return file.bytes;
+  return fail(
+    'job_not_found',
+    `${jobPath} is not on the target branch (${commit.slice(0, 12)}). A run on a pull request follows only jobs of the target branch.`,
+    'Merge the job first, or run it outside the pull request.',
+  );
 };
 
 /** Null: a directory is edited. `said`: by the document; flags are over it. Throws ProblemError `usage`. */
@@ -248,7 +270,12 @@ const readJob = (path: string, typed: string): Promise<Uint8Array> =>
       : fail('job_not_found', `${typed} is not a file; expected a Markdown job file: ${message}.`);
   });
 
-const decode = (bytes: Uint8Array, typed: string): string => {
+/** Reads the bytes of a job file; its path is relative to the workspace, or absolute. Throws ProblemError `job_not_found`, `job_invalid`. */
+export const readJobBytes = (workspace: string, jobPath: string): Promise<Uint8Array> =>
+  readJob(resolve(workspace, jobPath), jobPath);
+
+/** Throws ProblemError `job_invalid`. */
+export const decodeJob = (bytes: Uint8Array, typed: string): string => {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {

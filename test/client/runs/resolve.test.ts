@@ -1,3 +1,4 @@
+import { hostOfQueue } from '../../../src/shared/names.js';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
@@ -100,7 +101,13 @@ describe('which run is meant', () => {
 
 test('an archive that cannot be read, and a damaged checkpoint of another plan, hide no other run', async () => {
   const emend = await fakeEmend(null);
-  const plan = { workspace: '/w', planPath: 'plans/1', title: 'T', workflowId: 'emend/plan/1' };
+  const plan = {
+    workspace: '/w',
+    planPath: 'plans/1',
+    title: 'T',
+    workflowId: 'emend/plan/1',
+    host: hostOfQueue(emend.queues.host),
+  };
   const at = new Date(0).toISOString();
   const begun = (key: string, jobPath: string, workflowId: string): Promise<void> => {
     const data = startedData({ jobPath, workflowId, workspace: '/w', queues: emend.queues });

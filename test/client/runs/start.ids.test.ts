@@ -1,10 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import {
-  concurrentId,
-  looksLikeWorkflowId,
-  newStepKey,
-  workflowIdOf,
-} from '../../../src/client/runs/start.js';
+import { concurrentId, looksLikeWorkflowId, workflowIdOf } from '../../../src/client/runs/start.js';
+import { newStepKey } from '../../../src/client/runs/new-key.js';
 import { isStepKey, shownKey } from '../../../src/shared/ids.js';
 
 describe('names of runs', () => {

@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { archivedRun } from '../../../src/client/archive/run.js';
-import { prepareRun, startStep, stepInput, workflowIdOf } from '../../../src/client/runs/start.js';
-import { readJobFile } from '../../../src/workspace/documents/read-job.js';
+import { startStep, stepInput, workflowIdOf } from '../../../src/client/runs/start.js';
+import { runKey } from '../../../src/shared/run-key.js';
+import { jobOfText, readJobFile } from '../../../src/workspace/documents/read-job.js';
 import { queueNames } from '../../../src/shared/names.js';
 import { fakeEmend, FakeServer, problemOf, tempDir } from '../fake.js';
 
@@ -13,28 +13,15 @@ const jobIn = async (dir: string) => {
 };
 
 describe('starting a step', () => {
-  test('a new run is noted in the archive, under the workflow id of workspace and job', async () => {
+  test('a new run has the workflow id of workspace and job, and the key of its first execution', async () => {
     const server = new FakeServer();
     const emend = await fakeEmend(server);
     const dir = await tempDir();
-    const step = await startStep(emend, { job: await jobIn(dir), overrides: { budget_tokens: 5 } });
-    expect(step).toMatchObject({
-      workflowId: workflowIdOf('job', dir, 'job.md'),
-      runId: 'run-1',
-      started: 'new',
-    });
-    const { started } = archivedRun(step.stepKey, await emend.archive.read(step.stepKey));
-    expect(started).toEqual({
-      workflowId: step.workflowId,
-      runId: 'run-1',
-      namespace: 'default',
-      address: 'localhost:7233',
-      queues: emend.queues,
-      workspace: dir,
-      jobPath: 'job.md',
-      title: 'A job',
-      job: await emend.blobs.put(new TextEncoder().encode('# A job\n\nDo it.\n')),
-    });
+    const step = await startStep(emend, { job: await jobIn(dir) });
+    const workflowId = workflowIdOf('job', dir, 'job.md');
+    const origin = { namespace: 'default', workflowId, firstRunId: 'run-1', cronRunId: null };
+    expect(step).toEqual({ stepKey: runKey(origin), workflowId, runId: 'run-1', started: 'new' });
+    expect(await emend.archive.list()).toEqual([]);
   });
 
   test('while one is open a second start shows it and leaves no trace of its own', async () => {
@@ -43,31 +30,29 @@ describe('starting a step', () => {
     const first = await startStep(emend, { job });
     const second = await startStep(emend, { job });
     expect(second).toEqual({ ...first, started: 'already_running' });
-    expect(await emend.archive.list()).toEqual([first.stepKey]);
   });
 
-  test('prepared for a child: plain JSON with all that a started run has, and the archive knows of it', async () => {
-    const server = new FakeServer();
-    const emend = await fakeEmend(server);
-    const job = await jobIn(await tempDir());
-    const input = await stepInput(emend, { job });
-    const prepared = await prepareRun(emend, 'emend/job/a/0123456789ab', input);
-    expect(JSON.parse(JSON.stringify(prepared))).toEqual(prepared);
-    expect(prepared).toMatchObject({
-      workflowId: 'emend/job/a/0123456789ab',
-      taskQueue: emend.queues.workflow,
-      args: [{ stepKey: input.stepKey, jobPath: 'job.md' }],
-      memo: { stepKey: input.stepKey, jobPath: 'job.md', title: 'A job', workspace: job.workspace },
-      parentClosePolicy: 'ABANDON',
-      cancellationType: 'WAIT_CANCELLATION_COMPLETED',
+  test('the input is what somebody would type: the job file by its path, words as a task with its keys', async () => {
+    const emend = await fakeEmend(new FakeServer());
+    const dir = await tempDir();
+    const { host } = emend.queues;
+    const place = { workspace: dir, host: host.slice(host.lastIndexOf('-') + 1) };
+    const settings = { overrides: { budget_tokens: 5 }, approval: 'auto' as const };
+    expect(await stepInput(emend, { job: await jobIn(dir), ...settings })).toEqual({
+      jobFile: 'job.md',
+      ...place,
+      approval: 'auto',
+      budget_tokens: 5,
     });
-    const { started } = archivedRun(input.stepKey, await emend.archive.read(input.stepKey));
-    expect(started).toMatchObject({
-      workflowId: 'emend/job/a/0123456789ab',
-      runId: '',
-      title: 'A job',
+    const words = { instructions: '# Greet\n\nSay hello.', new_files: ['a.js'], budget_usd: 2 };
+    const job = await jobOfText({ workspace: dir, ...words });
+    expect(await stepInput(emend, { job })).toEqual({
+      task: words.instructions,
+      name: 'greet-say-hello',
+      newFiles: ['a.js'],
+      ...place,
+      budget_usd: 2,
     });
-    expect(server.runs).toEqual([]);
   });
 
   test('another host with a workspace at the same path has runs of its own; each sees its own again', async () => {

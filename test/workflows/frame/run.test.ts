@@ -9,7 +9,7 @@ import {
 } from '@temporalio/client';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { SEARCH_ATTRIBUTES } from '../../../src/shared/names.js';
-import type { EditStepInput, PlanInput, StepStatus } from '../../../src/shared/run.js';
+import type { Carried, StepSetup, StepStatus } from '../../../src/shared/run.js';
 import { versioned } from '../../../src/shared/problems.js';
 import { NO_USAGE } from '../../../src/shared/usage.js';
 import { ensureSearchAttributes } from '../../../src/temporal/search-attributes.js';
@@ -99,8 +99,14 @@ async function seen<T>(look: () => Promise<T | null | undefined | false>): Promi
 }
 const statusOf = (handle: WorkflowHandle): Promise<StepStatus> => handle.query('status');
 const eventsOf = async (handle: WorkflowHandle) => (await handle.fetchHistory()).events ?? [];
+const keyOf = (queue: string): string => queue.replaceAll('-', '');
+/** As a plan hands it to its phase. */
+const handedOver = (setup: unknown): object => versioned({ setup });
 /** A plan of one phase that goes on in a new run before that phase runs, or as `change` says. */
-const carriedPlan = (queue: string, change: Partial<PlanState> = {}): PlanInput => {
+const carriedPlan = (
+  queue: string,
+  change: Partial<PlanState> = {},
+): { carried: Carried & { state: PlanState } } => {
   const plan = new Driven(['p1']);
   plan.until('run');
   const phases = plan.state.phases.map((phase) => ({
@@ -110,8 +116,15 @@ const carriedPlan = (queue: string, change: Partial<PlanState> = {}): PlanInput 
   }));
   const state: PlanState = { ...plan.state, stage: { at: 'jobs' }, phases, ...change };
   const queues = { workflow: queue, model: queue, host: queue };
-  const carried = { v: 2, state, reportedSeq: 0 };
-  return { ...planInput, v: 2, stepKey: queue.replaceAll('-', ''), queues, carried } as never;
+  const input = { ...planInput, stepKey: keyOf(queue), queues };
+  return {
+    carried: {
+      v: 2,
+      state: { ...state, input },
+      reportedSeq: 0,
+      count: { owed: 'no', counted: false },
+    },
+  };
 };
 const saved: Work = { saveCheckpoint: async () => ({ path: 'c' }) };
 
@@ -131,10 +144,10 @@ test('an abort before the first move of a later run ends the plan: no phase is b
   });
 });
 
-const stepInput = (queue: string): EditStepInput => {
+const stepSetup = (queue: string): StepSetup => {
   const { rules, timings, overrides, hints, workspace } = planInput;
-  return versioned({
-    stepKey: queue.replaceAll('-', ''),
+  return {
+    stepKey: keyOf(queue),
     workspace,
     job: blob('job'),
     jobPath: 'j.md',
@@ -145,12 +158,12 @@ const stepInput = (queue: string): EditStepInput => {
     hints,
     rules: { ...rules, bounds: { ...rules.bounds, countTotal_ms: 500 } },
     searchAttributes: false,
-  });
+  };
 };
 test('events that an activity was handed that never began are told by what comes after it', async () => {
   const queue = randomUUID();
-  const input = stepInput(queue);
-  const handle = await start('editStep', queue, input);
+  const input = stepSetup(queue);
+  const handle = await start('editStep', queue, handedOver(input));
   const work: Work = { preflight: async () => new World({}).preflight('', initialState(input, 0)) };
   await working(queue, work, async (heard) => {
     // No worker takes model calls.
@@ -170,7 +183,7 @@ test('what the run of a phase used counts where somebody terminated it', async (
   const queue = randomUUID();
   const input = carriedPlan(queue);
   const handle = await start('plan', queue, input);
-  const child = `${input.stepKey}-p1-1`;
+  const child = `${keyOf(queue)}-p1-1`;
   const countUsage: Work[string] = async ({ stepKey }) => ({
     open: 0,
     usage: { ...NO_USAGE, calls: stepKey === child ? 4 : 0, usd: 4 },
@@ -188,8 +201,7 @@ test('what the run of a phase used counts where somebody terminated it', async (
 
 test('what a call of the plan itself was paid for counts where the call left no result, and once', async () => {
   const queue = randomUUID();
-  const { phases } = (carriedPlan(queue) as unknown as { carried: { state: PlanState } }).carried
-    .state;
+  const { phases } = carriedPlan(queue).carried.state;
   const usage = { ...NO_USAGE, calls: 3, usd: 3 };
   const unscored = phases.map((phase) => ({ ...phase, second: true, secondAsked: false }));
   const input = carriedPlan(queue, { phases: unscored, stage: { at: 'choosing' }, usage });
@@ -204,7 +216,7 @@ test('what a call of the plan itself was paid for counts where the call left no 
   // What of the first try was paid, and what the second tells.
   const countUsage: Work[string] = async ({ stepKey }) => ({
     open: 0,
-    usage: { ...NO_USAGE, calls: stepKey === input.stepKey ? 1 + calls : 0, usd: calls },
+    usage: { ...NO_USAGE, calls: stepKey === keyOf(queue) ? 1 + calls : 0, usd: calls },
   });
   await working(queue, { preflight: never, scorePhase, countUsage }, async () => {
     const { decision, usage: paid } = await seen(async () => {
@@ -225,9 +237,10 @@ test('what a call of the plan itself was paid for counts where the call left no 
 test('of a plan that a person paused, resumed before the first task of a later run, nothing says that it waits', async () => {
   const queue = randomUUID();
   const controls = { pausedBy: 'ann', stopAfterPhase: null };
+  const { carried } = carriedPlan(queue, { stage: { at: 'choosing' }, controls });
+  const { state: plan } = carried;
   const input = {
-    ...carriedPlan(queue, { stage: { at: 'choosing' }, controls }),
-    searchAttributes: true,
+    carried: { ...carried, state: { ...plan, input: { ...plan.input, searchAttributes: true } } },
   };
   // As the run before leaves them.
   const state = { name: SEARCH_ATTRIBUTES.state, type: 'KEYWORD' } as const;
@@ -259,40 +272,35 @@ const startBare = (
 const without = (input: object, name: string): object =>
   Object.fromEntries(Object.entries(input).filter(([other]) => other !== name));
 
-test('a run that is started with an input that is not an input of Emend fails at once and names the wrong field', async () => {
+test('a phase that is handed something else than a setup fails at once and names the wrong field', async () => {
   const queue = randomUUID();
-  const step = stepInput(queue);
-  const planOf = versioned({ ...planInput, queues: step.queues });
+  const step = stepSetup(queue);
+  const planOf = { ...planInput, queues: step.queues };
   const { bounds } = step.rules;
-  const cases: readonly (readonly [string, readonly unknown[], string])[] = [
-    ['editStep', [], 'must be an object'],
-    ['editStep', [null], 'must be an object'],
-    ['editStep', ['fix the tests'], 'must be an object'],
-    ['editStep', [[step]], 'must be an object'],
-    ['editStep', [{}], '`v` must be a number'],
-    ['editStep', [{ ...step, v: '2' }], '`v` must be a number'],
-    ['editStep', [without(step, 'rules')], '`rules` must be an object'],
-    ['editStep', [{ ...step, rules: {} }], '`rules.bounds` must be an object'],
+  const cases: readonly (readonly [workflow: string, setup: unknown, message: string])[] = [
+    ['editStep', null, 'must be an object'],
+    ['editStep', 'fix the tests', 'must be an object'],
+    ['editStep', [step], 'must be an object'],
+    ['editStep', without(step, 'rules'), '`rules` must be an object'],
+    ['editStep', { ...step, rules: {} }, '`rules.bounds` must be an object'],
     [
       'editStep',
-      [{ ...step, rules: { ...step.rules, bounds: { ...bounds, idleMoves: '9' } } }],
+      { ...step, rules: { ...step.rules, bounds: { ...bounds, idleMoves: '9' } } },
       '`rules.bounds.idleMoves` must be a number',
     ],
-    ['editStep', [{ ...step, stepKey: 7 }], '`stepKey` must be a text'],
-    ['editStep', [{ ...step, stepKey: '' }], '`stepKey` must be a text'],
-    ['editStep', [{ ...step, timings: {} }], '`timings` must be an object with at least one entry'],
-    ['editStep', [{ ...step, queues: { workflow: 'w' } }], '`queues.model` must be a text'],
-    ['editStep', [{ ...step, job: 'Do it.' }], '`job` must be a reference'],
-    ['editStep', [{ ...step, hints: 'none' }], '`hints` must be a list'],
-    ['editStep', [planOf], '`job` must be a reference'],
-    ['plan', [], 'must be an object'],
-    ['plan', [{ v: 2 }], '`stepKey` must be a text'],
-    ['plan', [without(planOf, 'planPath')], '`planPath` must be a text'],
-    ['plan', [without(planOf, 'options')], '`options` must be an object'],
-    ['plan', [{ ...planOf, options: {} }], '`options.phase` must be'],
+    ['editStep', { ...step, stepKey: 7 }, '`stepKey` must be a text'],
+    ['editStep', { ...step, stepKey: '' }, '`stepKey` must be a text'],
+    ['editStep', { ...step, timings: {} }, '`timings` must be an object with at least one entry'],
+    ['editStep', { ...step, queues: { workflow: 'w' } }, '`queues.model` must be a text'],
+    ['editStep', { ...step, job: 'Do it.' }, '`job` must be a reference'],
+    ['editStep', { ...step, hints: 'none' }, '`hints` must be a list'],
+    ['editStep', planOf, '`job` must be a reference'],
+    ['plan', without(planOf, 'planPath'), '`planPath` must be a text'],
+    ['plan', without(planOf, 'options'), '`options` must be an object'],
+    ['plan', { ...planOf, options: {} }, '`options.phase` must be'],
   ];
   const handles = await Promise.all(
-    cases.map(([workflow, args]) => startBare(workflow, queue, args)),
+    cases.map(([workflow, setup]) => startBare(workflow, queue, [handedOver(setup)])),
   );
   await working(queue, {}, () =>
     seen(async () => {
@@ -319,9 +327,9 @@ test('a run that is started with an input that is not an input of Emend fails at
   );
 });
 
-test('a run that an input of another version starts fails at once and says which version it has', async () => {
+test('a phase that a setup of another version starts fails at once and says which version it has', async () => {
   const queue = randomUUID();
-  const handle = await startBare('editStep', queue, [{ v: 3, stepKey: 'f'.repeat(32) }]);
+  const handle = await startBare('editStep', queue, [{ v: 3, setup: {} }]);
   await working(queue, {}, async () => {
     await expect(handle.result()).rejects.toMatchObject({
       cause: {
@@ -337,10 +345,10 @@ test('a run that an input of another version starts fails at once and says which
 
 test('the current details of a step and of a plan that goes on in a new run begin with the title and the command that shows the run', async () => {
   const queue = randomUUID();
-  const step = stepInput(queue);
+  const step = stepSetup(queue);
   const planOf = carriedPlan(queue);
   const handles = await Promise.all([
-    startBare('editStep', queue, [step]),
+    startBare('editStep', queue, [handedOver(step)]),
     startBare('plan', queue, [planOf]),
   ]);
   const preflight = async () => new World({}).preflight('', initialState(step, 0));

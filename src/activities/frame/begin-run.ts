@@ -1,0 +1,209 @@
+/**
+ * Begins a run: reads the input as somebody typed it, finds the host that has the workspace, and returns all that the run goes by: its
+ * limits, time-outs and rules, too. A replay finds them in the history, so a later version of Emend may have other ones.
+ */
+import { posix } from 'node:path';
+import {
+  parseJob,
+  readPlanInput,
+  readStepInput,
+  type JobStart,
+  type PlanStart,
+  type StartPlace,
+  type StartSettings,
+} from '../../documents/job/index.js';
+import type {
+  BeginRunInput,
+  BeginRunResult,
+  LiveHost,
+  WorkerGroup,
+} from '../../shared/begin-run.js';
+import { shownKey } from '../../shared/ids.js';
+import { hostQueueOf, queuesOfAny, type Queues } from '../../shared/names.js';
+import { branchOf } from '../../shared/repository.js';
+import { currentRules } from '../../shared/rules.js';
+import type { PlanSetup, RunSetup, StepSetup } from '../../shared/run.js';
+import { tokensIn, withoutTokens } from '../../shared/tokens.js';
+import { isoTime } from '../../system/clock.js';
+import { hideSecrets } from '../../system/secrets.js';
+import type { Activity, ActivityScope } from './activity.js';
+import type { ActivityPorts } from './ports.js';
+
+type Invalid = Extract<BeginRunResult, { outcome: 'invalid' }>;
+const invalid = (message: string): Invalid => ({ outcome: 'invalid', message });
+
+export const beginRun: Activity<'beginRun'> = async (ports, input, { owner }) => {
+  const begun = input.kind === 'job' ? await beginJob(ports, input) : await beginPlan(ports, input);
+  if (begun.outcome === 'begun') await noteStart(ports, begun.setup, owner);
+  return begun;
+};
+
+async function beginJob(
+  ports: ActivityPorts,
+  { stepKey, input }: BeginRunInput,
+): Promise<BeginRunResult> {
+  const read = readStepInput(input);
+  if (!read.ok) return invalid(read.message);
+  const { job, pick, given, follows, ...start } = read.value;
+  const found = await jobSetup(ports, job);
+  if ('outcome' in found) return found;
+  const base = await baseSetup(ports, { stepKey, title: found.title, ...start });
+  if ('outcome' in base) return base;
+  const setup: StepSetup = {
+    ...base,
+    job: found.job,
+    jobPath: found.jobPath,
+    ...(pick ? { pick } : {}),
+    ...(given === null ? {} : { given }),
+    ...(follows === null ? {} : { follows }),
+  };
+  return { outcome: 'begun', setup };
+}
+
+async function beginPlan(
+  ports: ActivityPorts,
+  { stepKey, input }: BeginRunInput,
+): Promise<BeginRunResult> {
+  const read = readPlanInput(input);
+  if (!read.ok) return invalid(read.message);
+  const { planPath, options, ...start } = read.value;
+  const secret = secretInName('planFile', planPath);
+  if (secret !== null) return secret;
+  const base = await baseSetup(ports, { stepKey, title: posix.basename(planPath), ...start });
+  if ('outcome' in base) return base;
+  return { outcome: 'begun', setup: await planSetup(ports, base, { planPath, options }) };
+}
+
+/** Adds where an earlier run of the plan ended. What that run left is on its branch. */
+async function planSetup(
+  { group }: ActivityPorts,
+  base: RunSetup,
+  { planPath, options }: Pick<PlanStart, 'planPath' | 'options'>,
+): Promise<PlanSetup> {
+  const { workspace, queues, repository } = base;
+  const last = await group.lastCheckpoint({ workspace, planPath, queues });
+  const continues = options.phase === null && !options.restart;
+  const branch = (continues ? last?.branch : undefined) ?? branchOf(base.stepKey);
+  return {
+    ...base,
+    planPath,
+    options,
+    ...(repository === undefined ? {} : { repository: { branch, ...repository } }),
+    ...(last === null ? {} : { resumeFrom: last.step_key }),
+  };
+}
+
+/** Stores the text of a job that is in no file. A job file is read by preflight, on the host that has it. */
+async function jobSetup(
+  { blobs }: Pick<ActivityPorts, 'blobs'>,
+  job: JobStart['job'],
+): Promise<(Pick<StepSetup, 'job' | 'jobPath'> & { readonly title: string }) | Invalid> {
+  if (job.kind === 'file') {
+    const secret = secretInName('jobFile', job.path);
+    return secret ?? { job: null, jobPath: job.path, title: posix.basename(job.path) };
+  }
+  // The name and the title are in lists and histories.
+  const shown = await hideSecrets(job.text);
+  const parsed = parseJob(shown, job.name);
+  const title = parsed.ok ? parsed.value.title : job.name;
+  const ref = await blobs.put(new TextEncoder().encode(job.text));
+  return { job: ref, jobPath: await hideSecrets(job.name), title };
+}
+
+const secretInName = (key: string, path: string): Invalid | null =>
+  tokensIn(path).length === 0
+    ? null
+    : invalid(
+        `\`${key}\`: the path contains what looks like a secret, and it names the run: ${withoutTokens(path)}. Rename the file or its folder.`,
+      );
+
+interface Start {
+  readonly stepKey: string;
+  readonly title: string;
+  readonly place: StartPlace;
+  readonly settings: StartSettings;
+}
+
+/** Returns what every run goes by, or why its place cannot be found. */
+async function baseSetup(
+  { group, timings }: ActivityPorts,
+  { stepKey, title, place, settings }: Start,
+): Promise<RunSetup | Invalid> {
+  const { queues: own, searchAttributes } = await group.facts();
+  const queues = place.kind === 'repository' ? queuesOfAny(own) : await queuesOf(group, own, place);
+  if ('outcome' in queues) return queues;
+  const { overrides, approval, hints, configurationCommit } = settings;
+  return {
+    stepKey,
+    title,
+    ...(place.kind === 'repository'
+      ? { workspace: place.repository.url, repository: place.repository }
+      : { workspace: place.path }),
+    queues,
+    timings,
+    rules: currentRules(),
+    overrides,
+    hints: await Promise.all(hints.map((hint) => hideSecrets(hint))),
+    ...(approval === null ? {} : { approval }),
+    ...(configurationCommit === null ? {} : { configurationCommit }),
+    searchAttributes,
+  };
+}
+
+/** Returns the queues of the host that has the workspace: the named host, else the only one that a worker serves. */
+async function queuesOf(
+  group: WorkerGroup,
+  own: Queues,
+  { host }: Extract<StartPlace, { kind: 'workspace' }>,
+): Promise<Queues | Invalid> {
+  // At the dev server of a home all roles share one queue, and there is one host.
+  if (own.workflow === own.host && host === null) return own;
+  const hosts = await group.hosts();
+  const live = hosts.filter(({ isLive }) => isLive);
+  const meant = host === null ? live : hosts.filter((known) => isNamed(known, host));
+  const [only, ...others] = meant;
+  if (only !== undefined && others.length === 0)
+    return own.workflow === own.host ? own : { ...own, host: hostQueueOf(own, only.id) };
+  if (host === null && only === undefined) return own;
+  const listed = hosts.map(
+    ({ id, name, isLive }) => `${name} (${shownKey(id)}${isLive ? '' : ', no worker'})`,
+  );
+  const fault =
+    host === null
+      ? `\`host\`: expected the host that has the workspace, as several hosts serve the task queue ${own.workflow}`
+      : `\`host\`: ${meant.length === 0 ? 'no host' : 'more than one host'} is called ${JSON.stringify(host)}`;
+  return invalid(
+    `${fault}. Hosts: ${listed.join(', ')}. Example: {"workspace": "/repo", "host": "${shownKey((only ?? hosts[0])?.id ?? '0a1b2c3d')}", "task": "…"}`,
+  );
+}
+
+const LEAST_HOST_DIGITS = 4; // bound: Least digits of a host's id that name it.
+
+const isNamed = ({ id, name }: LiveHost, typed: string): boolean =>
+  name === typed || (typed.length >= LEAST_HOST_DIGITS && id.startsWith(typed));
+
+/** Notes the run in the archive: commands find it there by its key, also without a server. */
+async function noteStart(
+  { archive, group, clock }: ActivityPorts,
+  setup: StepSetup | PlanSetup,
+  { workflowId, runId, namespace }: ActivityScope['owner'],
+): Promise<void> {
+  const { address } = await group.facts();
+  const { queues, workspace, title } = setup;
+  const ofJob = 'jobPath' in setup;
+  const data = {
+    workflowId,
+    runId,
+    namespace,
+    address,
+    queues,
+    workspace,
+    title,
+    jobPath: ofJob ? setup.jobPath : setup.planPath,
+    ...(ofJob && setup.job !== null ? { job: setup.job } : {}),
+    ...(ofJob && setup.follows !== undefined ? { follows: setup.follows } : {}),
+  };
+  await archive.append(setup.stepKey, [
+    { id: 'started', at: isoTime(clock), kind: 'started', data },
+  ]);
+}

@@ -1,0 +1,327 @@
+/**
+ * Reads the input of a run as somebody typed it (src/shared/start-input.ts): the place to edit, the work, and the settings of the run. Each
+ * fault names its field. Nothing is looked up: a host, a file or a repository may not exist.
+ */
+import { posix } from 'node:path';
+import { stringify } from 'yaml';
+import { z } from 'zod';
+import { isBlobRef, isStepKey, type BlobRef } from '../../shared/ids.js';
+import type { Overrides } from '../../shared/limits.js';
+import { isCommitId, type RepositoryBase } from '../../shared/repository.js';
+import type { Follows, PlanOptions } from '../../shared/run.js';
+import type { TaskKeys } from '../../shared/start-input.js';
+import { isRecord, slug } from '../../shared/text.js';
+import { checkKeys, findingsOfValue, isMarkdownPath, type Findings } from '../source/check.js';
+import * as schema from '../source/schemas.js';
+import { JOB_KEYS, parseJob, SHAPE, type JobKey } from './job.js';
+
+const MOST_PHASES = 1_000_000; // bound: Largest number of a phase that an input may name.
+const NAME_WORDS = 5; // bound: Words of a task without a name that name it in lists.
+
+/** The place to edit. `host` null: it is not named. */
+export type StartPlace =
+  | { readonly kind: 'workspace'; readonly path: string; readonly host: string | null }
+  | { readonly kind: 'repository'; readonly repository: RepositoryBase };
+
+/** Settings of one run. */
+export interface StartSettings {
+  readonly overrides: Overrides;
+  readonly approval: 'ask' | 'auto' | null;
+  readonly hints: readonly string[];
+  readonly configurationCommit: string | null;
+}
+
+export interface JobStart {
+  readonly place: StartPlace;
+  readonly settings: StartSettings;
+  /** A file of the workspace, or the text of a job that is in no file. */
+  readonly job:
+    | { readonly kind: 'file'; readonly path: string }
+    | { readonly kind: 'text'; readonly name: string; readonly text: string };
+  readonly pick: boolean;
+  readonly given: BlobRef | null;
+  readonly follows: Follows | null;
+}
+
+export interface PlanStart {
+  readonly place: StartPlace;
+  readonly settings: StartSettings;
+  /** Relative to the workspace, without its level: `plans/010_demo`. */
+  readonly planPath: string;
+  readonly options: PlanOptions;
+}
+
+type Read<T> =
+  | { readonly ok: true; readonly value: T }
+  /** All faults, and an example of an input that fits. */
+  | { readonly ok: false; readonly message: string };
+
+// The keys of an input.
+
+const ABSOLUTE = 'an absolute path on the host that has the workspace';
+const COMMIT = 'the whole id of a commit';
+const REF = 'a reference to a stored result (sha256:…)';
+const RUN = 'the id of a run';
+const words = schema.text('text that is not empty');
+
+const PLACE = {
+  workspace: z
+    .string({ error: ABSOLUTE })
+    .refine((path) => posix.isAbsolute(path) && !path.includes('\0'), { error: ABSOLUTE })
+    .transform((path) => posix.normalize(path).replace(/(?<=.)\/+$/, '')),
+  host: words,
+  repository: schema.repository,
+  base: schema.base,
+  branch: schema.base,
+};
+
+const SETTINGS = {
+  approval: schema.approval,
+  hints: z.array(words, { error: 'a list of texts' }),
+  configurationCommit: z.string({ error: COMMIT }).refine(isCommitId, { error: COMMIT }),
+  requireCompleteSentinel: schema.flag,
+  ...schema.limitShape,
+};
+
+const FOLLOWS = z.strictObject(
+  {
+    run: z.string({ error: RUN }).refine(isStepKey, { error: RUN }),
+    commit: words,
+    pullRequest: words,
+    remote: words,
+    branch: words,
+    notes: z.array(z.string()),
+  },
+  { error: 'a map of run, commit, pullRequest, remote, branch and notes' },
+);
+
+/** `target_files` -> `targetFiles`. */
+const camelCase = (key: string): string =>
+  key.replace(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase());
+
+/** Keys of a job that are the run's own settings, or its place. */
+const ELSEWHERE: readonly string[] = [
+  'repository',
+  'base',
+  'approval',
+  'requireCompleteSentinel',
+  'limits',
+];
+const TASK_KEYS = new Map<string, JobKey>(
+  JOB_KEYS.filter((key) => !ELSEWHERE.includes(key)).map((key) => [camelCase(key), key]),
+);
+const TASK_SHAPE = Object.fromEntries([...TASK_KEYS].map(([key, job]) => [key, SHAPE[job]]));
+
+const STEP_SHAPE = {
+  ...PLACE,
+  ...SETTINGS,
+  ...TASK_SHAPE,
+  task: words,
+  name: words,
+  jobFile: z
+    .string({ error: 'the path of a Markdown file' })
+    .refine(isMarkdownPath, { error: 'the path of a Markdown file (.md or .markdown)' }),
+  pick: z.literal(true, { error: 'true' }),
+  given: z.string({ error: REF }).refine(isBlobRef, { error: REF }),
+  follows: FOLLOWS,
+};
+
+const PLAN_SHAPE = {
+  ...PLACE,
+  ...SETTINGS,
+  planFile: words,
+  phase: schema.wholeNumber(1, MOST_PHASES),
+  mode: schema.oneOf(['auto', 'sequential', 'waves']),
+  forceReplan: schema.flag,
+  drift: words,
+  estimate: schema.oneOf(['ask', 'approved']),
+  restart: schema.flag,
+};
+
+const STEP_EXAMPLE =
+  '{"workspace": "/repo", "task": "Rename greet to hello", "targetFiles": ["a.js"], "test": "npm test"}';
+const PLAN_EXAMPLE = '{"workspace": "/repo", "planFile": "plans/010_greet.md"}';
+
+// Readers.
+
+/** Returns what the input of `editStep` asks for, or all that is wrong with it. */
+export const readStepInput = (input: unknown): Read<JobStart> =>
+  readWith(input, STEP_EXAMPLE, (keys, found) => {
+    const said = checkKeys(keys, STEP_SHAPE, found);
+    const place = placeOf(said, found);
+    const job = jobOf(keys, said, found);
+    if (place === null || job === null) return null;
+    return {
+      place,
+      settings: settingsOf(said),
+      job,
+      pick: said.pick === true,
+      given: (said.given as BlobRef | undefined) ?? null,
+      follows: (said.follows as Follows | undefined) ?? null,
+    };
+  });
+
+/** Returns what the input of `plan` asks for, or all that is wrong with it. */
+export const readPlanInput = (input: unknown): Read<PlanStart> =>
+  readWith(input, PLAN_EXAMPLE, (keys, found) => {
+    const said = checkKeys(keys, PLAN_SHAPE, found);
+    const place = placeOf(said, found);
+    const planPath = planPathOf(keys, said.planFile, found);
+    if (place === null || planPath === null) return null;
+    return {
+      place,
+      settings: settingsOf(said),
+      planPath,
+      options: {
+        phase: said.phase ?? null,
+        mode: said.mode ?? 'auto',
+        forceReplan: said.forceReplan ?? false,
+        drift: said.drift ?? null,
+        estimate: said.estimate ?? 'ask',
+        restart: said.restart ?? false,
+      },
+    };
+  });
+
+type Keys = Readonly<Record<string, unknown>>;
+
+const readWith = <T>(
+  input: unknown,
+  example: string,
+  read: (keys: Keys, found: Findings) => T | null,
+): Read<T> => {
+  const found = findingsOfValue();
+  if (!isRecord(input)) found.add([], 'an object', input);
+  const value = isRecord(input) ? read(input, found) : null;
+  if (found.problems.length === 0 && value !== null) return { ok: true, value };
+  const faults = found.problems.map(({ message }) => message).join('; ');
+  return {
+    ok: false,
+    message: `The input of the run does not fit. ${faults}. Example: ${example}`,
+  };
+};
+
+type PlaceKeys = { readonly [K in keyof typeof PLACE]?: string | undefined };
+
+function placeOf(said: PlaceKeys, found: Findings): StartPlace | null {
+  const { workspace, host, repository, base, branch } = said;
+  if (workspace !== undefined && repository !== undefined)
+    found.say(['repository'], 'expected either `workspace` or `repository`, received both');
+  for (const [name, value] of Object.entries({ base, branch }))
+    if (value !== undefined && repository === undefined)
+      found.say([name], 'expected `repository` with it, received none');
+  if (host !== undefined && workspace === undefined)
+    found.say(['host'], 'expected `workspace` with it, received none');
+  if (workspace !== undefined) return { kind: 'workspace', path: workspace, host: host ?? null };
+  if (repository === undefined) {
+    if (found.problems.length === 0) found.add(['workspace'], ABSOLUTE, undefined);
+    return null;
+  }
+  if (base === undefined) {
+    found.add(['base'], 'a branch or a commit of the repository', undefined);
+    return null;
+  }
+  const onBranch = branch === undefined ? {} : { branch };
+  return { kind: 'repository', repository: { url: repository, base, ...onBranch } };
+}
+
+function jobOf(
+  keys: Keys,
+  {
+    task,
+    name,
+    jobFile,
+  }: { readonly task?: string; readonly name?: string; readonly jobFile?: string },
+  found: Findings,
+): JobStart['job'] | null {
+  if (task !== undefined && jobFile !== undefined)
+    found.say(['jobFile'], 'expected either `task` or `jobFile`, received both');
+  if (jobFile !== undefined) {
+    for (const key of ['name', ...TASK_KEYS.keys()])
+      if (Object.hasOwn(keys, key))
+        found.say([key], 'the job file sets it; expected it with `task` alone');
+    return jobFileOf(jobFile, found);
+  }
+  if (task === undefined) {
+    if (!Object.hasOwn(keys, 'task')) found.add(['task'], 'instructions, or `jobFile`', undefined);
+    return null;
+  }
+  if (found.problems.length > 0) return null;
+  return jobOfTask(keys as TaskKeys, task, name, found);
+}
+
+function jobFileOf(typed: string, found: Findings): JobStart['job'] | null {
+  // A file outside the workspace is named by its absolute path.
+  if (posix.isAbsolute(typed)) return { kind: 'file', path: posix.normalize(typed) };
+  const checked = schema.checkFilePath(typed);
+  if (checked.ok) return { kind: 'file', path: checked.path };
+  found.add(['jobFile'], checked.expected, typed);
+  return null;
+}
+
+/** Writes the job file that says the same, and checks it as one. */
+function jobOfTask(
+  keys: TaskKeys,
+  task: string,
+  name: string | undefined,
+  found: Findings,
+): JobStart['job'] | null {
+  const front = Object.fromEntries(
+    Object.entries(keys).flatMap(([key, value]) => {
+      const jobKey = TASK_KEYS.get(key);
+      return jobKey === undefined ? [] : [[jobKey, value]];
+    }),
+  );
+  const text = `---\n${stringify(front, { lineWidth: 0 })}---\n${task}`;
+  const named = name ?? nameOf(task);
+  const parsed = parseJob(text, 'task');
+  if (parsed.ok) return { kind: 'text', name: named, text };
+  for (const { message } of parsed.problems) found.say([], message);
+  return null;
+}
+
+const nameOf = (task: string): string => {
+  const shown = task.split(/\s+/).filter((word) => slug(word) !== '');
+  return slug(shown.slice(0, NAME_WORDS).join(' ')) || 'job';
+};
+
+function planPathOf(keys: Keys, typed: string | undefined, found: Findings): string | null {
+  if (typed === undefined) {
+    if (!Object.hasOwn(keys, 'planFile'))
+      found.add(['planFile'], 'the path of the document of a plan', undefined);
+    return null;
+  }
+  const checked = schema.checkFilePath(planPathIn(typed));
+  if (checked.ok) return checked.path;
+  found.add(['planFile'], checked.expected, typed);
+  return null;
+}
+
+/** Returns the path of a plan without its level: `x.md`, `x/` and `x/x.md` are one plan. */
+export const planPathIn = (typed: string): string => {
+  const path = posix.normalize(typed).replace(/\.md$|\/$/i, '');
+  const folder = posix.dirname(path);
+  return posix.basename(folder) === posix.basename(path) ? folder : path;
+};
+
+const settingsOf = (said: Keys): StartSettings => {
+  const overrides = Object.fromEntries(
+    ['requireCompleteSentinel', ...schema.LIMIT_NAMES].flatMap((name) =>
+      said[name] === undefined ? [] : [[name, said[name]]],
+    ),
+  ) as Overrides;
+  return {
+    overrides,
+    approval: (said.approval as 'ask' | 'auto' | undefined) ?? null,
+    hints: (said.hints as readonly string[] | undefined) ?? [],
+    configurationCommit: (said.configurationCommit as string | undefined) ?? null,
+  };
+};
+
+/** Returns the keys of an input for the front matter of a job. Settings of the run and its place are left out. */
+export const taskKeysOf = (front: Readonly<Partial<Record<JobKey, unknown>>>): TaskKeys =>
+  Object.fromEntries(
+    [...TASK_KEYS].flatMap(([key, jobKey]) =>
+      front[jobKey] === undefined ? [] : [[key, front[jobKey]]],
+    ),
+  );

@@ -1,0 +1,128 @@
+/**
+ * How a run begins. A workflow cannot know limits, time-outs and rules by itself, as a replay must find the ones of the first time: the
+ * first activity returns them (src/shared/begin-run.ts). Until then the run answers queries with what it knows, and takes an abort; the
+ * SDK keeps other signals until there are handlers for them.
+ */
+import {
+  CancellationScope,
+  isCancellation,
+  scheduleActivity,
+  setHandler,
+  upsertMemo,
+  upsertSearchAttributes,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { BEGIN_RUN_OPTIONS, type BeginRunResult } from '../../shared/begin-run.js';
+import type { StepKey } from '../../shared/ids.js';
+import { hostOfQueue, SEARCH_ATTRIBUTES } from '../../shared/names.js';
+import { VERSION, versioned } from '../../shared/problems.js';
+import { runKey } from '../../shared/run-key.js';
+import type { EventsQuery, RunSetup, StatusQuery, StepStatus } from '../../shared/run.js';
+import { isRecord } from '../../shared/text.js';
+import { NO_USAGE } from '../../shared/usage.js';
+import { invalidInput } from './input.js';
+import * as names from './names.js';
+
+/** `setup` null: the run was aborted before it had one. */
+export interface Beginning<I> {
+  readonly stepKey: StepKey;
+  readonly setup: I | null;
+  readonly isAborted: boolean;
+}
+
+/** Runs the first activity. Throws ApplicationFailure `InvalidInput`, or CancelledFailure. */
+export async function beginRun<I extends RunSetup>(
+  kind: 'job' | 'plan',
+  input: unknown,
+): Promise<Beginning<I>> {
+  const stepKey = ownKey();
+  const scope = new CancellationScope();
+  let isAborted = false;
+  answerEarly(stepKey, input);
+  setHandler(names.abortSignal, () => {
+    isAborted = true;
+    scope.cancel();
+  });
+  try {
+    const result = await scope.run(() => readInput(stepKey, kind, input));
+    if (result.outcome === 'invalid') throw invalidInput(result.message);
+    return { stepKey, setup: result.setup as RunSetup as I, isAborted };
+  } catch (error) {
+    if (isAborted && isCancellation(error)) return { stepKey, setup: null, isAborted };
+    throw error;
+  }
+}
+
+const readInput = (
+  stepKey: StepKey,
+  kind: 'job' | 'plan',
+  input: unknown,
+): Promise<BeginRunResult> =>
+  scheduleActivity<BeginRunResult>('beginRun', [versioned({ stepKey, log: [], kind, input })], {
+    ...BEGIN_RUN_OPTIONS,
+    taskQueue: workflowInfo().taskQueue,
+    summary: 'read the input',
+  });
+
+/** A reset and continue-as-new keep it; two starts with the same input, and two nights of a Schedule, do not have it in common. */
+function ownKey(): StepKey {
+  const { namespace, workflowId, firstExecutionRunId, runId, cronSchedule } = workflowInfo();
+  return runKey({
+    namespace,
+    workflowId,
+    firstRunId: firstExecutionRunId,
+    cronRunId: cronSchedule === undefined || cronSchedule === '' ? null : runId,
+  });
+}
+
+const typed = (input: unknown, ...keys: readonly string[]): string =>
+  keys
+    .map((key) => (isRecord(input) ? input[key] : undefined))
+    .find((value) => typeof value === 'string') ?? '';
+
+function answerEarly(stepKey: StepKey, input: unknown): void {
+  const status: StepStatus = {
+    v: VERSION,
+    stepKey,
+    workspace: typed(input, 'workspace', 'repository'),
+    jobPath: typed(input, 'jobFile', 'planFile', 'name'),
+    title: typed(input, 'name', 'jobFile', 'planFile'),
+    state: 'running',
+    doing: 'reading the input',
+    stage: 'begin',
+    counts: { pending: 0, in_progress: 0, done: 0, failed: 0, skipped: 0 },
+    decision: null,
+    ignored: [],
+    usage: NO_USAGE,
+    proposalId: null,
+    wasSplit: false,
+    lastSeq: 0,
+    result: null,
+  };
+  names.answerQuery(
+    names.status,
+    (_query?: StatusQuery) => status,
+    'What the run does or waits for',
+  );
+  names.answerQuery(names.ledger, () => [], 'Each target file: status, attempts, reason');
+  names.answerQuery(names.events, (_query?: EventsQuery) => [], 'What happened, in order');
+  names.answerQuery(names.proposal, () => null, 'The proposal: files, findings, tolerances');
+}
+
+/** By the memo and the attributes others find the run, without asking it. */
+export function showStart({
+  stepKey,
+  title,
+  workspace,
+  queues,
+  searchAttributes,
+  ...setup
+}: RunSetup & { readonly jobPath?: string; readonly planPath?: string }): void {
+  const jobPath = setup.jobPath ?? setup.planPath ?? '';
+  upsertMemo(versioned({ stepKey, jobPath, title, workspace, host: hostOfQueue(queues.host) }));
+  if (searchAttributes)
+    upsertSearchAttributes({
+      [SEARCH_ATTRIBUTES.stepKey]: [stepKey],
+      [SEARCH_ATTRIBUTES.workspace]: [workspace],
+    });
+}

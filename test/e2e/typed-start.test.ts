@@ -1,0 +1,142 @@
+/** Runs that nobody starts with Emend's own client: from the `temporal` command, the bare SDK, a Schedule, another workflow. */
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { promisify } from 'node:util';
+import { afterEach, expect, test } from '@jest/globals';
+import type { WorkflowHandle } from '@temporalio/client';
+import { resolveRun } from '../../src/client/index.js';
+import type { StepResult, StepStatus } from '../../src/shared/run.js';
+import { connectClient, type ClientConnection } from '../../src/temporal/connection.js';
+import { scene, whole, type Scene } from './support.js';
+
+let open: Scene | null = null;
+let connection: ClientConnection | null = null;
+afterEach(async () => {
+  await connection?.close();
+  await open?.close();
+  open = connection = null;
+});
+
+const RULES = [
+  { name: 'greet', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'const a = 2;\n' }) },
+];
+const TASK = {
+  task: '# Raise the number\n\nSet a to 2.',
+  targetFiles: ['a.js'],
+  test: false,
+  commit: true,
+  approval: 'auto',
+} as const;
+
+const begin = async (files: Record<string, string> = {}): Promise<Scene> => {
+  open = await scene(
+    { 'a.js': 'const a = 1;\n', 'emend.yaml': 'baseline: off\n', ...files },
+    RULES,
+  );
+  await open.worker();
+  connection = await connectClient({ env: open.env, home: open.home, connect_ms: 5000 });
+  return open;
+};
+const queueOf = (s: Scene): string => s.emend.queues.workflow;
+const start = (s: Scene, input: unknown, workflowId = randomUUID()): Promise<WorkflowHandle> =>
+  connection!.client.workflow.start('editStep', {
+    taskQueue: queueOf(s),
+    workflowId,
+    args: [input],
+  });
+/** Waits until the first activity has returned what the run goes by. */
+const begun = async (handle: WorkflowHandle): Promise<StepStatus> => {
+  for (;;) {
+    const status = await handle.query<StepStatus>('status');
+    if (status.stage !== 'begin') return status;
+  }
+};
+const failureOf = (handle: WorkflowHandle): Promise<{ type: string; message: string }> =>
+  handle.result().then(
+    () => {
+      throw new Error('the run did not fail');
+    },
+    (error: { cause: { type: string; message: string } }) => error.cause,
+  );
+
+test('the bare SDK starts a run with a task; commands find it by its key', async () => {
+  const s = await begin();
+  const handle = await start(s, { workspace: s.repo, ...TASK });
+  const result = (await handle.result()) as StepResult;
+  expect(result).toMatchObject({ outcome: 'committed', files: ['a.js'] });
+  const run = await resolveRun(s.emend, result.stepKey.slice(0, 8));
+  const { status } = await s.show(run);
+  expect(status).toMatchObject({ title: 'Raise the number', jobPath: 'raise-the-number-set-a' });
+});
+
+test('`temporal workflow start` runs a job file of the workspace', async () => {
+  const s = await begin({
+    'jobs/raise.md':
+      '---\ntarget_files: [a.js]\ntest: false\ncommit: true\n---\n# Raise\n\nSet a to 2.\n',
+  });
+  const workflowId = randomUUID();
+  const input = { workspace: s.repo, jobFile: 'jobs/raise.md', approval: 'auto' };
+  await promisify(execFile)(process.env.EMEND_TEST_CLI ?? '', [
+    ...['workflow', 'start', '--address', process.env.EMEND_TEST_ADDRESS ?? ''],
+    ...['--task-queue', queueOf(s), '--type', 'editStep', '--workflow-id', workflowId],
+    ...['--input', JSON.stringify(input)],
+  ]);
+  const handle = connection!.client.workflow.getHandle(workflowId);
+  const result = (await handle.result()) as StepResult;
+  expect(result).toMatchObject({ outcome: 'committed', files: ['a.js'] });
+  const { status } = await s.show(await resolveRun(s.emend, workflowId));
+  expect(status).toMatchObject({ title: 'Raise', jobPath: 'jobs/raise.md' });
+});
+
+test('the same input started twice makes two runs with a key of their own', async () => {
+  const s = await begin();
+  const input = { workspace: s.repo, ...TASK };
+  const first = (await (await start(s, input)).result()) as StepResult;
+  s.write('a.js', 'const a = 1;\n');
+  s.git('commit', '-qam', 'back');
+  const second = (await (await start(s, input)).result()) as StepResult;
+  expect(second).toMatchObject({ outcome: 'committed', files: ['a.js'] });
+  expect(second.stepKey).not.toBe(first.stepKey);
+  expect(second.commit).not.toBe(first.commit);
+  expect(s.git('rev-parse', 'HEAD').trim()).toBe(second.commit);
+});
+
+test.each([
+  [undefined, /expected an object, received nothing/],
+  [{}, /`workspace`: expected an absolute path.*`task`: expected instructions, or `jobFile`/],
+  [{ workspace: 'repo', task: 'x' }, /`workspace`: expected an absolute path/],
+  [
+    { workspace: '/r', task: 'x', targetFile: ['a.js'] },
+    /`targetFile`: unknown key; did you mean `targetFiles`/,
+  ],
+  [
+    { workspace: '/r', task: 'x', targetFiles: 'a.js' },
+    /`targetFiles`: expected a list of paths, received "a.js"/,
+  ],
+  [{ workspace: '/r', jobFile: 'j.md', task: 'x' }, /either `task` or `jobFile`/],
+  [{ workspace: '/r', jobFile: 'j.md', test: 'npm test' }, /`test`: the job file sets it/],
+  [{ v: 2, stepKey: 'a'.repeat(32) }, /`v`: unknown key/],
+])('%j fails with InvalidInput, the field and an example', async (input, message) => {
+  const s = open ?? (await begin());
+  const { type, message: said } = await failureOf(await start(s, input));
+  expect(type).toBe('InvalidInput');
+  expect(said).toMatch(message);
+  expect(said).toContain('Example: {"workspace": "/repo", "task": "Rename greet to hello"');
+});
+
+test('an abort ends a run that no worker has begun, and other signals wait for the rules', async () => {
+  const s = (open = await scene({ 'a.js': 'const a = 1;\n' }, RULES));
+  connection = await connectClient({ env: s.env, home: s.home, connect_ms: 5000 });
+  const aborted = await start(s, { workspace: s.repo, ...TASK });
+  await aborted.signal('abort');
+  const asked = await start(s, { workspace: s.repo, ...TASK, approval: 'ask' });
+  await asked.signal('skip', 'no decision has this id');
+  await s.worker();
+  expect(await aborted.result()).toMatchObject({ outcome: 'aborted' });
+  const { stepKey } = await begun(asked);
+  const { status } = await s.settle(await resolveRun(s.emend, stepKey));
+  expect(status.decision?.reason).toBe('approval');
+  expect((await asked.query<StepStatus>('status')).ignored).toHaveLength(1);
+  await asked.signal('abort');
+  await asked.result();
+});
