@@ -14,7 +14,8 @@ import {
 } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { problem, ProblemError, isKnown, sentence, unknownVersion } from '../shared/problems.js';
-import { UPDATES, WORKFLOWS } from '../shared/names.js';
+import { MESSAGES } from '../shared/messages.js';
+import { WORKFLOWS } from '../shared/names.js';
 import { runKey } from '../shared/run-key.js';
 import { runOptions } from '../shared/run-options.js';
 import type { StepResult } from '../shared/run.js';
@@ -258,7 +259,7 @@ const sendUpdate = async (
   const updateRef = { workflowExecution: { workflowId, runId }, updateId };
   try {
     const started = await heard(accept_ms, () =>
-      run.startUpdate<DecideOutcome, [DecisionRequest]>(UPDATES.decide, start),
+      run.startUpdate<DecideOutcome, [DecisionRequest]>(MESSAGES.answer, start),
     );
     if (started === null) {
       const now: { readonly stage: number } = await connection.withDeadline(

@@ -253,7 +253,7 @@ export const UNSIGNED_ANSWERS: readonly Answer[] = ['abort', 'wait'];
 export const TEXT_SETTINGS = ['model', 'command', 'host', 'workspace', 'repository'] as const;
 type TextSetting = (typeof TEXT_SETTINGS)[number];
 
-/** What our faces send, by update `decide` or by the signal of the same name. */
+/** An answer: what our own clients send as the message `answer`, and what every message becomes. */
 export interface DecisionRequest {
   readonly decision: string;
   readonly answer: Answer;
@@ -290,7 +290,10 @@ export const signedStatement = (
 };
 
 /** The files that a request names; undefined: all that have no answer yet. */
-export const namedFiles = ({ files, select }: DecisionRequest): readonly string[] | undefined =>
+export const namedFiles = ({
+  files,
+  select,
+}: Pick<DecisionRequest, 'files' | 'select'>): readonly string[] | undefined =>
   select === undefined ? files : Object.keys(select);
 
 export interface DecideOutcome {

@@ -1,21 +1,12 @@
 /** Names that client, workflow and worker share. */
 export const WORKFLOWS = { editStep: 'editStep', plan: 'plan' } as const;
-export const UPDATES = { decide: 'decide' } as const;
-/** `decide` takes a DecisionRequest; the short ones take `{"decision": "<id>", "files"?, "note"?, "set"?}`. */
-export const SIGNALS = {
-  decide: 'decide',
-  approve: 'approve',
-  skip: 'skip',
-  retry: 'retry',
-  abort: 'abort',
-} as const;
 /** To a plan; the body is `{"by": "<name>"}` or nothing. They take effect between phases. */
 export const PLAN_SIGNALS = {
   pause: 'pause',
   resume: 'resume',
   stop: 'stop',
   drift: 'drift',
-  revise: 'revise',
+  replan: 'replan',
 } as const;
 export const QUERIES = {
   status: 'status',

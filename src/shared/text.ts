@@ -27,6 +27,16 @@ export function short(text: string, chars: number): string {
   return `${text.slice(0, end)}… (${text.length} characters)`;
 }
 
+/** The size of the text in UTF-8. */
+export const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
+
+/** A short name of a text that tells two texts apart (FNV-1a, 32 bits). It is no protection against somebody who looks for a collision. */
+export const checksum = (text: string): string => {
+  let hash = 0x811c9dc5;
+  for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash ^ byte, 0x01000193);
+  return (hash >>> 0).toString(16).padStart(8, '0');
+};
+
 /** How many characters two texts have in common at their ends. */
 export const sameEnds = (a: string, b: string): [head: number, tail: number] => {
   const most = Math.min(a.length, b.length);

@@ -1,23 +1,30 @@
-/** Which decisions of people count: asked by the update's validator and by the signals. What each does is in decide.ts. Pure. */
+/**
+ * The one check of an answer against the state of its run: the validators of updates and the handlers of signals call it. What each answer
+ * does is in decide.ts. Clients call parts of it for an early error. Pure.
+ */
 import {
-  meaningOf,
   isOfTheRest,
+  meaningOf,
   namedFiles,
   type Answer,
   type DecideOutcome,
   type DecisionPoint,
   type DecisionRecord,
   type DecisionRequest,
-  type ResolvedDecision,
   TEXT_SETTINGS,
+  type ResolvedDecision,
+  type Selection,
+  type StartPart,
 } from './decisions.js';
+import type { LimitName } from './limits.js';
+import { MESSAGES, type Message, type Reading } from './messages.js';
 import type { OutageState } from './outage.js';
 import { urlFault } from './repository.js';
 import type { ProposalSummary } from './proposal-activities.js';
-import { asText, count, short } from './text.js';
-import { isLimitName, type Rules } from './rules.js';
+import { asText, bytesOf, checksum, count, short } from './text.js';
+import type { Rules } from './rules.js';
 
-/** What counts, of a step's state or a plan's. */
+/** The part of the state of a step or a plan that decides which answers count. */
 export interface DecisionContext extends OutageState {
   readonly input: { readonly rules: Rules };
   readonly stage: { readonly at: string; readonly outcome?: string };
@@ -42,69 +49,96 @@ const again = (message: string): Validation => ({ counts: false, again: true, me
 export const answerOf = (open: DecisionPoint, path: string): Answer | undefined =>
   Object.hasOwn(open.answered, path) ? open.answered[path] : undefined;
 /** What somebody sent, short enough for a message. */
-const shown = ({ input }: DecisionContext, value: unknown): string =>
-  short(asText(value), input.rules.bounds.request_chars);
+const shown = ({ bounds }: Rules, value: unknown): string =>
+  short(asText(value), bounds.request_chars);
 
-function validateSettings(state: DecisionContext, request: DecisionRequest): string | null {
-  const { limits } = state.input.rules;
-  for (const [name, value] of Object.entries(request.set ?? {})) {
-    if (TEXT_SETTINGS.some((text) => text === name)) {
-      if (typeof value !== 'string' || value.trim() === '')
-        return `set.${name} must be a text, got ${shown(state, value)}`;
-      // Refused here it is in no history: it may hold a password.
-      const fault = name === 'repository' ? urlFault(value) : null;
-      if (fault !== null) return `set.repository: expected ${fault}`;
-      continue;
-    }
-    const part = state.decision?.parts?.find((each) => each.name === name);
-    if (part !== undefined) {
-      const said = typeof value === 'string' ? value.split(',').map((word) => word.trim()) : [];
-      if (said.length === 0 || said.some((word) => !part.accepts.includes(word)))
-        return `set.${name} must be of ${part.accepts.join(', ')}, got ${shown(state, value)}`;
-      continue;
-    }
-    if (!isLimitName(state.input.rules, name))
-      return `set.${shown(state, name)} is not a limit; limits are: ${Object.keys(limits).join(', ')}`;
-    const { unit = '', min = 0, max = 0 } = limits[name] ?? {};
-    if (typeof value !== 'number' || !Number.isFinite(value) || value < min || value > max)
-      return `set.${name} must be a number of ${unit} from ${min} to ${max}, got ${shown(state, value)}`;
+/** Finds the first setting that the decision does not take. */
+function settingsFault(
+  rules: Rules,
+  { parts = [] }: Pick<DecisionPoint, 'parts'>,
+  set: DecisionRequest['set'] = {},
+): string | null {
+  for (const [name, value] of Object.entries(set)) {
+    const fault = settingFault(rules, parts, name, value);
+    if (fault !== null) return fault;
   }
   return null;
 }
 
-/** A selection is a part: all of a file is `approve`, nothing of it is `skip`. */
-function validateSelection(
-  state: DecisionContext,
-  { answer, files, select }: DecisionRequest,
+function settingFault(
+  rules: Rules,
+  parts: readonly StartPart[],
+  name: string,
+  value: unknown,
 ): string | null {
-  if (select === undefined)
-    return answer === 'select'
-      ? 'select needs the changes to accept: {"select": {"PATH": [1, 3]}}'
-      : null;
-  if (answer !== 'select') return `${answer} accepts no selection of changes`;
-  if (files !== undefined) return 'select already names its files; omit files';
-  const { selectedChanges } = state.input.rules.bounds;
+  // `partsFault` has checked the texts.
+  if (isTextSetting(name)) return null;
+  const part = parts.find((candidate) => candidate.name === name);
+  return part === undefined ? limitFault(rules, name, value) : partFault(rules, part, value);
+}
+
+const isTextSetting = (name: string): boolean => TEXT_SETTINGS.some((text) => text === name);
+
+function textFault(rules: Rules, name: string, value: unknown): string | null {
+  if (typeof value !== 'string' || value.trim() === '')
+    return `set.${name} must be a text, got ${shown(rules, value)}`;
+  // The refused update is in no history: the URL may hold a password.
+  const fault = name === 'repository' ? urlFault(value) : null;
+  return fault === null ? null : `set.repository: expected ${fault}`;
+}
+
+function partFault(rules: Rules, { name, accepts }: StartPart, value: unknown): string | null {
+  const words = typeof value === 'string' ? value.split(',').map((word) => word.trim()) : [];
+  return words.length === 0 || words.some((word) => !accepts.includes(word))
+    ? `set.${name} must be of ${accepts.join(', ')}, got ${shown(rules, value)}`
+    : null;
+}
+
+function limitFault(rules: Rules, name: string, value: unknown): string | null {
+  const { limits } = rules;
+  if (!Object.hasOwn(limits, name))
+    return `set.${shown(rules, name)} is not a limit; limits are: ${Object.keys(limits).join(', ')}`;
+  const { unit = '', min = 0, max = 0 } = limits[name as LimitName] ?? {};
+  return typeof value !== 'number' || !Number.isFinite(value) || value < min || value > max
+    ? `set.${name} must be a number of ${unit} from ${min} to ${max}, got ${shown(rules, value)}`
+    : null;
+}
+
+/** Finds what is wrong with a selection. It is a part: all of a file is `approve`, nothing of it is `skip`. */
+function selectionFault(
+  rules: Rules,
+  select: Selection,
+  proposal: ProposalSummary | null,
+): string | null {
+  const { selectedChanges } = rules.bounds;
   const lists = Object.values(select);
   if (lists.length === 0) return 'select names no file';
   if (lists.reduce((sum, list) => sum + list.length, 0) > selectedChanges)
     return `select takes at most ${selectedChanges} changes`;
-  const changes = new Map(
-    (state.proposal?.files ?? []).map((file) => [file.path, file.changes ?? 0]),
-  );
+  const changes = new Map((proposal?.files ?? []).map((file) => [file.path, file.changes ?? 0]));
   for (const [path, list] of Object.entries(select)) {
     const most = changes.get(path);
-    // A path that is not in the proposal is told by validateFiles.
-    if (most === undefined) continue;
-    if (most < 2) return `${shown(state, path)} cannot be accepted in part; approve or skip it`;
-    const strange = list.find((n) => !Number.isInteger(n) || n < 1 || n > most);
-    if (strange !== undefined)
-      return `${shown(state, path)} has changes 1 to ${most}, got ${shown(state, strange)}`;
-    if (new Set(list).size !== list.length)
-      return `a change of ${shown(state, path)} is named twice`;
-    if (list.length === 0) return `nothing of ${shown(state, path)} is selected: skip it`;
-    if (list.length === most) return `all of ${shown(state, path)} is selected: approve it`;
+    // `filesFault` reports a path that is not in the proposal.
+    const fault = most === undefined ? null : partOfFileFault(rules, path, list, most);
+    if (fault !== null) return fault;
   }
   return null;
+}
+
+function partOfFileFault(
+  rules: Rules,
+  path: string,
+  list: readonly number[],
+  most: number,
+): string | null {
+  const file = shown(rules, path);
+  if (most < 2) return `${file} cannot be accepted in part; approve or skip it`;
+  const strange = list.find((n) => !Number.isInteger(n) || n < 1 || n > most);
+  if (strange !== undefined)
+    return `${file} has changes 1 to ${most}, got ${shown(rules, strange)}`;
+  if (new Set(list).size !== list.length) return `a change of ${file} is named twice`;
+  if (list.length === 0) return `nothing of ${file} is selected: skip it`;
+  return list.length === most ? `all of ${file} is selected: approve it` : null;
 }
 
 /** As the one that counted: of another note, of other changes and of settings (no record has them) nobody is told that they count. */
@@ -141,15 +175,100 @@ const validateWait = ({ answer, files, note, set }: DecisionRequest): Validation
   return more ? no('retry of a wait accepts no files, note or settings') : { counts: true };
 };
 
-/** What is told to who names no decision: the JSON to paste. */
-export const mustName = ({ decision }: Pick<DecisionContext, 'decision'>): string =>
-  decision === null
-    ? 'no decision is open'
-    : `it must name the decision you saw: send {"decision": "${decision.id}"}`;
+/** An answer as a client gives it. */
+export type GivenAnswer = Pick<DecisionRequest, 'answer' | 'files' | 'note' | 'set' | 'select'>;
 
-/** Does this request count now? The first verdict on a file stands; an approval names the proposal it was made for. */
+/** Says what is wrong with an answer, whatever decision is open: a part that is missing, too long or not for this answer. */
+export function partsFault(rules: Rules, given: GivenAnswer): string | null {
+  const { note = '', set = {} } = given;
+  const { note_bytes } = rules.bounds;
+  const size_bytes = bytesOf(note);
+  if (size_bytes > note_bytes)
+    return `the note has ${size_bytes} bytes; at most ${note_bytes} are allowed`;
+  const texts = Object.entries(set).filter(([name]) => isTextSetting(name));
+  for (const [name, value] of texts) {
+    const fault = textFault(rules, name, value);
+    if (fault !== null) return fault;
+  }
+  return missingPart(given) ?? selectFault(given);
+}
+
+function missingPart({ answer, note = '', set = {}, select }: GivenAnswer): string | null {
+  switch (answer) {
+    case 'revise':
+      return note.trim() === '' ? 'revise needs a note that says what to change' : null;
+    case 'other':
+      return set.command === undefined ? 'other needs set.command' : null;
+    case 'change_model':
+      return set.model === undefined ? 'change_model needs set.model' : null;
+    case 'move':
+      return (set.host === undefined) === (set.repository === undefined)
+        ? 'move needs a place, set.host (and set.workspace) or set.repository; type: emend move RUN --to DIR'
+        : null;
+    case 'select':
+      return select === undefined
+        ? 'select needs the changes to accept: {"select": {"PATH": [1, 3]}}'
+        : null;
+    default:
+      return null;
+  }
+}
+
+function selectFault({ answer, files, select }: GivenAnswer): string | null {
+  if (select === undefined) return null;
+  if (answer !== 'select') return `${answer} accepts no selection of changes`;
+  return files === undefined ? null : 'select already names its files; omit files';
+}
+
+/** Says why the decision does not take the answer for these files, as far as the decision alone shows it. */
+export const acceptanceFault = (
+  rules: Rules,
+  open: DecisionPoint,
+  given: Pick<GivenAnswer, 'answer' | 'files' | 'select'>,
+): string | null => acceptsFault(rules, open, given) ?? filesFault(rules, open, given);
+
+const acceptsFault = (
+  rules: Rules,
+  { accepts, reason }: DecisionPoint,
+  { answer }: Pick<GivenAnswer, 'answer'>,
+): string | null =>
+  accepts.includes(answer)
+    ? null
+    : `${shown(rules, answer)} is not an answer to ${reason}; answers are: ${accepts.join(', ')}`;
+
+/** Says why the open decision does not take the answer. `proposal`: the one that the decision is about. */
+const answerFault = (
+  rules: Rules,
+  open: DecisionPoint,
+  given: GivenAnswer,
+  proposal: ProposalSummary | null,
+): string | null =>
+  acceptsFault(rules, open, given) ??
+  partsFault(rules, given) ??
+  settingsFault(rules, open, given.set) ??
+  (given.select === undefined ? null : selectionFault(rules, given.select, proposal)) ??
+  filesFault(rules, open, given);
+
+function filesFault(
+  rules: Rules,
+  open: DecisionPoint,
+  request: Pick<GivenAnswer, 'answer' | 'files' | 'select'>,
+): string | null {
+  const named = namedFiles(request);
+  if (named === undefined) return null;
+  if (named.length === 0) return 'files is empty; omit it to answer for all files';
+  const whole = rules.wholeAnswers.includes(request.answer) || isOfTheRest(open, request.answer);
+  if (whole || open.files.length === 0) return `${request.answer} accepts no files here`;
+  const known = open.files.map((file) => file.path);
+  const stranger = named.find((path) => !known.includes(path));
+  return stranger === undefined
+    ? null
+    : `${shown(rules, stranger)} is not in this decision; files are: ${known.slice(0, FILES_LISTED).join(', ')}`;
+}
+
+/** Says whether this request counts now. The first verdict on a file counts; an approval names the proposal it was made for. */
 export function validateDecision(state: DecisionContext, request: DecisionRequest): Validation {
-  const { note_bytes } = state.input.rules.bounds;
+  const { rules } = state.input;
   if (state.seenRequests.includes(request.requestId))
     return again('this request was already received');
   const resolved = validateResolved(state, request);
@@ -158,56 +277,26 @@ export function validateDecision(state: DecisionContext, request: DecisionReques
   const open = state.decision;
   if (open === null && request.decision === state.outage?.id) return validateWait(request);
   if (request.answer === 'abort' && request.decision === '') return { counts: true };
-  if (open === null) return no('no decision is open; see `emend show`');
-  if (request.decision === '') return no(mustName(state));
+  if (open === null) return no(NONE_OPEN);
+  if (request.decision === '') return no(MUST_NAME);
   if (request.decision !== open.id) {
     const older =
       open.proposalId !== null ? ' (an answer counts only for the proposal it names)' : '';
-    return no(`decision ${shown(state, request.decision)} is not open; open is ${open.id}${older}`);
+    return no(`decision ${shown(rules, request.decision)} is not open; open is ${open.id}${older}`);
   }
-  if (!open.accepts.includes(request.answer))
-    return no(
-      `${request.answer} is not an answer to ${open.reason}; answers are: ${open.accepts.join(', ')}`,
-    );
-  if ((request.note ?? '').length > note_bytes)
-    return no(`the note is longer than ${note_bytes} characters`);
-  if (request.answer === 'revise' && (request.note ?? '').trim() === '')
-    return no('revise needs a note that says what to change');
-  if (request.answer === 'other' && typeof request.set?.command !== 'string')
-    return no('other needs set.command');
-  if (request.answer === 'change_model' && typeof request.set?.model !== 'string')
-    return no('change_model needs set.model');
-  const { host, repository } = request.set ?? {};
-  if (request.answer === 'move' && (host === undefined) === (repository === undefined))
-    return no(
-      'move needs a place, set.host (and set.workspace) or set.repository; type: emend move RUN --to DIR',
-    );
-  if (request.requestId.length > note_bytes) return no('the request id is too long');
-  const wrong = validateSettings(state, request) ?? validateSelection(state, request);
-  if (wrong !== null) return no(wrong);
-  return validateFiles(state, open, request);
+  if (request.requestId.length > rules.bounds.note_bytes) return no('the request id is too long');
+  const fault = answerFault(rules, open, request, state.proposal ?? null);
+  return fault === null ? validateVerdicts(state, open, request) : no(fault);
 }
 
-function validateFiles(
+/** Says whether the files that the request names are without an answer, or have this one already. */
+function validateVerdicts(
   state: DecisionContext,
   open: DecisionPoint,
   request: DecisionRequest,
 ): Validation {
   const named = namedFiles(request);
   if (named === undefined) return { counts: true };
-  if (named.length === 0) return no('files is empty; omit it to answer for all files');
-  const whole =
-    state.input.rules.wholeAnswers.includes(request.answer) || isOfTheRest(open, request.answer);
-  if (whole || open.files.length === 0) return no(`${request.answer} accepts no files here`);
-  const known = new Set(open.files.map((file) => file.path));
-  const stranger = named.find((path) => !known.has(path));
-  if (stranger !== undefined)
-    return no(
-      `${shown(state, stranger)} is not in this decision; files are: ${open.files
-        .map((file) => file.path)
-        .slice(0, 20)
-        .join(', ')}`,
-    );
   const isNew = named.some((path) => answerOf(open, path) === undefined);
   const isOther = (path: string): boolean =>
     (answerOf(open, path) ?? request.answer) !== request.answer ||
@@ -223,7 +312,122 @@ function validateFiles(
   return isNew ? { counts: true } : again('these files already have this answer');
 }
 
-/** What the caller of an accepted update is told; call it on the state after the decision was folded. */
+/** What becomes of a message. */
+export type Verdict =
+  | { readonly kind: 'counts'; readonly request: DecisionRequest }
+  /** `again`: the same was counted before. `decision`: the id that the message names, else an empty text. */
+  | {
+      readonly kind: 'again' | 'refused';
+      readonly decision: string;
+      readonly message: string;
+    };
+
+/** Says whether what was sent counts now, and as which request. A refusal shows the body that would count. */
+export function judge(state: DecisionContext, reading: Reading): Verdict {
+  const verdict = verdictOf(state, reading);
+  if (verdict.kind !== 'refused' || !reading.showsBody) return verdict;
+  const answer = reading.kind === 'message' ? reading.message.answer : reading.answer;
+  return { ...verdict, message: withBody(state, answer, verdict.message) };
+}
+
+function verdictOf(state: DecisionContext, reading: Reading): Verdict {
+  if (reading.kind === 'faulty') return { kind: 'refused', decision: '', message: reading.fault };
+  const { message } = reading;
+  const refused = (text: string): Verdict => ({
+    kind: 'refused',
+    decision: message.decision ?? '',
+    message: text,
+  });
+  const wait = openWait(state);
+  const fault = reasonFault(state, wait, message);
+  if (fault !== null) return refused(fault);
+  const request = requestOf(message, message.decision ?? unnamedDecision(wait, message));
+  const validation = validateDecision(state, request);
+  if (validation.counts) return { kind: 'counts', request };
+  return validation.again
+    ? { kind: 'again', decision: request.decision, message: validation.message }
+    : refused(validation.message);
+}
+
+type Wait = Pick<DecisionPoint, 'id' | 'reason'>;
+
+function reasonFault(
+  { input }: DecisionContext,
+  wait: Wait | null,
+  { reason }: Message,
+): string | null {
+  if (reason === null || wait?.reason === reason) return null;
+  return wait === null
+    ? NONE_OPEN
+    : `the run waits for ${wait.reason}, not for ${shown(input.rules, reason)}`;
+}
+
+/** The decision of a message that names none; an empty text if the message must name it, or is for the run. */
+const unnamedDecision = (wait: Wait | null, { answer }: Message): string =>
+  COUNTS_WITHOUT_ID.has(answer) ? (wait?.id ?? '') : '';
+
+/** Answers that apply nothing, so they count for the one open decision. `abort` needs none: it is for the run. */
+const COUNTS_WITHOUT_ID: ReadonlySet<string> = new Set(['skip', 'retry']);
+
+/** What the run waits for: its open decision, or a model that is down. */
+const openWait = ({ decision, outage }: DecisionContext): Wait | null => {
+  if (decision !== null) return decision;
+  return outage === null ? null : { id: outage.id, reason: 'model_unavailable' };
+};
+
+function requestOf(message: Message, decision: string): DecisionRequest {
+  const { parts, by } = message;
+  return {
+    ...parts,
+    by,
+    decision,
+    // `validateDecision` refuses what is not an answer of the open decision.
+    answer: message.answer as Answer,
+    requestId: message.requestId ?? signalId(message, decision),
+  };
+}
+
+/** The same signal sent twice has the same id, so it counts once. */
+function signalId({ answer, parts }: Message, decision: string): string {
+  const { files, note, set, select } = parts;
+  return `signal-${answer}-${decision}-${checksum(asText([files, note, set, select]))}`;
+}
+
+/** What an answer needs in addition to the id. */
+const NEEDS: Partial<Record<Answer, object>> = {
+  revise: { note: '…' },
+  other: { set: { command: '…' } },
+  change_model: { set: { model: '…' } },
+  move: { set: { repository: '…' } },
+  select: { select: { PATH: [1] } },
+};
+
+/** Appends the body that would count, if the run waits for such an answer. */
+function withBody(state: DecisionContext, answer: string, text: string): string {
+  const { decision, outage } = state;
+  const accepted: readonly string[] =
+    decision?.accepts ?? (outage === null ? [] : ['retry', 'abort']);
+  const id = decision?.id ?? outage?.id;
+  if (id === undefined || !accepted.includes(answer)) return text;
+  const place = Object.hasOwn(MESSAGES, answer) ? '' : ' as `answer`';
+  return `${text}: send ${bodyOf(id, answer as Answer)}${place}`;
+}
+
+/** Returns the body to send for an answer: that of the message of its name, else that of `answer`. */
+export function bodyOf(decision: string, answer: Answer): string {
+  const body = {
+    decision,
+    ...(Object.hasOwn(MESSAGES, answer) ? {} : { answer }),
+    ...NEEDS[answer],
+  };
+  return JSON.stringify(body).replaceAll('":', '": ').replaceAll(',"', ', "');
+}
+
+const NONE_OPEN = 'no decision is open; see `emend show`';
+const MUST_NAME = 'it must name the decision you saw';
+const FILES_LISTED = 20; // bound: Maximum number of files that a refusal lists.
+
+/** Returns what the caller of an accepted update gets; call it on the state after the decision was folded. */
 export function outcomeOf(
   before: DecisionContext,
   after: DecisionContext,

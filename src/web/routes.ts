@@ -1,6 +1,5 @@
 /** What the page may ask for, once it is known who asks. Runs are named by their whole key, proposals by their hash. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { z } from 'zod';
 import { decide, type DecideOptions } from '../client/runs/decide.js';
 import { listCalls, readCall } from '../client/runs/calls.js';
 import { listRuns } from '../client/runs/list.js';
@@ -14,8 +13,8 @@ import { resolveRun, type ResolvedRun } from '../client/runs/resolve.js';
 import { diffText, showRun, testRuns, versionsTo } from '../client/runs/show.js';
 import type { Emend } from '../client/types.js';
 import { readDiff } from '../edits/index.js';
-import { ANSWER_MEANS, type Answer } from '../shared/decisions.js';
-import { BOUNDS } from '../shared/limits.js';
+import type { Answer } from '../shared/decisions.js';
+import { readMessage, type Message } from '../shared/messages.js';
 import { fail } from '../shared/problems.js';
 import type { ProposalSummary } from '../shared/proposal-activities.js';
 import { isStepKey, type StepKey } from '../shared/ids.js';
@@ -33,19 +32,6 @@ export interface RouteContext {
   readonly feeds: Feeds;
 }
 type Route = (context: RouteContext, parts: readonly string[]) => Promise<void> | void;
-
-const answers = Object.keys(ANSWER_MEANS) as [Answer, ...Answer[]];
-const DECIDE = z.strictObject({
-  decision: z.string().min(1).max(200),
-  answer: z.enum(answers),
-  files: z.array(z.string().min(1).max(4_096)).max(1_000).exactOptional(),
-  note: z.string().max(BOUNDS.note_bytes).exactOptional(),
-  set: z.record(z.string().max(100), z.union([z.number(), z.string().max(10_000)])).exactOptional(),
-  /** Numbers of changes, by path; the run says whether the proposal has them. */
-  select: z
-    .record(z.string().min(1).max(4_096), z.array(z.int()).max(BOUNDS.selectedChanges))
-    .exactOptional(),
-});
 
 const keyOf = (text: string | undefined): StepKey =>
   text !== undefined && text.length >= 32 && isStepKey(text)
@@ -72,13 +58,27 @@ const proposalOf = async (
 };
 
 const decideRoute: Route = async ({ request, response, person, signs, source }, [key]) => {
-  const given = DECIDE.safeParse(await readJson(request));
-  if (!given.success)
-    return fail('usage', `The answer is invalid: ${z.prettifyError(given.error)}`);
+  const reading = readMessage('answer', await readJson(request));
+  if (reading.kind === 'faulty') return fail('usage', `The answer is invalid: ${reading.fault}.`);
   const emend = await source();
-  const options: DecideOptions = { ...given.data, by: { name: person, from: 'web' }, sign: signs };
+  const options = answerFrom(reading.message, { by: { name: person, from: 'web' }, sign: signs });
   sendJson(response, await decide(emend, await runOf(emend, key), options));
 };
+
+/** Takes the parts of an answer. Its sender, request id and signature are never those that a page names. */
+const answerFrom = (
+  { answer, decision, parts: { files, note, set, select } }: Message,
+  sender: Required<Pick<DecideOptions, 'by' | 'sign'>>,
+): DecideOptions => ({
+  ...sender,
+  // The run refuses what is not an answer of its decision.
+  answer: answer as Answer,
+  ...(decision === null ? {} : { decision }),
+  ...(files === undefined ? {} : { files }),
+  ...(note === undefined ? {} : { note }),
+  ...(set === undefined ? {} : { set }),
+  ...(select === undefined ? {} : { select }),
+});
 
 const live = (
   { request, response, feeds }: RouteContext,

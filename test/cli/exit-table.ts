@@ -364,7 +364,7 @@ export const EXIT_TABLE: readonly ExitRow[] = [
       ],
     },
   ),
-  same('waits', 'move RUN --to .', end(usage, 'names the answers', 'received move')),
+  same('waits', 'move RUN --to .', end(usage, 'names the answers', 'is not an answer to approval')),
   same('waits', 'move RUN', end(usage, 'names the places', '--as-repository URL')),
   differs(
     'waits',

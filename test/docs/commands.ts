@@ -57,6 +57,7 @@ const NO_OLLAMA: Runner = { not: 'no Ollama here' };
 const NO_CLOUD: Runner = { not: 'no account of Temporal Cloud here' };
 const MEASURE: Runner = { not: 'minutes of measuring, done by hand for docs/measures.md' };
 const MODEL: Runner = { not: 'hours with a real model; its parts: test/e2e/exam.test.ts' };
+const TEMPORAL_LINE: Runner = { by: 'test/e2e/temporal-cli.test.ts' };
 const DOCTOR_MODEL: Runner = { by: 'test/cli/doctor-model.test.ts' };
 
 /** Of all documents but the tutorial, which is run as a whole. */
@@ -135,15 +136,37 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   'emend recover --keep RUN': { by: 'test/e2e/stop.test.ts' },
 
   'temporal operator namespace create --namespace emend --retention 30d': { here: 'nothing' },
+  'temporal workflow update execute --workflow-id emend/job/greet/e049afb04d33 --name approve --input \'"1-69b1d504-639076ba"\'':
+    TEMPORAL_LINE,
+  'temporal workflow update execute --workflow-id emend/job/greet/e049afb04d33 --name skip':
+    TEMPORAL_LINE,
+  'temporal workflow update execute --workflow-id emend/job/greet/e049afb04d33 --name retry':
+    TEMPORAL_LINE,
+  'temporal workflow update execute --workflow-id emend/job/greet/e049afb04d33 --name revise --input \'{"decision": "1-69b1d504-639076ba", "note": "add an exclamation mark"}\'':
+    TEMPORAL_LINE,
+  'temporal workflow update execute --workflow-id emend/job/greet/e049afb04d33 --name abort':
+    TEMPORAL_LINE,
+  'temporal workflow update execute --workflow-id emend/job/greet/e049afb04d33 --name answer --input \'{"decision": "1-69b1d504-639076ba", "answer": "revise", "note": "add an exclamation mark", "by": "ada"}\'':
+    TEMPORAL_LINE,
   'temporal workflow signal --workflow-id emend/job/greet/e049afb04d33 --name approve --input \'{"decision": "1-69b1d504-639076ba"}\'':
-    { here: 'approval' },
-  'temporal workflow signal --workflow-id emend/job/greet/e049afb04d33 --name decide --input \\': {
-    here: 'approval',
-  },
-  'temporal workflow update execute --workflow-id emend/job/greet/e049afb04d33 --name decide --input \\':
-    {
-      here: 'approval',
-    },
+    TEMPORAL_LINE,
+  'temporal workflow signal --workflow-id emend/job/greet/e049afb04d33 --name skip --input \'{"decision": "1-69b1d504-639076ba"}\'':
+    TEMPORAL_LINE,
+  'temporal workflow signal --workflow-id emend/job/greet/e049afb04d33 --name retry --input \'{"decision": "1-69b1d504-639076ba", "note": "look at the tests"}\'':
+    TEMPORAL_LINE,
+  'temporal workflow signal --workflow-id emend/job/greet/e049afb04d33 --name revise --input \'{"decision": "1-69b1d504-639076ba", "note": "add an exclamation mark"}\'':
+    TEMPORAL_LINE,
+  'temporal workflow signal --workflow-id emend/job/greet/e049afb04d33 --name abort': TEMPORAL_LINE,
+  'temporal workflow signal --workflow-id emend/job/greet/e049afb04d33 --name answer --input \'{"decision": "1-69b1d504-639076ba", "answer": "skip"}\'':
+    TEMPORAL_LINE,
+  'temporal workflow signal --query \'EmendReason="model_unavailable"\' --name retry --input \'{"reason": "model_unavailable"}\' --reason \'the model is back\' --yes':
+    TEMPORAL_LINE,
+  'temporal workflow query --workflow-id emend/job/greet/e049afb04d33 --name status': TEMPORAL_LINE,
+  'temporal workflow query --workflow-id emend/job/greet/e049afb04d33 --name ledger': TEMPORAL_LINE,
+  'temporal workflow query --workflow-id emend/job/greet/e049afb04d33 --name events --input \'{"after": 3, "limit": 100}\'':
+    TEMPORAL_LINE,
+  'temporal workflow query --workflow-id emend/job/greet/e049afb04d33 --name proposal':
+    TEMPORAL_LINE,
 
   'emend doctor --model claude-sonnet-4-5': DOCTOR_MODEL,
   'emend doctor --model qwen3-coder': DOCTOR_MODEL,

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { decide, resolveRun, type ResolvedRun } from '../../src/client/index.js';
-import { sign } from '../../src/client/runs/decide.js';
+import { sign } from '../../src/client/runs/sign-answer.js';
 import { versioned } from '../../src/shared/problems.js';
 import type { DecisionRequest } from '../../src/shared/decisions.js';
 import { check } from './check-history.js';
@@ -108,6 +108,24 @@ const ignoredOf = async ({ s, run, request }: Waiting): Promise<readonly string[
 
 beforeEach(() => {
   iAm(null);
+});
+
+test('two signed answers at once: the host checks both, and the first counts', async () => {
+  const { s, run, workflowId, request, proposalId } = await waiting();
+  const ref = { workflowId, runId: null };
+  const signed = (answer: 'approve' | 'skip'): Promise<DecisionRequest> =>
+    sign(run.stepKey, { proposalId }, { ...request, answer, requestId: answer }, join(keys, 'ada'));
+  const requests = [await signed('skip'), await signed('approve')];
+  const outcomes = await Promise.all(
+    requests.map((each) => s.emend.runs!.update(ref, each, 20_000)),
+  );
+  const words = outcomes.map((each) =>
+    each.kind === 'answered' ? each.outcome.outcome : each.kind,
+  );
+  expect(words.sort()).toEqual(['already_resolved', 'resolved']);
+  const decided = (await s.events(run)).filter(({ type }) => type === 'decided');
+  expect(decided).toHaveLength(1);
+  await s.end(run);
 });
 
 describe('without the signature of an approver nothing is approved', () => {

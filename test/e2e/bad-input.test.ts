@@ -619,7 +619,7 @@ describe('with a worker', () => {
     const key = run.stepKey.slice(0, 8);
     const id = view.status.decision?.id ?? '';
     for (const [args, says] of [
-      [['decide', key, 'keep'], /accepts approve, .*received keep/],
+      [['decide', key, 'keep'], /keep is not an answer to approval; answers are: approve/],
       [['approve', key, '--decision', '9-00000000-00000000'], /9-00000000-00000000/],
       [['approve', key, '--file', 'other.js'], /other\.js/],
       [['revise', key, '--decision', id], /note/],

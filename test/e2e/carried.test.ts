@@ -8,7 +8,8 @@ import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { initialPlan } from '../../src/workflows/plan/state.js';
 import type { PlanSetup, StepSetup } from '../../src/shared/run.js';
-import { SIGNALS, WORKFLOWS } from '../../src/shared/names.js';
+import { MESSAGES } from '../../src/shared/messages.js';
+import { WORKFLOWS } from '../../src/shared/names.js';
 import { currentRules } from '../../src/shared/rules.js';
 import { initialState } from '../../src/workflows/step/state.js';
 import { connectClient, type ClientConnection } from '../../src/temporal/connection.js';
@@ -108,7 +109,7 @@ test('a run that spins pauses, the others on its worker go on; a state of anothe
   expect((await s.settle(run)).status.decision?.reason).toBe('approval');
   // The answer leads on: the plan is read, and is not there.
   const retry = { v: 2, decision: stopped.id, answer: 'retry', requestId: 'r', by };
-  await spinning.executeUpdate('decide', { args: [retry] });
+  await spinning.executeUpdate('answer', { args: [retry] });
   expect(await spinning.result()).toMatchObject({ outcome: 'refused' });
   await replay(JSON.parse(historyToJSON(await spinning.fetchHistory())), 'spinning');
 
@@ -124,7 +125,7 @@ test('a run that spins pauses, the others on its worker go on; a state of anothe
   ];
   for (const later of laters) {
     while (!(await isWaiting(later)));
-    await later.signal(SIGNALS.abort);
+    await later.signal(MESSAGES.abort);
   }
 
   // A worker that reads version 3 goes on as if the other one had never had the run: it also takes up what came meanwhile.

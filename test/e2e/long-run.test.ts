@@ -111,10 +111,10 @@ const flood = async (workflowId: string, count: number): Promise<void> => {
   const handle = connection.client.workflow.getHandle(workflowId);
   const kinds = [
     (n: number) =>
-      handle.signal('decide', { v: 2, decision: 'none', answer: 'approve', requestId: `j${n}` }),
+      handle.signal('answer', { v: 2, decision: 'none', answer: 'approve', requestId: `j${n}` }),
     (n: number) => handle.signal('approve', { decision: `no-${n}` }),
     (n: number) => handle.signal('nobody-listens', n),
-    () => handle.signal('retry'),
+    () => handle.signal('approve'),
   ];
   for (let n = 0; n < count; n += 50)
     await Promise.all(Array.from({ length: 50 }, (_, i) => kinds[(n + i) % kinds.length]!(n + i)));

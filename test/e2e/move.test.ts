@@ -150,7 +150,7 @@ long(
     expect(await s.emendAt('beta', 'move', shown, '--to', s.copy)).toMatchObject({
       code: 2,
       said: expect.stringMatching(
-        /is waiting for approval .*which accepts approve.*received move[^]*emend show/,
+        /move is not an answer to approval; answers are: approve[^]*emend show/,
       ),
     });
     expect(

@@ -305,10 +305,11 @@ describe('asking for what is not there to be asked for', () => {
       'x',
       {},
       { decision: 'x' },
-      { decision: 'x', answer: 'destroy' },
-      { decision: 'x', answer: 'approve', by: { name: 'eve' } },
+      { decision: 'x', answer: 7 },
+      { decision: 'x', answer: 'approve', by: 7 },
+      { decision: 'x', answer: 'approve', sign: true },
       { decision: 'x', answer: 'approve', files: 'a.js' },
-      { decision: 'x', answer: 'retry', set: { budget_usd: {} } },
+      { decision: 'x', answer: 'retry', set: [] },
     ];
     for (const body of bad)
       expect([body, (await post(path, body, inside())).status]).toEqual([body, 400]);
@@ -316,9 +317,14 @@ describe('asking for what is not there to be asked for', () => {
       (await post(path, { decision: 'x', answer: 'retry', note: 'n'.repeat(300_000) }, inside()))
         .status,
     ).toBe(400);
-    expect((await post(path, { decision: '1-other', answer: 'approve' }, inside())).status).toBe(
-      409,
-    );
+    // The run itself refuses what does not fit its state.
+    const { decision } = (await s.show(await resolveRun(s.emend, stepKey))).status;
+    for (const body of [
+      { decision: '1-other', answer: 'approve' },
+      { decision: decision!.id, answer: 'destroy' },
+      { decision: decision!.id, answer: 'retry', set: { budget_usd: {} } },
+    ])
+      expect([body, (await post(path, body, inside())).status]).toEqual([body, 409]);
     expect((await get(`/api/runs?${'q'.repeat(8_000)}`)).status).toBe(414);
     expect((await raw({ method: 'DELETE', path: '/api/runs', headers: inside() })).status).toBe(
       405,

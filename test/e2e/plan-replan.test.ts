@@ -184,7 +184,7 @@ test('words of a person while the last phase runs: shown, and taken up as a phas
   const one = await phaseRun(s, run, 'p1-1');
   const first = (await s.settle(one, 60)).status.decision;
   expect(
-    await signalPlan(s.emend, plan, 'revise', { by: 'ann', text: 'late is wanted, too' }),
+    await signalPlan(s.emend, plan, 'replan', { by: 'ann', text: 'late is wanted, too' }),
   ).toBe(true);
   expect((await s.show(run)).status.plan?.reports).toEqual([
     { trigger: 'person', text: 'late is wanted, too', by: 'ann' },

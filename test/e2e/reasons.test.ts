@@ -142,7 +142,7 @@ describe('answers that cannot be used', () => {
       files: [],
       accepts: ['retry', 'skip', 'abort'],
     });
-    await expect(s.answer(run, 'manual')).rejects.toThrow(/accepts retry, skip, abort/);
+    await expect(s.answer(run, 'manual')).rejects.toThrow(/answers are: retry, skip, abort/);
     await s.answer(run, 'retry');
     expect(await s.end(run)).toMatchObject({ outcome: 'applied', files: ['y.js'] });
   });

@@ -314,7 +314,7 @@ test('F1: a token in a note is in no request, history, archive or log; a raw upd
   const raw = { decision: decision?.id, answer: 'revise', note, requestId: 'raw' };
   await withHandle(s, run, async (handle) => {
     const refused = await handle
-      .executeUpdate('decide', { args: [raw] })
+      .executeUpdate('answer', { args: [raw] })
       .catch((error: unknown) => error);
     expect(String((refused as Error).cause)).toContain('looks like a secret');
   });

@@ -26,7 +26,7 @@ test('an update that the server withdrew because no worker processed it goes as 
       expect(
         events?.some(
           ({ workflowExecutionSignaledEventAttributes: signaled }) =>
-            signaled?.signalName === 'decide',
+            signaled?.signalName === 'answer',
         ),
       ).toBe(true);
     });

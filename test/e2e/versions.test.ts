@@ -68,7 +68,7 @@ test('a record, an answer, an activity’s result and a run’s input of another
     kind: 'refused',
     message: expect.stringContaining('upgrade worker and client'),
   });
-  await s.emend.runs!.signal(ref, 'decide', later);
+  await s.emend.runs!.signal(ref, 'answer', later);
   expect((await s.show(run)).status.ignored.at(-1)).toContain('upgrade worker and client');
   await s.emend.runs!.update(
     ref,

@@ -1,6 +1,7 @@
 /** A model that is down: one call at a time, longer and longer waits, one question; a person may have the next try at once. */
 import { describe, expect, test } from '@jest/globals';
-import { validateDecision } from '../../src/shared/validate-decision.js';
+import { readMessage } from '../../src/shared/messages.js';
+import { judge, validateDecision } from '../../src/shared/validate-decision.js';
 import { detailsOf, ledgerOf, statusOf } from '../../src/workflows/step/views.js';
 import { inOrder, play, StepDriver, type Case } from './step-driver.js';
 
@@ -158,6 +159,23 @@ describe('while it waits', () => {
     expect(validateDecision(driver.state, driver.request('abort', ''))).toEqual({ counts: true });
     driver.abort();
     expect(driver.outcome).toBe('aborted');
+  });
+
+  test('`retry` needs no id: alone, or with the reason that all waits for a model have', () => {
+    const { state } = waiting();
+    const { id } = state.outage!;
+    for (const body of [undefined, {}, id, { reason: 'model_unavailable' }])
+      expect(judge(state, readMessage('retry', body))).toMatchObject({
+        kind: 'counts',
+        request: { answer: 'retry', decision: id },
+      });
+    expect(judge(state, readMessage('retry', { reason: 'declined' }))).toMatchObject({
+      kind: 'refused',
+      message: `the run waits for model_unavailable, not for declined: send {"decision": "${id}"}`,
+    });
+    expect(judge(state, readMessage('skip', undefined))).toMatchObject({
+      message: 'skip is not an answer to a wait; answers are: retry, abort',
+    });
   });
 
   test('a clock that is set back does not make the wait longer', () => {

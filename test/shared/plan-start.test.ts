@@ -1,8 +1,9 @@
 /** The question before a plan's first phase, on the rules alone: what it asks, what each answer does. */
 import { describe, expect, test } from '@jest/globals';
 import type { DecisionRequest } from '../../src/shared/decisions.js';
-import { validateDecision } from '../../src/shared/validate-decision.js';
-import { commandsOf, phaseOf } from '../../src/workflows/plan/state.js';
+import { readMessage, type MessageName } from '../../src/shared/messages.js';
+import { judge, validateDecision } from '../../src/shared/validate-decision.js';
+import { commandsOf, phaseOf, type PlanState } from '../../src/workflows/plan/state.js';
 import { PlanWalk, type Wanted } from './plan-walk.js';
 
 const plain: Wanted = {
@@ -99,6 +100,36 @@ describe('what is asked', () => {
     );
     expect(part?.accepts).toEqual(['all', 'none', '1', '2']);
   });
+});
+
+test('a plan takes the messages of a step', () => {
+  const { state } = asked({}, 'ask');
+  const { id = '', reason } = state.decision ?? {};
+  expect(reason).toBe('estimate');
+  const sent = (name: MessageName, body?: unknown, at: PlanState = state) =>
+    judge(at, readMessage(name, body));
+  for (const verdict of [
+    sent('answer', { decision: id, answer: 'continue' }),
+    sent('abort'),
+    sent('abort', id),
+  ])
+    expect(verdict).toMatchObject({ kind: 'counts' });
+  for (const verdict of [
+    sent('answer', { answer: 'continue' }),
+    sent('approve', id),
+    sent('skip'),
+    sent('retry', { reason: 'declined' }),
+  ])
+    expect(verdict).toMatchObject({ kind: 'refused' });
+
+  const failed = new PlanWalk(plain, []);
+  failed.fail('readPlan', null, 'model_unavailable');
+  while (failed.next().kind !== 'await_decision') failed.step();
+  for (const body of [undefined, { reason: 'model_unavailable' }])
+    expect(sent('retry', body, failed.state)).toMatchObject({
+      kind: 'counts',
+      request: { decision: failed.state.decision?.id },
+    });
 });
 
 describe('what an answer does', () => {

@@ -5,8 +5,8 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { WHOLE_ANSWERS, type DecisionRequest } from '../../src/shared/decisions.js';
-import { readRequest, readShortSignal } from '../../src/workflows/frame/read-signal.js';
-import { validateDecision } from '../../src/shared/validate-decision.js';
+import { readMessage } from '../../src/shared/messages.js';
+import { judge, validateDecision } from '../../src/shared/validate-decision.js';
 import { detailsOf, statusOf } from '../../src/workflows/step/views.js';
 import { fuzz } from '../support/fuzz.js';
 import { StepDriver } from './step-driver.js';
@@ -245,13 +245,10 @@ function playOut({ wanted, words, answers }: Plan): { driver: StepDriver; told: 
     if (n === undefined || validation.counts) told.answered += 1;
     if (request.answer === 'manual' && state.stage.at === 'roll_back') told.leftByHand = true;
     if (n !== undefined && n % 31 === 0) {
-      const reading = readShortSignal(
-        state,
-        'approve',
-        [undefined, 'x', { decision: 7 }, []][n % 4],
-      );
-      if (reading.kind === 'ignored')
-        driver.dispatch({ type: 'ignored', what: reading.what, why: reading.why });
+      const body = [undefined, 'x', { decision: 7 }, []][n % 4];
+      const verdict = judge(state, readMessage('approve', body));
+      if (verdict.kind === 'refused')
+        driver.dispatch({ type: 'ignored', what: 'approve', why: verdict.message });
     }
     if (!validation.counts) {
       driver.dispatch({ type: 'ignored', what: request.answer, why: validation.message });
@@ -452,7 +449,7 @@ describe('whatever is sent', () => {
     fc.assert(
       fc.property(
         body,
-        fc.constantFrom('approve', 'skip', 'retry', 'abort'),
+        fc.constantFrom('approve', 'skip', 'retry', 'revise', 'abort'),
         fc.boolean(),
         (sent, answer, rightId) => {
           const driver = new StepDriver(
@@ -464,18 +461,16 @@ describe('whatever is sent', () => {
           const isRecord = typeof sent === 'object' && sent !== null && !Array.isArray(sent);
           const named: unknown =
             rightId && isRecord ? { ...sent, decision: state.decision?.id } : sent;
-          for (const reading of [
-            readRequest(state, named),
-            readShortSignal(state, answer, named),
-          ]) {
-            if (reading.kind === 'ignored') {
-              driver.dispatch({ type: 'ignored', what: reading.what, why: reading.why });
-              expect(driver.state.decision).toEqual(state.decision);
+          for (const name of ['answer', answer] as const) {
+            const { decision } = driver.state;
+            const verdict = judge(driver.state, readMessage(name, named));
+            if (verdict.kind === 'counts') {
+              driver.dispatch({ type: 'decided', request: verdict.request });
               continue;
             }
-            const validation = validateDecision(driver.state, reading.request);
-            if (validation.counts) driver.dispatch({ type: 'decided', request: reading.request });
-            else expect(validation.message.length).toBeLessThan(3000);
+            expect(verdict.message.length).toBeLessThan(3000);
+            driver.dispatch({ type: 'ignored', what: name, why: verdict.message });
+            expect(driver.state.decision).toEqual(decision);
           }
           expect(driver.state.ignored.join('').length).toBeLessThan(5000);
           expect(Object.prototype).not.toHaveProperty('budget_usd');
@@ -498,13 +493,11 @@ describe('whatever is sent', () => {
       { v: deep },
       { v: 2, decision: id, answer: 'approve', requestId: 'r', set: { model: deep } },
     ]) {
-      for (const reading of [
-        readRequest(driver.state, sent),
-        readShortSignal(driver.state, 'approve', sent),
-      ])
-        if (reading.kind === 'request')
-          expect(validateDecision(driver.state, reading.request).counts).toBe(false);
-        else expect(reading.what.length + reading.why.length).toBeLessThan(500);
+      for (const name of ['answer', 'approve'] as const) {
+        const verdict = judge(driver.state, readMessage(name, sent));
+        expect(verdict.kind).toBe('refused');
+        expect(verdict.kind === 'counts' ? '' : verdict.message).toMatch(/^.{1,500}$/);
+      }
     }
   });
 });

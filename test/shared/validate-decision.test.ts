@@ -1,11 +1,11 @@
 /** Which answers count: every refusal with its words, and what counts once however often it comes. */
 import { describe, expect, test } from '@jest/globals';
-import { validateDecision, outcomeOf } from '../../src/shared/validate-decision.js';
+import { judge, validateDecision, outcomeOf } from '../../src/shared/validate-decision.js';
 import type { DecisionRequest } from '../../src/shared/decisions.js';
 import { BOUNDS, LIMITS } from '../../src/shared/limits.js';
-import { VERSION, versioned } from '../../src/shared/problems.js';
+import { versioned } from '../../src/shared/problems.js';
 import { currentRules } from '../../src/shared/rules.js';
-import { readRequest, readShortSignal } from '../../src/workflows/frame/read-signal.js';
+import { readMessage, type MessageName } from '../../src/shared/messages.js';
 import { play, type Saying, type StepDriver } from './step-driver.js';
 
 const TWO = ['a.ts', 'b.ts'];
@@ -23,6 +23,10 @@ const running = (): StepDriver => {
   driver.say('approve');
   return driver;
 };
+
+/** What becomes of a message that is sent now, as a signal or as the update `updateId`. */
+const sent = (driver: StepDriver, name: MessageName, body?: unknown, updateId?: string) =>
+  judge(driver.state, readMessage(name, body, updateId));
 
 test('what counts goes by the rules of the run, not by those of today', () => {
   const now = currentRules();
@@ -44,7 +48,9 @@ test('what counts goes by the rules of the run, not by those of today', () => {
   expect(judged({ outputBudget_tokens: max - 1 })).toMatchObject({
     message: expect.stringContaining(`from ${max} to`),
   });
-  expect(judged({}, 'longer')).toMatchObject({ message: 'the note is longer than 4 characters' });
+  expect(judged({}, 'longer')).toMatchObject({
+    message: 'the note has 6 bytes; at most 4 are allowed',
+  });
 });
 
 describe('refused, with the reason', () => {
@@ -55,12 +61,7 @@ describe('refused, with the reason', () => {
       ['approve', { decision: '9-feedc0de' }],
       /^decision 9-feedc0de is not open; open is 1-feedc0de-/,
     ],
-    [
-      'no id',
-      atApproval,
-      ['approve', { decision: '' }],
-      /^it must name the decision .*: send \{"decision": "1-feedc0de-/,
-    ],
+    ['no id', atApproval, ['approve', { decision: '' }], /^it must name the decision you saw$/],
     [
       'an older proposal',
       revised,
@@ -158,7 +159,7 @@ describe('refused, with the reason', () => {
       'a note that is too long',
       atApproval,
       ['approve', { note: 'x'.repeat(BOUNDS.note_bytes + 1) }],
-      /^the note is longer than/,
+      /^the note has \d+ bytes/,
     ],
     [
       'a request id that is too long',
@@ -249,6 +250,132 @@ describe('refused, with the reason', () => {
   });
 });
 
+describe('messages', () => {
+  const BARE = [undefined, null, '', {}];
+
+  test('approve and revise must name the decision, and a refusal has the body that counts', () => {
+    for (const driver of [atApproval(), revised()])
+      for (const [name, more] of [
+        ['approve', ''],
+        ['revise', ', "note": "…"'],
+      ] as const) {
+        const { id = '' } = driver.state.decision ?? {};
+        for (const body of [...BARE, 17, [], { decision: 5 }, { decison: id }, { decision: 'x' }]) {
+          const verdict = sent(driver, name, body);
+          expect(verdict).toMatchObject({
+            kind: 'refused',
+            message: expect.stringMatching(`: send {"decision": "${id}"${more}}$`),
+          });
+        }
+        const text = `{"decision": "${id}"${more}}`;
+        expect(sent(driver, name, JSON.parse(text))).toMatchObject({ kind: 'counts' });
+      }
+  });
+
+  test('the id alone is a body', () => {
+    for (const name of ['approve', 'skip', 'abort'] as const) {
+      const driver = atApproval();
+      const { id = '' } = driver.state.decision ?? {};
+      expect(sent(driver, name, id)).toMatchObject({
+        kind: 'counts',
+        request: { answer: name, decision: id },
+      });
+      expect(sent(driver, name, `${id}0`)).toMatchObject({ kind: 'refused' });
+    }
+  });
+
+  test('skip and retry without an id count for the one open decision, and for no other', () => {
+    for (const [name, driver] of [
+      ['skip', atApproval()],
+      ['retry', atFailed()],
+    ] as const) {
+      for (const body of BARE)
+        expect(sent(driver, name, body)).toMatchObject({
+          kind: 'counts',
+          request: { answer: name, decision: driver.state.decision?.id },
+        });
+      expect(sent(driver, name, { decision: '9-feedc0de' })).toMatchObject({ kind: 'refused' });
+      expect(sent(running(), name)).toMatchObject({
+        kind: 'refused',
+        message: 'no decision is open; see `emend show`',
+      });
+    }
+    expect(sent(atApproval(), 'retry')).toMatchObject({
+      message: expect.stringMatching(/^retry is not an answer to approval; answers are: approve/),
+    });
+    expect(sent(atApproval(), 'answer', { answer: 'skip' })).toMatchObject({ kind: 'counts' });
+    expect(sent(atApproval(), 'answer', { answer: 'approve' })).toMatchObject({ kind: 'refused' });
+  });
+
+  test('abort counts whatever its body says, unless it names another decision', () => {
+    for (const driver of [atApproval(), running(), atFailed()])
+      for (const body of [...BARE, { reason: 'a mistake' }, { files: 3, note: 5 }])
+        expect(sent(driver, 'abort', body)).toMatchObject({ kind: 'counts' });
+    expect(sent(atApproval(), 'abort', { decision: '9-feedc0de' })).toMatchObject({
+      kind: 'refused',
+    });
+    expect(sent(closed(), 'abort')).toMatchObject({ message: 'the run has ended: skipped' });
+  });
+
+  test('retry with a reason counts if the run waits for that reason', () => {
+    const driver = atFailed();
+    expect(sent(driver, 'retry', { reason: 'declined' })).toMatchObject({ kind: 'counts' });
+    expect(sent(driver, 'retry', { reason: 'model_unavailable' })).toMatchObject({
+      kind: 'refused',
+      message: `the run waits for declined, not for model_unavailable: send {"decision": "${driver.state.decision?.id}"}`,
+    });
+    expect(sent(running(), 'retry', { reason: 'declined' })).toMatchObject({ kind: 'refused' });
+  });
+
+  test('a body without `v` is ours; one with another `v` is not', () => {
+    const driver = atApproval();
+    const body = { decision: driver.state.decision?.id, answer: 'skip' };
+    expect(sent(driver, 'answer', body)).toMatchObject({ kind: 'counts' });
+    expect(sent(driver, 'answer', versioned(body))).toMatchObject({ kind: 'counts' });
+    expect(sent(driver, 'answer', { ...body, v: 3 })).toMatchObject({
+      message: expect.stringMatching(/^The answer has version 3/),
+    });
+    expect(sent(driver, 'abort', { v: 3 })).toMatchObject({ kind: 'refused' });
+  });
+
+  test.each([
+    ['files', 3, 'a list of paths'],
+    ['note', 5, 'a text'],
+    ['set', [], 'an object of limits'],
+    ['select', { 'a.ts': ['1'] }, 'an object: a list of change numbers by path'],
+    ['signed', { at: 'now' }, '{"at": "…", "signature": "…"}'],
+    ['by', 7, 'a name, or {"name": "…", "from": "…"}'],
+    ['requestId', '', 'a text that is not empty'],
+  ])('a wrong %s is refused and named', (field, value, expected) => {
+    const driver = atApproval();
+    const body = { decision: driver.state.decision?.id, answer: 'skip', [field]: value };
+    expect(sent(driver, 'answer', body)).toMatchObject({
+      kind: 'refused',
+      message: expect.stringContaining(`${field} must be ${expected}: send {`),
+    });
+  });
+
+  test("an unknown field is refused in a typed body, and no matter in a program's", () => {
+    const driver = atApproval();
+    const body = { decision: driver.state.decision?.id, reson: 'x' };
+    expect(sent(driver, 'skip', body)).toMatchObject({
+      message: expect.stringMatching(/^"reson" is not a field of `skip`; fields are: v, decision,/),
+    });
+    expect(sent(driver, 'skip', versioned(body))).toMatchObject({ kind: 'counts' });
+  });
+
+  test('the sender is a name, or a name with its origin', () => {
+    const driver = atApproval();
+    const byOf = (by?: unknown): unknown => {
+      const verdict = sent(driver, 'skip', by === undefined ? {} : { by });
+      return verdict.kind === 'counts' ? verdict.request.by : verdict;
+    };
+    expect(byOf()).toEqual({ name: 'someone', from: 'signal' });
+    expect(byOf('ada')).toEqual({ name: 'ada', from: 'signal' });
+    expect(byOf({ name: 'ada', from: 'bot' })).toEqual({ name: 'ada', from: 'bot' });
+  });
+});
+
 describe('counts once', () => {
   const decided = (driver: StepDriver): number =>
     driver.state.events.filter((event) => event.type === 'decided').length;
@@ -257,14 +384,8 @@ describe('counts once', () => {
     const driver = atApproval();
     const request = driver.request('approve');
     driver.dispatch({ type: 'decided', request });
-    const reading = readRequest(driver.state, JSON.parse(JSON.stringify(versioned(request))));
-    expect(reading.kind).toBe('request');
-    expect(
-      validateDecision(driver.state, reading.kind === 'request' ? reading.request : request),
-    ).toMatchObject({
-      counts: false,
-      again: true,
-    });
+    const again = JSON.parse(JSON.stringify(versioned(request))) as unknown;
+    expect(sent(driver, 'answer', again)).toMatchObject({ kind: 'again' });
     driver.run();
     // Long after, too: the run has gone on meanwhile.
     expect(validateDecision(driver.state, request)).toMatchObject({ again: true });
@@ -361,43 +482,27 @@ describe('counts once', () => {
     expect(driver.say(['skip', { files: ['a.ts'] }])).toMatch(/already/);
   });
 
-  test('a short signal sent twice', () => {
+  test.each([
+    ['as it is', {}],
+    ['for one file', { files: ['a.ts'] }],
+    ['with a note', { note: 'good' }],
+  ])('a signal sent twice, %s: its id follows from decision and content', (_, more) => {
     const driver = atApproval();
-    const body = { decision: driver.state.decision?.id };
-    for (const more of [{}, { files: ['a.ts'] }]) {
-      const first = readShortSignal(driver.state, 'approve', { ...body, ...more });
-      const second = readShortSignal(driver.state, 'approve', { ...body, ...more });
-      expect(second).toEqual(first);
-      expect(first.kind).toBe('request');
-    }
+    const body = { decision: driver.state.decision?.id, ...more };
+    const first = sent(driver, 'approve', body);
+    expect(first).toMatchObject({ kind: 'counts' });
+    expect(sent(driver, 'approve', body)).toEqual(first);
+    expect(sent(driver, 'approve', { ...body, note: 'other words' })).not.toEqual(first);
+    if (first.kind !== 'counts') return;
+    driver.dispatch({ type: 'decided', request: first.request });
+    expect(sent(driver, 'approve', body)).toMatchObject({ kind: 'again' });
+    expect(decided(driver)).toBe(1);
   });
 
-  test('a bare signal never counts, and is told the JSON to paste; abort may be bare', () => {
-    for (const { state } of [atApproval(), revised()])
-      for (const bare of [undefined, null, '', {}, 'approve', 17, { decision: 5 }])
-        for (const answer of ['approve', 'skip', 'retry'] as const)
-          expect(readShortSignal(state, answer, bare)).toMatchObject({
-            kind: 'ignored',
-            why: expect.stringContaining(`send {"decision": "${state.decision?.id}"}`),
-          });
-    for (const bare of [undefined, null, '', {}]) {
-      expect(readShortSignal(revised().state, 'abort', bare)).toMatchObject({
-        request: { decision: '' },
-      });
-      expect(readShortSignal(running().state, 'approve', bare)).toMatchObject({
-        why: 'no decision is open',
-      });
-    }
-  });
-
-  test('`decide` without an id never counts either', () => {
-    const driver = atApproval();
-    const json = `{"decision": "${driver.state.decision?.id}"}`;
-    expect(
-      readRequest(driver.state, { v: VERSION, answer: 'approve', requestId: 'r' }),
-    ).toMatchObject({
-      kind: 'ignored',
-      why: expect.stringContaining(json),
+  test('an update without a request id has the id of the update', () => {
+    expect(sent(atApproval(), 'approve', atApproval().state.decision?.id, 'typed')).toMatchObject({
+      kind: 'counts',
+      request: { requestId: 'typed', by: { from: 'update' } },
     });
   });
 

@@ -23,8 +23,7 @@ import { callKey } from '../../src/model/journal/records.js';
 import type { CallKeyParts } from '../../src/model/ports.js';
 import { startedData } from '../client/fake.js';
 import { ProblemError } from '../../src/shared/problems.js';
-import { currentRules } from '../../src/shared/rules.js';
-import { readRequest } from '../../src/workflows/frame/read-signal.js';
+import { readMessage } from '../../src/shared/messages.js';
 import { claimRecord, liveDevServer, recordPath } from '../../src/temporal/dev-record.js';
 import { checkDatabase } from '../../src/temporal/dev-server.js';
 import { createApplyEngine } from '../../src/workspace/apply/engine.js';
@@ -312,20 +311,13 @@ test('a decision with v 3 does not count, in words that say what to do; extra fi
     requestId: 'r',
     by: { name: 'n', from: 'cli' },
   };
-  expect(
-    readRequest({ input: { rules: currentRules() }, decision: null }, { ...request, v: 3 }),
-  ).toMatchObject({
-    kind: 'ignored',
-    why: expect.stringMatching(/version 3; this Emend reads version 2.*upgrade/),
+  expect(readMessage('answer', { ...request, v: 3 })).toMatchObject({
+    kind: 'faulty',
+    fault: expect.stringMatching(/version 3; this Emend reads version 2/),
   });
-  expect(
-    readRequest(
-      { input: { rules: currentRules() }, decision: null },
-      { ...request, laterField: [] },
-    ),
-  ).toMatchObject({
-    kind: 'request',
-    request: { decision: request.decision, requestId: 'r' },
+  expect(readMessage('answer', { ...request, laterField: [] })).toMatchObject({
+    kind: 'message',
+    message: { decision: request.decision, requestId: 'r' },
   });
 });
 

@@ -57,15 +57,14 @@ export const decide = async (
       set,
       ...(flags.note === undefined ? {} : { note: flags.note }),
     };
-    const seen =
-      flags.decision ??
-      (answer === 'abort' ? null : await lookedAt({ io, emend, flags }, resolved, given));
+    const seen = await seenDecision({ io, emend, flags }, resolved, given);
     if (typeof seen === 'number') return seen;
-    const before = await beforeAnswer({ io, emend, flags }, resolved, answer, seen);
+    const decision = seen?.decision ?? null;
+    const before = await beforeAnswer({ io, emend, flags }, resolved, answer, decision);
     const result = await sendDecision(emend, resolved, {
       ...given,
-      ...(seen === null ? {} : { decision: seen }),
-      ...(hunk.length === 0 ? {} : { select: await partOf(emend, hunk, resolved, seen) }),
+      ...seen,
+      ...(hunk.length === 0 ? {} : { select: await partOf(emend, hunk, resolved, decision) }),
     });
     printFound({ io, flags }, 'decide', result, [
       `${shownKey(resolved.stepKey)}  ${plain(result.message)}`,
@@ -87,18 +86,33 @@ const isPushed = async (emend: Emend, run: ResolvedRun): Promise<boolean> => {
   return urlFault(workspace) === null && result?.commit != null;
 };
 
+/** The decision that the sender saw. */
+type SeenDecision = Pick<DecideOptions, 'sign'> & Required<Pick<DecideOptions, 'decision'>>;
+
+/** Returns the decision that is answered, null for `abort`, or the exit code if the sender declines to answer. */
+const seenDecision = (
+  session: Session<DecideFlags>,
+  run: ResolvedRun,
+  given: DecideOptions,
+): Promise<SeenDecision | ExitCode | null> | SeenDecision | null => {
+  const { decision } = session.flags;
+  if (decision !== undefined) return { decision };
+  return given.answer === 'abort' ? null : lookedAt(session, run, given);
+};
+
 /**
- * An answer counts for what its sender looked at. Who names no decision is shown the open one and asked; where nobody can be asked, they
- * are told what to type. Returns the decision's id, or the exit code of a person who does not want to.
+ * An answer counts for the decision that its sender looked at. A sender who names none is shown the open decision and asked. Without a
+ * terminal, the command prints what to type. Returns the exit code if the sender declines.
  */
 const lookedAt = async (
   { io, emend, flags }: Session<DecideFlags>,
   run: ResolvedRun,
   given: DecideOptions,
-): Promise<string | ExitCode | null> => {
+): Promise<SeenDecision | ExitCode | null> => {
   const { answer } = given;
   const decision = await openDecision(emend, run, given);
-  if (decision === null || typeof decision === 'string') return decision;
+  if (decision === null) return null;
+  if (typeof decision === 'string') return { decision, sign: false };
   if (!io.isTty || flags.json === true)
     return fail(
       'usage',
@@ -119,7 +133,8 @@ const lookedAt = async (
     typed: await io.key(`${answer}? [y/N] `, signal),
     isInterrupted: signal.aborted,
   }));
-  if (/^y(es)?$/i.test(typed?.trim() ?? '')) return decision.id;
+  if (/^y(es)?$/i.test(typed?.trim() ?? ''))
+    return { decision: decision.id, sign: decision.mustSign === true };
   io.out('Nothing was sent.');
   return isInterrupted ? EXIT.interrupted : EXIT.waiting;
 };

@@ -12,6 +12,7 @@ import {
 import { fail, type ExitCode, EXIT } from '../../shared/problems.js';
 import { BOUNDS } from '../../shared/limits.js';
 import { shownKey } from '../../shared/ids.js';
+import type { PLAN_SIGNALS } from '../../shared/names.js';
 import { branchOf } from '../../shared/repository.js';
 import { publish } from '../headless/approve.js';
 import { begin, type BeginFlags, tellEnd } from '../begin-end.js';
@@ -150,6 +151,14 @@ const findPlan = async (io: Io, path: string, { repository }: At): Promise<PlanF
 };
 
 type Control = 'pause' | 'resume' | 'stop' | 'drift' | 'revise';
+/** The message `revise` answers a decision, so the signal for the plan has another name. */
+const SIGNAL_OF: Readonly<Record<Control, keyof typeof PLAN_SIGNALS>> = {
+  pause: 'pause',
+  resume: 'resume',
+  stop: 'stop',
+  drift: 'drift',
+  revise: 'replan',
+};
 
 /** `undo`: what `emend plan resume` does about it. */
 const control =
@@ -162,7 +171,7 @@ const control =
     withEmend(io, async (emend) => {
       const plan = await findPlan(io, path, flags);
       if (
-        !(await signalPlan(emend, plan, name, {
+        !(await signalPlan(emend, plan, SIGNAL_OF[name], {
           by: loginName(),
           ...(text === undefined ? {} : { text }),
         }))

@@ -1,12 +1,8 @@
 /** A person's answer to a decision point: as an update where a worker answers, else as a signal that waits for one. */
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import { userInfo } from 'node:os';
-import { BOUNDS } from '../../shared/limits.js';
 import { fail, problemOn, versioned } from '../../shared/problems.js';
 import {
-  SIGNATURES,
-  signedStatement,
   UNSIGNED_ANSWERS,
   type Answer,
   type Decider,
@@ -14,15 +10,13 @@ import {
   type DecisionPoint,
   type DecisionRequest,
 } from '../../shared/decisions.js';
-import { SIGNALS } from '../../shared/names.js';
-import { urlFault } from '../../shared/repository.js';
-import { shownKey, type StepKey } from '../../shared/ids.js';
+import { MESSAGES } from '../../shared/messages.js';
+import { currentRules } from '../../shared/rules.js';
+import { shownKey } from '../../shared/ids.js';
 import { needRuns, type Emend } from '../types.js';
 import { refreshRun, type ResolvedRun } from './resolve.js';
 import { shellWord } from '../../shared/text.js';
-import { canonicalJson } from '../../system/hash.js';
-import { signText } from '../../system/ssh-signature.js';
-import { gitLine } from '../../workspace/git/index.js';
+import { acceptanceFault, partsFault, type GivenAnswer } from '../../shared/validate-decision.js';
 import { showRun, type RunView } from './show.js';
 
 /** An answer to a decision. */
@@ -33,7 +27,7 @@ export interface DecideOptions extends Pick<
   /** Id of the decision that was looked at; only `abort` may do without. */
   readonly decision?: string;
   readonly by?: Decider;
-  /** False: not with this machine's key, whoever must sign. A policy never signs. */
+  /** False: the answer is not signed with this machine's key, or its sender knows that nobody must sign. A policy never signs. */
   readonly sign?: boolean;
 }
 
@@ -58,7 +52,7 @@ export const decide = async (
   needOpen(emend, run);
   needFields(options);
   const unsigned = await requestOf(options, run);
-  const request = await signed(emend, run, unsigned, options.sign ?? true);
+  const request = maySign(options) ? await signed(emend, run, unsigned) : unsigned;
   const result = await send(emend, run, request).catch((error: unknown) => {
     const { message, next } = problemOn('no_server')(error);
     return fail(
@@ -78,24 +72,35 @@ export const decide = async (
     : result;
 };
 
-/** Throws ProblemError `usage` if the note is too long, a part is missing, or no decision is named. */
+/** Answers that approve nothing, and those of a policy, are never signed. */
+const maySign = ({ answer, by, sign = true }: DecideOptions): boolean =>
+  sign && by?.from !== 'policy' && !UNSIGNED_ANSWERS.includes(answer);
+
+/** Loads the signing only for an answer that may need it. */
+const signed = async (
+  emend: Emend,
+  run: ResolvedRun,
+  request: DecisionRequest,
+): Promise<DecisionRequest> => {
+  const { signIfNeeded } = await import('./sign-answer.js');
+  return signIfNeeded(emend, run, request);
+};
+
+/** Throws ProblemError `usage` if the answer has a fault that no decision would accept, or names no decision. */
 const needFields = (options: DecideOptions): void => {
-  const { answer, decision, note = '' } = options;
-  const bytes = Buffer.byteLength(note);
-  if (bytes > BOUNDS.note_bytes)
-    fail('usage', `The note has ${bytes} bytes; at most ${BOUNDS.note_bytes} are allowed.`);
   needParts(options);
-  if (decision === undefined && answer !== 'abort')
+  if (options.decision === undefined && options.answer !== 'abort')
     fail(
       'usage',
-      `${answer} needs the id of the decision you saw; nothing was sent.`,
+      `${options.answer} needs the id of the decision you saw; nothing was sent.`,
       'Pass it as `decision`: `emend show` prints it.',
     );
 };
 
 /** Returns the request without a signature. Throws ProblemError `usage` if its command contains a secret. */
 const requestOf = async (options: DecideOptions, run: ResolvedRun): Promise<DecisionRequest> => {
-  const { note, command } = await withoutSecrets(options, run);
+  const given = givenOf(options);
+  const { note, command } = await withoutSecrets(given, run);
   if (command !== options.set?.command)
     fail(
       'usage',
@@ -104,33 +109,37 @@ const requestOf = async (options: DecideOptions, run: ResolvedRun): Promise<Deci
     );
   return versioned({
     decision: options.decision ?? '',
-    answer: options.answer,
-    ...(options.files === undefined || options.files.length === 0 ? {} : { files: options.files }),
+    ...given,
     ...(note === undefined ? {} : { note }),
-    ...(options.set === undefined || Object.keys(options.set).length === 0
-      ? {}
-      : { set: options.set }),
-    ...(options.select === undefined ? {} : { select: options.select }),
     requestId: randomUUID(),
     by: options.by ?? { name: loginName(), from: 'cli' },
   });
 };
 
-/** Throws ProblemError `usage` where the answer lacks what it cannot do without, or has what nobody may keep, whatever is open. */
-export const needParts = ({ answer, note = '', select, set }: DecideOptions): void => {
-  if (answer === 'revise' && note.trim() === '')
-    fail('usage', 'revise needs a note that says what to change.', 'Add --note "…".');
-  if (answer === 'select' && select === undefined)
-    fail(
-      'usage',
-      'select needs the hunks to accept.',
-      'Add --hunk PATH:1,3 (repeatable), or review them: emend review RUN.',
-    );
-  if (answer === 'other' && set?.command === undefined)
-    fail('usage', 'other needs the command to run.', 'Add --set command="…".');
-  // A run refuses it too, but the server keeps a signal before any run has seen it, and we keep what was sent.
-  const fault = typeof set?.repository === 'string' ? urlFault(set.repository) : null;
-  if (fault !== null) fail('usage', `set.repository: expected ${fault}.`);
+/** The parts of the answer. No files and no settings mean the same as an empty list of them. */
+const givenOf = ({ answer, files = [], note, set = {}, select }: DecideOptions): GivenAnswer => ({
+  answer,
+  ...(files.length === 0 ? {} : { files }),
+  ...(note === undefined ? {} : { note }),
+  ...(Object.keys(set).length === 0 ? {} : { set }),
+  ...(select === undefined ? {} : { select }),
+});
+
+/** Options of the command line by which an answer gets the part that it needs. */
+const OPTIONS: Partial<Record<Answer, string>> = {
+  revise: 'Add --note "…".',
+  select: 'Add --hunk PATH:1,3 (repeatable), or review them: emend review RUN.',
+  other: 'Add --set command="…".',
+  change_model: 'Add --set model=NAME.',
+};
+
+/**
+ * Throws ProblemError `usage` if a part is missing, or if the answer has what nobody may keep. The run checks the same, but the server keeps
+ * a signal before any run has seen it, and the archive keeps what was sent.
+ */
+export const needParts = (options: DecideOptions): void => {
+  const fault = partsFault(currentRules(), givenOf(options));
+  if (fault !== null) fail('usage', `${fault}.`, OPTIONS[options.answer]);
 };
 
 /** Its rules are loaded only for an answer that has words. */
@@ -145,26 +154,6 @@ const withoutSecrets = async (
   if (Object.keys(words).length === 0) return words;
   const { maskedWords } = await import('./masked-words.js');
   return maskedWords(words, live?.memo?.workspace ?? archived.started?.workspace ?? null);
-};
-
-/** Signed where an approver must and a key is configured. */
-const signed = async (
-  emend: Emend,
-  run: ResolvedRun,
-  request: DecisionRequest,
-  wanted: boolean,
-): Promise<DecisionRequest> => {
-  if (!wanted || request.by.from === 'policy' || UNSIGNED_ANSWERS.includes(request.answer))
-    return request;
-  const key = await signingKey(run.live?.memo?.workspace);
-  if (key === null) return request;
-  const { source, status } = await showRun(emend, run, { full: false });
-  if (status.decision?.mustSign !== true || status.decision.id !== request.decision) return request;
-  if (source === 'run') return sign(run.stepKey, status.decision, request, key);
-  return fail(
-    'no_worker',
-    'An approver must sign this answer, but no worker is reachable to name the proposal.',
-  );
 };
 
 const send = async (
@@ -205,7 +194,7 @@ const send = async (
     case 'not_accepted': {
       // The update is not withdrawn, so the run may get the same request twice: its requestId makes it count once.
       // Closed by now, perhaps by this very answer: then the update is told again what came of it.
-      if (!(await runs.signal(ref, SIGNALS.decide, request))) return send(emend, run, request);
+      if (!(await runs.signal(ref, MESSAGES.answer, request))) return send(emend, run, request);
       const message = (await runs.polled(ref.queue, true).catch(() => true))
         ? `The run has not confirmed the answer yet. The server keeps it; see the result with \`emend show ${shown}\`.`
         : 'No worker has responded yet. The server keeps the answer until one starts: `emend worker`.';
@@ -247,14 +236,17 @@ const needOpen = (emend: Emend, run: ResolvedRun): void => {
 export const openDecision = async (
   emend: Emend,
   run: ResolvedRun,
-  { answer, files }: Pick<DecideOptions, 'answer' | 'files'>,
+  options: DecideOptions,
 ): Promise<DecisionPoint | string | null> => {
   needOpen(emend, run);
   const view = await showRun(emend, run, { full: false });
   const { decision } = view.status;
+  const { answer } = options;
   const shown = shownKey(run.stepKey);
-  if (view.source === 'run' && decision !== null)
-    return checkAnswer(decision, answer, files ?? [], shown);
+  if (view.source === 'run' && decision !== null) {
+    const fault = acceptanceFault(currentRules(), decision, givenOf(options));
+    return fault === null ? decision : notAccepted(`${fault}.`, shown);
+  }
   if (answer === 'abort') return null;
   // A wait for a model that is down approves nothing: the next try comes at once.
   if (view.source === 'run' && answer === 'retry' && view.status.outage !== undefined)
@@ -270,56 +262,10 @@ export const openDecision = async (
 export const noDecision = ({ status }: Pick<RunView, 'status'>, shown: string): never =>
   notAccepted(`Run ${shown} has no open decision: it is ${status.doing}.`, shown);
 
-/** What the run would refuse is said here in words that name this decision's answers and files. */
-const checkAnswer = (
-  decision: DecisionPoint,
-  answer: Answer,
-  files: readonly string[],
-  shown: string,
-): DecisionPoint => {
-  if (!decision.accepts.includes(answer))
-    return notAccepted(
-      `Run ${shown} is waiting for ${decision.reason} (${decision.id}), which accepts ${decision.accepts.join(', ')}; received ${answer}.`,
-    );
-  const known = decision.files.map((file) => file.path);
-  const strange = files.find((file) => !known.includes(file));
-  if (strange !== undefined)
-    return notAccepted(
-      `Decision ${decision.id} is not about ${strange}; it is about ${known.join(', ') || 'the whole step'}.`,
-    );
-  return decision;
-};
-
 export const loginName = (): string => {
   try {
     return userInfo().username;
   } catch {
     return 'unknown';
   }
-};
-
-// Signing, with the key that git signs with (`gpg.format=ssh`, `user.signingkey`).
-
-/** As git is configured in the workspace, where it is on this machine; null: there is none. */
-const signingKey = async (workspace: string | undefined): Promise<string | null> => {
-  const cwd = workspace !== undefined && existsSync(workspace) ? workspace : process.cwd();
-  const ask = async (args: readonly string[]): Promise<string | null> => {
-    const said = await gitLine(['config', ...args], { cwd, environment: process.env });
-    return said.ok && said.value !== '' ? said.value : null;
-  };
-  return (await ask(['--get', 'gpg.format'])) === 'ssh'
-    ? ask(['--type=path', '--get', 'user.signingkey'])
-    : null;
-};
-
-/** Throws ProblemError `usage` where the key cannot sign. */
-export const sign = async (
-  stepKey: StepKey,
-  { proposalId }: Pick<DecisionPoint, 'proposalId'>,
-  request: DecisionRequest,
-  key: string,
-): Promise<DecisionRequest> => {
-  const at = new Date().toISOString();
-  const text = canonicalJson(signedStatement(stepKey, proposalId, request, at));
-  return { ...request, signed: { at, signature: await signText(text, key, SIGNATURES) } };
 };

@@ -4,10 +4,10 @@
  * SDK keeps other signals until there are handlers for them.
  */
 import {
-  CancellationScope,
+  allHandlersFinished,
+  condition,
   isCancellation,
   scheduleActivity,
-  setHandler,
   upsertMemo,
   upsertSearchAttributes,
   workflowInfo,
@@ -21,13 +21,14 @@ import type { EventsQuery, RunSetup, StatusQuery, StepStatus } from '../../share
 import { isRecord } from '../../shared/text.js';
 import { NO_USAGE } from '../../shared/usage.js';
 import { invalidInput } from './input.js';
-import * as names from './names.js';
+import { EarlyMessages } from './early-messages.js';
+import * as messages from './messages.js';
 
 /** `setup` null: the run was aborted before it had one. */
 export interface Beginning<I> {
   readonly stepKey: StepKey;
   readonly setup: I | null;
-  readonly isAborted: boolean;
+  readonly early: EarlyMessages;
 }
 
 /** Runs the first activity. Throws ApplicationFailure `InvalidInput`, or CancelledFailure. */
@@ -36,20 +37,18 @@ export async function beginRun<I extends RunSetup>(
   input: unknown,
 ): Promise<Beginning<I>> {
   const stepKey = ownKey();
-  const scope = new CancellationScope();
-  let isAborted = false;
+  const early = new EarlyMessages();
+  early.register();
   answerEarly(stepKey, input);
-  setHandler(names.abortSignal, () => {
-    isAborted = true;
-    scope.cancel();
-  });
   try {
-    const result = await scope.run(() => readInput(stepKey, kind, input));
+    const result = await early.scope.run(() => readInput(stepKey, kind, input));
     if (result.outcome === 'invalid') throw invalidInput(result.message);
-    return { stepKey, setup: result.setup as RunSetup as I, isAborted };
+    return { stepKey, setup: result.setup as RunSetup as I, early };
   } catch (error) {
-    if (isAborted && isCancellation(error)) return { stepKey, setup: null, isAborted };
-    throw error;
+    early.end();
+    if (!early.isAborted || !isCancellation(error)) throw error;
+    await condition(allHandlersFinished);
+    return { stepKey, setup: null, early };
   }
 }
 
@@ -99,14 +98,14 @@ function answerEarly(stepKey: StepKey, input: unknown): void {
     lastSeq: 0,
     result: null,
   };
-  names.answerQuery(
-    names.status,
+  messages.answerQuery(
+    messages.status,
     (_query?: StatusQuery) => status,
     'What the run does or waits for',
   );
-  names.answerQuery(names.ledger, () => [], 'Each target file: status, attempts, reason');
-  names.answerQuery(names.events, (_query?: EventsQuery) => [], 'What happened, in order');
-  names.answerQuery(names.proposal, () => null, 'The proposal: files, findings, tolerances');
+  messages.answerQuery(messages.ledger, () => [], 'Each target file: status, attempts, reason');
+  messages.answerQuery(messages.events, (_query?: EventsQuery) => [], 'What happened, in order');
+  messages.answerQuery(messages.proposal, () => null, 'The proposal: files, findings, tolerances');
 }
 
 /** By the memo and the attributes others find the run, without asking it. */

@@ -11,9 +11,11 @@ import type {
   StepStatus,
 } from '../../shared/run.js';
 import type { StepKey } from '../../shared/ids.js';
+import { MESSAGES } from '../../shared/messages.js';
 import { VERSION } from '../../shared/problems.js';
+import { bodyOf } from '../../shared/validate-decision.js';
 import type { RunState } from './machine.js';
-import { codeSpan } from '../../shared/text.js';
+import { bytesOf, codeSpan } from '../../shared/text.js';
 import { NO_USAGE } from '../../shared/usage.js';
 
 export const DETAILS_CHARS = 10_000; // bound: Over inlinePayload_bytes the Temporal UI would show a reference instead of the text.
@@ -101,21 +103,19 @@ export const titleLine = ({ title, stepKey }: Pick<RunSetup, 'title' | 'stepKey'
 
 export function decisionDetails(decision: DecisionPoint, stepKey: string): string[] {
   const run = stepKey.slice(0, BOUNDS.shownKey_chars);
-  const signals = decision.accepts.filter((answer) =>
-    ['approve', 'skip', 'retry', 'abort'].includes(answer),
-  );
+  const signals = decision.accepts.filter((answer) => Object.hasOwn(MESSAGES, answer));
   return [
     `## Waiting for you: ${decision.reason}`,
     codeSpan(decision.message, 600),
     ...(decision.parts ?? []).flatMap((part) => ['', codeSpan(partText(part), 600)]),
     '',
     decision.mustSign === true
-      ? "Without an approver's signature only `abort` counts of these signals; answer from a terminal:"
-      : 'Send one of these signals, with this body:',
+      ? "Without an approver's signature only `abort` counts of these messages; answer from a terminal:"
+      : 'Send one of these as a signal or an update, with this body:',
     '', // a list wants a blank line before it, or the Temporal UI shows it as one paragraph
     ...signals.map(
       (answer) =>
-        `- \`${answer}\` \`{"decision": "${decision.id}"}\` (${meaningOf(decision, answer)})`,
+        `- \`${answer}\` \`${bodyOf(decision.id, answer)}\` (${meaningOf(decision, answer)})`,
     ),
     '',
     'Or from a terminal:',
@@ -134,9 +134,7 @@ export function decisionDetails(decision: DecisionPoint, stepKey: string): strin
   ];
 }
 
-/** In UTF-8: the server counts bytes (20,000), and a character of a path may be four of them. */
-const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
-/** As many whole lines as fit; what must be read stands first. */
+/** As many whole lines as fit; what must be read stands first. The server counts bytes (20,000), and a character of a path may be four of them. */
 export const bounded = (lines: readonly string[]): string => {
   const kept: string[] = [];
   let bytes = 0;

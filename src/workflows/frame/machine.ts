@@ -104,6 +104,13 @@ export interface ActivityFailed {
 
 export type Move<I> = { readonly input: I; readonly asked: Asked<'checkMove'> };
 
+/** A signal that only one kind of run has. `read` makes a fact of its body and never throws. */
+export interface OwnSignal<S, F> {
+  readonly signal: SignalDefinition<[unknown]>;
+  readonly description: string;
+  readonly read: (state: S, body: unknown) => F;
+}
+
 /** `F`: its facts; `M`: its own moves; `A`: what a call of an activity may be about. */
 export interface Machine<S extends RunState, F, M extends { readonly kind: string }, A> {
   readonly kind: 'job' | 'plan';
@@ -131,13 +138,8 @@ export interface Machine<S extends RunState, F, M extends { readonly kind: strin
   };
   /** Every abort waits for the move under way, and waits are cut short by it. Else it waits only where something is under way. */
   readonly abortsBetweenEffects: boolean;
-  /** Beside those that bring decisions. */
-  readonly signals?: readonly {
-    readonly signal: SignalDefinition<[unknown]>;
-    readonly description: string;
-    /** Never throws. */
-    readonly read: (state: S, body: unknown) => F;
-  }[];
+  /** Signals in addition to the messages that bring decisions. */
+  readonly signals?: readonly OwnSignal<S, F>[];
   /** The state that the next run takes over. */
   carried?(state: S): S;
 }

@@ -23,12 +23,14 @@ import { isRecord } from '../../shared/text.js';
 import { callsOf, isLocal, type Calls } from './activities.js';
 import { ArchiveFeed } from './archive-feed.js';
 import { beginRun, showStart } from './begin.js';
-import { listen } from './decisions.js';
+import { Decisions } from './decisions.js';
 import { unbegunResult } from './details.js';
+import type { EarlyMessages } from './early-messages.js';
 import { failureOf, untilDone, unreadable } from './failures.js';
 import { checkSetup, type Fields } from './input.js';
 import { IdleEffects, LongRun } from './long-run.js';
 import type { CallOf, FrameFact, FrameEffect, Machine, RunIo, RunState } from './machine.js';
+import { registerHandlers } from './messages.js';
 import { UsageCount } from './usage.js';
 
 /** What a workflow of Emend may be started with. */
@@ -50,7 +52,7 @@ export async function runMachine<S extends RunState, F, M extends { readonly kin
   const begun = await beginRun<S['input']>(machine.kind, input);
   if (begun.setup === null) return unbegunResult(begun.stepKey, 'aborted');
   showStart(begun.setup);
-  return runWith(machine, input, begun.setup, begun.isAborted);
+  return runWith(machine, input, begun.setup, begun.early);
 }
 
 /** Returns what a plan handed over to its phase. */
@@ -69,11 +71,12 @@ function runWith<S extends RunState, F, M extends { readonly kind: string }, A>(
   machine: Machine<S, F, M, A>,
   origin: unknown,
   setup: S['input'],
-  isAborted = false,
+  early?: EarlyMessages,
 ): Promise<StepResult> {
   const run = new Run(machine, { origin, state: machine.initial(setup, Date.now()) });
-  listen(run);
-  if (isAborted) run.take(BARE_ABORT);
+  const decisions = new Decisions(run);
+  registerHandlers(decisions, machine.signals);
+  early?.handOver(decisions);
   return run.toEnd();
 }
 
@@ -90,7 +93,7 @@ function resume<S extends RunState, F, M extends { readonly kind: string }, A>(
   checkSetup(isRecord(carried.state) ? carried.state.input : undefined, machine.setupFields);
   const run = new Run(machine, { origin, state: carried.state as S, carried });
   run.showAgain();
-  listen(run);
+  registerHandlers(new Decisions(run), machine.signals);
   return run.toEnd();
 }
 
@@ -100,14 +103,6 @@ const HANDED_OVER: readonly string[] = ['v', 'carried', 'setup'];
 const startedBy = (origin: unknown): object => {
   if (!isRecord(origin)) return {};
   return Object.fromEntries(Object.entries(origin).filter(([key]) => !HANDED_OVER.includes(key)));
-};
-
-/** An abort signal without a body. */
-const BARE_ABORT: DecisionRequest = {
-  decision: '',
-  answer: 'abort',
-  requestId: 'signal-abort',
-  by: { name: 'someone', from: 'signal' },
 };
 
 /** What a run begins with. */

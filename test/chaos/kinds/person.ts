@@ -140,7 +140,7 @@ const stopped = (
 
 const JUNK = 400;
 /** Names that no version knows, and known ones with what nobody means. */
-const JUNK_SIGNALS = ['approve', 'decide', 'skip', 'hello', '__no_such', 'é'] as const;
+const JUNK_SIGNALS = ['approve', 'answer', 'revise', 'hello', '__no_such', 'é'] as const;
 const JUNK_BODIES: readonly unknown[][] = [
   [],
   [null],

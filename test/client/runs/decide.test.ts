@@ -68,14 +68,14 @@ describe('an answer', () => {
         via: 'signal',
         message: expect.stringContaining(words),
       });
-      expect(server.signals).toEqual([{ name: 'decide', payload: server.updates[0] }]);
+      expect(server.signals).toEqual([{ name: 'answer', payload: server.updates[0] }]);
     },
   );
 
   test.each([
     ['with no decision', { answer: 'approve' }, 'usage', /needs the id of the decision you saw/],
     ['revise without a note', { answer: 'revise' }, 'usage', /needs a note/],
-    ['other without a command', { answer: 'other' }, 'usage', /needs the command/],
+    ['other without a command', { answer: 'other' }, 'usage', /needs set\.command/],
     [
       'move to a URL with a password, which a server would keep for whichever worker comes',
       {

@@ -7,7 +7,7 @@ import {
   proxyActivities,
   setHandler,
 } from '@temporalio/workflow';
-import { answerQuery } from '../../../src/workflows/frame/names.js';
+import { answerQuery } from '../../../src/workflows/frame/messages.js';
 import type { Activities } from '../support/activities.js';
 
 const { makeText, textLength, failWith, echo, beatOnce, failSaying } = proxyActivities<Activities>({

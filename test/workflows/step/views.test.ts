@@ -2,7 +2,8 @@
 import { visible } from '../../../src/shared/text.js';
 import { describe, expect, test } from '@jest/globals';
 import { type PauseReason, ANSWERS_BY_REASON } from '../../../src/shared/decisions.js';
-import { readShortSignal } from '../../../src/workflows/frame/read-signal.js';
+import { readMessage } from '../../../src/shared/messages.js';
+import { judge } from '../../../src/shared/validate-decision.js';
 import { reduce } from '../../../src/workflows/step/reduce.js';
 import { detailsOf, ledgerOf, resultOf, statusOf } from '../../../src/workflows/step/views.js';
 import { eventsOf } from '../../../src/workflows/frame/details.js';
@@ -10,7 +11,7 @@ import { inOrder, play, StepDriver, type Saying, type Words } from '../../shared
 import { drawn, sampled } from '../../support/seeded.js';
 import type { Wanted } from '../../shared/world.js';
 
-const SHORT = ['approve', 'skip', 'retry', 'abort'] as const;
+const SHORT = ['approve', 'skip', 'retry', 'revise', 'abort'] as const;
 const paused = (
   reason: PauseReason,
   files: readonly string[] = ['a.ts'],
@@ -51,13 +52,9 @@ describe('details', () => {
       const offered = [...details.matchAll(/^- `(\w+)` `(\{.*?\})`/gm)];
       expect(offered.map(([, name]) => name).sort()).toEqual([...accepted].sort());
       for (const [, name, body] of offered) {
-        const reading = readShortSignal(
-          state,
-          name as (typeof SHORT)[number],
-          JSON.parse(body ?? ''),
-        );
-        expect(reading).toMatchObject({
-          kind: 'request',
+        const reading = readMessage(name as (typeof SHORT)[number], JSON.parse(body ?? ''));
+        expect(judge(state, reading)).toMatchObject({
+          kind: 'counts',
           request: { decision: state.decision?.id, answer: name },
         });
       }

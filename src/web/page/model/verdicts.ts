@@ -1,8 +1,15 @@
 /** Verdicts by hunk: what they come to for a file, which hunk needs which, and what is sent of them. Pure. */
 import { type ChangeNeed, neededName } from '../../../edits/proposal/index.js';
-import type { Selection, DecisionPoint, DecisionRequest } from '../../../shared/decisions.js';
+import {
+  namedFiles,
+  type DecisionPoint,
+  type DecisionRequest,
+  type Selection,
+} from '../../../shared/decisions.js';
 import type { ProposalSummary } from '../../../shared/proposal-activities.js';
+import { currentRules } from '../../../shared/rules.js';
 import { groupBy } from '../../../shared/text.js';
+import { partsFault } from '../../../shared/validate-decision.js';
 import type { DiffFile } from './diff.js';
 import type { Spot } from './rows.js';
 
@@ -184,10 +191,9 @@ export const requestsOf = (
 /** Why it cannot be sent; null: it can. */
 export const missingIn = (requests: readonly Request[]): string | null => {
   if (requests.length === 0) return 'No file has a verdict yet.';
-  const silent = requests.find(
-    ({ answer, note = '' }) => answer === 'revise' && note.trim() === '',
-  );
-  return silent === undefined
-    ? null
-    : `Say what to change in ${(silent.files ?? []).join(', ')}: a comment on a line, or a note below.`;
+  for (const request of requests) {
+    const fault = partsFault(currentRules(), request);
+    if (fault !== null) return `${(namedFiles(request) ?? []).join(', ')}: ${fault}`;
+  }
+  return null;
 };

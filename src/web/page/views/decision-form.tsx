@@ -12,6 +12,8 @@ import {
 } from '../../../shared/decisions.js';
 import { CHANGE_WORDS } from '../../../shared/event-text.js';
 import { LIMITS } from '../../../shared/limits.js';
+import { currentRules } from '../../../shared/rules.js';
+import { partsFault } from '../../../shared/validate-decision.js';
 import { decide } from '../api.js';
 import { keep, toggled } from '../hooks.js';
 import { openPaths } from '../model/verdicts.js';
@@ -58,15 +60,21 @@ export const DecisionForm = ({ stepKey, decision, proposal }: DecisionFormProps)
         : { [text('limit')]: Number(text('value')) }),
     };
     const chosen = open.filter((path) => files.has(path));
+    const request = {
+      decision: decision.id,
+      answer,
+      ...(perFile && chosen.length < open.length ? { files: chosen } : {}),
+      ...(text('note') === '' ? {} : { note: text('note') }),
+      ...(Object.keys(set).length === 0 ? {} : { set }),
+    };
+    const fault = partsFault(currentRules(), request);
+    if (fault !== null) {
+      setSaid({ good: false, text: fault });
+      return;
+    }
     setBusy(true);
     try {
-      const result = await decide(stepKey, {
-        decision: decision.id,
-        answer,
-        ...(perFile && chosen.length < open.length ? { files: chosen } : {}),
-        ...(text('note') === '' ? {} : { note: text('note') }),
-        ...(Object.keys(set).length === 0 ? {} : { set }),
-      });
+      const result = await decide(stepKey, request);
       sessionStorage.removeItem(draft);
       setSaid({ good: true, text: result.message });
     } catch (error) {
@@ -136,7 +144,6 @@ export const DecisionForm = ({ stepKey, decision, proposal }: DecisionFormProps)
             <textarea
               name="note"
               rows={3}
-              required={answer === 'revise'}
               defaultValue={JSON.parse(sessionStorage.getItem(draft) ?? '""') as string}
               onInput={(event) => keep(sessionStorage, draft, event.currentTarget.value)}
             />
@@ -157,12 +164,12 @@ export const DecisionForm = ({ stepKey, decision, proposal }: DecisionFormProps)
           (answer === 'start' && parts.some(({ name }) => name === 'tests'))) && (
           <label>
             {answer === 'other' ? 'Command' : 'Another test command'}
-            <input name="command" required={answer === 'other'} class="wide" />
+            <input name="command" class="wide" />
           </label>
         )}
         {answer === 'change_model' && (
           <label>
-            Model <input name="model" required class="wide" />
+            Model <input name="model" class="wide" />
           </label>
         )}
         {answer !== null && takesSettings(decision, answer) && (
