@@ -131,8 +131,12 @@ test('an abort ends a run that no worker has begun, and other signals wait for t
   await aborted.signal('abort');
   const asked = await start(s, { workspace: s.repo, ...TASK, approval: 'ask' });
   await asked.signal('skip', 'no decision has this id');
+  const third = await start(s, { workspace: s.repo, ...TASK });
+  const updated = third.executeUpdate('abort');
   await s.worker();
+  expect(await third.result()).toMatchObject({ outcome: 'aborted' });
   expect(await aborted.result()).toMatchObject({ outcome: 'aborted' });
+  expect(await updated).toMatchObject({ outcome: 'resolved' });
   const { stepKey } = await begun(asked);
   const { status } = await s.settle(await resolveRun(s.emend, stepKey));
   expect(status.decision?.reason).toBe('approval');
