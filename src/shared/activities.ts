@@ -1,7 +1,7 @@
 /**
  * ◆ The one table of activities: where each runs, what bounds its calls, what its failure is asked as, and why. Calls, registration,
  * heartbeats, sentences about failures, counts of usage and the table in docs/operations.md are made from it.
- * Bounds are names of numbers in the run's input, so a changed default changes no open run. A changed `fails`, `unreached`, `work` or
+ * Bounds are names of numbers in what the run goes by, so a changed default changes no open run. A changed `fails`, `unreached`, `work` or
  * `reportsUsage` changes what a run does next: docs/versions.md says when that is allowed.
  */
 import type { BeginActivities } from './begin-run.js';
@@ -32,7 +32,7 @@ export type ActivityName = keyof Activities;
 export type InputOf<N extends ActivityName> = Parameters<Activities[N]>[0];
 export type ResultOf<N extends ActivityName> = Awaited<ReturnType<Activities[N]>>;
 
-/** The name of a number in the run's input. */
+/** The name of a number in what the run goes by. */
 export type Amount = TimingName | keyof Rules['bounds'];
 export interface ActivitySpec {
   /**

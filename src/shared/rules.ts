@@ -1,5 +1,5 @@
 /**
- * ◆ What a replay goes by. The client freezes these rules in a run's input, so that a history replays by them whatever another build
+ * ◆ What a replay goes by. The first activity returns these rules, so that a history replays by them whatever another build
  * has; workflows and reducers read no limit, bound or table of answers elsewhere (a dependency rule refuses it).
  */
 import { SHOWN_BOUNDS, STORE_BOUNDS } from './bounds.js';

@@ -1,7 +1,7 @@
 /**
  * The four search attributes that make runs findable in the Temporal UI. The worker creates them before it polls: a run started with an
  * unregistered attribute is refused, and an upsert of one leaves a run failing its task for ever. Where the worker may not create
- * them (Temporal Cloud, strict clusters), runs go without: the answer is recorded in the run's input.
+ * them (Temporal Cloud, strict clusters), runs go without: the answer is recorded in the result of the run's first activity.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isGrpcServiceError, ServiceError, type ConnectionLike } from '@temporalio/client';

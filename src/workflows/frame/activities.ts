@@ -1,4 +1,4 @@
-/** How each activity is called: as the table (src/shared/activities.ts) says, with the numbers of the run's input. */
+/** How each activity is called: as the table (src/shared/activities.ts) says, with the numbers that the run goes by. */
 import { checkVersion, versioned } from '../../shared/problems.js';
 import { TimeoutType } from '@temporalio/common';
 import {
