@@ -6,7 +6,7 @@ export type BlobRef = `sha256:${string}`;
 export const isBlobRef = (value: unknown): value is BlobRef =>
   typeof value === 'string' && /^sha256:[0-9a-f]{64}$/.test(value);
 
-/** 128 random bits made by the client, 32 hex digits; names a step through retries, resets and continue-as-new. */
+/** 32 hex digits (`runKey`); names a run through retries, resets and continue-as-new. */
 export type StepKey = string;
 
 export const isStepKey = (value: unknown): value is StepKey =>
