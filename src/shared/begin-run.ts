@@ -51,8 +51,8 @@ export interface WorkerGroup {
   }>;
   /** All hosts that the store knows. */
   hosts(): Promise<readonly LiveHost[]>;
-  /** The newest checkpoint of a plan on this host; null: there is none. */
+  /** The newest checkpoint of an earlier run of the plan on this host; null: there is none. `stepKey`: of this run. */
   lastCheckpoint(
-    plan: Pick<PlanSetup, 'workspace' | 'planPath' | 'queues'>,
+    plan: Pick<PlanSetup, 'workspace' | 'planPath' | 'queues' | 'stepKey'>,
   ): Promise<PlanCheckpoint | null>;
 }

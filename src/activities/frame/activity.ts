@@ -168,15 +168,23 @@ const messageOf = (error: unknown): string =>
       ? `${error.name}: ${error.message}`
       : String(error);
 
-/** `message`: what it says, as history may hold it. */
-function asFailure(error: unknown, message: string, input: ActivityBase): unknown {
+/** `message`: what it says, as history may hold it. A run that has not begun can ask nobody, so its first activity is always repeated. */
+function asFailure(
+  error: unknown,
+  message: string,
+  input: ActivityBase,
+  role: ActivitySpec['role'],
+): unknown {
   if (error instanceof CancelledFailure || error instanceof ApplicationFailure) return error;
   const told = cut(message, BOUNDS.reason_chars);
   if (error instanceof ModelError || error instanceof ProblemError) {
     const { retryable, retryAfter_ms } =
       error instanceof ModelError
         ? error
-        : { retryable: retried(error.problem, input), retryAfter_ms: undefined };
+        : {
+            retryable: role === 'workflow' || retried(error.problem, input),
+            retryAfter_ms: undefined,
+          };
     return ApplicationFailure.create({
       type: error.problem.code,
       message: told,
@@ -311,7 +319,7 @@ export function activity<I extends ActivityBase, O extends object>(
         { activity: name, stepKey: input.stepKey, attempt, err },
         'activity failed',
       );
-      throw asFailure(error, message, input);
+      throw asFailure(error, message, input, role);
     } finally {
       clearInterval(timer);
     }

@@ -81,7 +81,7 @@ async function planSetup(
   { planPath, options }: Pick<PlanStart, 'planPath' | 'options'>,
 ): Promise<PlanSetup> {
   const { workspace, queues, repository } = base;
-  const last = await group.lastCheckpoint({ workspace, planPath, queues });
+  const last = await group.lastCheckpoint({ workspace, planPath, queues, stepKey: base.stepKey });
   const continues = options.phase === null && !options.restart;
   const branch = (continues ? last?.branch : undefined) ?? branchOf(base.stepKey);
   return {

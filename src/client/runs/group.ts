@@ -16,6 +16,6 @@ export const createGroup = (open: () => Promise<Emend>): WorkerGroup => ({
     const hosts = await allHosts(await open());
     return hosts.map(({ id, name, roles }) => ({ id, name, isLive: roles.includes('hosts') }));
   },
-  lastCheckpoint: async ({ queues, ...plan }) =>
-    lastCheckpointed(await open(), { ...plan, host: hostOfQueue(queues.host) }),
+  lastCheckpoint: async ({ queues, stepKey, ...plan }) =>
+    lastCheckpointed(await open(), { ...plan, host: hostOfQueue(queues.host), except: stepKey }),
 });

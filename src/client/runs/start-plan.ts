@@ -6,7 +6,7 @@ import { fail, ProblemError } from '../../shared/problems.js';
 import { tokensIn, withoutTokens } from '../../shared/tokens.js';
 import { hostOfQueue, PLAN_SIGNALS } from '../../shared/names.js';
 import type { RepositoryBase } from '../../shared/repository.js';
-import { planOf } from '../../shared/ids.js';
+import { planOf, type StepKey } from '../../shared/ids.js';
 import { readAmongOthers } from '../archive/run.js';
 import {
   hereId,
@@ -101,9 +101,16 @@ export const lastCheckpointed = async (
     workspace,
     planPath,
     host,
-  }: Pick<PlanFile, 'workspace' | 'planPath'> & { readonly host: string },
+    except,
+  }: Pick<PlanFile, 'workspace' | 'planPath'> & {
+    readonly host: string;
+    /** A run whose own checkpoints do not count. */
+    readonly except?: StepKey;
+  },
 ): Promise<PlanCheckpoint | null> => {
-  const plans = (await archive.list()).filter((stepKey) => planOf(stepKey) === stepKey);
+  const plans = (await archive.list()).filter(
+    (stepKey) => planOf(stepKey) === stepKey && stepKey !== except,
+  );
   for (const stepKey of plans.slice(0, CHECKPOINT_ARCHIVES)) {
     const reading = archive.lastFile(stepKey, 'checkpoint-') as Promise<PlanCheckpoint | null>;
     // A damaged one of another plan holds up nothing.
