@@ -33,6 +33,7 @@ export default {
       displayName: 'unit',
       testMatch: ['<rootDir>/test/**/*.test.ts'],
       testPathIgnorePatterns: ['/node_modules/', '<rootDir>/test/e2e/', '<rootDir>/test/cluster/'],
+      globalSetup: '<rootDir>/test/support/scratch-setup.js',
     },
     {
       ...base,

@@ -144,7 +144,7 @@ const ACCOUNTS = [
   ),
   inWorkspaces(
     '.{bash,zsh,sh,mysql,psql,sqlite,python,irb,node_repl,rediscli}_history',
-    'Commands with what somebody typed.',
+    'Commands that were typed, with their secrets.',
   ),
 ];
 

@@ -349,6 +349,7 @@ describe('sources', () => {
     'src/cli/decision-menu.ts': 'the indent of a text',
     'src/temporal/search-attributes.ts': "Temporal's number for a type",
     'src/system/process.ts': 'the format of /proc',
+    'src/system/known-values.ts': 'numbers of Unicode and base64',
     'src/cli/commands/gc.ts': 'a day',
     'src/cli/report/document.ts': 'the size of a picture',
     'src/system/process-group.ts': 'a flag of Linux, and descriptors',

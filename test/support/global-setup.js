@@ -9,8 +9,10 @@ import { join } from 'node:path';
 import { findTemporalCli } from '../../dist/src/temporal/cli-binary.js';
 import { findBubblewrap } from '../../dist/src/workspace/commands/index.js';
 import { startDevServer } from '../../dist/src/temporal/dev-server.js';
+import makeScratch from './scratch-setup.js';
 
 export default async function setUp() {
+  makeScratch();
   const log = (line) => process.stderr.write(`${line}\n`);
   const cli = await findTemporalCli({ env: process.env, log });
   process.env.EMEND_TEST_CLI = cli.path;
@@ -19,8 +21,8 @@ export default async function setUp() {
   if (bubblewrap.works) process.env.EMEND_BWRAP = bubblewrap.path;
   else log(`There is no sandbox here: ${bubblewrap.why}`);
   if (process.env.EMEND_TEST_ADDRESS !== undefined) return;
-  // scripts/test.js names a folder, so that it finds the server again when jest was killed.
-  const home = await mkdtemp(join(process.env.EMEND_TEST_RUN ?? tmpdir(), 'emend-test-home-'));
+  // In the directory of the run, so that scripts/test.js finds the server again after jest was killed.
+  const home = await mkdtemp(join(tmpdir(), 'emend-test-home-'));
   const server = await startDevServer({
     home,
     cli,

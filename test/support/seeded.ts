@@ -34,6 +34,10 @@ export const randomFrom = (start: number): (() => number) => {
   };
 };
 
+/** FNV-1a: another number for each name, so that two tables of the same length draw different items from one seed. */
+const hashOf = (name: string): number =>
+  [...Buffer.from(name)].reduce((hash, byte) => Math.imul(hash ^ byte, 0x01000193), 0x811c9dc5);
+
 /**
  * `count` of the items in a random order, after those that must always be there; all of them where `whole` is set, which is
  * EMEND_LONG=1 unless told. Says which seed chose.
@@ -46,7 +50,7 @@ export const sampled = <T>(
   whole: boolean = process.env.EMEND_LONG === '1',
 ): readonly T[] => {
   if (whole) return items;
-  const random = randomFrom(seed);
+  const random = randomFrom(seed ^ hashOf(what));
   const pool = items.filter((item) => !always.includes(item));
   const chosen = [...always];
   for (let more = 0; pool.length > 0 && more < count; more++)

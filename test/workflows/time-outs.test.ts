@@ -176,6 +176,8 @@ const OTHERS: Record<string, readonly string[]> = {
     'lsof_ms',
   ],
   'a part of what a git process may take, compared by `worktreeAdd_s`': ['stalled_s'],
+  'ends a git process that waits before its own time is over': ['patience_ms'],
+  'how long something read is used again': ['remembered_ms'],
   'ages of files, and how far ahead a time may be': [
     'clock_ms',
     'foreignScratch_ms',
