@@ -12,12 +12,14 @@ import {
   classifyFailure,
   failedTests,
   failingTests,
+  type Box,
   type CommandOutcome,
 } from '../../workspace/commands/index.js';
 import type { ProposalFile } from '../../workspace/proposal.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { diffsOf } from './prompt-inputs.js';
 import { putRefusal } from './refusals.js';
+import { stashRefused } from './sandbox.js';
 
 const TESTS_NAMED = 10; // bound: Names of tests in what people and models are told.
 const WARNINGS_NAMED = 5; // bound: Lines with a warning that are named, of one run of the tests.
@@ -70,19 +72,17 @@ const printed = (all: readonly Ran[]): TestOutput => {
   return { output, failed: [...failedTests(output).keys()] };
 };
 
-/** Its first words in history: how a command failed, and by which lines. */
+/** Returns how a command failed, and the first lines that show why. */
 function failureOf(ran: Ran, timeout_s: number) {
   const failure = classifyFailure(ran.output, ran);
   const how = ran.timedOut
     ? `timed out after ${timeout_s} s`
     : `exit ${ran.exit ?? ran.signal ?? 'unknown'}`;
   const what = `${ran.command}: ${how}; ${failure.kind}`;
-  return {
-    ...failure,
-    what,
-    summary: `${what}: ${failure.lines.slice(0, 3).join(' | ')}`.slice(0, SUMMARY_CHARS),
-  };
+  return { ...failure, what, reasons: failure.lines.slice(0, 3) };
 }
+const summaryOf = (what: string, reasons: readonly string[]): string =>
+  `${what}: ${reasons.join(' | ')}`.slice(0, SUMMARY_CHARS);
 
 /** Returns the verdict on tests none of whose failures counts. `old`: names of tests that failed before the change. */
 function passVerdict(
@@ -108,6 +108,18 @@ function passVerdict(
     : { outcome: 'pass_with_warnings', summary, warnings };
 }
 
+interface Judged {
+  readonly box: Box | 'off';
+  readonly files: readonly ProposalFile[];
+  readonly signal: AbortSignal;
+}
+
+/** Returns what the sandbox refused without a message of its own. Tests of the base passed in the same sandbox. */
+function sandboxHints({ output }: Ran, box: Box | 'off'): readonly string[] {
+  const refused = box === 'off' ? null : stashRefused(output);
+  return refused === null ? [] : [`the sandbox: ${refused}`];
+}
+
 /** The verdict on a change, by the first command whose failure counts; where old ones are `known`, not those of tests that failed before. */
 export async function judged(
   ports: ActivityPorts,
@@ -118,7 +130,7 @@ export async function judged(
     base: ref,
   }: Pick<RunTestsInput, 'commands' | 'timeout_s' | 'known' | 'base'>,
   { all, seconds }: { readonly all: readonly Ran[]; readonly seconds: number },
-  tested: { readonly files: readonly ProposalFile[]; readonly signal: AbortSignal },
+  tested: Judged,
 ): Promise<Omit<TestRun, 'on' | 'baseHash'>> {
   const base =
     ref === undefined ? null : await getJson<BaseTests>(ports.blobs, ref, 'tests of the base');
@@ -139,18 +151,14 @@ export async function judged(
       output: await putJson(ports.blobs, said),
     };
   }
-  const {
-    what,
-    summary: plain,
-    kind,
-    transient,
-    signature,
-    suggestions,
-  } = failureOf(worst.ran, timeout_s);
+  const failure = failureOf(worst.ran, timeout_s);
+  const { kind, transient, signature, suggestions } = failure;
   const { fresh = [], old = [] } = worst.told ?? {};
   const now = fresh.length === 0 ? '' : `newly failing: ${listed(fresh)}; `;
   const before = `also failing before the change${known === true ? ' (they may fail)' : ''}: ${listed(old)}`;
-  const summary = old.length === 0 ? plain : `${what}: ${now}${before}`.slice(0, SUMMARY_CHARS);
+  const reasons = old.length === 0 ? failure.reasons : [`${now}${before}`];
+  const hints = sandboxHints(worst.ran, tested.box);
+  const summary = summaryOf(failure.what, [...hints, ...reasons]);
   const diffs = await diffsOf(ports, tested.files, tested.signal);
   return {
     outcome: kind === 'test_failure' || transient ? 'fail_soft' : 'fail_hard',
@@ -179,5 +187,6 @@ export function judgedBase(all: readonly Ran[], timeout_s: number): BaseTests {
   const failing = failingTests(failed.map(({ output }) => output).join('\n'));
   // The shell's own codes: it cannot be run, or is not there.
   const outcome = failed.some(({ exit }) => exit === 126 || exit === 127) ? 'missing' : 'fail';
-  return { outcome, summary: failureOf(first, timeout_s).summary, failing, ...said };
+  const { what, reasons } = failureOf(first, timeout_s);
+  return { outcome, summary: summaryOf(what, reasons), failing, ...said };
 }

@@ -70,7 +70,7 @@ async function testWorkspace(
         : testsInPlace(ports, request),
   );
   return {
-    ...(await judged(ports, input, ran, { files: [], signal })),
+    ...(await judged(ports, input, ran, { files: [], signal, box: place.box })),
     on: 'workspace',
     baseHash: null,
     ...(ran.writeOut === undefined ? {} : writesOf(ran.writeOut)),

@@ -105,6 +105,11 @@ const CERTIFICATE =
 const NO_IDENTITY = /unable to auto-detect email address|Please tell me who you are/;
 /** Git prints nothing if `stash` may not write the git directory. A test prints the command that failed. */
 const STASH = /\bgit(?: |', '|", ")stash\b/;
+/** Returns why `git stash` fails in the sandbox, if the output names it; null: it does not. */
+export const stashRefused = (output: string): string | null =>
+  STASH.test(output)
+    ? 'its git directory is read-only, so `git stash` fails without a message (no key allows that: use a repository in /tmp in the test)'
+    : null;
 const READ_ONLY = /EROFS|read-only file system/i;
 const NOT_THERE =
   /ENOENT|EACCES|no such file|permission denied|cannot access|cannot open|not found|does not exist/i;
@@ -144,8 +149,8 @@ function refusedService(output: string): string | null {
     return `a service at localhost:${port} may be this machine's, which it does not reach (\`network: { allow: [localhost:${port}] }\`)`;
   if (CERTIFICATE.test(output))
     return 'it does not know your certificate authority (list its variable in `env:`, as `env: [NODE_EXTRA_CA_CERTS, PIP_CERT]`, and its file in `read:`)';
-  if (STASH.test(output))
-    return 'its git directory is read-only, so `git stash` fails without a message (no key allows that: use a repository in /tmp in the test)';
+  const stash = stashRefused(output);
+  if (stash !== null) return stash;
   if (NO_IDENTITY.test(output)) return 'it hides your git configuration (`read: [~/.gitconfig]`)';
   return null;
 }

@@ -60,7 +60,7 @@ async function run(
   const changedBefore = await changedPaths(place.root);
   const request = { place, timeout_s, maxOutput_bytes, runsAll: known, signal };
   const ran = await testsInPlace(ports, request);
-  const verdict = await judged(ports, input, ran, { files, signal });
+  const verdict = await judged(ports, input, ran, { files, signal, box: place.box });
   const found = await ports.workspace.differing(input.workspace, files);
   const kept = await putBack(ports, input, { found, key }, scope);
   if (found.length > 0 && isPassed(verdict)) return changedByTests(ports, found, kept);

@@ -101,7 +101,7 @@ async function run(
   const { written, removed } = ran.writeOut;
   const kept = [...written, ...removed];
   const alsoChanged = others.filter((path) => !kept.includes(path)).slice(0, PATHS_NAMED);
-  const verdict = await judged(ports, input, ran, { files, signal });
+  const verdict = await judged(ports, input, ran, { files, signal, box: place.box });
   if (own.length > 0 && isPassed(verdict)) return changedByTests(ports, place, files, own);
   return {
     ...verdict,

@@ -132,6 +132,15 @@ describeIf(found.works, whyNone)('tests of a proposal', () => {
     expect(git('status', '--ignored', '--porcelain')).toBe(before);
   });
 
+  test('whose `git stash` fails without a message have a summary that explains it', async () => {
+    const run = await makeRun();
+    const result = await run.tests('echo "Error: Command failed: git stash"; exit 1');
+    expect(result).toMatchObject({
+      outcome: 'fail_hard',
+      summary: expect.stringMatching(/exit 1; .*git directory is read-only, so `git stash` fails/),
+    });
+  });
+
   test('that passed are not run again for the same bytes, commands and base', async () => {
     const run = await makeRun();
     const first = await run.tests('true');
