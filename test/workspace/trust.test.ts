@@ -90,6 +90,14 @@ test('does not ask about files as they were, about less than before, or about wh
   expect(await reasons(await job('more.md', '---\ntest: make evil\n---\n# New\n'))).toHaveLength(1);
 });
 
+test('asks about a job whose `create` list lets a model make files', async () => {
+  await trust.recordBeforeCommand(repo.dir);
+  const text = '---\ntarget_files: [a.js]\ncreate: [src/**, docs/new.md]\n---\n# New\n';
+  const [reason = ''] = await reasons(await job('create.md', text));
+  for (const pattern of ['src/**', 'docs/new.md'])
+    expect(reason).toContain(`create files that match ${pattern} (\`create\`)`);
+});
+
 test('asks once per content, also from a linked worktree', async () => {
   const tree = `${repo.dir}-tree`;
   await repo.git('worktree', 'add', '-q', '--detach', tree);

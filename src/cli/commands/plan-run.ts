@@ -46,7 +46,8 @@ export interface PlanRunFlags extends BeginFlags, At, SharedFlags {
 /** Returns the commit that configuration is read from; null: the workspace, or the base branch of a repository. */
 async function commitForPlan(
   { env }: Io,
-  { planPath, repository, workspace }: PlanFile,
+  { repository, workspace }: PlanFile,
+  path: string,
   flags: Pick<PlanRunFlags, 'repository' | 'configFrom'>,
 ): Promise<string | null> {
   if (repository === undefined) return configurationCommit(env, workspace, flags.configFrom);
@@ -54,7 +55,7 @@ async function commitForPlan(
   if (flags.repository === undefined && pullRequestOf(env) !== null)
     fail(
       'usage',
-      `${planPath} names a repository. In a run on a pull request only the command names one.`,
+      `${path} names a repository. In a run on a pull request only the command names one.`,
       'Add --repository URL --base BRANCH.',
     );
   return null;
@@ -71,7 +72,7 @@ export const runPlan = async (io: Io, path: string, flags: PlanRunFlags): Promis
   }
   if (flags.draftPr === true && plan.repository === undefined)
     fail('usage', '--draft-pr needs a repository.', 'Add --repository URL --base BRANCH.');
-  const commit = await commitForPlan(io, plan, flags);
+  const commit = await commitForPlan(io, plan, path, flags);
   return withRunning(io, flags, async (session, signal) => {
     const step = await startPlan(session.emend, {
       plan,

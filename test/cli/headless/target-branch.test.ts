@@ -7,7 +7,9 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { readPolicy } from '../../../src/cli/headless/approve.js';
 import { pullRequestOf } from '../../../src/cli/headless/pull-request.js';
 import { configurationCommit } from '../../../src/cli/headless/target-branch.js';
+import { main } from '../../../src/cli/main.js';
 import { jobAtCommit, readJobFile } from '../../../src/workspace/documents/index.js';
+import { fakeIo } from '../io.js';
 
 describe('62: the target branch of a pull request, by the variables of a CI system', () => {
   test.each<[string, Record<string, string>]>([
@@ -143,6 +145,20 @@ describe('the commit', () => {
     await expect(jobAtCommit(await read(), target)).rejects.toMatchObject({
       problem: { code: 'config_untrusted' },
     });
+  });
+
+  test('a plan that names its own repository is refused', async () => {
+    const plan = '# Plan\n\n### Phase 1: One\n\n- [ ] Change `a.js`\n';
+    writeFileSync(
+      join(dir, 'plan.md'),
+      `---\nrepository: https://example.org/a.git\nbase: main\n---\n${plan}`,
+    );
+    const io = fakeIo({ env: { ...process.env, ...ON_PULL_REQUEST, EMEND_HOME: dir }, cwd: dir });
+    expect(await main(['plan', 'run', 'plan.md'], io)).toBe(2);
+    expect(io.printed.err).toContain(
+      'plan.md names a repository. In a run on a pull request only the command names one.',
+    );
+    expect(io.printed.err).toContain('Add --repository URL --base BRANCH.');
   });
 
   test('a job above the workspace is read from the target branch', async () => {

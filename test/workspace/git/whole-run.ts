@@ -25,6 +25,12 @@ export async function commitChange(
   return createCommitter({ ...hookPorts(outside), blobs })(request);
 }
 
+/** Reads gone.d, whose object the repository lacks. Each call may fail. */
+export async function readMissing(repo: Repo, id: string): Promise<void> {
+  await git(['cat-file', 'blob', id], { cwd: repo.dir });
+  await broughtByPerson(repo.dir, 'npm test', ['gone.d']).catch(() => undefined);
+}
+
 /** Each call may fail. */
 export async function wholeRun(repo: Repo, outside: string): Promise<void> {
   const ignore = (): undefined => undefined;
