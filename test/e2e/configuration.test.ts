@@ -26,6 +26,7 @@ const job = (target: string, ...front: readonly string[]): string =>
     '\n',
   );
 const SECOND = 'const a = 2;\n';
+const EVIL = job('a.js', 'approval: auto', `test: '${RAN}'`);
 
 /** Runs a job whose test, which a model wrote, carries out `attack`. */
 async function attacked(
@@ -117,8 +118,7 @@ long(
 long(
   'A4: a job file that a test wrote',
   async () => {
-    const evil = job('a.js', 'approval: auto', `test: '${RAN}'`);
-    const s = await attacked(['mkdir -p jobs', write('jobs/b.md', evil)]);
+    const s = await attacked(['mkdir -p jobs', write('jobs/b.md', EVIL)]);
     const io = fakeIo({ env: s.env, cwd: s.repo });
     expect(await main(['run', 'jobs/b.md'], io)).toBe(3);
     expect(io.printed.out + io.printed.err).toContain('jobs/b.md: it changed after a command');
@@ -149,17 +149,22 @@ long(
   ROW_MS,
 );
 
+/** Commits by `approval: auto` the job todo.md, which a model wrote. */
+async function unapprovedJob(): Promise<Scene> {
+  const s = (open = await scene({ 'a.js': 'const a = 1;\n', 'todo.md': '# Todo\n' }, [
+    { name: 'job', match: { contains: '- todo.md' }, answer: whole({ 'todo.md': EVIL }) },
+    { name: 'second', match: { contains: '- a.js' }, answer: whole({ 'a.js': SECOND }) },
+  ]));
+  await s.worker();
+  const run = await s.start('one.md', job('todo.md', 'approval: auto', 'commit: true'));
+  expect(await s.end(run)).toMatchObject({ outcome: 'committed' });
+  return s;
+}
+
 long(
   'A6: a job that `approval: auto` applied is asked about when it is run',
   async () => {
-    const evil = job('a.js', 'approval: auto', `test: '${RAN}'`);
-    const s = (open = await scene({ 'a.js': 'const a = 1;\n', 'todo.md': '# Todo\n' }, [
-      { name: 'job', match: { contains: '- todo.md' }, answer: whole({ 'todo.md': evil }) },
-      { name: 'second', match: { contains: '- a.js' }, answer: whole({ 'a.js': SECOND }) },
-    ]));
-    await s.worker();
-    const first = await s.start('one.md', job('todo.md', 'approval: auto', 'commit: true'));
-    expect(await s.end(first)).toMatchObject({ outcome: 'committed' });
+    const s = await unapprovedJob();
     const run = await s.start('todo.md', s.read('todo.md'));
     const { decision } = (await s.settle(run)).status;
     expect(decision?.reason).toBe('configuration');
@@ -279,21 +284,14 @@ long(
 long(
   'a job that `approval: auto` applied is asked about with other line ends and from another repository',
   async () => {
-    const evil = job('a.js', 'approval: auto', `test: '${RAN}'`);
-    const s = (open = await scene({ 'a.js': 'const a = 1;\n', 'todo.md': '# Todo\n' }, [
-      { name: 'job', match: { contains: '- todo.md' }, answer: whole({ 'todo.md': evil }) },
-      { name: 'second', match: { contains: '- a.js' }, answer: whole({ 'a.js': SECOND }) },
-    ]));
-    await s.worker();
-    const first = await s.start('one.md', job('todo.md', 'approval: auto', 'commit: true'));
-    expect(await s.end(first)).toMatchObject({ outcome: 'committed' });
-    for (const text of [evil.replaceAll('\n', '\r\n'), `\uFEFF${evil}`]) {
+    const s = await unapprovedJob();
+    for (const text of [EVIL.replaceAll('\n', '\r\n'), `\uFEFF${EVIL}`]) {
       const run = await s.start('todo.md', text);
       expect((await s.settle(run)).status.decision?.reason).toBe('configuration');
       await s.answer(run, 'abort');
       await s.end(run);
     }
-    const moved = await s.start('../outside.md', evil);
+    const moved = await s.start('../outside.md', EVIL);
     expect((await s.settle(moved)).status.decision?.reason).toBe('configuration');
     await s.answer(moved, 'abort');
     await s.end(moved);

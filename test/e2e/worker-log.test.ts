@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from '@jest/globals';
 import type { DevServer } from '../../src/temporal/dev-server.js';
 import { bareEnvironment, newHome, startServer } from '../temporal/support/server.js';
+import { sampled } from '../support/seeded.js';
 import { scene, type Scene } from './support.js';
 
 let place: Awaited<ReturnType<typeof newHome>>;
@@ -62,7 +63,8 @@ test('a worker whose server is gone logs the warnings of the SDK as JSON on stan
     });
 });
 
-test.each([[[]], [['--metrics', '127.0.0.1:0']]])(
+const FLAGS: readonly [flags: string[]][] = [[[]], [['--metrics', '127.0.0.1:0']]];
+test.each(sampled('flags of a worker without a server', FLAGS, 1))(
   'a worker that finds no server says so and ends: emend worker %j',
   async (flags) => {
     place = await newHome();
