@@ -1,5 +1,5 @@
 /** What a person has said of a proposal so far; kept in the browser, by the proposal's hash, until it is sent. */
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import type { ChangeNeed } from '../../../edits/proposal/index.js';
 import type { RunView } from '../../../client/runs/show.js';
 import type { DecisionPoint, Selection } from '../../../shared/decisions.js';
@@ -75,7 +75,8 @@ export interface Review extends Pick<Kept, 'comments' | 'editing' | 'note'> {
 
 export const useReview = (proposalId: string): Review => {
   const [kept, setKept] = useState(() => read(proposalId));
-  useEffect(() => keep(sessionStorage, placeOf(proposalId), kept), [kept]);
+  // A reload may come before the next frame, after which an ordinary effect would run.
+  useLayoutEffect(() => keep(sessionStorage, placeOf(proposalId), kept), [kept]);
   const verdicts = useMemo(() => new Map(kept.verdicts), [kept.verdicts]);
   const texts = useMemo(
     () => new Map(kept.comments.map((each) => [spotKey(each.spot), each.text])),
