@@ -24,7 +24,7 @@ export const asDiskProblem = (error: unknown, what: string): unknown => {
   );
 };
 
-/** Returns what to do after a failed system call if it is not what the problem `disk` says. */
+/** Returns what to do after a failed system call if the problem `disk` has other advice. */
 export const nextAfter = (errno: string): string | undefined =>
   errno === 'ENAMETOOLONG'
     ? 'The name or the path is too long for this file system. Choose a shorter one, then retry.'

@@ -13,7 +13,7 @@ interface Passage {
   readonly end: number;
 }
 
-/** A decoded text. `starts` and `ends` say which passage of the text each of its characters comes from. */
+/** A decoded text. `starts` and `ends` give the passage of the text from which each of its characters comes. */
 interface View {
   readonly text: string;
   readonly starts: Uint32Array;

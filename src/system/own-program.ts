@@ -12,7 +12,7 @@ interface OwnCall extends Omit<ProcessCall, 'env'> {
   readonly more?: Readonly<Record<string, string>>;
 }
 
-/** Returns what a program wrote. One that is not there, or that is not trusted, has a `failure` that says so, and `isMissing`. */
+/** Returns what a program wrote. One that is not there, or that is not trusted, has `isMissing` and a `failure` that explains it. */
 export const captureOwn = async (
   name: string,
   args: readonly string[],

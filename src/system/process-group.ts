@@ -92,7 +92,7 @@ const WATCH_MS = 100; // bound: What is watched is looked at this often: a limit
 const TOLD_CHARS = 65_536; // bound: and of what it tells so much is kept.
 
 /**
- * The group must not outlive us, or a retry after a crash would run beside it: a watcher in the group reads from a pipe of ours,
+ * The group must not outlive us, or a retry after a crash would run at the same time: a watcher in the group reads from a pipe of ours,
  * which ends when we die, however we die.
  */
 const WATCHED = '(read _ <&3; kill -s KILL 0) >/dev/null 2>&1 & exec 3<&-; exec "$@"';

@@ -127,7 +127,7 @@ const atWork = new Map<
 const REPLACED = new Error('Another attempt replaced this one.');
 const REPLACED_END_MS = 30_000; // bound: A replaced attempt that works on files is waited for this long; one that does not listen is left behind.
 
-/** What an activity's own code gets beside its input. */
+/** What an activity's own code gets in addition to its input. */
 export interface ActivityScope {
   /** Aborted when the activity is cancelled, or the worker stops. */
   readonly signal: AbortSignal;

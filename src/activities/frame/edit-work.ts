@@ -229,8 +229,8 @@ export const costOf = <K extends EditWorkKind>(kind: K, input: EditWork[K]['inpu
 
 const promptSize = (input: PromptInput | BriefInput | AuditFiles): number => {
   const files = input.files.reduce((sum, { bytes }) => sum + (bytes?.byteLength ?? 0), 0);
-  const beside = [...input.rules, ...('context' in input ? input.context : [])];
-  return beside.reduce((sum, { content }) => sum + content.length, files);
+  const others = [...input.rules, ...('context' in input ? input.context : [])];
+  return others.reduce((sum, { content }) => sum + content.length, files);
 };
 
 const fileSize = ({ bytes }: FileBytes): number => bytes?.byteLength ?? 0;

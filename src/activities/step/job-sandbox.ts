@@ -1,4 +1,4 @@
-/** The `sandbox` that a job sets for itself, as its file is now: somebody was asked to change it. */
+/** The `sandbox` that a job sets for itself, as its file is now: the reviewer was asked to change it. */
 import { isAbsolute } from 'node:path';
 import { isMarkdownPath, parseJob, type SandboxSettings } from '../../documents/job/index.js';
 import { planOf } from '../../shared/ids.js';

@@ -95,7 +95,7 @@ const THINKING_tokens: Readonly<Record<Effort, number>> = {
 const LEAST_THINKING_tokens = 1_024; // bound: The API takes no smaller budget.
 
 /**
- * `keys` of the request, and what counts in its `max_tokens` beside the answer. Null: nothing is asked for, the model takes nothing, or the
+ * `keys` of the request, and what counts in its `max_tokens` in addition to the answer. Null: nothing is asked for, the model takes nothing, or the
  * answer's budget leaves no room for it (`room_tokens`).
  */
 export const thinkingOf = (
@@ -115,7 +115,7 @@ export const thinkingOf = (
 export type Thinking = NonNullable<ReturnType<typeof thinkingOf>>;
 const ADAPTIVE = { thinking: { type: 'adaptive' } } as const;
 
-/** What a call's `max_tokens` may have beside its answer, by limits that fit the model. */
+/** What a call's `max_tokens` may have in addition to its answer, by limits that fit the model. */
 export const roomFor = (
   { maxOutputBudget_tokens }: Limits,
   outputBudget_tokens: number | null,

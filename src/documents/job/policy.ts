@@ -120,11 +120,11 @@ export const evaluatePolicy = (
         (tolerance) => !policy.tolerances.includes((tolerance.split(' ')[0] ?? '') as Tolerance),
       )
       .map((tolerance) => `tolerance used: ${tolerance}`),
-    // What a step itself insists on showing, as far as no bound above has said it already.
+    // Reasons of the step itself, unless a limit above has given them already.
     ...unlisted(proposal, PROTECTED_PATH, policy.protectedPaths),
     ...unlisted(proposal, NEW_FILE, policy.create),
     ...proposal.mustAsk.filter(
-      (why) => !KNOWN.some((start) => isAbout(why, start)) && !isFinding(why, proposal),
+      (reason) => !KNOWN.some((start) => isAbout(reason, start)) && !isFinding(reason, proposal),
     ),
   ];
 };
@@ -151,9 +151,9 @@ export const ruleOf = ({
 const PROTECTED_PATH = 'protected path ';
 const NEW_FILE = 'new file ';
 const KNOWN = [PROTECTED_PATH, NEW_FILE, 'deletion of', 'tolerance '];
-const isAbout = (why: string, start: string): boolean => why.startsWith(start);
-const isFinding = (why: string, { findings: found }: ProposalSummary): boolean =>
-  found.some((finding) => why === `${finding.guard} in ${finding.path}`);
+const isAbout = (reason: string, start: string): boolean => reason.startsWith(start);
+const isFinding = (reason: string, { findings }: ProposalSummary): boolean =>
+  findings.some((finding) => reason === `${finding.guard} in ${finding.path}`);
 /** A path may hold a colon: of all that the reason may be about, each must be listed. */
 const unlisted = (
   { mustAsk, files }: ProposalSummary,
@@ -161,10 +161,11 @@ const unlisted = (
   patterns: readonly string[],
 ) => {
   const isListed = allowedBy(patterns);
-  return mustAsk.filter((why) => {
-    const meant = files.filter(({ path }) => isAbout(why, `${start}${path}: `));
+  return mustAsk.filter((reason) => {
+    const namedFiles = files.filter(({ path }) => isAbout(reason, `${start}${path}: `));
     return (
-      isAbout(why, start) && (meant.length === 0 || !meant.every(({ path }) => isListed(path)))
+      isAbout(reason, start) &&
+      (namedFiles.length === 0 || !namedFiles.every(({ path }) => isListed(path)))
     );
   });
 };

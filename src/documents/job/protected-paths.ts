@@ -81,10 +81,10 @@ export const PROTECTED: Readonly<Record<string, string>> = {
 
 // A list of patterns is one gitignore, in which the last pattern that fits decides. A comment in it is the reason of what follows.
 
-const reason = (why: string): string => `# ${why}`;
+const commentOf = (reason: string): string => `# ${reason}`;
 const only = (isFolder: boolean): readonly string[] =>
-  Object.entries(PROTECTED).flatMap(([why, patterns]) => [
-    reason(why),
+  Object.entries(PROTECTED).flatMap(([reason, patterns]) => [
+    commentOf(reason),
     ...patterns
       .trim()
       .split(/\s+/)
@@ -102,14 +102,14 @@ interface Configured {
 /** All patterns of an `emend.yaml`. Who may approve is protected, whatever is taken out. */
 export const protectedBy = (said: Configured): readonly string[] => [
   ...DEFAULT_PROTECTED,
-  ...[reason(OBEYED), ...said.rules.map(exactly)],
+  ...[commentOf(OBEYED), ...said.rules.map(exactly)],
   ...[
-    reason('a command in emend.yaml uses it'),
+    commentOf('a command in emend.yaml uses it'),
     ...said.commands.flatMap((command) => namedIn(command, '')),
     FILES_ONLY,
   ],
-  ...[reason('`protected` in emend.yaml lists it'), ...said.protected],
-  ...(said.approvers === null ? [] : [reason(APPROVES), exactly(said.approvers)]),
+  ...[commentOf('`protected` in emend.yaml lists it'), ...said.protected],
+  ...(said.approvers === null ? [] : [commentOf(APPROVES), exactly(said.approvers)]),
 ];
 
 /** Patterns of the files that the scripts of a manifest name. `path`: the manifest's. */
@@ -119,13 +119,13 @@ export const namedByScripts = (path: string, source: string): readonly string[] 
   if (named.length === 0) return [];
   const patterns =
     named.length > NAMED_FILES ? [everythingIn(posix.dirname(path))] : new Set(named);
-  return [reason(`a script in ${path} uses it`), ...patterns, FILES_ONLY];
+  return [commentOf(`a script in ${path} uses it`), ...patterns, FILES_ONLY];
 };
 
 export const namedByGit = (paths: readonly string[]): readonly string[] =>
   paths.length === 0
     ? []
-    : [reason("git's configuration uses it"), ...paths.map(exactly), FILES_ONLY];
+    : [commentOf("git's configuration uses it"), ...paths.map(exactly), FILES_ONLY];
 
 const scriptsOf = (source: string): readonly string[] => {
   try {
@@ -194,28 +194,28 @@ const exactly = (path: string): string =>
   `/${posix.normalize(path).replace(/[\\*?[\]! ]/g, '\\$&')}`;
 
 const readPatterns = (patterns: readonly string[]) => {
-  const reasons = [{ why: '', of: ignore() }];
+  const groups = [{ reason: '', matcher: ignore() }];
   for (const pattern of patterns)
-    if (pattern.startsWith('# ')) reasons.push({ why: pattern.slice(2), of: ignore() });
-    else if (!pattern.startsWith('!')) reasons.at(-1)?.of.add(pattern);
+    if (pattern.startsWith('# ')) groups.push({ reason: pattern.slice(2), matcher: ignore() });
+    else if (!pattern.startsWith('!')) groups.at(-1)?.matcher.add(pattern);
   return {
     key: patterns.join('\n'),
     isForbidden: forbiddenBy(patterns),
     all: ignore().add([...patterns]),
-    reasons,
+    groups,
   };
 };
 let last = readPatterns([]); // Of one workspace they are asked about again and again, and take milliseconds to read.
-/** Says of a path why it is protected by these patterns, which hold in any letter case; null: it is not. */
+/** Returns the reason for which these patterns protect a path, in any letter case; null: they do not. */
 export const whyProtected = (patterns: readonly string[]): ((path: string) => string | null) => {
   if (last.key !== patterns.join('\n')) last = readPatterns(patterns);
-  const { isForbidden, all, reasons } = last;
+  const { isForbidden, all, groups } = last;
   return (path) => {
     const folded = asNamedElsewhere(path);
     const isFoldedIn = folded !== '' && all.ignores(folded);
     const name = path !== '' && isForbidden(path) ? path : folded;
     if (name === folded && !isFoldedIn) return null;
-    return reasons.findLast(({ of }) => of.ignores(name))?.why ?? '';
+    return groups.findLast(({ matcher }) => matcher.ignores(name))?.reason ?? '';
   };
 };
 

@@ -109,7 +109,7 @@ export interface ProjectConfig extends RunSettings {
   readonly formats: Readonly<Record<Format, boolean>>;
   readonly tolerances: ToleranceSettings;
   readonly guards: GuardSettings;
-  /** Project rules beside CLAUDE.md and AGENTS.md: workspace-relative paths. */
+  /** Project rules in addition to CLAUDE.md and AGENTS.md: workspace-relative paths. */
   readonly rules: readonly string[];
   readonly hints: readonly string[];
   readonly test: readonly string[] | 'auto' | null;
@@ -119,7 +119,7 @@ export interface ProjectConfig extends RunSettings {
   /** `request`: a commit's body holds the job's instructions. */
   readonly commitBody: 'none' | 'request';
   readonly hooks: boolean;
-  /** Names of variables of the worker's environment that commands get beside the usual ones. */
+  /** Names of variables of the worker's environment that commands get in addition to the usual ones. */
   readonly env: readonly string[];
   /** Null: as git is configured. */
   readonly sign: boolean | null;

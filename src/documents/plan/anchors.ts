@@ -81,7 +81,7 @@ function numbered(): (base: string) => string {
   };
 }
 
-// Links with an `#anchor` when a part's text moves between the file that holds its heading and its own file beside it. They lead to the
+// Links with an `#anchor` when a part's text moves between the file that holds its heading and its own file next to it. They lead to the
 // same heading afterwards, and each way undoes the other: `#x` becomes `file.md#x`; a link that named its file already gets `./` before it.
 
 export interface Relocation {

@@ -39,7 +39,7 @@ export const treeOf = ({ place, files }: Omit<Changed, 'ok'>): PlanTree =>
     (path) => path,
   );
 
-/** The plan as a folder with its document inside, or as one file beside the folder; `relinked`: a link of the document from its new place. */
+/** The plan as a folder with its document inside, or as one file next to the folder; `relinked`: a link of the document from its new place. */
 export function placed(
   { place, main, files }: PlanTree,
   inFolder: boolean,
@@ -105,7 +105,7 @@ export const structureLine = (stages: number): string =>
 
 export interface PartText {
   readonly body: string;
-  /** The name of the file with the part's heading, which lies beside it. */
+  /** The name of the file with the part's heading, which is next to it. */
   readonly holder: string;
   readonly score: ScoreReport | null;
   readonly copies: readonly string[];

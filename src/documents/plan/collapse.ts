@@ -187,7 +187,7 @@ function fittedHeadings(text: string, file: PartFile, { level, kind, number }: P
 
 const STRUCTURE = /(?:\r\n|\n|\r)\*\*Structure\*\*: \d+ stages?(?=\r|\n|$)/;
 
-/** The phase's overview as its file beside the folder. */
+/** The phase's overview as its file next to the folder. */
 function outOfOverview(
   { place, files }: trees.PlanTree,
   { file }: trees.PartNode,

@@ -43,7 +43,7 @@ export function expandPhase(
   );
 }
 
-/** Stage M of an expanded phase: its file lies beside the phase's overview, in a folder named after the phase's file. */
+/** Stage M of an expanded phase: its file is next to the phase's overview, in a folder named after the phase's file. */
 export function expandStage(tree: trees.PlanTree, phase: number, number: number): changes.Change {
   const node = trees.phaseOf(tree, phase);
   if (node?.file == null)
@@ -72,7 +72,7 @@ export function expandStage(tree: trees.PlanTree, phase: number, number: number)
 
 interface Going {
   readonly node: trees.PartNode;
-  /** Path of the file with its heading, and of the one that it gets beside it. */
+  /** Path of the file with its heading, and of the one that it gets next to it. */
   readonly holder: string;
   readonly file: string;
   readonly score: ScoreReport | null;

@@ -46,7 +46,7 @@ function inFolder(
   return { dots, rest };
 }
 
-/** From beside the folder into it. */
+/** From next to the folder into it. */
 export function down(target: string, move: Move): string {
   if (!isRelative(target) || isSelf(target, move)) return target;
   const inside = inFolder(target, move);

@@ -103,7 +103,7 @@ function missingOf(node: PartNode, show: (path: string) => string): readonly Fau
   ];
 }
 
-/** Dependencies may stand beside the heading or in the part's own file; the former wins. */
+/** Dependencies may be next to the heading or in the part's own file; the former wins. */
 export const effectivePart = ({ part, file }: PartNode): Part => ({
   ...part,
   dependencies: part.dependencies ?? file?.dependencies ?? null,

@@ -122,11 +122,11 @@ export const aboveOf = (
   ...(tasks > most ? [`${tasks} tasks are more than ${most}`] : []),
 ];
 
-/** The words beside a score: Low under 5, High from the expansion threshold on. */
+/** The words next to a score: Low under 5, High from the expansion threshold on. */
 export const labelOf = (score: number, expansion: number): 'Low' | 'Medium' | 'High' =>
   score >= expansion ? 'High' : score >= Math.min(5, expansion) ? 'Medium' : 'Low';
 
-// A model's second score of a phase beside the threshold score, and which of the two counts. Pure.
+// A model's second score of a phase next to the threshold score, and which of the two counts. Pure.
 
 const ASKED_FROM = { score: 7, tasks: 8 } as const;
 /** Scores nearer to each other than this are one judgement, and the model's is the finer. */

@@ -252,7 +252,7 @@ const sandboxMap = mapOf({
   disk_mib: wholeNumber(16, 1_048_576).nullable().default(null),
   processes: wholeNumber(8, 100_000).nullable().default(null),
 });
-/** What a command that runs on a model's bytes sees beside the workspace and tools, and how much it may use. */
+/** What a command that runs on a model's bytes sees in addition to the workspace and tools, and how much it may use. */
 export type SandboxSettings = Readonly<z.output<typeof sandboxMap>>;
 export const SANDBOX_ON: SandboxSettings = sandboxMap.parse({});
 const sandbox = z

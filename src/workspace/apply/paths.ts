@@ -1,4 +1,4 @@
-/** Names of the files that a transaction puts beside its targets for a while, and the paths of all that it touches. */
+/** Names of the files that a transaction puts next to its targets for a while, and the paths of all that it touches. */
 import { randomBytes } from 'node:crypto';
 import { join, posix, basename, dirname, relative, sep } from 'node:path';
 import type { PlannedFile, TransactionPlan } from './record.js';

@@ -108,7 +108,7 @@ export const isUnchanged = async (
   return true;
 };
 
-// Before the point of no return: temp files beside the targets, and their removal where nothing comes of it.
+// Before the point of no return: temporary files next to the targets, and their removal where nothing comes of it.
 
 const NEW_DIRECTORY = 0o777; // less the umask, as mkdir(1) does it
 const TOMBSTONE = 0o600;
@@ -127,7 +127,7 @@ export const syncDirs = (
     SYNCED_TOGETHER,
   );
 
-/** Writes every result (an empty tombstone for a deletion) beside its target, durably. Throws disk errors and `blob_lost`. */
+/** Writes every result (an empty tombstone for a deletion) next to its target, durably. Throws disk errors and `blob_lost`. */
 export const prepare = async (sys: Sys, blobs: BlobStore, plan: TransactionPlan): Promise<void> => {
   for (const dir of plan.dirs)
     await orNull(sys.mkdir(join(plan.workspace, dir), NEW_DIRECTORY), ['EEXIST']);

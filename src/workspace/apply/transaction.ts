@@ -1,5 +1,5 @@
 /**
- * One transaction, from a plan to a closed record, through whatever died before or runs beside it. Who decides between forward and
+ * One transaction, from a plan to a closed record, through whatever died before or runs at the same time. Who decides between forward and
  * back is always the verdict file of the record: written once, read by all.
  */
 import type { Locks } from './lock.js';

@@ -115,9 +115,12 @@ export async function runHook(
   const ended = ran.timedOut
     ? `took longer than ${timeout_s} s`
     : `ended with ${ran.exit ?? ran.signal ?? 'no exit code'}`;
-  const said = redact(ran.output, process.env, settings.env).trim();
+  const output = redact(ran.output, process.env, settings.env).trim();
   return {
-    problem: problem('hook_failed', `the ${hook} hook ${ended}${said === '' ? '' : `: ${said}`}`),
+    problem: problem(
+      'hook_failed',
+      `the ${hook} hook ${ended}${output === '' ? '' : `: ${output}`}`,
+    ),
     changed: ran.exit === null ? [] : changed,
   };
 }

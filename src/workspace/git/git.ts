@@ -281,8 +281,8 @@ interface GroupCall extends Omit<ProcessRequest, 'file' | 'args' | 'env'>, Pick<
 }
 
 /**
- * Git in a process group that dies with us, however we die: for what runs a person's programs or fills a directory, and so must not go
- * on beside a retry. Throws ProblemError `git_program`.
+ * Runs git in a process group that ends with this process, however that ends. So a git that runs your programs, or fills a directory, does
+ * not run at the same time as a retry. Throws ProblemError `git_program`.
  */
 export const gitGroup = async (
   args: readonly string[],

@@ -17,13 +17,13 @@ export type TreeMerge =
 /** The first version with `--write-tree`. */
 const NEEDED = '2.38';
 
-/** Throws ProblemError `git_too_old` where git cannot merge without a working tree. `said`: what `git version` prints. */
-export function checkMergeable(said: string): void {
-  const found = /\d+\.\d+/.exec(said)?.[0] ?? '';
+/** Throws ProblemError `git_too_old` where git cannot merge without a working tree. `version`: what `git version` prints. */
+export function checkMergeable(version: string): void {
+  const found = /\d+\.\d+/.exec(version)?.[0] ?? '';
   if (!isAtLeast(found, NEEDED))
     fail(
       'git_too_old',
-      `Parallel phases need git ${NEEDED} or later to be merged; this is ${said.trim()}.`,
+      `Parallel phases need git ${NEEDED} or later to be merged; this is ${version.trim()}.`,
     );
 }
 

@@ -164,7 +164,7 @@ export interface Guard {
   /** The same as options of git, which come after all others. */
   readonly options: readonly string[];
   readonly env: GitVariables;
-  /** Returns the problem if git says that it tried to start a refused program. */
+  /** Returns the problem if git reports that it tried to start a refused program. */
   readonly refusal: (output: string) => Problem | null;
 }
 export interface GuardedCall {
