@@ -57,6 +57,22 @@ export const signalGroup = ({ pid }: ChildProcess, signal: NodeJS.Signals): void
   }
 };
 
+/** Collects what a stream brings, up to a number of bytes, and returns it when asked. */
+function gathered(
+  stream: NodeJS.ReadableStream | null,
+  max_bytes: number,
+  onLimit: () => void,
+): () => Buffer {
+  const parts: Buffer[] = [];
+  let size = 0;
+  stream?.on('data', (part: Buffer) => {
+    size += part.length;
+    if (size <= max_bytes) parts.push(part);
+    else onLimit();
+  });
+  return () => Buffer.concat(parts);
+}
+
 const outputOf = (
   child: ChildProcess,
   { input, max_bytes, timeout_ms, signal: abort }: ProcessCall,
@@ -84,18 +100,10 @@ const outputOf = (
     );
     const onAbort = (): void => end('it was stopped');
     abort?.addEventListener('abort', onAbort);
-    const gather = (stream: NodeJS.ReadableStream | null, name: string): (() => Buffer) => {
-      const parts: Buffer[] = [];
-      let size = 0;
-      stream?.on('data', (part: Buffer) => {
-        size += part.length;
-        if (size <= max_bytes) parts.push(part);
-        else end(`it wrote more than ${max_bytes} bytes to its ${name}`);
-      });
-      return () => Buffer.concat(parts);
-    };
-    const stdout = gather(child.stdout, 'standard output');
-    const stderr = gather(child.stderr, 'standard error');
+    const stopAtLimit = (name: string) => (): void =>
+      end(`it wrote more than ${max_bytes} bytes to its ${name}`);
+    const stdout = gathered(child.stdout, max_bytes, stopAtLimit('standard output'));
+    const stderr = gathered(child.stderr, max_bytes, stopAtLimit('standard error'));
     // One that does not read to the end says so by its exit code.
     child.stdin?.on('error', () => undefined);
     child.stdin?.end(input);

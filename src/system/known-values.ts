@@ -37,33 +37,62 @@ const ESCAPES = new RegExp(
 );
 
 const ENTITIES: Readonly<Record<string, string>> = {
-  ...{ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0', tab: '\t', newline: '\n' },
-  ...{ excl: '!', num: '#', dollar: '$', percnt: '%', lpar: '(', rpar: ')', ast: '*', plus: '+' },
-  ...{ comma: ',', period: '.', sol: '/', colon: ':', semi: ';', equals: '=', quest: '?' },
-  ...{ commat: '@', lsqb: '[', lbrack: '[', bsol: '\\', rsqb: ']', rbrack: ']', hat: '^' },
-  ...{
-    lowbar: '_',
-    grave: '`',
-    lcub: '{',
-    lbrace: '{',
-    verbar: '|',
-    vert: '|',
-    rcub: '}',
-    rbrace: '}',
-  },
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: '\u00a0',
+  tab: '\t',
+  newline: '\n',
+  excl: '!',
+  num: '#',
+  dollar: '$',
+  percnt: '%',
+  lpar: '(',
+  rpar: ')',
+  ast: '*',
+  plus: '+',
+  comma: ',',
+  period: '.',
+  sol: '/',
+  colon: ':',
+  semi: ';',
+  equals: '=',
+  quest: '?',
+  commat: '@',
+  lsqb: '[',
+  lbrack: '[',
+  bsol: '\\',
+  rsqb: ']',
+  rbrack: ']',
+  hat: '^',
+  lowbar: '_',
+  grave: '`',
+  lcub: '{',
+  lbrace: '{',
+  verbar: '|',
+  vert: '|',
+  rcub: '}',
+  rbrace: '}',
 };
 const CONTROLS: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', b: '\b', f: '\f' };
 
 type Escape = Readonly<Record<string, string | undefined>>;
 
+/** Returns the number of the character that an escape names; null: it names none. */
+function codeIn({ percent, hexadecimal, unicode, byte, decimal, octal }: Escape): number | null {
+  const code = percent ?? hexadecimal ?? unicode ?? byte;
+  if (code !== undefined) return Number.parseInt(code, 16);
+  if (decimal !== undefined) return Number(decimal);
+  return octal === undefined ? null : Number.parseInt(octal, 8);
+}
+
 /** Returns the characters that an escape means; null: it is none. */
 function meaningOf(escape: Escape): string | null {
-  const { percent, percents, decimal, hexadecimal, entity, quote, bytes, unicode, byte, octal } =
-    escape;
-  const code = percent ?? hexadecimal ?? unicode ?? byte;
-  if (code !== undefined) return characterOf(Number.parseInt(code, 16));
-  if (decimal !== undefined) return characterOf(Number(decimal));
-  if (octal !== undefined) return characterOf(Number.parseInt(octal, 8));
+  const code = codeIn(escape);
+  if (code !== null) return characterOf(code);
+  const { percents, entity, quote, bytes } = escape;
   if (entity !== undefined) return ENTITIES[entity.toLowerCase()] ?? null;
   if (quote !== undefined) return "'";
   if (percents !== undefined) return utf8Of(percents.match(/[89a-f][\da-f](?=%|$)/gi) ?? [], 16);
@@ -73,12 +102,12 @@ function meaningOf(escape: Escape): string | null {
 }
 
 const MOST_CODE_POINT = 0x10_ffff;
-const characterOf = (code: number): string | null =>
-  code > MOST_CODE_POINT
-    ? null
-    : code > 0xffff
-      ? String.fromCodePoint(code)
-      : String.fromCharCode(code);
+const MOST_CODE_UNIT = 0xffff;
+function characterOf(code: number): string | null {
+  if (code > MOST_CODE_POINT) return null;
+  // A code unit may be half of a surrogate pair.
+  return code > MOST_CODE_UNIT ? String.fromCodePoint(code) : String.fromCharCode(code);
+}
 const utf8Of = (codes: readonly string[], base: number): string =>
   Buffer.from(codes.map((code) => Number.parseInt(code, base))).toString('utf8');
 /** Returns what `\xc3\xa9` or `\303\251` is. */
@@ -230,8 +259,12 @@ export class KnownValues {
 function placesIn({ text, starts, ends }: View, values: readonly string[]): Passage[] {
   const found: Passage[] = [];
   for (const value of values)
-    for (let at = text.indexOf(value); at !== -1; at = text.indexOf(value, at + value.length))
-      found.push({ start: starts[at] ?? 0, end: ends[at + value.length - 1] ?? 0 });
+    for (
+      let index = text.indexOf(value);
+      index !== -1;
+      index = text.indexOf(value, index + value.length)
+    )
+      found.push({ start: starts[index] ?? 0, end: ends[index + value.length - 1] ?? 0 });
   return found;
 }
 

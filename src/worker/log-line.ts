@@ -26,9 +26,9 @@ export const plainLogLine = (json: string): string => {
     ...(typeof msg === 'string' && msg !== '' ? [msg] : []),
     ...(details.length === 0 ? [] : [details.join(', ')]),
   ].join(': ');
-  const at = typeof time === 'number' ? clockTime(time) : '';
+  const clock = typeof time === 'number' ? clockTime(time) : '';
   const word = (typeof level === 'number' ? LEVELS[level] : undefined) ?? 'info';
-  return `${[at, word, visible(message).replace(/\s*\n\s*/g, ' ')].join('  ')}\n`;
+  return `${[clock, word, visible(message).replace(/\s*\n\s*/g, ' ')].join('  ')}\n`;
 };
 
 function parsed(json: string): Readonly<Record<string, unknown>> | null {

@@ -69,11 +69,11 @@ test('C1: a filter in config.worktree does not run; its files are refused before
 }, 120_000);
 
 /** Makes a program in the workspace that leaves a mark. `then`: what it does after that. Returns whether it ran. */
-const hostileProgram = (of: Scene, then = 'cat'): (() => boolean) => {
-  const mark = join(of.repo, '.git/ran');
+const hostileProgram = ({ repo }: Scene, then = 'cat'): (() => boolean) => {
+  const mark = join(repo, '.git/ran');
   rmSync(mark, { force: true });
-  mkdirSync(join(of.repo, 'tools'), { recursive: true });
-  writeFileSync(join(of.repo, 'tools/build'), `#!/bin/sh\ntouch '${mark}'\n${then}\n`, {
+  mkdirSync(join(repo, 'tools'), { recursive: true });
+  writeFileSync(join(repo, 'tools/build'), `#!/bin/sh\ntouch '${mark}'\n${then}\n`, {
     mode: 0o755,
   });
   return () => existsSync(mark);

@@ -39,10 +39,10 @@ import {
   configIn,
   configurationFiles,
   contentHash,
+  fileAtCommit,
   readConfigAt,
   type ConfigurationFile,
 } from '../../workspace/trust/index.js';
-import { fileAtCommit } from '../../workspace/git/index.js';
 import { configurationOf } from '../../shared/run.js';
 import { approversOf } from '../step/approvers.js';
 import type { PlanSettings } from './plan-call.js';

@@ -34,16 +34,16 @@ export async function commandConfig(
   files: readonly ChangedFile[],
 ): Promise<CommandConfig> {
   const kept = input.snapshot === undefined ? null : await getSnapshot(ports.blobs, input.snapshot);
-  const choice = input.sandbox;
   const start = kept?.config ?? (await configNow(ports, input, kept));
-  const isReread = choice?.reread === true && kept !== null;
+  const isReread = input.sandbox?.reread === true && kept !== null;
   const { env, sandbox } = isReread ? await configAgain(ports, input, kept, files) : start;
-  const own = isReread ? await jobSandbox(ports, input, kept, files) : (kept?.job.sandbox ?? null);
+  const job = kept?.job ?? null;
+  const own = isReread ? await jobSandbox(ports, input, kept, files) : (job?.sandbox ?? null);
   return {
     ...start,
     env,
-    sandbox: sandboxFor(own ?? sandbox, choice),
-    sandboxFile: own === null ? CONFIG_FILE : (kept?.job.path ?? CONFIG_FILE),
+    sandbox: sandboxFor(own ?? sandbox, input.sandbox),
+    sandboxFile: own === null || job === null ? CONFIG_FILE : job.path,
   };
 }
 

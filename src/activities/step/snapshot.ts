@@ -4,11 +4,11 @@ import type { Limits } from '../../shared/limits.js';
 import { ProblemError, fail } from '../../shared/problems.js';
 import { inspectTarget, isAbsent } from '../../workspace/files/index.js';
 import { looksSecret } from '../../workspace/secret-files.js';
-import { fileAtCommit } from '../../workspace/git/index.js';
 import {
   configFile,
   configIn,
   contentHash,
+  fileAtCommit,
   readConfigAt,
   type ConfigurationFile,
 } from '../../workspace/trust/index.js';

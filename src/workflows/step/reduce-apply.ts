@@ -329,8 +329,8 @@ function finishedRun(
 
 function withVerdict(state: StepState, result: TestRun, currentTime_ms: number): StepState {
   const { outcome, kind, signature, on, alsoChanged = [] } = result;
-  const told = { last: outcome, remember: null, warnings: result.warnings ?? [] };
-  const verified = emit(within(state, 'tests', told), currentTime_ms, {
+  const verdict = { last: outcome, remember: null, warnings: result.warnings ?? [] };
+  const verified = emit(within(state, 'tests', verdict), currentTime_ms, {
     type: 'verified',
     outcome,
     kind,

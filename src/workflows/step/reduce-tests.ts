@@ -3,7 +3,6 @@ import type { DecisionPoint, DecisionRequest, PauseReason } from '../../shared/d
 import type { NoSandbox, NotYet } from '../../shared/proposal-activities.js';
 import { PASSED, type BaseTestRun, type WrittenByTests } from '../../shared/test-activities.js';
 import { cut } from '../../shared/rules.js';
-import { BOUNDS } from '../../shared/limits.js';
 import { testsBy } from '../frame/decision-state.js';
 import { emit, warnOfWrites } from '../frame/log.js';
 import { within } from '../frame/machine.js';
@@ -146,10 +145,7 @@ export function withWrites(
   currentTime_ms: number,
 ): StepState {
   const written = [...new Set([...(state.tests.written ?? []), ...(writes.written ?? [])])];
-  const kept =
-    written.length === 0
-      ? state
-      : within(state, 'tests', { written: written.slice(0, BOUNDS.detailsFiles) });
+  const kept = written.length === 0 ? state : within(state, 'tests', { written });
   return warnOfWrites(kept, subject, writes, currentTime_ms);
 }
 

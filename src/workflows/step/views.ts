@@ -153,7 +153,9 @@ export function resultOf(state: StepState): StepResult {
     ...(tests.warnings === undefined || tests.warnings.length === 0
       ? {}
       : { testWarnings: tests.warnings }),
-    ...(tests.written === undefined ? {} : { written: tests.written }),
+    ...(tests.written === undefined
+      ? {}
+      : { written: tests.written.slice(0, BOUNDS.detailsFiles) }),
     ...(report === undefined ? {} : { audit: report }),
     ...(state.sandbox?.without === 'run' ? { withoutSandbox: true } : {}),
     ...(state.marks === undefined ? {} : { marks: true }),

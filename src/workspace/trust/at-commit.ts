@@ -3,6 +3,8 @@ import { parseConfig } from '../../documents/job/index.js';
 import { readConfig } from '../documents/index.js';
 import { fileAtCommit } from '../git/index.js';
 
+export { fileAtCommit };
+
 /** Reads `emend.yaml` of the workspace, or as a commit has it. */
 export async function readConfigAt(
   root: string,

@@ -9,5 +9,5 @@ export {
   jobOf,
 } from './sources.js';
 export type { ConfigurationFile } from './types.js';
-export { readConfigAt } from './at-commit.js';
+export { fileAtCommit, readConfigAt } from './at-commit.js';
 export { doubtText } from './text.js';

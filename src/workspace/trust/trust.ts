@@ -121,16 +121,7 @@ export function createTrust({ home, sys = realSys }: { readonly home: string; sy
       // The first baseline will have these files anyway.
       if (baseline === null) return;
       const accepted = await acceptedIn(sys, place);
-      const isKnown = (hash: string | null): boolean =>
-        hash === null ||
-        baseline.hashes.some((entry) => entry.startsWith(hash)) ||
-        accepted.has(hash);
-      const known: ConfigurationFile[] = [];
-      for (const { path, read } of named) {
-        const { text, baseHash } = await read();
-        if (isKnown(baseHash)) known.push(asConfiguration(path, text));
-      }
-      await acceptFiles(sys, place, known);
+      await acceptFiles(sys, place, await changedFromTrusted(named, { baseline, accepted }));
     },
     doubts: async (workspace, files) => {
       const place = await recordOf(dir, workspace);
@@ -153,6 +144,21 @@ export function createTrust({ home, sys = realSys }: { readonly home: string; sy
       await acceptFiles(sys, await recordOf(dir, workspace), files);
     },
   };
+}
+
+/** Returns the approved files that were new, or were changed from a content that is trusted. */
+async function changedFromTrusted(
+  files: readonly ApprovedFile[],
+  { baseline, accepted }: { readonly baseline: Baseline; readonly accepted: Records['accepted'] },
+): Promise<readonly ConfigurationFile[]> {
+  const isTrusted = (hash: string | null): boolean =>
+    hash === null || baseline.hashes.some((entry) => entry.startsWith(hash)) || accepted.has(hash);
+  const trusted: ConfigurationFile[] = [];
+  for (const { path, read } of files) {
+    const { text, baseHash } = await read();
+    if (isTrusted(baseHash)) trusted.push(asConfiguration(path, text));
+  }
+  return trusted;
 }
 
 async function acceptFiles(
