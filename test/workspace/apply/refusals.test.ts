@@ -157,11 +157,12 @@ test('another user’s file in a sticky directory: refused before anything is wr
 });
 
 const mayChattr = (() => {
-  const file = join(fs.mkdtempSync('/tmp/emend-attributes-'), 'file');
+  const dir = fs.mkdtempSync('/tmp/emend-attributes-');
+  const file = join(dir, 'file');
   fs.writeFileSync(file, '');
   const can = spawnSync('chattr', ['+i', file]).status === 0;
   if (can) spawnSync('chattr', ['-i', file]);
-  fs.rmSync(file, { force: true });
+  fs.rmSync(dir, { recursive: true });
   return can;
 })();
 const chattr = (path: string, attribute: string): void => {
