@@ -49,7 +49,7 @@ const left = () => Math.max(1_000, LIMIT_MS - (Date.now() - started));
 
 /** Everything that the tests put into the temporary directory lies here, so that it can be found and removed afterwards. */
 const scratch = await mkdtemp(join(tmpdir(), 'emend-test-'));
-await chmod(scratch, 0o1777); // As /tmp is: some tests run programs as another user.
+await chmod(scratch, 0o1777); // Like /tmp, because some tests run programs as another user.
 const resultFile = join(scratch, 'jest.json');
 
 /** A person's own servers, keys and settings have no business in tests; where to find the CLI and a seed do. */

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 export default function setUp() {
   if (process.env.EMEND_TEST_RUN !== undefined) return;
   const scratch = mkdtempSync(join(tmpdir(), 'emend-test-'));
-  chmodSync(scratch, 0o1777); // As /tmp is: some tests run programs as another user.
+  chmodSync(scratch, 0o1777); // Like /tmp, because some tests run programs as another user.
   process.env.TMPDIR = scratch;
   process.env.EMEND_TEST_RUN = scratch;
   process.on('exit', () => rmSync(scratch, { recursive: true, force: true, maxRetries: 3 }));

@@ -34,7 +34,7 @@ export const randomFrom = (start: number): (() => number) => {
   };
 };
 
-/** FNV-1a: another number for each name, so that two tables of the same length draw different items from one seed. */
+/** Returns a number for a name (FNV-1a), so that two tables of the same length draw different items from one seed. */
 const hashOf = (name: string): number =>
   [...Buffer.from(name)].reduce((hash, byte) => Math.imul(hash ^ byte, 0x01000193), 0x811c9dc5);
 
