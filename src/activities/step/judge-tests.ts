@@ -114,7 +114,7 @@ interface Judged {
   readonly signal: AbortSignal;
 }
 
-/** Returns what the sandbox refused without a message of its own. Tests of the base passed in the same sandbox. */
+/** Returns what the sandbox refused although the output does not name it as the reason. */
 function sandboxHints({ output }: Ran, box: Box | 'off'): readonly string[] {
   const refused = box === 'off' ? null : stashRefused(output);
   return refused === null ? [] : [`the sandbox: ${refused}`];
