@@ -142,7 +142,8 @@ async function runScript(
   const end = `e=$?; printf '\\n${mark} %s\\n' $e; ${runsAll ? 'r=$((r|e))' : '[ $e = 0 ] || exit $e'}`;
   const script = [
     'r=0',
-    ...commands.map((command) => `sh -c ${shellWord(command)}; ${end}`),
+    // By two pipes, what a command wrote to standard error could arrive after the mark of its end.
+    ...commands.map((command) => `sh -c ${shellWord(command)} 2>&1; ${end}`),
     'exit $r',
   ].join('\n');
   const ran = await runner.run({

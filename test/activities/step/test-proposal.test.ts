@@ -141,6 +141,22 @@ describeIf(found.works, whyNone)('tests of a proposal', () => {
     });
   });
 
+  test('keep what a failed command wrote to standard error, also if the worker reads it late', async () => {
+    const run = await makeRun();
+    const busy = setInterval(() => {
+      const end = performance.now() + 20;
+      while (performance.now() < end);
+    }, 1);
+    try {
+      const result = await run.tests('sleep 0.2; echo first; echo reason >&2; exit 3');
+      if (!('output' in result) || result.output === null) throw new Error('no output');
+      const { output } = await getJson<{ output: string }>(run.blobs, result.output, 'output');
+      expect(output).toContain('first\nreason\n');
+    } finally {
+      clearInterval(busy);
+    }
+  });
+
   test('that passed are not run again for the same bytes, commands and base', async () => {
     const run = await makeRun();
     const first = await run.tests('true');
