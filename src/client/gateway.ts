@@ -215,7 +215,9 @@ const memoOf = (
   const info = ('workflowExecutionInfo' in raw ? raw.workflowExecutionInfo : raw) as {
     readonly firstRunId?: string | null;
   } | null;
-  const firstRunId = info?.firstRunId || runId;
+  // Older servers do not know it.
+  const { firstRunId: first = null } = info ?? {};
+  const firstRunId = first === null || first === '' ? runId : first;
   const key = stepKey ?? runKey({ namespace, workflowId, firstRunId, cronRunId: null });
   return { stepKey: key, ...shown, left } as RunMemo;
 };

@@ -70,7 +70,7 @@ export interface EditStepInput extends Place, Settings, TaskKeys {
   /** A model picks the files, also if the task names some. */
   readonly pick?: true;
   /** An accepted result for all files of the job. Absent: the model is asked. */
-  readonly given?: BlobRef;
+  readonly acceptedResult?: BlobRef;
   /** The reviewed run that this one continues. */
   readonly follows?: Follows;
 }

@@ -52,14 +52,12 @@ export async function createPorts(
     hidden: [home, ...(store.objects === undefined ? [store.dir] : [])],
     ownServers: () => ownAddresses(env, home),
   });
-  const tookOver = (workspace: string, { stepKey }: WorkspaceLock, because: string): void =>
-    logger.warn({ because, workspace, holder: stepKey }, 'took over a lock');
   const engine = createApplyEngine({
     home,
     blobs,
     sys,
     locks: createLocks({ home, sys, clock }),
-    runs: { stateOfHolder: runs.stateOfHolder, tookOver },
+    runs: { stateOfHolder: runs.stateOfHolder, tookOver: warnOfTakeOver(logger) },
   });
   const layers = createLayers({ home, blobs, commands });
   const repository = createRepository({
@@ -91,3 +89,8 @@ export async function createPorts(
     endOf: (workflowId, wait_ms, signal) => runs.endOf(workflowId, wait_ms, signal),
   } satisfies ActivityPorts;
 }
+
+const warnOfTakeOver =
+  (logger: Logger) =>
+  (workspace: string, { stepKey }: WorkspaceLock, because: string): void =>
+    logger.warn({ because, workspace, holder: stepKey }, 'took over a lock');

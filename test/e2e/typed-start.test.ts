@@ -56,7 +56,7 @@ const failureOf = (handle: WorkflowHandle): Promise<{ type: string; message: str
     () => {
       throw new Error('the run did not fail');
     },
-    (error: { cause: { type: string; message: string } }) => error.cause,
+    (error: unknown) => (error as { cause: { type: string; message: string } }).cause,
   );
 
 test('the bare SDK starts a run with a task; commands find it by its key', async () => {
@@ -118,10 +118,10 @@ test.each([
   [{ v: 2, stepKey: 'a'.repeat(32) }, /`v`: unknown key/],
 ])('%j fails with InvalidInput, the field and an example', async (input, message) => {
   const s = open ?? (await begin());
-  const { type, message: said } = await failureOf(await start(s, input));
+  const { type, message: text } = await failureOf(await start(s, input));
   expect(type).toBe('InvalidInput');
-  expect(said).toMatch(message);
-  expect(said).toContain('Example: {"workspace": "/repo", "task": "Rename greet to hello"');
+  expect(text).toMatch(message);
+  expect(text).toContain('Example: {"workspace": "/repo", "task": "Rename greet to hello"');
 });
 
 test('an abort ends a run that no worker has begun, and other signals wait for the rules', async () => {
@@ -129,18 +129,18 @@ test('an abort ends a run that no worker has begun, and other signals wait for t
   connection = await connectClient({ env: s.env, home: s.home, connect_ms: 5000 });
   const aborted = await start(s, { workspace: s.repo, ...TASK });
   await aborted.signal('abort');
-  const asked = await start(s, { workspace: s.repo, ...TASK, approval: 'ask' });
-  await asked.signal('skip', 'no decision has this id');
+  const waiting = await start(s, { workspace: s.repo, ...TASK, approval: 'ask' });
+  await waiting.signal('skip', 'no decision has this id');
   const third = await start(s, { workspace: s.repo, ...TASK });
   const updated = third.executeUpdate('abort');
   await s.worker();
   expect(await third.result()).toMatchObject({ outcome: 'aborted' });
   expect(await aborted.result()).toMatchObject({ outcome: 'aborted' });
   expect(await updated).toMatchObject({ outcome: 'resolved' });
-  const { stepKey } = await begun(asked);
+  const { stepKey } = await begun(waiting);
   const { status } = await s.settle(await resolveRun(s.emend, stepKey));
   expect(status.decision?.reason).toBe('approval');
-  expect((await asked.query<StepStatus>('status')).ignored).toHaveLength(1);
-  await asked.signal('abort');
-  await asked.result();
+  expect((await waiting.query<StepStatus>('status')).ignored).toHaveLength(1);
+  await waiting.signal('abort');
+  await waiting.result();
 });

@@ -242,8 +242,9 @@ export function activity<I extends ActivityBase, O extends object>(
     const owner = { workflowId: workflowExecution?.workflowId ?? '', runId, namespace };
     // Each file's work may wait for its turn with it.
     setMaxListeners(0, given.signal);
+    const { heartbeatTimeoutMs = 0 } = context.info;
     // The SDK says 0 if there is none.
-    const pulse = startHeartbeat(context.info.heartbeatTimeoutMs || null);
+    const pulse = startHeartbeat(heartbeatTimeoutMs === 0 ? null : heartbeatTimeoutMs);
     const heed = async (): Promise<void> => {
       if (context.cancellationSignal.aborted && !(isCall && (await isAwaited(context, every_ms))))
         given.abort();

@@ -44,7 +44,7 @@ async function beginJob(
 ): Promise<BeginRunResult> {
   const read = readStepInput(input);
   if (!read.ok) return invalid(read.message);
-  const { job, pick, given, follows, ...start } = read.value;
+  const { job, pick, acceptedResult, follows, ...start } = read.value;
   const found = await jobSetup(ports, job);
   if ('outcome' in found) return found;
   const base = await baseSetup(ports, { stepKey, title: found.title, ...start });
@@ -54,7 +54,7 @@ async function beginJob(
     job: found.job,
     jobPath: found.jobPath,
     ...(pick ? { pick } : {}),
-    ...(given === null ? {} : { given }),
+    ...(acceptedResult === null ? {} : { given: acceptedResult }),
     ...(follows === null ? {} : { follows }),
   };
   return { outcome: 'begun', setup };

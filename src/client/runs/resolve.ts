@@ -45,7 +45,8 @@ export const resolveRun = async (emend: Emend, text: string): Promise<ResolvedRu
   if (looksLikeWorkflowId(typed)) return byWorkflowId(emend, typed);
   return byKey(emend, typed.toLowerCase()).catch(async (error: unknown) => {
     // Whoever starts a run without Emend's commands chooses the workflow id.
-    const named = nullOn('run_unknown')(error) ?? (await describeTyped(emend, typed));
+    nullOn('run_unknown')(error);
+    const named = await describeTyped(emend, typed);
     if (named === null) throw error;
     if (named.memo === null)
       return fail(

@@ -152,7 +152,7 @@ export const stepInput = async (
     ...placeInput(emend, job),
     ...(await settingsInput(own, workspace)),
     ...(pick === undefined ? {} : { pick }),
-    ...(given === undefined ? {} : { given }),
+    ...(given === undefined ? {} : { acceptedResult: given }),
     ...(follows === undefined
       ? {}
       : { follows: { ...follows, notes: await withoutSecrets(follows.notes, workspace) } }),

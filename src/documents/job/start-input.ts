@@ -39,7 +39,7 @@ export interface JobStart {
     | { readonly kind: 'file'; readonly path: string }
     | { readonly kind: 'text'; readonly name: string; readonly text: string };
   readonly pick: boolean;
-  readonly given: BlobRef | null;
+  readonly acceptedResult: BlobRef | null;
   readonly follows: Follows | null;
 }
 
@@ -122,7 +122,7 @@ const STEP_SHAPE = {
     .string({ error: 'the path of a Markdown file' })
     .refine(isMarkdownPath, { error: 'the path of a Markdown file (.md or .markdown)' }),
   pick: z.literal(true, { error: 'true' }),
-  given: z.string({ error: REF }).refine(isBlobRef, { error: REF }),
+  acceptedResult: z.string({ error: REF }).refine(isBlobRef, { error: REF }),
   follows: FOLLOWS,
 };
 
@@ -147,38 +147,38 @@ const PLAN_EXAMPLE = '{"workspace": "/repo", "planFile": "plans/010_greet.md"}';
 /** Returns what the input of `editStep` asks for, or all that is wrong with it. */
 export const readStepInput = (input: unknown): Read<JobStart> =>
   readWith(input, STEP_EXAMPLE, (keys, found) => {
-    const said = checkKeys(keys, STEP_SHAPE, found);
-    const place = placeOf(said, found);
-    const job = jobOf(keys, said, found);
+    const parsed = checkKeys(keys, STEP_SHAPE, found);
+    const place = placeOf(parsed, found);
+    const job = jobOf(keys, parsed, found);
     if (place === null || job === null) return null;
     return {
       place,
-      settings: settingsOf(said),
+      settings: settingsOf(parsed),
       job,
-      pick: said.pick === true,
-      given: (said.given as BlobRef | undefined) ?? null,
-      follows: (said.follows as Follows | undefined) ?? null,
+      pick: parsed.pick === true,
+      acceptedResult: parsed.acceptedResult ?? null,
+      follows: (parsed.follows as Follows | undefined) ?? null,
     };
   });
 
 /** Returns what the input of `plan` asks for, or all that is wrong with it. */
 export const readPlanInput = (input: unknown): Read<PlanStart> =>
   readWith(input, PLAN_EXAMPLE, (keys, found) => {
-    const said = checkKeys(keys, PLAN_SHAPE, found);
-    const place = placeOf(said, found);
-    const planPath = planPathOf(keys, said.planFile, found);
+    const parsed = checkKeys(keys, PLAN_SHAPE, found);
+    const place = placeOf(parsed, found);
+    const planPath = planPathOf(keys, parsed.planFile, found);
     if (place === null || planPath === null) return null;
     return {
       place,
-      settings: settingsOf(said),
+      settings: settingsOf(parsed),
       planPath,
       options: {
-        phase: said.phase ?? null,
-        mode: said.mode ?? 'auto',
-        forceReplan: said.forceReplan ?? false,
-        drift: said.drift ?? null,
-        estimate: said.estimate ?? 'ask',
-        restart: said.restart ?? false,
+        phase: parsed.phase ?? null,
+        mode: parsed.mode ?? 'auto',
+        forceReplan: parsed.forceReplan ?? false,
+        drift: parsed.drift ?? null,
+        estimate: parsed.estimate ?? 'ask',
+        restart: parsed.restart ?? false,
       },
     };
   });
@@ -203,8 +203,8 @@ const readWith = <T>(
 
 type PlaceKeys = { readonly [K in keyof typeof PLACE]?: string | undefined };
 
-function placeOf(said: PlaceKeys, found: Findings): StartPlace | null {
-  const { workspace, host, repository, base, branch } = said;
+function placeOf(parsed: PlaceKeys, found: Findings): StartPlace | null {
+  const { workspace, host, repository, base, branch } = parsed;
   if (workspace !== undefined && repository !== undefined)
     found.say(['repository'], 'expected either `workspace` or `repository`, received both');
   for (const [name, value] of Object.entries({ base, branch }))
@@ -247,7 +247,7 @@ function jobOf(
     return null;
   }
   if (found.problems.length > 0) return null;
-  return jobOfTask(keys as TaskKeys, task, name, found);
+  return jobOfTask(keys, task, name, found);
 }
 
 function jobFileOf(typed: string, found: Findings): JobStart['job'] | null {
@@ -274,9 +274,9 @@ function jobOfTask(
   );
   const text = `---\n${stringify(front, { lineWidth: 0 })}---\n${task}`;
   const named = name ?? nameOf(task);
-  const parsed = parseJob(text, 'task');
-  if (parsed.ok) return { kind: 'text', name: named, text };
-  for (const { message } of parsed.problems) found.say([], message);
+  const job = parseJob(text, 'task');
+  if (job.ok) return { kind: 'text', name: named, text };
+  for (const { message } of job.problems) found.say([], message);
   return null;
 }
 
@@ -304,17 +304,17 @@ export const planPathIn = (typed: string): string => {
   return posix.basename(folder) === posix.basename(path) ? folder : path;
 };
 
-const settingsOf = (said: Keys): StartSettings => {
+const settingsOf = (parsed: Keys): StartSettings => {
   const overrides = Object.fromEntries(
     ['requireCompleteSentinel', ...schema.LIMIT_NAMES].flatMap((name) =>
-      said[name] === undefined ? [] : [[name, said[name]]],
+      parsed[name] === undefined ? [] : [[name, parsed[name]]],
     ),
   ) as Overrides;
   return {
     overrides,
-    approval: (said.approval as 'ask' | 'auto' | undefined) ?? null,
-    hints: (said.hints as readonly string[] | undefined) ?? [],
-    configurationCommit: (said.configurationCommit as string | undefined) ?? null,
+    approval: (parsed.approval as 'ask' | 'auto' | undefined) ?? null,
+    hints: (parsed.hints as readonly string[] | undefined) ?? [],
+    configurationCommit: (parsed.configurationCommit as string | undefined) ?? null,
   };
 };
 

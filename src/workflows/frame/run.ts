@@ -27,7 +27,7 @@ import { Decisions } from './decisions.js';
 import { unbegunResult } from './details.js';
 import type { EarlyMessages } from './early-messages.js';
 import { failureOf, untilDone, unreadable } from './failures.js';
-import { checkSetup, type Fields } from './input.js';
+import { checkSetup } from './input.js';
 import { IdleEffects, LongRun } from './long-run.js';
 import type { CallOf, FrameFact, FrameEffect, Machine, RunIo, RunState } from './machine.js';
 import { registerHandlers } from './messages.js';
@@ -48,23 +48,16 @@ export async function runMachine<S extends RunState, F, M extends { readonly kin
 ): Promise<StepResult> {
   const { carried, setup }: Started = isRecord(input) ? input : {};
   if (carried !== undefined) return resume(machine, input, carried);
-  if (setup !== undefined) return runWith(machine, input, phaseSetup(machine, input, setup));
+  if (setup !== undefined) {
+    // Nothing was done yet, so nothing is lost.
+    if (!isKnown(input)) throw unreadable('The input of the run', input);
+    checkSetup(setup, machine.setupFields);
+    return runWith(machine, input, setup as S['input']);
+  }
   const begun = await beginRun<S['input']>(machine.kind, input);
   if (begun.setup === null) return unbegunResult(begun.stepKey, 'aborted');
   showStart(begun.setup);
   return runWith(machine, input, begun.setup, begun.early);
-}
-
-/** Returns what a plan handed over to its phase. */
-function phaseSetup<I>(
-  { setupFields }: { readonly setupFields: Fields },
-  input: unknown,
-  setup: unknown,
-): I {
-  // Nothing was done yet, so nothing is lost.
-  if (!isKnown(input)) throw unreadable('The input of the run', input);
-  checkSetup(setup, setupFields);
-  return setup as I;
 }
 
 function runWith<S extends RunState, F, M extends { readonly kind: string }, A>(

@@ -53,22 +53,19 @@ const plus = (estimate: StepEstimate, more: PhaseEstimate): StepEstimate => ({
   ...sumEstimates([estimate, more]),
 });
 
-export function onPreflight(state: StepState, result: PreflightResult, now: number): StepState {
-  if (result.outcome === 'refused') return endAfterRollback(state, now, 'refused', result.problem);
-  if (result.outcome === 'untrusted') {
-    const doubtful = within(state, 'base', { untrusted: result.hashes });
-    return asking(doubtful, 'configuration', cut(state.input.rules, result.message));
-  }
-  return withTargets(withJob(state, result), result, now);
-}
-
 /** Keeps the job that was read from its file: a later preflight finds the same one. */
 function withJob(state: StepState, { job }: Looked): StepState {
   if (job === undefined) return state;
   return { ...state, input: { ...state.input, job: job.ref, title: job.title } };
 }
 
-function withTargets(state: StepState, result: Looked, now: number): StepState {
+export function onPreflight(before: StepState, result: PreflightResult, now: number): StepState {
+  if (result.outcome === 'refused') return endAfterRollback(before, now, 'refused', result.problem);
+  if (result.outcome === 'untrusted') {
+    const doubtful = within(before, 'base', { untrusted: result.hashes });
+    return asking(doubtful, 'configuration', cut(before.input.rules, result.message));
+  }
+  const state = withJob(before, result);
   if (result.outcome === 'pick') {
     if (state.base.picked === null)
       return {

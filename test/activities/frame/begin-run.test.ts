@@ -55,10 +55,12 @@ const begin = (input: unknown, kind: 'job' | 'plan' = 'job'): Promise<BeginRunRe
     { stepKey: KEY, log: [], kind, input },
     { owner: OWNER, signal: new AbortController().signal, assertCurrent: () => undefined },
   );
-const setupOf = <S extends StepSetup | PlanSetup>(result: BeginRunResult): S => {
+const begunSetup = (result: BeginRunResult): StepSetup | PlanSetup => {
   if (result.outcome !== 'begun') throw new Error(result.message);
-  return result.setup as S;
+  return result.setup;
 };
+const stepSetup = (result: BeginRunResult): StepSetup => begunSetup(result) as StepSetup;
+const planSetup = (result: BeginRunResult): PlanSetup => begunSetup(result) as PlanSetup;
 const messageOf = (result: BeginRunResult): string =>
   result.outcome === 'invalid' ? result.message : 'it began';
 
@@ -70,7 +72,7 @@ describe('a job in words', () => {
       targetFiles: ['a.js'],
       budget_usd: 2,
     };
-    const setup = setupOf<StepSetup>(await begin(input));
+    const setup = stepSetup(await begin(input));
     expect(setup).toMatchObject({
       stepKey: KEY,
       workspace: '/r',
@@ -92,19 +94,19 @@ describe('a job in words', () => {
 
   test('hides a secret in what names it', async () => {
     const token = `ghp_${'a1B2'.repeat(9)}`;
-    const setup = setupOf<StepSetup>(await begin({ workspace: '/r', task: `Use ${token} once` }));
+    const setup = stepSetup(await begin({ workspace: '/r', task: `Use ${token} once` }));
     expect(JSON.stringify(setup)).not.toContain(token);
   });
 });
 
 test('a job file is left to preflight, on the host that has it', async () => {
-  const setup = setupOf<StepSetup>(await begin({ workspace: '/r', jobFile: './jobs/x.md' }));
+  const setup = stepSetup(await begin({ workspace: '/r', jobFile: './jobs/x.md' }));
   expect(setup).toMatchObject({ job: null, jobPath: 'jobs/x.md', title: 'x.md' });
 });
 
 test('a run on a repository goes to any host', async () => {
   const input = { repository: 'https://example.org/a/b.git', base: 'main', task: 'x' };
-  const setup = setupOf<StepSetup>(await begin(input));
+  const setup = stepSetup(await begin(input));
   expect(setup).toMatchObject({
     workspace: input.repository,
     repository: { url: input.repository, base: 'main' },
@@ -114,7 +116,7 @@ test('a run on a repository goes to any host', async () => {
 
 describe('the host of a workspace', () => {
   const hostQueue = async (input: object): Promise<string> =>
-    setupOf<StepSetup>(await begin({ workspace: '/r', task: 'x', ...input })).queues.host;
+    stepSetup(await begin({ workspace: '/r', task: 'x', ...input })).queues.host;
 
   test('is the only one that a worker serves', async () => {
     hosts = [host(OWN, 'laptop', false), host(OTHER, 'server')];
@@ -155,7 +157,7 @@ describe('a plan', () => {
   const checkpoint = { step_key: 'cd'.repeat(16), branch: 'emend/earlier' } as PlanCheckpoint;
 
   test('is named by its path without its level, and has the options of its input', async () => {
-    const setup = setupOf<PlanSetup>(await begin({ ...input, phase: 2 }, 'plan'));
+    const setup = planSetup(await begin({ ...input, phase: 2 }, 'plan'));
     expect(setup).toMatchObject({
       planPath: 'plans/010_demo',
       options: { phase: 2, mode: 'auto', estimate: 'ask', restart: false },
@@ -165,13 +167,13 @@ describe('a plan', () => {
   test('continues where an earlier run of it ended, on its branch', async () => {
     last = checkpoint;
     const place = { repository: 'https://example.org/a/b.git', base: 'main' };
-    const setup = setupOf<PlanSetup>(await begin({ planFile: input.planFile, ...place }, 'plan'));
+    const setup = planSetup(await begin({ planFile: input.planFile, ...place }, 'plan'));
     expect(setup).toMatchObject({
       resumeFrom: checkpoint.step_key,
       repository: { branch: 'emend/earlier' },
     });
     const restarted = { planFile: input.planFile, ...place, restart: true };
-    expect(setupOf<PlanSetup>(await begin(restarted, 'plan')).repository?.branch).toBe(
+    expect(planSetup(await begin(restarted, 'plan')).repository?.branch).toBe(
       `emend/${KEY.slice(0, 16)}`,
     );
   });
@@ -184,7 +186,9 @@ test('a server or a store that does not answer is asked again: the run can ask n
   };
   const wrapped = activity('beginRun', failing, beginRun);
   const input: BeginRunInput = versioned({
-    ...{ stepKey: KEY, log: [], kind: 'job' as const },
+    stepKey: KEY,
+    log: [],
+    kind: 'job',
     input: { workspace: '/r', task: 'x' },
   });
   await expect(new MockActivityEnvironment().run(wrapped, input)).rejects.toMatchObject({
