@@ -59,13 +59,14 @@ function withJob(state: StepState, { job }: Looked): StepState {
   return { ...state, input: { ...state.input, job: job.ref, title: job.title } };
 }
 
-export function onPreflight(before: StepState, result: PreflightResult, now: number): StepState {
-  if (result.outcome === 'refused') return endAfterRollback(before, now, 'refused', result.problem);
+export function onPreflight(current: StepState, result: PreflightResult, now: number): StepState {
+  if (result.outcome === 'refused')
+    return endAfterRollback(current, now, 'refused', result.problem);
   if (result.outcome === 'untrusted') {
-    const doubtful = within(before, 'base', { untrusted: result.hashes });
-    return asking(doubtful, 'configuration', cut(before.input.rules, result.message));
+    const doubtful = within(current, 'base', { untrusted: result.hashes });
+    return asking(doubtful, 'configuration', cut(current.input.rules, result.message));
   }
-  const state = withJob(before, result);
+  const state = withJob(current, result);
   if (result.outcome === 'pick') {
     if (state.base.picked === null)
       return {
