@@ -48,6 +48,8 @@ export interface WorkerGroup {
     readonly address: string;
     /** The search attributes are registered. */
     readonly searchAttributes: boolean;
+    /** Address of the review page; null: none is served. */
+    readonly page: string | null;
   }>;
   /** All hosts that the store knows. */
   hosts(): Promise<readonly LiveHost[]>;

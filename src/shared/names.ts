@@ -21,6 +21,10 @@ export const SEARCH_ATTRIBUTES = {
   reason: 'EmendReason',
   stepKey: 'EmendStepKey',
   workspace: 'EmendWorkspace',
+  /** Id of the open decision. */
+  decision: 'EmendDecision',
+  /** Outcome of a run that has ended. */
+  outcome: 'EmendOutcome',
 } as const;
 
 /** Task queues: workflows, model calls, and one per workspace host (◆ named by an id file, not by host name). */

@@ -10,6 +10,8 @@ export interface RunRequest<Input extends object> {
   readonly taskQueue: string;
   readonly input: Input;
   readonly title: string;
+  /** Number of the run of a phase, shown from the second on. */
+  readonly attempt?: number;
   readonly memo: object;
   readonly details: string;
   /** Values of search attributes by which a phase is found; null: the workflow sets its own. */
@@ -21,6 +23,7 @@ export const runOptions = <Input extends object>({
   taskQueue,
   input,
   title,
+  attempt = 1,
   memo,
   details,
   attributes,
@@ -29,7 +32,9 @@ export const runOptions = <Input extends object>({
   taskQueue,
   args: [input] as [Input],
   memo: versioned({ ...memo }),
-  staticSummary: codeSpan(visible(title).slice(0, SUMMARY_CHARS)),
+  staticSummary: codeSpan(
+    `${visible(title).slice(0, SUMMARY_CHARS)}${attempt > 1 ? ` (run ${attempt})` : ''}`,
+  ),
   staticDetails: details,
   ...(attributes === null
     ? {}

@@ -67,6 +67,8 @@ export interface RunSetup {
   readonly configurationCommit?: string;
   /** Are the search attributes registered? Without them runs go without. */
   readonly searchAttributes: boolean;
+  /** Address of the review page that was served when the run began; absent: none that others can open. */
+  readonly page?: string;
   /** Of a run that continues another one (continue-as-new). */
   readonly carried?: Carried;
 }

@@ -1,5 +1,5 @@
 /**
- * The four search attributes that make runs findable in the Temporal UI. The worker creates them before it polls: a run started with an
+ * The search attributes that make runs findable in the Temporal UI. The worker creates them before it polls: a run started with an
  * unregistered attribute is refused, and an upsert of one leaves a run failing its task for ever. Where the worker may not create
  * them (Temporal Cloud, strict clusters), runs go without: the answer is recorded in the result of the run's first activity.
  */
@@ -35,7 +35,7 @@ const typesOf = async (
 };
 
 /**
- * Whether runs in this namespace may carry the attributes: true once all four exist as Keyword, created here if need be.
+ * Whether runs in this namespace may carry the attributes: true once all exist as Keyword, created here if need be.
  * False, with one sentence to `tell`, where that may not be done or an attribute has another type (adding it again would be
  * silently ignored by the server, so types are compared).
  */

@@ -129,7 +129,7 @@ async function baseSetup(
   { group, timings }: ActivityPorts,
   { stepKey, title, place, settings }: Start,
 ): Promise<RunSetup | Invalid> {
-  const { queues: own, searchAttributes } = await group.facts();
+  const { queues: own, searchAttributes, page } = await group.facts();
   const queues = place.kind === 'repository' ? queuesOfAny(own) : await queuesOf(group, own, place);
   if ('outcome' in queues) return queues;
   const { overrides, approval, hints, configurationCommit } = settings;
@@ -146,6 +146,7 @@ async function baseSetup(
     hints: await Promise.all(hints.map((hint) => hideSecrets(hint))),
     ...(approval === null ? {} : { approval }),
     ...(configurationCommit === null ? {} : { configurationCommit }),
+    ...(page === null ? {} : { page }),
     searchAttributes,
   };
 }

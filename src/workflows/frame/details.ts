@@ -1,6 +1,6 @@
 /** What queries and the Temporal UI show of any run; there it is Markdown in which others' words are no markup, bounded in bytes. Pure. */
 import { meaningOf, type DecisionPoint } from '../../shared/decisions.js';
-import { partText } from '../../shared/event-text.js';
+import { partText, proposalWords } from '../../shared/event-text.js';
 import type { EventLog, StepEvent } from '../../shared/events.js';
 import { BOUNDS } from '../../shared/limits.js';
 import type {
@@ -13,12 +13,14 @@ import type {
 import type { StepKey } from '../../shared/ids.js';
 import { MESSAGES } from '../../shared/messages.js';
 import { VERSION } from '../../shared/problems.js';
+import type { ProposalSummary } from '../../shared/proposal-activities.js';
 import { bodyOf } from '../../shared/validate-decision.js';
 import type { RunState } from './machine.js';
 import { bytesOf, codeSpan } from '../../shared/text.js';
 import { NO_USAGE } from '../../shared/usage.js';
 
 export const DETAILS_CHARS = 10_000; // bound: Over inlinePayload_bytes the Temporal UI would show a reference instead of the text.
+const CHECKS_BYTES = 3_000; // bound: What to check in a proposal; the answers must fit next to it.
 
 /** Returns whether the payload codec would move a value of this size into the blob store. */
 export const isOverInline = (size_bytes: number): boolean =>
@@ -97,17 +99,50 @@ export const eventsOf = (
   return state.events.filter((event) => event.seq > after).slice(0, limit);
 };
 
-/** Names the run. The server drops the summary when the run continues in a new one (continue-as-new). */
-export const titleLine = ({ title, stepKey }: Pick<RunSetup, 'title' | 'stepKey'>): string =>
-  `${codeSpan(title, 200)} \`emend show ${stepKey.slice(0, BOUNDS.shownKey_chars)}\``;
+/**
+ * Names the run, and where it is reviewed. The server drops the summary when the run continues in a new one (continue-as-new). A page
+ * may have ended since the run began, so the command is there as well.
+ */
+export function titleLine({
+  title,
+  stepKey,
+  page,
+}: Pick<RunSetup, 'title' | 'stepKey' | 'page'>): string {
+  const run = stepKey.slice(0, BOUNDS.shownKey_chars);
+  const link = page === undefined ? '' : ` [Review page](<${page}/#/run/${stepKey}>)`;
+  return `${codeSpan(title, 200)}${link} \`emend review ${run}\` \`emend show ${run}\``;
+}
 
-export function decisionDetails(decision: DecisionPoint, stepKey: string): string[] {
+/** Returns what a reviewer must look at before an approval: protected paths first, then findings and tolerances. */
+export function proposalChecks(proposal: ProposalSummary, stepKey: StepKey): readonly string[] {
+  const checks = proposalWords(proposal).said.map((check) => `- ${codeSpan(check)}`);
+  if (checks.length === 0)
+    return ['', 'Nothing to check: no protected path, no finding, no tolerance.'];
+  const lines: string[] = [];
+  let bytes = 0;
+  for (const check of checks) {
+    bytes += bytesOf(check) + 1;
+    if (bytes > CHECKS_BYTES) break;
+    lines.push(check);
+  }
+  const more = checks.length - lines.length;
+  const rest = `- and ${more} more: \`emend review ${stepKey.slice(0, BOUNDS.shownKey_chars)}\``;
+  return ['', 'Check before you approve:', '', ...lines, ...(more === 0 ? [] : [rest])];
+}
+
+/** `checks`: lines that must be read before the answers. */
+export function decisionDetails(
+  decision: DecisionPoint,
+  stepKey: string,
+  checks: readonly string[] = [],
+): string[] {
   const run = stepKey.slice(0, BOUNDS.shownKey_chars);
   const signals = decision.accepts.filter((answer) => Object.hasOwn(MESSAGES, answer));
   return [
     `## Waiting for you: ${decision.reason}`,
     codeSpan(decision.message, 600),
     ...(decision.parts ?? []).flatMap((part) => ['', codeSpan(partText(part), 600)]),
+    ...checks,
     '',
     decision.mustSign === true
       ? "Without an approver's signature only `abort` counts of these messages; answer from a terminal:"

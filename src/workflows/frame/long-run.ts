@@ -5,6 +5,13 @@
 import { condition, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';
 import type { Rules } from '../../shared/rules.js';
 
+/** Maximum time of a wait. */
+export interface WaitLimit {
+  readonly ms: number;
+  /** Names what the run waits for; the Temporal UI shows it at the timer. */
+  readonly summary: string;
+}
+
 export class LongRun {
   private readonly bounds: Rules['bounds'];
   private signals = 0;
@@ -33,10 +40,12 @@ export class LongRun {
     );
   }
 
-  /** Until `met`, or for `ms`; false: the run is to go on in a new one first, and waits there. */
-  async wait(met: () => boolean, ms?: number): Promise<boolean> {
+  /** Waits until `met`, or until a time has passed; false: the run is to go on in a new one first, and waits there. */
+  async wait(met: () => boolean, limit?: WaitLimit): Promise<boolean> {
     const until = (): boolean => met() || this.due;
-    await (ms === undefined ? condition(until) : condition(until, ms));
+    await (limit === undefined
+      ? condition(until)
+      : condition(until, limit.ms, { summary: limit.summary }));
     return met() || !this.due;
   }
 
@@ -46,7 +55,9 @@ export class LongRun {
     // While signals come the server refuses to end the run.
     for (let before = -1; before !== this.signals && this.signals < this.bounds.runSignals;) {
       before = this.signals;
-      await sleep(this.bounds.signalPause_ms);
+      await sleep(this.bounds.signalPause_ms, {
+        summary: 'wait until no signal comes, to continue in a new run',
+      });
     }
     return this.due;
   }

@@ -28,7 +28,7 @@ import { unbegunResult } from './details.js';
 import type { EarlyMessages } from './early-messages.js';
 import { failureOf, untilDone, unreadable } from './failures.js';
 import { checkSetup } from './input.js';
-import { IdleEffects, LongRun } from './long-run.js';
+import { IdleEffects, LongRun, type WaitLimit } from './long-run.js';
 import type { CallOf, FrameFact, FrameEffect, Machine, RunIo, RunState } from './machine.js';
 import { registerHandlers } from './messages.js';
 import { UsageCount } from './usage.js';
@@ -89,6 +89,16 @@ function resume<S extends RunState, F, M extends { readonly kind: string }, A>(
   registerHandlers(new Decisions(run), machine.signals);
   return run.toEnd();
 }
+
+/** Returns the attributes of a run that waits; without a reason it does not, and they are removed. */
+const pauseAttributes = (
+  reason: string | null,
+  decision: string | null,
+): Record<string, string[]> => ({
+  [SEARCH_ATTRIBUTES.state]: reason === null ? [] : ['waiting'],
+  [SEARCH_ATTRIBUTES.reason]: reason === null ? [] : [reason],
+  [SEARCH_ATTRIBUTES.decision]: decision === null ? [] : [decision],
+});
 
 /** Keys that a run before or a plan hands over. */
 const HANDED_OVER: readonly string[] = ['v', 'carried', 'setup'];
@@ -183,14 +193,16 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
       // No move is under way here; an abort may also have come before the first one, or while the run was to go on.
       this.takeUpAbort();
       const move = machine.next(this.state, Date.now(), workflowInfo().continueAsNewSuggested);
-      if (this.markedWaiting && this.state.decision === null && move.kind !== 'pause')
-        this.showWaiting(null);
+      const isOver = this.state.decision === null && move.kind !== 'pause';
+      // At the end the outcome comes with it.
+      if (this.markedWaiting && isOver && move.kind !== 'finish') this.showWaiting(null);
       // Before a pause too: what it says of tokens and money is then all that is known.
       if (await this.countUsage(move.kind === 'finish')) continue;
       if (move.kind === 'finish') break;
       await this.perform(move);
     }
     await machine.end(this);
+    this.showOutcome();
     this.tell();
   }
 
@@ -244,20 +256,20 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
         return;
       case 'back_off':
         this.tell();
-        return this.pass(shared.ms);
+        return this.pass({ ms: shared.ms, summary: 'wait for a model that is down' });
       case 'wait':
-        return this.pass(shared.ms);
+        return this.pass({ ms: shared.ms, summary: 'wait for the workspace to be unlocked' });
       default:
         return this.machine.perform(move as M, this);
     }
   }
 
   /** Waits, unless the run is to go on in a new one first, which then waits for the rest. */
-  private async pass(ms: number): Promise<void> {
+  private async pass(limit: WaitLimit): Promise<void> {
     const { outage, stage } = this.state;
     const over = (): boolean =>
       this.aborting || this.state.outage !== outage || this.state.stage.at !== stage.at;
-    const wait = () => this.long.wait(over, ms).then(() => undefined);
+    const wait = () => this.long.wait(over, limit).then(() => undefined);
     await (this.machine.abortsBetweenEffects ? this.interruptibly(wait) : wait());
     if (over() || !this.long.due) this.dispatch({ type: 'waited' });
   }
@@ -363,9 +375,19 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
   /** Null: the pause is over. */
   showWaiting(reason: string | null): void {
     this.markedWaiting = reason !== null;
-    if (!this.state.input.searchAttributes) return;
-    const [state, why] = reason === null ? [[], []] : [['waiting'], [reason]];
-    upsertSearchAttributes({ [SEARCH_ATTRIBUTES.state]: state, [SEARCH_ATTRIBUTES.reason]: why });
+    if (this.state.input.searchAttributes)
+      upsertSearchAttributes(pauseAttributes(reason, this.state.decision?.id ?? null));
+  }
+
+  /** In the list of runs a refused run is as completed as a committed one. */
+  private showOutcome(): void {
+    const { stage, input } = this.state;
+    if (!input.searchAttributes || !('outcome' in stage)) return;
+    upsertSearchAttributes({
+      ...(this.markedWaiting ? pauseAttributes(null, null) : {}),
+      [SEARCH_ATTRIBUTES.outcome]: [stage.outcome],
+    });
+    this.markedWaiting = false;
   }
 
   /** Takes up a request that counts, or says why not. An abort waits for work that must end first, and cuts short what may be. */

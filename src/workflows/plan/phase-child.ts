@@ -29,7 +29,7 @@ export const childId = ({ stepKey }: PlanSetup, phase: PhaseId, run: number): st
 
 function setupOf(state: PlanState, phase: PhaseEntry): StepSetup {
   const { input, reading } = state;
-  const { queues, timings, hints, searchAttributes, rules, configurationCommit } = input;
+  const { queues, timings, hints, searchAttributes, rules, configurationCommit, page } = input;
   const overrides = { ...input.overrides, ...budgetsLeft(state, Date.now()) };
   if (phase.job === null) throw new Error(`Phase ${phase.number} has no job`);
   // One that runs beside others begins where they do, and has a branch of its own.
@@ -52,6 +52,7 @@ function setupOf(state: PlanState, phase: PhaseEntry): StepSetup {
     searchAttributes,
     approval: reading.plan?.approval ?? 'ask',
     ...(configurationCommit === undefined ? {} : { configurationCommit }),
+    ...(page === undefined ? {} : { page }),
     ...(state.records.commits.length === 0 ? {} : { modelBase: true }),
     ...(state.withoutSandbox === true ? { withoutSandbox: true } : {}),
     ...(phase.worktree !== null || state.marks === undefined ? {} : { marks: state.marks }),
@@ -81,6 +82,7 @@ async function runPhase(state: PlanState, phase: PhaseEntry, calls: Calls): Prom
         taskQueue: queues.workflow,
         input: versioned({ setup: input }),
         title,
+        attempt: phase.runs,
         memo,
         details,
         attributes: input.searchAttributes ? { stepKey, workspace } : null,

@@ -15,7 +15,14 @@ import {
   type StepState,
 } from './state.js';
 import { codeSpan } from '../../shared/text.js';
-import { bounded, decisionDetails, resultBase, statusBase, titleLine } from '../frame/details.js';
+import {
+  bounded,
+  decisionDetails,
+  proposalChecks,
+  resultBase,
+  statusBase,
+  titleLine,
+} from '../frame/details.js';
 
 /** One call for all files tells of each file what it does itself. */
 export const ledgerOf = (state: StepState): readonly LedgerRow[] => {
@@ -187,9 +194,13 @@ export function detailsOf(state: StepState): string {
   const { files } = state.edits;
   const head = `**${codeSpan(doingOf(state))}**`;
   const summary = `${files.length} ${files.length === 1 ? 'file' : 'files'}: ${counts.done} done, ${counts.failed} failed, ${counts.skipped} skipped, ${counts.pending + counts.in_progress} open`;
-  const decision =
-    state.decision === null ? [] : decisionDetails(state.decision, state.input.stepKey);
   const { proposal } = state;
+  const { stepKey } = state.input;
+  const checks =
+    proposal === null || state.decision?.reason !== 'approval'
+      ? []
+      : proposalChecks(proposal, stepKey);
+  const decision = state.decision === null ? [] : decisionDetails(state.decision, stepKey, checks);
   const changes =
     proposal === null || state.decision?.proposalId !== proposal.id
       ? []

@@ -249,7 +249,8 @@ async function tryBase(
   const call = async (): Promise<void> => {
     const wait_s = run.state.base.limits?.baselineWait_s ?? 0;
     await run.interruptibly(async () => {
-      if (wait_s > 0) await run.long.wait(() => over, wait_s * 1000);
+      const summary = 'wait for the tests of the untouched files';
+      if (wait_s > 0) await run.long.wait(() => over, { ms: wait_s * 1000, summary });
     });
     if (!run.aborting && baseQuestion(run.state) === null && beside !== null)
       await perform(beside, run);
