@@ -108,7 +108,7 @@ export interface RunGateway {
   historyEvents(ref: RunRef): Promise<readonly StepEvent[]>;
   /** All payloads of the run's history as text, in which references can be looked for. */
   historyText(ref: RunRef): Promise<string>;
-  /** Are the four search attributes registered (created here where that is allowed)? */
+  /** Are the search attributes registered (created here where that is allowed)? */
   searchAttributes(): Promise<boolean>;
 }
 

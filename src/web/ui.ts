@@ -19,6 +19,7 @@ import {
   placeOf,
   refusalOf,
   refuse,
+  send,
   sendProblem,
 } from './http.js';
 import type { RateBound, Session } from './sessions.js';
@@ -48,13 +49,14 @@ export const startUi = async (options: UiOptions) => {
     if (refused !== null) return refused;
     if (!(session?.rate ?? options.strangers(request)).take()) return [429, 'Too many requests.'];
     return session === null
-      ? [401, 'The Temporal UI opens only in a browser signed in to the review page.']
+      ? [NOT_SIGNED_IN, 'The Temporal UI opens only in a browser signed in to the review page.']
       : null;
   };
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const refused = refusal(request, options.session(cookieOf(request.headers, at.cookie)));
     const source = refused === null ? await options.source() : null;
-    if (source === null) refuse(response, ...(refused ?? NO_UI));
+    if (refused?.[0] === NOT_SIGNED_IN && wantsPage(request)) sendSignIn(response);
+    else if (source === null) refuse(response, ...(refused ?? NO_UI));
     else passOn(request, response, new URL(source));
   };
   const start = async (port: number): Promise<Server> => {
@@ -75,6 +77,37 @@ export const startUi = async (options: UiOptions) => {
     close: () => closing(server),
   };
 };
+
+const NOT_SIGNED_IN = 401;
+const SIGN_IN_PAGE = `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="color-scheme" content="light dark">
+    <title>Sign in to see the Temporal UI</title>
+  </head>
+  <body>
+    <main>
+      <h1>Sign in to see the Temporal UI</h1>
+      <p>This address opens only in a browser that is signed in to the review page, or every web page could approve changes here.</p>
+      <ol>
+        <li>Look at the terminal in which <code>emend dev</code> or <code>emend web</code> runs. Its last line that begins with <code>review page</code> has an address with a token.</li>
+        <li>Open that address in this browser. It signs in one browser, once; then the terminal prints the next one.</li>
+        <li>Reload this page.</li>
+      </ol>
+      <p>If you do not have that terminal, type <code>emend web</code> in another one. Open the address that it prints after <code>review page</code>, then the one after <code>Temporal UI</code>.</p>
+    </main>
+  </body>
+</html>
+`;
+
+/** Returns whether a browser asks for a page; programs get JSON. */
+const wantsPage = ({ method, headers }: IncomingMessage): boolean =>
+  (method === 'GET' || method === 'HEAD') && (headers.accept ?? '').includes('text/html');
+
+const sendSignIn = (response: ServerResponse): void =>
+  send(response, NOT_SIGNED_IN, SIGN_IN_PAGE, { 'content-type': 'text/html; charset=utf-8' });
 
 const UI_METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const NO_UI = [404, 'No dev server of this home serves a Temporal UI now.'] as const;

@@ -10,6 +10,8 @@ const long = longOnly('each starts a run of its own; the tests that stay show th
 
 const STATE = defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, 'KEYWORD');
 const REASON = defineSearchAttributeKey(SEARCH_ATTRIBUTES.reason, 'KEYWORD');
+const DECISION = defineSearchAttributeKey(SEARCH_ATTRIBUTES.decision, 'KEYWORD');
+const OUTCOME = defineSearchAttributeKey(SEARCH_ATTRIBUTES.outcome, 'KEYWORD');
 
 let open: Scene | null = null;
 afterEach(async () => {
@@ -65,6 +67,8 @@ const markedAs = async (s: Scene, workflowId: string): Promise<string | null> =>
       .describe();
     const [state, reason] = [marks.get(STATE) ?? null, marks.get(REASON) ?? null];
     expect(state).toBe(reason === null ? null : 'waiting');
+    expect(marks.get(DECISION) === undefined).toBe(reason === null);
+    expect(marks.get(OUTCOME) === undefined).toBe(reason !== null);
     return reason;
   } finally {
     await connected.close();

@@ -1,8 +1,9 @@
 import { expect, test } from '@jest/globals';
 import { runOptions } from '../../src/shared/run-options.js';
 
-const summaryOf = (title: string): string =>
+const summaryOf = (title: string, attempt?: number): string =>
   runOptions({
+    ...(attempt === undefined ? {} : { attempt }),
     workflowId: 'w',
     taskQueue: 'q',
     input: {},
@@ -22,4 +23,16 @@ test.each([
 
 test('F7: hidden characters in a title do not make the summary longer than the server takes', () => {
   expect(summaryOf('\u202e'.repeat(300)).length).toBeLessThan(250);
+});
+
+test.each([
+  [1, '`Phase 4: Rest`'],
+  [2, '`Phase 4: Rest (run 2)`'],
+  [3, '`Phase 4: Rest (run 3)`'],
+])('the summary of run %i of a phase is %s', (attempt, summary) => {
+  expect(summaryOf('Phase 4: Rest', attempt)).toBe(summary);
+});
+
+test('a long title does not cut off which run of the phase it is', () => {
+  expect(summaryOf('x'.repeat(500), 12)).toMatch(/x \(run 12\)`$/);
 });

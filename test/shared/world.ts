@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { LIMITS, TIMINGS, type Limits } from '../../src/shared/limits.js';
 import type { ModelDown } from '../../src/shared/outage.js';
 import { NO_USAGE, type StepUsage } from '../../src/shared/usage.js';
-import type { Format } from '../../src/shared/formats.js';
+import type { Finding, Format } from '../../src/shared/formats.js';
 import {
   leftOut,
   pathsToApply,
@@ -69,6 +69,8 @@ export interface Wanted {
   readonly ready?: Partial<ReadyPreflight>;
   readonly limits?: Partial<Limits>;
   readonly mustAsk?: readonly string[];
+  readonly findings?: readonly Finding[];
+  readonly tolerances?: readonly string[];
   /** Tests run on an overlay before the apply; absent: in the workspace after it. */
   readonly overlay?: true;
   /** Every edit has so many changes to choose among. */
@@ -369,8 +371,8 @@ export class World {
         ...(this.wanted.changes === undefined ? {} : { changes: this.wanted.changes }),
         key: `${path}: ${base} -> ${result}`,
       })),
-      findings: [],
-      tolerances: [],
+      findings: this.wanted.findings ?? [],
+      tolerances: this.wanted.tolerances ?? [],
       mustAsk,
     };
   }

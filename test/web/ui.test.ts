@@ -32,7 +32,25 @@ test.each(['127.0.0.1', '::1'])(
       strangers: () => rateBound(10, 1),
     });
     endings.push(ui.close);
-    expect((await fetch(ui.url)).status).toBe(401);
+    const cold = await fetch(ui.url);
+    expect([cold.status, cold.headers.get('content-type')]).toEqual([
+      401,
+      expect.stringMatching(/^application\/json/),
+    ]);
+    const browser = { headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } };
+    const visit = await fetch(`${ui.url}/namespaces/default/workflows`, browser);
+    const text = await visit.text();
+    expect([visit.status, visit.headers.get('content-type')]).toEqual([
+      401,
+      expect.stringMatching(/^text\/html/),
+    ]);
+    expect(text).toMatch(/<h1>Sign in .*<\/h1>/);
+    expect(text).toMatch(
+      /<code>emend dev<\/code>.*<code>emend web<\/code>.*<code>review page<\/code>/s,
+    );
+    expect(text).not.toContain('the UI');
+    const change = { ...browser, method: 'POST', headers: { ...browser.headers, origin: ui.url } };
+    expect((await fetch(ui.url, change)).headers.get('content-type')).toMatch(/^application\/json/);
     const answer = await fetch(ui.url, { headers: { cookie: `${ui.cookie}=${opened?.ui ?? ''}` } });
     expect([answer.status, await answer.text()]).toEqual([200, 'the UI']);
   },

@@ -7,6 +7,7 @@ import {
   type WorkflowHandle,
   type WorkflowStartOptions,
 } from '@temporalio/client';
+import { defaultPayloadConverter } from '@temporalio/common';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { SEARCH_ATTRIBUTES } from '../../../src/shared/names.js';
 import type { Carried, StepSetup, StepStatus } from '../../../src/shared/run.js';
@@ -343,9 +344,10 @@ test('a phase that a setup of another version starts fails at once and says whic
   });
 });
 
-test('the current details of a step and of a plan that goes on in a new run begin with the title and the command that shows the run', async () => {
+test('the current details of a step and of a plan that goes on in a new run begin with the title, the review and the command that shows the run', async () => {
   const queue = randomUUID();
-  const step = stepSetup(queue);
+  const page = 'http://127.0.0.1:8260';
+  const step = { ...stepSetup(queue), page };
   const planOf = carriedPlan(queue);
   const handles = await Promise.all([
     startBare('editStep', queue, [handedOver(step)]),
@@ -363,8 +365,79 @@ test('the current details of a step and of a plan that goes on in a new run begi
     });
     const shown = queue.slice(0, 8);
     expect(details.map(({ currentDetails = '' }) => currentDetails.split('\n')[0])).toEqual([
-      `\`t\` \`emend show ${shown}\``,
-      `\`Demo\` \`emend show ${shown}\``,
+      `\`t\` [Review page](<${page}/#/run/${step.stepKey}>) \`emend review ${shown}\` \`emend show ${shown}\``,
+      `\`Demo\` \`emend review ${shown}\` \`emend show ${shown}\``,
     ]);
   });
+});
+
+/** Texts that the Temporal UI shows at the events of a kind. */
+const summariesOf = async (
+  handle: WorkflowHandle,
+  kind: 'timerStartedEventAttributes' | 'startChildWorkflowExecutionInitiatedEventAttributes',
+): Promise<readonly string[]> =>
+  (await eventsOf(handle)).flatMap(({ userMetadata, ...event }) =>
+    event[kind] ? [defaultPayloadConverter.fromPayload<string>(userMetadata?.summary ?? {})] : [],
+  );
+
+// Each upsert is a billed action: where an answer ends the run, the outcome comes with the end of the pause.
+test.each([
+  ['skip', 'skipped', 3],
+  ['abort', 'aborted', 2],
+] as const)(
+  'the list of runs shows reason and decision while a run waits, and after %s its outcome (%s); the timer of a wait says what it waits for',
+  async (answer, outcome, upserts) => {
+    const queue = randomUUID();
+    const queues = { workflow: queue, model: queue, host: queue };
+    const step = { ...stepSetup(queue), queues, searchAttributes: true };
+    const handle = await start('editStep', queue, handedOver(step));
+    const world = new World({});
+    const words = ['down', 'declined'];
+    const work: Work = {
+      preflight: async () => world.preflight('', initialState(step, 0)),
+      proposeEdit: async (input) => world.propose(words.shift() ?? 'declined', input as never),
+      buildProposal: async () => ({ outcome: 'empty' }),
+    };
+    const shown = async () => {
+      const { typedSearchAttributes: found } = await handle.describe();
+      const names = ['state', 'reason', 'decision', 'outcome'] as const;
+      return names.map((name) => found.get({ name: SEARCH_ATTRIBUTES[name], type: 'KEYWORD' }));
+    };
+    await working(queue, work, async () => {
+      await seen(async () => (await statusOf(handle)).outage);
+      await handle.signal('retry');
+      const decision = await seen(async () => (await statusOf(handle)).decision);
+      expect(await shown()).toEqual(['waiting', 'declined', decision.id, undefined]);
+      await handle.signal(answer);
+      expect(await handle.result()).toMatchObject({ outcome });
+      expect(await shown()).toEqual([undefined, undefined, undefined, outcome]);
+    });
+    expect(await summariesOf(handle, 'timerStartedEventAttributes')).toEqual([
+      'wait for a model that is down',
+    ]);
+    const upserted = (await eventsOf(handle)).filter(
+      (event) => event.upsertWorkflowSearchAttributesEventAttributes,
+    );
+    expect(upserted).toHaveLength(upserts);
+  },
+);
+
+test('the child of a phase shows from its second run on which run it is', async () => {
+  const queues = [randomUUID(), randomUUID()] as const;
+  const found = queues.map(async (queue, index) => {
+    const { phases } = carriedPlan(queue).carried.state;
+    const run = phases.map((phase) => ({ ...phase, runs: index * 2 }));
+    const handle = await start('plan', queue, carriedPlan(queue, { phases: run }));
+    return working(queue, { preflight: never }, () =>
+      seen(async () => {
+        const [summary] = await summariesOf(
+          handle,
+          'startChildWorkflowExecutionInitiatedEventAttributes',
+        );
+        return summary;
+      }),
+    );
+  });
+  const [first = '', third] = await Promise.all(found);
+  expect(third).toBe(first.replace(/`$/, ' (run 3)`'));
 });

@@ -6,7 +6,7 @@ import { readMessage } from '../../../src/shared/messages.js';
 import { judge } from '../../../src/shared/validate-decision.js';
 import { reduce } from '../../../src/workflows/step/reduce.js';
 import { detailsOf, ledgerOf, resultOf, statusOf } from '../../../src/workflows/step/views.js';
-import { eventsOf } from '../../../src/workflows/frame/details.js';
+import { eventsOf, titleLine } from '../../../src/workflows/frame/details.js';
 import { inOrder, play, StepDriver, type Saying, type Words } from '../../shared/step-driver.js';
 import { drawn, sampled } from '../../support/seeded.js';
 import type { Wanted } from '../../shared/world.js';
@@ -123,6 +123,64 @@ describe('details', () => {
       expect(line).not.toContain('\t');
       if (line.startsWith('|')) expect(line.match(/\|/g)).toHaveLength(5);
     }
+  });
+
+  const CHECKS = {
+    mustAsk: ['protected path .github/ci.yml: changes what runs elsewhere'],
+    findings: [
+      {
+        guard: 'doubled_block',
+        severity: 'ask',
+        path: 'a.ts',
+        lines: [3, 8],
+        message: 'these lines occur twice',
+      },
+    ],
+    tolerances: ['indentation a.ts:4'],
+  } as const;
+  test('an approval lists protected paths, findings and tolerances before the answers; no other decision does', () => {
+    const { state } = play({ files: ['a.ts'], ...CHECKS });
+    expect(state.decision?.reason).toBe('approval');
+    const lines = detailsOf(state).split('\n');
+    const at = lines.indexOf('Check before you approve:');
+    expect(lines.slice(at + 2, at + 6)).toEqual([
+      '- `check: protected path .github/ci.yml: changes what runs elsewhere`',
+      '- `ask: doubled_block in a.ts, lines 3 to 8: these lines occur twice`',
+      '- `tolerance used: indentation a.ts:4`',
+      '',
+    ]);
+    expect(lines.findIndex((line) => line.startsWith('- `approve`'))).toBeGreaterThan(at + 5);
+    expect(detailsOf(play({ files: ['a.ts'] }).state)).toContain('Nothing to check');
+    expect(detailsOf(paused('declined').state)).not.toMatch(/Check before|Nothing to check/);
+  });
+
+  test('1,000 findings with long messages: some are listed, the rest are counted, and the answers are there', () => {
+    const [finding] = CHECKS.findings;
+    const findings = Array.from({ length: 1000 }, (_, index) => ({
+      ...finding,
+      message: `${index} ${'🦔'.repeat(400)}`,
+    }));
+    const { state } = play({ files: ['a.ts'], findings });
+    const details = detailsOf(state);
+    const listed = details.match(/doubled_block/g)?.length ?? 0;
+    expect(listed).toBeGreaterThan(1);
+    expect(details).toContain(`- and ${1000 - listed} more: \`emend review feedc0de\``);
+    expect(details).toContain(`- \`approve\` \`{"decision": "${state.decision?.id ?? ''}"}\``);
+    expect(Buffer.byteLength(details)).toBeLessThan(20_000);
+  });
+
+  test.each([
+    ['', undefined],
+    [' [Review page](<http://127.0.0.1:4711/#/run/feedc0de>)', 'http://127.0.0.1:4711'],
+  ])('the first line is title, link to the review (%j) and commands', (link, page) => {
+    const { input } = play({}).state;
+    const key = { title: '*T*', stepKey: 'feedc0de' };
+    expect(titleLine({ ...key, ...(page === undefined ? {} : { page }) })).toBe(
+      `\`*T*\`${link} \`emend review feedc0de\` \`emend show feedc0de\``,
+    );
+    const { state } = play({});
+    const [first] = detailsOf({ ...state, input: { ...input, ...(page && { page }) } }).split('\n');
+    expect(first?.includes('/#/run/')).toBe(page !== undefined);
   });
 
   test('a path that is under way is text as well', () => {
