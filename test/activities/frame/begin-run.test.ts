@@ -27,12 +27,14 @@ let dir: string;
 let hosts: readonly LiveHost[];
 let queues: Queues;
 let last: PlanCheckpoint | null;
+let page: string | null;
 let ports: ActivityPorts;
 beforeEach(async () => {
   dir = await realpath(await mkdtemp(join(tmpdir(), 'emend-begin-')));
   hosts = [host(OWN, 'laptop')];
   queues = queueNames('emend', OWN);
   last = null;
+  page = null;
   ports = {
     archive: createArchive({ dir: join(dir, 'archive') }),
     blobs: createBlobStore({ dir: join(dir, 'blobs') }),
@@ -41,7 +43,8 @@ beforeEach(async () => {
     checkHome: () => Promise.resolve(),
     logger: { warn: () => undefined },
     group: {
-      facts: () => Promise.resolve({ queues, address: 'localhost:7233', searchAttributes: true }),
+      facts: () =>
+        Promise.resolve({ queues, address: 'localhost:7233', searchAttributes: true, page }),
       hosts: () => Promise.resolve(hosts),
       lastCheckpoint: () => Promise.resolve(last),
     },
@@ -97,6 +100,15 @@ describe('a job in words', () => {
     const setup = stepSetup(await begin({ workspace: '/r', task: `Use ${token} once` }));
     expect(JSON.stringify(setup)).not.toContain(token);
   });
+});
+
+test('a run knows the address of the review page, if one is served', async () => {
+  const input = { workspace: '/r', task: 'x' };
+  expect(setupOf<StepSetup>(await begin(input))).not.toHaveProperty('page');
+  page = 'http://127.0.0.1:8260';
+  expect(setupOf<StepSetup>(await begin(input))).toMatchObject({ page });
+  const plan = await begin({ workspace: '/r', planFile: 'plans/010_x.md' }, 'plan');
+  expect(setupOf<PlanSetup>(plan)).toMatchObject({ page });
 });
 
 test('a job file is left to preflight, on the host that has it', async () => {
