@@ -55,6 +55,32 @@ describe('starting a step', () => {
     });
   });
 
+  test('the input shows task and files first, whatever the order in the job', async () => {
+    const emend = await fakeEmend(new FakeServer());
+    const workspace = await tempDir();
+    const job = await jobOfText({
+      workspace,
+      budget_usd: 2,
+      commit: true,
+      test: 'npm test',
+      new_files: ['b.js'],
+      instructions: 'Greet.',
+    });
+    const input = await stepInput(emend, { job, approval: 'ask' });
+    // JSON, and so the Temporal UI, keeps the order.
+    expect(Object.keys(JSON.parse(JSON.stringify(input)) as object)).toEqual([
+      'task',
+      'name',
+      'newFiles',
+      'test',
+      'commit',
+      'workspace',
+      'host',
+      'approval',
+      'budget_usd',
+    ]);
+  });
+
   test('another host with a workspace at the same path has runs of its own; each sees its own again', async () => {
     const server = new FakeServer();
     const [here, there] = [
