@@ -104,11 +104,11 @@ describe('a job in words', () => {
 
 test('a run knows the address of the review page, if one is served', async () => {
   const input = { workspace: '/r', task: 'x' };
-  expect(setupOf<StepSetup>(await begin(input))).not.toHaveProperty('page');
+  expect(stepSetup(await begin(input))).not.toHaveProperty('page');
   page = 'http://127.0.0.1:8260';
-  expect(setupOf<StepSetup>(await begin(input))).toMatchObject({ page });
+  expect(stepSetup(await begin(input))).toMatchObject({ page });
   const plan = await begin({ workspace: '/r', planFile: 'plans/010_x.md' }, 'plan');
-  expect(setupOf<PlanSetup>(plan)).toMatchObject({ page });
+  expect(planSetup(plan)).toMatchObject({ page });
 });
 
 test('a job file is left to preflight, on the host that has it', async () => {

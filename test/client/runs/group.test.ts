@@ -29,9 +29,9 @@ test.each([
     address: 'localhost:7233',
     runs: { searchAttributes: () => Promise.resolve(true) },
   } as unknown as Emend;
-  const { facts } = createGroup(() => Promise.resolve(emend));
-  expect(await facts()).toMatchObject({ page: null });
+  const group = createGroup(() => Promise.resolve(emend));
+  expect(await group.facts()).toMatchObject({ page: null });
   const forget = await recordPage(home, { pageUrl, uiUrl: null });
-  expect(await facts()).toMatchObject({ page });
+  expect(await group.facts()).toMatchObject({ page });
   await forget();
 });
