@@ -4,8 +4,11 @@
  */
 import { cpSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { randomUUID } from 'node:crypto';
 import { afterEach, expect, test } from '@jest/globals';
+import type { WorkflowHandle } from '@temporalio/client';
 import { openEmend } from '../../src/client/index.js';
+import { connectClient, type ClientConnection } from '../../src/temporal/connection.js';
 import { HOST_SILENT_MS, WORKER_BEAT_MS } from '../../src/temporal/live-workers.js';
 import { longOnly } from '../support/skipped.js';
 import { eventually } from './ends.js';
@@ -24,9 +27,11 @@ interface Hosts extends Group {
   workerAt(home: string, boot?: string, machine?: string): Promise<WorkerProcess>;
 }
 let open: Hosts | null = null;
+let connection: ClientConnection | null = null;
 afterEach(async () => {
+  await connection?.close();
   await open?.close();
-  open = null;
+  open = connection = null;
 });
 
 const hosts = async (env: Record<string, string> = {}): Promise<Hosts> => {
@@ -139,6 +144,74 @@ test('a host that ended is named by all that look from another; a new home takes
     hosts: new RegExp(`^gamma \\(${lost.slice(0, 8)}\\) .* now +0$`, 'm'),
   });
 }, 240_000);
+
+/** Task queues of hosts that the activities of a run were scheduled on. */
+const hostQueuesOf = async (handle: WorkflowHandle): Promise<readonly string[]> => {
+  const { events } = await handle.fetchHistory();
+  const queues = (events ?? []).map(
+    ({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.taskQueue?.name ?? '',
+  );
+  return [...new Set(queues.filter((queue) => queue.includes('-host-')))];
+};
+
+test('a run that somebody typed names its host only where several hosts serve the task queue', async () => {
+  const s = await hosts();
+  const { client } = (connection = await connectClient({
+    env: s.env,
+    home: s.home,
+    connect_ms: 5000,
+  }));
+  const queue = s.emend.queues.workflow;
+  const start = (host?: string): Promise<WorkflowHandle> => {
+    const task = { task: 'Raise it.', targetFiles: ['a.js'], test: false, commit: true };
+    const place = { workspace: s.repo, ...(host === undefined ? {} : { host }) };
+    const args = [{ ...place, ...task, approval: 'auto' }];
+    return client.workflow.start('editStep', { taskQueue: queue, workflowId: randomUUID(), args });
+  };
+  const expectRunOn = async (home: string, host?: string): Promise<void> => {
+    const handle = await start(host);
+    expect(await handle.result()).toMatchObject({ outcome: 'committed', files: ['a.js'] });
+    expect(await hostQueuesOf(handle)).toEqual([`${queue}-host-${s.id(home)}`]);
+    s.write('a.js', 'let a = 1;\n');
+    s.git('commit', '-qam', 'back');
+  };
+  const failure = async (host?: string): Promise<{ type: string; message: string }> => {
+    const error: { cause: { type: string; message: string } } = await (
+      await start(host)
+    )
+      .result()
+      .then(
+        () => {
+          throw new Error('the run did not fail');
+        },
+        (cause: typeof error) => cause,
+      );
+    return error.cause;
+  };
+
+  await s.workerAt('alpha');
+  await expectRunOn('alpha');
+  const beta = await s.workerAt('beta');
+  const isListed = /^beta \(\w+\) .* now +0$/m;
+  await allSay(s, 'alpha', performance.now(), { hosts: isListed });
+  const digits = (home: string): string => s.id(home).slice(0, 8);
+  const listed = [`alpha (${digits('alpha')})`, `beta (${digits('beta')})`];
+  for (const [host, fault] of [
+    [undefined, `expected the host that has the workspace, as several hosts serve the task queue`],
+    ['gamma', 'no host is called "gamma"'],
+  ] as const) {
+    const { type, message } = await failure(host);
+    expect(type).toBe('InvalidInput');
+    for (const said of ['`host`: ', fault, ...listed, '"host": "']) expect(message).toContain(said);
+  }
+  await expectRunOn('beta', 'beta');
+  await expectRunOn('alpha', digits('alpha'));
+  await expectRunOn('beta', s.id('beta'));
+
+  await beta.kill('SIGTERM');
+  await allSay(s, 'alpha', performance.now(), { hosts: /^beta \(\w+\) +none /m });
+  await expectRunOn('alpha');
+}, 180_000);
 
 longOnly('a minute of silence')(
   'killed: the decision names the host, and its place is free a minute later',

@@ -140,7 +140,7 @@ test('a step goes on in new runs, whoever is killed: each call is paid for once,
   await s.worker();
   expect(await s.answer(await newest(), 'approve')).toMatchObject({ outcome: 'resolved' });
   const result = await s.end(await newest(), 90);
-  expect(result).toMatchObject({ outcome: 'applied', files: paths });
+  expect(result).toMatchObject({ outcome: 'applied', files: paths, stepKey: run.stepKey });
   // A worker that dies between its note and the request leaves a call that nobody saw: it counts as one that may be paid for.
   expect(calls()).toBeLessThanOrEqual(result.usage.calls);
   expect(calls()).toBeGreaterThanOrEqual(result.usage.calls - result.usage.unknownCalls);

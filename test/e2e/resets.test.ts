@@ -235,6 +235,7 @@ describe('reset to every workflow task', () => {
           to: it.resetTo.includes(whereIs(view)),
           whereIs: whereIs(view),
         }).toMatchObject({ to: true });
+        expect(view.status.stepKey).toBe(run.stepKey);
         expect({ point, ...standing(s, Object.keys(it.files)) }).toEqual({ point, ...before });
         if (view.status.result?.outcome === 'committed')
           expect(view.status.result.commit).toBe(before.head);

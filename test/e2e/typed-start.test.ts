@@ -101,6 +101,36 @@ test('the same input started twice makes two runs with a key of their own', asyn
   expect(s.git('rev-parse', 'HEAD').trim()).toBe(second.commit);
 });
 
+test('each run of a cron workflow does its own work, under a key of its own', async () => {
+  const s = await begin();
+  const handle = await connection!.client.workflow.start('editStep', {
+    taskQueue: queueOf(s),
+    workflowId: randomUUID(),
+    args: [{ workspace: s.repo, ...TASK }],
+    cronSchedule: '@every 2s',
+  });
+  const { workflowId } = handle;
+  const keys = new Set<string>();
+  const commits = new Set<string>();
+  for (let night = 1; night <= 2; night++) {
+    await s.until(() => s.git('rev-list', '--count', 'HEAD').trim() === String(2 * night), 40);
+    commits.add(s.git('rev-parse', 'HEAD').trim());
+    s.write('a.js', 'const a = 1;\n');
+    s.git('commit', '-qam', `After night ${night}`);
+  }
+  await handle.terminate('enough nights');
+  const { workflow } = connection!.client;
+  for await (const { runId } of workflow.list({ query: `WorkflowId = '${workflowId}'` })) {
+    const { status } = await workflow.getHandle(workflowId, runId).describe();
+    if (status.name === 'TERMINATED') continue;
+    const { stepKey } = await workflow.getHandle(workflowId, runId).query<StepStatus>('status');
+    keys.add(stepKey);
+  }
+  expect(commits.size).toBe(2);
+  expect(keys.size).toBeGreaterThan(1);
+  for (const key of keys) expect((await resolveRun(s.emend, key)).stepKey).toBe(key);
+});
+
 test.each([
   [undefined, /expected an object, received nothing/],
   [{}, /`workspace`: expected an absolute path.*`task`: expected instructions, or `jobFile`/],

@@ -31,7 +31,7 @@ import type { Limits } from '../../shared/limits.js';
 import { dirtyPaths } from '../../workspace/files/index.js';
 import { short } from '../../shared/text.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
-import { findSecrets } from '../../system/secrets.js';
+import { findSecrets, hideSecrets } from '../../system/secrets.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { untrustedConfiguration } from '../frame/configuration.js';
 import { asRefused, recordOnce } from '../frame/recorded.js';
@@ -205,7 +205,7 @@ async function compute(
     input.resume === undefined ? null : await findResumePoint(ports, input, checkpoint, asRead);
   return {
     outcome: 'ready',
-    title: report.title ?? plan.place.stem,
+    title: await hideSecrets(report.title ?? plan.place.stem),
     hash,
     ...(left === null ? {} : { resumePoint: left }),
     ...(await notesOf(plan)),

@@ -109,6 +109,8 @@ function first(state: PlanState, plan: ReadyPlan, now: number): PlanState {
   const numberOf = new Map(phases.map(({ id, number }) => [id, number]));
   const read: PlanState = {
     ...within(within(state, 'reading', { plan }), 'tests', testsAtFirst(plan)),
+    // Before its document was read, the run had the name of the file.
+    input: { ...state.input, title: plan.title },
     stage: { at: 'choosing' },
     phases,
     limits: plan.limits,
