@@ -21,6 +21,7 @@ import { SEARCH_ATTRIBUTES } from '../../src/shared/names.js';
 import { connectClient } from '../../src/temporal/connection.js';
 import { findTemporalCli } from '../../src/temporal/cli-binary.js';
 import { TODAY } from './builds.js';
+import { eventually } from './ends.js';
 import { makeRepo } from './support.js';
 
 const JOB = '---\ntarget_files: [a.js]\n---\n# Grow\n\nRaise the number.\n';
@@ -111,8 +112,13 @@ test('after `emend dev` has started the server lists no run, and a run started a
     const { workflowId, stepKey } = await startStep(emend, { job });
     await emend.close();
     const handle = connection.client.workflow.getHandle(workflowId);
-    const { typedSearchAttributes: found } = await handle.describe();
-    expect(found.get(defineSearchAttributeKey(SEARCH_ATTRIBUTES.stepKey, 'KEYWORD'))).toBe(stepKey);
+    // The run sets them as soon as it has read its input.
+    const attribute = defineSearchAttributeKey(SEARCH_ATTRIBUTES.stepKey, 'KEYWORD');
+    const found = await eventually(
+      'the search attributes of the run',
+      async () => (await handle.describe()).typedSearchAttributes.get(attribute) ?? null,
+    );
+    expect(found).toBe(stepKey);
     // The list is eventually consistent. If it has the run, it also has what came before the run.
     const listed: string[] = [];
     for (let tries = 0; tries < 100 && !listed.includes(workflowId); tries += 1) {
