@@ -77,6 +77,10 @@ describe('what is asked', () => {
     expect(decision?.parts?.map(({ name }) => name)).toEqual(parts);
   });
 
+  test('a run that was started with the path of a document takes the title of the document', () => {
+    expect(asked({}).state.input.title).toBe('Demo');
+  });
+
   test('without commands that were found there is none to run', () => {
     expect(asked({ test: 'unset' }).state.decision?.accepts).toEqual([
       'other',

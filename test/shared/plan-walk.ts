@@ -110,7 +110,7 @@ export class PlanWalk {
       stepKey: 'feedc0de'.repeat(4),
       workspace: '/w',
       planPath: 'plans/010_demo',
-      title: 'Demo',
+      title: '010_demo',
       queues: queueNames('t', 'h'),
       timings: Object.fromEntries(
         Object.entries(TIMINGS).map(([name, spec]) => [name, spec.default]),
