@@ -242,12 +242,22 @@ const readJobOf = (
   return null;
 };
 
-/** The job and its title are known once preflight has read the file. */
+/** Returns the title of the plan that was read; null: no plan was. */
+const planTitleOf = (activities: readonly ArchivedActivity[]): string | null => {
+  for (const { name, result } of activities)
+    if (name === 'readPlan' && isRecord(result) && typeof result.title === 'string')
+      return result.title;
+  return null;
+};
+
+/** The title of a plan is known once it was read; the job and its title, once preflight has read the file. */
 const withReadJob = (
   started: StartedData | null,
   activities: readonly ArchivedActivity[],
 ): StartedData | null => {
   const job = readJobOf(activities);
+  const title = planTitleOf(activities);
+  if (started !== null && title !== null) return { ...started, title };
   return started === null || job === null
     ? started
     : { ...started, job: job.ref, title: job.title };
