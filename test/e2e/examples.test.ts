@@ -155,7 +155,7 @@ test("a plan as a child of a workflow of one's own: its phase is committed, and 
   const { runs } = JSON.parse(cli(project.dir, opened.env, 'list', '--json')) as {
     runs: { title: string }[];
   };
-  expect(runs.map(({ title }) => title)).toContain('Demo');
+  expect(runs.map(({ title }) => title)).toContain('Demo plan');
 }, 240_000);
 
 const NIGHTLY_WORKFLOWS = `
