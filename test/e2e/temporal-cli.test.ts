@@ -8,6 +8,7 @@ import { BOUNDS } from '../../src/shared/limits.js';
 import type { ResolvedRun } from '../../src/client/runs/resolve.js';
 import { MESSAGES } from '../../src/shared/messages.js';
 import { QUERIES } from '../../src/shared/names.js';
+import type { StepStatus } from '../../src/shared/run.js';
 import { connectClient } from '../../src/temporal/connection.js';
 import * as messages from '../../src/workflows/index.js';
 import { eventually } from './ends.js';
@@ -41,14 +42,17 @@ const temporal = async (workflowId: string, ...args: readonly string[]): Promise
 };
 const DOC_RUN = 'emend/job/greet/e049afb04d33';
 const DOC_DECISION = '1-69b1d504-639076ba';
-/** The lines of docs/temporal-ui.md, by kind and name: `update approve`, `signal skip`, `query status`, `batch retry`. */
+const DOC_LINES = [
+  ...readFileSync('docs/temporal-ui.md', 'utf8').matchAll(/^temporal workflow (?:.+\\\n)*.+$/gm),
+].map(([line]) => line);
+const START = 'temporal workflow start ';
+const STARTS = DOC_LINES.filter((line) => line.startsWith(START));
+/** The lines of docs/temporal-ui.md on a run, by kind and name: `update approve`, `signal skip`, `query status`, `batch retry`. */
 const LINES = new Map(
-  [...readFileSync('docs/temporal-ui.md', 'utf8').matchAll(/^temporal workflow .+$/gm)].map(
-    ([line]) => {
-      const [, kind = '', name = ''] = /^temporal workflow (\w+) .*--name (\w+)/.exec(line) ?? [];
-      return [`${line.includes(' --query ') ? 'batch' : kind} ${name}`, line];
-    },
-  ),
+  DOC_LINES.filter((line) => !line.startsWith(START)).map((line) => {
+    const [, kind = '', name = ''] = /^temporal workflow (\w+) .*--name (\w+)/.exec(line) ?? [];
+    return [`${line.includes(' --query ') ? 'batch' : kind} ${name}`, line];
+  }),
 );
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
@@ -83,6 +87,42 @@ const typist = (s: Scene) => {
   };
   return { ran, type, typeOn };
 };
+
+test('each line of docs/temporal-ui.md that starts a run is one that the first activity takes', async () => {
+  const s = (open = await scene({ 'a.js': 'const a = 1;\n' }, RULES));
+  await s.worker();
+  const { connection, client } = await connectClient({
+    env: s.env,
+    home: s.home,
+    connect_ms: 5000,
+  });
+  try {
+    const taken = [];
+    for (const [index, line] of STARTS.entries()) {
+      const workflowId = `${s.emend.queues.workflow}-typed-${index}`;
+      const typed = line
+        .replace(/^temporal/, quoted(process.env.EMEND_TEST_CLI ?? ''))
+        .replace('--task-queue emend', `--task-queue ${s.emend.queues.workflow}`)
+        .replaceAll('"/repo"', JSON.stringify(s.repo));
+      const address = ['--address', process.env.EMEND_TEST_ADDRESS ?? ''];
+      await promisify(execFile)('sh', [
+        '-c',
+        [typed, ...address, '--workflow-id', workflowId].join(' '),
+      ]);
+      const handle = client.workflow.getHandle(workflowId);
+      const status = await eventually('the first activity has returned', async () => {
+        const now = await handle.query<StepStatus>('status');
+        return now.stage === 'begin' ? null : now;
+      });
+      taken.push(status.jobPath);
+      await handle.signal('abort');
+      await handle.result();
+    }
+    expect(taken).toEqual(['rename-greet-to-hello', 'jobs/x.md', 'plans/010_greet']);
+  } finally {
+    await connection.close();
+  }
+});
 
 test('each line of docs/temporal-ui.md counts', async () => {
   const down = (path: string, more: object) => ({

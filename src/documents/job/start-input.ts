@@ -90,7 +90,7 @@ const FOLLOWS = z.strictObject(
     pullRequest: words,
     remote: words,
     branch: words,
-    notes: z.array(z.string()),
+    notes: z.array(z.string({ error: 'a text' }), { error: 'a list of texts' }),
   },
   { error: 'a map of run, commit, pullRequest, remote, branch and notes' },
 );
@@ -197,7 +197,7 @@ const readWith = <T>(
   const faults = found.problems.map(({ message }) => message).join('; ');
   return {
     ok: false,
-    message: `The input of the run does not fit. ${faults}. Example: ${example}`,
+    message: `The input of the run does not fit. ${faults}${faults.endsWith('?') ? '' : '.'} Example: ${example}`,
   };
 };
 
@@ -243,7 +243,8 @@ function jobOf(
     return jobFileOf(jobFile, found);
   }
   if (task === undefined) {
-    if (!Object.hasOwn(keys, 'task')) found.add(['task'], 'instructions, or `jobFile`', undefined);
+    const isGiven = Object.hasOwn(keys, 'task') || Object.hasOwn(keys, 'jobFile');
+    if (!isGiven) found.add(['task'], 'instructions, or `jobFile`', undefined);
     return null;
   }
   if (found.problems.length > 0) return null;
