@@ -4,7 +4,7 @@
  * them (Temporal Cloud, strict clusters), runs go without: the answer is recorded in the result of the run's first activity.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isGrpcServiceError, ServiceError, type ConnectionLike } from '@temporalio/client';
+import type { ConnectionLike } from '@temporalio/client';
 import { SEARCH_ATTRIBUTES } from '../shared/names.js';
 
 const ATTRIBUTES_APPEAR_MS = 15_000; // bound: A cluster's caches take a moment to learn a new attribute.
@@ -74,30 +74,5 @@ export const ensureSearchAttributes = async (
     return without(
       `Search attributes cannot be listed or created here (${why.slice(0, 200)}): runs do not use them.`,
     );
-  }
-};
-
-/**
- * By the server's words (1.31, 1.32): its code, INVALID_ARGUMENT, says no more than that something of the request is wrong.
- */
-const isUnmapped = (error: unknown): boolean => {
-  const cause = error instanceof ServiceError ? error.cause : error;
-  return (
-    isGrpcServiceError(cause) && cause.message.includes('no mapping defined for search attribute')
-  );
-};
-
-/**
- * Does what names the attributes. A frontend of a cluster refuses them for about a second after the server lists them, so a refusal
- * for that reason is tried again for `ATTRIBUTES_APPEAR_MS`; then, and for every other reason, it is thrown.
- */
-export const onceMapped = async <T>(call: () => Promise<T>): Promise<T> => {
-  for (const end = performance.now() + ATTRIBUTES_APPEAR_MS; ;) {
-    try {
-      return await call();
-    } catch (error) {
-      if (!isUnmapped(error) || performance.now() > end) throw error;
-    }
-    await sleep(ATTRIBUTES_POLL_MS);
   }
 };

@@ -1,4 +1,4 @@
-/** Workers by role, as the command starts them: who does what, and what one that is told to stop (SIGTERM) leaves to the others. */
+/** Workers by role, as the command starts them: who does what, and what one that gets SIGTERM leaves to the others. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, expect, jest, test } from '@jest/globals';
@@ -63,8 +63,8 @@ test('each role has a worker of its own: it does its part and no other; roles th
   const run = await s.start('job.md', job('exit 0'));
   expect(await s.end(run, 120)).toMatchObject({ outcome: 'committed' });
   const by = await shares(s, (await s.show(run)).workflowId!);
-  const [flows, model, hosts] = workers.map(({ pid }) => [...(by.get(pid!) ?? [])]);
-  expect(flows).toEqual(['task']);
+  const [flows, model, hosts] = workers.map(({ pid }) => [...(by.get(pid!) ?? [])].sort());
+  expect(flows).toEqual(['beginRun', 'task']);
   expect(model).toEqual(['proposeEdit']);
   expect(hosts).toEqual(
     expect.arrayContaining(['preflight', 'runTests', 'applyProposal', 'commit']),

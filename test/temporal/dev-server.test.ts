@@ -12,7 +12,7 @@ import { liveDevServer, recordPath } from '../../src/temporal/dev-record.js';
 import { recordPage } from '../../src/temporal/page-record.js';
 import { freePort, startDevServer, uiHost, type DevServer } from '../../src/temporal/dev-server.js';
 import { examine } from '../../src/cli/commands/doctor.js';
-import { ensureSearchAttributes, onceMapped } from '../../src/temporal/search-attributes.js';
+import { ensureSearchAttributes } from '../../src/temporal/search-attributes.js';
 import { alive } from '../support/alive.js';
 import { testIf, longOnly } from '../support/skipped.js';
 import {
@@ -356,51 +356,6 @@ describe('what needs a server', () => {
         );
         expect(told.join()).toContain(`${SEARCH_ATTRIBUTES.reason} is not of type Keyword`);
       });
-    },
-  );
-
-  long(
-    'a start that names new search attributes is accepted, though the server lists them before it takes them',
-    async () => {
-      const found = await serverOptions(place.home, 'memory');
-      const options = { ...found, cli: await withoutAttributes(place.home, found.cli) };
-      // What a cluster does and a dev server does not: its frontend reads a namespace's attributes from a cache.
-      const cached = `${place.home}/temporal-cached`;
-      const flag = '--dynamic-config-value system.forceSearchAttributesCacheRefreshOnRead=false';
-      await writeFile(cached, `#!/bin/sh\nexec '${options.cli.path}' "$@" ${flag}\n`, {
-        mode: 0o755,
-      });
-      // The moment is short: where a busy machine missed it, a fresh server has another.
-      for (let tries = 1; ; tries += 1) {
-        const server = await keep(
-          startDevServer({ ...options, cli: { ...options.cli, path: cached } }),
-        );
-        const seen = await connected(async ({ connection, client, namespace }) => {
-          expect(await ensureSearchAttributes(connection, namespace)).toBe(true);
-          const start = (workflowId: string) =>
-            client.workflow.start('paused', {
-              taskQueue: 'none',
-              workflowId,
-              typedSearchAttributes: [
-                {
-                  key: defineSearchAttributeKey(SEARCH_ATTRIBUTES.state, 'KEYWORD'),
-                  value: 'waiting',
-                },
-              ],
-            });
-          const refused = await start('too-early').then(
-            () => false,
-            () => true,
-          );
-          if (!refused) return false;
-          await onceMapped(() => start('in-time'));
-          return true;
-        });
-        if (seen) return;
-        await server.stop(0);
-        // Else the rest would show nothing.
-        expect(tries).toBeLessThan(8);
-      }
     },
   );
 
