@@ -21,7 +21,6 @@ import {
   serverOptions,
   startForeignServer,
   startServer,
-  withoutAttributes,
 } from './support/server.js';
 
 const long = longOnly('a server of its own each');

@@ -40,7 +40,7 @@ export const startServer = async (home: string, database: 'file' | 'memory'): Pr
   startDevServer({ ...(await serverOptions(home, database)), port: 0 });
 
 /** A CLI whose dev servers begin without Emend's search attributes, as a server of another project does. */
-export const withoutAttributes = async (home: string, cli: TemporalCli): Promise<TemporalCli> => {
+const withoutAttributes = async (home: string, cli: TemporalCli): Promise<TemporalCli> => {
   const path = join(home, 'temporal-without-attributes');
   const script = `#!/bin/sh
 for word do
