@@ -50,7 +50,7 @@ export const hostQueueOf = ({ host }: Queues, hostId: string): string =>
 /** The home's id in the name of its queue, whose prefix a person may choose. */
 export const hostOfQueue = (queue: string): string => queue.slice(queue.lastIndexOf('-') + 1);
 /** The task queue that anybody starts a run on, unless workers and clients were given another one. */
-export const DEFAULT_QUEUE = 'emend';
+const DEFAULT_QUEUE = 'emend';
 /** Task queues on which our workers find runs to begin: at the dev server of a home also the default one, for runs that somebody typed. */
 export const workflowQueues = ({ workflow, host }: Queues): readonly string[] =>
   workflow === host ? [workflow, DEFAULT_QUEUE] : [workflow];

@@ -196,7 +196,7 @@ export const startPlan = async (emend: Emend, options: StartPlanOptions): Promis
 };
 
 /** Returns the input of `plan`. */
-export const planInput = async (
+const planInput = async (
   emend: Pick<Emend, 'queues'>,
   { plan, options, ...settings }: StartPlanOptions,
 ): Promise<PlanInput> => ({

@@ -127,8 +127,7 @@ export const startRun = async (
   );
 };
 
-export const jobId = (job: JobFile): string =>
-  workflowIdOf('job', job.workspace, job.jobPath, job.text);
+const jobId = (job: JobFile): string => workflowIdOf('job', job.workspace, job.jobPath, job.text);
 
 /** Queues of this host; of a repository those of any host. */
 export const queuesOfPlace = (

@@ -15,7 +15,7 @@ interface Fault {
 type Check = (value: unknown) => Fault | null;
 export type Fields = Readonly<Record<string, Check>>;
 
-export const must =
+const must =
   (expected: string, fits: (value: unknown) => boolean): Check =>
   (value) =>
     fits(value) ? null : { field: '', expected };

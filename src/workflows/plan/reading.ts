@@ -50,10 +50,16 @@ export function onPlanRead(before: PlanState, result: ReadPlanResult, now: numbe
     const other = plan?.hash !== result.hash || wanted.inherit !== null || wanted.renew;
     return other ? readAgain(state, wanted) : marked(state, plan, result, now);
   }
-  if (plan === null) return first(state, result, now);
+  const titled = withTitle(state, result);
+  if (plan === null) return first(titled, result, now);
   return wanted.inherit === null
-    ? later(state, plan, result, now)
-    : inherited(state, wanted.inherit, result);
+    ? later(titled, plan, result, now)
+    : inherited(titled, wanted.inherit, result);
+}
+
+/** Names the run as its document does: the first activity reads no file of the workspace. */
+function withTitle(state: PlanState, { title }: ReadyPlan): PlanState {
+  return title === state.input.title ? state : within(state, 'input', { title });
 }
 
 /** What the document says is done needs no mark. */
