@@ -44,7 +44,7 @@ const startParts = async (home) => {
   const { connection, namespace } = await connectWorker({ env, home, connect_ms: 10_000, blobs });
   const dataConverter = { payloadCodecs: [new BlobPayloadCodec(blobs, asFailure)] };
   const common = { connection, namespace, dataConverter };
-  const { host, model } = createActivities(ports);
+  const { host, model, workflow } = createActivities(ports);
   const activities = { activity: [...interceptors, boundFailures] };
   const workers =
     env.PARTS === 'workflows'
@@ -53,6 +53,8 @@ const startParts = async (home) => {
             ...common,
             taskQueue: queues.workflow,
             workflowBundle: { codePath: built('workflow-bundle.js') },
+            activities: { ...workflow },
+            interceptors: activities,
             sinks: archiveSink(ports),
           }),
         ]

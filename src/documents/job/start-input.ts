@@ -277,9 +277,20 @@ function jobOfTask(
   const named = name ?? nameOf(task);
   const job = parseJob(text, 'task');
   if (job.ok) return { kind: 'text', name: named, text };
-  for (const { message } of job.problems) found.say([], message);
+  for (const { message } of job.problems) found.say([], asInInput(message));
   return null;
 }
+
+const INPUT_KEYS = new Map<string, string>([...TASK_KEYS].map(([key, jobKey]) => [jobKey, key]));
+
+/** Names the keys of a job in a problem of `parseJob` as the input names them. */
+const asInInput = (message: string): string => {
+  const [head = '', jobKey = '', item = ''] = /^task: (?:(\w+)((?:\.\w+)*): )?/.exec(message) ?? [];
+  const fault = message
+    .slice(head.length)
+    .replace(/`(\w+)`/g, (_quoted, key: string) => `\`${INPUT_KEYS.get(key) ?? key}\``);
+  return `\`${INPUT_KEYS.get(jobKey) ?? 'task'}${item}\`: ${fault}`;
+};
 
 const nameOf = (task: string): string => {
   const shown = task.split(/\s+/).filter((word) => slug(word) !== '');

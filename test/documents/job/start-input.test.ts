@@ -47,7 +47,7 @@ const STEP_KEYS = {
   name: 'rename',
   jobFile: 'jobs/x.md',
   pick: true,
-  given: GIVEN,
+  acceptedResult: GIVEN,
   follows: FOLLOWS,
   mode: 'edit',
   targetFiles: ['a.js'],
@@ -284,9 +284,9 @@ describe('jobs', () => {
   });
 
   test('what a client alone sends', () => {
-    const none = { pick: false, given: null, follows: null };
+    const none = { pick: false, acceptedResult: null, follows: null };
     expect(stepOf(FILE)).toMatchObject(none);
-    const all = { pick: true, given: GIVEN, follows: FOLLOWS };
+    const all = { pick: true, acceptedResult: GIVEN, follows: FOLLOWS };
     expect(stepOf({ ...FILE, ...all })).toMatchObject(all);
   });
 
@@ -311,8 +311,8 @@ describe('jobs', () => {
     ],
     [{ ...TASK, pick: false }, ['`pick`: expected true, received false']],
     [
-      { ...TASK, given: 'x' },
-      ['`given`: expected a reference to a stored result (sha256:…), received "x"'],
+      { ...TASK, acceptedResult: 'x' },
+      ['`acceptedResult`: expected a reference to a stored result (sha256:…), received "x"'],
     ],
     [
       { ...TASK, follows: { ...FOLLOWS, run: 'x' } },
