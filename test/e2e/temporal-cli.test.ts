@@ -111,8 +111,8 @@ test('each line of docs/temporal-ui.md that starts a run is one that the first a
       ]);
       const handle = client.workflow.getHandle(workflowId);
       const status = await eventually('the first activity has returned', async () => {
-        const now = await handle.query<StepStatus>('status');
-        return now.stage === 'begin' ? null : now;
+        const current = await handle.query<StepStatus>('status');
+        return current.stage === 'begin' ? null : current;
       });
       taken.push(status.jobPath);
       await handle.signal('abort');

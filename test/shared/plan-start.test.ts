@@ -110,8 +110,8 @@ test('a plan takes the messages of a step', () => {
   const { state } = asked({}, 'ask');
   const { id = '', reason } = state.decision ?? {};
   expect(reason).toBe('estimate');
-  const sent = (name: MessageName, body?: unknown, at: PlanState = state) =>
-    judge(at, readMessage(name, body));
+  const sent = (name: MessageName, body?: unknown, planState: PlanState = state) =>
+    judge(planState, readMessage(name, body));
   for (const verdict of [
     sent('answer', { decision: id, answer: 'continue' }),
     sent('abort'),
