@@ -205,8 +205,8 @@ test('each line of docs/temporal-ui.md counts', async () => {
     );
   expect((await s.show(declined)).status.ignored).toEqual([]);
 
-  const each = Object.keys(MESSAGES).flatMap((name) => [`update ${name}`, `signal ${name}`]);
-  const all = [...each, 'batch retry', ...Object.keys(QUERIES).map((name) => `query ${name}`)];
+  const typed = Object.keys(MESSAGES).flatMap((name) => [`update ${name}`, `signal ${name}`]);
+  const all = [...typed, 'batch retry', ...Object.keys(QUERIES).map((name) => `query ${name}`)];
   expect([...LINES.keys()].sort()).toEqual(all.sort());
   expect([...ran].sort()).toEqual(all);
 });
@@ -238,8 +238,8 @@ test('a message that does not count is refused as an update and recorded as a si
   }
   await send(['signal'], 'decide', { decision, answer: 'approve' });
   const view = await eventually('all are recorded', async () => {
-    const { status: now } = await s.show(run);
-    return now.ignored.length > wrong.length ? now : null;
+    const { status } = await s.show(run);
+    return status.ignored.length > wrong.length ? status : null;
   });
   expect(view.decision?.id).toBe(decision);
   expect(view.ignored).toEqual([

@@ -95,21 +95,28 @@ test('a record, an answer, an activity’s result and a run’s input of another
   expect(await s.end(run)).toMatchObject({ outcome: 'committed' });
   expect(s.rehearsal.requests()).toHaveLength(1);
 
-  // A run that a client of another version started: nothing was done, so the run fails at once.
-  const failure = await connected(s, async (client) => {
-    const handle = await client.workflow.start(WORKFLOWS.editStep, {
-      taskQueue: s.emend.queues.workflow,
-      workflowId: `${s.emend.queues.workflow}-later`,
-      args: [{ v: 1, stepKey: 'f'.repeat(32), everything: 'else' }],
+  // A plan of another version hands over the setup of its phase; a client of another version started a run. Nothing was done: both fail at once.
+  const failureOf = (name: string, input: unknown): Promise<unknown> =>
+    connected(s, async (client) => {
+      const handle = await client.workflow.start(WORKFLOWS.editStep, {
+        taskQueue: s.emend.queues.workflow,
+        workflowId: `${s.emend.queues.workflow}-${name}`,
+        args: [input],
+      });
+      return (await handle.result().catch((error: unknown) => error)) as unknown;
     });
-    return (await handle.result().catch((error: unknown) => error)) as unknown;
-  });
-  expect(failure).toMatchObject({
+  expect(await failureOf('phase', { v: 3, setup: { everything: 'else' } })).toMatchObject({
     cause: {
       type: 'version_unknown',
       message: expect.stringMatching(
-        /The input of the run has version 1.*upgrade worker and client/,
+        /The input of the run has version 3.*upgrade worker and client/,
       ) as unknown,
+    },
+  });
+  expect(await failureOf('typed', { v: 1, stepKey: 'f'.repeat(32) })).toMatchObject({
+    cause: {
+      type: 'InvalidInput',
+      message: expect.stringMatching(/`v`: unknown key.*`stepKey`: unknown key/) as unknown,
     },
   });
 }, 150_000);

@@ -36,8 +36,8 @@ export const signIfNeeded = async (
 const signingKey = async (workspace: string | undefined): Promise<string | null> => {
   const cwd = workspace !== undefined && existsSync(workspace) ? workspace : process.cwd();
   const ask = async (args: readonly string[]): Promise<string | null> => {
-    const said = await gitLine(['config', ...args], { cwd, environment: process.env });
-    return said.ok && said.value !== '' ? said.value : null;
+    const line = await gitLine(['config', ...args], { cwd, environment: process.env });
+    return line.ok && line.value !== '' ? line.value : null;
   };
   return (await ask(['--get', 'gpg.format'])) === 'ssh'
     ? ask(['--type=path', '--get', 'user.signingkey'])
@@ -51,7 +51,7 @@ export const sign = async (
   request: DecisionRequest,
   key: string,
 ): Promise<DecisionRequest> => {
-  const at = new Date().toISOString();
-  const text = canonicalJson(signedStatement(stepKey, proposalId, request, at));
-  return { ...request, signed: { at, signature: await signText(text, key, SIGNATURES) } };
+  const time = new Date().toISOString();
+  const text = canonicalJson(signedStatement(stepKey, proposalId, request, time));
+  return { ...request, signed: { at: time, signature: await signText(text, key, SIGNATURES) } };
 };
