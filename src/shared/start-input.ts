@@ -59,7 +59,7 @@ export interface TaskKeys {
   readonly create?: boolean | object;
 }
 
-/** `{"workspace": "/repo", "task": "…", "targetFiles": ["a.js"]}`, or `{"workspace": "/repo", "jobFile": "jobs/x.md"}`. */
+/** `{"workspace": "/repo", "task": "…", "targetFiles": ["a.js"]}`, or `{"workspace": "/repo", "jobFile": "jobs/first.md"}`. */
 export interface EditStepInput extends Place, Settings, TaskKeys {
   /** Instructions in Markdown. */
   readonly task?: string;
@@ -75,7 +75,7 @@ export interface EditStepInput extends Place, Settings, TaskKeys {
   readonly follows?: Follows;
 }
 
-/** `{"workspace": "/repo", "planFile": "plans/010_greet.md"}`. */
+/** `{"workspace": "/repo", "planFile": "plans/010_demo.md"}`. */
 export interface PlanInput extends Place, Settings, Partial<PlanOptions> {
   /** Path of the plan's document or folder, relative to the workspace. */
   readonly planFile: string;
