@@ -105,11 +105,11 @@ test('a record, an answer, an activity’s result and a run’s input of another
       });
       return (await handle.result().catch((error: unknown) => error)) as unknown;
     });
-  expect(await failureOf('phase', { v: 3, setup: { everything: 'else' } })).toMatchObject({
+  expect(await failureOf('phase', { v: 1, setup: { everything: 'else' } })).toMatchObject({
     cause: {
       type: 'version_unknown',
       message: expect.stringMatching(
-        /The input of the run has version 3.*upgrade worker and client/,
+        /The input of the run has version 1.*upgrade worker and client/,
       ) as unknown,
     },
   });
