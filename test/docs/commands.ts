@@ -136,7 +136,7 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   'emend recover --keep RUN': { by: 'test/e2e/stop.test.ts' },
 
   'temporal operator namespace create --namespace emend --retention 30d': { here: 'nothing' },
-  'temporal workflow start --task-queue emend --type editStep --input \\\n  \'{"workspace": "/repo", "task": "Rename greet to hello", "targetFiles": ["a.js"], "test": "npm test", "commit": true}\'':
+  'temporal workflow start --task-queue emend --type editStep --input \'{"workspace": "/repo", "task": "Rename greet to hello", "targetFiles": ["a.js"], "test": "npm test", "commit": true}\'':
     'test/e2e/temporal-cli.test.ts',
   'temporal workflow start --task-queue emend --type editStep --input \'{"workspace": "/repo", "jobFile": "jobs/x.md", "approval": "ask"}\'':
     'test/e2e/temporal-cli.test.ts',
