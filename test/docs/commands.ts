@@ -137,11 +137,11 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
 
   'temporal operator namespace create --namespace emend --retention 30d': { here: 'nothing' },
   'temporal workflow start --task-queue emend --type editStep --input \'{"workspace": "/repo", "task": "Rename greet to hello", "targetFiles": ["a.js"], "test": "npm test", "commit": true}\'':
-    'test/e2e/temporal-cli.test.ts',
+    { by: 'test/e2e/temporal-cli.test.ts' },
   'temporal workflow start --task-queue emend --type editStep --input \'{"workspace": "/repo", "jobFile": "jobs/x.md", "approval": "ask"}\'':
-    'test/e2e/temporal-cli.test.ts',
+    { by: 'test/e2e/temporal-cli.test.ts' },
   'temporal workflow start --task-queue emend --type plan --input \'{"workspace": "/repo", "planFile": "plans/010_greet.md"}\'':
-    'test/e2e/temporal-cli.test.ts',
+    { by: 'test/e2e/temporal-cli.test.ts' },
   'temporal workflow update execute --workflow-id emend/job/greet/e049afb04d33 --name approve --input \'"1-69b1d504-639076ba"\'':
     TEMPORAL_LINE,
   'temporal workflow update execute --workflow-id emend/job/greet/e049afb04d33 --name skip':

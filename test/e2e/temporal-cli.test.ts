@@ -89,7 +89,12 @@ const typist = (s: Scene) => {
 };
 
 test('each line of docs/temporal-ui.md that starts a run is one that the first activity takes', async () => {
-  const s = (open = await scene({ 'a.js': 'const a = 1;\n' }, RULES));
+  const files = {
+    'a.js': 'const a = 1;\n',
+    'jobs/x.md': job(['a.js']),
+    'plans/010_greet.md': planText(TWO_WAVES),
+  };
+  const s = (open = await scene(files, RULES));
   await s.worker();
   const { connection, client } = await connectClient({
     env: s.env,
