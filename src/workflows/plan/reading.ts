@@ -116,7 +116,6 @@ function first(state: PlanState, plan: ReadyPlan, now: number): PlanState {
   const read: PlanState = {
     ...within(within(state, 'reading', { plan }), 'tests', testsAtFirst(plan)),
     // Before its document was read, the run had the name of the file.
-    input: { ...state.input, title: plan.title },
     stage: { at: 'choosing' },
     phases,
     limits: plan.limits,
