@@ -26,8 +26,10 @@ const run = await client.workflow.start('editStep', {
  */
 const nextDecision = async () => {
   for (;;) {
-    const { decision, result } = await run.query('status');
-    if (decision !== null || result !== null) return decision;
+    const { decision } = await run.query('status');
+    if (decision !== null) return decision;
+    // Also a run whose input does not fit, or that somebody cancelled, has ended.
+    if ((await run.describe()).status.name !== 'RUNNING') return null;
     await sleep(500);
   }
 };

@@ -1,6 +1,6 @@
 /**
  * Begins a run: reads the input as somebody typed it, finds the host that has the workspace, and returns all that the run goes by: its
- * limits, time-outs and rules, too. A replay finds them in the history, so a later version of Emend may have other ones.
+ * limits, time-outs and rules also. A replay finds them in the history, so a later version of Emend may have other ones.
  */
 import { posix } from 'node:path';
 import {
@@ -19,7 +19,7 @@ import type {
   WorkerGroup,
 } from '../../shared/begin-run.js';
 import { shownKey } from '../../shared/ids.js';
-import { hostQueueOf, queuesOfAny, type Queues } from '../../shared/names.js';
+import { hostOfQueue, hostQueueOf, queuesOfAny, type Queues } from '../../shared/names.js';
 import { branchOf } from '../../shared/repository.js';
 import { currentRules } from '../../shared/rules.js';
 import type { PlanSetup, RunSetup, StepSetup } from '../../shared/run.js';
@@ -157,14 +157,17 @@ async function queuesOf(
   own: Queues,
   { host }: Extract<StartPlace, { kind: 'workspace' }>,
 ): Promise<Queues | Invalid> {
-  // At the dev server of a home all roles share one queue, and there is one host.
-  if (own.workflow === own.host && host === null) return own;
-  const hosts = await group.hosts();
+  // At the dev server of a home all roles share one queue, and only the home itself serves it.
+  const isShared = own.workflow === own.host;
+  if (isShared && host === null) return own;
+  // The host may not have started a worker yet: the run waits for it.
+  if (!isShared && host !== null && isHostId(host)) return { ...own, host: hostQueueOf(own, host) };
+  const known = await group.hosts();
+  const hosts = isShared ? known.filter(({ id }) => id === hostOfQueue(own.host)) : known;
   const live = hosts.filter(({ isLive }) => isLive);
-  const meant = host === null ? live : hosts.filter((known) => isNamed(known, host));
+  const meant = host === null ? live : hosts.filter((candidate) => isNamed(candidate, host));
   const [only, ...others] = meant;
-  if (only !== undefined && others.length === 0)
-    return own.workflow === own.host ? own : { ...own, host: hostQueueOf(own, only.id) };
+  if (only !== undefined && others.length === 0) return { ...own, host: hostQueueOf(own, only.id) };
   if (host === null && only === undefined) return own;
   const listed = hosts.map(
     ({ id, name, isLive }) => `${name} (${shownKey(id)}${isLive ? '' : ', no worker'})`,
@@ -177,6 +180,8 @@ async function queuesOf(
     `${fault}. Hosts: ${listed.join(', ')}. Example: {"workspace": "/repo", "host": "${shownKey((only ?? hosts[0])?.id ?? '0a1b2c3d')}", "task": "…"}`,
   );
 }
+
+const isHostId = (text: string): boolean => /^[0-9a-f]{32}$/.test(text);
 
 const LEAST_HOST_DIGITS = 4; // bound: Least digits of a host's id that name it.
 

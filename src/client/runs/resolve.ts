@@ -12,7 +12,13 @@ import {
 } from '../archive/run.js';
 import { withEarlierCommit } from './earlier-commit.js';
 import { looksLikeWorkflowId } from './start.js';
-import { OUR_WORKFLOWS, type DescribedRun, type Emend, type RunGateway } from '../types.js';
+import {
+  needRuns,
+  OUR_WORKFLOWS,
+  type DescribedRun,
+  type Emend,
+  type RunGateway,
+} from '../types.js';
 import type { EventsQuery } from '../../shared/run.js';
 import type { StepEvent } from '../../shared/events.js';
 import { appliedUnder, createLocks } from '../../workspace/apply/index.js';
@@ -42,24 +48,19 @@ export const findRun = (emend: Emend, text: string): Promise<ResolvedRun | null>
 /** Throws ProblemError `run_unknown`, `run_ambiguous` (lists the candidates) or, where it is in no archive and no server answers, `no_server`. */
 export const resolveRun = async (emend: Emend, text: string): Promise<ResolvedRun> => {
   const typed = text.trim();
-  if (looksLikeWorkflowId(typed)) return byWorkflowId(emend, typed);
+  if (looksLikeWorkflowId(typed))
+    return (
+      (await byWorkflowId(emend, typed)) ??
+      unknown(emend, `No run has the workflow id ${typed.slice(0, 80)}`)
+    );
   return byKey(emend, typed.toLowerCase()).catch(async (error: unknown) => {
+    nullOn('run_unknown', 'no_server')(error);
     // Whoever starts a run without Emend's commands chooses the workflow id.
-    nullOn('run_unknown')(error);
-    const named = await describeTyped(emend, typed);
+    const named = typed === '' ? null : await byWorkflowId(emend, typed);
     if (named === null) throw error;
-    if (named.memo === null)
-      return fail(
-        'run_unknown',
-        `No worker has read the input of ${typed.slice(0, 80)} yet.`,
-        'Start a worker: emend worker',
-      );
-    return withLive(emend, named.memo.stepKey, named);
+    return named;
   });
 };
-
-const describeTyped = async ({ runs }: Emend, workflowId: string): Promise<DescribedRun | null> =>
-  workflowId === '' || runs === null ? null : runs.describe({ workflowId, runId: null });
 
 const byKey = async (emend: Emend, prefix: string): Promise<ResolvedRun> => {
   if (!/^[0-9a-z-]+$/.test(prefix) || prefix.length < BOUNDS.runPrefix_chars)
@@ -148,14 +149,32 @@ const serverRuns = async ({ runs }: Emend, prefix: string): Promise<readonly Des
   return (await runs.list(`${type} AND ExecutionStatus = "Running"`, SCANNED_RUNS)).filter(mine);
 };
 
-const byWorkflowId = async (emend: Emend, workflowId: string): Promise<ResolvedRun> => {
+/** Null: neither the server nor the archive knows the workflow id. Throws ProblemError `run_unknown` for a run without a key. */
+const byWorkflowId = async (emend: Emend, workflowId: string): Promise<ResolvedRun | null> => {
   const live = (await emend.runs?.describe({ workflowId, runId: null })) ?? null;
   if (live?.memo) return withLive(emend, live.memo.stepKey, live);
   for (const stepKey of await emend.archive.list()) {
     const archived = await readAmongOthers(emend, stepKey);
     if (archived.started?.workflowId === workflowId) return { stepKey, archived, live: null };
   }
-  return unknown(emend, `No run has the workflow id ${workflowId.slice(0, 80)}`);
+  return live && keyless(emend, live);
+};
+
+/** Says why a workflow on the server has no key: its input was not read yet, or did not fit, or it is no workflow of Emend. */
+const keyless = async (emend: Emend, run: DescribedRun): Promise<never> => {
+  const workflowId = run.workflowId.slice(0, 80);
+  if (run.open)
+    return fail(
+      'run_unknown',
+      `No worker has read the input of ${workflowId} yet, or it is no workflow of Emend.`,
+      'Start a worker: emend worker',
+    );
+  const { message } = await needRuns(emend).closed(run);
+  return fail(
+    'run_unknown',
+    `${workflowId} ended (${run.status}) before it began: ${message ?? 'it was aborted'}`,
+    'Correct its input, then start it again: docs/temporal-ui.md, "Starting a run".',
+  );
 };
 
 /** Without a server no one can say that there is no such run: the missing server is what to fix. With one: `message` and `next`. */

@@ -5,6 +5,7 @@
  */
 import {
   allHandlersFinished,
+  CancellationScope,
   condition,
   isCancellation,
   scheduleActivity,
@@ -46,8 +47,9 @@ export async function beginRun<I extends RunSetup>(
     return { stepKey, setup: result.setup as RunSetup as I, early };
   } catch (error) {
     early.end();
+    // Also after a cancel: the senders of updates wait for an answer.
+    await CancellationScope.nonCancellable(() => condition(allHandlersFinished));
     if (!early.isAborted || !isCancellation(error)) throw error;
-    await condition(allHandlersFinished);
     return { stepKey, setup: null, early };
   }
 }

@@ -76,11 +76,7 @@ export class Decisions<S extends RunState, F> implements Receiver<S, F> {
     const reading = readMessage(name, body, updateId);
     const verdict = judge(this.run.state, reading);
     if (verdict.kind === 'refused') throw refuseUpdate(verdict.message);
-    // A refused update is in no history. Emend's own commands replace secrets before they send anything.
-    if (reading.kind === 'message' && holdsSecret(reading.message))
-      throw refuseUpdate(
-        'the note or a setting contains what looks like a secret, which the history would keep: send it without',
-      );
+    if (reading.kind === 'message') refuseSecret(reading.message);
   }
 
   update(
@@ -229,5 +225,10 @@ async function ask<N extends 'verifyDecision' | 'checkMove'>(
   }
 }
 
-const holdsSecret = ({ parts: { note = '', set = {} } }: Message): boolean =>
-  tokensIn([note, ...Object.values(set)].join('\n')).length > 0;
+/** Throws if an update holds a secret: a refused update is in no history. Emend's own commands replace secrets before they send anything. */
+export const refuseSecret = ({ parts: { note = '', set = {} } }: Message): void => {
+  if (tokensIn([note, ...Object.values(set)].join('\n')).length > 0)
+    throw refuseUpdate(
+      'the note or a setting contains what looks like a secret, which the history would keep: send it without',
+    );
+};

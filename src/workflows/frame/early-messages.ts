@@ -5,6 +5,8 @@
 import { CancellationScope, condition, setHandler } from '@temporalio/workflow';
 import type { DecideOutcome } from '../../shared/decisions.js';
 import { MESSAGES, readMessage, type MessageName } from '../../shared/messages.js';
+import { refuseSecret } from './decisions.js';
+import { refuseUpdate } from './failures.js';
 import { abortSignal, updateId, updateOf, type Receiver } from './messages.js';
 
 type Later = Pick<Receiver<never, never>, 'validate' | 'update' | 'signal'>;
@@ -19,7 +21,9 @@ export class EarlyMessages {
   /** Call it before the first await. */
   register(): void {
     for (const name of Object.values(MESSAGES))
-      setHandler(updateOf(name), (body) => this.update(name, body, updateId()));
+      setHandler(updateOf(name), (body) => this.update(name, body, updateId()), {
+        validator: (body) => refuseUnfit(name, body, updateId()),
+      });
     setHandler(abortSignal, (body) => this.signal(body));
   }
 
@@ -37,9 +41,13 @@ export class EarlyMessages {
 
   private async update(name: MessageName, body: unknown, id: string): Promise<DecideOutcome> {
     if (isPlainAbort(name, body)) return this.abort();
-    await condition(() => this.later !== null || this.hasEnded);
+    await this.untilDecided();
     if (this.later === null)
-      return { outcome: 'already_resolved', decision: '', message: 'the run was aborted' };
+      return {
+        outcome: 'already_resolved',
+        decision: '',
+        message: 'the run ended before it began',
+      };
     this.later.validate(name, body, id);
     return this.later.update(name, body, id);
   }
@@ -49,8 +57,15 @@ export class EarlyMessages {
       this.abort();
       return;
     }
-    await condition(() => this.later !== null || this.hasEnded);
+    await this.untilDecided();
     await this.later?.signal(MESSAGES.abort, body);
+  }
+
+  /** Waits until the run has its rules or has ended. A cancel of the run must not throw in the handler of a message. */
+  private untilDecided(): Promise<void> {
+    return CancellationScope.nonCancellable(() =>
+      condition(() => this.later !== null || this.hasEnded),
+    );
   }
 
   private abort(): DecideOutcome {
@@ -58,6 +73,13 @@ export class EarlyMessages {
     this.scope.cancel();
     return { outcome: 'resolved', decision: '', message: 'the run ends' };
   }
+}
+
+/** Throws if the body could not count in any state. What is accepted is in the history, and no later check can remove it. */
+function refuseUnfit(name: MessageName, body: unknown, id: string): void {
+  const reading = readMessage(name, body, id);
+  if (reading.kind === 'faulty') throw refuseUpdate(reading.fault);
+  refuseSecret(reading.message);
 }
 
 /** No decision is open yet, so an abort that names one is judged later. */

@@ -143,6 +143,10 @@ describe('the host of a workspace', () => {
     for (const named of ['server', OTHER, '2222'])
       expect(await hostQueue({ host: named })).toBe(`emend-host-${OTHER}`);
   });
+  test('is one that no worker has served yet, if its whole id names it', async () => {
+    const unseen = '3333bbbb'.repeat(4);
+    expect(await hostQueue({ host: unseen })).toBe(`emend-host-${unseen}`);
+  });
   test('must be named among several, and the message lists them', async () => {
     hosts = [host(OWN, 'laptop'), host(OTHER, 'server')];
     const message = messageOf(await begin({ workspace: '/r', task: 'x' }));
@@ -158,9 +162,13 @@ describe('the host of a workspace', () => {
     expect(await named('laptop')).toContain('laptop (2222aaaa, no worker)');
   });
   test('is the dev server of the home itself, where all roles share a queue', async () => {
-    queues = { workflow: 'emend-host-1', model: 'emend-host-1', host: 'emend-host-1' };
+    const own = `emend-host-${OWN}`;
+    queues = { workflow: own, model: own, host: own };
     hosts = [host(OWN, 'laptop'), host(OTHER, 'server')];
-    expect(await hostQueue({})).toBe('emend-host-1');
+    for (const named of [{}, { host: 'laptop' }, { host: OWN }])
+      expect(await hostQueue(named)).toBe(own);
+    const message = messageOf(await begin({ workspace: '/r', task: 'x', host: 'server' }));
+    expect(message).toContain('no host is called "server". Hosts: laptop (11111111). Example');
   });
 });
 

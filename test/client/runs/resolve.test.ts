@@ -99,6 +99,34 @@ describe('which run is meant', () => {
   });
 });
 
+describe('a run that another client started, under a workflow id of its own', () => {
+  const id = 'rename-1790000000000';
+
+  test('is found in the archive after the server has forgotten it, and without a server', async () => {
+    for (const server of [new FakeServer(), null]) {
+      const emend = await fakeEmend(server);
+      await note(emend, KEY, id);
+      expect(await resolveRun(emend, id)).toMatchObject({ stepKey: KEY, live: null });
+    }
+  });
+
+  test('whose input did not fit is reported with the reason', async () => {
+    const server = new FakeServer();
+    const run = server.add(KEY, id, { memo: null });
+    const emend = await fakeEmend(server);
+    expect(await problemOf(() => resolveRun(emend, id))).toMatchObject({
+      code: 'run_unknown',
+      message: expect.stringContaining('No worker has read the input') as unknown,
+    });
+    server.close(run, { status: 'FAILED', result: null, message: 'task: expected instructions' });
+    expect(await problemOf(() => resolveRun(emend, id))).toMatchObject({
+      code: 'run_unknown',
+      message: `${id} ended (FAILED) before it began: task: expected instructions`,
+      next: expect.stringContaining('Correct its input') as unknown,
+    });
+  });
+});
+
 test('an archive that cannot be read, and a damaged checkpoint of another plan, hide no other run', async () => {
   const emend = await fakeEmend(null);
   const plan = {

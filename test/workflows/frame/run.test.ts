@@ -440,4 +440,66 @@ test('the child of a phase shows from its second run on which run it is', async 
   });
   const [first = '', third] = await Promise.all(found);
   expect(third).toBe(first.replace(/`$/, ' (run 3)`'));
+
+/** Starts a run whose first activity returns after `decide` has been called, with an input that does not fit. */
+const beforeItBegins = async (
+  proof: (handle: WorkflowHandle, decide: () => void) => Promise<void>,
+): Promise<void> => {
+  const queue = randomUUID();
+  let decide = (): void => undefined;
+  const decided = new Promise<void>((resolve) => (decide = resolve));
+  const beginRun = async () => {
+    await decided;
+    return { outcome: 'invalid', message: 'no' };
+  };
+  const handle = await startBare('editStep', queue, [{}]);
+  await working(queue, { beginRun }, () =>
+    proof(handle, decide).finally(() => {
+      // A worker does not stop while its activity waits.
+      decide();
+    }),
+  );
+};
+const failureOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    (value) => value,
+    (error: unknown) => (error as Error).cause ?? error,
+  );
+
+test.each(['the input does not fit', 'it is cancelled'])(
+  'an update that waits for the rules of a run is answered if the run ends without them: %s',
+  async (end) => {
+    await beforeItBegins(async (handle, decide) => {
+      const update = await handle.startUpdate('approve', {
+        args: ['1-abc'],
+        waitForStage: 'ACCEPTED',
+      });
+      if (end === 'it is cancelled') await handle.cancel();
+      else decide();
+      expect(await failureOf(update.result())).toMatchObject({
+        outcome: 'already_resolved',
+        message: 'the run ended before it began',
+      });
+      await expect(handle.result()).rejects.toBeInstanceOf(WorkflowFailedError);
+    });
+  },
+);
+
+test('an update with a secret, or of a wrong shape, is refused also before the run has rules', async () => {
+  await beforeItBegins(async (handle, decide) => {
+    const token = `ghp_${'a1B2'.repeat(9)}`;
+    const send = (name: string, body: unknown): Promise<unknown> =>
+      failureOf(handle.executeUpdate(name, { args: [body] }));
+    expect(await send('skip', { note: token })).toMatchObject({
+      message: expect.stringContaining('looks like a secret') as unknown,
+    });
+    expect(await send('approve', { decison: '1-abc' })).toMatchObject({
+      message: expect.stringContaining('"decison" is not a field of `approve`') as unknown,
+    });
+    expect(JSON.stringify((await handle.fetchHistory()).toJSON())).not.toContain(
+      Buffer.from(token).toString('base64').slice(4, 20),
+    );
+    decide();
+    await expect(handle.result()).rejects.toBeInstanceOf(WorkflowFailedError);
+  });
 });
