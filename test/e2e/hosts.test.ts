@@ -184,7 +184,7 @@ test('a run that somebody typed names its host only where several hosts serve th
         () => {
           throw new Error('the run did not fail');
         },
-        (cause: typeof error) => cause,
+        (cause: unknown) => cause as typeof error,
       );
     return error.cause;
   };

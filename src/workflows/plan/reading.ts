@@ -115,7 +115,6 @@ function first(state: PlanState, plan: ReadyPlan, now: number): PlanState {
   const numberOf = new Map(phases.map(({ id, number }) => [id, number]));
   const read: PlanState = {
     ...within(within(state, 'reading', { plan }), 'tests', testsAtFirst(plan)),
-    // Before its document was read, the run had the name of the file.
     stage: { at: 'choosing' },
     phases,
     limits: plan.limits,
