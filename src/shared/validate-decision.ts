@@ -22,7 +22,7 @@ import type { OutageState } from './outage.js';
 import { urlFault } from './repository.js';
 import type { ProposalSummary } from './proposal-activities.js';
 import { asText, bytesOf, checksum, count, short } from './text.js';
-import type { Rules } from './rules.js';
+import { cut, type Rules } from './rules.js';
 
 /** The part of the state of a step or a plan that decides which answers count. */
 export interface DecisionContext extends OutageState {
@@ -341,7 +341,11 @@ function verdictOf(state: DecisionContext, reading: Reading): Verdict {
   const wait = openWait(state);
   const fault = reasonFault(state, wait, message);
   if (fault !== null) return refused(fault);
-  const request = requestOf(message, message.decision ?? unnamedDecision(wait, message));
+  const request = requestOf(
+    message,
+    message.decision ?? unnamedDecision(wait, message),
+    state.input.rules,
+  );
   const validation = validateDecision(state, request);
   if (validation.counts) return { kind: 'counts', request };
   return validation.again
@@ -375,8 +379,14 @@ const openWait = ({ decision, outage }: DecisionContext): Wait | null => {
   return outage === null ? null : { id: outage.id, reason: 'model_unavailable' };
 };
 
-function requestOf(message: Message, decision: string): DecisionRequest {
-  const { parts, by } = message;
+/** An abort without a decision counts whatever its body says, so its note is cut instead of refused. */
+const abortParts = ({ note }: Message['parts'], rules: Rules): Message['parts'] =>
+  note === undefined ? {} : { note: cut(rules, note) };
+
+function requestOf(message: Message, decision: string, rules: Rules): DecisionRequest {
+  const { by } = message;
+  const isBareAbort = message.answer === 'abort' && decision === '';
+  const parts = isBareAbort ? abortParts(message.parts, rules) : message.parts;
   return {
     ...parts,
     by,

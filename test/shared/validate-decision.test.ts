@@ -253,6 +253,12 @@ describe('refused, with the reason', () => {
 describe('messages', () => {
   const BARE = [undefined, null, '', {}];
 
+  test('an abort counts whatever its note is, which is cut before it enters the state', () => {
+    const verdict = sent(atApproval(), 'abort', { note: 'x'.repeat(1_000_000) });
+    expect(verdict).toMatchObject({ kind: 'counts' });
+    expect(JSON.stringify(verdict).length).toBeLessThan(10_000);
+  });
+
   test('approve and revise must name the decision, and a refusal has the body that counts', () => {
     for (const driver of [atApproval(), revised()])
       for (const [name, more] of [

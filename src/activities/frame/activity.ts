@@ -157,6 +157,9 @@ const retried = ({ code }: Problem, { repository }: ActivityBase): boolean =>
     ? Context.current().info.attempt < GIT_ATTEMPTS
     : PROBLEMS[code].retryable || MAY_PASS.includes(code);
 
+const mayPass = ({ code }: Problem): boolean =>
+  code !== 'limit_reached' && code !== 'version_unknown';
+
 /** A failure is told also where its activity was cancelled. */
 const UNTIL_DONE = new AbortController().signal;
 const UNCHECKED = 'The text may contain a secret and could not be checked.';
@@ -168,7 +171,10 @@ const messageOf = (error: unknown): string =>
       ? `${error.name}: ${error.message}`
       : String(error);
 
-/** `message`: what it says, as history may hold it. A run that has not begun can ask nobody, so its first activity is always repeated. */
+/**
+ * `message`: what it says, as history may hold it. A run that has not begun can ask nobody, so its first activity is repeated unless that
+ * cannot help.
+ */
 function asFailure(
   error: unknown,
   message: string,
@@ -182,7 +188,8 @@ function asFailure(
       error instanceof ModelError
         ? error
         : {
-            retryable: role === 'workflow' || retried(error.problem, input),
+            retryable:
+              retried(error.problem, input) || (role === 'workflow' && mayPass(error.problem)),
             retryAfter_ms: undefined,
           };
     return ApplicationFailure.create({

@@ -10,6 +10,7 @@ import type { RepositoryBase } from '../../shared/repository.js';
 import type { RunSetup, StepSetup } from '../../shared/run.js';
 import type { EditStepInput, PlanInput } from '../../shared/start-input.js';
 import { codeSpan, isRecord, slug } from '../../shared/text.js';
+import { tokensIn, withoutTokens } from '../../shared/tokens.js';
 import { sha256 } from '../../system/hash.js';
 import type { JobFile } from '../../workspace/documents/index.js';
 import {
@@ -164,7 +165,21 @@ const taskOf = async ({ bytes, jobPath, workspace }: JobFile): Promise<EditStepI
   const { yaml = null, body = '' } = parts.ok ? parts : {};
   const front = readYaml(yaml ?? '', 0);
   const keys = front.ok && isRecord(front.value) ? front.value : {};
+  refuseSecretKeys(keys);
   return { task: await withoutSecrets(body, workspace), name: jobPath, ...taskKeysOf(keys) };
+};
+
+/** The keys of a job in words are in the history of its run. A masked command would be another command. */
+const refuseSecretKeys = (keys: Readonly<Record<string, unknown>>): void => {
+  for (const [key, value] of Object.entries(keys)) {
+    const text = typeof value === 'string' ? value : JSON.stringify(value);
+    if (tokensIn(text).length > 0)
+      fail(
+        'config_invalid',
+        `\`${key}\` contains what looks like a secret, and the history would keep it: ${withoutTokens(text)}`,
+        'Put the secret into a variable of the worker, list its name under `env` in emend.yaml, and use the variable.',
+      );
+  }
 };
 
 /** Settings of the run are stronger than those of its job. */
