@@ -7,12 +7,14 @@ import {
   type WorkflowExecutionInfo,
   QueryNotRegisteredError,
   QueryRejectedError,
+  WorkflowContinuedAsNewError,
   WorkflowExecutionAlreadyStartedError,
   WorkflowFailedError,
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
+import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { problem, ProblemError, isKnown, sentence, unknownVersion } from '../shared/problems.js';
 import { MESSAGES } from '../shared/messages.js';
 import { WORKFLOWS } from '../shared/names.js';
@@ -222,20 +224,51 @@ const memoOf = (
   return { stepKey: key, ...shown, left } as RunMemo;
 };
 
-const closedRun = async (
-  client: Client,
-  { workflowId, runId, status }: DescribedRun,
-): Promise<ClosedRun> => {
+const closedRun = async (client: Client, run: DescribedRun): Promise<ClosedRun> => {
+  const { workflowId, runId, status } = run;
   try {
-    const result: unknown = await client.workflow.result(workflowId, runId);
-    if (isKnown(result))
-      return { status: 'COMPLETED', result: result as StepResult, message: null };
-    const message = sentence(unknownVersion('The result of the run', result));
-    return { status: 'COMPLETED', result: null, message };
+    // The chain of a cron workflow never ends: only this run is meant.
+    const options = { followRuns: false };
+    return completed(await client.workflow.result(workflowId, runId, options));
   } catch (error) {
+    if (error instanceof WorkflowContinuedAsNewError) return continuedRun(client, run);
     if (!(error instanceof WorkflowFailedError)) throw asProblem(error);
     return { status, result: null, message: error.cause?.message ?? error.message };
   }
+};
+
+const completed = (result: unknown): ClosedRun =>
+  isKnown(result)
+    ? { status: 'COMPLETED', result: result as StepResult, message: null }
+    : {
+        status: 'COMPLETED',
+        result: null,
+        message: sentence(unknownVersion('The result of the run', result)),
+      };
+
+/** By `temporal.api.enums.v1.ContinueAsNewInitiator`. */
+const CRON_SCHEDULE = 3;
+
+/** A run that another one follows: by a cron schedule it has a result of its own, else the run after it has the result. */
+const continuedRun = async (
+  client: Client,
+  { workflowId, runId }: DescribedRun,
+): Promise<ClosedRun> => {
+  const { connection, options } = client;
+  const { history } = await connection.workflowService.getWorkflowExecutionHistoryReverse({
+    namespace: options.namespace,
+    execution: { workflowId, runId },
+    maximumPageSize: 1,
+  });
+  const end = history?.events?.[0]?.workflowExecutionContinuedAsNewEventAttributes;
+  if (end?.initiator !== CRON_SCHEDULE)
+    return completed(await client.workflow.result(workflowId, runId));
+  if (end.failure != null)
+    return { status: 'FAILED', result: null, message: end.failure.message ?? 'it failed' };
+  const { loadedDataConverter } = options;
+  const payloads = end.lastCompletionResult?.payloads;
+  const [result] = await decodeArrayFromPayloads(loadedDataConverter, payloads);
+  return completed(result);
 };
 
 const sendUpdate = async (

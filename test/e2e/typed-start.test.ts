@@ -1,10 +1,13 @@
 /** Runs that nobody starts with Emend's own client: from the `temporal` command, the bare SDK, a Schedule, another workflow. */
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { symlinkSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { afterEach, expect, test } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
 import { resolveRun } from '../../src/client/index.js';
+import { listRuns } from '../../src/client/runs/list.js';
+import { noteClosed } from '../../src/client/runs/resolve.js';
 import type { StepResult, StepStatus } from '../../src/shared/run.js';
 import { connectClient, type ClientConnection } from '../../src/temporal/connection.js';
 import { scene, whole, type Scene } from './support.js';
@@ -118,6 +121,8 @@ test('each run of a cron workflow does its own work, under a key of its own', as
     s.write('a.js', 'const a = 1;\n');
     s.git('commit', '-qam', `After night ${night}`);
   }
+  // The chain of runs has no end: a list must not wait for it.
+  expect((await listRuns(s.emend)).runs.length).toBeGreaterThan(1);
   await handle.terminate('enough nights');
   const { workflow } = connection!.client;
   for await (const { runId } of workflow.list({ query: `WorkflowId = '${workflowId}'` })) {
@@ -128,7 +133,29 @@ test('each run of a cron workflow does its own work, under a key of its own', as
   }
   expect(commits.size).toBe(2);
   expect(keys.size).toBeGreaterThan(1);
-  for (const key of keys) expect((await resolveRun(s.emend, key)).stepKey).toBe(key);
+  for (const key of keys) {
+    const run = await resolveRun(s.emend, key);
+    expect(run.stepKey).toBe(key);
+    await noteClosed(s.emend, run);
+    expect((await s.show(run)).status.result).toMatchObject({ outcome: 'committed' });
+  }
+});
+
+test('a workspace that is not there, or leads through a link, is refused with its reason', async () => {
+  const s = await begin();
+  const link = `${s.repo}-link`;
+  symlinkSync(s.repo, link);
+  const problemOf = async (workspace: string): Promise<StepResult['problem']> => {
+    const handle = await start(s, { workspace, ...TASK });
+    return ((await handle.result()) as StepResult).problem;
+  };
+  expect(await problemOf(`${s.repo}/none`)).toMatchObject({
+    code: 'usage',
+    message: expect.stringContaining('is not a directory on this host') as unknown,
+  });
+  expect(await problemOf(link)).toMatchObject({
+    message: expect.stringContaining(`leads through a symbolic link to ${s.repo}`) as unknown,
+  });
 });
 
 test.each([
@@ -146,6 +173,8 @@ test.each([
   [{ workspace: '/r', jobFile: 'j.md', task: 'x' }, /either `task` or `jobFile`/],
   [{ workspace: '/r', jobFile: 'j.md', test: 'npm test' }, /`test`: the job file sets it/],
   [{ v: 2, stepKey: 'a'.repeat(32) }, /`v`: unknown key/],
+  [{ workspace: '/r', task: 'x', carried: {} }, /`carried`: unknown key/],
+  [{ workspace: '/r', task: 'x', setup: {} }, /`setup`: unknown key/],
 ])('%j fails with InvalidInput, the field and an example', async (input, message) => {
   const s = open ?? (await begin());
   const { type, message: text } = await failureOf(await start(s, input));

@@ -35,6 +35,7 @@ const invalid = (message: string): Invalid => ({ outcome: 'invalid', message });
 export const beginRun: Activity<'beginRun'> = async (ports, input, { owner }) => {
   const begun = input.kind === 'job' ? await beginJob(ports, input) : await beginPlan(ports, input);
   if (begun.outcome === 'begun') await noteStart(ports, begun.setup, owner);
+  else await noteInvalid(ports, input.stepKey, owner);
   return begun;
 };
 
@@ -189,27 +190,42 @@ const isNamed = ({ id, name }: LiveHost, typed: string): boolean =>
   name === typed || (typed.length >= LEAST_HOST_DIGITS && id.startsWith(typed));
 
 /** Notes the run in the archive: commands find it there by its key, also without a server. */
-async function noteStart(
-  { archive, group, clock }: ActivityPorts,
+function noteStart(
+  ports: ActivityPorts,
   setup: StepSetup | PlanSetup,
-  { workflowId, runId, namespace }: ActivityScope['owner'],
+  owner: ActivityScope['owner'],
 ): Promise<void> {
-  const { address } = await group.facts();
-  const { queues, workspace, title } = setup;
+  const { stepKey, queues, workspace, title } = setup;
   const ofJob = 'jobPath' in setup;
-  const data = {
-    workflowId,
-    runId,
-    namespace,
-    address,
+  return appendStart(ports, stepKey, owner, {
     queues,
     workspace,
     title,
     jobPath: ofJob ? setup.jobPath : setup.planPath,
     ...(ofJob && setup.job !== null ? { job: setup.job } : {}),
     ...(ofJob && setup.follows !== undefined ? { follows: setup.follows } : {}),
-  };
-  await archive.append(setup.stepKey, [
-    { id: 'started', at: isoTime(clock), kind: 'started', data },
+  });
+}
+
+/** Notes a run whose input does not fit, so that commands find it and say why it failed. */
+async function noteInvalid(
+  ports: ActivityPorts,
+  stepKey: string,
+  owner: ActivityScope['owner'],
+): Promise<void> {
+  const { queues } = await ports.group.facts();
+  const shown = { queues, workspace: '', title: 'Invalid input', jobPath: '' };
+  await appendStart(ports, stepKey, owner, shown);
+}
+
+async function appendStart(
+  { archive, group, clock }: ActivityPorts,
+  stepKey: string,
+  owner: ActivityScope['owner'],
+  shown: object,
+): Promise<void> {
+  const { address } = await group.facts();
+  await archive.append(stepKey, [
+    { id: 'started', at: isoTime(clock), kind: 'started', data: { ...owner, address, ...shown } },
   ]);
 }

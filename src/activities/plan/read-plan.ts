@@ -11,6 +11,7 @@ import type {
 } from '../../shared/plan.js';
 import { resolveLimits, type ProjectConfig } from '../../documents/job/index.js';
 import {
+  checkWorkspace,
   discoverPlanTests,
   type ReadPlan,
   inWorkspace,
@@ -84,6 +85,7 @@ async function trustedFiles(
 ): Promise<TrustedFiles | UntrustedConfiguration> {
   const { configurationCommit: commit, planPath } = input;
   const root = await ports.workspace.root(input.workspace);
+  if (input.reading === 1) await checkWorkspace(root);
   const files = commit === undefined ? await configurationFiles(root) : [];
   const config = valueOf(commit === undefined ? configIn(files) : await readConfigAt(root, commit));
   const plan = await readFiles(ports, root, planPath, config);

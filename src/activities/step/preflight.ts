@@ -23,6 +23,7 @@ import {
   type ConfigurationFile,
 } from '../../workspace/trust/index.js';
 import { gitPlaces } from '../../workspace/commands/index.js';
+import { checkWorkspace } from '../../workspace/documents/index.js';
 import {
   eolsForNewFiles,
   listWorkspaceFiles,
@@ -80,6 +81,7 @@ async function obeyedBy(
 ): Promise<Obeyed | UntrustedConfiguration> {
   const { configurationCommit: commit } = input;
   const root = await ports.workspace.root(input.workspace);
+  if (input.snapshotNumber === 1) await checkWorkspace(root);
   const source = await readJobSource(ports, root, input);
   // All of it comes from the target branch.
   if (commit !== undefined) return { config: await readConfigAt(root, commit), source };

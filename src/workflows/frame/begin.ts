@@ -40,13 +40,16 @@ export async function beginRun<I extends RunSetup>(
   const stepKey = ownKey();
   const early = new EarlyMessages();
   early.register();
-  answerEarly(stepKey, input);
+  const shown: EarlyProgress = { state: 'running', doing: 'reading the input' };
+  answerEarly(stepKey, input, shown);
   try {
     const result = await early.scope.run(() => readInput(stepKey, kind, input));
     if (result.outcome === 'invalid') throw invalidInput(result.message);
     return { stepKey, setup: result.setup as RunSetup as I, early };
   } catch (error) {
     early.end();
+    shown.state = isCancellation(error) ? 'aborted' : 'failed';
+    shown.doing = isCancellation(error) ? 'aborted' : 'failed: its input does not fit';
     // Also after a cancel: the senders of updates wait for an answer.
     await CancellationScope.nonCancellable(() => condition(allHandlersFinished));
     if (!early.isAborted || !isCancellation(error)) throw error;
@@ -81,15 +84,16 @@ const typed = (input: unknown, ...keys: readonly string[]): string =>
     .map((key) => (isRecord(input) ? input[key] : undefined))
     .find((value) => typeof value === 'string') ?? '';
 
-function answerEarly(stepKey: StepKey, input: unknown): void {
-  const status: StepStatus = {
+/** What changes in the status before the run has rules. */
+type EarlyProgress = { -readonly [K in 'state' | 'doing']: StepStatus[K] };
+
+function answerEarly(stepKey: StepKey, input: unknown, progress: EarlyProgress): void {
+  const status: Omit<StepStatus, 'state' | 'doing'> = {
     v: VERSION,
     stepKey,
     workspace: typed(input, 'workspace', 'repository'),
     jobPath: typed(input, 'jobFile', 'planFile', 'name'),
     title: typed(input, 'name', 'jobFile', 'planFile'),
-    state: 'running',
-    doing: 'reading the input',
     stage: 'begin',
     counts: { pending: 0, in_progress: 0, done: 0, failed: 0, skipped: 0 },
     decision: null,
@@ -102,7 +106,7 @@ function answerEarly(stepKey: StepKey, input: unknown): void {
   };
   messages.answerQuery(
     messages.status,
-    (_query?: StatusQuery) => status,
+    (_query?: StatusQuery) => ({ ...status, ...progress }),
     'What the run does or waits for',
   );
   messages.answerQuery(messages.ledger, () => [], 'Each target file: status, attempts, reason');

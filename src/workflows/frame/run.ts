@@ -41,12 +41,21 @@ interface Started {
   readonly setup?: unknown;
 }
 
+/** Returns what a run or a plan handed over. Anything else that is called so was typed, and is checked as such. */
+function handedOver(input: unknown): Started {
+  if (!isRecord(input)) return {};
+  const { v, carried, setup } = input;
+  if (isRecord(carried) && typeof carried.v === 'number' && isRecord(carried.state))
+    return { carried: carried as unknown as Carried };
+  return typeof v === 'number' && setup !== undefined ? { setup } : {};
+}
+
 /** Runs the workflow of a machine, from its input to its result. Throws ApplicationFailure `InvalidInput`, `version_unknown`. */
 export async function runMachine<S extends RunState, F, M extends { readonly kind: string }, A>(
   machine: Machine<S, F, M, A>,
   input: unknown,
 ): Promise<StepResult> {
-  const { carried, setup }: Started = isRecord(input) ? input : {};
+  const { carried, setup } = handedOver(input);
   if (carried !== undefined) return resume(machine, input, carried);
   if (setup !== undefined) {
     // Nothing was done yet, so nothing is lost.

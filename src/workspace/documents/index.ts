@@ -2,6 +2,7 @@
 export {
   type JobFile,
   type JobText,
+  checkWorkspace,
   decodeJob,
   jobAtCommit,
   jobOfText,

@@ -54,6 +54,27 @@ export const workspaceOf = async (
   return topOf(dirname(await realpath(jobFile)));
 };
 
+/**
+ * Checks the workspace that somebody typed into the input of a run. Throws ProblemError `usage` if it is no directory, or not its real path:
+ * records and locks name a workspace by one path.
+ */
+export const checkWorkspace = async (workspace: string): Promise<void> => {
+  const found = await stat(workspace).catch(() => null);
+  if (found?.isDirectory() !== true)
+    fail(
+      'usage',
+      `The workspace ${workspace} is not a directory on this host.`,
+      'Start the run with an existing directory, or with the host that has it (`emend hosts`).',
+    );
+  const real = await realpath(workspace);
+  if (real !== workspace)
+    fail(
+      'usage',
+      `The workspace ${workspace} leads through a symbolic link to ${real}.`,
+      'Start the run with that path.',
+    );
+};
+
 /** `path` relative to the workspace with `/` where it lies inside, else absolute. Both are real paths. */
 const pathInWorkspace = (workspace: string, path: string): string => {
   const inside = relative(workspace, path);
