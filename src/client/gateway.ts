@@ -18,7 +18,8 @@ import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-wor
 import { problem, ProblemError, isKnown, sentence, unknownVersion } from '../shared/problems.js';
 import { MESSAGES } from '../shared/messages.js';
 import { WORKFLOWS } from '../shared/names.js';
-import { runKey } from '../shared/run-key.js';
+import { planOf } from '../shared/ids.js';
+import { runKey, type RunOrigin } from '../shared/run-key.js';
 import { runOptions } from '../shared/run-options.js';
 import type { StepResult } from '../shared/run.js';
 import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
@@ -220,9 +221,18 @@ const memoOf = (
   // Older servers do not know it.
   const { firstRunId: first = null } = info ?? {};
   const firstRunId = first === null || first === '' ? runId : first;
-  const key = stepKey ?? runKey({ namespace, workflowId, firstRunId, cronRunId: null });
+  const origin = { namespace, workflowId, firstRunId };
+  const key = keyOf(stepKey, origin, runId);
   return { stepKey: key, ...shown, left } as RunMemo;
 };
+
+/** A run of a cron workflow starts with the memo of the run before, whose key is another one. */
+function keyOf(memoKey: unknown, origin: Omit<RunOrigin, 'cronRunId'>, runId: string): string {
+  const key = runKey({ ...origin, cronRunId: null });
+  if (typeof memoKey !== 'string') return key;
+  const isOwn = memoKey === key || planOf(memoKey) !== memoKey;
+  return isOwn ? memoKey : runKey({ ...origin, cronRunId: runId });
+}
 
 const closedRun = async (client: Client, run: DescribedRun): Promise<ClosedRun> => {
   const { workflowId, runId, status } = run;
@@ -246,13 +256,10 @@ const completed = (result: unknown): ClosedRun =>
         message: sentence(unknownVersion('The result of the run', result)),
       };
 
-/** By `temporal.api.enums.v1.ContinueAsNewInitiator`. */
-const CRON_SCHEDULE = 3;
-
-/** A run that another one follows: by a cron schedule it has a result of its own, else the run after it has the result. */
+/** A run that another one follows: by a cron schedule or a retry policy it has an end of its own, else the run after it has the end. */
 const continuedRun = async (
   client: Client,
-  { workflowId, runId }: DescribedRun,
+  { workflowId, runId, status: how }: DescribedRun,
 ): Promise<ClosedRun> => {
   const { connection, options } = client;
   const { history } = await connection.workflowService.getWorkflowExecutionHistoryReverse({
@@ -260,14 +267,15 @@ const continuedRun = async (
     execution: { workflowId, runId },
     maximumPageSize: 1,
   });
-  const end = history?.events?.[0]?.workflowExecutionContinuedAsNewEventAttributes;
-  if (end?.initiator !== CRON_SCHEDULE)
-    return completed(await client.workflow.result(workflowId, runId));
-  if (end.failure != null)
-    return { status: 'FAILED', result: null, message: end.failure.message ?? 'it failed' };
-  const { loadedDataConverter } = options;
-  const payloads = end.lastCompletionResult?.payloads;
-  const [result] = await decodeArrayFromPayloads(loadedDataConverter, payloads);
+  const end = history?.events?.[0];
+  const { failure } = end?.workflowExecutionFailedEventAttributes ?? {};
+  if (failure != null) return { status: how, result: null, message: failure.message ?? how };
+  const done = end?.workflowExecutionCompletedEventAttributes;
+  if (done == null) return completed(await client.workflow.result(workflowId, runId));
+  const [result] = await decodeArrayFromPayloads(
+    options.loadedDataConverter,
+    done.result?.payloads,
+  );
   return completed(result);
 };
 

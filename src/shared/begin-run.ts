@@ -13,6 +13,7 @@ import type { PlanSetup, StepSetup } from './run.js';
  */
 export const BEGIN_RUN_OPTIONS = {
   startToCloseTimeout: '2 minutes', // bound: Maximum time of one attempt, which reads the store and asks the server for its workers.
+  heartbeatTimeout: '20 seconds', // bound: A worker that died is replaced after this time.
   retry: {
     initialInterval: '1 second', // bound: Wait before the second attempt.
     maximumInterval: '30 seconds', // bound: Maximum wait between two attempts.

@@ -190,7 +190,7 @@ const expectOneEnd = async (s: Scene, run: ResolvedRun): Promise<void> => {
   expect(seqs).toEqual(seqs.map((_, at) => at + 1));
   const history = await eventsOf(s, run);
   expect([asActivities(history), localMarkers(history)]).toEqual([
-    ['preflight', 'proposeEdit', 'runTests', 'applyProposal', 'commit'],
+    ['beginRun', 'preflight', 'proposeEdit', 'runTests', 'applyProposal', 'commit'],
     1,
   ]);
 };

@@ -154,7 +154,7 @@ test('while an activity waits for its host: the time-out that fired late says no
   const s = await sceneHere([GOOD], { EMEND_SCHEDULETOSTART_MS: '12000' });
   const flow = await buildWorker(s, { parts: 'workflows' });
   const run = await s.start('job.md', job());
-  await sleep(700);
+  while ((await s.show(run)).status.stage === 'begin') await sleep(100);
   await standStill([flow.pid], 2 * 12_000);
   await buildWorker(s, { parts: 'activities' });
   expect(await s.end(run, 100)).toMatchObject({ outcome: 'committed' });

@@ -171,7 +171,7 @@ export const activityTable = (): string => {
   const limit = BEGIN_RUN_OPTIONS.startToCloseTimeout;
   const first = [
     ...['`beginRun`', firstWork, QUEUES.workflow],
-    ...['none', limit, 'none', 'none', 'no limit', firstWhy],
+    ...['none', limit, 'none', BEGIN_RUN_OPTIONS.heartbeatTimeout, 'no limit', firstWhy],
   ];
   const { beginRun: _first, ...others } = ACTIVITIES;
   const rows = Object.entries<ActivitySpec>(others).map(

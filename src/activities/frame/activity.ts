@@ -257,11 +257,14 @@ export function activity<I extends ActivityBase, O extends object>(
         given.abort();
     };
     context.cancellationSignal.addEventListener('abort', () => void heed());
-    const timer = setInterval(() => {
-      pulse.beat();
-      context.heartbeat();
-      void heed();
-    }, every_ms);
+    const timer = setInterval(
+      () => {
+        pulse.beat();
+        context.heartbeat();
+        void heed();
+      },
+      Math.min(every_ms, heartbeatTimeoutMs === 0 ? Infinity : heartbeatTimeoutMs / 3),
+    );
     const assertCurrent = (): void => {
       pulse.assertCurrent();
       if (given.signal.reason === REPLACED || context.cancellationDetails?.notFound === true)
