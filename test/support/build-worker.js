@@ -37,7 +37,9 @@ const startParts = async (home) => {
   const { resolveStore } = await from('src/stores/location.js');
   const store = await resolveStore(env, home);
   const stateOfHolder = () => Promise.resolve({ state: 'unknown', why: 'no_answer' });
-  const ports = await createPorts({ env, home, logger }, store, { stateOfHolder });
+  const { askEndedRuns } = await from('src/client/ended/runs.js');
+  const { group } = askEndedRuns({ env: { ...env, EMEND_HOME: home } });
+  const ports = await createPorts({ env, home, logger }, store, { stateOfHolder, group });
   const { blobs } = ports;
   const queues = queueNames(env.EMEND_QUEUE ?? 'emend', await hostId(home));
   const { BlobPayloadCodec, asFailure } = await from('src/temporal/payloads.js');
