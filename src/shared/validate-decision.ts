@@ -152,13 +152,11 @@ function validateResolved(state: DecisionContext, request: DecisionRequest): Val
   const past = state.resolved.find((decision) => decision.id === request.decision);
   if (past === undefined) return null;
   const files = namedFiles(request);
-  const wanted = files === undefined ? null : [...files].sort().join('\0');
+  const paths = files === undefined ? null : [...files].sort().join('\0');
   const same = past.answers.some(
     (record) =>
       isSame(record, request) &&
-      (wanted === null
-        ? past.answers.length === 1
-        : [...record.files].sort().join('\0') === wanted),
+      (paths === null ? past.answers.length === 1 : [...record.files].sort().join('\0') === paths),
   );
   const words = past.answers.map((record) => `${record.answer} by ${record.by.name}`).join(', ');
   return same
@@ -447,10 +445,10 @@ export function outcomeOf(
   const { decision } = after;
   // An abort is taken up once the work under way has ended.
   if (decision?.id === id && request.answer !== 'abort') {
-    const left = decision.files.filter(
+    const remaining = decision.files.filter(
       (file) => answerOf(decision, file.path) === undefined,
     ).length;
-    const message = `${request.answer} recorded; ${count(left, 'file still needs', 'files still need')} an answer`;
+    const message = `${request.answer} recorded; ${count(remaining, 'file still needs', 'files still need')} an answer`;
     return { outcome: 'recorded', decision: id, message };
   }
   const message = `${request.answer}: ${meaningOf(before.decision, request.answer)}`;

@@ -117,10 +117,10 @@ test('two signed answers at once: the host checks both, and the first counts', a
     sign(run.stepKey, { proposalId }, { ...request, answer, requestId: answer }, join(keys, 'ada'));
   const requests = [await signed('skip'), await signed('approve')];
   const outcomes = await Promise.all(
-    requests.map((each) => s.emend.runs!.update(ref, each, 20_000)),
+    requests.map((request) => s.emend.runs!.update(ref, request, 20_000)),
   );
-  const words = outcomes.map((each) =>
-    each.kind === 'answered' ? each.outcome.outcome : each.kind,
+  const words = outcomes.map((update) =>
+    update.kind === 'answered' ? update.outcome.outcome : update.kind,
   );
   expect(words.sort()).toEqual(['already_resolved', 'resolved']);
   const decided = (await s.events(run)).filter(({ type }) => type === 'decided');

@@ -202,7 +202,7 @@ test('a run that somebody typed names its host only where several hosts serve th
   ] as const) {
     const { type, message } = await failure(host);
     expect(type).toBe('InvalidInput');
-    for (const said of ['`host`: ', fault, ...listed, '"host": "']) expect(message).toContain(said);
+    for (const part of ['`host`: ', fault, ...listed, '"host": "']) expect(message).toContain(part);
   }
   await expectRunOn('beta', 'beta');
   await expectRunOn('alpha', digits('alpha'));

@@ -457,11 +457,11 @@ describe('counts once', () => {
     ],
     ['retry with a limit', atFailed, 'retry', { set: { concurrency: 2 } }, false],
     ['retry with a hint', atFailed, 'retry', { note: 'in two' }, false],
-  ])('resolved or answered for the file: %s', (_, made, said, more, again) => {
-    const [answer] = typeof said === 'string' ? [said] : said;
+  ])('resolved or answered for the file: %s', (_, made, saying, more, again) => {
+    const [answer] = typeof saying === 'string' ? [saying] : saying;
     const driver = made();
     const { id, files } = driver.state.decision!;
-    driver.say(said);
+    driver.say(saying);
     expect(
       validateDecision(driver.state, { ...driver.request(answer, id), ...more }),
     ).toMatchObject({
@@ -469,9 +469,9 @@ describe('counts once', () => {
       again,
     });
     // While the decision still waits for the other file.
-    if (files.length < 2 || typeof said === 'string' || answer === 'select') return;
+    if (files.length < 2 || typeof saying === 'string' || answer === 'select') return;
     const partly = made();
-    partly.say([answer, { ...said[1], files: ['a.ts'] }]);
+    partly.say([answer, { ...saying[1], files: ['a.ts'] }]);
     expect(partly.state.decision?.id).toBe(id);
     expect(
       validateDecision(partly.state, { ...partly.request(answer, id), ...more, files: ['a.ts'] }),

@@ -170,16 +170,23 @@ async function queuesOf(
   const [only, ...others] = meant;
   if (only !== undefined && others.length === 0) return { ...own, host: hostQueueOf(own, only.id) };
   if (host === null && only === undefined) return own;
+  const fault =
+    host === null
+      ? `expected the host that has the workspace, as several hosts serve the task queue ${own.workflow}`
+      : `${meant.length === 0 ? 'no host' : 'more than one host'} is called ${JSON.stringify(host)}`;
+  return invalidHost(fault, hosts, only ?? hosts[0]);
+}
+
+function invalidHost(
+  fault: string,
+  hosts: readonly LiveHost[],
+  { id: exampleId }: Pick<LiveHost, 'id'> = { id: '0a1b2c3d' },
+): Invalid {
   const listed = hosts.map(
     ({ id, name, isLive }) => `${name} (${shownKey(id)}${isLive ? '' : ', no worker'})`,
   );
-  const fault =
-    host === null
-      ? `\`host\`: expected the host that has the workspace, as several hosts serve the task queue ${own.workflow}`
-      : `\`host\`: ${meant.length === 0 ? 'no host' : 'more than one host'} is called ${JSON.stringify(host)}`;
-  return invalid(
-    `${fault}. Hosts: ${listed.join(', ')}. Example: {"workspace": "/repo", "host": "${shownKey((only ?? hosts[0])?.id ?? '0a1b2c3d')}", "task": "…"}`,
-  );
+  const example = `{"workspace": "/repo", "host": "${shownKey(exampleId)}", "task": "…"}`;
+  return invalid(`\`host\`: ${fault}. Hosts: ${listed.join(', ')}. Example: ${example}`);
 }
 
 const isHostId = (text: string): boolean => /^[0-9a-f]{32}$/.test(text);

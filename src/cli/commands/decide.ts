@@ -144,8 +144,8 @@ const givenText = ({ file, note, set, hunk = [], json }: DecideFlags): string | 
   const given = [
     ...file.map((path) => ['--file', path]),
     ...(note === undefined ? [] : [['--note', note]]),
-    ...set.map((each) => ['--set', each]),
-    ...hunk.map((each) => ['--hunk', each]),
+    ...set.map((setting) => ['--set', setting]),
+    ...hunk.map((number) => ['--hunk', number]),
   ].map(
     ([name = '', value = '']) =>
       ` ${name} ${/^[\w./:=,-]+$/.test(value) ? value : shellWord(value)}`,

@@ -195,18 +195,18 @@ describe('details', () => {
 /** What a person reads while a case is played. */
 const shownIn = (wanted: Wanted, words: Words, decisions: readonly Saying[]): readonly string[] => {
   const driver = new StepDriver(wanted, inOrder(words));
-  const said: string[] = [];
-  const left = [...decisions];
+  const lines: string[] = [];
+  const remaining = [...decisions];
   while (driver.next() !== 'finish') {
     if (driver.next() === 'propose') {
       const [chunk] = driver.chunks();
       const state = reduce(driver.state, { type: 'chunk_started', chunk: chunk! }, 0);
-      said.push(statusOf(state).doing);
+      lines.push(statusOf(state).doing);
     }
     if (driver.next() !== 'await_decision') driver.step();
-    else driver.say(left.shift() ?? 'abort');
+    else driver.say(remaining.shift() ?? 'abort');
   }
-  return said;
+  return lines;
 };
 
 describe('status', () => {
