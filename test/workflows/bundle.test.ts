@@ -33,9 +33,12 @@ const withStatement = (where: 'modules' | 'run', statement: string, bundle = cod
 };
 const ACTIVATOR = 'globalThis.__TEMPORAL_ACTIVATOR__';
 
-/** Whatever of it a run would change throws. A pattern for all places begins anew in `replace` and `matchAll`, not in `test`. */
+/**
+ * Whatever of it a run would change throws. A typed array cannot be frozen: the only ones are the working space of SHA-256, which it clears
+ * after each hash. A pattern for all places begins anew in `replace` and `matchAll`, not in `test`.
+ */
 const FREEZE = `(function freeze(of) {
-  if (typeof of !== 'object' || of === null || Object.isFrozen(of)) return;
+  if (typeof of !== 'object' || of === null || ArrayBuffer.isView(of) || Object.isFrozen(of)) return;
   const kept = of instanceof Set || of instanceof Map;
   const changing = kept ? ['add', 'set', 'delete', 'clear'] : of instanceof RegExp && of.global ? ['test'] : [];
   for (const name of changing) of[name] = () => { throw new Error('a module is changed'); };
