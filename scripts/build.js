@@ -87,7 +87,16 @@ const buildPage = async () => {
 };
 
 /** Without native code, state of their own or files beside them: what is loaded from many files takes longer than what it does. */
-const PURE = ['commander', 'diff', 'ignore', 'picocolors', 'safe-stable-stringify', 'yaml', 'zod'];
+const PURE = [
+  '@noble/hashes',
+  'commander',
+  'diff',
+  'ignore',
+  'picocolors',
+  'safe-stable-stringify',
+  'yaml',
+  'zod',
+];
 
 /**
  * Packages that stay beside: a worker in the same process has the same ones. They are CommonJS, and for an `import` Node.js reads all their

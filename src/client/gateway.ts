@@ -14,7 +14,6 @@ import {
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { problem, ProblemError, isKnown, sentence, unknownVersion } from '../shared/problems.js';
 import { MESSAGES } from '../shared/messages.js';
 import { WORKFLOWS } from '../shared/names.js';
@@ -272,6 +271,9 @@ const continuedRun = async (
   if (failure != null) return { status: how, result: null, message: failure.message ?? how };
   const done = end?.workflowExecutionCompletedEventAttributes;
   if (done == null) return completed(await client.workflow.result(workflowId, runId));
+  // Few runs end so: the module is loaded if it is needed.
+  const { decodeArrayFromPayloads } =
+    await import('@temporalio/common/lib/internal-non-workflow/index.js');
   const [result] = await decodeArrayFromPayloads(
     options.loadedDataConverter,
     done.result?.payloads,

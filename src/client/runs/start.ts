@@ -1,7 +1,5 @@
 /** Starts an edit step, or shows the one that is already open for this job in this workspace. */
 import { posix } from 'node:path';
-import { taskKeysOf } from '../../documents/job/index.js';
-import { readYaml, splitFrontMatter } from '../../documents/source/yaml.js';
 import type { StepKey } from '../../shared/ids.js';
 import type { Overrides } from '../../shared/limits.js';
 import { hostOfQueue, queuesOfAny, type Queues } from '../../shared/names.js';
@@ -9,8 +7,7 @@ import { fail } from '../../shared/problems.js';
 import type { RepositoryBase } from '../../shared/repository.js';
 import type { RunSetup, StepSetup } from '../../shared/run.js';
 import type { EditStepInput, PlanInput } from '../../shared/start-input.js';
-import { codeSpan, isRecord, slug } from '../../shared/text.js';
-import { tokensIn, withoutTokens } from '../../shared/tokens.js';
+import { codeSpan, slug } from '../../shared/text.js';
 import { sha256 } from '../../system/hash.js';
 import type { JobFile } from '../../workspace/documents/index.js';
 import {
@@ -145,7 +142,7 @@ export const stepInput = async (
 ): Promise<EditStepInput> => {
   const { workspace } = job;
   const isFile = job.text === undefined && job.repository === undefined;
-  const work = isFile ? { jobFile: job.jobPath } : await taskOf(job);
+  const work = isFile ? { jobFile: job.jobPath } : await taskInput(job);
   const own = isFile ? settings : withSettingsOf(job, settings);
   return {
     ...work,
@@ -159,28 +156,9 @@ export const stepInput = async (
   };
 };
 
-/** Returns instructions and keys of a job. Its settings and its place are other parts of the input. */
-const taskOf = async ({ bytes, jobPath, workspace }: JobFile): Promise<EditStepInput> => {
-  const parts = splitFrontMatter(new TextDecoder().decode(bytes));
-  const { yaml = null, body = '' } = parts.ok ? parts : {};
-  const front = readYaml(yaml ?? '', 0);
-  const keys = front.ok && isRecord(front.value) ? front.value : {};
-  refuseSecretKeys(keys);
-  return { task: await withoutSecrets(body, workspace), name: jobPath, ...taskKeysOf(keys) };
-};
-
-/** The keys of a job in words are in the history of its run. A masked command would be another command. */
-const refuseSecretKeys = (keys: Readonly<Record<string, unknown>>): void => {
-  for (const [key, value] of Object.entries(keys)) {
-    const text = typeof value === 'string' ? value : JSON.stringify(value);
-    if (tokensIn(text).length > 0)
-      fail(
-        'config_invalid',
-        `\`${key}\` contains what looks like a secret, and the history would keep it: ${withoutTokens(text)}`,
-        'Put the secret into a variable of the worker, list its name under `env` in emend.yaml, and use the variable.',
-      );
-  }
-};
+/** Readers of jobs are loaded only for a job whose text is sent. */
+const taskInput = async (job: JobFile): Promise<EditStepInput> =>
+  (await import('./task-input.js')).taskOf(job);
 
 /** Settings of the run are stronger than those of its job. */
 const withSettingsOf = (
