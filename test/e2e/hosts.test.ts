@@ -220,7 +220,7 @@ longOnly('a minute of silence')(
     const [alpha] = await Promise.all([s.workerAt('alpha'), s.workerAt('beta')]);
     const run = await s.start('job.md', JOB);
     await s.settle(run);
-    const watched = s.emendAt('beta', 'watch', run.stepKey.slice(0, 8), '--json');
+    const watched = s.emendAt('beta', 'watch', run.stepKey.slice(0, 8), '--wait', '--json');
     // Before its first beat a worker is known by its poll alone.
     await sleep(2 * WORKER_BEAT_MS);
     const killed = performance.now();
