@@ -63,6 +63,8 @@ const testEnvironment = () => {
     EMEND_FUZZ_SEED: seed,
     ...env,
     EMEND_SEED: seed,
+    // A build in this process makes it `production`, and npm then installs no development dependencies.
+    NODE_ENV: 'test',
     TMPDIR: scratch,
     EMEND_TEST_RUN: scratch,
     ...(long ? { EMEND_LONG: '1' } : { EMEND_SHORT: '1' }),
