@@ -6,7 +6,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import childProcess from 'node:child_process';
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { createWorker } from '../../dist/src/worker/index.js';
@@ -180,7 +180,8 @@ const HANGS = ['-c', "trap '' TERM; sleep 1000 & while :; do sleep 1000; done"];
 /** What the launcher (src/system/launcher.ts) is asked for in place of it. */
 const hung = (asked) => {
   const [file, args, call] = asked.capture ?? [];
-  const scope = file === 'git' ? scopes.getStore() : undefined;
+  // Emend starts programs by their absolute paths.
+  const scope = basename(file ?? '') === 'git' ? scopes.getStore() : undefined;
   const hanging = scope?.traps.find(({ trap }) => trap.does.kind === 'hang git');
   const hangs =
     hanging !== undefined && !hanging.mine && claim(hanging, scope, `git ${args.join(' ')}`);

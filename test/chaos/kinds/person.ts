@@ -70,7 +70,7 @@ const saveDuring = (name: string, how: HowToSave): Kind =>
           trap ??= world.traps.arm(name, {
             activity: 'applyProposal',
             stepKey: run.stepKey,
-            at: { moment: 'call', n: random.whole(1, 25), path: `/${carrier.name}` },
+            at: { moment: 'call', n: random.whole(1, 6), path: `/${carrier.name}` },
             does: { kind: 'wait' },
           });
           return false;
