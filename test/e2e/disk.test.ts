@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { sampled } from '../support/seeded.js';
+import type { ResolvedRun } from '../../src/client/index.js';
 import { scene, whole, type Scene } from './support.js';
 
 let open: Scene | null = null;
@@ -51,6 +52,15 @@ const CASES: readonly Case[] = [
   { errno: 'ENOSPC', store: 'closed.json' },
 ];
 
+/** The run waits for its archive and asks nothing; once it has begun, the archive fails again. */
+const expectRepeatedStart = async (s: Scene, run: ResolvedRun, on: string): Promise<void> => {
+  await s.until(() => existsSync(`${on}.fired`));
+  expect((await s.show(run)).status).toMatchObject({ stage: 'begin', decision: null });
+  rmSync(on);
+  while ((await s.show(run)).status.stage === 'begin');
+  writeFileSync(on, '');
+};
+
 describe('a store fails in the middle of a run', () => {
   test.each(sampled('failing stores', CASES, 2))(
     '$errno at $store',
@@ -71,6 +81,8 @@ describe('a store fails in the middle of a run', () => {
       await s.worker();
       writeFileSync(on, '');
       const run = await s.start('job.md', JOB);
+      // The first activity notes the run in the archive. A run that has not begun can ask nobody: the activity is repeated.
+      if (store === '/archive/') await expectRepeatedStart(s, run, on);
       const view = await s.settle(run);
       expect(existsSync(`${on}.fired`)).toBe(true);
       expect(view.status.decision).toMatchObject({ reason: 'engine_failed' });
