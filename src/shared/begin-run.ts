@@ -1,5 +1,5 @@
 /**
- * The first activity of a run: it reads the input that somebody typed, and returns all that the run goes by from then on. The run has no
+ * The first activity of a run: it reads the typed input, and returns all that the run goes by from then on. The run has no
  * settings before, so how it is called is part of the protocol.
  */
 import type { Queues } from './names.js';
@@ -41,17 +41,20 @@ export interface LiveHost {
   readonly name: string;
   readonly isLive: boolean;
 }
+/** What a run takes over from the worker that begins it. */
+export interface GroupFacts {
+  readonly queues: Queues;
+  /** Address of the Temporal server. */
+  readonly address: string;
+  /** The search attributes are registered. */
+  readonly searchAttributes: boolean;
+  /** Address of the review page; null: none is served. */
+  readonly page: string | null;
+}
 /** The workers that serve the same task queues, as the server and the store know them. Each call throws ProblemError `no_server`. */
 export interface WorkerGroup {
-  facts(): Promise<{
-    readonly queues: Queues;
-    /** Address of the Temporal server. */
-    readonly address: string;
-    /** The search attributes are registered. */
-    readonly searchAttributes: boolean;
-    /** Address of the review page; null: none is served. */
-    readonly page: string | null;
-  }>;
+  /** Asks the server and reads the home. */
+  facts(): Promise<GroupFacts>;
   /** All hosts that the store knows. */
   hosts(): Promise<readonly LiveHost[]>;
   /** The newest checkpoint of an earlier run of the plan on this host; null: there is none. `stepKey`: of this run. */

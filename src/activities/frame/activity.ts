@@ -81,16 +81,20 @@ export function startHeartbeat(timeout_ms: number | null, clock = CLOCK) {
   };
 }
 
+/** Returns the heartbeat time-out of an attempt; null: it has none. The SDK says 0 then. */
+const heartbeatTimeoutOf = ({ heartbeatTimeoutMs = 0 }: Context['info']): number | null =>
+  heartbeatTimeoutMs === 0 ? null : heartbeatTimeoutMs;
+
 /**
  * What answers a poll may come long after the server said it (this process stood still, its network did), for another attempt to have
  * done the work meanwhile. Only the server knows; by our clock, which may be another than its own, we see when to ask.
  */
 async function failIfReplaced(context: Context): Promise<void> {
   const { info } = context;
-  const { namespace, taskToken, heartbeatTimeoutMs, currentAttemptScheduledTimestampMs } = info;
+  const { namespace, taskToken, currentAttemptScheduledTimestampMs } = info;
+  const timeout_ms = heartbeatTimeoutOf(info);
   const age_ms = CLOCK.wall_ms() - currentAttemptScheduledTimestampMs;
-  if (info.isLocal || !heartbeatTimeoutMs || (age_ms >= 0 && age_ms < heartbeatTimeoutMs / 2))
-    return;
+  if (info.isLocal || timeout_ms === null || (age_ms >= 0 && age_ms < timeout_ms / 2)) return;
   await context.client.workflowService
     .recordActivityTaskHeartbeat({ namespace, taskToken })
     .catch((error: unknown) => {
@@ -172,8 +176,8 @@ const messageOf = (error: unknown): string =>
       : String(error);
 
 /**
- * `message`: what it says, as history may hold it. A run that has not begun can ask nobody, so its first activity is repeated unless that
- * cannot help.
+ * `message`: what it says, as history may hold it. A run that has not begun opens no decision, so its first activity is repeated unless
+ * that cannot help.
  */
 function asFailure(
   error: unknown,
@@ -249,22 +253,19 @@ export function activity<I extends ActivityBase, O extends object>(
     const owner = { workflowId: workflowExecution?.workflowId ?? '', runId, namespace };
     // Each file's work may wait for its turn with it.
     setMaxListeners(0, given.signal);
-    const { heartbeatTimeoutMs = 0 } = context.info;
-    // The SDK says 0 if there is none.
-    const pulse = startHeartbeat(heartbeatTimeoutMs === 0 ? null : heartbeatTimeoutMs);
+    const timeout_ms = heartbeatTimeoutOf(context.info);
+    const beat_ms = timeout_ms === null ? every_ms : Math.min(every_ms, timeout_ms / 3);
+    const pulse = startHeartbeat(timeout_ms);
     const heed = async (): Promise<void> => {
       if (context.cancellationSignal.aborted && !(isCall && (await isAwaited(context, every_ms))))
         given.abort();
     };
     context.cancellationSignal.addEventListener('abort', () => void heed());
-    const timer = setInterval(
-      () => {
-        pulse.beat();
-        context.heartbeat();
-        void heed();
-      },
-      Math.min(every_ms, heartbeatTimeoutMs === 0 ? Infinity : heartbeatTimeoutMs / 3),
-    );
+    const timer = setInterval(() => {
+      pulse.beat();
+      context.heartbeat();
+      void heed();
+    }, beat_ms);
     const assertCurrent = (): void => {
       pulse.assertCurrent();
       if (given.signal.reason === REPLACED || context.cancellationDetails?.notFound === true)

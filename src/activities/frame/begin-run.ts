@@ -1,5 +1,5 @@
 /**
- * Begins a run: reads the input as somebody typed it, finds the host that has the workspace, and returns all that the run goes by: its
+ * Begins a run: reads the input as it was typed, finds the host that has the workspace, and returns all that the run goes by: its
  * limits, time-outs and rules also. A replay finds them in the history, so a later version of Emend may have other ones.
  */
 import { posix } from 'node:path';
@@ -15,6 +15,7 @@ import {
 import type {
   BeginRunInput,
   BeginRunResult,
+  GroupFacts,
   LiveHost,
   WorkerGroup,
 } from '../../shared/begin-run.js';
@@ -26,29 +27,35 @@ import type { PlanSetup, RunSetup, StepSetup } from '../../shared/run.js';
 import { tokensIn, withoutTokens } from '../../shared/tokens.js';
 import { isoTime } from '../../system/clock.js';
 import { hideSecrets } from '../../system/secrets.js';
-import type { Activity, ActivityScope } from './activity.js';
+import type { Activity } from './activity.js';
 import type { ActivityPorts } from './ports.js';
 
 type Invalid = Extract<BeginRunResult, { outcome: 'invalid' }>;
 const invalid = (message: string): Invalid => ({ outcome: 'invalid', message });
 
 export const beginRun: Activity<'beginRun'> = async (ports, input, { owner }) => {
-  const begun = input.kind === 'job' ? await beginJob(ports, input) : await beginPlan(ports, input);
-  if (begun.outcome === 'begun') await noteStart(ports, begun.setup, owner);
-  else await noteInvalid(ports, input.stepKey, owner);
+  const group = await ports.group.facts();
+  const begin = input.kind === 'job' ? beginJob : beginPlan;
+  const begun = await begin(ports, input, group);
+  const shown =
+    begun.outcome === 'begun'
+      ? startOf(begun.setup)
+      : { queues: group.queues, workspace: '', title: 'Invalid input', jobPath: '' };
+  await noteStart(ports, input.stepKey, { ...owner, address: group.address, ...shown });
   return begun;
 };
 
 async function beginJob(
   ports: ActivityPorts,
   { stepKey, input }: BeginRunInput,
+  group: GroupFacts,
 ): Promise<BeginRunResult> {
   const read = readStepInput(input);
   if (!read.ok) return invalid(read.message);
   const { job, pick, acceptedResult, follows, ...start } = read.value;
   const found = await jobSetup(ports, job);
   if ('outcome' in found) return found;
-  const base = await baseSetup(ports, { stepKey, title: found.title, ...start });
+  const base = await baseSetup(ports, group, { stepKey, title: found.title, ...start });
   if ('outcome' in base) return base;
   const setup: StepSetup = {
     ...base,
@@ -64,13 +71,15 @@ async function beginJob(
 async function beginPlan(
   ports: ActivityPorts,
   { stepKey, input }: BeginRunInput,
+  group: GroupFacts,
 ): Promise<BeginRunResult> {
   const read = readPlanInput(input);
   if (!read.ok) return invalid(read.message);
   const { planPath, options, ...start } = read.value;
   const secret = secretInName('planFile', planPath);
   if (secret !== null) return secret;
-  const base = await baseSetup(ports, { stepKey, title: posix.basename(planPath), ...start });
+  const title = posix.basename(planPath);
+  const base = await baseSetup(ports, group, { stepKey, title, ...start });
   if ('outcome' in base) return base;
   return { outcome: 'begun', setup: await planSetup(ports, base, { planPath, options }) };
 }
@@ -128,9 +137,9 @@ interface Start {
 /** Returns what every run goes by, or why its place cannot be found. */
 async function baseSetup(
   { group, timings }: ActivityPorts,
+  { queues: own, searchAttributes, page }: GroupFacts,
   { stepKey, title, place, settings }: Start,
 ): Promise<RunSetup | Invalid> {
-  const { queues: own, searchAttributes, page } = await group.facts();
   const queues = place.kind === 'repository' ? queuesOfAny(own) : await queuesOf(group, own, place);
   if ('outcome' in queues) return queues;
   const { overrides, approval, hints, configurationCommit } = settings;
@@ -196,43 +205,26 @@ const LEAST_HOST_DIGITS = 4; // bound: Least digits of a host's id that name it.
 const isNamed = ({ id, name }: LiveHost, typed: string): boolean =>
   name === typed || (typed.length >= LEAST_HOST_DIGITS && id.startsWith(typed));
 
-/** Notes the run in the archive: commands find it there by its key, also without a server. */
-function noteStart(
-  ports: ActivityPorts,
-  setup: StepSetup | PlanSetup,
-  owner: ActivityScope['owner'],
-): Promise<void> {
-  const { stepKey, queues, workspace, title } = setup;
+/** Returns by what lists name a run that has begun. */
+function startOf(setup: StepSetup | PlanSetup): object {
+  const { queues, workspace, title } = setup;
   const ofJob = 'jobPath' in setup;
-  return appendStart(ports, stepKey, owner, {
+  return {
     queues,
     workspace,
     title,
     jobPath: ofJob ? setup.jobPath : setup.planPath,
     ...(ofJob && setup.job !== null ? { job: setup.job } : {}),
     ...(ofJob && setup.follows !== undefined ? { follows: setup.follows } : {}),
-  });
+  };
 }
 
-/** Notes a run whose input does not fit, so that commands find it and say why it failed. */
-async function noteInvalid(
-  ports: ActivityPorts,
+/**
+ * Notes the run in the archive, also if its input does not fit. Commands find it there by its key, and without a server.
+ */
+const noteStart = (
+  { archive, clock }: Pick<ActivityPorts, 'archive' | 'clock'>,
   stepKey: string,
-  owner: ActivityScope['owner'],
-): Promise<void> {
-  const { queues } = await ports.group.facts();
-  const shown = { queues, workspace: '', title: 'Invalid input', jobPath: '' };
-  await appendStart(ports, stepKey, owner, shown);
-}
-
-async function appendStart(
-  { archive, group, clock }: ActivityPorts,
-  stepKey: string,
-  owner: ActivityScope['owner'],
-  shown: object,
-): Promise<void> {
-  const { address } = await group.facts();
-  await archive.append(stepKey, [
-    { id: 'started', at: isoTime(clock), kind: 'started', data: { ...owner, address, ...shown } },
-  ]);
-}
+  data: object,
+): Promise<void> =>
+  archive.append(stepKey, [{ id: 'started', at: isoTime(clock), kind: 'started', data }]);

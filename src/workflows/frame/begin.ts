@@ -18,12 +18,12 @@ import type { StepKey } from '../../shared/ids.js';
 import { hostOfQueue, SEARCH_ATTRIBUTES } from '../../shared/names.js';
 import { VERSION, versioned } from '../../shared/problems.js';
 import { runKey } from '../../shared/run-key.js';
-import type { EventsQuery, RunSetup, StatusQuery, StepStatus } from '../../shared/run.js';
+import type { RunSetup, StepStatus } from '../../shared/run.js';
 import { isRecord } from '../../shared/text.js';
 import { NO_USAGE } from '../../shared/usage.js';
 import { invalidInput } from './input.js';
 import { EarlyMessages } from './early-messages.js';
-import * as messages from './messages.js';
+import { registerQueries } from './messages.js';
 
 /** `setup` null: the run was aborted before it had one. */
 export interface Beginning<I> {
@@ -104,14 +104,12 @@ function answerEarly(stepKey: StepKey, input: unknown, progress: EarlyProgress):
     lastSeq: 0,
     result: null,
   };
-  messages.answerQuery(
-    messages.status,
-    (_query?: StatusQuery) => ({ ...status, ...progress }),
-    'What the run does or waits for',
-  );
-  messages.answerQuery(messages.ledger, () => [], 'Each target file: status, attempts, reason');
-  messages.answerQuery(messages.events, (_query?: EventsQuery) => [], 'What happened, in order');
-  messages.answerQuery(messages.proposal, () => null, 'The proposal: files, findings, tolerances');
+  registerQueries({
+    status: () => ({ ...status, ...progress }),
+    ledger: () => [],
+    events: () => [],
+    proposal: () => null,
+  });
 }
 
 /** By the memo and the attributes others find the run, without asking it. */

@@ -145,7 +145,7 @@ export function registerHandlers<S, F>(
   setDefaultSignalHandler((name) => receiver.unknownSignal(name));
 }
 
-/** A message as an update, with a body that nobody has checked. */
+/** A message as an update, with an unchecked body. */
 export const updateOf = (
   name: MessageName,
 ): ReturnType<typeof defineUpdate<DecideOutcome, [unknown]>> =>
@@ -154,7 +154,10 @@ export const updateOf = (
 /** The id of the update whose validator or handler runs. */
 export const updateId = (): string => currentUpdateInfo()?.id ?? '';
 
-function registerQueries<S, F>(receiver: Receiver<S, F>): void {
+/** Registers the queries of a run. Later ones replace earlier ones. */
+export function registerQueries(
+  receiver: Pick<Receiver<never, never>, 'status' | 'ledger' | 'events' | 'proposal'>,
+): void {
   answerQuery(
     status,
     (query) => receiver.status(query),
