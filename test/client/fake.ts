@@ -1,4 +1,5 @@
 /** The client's stores on a real disk, and a server that is a map: runs open and close as the tests say. */
+import { unbegunResult } from '../../src/workflows/frame/details.js';
 import { runKey } from '../../src/shared/run-key.js';
 import { mkdtemp, realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -8,7 +9,7 @@ import { createArchive } from '../../src/stores/directory/archive.js';
 import { createBlobStore, diskFiles } from '../../src/stores/directory/blobs.js';
 import { createCallLog, createRecordStore } from '../../src/stores/directory/records.js';
 import { storePaths } from '../../src/stores/location.js';
-import { ProblemError, problem, VERSION, type Problem } from '../../src/shared/problems.js';
+import { ProblemError, problem, type Problem } from '../../src/shared/problems.js';
 import { queueNames, QUERIES } from '../../src/shared/names.js';
 import type { LedgerRow, StatusQuery, StepResult, StepStatus } from '../../src/shared/run.js';
 import type { DecisionRequest } from '../../src/shared/decisions.js';
@@ -196,18 +197,8 @@ export const statusOf = (stepKey: string): StepStatus => ({
 });
 
 export const refusedResult = (stepKey: string, refusal: Problem): StepResult => ({
-  v: VERSION,
-  stepKey,
-  outcome: 'refused',
+  ...unbegunResult(stepKey, 'refused'),
   problem: refusal,
-  usage: NO_USAGE,
-  pausedFor_ms: 0,
-  files: [],
-  skipped: [],
-  wasSplit: false,
-  commit: null,
-  proposalId: null,
-  verification: null,
 });
 
 export const tempDir = async (): Promise<string> =>

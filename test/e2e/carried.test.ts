@@ -10,11 +10,11 @@ import { initialPlan } from '../../src/workflows/plan/state.js';
 import type { PlanSetup, StepSetup } from '../../src/shared/run.js';
 import { MESSAGES } from '../../src/shared/messages.js';
 import { WORKFLOWS } from '../../src/shared/names.js';
-import { currentRules } from '../../src/shared/rules.js';
 import { initialState } from '../../src/workflows/step/state.js';
 import { connectClient, type ClientConnection } from '../../src/temporal/connection.js';
 import { BUNDLE, replay } from '../support/replay.js';
 import { readingVersion3 } from './builds.js';
+import { planInput } from '../shared/plan-driven.js';
 import { scene, whole, type Scene } from './support.js';
 
 let open: Scene | null = null;
@@ -30,25 +30,11 @@ const RULES = [
 ];
 const JOB = '---\ntarget_files: [a.js]\n---\n# Grow\n\nGrow.\n';
 const setupOf = (s: Scene, stepKey: string): PlanSetup => ({
+  ...planInput,
   stepKey,
   workspace: s.repo,
-  planPath: 'plans/010_demo',
-  title: 'Demo',
   queues: s.emend.queues,
   timings: s.emend.timings,
-  overrides: {},
-  hints: [],
-  searchAttributes: false,
-  approval: 'auto',
-  rules: currentRules(),
-  options: {
-    phase: null,
-    mode: 'auto',
-    forceReplan: false,
-    drift: null,
-    estimate: 'approved',
-    restart: false,
-  },
 });
 const stepOf = (s: Scene, stepKey: string): StepSetup => {
   const { planPath: _plan, options: _options, ...setup } = setupOf(s, stepKey);

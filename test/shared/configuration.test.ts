@@ -2,7 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Answer } from '../../src/shared/decisions.js';
 import { reducePlan } from '../../src/workflows/plan/reduce.js';
-import { PlanWalk } from './plan-walk.js';
+import { plainPlan, PlanWalk } from './plan-walk.js';
 import { play, type Case } from './step-driver.js';
 
 describe('a question about configuration', () => {
@@ -41,27 +41,7 @@ describe('a question about configuration', () => {
 describe('a question about configuration before a plan is read', () => {
   const HASHES = ['0a', '0b'];
   const walkTo = (answers: readonly Answer[]): PlanWalk => {
-    const walk = new PlanWalk(
-      {
-        phases: 1,
-        approval: 'ask',
-        together: false,
-        complex: false,
-        second: false,
-        test: 'configured',
-        left: 'nothing',
-        budget: null,
-        options: {
-          phase: null,
-          mode: 'auto',
-          forceReplan: false,
-          drift: null,
-          estimate: 'approved',
-          restart: false,
-        },
-      },
-      [],
-    );
+    const walk = new PlanWalk({ ...plainPlan, phases: 1 }, []);
     for (const answer of answers) {
       while (walk.next().kind !== 'read') walk.step();
       const result = {

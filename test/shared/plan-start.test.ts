@@ -4,28 +4,13 @@ import type { DecisionRequest } from '../../src/shared/decisions.js';
 import { readMessage, type MessageName } from '../../src/shared/messages.js';
 import { judge, validateDecision } from '../../src/shared/validate-decision.js';
 import { commandsOf, phaseOf, type PlanState } from '../../src/workflows/plan/state.js';
-import { PlanWalk, type Wanted } from './plan-walk.js';
+import { plainPlan, PlanWalk, type Wanted } from './plan-walk.js';
 
-const plain: Wanted = {
-  phases: 2,
-  approval: 'ask',
-  together: false,
-  complex: false,
-  second: false,
-  test: 'configured',
-  left: 'nothing',
-  budget: null,
-  options: {
-    phase: null,
-    mode: 'auto',
-    forceReplan: false,
-    drift: null,
-    estimate: 'approved',
-    restart: false,
-  },
-};
 const asked = (wanted: Partial<Wanted>, estimate: 'ask' | 'approved' = 'approved') => {
-  const walk = new PlanWalk({ ...plain, ...wanted, options: { ...plain.options, estimate } }, []);
+  const walk = new PlanWalk(
+    { ...plainPlan, ...wanted, options: { ...plainPlan.options, estimate } },
+    [],
+  );
   while (!['await_decision', 'begin', 'finish', 'begin_revising'].includes(walk.next().kind))
     walk.step();
   return walk;
@@ -126,7 +111,7 @@ test('a plan takes the messages of a step', () => {
   ])
     expect(verdict).toMatchObject({ kind: 'refused' });
 
-  const failed = new PlanWalk(plain, []);
+  const failed = new PlanWalk(plainPlan, []);
   failed.fail('readPlan', null, 'model_unavailable');
   while (failed.next().kind !== 'await_decision') failed.step();
   for (const body of [undefined, { reason: 'model_unavailable' }])
@@ -212,7 +197,7 @@ describe('what an answer does', () => {
 describe('an expansion that shows later', () => {
   /** A model's second score is above the threshold; nothing was known at the start. */
   const judged = (approval: 'ask' | 'auto') => {
-    const walk = new PlanWalk({ ...plain, approval, second: true, phases: 1 }, []);
+    const walk = new PlanWalk({ ...plainPlan, approval, second: true, phases: 1 }, []);
     while (walk.next().kind !== 'score') walk.step();
     walk.fact({
       type: 'scored',

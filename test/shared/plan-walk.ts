@@ -54,6 +54,25 @@ export interface Wanted {
   readonly budget: number | null;
   readonly options: PlanOptions;
 }
+/** A plan of two phases about which no question comes before the first. */
+export const plainPlan: Wanted = {
+  phases: 2,
+  approval: 'ask',
+  together: false,
+  complex: false,
+  second: false,
+  test: 'configured',
+  left: 'nothing',
+  budget: null,
+  options: {
+    phase: null,
+    mode: 'auto',
+    forceReplan: false,
+    drift: null,
+    estimate: 'approved',
+    restart: false,
+  },
+};
 
 /** Moves that wait for the server (an activity, a child, a timer) or for a person; all others only change the state. */
 const WAITS: ReadonlySet<PlanEffect['kind']> = new Set([
