@@ -28,7 +28,7 @@ const nextDecision = async () => {
   for (;;) {
     const { decision } = await run.query('status');
     if (decision !== null) return decision;
-    // Also a run whose input does not fit, or that somebody cancelled, has ended.
+    // Also a run whose input does not fit, or that was cancelled, has ended.
     if ((await run.describe()).status.name !== 'RUNNING') return null;
     await sleep(500);
   }

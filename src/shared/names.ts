@@ -51,7 +51,7 @@ export const hostQueueOf = ({ host }: Queues, hostId: string): string =>
 export const hostOfQueue = (queue: string): string => queue.slice(queue.lastIndexOf('-') + 1);
 /** The task queue that anybody starts a run on, unless workers and clients were given another one. */
 const DEFAULT_QUEUE = 'emend';
-/** Task queues on which our workers find runs to begin: at the dev server of a home also the default one, for runs that somebody typed. */
+/** Task queues on which our workers find runs to begin: at the dev server of a home also the default one, for runs of other clients. */
 export const workflowQueues = ({ workflow, host }: Queues): readonly string[] =>
   workflow === host ? [workflow, DEFAULT_QUEUE] : [workflow];
 /**

@@ -30,7 +30,7 @@ export function short(text: string, chars: number): string {
 /** The size of the text in UTF-8. */
 export const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
 
-/** A short name of a text that tells two texts apart (FNV-1a, 32 bits). It is no protection against somebody who looks for a collision. */
+/** A short name of a text that tells two texts apart (FNV-1a, 32 bits). It does not protect against a search for collisions. */
 export const checksum = (text: string): string => {
   let hash = 0x811c9dc5;
   for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash ^ byte, 0x01000193);

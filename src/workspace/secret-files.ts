@@ -1,5 +1,5 @@
 /**
- * Lists the files that hold keys and passwords, by their names. Prompts and agents get none of them unless a person names it, and a sandbox
+ * Lists the files that hold keys and passwords, by their names. Prompts and agents get none of them unless you name it, and a sandbox
  * hides them next to programs. A name is compared in lower case, as file systems may ignore case.
  */
 import { literally } from '../shared/text.js';

@@ -81,7 +81,7 @@ describe('a store fails in the middle of a run', () => {
       await s.worker();
       writeFileSync(on, '');
       const run = await s.start('job.md', JOB);
-      // The first activity notes the run in the archive. A run that has not begun can ask nobody: the activity is repeated.
+      // The first activity notes the run in the archive. A run that has not begun opens no decision: the activity is repeated.
       if (store === '/archive/') await expectRepeatedStart(s, run, on);
       const view = await s.settle(run);
       expect(existsSync(`${on}.fired`)).toBe(true);

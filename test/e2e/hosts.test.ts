@@ -154,7 +154,7 @@ const hostQueuesOf = async (handle: WorkflowHandle): Promise<readonly string[]> 
   return [...new Set(queues.filter((queue) => queue.includes('-host-')))];
 };
 
-test('a run that somebody typed names its host only where several hosts serve the task queue', async () => {
+test('a typed run names its host only where several hosts serve the task queue', async () => {
   const s = await hosts();
   const { client } = (connection = await connectClient({
     env: s.env,

@@ -1,4 +1,4 @@
-/** What somebody types into Temporal's own command line: each line of docs/temporal-ui.md counts, and queries print JSON. */
+/** What you type into Temporal's own command line: each line of docs/temporal-ui.md counts, and queries print JSON. */
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

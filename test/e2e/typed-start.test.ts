@@ -1,4 +1,4 @@
-/** Runs that nobody starts with Emend's own client: from the `temporal` command, the bare SDK, a Schedule, another workflow. */
+/** Runs that other clients than Emend's start: from the `temporal` command, the bare SDK, a Schedule, another workflow. */
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { symlinkSync } from 'node:fs';

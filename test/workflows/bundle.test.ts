@@ -35,7 +35,7 @@ const ACTIVATOR = 'globalThis.__TEMPORAL_ACTIVATOR__';
 
 /**
  * Whatever of it a run would change throws. A typed array cannot be frozen: the only ones are the working space of SHA-256, which it clears
- * after each hash. A pattern for all places begins anew in `replace` and `matchAll`, not in `test`.
+ * after each hash. A pattern for all places begins again in `replace` and `matchAll`, not in `test`.
  */
 const FREEZE = `(function freeze(of) {
   if (typeof of !== 'object' || of === null || ArrayBuffer.isView(of) || Object.isFrozen(of)) return;

@@ -161,8 +161,8 @@ async function changed(ports: ActivityPorts, input: ApplyReplanInput): Promise<P
   const values = read.thresholds.values;
   refuseFaults(tree.faults);
   const texts = await getJson<PhaseTexts>(ports.blobs, input.texts, 'phase texts');
-  const asked = texts.phases[phase.id];
-  const node = plans.findPhase(tree, { ...phase, text: asked?.text });
+  const known = texts.phases[phase.id];
+  const node = plans.findPhase(tree, { ...phase, text: known?.text });
   if (node === null)
     return fail(
       'plan_invalid',
@@ -170,7 +170,7 @@ async function changed(ports: ActivityPorts, input: ApplyReplanInput): Promise<P
     );
   const { number } = node.part.heading;
   const replan = { ...(await replanOf(ports, input)), phase: number };
-  const change = plans.applyReplan(tree, replan, values, asked?.tasks);
+  const change = plans.applyReplan(tree, replan, values, known?.tasks);
   refuseFaults(change.ok ? [] : change.faults);
   if (!change.ok) return fail('plan_invalid', `${planPath}: the replan does not fit`);
   const changedTree = plans.treeOf(change);

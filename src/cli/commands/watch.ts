@@ -38,7 +38,7 @@ type Tell = (view: RunView) => Promise<undefined>;
 interface Watching extends Session<WatchFlags> {
   readonly tell: Tell;
   readonly signal: AbortSignal;
-  /** Continues at decisions until somebody answers them elsewhere. */
+  /** Continues at decisions until they are answered elsewhere. */
   readonly waits: boolean;
 }
 /** What made the watching of a run stop. */
@@ -48,7 +48,7 @@ interface ChildStop {
   readonly stepKey: StepKey;
 }
 
-/** Watches a run until it ends, or waits for somebody. Of a plan it also watches the run of the phase that is under way. */
+/** Watches a run until it ends, or waits for an answer. Of a plan it also watches the run of the phase that is under way. */
 const watchOne = async (watching: Watching, run: ResolvedRun): Promise<FollowedPlan> => {
   const { emend, signal } = watching;
   const shown = new Set<string>();

@@ -27,7 +27,7 @@ export interface DecideOptions extends Pick<
   /** Id of the decision that was looked at; only `abort` may do without. */
   readonly decision?: string;
   readonly by?: Decider;
-  /** False: the answer is not signed with this machine's key, or its sender knows that nobody must sign. A policy never signs. */
+  /** False: the answer is not signed with this machine's key, or its sender knows that no signature is needed. A policy never signs. */
   readonly sign?: boolean;
 }
 
@@ -99,8 +99,8 @@ const needFields = (options: DecideOptions): void => {
 
 /** Returns the request without a signature. Throws ProblemError `usage` if its command contains a secret. */
 const requestOf = async (options: DecideOptions, run: ResolvedRun): Promise<DecisionRequest> => {
-  const given = givenOf(options);
-  const { note, command } = await withoutSecrets(given, run);
+  const parts = givenOf(options);
+  const { note, command } = await withoutSecrets(parts, run);
   if (command !== options.set?.command)
     fail(
       'usage',
@@ -109,7 +109,7 @@ const requestOf = async (options: DecideOptions, run: ResolvedRun): Promise<Deci
     );
   return versioned({
     decision: options.decision ?? '',
-    ...given,
+    ...parts,
     ...(note === undefined ? {} : { note }),
     requestId: randomUUID(),
     by: options.by ?? { name: loginName(), from: 'cli' },
@@ -134,7 +134,7 @@ const OPTIONS: Partial<Record<Answer, string>> = {
 };
 
 /**
- * Throws ProblemError `usage` if a part is missing, or if the answer has what nobody may keep. The run checks the same, but the server keeps
+ * Throws ProblemError `usage` if a part is missing, or if the answer has what no record may keep. The run checks the same, but the server keeps
  * a signal before any run has seen it, and the archive keeps what was sent.
  */
 export const needParts = (options: DecideOptions): void => {

@@ -133,7 +133,7 @@ export const queuesOfPlace = (
   repository: RepositoryBase | undefined,
 ): Queues => (repository === undefined ? queues : queuesOfAny(queues));
 
-// The input of the workflow: what somebody would type.
+// The input of the workflow, as it would be typed.
 
 /** Returns the input of `editStep` for a job. A file of the workspace is named; any other job is sent as its text. */
 export const stepInput = async (

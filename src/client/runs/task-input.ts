@@ -1,4 +1,4 @@
-/** A job that is sent as its text: its instructions and keys, as somebody would type them. */
+/** A job that is sent as its text: its instructions and keys, as they would be typed. */
 import { taskKeysOf } from '../../documents/job/index.js';
 import { readYaml, splitFrontMatter } from '../../documents/source/yaml.js';
 import { fail } from '../../shared/problems.js';

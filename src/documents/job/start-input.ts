@@ -1,5 +1,5 @@
 /**
- * Reads the input of a run as somebody typed it (src/shared/start-input.ts): the place to edit, the work, and the settings of the run. Each
+ * Reads the input of a run as it was typed (src/shared/start-input.ts): the place to edit, the work, and the settings of the run. Each
  * fault names its field. Nothing is looked up: a host, a file or a repository may not exist.
  */
 import { posix } from 'node:path';

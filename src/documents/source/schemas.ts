@@ -267,7 +267,7 @@ export const pattern = z
     const expected = patternFault(written);
     if (expected !== null) context.addIssue({ code: 'custom', message: expected });
   });
-/** A pattern that stands for itself. */
+/** A pattern that fits its own text alone. */
 export const plainPattern = pattern.refine((written) => !written.startsWith('!'), {
   error: 'a pattern without "!": it has no other pattern to take files out of',
 });

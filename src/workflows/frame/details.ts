@@ -169,7 +169,7 @@ export function decisionDetails(
   ];
 }
 
-/** As many whole lines as fit; what must be read stands first. The server counts bytes (20,000), and a character of a path may be four of them. */
+/** As many whole lines as fit; what must be read comes first. The server counts bytes (20,000), and a character of a path may be four of them. */
 export const bounded = (lines: readonly string[]): string => {
   const kept: string[] = [];
   let bytes = 0;

@@ -1,6 +1,6 @@
 /**
  * Checks what a run goes by, if the plan of a phase or the run before (continue-as-new) handed it over: code that reads a value of another
- * shape throws, Temporal repeats a task that throws for ever, and neither a signal nor a cancel ends the run. What somebody typed is
+ * shape throws, Temporal repeats a task that throws for ever, and neither a signal nor a cancel ends the run. What was typed is
  * checked by the first activity. Pure.
  */
 import { ApplicationFailure } from '@temporalio/common';

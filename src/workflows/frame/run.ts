@@ -111,7 +111,7 @@ const pauseAttributes = (
 
 /** Keys that a run before or a plan hands over. */
 const HANDED_OVER: readonly string[] = ['v', 'carried', 'setup'];
-/** The keys that somebody typed. What a run goes by is in its state. */
+/** Returns the typed keys. What a run goes by is in its state. */
 const startedBy = (origin: unknown): object => {
   if (!isRecord(origin)) return {};
   return Object.fromEntries(Object.entries(origin).filter(([key]) => !HANDED_OVER.includes(key)));

@@ -89,11 +89,11 @@ export function onPhaseEnded(
     return withPhase(ended, id, { status: 'aborted', why: 'the plan was aborted' });
   // Refused, aborted, failed, terminated: a person says what becomes of the phase.
   const said = result?.problem == null ? null : sentence(result.problem);
-  const why = cut(
+  const reason = cut(
     state.input.rules,
     said ?? (result === null ? how : `its run ended as ${result.outcome}`),
   );
-  return groupEnded(withPhase(ended, id, { status: 'failed', why }));
+  return groupEnded(withPhase(ended, id, { status: 'failed', why: reason }));
 }
 
 /** The phase is done with, without a commit of its own. */

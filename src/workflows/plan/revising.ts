@@ -142,12 +142,12 @@ export function onScored(
     message: words,
   });
   if (discrepancy === null) return told;
-  const why = cut(state.input.rules, reasoning ?? '');
+  const explanation = cut(state.input.rules, reasoning ?? '');
   return emit(told, now, {
     type: 'score_discrepancy',
     phase: number,
     ...discrepancy,
-    reasoning: why,
+    reasoning: explanation,
   });
 }
 

@@ -84,10 +84,10 @@ export function onGroupVerified(
     outcome,
     summary: cut(state.input.rules, summary),
   });
-  const told = warnOfWrites(tested, 'the tests of the merged phases', result, now);
+  const warned = warnOfWrites(tested, 'the tests of the merged phases', result, now);
   if (passed(result))
-    return { ...within(told, 'group', { mergedTested: true }), stage: { at: 'marking' } };
-  return askAbout(told, null, 'tests_failed', `the merged phases fail their tests: ${summary}`);
+    return { ...within(warned, 'group', { mergedTested: true }), stage: { at: 'marking' } };
+  return askAbout(warned, null, 'tests_failed', `the merged phases fail their tests: ${summary}`);
 }
 
 export function onMerged(

@@ -149,7 +149,7 @@ function accept(
     accepted: accepted === null ? state.edits.accepted : [...others, accepted],
     hasSuccess: state.edits.hasSuccess || isAnswered,
   });
-  const why = reason === undefined ? {} : { unchanged: cut(state.input.rules, reason) };
+  const explanation = reason === undefined ? {} : { unchanged: cut(state.input.rules, reason) };
   const done = {
     status: 'done',
     failure: null,
@@ -157,9 +157,13 @@ function accept(
     kept: null,
     unchanged: null,
   } as const;
-  const next = withMade(onEach(taken, chunk, { ...done, ...why }), chunk.attempt, fits.made);
+  const next = withMade(
+    onEach(taken, chunk, { ...done, ...explanation }),
+    chunk.attempt,
+    fits.made,
+  );
   return isAnswered
-    ? emit(next, now, { type: 'edit_chunk_completed', file: chunk.file, ...why })
+    ? emit(next, now, { type: 'edit_chunk_completed', file: chunk.file, ...explanation })
     : next;
 }
 

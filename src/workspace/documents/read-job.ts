@@ -55,7 +55,7 @@ export const workspaceOf = async (
 };
 
 /**
- * Checks the workspace that somebody typed into the input of a run. Throws ProblemError `usage` if it is no directory, or not its real path:
+ * Checks the workspace that the input of a run names. Throws ProblemError `usage` if it is no directory, or not its real path:
  * records and locks name a workspace by one path.
  */
 export const checkWorkspace = async (workspace: string): Promise<void> => {

@@ -199,7 +199,7 @@ describe('a plan', () => {
   });
 });
 
-test('a server or a store that does not answer is asked again: the run can ask nobody yet', async () => {
+test('a server or a store that does not answer is asked again: the run opens no decision yet', async () => {
   const failing = {
     ...ports,
     group: { ...ports.group, facts: () => Promise.resolve().then(() => fail('no_server', 'gone')) },

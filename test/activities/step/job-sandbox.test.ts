@@ -96,7 +96,7 @@ test.each([
   expect((await readsOf(all, input))[0]).toBe('/job-at-start');
 });
 
-test('nothing is read again unless somebody was asked to change it', async () => {
+test('nothing is read again unless a question asked for a change', async () => {
   const sources = { config: '/config', job: yaml('/job'), jobAtStart: null };
   expect(await readsOf(sources, { sandbox: {} })).toEqual(['/config-at-start', 'emend.yaml']);
 });

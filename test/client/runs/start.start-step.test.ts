@@ -32,7 +32,7 @@ describe('starting a step', () => {
     expect(second).toEqual({ ...first, started: 'already_running' });
   });
 
-  test('the input is what somebody would type: the job file by its path, words as a task with its keys', async () => {
+  test('the input is what you would type: the job file by its path, words as a task with its keys', async () => {
     const emend = await fakeEmend(new FakeServer());
     const dir = await tempDir();
     const { host } = emend.queues;

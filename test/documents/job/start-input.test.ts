@@ -1,4 +1,4 @@
-/** The table of what somebody may type as the input of a run: src/documents/job/start-input.ts. */
+/** The table of what may be typed as the input of a run: src/documents/job/start-input.ts. */
 import { describe, expect, test } from '@jest/globals';
 import { JOB_KEYS } from '../../../src/documents/job/job.js';
 import {
