@@ -4,6 +4,7 @@
  */
 import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import type { ActivityName } from '../../src/shared/activities.js';
 import { fuzz } from '../support/fuzz.js';
 import { drawn } from '../support/seeded.js';
 import { FAILURES, PlanWalk, type Wanted } from './plan-walk.js';
@@ -57,17 +58,20 @@ test('no sequence spins, every answer that a decision offers leads on, every pla
   );
   // The walks reach every activity's failure, every reason for one, every question of a plan, and every end; a short sample may miss one.
   if (drawn(0, 1) === 0) return;
-  const activities = [
-    ...[
-      'readPlan',
-      'scorePhase',
-      'evaluateTriggers',
-      'debugPhase',
-      'proposeReplan',
-      'applyReplan',
-      'writePhaseJob',
-    ],
-    ...['prepareWorktree', 'verify', 'mergePhase', 'markPhase', 'removeWorktree', 'saveCheckpoint'],
+  const activities: readonly ActivityName[] = [
+    'readPlan',
+    'scorePhase',
+    'evaluateTriggers',
+    'debugPhase',
+    'proposeReplan',
+    'applyReplan',
+    'writePhaseJob',
+    'prepareWorktree',
+    'runTests',
+    'mergePhase',
+    'markPhase',
+    'removeWorktree',
+    'saveCheckpoint',
   ];
   expect([...activities, ...FAILURES].filter((name) => !seen.failed.has(name))).toEqual([]);
   const questions = [

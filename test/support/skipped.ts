@@ -1,7 +1,7 @@
 /** Tests that do not run everywhere or every time. One that is skipped prints its reason: a line that nobody sees proves nothing. */
 import { describe, expect, test } from '@jest/globals';
 
-const told = (reason: string): void => {
+export const printSkipped = (reason: string): void => {
   const file = expect.getState().testPath?.split('/').at(-1) ?? '';
   process.stderr.write(`SKIPPED in ${file}: ${reason}\n`);
 };
@@ -9,7 +9,7 @@ const told = (reason: string): void => {
 /** `test` where it holds, else `test.skip`, with the reason printed. */
 export const testIf = (holds: boolean, reason: string): typeof test | typeof test.skip => {
   if (holds) return test;
-  told(reason);
+  printSkipped(reason);
   return test.skip;
 };
 
@@ -18,7 +18,7 @@ export const describeIf = (
   reason: string,
 ): typeof describe | typeof describe.skip => {
   if (holds) return describe;
-  told(reason);
+  printSkipped(reason);
   return describe.skip;
 };
 

@@ -28,7 +28,7 @@ import { git } from '../../../src/workspace/git/git.js';
 import { mergeTrees } from '../../../src/workspace/git/merge-tree.js';
 import { describeIf, testIf } from '../../support/skipped.js';
 import { transpile } from '../../support/transpile.js';
-import { isRoot, users } from '../../support/users.js';
+import { ordinaryUser, whyNoOrdinaryUser } from '../../support/users.js';
 import { Blobs, hookPorts, isolateGit, Repo, requestFor } from '../git-fixture.js';
 import { commitChange, readMissing, wholeRun } from './whole-run.js';
 import type { WholeRunSeen } from './whole-run-child.js';
@@ -333,8 +333,8 @@ describe('C13: an object that a partial clone lacks', () => {
   );
 });
 
-describeIf(isRoot, 'the rows above have run as an ordinary user')('as an ordinary user', () => {
-  const user = users.find(({ uid }) => uid !== 0);
+describeIf(ordinaryUser !== null, whyNoOrdinaryUser)('as an ordinary user', () => {
+  const user = ordinaryUser;
   let child: ReturnType<typeof transpile>;
   beforeAll(() => {
     child = transpile('whole-run', 'test/workspace/git/whole-run-child.ts');

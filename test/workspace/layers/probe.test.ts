@@ -18,6 +18,7 @@ import {
 import { shellWord } from '../../../src/shared/text.js';
 import { createProbe } from '../../../src/workspace/layers/probe.js';
 import { boxUsers, endBoxUsers, found, whyNone } from '../../support/box-users.js';
+import { ordinaryUser, whyNoOrdinaryUser } from '../../support/users.js';
 import { sampled } from '../../support/seeded.js';
 import { describeIf, testIf } from '../../support/skipped.js';
 import { transpile } from '../../support/transpile.js';
@@ -195,8 +196,8 @@ describe('file systems of a network or a program', () => {
   });
 });
 
-const CHOWN = 'only root can give files to another user';
-describeIf(found.works && isRoot, found.works ? CHOWN : whyNone)('files of others', () => {
+const hasBoth = found.works && ordinaryUser !== null;
+describeIf(hasBoth, found.works ? whyNoOrdinaryUser : whyNone)('files of others', () => {
   const [root, ordinary] = users;
   const MINE = 'a sandbox maps only user 65534 and group 65534';
   const start = 'or start the worker with the user and group of the files';
