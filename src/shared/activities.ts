@@ -20,6 +20,8 @@ export interface MoveInput
   /** A real path, or the URL of a repository. */
   readonly workspace: string;
   readonly commit: string | null;
+  /** The job's file, as the run was started with it, if the run has not read it yet. */
+  readonly unreadJob: string | null;
 }
 type Moves = { checkMove(input: MoveInput): Promise<{ readonly why: string | null }> };
 type Activities = BeginActivities &

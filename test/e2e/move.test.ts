@@ -224,6 +224,11 @@ long(
       code: 2,
       said: expect.stringContaining('has read its files, can continue'),
     });
+    expect(await s.emendAt('beta', 'move', shownOf(run), ...to)).toMatchObject({
+      code: 2,
+      said: expect.stringContaining('The run has not read its job yet'),
+    });
+    writeFileSync(join(s.copy, 'job.md'), jobFor(COMMIT, AUTO));
     expect(await s.emendAt('beta', 'move', shownOf(run), ...to)).toMatchObject({ code: 0 });
     expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass' });
     expect([files(s.copy), subjects(s.copy)]).toEqual([

@@ -256,7 +256,8 @@ const wordsOf = (value: unknown, mask: (text: string) => string, inWords = false
 /** A result, or a failure's message, as history and archive may hold it. */
 export async function maskWords<T>(
   ports: Ports,
-  input: { readonly stepKey: StepKey; readonly snapshot?: BlobRef },
+  /** `snapshot` is null or absent if the run has read no files. */
+  input: { readonly stepKey: StepKey; readonly snapshot?: BlobRef | null },
   result: T,
   signal: AbortSignal,
 ): Promise<T> {
@@ -265,7 +266,7 @@ export async function maskWords<T>(
   const texts = words.filter((text) => text.length >= SHORTEST_CHARS);
   if (texts.length === 0) return result;
   const shown =
-    input.snapshot === undefined
+    input.snapshot == null
       ? {}
       : await getJson<ShownFiles>(ports.blobs, input.snapshot, 'snapshot');
   const secrets = await secretsOf(ports, shown, [texts.join('\n')], signal);

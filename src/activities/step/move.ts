@@ -3,6 +3,8 @@ import { getJson } from '../../stores/ports.js';
 import { orNull } from '../../system/durable.js';
 import { shellWord } from '../../shared/text.js';
 import { realSys } from '../../system/sys.js';
+import { ProblemError } from '../../shared/problems.js';
+import { readJobBytes } from '../../workspace/documents/index.js';
 import type { Proposal } from '../../workspace/proposal.js';
 import type { Activity } from '../frame/activity.js';
 import { getSnapshot } from './snapshot.js';
@@ -21,6 +23,8 @@ export const checkMove: Activity<'checkMove'> = async ({ blobs, ...ports }, inpu
       return {
         why: `The branch of ${workspace} does not hold ${commit}, the base of the run. Type: ${toBase}`,
       };
+    const whyNoJob = input.unreadJob === null ? null : await lacksJob(workspace, input.unreadJob);
+    if (whyNoJob !== null) return { why: whyNoJob };
   }
   const targets = snapshot === null ? [] : (await getSnapshot(blobs, snapshot)).targets;
   const proposed =
@@ -41,4 +45,15 @@ export const checkMove: Activity<'checkMove'> = async ({ blobs, ...ports }, inpu
     : [`commit ${commit ?? ''}`, ''];
   const what = `${found.length} of ${files.length} files in ${where}`;
   return { why: `${what} are not as the run read them: ${named.join(', ')}.${next}` };
+};
+
+/** Returns why the run, which has not read its job yet, could not read it in this workspace; null: it could. */
+const lacksJob = async (workspace: string, jobPath: string): Promise<string | null> => {
+  try {
+    await readJobBytes(workspace, jobPath);
+    return null;
+  } catch (error) {
+    if (!(error instanceof ProblemError)) throw error;
+    return `The run has not read its job yet, and cannot read it in ${workspace}: ${error.problem.message} Copy the file there first.`;
+  }
 };

@@ -29,7 +29,15 @@ export const moveOf = (
   const repository = url === null || commit === null ? {} : { repository: { url, base: commit } };
   const host = hostQueueOf(input.queues, asText(set.host));
   const queues = url === null ? { ...input.queues, host } : queuesOfAny(input.queues);
-  const asked = { workspace, snapshot, proposal: proposal?.ref ?? null, commit, ...repository };
+  const unreadJob = input.job === null ? input.jobPath : null;
+  const asked = {
+    workspace,
+    snapshot,
+    proposal: proposal?.ref ?? null,
+    commit,
+    unreadJob,
+    ...repository,
+  };
   return { input: { ...input, workspace, queues, ...repository }, asked };
 };
 

@@ -43,6 +43,7 @@ beforeEach(async () => {
     snapshot,
     proposal: null,
     commit,
+    unreadJob: null,
   };
   ask = async (more = {}) => (await checkMove(ports, { ...whole, ...more }, {} as never)).why;
 });
@@ -74,4 +75,13 @@ test('another history, no repository, a link, nothing: refused', async () => {
     expect(await ask({ workspace: join(dir, name) })).toMatch(
       'is not the real path of a directory of this host',
     );
+});
+
+test('a job that the run has not read must be there', async () => {
+  const unreadJob = 'jobs/raise.md';
+  expect(await ask({ snapshot: null, unreadJob })).toMatch(
+    /^The run has not read its job yet, and cannot read it in .*jobs\/raise\.md.* Copy the file there first\.$/s,
+  );
+  await repo.write(unreadJob, '# Raise\n\nRaise it.\n');
+  expect(await ask({ snapshot: null, unreadJob })).toBeNull();
 });
