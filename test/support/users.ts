@@ -41,4 +41,4 @@ const findUsers = (): readonly TestUser[] => {
 export const users: readonly TestUser[] = findUsers();
 export const whyNoOrdinaryUser = `the tests do not run as root, or user ${NOBODY} cannot read ${process.cwd()}`;
 /** The user beside root; null where the tests do not run as root, or where that user cannot reach the checkout. */
-export const ordinaryUser: TestUser | null = (isRoot && users[1]) || null;
+export const ordinaryUser: TestUser | null = (isRoot ? users[1] : null) ?? null;
