@@ -507,3 +507,40 @@ test('an update with a secret, or of a wrong shape, is refused also before the r
     await expect(handle.result()).rejects.toBeInstanceOf(WorkflowFailedError);
   });
 });
+
+test.each(['signal', 'update'] as const)(
+  'an abort that comes together with the result of the first activity keeps its sender: %s',
+  async (form) => {
+    const queue = randomUUID();
+    const handle = await startBare('editStep', queue, [{}]);
+    await working(queue, {}, () =>
+      seen(async () =>
+        (await eventsOf(handle)).some((event) => event.activityTaskScheduledEventAttributes),
+      ),
+    );
+    const body = { by: 'ada' };
+    // No worker takes it yet.
+    const sent =
+      form === 'signal'
+        ? handle.signal('abort', body)
+        : handle.executeUpdate('abort', { args: [body] });
+    if (form === 'signal') await sent;
+    const activities = {
+      beginRun: async () => ({ v: 2, outcome: 'begun', setup: stepSetup(queue) }),
+    };
+    const hands = await Worker.create({ ...forWorkers, taskQueue: queue, activities });
+    await hands.runUntil(
+      seen(async () =>
+        (await eventsOf(handle)).some((event) => event.activityTaskCompletedEventAttributes),
+      ),
+    );
+    await working(queue, { preflight: never }, async () => {
+      await sent;
+      expect(await handle.result()).toMatchObject({ outcome: 'aborted' });
+      const events = await handle.query<readonly object[]>('events');
+      expect(events).toContainEqual(
+        expect.objectContaining({ type: 'abort_requested', by: `ada (${form})` }),
+      );
+    });
+  },
+);
