@@ -7,6 +7,12 @@ import type { BlobRef } from './ids.js';
 import type { Overrides } from './limits.js';
 import type { Follows, PlanOptions } from './run.js';
 
+/** Inputs that fit, which a refusal shows. */
+export const INPUT_EXAMPLES = {
+  job: '{"workspace": "/repo", "task": "Rename greet to hello", "targetFiles": ["a.js"], "test": "npm test"}',
+  plan: '{"workspace": "/repo", "planFile": "plans/010_greet.md"}',
+} as const;
+
 /** The place that a run edits: `workspace`, or `repository` and `base`. */
 interface Place {
   /** Absolute path of a directory on the host that has it. */

@@ -183,6 +183,23 @@ test.each([
   expect(text).toContain('Example: {"workspace": "/repo", "task": "Rename greet to hello"');
 });
 
+test.each([
+  ['editStep', '{"workspace": "/repo", "task": "Rename greet to hello"'],
+  ['plan', '{"workspace": "/repo", "planFile": "plans/010_greet.md"}'],
+])('%s refuses a second argument, which would have no effect', async (workflow, example) => {
+  const s = open ?? (await begin());
+  const handle = await connection!.client.workflow.start(workflow, {
+    taskQueue: queueOf(s),
+    workflowId: randomUUID(),
+    args: [{ workspace: s.repo, ...TASK }, { approval: 'ask' }],
+  });
+  const { type, message } = await failureOf(handle);
+  expect(type).toBe('InvalidInput');
+  expect(message).toContain(
+    `expects one argument, an object with all keys; it received 2. Example: ${example}`,
+  );
+});
+
 test('an abort ends a run that no worker has begun, and other signals wait for the rules', async () => {
   const s = (open = await scene({ 'a.js': 'const a = 1;\n' }, RULES));
   connection = await connectClient({ env: s.env, home: s.home, connect_ms: 5000 });

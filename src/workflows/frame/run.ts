@@ -27,7 +27,7 @@ import { Decisions } from './decisions.js';
 import { unbegunResult } from './details.js';
 import type { EarlyMessages } from './early-messages.js';
 import { failureOf, untilDone, unreadable } from './failures.js';
-import { checkSetup } from './input.js';
+import { checkOneArgument, checkSetup } from './input.js';
 import { IdleEffects, LongRun, type WaitLimit } from './long-run.js';
 import type { CallOf, FrameFact, FrameEffect, Machine, RunIo, RunState } from './machine.js';
 import { registerHandlers } from './messages.js';
@@ -50,11 +50,13 @@ function handedOver(input: unknown): Started {
   return typeof v === 'number' && setup !== undefined ? { setup } : {};
 }
 
-/** Runs the workflow of a machine, from its input to its result. Throws ApplicationFailure `InvalidInput`, `version_unknown`. */
+/** Runs the workflow of a machine, from its one argument to its result. Throws ApplicationFailure `InvalidInput`, `version_unknown`. */
 export async function runMachine<S extends RunState, F, M extends { readonly kind: string }, A>(
   machine: Machine<S, F, M, A>,
-  input: unknown,
+  args: readonly unknown[],
 ): Promise<StepResult> {
+  checkOneArgument(args, machine.kind);
+  const [input] = args;
   const { carried, setup } = handedOver(input);
   if (carried !== undefined) return resume(machine, input, carried);
   if (setup !== undefined) {
