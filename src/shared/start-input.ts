@@ -17,7 +17,7 @@ export const INPUT_EXAMPLES = {
 interface Place {
   /** Absolute path of a directory on the host that has it. */
   readonly workspace?: string;
-  /** Id, first digits of the id, or name of the host that has the workspace. Absent: one host alone serves the task queue. */
+  /** Id, first digits of the id, or name of the host that has the workspace. Absent: one host alone serves the task queue, or is known. */
   readonly host?: string;
   /** URL of a git repository; any host makes a checkout of it. */
   readonly repository?: string;
