@@ -1,7 +1,7 @@
 /** A person's answer to a decision point: as an update where a worker answers, else as a signal that waits for one. */
 import { randomUUID } from 'node:crypto';
 import { userInfo } from 'node:os';
-import { fail, problemOn, versioned } from '../../shared/problems.js';
+import { fail, nullOn, problemOn, versioned } from '../../shared/problems.js';
 import {
   UNSIGNED_ANSWERS,
   type Answer,
@@ -206,7 +206,8 @@ const send = async (
 /** Says who gave which answer before the run ended. The server refuses an update of an ended run in words of its own. */
 const whyTooLate = async (emend: Emend, run: ResolvedRun, decision: string): Promise<string> => {
   const ended = `Run ${shownKey(run.stepKey)} has ended in the meantime`;
-  const { events } = await noteClosed(emend, run);
+  // Without the server the archive may have it.
+  const { events } = (await noteClosed(emend, run).catch(nullOn('no_server'))) ?? run.archived;
   const answers = events.flatMap((event) =>
     event.type === 'decided' && event.decision === decision
       ? [`${event.answer} by ${event.by}`]

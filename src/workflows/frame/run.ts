@@ -7,8 +7,8 @@ import {
   CancellationScope,
   CancelledFailure,
   condition,
-  continueAsNew,
   isCancellation,
+  makeContinueAsNewFunc,
   upsertMemo,
   upsertSearchAttributes,
   workflowInfo,
@@ -239,7 +239,9 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
       reportedSeq: archive.reportedSeq,
       count: usage.left(),
     } as const;
-    await continueAsNew({ ...startedBy(this.origin), carried });
+    // ◆ Without it the next run has the memo of the start, which has no key of the run.
+    const goOn = makeContinueAsNewFunc({ memo: workflowInfo().memo ?? {} });
+    await goOn({ ...startedBy(this.origin), carried });
   }
 
   /** True where the usage was counted anew from the journal: a limit may be reached by it. */

@@ -9,6 +9,7 @@ import {
 } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
+import { createTemporalGateway } from '../../../src/client/gateway.js';
 import { SEARCH_ATTRIBUTES } from '../../../src/shared/names.js';
 import type { Carried, StepSetup, StepStatus } from '../../../src/shared/run.js';
 import { versioned } from '../../../src/shared/problems.js';
@@ -544,3 +545,52 @@ test.each(['signal', 'update'] as const)(
     });
   },
 );
+
+test('a run of a cron workflow that goes on in a new run keeps its key; the server drops its schedule', async () => {
+  const queue = randomUUID();
+  const handle = await client.client.workflow.start('editStep', {
+    taskQueue: queue,
+    workflowId: queue,
+    args: [{}],
+    cronSchedule: '@every 1s',
+    // Emend's client shows a run by its memo.
+    memo: { jobPath: 'j.md', title: 't', workspace: '/w', host: 'h' },
+  });
+  const step = stepSetup(queue);
+  const bounds = { ...step.rules.bounds, runSignals: 2, signalPause_ms: 1 };
+  const queues = { workflow: queue, model: queue, host: queue };
+  const keys = new Set<unknown>();
+  const setupOf = (stepKey: unknown) => ({
+    ...step,
+    stepKey,
+    queues,
+    rules: { ...step.rules, bounds },
+  });
+  const work: Work = {
+    beginRun: async ({ stepKey }) => {
+      keys.add(stepKey);
+      return { outcome: 'begun', setup: setupOf(stepKey) };
+    },
+    preflight: async () => new World({}).preflight('', initialState(step, 0)),
+    proposeEdit: async (input) => new World({}).propose('declined', input as never),
+    buildProposal: async () => ({ outcome: 'empty' }),
+  };
+  const gateway = createTemporalGateway(client.client, client.connection, client.namespace);
+  await working(queue, work, async () => {
+    const decision = await seen(async () => (await statusOf(handle)).decision);
+    const first = await gateway.describe({ workflowId: queue, runId: null });
+    for (const body of ['1', '2']) await handle.signal('approve', body);
+    const next = await seen(async () => {
+      const run = await gateway.describe({ workflowId: queue, runId: null });
+      return run?.runId !== first?.runId && run;
+    });
+    const status = await statusOf(handle);
+    expect([...keys]).toEqual([status.stepKey]);
+    expect([first?.memo?.stepKey, next.memo?.stepKey]).toEqual([status.stepKey, status.stepKey]);
+    expect(status.decision?.id).toBe(decision.id);
+    const [start] = await eventsOf(handle);
+    expect(start?.workflowExecutionStartedEventAttributes?.cronSchedule).toBe('');
+    await handle.signal('skip', decision.id);
+    expect(await handle.result()).toMatchObject({ outcome: 'skipped' });
+  });
+});
