@@ -17,13 +17,13 @@ import { ApplicationFailure } from '@temporalio/common';
 import { problem, ProblemError, isKnown, sentence, unknownVersion } from '../shared/problems.js';
 import { MESSAGES } from '../shared/messages.js';
 import { WORKFLOWS } from '../shared/names.js';
-import { planOf } from '../shared/ids.js';
-import { runKey, type RunOrigin } from '../shared/run-key.js';
+import { runKey } from '../shared/run-key.js';
 import { runOptions } from '../shared/run-options.js';
 import type { StepResult } from '../shared/run.js';
 import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
 import { ensureSearchAttributes } from '../temporal/search-attributes.js';
 import { liveWorkers, workersOf } from '../temporal/live-workers.js';
+import { keyOfRun } from './cron-key.js';
 import { asProblem, followHistory, eventsIn, hasCode } from './history.js';
 import type {
   ClosedRun,
@@ -46,6 +46,7 @@ export const createTemporalGateway = (
   connection: ConnectionLike,
   namespace: string,
 ): RunGateway => {
+  const at: At = { connection, namespace };
   const handleOf = ({ workflowId, runId }: RunRef) =>
     client.workflow.getHandle(workflowId, runId ?? undefined);
   const within = <T>(call: () => Promise<T>): Promise<T> =>
@@ -72,10 +73,7 @@ export const createTemporalGateway = (
     },
 
     describe: (ref) =>
-      unlessGone(
-        async () => described(await within(() => handleOf(ref).describe()), namespace),
-        null,
-      ),
+      unlessGone(() => within(async () => described(await handleOf(ref).describe(), at)), null),
 
     list: async (filter, limit) => {
       const found: DescribedRun[] = [];
@@ -88,7 +86,8 @@ export const createTemporalGateway = (
         // Each page is a call of its own.
         const next = await within(() => runs.next());
         if (next.done === true) break;
-        found.push(described(next.value, namespace));
+        const run: WorkflowExecutionInfo = next.value;
+        found.push(await within(() => described(run, at)));
       }
       return found;
     },
@@ -191,15 +190,20 @@ const startOptions = (request: StartRequest) => ({
   workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const,
 });
 
-const described = (
+interface At {
+  readonly connection: ConnectionLike;
+  readonly namespace: string;
+}
+
+const described = async (
   info: WorkflowExecutionDescription | WorkflowExecutionInfo,
-  namespace: string,
-): DescribedRun => ({
+  at: At,
+): Promise<DescribedRun> => ({
   workflowId: info.workflowId,
   runId: info.runId,
   status: info.status.name,
   open: info.status.name === 'RUNNING' || info.status.name === 'PAUSED',
-  memo: memoOf(info, namespace),
+  memo: await memoOf(info, at),
   historyLength: info.historyLength,
   startedAt: info.startTime,
   closedAt: info.closeTime ?? null,
@@ -207,10 +211,10 @@ const described = (
 });
 
 /** Returns what the memo says; the run adds its key as soon as a worker has begun it. Null: it is no memo of Emend. */
-const memoOf = (
+const memoOf = async (
   { memo, workflowId, runId, raw }: WorkflowExecutionDescription | WorkflowExecutionInfo,
-  namespace: string,
-): RunMemo | null => {
+  { connection, namespace }: At,
+): Promise<RunMemo | null> => {
   const { stepKey, jobPath, title, workspace, host, left } = memo ?? {};
   const shown = { jobPath, title, workspace, host };
   if (!Object.values(shown).every((value) => typeof value === 'string')) return null;
@@ -220,18 +224,9 @@ const memoOf = (
   // Older servers do not know it.
   const { firstRunId: first = null } = info ?? {};
   const firstRunId = first === null || first === '' ? runId : first;
-  const origin = { namespace, workflowId, firstRunId };
-  const key = keyOf(stepKey, origin, runId);
+  const key = await keyOfRun(connection, { namespace, workflowId, runId, firstRunId }, stepKey);
   return { stepKey: key, ...shown, left } as RunMemo;
 };
-
-/** A run of a cron workflow starts with the memo of the run before, whose key is another one. */
-function keyOf(memoKey: unknown, origin: Omit<RunOrigin, 'cronRunId'>, runId: string): string {
-  const key = runKey({ ...origin, cronRunId: null });
-  if (typeof memoKey !== 'string') return key;
-  const isOwn = memoKey === key || planOf(memoKey) !== memoKey;
-  return isOwn ? memoKey : runKey({ ...origin, cronRunId: runId });
-}
 
 const closedRun = async (client: Client, run: DescribedRun): Promise<ClosedRun> => {
   const { workflowId, runId, status } = run;

@@ -11,7 +11,7 @@ export interface RunOrigin {
   readonly workflowId: string;
   /** Run id of the first execution. A reset, a retry of the workflow and continue-as-new keep it. */
   readonly firstRunId: string;
-  /** Run id of this execution, if the workflow has a cron schedule; null otherwise. The runs of one schedule share their first run id. */
+  /** Run id of this execution before any reset, if the workflow has a cron schedule; null otherwise. The runs of one schedule share their first run id. */
   readonly cronRunId: string | null;
 }
 

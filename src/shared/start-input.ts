@@ -7,11 +7,17 @@ import type { BlobRef } from './ids.js';
 import type { Overrides } from './limits.js';
 import type { Follows, PlanOptions } from './run.js';
 
+/** Inputs that fit, which a refusal shows. */
+export const INPUT_EXAMPLES = {
+  job: '{"workspace": "/repo", "task": "Rename greet to hello", "targetFiles": ["a.js"], "test": "npm test"}',
+  plan: '{"workspace": "/repo", "planFile": "plans/010_greet.md"}',
+} as const;
+
 /** The place that a run edits: `workspace`, or `repository` and `base`. */
 interface Place {
   /** Absolute path of a directory on the host that has it. */
   readonly workspace?: string;
-  /** Id, first digits of the id, or name of the host that has the workspace. Absent: one host alone serves the task queue. */
+  /** Id, first digits of the id, or name of the host that has the workspace. Absent: one host alone serves the task queue, or is known. */
   readonly host?: string;
   /** URL of a git repository; any host makes a checkout of it. */
   readonly repository?: string;

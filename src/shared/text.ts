@@ -163,15 +163,18 @@ export function nearestWord(written: string, known: readonly string[], of = 3): 
 }
 
 /** What to type instead of a word that is not known: the nearest one, else one of those that share a part with it (`targets` and `target_files`), else of all. */
-export const inPlaceOf = (written: string, known: readonly string[]): string => {
+export const inPlaceOf = (written: string, known: readonly string[]): string =>
+  likelyWords(written, known) ?? oneOf(known);
+
+/** As `inPlaceOf`, but null instead of all known words. */
+export const likelyWords = (written: string, known: readonly string[]): string | null => {
   const own = partsOf(written);
   const alike = known.filter((word) => partsOf(word).some((part) => own.includes(part)));
   const nearest = nearestWord(written, known) ?? (alike.length === 1 ? alike[0] : undefined);
-  const all = alike.length > 0 ? alike : known;
-  return nearest === undefined
-    ? `expected one of ${all.join(', ')}`
-    : `did you mean \`${nearest}\`?`;
+  if (nearest !== undefined) return `did you mean \`${nearest}\`?`;
+  return alike.length > 0 ? oneOf(alike) : null;
 };
+const oneOf = (words: readonly string[]): string => `expected one of ${words.join(', ')}`;
 const partsOf = (word: string): readonly string[] =>
   (word.slice(0, WORD_chars).match(/[A-Z]?[a-z]{3,}/g) ?? []).map((part) =>
     part.toLowerCase().replace(/s$/, ''),

@@ -131,6 +131,17 @@ describe('emend review', () => {
     expect(s.git('show', 'HEAD:a.js')).toBe(RESULT);
   });
 
+  test('Enter at the last question keeps the answers and asks again', async () => {
+    const { s, run } = await waiting();
+    const io = typing(s, ['a', 'y', '', 'x', 'y']);
+    expect(await main(['review', run.stepKey], io)).toBe(0);
+    expect(io.asked.slice(2)).toEqual(Array(3).fill('Send these answers [y,n]? '));
+    expect(io.printed.out).toContain(
+      'Your answers are kept. y - send them; n - discard them and quit\n',
+    );
+    expect((await s.end(run)).outcome).toBe('committed');
+  });
+
   test('without a terminal: the diff byte for byte, and how to answer; hunks by number', async () => {
     const { s, run, decision } = await waiting();
     const io = fakeIo({ env: s.env, cwd: s.repo });

@@ -124,3 +124,23 @@ test('a question about an older decision does not show the newer proposal, and i
     expect.not.stringContaining(newer),
   ]);
 });
+
+test.each(['skip', 'abort'] as const)(
+  'whoever answers a run that %s of another has ended reads who gave which answer',
+  async (answer) => {
+    const { run, decision } = await waiting();
+    const first = async (): Promise<void> => {
+      await other(run, decision.id, { answer });
+      await s.emend.runs!.closed(run.live!);
+    };
+    const approval = decide(late(first), run, { answer: 'approve', decision: decision.id });
+    const id = run.stepKey.slice(0, 8);
+    const words = answer === 'skip' ? `decision ${decision.id} is resolved: skip` : 'abort';
+    await expect(approval).rejects.toMatchObject({
+      problem: {
+        code: 'answer_not_accepted',
+        message: `Run ${id} has ended in the meantime: ${words} by bob (web).`,
+      },
+    });
+  },
+);

@@ -54,6 +54,18 @@ const begun = async (handle: WorkflowHandle): Promise<StepStatus> => {
     if (status.stage !== 'begin') return status;
   }
 };
+/** Resets a run to the end of its first workflow task. */
+const reset = (workflowExecution: {
+  readonly workflowId: string;
+  readonly runId: string;
+}): Promise<{ readonly runId: string }> =>
+  connection!.connection.workflowService.resetWorkflowExecution({
+    namespace: connection!.namespace,
+    workflowExecution,
+    reason: 'test',
+    requestId: randomUUID(),
+    workflowTaskFinishEventId: 4 as never,
+  });
 const failureOf = (handle: WorkflowHandle): Promise<{ type: string; message: string }> =>
   handle.result().then(
     () => {
@@ -141,6 +153,40 @@ test('each run of a cron workflow does its own work, under a key of its own', as
   }
 });
 
+test('a run of a cron workflow keeps its key when it is reset, and pays for nothing again', async () => {
+  const s = await begin();
+  const { workflow } = connection!.client;
+  const { workflowId } = await workflow.start('editStep', {
+    taskQueue: queueOf(s),
+    workflowId: randomUUID(),
+    args: [{ workspace: s.repo, ...TASK }],
+    cronSchedule: '@every 2s',
+  });
+  const committed = (): boolean => s.git('rev-list', '--count', 'HEAD').trim() === '2';
+  await s.until(committed, 40);
+  const closed = async (): Promise<WorkflowHandle[]> => {
+    const found: WorkflowHandle[] = [];
+    for await (const { runId, status } of workflow.list({ query: `WorkflowId = '${workflowId}'` }))
+      if (status.name === 'COMPLETED') found.push(workflow.getHandle(workflowId, runId));
+    return found;
+  };
+  // Visibility is eventually consistent.
+  let [night] = await closed();
+  while (night === undefined) [night] = await closed();
+  const { runId } = await night.describe();
+  const { stepKey, usage } = await night.query<StepStatus>('status');
+  const { runId: resetRunId } = await reset({ workflowId, runId });
+  const runs = s.emend.runs!;
+  const resetRun = { workflowId, runId: resetRunId };
+  const { result } = await runs.closed((await runs.describe(resetRun))!);
+  expect(result).toMatchObject({
+    stepKey,
+    usage: { calls: usage.calls, usd: usage.usd },
+  });
+  expect((await runs.describe(resetRun))?.memo?.stepKey).toBe(stepKey);
+  await workflow.getHandle(workflowId).terminate('enough nights');
+});
+
 test('a workspace that is not there, or leads through a link, is refused with its reason', async () => {
   const s = await begin();
   const link = `${s.repo}-link`;
@@ -181,6 +227,23 @@ test.each([
   expect(type).toBe('InvalidInput');
   expect(text).toMatch(message);
   expect(text).toContain('Example: {"workspace": "/repo", "task": "Rename greet to hello"');
+});
+
+test.each([
+  ['editStep', '{"workspace": "/repo", "task": "Rename greet to hello"'],
+  ['plan', '{"workspace": "/repo", "planFile": "plans/010_greet.md"}'],
+])('%s refuses a second argument, which would have no effect', async (workflow, example) => {
+  const s = open ?? (await begin());
+  const handle = await connection!.client.workflow.start(workflow, {
+    taskQueue: queueOf(s),
+    workflowId: randomUUID(),
+    args: [{ workspace: s.repo, ...TASK }, { approval: 'ask' }],
+  });
+  const { type, message } = await failureOf(handle);
+  expect(type).toBe('InvalidInput');
+  expect(message).toContain(
+    `expects one argument, an object with all keys; it received 2. Example: ${example}`,
+  );
 });
 
 test('an abort ends a run that no worker has begun, and other signals wait for the rules', async () => {

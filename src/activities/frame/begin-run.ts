@@ -22,9 +22,10 @@ import type {
 import { shownKey } from '../../shared/ids.js';
 import { hostOfQueue, hostQueueOf, queuesOfAny, type Queues } from '../../shared/names.js';
 import { branchOf } from '../../shared/repository.js';
+import { sentence } from '../../shared/problems.js';
+import { refusalOfName } from '../../shared/run-name.js';
 import { currentRules } from '../../shared/rules.js';
 import type { PlanSetup, RunSetup, StepSetup } from '../../shared/run.js';
-import { tokensIn, withoutTokens } from '../../shared/tokens.js';
 import { isoTime } from '../../system/clock.js';
 import { hideSecrets } from '../../system/secrets.js';
 import type { Activity } from './activity.js';
@@ -120,12 +121,10 @@ async function jobSetup(
   return { job: ref, jobPath: await hideSecrets(job.name), title };
 }
 
-const secretInName = (key: string, path: string): Invalid | null =>
-  tokensIn(path).length === 0
-    ? null
-    : invalid(
-        `\`${key}\`: the path contains what looks like a secret, and it names the run: ${withoutTokens(path)}. Rename the file or its folder.`,
-      );
+const secretInName = (key: 'jobFile' | 'planFile', path: string): Invalid | null => {
+  const refusal = refusalOfName(key === 'jobFile' ? 'job file' : 'plan', path);
+  return refusal === null ? null : invalid(`\`${key}\`: ${sentence(refusal)}`);
+};
 
 interface Start {
   readonly stepKey: string;
@@ -161,7 +160,12 @@ async function baseSetup(
   };
 }
 
-/** Returns the queues of the host that has the workspace: the named host, else the only one that a worker serves. */
+/**
+ * Returns the queues of the host that has the workspace: the named host, else the only one that a worker serves. If no worker serves a host
+ * (each has ended, or serves other roles alone), it is the only one that the store knows. ◆ Of several it must be named: the worker that reads
+ * the input need not have the files, and a run that waits for the wrong host never finds them. A server without `ListWorkers` still lists
+ * pollers; one that lists neither fails the call, which Temporal repeats.
+ */
 async function queuesOf(
   group: WorkerGroup,
   own: Queues,
@@ -175,13 +179,17 @@ async function queuesOf(
   const known = await group.hosts();
   const hosts = isShared ? known.filter(({ id }) => id === hostOfQueue(own.host)) : known;
   const live = hosts.filter(({ isLive }) => isLive);
-  const meant = host === null ? live : hosts.filter((candidate) => isNamed(candidate, host));
+  const unnamed = live.length > 0 ? live : hosts;
+  const meant = host === null ? unnamed : hosts.filter((candidate) => isNamed(candidate, host));
   const [only, ...others] = meant;
   if (only !== undefined && others.length === 0) return { ...own, host: hostQueueOf(own, only.id) };
-  if (host === null && only === undefined) return own;
+  const reason =
+    live.length > 0
+      ? `several hosts serve the task queue ${own.workflow}`
+      : 'several hosts are known and no worker serves one of them now';
   const fault =
     host === null
-      ? `expected the host that has the workspace, as several hosts serve the task queue ${own.workflow}`
+      ? `expected the host that has the workspace, as ${reason}`
       : `${meant.length === 0 ? 'no host' : 'more than one host'} is called ${JSON.stringify(host)}`;
   return invalidHost(fault, hosts, only ?? hosts[0]);
 }

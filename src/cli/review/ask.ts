@@ -96,10 +96,19 @@ export const askReview = async (
   io.out('');
   for (const text of [...summaryLines(verdicts, waiting), ...missedLines(review, walk)])
     io.out(text);
-  const sure = await io.key('Send these answers [y,n]? ', signal);
-  if (sure !== 'y') return 'left';
+  if (!(await isConfirmed(io, signal))) return 'left';
   if (!(await send(session, run, review, verdicts))) return 'changed';
   return waiting === 0 ? verdicts : 'part';
+};
+
+/** Asks until the reviewer sends the answers or discards them: Enter does neither, as a walk through many hunks is work. */
+const isConfirmed = async (io: Io, signal: AbortSignal): Promise<boolean> => {
+  for (;;) {
+    const typed = await io.key('Send these answers [y,n]? ', signal);
+    if (typed === 'y') return true;
+    if (typed === 'n' || typed === 'q' || typed === null) return false;
+    io.out('Your answers are kept. y - send them; n - discard them and quit');
+  }
 };
 
 const goThrough = async (place: Place, review: Review): Promise<Navigation> => {

@@ -1,7 +1,7 @@
 /** A person's answer to a decision point: as an update where a worker answers, else as a signal that waits for one. */
 import { randomUUID } from 'node:crypto';
 import { userInfo } from 'node:os';
-import { fail, problemOn, versioned } from '../../shared/problems.js';
+import { fail, nullOn, problemOn, versioned } from '../../shared/problems.js';
 import {
   UNSIGNED_ANSWERS,
   type Answer,
@@ -14,7 +14,7 @@ import { MESSAGES } from '../../shared/messages.js';
 import { currentRules } from '../../shared/rules.js';
 import { shownKey } from '../../shared/ids.js';
 import { needRuns, type Emend } from '../types.js';
-import { refreshRun, type ResolvedRun } from './resolve.js';
+import { noteClosed, refreshRun, type ResolvedRun } from './resolve.js';
 import { shellWord } from '../../shared/text.js';
 import { acceptanceFault, partsFault, type GivenAnswer } from '../../shared/validate-decision.js';
 import { showRun, type RunView } from './show.js';
@@ -185,7 +185,7 @@ const send = async (
       // A run that goes on in a new one has not ended.
       const now = await refreshRun(emend, run);
       if (now.live?.open === true && now.live.runId !== ref.runId) return send(emend, now, request);
-      return notAccepted(`Run ${shown} has ended in the meantime.`, shown);
+      return notAccepted(await whyTooLate(emend, now, decision), shown);
     }
     case 'accepted': {
       const message = `The run received the answer; see the result with \`emend show ${shown}\`.`;
@@ -201,6 +201,22 @@ const send = async (
       return { outcome: 'sent', decision, via: 'signal', message };
     }
   }
+};
+
+/** Says who gave which answer before the run ended. The server refuses an update of an ended run in words of its own. */
+const whyTooLate = async (emend: Emend, run: ResolvedRun, decision: string): Promise<string> => {
+  const ended = `Run ${shownKey(run.stepKey)} has ended in the meantime`;
+  // Without the server the archive may have it.
+  const { events } = (await noteClosed(emend, run).catch(nullOn('no_server'))) ?? run.archived;
+  const answers = events.flatMap((event) =>
+    event.type === 'decided' && event.decision === decision
+      ? [`${event.answer} by ${event.by}`]
+      : [],
+  );
+  if (answers.length > 0)
+    return `${ended}: decision ${decision} is resolved: ${answers.join(', ')}.`;
+  const abort = events.findLast((event) => event.type === 'abort_requested');
+  return abort === undefined ? `${ended}.` : `${ended}: abort by ${abort.by}.`;
 };
 
 const howToSign = (

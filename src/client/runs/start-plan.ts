@@ -3,7 +3,7 @@ import { realpath } from 'node:fs/promises';
 import { posix } from 'node:path';
 import type { PlanCheckpoint } from '../../shared/plan.js';
 import { fail, ProblemError } from '../../shared/problems.js';
-import { tokensIn, withoutTokens } from '../../shared/tokens.js';
+import { refusalOfName } from '../../shared/run-name.js';
 import { hostOfQueue, PLAN_SIGNALS } from '../../shared/names.js';
 import type { RepositoryBase } from '../../shared/repository.js';
 import { planOf, type StepKey } from '../../shared/ids.js';
@@ -163,12 +163,9 @@ export const planOfPath = async (
       `${typed}: expected ${checked.expected} in the repository.`,
       'Example: plans/010_greet.md',
     );
-  if (tokensIn(planPath).length > 0)
-    fail(
-      'secret_in_name',
-      `The path of the plan contains what looks like a secret, and it names the run: ${withoutTokens(planPath)}`,
-      'Rename the plan.',
-    );
+  // Before the server has it: what is sent stays in the history.
+  const refusal = refusalOfName('plan', planPath);
+  if (refusal !== null) throw new ProblemError(refusal);
   const title = plan?.tree.main.title ?? posix.basename(planPath);
   const workflowId = workflowIdOf('plan', workspace, planPath);
   return { workspace, planPath, title, workflowId, ...(repository && { repository }) };

@@ -9,7 +9,7 @@ import { isBlobRef, isStepKey, type BlobRef } from '../../shared/ids.js';
 import type { Overrides } from '../../shared/limits.js';
 import { isCommitId, type RepositoryBase } from '../../shared/repository.js';
 import type { Follows, PlanOptions } from '../../shared/run.js';
-import type { TaskKeys } from '../../shared/start-input.js';
+import { INPUT_EXAMPLES, type TaskKeys } from '../../shared/start-input.js';
 import { isRecord, slug } from '../../shared/text.js';
 import { checkKeys, findingsOfValue, isMarkdownPath, type Findings } from '../source/check.js';
 import * as schema from '../source/schemas.js';
@@ -138,15 +138,11 @@ const PLAN_SHAPE = {
   restart: schema.flag,
 };
 
-const STEP_EXAMPLE =
-  '{"workspace": "/repo", "task": "Rename greet to hello", "targetFiles": ["a.js"], "test": "npm test"}';
-const PLAN_EXAMPLE = '{"workspace": "/repo", "planFile": "plans/010_greet.md"}';
-
 // Readers.
 
 /** Returns what the input of `editStep` asks for, or all that is wrong with it. */
 export const readStepInput = (input: unknown): Read<JobStart> =>
-  readWith(input, STEP_EXAMPLE, (keys, found) => {
+  readWith(input, INPUT_EXAMPLES.job, (keys, found) => {
     const parsed = checkKeys(keys, STEP_SHAPE, found);
     const place = placeOf(parsed, found);
     const job = jobOf(keys, parsed, found);
@@ -163,7 +159,7 @@ export const readStepInput = (input: unknown): Read<JobStart> =>
 
 /** Returns what the input of `plan` asks for, or all that is wrong with it. */
 export const readPlanInput = (input: unknown): Read<PlanStart> =>
-  readWith(input, PLAN_EXAMPLE, (keys, found) => {
+  readWith(input, INPUT_EXAMPLES.plan, (keys, found) => {
     const parsed = checkKeys(keys, PLAN_SHAPE, found);
     const place = placeOf(parsed, found);
     const planPath = planPathOf(keys, parsed.planFile, found);

@@ -1,7 +1,7 @@
 /** Checks a YAML map key by key and collects EVERY problem, each naming file, line, key, what was expected and what was received. */
 import type { z } from 'zod';
 import { problem, type Problem } from '../../shared/problems.js';
-import { cut, inPlaceOf, isRecord } from '../../shared/text.js';
+import { cut, inPlaceOf, isRecord, likelyWords } from '../../shared/text.js';
 import { readYaml } from './yaml.js';
 
 const JOB_VALUE_CHARS = 60; // bound: A value of a job file or `emend.yaml` in a message.
@@ -86,10 +86,12 @@ export function checkKeys<S extends Shape>(
   found: Findings,
 ): Parsed<S> {
   const parsed: Record<string, unknown> = {};
+  const unknown = Object.keys(map).filter((key) => !Object.hasOwn(shape, key));
+  const faults = unknownKeys(unknown, Object.keys(shape));
   for (const [key, value] of Object.entries(map)) {
     const schema = Object.hasOwn(shape, key) ? shape[key] : undefined;
     if (schema === undefined) {
-      unknownKey([key], Object.keys(shape), found);
+      found.say([key], faults.get(key) ?? 'unknown key');
       continue;
     }
     const result = schema.safeParse(value === null ? undefined : value);
@@ -101,8 +103,8 @@ export function checkKeys<S extends Shape>(
         if (issue.code !== 'unrecognized_keys')
           found.add(path, issue.message, at(value, issue.path));
         else
-          for (const unknown of issue.keys)
-            unknownKey([...path, unknown], issue.message.split(', '), found);
+          for (const [name, fault] of unknownKeys(issue.keys, issue.message.split(', ')))
+            found.say([...path, name], fault);
       }
   }
   return parsed as Parsed<S>;
@@ -139,8 +141,18 @@ export function readMap<S extends Shape>(source: string, shape: S, place: MapPla
   };
 }
 
-function unknownKey(path: readonly PropertyKey[], known: readonly string[], found: Findings): void {
-  found.say(path, `unknown key; ${inPlaceOf(String(path.at(-1)), known)}`);
+/** Says of each unknown key of a map what may be meant. All known keys are listed once: at the last key that resembles none of them. */
+function unknownKeys(
+  keys: readonly string[],
+  known: readonly string[],
+): ReadonlyMap<string, string> {
+  const last = keys.findLast((key) => likelyWords(key, known) === null);
+  return new Map(
+    keys.map((key) => {
+      const instead = key === last ? inPlaceOf(key, known) : likelyWords(key, known);
+      return [key, instead === null ? 'unknown key' : `unknown key; ${instead}`];
+    }),
+  );
 }
 
 function at(value: unknown, path: readonly PropertyKey[]): unknown {

@@ -68,14 +68,18 @@ const readInput = (
     summary: 'read the input',
   });
 
-/** A reset and continue-as-new keep it; two starts with the same input, and two nights of a Schedule, do not have it in common. */
+/**
+ * A reset and continue-as-new keep it; two starts with the same input, two nights of a Schedule and two runs of a cron schedule do not have
+ * it in common.
+ */
 function ownKey(): StepKey {
-  const { namespace, workflowId, firstExecutionRunId, runId, cronSchedule } = workflowInfo();
+  const { namespace, workflowId, firstExecutionRunId, originalExecutionRunId, cronSchedule } =
+    workflowInfo();
   return runKey({
     namespace,
     workflowId,
     firstRunId: firstExecutionRunId,
-    cronRunId: cronSchedule === undefined || cronSchedule === '' ? null : runId,
+    cronRunId: cronSchedule === undefined || cronSchedule === '' ? null : originalExecutionRunId,
   });
 }
 

@@ -12,11 +12,16 @@ import { abortSignal, updateId, updateOf, type Receiver } from './messages.js';
 type Later = Pick<Receiver<never, never>, 'validate' | 'update' | 'signal'>;
 
 export class EarlyMessages {
-  isAborted = false;
+  /** Sends the first abort to the run once more, with its sender and its note; null: there was none. */
+  private resendAbort: ((later: Later) => unknown) | null = null;
   /** What an abort cuts short. */
   readonly scope = new CancellationScope();
   private later: Later | null = null;
   private hasEnded = false;
+
+  get isAborted(): boolean {
+    return this.resendAbort !== null;
+  }
 
   /** Call it before the first await. */
   register(): void {
@@ -31,7 +36,7 @@ export class EarlyMessages {
   handOver(later: Later): void {
     this.later = later;
     // The first activity had ended before the abort could cut it short.
-    if (this.isAborted) void later.signal('abort', undefined);
+    void this.resendAbort?.(later);
   }
 
   /** The run ended without rules. */
@@ -40,7 +45,7 @@ export class EarlyMessages {
   }
 
   private async update(name: MessageName, body: unknown, id: string): Promise<DecideOutcome> {
-    if (isPlainAbort(name, body)) return this.abort();
+    if (isPlainAbort(name, body)) return this.abort((later) => later.update(name, body, id));
     await this.untilDecided();
     if (this.later === null)
       return {
@@ -54,7 +59,7 @@ export class EarlyMessages {
 
   private async signal(body: unknown): Promise<void> {
     if (isPlainAbort(MESSAGES.abort, body)) {
-      this.abort();
+      this.abort((later) => later.signal(MESSAGES.abort, body));
       return;
     }
     await this.untilDecided();
@@ -68,8 +73,8 @@ export class EarlyMessages {
     );
   }
 
-  private abort(): DecideOutcome {
-    this.isAborted = true;
+  private abort(resend: (later: Later) => unknown): DecideOutcome {
+    this.resendAbort ??= resend;
     this.scope.cancel();
     return { outcome: 'resolved', decision: '', message: 'the run ends' };
   }

@@ -4,6 +4,7 @@
  * checked by the first activity. Pure.
  */
 import { ApplicationFailure } from '@temporalio/common';
+import { INPUT_EXAMPLES } from '../../shared/start-input.js';
 import { isRecord } from '../../shared/text.js';
 
 /** The wrong field (a path with dots; empty for the value itself), and what it must be. */
@@ -76,6 +77,14 @@ export const checkSetup = (setup: unknown, fields: Fields): void => {
   const { field, expected } = fault;
   throw invalidInput(
     `Emend did not write this input: ${field === '' ? 'it' : `\`${field}\``} must be ${expected}. Start a run with an input of your own: docs/library.md.`,
+  );
+};
+
+/** Throws ApplicationFailure `InvalidInput` if there are several arguments: the second one would have no effect. */
+export const checkOneArgument = (args: readonly unknown[], kind: 'job' | 'plan'): void => {
+  if (args.length <= 1) return;
+  throw invalidInput(
+    `The workflow expects one argument, an object with all keys; it received ${args.length}. Example: ${INPUT_EXAMPLES[kind]}`,
   );
 };
 

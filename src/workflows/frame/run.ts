@@ -7,8 +7,8 @@ import {
   CancellationScope,
   CancelledFailure,
   condition,
-  continueAsNew,
   isCancellation,
+  makeContinueAsNewFunc,
   upsertMemo,
   upsertSearchAttributes,
   workflowInfo,
@@ -27,7 +27,7 @@ import { Decisions } from './decisions.js';
 import { unbegunResult } from './details.js';
 import type { EarlyMessages } from './early-messages.js';
 import { failureOf, untilDone, unreadable } from './failures.js';
-import { checkSetup } from './input.js';
+import { checkOneArgument, checkSetup } from './input.js';
 import { IdleEffects, LongRun, type WaitLimit } from './long-run.js';
 import type { CallOf, FrameFact, FrameEffect, Machine, RunIo, RunState } from './machine.js';
 import { registerHandlers } from './messages.js';
@@ -50,11 +50,13 @@ function handedOver(input: unknown): Started {
   return typeof v === 'number' && setup !== undefined ? { setup } : {};
 }
 
-/** Runs the workflow of a machine, from its input to its result. Throws ApplicationFailure `InvalidInput`, `version_unknown`. */
+/** Runs the workflow of a machine, from its one argument to its result. Throws ApplicationFailure `InvalidInput`, `version_unknown`. */
 export async function runMachine<S extends RunState, F, M extends { readonly kind: string }, A>(
   machine: Machine<S, F, M, A>,
-  input: unknown,
+  args: readonly unknown[],
 ): Promise<StepResult> {
+  checkOneArgument(args, machine.kind);
+  const [input] = args;
   const { carried, setup } = handedOver(input);
   if (carried !== undefined) return resume(machine, input, carried);
   if (setup !== undefined) {
@@ -237,7 +239,9 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
       reportedSeq: archive.reportedSeq,
       count: usage.left(),
     } as const;
-    await continueAsNew({ ...startedBy(this.origin), carried });
+    // ◆ Without it the next run has the memo of the start, which has no key of the run.
+    const goOn = makeContinueAsNewFunc({ memo: workflowInfo().memo ?? {} });
+    await goOn({ ...startedBy(this.origin), carried });
   }
 
   /** True where the usage was counted anew from the journal: a limit may be reached by it. */

@@ -32,8 +32,8 @@ import { detailsOfPlan, resultOfPlan, statusOfPlan } from './views.js';
 import { worktreeName } from './worktrees.js';
 
 /** `plan(input) -> result`; see src/shared/start-input.ts for the input, src/shared/run.ts for the result, docs/plans.md for the steps of a phase. */
-export async function plan(input: PlanInput): Promise<StepResult> {
-  return runMachine(machine, input);
+export async function plan(input: PlanInput, ...others: readonly never[]): Promise<StepResult> {
+  return runMachine(machine, [input, ...others]);
 }
 
 const machine: Machine<PlanState, PlanFact, PlanMove, PhaseId | null> = {

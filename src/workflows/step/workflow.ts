@@ -43,8 +43,11 @@ type OwnEffect = Exclude<Effect, FrameEffect>;
 type StepRun = RunIo<StepState, Fact, Chunk>;
 
 /** `editStep(input) -> result`; see src/shared/start-input.ts for the input, src/shared/run.ts for the result, docs/architecture.md for the picture. */
-export async function editStep(input: EditStepInput): Promise<StepResult> {
-  return runMachine(step, input);
+export async function editStep(
+  input: EditStepInput,
+  ...others: readonly never[]
+): Promise<StepResult> {
+  return runMachine(step, [input, ...others]);
 }
 
 const step: Machine<StepState, Fact, OwnEffect, Chunk> = {

@@ -20,7 +20,7 @@ import {
 } from '../../shared/problems.js';
 import { isBase, urlFault, type RepositoryBase } from '../../shared/repository.js';
 import { slug } from '../../shared/text.js';
-import { tokensIn, withoutTokens } from '../../shared/tokens.js';
+import { refusalOfName } from '../../shared/run-name.js';
 import { errnoOf, realSys } from '../../system/sys.js';
 import { resolveInWorkspace } from '../apply/paths.js';
 import { ABSENT, readGiven, readSettings, whyUnread } from '../../system/given-file.js';
@@ -260,12 +260,9 @@ const checked = async (
   workspace: string | null,
 ): Promise<Job> => {
   const config = workspace === null ? parseConfig(null) : await readConfig(workspace);
-  if (tokensIn(path).length > 0)
-    fail(
-      'secret_in_name',
-      `The path of the job file contains what looks like a secret, and it names the run: ${withoutTokens(path)}`,
-      'Rename the file or its folder.',
-    );
+  const refusal = refusalOfName('job file', path);
+  // Alone: the other faults show the path.
+  if (refusal !== null) throw new ProblemError(refusal);
   failAll([
     ...(!parsed.ok
       ? parsed.problems

@@ -134,9 +134,19 @@ describe('the host of a workspace', () => {
     hosts = [host(OWN, 'laptop', false), host(OTHER, 'server')];
     expect(await hostQueue({})).toBe(`emend-host-${OTHER}`);
   });
-  test('is this one if no worker is known', async () => {
-    hosts = [];
-    expect(await hostQueue({})).toBe(queues.host);
+  test('is the only one that is known, also if no worker serves it yet', async () => {
+    hosts = [host(OTHER, 'server', false)];
+    expect(await hostQueue({})).toBe(`emend-host-${OTHER}`);
+  });
+  test('must be named if no worker serves one of several: the worker that reads the input need not have the files', async () => {
+    hosts = [host(OWN, 'laptop', false), host(OTHER, 'server', false)];
+    const message = messageOf(await begin({ workspace: '/r', task: 'x' }));
+    expect(message).toContain('`host`: expected the host that has the workspace');
+    expect(message).toContain('no worker serves one of them now');
+    expect(message).toContain(
+      'Hosts: laptop (11111111, no worker), server (2222aaaa, no worker). Example',
+    );
+    expect(await hostQueue({ host: 'server' })).toBe(`emend-host-${OTHER}`);
   });
   test('is named by its name, its id, or the first digits of it', async () => {
     hosts = [host(OWN, 'laptop'), host(OTHER, 'server', false)];
@@ -170,6 +180,16 @@ describe('the host of a workspace', () => {
     const message = messageOf(await begin({ workspace: '/r', task: 'x', host: 'server' }));
     expect(message).toContain('no host is called "server". Hosts: laptop (11111111). Example');
   });
+});
+
+test.each([
+  ['job', 'jobFile', 'The path of the job file'],
+  ['plan', 'planFile', 'The path of the plan'],
+] as const)('the path of a %s may hold no secret: it names the run', async (kind, key, subject) => {
+  const token = `ghp_${'a1B2'.repeat(9)}`;
+  const message = messageOf(await begin({ workspace: '/r', [key]: `notes/${token}.md` }, kind));
+  expect(message).toContain(`\`${key}\`: ${subject} contains what looks like a secret`);
+  expect(message).toMatch(/: notes\/\(secret\)[.\w]* Rename the file or its folder\.$/);
 });
 
 describe('a plan', () => {

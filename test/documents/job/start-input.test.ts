@@ -122,6 +122,17 @@ describe('keys', () => {
     expect(knownTo(readPlanInput)).toEqual(Object.keys(PLAN_KEYS).sort());
   });
 
+  test('of several unknown keys each names the nearest key, and one alone lists all', () => {
+    const faults = faultsOf(readStepInput({ ...TASK, zz: 1, targetFile: ['a.js'], qq: 2 }));
+    expect(faults.slice(0, 2)).toEqual([
+      '`zz`: unknown key',
+      '`targetFile`: unknown key; did you mean `targetFiles`?',
+    ]);
+    expect(faults[2]).toMatch(/^`qq`: unknown key; expected one of workspace, host, /);
+    const text = faults.join();
+    expect(text.split('configurationCommit')).toHaveLength(2);
+  });
+
   test('each key of a job is a key of the input, in camel case; `limits` is a key for each limit', () => {
     const missing = JOB_KEYS.filter((key) => !Object.hasOwn(STEP_KEYS, camelCase(key)));
     expect(missing).toEqual(['limits']);

@@ -9,6 +9,7 @@ import {
 } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
+import { createTemporalGateway } from '../../../src/client/gateway.js';
 import { SEARCH_ATTRIBUTES } from '../../../src/shared/names.js';
 import type { Carried, StepSetup, StepStatus } from '../../../src/shared/run.js';
 import { versioned } from '../../../src/shared/problems.js';
@@ -505,5 +506,91 @@ test('an update with a secret, or of a wrong shape, is refused also before the r
     expect(text).not.toContain(token);
     decide();
     await expect(handle.result()).rejects.toBeInstanceOf(WorkflowFailedError);
+  });
+});
+
+test.each(['signal', 'update'] as const)(
+  'an abort that comes together with the result of the first activity keeps its sender: %s',
+  async (form) => {
+    const queue = randomUUID();
+    const handle = await startBare('editStep', queue, [{}]);
+    await working(queue, {}, () =>
+      seen(async () =>
+        (await eventsOf(handle)).some((event) => event.activityTaskScheduledEventAttributes),
+      ),
+    );
+    const body = { by: 'ada' };
+    // No worker takes it yet.
+    const sent =
+      form === 'signal'
+        ? handle.signal('abort', body)
+        : handle.executeUpdate('abort', { args: [body] });
+    if (form === 'signal') await sent;
+    const activities = {
+      beginRun: async () => ({ v: 2, outcome: 'begun', setup: stepSetup(queue) }),
+    };
+    const hands = await Worker.create({ ...forWorkers, taskQueue: queue, activities });
+    await hands.runUntil(
+      seen(async () =>
+        (await eventsOf(handle)).some((event) => event.activityTaskCompletedEventAttributes),
+      ),
+    );
+    await working(queue, { preflight: never }, async () => {
+      await sent;
+      expect(await handle.result()).toMatchObject({ outcome: 'aborted' });
+      const events = await handle.query<readonly object[]>('events');
+      expect(events).toContainEqual(
+        expect.objectContaining({ type: 'abort_requested', by: `ada (${form})` }),
+      );
+    });
+  },
+);
+
+test('a run of a cron workflow that goes on in a new run keeps its key; the server drops its schedule', async () => {
+  const queue = randomUUID();
+  const handle = await client.client.workflow.start('editStep', {
+    taskQueue: queue,
+    workflowId: queue,
+    args: [{}],
+    cronSchedule: '@every 1s',
+    // Emend's client shows a run by its memo.
+    memo: { jobPath: 'j.md', title: 't', workspace: '/w', host: 'h' },
+  });
+  const step = stepSetup(queue);
+  const bounds = { ...step.rules.bounds, runSignals: 2, signalPause_ms: 1 };
+  const queues = { workflow: queue, model: queue, host: queue };
+  const keys = new Set<unknown>();
+  const setupOf = (stepKey: unknown) => ({
+    ...step,
+    stepKey,
+    queues,
+    rules: { ...step.rules, bounds },
+  });
+  const work: Work = {
+    beginRun: async ({ stepKey }) => {
+      keys.add(stepKey);
+      return { outcome: 'begun', setup: setupOf(stepKey) };
+    },
+    preflight: async () => new World({}).preflight('', initialState(step, 0)),
+    proposeEdit: async (input) => new World({}).propose('declined', input as never),
+    buildProposal: async () => ({ outcome: 'empty' }),
+  };
+  const gateway = createTemporalGateway(client.client, client.connection, client.namespace);
+  await working(queue, work, async () => {
+    const decision = await seen(async () => (await statusOf(handle)).decision);
+    const first = await gateway.describe({ workflowId: queue, runId: null });
+    for (const body of ['1', '2']) await handle.signal('approve', body);
+    const next = await seen(async () => {
+      const run = await gateway.describe({ workflowId: queue, runId: null });
+      return run?.runId !== first?.runId && run;
+    });
+    const status = await statusOf(handle);
+    expect([...keys]).toEqual([status.stepKey]);
+    expect([first?.memo?.stepKey, next.memo?.stepKey]).toEqual([status.stepKey, status.stepKey]);
+    expect(status.decision?.id).toBe(decision.id);
+    const [start] = await eventsOf(handle);
+    expect(start?.workflowExecutionStartedEventAttributes?.cronSchedule).toBe('');
+    await handle.signal('skip', decision.id);
+    expect(await handle.result()).toMatchObject({ outcome: 'skipped' });
   });
 });
