@@ -176,6 +176,11 @@ export type ApplyResult<Lock = HeldLock> =
       readonly files: readonly string[];
       readonly lock: Lock;
     }
+  /**
+   * The run made a commit, and this proposal is older than the commit: its records on the server were put back (a reset). Nothing was
+   * written. `lock` is the one under which the commit was made.
+   */
+  | { readonly outcome: 'already_committed'; readonly lock: Lock }
   /** Files changed since the tests passed. Nothing was written. */
   | { readonly outcome: 'base_moved' }
   /** Disk full, permission…: reverted, nothing changed. */

@@ -83,7 +83,10 @@ export type RollbackRequest = Pick<
   'stepKey' | 'workspace' | 'proposalId' | 'decision' | 'holder'
 >;
 export type ApplyOutcome =
-  | Exclude<ApplyResult<WorkspaceLock>, { readonly outcome: 'busy' | 'base_moved' }>
+  | Exclude<
+      ApplyResult<WorkspaceLock>,
+      { readonly outcome: 'busy' | 'base_moved' | 'already_committed' }
+    >
   | Busy;
 
 export type RollbackOutcome =
@@ -126,6 +129,8 @@ export interface Workspace {
     assertCurrent?: AssertCurrent,
   ): Promise<LockAttempt & { readonly taken: boolean }>;
   readLock(workspace: string): Promise<WorkspaceLock | null>;
+  /** Returns the lock under which the step made a commit that the branch has; null: it made none. */
+  committedLock(workspace: string, stepKey: StepKey): Promise<WorkspaceLock | null>;
   /** Other runs that had locked the workspace, as far as is known; newest first. */
   earlierRuns(workspace: string, stepKey: StepKey): Promise<readonly StepKey[]>;
 }

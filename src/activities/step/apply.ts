@@ -2,11 +2,13 @@
 import { getJson } from '../../stores/ports.js';
 import type { ApplyInput, HeldLock, ConflictFile } from '../../shared/proposal-activities.js';
 import { shownKey, type BlobRef } from '../../shared/ids.js';
+import { earlierCommitIn, type DoneActivity } from '../../shared/earlier-commit.js';
 import { contentHash, type ApprovedFile } from '../../workspace/trust/index.js';
 import type { ApplyRequest, WorkspaceLock } from '../../workspace/ports.js';
 import { toApply, type Proposal } from '../../workspace/proposal.js';
 import type { Activity } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
+import { isRecord } from '../../shared/text.js';
 import { realpath } from '../../system/fs.js';
 import { appliedFiles } from './commit.js';
 import { baseHashOf } from './test-proposal.js';
@@ -76,8 +78,24 @@ async function recordTrust(
   if (approved.length > 0) await trust.recordApproved(root, approved);
 }
 
+/** Returns the lock of the commit that the run made after this proposal, before a reset; null: there is no such commit. */
+async function earlierCommitLock(
+  { archive, workspace: engine }: ActivityPorts,
+  { stepKey, workspace, proposalId }: ApplyRequest,
+): Promise<WorkspaceLock | null> {
+  const lock = await engine.committedLock(workspace, stepKey);
+  if (lock === null) return null;
+  const entries = await archive.read(stepKey);
+  const activities = entries.flatMap(({ kind, data }) =>
+    kind === 'activity' && isRecord(data) ? [data as unknown as DoneActivity] : [],
+  );
+  return earlierCommitIn(activities)?.proposals.has(proposalId) === true ? lock : null;
+}
+
 export const applyProposal: Activity<'applyProposal'> = async (ports, input, { assertCurrent }) => {
   const request = await requestOf(ports, input);
+  const lock = await earlierCommitLock(ports, request);
+  if (lock !== null) return { outcome: 'already_committed', lock: held(lock) };
   await recordTrust(ports, input, request);
   const isStillTested = (): Promise<boolean> => holdsOnBase(ports, input, request.files);
   const outcome = await ports.workspace.apply({ ...request, isStillTested }, assertCurrent);

@@ -1,6 +1,6 @@
 /** Facts from the proposal to the commit. */
 import { within } from '../frame/machine.js';
-import { appliedPaths, type Chunk, wantsAudit } from './effects.js';
+import { appliedPaths, type Chunk, wantsAudit, wantsCommit } from './effects.js';
 import { PASSED, type RunTestsResult, type TestRun } from '../../shared/test-activities.js';
 import type {
   ApplyResult,
@@ -137,12 +137,20 @@ export function onApplied(before: StepState, result: ApplyResult, now: number): 
       return waitToApply(withoutUnboundPass(state), result, now);
     case 'base_changed':
       return askConflict(state, { at: 'apply', conflicts: result.conflicts }, now);
+    case 'already_committed':
+      return onAlreadyCommitted(state, result.lock, now);
     case 'base_moved':
       return onBaseMoved(state, proposal, now);
     case 'failed':
       return asking(state, 'engine_failed', cut(state.input.rules, sentence(result.problem)));
   }
 }
+
+/** The commit of the run is there: the commit activity finds it under its lock. A job that wants no commit any more ends without a change. */
+const onAlreadyCommitted = (state: StepState, lock: HeldLock, currentTime_ms: number): StepState =>
+  wantsCommit(state)
+    ? { ...within(state, 'applied', { lock }), stage: { at: 'commit' } }
+    : close(state, currentTime_ms, 'unchanged');
 
 /** A pass on a base without a hash holds for that moment only: the workspace is locked, so its files may change. */
 const withoutUnboundPass = (state: StepState): StepState =>

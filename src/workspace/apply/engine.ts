@@ -1,8 +1,8 @@
 /** The apply engine: lock, check, transaction, outcome; apply/transaction.ts and apply/forward.ts hold the protocol. */
 import { join } from 'node:path';
 import { fail, problem, ProblemError } from '../../shared/problems.js';
-import { isStepKey } from '../../shared/ids.js';
-import { again, outcomeOf, rolledBackBefore } from './repeat.js';
+import { isStepKey, type StepKey } from '../../shared/ids.js';
+import { again, committedSince, outcomeOf, rolledBackBefore } from './repeat.js';
 import { checkFiles, takeBack } from './prepare.js';
 import { dirOf, freshId, isStillDirectory } from './paths.js';
 import { sysBeneath } from './beneath-sys.js';
@@ -106,6 +106,7 @@ export const createApplyEngine = (options: ApplyEngineOptions): ApplyEngine => {
     acquireLock: async (workspace, stepKey, holder, assertCurrent) =>
       acquireLock(await parts(assertCurrent), workspace, stepKey, holder),
     readLock: (workspace) => locks.read(workspace),
+    committedLock: async (_, stepKey) => committedLock(await parts(), stepKey),
     earlierRuns: (workspace, stepKey) => earlierRuns(locks, workspace, stepKey),
     releaseEnded: (workspace, holder, finished) =>
       onDisk(`The lock of ${workspace}`, async () =>
@@ -139,6 +140,18 @@ const earlierRuns = async (
   const runs = takings.filter((lock) => lock.stepKey !== stepKey && !isLocal(lock));
   const newest = runs.toSorted((a, b) => b.token - a.token).map((lock) => lock.stepKey);
   return [...new Set(newest)];
+};
+
+/** Returns the lock of an application of the step after which the step's commit was made; null: there is none. */
+const committedLock = async (
+  { sys, transactions }: EngineParts,
+  stepKey: StepKey,
+): Promise<WorkspaceLock | null> => {
+  for (const record of await recordsOf(sys, transactions, stepKey)) {
+    const { plan } = await record.load();
+    if (plan !== null && (await committedSince(sys, plan)) !== null) return plan.lock;
+  }
+  return null;
 };
 
 /** Requests come through histories and JSON: what names files and records is checked again. */

@@ -219,6 +219,10 @@ export const createCheckouts = (
       acquireLock: (_, stepKey, holder) =>
         Promise.resolve({ outcome: 'held', lock: lockOf(stepKey, holder), taken: false }),
       readLock: () => Promise.resolve(lockOf(remote.stepKey, { workflowId: '', namespace: '' })),
+      committedLock: async (_, stepKey) =>
+        (await pushedBefore(held, begun, stepKey)) === null
+          ? null
+          : lockOf(stepKey, { workflowId: '', namespace: '' }),
       // A checkout is made for its run alone.
       earlierRuns: () => Promise.resolve([]),
     };
