@@ -197,6 +197,7 @@ const described = (
 ): DescribedRun => ({
   workflowId: info.workflowId,
   runId: info.runId,
+  type: info.type,
   status: info.status.name,
   open: info.status.name === 'RUNNING' || info.status.name === 'PAUSED',
   memo: memoOf(info, namespace),
