@@ -181,8 +181,8 @@ export type ApplyResult<Lock = HeldLock> =
    * written. `lock` is the one under which the commit was made.
    */
   | { readonly outcome: 'already_committed'; readonly lock: Lock }
-  /** Files changed since the tests passed. Nothing was written. */
-  | { readonly outcome: 'base_moved' }
+  /** Files changed since the tests passed. Nothing was written. `otherLock`: number of the newest lock that another run took here; null: none. */
+  | { readonly outcome: 'base_moved'; readonly otherLock: number | null }
   /** Disk full, permission…: reverted, nothing changed. */
   | { readonly outcome: 'failed'; readonly problem: Problem };
 

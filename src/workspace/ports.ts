@@ -131,6 +131,8 @@ export interface Workspace {
   readLock(workspace: string): Promise<WorkspaceLock | null>;
   /** Returns the lock under which the step made a commit that the branch has; null: it made none. */
   committedLock(workspace: string, stepKey: StepKey): Promise<WorkspaceLock | null>;
+  /** Returns the number of the newest lock of the workspace that another step took; null: none is known. */
+  newestOtherLock(workspace: string, stepKey: StepKey): Promise<number | null>;
   /** Other runs that had locked the workspace, as far as is known; newest first. */
   earlierRuns(workspace: string, stepKey: StepKey): Promise<readonly StepKey[]>;
 }

@@ -97,7 +97,13 @@ export const applyProposal: Activity<'applyProposal'> = async (ports, input, { a
   const lock = await earlierCommitLock(ports, request);
   if (lock !== null) return { outcome: 'already_committed', lock: held(lock) };
   await recordTrust(ports, input, request);
-  const isStillTested = (): Promise<boolean> => holdsOnBase(ports, input, request.files);
+  let otherLock: number | null = null;
+  const isStillTested = async (): Promise<boolean> => {
+    const holds = await holdsOnBase(ports, input, request.files);
+    // This step has the lock now: whatever another run changed, it took its lock before.
+    if (!holds) otherLock = await ports.workspace.newestOtherLock(input.workspace, input.stepKey);
+    return holds;
+  };
   const outcome = await ports.workspace.apply({ ...request, isStillTested }, assertCurrent);
   // Of a late attempt nobody takes the outcome, and the lock may be the step's next one by now.
   assertCurrent();
@@ -121,7 +127,7 @@ export const applyProposal: Activity<'applyProposal'> = async (ports, input, { a
       return { outcome: 'conflict', conflicts, files, lock: held(lock) };
     }
     case 'base_changed':
-      return outcome.conflicts.length === 0 ? { outcome: 'base_moved' } : outcome;
+      return outcome.conflicts.length === 0 ? { outcome: 'base_moved', otherLock } : outcome;
     case 'failed':
       return outcome;
   }

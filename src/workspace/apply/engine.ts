@@ -107,6 +107,7 @@ export const createApplyEngine = (options: ApplyEngineOptions): ApplyEngine => {
       acquireLock(await parts(assertCurrent), workspace, stepKey, holder),
     readLock: (workspace) => locks.read(workspace),
     committedLock: async (_, stepKey) => committedLock(await parts(), stepKey),
+    newestOtherLock: (workspace, stepKey) => newestOtherLock(locks, workspace, stepKey),
     earlierRuns: (workspace, stepKey) => earlierRuns(locks, workspace, stepKey),
     releaseEnded: (workspace, holder, finished) =>
       onDisk(`The lock of ${workspace}`, async () =>
@@ -140,6 +141,16 @@ const earlierRuns = async (
   const runs = takings.filter((lock) => lock.stepKey !== stepKey && !isLocal(lock));
   const newest = runs.toSorted((a, b) => b.token - a.token).map((lock) => lock.stepKey);
   return [...new Set(newest)];
+};
+
+const newestOtherLock = async (
+  locks: Locks,
+  workspace: string,
+  stepKey: StepKey,
+): Promise<number | null> => {
+  const takings = await locks.takings(workspace);
+  const others = takings.filter((lock) => lock.stepKey !== stepKey).map(({ token }) => token);
+  return others.length === 0 ? null : Math.max(...others);
 };
 
 /** Returns the lock of an application of the step after which the step's commit was made; null: there is none. */

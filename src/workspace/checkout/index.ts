@@ -223,6 +223,7 @@ export const createCheckouts = (
         (await pushedBefore(held, begun, stepKey)) === null
           ? null
           : lockOf(stepKey, { workflowId: '', namespace: '' }),
+      newestOtherLock: () => Promise.resolve(null),
       // A checkout is made for its run alone.
       earlierRuns: () => Promise.resolve([]),
     };
