@@ -2,6 +2,7 @@
  * The commit that a run made before its records on the server were put back (a reset, an older database). The archive names it, next to
  * the activities that the run had done by then.
  */
+import { isBlobRef, type BlobRef } from './ids.js';
 import { isRecord } from './text.js';
 
 /** One activity of the run, in the order of its archive. */
@@ -12,8 +13,8 @@ export interface DoneActivity {
 
 export interface EarlierCommit {
   readonly commit: string;
-  /** Ids of the proposals that the run made before the commit, the committed ones also. */
-  readonly proposals: ReadonlySet<string>;
+  /** The proposals that the run made before the commit, the committed ones also, by their ids. */
+  readonly proposals: ReadonlyMap<string, BlobRef>;
 }
 
 /** Returns the last commit of the activities; null: there is none. */
@@ -21,8 +22,8 @@ export const earlierCommitIn = (activities: readonly DoneActivity[]): EarlierCom
   const index = activities.findLastIndex((activity) => commitOf(activity) !== null);
   const commit = index < 0 ? null : commitOf(activities[index]);
   if (commit === null) return null;
-  const proposals = activities.slice(0, index).flatMap(({ result }) => proposalIdIn(result) ?? []);
-  return { commit, proposals: new Set(proposals) };
+  const proposals = activities.slice(0, index).flatMap(({ result }) => proposalIn(result));
+  return { commit, proposals: new Map(proposals) };
 };
 
 const commitOf = (activity: DoneActivity | undefined): string | null => {
@@ -31,7 +32,10 @@ const commitOf = (activity: DoneActivity | undefined): string | null => {
   return outcome === 'committed' && typeof commit === 'string' ? commit : null;
 };
 
-const proposalIdIn = (result: unknown): string | null => {
+/** Returns id and reference of the proposal that the result has; none: it has no proposal. */
+const proposalIn = (result: unknown): readonly (readonly [string, BlobRef])[] => {
   const proposal = isRecord(result) ? result.proposal : null;
-  return isRecord(proposal) && typeof proposal.id === 'string' ? proposal.id : null;
+  if (!isRecord(proposal)) return [];
+  const { id, ref } = proposal;
+  return typeof id === 'string' && isBlobRef(ref) ? [[id, ref]] : [];
 };

@@ -178,9 +178,13 @@ export type ApplyResult<Lock = HeldLock> =
     }
   /**
    * The run made a commit, and this proposal is older than the commit: its records on the server were put back (a reset). Nothing was
-   * written. `lock` is the one under which the commit was made.
+   * written. `applications` are in the commit, and `lock` was theirs.
    */
-  | { readonly outcome: 'already_committed'; readonly lock: Lock }
+  | {
+      readonly outcome: 'already_committed';
+      readonly lock: Lock;
+      readonly applications: readonly Application[];
+    }
   /** Files changed since the tests passed. Nothing was written. `otherLock`: number of the newest lock that another run took here; null: none. */
   | { readonly outcome: 'base_moved'; readonly otherLock: number | null }
   /** Disk full, permission…: reverted, nothing changed. */

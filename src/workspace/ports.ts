@@ -102,6 +102,14 @@ export type ExpectedFile = Pick<ProposalFile, 'path' | 'result'>;
 /** Files that are not as they should be, with what stands there as a file now (kept as a blob); null: no file. */
 export type Found = readonly (ExpectedFile & { readonly now: ProposalFile['result'] })[];
 
+/** Applications of a step that are in its commit, and a lock under which one of them was made. */
+export interface CommittedWork {
+  readonly lock: WorkspaceLock;
+  readonly applications: readonly (Pick<ApplyRequest, 'proposalId' | 'decision'> & {
+    readonly files: readonly string[];
+  })[];
+}
+
 export interface Workspace {
   /** Where its files lie on this machine, for whoever reads them or runs commands there; `workspace` is what a run's input names. */
   root(workspace: string): Promise<string>;
@@ -129,8 +137,8 @@ export interface Workspace {
     assertCurrent?: AssertCurrent,
   ): Promise<LockAttempt & { readonly taken: boolean }>;
   readLock(workspace: string): Promise<WorkspaceLock | null>;
-  /** Returns the lock under which the step made a commit that the branch has; null: it made none. */
-  committedLock(workspace: string, stepKey: StepKey): Promise<WorkspaceLock | null>;
+  /** Returns what the step applied and then committed, if the branch has its commit; null: it made none, or `apply` finds it. */
+  committedWork(workspace: string, stepKey: StepKey): Promise<CommittedWork | null>;
   /** Returns the number of the newest lock of the workspace that another step took; null: none is known. */
   newestOtherLock(workspace: string, stepKey: StepKey): Promise<number | null>;
   /** Other runs that had locked the workspace, as far as is known; newest first. */

@@ -336,7 +336,7 @@ describe('a run that was revised, then committed', () => {
     const before = standing(s, ['a.js']);
     const end = await drive(s, again, { approval: 'approve' }, () => undefined);
     expect(whereIs(end)).toBe('committed');
-    expect(end.status.result?.commit).toBe(commit);
+    expect(end.status.result).toMatchObject({ commit, files: ['a.js'] });
     expect(standing(s, ['a.js'])).toEqual(before);
     expect(s.read('a.js')).toBe('const a = 4;\n');
     expect(await lockOf(s)).toBeNull();

@@ -401,6 +401,10 @@ export class World {
     const proposal = state.proposal;
     if (proposal === null) throw new Error('apply without a proposal');
     const wanted = new Set(pathsToApply(state));
+    if (word === 'already_committed') {
+      const committed = { proposal: proposal.ref, decision: 1, files: [...wanted] };
+      return { outcome: word, lock, applications: [committed] };
+    }
     const record = `${proposal.ref} ${state.applied.decision}`;
     const files = this.proposalFiles(proposal.ref).filter((file) => wanted.has(file.path));
     const closed = this.records.get(record);

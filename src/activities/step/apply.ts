@@ -1,10 +1,15 @@
 /** ◆ Writes an approved proposal: all of its files or none, never over a person's save. */
 import { getJson } from '../../stores/ports.js';
-import type { ApplyInput, HeldLock, ConflictFile } from '../../shared/proposal-activities.js';
+import type {
+  ApplyInput,
+  ApplyResult,
+  HeldLock,
+  ConflictFile,
+} from '../../shared/proposal-activities.js';
 import { shownKey, type BlobRef } from '../../shared/ids.js';
 import { earlierCommitIn, type DoneActivity } from '../../shared/earlier-commit.js';
 import { contentHash, type ApprovedFile } from '../../workspace/trust/index.js';
-import type { ApplyRequest, WorkspaceLock } from '../../workspace/ports.js';
+import type { ApplyRequest, CommittedWork, WorkspaceLock } from '../../workspace/ports.js';
 import { toApply, type Proposal } from '../../workspace/proposal.js';
 import type { Activity } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
@@ -78,24 +83,35 @@ async function recordTrust(
   if (approved.length > 0) await trust.recordApproved(root, approved);
 }
 
-/** Returns the lock of the commit that the run made after this proposal, before a reset; null: there is no such commit. */
-async function earlierCommitLock(
+type AlreadyCommitted = Extract<ApplyResult, { outcome: 'already_committed' }>;
+
+/** Returns what the run committed after it had made this proposal, before a reset; null: it did not. */
+async function earlierCommit(
   { archive, workspace: engine }: ActivityPorts,
-  { stepKey, workspace, proposalId }: ApplyRequest,
-): Promise<WorkspaceLock | null> {
-  const lock = await engine.committedLock(workspace, stepKey);
-  if (lock === null) return null;
+  { stepKey, workspace, proposalId, decision }: ApplyRequest,
+): Promise<AlreadyCommitted | null> {
+  const work = await engine.committedWork(workspace, stepKey);
+  // The engine finds an application of this very proposal by its record.
+  const isOwn = ({ proposalId: id, decision: number }: CommittedWork['applications'][number]) =>
+    id === proposalId && number === decision;
+  if (work === null || work.applications.some(isOwn)) return null;
   const entries = await archive.read(stepKey);
   const activities = entries.flatMap(({ kind, data }) =>
     kind === 'activity' && isRecord(data) ? [data as unknown as DoneActivity] : [],
   );
-  return earlierCommitIn(activities)?.proposals.has(proposalId) === true ? lock : null;
+  const proposals = earlierCommitIn(activities)?.proposals;
+  if (proposals?.has(proposalId) !== true) return null;
+  const applications = work.applications.flatMap(({ proposalId: id, ...application }) => {
+    const proposal = proposals.get(id);
+    return proposal === undefined ? [] : [{ proposal, ...application }];
+  });
+  return { outcome: 'already_committed', lock: held(work.lock), applications };
 }
 
 export const applyProposal: Activity<'applyProposal'> = async (ports, input, { assertCurrent }) => {
   const request = await requestOf(ports, input);
-  const lock = await earlierCommitLock(ports, request);
-  if (lock !== null) return { outcome: 'already_committed', lock: held(lock) };
+  const earlier = await earlierCommit(ports, request);
+  if (earlier !== null) return earlier;
   await recordTrust(ports, input, request);
   let otherLock: number | null = null;
   const isStillTested = async (): Promise<boolean> => {

@@ -138,7 +138,7 @@ export function onApplied(before: StepState, result: ApplyResult, now: number): 
     case 'base_changed':
       return askConflict(state, { at: 'apply', conflicts: result.conflicts }, now);
     case 'already_committed':
-      return onAlreadyCommitted(state, result.lock, now);
+      return onAlreadyCommitted(state, result, now);
     case 'base_moved':
       return onBaseMoved(state, { proposal, otherLock: result.otherLock }, now);
     case 'failed':
@@ -147,9 +147,13 @@ export function onApplied(before: StepState, result: ApplyResult, now: number): 
 }
 
 /** The commit of the run is there: the commit activity finds it under its lock. A job that wants no commit any more ends without a change. */
-const onAlreadyCommitted = (state: StepState, lock: HeldLock, currentTime_ms: number): StepState =>
+const onAlreadyCommitted = (
+  state: StepState,
+  { lock, applications: all }: Extract<ApplyResult, { outcome: 'already_committed' }>,
+  currentTime_ms: number,
+): StepState =>
   wantsCommit(state)
-    ? { ...within(state, 'applied', { lock }), stage: { at: 'commit' } }
+    ? { ...within(state, 'applied', { lock, all }), stage: { at: 'commit' } }
     : close(state, currentTime_ms, 'unchanged');
 
 /** A pass on a base without a hash holds for that moment only: the workspace is locked, so its files may change. */

@@ -34,6 +34,7 @@ import { withScratch } from '../../system/scratch.js';
 import { realSys, type Sys } from '../../system/sys.js';
 import type {
   ApplyEngine,
+  CommittedWork,
   ApplyOutcome,
   ApplyRequest,
   WorkspaceLock,
@@ -106,7 +107,7 @@ export const createApplyEngine = (options: ApplyEngineOptions): ApplyEngine => {
     acquireLock: async (workspace, stepKey, holder, assertCurrent) =>
       acquireLock(await parts(assertCurrent), workspace, stepKey, holder),
     readLock: (workspace) => locks.read(workspace),
-    committedLock: async (_, stepKey) => committedLock(await parts(), stepKey),
+    committedWork: async (_, stepKey) => committedWork(await parts(), stepKey),
     newestOtherLock: (workspace, stepKey) => newestOtherLock(locks, workspace, stepKey),
     earlierRuns: (workspace, stepKey) => earlierRuns(locks, workspace, stepKey),
     releaseEnded: (workspace, holder, finished) =>
@@ -153,16 +154,24 @@ const newestOtherLock = async (
   return others.length === 0 ? null : Math.max(...others);
 };
 
-/** Returns the lock of an application of the step after which the step's commit was made; null: there is none. */
-const committedLock = async (
+/** Returns the applications that the step did not take back, if its commit was made after one of them; null: it was not. */
+const committedWork = async (
   { sys, transactions }: EngineParts,
   stepKey: StepKey,
-): Promise<WorkspaceLock | null> => {
+): Promise<CommittedWork | null> => {
+  let lock: WorkspaceLock | null = null;
+  const applications: CommittedWork['applications'][number][] = [];
   for (const record of await recordsOf(sys, transactions, stepKey)) {
-    const { plan } = await record.load();
-    if (plan !== null && (await committedSince(sys, plan)) !== null) return plan.lock;
+    const { plan, closed } = await record.load();
+    if (plan?.kind !== 'apply' || closed === null || (await record.isReverted())) continue;
+    applications.push({
+      proposalId: plan.proposalId,
+      decision: plan.decision,
+      files: closed.files,
+    });
+    if (lock === null && (await committedSince(sys, plan)) !== null) lock = plan.lock;
   }
-  return null;
+  return lock && { lock, applications: applications.toSorted((a, b) => a.decision - b.decision) };
 };
 
 /** Requests come through histories and JSON: what names files and records is checked again. */
