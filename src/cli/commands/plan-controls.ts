@@ -73,7 +73,7 @@ async function send(
   const signal = SIGNAL_OF[control];
   if (target.kind === 'plan') return signalPlan(emend, target.plan, signal, message);
   const { live, stepKey } = target.run;
-  const run = live === null || live.memo === null ? null : { ...live, memo: live.memo };
+  const run = live?.memo == null ? null : { ...live, memo: live.memo };
   if (run?.open === true && (await signalPlanRun(emend, run, signal, message))) return run;
   const path = run?.memo.jobPath ?? target.run.archived.started?.jobPath ?? 'PLAN';
   return fail(
