@@ -138,7 +138,7 @@ module.exports = {
       severity: 'error',
       from: { path: '^src/cli/commands/mcp[.]ts$' },
       to: {
-        path: '^src/(client/(index|runs/(decide|start-plan))|cli/(ask-decision|follow|headless|review|commands/decide)|web/)',
+        path: '^src/(client/(index|runs/(decide|plan-runs|start-plan))|cli/(ask-decision|follow|headless|review|commands/decide)|web/)',
         dependencyTypesNot: ['type-only'],
       },
     },

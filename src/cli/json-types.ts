@@ -207,6 +207,8 @@ export interface JsonOutputs {
   /** `plan resume`, `plan stop`, `plan drift` and `plan revise` too. */
   readonly 'plan pause': {
     readonly v: 1;
+    /** Of the run that the message reached. */
+    readonly stepKey: string;
     readonly workflowId: string;
     readonly control: 'pause' | 'resume' | 'stop' | 'drift' | 'revise';
   };

@@ -40,6 +40,7 @@ const onRepository = (): Option =>
     'the plan lies in this repository; its run pushes a branch, from any host',
   );
 const PLAN = "a plan's Markdown file, or the folder of the same name";
+const PLAN_OR_RUN = `${PLAN}; or the run: its workflow id, or the first digits of its id`;
 
 export const addPlan = (program: Command, runs: Runs): void => {
   const plan = program
@@ -116,9 +117,9 @@ const addPlanRuns = (plan: Command, runs: Runs): void => {
   type Control = 'pause' | 'resume' | 'status' | 'drift' | 'revise' | 'stop';
   const control = (name: Control, description: string, ...options: readonly Option[]): Command =>
     prints(plan.command(name), ...options, json(), onRepository())
-      .argument('<plan>', PLAN)
+      .argument('<plan>', PLAN_OR_RUN)
       .description(description)
-      .action(runs(async () => (await import('./commands/plan-run.js'))[name]));
+      .action(runs(async () => (await import('./commands/plan-controls.js'))[name]));
   control('pause', 'wait before the next phase', quiet());
   control('resume', 'continue after a pause, or start the plan where it left off', quiet());
   control('status', 'show the progress of a plan run, phase by phase');

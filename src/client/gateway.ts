@@ -201,6 +201,7 @@ const described = async (
 ): Promise<DescribedRun> => ({
   workflowId: info.workflowId,
   runId: info.runId,
+  type: info.type,
   status: info.status.name,
   open: info.status.name === 'RUNNING' || info.status.name === 'PAUSED',
   memo: await memoOf(info, at),

@@ -6,6 +6,7 @@ export { resolveRun, type ResolvedRun } from './runs/resolve.js';
 export * from './runs/decide.js';
 export * from './runs/list.js';
 export * from './runs/show.js';
+export * from './runs/plan-runs.js';
 export * from './runs/start-plan.js';
 export * from './runs/start.js';
 export * from './runs/watch.js';

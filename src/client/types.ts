@@ -27,6 +27,8 @@ export interface RunMemo extends Omit<RunWords, 'doing'>, Pick<StepStatus, 'left
 export interface DescribedRun {
   readonly workflowId: string;
   readonly runId: string;
+  /** Name of the workflow. */
+  readonly type: string;
   /** Temporal's word: RUNNING, COMPLETED, FAILED, CANCELLED, TERMINATED… */
   readonly status: string;
   readonly open: boolean;

@@ -176,8 +176,17 @@ export type ApplyResult<Lock = HeldLock> =
       readonly files: readonly string[];
       readonly lock: Lock;
     }
-  /** Files changed since the tests passed. Nothing was written. */
-  | { readonly outcome: 'base_moved' }
+  /**
+   * The run made a commit, and this proposal is older than the commit: its records on the server were put back (a reset). Nothing was
+   * written. `applications` are in the commit, and `lock` was theirs.
+   */
+  | {
+      readonly outcome: 'already_committed';
+      readonly lock: Lock;
+      readonly applications: readonly Application[];
+    }
+  /** Files changed since the tests passed. Nothing was written. `otherLock`: number of the newest lock that another run took here; null: none. */
+  | { readonly outcome: 'base_moved'; readonly otherLock: number | null }
   /** Disk full, permission…: reverted, nothing changed. */
   | { readonly outcome: 'failed'; readonly problem: Problem };
 

@@ -83,7 +83,10 @@ export type RollbackRequest = Pick<
   'stepKey' | 'workspace' | 'proposalId' | 'decision' | 'holder'
 >;
 export type ApplyOutcome =
-  | Exclude<ApplyResult<WorkspaceLock>, { readonly outcome: 'busy' | 'base_moved' }>
+  | Exclude<
+      ApplyResult<WorkspaceLock>,
+      { readonly outcome: 'busy' | 'base_moved' | 'already_committed' }
+    >
   | Busy;
 
 export type RollbackOutcome =
@@ -98,6 +101,14 @@ export type AssertCurrent = () => void;
 export type ExpectedFile = Pick<ProposalFile, 'path' | 'result'>;
 /** Files that are not as they should be, with what stands there as a file now (kept as a blob); null: no file. */
 export type Found = readonly (ExpectedFile & { readonly now: ProposalFile['result'] })[];
+
+/** Applications of a step that are in its commit, and a lock under which one of them was made. */
+export interface CommittedWork {
+  readonly lock: WorkspaceLock;
+  readonly applications: readonly (Pick<ApplyRequest, 'proposalId' | 'decision'> & {
+    readonly files: readonly string[];
+  })[];
+}
 
 export interface Workspace {
   /** Where its files lie on this machine, for whoever reads them or runs commands there; `workspace` is what a run's input names. */
@@ -126,6 +137,10 @@ export interface Workspace {
     assertCurrent?: AssertCurrent,
   ): Promise<LockAttempt & { readonly taken: boolean }>;
   readLock(workspace: string): Promise<WorkspaceLock | null>;
+  /** Returns what the step applied and then committed, if the branch has its commit; null: it made none, or `apply` finds it. */
+  committedWork(workspace: string, stepKey: StepKey): Promise<CommittedWork | null>;
+  /** Returns the number of the newest lock of the workspace that another step took; null: none is known. */
+  newestOtherLock(workspace: string, stepKey: StepKey): Promise<number | null>;
   /** Other runs that had locked the workspace, as far as is known; newest first. */
   earlierRuns(workspace: string, stepKey: StepKey): Promise<readonly StepKey[]>;
 }

@@ -62,6 +62,7 @@ export class FakeServer implements RunGateway {
       described: {
         workflowId,
         runId: `run-${this.runs.length + 1}`,
+        type: 'editStep',
         status: 'RUNNING',
         open: true,
         memo,

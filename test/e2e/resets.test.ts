@@ -298,6 +298,69 @@ describe('reset after a person changed a file of the run', () => {
   });
 });
 
+describe('a run that was revised, then committed', () => {
+  const FIRST = {
+    name: 'first',
+    match: { contains: '- a.js' },
+    answer: whole({ 'a.js': 'const a = 2;\n' }),
+  };
+  const REVISED = {
+    name: 'revised',
+    match: { contains: 'make it four' },
+    answer: whole({ 'a.js': 'const a = 4;\n' }),
+  };
+  const MORE = {
+    name: 'more',
+    match: { contains: 'make it six' },
+    answer: whole({ 'a.js': 'const a = 6;\n' }),
+  };
+  /** Commits the revised proposal, then resets the run to its start, where it asks about the first one again. */
+  const revisedAndReset = async () => {
+    const s = (open = await scene(CASES[0]!.files, [MORE, REVISED, FIRST]));
+    await s.worker();
+    const run = await s.start('job.md', CASES[0]!.job);
+    await s.settle(run, 120);
+    await s.answer(run, 'revise', { files: ['a.js'], note: 'make it four' });
+    await s.settle(run, 120);
+    await s.answer(run, 'approve');
+    const { commit } = await s.end(run, 120);
+    const { runId, points } = await historyOf(s, run);
+    const again = await resetTo(s, run, runId, points[0]!);
+    const view = await s.settle(again, 120);
+    return { s, again, commit, view };
+  };
+
+  test('approve of the first proposal ends with the commit, as `emend show` says', async () => {
+    const { s, again, commit, view } = await revisedAndReset();
+    expect(view.note).toContain('approve ends the run with it');
+    const before = standing(s, ['a.js']);
+    const end = await drive(s, again, { approval: 'approve' }, () => undefined);
+    expect(whereIs(end)).toBe('committed');
+    expect(end.status.result).toMatchObject({ commit, files: ['a.js'] });
+    expect(standing(s, ['a.js'])).toEqual(before);
+    expect(s.read('a.js')).toBe('const a = 4;\n');
+    expect(await lockOf(s)).toBeNull();
+  });
+
+  longOnly('the rule that tells old proposals from new ones has a unit test')(
+    'approve of a proposal that is newer than the commit asks about the conflict, and the commit stays',
+    async () => {
+      const { s, again, commit } = await revisedAndReset();
+      await s.answer(again, 'revise', { files: ['a.js'], note: 'make it six' });
+      const revised = await s.settle(again, 120);
+      expect(revised.note).toContain(`commit ${commit?.slice(0, 12)}`);
+      expect(revised.note).not.toContain('approve ends the run with it');
+      await s.answer(again, 'approve');
+      const asked = await s.settle(again, 120);
+      expect(asked.status.decision).toMatchObject({
+        reason: 'conflict',
+        files: [{ path: 'a.js' }],
+      });
+      expect(s.read('a.js')).toBe('const a = 4;\n');
+    },
+  );
+});
+
 test('old decisions are sent again by the server before the repeated task opens its pause: they do not count, the person is asked anew', async () => {
   const it = CASES[0]!;
   const s = (open = await opened(it));

@@ -56,6 +56,20 @@ describe('review', () => {
   const APPLIED = 'apply a.ts > commit > committed';
   test.each<Case>([
     {
+      name: 'approved after a reset, and older than the commit of the run: no tests, the commit is found',
+      ready: TESTED,
+      words: { apply: ['already_committed'] },
+      decisions: ['approve'],
+      effects: `${A} > ask approval a.ts > say approve > apply a.ts > commit > committed`,
+    },
+    {
+      name: 'approved after a reset of a run that wants no commit any more',
+      ready: { commitMessage: null },
+      words: { apply: ['already_committed'] },
+      decisions: ['approve'],
+      effects: `${A} > ask approval a.ts > say approve > apply a.ts > unchanged`,
+    },
+    {
       name: 'ask',
       decisions: ['approve'],
       effects: `${A} > ask approval a.ts > say approve > ${APPLIED}`,

@@ -249,6 +249,31 @@ describe('tests before anything is applied', () => {
     });
   });
 
+  const MOVES_BY_RUNS = Array.from({ length: 10 }, (_, index) => `base_moved:${index + 1}`);
+  test.each([
+    ['other runs in the workspace move the base', MOVES_BY_RUNS.slice(0, 9), null],
+    ['they move it ten times', MOVES_BY_RUNS, 'changed 10 times'],
+    [
+      'one run moved it once, then somebody else',
+      ['base_moved:4', 'base_moved:4', 'base_moved:4'],
+      null,
+    ],
+    [
+      'one run moved it once, then somebody else three times',
+      ['base_moved:4', 'base_moved:4', 'base_moved:4', 'base_moved:4'],
+      'changed 4 times',
+    ],
+  ])('%s: the tests run again, and the reviewer is asked at a limit', (_, apply, question) => {
+    const driver = play({ overlay, ready, words: { apply }, decisions: ['approve'] });
+    const { decision, stage } = driver.state;
+    if (question === null) expect(stage).toMatchObject({ at: 'closed', outcome: 'committed' });
+    else
+      expect(decision).toMatchObject({
+        reason: 'conflict',
+        message: expect.stringContaining(question),
+      });
+  });
+
   test('the approval says what the tests showed; revise gives the model their output', () => {
     const keeps = { words: { test_proposal: ['fail:x', 'fail:x'] }, decisions: ['keep'] } as const;
     const driver = play({ overlay, ready, ...keeps });

@@ -393,11 +393,18 @@ export class World {
     const conflictsOf = (paths: readonly string[]) =>
       paths.map((path) => ({ path, why: 'saved meanwhile' }));
     if (word === 'busy') return { outcome: 'busy', holder: 'feedbeef', since: 'now' };
-    if (word === 'base_moved') return { outcome: word };
+    // `base_moved:7`: the seventh lock of the workspace was another run's.
+    const [moved, number] = word.split(':');
+    if (moved === 'base_moved')
+      return { outcome: moved, otherLock: number === undefined ? null : Number(number) };
     if (word === 'failed') return { outcome: 'failed', problem: problem('disk', 'no space left') };
     const proposal = state.proposal;
     if (proposal === null) throw new Error('apply without a proposal');
     const wanted = new Set(pathsToApply(state));
+    if (word === 'already_committed') {
+      const committed = { proposal: proposal.ref, decision: 1, files: [...wanted] };
+      return { outcome: word, lock, applications: [committed] };
+    }
     const record = `${proposal.ref} ${state.applied.decision}`;
     const files = this.proposalFiles(proposal.ref).filter((file) => wanted.has(file.path));
     const closed = this.records.get(record);

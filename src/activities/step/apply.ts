@@ -1,12 +1,19 @@
 /** ◆ Writes an approved proposal: all of its files or none, never over a person's save. */
 import { getJson } from '../../stores/ports.js';
-import type { ApplyInput, HeldLock, ConflictFile } from '../../shared/proposal-activities.js';
+import type {
+  ApplyInput,
+  ApplyResult,
+  HeldLock,
+  ConflictFile,
+} from '../../shared/proposal-activities.js';
 import { shownKey, type BlobRef } from '../../shared/ids.js';
+import { earlierCommitIn, type DoneActivity } from '../../shared/earlier-commit.js';
 import { contentHash, type ApprovedFile } from '../../workspace/trust/index.js';
-import type { ApplyRequest, WorkspaceLock } from '../../workspace/ports.js';
+import type { ApplyRequest, CommittedWork, WorkspaceLock } from '../../workspace/ports.js';
 import { toApply, type Proposal } from '../../workspace/proposal.js';
 import type { Activity } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
+import { isRecord } from '../../shared/text.js';
 import { realpath } from '../../system/fs.js';
 import { appliedFiles } from './commit.js';
 import { baseHashOf } from './test-proposal.js';
@@ -76,10 +83,43 @@ async function recordTrust(
   if (approved.length > 0) await trust.recordApproved(root, approved);
 }
 
+type AlreadyCommitted = Extract<ApplyResult, { outcome: 'already_committed' }>;
+
+/** Returns what the run committed after it had made this proposal, before a reset; null: it did not. */
+async function earlierCommit(
+  { archive, workspace: engine }: ActivityPorts,
+  { stepKey, workspace, proposalId, decision }: ApplyRequest,
+): Promise<AlreadyCommitted | null> {
+  const work = await engine.committedWork(workspace, stepKey);
+  // The engine finds an application of this very proposal by its record.
+  const isOwn = ({ proposalId: id, decision: number }: CommittedWork['applications'][number]) =>
+    id === proposalId && number === decision;
+  if (work === null || work.applications.some(isOwn)) return null;
+  const entries = await archive.read(stepKey);
+  const activities = entries.flatMap(({ kind, data }) =>
+    kind === 'activity' && isRecord(data) ? [data as unknown as DoneActivity] : [],
+  );
+  const proposals = earlierCommitIn(activities)?.proposals;
+  if (proposals?.has(proposalId) !== true) return null;
+  const applications = work.applications.flatMap(({ proposalId: id, ...application }) => {
+    const proposal = proposals.get(id);
+    return proposal === undefined ? [] : [{ proposal, ...application }];
+  });
+  return { outcome: 'already_committed', lock: held(work.lock), applications };
+}
+
 export const applyProposal: Activity<'applyProposal'> = async (ports, input, { assertCurrent }) => {
   const request = await requestOf(ports, input);
+  const earlier = await earlierCommit(ports, request);
+  if (earlier !== null) return earlier;
   await recordTrust(ports, input, request);
-  const isStillTested = (): Promise<boolean> => holdsOnBase(ports, input, request.files);
+  let otherLock: number | null = null;
+  const isStillTested = async (): Promise<boolean> => {
+    const holds = await holdsOnBase(ports, input, request.files);
+    // This step has the lock now: whatever another run changed, it took its lock before.
+    if (!holds) otherLock = await ports.workspace.newestOtherLock(input.workspace, input.stepKey);
+    return holds;
+  };
   const outcome = await ports.workspace.apply({ ...request, isStillTested }, assertCurrent);
   // Of a late attempt nobody takes the outcome, and the lock may be the step's next one by now.
   assertCurrent();
@@ -103,7 +143,7 @@ export const applyProposal: Activity<'applyProposal'> = async (ports, input, { a
       return { outcome: 'conflict', conflicts, files, lock: held(lock) };
     }
     case 'base_changed':
-      return outcome.conflicts.length === 0 ? { outcome: 'base_moved' } : outcome;
+      return outcome.conflicts.length === 0 ? { outcome: 'base_moved', otherLock } : outcome;
     case 'failed':
       return outcome;
   }

@@ -1,5 +1,6 @@
 /** `emend plan rollback PLAN N`: takes the commits of a phase back with one new commit. No server is needed, and no commit is rewritten. */
-import { runOfPlan, type PlanFile, planOfPath } from '../../client/runs/start-plan.js';
+import { runOfPlan, type PlanFile } from '../../client/runs/plan-runs.js';
+import { planOfPath } from '../../client/runs/start-plan.js';
 import {
   inWorkspace,
   pathsOfPlan,

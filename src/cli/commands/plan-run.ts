@@ -1,38 +1,28 @@
 /** `emend plan run`: starts a plan (or joins its open run), shows it with its phases, asks, and says how it ended. */
 import { pullRequestOf } from '../headless/pull-request.js';
 import { configurationCommit } from '../headless/target-branch.js';
-import {
-  type PlanFile,
-  planOfPath,
-  startPlan,
-  checkpointOf,
-  runOfPlan,
-  signalPlan,
-} from '../../client/runs/start-plan.js';
-import { fail, type ExitCode, EXIT } from '../../shared/problems.js';
-import { BOUNDS } from '../../shared/limits.js';
-import { shownKey } from '../../shared/ids.js';
-import type { PLAN_SIGNALS } from '../../shared/names.js';
+import { planOfPath, startPlan, checkpointOf } from '../../client/runs/start-plan.js';
+import type { PlanFile } from '../../client/runs/plan-runs.js';
+import { fail, type ExitCode } from '../../shared/problems.js';
 import { branchOf } from '../../shared/repository.js';
 import { publish } from '../headless/approve.js';
 import { begin, type BeginFlags, tellEnd } from '../begin-end.js';
 import { followPlan } from '../follow-run.js';
 import { exitOfFollowed } from '../errors.js';
 import { refuseHalfDone } from './plan-files.js';
-import { type Io, type JsonFlag, type QuietFlag, asides } from '../io.js';
-import { eventPrinter, printFound, printJson } from '../json.js';
-import { viewLines } from '../render/run.js';
+import type { Io } from '../io.js';
+import { eventPrinter, printJson } from '../json.js';
 import { tellEstimate, type RunFlags } from './run.js';
-import { runOverrides, type Session, withEmend } from '../session.js';
+import { runOverrides, type Session } from '../session.js';
 import { withRunning } from '../services.js';
-import { shellWord } from '../../shared/text.js';
-import { loginName } from '../../client/runs/decide.js';
 import type { StartedStep } from '../../client/runs/start.js';
 import type { StepResult } from '../../shared/run.js';
-import { showWithPhases } from '../../client/runs/show.js';
-import { reading } from '../../client/open.js';
 
 type SharedFlags = Pick<RunFlags, 'base' | 'set' | 'hint' | 'estimate' | 'draftPr' | 'configFrom'>;
+/** Over what the plan's document says. */
+export interface At {
+  readonly repository?: string;
+}
 export interface PlanRunFlags extends BeginFlags, At, SharedFlags {
   readonly phase?: string;
   readonly sequential?: true;
@@ -138,117 +128,3 @@ export const phaseNumber = (written: string, where: string): number =>
         'usage',
         `${where}: expected the number of a phase, received ${JSON.stringify(written)}.`,
       );
-
-// `emend plan pause|resume|stop|status`: a person's wishes to the open run of a plan, and what it does.
-
-interface At {
-  readonly repository?: string;
-}
-type Flags = QuietFlag & JsonFlag & At;
-/** An open run knows what it began at. */
-const findPlan = async (io: Io, path: string, { repository }: At): Promise<PlanFile> => {
-  await refuseHalfDone(io, path);
-  return planOfPath(io.cwd, path, { repository, base: repository && 'HEAD' });
-};
-
-type Control = 'pause' | 'resume' | 'stop' | 'drift' | 'revise';
-/** The message `revise` answers a decision, so the signal for the plan has another name. */
-const SIGNAL_OF: Readonly<Record<Control, keyof typeof PLAN_SIGNALS>> = {
-  pause: 'pause',
-  resume: 'resume',
-  stop: 'stop',
-  drift: 'drift',
-  revise: 'replan',
-};
-
-/** `undo`: what `emend plan resume` does about it. */
-const control =
-  (
-    name: Control,
-    what: string,
-    { text, undo }: { readonly text?: string; readonly undo?: string } = {},
-  ) =>
-  (io: Io, path: string, flags: Flags): Promise<ExitCode> =>
-    withEmend(io, async (emend) => {
-      const plan = await findPlan(io, path, flags);
-      if (
-        !(await signalPlan(emend, plan, SIGNAL_OF[name], {
-          by: loginName(),
-          ...(text === undefined ? {} : { text }),
-        }))
-      )
-        return noneOpen(plan, text);
-      const on =
-        flags.repository === undefined ? '' : ` --repository ${shellWord(flags.repository)}`;
-      const hint =
-        undo === undefined ? '' : `; ${undo} with: emend plan resume ${shellWord(path)}${on}`;
-      return tell({ io, flags }, plan, name, `${what}${asides(io, flags).after(hint)}`);
-    });
-
-const noneOpen = ({ planPath }: PlanFile, text: string | undefined, more = ''): never => {
-  const next = `emend plan run ${planPath}${text === undefined ? '' : ` --report-scope-drift ${shellWord(text)}`}`;
-  return fail('run_unknown', `No run of ${planPath} is open${more}.`, `Start one with: ${next}`);
-};
-
-const tell = (
-  to: Pick<Session<Flags>, 'io' | 'flags'>,
-  plan: PlanFile,
-  control: Control,
-  said: string,
-): ExitCode => {
-  const { planPath, workflowId } = plan;
-  printFound(to, 'plan pause', { v: 1, workflowId, control }, [`${planPath}: ${said}`]);
-  return EXIT.done;
-};
-
-export const pause = control('pause', 'will pause before the next phase', { undo: 'continue' });
-
-/** Where no run is open the plan is started where the last one left it. */
-export const resume = async (io: Io, path: string, flags: Flags): Promise<ExitCode> => {
-  const plan = await findPlan(io, path, flags);
-  const left = await withEmend(io, async (emend) =>
-    (await signalPlan(emend, plan, 'resume', { by: loginName() }))
-      ? 'open'
-      : checkpointOf(emend, plan),
-  );
-  if (left === 'open') return tell({ io, flags }, plan, 'resume', 'continues');
-  if (left === null) return noneOpen(plan, undefined, ', and none left a checkpoint');
-  return runPlan(io, path, {
-    set: [],
-    hint: [],
-    ...flags,
-    ...(left.base !== undefined && { base: left.base }),
-  });
-};
-export const stop = control('stop', 'will end after the current phase', { undo: 'cancel' });
-
-/** Where no run is open nobody would take it up: the next run takes it with its start. */
-const report =
-  (name: 'drift' | 'revise', expected: string) =>
-  (io: Io, path: string, text: string, flags: Flags): Promise<ExitCode> => {
-    const { length } = text.trim();
-    const most = BOUNDS.reason_chars;
-    if (length > 0 && length <= most)
-      return control(name, 'will be handled before the next phase', { text })(io, path, flags);
-    const received = length === 0 ? 'nothing' : `${length} characters`;
-    return fail(
-      'usage',
-      `${name}: expected ${expected} in at most ${most} characters, received ${received}.`,
-    );
-  };
-export const drift = report('drift', 'the work missing from the plan');
-export const revise = report('revise', 'what to change in the plan');
-
-export const status = (io: Io, path: string, flags: Flags): Promise<void> =>
-  withEmend(io, async (opened) => {
-    const plan = await findPlan(io, path, flags);
-    const view = await reading(opened, async (emend) =>
-      showWithPhases(emend, await runOfPlan(emend, plan)),
-    );
-    printFound(
-      { io, flags },
-      'plan status',
-      view,
-      viewLines(view, shownKey(view.stepKey), io.columns),
-    );
-  });

@@ -3,26 +3,18 @@
  * still know it, the run does not: an answer that ends it without a commit leaves that one where it is.
  */
 import { existsSync } from 'node:fs';
-import { isRecord } from '../../shared/text.js';
+import { earlierCommitIn, type EarlierCommit } from '../../shared/earlier-commit.js';
 import { gitLine } from '../../workspace/git/index.js';
 import type { ArchivedRun } from '../archive/run.js';
 import type { ClosedRun } from '../types.js';
 
-const commitIn = ({ activities }: ArchivedRun): string | null => {
-  const found = activities.findLast(
-    ({ name, result }) => name === 'commit' && isRecord(result) && result.outcome === 'committed',
-  );
-  const commit = isRecord(found?.result) ? found.result.commit : null;
-  return typeof commit === 'string' ? commit : null;
-};
-
 /** Returns the commit, unless the branch does not have it any more. A workspace that is not on this machine is not asked. */
-export const earlierCommit = async (run: ArchivedRun): Promise<string | null> => {
-  const [commit, workspace] = [commitIn(run), run.started?.workspace];
-  if (commit === null || workspace === undefined || !existsSync(workspace)) return commit;
-  const above = ['merge-base', '--is-ancestor', commit, 'HEAD'];
+export const earlierCommit = async (run: ArchivedRun): Promise<EarlierCommit | null> => {
+  const [earlier, workspace] = [earlierCommitIn(run.activities), run.started?.workspace];
+  if (earlier === null || workspace === undefined || !existsSync(workspace)) return earlier;
+  const above = ['merge-base', '--is-ancestor', earlier.commit, 'HEAD'];
   const isThere = await gitLine(above, { cwd: workspace, reading: true });
-  return isThere.ok ? commit : null;
+  return isThere.ok ? earlier : null;
 };
 
 /** Returns how the run ended, with its commit also if only the archive knows it. */
@@ -32,9 +24,17 @@ export const withEarlierCommit = async (
 ): Promise<ClosedRun> => {
   const { result } = closed;
   if (result?.commit !== null) return closed;
-  const commit = await earlierCommit(run);
-  return commit === null ? closed : { ...closed, result: { ...result, commit } };
+  const earlier = await earlierCommit(run);
+  return earlier === null ? closed : { ...closed, result: { ...result, commit: earlier.commit } };
 };
 
-export const earlierCommitNote = (commit: string): string =>
-  `This run has made commit ${commit.slice(0, 12)}, and the records of the server are from before it. The commit stays, whatever you answer; approve ends the run with it.`;
+/** Says what becomes of the commit. `proposal`: the id of the one that is reviewed; null: there is none. */
+export const earlierCommitNote = (
+  { commit, proposals }: EarlierCommit,
+  proposal: string | null,
+): string => {
+  const sentence = `This run has made commit ${commit.slice(0, 12)}, and the records of the server are from before it. The commit stays, whatever you answer`;
+  return proposal === null || proposals.has(proposal)
+    ? `${sentence}; approve ends the run with it.`
+    : `${sentence}. The proposal is newer than the commit: approve applies it to the files as they are now, or asks about a conflict.`;
+};

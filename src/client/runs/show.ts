@@ -97,7 +97,8 @@ export const showRun = async (
         : aboutHost(asked.value.status, host);
     const versions = versionsTo(run, asked.value.proposal);
     const earlier = run.live?.open === true ? await earlierCommit(archived) : null;
-    const notes = [asked.note, earlier === null ? null : earlierCommitNote(earlier)];
+    const current = asked.value.proposal?.id ?? null;
+    const notes = [asked.note, earlier && earlierCommitNote(earlier, current)];
     const note = notes.filter((text) => text !== null).join(' ') || null;
     return { ...place, source: 'run', note, ...asked.value, status, versions };
   }

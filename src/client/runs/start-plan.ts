@@ -1,17 +1,14 @@
-/** Starts a plan's run, finds it again by the plan's path, and tells it a person's wishes. */
+/** Finds a plan's document and its newest checkpoint, and starts the plan's run. */
 import { realpath } from 'node:fs/promises';
 import { posix } from 'node:path';
 import type { PlanCheckpoint } from '../../shared/plan.js';
 import { fail, ProblemError } from '../../shared/problems.js';
 import { refusalOfName } from '../../shared/run-name.js';
-import { hostOfQueue, PLAN_SIGNALS } from '../../shared/names.js';
-import type { RepositoryBase } from '../../shared/repository.js';
+import { hostOfQueue } from '../../shared/names.js';
 import { planOf, type StepKey } from '../../shared/ids.js';
 import { readAmongOthers } from '../archive/run.js';
 import {
-  hereId,
   workflowIdOf,
-  freeId,
   placeInput,
   queuesOfPlace,
   settingsInput,
@@ -20,8 +17,8 @@ import {
   type StartedStep,
   type RunSettings,
 } from './start.js';
-import { unknown, withLive, type ResolvedRun } from './resolve.js';
-import { type DescribedRun, type Emend, needRuns } from '../types.js';
+import { openRunOfPlan, type PlanFile } from './plan-runs.js';
+import type { Emend } from '../types.js';
 import {
   inWorkspace,
   readPlan,
@@ -35,57 +32,7 @@ import type { PlanOptions } from '../../shared/run.js';
 import type { PlanInput } from '../../shared/start-input.js';
 import { repositoryOf } from '../../workspace/git/index.js';
 
-const CHECKPOINT_ARCHIVES = 1_000; // bound: and archives, newest first, that are looked through for the plan's newest checkpoint.
-
-// The runs of a plan: the one that is open or was the newest, and what the newest checkpoint was saved by.
-
-export interface PlanFile {
-  /** Real path of the top of the repository; of one that is nobody's working tree its URL. */
-  readonly workspace: string;
-  readonly repository?: RepositoryBase;
-  /** Relative to it, without its level: `plans/010_demo`. */
-  readonly planPath: string;
-  readonly title: string;
-  readonly workflowId: string;
-}
-
-/**
- * This host's open run of the plan, else its newest: two hosts on one namespace may have the plan at the same path, and then the run of
- * one of them has a name of its own. Throws ProblemError `run_unknown`, `no_server` where only a server could tell.
- */
-export const runOfPlan = async (emend: Emend, plan: PlanFile): Promise<ResolvedRun> => {
-  const { workflowId, planPath } = plan;
-  const host = hostOfQueue(queuesOfPlace(emend, plan.repository).host);
-  const ids = [workflowId, hereId(workflowId, host)];
-  const found = await Promise.all(
-    ids.map(async (id) => (await emend.runs?.describe({ workflowId: id, runId: null })) ?? null),
-  );
-  const isOurs = (run: DescribedRun | null): run is DescribedRun & { readonly memo: object } =>
-    run?.memo?.host === host;
-  const [newest] = found.filter(isOurs).sort((a, b) => rankOf(b) - rankOf(a));
-  if (newest !== undefined) return withLive(emend, newest.memo.stepKey, newest);
-  for (const stepKey of await emend.archive.list()) {
-    if (planOf(stepKey) !== stepKey) continue;
-    const archived = await readAmongOthers(emend, stepKey);
-    const { started } = archived;
-    if (
-      started !== null &&
-      ids.includes(started.workflowId) &&
-      hostOfQueue(started.queues.host) === host
-    )
-      return { stepKey, archived, live: null };
-  }
-  const none = `${planPath} has not been run yet.`;
-  return unknown(
-    emend,
-    `No run of ${planPath} is`,
-    none,
-    `Start it with: emend plan run ${planPath}`,
-  );
-};
-
-const rankOf = ({ open, startedAt }: DescribedRun): number =>
-  open ? Infinity : startedAt.getTime();
+const CHECKPOINT_ARCHIVES = 1_000; // bound: Archives, newest first, that are looked through for the plan's newest checkpoint.
 
 /** Returns the newest checkpoint of this plan on its host; null: there is none. */
 export const checkpointOf = (emend: Emend, plan: PlanFile): Promise<PlanCheckpoint | null> =>
@@ -177,9 +124,14 @@ export interface StartPlanOptions extends Partial<RunSettings> {
   readonly options?: Partial<PlanOptions>;
 }
 
-/** Throws as `startStep` does. */
+/** Of a plan there is one open run, whoever started it: that one is returned. Throws as `startStep` and `openRunOfPlan` do. */
 export const startPlan = async (emend: Emend, options: StartPlanOptions): Promise<StartedStep> => {
   const { plan } = options;
+  const open = await openRunOfPlan(emend, plan, (key) => `emend plan status ${key}`);
+  if (open !== null) {
+    const { memo, workflowId, runId } = open;
+    return { stepKey: memo.stepKey, workflowId, runId, started: 'already_running' };
+  }
   const { workflowId, planPath: jobPath, workspace } = plan;
   return startRun(emend, {
     kind: 'plan',
@@ -202,24 +154,3 @@ const planInput = async (
   ...Object.fromEntries(Object.entries(options ?? {}).filter(([, value]) => value !== null)),
   ...(await settingsInput(settings, plan.workspace)),
 });
-
-/** False: no run of the plan is open. */
-export const signalPlan = async (
-  emend: Emend,
-  plan: PlanFile,
-  control: keyof typeof PLAN_SIGNALS,
-  said: { readonly by: string; readonly text?: string },
-): Promise<boolean> => {
-  const runs = needRuns(emend);
-  const workflowId = await freeId(
-    { queues: queuesOfPlace(emend, plan.repository) },
-    runs,
-    plan.workflowId,
-  );
-  const text = said.text && (await withoutSecrets(said.text, plan.workspace));
-  return runs.signal(
-    { workflowId, runId: null },
-    PLAN_SIGNALS[control],
-    text === undefined ? said : { ...said, text },
-  );
-};

@@ -205,7 +205,7 @@ export const withoutSecrets = async <T>(words: T, workspace: string): Promise<T>
   (await import('./masked-words.js')).maskedWords(words, workspace);
 
 /** A run's id on its host: another one where an open run of another host holds the plain id. */
-export const freeId = async (
+const freeId = async (
   { queues }: { readonly queues: Queues },
   runs: RunGateway,
   plain: string,

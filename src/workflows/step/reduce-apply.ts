@@ -1,6 +1,6 @@
 /** Facts from the proposal to the commit. */
 import { within } from '../frame/machine.js';
-import { appliedPaths, type Chunk, wantsAudit } from './effects.js';
+import { appliedPaths, type Chunk, wantsAudit, wantsCommit } from './effects.js';
 import { PASSED, type RunTestsResult, type TestRun } from '../../shared/test-activities.js';
 import type {
   ApplyResult,
@@ -19,7 +19,7 @@ import { sentence } from '../../shared/problems.js';
 import { failChunk, onRefusedAnswer } from './reduce-propose.js';
 import { waitToApply, withWrites } from './reduce-tests.js';
 import { onFailedVerification } from './reduce-verify.js';
-import type { FileEntry, StepState } from './state.js';
+import { NO_BASE_MOVES, type FileEntry, type StepState } from './state.js';
 import { cut } from '../../shared/rules.js';
 import {
   afterApply,
@@ -121,7 +121,7 @@ export function onApplied(before: StepState, result: ApplyResult, now: number): 
         all: result.files.length === 0 ? all : [...all, application],
       };
       const applied: StepState = {
-        ...within(within(state, 'applied', change), 'tests', { baseMoves: 0 }),
+        ...within(within(state, 'applied', change), 'tests', NO_BASE_MOVES),
         stage: { at: 'apply', busy: null },
       };
       const told = emit(applied, now, {
@@ -137,12 +137,24 @@ export function onApplied(before: StepState, result: ApplyResult, now: number): 
       return waitToApply(withoutUnboundPass(state), result, now);
     case 'base_changed':
       return askConflict(state, { at: 'apply', conflicts: result.conflicts }, now);
+    case 'already_committed':
+      return onAlreadyCommitted(state, result, now);
     case 'base_moved':
-      return onBaseMoved(state, proposal, now);
+      return onBaseMoved(state, { proposal, otherLock: result.otherLock }, now);
     case 'failed':
       return asking(state, 'engine_failed', cut(state.input.rules, sentence(result.problem)));
   }
 }
+
+/** The commit of the run is there: the commit activity finds it under its lock. A job that wants no commit any more ends without a change. */
+const onAlreadyCommitted = (
+  state: StepState,
+  { lock, applications: all }: Extract<ApplyResult, { outcome: 'already_committed' }>,
+  currentTime_ms: number,
+): StepState =>
+  wantsCommit(state)
+    ? { ...within(state, 'applied', { lock, all }), stage: { at: 'commit' } }
+    : close(state, currentTime_ms, 'unchanged');
 
 /** A pass on a base without a hash holds for that moment only: the workspace is locked, so its files may change. */
 const withoutUnboundPass = (state: StepState): StepState =>
@@ -151,23 +163,30 @@ const withoutUnboundPass = (state: StepState): StepState =>
     : state;
 
 const BASE_MOVES = 3; // bound: Test runs in a row that a change of other files makes void, before the reviewer is asked.
+const BASE_MOVES_BY_RUNS = 10; // bound: Test runs in a row that other runs in the workspace make void, before the reviewer is asked.
 
-/** Other files changed since the tests passed: the tests run again right before the apply. */
+/**
+ * Other files changed since the tests passed: the tests run again right before the apply. Runs that work in one workspace move its base
+ * for each other, and each of them comes to its end: that is no question for the reviewer until there is no end of it.
+ */
 function onBaseMoved(
   state: StepState,
-  proposal: ProposalSummary,
+  { proposal, otherLock }: { proposal: ProposalSummary; otherLock: number | null },
   currentTime_ms: number,
 ): StepState {
-  const baseMoves = state.tests.baseMoves + 1;
-  const untested = within(state, 'tests', { proposed: null, baseMoves });
-  if (baseMoves < BASE_MOVES) {
+  const { tests } = state;
+  const isByRun = otherLock !== null && otherLock > (tests.otherLock ?? 0);
+  const baseMoves = tests.baseMoves + (isByRun ? 0 : 1);
+  const movesByRuns = tests.movesByRuns + (isByRun ? 1 : 0);
+  const untested = within(state, 'tests', { proposed: null, baseMoves, movesByRuns, otherLock });
+  if (baseMoves < BASE_MOVES && movesByRuns < BASE_MOVES_BY_RUNS) {
     const message = 'files changed since the tests passed: the tests run again before the apply';
     return emit(untested, currentTime_ms, { type: 'warning', message });
   }
-  const reason = `other files of the workspace changed ${BASE_MOVES} times between the tests and the apply; \`rebase\` tests again`;
+  const reason = `other files of the workspace changed ${baseMoves + movesByRuns} times between the tests and the apply; \`rebase\` tests again`;
   const conflicts = proposal.files.map(({ path }) => ({ path, why: reason }));
   return askConflict(
-    within(untested, 'tests', { baseMoves: 0 }),
+    within(untested, 'tests', NO_BASE_MOVES),
     { at: 'apply', conflicts },
     currentTime_ms,
   );

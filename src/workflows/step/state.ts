@@ -217,8 +217,12 @@ interface Tests {
   readonly base?: BaseResult & { readonly number: number };
   /** What they showed on a proposal before it was applied; null: nothing. */
   readonly proposed: ProposedTests | null;
-  /** How often in a row the base changed between tests that passed and the apply. */
+  /** How often in a row somebody changed the base between tests that passed and the apply. */
   readonly baseMoves: number;
+  /** How often in a row another run in the workspace did. */
+  readonly movesByRuns: number;
+  /** Number of the newest lock of another run at the last such change; null: none is known. */
+  readonly otherLock: number | null;
   /** The next run of the tests gets twice the time. */
   readonly longer: boolean;
   /** Why the tests run after the apply although preflight found an overlay; null: they do not. */
@@ -259,6 +263,9 @@ export interface StepState extends RunState<StepSetup> {
   readonly marks?: true;
 }
 
+/** Of tests whose base did not change again. */
+export const NO_BASE_MOVES = { baseMoves: 0, movesByRuns: 0 } as const;
+
 export const initialState = (input: StepSetup, now: number): StepState => ({
   ...begin(input, now),
   stage: { at: 'preflight', only: null },
@@ -295,7 +302,8 @@ export const initialState = (input: StepSetup, now: number): StepState => ({
     failedProposals: [],
     failure: null,
     proposed: null,
-    baseMoves: 0,
+    ...NO_BASE_MOVES,
+    otherLock: null,
     longer: false,
     afterApply: null,
     keepsOutputs: false,

@@ -1,8 +1,8 @@
 /** The apply engine: lock, check, transaction, outcome; apply/transaction.ts and apply/forward.ts hold the protocol. */
 import { join } from 'node:path';
 import { fail, problem, ProblemError } from '../../shared/problems.js';
-import { isStepKey } from '../../shared/ids.js';
-import { again, outcomeOf, rolledBackBefore } from './repeat.js';
+import { isStepKey, type StepKey } from '../../shared/ids.js';
+import { again, committedSince, outcomeOf, rolledBackBefore } from './repeat.js';
 import { checkFiles, takeBack } from './prepare.js';
 import { dirOf, freshId, isStillDirectory } from './paths.js';
 import { sysBeneath } from './beneath-sys.js';
@@ -34,6 +34,7 @@ import { withScratch } from '../../system/scratch.js';
 import { realSys, type Sys } from '../../system/sys.js';
 import type {
   ApplyEngine,
+  CommittedWork,
   ApplyOutcome,
   ApplyRequest,
   WorkspaceLock,
@@ -106,6 +107,8 @@ export const createApplyEngine = (options: ApplyEngineOptions): ApplyEngine => {
     acquireLock: async (workspace, stepKey, holder, assertCurrent) =>
       acquireLock(await parts(assertCurrent), workspace, stepKey, holder),
     readLock: (workspace) => locks.read(workspace),
+    committedWork: async (_, stepKey) => committedWork(await parts(), stepKey),
+    newestOtherLock: (workspace, stepKey) => newestOtherLock(locks, workspace, stepKey),
     earlierRuns: (workspace, stepKey) => earlierRuns(locks, workspace, stepKey),
     releaseEnded: (workspace, holder, finished) =>
       onDisk(`The lock of ${workspace}`, async () =>
@@ -139,6 +142,36 @@ const earlierRuns = async (
   const runs = takings.filter((lock) => lock.stepKey !== stepKey && !isLocal(lock));
   const newest = runs.toSorted((a, b) => b.token - a.token).map((lock) => lock.stepKey);
   return [...new Set(newest)];
+};
+
+const newestOtherLock = async (
+  locks: Locks,
+  workspace: string,
+  stepKey: StepKey,
+): Promise<number | null> => {
+  const takings = await locks.takings(workspace);
+  const others = takings.filter((lock) => lock.stepKey !== stepKey).map(({ token }) => token);
+  return others.length === 0 ? null : Math.max(...others);
+};
+
+/** Returns the applications that the step did not take back, if its commit was made after one of them; null: it was not. */
+const committedWork = async (
+  { sys, transactions }: EngineParts,
+  stepKey: StepKey,
+): Promise<CommittedWork | null> => {
+  let lock: WorkspaceLock | null = null;
+  const applications: CommittedWork['applications'][number][] = [];
+  for (const record of await recordsOf(sys, transactions, stepKey)) {
+    const { plan, closed } = await record.load();
+    if (plan?.kind !== 'apply' || closed === null || (await record.isReverted())) continue;
+    applications.push({
+      proposalId: plan.proposalId,
+      decision: plan.decision,
+      files: closed.files,
+    });
+    if (lock === null && (await committedSince(sys, plan)) !== null) lock = plan.lock;
+  }
+  return lock && { lock, applications: applications.toSorted((a, b) => a.decision - b.decision) };
 };
 
 /** Requests come through histories and JSON: what names files and records is checked again. */

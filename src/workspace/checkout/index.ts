@@ -219,6 +219,8 @@ export const createCheckouts = (
       acquireLock: (_, stepKey, holder) =>
         Promise.resolve({ outcome: 'held', lock: lockOf(stepKey, holder), taken: false }),
       readLock: () => Promise.resolve(lockOf(remote.stepKey, { workflowId: '', namespace: '' })),
+      committedWork: () => Promise.resolve(null),
+      newestOtherLock: () => Promise.resolve(null),
       // A checkout is made for its run alone.
       earlierRuns: () => Promise.resolve([]),
     };

@@ -218,6 +218,26 @@ describeIf(found.works, whyNone)('tests of a proposal', () => {
     },
   );
 
+  test('an apply names the lock of another run that may have moved the base', async () => {
+    const run = await makeRun();
+    const result = await run.tests('true');
+    if (!('baseHash' in result)) throw new Error(result.outcome);
+    fs.writeFileSync(scene.at('other.js'), 'changed\n');
+    expect(await run.apply(result.baseHash)).toMatchObject({
+      outcome: 'base_moved',
+      otherLock: null,
+    });
+    const other = { workflowId: 'other', namespace: 'default' };
+    const engine = scene.engine();
+    const held = await engine.acquireLock(scene.workspace, 'f'.repeat(32), other);
+    if (held.outcome !== 'held') throw new Error(held.outcome);
+    await engine.releaseLock(scene.workspace, 'f'.repeat(32));
+    expect(await run.apply(result.baseHash)).toMatchObject({
+      outcome: 'base_moved',
+      otherLock: held.lock.token,
+    });
+  });
+
   test('an apply that is repeated after it wrote does not ask the base again', async () => {
     const run = await makeRun();
     const result = await run.tests('true');

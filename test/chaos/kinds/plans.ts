@@ -3,7 +3,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { showRun } from '../../../src/client/runs/show.js';
-import { planOfPath, signalPlan } from '../../../src/client/runs/start-plan.js';
+import { signalPlan } from '../../../src/client/runs/plan-runs.js';
+import { planOfPath } from '../../../src/client/runs/start-plan.js';
 import { phaseKey } from '../../../src/shared/ids.js';
 import { begin } from '../carry.js';
 import type { Carrier, Traits } from '../jobs.js';
@@ -59,9 +60,9 @@ const stops = person({
         const plan = await planOfPath(carrier.workspace, carrier.plan?.path ?? '');
         for (let tries = 0; fired === null && tries < 60; tries++) {
           const heard = await signalPlan(world.emend, plan, 'stop', { by: 'chaos' }).catch(
-            () => false,
+            () => null,
           );
-          if (heard) fired = run.stepKey.slice(0, 8);
+          if (heard !== null) fired = run.stepKey.slice(0, 8);
           else await sleep(500);
         }
       },
