@@ -15,7 +15,7 @@ import type {
   StepResult,
   StepStatus,
 } from '../../shared/run.js';
-import type { StepKey } from '../../shared/ids.js';
+import { shownKey, type StepKey } from '../../shared/ids.js';
 import { MESSAGES } from '../../shared/messages.js';
 import { VERSION } from '../../shared/problems.js';
 import type { ProposalSummary } from '../../shared/proposal-activities.js';
@@ -113,7 +113,7 @@ export function titleLine({
   stepKey,
   page,
 }: Pick<RunSetup, 'title' | 'stepKey' | 'page'>): string {
-  const run = stepKey.slice(0, BOUNDS.shownKey_chars);
+  const run = shownKey(stepKey);
   const link = page === undefined ? '' : ` · [Review page](<${page}/#/run/${stepKey}>)`;
   return `${codeSpan(title, 200)}${link} · \`emend review ${run}\` · \`emend show ${run}\``;
 }
@@ -140,7 +140,7 @@ export function proposalChecks(
     lines.push(check);
   }
   const more = checks.length - lines.length;
-  const rest = `- and ${more} more: \`emend review ${stepKey.slice(0, BOUNDS.shownKey_chars)}\``;
+  const rest = `- and ${more} more: \`emend review ${shownKey(stepKey)}\``;
   return ['', 'Check before you approve:', '', ...lines, ...(more === 0 ? [] : [rest])];
 }
 
@@ -170,7 +170,7 @@ export function decisionDetails(
 /** Returns the messages that count, with their bodies, and the commands for a terminal. A list wants a blank line before it, or it becomes one paragraph. */
 function answerLines(decision: DecisionPoint, stepKey: string): readonly string[] {
   const { id, accepts, mustSign = false } = decision;
-  const run = stepKey.slice(0, BOUNDS.shownKey_chars);
+  const run = shownKey(stepKey);
   const sent = mustSign ? accepts.filter((answer) => UNSIGNED_ANSWERS.includes(answer)) : accepts;
   const means = (answer: Answer): string => flagsAsCode(meaningOf(decision, answer));
   return [

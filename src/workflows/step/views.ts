@@ -14,7 +14,7 @@ import {
   type FileEntry,
   type StepState,
 } from './state.js';
-import type { StepKey } from '../../shared/ids.js';
+import { shownKey, type StepKey } from '../../shared/ids.js';
 import type { ProposalSummary } from '../../shared/proposal-activities.js';
 import { codeSpan } from '../../shared/text.js';
 import {
@@ -222,7 +222,7 @@ function filesLine({ edits: { files } }: StepState): string {
 }
 
 function proposalLines({ id, files }: ProposalSummary, stepKey: StepKey): readonly string[] {
-  const run = stepKey.slice(0, BOUNDS.shownKey_chars);
+  const run = shownKey(stepKey);
   return [
     '',
     `Proposal \`${id.slice(0, 8)}\`; its combined diff: \`emend diff ${run}\``,

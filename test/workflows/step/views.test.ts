@@ -219,6 +219,15 @@ describe('details', () => {
     expect(first?.includes('/#/run/')).toBe(page !== undefined);
   });
 
+  test('each command in the details of a phase names the phase, and not its plan', () => {
+    const { state } = play({ files: ['a.ts'] });
+    const stepKey = `${'0a1b2c3d'.repeat(4)}-p1-2`;
+    const details = detailsOf({ ...state, input: { ...state.input, stepKey } });
+    const named = [...details.matchAll(/`emend \w+ (\S+?)[ `]/g)].map(([, run]) => run);
+    expect(named.length).toBeGreaterThan(4);
+    expect(new Set(named)).toEqual(new Set(['0a1b2c3d-p1-2']));
+  });
+
   test('a path that is under way is text as well', () => {
     const driver = new StepDriver({ files: ['<b>x</b>', 'b.ts'] }, () => undefined);
     driver.step();
