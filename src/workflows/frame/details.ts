@@ -158,12 +158,21 @@ export function decisionDetails(
     '',
     ...answerLines(decision, stepKey),
     '',
-    ...decision.files
+    ...decisionFiles(decision),
+  ];
+}
+
+/** Returns the files that an answer is about, with their messages. Those of an approval are the proposal's, which lists them itself. */
+function decisionFiles({ reason, files }: DecisionPoint): readonly string[] {
+  if (reason === 'approval' || files.length === 0) return [];
+  const more = files.length - BOUNDS.detailsFiles;
+  return [
+    'Files of this decision:',
+    '',
+    ...files
       .slice(0, BOUNDS.detailsFiles)
       .map((file) => `- ${codeSpan(file.path)} ${codeSpan(file.message, 160)}`),
-    ...(decision.files.length > BOUNDS.detailsFiles
-      ? [`- and ${decision.files.length - BOUNDS.detailsFiles} more`]
-      : []),
+    ...(more > 0 ? [`- and ${more} more`] : []),
   ];
 }
 
