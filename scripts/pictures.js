@@ -97,7 +97,7 @@ const temporalUi = async (browser, stage, run, pathOf) => {
     await page.getByRole('link', { name: run.live.workflowId }).first().click();
     await page.getByRole('tab', { name: /User Metadata/ }).click();
     // The whole of the details is to be seen.
-    await page.setViewportSize({ width: 1280, height: 1_300 });
+    await page.setViewportSize({ width: 1280, height: 2_100 });
     await drawn(page);
     const details = page.locator('iframe').last();
     await details.contentFrame().getByText(decision.id).first().waitFor();

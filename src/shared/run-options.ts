@@ -32,7 +32,7 @@ export const runOptions = <Input extends object>({
   taskQueue,
   args: [input] as [Input],
   memo: versioned({ ...memo }),
-  staticSummary: codeSpan(
+  staticSummary: summaryOf(
     `${visible(title).slice(0, SUMMARY_CHARS)}${attempt > 1 ? ` (run ${attempt})` : ''}`,
   ),
   staticDetails: details,
@@ -45,6 +45,11 @@ export const runOptions = <Input extends object>({
         })),
       }),
 });
+
+/** Letters, digits, blanks and marks that no Markdown gives a meaning to, nor the Temporal UI. */
+const PLAIN = /^\p{L}[\p{L}\p{N} :,()]*$/u;
+/** Returns a title that is no markup. The timeline of the Temporal UI shows the backticks of a code span, so a plain title has none. */
+const summaryOf = (title: string): string => (PLAIN.test(title) ? title : codeSpan(title));
 
 /** As a child it outlives its parent, since it may hold a workspace; a cancel is passed on to it and its end waited for. */
 export const childOptions = <Input extends object>(request: RunRequest<Input>) => ({

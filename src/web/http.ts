@@ -158,15 +158,22 @@ export const placeOf = (host: string, port: number, publicUrl: string | null): P
   };
 };
 
-const METHODS: readonly string[] = ['GET', 'HEAD', 'POST'];
+export interface RequestLimits {
+  readonly methods: readonly string[];
+  readonly url_chars: number;
+}
+const PAGE_LIMITS: RequestLimits = {
+  methods: ['GET', 'HEAD', 'POST'],
+  url_chars: WEB_URL_CHARS,
+};
 
 /** Null: go on; else the status and why. */
 export const refusalOf = (
   { method = '', url = '/', headers }: Pick<IncomingMessage, 'method' | 'url' | 'headers'>,
   place: Place,
-  methods = METHODS,
+  { methods, url_chars } = PAGE_LIMITS,
 ): readonly [number, string] | null => {
-  if (url.length > WEB_URL_CHARS) return [414, 'The address is too long.'];
+  if (url.length > url_chars) return [414, 'The address is too long.'];
   const host = (headers.host ?? '').toLowerCase();
   if (!place.hosts.has(host)) return [421, 'This server does not respond to that host name.'];
   if (!methods.includes(method)) return [405, 'Only GET and POST are allowed.'];

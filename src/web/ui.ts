@@ -21,10 +21,14 @@ import {
   refuse,
   send,
   sendProblem,
+  type RequestLimits,
 } from './http.js';
 import type { RateBound, Session } from './sessions.js';
 
 const UI_ANSWER_MS = 60_000; // bound: The Temporal UI begins an answer within this time; a page of it waits for a worker's.
+
+const UI_URL_CHARS = 65_536; // bound: The address of a request. The UI shows the current details of a run (at most 20,000 bytes, each as `%xx`) by an address that has them.
+const UI_HEAD_BYTES = 81_920; // bound: The head of a request: its address, cookies, and what browsers send.
 
 export interface UiOptions {
   readonly host: string;
@@ -45,7 +49,7 @@ export const startUi = async (options: UiOptions) => {
     request: IncomingMessage,
     session: Session | null,
   ): readonly [number, string] | null => {
-    const refused = refusalOf(request, placeOf(options.host, at.port, null), UI_METHODS);
+    const refused = refusalOf(request, placeOf(options.host, at.port, null), UI_LIMITS);
     if (refused !== null) return refused;
     if (!(session?.rate ?? options.strangers(request)).take()) return [429, 'Too many requests.'];
     return session === null
@@ -61,7 +65,7 @@ export const startUi = async (options: UiOptions) => {
   };
   const start = async (port: number): Promise<Server> => {
     const server = createServer(
-      { maxHeaderSize: 16_384, headersTimeout: 10_000 },
+      { maxHeaderSize: UI_HEAD_BYTES, headersTimeout: 10_000 },
       (request, response) => {
         answer(request, response).catch(() => refuse(response, 502, NO_ANSWER));
       },
@@ -109,7 +113,10 @@ const wantsPage = ({ method, headers }: IncomingMessage): boolean =>
 const sendSignIn = (response: ServerResponse): void =>
   send(response, NOT_SIGNED_IN, SIGN_IN_PAGE, { 'content-type': 'text/html; charset=utf-8' });
 
-const UI_METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
+const UI_LIMITS: RequestLimits = {
+  methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
+  url_chars: UI_URL_CHARS,
+};
 const NO_UI = [404, 'No dev server of this home serves a Temporal UI now.'] as const;
 const NO_ANSWER = 'The Temporal UI is not reachable.';
 /** Of one connection, not of what goes over it. */

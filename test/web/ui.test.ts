@@ -5,6 +5,9 @@ import type { AddressInfo } from 'node:net';
 import { createSessions, rateBound } from '../../src/web/sessions.js';
 import { startUi } from '../../src/web/ui.js';
 
+/** The server keeps current details of at most this size. */
+const DETAILS_BYTES = 20_000;
+
 const endings: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
   for (const end of endings.splice(0).reverse()) await end();
@@ -55,3 +58,26 @@ test.each(['127.0.0.1', '::1'])(
     expect([answer.status, await answer.text()]).toEqual([200, 'the UI']);
   },
 );
+
+test('the current details of a run reach the UI, which sends them as part of an address', async () => {
+  const hidden = await listening(
+    createServer({ maxHeaderSize: 1_000_000 }, (request, response) =>
+      response.end(String(request.url?.length)),
+    ),
+  );
+  const sessions = createSessions(null);
+  const opened = sessions.byToken(sessions.token(), 'ada');
+  const ui = await startUi({
+    host: '127.0.0.1',
+    source: () => Promise.resolve(`http://127.0.0.1:${hidden}`),
+    session: (cookie) => sessions.findUi(cookie),
+    strangers: () => rateBound(10, 1),
+  });
+  endings.push(ui.close);
+  const path = `/render?content=${encodeURIComponent('`'.repeat(DETAILS_BYTES))}`;
+  const answer = await fetch(`${ui.url}${path}`, {
+    headers: { cookie: `${ui.cookie}=${opened?.ui ?? ''}` },
+  });
+  expect([answer.status, await answer.text()]).toEqual([200, String(path.length)]);
+  expect((await fetch(`${ui.url}${path}${'x'.repeat(8_000)}`)).status).toBe(414);
+});

@@ -2,7 +2,7 @@
 import { getJson, putJson } from '../../stores/ports.js';
 import { unfinishedText } from '../../documents/plan/index.js';
 import { fail, ProblemError } from '../../shared/problems.js';
-import type { BlobRef } from '../../shared/ids.js';
+import { shownKey, type BlobRef } from '../../shared/ids.js';
 import { auditLines, type AuditReport } from '../../shared/audit.js';
 import type { CommitInput, CommitResult, StagedByHook } from '../../shared/proposal-activities.js';
 import {
@@ -207,7 +207,7 @@ async function placeOf(
   // A person said that the commit goes on top of what is there now; where the hold had ended, it is taken anew.
   const held = await ports.workspace.acquireLock(workspace, stepKey, owner, assertCurrent);
   if (held.outcome === 'busy')
-    return fail('busy', `Step ${held.holder.stepKey.slice(0, 8)} holds ${workspace}.`);
+    return fail('busy', `Step ${shownKey(held.holder.stepKey)} holds ${workspace}.`);
   const onto = async (): Promise<Pick<WorkspaceLock, 'head' | 'headRef'>> => {
     // Kept for good, so nothing is noted of a directory that is not mounted at this moment.
     const now =

@@ -3,7 +3,7 @@
  * what somebody applied and nobody committed is shown, and put right when a person says how.
  */
 import { fail, nullOn, problemOn, sentence } from '../../shared/problems.js';
-import { type StepKey, planOf } from '../../shared/ids.js';
+import { type StepKey, planOf, shownKey } from '../../shared/ids.js';
 import {
   createApplyEngine,
   appliedRecords,
@@ -221,7 +221,7 @@ export const releaseLock = async (
   if (how === 'undo' && hold.elsewhere)
     return fail(
       'conflict',
-      `The run ${hold.stepKey.slice(0, 8)} used another EMEND_HOME than ${emend.home}; its changes can be undone only there.`,
+      `The run ${shownKey(hold.stepKey)} used another EMEND_HOME than ${emend.home}; its changes can be undone only there.`,
       'Run `emend recover` with that EMEND_HOME; if it is lost, restore the files with git and release the lock with --keep.',
     );
   const engine = createApplyEngine({ home: emend.home, blobs: emend.blobs });
@@ -287,7 +287,7 @@ export const lockAgain = async (
   if (taken.outcome === 'busy')
     return fail(
       'busy',
-      `${workspace} is now locked by run ${taken.holder.stepKey.slice(0, 8)}.`,
+      `${workspace} is now locked by run ${shownKey(taken.holder.stepKey)}.`,
       'See `emend list`.',
     );
   const files = await filesUnder(emend, workspace, taken.lock);

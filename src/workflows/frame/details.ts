@@ -1,5 +1,10 @@
 /** What queries and the Temporal UI show of any run; there it is Markdown in which others' words are no markup, bounded in bytes. Pure. */
-import { meaningOf, type DecisionPoint } from '../../shared/decisions.js';
+import {
+  meaningOf,
+  UNSIGNED_ANSWERS,
+  type Answer,
+  type DecisionPoint,
+} from '../../shared/decisions.js';
 import { partText, proposalWords } from '../../shared/event-text.js';
 import type { EventLog, StepEvent } from '../../shared/events.js';
 import { BOUNDS } from '../../shared/limits.js';
@@ -10,7 +15,7 @@ import type {
   StepResult,
   StepStatus,
 } from '../../shared/run.js';
-import type { StepKey } from '../../shared/ids.js';
+import { shownKey, type StepKey } from '../../shared/ids.js';
 import { MESSAGES } from '../../shared/messages.js';
 import { VERSION } from '../../shared/problems.js';
 import type { ProposalSummary } from '../../shared/proposal-activities.js';
@@ -108,13 +113,22 @@ export function titleLine({
   stepKey,
   page,
 }: Pick<RunSetup, 'title' | 'stepKey' | 'page'>): string {
-  const run = stepKey.slice(0, BOUNDS.shownKey_chars);
-  const link = page === undefined ? '' : ` [Review page](<${page}/#/run/${stepKey}>)`;
-  return `${codeSpan(title, 200)}${link} \`emend review ${run}\` \`emend show ${run}\``;
+  const run = shownKey(stepKey);
+  const link = page === undefined ? '' : ` · [Review page](<${page}/#/run/${stepKey}>)`;
+  return `${codeSpan(title, 200)}${link} · \`emend review ${run}\` · \`emend show ${run}\``;
 }
 
-/** Returns what a reviewer must look at before an approval: protected paths first, then findings and tolerances. */
-export function proposalChecks(proposal: ProposalSummary, stepKey: StepKey): readonly string[] {
+/** Answers that apply the proposal of their decision as it is. */
+const APPLYING: readonly Answer[] = ['approve', 'keep'];
+
+/** Returns what a reviewer must look at in a proposal that an answer would apply: protected paths first, then findings and tolerances. */
+export function proposalChecks(
+  proposal: ProposalSummary | null,
+  decision: DecisionPoint,
+  stepKey: StepKey,
+): readonly string[] {
+  if (proposal === null || decision.proposalId !== proposal.id) return [];
+  if (!decision.accepts.some((answer) => APPLYING.includes(answer))) return [];
   const checks = proposalWords(proposal).said.map((check) => `- ${codeSpan(check)}`);
   if (checks.length === 0)
     return ['', 'Nothing to check: no protected path, no finding, no tolerance.'];
@@ -126,7 +140,7 @@ export function proposalChecks(proposal: ProposalSummary, stepKey: StepKey): rea
     lines.push(check);
   }
   const more = checks.length - lines.length;
-  const rest = `- and ${more} more: \`emend review ${stepKey.slice(0, BOUNDS.shownKey_chars)}\``;
+  const rest = `- and ${more} more: \`emend review ${shownKey(stepKey)}\``;
   return ['', 'Check before you approve:', '', ...lines, ...(more === 0 ? [] : [rest])];
 }
 
@@ -136,38 +150,64 @@ export function decisionDetails(
   stepKey: string,
   checks: readonly string[] = [],
 ): string[] {
-  const run = stepKey.slice(0, BOUNDS.shownKey_chars);
-  const signals = decision.accepts.filter((answer) => Object.hasOwn(MESSAGES, answer));
   return [
     `## Waiting for you: ${decision.reason}`,
     codeSpan(decision.message, 600),
     ...(decision.parts ?? []).flatMap((part) => ['', codeSpan(partText(part), 600)]),
     ...checks,
     '',
-    decision.mustSign === true
-      ? "Without an approver's signature only `abort` counts of these messages; answer from a terminal:"
-      : 'Send one of these as a signal or an update, with this body:',
-    '', // a list wants a blank line before it, or the Temporal UI shows it as one paragraph
-    ...signals.map(
-      (answer) =>
-        `- \`${answer}\` \`${bodyOf(decision.id, answer)}\` (${meaningOf(decision, answer)})`,
-    ),
+    ...answerLines(decision, stepKey),
     '',
-    'Or from a terminal:',
-    '',
-    ...decision.accepts.map(
-      (answer) =>
-        `- \`emend decide ${run} ${answer} --decision ${decision.id}\`: ${meaningOf(decision, answer)}`,
-    ),
-    '',
-    ...decision.files
-      .slice(0, BOUNDS.detailsFiles)
-      .map((file) => `- ${codeSpan(file.path)} ${codeSpan(file.message, 160)}`),
-    ...(decision.files.length > BOUNDS.detailsFiles
-      ? [`- and ${decision.files.length - BOUNDS.detailsFiles} more`]
-      : []),
+    ...decisionFiles(decision),
   ];
 }
+
+/** Returns the files that an answer is about, with their messages. Those of an approval are the proposal's, which lists them itself. */
+function decisionFiles({ reason, files }: DecisionPoint): readonly string[] {
+  if (reason === 'approval' || files.length === 0) return [];
+  const more = files.length - BOUNDS.detailsFiles;
+  return [
+    'Files of this decision:',
+    '',
+    ...files
+      .slice(0, BOUNDS.detailsFiles)
+      .map((file) => `- ${codeSpan(file.path)} ${codeSpan(file.message, 160)}`),
+    ...(more > 0 ? [`- and ${more} more`] : []),
+  ];
+}
+
+/** Returns the messages that count, with their bodies, and the commands for a terminal. A list wants a blank line before it, or it becomes one paragraph. */
+function answerLines(decision: DecisionPoint, stepKey: string): readonly string[] {
+  const { id, accepts, mustSign = false } = decision;
+  const run = shownKey(stepKey);
+  const sent = mustSign ? accepts.filter((answer) => UNSIGNED_ANSWERS.includes(answer)) : accepts;
+  const means = (answer: Answer): string => flagsAsCode(meaningOf(decision, answer));
+  return [
+    mustSign
+      ? "The other answers count only with an approver's signature. Without one, send one of these as a signal or an update, with this body:"
+      : 'Send one of these as a signal or an update, with this body:',
+    '',
+    ...sent.map((answer) => {
+      const name = Object.hasOwn(MESSAGES, answer) ? answer : MESSAGES.answer;
+      return `- \`${name}\` \`${bodyOf(id, answer)}\` (${means(answer)})`;
+    }),
+    '',
+    ...(sent.some((answer) => means(answer).includes('--')) ? [FLAGS_IN_BODY, ''] : []),
+    'Or type one of these in a terminal:',
+    '',
+    ...accepts.map((answer) => {
+      const command = `- \`emend decide ${run} ${answer} --decision ${id}\``;
+      return sent.includes(answer) ? command : `${command}: ${means(answer)}`;
+    }),
+  ];
+}
+
+const FLAGS_IN_BODY =
+  'In a body, `--set NAME=VALUE` is `"set": {"NAME": VALUE}`, and `--note` is `"note"`.';
+
+/** Puts flags of commands in code spans. The Temporal UI turns two hyphens of other text into a dash. */
+const flagsAsCode = (text: string): string =>
+  text.replace(/--[a-z]+(?: [\w]+=("[^"]*"|\w+))?/g, '`$&`');
 
 /** As many whole lines as fit; what must be read comes first. The server counts bytes (20,000), and a character of a path may be four of them. */
 export const bounded = (lines: readonly string[]): string => {

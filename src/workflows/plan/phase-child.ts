@@ -37,13 +37,14 @@ function setupOf(state: PlanState, phase: PhaseEntry): StepSetup {
     base: phase.tree.base,
     branch: phaseBranchOf(input.stepKey, phase.tree.name),
   };
+  // The Temporal UI shows the input in this order, so it begins with what the run is about.
   return {
-    stepKey: phaseKey(input.stepKey, phase.id, phase.runs),
+    title: phase.job.title,
+    jobPath: phase.job.path,
     workspace: phase.worktree?.workspace ?? input.workspace,
+    stepKey: phaseKey(input.stepKey, phase.id, phase.runs),
     ...(input.repository === undefined ? {} : { repository: { ...input.repository, ...own } }),
     job: phase.job.ref,
-    jobPath: phase.job.path,
-    title: phase.job.title,
     queues,
     timings,
     rules,

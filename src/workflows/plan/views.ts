@@ -171,25 +171,31 @@ export function statusOfPlan(state: PlanState): StepStatus {
 
 /** Markdown for the Temporal UI. */
 export function detailsOfPlan(state: PlanState): string {
-  const decision =
-    state.decision === null ? [] : decisionDetails(state.decision, state.input.stepKey);
-  const rows = state.phases
-    .slice(0, BOUNDS.detailsFiles)
-    .map(
-      (phase) =>
-        `| ${phase.number} | ${codeSpan(phase.name, 80)} | ${phase.status} | ${phase.tasks.total} | ${phase.complexity.score} | ${(phase.commits.at(-1) ?? '').slice(0, 12)} | ${codeSpan(phase.why ?? '', 100)} |`,
-    );
-  const more = state.phases.length - rows.length;
+  const { decision, input, phases } = state;
+  const more = phases.length - BOUNDS.detailsFiles;
   return bounded([
-    titleLine(state.input),
+    titleLine(input),
     '',
     `**${codeSpan(doingOf(state))}**`,
     '',
-    ...decision,
+    ...(decision === null ? [] : decisionDetails(decision, input.stepKey)),
     '',
-    '| phase | name | status | tasks | score | commit | |',
-    '|---|---|---|---|---|---|---|',
-    ...rows,
-    ...(more > 0 ? [`| | and ${more} more | | | | | |`] : []),
+    ...(phases.length === 0 ? [] : ['Phases:', '']),
+    ...phases.slice(0, BOUNDS.detailsFiles).map(phaseLine),
+    ...(more > 0 ? [`- and ${more} more`] : []),
   ]);
+}
+
+/** An item of a list, as the Temporal UI draws the columns of a table without a gap. */
+function phaseLine({ number, name, status, tasks, complexity, commits, why }: PhaseEntry): string {
+  const commit = commits.at(-1);
+  const count = `${tasks.total} ${tasks.total === 1 ? 'task' : 'tasks'}`;
+  const parts = [
+    status,
+    count,
+    `score ${complexity.score}`,
+    ...(commit === undefined ? [] : [`commit \`${commit.slice(0, 12)}\``]),
+  ];
+  const reason = codeSpan(why ?? '', 100);
+  return `- Phase ${number} ${codeSpan(name, 80)}: ${parts.join(', ')}${reason === '' ? '' : `: ${reason}`}`;
 }

@@ -14,6 +14,8 @@ import {
   type FileEntry,
   type StepState,
 } from './state.js';
+import { shownKey, type StepKey } from '../../shared/ids.js';
+import type { ProposalSummary } from '../../shared/proposal-activities.js';
 import { codeSpan } from '../../shared/text.js';
 import {
   bounded,
@@ -190,55 +192,57 @@ export const statusOf = (state: StepState): StepStatus => ({
 
 /** Markdown for the Temporal UI (`setCurrentDetails`): what it does, what it waits for and exactly how to answer. */
 export function detailsOf(state: StepState): string {
-  const counts = countsOf(state.edits.files);
-  const { files } = state.edits;
-  const head = `**${codeSpan(doingOf(state))}**`;
-  const summary = `${files.length} ${files.length === 1 ? 'file' : 'files'}: ${counts.done} done, ${counts.failed} failed, ${counts.skipped} skipped, ${counts.pending + counts.in_progress} open`;
-  const { proposal } = state;
-  const { stepKey } = state.input;
-  const checks =
-    proposal === null || state.decision?.reason !== 'approval'
-      ? []
-      : proposalChecks(proposal, stepKey);
-  const decision = state.decision === null ? [] : decisionDetails(state.decision, stepKey, checks);
-  const changes =
-    proposal === null || state.decision?.proposalId !== proposal.id
-      ? []
-      : [
-          '',
-          `Proposal \`${proposal.id.slice(0, 8)}\`; its combined diff: \`emend diff ${state.input.stepKey.slice(0, BOUNDS.shownKey_chars)}\``,
-          '',
-          ...proposal.files
-            .slice(0, BOUNDS.detailsFiles)
-            .map(
-              (file) =>
-                `- ${codeSpan(file.path)} +${file.added} -${file.removed}${file.change === 'edit' ? '' : `, ${file.change}`}`,
-            ),
-        ];
-  const rows = files
-    .slice(0, BOUNDS.detailsFiles)
-    .map(
-      (file) =>
-        `| ${codeSpan(file.path)} | ${file.status} | ${file.format} | ${codeSpan(reasonOf(file, null) ?? whyOf(state, file).why ?? '', 100)} |`,
-    );
-  const table =
-    rows.length === 0 ? [] : ['| file | status | format | reason |', '|---|---|---|---|', ...rows];
-  const ignored =
-    state.ignored.length === 0
-      ? []
-      : ['', 'Ignored answers:', ...state.ignored.slice(-5).map((line) => `- ${codeSpan(line)}`)];
-  const title = titleLine(state.input);
+  const { proposal, decision, ignored, input } = state;
+  const { stepKey } = input;
   return bounded([
-    title,
+    titleLine(input),
     '',
-    head,
+    `**${codeSpan(doingOf(state))}**`,
     '',
-    summary,
+    filesLine(state),
     '',
-    ...decision,
-    ...changes,
-    ...ignored,
+    ...(decision === null
+      ? []
+      : decisionDetails(decision, stepKey, proposalChecks(proposal, decision, stepKey))),
+    ...(proposal === null || decision?.proposalId !== proposal.id
+      ? []
+      : proposalLines(proposal, stepKey)),
+    ...(ignored.length === 0
+      ? []
+      : ['', 'Ignored answers:', '', ...ignored.slice(-5).map((line) => `- ${codeSpan(line)}`)]),
     '',
-    ...table,
+    ...fileLines(state),
   ]);
+}
+
+function filesLine({ edits: { files } }: StepState): string {
+  const { done, failed, skipped, pending, in_progress } = countsOf(files);
+  const total = `${files.length} ${files.length === 1 ? 'file' : 'files'}`;
+  return `${total}: ${done} done, ${failed} failed, ${skipped} skipped, ${pending + in_progress} open`;
+}
+
+function proposalLines({ id, files }: ProposalSummary, stepKey: StepKey): readonly string[] {
+  const run = shownKey(stepKey);
+  return [
+    '',
+    `Proposal \`${id.slice(0, 8)}\`; its combined diff: \`emend diff ${run}\``,
+    '',
+    ...files
+      .slice(0, BOUNDS.detailsFiles)
+      .map(
+        ({ path, added, removed, change }) =>
+          `- ${codeSpan(path)} +${added} -${removed}${change === 'edit' ? '' : `, ${change}`}`,
+      ),
+  ];
+}
+
+/** A list, as the Temporal UI draws the columns of a table without a gap. */
+function fileLines(state: StepState): readonly string[] {
+  const { files } = state.edits;
+  if (files.length === 0) return [];
+  const lines = files.slice(0, BOUNDS.detailsFiles).map((file) => {
+    const reason = codeSpan(reasonOf(file, null) ?? whyOf(state, file).why ?? '', 100);
+    return `- ${codeSpan(file.path)} ${file.status}, ${file.format}${reason === '' ? '' : `: ${reason}`}`;
+  });
+  return ['Files:', '', ...lines];
 }

@@ -8,6 +8,7 @@
 import { randomBytes } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { shownKey } from '../../shared/ids.js';
 import { fail, problemOn } from '../../shared/problems.js';
 import {
   ensureDir,
@@ -162,7 +163,7 @@ export const createWorktreeKeeper = ({
     if (holder !== null)
       fail(
         'busy',
-        `Step ${holder.stepKey.slice(0, 8)} has locked ${worktree.path}; Emend waits for it to end.`,
+        `Step ${shownKey(holder.stepKey)} has locked ${worktree.path}; Emend waits for it to end.`,
       );
     const kept = await inGit.keepUnmerged(worktree);
     await inGit.clear(sys, recorded, null);

@@ -366,8 +366,8 @@ test('the current details of a step and of a plan that goes on in a new run begi
     });
     const shown = queue.slice(0, 8);
     expect(details.map(({ currentDetails = '' }) => currentDetails.split('\n')[0])).toEqual([
-      `\`t\` [Review page](<${page}/#/run/${step.stepKey}>) \`emend review ${shown}\` \`emend show ${shown}\``,
-      `\`Demo\` \`emend review ${shown}\` \`emend show ${shown}\``,
+      `\`t\` · [Review page](<${page}/#/run/${step.stepKey}>) · \`emend review ${shown}\` · \`emend show ${shown}\``,
+      `\`Demo\` · \`emend review ${shown}\` · \`emend show ${shown}\``,
     ]);
   });
 });
@@ -423,7 +423,7 @@ test.each([
   },
 );
 
-test('the child of a phase shows from its second run on which run it is', async () => {
+test('the child of a phase shows from its second run on which run it is, and first in its input what it is about', async () => {
   const queues = [randomUUID(), randomUUID()] as const;
   const found = queues.map(async (queue, index) => {
     const { phases } = carriedPlan(queue).carried.state;
@@ -431,16 +431,19 @@ test('the child of a phase shows from its second run on which run it is', async 
     const handle = await start('plan', queue, carriedPlan(queue, { phases: run }));
     return working(queue, { preflight: never }, () =>
       seen(async () => {
-        const [summary] = await summariesOf(
-          handle,
-          'startChildWorkflowExecutionInitiatedEventAttributes',
-        );
-        return summary;
+        const kind = 'startChildWorkflowExecutionInitiatedEventAttributes';
+        const [summary] = await summariesOf(handle, kind);
+        const [child] = (await eventsOf(handle)).flatMap((event) => event[kind] ?? []);
+        const input = child?.input?.payloads?.map((payload) =>
+          defaultPayloadConverter.fromPayload<{ readonly setup: object }>(payload),
+        )[0];
+        return summary !== undefined && input && { summary, keys: Object.keys(input.setup) };
       }),
     );
   });
-  const [first = '', third] = await Promise.all(found);
-  expect(third).toBe(first.replace(/`$/, ' (run 3)`'));
+  const [first, third] = await Promise.all(found);
+  expect(third!.summary).toBe(`${first!.summary} (run 3)`);
+  expect(first!.keys.slice(0, 3)).toEqual(['title', 'jobPath', 'workspace']);
 });
 
 /** Starts a run whose first activity returns after `decide` has been called, with an input that does not fit. */
