@@ -390,14 +390,10 @@ export class World {
 
   apply(word: string, state: StepState): ApplyResult {
     const lock = this.takeLock();
+    const early = endsBeforeApply(word);
+    if (early !== null) return early;
     const conflictsOf = (paths: readonly string[]) =>
       paths.map((path) => ({ path, why: 'saved meanwhile' }));
-    if (word === 'busy') return { outcome: 'busy', holder: 'feedbeef', since: 'now' };
-    // `base_moved:7`: the seventh lock of the workspace was another run's.
-    const [moved, number] = word.split(':');
-    if (moved === 'base_moved')
-      return { outcome: moved, otherLock: number === undefined ? null : Number(number) };
-    if (word === 'failed') return { outcome: 'failed', problem: problem('disk', 'no space left') };
     const proposal = state.proposal;
     if (proposal === null) throw new Error('apply without a proposal');
     const wanted = new Set(pathsToApply(state));
@@ -564,5 +560,21 @@ export class World {
     return this.paths.filter((path) =>
       results.some((file) => file.path === path && file.result === this.disk.get(path)),
     );
+  }
+}
+
+/** Returns the result of an apply that looks at no file; null: it looks at the files. */
+function endsBeforeApply(word: string): ApplyResult | null {
+  // `base_moved:7`: the seventh lock of the workspace was another run's.
+  const [name, lockNumber] = word.split(':');
+  switch (name) {
+    case 'busy':
+      return { outcome: 'busy', holder: 'feedbeef', since: 'now' };
+    case 'base_moved':
+      return { outcome: name, otherLock: lockNumber === undefined ? null : Number(lockNumber) };
+    case 'failed':
+      return { outcome: 'failed', problem: problem('disk', 'no space left') };
+    default:
+      return null;
   }
 }

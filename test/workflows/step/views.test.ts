@@ -184,8 +184,8 @@ describe('details', () => {
     const accepts = [answer, 'skip'] as const;
     const decision = { ...state.decision!, reason, accepts };
     const lines = detailsOf({ ...state, decision }).split('\n');
-    const at = lines.indexOf('Check before you approve:');
-    expect(lines[at + 2]).toContain('protected path .github/ci.yml');
+    const heading = lines.indexOf('Check before you approve:');
+    expect(lines[heading + 2]).toContain('protected path .github/ci.yml');
     const applies = { ...decision, accepts: ['skip'] as const };
     expect(detailsOf({ ...state, decision: applies })).not.toContain('Check before you approve');
   });
