@@ -1,5 +1,5 @@
 /** What a reading of the plan's documents does to the state. */
-import { approversFirst } from '../frame/decision-state.js';
+import { approversFirst } from '../frame/decisions/state.js';
 import { emit } from '../frame/log.js';
 import { within } from '../frame/machine.js';
 import { sentence } from '../../shared/problems.js';

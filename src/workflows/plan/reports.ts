@@ -1,6 +1,7 @@
 /** What people report while a plan runs: work out of its scope, or how it is to be revised. Kept until it is taken up between groups. Pure. */
 import type { PhaseId, Report } from '../../shared/plan.js';
-import { emit, recordIgnored } from '../frame/log.js';
+import { emit } from '../frame/log.js';
+import { recordIgnored } from '../frame/decisions/answering.js';
 import { within } from '../frame/machine.js';
 import { cut } from '../../shared/rules.js';
 import {

@@ -4,7 +4,8 @@ import { estimateText, expandText, foundText } from '../../shared/event-text.js'
 import type { FoundTests, PhaseId, ReadyPlan } from '../../shared/plan.js';
 import { cut, defaultBudget_usd } from '../../shared/rules.js';
 import { limitOf, moneyBudget, type MoneyBudget, type PhaseEstimate } from '../../shared/usage.js';
-import { asking, testsBy, type TestsSaid } from '../frame/decision-state.js';
+import { asking } from '../frame/decisions/asking.js';
+import { testsBy, type TestsSaid } from '../frame/decisions/answering.js';
 import { emit } from '../frame/log.js';
 import { within } from '../frame/machine.js';
 import { estimateOfPlan, mostOfPlan, overBudgets } from './budget.js';

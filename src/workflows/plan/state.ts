@@ -14,7 +14,7 @@ import type {
   PlanSpent,
   Report,
 } from '../../shared/plan.js';
-import { asking } from '../frame/decision-state.js';
+import { asking } from '../frame/decisions/asking.js';
 import { emit } from '../frame/log.js';
 import { begin, within, type Closed, type RunState } from '../frame/machine.js';
 import type { EvaluateTriggersResult } from '../../shared/replan-activities.js';

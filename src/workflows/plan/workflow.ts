@@ -9,7 +9,7 @@ import type { PlanInput } from '../../shared/start-input.js';
 import { owner } from '../frame/activities.js';
 import * as check from '../frame/input.js';
 import { within, type Machine } from '../frame/machine.js';
-import { shown } from '../frame/decisions.js';
+import { shown } from '../frame/decisions/receiver.js';
 import { PLAN_CONTROLS, PLAN_REPORTS } from '../frame/messages.js';
 import { runMachine } from '../frame/run.js';
 import { checkpointOf } from './checkpoint.js';

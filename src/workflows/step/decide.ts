@@ -1,6 +1,7 @@
 /** What a person's decision does to the step. Which decisions count is in shared/validate-decision.ts. Pure. */
 import { within } from '../frame/machine.js';
-import { recordOf, seenWith, resolvedBy, testsBy, waitsForHost } from '../frame/decision-state.js';
+import { recordOf, seenWith, resolvedBy, testsBy } from '../frame/decisions/answering.js';
+import { waitsForHost } from '../frame/decisions/state.js';
 import {
   isOfTheRest,
   namedFiles,
@@ -34,7 +35,8 @@ import {
   withFiles,
   withMakers,
 } from './transitions.js';
-import { decidedBy, emit, tryNow } from '../frame/log.js';
+import { decidedBy, tryNow } from '../frame/decisions/answering.js';
+import { emit } from '../frame/log.js';
 import { moved } from './move.js';
 import { askFailedAgain, callSettings } from './retry.js';
 import { resolveRunaway } from './decide-runaway.js';

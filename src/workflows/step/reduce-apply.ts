@@ -30,7 +30,7 @@ import {
   PART,
   toReview,
 } from './transitions.js';
-import { asking } from '../frame/decision-state.js';
+import { asking } from '../frame/decisions/asking.js';
 import { emit, warnOfPaths } from '../frame/log.js';
 
 /** A new proposal: verdicts on files whose base and result are the same stand. About failed files a person is asked first. */

@@ -8,7 +8,8 @@ import {
   type StepEstimate,
 } from '../../shared/usage.js';
 import type { CallProgress, FileEntry, StepState } from './state.js';
-import { approversFirst, asking } from '../frame/decision-state.js';
+import { approversFirst } from '../frame/decisions/state.js';
+import { asking } from '../frame/decisions/asking.js';
 import { within } from '../frame/machine.js';
 import { emit } from '../frame/log.js';
 import { splitByFile } from './reduce-propose.js';

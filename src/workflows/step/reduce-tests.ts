@@ -3,7 +3,7 @@ import type { DecisionPoint, DecisionRequest, PauseReason } from '../../shared/d
 import type { NoSandbox, NotYet } from '../../shared/proposal-activities.js';
 import { PASSED, type BaseTestRun, type WrittenByTests } from '../../shared/test-activities.js';
 import { cut } from '../../shared/rules.js';
-import { testsBy } from '../frame/decision-state.js';
+import { testsBy } from '../frame/decisions/answering.js';
 import { emit, warnOfWrites } from '../frame/log.js';
 import { within } from '../frame/machine.js';
 import type { StepState } from './state.js';

@@ -1,7 +1,7 @@
 /** What a model's audit and a failed verification lead to, what a person answers to doubts, and what comes after a rollback. Pure. */
 import { within } from '../frame/machine.js';
 import { emit, onModelDown } from '../frame/log.js';
-import { asking } from '../frame/decision-state.js';
+import { asking } from '../frame/decisions/asking.js';
 import type { DecisionPoint, DecisionRequest } from '../../shared/decisions.js';
 import type { AuditResult } from '../../shared/step-activities.js';
 import { auditText } from '../../shared/audit.js';

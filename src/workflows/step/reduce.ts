@@ -29,7 +29,8 @@ import {
   spend,
   type Proposed,
 } from './reduce-propose.js';
-import { asking, decisionId } from '../frame/decision-state.js';
+import { asking } from '../frame/decisions/asking.js';
+import { decisionId } from '../frame/decisions/state.js';
 import { isPart, type FileEntry, type StepState } from './state.js';
 import {
   close,
@@ -40,14 +41,9 @@ import {
   takePicked,
   withFiles,
 } from './transitions.js';
-import {
-  emit,
-  recordIgnored,
-  noProgress,
-  onModelDown,
-  openDecision,
-  tellFailed,
-} from '../frame/log.js';
+import { emit, noProgress, onModelDown, tellFailed } from '../frame/log.js';
+import { recordIgnored } from '../frame/decisions/answering.js';
+import { openDecision } from '../frame/decisions/asking.js';
 import {
   within,
   type ActivityFailed,

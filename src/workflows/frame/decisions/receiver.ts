@@ -3,32 +3,32 @@
  * Handlers take `unknown` and never throw.
  */
 import { CancellationScope } from '@temporalio/workflow';
-import type { ResultOf } from '../../shared/activities.js';
+import type { ResultOf } from '../../../shared/activities.js';
 import {
-  UNSIGNED_ANSWERS,
   type DecideOutcome,
   type DecisionRequest,
-} from '../../shared/decisions.js';
-import type { StepEvent } from '../../shared/events.js';
-import type { BlobRef, StepKey } from '../../shared/ids.js';
+  UNSIGNED_ANSWERS,
+} from '../../../shared/decisions.js';
+import type { StepEvent } from '../../../shared/events.js';
+import type { BlobRef, StepKey } from '../../../shared/ids.js';
 import {
-  MESSAGES,
-  readMessage,
   type Message,
   type MessageName,
+  MESSAGES,
   type Reading,
-} from '../../shared/messages.js';
-import type { ProposalSummary } from '../../shared/proposal-activities.js';
-import type { EventsQuery, FullStatus, LedgerRow, StatusQuery } from '../../shared/run.js';
-import { asText, short } from '../../shared/text.js';
-import { tokensIn } from '../../shared/tokens.js';
-import { judge, outcomeOf, validateDecision } from '../../shared/validate-decision.js';
-import { callsOf, type Asked, type Calls, type Words } from './activities.js';
-import { eventsOf } from './details.js';
-import { failureOf, refuseUpdate } from './failures.js';
-import type { LongRun } from './long-run.js';
-import type { FrameFact, Machine, Move, OwnSignal, RunState } from './machine.js';
-import type { Receiver } from './messages.js';
+  readMessage,
+} from '../../../shared/messages.js';
+import type { ProposalSummary } from '../../../shared/proposal-activities.js';
+import type { EventsQuery, FullStatus, LedgerRow, StatusQuery } from '../../../shared/run.js';
+import { asText, short } from '../../../shared/text.js';
+import { tokensIn } from '../../../shared/tokens.js';
+import { judge, outcomeOf, validateDecision } from '../../../shared/validate-decision.js';
+import { type Asked, type Calls, callsOf, type Words } from '../activities.js';
+import { eventsOf } from '../details.js';
+import { failureOf, refuseUpdate } from '../failures.js';
+import type { LongRun } from '../long-run.js';
+import type { FrameFact, Machine, Move, OwnSignal, RunState } from '../machine.js';
+import type { Receiver } from '../messages.js';
 
 /** The run that the messages are for. */
 interface Target<S extends RunState, F> {
