@@ -1,6 +1,6 @@
 /** Tests before anything is applied: what they lead to. The activity itself runs in test/e2e/baseline.test.ts. */
 import { describe, expect, test } from '@jest/globals';
-import { baseChoice } from '../../src/workflows/step/reduce-tests.js';
+import { baseChoice } from '../../src/workflows/step/selectors.js';
 import { play, type Case } from './step-driver.js';
 import { blob } from './world.js';
 

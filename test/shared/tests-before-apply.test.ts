@@ -1,6 +1,6 @@
 /** Tests on an overlay: on the proposal before its approval, and again right before the apply if they do not hold any more. */
 import { describe, expect, test } from '@jest/globals';
-import { testsOfProposal } from '../../src/workflows/step/reduce-tests.js';
+import { testsOfProposal } from '../../src/workflows/step/selectors.js';
 import { resultNotes } from '../../src/shared/run.js';
 import { resultOf, statusOf } from '../../src/workflows/step/views.js';
 import { inOrder, play, StepDriver, type Case } from './step-driver.js';

@@ -12,7 +12,7 @@ import {
   pathsToApply,
   repairable,
   selectedFiles,
-} from '../../src/workflows/step/effects.js';
+} from '../../src/workflows/step/selectors.js';
 import { problem } from '../../src/shared/problems.js';
 import type {
   ApplyResult,

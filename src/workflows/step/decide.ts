@@ -1,90 +1,47 @@
 /** What a person's decision does to the step. Which decisions count is in shared/validate-decision.ts. Pure. */
-import { within } from '../frame/machine.js';
-import { recordOf, seenWith, resolvedBy, testsBy } from '../frame/decisions/answering.js';
-import { waitsForHost } from '../frame/decisions/state.js';
 import {
-  isOfTheRest,
-  namedFiles,
   type Answer,
   type DecisionPoint,
   type DecisionRecord,
   type DecisionRequest,
+  isOfTheRest,
+  namedFiles,
 } from '../../shared/decisions.js';
-import { answerOf } from '../../shared/validate-decision.js';
 import type { LimitName, Limits } from '../../shared/limits.js';
-import {
-  lacksConsent,
-  unfinishedPaths,
-  type FileEntry,
-  type StepState,
-  type Verdict,
-} from './state.js';
-import type { ProposalSummary } from '../../shared/proposal-activities.js';
 import { defaultChunks, isLimitName } from '../../shared/rules.js';
-import { resolveBase, testsOfProposal } from './reduce-tests.js';
-import { splitByFile } from './reduce-propose.js';
+import { answerOf } from '../../shared/validate-decision.js';
 import {
-  askAgain,
-  lookFor,
-  takePicked,
+  decidedBy,
+  recordOf,
+  resolvedBy,
+  seenWith,
+  testsBy,
+  tryNow,
+} from '../frame/decisions/answering.js';
+import { waitsForHost } from '../frame/decisions/state.js';
+import { emit } from '../frame/log.js';
+import { within } from '../frame/machine.js';
+import { askAgain, asManual, splitByFile, withFiles } from './ledger.js';
+import { moved } from './move.js';
+import { testsOfProposal, unfinishedPaths, withMakers } from './selectors.js';
+import { asksOverEstimate } from './spending.js';
+import { resolveConflict } from './stages/apply.js';
+import { lookFor, takePicked, trustConfiguration } from './stages/preflight.js';
+import { askFailedAgain, callSettings, resolveFailed } from './stages/propose/failures.js';
+import { resolveRunaway } from './stages/propose/index.js';
+import { anew, chosen, withConsent } from './stages/review.js';
+import { auditAnew, resolveAudit } from './stages/verify/audit.js';
+import { resolveBase } from './stages/verify/base.js';
+import { resolveTestsFailed } from './stages/verify/tests.js';
+import type { FileEntry, StepState, Verdict } from './state.js';
+import {
+  asLeft,
   endAfterRollback,
   endWithoutHost,
   newBase,
-  resolveReview,
-  reportSkipped,
-  withFiles,
-  withMakers,
-} from './transitions.js';
-import { decidedBy, tryNow } from '../frame/decisions/answering.js';
-import { emit } from '../frame/log.js';
-import { moved } from './move.js';
-import { askFailedAgain, callSettings } from './retry.js';
-import { resolveRunaway } from './decide-runaway.js';
-import { asksOverEstimate } from './runaway.js';
-import { auditAnew, resolveAudit } from './reduce-verify.js';
-import {
-  asLeft,
-  asManual,
-  resolveConflict,
-  resolveTestsFailed,
   resolveCombined,
-} from './decide-conflict.js';
-
-/** Raises limits and takes settings; `retry` at a reached limit without a number raises it by as much again. */
-function withSettings(state: StepState, open: DecisionPoint, request: DecisionRequest): StepState {
-  const said = Object.entries(request.set ?? {}).filter(
-    ([name, value]) => isLimitName(state.input.rules, name) && typeof value === 'number',
-  );
-  const { base, edits } = state;
-  if (base.limits === null)
-    return within(state, 'base', { early: { ...base.early, ...Object.fromEntries(said) } });
-  const limits: Record<LimitName, number | null> = { ...base.limits, ...Object.fromEntries(said) };
-  const reached = open.subject;
-  // Answered file by file, it is raised once.
-  const isFirstRetry = !Object.values(open.answered).includes('retry');
-  if (
-    isFirstRetry &&
-    request.answer === 'retry' &&
-    reached !== null &&
-    isLimitName(state.input.rules, reached)
-  ) {
-    const most = defaultChunks(state.input.rules, edits.files.length);
-    // What cannot be counted is not limited any more, whatever the answer sets.
-    if (reached === 'budget_usd' && state.usage.usd === null) limits[reached] = null;
-    else if (request.set?.[reached] === undefined) {
-      const fallback = reached === 'budget_usd' ? (base.budget?.usd ?? most) : most;
-      limits[reached] = (limits[reached] ?? fallback) + (base.ready?.limits[reached] ?? fallback);
-    }
-  }
-  return within(state, 'base', { limits: limits satisfies Limits });
-}
-
-const ORDERS_CALLS: ReadonlySet<Answer> = new Set(['retry', 'revise', 'regenerate']);
-/** An answer that orders calls although the run is over its estimate lets it continue: it is not asked for the estimate right after that. */
-const mayExceedEstimate = (state: StepState, { answer }: DecisionRequest): StepState =>
-  ORDERS_CALLS.has(answer) && asksOverEstimate(state)
-    ? { ...state, answered: { ...state.answered, overEstimate: true } }
-    : state;
+  resolveReview,
+} from './ways.js';
 
 /** Folds a request that counts (see `validateDecision`) into the state. */
 export const applyDecision = (state: StepState, request: DecisionRequest, now: number): StepState =>
@@ -121,6 +78,59 @@ function takeAnswer(state: StepState, request: DecisionRequest, now: number): St
   });
   return resolve(resolved, { ...open, answered }, request, now);
 }
+
+/** Names in the `decided` event what the decision left out: without a worker only events tell what became of a file. */
+const reportSkipped = (before: StepState, after: StepState): StepState => {
+  const open = new Set(
+    before.edits.files.filter((file) => file.status !== 'skipped').map((file) => file.path),
+  );
+  const skipped = after.edits.files.filter(
+    (file) => file.status === 'skipped' && open.has(file.path),
+  );
+  if (skipped.length === 0) return after;
+  const paths = skipped.map((file) => file.path);
+  const events = after.events.map((event) =>
+    event.type === 'decided' && event.seq >= before.nextSeq ? { ...event, skipped: paths } : event,
+  );
+  return { ...after, events };
+};
+
+/** Raises limits and takes settings; `retry` at a reached limit without a number raises it by as much again. */
+function withSettings(state: StepState, open: DecisionPoint, request: DecisionRequest): StepState {
+  const said = Object.entries(request.set ?? {}).filter(
+    ([name, value]) => isLimitName(state.input.rules, name) && typeof value === 'number',
+  );
+  const { base, edits } = state;
+  if (base.limits === null)
+    return within(state, 'base', { early: { ...base.early, ...Object.fromEntries(said) } });
+  const limits: Record<LimitName, number | null> = { ...base.limits, ...Object.fromEntries(said) };
+  const reached = open.subject;
+  // Answered file by file, it is raised once.
+  const isFirstRetry = !Object.values(open.answered).includes('retry');
+  if (
+    isFirstRetry &&
+    request.answer === 'retry' &&
+    reached !== null &&
+    isLimitName(state.input.rules, reached)
+  ) {
+    const most = defaultChunks(state.input.rules, edits.files.length);
+    // What cannot be counted is not limited any more, whatever the answer sets.
+    if (reached === 'budget_usd' && state.usage.usd === null) limits[reached] = null;
+    else if (request.set?.[reached] === undefined) {
+      const fallback = reached === 'budget_usd' ? (base.budget?.usd ?? most) : most;
+      limits[reached] = (limits[reached] ?? fallback) + (base.ready?.limits[reached] ?? fallback);
+    }
+  }
+  return within(state, 'base', { limits: limits satisfies Limits });
+}
+
+const ORDERS_CALLS: ReadonlySet<Answer> = new Set(['retry', 'revise', 'regenerate']);
+
+/** An answer that orders calls although the run is over its estimate lets it continue: it is not asked for the estimate right after that. */
+const mayExceedEstimate = (state: StepState, { answer }: DecisionRequest): StepState =>
+  ORDERS_CALLS.has(answer) && asksOverEstimate(state)
+    ? { ...state, answered: { ...state.answered, overEstimate: true } }
+    : state;
 
 /** Ends the step, whatever it does or waits for; an open decision is resolved by it. */
 export function abortStep(state: StepState, record: DecisionRecord, now: number): StepState {
@@ -200,69 +210,6 @@ function perFile(
     );
   const revised = request.answer === 'revise' ? withMakers(state, files) : files;
   return withFiles(state, revised, effect);
-}
-
-/** The file as the next proposal takes it: what was chosen of it, to be looked at again. */
-const chosen = (
-  file: FileEntry,
-  proposal: ProposalSummary | null,
-  changes: readonly number[] | null,
-): FileEntry =>
-  proposal === null
-    ? file
-    : {
-        ...file,
-        verdict: null,
-        selected: { proposal: proposal.ref, diff: proposal.diff, changes },
-      };
-
-/** Where something was chosen, all other files stay as this proposal has them (it may have been carried over to newer files). */
-function pinProposal(state: StepState, open: DecisionPoint): StepState {
-  const { proposal } = state;
-  if (proposal === null || !Object.values(open.answered).includes('select')) return state;
-  const proposed = new Set(proposal.files.map((file) => file.path));
-  return withFiles(state, 'all', (file) => {
-    const stays =
-      proposed.has(file.path) &&
-      file.status === 'done' &&
-      !file.manual &&
-      answerOf(open, file.path) !== 'select';
-    return stays
-      ? { ...file, selected: { proposal: proposal.ref, diff: proposal.diff, changes: null } }
-      : file;
-  });
-}
-
-/** Another proposal is wanted: failed tests of this one were kept for it alone. */
-const anew = (state: StepState, open: DecisionPoint): StepState => ({
-  ...pinProposal(within(state, 'applied', { incomplete: false }), open),
-  proposal: null,
-});
-
-/** Whoever approved was told that the commands run without a sandbox; a policy is told nothing. */
-const withConsent = (state: StepState, { answer, by }: DecisionRequest): StepState =>
-  answer === 'approve' && by.from !== 'policy' && lacksConsent(state)
-    ? { ...state, sandbox: { ...state.sandbox, without: 'run' } }
-    : state;
-
-/** The proposal of the files that are done is that of the step once the failed ones are left out; else it is built anew with them. */
-function resolveFailed(
-  state: StepState,
-  answers: ReadonlySet<Answer>,
-  request: DecisionRequest,
-  now: number,
-): StepState {
-  if (state.stage.at !== 'propose' || state.stage.part === undefined) return state;
-  const leftOut = [...answers].every((answer) => answer === 'approve' || answer === 'skip');
-  if (!leftOut || state.proposal === null)
-    return { ...state, stage: { at: 'propose' }, proposal: null };
-  return resolveReview(withConsent({ ...state, stage: { at: 'review' } }, request), now);
-}
-
-/** The next look at the files accepts the contents that the question was about. */
-function trustConfiguration(state: StepState): StepState {
-  const { untrusted = [], trusts = [] } = state.base;
-  return within(state, 'base', { trusts: [...trusts, ...untrusted], untrusted: [] });
 }
 
 /** Every file of the decision has its answer: what follows. */

@@ -2,8 +2,8 @@
 import type { BlobRef } from '../../shared/ids.js';
 import type { LimitName, Limits } from '../../shared/limits.js';
 import type { ActivityBase, ApplyInput, SandboxChoice } from '../../shared/proposal-activities.js';
-import { resultOn } from './reduce-tests.js';
-import { lacksConsent, type StepState } from './state.js';
+import { lacksConsent, resultOn } from './selectors.js';
+import type { StepState } from './state.js';
 
 /** For the activities that run commands. */
 export const sandboxChoice = ({ sandbox }: StepState): { readonly sandbox?: SandboxChoice } => {
@@ -11,15 +11,15 @@ export const sandboxChoice = ({ sandbox }: StepState): { readonly sandbox?: Sand
   const { without, ...rest } = sandbox;
   return { sandbox: { ...rest, ...(without === undefined ? {} : { without: true }) } };
 };
+
 /** It runs nothing of the proposal's, and where a person approves afterwards, that person is told of the commands that do. */
 export const formatterChoice = (state: StepState): { readonly sandbox?: SandboxChoice } =>
   state.base.ready?.approval === 'ask' && lacksConsent(state)
     ? { sandbox: { without: true } }
     : sandboxChoice(state);
+
 /** Limits that people changed by their answers: the snapshot of the preflight does not know them. */
-export const changedLimits = ({
-  base: { limits, ready, early },
-}: StepState): Partial<Limits> | null => {
+const changedLimits = ({ base: { limits, ready, early } }: StepState): Partial<Limits> | null => {
   const resolved: Partial<Limits> = ready?.limits ?? {};
   const known: Partial<Limits> = limits ?? early;
   const changed = (Object.keys(known) as LimitName[]).filter(

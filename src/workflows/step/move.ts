@@ -1,14 +1,14 @@
 /** A run goes on elsewhere, as its host is gone: where, what must be there, and what is done there again. Pure. */
-import { within, type Move } from '../frame/machine.js';
-import { emit } from '../frame/log.js';
 import type { DecisionRequest } from '../../shared/decisions.js';
 import { hostQueueOf, queuesOfAny } from '../../shared/names.js';
-import type { StepSetup } from '../../shared/run.js';
 import { cut } from '../../shared/rules.js';
+import type { StepSetup } from '../../shared/run.js';
 import { asText } from '../../shared/text.js';
-import { onRolledBack } from './reduce-verify.js';
+import { emit } from '../frame/log.js';
+import { type Move, within } from '../frame/machine.js';
+import { openThere } from './selectors.js';
+import { onRolledBack } from './stages/apply.js';
 import type { StepState } from './state.js';
-import { openThere } from './transitions.js';
 
 export const moveOf = (
   state: StepState,

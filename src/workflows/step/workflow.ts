@@ -3,26 +3,15 @@
  * and what came of it is folded into the state (`reduce`). This file is the protocol; every rule that will be improved lives in an
  * activity, so that a better rule breaks no paused run.
  */
-import { isBlobRef, type BlobRef } from '../../shared/ids.js';
+import * as check from '../frame/input.js';
 import { CancellationScope } from '@temporalio/workflow';
+import { type BlobRef, isBlobRef } from '../../shared/ids.js';
 import { configurationOf, type StepResult } from '../../shared/run.js';
 import type { EditStepInput } from '../../shared/start-input.js';
 import type { TestSubject } from '../../shared/test-activities.js';
 import { owner } from '../frame/activities.js';
-import * as check from '../frame/input.js';
 import type { FrameEffect, Machine, RunIo } from '../frame/machine.js';
 import { runMachine } from '../frame/run.js';
-import {
-  leftOut,
-  nextEffect,
-  repairable,
-  selectedFiles,
-  type Chunk,
-  type Effect,
-} from './effects.js';
-import { moveOf } from './move.js';
-import { reduce, type Fact } from './reduce.js';
-import { baseChoice, baseQuestion } from './reduce-tests.js';
 import {
   formatterChoice,
   heldToken,
@@ -34,12 +23,20 @@ import {
   testedOn,
   unapprovedOf,
 } from './inputs.js';
-import { auditOf, initialState, type StepState } from './state.js';
+import { moveOf } from './move.js';
+import type { Chunk, Effect, Fact } from './protocol.js';
+import { reduce } from './reduce.js';
+import { auditOf, baseChoice, leftOut, repairable, selectedFiles } from './selectors.js';
+import { nextEffect } from './stages/index.js';
+import { baseQuestion } from './stages/verify/base.js';
+import { initialState, type StepState } from './state.js';
 import { detailsOf, ledgerOf, resultOf, statusOf } from './views.js';
 
-const DEFAULT_TEST_TIMEOUT_S = 600; // bound: Seconds for the tests of a step whose limits are not known.
+const DEFAULT_TEST_TIMEOUT_S = 600;
 
+// bound: Seconds for the tests of a step whose limits are not known.
 type OwnEffect = Exclude<Effect, FrameEffect>;
+
 type StepRun = RunIo<StepState, Fact, Chunk>;
 
 /** `editStep(input) -> result`; see src/shared/start-input.ts for the input, src/shared/run.ts for the result, docs/architecture.md for the picture. */

@@ -1,8 +1,10 @@
 /** Orders failed files again as an answer says: with another model, another output budget or a note. Pure. */
-import type { DecisionRequest, PauseReason } from '../../shared/decisions.js';
-import { within } from '../frame/machine.js';
-import type { CallProgress, FileEntry, StepState } from './state.js';
-import { askAgain, FRESH, withFiles } from './transitions.js';
+import type { Answer, DecisionRequest, PauseReason } from '../../../../shared/decisions.js';
+import { within } from '../../../frame/machine.js';
+import { askAgain, FRESH, withFiles } from '../../ledger.js';
+import type { CallProgress, FileEntry, StepState } from '../../state.js';
+import { resolveReview } from '../../ways.js';
+import { withConsent } from '../review.js';
 
 /** Failures after which the model's answer is still valid. */
 const KEEPS_ANSWER: ReadonlySet<PauseReason> = new Set([
@@ -70,4 +72,18 @@ export function askFailedAgain(
   return withFiles(within(state, 'edits', { combined }), paths, (file) =>
     retried(state, file, request),
   );
+}
+
+/** The proposal of the files that are done is that of the step once the failed ones are left out; else it is built anew with them. */
+export function resolveFailed(
+  state: StepState,
+  answers: ReadonlySet<Answer>,
+  request: DecisionRequest,
+  now: number,
+): StepState {
+  if (state.stage.at !== 'propose' || state.stage.part === undefined) return state;
+  const leftOut = [...answers].every((answer) => answer === 'approve' || answer === 'skip');
+  if (!leftOut || state.proposal === null)
+    return { ...state, stage: { at: 'propose' }, proposal: null };
+  return resolveReview(withConsent({ ...state, stage: { at: 'review' } }, request), now);
 }

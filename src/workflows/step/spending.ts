@@ -1,11 +1,60 @@
-/** Spending without success: the question whether the run should continue (the answers are in decide-runaway.ts). Pure. */
+/** Counts what the step has used, and asks before a call that would exceed a limit or that spends without success. Pure. */
 import type { Pause, PauseReason } from '../../shared/decisions.js';
 import { cut } from '../../shared/rules.js';
 import { count } from '../../shared/text.js';
-import { expectedText, isOverEstimate, usageText } from '../../shared/usage.js';
-import { unfinishedPaths, type FileEntry, type StepState } from './state.js';
+import {
+  addUsage,
+  expectedText,
+  isOverEstimate,
+  reachedBudget,
+  type StepUsage,
+  usageText,
+  usedOf,
+} from '../../shared/usage.js';
+import { notCounted } from '../frame/log.js';
+import { type Effect, pause } from './protocol.js';
+import { budgetOf, unfinishedPaths } from './selectors.js';
+import type { FileEntry, StepState } from './state.js';
 
-const FILES_NAMED = 10; // bound: Maximum number of files in the message. The ledger lists all of them.
+export const spend = (state: StepState, usage: StepUsage): StepState => ({
+  ...state,
+  usage: state.usageFromJournal ? state.usage : addUsage(state.usage, usage),
+});
+
+/** The journal knows calls of which no activity told; a journal that knows fewer (another home's) does not take any back. */
+export const onUsageCounted = (
+  state: StepState,
+  usage: StepUsage | null,
+  now: number,
+): StepState => {
+  if (usage === null) return notCounted(state, now);
+  return usage.calls < state.usage.calls ? state : { ...state, usage, usageFromJournal: true };
+};
+
+/** Returns the pause that must come before the next call to the model; null: none. */
+export function spendingPause(state: StepState, currentTime_ms: number): Effect | null {
+  const runaway = runawayPause(state);
+  return (
+    budgetReached(state, currentTime_ms) ??
+    (runaway === null ? null : { kind: 'pause', pause: runaway })
+  );
+}
+
+function budgetReached(state: StepState, currentTime_ms: number): Effect | null {
+  const { usage, base, startedAt, pausedFor_ms } = state;
+  const reached = reachedBudget(
+    base.limits,
+    usedOf({ usage, time_ms: currentTime_ms - startedAt - pausedFor_ms }),
+    { default_usd: budgetOf(state)?.usd ?? null },
+  );
+  return reached === null
+    ? null
+    : pause('budget', reached.message, unfinishedPaths(state), reached.name);
+}
+
+const FILES_NAMED = 10;
+
+// bound: Maximum number of files in the message. The ledger lists all of them.
 
 /** The reasons why a file has no edit, for people. Other reasons are shown by their code alone. */
 const FAILURE_WORDS: Partial<Record<PauseReason, string>> = {
@@ -23,6 +72,7 @@ interface SameFailure {
   readonly reason: PauseReason;
   readonly files: readonly FileEntry[];
 }
+
 /** Returns the files that failed for the same reason. Null: they are fewer than the bound, a file was edited, or a person has answered. */
 export function sameFailure(state: StepState): SameFailure | null {
   const { edits, answered } = state;
@@ -59,7 +109,7 @@ function sameFailureText({ reason, files }: SameFailure): string {
 }
 
 /** Returns the question whether the run should continue. Null: it spends as expected, or a person has answered. */
-export function runawayPause(state: StepState): Pause | null {
+function runawayPause(state: StepState): Pause | null {
   const same = sameFailure(state);
   const isOver = asksOverEstimate(state);
   if (same === null && !isOver) return null;
