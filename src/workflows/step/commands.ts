@@ -7,8 +7,12 @@ import { emit } from '../frame/log.js';
 import type { StepState } from './state.js';
 
 /** The same move comes next: the wait was in the activity. */
-export const onNoTurn = (state: StepState, activity: ActivityName, now: number): StepState =>
-  emit(state, now, {
+export const onNoTurn = (
+  state: StepState,
+  activity: ActivityName,
+  currentTime_ms: number,
+): StepState =>
+  emit(state, currentTime_ms, {
     type: 'warning',
     message: `${activity} is waiting for its turn: commands of other runs are running`,
   });

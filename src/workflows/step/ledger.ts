@@ -75,14 +75,14 @@ export function withMade(
   return within(state, 'edits', { files: [...known, ...entries] });
 }
 
-export const waiting = (file: FileEntry): FileEntry =>
+export const pending = (file: FileEntry): FileEntry =>
   isUnfinished(file) ? { ...file, status: 'pending' } : file;
 
 /** One call a file from here on; `brief`: they agree on names beforehand. */
 export function splitByFile(
   state: StepState,
   reason: string,
-  now: number,
+  currentTime_ms: number,
   brief?: boolean,
 ): StepState {
   const { files: before, combined } = state.edits;
@@ -91,7 +91,11 @@ export function splitByFile(
   const files = before.map((file) => (isUnfinished(file) ? { ...file, ...all } : file));
   const briefWanted = brief ?? files.length > 1;
   const split = within(state, 'edits', { combined: null, split: true, briefWanted, files });
-  return emit(split, now, { type: 'edit_split_triggered', reason, file_count: files.length });
+  return emit(split, currentTime_ms, {
+    type: 'edit_split_triggered',
+    reason,
+    file_count: files.length,
+  });
 }
 
 export const asManual = (file: FileEntry): FileEntry => ({

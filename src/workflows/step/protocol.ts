@@ -1,25 +1,28 @@
-/** The effects that an edit step can want, the facts that come of them, and the shape of its stages. Types, and the one effect that asks. */
+/** The protocol of an edit step: the effects that it can want, the facts that come of them, and the shape that all its stages have. */
 import type { ResultOf } from '../../shared/activities.js';
-import type { PauseReason } from '../../shared/decisions.js';
+import type { DecisionPoint, DecisionRequest, PauseReason } from '../../shared/decisions.js';
 import type { BlobRef } from '../../shared/ids.js';
 import type { ProposeResult } from '../../shared/step-activities.js';
 import type { TestSubject } from '../../shared/test-activities.js';
-import type { ActivityFailed, FactOf, FrameEffect, FrameFacts } from '../frame/machine.js';
-import type { CallProgress } from './state.js';
+import type { ActivityFailed, FactOf, Folds, FrameEffect, FrameFacts } from '../frame/machine.js';
+import type { CallProgress, Stage, StepState } from './state.js';
 
+/** A call of a model for one file, or for all files of the step. */
 export interface Chunk {
-  /** Path, or `*` for the whole step. */
+  /** A path, or `*` for all files. */
   readonly file: string;
   readonly seq: number;
+  /** Number of chunks that the step has. */
   readonly total: number;
   readonly attempt: CallProgress;
-  /** Heads of the chain of accepted results when it started. */
+  /** Heads of the chain of accepted results when the chunk started. */
   readonly heads: readonly BlobRef[];
 }
 
+/** What the workflow does next. `workflow.ts` has the activity of each. */
 export type Effect = FrameEffect | OwnEffect;
 
-type OwnEffect =
+export type OwnEffect =
   | { readonly kind: 'preflight' }
   | { readonly kind: 'pick' }
   | { readonly kind: 'brief' }
@@ -30,45 +33,36 @@ type OwnEffect =
   | { readonly kind: 'rebase' }
   /** Tests in the workspace after the apply. */
   | { readonly kind: 'verify' }
-  /** Tests on the base, side by side with the call that comes next; null: alone. */
+  /** Tests on the base, side by side with the call that comes next. Null: alone. */
   | {
       readonly kind: 'try_base';
       readonly beside: Extract<Effect, { kind: 'brief' | 'propose' }> | null;
     }
-  /** Tests on these files of the proposal before they are applied; `isFresh`: right before that. */
+  /** Tests on these files of the proposal before they are applied. `isFresh`: right before that. */
   | {
       readonly kind: 'test_proposal';
       readonly files: readonly string[];
       readonly isFresh: boolean;
     }
   | { readonly kind: 'audit'; readonly calls: number }
-  | { readonly kind: 'release' | 'roll_back' }
+  | { readonly kind: 'release' }
+  | { readonly kind: 'roll_back' }
   | { readonly kind: 'commit' };
 
-export const pause = (
-  reason: PauseReason,
-  message: string,
-  paths: readonly string[] = [],
-  subject: string | null = null,
-): Effect => ({
-  kind: 'pause',
-  pause: { reason, message, files: paths.map((path) => ({ path, reason, message })), subject },
-});
-
-/** By their type. */
+/** Facts of a step, by their type. */
 export interface Facts extends FrameFacts {
   preflighted: { result: ResultOf<'preflight'> };
   picked: { result: ResultOf<'pickFiles'> };
   briefed: { result: ResultOf<'writeBrief'> };
   chunk_started: { chunk: Chunk };
-  proposed: Proposed;
+  proposed: { chunk: Chunk; result: ProposeResult };
   proposal_built: { result: ResultOf<'buildProposal'> };
   approved_by_policy: object;
   applied: { result: ResultOf<'applyProposal'> };
   rebased: { result: ResultOf<'rebaseProposal'> };
   tested: { on: TestSubject; result: ResultOf<'runTests'> };
   audited: { result: ResultOf<'auditChange'> };
-  /** The lock is ended. */
+  /** The workspace is unlocked. */
   released: object;
   rolled_back: { result: ResultOf<'rollBack'> };
   committed: { result: ResultOf<'commit'> };
@@ -78,7 +72,40 @@ export interface Facts extends FrameFacts {
 
 export type Fact = FactOf<Facts>;
 
-export interface Proposed {
-  readonly chunk: Chunk;
-  readonly result: ProposeResult;
+/** A place in which a step has something left to do. */
+export type Place = Exclude<Stage['at'], 'closed'>;
+
+/** Gives the next effect at each place of a stage. */
+export type Next<P extends Place> = {
+  readonly [Name in P]: (state: StepState, currentTime_ms: number) => Effect;
+};
+
+/** Folds each fact of a stage into the state. */
+export type On<T extends keyof Facts> = Folds<StepState, Pick<Facts, T>>;
+
+/** A decision whose files all have an answer. */
+export interface Resolution {
+  readonly decision: DecisionPoint;
+  /** The last answer. */
+  readonly request: DecisionRequest;
 }
+
+/** Gives what follows each decision of a stage once it is resolved. */
+export type Decide<R extends PauseReason> = {
+  readonly [Reason in R]: (
+    state: StepState,
+    resolution: Resolution,
+    currentTime_ms: number,
+  ) => StepState;
+};
+
+/** Returns the effect that asks about these paths, or about the step as a whole. */
+export const pause = (
+  reason: PauseReason,
+  message: string,
+  paths: readonly string[] = [],
+  subject: string | null = null,
+): Effect => ({
+  kind: 'pause',
+  pause: { reason, message, files: paths.map((path) => ({ path, reason, message })), subject },
+});

@@ -117,13 +117,13 @@ export const pathsToApply = (state: StepState): readonly string[] => {
     files.filter((file) => file.status === 'skipped').map((file) => file.path),
   );
   const applied = new Set(appliedPaths(state));
-  const now = new Set(
+  const current = new Set(
     state.applied.all
       .filter((done) => done.proposal === state.proposal?.ref)
       .flatMap((done) => done.files),
   );
   return approvedPaths(state).filter(
-    (path) => !skipped.has(path) && !(asManual.has(path) ? now.has(path) : applied.has(path)),
+    (path) => !skipped.has(path) && !(asManual.has(path) ? current.has(path) : applied.has(path)),
   );
 };
 

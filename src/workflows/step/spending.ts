@@ -25,9 +25,9 @@ export const spend = (state: StepState, usage: StepUsage): StepState => ({
 export const onUsageCounted = (
   state: StepState,
   usage: StepUsage | null,
-  now: number,
+  currentTime_ms: number,
 ): StepState => {
-  if (usage === null) return notCounted(state, now);
+  if (usage === null) return notCounted(state, currentTime_ms);
   return usage.calls < state.usage.calls ? state : { ...state, usage, usageFromJournal: true };
 };
 

@@ -46,7 +46,7 @@ export type AfterRollback =
   | { readonly do: 'finish'; readonly outcome: StepOutcome; readonly problem: Problem | null };
 
 /** Where the step is, and what only that stage needs. */
-type Stage =
+export type Stage =
   /** `only`: targets whose base is taken anew; null: all. */
   | { readonly at: 'preflight'; readonly only: Paths | null }
   | { readonly at: 'pick'; readonly snapshot: BlobRef }
@@ -274,8 +274,8 @@ export interface StepState extends RunState<StepSetup> {
 /** Of tests whose base did not change again. */
 export const NO_BASE_MOVES = { baseMoves: 0, movesByRuns: 0 } as const;
 
-export const initialState = (input: StepSetup, now: number): StepState => ({
-  ...begin(input, now),
+export const initialState = (input: StepSetup, currentTime_ms: number): StepState => ({
+  ...begin(input, currentTime_ms),
   stage: { at: 'preflight', only: null },
   base: { number: 1, pickRegeneration: 1, picked: null, ready: null, limits: null, early: {} },
   edits: {

@@ -22,18 +22,18 @@ import {
 import type { AfterRollback, CallProgress, StepState } from './state.js';
 
 /** About failed files a person is asked first. */
-export const toReview = (state: StepState, now: number): StepState =>
+export const toReview = (state: StepState, currentTime_ms: number): StepState =>
   hasFailed(state)
     ? { ...state, stage: PART }
-    : resolveReview({ ...state, stage: { at: 'review' } }, now);
+    : resolveReview({ ...state, stage: { at: 'review' } }, currentTime_ms);
 
 /** Every file has its verdict: on to apply, or nothing was approved. */
-export function resolveReview(state: StepState, now: number): StepState {
+export function resolveReview(state: StepState, currentTime_ms: number): StepState {
   const proposal = state.proposal;
   if (state.stage.at !== 'review' || proposal === null) return state;
   if (undecidedPaths(state).length > 0) return state;
   const toApply = pathsToApply(state);
-  if (toApply.length === 0) return endOfWork(state, now, 'skipped');
+  if (toApply.length === 0) return endOfWork(state, currentTime_ms, 'skipped');
   const { files } = state.edits;
   const decision = files.reduce(
     (n, file) => Math.max(n, file.verdict?.decision ?? 0),
@@ -45,21 +45,25 @@ export function resolveReview(state: StepState, now: number): StepState {
 export const PART = { at: 'propose', part: true } as const;
 
 /** Nothing more to apply: commit what was applied before (after a conflict), or end. */
-export function endOfWork(state: StepState, now: number, outcome: StepOutcome): StepState {
-  if (state.applied.all.length === 0) return close(state, now, outcome);
-  return afterApply(state, now);
+export function endOfWork(
+  state: StepState,
+  currentTime_ms: number,
+  outcome: StepOutcome,
+): StepState {
+  if (state.applied.all.length === 0) return close(state, currentTime_ms, outcome);
+  return afterApply(state, currentTime_ms);
 }
 
 /** What was asked for is on disk: it is tested there if it was not tested before, then committed, or the step ends. */
-export const afterApply = (state: StepState, now: number): StepState => {
+export const afterApply = (state: StepState, currentTime_ms: number): StepState => {
   if (verifiesAfterApply(state)) return { ...state, stage: { at: 'verify' } };
   const unverified = within(state, 'tests', { last: state.tests.last ?? 'no_tests' });
-  return afterTests(unverified, now);
+  return afterTests(unverified, currentTime_ms);
 };
 
 /** What is on disk passed its tests, or has none; nothing is locked any more unless something follows. */
-const afterTests = (state: StepState, now: number): StepState =>
-  stageAfterTests(state) ?? close(state, now, 'applied');
+const afterTests = (state: StepState, currentTime_ms: number): StepState =>
+  stageAfterTests(state) ?? close(state, currentTime_ms, 'applied');
 
 /** What is on disk passed its tests there, under the step's lock. */
 export const afterVerify = (state: StepState): StepState =>
@@ -74,14 +78,14 @@ const stageAfterTests = (state: StepState): StepState | null => {
 export function waitToApply(
   state: StepState,
   { holder, advice }: Omit<NotYet, 'outcome'>,
-  now: number,
+  currentTime_ms: number,
 ): StepState {
   const last = (state.stage.at === 'apply' ? state.stage.busy : null) ?? { tries: 0, advice: null };
   const busy = { tries: last.tries + 1, advice: advice ?? null, waiting: true };
   const waits: StepState = { ...state, stage: { at: 'apply', busy } };
   const isTold = last.tries > 0 && (busy.advice === null || busy.advice === last.advice);
   if (holder === undefined || isTold) return waits;
-  return emit(waits, now, {
+  return emit(waits, currentTime_ms, {
     type: 'apply_busy',
     holder,
     ...(advice === undefined ? {} : { advice }),
@@ -134,12 +138,20 @@ export const asLeft = (state: StepState): StepState => ({
 });
 
 /** Before it is applied there is nothing to put back. */
-export const rollBack = (state: StepState, then: AfterRollback, now: number): StepState =>
+export const rollBack = (
+  state: StepState,
+  then: AfterRollback,
+  currentTime_ms: number,
+): StepState =>
   state.applied.all.length === 0 && state.applied.uncertain === null
-    ? afterRollback(state, then, now)
+    ? afterRollback(state, then, currentTime_ms)
     : { ...state, stage: { at: 'roll_back', then } };
 
-export function afterRollback(state: StepState, then: AfterRollback, now: number): StepState {
+export function afterRollback(
+  state: StepState,
+  then: AfterRollback,
+  currentTime_ms: number,
+): StepState {
   switch (then.do) {
     case 'ask':
       return asking(
@@ -156,7 +168,7 @@ export function afterRollback(state: StepState, then: AfterRollback, now: number
     case 'apply':
       return { ...state, stage: { at: 'apply', busy: null } };
     case 'finish':
-      return close(state, now, then.outcome, then.problem);
+      return close(state, currentTime_ms, then.outcome, then.problem);
   }
 }
 
@@ -167,10 +179,10 @@ const lastSummary = (state: StepState): string => {
 };
 
 /** `retry`, `manual` and `skip` where a decision is about the step as a whole. */
-export function resolveCombined(
+export function resolveWhole(
   state: StepState,
   request: DecisionRequest,
-  now: number,
+  currentTime_ms: number,
 ): StepState {
   const { stage, base } = state;
   const then = stage.at === 'roll_back' ? stage.then : null;
@@ -179,12 +191,12 @@ export function resolveCombined(
   switch (request.answer) {
     case 'skip': {
       const skipped = withFiles(state, 'all', (file) => ({ ...file, status: 'skipped' }));
-      return endAfterRollback(skipped, now, outcome, problem);
+      return endAfterRollback(skipped, currentTime_ms, outcome, problem);
     }
     case 'manual': {
       // The step was ending and could not restore the files: the person has.
       if (then?.do === 'finish')
-        return close(within(state, 'applied', { all: [] }), now, outcome, problem);
+        return close(within(state, 'applied', { all: [] }), currentTime_ms, outcome, problem);
       const theirs = withFiles(state, 'all', (file) =>
         file.status === 'skipped' ? file : asManual(file),
       );
@@ -199,25 +211,30 @@ export function resolveCombined(
 
 export const close = (
   state: StepState,
-  now: number,
+  currentTime_ms: number,
   outcome: StepOutcome,
   problem: Problem | null = null,
 ): StepState =>
-  emit({ ...state, stage: { at: 'closed', outcome, problem }, decision: null, ask: null }, now, {
-    type: 'step_finished',
-    outcome,
-  });
+  emit(
+    { ...state, stage: { at: 'closed', outcome, problem }, decision: null, ask: null },
+    currentTime_ms,
+    {
+      type: 'step_finished',
+      outcome,
+    },
+  );
 
 /** Ends the step; what is (or may be) applied and not committed is rolled back first. */
 export const endAfterRollback = (
   state: StepState,
-  now: number,
+  currentTime_ms: number,
   outcome: StepOutcome,
   problem: Problem | null = null,
 ): StepState => {
   const { all: known, uncertain } = state.applied;
   const all = uncertain === null ? known : [...known, uncertain];
-  if (all.length === 0 || state.commit !== null) return close(state, now, outcome, problem);
+  if (all.length === 0 || state.commit !== null)
+    return close(state, currentTime_ms, outcome, problem);
   const stage = { at: 'roll_back', then: { do: 'finish', outcome, problem } } as const;
   return { ...within(state, 'applied', { all }), stage, ask: null };
 };
@@ -226,15 +243,15 @@ export const endAfterRollback = (
  * Ends the step though its host takes no work: that may be gone for ever. What is applied there, or was being applied when it went, is
  * named for whoever looks on that host once it is back.
  */
-export const endWithoutHost = (state: StepState, now: number): StepState => {
+export const endWithoutHost = (state: StepState, currentTime_ms: number): StepState => {
   const { input, commit } = state;
   const openOnHost = openThere(state);
   // A checkout is disposable, and whoever may still work there is fenced by the token.
   if (openOnHost.files.length === 0 || commit !== null || input.repository !== undefined)
-    return close(state, now, 'aborted');
+    return close(state, currentTime_ms, 'aborted');
   const left = {
     ...within(state, 'applied', { all: [], uncertain: null, lock: null }),
     openOnHost,
   };
-  return close(left, now, 'aborted', leftOnHost(openOnHost));
+  return close(left, currentTime_ms, 'aborted', leftOnHost(openOnHost));
 };

@@ -1,5 +1,5 @@
-/** Writes the approved files, asks about conflicts, and restores the files on a way back. */
-import type { Answer, DecisionPoint, DecisionRequest } from '../../../shared/decisions.js';
+/** Apply: writes the approved files, asks about conflicts, and restores the files on a way back. */
+import type { Answer } from '../../../shared/decisions.js';
 import { sentence } from '../../../shared/problems.js';
 import type {
   ApplyResult,
@@ -10,15 +10,14 @@ import type {
 } from '../../../shared/proposal-activities.js';
 import { cut } from '../../../shared/rules.js';
 import { asking } from '../../frame/decisions/asking.js';
-import { emit } from '../../frame/log.js';
+import { busyWait_ms, emit } from '../../frame/log.js';
 import { within } from '../../frame/machine.js';
-import type { Effect } from '../protocol.js';
-import { isLast, pathsToApply, verifiesAfterApply, wantsCommit } from '../selectors.js';
+import type { Decide, Effect, Next, On, Resolution } from '../protocol.js';
+import { isLast, pathsToApply, verifiesAfterApply, wantsBase, wantsCommit } from '../selectors.js';
 import { NO_BASE_MOVES, type StepState } from '../state.js';
 import {
   afterApply,
   afterRollback,
-  asLeft,
   close,
   endOfWork,
   lookAgain,
@@ -27,7 +26,26 @@ import {
 } from '../ways.js';
 import { testsBefore } from './verify/tests.js';
 
-export function applyEffect(state: StepState): Effect {
+export const next: Next<'apply' | 'roll_back'> = {
+  apply: applyEffect,
+  roll_back: () => ({ kind: 'roll_back' }),
+};
+
+export const on: On<'applied' | 'rolled_back'> = {
+  applied: (state, { result }, currentTime_ms) => onApplied(state, result, currentTime_ms),
+  rolled_back: (state, { result }, currentTime_ms) => onRolledBack(state, result, currentTime_ms),
+};
+
+export const decide: Decide<'conflict'> = {
+  conflict: resolveConflict,
+};
+
+/** Waits for a locked workspace, runs the tests that are still to run, then applies. */
+function applyEffect(state: StepState): Effect {
+  const busy = state.stage.at === 'apply' ? state.stage.busy : null;
+  if (busy?.waiting === true)
+    return { kind: 'wait', ms: busyWait_ms(state.input.timings.lockPoll_ms, busy.tries) };
+  if (wantsBase(state)) return { kind: 'try_base', beside: null };
   const files = pathsToApply(state);
   return (
     testsBefore(state, files, true) ?? {
@@ -38,46 +56,33 @@ export function applyEffect(state: StepState): Effect {
   );
 }
 
-export function onApplied(before: StepState, result: ApplyResult, now: number): StepState {
+function onApplied(before: StepState, result: ApplyResult, currentTime_ms: number): StepState {
   const state = within(before, 'applied', { uncertain: null });
   const { proposal } = state;
   if (proposal === null) return state;
   switch (result.outcome) {
     case 'applied':
-    case 'conflict': {
-      const { all, decision } = state.applied;
-      const application = { proposal: proposal.ref, decision, files: result.files };
-      const change = {
-        lock: lockAfter(state, result.lock),
-        all: result.files.length === 0 ? all : [...all, application],
-      };
-      const applied: StepState = {
-        ...within(within(state, 'applied', change), 'tests', NO_BASE_MOVES),
-        stage: { at: 'apply', busy: null },
-      };
-      const told = emit(applied, now, {
-        type: 'applied',
-        file_count: result.files.length,
-        proposal: proposal.id,
-      });
-      return result.outcome === 'applied'
-        ? afterApply(told, now)
-        : askConflict(told, { at: 'apply', conflicts: result.conflicts }, now);
-    }
+      return afterApply(withApplication(state, proposal, result, currentTime_ms), currentTime_ms);
+    case 'conflict':
+      return askConflict(
+        withApplication(state, proposal, result, currentTime_ms),
+        { at: 'apply', conflicts: result.conflicts },
+        currentTime_ms,
+      );
     case 'busy':
-      return waitToApply(withoutUnboundPass(state), result, now);
+      return waitToApply(withoutUnboundPass(state), result, currentTime_ms);
     case 'base_changed':
-      return askConflict(state, { at: 'apply', conflicts: result.conflicts }, now);
+      return askConflict(state, { at: 'apply', conflicts: result.conflicts }, currentTime_ms);
     case 'already_committed':
-      return onAlreadyCommitted(state, result, now);
+      return onAlreadyCommitted(state, result, currentTime_ms);
     case 'base_moved':
-      return onBaseMoved(state, { proposal, otherLock: result.otherLock }, now);
+      return onBaseMoved(state, { proposal, otherLock: result.otherLock }, currentTime_ms);
     case 'failed':
       return asking(state, 'engine_failed', cut(state.input.rules, sentence(result.problem)));
   }
 }
 
-/** The commit of the run is there: the commit activity finds it under its lock. A job that wants no commit any more ends without a change. */
+/** Goes on to the commit of the run, which is there: its activity finds it under its lock. A job that wants no commit now ends unchanged. */
 const onAlreadyCommitted = (
   state: StepState,
   { lock, applications: all }: Extract<ApplyResult, { outcome: 'already_committed' }>,
@@ -87,22 +92,43 @@ const onAlreadyCommitted = (
     ? { ...within(state, 'applied', { lock, all }), stage: { at: 'commit' } }
     : close(state, currentTime_ms, 'unchanged');
 
-/** A pass on a base without a hash holds for that moment only: the workspace is locked, so its files may change. */
+/** Records the files that were written, with the lock. After a conflict these are the files without one. */
+function withApplication(
+  state: StepState,
+  proposal: ProposalSummary,
+  { files, lock }: Extract<ApplyResult, { outcome: 'applied' | 'conflict' }>,
+  currentTime_ms: number,
+): StepState {
+  const { all, decision } = state.applied;
+  const application = { proposal: proposal.ref, decision, files };
+  const change = {
+    lock: lockAfter(state, lock),
+    all: files.length === 0 ? all : [...all, application],
+  };
+  const applied: StepState = {
+    ...within(within(state, 'applied', change), 'tests', NO_BASE_MOVES),
+    stage: { at: 'apply', busy: null },
+  };
+  return emit(applied, currentTime_ms, {
+    type: 'applied',
+    file_count: files.length,
+    proposal: proposal.id,
+  });
+}
+
+/** Forgets a pass on a base without a hash. The workspace is locked by another run, which may change its files. */
 const withoutUnboundPass = (state: StepState): StepState =>
   state.tests.proposed?.result.baseHash === null
     ? within(state, 'tests', { proposed: null })
     : state;
 
-const BASE_MOVES = 3;
+const BASE_MOVES = 3; // bound: Test runs in a row that a change of other files makes void, before the reviewer is asked.
 
-// bound: Test runs in a row that a change of other files makes void, before the reviewer is asked.
-const BASE_MOVES_BY_RUNS = 10;
-
-// bound: Test runs in a row that other runs in the workspace make void, before the reviewer is asked.
+const BASE_MOVES_BY_RUNS = 10; // bound: Test runs in a row that other runs in the workspace make void, before the reviewer is asked.
 
 /**
- * Other files changed since the tests passed: the tests run again right before the apply. Runs that work in one workspace move its base
- * for each other, and each of them comes to its end: that is no question for the reviewer until there is no end of it.
+ * Has the tests run again right before the apply, as other files changed since they passed. After some rounds the reviewer is asked. Runs that
+ * work in one workspace move its base for each other, and each of them ends, so they get more rounds.
  */
 function onBaseMoved(
   state: StepState,
@@ -127,20 +153,22 @@ function onBaseMoved(
   );
 }
 
-/** The commit's parent is HEAD as it was at the first application; the lock that is held is the newest. */
+/** Returns the lock for the commit: the HEAD of the first application, which will be its parent, with the token of the newest lock. */
 const lockAfter = ({ applied: { all, lock } }: StepState, newest: HeldLock): HeldLock =>
   all.length === 0 || lock === null ? newest : { ...lock, token: newest.token };
 
+/** Files in conflict, and the place that found them. */
 interface Conflict {
   readonly at: 'apply' | 'commit' | 'rebase';
   readonly conflicts: readonly ConflictFile[];
   readonly reason?: 'conflict' | 'hook_changed';
 }
 
+/** Reports the files in conflict, and asks what to do about each. */
 export function askConflict(
   state: StepState,
   { at, conflicts, reason = 'conflict' }: Conflict,
-  now: number,
+  currentTime_ms: number,
 ): StepState {
   const files = conflicts.map((conflict) => ({
     path: conflict.path,
@@ -148,57 +176,47 @@ export function askConflict(
     message: cut(state.input.rules, conflict.why),
   }));
   const message = cut(state.input.rules, files.map((file) => withPath(file)).join('; '));
-  const told = emit(state, now, {
+  const nextState = emit(state, currentTime_ms, {
     type: 'conflict',
     files: files.map((file) => file.path),
     where: at,
   });
-  return { ...told, ask: { reason, message, files, subject: null } };
+  return { ...nextState, ask: { reason, message, files, subject: null } };
 }
 
-/** A reason that names its file already is not told the name twice. */
+/** Begins the message with its path, unless it does already. */
 const withPath = ({ path, message }: { readonly path: string; readonly message: string }): string =>
   message.startsWith(path) ? message : `${path}: ${message}`;
 
-export function resolveConflict(
+/** Takes up the answers to a conflict that an apply or a rebase found. */
+function resolveConflict(
   state: StepState,
-  open: DecisionPoint,
-  request: DecisionRequest,
-  now: number,
+  { decision }: Resolution,
+  currentTime_ms: number,
 ): StepState {
-  if (state.stage.at === 'commit') {
-    if (request.answer === 'rebase' && open.reason === 'hook_changed') return asLeft(state);
-    // A checkout has no newer HEAD: the branch is looked at again.
-    if (request.answer === 'rebase' && state.input.repository !== undefined)
-      return {
-        ...within(state, 'applied', { decision: open.n }),
-        stage: { at: 'roll_back', then: { do: 'apply' } },
-      };
-    if (request.answer === 'rebase') return within(state, 'applied', { onto: open.n });
-    const finish = { do: 'finish', outcome: 'skipped', problem: null } as const;
-    return {
-      ...state,
-      stage: {
-        at: 'roll_back',
-        then: request.answer === 'regenerate' ? { do: 'new_base' } : finish,
-      },
-    };
-  }
-  const answered = (answer: Answer): readonly string[] =>
-    open.files.map((file) => file.path).filter((path) => open.answered[path] === answer);
-  const regenerate = answered('regenerate');
-  // Anew from the files as they are; a file to be rebased beside them is found in conflict again, with the new proposal.
+  const pathsAnswered = (answer: Answer): readonly string[] =>
+    decision.files.map((file) => file.path).filter((path) => decision.answered[path] === answer);
+  const regenerate = pathsAnswered('regenerate');
+  // The model is asked again on the current files. A file to be rebased next to them comes up again as a conflict of the new proposal.
   if (regenerate.length > 0) return { ...lookAgain(state, regenerate), proposal: null };
-  const files = answered('rebase');
+  const files = pathsAnswered('rebase');
   if (files.length > 0)
-    return { ...within(state, 'applied', { decision: open.n }), stage: { at: 'rebase', files } };
-  const left = resolveReview({ ...state, stage: { at: 'review' } }, now);
-  return left.stage.at === 'review' ? endOfWork(left, now, 'skipped') : left;
+    return {
+      ...within(state, 'applied', { decision: decision.n }),
+      stage: { at: 'rebase', files },
+    };
+  const rest = resolveReview({ ...state, stage: { at: 'review' } }, currentTime_ms);
+  return rest.stage.at === 'review' ? endOfWork(rest, currentTime_ms, 'skipped') : rest;
 }
 
-export function onRolledBack(state: StepState, result: RollbackResult, now: number): StepState {
+/** Takes up restored files, and continues with what the rollback was for. */
+export function onRolledBack(
+  state: StepState,
+  result: RollbackResult,
+  currentTime_ms: number,
+): StepState {
   const { stage } = state;
-  // The branch had moved before the step was ended (its commit activity died after that): what is committed is not taken back.
+  // The commit activity moved the branch and then died. What is committed is not rolled back.
   if (result.commit !== undefined) {
     const committed = {
       ...within(state, 'applied', { uncertain: null, lock: null }),
@@ -206,17 +224,21 @@ export function onRolledBack(state: StepState, result: RollbackResult, now: numb
     };
     const note = 'the commit had been made before the files were to be put back';
     return close(
-      emit(committed, now, { type: 'committed', commit: result.commit, note }),
-      now,
+      emit(committed, currentTime_ms, { type: 'committed', commit: result.commit, note }),
+      currentTime_ms,
       'committed',
     );
   }
-  const told = emit(within(state, 'applied', { all: [], uncertain: null, lock: null }), now, {
-    type: 'rolled_back',
-    file_count: result.files.length,
-    leftAlone: result.leftAlone.map((file) => file.path),
-  });
+  const nextState = emit(
+    within(state, 'applied', { all: [], uncertain: null, lock: null }),
+    currentTime_ms,
+    {
+      type: 'rolled_back',
+      file_count: result.files.length,
+      leftAlone: result.leftAlone.map((file) => file.path),
+    },
+  );
   return stage.at === 'roll_back'
-    ? afterRollback(told, stage.then, now)
-    : close(told, now, 'aborted');
+    ? afterRollback(nextState, stage.then, currentTime_ms)
+    : close(nextState, currentTime_ms, 'aborted');
 }

@@ -1,4 +1,4 @@
-/** Builds the proposal of the accepted edits, or carries the last one over to the files that are there now. */
+/** Build: makes the proposal of the accepted edits, or rebases the last one onto the current files. */
 import type {
   BuildProposalResult,
   ProposalSummary,
@@ -9,83 +9,114 @@ import { linesChanged } from '../../../shared/text.js';
 import { asking } from '../../frame/decisions/asking.js';
 import { emit } from '../../frame/log.js';
 import { within } from '../../frame/machine.js';
-import { askForConsent, withoutOnce } from '../commands.js';
+import { askForConsent, onNoTurn, withoutOnce } from '../commands.js';
+import type { Decide, Next, On } from '../protocol.js';
 import { appliedPaths, hasFailed, wantsAudit } from '../selectors.js';
 import type { FileEntry, StepState } from '../state.js';
 import { endOfWork, PART, toReview } from '../ways.js';
 import { askConflict } from './apply.js';
-import { askForEntry } from './propose/responses.js';
+import { askForEntry, type RefusedFile } from './propose/responses.js';
 
-export function onProposalBuilt(
+export const next: Next<'build' | 'rebase'> = {
+  build: () => ({ kind: 'build' }),
+  rebase: () => ({ kind: 'rebase' }),
+};
+
+export const on: On<'proposal_built' | 'rebased'> = {
+  proposal_built: (state, { result }, currentTime_ms) =>
+    result.outcome === 'busy'
+      ? onNoTurn(state, 'buildProposal', currentTime_ms)
+      : onProposalBuilt(state, result, currentTime_ms),
+  rebased: (state, { result }, currentTime_ms) => onRebased(state, result, currentTime_ms),
+};
+
+/** A build asks nothing of its own: its questions are about the sandbox, a conflict, or files that failed. */
+export const decide: Decide<never> = {};
+
+function onProposalBuilt(
   before: StepState,
   result: BuildProposalResult,
-  now: number,
+  currentTime_ms: number,
 ): StepState {
   if (result.outcome === 'no_sandbox') return askForConsent(before, result);
   const state = withoutOnce(before);
   switch (result.outcome) {
     case 'built':
-      return onProposal(state, result.proposal, now);
+      return onProposal(state, result.proposal, currentTime_ms);
     case 'empty': {
       if (hasFailed(state)) return { ...state, stage: PART, proposal: null };
       const allSkipped = state.edits.files.every((file) => file.status === 'skipped');
-      return endOfWork(state, now, allSkipped ? 'skipped' : 'unchanged');
+      return endOfWork(state, currentTime_ms, allSkipped ? 'skipped' : 'unchanged');
     }
-    case 'refused': {
-      const known = new Set(
-        state.edits.files.filter(({ status }) => status === 'done').map(({ path }) => path),
-      );
-      const stranger = result.files.find((file) => !known.has(file.path));
-      // Nothing that could be asked for again: building it again would go on for ever.
-      if (result.files.length === 0 || stranger !== undefined) {
-        const message = cut(
-          state.input.rules,
-          `build: ${stranger?.message ?? 'refused without a file'}`,
-        );
-        return asking(state, 'engine_failed', message);
-      }
-      return result.files.reduce<StepState>(
-        (next, refused) => askForEntry(next, refused, now),
-        state,
-      );
-    }
+    case 'refused':
+      return onRefused(state, result.files, currentTime_ms);
   }
 }
 
-/** A new proposal: verdicts on files whose base and result are the same stand. About failed files a person is asked first. */
-function onProposal(state: StepState, proposal: ProposalSummary, now: number): StepState {
-  // What an answer made that was asked for again, and that it makes no more, is no file of the step.
-  const there = new Set([...appliedPaths(state), ...proposal.files.map(({ path }) => path)]);
+/** Asks again for the files that the build refused. If there is none, the same build would be refused for ever, so the reviewer is asked. */
+function onRefused(
+  state: StepState,
+  files: readonly RefusedFile[],
+  currentTime_ms: number,
+): StepState {
+  const known = new Set(
+    state.edits.files.filter(({ status }) => status === 'done').map(({ path }) => path),
+  );
+  const stranger = files.find((file) => !known.has(file.path));
+  if (files.length > 0 && stranger === undefined)
+    return files.reduce<StepState>(
+      (nextState, refused) => askForEntry(nextState, refused, currentTime_ms),
+      state,
+    );
+  const message = `build: ${stranger?.message ?? 'refused without a file'}`;
+  return asking(state, 'engine_failed', cut(state.input.rules, message));
+}
+
+/** Takes up a new proposal. Verdicts stay on files whose base and result are the same. */
+function onProposal(
+  state: StepState,
+  proposal: ProposalSummary,
+  currentTime_ms: number,
+): StepState {
+  // A file that an earlier response made, and that the last response does not make, is no file of the step.
+  const proposed = new Set([...appliedPaths(state), ...proposal.files.map(({ path }) => path)]);
   const isFile = ({ path, madeBy, status }: FileEntry): boolean =>
-    madeBy === undefined || status === 'skipped' || there.has(path);
+    madeBy === undefined || status === 'skipped' || proposed.has(path);
   const known = within(state, 'edits', { files: state.edits.files.filter(isFile) });
-  const told = emit({ ...known, proposal }, now, {
+  const nextState = emit({ ...known, proposal }, currentTime_ms, {
     type: 'proposal_ready',
     proposal: proposal.id,
     file_count: proposal.files.length,
     ...linesChanged(proposal),
   });
-  return wantsAudit(told, 'before_approval')
-    ? { ...told, stage: { at: 'audit' } }
-    : toReview(told, now);
+  return wantsAudit(nextState, 'before_approval')
+    ? { ...nextState, stage: { at: 'audit' } }
+    : toReview(nextState, currentTime_ms);
 }
 
-export function onRebased(state: StepState, result: RebaseResult, now: number): StepState {
+function onRebased(state: StepState, result: RebaseResult, currentTime_ms: number): StepState {
   const carried: StepState = { ...state, stage: { at: 'rebase', files: null } };
-  const told = emit(carried, now, { type: 'rebased', clean: result.outcome !== 'conflict' });
+  const nextState = emit(carried, currentTime_ms, {
+    type: 'rebased',
+    clean: result.outcome !== 'conflict',
+  });
   switch (result.outcome) {
     case 'built':
-      return onProposal(told, withEarlierFindings(result.proposal, state.proposal), now);
+      return onProposal(
+        nextState,
+        withEarlierFindings(result.proposal, state.proposal),
+        currentTime_ms,
+      );
     case 'empty':
-      return endOfWork(told, now, 'unchanged');
+      return endOfWork(nextState, currentTime_ms, 'unchanged');
     case 'conflict':
-      return askConflict(told, { at: 'rebase', conflicts: result.conflicts }, now);
+      return askConflict(nextState, { at: 'rebase', conflicts: result.conflicts }, currentTime_ms);
   }
 }
 
 /**
- * What was found in the edit, and the tolerances it needed, hold for the edit carried over: the reviewer sees them again, with the lines of
- * the merged file where its guard found them there, too.
+ * Adds the findings and tolerances of the edit before the rebase: they hold for the rebased edit too. A finding that the guard has again shows
+ * the lines of the merged file.
  */
 function withEarlierFindings(
   proposal: ProposalSummary,

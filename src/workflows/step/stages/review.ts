@@ -1,4 +1,4 @@
-/** Has the proposal reviewed: by its tests, by a policy, or by the reviewer. */
+/** Review: has the proposal tested, then approved by the policy or by the reviewer. */
 import type { DecisionPoint, DecisionRequest } from '../../../shared/decisions.js';
 import type { ProposalSummary } from '../../../shared/proposal-activities.js';
 import { count, linesChanged } from '../../../shared/text.js';
@@ -7,7 +7,14 @@ import { decisionId } from '../../frame/decisions/state.js';
 import { emit } from '../../frame/log.js';
 import { within } from '../../frame/machine.js';
 import { withFiles } from '../ledger.js';
-import { type Effect, pause } from '../protocol.js';
+import {
+  type Decide,
+  type Effect,
+  type Next,
+  type On,
+  pause,
+  type Resolution,
+} from '../protocol.js';
 import {
   lacksConsent,
   testsAfterApply,
@@ -19,33 +26,41 @@ import type { FileEntry, StepState } from '../state.js';
 import { resolveReview } from '../ways.js';
 import { testsBeforeApproval } from './verify/tests.js';
 
-export function reviewEffect(state: StepState): Effect {
-  const proposal = state.proposal;
+export const next: Next<'review'> = { review: reviewEffect };
+
+export const on: On<'approved_by_policy'> = {
+  approved_by_policy: (state, _, currentTime_ms) => onApprovedByPolicy(state, currentTime_ms),
+};
+
+export const decide: Decide<'approval'> = { approval: resolveApproval };
+
+/** Runs the tests that come before the review, then approves by policy or asks about the files without a verdict. */
+function reviewEffect(state: StepState): Effect {
+  const { proposal } = state;
   if (proposal === null) return { kind: 'build' };
   const undecided = undecidedPaths(state);
-  if (undecided.length > 0) {
-    const tests = testsBeforeApproval(state);
-    if (tests !== null) return tests;
-    const auto = state.base.ready?.approval === 'auto';
-    // Told, not asked about: under `approval: auto` the tests fail once more, and `tests_failed` has the answers that help.
-    if (auto && proposal.mustAsk.length === 0) return { kind: 'approve_by_policy' };
-    const failedBefore = state.tests.failedProposals.includes(proposal.id) ? [SAME_BYTES] : [];
-    const told =
-      failedBefore.length === 0
-        ? 'the proposal is ready'
-        : `the proposal is ready, but ${SAME_BYTES}`;
-    const why = auto
-      ? `approval is auto, but a person must review: ${[...failedBefore, ...proposal.mustAsk].join('; ')}`
-      : told;
-    return pause('approval', `${why}: ${sumOf(state, proposal)}`, undecided);
-  }
-  return { kind: 'finish' };
+  if (undecided.length === 0) return { kind: 'finish' };
+  const tests = testsBeforeApproval(state);
+  if (tests !== null) return tests;
+  const isAutomatic = state.base.ready?.approval === 'auto';
+  // Under `approval: auto` failed tests do not stop here: they fail once more, and `tests_failed` has the answers that help.
+  if (isAutomatic && proposal.mustAsk.length === 0) return { kind: 'approve_by_policy' };
+  const message = `${reviewReason(state, proposal, isAutomatic)}: ${approvalSummary(state, proposal)}`;
+  return pause('approval', message, undecided);
+}
+
+/** Returns why the reviewer is asked. */
+function reviewReason(state: StepState, proposal: ProposalSummary, isAutomatic: boolean): string {
+  const hasFailed = state.tests.failedProposals.includes(proposal.id);
+  const reasons = [...(hasFailed ? [SAME_BYTES] : []), ...proposal.mustAsk];
+  if (isAutomatic) return `approval is auto, but a person must review: ${reasons.join('; ')}`;
+  return hasFailed ? `the proposal is ready, but ${SAME_BYTES}` : 'the proposal is ready';
 }
 
 const SAME_BYTES = 'the tests already failed with exactly these changes';
 
-/** What an approval would take, and consent to. */
-export function sumOf(state: StepState, proposal: ProposalSummary): string {
+/** Returns what an approval would take, and what it would consent to. */
+export function approvalSummary(state: StepState, proposal: ProposalSummary): string {
   const { files } = proposal;
   const { added, removed } = linesChanged(proposal);
   const parts = [
@@ -78,36 +93,45 @@ function testsText(state: StepState): readonly string[] {
     : [`the tests run in the workspace after the change is applied: ${why}`];
 }
 
-export const onApprovedByPolicy = (state: StepState, now: number): StepState =>
-  resolveReview(
-    emit(policyVerdict(state), now, {
-      type: 'decided',
-      decision: decisionId(state, state.proposal?.id),
-      answer: 'approve',
-      files: state.proposal?.files.length ?? 0,
-      skipped: [],
-      by: 'policy (approval: auto)',
-    }),
-    now,
-  );
-
-const policyVerdict = (state: StepState): StepState => {
-  const n = state.nextDecision;
-  const keys = new Map((state.proposal?.files ?? []).map((file) => [file.path, file.key]));
-  return withFiles({ ...state, nextDecision: n + 1 }, [...keys.keys()], (file): FileEntry => {
-    const key = keys.get(file.path) ?? '';
-    const standing = file.verdict?.key === key;
-    return standing
-      ? file
-      : {
-          ...file,
-          verdict: { answer: 'approve', decision: n, key, isAutomatic: true },
-        };
+function onApprovedByPolicy(state: StepState, currentTime_ms: number): StepState {
+  const approved = emit(withPolicyVerdicts(state), currentTime_ms, {
+    type: 'decided',
+    decision: decisionId(state, state.proposal?.id),
+    answer: 'approve',
+    files: state.proposal?.files.length ?? 0,
+    skipped: [],
+    by: 'policy (approval: auto)',
   });
-};
+  return resolveReview(approved, currentTime_ms);
+}
 
-/** The file as the next proposal takes it: what was chosen of it, to be looked at again. */
-export const chosen = (
+/** Approves the files of the proposal that have no verdict on exactly these bytes. */
+function withPolicyVerdicts(state: StepState): StepState {
+  const decision = state.nextDecision;
+  const keys = new Map((state.proposal?.files ?? []).map((file) => [file.path, file.key]));
+  return withFiles({ ...state, nextDecision: decision + 1 }, [...keys.keys()], (file) => {
+    const key = keys.get(file.path) ?? '';
+    if (file.verdict?.key === key) return file;
+    return { ...file, verdict: { answer: 'approve', decision, key, isAutomatic: true } };
+  });
+}
+
+/** Takes up the answers of a review: another proposal if one is needed, else the verdicts. */
+function resolveApproval(
+  state: StepState,
+  { decision, request }: Resolution,
+  currentTime_ms: number,
+): StepState {
+  const answers = Object.values(decision.answered);
+  if (answers.includes('revise'))
+    return { ...withoutProposal(state, decision), stage: { at: 'propose' } };
+  if (answers.includes('select'))
+    return { ...withoutProposal(state, decision), stage: { at: 'build' } };
+  return resolveReview(withConsent(state, request), currentTime_ms);
+}
+
+/** Returns the file with the changes that the reviewer selected. The next proposal has only these, and is reviewed again. */
+export const withSelection = (
   file: FileEntry,
   proposal: ProposalSummary | null,
   changes: readonly number[] | null,
@@ -120,30 +144,30 @@ export const chosen = (
         selected: { proposal: proposal.ref, diff: proposal.diff, changes },
       };
 
-/** Where something was chosen, all other files stay as this proposal has them (it may have been carried over to newer files). */
+/** Keeps all other files as this proposal has them, if the reviewer selected changes. A rebase may have changed them. */
 function pinProposal(state: StepState, open: DecisionPoint): StepState {
   const { proposal } = state;
   if (proposal === null || !Object.values(open.answered).includes('select')) return state;
   const proposed = new Set(proposal.files.map((file) => file.path));
   return withFiles(state, 'all', (file) => {
-    const stays =
+    const isKept =
       proposed.has(file.path) &&
       file.status === 'done' &&
       !file.manual &&
       answerOf(open, file.path) !== 'select';
-    return stays
+    return isKept
       ? { ...file, selected: { proposal: proposal.ref, diff: proposal.diff, changes: null } }
       : file;
   });
 }
 
-/** Another proposal is wanted: failed tests of this one were kept for it alone. */
-export const anew = (state: StepState, open: DecisionPoint): StepState => ({
+/** Drops the proposal, and the answer that accepted its failed tests. */
+const withoutProposal = (state: StepState, open: DecisionPoint): StepState => ({
   ...pinProposal(within(state, 'applied', { incomplete: false }), open),
   proposal: null,
 });
 
-/** Whoever approved was told that the commands run without a sandbox; a policy is told nothing. */
+/** Takes an approval as the consent to commands without a sandbox, which its question named. A policy consents to nothing. */
 export const withConsent = (state: StepState, { answer, by }: DecisionRequest): StepState =>
   answer === 'approve' && by.from !== 'policy' && lacksConsent(state)
     ? { ...state, sandbox: { ...state.sandbox, without: 'run' } }

@@ -1,13 +1,41 @@
-/** Orders failed files again as an answer says: with another model, another output budget or a note. Pure. */
-import type { Answer, DecisionRequest, PauseReason } from '../../../../shared/decisions.js';
+/** Calls that failed: the answers to them, and the next call by such an answer, with another model, another output budget or a note. */
+import type { DecisionRequest, PauseReason } from '../../../../shared/decisions.js';
 import { within } from '../../../frame/machine.js';
 import { askAgain, FRESH, withFiles } from '../../ledger.js';
+import type { Decide, Resolution } from '../../protocol.js';
 import type { CallProgress, FileEntry, StepState } from '../../state.js';
-import { resolveReview } from '../../ways.js';
+import { resolveReview, resolveWhole } from '../../ways.js';
 import { withConsent } from '../review.js';
+import { withNewAudit } from '../verify/audit.js';
 
-/** Failures after which the model's answer is still valid. */
-const KEEPS_ANSWER: ReadonlySet<PauseReason> = new Set([
+/** Reasons of calls that failed, and of limits that stop the next call. */
+export type FailureReason =
+  | 'truncation'
+  | 'unmarked'
+  | 'declined'
+  | 'call_lost'
+  | 'attempts_exhausted'
+  | 'prompt_cut'
+  | 'chunk_limit'
+  | 'budget'
+  | 'model_unavailable'
+  | 'engine_failed';
+
+export const FAILURES: Decide<FailureReason> = {
+  truncation: resolveFailure,
+  unmarked: resolveFailure,
+  declined: resolveFailure,
+  call_lost: resolveFailure,
+  attempts_exhausted: resolveFailure,
+  prompt_cut: resolveFailure,
+  chunk_limit: resolveFailure,
+  budget: resolveFailure,
+  model_unavailable: resolveFailure,
+  engine_failed: resolveFailure,
+};
+
+/** Failures after which the response of the model is still valid. */
+const KEEPS_RESPONSE: ReadonlySet<PauseReason> = new Set([
   'engine_failed',
   'model_unavailable',
   'workspace_unreachable',
@@ -24,15 +52,15 @@ export const callSettings = ({ set, note }: DecisionRequest): Partial<CallProgre
 };
 
 /**
- * Returns a call that has not begun. If the machinery failed and not the model, its recorded answer is used and not paid for twice.
+ * Returns a call that has not begun. If the machinery failed and not the model, its recorded response is used and not paid for twice.
  * A smaller prompt needs a new request, because the recorded one would be refused again.
  */
 function freshCall(
   { failure, regeneration }: CallProgress,
   { set }: DecisionRequest,
 ): Partial<CallProgress> {
-  const isAnswerValid = failure !== null && KEEPS_ANSWER.has(failure.reason);
-  const isSame = isAnswerValid && set?.inputBudget_tokens === undefined;
+  const isResponseValid = failure !== null && KEEPS_RESPONSE.has(failure.reason);
+  const isSame = isResponseValid && set?.inputBudget_tokens === undefined;
   return { ...FRESH, regeneration: isSame ? regeneration : regeneration + 1 };
 }
 
@@ -50,7 +78,7 @@ function ownFormat(
 }
 
 /** Adds the answer's settings. A file that a limit stopped before its call keeps its state, because its next answer is its first. */
-const retried = (state: StepState, file: FileEntry, request: DecisionRequest): FileEntry => ({
+const retriedFile = (state: StepState, file: FileEntry, request: DecisionRequest): FileEntry => ({
   ...(file.status === 'failed'
     ? askAgain(file, { ...freshCall(file, request), ...ownFormat(state, file, file.path) })
     : file),
@@ -70,20 +98,36 @@ export function askFailedAgain(
       : {};
   const combined = call === null ? null : { ...call, ...freshProgress, ...callSettings(request) };
   return withFiles(within(state, 'edits', { combined }), paths, (file) =>
-    retried(state, file, request),
+    retriedFile(state, file, request),
   );
 }
 
-/** The proposal of the files that are done is that of the step once the failed ones are left out; else it is built anew with them. */
-export function resolveFailed(
+/**
+ * Takes up the answer to calls that failed, or that a limit stopped. If it names files, they have their answers by now. If not, it is about
+ * the step, or about a call of another stage: a pick or an audit.
+ */
+function resolveFailure(
   state: StepState,
-  answers: ReadonlySet<Answer>,
-  request: DecisionRequest,
-  now: number,
+  resolution: Resolution,
+  currentTime_ms: number,
+): StepState {
+  const { decision, request } = resolution;
+  return decision.files.length === 0
+    ? resolveWhole(withNewAudit(state, resolution), request, currentTime_ms)
+    : resolveFailedFiles(state, resolution, currentTime_ms);
+}
+
+/** Reviews the proposal of the other files, if the answers leave out all that failed. Otherwise a proposal is built with them. */
+function resolveFailedFiles(
+  state: StepState,
+  { decision, request }: Resolution,
+  currentTime_ms: number,
 ): StepState {
   if (state.stage.at !== 'propose' || state.stage.part === undefined) return state;
-  const leftOut = [...answers].every((answer) => answer === 'approve' || answer === 'skip');
-  if (!leftOut || state.proposal === null)
+  const isRestApproved = Object.values(decision.answered).every(
+    (answer) => answer === 'approve' || answer === 'skip',
+  );
+  if (!isRestApproved || state.proposal === null)
     return { ...state, stage: { at: 'propose' }, proposal: null };
-  return resolveReview(withConsent({ ...state, stage: { at: 'review' } }, request), now);
+  return resolveReview(withConsent({ ...state, stage: { at: 'review' } }, request), currentTime_ms);
 }

@@ -1,12 +1,12 @@
-/** Facts up to the proposal: chunks, outcomes and fallbacks. */
+/** Responses of the model: what each leads to, and the fallbacks of a response that cannot be taken. */
 import { answeredAgain } from '../../../../shared/outage.js';
 import type { BuildProposalResult } from '../../../../shared/proposal-activities.js';
 import { cut } from '../../../../shared/rules.js';
 import type { FallbackStep, ProposeResult } from '../../../../shared/step-activities.js';
 import { emit, onModelDown } from '../../../frame/log.js';
 import { within } from '../../../frame/machine.js';
-import { splitByFile, waiting, withFiles, withMade } from '../../ledger.js';
-import type { Chunk, Proposed } from '../../protocol.js';
+import { pending, splitByFile, withFiles, withMade } from '../../ledger.js';
+import type { Chunk, Facts } from '../../protocol.js';
 import {
   answersLeft,
   attemptsLeft,
@@ -17,157 +17,194 @@ import {
 import { spend } from '../../spending.js';
 import type { CallProgress, Kept, StepState } from '../../state.js';
 
-/** Of a file that goes nobody is asked: there is no call to tell of. */
-const isGoing = ({ edits }: StepState, { file }: Chunk): boolean =>
+/** Returns whether the job deletes the file. Such a chunk makes no call, so no event reports one. */
+const isDeletion = ({ edits }: StepState, { file }: Chunk): boolean =>
   edits.files.some(({ path, deletes }) => deletes && path === file);
 
-export function onChunkStarted(state: StepState, chunk: Chunk, now: number): StepState {
+/** Counts the chunk and reports its start. */
+export function onChunkStarted(state: StepState, chunk: Chunk, currentTime_ms: number): StepState {
   const all = chunk.file === '*';
   const started = within(state, 'edits', { chunks: state.edits.chunks + 1 });
   const marked = withFiles(started, all ? 'all' : [chunk.file], (file) =>
     all && file.status !== 'pending' ? file : { ...file, status: 'in_progress' },
   );
-  if (isGoing(state, chunk)) return marked;
-  return emit(marked, now, {
+  if (isDeletion(state, chunk)) return marked;
+  return emit(marked, currentTime_ms, {
     type: 'edit_chunk_started',
     file: chunk.file,
-    // Which of the chunks, not which call: a chunk that is asked for again keeps its number.
+    // The number of the file among all. It is the same when the file is asked for again.
     chunk_index: all ? 1 : state.edits.files.findIndex((file) => file.path === chunk.file) + 1,
     total_chunks: chunk.total,
   });
 }
 
+/** Takes up what came of a chunk. A call without a response is made again, and is not counted. */
 export function onProposed(
   before: StepState,
-  { chunk: asked, result }: Proposed,
-  now: number,
+  { chunk: call, result }: Facts['proposed'],
+  currentTime_ms: number,
 ): StepState {
   if (result.outcome === 'model_unavailable')
-    return onModelDown(unanswered(before, asked), result.down, asked.file, now);
-  if (result.outcome === 'secret_found') return askAboutSecrets(unanswered(before, asked), result);
-  // Calls that were cut off are no sign of a model that is back.
+    return onModelDown(unanswered(before, call), result.down, call.file, currentTime_ms);
+  if (result.outcome === 'secret_found') return askAboutSecrets(unanswered(before, call), result);
+  // A call that was cut off does not show that a model is back.
   const state =
-    result.outcome === 'call_lost' ? before : { ...before, ...answeredAgain(before, now) };
-  const answers = asked.attempt.answers + (result.outcome === 'region_done' ? 0 : 1);
-  const chunk: Chunk = { ...asked, attempt: { ...asked.attempt, answers } };
-  const calls = state.edits.calls + result.usage.calls;
-  const told = withFiles(
-    state,
-    asked.file === '*' ? unfinishedPaths(state) : [asked.file],
-    (file) => (file.deletes ? file : { ...file, answered: (file.answered ?? 0) + 1 }),
+    result.outcome === 'call_lost'
+      ? before
+      : { ...before, ...answeredAgain(before, currentTime_ms) };
+  const answers = call.attempt.answers + (result.outcome === 'region_done' ? 0 : 1);
+  const chunk: Chunk = { ...call, attempt: { ...call.attempt, answers } };
+  return onResponse(withResponse(state, chunk, result), chunk, result, currentTime_ms);
+}
+
+/** The result of a call that a model answered. */
+type Response = Exclude<ProposeResult, { outcome: 'model_unavailable' | 'secret_found' }>;
+
+/** Counts the response, for the files that it is about, and what it cost. */
+function withResponse(state: StepState, chunk: Chunk, { usage }: Response): StepState {
+  const paths = chunk.file === '*' ? unfinishedPaths(state) : [chunk.file];
+  const counted = withFiles(state, paths, (file) =>
+    file.deletes ? file : { ...file, answered: (file.answered ?? 0) + 1 },
   );
-  const paid = retarget(within(spend(told, result.usage), 'edits', { calls }), chunk, { answers });
+  const calls = state.edits.calls + usage.calls;
+  const { answers } = chunk.attempt;
+  return retarget(within(spend(counted, usage), 'edits', { calls }), chunk, { answers });
+}
+
+function onResponse(
+  state: StepState,
+  chunk: Chunk,
+  result: Response,
+  currentTime_ms: number,
+): StepState {
   switch (result.outcome) {
     case 'edited':
-    case 'unchanged': {
-      const fits = {
-        accepted: result.accepted,
-        heads: chunk.heads,
-        reason: result.reason,
-        made: result.made,
-      };
-      const { repair } = result;
-      // The same result a second time is meant.
-      if (
-        repair === undefined ||
-        repair.result === chunk.attempt.kept?.result ||
-        !mayRepair(state, chunk.attempt)
-      )
-        return accept(paid, chunk, fits, now);
-      const attempt = { ...chunk.attempt, kept: { ...fits, result: repair.result } };
-      return onRefusedAnswer(paid, { ...chunk, attempt }, { outcome: 'findings', ...repair }, now);
-    }
+    case 'unchanged':
+      return onEdit(state, chunk, result, currentTime_ms);
     case 'region_done':
-      return fallback(paid, chunk, { region: result.region, to: result.to }, now);
-    case 'needs_lines': {
-      const { lines, to } = result;
-      if (answersLeft(state, chunk.attempt) <= 0)
-        return onSpent(paid, chunk, { reason: 'attempts_exhausted', message: to }, now);
-      const regeneration = chunk.attempt.regeneration + 1;
-      const next = retarget(paid, chunk, { status: 'pending', regeneration, linesAsked: lines });
-      return emit(next, now, {
-        type: 'fallback',
-        file: chunk.file,
-        to: cut(state.input.rules, to),
-      });
-    }
+      return fallback(state, chunk, { region: result.region, to: result.to }, currentTime_ms);
+    case 'needs_lines':
+      return onLinesNeeded(state, chunk, result, currentTime_ms);
     case 'truncated':
-      return onTruncated(paid, chunk, result, now);
+      return onTruncated(state, chunk, result, currentTime_ms);
     case 'invalid':
     case 'refused':
     case 'unmarked':
-      return onRefusedAnswer(paid, chunk, result, now);
+      return onRefusedResponse(state, chunk, result, currentTime_ms);
     case 'declined':
     case 'prompt_cut':
-    case 'call_lost':
-      return onSpent(paid, chunk, { reason: result.outcome, message: result.message }, now);
+    case 'call_lost': {
+      const failure = { reason: result.outcome, message: result.message };
+      return onSpent(state, chunk, failure, currentTime_ms);
+    }
   }
 }
 
-/** No call was answered, or none was made: the same one is wanted again. */
-function unanswered(state: StepState, chunk: Chunk): StepState {
-  const pending = { status: 'pending' } as const;
-  const again =
-    chunk.file === '*' ? withFiles(state, 'all', waiting) : retarget(state, chunk, pending);
-  return within(again, 'edits', { unanswered: state.edits.unanswered + 1 });
+/** Accepts an edit. If guards found something in it, the model is asked once whether it means that: the same result a second time is meant. */
+function onEdit(
+  state: StepState,
+  chunk: Chunk,
+  { accepted, reason, made, repair }: Extract<Response, { outcome: 'edited' | 'unchanged' }>,
+  currentTime_ms: number,
+): StepState {
+  const { attempt, heads } = chunk;
+  const edit = { accepted, heads, reason, made };
+  const isMeant = repair === undefined || repair.result === attempt.kept?.result;
+  if (isMeant || !mayRepair(state, attempt)) return accept(state, chunk, edit, currentTime_ms);
+  const kept = { ...edit, result: repair.result };
+  return onRefusedResponse(
+    state,
+    { ...chunk, attempt: { ...attempt, kept } },
+    { outcome: 'findings', ...repair },
+    currentTime_ms,
+  );
 }
 
-/** Calls side by side ask one question. */
+/** Asks again with the lines that the model needs. */
+function onLinesNeeded(
+  state: StepState,
+  chunk: Chunk,
+  { lines, to }: Extract<Response, { outcome: 'needs_lines' }>,
+  currentTime_ms: number,
+): StepState {
+  const { attempt, file } = chunk;
+  if (answersLeft(state, attempt) <= 0)
+    return onSpent(state, chunk, { reason: 'attempts_exhausted', message: to }, currentTime_ms);
+  const regeneration = attempt.regeneration + 1;
+  const nextState = retarget(state, chunk, { status: 'pending', regeneration, linesAsked: lines });
+  return emit(nextState, currentTime_ms, {
+    type: 'fallback',
+    file,
+    to: cut(state.input.rules, to),
+  });
+}
+
+/** Makes the chunk pending again: no call was made, or none was answered. */
+function unanswered(state: StepState, chunk: Chunk): StepState {
+  const nextState =
+    chunk.file === '*'
+      ? withFiles(state, 'all', pending)
+      : retarget(state, chunk, { status: 'pending' });
+  return within(nextState, 'edits', { unanswered: state.edits.unanswered + 1 });
+}
+
+/** Asks about secrets in the files of this call, together with those of calls side by side. */
 function askAboutSecrets(
   state: StepState,
   { message, files }: Extract<ProposeResult, { outcome: 'secret_found' }>,
 ): StepState {
   const reason = 'secret_found';
-  const found = files.map(
+  const secretFiles = files.map(
     (path) => ({ path, reason, message: cut(state.input.rules, message) }) as const,
   );
-  const all = [...(state.ask?.files ?? []), ...found];
-  const told = [...new Set(all.map((file) => file.message))].join('; ');
+  const all = [...(state.ask?.files ?? []), ...secretFiles];
+  const sentences = [...new Set(all.map((file) => file.message))].join('; ');
   return {
     ...state,
-    ask: { reason, message: cut(state.input.rules, told), files: all, subject: null },
+    ask: { reason, message: cut(state.input.rules, sentences), files: all, subject: null },
   };
 }
 
+/** Takes the edit as the result of the chunk. */
 function accept(
   state: StepState,
   chunk: Chunk,
-  fits: Omit<Kept, 'result'>,
-  now: number,
+  { accepted, heads, reason, made: newFiles }: Omit<Kept, 'result'>,
+  currentTime_ms: number,
 ): StepState {
-  const { accepted, heads, reason } = fits;
-  // Chunks side by side start from the same heads: each takes their place with one of its own.
+  // Chunks side by side start from the same heads, and each replaces these by its own.
   const others = state.edits.accepted.filter((head) => !heads.includes(head));
-  const isAnswered = !isGoing(state, chunk);
+  const isResponse = !isDeletion(state, chunk);
   const taken = within(state, 'edits', {
     accepted: accepted === null ? state.edits.accepted : [...others, accepted],
-    hasSuccess: state.edits.hasSuccess || isAnswered,
+    hasSuccess: state.edits.hasSuccess || isResponse,
   });
   const explanation = reason === undefined ? {} : { unchanged: cut(state.input.rules, reason) };
-  const done = {
+  const done = onEach(taken, chunk, {
     status: 'done',
     failure: null,
     refusal: null,
     kept: null,
     unchanged: null,
-  } as const;
-  const next = withMade(
-    onEach(taken, chunk, { ...done, ...explanation }),
-    chunk.attempt,
-    fits.made,
-  );
-  return isAnswered
-    ? emit(next, now, { type: 'edit_chunk_completed', file: chunk.file, ...explanation })
-    : next;
+    ...explanation,
+  });
+  const nextState = withMade(done, chunk.attempt, newFiles);
+  if (!isResponse) return nextState;
+  return emit(nextState, currentTime_ms, {
+    type: 'edit_chunk_completed',
+    file: chunk.file,
+    ...explanation,
+  });
 }
 
+/** Takes the next fallback of a response that was cut off. */
 function onTruncated(
   state: StepState,
   chunk: Chunk,
   result: Extract<ProposeResult, { outcome: 'truncated' }>,
-  now: number,
+  currentTime_ms: number,
 ): StepState {
-  const told = emit(state, now, {
+  const nextState = emit(state, currentTime_ms, {
     type: 'truncation_detected',
     file: chunk.file,
     reason: cut(state.input.rules, result.reason),
@@ -179,144 +216,199 @@ function onTruncated(
   switch (step.kind) {
     case 'split':
       return chunk.attempt.kept === null
-        ? splitByFile(withFiles(told, 'all', waiting), 'truncated', now)
-        : accept(told, chunk, chunk.attempt.kept, now);
+        ? splitByFile(withFiles(nextState, 'all', pending), 'truncated', currentTime_ms)
+        : accept(nextState, chunk, chunk.attempt.kept, currentTime_ms);
     case 'budget': {
       const { outputBudget_tokens } = step;
       const to = `output budget ${outputBudget_tokens} tokens`;
       return fallback(
-        told,
+        nextState,
         chunk,
         { outputBudget_tokens, refusal: chunk.attempt.refusal, to },
-        now,
+        currentTime_ms,
       );
     }
     case 'format': {
       const { format, outputBudget_tokens } = step;
-      return fallback(told, chunk, { format, outputBudget_tokens, to: `format ${format}` }, now);
+      return fallback(
+        nextState,
+        chunk,
+        { format, outputBudget_tokens, to: `format ${format}` },
+        currentTime_ms,
+      );
     }
     case 'regions': {
       const { format, outputBudget_tokens, region, to } = step;
-      return fallback(told, chunk, { format, outputBudget_tokens, region, to }, now);
+      return fallback(
+        nextState,
+        chunk,
+        { format, outputBudget_tokens, region, to },
+        currentTime_ms,
+      );
     }
     case 'exhausted':
-      return onSpent(told, chunk, { reason: 'truncation', message: result.reason }, now);
+      return onSpent(
+        nextState,
+        chunk,
+        { reason: 'truncation', message: result.reason },
+        currentTime_ms,
+      );
   }
 }
 
-/** The next way to ask, with attempts of its own. */
+/** Asks in the next way, which has attempts of its own. */
 function fallback(
   state: StepState,
   chunk: Chunk,
   { to, ...change }: Partial<CallProgress> & { readonly to: string },
-  now: number,
+  currentTime_ms: number,
 ): StepState {
   const fresh = { status: 'pending', attempts: 0, unmarkedAsked: false, refusal: null } as const;
-  const next = retarget(state, chunk, { ...fresh, ...change });
-  return emit(next, now, { type: 'fallback', file: chunk.file, to: cut(state.input.rules, to) });
+  const nextState = retarget(state, chunk, { ...fresh, ...change });
+  return emit(nextState, currentTime_ms, {
+    type: 'fallback',
+    file: chunk.file,
+    to: cut(state.input.rules, to),
+  });
 }
 
-type Refused = Omit<
+/** A response that cannot be taken, or whose findings the model is asked about. */
+type Refusal = Omit<
   Extract<ProposeResult, { outcome: 'invalid' | 'refused' | 'unmarked' }>,
   'outcome' | 'usage'
 > & {
   readonly outcome: 'invalid' | 'refused' | 'unmarked' | 'findings';
 };
 
-function onRefusedAnswer(
+function onRefusedResponse(
   state: StepState,
   chunk: Chunk,
-  { outcome, message, refusal, repeated = false, next }: Refused,
-  now: number,
+  refusal: Refusal,
+  currentTime_ms: number,
 ): StepState {
-  const { attempts, regeneration, unmarkedAsked, kept } = chunk.attempt;
-  const told = emit(state, now, {
+  const { attempt, file } = chunk;
+  const { outcome, message, repeated = false } = refusal;
+  const nextState = emit(state, currentTime_ms, {
     type: 'answer_refused',
-    file: chunk.file,
+    file,
     outcome,
-    attempt: attempts + 1,
+    attempt: attempt.attempts + 1,
     message: cut(state.input.rules, message),
   });
-  const again = { status: 'pending', regeneration: regeneration + 1, kept } as const;
-  const spent = answersLeft(state, chunk.attempt) <= 0;
-  // Whether the model is asked for what was given, a person says.
-  if (state.input.given !== undefined && regeneration === 1)
-    return failChunk(told, chunk, { reason: 'attempts_exhausted', message }, now);
-  if (outcome === 'unmarked') {
-    // Asked once more the same way (no refusal told: the answer may be right), then a person decides.
-    if (unmarkedAsked || spent) return onSpent(told, chunk, { reason: 'unmarked', message }, now);
-    return retarget(told, chunk, { ...again, unmarkedAsked: true });
-  }
-  if (!spent && !repeated && attemptsLeft(state, chunk.attempt) > 1)
-    return retarget(told, chunk, { ...again, attempts: attempts + 1, refusal });
-  if (spent || kept !== null) {
-    const why = spent
-      ? `reached maxCallsPerFile with answer ${chunk.attempt.answers}: ${message}`
-      : message;
-    return onSpent(told, chunk, { reason: 'attempts_exhausted', message: why }, now);
-  }
-  // The whole step's attempts are spent: one call a file is the next fallback, with attempts of its own.
-  if (chunk.file === '*' && state.edits.files.length > 1)
-    return splitByFile(withFiles(told, 'all', waiting), outcome, now);
-  if (next !== undefined)
-    return fallback(
-      told,
-      chunk,
-      { format: next, regeneration: regeneration + 1, to: `format ${next}` },
-      now,
-    );
-  return failChunk(told, chunk, { reason: 'attempts_exhausted', message }, now);
+  // The first response came with the job. The reviewer decides whether a model is asked.
+  if (state.input.given !== undefined && attempt.regeneration === 1)
+    return failChunk(nextState, chunk, { reason: 'attempts_exhausted', message }, currentTime_ms);
+  if (outcome === 'unmarked') return onUnmarked(nextState, chunk, message, currentTime_ms);
+  const mayAskAgain = answersLeft(state, attempt) > 0 && attemptsLeft(state, attempt) > 1;
+  if (!mayAskAgain || repeated) return onAttemptsSpent(nextState, chunk, refusal, currentTime_ms);
+  return retarget(nextState, chunk, {
+    ...nextRequest(attempt),
+    attempts: attempt.attempts + 1,
+    refusal: refusal.refusal,
+  });
 }
 
-/** No more answers are wanted: the last one that fits is taken with what was found in it, or a person is asked. */
+const nextRequest = ({ regeneration, kept }: CallProgress) =>
+  ({ status: 'pending', regeneration: regeneration + 1, kept }) as const;
+
+/** Asks once more in the same way, without a refusal, as the response may be right. Then the reviewer decides. */
+function onUnmarked(
+  state: StepState,
+  chunk: Chunk,
+  message: string,
+  currentTime_ms: number,
+): StepState {
+  const { attempt } = chunk;
+  if (attempt.unmarkedAsked || answersLeft(state, attempt) <= 0)
+    return onSpent(state, chunk, { reason: 'unmarked', message }, currentTime_ms);
+  return retarget(state, chunk, { ...nextRequest(attempt), unmarkedAsked: true });
+}
+
+/** Falls back to one call for each file, then to the next format. Each has attempts of its own. */
+function onAttemptsSpent(
+  state: StepState,
+  chunk: Chunk,
+  { outcome, message, next: format }: Refusal,
+  currentTime_ms: number,
+): StepState {
+  const { attempt, file } = chunk;
+  const reason = 'attempts_exhausted';
+  if (answersLeft(state, attempt) <= 0) {
+    const limit = `reached maxCallsPerFile with answer ${attempt.answers}: ${message}`;
+    return onSpent(state, chunk, { reason, message: limit }, currentTime_ms);
+  }
+  if (attempt.kept !== null) return onSpent(state, chunk, { reason, message }, currentTime_ms);
+  if (file === '*' && state.edits.files.length > 1)
+    return splitByFile(withFiles(state, 'all', pending), outcome, currentTime_ms);
+  if (format === undefined) return failChunk(state, chunk, { reason, message }, currentTime_ms);
+  const regeneration = attempt.regeneration + 1;
+  return fallback(state, chunk, { format, regeneration, to: `format ${format}` }, currentTime_ms);
+}
+
+/** Takes the last response that fits, with its findings, as no more calls are made. If none fits, the chunk has failed. */
 function onSpent(
   state: StepState,
   chunk: Chunk,
   failure: NonNullable<CallProgress['failure']>,
-  now: number,
+  currentTime_ms: number,
 ): StepState {
   const { kept } = chunk.attempt;
-  return kept === null ? failChunk(state, chunk, failure, now) : accept(state, chunk, kept, now);
+  return kept === null
+    ? failChunk(state, chunk, failure, currentTime_ms)
+    : accept(state, chunk, kept, currentTime_ms);
 }
 
+/** Ends the chunk without an edit. */
 export function failChunk(
   state: StepState,
   chunk: Chunk,
   { reason, message }: NonNullable<CallProgress['failure']>,
-  now: number,
+  currentTime_ms: number,
 ): StepState {
   const failed = onEach(state, chunk, {
     status: 'failed',
     failure: { reason, message: cut(state.input.rules, message) },
   });
-  return emit(failed, now, {
+  return emit(failed, currentTime_ms, {
     type: 'edit_chunk_failed',
     file: chunk.file,
     reason: cut(state.input.rules, `${reason}: ${message}`),
   });
 }
 
-/** A file that a build refused is asked for again, or its person is asked. */
+/** A file whose edit the build refused. */
+export type RefusedFile = Extract<BuildProposalResult, { outcome: 'refused' }>['files'][number];
+
+/** Asks the model again for a file that the build refused. A file that was edited by hand is asked about instead. */
 export function askForEntry(
   before: StepState,
-  refused: Extract<BuildProposalResult, { outcome: 'refused' }>['files'][number],
-  now: number,
+  refused: RefusedFile,
+  currentTime_ms: number,
 ): StepState {
   const { files, chunks: seq } = before.edits;
   const entry = files.find((file) => file.path === refused.path);
   if (entry === undefined) return before;
   const state: StepState = { ...before, stage: { at: 'propose' } };
   const chunk: Chunk = { file: entry.path, seq, total: files.length, attempt: entry, heads: [] };
-  // What a person wrote is never asked for again over their head.
   if (entry.manual)
-    return failChunk(state, chunk, { reason: 'engine_failed', message: refused.message }, now);
+    return failChunk(
+      state,
+      chunk,
+      { reason: 'engine_failed', message: refused.message },
+      currentTime_ms,
+    );
   if (refused.findings !== true)
-    return onRefusedAnswer(state, chunk, { outcome: 'refused', ...refused }, now);
+    return onRefusedResponse(state, chunk, { outcome: 'refused', ...refused }, currentTime_ms);
   const attempt = { ...entry, kept: { accepted: null, heads: [], result: '' } };
-  return onRefusedAnswer(state, { ...chunk, attempt }, { outcome: 'findings', ...refused }, now);
+  return onRefusedResponse(
+    state,
+    { ...chunk, attempt },
+    { outcome: 'findings', ...refused },
+    currentTime_ms,
+  );
 }
 
-/** Changes what a chunk still goes through: a file's entry, or the whole step's. */
+/** Changes the progress of the call: that of one file, or that of all files. */
 function retarget(
   state: StepState,
   { file: path }: Chunk,
@@ -330,22 +422,22 @@ function retarget(
 }
 
 /**
- * What came of a chunk, for each file that it was for. The call for all files stays where it failed: `retry` asks it again. A single
- * file keeps the fallback that its call reached.
+ * Changes each file that the chunk was for. If the call for all files failed, it is kept, so that `retry` makes it again. The entry of a
+ * single file takes over the fallback that its call reached.
  */
 function onEach(state: StepState, chunk: Chunk, change: Partial<CallProgress>): StepState {
   if (chunk.file !== '*') return retarget(state, chunk, change);
-  const { files, combined: asked } = state.edits;
+  const { files, combined: call } = state.edits;
   const { regeneration, attempts, answers, format, outputBudget_tokens, model, note } =
     chunk.attempt;
-  const own = {
+  const progress = {
     answers,
     ...(files.length === 1 ? { attempts, format, outputBudget_tokens, model, note } : {}),
   };
-  const combined = change.status === 'failed' && asked !== null ? { ...asked, ...change } : null;
+  const combined = change.status === 'failed' && call !== null ? { ...call, ...change } : null;
   return withFiles(within(state, 'edits', { combined }), 'all', (file) =>
     isUnfinished(file)
-      ? { ...file, ...own, regeneration: Math.max(file.regeneration, regeneration), ...change }
+      ? { ...file, ...progress, regeneration: Math.max(file.regeneration, regeneration), ...change }
       : file,
   );
 }

@@ -1,14 +1,15 @@
 /** Runs the tests on the untouched files, and asks what their result means for the change. */
-import type { DecisionPoint, DecisionRequest, PauseReason } from '../../../../shared/decisions.js';
+import type { PauseReason } from '../../../../shared/decisions.js';
 import type { NoSandbox } from '../../../../shared/proposal-activities.js';
 import { cut } from '../../../../shared/rules.js';
 import type { BaseTestRun, WrittenByTests } from '../../../../shared/test-activities.js';
 import { testsBy } from '../../../frame/decisions/answering.js';
 import { emit, warnOfWrites } from '../../../frame/log.js';
 import { within } from '../../../frame/machine.js';
+import type { Resolution } from '../../protocol.js';
 import type { StepState } from '../../state.js';
 
-/** Returns the question that comes before the first paid call, with its reason; null: none. */
+/** Returns the question about the tests of the base, with its reason. It comes before the first paid call. Null: there is none. */
 export function baseQuestion({
   input,
   base,
@@ -27,7 +28,7 @@ export function baseQuestion({
   return ['baseline', baseMessage(baseTests)];
 }
 
-/** Returns what the tests showed on the untouched files. */
+/** Returns the result of the tests on the untouched files in words. */
 function baseMessage({ outcome, summary, outside }: BaseTestRun): string {
   const message =
     outcome === 'missing'
@@ -36,7 +37,7 @@ function baseMessage({ outcome, summary, outside }: BaseTestRun): string {
   return outside === undefined ? message : `${message.replace(/[.]+$/, '')}. ${outside.message}`;
 }
 
-/** Folds in what the tests showed on the base. */
+/** Takes up a run of the tests on the base. */
 export function onBaseTested(
   state: StepState,
   result: BaseTestRun | NoSandbox,
@@ -57,7 +58,7 @@ export function onBaseTested(
     : tested;
 }
 
-/** Adds to the events what tests wrote into the workspace, and keeps the paths for the result. */
+/** Reports the files that tests wrote into the workspace, and keeps their paths for the result. */
 export function withWrites(
   state: StepState,
   subject: string,
@@ -69,12 +70,8 @@ export function withWrites(
   return warnOfWrites(kept, subject, writes, currentTime_ms);
 }
 
-/** The answers to `baseline`, and to `sandbox_blocks_tests` where it is about the base. */
-export function resolveBase(
-  state: StepState,
-  open: DecisionPoint,
-  request: DecisionRequest,
-): StepState {
+/** Takes up the answer to `baseline`, and to `sandbox_blocks_tests` if it is about the base. */
+export function resolveBase(state: StepState, { decision, request }: Resolution): StepState {
   const { base } = state.tests;
   const { answer } = request;
   if (answer === 'fix' || answer === 'known') return within(state, 'tests', { answered: answer });
@@ -85,6 +82,6 @@ export function resolveBase(
   return within(
     state,
     'tests',
-    answer === 'retry' ? untested : { ...untested, ...testsBy(request, open.subject) },
+    answer === 'retry' ? untested : { ...untested, ...testsBy(request, decision.subject) },
   );
 }

@@ -1,6 +1,5 @@
-/** Runs the tests on the change, before or after it is applied, and answers failed tests. */
+/** Tests of the change, before or after it is applied: when they run, what follows if they fail, and the answers to that. */
 import type { ResultOf } from '../../../../shared/activities.js';
-import type { DecisionPoint, DecisionRequest } from '../../../../shared/decisions.js';
 import type { VerificationFailure } from '../../../../shared/plan.js';
 import type { ChangedFiles, NoSandbox, NotYet } from '../../../../shared/proposal-activities.js';
 import { cut } from '../../../../shared/rules.js';
@@ -14,7 +13,7 @@ import { asking } from '../../../frame/decisions/asking.js';
 import { emit, warnOfPaths } from '../../../frame/log.js';
 import { within } from '../../../frame/machine.js';
 import { askForConsent, onNoTurn, withoutOnce } from '../../commands.js';
-import type { Effect, Facts } from '../../protocol.js';
+import type { Effect, Facts, Resolution } from '../../protocol.js';
 import {
   answersLeft,
   havePassed,
@@ -31,20 +30,20 @@ import type { StepState } from '../../state.js';
 import {
   afterVerify,
   regenerateWith,
-  resolveCombined,
+  resolveWhole,
   resolveReview,
   rollBack,
   waitToApply,
 } from '../../ways.js';
 import { onBaseTested, withWrites } from './base.js';
 
-/** Returns the tests that must come before the proposal is reviewed; null: none. */
+/** Returns the tests that must come before the proposal is reviewed. Null: none. */
 export const testsBeforeApproval = (state: StepState): Effect | null =>
   state.base.ready?.testsAfterApproval === true
     ? null
     : testsBefore(state, pathsIfApproved(state), false);
 
-/** Returns the tests that must come before these files of the proposal are reviewed, or applied (`isFresh`); null: none. */
+/** Returns the tests that must come before these files of the proposal are reviewed, or applied (`isFresh`). Null: none. */
 export function testsBefore(
   state: StepState,
   files: readonly string[],
@@ -57,6 +56,7 @@ export function testsBefore(
   return { kind: 'test_proposal', files, isFresh };
 }
 
+/** Takes up a run of the tests, by what they ran on. */
 export function onTested(
   before: StepState,
   { on, result }: Facts['tested'],
@@ -73,6 +73,7 @@ export function onTested(
   return onProposalTested(state, { result, files, isFresh }, currentTime_ms);
 }
 
+/** Reports tests that got no turn. Before an apply the step waits, next to a call of the model it does not. */
 function onTestsBusy(
   state: StepState,
   on: TestSubject,
@@ -81,7 +82,6 @@ function onTestsBusy(
 ): StepState {
   if (on.kind !== 'base' || state.stage.at === 'review')
     return onNoTurn(state, 'runTests', currentTime_ms);
-  // Next to a call for an edit the base is not waited for.
   return state.stage.at === 'apply' ? waitToApply(state, result, currentTime_ms) : state;
 }
 
@@ -92,13 +92,13 @@ const isOfBase = (
 
 type ChangeResult = Exclude<RunTestsResult, { readonly on: 'base' }>;
 
-/** Folds in a run of the tests on what was applied. */
+/** Takes up a run of the tests in the workspace, after the apply. */
 function onVerified(before: StepState, result: ChangeResult, currentTime_ms: number): StepState {
   const run = finishedRun(before, result, currentTime_ms);
   return 'state' in run ? afterVerify(run.state) : run;
 }
 
-/** Folds in a run of the tests on these files of the proposal, before they are applied. */
+/** Takes up a run of the tests on these files of the proposal, before they are applied. */
 function onProposalTested(
   before: StepState,
   { result, files, isFresh }: { result: ChangeResult; files: readonly string[]; isFresh: boolean },
@@ -114,7 +114,7 @@ function onProposalTested(
   return 'state' in run ? run.state : run;
 }
 
-/** Returns the state after tests that passed, or (`StepState`) what follows where they did not pass, or did not run. */
+/** Returns the state after tests that passed (`state`), or what follows if they failed or did not run. */
 function finishedRun(
   before: StepState,
   result: ChangeResult,
@@ -123,13 +123,13 @@ function finishedRun(
   if (result.outcome === 'no_sandbox') return askForConsent(before, result);
   if (result.outcome === 'no_overlay')
     return within(before, 'tests', { afterApply: result.reason });
-  const ran = withoutOnce(before);
-  const state = within(ran, 'tests', { runs: (ran.tests.runs ?? 0) + 1 });
+  const runs = (before.tests.runs ?? 0) + 1;
+  const state = within(withoutOnce(before), 'tests', { runs });
   if (result.outcome === 'changed_files') return askAboutChanged(state, result);
   const verified = withVerdict(state, result, currentTime_ms);
   const { outcome, kind, signature, output, summary, suggestions } = result;
   if (PASSED.includes(outcome)) return { state: within(verified, 'tests', { longer: false }) };
-  // A failure that may have been the machine's is tried once more, with more time.
+  // The machine may have caused the failure, so the tests run once more, with more time.
   if (result.transient && !before.tests.longer)
     return within(verified, 'tests', { longer: true, proposed: null });
   return onFailedVerification(
@@ -139,6 +139,7 @@ function finishedRun(
   );
 }
 
+/** Records the result of the tests and reports it. */
 function withVerdict(state: StepState, result: TestRun, currentTime_ms: number): StepState {
   const { outcome, kind, signature, on, alsoChanged = [] } = result;
   const verdict = { last: outcome, remember: null, warnings: result.warnings ?? [] };
@@ -161,65 +162,72 @@ function withVerdict(state: StepState, result: TestRun, currentTime_ms: number):
   );
 }
 
-/** What was verified is put back and asked for again, told why; or whoever decides is asked. */
+/**
+ * Rolls the change back, then asks the model again with the output of the tests. It asks the reviewer if the same failure comes twice, if a
+ * limit is reached, or if the model changed nothing. The phase of a plan ends instead, as its plan decides.
+ */
 export function onFailedVerification(
-  told: StepState,
+  state: StepState,
   failure: VerificationFailure,
-  now: number,
+  currentTime_ms: number,
 ): StepState {
-  const { tests, proposal, input } = told;
+  const { tests, proposal, input } = state;
   const { kind, signature, output } = failure;
   if (input.testsFailed === 'return') {
-    const then = { do: 'finish', outcome: 'tests_failed', problem: null } as const;
-    return rollBack(within(told, 'tests', { failure }), then, now);
+    const finish = { do: 'finish', outcome: 'tests_failed', problem: null } as const;
+    return rollBack(within(state, 'tests', { failure }), finish, currentTime_ms);
   }
   const failures = tests.failures + 1;
-  const again = signature !== null && signature === tests.signature;
-  const spent = failures >= (told.base.limits?.maxFailedVerifications ?? 3);
-  const tested = proposal === null || kind === 'audit' ? [] : [proposal.id];
-  const failedProposals = [...tests.failedProposals, ...tested];
-  const wanted = toRegenerate(told);
-  const usedUp = told.edits.files.some(
-    (file) => wanted.includes(file.path) && answersLeft(told, file) <= 0,
+  const isSameFailure = signature !== null && signature === tests.signature;
+  const isLast = failures >= (state.base.limits?.maxFailedVerifications ?? 3);
+  const failedProposal = proposal === null || kind === 'audit' ? [] : [proposal.id];
+  const paths = toRegenerate(state);
+  const isUsedUp = state.edits.files.some(
+    (file) => paths.includes(file.path) && answersLeft(state, file) <= 0,
   );
-  const asks = again || spent || usedUp || wanted.length === 0;
-  const counted = within(told, 'tests', { failures, signature, output, failedProposals });
-  return rollBack(counted, { do: asks ? 'ask' : 'regenerate' }, now);
+  const mustAsk = isSameFailure || isLast || isUsedUp || paths.length === 0;
+  const nextState = within(state, 'tests', {
+    failures,
+    signature,
+    output,
+    failedProposals: [...tests.failedProposals, ...failedProposal],
+  });
+  return rollBack(nextState, { do: mustAsk ? 'ask' : 'regenerate' }, currentTime_ms);
 }
 
+/** Takes up the answer to failed tests. The failures are counted from zero again. */
 export function resolveTestsFailed(
   state: StepState,
-  open: DecisionPoint,
-  request: DecisionRequest,
-  now: number,
+  { decision, request }: Resolution,
+  currentTime_ms: number,
 ): StepState {
   const fresh = within(state, 'tests', { failures: 0, signature: null });
   switch (request.answer) {
     case 'revise':
       return regenerateWith(fresh, request.note ?? null);
     case 'keep': {
-      // What was approved with an earlier proposal (before a conflict) is built into the last one again.
-      const last = new Set(state.proposal?.files.map((file) => file.path));
-      const earlier = regenerable(state).some((path) => !last.has(path));
-      // What failed before the approval is still to be approved; after an audit the tests are still to come.
+      // After tests before the approval, the files are still to be approved. After an audit, the tests are still to come.
       if (undecidedPaths(state).length > 0) {
         const incomplete = testsOfProposal(state) !== null;
         const reviewed = within(fresh, 'applied', { incomplete });
-        return resolveReview({ ...reviewed, stage: { at: 'review' } }, now);
+        return resolveReview({ ...reviewed, stage: { at: 'review' } }, currentTime_ms);
       }
-      const kept = within(state, 'applied', { decision: open.n, incomplete: true });
-      return { ...kept, stage: earlier ? { at: 'build' } : { at: 'apply', busy: null } };
+      // Files that were approved with an earlier proposal, before a conflict, become part of the last one.
+      const paths = new Set(state.proposal?.files.map((file) => file.path));
+      const hasEarlier = regenerable(state).some((path) => !paths.has(path));
+      const nextState = within(state, 'applied', { decision: decision.n, incomplete: true });
+      return { ...nextState, stage: hasEarlier ? { at: 'build' } : { at: 'apply', busy: null } };
     }
     default:
-      return resolveCombined(fresh, request, now);
+      return resolveWhole(fresh, request, currentTime_ms);
   }
 }
 
-/** What was tested is what is committed: other bytes are asked about. */
+/** Asks about files whose bytes are not those that were tested: only tested bytes are committed. */
 function askAboutChanged(state: StepState, { by, files, staged }: ChangedFiles): StepState {
   const isAgain =
     state.stage.at === 'verify' ? '; on disk they have the content of the change again' : '';
-  const what =
+  const message =
     by === 'tests'
       ? `the tests passed, but files to be committed were changed in the meantime${isAgain}`
       : 'files were changed after the change was applied and before the tests ran';
@@ -227,6 +235,6 @@ function askAboutChanged(state: StepState, { by, files, staged }: ChangedFiles):
   return asking(
     withStaged,
     'tests_changed_files',
-    cut(state.input.rules, `${what}: ${files.join(', ')}`),
+    cut(state.input.rules, `${message}: ${files.join(', ')}`),
   );
 }
