@@ -19,35 +19,37 @@ export interface Chunk {
   readonly heads: readonly BlobRef[];
 }
 
-/** What the workflow does next. `workflow.ts` has the activity of each. */
-export type Effect = FrameEffect | OwnEffect;
-
-export type OwnEffect =
-  | { readonly kind: 'preflight' }
-  | { readonly kind: 'pick' }
-  | { readonly kind: 'brief' }
-  | { readonly kind: 'propose'; readonly chunks: readonly Chunk[] }
-  | { readonly kind: 'build' }
-  | { readonly kind: 'approve_by_policy' }
-  | { readonly kind: 'apply'; readonly files: readonly string[]; readonly releaseAfter: boolean }
-  | { readonly kind: 'rebase' }
+/** Effects of a step, by their kind. `workflow.ts` has the activity of each. */
+export interface Effects {
+  preflight: object;
+  pick: object;
+  brief: object;
+  propose: { chunks: readonly Chunk[] };
+  build: object;
+  approve_by_policy: object;
+  /** `releaseAfter`: nothing comes after the apply, so it unlocks the workspace. */
+  apply: { files: readonly string[]; releaseAfter: boolean };
+  rebase: object;
   /** Tests in the workspace after the apply. */
-  | { readonly kind: 'verify' }
+  verify: object;
   /** Tests on the base, side by side with the call that comes next. Null: alone. */
-  | {
-      readonly kind: 'try_base';
-      readonly beside: Extract<Effect, { kind: 'brief' | 'propose' }> | null;
-    }
+  try_base: { beside: EffectOf<'brief' | 'propose'> | null };
   /** Tests on these files of the proposal before they are applied. `isFresh`: right before that. */
-  | {
-      readonly kind: 'test_proposal';
-      readonly files: readonly string[];
-      readonly isFresh: boolean;
-    }
-  | { readonly kind: 'audit'; readonly calls: number }
-  | { readonly kind: 'release' }
-  | { readonly kind: 'roll_back' }
-  | { readonly kind: 'commit' };
+  test_proposal: { files: readonly string[]; isFresh: boolean };
+  /** `calls`: number of calls that may be made until one gives an audit. */
+  audit: { calls: number };
+  release: object;
+  roll_back: object;
+  commit: object;
+}
+
+/** An effect of the step: of one kind, or of one of several. */
+export type EffectOf<K extends keyof Effects = keyof Effects> = {
+  [N in K]: { readonly kind: N } & Readonly<Effects[N]>;
+}[K];
+
+/** What the workflow does next. */
+export type Effect = FrameEffect | EffectOf;
 
 /** Facts of a step, by their type. */
 export interface Facts extends FrameFacts {
