@@ -1,4 +1,4 @@
-/** Commands of the step that did not run: they wait for their turn, or need a consent to run without a sandbox. Pure. */
+/** Commands of the step that did not run: they wait for their turn, or for a consent to run without a sandbox. Pure. */
 import type { ActivityName } from '../../shared/activities.js';
 import type { NoSandbox, SandboxBlocks } from '../../shared/proposal-activities.js';
 import { cut } from '../../shared/rules.js';
@@ -6,7 +6,7 @@ import { asking } from '../frame/decisions/asking.js';
 import { emit } from '../frame/log.js';
 import type { StepState } from './state.js';
 
-/** The same move comes next: the wait was in the activity. */
+/** Reports commands that got no turn. The activity has waited, so the same effect comes next. */
 export const onNoTurn = (
   state: StepState,
   activity: ActivityName,
@@ -17,19 +17,19 @@ export const onNoTurn = (
     message: `${activity} is waiting for its turn: commands of other runs are running`,
   });
 
-/** Nothing was run: a person is asked first. */
-export const askForConsent = (state: StepState, { why }: NoSandbox): StepState =>
+/** Asks for a consent to run the next commands without a sandbox. They did not run. */
+export const askForConsent = (state: StepState, { why: reason }: NoSandbox): StepState =>
   asking(
     state,
     'sandbox_unavailable',
-    cut(state.input.rules, `there is no sandbox for the next commands: ${why}`),
+    cut(state.input.rules, `there is no sandbox for the next commands: ${reason}`),
   );
 
-/** Nothing is wrong with the change, as far as is known. */
-export const askAboutSandbox = (state: StepState, { why }: SandboxBlocks): StepState =>
-  asking(state, 'sandbox_blocks_tests', cut(state.input.rules, why));
+/** Asks about a sandbox that stops the commands. As far as is known, nothing is wrong with the change. */
+export const askAboutSandbox = (state: StepState, { why: reason }: SandboxBlocks): StepState =>
+  asking(state, 'sandbox_blocks_tests', cut(state.input.rules, reason));
 
-/** A consent for once is used up. */
+/** Drops a consent that was given for the last commands alone. */
 export const withoutOnce = (state: StepState): StepState => {
   if (state.sandbox?.without !== 'once') return state;
   const { reread } = state.sandbox;

@@ -1,24 +1,25 @@
-/** Changes entries of the ledger: a file is asked for again, made by an answer for another file, or taken as it is on disk. Pure. */
+/** Changes entries of the ledger: the model is asked again for a file, a response made it, or it is taken as it is on disk. Pure. */
 import type { MadeFiles } from '../../shared/pick.js';
 import { emit } from '../frame/log.js';
 import { within } from '../frame/machine.js';
 import { isUnfinished } from './selectors.js';
 import type { CallProgress, FileEntry, StepState } from './state.js';
 
+/** Changes the entries of these files. An entry that is unfinished again is marked, so that its number does not count twice. */
 export const withFiles = (
   state: StepState,
   paths: readonly string[] | 'all',
   change: (file: FileEntry) => FileEntry,
 ): StepState => {
-  const wanted = paths === 'all' ? null : new Set(paths);
+  const named = paths === 'all' ? null : new Set(paths);
   const files = state.edits.files.map((file) => {
-    const next = wanted === null || wanted.has(file.path) ? change(file) : file;
+    const next = named === null || named.has(file.path) ? change(file) : file;
     return isUnfinished(next) && !isUnfinished(file) ? { ...next, again: true as const } : next;
   });
   return within(state, 'edits', { files });
 };
 
-/** No attempt made yet. */
+/** The progress of a call before its first attempt. */
 export const FRESH = {
   status: 'pending',
   attempts: 0,
@@ -28,7 +29,7 @@ export const FRESH = {
   failure: null,
 } as const;
 
-/** A file is asked for anew: fresh attempts, and a new answer (`regeneration`) where the old one must not be found again. */
+/** Asks the model for the file again, with new attempts and a new request (`regeneration`), so that no recorded response is found. */
 export const askAgain = (file: FileEntry, change: Partial<CallProgress> = {}): FileEntry => ({
   ...file,
   ...FRESH,
@@ -41,14 +42,14 @@ export const askAgain = (file: FileEntry, change: Partial<CallProgress> = {}): F
   ...(file.madeBy === undefined ? {} : { status: 'done' }),
 });
 
-/** What an answer makes beside the files that it was asked for is reviewed as they are. */
+/** Adds the files that a response made in addition to those that it was asked for. They are reviewed like these. */
 export function withMade(
   state: StepState,
   attempt: CallProgress,
-  made: MadeFiles | undefined,
+  newFiles: MadeFiles | undefined,
 ): StepState {
-  if (made === undefined) return state;
-  const { paths, by: madeBy } = made;
+  if (newFiles === undefined) return state;
+  const { paths, by: madeBy } = newFiles;
   const known = state.edits.files.map((file) =>
     paths.includes(file.path) ? { ...file, madeBy } : file,
   );
@@ -75,10 +76,11 @@ export function withMade(
   return within(state, 'edits', { files: [...known, ...entries] });
 }
 
+/** Makes an unfinished file pending again. */
 export const pending = (file: FileEntry): FileEntry =>
   isUnfinished(file) ? { ...file, status: 'pending' } : file;
 
-/** One call a file from here on; `brief`: they agree on names beforehand. */
+/** Makes one call for each file from now on. `brief`: whether a brief with names for all of them comes first. */
 export function splitByFile(
   state: StepState,
   reason: string,
@@ -86,9 +88,9 @@ export function splitByFile(
   brief?: boolean,
 ): StepState {
   const { files: before, combined } = state.edits;
-  // Answers about all files were answers about each.
-  const all = combined === null ? {} : { answers: combined.answers };
-  const files = before.map((file) => (isUnfinished(file) ? { ...file, ...all } : file));
+  // A response about all files counts as one about each.
+  const counts = combined === null ? {} : { answers: combined.answers };
+  const files = before.map((file) => (isUnfinished(file) ? { ...file, ...counts } : file));
   const briefWanted = brief ?? files.length > 1;
   const split = within(state, 'edits', { combined: null, split: true, briefWanted, files });
   return emit(split, currentTime_ms, {
@@ -98,6 +100,7 @@ export function splitByFile(
   });
 }
 
+/** Takes the file as it is on disk, where it was edited by hand. */
 export const asManual = (file: FileEntry): FileEntry => ({
   ...file,
   status: 'done',

@@ -78,9 +78,9 @@ export type Fact = FactOf<Facts>;
 export type Place = Exclude<Stage['at'], 'closed'>;
 
 /** Gives the next effect at each place of a stage. */
-export type Next<P extends Place> = {
-  readonly [Name in P]: (state: StepState, currentTime_ms: number) => Effect;
-};
+export type Next<P extends Place> = Readonly<
+  Record<P, (state: StepState, currentTime_ms: number) => Effect>
+>;
 
 /** Folds each fact of a stage into the state. */
 export type On<T extends keyof Facts> = Folds<StepState, Pick<Facts, T>>;
@@ -93,13 +93,9 @@ export interface Resolution {
 }
 
 /** Gives what follows each decision of a stage once it is resolved. */
-export type Decide<R extends PauseReason> = {
-  readonly [Reason in R]: (
-    state: StepState,
-    resolution: Resolution,
-    currentTime_ms: number,
-  ) => StepState;
-};
+export type Decide<R extends PauseReason> = Readonly<
+  Record<R, (state: StepState, resolution: Resolution, currentTime_ms: number) => StepState>
+>;
 
 /** Returns the effect that asks about these paths, or about the step as a whole. */
 export const pause = (

@@ -16,12 +16,13 @@ import { type Effect, pause } from './protocol.js';
 import { budgetOf, unfinishedPaths } from './selectors.js';
 import type { FileEntry, StepState } from './state.js';
 
+/** Adds what a call used. If the usage comes from the journal, that has the call already. */
 export const spend = (state: StepState, usage: StepUsage): StepState => ({
   ...state,
   usage: state.usageFromJournal ? state.usage : addUsage(state.usage, usage),
 });
 
-/** The journal knows calls of which no activity told; a journal that knows fewer (another home's) does not take any back. */
+/** Takes the usage from the journal, which also has calls that no activity reported. The journal of another home has fewer, and is not taken. */
 export const onUsageCounted = (
   state: StepState,
   usage: StepUsage | null,
@@ -31,7 +32,7 @@ export const onUsageCounted = (
   return usage.calls < state.usage.calls ? state : { ...state, usage, usageFromJournal: true };
 };
 
-/** Returns the pause that must come before the next call to the model; null: none. */
+/** Returns the question that must come before the next call to the model. Null: none. */
 export function spendingPause(state: StepState, currentTime_ms: number): Effect | null {
   const runaway = runawayPause(state);
   return (
@@ -52,9 +53,7 @@ function budgetReached(state: StepState, currentTime_ms: number): Effect | null 
     : pause('budget', reached.message, unfinishedPaths(state), reached.name);
 }
 
-const FILES_NAMED = 10;
-
-// bound: Maximum number of files in the message. The ledger lists all of them.
+const FILES_NAMED = 10; // bound: Maximum number of files in the message. The ledger lists all of them.
 
 /** The reasons why a file has no edit, for people. Other reasons are shown by their code alone. */
 const FAILURE_WORDS: Partial<Record<PauseReason, string>> = {
@@ -68,6 +67,7 @@ const FAILURE_WORDS: Partial<Record<PauseReason, string>> = {
   engine_failed: 'Emend could not do its work',
 };
 
+/** Files that failed for the same reason. */
 interface SameFailure {
   readonly reason: PauseReason;
   readonly files: readonly FileEntry[];

@@ -21,13 +21,13 @@ import {
 } from './selectors.js';
 import type { AfterRollback, CallProgress, StepState } from './state.js';
 
-/** About failed files a person is asked first. */
+/** Goes on to the review. If files failed, it asks about them first. */
 export const toReview = (state: StepState, currentTime_ms: number): StepState =>
   hasFailed(state)
     ? { ...state, stage: PART }
     : resolveReview({ ...state, stage: { at: 'review' } }, currentTime_ms);
 
-/** Every file has its verdict: on to apply, or nothing was approved. */
+/** Goes on to the apply once every file has a verdict, or ends if nothing was approved. */
 export function resolveReview(state: StepState, currentTime_ms: number): StepState {
   const proposal = state.proposal;
   if (state.stage.at !== 'review' || proposal === null) return state;
@@ -42,9 +42,10 @@ export function resolveReview(state: StepState, currentTime_ms: number): StepSta
   return { ...within(state, 'applied', { decision }), stage: { at: 'apply', busy: null } };
 }
 
+/** The place at which the step asks about failed files, with the proposal of the others. */
 export const PART = { at: 'propose', part: true } as const;
 
-/** Nothing more to apply: commit what was applied before (after a conflict), or end. */
+/** Goes on if nothing more is to be applied: commits what was applied before a conflict, or ends. */
 export function endOfWork(
   state: StepState,
   currentTime_ms: number,
@@ -54,18 +55,18 @@ export function endOfWork(
   return afterApply(state, currentTime_ms);
 }
 
-/** What was asked for is on disk: it is tested there if it was not tested before, then committed, or the step ends. */
+/** Goes on after the apply: tests the change in the workspace if it was not tested before, then commits it or ends. */
 export const afterApply = (state: StepState, currentTime_ms: number): StepState => {
   if (verifiesAfterApply(state)) return { ...state, stage: { at: 'verify' } };
   const unverified = within(state, 'tests', { last: state.tests.last ?? 'no_tests' });
   return afterTests(unverified, currentTime_ms);
 };
 
-/** What is on disk passed its tests, or has none; nothing is locked any more unless something follows. */
+/** Goes on after the tests. The workspace is locked only if something follows. */
 const afterTests = (state: StepState, currentTime_ms: number): StepState =>
   stageAfterTests(state) ?? close(state, currentTime_ms, 'applied');
 
-/** What is on disk passed its tests there, under the step's lock. */
+/** Goes on after tests in the workspace, which is still locked. */
 export const afterVerify = (state: StepState): StepState =>
   stageAfterTests(state) ?? { ...state, stage: { at: 'release' } };
 
@@ -74,7 +75,7 @@ const stageAfterTests = (state: StepState): StepState | null => {
   return wantsCommit(state) ? { ...state, stage: { at: 'commit' } } : null;
 };
 
-/** The workspace is locked, or there was no turn. Told once, and again when there is something that a person can do about it. */
+/** Waits to apply: the workspace is locked, or there was no turn. It is reported once, and again with new advice. */
 export function waitToApply(
   state: StepState,
   { holder, advice }: Omit<NotYet, 'outcome'>,
@@ -83,8 +84,8 @@ export function waitToApply(
   const last = (state.stage.at === 'apply' ? state.stage.busy : null) ?? { tries: 0, advice: null };
   const busy = { tries: last.tries + 1, advice: advice ?? null, waiting: true };
   const waits: StepState = { ...state, stage: { at: 'apply', busy } };
-  const isTold = last.tries > 0 && (busy.advice === null || busy.advice === last.advice);
-  if (holder === undefined || isTold) return waits;
+  const isKnown = last.tries > 0 && (busy.advice === null || busy.advice === last.advice);
+  if (holder === undefined || isKnown) return waits;
   return emit(waits, currentTime_ms, {
     type: 'apply_busy',
     holder,
@@ -92,13 +93,13 @@ export function waitToApply(
   });
 }
 
-/** The files are looked at once more; `only`: these alone, null: all. */
+/** Goes back to preflight, which reads the files again. `only`: these files. Null: all. */
 export const lookAgain = (state: StepState, only: readonly string[] | null): StepState => ({
   ...within(state, 'base', { number: state.base.number + 1 }),
   stage: { at: 'preflight', only },
 });
 
-/** Everything anew from the files as they are now; what a person left out stays out. */
+/** Goes back to the start, from the current files. Skipped files stay skipped. */
 export const newBase = (state: StepState): StepState => {
   const again = withFiles(state, 'all', (file) =>
     file.status === 'skipped' ? file : askAgain(file),
@@ -106,7 +107,7 @@ export const newBase = (state: StepState): StepState => {
   return { ...within(lookAgain(again, null), 'edits', { accepted: [] }), proposal: null };
 };
 
-/** Every file that the model changed is asked for again from its original; what a person changed stays theirs. No person asks: answers count on. */
+/** Asks again for every file that the model changed, from its original. Files that were edited by hand stay as they are. Responses count on. */
 const regenerateAll = (state: StepState, change: Partial<CallProgress>): StepState => ({
   ...withFiles(within(state, 'applied', { incomplete: false }), toRegenerate(state), (file) =>
     askAgain(file, { answers: file.answers, ...change }),
@@ -115,21 +116,24 @@ const regenerateAll = (state: StepState, change: Partial<CallProgress>): StepSta
   proposal: null,
 });
 
-/** A person asks again with the note and why it failed; what a person changed by hand becomes the new base of those files. */
+/** Asks again with the note and the reason of the failure, as the reviewer wants it. Edits by hand become the new base of their files. */
 export function regenerateWith(state: StepState, note: string | null): StepState {
   const change = { note, refusal: state.tests.output, answers: 0 };
-  const theirs = state.edits.files
+  const manual = state.edits.files
     .filter((file) => file.manual && file.status === 'done')
     .map((file) => file.path);
   const again = regenerateAll(state, change);
-  const asked = withFiles(again, theirs, (file) => askAgain(file, change));
-  return theirs.length === 0 ? again : lookAgain(asked, theirs);
+  if (manual.length === 0) return again;
+  return lookAgain(
+    withFiles(again, manual, (file) => askAgain(file, change)),
+    manual,
+  );
 }
 
-/** Bytes that a hook or tests changed are a new proposal: the files as those left them. */
+/** Goes back to the build, with the files as a hook or tests left them. These are a new proposal. */
 export const asLeft = (state: StepState): StepState => ({
   ...withFiles(state, 'all', (file) =>
-    // A verdict stands for a file that was left alone; what was changed nobody has reviewed yet.
+    // The verdict counts on for a file without a change. Its key differs for a changed file, so that is reviewed.
     file.status === 'skipped'
       ? file
       : { ...asManual(file), verdict: file.verdict, unreviewed: true },
@@ -137,7 +141,7 @@ export const asLeft = (state: StepState): StepState => ({
   stage: { at: 'build' },
 });
 
-/** Before it is applied there is nothing to put back. */
+/** Restores the files, then continues with `then`. Before an apply there is nothing to restore. */
 export const rollBack = (
   state: StepState,
   then: AfterRollback,
@@ -147,6 +151,7 @@ export const rollBack = (
     ? afterRollback(state, then, currentTime_ms)
     : { ...state, stage: { at: 'roll_back', then } };
 
+/** Continues with what a rollback was for. */
 export function afterRollback(
   state: StepState,
   then: AfterRollback,
@@ -178,7 +183,7 @@ const lastSummary = (state: StepState): string => {
   return last?.type === 'verified' ? last.summary : 'the tests failed';
 };
 
-/** `retry`, `manual` and `skip` where a decision is about the step as a whole. */
+/** Takes up `retry`, `manual` and `skip` if the decision is about the step as a whole. */
 export function resolveWhole(
   state: StepState,
   request: DecisionRequest,
@@ -194,13 +199,13 @@ export function resolveWhole(
       return endAfterRollback(skipped, currentTime_ms, outcome, problem);
     }
     case 'manual': {
-      // The step was ending and could not restore the files: the person has.
+      // The step could not restore the files at its end, and whoever answers has restored them.
       if (then?.do === 'finish')
         return close(within(state, 'applied', { all: [] }), currentTime_ms, outcome, problem);
-      const theirs = withFiles(state, 'all', (file) =>
+      const nextState = withFiles(state, 'all', (file) =>
         file.status === 'skipped' ? file : asManual(file),
       );
-      return { ...within(theirs, 'edits', { combined: null }), stage: { at: 'build' } };
+      return { ...within(nextState, 'edits', { combined: null }), stage: { at: 'build' } };
     }
     default:
       return stage.at === 'pick'
@@ -209,6 +214,7 @@ export function resolveWhole(
   }
 }
 
+/** Ends the step. */
 export const close = (
   state: StepState,
   currentTime_ms: number,
@@ -224,7 +230,7 @@ export const close = (
     },
   );
 
-/** Ends the step; what is (or may be) applied and not committed is rolled back first. */
+/** Ends the step. What is applied, or may be applied, and is not committed is rolled back first. */
 export const endAfterRollback = (
   state: StepState,
   currentTime_ms: number,
@@ -240,18 +246,18 @@ export const endAfterRollback = (
 };
 
 /**
- * Ends the step though its host takes no work: that may be gone for ever. What is applied there, or was being applied when it went, is
- * named for whoever looks on that host once it is back.
+ * Ends the step without its host, which may be gone for ever. The result names the files that are applied there, or were being applied, so
+ * that they can be restored once the host is back.
  */
 export const endWithoutHost = (state: StepState, currentTime_ms: number): StepState => {
   const { input, commit } = state;
   const openOnHost = openThere(state);
-  // A checkout is disposable, and whoever may still work there is fenced by the token.
+  // A checkout is disposable, and the token fences off a worker that may still write there.
   if (openOnHost.files.length === 0 || commit !== null || input.repository !== undefined)
     return close(state, currentTime_ms, 'aborted');
-  const left = {
+  const nextState = {
     ...within(state, 'applied', { all: [], uncertain: null, lock: null }),
     openOnHost,
   };
-  return close(left, currentTime_ms, 'aborted', leftOnHost(openOnHost));
+  return close(nextState, currentTime_ms, 'aborted', leftOnHost(openOnHost));
 };

@@ -66,13 +66,13 @@ function onApplied(before: StepState, result: ApplyResult, currentTime_ms: numbe
     case 'conflict':
       return askConflict(
         withApplication(state, proposal, result, currentTime_ms),
-        { at: 'apply', conflicts: result.conflicts },
+        { place: 'apply', conflicts: result.conflicts },
         currentTime_ms,
       );
     case 'busy':
       return waitToApply(withoutUnboundPass(state), result, currentTime_ms);
     case 'base_changed':
-      return askConflict(state, { at: 'apply', conflicts: result.conflicts }, currentTime_ms);
+      return askConflict(state, { place: 'apply', conflicts: result.conflicts }, currentTime_ms);
     case 'already_committed':
       return onAlreadyCommitted(state, result, currentTime_ms);
     case 'base_moved':
@@ -148,7 +148,7 @@ function onBaseMoved(
   const conflicts = proposal.files.map(({ path }) => ({ path, why: reason }));
   return askConflict(
     within(untested, 'tests', NO_BASE_MOVES),
-    { at: 'apply', conflicts },
+    { place: 'apply', conflicts },
     currentTime_ms,
   );
 }
@@ -159,7 +159,7 @@ const lockAfter = ({ applied: { all, lock } }: StepState, newest: HeldLock): Hel
 
 /** Files in conflict, and the place that found them. */
 interface Conflict {
-  readonly at: 'apply' | 'commit' | 'rebase';
+  readonly place: 'apply' | 'commit' | 'rebase';
   readonly conflicts: readonly ConflictFile[];
   readonly reason?: 'conflict' | 'hook_changed';
 }
@@ -167,7 +167,7 @@ interface Conflict {
 /** Reports the files in conflict, and asks what to do about each. */
 export function askConflict(
   state: StepState,
-  { at, conflicts, reason = 'conflict' }: Conflict,
+  { place, conflicts, reason = 'conflict' }: Conflict,
   currentTime_ms: number,
 ): StepState {
   const files = conflicts.map((conflict) => ({
@@ -179,7 +179,7 @@ export function askConflict(
   const nextState = emit(state, currentTime_ms, {
     type: 'conflict',
     files: files.map((file) => file.path),
-    where: at,
+    where: place,
   });
   return { ...nextState, ask: { reason, message, files, subject: null } };
 }

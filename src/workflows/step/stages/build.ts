@@ -10,7 +10,7 @@ import { asking } from '../../frame/decisions/asking.js';
 import { emit } from '../../frame/log.js';
 import { within } from '../../frame/machine.js';
 import { askForConsent, onNoTurn, withoutOnce } from '../commands.js';
-import type { Decide, Next, On } from '../protocol.js';
+import type { Next, On } from '../protocol.js';
 import { appliedPaths, hasFailed, wantsAudit } from '../selectors.js';
 import type { FileEntry, StepState } from '../state.js';
 import { endOfWork, PART, toReview } from '../ways.js';
@@ -31,7 +31,7 @@ export const on: On<'proposal_built' | 'rebased'> = {
 };
 
 /** A build asks nothing of its own: its questions are about the sandbox, a conflict, or files that failed. */
-export const decide: Decide<never> = {};
+export const decide = {};
 
 function onProposalBuilt(
   before: StepState,
@@ -110,7 +110,11 @@ function onRebased(state: StepState, result: RebaseResult, currentTime_ms: numbe
     case 'empty':
       return endOfWork(nextState, currentTime_ms, 'unchanged');
     case 'conflict':
-      return askConflict(nextState, { at: 'rebase', conflicts: result.conflicts }, currentTime_ms);
+      return askConflict(
+        nextState,
+        { place: 'rebase', conflicts: result.conflicts },
+        currentTime_ms,
+      );
   }
 }
 

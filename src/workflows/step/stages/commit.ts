@@ -51,7 +51,7 @@ function onCommitted(before: StepState, result: CommitResult, currentTime_ms: nu
       const nextState = staged === undefined ? state : within(state, 'applied', { staged });
       return askConflict(
         nextState,
-        { at: 'commit', conflicts: [{ path: '(commit)', why: result.why }], reason },
+        { place: 'commit', conflicts: [{ path: '(commit)', why: result.why }], reason },
         currentTime_ms,
       );
     }

@@ -72,7 +72,7 @@ export function approvalSummary(state: StepState, proposal: ProposalSummary): st
   return parts.join('; ');
 }
 
-/** Says what the commands in the sandbox reach. Without a sandbox they reach everything. */
+/** Returns what the commands in the sandbox reach. Without a sandbox they reach everything. */
 function networkText({ base, sandbox }: StepState): readonly string[] {
   const network = base.ready?.network;
   return network === undefined || sandbox?.without !== undefined
@@ -82,15 +82,15 @@ function networkText({ base, sandbox }: StepState): readonly string[] {
 
 const UNSANDBOXED = 'tests will run without a sandbox';
 
-/** Says what the tests showed on the proposal, or when they will run. */
+/** Returns the result of the tests on the proposal, or when they will run. */
 function testsText(state: StepState): readonly string[] {
   const tested = testsOfProposal(state);
   if (tested !== null) return [`tests of the proposal: ${tested.outcome}: ${tested.summary}`];
   if (!wantsTests(state)) return [];
-  const why = testsAfterApply(state);
-  return why === null
+  const reason = testsAfterApply(state);
+  return reason === null
     ? ['the tests run on the approved files before they are applied']
-    : [`the tests run in the workspace after the change is applied: ${why}`];
+    : [`the tests run in the workspace after the change is applied: ${reason}`];
 }
 
 function onApprovedByPolicy(state: StepState, currentTime_ms: number): StepState {
@@ -168,7 +168,7 @@ const withoutProposal = (state: StepState, open: DecisionPoint): StepState => ({
 });
 
 /** Takes an approval as the consent to commands without a sandbox, which its question named. A policy consents to nothing. */
-export const withConsent = (state: StepState, { answer, by }: DecisionRequest): StepState =>
-  answer === 'approve' && by.from !== 'policy' && lacksConsent(state)
+export const withConsent = (state: StepState, { answer, by: author }: DecisionRequest): StepState =>
+  answer === 'approve' && author.from !== 'policy' && lacksConsent(state)
     ? { ...state, sandbox: { ...state.sandbox, without: 'run' } }
     : state;

@@ -104,11 +104,16 @@ function onResponse(
 function onEdit(
   state: StepState,
   chunk: Chunk,
-  { accepted, reason, made, repair }: Extract<Response, { outcome: 'edited' | 'unchanged' }>,
+  {
+    accepted,
+    reason,
+    made: newFiles,
+    repair,
+  }: Extract<Response, { outcome: 'edited' | 'unchanged' }>,
   currentTime_ms: number,
 ): StepState {
   const { attempt, heads } = chunk;
-  const edit = { accepted, heads, reason, made };
+  const edit = { accepted, heads, reason, made: newFiles };
   const isMeant = repair === undefined || repair.result === attempt.kept?.result;
   if (isMeant || !mayRepair(state, attempt)) return accept(state, chunk, edit, currentTime_ms);
   const kept = { ...edit, result: repair.result };

@@ -224,11 +224,11 @@ export function resolveTestsFailed(
 }
 
 /** Asks about files whose bytes are not those that were tested: only tested bytes are committed. */
-function askAboutChanged(state: StepState, { by, files, staged }: ChangedFiles): StepState {
+function askAboutChanged(state: StepState, { by: author, files, staged }: ChangedFiles): StepState {
   const isAgain =
     state.stage.at === 'verify' ? '; on disk they have the content of the change again' : '';
   const message =
-    by === 'tests'
+    author === 'tests'
       ? `the tests passed, but files to be committed were changed in the meantime${isAgain}`
       : 'files were changed after the change was applied and before the tests ran';
   const withStaged = within(state, 'applied', { staged: staged ?? null });
