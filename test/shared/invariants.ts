@@ -1,9 +1,7 @@
 /** What holds at every fold and move of every step, whatever the fakes and the people do. The driver checks it throughout. */
 import type { StepUsage } from '../../src/shared/usage.js';
-import { pathsToApply } from '../../src/workflows/step/selectors.js';
-import type { Effect } from '../../src/workflows/step/protocol.js';
-import type { Fact } from '../../src/workflows/step/protocol.js';
-import { isUnfinished } from '../../src/workflows/step/selectors.js';
+import { pathsToApply, isUnfinished } from '../../src/workflows/step/selectors.js';
+import type { Effect, Fact } from '../../src/workflows/step/protocol.js';
 import type { StepState } from '../../src/workflows/step/state.js';
 import { statusOf } from '../../src/workflows/step/views.js';
 

@@ -7,12 +7,11 @@ import { validateDecision, outcomeOf } from '../../src/shared/validate-decision.
 import type { Answer, DecisionRequest, PauseReason } from '../../src/shared/decisions.js';
 import { TIMINGS, type Timings } from '../../src/shared/limits.js';
 import { nextEffect } from '../../src/workflows/step/stages/index.js';
-import type { Chunk, Effect } from '../../src/workflows/step/protocol.js';
+import type { Chunk, Effect, Fact } from '../../src/workflows/step/protocol.js';
 import { queueNames } from '../../src/shared/names.js';
 import { currentRules } from '../../src/shared/rules.js';
 import type { StepSetup, StepOutcome } from '../../src/shared/run.js';
 import { reduce } from '../../src/workflows/step/reduce.js';
-import type { Fact } from '../../src/workflows/step/protocol.js';
 import { baseQuestion } from '../../src/workflows/step/stages/verify/base.js';
 import { initialState, type StepState } from '../../src/workflows/step/state.js';
 import { NO_USAGE } from '../../src/shared/usage.js';

@@ -1,12 +1,11 @@
 /** What a person's decision does to a plan. Which decisions count is in shared/validate-decision.ts. Pure. */
 import type { PhaseId } from '../../shared/plan.js';
-import { recordOf, seenWith, resolvedBy } from '../frame/decisions/answering.js';
+import { recordOf, seenWith, resolvedBy, decidedBy, tryNow } from '../frame/decisions/answering.js';
 import { waitsForHost } from '../frame/decisions/state.js';
 import type { Answer, DecisionPoint, DecisionRequest } from '../../shared/decisions.js';
 import type { Limits } from '../../shared/limits.js';
 import { isLimitName } from '../../shared/rules.js';
 import { hostOfQueue } from '../../shared/names.js';
-import { decidedBy, tryNow } from '../frame/decisions/answering.js';
 import { emit, leftOnHost } from '../frame/log.js';
 import { within } from '../frame/machine.js';
 import { spentOf } from './budget.js';

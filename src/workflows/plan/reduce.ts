@@ -3,12 +3,11 @@ import type { PhaseId, PlanOutcome, Report } from '../../shared/plan.js';
 import { sentence } from '../../shared/problems.js';
 import type { Answer, Pause } from '../../shared/decisions.js';
 import type { ActivityName, ResultOf } from '../../shared/activities.js';
-import { asking } from '../frame/decisions/asking.js';
+import { asking, openDecision } from '../frame/decisions/asking.js';
 import { waited } from '../../shared/outage.js';
 import { phaseKey } from '../../shared/ids.js';
 import { emit, noProgress, tellFailed } from '../frame/log.js';
 import { recordIgnored } from '../frame/decisions/answering.js';
-import { openDecision } from '../frame/decisions/asking.js';
 import {
   within,
   type ActivityFailed,
