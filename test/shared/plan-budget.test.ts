@@ -20,7 +20,7 @@ import { queueNames } from '../../src/shared/names.js';
 import { currentRules } from '../../src/shared/rules.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
 import { readAsBefore } from './plan-driven.js';
-import { blob } from './world.js';
+import { blob } from '../workflows/step/world.js';
 
 const none = Object.fromEntries(
   Object.entries(LIMITS).map(([name, spec]) => [name, spec.default]),

@@ -6,7 +6,7 @@ import { progressOfPlan, statusOfPlan } from '../../src/workflows/plan/views.js'
 import { worktreeName } from '../../src/workflows/plan/worktrees.js';
 import { reducePlan } from '../../src/workflows/plan/reduce.js';
 import { initialPlan, isHeld, phaseOf } from '../../src/workflows/plan/state.js';
-import { blob } from './world.js';
+import { blob } from '../workflows/step/world.js';
 import { alone, Driven, planInput, reading } from './plan-driven.js';
 
 describe('a cancelled run', () => {

@@ -9,7 +9,7 @@ import { choicesOf } from '../../src/workflows/plan/reports.js';
 import { phaseOf, type Revising } from '../../src/workflows/plan/state.js';
 import { progressOfPlan } from '../../src/workflows/plan/views.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
-import { blob } from './world.js';
+import { blob } from '../workflows/step/world.js';
 import { alone, Driven, reading } from './plan-driven.js';
 
 const drift = { trigger: 'scope_drift', text: 'a migration is needed', by: 'ann' } as const;

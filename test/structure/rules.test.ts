@@ -114,6 +114,8 @@ const BROKEN: Record<string, { readonly bad: string; readonly text: string }> = 
   'page-as-types': { bad: 'src/web/page/bad.ts', text: uses('../../client/x.js') },
   'workflows-arrows': { bad: 'src/workflows/bad.ts', text: uses('../edits/index.js') },
   'step-and-plan-apart': { bad: 'src/workflows/plan/bad.ts', text: uses('../step/x.js') },
+  'stages-on-selectors': { bad: 'src/workflows/step/selectors.ts', text: uses('./stages/x.js') },
+  'reducer-on-stages': { bad: 'src/workflows/step/stages/bad.ts', text: uses('../reduce.js') },
   'through-the-door': { bad: 'src/cli/bad.ts', text: uses('../edits/x.js') },
   'inner-doors': { bad: 'src/cli/bad.ts', text: uses('../workspace/git/x.js') },
   'replay-reads-no-constants': { bad: 'src/shared/bad.ts', text: uses('./limits.js') },
@@ -150,7 +152,8 @@ const GOOD = [
     'client/x',
     'web/x',
   ],
-  ...['workflows/x', 'workflows/step/x', 'cli/x', 'cli/ask-decision'],
+  ...['workflows/x', 'workflows/step/x', 'workflows/step/reduce', 'workflows/step/stages/x'],
+  ...['cli/x', 'cli/ask-decision'],
 ];
 
 describe('dependency rules', () => {

@@ -7,9 +7,9 @@ import { judge } from '../../../src/shared/validate-decision.js';
 import { reduce } from '../../../src/workflows/step/reduce.js';
 import { detailsOf, ledgerOf, resultOf, statusOf } from '../../../src/workflows/step/views.js';
 import { eventsOf, titleLine } from '../../../src/workflows/frame/details.js';
-import { inOrder, play, StepDriver, type Saying, type Words } from '../../shared/step-driver.js';
+import { inOrder, play, StepDriver, type Saying, type Words } from './step-driver.js';
 import { drawn, sampled } from '../../support/seeded.js';
-import type { Wanted } from '../../shared/world.js';
+import type { Wanted } from './world.js';
 
 const paused = (
   reason: PauseReason,

@@ -4,11 +4,11 @@
  */
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { WHOLE_ANSWERS, type DecisionRequest } from '../../src/shared/decisions.js';
-import { readMessage } from '../../src/shared/messages.js';
-import { judge, validateDecision } from '../../src/shared/validate-decision.js';
-import { detailsOf, statusOf } from '../../src/workflows/step/views.js';
-import { fuzz } from '../support/fuzz.js';
+import { WHOLE_ANSWERS, type DecisionRequest } from '../../../src/shared/decisions.js';
+import { readMessage } from '../../../src/shared/messages.js';
+import { judge, validateDecision } from '../../../src/shared/validate-decision.js';
+import { detailsOf, statusOf } from '../../../src/workflows/step/views.js';
+import { fuzz } from '../../support/fuzz.js';
 import { StepDriver } from './step-driver.js';
 import type { Wanted } from './world.js';
 

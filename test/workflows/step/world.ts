@@ -3,17 +3,17 @@
  * says what an activity gives (`truncated>split`, `busy`, `conflict:b.ts`); without one it does its natural work on the maps.
  */
 import { createHash } from 'node:crypto';
-import { LIMITS, TIMINGS, type Limits } from '../../src/shared/limits.js';
-import type { ModelDown } from '../../src/shared/outage.js';
-import { NO_USAGE, type StepUsage } from '../../src/shared/usage.js';
-import type { Finding, Format } from '../../src/shared/formats.js';
+import { LIMITS, TIMINGS, type Limits } from '../../../src/shared/limits.js';
+import type { ModelDown } from '../../../src/shared/outage.js';
+import { NO_USAGE, type StepUsage } from '../../../src/shared/usage.js';
+import type { Finding, Format } from '../../../src/shared/formats.js';
 import {
   leftOut,
   pathsToApply,
   repairable,
   selectedFiles,
-} from '../../src/workflows/step/selectors.js';
-import { problem } from '../../src/shared/problems.js';
+} from '../../../src/workflows/step/selectors.js';
+import { problem } from '../../../src/shared/problems.js';
 import type {
   ApplyResult,
   CommitResult,
@@ -22,15 +22,15 @@ import type {
   RollbackResult,
   ProposalSummary,
   BuildProposalResult,
-} from '../../src/shared/proposal-activities.js';
+} from '../../../src/shared/proposal-activities.js';
 import type {
   PreflightResult,
   ProposeInput,
   ProposeResult,
-} from '../../src/shared/step-activities.js';
-import type { RunTestsResult } from '../../src/shared/test-activities.js';
-import type { BlobRef } from '../../src/shared/ids.js';
-import type { ReadyPreflight, StepState } from '../../src/workflows/step/state.js';
+} from '../../../src/shared/step-activities.js';
+import type { RunTestsResult } from '../../../src/shared/test-activities.js';
+import type { BlobRef } from '../../../src/shared/ids.js';
+import type { ReadyPreflight, StepState } from '../../../src/workflows/step/state.js';
 
 export const blob = (text: string): BlobRef =>
   `sha256:${createHash('sha256').update(text).digest('hex')}`;

@@ -1,9 +1,9 @@
 /** A run that spends without success asks whether it should go on: its two causes, each answer, and the money budget that nobody set. */
 import { describe, expect, test } from '@jest/globals';
-import { describeEvent } from '../../src/shared/event-text.js';
-import { currentRules, defaultBudget_usd, type Rules } from '../../src/shared/rules.js';
-import type { StepEstimate } from '../../src/shared/usage.js';
-import { statusOf } from '../../src/workflows/step/views.js';
+import { describeEvent } from '../../../src/shared/event-text.js';
+import { currentRules, defaultBudget_usd, type Rules } from '../../../src/shared/rules.js';
+import type { StepEstimate } from '../../../src/shared/usage.js';
+import { statusOf } from '../../../src/workflows/step/views.js';
 import { play, type Case } from './step-driver.js';
 
 const FIVE = ['a.ts', 'b.ts', 'c.ts', 'd.ts', 'e.ts'];

@@ -1,8 +1,8 @@
 /** Tests before anything is applied: what they lead to. The activity itself runs in test/e2e/baseline.test.ts. */
 import { describe, expect, test } from '@jest/globals';
-import { baseChoice } from '../../src/workflows/step/selectors.js';
-import { play, type Case } from './step-driver.js';
-import { blob } from './world.js';
+import { baseChoice } from '../../../../../src/workflows/step/selectors.js';
+import { play, type Case } from '../../step-driver.js';
+import { blob } from '../../world.js';
 
 const ready = { test: { commands: ['npm test'], found: null }, baseline: 'ask' } as const;
 const A = 'propose * > build > ask approval a.ts';

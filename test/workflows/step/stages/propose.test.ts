@@ -1,7 +1,7 @@
 /** Outcomes, attempts, the fallbacks and what they add up to: each row is a case. */
-import { detailsOf } from '../../src/workflows/step/views.js';
+import { detailsOf } from '../../../../src/workflows/step/views.js';
 import { describe, expect, test } from '@jest/globals';
-import { play, type Case, type Saying } from './step-driver.js';
+import { play, type Case, type Saying } from '../step-driver.js';
 
 const TWO = ['a.ts', 'b.ts'];
 const THREE = ['a.ts', 'b.ts', 'c.ts'];

@@ -1,8 +1,8 @@
 /** A model that is down: one call at a time, longer and longer waits, one question; a person may have the next try at once. */
 import { describe, expect, test } from '@jest/globals';
-import { readMessage } from '../../src/shared/messages.js';
-import { judge, validateDecision } from '../../src/shared/validate-decision.js';
-import { detailsOf, ledgerOf, statusOf } from '../../src/workflows/step/views.js';
+import { readMessage } from '../../../src/shared/messages.js';
+import { judge, validateDecision } from '../../../src/shared/validate-decision.js';
+import { detailsOf, ledgerOf, statusOf } from '../../../src/workflows/step/views.js';
 import { inOrder, play, StepDriver, type Case } from './step-driver.js';
 
 const files = ['a.ts', 'b.ts', 'c.ts'];

@@ -1,6 +1,6 @@
 /** From the proposal to the commit, with every answer on the way: each row is a case. */
 import { describe, expect, test } from '@jest/globals';
-import { play, StepDriver, inOrder, type Case, type Saying, type Words } from './step-driver.js';
+import { play, StepDriver, inOrder, type Case, type Saying, type Words } from '../step-driver.js';
 
 const TWO = ['a.ts', 'b.ts'];
 const TESTED = { test: { commands: ['npm test'], found: null } };

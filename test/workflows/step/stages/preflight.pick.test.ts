@@ -1,8 +1,8 @@
 /** What follows a model's pick: files, words to look for, none, too many. */
 import { describe, expect, test } from '@jest/globals';
-import { ledgerOfEvents } from '../../src/client/archive/status.js';
-import { ledgerOf } from '../../src/workflows/step/views.js';
-import { play, type Case } from './step-driver.js';
+import { ledgerOfEvents } from '../../../../src/client/archive/status.js';
+import { ledgerOf } from '../../../../src/workflows/step/views.js';
+import { play, type Case } from '../step-driver.js';
 
 const PICK = 'preflight > pick';
 

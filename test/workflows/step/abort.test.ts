@@ -1,6 +1,6 @@
 /** Ends before the end: abort at every stage, activities that fail for good, hosts and blobs that are gone. */
 import { describe, expect, test } from '@jest/globals';
-import { nextEffect } from '../../src/workflows/step/stages/index.js';
+import { nextEffect } from '../../../src/workflows/step/stages/index.js';
 import {
   ACTIVITY,
   inOrder,

@@ -1,10 +1,10 @@
 /** Tests on an overlay: on the proposal before its approval, and again right before the apply if they do not hold any more. */
 import { describe, expect, test } from '@jest/globals';
-import { testsOfProposal } from '../../src/workflows/step/selectors.js';
-import { resultNotes } from '../../src/shared/run.js';
-import { resultOf, statusOf } from '../../src/workflows/step/views.js';
-import { inOrder, play, StepDriver, type Case } from './step-driver.js';
-import { blob } from './world.js';
+import { testsOfProposal } from '../../../../../src/workflows/step/selectors.js';
+import { resultNotes } from '../../../../../src/shared/run.js';
+import { resultOf, statusOf } from '../../../../../src/workflows/step/views.js';
+import { inOrder, play, StepDriver, type Case } from '../../step-driver.js';
+import { blob } from '../../world.js';
 
 const ready = { test: { commands: ['npm test'], found: null } } as const;
 const overlay = true;

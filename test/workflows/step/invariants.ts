@@ -1,9 +1,9 @@
 /** What holds at every fold and move of every step, whatever the fakes and the people do. The driver checks it throughout. */
-import type { StepUsage } from '../../src/shared/usage.js';
-import { pathsToApply, isUnfinished } from '../../src/workflows/step/selectors.js';
-import type { Effect, Fact } from '../../src/workflows/step/protocol.js';
-import type { StepState } from '../../src/workflows/step/state.js';
-import { statusOf } from '../../src/workflows/step/views.js';
+import type { StepUsage } from '../../../src/shared/usage.js';
+import { pathsToApply, isUnfinished } from '../../../src/workflows/step/selectors.js';
+import type { Effect, Fact } from '../../../src/workflows/step/protocol.js';
+import type { StepState } from '../../../src/workflows/step/state.js';
+import { statusOf } from '../../../src/workflows/step/views.js';
 
 const holds = (condition: boolean, what: string): void => {
   if (!condition) throw new Error(`invariant broken: ${what}`);

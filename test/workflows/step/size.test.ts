@@ -1,6 +1,6 @@
 /** A step over the most files there may be: the state stays bounded, and the work per file does not grow out of hand. */
 import { expect, test } from '@jest/globals';
-import { detailsOf } from '../../src/workflows/step/views.js';
+import { detailsOf } from '../../../src/workflows/step/views.js';
 import { inOrder, StepDriver } from './step-driver.js';
 
 const drive = (count: number, attempts: number): { driver: StepDriver; events: number } => {

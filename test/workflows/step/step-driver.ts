@@ -2,19 +2,19 @@
  * The workflow's loop without Temporal: `nextEffect` says what comes next, a word of the case says what came of it, `reduce` folds
  * it in. A case is data: words per activity, decisions in order, and the moves that must follow. Invariants are checked at every fold.
  */
-import type { ActivityName } from '../../src/shared/activities.js';
-import { validateDecision, outcomeOf } from '../../src/shared/validate-decision.js';
-import type { Answer, DecisionRequest, PauseReason } from '../../src/shared/decisions.js';
-import { TIMINGS, type Timings } from '../../src/shared/limits.js';
-import { nextEffect } from '../../src/workflows/step/stages/index.js';
-import type { Chunk, Effect, Fact } from '../../src/workflows/step/protocol.js';
-import { queueNames } from '../../src/shared/names.js';
-import { currentRules } from '../../src/shared/rules.js';
-import type { StepSetup, StepOutcome } from '../../src/shared/run.js';
-import { reduce } from '../../src/workflows/step/reduce.js';
-import { baseQuestion } from '../../src/workflows/step/stages/verify/base.js';
-import { initialState, type StepState } from '../../src/workflows/step/state.js';
-import { NO_USAGE } from '../../src/shared/usage.js';
+import type { ActivityName } from '../../../src/shared/activities.js';
+import { validateDecision, outcomeOf } from '../../../src/shared/validate-decision.js';
+import type { Answer, DecisionRequest, PauseReason } from '../../../src/shared/decisions.js';
+import { TIMINGS, type Timings } from '../../../src/shared/limits.js';
+import { nextEffect } from '../../../src/workflows/step/stages/index.js';
+import type { Chunk, Effect, Fact } from '../../../src/workflows/step/protocol.js';
+import { queueNames } from '../../../src/shared/names.js';
+import { currentRules } from '../../../src/shared/rules.js';
+import type { StepSetup, StepOutcome } from '../../../src/shared/run.js';
+import { reduce } from '../../../src/workflows/step/reduce.js';
+import { baseQuestion } from '../../../src/workflows/step/stages/verify/base.js';
+import { initialState, type StepState } from '../../../src/workflows/step/state.js';
+import { NO_USAGE } from '../../../src/shared/usage.js';
 import { checkFold, checkMove, checkNumber, type ShownNumber } from './invariants.js';
 import { blob, downOf, USAGE, World, type Wanted } from './world.js';
 
