@@ -25,6 +25,7 @@ import { ensureSearchAttributes } from '../temporal/search-attributes.js';
 import { liveWorkers, workersOf } from '../temporal/live-workers.js';
 import { keyOfRun } from './cron-key.js';
 import { asProblem, followHistory, eventsIn, hasCode } from './history.js';
+import { priorityOf } from './priority.js';
 import type {
   ClosedRun,
   DescribedRun,
@@ -185,6 +186,7 @@ const unlessGone = <T>(call: () => Promise<T>, gone: T): Promise<T> =>
 
 const startOptions = (request: StartRequest) => ({
   ...runOptions(request),
+  priority: priorityOf(request),
   // While one is open a second start must fail, and a finished one must not stand in the way. No time-out is ever set.
   workflowIdConflictPolicy: 'FAIL' as const,
   workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const,
