@@ -164,6 +164,11 @@ const retried = ({ code }: Problem, { repository }: ActivityBase): boolean =>
 const mayPass = ({ code }: Problem): boolean =>
   code !== 'limit_reached' && code !== 'version_unknown';
 
+/** The SDK neither counts nor logs a failure of this category. */
+const BENIGN = { category: ApplicationFailureCategory.BENIGN } as const;
+/** Problems of a run that works as it should: another attempt or another run is at work. All others are for whoever watches the workers. */
+const EXPECTED: ReadonlySet<ProblemCode> = new Set(['busy']);
+
 /** A failure is told also where its activity was cancelled. */
 const UNTIL_DONE = new AbortController().signal;
 const UNCHECKED = 'The text may contain a secret and could not be checked.';
@@ -200,7 +205,7 @@ function asFailure(
       type: error.problem.code,
       message: told,
       nonRetryable: !retryable,
-      category: ApplicationFailureCategory.BENIGN,
+      ...(EXPECTED.has(error.problem.code) ? BENIGN : {}),
       ...(retryAfter_ms === undefined ? {} : { nextRetryDelay: retryAfter_ms }),
     });
   }
@@ -316,7 +321,7 @@ export function activity<I extends ActivityBase, O extends object>(
           type: HANDED_BACK,
           message: 'Its worker stopped.',
           nonRetryable: true,
-          category: ApplicationFailureCategory.BENIGN,
+          ...BENIGN,
         });
       // A cancelled activity must end as cancelled, whatever its cancelled parts threw.
       if (context.cancellationSignal.aborted)
