@@ -374,10 +374,8 @@ const addMachinery = (program: Command, runs: Runs): void => {
   prints(program.command('worker'), quiet())
     .description('run a worker against the configured Temporal server')
     .option('--roles <list>', 'serve only these: workflows, model, hosts (default: all)')
-    .option(
-      '--metrics <address>',
-      'serve /metrics (Prometheus), /healthz and /readyz there, as in 127.0.0.1:9464',
-    )
+    .option('--metrics <address>', 'serve /metrics (Prometheus) there, as in 127.0.0.1:9464')
+    .option('--health <address>', 'serve /healthz and /readyz there, as in 127.0.0.1:9465')
     .option('--deployment', 'serve nothing until `emend deploy promote` makes this build current')
     .action(runs(async () => (await import('./commands/serve.js')).worker));
 
