@@ -44,7 +44,7 @@ import { boundFailures } from '../temporal/failures.js';
 import { asFailure, withBlobs } from '../temporal/payloads.js';
 import { ensureSearchAttributes } from '../temporal/search-attributes.js';
 import type { ProgramConnection, ServerPlace } from '../temporal/connection.js';
-import { DEPLOYMENT } from '../temporal/deployment.js';
+import { commandToSetCurrent, DEPLOYMENT } from '../temporal/deployment.js';
 import * as live from '../temporal/live-workers.js';
 import { clearLayers } from '../workspace/layers/index.js';
 import type { RecoveredTransaction } from '../workspace/ports.js';
@@ -315,7 +315,8 @@ export async function createWorker(
     { address, namespace, queues, roles, build: build(), home, store, pid: process.pid },
     'worker ready',
   );
-  if (isVersioned) logger.info('given nothing until its build is current: emend deploy promote');
+  if (isVersioned)
+    logger.info(`given nothing until its build is current: ${commandToSetCurrent(build())}`);
   return { queues, address, uiUrl, recovered, done, stop };
 }
 

@@ -13,7 +13,7 @@ import type { Environment } from '../../system/environment.js';
 import { build, isAtLeast } from '../../system/version.js';
 import { findTemporalCli } from '../../temporal/cli-binary.js';
 import { connectClient, type ClientConnection } from '../../temporal/connection.js';
-import { currentBuild, idleWorker } from '../../temporal/deployment.js';
+import { commandToSetCurrent, currentBuild, idleWorker } from '../../temporal/deployment.js';
 import { liveWorkers, noWorker, ofOtherStores, partsOf } from '../../temporal/live-workers.js';
 import { resolveTimings } from '../../temporal/settings.js';
 import type { Check } from '../json-types.js';
@@ -158,11 +158,13 @@ const builds = async ({ at, queues, names, serving }: Seen): Promise<Finding> =>
     serving.filter((_, index) => versioned.includes(names[index] ?? '')).flat(),
     current,
   );
-  if (idle !== undefined)
+  if (idle !== undefined) {
+    const { build: its, versioned: isVersioned } = partsOf(idle);
     return bad(
       `${idle} is given no runs: ${current === null ? 'no build' : `build ${current}`} is current`,
-      'Run `emend deploy promote` of its build (with --unversioned for a worker without --deployment), or stop it.',
+      `Stop it, or type: ${commandToSetCurrent(isVersioned ? its : null)}`,
     );
+  }
   const mixed = found.length > 1 || (found[0] ?? build()) !== build();
   const fix = mixed
     ? 'Builds are mixed: end the deploy by stopping the workers of the older one.'
