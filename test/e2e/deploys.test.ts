@@ -115,11 +115,12 @@ const type = async (words: string, build = '', change = (line: string) => line):
   const typed = change(line)
     .replace(/^temporal/, `'${process.env.EMEND_TEST_CLI ?? ''}'`)
     .replace('"$(emend --version)"', `0.1.0+${build}`);
-  for (const end = Date.now() + REGISTERED_MS; ; await sleep(500)) {
+  for (const end = Date.now() + REGISTERED_MS; ;) {
     const command = `${typed} --address ${server.address}`;
     const refusal = await promisify(execFile)('sh', ['-c', command]).then(() => null, String);
     if (refusal === null) break;
     if (Date.now() > end) throw new Error(refusal);
+    await sleep(500);
   }
   await sleep(SETTLE_MS);
 };

@@ -155,8 +155,11 @@ const asEvents = (io: Io, logger: WorkerLogger, level: 'info' | 'warn'): Io =>
 /** Logs why the worker did not start, or ended. */
 const logFailure = (io: Io, logger: WorkerLogger, error: unknown): ExitCode => {
   const { problems, exit } = explain(error);
-  for (const { code, message, next = PROBLEMS[code].hint } of problems)
-    logger.fatal(code === 'internal' ? { code, next, err: error } : { code, next }, message);
+  for (const { code, message, next } of problems) {
+    const hint = code === 'usage' ? 'See `emend help worker`.' : PROBLEMS[code].hint;
+    const entry = { code, next: next ?? hint };
+    logger.fatal(code === 'internal' ? { ...entry, err: error } : entry, message);
+  }
   // What the worker left behind would hold on to the process.
   if (problems[0].code === 'worker_stuck') io.exitNow(exit);
   return exit;
