@@ -143,7 +143,7 @@ const LATER = (bundle: string): string => {
   const sdk = /\(0,\s*([\w$.()]+)\.condition\)\(until\)/.exec(bundle)?.[1];
   if (sdk === undefined) throw new Error('the bundle waits in another way now');
   return bundle.replace(
-    'async function runMachine(machine, input) {',
+    'async function runMachine(machine, args) {',
     `$&\n    (0,${sdk}.patched)('later');`,
   );
 };
