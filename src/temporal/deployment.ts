@@ -11,18 +11,28 @@ const NONE: readonly unknown[] = [5, 12];
 
 type At = Pick<QueueAt, 'connection' | 'namespace'>;
 
-/** Null: none is current. */
-export const currentBuild = async ({
+/** The builds to which the server gives runs; null: there is none. */
+export interface ServingBuilds {
+  readonly current: string | null;
+  /** It is given a part of the runs. */
+  readonly ramping: string | null;
+}
+
+export const servingBuilds = async ({
   connection: { workflowService },
   namespace,
-}: At): Promise<string | null> => {
+}: At): Promise<ServingBuilds> => {
   const found = await workflowService
     .describeWorkerDeployment({ namespace, deploymentName: DEPLOYMENT })
     .catch((error: unknown) => {
       if (NONE.includes(innermost(error).code)) return null;
       throw error;
     });
-  return found?.workerDeploymentInfo?.routingConfig?.currentDeploymentVersion?.buildId ?? null;
+  const routing = found?.workerDeploymentInfo?.routingConfig;
+  return {
+    current: routing?.currentDeploymentVersion?.buildId ?? null,
+    ramping: routing?.rampingDeploymentVersion?.buildId ?? null,
+  };
 };
 
 /** Returns the command that makes a build current; null: workers that are not versioned serve. */
@@ -31,12 +41,13 @@ export const commandToSetCurrent = (buildId: string | null): string => {
   return `temporal worker deployment set-current-version --deployment-name ${DEPLOYMENT} ${target}`;
 };
 
-/** The first of these workers that is given no runs while `current` is current; undefined: none, as far as they say what they are. */
+/** The first of these workers that is given no runs; undefined: none, as far as they say what they are. */
 export const idleWorker = (
   identities: readonly string[],
-  current: string | null,
+  { current, ramping }: ServingBuilds,
 ): string | undefined =>
   identities.find((identity) => {
     const { build: its, versioned } = partsOf(identity);
-    return its !== null && (versioned ? its !== current : current !== null);
+    if (its === null) return false;
+    return versioned ? its !== current && its !== ramping : current !== null;
   });

@@ -41,13 +41,23 @@ interface RuntimeChoice {
   readonly metrics?: string | undefined;
 }
 /** Temporal's own runtime is one a process; its signal handlers would stop workers behind our back. */
-let runtimeInstalled = false;
+let installed: Pick<RuntimeChoice, 'metrics'> | null = null;
+const ONE_RUNTIME = 'Give the first worker of a process the address; it serves for all.';
+const FREE_ADDRESS = 'Name a free IP address and port: --metrics 127.0.0.1:9464';
 /**
  * Returns what ends the runtime if this call installed it. Without a worker or connection it would keep the process alive. Throws
  * ProblemError `usage` for an address that is none, or is taken.
  */
 export function installRuntime({ logger, core, metrics }: RuntimeChoice): () => Promise<void> {
-  if (runtimeInstalled) return () => Promise.resolve();
+  if (installed !== null) {
+    if (metrics !== undefined && metrics !== installed.metrics)
+      fail(
+        'usage',
+        `--metrics ${metrics}: the runtime of this process is installed already.`,
+        ONE_RUNTIME,
+      );
+    return () => Promise.resolve();
+  }
   setFlagsFromString(`--heap-growing-percent=${BOUNDS.heapGrowing_percent}`);
   try {
     const runtime = Runtime.install({
@@ -59,17 +69,13 @@ export function installRuntime({ logger, core, metrics }: RuntimeChoice): () => 
         ...(metrics === undefined ? {} : { metrics: exporterAt(metrics) }),
       },
     });
-    runtimeInstalled = true;
+    installed = { metrics };
     return () => runtime.shutdown();
   } catch (error) {
     if (metrics === undefined) throw error;
     // The native core says first where in its options the fault is.
     const reason = innermost(error).why.replace(/^.*: /, '');
-    return fail(
-      'usage',
-      `--metrics ${metrics}: ${reason}.`,
-      'Name a free IP address and port: --metrics 127.0.0.1:9464',
-    );
+    return fail('usage', `--metrics ${metrics}: ${reason}.`, FREE_ADDRESS);
   }
 }
 

@@ -261,13 +261,11 @@ export async function createActivities(options: ActivitiesOptions): Promise<Acti
 export async function createWorker(
   options: WorkerOptions & ServedAs & WorkerPlace = {},
 ): Promise<RunningWorker> {
-  let watched: WatchedWorker | null = null;
-  const endHealth =
-    options.health === undefined ? null : await serveHealth(options.health, () => watched);
   const all = await complete(options);
   const { env, home, logger } = all;
   const endRuntime = installOwnRuntime(options, logger);
   const { connect_ms, shutdownGrace_ms } = resolveTimings(env);
+  let endHealth: (() => Promise<void>) | null = null;
   // The runtime and an open connection each keep the process alive, also if nothing uses them.
   const afterFailure = (close: () => Promise<void>) => async (error: unknown) => {
     await endHealth?.();
@@ -275,6 +273,11 @@ export async function createWorker(
     await endRuntime?.();
     throw error;
   };
+  let watched: WatchedWorker | null = null;
+  if (options.health !== undefined)
+    endHealth = await serveHealth(options.health, () => watched).catch(
+      afterFailure(() => Promise.resolve()),
+    );
   const connected = await connectWorker({
     env,
     home,

@@ -219,6 +219,7 @@ test('a part of the runs goes to a ramping build', async () => {
       rampingVersionPercentage: 10,
     },
   });
+  expect(await doctored(s, first, true)).toMatchObject({ ok: true });
   // A part that leaves nothing to chance.
   await type('set-ramping-version', 'second00', (line) => line.replace('10', '100'));
   const { workflowId } = await paused(s, 'a');

@@ -26,5 +26,6 @@ test('an address that is taken is refused by name, and another one then serves',
   await once(other, 'close');
   const end = install(taken);
   expect((await fetch(`http://${taken}/metrics`)).status).toBe(200);
+  expect(() => install('127.0.0.1:0')).toThrow('is installed already');
   await end();
 });

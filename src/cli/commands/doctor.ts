@@ -13,7 +13,7 @@ import type { Environment } from '../../system/environment.js';
 import { build, isAtLeast } from '../../system/version.js';
 import { findTemporalCli } from '../../temporal/cli-binary.js';
 import { connectClient, type ClientConnection } from '../../temporal/connection.js';
-import { commandToSetCurrent, currentBuild, idleWorker } from '../../temporal/deployment.js';
+import { commandToSetCurrent, idleWorker, servingBuilds } from '../../temporal/deployment.js';
 import { liveWorkers, noWorker, ofOtherStores, partsOf } from '../../temporal/live-workers.js';
 import { resolveTimings } from '../../temporal/settings.js';
 import type { Check } from '../json-types.js';
@@ -150,13 +150,14 @@ const workers = ({ names, serving, store: { id } }: Seen): Finding => {
 
 /** Workers of several builds serve side by side during a deploy; one that is given no runs stands in for nobody. */
 const builds = async ({ at, queues, names, serving }: Seen): Promise<Finding> => {
-  const current = await currentBuild(at);
+  const toServe = await servingBuilds(at);
+  const { current } = toServe;
   const found = [...new Set(serving.flat().flatMap((identity) => partsOf(identity).build ?? []))];
   // Host queues are in no version: a worker there gets its work whatever build is current.
   const versioned = [queues.workflow, queues.model];
   const idle = idleWorker(
     serving.filter((_, index) => versioned.includes(names[index] ?? '')).flat(),
-    current,
+    toServe,
   );
   if (idle !== undefined) {
     const { build: its, versioned: isVersioned } = partsOf(idle);
