@@ -2,16 +2,21 @@ import { expect, test } from '@jest/globals';
 import { priorityOf } from '../../src/client/priority.js';
 import type { StartRequest } from '../../src/client/types.js';
 
-const of = (kind: StartRequest['kind'], workspace: string) =>
+const priority = (kind: StartRequest['kind'], workspace: string) =>
   priorityOf({ kind, memo: { jobPath: 'a.md', title: 'A', workspace, host: 'h' } });
 
 test('jobs come before plans, and runs of one workspace share a fairness key', () => {
-  expect(of('job', '/srv/shop')).toEqual({
+  expect(priority('job', '/srv/shop')).toEqual({
     priorityKey: 3,
     fairnessKey: expect.stringMatching(/^shop-[0-9a-f]{12}$/),
   });
-  expect(of('plan', '/srv/shop')).toEqual({ ...of('job', '/srv/shop'), priorityKey: 4 });
-  expect(of('job', '/tmp/shop').fairnessKey).not.toBe(of('job', '/srv/shop').fairnessKey);
+  expect(priority('plan', '/srv/shop')).toEqual({
+    ...priority('job', '/srv/shop'),
+    priorityKey: 4,
+  });
+  expect(priority('job', '/tmp/shop').fairnessKey).not.toBe(
+    priority('job', '/srv/shop').fairnessKey,
+  );
 });
 
 test.each([
@@ -20,5 +25,5 @@ test.each([
   ['a long name', `/srv/${'x'.repeat(300)}`, /^x{24}-[0-9a-f]{12}$/],
   ['no name', '/', /^-[0-9a-f]{12}$/],
 ])('the fairness key of a workspace is at most 64 bytes of ASCII: %s', (_, workspace, key) => {
-  expect(of('job', workspace).fairnessKey).toMatch(key);
+  expect(priority('job', workspace).fairnessKey).toMatch(key);
 });

@@ -111,7 +111,7 @@ const REGISTERED_MS = 30_000;
 
 /** Types the line of the docs that has these words for a build, until the server knows it; returns when runs are given to it. */
 const type = async (words: string, build = '', change = (line: string) => line): Promise<void> => {
-  const line = LINES.find((each) => each.includes(words)) ?? 'no such line';
+  const line = LINES.find((text) => text.includes(words)) ?? 'no such line';
   const typed = change(line)
     .replace(/^temporal/, `'${process.env.EMEND_TEST_CLI ?? ''}'`)
     .replace('"$(emend --version)"', `0.1.0+${build}`);
@@ -131,8 +131,9 @@ const described = async (s: Scene) => {
   const connected = await connectClient({ env: s.env, home: s.home, connect_ms: 5000 });
   try {
     const { workflowService } = connected.connection;
-    const at = { namespace: connected.namespace, deploymentName: DEPLOYMENT };
-    return (await workflowService.describeWorkerDeployment(at)).workerDeploymentInfo;
+    const { namespace } = connected;
+    const request = { namespace, deploymentName: DEPLOYMENT };
+    return (await workflowService.describeWorkerDeployment(request)).workerDeploymentInfo;
   } finally {
     await connected.close();
   }

@@ -45,7 +45,7 @@ test('metrics of runs, decisions, calls and refusals next to the SDK’s own; he
     const [status, text] = await get('/metrics');
     expect(status).toBe(200);
     const found = new Map<string, number>();
-    for (const line of text.split('\n').filter((each) => /^(?:emend|temporal)_/.test(each))) {
+    for (const line of text.split('\n').filter((sample) => /^(?:emend|temporal)_/.test(sample))) {
       const [, name = '', labels = '', value = ''] = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line) ?? [];
       // What is measured of an activity says which one it was.
       const own = labels

@@ -9,13 +9,17 @@ import type { Io, JsonFlag } from '../io.js';
 import { printFound } from '../json.js';
 import { plain } from '../render/text.js';
 
-const replayed = async (io: Io, at: ClientConnection, flags: JsonFlag): Promise<ExitCode> => {
+const replayed = async (
+  io: Io,
+  connection: ClientConnection,
+  flags: JsonFlag,
+): Promise<ExitCode> => {
   const { replayOpen } = await import('../../worker/index.js');
-  const found = await replayOpen(at);
+  const found = await replayOpen(connection);
   const { runs, failed } = found;
-  const which = `of ${count(runs, 'open run')} in namespace ${at.namespace}`;
+  const which = `of ${count(runs, 'open run')} in namespace ${connection.namespace}`;
   printFound({ io, flags }, 'replay', { v: 1, build: build(), ...found }, [
-    ...failed.map(({ workflowId, why }) => `${plain(workflowId)}\n  ${plain(why)}`),
+    ...failed.map(({ workflowId, why: reason }) => `${plain(workflowId)}\n  ${plain(reason)}`),
     failed.length === 0
       ? `All ${which} replay with build ${build()}.`
       : `${failed.length} ${which} would not replay with build ${build()}.`,
@@ -26,10 +30,10 @@ const replayed = async (io: Io, at: ClientConnection, flags: JsonFlag): Promise<
 export const replay = async (io: Io, flags: JsonFlag): Promise<ExitCode> => {
   const { env } = io;
   const { connect_ms } = resolveTimings(env);
-  const at = await connectClient({ env, home: await resolveHome(env), connect_ms });
+  const connection = await connectClient({ env, home: await resolveHome(env), connect_ms });
   try {
-    return await replayed(io, at, flags);
+    return await replayed(io, connection, flags);
   } finally {
-    await at.close();
+    await connection.close();
   }
 };
