@@ -5,6 +5,7 @@ import {
   type ConnectionLike,
   type WorkflowExecutionDescription,
   type WorkflowExecutionInfo,
+  type WorkflowHandle,
   QueryNotRegisteredError,
   QueryRejectedError,
   WorkflowContinuedAsNewError,
@@ -16,7 +17,8 @@ import {
 import { ApplicationFailure } from '@temporalio/common';
 import { problem, ProblemError, isKnown, sentence, unknownVersion } from '../shared/problems.js';
 import { MESSAGES } from '../shared/messages.js';
-import { WORKFLOWS } from '../shared/names.js';
+import { SEARCH_ATTRIBUTES, WORKFLOWS } from '../shared/names.js';
+import { isRecord } from '../shared/text.js';
 import { runKey } from '../shared/run-key.js';
 import { runOptions } from '../shared/run-options.js';
 import type { StepResult } from '../shared/run.js';
@@ -92,6 +94,8 @@ export const createTemporalGateway = (
       return found;
     },
 
+    count: async (filter) => (await within(() => client.workflow.count(filter))).count,
+
     query: async <T>(
       ref: RunRef,
       name: string,
@@ -124,11 +128,13 @@ export const createTemporalGateway = (
       return look;
     },
 
-    seenAt: (group, queues) =>
-      within(() => workersOf({ connection, namespace, last }, group, queues)),
+    seenAt: (group, needed, others) =>
+      within(() => workersOf({ connection, namespace, last }, group, needed, others)),
 
     follow: (ref, after, signal, onNews) =>
       followHistory(connection, { namespace, ...ref }, { after, signal }, onNews),
+
+    untilEnd: (ref, wait_ms, signal) => untilEnd(connection, handleOf(ref), wait_ms, signal),
 
     closed: (run) => closedRun(client, run),
 
@@ -205,11 +211,34 @@ const described = async (
   status: info.status.name,
   open: info.status.name === 'RUNNING' || info.status.name === 'PAUSED',
   memo: await memoOf(info, server),
+  ...shownBy(info),
   historyLength: info.historyLength,
   startedAt: info.startTime,
   closedAt: info.closeTime ?? null,
   queue: info.taskQueue,
 });
+
+/** Reads what the run shows of itself: in search attributes, or in the memo if its namespace has none. */
+const shownBy = ({
+  memo,
+  typedSearchAttributes: attributes,
+}: WorkflowExecutionDescription | WorkflowExecutionInfo): Pick<
+  DescribedRun,
+  'waits' | 'outcome'
+> => {
+  const attribute = (name: keyof typeof SEARCH_ATTRIBUTES): string | null =>
+    attributes.get({ name: SEARCH_ATTRIBUTES[name], type: 'KEYWORD' }) ?? null;
+  const outcome = attribute('outcome');
+  const [state, reason] = [attribute('state'), attribute('reason')];
+  if (state === 'waiting' && reason !== null)
+    return { waits: { reason, decision: attribute('decision') }, outcome };
+  const kept = memo?.waits;
+  const waits =
+    isRecord(kept) && typeof kept.reason === 'string'
+      ? { reason: kept.reason, decision: typeof kept.decision === 'string' ? kept.decision : null }
+      : null;
+  return { waits, outcome };
+};
 
 /** Returns what the memo says; the run adds its key as soon as a worker has begun it. Null: it is no memo of Emend. */
 const memoOf = async (
@@ -227,6 +256,22 @@ const memoOf = async (
   const firstRunId = first === null || first === '' ? runId : first;
   const key = await keyOfRun(connection, { namespace, workflowId, runId, firstRunId }, stepKey);
   return { stepKey: key, ...shown, left } as RunMemo;
+};
+
+const untilEnd = async (
+  connection: ConnectionLike,
+  run: WorkflowHandle,
+  wait_ms: number,
+  signal: AbortSignal,
+): Promise<void> => {
+  const result = () => connection.withAbortSignal(signal, () => run.result());
+  try {
+    await connection.withDeadline(Date.now() + wait_ms, result);
+  } catch (error) {
+    const hasEnded = error instanceof WorkflowFailedError || error instanceof WorkflowNotFoundError;
+    const isOver = hasCode(error, status.DEADLINE_EXCEEDED, status.CANCELLED);
+    if (!hasEnded && !isOver && !signal.aborted) throw asProblem(error);
+  }
 };
 
 const closedRun = async (client: Client, run: DescribedRun): Promise<ClosedRun> => {

@@ -35,6 +35,17 @@ export interface FakeRun {
   closed: ClosedRun | null;
 }
 
+const LIVE: Omit<SeenWorker, 'queue'> = {
+  said: 'a worker',
+  host: null,
+  boot: null,
+  store: null,
+  build: null,
+  versioned: false,
+  seen_ms: 0,
+  is: 'live',
+};
+
 export class FakeServer implements RunGateway {
   /** Newest last; several may share a workflow id, at most one of them open. */
   readonly runs: FakeRun[] = [];
@@ -66,6 +77,8 @@ export class FakeServer implements RunGateway {
         status: 'RUNNING',
         open: true,
         memo,
+        waits: null,
+        outcome: null,
         historyLength: 3,
         startedAt: new Date(0),
         closedAt: null,
@@ -151,11 +164,21 @@ export class FakeServer implements RunGateway {
     this.signals.push({ name, payload });
     return true;
   };
+  count = async (filter: string) => (await this.list(filter)).length;
   polled = async () => this.workers;
-  /** By queue. */
+  /** Workers by queue; a queue without any is served as `workers` says. */
   seen: Record<string, readonly Omit<SeenWorker, 'queue'>[]> = {};
-  seenAt = async (_group: string, queues: readonly string[]) =>
-    queues.flatMap((queue) => (this.seen[queue] ?? []).map((worker) => ({ ...worker, queue })));
+  /** Queues that `seenAt` was asked about. */
+  readonly looks: (readonly string[])[] = [];
+  seenAt = async (_group: string, needed: readonly string[], others: readonly string[] = []) => {
+    this.looks.push(needed);
+    const workers = [...needed, ...others].flatMap((queue): readonly SeenWorker[] => {
+      const found: readonly Omit<SeenWorker, 'queue'>[] | undefined = this.seen[queue];
+      if (found !== undefined) return found.map((worker) => ({ ...worker, queue }));
+      return this.workers && Object.keys(this.seen).length === 0 ? [{ ...LIVE, queue }] : [];
+    });
+    return { workers, unasked: [] };
+  };
   follow = async (
     ref: { workflowId: string; runId: string | null },
     _after: number,
@@ -168,6 +191,7 @@ export class FakeServer implements RunGateway {
       await onNews(this.find(ref)?.described.open === true ? 'change' : 'end');
     }
   };
+  untilEnd = async () => undefined;
   closed = async (ref: { workflowId: string; runId: string | null }) => this.find(ref)!.closed!;
   /** What the history holds of a run's events, and what a worker knows of them. */
   told: StepEvent[] = [];

@@ -2,7 +2,13 @@
 import { VERSION } from '../../shared/problems.js';
 import { ANSWERS_BY_REASON, type DecisionPoint } from '../../shared/decisions.js';
 import type { EventOf, StepEvent } from '../../shared/events.js';
-import { countsOf, type LedgerRow, type RunState, type StepStatus } from '../../shared/run.js';
+import {
+  countsOf,
+  stateOfOutcome,
+  type LedgerRow,
+  type RunState,
+  type StepStatus,
+} from '../../shared/run.js';
 import type { StepEstimate } from '../../shared/usage.js';
 import { outcomeOf, type ArchivedRun } from './run.js';
 import { shownKey } from '../../shared/ids.js';
@@ -93,8 +99,7 @@ export const cutOff = (status: StepStatus, run: ArchivedRun): StepStatus => {
 const stateOfClosed = ({ status, result }: ClosedRun): RunState => {
   if (result === null)
     return status === 'CANCELLED' || status === 'TERMINATED' ? 'aborted' : 'failed';
-  if (result.outcome === 'aborted') return 'aborted';
-  return result.outcome === 'failed' || result.outcome === 'refused' ? 'failed' : 'done';
+  return stateOfOutcome(result.outcome);
 };
 
 const openDecision = (run: ArchivedRun): DecisionPoint | null => {
