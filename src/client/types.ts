@@ -77,8 +77,15 @@ export type UpdateOutcome =
   | { readonly kind: 'not_accepted' }
   | { readonly kind: 'closed' };
 
-/** Of a run: its state may have changed, it waits for a person or does no more, it has ended. */
-export type News = 'change' | 'pause' | 'end';
+/** What new pages of a run's history tell. */
+export interface News {
+  /** `change`: its state may have changed. `pause`: it stands still, or began the run of a phase, so it must be asked. `end`: it has ended. */
+  readonly kind: 'change' | 'pause' | 'end';
+  /** Events of the run that these pages hold. */
+  readonly events: readonly StepEvent[];
+  /** Name of the activity that was scheduled last; null: none was. */
+  readonly activity: string | null;
+}
 /** The Temporal server as the client functions need it. The one adapter is client/gateway.ts; tests use a fake. */
 export interface RunGateway {
   /** `exists`: a run of this workflow id is open. */
@@ -101,6 +108,10 @@ export interface RunGateway {
   signal(ref: RunRef, name: string, payload: unknown): Promise<boolean>;
   /** Does a live worker serve this task queue? `doubted`: one did not answer, so it must give a sign of life now. No action. */
   polled(queue: string, doubted?: boolean): Promise<boolean>;
+  /** Returns those of a run's task queues that no live worker serves. All begin with `group`, the queue of its workflow. No action. */
+  silent(group: string, queues: readonly string[], doubted?: boolean): Promise<readonly string[]>;
+  /** Returns when a task of the run has waited for a worker for 5 s, or `signal` aborts. No action. */
+  untilLate(ref: RunRef, signal: AbortSignal): Promise<void>;
   /**
    * Workers that the server knows of, also those that are gone, at task queues whose names begin with `group`. `needed`: queues that somebody
    * must serve; `others`: queues that somebody may serve. No action.

@@ -237,18 +237,23 @@ export interface SeenGroup {
   readonly unasked: readonly string[];
 }
 
+export interface GroupOptions extends Partial<Pick<Wanted, 'doubted'>> {
+  /** Queues that somebody may serve. */
+  readonly others?: readonly string[];
+}
+
 /**
  * Reports the workers of all queues whose names begin with `group`, which is the queue of their workflows. `needed`: queues that somebody
- * must serve, the most important first; `others`: queues that somebody may serve. It costs a list or two and the polls of at most `POLLED_QUEUES`, however many hosts there are. No action.
+ * must serve, the most important first. It costs a list or two and the polls of at most `POLLED_QUEUES`, however many hosts there are. No action.
  */
 export const workersOf = async (
   at: Server,
   group: string,
   needed: readonly string[],
-  others: readonly string[] = [],
+  { others = [], doubted = false }: GroupOptions = {},
 ): Promise<SeenGroup> => {
   const query = `TaskQueue starts_with "${group}"`;
-  const found = await look(at, { query, needed, others, withWorkflows: group, doubted: false });
+  const found = await look(at, { query, needed, others, withWorkflows: group, doubted });
   const workers = [...found.signs].flatMap(([queue, signs]) =>
     [...signs].map(([identity, { at_ms: seen_ms, silence_ms }]): SeenWorker => {
       const silent = silence_ms === 0 ? 'ended' : 'silent';

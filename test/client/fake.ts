@@ -4,6 +4,7 @@ import { runKey } from '../../src/shared/run-key.js';
 import { mkdtemp, realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { resolveTimings } from '../../src/temporal/settings.js';
 import { createArchive } from '../../src/stores/directory/archive.js';
 import { createBlobStore, diskFiles } from '../../src/stores/directory/blobs.js';
@@ -126,14 +127,24 @@ export class FakeServer implements RunGateway {
   };
   describe = async (ref: { workflowId: string; runId: string | null }) =>
     this.find(ref)?.described ?? null;
-  list = async (filter: string) => {
+  /** Visibility queries, in the order of the lists. */
+  readonly lists: string[] = [];
+  list = async (filter: string, limit = Infinity) => (
+    this.lists.push(filter),
+    this.found(filter).slice(0, limit)
+  );
+  count = async (filter: string) => this.found(filter).length;
+  private found(filter: string): readonly DescribedRun[] {
     const prefix = /STARTS_WITH "([^"]*)"/.exec(filter)?.[1] ?? '';
     const openOnly = filter.includes('"Running"');
+    const isListed = (run: DescribedRun): boolean =>
+      !filter.includes('"waiting"') || run.waits !== null;
     return this.runs
       .map((run) => run.described)
       .filter((run) => (run.memo?.stepKey ?? '').startsWith(prefix) && (run.open || !openOnly))
+      .filter(isListed)
       .reverse();
-  };
+  }
   ledger: readonly LedgerRow[] = [];
   proposal: ProposalSummary | null = null;
   query = async <T>(
@@ -164,8 +175,13 @@ export class FakeServer implements RunGateway {
     this.signals.push({ name, payload });
     return true;
   };
-  count = async (filter: string) => (await this.list(filter)).length;
-  polled = async () => this.workers;
+  polled = async (_queue?: string, _doubted?: boolean) => this.workers;
+  silent = async (_group: string, queues: readonly string[], doubted = false) => {
+    const served = await Promise.all(queues.map((queue) => this.polled(queue, doubted)));
+    return queues.filter((_, index) => served[index] !== true);
+  };
+  untilLate = async (_ref: unknown, signal: AbortSignal) =>
+    sleep(50, undefined, { signal }).catch(() => undefined);
   /** Workers by queue; a queue without any is served as `workers` says. */
   seen: Record<string, readonly Omit<SeenWorker, 'queue'>[]> = {};
   /** Queues that `seenAt` was asked about. */
@@ -188,7 +204,9 @@ export class FakeServer implements RunGateway {
     // As a history does, news of a run end when it is closed; the rest are another run's.
     while (this.news.length > 0 && !signal.aborted && this.find(ref)?.described.open === true) {
       this.news.shift()?.();
-      await onNews(this.find(ref)?.described.open === true ? 'change' : 'end');
+      const now = this.find(ref);
+      const kind = now?.status.state === 'waiting' ? 'pause' : 'change';
+      await onNews(newsOf(now?.described.open === true ? kind : 'end'));
     }
   };
   untilEnd = async () => undefined;
@@ -201,6 +219,14 @@ export class FakeServer implements RunGateway {
   historyText = async () => '';
   searchAttributes = async () => this.attributes;
 }
+
+/** News as a history tells them that holds no events. */
+export const newsOf = (kind: News['kind'], more: Partial<News> = {}): News => ({
+  kind,
+  events: [],
+  activity: null,
+  ...more,
+});
 
 export const statusOf = (stepKey: string): StepStatus => ({
   v: 2,

@@ -92,7 +92,7 @@ test('1,000 hosts that open runs need and nobody serves cost a list and the poll
 
 test('a server that takes no beats is asked for the polls of 100 queues, and of the others nothing is said', async () => {
   const { calls, at } = hostsWithoutWorker(false);
-  const { unasked } = await workersOf(at, 'emend', ['emend'], HOST_QUEUES);
+  const { unasked } = await workersOf(at, 'emend', ['emend'], { others: HOST_QUEUES });
   expect(unasked).toEqual(HOST_QUEUES.slice(99));
   // The queue of workflows has polls of workflows and of activities.
   expect(calls).toEqual({ listWorkers: 1, describeNamespace: 1, describeTaskQueue: 101 });

@@ -129,9 +129,12 @@ const openDecision = (run: ArchivedRun): DecisionPoint | null => {
   };
 };
 
-/** The ledger as far as events tell it. */
-export const ledgerOfEvents = (events: readonly StepEvent[]): readonly LedgerRow[] => {
-  const rows = new Map<string, LedgerRow>();
+/** The ledger as far as events tell it. `before`: what it was before them. */
+export const ledgerOfEvents = (
+  events: readonly StepEvent[],
+  before: readonly LedgerRow[] = [],
+): readonly LedgerRow[] => {
+  const rows = new Map(before.map((row) => [row.path, row]));
   const picked = new Map<string, string>();
   const change = (path: string, changed: Partial<LedgerRow>, attempts = 0): void => {
     const isOpen = ({ status }: LedgerRow): boolean =>

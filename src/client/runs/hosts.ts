@@ -4,6 +4,7 @@ import {
   hostOfQueue,
   hostQueueOf,
   ROLES,
+  SEARCH_ATTRIBUTES,
   type Queues,
   type Role,
 } from '../../shared/names.js';
@@ -35,6 +36,29 @@ export const openOnServer = async (
   const runs = await emend.runs.list(filter, limit);
   const total = runs.length < limit ? runs.length : await emend.runs.count(filter);
   return { runs, unread: Math.max(0, total - runs.length) };
+};
+
+/** Reads the open runs that wait, newest first. Where the namespace has no search attributes there is no such list, and it is empty. No action. */
+const waitingOnServer = async (
+  { runs, ...emend }: Pick<Emend, 'runs' | 'queues'>,
+  limit: number,
+): Promise<readonly DescribedRun[]> => {
+  const waiting = `${SEARCH_ATTRIBUTES.state} = "waiting"`;
+  const filter = `${ourRuns(emend)} AND ExecutionStatus = "Running" AND ${waiting}`;
+  return (await runs?.list(filter, limit).catch(() => null)) ?? [];
+};
+
+/** Reads the newest open runs, and of the older ones those that wait. No action. */
+export const newestAndWaiting = async (
+  emend: Pick<Emend, 'runs' | 'queues'>,
+  limit: number,
+): Promise<OpenRuns> => {
+  const newest = await openOnServer(emend, limit);
+  if (newest.unread === 0) return newest;
+  const known = new Set(newest.runs.map(({ runId }) => runId));
+  const waiting = await waitingOnServer(emend, limit);
+  const older = waiting.filter(({ runId }) => !known.has(runId));
+  return { runs: [...newest.runs, ...older], unread: newest.unread - older.length };
 };
 
 /** The host of a run's workspace. */

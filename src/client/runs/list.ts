@@ -11,7 +11,7 @@ import { readAmongOthers } from '../archive/run.js';
 import { archivedStatus } from '../archive/status.js';
 import { describeArchived, noteClosed } from './resolve.js';
 import { noServerNote, type DescribedRun, type Emend } from '../types.js';
-import { hostNames, openOnServer, silentNote, type RunHost } from './hosts.js';
+import { hostNames, newestAndWaiting, openOnServer, silentNote, type RunHost } from './hosts.js';
 
 const LISTED_OPEN_RUNS = 1_000; // bound: Maximum number of open runs in a list, those that wait first; more are counted.
 const LISTED_ARCHIVED_RUNS = 50; // bound: Ended runs shown, newest first.
@@ -52,7 +52,8 @@ export const listRuns = async (
   emend: Emend,
   { known, filter = {}, most = LISTED_OPEN_RUNS }: ListOptions = {},
 ): Promise<RunList> => {
-  const open = await openOnServer(emend);
+  const isFiltered = Object.values(filter).join('') !== '';
+  const open = await (isFiltered ? openOnServer(emend) : newestAndWaiting(emend, most));
   const listing = await openListing(
     emend,
     open.runs.flatMap(({ memo }) => memo?.host ?? []),

@@ -200,8 +200,10 @@ class ListWatch {
       const { live } = run;
       await this.putRun(run);
       if (live?.open !== true) return;
-      const changed = async (news: News): Promise<void> => {
-        if (news !== 'pause') return;
+      const changed = async ({ kind }: News): Promise<void> => {
+        // A run at work is shown alike, whatever it does.
+        const isShown = kind === 'change' && this.rows.get(stepKey)?.state !== 'waiting';
+        if (kind === 'end' || isShown) return;
         const record = await needRuns(emend).describe(live);
         if (record?.open === true) await this.putRun({ stepKey, live: record });
       };
