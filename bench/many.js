@@ -103,7 +103,6 @@ const startRuns = async (client, { queue, runs, hosts }) => {
         args: [],
         memo: {
           v: 2,
-          stepKey,
           jobPath: `jobs/${n}.md`,
           title: `Job ${n}`,
           workspace,

@@ -177,29 +177,30 @@ interface ListPage {
   readonly nextPageToken: Uint8Array;
 }
 
+interface ListedPage<Raw> {
+  readonly executions: readonly Raw[];
+  readonly nextPageToken: Uint8Array;
+}
 type RawRun = Parameters<typeof executionInfoFromRaw>[0];
 
 const DECODED_AT_ONCE = 16; // bound: Runs of a page that are decoded at a time: of some the server is asked for their key.
 
 /** Reads at most `limit` of what a visibility query finds, page by page. A page is decoded while the next one is on its way. */
 const readPages = async <Raw, T>(
-  read: (page: ListPage) => Promise<{
-    readonly executions: readonly Raw[];
-    readonly nextPageToken: Uint8Array;
-  }>,
+  read: (page: ListPage) => Promise<ListedPage<Raw>>,
   decode: (raw: Raw) => Promise<T>,
   query: string,
   limit: number,
 ): Promise<readonly T[]> => {
   const found: T[] = [];
   const pageSize = Math.min(limit, LIST_PAGE_RUNS);
-  let next: ReturnType<typeof read> | null = read({
+  let next: Promise<ListedPage<Raw>> | null = read({
     query,
     pageSize,
     nextPageToken: new Uint8Array(),
   });
   while (next !== null) {
-    const { executions, nextPageToken } = await next;
+    const { executions, nextPageToken }: ListedPage<Raw> = await next;
     const isLast = nextPageToken.length === 0 || found.length + executions.length >= limit;
     next = isLast ? null : read({ query, pageSize, nextPageToken });
     // It is awaited in the next round, and may fail before that.
