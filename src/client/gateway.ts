@@ -194,18 +194,19 @@ const readPages = async <Raw, T>(
 ): Promise<readonly T[]> => {
   const found: T[] = [];
   const pageSize = Math.min(limit, LIST_PAGE_RUNS);
-  let next: Promise<ListedPage<Raw>> | null = read({
-    query,
-    pageSize,
-    nextPageToken: new Uint8Array(),
-  });
-  while (next !== null) {
-    const { executions, nextPageToken }: ListedPage<Raw> = await next;
+  const readFrom = (nextPageToken: Uint8Array): Promise<ListedPage<Raw>> => {
+    const page = read({ query, pageSize, nextPageToken });
+    // It is awaited a round later, and may fail before that.
+    page.catch(() => undefined);
+    return page;
+  };
+  let page: ListedPage<Raw> | null = await readFrom(new Uint8Array());
+  while (page !== null) {
+    const { executions, nextPageToken }: ListedPage<Raw> = page;
     const isLast = nextPageToken.length === 0 || found.length + executions.length >= limit;
-    next = isLast ? null : read({ query, pageSize, nextPageToken });
-    // It is awaited in the next round, and may fail before that.
-    next?.catch(() => undefined);
+    const next = isLast ? null : readFrom(nextPageToken);
     found.push(...(await together(executions, decode, DECODED_AT_ONCE)));
+    page = await next;
   }
   return found.slice(0, limit);
 };
