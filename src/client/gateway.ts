@@ -200,12 +200,12 @@ const readPages = async <Raw, T>(
     page.catch(() => undefined);
     return page;
   };
+  const after = (page: ListedPage<Raw>, count: number): Promise<ListedPage<Raw>> | null =>
+    page.nextPageToken.length === 0 || count >= limit ? null : readFrom(page.nextPageToken);
   let page: ListedPage<Raw> | null = await readFrom(new Uint8Array());
   while (page !== null) {
-    const { executions, nextPageToken }: ListedPage<Raw> = page;
-    const isLast = nextPageToken.length === 0 || found.length + executions.length >= limit;
-    const next = isLast ? null : readFrom(nextPageToken);
-    found.push(...(await together(executions, decode, DECODED_AT_ONCE)));
+    const next: ReturnType<typeof after> = after(page, found.length + page.executions.length);
+    found.push(...(await together(page.executions, decode, DECODED_AT_ONCE)));
     page = await next;
   }
   return found.slice(0, limit);
