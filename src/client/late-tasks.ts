@@ -37,13 +37,16 @@ export const tasksOf = async (
   return [...activities, { name: `workflow ${since} ${task.attempt}`, isTaken: false }];
 };
 
+const TIMES = { late_ms: TASK_LATE_MS, idle_ms: TASKS_IDLE_MS, beat_ms: BEAT_LATE_MS };
+
 /** Returns when a task is late, or `signal` aborts. A server that does not answer is for others to report. */
 export const untilLate = async (
   tasks: () => Promise<readonly PendingTask[]>,
   signal: AbortSignal,
+  { late_ms, idle_ms, beat_ms } = TIMES,
 ): Promise<void> => {
   let since = new Map<string, number>();
-  let wait_ms = TASK_LATE_MS;
+  let wait_ms = late_ms;
   while (!signal.aborted) {
     await sleep(wait_ms, undefined, { signal }).catch(() => undefined);
     if (signal.aborted) return;
@@ -51,9 +54,9 @@ export const untilLate = async (
     const now = performance.now();
     since = new Map(pending.map(({ name }) => [name, since.get(name) ?? now]));
     const isLate = ({ name, isTaken }: PendingTask): boolean =>
-      now - (since.get(name) ?? now) >= (isTaken ? BEAT_LATE_MS : TASK_LATE_MS) - TIMER_MS;
+      now - (since.get(name) ?? now) >= (isTaken ? beat_ms : late_ms) - TIMER_MS;
     if (pending.some(isLate)) return;
-    wait_ms = pending.length === 0 ? Math.min(2 * wait_ms, TASKS_IDLE_MS) : TASK_LATE_MS;
+    wait_ms = pending.length === 0 ? Math.min(2 * wait_ms, idle_ms) : late_ms;
   }
 };
 const TIMER_MS = 100; // bound: A timer may fire this much too early.

@@ -121,7 +121,7 @@ const watchOpen = async (open: Open): Promise<void> => {
     changes(),
     ...(only === 'end'
       ? []
-      : [watchWorkers({ runs, queues: emend.queues }, live, watching, lookAgain)]),
+      : [watchWorkers({ runs, queues: emend.queues }, live, watching, progress, lookAgain)]),
   ];
   // Whoever stops waits for no call that a server which is away leaves unanswered.
   await Promise.race([Promise.all(both.map((each) => each.finally(leave))), once(until, 'abort')]);
@@ -135,10 +135,16 @@ class Progress {
   private mustAsk = true;
   private events: StepEvent[] = [];
   private activity: string | null = null;
+  private pause = new AbortController();
 
   constructor(open: Open, over: () => boolean) {
     this.open = open;
     this.over = over;
+  }
+
+  /** Aborts while the run waits for a person. */
+  get standstill(): AbortSignal {
+    return this.pause.signal;
   }
 
   ask(): void {
@@ -162,6 +168,8 @@ class Progress {
     this.mustAsk = false;
     this.activity = null;
     this.last = mustAsk ? await this.open.show() : viewAfter(last, events, activity);
+    if (this.last.status.state === 'waiting') this.pause.abort();
+    else if (this.standstill.aborted) this.pause = new AbortController();
     if (!this.over()) await this.open.tell(this.last, events);
   }
 }
@@ -213,26 +221,32 @@ export const untilStatus = async (
   return seen.there ? 'there' : closed === null ? 'over' : 'closed';
 };
 
-/** A run's history does not tell that its last worker died: workers are looked for while a task of the run is late. */
+/**
+ * A run's history does not tell that its last worker died. Of a run at work, workers are looked for only while a task is late. A run that
+ * waits for a person has no task, and nobody should answer it without knowing that no worker is there: for it they are looked for every 3 s.
+ */
 const watchWorkers = async (
   workers: Parameters<typeof unserved>[0],
   run: DescribedRun,
   until: AbortSignal,
+  progress: Progress,
   look: () => Promise<void>,
 ): Promise<void> => {
   const over = (): boolean => until.aborted;
   // A server that does not answer is the history's to tell.
   const silent = (): Promise<string | null> => unserved(workers, run).then(String, () => null);
   for (let before = await silent(); !over();) {
-    // A worker that comes takes a late task, and the history tells that; of one that comes to a run that stands still only a look does.
-    await (before === '' ? workers.runs.untilLate(run, until) : pause(WORKER_LOOK_MS, until));
+    const { standstill } = progress;
+    await (before === '' && !standstill.aborted
+      ? workers.runs.untilLate(run, AbortSignal.any([until, standstill]))
+      : pause(WORKER_LOOK_MS, until));
     const now = over() ? null : await silent();
     if (now === null || now === before) continue;
     before = now;
     await look();
   }
 };
-const WORKER_LOOK_MS = 5_000; // bound: Where nobody serves the run, workers are looked for this often.
+const WORKER_LOOK_MS = 3_000; // bound: While a run waits for a person, or nobody serves it, workers are looked for this often.
 const pause = (ms: number, signal: AbortSignal): Promise<void> =>
   sleep(ms, undefined, { signal }).catch(() => undefined);
 
