@@ -1,4 +1,5 @@
 /** The one place where the client functions speak to Temporal. */
+import { setMaxListeners } from 'node:events';
 import { status } from '@grpc/grpc-js';
 import {
   type Client,
@@ -333,13 +334,22 @@ const untilEnd = async (
   wait_ms: number,
   signal: AbortSignal,
 ): Promise<void> => {
-  const result = () => connection.withAbortSignal(signal, () => run.result());
+  if (signal.aborted) return;
+  // Not a deadline: near it the server answers each long poll at once.
+  const wait = new AbortController();
+  const leave = (): void => wait.abort();
+  const timer = setTimeout(leave, wait_ms);
+  signal.addEventListener('abort', leave, { once: true });
+  // The SDK leaves a listener for each of its long polls.
+  setMaxListeners(0, wait.signal);
   try {
-    await connection.withDeadline(Date.now() + wait_ms, result);
+    await connection.withAbortSignal(wait.signal, () => run.result());
   } catch (error) {
     const hasEnded = error instanceof WorkflowFailedError || error instanceof WorkflowNotFoundError;
-    const isOver = hasCode(error, status.DEADLINE_EXCEEDED, status.CANCELLED);
-    if (!hasEnded && !isOver && !signal.aborted) throw asProblem(error);
+    if (!hasEnded && !wait.signal.aborted) throw asProblem(error);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', leave);
   }
 };
 
