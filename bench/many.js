@@ -10,6 +10,7 @@ import { mkdir, mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { performance } from 'node:perf_hooks';
+import { clearInterval, setInterval } from 'node:timers';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { Client, Connection } from '@temporalio/client';
@@ -235,6 +236,23 @@ const rowsOf = async (place, rounds) => {
   return rows;
 };
 
+/** Makes the home, and the records of the other hosts in its store. */
+const knowHosts = async (env, hostCount) => {
+  const home = await resolveHome(env);
+  const own = await hostId(home);
+  const store = await resolveStore(env, home);
+  const { records } = await openStores(home, store);
+  const hosts = [own, ...Array.from({ length: hostCount - 1 }, (_, n) => idOf(n))];
+  const start = (id) => {
+    const n = hosts.indexOf(id);
+    const mark = id.slice(0, 8);
+    const name = n === 0 ? 'here' : `host-${n}`;
+    return { name, machine: mark, boot: mark, build: BUILD, at: new Date().toISOString() };
+  };
+  await together(hosts, (id) => recordStart(records, id, start(id)));
+  return { own, store, hosts, start };
+};
+
 const run = async ({ hosts: hostCount, runs, pollers, rounds, commands }) => {
   const dir = await realpath(await mkdtemp(join(tmpdir(), 'emend-bench-')));
   const endings = [() => rm(dir, { recursive: true, force: true, maxRetries: 3 })];
@@ -254,22 +272,9 @@ const run = async ({ hosts: hostCount, runs, pollers, rounds, commands }) => {
       ANTHROPIC_API_KEY: 'none-is-needed',
       no_proxy: '127.0.0.1,localhost',
     };
-    const home = await resolveHome(env);
-    const own = await hostId(home);
-    const store = await resolveStore(env, home);
-    const { records } = await openStores(home, store);
-    const hosts = [own, ...Array.from({ length: hostCount - 1 }, (_, n) => idOf(n))];
-    const start = (id, n) => ({
-      name: n === 0 ? 'here' : `host-${n}`,
-      machine: id.slice(0, 8),
-      boot: id.slice(0, 8),
-      build: BUILD,
-      at: new Date().toISOString(),
-    });
-    await together(hosts, (id) => recordStart(records, id, start(id, hosts.indexOf(id))));
-
+    const { own, store, hosts, start } = await knowHosts(env, hostCount);
     const queues = queuesFor(env, own);
-    const identityOf = (id) => workerIdentity(store.id, id, start(id, hosts.indexOf(id)));
+    const identityOf = (id) => workerIdentity(store.id, id, start(id));
     const worker = (id) => ({ queue: hostQueueOf(queues, id), identity: identityOf(id) });
     const served = hosts.slice(0, -SILENT_HOSTS);
     const connection = await Connection.connect({ address: server.address });

@@ -47,9 +47,10 @@ export const untilLate = async (
 ): Promise<void> => {
   let since = new Map<string, number>();
   let wait_ms = late_ms;
-  while (!signal.aborted) {
+  const over = (): boolean => signal.aborted;
+  while (!over()) {
     await sleep(wait_ms, undefined, { signal }).catch(() => undefined);
-    if (signal.aborted) return;
+    if (over()) return;
     const pending = await tasks().catch(() => []);
     const now = performance.now();
     since = new Map(pending.map(({ name }) => [name, since.get(name) ?? now]));

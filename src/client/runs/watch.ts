@@ -96,7 +96,7 @@ interface Open {
 
 /** Returns when the run has ended or `until` aborts. */
 const watchOpen = async (open: Open): Promise<void> => {
-  const { runs, emend, live, until, only } = open;
+  const { runs, live, until, only } = open;
   const ended = new AbortController();
   const leave = (): void => ended.abort();
   const watching = AbortSignal.any([until, ended.signal]);
@@ -119,9 +119,7 @@ const watchOpen = async (open: Open): Promise<void> => {
   };
   const both = [
     changes(),
-    ...(only === 'end'
-      ? []
-      : [watchWorkers({ runs, queues: emend.queues }, live, watching, progress, lookAgain)]),
+    ...(only === 'end' ? [] : [watchWorkers(open, watching, progress, lookAgain)]),
   ];
   // Whoever stops waits for no call that a server which is away leaves unanswered.
   await Promise.race([Promise.all(both.map((each) => each.finally(leave))), once(until, 'abort')]);
@@ -226,19 +224,19 @@ export const untilStatus = async (
  * waits for a person has no task, and nobody should answer it without knowing that no worker is there: for it they are looked for every 3 s.
  */
 const watchWorkers = async (
-  workers: Parameters<typeof unserved>[0],
-  run: DescribedRun,
+  { runs, emend: { queues }, live }: Open,
   until: AbortSignal,
   progress: Progress,
   look: () => Promise<void>,
 ): Promise<void> => {
   const over = (): boolean => until.aborted;
   // A server that does not answer is the history's to tell.
-  const silent = (): Promise<string | null> => unserved(workers, run).then(String, () => null);
+  const silent = (): Promise<string | null> =>
+    unserved({ runs, queues }, live).then(String, () => null);
   for (let before = await silent(); !over();) {
     const { standstill } = progress;
     await (before === '' && !standstill.aborted
-      ? workers.runs.untilLate(run, AbortSignal.any([until, standstill]))
+      ? runs.untilLate(live, AbortSignal.any([until, standstill]))
       : pause(WORKER_LOOK_MS, until));
     const now = over() ? null : await silent();
     if (now === null || now === before) continue;
