@@ -52,10 +52,10 @@ export const untilLate = async (
     await sleep(wait_ms, undefined, { signal }).catch(() => undefined);
     if (over()) return;
     const pending = await tasks().catch(() => []);
-    const now = performance.now();
-    since = new Map(pending.map(({ name }) => [name, since.get(name) ?? now]));
+    const time_ms = performance.now();
+    since = new Map(pending.map(({ name }) => [name, since.get(name) ?? time_ms]));
     const isLate = ({ name, isTaken }: PendingTask): boolean =>
-      now - (since.get(name) ?? now) >= (isTaken ? beat_ms : late_ms) - TIMER_MS;
+      time_ms - (since.get(name) ?? time_ms) >= (isTaken ? beat_ms : late_ms) - TIMER_MS;
     if (pending.some(isLate)) return;
     wait_ms = pending.length === 0 ? Math.min(2 * wait_ms, idle_ms) : late_ms;
   }

@@ -204,9 +204,9 @@ export class FakeServer implements RunGateway {
     // As a history does, news of a run end when it is closed; the rest are another run's.
     while (this.news.length > 0 && !signal.aborted && this.find(ref)?.described.open === true) {
       this.news.shift()?.();
-      const now = this.find(ref);
-      const kind = now?.status.state === 'waiting' ? 'pause' : 'change';
-      await onNews(newsOf(now?.described.open === true ? kind : 'end'));
+      const found = this.find(ref);
+      const kind = found?.status.state === 'waiting' ? 'pause' : 'change';
+      await onNews(newsOf(found?.described.open === true ? kind : 'end'));
     }
   };
   untilEnd = async () => undefined;

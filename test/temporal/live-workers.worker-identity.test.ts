@@ -64,8 +64,8 @@ const hostsWithoutWorker = (workerHeartbeats: boolean) => {
       calls[name] = (calls[name] ?? 0) + 1;
       return answer;
     };
-  const now = { seconds: Math.floor(Date.now() / 1000), nanos: 0 };
-  const beat = { taskQueue: 'emend', workerIdentity: '1@a', status: 1, heartbeatTime: now };
+  const heartbeatTime = { seconds: Math.floor(Date.now() / 1000), nanos: 0 };
+  const beat = { taskQueue: 'emend', workerIdentity: '1@a', status: 1, heartbeatTime };
   const workflowService = {
     listWorkers: counted('listWorkers', {
       workers: workerHeartbeats ? [{ taskQueue: 'emend' }] : [],
@@ -78,21 +78,21 @@ const hostsWithoutWorker = (workerHeartbeats: boolean) => {
     }),
   };
   const connection = { workflowService } as unknown as ConnectionLike;
-  return { calls, at: { connection, namespace: 'n' } };
+  return { calls, server: { connection, namespace: 'n' } };
 };
 const HOST_QUEUES = Array.from({ length: 1_000 }, (_, n) => `emend-host-${n}`);
 
 test('1,000 hosts that open runs need and nobody serves cost a list and the polls of four', async () => {
-  const { calls, at } = hostsWithoutWorker(true);
-  const { workers, unasked } = await workersOf(at, 'emend', ['emend', ...HOST_QUEUES]);
+  const { calls, server } = hostsWithoutWorker(true);
+  const { workers, unasked } = await workersOf(server, 'emend', ['emend', ...HOST_QUEUES]);
   expect(workers.map(({ queue, is }) => `${queue} ${is}`)).toEqual(['emend live']);
   expect(unasked).toEqual([]);
   expect(calls).toEqual({ listWorkers: 1, describeTaskQueue: 4 });
 });
 
 test('a server that takes no beats is asked for the polls of 100 queues, and of the others nothing is said', async () => {
-  const { calls, at } = hostsWithoutWorker(false);
-  const { unasked } = await workersOf(at, 'emend', ['emend'], { others: HOST_QUEUES });
+  const { calls, server } = hostsWithoutWorker(false);
+  const { unasked } = await workersOf(server, 'emend', ['emend'], { others: HOST_QUEUES });
   expect(unasked).toEqual(HOST_QUEUES.slice(99));
   // The queue of workflows has polls of workflows and of activities.
   expect(calls).toEqual({ listWorkers: 1, describeNamespace: 1, describeTaskQueue: 101 });
