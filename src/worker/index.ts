@@ -144,7 +144,7 @@ const startAsHost = async (
     const others = async () =>
       server === undefined
         ? []
-        : live.pollingOf(await live.workersOf(server, queue, [queue]), start.boot);
+        : live.pollingOf((await live.workersOf(server, queue, [queue])).workers, start.boot);
     const found = await others();
     let [other] = found;
     if (other !== undefined && before?.machine === start.machine) {

@@ -3,7 +3,7 @@ import type { Io, JsonFlag, QuietFlag } from '../io.js';
 import { printFound } from '../json.js';
 import { plain, table } from '../render/text.js';
 import { createTemporalGateway } from '../../client/gateway.js';
-import { groupProblems, listHosts, shownHost } from '../../client/runs/hosts.js';
+import { fewProblems, groupProblems, listHosts, shownHost } from '../../client/runs/hosts.js';
 import { PRICES } from '../../documents/job/index.js';
 import { queuesFor } from '../../shared/names.js';
 import { absentHome, hostId, resolveHome } from '../../stores/home.js';
@@ -177,20 +177,21 @@ const builds = async ({ at, queues, names, serving }: Seen): Promise<Finding> =>
   return good(`${found.join(', ')}${which}${mixed ? `; this command is ${build()}` : ''}`, fix);
 };
 
+const NAMED_HOSTS = 10; // bound: Maximum number of hosts that `emend doctor` names; more are counted.
 /** All hosts of the store: what one of them lacks, its runs wait for. */
 const group = async ({ at, home, queues, store: found }: Seen): Promise<Finding> => {
   const { records } = await openStores(home, found);
   const runs = createTemporalGateway(at.client, at.connection, at.namespace);
-  const hosts = await listHosts({ records, queues, runs });
-  const problems = groupProblems(hosts);
+  const { hosts } = await listHosts({ records, queues, runs });
+  const problems = fewProblems(groupProblems(hosts));
   if (problems.length > 0)
     return bad(
       problems.map(({ message }) => message).join(' '),
       problems.map(({ next }) => next).join(' '),
     );
-  return good(
-    hosts.length === 1 ? 'this one' : hosts.map(({ id, name }) => shownHost(id, name)).join(', '),
-  );
+  const names = hosts.slice(0, NAMED_HOSTS).map(({ id, name }) => shownHost(id, name));
+  if (hosts.length > NAMED_HOSTS) names.push(`and ${hosts.length - NAMED_HOSTS} more`);
+  return good(hosts.length === 1 ? 'this one' : names.join(', '));
 };
 
 /** Only whether they are set: a key is never shown, not even in part. */
