@@ -29,7 +29,7 @@ import { begin, type Closed, type RunState } from '../frame/machine.js';
 type Paths = readonly string[];
 
 /** Another run holds the workspace. */
-interface Busy {
+export interface Busy {
   readonly tries: number;
   /** What a person can do about the holder; null: it is a run like others, and is waited for. */
   readonly advice: string | null;
