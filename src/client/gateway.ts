@@ -22,7 +22,7 @@ import { runOptions } from '../shared/run-options.js';
 import type { StepResult } from '../shared/run.js';
 import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
 import { ensureSearchAttributes } from '../temporal/search-attributes.js';
-import { liveWorkers, workersOf } from '../temporal/live-workers.js';
+import { liveWorkers, runsCommands, workersOf } from '../temporal/live-workers.js';
 import { keyOfRun } from './cron-key.js';
 import { asProblem, followHistory, eventsIn, hasCode } from './history.js';
 import { priorityOf } from './priority.js';
@@ -124,6 +124,9 @@ export const createTemporalGateway = (
       looks.set(name, look);
       return look;
     },
+
+    runsCommands: (hostQueue) =>
+      within(() => runsCommands({ connection, namespace, last }, hostQueue)),
 
     seenAt: (group, queues) =>
       within(() => workersOf({ connection, namespace, last }, group, queues)),

@@ -87,6 +87,8 @@ export interface RunGateway {
   signal(ref: RunRef, name: string, payload: unknown): Promise<boolean>;
   /** Does a live worker serve this task queue? `doubted`: one did not answer, so it must give a sign of life now. No action. */
   polled(queue: string, doubted?: boolean): Promise<boolean>;
+  /** Whether a live worker runs the commands of the host with this queue, also while it has no free slot. No action. */
+  runsCommands(hostQueue: string): Promise<boolean>;
   /** Workers of these task queues, whose names begin with `group`, that the server knows of, those that are gone, too. No action. */
   seenAt(group: string, queues: readonly string[]): Promise<readonly SeenWorker[]>;
   /**

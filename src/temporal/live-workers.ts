@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConnectionLike } from '@temporalio/client';
 import { shownKey } from '../shared/ids.js';
+import { commandQueueOf } from '../shared/names.js';
 import { problem, type Problem } from '../shared/problems.js';
 
 // bound: A worker tells the server this often that it lives (the SDK's default is a minute);
@@ -123,6 +124,16 @@ export const liveWorkers = async (
   const beatsOn = ([identity, { at_ms, silence_ms }]: readonly [string, Sign]): boolean =>
     silence_ms > 0 && at_ms > (beats.get(identity)?.at_ms ?? 0);
   return [...again].filter(beatsOn).map(([identity]) => identity);
+};
+
+/**
+ * Whether a live worker runs the commands of a host. While all its slots are busy it polls for none, so only its beats show that it
+ * serves them. A server without beats is asked who polls the host's own queue, which the same process serves.
+ */
+export const runsCommands = async (at: Server, hostQueue: string): Promise<boolean> => {
+  const beats = await beatsOf(at, `TaskQueue = "${hostQueue}"`);
+  const queue = beats.has(hostQueue) ? commandQueueOf(hostQueue) : hostQueue;
+  return (await liveWorkers({ ...at, queue })).length > 0;
 };
 
 /** A worker that serves a task queue, or did: the server remembers those that are gone for a while. */

@@ -152,6 +152,7 @@ export class FakeServer implements RunGateway {
     return true;
   };
   polled = async () => this.workers;
+  runsCommands = async () => this.workers;
   /** By queue. */
   seen: Record<string, readonly Omit<SeenWorker, 'queue'>[]> = {};
   seenAt = async (_group: string, queues: readonly string[]) =>
