@@ -21,16 +21,15 @@ export class HostWatch {
   /** Returns the result of a command. Throws HostGone if nobody serves its host while the command waits; the command is cancelled then. */
   async during<T>(command: () => Promise<T>, isServed: () => Promise<boolean>): Promise<T> {
     const scope = new CancellationScope();
-    let isOver = false;
-    let isGone = false;
+    const seen = { isOver: false, isGone: false };
     const watch = async (): Promise<void> => {
       for (let silentLooks = 0; silentLooks < SILENT_LOOKS;) {
         await (silentLooks === 0 ? this.nextPeriod() : pause(this.period_ms / 2));
-        if (isOver) return;
+        if (seen.isOver) return;
         silentLooks = (await isServed()) ? 0 : silentLooks + 1;
-        if (isOver) return;
+        if (seen.isOver) return;
       }
-      isGone = true;
+      seen.isGone = true;
       scope.cancel();
     };
     const result = scope.run(command);
@@ -38,10 +37,10 @@ export class HostWatch {
     try {
       return await result;
     } catch (error) {
-      if (isGone && isCancellation(error)) throw new HostGone();
+      if (seen.isGone && isCancellation(error)) throw new HostGone();
       throw error;
     } finally {
-      isOver = true;
+      seen.isOver = true;
     }
   }
 
