@@ -27,7 +27,6 @@ export class HostWatch {
         await (silentLooks === 0 ? this.nextPeriod() : pause(this.period_ms / 2));
         if (seen.isOver) return;
         silentLooks = (await isServed()) ? 0 : silentLooks + 1;
-        if (seen.isOver) return;
       }
       seen.isGone = true;
       scope.cancel();
