@@ -191,7 +191,12 @@ const OTHERS: Record<string, readonly string[]> = {
     'ahead_ms',
     'foreignLock_ms',
   ],
-  'compared with their own wholes': ['leastBeat_ms', 'countWait_ms', 'countTotal_ms', 'syntaxParse_ms'],
+  'compared with their own wholes': [
+    'leastBeat_ms',
+    'countWait_ms',
+    'countTotal_ms',
+    'syntaxParse_ms',
+  ],
   'a part of what an activity may take, and done without': ['grep_ms', 'log_ms', 'signatures_ms'],
   'a request to a bucket, compared with an activity below': [
     'connect_ms',

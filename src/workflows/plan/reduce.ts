@@ -238,8 +238,7 @@ const FOLDS: Folds<PlanState, PlanFacts> = {
       ...state,
       stage: { at: 'running' },
     }),
-  worktree_ready: (state, { phase, name, result }) =>
-    onWorktree(state, phase, name, result),
+  worktree_ready: (state, { phase, name, result }) => onWorktree(state, phase, name, result),
   worktree_removed: onWorktreeRemoved,
   group_verified: (state, { base, result }, now) => onGroupVerified(state, base, result, now),
   group_untested: (state, { base }) => ({ ...state, stage: { at: base ? 'jobs' : 'marking' } }),

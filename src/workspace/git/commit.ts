@@ -76,8 +76,7 @@ export function createCommitter(settings: CommitterSettings): Repository['commit
           wait_ms: lockWait_ms,
         });
       } catch (error) {
-        if (error instanceof ProblemError)
-          return { outcome: 'failed', problem: error.problem };
+        if (error instanceof ProblemError) return { outcome: 'failed', problem: error.problem };
         throw error;
       }
     });
