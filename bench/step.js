@@ -27,6 +27,7 @@ const USAGE = `npm run bench:step -- [options]
   --files N       files of the largest step in the history section (500)
   --phases N      phases of the plan in the plan section (200)
   --signals N     signals of the junk section (5000)
+  --test-minutes N  minutes of each of the two test runs of the actions section (1)
   --peer COMMAND  the command of the peer section (aider)`;
 
 const numbers = {
@@ -36,6 +37,7 @@ const numbers = {
   files: '500',
   phases: '200',
   signals: '5000',
+  'test-minutes': '1',
 };
 
 const readOptions = () => {
@@ -66,6 +68,7 @@ const readOptions = () => {
       files: of('files'),
       phases: of('phases'),
       signals: of('signals'),
+      testMinutes: of('test-minutes'),
       peer: values.peer,
     },
   };

@@ -1,5 +1,11 @@
 /** What the measures are compared with: a workflow that does nothing, with as many activities as are asked for. */
-import { condition, defineUpdate, proxyActivities, setHandler } from '@temporalio/workflow';
+import {
+  condition,
+  defineUpdate,
+  proxyActivities,
+  scheduleActivity,
+  setHandler,
+} from '@temporalio/workflow';
 
 const { empty } = proxyActivities({ startToCloseTimeout: '1 minute' });
 const go = defineUpdate('go');
@@ -17,4 +23,12 @@ export async function baseline({ before, after, update }) {
   ready = true;
   await condition(() => gone);
   for (let n = 0; n < after; n++) await empty();
+}
+
+/** Schedules commands that wait for a slot, as many as are asked for. It is terminated while they wait. */
+export async function waitingCommands({ taskQueue, count, activity, input }) {
+  const options = { taskQueue, startToCloseTimeout: '1 hour', heartbeatTimeout: '1 minute' };
+  await Promise.all(
+    Array.from({ length: count }, () => scheduleActivity(activity, [input], options)),
+  );
 }

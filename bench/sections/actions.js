@@ -1,10 +1,15 @@
 /** Temporal actions a step, and of a terminal that watches a run which does not change. */
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { decide, resolveRun, startStep } from '../../dist/src/client/index.js';
+import { commandQueueOf } from '../../dist/src/shared/names.js';
+import { findTemporalCli } from '../../dist/src/temporal/cli-binary.js';
 import { actionsBetween, sumOf } from '../actions.js';
 import { row } from '../numbers.js';
 import { appendAnswer, jobText, ruleFor, runStep, writeJob } from '../runs.js';
@@ -23,7 +28,7 @@ const settings = (files, more) => ({
 const PLAIN = { commit: false, test: false };
 const FULL = { commit: true, test: 'exit 0' };
 
-const measure = async (stage) => {
+const measure = async (stage, { testMinutes }) => {
   const content = 'a line that stays as it is\n'.repeat(LINES);
   const repo = await stage.repository(
     'actions',
@@ -53,10 +58,16 @@ const measure = async (stage) => {
   }
   const unasked = await job('unasked', settings(1, { ...FULL, approval: 'ask', baseline: 'off' }));
   seen.unasked = await counted(() => approveUnseen(stage, unasked));
+  const minutes = { ...FULL, test: `sleep ${testMinutes * 60}`, approval: 'ask' };
+  const long = await job('long', settings(1, { ...minutes, limits: { testTimeout_s: 3600 } }));
+  seen.long = await counted(() => approveUnseen(stage, long, 2 * testMinutes * 60_000 + LIMIT_MS));
+  // It leaves a change without a commit, so the jobs with one come before it.
   const plain = await job('plain', settings(1, { ...PLAIN, approval: 'ask' }));
   seen.plain = await counted(() => approveUnseen(stage, plain));
   return {
     ...seen,
+    testMinutes,
+    waiting: await waiting(stage, repo),
     watched: await watched(
       stage,
       repo,
@@ -65,12 +76,12 @@ const measure = async (stage) => {
   };
 };
 
-const until = async (what, look) => {
-  for (const end = Date.now() + LIMIT_MS; Date.now() < end; await sleep(200)) {
+const until = async (what, look, limit_ms = LIMIT_MS) => {
+  for (const end = Date.now() + limit_ms; Date.now() < end; await sleep(200)) {
     const found = await look();
     if (found) return found;
   }
-  throw new Error(`${what} did not come within ${LIMIT_MS} ms`);
+  throw new Error(`${what} did not come within ${limit_ms} ms`);
 };
 
 const start = async ({ emend, client }, job) => {
@@ -85,13 +96,14 @@ const runUnseen = async (stage, job, expected) => {
 };
 
 /** As somebody who was sent the decision's id: the archive on disk says it. */
-const approveUnseen = async (stage, job) => {
+const approveUnseen = async (stage, job, limit_ms = LIMIT_MS) => {
   const { emend } = stage;
   const { stepKey, handle } = await start(stage, job);
-  const decision = await until('the pause', async () => {
+  const paused = async () => {
     const entries = await emend.archive.read(stepKey);
     return entries.find(({ data }) => data.type === 'edit_step_paused')?.data.decision;
-  });
+  };
+  const decision = await until('the pause', paused, limit_ms);
   const run = await resolveRun(emend, stepKey);
   await decide(emend, run, { answer: 'approve', decision, by: { name: 'bench', from: 'api' } });
   await handle.result();
@@ -124,6 +136,46 @@ const watched = async (stage, repo, job) => {
   }
 };
 
+const COMMANDS = 500;
+const WAIT_MS = 15_000;
+
+/**
+ * Five hundred runs of the tests on a host whose slots are taken: what they cost while they wait, and what `temporal` says of their queue.
+ * The first ones take the slots, for longer than is measured.
+ */
+const waiting = async ({ emend, client, baselineQueue, actions }, workspace) => {
+  const taskQueue = commandQueueOf(emend.queues.host);
+  const input = {
+    ...{ v: 2, stepKey: randomUUID().replaceAll('-', ''), log: [], workspace },
+    ...{
+      on: { kind: 'workspace' },
+      commands: ['sleep 300'],
+      timeout_s: 600,
+      maxOutput_bytes: 1000,
+    },
+  };
+  const args = [{ taskQueue, count: COMMANDS, activity: 'runTests', input }];
+  const workflowId = `waiting-${randomUUID()}`;
+  const begin = { taskQueue: baselineQueue, workflowId, args };
+  const handle = await client.workflow.start('waitingCommands', begin);
+  const cli = await findTemporalCli({ env: process.env });
+  const describe = ['task-queue', 'describe', '--task-queue', taskQueue];
+  const options = ['--task-queue-type', 'activity', '--address', emend.address, '-o', 'json'];
+  const backlog = async () => {
+    const { stdout } = await promisify(execFile)(cli.path, [...describe, ...options]);
+    return Number(/"approximateBacklogCount": "?(\d+)/.exec(stdout)?.[1] ?? 0);
+  };
+  try {
+    await until('the backlog', async () => (await backlog()) >= COMMANDS - availableParallelism());
+    const before = await actions();
+    await sleep(WAIT_MS);
+    const between = actionsBetween(before, await actions());
+    return { between, backlog: await backlog() };
+  } finally {
+    await handle.terminate();
+  }
+};
+
 const byType = (counts) => {
   const types = Object.entries(counts).sort((a, b) => b[1] - a[1]);
   return types.length === 0
@@ -131,7 +183,15 @@ const byType = (counts) => {
     : `${sumOf(counts)}: ${types.map(([type, n]) => `${type} ${n}`).join(', ')}`;
 };
 
-const rowsOf = ({ full, fullFollowed, unasked, plain, two, four, watched: onlooker }) => {
+/** Of the server's counter, whatever it calls them. */
+const heartbeatsOf = (counts) =>
+  sumOf(Object.fromEntries(Object.entries(counts).filter(([type]) => /heartbeat/i.test(type))));
+const LONG_MINUTES = 10;
+
+const rowsOf = ({ full, fullFollowed, unasked, plain, two, four, watched: onlooker, ...more }) => {
+  const { long, testMinutes, waiting: queue } = more;
+  const heartbeats = heartbeatsOf(long);
+  const ofLong = Math.round(sumOf(long) - heartbeats + (heartbeats * LONG_MINUTES) / testMinutes);
   const perFile = (sumOf(four) - sumOf(two)) / 2;
   return [
     row('one file, reviewed, with tests and commit', byType(full), sumOf(full), { atMost: 10 }),
@@ -139,6 +199,22 @@ const rowsOf = ({ full, fullFollowed, unasked, plain, two, four, watched: onlook
     row('one file, reviewed, without tests and commit', byType(plain), sumOf(plain), {
       atMost: 8,
     }),
+    row(
+      `the first with two test runs of ${testMinutes} min each`,
+      `${byType(long)}; ${heartbeats} heartbeats, ${heartbeats / (2 * testMinutes)} for each minute of tests`,
+    ),
+    row(
+      `the same with two test runs of ${LONG_MINUTES} min${testMinutes === LONG_MINUTES ? '' : ', by the heartbeats a minute'}`,
+      String(ofLong),
+      ofLong,
+      { atMost: 60 },
+    ),
+    row(
+      `${COMMANDS} commands without a slot, ${WAIT_MS / 1000} s: heartbeats beyond those of the ${availableParallelism()} that run`,
+      `${byType(queue.between)}; backlog by \`temporal task-queue describe\`: ${queue.backlog}`,
+      heartbeatsOf(queue.between),
+      { atMost: availableParallelism() },
+    ),
     row('per further file (from 2 to 4)', String(perFile), perFile, { atMost: 1 }),
     row(
       `a terminal (emend run --wait) at an unchanged run, ${WATCHED_MS / 1000} s`,

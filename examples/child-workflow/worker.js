@@ -9,12 +9,12 @@ import { fileURLToPath } from 'node:url';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { createActivities } from 'emend/worker';
 
-// Task queues of your own: `release`, `release-model`, and one for the workspaces of this machine.
+// Task queues of your own: `release`, `release-model`, and two for the workspaces of this machine: one for files, one for commands.
 const env = { ...process.env, EMEND_QUEUE: 'release' };
 const address = process.env.TEMPORAL_ADDRESS;
 if (address === undefined) throw new Error('Set TEMPORAL_ADDRESS: there is no default server.');
 const connection = await NativeConnection.connect({ address });
-const { workflows, model, host, close } = await createActivities({ env, connection });
+const { workflows, model, host, commands, close } = await createActivities({ env, connection });
 
 const workflowsPath = fileURLToPath(new URL('workflows.js', import.meta.url));
 const workers = await Promise.all([
@@ -22,6 +22,7 @@ const workers = await Promise.all([
   Worker.create({ connection, ...workflows, workflowsPath }),
   Worker.create({ connection, ...model }),
   Worker.create({ connection, ...host }),
+  Worker.create({ connection, ...commands }),
 ]);
 console.log('ready');
 await Promise.all(workers.map((worker) => worker.run()));

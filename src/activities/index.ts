@@ -25,6 +25,7 @@ import {
 import { markPhase } from './plan/mark-phase.js';
 import { writePhaseJob } from './plan/phase-job.js';
 import { createTurns } from '../system/turns.js';
+import { checkHost, prepareCheckout } from './frame/hosts.js';
 import { readPlan } from './plan/read-plan.js';
 import { checkMove } from './step/move.js';
 import { preflight } from './step/preflight.js';
@@ -47,6 +48,8 @@ export { preflight, readPlan };
 /** One for each row: one that is missing or too many does not compile. */
 const WORK: { readonly [N in ActivityName]: Activity<N> } = {
   beginRun,
+  checkHost,
+  prepareCheckout,
   preflight,
   pickFiles,
   writeBrief,
@@ -79,11 +82,17 @@ const WORK: { readonly [N in ActivityName]: Activity<N> } = {
 };
 
 type Role = ActivitySpec['role'];
+/** The roles in which an activity may be called. */
+type RolesOf<N extends ActivityName> =
+  | (typeof ACTIVITIES)[N]['role']
+  | ((typeof ACTIVITIES)[N] extends { readonly mayRunCommands: true } ? 'command' : never);
 type ActivitiesOf<R extends Role> = {
-  [N in ActivityName as (typeof ACTIVITIES)[N]['role'] extends R ? N : never]: (
+  [N in ActivityName as R extends RolesOf<N> ? N : never]: (
     input: InputOf<N>,
   ) => Promise<ResultOf<N>>;
 };
+const isCalledIn = (role: Role, spec: ActivitySpec): boolean =>
+  spec.role === role || (role === 'command' && spec.mayRunCommands === true);
 
 /** By role, as the table says; a worker takes one or several. */
 export function createActivities(ports: ActivityPorts): { readonly [R in Role]: ActivitiesOf<R> } {
@@ -97,6 +106,7 @@ export function createActivities(ports: ActivityPorts): { readonly [R in Role]: 
   const placed = {
     model: (_name, work) => bounded(work),
     host: inCheckout,
+    command: inCheckout,
     workflow: (_name, work) => work,
   } satisfies Record<
     Role,
@@ -107,7 +117,12 @@ export function createActivities(ports: ActivityPorts): { readonly [R in Role]: 
   const names = Object.keys(ACTIVITIES) as ActivityName[];
   const of = <R extends Role>(role: R) =>
     Object.fromEntries(
-      names.filter((name) => ACTIVITIES[name].role === role).map(made),
+      names.filter((name) => isCalledIn(role, ACTIVITIES[name])).map(made),
     ) as ActivitiesOf<R>;
-  return { host: of('host'), model: of('model'), workflow: of('workflow') };
+  return {
+    host: of('host'),
+    command: of('command'),
+    model: of('model'),
+    workflow: of('workflow'),
+  };
 }

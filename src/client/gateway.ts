@@ -28,7 +28,7 @@ import type { StepResult } from '../shared/run.js';
 import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
 import { together } from '../system/turns.js';
 import { ensureSearchAttributes } from '../temporal/search-attributes.js';
-import { liveWorkers, workersOf } from '../temporal/live-workers.js';
+import { liveWorkers, runsCommands, workersOf } from '../temporal/live-workers.js';
 import { keyOfRun } from './cron-key.js';
 import { asProblem, followHistory, eventsIn, hasCode } from './history.js';
 import { tasksOf, untilLate } from './late-tasks.js';
@@ -125,6 +125,9 @@ export const createTemporalGateway = (
       };
       return (await recently(`${queue} ${doubted}`, look)).length === 0;
     },
+
+    runsCommands: (hostQueue) =>
+      within(() => runsCommands({ connection, namespace, last }, hostQueue)),
 
     silent: (group, queues, doubted = false) => {
       const look = async (): Promise<readonly string[]> => {

@@ -108,6 +108,8 @@ export interface RunGateway {
   signal(ref: RunRef, name: string, payload: unknown): Promise<boolean>;
   /** Does a live worker serve this task queue? `doubted`: one did not answer, so it must give a sign of life now. No action. */
   polled(queue: string, doubted?: boolean): Promise<boolean>;
+  /** Whether a live worker runs the commands of the host with this queue, also while it has no free slot. No action. */
+  runsCommands(hostQueue: string): Promise<boolean>;
   /** Returns those of a run's task queues that no live worker serves. All begin with `group`, the queue of its workflow. No action. */
   silent(group: string, queues: readonly string[], doubted?: boolean): Promise<readonly string[]>;
   /** Returns when a task of the run has waited for a worker for 5 s, or `signal` aborts. No action. */

@@ -10,7 +10,8 @@ import type { BlobRef } from './ids.js';
 import type { TimingName } from './limits.js';
 import type { PlanActivities } from './plan-activities.js';
 import type { PlanCallActivities, RevisingActivities } from './replan-activities.js';
-import type { ActivityBase, NotYet } from './proposal-activities.js';
+import type { HostActivities } from './host-activities.js';
+import type { ActivityBase } from './proposal-activities.js';
 import type { StepActivities } from './step-activities.js';
 import type { Rules } from './rules.js';
 
@@ -29,6 +30,7 @@ type Activities = BeginActivities &
   PlanActivities &
   RevisingActivities &
   PlanCallActivities &
+  HostActivities &
   Moves;
 export type ActivityName = keyof Activities;
 export type InputOf<N extends ActivityName> = Parameters<Activities[N]>[0];
@@ -38,10 +40,12 @@ export type ResultOf<N extends ActivityName> = Awaited<ReturnType<Activities[N]>
 export type Amount = TimingName | keyof Rules['bounds'];
 export interface ActivitySpec {
   /**
-   * `host` runs where the workspace is, `model` on any worker that may call models, `workflow` on any worker that runs workflows. Each role
-   * has its queue.
+   * `host` runs where the workspace is, `command` also, in one of the slots for commands of the project. `model` runs on any worker that may
+   * call models, `workflow` on any worker that runs workflows. Each role has its queue.
    */
-  readonly role: 'host' | 'model' | 'workflow';
+  readonly role: 'host' | 'command' | 'model' | 'workflow';
+  /** In some runs it runs commands of the project. The run knows, and calls it in the role `command` then. */
+  readonly mayRunCommands?: true;
   readonly timeouts: { readonly heartbeatTimeout: TimingName } & Readonly<
     Partial<
       Record<'scheduleToStartTimeout' | 'startToCloseTimeout' | 'scheduleToCloseTimeout', Amount>
@@ -54,8 +58,8 @@ export interface ActivitySpec {
   >;
   readonly cancellationType?: 'WAIT_CANCELLATION_COMPLETED' | 'TRY_CANCEL';
   /**
-   * How often each command runs in it, by the name of its limit, which begins at the command's turn. Start to close is longer by these and
-   * by the wait for the turn: it only catches what they do not end. `timeout_s` is the input's; `files`: as often as the step has files.
+   * How often each command runs in it, by the name of its limit. Start to close is longer by these: it only catches what they do not end.
+   * `timeout_s` is the input's; `files`: as often as the step has files.
    */
   readonly more_s?: Partial<Record<keyof Rules['bounds'] | 'timeout_s', number | 'files'>>;
   readonly fails: PauseReason;
@@ -63,8 +67,6 @@ export interface ActivitySpec {
   readonly unreached: PauseReason;
   /** Its result tells what it used; where there is none, the journal is asked (decision 0006). */
   readonly reportsUsage?: true;
-  /** Its workflow knows `NotYet` and asks again; where it does not, Temporal does. */
-  readonly asksAgain?: true;
   /** Begins a sentence about its failure. */
   readonly work: string;
   readonly why: string;
@@ -74,7 +76,6 @@ interface Fitting<N extends ActivityName> {
     ? object
     : { readonly timeout_s?: never };
   readonly reportsUsage?: ResultOf<N> extends { readonly usage: unknown } ? true : never;
-  readonly asksAgain?: NotYet extends ResultOf<N> ? true : never;
 }
 
 const retry = { initialInterval: 'retryInitial_ms', maximumInterval: 'retryMaximum_ms' } as const;
@@ -91,8 +92,14 @@ const host = {
   fails: 'engine_failed',
   unreached: 'workspace_unreachable',
 } as const;
+/** Commands of the project, which may wait for a slot as long as their host lives (src/workflows/frame/host-watch.ts). */
+export const COMMAND_TIMEOUTS = {
+  startToCloseTimeout: 'hostActivityTimeout_ms',
+  heartbeatTimeout: 'commandHeartbeatTimeout_ms',
+} as const;
 const commits = {
   ...host,
+  mayRunCommands: true,
   more_s: { hook_s: 2 },
   why: 'two hooks; a retry finds the commit',
 } as const;
@@ -126,6 +133,23 @@ export const ACTIVITIES = {
     work: 'reading the input of the run',
     why: 'the run has no settings yet: its time-out and retries are constants (src/shared/begin-run.ts)',
   },
+  checkHost: {
+    role: 'workflow',
+    timeouts: {
+      startToCloseTimeout: 'hostActivityTimeout_ms',
+      heartbeatTimeout: 'hostHeartbeatTimeout_ms',
+    },
+    retry: { ...retry, maximumAttempts: 'hostActivityAttempts' },
+    fails: 'engine_failed',
+    unreached: 'workspace_unreachable',
+    work: 'looking for a worker of the host',
+    why: 'it only reads; its failure counts as a worker that was found',
+  },
+  prepareCheckout: {
+    ...host,
+    work: 'making a checkout',
+    why: 'a retry finds the checkout, or makes it on another host',
+  },
   preflight: { ...host, work: 'reading the job and its files', why: 'its result is recorded once' },
   pickFiles: { ...model, work: 'the model call that picks the files' },
   writeBrief: { ...model, work: 'the model call that agrees on names and parts' },
@@ -140,8 +164,8 @@ export const ACTIVITIES = {
   },
   buildProposal: {
     ...host,
+    mayRunCommands: true,
     more_s: { format_s: 'files' },
-    asksAgain: true,
     work: 'checking and building the proposal',
     why: 'runs `formatCommand` on each file',
   },
@@ -157,7 +181,8 @@ export const ACTIVITIES = {
   },
   runTests: {
     ...host,
-    asksAgain: true,
+    role: 'command',
+    timeouts: COMMAND_TIMEOUTS,
     more_s: { timeout_s: 3 },
     work: 'running the tests',
     why: 'runs within `testTimeout_s`; a base that fails in a sandbox may run once more without',
@@ -178,7 +203,7 @@ export const ACTIVITIES = {
     work: 'restoring the files',
     why: 'a retry continues where the last attempt ended',
   },
-  commit: { ...commits, asksAgain: true, work: 'committing what was applied' },
+  commit: { ...commits, work: 'committing what was applied' },
   checkMove: {
     ...host,
     work: 'comparing files for a move',
@@ -194,8 +219,8 @@ export const ACTIVITIES = {
   markPhase: { ...commits, work: 'marking a phase in the plan' },
   prepareWorktree: {
     ...host,
+    mayRunCommands: true,
     more_s: { worktreeAdd_s: 1, timeout_s: 1 },
-    asksAgain: true,
     work: 'making a worktree for a phase',
     why: 'a checkout, then `worktree.setup` within `testTimeout_s`',
   },

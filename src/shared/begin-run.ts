@@ -57,6 +57,8 @@ export interface WorkerGroup {
   facts(): Promise<GroupFacts>;
   /** All hosts that the store knows. */
   hosts(): Promise<readonly LiveHost[]>;
+  /** Whether a live worker runs the commands of the host with this queue. */
+  runsCommands(hostQueue: string): Promise<boolean>;
   /** The newest checkpoint of an earlier run of the plan on this host; null: there is none. `stepKey`: of this run. */
   lastCheckpoint(
     plan: Pick<PlanSetup, 'workspace' | 'planPath' | 'queues' | 'stepKey'>,

@@ -218,12 +218,17 @@ export const TIMINGS = {
   hostActivityTimeout_ms: ms(
     600_000,
     [1000, 86_400_000],
-    'one attempt of host activities, the time of commands and the wait for their turn not counted',
+    'one attempt of host activities, the time of commands not counted',
   ),
   hostHeartbeatTimeout_ms: ms(
     30_000,
     [200, 3_600_000],
     'host activities without a heartbeat count as dead',
+  ),
+  commandHeartbeatTimeout_ms: ms(
+    60_000,
+    [200, 3_600_000],
+    'commands of runs (tests, hooks, formatters) without a heartbeat count as dead; a cancel reaches them within this time',
   ),
   hostActivityAttempts: limit(
     10,
@@ -236,17 +241,12 @@ export const TIMINGS = {
   scheduleToStart_ms: ms(
     600_000,
     [500, 86_400_000],
-    'a host that takes no work this long is unreachable',
+    'a host that takes no work this long is unreachable; while a command waits the run looks for its host this often',
   ),
   checkoutWait_ms: ms(
     5_000,
     [100, 600_000],
     'work on a repository waits this long for the host that has its checkout',
-  ),
-  commandTurn_ms: ms(
-    600_000,
-    [100, 86_400_000],
-    'commands and large edits wait this long for a turn on their host',
   ),
   lockPoll_ms: ms(
     2_000,

@@ -27,13 +27,15 @@ export const SEARCH_ATTRIBUTES = {
   outcome: 'EmendOutcome',
 } as const;
 
-/** Task queues: workflows, model calls, and one per workspace host (◆ named by an id file, not by host name). */
+/** Task queues: workflows, model calls, and one per workspace host (◆ named by an id file, not by host name), which `commandQueueOf` follows. */
 export type Queues = Readonly<Record<'workflow' | 'model' | 'host', string>>;
 export const queueNames = (prefix: string, hostId: string): Queues => ({
   workflow: prefix,
   model: `${prefix}-model`,
   host: hostId === ANY_HOST ? `${prefix}-${ANY_HOST}` : `${prefix}-host-${hostId}`,
 });
+/** Returns the task queue of the commands of a host: tests, hooks, formatters, `worktree.setup`. It is next to the host's own queue. */
+export const commandQueueOf = (hostQueue: string): string => `${hostQueue}-commands`;
 /** In the place of a host's id: work that any host may do, on a repository. */
 export const ANY_HOST = 'hosts';
 /** Those of a run on a repository. At the dev server of a home there is one host. */

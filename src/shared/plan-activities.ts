@@ -9,7 +9,7 @@ import type {
 } from './plan.js';
 import type { Overrides } from './limits.js';
 import type { Problem } from './problems.js';
-import type { ActivityBase, ApplyInput, NotYet } from './proposal-activities.js';
+import type { ActivityBase, ApplyInput } from './proposal-activities.js';
 import type { Queues } from './names.js';
 import type { StepResult } from './run.js';
 import type { UntrustedConfiguration } from './step-activities.js';
@@ -195,7 +195,7 @@ export interface PlanActivities {
   readPlan(input: ReadPlanInput): Promise<ReadPlanResult>;
   writePhaseJob(input: PhaseJobInput): Promise<PhaseJobResult>;
   markPhase(input: MarkPhaseInput): Promise<MarkPhaseResult>;
-  prepareWorktree(input: PrepareWorktreeInput): Promise<PrepareWorktreeResult | NotYet>;
+  prepareWorktree(input: PrepareWorktreeInput): Promise<PrepareWorktreeResult>;
   mergePhase(input: MergePhaseInput): Promise<MergePhaseResult>;
   removeWorktree(input: RemoveWorktreeInput): Promise<RemoveWorktreeResult>;
   saveCheckpoint(input: CheckpointInput): Promise<CheckpointResult>;

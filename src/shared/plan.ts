@@ -256,6 +256,10 @@ export interface ReadyPlan {
   readonly lostMarks: number;
   /** Configuration for the plan's own model calls (JSON blob). */
   readonly settings: BlobRef;
+  /** The repository has hooks that run before a commit. */
+  readonly runsHooks?: true;
+  /** `worktree.setup` prepares each worktree. */
+  readonly setsUp?: true;
   /** What in the documents is text and would be taken for more: for people; absent: nothing. */
   readonly notes?: readonly string[];
   /** Of the first reading; absent: nothing is left, or nothing that makes a difference. */

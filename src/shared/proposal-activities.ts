@@ -98,13 +98,6 @@ export interface ProposalSummary {
   /** Why a person must look even under `approval: auto`; empty: nothing. */
   readonly mustAsk: readonly string[];
 }
-/** The turn of what it was to run did not come in time; nothing was done. Given by activities that say `asksAgain`. */
-export interface NotYet {
-  readonly outcome: 'busy';
-  /** Who has locked the workspace; `advice`: as of `ApplyResult`. */
-  readonly holder?: string;
-  readonly advice?: string;
-}
 export type BuildProposalResult =
   | NoSandbox
   | { readonly outcome: 'built'; readonly proposal: ProposalSummary }
@@ -265,9 +258,9 @@ export type CommitResult =
   | { readonly outcome: 'failed'; readonly problem: Problem };
 
 export interface ProposalActivities {
-  buildProposal(input: BuildProposalInput): Promise<BuildProposalResult | NotYet>;
+  buildProposal(input: BuildProposalInput): Promise<BuildProposalResult>;
   applyProposal(input: ApplyInput): Promise<ApplyResult>;
   rebaseProposal(input: RebaseInput): Promise<RebaseResult>;
   rollBack(input: RollbackInput): Promise<RollbackResult>;
-  commit(input: CommitInput): Promise<CommitResult | NotYet>;
+  commit(input: CommitInput): Promise<CommitResult>;
 }

@@ -94,6 +94,10 @@ export type PreflightResult =
       readonly estimate: StepEstimate;
       /** A proposal is built without a command, of few bytes. */
       readonly quickBuild?: true;
+      /** A formatter runs while a proposal is built. */
+      readonly formats?: true;
+      /** The repository has hooks that run before a commit. */
+      readonly runsHooks?: true;
       /** Said before paying; not empty: the step asks (`estimate`). */
       readonly overEstimate: readonly string[];
       readonly warnings: readonly string[];

@@ -6,7 +6,6 @@ import type {
   Application,
   ChangedFiles,
   NoSandbox,
-  NotYet,
   SandboxChoice,
 } from './proposal-activities.js';
 
@@ -115,7 +114,23 @@ export interface NoOverlay {
   readonly outcome: 'no_overlay';
   readonly reason: string;
 }
-export type RunTestsResult = (TestRun | BaseTestRun | NoSandbox | NoOverlay | ChangedFiles) & {
+/** The tests of the base must run in the workspace itself, and another run has locked it. Nothing was run. */
+export interface LockedWorkspace {
+  readonly outcome: 'busy';
+  /** Who has locked the workspace; `advice`: as of `ApplyResult`. */
+  readonly holder: string;
+  readonly advice?: string;
+  /** Why commands cannot get an overlay over the workspace. */
+  readonly noOverlay: string;
+}
+export type RunTestsResult = (
+  | TestRun
+  | BaseTestRun
+  | NoSandbox
+  | NoOverlay
+  | LockedWorkspace
+  | ChangedFiles
+) & {
   /** Outputs are kept on the host for the next commands of the run, and must be removed when it ends. */
   readonly keepsOutputs?: true;
 };
@@ -127,7 +142,7 @@ export interface ReleaseInput extends ActivityBase {
 }
 
 export interface TestActivities {
-  runTests(input: RunTestsInput): Promise<RunTestsResult | NotYet>;
+  runTests(input: RunTestsInput): Promise<RunTestsResult>;
   /** Ends the step's lock on the workspace. */
   releaseWorkspace(input: ReleaseInput): Promise<object>;
   /** Removes what was kept on the host for the commands of the run. */

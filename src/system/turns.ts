@@ -3,10 +3,8 @@
  * activity up: its own limit, or what is left where that is less. Without an activity round it, its own limit.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { StepKey } from '../shared/ids.js';
-import { problem, ProblemError, type Problem } from '../shared/problems.js';
+import { problem, ProblemError } from '../shared/problems.js';
 
 const TOGETHER = 64; // bound: Of thousands of runs, so many are looked at side by side: more are no faster, and each may hold a file open.
 // bound: The time limits of what a process waits for are counted in steps of this: a step in which it stood still counts twice at most.
@@ -69,22 +67,8 @@ export const together = async <T, R>(
   return results;
 };
 
-// Turns: at most so many pieces of work at once in this process; who comes first goes first. Held here and not by the slots of a task
-// queue: an activity that waits keeps no other from its work, and the time of what waits begins at its turn.
-
-interface Held {
-  readonly holder: { readonly stepKey: StepKey };
-  readonly advice?: string;
-}
-/** The turn did not come in time (`busy`): nothing was begun. */
-export class NoTurn extends ProblemError {
-  /** `held`: the workspace is locked by a run. */
-  readonly held: Held | null;
-  constructor(what: Problem, held: Held | null = null) {
-    super(what);
-    this.held = held;
-  }
-}
+// Turns: at most so many pieces of work at once in this process; who comes first goes first. They bound parts of activities (large edits),
+// and model calls where one queue serves all roles. Commands of the project wait for a slot of their own queue instead.
 
 export interface TurnWanted {
   /** Longest wait. Less where the activity's time would not hold `work_ms` after it. */
@@ -92,6 +76,7 @@ export interface TurnWanted {
   readonly work_ms: number;
   readonly signal?: AbortSignal | undefined;
 }
+/** Throws ProblemError `busy` if the turn does not come in time: nothing was begun. */
 export type Turns = <T>(wanted: TurnWanted, work: () => Promise<T>) => Promise<T>;
 
 /** `what` is at work, in words. `perSecond`: no more begin in a second, those of the first one together. */
@@ -116,7 +101,7 @@ export const createTurns = (atOnce: number, what: string, perSecond = Infinity):
       const patience_ms = Math.max(0, Math.min(wait_ms, timeFor(Infinity) - work_ms));
       const timer = setTimeout(() => {
         const message = `${what} are running (at most ${atOnce} at a time on this host), and none ended within ${Math.round(patience_ms) / 1000} s`;
-        settle(() => reject(new NoTurn(problem('busy', message))));
+        settle(() => reject(new ProblemError(problem('busy', message))));
       }, patience_ms);
       queue.add(begin);
       signal?.addEventListener('abort', onAbort);
@@ -140,7 +125,3 @@ export const createTurns = (atOnce: number, what: string, perSecond = Infinity):
     }
   };
 };
-
-/** A person's commands: tests, hooks, formatters, `worktree.setup`. */
-export const COMMANDS = availableParallelism();
-export const commandTurn = createTurns(COMMANDS, 'Commands of runs');

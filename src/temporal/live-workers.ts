@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConnectionLike } from '@temporalio/client';
 import { shownKey } from '../shared/ids.js';
+import { commandQueueOf } from '../shared/names.js';
 import { problem, type Problem } from '../shared/problems.js';
 import { together } from '../system/turns.js';
 
@@ -220,6 +221,22 @@ export const liveWorkers = async (
     doubted,
   });
   return [...(live.get(queue) ?? [])];
+};
+
+/**
+ * Whether a live worker runs the commands of a host. While all its slots are busy it polls for none, so only its beats show that it
+ * serves them. A server without beats is asked who polls the host's own queue, which the same process serves.
+ */
+export const runsCommands = async (at: Server, hostQueue: string): Promise<boolean> => {
+  const beats = await beatsOf(at, {
+    query: `TaskQueue = "${hostQueue}"`,
+    needed: [hostQueue],
+    others: [],
+    withWorkflows: null,
+    doubted: false,
+  });
+  const queue = beats.has(hostQueue) ? commandQueueOf(hostQueue) : hostQueue;
+  return (await liveWorkers({ ...at, queue })).length > 0;
 };
 
 /** A worker that serves a task queue, or did: the server remembers those that are gone for a while. */

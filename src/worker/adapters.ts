@@ -67,7 +67,6 @@ export async function createPorts(
     engine,
     commands,
     layers,
-    turn_ms: timings.commandTurn_ms,
     sys,
   });
   return {
@@ -82,7 +81,7 @@ export async function createPorts(
     commands,
     layers,
     trust,
-    edits: createEditRunner({ turn_ms: timings.commandTurn_ms }),
+    edits: createEditRunner(),
     clock,
     timings,
     logger,

@@ -71,7 +71,7 @@ const never = () => Promise.reject(new Error('an estimate asks about no run'));
 const NOBODY = {
   stateOfHolder: never,
   endOf: never,
-  group: { facts: never, hosts: never, lastCheckpoint: never },
+  group: { facts: never, hosts: never, runsCommands: never, lastCheckpoint: never },
 };
 /** Nobody cancels it. */
 const { signal } = new AbortController();

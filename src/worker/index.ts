@@ -2,6 +2,7 @@
  * The door of src/worker. A worker: recovery first, then its task queues (workflows, model calls, this host's workspaces; or one for all) until
  * it is stopped. Stopping lets running model calls finish within the grace time or hands them back.
  */
+import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataConverter } from '@temporalio/common';
 import {
@@ -14,6 +15,7 @@ import type { Logger } from 'pino';
 import { archiveSink, createActivities as activitiesOf } from '../activities/index.js';
 import { askEndedRuns, type EndedRuns } from '../client/ended/runs.js';
 import {
+  commandQueueOf,
   hostOfQueue,
   workflowQueues,
   queuesFor,
@@ -64,8 +66,12 @@ export { replayOpen, type Replayed } from './code.js';
 export { workerLog } from './log.js';
 export { estimateOnly, type Estimated, type ToEstimate } from './estimate.js';
 
-// bound: Activities of a host that one worker holds, those that wait for a turn (src/system/turns.ts) among them: with the SDK's 100, model calls that wait keep all else out.
+// bound: Activities of a host that one worker runs at once, model calls that wait for a turn among them: with the SDK's 100 they keep all else out.
 const HOST_SLOTS = 2_000;
+// bound: Commands of the project (tests, hooks, formatters, `worktree.setup`) that one worker runs at once: as many as the machine has cores. Others wait on the server.
+const COMMAND_SLOTS = availableParallelism();
+// bound: Part of their heartbeat time-out after which the beats of commands reach the server: each costs an action, and one may be lost. A cancel comes with its answer.
+const COMMAND_BEAT_PART = 1 / 2;
 const CACHED_RUNS = 200; // bound: Runs whose state a worker keeps; of another it reads the history again when something happens.
 const STOP_FORCE_MS = 10_000; // bound: Past the grace time activities are told to stop; those that do not listen are waited for this long,
 const STOP_END_MS = 5_000; // bound: and the end of worker and connection after that.
@@ -102,6 +108,8 @@ export interface Activities {
   readonly model: WorkerParts;
   /** For this machine's workspaces. */
   readonly host: WorkerParts;
+  /** For commands of the project there: tests, hooks, formatters, `worktree.setup`. Whoever serves `host` serves them too. */
+  readonly commands: WorkerParts;
   /** For repositories, which any machine may work on. */
   readonly anyHost: WorkerParts;
   readonly queues: Queues;
@@ -189,7 +197,7 @@ async function prepare(
   const recovered = await ports.workspace.recover();
   for (const transaction of recovered) logger.warn(transaction, 'recovered a transaction');
   await clearScratch();
-  const { host, model, workflow } = activitiesOf(ports);
+  const { host, command, model, workflow } = activitiesOf(ports);
   const common = {
     identity: live.workerIdentity(store.id, id, start, more.deployment),
     dataConverter: withBlobs(ports.blobs, asFailure, dataConverter),
@@ -203,7 +211,7 @@ async function prepare(
     workflowTaskPollerBehavior: { type: 'autoscaling' } as const,
     activityTaskPollerBehavior: { type: 'autoscaling' } as const,
   };
-  // A cancelled test run must hear of it soon: beats are passed on at least this often.
+  // A cancelled activity must hear of it soon: beats are passed on at least this often.
   const paced = {
     maxHeartbeatThrottleInterval: '5s',
     maxConcurrentActivityTaskExecutions: HOST_SLOTS,
@@ -230,6 +238,13 @@ async function prepare(
       maxHeartbeatThrottleInterval: timings.heartbeat_ms,
     },
     host: { ...ofHost, taskQueue: queues.host },
+    commands: {
+      ...common,
+      taskQueue: commandQueueOf(queues.host),
+      activities: { ...command },
+      maxConcurrentActivityTaskExecutions: COMMAND_SLOTS,
+      maxHeartbeatThrottleInterval: timings.commandHeartbeatTimeout_ms * COMMAND_BEAT_PART,
+    },
     anyHost: { ...ofHost, taskQueue: queuesOfAny(queues).host },
     close: async () => {
       await redo.close();
@@ -254,8 +269,8 @@ export async function createActivities(options: ActivitiesOptions): Promise<Acti
 }
 
 /**
- * What `emend worker` runs: one Temporal worker each for workflows, model calls and this host's workspaces, at the dev server of its home one
- * for all, until it is stopped. Installs Temporal's runtime, one a process, unless a connection is passed in. Throws ProblemError as `createActivities`, no_server, and usage for
+ * What `emend worker` runs: one Temporal worker each for workflows, model calls, this host's workspaces and the commands there, at the dev
+ * server of its home one for all but the commands, until it is stopped. Installs Temporal's runtime, one a process, unless a connection is passed in. Throws ProblemError as `createActivities`, no_server, and usage for
  * some of the roles where they share a queue.
  */
 export async function createWorker(
@@ -368,7 +383,7 @@ const createParts = async (
   { env, logger, connected, activities }: PartsContext,
 ) => {
   const { connection, namespace } = connected;
-  const { model, host, anyHost } = activities;
+  const { model, host, commands, anyHost } = activities;
   const queues = queuesFor(env, hostOfQueue(activities.queues.host), connected.own);
   const isShared = queues.workflow === queues.host;
   if (isShared && ROLES.some((role) => options.roles?.includes(role) === false))
@@ -381,9 +396,9 @@ const createParts = async (
     activities: { ...flows.activities, ...model.activities, ...host.activities },
   };
   const { roles = ROLES } = options;
-  const served = { workflows: flows, model, hosts: [host, anyHost] };
+  const served = { workflows: flows, model, hosts: [host, commands, anyHost] };
   const parts: readonly WorkerParts[] = isShared
-    ? workflowQueues(queues).map((taskQueue) => ({ ...shared, taskQueue }))
+    ? [...workflowQueues(queues).map((taskQueue) => ({ ...shared, taskQueue })), commands]
     : roles.flatMap((role) => served[role]);
   const isVersioned = (part: WorkerParts): boolean =>
     options.deployment === true && !served.hosts.includes(part);

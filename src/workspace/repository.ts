@@ -16,6 +16,8 @@ import type {
 export interface Repository {
   /** Null: the workspace is in no repository. Throws ProblemError `git_failed` where that cannot be told. */
   head(workspace: string): Promise<Pick<WorkspaceLock, 'head' | 'headRef'> | null>;
+  /** Returns whether hooks run before a commit there. */
+  hasHooks(workspace: string): Promise<boolean>;
   /** A file of the commit that HEAD names, by its path in the workspace, as UTF-8; null: there is none. */
   committed(workspace: string, path: string): Promise<string | null>;
   /** Did a commit that is not ours bring the command, as code or a whole item, into these files? The oldest tells; false: none is known. */
@@ -113,8 +115,6 @@ export interface SetUp extends Pick<
 > {
   /** Of `worktree.setup`: run with `sh -c` in the worktree's workspace. */
   readonly command: string;
-  /** How long it waits for its turn. */
-  readonly turn_ms: number;
   readonly commands: CommandRunner;
   readonly sandbox: SandboxSettings | 'off';
 }

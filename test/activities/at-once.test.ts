@@ -1,4 +1,4 @@
-/** A person's commands and large edits: no more at once than there are cores, each with its own time from its turn on. Real processes. */
+/** Commands of one activity run one after the other, in the one slot that it has; large edits, no more at once than there are cores. Real processes. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
 import { randomUUID } from 'node:crypto';
@@ -7,7 +7,6 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { createActivities } from '../../src/activities/index.js';
-import { activity } from '../../src/activities/frame/activity.js';
 import { createEditRunner } from '../../src/activities/frame/edit-worker.js';
 import type { ActivityPorts } from '../../src/activities/frame/ports.js';
 import { preflight } from '../../src/activities/step/preflight.js';
@@ -19,7 +18,6 @@ import { createBlobStore } from '../../src/stores/directory/blobs.js';
 import { createRecordStore } from '../../src/stores/directory/records.js';
 import { drawn } from '../support/seeded.js';
 import { testIf } from '../support/skipped.js';
-import { commandTurn } from '../../src/system/turns.js';
 import { workspacePorts } from '../support/workspace-ports.js';
 
 const STEP = 'ef'.repeat(16);
@@ -47,7 +45,7 @@ beforeEach(async () => {
     ...workspacePorts(join(dir, 'home'), createBlobStore({ dir: join(dir, 'home/blobs') })),
     records: createRecordStore({ dir: join(dir, 'home/records') }),
     edits: createEditRunner(),
-    timings: resolveTimings({ EMEND_COMMANDTURN_MS: '300' }),
+    timings: resolveTimings({}),
     checkHome: () => Promise.resolve(),
     logger: { warn: () => undefined },
   } as unknown as ActivityPorts;
@@ -114,55 +112,22 @@ const run = <I, O>(work: (input: I) => Promise<O>, input: I): Promise<O> =>
     work,
     input,
   );
-const host = () => createActivities(dependencies).host;
+const command = () => createActivities(dependencies).command;
 
-test('the formatter of many files: no more at once than there are cores, all of them formatted', async () => {
+test('the formatter of many files: one file after the other, all of them formatted', async () => {
   const input = await buildInput(counting('sleep 0.1; echo formatted >> {file}'));
-  const built = await run(host().buildProposal, input);
+  const built = await run(command().buildProposal, input);
   expect(built).toMatchObject({ outcome: 'built', proposal: { files: { length: FILES.length } } });
   expect(counts()).toHaveLength(FILES.length);
-  expect(Math.max(...counts())).toBeLessThanOrEqual(cores);
+  expect(Math.max(...counts())).toBe(1);
 });
 
-test('tests of many runs: the same', async () => {
-  dependencies = { ...dependencies, timings: { ...dependencies.timings, commandTurn_ms: 60_000 } };
-  const verified = await Promise.all(
-    Array.from({ length: 3 * cores }, () =>
-      run(host().runTests, testsInput([counting('sleep 0.1')], 30)),
-    ),
-  );
-  expect(verified.every(({ outcome }) => outcome === 'pass')).toBe(true);
-  expect(Math.max(...counts())).toBeLessThanOrEqual(cores);
-});
-
-test('the limit of one verification is that of its commands together, and begins at their turn', async () => {
-  const ends = await run(host().runTests, testsInput(['sleep 1.5', 'sleep 1.5'], 2));
+test('the limit of one verification is that of its commands together', async () => {
+  const ends = await run(command().runTests, testsInput(['sleep 1.5', 'sleep 1.5'], 2));
   expect(ends).toMatchObject({
     summary: expect.stringMatching(/^sleep 1\.5: timed out after 2 s/),
   });
   expect('seconds' in ends && ends.seconds).toBeLessThan(6);
-});
-
-test('a turn that does not come in time: `busy` to a workflow that knows it, else a failure that Temporal tries again', async () => {
-  const input = await buildInput('true');
-  let end = (): void => undefined;
-  const gate = new Promise<void>((resolve) => (end = resolve));
-  const wanted = { wait_ms: 0, work_ms: 0 };
-  const held = Array.from({ length: cores }, () => commandTurn(wanted, () => gate));
-  for (const [work, asked] of [
-    [host().buildProposal, input],
-    [host().runTests, testsInput(['true'], 5)],
-  ] as const) {
-    const call = work as (input: unknown) => Promise<unknown>;
-    expect(await run(call, asked)).toEqual({ v: 2, outcome: 'busy' });
-  }
-  const mark = activity('markPhase', dependencies, () =>
-    commandTurn(wanted, () => Promise.resolve({})),
-  );
-  await expect(run(mark, input)).rejects.toMatchObject({ type: 'busy', nonRetryable: false });
-  end();
-  await Promise.all(held);
-  expect(await run(host().buildProposal, input)).toMatchObject({ outcome: 'built' });
 });
 
 const entry = new URL(`file://${join(process.cwd(), 'dist/src/activities/frame/edit-thread.js')}`);

@@ -180,6 +180,7 @@ export class FakeServer implements RunGateway {
     return true;
   };
   polled = async (_queue?: string, _doubted?: boolean) => this.workers;
+  runsCommands = async () => this.workers;
   silent = async (_group: string, queues: readonly string[], doubted = false) => {
     const served = await Promise.all(queues.map((queue) => this.polled(queue, doubted)));
     return queues.filter((_, index) => served[index] !== true);

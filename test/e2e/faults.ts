@@ -86,6 +86,7 @@ export const faultScene = async (signal: 'SIGKILL' | 'SIGSTOP'): Promise<Scene> 
     CRASH_SIGNAL: signal,
     // Not as short as elsewhere: a busy machine must not look like a stopped process.
     EMEND_HOSTHEARTBEATTIMEOUT_MS: '3000',
+    EMEND_COMMANDHEARTBEATTIMEOUT_MS: '3000',
     EMEND_HEARTBEATTIMEOUT_MS: '3000',
     EMEND_HOSTACTIVITYATTEMPTS: '40',
     EMEND_MODELCALLATTEMPTS: '40',

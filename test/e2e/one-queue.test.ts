@@ -1,8 +1,8 @@
-/** At the dev server of its home a run has one queue for all roles, and one worker that serves it. */
+/** At the dev server of its home a run has one queue for all roles but commands, and one worker that serves it. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, jest } from '@jest/globals';
 import { openEmend, resolveRun, type ResolvedRun } from '../../src/client/index.js';
-import { hostOfQueue, queueNames, type Queues } from '../../src/shared/names.js';
+import { commandQueueOf, hostOfQueue, queueNames, type Queues } from '../../src/shared/names.js';
 import { longOnly, testIf } from '../support/skipped.js';
 import { check } from './check-history.js';
 import { eventually, withHandle } from './ends.js';
@@ -77,7 +77,9 @@ testOwn(
           ? []
           : [{ queue: scheduled.taskQueue.name, wait_ms: ms(events[at + 1] ?? event) - ms(event) }],
     );
-    expect(new Set(asked.map(({ queue }) => queue))).toEqual(new Set([host]));
+    // Slots bound a worker, so commands have a queue, and a worker, of their own.
+    const commands = commandQueueOf(host);
+    expect(new Set(asked.map(({ queue }) => queue))).toEqual(new Set([host, commands]));
     // In the server's one transaction; by way of the queue it is several milliseconds. One may be held up within.
     expect(asked.filter(({ wait_ms }) => wait_ms < 1).length).toBeGreaterThan(asked.length / 2);
   },

@@ -263,7 +263,13 @@ const onePausedOneInApply = async () => {
     files,
     BOTH.map((phase) => answerFor(phase)),
     // Nobody dies here: a busy machine must not look like a dead worker.
-    { env: { EMEND_HOSTHEARTBEATTIMEOUT_MS: '30000', EMEND_HEARTBEATTIMEOUT_MS: '30000' } },
+    {
+      env: {
+        EMEND_HOSTHEARTBEATTIMEOUT_MS: '30000',
+        EMEND_COMMANDHEARTBEATTIMEOUT_MS: '30000',
+        EMEND_HEARTBEATTIMEOUT_MS: '30000',
+      },
+    },
   );
   open = s;
   const mine = own(s);

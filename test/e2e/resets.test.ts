@@ -133,7 +133,11 @@ const CASES: readonly Case[] = [
 /** Nobody dies here: a busy machine must not look like a dead worker. */
 const opened = (it: Case): Promise<Scene> =>
   scene(it.files, it.rules, {
-    env: { EMEND_HOSTHEARTBEATTIMEOUT_MS: '30000', EMEND_HEARTBEATTIMEOUT_MS: '30000' },
+    env: {
+      EMEND_HOSTHEARTBEATTIMEOUT_MS: '30000',
+      EMEND_COMMANDHEARTBEATTIMEOUT_MS: '30000',
+      EMEND_HEARTBEATTIMEOUT_MS: '30000',
+    },
   });
 
 /** Answers pauses by the policy until the run ends, or pauses where nothing is answered. */

@@ -129,6 +129,7 @@ test('while its tests run: their time limit counts the time in which they could 
   // The attempt itself is not given up.
   const s = await sceneHere([GOOD], {
     EMEND_HOSTHEARTBEATTIMEOUT_MS: '60000',
+    EMEND_COMMANDHEARTBEATTIMEOUT_MS: '60000',
     EMEND_HOSTACTIVITYTIMEOUT_MS: '60000',
   });
   const worker = await s.worker();

@@ -35,7 +35,7 @@ const RULES = [
   A,
   { name: 'b', match: { contains: '- b.txt' }, answer: whole({ 'b.txt': AFTER }) },
 ];
-// An attempt of runTests may take as long as a turn, its tests three times, and one host activity.
+// An attempt of runTests may take as long as its tests three times, and one host activity.
 const KEYS = [
   'approval: auto',
   'commit: true',
@@ -98,10 +98,10 @@ const WAYS = {
   'done, no heartbeat': 'mute-after',
 } as const;
 const SHORT = {
-  EMEND_COMMANDTURN_MS: '5000',
   EMEND_HOSTACTIVITYTIMEOUT_MS: '4000',
   EMEND_MODELCALLTIMEOUT_MS: '4000',
   EMEND_HOSTHEARTBEATTIMEOUT_MS: '3000',
+  EMEND_COMMANDHEARTBEATTIMEOUT_MS: '3000',
   EMEND_HEARTBEATTIMEOUT_MS: '3000',
 };
 

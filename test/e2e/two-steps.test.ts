@@ -23,7 +23,11 @@ const opened = async (repo?: string): Promise<Scene> => {
     answer: whole({ [`${x}.js`]: 'module.exports = 2;\n' }),
   }));
   // Nobody dies here: a busy machine must not look like a dead worker.
-  const env = { EMEND_HOSTHEARTBEATTIMEOUT_MS: '30000', EMEND_HEARTBEATTIMEOUT_MS: '30000' };
+  const env = {
+    EMEND_HOSTHEARTBEATTIMEOUT_MS: '30000',
+    EMEND_COMMANDHEARTBEATTIMEOUT_MS: '30000',
+    EMEND_HEARTBEATTIMEOUT_MS: '30000',
+  };
   const s = await scene(files, rules, { env, ...(repo === undefined ? {} : { repo }) });
   open.add(s);
   return s;

@@ -155,7 +155,12 @@ const duration = (ms: number): string => {
   const [unit, of] = UNITS.find(([, each]) => ms % each === 0) ?? ['ms', 1];
   return `${ms / of} ${unit}`;
 };
-const QUEUES = { host: '`emend-host-<id>`', model: '`emend-model`', workflow: '`emend`' };
+const QUEUES = {
+  host: '`emend-host-<id>`',
+  command: '`emend-host-<id>-commands`',
+  model: '`emend-model`',
+  workflow: '`emend`',
+};
 
 /** With the default of each timing. */
 export const activityTable = (): string => {
@@ -175,15 +180,15 @@ export const activityTable = (): string => {
   ];
   const { beginRun: _first, ...others } = ACTIVITIES;
   const rows = Object.entries<ActivitySpec>(others).map(
-    ([name, { role, timeouts, retry, more_s, work, why }]) => {
+    ([name, { role, mayRunCommands, timeouts, retry, more_s, work, why }]) => {
       const own = timeOf(timeouts.startToCloseTimeout);
       const parts = Object.entries(more_s ?? {}).map(partOf);
       return [
         `\`${name}\``,
         work,
-        `${QUEUES[role]}${currentRules().local.includes(name) ? ', or [local](measures.md#local-activities)' : ''}`,
+        `${QUEUES[role]}${mayRunCommands === true ? `, or ${QUEUES.command}` : ''}${currentRules().local.includes(name) ? ', or [local](measures.md#local-activities)' : ''}`,
         timeOf(timeouts.scheduleToStartTimeout),
-        parts.length === 0 ? own : [own, `turn ${timeOf('commandTurn_ms')}`, ...parts].join(' + '),
+        [own, ...parts].join(' + '),
         timeOf(timeouts.scheduleToCloseTimeout),
         timeOf(timeouts.heartbeatTimeout),
         String(defaults[retry.maximumAttempts]),

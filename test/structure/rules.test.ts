@@ -587,7 +587,8 @@ test('every activity that a kept history names is still there', () => {
       names.add(name!);
   expect(names.size).toBeGreaterThan(4);
   const made = createActivities({ timings: resolveTimings({}) } as ActivityPorts);
-  const known = Object.keys({ ...made.workflow, ...made.host, ...made.model });
+  const { workflow, host, command, model } = made;
+  const known = Object.keys({ ...workflow, ...host, ...command, ...model });
   expect(known.sort()).toEqual(Object.keys(ACTIVITIES).sort());
   expect([...names].filter((name) => !known.includes(name))).toEqual([]);
 });

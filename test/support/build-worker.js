@@ -28,7 +28,7 @@ const interceptors = env.LATER === undefined ? [] : [later];
 /** As the build's own worker does it, for some of its queues. */
 const startParts = async (home) => {
   Runtime.install({ shutdownSignals: [] });
-  const { queueNames } = await from('src/shared/names.js');
+  const { commandQueueOf, queueNames } = await from('src/shared/names.js');
   const { hostId } = await from('src/stores/home.js');
   const { createPorts } = await from('src/worker/adapters.js');
   const { archiveSink, createActivities } = await from('src/activities/index.js');
@@ -46,7 +46,7 @@ const startParts = async (home) => {
   const { connection, namespace } = await connectWorker({ env, home, connect_ms: 10_000, blobs });
   const dataConverter = { payloadCodecs: [new BlobPayloadCodec(blobs, asFailure)] };
   const common = { connection, namespace, dataConverter };
-  const { host, model, workflow } = createActivities(ports);
+  const { host, command, model, workflow } = createActivities(ports);
   const activities = { activity: [...interceptors, boundFailures] };
   const workers =
     env.PARTS === 'workflows'
@@ -71,6 +71,12 @@ const startParts = async (home) => {
             ...common,
             taskQueue: queues.host,
             activities: { ...host },
+            interceptors: activities,
+          }),
+          await Worker.create({
+            ...common,
+            taskQueue: commandQueueOf(queues.host),
+            activities: { ...command },
             interceptors: activities,
           }),
         ];

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { COMMANDS, withTimeLimit, createTurns, together, NoTurn } from '../../src/system/turns.js';
+import { ProblemError } from '../../src/shared/problems.js';
+import { withTimeLimit, createTurns, together } from '../../src/system/turns.js';
 
 let dir: string;
 beforeEach(async () => {
@@ -12,6 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(dir, { recursive: true, force: true }));
 
+const AT_ONCE = 2;
 const ask = { wait_ms: 10_000, work_ms: 0 };
 
 test('no more at once than there are turns, first come first served; a failure gives its turn on', async () => {
@@ -42,7 +44,7 @@ test('a turn that does not come in time is `busy`, and an abort ends the wait; n
   const refused = await turns({ wait_ms: 30, work_ms: 0 }, () => Promise.resolve()).catch(
     (error: unknown) => error,
   );
-  expect(refused).toBeInstanceOf(NoTurn);
+  expect(refused).toBeInstanceOf(ProblemError);
   expect(refused).toMatchObject({
     problem: { code: 'busy', message: expect.stringMatching(/^Commands are running \(at most 1/) },
   });
@@ -65,7 +67,7 @@ test("in an activity a turn is waited for only so long that the work's own limit
   const late = withTimeLimit(60_000, () =>
     turns({ wait_ms: 600_000, work_ms: 59_500 }, () => Promise.resolve()),
   );
-  await expect(late).rejects.toThrow(NoTurn);
+  await expect(late).rejects.toMatchObject({ problem: { code: 'busy' } });
   expect(performance.now() - begun).toBeLessThan(5_000);
   end();
   await first;
@@ -80,9 +82,9 @@ test('many items, of which one fails: what has not begun is not begun', async ()
     if (n === 5) throw new Error('five');
     return 2 * n;
   };
-  await expect(together(items, work, COMMANDS)).rejects.toThrow('five');
+  await expect(together(items, work, AT_ONCE)).rejects.toThrow('five');
   await sleep(20);
-  expect(begun.length).toBeLessThanOrEqual(6 + COMMANDS);
+  expect(begun.length).toBeLessThanOrEqual(6 + AT_ONCE);
   expect(await together([1, 2, 3], work)).toEqual([2, 4, 6]);
 });
 

@@ -2,13 +2,13 @@
 import { TIMES } from '../../src/stores/s3/objects.js';
 import { readdirSync, readFileSync } from 'node:fs';
 import { expect, test } from '@jest/globals';
-import type { ActivityName } from '../../src/shared/activities.js';
+import { ACTIVITIES, type ActivityName } from '../../src/shared/activities.js';
 import { EDIT_BOUNDS, MODEL_BOUNDS, STORE_BOUNDS } from '../../src/shared/bounds.js';
 import { BOUNDS, LIMITS, TIMINGS, type Timings } from '../../src/shared/limits.js';
 import { currentRules } from '../../src/shared/rules.js';
 import { resolveTimings, timingVariable } from '../../src/temporal/settings.js';
 import { timeFor, withTimeLimit } from '../../src/system/turns.js';
-import { optionsOf } from '../../src/workflows/frame/activities.js';
+import { optionsOf } from '../../src/workflows/frame/call-options.js';
 import { GIT_MS } from '../../src/workspace/git/git.js';
 import { REVERTED_WAIT_MS } from '../../src/workspace/git/commit-branch.js';
 import { SHOW_QUERY_MS } from '../../src/client/runs/show.js';
@@ -21,8 +21,11 @@ import { SYNTAX_PARSE_MS } from '../../src/syntax/load.js';
 const DEFAULTS = resolveTimings({});
 const SOME_FILES = 7;
 const wholeOf = (activity: ActivityName, timings: Timings, timeout_s: number): number => {
+  const { role } = ACTIVITIES[activity];
   const run = { timings, queues: { workflow: 'w', model: 'm', host: 'h' }, rules: currentRules() };
-  return Number(optionsOf(activity, run, { files: SOME_FILES, timeout_s }).startToCloseTimeout);
+  return Number(
+    optionsOf(activity, run, { role, files: SOME_FILES, timeout_s }).startToCloseTimeout,
+  );
 };
 
 const [hook_s, format_s, worktreeAdd_s] = [
@@ -41,27 +44,26 @@ const activities = (
   test_s: number,
 ): Record<string, readonly [number, Record<string, number>]> => {
   const whole = (activity: ActivityName): number => wholeOf(activity, timings, test_s);
-  const turn = { commandTurn_ms: timings.commandTurn_ms };
   const own = { git_ms: Math.min(git_ms, timings.hostActivityTimeout_ms / 2) };
   const named = (names: readonly ActivityName[], parts: Record<string, number>) =>
     Object.fromEntries(names.map((name) => [name, [whole(name), parts] as const]));
-  const hooks = { ...turn, ...own, hook_s: 2 * hook_s * 1000 };
+  const hooks = { ...own, hook_s: 2 * hook_s * 1000 };
   const testTimeout_s = test_s * 1000;
   return {
     'buildProposal, all files one after the other': [
       whole('buildProposal'),
-      { ...turn, ...own, format_s: SOME_FILES * format_s * 1000 },
+      { ...own, format_s: SOME_FILES * format_s * 1000 },
     ],
     'runTests: the tests, and once more without the sandbox': [
       whole('runTests'),
-      { ...turn, ...own, testTimeout_s: 2 * testTimeout_s },
+      { ...own, testTimeout_s: 2 * testTimeout_s },
     ],
     commit: [whole('commit'), hooks],
     markPhase: [whole('markPhase'), hooks],
     applyReplan: [whole('applyReplan'), hooks],
     'prepareWorktree: checkout and worktree.setup': [
       whole('prepareWorktree'),
-      { ...turn, ...own, worktreeAdd_s: worktreeAdd_s * 1000, testTimeout_s },
+      { ...own, worktreeAdd_s: worktreeAdd_s * 1000, testTimeout_s },
     ],
     awaitChild: [whole('awaitChild'), { half: timings.hostActivityTimeout_ms / 2 }],
     ...(timings === DEFAULTS
@@ -77,7 +79,6 @@ const activities = (
             ['pickFiles', 'writeBrief', 'proposeEdit', 'scorePhase', 'debugPhase', 'proposeReplan'],
             {
               streamIdle_ms: timings.streamIdle_ms,
-              ...turn,
               editTime_ms: EDIT_TIME_MS,
             },
           ),
@@ -89,15 +90,13 @@ const activities = (
 const variants: readonly (readonly [string, Timings, number])[] = [
   ['the defaults', DEFAULTS, LIMITS.testTimeout_s.default ?? 0],
   ['the longest tests', DEFAULTS, LIMITS.testTimeout_s.max],
-  ...(['hostActivityTimeout_ms', 'commandTurn_ms'] as const).flatMap((name) =>
-    ([TIMINGS[name].min, TIMINGS[name].max] as const).map(
-      (value) =>
-        [
-          `${name} ${value}`,
-          resolveTimings({ [timingVariable(name)]: String(value) }),
-          600,
-        ] as const,
-    ),
+  ...([TIMINGS.hostActivityTimeout_ms.min, TIMINGS.hostActivityTimeout_ms.max] as const).map(
+    (value) =>
+      [
+        `hostActivityTimeout_ms ${value}`,
+        resolveTimings({ [timingVariable('hostActivityTimeout_ms')]: String(value) }),
+        600,
+      ] as const,
   ),
 ];
 test.each(variants)('%s: what runs in an activity ends before it does', (_, timings, test_s) => {
@@ -110,6 +109,7 @@ test.each(variants)('%s: what runs in an activity ends before it does', (_, timi
 test('heartbeats, attempts and totals are longer than what they are of', () => {
   const t = DEFAULTS;
   expect(t.heartbeat_ms).toBeLessThan(t.heartbeatTimeout_ms);
+  expect(t.commandHeartbeatTimeout_ms).toBeLessThan(t.hostActivityTimeout_ms);
   expect(t.hostHeartbeatTimeout_ms).toBeLessThan(t.hostActivityTimeout_ms);
   expect(t.modelCallTimeout_ms).toBeLessThan(t.modelCallTotal_ms);
   expect(COUNT_WAIT_MS).toBeLessThan(BOUNDS.countTotal_ms);
@@ -176,6 +176,9 @@ const OTHERS: Record<string, readonly string[]> = {
     'lsof_ms',
   ],
   'a part of what a git process may take, compared by `worktreeAdd_s`': ['stalled_s'],
+  'a part of what an activity may take: a wait that leaves time for the edit after it': [
+    'editTurn_ms',
+  ],
   'ends a git process that waits before its own time is over': ['patience_ms'],
   'how long something read is used again': ['remembered_ms'],
   'ages of files, and how far ahead a time may be': [
@@ -188,7 +191,12 @@ const OTHERS: Record<string, readonly string[]> = {
     'ahead_ms',
     'foreignLock_ms',
   ],
-  'compared with their own wholes': ['countWait_ms', 'countTotal_ms', 'syntaxParse_ms'],
+  'compared with their own wholes': [
+    'leastBeat_ms',
+    'countWait_ms',
+    'countTotal_ms',
+    'syntaxParse_ms',
+  ],
   'a part of what an activity may take, and done without': ['grep_ms', 'log_ms', 'signatures_ms'],
   'a request to a bucket, compared with an activity below': [
     'connect_ms',

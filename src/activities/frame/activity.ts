@@ -26,12 +26,11 @@ import {
   versioned,
   sentence,
 } from '../../shared/problems.js';
-import type { ActivityBase, NotYet } from '../../shared/proposal-activities.js';
+import type { ActivityBase } from '../../shared/proposal-activities.js';
 import { cut } from '../../shared/text.js';
-import { shownKey } from '../../shared/ids.js';
 import { maskedEntries } from '../../stores/ports.js';
 import { isoTime } from '../../system/clock.js';
-import { NoTurn, withTimeLimit } from '../../system/turns.js';
+import { withTimeLimit } from '../../system/turns.js';
 import type { AssertCurrent } from '../../workspace/ports.js';
 import type { ActivityPorts } from './ports.js';
 import { maskWords } from './secrets.js';
@@ -130,6 +129,8 @@ const atWork = new Map<
 >();
 const REPLACED = new Error('Another attempt replaced this one.');
 const REPLACED_END_MS = 30_000; // bound: A replaced attempt that works on files is waited for this long; one that does not listen is left behind.
+
+const LEAST_BEAT_MS = 50; // bound: Beats of an activity are no more often than this.
 
 /** What an activity's own code gets in addition to its input. */
 export interface ActivityScope {
@@ -237,23 +238,14 @@ const assertFitsPayload = (name: ActivityName, result: object): void => {
 const fileOf = (input: object): { readonly file?: string } =>
   'file' in input && typeof input.file === 'string' ? { file: input.file } : {};
 
-const notYet = ({ held }: NoTurn): NotYet => ({
-  outcome: 'busy',
-  ...(held === null ? {} : { holder: shownKey(held.holder.stepKey) }),
-  ...(held?.advice === undefined ? {} : { advice: held.advice }),
-});
-
 export function activity<I extends ActivityBase, O extends object>(
   name: ActivityName,
   ports: ActivityPorts,
   work: Work<I, O>,
 ): (input: I) => Promise<O> {
-  const { role, timeouts, heartbeat, asksAgain }: ActivitySpec = ACTIVITIES[name];
+  const { role, timeouts, heartbeat }: ActivitySpec = ACTIVITIES[name];
   const isCall = role === 'model';
-  // A third of the time-out: two beats may be lost before the activity is taken for dead.
-  const third_ms = Math.max(50, Math.floor(ports.timings[timeouts.heartbeatTimeout] / 3));
-  const every_ms =
-    heartbeat === undefined ? third_ms : Math.min(ports.timings[heartbeat], third_ms);
+  const longest_ms = heartbeat === undefined ? Infinity : ports.timings[heartbeat];
   const attemptOf = async (input: I, given: AbortController, activityOf: string): Promise<O> => {
     const earlier = atWork.get(activityOf);
     const context = Context.current();
@@ -263,10 +255,12 @@ export function activity<I extends ActivityBase, O extends object>(
     // Each file's work may wait for its turn with it.
     setMaxListeners(0, given.signal);
     const timeout_ms = heartbeatTimeoutOf(context.info);
-    const beat_ms = timeout_ms === null ? every_ms : Math.min(every_ms, timeout_ms / 3);
+    // A third of the time-out: two beats may be lost before the activity is taken for dead.
+    const third_ms = (timeout_ms ?? ports.timings[timeouts.heartbeatTimeout]) / 3;
+    const beat_ms = Math.max(LEAST_BEAT_MS, Math.min(longest_ms, third_ms));
     const pulse = startHeartbeat(timeout_ms);
     const heed = async (): Promise<void> => {
-      if (context.cancellationSignal.aborted && !(isCall && (await isAwaited(context, every_ms))))
+      if (context.cancellationSignal.aborted && !(isCall && (await isAwaited(context, beat_ms))))
         given.abort();
     };
     context.cancellationSignal.addEventListener('abort', () => void heed());
@@ -330,8 +324,6 @@ export function activity<I extends ActivityBase, O extends object>(
       // A cancelled activity must end as cancelled, whatever its cancelled parts threw.
       if (context.cancellationSignal.aborted)
         throw await context.cancelled.catch((reason: unknown) => reason);
-      if (error instanceof NoTurn && asksAgain === true)
-        return versioned(notYet(error)) as unknown as O;
       const said = messageOf(error);
       const masked = maskWords(ports, { stepKey: input.stepKey }, { message: said }, UNTIL_DONE);
       const { message } = await masked.catch(() => ({ message: UNCHECKED }));

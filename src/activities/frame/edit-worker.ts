@@ -8,13 +8,14 @@ import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { BOUNDS } from '../../shared/limits.js';
 import { ProblemError, problem } from '../../shared/problems.js';
-import { afterRunning, timeFor, createTurns, NoTurn } from '../../system/turns.js';
+import { afterRunning, timeFor, createTurns } from '../../system/turns.js';
 import { costOf, doWork, sizeOf, type EditWork, type EditWorkKind } from './edit-work.js';
 
 // bound: Edits over fewer bytes take less than about 100 ms and are made at once; more go to a thread.
 const EDIT_INLINE_BYTES = 256 * 1024;
 const EDIT_MEMORY_MIB = 2048; // bound: Memory of one thread of the edit engine.
 export const EDIT_TIME_MS = 120_000; // bound: Time that one edit may take in it.
+const EDIT_TURN_MS = 600_000; // bound: Large edits wait this long for a thread, or as long as their activity has time for the edit after it.
 
 export interface EditRunner {
   /** Throws ProblemError `engine_failed`; an AbortError where `signal` was aborted. */
@@ -40,7 +41,7 @@ export const createEditRunner = ({
   inline_bytes = EDIT_INLINE_BYTES,
   memory_MiB = EDIT_MEMORY_MIB,
   timeout_ms = EDIT_TIME_MS,
-  turn_ms = EDIT_TIME_MS,
+  turn_ms = EDIT_TURN_MS,
   entry = new URL('./edit-thread.js', import.meta.url),
 }: EditRunnerOptions = {}): EditRunner => {
   // Running from source there is no JavaScript for a thread to start from.
@@ -48,20 +49,19 @@ export const createEditRunner = ({
   return {
     run: async (kind, input, signal) => {
       const bytes = sizeOf(kind, input);
-      try {
-        if (!threads || bytes * costOf(kind, input) <= inline_bytes)
-          return await doWork(kind, input);
-        return await threadTurn({ wait_ms: turn_ms, work_ms: timeout_ms, signal }, () =>
-          inThread(
-            new Worker(entry, threadOptions({ kind, input }, memory_MiB)),
-            signal,
-            timeFor(timeout_ms),
-          ),
-        );
-      } catch (error) {
-        if (signal.aborted || error instanceof NoTurn) throw error;
+      const asProblem = (error: unknown): never => {
+        if (signal.aborted) throw error;
         throw new ProblemError(engineFailed(kind, bytes, error, { memory_MiB, timeout_ms }));
-      }
+      };
+      if (!threads || bytes * costOf(kind, input) <= inline_bytes)
+        return doWork(kind, input).catch(asProblem);
+      const edit = () =>
+        inThread<EditWork[typeof kind]['result']>(
+          new Worker(entry, threadOptions({ kind, input }, memory_MiB)),
+          signal,
+          timeFor(timeout_ms),
+        ).catch(asProblem);
+      return threadTurn({ wait_ms: turn_ms, work_ms: timeout_ms, signal }, edit);
     },
   };
 };

@@ -51,7 +51,7 @@ async function readyWorktree(
     sandbox,
     signal,
   };
-  const set = await worktrees.setUp(made.value, { ...how, turn_ms: ports.timings.commandTurn_ms });
+  const set = await worktrees.setUp(made.value, how);
   if (set.outcome === 'ready') return ready;
   return {
     outcome: 'failed',

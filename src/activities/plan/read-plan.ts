@@ -186,6 +186,7 @@ async function compute(
       })),
     };
   const front = plan.tree.main.settings;
+  const settings = { ...config, ...front };
   const { requireCompleteSentinel } = input.overrides;
   const sentinel = requireCompleteSentinel === undefined ? {} : { requireCompleteSentinel };
   const limits = resolveLimits(config, { limits: {} }, input.overrides);
@@ -222,6 +223,10 @@ async function compute(
     limits,
     approval: input.approval ?? config.approval,
     ...(approvers === null ? {} : { approvers }),
+    ...(settings.hooks && (await ports.repository.hasHooks(workspace)) ? { runsHooks: true } : {}),
+    ...(settings.worktree?.setup === undefined || input.repository !== undefined
+      ? {}
+      : { setsUp: true }),
     test,
     texts: await putJson(ports.blobs, texts),
     settings: await putJson(ports.blobs, {

@@ -12,7 +12,6 @@ import type { NoSandbox, SandboxChoice } from '../../shared/proposal-activities.
 import { readBeneath } from '../../system/beneath.js';
 import { realpath } from '../../system/fs.js';
 import { withScratch } from '../../system/scratch.js';
-import { COMMANDS, commandTurn, together } from '../../system/turns.js';
 import type { Box } from '../../workspace/commands/index.js';
 import type { FileChange } from './accepted.js';
 import type { ActivityScope } from '../frame/activity.js';
@@ -47,10 +46,10 @@ export async function formatted(
   const hasOverlay = box !== 'off' && (await ports.layers.problem(workspace)) === null;
   const format = (files: readonly FileChange[]) =>
     hasOverlay ? formatInPlace(ports, formatter, files) : formatCopies(ports, formatter, files);
-  const isOneCall = command.includes('{files}');
-  const done = isOneCall
-    ? await format(toFormat)
-    : (await together(toFormat, (change) => format([change]), COMMANDS)).flat();
+  const calls = command.includes('{files}') ? [toFormat] : toFormat.map((change) => [change]);
+  const done: FileChange[] = [];
+  // The activity has one slot of its host, so it runs one command at a time.
+  for (const files of calls) done.push(...(await format(files)));
   const byPath = new Map(done.map((change) => [change.path, change]));
   return {
     changes: changes.map((change) => byPath.get(change.path) ?? change),
@@ -81,11 +80,12 @@ const formatInPlace = (
 ): Promise<readonly FileChange[]> => {
   const { workspace, run } = formatter;
   const paths = files.map(({ path }) => `./${path}`);
-  return inTurn(ports, formatter, () =>
-    ports.layers.use({ run, workspace, proposal: files, isWarm: false }, async ({ overlay }) => {
+  return ports.layers.use(
+    { run, workspace, proposal: files, isWarm: false },
+    async ({ overlay }) => {
       await runFormatter(ports, formatter, { files, paths }, { overlay });
       return resultsIn(ports, overlay.upper, files, 'unchanged');
-    }),
+    },
   );
 };
 
@@ -101,21 +101,10 @@ const formatCopies = (
       if (result !== null) await writeFile(join(scratch, path), await ports.blobs.get(result.ref));
     }
     const paths = files.map(({ path }) => join(scratch, path));
-    await inTurn(ports, formatter, () =>
-      runFormatter(ports, formatter, { files, paths }, { scratch: [scratch], isReadOnly: true }),
-    );
+    const places = { scratch: [scratch], isReadOnly: true };
+    await runFormatter(ports, formatter, { files, paths }, places);
     return resultsIn(ports, scratch, files, 'removed');
   });
-
-const inTurn = <T>(
-  { timings }: ActivityPorts,
-  { signal }: Formatter,
-  work: () => Promise<T>,
-): Promise<T> =>
-  commandTurn(
-    { wait_ms: timings.commandTurn_ms, work_ms: STORE_BOUNDS.format_s * 1000, signal },
-    work,
-  );
 
 /** Throws ProblemError `config_invalid` if the command fails. */
 async function runFormatter(

@@ -299,6 +299,8 @@ async function compute(
   if (secrets !== 'send') failOnSecretCommand([...tests.commands, tests.found ?? '']);
   const runsTests = tests.commands.length > 0 || tests.found !== null;
   const runs = runsTests || config.formatCommand !== null;
+  const runsHooks =
+    commitMessage !== null && config.hooks && (await ports.repository.hasHooks(workspace));
   const isQuick =
     config.formatCommand === null &&
     all.every(({ bytes }) => bytes <= QUICK_BUILD_BYTES / all.length);
@@ -361,6 +363,8 @@ async function compute(
     ...(testsAfterApply === null ? {} : { testsAfterApply }),
     ...(verify === 'after_approval' ? { testsAfterApproval: true as const } : {}),
     ...(isQuick ? { quickBuild: true } : {}),
+    ...(config.formatCommand === null ? {} : { formats: true }),
+    ...(runsHooks ? { runsHooks: true } : {}),
     requireMarker,
     targets: targets.map(
       ({

@@ -8,7 +8,6 @@ import { judged } from './judge-tests.js';
 import { testApplied } from './test-applied.js';
 import { testBase } from './test-base.js';
 import {
-  inTestTurn,
   testPlace,
   testsInPlace,
   testsOnOverlay,
@@ -61,14 +60,10 @@ async function testWorkspace(
     isWarm: false,
     look: () => Promise.resolve(null),
   };
-  const ran = await inTestTurn(
-    ports,
-    { timeout_s, signal },
-    (): Promise<TestsRan & Partial<OverlayRan<null>>> =>
-      place.noOverlay === null
-        ? testsOnOverlay(ports, request, onOverlay)
-        : testsInPlace(ports, request),
-  );
+  const ran: TestsRan & Partial<OverlayRan<null>> =
+    place.noOverlay === null
+      ? await testsOnOverlay(ports, request, onOverlay)
+      : await testsInPlace(ports, request);
   return {
     ...(await judged(ports, input, ran, { files: [], signal, box: place.box })),
     on: 'workspace',

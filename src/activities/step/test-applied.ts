@@ -14,7 +14,7 @@ import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { appliedFiles } from './commit.js';
 import { isPassed, judged } from './judge-tests.js';
-import { inTestTurn, testPlace, testsInPlace, type TestPlace } from './test-place.js';
+import { testPlace, testsInPlace, type TestPlace } from './test-place.js';
 
 const ALSO_CHANGED = 20; // bound: Other files changed by tests in the workspace that are named.
 const KEY_DIGITS = 16; // bound: Digits of a hash in the names of records about one run of tests.
@@ -28,19 +28,17 @@ export async function testApplied(
   input: Input,
   scope: ActivityScope,
 ): Promise<Outcome | NoSandbox> {
-  const { on, stepKey, commands, timeout_s } = input;
+  const { on, stepKey, commands } = input;
   const { files } = await appliedFiles(ports, { stepKey, applications: on.applications });
   const place = await testPlace(ports, input, files);
   if ('outcome' in place) return place;
   const about = sha256(canonicalJson({ applications: on.applications, commands }));
   const key = `steps/${stepKey}/tests-${on.run}-${about.slice(0, KEY_DIGITS)}`;
-  return inTestTurn(ports, { timeout_s, signal: scope.signal }, async () => {
-    const before = await beforeTests(ports, input, { files, key }, scope);
-    if (before !== null) return before;
-    const outcome = await run(ports, input, { place, files, key }, scope);
-    if (files.length > 0) await ports.records.putIfAbsent(`${key}-ended`, outcome, 'later');
-    return outcome;
-  });
+  const before = await beforeTests(ports, input, { files, key }, scope);
+  if (before !== null) return before;
+  const outcome = await run(ports, input, { place, files, key }, scope);
+  if (files.length > 0) await ports.records.putIfAbsent(`${key}-ended`, outcome, 'later');
+  return outcome;
 }
 
 interface Applied {

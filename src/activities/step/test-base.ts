@@ -1,26 +1,23 @@
 /** The tests on the files before the change. */
-import type { StepKey } from '../../shared/ids.js';
-import { problem } from '../../shared/problems.js';
+import { shownKey, type StepKey } from '../../shared/ids.js';
 import type {
   BaseTestRun,
   BaseTests,
+  LockedWorkspace,
   RunTestsInput,
   TestSubject,
   WrittenByTests,
 } from '../../shared/test-activities.js';
 import { putJson } from '../../stores/ports.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
-import { NoTurn } from '../../system/turns.js';
 import { hashOfBase } from '../../workspace/base-hash.js';
 import type { WriteOutResult } from '../../workspace/layers/index.js';
 import type { ActivityScope } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
-import { recordOnce } from '../frame/recorded.js';
 import { judgedBase } from './judge-tests.js';
 import { outsideQuestion } from './outside.js';
 import { blockedText, refusedBySandbox } from './sandbox.js';
 import {
-  inTestTurn,
   testsInPlace,
   testsOnOverlay,
   writesOf,
@@ -45,13 +42,9 @@ export async function testBase(
   input: RunTestsInput & { readonly on: BaseSubject },
   place: TestPlace,
   scope: ActivityScope,
-): Promise<BaseTestRun> {
+): Promise<BaseTestRun | LockedWorkspace> {
   const { on, stepKey, commands } = input;
   const { env, sandbox, sandboxFile } = place.config;
-  const compute = (): Promise<BaseVerdict> =>
-    place.noOverlay === null
-      ? judge(ports, input, place, scope)
-      : whileLocked(ports, input, scope, () => judge(ports, input, place, scope));
   const { jobPath = '' } = input;
   const hash = await hashOfBase(place.root, (path) => path === jobPath);
   // What the reviewer asked for again is that run's own.
@@ -66,15 +59,9 @@ export async function testBase(
     outside: on.outside === true,
     run,
   };
-  const verdict =
-    hash === null
-      ? await compute()
-      : await recordOnce(
-          ports.records,
-          `baselines/${sha256(canonicalJson(about))}`,
-          compute,
-          'later',
-        );
+  const key = hash === null ? null : `baselines/${sha256(canonicalJson(about))}`;
+  const verdict = await verdictOf(ports, key, () => judgeWhenFree(ports, input, place, scope));
+  if ('holder' in verdict) return verdict;
   const { tests, mayRunOutside, blocked, writes } = verdict;
   return {
     on: 'base',
@@ -91,6 +78,44 @@ export async function testBase(
   };
 }
 
+/** Returns the first verdict under a key. A run that met a locked workspace has none. */
+async function verdictOf(
+  { records }: ActivityPorts,
+  key: string | null,
+  judgeNow: () => Promise<BaseVerdict | LockedWorkspace>,
+): Promise<BaseVerdict | LockedWorkspace> {
+  const recorded = key === null ? null : await records.get<BaseVerdict>(key);
+  if (recorded !== null) return recorded;
+  const verdict = await judgeNow();
+  if (key === null || 'holder' in verdict) return verdict;
+  return (await records.putIfAbsent(key, verdict, 'later')).value;
+}
+
+/** Without an overlay the tests write the workspace, so no other run may work in it. */
+async function judgeWhenFree(
+  ports: ActivityPorts,
+  input: RunTestsInput & { readonly on: BaseSubject },
+  place: TestPlace,
+  scope: ActivityScope,
+): Promise<BaseVerdict | LockedWorkspace> {
+  const { noOverlay } = place;
+  if (noOverlay === null) return judge(ports, input, place, scope);
+  const { workspace, stepKey } = input;
+  const { owner, assertCurrent } = scope;
+  const workspaces = ports.workspace;
+  const taking = await workspaces.acquireLock(workspace, stepKey, owner, assertCurrent);
+  if (taking.outcome === 'busy') {
+    const { holder, advice } = taking;
+    const more = advice === undefined ? {} : { advice };
+    return { outcome: 'busy', holder: shownKey(holder.stepKey), noOverlay, ...more };
+  }
+  try {
+    return await judge(ports, input, place, scope);
+  } finally {
+    await workspaces.releaseLock(workspace, stepKey, taking.lock.token);
+  }
+}
+
 /**
  * Runs the tests, in the sandbox first. Tests that fail in it may fail because of it, but only the reviewer may allow a run outside: a model
  * may have written parts of the base, or of the files that git ignores.
@@ -102,24 +127,22 @@ async function judge(
   { signal }: ActivityScope,
 ): Promise<BaseVerdict> {
   const { timeout_s, stepKey, on } = input;
-  return inTestTurn(ports, { timeout_s: 2 * timeout_s, signal }, async () => {
-    const { all, writeOut } = await runBase(ports, input, { place, signal, isOpen: false });
-    const tests = judgedBase(all, timeout_s);
-    const isFinal = place.box === 'off' || all.some(({ timedOut }) => timedOut);
-    const inside = { tests, ...writesBy(stepKey, writeOut) };
-    if (tests.outcome === 'pass' || isFinal) return inside;
-    if (on.outside !== true) return { ...inside, mayRunOutside: true };
-    const open = await runBase(ports, input, { place, signal, isOpen: true });
-    const outside = judgedBase(open.all, timeout_s);
-    const writes = writesBy(stepKey, together(writeOut, open.writeOut));
-    if (outside.outcome !== 'pass') return { tests, ...writes };
-    const output = all.map((ran) => ran.output).join('\n');
-    const what = 'the tests pass on the untouched files without the sandbox, and fail in it';
-    const { workspace } = input;
-    const { sandboxFile } = place.config;
-    const blocked = blockedText(what, refusedBySandbox(output), { workspace, sandboxFile });
-    return { tests: outside, blocked, ...writes };
-  });
+  const { all, writeOut } = await runBase(ports, input, { place, signal, isOpen: false });
+  const tests = judgedBase(all, timeout_s);
+  const isFinal = place.box === 'off' || all.some(({ timedOut }) => timedOut);
+  const inside = { tests, ...writesBy(stepKey, writeOut) };
+  if (tests.outcome === 'pass' || isFinal) return inside;
+  if (on.outside !== true) return { ...inside, mayRunOutside: true };
+  const open = await runBase(ports, input, { place, signal, isOpen: true });
+  const outside = judgedBase(open.all, timeout_s);
+  const writes = writesBy(stepKey, together(writeOut, open.writeOut));
+  if (outside.outcome !== 'pass') return { tests, ...writes };
+  const output = all.map((ran) => ran.output).join('\n');
+  const what = 'the tests pass on the untouched files without the sandbox, and fail in it';
+  const { workspace } = input;
+  const { sandboxFile } = place.config;
+  const blocked = blockedText(what, refusedBySandbox(output), { workspace, sandboxFile });
+  return { tests: outside, blocked, ...writes };
 }
 
 /** Runs the tests of the base once: all of them, so that each failing test is known. */
@@ -153,20 +176,3 @@ function writesBy(run: StepKey, writeOut = NO_WRITES): Pick<BaseVerdict, 'writes
 }
 
 const nothing = (): Promise<null> => Promise.resolve(null);
-
-/** Without an overlay the tests write the workspace, so no other run may work in it. */
-async function whileLocked<T>(
-  { workspace: workspaces }: ActivityPorts,
-  { workspace, stepKey }: { readonly workspace: string; readonly stepKey: StepKey },
-  { owner, assertCurrent }: ActivityScope,
-  work: () => Promise<T>,
-): Promise<T> {
-  const taking = await workspaces.acquireLock(workspace, stepKey, owner, assertCurrent);
-  if (taking.outcome === 'busy')
-    throw new NoTurn(problem('busy', `${workspace} is locked`), taking);
-  try {
-    return await work();
-  } finally {
-    await workspaces.releaseLock(workspace, stepKey, taking.lock.token);
-  }
-}

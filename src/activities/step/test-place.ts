@@ -6,7 +6,6 @@ import type { NoSandbox } from '../../shared/proposal-activities.js';
 import type { RunTestsInput, WrittenByTests } from '../../shared/test-activities.js';
 import { shellWord } from '../../shared/text.js';
 import { realpath } from '../../system/fs.js';
-import { commandTurn } from '../../system/turns.js';
 import type { Box, CommandRequest } from '../../workspace/commands/index.js';
 import type { Layer, WriteOutResult } from '../../workspace/layers/index.js';
 import type { ExpectedFile } from '../../workspace/ports.js';
@@ -122,14 +121,6 @@ export const testsOnOverlay = <T>(
     return { ...ran, seen, writeOut };
   });
 };
-
-/** Waits for the turn that commands of this machine take, then does the work. */
-export const inTestTurn = <T>(
-  { timings }: ActivityPorts,
-  { timeout_s, signal }: { readonly timeout_s: number; readonly signal: AbortSignal },
-  work: () => Promise<T>,
-): Promise<T> =>
-  commandTurn({ wait_ms: timings.commandTurn_ms, work_ms: timeout_s * 1000, signal }, work);
 
 /** Runs the commands one after the other in one shell, up to the first that fails, or all of them. */
 async function runScript(

@@ -20,7 +20,7 @@ import type { ActivityPorts } from '../frame/ports.js';
 import { appliedFiles } from './commit.js';
 import { isPassed, judged } from './judge-tests.js';
 import { fileNow } from './proposal.js';
-import { inTestTurn, testPlace, testsOnOverlay, writesOf, type TestPlace } from './test-place.js';
+import { testPlace, testsOnOverlay, writesOf, type TestPlace } from './test-place.js';
 
 const PATHS_NAMED = 20; // bound: Other files written by tests that are named, for each kind of them.
 
@@ -89,14 +89,12 @@ async function run(
 ): Promise<TestRun | ChangedFiles> {
   const { on, timeout_s, maxOutput_bytes, stepKey } = input;
   const request = { place, timeout_s, maxOutput_bytes, runsAll: input.known === true, signal };
-  const ran = await inTestTurn(ports, { timeout_s, signal }, () =>
-    testsOnOverlay(ports, request, {
-      run: stepKey,
-      proposal: files,
-      isWarm: on.isFresh !== true,
-      look: (layer) => writtenBy(ports, layer, { place, files }),
-    }),
-  );
+  const ran = await testsOnOverlay(ports, request, {
+    run: stepKey,
+    proposal: files,
+    isWarm: on.isFresh !== true,
+    look: (layer) => writtenBy(ports, layer, { place, files }),
+  });
   const { own, others } = ran.seen;
   const { written, removed } = ran.writeOut;
   const kept = [...written, ...removed];

@@ -19,6 +19,7 @@ export const createGroup = (open: () => Promise<Emend>): WorkerGroup => ({
     const { hosts } = await allHosts(await open(), { all: true });
     return hosts.map(({ id, name, roles }) => ({ id, name, isLive: roles.includes('hosts') }));
   },
+  runsCommands: async (hostQueue) => needRuns(await open()).runsCommands(hostQueue),
   lastCheckpoint: async ({ queues, stepKey, ...plan }) =>
     lastCheckpointed(await open(), { ...plan, host: hostOfQueue(queues.host), except: stepKey }),
 });

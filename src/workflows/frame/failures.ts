@@ -5,6 +5,7 @@ import { ACTIVITIES, type ActivityName, HANDED_BACK } from '../../shared/activit
 import type { PauseReason } from '../../shared/decisions.js';
 import { PROBLEMS, sentence, unknownVersion } from '../../shared/problems.js';
 import type { RunSetup } from '../../shared/run.js';
+import { HostGone } from './host-watch.js';
 
 /** Who took no work. */
 const UNREACHED: Readonly<Record<(typeof ACTIVITIES)[ActivityName]['unreached'], string>> = {
@@ -70,9 +71,11 @@ export function failureOf(
 ): { readonly reason: PauseReason; readonly message: string } {
   const cause = error instanceof ActivityFailure ? error.cause : error;
   const { work, unreached } = ACTIVITIES[activity];
+  const isUnreached =
+    cause instanceof HostGone ||
+    (cause instanceof TimeoutFailure && cause.timeoutType === TimeoutType.SCHEDULE_TO_START);
+  if (isUnreached) return { reason: unreached, message: `${work}: ${UNREACHED[unreached]}` };
   if (cause instanceof TimeoutFailure) {
-    if (cause.timeoutType === TimeoutType.SCHEDULE_TO_START)
-      return { reason: unreached, message: `${work}: ${UNREACHED[unreached]}` };
     const why = LIMIT_REACHED[cause.timeoutType ?? ''] ?? 'no time was left';
     return {
       reason: reasonOf('', activity),

@@ -21,6 +21,7 @@ import { checkVersion, isKnown, ProblemError, VERSION } from '../../shared/probl
 import type { Carried, StepResult } from '../../shared/run.js';
 import { isRecord } from '../../shared/text.js';
 import { callsOf, isLocal, type Calls } from './activities.js';
+import { ON_A_HOST } from './call-options.js';
 import { ArchiveFeed } from './archive-feed.js';
 import { beginRun, showStart } from './begin.js';
 import { Decisions } from './decisions/receiver.js';
@@ -324,7 +325,9 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
     ...[activity, words, input, then]: CallOf<N, F, A>
   ): Promise<void> {
     const run = this.state.input;
-    const where = ACTIVITIES[activity].role === 'host' ? this.machine.onHost?.(this.state) : {};
+    const where = ON_A_HOST.includes(ACTIVITIES[activity].role)
+      ? this.machine.onHost?.(this.state)
+      : {};
     const { reportedSeq } = this.archive;
     const log = isLocal(run, activity, words) ? [] : this.archive.take(this.state);
     let fact: F;

@@ -238,11 +238,9 @@ const FOLDS: Folds<PlanState, PlanFacts> = {
       ...state,
       stage: { at: 'running' },
     }),
-  worktree_ready: (state, { phase, name, result }) =>
-    result.outcome === 'busy' ? state : onWorktree(state, phase, name, result),
+  worktree_ready: (state, { phase, name, result }) => onWorktree(state, phase, name, result),
   worktree_removed: onWorktreeRemoved,
-  group_verified: (state, { base, result }, now) =>
-    result.outcome === 'busy' ? state : onGroupVerified(state, base, result, now),
+  group_verified: (state, { base, result }, now) => onGroupVerified(state, base, result, now),
   group_untested: (state, { base }) => ({ ...state, stage: { at: base ? 'jobs' : 'marking' } }),
   phase_merged: (state, { phase, result }, now) => onMerged(state, phase, result, now),
   phase_ended: (state, { ended }, now) => onPhaseEnded(state, ended, now),

@@ -77,7 +77,11 @@ export function revise(run: PlanRun, revising: Revising): Promise<void> {
       const { workspace, planPath } = state.input;
       return run.call(
         'applyReplan',
-        { summary: `${action ?? 'replan'} of ${of}`, about: id },
+        {
+          summary: `${action ?? 'replan'} of ${of}`,
+          about: id,
+          runsCommands: state.reading.plan?.runsHooks === true,
+        },
         {
           ...owner(),
           workspace,

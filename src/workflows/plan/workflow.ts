@@ -221,7 +221,11 @@ function worktree(run: PlanRun, id: PhaseId): Promise<void> {
   const made = phase.tree === null ? {} : { base: phase.tree.base };
   return run.call(
     'prepareWorktree',
-    { summary: `create a worktree for Phase ${phase.number}`, about: id },
+    {
+      summary: `create a worktree for Phase ${phase.number}`,
+      about: id,
+      runsCommands: state.reading.plan?.setsUp === true,
+    },
     { ...where(state), ...made, name, ...testBounds(state) },
     (result) => ({ type: 'worktree_ready', phase: id, name, result }),
   );
@@ -303,7 +307,11 @@ function mark(run: PlanRun, id: PhaseId, hold: boolean): Promise<void> {
   const { done, total } = placeOf(state, phase);
   return run.call(
     'markPhase',
-    { summary: `mark Phase ${number}`, about: id },
+    {
+      summary: `mark Phase ${number}`,
+      about: id,
+      runsCommands: state.reading.plan?.runsHooks === true,
+    },
     {
       ...where(state),
       ...owner(),

@@ -1,21 +1,8 @@
-/** Commands of the step that did not run: they wait for their turn, or for a consent to run without a sandbox. Pure. */
-import type { ActivityName } from '../../shared/activities.js';
+/** Commands of the step that did not run: they wait for a consent to run without a sandbox. Pure. */
 import type { NoSandbox, SandboxBlocks } from '../../shared/proposal-activities.js';
 import { cut } from '../../shared/rules.js';
 import { asking } from '../frame/decisions/asking.js';
-import { emit } from '../frame/log.js';
 import type { StepState } from './state.js';
-
-/** Reports commands that got no turn. The activity has waited, so the same effect comes next. */
-export const onNoTurn = (
-  state: StepState,
-  activity: ActivityName,
-  currentTime_ms: number,
-): StepState =>
-  emit(state, currentTime_ms, {
-    type: 'warning',
-    message: `${activity} is waiting for its turn: commands of other runs are running`,
-  });
 
 /** Asks for a consent to run the next commands without a sandbox. They did not run. */
 export const askForConsent = (state: StepState, { why: reason }: NoSandbox): StepState =>

@@ -2,7 +2,6 @@
 import { auditText } from '../../shared/audit.js';
 import type { DecisionRequest } from '../../shared/decisions.js';
 import type { Problem } from '../../shared/problems.js';
-import type { NotYet } from '../../shared/proposal-activities.js';
 import { cut } from '../../shared/rules.js';
 import type { StepOutcome } from '../../shared/run.js';
 import { asking } from '../frame/decisions/asking.js';
@@ -75,17 +74,17 @@ const stageAfterTests = (state: StepState): StepState | null => {
   return wantsCommit(state) ? { ...state, stage: { at: 'commit' } } : null;
 };
 
-/** Waits to apply: the workspace is locked, or there was no turn. It is reported once, and again with new advice. */
+/** Waits to apply: the workspace is locked. It is reported once, and again with new advice. */
 export function waitToApply(
   state: StepState,
-  { holder, advice }: Omit<NotYet, 'outcome'>,
+  { holder, advice }: { readonly holder: string; readonly advice?: string },
   currentTime_ms: number,
 ): StepState {
   const last = (state.stage.at === 'apply' ? state.stage.busy : null) ?? { tries: 0, advice: null };
   const busy = { tries: last.tries + 1, advice: advice ?? null, waiting: true };
   const waits: StepState = { ...state, stage: { at: 'apply', busy } };
   const isKnown = last.tries > 0 && (busy.advice === null || busy.advice === last.advice);
-  if (holder === undefined || isKnown) return waits;
+  if (isKnown) return waits;
   return emit(waits, currentTime_ms, {
     type: 'apply_busy',
     holder,

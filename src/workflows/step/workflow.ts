@@ -155,6 +155,7 @@ const buildWords = ({ edits, base }: StepState) => ({
   summary: 'check and build the proposal',
   files: edits.files.length,
   isLong: base.ready?.quickBuild !== true,
+  runsCommands: base.ready?.formats === true,
 });
 
 /** Runs the tests of the base. The call next to them waits a while for their result: nothing is paid for before a question. */
@@ -189,11 +190,14 @@ function runTests(run: StepRun, subject: TestSubject, place: string): Promise<vo
   );
 }
 
-const commit = (run: StepRun, input: ReturnType<typeof inputs.commitInput>): Promise<void> =>
-  run.call('commit', input.message.split('\n')[0] ?? '', input, (result) => ({
+function commit(run: StepRun, input: ReturnType<typeof inputs.commitInput>): Promise<void> {
+  const summary = input.message.split('\n')[0] ?? '';
+  const runsCommands = run.state.base.ready?.runsHooks === true;
+  return run.call('commit', { summary, runsCommands }, input, (result) => ({
     type: 'committed',
     result,
   }));
+}
 
 /** Ends the run. The outputs that the host keeps for its commands are removed. */
 async function end(run: StepRun): Promise<void> {

@@ -230,6 +230,7 @@ export const createCheckouts = (
       repository: {
         ...repository,
         head: () => repository.head(path),
+        hasHooks: () => repository.hasHooks(path),
         committed: (_, file) => repository.committed(path, file),
         isPersons: (_, command, paths) => repository.isPersons(path, command, paths),
         message: (_, commit) => repository.message(path, commit),

@@ -14,6 +14,7 @@ import {
   type GitRepository,
   fieldsOf,
   git,
+  repositoryOf,
 } from './git.js';
 import { shellWord } from '../../shared/text.js';
 import { redact } from '../../system/environment.js';
@@ -80,6 +81,13 @@ export async function hooksDir(
     if (failed !== 'ENOENT' && failed !== 'ENOTDIR') return resolve(root, dir);
   }
   return null;
+}
+
+/** Returns whether hooks run before a commit in the repository of a workspace. */
+export async function hasHooks(workspace: string): Promise<boolean> {
+  const repository = await repositoryOf(workspace);
+  if (repository === null) return false;
+  return (await hooksDir(repository, await commitSettings(repository.root))) !== null;
 }
 
 export interface HookRun {

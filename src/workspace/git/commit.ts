@@ -27,7 +27,6 @@ import { landCommit } from './land-commit.js';
 import { git, gitLine, repositoryOf, valueOf, type GitRepository } from './git.js';
 import { treeChanges, treeEntries, treeWith } from './entries.js';
 import { STORE_BOUNDS } from '../../shared/bounds.js';
-import { commandTurn, NoTurn } from '../../system/turns.js';
 import { withScratch } from '../../system/scratch.js';
 import { realSys, type Sys } from '../../system/sys.js';
 import type { BlobStore } from '../../stores/ports.js';
@@ -47,8 +46,6 @@ export interface CommitterSettings {
   readonly lockWait_ms?: number;
   /** Time of one commit hook. Default: `hook_s`. */
   readonly hookTimeout_s?: number;
-  /** How long the hooks wait for their turn. */
-  readonly turn_ms?: number;
   readonly sys?: Sys;
 }
 
@@ -59,7 +56,6 @@ export function createCommitter(settings: CommitterSettings): Repository['commit
     layers,
     lockWait_ms = 10_000,
     hookTimeout_s = STORE_BOUNDS.hook_s,
-    turn_ms = 0,
     sys = realSys,
   } = settings;
   return (request, signal) =>
@@ -76,13 +72,11 @@ export function createCommitter(settings: CommitterSettings): Repository['commit
           scratch,
           hookTimeout_s,
           signal,
-          turn_ms,
           sys,
           wait_ms: lockWait_ms,
         });
       } catch (error) {
-        if (error instanceof ProblemError && !(error instanceof NoTurn))
-          return { outcome: 'failed', problem: error.problem };
+        if (error instanceof ProblemError) return { outcome: 'failed', problem: error.problem };
         throw error;
       }
     });
@@ -95,7 +89,6 @@ interface Work extends Pick<CommitterSettings, 'blobs' | 'commands' | 'layers'> 
   readonly hookTimeout_s: number;
   readonly signal: AbortSignal | undefined;
   readonly wait_ms: number;
-  readonly turn_ms: number;
   readonly sys: Sys;
 }
 
@@ -137,9 +130,7 @@ async function tryCommit(work: Work): Promise<CommitOutcome> {
     const why = request.sandbox === 'off' ? null : await work.commands.withoutSandbox();
     if (why !== null) return { outcome: 'no_sandbox', why };
     const box = request.sandbox === 'off' ? null : await boxOf(work, request.sandbox, dir);
-    const work_ms = 2 * work.hookTimeout_s * 1000;
-    const turn = { wait_ms: work.turn_ms, work_ms, signal: work.signal };
-    const checked = await commandTurn(turn, () => withHooks(work, box, { tree, message }));
+    const checked = await withHooks(work, box, { tree, message });
     if ('outcome' in checked) return checked;
     if (checked.message !== message) message = await withTrailer(root, checked.message, request);
   }

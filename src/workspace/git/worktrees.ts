@@ -19,7 +19,6 @@ import {
   removePut,
 } from '../../system/durable.js';
 import { realSys, type Sys } from '../../system/sys.js';
-import { commandTurn } from '../../system/turns.js';
 import type { WorkspaceLock, Result } from '../ports.js';
 import type {
   Attempt,
@@ -177,16 +176,13 @@ export const createWorktreeKeeper = ({
   return {
     make: (wanted, attempt = {}) =>
       asResult(onDisk(`Creating the worktree ${wanted.name}`, () => make(wanted, attempt))),
-    setUp: (worktree, { commands, turn_ms, sandbox, ...how }) =>
+    setUp: (worktree, { commands, sandbox, ...how }) =>
       onDisk(`Preparing the worktree ${worktree.name}`, async () => {
         const ready = file(worktree.plan, worktree.name, '.ready');
         if (await isThere(ready)) return { outcome: 'ready' };
-        const turn = { wait_ms: turn_ms, work_ms: how.timeout_s * 1000, signal: how.signal };
         const { workspace } = worktree;
         const box = sandbox === 'off' ? 'off' : { settings: sandbox, workspace };
-        const ran = await commandTurn(turn, () =>
-          commands.run({ cwd: workspace, ...how, sandbox: box }),
-        );
+        const ran = await commands.run({ cwd: workspace, ...how, sandbox: box });
         // Cut short by the worker's stop, it has not failed.
         if (ran.aborted) throw new Error('worktree.setup was stopped');
         if (ran.exit !== 0)

@@ -1,5 +1,6 @@
 /** The port `Repository` for a workspace that is a directory: git in that directory. */
 import { type CommitterSettings, createCommitter } from '../git/commit.js';
+import { hasHooks } from '../git/commit-hooks.js';
 import { git, repositoryOf, valueOf } from '../git/git.js';
 import { createWorktreeKeeper } from '../git/worktrees.js';
 import { realSys } from '../../system/sys.js';
@@ -10,7 +11,7 @@ import { broughtByPerson, planCommits, runCommits } from './revert-commits.js';
 
 export interface RepositoryOptions extends Pick<
   CommitterSettings,
-  'blobs' | 'commands' | 'layers' | 'turn_ms' | 'sys'
+  'blobs' | 'commands' | 'layers' | 'sys'
 > {
   readonly home: string;
   readonly engine: ApplyEngine;
@@ -25,10 +26,10 @@ export const createRepository = ({
   engine,
   commands,
   layers,
-  turn_ms = 0,
   sys = realSys,
 }: RepositoryOptions): Repository => ({
   head: repositoryOf,
+  hasHooks,
   committed: async (workspace, path) => {
     const { head } = (await repositoryOf(workspace).catch(() => null)) ?? { head: null };
     const name = `${head ?? ''} ${workspace} ${path}`;
@@ -51,7 +52,7 @@ export const createRepository = ({
   holds: holdsCommit,
   planCommits,
   runCommits,
-  commit: createCommitter({ blobs, commands, layers, turn_ms, sys }),
+  commit: createCommitter({ blobs, commands, layers, sys }),
   merge: (request, assertCurrent) => mergeInto({ engine, blobs, sys }, request, assertCurrent),
   worktrees: createWorktreeKeeper({ home, readLock: (workspace) => engine.readLock(workspace) }),
 });

@@ -49,7 +49,6 @@ const runOf = async (stepKey: string, { sandbox = SANDBOX_ON, noOverlay }: RunOp
     ...plain,
     layers: noOverlay === undefined ? plain.layers : { ...plain.layers, problem },
     records: createRecordStore({ dir: records }),
-    timings: { commandTurn_ms: 1000 },
     edits: { run: () => Promise.resolve({ text: 'diff' }) },
   } as unknown as ActivityPorts;
   const [{ path, base } = { path: '', base: null }] = scene.request.proposal.files;

@@ -58,7 +58,7 @@ const format = async (place: Place, command: string, changes: readonly FileChang
     config,
   } as unknown as Snapshot;
   const result = await formatted(
-    { ...ports, layers, timings: { commandTurn_ms: 10_000 } } as unknown as ActivityPorts,
+    { ...ports, layers } as unknown as ActivityPorts,
     { snapshot, changes, sandbox: undefined },
     { signal: new AbortController().signal } as ActivityScope,
   );

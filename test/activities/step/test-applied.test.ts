@@ -19,7 +19,6 @@ const SAVE = `printf '${SAVED.trim()}\\n' > a.js`;
 const KEPT = expect.stringMatching(
   `^a\\.js \\(written during the tests, then set to the change; .* --blob ${refOf(Buffer.from(SAVED))}\\)$`,
 );
-const TURN_MS = 1000;
 
 let scene: Scene;
 afterEach(() => {
@@ -33,7 +32,6 @@ const begin = async (sandbox: SandboxSettings | 'off' = 'off') => {
   const ports = {
     ...workspacePorts(scene.home, blobs),
     records: createRecordStore({ dir: records }),
-    timings: { commandTurn_ms: TURN_MS },
     edits: { run: () => Promise.resolve({ text: 'diff' }) },
   } as unknown as ActivityPorts;
   const [{ path, base } = { path: '', base: null }] = scene.request.proposal.files;

@@ -62,7 +62,6 @@ describeIf(found.works, whyNone)('tests of a proposal', () => {
         },
       },
       records: createRecordStore({ dir: records }),
-      timings: { commandTurn_ms: 1000 },
       edits: { run: () => Promise.resolve({ text: 'diff' }) },
     } as unknown as ActivityPorts;
     const config = { env: [], protected: [], sandbox: { ...SANDBOX_ON, write } };

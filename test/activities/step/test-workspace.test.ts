@@ -39,7 +39,6 @@ describeIf(found.works, whyNone)('tests of a directory of a plan', () => {
     const blobs = createBlobStore({ dir: storePaths(home).blobs });
     const ports = {
       ...workspacePorts(home, blobs),
-      timings: { commandTurn_ms: 1000 },
       edits: { run: () => Promise.resolve({ text: 'diff' }) },
     } as unknown as ActivityPorts;
     const config = { env: [], sandbox: SANDBOX_ON };

@@ -84,7 +84,7 @@ const INTERRUPTIBLE = new Set(['pick', 'brief', 'propose', 'verify', 'try_base',
 const MOST_IDLE = 5;
 const DEFAULT_BUDGET = 16_384;
 
-const NOT_YET = { outcome: 'busy' } as const;
+const LOCKED = { outcome: 'busy', holder: 'feedbeef', noOverlay: 'none' } as const;
 
 export class StepDriver {
   state: StepState;
@@ -218,7 +218,7 @@ export class StepDriver {
   private testProposal({ files, isFresh }: Extract<Effect, { kind: 'test_proposal' }>): void {
     const word = this.touched(this.choose('test_proposal', ''));
     const failed = this.failure(word, 'test_proposal', null);
-    const result = word === 'busy' ? NOT_YET : this.world.runTests('proposal', word ?? 'pass');
+    const result = this.world.runTests('proposal', word ?? 'pass');
     const proposal = this.state.proposal?.ref ?? blob('none');
     const on = {
       kind: 'proposal',
@@ -336,7 +336,7 @@ export class StepDriver {
       case 'build':
         return {
           type: 'proposal_built',
-          result: word === 'busy' ? NOT_YET : world.build(word ?? 'built', state),
+          result: world.build(word ?? 'built', state),
         };
       case 'apply':
         return { type: 'applied', result: world.apply(word ?? 'applied', state) };
@@ -346,7 +346,7 @@ export class StepDriver {
         return {
           type: 'tested',
           on: { kind: 'applied', applications: state.applied.all, run: 0 },
-          result: word === 'busy' ? NOT_YET : world.runTests('applied', word ?? 'pass'),
+          result: world.runTests('applied', word ?? 'pass'),
         };
       case 'release':
         return { type: 'released' };
@@ -359,14 +359,14 @@ export class StepDriver {
         return {
           type: 'tested',
           on: { kind: 'base', again: 0 },
-          result: word === 'busy' ? NOT_YET : world.testBase(word ?? 'pass'),
+          result: word === 'busy' ? LOCKED : world.testBase(word ?? 'pass'),
         };
       case 'roll_back':
         return { type: 'rolled_back', result: world.rollback(state) };
       case 'commit':
         return {
           type: 'committed',
-          result: word === 'busy' ? NOT_YET : world.commit(word ?? 'committed'),
+          result: world.commit(word ?? 'committed'),
         };
       default:
         throw new Error(`no such move: ${kind}`);

@@ -79,7 +79,6 @@ describeIf(found.works, whyNone)('worktree.setup in the sandbox', () => {
           env: ['REPO'],
           timeout_s: 20,
           maxOutput_bytes: 10_000,
-          turn_ms: 0,
           signal: new AbortController().signal,
         };
         const outcome = await keeper.setUp(worktree.value, { ...setUp, sandbox: SANDBOX_ON });

@@ -446,7 +446,6 @@ describe('worktree.setup', () => {
     sandbox: 'off' as const,
     env: [],
     timeout_s: 20,
-    turn_ms: 20_000,
     maxOutput_bytes: 4096,
     commands: createLocalRunner(process.env),
   };

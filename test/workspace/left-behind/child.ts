@@ -25,7 +25,7 @@ const portsFor = ({ home, hasOverlay }: LeftBehindTask) => {
   const ports = workspacePorts(home, blobs);
   const problem = () => Promise.resolve('there is none in this test');
   const layers: Layers = hasOverlay ? ports.layers : { ...ports.layers, problem };
-  return { ...ports, layers, timings: { commandTurn_ms: 10_000 } };
+  return { ...ports, layers };
 };
 
 const commit = async (task: LeftBehindTask) => {

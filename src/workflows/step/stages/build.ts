@@ -9,7 +9,7 @@ import { linesChanged } from '../../../shared/text.js';
 import { asking } from '../../frame/decisions/asking.js';
 import { emit } from '../../frame/log.js';
 import { within } from '../../frame/machine.js';
-import { askForConsent, onNoTurn, withoutOnce } from '../commands.js';
+import { askForConsent, withoutOnce } from '../commands.js';
 import type { Next, On } from '../protocol.js';
 import { appliedPaths, hasFailed, wantsAudit } from '../selectors.js';
 import type { FileEntry, StepState } from '../state.js';
@@ -24,9 +24,7 @@ export const next: Next<'build' | 'rebase'> = {
 
 export const on: On<'proposal_built' | 'rebased'> = {
   proposal_built: (state, { result }, currentTime_ms) =>
-    result.outcome === 'busy'
-      ? onNoTurn(state, 'buildProposal', currentTime_ms)
-      : onProposalBuilt(state, result, currentTime_ms),
+    onProposalBuilt(state, result, currentTime_ms),
   rebased: (state, { result }, currentTime_ms) => onRebased(state, result, currentTime_ms),
 };
 

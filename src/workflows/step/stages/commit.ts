@@ -5,7 +5,7 @@ import { cut } from '../../../shared/rules.js';
 import { asking } from '../../frame/decisions/asking.js';
 import { emit } from '../../frame/log.js';
 import { within } from '../../frame/machine.js';
-import { askAboutSandbox, askForConsent, onNoTurn, withoutOnce } from '../commands.js';
+import { askAboutSandbox, askForConsent, withoutOnce } from '../commands.js';
 import type { Decide, Next, On, Resolution } from '../protocol.js';
 import type { StepState } from '../state.js';
 import { asLeft, close } from '../ways.js';
@@ -17,10 +17,7 @@ export const next: Next<'commit' | 'release'> = {
 };
 
 export const on: On<'committed' | 'released'> = {
-  committed: (state, { result }, currentTime_ms) =>
-    result.outcome === 'busy'
-      ? onNoTurn(state, 'commit', currentTime_ms)
-      : onCommitted(state, result, currentTime_ms),
+  committed: (state, { result }, currentTime_ms) => onCommitted(state, result, currentTime_ms),
   released: (state, _, currentTime_ms) => close(state, currentTime_ms, 'applied'),
 };
 

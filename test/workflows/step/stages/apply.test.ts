@@ -610,26 +610,6 @@ describe('verify and roll_back', () => {
     },
   ])('$name', check);
 
-  test('what gets no turn on its host is asked for again, and nothing else changes', () => {
-    const busy = new StepDriver(
-      { ready: TESTED },
-      inOrder({
-        build: ['busy', 'busy', 'built'],
-        verify: ['busy', 'pass'],
-        commit: ['busy', 'committed'],
-      }),
-    );
-    busy.run();
-    busy.say('approve');
-    busy.run();
-    expect(busy.outcome).toBe('committed');
-    expect(busy.state.tests.failures).toBe(0);
-    const told = busy.state.events.flatMap((event) =>
-      event.type === 'warning' ? [event.message.split(' ')[0]] : [],
-    );
-    expect(told).toEqual(['buildProposal', 'buildProposal', 'runTests', 'commit']);
-  });
-
   test('a transient failure gets twice the time, a later verification the usual one', () => {
     const driver = new StepDriver(
       { ready: TESTED },

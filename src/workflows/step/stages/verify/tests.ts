@@ -1,18 +1,18 @@
 /** Tests of the change, before or after it is applied: when they run, what follows if they fail, and the answers to that. */
 import type { ResultOf } from '../../../../shared/activities.js';
 import type { VerificationFailure } from '../../../../shared/plan.js';
-import type { ChangedFiles, NoSandbox, NotYet } from '../../../../shared/proposal-activities.js';
+import type { ChangedFiles, NoSandbox } from '../../../../shared/proposal-activities.js';
 import { cut } from '../../../../shared/rules.js';
 import {
   PASSED,
+  type LockedWorkspace,
   type RunTestsResult,
   type TestRun,
-  type TestSubject,
 } from '../../../../shared/test-activities.js';
 import { asking } from '../../../frame/decisions/asking.js';
 import { emit, warnOfPaths } from '../../../frame/log.js';
 import { within } from '../../../frame/machine.js';
-import { askForConsent, onNoTurn, withoutOnce } from '../../commands.js';
+import { askForConsent, withoutOnce } from '../../commands.js';
 import type { Effect, Facts, Resolution } from '../../protocol.js';
 import {
   answersLeft,
@@ -62,7 +62,7 @@ export function onTested(
   { on, result }: Facts['tested'],
   currentTime_ms: number,
 ): StepState {
-  if (result.outcome === 'busy') return onTestsBusy(before, on, result, currentTime_ms);
+  if (result.outcome === 'busy') return onLockedBase(before, result, currentTime_ms);
   const state =
     result.keepsOutputs === true ? within(before, 'tests', { keepsOutputs: true }) : before;
   if (on.kind === 'base')
@@ -73,24 +73,24 @@ export function onTested(
   return onProposalTested(state, { result, files, isFresh }, currentTime_ms);
 }
 
-/** Reports tests that got no turn. Before an apply the step waits, next to a call of the model it does not. */
-function onTestsBusy(
+/** Tests the base once nobody has locked the workspace: before an apply the step waits, next to a call of the model it does not. */
+function onLockedBase(
   state: StepState,
-  on: TestSubject,
-  result: NotYet,
+  result: LockedWorkspace,
   currentTime_ms: number,
 ): StepState {
-  if (on.kind !== 'base' || state.stage.at === 'review')
-    return onNoTurn(state, 'runTests', currentTime_ms);
-  return state.stage.at === 'apply' ? waitToApply(state, result, currentTime_ms) : state;
+  if (state.stage.at === 'apply') return waitToApply(state, result, currentTime_ms);
+  // Without an overlay the proposal is not tested before its approval, so the reviewer does not wait for the base.
+  if (state.stage.at === 'review') return within(state, 'tests', { afterApply: result.noOverlay });
+  return state;
 }
 
 const isOfBase = (
-  result: Exclude<ResultOf<'runTests'>, NotYet>,
+  result: Exclude<ResultOf<'runTests'>, LockedWorkspace>,
 ): result is Extract<typeof result, { readonly on: 'base' } | NoSandbox> =>
   result.outcome === 'no_sandbox' || ('on' in result && result.on === 'base');
 
-type ChangeResult = Exclude<RunTestsResult, { readonly on: 'base' }>;
+type ChangeResult = Exclude<RunTestsResult, { readonly on: 'base' } | LockedWorkspace>;
 
 /** Takes up a run of the tests in the workspace, after the apply. */
 function onVerified(before: StepState, result: ChangeResult, currentTime_ms: number): StepState {

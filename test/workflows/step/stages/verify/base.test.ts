@@ -60,6 +60,14 @@ describe('the base', () => {
       effects: `preflight > try_base > ${A} > say approve > try_base > wait > try_base > ask baseline > say fix > apply a.ts > verify > commit > committed`,
     },
     {
+      name: 'the workspace is held by another run during the review: the tests run after the approval',
+      overlay: true,
+      words: { try_base: ['busy', 'busy', 'pass'] },
+      ready,
+      decisions: ['approve'],
+      effects: `preflight > try_base > propose * > build > try_base > ask approval a.ts > say approve > try_base > apply a.ts > verify > commit > committed`,
+    },
+    {
       name: 'only the sandbox stands in the way',
       words: { try_base: ['blocked'] },
       ready,
