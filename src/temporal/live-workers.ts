@@ -232,7 +232,7 @@ export const runsCommands = async (at: Server, hostQueue: string): Promise<boole
     query: `TaskQueue = "${hostQueue}"`,
     needed: [hostQueue],
     others: [],
-    withWorkflows: null,
+    withWorkflows: hostQueue,
     doubted: false,
   });
   const queue = beats.has(hostQueue) ? commandQueueOf(hostQueue) : hostQueue;
