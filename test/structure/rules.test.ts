@@ -114,6 +114,10 @@ const BROKEN: Record<string, { readonly bad: string; readonly text: string }> = 
   'page-as-types': { bad: 'src/web/page/bad.ts', text: uses('../../client/x.js') },
   'workflows-arrows': { bad: 'src/workflows/bad.ts', text: uses('../edits/index.js') },
   'step-and-plan-apart': { bad: 'src/workflows/plan/bad.ts', text: uses('../step/x.js') },
+  'step-knows-no-plan': {
+    bad: 'src/activities/step/bad.ts',
+    text: uses('../../documents/plan/index.js'),
+  },
   'through-the-door': { bad: 'src/cli/bad.ts', text: uses('../edits/x.js') },
   'inner-doors': { bad: 'src/cli/bad.ts', text: uses('../workspace/git/x.js') },
   'replay-reads-no-constants': { bad: 'src/shared/bad.ts', text: uses('./limits.js') },
@@ -137,6 +141,7 @@ const GOOD = [
     'syntax/x',
     'syntax/index',
     'documents/x',
+    'documents/plan/index',
     'system/x',
   ],
   ...[

@@ -5,7 +5,7 @@ import type {
   DecisionRequest,
   Pause,
 } from '../../shared/decisions.js';
-import type { FoundTests } from '../../shared/plan.js';
+import type { FoundTests } from '../../shared/test-plan.js';
 import type { OutageState } from '../../shared/outage.js';
 import { shownKey, type BlobRef, type StepKey } from '../../shared/ids.js';
 import type { Rules } from '../../shared/rules.js';

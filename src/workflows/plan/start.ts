@@ -1,7 +1,8 @@
 /** What a person is asked before a plan's first phase: one question, with a part for each thing that is known then. Pure. */
 import type { DecisionPoint, DecisionRequest, StartPart } from '../../shared/decisions.js';
 import { estimateText, expandText, foundText } from '../../shared/event-text.js';
-import type { FoundTests, PhaseId, ReadyPlan } from '../../shared/plan.js';
+import type { PhaseId, ReadyPlan } from '../../shared/plan.js';
+import type { FoundTests } from '../../shared/test-plan.js';
 import { cut, defaultBudget_usd } from '../../shared/rules.js';
 import { limitOf, moneyBudget, type MoneyBudget, type PhaseEstimate } from '../../shared/usage.js';
 import { asking, testsBy, type TestsSaid } from '../frame/decision-state.js';

@@ -6,7 +6,7 @@ import type { DecisionPoint, DecisionRequest } from '../../shared/decisions.js';
 import type { AuditResult } from '../../shared/step-activities.js';
 import { auditText } from '../../shared/audit.js';
 import type { RollbackResult } from '../../shared/proposal-activities.js';
-import type { VerificationFailure } from '../../shared/plan.js';
+import type { Failure } from '../../shared/failure.js';
 import { answeredAgain } from '../../shared/outage.js';
 import { cut } from '../../shared/rules.js';
 import { resolveCombined } from './decide-conflict.js';
@@ -87,11 +87,7 @@ export function auditAnew(
 }
 
 /** What was verified is put back and asked for again, told why; or whoever decides is asked. */
-export function onFailedVerification(
-  told: StepState,
-  failure: VerificationFailure,
-  now: number,
-): StepState {
+export function onFailedVerification(told: StepState, failure: Failure, now: number): StepState {
   const { tests, proposal, input } = told;
   const { kind, signature, output } = failure;
   if (input.testsFailed === 'return') {
