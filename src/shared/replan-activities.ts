@@ -6,7 +6,6 @@ import type {
   ComplexityRecord,
   PhaseFailure,
   PhaseReading,
-  PlanThresholds,
   ReadyPlan,
   ReplanAction,
   ReplanMeasures,
@@ -81,38 +80,6 @@ export interface PlanCallActivities {
   proposeReplan(input: ProposeReplanInput): Promise<ProposeReplanResult>;
 }
 
-/** Which trigger holds, by the rules of the worker's build. */
-export interface EvaluateTriggersInput extends ActivityBase {
-  readonly trigger: ReplanTrigger;
-  readonly score: number;
-  readonly tasks: number;
-  readonly expanded: boolean;
-  /** Why its stages go to files of their own; absent: they do not. */
-  readonly stages?: string;
-  /** Of the phase since it was last planned, oldest first. */
-  readonly failures: readonly {
-    readonly signature: string | null;
-    readonly suggestions: readonly string[];
-  }[];
-  /** Phases with a failed verification since the plan was last revised for test failures. */
-  readonly failedPhases: number;
-  /** Something of it is committed, or it is done with. */
-  readonly resolved: boolean;
-  readonly replans: number;
-  readonly forced: boolean;
-  readonly thresholds: PlanThresholds;
-}
-export interface EvaluateTriggersResult {
-  /** Of a failed verification; null: the trigger is another. */
-  readonly tier: 'again' | 'debug' | 'replan' | null;
-  readonly outcome: 'none' | 'notice' | 'replan' | 'limit';
-  readonly actions: readonly string[];
-  /** Past the limit, because a person said so. */
-  readonly forced: boolean;
-  readonly why: string;
-  readonly suggestions: readonly string[];
-}
-
 export interface ApplyReplanInput extends PhaseWriteInput {
   readonly settings: BlobRef;
   /** What the phases ask for, as they were read when it was proposed. */
@@ -139,6 +106,5 @@ export type ApplyReplanResult =
   | { readonly outcome: 'conflict'; readonly why: string };
 
 export interface RevisingActivities {
-  evaluateTriggers(input: EvaluateTriggersInput): Promise<EvaluateTriggersResult>;
   applyReplan(input: ApplyReplanInput): Promise<ApplyReplanResult>;
 }

@@ -211,20 +211,7 @@ describe('an expansion that shows later', () => {
         usage: walk.state.usage,
       },
     });
-    while (walk.next().kind !== 'revise') walk.step();
-    const told = {
-      tier: null,
-      outcome: 'replan',
-      actions: ['expand_phase'],
-      forced: false,
-      why: 'score 9',
-      suggestions: [],
-    };
-    walk.fact({
-      type: 'triggers_evaluated',
-      revising: walk.state.revision.current!,
-      result: told as never,
-    });
+    while (walk.state.revision.current === null) walk.step();
     while (walk.state.ask !== null) walk.step();
     return walk;
   };

@@ -7,10 +7,7 @@ import type { Answer, DecisionRequest, PauseReason } from '../../src/shared/deci
 import { validateDecision } from '../../src/shared/validate-decision.js';
 import { TIMINGS, type Timings } from '../../src/shared/limits.js';
 import type { ReadPlanResult } from '../../src/shared/plan-activities.js';
-import type {
-  ApplyReplanResult,
-  EvaluateTriggersResult,
-} from '../../src/shared/replan-activities.js';
+import type { ApplyReplanResult } from '../../src/shared/replan-activities.js';
 import { checkpointOf } from '../../src/workflows/plan/checkpoint.js';
 import { nextPlanEffect, type PlanEffect } from '../../src/workflows/plan/effects.js';
 import { reducePlan, type PlanFact } from '../../src/workflows/plan/reduce.js';
@@ -642,7 +639,7 @@ export class PlanWalk {
         if (asksItself) return { ...base, outcome: 'skipped', verification: null };
         const failure = {
           kind: 'test_failure',
-          signature: 'a',
+          signature: this.draw(2) === 1 ? 'b' : 'a',
           summary: 's',
           output: null,
           suggestions: ['look'],
@@ -656,9 +653,8 @@ export class PlanWalk {
 
   private revise(revising: Revising, label: string): void {
     const { step, phase } = revising;
+    if (step === 'asked') throw new Error(`no decision asks about ${phase}: ${this.shown()}`);
     const activities = {
-      evaluate: 'evaluateTriggers',
-      asked: 'evaluateTriggers',
       debug: 'debugPhase',
       propose: 'proposeReplan',
       apply: 'applyReplan',
@@ -684,20 +680,6 @@ export class PlanWalk {
       }
       case 'apply':
         return this.dispatch({ type: 'replanned', revising, result: this.replan(phase) });
-      default: {
-        const outcomes = ['none', 'notice', 'replan', 'limit', 'replan'] as const;
-        const outcome = outcomes[this.draw(outcomes.length)] ?? 'none';
-        const failed = revising.trigger === 'test_failure_pattern';
-        const tier = !failed ? null : outcome === 'notice' && this.draw(4) > 0 ? 'debug' : 'again';
-        const told = {
-          actions: ['add_phase'],
-          forced: outcome === 'replan' && revising.forcedBy !== null,
-          why: 'w',
-          suggestions: ['s'],
-        };
-        const result: EvaluateTriggersResult = { tier, outcome, ...told };
-        return this.dispatch({ type: 'triggers_evaluated', revising, result });
-      }
     }
   }
 

@@ -347,7 +347,7 @@ describe('sources', () => {
     'src/activities/step/proposal.ts': 'digits of a name',
     'src/client/runs/resolve.ts': 'digits of a name',
     'src/web/ui.ts': 'a port',
-    'src/documents/plan/triggers.ts': 'what a small phase is, and how many failures are a pattern',
+    'src/documents/plan/parts.ts': 'what a small phase is',
     'src/documents/plan/score.ts': 'weights and points of a score',
     'src/temporal/dev-server.ts': "Temporal's usual ports",
     'src/cli/commands/serve.ts': 'a usual port',

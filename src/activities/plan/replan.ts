@@ -1,14 +1,9 @@
-/** The rules of triggers and tiers, as values: a better rule must not break the replay of a paused plan. */
+/** A replan of a phase: what a model proposes for it, and what that does to the plan's documents. */
 import { readFiles } from './read-files.js';
 import { getJson, putJson } from '../../stores/ports.js';
 import { refuseFaults } from '../../workspace/documents/index.js';
 import * as plans from '../../documents/plan/index.js';
-import type {
-  ApplyReplanInput,
-  EvaluateTriggersInput,
-  EvaluateTriggersResult,
-  PlanCallInput,
-} from '../../shared/replan-activities.js';
+import type { ApplyReplanInput, PlanCallInput } from '../../shared/replan-activities.js';
 import { fail, problemOn } from '../../shared/problems.js';
 import type { Activity } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
@@ -20,23 +15,6 @@ import type { PhaseTexts } from '../../shared/plan-activities.js';
 import { buildReplanRequest, type RevisionContext } from '../../model/prompts/index.js';
 import { hidesSecret } from '../../system/secrets.js';
 import { askForPlan, failuresShown, phaseAsked } from './plan-call.js';
-
-export const evaluateTriggers = (
-  _: unknown,
-  input: EvaluateTriggersInput,
-): Promise<EvaluateTriggersResult> => {
-  const { failures, trigger, thresholds } = input;
-  const tier = trigger === 'test_failure_pattern' ? plans.tierOf(failures) : null;
-  const called = plans.outcomeOf({ ...input, tiersSpent: tier?.tier === 'replan' }, thresholds);
-  const replans = called.outcome === 'replan' || called.outcome === 'limit';
-  return Promise.resolve({
-    ...called,
-    // Failures in several phases call for a replan, whatever the tier of this one is.
-    tier: tier === null ? null : replans ? 'replan' : tier.tier,
-    why: !replans && tier !== null ? tier.why : called.why,
-    suggestions: failures.at(-1)?.suggestions ?? [],
-  });
-};
 
 // Asks a model for a replan of a phase and checks its answer. What it proposes is carried out by another activity.
 

@@ -201,7 +201,7 @@ function resolvePhase(
       const next = withPhase(state, id, { ...wanted, cancelled: false });
       // Each of the others that failed is asked about, too, before any runs again.
       const asks = groupOf(next).some(({ cancelled, tree }) => cancelled || tree !== null);
-      if (asks) return groupEnded(next);
+      if (asks) return groupEnded(next, now);
       // ◆ Before a group has begun there is none to run: at stage `jobs` the plan would run no phase, again and again.
       return state.group.ids.length === 0 ? next : { ...next, stage: { at: 'jobs' } };
     }

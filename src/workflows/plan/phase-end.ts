@@ -69,7 +69,7 @@ export function onPhaseEnded(
       phase: number,
       outcome: tests,
     });
-    return groupEnded(emit(told, now, { type: 'phase_committed', phase: number, commit }));
+    return groupEnded(emit(told, now, { type: 'phase_committed', phase: number, commit }), now);
   }
   if (result?.outcome === 'unchanged') {
     const said = (result.unchanged ?? [])
@@ -93,7 +93,7 @@ export function onPhaseEnded(
     state.input.rules,
     said ?? (result === null ? how : `its run ended as ${result.outcome}`),
   );
-  return groupEnded(withPhase(ended, id, { status: 'failed', why: reason }));
+  return groupEnded(withPhase(ended, id, { status: 'failed', why: reason }), now);
 }
 
 /** The phase is done with, without a commit of its own. */
@@ -106,6 +106,7 @@ export const closePhase = (
   const told = withPhase(withoutCurrent(state), id, { status: as, why, marked: false });
   return groupEnded(
     emit(told, now, { type: 'phase_closed', phase: phaseOf(state, id).number, as, why }),
+    now,
   );
 };
 
@@ -114,13 +115,14 @@ const pausedFor = ({ pausedFor_ms, group }: PlanState, result: StepResult | null
   pausedFor_ms + (group.ids.length === 1 ? (result?.pausedFor_ms ?? 0) : 0);
 
 /** Every phase of the group has ended: mark them, or ask about the first that failed. */
-export function groupEnded(state: PlanState): PlanState {
+export function groupEnded(state: PlanState, now: number): PlanState {
   const { at } = state.stage;
   if (at === 'closed') return state;
   const group = groupOf(state);
   if (group.some(({ status }) => status === 'running')) return state;
   const failed = group.find(({ status }) => status === 'failed');
-  if (failed?.testsFailed === true) return group.length === 1 ? nextFailed(state) : setAside(state);
+  if (failed?.testsFailed === true)
+    return group.length === 1 ? nextFailed(state, now) : setAside(state, now);
   if (failed !== undefined) {
     const message = `Phase ${failed.number} (${failed.name}): ${failed.why ?? 'failed'}`;
     return askAbout(state, failed.id, failed.cancelled ? 'cancelled' : 'engine_failed', message);
@@ -168,14 +170,14 @@ function failedTests(state: PlanState, id: PhaseId, result: StepResult, now: num
     summary: cut(state.input.rules, summary),
     consecutive: failures.length,
   });
-  return groupEnded(told);
+  return groupEnded(told, now);
 }
 
 /**
  * Of phases that ran side by side some failed their tests: the others are merged and marked first. What failed is judged before the next
  * group begins, where no other phase is under way.
  */
-function setAside(state: PlanState): PlanState {
+function setAside(state: PlanState, now: number): PlanState {
   const failed = groupOf(state).filter(
     ({ status, testsFailed }) => status === 'failed' && testsFailed,
   );
@@ -185,7 +187,7 @@ function setAside(state: PlanState): PlanState {
     state,
   );
   const ids = state.group.ids.filter((id) => failed.every((phase) => phase.id !== id));
-  return groupEnded(within(aside, 'group', { ids }));
+  return groupEnded(within(aside, 'group', { ids }), now);
 }
 
 /** What is not committed waits; a commit of the last, or of a wave's, takes all along. */

@@ -56,7 +56,6 @@ interface PlanFacts extends FrameFacts {
   phase_marked: OfPhase<'markPhase'>;
   scored: OfPhase<'scorePhase'>;
   revise: { phase: PhaseId; trigger: revise.ReviseTrigger; words: string };
-  triggers_evaluated: OfRevising<'evaluateTriggers'>;
   debugged: OfRevising<'debugPhase'>;
   proposed: OfRevising<'proposeReplan'>;
   replanned: OfRevising<'applyReplan'>;
@@ -188,7 +187,7 @@ function onRevise(
   const { drifts } = state.revision;
   const left = within(state, 'revision', { drifts: isReport(trigger) ? drifts.slice(1) : drifts });
   const told = trigger === 'complexity' ? revise.tellComplexity(left, phase, now) : left;
-  return revise.beginRevising(told, phase, trigger, words);
+  return revise.beginRevising(told, phase, trigger, words, now);
 }
 
 function onCheckpointed(state: PlanState, path: string, now: number): PlanState {
@@ -248,8 +247,6 @@ const FOLDS: Folds<PlanState, PlanFacts> = {
   phase_marked: (state, { phase, result }, now) => onMarked(state, phase, result, now),
   scored: (state, { phase, result }, now) => revise.onScored(state, phase, result, now),
   revise: onRevise,
-  triggers_evaluated: (state, { revising, result }, now) =>
-    revise.onTriggersEvaluated(state, revising, result, now),
   debugged: (state, { revising, result }, now) => revise.onDebugged(state, revising, result, now),
   proposed: (state, { revising, result }, now) => revise.onProposed(state, revising, result, now),
   replanned: (state, { revising, result }, now) => revise.onReplanned(state, revising, result, now),

@@ -4,9 +4,8 @@ import type { PhaseId } from '../../shared/plan.js';
 import type { BlobRef } from '../../shared/ids.js';
 import { owner } from '../frame/activities.js';
 import type { PlanRun } from './reduce.js';
-import { choicesOf, isReport } from './reports.js';
-import { failedSince } from './revising.js';
-import { isDone, phaseOf, type PhaseEntry, type PlanState, type Revising } from './state.js';
+import { choicesOf } from './reports.js';
+import { phaseOf, type PhaseEntry, type PlanState, type Revising } from './state.js';
 
 export const about = ({ id, number, name }: PhaseEntry) => ({ id, number, name });
 const failuresOf = ({ failures }: PhaseEntry): readonly PlanCallFailure[] =>
@@ -96,34 +95,7 @@ export function revise(run: PlanRun, revising: Revising): Promise<void> {
         (result) => ({ type: 'replanned', revising, result }),
       );
     }
-    case 'evaluate':
     case 'asked':
-      return run.call(
-        'evaluateTriggers',
-        { summary: `judge ${of}: ${trigger}`, about: id },
-        {
-          trigger,
-          score: phase.complexity.score,
-          tasks: phase.tasks.total,
-          expanded: phase.expanded,
-          ...(phase.stages === undefined ? {} : { stages: phase.stages }),
-          failures: phase.failures.map(({ signature, suggestions }) => ({
-            signature,
-            suggestions,
-          })),
-          failedPhases: failedSince(state),
-          // What is reported may come after what is done.
-          resolved: !isReport(revising.trigger) && (isDone(phase) || phase.commits.length > 0),
-          replans: phase.replans,
-          forced: revising.forcedBy !== null,
-          thresholds: state.reading.plan?.thresholds ?? {
-            expansion: 0,
-            tasks: 0,
-            fileReferences: 0,
-            replanLimit: 0,
-          },
-        },
-        (result) => ({ type: 'triggers_evaluated', revising, result }),
-      );
+      throw new Error(`${of} waits for an answer that no decision asks for`);
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Revising a plan while it runs: a trigger is judged (by an activity: the rules will be improved), then the phase is debugged, replanned,
- * or a person is asked. Taken up only where no child is open. Pure.
+ * Revises a plan while it runs: the recorded rules judge a trigger, then the phase is debugged or replanned, or the plan asks. It begins
+ * only if no child is open. Pure.
  */
 import type { PhaseId, ReplanRecord } from '../../shared/plan.js';
 import type { DecisionRequest } from '../../shared/decisions.js';
@@ -13,10 +13,10 @@ import { addUsage, NO_USAGE, subtractUsage, type StepUsage } from '../../shared/
 import type {
   ApplyReplanResult,
   DebugPhaseResult,
-  EvaluateTriggersResult,
   ProposeReplanResult,
   ScorePhaseResult,
 } from '../../shared/replan-activities.js';
+import { evaluateTriggers, type TriggerFacts, type Verdict } from '../../shared/triggers.js';
 import { isReport } from './reports.js';
 import {
   askAbout,
@@ -33,28 +33,33 @@ import {
 } from './state.js';
 
 export type ReviseTrigger = ReplanRecord['trigger'];
+/** A trigger before its judgement. */
+type Judged = Omit<Revising, 'step'>;
 
-/** Begins with the judgement. `words`: what a person reports. */
-export const beginRevising = (
+/** Begins with the judgement. `words`: what somebody reports. */
+export function beginRevising(
   state: PlanState,
   phase: PhaseId,
   trigger: ReviseTrigger,
   words: string,
-): PlanState =>
-  revisingAs(state, {
-    phase,
-    trigger,
-    words,
-    step: 'evaluate',
-    forcedBy:
-      state.input.options.forceReplan && !phaseOf(state, phase).forceSpent
-        ? '--force-replan'
-        : null,
-    beyondLimit: false,
-    actions: [],
-    why: '',
-    proposal: null,
-  });
+  now: number,
+): PlanState {
+  const isForced = state.input.options.forceReplan && !phaseOf(state, phase).forceSpent;
+  return judge(
+    state,
+    {
+      phase,
+      trigger,
+      words,
+      forcedBy: isForced ? '--force-replan' : null,
+      beyondLimit: false,
+      actions: [],
+      why: '',
+      proposal: null,
+    },
+    now,
+  );
+}
 
 /** The check stands before what it leads to. */
 export function tellComplexity(state: PlanState, id: PhaseId, now: number): PlanState {
@@ -151,85 +156,107 @@ export function onScored(
   });
 }
 
-/** The phase goes on: it runs again where it failed; else what was judged is done with. */
-function goOn(state: PlanState, revising: Revising, change: Partial<PhaseEntry>): PlanState {
-  const done = revisingAs(state, null);
-  if (revising.trigger === 'complexity')
-    return withPhase(done, revising.phase, { ...change, complexityEvaluated: true });
-  if (revising.trigger !== 'test_failure_pattern') return withPhase(done, revising.phase, change);
-  return nextFailed(
-    withPhase(done, revising.phase, {
-      ...change,
-      status: 'pending',
-      testsFailed: false,
-      why: null,
-      job: null,
-    }),
-  );
+/** The phase goes on: it runs again if it failed; otherwise the trigger is settled. */
+function goOn(
+  state: PlanState,
+  { trigger, phase }: Pick<Revising, 'trigger' | 'phase'>,
+  change: Partial<PhaseEntry>,
+  now: number,
+): PlanState {
+  const settled = revisingAs(state, null);
+  if (trigger === 'complexity')
+    return withPhase(settled, phase, { ...change, complexityEvaluated: true });
+  if (trigger !== 'test_failure_pattern') return withPhase(settled, phase, change);
+  const pending = { status: 'pending', testsFailed: false, why: null, job: null } as const;
+  return nextFailed(withPhase(settled, phase, { ...change, ...pending }), now);
 }
 
-/** Of a group several may have failed: each is judged before any runs again. */
-export function nextFailed(state: PlanState): PlanState {
+/** Judges the next phase of the group that failed its tests: each is judged before any runs again. */
+export function nextFailed(state: PlanState, now: number): PlanState {
   const failed = groupOf(state).find((phase) => phase.status === 'failed' && phase.testsFailed);
-  if (failed !== undefined)
-    return {
-      ...beginRevising(state, failed.id, 'test_failure_pattern', ''),
-      stage: { at: 'jobs' },
-    };
+  if (failed !== undefined) {
+    const atJobs: PlanState = { ...state, stage: { at: 'jobs' } };
+    return beginRevising(atJobs, failed.id, 'test_failure_pattern', '', now);
+  }
+  const isOpen = groupOf(state).some((phase) => !isDone(phase));
+  return { ...state, stage: { at: isOpen ? 'jobs' : 'choosing' } };
+}
+
+/** Returns what the recorded rules need to know of the phase. */
+function factsOf(state: PlanState, { phase: id, trigger, forcedBy }: Judged): TriggerFacts {
+  const phase = phaseOf(state, id);
   return {
-    ...state,
-    stage: { at: groupOf(state).some((phase) => !isDone(phase)) ? 'jobs' : 'choosing' },
+    trigger,
+    score: phase.complexity.score,
+    tasks: phase.tasks.total,
+    expanded: phase.expanded,
+    ...(phase.stages === undefined ? {} : { stages: phase.stages }),
+    failures: phase.failures,
+    failedPhases: failedSince(state),
+    // A report may lead to a new phase after one that is done.
+    resolved: !isReport(trigger) && (isDone(phase) || phase.commits.length > 0),
+    replans: phase.replans,
+    forced: forcedBy !== null,
   };
 }
 
-export function onTriggersEvaluated(
-  state: PlanState,
-  revising: Revising,
-  result: EvaluateTriggersResult,
-  now: number,
-): PlanState {
-  const phase = phaseOf(state, revising.phase);
-  const { number, replans } = phase;
-  const { trigger } = revising;
-  const { tier, outcome } = result;
-  const limit = state.reading.plan?.thresholds.replanLimit ?? 0;
-  const why = cut(state.input.rules, result.why);
-  const judged = { phase: number, trigger, tier, outcome, why, replans, limit };
-  const checked = emit(state, now, { type: 'trigger_checked', ...judged });
-  switch (result.outcome) {
+/** Judges the trigger, and begins what it calls for. */
+function judge(state: PlanState, judged: Judged, now: number): PlanState {
+  const { plan } = state.reading;
+  if (plan === null) throw new Error('no plan was read');
+  const verdict = evaluateTriggers(factsOf(state, judged), plan.thresholds, state.input.rules);
+  const { tier, outcome } = verdict;
+  const { trigger } = judged;
+  const { number, replans, note } = phaseOf(state, judged.phase);
+  const checked = emit(state, now, {
+    type: 'trigger_checked',
+    phase: number,
+    trigger,
+    tier,
+    outcome,
+    why: cut(state.input.rules, verdict.why),
+    replans,
+    limit: plan.thresholds.replanLimit,
+  });
+  switch (outcome) {
     case 'none':
     case 'notice':
-      if (result.tier === 'debug') return revisingAs(checked, { ...revising, step: 'debug' });
-      return goOn(checked, revising, { note: noteOf(result.suggestions) ?? phase.note });
-    case 'replan': {
-      const { forced: beyondLimit, actions, why: words } = result;
-      const next = { ...revising, beyondLimit, actions, why: words, proposal: null };
-      if (trigger !== 'complexity') return triggered(checked, { ...next, step: 'propose' }, now);
-      const expand = { ...next, proposal: { ref: null, action: 'expand_phase', why: words } };
-      const asks = state.reading.plan?.approval === 'ask' && phase.mayExpand !== true;
-      if (!asks) return triggered(checked, { ...expand, step: 'apply' }, now);
-      const message = expandText(state.input.planPath, phase, words);
-      return askAbout(
-        revisingAs(checked, { ...expand, step: 'asked' }),
-        phase.id,
-        'expansion',
-        message,
-      );
-    }
-    case 'limit': {
-      const stopped = emit(checked, now, {
-        type: 'loop_stopped',
-        phase: number,
-        replans,
-        limit,
-        status: 'limit_reached',
-        why,
-      });
-      const message = `Phase ${phase.number} (${phase.name}): ${result.why}. Replan it anyway?`;
-      const asked = revisingAs(stopped, { ...revising, step: 'asked', why: result.why });
-      return askAbout(asked, revising.phase, 'replan_limit', message);
-    }
+      if (tier === 'debug') return revisingAs(checked, { ...judged, step: 'debug' });
+      return goOn(checked, judged, { note: noteOf(verdict.suggestions) ?? note }, now);
+    case 'replan':
+      return calledFor(checked, judged, verdict, now);
+    case 'limit':
+      return atLimit(checked, judged, verdict.why, now);
   }
+}
+
+/** Begins a replan. An expansion needs no model, but the consent of whoever approves changes. */
+function calledFor(state: PlanState, judged: Judged, verdict: Verdict, now: number): PlanState {
+  const { forced: beyondLimit, actions, why } = verdict;
+  const next = { ...judged, beyondLimit, actions, why, proposal: null };
+  if (judged.trigger !== 'complexity') return triggered(state, { ...next, step: 'propose' }, now);
+  const expand = { ...next, proposal: { ref: null, action: 'expand_phase', why } };
+  const phase = phaseOf(state, judged.phase);
+  const asks = state.reading.plan?.approval === 'ask' && phase.mayExpand !== true;
+  if (!asks) return triggered(state, { ...expand, step: 'apply' }, now);
+  const message = expandText(state.input.planPath, phase, why);
+  return askAbout(revisingAs(state, { ...expand, step: 'asked' }), phase.id, 'expansion', message);
+}
+
+/** Asks whether the phase is replanned once more than the limit allows. */
+function atLimit(state: PlanState, judged: Judged, why: string, now: number): PlanState {
+  const { number, name, replans } = phaseOf(state, judged.phase);
+  const stopped = emit(state, now, {
+    type: 'loop_stopped',
+    phase: number,
+    replans,
+    limit: state.reading.plan?.thresholds.replanLimit ?? 0,
+    status: 'limit_reached',
+    why: cut(state.input.rules, why),
+  });
+  const message = `Phase ${number} (${name}): ${why}. Replan it anyway?`;
+  const asked = revisingAs(stopped, { ...judged, step: 'asked', why });
+  return askAbout(asked, judged.phase, 'replan_limit', message);
 }
 
 /** Emits what leads to a replan (with a warning if it exceeds the limit) and stores the time from which the replan is measured. */
@@ -286,7 +313,12 @@ export function onDebugged(
     path: result.path,
     message: result.message,
   } as const;
-  return goOn(emit(advised(before, result, now), now, event), revising, { report: result.report });
+  return goOn(
+    emit(advised(before, result, now), now, event),
+    revising,
+    { report: result.report },
+    now,
+  );
 }
 
 export function onProposed(
@@ -324,7 +356,7 @@ function onNoReplan(state: PlanState, revising: Revising, why: string, now: numb
     trigger,
     why: cut(state.input.rules, why),
   });
-  if (!isReport(trigger)) return goOn(told, revising, { asksItself: true });
+  if (!isReport(trigger)) return goOn(told, revising, { asksItself: true }, now);
   const message = `Phase ${number} (${name}): ${revising.words}: no replan was possible: ${why}`;
   return askAbout(
     revisingAs(told, { ...revising, step: 'asked' }),
@@ -427,7 +459,7 @@ export function resolveRevision(
       const trigger =
         said.answer === 'revise' && revising.trigger === 'complexity' ? 'person' : revising.trigger;
       const forcedBy = `${said.by.name} (${said.by.from})`;
-      return revisingAs(state, { ...revising, trigger, step: 'evaluate', forcedBy, words });
+      return judge(state, { ...revising, trigger, forcedBy, words }, now);
     }
     case 'expand': {
       const next = { ...revising, step: 'apply' } as const;
@@ -442,6 +474,7 @@ export function resolveRevision(
         state,
         revising,
         isReport(revising.trigger) || revising.trigger === 'complexity' ? {} : { asksItself: true },
+        now,
       );
   }
 }

@@ -17,11 +17,11 @@ import type {
 import { asking } from '../frame/decision-state.js';
 import { emit } from '../frame/log.js';
 import { begin, within, type Closed, type RunState } from '../frame/machine.js';
-import type { EvaluateTriggersResult } from '../../shared/replan-activities.js';
 import type { PlanSetup, StepResult } from '../../shared/run.js';
 import type { PauseReason } from '../../shared/decisions.js';
 import type { Limits } from '../../shared/limits.js';
 import { cut } from '../../shared/rules.js';
+import type { TriggerOutcome } from '../../shared/triggers.js';
 import type { Problem } from '../../shared/problems.js';
 import type { BlobRef } from '../../shared/ids.js';
 import type { MoneyBudget, PhaseEstimate, StepUsage } from '../../shared/usage.js';
@@ -213,11 +213,11 @@ export interface PhaseEntry
 }
 
 /** A trigger that is being dealt with. */
-export interface Revising extends Pick<EvaluateTriggersResult, 'actions' | 'why'> {
+export interface Revising extends Pick<TriggerOutcome, 'actions' | 'why'> {
   readonly phase: PhaseId;
   readonly trigger: ReplanRecord['trigger'];
-  /** `asked`: a person is. */
-  readonly step: 'evaluate' | 'debug' | 'propose' | 'apply' | 'asked';
+  /** `asked`: the plan waits for an answer about it. */
+  readonly step: 'debug' | 'propose' | 'apply' | 'asked';
   /** The person or the flag that exceeds the limit of replans; null: the limit holds. */
   readonly forcedBy: string | null;
   /** What a person reports; '' otherwise. */
