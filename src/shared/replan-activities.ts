@@ -35,10 +35,8 @@ export interface ScorePhaseResult extends ComplexityRecord {
   readonly down?: Pick<ModelDown, 'mayBePaid'>;
 }
 
-/** A failed verification as these calls see it. */
-export type PlanCallFailure = Pick<PhaseFailure, 'run' | 'kind' | 'summary' | 'output'>;
 export interface DebugPhaseInput extends PlanCallInput {
-  readonly failures: readonly PlanCallFailure[];
+  readonly failures: readonly PhaseFailure[];
 }
 export interface DebugPhaseResult extends Pick<BriefResult, 'message' | 'usage' | 'down'> {
   /** Text for the next attempt; null: there is none, `message` says why. */
@@ -56,7 +54,7 @@ export interface ProposeReplanInput extends PlanCallInput {
   readonly score: number;
   /** A person's words; '' where there are none. */
   readonly words: string;
-  readonly failures: readonly PlanCallFailure[];
+  readonly failures: readonly PhaseFailure[];
   readonly report: BlobRef | null;
   /** One line a phase: number, name, what became of it. */
   readonly outline: readonly string[];

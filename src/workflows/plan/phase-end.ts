@@ -1,4 +1,5 @@
 /** How a phase's child ended, what that means for the phase, and its mark. */
+import type { Failure } from '../../shared/failure.js';
 import type { PhaseId, PhaseFailure } from '../../shared/plan.js';
 import type { StepResult } from '../../shared/run.js';
 import { emit } from '../frame/log.js';
@@ -133,26 +134,20 @@ export function groupEnded(state: PlanState, now: number): PlanState {
   return { ...state, stage: { at: group.every(isDone) ? done : 'jobs' }, asked: null };
 }
 
-/** Rolled back by its own run; what comes next is judged once every phase of the group has ended. */
+const UNKNOWN_FAILURE: Failure = {
+  kind: null,
+  signature: null,
+  summary: 'the tests failed',
+  output: null,
+  suggestions: [],
+};
+
+/** Its own run rolled it back. The plan judges what comes next once every phase of the group has ended. */
 function failedTests(state: PlanState, id: PhaseId, result: StepResult, now: number): PlanState {
   const phase = phaseOf(state, id);
-  const {
-    kind = null,
-    signature = null,
-    summary = 'the tests failed',
-    output = null,
-  } = result.failure ?? {};
-  const suggestions = result.failure?.suggestions ?? [];
-  const failure: PhaseFailure = {
-    phase: id,
-    run: phase.runs,
-    kind,
-    signature,
-    summary,
-    output,
-    suggestions,
-    at: now,
-  };
+  const { number, runs: run } = phase;
+  const failure: PhaseFailure = { ...(result.failure ?? UNKNOWN_FAILURE), phase: id, run, at: now };
+  const { kind, signature, summary } = failure;
   const failures = [...phase.failures, failure];
   const all = [...state.records.failures, failure];
   const again: Partial<PhaseEntry> = {
@@ -163,8 +158,8 @@ function failedTests(state: PlanState, id: PhaseId, result: StepResult, now: num
   };
   const told = emit(within(withPhase(state, id, again), 'records', { failures: all }), now, {
     type: 'phase_failed',
-    phase: phase.number,
-    run: phase.runs,
+    phase: number,
+    run,
     kind,
     signature,
     summary: cut(state.input.rules, summary),

@@ -1,5 +1,4 @@
 /** The moves that revise a plan: what each calls, and the fact that comes of it. */
-import type { PlanCallFailure } from '../../shared/replan-activities.js';
 import type { PhaseId } from '../../shared/plan.js';
 import type { BlobRef } from '../../shared/ids.js';
 import { owner } from '../frame/activities.js';
@@ -8,8 +7,6 @@ import { choicesOf } from './reports.js';
 import { phaseOf, type PhaseEntry, type PlanState, type Revising } from './state.js';
 
 export const about = ({ id, number, name }: PhaseEntry) => ({ id, number, name });
-const failuresOf = ({ failures }: PhaseEntry): readonly PlanCallFailure[] =>
-  failures.map(({ run, kind, summary, output }) => ({ run, kind, summary, output }));
 
 /** Of the last reading: what the plan's own model calls go by. */
 function wanted({ reading: { plan } }: PlanState): {
@@ -40,7 +37,7 @@ export function revise(run: PlanRun, revising: Revising): Promise<void> {
   const { state } = run;
   const { phase: id, trigger } = revising;
   const phase = phaseOf(state, id);
-  const failures = failuresOf(phase);
+  const { failures } = phase;
   const of = `Phase ${phase.number}`;
   switch (revising.step) {
     case 'debug':
