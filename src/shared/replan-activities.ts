@@ -11,7 +11,7 @@ import type {
   ReplanMeasures,
   ReplanTrigger,
 } from './plan.js';
-import type { Landed, PhaseWriteInput } from './plan-activities.js';
+import type { Landed, PhaseWriteInput, PlanReading, ReadPlanResult } from './plan-activities.js';
 import type { ActivityBase } from './proposal-activities.js';
 import type { BriefResult, Unanswered } from './step-activities.js';
 
@@ -94,9 +94,17 @@ export interface ApplyReplanInput extends PhaseWriteInput {
   readonly forced: boolean;
   /** Workflow time, ms since the epoch: the entry's time. */
   readonly at: number;
+  /** How the changed plan is read afterwards. */
+  readonly read: PlanReading;
 }
 export type ApplyReplanResult =
-  | ({ readonly outcome: 'replanned'; readonly action: ReplanAction } & Landed & ReplanMeasures)
+  | ({
+      readonly outcome: 'replanned';
+      readonly action: ReplanAction;
+      /** The changed plan; null: it could not be read, so the run reads it next. */
+      readonly plan: ReadPlanResult | null;
+    } & Landed &
+      ReplanMeasures)
   | { readonly outcome: 'busy'; readonly holder: string }
   /** The documents do not take it. Nothing was changed. */
   | { readonly outcome: 'refused'; readonly why: string }

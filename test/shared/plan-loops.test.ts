@@ -111,7 +111,7 @@ class World {
     };
   }
 
-  apply({ phase, proposal }: Revising): ApplyReplanResult {
+  apply(state: PlanState, { phase, proposal }: Revising): ApplyReplanResult {
     const action = (proposal?.action ?? 'add_phase') as Exclude<
       ReturnType<Fate['proposes']>,
       'nothing' | 'misfit'
@@ -135,7 +135,8 @@ class World {
       complexityBefore: 3,
       complexityAfter: 3,
     };
-    return { outcome: 'replanned', action, ...measures, commit: 'c' };
+    const plan = marked(this.reading(), state);
+    return { outcome: 'replanned', action, ...measures, commit: 'c', plan };
   }
 
   run(state: PlanState, id: string): StepResult {
@@ -205,7 +206,7 @@ function drive(
         dispatch({ type: 'revise', phase: move.phase, trigger: move.trigger, words: move.words });
         break;
       case 'revise':
-        dispatch(revise(world, move.revising));
+        dispatch(revise(state, world, move.revising));
         break;
       case 'job':
         dispatch({
@@ -300,7 +301,7 @@ const marked = (plan: ReadyPlan, { phases }: PlanState): ReadyPlan => ({
   }),
 });
 
-function revise(world: World, revising: Revising): PlanFact {
+function revise(state: PlanState, world: World, revising: Revising): PlanFact {
   const usage = NO_USAGE;
   switch (revising.step) {
     case 'debug':
@@ -330,7 +331,7 @@ function revise(world: World, revising: Revising): PlanFact {
       };
     }
     case 'apply':
-      return { type: 'replanned', revising, result: world.apply(revising) };
+      return { type: 'replanned', revising, result: world.apply(state, revising) };
     case 'asked':
       throw new Error(`no decision asks about ${revising.phase}`);
   }

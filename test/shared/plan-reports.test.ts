@@ -122,11 +122,15 @@ describe('a report', () => {
       complexityBefore: 3,
       complexityAfter: 3,
     };
-    const result = { outcome: 'replanned', action: 'add_phase', ...measures, commit: 'c' } as const;
+    const result = {
+      outcome: 'replanned',
+      action: 'add_phase',
+      ...measures,
+      commit: 'c',
+      plan: reading(['p1', 'p2'], ['p1']),
+    } as const;
     plan.dispatch({ type: 'replanned', revising: plan.state.revision.current!, result });
     expect(phaseOf(plan.state, 'p1')).toMatchObject({ status: 'completed', replans: 1 });
-    plan.until('read');
-    plan.dispatch({ type: 'plan_read', result: reading(['p1', 'p2'], ['p1']) });
     expect(plan.until('run')).toMatchObject({ phases: ['p2'] });
   });
 

@@ -426,12 +426,7 @@ export class PlanWalk {
     switch (move.kind) {
       case 'read': {
         if (this.fails('readPlan', null, label)) return;
-        const problem = { code: 'plan_invalid', message: 'broken' } as never;
-        const result =
-          this.draw(12) === 1
-            ? ({ outcome: 'refused', problem } as const)
-            : this.sameOr(this.reading());
-        return this.dispatch({ type: 'plan_read', result });
+        return this.dispatch({ type: 'plan_read', result: this.readNext() });
       }
       case 'score': {
         if (this.fails('scorePhase', move.phase, label)) return;
@@ -683,6 +678,11 @@ export class PlanWalk {
     }
   }
 
+  private readNext(): ReadPlanResult {
+    const problem = { code: 'plan_invalid', message: 'broken' } as never;
+    return this.draw(12) === 1 ? { outcome: 'refused', problem } : this.sameOr(this.reading());
+  }
+
   private replan(id: string): ApplyReplanResult {
     switch (this.draw(6)) {
       case 1:
@@ -705,7 +705,9 @@ export class PlanWalk {
       complexityBefore: 3,
       complexityAfter: 3,
     };
-    return { outcome: 'replanned', action: 'add_phase', ...measures, commit: 'c' };
+    // The reading can fail after the plan is written: then the run reads it itself.
+    const plan = this.draw(4) === 1 ? null : this.readNext();
+    return { outcome: 'replanned', action: 'add_phase', ...measures, commit: 'c', plan };
   }
 }
 

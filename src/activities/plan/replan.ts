@@ -1,5 +1,6 @@
 /** A replan of a phase: what a model proposes for it, and what that does to the plan's documents. */
 import { readFiles } from './read-files.js';
+import { readPlan } from './read-plan.js';
 import { getJson, putJson } from '../../stores/ports.js';
 import { refuseFaults } from '../../workspace/documents/index.js';
 import * as plans from '../../documents/plan/index.js';
@@ -124,13 +125,22 @@ export const applyReplan: Activity<'applyReplan'> = async (ports, input, scope) 
       ...(written.data as ReplanMeasures),
       commit,
       marks: along,
+      plan: await readChanged(ports, input),
     };
   } catch (error) {
     return { outcome: 'refused', why: problemOn('plan_invalid')(error).message };
   }
 };
 
-/** Throws ProblemError `plan_invalid` where the documents do not take it. */
+/** ◆ The plan is written by now: a failure to read it must not make a failure of that. The run reads it itself then. */
+const readChanged = (ports: ActivityPorts, input: ApplyReplanInput) => {
+  const { workspace, planPath, stepKey, log, settings, read } = input;
+  return readPlan(ports, { workspace, planPath, stepKey, log, settings, ...read }).catch(
+    () => null,
+  );
+};
+
+/** Throws ProblemError `plan_invalid` if the documents do not take it. */
 async function changed(ports: ActivityPorts, input: ApplyReplanInput): Promise<PlanTexts> {
   const { planPath, phase, trigger, forced, why } = input;
   const root = await ports.workspace.root(input.workspace);

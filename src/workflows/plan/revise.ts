@@ -1,12 +1,33 @@
 /** The moves that revise a plan: what each calls, and the fact that comes of it. */
 import type { PhaseId } from '../../shared/plan.js';
 import type { BlobRef } from '../../shared/ids.js';
+import type { PlanReading } from '../../shared/plan-activities.js';
+import { configurationOf } from '../../shared/run.js';
 import { owner } from '../frame/activities.js';
 import type { PlanRun } from './reduce.js';
 import { choicesOf } from './reports.js';
-import { phaseOf, type PhaseEntry, type PlanState, type Revising } from './state.js';
+import { isDone, phaseOf, type PhaseEntry, type PlanState, type Revising } from './state.js';
 
 export const about = ({ id, number, name }: PhaseEntry) => ({ id, number, name });
+
+/** Returns how the plan is read next: as the run knows it. */
+export function readingOf(
+  { input, phases, reading: { trusts } }: PlanState,
+  reading: number,
+): PlanReading {
+  return {
+    reading,
+    known: phases.map((phase) => ({
+      ...about(phase),
+      text: phase.text,
+      ...(isDone(phase) ? {} : { open: true }),
+    })),
+    overrides: input.overrides,
+    approval: input.approval ?? null,
+    ...configurationOf(input),
+    ...(trusts === undefined ? {} : { trusts }),
+  };
+}
 
 /** Of the last reading: what the plan's own model calls go by. */
 function wanted({ reading: { plan } }: PlanState): {
@@ -88,6 +109,7 @@ export function revise(run: PlanRun, revising: Revising): Promise<void> {
           why,
           forced: revising.beyondLimit,
           at: Date.now(),
+          read: readingOf(state, state.reading.number + 1),
         },
         (result) => ({ type: 'replanned', revising, result }),
       );

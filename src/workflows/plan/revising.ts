@@ -17,6 +17,7 @@ import type {
   ScorePhaseResult,
 } from '../../shared/replan-activities.js';
 import { evaluateTriggers, type TriggerFacts, type Verdict } from '../../shared/triggers.js';
+import { onPlanRead } from './reading.js';
 import { isReport } from './reports.js';
 import {
   askAbout,
@@ -438,7 +439,8 @@ export function onReplanned(
       const next = within(revisingAs(told, null), 'records', {
         replans: [...state.records.replans, record],
       });
-      return readAgain(next, { inherit: { replans, forceSpent } });
+      const again = readAgain(next, { inherit: { replans, forceSpent } });
+      return result.plan === null ? again : onPlanRead(again, result.plan, now);
     }
   }
 }

@@ -4,7 +4,7 @@
  */
 import { CancellationScope } from '@temporalio/workflow';
 import type { PhaseId } from '../../shared/plan.js';
-import { configurationOf, type StepResult } from '../../shared/run.js';
+import type { StepResult } from '../../shared/run.js';
 import type { PlanInput } from '../../shared/start-input.js';
 import { owner } from '../frame/activities.js';
 import * as check from '../frame/input.js';
@@ -17,11 +17,10 @@ import { nextPlanEffect, type PlanMove, type PlanMoves } from './effects.js';
 import { cancelPhase, childId, endRuns, runPhases } from './phase-child.js';
 import { reducePlan, type PlanFact, type PlanRun } from './reduce.js';
 import { reportsOf } from './reports.js';
-import { about, revise, score } from './revise.js';
+import { readingOf, revise, score } from './revise.js';
 import {
   commandsOf,
   initialPlan,
-  isDone,
   isHeld,
   markerOf,
   phaseOf,
@@ -136,27 +135,18 @@ const where = (state: PlanState) => {
 
 function read(run: PlanRun): Promise<void> {
   const { state } = run;
-  const { input, stage, phases } = state;
+  const { input, stage } = state;
   const { number: reading, plan: last } = state.reading;
   return run.call(
     'readPlan',
     `read the plan (${reading})`,
     {
       ...where(state),
-      reading,
-      known: phases.map((phase) => ({
-        ...about(phase),
-        text: phase.text,
-        ...(isDone(phase) ? {} : { open: true }),
-      })),
+      ...readingOf(state, reading),
       // After a replan of ours the plan is another one; what was lost is wanted anew.
       ...(last === null || stage.at !== 'reading' || stage.inherit !== null || stage.renew
         ? {}
         : { hash: last.hash }),
-      overrides: input.overrides,
-      approval: input.approval ?? null,
-      ...configurationOf(input),
-      ...(state.reading.trusts === undefined ? {} : { trusts: state.reading.trusts }),
       // Who says where to begin goes on from nothing.
       ...(reading === 1 && input.options.phase === null && !input.options.restart
         ? { resume: { checkpoint: input.resumeFrom ?? null } }
