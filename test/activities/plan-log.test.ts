@@ -27,8 +27,8 @@ import { resolveHome } from '../../src/stores/home.js';
 import { resolveStore } from '../../src/stores/location.js';
 import { eventEntries, type Archive } from '../../src/stores/ports.js';
 import { createPorts } from '../../src/worker/adapters.js';
-import { beginRevising } from '../../src/workflows/plan/revising.js';
-import { withPhase } from '../../src/workflows/plan/state.js';
+import { beginRevising } from '../../src/workflows/plan/stages/revise/judge.js';
+import { withPhase } from '../../src/workflows/plan/ways.js';
 import { Driven, reading } from '../shared/plan-driven.js';
 
 let dir: string;

@@ -10,9 +10,11 @@ import {
 import { describeEvent } from '../../src/shared/event-text.js';
 import { budgetsLeft } from '../../src/workflows/plan/budget.js';
 import { checkpointOf } from '../../src/workflows/plan/checkpoint.js';
-import { nextPlanEffect } from '../../src/workflows/plan/effects.js';
-import { reducePlan, type PlanFact } from '../../src/workflows/plan/reduce.js';
-import { initialPlan, type PlanState, withPhase } from '../../src/workflows/plan/state.js';
+import type { PlanFact } from '../../src/workflows/plan/protocol.js';
+import { reducePlan } from '../../src/workflows/plan/reduce.js';
+import { nextPlanEffect } from '../../src/workflows/plan/stages/index.js';
+import { type PlanState, initialPlan } from '../../src/workflows/plan/state.js';
+import { withPhase } from '../../src/workflows/plan/ways.js';
 import type { PhaseReading, ReadyPlan } from '../../src/shared/plan.js';
 import type { PlanSetup, StepResult } from '../../src/shared/run.js';
 import { resultOfPlan } from '../../src/workflows/plan/views.js';

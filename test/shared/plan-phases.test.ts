@@ -3,9 +3,9 @@ import { describe, expect, test } from '@jest/globals';
 import { describeEvent } from '../../src/shared/event-text.js';
 import { checkpointOf } from '../../src/workflows/plan/checkpoint.js';
 import { progressOfPlan, statusOfPlan } from '../../src/workflows/plan/views.js';
-import { worktreeName } from '../../src/workflows/plan/worktrees.js';
 import { reducePlan } from '../../src/workflows/plan/reduce.js';
-import { initialPlan, isHeld, phaseOf } from '../../src/workflows/plan/state.js';
+import { isHeld, phaseOf, worktreeName } from '../../src/workflows/plan/selectors.js';
+import { initialPlan } from '../../src/workflows/plan/state.js';
 import { blob } from './world.js';
 import { alone, Driven, planInput, reading } from './plan-driven.js';
 

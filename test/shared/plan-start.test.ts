@@ -3,7 +3,8 @@ import { describe, expect, test } from '@jest/globals';
 import type { DecisionRequest } from '../../src/shared/decisions.js';
 import { readMessage, type MessageName } from '../../src/shared/messages.js';
 import { judge, validateDecision } from '../../src/shared/validate-decision.js';
-import { commandsOf, phaseOf, type PlanState } from '../../src/workflows/plan/state.js';
+import { commandsOf, phaseOf } from '../../src/workflows/plan/selectors.js';
+import type { PlanState } from '../../src/workflows/plan/state.js';
 import { plainPlan, PlanWalk, type Wanted } from './plan-walk.js';
 
 const asked = (wanted: Partial<Wanted>, estimate: 'ask' | 'approved' = 'approved') => {

@@ -9,18 +9,18 @@ import { TIMINGS, type Timings } from '../../src/shared/limits.js';
 import type { ReadPlanResult } from '../../src/shared/plan-activities.js';
 import type { ApplyReplanResult } from '../../src/shared/replan-activities.js';
 import { checkpointOf } from '../../src/workflows/plan/checkpoint.js';
-import { nextPlanEffect, type PlanEffect } from '../../src/workflows/plan/effects.js';
-import { reducePlan, type PlanFact } from '../../src/workflows/plan/reduce.js';
-import { within } from '../../src/workflows/frame/machine.js';
-import { lacksWorktree, worktreeName } from '../../src/workflows/plan/worktrees.js';
+import type { PlanEffect, PlanFact } from '../../src/workflows/plan/protocol.js';
+import { reducePlan } from '../../src/workflows/plan/reduce.js';
 import {
   commandsOf,
-  initialPlan,
   isHeld,
+  lacksWorktree,
   phaseOf,
-  type PlanState,
-  type Revising,
-} from '../../src/workflows/plan/state.js';
+  worktreeName,
+} from '../../src/workflows/plan/selectors.js';
+import { nextPlanEffect } from '../../src/workflows/plan/stages/index.js';
+import { type PlanState, type Revising, initialPlan } from '../../src/workflows/plan/state.js';
+import { within } from '../../src/workflows/frame/machine.js';
 import type { PhaseReading, ReadyPlan } from '../../src/shared/plan.js';
 import type { PlanSetup, PlanOptions, StepResult } from '../../src/shared/run.js';
 import { detailsOfPlan, statusOfPlan } from '../../src/workflows/plan/views.js';

@@ -2,8 +2,8 @@
 import type { PhaseId, PlanCheckpoint } from '../../shared/plan.js';
 import { planNumber } from '../../shared/text.js';
 import { spentOf } from './budget.js';
-import { reportsOf } from './reports.js';
-import { listedOf, openOf, type PlanState } from './state.js';
+import { listedOf, openOf, reportsOf } from './selectors.js';
+import type { PlanState } from './state.js';
 
 const iso = (at: number): string => new Date(at).toISOString();
 
