@@ -201,7 +201,11 @@ describe('what a person wants of a plan, found by grep in the log', () => {
       at: 0,
     };
     plan.state = withPhase(plan.state, 'p1', { failures: [failure, failure] });
-    plan.state = beginRevising(plan.state, 'p1', 'test_failure_pattern', '', 0);
+    plan.state = beginRevising(
+      plan.state,
+      { phase: 'p1', trigger: 'test_failure_pattern', words: '' },
+      0,
+    );
     return plan;
   };
 

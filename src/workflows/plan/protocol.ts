@@ -107,9 +107,9 @@ export interface Moment {
 }
 
 /** Gives the next effect at each place of a stage. */
-export type Next<P extends Place> = {
-  readonly [Name in P]: (state: PlanState, moment: Moment) => PlanEffect;
-};
+export type Next<P extends Place> = Readonly<
+  Record<P, (state: PlanState, moment: Moment) => PlanEffect>
+>;
 
 /** Folds each fact of a stage into the state. */
 export type On<T extends keyof PlanFacts> = Folds<PlanState, Pick<PlanFacts, T>>;
@@ -123,10 +123,6 @@ export interface Resolution {
 }
 
 /** Takes up the answer to a decision of a stage, by its reason. */
-export type Decide<R extends PauseReason> = {
-  readonly [Reason in R]: (
-    state: PlanState,
-    resolution: Resolution,
-    currentTime_ms: number,
-  ) => PlanState;
-};
+export type Decide<R extends PauseReason> = Readonly<
+  Record<R, (state: PlanState, resolution: Resolution, currentTime_ms: number) => PlanState>
+>;

@@ -58,7 +58,7 @@ function onPhaseEnded(before: PlanState, end: EndedPhase, currentTime_ms: number
     case 'committed':
       return result.commit === null
         ? failPhase(state, end, currentTime_ms)
-        : onPhaseCommitted(state, id, result, result.commit, currentTime_ms);
+        : onPhaseCommitted(state, id, { ...result, commit: result.commit }, currentTime_ms);
     case 'unchanged': {
       const reasons = (result.unchanged ?? []).map(({ path, reason }) => `; ${path}: ${reason}`);
       const why = cut(state.input.rules, `the model changed nothing${reasons.join('')}`);
@@ -105,8 +105,7 @@ const pausedFor = ({ pausedFor_ms, group }: PlanState, result: StepResult | null
 function onPhaseCommitted(
   state: PlanState,
   id: PhaseId,
-  { verification }: StepResult,
-  commit: string,
+  { verification, commit }: StepResult & { readonly commit: string },
   currentTime_ms: number,
 ): PlanState {
   const { number: phase, commits } = phaseOf(state, id);

@@ -57,7 +57,7 @@ function onRevise(
   });
   const shown =
     trigger === 'complexity' ? showComplexity(remaining, phase, currentTime_ms) : remaining;
-  return beginRevising(shown, phase, trigger, words, currentTime_ms);
+  return beginRevising(shown, { phase, trigger, words }, currentTime_ms);
 }
 
 /** Counts a call of the plan itself that was answered. */

@@ -1,6 +1,5 @@
 /** Judges a trigger by the recorded rules, and begins what it calls for. Pure. */
 import { expandText } from '../../../../shared/event-text.js';
-import type { PhaseId } from '../../../../shared/plan.js';
 import { cut } from '../../../../shared/rules.js';
 import { evaluateTriggers, type TriggerFacts, type Verdict } from '../../../../shared/triggers.js';
 import { emit } from '../../../frame/log.js';
@@ -11,21 +10,22 @@ import { askAbout, revisingAs, withPhase } from '../../ways.js';
 /** A trigger before its judgement. */
 type Judged = Omit<Revising, 'step'>;
 
-/** Begins with the judgement. `words`: what somebody reports. */
+/** What calls for a revision. `words`: what somebody reports. */
+export type Trigger = Pick<Revising, 'phase' | 'trigger' | 'words'>;
+
+/** Begins a revision with the judgement of its trigger. */
 export function beginRevising(
   state: PlanState,
-  phase: PhaseId,
-  trigger: Revising['trigger'],
-  words: string,
+  trigger: Trigger,
   currentTime_ms: number,
 ): PlanState {
-  const isForced = state.input.options.forceReplan && !phaseOf(state, phase).forceSpent;
+  const isForced = state.input.options.forceReplan && !phaseOf(state, trigger.phase).forceSpent;
   return judge(
     state,
     {
-      phase,
-      trigger,
-      words,
+      phase: trigger.phase,
+      trigger: trigger.trigger,
+      words: trigger.words,
       forcedBy: isForced ? '--force-replan' : null,
       beyondLimit: false,
       actions: [],
@@ -56,7 +56,8 @@ export function nextFailed(state: PlanState, currentTime_ms: number): PlanState 
   const failed = groupOf(state).find((phase) => phase.status === 'failed' && phase.testsFailed);
   if (failed !== undefined) {
     const atJobs: PlanState = { ...state, stage: { at: 'jobs' } };
-    return beginRevising(atJobs, failed.id, 'test_failure_pattern', '', currentTime_ms);
+    const trigger = { phase: failed.id, trigger: 'test_failure_pattern', words: '' } as const;
+    return beginRevising(atJobs, trigger, currentTime_ms);
   }
   const isOpen = groupOf(state).some((phase) => !isDone(phase));
   return { ...state, stage: { at: isOpen ? 'jobs' : 'choosing' } };
