@@ -50,7 +50,7 @@ export interface TriggerOutcome {
   readonly actions: readonly ReplanAction[];
   /** The replan exceeds the limit. */
   readonly forced: boolean;
-  readonly why: string;
+  readonly reason: string;
 }
 export interface Verdict extends TriggerOutcome {
   /** Null: the trigger is not about failed tests. */
@@ -68,12 +68,12 @@ export function evaluateTriggers(
   const suggestions = failures.at(-1)?.suggestions ?? [];
   if (trigger !== 'test_failure_pattern')
     return { ...outcomeOf(facts, thresholds, rules), tier: null, suggestions };
-  const { tier, why } = tierOf(failures, rules);
+  const { tier, reason } = tierOf(failures, rules);
   const outcome = outcomeOf(facts, thresholds, rules);
   // Failures in several phases call for a replan, whatever the tier of this phase is.
   if (outcome.outcome === 'replan' || outcome.outcome === 'limit')
     return { ...outcome, tier: 'replan', suggestions };
-  return { ...outcome, tier, why, suggestions };
+  return { ...outcome, tier, reason, suggestions };
 }
 
 export function outcomeOf(
@@ -81,25 +81,30 @@ export function outcomeOf(
   thresholds: PlanThresholds,
   rules: TriggerRules,
 ): TriggerOutcome {
-  const { outcome, why } = callOf(facts, thresholds, rules);
+  const { outcome, reason } = callOf(facts, thresholds, rules);
   const none = { actions: [], forced: false };
-  if (outcome !== 'called') return { outcome, why, ...none };
+  if (outcome !== 'called') return { outcome, reason, ...none };
   if (facts.resolved)
-    return { outcome: 'none', why: 'committed and finished phases are not replanned', ...none };
+    return { outcome: 'none', reason: 'committed and finished phases are not replanned', ...none };
   const { replanLimit } = thresholds;
   const isSpent = facts.replans >= replanLimit;
   if (isSpent && !facts.forced)
     return {
       outcome: 'limit',
-      why: `${why}; replanned ${facts.replans} of ${replanLimit} times`,
+      reason: `${reason}; replanned ${facts.replans} of ${replanLimit} times`,
       ...none,
     };
-  return { outcome: 'replan', actions: rules.replanActions[facts.trigger], forced: isSpent, why };
+  return {
+    outcome: 'replan',
+    actions: rules.replanActions[facts.trigger],
+    forced: isSpent,
+    reason,
+  };
 }
 
 interface Call {
   readonly outcome: 'called' | 'none' | 'notice';
-  readonly why: string;
+  readonly reason: string;
 }
 
 function callOf(facts: TriggerFacts, thresholds: PlanThresholds, rules: TriggerRules): Call {
@@ -109,34 +114,34 @@ function callOf(facts: TriggerFacts, thresholds: PlanThresholds, rules: TriggerR
     case 'test_failure_pattern':
       return failuresCall(facts, rules);
     case 'scope_drift':
-      return { outcome: 'called', why: 'someone reported work missing from the plan' };
+      return { outcome: 'called', reason: 'someone reported work missing from the plan' };
     case 'person':
-      return { outcome: 'called', why: 'requested by a person' };
+      return { outcome: 'called', reason: 'requested by a person' };
   }
 }
 
 function failuresCall({ failures, failedPhases }: TriggerFacts, rules: TriggerRules): Call {
   if (tierOf(failures, rules).tier === 'replan')
-    return { outcome: 'called', why: 'its tests keep failing' };
+    return { outcome: 'called', reason: 'its tests keep failing' };
   if (failedPhases >= rules.bounds.patternPhases)
-    return { outcome: 'called', why: `tests failed in ${failedPhases} phases` };
-  return { outcome: 'none', why: 'no pattern of test failures' };
+    return { outcome: 'called', reason: `tests failed in ${failedPhases} phases` };
+  return { outcome: 'none', reason: 'no pattern of test failures' };
 }
 
 function complexityCall(
   { score, tasks, expanded, stages }: TriggerFacts,
   thresholds: PlanThresholds,
 ): Call {
-  if (stages !== undefined) return { outcome: 'called', why: stages };
-  if (expanded) return { outcome: 'none', why: 'it is already expanded' };
+  if (stages !== undefined) return { outcome: 'called', reason: stages };
+  if (expanded) return { outcome: 'none', reason: 'it is already expanded' };
   const above = aboveOf(score, tasks, thresholds);
-  if (above.length > 0) return { outcome: 'called', why: above.join(', ') };
+  if (above.length > 0) return { outcome: 'called', reason: above.join(', ') };
   const { expansion, tasks: mostTasks } = thresholds;
   if (score >= expansion)
-    return { outcome: 'notice', why: `score ${score} is at the threshold of ${expansion}` };
+    return { outcome: 'notice', reason: `score ${score} is at the threshold of ${expansion}` };
   return {
     outcome: 'none',
-    why: `score ${score} and ${tasks} tasks are within ${expansion} and ${mostTasks}`,
+    reason: `score ${score} and ${tasks} tasks are within ${expansion} and ${mostTasks}`,
   };
 }
 
@@ -162,13 +167,13 @@ export const aboveOf = (
 export function tierOf(
   failures: readonly Pick<Failure, 'signature'>[],
   { bounds: { debugFailures } }: Pick<TriggerRules, 'bounds'>,
-): { readonly tier: Tier; readonly why: string } {
+): { readonly tier: Tier; readonly reason: string } {
   const [before, last] = failures.slice(-2);
   const count = failures.length;
-  if (count < debugFailures) return { tier: 'again', why: 'the first failure of this phase' };
+  if (count < debugFailures) return { tier: 'again', reason: 'the first failure of this phase' };
   if (before?.signature === last?.signature)
-    return { tier: 'replan', why: `failure ${count} is the same as the previous one` };
+    return { tier: 'replan', reason: `failure ${count} is the same as the previous one` };
   if (count === debugFailures)
-    return { tier: 'debug', why: 'the second failure in a row differs from the first' };
-  return { tier: 'replan', why: `${count} failures in a row, after a debugging report` };
+    return { tier: 'debug', reason: 'the second failure in a row differs from the first' };
+  return { tier: 'replan', reason: `${count} failures in a row, after a debugging report` };
 }

@@ -77,8 +77,8 @@ describe('trigger x state x limit -> outcome', () => {
     ['done with, forced', { resolved: true, forced: true, replans: 2 }, 'none'],
   ];
   const rows = triggers.flatMap((trigger) => states.map((state) => [trigger, ...state] as const));
-  test.each(rows)('%s, %s', (trigger, _name, state, wanted) => {
-    expect(outcome({ ...called[trigger], ...state })).toBe(wanted);
+  test.each(rows)('%s, %s', (trigger, _name, state, expected) => {
+    expect(outcome({ ...called[trigger], ...state })).toBe(expected);
   });
 
   test.each<[string, Partial<TriggerFacts>, string]>([
@@ -96,8 +96,8 @@ describe('trigger x state x limit -> outcome', () => {
     ['one failed phase', { trigger: 'test_failure_pattern', failedPhases: 1 }, 'none'],
     ['two failed phases', { trigger: 'test_failure_pattern', failedPhases: 2 }, 'none'],
     ['three failed phases', { trigger: 'test_failure_pattern', failedPhases: 3 }, 'replan'],
-  ])('what calls: %s', (_name, facts, wanted) => {
-    expect(outcome(facts)).toBe(wanted);
+  ])('what calls: %s', (_name, facts, expected) => {
+    expect(outcome(facts)).toBe(expected);
   });
 
   test('a forced replan is one only past the limit, and says which actions may be proposed', () => {
@@ -140,7 +140,7 @@ describe('the verdict', () => {
     expect(verdict({ failures: [failure, other] })).toEqual({
       outcome: 'none',
       tier: 'debug',
-      why: 'the second failure in a row differs from the first',
+      reason: 'the second failure in a row differs from the first',
       actions: [],
       forced: false,
       suggestions: ['look there'],
@@ -151,7 +151,7 @@ describe('the verdict', () => {
     expect(verdict({ failures: [failure], failedPhases: 3 })).toMatchObject({
       outcome: 'replan',
       tier: 'replan',
-      why: 'tests failed in 3 phases',
+      reason: 'tests failed in 3 phases',
     });
   });
 

@@ -100,7 +100,7 @@ export interface PhaseEntry
 }
 
 /** A trigger that is being dealt with. */
-export interface Revising extends Pick<TriggerOutcome, 'actions' | 'why'> {
+export interface Revising extends Pick<TriggerOutcome, 'actions'> {
   readonly phase: PhaseId;
   readonly trigger: ReplanRecord['trigger'];
   /** `asked`: the plan waits for an answer about it. */
@@ -116,6 +116,8 @@ export interface Revising extends Pick<TriggerOutcome, 'actions' | 'why'> {
     readonly action: string;
     readonly why: string;
   } | null;
+  /** Why the trigger calls for a replan; '' before its judgement. */
+  readonly why: string;
   /** When it led to a replan: ms of the plan's time, which stands still while a person is waited for. */
   readonly triggered?: number;
 }

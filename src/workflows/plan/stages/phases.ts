@@ -61,14 +61,14 @@ function onPhaseEnded(before: PlanState, end: EndedPhase, currentTime_ms: number
         : onPhaseCommitted(state, id, { ...result, commit: result.commit }, currentTime_ms);
     case 'unchanged': {
       const reasons = (result.unchanged ?? []).map(({ path, reason }) => `; ${path}: ${reason}`);
-      const why = cut(state.input.rules, `the model changed nothing${reasons.join('')}`);
-      return closePhase(state, id, { as: 'incomplete', why }, currentTime_ms);
+      const reason = cut(state.input.rules, `the model changed nothing${reasons.join('')}`);
+      return closePhase(state, id, { as: 'incomplete', reason }, currentTime_ms);
     }
     case 'skipped':
       return closePhase(
         state,
         id,
-        { as: 'skipped', why: 'its change was skipped' },
+        { as: 'skipped', reason: 'its change was skipped' },
         currentTime_ms,
       );
     case 'tests_failed':
@@ -133,8 +133,8 @@ function failPhase(
 ): PlanState {
   const problem = result?.problem == null ? null : sentence(result.problem);
   const ending = result === null ? how : `its run ended as ${result.outcome}`;
-  const why = cut(state.input.rules, problem ?? ending);
-  return groupEnded(withPhase(state, id, { status: 'failed', why }), currentTime_ms);
+  const reason = cut(state.input.rules, problem ?? ending);
+  return groupEnded(withPhase(state, id, { status: 'failed', why: reason }), currentTime_ms);
 }
 
 const UNKNOWN_FAILURE: Failure = {
@@ -185,13 +185,13 @@ function onTestsFailed(
 function closePhase(
   state: PlanState,
   id: PhaseId,
-  { as, why }: { readonly as: 'completed' | 'incomplete' | 'skipped'; readonly why: string },
+  { as, reason }: { readonly as: 'completed' | 'incomplete' | 'skipped'; readonly reason: string },
   currentTime_ms: number,
 ): PlanState {
-  const closed = withPhase(withoutCurrent(state), id, { status: as, why, marked: false });
+  const closed = withPhase(withoutCurrent(state), id, { status: as, why: reason, marked: false });
   const { number: phase } = phaseOf(state, id);
   return groupEnded(
-    emit(closed, currentTime_ms, { type: 'phase_closed', phase, as, why }),
+    emit(closed, currentTime_ms, { type: 'phase_closed', phase, as, why: reason }),
     currentTime_ms,
   );
 }
@@ -251,10 +251,10 @@ export function resolvePhase(
   const jobless = withPhase(state, id, { job: null });
   switch (answer) {
     case 'manual':
-      return closePhase(jobless, id, { as: 'completed', why: 'done manually' }, currentTime_ms);
+      return closePhase(jobless, id, { as: 'completed', reason: 'done manually' }, currentTime_ms);
     case 'skip': {
-      const why = note ?? 'skipped by a person';
-      return closePhase(jobless, id, { as: 'skipped', why }, currentTime_ms);
+      const reason = note ?? 'skipped by a person';
+      return closePhase(jobless, id, { as: 'skipped', reason }, currentTime_ms);
     }
     default:
       return runAgain(state, id, note ?? null, currentTime_ms);

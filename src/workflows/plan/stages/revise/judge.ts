@@ -93,7 +93,7 @@ export function judge(state: PlanState, judged: Judged, currentTime_ms: number):
     trigger,
     tier,
     outcome,
-    why: cut(state.input.rules, verdict.why),
+    why: cut(state.input.rules, verdict.reason),
     replans,
     limit: thresholds.replanLimit,
   });
@@ -105,7 +105,7 @@ export function judge(state: PlanState, judged: Judged, currentTime_ms: number):
     case 'replan':
       return calledFor(checked, judged, verdict, currentTime_ms);
     case 'limit':
-      return atLimit(checked, judged, verdict.why, currentTime_ms);
+      return atLimit(checked, judged, verdict.reason, currentTime_ms);
   }
 }
 
@@ -116,20 +116,25 @@ function calledFor(
   verdict: Verdict,
   currentTime_ms: number,
 ): PlanState {
-  const { forced: beyondLimit, actions, why } = verdict;
-  const next = { ...judged, beyondLimit, actions, why, proposal: null };
+  const { forced: beyondLimit, actions, reason } = verdict;
+  const next = { ...judged, beyondLimit, actions, why: reason, proposal: null };
   if (judged.trigger !== 'complexity')
     return triggered(state, { ...next, step: 'propose' }, currentTime_ms);
-  const expand = { ...next, proposal: { ref: null, action: 'expand_phase', why } };
+  const expand = { ...next, proposal: { ref: null, action: 'expand_phase', why: reason } };
   const phase = phaseOf(state, judged.phase);
   const asks = state.reading.plan?.approval === 'ask' && phase.mayExpand !== true;
   if (!asks) return triggered(state, { ...expand, step: 'apply' }, currentTime_ms);
-  const message = expandText(state.input.planPath, phase, why);
+  const message = expandText(state.input.planPath, phase, reason);
   return askAbout(revisingAs(state, { ...expand, step: 'asked' }), phase.id, 'expansion', message);
 }
 
 /** Asks whether the phase is replanned once more than the limit allows. */
-function atLimit(state: PlanState, judged: Judged, why: string, currentTime_ms: number): PlanState {
+function atLimit(
+  state: PlanState,
+  judged: Judged,
+  reason: string,
+  currentTime_ms: number,
+): PlanState {
   const { number, name, replans } = phaseOf(state, judged.phase);
   const stopped = emit(state, currentTime_ms, {
     type: 'loop_stopped',
@@ -137,11 +142,11 @@ function atLimit(state: PlanState, judged: Judged, why: string, currentTime_ms: 
     replans,
     limit: state.reading.plan?.thresholds.replanLimit ?? 0,
     status: 'limit_reached',
-    why: cut(state.input.rules, why),
+    why: cut(state.input.rules, reason),
   });
-  const message = `Phase ${number} (${name}): ${why}. Replan it anyway?`;
-  const asked = revisingAs(stopped, { ...judged, step: 'asked', why });
-  return askAbout(asked, judged.phase, 'replan_limit', message);
+  const message = `Phase ${number} (${name}): ${reason}. Replan it anyway?`;
+  const waiting = revisingAs(stopped, { ...judged, step: 'asked', why: reason });
+  return askAbout(waiting, judged.phase, 'replan_limit', message);
 }
 
 /** Emits what leads to a replan (with a warning if it exceeds the limit) and stores the time from which the replan is measured. */
