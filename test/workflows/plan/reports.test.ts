@@ -1,15 +1,15 @@
 /** What people report while a plan runs is never dropped: kept, shown, taken up between groups for whichever phase it concerns. */
 import { describe, expect, test } from '@jest/globals';
-import { BOUNDS } from '../../src/shared/limits.js';
-import { resumePointOf } from '../../src/documents/plan/resume.js';
-import { checkpointOf } from '../../src/workflows/plan/checkpoint.js';
-import { choicesOf, phaseOf } from '../../src/workflows/plan/selectors.js';
-import type { Revising } from '../../src/workflows/plan/state.js';
-import { withPhase } from '../../src/workflows/plan/ways.js';
-import { progressOfPlan } from '../../src/workflows/plan/views.js';
-import { NO_USAGE } from '../../src/shared/usage.js';
-import { blob } from './world.js';
-import { alone, Driven, reading } from './plan-driven.js';
+import { BOUNDS } from '../../../src/shared/limits.js';
+import { resumePointOf } from '../../../src/documents/plan/resume.js';
+import { checkpointOf } from '../../../src/workflows/plan/checkpoint.js';
+import { choicesOf, phaseOf } from '../../../src/workflows/plan/selectors.js';
+import type { Revising } from '../../../src/workflows/plan/state.js';
+import { withPhase } from '../../../src/workflows/plan/ways.js';
+import { progressOfPlan } from '../../../src/workflows/plan/views.js';
+import { NO_USAGE } from '../../../src/shared/usage.js';
+import { blob } from '../../shared/world.js';
+import { alone, Driven, reading } from '../../shared/plan-driven.js';
 
 const drift = { trigger: 'scope_drift', text: 'a migration is needed', by: 'ann' } as const;
 const revise = { trigger: 'person', text: 'say it in French', by: 'ann' } as const;

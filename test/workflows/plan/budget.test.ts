@@ -6,23 +6,23 @@ import {
   type LimitName,
   type Limits,
   type Timings,
-} from '../../src/shared/limits.js';
-import { describeEvent } from '../../src/shared/event-text.js';
-import { budgetsLeft } from '../../src/workflows/plan/budget.js';
-import { checkpointOf } from '../../src/workflows/plan/checkpoint.js';
-import type { PlanFact } from '../../src/workflows/plan/protocol.js';
-import { reducePlan } from '../../src/workflows/plan/reduce.js';
-import { nextPlanEffect } from '../../src/workflows/plan/stages/index.js';
-import { type PlanState, initialPlan } from '../../src/workflows/plan/state.js';
-import { withPhase } from '../../src/workflows/plan/ways.js';
-import type { PhaseReading, ReadyPlan } from '../../src/shared/plan.js';
-import type { PlanSetup, StepResult } from '../../src/shared/run.js';
-import { resultOfPlan } from '../../src/workflows/plan/views.js';
-import { queueNames } from '../../src/shared/names.js';
-import { currentRules } from '../../src/shared/rules.js';
-import { NO_USAGE } from '../../src/shared/usage.js';
-import { readAsBefore } from './plan-driven.js';
-import { blob } from './world.js';
+} from '../../../src/shared/limits.js';
+import { describeEvent } from '../../../src/shared/event-text.js';
+import { budgetsLeft } from '../../../src/workflows/plan/budget.js';
+import { checkpointOf } from '../../../src/workflows/plan/checkpoint.js';
+import type { PlanFact } from '../../../src/workflows/plan/protocol.js';
+import { reducePlan } from '../../../src/workflows/plan/reduce.js';
+import { nextPlanEffect } from '../../../src/workflows/plan/stages/index.js';
+import { type PlanState, initialPlan } from '../../../src/workflows/plan/state.js';
+import { withPhase } from '../../../src/workflows/plan/ways.js';
+import type { PhaseReading, ReadyPlan } from '../../../src/shared/plan.js';
+import type { PlanSetup, StepResult } from '../../../src/shared/run.js';
+import { resultOfPlan } from '../../../src/workflows/plan/views.js';
+import { queueNames } from '../../../src/shared/names.js';
+import { currentRules } from '../../../src/shared/rules.js';
+import { NO_USAGE } from '../../../src/shared/usage.js';
+import { readAsBefore } from '../../shared/plan-driven.js';
+import { blob } from '../../shared/world.js';
 
 const none = Object.fromEntries(
   Object.entries(LIMITS).map(([name, spec]) => [name, spec.default]),

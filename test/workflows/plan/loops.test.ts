@@ -4,19 +4,19 @@
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import type { ApplyReplanResult } from '../../src/shared/replan-activities.js';
-import { checkpointOf } from '../../src/workflows/plan/checkpoint.js';
-import type { PlanFact } from '../../src/workflows/plan/protocol.js';
-import { reducePlan } from '../../src/workflows/plan/reduce.js';
-import { isDone, phaseOf, worktreeName } from '../../src/workflows/plan/selectors.js';
-import { nextPlanEffect } from '../../src/workflows/plan/stages/index.js';
-import { type PlanState, type Revising, initialPlan } from '../../src/workflows/plan/state.js';
-import { within } from '../../src/workflows/frame/machine.js';
-import type { PhaseReading, ReadyPlan } from '../../src/shared/plan.js';
-import type { PlanSetup, StepResult } from '../../src/shared/run.js';
-import { NO_USAGE } from '../../src/shared/usage.js';
-import { planInput as input } from './plan-driven.js';
-import { blob } from './world.js';
+import type { ApplyReplanResult } from '../../../src/shared/replan-activities.js';
+import { checkpointOf } from '../../../src/workflows/plan/checkpoint.js';
+import type { PlanFact } from '../../../src/workflows/plan/protocol.js';
+import { reducePlan } from '../../../src/workflows/plan/reduce.js';
+import { isDone, phaseOf, worktreeName } from '../../../src/workflows/plan/selectors.js';
+import { nextPlanEffect } from '../../../src/workflows/plan/stages/index.js';
+import { type PlanState, type Revising, initialPlan } from '../../../src/workflows/plan/state.js';
+import { within } from '../../../src/workflows/frame/machine.js';
+import type { PhaseReading, ReadyPlan } from '../../../src/shared/plan.js';
+import type { PlanSetup, StepResult } from '../../../src/shared/run.js';
+import { NO_USAGE } from '../../../src/shared/usage.js';
+import { planInput as input } from '../../shared/plan-driven.js';
+import { blob } from '../../shared/world.js';
 
 const LIMIT = 2;
 const MOST_MOVES = 5_000;
