@@ -89,6 +89,23 @@ module.exports = {
       },
     },
     {
+      name: 'stages-on-selectors',
+      comment:
+        'selectors, changes and ways between stages are what stages are made of: they know no stage',
+      severity: 'error',
+      from: {
+        path: '^src/workflows/(step|plan)/(state|protocol|selectors|ledger|ways|spending|commands|inputs)[.]ts$',
+      },
+      to: { path: '^src/workflows/(step|plan)/stages/' },
+    },
+    {
+      name: 'reducer-on-stages',
+      comment: 'a stage knows neither the reducer nor what a run shows',
+      severity: 'error',
+      from: { path: '^src/workflows/(step|plan)/stages/' },
+      to: { path: '^src/workflows/(step|plan)/(workflow|reduce|decide|move|views)[.]ts$' },
+    },
+    {
       name: 'through-the-door',
       comment: 'what a folder with a door has inside is its own',
       severity: 'error',

@@ -96,7 +96,7 @@ export const LONG_ONLY = [
   'test/e2e/versions.test.ts',
   'test/e2e/watching.test.ts',
   'test/e2e/web-beside-dev.test.ts',
-  'test/shared/size.test.ts',
+  'test/workflows/step/size.test.ts',
   'test/temporal/live-workers.test.ts',
   'test/temporal/payloads-server.test.ts',
   'test/workspace/apply-two.test.ts',

@@ -46,7 +46,7 @@ export const createTemporalGateway = (
   connection: ConnectionLike,
   namespace: string,
 ): RunGateway => {
-  const at: At = { connection, namespace };
+  const server: ServerNamespace = { connection, namespace };
   const handleOf = ({ workflowId, runId }: RunRef) =>
     client.workflow.getHandle(workflowId, runId ?? undefined);
   const within = <T>(call: () => Promise<T>): Promise<T> =>
@@ -73,7 +73,7 @@ export const createTemporalGateway = (
     },
 
     describe: (ref) =>
-      unlessGone(() => within(async () => described(await handleOf(ref).describe(), at)), null),
+      unlessGone(() => within(async () => described(await handleOf(ref).describe(), server)), null),
 
     list: async (filter, limit) => {
       const found: DescribedRun[] = [];
@@ -87,7 +87,7 @@ export const createTemporalGateway = (
         const next = await within(() => runs.next());
         if (next.done === true) break;
         const run: WorkflowExecutionInfo = next.value;
-        found.push(await within(() => described(run, at)));
+        found.push(await within(() => described(run, server)));
       }
       return found;
     },
@@ -190,21 +190,21 @@ const startOptions = (request: StartRequest) => ({
   workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const,
 });
 
-interface At {
+interface ServerNamespace {
   readonly connection: ConnectionLike;
   readonly namespace: string;
 }
 
 const described = async (
   info: WorkflowExecutionDescription | WorkflowExecutionInfo,
-  at: At,
+  server: ServerNamespace,
 ): Promise<DescribedRun> => ({
   workflowId: info.workflowId,
   runId: info.runId,
   type: info.type,
   status: info.status.name,
   open: info.status.name === 'RUNNING' || info.status.name === 'PAUSED',
-  memo: await memoOf(info, at),
+  memo: await memoOf(info, server),
   historyLength: info.historyLength,
   startedAt: info.startTime,
   closedAt: info.closeTime ?? null,
@@ -214,7 +214,7 @@ const described = async (
 /** Returns what the memo says; the run adds its key as soon as a worker has begun it. Null: it is no memo of Emend. */
 const memoOf = async (
   { memo, workflowId, runId, raw }: WorkflowExecutionDescription | WorkflowExecutionInfo,
-  { connection, namespace }: At,
+  { connection, namespace }: ServerNamespace,
 ): Promise<RunMemo | null> => {
   const { stepKey, jobPath, title, workspace, host, left } = memo ?? {};
   const shown = { jobPath, title, workspace, host };

@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import { ledgerOfEvents } from '../../src/client/archive/status.js';
 import type { LedgerRow } from '../../src/shared/run.js';
 import { ledgerOf } from '../../src/workflows/step/views.js';
-import { play, type Saying, type Words } from '../shared/step-driver.js';
+import { play, type Saying, type Words } from '../workflows/step/step-driver.js';
 
 const TWO = ['a.ts', 'b.ts'];
 const statuses = (rows: readonly LedgerRow[]) =>

@@ -351,8 +351,8 @@ describe('a run that was revised, then committed', () => {
       expect(revised.note).toContain(`commit ${commit?.slice(0, 12)}`);
       expect(revised.note).not.toContain('approve ends the run with it');
       await s.answer(again, 'approve');
-      const asked = await s.settle(again, 120);
-      expect(asked.status.decision).toMatchObject({
+      const conflict = await s.settle(again, 120);
+      expect(conflict.status.decision).toMatchObject({
         reason: 'conflict',
         files: [{ path: 'a.js' }],
       });

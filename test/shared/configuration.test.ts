@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import type { Answer } from '../../src/shared/decisions.js';
 import { reducePlan } from '../../src/workflows/plan/reduce.js';
 import { plainPlan, PlanWalk } from './plan-walk.js';
-import { play, type Case } from './step-driver.js';
+import { play, type Case } from '../workflows/step/step-driver.js';
 
 describe('a question about configuration', () => {
   test.each<Case>([

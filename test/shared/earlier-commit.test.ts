@@ -3,7 +3,10 @@ import { expect, test } from '@jest/globals';
 import { earlierCommitIn } from '../../src/shared/earlier-commit.js';
 
 const refOf = (id: string): string => `sha256:${id.repeat(64)}`;
-const built = (id: string) => ({ name: 'buildProposal', result: { proposal: { id, ref: refOf(id) } } });
+const built = (id: string) => ({
+  name: 'buildProposal',
+  result: { proposal: { id, ref: refOf(id) } },
+});
 const AB = new Map([
   ['a', refOf('a')],
   ['b', refOf('b')],

@@ -1,7 +1,7 @@
 /** Programs that follow edit runs read events by these names and fields; more may come beside them, never instead. */
 import { expect, test } from '@jest/globals';
 import type { StepEvent } from '../../src/shared/events.js';
-import { play } from './step-driver.js';
+import { play } from '../workflows/step/step-driver.js';
 
 /** Name -> fields that stay. `file` beside `truncation_detected` and `decision` beside `edit_step_paused` came later. */
 const NAMED: Readonly<Record<string, readonly string[]>> = {

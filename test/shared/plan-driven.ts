@@ -12,7 +12,7 @@ import type { ReadyPlan } from '../../src/shared/plan.js';
 import { queueNames } from '../../src/shared/names.js';
 import { currentRules } from '../../src/shared/rules.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
-import { blob } from './world.js';
+import { blob } from '../workflows/step/world.js';
 
 export const planInput: PlanSetup = {
   stepKey: 'feedc0de'.repeat(4),

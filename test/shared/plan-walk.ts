@@ -28,7 +28,7 @@ import { queueNames } from '../../src/shared/names.js';
 import { currentRules } from '../../src/shared/rules.js';
 import type { TestRun } from '../../src/shared/test-activities.js';
 import { NO_USAGE } from '../../src/shared/usage.js';
-import { blob } from './world.js';
+import { blob } from '../workflows/step/world.js';
 
 /** Why an activity of a plan can fail for good (src/workflows/frame/failures.ts). */
 export const FAILURES = [

@@ -6,7 +6,7 @@ import { BOUNDS, LIMITS } from '../../src/shared/limits.js';
 import { versioned } from '../../src/shared/problems.js';
 import { currentRules } from '../../src/shared/rules.js';
 import { readMessage, type MessageName } from '../../src/shared/messages.js';
-import { play, type Saying, type StepDriver } from './step-driver.js';
+import { play, type Saying, type StepDriver } from '../workflows/step/step-driver.js';
 
 const TWO = ['a.ts', 'b.ts'];
 const atApproval = (): StepDriver => play({ files: TWO });

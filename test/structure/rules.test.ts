@@ -118,6 +118,8 @@ const BROKEN: Record<string, { readonly bad: string; readonly text: string }> = 
     bad: 'src/activities/step/bad.ts',
     text: uses('../../documents/plan/index.js'),
   },
+  'stages-on-selectors': { bad: 'src/workflows/step/selectors.ts', text: uses('./stages/x.js') },
+  'reducer-on-stages': { bad: 'src/workflows/step/stages/bad.ts', text: uses('../reduce.js') },
   'through-the-door': { bad: 'src/cli/bad.ts', text: uses('../edits/x.js') },
   'inner-doors': { bad: 'src/cli/bad.ts', text: uses('../workspace/git/x.js') },
   'replay-reads-no-constants': { bad: 'src/shared/bad.ts', text: uses('./limits.js') },
@@ -155,7 +157,8 @@ const GOOD = [
     'client/x',
     'web/x',
   ],
-  ...['workflows/x', 'workflows/step/x', 'cli/x', 'cli/ask-decision'],
+  ...['workflows/x', 'workflows/step/x', 'workflows/step/reduce', 'workflows/step/stages/x'],
+  ...['cli/x', 'cli/ask-decision'],
 ];
 
 describe('dependency rules', () => {
@@ -348,6 +351,8 @@ describe('sources', () => {
     'src/client/runs/resolve.ts': 'digits of a name',
     'src/web/ui.ts': 'a port',
     'src/documents/plan/parts.ts': 'what a small phase is',
+    'src/client/cron-key.ts': "a value of the server's enumeration",
+    'src/documents/plan/triggers.ts': 'what a small phase is, and how many failures are a pattern',
     'src/documents/plan/score.ts': 'weights and points of a score',
     'src/temporal/dev-server.ts': "Temporal's usual ports",
     'src/cli/commands/serve.ts': 'a usual port',

@@ -25,7 +25,7 @@ const kept = Object.fromEntries(
 /** The bundle with a statement at the beginning of its modules, or of each run. */
 const withStatement = (where: 'modules' | 'run', statement: string, bundle = code): string => {
   const at =
-    where === 'modules' ? '\nconst BY_FILE = ' : '\nasync function runMachine(machine, input) {\n';
+    where === 'modules' ? '\nconst BY_FILE = ' : '\nasync function runMachine(machine, args) {\n';
   if (!bundle.includes(at)) throw new Error(`the bundle has no ${at}`);
   return bundle.replace(at, () =>
     where === 'modules' ? `\n${statement}${at}` : `${at}${statement}\n`,

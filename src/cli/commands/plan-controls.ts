@@ -125,7 +125,7 @@ export const pause = control('pause', 'will pause before the next phase', { undo
 
 /** If no run is open, the plan is started where the last one left it. */
 export const resume = async (io: Io, typed: string, flags: Flags): Promise<ExitCode> => {
-  const left = await withEmend(io, async (emend) => {
+  const resumption = await withEmend(io, async (emend) => {
     const target = await targetOf(io, emend, typed, flags);
     const run = await send(emend, target, 'resume', { by: loginName() });
     if (run !== null) return { run };
@@ -135,8 +135,8 @@ export const resume = async (io: Io, typed: string, flags: Flags): Promise<ExitC
       checkpoint: target.kind === 'run' ? null : await checkpointOf(emend, target.plan),
     };
   });
-  if (left.run !== null) return report({ io, flags }, left.run, 'resume', 'continues');
-  const { checkpoint, target } = left;
+  if (resumption.run !== null) return report({ io, flags }, resumption.run, 'resume', 'continues');
+  const { checkpoint, target } = resumption;
   if (checkpoint === null) return noneOpen(target, undefined, ', and none left a checkpoint');
   return runPlan(io, typed, {
     set: [],

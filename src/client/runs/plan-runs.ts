@@ -2,6 +2,7 @@
 import { planOf, shownKey } from '../../shared/ids.js';
 import { hostOfQueue, PLAN_SIGNALS, WORKFLOWS } from '../../shared/names.js';
 import { fail } from '../../shared/problems.js';
+import type { Report } from '../../shared/plan.js';
 import type { RepositoryBase } from '../../shared/repository.js';
 import { shellWord } from '../../shared/text.js';
 import { readAmongOthers, type ArchivedRun } from '../archive/run.js';
@@ -159,10 +160,7 @@ export const planRunNamed = async (emend: Emend, text: string): Promise<Resolved
 
 type PlanControl = keyof typeof PLAN_SIGNALS;
 /** The author of the signal, and its text. */
-export interface PlanMessage {
-  readonly by: string;
-  readonly text?: string;
-}
+export type PlanMessage = Pick<Report, 'by'> & Partial<Pick<Report, 'text'>>;
 
 /** Returns the command that sends a signal to one run. */
 const COMMANDS: Readonly<Record<PlanControl, (key: string, text: string) => string>> = {

@@ -5,7 +5,7 @@
 import { CancellationScope, condition, setHandler } from '@temporalio/workflow';
 import type { DecideOutcome } from '../../shared/decisions.js';
 import { MESSAGES, readMessage, type MessageName } from '../../shared/messages.js';
-import { refuseSecret } from './decisions.js';
+import { refuseSecret } from './decisions/receiver.js';
 import { refuseUpdate } from './failures.js';
 import { abortSignal, updateId, updateOf, type Receiver } from './messages.js';
 

@@ -1,14 +1,12 @@
 /** What the states of a step and of a plan have in common: telling events, messages that do not count, a model that is down. Pure. */
-import { cut } from '../../shared/rules.js';
-import { decisionId } from './decision-state.js';
-import type { Answer, DecisionPoint, DecisionRequest, Pause } from '../../shared/decisions.js';
-import type { ActivityFailed, RunState } from './machine.js';
-import type { EventBody, Progress, StepEvent } from '../../shared/events.js';
-import { backOff, outageEvent, type ModelDown } from '../../shared/outage.js';
-import { problem, type Problem } from '../../shared/problems.js';
-import type { WrittenByTests } from '../../shared/test-activities.js';
-import type { OpenOnHost } from '../../shared/run.js';
+import type { EventBody, StepEvent } from '../../shared/events.js';
 import { shownKey } from '../../shared/ids.js';
+import { backOff, type ModelDown, outageEvent } from '../../shared/outage.js';
+import { type Problem, problem } from '../../shared/problems.js';
+import { cut } from '../../shared/rules.js';
+import type { OpenOnHost } from '../../shared/run.js';
+import type { WrittenByTests } from '../../shared/test-activities.js';
+import type { ActivityFailed, RunState } from './machine.js';
 
 /**
  * Wait before asking again for a busy workspace: doubles up to 15 times the poll, then grows with the tries. A step that waits
@@ -65,51 +63,6 @@ export const warnOfWrites = <S extends RunState>(
     currentTime_ms,
   );
 
-interface Opening {
-  readonly answers: readonly Answer[];
-  readonly proposalId?: string | null;
-  readonly ofPlan?: true;
-  readonly progress: Progress;
-}
-/** A pause becomes the open decision. Whoever is asked answers for an outage, too: what comes next is tried at once. */
-export const openDecision = <S extends RunState>(
-  state: S,
-  { reason, message, files, subject, parts }: Pause,
-  now: number,
-  { answers, proposalId = null, progress, ...of }: Opening,
-): S => {
-  const n = state.nextDecision;
-  const id = decisionId(state, proposalId);
-  const about = {
-    id,
-    n,
-    reason,
-    message,
-    files,
-    proposalId,
-    subject,
-    ...(parts === undefined ? {} : { parts }),
-  };
-  const signing = state.approvers === undefined ? {} : { mustSign: true as const };
-  const accepts = [...answers, 'abort' as const];
-  const decision: DecisionPoint = {
-    ...about,
-    accepts,
-    answered: {},
-    openedAt: now,
-    ...signing,
-    ...of,
-  };
-  const opened = { ...state, ask: null, outage: null, nextDecision: n + 1, decision };
-  return emit(opened, now, {
-    type: 'edit_step_paused',
-    reason,
-    progress,
-    decision: id,
-    ...signing,
-  });
-};
-
 export const tellFailed = <S extends RunState>(
   state: S,
   { activity, message }: ActivityFailed,
@@ -119,37 +72,6 @@ export const tellFailed = <S extends RunState>(
 
 export const notCounted = <S extends RunState>(state: S, now: number): S =>
   emit(state, now, { type: 'warning', message: 'usage: interrupted calls could not be counted' });
-
-export const decidedBy = (
-  { answer, by }: DecisionRequest,
-  decision: string,
-  files = 0,
-): EventBody => ({
-  type: 'decided',
-  decision,
-  answer,
-  files,
-  skipped: [],
-  by: `${by.name} (${by.from})`,
-});
-
-/** A message that does not count. Counted are all; kept are the last, and told as events the first: a flood leaves no flood. */
-export const recordIgnored = <S extends RunState>(
-  state: S,
-  { what, why }: { readonly what: string; readonly why: string },
-  now: number,
-): S => {
-  const { ignoredKept } = state.input.rules.bounds;
-  const ignoredCount = state.ignoredCount + 1;
-  const ignored = [...state.ignored, cut(state.input.rules, `${what}: ${why}`)].slice(-ignoredKept);
-  const kept = { ...state, ignored, ignoredCount };
-  const event = {
-    type: 'decision_ignored',
-    what: cut(state.input.rules, what),
-    why: cut(state.input.rules, why),
-  } as const;
-  return ignoredCount > ignoredKept ? kept : emit(kept, now, event);
-};
 
 /** The model could not be asked for `file`: the run waits, or a person is asked. */
 export const onModelDown = <S extends RunState>(
@@ -167,14 +89,6 @@ export const onModelDown = <S extends RunState>(
     now,
     outageEvent({ ...outage, message: cut(state.input.rules, outage.message) }),
   );
-};
-
-/** `retry` of a wait: the next try comes at once, and where it fails the waits begin anew. */
-export const tryNow = <S extends RunState>(state: S, request: DecisionRequest, now: number): S => {
-  const { outage } = state;
-  if (outage?.id !== request.decision || request.answer !== 'retry') return state;
-  const again = { ...state, outage: { ...outage, tries: 0, waited_ms: 0, next: now } };
-  return emit(again, now, decidedBy(request, outage.id));
 };
 
 /** What a person reads of it wherever the result is shown. */

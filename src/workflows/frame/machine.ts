@@ -18,7 +18,7 @@ import type {
 } from '../../shared/run.js';
 import { NO_USAGE, type StepUsage } from '../../shared/usage.js';
 import type { Asked, Calls, Words } from './activities.js';
-import { NO_DECISIONS, type DecisionState } from './decision-state.js';
+import { NO_DECISIONS, type DecisionState } from './decisions/state.js';
 import type { Fields } from './input.js';
 import type { LongRun } from './long-run.js';
 

@@ -23,7 +23,7 @@ import { isRecord } from '../../shared/text.js';
 import { callsOf, isLocal, type Calls } from './activities.js';
 import { ArchiveFeed } from './archive-feed.js';
 import { beginRun, showStart } from './begin.js';
-import { Decisions } from './decisions.js';
+import { Decisions } from './decisions/receiver.js';
 import { unbegunResult } from './details.js';
 import type { EarlyMessages } from './early-messages.js';
 import { failureOf, untilDone, unreadable } from './failures.js';

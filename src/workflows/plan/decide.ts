@@ -8,8 +8,10 @@ import type {
 import type { Limits } from '../../shared/limits.js';
 import { hostOfQueue } from '../../shared/names.js';
 import { isLimitName } from '../../shared/rules.js';
-import { recordOf, resolvedBy, seenWith, waitsForHost } from '../frame/decision-state.js';
-import { decidedBy, emit, leftOnHost, tryNow } from '../frame/log.js';
+import { recordOf, resolvedBy, seenWith, decidedBy, tryNow } from '../frame/decisions/answering.js';
+import { raisedLimit, requestedLimits } from '../frame/decisions/limits.js';
+import { waitsForHost } from '../frame/decisions/state.js';
+import { emit, leftOnHost } from '../frame/log.js';
 import { spentOf } from './budget.js';
 import type { Resolution } from './protocol.js';
 import { phaseOf } from './selectors.js';
@@ -74,28 +76,20 @@ function withSettings(state: PlanState, open: DecisionPoint, request: DecisionRe
 /** Returns the limits that the answer sets. `retry` at a reached limit without a number raises it by as much again. */
 function limitsOfAnswer(
   state: PlanState,
-  open: DecisionPoint,
+  { reason, subject: reached }: DecisionPoint,
   request: DecisionRequest,
 ): Partial<Limits> {
-  const requested = Object.fromEntries(
-    Object.entries(request.set ?? {}).filter(
-      ([name, value]) => isLimitName(state.input.rules, name) && typeof value === 'number',
-    ),
-  ) as Partial<Limits>;
-  const reached = open.subject;
-  if (open.reason !== 'budget' || reached === null || !isLimitName(state.input.rules, reached))
+  const requested = requestedLimits(state.input.rules, request);
+  if (reason !== 'budget' || reached === null || !isLimitName(state.input.rules, reached))
     return requested;
-  // What cannot be counted is not limited any more, whatever the answer sets.
-  if (reached === 'budget_usd' && spentOf(state, 0).usage.usd === null) requested[reached] = null;
-  else requested[reached] ??= raisedLimit(state, reached);
-  return requested;
-}
-
-/** Returns the limit raised by as much as it was at the start of the plan. */
-function raisedLimit(state: PlanState, name: keyof Limits): number {
-  const fallback = name === 'budget_usd' ? (state.expected?.budget?.usd ?? 0) : 0;
-  const limit = state.limits?.[name] ?? fallback;
-  return limit + (state.reading.plan?.limits[name] ?? fallback);
+  const isMoney = reached === 'budget_usd';
+  const raised = raisedLimit(requested[reached], {
+    current: state.limits?.[reached],
+    first: state.reading.plan?.limits[reached],
+    fallback: isMoney ? (state.expected?.budget?.usd ?? 0) : 0,
+    isCounted: !isMoney || spentOf(state, 0).usage.usd !== null,
+  });
+  return { ...requested, [reached]: raised };
 }
 
 const MADE_AGAIN: ReadonlySet<Answer> = new Set(['retry', 'wait', 'regenerate']);

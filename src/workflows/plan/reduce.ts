@@ -4,8 +4,9 @@
  */
 import type { Answer, Pause } from '../../shared/decisions.js';
 import { waited } from '../../shared/outage.js';
-import { asking } from '../frame/decision-state.js';
-import { noProgress, openDecision, recordIgnored, tellFailed } from '../frame/log.js';
+import { recordIgnored } from '../frame/decisions/answering.js';
+import { asking, openDecision } from '../frame/decisions/asking.js';
+import { noProgress, tellFailed } from '../frame/log.js';
 import { within, type Folds } from '../frame/machine.js';
 import { onControl } from './controls.js';
 import { abortPlan, applyPlanDecision } from './decide.js';

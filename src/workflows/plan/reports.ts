@@ -1,7 +1,8 @@
 /** What people report while a plan runs: work out of its scope, or how to revise it. The plan keeps it until it takes it up between groups. Pure. */
 import type { Report } from '../../shared/plan.js';
 import { cut } from '../../shared/rules.js';
-import { emit, recordIgnored } from '../frame/log.js';
+import { recordIgnored } from '../frame/decisions/answering.js';
+import { emit } from '../frame/log.js';
 import { within } from '../frame/machine.js';
 import { reportedFor } from './selectors.js';
 import type { PlanState } from './state.js';

@@ -1,5 +1,5 @@
 /** The signals that only plans have: reports of work out of scope, and controls of the plan as a whole. */
-import { shown } from '../frame/decisions.js';
+import { shown } from '../frame/decisions/receiver.js';
 import type { Machine } from '../frame/machine.js';
 import { PLAN_CONTROLS, PLAN_REPORTS } from '../frame/messages.js';
 import type { PlanFact } from './protocol.js';

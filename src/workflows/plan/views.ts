@@ -179,7 +179,15 @@ export function detailsOfPlan(state: PlanState): string {
 }
 
 /** An item of a list, as the Temporal UI draws the columns of a table without a gap. */
-function phaseLine({ number, name, status, tasks, complexity, commits, why }: PhaseEntry): string {
+function phaseLine({
+  number,
+  name,
+  status,
+  tasks,
+  complexity,
+  commits,
+  ...phase
+}: PhaseEntry): string {
   const commit = commits.at(-1);
   const count = `${tasks.total} ${tasks.total === 1 ? 'task' : 'tasks'}`;
   const parts = [
@@ -188,6 +196,6 @@ function phaseLine({ number, name, status, tasks, complexity, commits, why }: Ph
     `score ${complexity.score}`,
     ...(commit === undefined ? [] : [`commit \`${commit.slice(0, 12)}\``]),
   ];
-  const reason = codeSpan(why ?? '', 100);
+  const reason = codeSpan(phase.why ?? '', 100);
   return `- Phase ${number} ${codeSpan(name, 80)}: ${parts.join(', ')}${reason === '' ? '' : `: ${reason}`}`;
 }

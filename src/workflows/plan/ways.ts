@@ -3,7 +3,7 @@ import type { PauseReason } from '../../shared/decisions.js';
 import type { PhaseId, PlanOutcome } from '../../shared/plan.js';
 import type { Problem } from '../../shared/problems.js';
 import { cut } from '../../shared/rules.js';
-import { asking } from '../frame/decision-state.js';
+import { asking } from '../frame/decisions/asking.js';
 import { emit } from '../frame/log.js';
 import { within } from '../frame/machine.js';
 import { reportsOf } from './selectors.js';

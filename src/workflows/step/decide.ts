@@ -1,352 +1,282 @@
-/** What a person's decision does to the step. Which decisions count is in shared/validate-decision.ts. Pure. */
-import { within } from '../frame/machine.js';
-import { recordOf, seenWith, resolvedBy, testsBy, waitsForHost } from '../frame/decision-state.js';
+/** Takes up an answer to a decision of the step: its settings, what it orders for each file, then what follows. Pure. */
 import {
-  isOfTheRest,
-  namedFiles,
   type Answer,
   type DecisionPoint,
   type DecisionRecord,
   type DecisionRequest,
+  isOfTheRest,
+  namedFiles,
+  type PauseReason,
 } from '../../shared/decisions.js';
-import { answerOf } from '../../shared/validate-decision.js';
-import type { LimitName, Limits } from '../../shared/limits.js';
-import {
-  lacksConsent,
-  unfinishedPaths,
-  type FileEntry,
-  type StepState,
-  type Verdict,
-} from './state.js';
-import type { ProposalSummary } from '../../shared/proposal-activities.js';
+import type { BlobRef } from '../../shared/ids.js';
+import type { LimitName } from '../../shared/limits.js';
 import { defaultChunks, isLimitName } from '../../shared/rules.js';
-import { resolveBase, testsOfProposal } from './reduce-tests.js';
-import { splitByFile } from './reduce-propose.js';
-import {
-  askAgain,
-  lookFor,
-  takePicked,
-  endAfterRollback,
-  endWithoutHost,
-  newBase,
-  resolveReview,
-  reportSkipped,
-  withFiles,
-  withMakers,
-} from './transitions.js';
-import { decidedBy, emit, tryNow } from '../frame/log.js';
+import { answerOf } from '../../shared/validate-decision.js';
+import { decidedBy, recordOf, resolvedBy, seenWith, tryNow } from '../frame/decisions/answering.js';
+import { raisedLimit, type ReachedLimit, requestedLimits } from '../frame/decisions/limits.js';
+import { waitsForHost } from '../frame/decisions/state.js';
+import { emit } from '../frame/log.js';
+import { within } from '../frame/machine.js';
+import { askAgain, asManual, splitByFile, withFiles } from './ledger.js';
 import { moved } from './move.js';
-import { askFailedAgain, callSettings } from './retry.js';
-import { resolveRunaway } from './decide-runaway.js';
-import { asksOverEstimate } from './runaway.js';
-import { auditAnew, resolveAudit } from './reduce-verify.js';
-import {
-  asLeft,
-  asManual,
-  resolveConflict,
-  resolveTestsFailed,
-  resolveCombined,
-} from './decide-conflict.js';
+import type { Decide, Resolution } from './protocol.js';
+import { hasFailed, testsOfProposal, unfinishedPaths, withMakers } from './selectors.js';
+import { asksOverEstimate } from './spending.js';
+import { DECIDE, type StepReason } from './stages/index.js';
+import { askFailedAgain, callSettings } from './stages/propose/failures.js';
+import { withSelection } from './stages/review.js';
+import type { FileEntry, StepState } from './state.js';
+import { endAfterRollback, endWithoutHost, newBase } from './ways.js';
 
-/** Raises limits and takes settings; `retry` at a reached limit without a number raises it by as much again. */
-function withSettings(state: StepState, open: DecisionPoint, request: DecisionRequest): StepState {
-  const said = Object.entries(request.set ?? {}).filter(
-    ([name, value]) => isLimitName(state.input.rules, name) && typeof value === 'number',
+/** Takes up a request that counts. `shared/validate-decision.ts` decides which do. */
+export const applyDecision = (
+  state: StepState,
+  request: DecisionRequest,
+  currentTime_ms: number,
+): StepState => reportSkipped(state, takeAnswer(state, request, currentTime_ms));
+
+function takeAnswer(state: StepState, request: DecisionRequest, currentTime_ms: number): StepState {
+  const { decision } = state;
+  const counted = { ...state, seenRequests: seenWith(state, request.requestId) };
+  if (request.answer === 'abort')
+    return abortStep(counted, recordOf(request, currentTime_ms), currentTime_ms);
+  if (decision === null) return tryNow(counted, request, currentTime_ms);
+  const paths = pathsOf(decision, request);
+  const answered = {
+    ...decision.answered,
+    ...Object.fromEntries(paths.map((path) => [path, request.answer])),
+  };
+  const records = [...state.pendingRecords, recordOf(request, currentTime_ms, paths)];
+  const nextState = withAnswer(counted, decision, { request, paths }, currentTime_ms);
+  const isComplete = decision.files.every((file) => Object.hasOwn(answered, file.path));
+  if (!isComplete && !state.input.rules.wholeAnswers.includes(request.answer))
+    return { ...nextState, decision: { ...decision, answered }, pendingRecords: records };
+  const closed = { ...nextState, ...resolvedBy(state, decision, records, currentTime_ms) };
+  const resolved = emit(closed, currentTime_ms, {
+    type: 'decision_resolved',
+    decision: decision.id,
+    reason: decision.reason,
+  });
+  const resolution = { decision: { ...decision, answered }, request };
+  return resolve(resolved, resolution, currentTime_ms);
+}
+
+/** Returns the paths that the request answers: those that it names, or all that have no answer yet. */
+function pathsOf(decision: DecisionPoint, request: DecisionRequest): readonly string[] {
+  const open = decision.files
+    .map((file) => file.path)
+    .filter((path) => answerOf(decision, path) === undefined);
+  const named = namedFiles(request);
+  return named === undefined ? open : open.filter((path) => named.includes(path));
+}
+
+/** A request, and the paths that it answers. */
+interface Answered {
+  readonly request: DecisionRequest;
+  readonly paths: readonly string[];
+}
+
+/** Reports the answer, takes its settings, and does at once what it orders for each file. */
+function withAnswer(
+  state: StepState,
+  decision: DecisionPoint,
+  { request, paths }: Answered,
+  currentTime_ms: number,
+): StepState {
+  const files = isOfTheRest(decision, request.answer) ? (state.proposal?.files ?? []) : paths;
+  const event = decidedBy(request, decision.id, files.length);
+  const reported = emit(state, currentTime_ms, event);
+  const set = withSettings(mayExceedEstimate(reported, request), decision, request);
+  return splitIfMixed(withFileAnswers(set, decision, { request, paths }), currentTime_ms);
+}
+
+/** The decisions of all stages, and those that can come at any stage. */
+const DECISIONS: Decide<StepReason> = {
+  ...DECIDE,
+  workspace_unreachable: (state, { request }, currentTime_ms) =>
+    request.answer === 'move' ? moved(state, request, currentTime_ms) : state,
+  blob_lost: readAgain,
+};
+
+/** Does what follows once each file of the decision has its answer. */
+function resolve(state: StepState, resolution: Resolution, currentTime_ms: number): StepState {
+  const decisions: Partial<Decide<PauseReason>> = DECISIONS;
+  const take = decisions[resolution.decision.reason];
+  return take === undefined ? state : take(state, resolution, currentTime_ms);
+}
+
+/** Reads all files again, as stored bytes are gone. Applied files are restored first. The picked files are kept, and a lost pick is made again. */
+function readAgain(state: StepState): StepState {
+  const { base, applied, commit } = state;
+  const nextState = within(state, 'base', { pickRegeneration: base.pickRegeneration + 1 });
+  return applied.all.length > 0 && commit === null
+    ? { ...nextState, stage: { at: 'roll_back', then: { do: 'new_base' } } }
+    : newBase(nextState);
+}
+
+/** Lists in the `decided` event the files that the answer leaves out: without a worker only events show what became of a file. */
+const reportSkipped = (before: StepState, after: StepState): StepState => {
+  const open = new Set(
+    before.edits.files.filter((file) => file.status !== 'skipped').map((file) => file.path),
   );
-  const { base, edits } = state;
+  const skipped = after.edits.files.filter(
+    (file) => file.status === 'skipped' && open.has(file.path),
+  );
+  if (skipped.length === 0) return after;
+  const paths = skipped.map((file) => file.path);
+  const events = after.events.map((event) =>
+    event.type === 'decided' && event.seq >= before.nextSeq ? { ...event, skipped: paths } : event,
+  );
+  return { ...after, events };
+};
+
+/** Takes the limits that the answer sets, and raises the limit that was reached on `retry`. */
+function withSettings(
+  state: StepState,
+  decision: DecisionPoint,
+  request: DecisionRequest,
+): StepState {
+  const { base } = state;
+  const requested = requestedLimits(state.input.rules, request);
   if (base.limits === null)
-    return within(state, 'base', { early: { ...base.early, ...Object.fromEntries(said) } });
-  const limits: Record<LimitName, number | null> = { ...base.limits, ...Object.fromEntries(said) };
-  const reached = open.subject;
-  // Answered file by file, it is raised once.
-  const isFirstRetry = !Object.values(open.answered).includes('retry');
-  if (
-    isFirstRetry &&
-    request.answer === 'retry' &&
-    reached !== null &&
-    isLimitName(state.input.rules, reached)
-  ) {
-    const most = defaultChunks(state.input.rules, edits.files.length);
-    // What cannot be counted is not limited any more, whatever the answer sets.
-    if (reached === 'budget_usd' && state.usage.usd === null) limits[reached] = null;
-    else if (request.set?.[reached] === undefined) {
-      const fallback = reached === 'budget_usd' ? (base.budget?.usd ?? most) : most;
-      limits[reached] = (limits[reached] ?? fallback) + (base.ready?.limits[reached] ?? fallback);
-    }
-  }
-  return within(state, 'base', { limits: limits satisfies Limits });
+    return within(state, 'base', { early: { ...base.early, ...requested } });
+  const limits = { ...base.limits, ...requested };
+  const name = decision.subject;
+  // An answer for each file raises it once.
+  const isFirstRetry =
+    request.answer === 'retry' && !Object.values(decision.answered).includes('retry');
+  if (!isFirstRetry || name === null || !isLimitName(state.input.rules, name))
+    return within(state, 'base', { limits });
+  return within(state, 'base', {
+    limits: { ...limits, [name]: raisedLimit(requested[name], reachedLimit(state, name)) },
+  });
+}
+
+function reachedLimit({ base, edits, input, usage }: StepState, name: LimitName): ReachedLimit {
+  const isMoney = name === 'budget_usd';
+  const chunks = defaultChunks(input.rules, edits.files.length);
+  return {
+    current: base.limits?.[name],
+    first: base.ready?.limits[name],
+    fallback: isMoney ? (base.budget?.usd ?? chunks) : chunks,
+    isCounted: !isMoney || usage.usd !== null,
+  };
 }
 
 const ORDERS_CALLS: ReadonlySet<Answer> = new Set(['retry', 'revise', 'regenerate']);
-/** An answer that orders calls although the run is over its estimate lets it continue: it is not asked for the estimate right after that. */
+
+/** Takes an answer that orders calls as the answer to `runaway`, if the run is over its estimate: it would be asked right after. */
 const mayExceedEstimate = (state: StepState, { answer }: DecisionRequest): StepState =>
   ORDERS_CALLS.has(answer) && asksOverEstimate(state)
     ? { ...state, answered: { ...state.answered, overEstimate: true } }
     : state;
 
-/** Folds a request that counts (see `validateDecision`) into the state. */
-export const applyDecision = (state: StepState, request: DecisionRequest, now: number): StepState =>
-  reportSkipped(state, takeAnswer(state, request, now));
-
-function takeAnswer(state: StepState, request: DecisionRequest, now: number): StepState {
-  const open = state.decision;
-  const seen = { ...state, seenRequests: seenWith(state, request.requestId) };
-  if (request.answer === 'abort') return abortStep(seen, recordOf(request, now), now);
-  if (open === null) return tryNow(seen, request, now);
-  const unanswered = open.files
-    .map((file) => file.path)
-    .filter((path) => answerOf(open, path) === undefined);
-  const wanted = namedFiles(request);
-  const named = wanted === undefined ? null : new Set(wanted);
-  const files = named === null ? unanswered : unanswered.filter((path) => named.has(path));
-  const taken = isOfTheRest(open, request.answer) ? (state.proposal?.files ?? []) : files;
-  const told = emit(seen, now, decidedBy(request, open.id, taken.length));
-  const answered = {
-    ...open.answered,
-    ...Object.fromEntries(files.map((path) => [path, request.answer])),
-  };
-  const complete = open.files.every((file) => Object.hasOwn(answered, file.path));
-  const records = [...state.pendingRecords, recordOf(request, now, files)];
-  const set = withSettings(mayExceedEstimate(told, request), open, request);
-  const effected = onward(perFile(set, open, request, files), now);
-  if (!complete && !state.input.rules.wholeAnswers.includes(request.answer))
-    return { ...effected, decision: { ...open, answered }, pendingRecords: records };
-  const closed = { ...effected, ...resolvedBy(state, open, records, now) };
-  const resolved = emit(closed, now, {
-    type: 'decision_resolved',
-    decision: open.id,
-    reason: open.reason,
-  });
-  return resolve(resolved, { ...open, answered }, request, now);
-}
-
-/** Ends the step, whatever it does or waits for; an open decision is resolved by it. */
-export function abortStep(state: StepState, record: DecisionRecord, now: number): StepState {
-  const open = state.decision;
-  const by = record.by.from === '' ? record.by.name : `${record.by.name} (${record.by.from})`;
+/** Ends the step at any stage. It resolves an open decision. */
+export function abortStep(
+  state: StepState,
+  record: DecisionRecord,
+  currentTime_ms: number,
+): StepState {
+  const { decision, pendingRecords } = state;
+  const { name, from: source } = record.by;
+  const author = source === '' ? name : `${name} (${source})`;
   const closed =
-    open === null ? {} : resolvedBy(state, open, [...state.pendingRecords, record], now);
-  const told = emit({ ...state, ...closed, abortedBy: by, ask: null }, now, {
+    decision === null
+      ? {}
+      : resolvedBy(state, decision, [...pendingRecords, record], currentTime_ms);
+  const nextState = emit({ ...state, ...closed, abortedBy: author, ask: null }, currentTime_ms, {
     type: 'abort_requested',
-    by,
+    by: author,
   });
-  return waitsForHost(state) ? endWithoutHost(told, now) : endAfterRollback(told, now, 'aborted');
+  return waitsForHost(state)
+    ? endWithoutHost(nextState, currentTime_ms)
+    : endAfterRollback(nextState, currentTime_ms, 'aborted');
 }
 
-/** A call for all files goes on only while it is for all of them; after answers for some, the rest is asked for file by file. */
-function onward(state: StepState, now: number): StepState {
+/** Ends the call for all files once it is not for all of them any more. The other files are asked for one by one. */
+function splitIfMixed(state: StepState, currentTime_ms: number): StepState {
   const { combined, files } = state.edits;
   if (combined === null) return state;
-  const wanted = unfinishedPaths(state);
-  if (wanted.length === files.length) return state;
-  if (wanted.length > 0) return splitByFile(state, 'answered by file', now, wanted.length > 1);
-  return files.some((file) => file.status === 'failed')
-    ? state
-    : within(state, 'edits', { combined: null });
+  const unfinished = unfinishedPaths(state);
+  if (unfinished.length === files.length) return state;
+  if (unfinished.length > 0)
+    return splitByFile(state, 'answered by file', currentTime_ms, unfinished.length > 1);
+  return hasFailed(state) ? state : within(state, 'edits', { combined: null });
 }
 
-/** What an answer does to the files it names, at once: the first verdict on a file stands. */
-function perFile(
+/** Does at once what an answer orders for each file. The first verdict on a file counts. */
+function withFileAnswers(
   state: StepState,
-  open: DecisionPoint,
-  request: DecisionRequest,
-  files: readonly string[],
+  decision: DecisionPoint,
+  { request, paths }: Answered,
 ): StepState {
-  // Where its tests failed, too, their output says more than the change alone.
-  const tested = testsOfProposal(state);
-  const rejected =
-    (tested?.signature == null ? null : tested.output) ?? state.proposal?.diff ?? null;
-  const keys = new Map((state.proposal?.files ?? []).map((file) => [file.path, file.key]));
-  const verdict = (file: FileEntry, answer: Verdict['answer']): FileEntry => ({
-    ...file,
-    status: answer === 'skip' ? 'skipped' : file.status,
-    verdict: {
-      answer,
-      decision: open.n,
-      key: keys.get(file.path) ?? '',
-      ...(request.by.from === 'policy' ? { isAutomatic: true as const } : {}),
-    },
-  });
-  const change: Partial<Record<Answer, (file: FileEntry) => FileEntry>> = {
-    // Of failed files: those that are done are approved, and these are left out.
-    approve: (file) =>
-      isOfTheRest(open, 'approve') ? { ...file, status: 'skipped' } : verdict(file, 'approve'),
-    skip: (file) =>
-      open.reason === 'approval' ? verdict(file, 'skip') : { ...file, status: 'skipped' },
-    take_theirs: (file) => ({ ...file, status: 'skipped' }),
+  const { answer } = request;
+  if (answer === 'retry')
+    return askFailedAgain(
+      state,
+      decision.files.length === 0 ? unfinishedPaths(state) : paths,
+      request,
+    );
+  const change = fileChange(state, decision, request);
+  if (change === undefined) return state;
+  if (!isOfTheRest(decision, answer))
+    return withFiles(state, answer === 'revise' ? withMakers(state, paths) : paths, change);
+  // The files that the decision lists are left out, and those of the proposal are approved.
+  const proposed = state.proposal?.files.map((file) => file.path) ?? [];
+  return withFiles(withFiles(state, paths, change), proposed, verdictOf(state, decision, request));
+}
+
+type FileChange = (file: FileEntry) => FileEntry;
+
+/** Returns what the answer changes in the entry of each file. Undefined: it changes none. */
+function fileChange(
+  state: StepState,
+  decision: DecisionPoint,
+  request: DecisionRequest,
+): FileChange | undefined {
+  const { proposal } = state;
+  const skip: FileChange = (file) => ({ ...file, status: 'skipped' });
+  const verdict = verdictOf(state, decision, request);
+  const changes: Partial<Record<Answer, FileChange>> = {
+    approve: isOfTheRest(decision, 'approve') ? skip : verdict,
+    skip: decision.reason === 'approval' ? (file) => verdict(skip(file)) : skip,
+    take_theirs: skip,
     select: (file) =>
-      chosen(
+      withSelection(
         file,
-        state.proposal,
+        proposal,
         new Map(Object.entries(request.select ?? {})).get(file.path) ?? null,
       ),
-    revise: (file) => askAgain(file, { ...callSettings(request), refusal: rejected }),
+    revise: (file) => askAgain(file, { ...callSettings(request), refusal: rejectedEdit(state) }),
     manual: asManual,
-    // The host is back: the same answer is wanted, not a new one.
+    // The host is back. Its recorded answer is taken, without a new request.
     wait: (file) =>
       file.status === 'failed' ? { ...file, status: 'pending', failure: null } : file,
   };
-  if (request.answer === 'retry') {
-    const reached = open.files.length === 0 ? unfinishedPaths(state) : files;
-    return askFailedAgain(state, reached, request);
-  }
-  const effect = change[request.answer];
-  if (effect === undefined) return state;
-  if (isOfTheRest(open, request.answer))
-    return withFiles(withFiles(state, files, effect), [...keys.keys()], (file) =>
-      verdict(file, 'approve'),
-    );
-  const revised = request.answer === 'revise' ? withMakers(state, files) : files;
-  return withFiles(state, revised, effect);
+  return changes[request.answer];
 }
 
-/** The file as the next proposal takes it: what was chosen of it, to be looked at again. */
-const chosen = (
-  file: FileEntry,
-  proposal: ProposalSummary | null,
-  changes: readonly number[] | null,
-): FileEntry =>
-  proposal === null
-    ? file
-    : {
-        ...file,
-        verdict: null,
-        selected: { proposal: proposal.ref, diff: proposal.diff, changes },
-      };
-
-/** Where something was chosen, all other files stay as this proposal has them (it may have been carried over to newer files). */
-function pinProposal(state: StepState, open: DecisionPoint): StepState {
-  const { proposal } = state;
-  if (proposal === null || !Object.values(open.answered).includes('select')) return state;
-  const proposed = new Set(proposal.files.map((file) => file.path));
-  return withFiles(state, 'all', (file) => {
-    const stays =
-      proposed.has(file.path) &&
-      file.status === 'done' &&
-      !file.manual &&
-      answerOf(open, file.path) !== 'select';
-    return stays
-      ? { ...file, selected: { proposal: proposal.ref, diff: proposal.diff, changes: null } }
-      : file;
+/** Returns the change that adds the verdict of the answer to a file: `skip`, or otherwise `approve`. */
+function verdictOf(
+  { proposal }: StepState,
+  { n }: DecisionPoint,
+  { answer, by: author }: DecisionRequest,
+): FileChange {
+  const keys = new Map((proposal?.files ?? []).map((file) => [file.path, file.key]));
+  return (file) => ({
+    ...file,
+    verdict: {
+      answer: answer === 'skip' ? 'skip' : 'approve',
+      decision: n,
+      key: keys.get(file.path) ?? '',
+      ...(author.from === 'policy' ? { isAutomatic: true as const } : {}),
+    },
   });
 }
 
-/** Another proposal is wanted: failed tests of this one were kept for it alone. */
-const anew = (state: StepState, open: DecisionPoint): StepState => ({
-  ...pinProposal(within(state, 'applied', { incomplete: false }), open),
-  proposal: null,
-});
-
-/** Whoever approved was told that the commands run without a sandbox; a policy is told nothing. */
-const withConsent = (state: StepState, { answer, by }: DecisionRequest): StepState =>
-  answer === 'approve' && by.from !== 'policy' && lacksConsent(state)
-    ? { ...state, sandbox: { ...state.sandbox, without: 'run' } }
-    : state;
-
-/** The proposal of the files that are done is that of the step once the failed ones are left out; else it is built anew with them. */
-function resolveFailed(
-  state: StepState,
-  answers: ReadonlySet<Answer>,
-  request: DecisionRequest,
-  now: number,
-): StepState {
-  if (state.stage.at !== 'propose' || state.stage.part === undefined) return state;
-  const leftOut = [...answers].every((answer) => answer === 'approve' || answer === 'skip');
-  if (!leftOut || state.proposal === null)
-    return { ...state, stage: { at: 'propose' }, proposal: null };
-  return resolveReview(withConsent({ ...state, stage: { at: 'review' } }, request), now);
-}
-
-/** The next look at the files accepts the contents that the question was about. */
-function trustConfiguration(state: StepState): StepState {
-  const { untrusted = [], trusts = [] } = state.base;
-  return within(state, 'base', { trusts: [...trusts, ...untrusted], untrusted: [] });
-}
-
-/** Every file of the decision has its answer: what follows. */
-function resolve(
-  state: StepState,
-  open: DecisionPoint,
-  request: DecisionRequest,
-  now: number,
-): StepState {
-  const answers = new Set(Object.values(open.answered));
-  switch (open.reason) {
-    case 'tests_changed_files':
-      if (request.answer === 'adopt') return asLeft(state);
-      return request.answer === 'skip' ? resolveCombined(state, request, now) : state;
-    case 'baseline': {
-      const resolved = resolveBase(state, open, request);
-      // Whoever answers retry changed something, which may be what the sandbox shows.
-      return request.answer === 'retry'
-        ? { ...resolved, sandbox: { ...state.sandbox, reread: true } }
-        : resolved;
-    }
-    case 'sandbox_unavailable':
-    case 'sandbox_blocks_tests': {
-      if (request.answer === 'skip') return resolveCombined(state, request, now);
-      const told = resolveBase(state, open, request);
-      if (request.answer === 'retry')
-        return { ...told, sandbox: { ...state.sandbox, reread: true } };
-      const without = request.answer === 'run_once' ? 'once' : 'run';
-      return { ...told, sandbox: { ...state.sandbox, without } };
-    }
-    case 'pick':
-    case 'nothing_found': {
-      if (answers.has('retry'))
-        return lookFor(state, request.note === undefined ? [] : [request.note]);
-      const taken = open.files.filter(({ path }) => answerOf(open, path) === 'take');
-      if (taken.length === 0) return endAfterRollback(state, now, 'skipped');
-      return takePicked(
-        state,
-        taken.map(({ path, message }) => ({ path, why: message })),
-        now,
-      );
-    }
-    case 'configuration':
-      return request.answer === 'trust' ? trustConfiguration(state) : state;
-    case 'secret_found':
-      return request.answer === 'mask' || request.answer === 'send'
-        ? { ...state, secrets: request.answer }
-        : state;
-    case 'approval':
-      if (answers.has('revise')) return { ...anew(state, open), stage: { at: 'propose' } };
-      if (answers.has('select')) return { ...anew(state, open), stage: { at: 'build' } };
-      return resolveReview(withConsent(state, request), now);
-    case 'conflict':
-    case 'hook_changed':
-      return resolveConflict(state, open, request, now);
-    case 'tests_failed':
-      return resolveTestsFailed(state, open, request, now);
-    case 'audit':
-      return resolveAudit(state, request, now);
-    case 'test_command':
-      return {
-        ...within(state, 'tests', testsBy(request, open.subject, state.base.ready?.test.from)),
-        answered: { ...state.answered, tests: true },
-      };
-    case 'runaway':
-      return resolveRunaway(state, request, now);
-    case 'estimate':
-      return resolveCombined(
-        { ...state, answered: { ...state.answered, estimate: true } },
-        request,
-        now,
-      );
-    case 'workspace_unreachable':
-      return request.answer === 'move' ? moved(state, request, now) : state;
-    case 'blob_lost': {
-      // What was picked is kept; an answer that was lost while picking is asked for anew.
-      const anew = within(state, 'base', { pickRegeneration: state.base.pickRegeneration + 1 });
-      // The files as they are now hold what was applied: the new base is the one from before.
-      return anew.applied.all.length > 0 && anew.commit === null
-        ? { ...anew, stage: { at: 'roll_back', then: { do: 'new_base' } } }
-        : newBase(anew);
-    }
-    default:
-      // Failed files and limits: decided per file, or for the step where no file is named.
-      return open.files.length === 0
-        ? resolveCombined(auditAnew(state, open, request), request, now)
-        : resolveFailed(state, answers, request, now);
-  }
+/** Returns the edit that the model is shown with a note: the output of its failed tests, which says more, or its diff. */
+function rejectedEdit(state: StepState): BlobRef | null {
+  const tested = testsOfProposal(state);
+  const output = tested?.signature == null ? null : tested.output;
+  return output ?? state.proposal?.diff ?? null;
 }

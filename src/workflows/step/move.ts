@@ -1,14 +1,14 @@
 /** A run goes on elsewhere, as its host is gone: where, what must be there, and what is done there again. Pure. */
-import { within, type Move } from '../frame/machine.js';
-import { emit } from '../frame/log.js';
 import type { DecisionRequest } from '../../shared/decisions.js';
 import { hostQueueOf, queuesOfAny } from '../../shared/names.js';
-import type { StepSetup } from '../../shared/run.js';
 import { cut } from '../../shared/rules.js';
+import type { StepSetup } from '../../shared/run.js';
 import { asText } from '../../shared/text.js';
-import { onRolledBack } from './reduce-verify.js';
+import { emit } from '../frame/log.js';
+import { type Move, within } from '../frame/machine.js';
+import { openThere } from './selectors.js';
+import { onRolledBack } from './stages/apply.js';
 import type { StepState } from './state.js';
-import { openThere } from './transitions.js';
 
 export const moveOf = (
   state: StepState,
@@ -42,7 +42,11 @@ export const moveOf = (
 };
 
 /** ◆ What was written there is written here, under a decision of its own: a record of what was applied is of one place. */
-export const moved = (state: StepState, request: DecisionRequest, now: number): StepState => {
+export const moved = (
+  state: StepState,
+  request: DecisionRequest,
+  currentTime_ms: number,
+): StepState => {
   const to = moveOf(state, request);
   if (typeof to === 'string') return state;
   const was = openThere(state);
@@ -59,9 +63,11 @@ export const moved = (state: StepState, request: DecisionRequest, now: number): 
   const message = cut(state.input.rules, `moved to ${to.input.workspace} from ${from}`);
   const here = { input: to.input, left: [...(state.left ?? []), was], stage };
   const untested = within(state, 'tests', { proposed: null, afterApply: null });
-  const there = emit({ ...within(untested, 'applied', applied), ...here }, now, {
+  const there = emit({ ...within(untested, 'applied', applied), ...here }, currentTime_ms, {
     type: 'warning',
     message,
   });
-  return stage.at === 'roll_back' ? onRolledBack(there, { files: [], leftAlone: [] }, now) : there;
+  return stage.at === 'roll_back'
+    ? onRolledBack(there, { files: [], leftAlone: [] }, currentTime_ms)
+    : there;
 };

@@ -1,7 +1,7 @@
 /** The state of one edit step: the ledger and all that the protocol needs to choose its next move. Plain data. */
-import { begin, type Closed, type RunState } from '../frame/machine.js';
-import type { PauseReason } from '../../shared/decisions.js';
 import type { AuditReport } from '../../shared/audit.js';
+import type { PauseReason } from '../../shared/decisions.js';
+import type { BlobRef } from '../../shared/ids.js';
 import type { Limits } from '../../shared/limits.js';
 import type { MadeFiles, PickedFile } from '../../shared/pick.js';
 import type { Failure } from '../../shared/failure.js';
@@ -10,34 +10,33 @@ import type {
   Application,
   HeldLock,
   NoSandbox,
-  ProposalFileSummary,
   ProposalSummary,
   SandboxChoice,
   SelectedFiles,
 } from '../../shared/proposal-activities.js';
-import { defaultChunks } from '../../shared/rules.js';
-import type { StepSetup, FileStatus, StepOutcome } from '../../shared/run.js';
+import type { FileStatus, StepOutcome, StepSetup } from '../../shared/run.js';
 import type {
   LinesAsked,
   PreflightResult,
-  RegionPart,
   ProposeInput,
+  RegionPart,
   Target,
 } from '../../shared/step-activities.js';
 import type { RunTestsResult, TestRun } from '../../shared/test-activities.js';
-import { moneyBudget, type MoneyBudget, type StepEstimate } from '../../shared/usage.js';
-import type { BlobRef } from '../../shared/ids.js';
+import type { MoneyBudget, StepEstimate } from '../../shared/usage.js';
+import { begin, type Closed, type RunState } from '../frame/machine.js';
 
 type Paths = readonly string[];
 
 /** Another run holds the workspace. */
-export interface Busy {
+interface Busy {
   readonly tries: number;
   /** What a person can do about the holder; null: it is a run like others, and is waited for. */
   readonly advice: string | null;
   /** Before the next try. */
   readonly waiting: boolean;
 }
+
 /** What follows a rollback. */
 export type AfterRollback =
   /** `apply`: again, on what its repository's branch holds by then. */
@@ -72,6 +71,7 @@ export interface Kept {
   readonly reason?: string | undefined;
   readonly made?: MadeFiles | undefined;
 }
+
 /** What a chunk still has to go through; the whole step's call has one too. */
 export interface CallProgress extends Pick<
   ProposeInput,
@@ -96,6 +96,7 @@ export interface CallProgress extends Pick<
   /** Once the model has asked for more lines. */
   readonly linesAsked: LinesAsked | null;
 }
+
 export interface Verdict {
   readonly answer: 'approve' | 'skip';
   readonly decision: number;
@@ -104,10 +105,12 @@ export interface Verdict {
   /** Nobody saw the change: `approval: auto` or a review policy approved it. */
   readonly isAutomatic?: true;
 }
-export interface Selected extends Pick<SelectedFiles, 'proposal' | 'diff'> {
+
+interface Selected extends Pick<SelectedFiles, 'proposal' | 'diff'> {
   /** Null: the file as the proposal has it. */
   readonly changes: readonly number[] | null;
 }
+
 export interface FileEntry
   extends CallProgress, Pick<Target, 'path' | 'isNew' | 'bucket' | 'lines'> {
   /** The job says that it goes. */
@@ -153,6 +156,7 @@ interface Base {
   /** Limits that people set before preflight had resolved any (while files were picked). */
   readonly early: Partial<Limits>;
 }
+
 interface Edits {
   readonly files: readonly FileEntry[];
   /** The one call for all files; null: one call a file. */
@@ -170,6 +174,7 @@ interface Edits {
   /** The model has given an answer for a file that could be used, on whatever base. */
   readonly hasSuccess: boolean;
 }
+
 interface Applied {
   readonly all: readonly Application[];
   /** An application whose activity failed without saying whether it wrote: an end of the step rolls it back too. */
@@ -183,7 +188,9 @@ interface Applied {
   /** What a commit hook staged, for the proposal that follows its `rebase`; null: nothing. */
   readonly staged: BlobRef | null;
 }
+
 type BaseResult = Extract<RunTestsResult, { readonly on: 'base' } | NoSandbox>;
+
 /** A run of the tests on a proposal that is not applied. */
 interface ProposedTests {
   /** `ProposalSummary.id`. */
@@ -194,6 +201,7 @@ interface ProposedTests {
   readonly isFresh: boolean;
   readonly result: TestRun;
 }
+
 interface Tests {
   readonly commands: readonly string[];
   /** A found command that a person approved in this run. */
@@ -266,8 +274,8 @@ export interface StepState extends RunState<StepSetup> {
 /** Of tests whose base did not change again. */
 export const NO_BASE_MOVES = { baseMoves: 0, movesByRuns: 0 } as const;
 
-export const initialState = (input: StepSetup, now: number): StepState => ({
-  ...begin(input, now),
+export const initialState = (input: StepSetup, currentTime_ms: number): StepState => ({
+  ...begin(input, currentTime_ms),
   stage: { at: 'preflight', only: null },
   base: { number: 1, pickRegeneration: 1, picked: null, ready: null, limits: null, early: {} },
   edits: {
@@ -318,67 +326,3 @@ export const initialState = (input: StepSetup, now: number): StepState => ({
   ...(input.withoutSandbox === true ? { sandbox: { without: 'run' } } : {}),
   commit: null,
 });
-
-export const auditOf = ({ audit }: StepState): NonNullable<StepState['audit']> =>
-  audit ?? { regeneration: 1 };
-
-/** Is a person's consent still wanted before commands run? */
-export const lacksConsent = ({ base, sandbox }: StepState): boolean =>
-  base.ready?.noSandbox !== undefined && sandbox?.without === undefined;
-
-export const maxChunks = ({ base, edits, input }: StepState): number =>
-  base.limits?.maxTotalChunks ?? defaultChunks(input.rules, edits.files.length);
-
-/** Returns the money that the run may use now. An answer may have set another budget, or a model without a price was used. */
-export const budgetOf = ({ base, usage }: StepState): MoneyBudget | null => {
-  const { limits, budget = null } = base;
-  const set_usd = limits?.budget_usd ?? null;
-  const default_usd = budget?.isDefault === true && usage.usd !== null ? budget.usd : null;
-  return moneyBudget(set_usd, default_usd);
-};
-
-export const attemptsLeft = ({ base }: StepState, { attempts }: CallProgress): number =>
-  (base.limits?.maxAttemptsPerFile ?? 2) - attempts;
-export const answersLeft = ({ base }: StepState, { answers }: CallProgress): number =>
-  (base.limits?.maxCallsPerFile ?? Infinity) - answers;
-/** May the model be asked about what was found in an answer of its own? */
-export const mayRepair = (state: StepState, attempt: CallProgress): boolean =>
-  attemptsLeft(state, attempt) > 1 && answersLeft(state, attempt) > 0;
-
-export const isUnfinished = ({ status }: { readonly status: FileStatus }): boolean =>
-  status === 'pending' || status === 'in_progress';
-/** Paths that still want an answer from the model. */
-export const unfinishedPaths = (state: StepState): readonly string[] =>
-  state.edits.files.filter(isUnfinished).map((file) => file.path);
-
-/** Is the proposal that of the files that are done, while a person is asked about others? */
-export const isPart = ({ stage, proposal }: StepState): boolean =>
-  stage.at === 'propose' && stage.part === true && proposal !== null;
-
-/** The person who changed a file by hand has reviewed it by that. */
-const isPersons = (file: ProposalFileSummary, entries: ReadonlyMap<string, FileEntry>): boolean =>
-  file.by === 'person' && entries.get(file.path)?.unreviewed !== true;
-
-/** Files that the current proposal would change by the model and that still stand for application. */
-export const approvedPaths = (state: StepState): readonly string[] => {
-  const proposal = state.proposal;
-  if (proposal === null) return [];
-  const entries = new Map(state.edits.files.map((file) => [file.path, file]));
-  return proposal.files
-    .filter(
-      (file) => isPersons(file, entries) || entries.get(file.path)?.verdict?.answer === 'approve',
-    )
-    .map((file) => file.path);
-};
-
-/** Proposal files that no verdict covers yet. */
-export const undecidedPaths = (state: StepState): readonly string[] => {
-  const entries = new Map(state.edits.files.map((file) => [file.path, file]));
-  return (state.proposal?.files ?? [])
-    .filter((file) => {
-      if (isPersons(file, entries)) return false;
-      const verdict = entries.get(file.path)?.verdict ?? null;
-      return verdict?.key !== file.key;
-    })
-    .map((file) => file.path);
-};

@@ -1,21 +1,9 @@
 /** What queries, the Temporal UI and the faces read of a step's state. Pure. */
-import { BOUNDS } from '../../shared/limits.js';
-import { appliedPaths, chunksLeft, nextEffect } from './effects.js';
-import { wantsBase } from './reduce-tests.js';
-import { outageText, type Outage } from '../../shared/outage.js';
-import { countsOf, type LedgerRow, type StepResult, type StepStatus } from '../../shared/run.js';
-import {
-  answersLeft,
-  attemptsLeft,
-  auditOf,
-  budgetOf,
-  isUnfinished,
-  type CallProgress,
-  type FileEntry,
-  type StepState,
-} from './state.js';
 import { shownKey, type StepKey } from '../../shared/ids.js';
+import { BOUNDS } from '../../shared/limits.js';
+import { type Outage, outageText } from '../../shared/outage.js';
 import type { ProposalSummary } from '../../shared/proposal-activities.js';
+import { countsOf, type LedgerRow, type StepResult, type StepStatus } from '../../shared/run.js';
 import { codeSpan } from '../../shared/text.js';
 import {
   bounded,
@@ -25,6 +13,18 @@ import {
   statusBase,
   titleLine,
 } from '../frame/details.js';
+import {
+  answersLeft,
+  appliedPaths,
+  attemptsLeft,
+  auditOf,
+  budgetOf,
+  chunksLeft,
+  isUnfinished,
+  wantsBase,
+} from './selectors.js';
+import { nextEffect } from './stages/index.js';
+import type { CallProgress, FileEntry, StepState } from './state.js';
 
 /** One call for all files tells of each file what it does itself. */
 export const ledgerOf = (state: StepState): readonly LedgerRow[] => {

@@ -1,45 +1,26 @@
 /**
- * The edit step: one job, from its Markdown to a tested commit. The state says what comes next (`nextEffect`), one activity does it,
- * and what came of it is folded into the state (`reduce`). This file is the protocol; every rule that will be improved lives in an
- * activity, so that a better rule breaks no paused run.
+ * The edit step: one job, from its Markdown to a tested commit. The state says what comes next (`nextEffect`), one activity does it, and the
+ * reducer folds the fact that comes of it into the state (`reduce`). This file is the protocol: `CALLS` has the activity of each effect. The
+ * rules are in `stages/`, one file or folder for each. Rules that will be improved are in activities, so that a better rule breaks no paused run.
  */
-import { isBlobRef, type BlobRef } from '../../shared/ids.js';
+import * as check from '../frame/input.js';
 import { CancellationScope } from '@temporalio/workflow';
-import { configurationOf, type StepResult } from '../../shared/run.js';
+import { isBlobRef } from '../../shared/ids.js';
+import type { StepResult } from '../../shared/run.js';
 import type { EditStepInput } from '../../shared/start-input.js';
 import type { TestSubject } from '../../shared/test-activities.js';
 import { owner } from '../frame/activities.js';
-import * as check from '../frame/input.js';
-import type { FrameEffect, Machine, RunIo } from '../frame/machine.js';
+import type { Machine, RunIo } from '../frame/machine.js';
 import { runMachine } from '../frame/run.js';
-import {
-  leftOut,
-  nextEffect,
-  repairable,
-  selectedFiles,
-  type Chunk,
-  type Effect,
-} from './effects.js';
+import * as inputs from './inputs.js';
 import { moveOf } from './move.js';
-import { reduce, type Fact } from './reduce.js';
-import { baseChoice, baseQuestion } from './reduce-tests.js';
-import {
-  formatterChoice,
-  heldToken,
-  limitsOf,
-  onHost,
-  proposalOf,
-  sandboxChoice,
-  snapshotOf,
-  testedOn,
-  unapprovedOf,
-} from './inputs.js';
-import { auditOf, initialState, type StepState } from './state.js';
+import type { Chunk, EffectOf, Effects, Fact } from './protocol.js';
+import { reduce } from './reduce.js';
+import { nextEffect } from './stages/index.js';
+import { baseQuestion } from './stages/verify/base.js';
+import { initialState, type StepState } from './state.js';
 import { detailsOf, ledgerOf, resultOf, statusOf } from './views.js';
 
-const DEFAULT_TEST_TIMEOUT_S = 600; // bound: Seconds for the tests of a step whose limits are not known.
-
-type OwnEffect = Exclude<Effect, FrameEffect>;
 type StepRun = RunIo<StepState, Fact, Chunk>;
 
 /** `editStep(input) -> result`; see src/shared/start-input.ts for the input, src/shared/run.ts for the result, docs/architecture.md for the picture. */
@@ -50,7 +31,7 @@ export async function editStep(
   return runMachine(step, [input, ...others]);
 }
 
-const step: Machine<StepState, Fact, OwnEffect, Chunk> = {
+const step: Machine<StepState, Fact, EffectOf, Chunk> = {
   kind: 'job',
   setupFields: {
     job: check.orNull('a reference to a stored job (sha256:…)', isBlobRef),
@@ -60,7 +41,7 @@ const step: Machine<StepState, Fact, OwnEffect, Chunk> = {
   next: nextEffect,
   reduce,
   perform,
-  onHost,
+  onHost: inputs.onHost,
   move: moveOf,
   failed: (fact, chunk) => ({ ...fact, chunk: chunk ?? null }),
   end,
@@ -74,311 +55,154 @@ const step: Machine<StepState, Fact, OwnEffect, Chunk> = {
   abortsBetweenEffects: false,
 };
 
-function perform(move: OwnEffect, run: StepRun): Promise<void> | void {
-  const { state } = run;
-  const { input, proposal, stage, base, edits, applied, tests } = state;
-  const { workspace } = input;
-  switch (move.kind) {
-    case 'preflight':
-      return run.call(
-        'preflight',
-        `read the files (snapshot ${base.number})`,
-        {
-          workspace,
-          job: input.job,
-          jobPath: input.jobPath,
-          snapshotNumber: base.number,
-          overrides: { ...input.overrides, ...base.early },
-          approval: input.approval ?? null,
-          hints: input.hints,
-          picked: base.picked,
-          ...(input.pick === undefined ? {} : { pick: input.pick }),
-          ...(base.lookFor?.length ? { lookFor: base.lookFor } : {}),
-          ...(base.made === undefined ? {} : { made: base.made }),
-          ...configurationOf(input),
-          ...(base.trusts === undefined ? {} : { trusts: base.trusts }),
-          only: stage.at === 'preflight' ? stage.only : null,
-          ...(input.given === undefined || base.ready !== null ? {} : { given: true as const }),
-        },
-        (result) => ({ type: 'preflighted', result }),
-      );
-    case 'pick':
-      return run.callInterruptibly(
-        'pickFiles',
-        'ask the model which files to edit',
-        {
-          snapshot: snapshotToPick(state),
-          regeneration: base.pickRegeneration,
-          ...limitsOf(state),
-        },
-        (result) => ({ type: 'picked', result }),
-      );
-    case 'brief':
-      return run.callInterruptibly(
-        'writeBrief',
-        'agree on names and parts',
-        { snapshot: snapshotOf(state), ...limitsOf(state) },
-        (result) => ({ type: 'briefed', result }),
-      );
-    case 'propose':
-      return propose(move.chunks, run);
-    case 'build': {
-      const selected = selectedFiles(state);
-      return run.call(
-        'buildProposal',
-        {
-          summary: 'check and build the proposal',
-          files: edits.files.length,
-          isLong: base.ready?.quickBuild !== true,
-        },
-        {
-          workspace,
-          snapshot: snapshotOf(state),
-          accepted: edits.accepted,
-          ...leftOut(state),
-          repairable: repairable(state),
-          // Files of which a person chose among the changes: taken from the proposal that they looked at.
-          ...(selected === undefined ? {} : { selected }),
-          ...(applied.staged === null ? {} : { staged: applied.staged }),
-          ...formatterChoice(state),
-        },
-        (result) => ({ type: 'proposal_built', result }),
-      );
-    }
-    case 'approve_by_policy':
-      return run.dispatch({ type: 'approved_by_policy' });
-    case 'apply':
-      return run.call(
-        'applyProposal',
-        `write ${move.files.length} files`,
-        {
-          ...owner(),
-          workspace,
-          proposal: proposalOf(state),
-          decision: applied.decision,
-          files: move.files.length === proposal?.files.length ? null : move.files,
-          releaseAfter: move.releaseAfter,
-          jobPath: input.jobPath,
-          ...testedOn(state, move.files),
-          ...unapprovedOf(state, move.files),
-        },
-        (result) => ({ type: 'applied', result }),
-      );
-    case 'rebase':
-      return run.call(
-        'rebaseProposal',
-        'rebase the proposal onto the current files',
-        {
-          workspace,
-          proposal: proposalOf(state),
-          snapshot: snapshotOf(state),
-          files: stage.at === 'rebase' ? stage.files : null,
-          exclude: leftOut(state).exclude,
-          decision: applied.decision,
-        },
-        (result) => ({ type: 'rebased', result }),
-      );
-    case 'verify': {
-      const on = { kind: 'applied', applications: applied.all, run: tests.runs ?? 0 } as const;
-      return runTests(run, on, tests.commands.join(' && '));
-    }
-    case 'try_base':
-      return tryBase(move.beside, run);
-    case 'test_proposal': {
-      const on = {
-        kind: 'proposal',
-        proposal: proposalOf(state),
-        files: move.files,
-        applications: applied.all,
-        run: tests.runs ?? 0,
-        ...(move.isFresh ? { isFresh: true as const } : {}),
-      } as const;
-      return runTests(run, on, `${tests.commands.join(' && ')}: on the proposal`);
-    }
-    case 'audit': {
-      // Before it is applied the proposal is judged with what of the change is on disk.
-      const next = {
-        proposal: proposalOf(state),
-        decision: 0,
-        files: proposal?.files.map(({ path }) => path) ?? [],
-      };
-      return run.callInterruptibly(
-        'auditChange',
-        'ask a model to audit the change',
-        {
-          snapshot: snapshotOf(state),
-          applications:
-            base.ready?.audit === 'before_approval' ? [...applied.all, next] : applied.all,
-          regeneration: auditOf(state).regeneration,
-          calls: move.calls,
-          ...(state.secrets === undefined ? {} : { secrets: state.secrets }),
-          ...limitsOf(state),
-        },
-        (result) => ({ type: 'audited', result }),
-      );
-    }
-    case 'release':
-      return run.call(
-        'releaseWorkspace',
-        'unlock the workspace',
-        { workspace, ...heldToken(state) },
-        () => ({ type: 'released' }),
-      );
-    case 'roll_back':
-      return run.call(
-        'rollBack',
-        'restore the files',
-        { ...owner(), workspace, applications: applied.all, ...heldToken(state) },
-        (result) => ({ type: 'rolled_back', result }),
-      );
-    case 'commit':
-      return commit(run);
-  }
-}
+/** Performs each effect: the activity that it calls, and the fact that comes of it. */
+const CALLS: {
+  readonly [Kind in keyof Effects]: (run: StepRun, effect: EffectOf<Kind>) => Promise<void> | void;
+} = {
+  preflight: (run) =>
+    run.call(
+      'preflight',
+      `read the files (snapshot ${run.state.base.number})`,
+      inputs.preflightInput(run.state),
+      (result) => ({ type: 'preflighted', result }),
+    ),
+  pick: (run) =>
+    run.callInterruptibly(
+      'pickFiles',
+      'ask the model which files to edit',
+      inputs.pickInput(run.state),
+      (result) => ({ type: 'picked', result }),
+    ),
+  brief: (run) =>
+    run.callInterruptibly(
+      'writeBrief',
+      'agree on names and parts',
+      inputs.briefInput(run.state),
+      (result) => ({ type: 'briefed', result }),
+    ),
+  propose: (run, { chunks }) => propose(run, chunks),
+  build: (run) =>
+    run.call('buildProposal', buildWords(run.state), inputs.buildInput(run.state), (result) => ({
+      type: 'proposal_built',
+      result,
+    })),
+  approve_by_policy: (run) => run.dispatch({ type: 'approved_by_policy' }),
+  apply: (run, effect) =>
+    run.call(
+      'applyProposal',
+      `write ${effect.files.length} files`,
+      { ...owner(), ...inputs.applyInput(run.state, effect) },
+      (result) => ({ type: 'applied', result }),
+    ),
+  rebase: (run) =>
+    run.call(
+      'rebaseProposal',
+      'rebase the proposal onto the current files',
+      inputs.rebaseInput(run.state),
+      (result) => ({ type: 'rebased', result }),
+    ),
+  verify: (run) => runTests(run, inputs.appliedSubject(run.state), ''),
+  try_base: tryBase,
+  test_proposal: (run, effect) =>
+    runTests(run, inputs.proposalSubject(run.state, effect), ': on the proposal'),
+  audit: (run, { calls }) =>
+    run.callInterruptibly(
+      'auditChange',
+      'ask a model to audit the change',
+      inputs.auditInput(run.state, calls),
+      (result) => ({ type: 'audited', result }),
+    ),
+  release: (run) =>
+    run.call('releaseWorkspace', 'unlock the workspace', inputs.releaseInput(run.state), () => ({
+      type: 'released',
+    })),
+  roll_back: (run) =>
+    run.call(
+      'rollBack',
+      'restore the files',
+      { ...owner(), ...inputs.rollbackInput(run.state) },
+      (result) => ({ type: 'rolled_back', result }),
+    ),
+  commit: (run) => commit(run, inputs.commitInput(run.state)),
+};
 
-/** Throws Error outside the stage `pick`. */
-function snapshotToPick({ stage }: StepState): BlobRef {
-  if (stage.at !== 'pick') throw new Error(`files are picked at ${stage.at}`);
-  return stage.snapshot;
-}
-
-/** The call that comes next waits for the tests of the base a while: nothing is paid for where a person is to be asked. */
-async function tryBase(
-  beside: Extract<Effect, { kind: 'try_base' }>['beside'],
+function perform<Kind extends keyof Effects>(
+  effect: EffectOf<Kind>,
   run: StepRun,
-): Promise<void> {
-  let over = false;
-  const tests = testBase(run).finally(() => (over = true));
-  const call = async (): Promise<void> => {
-    const wait_s = run.state.base.limits?.baselineWait_s ?? 0;
-    await run.interruptibly(async () => {
-      const summary = 'wait for the tests of the untouched files';
-      if (wait_s > 0) await run.long.wait(() => over, { ms: wait_s * 1000, summary });
-    });
-    if (!run.aborting && baseQuestion(run.state) === null && beside !== null)
-      await perform(beside, run);
-  };
-  // Both have ended when this does, whatever cut them short.
-  for (const each of await Promise.allSettled([tests, call()]))
-    if (each.status === 'rejected') throw each.reason;
+): Promise<void> | void {
+  return CALLS[effect.kind](run, effect);
 }
 
-function testBase(run: StepRun): Promise<void> {
-  const { tests, resolved } = run.state;
-  const again = resolved.filter(
-    ({ reason }) => reason === 'baseline' || reason === 'sandbox_blocks_tests',
-  ).length;
-  const on = {
-    kind: 'base',
-    again,
-    ...(tests.outside === true ? { outside: true as const } : {}),
-  } as const;
-  return runTests(run, on, `${tests.commands.join(' && ')}: before anything is applied`);
-}
-
-function runTests(run: StepRun, on: TestSubject, summary: string): Promise<void> {
-  const { state } = run;
-  const { input, tests, base } = state;
-  const limit_s = base.limits?.testTimeout_s ?? DEFAULT_TEST_TIMEOUT_S;
-  const wanted = {
-    workspace: input.workspace,
-    jobPath: input.jobPath,
-    on,
-    commands: tests.commands,
-    snapshot: snapshotOf(state),
-    timeout_s: tests.longer ? limit_s * 2 : limit_s,
-    maxOutput_bytes: base.limits?.testOutput_bytes ?? 0,
-    ...(tests.remember === null ? {} : { remember: tests.remember }),
-    ...sandboxChoice(state),
-    ...baseChoice(state),
-  };
-  return run.callInterruptibly('runTests', summary, wanted, (result) => ({
-    type: 'tested',
-    on,
-    result,
-  }));
-}
-
-/** Outputs that the host keeps for the commands of the run are removed with it. */
-async function end(run: StepRun): Promise<void> {
-  run.dispatch({ type: 'finished' });
-  const { tests, openOnHost } = run.state;
-  if (openOnHost !== null || !tests.keepsOutputs) return;
-  const remove = run.calls('removeLayers', 'remove the outputs of its tests');
-  // What stays is removed with that of other runs that have ended.
-  await CancellationScope.nonCancellable(() =>
-    remove({ stepKey: run.state.input.stepKey, log: [] }),
-  ).catch(() => undefined);
-}
-
-/** Chunks of one turn run side by side; each is folded in as it comes back. */
-async function propose(chunks: readonly Chunk[], run: StepRun): Promise<void> {
+/** Calls the model for chunks side by side. Each result is folded in as it comes. */
+async function propose(run: StepRun, chunks: readonly Chunk[]): Promise<void> {
   await Promise.all(
     chunks.map((chunk) => {
       run.dispatch({ type: 'chunk_started', chunk });
       const { state } = run;
-      const {
-        format,
-        regeneration,
-        outputBudget_tokens,
-        model,
-        note,
-        refusal,
-        region,
-        linesAsked,
-      } = chunk.attempt;
-      const words = chunk.file === '*' ? `all ${state.edits.files.length} files` : chunk.file;
+      const { file, attempt } = chunk;
+      const name = file === '*' ? `all ${state.edits.files.length} files` : file;
       return run.callInterruptibly(
         'proposeEdit',
-        { summary: `${words} (${format})`, about: chunk },
-        {
-          snapshot: snapshotOf(state),
-          file: chunk.file,
-          seq: chunk.seq,
-          brief: state.edits.brief,
-          accepted: chunk.heads,
-          regeneration,
-          format,
-          outputBudget_tokens,
-          model,
-          note,
-          refusal,
-          ...(region === null ? {} : { region }),
-          ...(linesAsked === null ? {} : { lines: linesAsked }),
-          ...(state.secrets === undefined ? {} : { secrets: state.secrets }),
-          ...limitsOf(state),
-        },
+        { summary: `${name} (${attempt.format})`, about: chunk },
+        inputs.editInput(state, chunk),
         (result) => ({ type: 'proposed', chunk, result }),
       );
     }),
   );
 }
 
-function commit(run: StepRun): Promise<void> {
-  const { input, base, applied } = run.state;
-  const { all: applications, lock, onto: ontoCurrent, incomplete } = applied;
-  const { report } = auditOf(run.state);
-  const snapshot = snapshotOf(run.state);
-  if (lock === null || base.ready?.commitMessage == null)
-    throw new Error('commit without a lock or a message');
-  const message = incomplete
-    ? `[INCOMPLETE] ${base.ready.commitMessage}`
-    : base.ready.commitMessage;
-  const { workspace, marks } = input;
-  return run.call(
-    'commit',
-    message.split('\n')[0] ?? '',
-    {
-      workspace,
-      snapshot,
-      applications,
-      message,
-      lock,
-      ontoCurrent,
-      ...sandboxChoice(run.state),
-      ...(marks === undefined ? {} : { marks }),
-      ...(report === undefined ? {} : { audit: report }),
-    },
-    (result) => ({ type: 'committed', result }),
+const buildWords = ({ edits, base }: StepState) => ({
+  summary: 'check and build the proposal',
+  files: edits.files.length,
+  isLong: base.ready?.quickBuild !== true,
+});
+
+/** Runs the tests of the base. The call next to them waits a while for their result: nothing is paid for before a question. */
+async function tryBase(run: StepRun, { beside }: EffectOf<'try_base'>): Promise<void> {
+  let isOver = false;
+  const tests = runTests(
+    run,
+    inputs.baseSubject(run.state),
+    ': before anything is applied',
+  ).finally(() => (isOver = true));
+  const call = async (): Promise<void> => {
+    const wait_s = run.state.base.limits?.baselineWait_s ?? 0;
+    await run.interruptibly(async () => {
+      const summary = 'wait for the tests of the untouched files';
+      if (wait_s > 0) await run.long.wait(() => isOver, { ms: wait_s * 1000, summary });
+    });
+    if (!run.aborting && baseQuestion(run.state) === null && beside !== null)
+      await perform(beside, run);
+  };
+  // Both have ended when this returns, also after an abort.
+  for (const outcome of await Promise.allSettled([tests, call()]))
+    if (outcome.status === 'rejected') throw outcome.reason;
+}
+
+function runTests(run: StepRun, subject: TestSubject, place: string): Promise<void> {
+  const { state } = run;
+  return run.callInterruptibly(
+    'runTests',
+    `${state.tests.commands.join(' && ')}${place}`,
+    inputs.testInput(state, subject),
+    (result) => ({ type: 'tested', on: subject, result }),
   );
+}
+
+const commit = (run: StepRun, input: ReturnType<typeof inputs.commitInput>): Promise<void> =>
+  run.call('commit', input.message.split('\n')[0] ?? '', input, (result) => ({
+    type: 'committed',
+    result,
+  }));
+
+/** Ends the run. The outputs that the host keeps for its commands are removed. */
+async function end(run: StepRun): Promise<void> {
+  run.dispatch({ type: 'finished' });
+  const { tests, openOnHost } = run.state;
+  if (openOnHost !== null || !tests.keepsOutputs) return;
+  const remove = run.calls('removeLayers', 'remove the outputs of its tests');
+  // Outputs that remain are removed with those of other runs that have ended.
+  await CancellationScope.nonCancellable(() =>
+    remove({ stepKey: run.state.input.stepKey, log: [] }),
+  ).catch(() => undefined);
 }

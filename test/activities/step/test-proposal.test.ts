@@ -229,12 +229,12 @@ describeIf(found.works, whyNone)('tests of a proposal', () => {
     });
     const other = { workflowId: 'other', namespace: 'default' };
     const engine = scene.engine();
-    const held = await engine.acquireLock(scene.workspace, 'f'.repeat(32), other);
-    if (held.outcome !== 'held') throw new Error(held.outcome);
+    const acquired = await engine.acquireLock(scene.workspace, 'f'.repeat(32), other);
+    if (acquired.outcome !== 'held') throw new Error(acquired.outcome);
     await engine.releaseLock(scene.workspace, 'f'.repeat(32));
     expect(await run.apply(result.baseHash)).toMatchObject({
       outcome: 'base_moved',
-      otherLock: held.lock.token,
+      otherLock: acquired.lock.token,
     });
   });
 

@@ -21,7 +21,7 @@ import type { PlanState } from '../../../src/workflows/plan/state.js';
 import { initialState } from '../../../src/workflows/step/state.js';
 import { connectWorker, type WorkerConnection } from '../../../src/worker/run-workers.js';
 import { Driven, planInput } from '../../shared/plan-driven.js';
-import { blob, World } from '../../shared/world.js';
+import { blob, World } from '../step/world.js';
 import { bareEnvironment, newHome, startServer } from '../../temporal/support/server.js';
 import { BUNDLE } from '../../support/replay.js';
 

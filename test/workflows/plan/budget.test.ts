@@ -22,7 +22,7 @@ import { queueNames } from '../../../src/shared/names.js';
 import { currentRules } from '../../../src/shared/rules.js';
 import { NO_USAGE } from '../../../src/shared/usage.js';
 import { readAsBefore } from '../../shared/plan-driven.js';
-import { blob } from '../../shared/world.js';
+import { blob } from '../step/world.js';
 
 const none = Object.fromEntries(
   Object.entries(LIMITS).map(([name, spec]) => [name, spec.default]),

@@ -16,7 +16,7 @@ import type { PhaseReading, ReadyPlan } from '../../../src/shared/plan.js';
 import type { PlanSetup, StepResult } from '../../../src/shared/run.js';
 import { NO_USAGE } from '../../../src/shared/usage.js';
 import { planInput as input } from '../../shared/plan-driven.js';
-import { blob } from '../../shared/world.js';
+import { blob } from '../step/world.js';
 
 const LIMIT = 2;
 const MOST_MOVES = 5_000;

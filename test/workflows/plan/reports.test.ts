@@ -8,7 +8,7 @@ import type { Revising } from '../../../src/workflows/plan/state.js';
 import { withPhase } from '../../../src/workflows/plan/ways.js';
 import { progressOfPlan } from '../../../src/workflows/plan/views.js';
 import { NO_USAGE } from '../../../src/shared/usage.js';
-import { blob } from '../../shared/world.js';
+import { blob } from '../step/world.js';
 import { alone, Driven, reading } from '../../shared/plan-driven.js';
 
 const drift = { trigger: 'scope_drift', text: 'a migration is needed', by: 'ann' } as const;

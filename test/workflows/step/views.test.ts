@@ -7,9 +7,9 @@ import { judge } from '../../../src/shared/validate-decision.js';
 import { reduce } from '../../../src/workflows/step/reduce.js';
 import { detailsOf, ledgerOf, resultOf, statusOf } from '../../../src/workflows/step/views.js';
 import { eventsOf, titleLine } from '../../../src/workflows/frame/details.js';
-import { inOrder, play, StepDriver, type Saying, type Words } from '../../shared/step-driver.js';
+import { inOrder, play, StepDriver, type Saying, type Words } from './step-driver.js';
 import { drawn, sampled } from '../../support/seeded.js';
-import type { Wanted } from '../../shared/world.js';
+import type { Wanted } from './world.js';
 
 const paused = (
   reason: PauseReason,
@@ -184,8 +184,8 @@ describe('details', () => {
     const accepts = [answer, 'skip'] as const;
     const decision = { ...state.decision!, reason, accepts };
     const lines = detailsOf({ ...state, decision }).split('\n');
-    const at = lines.indexOf('Check before you approve:');
-    expect(lines[at + 2]).toContain('protected path .github/ci.yml');
+    const heading = lines.indexOf('Check before you approve:');
+    expect(lines[heading + 2]).toContain('protected path .github/ci.yml');
     const applies = { ...decision, accepts: ['skip'] as const };
     expect(detailsOf({ ...state, decision: applies })).not.toContain('Check before you approve');
   });

@@ -10,7 +10,8 @@ import {
   type MoneyBudget,
   type PhaseEstimate,
 } from '../../../shared/usage.js';
-import { asking, testsBy, type TestsSaid } from '../../frame/decision-state.js';
+import { testsBy, type TestsSaid } from '../../frame/decisions/answering.js';
+import { asking } from '../../frame/decisions/asking.js';
 import { emit } from '../../frame/log.js';
 import { within } from '../../frame/machine.js';
 import { estimateOfPlan, mostOfPlan, overBudgets } from '../budget.js';

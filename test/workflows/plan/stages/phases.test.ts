@@ -6,7 +6,7 @@ import { progressOfPlan, statusOfPlan } from '../../../../src/workflows/plan/vie
 import { reducePlan } from '../../../../src/workflows/plan/reduce.js';
 import { isHeld, phaseOf, worktreeName } from '../../../../src/workflows/plan/selectors.js';
 import { initialPlan } from '../../../../src/workflows/plan/state.js';
-import { blob } from '../../../shared/world.js';
+import { blob } from '../../step/world.js';
 import { alone, Driven, planInput, reading } from '../../../shared/plan-driven.js';
 
 describe('a cancelled run', () => {

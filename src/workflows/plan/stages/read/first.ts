@@ -1,7 +1,7 @@
 /** The first reading of a plan: its phases, and what an earlier run of it left. Pure. */
 import { shownKey } from '../../../../shared/ids.js';
 import type { ReadyPlan, ResumePhase, ResumePoint } from '../../../../shared/plan.js';
-import { approversFirst } from '../../../frame/decision-state.js';
+import { approversFirst } from '../../../frame/decisions/state.js';
 import { emit } from '../../../frame/log.js';
 import { within } from '../../../frame/machine.js';
 import { showReport } from '../../reports.js';
