@@ -16,7 +16,7 @@ import { getText } from '../step/snapshot.js';
 import { textsInWorkspace, writePlan, type PlanTexts } from './write-plan.js';
 import type { BlobRef } from '../../shared/ids.js';
 import type { ReplanMeasures } from '../../shared/plan.js';
-import type { PhaseTexts } from '../../shared/plan-activities.js';
+import type { PhaseTexts, ReadPlanResult } from '../../shared/plan-activities.js';
 import { buildReplanRequest, type RevisionContext } from '../../model/prompts/index.js';
 import { hidesSecret } from '../../system/secrets.js';
 import { askForPlan, failuresShown, phaseAsked, type PlanCall } from './plan-call.js';
@@ -137,13 +137,18 @@ export const applyReplan: Activity<'applyReplan'> = async (ports, input, scope) 
   }
 };
 
-/** ◆ The plan is written by now: a failure to read it must not make a failure of that. The run reads it itself then. */
-const readChanged = (ports: ActivityPorts, input: ApplyReplanInput) => {
-  const { workspace, planPath, stepKey, log, settings, read } = input;
-  return readPlan(ports, { workspace, planPath, stepKey, log, settings, ...read }).catch(
-    () => null,
-  );
-};
+/**
+ * Returns the changed plan. Null: the run reads it itself. ◆ The plan is written by now, so a failure to read it must not make a failure of
+ * that. The checkout of a run on a repository ends with its commit, so there is nothing to read here.
+ */
+async function readChanged(
+  ports: ActivityPorts,
+  { workspace, planPath, stepKey, log, settings, read, repository }: ApplyReplanInput,
+): Promise<ReadPlanResult | null> {
+  if (repository !== undefined) return null;
+  const input = { workspace, planPath, stepKey, log, settings, ...read };
+  return readPlan(ports, input).catch(() => null);
+}
 
 /** Throws ProblemError `plan_invalid` if the documents do not take it. */
 async function changed(ports: ActivityPorts, input: ApplyReplanInput): Promise<PlanTexts> {

@@ -73,7 +73,11 @@ const firstReading = async (): Promise<ReadyPlan> => {
   return result;
 };
 /** Adds a phase before Phase 2. */
-const addPhase = async (using: ActivityPorts, { settings, texts, phases }: ReadyPlan) => {
+const addPhase = async (
+  using: ActivityPorts,
+  { settings, texts, phases }: ReadyPlan,
+  more: Partial<Parameters<typeof applyReplan>[1]> = {},
+) => {
   const replan = {
     action: 'add_phase',
     phase: 2,
@@ -101,6 +105,7 @@ const addPhase = async (using: ActivityPorts, { settings, texts, phases }: Ready
       forced: false,
       at: Date.UTC(2026, 0, 1),
       read: readAs(2, phases),
+      ...more,
     },
     scope,
   );
@@ -139,4 +144,13 @@ test('reports a replan that is committed also if the plan cannot be read afterwa
   const result = await addPhase(failing, plan);
   expect(result).toMatchObject({ outcome: 'replanned', plan: null });
   expect(git('show', '--format=', '--name-only')).toContain('p.md');
+});
+
+test('leaves the reading to a run on a repository, whose checkout ends with the commit', async () => {
+  const plan = await firstReading();
+  const repository = { url: `file://${repo}`, base: 'main', branch: 'emend/p' };
+  expect(await addPhase(ports, plan, { repository })).toMatchObject({
+    outcome: 'replanned',
+    plan: null,
+  });
 });
