@@ -352,7 +352,6 @@ describe('sources', () => {
     'src/web/ui.ts': 'a port',
     'src/documents/plan/parts.ts': 'what a small phase is',
     'src/client/cron-key.ts': "a value of the server's enumeration",
-    'src/documents/plan/triggers.ts': 'what a small phase is, and how many failures are a pattern',
     'src/documents/plan/score.ts': 'weights and points of a score',
     'src/temporal/dev-server.ts': "Temporal's usual ports",
     'src/cli/commands/serve.ts': 'a usual port',
