@@ -99,7 +99,7 @@ export const openStage = async ({ rules, record, env: added = {} }) => {
 };
 
 /** The server outlives its parent by design; should this one end without closing (Ctrl-C, a closed pipe, a bug), it is ended from here. */
-const endAtExit = (pid) => {
+export const endAtExit = (pid) => {
   const end = () => {
     try {
       process.kill(pid, 'SIGTERM');

@@ -157,20 +157,6 @@ const bundleCommands = async () => {
   });
 };
 
-/**
- * The SDK takes the stack of every promise of a workflow, for the stack that Temporal's page shows: a fifth of what a run's workflow costs (docs/decisions/0033).
- * It finds what belongs to a promise by code that `Promise.constructor` makes of these texts, three times a promise: here that
- * is made once, and the error for the stack has none. Any other text is JavaScript's own `Function`'s.
- */
-const WITHOUT_STACKS = `{
-  const made = new Map([
-    ['return globalThis.__TEMPORAL_ACTIVATOR__', () => globalThis.__TEMPORAL_ACTIVATOR__],
-    ['return globalThis.Error', () => class {}],
-  ]);
-  const value = (...texts) => (texts.length === 1 && made.get(texts[0])) || Function(...texts);
-  Object.defineProperty(Promise, 'constructor', { value });
-}`.replace(/\s+/g, ' ');
-
 const bundleWorkflows = async () => {
   // Loaded here: before the first install there is nothing to load.
   const { DefaultLogger, bundleWorkflowCode } = await import('@temporalio/worker');
@@ -181,8 +167,7 @@ const bundleWorkflows = async () => {
     preloadModules: [workflowsPath],
     logger: new DefaultLogger('WARN'),
   });
-  // On the first line, so that the source map stays true; the workflows cannot say it themselves, as globals are frozen for them.
-  await writeFile(join(fresh, 'workflow-bundle.js'), `${WITHOUT_STACKS} ${code}`);
+  await writeFile(join(fresh, 'workflow-bundle.js'), code);
 };
 
 if (

@@ -58,7 +58,7 @@ const differs = ({ postgres, temporal: { ports }, fleet }) => {
       .replace(/\bobjects:9333\b/g, `127.0.0.1:${fleet.objects.master}`)
       .replace(/\bobjects:8333\b/g, `127.0.0.1:${fleet.objects.s3}`)
       .replace(/^-ip=objects$/, '-ip=127.0.0.1')
-      .replace(/\b9464\b/g, `${fleet.metrics}`)
+      .replace(/\b9465\b/g, `${fleet.health}`)
       // Of a container without volumes: it is gone with it.
       .replace(/^\/tmp\/emend$/, fleet.home);
   return (text) =>
@@ -149,7 +149,7 @@ const mountsOf = async (name, { volumes = [], configs = [] }, compose, state) =>
 
 /**
  * `{ command, args, env }` for spawn. `state.fleet`, for the profile of that name: `weed`, the object store's program; `objects`, its ports
- * by part; `home` and `metrics`, directory and port of the worker. `what`: `run` is the service's own command, `check` its health check, an array another command in
+ * by part; `home` and `health`, directory and port of the worker. `what`: `run` is the service's own command, `check` its health check, an array another command in
  * its place, as `docker compose exec` takes it.
  */
 export const serviceProcess = async (state, name, variables = {}, what = 'run') => {

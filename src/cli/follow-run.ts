@@ -138,8 +138,8 @@ const follow = async (
   };
   for (let run = started; ; run = await refreshRun(emend, run)) {
     const found: { stop: Stop | null } = { stop: null };
-    const onChange = async (view: RunView) => {
-      await progress.tell(run, view);
+    const onChange = async (view: RunView, events: readonly StepEvent[]) => {
+      await progress.tell(run, view, events);
       found.stop = await stopAt(run, view);
       return found.stop === null ? undefined : 'stop';
     };
@@ -242,13 +242,15 @@ class ProgressLog {
     this.#block = new LiveBlock(io);
   }
 
-  async tell(run: ResolvedRun, view: RunView): Promise<void> {
+  /** `events`: those that came with the change; earlier ones that were missed are asked for. */
+  async tell(run: ResolvedRun, view: RunView, events: readonly StepEvent[]): Promise<void> {
     if (this.#options.shows !== 'progress' && this.#options.onEvent === undefined) return;
     if (view.status.stage === 'closed') return; // `end` tells the rest.
     if (view.note !== this.#note) this.say([plain(view.note ?? 'A worker is available again.')]);
     this.#note = view.note;
     if (view.source === 'archive') return;
-    if (view.status.lastSeq > (this.#events.at(-1)?.seq ?? 0)) await this.#news(run);
+    for (const event of events) if (event.seq === this.#lastSeq + 1) this.#add(run, event);
+    if (view.status.lastSeq > this.#lastSeq) await this.#news(run);
     if (this.#options.shows !== 'progress') return;
     const ledger = ledgerOfEvents(this.#events);
     const { doing, state } = view.status;
@@ -261,12 +263,18 @@ class ProgressLog {
 
   /** Tells what came since. */
   async #news(run: ResolvedRun): Promise<void> {
-    for (const event of await runEvents(this.#emend, run, this.#events.at(-1)?.seq ?? 0)) {
-      this.#events.push(event);
-      if (event.seq <= (this.#options.after?.seq ?? 0)) continue;
-      this.#options.onEvent?.(run.stepKey, event);
-      if (isWorthALine(event)) this.say([eventText(event)]);
-    }
+    for (const event of await runEvents(this.#emend, run, this.#lastSeq)) this.#add(run, event);
+  }
+
+  get #lastSeq(): number {
+    return this.#events.at(-1)?.seq ?? 0;
+  }
+
+  #add(run: ResolvedRun, event: StepEvent): void {
+    this.#events.push(event);
+    if (event.seq <= (this.#options.after?.seq ?? 0)) return;
+    this.#options.onEvent?.(run.stepKey, event);
+    if (isWorthALine(event)) this.say([eventText(event)]);
   }
 
   async end(run: ResolvedRun): Promise<void> {

@@ -117,6 +117,8 @@ export interface JsonOutputs {
   readonly hosts: {
     readonly v: 1;
     readonly hosts: readonly HostView[];
+    /** Number of older open runs that were not read, so that no host is shown to have them. */
+    readonly unread: number;
     readonly note: string | null;
   };
   readonly show: ShownRun;

@@ -295,7 +295,6 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   web: ['emend web --port 8080'],
   worker: ['emend worker', 'emend worker --roles model,hosts', 'emend worker --deployment'],
   replay: ['emend replay'],
-  deploy: ['emend deploy promote', 'emend deploy promote --unversioned'],
   doctor: ['emend doctor'],
   rehearse: ['emend rehearse demo/script.yaml --port 4011'],
 };

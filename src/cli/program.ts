@@ -374,26 +374,19 @@ const addMachinery = (program: Command, runs: Runs): void => {
   prints(program.command('worker'), quiet())
     .description('run a worker against the configured Temporal server')
     .option('--roles <list>', 'serve only these: workflows, model, hosts (default: all)')
+    .option('--metrics <address>', 'serve /metrics (Prometheus) there, as in 127.0.0.1:9464')
+    .option('--health <address>', 'serve /healthz and /readyz there, as in 127.0.0.1:9465')
     .option(
-      '--metrics <address>',
-      'serve /metrics (Prometheus), /healthz and /readyz there, as in 127.0.0.1:9464',
+      '--deployment',
+      'be a version of the Worker Deployment `emend`, which serves nothing until it is current',
     )
-    .option('--deployment', 'serve nothing until `emend deploy promote` makes this build current')
     .action(runs(async () => (await import('./commands/serve.js')).worker));
 
   prints(program.command('replay'), json())
     .description(
       "check that all open runs of the namespace continue with this build's workflows, and name those that do not",
     )
-    .action(runs(async () => (await import('./commands/deploy.js')).replay));
-
-  program
-    .command('deploy')
-    .description('choose which build of the workers with --deployment serves the runs')
-    .command('promote')
-    .description('make this build current: replay all open runs, wait for its workers, switch')
-    .option('--unversioned', 'make no build current: workers without --deployment serve')
-    .action(runs(async () => (await import('./commands/deploy.js')).promote));
+    .action(runs(async () => (await import('./commands/replay.js')).replay));
 
   prints(program.command('doctor'), quiet(), json())
     .description("check this machine's set-up and print how to fix each problem")

@@ -17,6 +17,7 @@ const HURRIED_STOP_MS = 1_000; // bound: A server that is to end at once still g
 const WORKER_APPEARS_MS = 10_000; // bound: A worker that was just started is seen by the server within this time.
 
 export type RunningWorker = Pick<ServedWorker, 'stop' | 'done'>;
+export type WorkerLogger = Awaited<ReturnType<typeof workerLogger>>;
 
 const hasModelSettings = (env: Io['env']): boolean =>
   ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_BASE_URL'].some(
@@ -66,20 +67,26 @@ export const startServer = async (
   });
 };
 
-/** `stderr`: lines for whoever watches the worker, `warnings` those of them that tell of something wrong; `file`: `server/log/worker.log` in the home, out of the way of what a run shows. */
-export type WorkerLog = 'stderr' | 'warnings' | 'file';
+/** `stderr`: lines for whoever watches the worker, `warnings` those of them that report something wrong; a home: `server/log/worker.log` in it, out of the way of what a run shows. */
+export type WorkerLog = 'stderr' | 'warnings' | { readonly home: string };
 
-/** The worker's libraries are large: they are loaded only here. */
+/** The worker's libraries are large: they are loaded only here and in `startOwnWorker`. */
+export const workerLogger = async (io: Io, log: WorkerLog) => {
+  const { workerLog } = await import('../worker/index.js');
+  const { env, errIsTty: isPlain } = io;
+  if (log === 'stderr') return workerLog('info', { isPlain, env });
+  if (log === 'warnings') return workerLog('warn', { isPlain, env });
+  const dest = join(homePaths(log.home).server, 'log', 'worker.log');
+  return workerLog('info', { place: { dest, mkdir: true }, env });
+};
+
 export const startOwnWorker = async (
   io: Io,
   home: string,
-  log: WorkerLog,
+  logger: WorkerLogger,
   served: ServedAs = {},
 ): Promise<RunningWorker> => {
-  const { createWorker, workerLog } = await import('../worker/index.js');
-  const file = { dest: join(homePaths(home).server, 'log', 'worker.log'), mkdir: true };
-  const level = log === 'warnings' ? 'warn' : 'info';
-  const logger = log === 'file' ? workerLog(level, file) : workerLog(level, undefined, io.errIsTty);
+  const { createWorker } = await import('../worker/index.js');
   return createWorker({ ...served, env: io.env, home, logger });
 };
 
@@ -110,7 +117,8 @@ const startMissing = async (io: Io, emend: Emend, flags: QuietFlag) => {
   checkModelSettings(io.env);
   const server =
     emend.runs === null ? await startServer(io.env, emend.home, asides(io, flags).err) : null;
-  const worker: RunningWorker = await startOwnWorker(io, emend.home, 'file').catch(
+  const logger = await workerLogger(io, { home: emend.home });
+  const worker: RunningWorker = await startOwnWorker(io, emend.home, logger).catch(
     async (error: unknown) => {
       await server?.stop();
       throw error;

@@ -1,10 +1,12 @@
 /** The one place where the client functions speak to Temporal. */
+import { setMaxListeners } from 'node:events';
 import { status } from '@grpc/grpc-js';
 import {
   type Client,
   type ConnectionLike,
   type WorkflowExecutionDescription,
   type WorkflowExecutionInfo,
+  type WorkflowHandle,
   QueryNotRegisteredError,
   QueryRejectedError,
   WorkflowContinuedAsNewError,
@@ -13,18 +15,24 @@ import {
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
+// The SDK's own list reads a run at a time: of 10,000 that takes twice as long.
+import { executionInfoFromRaw } from '@temporalio/client/lib/helpers.js';
 import { ApplicationFailure } from '@temporalio/common';
 import { problem, ProblemError, isKnown, sentence, unknownVersion } from '../shared/problems.js';
 import { MESSAGES } from '../shared/messages.js';
-import { WORKFLOWS } from '../shared/names.js';
+import { SEARCH_ATTRIBUTES, WORKFLOWS } from '../shared/names.js';
+import { isRecord } from '../shared/text.js';
 import { runKey } from '../shared/run-key.js';
 import { runOptions } from '../shared/run-options.js';
 import type { StepResult } from '../shared/run.js';
 import type { DecideOutcome, DecisionRequest } from '../shared/decisions.js';
+import { together } from '../system/turns.js';
 import { ensureSearchAttributes } from '../temporal/search-attributes.js';
 import { liveWorkers, workersOf } from '../temporal/live-workers.js';
 import { keyOfRun } from './cron-key.js';
 import { asProblem, followHistory, eventsIn, hasCode } from './history.js';
+import { tasksOf, untilLate } from './late-tasks.js';
+import { priorityOf } from './priority.js';
 import type {
   ClosedRun,
   DescribedRun,
@@ -54,9 +62,9 @@ export const createTemporalGateway = (
       throw asProblem(error);
     });
 
-  /** Who serves which queue, as it is being asked or was a moment ago. */
-  const looks = new Map<string, Promise<boolean>>();
+  const codecs = client.options.loadedDataConverter.payloadCodecs;
   const last = new Map<string, number>();
+  const recently = lookedRecently();
 
   return {
     start: async (request) => {
@@ -76,21 +84,17 @@ export const createTemporalGateway = (
       unlessGone(() => within(async () => described(await handleOf(ref).describe(), server)), null),
 
     list: async (filter, limit) => {
-      const found: DescribedRun[] = [];
-      const listed = client.workflow.list({
-        query: filter,
-        pageSize: Math.min(limit, LIST_PAGE_RUNS),
-      });
-      const runs = listed[Symbol.asyncIterator]();
-      while (found.length < limit) {
-        // Each page is a call of its own.
-        const next = await within(() => runs.next());
-        if (next.done === true) break;
-        const run: WorkflowExecutionInfo = next.value;
-        found.push(await within(() => described(run, server)));
-      }
-      return found;
+      const read = (page: ListPage) =>
+        within(() => connection.workflowService.listWorkflowExecutions({ namespace, ...page }));
+      const { loadedDataConverter } = client.options;
+      const decode = (raw: RawRun) =>
+        within(async () =>
+          described(await executionInfoFromRaw(raw, loadedDataConverter, raw, namespace), server),
+        );
+      return readPages(read, decode, filter, limit);
     },
+
+    count: async (filter) => (await within(() => client.workflow.count(filter))).count,
 
     query: async <T>(
       ref: RunRef,
@@ -112,23 +116,39 @@ export const createTemporalGateway = (
     signal: (ref, name, payload) =>
       unlessGone(() => within(() => handleOf(ref).signal(name, payload)).then(() => true), false),
 
-    polled: (queue, doubted = false) => {
-      const name = `${queue} ${doubted}`;
-      const asked = async () =>
-        (await liveWorkers({ connection, namespace, queue, last }, doubted)).length > 0;
-      const forget = (served: unknown) =>
-        setTimeout(() => looks.delete(name), served === true ? SERVED_AGAIN_MS : 0).unref();
-      const look = looks.get(name) ?? within(asked);
-      if (!looks.has(name)) look.then(forget, forget);
-      looks.set(name, look);
-      return look;
+    polled: async (queue, doubted = false) => {
+      const look = async (): Promise<readonly string[]> => {
+        const live = await within(() =>
+          liveWorkers({ connection, namespace, queue, last }, doubted),
+        );
+        return live.length > 0 ? [] : [queue];
+      };
+      return (await recently(`${queue} ${doubted}`, look)).length === 0;
     },
 
-    seenAt: (group, queues) =>
-      within(() => workersOf({ connection, namespace, last }, group, queues)),
+    silent: (group, queues, doubted = false) => {
+      const look = async (): Promise<readonly string[]> => {
+        const server = { connection, namespace, last };
+        const found = await within(() => workersOf(server, group, queues, { doubted }));
+        const live = found.workers.flatMap(({ is, queue }) => (is === 'live' ? [queue] : []));
+        const known = new Set([...live, ...found.unasked]);
+        return queues.filter((queue) => !known.has(queue));
+      };
+      return recently(`${group} ${queues.join()} ${doubted}`, look);
+    },
+
+    untilLate: (ref, signal) =>
+      untilLate(() => within(() => tasksOf(connection, namespace, ref)), signal),
+
+    seenAt: (group, needed, others) =>
+      within(() =>
+        workersOf({ connection, namespace, last }, group, needed, { others: others ?? [] }),
+      ),
 
     follow: (ref, after, signal, onNews) =>
-      followHistory(connection, { namespace, ...ref }, { after, signal }, onNews),
+      followHistory(connection, { namespace, ...ref }, { after, signal, codecs }, onNews),
+
+    untilEnd: (ref, wait_ms, signal) => untilEnd(connection, handleOf(ref), wait_ms, signal),
 
     closed: (run) => closedRun(client, run),
 
@@ -136,7 +156,7 @@ export const createTemporalGateway = (
 
     historyEvents: async (ref) => {
       const { events } = await within(() => handleOf(ref).fetchHistory());
-      return eventsIn(events ?? [], client.options.loadedDataConverter.payloadCodecs);
+      return eventsIn(events ?? [], codecs);
     },
 
     historyText: async (ref) => {
@@ -150,6 +170,63 @@ export const createTemporalGateway = (
     },
 
     searchAttributes: () => within(() => ensureSearchAttributes(connection, namespace)),
+  };
+};
+
+interface ListPage {
+  readonly query: string;
+  readonly pageSize: number;
+  readonly nextPageToken: Uint8Array;
+}
+
+interface ListedPage<Raw> {
+  readonly executions: readonly Raw[];
+  readonly nextPageToken: Uint8Array;
+}
+type RawRun = Parameters<typeof executionInfoFromRaw>[0];
+
+const DECODED_AT_ONCE = 16; // bound: Runs of a page that are decoded at a time: of some the server is asked for their key.
+
+/** Reads at most `limit` of what a visibility query finds, page by page. A page is decoded while the next one is on its way. */
+const readPages = async <Raw, T>(
+  read: (page: ListPage) => Promise<ListedPage<Raw>>,
+  decode: (raw: Raw) => Promise<T>,
+  query: string,
+  limit: number,
+): Promise<readonly T[]> => {
+  const found: T[] = [];
+  const pageSize = Math.min(limit, LIST_PAGE_RUNS);
+  const readFrom = (nextPageToken: Uint8Array): Promise<ListedPage<Raw>> => {
+    const page = read({ query, pageSize, nextPageToken });
+    // It is awaited a round later, and may fail before that.
+    page.catch(() => undefined);
+    return page;
+  };
+  const after = (page: ListedPage<Raw>, count: number): Promise<ListedPage<Raw>> | null =>
+    page.nextPageToken.length === 0 || count >= limit ? null : readFrom(page.nextPageToken);
+  let page: ListedPage<Raw> | null = await readFrom(new Uint8Array());
+  while (page !== null) {
+    const next: ReturnType<typeof after> = after(page, found.length + page.executions.length);
+    found.push(...(await together(page.executions, decode, DECODED_AT_ONCE)));
+    page = await next;
+  }
+  return found.slice(0, limit);
+};
+
+/** Remembers which queues of a look nobody serves, as it is being asked or was a moment ago. */
+const lookedRecently = () => {
+  const looks = new Map<string, Promise<readonly string[]>>();
+  return (name: string, look: () => Promise<readonly string[]>): Promise<readonly string[]> => {
+    const known = looks.get(name);
+    if (known !== undefined) return known;
+    const found = look();
+    const forget = (silent: unknown) => {
+      const served = Array.isArray(silent) && silent.length === 0;
+      setTimeout(() => looks.delete(name), served ? SERVED_AGAIN_MS : 0).unref();
+    };
+    found.then(forget, forget);
+    looks.set(name, found);
+    return found;
   };
 };
 
@@ -185,6 +262,7 @@ const unlessGone = <T>(call: () => Promise<T>, gone: T): Promise<T> =>
 
 const startOptions = (request: StartRequest) => ({
   ...runOptions(request),
+  priority: priorityOf(request),
   // While one is open a second start must fail, and a finished one must not stand in the way. No time-out is ever set.
   workflowIdConflictPolicy: 'FAIL' as const,
   workflowIdReusePolicy: 'ALLOW_DUPLICATE' as const,
@@ -205,11 +283,34 @@ const described = async (
   status: info.status.name,
   open: info.status.name === 'RUNNING' || info.status.name === 'PAUSED',
   memo: await memoOf(info, server),
+  ...shownBy(info),
   historyLength: info.historyLength,
   startedAt: info.startTime,
   closedAt: info.closeTime ?? null,
   queue: info.taskQueue,
 });
+
+/** Reads what the run shows of itself: in search attributes, or in the memo if its namespace has none. */
+const shownBy = ({
+  memo,
+  typedSearchAttributes: attributes,
+}: WorkflowExecutionDescription | WorkflowExecutionInfo): Pick<
+  DescribedRun,
+  'waits' | 'outcome'
+> => {
+  const attribute = (name: keyof typeof SEARCH_ATTRIBUTES): string | null =>
+    attributes.get({ name: SEARCH_ATTRIBUTES[name], type: 'KEYWORD' }) ?? null;
+  const outcome = attribute('outcome');
+  const [state, reason] = [attribute('state'), attribute('reason')];
+  if (state === 'waiting' && reason !== null)
+    return { waits: { reason, decision: attribute('decision') }, outcome };
+  const kept = memo?.waits;
+  const waits =
+    isRecord(kept) && typeof kept.reason === 'string'
+      ? { reason: kept.reason, decision: typeof kept.decision === 'string' ? kept.decision : null }
+      : null;
+  return { waits, outcome };
+};
 
 /** Returns what the memo says; the run adds its key as soon as a worker has begun it. Null: it is no memo of Emend. */
 const memoOf = async (
@@ -227,6 +328,31 @@ const memoOf = async (
   const firstRunId = first === null || first === '' ? runId : first;
   const key = await keyOfRun(connection, { namespace, workflowId, runId, firstRunId }, stepKey);
   return { stepKey: key, ...shown, left } as RunMemo;
+};
+
+const untilEnd = async (
+  connection: ConnectionLike,
+  run: WorkflowHandle,
+  wait_ms: number,
+  signal: AbortSignal,
+): Promise<void> => {
+  if (signal.aborted) return;
+  // Not a deadline: near it the server answers each long poll at once.
+  const wait = new AbortController();
+  const leave = (): void => wait.abort();
+  const timer = setTimeout(leave, wait_ms);
+  signal.addEventListener('abort', leave, { once: true });
+  // The SDK leaves a listener for each of its long polls.
+  setMaxListeners(0, wait.signal);
+  try {
+    await connection.withAbortSignal(wait.signal, () => run.result());
+  } catch (error) {
+    const hasEnded = error instanceof WorkflowFailedError || error instanceof WorkflowNotFoundError;
+    if (!hasEnded && !wait.signal.aborted) throw asProblem(error);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', leave);
+  }
 };
 
 const closedRun = async (client: Client, run: DescribedRun): Promise<ClosedRun> => {

@@ -1,6 +1,6 @@
 /**
- * When to look at a run again, from a long poll on its history: the server holds the request until there is something new, which
- * costs no action. A run's state changes only when a workflow task completes or the run closes, so nothing else is told.
+ * Follows a run by long polls on its history: the server keeps the request until there is something new, which costs no action. The pages
+ * hold the events of the run. A run's state changes only when a workflow task completes or the run closes, so nothing else is news.
  */
 import { status } from '@grpc/grpc-js';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -12,6 +12,7 @@ import {
   type PayloadCodec,
 } from '@temporalio/common';
 import { problem, ProblemError } from '../shared/problems.js';
+import { SEARCH_ATTRIBUTES } from '../shared/names.js';
 import { isRecord } from '../shared/text.js';
 import { innermost } from '../temporal/failures.js';
 import { isEvent } from './archive/run.js';
@@ -84,10 +85,11 @@ const untilAborted = async <T>(
   }
 };
 
-/** By `temporal.api.enums.v1.EventType`: a workflow task or the run (in each way) has ended, search attributes changed, as at a pause. */
-const TELLS: Readonly<Record<number, News>> = {
-  7: 'change',
-  40: 'pause',
+/** By `temporal.api.enums.v1.EventType`. Where a phase's run or a timer begins, the history does not say what the state is. */
+const TELLS: Readonly<Record<number, News['kind']>> = {
+  7: 'change', // a workflow task was completed
+  17: 'pause', // a timer was started
+  29: 'pause', // the run of a phase was begun
   2: 'end',
   3: 'end',
   4: 'end',
@@ -96,16 +98,40 @@ const TELLS: Readonly<Record<number, News>> = {
   28: 'end',
 };
 
+/** Returns what an event tells. Search attributes, or the memo in a namespace without them, say that the run waits. */
+const toldBy = (event: HistoryEvent): News['kind'] | undefined => {
+  const attributes =
+    event.upsertWorkflowSearchAttributesEventAttributes?.searchAttributes?.indexedFields;
+  const memo = event.workflowPropertiesModifiedEventAttributes?.upsertedMemo?.fields;
+  const marks = [attributes?.[SEARCH_ATTRIBUTES.state], memo?.waits];
+  const isPause = marks.some((mark) => /waiting|reason/.test(textOf(mark?.data)));
+  return isPause ? 'pause' : TELLS[Number(event.eventType)];
+};
+const textOf = (data: Uint8Array | null | undefined): string =>
+  data == null ? '' : new TextDecoder().decode(data);
+
+interface FollowOptions {
+  readonly after: number;
+  readonly signal: AbortSignal;
+  readonly codecs: readonly PayloadCodec[];
+}
+
+const activityIn = (history: readonly HistoryEvent[]): string | null =>
+  history.findLast((event) => event.activityTaskScheduledEventAttributes != null)
+    ?.activityTaskScheduledEventAttributes?.activityType?.name ?? null;
+
 /** See `RunGateway.follow`. Throws ProblemError `no_server` when the server stays away. */
 export const followHistory = async (
   connection: ConnectionLike,
   { namespace, workflowId, runId }: RunRef & { readonly namespace: string },
-  { after, signal }: { readonly after: number; readonly signal: AbortSignal },
+  { after, signal, codecs }: FollowOptions,
   onNews: (news: News) => Promise<void>,
 ): Promise<void> => {
   let nextPageToken: Uint8Array | undefined;
   let lostAt: number | null = null;
   let seen = after;
+  const events: StepEvent[] = [];
+  let activity: string | null = null;
   const failing = new AbortController();
   const until = AbortSignal.any([signal, failing.signal]);
   const aborted = (): boolean => until.aborted;
@@ -129,9 +155,14 @@ export const followHistory = async (
       lostAt = null;
       const fresh = (page.history?.events ?? []).filter((event) => Number(event.eventId) > seen);
       seen = Math.max(seen, ...fresh.map((event) => Number(event.eventId)));
-      const all = new Set(fresh.map((event) => TELLS[Number(event.eventType)]));
-      const news = (['end', 'pause', 'change'] as const).find((each) => all.has(each));
-      if (news !== undefined) tell(news);
+      const kinds = new Set(fresh.map(toldBy));
+      const kind = (['end', 'pause', 'change'] as const).find((each) => kinds.has(each));
+      events.push(...(await eventsIn(fresh, codecs)));
+      activity = activityIn(fresh) ?? activity;
+      if (kind !== undefined) {
+        tell({ kind, activity, events: events.splice(0) });
+        activity = null;
+      }
       if (page.nextPageToken.length === 0) break;
       nextPageToken = page.nextPageToken;
     } catch (error) {
@@ -151,10 +182,19 @@ export const followHistory = async (
 
 /** What is looked at of an event of the history; its other fields are another reader's. */
 export interface HistoryEvent {
+  readonly eventType?: unknown;
   readonly activityTaskScheduledEventAttributes?: {
+    readonly activityType?: { readonly name?: string | null } | null;
     readonly input?: { readonly payloads?: readonly Payload[] | null } | null;
   } | null;
+  readonly upsertWorkflowSearchAttributesEventAttributes?: {
+    readonly searchAttributes?: { readonly indexedFields?: Fields | null } | null;
+  } | null;
+  readonly workflowPropertiesModifiedEventAttributes?: {
+    readonly upsertedMemo?: { readonly fields?: Fields | null } | null;
+  } | null;
 }
+type Fields = Readonly<Record<string, Payload | undefined>>;
 
 /** In order of `seq`, each once. An input that cannot be read (its blob is lost) is left out. */
 export const eventsIn = async (

@@ -10,7 +10,7 @@ import type { RunRequest } from '../shared/run-options.js';
 import type { Timings } from '../shared/limits.js';
 import type { Stores } from '../stores/ports.js';
 import type { ServerPlace } from '../temporal/connection.js';
-import type { SeenWorker } from '../temporal/live-workers.js';
+import type { SeenGroup } from '../temporal/live-workers.js';
 
 /** One run on the server. `runId` null: the newest run of the workflow id. */
 export interface RunRef {
@@ -24,6 +24,14 @@ export interface RunMemo extends Omit<RunWords, 'doing'>, Pick<StepStatus, 'left
   readonly host: string;
 }
 
+/** What a run waits for. */
+export interface Waits {
+  readonly reason: string;
+  /** Id of the open decision; null: it is a plan that somebody paused. */
+  readonly decision: string | null;
+}
+
+/** What the server knows of a run without asking it: Temporal's own record with the memo and the search attributes that Emend writes. */
 export interface DescribedRun {
   readonly workflowId: string;
   readonly runId: string;
@@ -34,6 +42,10 @@ export interface DescribedRun {
   readonly open: boolean;
   /** Null: it is no workflow of Emend. */
   readonly memo: RunMemo | null;
+  /** Null: it waits for nobody. */
+  readonly waits: Waits | null;
+  /** How it ended; null: it has not. A record that is late may still call it open. */
+  readonly outcome: string | null;
   readonly historyLength: number;
   readonly startedAt: Date;
   readonly closedAt: Date | null;
@@ -65,8 +77,15 @@ export type UpdateOutcome =
   | { readonly kind: 'not_accepted' }
   | { readonly kind: 'closed' };
 
-/** Of a run: its state may have changed, it waits for a person or does no more, it has ended. */
-export type News = 'change' | 'pause' | 'end';
+/** What new pages of a run's history tell. */
+export interface News {
+  /** `change`: its state may have changed. `pause`: it stands still, or began the run of a phase, so it must be asked. `end`: it has ended. */
+  readonly kind: 'change' | 'pause' | 'end';
+  /** Events of the run that these pages hold. */
+  readonly events: readonly StepEvent[];
+  /** Name of the activity that was scheduled last; null: none was. */
+  readonly activity: string | null;
+}
 /** The Temporal server as the client functions need it. The one adapter is client/gateway.ts; tests use a fake. */
 export interface RunGateway {
   /** `exists`: a run of this workflow id is open. */
@@ -78,8 +97,10 @@ export interface RunGateway {
   >;
   /** Null: the server knows no such run (never did, or no longer). */
   describe(ref: RunRef): Promise<DescribedRun | null>;
-  /** Newest first, at most `limit`; `filter` is a visibility query. */
+  /** Newest first, at most `limit`; `filter` is a visibility query. Pages hold 1,000 runs. No action. */
   list(filter: string, limit: number): Promise<readonly DescribedRun[]>;
+  /** Number of runs that a visibility query finds. No action. */
+  count(filter: string): Promise<number>;
   /** Throws ProblemError `no_worker` when nobody answers within `timeout_ms`. One action. */
   query<T>(ref: RunRef, name: string, args: readonly unknown[], timeout_ms: number): Promise<T>;
   update(ref: RunRef, request: DecisionRequest, accept_ms: number): Promise<UpdateOutcome>;
@@ -87,8 +108,15 @@ export interface RunGateway {
   signal(ref: RunRef, name: string, payload: unknown): Promise<boolean>;
   /** Does a live worker serve this task queue? `doubted`: one did not answer, so it must give a sign of life now. No action. */
   polled(queue: string, doubted?: boolean): Promise<boolean>;
-  /** Workers of these task queues, whose names begin with `group`, that the server knows of, those that are gone, too. No action. */
-  seenAt(group: string, queues: readonly string[]): Promise<readonly SeenWorker[]>;
+  /** Returns those of a run's task queues that no live worker serves. All begin with `group`, the queue of its workflow. No action. */
+  silent(group: string, queues: readonly string[], doubted?: boolean): Promise<readonly string[]>;
+  /** Returns when a task of the run has waited for a worker for 5 s, or `signal` aborts. No action. */
+  untilLate(ref: RunRef, signal: AbortSignal): Promise<void>;
+  /**
+   * Workers that the server knows of, also those that are gone, at task queues whose names begin with `group`. `needed`: queues that somebody
+   * must serve; `others`: queues that somebody may serve. No action.
+   */
+  seenAt(group: string, needed: readonly string[], others?: readonly string[]): Promise<SeenGroup>;
   /**
    * Calls `onNews` each time the run's history has grown past event `after` in a way that can change its state. Calls may
    * overlap. Returns when the run is closed or `signal` aborts, and what was called has ended.
@@ -100,6 +128,8 @@ export interface RunGateway {
     signal: AbortSignal,
     onNews: (news: News) => Promise<void>,
   ): Promise<void>;
+  /** Waits at most `wait_ms` for the end of a run, in long polls. Returns also if there is no such run, or `signal` aborts. No action. */
+  untilEnd(ref: RunRef, wait_ms: number, signal: AbortSignal): Promise<void>;
   /** Waits for the end of a closed (or closing) run. */
   closed(run: DescribedRun): Promise<ClosedRun>;
   /**

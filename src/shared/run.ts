@@ -209,6 +209,11 @@ export interface LedgerRow extends Omit<Target, 'bytes'> {
   readonly verdict: 'approve' | 'skip' | null;
 }
 export type RunState = 'running' | 'waiting' | 'done' | 'failed' | 'aborted';
+/** Returns how a run that ended is shown. The outcome may be one of a newer Emend. */
+export const stateOfOutcome = (outcome: string): RunState => {
+  if (outcome === 'aborted') return 'aborted';
+  return outcome === 'failed' || outcome === 'refused' ? 'failed' : 'done';
+};
 /** What a list of runs shows; `unknown`: open, but no worker answers, or no server does. */
 export const LISTED_STATES = [
   'waiting',

@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConnectionLike } from '@temporalio/client';
 import { shownKey } from '../shared/ids.js';
 import { problem, type Problem } from '../shared/problems.js';
+import { together } from '../system/turns.js';
 
 // bound: A worker tells the server this often that it lives (the SDK's default is a minute);
 export const WORKER_BEAT_MS = 2_000;
@@ -13,17 +14,25 @@ const WORKER_SILENT_BEATS = 2; // bound: one that is silent for so many of its b
 export const WORKER_LOOK_AGAIN_MS = 2_500; // bound: this long: a beat, and the time of its way.
 const WORKER_POLL_MS = 90_000; // bound: A worker that sends no beats (its server takes none) polls anew at least once a minute.
 /** `temporal.api.enums.v1`: `TaskQueueType` of workflows and activities, `WorkerStatus` of one that runs. */
-const ENUMS = { queueTypes: [1, 2], running: 1 } as const;
+const ENUMS = { queueTypes: [1, 2], activity: 2, running: 1 } as const;
 
-export interface QueueAt {
+// bound: Maximum number of queues without a beat whose pollers are looked up in one look: a worker that has just started polls before its first beat.
+const POLLED_QUEUES = 4;
+const POLLED_QUEUES_WITHOUT_BEATS = 100; // bound: The same at a server that takes no beats, where polls are all there is.
+const POLLS_AT_ONCE = 4; // bound: Maximum number of these calls at a time.
+
+interface Server {
   readonly connection: ConnectionLike;
   readonly namespace: string;
-  readonly queue: string;
-  /** Beats after which another was waited for in vain, by identity: for whoever looks again and again, which waits once. */
+  /** Beats after which another was waited for in vain, by identity: whoever looks again and again waits once. */
   readonly last?: Map<string, number>;
+}
+export interface QueueAt extends Server {
+  readonly queue: string;
 }
 /** When a worker was heard last, by its own or the server's clock, and how long it may be silent (0: it said that it ends). */
 type Sign = Readonly<Record<'at_ms' | 'silence_ms', number>>;
+/** By the worker's identity. */
 type Signs = ReadonlyMap<string, Sign>;
 const NONE: Signs = new Map();
 
@@ -31,9 +40,25 @@ const msOf = (
   time?: { readonly seconds?: unknown; readonly nanos?: number | null } | null,
 ): number => Number(time?.seconds ?? 0) * 1000 + (time?.nanos ?? 0) / 1e6;
 
-type Server = Omit<QueueAt, 'queue'>;
-/** By queue. A server allows a few lists a second, in all: one tells of all queues. */
-const beatsOf = async ({ connection: { workflowService }, namespace }: Server, query: string) => {
+/** The queues to look at. */
+interface Wanted {
+  /** A query of Temporal's list of workers. */
+  readonly query: string;
+  /** Queues that somebody must serve, the most important first. */
+  readonly needed: readonly string[];
+  /** Queues that somebody may serve: their polls are looked up only at a server that takes no beats. */
+  readonly others: readonly string[];
+  /** Queues of workflows and activities; the others have activities alone. */
+  readonly withWorkflows: string;
+  /** The workers did not answer: those that send beats must send one now. */
+  readonly doubted: boolean;
+}
+
+/** Reads the beats, by queue. A server allows few lists a second, so one list reports all queues. */
+const beatsOf = async (
+  { connection: { workflowService }, namespace }: Server,
+  { query, needed }: Wanted,
+): Promise<ReadonlyMap<string, Signs>> => {
   const queues = new Map<string, Map<string, Sign>>();
   let nextPageToken: Uint8Array = new Uint8Array();
   do {
@@ -42,12 +67,15 @@ const beatsOf = async ({ connection: { workflowService }, namespace }: Server, q
       .listWorkers({ namespace, query, nextPageToken })
       .catch(() => null);
     if (page === null) break;
-    for (const [n, { workerInstanceKey }] of page.workers.entries()) {
+    for (const [index, { workerInstanceKey, taskQueue }] of page.workers.entries()) {
       const key = { namespace, workerInstanceKey: workerInstanceKey ?? '' };
-      const beat = (
-        page.workersInfo[n] ??
-        (await workflowService.describeWorker(key).catch(() => null))?.workerInfo
-      )?.workerHeartbeat;
+      // A newer server leaves the beats out of its lists: each costs a call, so only needed ones are read.
+      const info =
+        page.workersInfo[index] ??
+        (needed.includes(taskQueue ?? '')
+          ? (await workflowService.describeWorker(key).catch(() => null))?.workerInfo
+          : null);
+      const beat = info?.workerHeartbeat;
       const [queue, identity] = [beat?.taskQueue ?? '', beat?.workerIdentity ?? ''];
       const at_ms = msOf(beat?.heartbeatTime);
       const between_ms = Math.max(WORKER_BEAT_MS, msOf(beat?.elapsedSinceLastHeartbeat));
@@ -62,24 +90,17 @@ const beatsOf = async ({ connection: { workflowService }, namespace }: Server, q
   return queues;
 };
 
-/** The beats of a queue, by the worker's identity; and those after another was waited for. */
-type Look = (again: boolean) => Promise<Signs>;
-const lookAt =
-  (at: QueueAt): Look =>
-  async (again) => {
-    if (again) await sleep(WORKER_LOOK_AGAIN_MS);
-    return (await beatsOf(at, `TaskQueue = "${at.queue}"`)).get(at.queue) ?? NONE;
-  };
-
 const withPolls = async (
-  { connection, namespace, queue }: QueueAt,
+  { connection, namespace }: Server,
+  queue: string,
+  types: readonly number[],
   beats: Signs,
 ): Promise<Signs> => {
   const signs = new Map(beats);
-  for (const taskQueueType of ENUMS.queueTypes) {
-    const asked = { namespace, taskQueue: { name: queue }, taskQueueType };
+  for (const taskQueueType of types) {
+    const request = { namespace, taskQueue: { name: queue }, taskQueueType };
     // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- the enum is @temporalio/proto's, no dependency of ours
-    for (const poller of (await connection.workflowService.describeTaskQueue(asked)).pollers) {
+    for (const poller of (await connection.workflowService.describeTaskQueue(request)).pollers) {
       const identity = poller.identity ?? '';
       const known = signs.get(identity) ?? { at_ms: 0, silence_ms: WORKER_POLL_MS };
       const at_ms = msOf(poller.lastAccessTime);
@@ -93,36 +114,112 @@ const withPolls = async (
   return signs;
 };
 
+/** Returns whether workers of this namespace send beats. */
+const takesBeats = async ({ connection, namespace }: Server): Promise<boolean> => {
+  const { namespaceInfo } = await connection.workflowService.describeNamespace({ namespace });
+  return namespaceInfo?.capabilities?.workerHeartbeats === true;
+};
+
+const isQuick = ({ silence_ms }: Sign): boolean =>
+  silence_ms <= WORKER_SILENT_BEATS * WORKER_BEAT_MS * 2;
+
+/** What a look found, by queue. */
+interface Look {
+  readonly signs: ReadonlyMap<string, Signs>;
+  /** Identities of the workers that live. */
+  readonly live: ReadonlyMap<string, ReadonlySet<string>>;
+  /** Queues of which nothing can be said: the server takes no beats, and they are too many. */
+  readonly unasked: readonly string[];
+}
+
+/**
+ * Looks who serves queues: by one list of beats; by the polls of a few needed queues that have no beat; by a second list for needed queues
+ * whose workers may only be late.
+ */
+const look = async (at: Server, wanted: Wanted): Promise<Look> => {
+  const { needed, doubted } = wanted;
+  const heardIn = (signs: Signs): ReadonlySet<string> => {
+    const heard = [...signs].filter(
+      ([, sign]) =>
+        Math.abs(Date.now() - sign.at_ms) < sign.silence_ms && !(doubted && isQuick(sign)),
+    );
+    return new Set(heard.map(([identity]) => identity));
+  };
+  const beats = await beatsOf(at, wanted);
+  const silent = needed.filter((queue) => heardIn(beats.get(queue) ?? NONE).size === 0);
+  const { polls, unasked } = await pollsOf(at, wanted, beats, silent);
+  const first = new Map([...beats, ...polls]);
+  const live = new Map([...first].map(([queue, signs]) => [queue, heardIn(signs)]));
+
+  const mayBeat = ([identity, sign]: readonly [string, Sign]): boolean =>
+    sign.silence_ms > 0 && isQuick(sign) && at.last?.get(identity) !== sign.at_ms;
+  const late = silent.filter(
+    (queue) => (live.get(queue)?.size ?? 0) === 0 && [...(beats.get(queue) ?? NONE)].some(mayBeat),
+  );
+  if (late.length === 0) return { signs: first, live, unasked };
+  await sleep(WORKER_LOOK_AGAIN_MS);
+  const second = await beatsOf(at, wanted);
+  for (const queue of late)
+    for (const [identity, { at_ms }] of beats.get(queue) ?? NONE)
+      if (second.get(queue)?.get(identity)?.at_ms === at_ms) at.last?.set(identity, at_ms);
+  const signs = new Map(first);
+  for (const [queue, found] of second) {
+    signs.set(queue, new Map([...(first.get(queue) ?? NONE), ...found]));
+    const again = beatsSince(beats.get(queue) ?? NONE, found);
+    live.set(queue, new Set([...(live.get(queue) ?? []), ...again]));
+  }
+  return { signs, live, unasked };
+};
+
+/** Asks for the polls of the silent queues, a few at a time. */
+const pollsOf = async (
+  at: Server,
+  { withWorkflows, others }: Wanted,
+  beats: ReadonlyMap<string, Signs>,
+  silent: readonly string[],
+): Promise<{
+  readonly polls: readonly (readonly [string, Signs])[];
+  readonly unasked: readonly string[];
+}> => {
+  const isFew = silent.length + others.length <= POLLED_QUEUES;
+  const canBeat = isFew || beats.size > 0 || (await takesBeats(at));
+  const wanted = canBeat ? silent : [...silent, ...others];
+  const most = canBeat ? POLLED_QUEUES : POLLED_QUEUES_WITHOUT_BEATS;
+  const polls = await together(
+    wanted.slice(0, most),
+    async (queue): Promise<readonly [string, Signs]> => {
+      const types = queue === withWorkflows ? ENUMS.queueTypes : [ENUMS.activity];
+      return [queue, await withPolls(at, queue, types, beats.get(queue) ?? NONE)];
+    },
+    POLLS_AT_ONCE,
+  );
+  // Where workers send beats, a queue without one is served by nobody.
+  return { polls, unasked: canBeat ? [] : wanted.slice(most) };
+};
+
+/** Returns who sent another beat. */
+const beatsSince = (before: Signs, now: Signs): readonly string[] =>
+  [...now].flatMap(([identity, { at_ms, silence_ms }]) =>
+    silence_ms > 0 && at_ms > (before.get(identity)?.at_ms ?? 0) ? [identity] : [],
+  );
+
 /**
  * Identities of the workers that serve a task queue: heard lately, or within the beat that is waited for before anybody is taken for dead
  * (clocks differ, and machines sleep). `doubted`: they did not answer, so those that send beats must send one now. No action.
  */
 export const liveWorkers = async (
-  at: QueueAt,
+  { queue, ...at }: QueueAt,
   doubted = false,
-  look = lookAt(at),
 ): Promise<readonly string[]> => {
-  const beats = await look(false);
-  const isQuick = ({ silence_ms }: Sign): boolean =>
-    silence_ms <= WORKER_SILENT_BEATS * WORKER_BEAT_MS * 2;
-  const heard = (signs: Signs): readonly string[] =>
-    [...signs].flatMap(([identity, sign]) =>
-      Math.abs(Date.now() - sign.at_ms) < sign.silence_ms && !(doubted && isQuick(sign))
-        ? [identity]
-        : [],
-    );
-  const alive = heard(beats).length > 0 ? heard(beats) : heard(await withPolls(at, beats));
-  const mayBeat = [...beats].some(
-    ([identity, sign]) =>
-      sign.silence_ms > 0 && isQuick(sign) && at.last?.get(identity) !== sign.at_ms,
-  );
-  if (alive.length > 0 || !mayBeat) return alive;
-  const again = await look(true);
-  for (const [identity, { at_ms }] of beats)
-    if (again.get(identity)?.at_ms === at_ms) at.last?.set(identity, at_ms);
-  const beatsOn = ([identity, { at_ms, silence_ms }]: readonly [string, Sign]): boolean =>
-    silence_ms > 0 && at_ms > (beats.get(identity)?.at_ms ?? 0);
-  return [...again].filter(beatsOn).map(([identity]) => identity);
+  const query = `TaskQueue = "${queue}"`;
+  const { live } = await look(at, {
+    query,
+    needed: [queue],
+    others: [],
+    withWorkflows: queue,
+    doubted,
+  });
+  return [...(live.get(queue) ?? [])];
 };
 
 /** A worker that serves a task queue, or did: the server remembers those that are gone for a while. */
@@ -133,30 +230,43 @@ export interface SeenWorker extends ReturnType<typeof partsOf> {
   /** Who it is and when it was heard, in words. */
   readonly said: string;
 }
-const workersAt = async (at: QueueAt, look: Look): Promise<readonly SeenWorker[]> => {
-  const live = await liveWorkers(at, false, look);
-  return [...(await withPolls(at, await look(false)))].map(
-    ([identity, { at_ms: seen_ms, silence_ms }]) => ({
-      ...partsOf(identity),
-      seen_ms,
-      queue: at.queue,
-      is: live.includes(identity) ? 'live' : silence_ms === 0 ? 'ended' : 'silent',
-      said: `${identity}, heard ${Math.max(0, Math.round((Date.now() - seen_ms) / 1000))} s ago`,
+/** What a look at a group of workers found. */
+export interface SeenGroup {
+  readonly workers: readonly SeenWorker[];
+  /** Queues that were asked about, and of which nothing is known: the server takes no beats, and they are too many to ask for polls. */
+  readonly unasked: readonly string[];
+}
+
+export interface GroupOptions extends Partial<Pick<Wanted, 'doubted'>> {
+  /** Queues that somebody may serve. */
+  readonly others?: readonly string[];
+}
+
+/**
+ * Reports the workers of all queues whose names begin with `group`, which is the queue of their workflows. `needed`: queues that somebody
+ * must serve, the most important first. It costs a list or two and the polls of at most `POLLED_QUEUES`, however many hosts there are. No action.
+ */
+export const workersOf = async (
+  at: Server,
+  group: string,
+  needed: readonly string[],
+  { others = [], doubted = false }: GroupOptions = {},
+): Promise<SeenGroup> => {
+  const query = `TaskQueue starts_with "${group}"`;
+  const found = await look(at, { query, needed, others, withWorkflows: group, doubted });
+  const workers = [...found.signs].flatMap(([queue, signs]) =>
+    [...signs].map(([identity, { at_ms: seen_ms, silence_ms }]): SeenWorker => {
+      const silent = silence_ms === 0 ? 'ended' : 'silent';
+      return {
+        ...partsOf(identity),
+        seen_ms,
+        queue,
+        is: found.live.get(queue)?.has(identity) === true ? 'live' : silent,
+        said: `${identity}, heard ${Math.max(0, Math.round((Date.now() - seen_ms) / 1000))} s ago`,
+      };
     }),
   );
-};
-/** All that the server knows of, at queues whose names begin alike: two lists, however many there are. No action. */
-export const workersOf = async (at: Server, group: string, queues: readonly string[]) => {
-  const list = () => beatsOf(at, `TaskQueue starts_with "${group}"`);
-  const first = list();
-  let second: ReturnType<typeof list> | null = null;
-  // The newest: one may have ended while another's beat was waited for.
-  const lists = (again: boolean) =>
-    again ? (second ??= sleep(WORKER_LOOK_AGAIN_MS).then(list)) : (second ?? first);
-  const looks = queues.map((queue) =>
-    workersAt({ ...at, queue }, async (again) => (await lists(again)).get(queue) ?? NONE),
-  );
-  return (await Promise.all(looks)).flat();
+  return { workers, unasked: found.unasked };
 };
 
 // bound: Another machine or home may take a host's place once its workers have been silent this long, or have said that they end.

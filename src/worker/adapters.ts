@@ -17,6 +17,7 @@ import { createTrust } from '../workspace/trust/index.js';
 import type { WorkspaceLock } from '../workspace/ports.js';
 import { createCheckouts } from '../workspace/checkout/index.js';
 import { createRepository } from '../workspace/landing/repository.js';
+import { idsOfActivity } from './log.js';
 
 export interface PortsOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -93,4 +94,4 @@ export async function createPorts(
 const warnOfTakeOver =
   (logger: Logger) =>
   (workspace: string, { stepKey }: WorkspaceLock, because: string): void =>
-    logger.warn({ because, workspace, holder: stepKey }, 'took over a lock');
+    logger.warn({ ...idsOfActivity(), because, workspace, holder: stepKey }, 'took over a lock');

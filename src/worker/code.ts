@@ -4,19 +4,19 @@ import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import {
   DefaultLogger,
-  makeTelemetryFilterString,
   Runtime,
   type LogLevel,
   type Logger as SdkLogger,
-  type MetricsExporterConfig,
   Worker,
   type WorkerOptions,
 } from '@temporalio/worker';
-import type { Logger } from 'pino';
 import { OUR_WORKFLOWS } from '../client/types.js';
 import { BOUNDS } from '../shared/limits.js';
+import { fail } from '../shared/problems.js';
 import type { ClientConnection } from '../temporal/connection.js';
+import { innermost } from '../temporal/failures.js';
 import { WORKER_BEAT_MS } from '../temporal/live-workers.js';
+import { USD_CLASSES, USD_METRIC } from './metrics.js';
 
 /** The bundle made by the build; without one (running from source) the workflows are bundled at start. */
 export function workflows({
@@ -33,45 +33,55 @@ export function workflows({
   };
 }
 
-/** Each worker of ours serves one role: the SDK's warning that a queue has no workflows or no activities is no news. */
-const ONE_ROLE = /^No (activities|workflows) registered, not polling for /;
-
-/** Writes what the SDK logs into a worker's log: warnings and errors, one JSON line each like all its events. */
-export const sdkLog = (logger: Logger): SdkLogger =>
-  new DefaultLogger('WARN', ({ level, message, meta = {} }) => {
-    if (ONE_ROLE.test(message)) return;
-    const { error, ...fields }: Readonly<Record<string, unknown>> = meta;
-    // Pino writes an Error with its stack only under the name `err`.
-    const line = error === undefined ? fields : { ...fields, err: error };
-    if (level === 'ERROR') logger.error(line, message);
-    else logger.warn(line, message);
-  });
-
 interface RuntimeChoice {
   readonly logger: SdkLogger;
   /** The least severe level that is logged of the SDK's native core, which would print to standard output by itself. */
   readonly core: LogLevel;
-  readonly metrics?: MetricsExporterConfig;
+  /** Address at which the SDK serves `/metrics`; absent: nowhere. */
+  readonly metrics?: string | undefined;
 }
 /** Temporal's own runtime is one a process; its signal handlers would stop workers behind our back. */
-let runtimeInstalled = false;
-/** Returns what ends the runtime if this call installed it. Without a worker or connection it would keep the process alive. */
+let installed: Pick<RuntimeChoice, 'metrics'> | null = null;
+const ONE_RUNTIME = 'Give the first worker of a process the address; it serves for all.';
+const FREE_ADDRESS = 'Name a free IP address and port: --metrics 127.0.0.1:9464';
+/**
+ * Returns what ends the runtime if this call installed it. Without a worker or connection it would keep the process alive. Throws
+ * ProblemError `usage` for an address that is none, or is taken.
+ */
 export function installRuntime({ logger, core, metrics }: RuntimeChoice): () => Promise<void> {
-  if (runtimeInstalled) return () => Promise.resolve();
-  runtimeInstalled = true;
+  if (installed !== null) {
+    if (metrics !== undefined && metrics !== installed.metrics)
+      fail(
+        'usage',
+        `--metrics ${metrics}: the runtime of this process is installed already.`,
+        ONE_RUNTIME,
+      );
+    return () => Promise.resolve();
+  }
   setFlagsFromString(`--heap-growing-percent=${BOUNDS.heapGrowing_percent}`);
-  const filter = makeTelemetryFilterString({ core, other: 'ERROR' });
-  const runtime = Runtime.install({
-    shutdownSignals: [],
-    logger,
-    workerHeartbeatInterval: WORKER_BEAT_MS,
-    telemetryOptions: {
-      logging: { forward: {}, filter },
-      ...(metrics === undefined ? {} : { metrics }),
-    },
-  });
-  return () => runtime.shutdown();
+  try {
+    const runtime = Runtime.install({
+      shutdownSignals: [],
+      logger,
+      workerHeartbeatInterval: WORKER_BEAT_MS,
+      telemetryOptions: {
+        logging: { forward: {}, filter: { core, other: 'ERROR' } },
+        ...(metrics === undefined ? {} : { metrics: exporterAt(metrics) }),
+      },
+    });
+    installed = { metrics };
+    return () => runtime.shutdown();
+  } catch (error) {
+    if (metrics === undefined) throw error;
+    // The native core says first where in its options the fault is.
+    const reason = innermost(error).why.replace(/^.*: /, '');
+    return fail('usage', `--metrics ${metrics}: ${reason}.`, FREE_ADDRESS);
+  }
 }
+
+const exporterAt = (bindAddress: string) => ({
+  prometheus: { bindAddress, histogramBucketOverrides: { [USD_METRIC]: USD_CLASSES } },
+});
 
 /** Of the open runs of a namespace: how many there are, and why some would not replay. */
 export interface Replayed {

@@ -5,11 +5,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataConverter } from '@temporalio/common';
 import {
+  Runtime,
   Worker,
   type WorkerInterceptors,
   type WorkerOptions as TemporalWorkerOptions,
 } from '@temporalio/worker';
-import { pino, type Logger } from 'pino';
+import type { Logger } from 'pino';
 import { archiveSink, createActivities as activitiesOf } from '../activities/index.js';
 import { askEndedRuns, type EndedRuns } from '../client/ended/runs.js';
 import {
@@ -43,15 +44,15 @@ import { boundFailures } from '../temporal/failures.js';
 import { asFailure, withBlobs } from '../temporal/payloads.js';
 import { ensureSearchAttributes } from '../temporal/search-attributes.js';
 import type { ProgramConnection, ServerPlace } from '../temporal/connection.js';
-import { DEPLOYMENT } from '../temporal/deployment.js';
-import { freePort } from '../temporal/dev-server.js';
+import { commandToSetCurrent, DEPLOYMENT } from '../temporal/deployment.js';
 import * as live from '../temporal/live-workers.js';
-import { plainLogLine } from './log-line.js';
 import { clearLayers } from '../workspace/layers/index.js';
 import type { RecoveredTransaction } from '../workspace/ports.js';
 import { createPorts, type PortsOptions } from './adapters.js';
-import { installRuntime, sdkLog, workflows } from './code.js';
-import { countCalls, startWatching, type Watched } from './metrics.js';
+import { installRuntime, workflows } from './code.js';
+import { serveHealth, type WatchedWorker } from './health.js';
+import { logRun, sdkLog, workerLog } from './log.js';
+import { countCalls, measureRuns, type MeasuredGroup } from './metrics.js';
 import {
   connectWorker,
   runWorkers,
@@ -60,6 +61,7 @@ import {
 } from './run-workers.js';
 
 export { replayOpen, type Replayed } from './code.js';
+export { workerLog } from './log.js';
 export { estimateOnly, type Estimated, type ToEstimate } from './estimate.js';
 
 // bound: Activities of a host that one worker holds, those that wait for a turn (src/system/turns.ts) among them: with the SDK's 100, model calls that wait keep all else out.
@@ -83,8 +85,13 @@ export interface ServedAs {
   readonly roles?: readonly Role[] | undefined;
   /** Workflows and model calls as a version of the Worker Deployment `emend`, which is given nothing until it is made current. */
   readonly deployment?: true | undefined;
-  /** Address of `/metrics`, `/healthz` and `/readyz`, as in `127.0.0.1:9464`. Default: none. */
-  readonly metrics?: string | undefined;
+  /**
+   * Address at which Temporal's SDK serves `/metrics`, as in `127.0.0.1:9464`; default: none. Over a connection of yours: `true`, for your
+   * Runtime exports what is measured.
+   */
+  readonly metrics?: string | true | undefined;
+  /** Address of `/healthz` and `/readyz`, as in `127.0.0.1:9465`. Default: none. */
+  readonly health?: string | undefined;
 }
 /** What a worker of your own is created with, beside `connection` and `namespace`: `Worker.create({ connection, ...host })`. */
 export type WorkerParts = Omit<TemporalWorkerOptions, 'connection' | 'namespace'>;
@@ -137,7 +144,7 @@ const startAsHost = async (
     const others = async () =>
       server === undefined
         ? []
-        : live.pollingOf(await live.workersOf(server, queue, [queue]), start.boot);
+        : live.pollingOf((await live.workersOf(server, queue, [queue])).workers, start.boot);
     const found = await others();
     let [other] = found;
     if (other !== undefined && before?.machine === start.machine) {
@@ -188,7 +195,7 @@ async function prepare(
     dataConverter: withBlobs(ports.blobs, asFailure, dataConverter),
     interceptors: {
       ...interceptors,
-      activity: [...(interceptors?.activity ?? []), countCalls, boundFailures],
+      activity: [...(interceptors?.activity ?? []), logRun, countCalls, boundFailures],
     },
     shutdownGraceTime: timings.shutdownGrace_ms,
     // Past the grace time activities are told to stop; one that does not listen must not hold the process for ever.
@@ -254,23 +261,23 @@ export async function createActivities(options: ActivitiesOptions): Promise<Acti
 export async function createWorker(
   options: WorkerOptions & ServedAs & WorkerPlace = {},
 ): Promise<RunningWorker> {
-  // The program's connection was made with a runtime, and a process has only one.
-  const isRuntimeOurs = options.connection === undefined;
-  const exporter = options.metrics === undefined || !isRuntimeOurs ? null : await freePort(0);
-  let watched: Watched | null = null;
-  const unwatch =
-    options.metrics === undefined ? null : await startWatching(options.metrics, () => watched);
   const all = await complete(options);
   const { env, home, logger } = all;
-  const endRuntime = isRuntimeOurs ? installWorkerRuntime(logger, exporter) : null;
+  const endRuntime = installOwnRuntime(options, logger);
   const { connect_ms, shutdownGrace_ms } = resolveTimings(env);
-  // The server of metrics, the runtime and an open connection each keep the process alive, also if nothing uses them.
+  let endHealth: (() => Promise<void>) | null = null;
+  // The runtime and an open connection each keep the process alive, also if nothing uses them.
   const afterFailure = (close: () => Promise<void>) => async (error: unknown) => {
-    await unwatch?.();
+    await endHealth?.();
     await close();
     await endRuntime?.();
     throw error;
   };
+  let watched: WatchedWorker | null = null;
+  if (options.health !== undefined)
+    endHealth = await serveHealth(options.health, () => watched).catch(
+      afterFailure(() => Promise.resolve()),
+    );
   const connected = await connectWorker({
     env,
     home,
@@ -293,17 +300,16 @@ export async function createWorker(
     connected,
     activities,
   }).catch(afterFailure(close));
-  const converts =
-    options.dataConverter === undefined ? {} : { dataConverter: options.dataConverter };
   const polls = (): boolean => workers.every((worker) => worker.getState() === 'RUNNING');
+  watched = { connection, polls };
   const ofHome = { ...env, EMEND_HOME: home };
-  if (unwatch !== null)
-    watched = { env: ofHome, ...converts, connection, namespace, exporter, polls };
+  const endMeasuring = startMeasuring(options, { env: ofHome, connection, namespace, queues });
   const { done, stop } = runWorkers(workers, {
     stop_ms: shutdownGrace_ms + STOP_FORCE_MS + STOP_END_MS,
     close_ms: STOP_END_MS,
     close: async () => {
-      await unwatch?.();
+      endMeasuring?.();
+      await endHealth?.();
       await close();
     },
   });
@@ -312,19 +318,42 @@ export async function createWorker(
     { address, namespace, queues, roles, build: build(), home, store, pid: process.pid },
     'worker ready',
   );
-  if (isVersioned) logger.info('given nothing until its build is current: emend deploy promote');
+  if (isVersioned)
+    logger.info(`given nothing until its build is current: ${commandToSetCurrent(build())}`);
   return { queues, address, uiUrl, recovered, done, stop };
 }
 
-/** `exporter`: the port of the SDK's own metrics; null: nobody reads them. */
-const installWorkerRuntime = (logger: Logger, exporter: number | null): (() => Promise<void>) =>
-  installRuntime({
-    logger: sdkLog(logger),
-    core: 'WARN',
-    ...(exporter === null
-      ? {}
-      : { metrics: { prometheus: { bindAddress: `127.0.0.1:${exporter}` } } }),
-  });
+/**
+ * Installs the runtime. The program's connection was made with one, and a process has only one: null. Throws ProblemError `usage` for an
+ * address that it could not serve.
+ */
+const installOwnRuntime = (
+  { connection, metrics }: ServedAs & WorkerPlace,
+  logger: Logger,
+): (() => Promise<void>) | null => {
+  if (connection === undefined)
+    return installRuntime({
+      logger: sdkLog(logger),
+      core: 'WARN',
+      metrics: metrics === true ? undefined : metrics,
+    });
+  if (typeof metrics === 'string')
+    fail(
+      'usage',
+      `metrics: ${metrics}: the runtime of this connection is your program's.`,
+      'Give your Runtime an exporter, and pass `metrics: true`.',
+    );
+  return null;
+};
+
+const startMeasuring = (
+  { metrics, dataConverter }: WorkerOptions & ServedAs,
+  group: MeasuredGroup,
+): (() => void) | null => {
+  if (metrics === undefined) return null;
+  const conversion = dataConverter === undefined ? {} : { dataConverter };
+  return measureRuns(Runtime.instance().metricMeter, { ...group, ...conversion });
+};
 
 interface PartsContext {
   readonly env: Environment;
@@ -386,24 +415,6 @@ const VERSIONED = () =>
       defaultVersioningBehavior: 'AUTO_UPGRADE',
     },
   }) as const;
-
-/** A GitHub Actions runner obeys `##[name]value` anywhere in a line. In JSON the escape is the same text. */
-const withoutRunnerCommands = (line: string): string => line.replaceAll('##[', '#\\u0023[');
-
-/** A line that cannot be written, as the terminal was closed, must not end the worker. `isPlain`: for a reader in a terminal, not as JSON. */
-export const workerLog = (
-  level: 'warn' | 'info',
-  place: { fd: number } | { dest: string; mkdir: boolean } = { fd: 2 },
-  isPlain = false,
-): Logger =>
-  pino(
-    {
-      name: 'emend-worker',
-      level,
-      hooks: { streamWrite: isPlain ? plainLogLine : withoutRunnerCommands },
-    },
-    pino.destination({ ...place, sync: true }).on('error', () => undefined),
-  );
 
 /** A connection of the program, if there is one. */
 type Over = { readonly [Key in keyof ProgramConnection]?: ProgramConnection[Key] | undefined };

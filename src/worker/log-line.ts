@@ -1,4 +1,4 @@
-/** A line of the worker's log for a reader in a terminal. Pure. */
+/** Lines of the worker's log: without secrets, and as a reader in a terminal sees them. Pure. */
 import { clockTime } from '../shared/outage.js';
 import { isRecord, visible } from '../shared/text.js';
 
@@ -10,8 +10,29 @@ const LEVELS: Readonly<Record<number, string>> = {
   50: 'error',
   60: 'fatal',
 };
-/** Properties that each line has. */
-const COMMON: ReadonlySet<string> = new Set(['level', 'time', 'pid', 'hostname', 'name', 'msg']);
+/** Properties that each line has, and those that the SDK adds to each line about an activity. */
+const COMMON: ReadonlySet<string> = new Set([
+  ...['level', 'time', 'pid', 'hostname', 'name', 'msg'],
+  ...['sdkComponent', 'isLocal', 'namespace', 'activityId', 'taskQueue', 'workflowType'],
+  ...['workflowRunId', 'durationMs'],
+]);
+
+/** Returns a line of JSON with its texts masked; another line is masked as a whole. */
+export const maskedLogLine = (json: string, mask: (text: string) => string): string => {
+  // Almost no line has anything to mask.
+  if (mask(json) === json) return json;
+  const entry = parsed(json);
+  return entry === null ? mask(json) : `${JSON.stringify(withTexts(entry, mask))}\n`;
+};
+
+const withTexts = (value: unknown, change: (text: string) => string): unknown => {
+  if (typeof value === 'string') return change(value);
+  if (Array.isArray(value)) return value.map((item) => withTexts(item, change));
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, withTexts(item, change)]),
+  );
+};
 
 /** Returns a JSON line of pino as `12:03:04  warning  message: key value, key value`. Another line stays as it is. */
 export const plainLogLine = (json: string): string => {

@@ -196,7 +196,6 @@ export const ONLY_RESULTS: Readonly<Record<string, string>> = {
   'evidence verify': 'what does not match',
   'hosts adopt': 'which host the home is now, and the runs that need it',
   replay: 'runs that would not replay',
-  'deploy promote': 'which build is current',
   calls: 'calls, or the texts of one',
   mcp: 'messages of the protocol',
   trust: 'why a file was not trusted, and that it is now',

@@ -4,6 +4,7 @@
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
+import { realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, jest } from '@jest/globals';
 import * as opening from '../../src/client/open.js';
@@ -206,8 +207,16 @@ const SET_UP: Record<Situation, (scene: Scene) => unknown> = {
   none_waits: ({ serve }) => {
     serve().signal = async () => false;
   },
-  paused: (scene) => {
-    runs(scene, { state: 'waiting', doing: 'paused by ann' });
+  paused: async ({ dir, home, serve }) => {
+    const memo = {
+      stepKey: KEY,
+      jobPath: 'plan',
+      title: 'Plan',
+      workspace: await realpath(dir),
+      host: await hostId(home),
+    };
+    const status = { state: 'waiting', doing: 'paused by ann' } as const;
+    serve().add(KEY, 'emend-there', { type: 'plan', memo }, status);
   },
   serving: (scene) => {
     scene.write('script.yaml', 'v: 1\nrules: []\n');

@@ -4,6 +4,7 @@ import { runKey } from '../../src/shared/run-key.js';
 import { mkdtemp, realpath } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { resolveTimings } from '../../src/temporal/settings.js';
 import { createArchive } from '../../src/stores/directory/archive.js';
 import { createBlobStore, diskFiles } from '../../src/stores/directory/blobs.js';
@@ -34,6 +35,17 @@ export interface FakeRun {
   status: StepStatus;
   closed: ClosedRun | null;
 }
+
+const LIVE: Omit<SeenWorker, 'queue'> = {
+  said: 'a worker',
+  host: null,
+  boot: null,
+  store: null,
+  build: null,
+  versioned: false,
+  seen_ms: 0,
+  is: 'live',
+};
 
 export class FakeServer implements RunGateway {
   /** Newest last; several may share a workflow id, at most one of them open. */
@@ -66,6 +78,8 @@ export class FakeServer implements RunGateway {
         status: 'RUNNING',
         open: true,
         memo,
+        waits: null,
+        outcome: null,
         historyLength: 3,
         startedAt: new Date(0),
         closedAt: null,
@@ -113,14 +127,24 @@ export class FakeServer implements RunGateway {
   };
   describe = async (ref: { workflowId: string; runId: string | null }) =>
     this.find(ref)?.described ?? null;
-  list = async (filter: string) => {
+  /** Visibility queries, in the order of the lists. */
+  readonly lists: string[] = [];
+  list = async (filter: string, limit = Infinity) => (
+    this.lists.push(filter),
+    this.found(filter).slice(0, limit)
+  );
+  count = async (filter: string) => this.found(filter).length;
+  private found(filter: string): readonly DescribedRun[] {
     const prefix = /STARTS_WITH "([^"]*)"/.exec(filter)?.[1] ?? '';
     const openOnly = filter.includes('"Running"');
+    const isListed = (run: DescribedRun): boolean =>
+      !filter.includes('"waiting"') || run.waits !== null;
     return this.runs
       .map((run) => run.described)
       .filter((run) => (run.memo?.stepKey ?? '').startsWith(prefix) && (run.open || !openOnly))
+      .filter(isListed)
       .reverse();
-  };
+  }
   ledger: readonly LedgerRow[] = [];
   proposal: ProposalSummary | null = null;
   query = async <T>(
@@ -151,11 +175,26 @@ export class FakeServer implements RunGateway {
     this.signals.push({ name, payload });
     return true;
   };
-  polled = async () => this.workers;
-  /** By queue. */
+  polled = async (_queue?: string, _doubted?: boolean) => this.workers;
+  silent = async (_group: string, queues: readonly string[], doubted = false) => {
+    const served = await Promise.all(queues.map((queue) => this.polled(queue, doubted)));
+    return queues.filter((_, index) => served[index] !== true);
+  };
+  untilLate = async (_ref: unknown, signal: AbortSignal) =>
+    sleep(50, undefined, { signal }).catch(() => undefined);
+  /** Workers by queue; a queue without any is served as `workers` says. */
   seen: Record<string, readonly Omit<SeenWorker, 'queue'>[]> = {};
-  seenAt = async (_group: string, queues: readonly string[]) =>
-    queues.flatMap((queue) => (this.seen[queue] ?? []).map((worker) => ({ ...worker, queue })));
+  /** Queues that `seenAt` was asked about. */
+  readonly looks: (readonly string[])[] = [];
+  seenAt = async (_group: string, needed: readonly string[], others: readonly string[] = []) => {
+    this.looks.push(needed);
+    const workers = [...needed, ...others].flatMap((queue): readonly SeenWorker[] => {
+      const found: readonly Omit<SeenWorker, 'queue'>[] | undefined = this.seen[queue];
+      if (found !== undefined) return found.map((worker) => ({ ...worker, queue }));
+      return this.workers && Object.keys(this.seen).length === 0 ? [{ ...LIVE, queue }] : [];
+    });
+    return { workers, unasked: [] };
+  };
   follow = async (
     ref: { workflowId: string; runId: string | null },
     _after: number,
@@ -165,9 +204,12 @@ export class FakeServer implements RunGateway {
     // As a history does, news of a run end when it is closed; the rest are another run's.
     while (this.news.length > 0 && !signal.aborted && this.find(ref)?.described.open === true) {
       this.news.shift()?.();
-      await onNews(this.find(ref)?.described.open === true ? 'change' : 'end');
+      const found = this.find(ref);
+      const kind = found?.status.state === 'waiting' ? 'pause' : 'change';
+      await onNews(newsOf(found?.described.open === true ? kind : 'end'));
     }
   };
+  untilEnd = async () => undefined;
   closed = async (ref: { workflowId: string; runId: string | null }) => this.find(ref)!.closed!;
   /** What the history holds of a run's events, and what a worker knows of them. */
   told: StepEvent[] = [];
@@ -177,6 +219,14 @@ export class FakeServer implements RunGateway {
   historyText = async () => '';
   searchAttributes = async () => this.attributes;
 }
+
+/** News as a history tells them that holds no events. */
+export const newsOf = (kind: News['kind'], more: Partial<News> = {}): News => ({
+  kind,
+  events: [],
+  activity: null,
+  ...more,
+});
 
 export const statusOf = (stepKey: string): StepStatus => ({
   v: 2,

@@ -5,14 +5,13 @@ import { Client, Connection } from '@temporalio/client';
 import { expect, test } from '@jest/globals';
 import { createTemporalGateway } from '../../src/client/gateway.js';
 import { followHistory } from '../../src/client/history.js';
-import type { News } from '../../src/client/types.js';
 import { problemOf } from './fake.js';
 
 /** Like the SDK's connection: each request puts a listener on the signal of its scope, and leaves it there. */
 const connectionWith = (
   pages: number,
   seen: AbortSignal[],
-  types: readonly number[] = [],
+  events: readonly object[] = [],
 ): Connection => {
   let scope: AbortSignal | null = null;
   let page = 0;
@@ -43,7 +42,7 @@ const connectionWith = (
         if (page > pages) return cancelled;
         cancelled.catch(() => undefined);
         return {
-          history: { events: [{ eventId: page, eventType: types[page - 1] ?? 7 }] },
+          history: { events: [{ eventId: page, eventType: 7, ...events[page - 1] }] },
           nextPageToken: new Uint8Array([1]),
         };
       },
@@ -62,7 +61,7 @@ test('a run that is watched through many changes leaves no listeners on the sign
   const following = followHistory(
     connection,
     WATCHED,
-    { after: 0, signal: stop.signal },
+    { after: 0, signal: stop.signal, codecs: [] },
     async () => {
       listeners.push(getEventListeners(stop.signal, 'abort').length);
       if (listeners.length === 30) setImmediate(() => setImmediate(() => stop.abort()));
@@ -74,22 +73,67 @@ test('a run that is watched through many changes leaves no listeners on the sign
   expect(getEventListeners(stop.signal, 'abort')).toHaveLength(0);
 });
 
-test('only what can change a state is told; an end and a pause by name', async () => {
+const json = (value: unknown) => ({ data: new TextEncoder().encode(JSON.stringify(value)) });
+const marked = (EmendState: unknown) => ({
+  eventType: 40,
+  upsertWorkflowSearchAttributesEventAttributes: {
+    searchAttributes: { indexedFields: { EmendState: json(EmendState) } },
+  },
+});
+const remembered = (waits: unknown) => ({
+  eventType: 46,
+  workflowPropertiesModifiedEventAttributes: { upsertedMemo: { fields: { waits: json(waits) } } },
+});
+const scheduled = (name: string, ...seqs: readonly number[]) => ({
+  eventType: 10,
+  activityTaskScheduledEventAttributes: {
+    activityType: { name },
+    input: { payloads: [json({ log: seqs.map((seq) => ({ ...EVENT, seq })) })] },
+  },
+});
+const EVENT = { at: 1, type: 'edit_chunk_completed', file: 'a.js' };
+
+test('only what can change a state is told, with the events since the last news; an end and a pause by name', async () => {
   const stop = new AbortController();
-  const told: News[] = [];
-  // Activity scheduled, workflow task completed, search attributes (beside the task that set them), completed.
-  const connection = connectionWith(4, [], [10, 7, 40, 2]);
-  await followHistory(connection, WATCHED, { after: 0, signal: stop.signal }, async (news) => {
-    if (told.push(news) === 3) setImmediate(() => setImmediate(() => stop.abort()));
-  });
-  expect(told).toEqual(['change', 'pause', 'end']);
+  const told: string[] = [];
+  // One page each: the news come with the page that holds their event.
+  const history = [
+    scheduled('preflight', 1, 2), // told with what comes next
+    { eventType: 7 },
+    marked(['waiting']),
+    marked([]), // the pause is over: its task tells that
+    remembered({ reason: 'approval', decision: '1-x' }),
+    remembered(null),
+    scheduled('proposeEdit', 3),
+    { eventType: 17 },
+    { eventType: 29 },
+    { eventType: 2 },
+  ];
+  const following = followHistory(
+    connectionWith(history.length, [], history),
+    WATCHED,
+    { after: 0, signal: stop.signal, codecs: [] },
+    async ({ kind, events, activity }) => {
+      told.push([kind, ...events.map(({ seq }) => seq), activity ?? '-'].join(' '));
+      if (kind === 'end') setImmediate(() => setImmediate(() => stop.abort()));
+    },
+  );
+  await following;
+  expect(told).toEqual([
+    'change 1 2 preflight',
+    'pause -',
+    'pause -',
+    'pause 3 proposeEdit',
+    'pause -',
+    'end -',
+  ]);
 });
 
 test('whoever is told may fail: the follow ends with that error, though the server has no news', async () => {
   const following = followHistory(
     connectionWith(1, []),
     WATCHED,
-    { after: 0, signal: new AbortController().signal },
+    { after: 0, signal: new AbortController().signal, codecs: [] },
     () => Promise.reject(new Error('no more')),
   );
   await expect(following).rejects.toThrow('no more');

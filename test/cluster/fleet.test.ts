@@ -61,7 +61,7 @@ testIf('path' in found, 'why' in found ? found.why : '')(
     };
     const of = async (instance: string) => ({
       ...state,
-      fleet: { ...fleet, home: join(state.dir, 'homes', instance), metrics: await freePort(0) },
+      fleet: { ...fleet, home: join(state.dir, 'homes', instance), health: await freePort(0) },
     });
     const start = async (
       name: string,

@@ -86,7 +86,14 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   'emend dev': TUTORIAL,
   'emend worker': { here: 'serves' },
   'emend worker --deployment': { by: 'test/e2e/deploys.test.ts' },
-  'emend deploy promote': { by: 'test/e2e/deploys.test.ts' },
+  'temporal worker deployment set-current-version --deployment-name emend --build-id "$(emend --version)" --yes':
+    { by: 'test/e2e/deploys.test.ts' },
+  'temporal worker deployment set-current-version --deployment-name emend --unversioned --yes': {
+    by: 'test/e2e/deploys.test.ts',
+  },
+  'temporal worker deployment set-ramping-version --deployment-name emend --build-id "$(emend --version)" --percentage 10 --yes':
+    { by: 'test/e2e/deploys.test.ts' },
+  'emend replay': { by: 'test/e2e/deploys.test.ts' },
   'emend web': { here: 'serves' },
   'emend rehearse script.yaml --port 8077': { here: 'serves' },
   'emend doctor': { here: 'nothing' },
@@ -98,7 +105,9 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
     not: 'names a server of yours',
   },
   'export EMEND_STORE=s3://emend/team': { by: 'test/e2e/bucket.test.ts' },
-  'emend worker --roles workflows,model --metrics 127.0.0.1:9464': { by: 'test/e2e/roles.test.ts' },
+  'emend worker --roles workflows,model --metrics 127.0.0.1:9464 --health 127.0.0.1:9465': {
+    by: 'test/e2e/watching.test.ts',
+  },
   'emend worker --roles hosts': { by: 'test/e2e/roles.test.ts' },
   'emend worker --roles workflows,model --deployment': { by: 'test/e2e/deploys.test.ts' },
   'emend run jobs/greet.md --repository https://git.example.com/team/shop.git --base main --yes --wait':
@@ -108,7 +117,7 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   'emend list': { here: 'nothing' },
   'export EMEND_HOME=/srv/emend-2': { by: 'test/e2e/hosts.test.ts' },
   'emend hosts adopt da946609': { by: 'test/e2e/hosts.test.ts' },
-  'curl -s http://127.0.0.1:9464/readyz': { by: 'test/e2e/watching.test.ts' },
+  'curl -s http://127.0.0.1:9465/readyz': { by: 'test/e2e/watching.test.ts' },
   'curl -s http://127.0.0.1:9464/metrics | grep ^emend_': { by: 'test/e2e/watching.test.ts' },
   'emend move RUN --to DIR': { by: 'test/e2e/move.test.ts' },
   'emend move RUN --host 9c0d11e2 --to /srv/copy': { by: 'test/e2e/move.test.ts' },

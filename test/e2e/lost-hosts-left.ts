@@ -205,7 +205,7 @@ export const checkLeft = async (lost: Lost): Promise<void> => {
   // Until a few beats were missed they may live, and gc leaves what they said of themselves.
   const { emend } = lost.world.s;
   const isGone = async () =>
-    (await allHosts(emend)).every(({ here, roles }) => here || roles.length === 0);
+    (await allHosts(emend)).hosts.every(({ here, roles }) => here || roles.length === 0);
   await eventually('the last hosts are silent', () => patiently(isGone), 120);
   await checkStore(lost);
 };

@@ -53,7 +53,7 @@ const commandLine = async (name: string, service: string, wanted: HostsWanted): 
   const variables = Object.entries({ ...environment, ...wanted.env, ...own });
   const exported = variables.map(([variable, value]) => `${variable}=${quoted(value)}`).join(' ');
   const words = [program!, ...args].map((word) =>
-    quoted(word.replace(/^127\.0\.0\.1:9464$/, `127.0.0.1:${port}`)),
+    quoted(word.replace(/^127\.0\.0\.1:9465$/, `127.0.0.1:${port}`)),
   );
   return `env ${exported} ${words.join(' ')}`;
 };

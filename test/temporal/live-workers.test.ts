@@ -77,12 +77,14 @@ test('at once while it lives, busy or not; within 10 s no more when it was kille
   expect(await live('none')).toEqual([]);
   // A server allows few lists a second: those of all queues are one.
   const lists = jest.spyOn(connection.workflowService, 'listWorkers');
-  const seen = await workersOf({ connection, namespace: 'default' }, 'SIG', [...ENDS, 'SIGNONE']);
+  const polls = jest.spyOn(connection.workflowService, 'describeTaskQueue');
+  const { workers: seen } = await workersOf({ connection, namespace: 'default' }, 'SIG', ENDS);
   expect(seen.map(({ queue, is }) => `${queue} ${is}`)).toEqual(
     ENDS.map((queue) => `${queue} live`),
   );
-  expect(lists).toHaveBeenCalledTimes(1);
+  expect([lists, polls].map(({ mock }) => mock.calls.length)).toEqual([1, 0]);
   lists.mockRestore();
+  polls.mockRestore();
   ENDS.forEach((signal, index) => started[index]?.kill(signal));
   // Who is doubted is known sooner.
   expect(await Promise.all([live('SIGKILL', true), live('SIGSTOP', true)])).toEqual([[], []]);

@@ -47,13 +47,55 @@ test('a worker that said that it ends has ended, though its last poll arrives af
       }),
     };
     const connection = { workflowService } as unknown as ConnectionLike;
-    return (await workersOf({ connection, namespace: 'n' }, 'emend', ['emend-host'])).map(
-      ({ is }) => is,
-    );
+    const { workers } = await workersOf({ connection, namespace: 'n' }, 'emend', ['emend-host']);
+    return workers.map(({ is }) => is);
   };
   expect(await seenWith(ended_s - 30)).toEqual(['ended']);
   expect(await seenWith(ended_s + 1)).toEqual(['ended']);
   expect(await seenWith(ended_s + 6)).toEqual(['live']);
+});
+
+/** A server with one live worker, and hosts that nobody serves. */
+const hostsWithoutWorker = (workerHeartbeats: boolean) => {
+  const calls: Record<string, number> = {};
+  const counted =
+    <T>(name: string, answer: T) =>
+    async () => {
+      calls[name] = (calls[name] ?? 0) + 1;
+      return answer;
+    };
+  const heartbeatTime = { seconds: Math.floor(Date.now() / 1000), nanos: 0 };
+  const beat = { taskQueue: 'emend', workerIdentity: '1@a', status: 1, heartbeatTime };
+  const workflowService = {
+    listWorkers: counted('listWorkers', {
+      workers: workerHeartbeats ? [{ taskQueue: 'emend' }] : [],
+      workersInfo: workerHeartbeats ? [{ workerHeartbeat: beat }] : [],
+      nextPageToken: new Uint8Array(),
+    }),
+    describeTaskQueue: counted('describeTaskQueue', { pollers: [] }),
+    describeNamespace: counted('describeNamespace', {
+      namespaceInfo: { capabilities: { workerHeartbeats } },
+    }),
+  };
+  const connection = { workflowService } as unknown as ConnectionLike;
+  return { calls, server: { connection, namespace: 'n' } };
+};
+const HOST_QUEUES = Array.from({ length: 1_000 }, (_, n) => `emend-host-${n}`);
+
+test('1,000 hosts that open runs need and nobody serves cost a list and the polls of four', async () => {
+  const { calls, server } = hostsWithoutWorker(true);
+  const { workers, unasked } = await workersOf(server, 'emend', ['emend', ...HOST_QUEUES]);
+  expect(workers.map(({ queue, is }) => `${queue} ${is}`)).toEqual(['emend live']);
+  expect(unasked).toEqual([]);
+  expect(calls).toEqual({ listWorkers: 1, describeTaskQueue: 4 });
+});
+
+test('a server that takes no beats is asked for the polls of 100 queues, and of the others nothing is said', async () => {
+  const { calls, server } = hostsWithoutWorker(false);
+  const { unasked } = await workersOf(server, 'emend', ['emend'], { others: HOST_QUEUES });
+  expect(unasked).toEqual(HOST_QUEUES.slice(99));
+  // The queue of workflows has polls of workflows and of activities.
+  expect(calls).toEqual({ listWorkers: 1, describeNamespace: 1, describeTaskQueue: 101 });
 });
 
 test('who may still work: whoever lives, or is silent for less than a minute; not who said that it ends, nor this boot', () => {

@@ -58,7 +58,7 @@ describe('docker-compose.yml', () => {
         environment: { EMEND_HOME: '/tmp/emend' },
       });
       expect(services[name]?.command?.join(' ')).toContain(
-        `worker --roles ${role} --metrics 127.0.0.1:9464`,
+        `worker --roles ${role} --health 127.0.0.1:9465`,
       );
     }
   });

@@ -1,9 +1,10 @@
 /** Which server is this home's own: a record alone proves nothing, as the port of a server that is gone may be another user's by now. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Connection } from '@temporalio/client';
-import { NativeConnection } from '@temporalio/worker';
+import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import { pino } from 'pino';
 import { openEmend } from '../../src/client/open.js';
 import { queuesFor } from '../../src/shared/names.js';
@@ -40,7 +41,15 @@ let foreign: DevServer;
 let record: DevServerRecord;
 let foreignId: string;
 let bystander: ChildProcess;
+/** Where the program exports what its runtime measures. */
+let exported: string;
 beforeAll(async () => {
+  exported = `127.0.0.1:${await freePort(0)}`;
+  Runtime.install({
+    shutdownSignals: [],
+    logger: new DefaultLogger('ERROR'),
+    telemetryOptions: { metrics: { prometheus: { bindAddress: exported } } },
+  });
   [mine, theirs] = await Promise.all([newHome(), newHome()]);
   [own, foreign] = await Promise.all([
     startServer(mine.home, 'memory'),
@@ -55,6 +64,7 @@ afterAll(async () => {
   bystander.kill('SIGKILL');
   await Promise.all([own.stop(0), foreign.stop(0)]);
   await Promise.all([mine.remove(), theirs.remove()]);
+  await Runtime.instance().shutdown();
 });
 
 const identityOf = async (pid: number): Promise<ProcessIdentity> =>
@@ -196,14 +206,16 @@ describe('a connection that the program made itself', () => {
 
   test('is the one over which createWorker works and leaves open, with the runtime that it was made with', async () => {
     const connection = await NativeConnection.connect({ address: own.address });
-    const logger = pino({ level: 'silent' });
-    const metrics = `127.0.0.1:${await freePort(0)}`;
-    const worker = await createWorker({ env: elsewhere(), connection, logger, metrics });
+    const options = { env: elsewhere(), connection, logger: pino({ level: 'silent' }) };
+    await expect(createWorker({ ...options, metrics: '127.0.0.1:0' })).rejects.toMatchObject({
+      problem: { code: 'usage' },
+    });
+    const worker = await createWorker({ ...options, metrics: true });
     expect(worker.address).toBe('its address');
-    const served = await (await fetch(`http://${metrics}/metrics`)).text();
-    // The program exports what its runtime measures.
-    expect(served).toContain('emend_server_up{} 1');
-    expect(served).not.toContain('temporal_');
+    const metrics = async () => (await fetch(`http://${exported}/metrics`)).text();
+    while (!(await metrics()).includes('emend_server_up')) await sleep(100);
+    expect(await metrics()).toMatch(/^emend_server_up 1$/m);
+    expect(await metrics()).toMatch(/^temporal_worker_start\{/m);
     await worker.stop();
     const { workflowService } = connection;
     expect((await workflowService.getSystemInfo({})).serverVersion).toMatch(/^1\./);

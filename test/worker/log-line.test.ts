@@ -1,6 +1,6 @@
 /** A line of the worker's log in a terminal: words, and nothing that moves the cursor. */
 import { expect, test } from '@jest/globals';
-import { plainLogLine } from '../../src/worker/log-line.js';
+import { maskedLogLine, plainLogLine } from '../../src/worker/log-line.js';
 
 const COMMON = { time: Date.UTC(2026, 0, 2, 3, 4, 5), pid: 7, hostname: 'h', name: 'emend-worker' };
 const lineOf = (entry: object): string =>
@@ -34,4 +34,22 @@ test.each([
 
 test('a line that is no JSON stays as it is', () => {
   expect(plainLogLine('plain words\n')).toBe('plain words\n');
+});
+
+const mask = (text: string): string => text.replaceAll('hunter22', '[redacted]');
+test.each([
+  ['a message', { msg: 'password hunter22' }, { msg: 'password [redacted]' }],
+  ['a stack', { err: { stack: 'Error: hunter22' } }, { err: { stack: 'Error: [redacted]' } }],
+  ['a list', { files: ['hunter22', 1] }, { files: ['[redacted]', 1] }],
+  ['nothing', { msg: 'ready', pid: 7 }, { msg: 'ready', pid: 7 }],
+])('secrets are masked in %s, and the line stays JSON', (_, entry, expected) => {
+  const line = maskedLogLine(`${JSON.stringify(entry)}\n`, mask);
+  expect(line.endsWith('\n')).toBe(true);
+  expect(JSON.parse(line)).toEqual(expected);
+});
+
+test('a masked number leaves its line JSON', () => {
+  const numbers = (text: string): string => text.replaceAll('123456', '[redacted]');
+  const line = maskedLogLine('{"pid":123456,"msg":"of 123456"}\n', numbers);
+  expect(JSON.parse(line)).toEqual({ pid: 123456, msg: 'of [redacted]' });
 });

@@ -164,16 +164,25 @@ const retried = ({ code }: Problem, { repository }: ActivityBase): boolean =>
 const mayPass = ({ code }: Problem): boolean =>
   code !== 'limit_reached' && code !== 'version_unknown';
 
+/** The SDK neither counts nor logs a failure of this category. */
+const BENIGN = { category: ApplicationFailureCategory.BENIGN } as const;
+/** Problems of a run that works as it should: another attempt or another run is at work. All others are for whoever watches the workers. */
+const EXPECTED: ReadonlySet<ProblemCode> = new Set(['busy']);
+
 /** A failure is told also where its activity was cancelled. */
 const UNTIL_DONE = new AbortController().signal;
 const UNCHECKED = 'The text may contain a secret and could not be checked.';
 
-const messageOf = (error: unknown): string =>
-  error instanceof ModelError || error instanceof ProblemError
-    ? sentence(error.problem)
-    : error instanceof Error
-      ? `${error.name}: ${error.message}`
-      : String(error);
+const CAUSES = 3; // bound: Causes of an error that history and log show (src/temporal/failures.ts).
+/** Returns the words of an error and of its causes: a secret in any of them is to be found. */
+const messageOf = (error: unknown, causesLeft = CAUSES): string => {
+  if (error instanceof ModelError || error instanceof ProblemError) return sentence(error.problem);
+  if (!(error instanceof Error)) return String(error);
+  const own = `${error.name}: ${error.message}`;
+  return error.cause === undefined || causesLeft === 0
+    ? own
+    : `${own} (${messageOf(error.cause, causesLeft - 1)})`;
+};
 
 /**
  * `message`: what it says, as history may hold it. A run that has not begun opens no decision, so its first activity is repeated unless
@@ -200,7 +209,7 @@ function asFailure(
       type: error.problem.code,
       message: told,
       nonRetryable: !retryable,
-      category: ApplicationFailureCategory.BENIGN,
+      ...(EXPECTED.has(error.problem.code) ? BENIGN : {}),
       ...(retryAfter_ms === undefined ? {} : { nextRetryDelay: retryAfter_ms }),
     });
   }
@@ -316,7 +325,7 @@ export function activity<I extends ActivityBase, O extends object>(
           type: HANDED_BACK,
           message: 'Its worker stopped.',
           nonRetryable: true,
-          category: ApplicationFailureCategory.BENIGN,
+          ...BENIGN,
         });
       // A cancelled activity must end as cancelled, whatever its cancelled parts threw.
       if (context.cancellationSignal.aborted)
@@ -326,11 +335,6 @@ export function activity<I extends ActivityBase, O extends object>(
       const said = messageOf(error);
       const masked = maskWords(ports, { stepKey: input.stepKey }, { message: said }, UNTIL_DONE);
       const { message } = await masked.catch(() => ({ message: UNCHECKED }));
-      const err = message === said ? error : message;
-      ports.logger.warn(
-        { activity: name, stepKey: input.stepKey, attempt, err },
-        'activity failed',
-      );
       throw asFailure(error, message, input, role);
     } finally {
       clearInterval(timer);

@@ -45,6 +45,7 @@ export interface ActivityPorts extends Pick<Stores, 'blobs' | 'records' | 'archi
 // The worker's end of `ArchiveSink`: events of a pause or an end, appended as those that activities bring.
 
 interface Caller {
+  readonly workflowId: string;
   readonly runId: string;
 }
 
@@ -60,7 +61,9 @@ export const archiveSink = ({ archive, checkHome, logger }: ActivityPorts) => ({
           await checkHome();
           await archive.append(stepKey, await maskedEntries(events, caller.runId));
         } catch (error) {
-          logger.warn({ err: error, stepKey }, 'the archive could not be written');
+          const { workflowId, runId: workflowRunId } = caller;
+          const entry = { workflowId, workflowRunId, stepKey, err: error };
+          logger.warn(entry, 'the archive could not be written');
         }
       },
       callDuringReplay: false,

@@ -3,7 +3,7 @@ import type { Io, JsonFlag, QuietFlag } from '../io.js';
 import { printFound } from '../json.js';
 import { plain, table } from '../render/text.js';
 import { createTemporalGateway } from '../../client/gateway.js';
-import { groupProblems, listHosts, shownHost } from '../../client/runs/hosts.js';
+import { fewProblems, groupProblems, listHosts, shownHost } from '../../client/runs/hosts.js';
 import { PRICES } from '../../documents/job/index.js';
 import { queuesFor } from '../../shared/names.js';
 import { absentHome, hostId, resolveHome } from '../../stores/home.js';
@@ -13,7 +13,7 @@ import type { Environment } from '../../system/environment.js';
 import { build, isAtLeast } from '../../system/version.js';
 import { findTemporalCli } from '../../temporal/cli-binary.js';
 import { connectClient, type ClientConnection } from '../../temporal/connection.js';
-import { currentBuild, idleWorker } from '../../temporal/deployment.js';
+import { commandToSetCurrent, idleWorker, servingBuilds } from '../../temporal/deployment.js';
 import { liveWorkers, noWorker, ofOtherStores, partsOf } from '../../temporal/live-workers.js';
 import { resolveTimings } from '../../temporal/settings.js';
 import type { Check } from '../json-types.js';
@@ -150,19 +150,22 @@ const workers = ({ names, serving, store: { id } }: Seen): Finding => {
 
 /** Workers of several builds serve side by side during a deploy; one that is given no runs stands in for nobody. */
 const builds = async ({ at, queues, names, serving }: Seen): Promise<Finding> => {
-  const current = await currentBuild(at);
+  const toServe = await servingBuilds(at);
+  const { current } = toServe;
   const found = [...new Set(serving.flat().flatMap((identity) => partsOf(identity).build ?? []))];
   // Host queues are in no version: a worker there gets its work whatever build is current.
   const versioned = [queues.workflow, queues.model];
   const idle = idleWorker(
     serving.filter((_, index) => versioned.includes(names[index] ?? '')).flat(),
-    current,
+    toServe,
   );
-  if (idle !== undefined)
+  if (idle !== undefined) {
+    const { build: its, versioned: isVersioned } = partsOf(idle);
     return bad(
       `${idle} is given no runs: ${current === null ? 'no build' : `build ${current}`} is current`,
-      'Run `emend deploy promote` of its build (with --unversioned for a worker without --deployment), or stop it.',
+      `Stop it, or type: ${commandToSetCurrent(isVersioned ? its : null)}`,
     );
+  }
   const mixed = found.length > 1 || (found[0] ?? build()) !== build();
   const fix = mixed
     ? 'Builds are mixed: end the deploy by stopping the workers of the older one.'
@@ -174,20 +177,21 @@ const builds = async ({ at, queues, names, serving }: Seen): Promise<Finding> =>
   return good(`${found.join(', ')}${which}${mixed ? `; this command is ${build()}` : ''}`, fix);
 };
 
+const NAMED_HOSTS = 10; // bound: Maximum number of hosts that `emend doctor` names; more are counted.
 /** All hosts of the store: what one of them lacks, its runs wait for. */
 const group = async ({ at, home, queues, store: found }: Seen): Promise<Finding> => {
   const { records } = await openStores(home, found);
   const runs = createTemporalGateway(at.client, at.connection, at.namespace);
-  const hosts = await listHosts({ records, queues, runs });
-  const problems = groupProblems(hosts);
+  const { hosts } = await listHosts({ records, queues, runs });
+  const problems = fewProblems(groupProblems(hosts));
   if (problems.length > 0)
     return bad(
       problems.map(({ message }) => message).join(' '),
       problems.map(({ next }) => next).join(' '),
     );
-  return good(
-    hosts.length === 1 ? 'this one' : hosts.map(({ id, name }) => shownHost(id, name)).join(', '),
-  );
+  const names = hosts.slice(0, NAMED_HOSTS).map(({ id, name }) => shownHost(id, name));
+  if (hosts.length > NAMED_HOSTS) names.push(`and ${hosts.length - NAMED_HOSTS} more`);
+  return good(hosts.length === 1 ? 'this one' : names.join(', '));
 };
 
 /** Only whether they are set: a key is never shown, not even in part. */

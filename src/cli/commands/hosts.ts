@@ -1,9 +1,11 @@
 /** `emend hosts`, `emend move`: the hosts that share a store, a home that takes the place of a lost one, and a run that leaves it. */
 import {
+  fewProblems,
   groupProblems,
   listHosts,
   openOnServer,
   shownHost,
+  type HostGroup,
   type HostView,
 } from '../../client/runs/hosts.js';
 import { needRuns, noServerNote, type Emend } from '../../client/types.js';
@@ -11,6 +13,7 @@ import { hostQueueOf } from '../../shared/names.js';
 import { shownKey } from '../../shared/ids.js';
 import { BOUNDS } from '../../shared/limits.js';
 import { fail, sentence } from '../../shared/problems.js';
+import { count } from '../../shared/text.js';
 import { homePaths, takeHostId } from '../../stores/home.js';
 import { orNull } from '../../system/durable.js';
 import { realSys } from '../../system/sys.js';
@@ -33,16 +36,39 @@ export const hosts = (io: Io, flags: JsonFlag): Promise<void> =>
     }));
     const rows = table([
       ['host', 'roles', 'version', 'last seen', 'open runs'],
-      ...found.map(rowOf),
+      ...found.hosts.map(rowOf),
     ]);
-    printFound({ io, flags }, 'hosts', { v: 1, hosts: found, note }, rows.map(plain));
-    const notes = note === null ? groupProblems(found).map(sentence) : [note];
+    printFound({ io, flags }, 'hosts', { v: 1, ...found, note }, rows.map(plain));
+    const notes =
+      note === null
+        ? [...fewProblems(groupProblems(found.hosts)).map(sentence), ...unreadNotes(found)]
+        : [note];
     for (const text of flags.json === true ? [] : notes) io.err(plain(text));
   });
 
-const rowOf = ({ id, name, here, roles, versions, seen, runs }: HostView): readonly string[] => [
+/** Names what the table leaves out. */
+const unreadNotes = ({ hosts: found, unread }: HostGroup): readonly string[] => {
+  const unchecked = found.filter(({ checked }) => !checked).length;
+  return [
+    ...(unread === 0 ? [] : [`${count(unread, 'older open run')} not counted in the table.`]),
+    ...(unchecked === 0
+      ? []
+      : [`${count(unchecked, 'host')} not checked: this server takes no heartbeats of workers.`]),
+  ];
+};
+
+const rowOf = ({
+  id,
+  name,
+  here,
+  roles,
+  checked,
+  versions,
+  seen,
+  runs,
+}: HostView): readonly string[] => [
   `${shownHost(id, name)}${here ? ' this home' : ''}`,
-  roles.join(', ') || 'none',
+  roles.join(', ') || (checked ? 'none' : 'not checked'),
   versions.join(', '),
   roles.length > 0 ? 'now' : seen.slice(0, 19).replace('T', ' '),
   [`${runs.length}`, ...runs.slice(0, HOST_RUNS).map((run) => shownKey(run))].join(' '),
@@ -88,7 +114,8 @@ export const move = async (
       'Type --to DIR, --host ID, --to DIR --host ID, or --as-repository URL.',
     );
   const directory = async (emend: Emend): Promise<readonly string[]> => {
-    const id = host === undefined ? null : hostNamed(await listHosts(emend), host, emend.store).id;
+    const id =
+      host === undefined ? null : hostNamed((await listHosts(emend)).hosts, host, emend.store).id;
     const settings = await directorySettings(emend, io, { to: to ?? null, host: id });
     return Object.entries(settings).map(([name, value]) => `${name}=${String(value)}`);
   };
@@ -102,7 +129,7 @@ export const adopt = (io: Io, text: string): Promise<void> =>
   withEmend(io, async (emend) => {
     const { home, queues, store } = emend;
     const runs = needRuns(emend);
-    const known = await listHosts(emend);
+    const { hosts: known } = await listHosts(emend);
     const others = known.filter(({ here }) => !here);
     const host = hostNamed(others, text, store);
     const transactions = (await orNull(realSys.readdir(homePaths(home).transactions))) ?? [];
@@ -117,7 +144,7 @@ export const adopt = (io: Io, text: string): Promise<void> =>
       );
     const shown = shownHost(host.id, host.name);
     const queue = hostQueueOf(queues, host.id);
-    const [polls] = pollingOf(await runs.seenAt(queue, [queue]));
+    const [polls] = pollingOf((await runs.seenAt(queue, [queue])).workers);
     if (polls !== undefined)
       fail(
         'conflict',
@@ -126,7 +153,7 @@ export const adopt = (io: Io, text: string): Promise<void> =>
       );
     await takeHostId(home, host.id);
     io.out(plain(`${home} is now host ${shown}. Start its worker: emend worker`));
-    for (const { memo } of await openOnServer(emend))
+    for (const { memo } of (await openOnServer(emend)).runs)
       if (memo?.host === host.id)
         io.out(plain(`  run ${shownKey(memo.stepKey)} needs ${memo.workspace}`));
   });

@@ -1,18 +1,22 @@
 import { resolve } from 'node:path';
 import { ROLES, type Role } from '../../shared/names.js';
-import { fail } from '../../shared/problems.js';
+import { EXIT, PROBLEMS, fail, type ExitCode } from '../../shared/problems.js';
 import { liveDevServer } from '../../temporal/dev-record.js';
 import { recordPage } from '../../temporal/page-record.js';
 import type { DevServer } from '../../temporal/dev-server.js';
 import { resolveHome } from '../../stores/home.js';
 import type { WebServer } from '../../web/server.js';
+import { explain } from '../errors.js';
 import { type Io, asides, type QuietFlag } from '../io.js';
 import {
   startOwnWorker,
   startServer,
   stopServices,
   warnWithoutModel,
+  workerLogger,
   type RunningWorker,
+  type WorkerLog,
+  type WorkerLogger,
 } from '../services.js';
 import { hearInterrupt, serveUntilInterrupted } from '../session.js';
 import { startRehearsal } from '../../model/rehearsal/server.js';
@@ -100,7 +104,7 @@ export const dev = async (io: Io, flags: DevFlags): Promise<void> => {
   try {
     server = await startServer(io.env, home, aside.err, ui === true);
     if (!interrupt.heard())
-      worker = await startOwnWorker(io, home, flags.quiet === true ? 'warnings' : 'stderr');
+      worker = await startOwnWorker(io, home, await workerLogger(io, logOf(flags)));
     if (worker !== null) {
       io.out(`server       ${server.address}`);
       io.out(`home         ${home}`);
@@ -122,10 +126,13 @@ export const dev = async (io: Io, flags: DevFlags): Promise<void> => {
   }
 };
 
+const logOf = ({ quiet }: QuietFlag): WorkerLog => (quiet === true ? 'warnings' : 'stderr');
+
 interface WorkerFlags extends QuietFlag {
   readonly roles?: string;
   readonly deployment?: true;
   readonly metrics?: string;
+  readonly health?: string;
 }
 
 /** Throws ProblemError `usage`. */
@@ -141,18 +148,45 @@ const rolesOf = (text: string): readonly Role[] =>
     );
   });
 
-export const worker = async (
-  io: Io,
-  { roles, deployment, metrics, ...flags }: WorkerFlags,
-): Promise<void> => {
-  const served = { deployment, metrics, roles: roles === undefined ? undefined : rolesOf(roles) };
-  await serveUntilInterrupted(io, async () => {
-    const log = flags.quiet === true ? 'warnings' : 'stderr';
-    const running = await startOwnWorker(io, await resolveHome(io.env), log, served);
-    if (served.roles?.includes('model') !== false) warnWithoutModel(io);
-    asides(io, flags).err('Ctrl-C stops the worker; running activities may finish first.');
+/** Returns an Io whose lines to stderr are events of the worker's log. In a terminal they stay as they are. */
+const asEvents = (io: Io, logger: WorkerLogger, level: 'info' | 'warn'): Io =>
+  io.errIsTty ? io : { ...io, err: (text) => logger[level](text) };
+
+/** Logs why the worker did not start, or ended. */
+const logFailure = (io: Io, logger: WorkerLogger, error: unknown): ExitCode => {
+  const { problems, exit } = explain(error);
+  for (const { code, message, next } of problems) {
+    const hint = code === 'usage' ? 'See `emend help worker`.' : PROBLEMS[code].hint;
+    const entry = { code, next: next ?? hint };
+    logger.fatal(code === 'internal' ? { ...entry, err: error } : entry, message);
+  }
+  // What the worker left behind would hold on to the process.
+  if (problems[0].code === 'worker_stuck') io.exitNow(exit);
+  return exit;
+};
+
+const runWorker = (io: Io, logger: WorkerLogger, { roles, ...flags }: WorkerFlags): Promise<void> =>
+  serveUntilInterrupted(io, async () => {
+    const { deployment, metrics, health } = flags;
+    const own = roles === undefined ? undefined : rolesOf(roles);
+    const served = { deployment, metrics, health, roles: own };
+    const running = await startOwnWorker(io, await resolveHome(io.env), logger, served);
+    if (own?.includes('model') !== false) warnWithoutModel(asEvents(io, logger, 'warn'));
+    asides(asEvents(io, logger, 'info'), flags).err(
+      'Ctrl-C stops the worker; running activities may finish first.',
+    );
     return running;
   });
+
+export const worker = async (io: Io, flags: WorkerFlags): Promise<ExitCode> => {
+  const logger = await workerLogger(io, logOf(flags));
+  try {
+    await runWorker(io, logger, flags);
+    return EXIT.done;
+  } catch (error) {
+    if (io.errIsTty) throw error;
+    return logFailure(io, logger, error);
+  }
 };
 
 export const web = (io: Io, flags: PageFlags & QuietFlag): Promise<void> =>

@@ -33,6 +33,7 @@ import {
   transactionLines,
   viewLines,
 } from '../render/run.js';
+import { count } from '../../shared/text.js';
 import { callOutcome, tokensIn } from '../../shared/usage.js';
 
 export interface ShowFlags extends JsonFlag {
@@ -137,7 +138,15 @@ export const list = async (io: Io, flags: ListFlags): Promise<void> => {
   const absent = await absentHome(io.env);
   if (absent === null) return listOf(io, flags);
   const note = sentence(absent);
-  const none = { runs: [], left_off: 0, note, transactions: [], locks: [], released: [] };
+  const none = {
+    runs: [],
+    left_off: 0,
+    open_left_off: 0,
+    note,
+    transactions: [],
+    locks: [],
+    released: [],
+  };
   printFound({ io, flags }, 'list', none, [flags.quiet === true ? absent.message : note]);
 };
 
@@ -176,6 +185,10 @@ const listOf = (io: Io, { state, text, workspace, ...options }: ListFlags): Prom
       ]))
         io.out(line(text, Math.max(io.columns, 80)));
     for (const text of holds.held.flatMap(staleLockLines)) io.out(text);
+    if (found.open_left_off > 0)
+      io.out(
+        `${count(found.open_left_off, 'more open run')} not listed; narrow the list with --state, --text or --workspace`,
+      );
     if (found.left_off > 0) io.out(`${found.left_off} older runs in the archive are not listed`);
   });
 
@@ -186,12 +199,15 @@ const rowOf = (run: ListedRun, columns: number): readonly string[] => [
   cell(run.host?.name == null ? run.jobPath : `${run.jobPath} on ${run.host.name}`, 60, columns),
   cell(
     run.decision === null
-      ? run.doing
+      ? doingCell(run)
       : `${run.decision.reason}: emend show ${shownKey(run.stepKey)}`,
     60,
     columns,
   ),
 ];
+
+/** The column of the state says it already. */
+const doingCell = ({ doing, state }: ListedRun): string => (doing === state ? '' : doing);
 
 // `emend calls RUN [N]`: what was asked of models, what they answered, what it cost.
 

@@ -2,7 +2,13 @@
 import { VERSION } from '../../shared/problems.js';
 import { ANSWERS_BY_REASON, type DecisionPoint } from '../../shared/decisions.js';
 import type { EventOf, StepEvent } from '../../shared/events.js';
-import { countsOf, type LedgerRow, type RunState, type StepStatus } from '../../shared/run.js';
+import {
+  countsOf,
+  stateOfOutcome,
+  type LedgerRow,
+  type RunState,
+  type StepStatus,
+} from '../../shared/run.js';
 import type { StepEstimate } from '../../shared/usage.js';
 import { outcomeOf, type ArchivedRun } from './run.js';
 import { shownKey } from '../../shared/ids.js';
@@ -93,8 +99,7 @@ export const cutOff = (status: StepStatus, run: ArchivedRun): StepStatus => {
 const stateOfClosed = ({ status, result }: ClosedRun): RunState => {
   if (result === null)
     return status === 'CANCELLED' || status === 'TERMINATED' ? 'aborted' : 'failed';
-  if (result.outcome === 'aborted') return 'aborted';
-  return result.outcome === 'failed' || result.outcome === 'refused' ? 'failed' : 'done';
+  return stateOfOutcome(result.outcome);
 };
 
 const openDecision = (run: ArchivedRun): DecisionPoint | null => {
@@ -124,9 +129,12 @@ const openDecision = (run: ArchivedRun): DecisionPoint | null => {
   };
 };
 
-/** The ledger as far as events tell it. */
-export const ledgerOfEvents = (events: readonly StepEvent[]): readonly LedgerRow[] => {
-  const rows = new Map<string, LedgerRow>();
+/** The ledger as far as events tell it. `before`: what it was before them. */
+export const ledgerOfEvents = (
+  events: readonly StepEvent[],
+  before: readonly LedgerRow[] = [],
+): readonly LedgerRow[] => {
+  const rows = new Map(before.map((row) => [row.path, row]));
   const picked = new Map<string, string>();
   const change = (path: string, changed: Partial<LedgerRow>, attempts = 0): void => {
     const isOpen = ({ status }: LedgerRow): boolean =>

@@ -22,7 +22,6 @@ import { createGroup } from '../runs/group.js';
 import type { RemovedWorktree } from '../../workspace/repository.js';
 
 const ENDED_RUNS = 100; // bound: Runs that did not come to an end of their own, looked at once by each worker's start.
-const PHASE_END_MS = 1_000; // bound: A phase's run that was started already is looked at this often,
 
 // Worktrees of plans that have ended without cleaning up (terminated, failed): removed with their branches once the phase's own run has
 // ended too. Of a run that the server does not know nothing can be said, and its worktree stays.
@@ -140,14 +139,14 @@ const endOf = async (
   wait_ms: number,
   signal: AbortSignal,
 ): Promise<AwaitPhaseResult> => {
-  const deadline = performance.now() + wait_ms;
-  for (;;) {
-    const found = (await runs?.describe({ workflowId, runId: null })) ?? null;
-    if (runs !== null && found?.open === false) {
-      const { status, result } = await runs.closed(found);
-      return { outcome: 'closed', status, result };
-    }
-    if (signal.aborted || performance.now() > deadline) return { outcome: 'open' };
-    await sleep(PHASE_END_MS, undefined, { signal }).catch(() => undefined);
+  if (runs === null) {
+    await sleep(wait_ms, undefined, { signal }).catch(() => undefined);
+    return { outcome: 'open' };
   }
+  const newest = { workflowId, runId: null };
+  await runs.untilEnd(newest, wait_ms, signal);
+  const found = await runs.describe(newest);
+  if (found?.open !== false) return { outcome: 'open' };
+  const { status, result } = await runs.closed(found);
+  return { outcome: 'closed', status, result };
 };

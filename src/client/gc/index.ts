@@ -103,9 +103,10 @@ export const findUnused = async (emend: Emend, wanted: UnusedWanted): Promise<Un
   const kept = new Set([...named].map(blobPath));
   const isKept = ({ path }: StoredFile): boolean => kept.has(isAside(path) ? unAside(path) : path);
   const needed = new Set(runs.map(({ memo }) => memo?.host));
-  const gone = (await allHosts(emend)).filter(
-    ({ id, here, roles, seen }) =>
-      !here && roles.length === 0 && !needed.has(id) && Date.parse(seen) < before,
+  const { hosts } = await allHosts(emend, { all: true });
+  const gone = hosts.filter(
+    ({ id, here, roles, checked, seen }) =>
+      !here && checked && roles.length === 0 && !needed.has(id) && Date.parse(seen) < before,
   );
   return {
     steps,

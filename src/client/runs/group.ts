@@ -16,7 +16,7 @@ export const createGroup = (open: () => Promise<Emend>): WorkerGroup => ({
     return { queues, address, searchAttributes, page: await sharedPage(queues, home) };
   },
   hosts: async () => {
-    const hosts = await allHosts(await open());
+    const { hosts } = await allHosts(await open(), { all: true });
     return hosts.map(({ id, name, roles }) => ({ id, name, isLive: roles.includes('hosts') }));
   },
   lastCheckpoint: async ({ queues, stepKey, ...plan }) =>

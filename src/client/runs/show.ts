@@ -236,8 +236,7 @@ export const unserved = async (
   const needed = (host: string): readonly string[] =>
     isAtOwnServer ? [...new Set([queue, own.host])] : allQueues(queue, host);
   const queues = open && memo !== null ? needed(memo.host) : [queue];
-  const served = await Promise.all(queues.map((name) => runs.polled(name, doubted)));
-  return queues.filter((_, index) => served[index] !== true);
+  return runs.silent(queue, queues, doubted);
 };
 
 /** Null: all are served. */

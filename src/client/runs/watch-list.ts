@@ -1,6 +1,6 @@
 /**
- * Follows the list of runs without asking for anything while nothing changes: long polls on the histories of open runs, and the names in
- * the archive's directory for runs that are new. The file system tells of those that this host starts; what another host starts into a
+ * Follows the list of runs without a query: long polls on the histories of open runs say when to read the server's record of one again, and
+ * the names in the archive's directory tell of runs that are new. The file system tells of those that this host starts; what another host starts into a
  * shared store is found by a look at the names now and then, which asks nothing of Temporal.
  */
 import { mkdirSync, watch, type FSWatcher } from 'node:fs';
@@ -11,10 +11,17 @@ import { ProblemError, type Problem } from '../../shared/problems.js';
 import { isStepKey, type StepKey } from '../../shared/ids.js';
 import { isBucket } from '../../stores/location.js';
 import { openOnServer } from './hosts.js';
-import { listNote, listRuns, type ListedRun, type RunList } from './list.js';
+import {
+  archivedRunOf,
+  listRuns,
+  openListing,
+  type ListedRun,
+  type OpenListing,
+  type RunList,
+} from './list.js';
 import { findRun, resolveRun, type ResolvedRun } from './resolve.js';
-import { showRun, type RunView } from './show.js';
-import { needRuns, type Emend } from '../types.js';
+import type { RunView } from './show.js';
+import { needRuns, type Emend, type News } from '../types.js';
 import { watchRun } from './watch.js';
 
 // bound: A run that starts makes its folder first and notes what it is a moment later: it is looked for this often,
@@ -23,6 +30,8 @@ const NEW_RUN_TRIES = 20; // bound: so many times.
 // bound: What another host started is told by no file system: it is looked for this often while somebody looks at the list.
 export const NEW_RUNS_LOOK_MS = 3_000;
 const WEB_FOLLOWED = 50; // bound: Open runs whose changes the list of runs follows.
+const WATCHED_OPEN_RUNS = 200; // bound: Maximum number of open runs in a list that is followed: it is sent whole at each change.
+const NEWEST_OPEN_RUNS = 100; // bound: Maximum number of open runs among which new ones are looked for.
 
 export interface WatchListOptions {
   readonly signal: AbortSignal;
@@ -43,7 +52,13 @@ export const watchList = async (
   // Read before the list is: a run that starts in between would else be in neither.
   const archive = await archiveNames(emend);
   try {
-    await new ListWatch({ emend, archive, onChange, options, list: await listRuns(emend) }).run();
+    await new ListWatch({
+      emend,
+      archive,
+      onChange,
+      options,
+      list: await listRuns(emend, { most: WATCHED_OPEN_RUNS }),
+    }).run();
   } finally {
     archive.close();
   }
@@ -70,6 +85,7 @@ class ListWatch {
 
   private readonly given: Watched;
   private note: string | null;
+  private listing: OpenListing | null = null;
 
   constructor(watched: Watched) {
     this.given = watched;
@@ -97,8 +113,21 @@ class ListWatch {
     this.failing.abort();
   }
 
-  private put(view: RunView, run: ResolvedRun): void {
-    this.rows.set(run.stepKey, rowOf(view, run));
+  private put(row: ListedRun): void {
+    this.rows.set(row.stepKey, row);
+    this.tell();
+  }
+
+  /** Shows that the workers went away, or came. */
+  private async lookForWorkers(): Promise<void> {
+    const rows = [...this.rows.values()];
+    const hosts = rows.flatMap(({ open, host }) => (open && host !== null ? [host.id] : []));
+    const listing = await openListing(this.given.emend, hosts).catch(() => null);
+    if (listing === null) return;
+    this.listing = listing;
+    if (listing.note === this.note) return;
+    this.note = listing.note;
+    for (const row of rows) this.rows.set(row.stepKey, listing.again(row));
     this.tell();
   }
 
@@ -108,11 +137,7 @@ class ListWatch {
   }
 
   private async look(): Promise<void> {
-    const note = await listNote(this.given.emend, [...this.rows.values()]).catch(() => this.note);
-    if (note !== this.note) {
-      this.note = note;
-      this.tell();
-    }
+    await this.lookForWorkers();
     const found = await this.given.archive.news();
     const onServer = this.given.options.onServer === true ? await openRuns(this.given.emend) : [];
     for (const stepKey of [...found, ...onServer])
@@ -128,8 +153,16 @@ class ListWatch {
   private async begin(stepKey: StepKey): Promise<void> {
     const run = await startedRun(this.given.emend, stepKey, this.until);
     if (run === null || this.until.aborted) return;
-    this.put(await showRun(this.given.emend, run, { full: false }), run);
+    await this.putRun(run);
     if (run.live?.open === true) this.follow(stepKey);
+  }
+
+  /** Shows what the server's record says of an open run, else what the archive says. */
+  private async putRun({ stepKey, live }: Pick<ResolvedRun, 'stepKey' | 'live'>): Promise<void> {
+    const { emend } = this.given;
+    const listing = (this.listing ??= await openListing(emend, []));
+    const row = live?.open === true ? listing.row(live) : null;
+    this.put(row ?? (await archivedRunOf(emend, listing, stepKey)));
   }
 
   private follow(stepKey: StepKey): void {
@@ -149,15 +182,33 @@ class ListWatch {
   }
 
   private async toItsEnd(stepKey: StepKey): Promise<void> {
-    const run = await resolveRun(this.given.emend, stepKey);
-    const changed = async (view: RunView): Promise<undefined> => {
-      this.put(view, run);
-      await this.given.options.onView?.(view);
+    const { emend, options } = this.given;
+    const { onView } = options;
+    if (onView === undefined) return this.followRecord(stepKey);
+    const viewed = async (view: RunView): Promise<undefined> => {
+      await onView(view);
     };
-    await watchRun(this.given.emend, run, changed, { signal: this.until });
-    if (this.until.aborted) return;
-    const now = await resolveRun(this.given.emend, stepKey);
-    this.put(await showRun(this.given.emend, now, { full: false }), now);
+    await watchRun(emend, await resolveRun(emend, stepKey), viewed, { signal: this.until });
+    if (!this.until.aborted) await this.putRun(await resolveRun(emend, stepKey));
+  }
+
+  /** A reset closes one run and opens another of the same step: that one is followed. */
+  private async followRecord(stepKey: StepKey): Promise<void> {
+    const { emend } = this.given;
+    while (!this.until.aborted) {
+      const run = await resolveRun(emend, stepKey);
+      const { live } = run;
+      await this.putRun(run);
+      if (live?.open !== true) return;
+      const changed = async ({ kind }: News): Promise<void> => {
+        // A run at work is shown alike, whatever it does.
+        const isShown = kind === 'change' && this.rows.get(stepKey)?.state !== 'waiting';
+        if (kind === 'end' || isShown) return;
+        const record = await needRuns(emend).describe(live);
+        if (record?.open === true) await this.putRun({ stepKey, live: record });
+      };
+      await needRuns(emend).follow(live, live.historyLength, this.until, changed);
+    }
   }
 
   /** A run that is gone (its archive was removed) is no reason to stop looking at the others. */
@@ -170,27 +221,9 @@ class ListWatch {
   }
 }
 
-const openRuns = async (emend: Emend): Promise<readonly StepKey[]> =>
-  (await openOnServer(emend)).flatMap(({ memo }) => (memo === null ? [] : [memo.stepKey]));
-
-const rowOf = (
-  { status, workflowId, source, host }: RunView,
-  { stepKey, live, archived }: ResolvedRun,
-): ListedRun => {
-  const { title, jobPath, workspace, doing, decision, stage, state, result } = status;
-  return {
-    stepKey,
-    workflowId,
-    title,
-    jobPath,
-    workspace,
-    doing,
-    host,
-    state: source === 'run' || stage === 'closed' ? state : 'unknown',
-    decision: decision && { id: decision.id, reason: decision.reason },
-    startedAt: live?.startedAt.toISOString() ?? archived.firstAt,
-    open: stage !== 'closed' && result === null && live?.open === true,
-  };
+const openRuns = async (emend: Emend): Promise<readonly StepKey[]> => {
+  const { runs } = await openOnServer(emend, NEWEST_OPEN_RUNS);
+  return runs.flatMap(({ memo }) => (memo === null ? [] : [memo.stepKey]));
 };
 
 const startedRun = async (

@@ -1,34 +1,48 @@
-/** Follows a run without costing anything while it does not change: a long poll on its history, one status query per change. */
+/**
+ * Follows a run without costing anything while it does not change: a long poll on its history. What it does at work is read from the pages; it
+ * is asked for its status at the beginning, where it stands still, and after an answer.
+ */
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { StepResult, StepStatus } from '../../shared/run.js';
+import { ACTIVITIES } from '../../shared/activities.js';
+import type { StepEvent } from '../../shared/events.js';
+import { countsOf, type LedgerRow, type StepResult, type StepStatus } from '../../shared/run.js';
+import { ledgerOfEvents } from '../archive/status.js';
 import { noteClosed, withLive, type ResolvedRun } from './resolve.js';
-import { needRuns, type ClosedRun, type DescribedRun, type Emend, type News } from '../types.js';
+import {
+  needRuns,
+  type ClosedRun,
+  type DescribedRun,
+  type Emend,
+  type News,
+  type RunGateway,
+} from '../types.js';
 import { showRun, unserved, type RunView, type ShowOptions } from './show.js';
 
-const WATCH_BETWEEN_MS = 300; // bound: A run that works hard is asked no more often than this.
-const WAIT_BETWEEN_MS = 2_000; // bound: Where only pauses are waited for, of which the server tells at once if it can: no more often than this.
-const WATCH_WORKERS_MS = 1_000; // bound: Who serves its queues is looked at this often.
+const WATCH_BETWEEN_MS = 300; // bound: Changes of a run that works hard are told no more often than this.
+const FILES_NAMED = 3; // bound: Maximum number of files that are named as being edited.
 
 export interface WatchOptions extends Pick<ShowOptions, 'patience_ms'> {
   readonly signal?: AbortSignal;
   /** Returns after this long. No `AbortSignal.timeout`: within `AbortSignal.any` it is collected as garbage and never fires. */
   readonly most_ms?: number;
-  /** What is looked at, each look an action and work for the worker; absent: every change. */
-  readonly only?: 'pauses' | 'end';
+  /** What is looked at; absent: every change. */
+  readonly only?: 'pauses' | 'end' | undefined;
 }
 
 /** What the caller wants after a change; nothing: go on. */
 export type WatchAnswer = 'stop' | undefined;
+/** `events`: those that came with the change, as far as the history holds them. */
+type OnChange = (view: RunView, events: readonly StepEvent[]) => Promise<WatchAnswer> | WatchAnswer;
 
 /**
- * Calls `onChange` with the run's status (no ledger, no proposal) at once and after every change, one call at a time.
+ * Calls `onChange` with the run's status at once and after every change, one call at a time.
  * Returns how the run ended, or null when `onChange` said stop, `signal` aborted or `most_ms` passed.
  */
 export const watchRun = async (
   emend: Emend,
   run: ResolvedRun,
-  onChange: (view: RunView) => Promise<WatchAnswer> | WatchAnswer,
+  onChange: OnChange,
   { signal, most_ms, only, ...patience }: WatchOptions = {},
 ): Promise<ClosedRun | null> => {
   const runs = needRuns(emend);
@@ -37,49 +51,19 @@ export const watchRun = async (
   const over = (): boolean => until.aborted;
   if (most_ms !== undefined) setTimeout(() => stop.abort(), most_ms).unref();
   let shown: string | null = null;
-  const told = async (view: RunView): Promise<WatchAnswer> => {
+  const tell = async (view: RunView, events: readonly StepEvent[] = []): Promise<void> => {
     const seen = JSON.stringify([view.runId, view.status, view.note]);
-    if (seen === shown) return undefined;
+    if (seen === shown && events.length === 0) return;
     shown = seen;
-    return onChange(view);
+    if ((await onChange(view, events)) === 'stop') stop.abort();
   };
   for (let current = run; !over();) {
     const { live } = current;
     if (live === null) return current.archived.closed;
     if (live.open) {
       const watched = current;
-      const ended = new AbortController();
-      const leave = (): void => ended.abort();
-      const watching = AbortSignal.any([until, ended.signal]);
-      const look = looker(
-        watching,
-        only === undefined ? WATCH_BETWEEN_MS : WAIT_BETWEEN_MS,
-        async () => {
-          const view = await showRun(emend, watched, { full: false, ...patience });
-          if (!watching.aborted && (await told(view)) === 'stop') stop.abort();
-        },
-      );
-      const changes = async (): Promise<void> => {
-        if (only !== 'end') await look(true);
-        // Where the history stood before the first look: what comes later is news.
-        const news = async (what: News): Promise<void> => {
-          // A closed run is replayed by its worker for each answer: what is left to tell is asked for below.
-          if (what === 'end') leave();
-          else if (only !== 'end') await look(what !== 'change');
-        };
-        if (!over()) await runs.follow(live, live.historyLength, watching, news);
-      };
-      const both = [
-        changes(),
-        ...(only === 'end'
-          ? []
-          : [watchWorkers({ runs, queues: emend.queues }, live, watching, look)]),
-      ];
-      // Whoever stops waits for no call that a server which is away leaves unanswered.
-      await Promise.race([
-        Promise.all(both.map((each) => each.finally(leave))),
-        once(until, 'abort'),
-      ]);
+      const show = () => showRun(emend, watched, { full: only === undefined, ...patience });
+      await watchOpen({ runs, emend, live, until, only, show, tell });
       if (over()) return null;
     }
     const newest = await runs.describe({ workflowId: live.workflowId, runId: null });
@@ -91,11 +75,132 @@ export const watchRun = async (
       const closed = await withLive(emend, current.stepKey, its);
       const archived = await noteClosed(emend, closed);
       if (only === undefined && archived.closed !== null)
-        await told(await showRun(emend, { ...closed, archived }, { full: false }));
+        await tell(await showRun(emend, { ...closed, archived }, { full: false }));
       return archived.closed;
     }
   }
   return null;
+};
+
+/** An open run that is watched. */
+interface Open {
+  readonly only: WatchOptions['only'];
+  readonly runs: RunGateway;
+  readonly emend: Pick<Emend, 'queues'>;
+  readonly live: DescribedRun;
+  readonly until: AbortSignal;
+  /** Asks the run. */
+  show(): Promise<RunView>;
+  tell(view: RunView, events?: readonly StepEvent[]): Promise<void>;
+}
+
+/** Returns when the run has ended or `until` aborts. */
+const watchOpen = async (open: Open): Promise<void> => {
+  const { runs, live, until, only } = open;
+  const ended = new AbortController();
+  const leave = (): void => ended.abort();
+  const watching = AbortSignal.any([until, ended.signal]);
+  const over = (): boolean => watching.aborted;
+  const progress = new Progress(open, over);
+  const look = looker(watching, WATCH_BETWEEN_MS, () => progress.look());
+  const changes = async (): Promise<void> => {
+    if (only !== 'end') await look(true);
+    // Where the history was before the first look: what comes later is news.
+    const news = async (what: News): Promise<void> => {
+      // A closed run is replayed by its worker for each answer: what is left to tell is asked for later.
+      if (what.kind === 'end') leave();
+      else if (only !== 'end' && progress.add(what, only)) await look(what.kind === 'pause');
+    };
+    if (!over()) await runs.follow(live, live.historyLength, watching, news);
+  };
+  const lookAgain = (): Promise<void> => {
+    progress.ask();
+    return look(true);
+  };
+  const both = [
+    changes(),
+    ...(only === 'end' ? [] : [watchWorkers(open, watching, progress, lookAgain)]),
+  ];
+  // Whoever stops waits for no call that a server which is away leaves unanswered.
+  await Promise.race([Promise.all(both.map((each) => each.finally(leave))), once(until, 'abort')]);
+};
+
+/** What is known of a run that is watched, and what has come since it was told. */
+class Progress {
+  private readonly open: Open;
+  private readonly over: () => boolean;
+  private last: RunView | null = null;
+  private mustAsk = true;
+  private events: StepEvent[] = [];
+  private activity: string | null = null;
+  private pause = new AbortController();
+
+  constructor(open: Open, over: () => boolean) {
+    this.open = open;
+    this.over = over;
+  }
+
+  /** Aborts while the run waits for a person. */
+  get standstill(): AbortSignal {
+    return this.pause.signal;
+  }
+
+  ask(): void {
+    this.mustAsk = true;
+  }
+
+  /** Returns whether there is something to tell. */
+  add({ kind, events, activity }: News, only: WatchOptions['only']): boolean {
+    this.events.push(...events);
+    this.activity = activity ?? this.activity;
+    // Nobody knows from outside what was done at a pause.
+    const isAtPause = this.last?.source !== 'run' || this.last.status.state === 'waiting';
+    if (kind === 'pause' || isAtPause) this.mustAsk = true;
+    return only === undefined || this.mustAsk;
+  }
+
+  async look(): Promise<void> {
+    const events = this.events.splice(0);
+    const { last, activity } = this;
+    const mustAsk = this.mustAsk || last === null;
+    this.mustAsk = false;
+    this.activity = null;
+    this.last = mustAsk ? await this.open.show() : viewAfter(last, events, activity);
+    if (this.last.status.state === 'waiting') this.pause.abort();
+    else if (this.standstill.aborted) this.pause = new AbortController();
+    if (!this.over()) await this.open.tell(this.last, events);
+  }
+}
+
+/** Returns the view of a run at work once these events have come and this activity was begun. */
+const viewAfter = (
+  view: RunView,
+  events: readonly StepEvent[],
+  activity: string | null,
+): RunView => {
+  const ledger = ledgerOfEvents(events, view.ledger);
+  const { status } = view;
+  return {
+    ...view,
+    ledger,
+    status: {
+      ...status,
+      doing: doingOf(ledger, activity) ?? status.doing,
+      counts: status.plan === undefined ? countsOf(ledger) : status.counts,
+      lastSeq: Math.max(status.lastSeq, ...events.map(({ seq }) => seq)),
+    },
+  };
+};
+
+/** Returns what a run does in words; null: not known. */
+const doingOf = (ledger: readonly LedgerRow[], activity: string | null): string | null => {
+  if (activity === null || !Object.hasOwn(ACTIVITIES, activity)) return null;
+  const edited = ledger.filter(({ status }) => status === 'in_progress');
+  if (activity !== 'proposeEdit' || edited.length === 0)
+    return ACTIVITIES[activity as keyof typeof ACTIVITIES].work;
+  const open = ledger.filter(({ status }) => status === 'in_progress' || status === 'pending');
+  const paths = edited.slice(0, FILES_NAMED).map(({ path }) => path);
+  return `file ${ledger.length - open.length + 1}/${ledger.length}: ${paths.join(', ')}`;
 };
 
 /** Watches for a status that the run itself tells; `over`: `signal` aborted or `most_ms` passed first. */
@@ -114,24 +219,34 @@ export const untilStatus = async (
   return seen.there ? 'there' : closed === null ? 'over' : 'closed';
 };
 
-/** A run's history does not tell that its last worker died, or that one came. */
+/**
+ * A run's history does not tell that its last worker died. Of a run at work, workers are looked for only while a task is late. A run that
+ * waits for a person has no task, and nobody should answer it without knowing that no worker is there: for it they are looked for every 3 s.
+ */
 const watchWorkers = async (
-  workers: Parameters<typeof unserved>[0],
-  run: DescribedRun,
+  { runs, emend: { queues }, live }: Open,
   until: AbortSignal,
-  look: (urgent: boolean) => Promise<void>,
+  progress: Progress,
+  look: () => Promise<void>,
 ): Promise<void> => {
   const over = (): boolean => until.aborted;
   // A server that does not answer is the history's to tell.
-  const silent = (): Promise<string | null> => unserved(workers, run).then(String, () => null);
+  const silent = (): Promise<string | null> =>
+    unserved({ runs, queues }, live).then(String, () => null);
   for (let before = await silent(); !over();) {
-    await sleep(WATCH_WORKERS_MS, undefined, { signal: until }).catch(() => undefined);
+    const { standstill } = progress;
+    await (before === '' && !standstill.aborted
+      ? runs.untilLate(live, AbortSignal.any([until, standstill]))
+      : pause(WORKER_LOOK_MS, until));
     const now = over() ? null : await silent();
     if (now === null || now === before) continue;
     before = now;
-    await look(true);
+    await look();
   }
 };
+const WORKER_LOOK_MS = 3_000; // bound: While a run waits for a person, or nobody serves it, workers are looked for this often.
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  sleep(ms, undefined, { signal }).catch(() => undefined);
 
 /**
  * Calls `look` at news, one at a time and no more often than `between_ms`, unless they are urgent. News that come while it waits or

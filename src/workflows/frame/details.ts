@@ -8,12 +8,13 @@ import {
 import { partText, proposalWords } from '../../shared/event-text.js';
 import type { EventLog, StepEvent } from '../../shared/events.js';
 import { BOUNDS } from '../../shared/limits.js';
-import type {
-  EventsQuery,
-  RunSetup,
-  StepOutcome,
-  StepResult,
-  StepStatus,
+import {
+  stateOfOutcome,
+  type EventsQuery,
+  type RunSetup,
+  type StepOutcome,
+  type StepResult,
+  type StepStatus,
 } from '../../shared/run.js';
 import { shownKey, type StepKey } from '../../shared/ids.js';
 import { MESSAGES } from '../../shared/messages.js';
@@ -64,8 +65,7 @@ export function resultBase({ input, stage, usage, openOnHost, left, pausedFor_ms
 
 function stateOf({ stage }: RunState, waits: boolean): StepStatus['state'] {
   if (!('outcome' in stage)) return waits ? 'waiting' : 'running';
-  if (stage.outcome === 'aborted') return 'aborted';
-  return stage.outcome === 'failed' || stage.outcome === 'refused' ? 'failed' : 'done';
+  return stateOfOutcome(stage.outcome);
 }
 
 /** What every status says. `waits`: for a person. */

@@ -164,7 +164,7 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
       name: SEARCH_ATTRIBUTES.state,
       type: 'KEYWORD',
     });
-    this.markedWaiting = marked === 'waiting';
+    this.markedWaiting = marked === 'waiting' || workflowInfo().memo?.waits != null;
     this.calls = callsOf(input);
     this.idle = new IdleEffects(input.rules.bounds.idleMoves);
   }
@@ -388,8 +388,11 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
   /** Null: the pause is over. */
   showWaiting(reason: string | null): void {
     this.markedWaiting = reason !== null;
+    const decision = this.state.decision?.id ?? null;
     if (this.state.input.searchAttributes)
-      upsertSearchAttributes(pauseAttributes(reason, this.state.decision?.id ?? null));
+      upsertSearchAttributes(pauseAttributes(reason, decision));
+    // Lists read the same from the memo, which is there in any namespace.
+    else upsertMemo({ waits: reason === null ? null : { reason, decision } });
   }
 
   /** In the list of runs a refused run is as completed as a committed one. */

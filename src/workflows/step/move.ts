@@ -1,4 +1,4 @@
-/** A run goes on elsewhere, as its host is gone: where, what must be there, and what is done there again. Pure. */
+/** Moves a run whose host is gone: to which place, what must be there, and what is applied there again. Pure. */
 import type { DecisionRequest } from '../../shared/decisions.js';
 import { hostQueueOf, queuesOfAny } from '../../shared/names.js';
 import { cut } from '../../shared/rules.js';
@@ -10,46 +10,55 @@ import { openThere } from './selectors.js';
 import { onRolledBack } from './stages/apply.js';
 import type { StepState } from './state.js';
 
-export const moveOf = (
-  state: StepState,
-  { set = {} }: DecisionRequest,
-): Move<StepSetup> | string => {
-  const { input, base, applied, proposal, edits } = state;
-  const { snapshot = null, commitMessage = null, head = null } = base.ready ?? {};
-  const commit = applied.lock?.head ?? head;
+/** Returns where the answer moves the run, and what must be there. A text says why it cannot be moved there. */
+export function moveOf(state: StepState, { set = {} }: DecisionRequest): Move<StepSetup> | string {
   const url = set.repository === undefined ? null : asText(set.repository);
-  if (url !== null && (commit === null || commitMessage === null))
-    return 'only a run that makes a commit, and has read its files, can continue in a checkout: move it to a directory';
-  if (
-    edits.files.some(({ manual }) => manual) ||
-    applied.all.some((done) => done.proposal !== proposal?.ref)
-  )
-    return 'its directory holds what no proposal has as a whole (edits of a person, changes applied in parts): wait, or abort it';
+  const refusal = moveRefusal(state, url);
+  if (refusal !== null) return refusal;
+  const { input, base, proposal } = state;
   const workspace = url ?? asText(set.workspace ?? input.workspace);
+  const commit = baseCommit(state);
   const repository = url === null || commit === null ? {} : { repository: { url, base: commit } };
   const host = hostQueueOf(input.queues, asText(set.host));
   const queues = url === null ? { ...input.queues, host } : queuesOfAny(input.queues);
-  const unreadJob = input.job === null ? input.jobPath : null;
-  const asked = {
-    workspace,
-    snapshot,
-    proposal: proposal?.ref ?? null,
-    commit,
-    unreadJob,
-    ...repository,
+  return {
+    input: { ...input, workspace, queues, ...repository },
+    asked: {
+      workspace,
+      snapshot: base.ready?.snapshot ?? null,
+      proposal: proposal?.ref ?? null,
+      commit,
+      unreadJob: input.job === null ? input.jobPath : null,
+      ...repository,
+    },
   };
-  return { input: { ...input, workspace, queues, ...repository }, asked };
-};
+}
 
-/** ◆ What was written there is written here, under a decision of its own: a record of what was applied is of one place. */
+/** Returns the commit that the files of the run come from. Null: none is known. */
+const baseCommit = ({ base, applied }: StepState): string | null =>
+  applied.lock?.head ?? base.ready?.head ?? null;
+
+/** Returns why the run cannot be moved. Null: it can. */
+function moveRefusal(state: StepState, url: string | null): string | null {
+  const { base, applied, proposal, edits } = state;
+  const commitMessage = base.ready?.commitMessage ?? null;
+  if (url !== null && (baseCommit(state) === null || commitMessage === null))
+    return 'only a run that makes a commit, and has read its files, can continue in a checkout: move it to a directory';
+  const isInParts = applied.all.some((application) => application.proposal !== proposal?.ref);
+  return edits.files.some(({ manual }) => manual) || isInParts
+    ? 'its directory holds what no proposal has as a whole (edits of a person, changes applied in parts): wait, or abort it'
+    : null;
+}
+
+/** ◆ Moves the run. What was applied there is applied here under another decision, as the record of an application is of one place. */
 export const moved = (
   state: StepState,
   request: DecisionRequest,
   currentTime_ms: number,
 ): StepState => {
-  const to = moveOf(state, request);
-  if (typeof to === 'string') return state;
-  const was = openThere(state);
+  const move = moveOf(state, request);
+  if (typeof move === 'string') return state;
+  const open = openThere(state);
   const applied = {
     all: [],
     uncertain: null,
@@ -59,15 +68,15 @@ export const moved = (
   };
   const writes = ['apply', 'verify', 'release', 'commit'].includes(state.stage.at);
   const stage = writes ? ({ at: 'apply', busy: null } as const) : state.stage;
-  const from = `${was.workspace} on host ${was.host}; applied there: ${was.files.join(', ') || 'nothing'}`;
-  const message = cut(state.input.rules, `moved to ${to.input.workspace} from ${from}`);
-  const here = { input: to.input, left: [...(state.left ?? []), was], stage };
+  const origin = `${open.workspace} on host ${open.host}; applied there: ${open.files.join(', ') || 'nothing'}`;
+  const message = cut(state.input.rules, `moved to ${move.input.workspace} from ${origin}`);
+  const place = { input: move.input, left: [...(state.left ?? []), open], stage };
   const untested = within(state, 'tests', { proposed: null, afterApply: null });
-  const there = emit({ ...within(untested, 'applied', applied), ...here }, currentTime_ms, {
+  const nextState = emit({ ...within(untested, 'applied', applied), ...place }, currentTime_ms, {
     type: 'warning',
     message,
   });
   return stage.at === 'roll_back'
-    ? onRolledBack(there, { files: [], leftAlone: [] }, currentTime_ms)
-    : there;
+    ? onRolledBack(nextState, { files: [], leftAlone: [] }, currentTime_ms)
+    : nextState;
 };

@@ -12,7 +12,7 @@ import type { CallProgress, FileEntry, StepState } from './state.js';
 export const auditOf = ({ audit }: StepState): NonNullable<StepState['audit']> =>
   audit ?? { regeneration: 1 };
 
-/** Is a person's consent still wanted before commands run? */
+/** Returns whether commands still need a consent to run without a sandbox. */
 export const lacksConsent = ({ base, sandbox }: StepState): boolean =>
   base.ready?.noSandbox !== undefined && sandbox?.without === undefined;
 
@@ -27,7 +27,7 @@ export const budgetOf = ({ base, usage }: StepState): MoneyBudget | null => {
   return moneyBudget(set_usd, default_usd);
 };
 
-/** Against `maxTotalChunks`: a chunk counts once it is begun, and every call that was paid for. One for a file that goes calls nobody. */
+/** Returns the calls that count against `maxTotalChunks`: chunks that began, or calls that were paid for. A deleted file needs no call. */
 export const callsUsed = ({ edits: { chunks, unanswered, calls, files } }: StepState): number =>
   Math.max(
     chunks -
@@ -45,21 +45,21 @@ export const attemptsLeft = ({ base }: StepState, { attempts }: CallProgress): n
 export const answersLeft = ({ base }: StepState, { answers }: CallProgress): number =>
   (base.limits?.maxCallsPerFile ?? Infinity) - answers;
 
-/** May the model be asked about what was found in an answer of its own? */
+/** Returns whether the model may be asked about findings in its response. */
 export const mayRepair = (state: StepState, attempt: CallProgress): boolean =>
   attemptsLeft(state, attempt) > 1 && answersLeft(state, attempt) > 0;
 
 export const isUnfinished = ({ status }: { readonly status: FileStatus }): boolean =>
   status === 'pending' || status === 'in_progress';
 
-/** Paths that still want an answer from the model. */
+/** Returns the paths that still need a response of the model. */
 export const unfinishedPaths = (state: StepState): readonly string[] =>
   state.edits.files.filter(isUnfinished).map((file) => file.path);
 
 export const hasFailed = ({ edits }: StepState): boolean =>
   edits.files.some((file) => file.status === 'failed');
 
-/** Is the proposal that of the files that are done, while a person is asked about others? */
+/** Returns whether the proposal is only that of the finished files, and others are asked about. */
 export const isPart = ({ stage, proposal }: StepState): boolean =>
   stage.at === 'propose' && stage.part === true && proposal !== null;
 
@@ -74,41 +74,41 @@ export const progressOf = (state: StepState): Progress => {
   };
 };
 
-/** The person who changed a file by hand has reviewed it by that. */
-const isPersons = (file: ProposalFileSummary, entries: ReadonlyMap<string, FileEntry>): boolean =>
+/** Returns whether the file was edited by hand, which reviews it. */
+const isManual = (file: ProposalFileSummary, entries: ReadonlyMap<string, FileEntry>): boolean =>
   file.by === 'person' && entries.get(file.path)?.unreviewed !== true;
 
-/** Files that the current proposal would change by the model and that still stand for application. */
+/** Returns the files of the proposal that are approved. */
 const approvedPaths = (state: StepState): readonly string[] => {
   const proposal = state.proposal;
   if (proposal === null) return [];
   const entries = new Map(state.edits.files.map((file) => [file.path, file]));
   return proposal.files
     .filter(
-      (file) => isPersons(file, entries) || entries.get(file.path)?.verdict?.answer === 'approve',
+      (file) => isManual(file, entries) || entries.get(file.path)?.verdict?.answer === 'approve',
     )
     .map((file) => file.path);
 };
 
-/** Proposal files that no verdict covers yet. */
+/** Returns the files of the proposal without a verdict on exactly these bytes. */
 export const undecidedPaths = (state: StepState): readonly string[] => {
   const entries = new Map(state.edits.files.map((file) => [file.path, file]));
   return (state.proposal?.files ?? [])
     .filter((file) => {
-      if (isPersons(file, entries)) return false;
+      if (isManual(file, entries)) return false;
       const verdict = entries.get(file.path)?.verdict ?? null;
       return verdict?.key !== file.key;
     })
     .map((file) => file.path);
 };
 
-/** Paths on disk through this step's applications. */
+/** Returns the paths that this step has applied. */
 export const appliedPaths = (state: StepState): readonly string[] =>
   state.applied.all.flatMap((done) => done.files);
 
 /**
- * Paths of the proposal to apply now: approved, not skipped since, not applied yet. What a person changed on top of an earlier
- * application is applied (that is, recorded) with this proposal too.
+ * Returns the paths of the proposal to apply now: approved, not skipped since, not applied yet. An edit by hand on top of an earlier
+ * application is recorded with this proposal too.
  */
 export const pathsToApply = (state: StepState): readonly string[] => {
   const { files } = state.edits;
@@ -127,13 +127,13 @@ export const pathsToApply = (state: StepState): readonly string[] => {
   );
 };
 
-/** Paths that would be applied if the reviewer approved every file without a verdict. */
+/** Returns the paths that would be applied if the reviewer approved every file without a verdict. */
 export const pathsIfApproved = (state: StepState): readonly string[] => {
   const approved = new Set([...undecidedPaths(state), ...pathsToApply(state)]);
   return (state.proposal?.files ?? []).map(({ path }) => path).filter((path) => approved.has(path));
 };
 
-/** What a proposal leaves out (skipped, failed, applied already), and what it takes from the disk as a person left it. */
+/** Returns the files that the next proposal leaves out (skipped, failed, applied already), and those that it takes as they are on disk. */
 export const leftOut = (
   state: StepState,
 ): { readonly exclude: readonly string[]; readonly manual: readonly string[] } => {
@@ -146,7 +146,7 @@ export const leftOut = (
   return { exclude: out.map((file) => file.path), manual: manual.map((file) => file.path) };
 };
 
-/** Files of the coming proposal that the model may be asked about once more. */
+/** Returns the files of the next proposal that the model may be asked about once more. */
 export const repairable = (state: StepState): readonly string[] => {
   const { exclude, manual } = leftOut(state);
   const out = new Set([...exclude, ...manual]);
@@ -158,7 +158,7 @@ export const repairable = (state: StepState): readonly string[] => {
     .map((file) => file.path);
 };
 
-/** What a proposal takes from earlier proposals, by proposal; undefined: nothing, as in runs in which nobody chose among changes. */
+/** Returns the selected changes that the next proposal takes from earlier ones, by proposal. Undefined: none were selected. */
 export const selectedFiles = (state: StepState): readonly SelectedFiles[] | undefined => {
   const { exclude, manual } = leftOut(state);
   const out = new Set([...exclude, ...manual]);
@@ -177,17 +177,17 @@ export const selectedFiles = (state: StepState): readonly SelectedFiles[] | unde
     : [...groups].map(([proposal, group]) => ({ proposal, ...group }));
 };
 
-/** With the files whose answers made them. */
+/** Returns the paths, with the files whose responses made them. */
 export const withMakers = (
   { edits: { files } }: StepState,
   paths: readonly string[],
 ): readonly string[] => {
-  const made = files.filter(({ path }) => paths.includes(path)).map(({ madeBy }) => madeBy);
-  const makers = files.filter(({ path, status }) => made.includes(path) && status !== 'skipped');
+  const sources = files.filter(({ path }) => paths.includes(path)).map(({ madeBy }) => madeBy);
+  const makers = files.filter(({ path, status }) => sources.includes(path) && status !== 'skipped');
   return [...new Set([...paths, ...makers.map(({ path }) => path)])];
 };
 
-/** Files that the model changed and that may be asked for again: those of the proposal, and those approved before it. */
+/** Returns the files that the model may be asked for again: those that it changed in this proposal, and those approved before it. */
 export const regenerable = (state: StepState): readonly string[] => {
   const changed = new Set((state.proposal?.files ?? []).map((file) => file.path));
   return state.edits.files
@@ -199,7 +199,7 @@ export const regenerable = (state: StepState): readonly string[] => {
 export const toRegenerate = (state: StepState): readonly string[] =>
   withMakers(state, regenerable(state));
 
-/** Does a model audit the change at this moment? What a person keeps in spite of a failed verification is not audited again. */
+/** Returns whether a model audits the change at this moment. A change that is kept in spite of a failed verification is not audited again. */
 export const wantsAudit = (
   { base, applied }: StepState,
   when: 'after_tests' | 'before_approval',
@@ -208,14 +208,14 @@ export const wantsAudit = (
 export const wantsCommit = ({ base }: StepState): boolean =>
   (base.ready?.commitMessage ?? null) !== null;
 
-/** Nothing comes after apply and tests. */
+/** Returns whether nothing comes after apply and tests. */
 export const isLast = (state: StepState): boolean =>
   !wantsCommit(state) && !wantsAudit(state, 'after_tests');
 
 const isUntouched = ({ tests, applied }: StepState): boolean =>
   tests.commands.length > 0 && applied.all.length === 0 && applied.uncertain === null;
 
-/** Is it still to be found out what the tests say of the base? */
+/** Returns whether the tests of the base are still to run. */
 export const wantsBase = (state: StepState): boolean =>
   state.base.ready?.baseline !== undefined &&
   isUntouched(state) &&
@@ -225,7 +225,7 @@ export const wantsBase = (state: StepState): boolean =>
 export const mayRunOutside = ({ tests: { base } }: StepState): boolean =>
   base !== undefined && 'base' in base && base.outside !== undefined;
 
-/** For the activities that judge a change. */
+/** Returns what activities that judge a change know of the base: its failed tests, and whether these are accepted. */
 export const baseChoice = ({ base: { ready }, tests: { base, answered } }: StepState) => ({
   ...(base !== undefined && 'base' in base ? { base: base.base } : {}),
   ...((answered ?? ready?.baseline) === 'known' ? { known: true as const } : {}),
@@ -235,7 +235,7 @@ export const baseChoice = ({ base: { ready }, tests: { base, answered } }: StepS
 export const wantsTests = ({ tests, applied }: StepState): boolean =>
   tests.commands.length > 0 && !applied.incomplete;
 
-/** Returns why the tests run in the workspace after the apply; null: they run before it, on an overlay. */
+/** Returns why the tests run in the workspace after the apply. Null: they run before it, on an overlay. */
 export const testsAfterApply = ({ base, tests, sandbox }: StepState): string | null =>
   base.ready?.testsAfterApply ??
   tests.afterApply ??
@@ -247,7 +247,7 @@ export const wantsTestsFirst = (state: StepState): boolean =>
 export const verifiesAfterApply = (state: StepState): boolean =>
   wantsTests(state) && testsAfterApply(state) !== null;
 
-/** Returns what the tests showed on exactly these files of the proposal; null: they have not run on them. */
+/** Returns the last run of the tests on exactly these files of the proposal. Null: they have not run on them. */
 export function resultOn(
   { tests: { proposed }, proposal }: StepState,
   files: readonly string[],
@@ -271,11 +271,11 @@ export function isProven(state: StepState, files: readonly string[]): boolean {
   return proposed.isFresh || proposed.result.baseHash !== null;
 }
 
-/** Returns the last run of the tests on the proposal that is there now; null: none. */
+/** Returns the last run of the tests on this proposal. Null: none. */
 export const testsOfProposal = ({ tests: { proposed }, proposal }: StepState) =>
   proposed !== null && proposed.proposal === proposal?.id ? proposed.result : null;
 
-/** What is applied on the step's host and not committed, or was being applied when that went. */
+/** Returns what is applied on the host of the step and not committed, or may be. */
 export const openThere = (state: StepState): OpenOnHost => {
   const { input, applied, stage } = state;
   const begun = [

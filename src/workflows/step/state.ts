@@ -1,4 +1,4 @@
-/** The state of one edit step: the ledger and all that the protocol needs to choose its next move. Plain data. */
+/** The state of one edit step: the ledger, and all that its stages need to choose the next effect. Plain data. */
 import type { AuditReport } from '../../shared/audit.js';
 import type { PauseReason } from '../../shared/decisions.js';
 import type { BlobRef } from '../../shared/ids.js';
@@ -28,10 +28,10 @@ import { begin, type Closed, type RunState } from '../frame/machine.js';
 
 type Paths = readonly string[];
 
-/** Another run holds the workspace. */
-interface Busy {
+/** Another run has locked the workspace. */
+export interface Busy {
   readonly tries: number;
-  /** What a person can do about the holder; null: it is a run like others, and is waited for. */
+  /** What you can do about the lock. Null: it is that of a run, and the step waits for it. */
   readonly advice: string | null;
   /** Before the next try. */
   readonly waiting: boolean;
@@ -39,94 +39,95 @@ interface Busy {
 
 /** What follows a rollback. */
 export type AfterRollback =
-  /** `apply`: again, on what its repository's branch holds by then. */
+  /** `apply`: the change is applied again, on the branch of its repository as it is then. */
   | { readonly do: 'ask' | 'new_base' | 'apply' }
-  /** `note`: of the person who wants another edit. */
+  /** `note`: that of the answer that asks for another edit. Absent: no answer asked for it. */
   | { readonly do: 'regenerate'; readonly note?: string | null }
   | { readonly do: 'finish'; readonly outcome: StepOutcome; readonly problem: Problem | null };
 
-/** Where the step is, and what only that stage needs. */
+/** The place of the step, and what only that place needs. */
 export type Stage =
-  /** `only`: targets whose base is taken anew; null: all. */
+  /** `only`: targets that are read again. Null: all. */
   | { readonly at: 'preflight'; readonly only: Paths | null }
   | { readonly at: 'pick'; readonly snapshot: BlobRef }
-  /** `part`: of files that are done, while others failed, the proposal is built (null: nothing of them changes). */
+  /** `part`: the proposal of the finished files is built, and others failed. Without a proposal nothing of the finished files changes. */
   | { readonly at: 'propose'; readonly part?: true }
   | { readonly at: 'build' | 'review' | 'audit' | 'release' | 'commit' }
   | { readonly at: 'apply'; readonly busy: Busy | null }
-  /** `files`: carried over to the bytes that are there now; null: all. */
+  /** `files`: those that are rebased onto the current files. Null: all. */
   | { readonly at: 'rebase'; readonly files: Paths | null }
   | { readonly at: 'verify' }
   | { readonly at: 'roll_back'; readonly then: AfterRollback }
   | Closed<StepOutcome>;
 
+/** An edit that fits, and whose findings the model was asked about. */
 export interface Kept {
-  /** Null: it is among the accepted results already. */
+  /** Null: it is one of the accepted results already. */
   readonly accepted: BlobRef | null;
   /** Heads of the accepted results that it follows. */
   readonly heads: readonly BlobRef[];
   /** `Repair.result`. */
   readonly result: string;
-  /** Of an answer that changes nothing: why. */
+  /** Why the response changes nothing. Absent: it changes something. */
   readonly reason?: string | undefined;
   readonly made?: MadeFiles | undefined;
 }
 
-/** What a chunk still has to go through; the whole step's call has one too. */
+/** The progress of a call: that for one file, or that for all files. */
 export interface CallProgress extends Pick<
   ProposeInput,
   'format' | 'outputBudget_tokens' | 'model' | 'note' | 'refusal'
 > {
   readonly status: FileStatus;
-  /** Invalid and refused answers, and findings that the model was asked about, at this fallback. */
+  /** Number of invalid and refused responses, and of findings that the model was asked about, at this fallback. */
   readonly attempts: number;
-  /** Answers of all kinds since a person last asked, but for regions that are done: against `maxCallsPerFile`. */
+  /** Number of responses since an answer last ordered the call, without finished regions. It counts against `maxCallsPerFile`. */
   readonly answers: number;
-  /** The last answer that fits, proposed with its findings where no better one comes; null: there is none. */
+  /** The last edit that fits. It is proposed with its findings if no better one comes. Null: there is none. */
   readonly kept: Kept | null;
-  /** Up only when a new answer is wanted; part of the call key. */
+  /** A part of the call key. It grows only when a new response is needed. */
   readonly regeneration: number;
-  /** An unmarked answer is asked for once more. */
+  /** The call was made once more after a response without a completeness marker. */
   readonly unmarkedAsked: boolean;
   readonly failure: { readonly reason: PauseReason; readonly message: string } | null;
-  /** Why the model changed nothing, in its words; null or absent: it did, or did not say. */
+  /** Why the model changed nothing, in its words. Null or absent: it changed something, or gave no reason. */
   readonly unchanged?: string | null;
-  /** Where a file is edited in regions: the next one. */
+  /** The next region of a file that is edited in regions. */
   readonly region: RegionPart | null;
-  /** Once the model has asked for more lines. */
+  /** The lines that the model asked for. */
   readonly linesAsked: LinesAsked | null;
 }
 
 export interface Verdict {
   readonly answer: 'approve' | 'skip';
   readonly decision: number;
-  /** ProposalFileSummary.key at the time: the verdict stands while it is the same. */
+  /** `ProposalFileSummary.key` at that time. The verdict counts while the key is the same. */
   readonly key: string;
   /** Nobody saw the change: `approval: auto` or a review policy approved it. */
   readonly isAutomatic?: true;
 }
 
 interface Selected extends Pick<SelectedFiles, 'proposal' | 'diff'> {
-  /** Null: the file as the proposal has it. */
+  /** Null: all changes of the proposal. */
   readonly changes: readonly number[] | null;
 }
 
 export interface FileEntry
   extends CallProgress, Pick<Target, 'path' | 'isNew' | 'bucket' | 'lines'> {
-  /** The job says that it goes. */
+  /** The job deletes the file. */
   readonly deletes: boolean;
-  /** The answer for this file made it: it is asked for with that one, and never by itself. Absent: it has calls of its own. */
+  /** The file whose response made this one. Both are asked for in one call. Absent: it has calls of its own. */
   readonly madeBy?: string;
-  /** Answers about it so far, for people; absent: none. */
+  /** Number of responses about it, for display. Absent: none. */
   readonly answered?: number;
-  /** It was done with on this base and is asked for again; absent: it was not. */
+  /** It was finished on this base, and the model is asked for it again. */
   readonly again?: true;
   /** Changed by hand after `manual`. */
   readonly manual: boolean;
   /** Changed by a commit hook: taken from the disk as `manual` is, but reviewed like an edit of the model. */
   readonly unreviewed: boolean;
   readonly verdict: Verdict | null;
-  /** A person chose among the changes of this proposal: the next proposals take the file from it. Gone when the file is asked for again. */
+  /** The changes that the reviewer selected. The next proposals take the file from them, until the model is asked for it again. */
   readonly selected: Selected | null;
 }
 

@@ -24,9 +24,9 @@ import {
   wantsBase,
 } from './selectors.js';
 import { nextEffect } from './stages/index.js';
-import type { CallProgress, FileEntry, StepState } from './state.js';
+import type { Busy, CallProgress, FileEntry, StepState } from './state.js';
 
-/** One call for all files tells of each file what it does itself. */
+/** Returns a row for each file. During a call for all files each row has its format and attempts. */
 export const ledgerOf = (state: StepState): readonly LedgerRow[] => {
   const outage = outageOf(state);
   const { files, combined } = state.edits;
@@ -34,7 +34,7 @@ export const ledgerOf = (state: StepState): readonly LedgerRow[] => {
     path: file.path,
     status: file.status,
     attempts: file.answered ?? 0,
-    ...(isUnfinished(file) ? leftOf(state, combined ?? file) : {}),
+    ...(isUnfinished(file) ? remainingOf(state, combined ?? file) : {}),
     format: combined?.format ?? file.format,
     bucket: file.bucket,
     lines: file.lines,
@@ -47,13 +47,13 @@ export const ledgerOf = (state: StepState): readonly LedgerRow[] => {
   }));
 };
 
-/** Not below none: a person may lower a limit. */
-const leftOf = (state: StepState, progress: CallProgress) => ({
+/** Returns the attempts and calls that remain. An answer may lower a limit, so they may be below zero. */
+const remainingOf = (state: StepState, progress: CallProgress) => ({
   attemptsLeft: Math.max(0, attemptsLeft(state, progress)),
   callsLeft: Math.max(0, answersLeft(state, progress)),
 });
 
-/** Null: it is no wait that the run is in. */
+/** Returns the outage that the run waits for. Null: it waits for none. */
 const outageOf = ({ decision, stage, outage }: StepState): Outage | null =>
   decision === null && ['pick', 'propose', 'audit'].includes(stage.at) && outage?.over === false
     ? outage
@@ -63,7 +63,7 @@ const shownOutage = (outage: Outage | null): { readonly outage?: Outage } =>
   outage === null ? {} : { outage };
 
 const whyOf = ({ base }: StepState, { path }: FileEntry): Pick<LedgerRow, 'why'> => {
-  const picked = base.picks?.find((each) => each.path === path);
+  const picked = base.picks?.find((file) => file.path === path);
   return picked === undefined ? {} : { why: picked.why };
 };
 
@@ -76,40 +76,25 @@ const reasonOf = (file: FileEntry, outage: Outage | null): string | null => {
   return concerned ? outageText(outage) : null;
 };
 
-/** Not of a file that a person has changed since, or left out. */
+/** Returns why the model changed nothing in the file. Null: it changed something, or the file was edited by hand or skipped since. */
 const whyUnchanged = ({ status, manual, unchanged = null }: FileEntry): string | null =>
   status === 'done' && !manual ? unchanged : null;
 
+/** Returns what the run does or waits for. */
 function doingOf(state: StepState): string {
   if (state.decision !== null) return `waiting for a decision: ${state.decision.reason}`;
   const outage = outageOf(state);
   if (outage !== null) return outageText(outage);
-  const { files, combined, briefWanted, brief } = state.edits;
-  const asked = files.filter((file) => file.status === 'in_progress');
-  const doneWith = files.filter((file) => file.again === true || !isUnfinished(file)).length;
   const { stage } = state;
   const tests = state.tests.commands.join(' && ');
   switch (stage.at) {
     case 'propose':
-      if (!files.some(isUnfinished)) return DOING.build;
-      if (asked.length === 0 && wantsBase(state)) return `running ${tests} on the untouched files`;
-      if (combined !== null) return `calling the model for all ${files.length} files`;
-      if (asked.length === 0)
-        return briefWanted && brief === null
-          ? 'writing a brief for all files'
-          : 'choosing the next file';
-      return `${asked.every((file) => file.again) ? 'asking again' : `file ${doneWith + 1}/${files.length}`}: ${asked
-        .slice(0, 3)
-        .map((file) => file.path)
-        .join(', ')}`;
+      return doingCalls(state, tests);
     case 'review':
       return testsProposal(state) ? `running ${tests} on the proposal` : 'proposal ready';
-    case 'apply': {
-      if (stage.busy === null)
-        return testsProposal(state) ? `running ${tests} on the proposal` : 'applying';
-      const { advice } = stage.busy;
-      return `waiting for another step to unlock the workspace${advice === null ? '' : `: ${advice}`}`;
-    }
+    case 'apply':
+      if (stage.busy !== null) return busyText(stage.busy);
+      return testsProposal(state) ? `running ${tests} on the proposal` : 'applying';
     case 'verify':
       return `running ${tests}`;
     case 'closed':
@@ -119,11 +104,33 @@ function doingOf(state: StepState): string {
   }
 }
 
-/** Is the next move a run of the tests on the proposal? It depends on no clock. */
+const busyText = ({ advice }: Busy): string =>
+  `waiting for another step to unlock the workspace${advice === null ? '' : `: ${advice}`}`;
+
+/** Returns which files the model is called for. */
+function doingCalls(state: StepState, tests: string): string {
+  const { files, combined, briefWanted, brief } = state.edits;
+  if (!files.some(isUnfinished)) return DOING.build;
+  const current = files.filter((file) => file.status === 'in_progress');
+  if (current.length === 0 && wantsBase(state)) return `running ${tests} on the untouched files`;
+  if (combined !== null) return `calling the model for all ${files.length} files`;
+  if (current.length === 0)
+    return briefWanted && brief === null
+      ? 'writing a brief for all files'
+      : 'choosing the next file';
+  const finished = files.filter((file) => file.again === true || !isUnfinished(file)).length;
+  const number = current.every((file) => file.again)
+    ? 'asking again'
+    : `file ${finished + 1}/${files.length}`;
+  const paths = current.slice(0, 3).map((file) => file.path);
+  return `${number}: ${paths.join(', ')}`;
+}
+
+/** Returns whether the next effect is a run of the tests on the proposal. That depends on no clock. */
 const testsProposal = (state: StepState): boolean =>
   nextEffect(state, state.startedAt).kind === 'test_proposal';
 
-/** At stages that are said alike, whatever else is so. */
+/** Places whose description depends on nothing else. */
 const DOING = {
   preflight: 'reading the files',
   pick: 'asking the model which files to edit',
@@ -135,42 +142,56 @@ const DOING = {
   commit: 'committing',
 } as const;
 
+/** Returns the result of the run. */
 export function resultOf(state: StepState): StepResult {
   const { proposal, edits, tests, commit } = state;
   const { report } = auditOf(state);
   const note = state.events.findLast((event) => event.type === 'committed')?.note;
-  const result = resultBase(state);
-  const unchanged = edits.files.flatMap((file) => {
-    const reason = whyUnchanged(file);
-    return reason === null ? [] : [{ path: file.path, reason }];
-  });
-  const back = state.events
-    .filter(({ type }) => type === 'applied' || type === 'rolled_back')
-    .at(-1);
-  const left = back?.type === 'rolled_back' && commit === null ? back.leftAlone : [];
   return {
-    ...result,
+    ...resultBase(state),
     commit,
     ...(note == null ? {} : { note }),
     files: [...new Set(appliedPaths(state))],
     skipped: edits.files.filter(({ status }) => status === 'skipped').map(({ path }) => path),
-    ...(left.length === 0 ? {} : { notRestored: left.slice(0, BOUNDS.detailsFiles) }),
-    ...(unchanged.length === 0 ? {} : { unchanged: unchanged.slice(0, BOUNDS.detailsFiles) }),
+    ...notRestored(state),
+    ...unchangedFiles(state),
     wasSplit: edits.split,
     proposalId: proposal?.id ?? null,
     verification: tests.last,
-    ...(tests.warnings === undefined || tests.warnings.length === 0
-      ? {}
-      : { testWarnings: tests.warnings }),
-    ...(tests.written === undefined
-      ? {}
-      : { written: tests.written.slice(0, BOUNDS.detailsFiles) }),
+    ...testResults(state),
     ...(report === undefined ? {} : { audit: report }),
     ...(state.sandbox?.without === 'run' ? { withoutSandbox: true } : {}),
     ...(state.marks === undefined ? {} : { marks: true }),
-    ...(tests.failure === null || result.outcome !== 'tests_failed'
-      ? {}
-      : { failure: tests.failure }),
+  };
+}
+
+/** Returns the files that the last rollback left as they were, unless the change is committed. */
+function notRestored({ events, commit }: StepState): Pick<StepResult, 'notRestored'> {
+  const last = events.filter(({ type }) => type === 'applied' || type === 'rolled_back').at(-1);
+  if (last?.type !== 'rolled_back' || commit !== null || last.leftAlone.length === 0) return {};
+  return { notRestored: last.leftAlone.slice(0, BOUNDS.detailsFiles) };
+}
+
+/** Returns the files that the model left unchanged, and why. */
+function unchangedFiles({ edits }: StepState): Pick<StepResult, 'unchanged'> {
+  const unchanged = edits.files.flatMap((file) => {
+    const reason = whyUnchanged(file);
+    return reason === null ? [] : [{ path: file.path, reason }];
+  });
+  return unchanged.length === 0 ? {} : { unchanged: unchanged.slice(0, BOUNDS.detailsFiles) };
+}
+
+/** Returns warnings of the tests, files that they wrote, and the failure that the run ended with. */
+function testResults({
+  tests,
+  stage,
+}: StepState): Pick<StepResult, 'testWarnings' | 'written' | 'failure'> {
+  const { warnings = [], written, failure } = tests;
+  const hasFailed = stage.at === 'closed' && stage.outcome === 'tests_failed';
+  return {
+    ...(warnings.length === 0 ? {} : { testWarnings: warnings }),
+    ...(written === undefined ? {} : { written: written.slice(0, BOUNDS.detailsFiles) }),
+    ...(failure === null || !hasFailed ? {} : { failure }),
   };
 }
 

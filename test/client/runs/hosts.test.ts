@@ -86,7 +86,8 @@ test('a start with a field of a wrong type counts as damaged, whichever it is', 
   const other = start('build-2');
   for (const name of Object.keys(other) as (keyof HostStart)[]) {
     const { emend } = await scene([[OTHER, { ...other, [name]: 5 }]]);
-    const [own, found, ...more] = await listHosts({ ...emend, queues: queueNames('emend', OTHER) });
+    const { hosts } = await listHosts({ ...emend, queues: queueNames('emend', OTHER) });
+    const [own, found, ...more] = hosts;
     expect([own?.id, own?.name, own?.seen, found?.name, more]).toEqual([
       OTHER,
       'unknown',
@@ -109,12 +110,13 @@ test('roles and builds of the live, the last sign of the silent, and the runs of
     [workflow]: [worker(OWN, 'live'), worker(OTHER, 'silent')],
     [model]: [worker(OWN, 'live')],
   };
-  expect(await listHosts(emend)).toEqual([
+  expect((await listHosts(emend)).hosts).toEqual([
     {
       id: OWN,
       name: 'here',
       here: true,
       roles: ['workflows', 'model'],
+      checked: true,
       versions: ['emend-1'],
       doubles: [],
       seen: expect.any(String),
@@ -125,13 +127,14 @@ test('roles and builds of the live, the last sign of the silent, and the runs of
       name: 'build-2',
       here: false,
       roles: [],
+      checked: true,
       versions: ['emend-1'],
       doubles: [],
       seen: '2026-11-26T20:00:00.000Z',
       runs: [KEY],
     },
   ]);
-  const [silent, ...more] = groupProblems(await listHosts(emend));
+  const [silent, ...more] = groupProblems((await listHosts(emend)).hosts);
   expect(more).toEqual([]);
   expect(silent).toMatchObject({
     code: 'no_worker',
@@ -146,7 +149,7 @@ test('roles and builds of the live, the last sign of the silent, and the runs of
     [host.replace(OWN, OTHER)]: doubled,
     [host]: [worker(OWN, 'live'), worker(OWN, 'silent', 'b9')],
   };
-  const [own, other] = await listHosts(emend);
+  const [own, other] = (await listHosts(emend)).hosts;
   expect([own?.doubles, other?.doubles, other?.versions, other?.roles]).toEqual([
     ...[[], doubled.map(({ said }) => said), ['emend-1', 'emend-2'], ['hosts']],
   ]);
@@ -162,9 +165,11 @@ test('a run of another host: list, show and its decision name it, and both say t
     message: 'gone',
     accepts: ['wait', 'move'],
   } as unknown as DecisionPoint;
-  server.add(KEY, 'w', { memo }, { state: 'waiting', decision });
+  const waits = { reason: 'workspace_unreachable', decision: '1-x' };
+  server.add(KEY, 'w', { memo, waits }, { state: 'waiting', decision });
   const silent = emend.queues.host.replace(OWN, OTHER);
   server.polled = async (queue?: string) => queue !== silent;
+  server.seen = { [emend.queues.workflow]: [worker(OWN, 'live')] };
   const host = { id: OTHER, name: 'build-2 (3f2a90c1)' };
   const note = `No worker serves the task queue ${silent} (host build-2 (3f2a90c1)). Start one: \`emend worker\` on build-2 (3f2a90c1); if it is lost, in a new home: emend hosts adopt 3f2a90c1.`;
   expect(await listRuns(emend)).toMatchObject({

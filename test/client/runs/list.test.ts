@@ -31,8 +31,8 @@ const archived = async (
 
 test('filters open and archived runs alike, all that is given at once, and looks past the newest 50 for what matches', async () => {
   const server = new FakeServer();
-  server.add('11110000', 'emend-1', {}, { state: 'waiting', doing: 'waiting for Approval' });
-  server.add('22220000', 'emend-2', {}, { state: 'running', doing: 'file 1/2: a.ts' });
+  server.add('11110000', 'emend-1', { waits: { reason: 'approval', decision: '1-x' } });
+  server.add('22220000', 'emend-2');
   const emend = await fakeEmend(server);
   await archived(emend.archive, 1, { title: 'The oldest', workspace: '/other', done: true });
   for (let n = 2; n < 60; n++)
@@ -133,9 +133,47 @@ test('an end that cannot be kept, as the disk is full, hides no other run', asyn
 
 test('a run that ended while the list was made is not open, though the server listed it as such', async () => {
   const server = new FakeServer();
-  server.add('11110000', 'emend-1', {}, { state: 'done', doing: 'applied', stage: 'closed' });
+  server.add('11110000', 'emend-1', { outcome: 'refused' });
   const { runs } = await listRuns(await fakeEmend(server));
-  expect(runs).toMatchObject([{ state: 'done', open: false }]);
+  expect(runs).toMatchObject([{ state: 'failed', doing: 'refused', open: false }]);
+});
+
+test('a list asks no run: a decision shows without a worker, and of a run at work only that nobody does it', async () => {
+  const server = new FakeServer();
+  server.add('11110000', 'emend-1', { waits: { reason: 'approval', decision: '1-x' } });
+  server.add('22220000', 'emend-2', { waits: { reason: 'paused', decision: null } });
+  server.add('33330000', 'emend-3');
+  const emend = await fakeEmend(server);
+  const rows = async () =>
+    (await listRuns(emend)).runs.map(({ state, doing, decision }) => [state, doing, decision?.id]);
+  const waiting = [
+    ['waiting', 'paused: emend plan resume job.md', undefined],
+    ['waiting', 'waiting for a decision: approval', '1-x'],
+  ];
+  expect(await rows()).toEqual([['running', 'running', undefined], ...waiting]);
+  server.workers = false;
+  expect(await rows()).toEqual([['unknown', 'no worker is running', undefined], ...waiting]);
+  expect(server.queries).toEqual([]);
+});
+
+test('of too many open runs those that wait are listed, and the rest is counted; workers are looked for once', async () => {
+  const server = new FakeServer();
+  const memo = { jobPath: 'job.md', title: 'A job', workspace: '/w' };
+  for (let n = 0; n < 12; n++)
+    server.add(keyOf(n), `emend-${n}`, {
+      memo: { ...memo, stepKey: keyOf(n), host: keyOf(100 + n) },
+      waits: n < 2 ? { reason: 'approval', decision: '1-x' } : null,
+    });
+  server.seen = { emend: [] };
+  const { runs, open_left_off, note } = await listRuns(await fakeEmend(server), { most: 4 });
+  expect(runs.map(({ stepKey }) => stepKey)).toEqual([11, 10, 1, 0].map(keyOf));
+  expect(open_left_off).toBe(8);
+  // Four runs were newest, two of the older ones wait: one look for their queues and that of the workflows.
+  expect([server.lists.length, server.looks.map(({ length }) => length)]).toEqual([2, [7]]);
+  expect(note).toMatch(/^No worker serves the task queues .* and 2 more \(see `emend hosts`\)/);
+  // Filtered, all that match are counted, and no others.
+  const found = await listRuns(await fakeEmend(server), { most: 4, filter: { state: 'waiting' } });
+  expect([found.runs.length, found.open_left_off]).toEqual([2, 0]);
 });
 
 test('the archives that are shown are read at once: in a bucket each is a request or more', async () => {

@@ -356,9 +356,9 @@ describe('with a server', () => {
     expect(view.proposal).toEqual(proposal);
   });
 
-  test('a list asks open runs for their state and the server how the others ended', async () => {
+  test('a list reads what open runs wait for and asks the server how the others ended', async () => {
     const server = new FakeServer();
-    server.add('11110000', 'emend-2', {}, { state: 'waiting', doing: 'waiting' });
+    server.add('11110000', 'emend-2', { waits: { reason: 'approval', decision: '1-x' } });
     const run = server.add(KEY, 'emend-1');
     server.close(run, { status: 'CANCELLED', result: null, message: 'cancelled' });
     const emend = await fakeEmend(server);

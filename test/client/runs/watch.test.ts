@@ -13,7 +13,7 @@ import { eventEntries } from '../../../src/stores/ports.js';
 import { NO_USAGE } from '../../../src/shared/usage.js';
 import { followRun } from '../../../src/cli/follow-run.js';
 import { fakeIo } from '../../cli/io.js';
-import { fakeEmend, FakeServer, startedData, type FakeRun } from '../fake.js';
+import { fakeEmend, FakeServer, newsOf, startedData, type FakeRun } from '../fake.js';
 
 const KEY = 'abcd1234'.padEnd(32, '0');
 const RESULT: StepResult = {
@@ -61,25 +61,79 @@ describe('watching a run', () => {
     expect(await watchRun(emend, resolved, () => undefined, { signal: stop.signal })).toBeNull();
   });
 
-  test('one status query per change, told only where something is new; how it ended is kept', async () => {
+  test('a run at work is asked once: what it does is read from its history; how it ended is kept', async () => {
     const { server, run, emend, resolved } = await watched();
     const seen: string[] = [];
+    const file = (seq: number, name: string): readonly StepEvent[] => [
+      {
+        seq,
+        at: 1,
+        type: 'format_chosen',
+        file_path: name,
+        format: 'whole-file',
+        bucket: 'A',
+        line_count: 3,
+      },
+      {
+        seq: seq + 1,
+        at: 1,
+        type: 'edit_chunk_started',
+        file: name,
+        chunk_index: 0,
+        total_chunks: 1,
+      },
+    ];
+    server.follow = async (_ref, _after, _signal, onNews) => {
+      const edits = [
+        { events: file(1, 'a.js'), activity: 'proposeEdit' },
+        { events: file(3, 'b.js'), activity: 'proposeEdit' },
+        { activity: 'buildProposal' },
+        // A task that began nothing.
+        {},
+      ];
+      for (const more of edits) await onNews(newsOf('change', more));
+      server.close(run, { status: 'COMPLETED', result: RESULT, message: null });
+    };
+    const events: number[] = [];
+    const closed = await watchRun(emend, resolved, ({ status }, news) => {
+      seen.push(`${status.doing} (${status.lastSeq})`);
+      events.push(...news.map(({ seq }) => seq));
+      return undefined;
+    });
+    expect(seen.slice(0, 4)).toEqual([
+      'reading the files (0)',
+      'file 1/1: a.js (2)',
+      'file 1/2: a.js, b.js (4)',
+      'checking and building the proposal (4)',
+    ]);
+    expect(events).toEqual([1, 2, 3, 4]);
+    // The second is of its end.
+    expect(server.queries).toEqual(['status', 'status']);
+    expect(closed).toEqual({ status: 'COMPLETED', result: RESULT, message: null });
+    expect(archivedRun(KEY, await emend.archive.read(KEY)).closed).toEqual(closed);
+  });
+
+  test('a run that waits is asked at each change: from outside nobody knows what was done at a pause', async () => {
+    const { server, run, emend, resolved } = await watched();
+    run.status = { ...run.status, state: 'waiting', doing: 'waiting for a decision: approval' };
     server.news = [
-      () => undefined,
-      () => (run.status = { ...run.status, doing: 'file 1/2: a' }),
+      () => (run.status = { ...run.status, ignored: ['skip: too late'] }),
+      () => (run.status = { ...run.status, state: 'running', doing: 'applying' }),
       () => {
-        run.status = { ...run.status, state: 'done', doing: 'applied', result: RESULT };
         server.close(run, { status: 'COMPLETED', result: RESULT, message: null });
       },
     ];
-    const closed = await watchRun(emend, resolved, ({ status }) => {
-      seen.push(status.doing);
+    const seen: string[] = [];
+    await watchRun(emend, resolved, ({ status }) => {
+      seen.push(`${status.doing} ${status.ignored.length}`);
       return undefined;
     });
-    expect(seen).toEqual(['reading the files', 'file 1/2: a', 'applied']);
+    expect(seen.slice(0, 3)).toEqual([
+      'waiting for a decision: approval 0',
+      'waiting for a decision: approval 1',
+      'applying 1',
+    ]);
     expect(server.queries).toEqual(['status', 'status', 'status', 'status']);
-    expect(closed).toEqual({ status: 'COMPLETED', result: RESULT, message: null });
-    expect(archivedRun(KEY, await emend.archive.read(KEY)).closed).toEqual(closed);
   });
 
   test('a run whose archive has its last word is asked nothing once it has ended: its worker would replay it', async () => {
@@ -153,7 +207,7 @@ describe('watching a run', () => {
     server.follow = async (_ref, _after, signal, onNews) => {
       await sleep(200);
       server.close(run, { status: 'TERMINATED', result: null, message: 'by hand' });
-      if (!signal.aborted) await onNews('end');
+      if (!signal.aborted) await onNews(newsOf('end'));
     };
     const io = fakeIo();
     const session = { io, emend, flags: {} };
@@ -252,7 +306,7 @@ describe('watching a run', () => {
   test('news that come while it waits or asks are one look together', async () => {
     const { server, run, emend, resolved } = await watched();
     server.follow = async (_ref, _after, _signal, onNews) => {
-      await Promise.all([onNews('change'), onNews('change'), onNews('pause')]);
+      await Promise.all([newsOf('change'), newsOf('change'), newsOf('pause')].map(onNews));
       server.close(run, { status: 'COMPLETED', result: RESULT, message: null });
     };
     await watchRun(emend, resolved, () => undefined);
@@ -263,7 +317,7 @@ describe('watching a run', () => {
   test('who waits for the end asks nothing, who waits for a pause asks at once and when one may be there', async () => {
     const { server, run, emend, resolved } = await watched();
     server.follow = async (_ref, _after, _signal, onNews) => {
-      for (const news of ['change', 'change', 'end'] as const) void onNews(news);
+      for (const news of ['change', 'change', 'end'] as const) void onNews(newsOf(news));
       await sleep(500);
       server.close(run, { status: 'COMPLETED', result: RESULT, message: null });
     };
@@ -275,7 +329,7 @@ describe('watching a run', () => {
     const { status } = other.run;
     other.server.follow = async (_ref, _after, _signal, onNews) => {
       other.run.status = { ...status, state: 'waiting' };
-      await onNews('pause');
+      await onNews(newsOf('pause'));
     };
     expect(await waitForRun(other.emend, other.resolved)).toMatchObject({ outcome: 'waiting' });
     expect(other.server.queries).toEqual(['status', 'status']);
@@ -283,6 +337,7 @@ describe('watching a run', () => {
 
   test('a listener that fails ends the watch with its error', async () => {
     const { server, run, emend, resolved } = await watched();
+    run.status = { ...run.status, state: 'waiting' };
     server.news = [() => (run.status = { ...run.status, doing: 'more' })];
     const failing = watchRun(emend, resolved, ({ status }) => {
       if (status.doing === 'more') throw new Error('the terminal is gone');
