@@ -47,6 +47,10 @@ const LIVE: Omit<SeenWorker, 'queue'> = {
   is: 'live',
 };
 
+/** Returns what the server's record of a run says of its open decision. */
+const waitsOf = ({ decision }: Partial<StepStatus>): DescribedRun['waits'] =>
+  decision == null ? null : { reason: decision.reason, decision: decision.id };
+
 export class FakeServer implements RunGateway {
   /** Newest last; several may share a workflow id, at most one of them open. */
   readonly runs: FakeRun[] = [];
@@ -78,7 +82,7 @@ export class FakeServer implements RunGateway {
         status: 'RUNNING',
         open: true,
         memo,
-        waits: null,
+        waits: waitsOf(status),
         outcome: null,
         historyLength: 3,
         startedAt: new Date(0),

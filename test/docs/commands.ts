@@ -206,6 +206,7 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   'EMEND_LONG=1 npx jest test/stores/many-runs.test.ts --selectProjects unit': {
     by: 'test/stores/many-runs.test.ts',
   },
+  'npm run bench:many': MEASURE,
   'npm run bench:fleet': MEASURE,
   'npm run bench:step -- --only history': MEASURE,
   'npm run bench:step -- --only start --rounds 8': MEASURE,
