@@ -80,6 +80,15 @@ module.exports = {
       to: { path: '^src/workflows/(step|plan)/', pathNot: '^src/workflows/$1/' },
     },
     {
+      name: 'step-knows-no-plan',
+      comment: 'a step is complete without plans; a plan is built on steps',
+      severity: 'error',
+      from: { path: '^src/(activities|workflows)/step/' },
+      to: {
+        path: '^src/(activities|workflows|documents)/plan/|^src/shared/(plan|plan-activities|replan-activities)[.]ts$',
+      },
+    },
+    {
       name: 'stages-on-selectors',
       comment:
         'selectors, changes and ways between stages are what stages are made of: they know no stage',

@@ -13,7 +13,7 @@ import { beginRun } from './frame/begin-run.js';
 import { commit } from './step/commit.js';
 import type { ActivityPorts } from './frame/ports.js';
 import { pickFiles, writeBrief } from './step/before-edit.js';
-import { applyReplan, evaluateTriggers, proposeReplan } from './plan/replan.js';
+import { applyReplan, proposeReplan } from './plan/replan.js';
 import { debugPhase, scorePhase } from './plan/plan-call.js';
 import {
   awaitChild,
@@ -74,7 +74,6 @@ const WORK: { readonly [N in ActivityName]: Activity<N> } = {
   removeWorktree,
   saveCheckpoint,
   awaitChild,
-  evaluateTriggers,
   applyReplan,
   scorePhase,
   debugPhase,

@@ -240,11 +240,6 @@ export const ACTIVITIES = {
     work: 'waiting for the run of a phase',
     why: 'waits half its time and is then repeated',
   },
-  evaluateTriggers: {
-    ...host,
-    work: 'checking whether a phase needs a new plan',
-    why: 'rules alone; it writes nothing',
-  },
   applyReplan: { ...commits, work: 'writing the new plan of a phase' },
   scorePhase: { ...model, work: 'the model call for a second score of a phase' },
   debugPhase: { ...model, work: 'the model call for a report on failed tests' },

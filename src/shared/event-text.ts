@@ -7,7 +7,8 @@ import { auditText } from './audit.js';
 import { clockTime } from './outage.js';
 import { count, linesChanged, tally } from './text.js';
 import type { LedgerRow, StepStatus } from './run.js';
-import type { FoundTests, PhaseEstimate, PhaseReading } from './plan.js';
+import type { PhaseEstimate, PhaseReading } from './plan.js';
+import type { FoundTests } from './test-plan.js';
 import { expectedText, moneyBudgetText, NO_USAGE, usageText, type MoneyBudget } from './usage.js';
 import { shownKey } from './ids.js';
 

@@ -321,6 +321,10 @@ export const BOUNDS = {
   chunks_perFile: 2,
   // and never fewer than this.
   leastChunks: 10,
+  // Tests that failed in so many phases are a pattern of the plan, not of one phase.
+  patternPhases: 3,
+  // So many failures in a row of one phase: a report on them precedes the next attempt. Any further failure leads to a replan.
+  debugFailures: 2,
   // So many files failed for the same reason while the model edited none: the run asks whether it should go on.
   sameFailures: 3,
   // A run that has used so many times its estimate asks whether it should go on.

@@ -26,7 +26,9 @@ export interface PhaseWriteInput
   extends PlanActivityBase, Pick<ApplyInput, 'workflowId' | 'namespace'> {
   readonly phase: Pick<PhaseReading, 'id' | 'number' | 'name'>;
 }
-export interface ReadPlanInput extends PlanActivityBase {
+export interface ReadPlanInput extends PlanActivityBase, PlanReading {}
+/** How a plan is read: with what the run knows of it. */
+export interface PlanReading {
   /** The result is recorded under (stepKey, reading) and returned unchanged ever after. */
   readonly reading: number;
   /** Ids given so far, by the heading's name without markers. `text`: a hash, as in `PhaseReading`. `open`: still to be done, so a marker that says otherwise is a person's. */

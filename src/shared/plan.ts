@@ -1,6 +1,8 @@
 /** A plan in the words that its run, its status and its events share. Types only. */
+import type { Failure } from './failure.js';
 import type { Limits } from './limits.js';
 import type { StepKey, BlobRef } from './ids.js';
+import type { FoundTests, TestPlan } from './test-plan.js';
 import type { PhaseEstimate, StepUsage } from './usage.js';
 
 /** What a plan says of itself beside what every run says. */
@@ -211,22 +213,6 @@ export interface ResumePhase {
   /** With a model's second score, which is not paid for again; null: there is none, or the phase reads otherwise now. */
   readonly complexity: ComplexityRecord | null;
 }
-export interface FoundTests {
-  readonly commands: readonly string[];
-  /** Where they were found, as a person is told. */
-  readonly source: string;
-  /** Name of the record that remembers a person's consent to them, as what defines them is now. */
-  readonly key: string;
-  /** A person confirmed them, or `test_discovery: trust` does. */
-  readonly confirmed: boolean;
-}
-export interface TestPlan {
-  readonly commands: readonly string[];
-  /** Commands found in the project that nobody approved yet: asked for once (`test_command`). */
-  readonly found: string | null;
-  /** Absent: they are configured, or there are none. */
-  readonly from?: FoundTests;
-}
 export interface PlanTests extends TestPlan {
   /** Of phases whose own tasks name commands, by their ids: these run there. */
   readonly phases?: Readonly<Record<PhaseId, FoundTests>>;
@@ -266,20 +252,8 @@ export interface ReadyPlan {
   readonly resumePoint?: ResumePoint;
 }
 
-/** What a decision about failed tests tells of them. */
-export interface VerificationFailure {
-  /** As it was classified (`syntax`, `test_failure`, ...); null: unknown. */
-  readonly kind: string | null;
-  /** The same failure has the same signature. */
-  readonly signature: string | null;
-  readonly summary: string;
-  /** JSON blob, `TestOutput`. */
-  readonly output: BlobRef | null;
-  /** What helps with a failure of that kind; empty where it passed. */
-  readonly suggestions: readonly string[];
-}
 /** One failed verification of a phase: it has been rolled back, nothing of it is committed. */
-export interface PhaseFailure extends VerificationFailure {
+export interface PhaseFailure extends Failure {
   readonly phase: PhaseId;
   /** Number of the phase's run (child) that failed, from 1. */
   readonly run: number;

@@ -6,13 +6,12 @@ import type {
   ComplexityRecord,
   PhaseFailure,
   PhaseReading,
-  PlanThresholds,
   ReadyPlan,
   ReplanAction,
   ReplanMeasures,
   ReplanTrigger,
 } from './plan.js';
-import type { Landed, PhaseWriteInput } from './plan-activities.js';
+import type { Landed, PhaseWriteInput, PlanReading, ReadPlanResult } from './plan-activities.js';
 import type { ActivityBase } from './proposal-activities.js';
 import type { BriefResult, Unanswered } from './step-activities.js';
 
@@ -36,10 +35,8 @@ export interface ScorePhaseResult extends ComplexityRecord {
   readonly down?: Pick<ModelDown, 'mayBePaid'>;
 }
 
-/** A failed verification as these calls see it. */
-export type PlanCallFailure = Pick<PhaseFailure, 'run' | 'kind' | 'summary' | 'output'>;
 export interface DebugPhaseInput extends PlanCallInput {
-  readonly failures: readonly PlanCallFailure[];
+  readonly failures: readonly PhaseFailure[];
 }
 export interface DebugPhaseResult extends Pick<BriefResult, 'message' | 'usage' | 'down'> {
   /** Text for the next attempt; null: there is none, `message` says why. */
@@ -57,7 +54,7 @@ export interface ProposeReplanInput extends PlanCallInput {
   readonly score: number;
   /** A person's words; '' where there are none. */
   readonly words: string;
-  readonly failures: readonly PlanCallFailure[];
+  readonly failures: readonly PhaseFailure[];
   readonly report: BlobRef | null;
   /** One line a phase: number, name, what became of it. */
   readonly outline: readonly string[];
@@ -81,38 +78,6 @@ export interface PlanCallActivities {
   proposeReplan(input: ProposeReplanInput): Promise<ProposeReplanResult>;
 }
 
-/** Which trigger holds, by the rules of the worker's build. */
-export interface EvaluateTriggersInput extends ActivityBase {
-  readonly trigger: ReplanTrigger;
-  readonly score: number;
-  readonly tasks: number;
-  readonly expanded: boolean;
-  /** Why its stages go to files of their own; absent: they do not. */
-  readonly stages?: string;
-  /** Of the phase since it was last planned, oldest first. */
-  readonly failures: readonly {
-    readonly signature: string | null;
-    readonly suggestions: readonly string[];
-  }[];
-  /** Phases with a failed verification since the plan was last revised for test failures. */
-  readonly failedPhases: number;
-  /** Something of it is committed, or it is done with. */
-  readonly resolved: boolean;
-  readonly replans: number;
-  readonly forced: boolean;
-  readonly thresholds: PlanThresholds;
-}
-export interface EvaluateTriggersResult {
-  /** Of a failed verification; null: the trigger is another. */
-  readonly tier: 'again' | 'debug' | 'replan' | null;
-  readonly outcome: 'none' | 'notice' | 'replan' | 'limit';
-  readonly actions: readonly string[];
-  /** Past the limit, because a person said so. */
-  readonly forced: boolean;
-  readonly why: string;
-  readonly suggestions: readonly string[];
-}
-
 export interface ApplyReplanInput extends PhaseWriteInput {
   readonly settings: BlobRef;
   /** What the phases ask for, as they were read when it was proposed. */
@@ -129,9 +94,17 @@ export interface ApplyReplanInput extends PhaseWriteInput {
   readonly forced: boolean;
   /** Workflow time, ms since the epoch: the entry's time. */
   readonly at: number;
+  /** How the changed plan is read afterwards. */
+  readonly read: PlanReading;
 }
 export type ApplyReplanResult =
-  | ({ readonly outcome: 'replanned'; readonly action: ReplanAction } & Landed & ReplanMeasures)
+  | ({
+      readonly outcome: 'replanned';
+      readonly action: ReplanAction;
+      /** The changed plan; null: it could not be read, so the run reads it next. */
+      readonly plan: ReadPlanResult | null;
+    } & Landed &
+      ReplanMeasures)
   | { readonly outcome: 'busy'; readonly holder: string }
   /** The documents do not take it. Nothing was changed. */
   | { readonly outcome: 'refused'; readonly why: string }
@@ -139,6 +112,5 @@ export type ApplyReplanResult =
   | { readonly outcome: 'conflict'; readonly why: string };
 
 export interface RevisingActivities {
-  evaluateTriggers(input: EvaluateTriggersInput): Promise<EvaluateTriggersResult>;
   applyReplan(input: ApplyReplanInput): Promise<ApplyReplanResult>;
 }

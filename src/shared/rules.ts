@@ -5,6 +5,7 @@
 import { SHOWN_BOUNDS, STORE_BOUNDS } from './bounds.js';
 import { ANSWERS_BY_REASON, WHOLE_ANSWERS, type Answer, type PauseReason } from './decisions.js';
 import { BOUNDS, LIMITS, type LimitName, type LimitSpec } from './limits.js';
+import type { ReplanAction, ReplanTrigger } from './plan.js';
 
 const BOUND_NAMES = [
   ...([
@@ -17,6 +18,8 @@ const BOUND_NAMES = [
   ] as const),
   ...([
     'driftsKept',
+    'patternPhases',
+    'debugFailures',
     'shownKey_chars',
     'leastChunks',
     'chunks_perFile',
@@ -34,6 +37,14 @@ const BOUND_NAMES = [
 const SHOWN_NAMES = ['request_chars', 'signal_chars'] as const;
 const STORE_NAMES = ['hook_s', 'format_s', 'worktreeAdd_s'] as const;
 
+/** What a model may propose after a trigger; the first is what the trigger stands for. */
+export const REPLAN_ACTIONS: Readonly<Record<ReplanTrigger, readonly ReplanAction[]>> = {
+  complexity: ['expand_phase', 'split_phase'],
+  test_failure_pattern: ['add_phase', 'split_phase', 'update_tasks'],
+  scope_drift: ['update_tasks', 'add_phase', 'split_phase'],
+  person: ['update_tasks', 'add_phase', 'split_phase', 'expand_phase', 'collapse_phase'],
+};
+
 export interface Rules {
   readonly bounds: Readonly<
     Record<(typeof BOUND_NAMES)[number] | (typeof SHOWN_NAMES | typeof STORE_NAMES)[number], number>
@@ -42,6 +53,8 @@ export interface Rules {
   readonly limits: Readonly<Partial<Record<LimitName, Pick<LimitSpec, 'unit' | 'min' | 'max'>>>>;
   readonly answers: Readonly<Record<PauseReason, readonly Answer[]>>;
   readonly wholeAnswers: readonly Answer[];
+  /** What a model may propose after a trigger; the first is what the trigger stands for. */
+  readonly replanActions: Readonly<Record<ReplanTrigger, readonly ReplanAction[]>>;
   /** Activities that run inside a workflow task if all roles share its queue; docs/measures.md has the reasons. */
   readonly local: readonly string[];
 }
@@ -64,7 +77,8 @@ export const currentRules = (): Rules => ({
   ),
   answers: ANSWERS_BY_REASON,
   wholeAnswers: WHOLE_ANSWERS,
-  local: ['buildProposal', 'saveCheckpoint', 'evaluateTriggers'],
+  replanActions: REPLAN_ACTIONS,
+  local: ['buildProposal', 'saveCheckpoint'],
 });
 
 export const isLimitName = ({ limits }: Rules, name: string): name is LimitName =>

@@ -4,7 +4,8 @@
  */
 import type { AuditReport } from './audit.js';
 import type { StepKey, BlobRef } from './ids.js';
-import type { PlanOutcome, PlanProgress, VerificationFailure } from './plan.js';
+import type { Failure } from './failure.js';
+import type { PlanOutcome, PlanProgress } from './plan.js';
 import type { MoneyBudget, StepEstimate, StepUsage } from './usage.js';
 import type { Rules } from './rules.js';
 import type { DecisionPoint } from './decisions.js';
@@ -148,7 +149,7 @@ export interface StepResult {
   /** Its commit holds the marks that its input named. */
   readonly marks?: true;
   /** With `tests_failed`. */
-  readonly failure?: VerificationFailure;
+  readonly failure?: Failure;
   /** A person's consent, for the rest of its plan: its commands run without a sandbox. */
   readonly withoutSandbox?: true;
   /** Its host took no work: what is (or may be) applied there is put back by `emend recover` on that host. Absent: nothing is open. */

@@ -11,7 +11,7 @@ import type { Baseline, Overrides, Limits } from './limits.js';
 import type { Problem } from './problems.js';
 import type { ModelDown } from './outage.js';
 import type { MadeFiles, Picked, PickedFile } from './pick.js';
-import type { TestPlan } from './plan.js';
+import type { TestPlan } from './test-plan.js';
 import type { BlobRef, StepKey } from './ids.js';
 import type { ActivityBase, Application, ProposalActivities } from './proposal-activities.js';
 import type { TestActivities } from './test-activities.js';

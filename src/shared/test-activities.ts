@@ -1,6 +1,6 @@
 /** What crosses between workflows and the one activity that runs tests. */
+import type { Failure } from './failure.js';
 import type { BlobRef } from './ids.js';
-import type { VerificationFailure } from './plan.js';
 import type {
   ActivityBase,
   Application,
@@ -86,7 +86,7 @@ export interface WrittenByTests {
 }
 
 /** Tests that ran to their end. */
-export interface TestRun extends VerificationFailure, WrittenByTests {
+export interface TestRun extends Failure, WrittenByTests {
   readonly outcome: 'pass' | 'pass_with_warnings' | 'fail_soft' | 'fail_hard' | 'no_tests';
   readonly on: TestSubject['kind'];
   readonly transient: boolean;

@@ -1,6 +1,7 @@
 /** Names made of bytes: blob references and the id of a proposal. */
 import { sha256, canonicalJson } from '../system/hash.js';
 import type { BlobRef, StepKey } from '../shared/ids.js';
+import type { ClaimedUnfinished } from '../shared/unfinished.js';
 
 /** ◆ The id that an approval names: sha-256 (hex) of the proposal's canonical JSON. Kept as a blob under the same hash. */
 export const proposalIdOf = (proposal: Proposal): string => sha256(canonicalJson(proposal));
@@ -18,8 +19,8 @@ export interface Proposal {
   readonly stepKey: StepKey;
   readonly files: readonly ProposalFile[];
   readonly renames: readonly { readonly from: string; readonly to: string }[];
-  /** Tasks of a plan's phase that the model left undone, by their numbers in its job; absent: none. */
-  readonly unfinished?: readonly { readonly task: number; readonly why: string }[];
+  /** Tasks of the job that the model left undone; absent: none. */
+  readonly unfinished?: readonly ClaimedUnfinished[];
 }
 
 /** What is to be applied of a proposal; `files` null: all. */

@@ -218,7 +218,18 @@ describe('the debugging report', () => {
         const { blobs, base, dependencies, scope } = scene;
         const said = { output: 'E no such table: users', summary: 's', suggestions: [], diffs: [] };
         const output = await putRefusal(blobs, { kind: 'tests', ...said });
-        const failures = [{ run: 1, kind: 'test_failure', summary: 'exit 1', output }];
+        const failures = [
+          {
+            phase: 'p1',
+            run: 1,
+            kind: 'test_failure',
+            signature: null,
+            summary: 'exit 1',
+            output,
+            suggestions: [],
+            at: 0,
+          },
+        ];
         const found = await debugPhase(dependencies, { ...base, failures }, scope);
         expect(JSON.parse(await readFile(found.path ?? '', 'utf8'))).toMatchObject({
           v: 2,

@@ -18,7 +18,6 @@ import {
   withPlanLog,
   PLAN_LOG_TAIL_BYTES,
 } from '../../src/activities/plan/plan-log.js';
-import { evaluateTriggers } from '../../src/activities/plan/replan.js';
 import { eventText } from '../../src/cli/render/text.js';
 import { statsOf } from '../../src/documents/plan/report.js';
 import type { EventBody, StepEvent } from '../../src/shared/events.js';
@@ -28,8 +27,8 @@ import { resolveHome } from '../../src/stores/home.js';
 import { resolveStore } from '../../src/stores/location.js';
 import { eventEntries, type Archive } from '../../src/stores/ports.js';
 import { createPorts } from '../../src/worker/adapters.js';
-import { beginRevising } from '../../src/workflows/plan/revising.js';
-import { phaseOf, withPhase } from '../../src/workflows/plan/state.js';
+import { beginRevising } from '../../src/workflows/plan/stages/revise/judge.js';
+import { withPhase } from '../../src/workflows/plan/ways.js';
 import { Driven, reading } from '../shared/plan-driven.js';
 
 let dir: string;
@@ -191,30 +190,22 @@ describe('what a person wants of a plan, found by grep in the log', () => {
   const thirdReplan = async (forceReplan: boolean): Promise<Driven> => {
     const plan = new Driven(['p1', 'p2'], reading(['p1', 'p2']), { forceReplan });
     plan.state = withPhase(plan.state, 'p1', { replans: 2 });
-    plan.state = beginRevising(plan.state, 'p1', 'test_failure_pattern', '');
-    const { phase, trigger } = plan.state.revision.current!;
-    const spent = await evaluateTriggers(null, {
-      stepKey: 'k',
-      log: [],
-      trigger,
-      replans: phaseOf(plan.state, phase).replans,
-      forced: plan.state.revision.current!.forcedBy !== null,
-      score: 3,
-      tasks: 1,
-      expanded: false,
-      failures: [
-        { kind: null, signature: 'a' },
-        { kind: null, signature: 'a' },
-      ],
-      failedPhases: 0,
-      resolved: false,
-      thresholds: plan.state.reading.plan!.thresholds,
-    } as never);
-    plan.dispatch({
-      type: 'triggers_evaluated',
-      revising: plan.state.revision.current!,
-      result: spent,
-    });
+    const failure = {
+      phase: 'p1',
+      run: 1,
+      kind: null,
+      signature: 'a',
+      summary: 's',
+      output: null,
+      suggestions: [],
+      at: 0,
+    };
+    plan.state = withPhase(plan.state, 'p1', { failures: [failure, failure] });
+    plan.state = beginRevising(
+      plan.state,
+      { phase: 'p1', trigger: 'test_failure_pattern', words: '' },
+      0,
+    );
     return plan;
   };
 
@@ -250,16 +241,6 @@ describe('what a person wants of a plan, found by grep in the log', () => {
   test('an answer `force` of a person writes the same after the limit', async () => {
     const plan = await thirdReplan(false);
     plan.answer('force');
-    const revising = plan.state.revision.current!;
-    const result = {
-      outcome: 'replan',
-      actions: ['update_tasks'],
-      forced: true,
-      why: 'w',
-      tier: null,
-      suggestions: [],
-    } as const;
-    plan.dispatch({ type: 'triggers_evaluated', revising, result });
     expect(await grep(plan, 'LOOP_PREVENTION')).toEqual([
       'LOOP_PREVENTION: phase=1 replan_count=2/2 status=limit_reached action=escalate plan=plans/010_demo',
       'LOOP_PREVENTION: phase=1 replan_count=2/2 status=forced_override action=replan plan=plans/010_demo',

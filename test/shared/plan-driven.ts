@@ -2,10 +2,11 @@
 import type { ActivityName } from '../../src/shared/activities.js';
 import { expect } from '@jest/globals';
 import { TIMINGS, type Timings } from '../../src/shared/limits.js';
-import { nextPlanEffect } from '../../src/workflows/plan/effects.js';
-import { reducePlan, type PlanFact } from '../../src/workflows/plan/reduce.js';
-import { lacksWorktree, worktreeName } from '../../src/workflows/plan/worktrees.js';
-import { initialPlan, phaseOf, type PlanState } from '../../src/workflows/plan/state.js';
+import type { PlanFact } from '../../src/workflows/plan/protocol.js';
+import { reducePlan } from '../../src/workflows/plan/reduce.js';
+import { lacksWorktree, phaseOf, worktreeName } from '../../src/workflows/plan/selectors.js';
+import { nextPlanEffect } from '../../src/workflows/plan/stages/index.js';
+import { type PlanState, initialPlan } from '../../src/workflows/plan/state.js';
 import type { PlanSetup, StepResult } from '../../src/shared/run.js';
 import type { ReadyPlan } from '../../src/shared/plan.js';
 import { queueNames } from '../../src/shared/names.js';

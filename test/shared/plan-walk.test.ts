@@ -61,7 +61,6 @@ test('no sequence spins, every answer that a decision offers leads on, every pla
   const activities: readonly ActivityName[] = [
     'readPlan',
     'scorePhase',
-    'evaluateTriggers',
     'debugPhase',
     'proposeReplan',
     'applyReplan',

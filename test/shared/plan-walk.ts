@@ -7,23 +7,20 @@ import type { Answer, DecisionRequest, PauseReason } from '../../src/shared/deci
 import { validateDecision } from '../../src/shared/validate-decision.js';
 import { TIMINGS, type Timings } from '../../src/shared/limits.js';
 import type { ReadPlanResult } from '../../src/shared/plan-activities.js';
-import type {
-  ApplyReplanResult,
-  EvaluateTriggersResult,
-} from '../../src/shared/replan-activities.js';
+import type { ApplyReplanResult } from '../../src/shared/replan-activities.js';
 import { checkpointOf } from '../../src/workflows/plan/checkpoint.js';
-import { nextPlanEffect, type PlanEffect } from '../../src/workflows/plan/effects.js';
-import { reducePlan, type PlanFact } from '../../src/workflows/plan/reduce.js';
-import { within } from '../../src/workflows/frame/machine.js';
-import { lacksWorktree, worktreeName } from '../../src/workflows/plan/worktrees.js';
+import type { PlanEffect, PlanFact } from '../../src/workflows/plan/protocol.js';
+import { reducePlan } from '../../src/workflows/plan/reduce.js';
 import {
   commandsOf,
-  initialPlan,
   isHeld,
+  lacksWorktree,
   phaseOf,
-  type PlanState,
-  type Revising,
-} from '../../src/workflows/plan/state.js';
+  worktreeName,
+} from '../../src/workflows/plan/selectors.js';
+import { nextPlanEffect } from '../../src/workflows/plan/stages/index.js';
+import { type PlanState, type Revising, initialPlan } from '../../src/workflows/plan/state.js';
+import { within } from '../../src/workflows/frame/machine.js';
 import type { PhaseReading, ReadyPlan } from '../../src/shared/plan.js';
 import type { PlanSetup, PlanOptions, StepResult } from '../../src/shared/run.js';
 import { detailsOfPlan, statusOfPlan } from '../../src/workflows/plan/views.js';
@@ -429,12 +426,7 @@ export class PlanWalk {
     switch (move.kind) {
       case 'read': {
         if (this.fails('readPlan', null, label)) return;
-        const problem = { code: 'plan_invalid', message: 'broken' } as never;
-        const result =
-          this.draw(12) === 1
-            ? ({ outcome: 'refused', problem } as const)
-            : this.sameOr(this.reading());
-        return this.dispatch({ type: 'plan_read', result });
+        return this.dispatch({ type: 'plan_read', result: this.readNext() });
       }
       case 'score': {
         if (this.fails('scorePhase', move.phase, label)) return;
@@ -642,7 +634,7 @@ export class PlanWalk {
         if (asksItself) return { ...base, outcome: 'skipped', verification: null };
         const failure = {
           kind: 'test_failure',
-          signature: 'a',
+          signature: this.draw(2) === 1 ? 'b' : 'a',
           summary: 's',
           output: null,
           suggestions: ['look'],
@@ -656,9 +648,8 @@ export class PlanWalk {
 
   private revise(revising: Revising, label: string): void {
     const { step, phase } = revising;
+    if (step === 'asked') throw new Error(`no decision asks about ${phase}: ${this.shown()}`);
     const activities = {
-      evaluate: 'evaluateTriggers',
-      asked: 'evaluateTriggers',
       debug: 'debugPhase',
       propose: 'proposeReplan',
       apply: 'applyReplan',
@@ -684,21 +675,12 @@ export class PlanWalk {
       }
       case 'apply':
         return this.dispatch({ type: 'replanned', revising, result: this.replan(phase) });
-      default: {
-        const outcomes = ['none', 'notice', 'replan', 'limit', 'replan'] as const;
-        const outcome = outcomes[this.draw(outcomes.length)] ?? 'none';
-        const failed = revising.trigger === 'test_failure_pattern';
-        const tier = !failed ? null : outcome === 'notice' && this.draw(4) > 0 ? 'debug' : 'again';
-        const told = {
-          actions: ['add_phase'],
-          forced: outcome === 'replan' && revising.forcedBy !== null,
-          why: 'w',
-          suggestions: ['s'],
-        };
-        const result: EvaluateTriggersResult = { tier, outcome, ...told };
-        return this.dispatch({ type: 'triggers_evaluated', revising, result });
-      }
     }
+  }
+
+  private readNext(): ReadPlanResult {
+    const problem = { code: 'plan_invalid', message: 'broken' } as never;
+    return this.draw(12) === 1 ? { outcome: 'refused', problem } : this.sameOr(this.reading());
   }
 
   private replan(id: string): ApplyReplanResult {
@@ -723,7 +705,9 @@ export class PlanWalk {
       complexityBefore: 3,
       complexityAfter: 3,
     };
-    return { outcome: 'replanned', action: 'add_phase', ...measures, commit: 'c' };
+    // The reading can fail after the plan is written: then the run reads it itself.
+    const plan = this.draw(4) === 1 ? null : this.readNext();
+    return { outcome: 'replanned', action: 'add_phase', ...measures, commit: 'c', plan };
   }
 }
 

@@ -8,7 +8,7 @@ import { anchorsOf } from '../../src/documents/plan/anchors.js';
 import { parsePlan } from '../../src/documents/plan/parse.js';
 import { filesIn, scoreOf, sectionIn } from '../../src/documents/plan/score.js';
 import { unticked } from '../../src/documents/plan/tree.js';
-import { claimedUnfinished } from '../../src/documents/plan/unfinished.js';
+import { claimedUnfinished } from '../../src/shared/unfinished.js';
 import { parseConfig, parseJob } from '../../src/documents/job/index.js';
 import { firstHeading } from '../../src/documents/source/yaml.js';
 import { elisionReasons } from '../../src/edits/locate/elision.js';

@@ -36,11 +36,8 @@ import { filesIn, scoreOf, sectionIn, thresholdsIn } from '../../src/documents/p
 import { taskCommands, testingProtocols } from '../../src/documents/plan/test-commands.js';
 import { decoded, readTree, resolveLink, unticked } from '../../src/documents/plan/tree.js';
 import { lineIndex } from '../../src/documents/plan/types.js';
-import {
-  claimedUnfinished,
-  filesToMake,
-  readUnfinished,
-} from '../../src/documents/plan/unfinished.js';
+import { filesToMake } from '../../src/documents/plan/unfinished.js';
+import { claimedUnfinished, readUnfinished } from '../../src/shared/unfinished.js';
 import { checkFilePath } from '../../src/documents/source/schemas.js';
 import { firstHeading, readYaml, splitFrontMatter } from '../../src/documents/source/yaml.js';
 import { discoverTests } from '../../src/workspace/commands/index.js';

@@ -114,6 +114,10 @@ const BROKEN: Record<string, { readonly bad: string; readonly text: string }> = 
   'page-as-types': { bad: 'src/web/page/bad.ts', text: uses('../../client/x.js') },
   'workflows-arrows': { bad: 'src/workflows/bad.ts', text: uses('../edits/index.js') },
   'step-and-plan-apart': { bad: 'src/workflows/plan/bad.ts', text: uses('../step/x.js') },
+  'step-knows-no-plan': {
+    bad: 'src/activities/step/bad.ts',
+    text: uses('../../documents/plan/index.js'),
+  },
   'stages-on-selectors': { bad: 'src/workflows/step/selectors.ts', text: uses('./stages/x.js') },
   'reducer-on-stages': { bad: 'src/workflows/step/stages/bad.ts', text: uses('../reduce.js') },
   'through-the-door': { bad: 'src/cli/bad.ts', text: uses('../edits/x.js') },
@@ -139,6 +143,7 @@ const GOOD = [
     'syntax/x',
     'syntax/index',
     'documents/x',
+    'documents/plan/index',
     'system/x',
   ],
   ...[
@@ -345,8 +350,8 @@ describe('sources', () => {
     'src/activities/step/proposal.ts': 'digits of a name',
     'src/client/runs/resolve.ts': 'digits of a name',
     'src/web/ui.ts': 'a port',
+    'src/documents/plan/parts.ts': 'what a small phase is',
     'src/client/cron-key.ts': "a value of the server's enumeration",
-    'src/documents/plan/triggers.ts': 'what a small phase is, and how many failures are a pattern',
     'src/documents/plan/score.ts': 'weights and points of a score',
     'src/temporal/dev-server.ts': "Temporal's usual ports",
     'src/cli/commands/serve.ts': 'a usual port',

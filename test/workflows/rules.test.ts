@@ -53,6 +53,7 @@ const LIVE = [
   ...['STORE', 'MODEL', 'SHOWN', 'EDIT'].map((of) => ['bounds', `${of}_BOUNDS`] as const),
   ['decisions', 'ANSWERS_BY_REASON'],
   ['decisions', 'WHOLE_ANSWERS'],
+  ['rules', 'REPLAN_ACTIONS'],
   ['activities', 'ACTIVITIES'],
 ] as const;
 

@@ -9,7 +9,7 @@ import { sumEstimates } from '../../shared/usage.js';
 import * as edits from '../step/estimate.js';
 import { readGiven } from '../../system/given-file.js';
 
-// bound: So many attempts in a row fail at most before a phase is replanned (src/documents/plan/triggers.ts).
+// bound: So many attempts in a row fail at most before a phase is replanned (src/shared/triggers.ts).
 export const PHASE_ATTEMPTS = 3;
 
 // What the score of a phase asks for: a model, by the routes of `emend.yaml`, and words in the prompt (docs/decisions/0004). Pure.
@@ -67,7 +67,7 @@ export async function estimatePhase(
 }
 
 /**
- * Where its tests fail each time: as many attempts, debugging reports and replans as the tiers allow (src/documents/plan/triggers.ts) until the
+ * Where its tests fail each time: as many attempts, debugging reports and replans as the tiers allow (src/shared/triggers.ts) until the
  * limit of its replans asks a person. Phases that a replan adds are not known yet, and not counted.
  */
 export function mostOfPhase(

@@ -9,6 +9,7 @@ import type { MarkPhaseInput, PhaseText, PhaseTexts } from '../../shared/plan-ac
 import type { Activity } from '../frame/activity.js';
 import type { ActivityPorts } from '../frame/ports.js';
 import { describeUnfinished } from '../../shared/event-text.js';
+import { readUnfinished } from '../../shared/unfinished.js';
 import { textsInWorkspace, writePlan, type PlanTexts } from './write-plan.js';
 import { checkFilePath } from '../../documents/source/schemas.js';
 import { isTrackedBelow } from '../../workspace/files/index.js';
@@ -33,7 +34,7 @@ export async function unfinishedOf(
   }: { readonly root: string } & Readonly<Record<'tasks' | 'asked', PhaseText['tasks']>>,
 ): Promise<readonly plans.UnfinishedTask[]> {
   if (commit === null || tasks.length === 0) return [];
-  const claimed = plans.readUnfinished(await repository.message(workspace, commit));
+  const claimed = readUnfinished(await repository.message(workspace, commit));
   const now = (task: number): PhaseText['tasks'][number] | undefined =>
     plans.taskNow(asked, tasks, task);
   const said = claimed.map(({ task, why }) => ({

@@ -90,63 +90,25 @@ async function noteStart(
 
 async function make(ports: ActivityPorts, input: PhaseJobInput): Promise<PhaseJobResult> {
   const { blobs } = ports;
-  const { phase, planPath } = input;
+  const { phase, planPath, report, failure } = input;
   const texts = await getJson<PhaseTexts>(blobs, input.texts, 'phase texts');
-  const asked = texts.phases[phase.id];
-  if (asked === undefined) throw new Error(`the reading has no phase ${phase.id}`);
-  // Of a plan that a person broke meanwhile nothing is left out; one that cannot be read at this moment is read by the next attempt.
+  const phaseWords = texts.phases[phase.id];
+  if (phaseWords === undefined) throw new Error(`the reading has no phase ${phase.id}`);
   const root = await ports.workspace.root(input.workspace);
-  const plan = await readFiles(ports, root, planPath).catch((error: unknown) => {
-    if (error instanceof ProblemError && isRefusal(error.problem)) return null;
-    throw error;
-  });
-  const own = new Set(plan === null ? [] : pathsOfPlan(plan, root));
-  const files = await filesOf(root, asked.files, asked.text, own);
+  const own = new Set(await ownPaths(ports, root, planPath));
+  const files = await filesOf(root, phaseWords.files, phaseWords.text, own);
   // As the plan was read: nothing that a model wrote since counts.
   const settings = await getJson<Partial<PlanSettings>>(blobs, input.settings, 'settings');
-  const { front, config } = settings;
-  const set = { create: config?.create ?? true, ...front };
-  const title = `Phase ${phase.number}: ${phase.name}`;
-  const report = input.report === null ? null : await getText(blobs, input.report);
   const fallback =
-    input.failure === null
-      ? null
-      : await fallbackOf(root, input, files, settings.configurationCommit);
-  const failure = input.failure === null ? null : await failureText(ports, input.failure);
-  const effort = effortOf(input.score);
-  const keys = [
-    '---',
-    ...(files.there.length === 0 ? [] : [`target_files: ${JSON.stringify(files.there)}`]),
-    ...(files.fresh.length === 0 ? [] : [`new_files: ${JSON.stringify(files.fresh)}`]),
-    ...(files.gone.length === 0 ? [] : [`delete_files: ${JSON.stringify(files.gone)}`]),
-    ...(fallback === null ? [] : [`${fallback.key}: ${JSON.stringify(fallback.value)}`]),
-    ...(phase.category === 'code' ? [] : [`category: ${phase.category}`]),
-    ...(levelOf(input.score) === 'low' ? [] : [`complexity: ${levelOf(input.score)}`]),
-    ...(effort === null ? [] : [`effort: ${effort}`]),
-    ...Object.entries(set).map(([key, value]) => `${key}: ${JSON.stringify(value)}`),
-    `test: ${input.commands.length === 0 ? 'false' : JSON.stringify(input.commands)}`,
-    `commit: ${JSON.stringify(commitMessage(title, input))}`,
-    '---',
-  ];
-  const body = [
-    `# ${title}`,
-    ...(asked.objective === null ? [] : [`**Objective**: ${asked.objective}`]),
-    [PROMPTS[phase.category], effort === null ? '' : EFFORT_TEXTS[effort]]
-      .filter((words) => words !== '')
-      .join(' '),
-    ...(asked.prerequisites.length === 0
-      ? []
-      : [`Prerequisites, which are met: ${asked.prerequisites.join('; ')}`]),
-    ...(asked.tasks.length === 0
-      ? []
-      : [`## Tasks\n\n${asked.tasks.map(taskLine).join('\n')}\n\n${UNFINISHED_ASKED}`]),
-    `## The phase as the plan has it\n\n${asked.text === '' ? title : asked.text}`,
-    ...(input.note === null ? [] : [`## A person's note\n\n${input.note}`]),
-    ...(failure === null
-      ? []
-      : [`## The last attempt failed its tests and was taken back\n\n${failure}`]),
-    ...(report === null ? [] : [`## Debugging report\n\n${report}`]),
-  ];
+    failure === null ? null : await fallbackOf(root, input, files, settings.configurationCommit);
+  const title = `Phase ${phase.number}: ${phase.name}`;
+  const keys = jobKeys(input, { title, files, settings, fallback });
+  const body = jobBody(input, {
+    title,
+    phaseWords,
+    failure: failure === null ? null : await failureText(ports, failure),
+    report: report === null ? null : await getText(blobs, report),
+  });
   const job = await putText(blobs, `${keys.join('\n')}\n${body.join('\n\n')}\n`);
   return {
     outcome: 'ready',
@@ -155,6 +117,91 @@ async function make(ports: ActivityPorts, input: PhaseJobInput): Promise<PhaseJo
     title,
     ...(fallback === null ? {} : { fallback: `${fallback.key} ${fallback.value}` }),
   };
+}
+
+/** Returns the documents of the plan, which are no targets of its phases. A broken plan has none; one that cannot be read at this moment is read by the next attempt. */
+async function ownPaths(
+  ports: ActivityPorts,
+  root: string,
+  planPath: string,
+): Promise<readonly string[]> {
+  try {
+    return pathsOfPlan(await readFiles(ports, root, planPath), root);
+  } catch (error) {
+    if (error instanceof ProblemError && isRefusal(error.problem)) return [];
+    throw error;
+  }
+}
+
+/** Returns the lines of the job's front matter. */
+function jobKeys(
+  { phase, score, commands, ...input }: PhaseJobInput,
+  {
+    title,
+    files,
+    settings: { front, config },
+    fallback,
+  }: {
+    readonly title: string;
+    readonly files: Awaited<ReturnType<typeof filesOf>>;
+    readonly settings: Partial<PlanSettings>;
+    readonly fallback: Awaited<ReturnType<typeof fallbackOf>>;
+  },
+): readonly string[] {
+  const set = { create: config?.create ?? true, ...front };
+  const effort = effortOf(score);
+  const level = levelOf(score);
+  return [
+    '---',
+    ...(files.there.length === 0 ? [] : [`target_files: ${JSON.stringify(files.there)}`]),
+    ...(files.fresh.length === 0 ? [] : [`new_files: ${JSON.stringify(files.fresh)}`]),
+    ...(files.gone.length === 0 ? [] : [`delete_files: ${JSON.stringify(files.gone)}`]),
+    ...(fallback === null ? [] : [`${fallback.key}: ${JSON.stringify(fallback.value)}`]),
+    ...(phase.category === 'code' ? [] : [`category: ${phase.category}`]),
+    ...(level === 'low' ? [] : [`complexity: ${level}`]),
+    ...(effort === null ? [] : [`effort: ${effort}`]),
+    ...Object.entries(set).map(([key, value]) => `${key}: ${JSON.stringify(value)}`),
+    `test: ${commands.length === 0 ? 'false' : JSON.stringify(commands)}`,
+    `commit: ${JSON.stringify(commitMessage(title, { phase, score, commands, ...input }))}`,
+    '---',
+  ];
+}
+
+/** Returns the paragraphs of the job's instructions. */
+function jobBody(
+  { phase, score, note }: PhaseJobInput,
+  {
+    title,
+    phaseWords: { objective, prerequisites, tasks, text },
+    failure,
+    report,
+  }: {
+    readonly title: string;
+    readonly phaseWords: PhaseText;
+    readonly failure: string | null;
+    readonly report: string | null;
+  },
+): readonly string[] {
+  const effort = effortOf(score);
+  return [
+    `# ${title}`,
+    ...(objective === null ? [] : [`**Objective**: ${objective}`]),
+    [PROMPTS[phase.category], effort === null ? '' : EFFORT_TEXTS[effort]]
+      .filter((words) => words !== '')
+      .join(' '),
+    ...(prerequisites.length === 0
+      ? []
+      : [`Prerequisites, which are met: ${prerequisites.join('; ')}`]),
+    ...(tasks.length === 0
+      ? []
+      : [`## Tasks\n\n${tasks.map(taskLine).join('\n')}\n\n${UNFINISHED_ASKED}`]),
+    `## The phase as the plan has it\n\n${text === '' ? title : text}`,
+    ...(note === null ? [] : [`## A person's note\n\n${note}`]),
+    ...(failure === null
+      ? []
+      : [`## The last attempt failed its tests and was taken back\n\n${failure}`]),
+    ...(report === null ? [] : [`## Debugging report\n\n${report}`]),
+  ];
 }
 
 const PROMPTS: Record<PhaseCategory, string> = {

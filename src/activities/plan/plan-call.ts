@@ -11,11 +11,9 @@ import {
 } from '../../model/prompts/index.js';
 import { readRefusal } from '../step/refusals.js';
 import type { Role } from '../../model/ports.js';
-import type {
-  PlanCallFailure,
-  PlanCallInput,
-  ScorePhaseResult,
-} from '../../shared/replan-activities.js';
+import type { PhaseFailure } from '../../shared/plan.js';
+import type { PlanCallInput, ScorePhaseResult } from '../../shared/replan-activities.js';
+import type { BlobRef } from '../../shared/ids.js';
 import type { Limits } from '../../shared/limits.js';
 import { NO_USAGE, type StepUsage } from '../../shared/usage.js';
 import type { Activity, ActivityScope } from '../frame/activity.js';
@@ -101,10 +99,10 @@ export async function askForPlan<T>(
   );
 }
 
-/** Failed verifications with their outputs, as prompts show them. */
+/** Returns failures with the text of their outputs, as prompts show them. */
 export async function failuresShown(
   { blobs }: ActivityPorts,
-  failures: readonly PlanCallFailure[],
+  failures: readonly PhaseFailure[],
 ): Promise<readonly FailureShown[]> {
   const shown: FailureShown[] = [];
   for (const { run, kind, summary, output } of failures)
@@ -112,13 +110,14 @@ export async function failuresShown(
       run,
       summary,
       kind: kind ?? 'unknown',
-      output:
-        output === null
-          ? ''
-          : (await readRefusal(blobs, output, { reasons_bytes: MODEL_BOUNDS.phaseOutput_bytes }))
-              .reasons,
+      output: output === null ? '' : await outputShown(blobs, output),
     });
   return shown;
+}
+
+async function outputShown(blobs: ActivityPorts['blobs'], output: BlobRef): Promise<string> {
+  const shown = await readRefusal(blobs, output, { reasons_bytes: MODEL_BOUNDS.phaseOutput_bytes });
+  return shown.reasons;
 }
 
 // A second score of a phase, from its text alone. Without one in time, or with one that cannot be used, the first score stands.

@@ -149,68 +149,82 @@ interface Due {
 }
 
 /**
- * The archive, with a line in the log for each event of a plan. Each event gets one line, also where another process made it: what the
- * archive held before and the log's end shows was written already. An event of which the archive alone knows gets its line now, as a
+ * Returns the archive, with a line in the log for each event of a plan. Each event gets one line, also if another process made it: what
+ * the archive and the end of the log had before was written already. An event that only the archive knows gets its line now, as a
  * worker may have died between the two.
  */
 export function withPlanLog(archive: Archive, path: string): Archive {
-  const names = new Map<StepKey, string | null>();
-  const seen = new Set<string>();
-  /** As its start told, which another machine may have archived. */
-  const nameOf = async (
-    stepKey: StepKey,
-    entries: readonly ArchiveEntry[],
-  ): Promise<string | null> => {
-    const known = names.get(stepKey);
-    if (known !== undefined) return known;
-    const events = [...entries, ...(await archive.read(stepKey))].flatMap(({ kind, data }) =>
-      kind === 'event' ? [data as StepEvent] : [],
-    );
-    const name = events.find((event) => event.type === 'plan_started')?.plan ?? null;
-    names.set(stepKey, name);
-    return name;
-  };
-  const file = rotatingFile(path);
-  const dueOf = async (
-    stepKey: StepKey,
-    entries: readonly ArchiveEntry[],
-  ): Promise<readonly Due[]> => {
-    const due = entries.flatMap(({ id, kind, data }): readonly Due[] => {
-      if (kind !== 'event') return [];
-      const event = data as StepEvent;
-      const found = planLine(event);
-      const key = `${stepKey} ${id}`;
-      return found === undefined || seen.has(key) ? [] : [{ id, key, at: event.at, line: found }];
-    });
-    const plan = due.length === 0 ? null : await nameOf(stepKey, entries);
-    // At the end: readers of columns find the others where they were.
-    return plan === null ? due : due.map((each) => ({ ...each, line: named(each.line, plan) }));
-  };
-  const writtenBefore = async (
-    stepKey: StepKey,
-    due: readonly Due[],
-  ): Promise<ReadonlySet<string>> => {
-    if (due.length === 0) return new Set();
-    const lines = lastLines(path);
-    const found = due.filter(({ at, line }) => lines.has(textOfLine(at, line)));
-    // Two plans may have the same line in the same second: the archive tells whose it is.
-    if (found.length === 0) return new Set();
-    const held = new Set((await archive.read(stepKey)).map(({ id }) => id));
-    return new Set(found.filter(({ id }) => held.has(id)).map(({ key }) => key));
-  };
+  const log = new PlanLog(archive, path);
   return {
     ...archive,
     append: async (stepKey, entries, later) => {
-      const due = await dueOf(stepKey, entries);
-      const before = await writtenBefore(stepKey, due);
+      const due = await log.dueLines(stepKey, entries);
+      const before = await log.writtenBefore(stepKey, due);
       await archive.append(stepKey, entries, later);
-      for (const { key, at, line } of due) {
-        // Looked up anew for each: one call may hold an entry twice.
-        if (seen.has(key)) continue;
-        if (seen.size >= REMEMBERED_LOG_LINES) for (const each of [seen, names]) each.clear();
-        seen.add(key);
-        if (!before.has(key)) file.write(textOfLine(at, line));
-      }
+      log.write(due, before);
     },
   };
+}
+
+class PlanLog {
+  private readonly archive: Archive;
+  private readonly path: string;
+  private readonly file: ReturnType<typeof rotatingFile>;
+  private readonly names = new Map<StepKey, string | null>();
+  private readonly seen = new Set<string>();
+
+  constructor(archive: Archive, path: string) {
+    this.archive = archive;
+    this.path = path;
+    this.file = rotatingFile(path);
+  }
+
+  /** Returns the lines of the events among the entries that this process has not written. */
+  async dueLines(stepKey: StepKey, entries: readonly ArchiveEntry[]): Promise<readonly Due[]> {
+    const due = entries.flatMap(({ id, kind, data }): readonly Due[] => {
+      if (kind !== 'event') return [];
+      const event = data as StepEvent;
+      const line = planLine(event);
+      const key = `${stepKey} ${id}`;
+      return line === undefined || this.seen.has(key) ? [] : [{ id, key, at: event.at, line }];
+    });
+    const plan = due.length === 0 ? null : await this.nameOf(stepKey, entries);
+    // The name is the last column, so that readers of the other columns find them where they were.
+    return plan === null ? due : due.map((entry) => ({ ...entry, line: named(entry.line, plan) }));
+  }
+
+  /** Returns the keys of the lines that the log has. Two plans may have the same line in the same second: the archive knows whose it is. */
+  async writtenBefore(stepKey: StepKey, due: readonly Due[]): Promise<ReadonlySet<string>> {
+    if (due.length === 0) return new Set();
+    const lines = lastLines(this.path);
+    const found = due.filter(({ at: time_ms, line }) => lines.has(textOfLine(time_ms, line)));
+    if (found.length === 0) return new Set();
+    const archived = new Set((await this.archive.read(stepKey)).map(({ id }) => id));
+    return new Set(found.filter(({ id }) => archived.has(id)).map(({ key }) => key));
+  }
+
+  /** Writes the lines that are not in `before`. One call may have an entry twice, so each is looked up again. */
+  write(due: readonly Due[], before: ReadonlySet<string>): void {
+    for (const { key, at: time_ms, line } of due) {
+      if (this.seen.has(key)) continue;
+      if (this.seen.size >= REMEMBERED_LOG_LINES) {
+        this.seen.clear();
+        this.names.clear();
+      }
+      this.seen.add(key);
+      if (!before.has(key)) this.file.write(textOfLine(time_ms, line));
+    }
+  }
+
+  /** Returns the plan that the first event of the run names. Another machine may have archived it. */
+  private async nameOf(stepKey: StepKey, entries: readonly ArchiveEntry[]): Promise<string | null> {
+    const known = this.names.get(stepKey);
+    if (known !== undefined) return known;
+    const events = [...entries, ...(await this.archive.read(stepKey))].flatMap(({ kind, data }) =>
+      kind === 'event' ? [data as StepEvent] : [],
+    );
+    const name = events.find((event) => event.type === 'plan_started')?.plan ?? null;
+    this.names.set(stepKey, name);
+    return name;
+  }
 }

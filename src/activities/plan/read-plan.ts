@@ -125,116 +125,177 @@ async function refuseOtherPlan(
   }
 }
 
+/** Reads all that the run goes by. If the documents ask for what the run knows, it returns only what may differ. */
 async function compute(
   ports: ActivityPorts,
   input: ReadPlanInput,
-  { root, config, plan }: TrustedFiles,
+  trusted: TrustedFiles,
 ): Promise<ReadyPlan | SamePlan> {
-  const { workspace, planPath } = input;
-  const repository = await ports.repository.head(workspace);
-  if (repository === null)
-    return fail(
-      'not_a_repository',
-      `${planPath}: each phase of a plan is committed, but ${workspace} is not a git repository.`,
-    );
-  if (repository.head === null)
-    return fail(
-      'not_a_repository',
-      `${workspace} has no commit yet; the phases of ${planPath} need one to build on.`,
-    );
+  const { root, config, plan } = trusted;
+  await refuseWithoutCommit(ports, input);
   const report = plans.reportOf(plan.tree, plan.thresholds, plan.show);
   refuseFaults(report.faults);
   await refuseUncommitted(plan, root, input);
-  const approvers = await approversOf(ports, workspace, config);
+  const approvers = await approversOf(ports, input.workspace, config);
   const checkpoint = await checkpointOfRun(ports, input.resume?.checkpoint);
-  const idsBy = (known: ReadPlanInput['known']) => idsOf(plan.tree.phases, known);
-  const ids = idsBy(checkpoint?.phases ?? input.known);
-  const texts = textsOf(plan, report.phases, ids);
-  const idOf = new Map(report.phases.map(({ number }, index) => [number, ids[index] ?? '']));
-  const before = plans.waitsFor(
-    report.phases.map(({ number, dependencies }) => ({ number, on: dependencies })),
-    (index) => ids[index] ?? '',
-  );
-  const staged = plans.chosenBy(plan.tree, 'expand', 'stage', plan.thresholds.values);
-  const open = new Set(input.known.flatMap((phase) => (phase.open === true ? phase.id : [])));
-  const read = report.phases.map((phase, index) => {
-    const id = ids[index] ?? '';
-    const stages = staged.find((each) => each.phase === phase.number)?.why;
-    const about = { id, dependsOn: before[index] ?? [], isOpen: open.has(id) };
-    const known = phaseReading(phase, about, texts);
-    return stages === undefined ? known : { ...known, stages };
-  });
-  // Told in full there: all before a phase without a line of its own.
-  const asked = read.map(({ id, text, dependsOn }, index) => [
-    id,
-    text,
-    report.phases[index]?.dependencies === null ? ids.slice(0, index) : dependsOn,
-  ]);
-  const hash = sha256(JSON.stringify(asked)).slice(0, 16);
+  const read = readDocuments(plan, report, checkpoint?.phases ?? input.known, input.known);
   const level = plans.levelOf(plan.tree);
-  if (input.hash === hash)
-    return {
-      outcome: 'same' as const,
-      hash,
-      level,
-      phases: read.map(({ id, number, marker, expanded, tasks }) => ({
-        id,
-        number,
-        marker,
-        expanded,
-        tasks,
-      })),
-    };
-  const front = plan.tree.main.settings;
-  const settings = { ...config, ...front };
-  const { requireCompleteSentinel } = input.overrides;
-  const sentinel = requireCompleteSentinel === undefined ? {} : { requireCompleteSentinel };
+  if (input.hash === read.hash) return samePlan(read, level);
   const limits = resolveLimits(config, { limits: {} }, input.overrides);
-  const test = await testsOfPlan(
-    ports,
-    input,
-    { plan, root, config },
-    { phases: report.phases, ids },
-  );
+  const test = await testsOfPlan(ports, input, trusted, {
+    phases: report.phases,
+    ids: read.ids,
+  });
   const isTested =
     test.commands.length > 0 || test.found !== null || Object.keys(test.phases ?? {}).length > 0;
-  // Said before anything is paid for, so with the first reading.
-  const listed = await Promise.all(read.map((phase) => withTasks(phase, texts)));
-  const about = { config, limits, isTested };
-  const phases =
-    input.reading > 1 ? listed : await estimated(plan, root, about, { read: listed, texts });
-  const asRead = { phases, hash, limits, idsBy };
-  const left =
+  const phases = await shownPhases(input, trusted, read, { limits, isTested });
+  const asRead = {
+    phases,
+    hash: read.hash,
+    limits,
+    idsBy: (known: ReadPlanInput['known']) => idsOf(plan.tree.phases, known),
+  };
+  const resumePoint =
     input.resume === undefined ? null : await findResumePoint(ports, input, checkpoint, asRead);
   return {
     outcome: 'ready',
     title: await hideSecrets(report.title ?? plan.place.stem),
-    hash,
-    ...(left === null ? {} : { resumePoint: left }),
+    hash: read.hash,
+    ...(resumePoint === null ? {} : { resumePoint }),
     ...(await notesOf(plan)),
     level,
     phases,
     declared: report.declared,
-    waves: report.waves.map(({ subWaves }) =>
-      subWaves.map((wave) => wave.map((number) => idOf.get(number) ?? '')),
-    ),
+    waves: wavesOf(report, read.ids),
     thresholds: plan.thresholds.values,
     lostMarks: LOST_MARKS,
     limits,
     approval: input.approval ?? config.approval,
     ...(approvers === null ? {} : { approvers }),
-    ...(settings.hooks && (await ports.repository.hasHooks(workspace)) ? { runsHooks: true } : {}),
-    ...(settings.worktree?.setup === undefined || input.repository !== undefined
-      ? {}
-      : { setsUp: true }),
+    ...(await commandsBesideTests(ports, input, trusted)),
     test,
-    texts: await putJson(ports.blobs, texts),
-    settings: await putJson(ports.blobs, {
-      config: { ...config, ...front, ...sentinel },
-      front,
-      limits,
-      ...configurationOf(input),
-    } satisfies PlanSettings),
+    texts: await putJson(ports.blobs, read.texts),
+    settings: await putJson(ports.blobs, settingsOf(input, trusted, limits)),
+  };
+}
+
+/** Returns which of the plan's activities run commands of the project, so that they go to the queue of commands. */
+async function commandsBesideTests(
+  { repository }: ActivityPorts,
+  input: ReadPlanInput,
+  { config, plan }: TrustedFiles,
+): Promise<Pick<ReadyPlan, 'runsHooks' | 'setsUp'>> {
+  const settings = { ...config, ...plan.tree.main.settings };
+  const runsHooks = settings.hooks && (await repository.hasHooks(input.workspace));
+  const setsUp = settings.worktree?.setup !== undefined && input.repository === undefined;
+  return { ...(runsHooks ? { runsHooks } : {}), ...(setsUp ? { setsUp } : {}) };
+}
+
+/** Each phase is committed, and needs a commit to build on. */
+async function refuseWithoutCommit(
+  { repository }: ActivityPorts,
+  { workspace, planPath }: ReadPlanInput,
+): Promise<void> {
+  const found = await repository.head(workspace);
+  if (found === null)
+    fail(
+      'not_a_repository',
+      `${planPath}: each phase of a plan is committed, but ${workspace} is not a git repository.`,
+    );
+  else if (found.head === null)
+    fail(
+      'not_a_repository',
+      `${workspace} has no commit yet; the phases of ${planPath} need one to build on.`,
+    );
+}
+
+/** The phases as the documents have them, with what each asks for. */
+interface ReadPhases {
+  /** In the order of the phases. */
+  readonly ids: readonly PhaseId[];
+  readonly texts: PhaseTexts;
+  readonly phases: readonly PhaseReading[];
+  /** Of all that the phases ask for. */
+  readonly hash: string;
+}
+
+/** `named`: phases whose ids stay. `known`: phases as the run knows them. */
+function readDocuments(
+  plan: ReadPlan,
+  report: plans.PlanReport,
+  named: ReadPlanInput['known'],
+  known: ReadPlanInput['known'],
+): ReadPhases {
+  const ids = idsOf(plan.tree.phases, named);
+  const texts = textsOf(plan, report.phases, ids);
+  const before = plans.waitsFor(
+    report.phases.map(({ number, dependencies }) => ({ number, on: dependencies })),
+    (index) => ids[index] ?? '',
+  );
+  const staged = plans.chosenBy(plan.tree, 'expand', 'stage', plan.thresholds.values);
+  const open = new Set(known.flatMap((phase) => (phase.open === true ? phase.id : [])));
+  const phases = report.phases.map((phase, index) => {
+    const id = ids[index] ?? '';
+    const stages = staged.find(({ phase: number }) => number === phase.number)?.why;
+    const about = { id, dependsOn: before[index] ?? [], isOpen: open.has(id) };
+    const reading = phaseReading(phase, about, texts);
+    return stages === undefined ? reading : { ...reading, stages };
+  });
+  // A phase without a line of dependencies waits for all phases before it.
+  const requests = phases.map(({ id, text, dependsOn }, index) => [
+    id,
+    text,
+    report.phases[index]?.dependencies === null ? ids.slice(0, index) : dependsOn,
+  ]);
+  return { ids, texts, phases, hash: sha256(JSON.stringify(requests)).slice(0, 16) };
+}
+
+const samePlan = ({ hash, phases }: ReadPhases, level: ReadyPlan['level']): SamePlan => ({
+  outcome: 'same',
+  hash,
+  level,
+  phases: phases.map(({ id, number, marker, expanded, tasks }) => ({
+    id,
+    number,
+    marker,
+    expanded,
+    tasks,
+  })),
+});
+
+/** Returns the phases with their tasks, and in the first reading also with estimates: they are shown before anything is paid for. */
+async function shownPhases(
+  { reading }: ReadPlanInput,
+  { plan, root, config }: TrustedFiles,
+  { phases, texts }: ReadPhases,
+  { limits, isTested }: { readonly limits: Limits; readonly isTested: boolean },
+): Promise<readonly PhaseReading[]> {
+  const listed = await Promise.all(phases.map((phase) => withTasks(phase, texts)));
+  if (reading > 1) return listed;
+  return estimated(plan, root, { config, limits, isTested }, { read: listed, texts });
+}
+
+function wavesOf(report: plans.PlanReport, ids: readonly PhaseId[]): ReadyPlan['waves'] {
+  const idOf = new Map(report.phases.map(({ number }, index) => [number, ids[index] ?? '']));
+  return report.waves.map(({ subWaves }) =>
+    subWaves.map((wave) => wave.map((number) => idOf.get(number) ?? '')),
+  );
+}
+
+/** Returns what calls of the plan itself go by. */
+function settingsOf(
+  input: ReadPlanInput,
+  { config, plan }: TrustedFiles,
+  limits: Limits,
+): PlanSettings {
+  const front = plan.tree.main.settings;
+  const { requireCompleteSentinel } = input.overrides;
+  const sentinel = requireCompleteSentinel === undefined ? {} : { requireCompleteSentinel };
+  return {
+    config: { ...config, ...front, ...sentinel },
+    front,
+    limits,
+    ...configurationOf(input),
   };
 }
 

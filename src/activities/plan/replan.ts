@@ -1,13 +1,13 @@
-/** The rules of triggers and tiers, as values: a better rule must not break the replay of a paused plan. */
+/** A replan of a phase: what a model proposes for it, and what that does to the plan's documents. */
 import { readFiles } from './read-files.js';
+import { readPlan } from './read-plan.js';
 import { getJson, putJson } from '../../stores/ports.js';
 import { refuseFaults } from '../../workspace/documents/index.js';
 import * as plans from '../../documents/plan/index.js';
 import type {
   ApplyReplanInput,
-  EvaluateTriggersInput,
-  EvaluateTriggersResult,
   PlanCallInput,
+  ProposeReplanInput,
 } from '../../shared/replan-activities.js';
 import { fail, problemOn } from '../../shared/problems.js';
 import type { Activity } from '../frame/activity.js';
@@ -16,36 +16,38 @@ import { getText } from '../step/snapshot.js';
 import { textsInWorkspace, writePlan, type PlanTexts } from './write-plan.js';
 import type { BlobRef } from '../../shared/ids.js';
 import type { ReplanMeasures } from '../../shared/plan.js';
-import type { PhaseTexts } from '../../shared/plan-activities.js';
+import type { PhaseTexts, ReadPlanResult } from '../../shared/plan-activities.js';
 import { buildReplanRequest, type RevisionContext } from '../../model/prompts/index.js';
 import { hidesSecret } from '../../system/secrets.js';
-import { askForPlan, failuresShown, phaseAsked } from './plan-call.js';
+import { askForPlan, failuresShown, phaseAsked, type PlanCall } from './plan-call.js';
 
-export const evaluateTriggers = (
-  _: unknown,
-  input: EvaluateTriggersInput,
-): Promise<EvaluateTriggersResult> => {
-  const { failures, trigger, thresholds } = input;
-  const tier = trigger === 'test_failure_pattern' ? plans.tierOf(failures) : null;
-  const called = plans.outcomeOf({ ...input, tiersSpent: tier?.tier === 'replan' }, thresholds);
-  const replans = called.outcome === 'replan' || called.outcome === 'limit';
-  return Promise.resolve({
-    ...called,
-    // Failures in several phases call for a replan, whatever the tier of this one is.
-    tier: tier === null ? null : replans ? 'replan' : tier.tier,
-    why: !replans && tier !== null ? tier.why : called.why,
-    suggestions: failures.at(-1)?.suggestions ?? [],
-  });
+/** Asks a model for a replan of a phase, and checks its response. Another activity writes what it proposes. */
+export const proposeReplan: Activity<'proposeReplan'> = async (ports, input, scope) => {
+  const { others = [] } = input;
+  const advised = await askForPlan(ports, input, await replanCall(ports, input), scope);
+  if (!advised.ok) return { outcome: 'failed', ...advised.told };
+  const { action, why: reason, phase: number } = advised.value;
+  const other = others.find((phase) => phase.number === number);
+  const replan = await putJson(ports.blobs, { ...advised.value });
+  return {
+    outcome: 'proposed',
+    replan,
+    action,
+    phase: other?.id ?? input.phase.id,
+    why: reason,
+    usage: advised.usage,
+  };
 };
 
-// Asks a model for a replan of a phase and checks its answer. What it proposes is carried out by another activity.
-
-export const proposeReplan: Activity<'proposeReplan'> = async (ports, input, scope) => {
-  const { blobs } = ports;
-  const { asked, phase } = await phaseAsked(ports, input);
-  const tasks = asked?.tasks ?? [];
+/** Returns the call: what the model is shown, and which responses can be used. */
+async function replanCall(
+  ports: ActivityPorts,
+  input: ProposeReplanInput,
+): Promise<PlanCall<plans.Replan>> {
+  const { asked: phaseWords, phase } = await phaseAsked(ports, input);
+  const tasks = phaseWords?.tasks ?? [];
   const failures = await failuresShown(ports, input.failures);
-  const report = input.report === null ? '' : await getText(blobs, input.report);
+  const report = input.report === null ? '' : await getText(ports.blobs, input.report);
   const context: RevisionContext = {
     trigger: input.trigger,
     phase: phase.number,
@@ -54,56 +56,38 @@ export const proposeReplan: Activity<'proposeReplan'> = async (ports, input, sco
     test_failures: failures.length,
     user_description: input.words,
   };
-  // A phase with stages is not split (docs/decisions/0020): an answer that would be refused is not asked for.
+  // A phase with stages is not split (docs/decisions/0020): the model is not asked for what would be refused.
   const actions = (input.actions as readonly plans.ReplanAction[]).filter(
-    (action) => action !== 'split_phase' || asked?.stages !== true,
+    (action) => action !== 'split_phase' || phaseWords?.stages !== true,
   );
   const { outline, others: named = [] } = input;
   const others = await othersShown(ports, input.texts, named);
-  const advised = await askForPlan<plans.Replan>(
-    ports,
-    input,
-    {
-      role: 'replan',
-      phase,
-      complexity: 'high',
-      notes: JSON.stringify({ context, actions, outline, failures, report, others }),
-      build: (model, outputBudget_tokens, refusal) =>
-        buildReplanRequest({
-          model,
-          outputBudget_tokens,
-          refusal,
-          phase,
-          context,
-          actions,
-          tasks,
-          outline,
-          failures,
-          report,
-          others,
-        }),
-      check: (value) => {
-        if (hidesSecret(JSON.stringify(value)))
-          return {
-            ok: false,
-            why: 'it repeats an EMEND_SECRET_…, but a plan must not contain secrets: leave it out',
-          };
-        const checked = plans.checkReplan(value, actions, [
-          phase.number,
-          ...named.map(({ number }) => number),
-        ]);
-        return checked.ok ? { ok: true, value: checked.replan } : checked;
-      },
-    },
-    scope,
-  );
-  if (!advised.ok) return { outcome: 'failed', ...advised.told };
-  const { action, why } = advised.value;
-  const other = named.find(({ number }) => number === advised.value.phase);
-  const replan = await putJson(blobs, { ...advised.value });
-  const { usage } = advised;
-  return { outcome: 'proposed', replan, action, phase: other?.id ?? phase.id, why, usage };
-};
+  const numbers = [phase.number, ...named.map(({ number }) => number)];
+  const shown = { context, actions, outline, failures, report, others };
+  return {
+    role: 'replan',
+    phase,
+    complexity: 'high',
+    notes: JSON.stringify(shown),
+    build: (model, outputBudget_tokens, refusal) =>
+      buildReplanRequest({ model, outputBudget_tokens, refusal, phase, tasks, ...shown }),
+    check: (value) => checkedReplan(value, actions, numbers),
+  };
+}
+
+function checkedReplan(
+  value: unknown,
+  actions: readonly plans.ReplanAction[],
+  numbers: readonly number[],
+): ReturnType<PlanCall<plans.Replan>['check']> {
+  if (hidesSecret(JSON.stringify(value)))
+    return {
+      ok: false,
+      why: 'it repeats an EMEND_SECRET_…, but a plan must not contain secrets: leave it out',
+    };
+  const checked = plans.checkReplan(value, actions, numbers);
+  return checked.ok ? { ok: true, value: checked.replan } : checked;
+}
 
 /** Other phases that may be changed, with their tasks by number. */
 async function othersShown(
@@ -146,13 +130,27 @@ export const applyReplan: Activity<'applyReplan'> = async (ports, input, scope) 
       ...(written.data as ReplanMeasures),
       commit,
       marks: along,
+      plan: await readChanged(ports, input),
     };
   } catch (error) {
     return { outcome: 'refused', why: problemOn('plan_invalid')(error).message };
   }
 };
 
-/** Throws ProblemError `plan_invalid` where the documents do not take it. */
+/**
+ * Returns the changed plan. Null: the run reads it itself. ◆ The plan is written by now, so a failure to read it must not make a failure of
+ * that. The checkout of a run on a repository ends with its commit, so there is nothing to read here.
+ */
+async function readChanged(
+  ports: ActivityPorts,
+  { workspace, planPath, stepKey, log, settings, read, repository }: ApplyReplanInput,
+): Promise<ReadPlanResult | null> {
+  if (repository !== undefined) return null;
+  const input = { workspace, planPath, stepKey, log, settings, ...read };
+  return readPlan(ports, input).catch(() => null);
+}
+
+/** Throws ProblemError `plan_invalid` if the documents do not take it. */
 async function changed(ports: ActivityPorts, input: ApplyReplanInput): Promise<PlanTexts> {
   const { planPath, phase, trigger, forced, why } = input;
   const root = await ports.workspace.root(input.workspace);

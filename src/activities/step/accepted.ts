@@ -2,7 +2,7 @@
  * Accepted results, as a graph in the blob store: each names the heads it came after, so that history carries only heads however
  * many files a step has. The latest result of a file (highest `seq`) is the one that counts.
  */
-import type { ClaimedUnfinished } from '../../documents/plan/index.js';
+import type { ClaimedUnfinished } from '../../shared/unfinished.js';
 import type { BlobRef } from '../../shared/ids.js';
 import { getJson, putJson, type BlobStore } from '../../stores/ports.js';
 import type { ProposalFile } from '../../workspace/proposal.js';

@@ -9,7 +9,7 @@ import { secretFindings } from '../frame/secrets.js';
 import { formatted } from './format.js';
 import { diffInput, diffsOf } from './prompt-inputs.js';
 import { getText, guardSettings, type Snapshot, getSnapshot } from './snapshot.js';
-import { unfinishedInAll } from '../../documents/plan/index.js';
+import { unfinishedInAll } from '../../shared/unfinished.js';
 import type { BuildProposalInput } from '../../shared/proposal-activities.js';
 import type { Activity } from '../frame/activity.js';
 import * as proposals from './proposal.js';

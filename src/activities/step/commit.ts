@@ -1,6 +1,6 @@
 /** ◆ Commits what was applied, next to what the person staged; the same input gives the same commit id. Ends the lock. */
 import { getJson, putJson } from '../../stores/ports.js';
-import { unfinishedText } from '../../documents/plan/index.js';
+import { unfinishedText } from '../../shared/unfinished.js';
 import { fail, ProblemError } from '../../shared/problems.js';
 import { shownKey, type BlobRef } from '../../shared/ids.js';
 import { auditLines, type AuditReport } from '../../shared/audit.js';

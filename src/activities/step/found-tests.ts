@@ -1,5 +1,5 @@
 /** Which commands test a step. Commands that were found need confirmation once, and again when what defines them changes. */
-import type { FoundTests, TestPlan } from '../../shared/plan.js';
+import type { FoundTests, TestPlan } from '../../shared/test-plan.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import { discoverTests, type DiscoveredTests } from '../../workspace/commands/index.js';
 import type { ActivityPorts } from '../frame/ports.js';

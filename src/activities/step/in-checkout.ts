@@ -19,7 +19,7 @@ const ANEW: readonly ActivityName[] = ['preflight', 'rebaseProposal', 'applyProp
 /** What is wrong with the repository at the first look is a refusal of the run; later it is asked about, as work was done by then. */
 const FIRST: readonly ActivityName[] = ['preflight', 'readPlan'];
 /** They look at no file. */
-const ANYWHERE: readonly ActivityName[] = ['evaluateTriggers', 'saveCheckpoint', 'removeLayers'];
+const ANYWHERE: readonly ActivityName[] = ['saveCheckpoint', 'removeLayers'];
 
 export const inCheckout =
   <I extends ActivityBase, O extends object>(name: ActivityName, work: Work<I, O>): Work<I, O> =>

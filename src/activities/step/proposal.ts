@@ -20,7 +20,7 @@ import { inspectTarget } from '../../workspace/files/index.js';
 import { type Proposal, type ProposalFile, proposalIdOf } from '../../workspace/proposal.js';
 import type { FileChange, Accepted } from './accepted.js';
 import { putText, type Snapshot } from './snapshot.js';
-import type { ClaimedUnfinished } from '../../documents/plan/index.js';
+import type { ClaimedUnfinished } from '../../shared/unfinished.js';
 import type { BlobRef, StepKey } from '../../shared/ids.js';
 import { count } from '../../shared/text.js';
 import { readGiven } from '../../system/given-file.js';

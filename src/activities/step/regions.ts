@@ -5,7 +5,7 @@ import {
   claimedUnfinished,
   unfinishedInAll,
   type ClaimedUnfinished,
-} from '../../documents/plan/index.js';
+} from '../../shared/unfinished.js';
 import type { AnswerFormat } from '../../shared/formats.js';
 import { BOUNDS } from '../../shared/limits.js';
 import type {

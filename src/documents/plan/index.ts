@@ -46,18 +46,9 @@ export {
   unticked,
 } from './tree.js';
 export type { ReplanAction } from '../../shared/plan.js';
-export { type Chosen, chosenBy, movePart, outcomeOf, tierOf } from './triggers.js';
+export { type Chosen, chosenBy, movePart } from './parts.js';
 export type { Fault, PlanFront } from './types.js';
-export {
-  type ClaimedUnfinished,
-  type UnfinishedTask,
-  filesToMake,
-  readUnfinished,
-  claimedUnfinished,
-  unfinishedInAll,
-  unfinishedTasks,
-  unfinishedText,
-} from './unfinished.js';
+export { type UnfinishedTask, filesToMake, unfinishedTasks } from './unfinished.js';
 export { taskCommands, testingProtocols } from './test-commands.js';
 export { waitsFor } from './waves.js';
 export { type ParsedTexts, parseTexts, type PlanTexts } from './texts.js';

@@ -1,6 +1,6 @@
 /** Writes into a plan what became of a phase: its tasks, the marker of its heading, the progress section. Only what changes is spliced. */
 import { withSection } from './history.js';
-import { chosenBy, movePart } from './triggers.js';
+import { chosenBy, movePart } from './parts.js';
 import { Edits, treeOf, type Changed } from './change.js';
 import {
   fileOfPart,

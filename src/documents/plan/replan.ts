@@ -12,7 +12,7 @@ import type { Replan } from './replan-answer.js';
 import { lineIndex, type Part, type Span, type Task } from './types.js';
 import { addTasks, linesOfTasks, renameTask, taskLines, taskNow } from './mark.js';
 import type { Thresholds } from './score.js';
-import { chosenBy, isOver } from './triggers.js';
+import { chosenBy, isOver } from './parts.js';
 
 type Of<A extends Replan['action']> = Extract<Replan, { action: A }>;
 

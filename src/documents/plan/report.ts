@@ -1,5 +1,6 @@
 /** What `emend plan check`, `score` and `show` tell: plain data, printed by the CLI as text or JSON. */
-import { aboveOf, labelOf, scoreOf, type Score, type ResolvedThresholds } from './score.js';
+import { aboveOf } from '../../shared/triggers.js';
+import { labelOf, scoreOf, type Score, type ResolvedThresholds } from './score.js';
 import {
   fileOfPart,
   isExpanded,

@@ -112,16 +112,6 @@ export function filesIn(prose: string): readonly string[] {
   return [...new Set(found)].sort();
 }
 
-/** Why a phase is too large: each threshold that it is above. */
-export const aboveOf = (
-  score: number,
-  tasks: number,
-  { expansion, tasks: most }: Thresholds,
-): readonly string[] => [
-  ...(score > expansion ? [`score ${score} is above ${expansion}`] : []),
-  ...(tasks > most ? [`${tasks} tasks are more than ${most}`] : []),
-];
-
 /** The words next to a score: Low under 5, High from the expansion threshold on. */
 export const labelOf = (score: number, expansion: number): 'Low' | 'Medium' | 'High' =>
   score >= expansion ? 'High' : score >= Math.min(5, expansion) ? 'Medium' : 'Low';

@@ -11,57 +11,10 @@
  * What nobody doubts counts as done: the model was asked to name what it leaves out, and the tests passed. Pure.
  */
 
+import type { ClaimedUnfinished } from '../../shared/unfinished.js';
 import type { Task } from './types.js';
 
-const UNFINISHED_WHY_CHARS = 200; // bound: Of what a model says of a task that it left undone,
-const UNFINISHED_TASKS = 100; // bound: and of so many tasks.
-
-export interface ClaimedUnfinished {
-  /** From 1, as the job lists the tasks. */
-  readonly task: number;
-  readonly why: string;
-}
 export type UnfinishedTask = Readonly<Record<'text' | 'why', string>>;
-/** Of several lines about one task the first counts. */
-const found = (lines: readonly string[], pattern: RegExp): readonly ClaimedUnfinished[] => {
-  const byTask = new Map<number, ClaimedUnfinished>();
-  for (const line of lines) {
-    const [, number, why = ''] = pattern.exec(line) ?? [];
-    const task = Number(number ?? 0);
-    if (task > 0 && !byTask.has(task))
-      byTask.set(task, { task, why: why.trim().slice(0, UNFINISHED_WHY_CHARS) });
-  }
-  return [...byTask.values()].sort((a, b) => a.task - b.task).slice(0, UNFINISHED_TASKS);
-};
-
-const SAID = /^[ \t]*NOT DONE: *(?:task *)?(\d{1,4})\b[ \t.:,)-]*(.*)$/is;
-/** Where the answer itself begins, in whatever format: what stands from there on is a file's text. */
-const BODY = /^(FILE|DELETE|FIND|EMEND-COMPLETE)\b|^(---|diff |@@ |\*\*\* |<<<|```|~~~|\{)/;
-const WRITTEN = /^Not done: task (\d{1,4})(?:: (.*))?$/;
-
-/** In what stands before the answer itself. */
-export function claimedUnfinished(answer: string): readonly ClaimedUnfinished[] {
-  const lines = answer.split(/\r\n|\n|\r/);
-  const body = lines.findIndex((line) => BODY.test(line));
-  return found(lines.slice(0, body < 0 ? lines.length : body), SAID);
-}
-
-/** Of several answers each knows its own files only: what every one of them leaves out is left out. */
-export const unfinishedInAll = (
-  answers: readonly (readonly ClaimedUnfinished[])[],
-): readonly ClaimedUnfinished[] =>
-  (answers[0] ?? []).filter(({ task }) =>
-    answers.every((said) => said.some((each) => each.task === task)),
-  );
-
-/** Lines of a commit's message; '' where there are none. */
-export const unfinishedText = (unfinished: readonly ClaimedUnfinished[]): string =>
-  unfinished
-    .map(({ task, why }) => `Not done: task ${task}${why === '' ? '' : `: ${why}`}`)
-    .join('\n');
-
-export const readUnfinished = (message: string): readonly ClaimedUnfinished[] =>
-  found(message.split('\n'), WRITTEN);
 
 const MADE = /\b(?:add|create|write|new|introduce|implement|scaffold)\b[^`]{0,40}`([^`\s]+)`/gi;
 const TAKEN_AWAY = /\b(?:delete|remove|rename|replace|move|drop)\b/i;

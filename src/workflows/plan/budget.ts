@@ -18,7 +18,8 @@ import {
   usedOf,
   type MoneyBudget,
 } from '../../shared/usage.js';
-import { groupOf, openOf, type PlanState } from './state.js';
+import { groupOf, openOf } from './selectors.js';
+import type { PlanState } from './state.js';
 
 type Spending = Pick<PlanState, 'usage' | 'startedAt' | 'pausedFor_ms' | 'spentBefore'>;
 

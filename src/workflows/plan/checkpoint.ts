@@ -1,9 +1,9 @@
 /** The checkpoint of a plan, made from the state. It serves where no open run exists; Temporal's state is the truth. */
-import type { PhaseId, PlanCheckpoint } from '../../shared/plan.js';
+import type { PhaseFailure, PhaseId, PlanCheckpoint, ReplanRecord } from '../../shared/plan.js';
 import { planNumber } from '../../shared/text.js';
 import { spentOf } from './budget.js';
-import { reportsOf } from './reports.js';
-import { listedOf, openOf, type PlanState } from './state.js';
+import { listedOf, openOf, reportsOf } from './selectors.js';
+import type { PhaseEntry, PlanState } from './state.js';
 
 const iso = (at: number): string => new Date(at).toISOString();
 
@@ -16,6 +16,39 @@ function statusOf(
     return phases.every(({ status }) => status === 'completed') ? 'completed' : 'incomplete';
   return controls.pausedBy === null ? 'in_progress' : 'paused';
 }
+
+const passesTests = ({ status, unfinished, failures }: PhaseEntry): boolean =>
+  (status !== 'incomplete' || unfinished > 0) &&
+  status !== 'failed' &&
+  (status !== 'aborted' || failures.length === 0);
+
+const replanEntry = (
+  replan: ReplanRecord,
+  phase: number,
+): PlanCheckpoint['replan_history'][number] => ({
+  phase,
+  trigger: replan.trigger,
+  action: replan.action,
+  timestamp: iso(replan.at),
+  old_structure: replan.oldStructure,
+  new_structure: replan.newStructure,
+  complexity_before: replan.complexityBefore,
+  complexity_after: replan.complexityAfter,
+  forced: replan.forced,
+});
+
+const failureEntry = (
+  failure: PhaseFailure,
+  phase: number,
+): PlanCheckpoint['test_failure_history'][number] => ({
+  phase,
+  iteration: failure.run,
+  error_type: failure.kind ?? 'unknown',
+  timestamp: iso(failure.at),
+  signature: failure.signature,
+  summary: failure.summary,
+  suggestions: failure.suggestions,
+});
 
 export function checkpointOf(state: PlanState, now: number): PlanCheckpoint {
   const { records } = state;
@@ -42,36 +75,15 @@ export function checkpointOf(state: PlanState, now: number): PlanCheckpoint {
       .filter(({ status }) => status === 'completed')
       .map(({ number }) => number),
     status: statusOf(state, open.length === 0),
-    tests_passing: state.phases.every(
-      ({ status, unfinished, failures }) =>
-        (status !== 'incomplete' || unfinished > 0) &&
-        status !== 'failed' &&
-        (status !== 'aborted' || failures.length === 0),
-    ),
-    // What was mended since is no error any more.
+    tests_passing: state.phases.every(passesTests),
+    // A failure of a phase that is done is no error any more.
     last_error:
       open.findLast(({ failures }) => failures.length > 0)?.failures.at(-1)?.summary ?? null,
     phase_replan_count: byNumber(({ replans }) => replans),
-    replan_history: records.replans.map((replan) => ({
-      phase: numberOf(replan.phase),
-      trigger: replan.trigger,
-      action: replan.action,
-      timestamp: iso(replan.at),
-      old_structure: replan.oldStructure,
-      new_structure: replan.newStructure,
-      complexity_before: replan.complexityBefore,
-      complexity_after: replan.complexityAfter,
-      forced: replan.forced,
-    })),
-    test_failure_history: records.failures.map((failure) => ({
-      phase: numberOf(failure.phase),
-      iteration: failure.run,
-      error_type: failure.kind ?? 'unknown',
-      timestamp: iso(failure.at),
-      signature: failure.signature,
-      summary: failure.summary,
-      suggestions: failure.suggestions,
-    })),
+    replan_history: records.replans.map((replan) => replanEntry(replan, numberOf(replan.phase))),
+    test_failure_history: records.failures.map((failure) =>
+      failureEntry(failure, numberOf(failure.phase)),
+    ),
     complexity_evaluations: byNumber(({ complexity }) => complexity),
     last_commit: records.commits.at(-1) ?? null,
     commit_history: records.commits,

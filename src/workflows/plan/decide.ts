@@ -1,30 +1,67 @@
-/** What a person's decision does to a plan. Which decisions count is in shared/validate-decision.ts. Pure. */
-import type { PhaseId } from '../../shared/plan.js';
-import { recordOf, seenWith, resolvedBy, decidedBy, tryNow } from '../frame/decisions/answering.js';
-import { waitsForHost } from '../frame/decisions/state.js';
-import type { Answer, DecisionPoint, DecisionRequest } from '../../shared/decisions.js';
+/** Takes up an answer to a decision of the plan: its limits, then what follows. `shared/validate-decision.ts` decides which answers count. Pure. */
+import type {
+  Answer,
+  DecisionPoint,
+  DecisionRequest,
+  PauseReason,
+} from '../../shared/decisions.js';
 import type { Limits } from '../../shared/limits.js';
-import { isLimitName } from '../../shared/rules.js';
 import { hostOfQueue } from '../../shared/names.js';
+import { isLimitName } from '../../shared/rules.js';
+import { recordOf, resolvedBy, seenWith, decidedBy, tryNow } from '../frame/decisions/answering.js';
+import { raisedLimit, requestedLimits } from '../frame/decisions/limits.js';
+import { waitsForHost } from '../frame/decisions/state.js';
 import { emit, leftOnHost } from '../frame/log.js';
-import { within } from '../frame/machine.js';
 import { spentOf } from './budget.js';
-import { closePhase, groupEnded } from './phase-end.js';
-import { resolveChanged, resolveLeft } from './reading.js';
-import { resolveMerge } from './worktrees.js';
-import { onReported, withoutCurrent } from './reports.js';
-import { resolveRevision } from './revising.js';
-import { resolveStart, withTests } from './start.js';
-import {
-  closePlan,
-  groupOf,
-  isDone,
-  phaseOf,
-  readAfterWait,
-  readAgain,
-  withPhase,
-  type PlanState,
-} from './state.js';
+import type { Resolution } from './protocol.js';
+import { phaseOf } from './selectors.js';
+import { DECIDE, type StageReason } from './stages/index.js';
+import { resolvePhase } from './stages/phases.js';
+import type { PlanState } from './state.js';
+import { closePlan, readAfterWait, readAgain, withoutCurrent, withPhase } from './ways.js';
+
+export function applyPlanDecision(
+  state: PlanState,
+  request: DecisionRequest,
+  currentTime_ms: number,
+): PlanState {
+  const { decision } = state;
+  const seen = { ...state, seenRequests: seenWith(state, request.requestId) };
+  const record = recordOf(request, currentTime_ms);
+  const closed =
+    decision === null ? seen : { ...seen, ...resolvedBy(seen, decision, [record], currentTime_ms) };
+  if (request.answer === 'abort') {
+    const author = `${request.by.name} (${request.by.from})`;
+    return abortPlan(closed, author, currentTime_ms, waitsForHost(state));
+  }
+  if (decision === null) return tryNow(seen, request, currentTime_ms);
+  const decided = emit(
+    withSettings(closed, decision, request),
+    currentTime_ms,
+    decidedBy(request, decision.id),
+  );
+  const reported = emit(decided, currentTime_ms, {
+    type: 'decision_resolved',
+    decision: decision.id,
+    reason: decision.reason,
+  });
+  const resolution = { decision, request, phase: state.asked };
+  const resolved = resolve(reported, resolution, currentTime_ms);
+  // A move whose activity failed is made again as it was.
+  return state.again ? resolved : readAfterWait(resolved);
+}
+
+function resolve(before: PlanState, resolution: Resolution, currentTime_ms: number): PlanState {
+  const state = { ...before, again: false };
+  if (before.again && MADE_AGAIN.has(resolution.request.answer))
+    return makeAgain({ ...state, asked: null }, resolution);
+  const { reason } = resolution.decision;
+  return isStageReason(reason)
+    ? DECIDE[reason](state, resolution, currentTime_ms)
+    : resolvePhase(state, resolution, currentTime_ms);
+}
+
+const isStageReason = (reason: PauseReason): reason is StageReason => Object.hasOwn(DECIDE, reason);
 
 /** Sets the limits of the answer, which also hold for the children from then on. */
 function withSettings(state: PlanState, open: DecisionPoint, request: DecisionRequest): PlanState {
@@ -39,184 +76,51 @@ function withSettings(state: PlanState, open: DecisionPoint, request: DecisionRe
 /** Returns the limits that the answer sets. `retry` at a reached limit without a number raises it by as much again. */
 function limitsOfAnswer(
   state: PlanState,
-  open: DecisionPoint,
+  { reason, subject: reached }: DecisionPoint,
   request: DecisionRequest,
 ): Partial<Limits> {
-  const requested = Object.fromEntries(
-    Object.entries(request.set ?? {}).filter(
-      ([name, value]) => isLimitName(state.input.rules, name) && typeof value === 'number',
-    ),
-  ) as Partial<Limits>;
-  const reached = open.subject;
-  if (open.reason !== 'budget' || reached === null || !isLimitName(state.input.rules, reached))
+  const requested = requestedLimits(state.input.rules, request);
+  if (reason !== 'budget' || reached === null || !isLimitName(state.input.rules, reached))
     return requested;
-  // What cannot be counted is not limited any more, whatever the answer sets.
-  if (reached === 'budget_usd' && spentOf(state, 0).usage.usd === null) requested[reached] = null;
-  else requested[reached] ??= raisedLimit(state, reached);
-  return requested;
-}
-
-/** Returns the limit raised by as much as it was at the start of the plan. */
-function raisedLimit(state: PlanState, name: keyof Limits): number {
-  const fallback = name === 'budget_usd' ? (state.expected?.budget?.usd ?? 0) : 0;
-  const limit = state.limits?.[name] ?? fallback;
-  return limit + (state.reading.plan?.limits[name] ?? fallback);
-}
-
-/** What a request that counts (see `validateDecision`) does to the state. */
-export function applyPlanDecision(
-  state: PlanState,
-  request: DecisionRequest,
-  now: number,
-): PlanState {
-  const open = state.decision;
-  const seen = { ...state, seenRequests: seenWith(state, request.requestId) };
-  const closed =
-    open === null ? seen : { ...seen, ...resolvedBy(seen, open, [recordOf(request, now)], now) };
-  const by = `${request.by.name} (${request.by.from})`;
-  if (request.answer === 'abort') return abortPlan(closed, by, now, waitsForHost(state));
-  if (open === null) return tryNow(seen, request, now);
-  const told = emit(withSettings(closed, open, request), now, decidedBy(request, open.id));
-  const resolvedEvent = {
-    type: 'decision_resolved',
-    decision: open.id,
-    reason: open.reason,
-  } as const;
-  const resolved = resolve(emit(told, now, resolvedEvent), open, request, now);
-  // What failed is made again as it was.
-  return state.again ? resolved : readAfterWait(resolved);
-}
-
-function resolve(
-  before: PlanState,
-  open: DecisionPoint,
-  request: DecisionRequest,
-  now: number,
-): PlanState {
-  const { asked, again } = before;
-  const state = { ...before, again: false };
-  if (again && MADE_AGAIN.has(request.answer))
-    return makeAgain({ ...state, asked: null }, asked, request);
-  if (open.reason === 'configuration')
-    return request.answer === 'trust' ? trustConfiguration(state) : state;
-  if (open.reason === 'test_command') return withTests(state, request, open.subject);
-  if (open.reason === 'plan_start') return resolveStart(state, open, request);
-  if (open.reason === 'estimate') return { ...state, estimateAsked: null };
-  if (open.reason === 'runaway') return { ...state, mayExceedEstimate: true };
-  if (open.reason === 'resume') return resolveLeft(state, request.answer === 'resume', now);
-  if (open.reason === 'plan_changed') return resolveChanged(state, request.answer === 'take_new');
-  if (open.reason === 'tests_failed' && request.answer !== 'skip')
-    return resolveTests({ ...state, asked: null }, asked, request, now);
-  // Reading, or a host that is back: the same move again.
-  if (asked === null) return state;
-  const next = { ...state, asked: null };
-  return resolveRevision(next, request, now) ?? resolvePhase(next, asked, request, now);
-}
-
-/** On the merged tree (`id` null) or before phases begin: as it is, with the plan revised after that, or mended by hand and tested again. */
-function resolveTests(
-  state: PlanState,
-  id: PhaseId | null,
-  { answer, note = '', by }: DecisionRequest,
-  now: number,
-) {
-  const report = {
-    text: note.slice(0, state.input.rules.bounds.reason_chars),
-    by: by.name,
-    trigger: 'person',
-  } as const;
-  const told = answer === 'revise' ? onReported(state, report, now) : state;
-  if (id === null)
-    return answer === 'manual' ? told : { ...told, stage: { at: 'marking' } as const };
-  if (answer === 'continue')
-    return { ...within(told, 'group', { baseTested: true }), stage: { at: 'jobs' } as const };
-  // The group begins anew, in worktrees of the branch as it is then; those that were made go first.
-  const none = { worktree: null, tree: null, job: null };
-  const left = groupOf(told).reduce(
-    (next, phase) => (isDone(phase) ? next : withPhase(next, phase.id, none)),
-    told,
-  );
-  return { ...within(left, 'group', { ids: [] }), stage: { at: 'marking' } as const };
-}
-
-/** The next reading accepts the contents that the question was about. */
-function trustConfiguration(state: PlanState): PlanState {
-  const { untrusted = [], trusts = [] } = state.reading;
-  return within(state, 'reading', { trusts: [...trusts, ...untrusted], untrusted: [] });
+  const isMoney = reached === 'budget_usd';
+  const raised = raisedLimit(requested[reached], {
+    current: state.limits?.[reached],
+    first: state.reading.plan?.limits[reached],
+    fallback: isMoney ? (state.expected?.budget?.usd ?? 0) : 0,
+    isCounted: !isMoney || spentOf(state, 0).usage.usd !== null,
+  });
+  return { ...requested, [reached]: raised };
 }
 
 const MADE_AGAIN: ReadonlySet<Answer> = new Set(['retry', 'wait', 'regenerate']);
 
-/** The activity failed, and not what it is for: the state still says which move comes next. */
-function makeAgain(
-  before: PlanState,
-  id: PhaseId | null,
-  { answer, note }: DecisionRequest,
-): PlanState {
+/** Makes the move again whose activity failed: the state still says which one it is. */
+function makeAgain(before: PlanState, { request, phase: id }: Resolution): PlanState {
+  const { answer, note } = request;
   const state = id === null || note === undefined ? before : withPhase(before, id, { note });
   const { stage } = state;
   if (answer !== 'regenerate' || (stage.at !== 'choosing' && stage.at !== 'jobs')) return state;
-  // Something stored is gone: the plan is read again, and what was being revised comes up again with what is there then.
+  // Something stored is gone: the plan is read again, and what it revised comes up again with what exists then.
   const lost = id === null ? [] : phaseOf(state, id).failures;
-  const without = { report: null, failures: lost.map((failure) => ({ ...failure, output: null })) };
+  const withoutLost = {
+    report: null,
+    failures: lost.map((failure) => ({ ...failure, output: null })),
+  };
   return withoutCurrent(
-    readAgain(id === null ? state : withPhase(state, id, without), { renew: true }),
+    readAgain(id === null ? state : withPhase(state, id, withoutLost), { renew: true }),
   );
 }
-function resolvePhase(
+/** Ends the plan. Its children have ended before. Commits stay, and the next run of the plan marks them. */
+export function abortPlan(
   state: PlanState,
-  id: PhaseId,
-  request: DecisionRequest,
-  now: number,
-): PlanState {
-  // It was committed and is only not marked: its mark is what is asked about.
-  const { at } = state.stage;
-  if (at === 'marking') {
-    if (request.answer === 'retry') return withPhase(state, id, { marksLost: 0 });
-    return withPhase(state, id, { marked: true, markSkipped: true });
-  }
-  if (at === 'merging') return resolveMerge(state, id, request);
-  // Its worktree, or the tests before it begins: the same move again.
-  if (at === 'worktrees' && request.answer === 'retry') return state;
-  const jobless = withPhase(state, id, { job: null });
-  switch (request.answer) {
-    case 'manual':
-      return closePhase(jobless, id, { as: 'completed', why: 'done manually' }, now);
-    case 'skip':
-      return closePhase(
-        jobless,
-        id,
-        { as: 'skipped', why: request.note ?? 'skipped by a person' },
-        now,
-      );
-    default: {
-      const { tree: made, worktree: last } = phaseOf(state, id);
-      const worktree = made === null ? last : null;
-      const wanted = {
-        status: 'pending',
-        why: null,
-        job: null,
-        note: request.note ?? null,
-        worktree,
-      } as const;
-      const next = withPhase(state, id, { ...wanted, cancelled: false });
-      // Each of the others that failed is asked about, too, before any runs again.
-      const asks = groupOf(next).some(({ cancelled, tree }) => cancelled || tree !== null);
-      if (asks) return groupEnded(next);
-      // ◆ Before a group has begun there is none to run: at stage `jobs` the plan would run no phase, again and again.
-      return state.group.ids.length === 0 ? next : { ...next, stage: { at: 'jobs' } };
-    }
-  }
-}
-
-/** Ends the plan; its children have ended before. What is committed stays, and is marked by the next run of the plan. */
-export const abortPlan = (
-  state: PlanState,
-  by: string,
-  now: number,
+  name: string,
+  currentTime_ms: number,
   withoutHost = waitsForHost(state),
-): PlanState => {
-  const told = emit({ ...state, abortedBy: by }, now, { type: 'abort_requested', by });
+): PlanState {
+  const aborted = emit({ ...state, abortedBy: name }, currentTime_ms, {
+    type: 'abort_requested',
+    by: name,
+  });
   // A phase that ended without the host knows it before its plan does.
   const phases = state.phases.flatMap(({ result }) => result?.openOnHost ?? []);
   const { queues, workspace, repository } = state.input;
@@ -227,37 +131,9 @@ export const abortPlan = (
   };
   const open = (withoutHost && repository === undefined) || phases.length > 0;
   return closePlan(
-    open ? { ...told, openOnHost } : told,
+    open ? { ...aborted, openOnHost } : aborted,
     'aborted',
-    now,
+    currentTime_ms,
     open ? leftOnHost(openOnHost) : null,
   );
-};
-
-/** Of the plan as a whole; taken up between phases. */
-export function onControl(
-  state: PlanState,
-  control: 'pause' | 'resume' | 'stop',
-  by: string,
-  now: number,
-): PlanState {
-  const { pausedBy, stopAfterPhase } = state.controls;
-  switch (control) {
-    case 'pause':
-      if (pausedBy !== null) return state;
-      return emit(within(state, 'controls', { pausedBy: by }), now, { type: 'plan_paused', by });
-    case 'resume':
-      if (pausedBy === null && stopAfterPhase === null) return state;
-      return readAfterWait(
-        emit({ ...state, controls: { pausedBy: null, stopAfterPhase: null } }, now, {
-          type: 'plan_resumed',
-          by,
-        }),
-      );
-    case 'stop':
-      return emit(within(state, 'controls', { stopAfterPhase: by }), now, {
-        type: 'plan_stop_wanted',
-        by,
-      });
-  }
 }

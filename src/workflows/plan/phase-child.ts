@@ -11,10 +11,9 @@ import {
   startChild,
 } from '@temporalio/workflow';
 import { budgetsLeft } from './budget.js';
-import type { EndedPhase } from './phase-end.js';
-import type { PlanRun } from './reduce.js';
-import { phaseOf, type PhaseEntry, type PlanState } from './state.js';
-import { lacksWorktree } from './worktrees.js';
+import type { EndedPhase, PlanRun } from './protocol.js';
+import { lacksWorktree, phaseOf } from './selectors.js';
+import type { PhaseEntry, PlanState } from './state.js';
 import type { PlanSetup, StepSetup, StepResult } from '../../shared/run.js';
 import { hostOfQueue, WORKFLOWS } from '../../shared/names.js';
 import { childOptions } from '../../shared/run-options.js';

@@ -1,7 +1,6 @@
-/** The state of a plan at its start, and what is looked up in it. Pure. */
+/** The state of a plan: its types, and its value at the start. Questions about it are in `selectors.ts`, changes in `ways.ts`. */
 import type {
   PhaseId,
-  PhaseMarker,
   PlanOutcome,
   ComplexityRecord,
   PhaseStatus,
@@ -14,20 +13,15 @@ import type {
   PlanSpent,
   Report,
 } from '../../shared/plan.js';
-import { asking } from '../frame/decisions/asking.js';
-import { emit } from '../frame/log.js';
-import { begin, within, type Closed, type RunState } from '../frame/machine.js';
-import type { EvaluateTriggersResult } from '../../shared/replan-activities.js';
+import { begin, type Closed, type RunState } from '../frame/machine.js';
 import type { PlanSetup, StepResult } from '../../shared/run.js';
-import type { PauseReason } from '../../shared/decisions.js';
 import type { Limits } from '../../shared/limits.js';
-import { cut } from '../../shared/rules.js';
-import type { Problem } from '../../shared/problems.js';
+import type { TriggerOutcome } from '../../shared/triggers.js';
 import type { BlobRef } from '../../shared/ids.js';
 import type { MoneyBudget, PhaseEstimate, StepUsage } from '../../shared/usage.js';
 
-export const initialPlan = (input: PlanSetup, now: number): PlanState => ({
-  ...begin(input, now),
+export const initialPlan = (input: PlanSetup, currentTime_ms: number): PlanState => ({
+  ...begin(input, currentTime_ms),
   stage: { at: 'reading', inherit: null, renew: false },
   reading: { number: 1, plan: null, changed: null },
   limits: null,
@@ -35,10 +29,7 @@ export const initialPlan = (input: PlanSetup, now: number): PlanState => ({
   group: { ids: [], baseTested: false, mergedTested: true },
   worktrees: { made: [], kept: [] },
   tests: { answered: false, commands: [], remember: null },
-  revision: {
-    current: null,
-    drifts: driftAtStart(input),
-  },
+  revision: { current: null, drifts: driftAtStart(input) },
   controls: { pausedBy: null, stopAfterPhase: null },
   counts: { groups: 0, checkpoints: 0, planCalls: 0 },
   records: { failures: [], replans: [], commits: [] },
@@ -56,110 +47,6 @@ export const driftAtStart = ({ options: { drift } }: PlanSetup): readonly Report
 
 /** No other run holds the workspace, as far as known. */
 export const FREE = { tries: 0, waiting: false } as const;
-export const busyAgain = (state: PlanState): PlanState => ({
-  ...state,
-  busy: { tries: state.busy.tries + 1, waiting: true },
-});
-
-/** The documents are read once more, between groups. */
-export const readAgain = (state: PlanState, wanted: Partial<Reading> = {}): PlanState => ({
-  ...within(within(state, 'reading', { number: state.reading.number + 1 }), 'group', { ids: [] }),
-  stage: { at: 'reading', inherit: null, renew: false, ...wanted },
-});
-
-/** Who was waited for before a phase may have changed the documents meanwhile. */
-export const readAfterWait = (state: PlanState): PlanState => {
-  const { stage, ask, decision, revision } = state;
-  const isNext =
-    stage.at === 'choosing' && ask === null && decision === null && revision.current === null;
-  return isNext ? readAgain(state) : state;
-};
-
-export const phaseOf = (state: PlanState, id: PhaseId): PhaseEntry => {
-  const found = state.phases.find((phase) => phase.id === id);
-  if (found === undefined) throw new Error(`the plan has no phase ${id}`);
-  return found;
-};
-
-export const withPhase = (
-  state: PlanState,
-  id: PhaseId,
-  change: Partial<PhaseEntry>,
-): PlanState => ({
-  ...state,
-  phases: state.phases.map((phase) => (phase.id === id ? { ...phase, ...change } : phase)),
-});
-
-/** A person is asked about a phase; null: about the plan as a whole. */
-export const askAbout = (
-  state: PlanState,
-  asked: PhaseId | null,
-  reason: PauseReason,
-  message: string,
-): PlanState => asking({ ...state, asked }, reason, cut(state.input.rules, message));
-
-/** Nothing is left to do for it. */
-export const isDone = ({ status }: PhaseEntry): boolean =>
-  status === 'completed' || status === 'incomplete' || status === 'skipped';
-
-export const groupOf = (state: PlanState): readonly PhaseEntry[] =>
-  state.group.ids.map((id) => phaseOf(state, id));
-
-/** Do phases run side by side? Where none declares dependencies they come one after the other anyway. */
-export const inWaves = ({ input, reading }: PlanState): boolean =>
-  input.options.mode === 'waves' ||
-  (input.options.mode === 'auto' && reading.plan?.declared === true);
-
-/** Those that are still to be done. */
-export const openOf = ({ phases }: Pick<PlanState, 'phases'>): readonly PhaseEntry[] =>
-  phases.filter((phase) => !isDone(phase));
-
-/** What verifies a phase; of several that ran side by side, what verifies any of them. */
-export const commandsOf = ({ tests }: PlanState, ids: readonly PhaseId[]): readonly string[] => [
-  ...new Set(ids.flatMap((id) => tests.own?.[id] ?? tests.commands)),
-];
-
-const isListed = (phase: PhaseEntry): boolean => phase.gone !== true || !isDone(phase);
-/** All but those that are done and were removed from the document since. */
-export const listedOf = ({ phases }: Pick<PlanState, 'phases'>): readonly PhaseEntry[] =>
-  phases.filter(isListed);
-
-/** Which of how many it is, of the document that its number is from, and how many of those are completed. */
-export function placeOf(
-  state: PlanState,
-  { id }: PhaseEntry,
-): Readonly<Record<'place' | 'total' | 'done', number>> {
-  // The phase itself is one of them until it is marked.
-  const listed = state.phases.filter((phase) => phase.id === id || isListed(phase));
-  const done = listed.filter(({ status }) => status === 'completed').length;
-  return { place: listed.findIndex((phase) => phase.id === id) + 1, total: listed.length, done };
-}
-
-export const markerOf = ({ status }: PhaseEntry): PhaseMarker =>
-  status === 'skipped' || status === 'incomplete' ? status : 'completed';
-
-export const closePlan = (
-  state: PlanState,
-  outcome: PlanOutcome,
-  now: number,
-  problem: Problem | null = null,
-): PlanState =>
-  emit({ ...state, stage: { at: 'closed', outcome, problem }, decision: null, ask: null }, now, {
-    type: 'plan_finished',
-    outcome,
-  });
-
-/** Phases whose mark is missing in the document. */
-export const unmarkedOf = (state: PlanState): readonly PhaseEntry[] =>
-  state.phases.filter((phase) => isDone(phase) && !phase.marked);
-
-/** The next phase that runs alone takes the mark into its own commit; those of a wave are one commit, and so are the last. */
-export const isHeld = (state: PlanState, id: PhaseId): boolean => {
-  if (unmarkedOf(state).some((phase) => phase.id !== id)) return true;
-  const goesOn =
-    state.controls.stopAfterPhase === null && state.phases.some((phase) => !isDone(phase));
-  return goesOn && state.worktrees.made.length === 0;
-};
 
 export interface PhaseEntry
   extends PhaseReading, Pick<ResumePhase, 'replans' | 'forceSpent' | 'failures'> {
@@ -213,11 +100,11 @@ export interface PhaseEntry
 }
 
 /** A trigger that is being dealt with. */
-export interface Revising extends Pick<EvaluateTriggersResult, 'actions' | 'why'> {
+export interface Revising extends Pick<TriggerOutcome, 'actions'> {
   readonly phase: PhaseId;
   readonly trigger: ReplanRecord['trigger'];
-  /** `asked`: a person is. */
-  readonly step: 'evaluate' | 'debug' | 'propose' | 'apply' | 'asked';
+  /** `asked`: the plan waits for an answer about it. */
+  readonly step: 'debug' | 'propose' | 'apply' | 'asked';
   /** The person or the flag that exceeds the limit of replans; null: the limit holds. */
   readonly forcedBy: string | null;
   /** What a person reports; '' otherwise. */
@@ -229,6 +116,8 @@ export interface Revising extends Pick<EvaluateTriggersResult, 'actions' | 'why'
     readonly action: string;
     readonly why: string;
   } | null;
+  /** Why the trigger calls for a replan; '' before its judgement. */
+  readonly why: string;
   /** When it led to a replan: ms of the plan's time, which stands still while a person is waited for. */
   readonly triggered?: number;
 }

@@ -5,16 +5,8 @@ import { BOUNDS } from '../../shared/limits.js';
 import { phaseKey } from '../../shared/ids.js';
 import { budgetOfPlan, estimateOfPlan } from './budget.js';
 import { addUsage, NO_USAGE, tokensOf } from '../../shared/usage.js';
-import { reportsOf } from './reports.js';
-import {
-  inWaves,
-  type PlanState,
-  groupOf,
-  phaseOf,
-  placeOf,
-  unmarkedOf,
-  type PhaseEntry,
-} from './state.js';
+import { groupOf, inWaves, phaseOf, placeOf, reportsOf, unmarkedOf } from './selectors.js';
+import type { PhaseEntry, PlanState } from './state.js';
 import { outageText, type Outage } from '../../shared/outage.js';
 import { countsOf, type FileStatus, type StepResult, type StepStatus } from '../../shared/run.js';
 import { codeSpan } from '../../shared/text.js';

@@ -4,7 +4,7 @@ import type { PauseReason } from '../../shared/decisions.js';
 import type { BlobRef } from '../../shared/ids.js';
 import type { Limits } from '../../shared/limits.js';
 import type { MadeFiles, PickedFile } from '../../shared/pick.js';
-import type { VerificationFailure } from '../../shared/plan.js';
+import type { Failure } from '../../shared/failure.js';
 import type { Problem } from '../../shared/problems.js';
 import type {
   Application,
@@ -221,7 +221,7 @@ interface Tests {
   /** Ids of the proposals with which the tests failed. */
   readonly failedProposals: readonly string[];
   /** What the step ends with where its starter wants to hear of it. */
-  readonly failure: VerificationFailure | null;
+  readonly failure: Failure | null;
   /** What they showed on the base of this number; absent: not known. */
   readonly base?: BaseResult & { readonly number: number };
   /** What they showed on a proposal before it was applied; null: nothing. */

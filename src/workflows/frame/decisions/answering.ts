@@ -1,7 +1,7 @@
 /** Takes up answers, and messages that do not count. Steps and plans take them up in the same way. Pure. */
 import type { DecisionPoint, DecisionRecord, DecisionRequest } from '../../../shared/decisions.js';
 import type { EventBody } from '../../../shared/events.js';
-import type { FoundTests } from '../../../shared/plan.js';
+import type { FoundTests } from '../../../shared/test-plan.js';
 import { cut } from '../../../shared/rules.js';
 import type { DecisionContext } from '../../../shared/validate-decision.js';
 import { emit } from '../log.js';

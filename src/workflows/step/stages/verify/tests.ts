@@ -1,6 +1,6 @@
 /** Tests of the change, before or after it is applied: when they run, what follows if they fail, and the answers to that. */
 import type { ResultOf } from '../../../../shared/activities.js';
-import type { VerificationFailure } from '../../../../shared/plan.js';
+import type { Failure } from '../../../../shared/failure.js';
 import type { ChangedFiles, NoSandbox } from '../../../../shared/proposal-activities.js';
 import { cut } from '../../../../shared/rules.js';
 import {
@@ -168,7 +168,7 @@ function withVerdict(state: StepState, result: TestRun, currentTime_ms: number):
  */
 export function onFailedVerification(
   state: StepState,
-  failure: VerificationFailure,
+  failure: Failure,
   currentTime_ms: number,
 ): StepState {
   const { tests, proposal, input } = state;

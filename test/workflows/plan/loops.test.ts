@@ -4,26 +4,19 @@
  */
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
-import { evaluateTriggers } from '../../src/activities/plan/replan.js';
-import type { ApplyReplanResult } from '../../src/shared/replan-activities.js';
-import { checkpointOf } from '../../src/workflows/plan/checkpoint.js';
-import { nextPlanEffect } from '../../src/workflows/plan/effects.js';
-import { reducePlan, type PlanFact } from '../../src/workflows/plan/reduce.js';
-import { failedSince } from '../../src/workflows/plan/revising.js';
-import { within } from '../../src/workflows/frame/machine.js';
-import { worktreeName } from '../../src/workflows/plan/worktrees.js';
-import {
-  initialPlan,
-  isDone,
-  phaseOf,
-  type PlanState,
-  type Revising,
-} from '../../src/workflows/plan/state.js';
-import type { PhaseReading, ReadyPlan } from '../../src/shared/plan.js';
-import type { PlanSetup, StepResult } from '../../src/shared/run.js';
-import { NO_USAGE } from '../../src/shared/usage.js';
-import { planInput as input } from './plan-driven.js';
-import { blob } from '../workflows/step/world.js';
+import type { ApplyReplanResult } from '../../../src/shared/replan-activities.js';
+import { checkpointOf } from '../../../src/workflows/plan/checkpoint.js';
+import type { PlanFact } from '../../../src/workflows/plan/protocol.js';
+import { reducePlan } from '../../../src/workflows/plan/reduce.js';
+import { isDone, phaseOf, worktreeName } from '../../../src/workflows/plan/selectors.js';
+import { nextPlanEffect } from '../../../src/workflows/plan/stages/index.js';
+import { type PlanState, type Revising, initialPlan } from '../../../src/workflows/plan/state.js';
+import { within } from '../../../src/workflows/frame/machine.js';
+import type { PhaseReading, ReadyPlan } from '../../../src/shared/plan.js';
+import type { PlanSetup, StepResult } from '../../../src/shared/run.js';
+import { NO_USAGE } from '../../../src/shared/usage.js';
+import { planInput as input } from '../../shared/plan-driven.js';
+import { blob } from '../step/world.js';
 
 const LIMIT = 2;
 const MOST_MOVES = 5_000;
@@ -113,7 +106,7 @@ class World {
     };
   }
 
-  apply({ phase, proposal }: Revising): ApplyReplanResult {
+  apply(state: PlanState, { phase, proposal }: Revising): ApplyReplanResult {
     const action = (proposal?.action ?? 'add_phase') as Exclude<
       ReturnType<Fate['proposes']>,
       'nothing' | 'misfit'
@@ -137,7 +130,8 @@ class World {
       complexityBefore: 3,
       complexityAfter: 3,
     };
-    return { outcome: 'replanned', action, ...measures, commit: 'c' };
+    const plan = marked(this.reading(), state);
+    return { outcome: 'replanned', action, ...measures, commit: 'c', plan };
   }
 
   run(state: PlanState, id: string): StepResult {
@@ -178,12 +172,12 @@ class World {
   }
 }
 
-async function drive(
+function drive(
   fate: Fate,
   phases: number,
   more: Partial<PlanSetup['options']> = {},
   together = false,
-): Promise<{ state: PlanState; world: World }> {
+): { state: PlanState; world: World } {
   const world = new World(fate, phases, together);
   let state = initialPlan({ ...input, options: { ...input.options, ...more } }, 0);
   let now = 0;
@@ -207,7 +201,7 @@ async function drive(
         dispatch({ type: 'revise', phase: move.phase, trigger: move.trigger, words: move.words });
         break;
       case 'revise':
-        dispatch(await revise(state, world, move.revising));
+        dispatch(revise(state, world, move.revising));
         break;
       case 'job':
         dispatch({
@@ -302,8 +296,7 @@ const marked = (plan: ReadyPlan, { phases }: PlanState): ReadyPlan => ({
   }),
 });
 
-async function revise(state: PlanState, world: World, revising: Revising): Promise<PlanFact> {
-  const phase = phaseOf(state, revising.phase);
+function revise(state: PlanState, world: World, revising: Revising): PlanFact {
   const usage = NO_USAGE;
   switch (revising.step) {
     case 'debug':
@@ -333,30 +326,9 @@ async function revise(state: PlanState, world: World, revising: Revising): Promi
       };
     }
     case 'apply':
-      return { type: 'replanned', revising, result: world.apply(revising) };
-    default: {
-      const { replans, complexity, tasks, expanded, failures } = phase;
-      const result = await evaluateTriggers(null, {
-        stepKey: 'k',
-        log: [],
-        trigger: revising.trigger,
-        replans,
-        expanded,
-        forced: revising.forcedBy !== null,
-        score: complexity.score,
-        tasks: tasks.total,
-        failures,
-        failedPhases: failedSince(state),
-        resolved: isDone(phase),
-        thresholds: state.reading.plan?.thresholds ?? {
-          expansion: 0,
-          tasks: 0,
-          fileReferences: 0,
-          replanLimit: 0,
-        },
-      });
-      return { type: 'triggers_evaluated', revising, result };
-    }
+      return { type: 'replanned', revising, result: world.apply(state, revising) };
+    case 'asked':
+      throw new Error(`no decision asks about ${revising.phase}`);
   }
 }
 
@@ -370,7 +342,7 @@ const fresh = (count: number): string => `s${count}`;
 
 describe('a phase that always fails', () => {
   test('in the same way: two attempts a plan, two replans, then a person is asked', async () => {
-    const { state, world } = await drive(
+    const { state, world } = drive(
       always(same, () => 'update_tasks'),
       1,
     );
@@ -381,14 +353,14 @@ describe('a phase that always fails', () => {
     });
   });
   test('in a new way each time: a report after the second, three attempts a plan', async () => {
-    const { world } = await drive(
+    const { world } = drive(
       always(fresh, () => 'update_tasks'),
       1,
     );
     expect(world.counts).toMatchObject({ edits: 9, reports: 3, proposals: 2, limits: 1 });
   });
   test('new phases that fail as well: each counts from its parent, so a chain of them ends', async () => {
-    const { state, world } = await drive(
+    const { state, world } = drive(
       always(same, () => 'add_phase'),
       1,
     );
@@ -398,7 +370,7 @@ describe('a phase that always fails', () => {
   });
   test('without a replan that can be used: its own run asks', async () => {
     for (const proposal of ['nothing', 'misfit'] as const) {
-      const { state, world } = await drive(
+      const { state, world } = drive(
         always(same, () => proposal),
         1,
       );
@@ -407,7 +379,7 @@ describe('a phase that always fails', () => {
     }
   });
   test('a person who goes on is asked by the phase itself; one who forces gets one more round each time', async () => {
-    const on = await drive(
+    const on = drive(
       always(
         same,
         () => 'update_tasks',
@@ -417,7 +389,7 @@ describe('a phase that always fails', () => {
     );
     expect(on.world.counts).toMatchObject({ edits: 7, proposals: 2, limits: 1 });
     let forced = 0;
-    const force = await drive(
+    const force = drive(
       always(
         same,
         () => 'update_tasks',
@@ -434,13 +406,13 @@ describe('a phase that always fails', () => {
     ]);
   });
   test('--force-replan holds once for a phase and what is added for it, so that nothing goes on for ever', async () => {
-    const one = await drive(
+    const one = drive(
       always(same, () => 'update_tasks'),
       1,
       { forceReplan: true },
     );
     expect(one.world.counts).toMatchObject({ edits: 2 * 5, proposals: 2 + 1 + 1, limits: 1 });
-    const chain = await drive(
+    const chain = drive(
       always(same, () => 'add_phase'),
       1,
       { forceReplan: true },
@@ -451,7 +423,7 @@ describe('a phase that always fails', () => {
 
 test('beside others: what passed is merged and marked first, then the one that failed is replanned up to the limit', async () => {
   const fate = { ...always(same, () => 'update_tasks'), passes: (phase: string) => phase !== 'p2' };
-  const { state, world } = await drive(fate, 3, {}, true);
+  const { state, world } = drive(fate, 3, {}, true);
   expect(world.merged).toEqual(['p1', 'p3']);
   expect(state.phases.map(({ status, replans }) => [status, replans])).toEqual([
     ['completed', 0],
@@ -469,7 +441,7 @@ test('failures in three phases are a pattern of the plan', async () => {
     seen.add(phase);
     return false;
   };
-  const { state, world } = await drive({ ...always(same, () => 'update_tasks'), passes }, 4);
+  const { state, world } = drive({ ...always(same, () => 'update_tasks'), passes }, 4);
   expect(state.stage).toMatchObject({ outcome: 'completed' });
   expect(world.counts.proposals).toBe(1);
   expect(state.records.replans).toMatchObject([{ phase: 'p3', trigger: 'test_failure_pattern' }]);
@@ -487,7 +459,7 @@ describe('what is told of a check and a replan', () => {
   const passes = (_phase: string, run: number): boolean => run > 2;
 
   test('the check is told before what it leads to, once; the replan with its time', async () => {
-    const { state } = await drive(
+    const { state } = drive(
       { ...always(same, () => 'nothing'), passes: () => true, complex: true },
       1,
     );
@@ -500,7 +472,7 @@ describe('what is told of a check and a replan', () => {
     ]);
   });
   test('where it leads to nothing, when the phase begins; again when it begins anew', async () => {
-    const { state } = await drive({ ...always(same, () => 'update_tasks'), passes }, 1);
+    const { state } = drive({ ...always(same, () => 'update_tasks'), passes }, 1);
     expect(told(state)).toEqual([
       ...['complexity_checked 3', 'trigger_checked', 'trigger_checked', 'replan_triggered'],
       ...['replanned in 2 ms', 'complexity_checked 3'],
@@ -509,7 +481,7 @@ describe('what is told of a check and a replan', () => {
 });
 
 test('a checkpoint has every field of the source document, and docs/plans.md has a row for each field', async () => {
-  const { state } = await drive(
+  const { state } = drive(
     { ...always(same, () => 'update_tasks'), passes: (_phase, run) => run > 2 },
     2,
   );
@@ -563,7 +535,7 @@ test('whatever happens, it ends: 100 plans of chance', async () => {
       decides: (reason) => (reason === 'replan_limit' ? pick(['continue', 'skip']) : 'skip'),
       passes: () => random() < 0.2,
     };
-    const { state, world } = await drive(fate, 1 + (seed % 5), {}, seed % 2 === 0);
+    const { state, world } = drive(fate, 1 + (seed % 5), {}, seed % 2 === 0);
     expect(state.stage.at).toBe('closed');
     expect(world.counts.edits).toBeLessThan(400);
     for (const { replans } of state.phases) expect(replans).toBeLessThanOrEqual(LIMIT);
@@ -577,7 +549,7 @@ test('a plan of 200 phases comes to its end in two runs, with as many moves for 
     decides: () => 'abort',
     passes: () => true,
   };
-  const [few, many] = [await drive(passing, 10), await drive(passing, 200)];
+  const [few, many] = [drive(passing, 10), drive(passing, 200)];
   expect(many.state.stage).toMatchObject({ outcome: 'completed' });
   expect(many.world.counts).toMatchObject({ edits: 200, runs: 2 });
   const perPhase = ({ state, world: { counts } }: typeof few): number =>

@@ -1,10 +1,11 @@
 /** The question before a plan's first phase, on the rules alone: what it asks, what each answer does. */
 import { describe, expect, test } from '@jest/globals';
-import type { DecisionRequest } from '../../src/shared/decisions.js';
-import { readMessage, type MessageName } from '../../src/shared/messages.js';
-import { judge, validateDecision } from '../../src/shared/validate-decision.js';
-import { commandsOf, phaseOf, type PlanState } from '../../src/workflows/plan/state.js';
-import { plainPlan, PlanWalk, type Wanted } from './plan-walk.js';
+import type { DecisionRequest } from '../../../../src/shared/decisions.js';
+import { readMessage, type MessageName } from '../../../../src/shared/messages.js';
+import { judge, validateDecision } from '../../../../src/shared/validate-decision.js';
+import { commandsOf, phaseOf } from '../../../../src/workflows/plan/selectors.js';
+import type { PlanState } from '../../../../src/workflows/plan/state.js';
+import { plainPlan, PlanWalk, type Wanted } from '../../../shared/plan-walk.js';
 
 const asked = (wanted: Partial<Wanted>, estimate: 'ask' | 'approved' = 'approved') => {
   const walk = new PlanWalk(
@@ -211,20 +212,7 @@ describe('an expansion that shows later', () => {
         usage: walk.state.usage,
       },
     });
-    while (walk.next().kind !== 'revise') walk.step();
-    const told = {
-      tier: null,
-      outcome: 'replan',
-      actions: ['expand_phase'],
-      forced: false,
-      why: 'score 9',
-      suggestions: [],
-    };
-    walk.fact({
-      type: 'triggers_evaluated',
-      revising: walk.state.revision.current!,
-      result: told as never,
-    });
+    while (walk.state.revision.current === null) walk.step();
     while (walk.state.ask !== null) walk.step();
     return walk;
   };

@@ -1,16 +1,15 @@
 /** What people report while a plan runs is never dropped: kept, shown, taken up between groups for whichever phase it concerns. */
 import { describe, expect, test } from '@jest/globals';
-import { evaluateTriggers } from '../../src/activities/plan/replan.js';
-import { BOUNDS } from '../../src/shared/limits.js';
-import type { EvaluateTriggersResult } from '../../src/shared/replan-activities.js';
-import { resumePointOf } from '../../src/documents/plan/resume.js';
-import { checkpointOf } from '../../src/workflows/plan/checkpoint.js';
-import { choicesOf } from '../../src/workflows/plan/reports.js';
-import { phaseOf, type Revising } from '../../src/workflows/plan/state.js';
-import { progressOfPlan } from '../../src/workflows/plan/views.js';
-import { NO_USAGE } from '../../src/shared/usage.js';
-import { blob } from '../workflows/step/world.js';
-import { alone, Driven, reading } from './plan-driven.js';
+import { BOUNDS } from '../../../src/shared/limits.js';
+import { resumePointOf } from '../../../src/documents/plan/resume.js';
+import { checkpointOf } from '../../../src/workflows/plan/checkpoint.js';
+import { choicesOf, phaseOf } from '../../../src/workflows/plan/selectors.js';
+import type { Revising } from '../../../src/workflows/plan/state.js';
+import { withPhase } from '../../../src/workflows/plan/ways.js';
+import { progressOfPlan } from '../../../src/workflows/plan/views.js';
+import { NO_USAGE } from '../../../src/shared/usage.js';
+import { blob } from '../step/world.js';
+import { alone, Driven, reading } from '../../shared/plan-driven.js';
 
 const drift = { trigger: 'scope_drift', text: 'a migration is needed', by: 'ann' } as const;
 const revise = { trigger: 'person', text: 'say it in French', by: 'ann' } as const;
@@ -34,28 +33,13 @@ const done = (
   plan.until('read');
   plan.dispatch({ type: 'plan_read', result: { ...reading(ids, marked), outcome: 'ready' } });
 };
-const revisingOf = (plan: Driven): Revising => {
+const begin = (plan: Driven): void => {
   const move = plan.until('begin_revising', 'revise');
   if (move.kind === 'begin_revising') plan.dispatch({ type: 'revise', ...move } as never);
-  return plan.state.revision.current!;
 };
-const judged = async (plan: Driven): Promise<EvaluateTriggersResult> => {
-  const { phase: id, trigger, forcedBy } = plan.state.revision.current!;
-  const { replans, commits, status } = phaseOf(plan.state, id);
-  const about = {
-    trigger,
-    replans,
-    forced: forcedBy !== null,
-    score: 3,
-    tasks: 1,
-    expanded: false,
-    failures: [],
-    failedPhases: 0,
-  };
-  const thresholds = plan.state.reading.plan!.thresholds;
-  const resolved =
-    trigger === 'test_failure_pattern' && (commits.length > 0 || status === 'completed');
-  return evaluateTriggers(null, { ...about, resolved, thresholds, stepKey: 'k', log: [] });
+const revisingOf = (plan: Driven): Revising => {
+  begin(plan);
+  return plan.state.revision.current!;
 };
 const proposed = (plan: Driven, phase: string) => {
   const revising = plan.state.revision.current!;
@@ -70,7 +54,7 @@ const proposed = (plan: Driven, phase: string) => {
   plan.dispatch({ type: 'proposed', revising, result } as never);
 };
 describe('a report', () => {
-  test('made while a phase runs waits, is shown, and is in the checkpoint; the next group begins after it', async () => {
+  test('made while a phase runs waits, is shown, and is in the checkpoint; the next group begins after it', () => {
     const plan = alone(['p1', 'p2', 'p3']);
     plan.until('run');
     plan.until();
@@ -101,7 +85,6 @@ describe('a report', () => {
       { text: drift.text },
       { text: revise.text },
     ]);
-    plan.dispatch({ type: 'triggers_evaluated', revising, result: await judged(plan) });
     const choices = choicesOf(plan.state, plan.state.revision.current!);
     expect(choices.actions).toContain('update_tasks');
     expect(choices.others.map(({ id }) => id)).toEqual(['p3']);
@@ -110,7 +93,7 @@ describe('a report', () => {
     expect(plan.until('revise')).toMatchObject({ revising: { step: 'apply', phase: 'p3' } });
   });
 
-  test('made in the last phase leads to a phase after it', async () => {
+  test('made in the last phase leads to a phase after it', () => {
     const plan = alone(['p1']);
     plan.until('run');
     plan.until();
@@ -129,7 +112,6 @@ describe('a report', () => {
     });
     const revising = revisingOf(plan);
     expect(revising.phase).toBe('p1');
-    plan.dispatch({ type: 'triggers_evaluated', revising, result: await judged(plan) });
     expect(choicesOf(plan.state, plan.state.revision.current!)).toEqual({
       actions: ['add_phase'],
       others: [],
@@ -141,20 +123,23 @@ describe('a report', () => {
       complexityBefore: 3,
       complexityAfter: 3,
     };
-    const result = { outcome: 'replanned', action: 'add_phase', ...measures, commit: 'c' } as const;
+    const result = {
+      outcome: 'replanned',
+      action: 'add_phase',
+      ...measures,
+      commit: 'c',
+      plan: reading(['p1', 'p2'], ['p1']),
+    } as const;
     plan.dispatch({ type: 'replanned', revising: plan.state.revision.current!, result });
     expect(phaseOf(plan.state, 'p1')).toMatchObject({ status: 'completed', replans: 1 });
-    plan.until('read');
-    plan.dispatch({ type: 'plan_read', result: reading(['p1', 'p2'], ['p1']) });
     expect(plan.until('run')).toMatchObject({ phases: ['p2'] });
   });
 
-  test('of which no replan can be made is asked about; a phase that is done cannot be left out for it', async () => {
+  test('of which no replan can be made is asked about; a phase that is done cannot be left out for it', () => {
     const plan = alone(['p1']);
     done(plan, 'p1', ['p1'], ['p1']);
     plan.dispatch({ type: 'reported', report: drift });
-    const revising = revisingOf(plan);
-    plan.dispatch({ type: 'triggers_evaluated', revising, result: await judged(plan) });
+    revisingOf(plan);
     const failed = { outcome: 'failed', message: 'nothing usable', usage: NO_USAGE } as const;
     plan.dispatch({ type: 'proposed', revising: plan.state.revision.current!, result: failed });
     const asked = plan.asked();
@@ -165,7 +150,7 @@ describe('a report', () => {
     expect(asked.message).toContain(`${drift.text}: no replan was possible: nothing usable`);
     plan.answer('revise', 'one more phase');
     expect(plan.state.revision.current).toMatchObject({
-      step: 'evaluate',
+      step: 'propose',
       trigger: 'scope_drift',
       forcedBy: 'x (cli)',
       words: `${drift.text}\none more phase`,
@@ -176,7 +161,7 @@ describe('a report', () => {
     const plan = alone(['p1', 'p2']);
     plan.dispatch({ type: 'reported', report: drift });
     revisingOf(plan);
-    plan.fails('evaluateTriggers', 'p1', 'engine_failed');
+    plan.fails('proposeReplan', 'p1', 'engine_failed');
     plan.answer('skip');
     expect(plan.state.revision).toMatchObject({ current: null, drifts: [{ text: drift.text }] });
     for (let n = 1; n <= BOUNDS.driftsKept; n++)
@@ -241,20 +226,17 @@ describe('failed tests that reach a person', () => {
   test('at the limit: revise takes their words as the replan', () => {
     const plan = alone(['p1']);
     plan.dispatch({ type: 'reported', report: revise });
-    const revising = revisingOf(plan);
-    const limit = {
-      tier: null,
-      outcome: 'limit',
-      actions: [],
-      forced: false,
-      why: 'twice',
-      suggestions: [],
-    } as const;
-    plan.dispatch({ type: 'triggers_evaluated', revising, result: limit });
+    plan.state = withPhase(plan.state, 'p1', { replans: 2 });
+    begin(plan);
     expect(plan.asked().accepts).toEqual(['force', 'revise', 'continue', 'skip', 'abort']);
     plan.answer('revise', 'in German');
     expect(plan.until('revise')).toMatchObject({
-      revising: { step: 'evaluate', forcedBy: 'x (cli)', words: `${revise.text}\nin German` },
+      revising: {
+        step: 'propose',
+        beyondLimit: true,
+        forcedBy: 'x (cli)',
+        words: `${revise.text}\nin German`,
+      },
     });
   });
 

@@ -1,13 +1,13 @@
 /** What becomes of a plan where a phase's run is cancelled, a host or a worktree is gone, or a mark cannot be written: the rules alone. */
 import { describe, expect, test } from '@jest/globals';
-import { describeEvent } from '../../src/shared/event-text.js';
-import { checkpointOf } from '../../src/workflows/plan/checkpoint.js';
-import { progressOfPlan, statusOfPlan } from '../../src/workflows/plan/views.js';
-import { worktreeName } from '../../src/workflows/plan/worktrees.js';
-import { reducePlan } from '../../src/workflows/plan/reduce.js';
-import { initialPlan, isHeld, phaseOf } from '../../src/workflows/plan/state.js';
-import { blob } from '../workflows/step/world.js';
-import { alone, Driven, planInput, reading } from './plan-driven.js';
+import { describeEvent } from '../../../../src/shared/event-text.js';
+import { checkpointOf } from '../../../../src/workflows/plan/checkpoint.js';
+import { progressOfPlan, statusOfPlan } from '../../../../src/workflows/plan/views.js';
+import { reducePlan } from '../../../../src/workflows/plan/reduce.js';
+import { isHeld, phaseOf, worktreeName } from '../../../../src/workflows/plan/selectors.js';
+import { initialPlan } from '../../../../src/workflows/plan/state.js';
+import { blob } from '../../step/world.js';
+import { alone, Driven, planInput, reading } from '../../../shared/plan-driven.js';
 
 describe('a cancelled run', () => {
   test('is asked about once those beside it have ended; each of several by itself, before any runs again', () => {

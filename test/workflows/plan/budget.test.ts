@@ -6,21 +6,23 @@ import {
   type LimitName,
   type Limits,
   type Timings,
-} from '../../src/shared/limits.js';
-import { describeEvent } from '../../src/shared/event-text.js';
-import { budgetsLeft } from '../../src/workflows/plan/budget.js';
-import { checkpointOf } from '../../src/workflows/plan/checkpoint.js';
-import { nextPlanEffect } from '../../src/workflows/plan/effects.js';
-import { reducePlan, type PlanFact } from '../../src/workflows/plan/reduce.js';
-import { initialPlan, type PlanState } from '../../src/workflows/plan/state.js';
-import type { PhaseReading, ReadyPlan } from '../../src/shared/plan.js';
-import type { PlanSetup, StepResult } from '../../src/shared/run.js';
-import { resultOfPlan } from '../../src/workflows/plan/views.js';
-import { queueNames } from '../../src/shared/names.js';
-import { currentRules } from '../../src/shared/rules.js';
-import { NO_USAGE } from '../../src/shared/usage.js';
-import { readAsBefore } from './plan-driven.js';
-import { blob } from '../workflows/step/world.js';
+} from '../../../src/shared/limits.js';
+import { describeEvent } from '../../../src/shared/event-text.js';
+import { budgetsLeft } from '../../../src/workflows/plan/budget.js';
+import { checkpointOf } from '../../../src/workflows/plan/checkpoint.js';
+import type { PlanFact } from '../../../src/workflows/plan/protocol.js';
+import { reducePlan } from '../../../src/workflows/plan/reduce.js';
+import { nextPlanEffect } from '../../../src/workflows/plan/stages/index.js';
+import { type PlanState, initialPlan } from '../../../src/workflows/plan/state.js';
+import { withPhase } from '../../../src/workflows/plan/ways.js';
+import type { PhaseReading, ReadyPlan } from '../../../src/shared/plan.js';
+import type { PlanSetup, StepResult } from '../../../src/shared/run.js';
+import { resultOfPlan } from '../../../src/workflows/plan/views.js';
+import { queueNames } from '../../../src/shared/names.js';
+import { currentRules } from '../../../src/shared/rules.js';
+import { NO_USAGE } from '../../../src/shared/usage.js';
+import { readAsBefore } from '../../shared/plan-driven.js';
+import { blob } from '../step/world.js';
 
 const none = Object.fromEntries(
   Object.entries(LIMITS).map(([name, spec]) => [name, spec.default]),
@@ -334,29 +336,25 @@ describe('a budget over the whole plan', () => {
       pausedFor_ms: 0,
       usage: used,
     };
+    const before = {
+      phase: 'p2',
+      run: 1,
+      kind: null,
+      signature: 'a',
+      summary: 's',
+      output: null,
+      suggestions: [],
+      at: 0,
+    };
+    // The second failure in a row, and another one: a report on both comes next.
     const failed = dispatch(
-      readFree(planOf({ budget_calls: 3 }, 'auto')),
+      withPhase(readFree(planOf({ budget_calls: 3 }, 'auto')), 'p2', { failures: [before] }),
       { type: 'begun', group: ['p2'] },
       { type: 'job_made', phase: 'p2', result: job },
       { type: 'phases_started', phases: ['p2'] },
       { type: 'phase_ended', ended: { phase: 'p2', result, how: '' } },
     );
-    // The judgement is free.
-    const judge = nextPlanEffect(failed, 0, false);
-    if (judge.kind !== 'revise') throw new Error(judge.kind);
-    const judged = dispatch(failed, {
-      type: 'triggers_evaluated',
-      revising: judge.revising,
-      result: {
-        outcome: 'notice',
-        tier: 'debug',
-        why: 'twice',
-        suggestions: [],
-        actions: [],
-        forced: false,
-      },
-    });
-    const open = asked(judged);
+    const open = asked(failed);
     expect(open.decision).toMatchObject({
       reason: 'budget',
       subject: 'budget_calls',

@@ -1,21 +1,34 @@
-/** What a person is asked before a plan's first phase: one question, with a part for each thing that is known then. Pure. */
-import type { DecisionPoint, DecisionRequest, StartPart } from '../../shared/decisions.js';
-import { estimateText, expandText, foundText } from '../../shared/event-text.js';
-import type { FoundTests, PhaseId, ReadyPlan } from '../../shared/plan.js';
-import { cut, defaultBudget_usd } from '../../shared/rules.js';
-import { limitOf, moneyBudget, type MoneyBudget, type PhaseEstimate } from '../../shared/usage.js';
-import { asking } from '../frame/decisions/asking.js';
-import { testsBy, type TestsSaid } from '../frame/decisions/answering.js';
-import { emit } from '../frame/log.js';
-import { within } from '../frame/machine.js';
-import { estimateOfPlan, mostOfPlan, overBudgets } from './budget.js';
-import { isDone, openOf, unmarkedOf, type PhaseEntry, type PlanState } from './state.js';
+/** Start: asks before the first phase, in one question with a part for each thing that is known then. */
+import type { DecisionPoint, DecisionRequest, StartPart } from '../../../shared/decisions.js';
+import { estimateText, expandText, foundText } from '../../../shared/event-text.js';
+import type { PhaseId, ReadyPlan } from '../../../shared/plan.js';
+import type { FoundTests } from '../../../shared/test-plan.js';
+import { cut, defaultBudget_usd } from '../../../shared/rules.js';
+import {
+  limitOf,
+  moneyBudget,
+  type MoneyBudget,
+  type PhaseEstimate,
+} from '../../../shared/usage.js';
+import { testsBy, type TestsSaid } from '../../frame/decisions/answering.js';
+import { asking } from '../../frame/decisions/asking.js';
+import { emit } from '../../frame/log.js';
+import { within } from '../../frame/machine.js';
+import { estimateOfPlan, mostOfPlan, overBudgets } from '../budget.js';
+import type { Decide } from '../protocol.js';
+import { isDone, openOf, unmarkedOf } from '../selectors.js';
+import type { PhaseEntry, PlanState } from '../state.js';
 
-/** Tests alone, and the estimate alone, have a question of their own. */
-export function askFirst(before: PlanState, now: number): PlanState {
-  const state: PlanState = { ...estimated(before, now), asked: null };
+export const decide: Decide<'plan_start' | 'test_command'> = {
+  plan_start: (state, { decision, request }) => resolveStart(state, decision, request),
+  test_command: (state, { decision, request }) => withTests(state, request, decision.subject),
+};
+
+/** Asks what is to be known before the first phase. The tests alone, and the estimate alone, have a question of their own. */
+export function askFirst(before: PlanState, currentTime_ms: number): PlanState {
+  const state: PlanState = { ...estimated(before, currentTime_ms), asked: null };
   const parts = partsOf(state);
-  const isAll = (wanted: StartPart['name']): boolean => parts.every(({ name }) => name === wanted);
+  const isAll = (only: StartPart['name']): boolean => parts.every(({ name }) => name === only);
   if (isAll('estimate')) return state;
   const tests = testsAsked(state);
   if (tests !== null && isAll('tests'))
@@ -24,16 +37,16 @@ export function askFirst(before: PlanState, now: number): PlanState {
   return { ...state, ask: { reason: 'plan_start', message, files: [], subject: null, parts } };
 }
 
-/** Said in any case; a person is asked where a policy does not speak for them, and where it is over a budget. */
-function estimated(state: PlanState, now: number): PlanState {
-  const { estimate: wanted } = state.input.options;
+/** Reports the estimate. The plan asks about it unless a policy accepts it, and always if it exceeds a budget. */
+function estimated(state: PlanState, currentTime_ms: number): PlanState {
+  const { estimate: consent } = state.input.options;
   const estimate = estimateOfPlan(state);
   const most = mostOfPlan(state);
   const over = overBudgets(state, estimate);
   const phases = openOf(state).length;
   const budget = budgetAtStart(state, estimate);
   const expected = { estimate, budget };
-  const shown = emit({ ...state, expected }, now, {
+  const shown = emit({ ...state, expected }, currentTime_ms, {
     type: 'plan_estimated',
     phases,
     ...estimate,
@@ -41,7 +54,7 @@ function estimated(state: PlanState, now: number): PlanState {
     budget,
     ...(most === null ? {} : { most }),
   });
-  if (over.length === 0 && (wanted === 'approved' || state.reading.plan?.approval === 'auto'))
+  if (over.length === 0 && (consent === 'approved' || state.reading.plan?.approval === 'auto'))
     return shown;
   const message = estimateText({ phases, estimate, most, over, budget });
   return { ...shown, estimateAsked: cut(state.input.rules, message) };
@@ -76,11 +89,11 @@ function partsOf(state: PlanState): readonly StartPart[] {
     files.length === 0 ? [] : [`; Phase ${number}: ${files.join(', ')}`],
   );
   const tests = testsAsked(state);
-  const why = ({ stages, score }: PhaseEntry): string => stages ?? score.above.join(', ');
+  const reasonOf = ({ stages, score }: PhaseEntry): string => stages ?? score.above.join(', ');
   return [
     ...part(
       'expand',
-      expand.map((phase) => expandText(state.input.planPath, phase, why(phase))).join('; '),
+      expand.map((phase) => expandText(state.input.planPath, phase, reasonOf(phase))).join('; '),
       ['all', 'none', ...expand.map(({ number }) => String(number))],
     ),
     ...part('tests', tests?.message ?? '', tests?.subject === null ? ['none'] : ['run', 'none']),
@@ -90,17 +103,19 @@ function partsOf(state: PlanState): readonly StartPart[] {
 }
 const UNCOMMITTED = 'commit or stash changes to files that a phase changes, or it will ask';
 
-/** Commands that run without a word: they are configured, or confirmed already. */
+/** Returns the commands that need no confirmation: they are configured, or were confirmed before. */
 export const testsAtFirst = ({ test: { commands, phases = {} } }: ReadyPlan) => ({
   commands,
   own: ownOf(phases, ({ confirmed }) => confirmed),
 });
 const ownOf = (
   phases: Readonly<Record<PhaseId, FoundTests>>,
-  wanted: (tests: FoundTests) => boolean,
+  isIncluded: (tests: FoundTests) => boolean,
 ) =>
   Object.fromEntries(
-    Object.entries(phases).flatMap(([id, tests]) => (wanted(tests) ? [[id, tests.commands]] : [])),
+    Object.entries(phases).flatMap(([id, tests]) =>
+      isIncluded(tests) ? [[id, tests.commands]] : [],
+    ),
   );
 
 const unconfirmed = ({ from, phases = {} }: ReadyPlan['test']): readonly FoundTests[] =>
@@ -110,7 +125,7 @@ const unconfirmed = ({ from, phases = {} }: ReadyPlan['test']): readonly FoundTe
 
 const NONE =
   'no test command is configured, and none was found: phases without one end with no_tests';
-/** Found commands that nobody confirmed, or that there are none. Null: nothing is to be asked. */
+/** Returns the question about found commands that nobody confirmed, or about missing ones. Null: there is none. */
 function testsAsked(
   state: PlanState,
 ): { readonly message: string; readonly subject: string | null } | null {
@@ -131,50 +146,56 @@ function testsAsked(
   };
 }
 
-/** `run`, `other` or `no_tests`: what is confirmed already runs in any case. */
-export function withTests(state: PlanState, said: TestsSaid, subject: string | null): PlanState {
+/** `run`, `other` or `no_tests`: commands that were confirmed before run in any case. */
+function withTests(state: PlanState, answer: TestsSaid, subject: string | null): PlanState {
   const { test } = state.reading.plan ?? {};
   const answered = within(state, 'tests', { answered: true });
-  if (said.answer === 'other' || test === undefined)
-    return within(answered, 'tests', testsBy(said, subject));
-  if (said.answer !== 'run') return answered;
+  if (answer.answer === 'other' || test === undefined)
+    return within(answered, 'tests', testsBy(answer, subject));
+  if (answer.answer !== 'run') return answered;
   const { from, phases = {} } = test;
   const general =
-    from === undefined && Object.keys(phases).length > 0 ? {} : testsBy(said, subject, from);
+    from === undefined && Object.keys(phases).length > 0 ? {} : testsBy(answer, subject, from);
   const remember = unconfirmed(test).map(({ key }) => key);
   return within(answered, 'tests', { ...general, own: ownOf(phases, () => true), remember });
 }
 
-/** `start`: what each part says; of a part without a word its first answer holds. */
-export function resolveStart(
+/** `start`: takes up the answer to each part. A part without an answer gets its first one. */
+function resolveStart(
   state: PlanState,
   { parts = [] }: DecisionPoint,
   { set = {} }: DecisionRequest,
 ): PlanState {
-  const said = (wanted: StartPart['name']): readonly string[] =>
+  const answersTo = (part: StartPart['name']): readonly string[] =>
     parts.flatMap(({ name, accepts }) =>
-      name === wanted ? String(set[name] ?? accepts[0]).split(/\s*,\s*/) : [],
+      name === part ? String(set[name] ?? accepts[0]).split(/\s*,\s*/) : [],
     );
-  const [expand, tests, dirty] = [said('expand'), said('tests'), said('dirty')];
-  const asked = new Set(expand.length === 0 ? [] : toExpand(state).map(({ id }) => id));
+  const [expand, tests, dirty] = [answersTo('expand'), answersTo('tests'), answersTo('dirty')];
+  const large = new Set(expand.length === 0 ? [] : toExpand(state).map(({ id }) => id));
   const phases = state.phases.map((phase): PhaseEntry => {
     if (dirty.includes('skip') && !isDone(phase) && phase.dirty !== undefined)
-      return {
-        ...phase,
-        status: 'skipped',
-        why: 'its files had uncommitted changes',
-        marked: false,
-      };
-    if (!asked.has(phase.id)) return phase;
-    const isWanted =
-      ['all', String(phase.number)].some((word) => expand.includes(word)) &&
-      !expand.includes('none');
-    return isWanted ? { ...phase, mayExpand: true } : { ...phase, complexityEvaluated: true };
+      return skippedAsDirty(phase);
+    return large.has(phase.id) ? withExpansion(phase, expand) : phase;
   });
   const next: PlanState = { ...state, phases, estimateAsked: null };
   const begun: PlanState =
     unmarkedOf(next).length > 0 ? { ...next, stage: { at: 'marking' } } : next;
   if (tests.length === 0) return begun;
-  const answer = set.command !== undefined ? 'other' : tests.includes('run') ? 'run' : 'no_tests';
+  const confirmed = tests.includes('run') ? 'run' : 'no_tests';
+  const answer = set.command === undefined ? confirmed : 'other';
   return withTests(begun, { answer, set }, testsAsked(state)?.subject ?? null);
+}
+
+const skippedAsDirty = (phase: PhaseEntry): PhaseEntry => ({
+  ...phase,
+  status: 'skipped',
+  why: 'its files had uncommitted changes',
+  marked: false,
+});
+
+/** Notes whether the answer wants a large phase expanded. If not, its complexity counts as judged. */
+function withExpansion(phase: PhaseEntry, expand: readonly string[]): PhaseEntry {
+  const isWanted =
+    ['all', String(phase.number)].some((word) => expand.includes(word)) && !expand.includes('none');
+  return isWanted ? { ...phase, mayExpand: true } : { ...phase, complexityEvaluated: true };
 }
