@@ -3,7 +3,8 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Connection } from '@temporalio/client';
+import { Client, Connection } from '@temporalio/client';
+import type { Payload, PayloadCodec } from '@temporalio/common';
 import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import { pino } from 'pino';
 import { openEmend } from '../../src/client/open.js';
@@ -177,6 +178,16 @@ describe('whether a process listens at an address', () => {
   });
 });
 
+/** Writes the bytes of a payload backwards, which nobody without the codec can read. */
+const backwards = (payload: Payload): Payload => ({
+  metadata: { ...payload.metadata, encoding: (payload.metadata?.encoding ?? []).toReversed() },
+  data: (payload.data ?? new Uint8Array()).toReversed(),
+});
+const REVERSED: PayloadCodec = {
+  encode: (payloads) => Promise.resolve(payloads.map(backwards)),
+  decode: (payloads) => Promise.resolve(payloads.map(backwards)),
+};
+
 describe('a connection that the program made itself', () => {
   // The environment names this server. No connection may lead to it.
   const elsewhere = () => ({
@@ -192,6 +203,45 @@ describe('a connection that the program made itself', () => {
     expect(await emend.runs!.searchAttributes()).toBe(true);
     await emend.close();
     expect((await connection.workflowService.getSystemInfo({})).serverVersion).toMatch(/^1\./);
+    await connection.close();
+  });
+
+  test('may come in a client, whose namespace, data converter and interceptors Emend.open takes over', async () => {
+    const connection = await Connection.connect({ address: own.address });
+    const methods: string[] = [];
+    const client = new Client({
+      connection,
+      namespace: 'default',
+      dataConverter: { payloadCodecs: [REVERSED] },
+      interceptors: {
+        workflow: [
+          {
+            describe: (input, next) => {
+              methods.push('describe');
+              return next(input);
+            },
+          },
+        ],
+      },
+    });
+    await client.workflow.start('unknown', {
+      workflowId: 'of-a-client',
+      taskQueue: 'nobody',
+      memo: { stepKey: 'a', jobPath: 'b', title: 'c', workspace: 'd', host: 'e' },
+    });
+    const emend = await openEmend({ env: elsewhere(), client });
+    expect([emend.unreachable, emend.address, emend.namespace]).toEqual([
+      null,
+      own.address,
+      'default',
+    ]);
+    // The memo is read with the client's codec.
+    expect((await emend.runs!.describe({ workflowId: 'of-a-client', runId: null }))?.memo).toEqual(
+      expect.objectContaining({ title: 'c', workspace: 'd' }),
+    );
+    expect(methods).toEqual(['describe']);
+    await emend.close();
+    await client.workflow.getHandle('of-a-client').terminate();
     await connection.close();
   });
 
