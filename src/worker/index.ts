@@ -46,6 +46,7 @@ import { boundFailures } from '../temporal/failures.js';
 import { asFailure, withBlobs } from '../temporal/payloads.js';
 import { ensureSearchAttributes } from '../temporal/search-attributes.js';
 import type { ProgramConnection, ServerPlace } from '../temporal/connection.js';
+import { configuredDataConverter } from '../temporal/data-converter.js';
 import { commandToSetCurrent, DEPLOYMENT } from '../temporal/deployment.js';
 import * as live from '../temporal/live-workers.js';
 import { clearLayers } from '../workspace/layers/index.js';
@@ -79,7 +80,7 @@ const STOP_END_MS = 5_000; // bound: and the end of worker and connection after 
 /** All may be left out: `env` is `process.env`, `home` what it names, `logger` says warnings on standard error. */
 export interface WorkerOptions extends Partial<PortsOptions> {
   /** Yours, the same in every client and worker. Its codecs must not throw while they encode a failure: that ends the worker. */
-  readonly dataConverter?: DataConverter;
+  readonly dataConverter?: DataConverter | undefined;
   /** Yours, outermost first. `workflowModules`, and converters of your own, have the workflows bundled at the start. */
   readonly interceptors?: WorkerInterceptors;
 }
@@ -309,7 +310,7 @@ export async function createWorker(
     await activities.close();
     await connected.close();
   };
-  const { workers, queues, roles, isVersioned } = await createParts(options, {
+  const { workers, queues, roles, isVersioned } = await createParts(all, {
     env,
     logger,
     connected,
@@ -318,7 +319,7 @@ export async function createWorker(
   const polls = (): boolean => workers.every((worker) => worker.getState() === 'RUNNING');
   watched = { connection, polls };
   const ofHome = { ...env, EMEND_HOME: home };
-  const endMeasuring = startMeasuring(options, { env: ofHome, connection, namespace, queues });
+  const endMeasuring = startMeasuring(all, { env: ofHome, connection, namespace, queues });
   const { done, stop } = runWorkers(workers, {
     stop_ms: shutdownGrace_ms + STOP_FORCE_MS + STOP_END_MS,
     close_ms: STOP_END_MS,
@@ -437,12 +438,14 @@ const complete = async ({
   env = process.env,
   home,
   logger,
+  dataConverter,
   ...given
 }: WorkerOptions & ServedAs & Over) => ({
   ...given,
   env,
   home: home ?? (await resolveHome(env)),
   logger: logger ?? workerLog('warn'),
+  dataConverter: dataConverter ?? (await configuredDataConverter(env)) ?? undefined,
 });
 
 /** Removes what commands of dead processes wrote on layers, which may be large. */

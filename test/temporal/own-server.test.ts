@@ -180,7 +180,10 @@ describe('whether a process listens at an address', () => {
 
 /** Writes the bytes of a payload backwards, which nobody without the codec can read. */
 const backwards = (payload: Payload): Payload => ({
-  metadata: { ...payload.metadata, encoding: (payload.metadata?.encoding ?? []).toReversed() },
+  metadata: {
+    ...payload.metadata,
+    encoding: (payload.metadata?.encoding ?? new Uint8Array()).toReversed(),
+  },
   data: (payload.data ?? new Uint8Array()).toReversed(),
 });
 const REVERSED: PayloadCodec = {
