@@ -18,19 +18,20 @@ import { innermost } from '../temporal/failures.js';
 import { WORKER_BEAT_MS } from '../temporal/live-workers.js';
 import { USD_CLASSES, USD_METRIC } from './metrics.js';
 
-interface Conversion {
+/** Options of a program that are part of the bundle: with one of them it is made at the start. */
+interface BundleChoice {
+  readonly interceptors?: WorkerOptions['interceptors'] | undefined;
   readonly dataConverter?: WorkerOptions['dataConverter'] | undefined;
+  readonly plugins?: readonly unknown[] | undefined;
 }
 
 /** The bundle made by the build; without one (running from source) the workflows are bundled at start. */
-export function workflows({
-  interceptors,
-  dataConverter,
-}: Pick<WorkerOptions, 'interceptors'> & Conversion = {}) {
+export function workflows({ interceptors, dataConverter, plugins = [] }: BundleChoice = {}) {
   const codePath = fileURLToPath(new URL('../../workflow-bundle.js', import.meta.url));
   const { payloadConverterPath, failureConverterPath } = dataConverter ?? {};
   const own = interceptors?.workflowModules?.[0] ?? payloadConverterPath ?? failureConverterPath;
-  if (own === undefined && existsSync(codePath)) return { workflowBundle: { codePath } };
+  if (own === undefined && plugins.length === 0 && existsSync(codePath))
+    return { workflowBundle: { codePath } };
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   return {
     workflowsPath: fileURLToPath(new URL(`../workflows/index.${extension}`, import.meta.url)),

@@ -57,6 +57,13 @@ import { serveHealth, type WatchedWorker } from './health.js';
 import { logRun, sdkLog, workerLog } from './log.js';
 import { countCalls, measureRuns, type MeasuredGroup } from './metrics.js';
 import {
+  tuned,
+  tunedByRole,
+  withOwnSinks,
+  type TemporalOptions,
+  type WorkflowOptions,
+} from './temporal-options.js';
+import {
   connectWorker,
   runWorkers,
   type WorkerConnection,
@@ -78,16 +85,16 @@ const STOP_FORCE_MS = 10_000; // bound: Past the grace time activities are told 
 const STOP_END_MS = 5_000; // bound: and the end of worker and connection after that.
 
 /** All may be left out: `env` is `process.env`, `home` what it names, `logger` says warnings on standard error. */
-export interface WorkerOptions extends Partial<PortsOptions> {
+export interface WorkerOptions extends Partial<PortsOptions>, WorkflowOptions {
   /** Yours, the same in every client and worker. Its codecs must not throw while they encode a failure: that ends the worker. */
   readonly dataConverter?: DataConverter | undefined;
   /** Yours, outermost first. `workflowModules`, and converters of your own, have the workflows bundled at the start. */
-  readonly interceptors?: WorkerInterceptors;
+  readonly interceptors?: WorkerInterceptors | undefined;
 }
 /** The connection of the workers: runs other than those that they work for are asked for over it, whatever server the environment names. */
 export interface ActivitiesOptions extends WorkerOptions, ProgramConnection {}
 /** How a worker of ours serves. */
-export interface ServedAs {
+export interface ServedAs extends TemporalOptions {
   /** Default: all. */
   readonly roles?: readonly Role[] | undefined;
   /** Workflows and model calls as a version of the Worker Deployment `emend`, which is given nothing until it is made current. */
@@ -225,9 +232,9 @@ async function prepare(
       ...common,
       taskQueue: queues.workflow,
       activities: { ...workflow },
-      sinks: archiveSink(ports),
+      sinks: withOwnSinks(archiveSink(ports), more.sinks),
       stickyQueueScheduleToStartTimeout: timings.stickyWait_ms,
-      maxCachedWorkflows: CACHED_RUNS,
+      maxCachedWorkflows: more.maxCachedWorkflows ?? CACHED_RUNS,
     },
     model: {
       ...common,
@@ -384,18 +391,16 @@ const createParts = async (
   { env, logger, connected, activities }: PartsContext,
 ) => {
   const { connection, namespace } = connected;
-  const { model, host, commands, anyHost } = activities;
   const queues = queuesFor(env, hostOfQueue(activities.queues.host), connected.own);
   const isShared = queues.workflow === queues.host;
+  const { tuners = {}, plugins = [] } = options;
+  const byRole = tunedByRole(activities, isShared ? {} : tuners);
+  const { model, host, commands, anyHost } = byRole;
   if (isShared && ROLES.some((role) => options.roles?.includes(role) === false))
-    fail('usage', `All roles share the queue ${queues.host} at this home's dev server.`, SEPARATE);
+    fail('usage', `All roles share the queue ${queues.host}.`, SEPARATE);
   await ensureSearchAttributes(connection, namespace, (message) => logger.warn(message));
-  const flows = { ...workflows(options), ...activities.workflows };
-  const shared = {
-    ...flows,
-    ...host,
-    activities: { ...flows.activities, ...model.activities, ...host.activities },
-  };
+  const flows = { ...workflows(options), ...byRole.workflows };
+  const shared = tuned(withAllRoles(activities, flows), tuners.hosts);
   const { roles = ROLES } = options;
   const served = { workflows: flows, model, hosts: [host, commands, anyHost] };
   const parts: readonly WorkerParts[] = isShared
@@ -408,6 +413,7 @@ const createParts = async (
       Worker.create({
         connection,
         namespace,
+        plugins: [...plugins],
         ...(isVersioned(part) ? VERSIONED() : UNVERSIONED()),
         ...part,
       }),
@@ -416,7 +422,15 @@ const createParts = async (
   return { workers, queues, roles, isVersioned: parts.some(isVersioned) };
 };
 
-const SEPARATE = 'Leave out --roles, or give all workers and clients a queue: EMEND_QUEUE=emend';
+/** Returns a part that serves all roles on one queue. */
+const withAllRoles = ({ model, host }: Activities, flows: WorkerParts): WorkerParts => ({
+  ...flows,
+  ...host,
+  activities: { ...flows.activities, ...model.activities, ...host.activities },
+});
+
+const SEPARATE =
+  'Leave out --roles, or give all workers and clients queues for each role: unset EMEND_ONE_QUEUE; export EMEND_QUEUE=emend';
 /** The build is in the events of each workflow task: the SDK's own word for it has 90 characters. */
 const UNVERSIONED = () => ({ buildId: build() });
 /**

@@ -137,7 +137,7 @@ const bareHistory = async (workflowId: string) => {
 test('worker, run, list, show, approve, page and MCP server read what the codec wrote; the history has no plain text', async () => {
   await serve(['worker'], /worker ready/);
   const run = await emend(['run', 'jobs/one.md']);
-  expect(run).toMatchObject({ status: 3, output: expect.stringContaining('umbrella') });
+  expect(run).toMatchObject({ status: 3, output: expect.stringContaining('for you: approval') });
   expect((await emend(['list'])).output).toContain('Say quokka');
   const { runs } = JSON.parse((await emend(['list', '--json'])).output) as {
     runs: { stepKey: string; workflowId: string; decision: { id: string } }[];
