@@ -4,6 +4,7 @@
  */
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import {
   Runtime,
@@ -56,6 +57,7 @@ import { installRuntime, workflows } from './code.js';
 import { serveHealth, type WatchedWorker } from './health.js';
 import { logRun, sdkLog, workerLog } from './log.js';
 import { countCalls, measureRuns, type MeasuredGroup } from './metrics.js';
+import { TeamWorkerPlugin, type OpenParts, type PluginOptions } from './plugin.js';
 import {
   tuned,
   tunedByRole,
@@ -72,6 +74,7 @@ import {
 
 export { replayOpen, type Replayed } from './code.js';
 export { workerLog } from './log.js';
+export type { PluginOptions } from './plugin.js';
 export { estimateOnly, type Estimated, type ToEstimate } from './estimate.js';
 
 // bound: Activities of a host that one worker runs at once, model calls that wait for a turn among them: with the SDK's 100 they keep all else out.
@@ -180,7 +183,7 @@ const startAsHost = async (
 
 /** `report`: to be called beside the work, not before it: a server that answers slowly, or not at all, holds up nothing. `server`: whose workers are asked before this home is touched. */
 async function prepare(
-  { connection, namespace, ...all }: Awaited<ReturnType<typeof complete>>,
+  { connection, namespace, client, ...all }: Awaited<ReturnType<typeof complete>>,
   server?: WorkerConnection,
 ) {
   const { env, home, logger, dataConverter, interceptors, ...more } = all;
@@ -191,6 +194,7 @@ async function prepare(
   const queues = queuesFor(env, id);
   const endedRuns = askEndedRuns({
     env: { ...env, EMEND_HOME: home },
+    ...(client === undefined ? {} : { client }),
     ...(connection === undefined ? {} : { connection, namespace }),
     ...(dataConverter === undefined ? {} : { dataConverter }),
   });
@@ -271,10 +275,68 @@ async function prepare(
  * ProblemError: home_unusable, store_unusable, config_invalid.
  */
 export async function createActivities(options: ActivitiesOptions): Promise<Activities> {
+  if ((options.env ?? process.env).EMEND_ONE_QUEUE === '1')
+    fail(
+      'usage',
+      'EMEND_ONE_QUEUE: createActivities makes a part for each role.',
+      'Use EmendPlugin, or unset EMEND_ONE_QUEUE.',
+    );
   const { activities, report } = await prepare(await complete(options));
   void report();
   return activities;
 }
+
+/**
+ * Emend in the worker of another team: `Worker.create({ connection, taskQueue, workflowsPath, plugins: [new EmendPlugin({ client })] })`. The
+ * workflows of that worker export those of `emend/workflows`.
+ */
+export class EmendPlugin extends TeamWorkerPlugin {
+  constructor(options: PluginOptions) {
+    super(options, openParts);
+  }
+}
+
+/** Recovers the home, and divides Emend's activities between the worker of the team and the workers next to it. */
+const openParts: OpenParts = async (options, worker) => {
+  const { client, home, store, env = process.env, logger, tuners = {} } = options;
+  const all = await complete({
+    env: {
+      ...env,
+      EMEND_QUEUE: worker.taskQueue,
+      ...(home === undefined ? {} : { EMEND_HOME: home }),
+      ...(store === undefined ? {} : { EMEND_STORE: store }),
+    },
+    ...(logger === undefined ? {} : { logger }),
+    client,
+    dataConverter: worker.dataConverter ?? client.options.dataConverter,
+    interceptors: worker.interceptors,
+    sinks: worker.sinks,
+  });
+  const { shutdownGrace_ms, connect_ms } = resolveTimings(all.env);
+  const { connection } = worker;
+  const { namespace } = client.options;
+  const { env: settings, home: at } = all;
+  const connected = await connectWorker({
+    env: settings,
+    home: at,
+    connect_ms,
+    connection,
+    namespace,
+  });
+  const { activities, report } = await prepare(all, connected);
+  await ensureSearchAttributes(connection, namespace, (message) => all.logger.warn(message));
+  void report();
+  const { workflows: own, model, host, anyHost, queues } = tunedByRole(activities, tuners);
+  const isShared = queues.workflow === queues.host;
+  const shared = tuned(withAllRoles(activities, activities.workflows), tuners.hosts);
+  return {
+    activities,
+    own: isShared ? shared : own,
+    others: isShared ? [shared] : [model, host, anyHost],
+    stop_ms: shutdownGrace_ms + STOP_FORCE_MS + STOP_END_MS,
+    close_ms: STOP_END_MS,
+  };
+};
 
 /**
  * What `emend worker` runs: one Temporal worker each for workflows, model calls, this host's workspaces and the commands there, at the dev
@@ -447,7 +509,9 @@ const VERSIONED = () =>
   }) as const;
 
 /** A connection of the program, if there is one. */
-type Over = { readonly [Key in keyof ProgramConnection]?: ProgramConnection[Key] | undefined };
+type Over = {
+  readonly [Key in keyof ProgramConnection]?: ProgramConnection[Key] | undefined;
+} & { readonly client?: Client | undefined };
 const complete = async ({
   env = process.env,
   home,
