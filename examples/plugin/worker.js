@@ -8,7 +8,11 @@
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { Resource } from '@opentelemetry/resources';
-import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  SimpleSpanProcessor,
+} from '@opentelemetry/sdk-trace-base';
 import { Client, Connection } from '@temporalio/client';
 import { OpenTelemetryPlugin } from '@temporalio/interceptors-opentelemetry';
 import { NativeConnection, Worker } from '@temporalio/worker';
@@ -20,10 +24,11 @@ if (address === undefined) throw new Error('Set TEMPORAL_ADDRESS: there is no de
 
 // In production an exporter that sends spans to your collector.
 const spans = new InMemorySpanExporter();
-const tracing = new OpenTelemetryPlugin({
-  resource: new Resource({ 'service.name': 'greetings' }),
-  spanProcessor: new SimpleSpanProcessor(spans),
-});
+const resource = new Resource({ 'service.name': 'greetings' });
+const spanProcessor = new SimpleSpanProcessor(spans);
+const provider = new BasicTracerProvider({ resource, spanProcessors: [spanProcessor] });
+const tracer = provider.getTracer('greetings');
+const tracing = new OpenTelemetryPlugin({ resource, spanProcessor, tracer });
 const clientConnection = await Connection.connect({ address });
 const client = new Client({ connection: clientConnection, plugins: [tracing] });
 

@@ -145,17 +145,18 @@ const nextTo = (
   part: WorkerParts,
 ): WorkerOptions => {
   const { activity, workflowModules } = interceptors;
-  const code = {
+  const base = { connection, ...part, ...(namespace === undefined ? {} : { namespace }) };
+  if (part.sinks === undefined) return { ...base, interceptors: { activity } };
+  return {
+    ...base,
+    interceptors: { activity, workflowModules },
+    sinks: ofPrograms(sinks),
     ...(workflowsPath === undefined ? {} : { workflowsPath }),
     ...(workflowBundle === undefined ? {} : { workflowBundle }),
     ...(bundlerOptions === undefined ? {} : { bundlerOptions }),
   };
-  const isForWorkflows = part.sinks !== undefined;
-  return {
-    connection,
-    ...(namespace === undefined ? {} : { namespace }),
-    ...part,
-    interceptors: { activity, ...(isForWorkflows ? { workflowModules } : {}) },
-    ...(isForWorkflows ? { ...code, ...(sinks === undefined ? {} : { sinks }) } : {}),
-  };
 };
+
+/** Returns the sinks without those that the SDK adds to every worker, and takes from nobody else. */
+const ofPrograms = (sinks: WorkerParts['sinks'] = {}): NonNullable<WorkerParts['sinks']> =>
+  Object.fromEntries(Object.entries(sinks).filter(([name]) => !name.startsWith('__temporal_')));
