@@ -5,10 +5,16 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
 import type { Payload, PayloadCodec } from '@temporalio/common';
-import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
+import {
+  DefaultLogger,
+  NativeConnection,
+  Runtime,
+  type WorkerOptions,
+  type WorkerTuner,
+} from '@temporalio/worker';
 import { pino } from 'pino';
 import { openEmend } from '../../src/client/open.js';
-import { queuesFor } from '../../src/shared/names.js';
+import { queuesFor, workflowQueues } from '../../src/shared/names.js';
 import { ProblemError } from '../../src/shared/problems.js';
 import { hostId } from '../../src/stores/home.js';
 import { listensAt } from '../../src/system/listening.js';
@@ -191,6 +197,29 @@ const REVERSED: PayloadCodec = {
   decode: (payloads) => Promise.resolve(payloads.map(backwards)),
 };
 
+const slots = (numSlots: number) => ({ type: 'fixed-size', numSlots }) as const;
+const TUNER: WorkerTuner = {
+  workflowTaskSlotSupplier: slots(5),
+  activityTaskSlotSupplier: slots(5),
+  localActivitySlotSupplier: slots(5),
+  nexusTaskSlotSupplier: slots(5),
+};
+/** Options of Temporal's workers. `onWorker` gets what each worker is created with. */
+const ownOptions = (onWorker: (options: WorkerOptions) => void) => ({
+  maxCachedWorkflows: 7,
+  tuners: { hosts: TUNER },
+  sinks: { spoken: { word: { fn: () => undefined } } },
+  plugins: [
+    {
+      name: 'witness',
+      configureWorker: (options: WorkerOptions) => {
+        onWorker(options);
+        return options;
+      },
+    },
+  ],
+});
+
 describe('a connection that the program made itself', () => {
   // The environment names this server. No connection may lead to it.
   const elsewhere = () => ({
@@ -263,7 +292,23 @@ describe('a connection that the program made itself', () => {
     await expect(createWorker({ ...options, metrics: '127.0.0.1:0' })).rejects.toMatchObject({
       problem: { code: 'usage' },
     });
-    const worker = await createWorker({ ...options, metrics: true });
+    const created: WorkerOptions[] = [];
+    const worker = await createWorker({
+      ...options,
+      metrics: true,
+      ...ownOptions((configured) => created.push(configured)),
+    });
+    // With a tuner and a number of slots the SDK would refuse to create a worker.
+    expect(created.filter(({ workflowsPath }) => workflowsPath !== undefined)).toEqual(
+      workflowQueues(queuesFor({}, await hostId(mine.home), true)).map((taskQueue) =>
+        expect.objectContaining({
+          taskQueue,
+          maxCachedWorkflows: 7,
+          tuner: TUNER,
+          sinks: { archive: expect.anything(), spoken: expect.anything() },
+        }),
+      ),
+    );
     expect(worker.address).toBe('its address');
     const metrics = async () => (await fetch(`http://${exported}/metrics`)).text();
     while (!(await metrics()).includes('emend_server_up')) await sleep(100);
