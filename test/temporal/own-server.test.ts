@@ -201,7 +201,7 @@ const slots = (numSlots: number) => ({ type: 'fixed-size', numSlots }) as const;
 const TUNER: WorkerTuner = {
   workflowTaskSlotSupplier: slots(5),
   activityTaskSlotSupplier: slots(5),
-  localActivitySlotSupplier: slots(5),
+  localActivityTaskSlotSupplier: slots(5),
   nexusTaskSlotSupplier: slots(5),
 };
 /** Options of Temporal's workers. `onWorker` gets what each worker is created with. */
