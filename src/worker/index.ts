@@ -6,12 +6,7 @@ import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
-import {
-  Runtime,
-  Worker,
-  type WorkerInterceptors,
-  type WorkerOptions as TemporalWorkerOptions,
-} from '@temporalio/worker';
+import { Runtime, Worker, type WorkerInterceptors } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { archiveSink, createActivities as activitiesOf } from '../activities/index.js';
 import { askEndedRuns, type EndedRuns } from '../client/ended/runs.js';
@@ -63,6 +58,7 @@ import {
   tunedByRole,
   withOwnSinks,
   type TemporalOptions,
+  type WorkerParts,
   type WorkflowOptions,
 } from './temporal-options.js';
 import {
@@ -75,6 +71,7 @@ import {
 export { replayOpen, type Replayed } from './code.js';
 export { workerLog } from './log.js';
 export type { PluginOptions } from './plugin.js';
+export type { WorkerParts } from './temporal-options.js';
 export { estimateOnly, type Estimated, type ToEstimate } from './estimate.js';
 
 // bound: Activities of a host that one worker runs at once, model calls that wait for a turn among them: with the SDK's 100 they keep all else out.
@@ -110,8 +107,6 @@ export interface ServedAs extends TemporalOptions {
   /** Address of `/healthz` and `/readyz`, as in `127.0.0.1:9465`. Default: none. */
   readonly health?: string | undefined;
 }
-/** What a worker of your own is created with, beside `connection` and `namespace`: `Worker.create({ connection, ...host })`. */
-export type WorkerParts = Omit<TemporalWorkerOptions, 'connection' | 'namespace'>;
 /** Emend's activities, in options for Temporal workers of your own. */
 export interface Activities {
   /** For the worker of the workflows; add a `workflowsPath` or bundle with what `emend/workflows` exports, beside your own. */
@@ -315,10 +310,10 @@ const openParts: OpenParts = async (options, worker) => {
   const { shutdownGrace_ms, connect_ms } = resolveTimings(all.env);
   const { connection } = worker;
   const { namespace } = client.options;
-  const { env: settings, home: at } = all;
+  const { env: settings, home: directory } = all;
   const connected = await connectWorker({
     env: settings,
-    home: at,
+    home: directory,
     connect_ms,
     connection,
     namespace,
@@ -330,7 +325,7 @@ const openParts: OpenParts = async (options, worker) => {
   const isShared = queues.workflow === queues.host;
   const shared = tuned(withAllRoles(activities, activities.workflows), tuners.hosts);
   return {
-    activities,
+    close: () => activities.close(),
     own: isShared ? shared : own,
     others: isShared ? [shared] : [model, host, anyHost],
     stop_ms: shutdownGrace_ms + STOP_FORCE_MS + STOP_END_MS,

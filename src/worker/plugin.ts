@@ -16,9 +16,9 @@ import type { Logger } from 'pino';
 import { fail } from '../shared/problems.js';
 import type { Environment } from '../system/environment.js';
 import { runWorkers, type OneWorker } from './run-workers.js';
-import type { TemporalOptions } from './temporal-options.js';
-import type { Activities, WorkerParts } from './index.js';
+import type { TemporalOptions, WorkerParts } from './temporal-options.js';
 
+/** What a plugin is created with. All but the client may be left out. */
 export interface PluginOptions extends Pick<TemporalOptions, 'tuners'> {
   /** Asks the server about other runs. Its data converter counts for the worker also, unless the worker has its own. */
   readonly client: Client;
@@ -33,7 +33,8 @@ export interface PluginOptions extends Pick<TemporalOptions, 'tuners'> {
 
 /** What the plugin adds to a worker. */
 export interface PluginParts {
-  readonly activities: Activities;
+  /** Closes what the activities use, once all workers have ended. */
+  readonly close: () => Promise<void>;
   /** The part of the worker's own queue. */
   readonly own: WorkerParts;
   /** Parts of the workers next to it. Those with `sinks` also serve workflows. */
@@ -89,7 +90,7 @@ export class TeamWorkerPlugin implements WorkerPlugin {
     const others = await Promise.all(
       parts.others.map((part) => Worker.create(nextTo(worker, options, part))),
     ).catch(async (error: unknown) => {
-      await parts.activities.close();
+      await parts.close();
       throw error;
     });
     const end = (): void => {
@@ -101,8 +102,7 @@ export class TeamWorkerPlugin implements WorkerPlugin {
       getStatus: () => worker.getStatus(),
       shutdown: () => worker.shutdown(),
     };
-    const { stop_ms, close_ms } = parts;
-    const close = () => parts.activities.close();
+    const { stop_ms, close_ms, close } = parts;
     await runWorkers([team, ...others], { stop_ms, close_ms, close }).done;
   }
 }
@@ -128,11 +128,13 @@ const merged = (worker: TeamWorkerOptions, part: WorkerParts): WorkerOptions => 
 
 /** Returns the activities of the team. Throws ProblemError `usage` if one has the name of one of Emend's. */
 const withoutClash = (theirs: object = {}, ours: object = {}): Record<string, unknown> => {
-  const named = theirs instanceof Map ? Object.fromEntries(theirs) : { ...theirs };
+  const entries: Iterable<[string, unknown]> =
+    theirs instanceof Map ? theirs : Object.entries(theirs);
+  const named = Object.fromEntries(entries);
   const clash = Object.keys(ours).find((name) => name in named);
   if (clash !== undefined)
     fail('usage', `The activity "${clash}" is also one of Emend's.`, 'Give yours another name.');
-  return named as Record<string, unknown>;
+  return named;
 };
 
 /**

@@ -1,8 +1,10 @@
 /** Options of Temporal's own workers that a program may set on those of Emend. */
-import type { InjectedSinks, WorkerPlugin, WorkerTuner } from '@temporalio/worker';
+import type { InjectedSinks, WorkerOptions, WorkerPlugin, WorkerTuner } from '@temporalio/worker';
 import type { Role } from '../shared/names.js';
 import { fail } from '../shared/problems.js';
-import type { Activities, WorkerParts } from './index.js';
+
+/** What a worker of your own is created with, next to `connection` and `namespace`: `Worker.create({ connection, ...host })`. */
+export type WorkerParts = Omit<WorkerOptions, 'connection' | 'namespace'>;
 
 export interface TemporalOptions {
   /** Slots of the worker of a role, in place of Emend's fixed numbers. If all roles share a queue, that of `hosts` counts. */
@@ -34,14 +36,17 @@ export const tuned = (part: WorkerParts, tuner: WorkerTuner | undefined): Worker
   return { ...rest, tuner };
 };
 
-/** Returns the activities with the tuner of each role. */
-export const tunedByRole = (
-  activities: Activities,
+/** The parts of a worker that a role's tuner counts for. */
+type PartsOfRoles = Readonly<Record<'workflows' | 'model' | 'host' | 'anyHost', WorkerParts>>;
+
+/** Returns the parts with the tuner of each role. */
+export const tunedByRole = <Parts extends PartsOfRoles>(
+  parts: Parts,
   { workflows, model, hosts }: NonNullable<TemporalOptions['tuners']>,
-): Activities => ({
-  ...activities,
-  workflows: tuned(activities.workflows, workflows),
-  model: tuned(activities.model, model),
-  host: tuned(activities.host, hosts),
-  anyHost: tuned(activities.anyHost, hosts),
+): Parts => ({
+  ...parts,
+  workflows: tuned(parts.workflows, workflows),
+  model: tuned(parts.model, model),
+  host: tuned(parts.host, hosts),
+  anyHost: tuned(parts.anyHost, hosts),
 });

@@ -52,7 +52,10 @@ afterAll(async () => {
   await s.close();
 });
 
-const environment = () => ({ ...s.env, NODE_OPTIONS: '' });
+const environment = (): Record<string, string | undefined> => ({
+  ...s.env,
+  NODE_OPTIONS: '',
+});
 /** Runs a command to its end. The model's server is in this process, so it must not be blocked. */
 const emend = async (args: readonly string[], over: Record<string, string> = {}) => {
   const child = spawn(process.execPath, [CLI, ...args], {
