@@ -216,8 +216,8 @@ const retryableDecider: typeof usual.retryableDecider = (tries, last) =>
 const interceptors = [makeGrpcRetryInterceptor({ ...usual, retryableDecider }), endsWithConnection];
 
 /** Throws ProblemError `no_server` (not reachable, or it refuses us) or `config_invalid`. */
-export const connectClient = async (given: ConnectOptions): Promise<ClientConnection> => {
-  const options = await withDataConverter(given);
+export const connectClient = async (request: ConnectOptions): Promise<ClientConnection> => {
+  const options = await withDataConverter(request);
   const { env, home, connect_ms } = options;
   const settings = await serverSettings(env, home);
   const where = {
@@ -263,9 +263,9 @@ export interface ProgramConnection {
 /** As `connectClient`, over a connection of the program. */
 export const clientOver = async (
   program: ProgramConnection,
-  given: ConnectOptions,
+  request: ConnectOptions,
 ): Promise<ClientConnection> => {
-  const options = await withDataConverter(given);
+  const options = await withDataConverter(request);
   const settings = await reachOver(program, options);
   return clientOf(program.connection, settings, options, () => Promise.resolve());
 };

@@ -318,8 +318,8 @@ const openParts: OpenParts = async (options, worker) => {
     connection,
     namespace,
   });
-  const { activities, report } = await prepare(all, connected);
   await ensureSearchAttributes(connection, namespace, (message) => all.logger.warn(message));
+  const { activities, report } = await prepare(all, connected);
   void report();
   const { workflows: own, model, host, anyHost, queues } = tunedByRole(activities, tuners);
   const isShared = queues.workflow === queues.host;
