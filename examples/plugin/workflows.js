@@ -12,7 +12,7 @@ export async function greet(workspace) {
     task: '# Greet politely\n\nSay "Good morning".\n',
     targetFiles: ['greet.js'],
     approval: 'auto',
-    test: false,
+    test: 'node --check greet.js',
     commit: true,
   };
   const { outcome } = await executeChild(editStep, { args: [work], parentClosePolicy: 'ABANDON' });

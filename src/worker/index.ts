@@ -321,13 +321,20 @@ const openParts: OpenParts = async (options, worker) => {
   await ensureSearchAttributes(connection, namespace, (message) => all.logger.warn(message));
   const { activities, report } = await prepare(all, connected);
   void report();
-  const { workflows: own, model, host, anyHost, queues } = tunedByRole(activities, tuners);
+  const {
+    workflows: own,
+    model,
+    host,
+    commands,
+    anyHost,
+    queues,
+  } = tunedByRole(activities, tuners);
   const isShared = queues.workflow === queues.host;
   const shared = tuned(withAllRoles(activities, activities.workflows), tuners.hosts);
   return {
     close: () => activities.close(),
     own: isShared ? shared : own,
-    others: isShared ? [shared] : [model, host, anyHost],
+    others: isShared ? [shared, commands] : [model, host, commands, anyHost],
     stop_ms: shutdownGrace_ms + STOP_FORCE_MS + STOP_END_MS,
     close_ms: STOP_END_MS,
   };

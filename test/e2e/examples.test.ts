@@ -164,6 +164,7 @@ test.each([
         'RunActivity:beginRun',
         'RunActivity:proposeEdit',
         'RunActivity:applyProposal',
+        'RunActivity:tryTests',
         'RunActivity:commit',
       ]),
     );
