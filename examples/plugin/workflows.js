@@ -7,14 +7,18 @@ export * from 'emend/workflows';
 
 /** @param {string} workspace */
 export async function greet(workspace) {
-  const work = {
-    workspace,
-    task: '# Greet politely\n\nSay "Good morning".\n',
-    targetFiles: ['greet.js'],
-    approval: 'auto',
-    test: 'node --check greet.js',
-    commit: true,
-  };
-  const { outcome } = await executeChild(editStep, { args: [work], parentClosePolicy: 'ABANDON' });
+  const { outcome } = await executeChild(editStep, {
+    args: [
+      {
+        workspace,
+        task: '# Greet politely\n\nSay "Good morning".\n',
+        targetFiles: ['greet.js'],
+        approval: 'auto',
+        test: 'node --check greet.js',
+        commit: true,
+      },
+    ],
+    parentClosePolicy: 'ABANDON',
+  });
   return outcome;
 }
