@@ -146,13 +146,14 @@ const WAIT_MS = 15_000;
 const waiting = async ({ emend, client, baselineQueue, actions }, workspace) => {
   const taskQueue = commandQueueOf(emend.queues.host);
   const input = {
-    ...{ v: 2, stepKey: randomUUID().replaceAll('-', ''), log: [], workspace },
-    ...{
-      on: { kind: 'workspace' },
-      commands: ['sleep 300'],
-      timeout_s: 600,
-      maxOutput_bytes: 1000,
-    },
+    v: 2,
+    stepKey: randomUUID().replaceAll('-', ''),
+    log: [],
+    workspace,
+    on: { kind: 'workspace' },
+    commands: ['sleep 300'],
+    timeout_s: 600,
+    maxOutput_bytes: 1000,
   };
   const args = [{ taskQueue, count: COMMANDS, activity: 'runTests', input }];
   const workflowId = `waiting-${randomUUID()}`;

@@ -16,7 +16,6 @@ import {
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
 // The SDK's own list reads a run at a time: of 10,000 that takes twice as long.
-import { executionInfoFromRaw } from '@temporalio/client/lib/helpers.js';
 import { ApplicationFailure } from '@temporalio/common';
 import { problem, ProblemError, isKnown, sentence, unknownVersion } from '../shared/problems.js';
 import { MESSAGES } from '../shared/messages.js';
@@ -84,14 +83,11 @@ export const createTemporalGateway = (
       unlessGone(() => within(async () => described(await handleOf(ref).describe(), server)), null),
 
     list: async (filter, limit) => {
-      const read = (page: ListPage) =>
-        within(() => connection.workflowService.listWorkflowExecutions({ namespace, ...page }));
-      const { loadedDataConverter } = client.options;
-      const decode = (raw: RawRun) =>
-        within(async () =>
-          described(await executionInfoFromRaw(raw, loadedDataConverter, raw, namespace), server),
-        );
-      return readPages(read, decode, filter, limit);
+      const pageSize = Math.min(limit, LIST_PAGE_RUNS);
+      const runs = await within(() =>
+        firstOf(client.workflow.list({ query: filter, pageSize }), limit),
+      );
+      return together(runs, (run) => within(() => described(run, server)), DESCRIBED_AT_ONCE);
     },
 
     count: async (filter) => (await within(() => client.workflow.count(filter))).count,
@@ -176,44 +172,16 @@ export const createTemporalGateway = (
   };
 };
 
-interface ListPage {
-  readonly query: string;
-  readonly pageSize: number;
-  readonly nextPageToken: Uint8Array;
-}
+const DESCRIBED_AT_ONCE = 16; // bound: Listed runs that are described at a time: of some the server is asked for their key.
 
-interface ListedPage<Raw> {
-  readonly executions: readonly Raw[];
-  readonly nextPageToken: Uint8Array;
-}
-type RawRun = Parameters<typeof executionInfoFromRaw>[0];
-
-const DECODED_AT_ONCE = 16; // bound: Runs of a page that are decoded at a time: of some the server is asked for their key.
-
-/** Reads at most `limit` of what a visibility query finds, page by page. A page is decoded while the next one is on its way. */
-const readPages = async <Raw, T>(
-  read: (page: ListPage) => Promise<ListedPage<Raw>>,
-  decode: (raw: Raw) => Promise<T>,
-  query: string,
-  limit: number,
-): Promise<readonly T[]> => {
+/** Returns at most `limit` of the items. */
+const firstOf = async <T>(items: AsyncIterable<T>, limit: number): Promise<readonly T[]> => {
   const found: T[] = [];
-  const pageSize = Math.min(limit, LIST_PAGE_RUNS);
-  const readFrom = (nextPageToken: Uint8Array): Promise<ListedPage<Raw>> => {
-    const page = read({ query, pageSize, nextPageToken });
-    // It is awaited a round later, and may fail before that.
-    page.catch(() => undefined);
-    return page;
-  };
-  const after = (page: ListedPage<Raw>, count: number): Promise<ListedPage<Raw>> | null =>
-    page.nextPageToken.length === 0 || count >= limit ? null : readFrom(page.nextPageToken);
-  let page: ListedPage<Raw> | null = await readFrom(new Uint8Array());
-  while (page !== null) {
-    const next: ReturnType<typeof after> = after(page, found.length + page.executions.length);
-    found.push(...(await together(page.executions, decode, DECODED_AT_ONCE)));
-    page = await next;
+  for await (const item of items) {
+    found.push(item);
+    if (found.length === limit) break;
   }
-  return found.slice(0, limit);
+  return found;
 };
 
 /** Remembers which queues of a look nobody serves, as it is being asked or was a moment ago. */

@@ -5,7 +5,7 @@ import type { RunRef } from './types.js';
 
 const TASK_LATE_MS = 5_000; // bound: A task that no worker has taken for this long is late; tasks are looked at this often,
 const TASKS_IDLE_MS = 20_000; // bound: and this often while there is none.
-const BEAT_LATE_MS = 25_000; // bound: A task that a worker has taken is late if its activity has not beaten for this long: the slowest beat every 20 s.
+const BEAT_LATE_MS = 25_000; // bound: A task that a worker has taken is late if its activity has not beaten for this long. Tests beat every 30 s as the server sees it, which costs a look at the workers each time.
 
 /** `temporal.api.enums.v1`: states of a pending task that a worker has. */
 const TAKEN = 2;

@@ -1,4 +1,5 @@
 /** Opens what the client functions work with, from an environment: the stores always, the server where one answers. */
+import type { Client } from '@temporalio/client';
 import { problemOn } from '../shared/problems.js';
 import { queuesFor } from '../shared/names.js';
 import {
@@ -22,7 +23,17 @@ export interface OpenOptions extends OwnConversion, Partial<ProgramConnection> {
   readonly local?: boolean;
   /** True: a home that is not there is refused (`home_unusable`), not made. */
   readonly existing?: boolean;
+  /** The program's own client: its connection, namespace, data converter and interceptors take the place of these options. */
+  readonly client?: Client | undefined;
 }
+
+/** Returns what a client of the program was made with. */
+const optionsOfClient = ({ connection, options }: Client) => ({
+  connection,
+  namespace: options.namespace,
+  dataConverter: options.dataConverter,
+  interceptors: options.interceptors,
+});
 
 /**
  * Throws ProblemError `home_unusable`, `store_unusable` or `config_invalid`. No server is no error here: `runs` is null then and `unreachable` says why,
@@ -32,10 +43,11 @@ export const openEmend = async ({
   env = process.env,
   local = false,
   existing = false,
-  connection,
-  namespace,
-  ...own
+  client: clientOfProgram,
+  ...options
 }: OpenOptions): Promise<Emend> => {
+  const { connection, namespace, ...own } =
+    clientOfProgram === undefined ? options : optionsOfClient(clientOfProgram);
   const timings = resolveTimings(env);
   if (existing) await requireHome(env);
   const home = await resolveHome(env);
@@ -52,11 +64,11 @@ export const openEmend = async ({
   };
   if (local) return { ...stores, ...none, unreachable: null };
   try {
-    const options = { env, home, connect_ms: timings.connect_ms, blobs: opened.blobs, ...own };
+    const connect = { env, home, connect_ms: timings.connect_ms, blobs: opened.blobs, ...own };
     const connecting =
       connection === undefined
-        ? connectClient(options)
-        : clientOver({ connection, namespace }, options);
+        ? connectClient(connect)
+        : clientOver({ connection, namespace }, connect);
     const { client, connection: used, ...found } = await connecting;
     const runs = createTemporalGateway(client, used, found.namespace);
     return {

@@ -53,22 +53,24 @@ export const hostQueueOf = ({ host }: Queues, hostId: string): string =>
 export const hostOfQueue = (queue: string): string => queue.slice(queue.lastIndexOf('-') + 1);
 /** The task queue that anybody starts a run on, unless workers and clients were given another one. */
 const DEFAULT_QUEUE = 'emend';
-/** Task queues on which our workers find runs to begin: at the dev server of a home also the default one, for runs of other clients. */
-export const workflowQueues = ({ workflow, host }: Queues): readonly string[] =>
-  workflow === host ? [workflow, DEFAULT_QUEUE] : [workflow];
 /**
- * What clients start runs on and workers serve, with the prefix `EMEND_QUEUE`. `own`: at the dev server of this home all roles share the host's queue, so that an activity
- * begins with the answer to the task that asked for it. Queues that a person named stay three: each may have a worker of that person's.
+ * Task queues on which our workers find runs to begin: where all roles share one, also the queue of that prefix, for runs of other clients.
  */
-export const queuesFor = (
-  { EMEND_QUEUE: named = '' }: Readonly<Record<string, string | undefined>>,
-  hostId: string,
-  own = false,
-): Queues => {
+export const workflowQueues = ({ workflow, host }: Queues): readonly string[] =>
+  workflow === host ? [workflow, prefixOf(host)] : [workflow];
+const prefixOf = (hostQueue: string): string => hostQueue.slice(0, hostQueue.lastIndexOf('-host-'));
+/** The variables that decide the names of the queues. */
+type QueueSettings = Readonly<Record<string, string | undefined>>;
+/**
+ * What clients start runs on and workers serve, with the prefix `EMEND_QUEUE`. All roles share the host's queue if `EMEND_ONE_QUEUE` is 1, and at the
+ * dev server of this home (`own`), so that an activity begins with the answer to the task that asked for it. There queues that somebody
+ * named stay three: each may have a worker of that program.
+ */
+export const queuesFor = (env: QueueSettings, hostId: string, own = false): Queues => {
+  const { EMEND_QUEUE: named = '', EMEND_ONE_QUEUE: one = '' } = env;
   const queues = queueNames(named === '' ? DEFAULT_QUEUE : named, hostId);
-  return own && named === ''
-    ? { workflow: queues.host, model: queues.host, host: queues.host }
-    : queues;
+  const isShared = one === '1' || (own && named === '');
+  return isShared ? { workflow: queues.host, model: queues.host, host: queues.host } : queues;
 };
 /** What a worker may serve: a queue each. */
 export const ROLES = ['workflows', 'model', 'hosts'] as const;

@@ -16,6 +16,7 @@ import type { Environment } from '../system/environment.js';
 import { errnoOf } from '../system/sys.js';
 import { openStores, resolveStore } from '../stores/location.js';
 import type { BlobStore } from '../stores/ports.js';
+import { configuredDataConverter } from './data-converter.js';
 import { asProblem, withBlobs } from './payloads.js';
 import { serverSettings, type ServerSettings } from './settings.js';
 import { fail, ProblemError, problem } from '../shared/problems.js';
@@ -143,7 +144,7 @@ const toReach = ({ from, without }: ServerSettings, code: unknown): string => {
 };
 
 const GRPC_PORT = 'with its gRPC port, usually 7233, not that of its UI, 8233';
-/** Of a program that Emend is a part of, the same in all its clients and workers. */
+/** Of a program that Emend is a part of, the same in all its clients and workers. Without a data converter `EMEND_DATA_CONVERTER` names it. */
 export type OwnConversion = Readonly<Pick<ClientOptions, 'dataConverter' | 'interceptors'>>;
 export interface ConnectOptions extends OwnConversion {
   readonly env: Environment;
@@ -215,7 +216,8 @@ const retryableDecider: typeof usual.retryableDecider = (tries, last) =>
 const interceptors = [makeGrpcRetryInterceptor({ ...usual, retryableDecider }), endsWithConnection];
 
 /** Throws ProblemError `no_server` (not reachable, or it refuses us) or `config_invalid`. */
-export const connectClient = async (options: ConnectOptions): Promise<ClientConnection> => {
+export const connectClient = async (request: ConnectOptions): Promise<ClientConnection> => {
+  const options = await withDataConverter(request);
   const { env, home, connect_ms } = options;
   const settings = await serverSettings(env, home);
   const where = {
@@ -226,6 +228,12 @@ export const connectClient = async (options: ConnectOptions): Promise<ClientConn
   };
   const connection = await reach(settings, connect_ms, () => Connection.connect(where));
   return clientOf(connection, settings, options, () => connection.close());
+};
+
+/** Adds the data converter of the environment if there is no other. Before the connection is made, so that a fault leaves none open. */
+const withDataConverter = async (options: ConnectOptions): Promise<ConnectOptions> => {
+  const dataConverter = options.dataConverter ?? (await configuredDataConverter(options.env));
+  return dataConverter === null ? options : { ...options, dataConverter };
 };
 
 const clientOf = async (
@@ -255,9 +263,12 @@ export interface ProgramConnection {
 /** As `connectClient`, over a connection of the program. */
 export const clientOver = async (
   program: ProgramConnection,
-  options: ConnectOptions,
-): Promise<ClientConnection> =>
-  clientOf(program.connection, await reachOver(program, options), options, () => Promise.resolve());
+  request: ConnectOptions,
+): Promise<ClientConnection> => {
+  const options = await withDataConverter(request);
+  const settings = await reachOver(program, options);
+  return clientOf(program.connection, settings, options, () => Promise.resolve());
+};
 
 /** Proves that the server answers within the time, or throws ProblemError `no_server`. */
 export const reachOver = async (

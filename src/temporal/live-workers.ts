@@ -227,8 +227,8 @@ export const liveWorkers = async (
  * Whether a live worker runs the commands of a host. While all its slots are busy it polls for none, so only its beats show that it
  * serves them. A server without beats is asked who polls the host's own queue, which the same process serves.
  */
-export const runsCommands = async (at: Server, hostQueue: string): Promise<boolean> => {
-  const beats = await beatsOf(at, {
+export const runsCommands = async (server: Server, hostQueue: string): Promise<boolean> => {
+  const beats = await beatsOf(server, {
     query: `TaskQueue = "${hostQueue}"`,
     needed: [hostQueue],
     others: [],
@@ -236,7 +236,7 @@ export const runsCommands = async (at: Server, hostQueue: string): Promise<boole
     doubted: false,
   });
   const queue = beats.has(hostQueue) ? commandQueueOf(hostQueue) : hostQueue;
-  return (await liveWorkers({ ...at, queue })).length > 0;
+  return (await liveWorkers({ ...server, queue })).length > 0;
 };
 
 /** A worker that serves a task queue, or did: the server remembers those that are gone for a while. */

@@ -18,15 +18,20 @@ import { innermost } from '../temporal/failures.js';
 import { WORKER_BEAT_MS } from '../temporal/live-workers.js';
 import { USD_CLASSES, USD_METRIC } from './metrics.js';
 
+/** Options of a program that are part of the bundle: with one of them it is made at the start. */
+interface BundleChoice {
+  readonly interceptors?: WorkerOptions['interceptors'] | undefined;
+  readonly dataConverter?: WorkerOptions['dataConverter'] | undefined;
+  readonly plugins?: readonly unknown[] | undefined;
+}
+
 /** The bundle made by the build; without one (running from source) the workflows are bundled at start. */
-export function workflows({
-  interceptors,
-  dataConverter,
-}: Pick<WorkerOptions, 'interceptors' | 'dataConverter'> = {}) {
+export function workflows({ interceptors, dataConverter, plugins = [] }: BundleChoice = {}) {
   const codePath = fileURLToPath(new URL('../../workflow-bundle.js', import.meta.url));
   const { payloadConverterPath, failureConverterPath } = dataConverter ?? {};
   const own = interceptors?.workflowModules?.[0] ?? payloadConverterPath ?? failureConverterPath;
-  if (own === undefined && existsSync(codePath)) return { workflowBundle: { codePath } };
+  if (own === undefined && plugins.length === 0 && existsSync(codePath))
+    return { workflowBundle: { codePath } };
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
   return {
     workflowsPath: fileURLToPath(new URL(`../workflows/index.${extension}`, import.meta.url)),
@@ -97,11 +102,11 @@ const SINKS = { archive: { append: { fn: () => undefined, callDuringReplay: fals
 export async function replayOpen({ client }: Pick<ClientConnection, 'client'>): Promise<Replayed> {
   // What the SDK's native part says of a run that does not replay is in its error.
   installRuntime({ logger: new DefaultLogger('ERROR'), core: 'ERROR' });
-  const { payloadCodecs } = client.options.loadedDataConverter;
+  const { dataConverter } = client.options;
   const open = client.workflow.list({ query: `${OUR_WORKFLOWS} AND ExecutionStatus = "Running"` });
   const failed: Replayed['failed'][number][] = [];
   let runs = 0;
-  const options = { ...workflows(), dataConverter: { payloadCodecs }, sinks: SINKS };
+  const options = { ...workflows({ dataConverter }), dataConverter, sinks: SINKS };
   for await (const { workflowId, error } of Worker.runReplayHistories(
     options,
     open.intoHistories(),

@@ -4,13 +4,9 @@
  */
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
-import {
-  Runtime,
-  Worker,
-  type WorkerInterceptors,
-  type WorkerOptions as TemporalWorkerOptions,
-} from '@temporalio/worker';
+import { Runtime, Worker, type WorkerInterceptors } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import { archiveSink, createActivities as activitiesOf } from '../activities/index.js';
 import { askEndedRuns, type EndedRuns } from '../client/ended/runs.js';
@@ -46,6 +42,7 @@ import { boundFailures } from '../temporal/failures.js';
 import { asFailure, withBlobs } from '../temporal/payloads.js';
 import { ensureSearchAttributes } from '../temporal/search-attributes.js';
 import type { ProgramConnection, ServerPlace } from '../temporal/connection.js';
+import { configuredDataConverter } from '../temporal/data-converter.js';
 import { commandToSetCurrent, DEPLOYMENT } from '../temporal/deployment.js';
 import * as live from '../temporal/live-workers.js';
 import { clearLayers } from '../workspace/layers/index.js';
@@ -55,6 +52,15 @@ import { installRuntime, workflows } from './code.js';
 import { serveHealth, type WatchedWorker } from './health.js';
 import { logRun, sdkLog, workerLog } from './log.js';
 import { countCalls, measureRuns, type MeasuredGroup } from './metrics.js';
+import { TeamWorkerPlugin, type OpenParts, type PluginOptions } from './plugin.js';
+import {
+  tuned,
+  tunedByRole,
+  withOwnSinks,
+  type TemporalOptions,
+  type WorkerParts,
+  type WorkflowOptions,
+} from './temporal-options.js';
 import {
   connectWorker,
   runWorkers,
@@ -64,6 +70,8 @@ import {
 
 export { replayOpen, type Replayed } from './code.js';
 export { workerLog } from './log.js';
+export type { PluginOptions } from './plugin.js';
+export type { WorkerParts } from './temporal-options.js';
 export { estimateOnly, type Estimated, type ToEstimate } from './estimate.js';
 
 // bound: Activities of a host that one worker runs at once, model calls that wait for a turn among them: with the SDK's 100 they keep all else out.
@@ -77,16 +85,16 @@ const STOP_FORCE_MS = 10_000; // bound: Past the grace time activities are told 
 const STOP_END_MS = 5_000; // bound: and the end of worker and connection after that.
 
 /** All may be left out: `env` is `process.env`, `home` what it names, `logger` says warnings on standard error. */
-export interface WorkerOptions extends Partial<PortsOptions> {
+export interface WorkerOptions extends Partial<PortsOptions>, WorkflowOptions {
   /** Yours, the same in every client and worker. Its codecs must not throw while they encode a failure: that ends the worker. */
-  readonly dataConverter?: DataConverter;
+  readonly dataConverter?: DataConverter | undefined;
   /** Yours, outermost first. `workflowModules`, and converters of your own, have the workflows bundled at the start. */
-  readonly interceptors?: WorkerInterceptors;
+  readonly interceptors?: WorkerInterceptors | undefined;
 }
 /** The connection of the workers: runs other than those that they work for are asked for over it, whatever server the environment names. */
 export interface ActivitiesOptions extends WorkerOptions, ProgramConnection {}
 /** How a worker of ours serves. */
-export interface ServedAs {
+export interface ServedAs extends TemporalOptions {
   /** Default: all. */
   readonly roles?: readonly Role[] | undefined;
   /** Workflows and model calls as a version of the Worker Deployment `emend`, which is given nothing until it is made current. */
@@ -99,8 +107,6 @@ export interface ServedAs {
   /** Address of `/healthz` and `/readyz`, as in `127.0.0.1:9465`. Default: none. */
   readonly health?: string | undefined;
 }
-/** What a worker of your own is created with, beside `connection` and `namespace`: `Worker.create({ connection, ...host })`. */
-export type WorkerParts = Omit<TemporalWorkerOptions, 'connection' | 'namespace'>;
 /** Emend's activities, in options for Temporal workers of your own. */
 export interface Activities {
   /** For the worker of the workflows; add a `workflowsPath` or bundle with what `emend/workflows` exports, beside your own. */
@@ -172,7 +178,7 @@ const startAsHost = async (
 
 /** `report`: to be called beside the work, not before it: a server that answers slowly, or not at all, holds up nothing. `server`: whose workers are asked before this home is touched. */
 async function prepare(
-  { connection, namespace, ...all }: Awaited<ReturnType<typeof complete>>,
+  { connection, namespace, client, ...all }: Awaited<ReturnType<typeof complete>>,
   server?: WorkerConnection,
 ) {
   const { env, home, logger, dataConverter, interceptors, ...more } = all;
@@ -183,6 +189,7 @@ async function prepare(
   const queues = queuesFor(env, id);
   const endedRuns = askEndedRuns({
     env: { ...env, EMEND_HOME: home },
+    ...(client === undefined ? {} : { client }),
     ...(connection === undefined ? {} : { connection, namespace }),
     ...(dataConverter === undefined ? {} : { dataConverter }),
   });
@@ -224,9 +231,9 @@ async function prepare(
       ...common,
       taskQueue: queues.workflow,
       activities: { ...workflow },
-      sinks: archiveSink(ports),
+      sinks: withOwnSinks(archiveSink(ports), more.sinks),
       stickyQueueScheduleToStartTimeout: timings.stickyWait_ms,
-      maxCachedWorkflows: CACHED_RUNS,
+      maxCachedWorkflows: more.maxCachedWorkflows ?? CACHED_RUNS,
     },
     model: {
       ...common,
@@ -263,10 +270,75 @@ async function prepare(
  * ProblemError: home_unusable, store_unusable, config_invalid.
  */
 export async function createActivities(options: ActivitiesOptions): Promise<Activities> {
+  if ((options.env ?? process.env).EMEND_ONE_QUEUE === '1')
+    fail(
+      'usage',
+      'EMEND_ONE_QUEUE: createActivities makes a part for each role.',
+      'Use EmendPlugin, or unset EMEND_ONE_QUEUE.',
+    );
   const { activities, report } = await prepare(await complete(options));
   void report();
   return activities;
 }
+
+/**
+ * Emend in the worker of another team: `Worker.create({ connection, taskQueue, workflowsPath, plugins: [new EmendPlugin({ client })] })`. The
+ * workflows of that worker export those of `emend/workflows`.
+ */
+export class EmendPlugin extends TeamWorkerPlugin {
+  constructor(options: PluginOptions) {
+    super(options, openParts);
+  }
+}
+
+/** Recovers the home, and divides Emend's activities between the worker of the team and the workers next to it. */
+const openParts: OpenParts = async (options, worker) => {
+  const { client, home, store, env = process.env, logger, tuners = {} } = options;
+  const all = await complete({
+    env: {
+      ...env,
+      EMEND_QUEUE: worker.taskQueue,
+      ...(home === undefined ? {} : { EMEND_HOME: home }),
+      ...(store === undefined ? {} : { EMEND_STORE: store }),
+    },
+    ...(logger === undefined ? {} : { logger }),
+    client,
+    dataConverter: worker.dataConverter ?? client.options.dataConverter,
+    interceptors: worker.interceptors,
+    sinks: worker.sinks,
+  });
+  const { shutdownGrace_ms, connect_ms } = resolveTimings(all.env);
+  const { connection } = worker;
+  const { namespace } = client.options;
+  const { env: settings, home: directory } = all;
+  const connected = await connectWorker({
+    env: settings,
+    home: directory,
+    connect_ms,
+    connection,
+    namespace,
+  });
+  await ensureSearchAttributes(connection, namespace, (message) => all.logger.warn(message));
+  const { activities, report } = await prepare(all, connected);
+  void report();
+  const {
+    workflows: own,
+    model,
+    host,
+    commands,
+    anyHost,
+    queues,
+  } = tunedByRole(activities, tuners);
+  const isShared = queues.workflow === queues.host;
+  const shared = tuned(withAllRoles(activities, activities.workflows), tuners.hosts);
+  return {
+    close: () => activities.close(),
+    own: isShared ? shared : own,
+    others: isShared ? [shared, commands] : [model, host, commands, anyHost],
+    stop_ms: shutdownGrace_ms + STOP_FORCE_MS + STOP_END_MS,
+    close_ms: STOP_END_MS,
+  };
+};
 
 /**
  * What `emend worker` runs: one Temporal worker each for workflows, model calls, this host's workspaces and the commands there, at the dev
@@ -309,7 +381,7 @@ export async function createWorker(
     await activities.close();
     await connected.close();
   };
-  const { workers, queues, roles, isVersioned } = await createParts(options, {
+  const { workers, queues, roles, isVersioned } = await createParts(all, {
     env,
     logger,
     connected,
@@ -318,7 +390,7 @@ export async function createWorker(
   const polls = (): boolean => workers.every((worker) => worker.getState() === 'RUNNING');
   watched = { connection, polls };
   const ofHome = { ...env, EMEND_HOME: home };
-  const endMeasuring = startMeasuring(options, { env: ofHome, connection, namespace, queues });
+  const endMeasuring = startMeasuring(all, { env: ofHome, connection, namespace, queues });
   const { done, stop } = runWorkers(workers, {
     stop_ms: shutdownGrace_ms + STOP_FORCE_MS + STOP_END_MS,
     close_ms: STOP_END_MS,
@@ -383,18 +455,16 @@ const createParts = async (
   { env, logger, connected, activities }: PartsContext,
 ) => {
   const { connection, namespace } = connected;
-  const { model, host, commands, anyHost } = activities;
   const queues = queuesFor(env, hostOfQueue(activities.queues.host), connected.own);
   const isShared = queues.workflow === queues.host;
+  const { tuners = {}, plugins = [] } = options;
+  const byRole = tunedByRole(activities, isShared ? {} : tuners);
+  const { model, host, commands, anyHost } = byRole;
   if (isShared && ROLES.some((role) => options.roles?.includes(role) === false))
-    fail('usage', `All roles share the queue ${queues.host} at this home's dev server.`, SEPARATE);
+    fail('usage', `All roles share the queue ${queues.host}.`, SEPARATE);
   await ensureSearchAttributes(connection, namespace, (message) => logger.warn(message));
-  const flows = { ...workflows(options), ...activities.workflows };
-  const shared = {
-    ...flows,
-    ...host,
-    activities: { ...flows.activities, ...model.activities, ...host.activities },
-  };
+  const flows = { ...workflows(options), ...byRole.workflows };
+  const shared = tuned(withAllRoles(activities, flows), tuners.hosts);
   const { roles = ROLES } = options;
   const served = { workflows: flows, model, hosts: [host, commands, anyHost] };
   const parts: readonly WorkerParts[] = isShared
@@ -407,6 +477,7 @@ const createParts = async (
       Worker.create({
         connection,
         namespace,
+        plugins: [...plugins],
         ...(isVersioned(part) ? VERSIONED() : UNVERSIONED()),
         ...part,
       }),
@@ -415,7 +486,15 @@ const createParts = async (
   return { workers, queues, roles, isVersioned: parts.some(isVersioned) };
 };
 
-const SEPARATE = 'Leave out --roles, or give all workers and clients a queue: EMEND_QUEUE=emend';
+/** Returns a part that serves all roles on one queue. */
+const withAllRoles = ({ model, host }: Activities, flows: WorkerParts): WorkerParts => ({
+  ...flows,
+  ...host,
+  activities: { ...flows.activities, ...model.activities, ...host.activities },
+});
+
+const SEPARATE =
+  'Leave out --roles, or give all workers and clients queues for each role: unset EMEND_ONE_QUEUE; export EMEND_QUEUE=emend';
 /** The build is in the events of each workflow task: the SDK's own word for it has 90 characters. */
 const UNVERSIONED = () => ({ buildId: build() });
 /**
@@ -432,17 +511,21 @@ const VERSIONED = () =>
   }) as const;
 
 /** A connection of the program, if there is one. */
-type Over = { readonly [Key in keyof ProgramConnection]?: ProgramConnection[Key] | undefined };
+type Over = {
+  readonly [Key in keyof ProgramConnection]?: ProgramConnection[Key] | undefined;
+} & { readonly client?: Client | undefined };
 const complete = async ({
   env = process.env,
   home,
   logger,
+  dataConverter,
   ...given
 }: WorkerOptions & ServedAs & Over) => ({
   ...given,
   env,
   home: home ?? (await resolveHome(env)),
   logger: logger ?? workerLog('warn'),
+  dataConverter: dataConverter ?? (await configuredDataConverter(env)) ?? undefined,
 });
 
 /** Removes what commands of dead processes wrote on layers, which may be large. */

@@ -95,8 +95,8 @@ test('more commands than slots: the rest waits without heartbeats, and a host th
   await s.worker();
   const runs = await crowd(s, 'sleep 8');
   const pending = await eventually('all slots are taken', async () => {
-    const now = await allPending(s, runs);
-    return now.filter((each) => each?.isStarted === true).length === SLOTS && now;
+    const tasks = await allPending(s, runs);
+    return tasks.filter((task) => task?.isStarted === true).length === SLOTS && tasks;
   });
   const waiting = runs.filter((_, index) => pending[index]?.isStarted === false);
   expect(waiting).toHaveLength(WAITING);

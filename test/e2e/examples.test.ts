@@ -135,6 +135,44 @@ test("child-workflow: editStep as a child of a workflow on somebody's own worker
   await worker.stop();
 }, 180_000);
 
+test.each([
+  ['a queue for each role', {}],
+  ['one queue for all roles', { EMEND_ONE_QUEUE: '1' }],
+])(
+  'plugin: the worker of a team runs editStep, and its exporter has the spans of workflows and activities: %s',
+  async (_, variables) => {
+    s = await scene({ 'greet.js': 'console.log("hi");\n' }, [
+      {
+        name: 'greet',
+        match: {},
+        answer: whole({ 'greet.js': 'console.log("Good morning");\n' }),
+      },
+    ]);
+    const example = run('plugin/worker.js', [s.repo], { ...s.env, ...variables });
+    expect([await example.ended(), example.said()]).toEqual([
+      0,
+      expect.stringMatching(/^committed$/m),
+    ]);
+    expect(s.git('show', 'HEAD:greet.js')).toContain('Good morning');
+    const names = [...new Set(example.said().match(/^\w+:\w+$/gm))];
+    expect(names).toEqual(
+      expect.arrayContaining([
+        'StartWorkflow:greet',
+        'RunWorkflow:greet',
+        'StartChildWorkflow:editStep',
+        'RunWorkflow:editStep',
+        'StartActivity:proposeEdit',
+        'RunActivity:beginRun',
+        'RunActivity:proposeEdit',
+        'RunActivity:applyProposal',
+        'RunActivity:runTests',
+        'RunActivity:commit',
+      ]),
+    );
+  },
+  180_000,
+);
+
 test("a plan as a child of a workflow of one's own: its phase is committed, and its run is listed", async () => {
   const phase = { name: 'One', file: 'src/one.js' };
   const opened = (s = await scene(

@@ -351,6 +351,7 @@ describe('sources', () => {
     'src/client/runs/resolve.ts': 'digits of a name',
     'src/web/ui.ts': 'a port',
     'src/documents/plan/parts.ts': 'what a small phase is',
+    'src/client/late-tasks.ts': "a value of the server's enumeration",
     'src/client/cron-key.ts': "a value of the server's enumeration",
     'src/documents/plan/score.ts': 'weights and points of a score',
     'src/temporal/dev-server.ts': "Temporal's usual ports",

@@ -3,11 +3,18 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Connection } from '@temporalio/client';
-import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
+import { Client, Connection } from '@temporalio/client';
+import type { Payload, PayloadCodec } from '@temporalio/common';
+import {
+  DefaultLogger,
+  NativeConnection,
+  Runtime,
+  type WorkerOptions,
+  type WorkerTuner,
+} from '@temporalio/worker';
 import { pino } from 'pino';
 import { openEmend } from '../../src/client/open.js';
-import { queuesFor } from '../../src/shared/names.js';
+import { queuesFor, workflowQueues } from '../../src/shared/names.js';
 import { ProblemError } from '../../src/shared/problems.js';
 import { hostId } from '../../src/stores/home.js';
 import { listensAt } from '../../src/system/listening.js';
@@ -177,6 +184,42 @@ describe('whether a process listens at an address', () => {
   });
 });
 
+/** Writes the bytes of a payload backwards, which nobody without the codec can read. */
+const backwards = (payload: Payload): Payload => ({
+  metadata: {
+    ...payload.metadata,
+    encoding: (payload.metadata?.encoding ?? new Uint8Array()).toReversed(),
+  },
+  data: (payload.data ?? new Uint8Array()).toReversed(),
+});
+const REVERSED: PayloadCodec = {
+  encode: (payloads) => Promise.resolve(payloads.map(backwards)),
+  decode: (payloads) => Promise.resolve(payloads.map(backwards)),
+};
+
+const slots = (numSlots: number) => ({ type: 'fixed-size', numSlots }) as const;
+const TUNER: WorkerTuner = {
+  workflowTaskSlotSupplier: slots(5),
+  activityTaskSlotSupplier: slots(5),
+  localActivityTaskSlotSupplier: slots(5),
+  nexusTaskSlotSupplier: slots(5),
+};
+/** Options of Temporal's workers. `onWorker` gets what each worker is created with. */
+const ownOptions = (onWorker: (options: WorkerOptions) => void) => ({
+  maxCachedWorkflows: 7,
+  tuners: { hosts: TUNER },
+  sinks: { spoken: { word: { fn: () => undefined } } },
+  plugins: [
+    {
+      name: 'witness',
+      configureWorker: (options: WorkerOptions) => {
+        onWorker(options);
+        return options;
+      },
+    },
+  ],
+});
+
 describe('a connection that the program made itself', () => {
   // The environment names this server. No connection may lead to it.
   const elsewhere = () => ({
@@ -195,6 +238,45 @@ describe('a connection that the program made itself', () => {
     await connection.close();
   });
 
+  test('may come in a client, whose namespace, data converter and interceptors Emend.open takes over', async () => {
+    const connection = await Connection.connect({ address: own.address });
+    const methods: string[] = [];
+    const client = new Client({
+      connection,
+      namespace: 'default',
+      dataConverter: { payloadCodecs: [REVERSED] },
+      interceptors: {
+        workflow: [
+          {
+            describe: (input, next) => {
+              methods.push('describe');
+              return next(input);
+            },
+          },
+        ],
+      },
+    });
+    await client.workflow.start('unknown', {
+      workflowId: 'of-a-client',
+      taskQueue: 'nobody',
+      memo: { stepKey: 'a', jobPath: 'b', title: 'c', workspace: 'd', host: 'e' },
+    });
+    const emend = await openEmend({ env: elsewhere(), client });
+    expect([emend.unreachable, emend.address, emend.namespace]).toEqual([
+      null,
+      own.address,
+      'default',
+    ]);
+    // The memo is read with the client's codec.
+    expect((await emend.runs!.describe({ workflowId: 'of-a-client', runId: null }))?.memo).toEqual(
+      expect.objectContaining({ title: 'c', workspace: 'd' }),
+    );
+    expect(methods).toEqual(['describe']);
+    await emend.close();
+    await client.workflow.getHandle('of-a-client').terminate();
+    await connection.close();
+  });
+
   test('that has no such namespace makes no second connection: the reason is reported', async () => {
     const connection = await Connection.connect({ address: own.address });
     const emend = await openEmend({ env: elsewhere(), connection, namespace: 'nowhere' });
@@ -210,7 +292,23 @@ describe('a connection that the program made itself', () => {
     await expect(createWorker({ ...options, metrics: '127.0.0.1:0' })).rejects.toMatchObject({
       problem: { code: 'usage' },
     });
-    const worker = await createWorker({ ...options, metrics: true });
+    const created: WorkerOptions[] = [];
+    const worker = await createWorker({
+      ...options,
+      metrics: true,
+      ...ownOptions((configured) => created.push(configured)),
+    });
+    // With a tuner and a number of slots the SDK would refuse to create a worker.
+    expect(created.filter(({ workflowsPath }) => workflowsPath !== undefined)).toEqual(
+      workflowQueues(queuesFor({}, await hostId(mine.home), true)).map((taskQueue) =>
+        expect.objectContaining({
+          taskQueue,
+          maxCachedWorkflows: 7,
+          tuner: TUNER,
+          sinks: { archive: expect.anything(), spoken: expect.anything() },
+        }),
+      ),
+    );
     expect(worker.address).toBe('its address');
     const metrics = async () => (await fetch(`http://${exported}/metrics`)).text();
     while (!(await metrics()).includes('emend_server_up')) await sleep(100);

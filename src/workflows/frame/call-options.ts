@@ -41,8 +41,8 @@ export function optionsOf(
   const { retry, cancellationType, more_s, ...spec }: ActivitySpec = ACTIVITIES[activity];
   const timeouts = role === 'command' ? COMMAND_TIMEOUTS : spec.timeouts;
   const all = { ...rules.bounds, ...timings, timeout_s };
-  const numbers = (of: Readonly<Record<string, Amount>>) =>
-    Object.fromEntries(Object.entries(of).map(([name, amount]) => [name, all[amount]]));
+  const numbers = (amounts: Readonly<Record<string, Amount>>) =>
+    Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [name, all[amount]]));
   const options = {
     taskQueue: queueOf(run, role),
     ...numbers(timeouts),

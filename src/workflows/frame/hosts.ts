@@ -82,13 +82,13 @@ export class Hosts {
     }
   }
 
-  private async findHost({ stepKey, repository, held, marked }: Place): Promise<string> {
+  private async findHost({ stepKey, repository, marked, ...place }: Place): Promise<string> {
     const input: InputOf<'prepareCheckout'> = {
       stepKey,
       log: [],
       handsBack: true,
       ...(repository === undefined ? {} : { repository }),
-      ...(held === undefined ? {} : { held }),
+      ...(place.held === undefined ? {} : { held: place.held }),
       ...(marked === undefined ? {} : { marked }),
     };
     const ask = this.askFor('prepareCheckout', input, 'make a checkout for a command');

@@ -22,9 +22,8 @@ import { initialPlan, type PlanState } from './state.js';
 import { detailsOfPlan, resultOfPlan, statusOfPlan } from './views.js';
 
 /** `plan(input) -> result`; see src/shared/start-input.ts for the input, src/shared/run.ts for the result, docs/plans.md for the steps of a phase. */
-export async function plan(input: PlanInput, ...others: readonly never[]): Promise<StepResult> {
-  return runMachine(machine, [input, ...others]);
-}
+export const plan: (input: PlanInput) => Promise<StepResult> = (...args: readonly unknown[]) =>
+  runMachine(machine, args);
 
 /** What makes each move: a call of an activity, runs of phases, or the fact itself. */
 const PERFORM: {

@@ -24,12 +24,9 @@ import { detailsOf, ledgerOf, resultOf, statusOf } from './views.js';
 type StepRun = RunIo<StepState, Fact, Chunk>;
 
 /** `editStep(input) -> result`; see src/shared/start-input.ts for the input, src/shared/run.ts for the result, docs/architecture.md for the picture. */
-export async function editStep(
-  input: EditStepInput,
-  ...others: readonly never[]
-): Promise<StepResult> {
-  return runMachine(step, [input, ...others]);
-}
+export const editStep: (input: EditStepInput) => Promise<StepResult> = (
+  ...args: readonly unknown[]
+) => runMachine(step, args);
 
 const step: Machine<StepState, Fact, EffectOf, Chunk> = {
   kind: 'job',
