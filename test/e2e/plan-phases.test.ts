@@ -12,7 +12,9 @@ import { eventually, withHandle } from './ends.js';
 import { answerFor, phaseRun, planText, startDemo, TWO_WAVES } from './plan-support.js';
 import { scene, type Scene } from './support.js';
 
-const long = longOnly('up to a minute each; the rules are in test/workflows/plan/stages/phases.test.ts');
+const long = longOnly(
+  'up to a minute each; the rules are in test/workflows/plan/stages/phases.test.ts',
+);
 
 let open: Scene | null = null;
 afterEach(async () => {
