@@ -114,10 +114,12 @@ test('a namespace that is not there: another, or one that is made', async () => 
   await follow(s, 'emend dev');
   const name = `n-${process.pid}`;
   const set = `export TEMPORAL_NAMESPACE=${name}; `;
+  // A worker without a terminal prints JSON.
   const { said } = await s.done(`${set}emend worker`);
-  const other = advised(said, /(export TEMPORAL_NAMESPACE=default)/);
+  const { next } = JSON.parse(said.trim().split('\n').at(-1) ?? '') as { next: string };
+  const other = advised(next, /(export TEMPORAL_NAMESPACE=default)/);
   expect((await s.done(`${set}${other}; emend doctor`)).said).toMatch(/^ok +worker/m);
-  const made = await s.done(advised(said, /create it: (temporal .*)$/m));
+  const made = await s.done(advised(next, /create it: (temporal .*)$/m));
   expect(made).toEqual({ code: 0, said: expect.stringContaining('successfully registered') });
   await follow(s, `${set}emend worker`);
 });

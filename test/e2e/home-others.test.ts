@@ -1,5 +1,5 @@
 /** A home that cannot be written, a worker in an empty home, workers whose clocks are wrong: nothing is lost, and it is said what to do. */
-import { execFileSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import {
   chmodSync,
@@ -19,6 +19,19 @@ import { buildProgram } from '../../src/cli/program.js';
 import { processIo } from '../../src/cli/io.js';
 import { longOnly } from '../support/skipped.js';
 import { scene, whole, type Scene } from './support.js';
+
+interface Printed {
+  readonly args: readonly string[];
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Returns message and advice of the only line in the log of a worker that did not start. */
+const failureLogged = (log: string): string => {
+  const { msg, next } = JSON.parse(log.trim()) as { readonly msg: string; readonly next: string };
+  return `${msg}\n${next}\n`;
+};
 
 let open: Scene | null = null;
 afterEach(async () => {
@@ -99,7 +112,6 @@ const linesOf = (run: string): Record<string, readonly string[] | null> => ({
   doctor: ['doctor'],
   // About the server's runs and workers.
   replay: null,
-  deploy: null,
   rehearse: null,
   mcp: null,
   patch: ['patch', '../answer.diff'],
@@ -146,13 +158,17 @@ long(
     });
     const env = { ...s.env, HOME: dir, NODE_OPTIONS: '' };
     const child = join(process.cwd(), 'test/support/each-command.js');
-    const output = execFileSync(process.execPath, [child, task], {
+    const { stdout, stderr } = spawnSync(process.execPath, [child, task], {
       cwd: s.repo,
       env,
       encoding: 'utf8',
       timeout: 120_000,
     });
-    const said = JSON.parse(output) as { args: string[]; code: number; out: string; err: string }[];
+    const printed = JSON.parse(stdout) as Printed[];
+    // A worker logs to standard error of the process.
+    const said = printed.map((each) =>
+      each.args[0] === 'worker' ? { ...each, err: failureLogged(stderr) } : each,
+    );
 
     expect(said.map(({ args }) => args[0]!).sort()).toEqual(
       names.filter((name) => lines[name] !== null),

@@ -442,10 +442,7 @@ describe('E6: the records of the server are put back to the approval after the c
         cpSync(join(home, 'server'), join(home, 'older'), { recursive: true });
         server = await startDevServer({ ...options, port });
         await s.answer(run, 'approve', { decision: decision!.id });
-        await eventually(
-          'the commit',
-          async () => s.git('rev-list', '--count', 'HEAD').trim() === '2',
-        );
+        await s.end(run, 120);
         const head = s.git('rev-parse', 'HEAD').trim();
         await s.workers()[0]!.kill();
         await server.stop();

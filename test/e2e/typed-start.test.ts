@@ -10,6 +10,7 @@ import { listRuns } from '../../src/client/runs/list.js';
 import { noteClosed } from '../../src/client/runs/resolve.js';
 import type { StepResult, StepStatus } from '../../src/shared/run.js';
 import { connectClient, type ClientConnection } from '../../src/temporal/connection.js';
+import { longOnly } from '../support/skipped.js';
 import { scene, whole, type Scene } from './support.js';
 
 let open: Scene | null = null;
@@ -116,76 +117,84 @@ test('the same input started twice makes two runs with a key of their own', asyn
   expect(s.git('rev-parse', 'HEAD').trim()).toBe(second.commit);
 });
 
-test('each run of a cron workflow does its own work, under a key of its own', async () => {
-  const s = await begin();
-  const handle = await connection!.client.workflow.start('editStep', {
-    taskQueue: queueOf(s),
-    workflowId: randomUUID(),
-    args: [{ workspace: s.repo, ...TASK }],
-    cronSchedule: '@every 2s',
-  });
-  const { workflowId } = handle;
-  const keys = new Set<string>();
-  const commits = new Set<string>();
-  for (let night = 1; night <= 2; night++) {
-    await s.until(() => s.git('rev-list', '--count', 'HEAD').trim() === String(2 * night), 40);
-    commits.add(s.git('rev-parse', 'HEAD').trim());
-    s.write('a.js', 'const a = 1;\n');
-    s.git('commit', '-qam', `After night ${night}`);
-  }
-  // The chain of runs has no end: a list must not wait for it.
-  expect((await listRuns(s.emend)).runs.length).toBeGreaterThan(1);
-  await handle.terminate('enough nights');
-  const { workflow } = connection!.client;
-  for await (const { runId } of workflow.list({ query: `WorkflowId = '${workflowId}'` })) {
-    const { status } = await workflow.getHandle(workflowId, runId).describe();
-    if (status.name === 'TERMINATED') continue;
-    const { stepKey } = await workflow.getHandle(workflowId, runId).query<StepStatus>('status');
-    keys.add(stepKey);
-  }
-  expect(commits.size).toBe(2);
-  expect(keys.size).toBeGreaterThan(1);
-  for (const key of keys) {
-    const run = await resolveRun(s.emend, key);
-    expect(run.stepKey).toBe(key);
-    await noteClosed(s.emend, run);
-    expect((await s.show(run)).status.result).toMatchObject({ outcome: 'committed' });
-  }
-});
+longOnly('a tick of cron takes up to a minute; the keys of a cron run have tests of their own')(
+  'each run of a cron workflow does its own work, under a key of its own',
+  async () => {
+    const s = await begin();
+    const handle = await connection!.client.workflow.start('editStep', {
+      taskQueue: queueOf(s),
+      workflowId: randomUUID(),
+      args: [{ workspace: s.repo, ...TASK }],
+      cronSchedule: '@every 2s',
+    });
+    const { workflowId } = handle;
+    const keys = new Set<string>();
+    const commits = new Set<string>();
+    for (let night = 1; night <= 2; night++) {
+      await s.until(() => s.git('rev-list', '--count', 'HEAD').trim() === String(2 * night), 40);
+      commits.add(s.git('rev-parse', 'HEAD').trim());
+      s.write('a.js', 'const a = 1;\n');
+      s.git('commit', '-qam', `After night ${night}`);
+    }
+    // The chain of runs has no end: a list must not wait for it.
+    expect((await listRuns(s.emend)).runs.length).toBeGreaterThan(1);
+    await handle.terminate('enough nights');
+    const { workflow } = connection!.client;
+    for await (const { runId } of workflow.list({ query: `WorkflowId = '${workflowId}'` })) {
+      const { status } = await workflow.getHandle(workflowId, runId).describe();
+      if (status.name === 'TERMINATED') continue;
+      const { stepKey } = await workflow.getHandle(workflowId, runId).query<StepStatus>('status');
+      keys.add(stepKey);
+    }
+    expect(commits.size).toBe(2);
+    expect(keys.size).toBeGreaterThan(1);
+    for (const key of keys) {
+      const run = await resolveRun(s.emend, key);
+      expect(run.stepKey).toBe(key);
+      await noteClosed(s.emend, run);
+      expect((await s.show(run)).status.result).toMatchObject({ outcome: 'committed' });
+    }
+  },
+);
 
-test('a run of a cron workflow keeps its key when it is reset, and pays for nothing again', async () => {
-  const s = await begin();
-  const { workflow } = connection!.client;
-  const { workflowId } = await workflow.start('editStep', {
-    taskQueue: queueOf(s),
-    workflowId: randomUUID(),
-    args: [{ workspace: s.repo, ...TASK }],
-    cronSchedule: '@every 2s',
-  });
-  const committed = (): boolean => s.git('rev-list', '--count', 'HEAD').trim() === '2';
-  await s.until(committed, 40);
-  const closed = async (): Promise<WorkflowHandle[]> => {
-    const found: WorkflowHandle[] = [];
-    for await (const { runId, status } of workflow.list({ query: `WorkflowId = '${workflowId}'` }))
-      if (status.name === 'COMPLETED') found.push(workflow.getHandle(workflowId, runId));
-    return found;
-  };
-  // Visibility is eventually consistent.
-  let [night] = await closed();
-  while (night === undefined) [night] = await closed();
-  const { runId } = await night.describe();
-  const { stepKey, usage } = await night.query<StepStatus>('status');
-  const { runId: resetRunId } = await reset({ workflowId, runId });
-  const runs = s.emend.runs!;
-  const resetRun = { workflowId, runId: resetRunId };
-  const { result } = await runs.closed((await runs.describe(resetRun))!);
-  expect(result).toMatchObject({
-    stepKey,
-    usage: { calls: usage.calls, usd: usage.usd },
-  });
-  expect((await runs.describe(resetRun))?.memo?.stepKey).toBe(stepKey);
-  await workflow.getHandle(workflowId).terminate('enough nights');
-});
+longOnly('a tick of cron takes up to a minute; the keys of a cron run have tests of their own')(
+  'a run of a cron workflow keeps its key when it is reset, and pays for nothing again',
+  async () => {
+    const s = await begin();
+    const { workflow } = connection!.client;
+    const { workflowId } = await workflow.start('editStep', {
+      taskQueue: queueOf(s),
+      workflowId: randomUUID(),
+      args: [{ workspace: s.repo, ...TASK }],
+      cronSchedule: '@every 2s',
+    });
+    const committed = (): boolean => s.git('rev-list', '--count', 'HEAD').trim() === '2';
+    await s.until(committed, 40);
+    const closed = async (): Promise<WorkflowHandle[]> => {
+      const found: WorkflowHandle[] = [];
+      for await (const { runId, status } of workflow.list({
+        query: `WorkflowId = '${workflowId}'`,
+      }))
+        if (status.name === 'COMPLETED') found.push(workflow.getHandle(workflowId, runId));
+      return found;
+    };
+    // Visibility is eventually consistent.
+    let [night] = await closed();
+    while (night === undefined) [night] = await closed();
+    const { runId } = await night.describe();
+    const { stepKey, usage } = await night.query<StepStatus>('status');
+    const { runId: resetRunId } = await reset({ workflowId, runId });
+    const runs = s.emend.runs!;
+    const resetRun = { workflowId, runId: resetRunId };
+    const { result } = await runs.closed((await runs.describe(resetRun))!);
+    expect(result).toMatchObject({
+      stepKey,
+      usage: { calls: usage.calls, usd: usage.usd },
+    });
+    expect((await runs.describe(resetRun))?.memo?.stepKey).toBe(stepKey);
+    await workflow.getHandle(workflowId).terminate('enough nights');
+  },
+);
 
 test('a workspace that is not there, or leads through a link, is refused with its reason', async () => {
   const s = await begin();

@@ -144,9 +144,10 @@ const serverRuns = async ({ runs }: Emend, prefix: string): Promise<readonly Des
     ? `${type} AND ${SEARCH_ATTRIBUTES.stepKey} STARTS_WITH "${prefix}"`
     : type;
   const found = (await runs.list(filter, SCANNED_RUNS)).filter(mine);
-  // Runs from before the attributes were registered carry only a memo.
   if (found.length > 0 || !attributes) return found;
-  return (await runs.list(`${type} AND ExecutionStatus = "Running"`, SCANNED_RUNS)).filter(mine);
+  // A run has no such attribute before a worker begins it, and none if it was cancelled before that: its ids give its key.
+  const unbegun = `${type} AND ${SEARCH_ATTRIBUTES.stepKey} IS NULL`;
+  return (await runs.list(unbegun, SCANNED_RUNS)).filter(mine);
 };
 
 /** Null: neither the server nor the archive knows the workflow id. Throws ProblemError `run_unknown` for a run without a key. */
