@@ -166,8 +166,8 @@ long(
     });
     const printed = JSON.parse(stdout) as Printed[];
     // A worker logs to standard error of the process.
-    const said = printed.map((each) =>
-      each.args[0] === 'worker' ? { ...each, err: failureLogged(stderr) } : each,
+    const said = printed.map((command) =>
+      command.args[0] === 'worker' ? { ...command, err: failureLogged(stderr) } : command,
     );
 
     expect(said.map(({ args }) => args[0]!).sort()).toEqual(

@@ -27,7 +27,7 @@ type Place = Pick<ActivityBase, 'stepKey'> & {
 type Ask<R> = (more?: ActivityOptions) => Promise<R>;
 
 // bound: So many times faster a command on a repository gives up a host: another host continues, and nobody is asked.
-const REPOSITORY_LOOKS = 5;
+const REPOSITORY_LOOKS = 20;
 
 export class Hosts {
   private readonly run: Timed;
