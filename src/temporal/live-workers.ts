@@ -235,7 +235,10 @@ export const runsCommands = async (server: Server, hostQueue: string): Promise<b
     withWorkflows: hostQueue,
     doubted: false,
   });
-  const queue = beats.has(hostQueue) ? commandQueueOf(hostQueue) : hostQueue;
+  const hasBeats = beats.has(hostQueue);
+  // A host may die before its first beat. One that has just begun is seen by the next look.
+  if (!hasBeats && (await takesBeats(server))) return false;
+  const queue = hasBeats ? commandQueueOf(hostQueue) : hostQueue;
   return (await liveWorkers({ ...server, queue })).length > 0;
 };
 
