@@ -5,7 +5,7 @@ import { cp, mkdir } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { startOwnWorker, untilPolled } from '../dist/src/cli/services.js';
+import { startOwnWorker, untilPolled, workerLogger } from '../dist/src/cli/services.js';
 import { openEmend } from '../dist/src/client/index.js';
 import { startRehearsal } from '../dist/src/model/rehearsal/server.js';
 import { recordPath } from '../dist/src/temporal/dev-record.js';
@@ -50,7 +50,8 @@ export const openStage = async ({ io, cli, folder, repository, signal }) => {
     tell('Temporal server', `${server.address} (pid ${server.pid})`);
     signal.throwIfAborted();
 
-    const worker = await startOwnWorker(io, folder.home, 'file');
+    const logger = await workerLogger(io, { home: folder.home });
+    const worker = await startOwnWorker(io, folder.home, logger);
     endings.push(() => worker.stop());
     // A worker that breaks shows in the run, which stops moving.
     worker.done.catch((error) => io.err(`The worker ended: ${error.message}`));
