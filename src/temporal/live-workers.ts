@@ -58,7 +58,7 @@ interface Wanted {
 /** Reads the beats, by queue. A server allows few lists a second, so one list reports all queues. */
 const beatsOf = async (
   { connection: { workflowService }, namespace }: Server,
-  { query, needed }: Wanted,
+  { query, needed }: Pick<Wanted, 'query' | 'needed'>,
 ): Promise<ReadonlyMap<string, Signs>> => {
   const queues = new Map<string, Map<string, Sign>>();
   let nextPageToken: Uint8Array = new Uint8Array();
@@ -228,17 +228,10 @@ export const liveWorkers = async (
  * serves them. A server without beats is asked who polls the host's own queue, which the same process serves.
  */
 export const runsCommands = async (server: Server, hostQueue: string): Promise<boolean> => {
-  const beats = await beatsOf(server, {
-    query: `TaskQueue = "${hostQueue}"`,
-    needed: [hostQueue],
-    others: [],
-    withWorkflows: hostQueue,
-    doubted: false,
-  });
-  const hasBeats = beats.has(hostQueue);
-  // A host may die before its first beat. One that has just begun is seen by the next look.
-  if (!hasBeats && (await takesBeats(server))) return false;
-  const queue = hasBeats ? commandQueueOf(hostQueue) : hostQueue;
+  const query = `TaskQueue = "${hostQueue}"`;
+  const beats = await beatsOf(server, { query, needed: [hostQueue] });
+  // A worker with the SDK's default sends its first beat after a minute. Until then its polls count, also of one that died before.
+  const queue = beats.has(hostQueue) ? commandQueueOf(hostQueue) : hostQueue;
   return (await liveWorkers({ ...server, queue })).length > 0;
 };
 

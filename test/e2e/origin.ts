@@ -5,7 +5,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RehearsalScript } from '../../src/model/rehearsal/script.js';
+import { shownKey } from '../../src/shared/ids.js';
+import { hostId } from '../../src/stores/home.js';
 import { freePort } from '../../src/temporal/dev-server.js';
+import { eventually } from './ends.js';
 import { scene, type Scene } from './support.js';
 
 interface Daemon {
@@ -79,6 +82,18 @@ export const homeOf = (s: Scene, name: string): Record<string, string> => ({
   GIT_CONFIG_KEY_0: 'user.name',
   GIT_CONFIG_VALUE_0: name,
 });
+/** Starts a worker that dies at a point, and waits for its first beat: a worker that died before counts as alive for 90 s. */
+export const doomedWorker = async (s: Scene, point: string, name: string) => {
+  const env = homeOf(s, name);
+  const worker = await s.worker(point, env);
+  const host = shownKey(await hostId(env.EMEND_HOME ?? ''));
+  const { runs, queues } = s.emend;
+  await eventually('the first beat', async () => {
+    const { workers = [] } = (await runs?.seenAt(queues.workflow, [])) ?? {};
+    return workers.some((seen) => seen.host === host && seen.is === 'live');
+  });
+  return worker;
+};
 export const bury = (s: Scene, name: string): void => {
   for (const each of ['', '-repositories', '-worktrees'])
     rmSync(join(dirname(s.repo), name + each), { recursive: true, force: true });

@@ -15,7 +15,7 @@ import { branchOf } from '../../src/shared/repository.js';
 import type { PlanOptions } from '../../src/shared/run.js';
 import { longOnly } from '../support/skipped.js';
 import { emendCommand, emendIn } from './ends.js';
-import { bury, holdingGit, homeOf, originScene, type Origin } from './origin.js';
+import { bury, doomedWorker, holdingGit, homeOf, originScene, type Origin } from './origin.js';
 import {
   answerFor,
   completed,
@@ -220,7 +220,7 @@ const hosts = longOnly('several homes on one store, and workers that are killed 
 
 const diesAt = async (point: string, url: string, name: string): Promise<ResolvedRun> => {
   const { s } = o;
-  const first = await s.worker(point, homeOf(s, name));
+  const first = await doomedWorker(s, point, name);
   const run = await start(url);
   await s.until(first.fired, 240);
   await first.exited;

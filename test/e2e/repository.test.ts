@@ -8,7 +8,7 @@ import { readJobFile, resolveRun, startStep, type ResolvedRun } from '../../src/
 import { branchOf, tokenRef } from '../../src/shared/repository.js';
 import { longOnly } from '../support/skipped.js';
 import { emendCommand } from './ends.js';
-import { bury, holdingGit, homeOf, originScene, type Origin } from './origin.js';
+import { bury, doomedWorker, holdingGit, homeOf, originScene, type Origin } from './origin.js';
 import { numbered, whole, type Scene } from './support.js';
 
 let o: Origin;
@@ -216,7 +216,7 @@ hosts(
       'commit:after:1',
     ];
     for (const [index, point] of points.entries()) {
-      const first = await s.worker(point, homeOf(s, `first-${index}`));
+      const first = await doomedWorker(s, point, `first-${index}`);
       const run = await start(`${index}.md`, jobFor('a.txt', AUTO), url);
       await s.until(first.fired, 120);
       await first.exited;
