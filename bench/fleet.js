@@ -5,13 +5,13 @@
  * or nothing was measured, 2 usage.
  */
 import { readFile } from 'node:fs/promises';
-import { cpus } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { startStep } from '../dist/src/client/index.js';
 import { findSeaweed, startSeaweed } from '../test/support/seaweed.ts';
 import { row, shown, table } from './numbers.js';
+import { machineLine, runBench } from './program.js';
 import { appendAnswer, jobText, ruleFor, writeJob } from './runs.js';
 import { openStage } from './stage.js';
 
@@ -164,22 +164,9 @@ const end = (pid) => {
   }
 };
 
-const main = async () => {
-  let options;
-  try {
-    options = readOptions();
-  } catch (error) {
-    console.error(`${error.message}\n\n${USAGE}`);
-    return 2;
-  }
-  if (options.help) {
-    console.log(USAGE);
-    return 0;
-  }
+const measureAll = async (options) => {
   const { latency, seconds, fast } = options;
-  console.log(
-    `${new Date().toISOString()}, Node ${process.version}, ${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}, store: ${options.store}\n`,
-  );
+  console.log(`${machineLine()}, store: ${options.store}\n`);
   const store = await startStore(options.store);
   // It outlives its parent where that ends without closing (Ctrl-C).
   if (store !== null) process.once('exit', () => end(store.pid));
@@ -236,4 +223,6 @@ const main = async () => {
 };
 
 // Temporal's native library may hold the process for a moment after all is closed.
-process.exit(await main().catch((error) => (console.error(error), 1)));
+process.exit(
+  await runBench(readOptions, USAGE, measureAll).catch((error) => (console.error(error), 1)),
+);

@@ -7,7 +7,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
-import { cpus, loadavg, tmpdir } from 'node:os';
+import { loadavg, tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { clearInterval, setInterval } from 'node:timers';
@@ -24,6 +24,7 @@ import { WORKER_BEAT_MS, workerIdentity } from '../dist/src/temporal/live-worker
 import { sumOf } from './actions.js';
 import { EMEND } from './commands.js';
 import { median, row, shown, spread, table } from './numbers.js';
+import { machineLine, runBench } from './program.js';
 import { endAtExit } from './stage.js';
 
 const GOAL = { atMost: 3 };
@@ -305,24 +306,13 @@ const run = async ({ hosts: hostCount, runs, pollers, rounds, commands }) => {
   }
 };
 
-const main = async () => {
-  let options;
-  try {
-    options = readOptions();
-  } catch (error) {
-    console.error(`${error.message}\n\n${USAGE}`);
-    return 2;
-  }
-  if (options.help) {
-    console.log(USAGE);
-    return 0;
-  }
-  console.log(
-    `${new Date().toISOString()}, Node ${process.version}, ${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}`,
-  );
+const measureAll = async (options) => {
+  console.log(machineLine());
   const rows = await run(options);
   return rows.some(({ verdict }) => verdict === 'missed') ? 1 : 0;
 };
 
 // Temporal's native library may hold the process for a moment after all is closed.
-process.exit(await main().catch((error) => (console.error(error), 1)));
+process.exit(
+  await runBench(readOptions, USAGE, measureAll).catch((error) => (console.error(error), 1)),
+);

@@ -4,9 +4,9 @@
  * say), 1 not measured, 2 usage.
  */
 import './probe.js';
-import { cpus } from 'node:os';
 import { parseArgs } from 'node:util';
 import { table } from './numbers.js';
+import { machineLine, runBench } from './program.js';
 import { actions } from './sections/actions.js';
 import { budget } from './sections/budget.js';
 import { history } from './sections/history.js';
@@ -74,21 +74,8 @@ const readOptions = () => {
   };
 };
 
-const main = async () => {
-  let options;
-  try {
-    options = readOptions();
-  } catch (error) {
-    console.error(`${error.message}\n\n${USAGE}`);
-    return 2;
-  }
-  if (options.help) {
-    console.log(USAGE);
-    return 0;
-  }
-  console.log(
-    `${new Date().toISOString()}, Node ${process.version}, ${cpus().length} x ${cpus()[0]?.model ?? 'unknown'}\n`,
-  );
+const measureAll = async (options) => {
+  console.log(`${machineLine()}\n`);
   for (const name of options.only) {
     const section = SECTIONS[name];
     const from = Date.now();
@@ -112,4 +99,6 @@ const main = async () => {
 };
 
 // Temporal's native library may hold the process for a moment after all is closed.
-process.exit(await main().catch((error) => (console.error(error), 1)));
+process.exit(
+  await runBench(readOptions, USAGE, measureAll).catch((error) => (console.error(error), 1)),
+);
