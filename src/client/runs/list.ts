@@ -65,7 +65,7 @@ export const listRuns = async (
   const kept = (known ?? (await emend.archive.list())).filter((stepKey) => !openKeys.has(stepKey));
   const archived: ListedRun[] = [];
   let read = 0;
-  const mostRead = Object.values(filter).join('') === '' ? LISTED_ARCHIVED_RUNS : LISTED_READ_RUNS;
+  const mostRead = isFiltered ? LISTED_READ_RUNS : LISTED_ARCHIVED_RUNS;
   while (read < Math.min(kept.length, mostRead) && archived.length < LISTED_ARCHIVED_RUNS) {
     // At once: in a bucket each is several requests. No more than are wanted, so that what was read was looked at.
     const next = kept.slice(
@@ -109,8 +109,8 @@ export const openListing = async (
   hostIds: readonly string[],
 ): Promise<OpenListing> => {
   const hosts = [...new Set(hostIds)].filter((id) => id !== ANY_HOST);
-  const { silent, note } = await silentQueues(emend, hosts);
   const nameOf = await hostNames(emend);
+  const { silent, note } = await silentQueues(emend, hosts.map(nameOf));
   const atWork =
     emend.runs !== null && !silent.has(emend.queues.workflow)
       ? ({ state: 'running', doing: 'running' } as const)
@@ -153,20 +153,21 @@ const stoppedAt = (
   };
 };
 
-/** Queues that open runs need and that nobody serves. */
+/** Queues that open runs need and that no worker serves. */
 const silentQueues = async (
   emend: Emend,
-  hosts: readonly string[],
+  hosts: readonly RunHost[],
 ): Promise<{ readonly silent: ReadonlySet<string>; readonly note: string | null }> => {
   const { runs, queues } = emend;
   if (runs === null) return { silent: new Set(), note: noServerNote(emend) };
-  const needed = [...new Set([queues.workflow, ...hosts.map((id) => hostQueueOf(queues, id))])];
+  const needed = [...new Set([queues.workflow, ...hosts.map(({ id }) => hostQueueOf(queues, id))])];
   const { workers, unasked } = await runs.seenAt(queues.workflow, needed);
   const served = new Set(workers.flatMap(({ is, queue }) => (is === 'live' ? [queue] : [])));
   const silent = needed.filter((queue) => !served.has(queue) && !unasked.includes(queue));
-  if (silent.length === 0) return { silent: new Set(), note: null };
-  const nameOf = await hostNames(emend);
-  return { silent: new Set(silent), note: silentNote(emend, silent, hosts.map(nameOf)) };
+  return {
+    silent: new Set(silent),
+    note: silent.length === 0 ? null : silentNote(emend, silent, hosts),
+  };
 };
 
 /** A run that the list of open ones left out: it has ended, or began a moment ago, which such lists learn late. */
