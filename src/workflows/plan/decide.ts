@@ -110,6 +110,7 @@ function makeAgain(before: PlanState, { request, phase: id }: Resolution): PlanS
     readAgain(id === null ? state : withPhase(state, id, withoutLost), { renew: true }),
   );
 }
+
 /** Ends the plan. Its children have ended before. Commits stay, and the next run of the plan marks them. */
 export function abortPlan(
   state: PlanState,
