@@ -6,10 +6,10 @@ import { appendAnswer, jobText, ruleFor, runStep, since, timeBaseline, writeJob 
 
 const FILE = 'time.txt';
 const LINES = 40;
-const rules = () => [ruleFor(FILE, appendAnswer(FILE))];
+export const rules = () => [ruleFor(FILE, appendAnswer(FILE))];
 
 const settings = { target_files: [FILE], format: 'structured-edit', approval: 'ask' };
-const SHAPES = {
+export const SHAPES = {
   plain: {
     title: 'without tests and commit',
     job: { ...settings, commit: false, test: false },
@@ -28,14 +28,20 @@ const SHAPES = {
 };
 const GOALS = { plain: { atMost: 2 }, commit: { atMost: 2.5 }, verified: undefined };
 
-/** Rounds of one baseline and one step of each shape, in an order that turns from round to round. */
-const measure = async (stage, { rounds }) => {
+/** Writes a job for each shape, in a repository of its own. */
+export const makeJobs = async (stage) => {
   const content = 'a line that stays as it is\n'.repeat(LINES);
   const jobs = {};
   for (const [name, { job }] of Object.entries(SHAPES)) {
     const repo = await stage.repository(`time-${name}`, { [FILE]: content });
     jobs[name] = await writeJob(repo, 'job.md', jobText(job));
   }
+  return jobs;
+};
+
+/** Rounds of one baseline and one step of each shape, in an order that turns from round to round. */
+const measure = async (stage, { rounds }) => {
+  const jobs = await makeJobs(stage);
   const work = {
     baseline: () => timeBaseline(stage),
     ...Object.fromEntries(
