@@ -2,6 +2,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Client, Connection } from '@temporalio/client';
 import type { Payload, PayloadCodec } from '@temporalio/common';
@@ -9,12 +10,14 @@ import {
   DefaultLogger,
   NativeConnection,
   Runtime,
+  Worker,
   type WorkerOptions,
   type WorkerTuner,
 } from '@temporalio/worker';
 import { pino } from 'pino';
+import { examine } from '../../src/cli/commands/doctor.js';
 import { openEmend } from '../../src/client/open.js';
-import { queuesFor, workflowQueues } from '../../src/shared/names.js';
+import { commandQueueOf, queuesFor, workflowQueues } from '../../src/shared/names.js';
 import { ProblemError } from '../../src/shared/problems.js';
 import { hostId } from '../../src/stores/home.js';
 import { listensAt } from '../../src/system/listening.js';
@@ -27,7 +30,7 @@ import {
   type DevServerRecord,
 } from '../../src/temporal/dev-record.js';
 import { freePort, type DevServer } from '../../src/temporal/dev-server.js';
-import { createActivities, createWorker } from '../../src/worker/index.js';
+import { createActivities, createWorker, type WorkerParts } from '../../src/worker/index.js';
 import { connectWorker } from '../../src/worker/run-workers.js';
 import { testIf } from '../support/skipped.js';
 import { bareEnvironment, newHome, startServer } from './support/server.js';
@@ -336,5 +339,34 @@ describe('a connection that the program made itself', () => {
       await new Promise((go) => setTimeout(go, 20));
     await activities.close();
     await connection.close();
+  });
+
+  test('`emend doctor` names the queue of commands if a program of its own serves all but that', async () => {
+    const env = { ...elsewhere(), TEMPORAL_ADDRESS: own.address, EMEND_QUEUE: 'partial' };
+    const connection = await NativeConnection.connect({ address: own.address });
+    const { close, commands, queues, ...parts } = await createActivities({ env, connection });
+    const workflowsPath = fileURLToPath(new URL('./workflows/index.ts', import.meta.url));
+    const serve = async (part: WorkerParts) => {
+      const worker = await Worker.create({ connection, ...part });
+      return { worker, end: worker.run() };
+    };
+    const served = await Promise.all([
+      serve({ ...parts.workflows, workflowsPath }),
+      ...[parts.model, parts.host, parts.anyHost].map(serve),
+    ]);
+    const workerLine = async () =>
+      (await examine(env)).find(({ name }) => name === 'worker')?.found ?? '';
+    try {
+      expect(await workerLine()).toBe(
+        `No worker serves the task queue ${commandQueueOf(queues.host)}.`,
+      );
+      served.push(await serve(commands));
+      expect(await workerLine()).toContain(`, ${commandQueueOf(queues.host)}`);
+    } finally {
+      for (const { worker } of served) worker.shutdown();
+      await Promise.all(served.map(({ end }) => end));
+      await close();
+      await connection.close();
+    }
   });
 });

@@ -5,7 +5,7 @@ import { plain, table } from '../render/text.js';
 import { createTemporalGateway } from '../../client/gateway.js';
 import { fewProblems, groupProblems, listHosts, shownHost } from '../../client/runs/hosts.js';
 import { PRICES } from '../../documents/job/index.js';
-import { queuesFor } from '../../shared/names.js';
+import { commandQueueOf, queuesFor } from '../../shared/names.js';
 import { absentHome, hostId, resolveHome } from '../../stores/home.js';
 import { openStores, resolveStore, tryStore } from '../../stores/location.js';
 import { gitLine } from '../../workspace/git/index.js';
@@ -129,7 +129,7 @@ const reached = ({ address, namespace, uiUrl }: ClientConnection): Finding =>
 /** Who serves the queues that runs of this home need. */
 const look = async (at: ClientConnection, env: Environment, home: string) => {
   const queues = queuesFor(env, await hostId(home), at.own);
-  const names = [...new Set<string>(Object.values(queues))];
+  const names = [...new Set<string>([...Object.values(queues), commandQueueOf(queues.host)])];
   const serving = await Promise.all(names.map((queue) => liveWorkers({ ...at, queue })));
   return { at, home, queues, names, serving, store: await resolveStore(env, home) };
 };
