@@ -28,7 +28,7 @@ import { createTurns } from '../system/turns.js';
 import { checkHost, prepareCheckout } from './frame/hosts.js';
 import { readPlan } from './plan/read-plan.js';
 import { checkMove } from './step/move.js';
-import { preflight } from './step/preflight.js';
+import { preflight } from './step/preflight/index.js';
 import { proposeEdit } from './step/propose-edit.js';
 import { inCheckout } from './step/in-checkout.js';
 import { rebaseProposal } from './step/rebase.js';

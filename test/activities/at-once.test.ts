@@ -9,7 +9,7 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { createActivities } from '../../src/activities/index.js';
 import { createEditRunner } from '../../src/activities/frame/edit-worker.js';
 import type { ActivityPorts } from '../../src/activities/frame/ports.js';
-import { preflight } from '../../src/activities/step/preflight.js';
+import { preflight } from '../../src/activities/step/preflight/index.js';
 import type { BuildProposalInput } from '../../src/shared/proposal-activities.js';
 import type { RunTestsInput } from '../../src/shared/test-activities.js';
 import { resolveTimings } from '../../src/temporal/settings.js';

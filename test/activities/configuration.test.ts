@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createEditRunner } from '../../src/activities/frame/edit-worker.js';
 import type { ActivityPorts } from '../../src/activities/frame/ports.js';
 import { readPlan } from '../../src/activities/plan/read-plan.js';
-import { preflight } from '../../src/activities/step/preflight.js';
+import { preflight } from '../../src/activities/step/preflight/index.js';
 import { getSnapshot, getText, projectConfig } from '../../src/activities/step/snapshot.js';
 import { versioned } from '../../src/shared/problems.js';
 import { createArchive } from '../../src/stores/directory/archive.js';

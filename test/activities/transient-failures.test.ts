@@ -9,7 +9,7 @@ import { activity as wrapped } from '../../src/activities/frame/activity.js';
 import { createEditRunner } from '../../src/activities/frame/edit-worker.js';
 import type { ActivityPorts } from '../../src/activities/frame/ports.js';
 import { readPlan } from '../../src/activities/plan/read-plan.js';
-import { preflight } from '../../src/activities/step/preflight.js';
+import { preflight } from '../../src/activities/step/preflight/index.js';
 import { versioned } from '../../src/shared/problems.js';
 import type { PreflightInput } from '../../src/shared/step-activities.js';
 import { createArchive } from '../../src/stores/directory/archive.js';
