@@ -31,9 +31,11 @@ export const inCheckout =
     const checkOut = async () => {
       const commit = held?.commit ?? (await baseOf(ports, run, isAnew(name, input)));
       // A rollback must not be followed by a late commit.
-      const { attempt, currentAttemptScheduledTimestampMs: at } = Context.current().info;
+      const { attempt, currentAttemptScheduledTimestampMs: scheduledAt_ms } =
+        Context.current().info;
       const takeOver = attempt > 1 || name === 'rollBack';
-      return checkouts.use({ ...run, commit, at, takeOver, atTip: marked !== undefined });
+      const atTip = marked !== undefined;
+      return checkouts.use({ ...run, commit, scheduledAt_ms, takeOver, atTip });
     };
     const own = await checkOut().catch((error: unknown) => {
       if (FIRST.includes(name) && !isAnew(name, input)) return asRefused(error);

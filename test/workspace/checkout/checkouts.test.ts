@@ -59,7 +59,7 @@ const checkoutsOf = (home: string): Checkouts => {
 const run = (stepKey = STEP) => ({ stepKey, repository: { url, base: 'main' }, signal });
 let at = 1_000;
 const use = (home: string, takeOver = false, stepKey = STEP, time = ++at): Promise<Checkout> =>
-  checkoutsOf(home).use({ ...run(stepKey), commit: base, takeOver, at: time });
+  checkoutsOf(home).use({ ...run(stepKey), commit: base, takeOver, scheduledAt_ms: time });
 const refs = (): Record<string, string> =>
   Object.fromEntries(
     execFileSync('git', ['ls-remote', url], { encoding: 'utf8' })
@@ -373,7 +373,7 @@ long(
         signal,
         commit: base,
         takeOver,
-        at: ++at,
+        scheduledAt_ms: ++at,
       });
     };
     const late = await follow('a');
@@ -725,7 +725,7 @@ const usePlan = (home: string, more: object = {}): Promise<Checkout> =>
     ...onPlan(),
     commit: base,
     takeOver: false,
-    at: ++at,
+    scheduledAt_ms: ++at,
     atTip: true,
     ...more,
   });
