@@ -52,7 +52,7 @@ export interface Activities {
   /** Transactions that recovery found at the start. */
   readonly recovered: readonly RecoveredTransaction[];
   /** To be called when the workers have ended. */
-  close(): Promise<void>;
+  readonly close: () => Promise<void>;
 }
 /** A worker that runs. */
 export interface RunningWorker
