@@ -1,4 +1,7 @@
-/** Recovers a home, and makes the activities of its workers. Recovery comes first: no activity may run next to a transaction that a crash left open. */
+/**
+ * Recovers a home, and makes the activities of its workers. Recovery comes first: no activity may run next to a transaction that a crash left
+ * open.
+ */
 import { askEndedRuns, type EndedRuns } from '../client/ended/runs.js';
 import { queuesFor } from '../shared/names.js';
 import { resolveStore, type Store } from '../stores/location.js';
