@@ -16,6 +16,13 @@ import { errnoOf, realSys, type Sys } from '../system/sys.js';
 import { shellWord } from '../shared/text.js';
 import type { Environment } from '../system/environment.js';
 import { sha256 } from '../system/hash.js';
+import {
+  kindOfFileSystem,
+  mountOf,
+  mountsIn,
+  mountWords,
+  type MountedFileSystem,
+} from '../system/mount-table.js';
 import { ownProcess } from '../system/process.js';
 import { learnHome } from '../system/programs.js';
 import type { RecordStore } from './ports.js';
@@ -81,8 +88,8 @@ const unusable = (home: string, why: string, next: string): never =>
 
 /**
  * The home's absolute real path, created with mode 0700 where it was missing.
- * Throws ProblemError `home_unusable` where it is a file, another user's, open to other writers, or cannot be written, `version_unknown`
- * where another version of Emend made it.
+ * Throws ProblemError `home_unusable` if it is a file, another user's, open to other writers, on a network file system, or cannot be written,
+ * `version_unknown` if another version of Emend made it.
  */
 export const resolveHome = async (env: Environment, sys: Sys = realSys): Promise<string> => {
   const home = await ownDirectory(
@@ -91,9 +98,37 @@ export const resolveHome = async (env: Environment, sys: Sys = realSys): Promise
     'Set EMEND_HOME to a writable directory.',
     unusable,
   );
+  await refuseNetworkHome(home, sys);
   await checkHomeVersion(home, sys);
   learnHome(homePaths(home).repositories, homePaths(home).locks);
   return home;
+};
+
+// A home belongs to one host: its locks name processes of this machine, and its redo log relies on what this machine has written.
+
+/** Returns the mounts that hold a part of the home: of the home itself and below it. Empty: the system has no table of mounts. */
+export const mountsOfHome = async (
+  home: string,
+  sys: Sys = realSys,
+): Promise<readonly MountedFileSystem[]> => {
+  const table = await orNull(sys.readFile(MOUNTS), ['ENOENT', 'EACCES', 'EPERM']);
+  const mounts = mountsIn(new TextDecoder().decode(table ?? undefined));
+  const holding = mountOf(mounts, home);
+  const below = mounts.filter(({ point }) => point.startsWith(`${home}/`));
+  return holding === null ? below : [holding, ...below];
+};
+const MOUNTS = '/proc/self/mountinfo';
+
+/** Throws ProblemError `home_unusable` if the home, or a part of it, is on a network file system. */
+export const refuseNetworkHome = async (home: string, sys: Sys = realSys): Promise<void> => {
+  const mounts = await mountsOfHome(home, sys);
+  const remote = mounts.find((mount) => kindOfFileSystem(mount) === 'network');
+  if (remote === undefined) return;
+  unusable(
+    home,
+    `${remote.point.startsWith(`${home}/`) ? 'a part of it' : 'it'} is on a network file system: ${mountWords(remote)}`,
+    'Set EMEND_HOME to a directory on a local disk. Several hosts share runs through a bucket: EMEND_STORE=s3://BUCKET/PREFIX.',
+  );
 };
 
 /** Throws ProblemError `version_unknown` where another version of Emend made the home. */

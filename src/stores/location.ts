@@ -1,11 +1,11 @@
 /**
- * The store: what all homes that work together share, one directory (`EMEND_STORE`, say on NFS) or a prefix of a bucket
- * (`s3://bucket/prefix`). Blobs, records, calls and archive are put-if-absent or have one writer a file, so that many hosts may write at
- * once. Unless set it is the home itself.
+ * The store of a home: the home itself, or a prefix of a bucket (`EMEND_STORE=s3://BUCKET/PREFIX`), which homes on several hosts share.
+ * A directory that several hosts mount is no store (docs/decisions/0053).
  */
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { fail } from '../shared/problems.js';
-import { freshId, homePaths, hostId, idIn, ownDirectory } from './home.js';
+import { shellWord } from '../shared/text.js';
+import { freshId, homePaths, hostId, idIn, refuseNetworkHome } from './home.js';
 import { orNull, onDisk, putFileIfAbsent, putJsonIfAbsent, readJson } from '../system/durable.js';
 import { replayRedo } from '../system/redo.js';
 import { errnoOf, type Sys, realSys } from '../system/sys.js';
@@ -18,54 +18,45 @@ import type { Environment } from '../system/environment.js';
 import { randomBytes } from 'node:crypto';
 
 export interface Store {
-  /** Absolute real path, or `s3://bucket/prefix`. */
+  /** Path of the home, or `s3://bucket/prefix`. */
   readonly dir: string;
-  /** 32 hex digits, made with the store: two paths are one store exactly if their ids are the same. */
+  /** 32 hexadecimal digits, created with the store. Workers with the same id use one store. */
   readonly id: string;
-  /** It is not the home itself. */
-  readonly apart: boolean;
-  /** Only where it lies in a bucket. */
-  readonly objects?: Objects;
+  /** Objects of the bucket; null: the home is the store. */
+  readonly objects: Objects | null;
 }
 
 export const isBucket = (place: string): boolean => /^s3:/i.test(place);
 
-/** A directory or a prefix of a bucket, with the id by which a store is known again. */
+/** The home, or a prefix of a bucket, with the id by which a home recognizes its store. */
 interface Place {
   readonly dir: string;
-  readonly objects?: Objects;
-  /** Where the id lies. */
   readonly idPath: string;
   readId(): Promise<Uint8Array | null>;
   putId(bytes: Uint8Array): Promise<Uint8Array>;
 }
 
-const directoryAt = (dir: string, sys: Sys): Place => {
-  const idPath = storeIdPath(dir);
+const homeAt = (home: string, sys: Sys): Place => {
+  const idPath = storeIdPath(home);
   return {
-    dir,
+    dir: home,
     idPath,
     readId: () => orNull(sys.readFile(idPath)),
     putId: async (bytes) => (await putFileIfAbsent(sys, idPath, bytes)).bytes,
   };
 };
 
-const bucketAt = async (url: string, env: Environment): Promise<Place> => {
-  // The SDK is loaded for whoever works with a bucket.
-  const objects = (await import('./s3/index.js')).objectsAt(url, env);
-  return {
-    dir: objects.place.url,
-    objects,
-    idPath: storeIdPath(objects.place.url),
-    readId: () => objects.get(STORE_ID),
-    putId: async (bytes) => (await objects.putIfAbsent(STORE_ID, bytes)).bytes,
-  };
-};
+const bucketAt = (objects: Objects): Place => ({
+  dir: objects.place.url,
+  idPath: storeIdPath(objects.place.url),
+  readId: () => objects.get(STORE_ID),
+  putId: async (bytes) => (await objects.putIfAbsent(STORE_ID, bytes)).bytes,
+});
 
-/** What a home keeps of the store apart from it, in `store.json`. */
+/** Content of `store.json`: the bucket that a home uses. */
 type StoreNote = Readonly<Record<'id' | 'path', string>>;
 
-/** Where what lies in a store, of either kind. All are directories but `planLog`, made when first needed. */
+/** Paths of the parts of a store. All but `planLog`, which is a file of the home, are directories or prefixes. */
 export const storePaths = (store: string) => ({
   blobs: `${store}/blobs`,
   records: `${store}/records`,
@@ -78,61 +69,53 @@ const unusable = (path: string, why: string, next: string): never =>
   fail('store_unusable', `${path} cannot be Emend's store: ${why}.`, next);
 
 /**
- * The store of a home: `EMEND_STORE`, else the one that the home worked with before, else the home. Throws ProblemError
- * `version_unknown` where another version of Emend made it, `store_unusable` where it cannot be written, is another one than before (a disk
- * that is not mounted) or another home, or where the home holds a store of its own that would be passed over. What a power cut took of the
- * home is brought back first.
+ * Returns the store of a home: the bucket of `EMEND_STORE`, or the one that the home used before, or the home. Restores first what a power
+ * cut took of the home. Throws ProblemError `home_unusable` on a network file system, `version_unknown` if another version of Emend created the store, `store_unusable` if the store is
+ * a directory, cannot be written, differs from the one used before, or would hide runs that are in the home.
  */
 export const resolveStore = async (
   env: Environment,
   home: string,
   sys: Sys = realSys,
 ): Promise<Store> => {
+  // A worker's program may name its home without resolveHome.
+  await refuseNetworkHome(home, sys);
   await replayRedo(sys, home);
-  const path = homePaths(home).storeNote;
-  const note = await onDisk(`Reading ${path}`, () => readJson<StoreNote>(sys, path, 'StoreNote'));
-  const set = env.EMEND_STORE ?? '';
-  const wanted = set === '' ? (note?.path ?? home) : isBucket(set) ? set : resolve(set);
-  const place = isBucket(wanted)
-    ? await bucketAt(wanted, env)
-    : directoryAt(
-        await ownDirectory(sys, wanted, 'Set EMEND_STORE to a writable directory.', unusable),
-        sys,
-      );
-  const { dir, objects } = place;
-  if (note === null && (wanted === home || dir === home))
-    return { dir, id: await storeId(place), apart: false };
-  // Its workers write what a power cut takes back until they start again, which other homes would not know of.
-  if (objects === undefined && (await orNull(sys.stat(homePaths(dir).hostId))) !== null)
-    return unusable(
-      dir,
-      'it is another home',
-      'Set EMEND_STORE of both homes to a directory that is none.',
-    );
-  if (note === null) await refuseOwnStore(home, dir, sys);
+  const notePath = homePaths(home).storeNote;
+  const note = await onDisk(`Reading ${notePath}`, () =>
+    readJson<StoreNote>(sys, notePath, 'StoreNote'),
+  );
+  const setting = env.EMEND_STORE ?? '';
+  if (setting === '' && note === null)
+    return { dir: home, id: await storeId(homeAt(home, sys)), objects: null };
+  const url = setting === '' ? (note?.path ?? '') : setting;
+  if (!isBucket(url)) return refuseDirectory(url, setting === '' ? notePath : null);
+  // The SDK is loaded only for a bucket.
+  const objects = (await import('./s3/index.js')).objectsAt(url, env);
+  const place = bucketAt(objects);
+  if (note === null) await refuseOwnStore(home, place.dir, sys);
   else await refuseOther(home, note, place);
   const id = await storeId(place);
   const { value } = await onDisk(`Noting the store in ${home}`, () =>
-    putJsonIfAbsent(sys, path, { id, path: dir } satisfies StoreNote),
+    putJsonIfAbsent(sys, notePath, { id, path: place.dir } satisfies StoreNote),
   );
   if (value.id !== id) await refuseOther(home, value, place);
-  return { dir, id, apart: true, ...(objects && { objects }) };
+  return { dir: place.dir, id, objects };
 };
 
-/** What activities and clients of a home work with; each home appends to archives under its own name where others may write too. */
+/** Returns what activities and clients of a home work with. */
 export const openStores = async (
   home: string,
-  { dir, apart, objects }: Store,
+  { objects }: Store,
   sys: Sys = realSys,
 ): Promise<Stores> => {
-  if (objects !== undefined)
+  if (objects !== null)
     return (await import('./s3/index.js')).s3Stores(objects, await hostId(home, sys));
-  const paths = storePaths(dir);
-  const writer = apart ? { writer: await hostId(home, sys) } : {};
+  const paths = storePaths(home);
   return {
     blobs: createBlobStore({ dir: paths.blobs, sys }),
     records: createRecordStore({ dir: paths.records, sys }),
-    archive: createArchive({ dir: paths.archive, sys, ...writer }),
+    archive: createArchive({ dir: paths.archive, sys }),
     calls: createCallLog({ dir: paths.calls, sys }),
     files: diskFiles,
   };
@@ -155,7 +138,19 @@ const readId = async (place: Place): Promise<string | null> => {
 const asId = (bytes: Uint8Array, dir: string): string | null =>
   idIn(bytes, `The store at ${dir}`, 'EMEND_STORE');
 
-/** A store that is not mounted looks empty: taking it for a new one would ask and pay for everything again. */
+/** `notePath`: the note that names the directory; null: `EMEND_STORE` names it. */
+const refuseDirectory = (directory: string, notePath: string | null): never => {
+  const source = notePath ?? 'EMEND_STORE';
+  return fail(
+    'store_unusable',
+    `${source} names ${JSON.stringify(directory)} as the store, expected s3://BUCKET or s3://BUCKET/PREFIX: hosts share a bucket, not a directory.`,
+    notePath === null
+      ? 'For one host type: unset EMEND_STORE (its home is then the store). For several hosts set it to s3://BUCKET/PREFIX.'
+      : `Set EMEND_HOME to a new directory. Or, if no run of this home is open, type: rm ${shellWord(notePath)}`,
+  );
+};
+
+/** Refuses a bucket without the home's store: taken for a new store, it would have every answer requested and paid again. */
 const refuseOther = async (home: string, note: StoreNote, place: Place): Promise<void> => {
   const { dir } = place;
   const found = await onDisk(`Reading the store's id at ${dir}`, () => readId(place));
@@ -164,11 +159,11 @@ const refuseOther = async (home: string, note: StoreNote, place: Place): Promise
   unusable(
     dir,
     `${home} uses store ${note.id.slice(0, 8)} (last at ${note.path}), but ${there}`,
-    `Mount it, or set EMEND_STORE to its current place; to use another store, set another EMEND_HOME or remove ${homePaths(home).storeNote} when no run of this home is open.`,
+    `Set EMEND_STORE to its current place. To use another store, set another EMEND_HOME, or remove ${homePaths(home).storeNote} when no run of this home is open.`,
   );
 };
 
-/** Runs in the home's own store would be passed over without a word. */
+/** Refuses a bucket for a home that contains runs: no command would show them. */
 const refuseOwnStore = async (home: string, dir: string, sys: Sys): Promise<void> => {
   const names = ['blobs', 'records', 'calls', 'archive'];
   const own: string[] = [];
@@ -176,54 +171,83 @@ const refuseOwnStore = async (home: string, dir: string, sys: Sys): Promise<void
     if ((await onDisk(`Looking into ${home}`, () => orNull(sys.stat(join(home, name))))) !== null)
       own.push(name);
   if (own.length === 0) return;
-  const list = own.length === 1 ? (own[0] ?? '') : `{${own.join(',')}}`;
   unusable(
     dir,
     `${home} contains its own store (${own.join(', ')})`,
-    isBucket(dir)
-      ? 'Finish its runs without EMEND_STORE, and set another EMEND_HOME for this store.'
-      : `Stop its workers, then move it over: cp -an ${home}/${list} ${dir}/ && rm -r ${home}/${list}. Or set another EMEND_HOME.`,
+    'Finish its runs without EMEND_STORE, and set another EMEND_HOME for this store.',
   );
 };
 
-// A running worker's hold on its home and store: both must stay the directories that it started with. One that is moved away, not
-// mounted any more or replaced by an empty one is neither made anew nor given a new host id: work waits until it is back.
+// A worker holds on to its home and its bucket. A home that was moved away, unmounted or emptied is not created again and gets no new host
+// id: work waits until it is back.
 
 const NEXT =
   'Restore the directory (or mount it) and answer `retry`; another home needs its own worker.';
+const NEXT_OF_BUCKET = 'Restore the objects below this prefix and answer `retry`.';
 
-/** To be made after the home has its host id and the store its own. */
-export const guardHome = async (home: string, store: Store, sys: Sys) => {
-  const marks = [
-    { path: homePaths(home).hostId, code: 'home_unusable' as const, what: `EMEND_HOME at ${home}` },
-    ...(store.apart
-      ? [
-          {
-            path: storeIdPath(store.dir),
-            code: 'store_unusable' as const,
-            what: `EMEND_STORE at ${store.dir}`,
-          },
-        ]
-      : []),
-  ];
-  const read = async (path: string): Promise<string | null> => {
-    const bytes =
-      store.objects !== undefined && path === storeIdPath(store.dir)
-        ? await store.objects.get(STORE_ID)
-        : await orNull(sys.readFile(path), ['ENOENT', 'ENOTDIR']);
-    return bytes === null ? null : new TextDecoder().decode(bytes).trim();
+/** A file or object whose content must stay the same while a worker runs. */
+interface Mark {
+  readonly path: string;
+  readonly code: 'home_unusable' | 'store_unusable';
+  readonly what: string;
+  readonly next: string;
+  read(): Promise<Uint8Array | null>;
+}
+
+const marksOf = (home: string, { dir, objects }: Store, sys: Sys): readonly Mark[] => {
+  const hostIdPath = homePaths(home).hostId;
+  const ofHome: Mark = {
+    path: hostIdPath,
+    code: 'home_unusable',
+    what: `EMEND_HOME at ${home}`,
+    next: NEXT,
+    read: () => orNull(sys.readFile(hostIdPath), ['ENOENT', 'ENOTDIR']),
   };
-  const known = await Promise.all(marks.map(({ path }) => read(path)));
-  const roots = [home, store.dir];
+  if (objects === null) return [ofHome];
+  const ofBucket: Mark = {
+    path: storeIdPath(dir),
+    code: 'store_unusable',
+    what: `EMEND_STORE at ${dir}`,
+    next: NEXT_OF_BUCKET,
+    read: () => objects.get(STORE_ID),
+  };
+  return [ofHome, ofBucket];
+};
 
-  /** For all stores of the worker: it makes no directory that holds the home or the store, nor these themselves. */
+const contentOf = async (mark: Mark): Promise<string | null> => {
+  const bytes = await mark.read();
+  return bytes === null ? null : new TextDecoder().decode(bytes).trim();
+};
+
+const checkMark = async (mark: Mark, known: string | null | undefined): Promise<void> => {
+  const { path, code, what, next } = mark;
+  const content = await contentOf(mark).catch((error: unknown) => {
+    const errno = errnoOf(error);
+    if (errno === null) throw error;
+    return fail(code, `${what} cannot be read (${errno} at ${path}).`, next);
+  });
+  if (content === null)
+    fail(
+      code,
+      `${what} was removed or emptied while the worker ran: ${path} does not exist.`,
+      next,
+    );
+  if (content !== known)
+    fail(code, `${what} was replaced while the worker ran: ${path} has another id.`, next);
+};
+
+/** Requires that the home has its host id, and the store its own. */
+export const guardHome = async (home: string, store: Store, sys: Sys) => {
+  const marks = marksOf(home, store, sys);
+  const known = await Promise.all(marks.map(contentOf));
+
+  /** Used by all stores of the worker. It creates neither the home nor a directory above it. */
   const guarded: Sys = {
     ...sys,
     mkdir: async (path: string, mode: number) => {
-      if (!roots.some((root) => root === path || root.startsWith(`${path}/`)))
-        return sys.mkdir(path, mode);
-      // It was there when the worker started.
-      throw Object.assign(new Error(`ENOENT: the home or store is gone, mkdir '${path}'`), {
+      if (home !== path && !home.startsWith(`${path}/`)) return sys.mkdir(path, mode);
+      // It existed when the worker started.
+      throw Object.assign(new Error(`ENOENT: the home is gone, mkdir '${path}'`), {
         code: 'ENOENT',
         syscall: 'mkdir',
         path,
@@ -232,23 +256,9 @@ export const guardHome = async (home: string, store: Store, sys: Sys) => {
   };
   return {
     sys: guarded,
-    /** Throws ProblemError `home_unusable` or `store_unusable` where one of them is not what it was at the start. */
+    /** Throws ProblemError `home_unusable` or `store_unusable` if one of them differs from what it was at the start. */
     check: async (): Promise<void> => {
-      for (const [index, { path, code, what }] of marks.entries()) {
-        const now = await read(path).catch((error: unknown) => {
-          const errno = errnoOf(error);
-          if (errno === null) throw error;
-          return fail(code, `${what} cannot be read (${errno} at ${path}).`, NEXT);
-        });
-        if (now === null)
-          fail(
-            code,
-            `${what} was removed or emptied while the worker ran: ${path} does not exist.`,
-            NEXT,
-          );
-        if (now !== known[index])
-          fail(code, `${what} was replaced while the worker ran: ${path} has another id.`, NEXT);
-      }
+      for (const [index, mark] of marks.entries()) await checkMark(mark, known[index]);
     },
   };
 };
@@ -281,7 +291,7 @@ export const tryStore = async (home: string, store: Store) => {
         fail(
           'store_unusable',
           `${store.dir}: of ${WRITERS} writers of one key at once, ${winners.length} won${same ? '' : ', and they received different values'}; exactly one must win.`,
-          'Use a service with conditional writes (If-None-Match), or a file system with hard links.',
+          'Use a service with conditional writes (If-None-Match).',
         );
       }),
     );

@@ -236,13 +236,7 @@ const linkOrRead = async (sys: Sys, temp: string, path: string, wanted: Wanted) 
     await sys.link(temp, path);
     return { bytes, created: true };
   } catch (error) {
-    if (errnoOf(error) === 'EEXIST') {
-      // On NFS a link whose reply was lost is made and then refused when it is sent again: one inode under both names is ours.
-      const [ours, there] = await Promise.all([sys.stat(temp), orNull(sys.stat(path))]);
-      return ours.id === there?.id
-        ? { bytes, created: true }
-        : { bytes: await sys.readFile(path), created: false };
-    }
+    if (errnoOf(error) === 'EEXIST') return { bytes: await sys.readFile(path), created: false };
     if (!linksFail(error)) throw error;
     return claim(sys, temp, path, wanted);
   }

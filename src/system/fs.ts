@@ -9,6 +9,7 @@ import * as pooled from 'node:fs/promises';
 import { performance } from 'node:perf_hooks';
 import { promisify } from 'node:util';
 import { fail } from '../shared/problems.js';
+import { kindOfFileSystem, mountOf, mountsIn, type MountedFileSystem } from './mount-table.js';
 
 const TURN_MS = 10; // bound: From the first call made at once in a turn of the event loop, with all that the program does in between.
 const SLOW_MS = 25; // bound: A call that took longer waited for a disk; a busy machine alone seldom makes one wait so long.
@@ -16,31 +17,9 @@ const POOLED_MS = 1_000; // bound: After a slow call all are left to the pool fo
 const MOUNTS_MS = 10_000; // bound: What is mounted is looked at this often.
 const AT_ONCE_BYTES = 256 * 1024; // bound: Read or written at once; more takes milliseconds.
 
-type Mount = Readonly<Record<'at' | 'type', string>>;
-/** Linux: of /proc/self/mountinfo, where blanks and the like are octal escapes. Elsewhere nobody tells. */
-export const mountsIn = (text: string): readonly Mount[] =>
-  [...text.matchAll(/^(?:\S+ ){4}(\S+) .* - (\S+) /gm)].map(([, at = '', type = '']) => ({
-    at: at.replace(/\\([0-7]{3})/g, (_, code: string) =>
-      String.fromCharCode(Number.parseInt(code, 8)),
-    ),
-    type,
-  }));
-
-const NETWORK = /^(9p|afs|beegfs|ceph|cifs|coda|fuse|glusterfs|gpfs|lustre|ncp|nfs|smb|virtiofs)/;
-/** The last mount at the deepest place counts. Another machine, or a program of this one, answers for those of a network. */
-export const isOnNetwork = (mounts: readonly Mount[], path: string): boolean => {
-  let found: Mount | null = null;
-  for (const mount of mounts)
-    if (
-      `${path}/`.startsWith(mount.at === '/' ? '/' : `${mount.at}/`) &&
-      mount.at.length >= (found?.at.length ?? 0)
-    )
-      found = mount;
-  return found !== null && NETWORK.test(found.type);
-};
-
-let mounts: readonly Mount[] = [];
+let mounts: readonly MountedFileSystem[] = [];
 let mountsEnd_ms = -Infinity;
+const isFarMount = (mount: MountedFileSystem): boolean => kindOfFileSystem(mount) !== 'local';
 /** An open file by the path of its descriptor, or a name in an open directory. */
 const DESCRIPTOR = /^\/proc\/self\/fd\/(\d+)(?:\/|$)/;
 const isFar = (path: string): boolean => {
@@ -56,9 +35,10 @@ const isFar = (path: string): boolean => {
       // Not Linux.
     }
     const all = mountsIn(text);
-    mounts = all.some(({ type }) => NETWORK.test(type)) ? all : [];
+    mounts = all.some(isFarMount) ? all : [];
   }
-  return mounts.length > 0 && isOnNetwork(mounts, path);
+  const mount = mountOf(mounts, path);
+  return mount !== null && isFarMount(mount);
 };
 /** Open files of a network. */
 const far = new Set<number>();

@@ -61,8 +61,6 @@ export interface Sys {
   stat(path: string): Promise<FileStat>;
   /** Whole file, following links. For our own files. */
   readFile(path: string): Promise<Uint8Array>;
-  /** The file's length now: it is opened for this, so that a network filesystem asks its server instead of its cache. */
-  sizeNow(path: string): Promise<number>;
   /** The file's last byte; null where it is empty. */
   lastByte(path: string): Promise<number | null>;
   /** Whole file without following a link at its end. For files of a workspace. */
@@ -165,8 +163,6 @@ export const realSys: Sys = {
   lstat: async (path) => toStat(await fs.lstat(path, { bigint: true })),
   stat: async (path) => toStat(await fs.stat(path, { bigint: true })),
   readFile: (path) => fs.readFile(path),
-  sizeNow: (path) =>
-    fs.withFile(path, constants.O_RDONLY, 0, async (file) => (await fs.fstat(file)).size),
   lastByte: (path) =>
     fs.withFile(path, constants.O_RDONLY, 0, async (file) => {
       const { size } = await fs.fstat(file);

@@ -40,17 +40,13 @@ export async function createPorts(
   const guard = await guardHome(home, store, system);
   const { sys } = guard;
   const { blobs, records, archive: plain, calls } = await openStores(home, store, sys);
-  // A bucket has no files that grow: there each home keeps its own.
-  const archive = withPlanLog(
-    plain,
-    storePaths(store.objects === undefined ? store.dir : home).planLog,
-  );
+  const archive = withPlanLog(plain, storePaths(home).planLog);
   const model = createAnthropicModel({ env, streamIdle_ms: timings.streamIdle_ms });
   const clock = systemClock;
   const trust = createTrust({ home, sys });
   const commands = createLocalRunner(env, {
     beforeWriting: (workspace) => trust.recordBeforeCommand(workspace),
-    hidden: [home, ...(store.objects === undefined ? [store.dir] : [])],
+    hidden: [home],
     ownServers: () => ownAddresses(env, home),
   });
   const engine = createApplyEngine({

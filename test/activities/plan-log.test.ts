@@ -158,19 +158,16 @@ test('lines as log readers know them; a retry adds none', async () => {
   ]);
 });
 
-test('machines that share a store share the log; a line names its plan, though another machine wrote its start', async () => {
-  const store = { EMEND_STORE: join(dir, 'store') };
-  const [one, two] = await Promise.all(
-    ['one', 'two'].map(async (name) => {
-      const home = await resolveHome({ EMEND_HOME: join(dir, name) });
-      const logger = pino({ level: 'silent' });
-      return createPorts({ env: {}, home, logger }, await resolveStore(store, home), {} as never);
-    }),
-  );
+test('workers of one home share the log; a line names its plan, though another worker wrote its start', async () => {
+  const home = await resolveHome({ EMEND_HOME: join(dir, 'home') });
+  const logger = pino({ level: 'silent' });
+  const openPorts = async () =>
+    createPorts({ env: {}, home, logger }, await resolveStore({}, home), {} as never);
+  const [one, two] = [await openPorts(), await openPorts()];
   const entries = eventEntries(EVENTS, 'run');
-  await one!.archive.append('ab'.repeat(16), entries.slice(0, 6));
-  await two!.archive.append('ab'.repeat(16), entries.slice(5));
-  const lines = readFileSync(join(dir, 'store', 'logs', 'plan.log'), 'utf8')
+  await one.archive.append('ab'.repeat(16), entries.slice(0, 6));
+  await two.archive.append('ab'.repeat(16), entries.slice(5));
+  const lines = readFileSync(join(home, 'logs', 'plan.log'), 'utf8')
     .split('\n')
     .slice(0, -1);
   expect(lines).toHaveLength(9);

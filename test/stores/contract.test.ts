@@ -1,4 +1,4 @@
-/** The contract of the stores over a directory; over a bucket: s3.test.ts. */
+/** The contract of the stores over a home, opened by several of its processes; over a bucket, by several hosts: s3.test.ts. */
 import * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -15,13 +15,13 @@ afterAll(() => {
   fs.rmSync(dir, { recursive: true, force: true });
 });
 
-storeContract('a directory', () => ({
-  open: async (host) => {
-    const home = await resolveHome({ EMEND_HOME: join(dir, host) });
-    return openStores(home, await resolveStore({ EMEND_STORE: join(dir, 'store') }, home));
+storeContract('a home', () => ({
+  open: async () => {
+    const home = await resolveHome({ EMEND_HOME: join(dir, 'home') });
+    return openStores(home, await resolveStore({}, home));
   },
   plant: async (name, bytes) => {
-    const path = join(dir, 'store', name);
+    const path = join(dir, 'home', name);
     fs.mkdirSync(dirname(path), { recursive: true });
     if (fs.existsSync(path)) fs.chmodSync(path, 0o600);
     fs.writeFileSync(path, bytes);

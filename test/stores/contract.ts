@@ -1,4 +1,4 @@
-/** What every adapter of the stores keeps to. `open` opens one store as another host, with nothing in common with those opened before. */
+/** What every adapter of the stores keeps to. `open` opens one store again, as another host (of a bucket) or process (of a home). */
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { createCallJournal } from '../../src/model/journal/index.js';
@@ -127,7 +127,7 @@ export const storeContract = (adapter: string, store: () => OpenStore): void => 
   });
 
   describe(`archives in ${adapter}`, () => {
-    test('all hosts append, everybody reads all of it once, each log in its own order', async () => {
+    test('all append, all read every entry once, and what one appended keeps its order', async () => {
       const [a, b] = await opened();
       const key = fresh();
       expect(await a!.archive.read(key)).toEqual([]);
@@ -142,8 +142,10 @@ export const storeContract = (adapter: string, store: () => OpenStore): void => 
       await a!.archive.append(key, []);
       for (const { archive } of [a!, b!]) {
         const read = await archive.read(key);
-        expect(read.map(({ id }) => id)).toEqual(['a1', 'b1', 'a2', 'a3', 'b2']);
-        expect(read[0]?.data).toBe('a1');
+        const ids = read.map(({ id }) => id);
+        expect(ids.filter((id) => id.startsWith('a'))).toEqual(['a1', 'a2', 'a3']);
+        expect(ids.filter((id) => id.startsWith('b'))).toEqual(['b1', 'b2']);
+        expect(read.find(({ id }) => id === 'a1')?.data).toBe('a1');
       }
     });
 

@@ -337,13 +337,72 @@ describeS3('a store in a bucket', () => {
     expect(a.store).toMatchObject({
       dir: url('homes'),
       id: expect.stringMatching(/^[0-9a-f]{32}$/),
-      apart: true,
+      objects: expect.anything(),
     });
     expect((await storeAt('remembers too', 'homes/')).store.id).toBe(a.store.id);
     expect((await resolveStore(env, a.home)).id).toBe(a.store.id);
     const elsewhere = failure(resolveStore({ ...env, EMEND_STORE: url('elsewhere') }, a.home));
     expect((await elsewhere).message).toMatch(/uses store .*but there is no store/);
     expect(fs.existsSync('s3:')).toBe(false);
+  });
+
+  test('of several logs of a run, each keeps its order, and the earliest next entry comes first', async () => {
+    const [a, b] = await Promise.all(['order a', 'order b'].map((host) => storeAt(host, 'order')));
+    const entry = (id: string, minute: number, data = id) => ({
+      id,
+      at: `2026-01-01T00:0${minute}:00.000Z`,
+      kind: 'event' as const,
+      data,
+    });
+    const archives = await Promise.all(
+      [a!, b!].map(async ({ home, store }) => (await openStores(home, store)).archive),
+    );
+    const key = 'f'.repeat(32);
+    await archives[0]!.append(key, [entry('a1', 1), entry('a2', 5), entry('a3', 2)]);
+    await archives[1]!.append(key, [entry('b1', 3), entry('b2', 6), entry('a1', 7, 'again')]);
+    for (const archive of archives) {
+      const read = await archive.read(key);
+      expect(read.map(({ id }) => id)).toEqual(['a1', 'b1', 'a2', 'a3', 'b2']);
+      expect(read[0]?.data).toBe('a1');
+    }
+  });
+
+  test('a home that used a bucket is not its own store afterwards', async () => {
+    const { home } = await storeAt('stays with it', 'homes');
+    const { message, next: what } = await failure(resolveStore({ EMEND_STORE: home }, home));
+    expect(message).toContain(
+      `EMEND_STORE names ${JSON.stringify(home)} as the store, expected s3://`,
+    );
+    expect(what).toContain('unset EMEND_STORE');
+  });
+
+  test('a bucket that another Emend made is refused, whichever home works with it', async () => {
+    const { store } = await storeAt('made it', 'of-another-version');
+    await store.objects!.put('store-id', bytesOf(`3 ${'a'.repeat(32)}\n`));
+    for (const host of ['made it', 'new to it'])
+      await expect(storeAt(host, 'of-another-version')).rejects.toMatchObject({
+        problem: {
+          code: 'version_unknown',
+          message: `The store at ${store.dir} has version 3; this Emend reads version 2.`,
+        },
+      });
+  });
+
+  test('a home whose store.json has v 3 works with no store; extra fields are no matter', async () => {
+    const { home, store } = await storeAt('notes', 'homes');
+    const note = homePaths(home).storeNote;
+    const kept = JSON.parse(fs.readFileSync(note, 'utf8')) as object;
+    const plant = (value: object) => {
+      fs.rmSync(note);
+      fs.writeFileSync(note, JSON.stringify(value));
+    };
+    plant({ ...kept, v: 3 });
+    for (const each of [{ EMEND_STORE: url('homes') }, {}])
+      await expect(resolveStore({ ...env, ...each }, home)).rejects.toMatchObject({
+        problem: { code: 'version_unknown', message: expect.stringContaining(note) },
+      });
+    plant({ ...kept, laterField: { v: 3 } });
+    expect((await resolveStore(env, home)).id).toBe(store.id);
   });
 
   test('a home with runs of its own is not pointed to a bucket without a word', async () => {

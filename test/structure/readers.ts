@@ -2,7 +2,7 @@
 import { readTarget } from '../../src/documents/source/network-targets.js';
 import { tokensIn } from '../../src/shared/tokens.js';
 import { redact } from '../../src/system/environment.js';
-import { mountsIn } from '../../src/system/fs.js';
+import { mountsIn } from '../../src/system/mount-table.js';
 import { findSecrets } from '../../src/system/secrets.js';
 import { looksSecret } from '../../src/workspace/secret-files.js';
 import { readShellLine } from '../../src/workspace/git/shell-line.js';

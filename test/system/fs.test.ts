@@ -7,9 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import {
   fsync,
-  isOnNetwork,
   lstat,
-  mountsIn,
   readAll,
   readdir,
   readFile,
@@ -137,19 +135,4 @@ test('what stands in the place of a file, and is none, is waited for by nobody',
       next: expect.stringContaining('remove'),
     },
   });
-});
-
-test('what is on a network, by the deepest mount and the last one there', () => {
-  const mounts = mountsIn(
-    [
-      '22 1 254:0 / / rw,relatime - ext4 /dev/root rw',
-      '36 22 0:31 / /mnt/a\\040b rw shared:2 master:1 - nfs4 server:/x rw',
-      '37 36 0:32 / /mnt/a\\040b/local rw - tmpfs tmpfs rw',
-      '38 22 0:33 / /home rw - ext4 /dev/sdb rw',
-      '39 38 0:34 / /home rw - fuse.sshfs host: rw',
-    ].join('\n'),
-  );
-  const far = ['/mnt/a b', '/mnt/a b/c', '/home/x'];
-  const near = ['/', '/mnt', '/mnt/a bc', '/mnt/a b/local/x', '/homes/x'];
-  expect([...far, ...near].filter((path) => isOnNetwork(mounts, path))).toEqual(far);
 });

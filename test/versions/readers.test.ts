@@ -274,22 +274,6 @@ test('a JSON file of ours that is damaged is named, with what to do', async () =
     ]);
 });
 
-test('a home whose store.json has v 3 works with no store; extra fields are no matter', async () => {
-  const apart = join(home, 'a store');
-  const env = { EMEND_STORE: apart };
-  const { id } = await resolveStore(env, home);
-  const note = homePaths(home).storeNote;
-  const kept = JSON.parse(readFileSync(note, 'utf8')) as object;
-  plant(note, { ...kept, v: 3 });
-  for (const each of [env, {}])
-    expect(await problemOf(resolveStore(each, home))).toMatchObject({
-      code: 'version_unknown',
-      message: expect.stringContaining(note),
-    });
-  plant(note, { ...kept, laterField: { v: 3 } });
-  expect(await resolveStore({}, home)).toMatchObject({ id, apart: true });
-});
-
 test('a home with a redo log of v 3 is opened by no command', async () => {
   const owner = Buffer.from(
     JSON.stringify({ boot: 'before', pid: 1, started: '1', namespace: null }),

@@ -28,8 +28,7 @@ export async function overlayFinding(
   const workspace = await realpath(top.ok ? top.value : cwd);
   const store = await resolveStore(env, home);
   const { blobs } = await openStores(home, store);
-  const hidden = [home, ...(store.objects === undefined ? [store.dir] : [])];
-  const commands = createLocalRunner(env, { hidden });
+  const commands = createLocalRunner(env, { hidden: [home] });
   const problem = await createLayers({ home, blobs, commands }).problem(workspace);
   const found =
     problem === null

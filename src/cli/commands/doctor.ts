@@ -6,10 +6,11 @@ import { createTemporalGateway } from '../../client/gateway.js';
 import { fewProblems, groupProblems, listHosts, shownHost } from '../../client/runs/hosts.js';
 import { PRICES } from '../../documents/job/index.js';
 import { commandQueueOf, queuesFor } from '../../shared/names.js';
-import { absentHome, hostId, resolveHome } from '../../stores/home.js';
+import { absentHome, hostId, mountsOfHome, resolveHome } from '../../stores/home.js';
 import { openStores, resolveStore, tryStore } from '../../stores/location.js';
 import { gitLine } from '../../workspace/git/index.js';
 import type { Environment } from '../../system/environment.js';
+import { kindOfFileSystem, mountWords } from '../../system/mount-table.js';
 import { build, isAtLeast } from '../../system/version.js';
 import { findTemporalCli } from '../../temporal/cli-binary.js';
 import { connectClient, type ClientConnection } from '../../temporal/connection.js';
@@ -98,16 +99,23 @@ const gitVersion = async (env: Environment, cwd: string): Promise<Finding> => {
       );
 };
 
-const homeFinding = (home: string, isUsed: boolean): Finding =>
-  isUsed
-    ? good(home)
-    : good(`${home}: no runs yet`, 'Start one with: emend run -m "what to change"');
+const homeFinding = async (home: string, isUsed: boolean): Promise<Finding> => {
+  const mounts = await mountsOfHome(home);
+  const served = mounts.find((mount) => kindOfFileSystem(mount) === 'program');
+  const found = isUsed ? home : `${home}: no runs yet`;
+  if (served !== undefined)
+    return good(
+      `${found} (on ${mountWords(served)})`,
+      'If that file system is reached over a network, set EMEND_HOME to a directory on a local disk.',
+    );
+  return good(found, isUsed ? null : 'Start one with: emend run -m "what to change"');
+};
 
 /** Workers and clients that belong together show the same id here. A store that homes share is tried. */
 const store = async (env: Environment, home: string): Promise<Finding> => {
   const found = await resolveStore(env, home);
-  const { dir, id, apart } = found;
-  if (!apart) return good(`in EMEND_HOME (id ${id.slice(0, 8)})`);
+  const { dir, id, objects } = found;
+  if (objects === null) return good(`in EMEND_HOME (id ${id.slice(0, 8)})`);
   const { ms, slow } = await tryStore(home, found);
   const fix = slow
     ? 'That is slow: a run makes some hundred writes. Use a store that is nearer.'

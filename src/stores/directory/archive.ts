@@ -1,7 +1,4 @@
-/**
- * The archive on disk: `<dir>/<stepKey>/log.jsonl`, or `log-<writer>.jsonl` where several hosts write: appending is atomic among the
- * processes of one host only (on NFS the client works out where the file ends). Readers merge the logs.
- */
+/** The archive on disk: `<dir>/<stepKey>/log.jsonl`. Appending is atomic among the processes of one host. */
 import { join } from 'node:path';
 import type { ArchiveEntry, Archive, NewerEntries } from '../ports.js';
 import { fail, isKnown, nullOn, versionOf, versioned } from '../../shared/problems.js';
@@ -72,7 +69,7 @@ export const linesIn = (bytes: Uint8Array): readonly unknown[] =>
       return value === null && TORN.test(text) ? [] : [value];
     });
 
-// One order for the logs that several hosts kept of one run.
+// One order for the logs that several hosts kept of one run in a bucket.
 
 /**
  * Each log keeps its own order, whatever its clock says; among logs the one whose next entry has the earliest time goes on. What one
@@ -125,12 +122,7 @@ export const entriesOf = (logs: readonly (readonly unknown[])[]): readonly Archi
   ];
 };
 
-interface ArchiveOptions extends DiskStoreOptions {
-  /** The name of this host's logs, [a-z0-9]; without one this host is the only writer. */
-  readonly writer?: string;
-}
 const NAME = /^[a-z0-9-]{1,80}$/;
-const LOG = /^log(-[a-z0-9]+)?\.jsonl$/;
 
 /** The folder of a run. */
 export const placeName = (stepKey: StepKey): string =>
@@ -142,32 +134,13 @@ export const fileName = (name: string): string =>
     ? `${name}.json`
     : fail('internal', `${JSON.stringify(name)} is not the name of an archive file.`);
 
-export const createArchive = ({ dir, sys = realSys, writer }: ArchiveOptions): Archive => {
-  const ownLog = writer === undefined ? 'log.jsonl' : `log-${writer}.jsonl`;
+export const createArchive = ({ dir, sys = realSys }: DiskStoreOptions): Archive => {
   const placeOf = (stepKey: StepKey): string => join(dir, placeName(stepKey));
-  const filesOf = async (
-    stepKey: StepKey,
-    isWanted: (name: string) => boolean,
-  ): Promise<readonly string[]> => {
-    const place = placeOf(stepKey);
-    const names = (await orNull(sys.readdir(place), ABSENT)) ?? [];
-    const wanted = names.filter(isWanted).sort();
-    return wanted.map((name) => join(place, name));
-  };
-  const logsOf = (stepKey: StepKey) => filesOf(stepKey, (name) => LOG.test(name));
+  const logOf = (stepKey: StepKey): string => join(placeOf(stepKey), 'log.jsonl');
 
-  /** Null: there is no log. Where this host is the only writer its own is looked at first, without reading the directory. */
-  const changedOf = async (stepKey: StepKey): Promise<bigint | null> => {
-    const alone =
-      writer === undefined ? await orNull(sys.stat(join(placeOf(stepKey), ownLog)), ABSENT) : null;
-    if (alone !== null) return alone.changed_ns;
-    const stats = await Promise.all((await logsOf(stepKey)).map((log) => orNull(sys.stat(log))));
-    return stats.reduce<bigint | null>(
-      (last, stat) =>
-        stat === null || (last !== null && last > stat.changed_ns) ? last : stat.changed_ns,
-      null,
-    );
-  };
+  /** Null: there is no log. */
+  const changedOf = async (stepKey: StepKey): Promise<bigint | null> =>
+    (await orNull(sys.stat(logOf(stepKey)), ABSENT))?.changed_ns ?? null;
 
   const find = async (prefix: string): Promise<readonly StepKey[]> =>
     onDisk(`Listing the archive at ${dir}`, async () => {
@@ -188,7 +161,7 @@ export const createArchive = ({ dir, sys = realSys, writer }: ArchiveOptions): A
 
   return {
     append: (stepKey, entries, later) => {
-      const path = join(placeOf(stepKey), ownLog);
+      const path = logOf(stepKey);
       return onDisk(`Appending to the archive at ${path}`, () =>
         appendLines(sys, path, entries, later),
       );
@@ -202,19 +175,18 @@ export const createArchive = ({ dir, sys = realSys, writer }: ArchiveOptions): A
     },
     lastFile: (stepKey, prefix) =>
       onDisk(`Reading the archive at ${placeOf(stepKey)}`, async () => {
+        const place = placeOf(stepKey);
+        const names = (await orNull(sys.readdir(place), ABSENT)) ?? [];
         const isKept = (name: string): boolean => name.startsWith(prefix) && name.endsWith('.json');
-        const last = (await filesOf(stepKey, isKept)).at(-1);
-        return last === undefined ? null : await readJson(sys, last).catch(nullOfOther);
+        const last = names.filter(isKept).sort().at(-1);
+        return last === undefined
+          ? null
+          : await readJson(sys, join(place, last)).catch(nullOfOther);
       }),
     read: async (stepKey) => {
-      const logs = await onDisk(`Reading the archive at ${placeOf(stepKey)}`, async () =>
-        Promise.all(
-          (await logsOf(stepKey)).map((log) =>
-            onDisk(`Reading ${log}`, () => orNull(sys.readFile(log))),
-          ),
-        ),
-      );
-      return entriesOf(logs.flatMap((bytes) => (bytes === null ? [] : [linesIn(bytes)])));
+      const path = logOf(stepKey);
+      const bytes = await onDisk(`Reading ${path}`, () => orNull(sys.readFile(path), ABSENT));
+      return bytes === null ? [] : entriesOf([linesIn(bytes)]);
     },
     find,
     list: () => find(''),

@@ -75,7 +75,8 @@ export const createCallLog = ({ dir, sys = realSys }: DiskStoreOptions): CallLog
           append: (more, later) => onLog('Writing', key, () => appendAll(sys, path, more, later)),
         };
       }),
-    size: (key) => onLog('Reading', key, async (path) => (await orNull(sys.sizeNow(path))) ?? -1),
+    size: (key) =>
+      onLog('Reading', key, async (path) => (await orNull(sys.stat(path)))?.size ?? -1),
     read: (key, from = 0) =>
       onLog('Reading', key, async (path) => {
         const found = from === 0 ? sys.readFile(path) : readFrom(path, from);

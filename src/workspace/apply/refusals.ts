@@ -8,7 +8,7 @@ import { dirOf } from './paths.js';
 import type { PlannedFile, TransactionPlan } from './record.js';
 import { shellWord } from '../../shared/text.js';
 import { orNull } from '../../system/durable.js';
-import { mountsIn } from '../../system/fs.js';
+import { mountsIn } from '../../system/mount-table.js';
 import { errnoOf, type Sys } from '../../system/sys.js';
 
 /** Null: none that can be known. */
@@ -86,5 +86,5 @@ const isRefused = async (call: Promise<void>): Promise<boolean> =>
 
 const mountPoints = async (sys: Sys): Promise<ReadonlySet<string>> => {
   const bytes = await orNull(sys.readFile('/proc/self/mountinfo'), ['ENOENT', 'EACCES', 'EPERM']);
-  return new Set(mountsIn(new TextDecoder().decode(bytes ?? undefined)).map(({ at }) => at));
+  return new Set(mountsIn(new TextDecoder().decode(bytes ?? undefined)).map(({ point }) => point));
 };

@@ -7,7 +7,7 @@ import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { orNull } from '../../system/durable.js';
-import { mountsIn, type MountedFileSystem } from '../../system/mount-info.js';
+import { mountsIn, type MountedFileSystem } from '../../system/mount-table.js';
 import { errnoOf } from '../../system/sys.js';
 
 const REMOVE_TRIES = 50; // bound: Times that the end of a command waits for the kernel to empty its group,

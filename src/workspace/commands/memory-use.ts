@@ -5,7 +5,7 @@
 import { readdir, readFile, readlink, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { orNull } from '../../system/durable.js';
-import { mountsIn } from '../../system/mount-info.js';
+import { mountsIn } from '../../system/mount-table.js';
 
 const MIB = 1024 ** 2;
 const PAGE_BYTES = 4096; // bound: Memory is counted in pages of this; where they are larger, too little is counted.
