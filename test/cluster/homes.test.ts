@@ -1,12 +1,14 @@
 /** Two homes on one store, their workers in processes of their own: what either may do for a run of the other, and what only its own host may. */
 import { cpSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect } from '@jest/globals';
 import { decide, resolveRun, runDiff, showRun } from '../../src/client/index.js';
 import { examine } from '../../src/cli/commands/doctor.js';
+import { freshStore, testInBucket } from '../e2e/bucket-store.js';
 import { whole } from '../e2e/support.js';
 import { eventually, transactionsOf, twoHomes, type TwoHomes } from './support.js';
 
+const inBucket = testInBucket();
 let open: TwoHomes | null = null;
 afterEach(async () => {
   await open?.close();
@@ -35,7 +37,7 @@ const job = (path: string, ...keys: readonly string[]): string =>
   ].join('\n');
 const LIMIT_MS = 240_000;
 
-test(
+inBucket(
   'a run goes on with the other home: its worker takes workflow and model work, its client shows and decides; files are the first host alone',
   async () => {
     const s = (open = await twoHomes(FILES, RULES));
@@ -44,8 +46,8 @@ test(
     await s.until(() => first.fired(), 90);
     await first.exited;
     await s.otherWorker();
-    await eventually('the other home asks the model', () =>
-      s.activitiesOf('other', run).includes('proposeEdit'),
+    await eventually('the other home asks the model', async () =>
+      (await s.activitiesOf('other', run)).includes('proposeEdit'),
     );
     expect(s.rehearsal.requests()).toHaveLength(1);
     // Nothing of the first home lives: the next step waits for its host, and the other home's worker answers for the run.
@@ -53,7 +55,7 @@ test(
       const { status } = await showRun(s.other.emend, run);
       return status.doing === 'building the proposal' && status.decision === null;
     });
-    expect(s.activitiesOf('other', run)).toEqual(['proposeEdit']);
+    expect(await s.activitiesOf('other', run)).toEqual(['proposeEdit']);
 
     await s.worker();
     const seen = await resolveRun(s.other.emend, run.stepKey.slice(0, 8));
@@ -74,10 +76,10 @@ test(
     expect(s.git('log', '--format=%s').trim().split('\n')).toHaveLength(2);
     expect(s.rehearsal.requests()).toHaveLength(1);
     // What touches files was done by the first home only, and is recorded there only.
-    expect(s.activitiesOf('first', run)).toEqual(
+    expect(await s.activitiesOf('first', run)).toEqual(
       expect.arrayContaining(['preflight', 'buildProposal', 'runTests', 'applyProposal', 'commit']),
     );
-    expect(s.activitiesOf('other', run)).toEqual(['proposeEdit']);
+    expect(await s.activitiesOf('other', run)).toEqual(['proposeEdit']);
     expect([transactionsOf(s.home), transactionsOf(join(s.home, '..', 'home-2'))]).toEqual([
       [run.stepKey],
       [],
@@ -86,7 +88,7 @@ test(
   LIMIT_MS,
 );
 
-test(
+inBucket(
   'the host takes no work: workspace_unreachable, wait asks it again, and the run goes on where its restored home comes back',
   async () => {
     const s = (open = await twoHomes(FILES, RULES, { EMEND_SCHEDULETOSTART_MS: '3000' }));
@@ -119,7 +121,7 @@ test(
   LIMIT_MS,
 );
 
-test(
+inBucket(
   'two homes, one workspace: the lock in its git directory keeps the second out until the first has committed',
   async () => {
     const s = (open = await twoHomes(FILES, RULES));
@@ -160,8 +162,8 @@ test(
       s.read('b.js'),
       s.git('status', '--porcelain', 'a.js', 'b.js'),
     ]).toEqual([AFTER, AFTER, '']);
-    expect(s.activitiesOf('first', mine)).toContain('applyProposal');
-    expect(s.activitiesOf('other', theirs)).toContain('applyProposal');
+    expect(await s.activitiesOf('first', mine)).toContain('applyProposal');
+    expect(await s.activitiesOf('other', theirs)).toContain('applyProposal');
     expect([transactionsOf(s.home), transactionsOf(join(s.home, '..', 'home-2'))]).toEqual([
       [mine.stepKey],
       [theirs.stepKey],
@@ -171,7 +173,7 @@ test(
 );
 
 describe('emend doctor', () => {
-  test(
+  inBucket(
     'is content with workers of two homes on one store, and names one that works with another store',
     async () => {
       const s = (open = await twoHomes(FILES, RULES));
@@ -182,10 +184,9 @@ describe('emend doctor', () => {
       expect((await check('EMEND_STORE'))?.found).toMatch(
         new RegExp(`^${s.store} \\(id [0-9a-f]{8}\\), a write takes \\d+ ms$`),
       );
-      const apart = join(s.home, '..', 'apart');
       const stranger = await s.worker(undefined, {
-        EMEND_HOME: join(apart, 'home'),
-        EMEND_STORE: join(apart, 'store'),
+        ...(await freshStore()),
+        EMEND_HOME: join(s.home, '..', 'apart'),
       });
       const named = new RegExp(
         `^${stranger.pid}@.*, store [0-9a-f]{8} also serves them, but uses a different store`,

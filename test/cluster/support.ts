@@ -13,7 +13,8 @@ import {
   type Emend,
   type ResolvedRun,
 } from '../../src/client/index.js';
-import { hostIdOf } from '../e2e/homes.js';
+import { freshStore } from '../e2e/bucket-store.js';
+import { activitiesOf, hostIdOf } from '../e2e/homes.js';
 import { scene, whole, type Scene } from '../e2e/support.js';
 
 const CONTROL_MS = 240_000;
@@ -59,16 +60,17 @@ export interface TwoHomes extends Scene {
   /** Starts a job of the scene's workspace from the second home. */
   startFromOther(path: string, text: string): Promise<ResolvedRun>;
   /** Names of the activities that the home's worker carried out for the run, in order. */
-  activitiesOf(who: 'first' | 'other', run: ResolvedRun): readonly string[];
+  activitiesOf(who: 'first' | 'other', run: ResolvedRun): Promise<readonly string[]>;
 }
 
-/** A scene whose workers are processes of one home each. Two homes, one store. */
+/** A scene whose workers are processes of one home each. Two homes, one bucket. */
 export const twoHomes = async (
   files: Record<string, string>,
   rules: Parameters<typeof scene>[1],
   env: Record<string, string> = {},
 ): Promise<TwoHomes> => {
-  const s = await scene(files, rules, { env: { EMEND_TEST_SECOND_HOME: '', ...env } });
+  const store = { ...(await freshStore()), EMEND_TEST_SECOND_HOME: '' };
+  const s = await scene(files, rules, { env: { ...store, ...env } });
   const home = join(s.home, '..', 'home-2');
   const otherEnv = { ...s.env, EMEND_HOME: home };
   const emend = await openEmend({ env: otherEnv });
@@ -87,20 +89,11 @@ export const twoHomes = async (
       const { stepKey } = await startStep(emend, { job });
       return resolveRun(emend, stepKey);
     },
-    activitiesOf: (who, run) => {
-      const log = join(
-        s.store,
-        'archive',
-        run.stepKey,
-        `log-${hostIdOf(who === 'first' ? s.home : home)}.jsonl`,
-      );
-      if (!existsSync(log)) return [];
-      const lines = readFileSync(log, 'utf8')
-        .split('\n')
-        .filter((line) => line.includes('"kind":"activity"'));
-      return lines.map(
-        (line) => (JSON.parse(line) as { readonly data: { readonly name: string } }).data.name,
-      );
+    activitiesOf: async (who, run) => {
+      const of = who === 'first' ? s.home : home;
+      return existsSync(join(of, 'host-id'))
+        ? activitiesOf(s.emend, hostIdOf(of), run.stepKey)
+        : [];
     },
     close: async () => {
       await emend.close();

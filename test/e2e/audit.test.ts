@@ -6,6 +6,7 @@ import type { ResolvedRun } from '../../src/client/index.js';
 import type { RehearsalScript } from '../../src/model/rehearsal/script.js';
 import { longOnly as longFor } from '../support/skipped.js';
 import { check } from './check-history.js';
+import { OWN_STORE } from './homes.js';
 import { scene, structured, whole, type Scene } from './support.js';
 
 let open: Scene | null = null;
@@ -40,7 +41,7 @@ const begin = async (
   rules: Rules,
   files: Record<string, string> = { [FILE]: one(1) },
 ): Promise<Scene> => {
-  const s = (open = await scene(files, rules));
+  const s = (open = await scene(files, rules, { env: OWN_STORE }));
   await s.worker();
   return s;
 };

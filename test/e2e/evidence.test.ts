@@ -14,6 +14,7 @@ import { basename, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { verifyEvidence } from '../../src/client/archive/evidence.js';
 import { refreshRun } from '../../src/client/runs/resolve.js';
+import { OWN_STORE } from './homes.js';
 import { scene, whole, type Scene } from './support.js';
 import { longOnly } from '../support/skipped.js';
 
@@ -65,6 +66,7 @@ beforeAll(async () => {
       'emend.yaml': `approvers: signers\nevidenceKey: ${join(dir, 'key')}\n`,
     },
     [{ name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'const a = 2;\n' }) }],
+    { env: OWN_STORE },
   );
   await s.worker();
   const run = await s.start(
@@ -159,9 +161,11 @@ test('the archive of a run that ended holds it, signed, and a clone and a copy o
 });
 
 long('without a key it is written all the same, and marked as unsigned', async () => {
-  const plain = await scene({ 'a.js': 'const a = 1;\n' }, [
-    { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'const a = 2;\n' }) },
-  ]);
+  const plain = await scene(
+    { 'a.js': 'const a = 1;\n' },
+    [{ name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'const a = 2;\n' }) }],
+    { env: OWN_STORE },
+  );
   try {
     await plain.worker();
     const run = await plain.start(

@@ -13,6 +13,7 @@ import { createCallLog } from '../../src/stores/directory/records.js';
 import { storePaths } from '../../src/stores/location.js';
 import { gitWrapper } from '../support/git-wrapper.js';
 import { lockOf } from './ends.js';
+import { OWN_STORE } from './homes.js';
 import { scene, whole, type Scene, type WorkerProcess } from './support.js';
 
 const FILES = { 'a.js': 'module.exports = 1;\n', 'b.js': 'module.exports = 1;\n' };
@@ -83,6 +84,7 @@ export const NAMED = [
 /** A scene whose workers can be hit round git, too. A stopped worker's polls swallow attempts: there are more of them. */
 export const faultScene = async (signal: 'SIGKILL' | 'SIGSTOP'): Promise<Scene> => {
   const env: Record<string, string> = {
+    ...OWN_STORE,
     CRASH_SIGNAL: signal,
     // Not as short as elsewhere: a busy machine must not look like a stopped process.
     EMEND_HOSTHEARTBEATTIMEOUT_MS: '3000',

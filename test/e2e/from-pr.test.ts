@@ -13,7 +13,7 @@ import {
   type SaidThread,
 } from '../support/github.js';
 import { longOnly, testIf } from '../support/skipped.js';
-import { requestsIn, scene, whole, type Scene } from './support.js';
+import { requestsOf, scene, whole, type Scene } from './support.js';
 
 let open: Scene | null = null;
 afterEach(async () => {
@@ -101,7 +101,7 @@ test('by a command of one’s own: shown before it is paid, approved, pushed to 
   );
   const [, next = '', decision = ''] = /emend approve (\S+) --decision (\S+)/.exec(rest) ?? [];
   expect(asked.err).toContain('Once it has committed, this pushes it: emend revise RUN --from-pr');
-  const prompt = JSON.stringify(requestsIn(s.store));
+  const prompt = JSON.stringify(await requestsOf(s));
   expect(prompt).toContain('> greet.js:1, by bob:\\n> Rename it to goodDay.\\n> Not (secret)');
   expect(prompt).toContain('Say day.');
   expect(prompt).not.toMatch(/Old words|ghp_/);
@@ -191,7 +191,7 @@ gh(
       );
       expect(branch()).toBe(s.git('rev-parse', 'HEAD').trim());
       expect(s.git('rev-parse', 'HEAD^').trim()).toBe(first);
-      expect(JSON.stringify(requestsIn(s.store))).not.toContain('miner');
+      expect(JSON.stringify(await requestsOf(s))).not.toContain('miner');
       expect(github.asked.every(({ query }) => !query.includes('mutation'))).toBe(true);
     } finally {
       github.close();

@@ -1,7 +1,6 @@
 /** Homes on one store, as machines of a team have them; the scene's own is `alpha`. And two files that a model raises. */
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { freshStore } from './bucket-store.js';
 import { emendIn } from './ends.js';
 import { hostIdOf } from './homes.js';
 import { numbered, scene, whole, type Scene } from './support.js';
@@ -24,15 +23,13 @@ export const groupOf = async (
   rules: Parameters<typeof scene>[1],
   { env = {}, cwd }: { readonly env?: Record<string, string>; readonly cwd?: string } = {},
 ): Promise<Group> => {
-  const store = realpathSync(mkdtempSync(join(tmpdir(), 'emend-group-')));
-  const given = { EMEND_STORE: store, EMEND_TEST_SECOND_HOME: '', ...env };
+  const given = { ...(await freshStore()), EMEND_TEST_SECOND_HOME: '', ...env };
   const s = await scene(files, rules, { env: given, own: false });
   const homeAt = (name: string): string =>
     name === 'alpha' ? s.home : join(dirname(s.home), name);
   const at = cwd === undefined ? s.repo : join(dirname(s.repo), cwd);
   return {
     ...s,
-    store,
     homeAt,
     id: (name) => hostIdOf(homeAt(name)),
     emendAt: async (name, ...args) => {
@@ -42,10 +39,6 @@ export const groupOf = async (
         ...args,
       );
       return { code, said: `${out}${err}` };
-    },
-    close: async () => {
-      await s.close();
-      rmSync(store, { recursive: true, force: true });
     },
   };
 };

@@ -4,6 +4,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import type { ResolvedRun } from '../../src/client/index.js';
 import type { StepStatus } from '../../src/shared/run.js';
 import { emendCommand, eventually, withHandle } from './ends.js';
+import { OWN_STORE } from './homes.js';
 import { scene, whole, type Scene } from './support.js';
 
 let open: Scene | null = null;
@@ -52,7 +53,7 @@ const attemptsOf = (s: Scene, run: ResolvedRun, activity: string): Promise<numbe
   });
 
 test('gone, then empty, then back: the decision says so, no home is made, the run goes on', async () => {
-  const env = { EMEND_HOSTACTIVITYATTEMPTS: String(ATTEMPTS) };
+  const env = { ...OWN_STORE, EMEND_HOSTACTIVITYATTEMPTS: String(ATTEMPTS) };
   const rule = {
     name: 'a',
     match: { contains: '- a.js' },
@@ -75,8 +76,8 @@ test('gone, then empty, then back: the decision says so, no home is made, the ru
   expect(gone.message).toContain('Restore the directory');
   expect(existsSync(s.home)).toBe(false);
   expect(await attemptsOf(s, run, 'applyProposal')).toEqual([ATTEMPTS]);
-  // Nobody who only looks makes a home either. With a store apart (a cluster) there are runs to see from a home that is new.
-  for (const command of s.env.EMEND_STORE === undefined ? LOOKING : []) {
+  // A command that only looks creates no home either.
+  for (const command of LOOKING) {
     const said = await emendCommand(s, ...command);
     // To a list it is no mistake.
     expect({ command, code: said.code }).toEqual({ command, code: command[0] === 'list' ? 0 : 1 });

@@ -5,12 +5,12 @@
 import { cpSync, rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { randomUUID } from 'node:crypto';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
 import { openEmend } from '../../src/client/index.js';
 import { connectClient, type ClientConnection } from '../../src/temporal/connection.js';
 import { HOST_SILENT_MS, WORKER_BEAT_MS } from '../../src/temporal/live-workers.js';
-import { longOnly } from '../support/skipped.js';
+import { longInBucket, testInBucket } from './bucket-store.js';
 import { eventually } from './ends.js';
 import { inBrowser, listAndRun, inPages } from './page-support.js';
 import { groupOf, type Group } from './group.js';
@@ -26,6 +26,7 @@ interface Hosts extends Group {
   /** Of that home, on a machine of its name; rejects where it does not start, with what it said. */
   workerAt(home: string, boot?: string, machine?: string): Promise<WorkerProcess>;
 }
+const inBucket = testInBucket();
 let open: Hosts | null = null;
 let connection: ClientConnection | null = null;
 afterEach(async () => {
@@ -62,88 +63,92 @@ const allSay = async (
     }
 };
 
-test('a host that ended is named by all that look from another; a new home takes its place, and its run goes on', async () => {
-  const s = await hosts();
-  const alpha = await s.workerAt('alpha');
-  const run = await s.start('job.md', JOB);
-  await s.settle(run);
-  // A person with one host reads of none.
-  const shown = run.stepKey.slice(0, 8);
-  const alone = await Promise.all(
-    ['list', `show ${shown}`].map((line) => s.emendAt('alpha', ...line.split(' '))),
-  );
-  for (const { said } of alone) expect(said).not.toMatch(/host| on alpha/);
+inBucket(
+  'a host that ended is named by all that look from another; a new home takes its place, and its run goes on',
+  async () => {
+    const s = await hosts();
+    const alpha = await s.workerAt('alpha');
+    const run = await s.start('job.md', JOB);
+    await s.settle(run);
+    // A person with one host reads of none.
+    const shown = run.stepKey.slice(0, 8);
+    const alone = await Promise.all(
+      ['list', `show ${shown}`].map((line) => s.emendAt('alpha', ...line.split(' '))),
+    );
+    for (const { said } of alone) expect(said).not.toMatch(/host| on alpha/);
 
-  await s.workerAt('beta');
-  const name = `alpha \\(${s.id('alpha').slice(0, 8)}\\)`;
-  const begun = performance.now();
-  await allSay(s, 'beta', begun, {
-    hosts: new RegExp(
-      `^beta \\S+ this home +workflows, model, hosts +0\\.1\\.0\\S* +now +0\\n${name} +workflows, model, hosts +0\\.1\\.0\\S* +now +1 ${shown}$`,
-      'm',
-    ),
-    list: new RegExp(`^${shown} +waiting +\\S+ \\S+ +job.md on ${name} `, 'm'),
-    [`show ${shown}`]: new RegExp(`^ {2}workspace +\\S.* on ${name}$`, 'm'),
-    doctor: new RegExp(`^ok +hosts +beta \\(\\w+\\), ${name}$`, 'm'),
-  });
-  expect(JSON.parse((await s.emendAt('beta', 'hosts', '--json')).said)).toMatchObject({
-    v: 1,
-    hosts: [
-      { name: 'beta', here: true, runs: [], doubles: [] },
-      {
-        id: s.id('alpha'),
-        name: 'alpha',
-        here: false,
-        roles: ['workflows', 'model', 'hosts'],
-        runs: [run.stepKey],
-      },
-    ],
-    note: null,
-  });
+    await s.workerAt('beta');
+    const name = `alpha \\(${s.id('alpha').slice(0, 8)}\\)`;
+    const begun = performance.now();
+    await allSay(s, 'beta', begun, {
+      hosts: new RegExp(
+        `^beta \\S+ this home +workflows, model, hosts +0\\.1\\.0\\S* +now +0\\n${name} +workflows, model, hosts +0\\.1\\.0\\S* +now +1 ${shown}$`,
+        'm',
+      ),
+      list: new RegExp(`^${shown} +waiting +\\S+ \\S+ +job.md on ${name} `, 'm'),
+      [`show ${shown}`]: new RegExp(`^ {2}workspace +\\S.* on ${name}$`, 'm'),
+      doctor: new RegExp(`^ok +hosts +beta \\(\\w+\\), ${name}$`, 'm'),
+    });
+    expect(JSON.parse((await s.emendAt('beta', 'hosts', '--json')).said)).toMatchObject({
+      v: 1,
+      hosts: [
+        { name: 'beta', here: true, runs: [], doubles: [] },
+        {
+          id: s.id('alpha'),
+          name: 'alpha',
+          here: false,
+          roles: ['workflows', 'model', 'hosts'],
+          runs: [run.stepKey],
+        },
+      ],
+      note: null,
+    });
 
-  expect(await s.emendAt('gamma', 'hosts', 'adopt', s.id('alpha').slice(0, 8))).toMatchObject({
-    code: 5,
-    said: expect.stringMatching(
-      new RegExp(`Host ${name} may still work: \\d+@alpha.*, heard \\d+ s ago`),
-    ),
-  });
-  await alpha.kill('SIGTERM');
-  const told = new RegExp(
-    `No worker serves the task queue \\S+-host-${s.id('alpha')} \\(host ${name}\\)[^]*\`emend worker\` on ${name}[^]*emend hosts adopt`,
-  );
-  const ended = performance.now();
-  await allSay(s, 'beta', ended, {
-    hosts: new RegExp(`^${name} +none +0\\.1\\.0\\S* +\\d{4}\\S+ \\S+ +1 ${shown}$`, 'm'),
-    list: told,
-    [`show ${shown}`]: told,
-    doctor: new RegExp(
-      `^missing +hosts +No worker serves host ${name}, last seen \\S+; open runs that need it: 1`,
-      'm',
-    ),
-  });
+    expect(await s.emendAt('gamma', 'hosts', 'adopt', s.id('alpha').slice(0, 8))).toMatchObject({
+      code: 5,
+      said: expect.stringMatching(
+        new RegExp(`Host ${name} may still work: \\d+@alpha.*, heard \\d+ s ago`),
+      ),
+    });
+    await alpha.kill('SIGTERM');
+    const told = new RegExp(
+      `No worker serves the task queue \\S+-host-${s.id('alpha')} \\(host ${name}\\)[^]*\`emend worker\` on ${name}[^]*emend hosts adopt`,
+    );
+    const ended = performance.now();
+    await allSay(s, 'beta', ended, {
+      hosts: new RegExp(`^${name} +none +0\\.1\\.0\\S* +\\d{4}\\S+ \\S+ +1 ${shown}$`, 'm'),
+      list: told,
+      [`show ${shown}`]: told,
+      doctor: new RegExp(
+        `^missing +hosts +No worker serves host ${name}, last seen \\S+; open runs that need it: 1`,
+        'm',
+      ),
+    });
 
-  const lost = s.id('alpha');
-  rmSync(s.home, { recursive: true, force: true });
-  expect(await s.emendAt('gamma', 'hosts', 'adopt', 'ffff')).toMatchObject({ code: 2 });
-  expect(await s.emendAt('beta', 'hosts', 'adopt', lost.slice(0, 8))).toMatchObject({
-    code: 5,
-    said: expect.stringContaining('is a host of its own'),
-  });
-  const adopted = await s.emendAt('gamma', 'hosts', 'adopt', lost.slice(0, 8));
-  expect(adopted).toMatchObject({
-    code: 0,
-    said: expect.stringContaining(`run ${shown} needs ${s.repo}\n`),
-  });
-  expect(s.id('gamma')).toBe(lost);
-  await s.workerAt('gamma');
-  await s.answer(run, 'approve');
-  expect(await s.end(run)).toMatchObject({ outcome: 'committed', files: ['a.js'] });
-  expect([s.read('a.js'), s.rehearsal.requests().length]).toEqual([AFTER, 1]);
-  expect(s.git('log', '--format=%s').trim().split('\n')).toHaveLength(2);
-  await allSay(s, 'beta', performance.now(), {
-    hosts: new RegExp(`^gamma \\(${lost.slice(0, 8)}\\) .* now +0$`, 'm'),
-  });
-}, 240_000);
+    const lost = s.id('alpha');
+    rmSync(s.home, { recursive: true, force: true });
+    expect(await s.emendAt('gamma', 'hosts', 'adopt', 'ffff')).toMatchObject({ code: 2 });
+    expect(await s.emendAt('beta', 'hosts', 'adopt', lost.slice(0, 8))).toMatchObject({
+      code: 5,
+      said: expect.stringContaining('is a host of its own'),
+    });
+    const adopted = await s.emendAt('gamma', 'hosts', 'adopt', lost.slice(0, 8));
+    expect(adopted).toMatchObject({
+      code: 0,
+      said: expect.stringContaining(`run ${shown} needs ${s.repo}\n`),
+    });
+    expect(s.id('gamma')).toBe(lost);
+    await s.workerAt('gamma');
+    await s.answer(run, 'approve');
+    expect(await s.end(run)).toMatchObject({ outcome: 'committed', files: ['a.js'] });
+    expect([s.read('a.js'), s.rehearsal.requests().length]).toEqual([AFTER, 1]);
+    expect(s.git('log', '--format=%s').trim().split('\n')).toHaveLength(2);
+    await allSay(s, 'beta', performance.now(), {
+      hosts: new RegExp(`^gamma \\(${lost.slice(0, 8)}\\) .* now +0$`, 'm'),
+    });
+  },
+  240_000,
+);
 
 /** Task queues of hosts that the activities of a run were scheduled on. */
 const hostQueuesOf = async (handle: WorkflowHandle): Promise<readonly string[]> => {
@@ -154,66 +159,78 @@ const hostQueuesOf = async (handle: WorkflowHandle): Promise<readonly string[]> 
   return [...new Set(queues.filter((queue) => queue.includes('-host-')))];
 };
 
-test('a typed run names its host only where several hosts serve the task queue', async () => {
-  const s = await hosts();
-  const { client } = (connection = await connectClient({
-    env: s.env,
-    home: s.home,
-    connect_ms: 5000,
-  }));
-  const queue = s.emend.queues.workflow;
-  const start = (host?: string): Promise<WorkflowHandle> => {
-    const task = { task: 'Raise it.', targetFiles: ['a.js'], test: false, commit: true };
-    const place = { workspace: s.repo, ...(host === undefined ? {} : { host }) };
-    const args = [{ ...place, ...task, approval: 'auto' }];
-    return client.workflow.start('editStep', { taskQueue: queue, workflowId: randomUUID(), args });
-  };
-  const expectRunOn = async (home: string, host?: string): Promise<void> => {
-    const handle = await start(host);
-    expect(await handle.result()).toMatchObject({ outcome: 'committed', files: ['a.js'] });
-    expect(await hostQueuesOf(handle)).toEqual([`${queue}-host-${s.id(home)}`]);
-    s.write('a.js', 'let a = 1;\n');
-    s.git('commit', '-qam', 'back');
-  };
-  const failure = async (host?: string): Promise<{ type: string; message: string }> => {
-    const error: { cause: { type: string; message: string } } = await (
-      await start(host)
-    )
-      .result()
-      .then(
-        () => {
-          throw new Error('the run did not fail');
-        },
-        (cause: unknown) => cause as typeof error,
-      );
-    return error.cause;
-  };
+inBucket(
+  'a typed run names its host only where several hosts serve the task queue',
+  async () => {
+    const s = await hosts();
+    const { client } = (connection = await connectClient({
+      env: s.env,
+      home: s.home,
+      connect_ms: 5000,
+    }));
+    const queue = s.emend.queues.workflow;
+    const start = (host?: string): Promise<WorkflowHandle> => {
+      const task = { task: 'Raise it.', targetFiles: ['a.js'], test: false, commit: true };
+      const place = { workspace: s.repo, ...(host === undefined ? {} : { host }) };
+      const args = [{ ...place, ...task, approval: 'auto' }];
+      return client.workflow.start('editStep', {
+        taskQueue: queue,
+        workflowId: randomUUID(),
+        args,
+      });
+    };
+    const expectRunOn = async (home: string, host?: string): Promise<void> => {
+      const handle = await start(host);
+      expect(await handle.result()).toMatchObject({ outcome: 'committed', files: ['a.js'] });
+      expect(await hostQueuesOf(handle)).toEqual([`${queue}-host-${s.id(home)}`]);
+      s.write('a.js', 'let a = 1;\n');
+      s.git('commit', '-qam', 'back');
+    };
+    const failure = async (host?: string): Promise<{ type: string; message: string }> => {
+      const error: { cause: { type: string; message: string } } = await (
+        await start(host)
+      )
+        .result()
+        .then(
+          () => {
+            throw new Error('the run did not fail');
+          },
+          (cause: unknown) => cause as typeof error,
+        );
+      return error.cause;
+    };
 
-  await s.workerAt('alpha');
-  await expectRunOn('alpha');
-  const beta = await s.workerAt('beta');
-  const isListed = /^beta \(\w+\) .* now +0$/m;
-  await allSay(s, 'alpha', performance.now(), { hosts: isListed });
-  const digits = (home: string): string => s.id(home).slice(0, 8);
-  const listed = [`alpha (${digits('alpha')})`, `beta (${digits('beta')})`];
-  for (const [host, fault] of [
-    [undefined, `expected the host that has the workspace, as several hosts serve the task queue`],
-    ['gamma', 'no host is called "gamma"'],
-  ] as const) {
-    const { type, message } = await failure(host);
-    expect(type).toBe('InvalidInput');
-    for (const part of ['`host`: ', fault, ...listed, '"host": "']) expect(message).toContain(part);
-  }
-  await expectRunOn('beta', 'beta');
-  await expectRunOn('alpha', digits('alpha'));
-  await expectRunOn('beta', s.id('beta'));
+    await s.workerAt('alpha');
+    await expectRunOn('alpha');
+    const beta = await s.workerAt('beta');
+    const isListed = /^beta \(\w+\) .* now +0$/m;
+    await allSay(s, 'alpha', performance.now(), { hosts: isListed });
+    const digits = (home: string): string => s.id(home).slice(0, 8);
+    const listed = [`alpha (${digits('alpha')})`, `beta (${digits('beta')})`];
+    for (const [host, fault] of [
+      [
+        undefined,
+        `expected the host that has the workspace, as several hosts serve the task queue`,
+      ],
+      ['gamma', 'no host is called "gamma"'],
+    ] as const) {
+      const { type, message } = await failure(host);
+      expect(type).toBe('InvalidInput');
+      for (const part of ['`host`: ', fault, ...listed, '"host": "'])
+        expect(message).toContain(part);
+    }
+    await expectRunOn('beta', 'beta');
+    await expectRunOn('alpha', digits('alpha'));
+    await expectRunOn('beta', s.id('beta'));
 
-  await beta.kill('SIGTERM');
-  await allSay(s, 'alpha', performance.now(), { hosts: /^beta \(\w+\) +none /m });
-  await expectRunOn('alpha');
-}, 180_000);
+    await beta.kill('SIGTERM');
+    await allSay(s, 'alpha', performance.now(), { hosts: /^beta \(\w+\) +none /m });
+    await expectRunOn('alpha');
+  },
+  180_000,
+);
 
-longOnly('a minute of silence')(
+longInBucket('a minute of silence')(
   'killed: the decision names the host, and its place is free a minute later',
   async () => {
     const s = await hosts({ EMEND_SCHEDULETOSTART_MS: '3000' });
@@ -256,7 +273,7 @@ longOnly('a minute of silence')(
   300_000,
 );
 
-longOnly('ten starts of workers')(
+longInBucket('ten starts of workers')(
   'a second machine with the id of a host that polls is refused; a restart and a boot of the first are not; what is alike is found',
   async () => {
     const s = await hosts();
@@ -294,7 +311,7 @@ longOnly('ten starts of workers')(
 );
 
 inBrowser()('the page', () => {
-  longOnly('a browser and two workers')(
+  longInBucket('a browser and two workers')(
     'names the hosts where there are several, and says within 10 s which one nobody serves',
     async () => {
       const s = await hosts();

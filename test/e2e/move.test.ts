@@ -5,14 +5,15 @@
 import { execFileSync } from 'node:child_process';
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterEach, expect, test } from '@jest/globals';
+import { afterEach, expect } from '@jest/globals';
 import type { ResolvedRun } from '../../src/client/index.js';
 import { branchOf } from '../../src/shared/repository.js';
-import { longOnly } from '../support/skipped.js';
+import { longInBucket, testInBucket } from './bucket-store.js';
 import { eventually, lockOf } from './ends.js';
 import { AFTER, BEFORE, groupOf, RULES, type Group, type SaidAt } from './group.js';
 import type { Scene, WorkerProcess } from './support.js';
 
+const inBucket = testInBucket();
 let open: Moving | null = null;
 afterEach(async () => {
   await open?.close();
@@ -73,68 +74,75 @@ const lose = (s: Moving): void => {
   for (const each of [s.home, s.repo]) rmSync(each, { recursive: true, force: true });
 };
 
-test('killed after it had applied: the run goes on in a copy with one commit, and the lost host puts back what it wrote', async () => {
-  const s = await group();
-  const own = await s.at('alpha', 'commit:before:1');
-  const run = await s.start('job.md', jobFor(COMMIT, AUTO));
-  await own.exited;
-  expect(own.fired()).toBe(true);
-  expect(files(s.repo)).toEqual([AFTER, AFTER]);
-  await s.at('beta');
-  const decision = await s.unreachable(run);
-  const asked = s.rehearsal.requests().length;
-  const shown = shownOf(run);
-  const told = await s.emendAt('beta', 'show', shown);
-  expect(told.said).toContain(`emend move ${shown} --decision ${decision} --to DIR`);
-  expect(told.said).toContain('with a copy of its files: emend move');
+inBucket(
+  'killed after it had applied: the run goes on in a copy with one commit, and the lost host puts back what it wrote',
+  async () => {
+    const s = await group();
+    const own = await s.at('alpha', 'commit:before:1');
+    const run = await s.start('job.md', jobFor(COMMIT, AUTO));
+    await own.exited;
+    expect(own.fired()).toBe(true);
+    expect(files(s.repo)).toEqual([AFTER, AFTER]);
+    await s.at('beta');
+    const decision = await s.unreachable(run);
+    const asked = s.rehearsal.requests().length;
+    const shown = shownOf(run);
+    const told = await s.emendAt('beta', 'show', shown);
+    expect(told.said).toContain(`emend move ${shown} --decision ${decision} --to DIR`);
+    expect(told.said).toContain('with a copy of its files: emend move');
 
-  const move = (...to: readonly string[]): Promise<SaidAt> =>
-    s.emendAt('beta', 'move', shown, '--decision', decision, ...to);
-  writeFileSync(join(s.copy, 'b.txt'), 'other\n');
-  const base = execFileSync('git', ['rev-parse', 'HEAD'], { cwd: s.copy, encoding: 'utf8' }).trim();
-  expect(await move('--to', s.copy)).toMatchObject({
-    code: 2,
-    said: expect.stringContaining(
-      `1 of 2 files in ${s.copy} are not as the run read them: b.txt. Restore them first: git -C '${s.copy}' checkout ${base} -- 'b.txt'`,
-    ),
-  });
-  writeFileSync(join(s.copy, 'b.txt'), BEFORE);
-  expect(await move('--to', '.')).toMatchObject({
-    code: 0,
-    said: expect.stringContaining('move: continue in a copy'),
-  });
-  const left = [{ host: s.id('alpha'), workspace: s.repo, files: ['a.txt', 'b.txt'] }];
-  expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass', left });
-  expect([s.rehearsal.requests().length, files(s.copy), subjects(s.copy)]).toEqual([
-    asked,
-    [AFTER, AFTER],
-    ['Raise it', 'base'],
-  ]);
-  const after = await s.emendAt('beta', 'show', shown);
-  expect(after.said).toMatch(
-    new RegExp(`^ {2}workspace +${s.copy} on \\S+ \\(${s.id('beta').slice(0, 8)}\\)$`, 'm'),
-  );
-  expect(after.said).toMatch(/^ {2}moved from .*; applied: a\.txt, b\.txt$/m);
+    const move = (...to: readonly string[]): Promise<SaidAt> =>
+      s.emendAt('beta', 'move', shown, '--decision', decision, ...to);
+    writeFileSync(join(s.copy, 'b.txt'), 'other\n');
+    const base = execFileSync('git', ['rev-parse', 'HEAD'], {
+      cwd: s.copy,
+      encoding: 'utf8',
+    }).trim();
+    expect(await move('--to', s.copy)).toMatchObject({
+      code: 2,
+      said: expect.stringContaining(
+        `1 of 2 files in ${s.copy} are not as the run read them: b.txt. Restore them first: git -C '${s.copy}' checkout ${base} -- 'b.txt'`,
+      ),
+    });
+    writeFileSync(join(s.copy, 'b.txt'), BEFORE);
+    expect(await move('--to', '.')).toMatchObject({
+      code: 0,
+      said: expect.stringContaining('move: continue in a copy'),
+    });
+    const left = [{ host: s.id('alpha'), workspace: s.repo, files: ['a.txt', 'b.txt'] }];
+    expect(await s.end(run)).toMatchObject({ outcome: 'committed', verification: 'pass', left });
+    expect([s.rehearsal.requests().length, files(s.copy), subjects(s.copy)]).toEqual([
+      asked,
+      [AFTER, AFTER],
+      ['Raise it', 'base'],
+    ]);
+    const after = await s.emendAt('beta', 'show', shown);
+    expect(after.said).toMatch(
+      new RegExp(`^ {2}workspace +${s.copy} on \\S+ \\(${s.id('beta').slice(0, 8)}\\)$`, 'm'),
+    );
+    expect(after.said).toMatch(/^ {2}moved from .*; applied: a\.txt, b\.txt$/m);
 
-  // From the home that has it now nothing is undone there; the lost one is back.
-  expect(await s.emendAt('beta', 'recover')).toMatchObject({
-    said: expect.stringContaining('It used another EMEND_HOME'),
-  });
-  expect([files(s.repo), (await lockOf(s))?.stepKey]).toEqual([[AFTER, AFTER], run.stepKey]);
-  expect(await s.emendAt('alpha', 'recover')).toMatchObject({
-    code: 0,
-    said: expect.stringMatching(
-      /has ended \(moved to another place\).*aborted or moved while this host .*\n {2}2 files restored/,
-    ),
-  });
-  expect([files(s.repo), await lockOf(s), subjects(s.repo)]).toEqual([
-    [BEFORE, BEFORE],
-    null,
-    ['base'],
-  ]);
-}, 300_000);
+    // From the home that has it now nothing is undone there; the lost one is back.
+    expect(await s.emendAt('beta', 'recover')).toMatchObject({
+      said: expect.stringContaining('It used another EMEND_HOME'),
+    });
+    expect([files(s.repo), (await lockOf(s))?.stepKey]).toEqual([[AFTER, AFTER], run.stepKey]);
+    expect(await s.emendAt('alpha', 'recover')).toMatchObject({
+      code: 0,
+      said: expect.stringMatching(
+        /has ended \(moved to another place\).*aborted or moved while this host .*\n {2}2 files restored/,
+      ),
+    });
+    expect([files(s.repo), await lockOf(s), subjects(s.repo)]).toEqual([
+      [BEFORE, BEFORE],
+      null,
+      ['base'],
+    ]);
+  },
+  300_000,
+);
 
-const long = longOnly('two workers, and a host that is waited for');
+const long = longInBucket('two workers, and a host that is waited for');
 
 long(
   'killed while its approval waits, home and directory lost: moved to a named host, and what was approved is applied there',

@@ -6,7 +6,7 @@ import { main } from '../../src/cli/main.js';
 import { fakeIo } from '../cli/io.js';
 import { longOnly } from '../support/skipped.js';
 import { phaseRun, startDemo } from './plan-support.js';
-import { requestsIn, scene, whole, type Scene } from './support.js';
+import { requestsOf, scene, whole, type Scene } from './support.js';
 
 const long = longOnly('each starts a run of its own; the test that stays shows the promise');
 
@@ -43,8 +43,8 @@ const refusedIn = async (
     event.type === 'answer_refused' ? [event.message] : [],
   );
 /** The text of the request that has these words. */
-const request = (s: Scene, ...words: readonly string[]): string =>
-  requestsIn(s.store)
+const request = async (s: Scene, ...words: readonly string[]): Promise<string> =>
+  (await requestsOf(s))
     .map((each) => JSON.stringify(each))
     .find((text) => words.every((word) => text.includes(word))) ?? '';
 
@@ -168,14 +168,14 @@ long(
     expect((await refusedIn(s, plain))[0]).toContain(
       `There is no file ${TEA}, and none may be created there.`,
     );
-    expect(request(s, '# Tea')).toContain('Do not create files that are not listed');
+    expect(await request(s, '# Tea')).toContain('Do not create files that are not listed');
 
     const run = await s.start('made.md', job(`${named}\ncreate: true`, 'Tea, too'));
     const first = await s.settle(run);
     expect(await refusedIn(s, run)).toEqual([
       'new_file: dist/out.js may not be made: git ignores it. Leave it out.',
     ]);
-    expect(request(s, 'Tea, too')).not.toContain('Do not create files that are not listed');
+    expect(await request(s, 'Tea, too')).not.toContain('Do not create files that are not listed');
     expect(first.proposal?.files.map(({ path }) => path)).toEqual([TEA, MENU]);
     expect(first.ledger).toMatchObject([
       { path: MENU },

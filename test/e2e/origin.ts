@@ -1,13 +1,13 @@
 /** What tests of runs on repositories share: a bare repository, homes that go with all that they hold, a git that waits before a push. */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RehearsalScript } from '../../src/model/rehearsal/script.js';
 import { shownKey } from '../../src/shared/ids.js';
 import { hostId } from '../../src/stores/home.js';
 import { freePort } from '../../src/temporal/dev-server.js';
+import { freshStore } from './bucket-store.js';
 import { eventually } from './ends.js';
 import { scene, type Scene } from './support.js';
 
@@ -47,8 +47,7 @@ export const originScene = async (
   rules: RehearsalScript['rules'],
   isGroup = false,
 ): Promise<Origin> => {
-  const store = isGroup ? realpathSync(mkdtempSync(join(tmpdir(), 'emend-group-'))) : null;
-  const s = await scene(files, rules, { env: store === null ? {} : { EMEND_STORE: store } });
+  const s = await scene(files, rules, { env: isGroup ? await freshStore() : {} });
   const root = dirname(s.repo);
   const path = join(root, 'origin.git');
   s.git('clone', '-q', '--bare', s.repo, path);
@@ -69,7 +68,6 @@ export const originScene = async (
     close: async () => {
       daemon?.end();
       await s.close();
-      if (store !== null) rmSync(store, { recursive: true });
     },
   };
 };

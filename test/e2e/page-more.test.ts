@@ -13,6 +13,7 @@ import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
 import { clipped, unseenFocus } from './page-narrow.js';
 import { inBrowser, launch, openPage, picture, servePage, violations } from './page-support.js';
+import { OWN_STORE } from './homes.js';
 import { scene, whole, type Scene } from './support.js';
 import { NEW_RUNS_LOOK_MS } from '../../src/client/runs/watch-list.js';
 import { WEB_LOGINS_BURST } from '../../src/web/server.js';
@@ -62,6 +63,7 @@ inBrowser()('the review page', () => {
         })),
         { name: 'bad', match: { contains: '- bad.js' }, answer: 'I would rather not say.' },
       ],
+      { env: OWN_STORE },
     );
     await s.worker();
     browser = await launch([

@@ -1,6 +1,6 @@
 /** A job that names no file: the files that its words lead to, in each way that a model may answer. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { requestsIn, scene, whole, type Scene } from './support.js';
+import { requestsOf, scene, whole, type Scene } from './support.js';
 
 const MARKER = 'EMEND-COMPLETE {{nonce}} 0 0\n';
 const LIST = 'Files of the project';
@@ -71,15 +71,15 @@ afterAll(async () => {
 });
 const job = (text: string): string => `---\napproval: auto\n---\n# ${text}\n`;
 /** All text of the request that has these words. */
-const request = (...words: readonly string[]): string =>
-  requestsIn(s.store)
+const request = async (...words: readonly string[]): Promise<string> =>
+  (await requestsOf(s))
     .map((each) => JSON.stringify(each))
     .find((text) => words.every((word) => text.includes(word))) ?? '';
 
 test('found: the list is ranked, with reasons and definitions; what is picked, and why, is told', async () => {
   const run = await s.start('found.md', job('boilWater shall take a temperature'));
   expect(await s.end(run)).toMatchObject({ outcome: 'applied', files: ['src/kettle.js'] });
-  const asked = request('boilWater shall', LIST);
+  const asked = await request('boilWater shall', LIST);
   expect(asked).toMatch(
     /src\/kettle\.js: defines boilWater[^\n]*\\n {2}boilWater\\nsrc\/teapot\.js: [^\n]*imports src\/kettle\.js/,
   );
@@ -94,7 +94,7 @@ test('found: the list is ranked, with reasons and definitions; what is picked, a
 test('asked for more: the words are looked for, once, and the model picks from what they lead to', async () => {
   const run = await s.start('more.md', job('The animal is to be dearer'));
   expect(await s.end(run)).toMatchObject({ outcome: 'applied', files: ['src/zebra/stripes.js'] });
-  expect(request('The animal', 'was looked for')).toMatch(
+  expect(await request('The animal', 'was looked for')).toMatch(
     /project\\n\\nsrc\/zebra\/stripes\.js: named /,
   );
   expect((await s.events(run)).filter(({ type }) => type === 'looking_for')).toMatchObject([

@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { check } from './check-history.js';
 import { answerFor, phaseRun, planText, startDemo, TWO_WAVES } from './plan-support.js';
-import { requestsIn, scene, type Scene } from './support.js';
+import { requestsOf, scene, type Scene } from './support.js';
 
 let open: Scene | null = null;
 afterEach(async () => {
@@ -93,7 +93,7 @@ test("the score of a phase chooses the model by the routes, and how hard it thin
   if (first !== null) await s.answer(run, 'continue', { decision: first.id });
   expect(await s.end(run, 120)).toMatchObject({ outcome: 'completed' });
   expect(s.rehearsal.requests().map(({ model }) => model)).toEqual(['plain', 'larger']);
-  const sent = requestsIn(s.store);
+  const sent = await requestsOf(s);
   expect(sent.find(({ model }) => model === 'plain')).not.toHaveProperty('thinking');
   const larger = sent.find(({ model }) => model === 'larger');
   expect(larger).toMatchObject({ thinking: { type: 'enabled', budget_tokens: 4_096 } });

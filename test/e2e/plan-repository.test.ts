@@ -14,6 +14,7 @@ import { shownKey } from '../../src/shared/ids.js';
 import { branchOf } from '../../src/shared/repository.js';
 import type { PlanOptions } from '../../src/shared/run.js';
 import { longOnly } from '../support/skipped.js';
+import { longInBucket } from './bucket-store.js';
 import { emendCommand, emendIn } from './ends.js';
 import { bury, doomedWorker, holdingGit, homeOf, originScene, type Origin } from './origin.js';
 import {
@@ -216,7 +217,7 @@ revised(
   900_000,
 );
 
-const hosts = longOnly('several homes on one store, and workers that are killed or stopped');
+const hosts = longInBucket('several homes on one store, and workers that are killed or stopped');
 
 const diesAt = async (point: string, url: string, name: string): Promise<ResolvedRun> => {
   const { s } = o;

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import type { ResolvedRun } from '../../src/client/index.js';
 import { check } from './check-history.js';
+import { OWN_STORE } from './homes.js';
 import { numbered, scene, whole, type Scene } from './support.js';
 
 let open: Scene | null = null;
@@ -337,9 +338,11 @@ describe('changed while the run waited for approval', () => {
     const theirs = before.replace('line 30\n', 'line thirty, by hand\n');
     const block =
       'FILE: n.txt\nFIND:\nline 10\nREPLACE:\nline ten\nEND {{nonce}}\nEMEND-COMPLETE {{nonce}} 1 1\n';
-    const s = (open = await scene({ 'n.txt': before }, [
-      { name: 'n', match: { contains: '- n.txt' }, answer: block },
-    ]));
+    const s = (open = await scene(
+      { 'n.txt': before },
+      [{ name: 'n', match: { contains: '- n.txt' }, answer: block }],
+      { env: OWN_STORE },
+    ));
     await s.worker();
     const keys = 'target_files: [n.txt]\nformat: search-replace\ncommit: true\n';
     const run = await s.start('n.md', `---\n${keys}---\n# Ten\n\nIn words.\n`);

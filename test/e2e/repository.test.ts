@@ -7,6 +7,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { readJobFile, resolveRun, startStep, type ResolvedRun } from '../../src/client/index.js';
 import { branchOf, tokenRef } from '../../src/shared/repository.js';
 import { longOnly } from '../support/skipped.js';
+import { longInBucket } from './bucket-store.js';
 import { emendCommand } from './ends.js';
 import { bury, doomedWorker, holdingGit, homeOf, originScene, type Origin } from './origin.js';
 import { numbered, whole, type Scene } from './support.js';
@@ -197,7 +198,7 @@ longOnly('a job in words')(
   180_000,
 );
 
-const hosts = longOnly('several homes on one store, and workers that are killed or stopped');
+const hosts = longInBucket('several homes on one store, and workers that are killed or stopped');
 const AUTO = ['approval: auto'];
 
 hosts(

@@ -7,7 +7,7 @@ import { fakeIo, type FakeIo } from '../cli/io.js';
 import { printedFaults } from '../support/json-schema.js';
 import { longOnly } from '../support/skipped.js';
 import { inBrowser, onPage } from './page-support.js';
-import { requestsIn, scene, whole, type Scene } from './support.js';
+import { requestsOf, scene, whole, type Scene } from './support.js';
 
 const MARKER = 'EMEND-COMPLETE {{nonce}} 0 0\n';
 const LIST = 'Files of the project';
@@ -107,7 +107,7 @@ longOnly('cli.test.ts joins a run, shows it, approves it and commits')(
     expect(s.git('log', '-1', '--format=%s').trim()).toBe(ASKED);
     for (const flag of ['--markdown', '--json'])
       expect((await typed(0, ['report', run, flag])).out).toContain(ASKED);
-    const asked = requestsIn(s.store).filter((request) =>
+    const asked = (await requestsOf(s)).filter((request) =>
       JSON.stringify(request).includes('Boil the water'),
     );
     expect(asked).toHaveLength(1);

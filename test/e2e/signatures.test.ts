@@ -6,7 +6,8 @@ import { main } from '../../src/cli/main.js';
 import { shownKey } from '../../src/shared/ids.js';
 import { faultsOf } from '../support/json-schema.js';
 import { fakeIo } from '../cli/io.js';
-import { requestsIn, scene, whole, type Scene } from './support.js';
+import { OWN_STORE } from './homes.js';
+import { requestsOf, scene, whole, type Scene } from './support.js';
 import { longOnly } from '../support/skipped.js';
 
 const long = longOnly('each starts a run of its own; the tests that stay show the promise');
@@ -32,8 +33,8 @@ const RULES = [
 const HEADING = 'Beside the files to edit (for reference, not to be edited)';
 const job = (front = ''): string =>
   `---\ntarget_files: [src/teapot.js]\ncontext_files: [README.md]\napproval: auto\n${front}---\n# Let \`pour\` boil at 80 degrees\n`;
-const textsOf = (s: Scene): readonly string[] =>
-  requestsIn(s.store).map(({ messages }) =>
+const textsOf = async (s: Scene): Promise<readonly string[]> =>
+  (await requestsOf(s)).map(({ messages }) =>
     messages.flatMap(({ content }) => content.map(({ text }) => text)).join('\n'),
   );
 const typed = async (s: Scene, ...args: string[]): Promise<string> => {
@@ -46,7 +47,7 @@ describe('a job that names its file', () => {
   let s: Scene;
   let shown = '';
   beforeAll(async () => {
-    s = await scene(FILES, RULES);
+    s = await scene(FILES, RULES, { env: OWN_STORE });
     await s.worker();
     const run = await s.start('job.md', job());
     expect(await s.end(run)).toMatchObject({ outcome: 'applied' });
@@ -55,7 +56,7 @@ describe('a job that names its file', () => {
   afterAll(() => s.close());
 
   test('the request holds signatures of what it imports, its caller and its test, before the file and behind what is cached', async () => {
-    const [text = ''] = textsOf(s);
+    const [text = ''] = await textsOf(s);
     const at = [
       '# Project rules',
       '# Files for reference',
@@ -101,7 +102,7 @@ describe('a job that names its file', () => {
     s.write('src/teapot.js', TEAPOT);
     const run = await s.start('off.md', job('context: { signatures: false }\n'));
     await s.end(run);
-    expect(textsOf(s).filter((text) => text.includes(HEADING))).toHaveLength(1);
+    expect((await textsOf(s)).filter((text) => text.includes(HEADING))).toHaveLength(1);
     expect(await typed(s, 'show', shownKey(run.stepKey), '--context')).not.toContain('kettle');
   });
 
@@ -124,7 +125,7 @@ long(
       s.write('src/table.js', '');
       await s.worker();
       expect(await s.end(run, 90)).toMatchObject({ outcome: 'applied' });
-      const [text = '', ...others] = textsOf(s);
+      const [text = '', ...others] = await textsOf(s);
       expect(others).toEqual([]);
       expect(text).toContain('export function boil(degrees)');
       expect(text).toContain('return pour();');

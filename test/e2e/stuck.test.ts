@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { main } from '../../src/cli/main.js';
 import { fakeIo } from '../cli/io.js';
+import { OWN_STORE } from './homes.js';
 import { scene, whole, type Scene } from './support.js';
 
 let open: Scene | null = null;
@@ -16,9 +17,11 @@ afterEach(async () => {
 const LONG_HINT = 'Mind the numbers. '.repeat(1_000);
 
 test('the input of a run is lost before its first task', async () => {
-  const s = (open = await scene({ 'a.js': 'const a = 1;\n' }, [
-    { name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'const a = 2;\n' }) },
-  ]));
+  const s = (open = await scene(
+    { 'a.js': 'const a = 1;\n' },
+    [{ name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': 'const a = 2;\n' }) }],
+    { env: OWN_STORE },
+  ));
   const run = await s.start('job.md', '---\ntarget_files: [a.js]\n---\n# Grow\n\nGrow.\n', {
     hints: [LONG_HINT],
   });

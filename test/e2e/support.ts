@@ -7,7 +7,6 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
-  readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
@@ -57,7 +56,7 @@ const FAST: Record<string, string> = {
 
 export interface Scene {
   readonly home: string;
-  /** Where blobs, records, calls and archives lie: the home, or on a cluster a directory that two homes share. */
+  /** Place of blobs, records, calls and archives: the home, or on a cluster a bucket that two homes share (homes.ts). */
   readonly store: string;
   readonly repo: string;
   readonly env: Record<string, string | undefined>;
@@ -110,17 +109,18 @@ export const structured = (
 export const numbered = (lines: number): string =>
   Array.from({ length: lines }, (_, i) => `line ${i + 1}\n`).join('');
 
-/** The requests that a store's calls have recorded, as they were sent. */
-export const requestsIn = (store: string): readonly ModelRequest[] =>
-  readdirSync(join(store, 'calls'), { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('call.json'))
-    .map(
-      (path) =>
-        JSON.parse(readFileSync(join(store, 'calls', path), 'utf8')) as {
-          readonly request: ModelRequest;
-        },
-    )
-    .map(({ request }) => request);
+/** Returns the requests that the calls of a scene have recorded, as they were sent. */
+export const requestsOf = async ({ emend }: Pick<Scene, 'emend'>) => {
+  const { files, store } = emend;
+  const calls = (await files.list(`${store}/calls`)).filter(({ path }) =>
+    path.endsWith('/call.json'),
+  );
+  const texts = await Promise.all(calls.map(({ path }) => files.readText(path)));
+  return texts.map((text) => {
+    const call: unknown = JSON.parse(Buffer.from(text, 'latin1').toString());
+    return (call as { readonly request: ModelRequest }).request;
+  });
+};
 
 export interface WorkerProcess {
   readonly pid: number;
@@ -197,7 +197,7 @@ export async function scene(
     TEMPORAL_ADDRESS: more.address ?? process.env.EMEND_TEST_ADDRESS,
     ANTHROPIC_BASE_URL: rehearsal.url,
     ANTHROPIC_API_KEY: 'test-key-that-must-not-leak',
-    ...homesOf(dir),
+    ...(await homesOf(dir, more.env ?? {})),
     ...((more.own ?? process.env.EMEND_TEST_OWN === '1') ? ownServer(home) : {}),
     ...more.env,
   };
@@ -342,9 +342,9 @@ export async function scene(
     },
     close: async () => {
       await Promise.all(workers.map((each) => each.kill('SIGKILL')));
+      await noteShares(emend, env.EMEND_TEST_SECOND_HOME ?? '');
       await emend.close();
       await rehearsal.close();
-      noteShares(dir);
       rmSync(dir, { recursive: true, force: true });
     },
   };

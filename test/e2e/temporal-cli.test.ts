@@ -13,6 +13,7 @@ import { connectClient } from '../../src/temporal/connection.js';
 import * as messages from '../../src/workflows/index.js';
 import { eventually } from './ends.js';
 import { answerFor, phaseRun, planText, startDemo, TWO_WAVES } from './plan-support.js';
+import { OWN_STORE } from './homes.js';
 import { scene, whole, type Scene } from './support.js';
 import { longOnly } from '../support/skipped.js';
 
@@ -311,6 +312,7 @@ longOnly('payloads.test.ts shows what is large')(
     const s = (open = await scene(
       Object.fromEntries(names.map((name) => [name, 'const a = 1;\n'])),
       [],
+      { env: OWN_STORE },
     ));
     await s.worker();
     const run = await s.start('job.md', job(names));

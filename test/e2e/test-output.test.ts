@@ -5,7 +5,7 @@ import { main } from '../../src/cli/main.js';
 import { shownKey } from '../../src/shared/ids.js';
 import { fakeIo } from '../cli/io.js';
 import { inBrowser, onPage, picture, violations } from './page-support.js';
-import { requestsIn, scene, whole, type Scene } from './support.js';
+import { requestsOf, scene, whole, type Scene } from './support.js';
 
 jest.setTimeout(120_000);
 
@@ -155,7 +155,7 @@ test.each([
       }
       expect(s.rehearsal.requests().map(({ rule }) => rule)).toEqual(['first', 'again']);
       const title = 'What the tests said:';
-      const prompt = requestsIn(s.store)
+      const prompt = (await requestsOf(s))
         .map((request) => JSON.stringify(request.messages))
         .find((messages) => messages.includes(title));
       const output = prompt?.slice(prompt.indexOf(title));

@@ -9,6 +9,7 @@ import { afterEach, expect, test } from '@jest/globals';
 import { WORKFLOWS } from '../../src/shared/names.js';
 import { connectClient, type ClientConnection } from '../../src/temporal/connection.js';
 import { buildWorker, commandWorker, endBuildWorkers, readingVersion3, variant } from './builds.js';
+import { OWN_STORE } from './homes.js';
 import { scene, whole, type Scene } from './support.js';
 
 let open: Scene | null = null;
@@ -36,7 +37,7 @@ const connected = async <T>(
 };
 
 test('a record, an answer, an activity’s result and a run’s input of another version', async () => {
-  const s = (open = await scene(FILES, RULES));
+  const s = (open = await scene(FILES, RULES, { env: OWN_STORE }));
 
   // A record that another version left: read by preflight.
   const run = await s.start('job.md', JOB);

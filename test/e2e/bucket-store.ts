@@ -1,0 +1,37 @@
+/** The store that homes of a scene share: each a prefix of a bucket in one SeaweedFS, which a test file starts when it first needs one. */
+import { randomUUID } from 'node:crypto';
+import { afterAll, type test } from '@jest/globals';
+import { findSeaweed, startSeaweed, type Seaweed } from '../support/seaweed.js';
+import { longOnly, testIf } from '../support/skipped.js';
+
+const found = await findSeaweed();
+/** Null: a store can be shared here. */
+export const whyNoBucket = 'why' in found ? found.why : null;
+
+/** `test`, or `test.skip` with the reason printed. Called once by a file, for all of its tests that share a store. */
+export const testInBucket = (): typeof test | typeof test.skip =>
+  testIf(whyNoBucket === null, whyNoBucket ?? '');
+/** The same for a test that only `npm run test:long` runs. */
+export const longInBucket = (reason: string): typeof test | typeof test.skip =>
+  whyNoBucket === null ? longOnly(reason) : testIf(false, whyNoBucket);
+
+let server: Promise<Seaweed> | null = null;
+afterAll(async () => (await server)?.close());
+
+const start = async (): Promise<Seaweed> => {
+  if ('why' in found) throw new Error(found.why);
+  const seaweed = await startSeaweed(found.path);
+  // The SDK reads its settings from the process that it runs in, which is also this one.
+  Object.assign(process.env, seaweed.env, { EMEND_STORE_PATH_STYLE: '1' });
+  return seaweed;
+};
+
+/** Returns the variables of a store that is still empty. */
+export const freshStore = async (): Promise<Readonly<Record<string, string>>> => {
+  const { bucket, env } = await (server ??= start());
+  return {
+    ...env,
+    EMEND_STORE: `s3://${bucket}/${randomUUID()}`,
+    EMEND_STORE_PATH_STYLE: '1',
+  };
+};
