@@ -12,7 +12,11 @@ export const SERVICES = ['frontend', 'history', 'matching', 'worker'];
 /** What the file leaves to its image. */
 const IMAGE_ENTRYPOINTS = { temporal: ['temporal-server', 'start'], objects: ['weed'] };
 /** For services that do not look at them; the file asks for them all at once. */
-const UNUSED = { EMEND_WORKSPACE: '/nowhere', EMEND_WEB_SECRET: 'not used by this service' };
+const UNUSED = {
+  EMEND_WORKSPACE: '/nowhere',
+  EMEND_WEB_SECRET: 'not used by this service',
+  AWS_SECRET_ACCESS_KEY: 'not used by this service',
+};
 
 /** `${NAME}`, `${NAME:-default}`, `${NAME:?message}` and `$$`, as `docker compose` reads them. */
 const interpolate = (text, variables) =>
@@ -51,26 +55,29 @@ export const readService = async (name, variables) => {
 };
 
 /** What a cluster of our own changes of environments and commands: where the others listen, and nothing else. */
-const differs = ({ postgres, temporal: { ports }, fleet }) => {
+const differs = ({ postgres, temporal: { ports }, store, role }) => {
   const whole = { postgresql: '127.0.0.1', 5432: `${postgres.port}` };
-  const inFleet = (text) =>
+  const withStore = (text) =>
     text
-      .replace(/\bobjects:9333\b/g, `127.0.0.1:${fleet.objects.master}`)
-      .replace(/\bobjects:8333\b/g, `127.0.0.1:${fleet.objects.s3}`)
-      .replace(/^-ip=objects$/, '-ip=127.0.0.1')
-      .replace(/\b9465\b/g, `${fleet.health}`)
+      .replace(/\bobjects:9333\b/g, `127.0.0.1:${store.ports.master}`)
+      .replace(/\bobjects:8333\b/g, `127.0.0.1:${store.ports.s3}`)
+      .replace(/^-ip=objects$/, '-ip=127.0.0.1');
+  const withRole = (text) =>
+    text
+      .replace(/\b9465\b/g, `${role.health}`)
       // Of a container without volumes: it is gone with it.
-      .replace(/^\/tmp\/emend$/, fleet.home);
+      .replace(/^\/tmp\/emend$/, role.home);
+  const stored = (text) => (store === undefined ? text : withStore(text));
   return (text) =>
     whole[text] ??
-    (fleet === undefined ? text : inFleet(text))
+    (role === undefined ? stored(text) : withRole(stored(text)))
       .replace(/\btemporal:7233\b/g, `127.0.0.1:${ports.frontend.grpc}`)
       .replace(/\b8260\b/g, `${ports.worker.http}`);
 };
 
 /** By which the object store takes other ports than its usual ones; those of its other protocols are off. */
-const objectPorts = ({ objects }) => [
-  ...Object.entries(objects).map(([part, port]) => `-${part}.port=${port}`),
+const objectPorts = ({ ports }) => [
+  ...Object.entries(ports).map(([part, port]) => `-${part}.port=${port}`),
   ...['-s3.port.iceberg=0', '-s3.port.lance=0'],
 ];
 
@@ -94,7 +101,7 @@ const programs = async (state) => {
     'temporal-server': state.tools.server,
     'temporal-sql-tool': state.tools.sql,
     temporal: state.tools.cli,
-    ...(state.fleet === undefined ? {} : { weed: state.fleet.weed }),
+    ...(state.store === undefined ? {} : { weed: state.store.weed }),
   };
   for (const [name, target] of Object.entries(links))
     await symlink(target, join(dir, name)).catch((error) => {
@@ -148,9 +155,9 @@ const mountsOf = async (name, { volumes = [], configs = [] }, compose, state) =>
 };
 
 /**
- * `{ command, args, env }` for spawn. `state.fleet`, for the profile of that name: `weed`, the object store's program; `objects`, its ports
- * by part; `home` and `health`, directory and port of the worker. `what`: `run` is the service's own command, `check` its health check, an array another command in
- * its place, as `docker compose exec` takes it.
+ * `{ command, args, env }` for spawn. `state.store`: `weed`, the program of the object store, and its `ports` by part. `state.role`, for
+ * workers of the profile `fleet`: `home` and `health`, directory and port of the worker. `what`: `run` is the service's own command, `check`
+ * its health check, an array another command in its place, as `docker compose exec` takes it.
  */
 export const serviceProcess = async (state, name, variables = {}, what = 'run') => {
   const compose = await readCompose({ POSTGRES_PASSWORD: state.password, ...UNUSED, ...variables });
@@ -159,7 +166,7 @@ export const serviceProcess = async (state, name, variables = {}, what = 'run') 
   const own = [
     ...(service.entrypoint ?? IMAGE_ENTRYPOINTS[name] ?? []),
     ...(service.command ?? []),
-    ...(name === 'objects' ? objectPorts(state.fleet) : []),
+    ...(name === 'objects' ? objectPorts(state.store) : []),
   ];
   const checked = service.healthcheck?.test;
   const command = {

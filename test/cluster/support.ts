@@ -1,7 +1,8 @@
 /** What the tests of a cluster share: its control, and a second home beside a scene's, on the same store. */
-import { execFile, type ChildProcess } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, openSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -13,8 +14,10 @@ import {
   type Emend,
   type ResolvedRun,
 } from '../../src/client/index.js';
+import { runService, serviceProcess } from '../../scripts/cluster/compose.js';
+import { findSeaweed, freePorts } from '../support/seaweed.js';
 import { freshStore } from '../e2e/bucket-store.js';
-import { activitiesOf, hostIdOf } from '../e2e/homes.js';
+import { activitiesOf, hostIdOf, OWN_STORE } from '../e2e/homes.js';
 import { scene, whole, type Scene } from '../e2e/support.js';
 
 const CONTROL_MS = 240_000;
@@ -128,9 +131,84 @@ export const firstJob = async () => {
     '---\ntarget_files: [a.js]\ncommit: true\napproval: auto\nsandbox: off\ntest: node --check a.js\n---\n# Raise it\n\nTwo, please.\n';
   const rules = [{ name: 'a', match: { contains: '- a.js' }, answer: whole({ 'a.js': after }) }];
   return {
-    s: await scene({ 'a.js': 'module.exports = 1;\n', 'jobs/first.md': job }, rules),
+    s: await scene({ 'a.js': 'module.exports = 1;\n', 'jobs/first.md': job }, rules, {
+      env: OWN_STORE,
+    }),
     after,
   };
+};
+
+/** The program and the ports of the object store, as compose.js takes them. */
+export interface ComposeStore {
+  readonly weed: string;
+  readonly ports: Readonly<Record<'master' | 'volume' | 'filer' | 's3', number>>;
+}
+interface ComposeState {
+  readonly dir: string;
+  readonly store: ComposeStore;
+}
+
+const isListening = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => resolve(true)).once('error', () =>
+      resolve(false),
+    );
+    socket.once('connect', () => socket.destroy());
+  });
+
+const succeeds = (work: Promise<unknown>): Promise<boolean> =>
+  work.then(
+    () => true,
+    () => false,
+  );
+
+const COMPOSE_MS = 300_000;
+interface ComposeService {
+  readonly state: ComposeState;
+  readonly name: string;
+  readonly variables: Readonly<Record<string, string>>;
+  /** Name of its log, if several of the service run. */
+  readonly instance?: string;
+}
+
+/** Starts a service with its own command; resolves when its own health check, or `isHealthy`, says so. */
+export const startService = async (
+  services: ChildProcess[],
+  { state, name, variables, instance = name }: ComposeService,
+  isHealthy = () => succeeds(runService(state, name, COMPOSE_MS, variables, 'check')),
+): Promise<void> => {
+  const { command, args, env } = await serviceProcess(state, name, variables);
+  const log = openSync(join(state.dir, `${instance}.log`), 'a');
+  const run = (): ChildProcess => {
+    const service = spawn(command, args, { env, stdio: ['ignore', log, log] });
+    services.push(service);
+    return service;
+  };
+  let service = run();
+  await eventually(`${instance} is healthy`, async () => {
+    // As the file says: `restart: unless-stopped`. A store that waits too long for its own parts ends.
+    if (service.exitCode !== null) service = run();
+    return isHealthy();
+  });
+};
+
+/** Starts the object store of the file, and makes its bucket as the file does; resolves with what compose.js needs of it. */
+export const startObjects = async (
+  services: ChildProcess[],
+  state: { readonly dir: string },
+  variables: ComposeService['variables'],
+): Promise<ComposeStore> => {
+  const found = await findSeaweed();
+  if ('why' in found) throw new Error(found.why);
+  const [master = 0, volume = 0, filer = 0, s3 = 0] = await freePorts(4);
+  const store = { weed: found.path, ports: { master, volume, filer, s3 } };
+  const own = { ...state, store };
+  // Its own check needs `nc`, which its image has.
+  await startService(services, { state: own, name: 'objects', variables }, () => isListening(s3));
+  await eventually('the bucket is made', () =>
+    succeeds(runService(own, 'bucket', COMPOSE_MS, variables)),
+  );
+  return store;
 };
 
 /** The last one first: workers that end say so in an object store. */

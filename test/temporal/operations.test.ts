@@ -17,6 +17,7 @@ interface Service {
   readonly command?: readonly string[];
   readonly environment?: Readonly<Record<string, string>>;
   readonly volumes?: readonly string[];
+  readonly security_opt?: readonly string[];
   readonly restart: string;
   readonly profiles?: readonly string[];
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
@@ -41,10 +42,50 @@ describe('docker-compose.yml', () => {
       'temporal',
       'namespace',
       'ui',
+      'objects',
+      'bucket',
       'worker',
       'page',
     ]);
-    expect(names(true)).toEqual(['objects', 'bucket', 'workflow-worker', 'model-worker']);
+    expect(names(true)).toEqual(['workflow-worker', 'model-worker']);
+  });
+
+  test('the store is the bucket that it makes, for every process of Emend, and no worker starts before it', () => {
+    const ours = ['worker', 'page', 'workflow-worker', 'model-worker'].map(
+      (name) => services[name]!,
+    );
+    for (const { environment, volumes } of ours) {
+      expect(environment).toMatchObject({
+        EMEND_STORE: '${EMEND_STORE:-s3://emend}',
+        AWS_ENDPOINT_URL_S3: '${AWS_ENDPOINT_URL_S3:-http://objects:8333}',
+        AWS_SECRET_ACCESS_KEY: expect.stringMatching(/^\$\{AWS_SECRET_ACCESS_KEY:\?/),
+      });
+      expect(volumes?.join(' ') ?? '').not.toContain('/store');
+    }
+    expect(services.bucket?.command?.join(' ')).toContain('s3.bucket.create -name emend');
+    expect(services.objects?.healthcheck?.test).toContain('8333');
+    for (const name of ['worker', 'workflow-worker', 'model-worker'])
+      expect(services[name]?.depends_on).toMatchObject({
+        bucket: { condition: 'service_completed_successfully' },
+      });
+    expect(services.page?.depends_on).toHaveProperty('worker');
+  });
+
+  test('the image of the worker has what the sandbox needs, and only the worker may create namespaces', () => {
+    const image = services.worker?.build?.dockerfile_inline ?? '';
+    // Debian's bubblewrap is 0.8 in bookworm and 0.12 in trixie; the sandbox needs 0.11.
+    expect([...image.matchAll(/^FROM (\S+)/gm)].map(([, base]) => base)).toEqual([
+      expect.stringMatching(/^node:20\.\d+\.\d+-trixie-slim$/),
+      expect.stringMatching(/^node:20\.\d+\.\d+-trixie-slim$/),
+    ]);
+    expect(image).toMatch(/apt-get install .*\bbubblewrap\b/);
+    const unconfined = ['seccomp', 'apparmor', 'systempaths'].map((part) => `${part}=unconfined`);
+    expect(services.worker?.security_opt).toEqual(unconfined);
+    const others = Object.keys(services).filter((name) => name !== 'worker');
+    for (const name of others) expect(services[name]).not.toHaveProperty('security_opt');
+    // The layers of commands need a file system that is no overlay: the home is on a volume.
+    expect(services.worker?.environment?.EMEND_HOME).toBe('/state/emend');
+    expect(services.worker?.volumes).toContain('state:/state');
   });
 
   test('the object store is of the version that the tests of the store start, and workers by role have no home that lasts', () => {
