@@ -147,10 +147,10 @@ export const PROBLEMS = {
   ),
   model_rejected: spec(EXIT.unavailable, 'The model server refused the request; see its message.'),
   call_lost: spec(EXIT.failed, 'Calls were interrupted; retry calls (and pays) again.'),
-  home_unusable: spec(EXIT.failed, 'EMEND_HOME must be a writable directory.'),
+  home_unusable: spec(EXIT.failed, 'EMEND_HOME must be a writable directory on a local disk.'),
   store_unusable: spec(
     EXIT.failed,
-    'EMEND_STORE must be a writable directory or s3://BUCKET/PREFIX, the same for all workers.',
+    'EMEND_STORE must be s3://BUCKET/PREFIX, the same for all workers, or unset: the home is then the store.',
   ),
   blob_lost: spec(
     EXIT.failed,

@@ -99,7 +99,7 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   'emend doctor': { here: 'nothing' },
   'emend hosts': { by: 'test/e2e/hosts.test.ts' },
   'emend hosts --json': { by: 'test/e2e/hosts.test.ts' },
-  'export EMEND_HOME=/srv/emend-2 EMEND_STORE=/mnt/emend/store': { by: 'test/e2e/hosts.test.ts' },
+  'export EMEND_HOME=/srv/emend-2 EMEND_STORE=s3://emend/team': { by: 'test/e2e/hosts.test.ts' },
   'emend hosts adopt 3f2a90c1': { by: 'test/e2e/hosts.test.ts' },
   'export TEMPORAL_ADDRESS=temporal.example.com:7233 TEMPORAL_NAMESPACE=emend': {
     not: 'names a server of yours',
@@ -230,12 +230,12 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   'EMEND_STORE=s3://BUCKET/PREFIX emend doctor': { by: 'test/e2e/bucket.test.ts' },
   'export EMEND_WORKSPACE=/path/to/your/repository ANTHROPIC_API_KEY=… POSTGRES_PASSWORD=…':
     NO_DOCKER,
+  'export AWS_SECRET_ACCESS_KEY=…': NO_DOCKER,
   'export EMEND_WEB_SECRET=…': NO_DOCKER,
   'export EMEND_PACKAGES="python3 python3-pytest"': NO_DOCKER,
   'export EMEND_UID=$(id -u) EMEND_GID=$(id -g)': NO_DOCKER,
   'docker compose up --build --detach --wait': NO_DOCKER,
   'docker compose exec worker emend doctor': NO_DOCKER,
-  'export EMEND_STORE=s3://emend AWS_ACCESS_KEY_ID=emend AWS_SECRET_ACCESS_KEY=…': FILL_IN,
   'docker compose --profile fleet up --build --detach --wait --scale model-worker=3': NO_DOCKER,
   'docker compose exec worker emend run jobs/first.md': NO_DOCKER,
   'docker compose kill --signal SIGKILL temporal postgresql && docker compose up --detach --wait && docker compose exec worker emend list':
