@@ -29,25 +29,19 @@ import type { RecordStore } from './ports.js';
 
 // A directory of ours that holds code, prompts and answers: it must be this user's own.
 
-/**
- * The directory's absolute real path, created with mode 0700 where it was missing. `unusable` throws: it gets the path, why it will not
- * do (a sentence's end) and what to do.
- */
-export const ownDirectory = async (
-  sys: Sys,
-  path: string,
-  elsewhere: string,
-  unusable: (path: string, why: string, next: string) => never,
-): Promise<string> => {
+const ELSEWHERE = 'Set EMEND_HOME to a writable directory.';
+
+/** Returns the directory's absolute real path, created with mode 0700 if it was missing. */
+const ownDirectory = async (sys: Sys, path: string): Promise<string> => {
   try {
     if ((await orNull(sys.stat(path))) === null) await ensureDir(sys, path);
     const stat = await sys.stat(path);
-    if (stat.kind !== 'directory') return unusable(path, 'it is not a directory', elsewhere);
+    if (stat.kind !== 'directory') return unusable(path, 'it is not a directory', ELSEWHERE);
     if (process.getuid !== undefined && stat.uid !== process.getuid())
       return unusable(
         path,
         `it belongs to user ${stat.uid}, not to you (${process.getuid()})`,
-        elsewhere,
+        ELSEWHERE,
       );
     if ((stat.mode & 0o022) !== 0)
       return unusable(path, 'other users can write to it', `Run: chmod go-w ${shellWord(path)}`);
@@ -56,7 +50,7 @@ export const ownDirectory = async (
   } catch (error) {
     const code = errnoOf(error);
     if (code === null) throw error;
-    return unusable(path, `${WHY[code] ?? 'a system call failed'} (${code})`, elsewhere);
+    return unusable(path, `${WHY[code] ?? 'a system call failed'} (${code})`, ELSEWHERE);
   }
 };
 
@@ -92,12 +86,7 @@ const unusable = (home: string, why: string, next: string): never =>
  * `version_unknown` if another version of Emend made it.
  */
 export const resolveHome = async (env: Environment, sys: Sys = realSys): Promise<string> => {
-  const home = await ownDirectory(
-    sys,
-    homeLocation(env),
-    'Set EMEND_HOME to a writable directory.',
-    unusable,
-  );
+  const home = await ownDirectory(sys, homeLocation(env));
   await refuseNetworkHome(home, sys);
   await checkHomeVersion(home, sys);
   learnHome(homePaths(home).repositories, homePaths(home).locks);

@@ -70,15 +70,16 @@ const unusable = (path: string, why: string, next: string): never =>
 
 /**
  * Returns the store of a home: the bucket of `EMEND_STORE`, or the one that the home used before, or the home. Restores first what a power
- * cut took of the home. Throws ProblemError `home_unusable` on a network file system, `version_unknown` if another version of Emend created the store, `store_unusable` if the store is
- * a directory, cannot be written, differs from the one used before, or would hide runs that are in the home.
+ * cut took of the home. Throws ProblemError `home_unusable` if the home is on a network file system, `version_unknown` if another version of
+ * Emend created the store, `store_unusable` if the store is a directory, cannot be written, differs from the one used before, or would hide
+ * runs that are in the home.
  */
 export const resolveStore = async (
   env: Environment,
   home: string,
   sys: Sys = realSys,
 ): Promise<Store> => {
-  // A worker's program may name its home without resolveHome.
+  // A program with a worker may name the home itself, so resolveHome has not seen it.
   await refuseNetworkHome(home, sys);
   await replayRedo(sys, home);
   const notePath = homePaths(home).storeNote;
