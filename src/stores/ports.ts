@@ -1,4 +1,4 @@
-/** The ports of what runs leave: bytes, records, archives. `directory` holds adapters; a shared store can take their place. */
+/** The ports of what runs leave: bytes, records, archives. `directory` has the adapters for a home, `s3` those for a bucket. */
 import type { StepEvent } from '../shared/events.js';
 import type { BlobRef, StepKey } from '../shared/ids.js';
 import { unversioned, versioned } from '../shared/problems.js';

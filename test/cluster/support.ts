@@ -139,7 +139,7 @@ export const firstJob = async () => {
 };
 
 /** The program and the ports of the object store, as compose.js takes them. */
-export interface ComposeStore {
+interface ComposeStore {
   readonly weed: string;
   readonly ports: Readonly<Record<'master' | 'volume' | 'filer' | 's3', number>>;
 }

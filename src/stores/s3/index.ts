@@ -1,6 +1,6 @@
 /**
- * The door of src/stores/s3: a store in a bucket. Loads the SDK, so only where a store is one. Keys are as paths in a store that is a
- * directory, but for logs (`ObjectLog` below), each of one process, whose objects are numbered.
+ * The door of src/stores/s3: a store in a bucket, which several hosts share. Loads the SDK, so only a bucket imports it. Keys are the paths
+ * below a home, except those of logs (`ObjectLog` below), each of one process, whose objects are numbered.
  */
 import { randomBytes } from 'node:crypto';
 import { isStepKey, type BlobRef, type StepKey } from '../../shared/ids.js';
