@@ -16,7 +16,26 @@ export const longInBucket = (reason: string): typeof test | typeof test.skip =>
   whyNoBucket === null ? longOnly(reason) : testIf(false, whyNoBucket);
 
 let server: Promise<Seaweed> | null = null;
-afterAll(async () => (await server)?.close());
+const users = new Set<symbol>();
+let isOver = false;
+const closeUnused = async (): Promise<void> => {
+  if (isOver && users.size === 0) await (await server)?.close();
+};
+// A file may close its scene in an `afterAll` that runs after this one.
+afterAll(async () => {
+  isOver = true;
+  await closeUnused();
+});
+
+/** Keeps the server until the returned function is called. */
+export const keepServer = (): (() => Promise<void>) => {
+  const user = Symbol();
+  users.add(user);
+  return async () => {
+    users.delete(user);
+    await closeUnused();
+  };
+};
 
 const start = async (): Promise<Seaweed> => {
   if ('why' in found) throw new Error(found.why);

@@ -28,10 +28,12 @@ const BRIEF = {
 const scenery = async (
   paths: readonly string[],
   more: Record<string, string> = {},
+  env: Record<string, string> = {},
 ): Promise<Scene> => {
   const s = (open = await scene(
     { ...Object.fromEntries(paths.map((path) => [path, one(1)])), ...more },
     [BRIEF, ...paths.map(good)],
+    { env },
   ));
   await s.worker();
   return s;
@@ -338,11 +340,9 @@ describe('changed while the run waited for approval', () => {
     const theirs = before.replace('line 30\n', 'line thirty, by hand\n');
     const block =
       'FILE: n.txt\nFIND:\nline 10\nREPLACE:\nline ten\nEND {{nonce}}\nEMEND-COMPLETE {{nonce}} 1 1\n';
-    const s = (open = await scene(
-      { 'n.txt': before },
-      [{ name: 'n', match: { contains: '- n.txt' }, answer: block }],
-      { env: OWN_STORE },
-    ));
+    const s = (open = await scene({ 'n.txt': before }, [
+      { name: 'n', match: { contains: '- n.txt' }, answer: block },
+    ]));
     await s.worker();
     const keys = 'target_files: [n.txt]\nformat: search-replace\ncommit: true\n';
     const run = await s.start('n.md', `---\n${keys}---\n# Ten\n\nIn words.\n`);
@@ -359,7 +359,7 @@ describe('changed while the run waited for approval', () => {
   }, 150_000);
 
   test('the proposal is gone from the disk: blob_lost, and regenerate asks for the change anew', async () => {
-    const s = await scenery(['a.js']);
+    const s = await scenery(['a.js'], {}, OWN_STORE);
     const run = await s.start(
       'one.md',
       '---\ntarget_files: [a.js]\n---\n# Grow\n\nRaise the number.\n',

@@ -33,6 +33,7 @@ import {
 import { openDecision } from '../../src/client/runs/decide.js';
 import { type Rehearsal, startRehearsal } from '../../src/model/rehearsal/server.js';
 import { answerByFace } from './faces.js';
+import { keepServer } from './bucket-store.js';
 import { homesOf, noteShares } from './homes.js';
 import type { ModelRequest } from '../../src/model/ports.js';
 import type { RehearsalScript } from '../../src/model/rehearsal/script.js';
@@ -202,6 +203,7 @@ export async function scene(
     ...more.env,
   };
   const emend = await openEmend({ env });
+  const letServerGo = keepServer();
   const workers: WorkerProcess[] = [];
   let count = 0;
 
@@ -345,6 +347,7 @@ export async function scene(
       await noteShares(emend, env.EMEND_TEST_SECOND_HOME ?? '');
       await emend.close();
       await rehearsal.close();
+      await letServerGo();
       rmSync(dir, { recursive: true, force: true });
     },
   };

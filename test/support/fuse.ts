@@ -6,6 +6,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { accessSync, closeSync, constants, openSync, read, writeSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { errnoOf } from '../../src/system/sys.js';
 
 /** Null: a mount of FUSE is possible here. */
 export const whyNoFuse = (): string | null => {
@@ -63,7 +64,7 @@ const readRequest = async (device: number, request: Buffer, isOver: () => boolea
   for (;;) {
     const errno = await promisify(read)(device, request, 0, request.length, null).then(
       () => null,
-      ({ code }: NodeJS.ErrnoException) => code,
+      (error: unknown) => errnoOf(error),
     );
     if (errno === null) return true;
     if (errno !== 'EPERM' || isOver()) return false;
