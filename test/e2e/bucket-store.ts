@@ -1,6 +1,6 @@
 /** The store that homes of a scene share: each a prefix of a bucket in one SeaweedFS, which a test file starts when it first needs one. */
 import { randomUUID } from 'node:crypto';
-import { afterAll, type test } from '@jest/globals';
+import { afterAll } from '@jest/globals';
 import { findSeaweed, startSeaweed, type Seaweed } from '../support/seaweed.js';
 import { longOnly, testIf } from '../support/skipped.js';
 
@@ -8,11 +8,11 @@ const found = await findSeaweed();
 /** Null: a store can be shared here. */
 export const whyNoBucket = 'why' in found ? found.why : null;
 
-/** `test`, or `test.skip` with the reason printed. Called once by a file, for all of its tests that share a store. */
-export const testInBucket = (): typeof test | typeof test.skip =>
+/** `test` if a store can be shared; if not the tests are skipped, and the reason is printed. Called once by a file, for all of its tests. */
+export const testInBucket = (): ReturnType<typeof testIf> =>
   testIf(whyNoBucket === null, whyNoBucket ?? '');
 /** The same for a test that only `npm run test:long` runs. */
-export const longInBucket = (reason: string): typeof test | typeof test.skip =>
+export const longInBucket = (reason: string): ReturnType<typeof testIf> =>
   whyNoBucket === null ? longOnly(reason) : testIf(false, whyNoBucket);
 
 let server: Promise<Seaweed> | null = null;
