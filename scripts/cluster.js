@@ -1,5 +1,5 @@
 /**
- * `npm run test:cluster`: Temporal's server on PostgreSQL, both of our own; on it the end-to-end tests with two homes and one store, then
+ * `npm run test:cluster`: Temporal's server on PostgreSQL, both of our own; on it the end-to-end tests with two homes and one bucket, then
  * the tests of the cluster itself (test/cluster). The server, its schema, its namespace and the worker of test/cluster/compose.test.ts are
  * those of docker-compose.yml. Arguments are paths or parts of paths of test files: only those run. Exit code 1 where no test ran,
  * because a tool is missing (it says what to install) or no file fits. EMEND_TEST_KEEP=1 keeps the cluster's logs.
@@ -30,7 +30,7 @@ const cleanUp = async () => {
 
 /** A person's own servers, keys and settings have no business in tests. */
 const environment = (state) => {
-  const own = /^(TEMPORAL_|ANTHROPIC_|EMEND_)/;
+  const own = /^(AWS_|TEMPORAL_|ANTHROPIC_|EMEND_)/;
   const kept = /^EMEND_(TEMPORAL_CLI|TEST_|SEED$|LONG$)/;
   const env = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !own.test(name) || kept.test(name)),

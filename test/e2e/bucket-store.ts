@@ -40,7 +40,9 @@ export const keepServer = (): (() => Promise<void>) => {
 const start = async (): Promise<Seaweed> => {
   if ('why' in found) throw new Error(found.why);
   const seaweed = await startSeaweed(found.path);
-  // The SDK reads its settings from the process that it runs in, which is also this one.
+  // The SDK reads its settings from the process that it runs in, which is also this one. Those of your account do not count.
+  for (const name of Object.keys(process.env).filter((key) => key.startsWith('AWS_')))
+    Reflect.deleteProperty(process.env, name);
   Object.assign(process.env, seaweed.env, { EMEND_STORE_PATH_STYLE: '1' });
   return seaweed;
 };
