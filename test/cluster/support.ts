@@ -93,9 +93,9 @@ export const twoHomes = async (
       return resolveRun(emend, stepKey);
     },
     activitiesOf: async (who, run) => {
-      const of = who === 'first' ? s.home : home;
-      return existsSync(join(of, 'host-id'))
-        ? activitiesOf(s.emend, hostIdOf(of), run.stepKey)
+      const ownerHome = who === 'first' ? s.home : home;
+      return existsSync(join(ownerHome, 'host-id'))
+        ? activitiesOf(s.emend, hostIdOf(ownerHome), run.stepKey)
         : [];
     },
     close: async () => {

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, expect } from '@jest/globals';
 import { runOnFuse, whyNoFuse } from '../support/fuse.js';
 import { testIf } from '../support/skipped.js';
 
-const why = whyNoFuse();
-const onFuse = testIf(why === null, why ?? '');
+const obstacle = whyNoFuse();
+const onFuse = testIf(obstacle === null, obstacle ?? '');
 let home: string;
 beforeAll(() => {
   home = join(realpathSync(mkdtempSync(join(tmpdir(), 'emend-mount-'))), 'home');

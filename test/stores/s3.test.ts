@@ -397,8 +397,8 @@ describeS3('a store in a bucket', () => {
       fs.writeFileSync(note, JSON.stringify(value));
     };
     plant({ ...kept, v: 3 });
-    for (const each of [{ EMEND_STORE: url('homes') }, {}])
-      await expect(resolveStore({ ...env, ...each }, home)).rejects.toMatchObject({
+    for (const setting of [{ EMEND_STORE: url('homes') }, {}])
+      await expect(resolveStore({ ...env, ...setting }, home)).rejects.toMatchObject({
         problem: { code: 'version_unknown', message: expect.stringContaining(note) },
       });
     plant({ ...kept, laterField: { v: 3 } });
