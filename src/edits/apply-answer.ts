@@ -10,6 +10,8 @@
  *                                      missing or wrong   ends inside a block truncated
  *                                      missing or wrong   otherwise no        invalid
  *
+ * Blocks of search-replace that end in a bare `END` parse where no block ends in `END` and the nonce (readPlainBlocks).
+ *
  * Thinking is left out first (thinking/index.ts); nothing here sees it. An answer that ends within it does not parse and ends inside a block.
  * An answer without edits parses where it says why nothing is to change (marker.ts): `unchanged`, with the note `said_unchanged`.
  */
@@ -128,17 +130,36 @@ const readerOf = ({ format, answer, options }: ApplyAnswerInput, files: FormatCo
   const { body, linesBefore, noChange } = found;
   return {
     found,
-    readBy: (by: ApplyOptions): ReturnType<FormatModule['read']> => {
+    readBy: (by: ApplyOptions): AnswerReading => {
       if (fault !== null) return unreadable(fault);
-      const read = MODULES[format].read(body, { files, options: by, whole, linesBefore });
+      const context = { files, options: by, whole, linesBefore };
+      const withNonce = MODULES[format].read(body, context);
+      const read =
+        format === 'search-replace' && withNonce.reading.kind === 'invalid'
+          ? (readPlainBlocks(body, context) ?? withNonce)
+          : withNonce;
       if (noChange === undefined || !holdsNoEdit(read.reading)) return read;
       const notes = [{ code: 'said_unchanged', message: noChange }];
       return { ...read, reading: { kind: 'plans', plans: [], tolerances: [], notes } };
     },
   };
 };
+/** What a format's module returns, and whether it read blocks without the nonce that the request asked for. */
+type AnswerReading = ReturnType<FormatModule['read']> & { readonly isPlain?: true };
+
+/**
+ * Reads blocks of search-replace that end in a bare `END`, as models write them that know the format from elsewhere and pass over the nonce.
+ * Null: one of them has the nonce, so a bare `END` may be text of the file; or the blocks do not parse so either.
+ */
+const readPlainBlocks = (body: string, context: FormatContext): AnswerReading | null => {
+  const { nonce, ...options } = context.options;
+  if (nonce === undefined || body.includes(`END ${nonce}`)) return null;
+  const read = searchReplace.read(body, { ...context, options });
+  return read.reading.kind === 'invalid' ? null : { ...read, isPlain: true };
+};
+
 /** The response of a fault in its thinking has no edits. */
-const unreadable = ({ open, reason }: ThinkingFault): ReturnType<FormatModule['read']> => ({
+const unreadable = ({ open, reason }: ThinkingFault): AnswerReading => ({
   reading: { kind: 'invalid', open, reasons: [reason] },
   files: 0,
   edits: 0,
@@ -175,12 +196,12 @@ const withTolerance = (
 };
 
 const judge = (
-  { reading, files: fileCount, edits }: ReturnType<FormatModule['read']>,
+  { reading, files: fileCount, edits, isPlain }: AnswerReading,
   found: FoundMarker,
   offered: OfferedFiles,
   options: ApplyOptions,
 ): AnswerOutcome => {
-  const unusable = checkMarker(found, reading, options);
+  const unusable = checkMarker(isPlain === true ? withPlainNote(found) : found, reading, options);
   if (unusable !== null) return unusable;
   if (reading.kind === 'invalid') return not('invalid', reading.reasons);
   if (found.stray) return not('invalid', [found.stray]);
@@ -198,10 +219,13 @@ const judge = (
   return compose(reading, offered, options, found.notes);
 };
 
+/** Returns whether the model ended its response by itself, as the API says it. */
+export const endedByItself = (stopReason: StopReason): boolean =>
+  stopReason === 'end_turn' || stopReason === 'stop_sequence';
+
 /** Null: the model ended by itself, as far as the API says. An unknown stop reason proves no end. */
 const checkStop = (stopReason: StopReason | undefined): NotEdited | null => {
-  if (stopReason === undefined || stopReason === 'end_turn' || stopReason === 'stop_sequence')
-    return null;
+  if (stopReason === undefined || endedByItself(stopReason)) return null;
   if (stopReason === 'refusal')
     return not('declined', [{ code: 'declined', message: 'The model declined to answer.' }]);
   const message =
@@ -209,6 +233,14 @@ const checkStop = (stopReason: StopReason | undefined): NotEdited | null => {
       ? 'The answer has no stop reason: its stream ended early.'
       : `The answer was cut off (stop reason ${stopReason}).`;
   return not('truncated', [{ code: 'stop_reason', message }]);
+};
+
+/** Says of an answer without its marker that the blocks have no nonce either. */
+const withPlainNote = (found: FoundMarker): FoundMarker =>
+  found.marker === 'missing' ? { ...found, notes: [...found.notes, PLAIN_BLOCKS] } : found;
+const PLAIN_BLOCKS: Reason = {
+  code: 'marker_plain',
+  message: 'The blocks end in `END` without the nonce. End each block in `END` and the nonce.',
 };
 
 /** Null: the marker is right, or not asked for and the answer not open. */

@@ -173,6 +173,8 @@ export interface ProposeInput extends PickInput {
   readonly lines?: LinesAsked;
   /** What a person said of secrets; absent: nothing, it is as configured. */
   readonly secrets?: 'mask' | 'send';
+  /** The response before this call was whole but without its completeness marker. Absent: it was not. */
+  readonly markerAsked?: true;
 }
 /** A file that is edited in regions, one call each: which of them comes next. */
 export interface RegionPart {

@@ -2,7 +2,12 @@
  * One chunk: prompt -> model -> outcome -> result. ◆ Never throws for an expected outcome; a recorded answer is never asked for again.
  */
 import { MODEL_BOUNDS } from '../../shared/bounds.js';
-import { renderReasons, type AnswerOutcome, type OfferedFile } from '../../edits/index.js';
+import {
+  endedByItself,
+  renderReasons,
+  type AnswerOutcome,
+  type OfferedFile,
+} from '../../edits/index.js';
 import { judge } from './targets.js';
 import { joinOperations } from '../../edits/internal.js';
 import * as jobs from '../../documents/job/index.js';
@@ -137,6 +142,10 @@ export const proposeEdit: Activity<'proposeEdit'> = async (ports, input, scope) 
     call.unknown.length > 0
       ? ofUnknown(call.unknown)
       : await judge(ports, snapshot, judged, scope.signal);
+  if (input.markerAsked === true && isPlainAndWhole(outcome)) {
+    const unmarked = { ...judged, options: { ...options, requireMarker: false } };
+    outcome = await judge(ports, snapshot, unmarked, scope.signal);
+  }
   if (region !== null && (outcome.outcome === 'edited' || outcome.outcome === 'unchanged')) {
     const said = { ...call, reason: saidReason(outcome) };
     if (!region.isLast)
@@ -158,6 +167,15 @@ const ofUnknown = (placeholders: readonly string[]): AnswerOutcome => {
   const message = `The answer contains ${shown}, which is not a placeholder of these files. Copy each EMEND_SECRET_… exactly as shown, and do not invent any.`;
   return { outcome: 'refused', reasons: [{ code: 'unknown_placeholder', message }] };
 };
+
+/**
+ * Returns whether the response ended by itself and all its blocks end in `END`, so that only nonce and marker are missing. Models that know
+ * this format from elsewhere write it so again if they are asked for the marker.
+ */
+const isPlainAndWhole = ({ outcome, ...rest }: AnswerOutcome): boolean =>
+  outcome === 'unmarked' &&
+  'reasons' in rest &&
+  rest.reasons.some(({ code }) => code === 'marker_plain');
 
 const NOTHING_TO_DO = ['said_unchanged', 'already_present'];
 const REPEATS =
@@ -331,6 +349,7 @@ async function toResult(
         isNew: targets[0]?.base === null,
         outputBudget_tokens: wanted.outputBudget_tokens,
         maxOutputBudget_tokens: most,
+        isCut: !endedByItself(answer.stopReason),
         wholeStep: input.file === '*' && targets.length > 1,
         formats: jobs.formatsOf(snapshot.config, wanted.model),
       });
@@ -351,6 +370,11 @@ async function toResult(
       const next = cut ?? fallback;
       const reason = renderReasons(outcome.reasons);
       const { stopReason, text } = answer;
+      if (next.kind === 'exhausted' && endedByItself(stopReason)) {
+        const codes = outcome.reasons.map(({ code }) => code);
+        const refusal = await refused(blobs, { reasons: reason, answer: text, codes });
+        return { usage, outcome: 'invalid', ...refusal };
+      }
       return { usage, outcome: 'truncated', reason, stopReason, partialLength: text.length, next };
     }
     case 'needs_lines': {

@@ -148,6 +148,8 @@ export interface FallbackState {
   readonly outputBudget_tokens: number;
   /** The smaller of the limit and what the model can write. */
   readonly maxOutputBudget_tokens: number;
+  /** The response was cut off: at its budget, or its stream ended early. False: the model ended it, so more room would not help. */
+  readonly isCut: boolean;
   /** The call was for the whole step, over more than one file. */
   readonly wholeStep: boolean;
   /** Formats that `emend.yaml` leaves on; absent: all. */
@@ -155,9 +157,10 @@ export interface FallbackState {
 }
 
 export function nextFallback(state: FallbackState): FallbackStep {
-  const { format, isNew, outputBudget_tokens, maxOutputBudget_tokens, wholeStep, formats } = state;
+  const { format, isNew, isCut, wholeStep, formats } = state;
+  const { outputBudget_tokens, maxOutputBudget_tokens } = state;
   if (wholeStep) return { kind: 'split' };
-  if (outputBudget_tokens < maxOutputBudget_tokens)
+  if (isCut && outputBudget_tokens < maxOutputBudget_tokens)
     return {
       kind: 'budget',
       outputBudget_tokens: Math.min(2 * outputBudget_tokens, maxOutputBudget_tokens),

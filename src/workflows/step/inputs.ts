@@ -72,6 +72,7 @@ export function editInput(
     refusal: attempt.refusal,
     ...(region === null ? {} : { region }),
     ...(lines === null ? {} : { lines }),
+    ...(attempt.unmarkedAsked ? { markerAsked: true as const } : {}),
     ...(state.secrets === undefined ? {} : { secrets: state.secrets }),
     ...limitsOf(state),
   };

@@ -6,6 +6,7 @@ const stateOf = (changes: Partial<FallbackState>): FallbackState => ({
   isNew: false,
   outputBudget_tokens: 64,
   maxOutputBudget_tokens: 64,
+  isCut: true,
   wholeStep: false,
   ...changes,
 });
@@ -24,6 +25,11 @@ describe('nextFallback', () => {
       { kind: 'budget', outputBudget_tokens: 32 },
     ],
     ['up to the most', { outputBudget_tokens: 40 }, { kind: 'budget', outputBudget_tokens: 64 }],
+    [
+      'more room does not help a model that ended its response itself',
+      { isCut: false, outputBudget_tokens: 16 },
+      { ...terser, outputBudget_tokens: 16 },
+    ],
     ['then a terser format', {}, terser],
     ['from a diff', { format: 'unified-diff' }, terser],
     ['from blocks', { format: 'search-replace' }, terser],
