@@ -2,7 +2,7 @@
  * The edit engine: base bytes and a model's answer in, result bytes or reasons out. Pure, without I/O; works with no server and no model.
  */
 export type * from './types.js';
-export { applyAnswer, endedByItself, renderReasons, wantedPaths } from './apply-answer.js';
+export { applyAnswer, renderReasons, wantedPaths } from './apply-answer.js';
 export type { LineRange as Region } from './listing.js';
 export { type GuardedFile, type GuardOptions, guardFindings } from './guards/index.js';
 export { EXAMPLE, EXAMPLE_PATH, EXAMPLE_TASK } from './guards/lines.js';

@@ -1,6 +1,7 @@
 /** What other folders of Emend use of the engine beside its door, which programs import as `emend/edits`. */
 export { joinOperations, operationsOf, splitRegion } from './formats/structured-edit/regions.js';
 export { mergeRanges } from './listing.js';
+export { endedByItself } from './apply-answer.js';
 export { rebase3 } from './merge.js';
 export { lookUp } from './paths.js';
 export { lineOrigins } from './text/line-diff.js';

@@ -2,14 +2,9 @@
  * One chunk: prompt -> model -> outcome -> result. ◆ Never throws for an expected outcome; a recorded answer is never asked for again.
  */
 import { MODEL_BOUNDS } from '../../shared/bounds.js';
-import {
-  endedByItself,
-  renderReasons,
-  type AnswerOutcome,
-  type OfferedFile,
-} from '../../edits/index.js';
+import { renderReasons, type AnswerOutcome, type OfferedFile } from '../../edits/index.js';
 import { judge } from './targets.js';
-import { joinOperations } from '../../edits/internal.js';
+import { endedByItself, joinOperations } from '../../edits/internal.js';
 import * as jobs from '../../documents/job/index.js';
 import { closeEditPrompt } from '../../model/prompts/index.js';
 import { callKey } from '../../model/journal/index.js';
