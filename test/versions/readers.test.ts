@@ -274,19 +274,6 @@ test('a JSON file of ours that is damaged is named, with what to do', async () =
     ]);
 });
 
-test('a home with a redo log of v 3 is opened by no command', async () => {
-  const owner = Buffer.from(
-    JSON.stringify({ boot: 'before', pid: 1, started: '1', namespace: null }),
-  ).toString('base64url');
-  const log = join(home, 'redo', `${owner}.later`);
-  plant(log, '{"v":3,"at":0}\n');
-  expect(await problemOf(resolveStore({}, home))).toMatchObject({
-    code: 'version_unknown',
-    message: expect.stringContaining(log),
-  });
-  rmSync(log);
-});
-
 test('a decision with v 3 does not count, in words that say what to do; extra fields are no matter', () => {
   const request = {
     v: 2,

@@ -279,7 +279,11 @@ export function activity<I extends ActivityBase, O extends object>(
       checkVersion(input, `The input of ${name}`);
       await failIfReplaced(context);
       await ports.checkHome();
-      await ports.archive.append(input.stepKey, await maskedEntries(input.log, runId), 'later');
+      await ports.archive.append(
+        input.stepKey,
+        await maskedEntries(input.log, runId),
+        'with_next_append',
+      );
       // Nobody waits for it any more (its run was terminated, the worker stops): what has not begun is not begun.
       if (context.cancellationSignal.aborted)
         throw new CancelledFailure(`${name} was cancelled before it started`);
