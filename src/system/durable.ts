@@ -69,8 +69,7 @@ export const ensureDir = async (sys: Sys, path: string, mode = 0o700): Promise<v
     } else if (code !== 'EEXIST' || (await sys.stat(path)).kind !== 'directory') throw error;
   }
   // Also if another process made it, or what is above it: it may have died before that was durable.
-  durable.delete(path);
-  await syncNames(sys, path);
+  await syncNewName(sys, path);
 };
 
 // bound: Names that this process has seen durable, remembered so that their directory is not synced again.
@@ -84,21 +83,10 @@ const remember = (path: string): void => {
 };
 
 /**
- * Makes a file's name durable, and the names that lead to it. Of a file that was found (not `isNew`) it also makes the bytes durable, as its
- * writer may have died before that. Each process does this once for a file, and again for one that it wrote again.
- */
-export const syncName = async (sys: Sys, path: string, isNew = false): Promise<void> => {
-  if (durable.has(path) && !isNew) return;
-  if (isNew) durable.delete(path);
-  else await orNull(sys.fsyncFile(path));
-  await syncNames(sys, path);
-};
-
-/**
  * Makes the name durable, and those of the directories above it, up to one that this process has seen durable. None is remembered before all
  * are: after a failed sync the next call makes all of them again.
  */
-const syncNames = async (sys: Sys, path: string): Promise<void> => {
+export const syncName = async (sys: Sys, path: string): Promise<void> => {
   const names: string[] = [];
   for (let name = path; names.length < NAME_LEVELS && !durable.has(name); name = dirname(name)) {
     const sync = sys.fsyncDir(dirname(name)).then(() => true);
@@ -106,6 +94,19 @@ const syncNames = async (sys: Sys, path: string): Promise<void> => {
     names.push(name);
   }
   for (const name of names) remember(name);
+};
+
+/** Makes the name durable that a file or directory just got, also if this process has seen another one durable under that name. */
+export const syncNewName = (sys: Sys, path: string): Promise<void> => {
+  durable.delete(path);
+  return syncName(sys, path);
+};
+
+/** Makes bytes and name of a file that was found durable, once for each process: its writer may have died before that. */
+const syncFound = async (sys: Sys, path: string): Promise<void> => {
+  if (durable.has(path)) return;
+  await orNull(sys.fsyncFile(path));
+  await syncName(sys, path);
 };
 
 /** Appends all bytes. Throws ENOSPC if the disk accepted only a part of them. */
@@ -186,13 +187,13 @@ export const putFileIfAbsent = async (
 ): Promise<{ readonly bytes: Uint8Array; readonly created: boolean }> => {
   const earlier = await orNull(sys.readFile(path));
   if (earlier !== null) {
-    await syncName(sys, path);
+    await syncFound(sys, path);
     return { bytes: earlier, created: false };
   }
   const temp = await writeTemp(sys, path, bytes, modes);
   const outcome = await orDrop(sys, temp, linkOrRead(sys, temp, path, { bytes, ...modes }));
   await unlinkIfThere(sys, temp);
-  await syncName(sys, path, outcome.created);
+  await (outcome.created ? syncNewName : syncFound)(sys, path);
   return outcome;
 };
 

@@ -10,6 +10,7 @@ import {
   putJsonIfAbsent,
   readJson,
   syncName,
+  syncNewName,
 } from '../../system/durable.js';
 import { ABSENT } from '../../system/given-file.js';
 import { type AppendSync, type Sys, realSys } from '../../system/sys.js';
@@ -43,8 +44,11 @@ const appendLines = async (
   let torn = last !== null && last !== LF;
   for (let write = 0; write < SHORT_WRITES; write++) {
     const bytes = new TextEncoder().encode(torn ? `\n${text}` : text);
-    if ((await makingDir(sys, path, () => sys.append(path, bytes, sync))) === bytes.length)
-      return sync === undefined ? syncName(sys, path, last === null) : undefined;
+    const written = await makingDir(sys, path, () => sys.append(path, bytes, sync));
+    if (written === bytes.length) {
+      if (sync === undefined) await (last === null ? syncNewName : syncName)(sys, path);
+      return;
+    }
     torn = true;
   }
   return fail(

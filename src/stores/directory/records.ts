@@ -8,7 +8,7 @@ import {
   putJsonIfAbsent,
   readJson,
   appendAll,
-  syncName,
+  syncNewName,
 } from '../../system/durable.js';
 import { realSys } from '../../system/sys.js';
 import type { RecordStore, CallLog } from '../ports.js';
@@ -68,7 +68,7 @@ export const createCallLog = ({ dir, sys = realSys }: DiskStoreOptions): CallLog
     begin: (key, bytes) =>
       onLog('Writing', key, async (path) => {
         await appendAll(sys, path, bytes);
-        await syncName(sys, path, true);
+        await syncNewName(sys, path);
         return {
           append: (more, sync) => onLog('Writing', key, () => appendAll(sys, path, more, sync)),
         };
