@@ -138,7 +138,7 @@ export const jsonOf = (line: string): object | null => {
 const tempName = (path: string): string =>
   `${path}.TMP-${process.pid}-${randomBytes(6).toString('hex')}`;
 
-export interface PutModes {
+interface PutModes {
   readonly mode?: number | undefined;
   readonly dirMode?: number;
 }
@@ -254,7 +254,7 @@ const claim = async (sys: Sys, temp: string, path: string, { bytes, ...modes }: 
 // ◆ JSON files carry the version of what is stored. Throw ProblemError `version_unknown` of another one, `disk` of one that is damaged.
 
 /** `why` ends the sentence. */
-export const damaged = (path: string, why: string): never =>
+const damaged = (path: string, why: string): never =>
   fail(
     'disk',
     `${path} is damaged: ${why}.`,

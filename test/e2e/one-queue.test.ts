@@ -232,7 +232,7 @@ longOwn.each(['abort', 'cancel'] as const)(
     const run = await s.start('job.md', AUTO);
     await s.until(worker.fired);
     if (how === 'abort')
-      expect((await s.answer(run, 'abort', { decision: '' })).outcome).toBe('sent');
+      expect((await s.answer(run, 'abort', { decision: '' })).outcome).toBe('resolved');
     else await withHandle(s, run, (handle) => handle.cancel());
     worker.go();
     const ended = await s.end(run).catch(() => null);

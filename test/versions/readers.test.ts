@@ -33,7 +33,7 @@ import { createCallLog } from '../../src/stores/directory/records.js';
 import { createArchive } from '../../src/stores/directory/archive.js';
 import { createBlobStore } from '../../src/stores/directory/blobs.js';
 import { homePaths } from '../../src/stores/home.js';
-import { resolveStore, storePaths } from '../../src/stores/location.js';
+import { storePaths } from '../../src/stores/location.js';
 import { createLocks } from '../../src/workspace/apply/lock.js';
 import { realSys } from '../../src/system/sys.js';
 import { noLinks } from '../support/store-faults.js';
