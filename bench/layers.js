@@ -18,13 +18,11 @@ const WORTH_KEEPING = 1.1;
 
 /** Each layer with the text of the build that switches it on, and the text that switches it off. */
 const LAYERS = {
-  'redo log': { on: 'sys: { ...sys, redo }', off: 'sys' },
   'tuned file calls': {
     on: 'const mayBeAtOnce = (of) => {',
     off: 'const mayBeAtOnce = (of) => {\n    return false;',
   },
   'launcher process': { on: 'useLauncher();', off: '' },
-  'local activities': { on: "local: ['buildProposal', 'saveCheckpoint']", off: 'local: []' },
 };
 const ALL_ON = 'all layers';
 const SHAPES = ['plain', 'commit', 'verified'];

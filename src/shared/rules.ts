@@ -55,8 +55,6 @@ export interface Rules {
   readonly wholeAnswers: readonly Answer[];
   /** What a model may propose after a trigger; the first is what the trigger stands for. */
   readonly replanActions: Readonly<Record<ReplanTrigger, readonly ReplanAction[]>>;
-  /** Activities that run inside a workflow task if all roles share its queue; docs/measures.md has the reasons. */
-  readonly local: readonly string[];
 }
 
 const pick = <N extends string>(
@@ -78,7 +76,6 @@ export const currentRules = (): Rules => ({
   answers: ANSWERS_BY_REASON,
   wholeAnswers: WHOLE_ANSWERS,
   replanActions: REPLAN_ACTIONS,
-  local: ['buildProposal', 'saveCheckpoint'],
 });
 
 export const isLimitName = ({ limits }: Rules, name: string): name is LimitName =>

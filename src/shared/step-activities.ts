@@ -92,8 +92,6 @@ export type PreflightResult =
       readonly commitMessage: string | null;
       readonly head?: string;
       readonly estimate: StepEstimate;
-      /** A proposal is built without a command, of few bytes. */
-      readonly quickBuild?: true;
       /** A formatter runs while a proposal is built. */
       readonly formats?: true;
       /** The repository has hooks that run before a commit. */

@@ -93,7 +93,7 @@ export const resolveHome = async (env: Environment, sys: Sys = realSys): Promise
   return home;
 };
 
-// A home belongs to one host: its locks name processes of this machine, and its redo log relies on what this machine has written.
+// A home belongs to one host: its locks and recorded calls name processes of this machine.
 
 /** Returns the mounts that hold a part of the home: of the home itself and below it. Empty: the system has no table of mounts. */
 export const mountsOfHome = async (

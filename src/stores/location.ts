@@ -7,7 +7,6 @@ import { fail } from '../shared/problems.js';
 import { shellWord } from '../shared/text.js';
 import { freshId, homePaths, hostId, idIn, refuseNetworkHome } from './home.js';
 import { orNull, onDisk, putFileIfAbsent, putJsonIfAbsent, readJson } from '../system/durable.js';
-import { replayRedo } from '../system/redo.js';
 import { errnoOf, type Sys, realSys } from '../system/sys.js';
 import { createArchive } from './directory/archive.js';
 import { createBlobStore, diskFiles } from './directory/blobs.js';
@@ -69,10 +68,9 @@ const unusable = (path: string, why: string, next: string): never =>
   fail('store_unusable', `${path} cannot be Emend's store: ${why}.`, next);
 
 /**
- * Returns the store of a home: the bucket of `EMEND_STORE`, or the one that the home used before, or the home. Restores first what a power
- * cut took of the home. Throws ProblemError `home_unusable` if the home is on a network file system, `version_unknown` if another version of
- * Emend created the store, `store_unusable` if the store is a directory, cannot be written, differs from the one used before, or would hide
- * runs that are in the home.
+ * Returns the store of a home: the bucket of `EMEND_STORE`, or the one that the home used before, or the home. Throws ProblemError
+ * `home_unusable` if the home is on a network file system, `version_unknown` if another version of Emend created the store,
+ * `store_unusable` if the store is a directory, cannot be written, differs from the one used before, or would hide runs that are in the home.
  */
 export const resolveStore = async (
   env: Environment,
@@ -81,7 +79,6 @@ export const resolveStore = async (
 ): Promise<Store> => {
   // A program with a worker may name the home itself, so resolveHome has not seen it.
   await refuseNetworkHome(home, sys);
-  await replayRedo(sys, home);
   const notePath = homePaths(home).storeNote;
   const note = await onDisk(`Reading ${notePath}`, () =>
     readJson<StoreNote>(sys, notePath, 'StoreNote'),

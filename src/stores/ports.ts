@@ -2,21 +2,18 @@
 import type { StepEvent } from '../shared/events.js';
 import type { BlobRef, StepKey } from '../shared/ids.js';
 import { unversioned, versioned } from '../shared/problems.js';
-import type { PutModes } from '../system/durable.js';
+import type { AppendSync } from '../system/sys.js';
 
-/** Of what an activity writes: durable with what comes next before anything outside is told (docs/architecture.md), at the latest its result. */
-type Later = 'later';
-
-/** Content-addressed bytes. A ref is returned only when the bytes are durable under their hash, unless `later`. */
+/** Content-addressed bytes. A ref is returned only when the bytes are durable under their hash. */
 export interface BlobStore {
-  put(bytes: Uint8Array, later?: Later): Promise<BlobRef>;
+  put(bytes: Uint8Array): Promise<BlobRef>;
   /** Throws ProblemError `blob_lost` when absent or when the bytes no longer have their hash. */
   get(ref: BlobRef): Promise<Uint8Array>;
 }
 
-/** JSON that is kept as a blob carries the version of what is stored. For activities: `later`. */
+/** JSON that is kept as a blob carries the version of what is stored. */
 export const putJson = (blobs: BlobStore, value: object): Promise<BlobRef> =>
-  blobs.put(new TextEncoder().encode(JSON.stringify(versioned(value))), 'later');
+  blobs.put(new TextEncoder().encode(JSON.stringify(versioned(value))));
 /** Throws ProblemError `blob_lost`, `version_unknown`; `what` names it there. */
 export const getJson = async <T extends object>(
   blobs: Pick<BlobStore, 'get'>,
@@ -30,12 +27,8 @@ export const getJson = async <T extends object>(
 
 /** Small JSON objects under a key, written once: the first writer's value is what every later caller gets. */
 export interface RecordStore {
-  /** `key` is a relative path of [a-z0-9-_.] segments. Returns the stored value (ours, or the earlier one) durably on disk, unless `later`. */
-  putIfAbsent<T extends object>(
-    key: string,
-    value: T,
-    later?: PutModes['later'],
-  ): Promise<{ value: T; created: boolean }>;
+  /** `key` is a relative path of [a-z0-9-_.] segments. Returns the stored value (ours, or the earlier one), which is durable. */
+  putIfAbsent<T extends object>(key: string, value: T): Promise<{ value: T; created: boolean }>;
   /** Null: there is none. `kind`: see readJson (src/system/durable.ts). Throws ProblemError `disk` where it is damaged, `version_unknown`. */
   get<T extends object = object>(key: string, kind?: string): Promise<T | null>;
   /** Of what lies directly below the key: records end in `.json`. */
@@ -43,7 +36,7 @@ export interface RecordStore {
 }
 
 export interface CallStream {
-  append(bytes: Uint8Array, later?: Later): Promise<void>;
+  append(bytes: Uint8Array, sync?: AppendSync): Promise<void>;
 }
 
 /** What recorded calls leave (src/model/journal): records, and streams that grow, each with one process as its writer. Keys: see RecordStore. */
@@ -60,8 +53,8 @@ export interface CallLog extends RecordStore {
 
 /** What a run leaves behind: an append-only log by stepKey, readable with no server. A torn last line is ignored when read. */
 export interface Archive {
-  /** Durably; `later`: others see it at once, and it becomes durable with what is appended next. */
-  append(stepKey: StepKey, entries: readonly ArchiveEntry[], later?: Later): Promise<void>;
+  /** Appends durably, or with `sync` where others see it at once and the next append to this log makes it durable. */
+  append(stepKey: StepKey, entries: readonly ArchiveEntry[], sync?: AppendSync): Promise<void>;
   read(stepKey: StepKey): Promise<readonly ArchiveEntry[]>;
   /** stepKeys that start with the prefix, newest first. */
   find(prefix: string): Promise<readonly StepKey[]>;

@@ -10,7 +10,7 @@ import {
   versionOf,
 } from '../shared/problems.js';
 import { shellWord } from '../shared/text.js';
-import { errnoOf, linksFail, type Sys } from './sys.js';
+import { errnoOf, linksFail, type AppendSync, type Sys } from './sys.js';
 import { isOfKind, storedKinds } from './version.js';
 
 /** What a failed system call tells a person: call, path and errno. Other errors (bugs, problems) pass unchanged. */
@@ -68,16 +68,13 @@ export const ensureDir = async (sys: Sys, path: string, mode = 0o700): Promise<v
       await orNull(sys.mkdir(path, mode), ['EEXIST']);
     } else if (code !== 'EEXIST' || (await sys.stat(path)).kind !== 'directory') throw error;
   }
-  // Also where another process made it this moment: it may not have come that far. A redo log brings it back with what lies in it.
-  if (sys.redo?.covers(path) === true) return;
-  await sys.fsyncDir(dirname(path));
-  remember(path);
+  // Also if another process made it, or what is above it: it may have died before that was durable.
+  await syncNewName(sys, path);
 };
 
 // bound: Names that this process has seen durable, remembered so that their directory is not synced again.
 const REMEMBERED_NAMES = 10_000;
 const NAME_LEVELS = 6; // bound: Directories above a file that are synced for it: nothing lies deeper in a home or store.
-const LOGGED_BYTES = 65_536; // bound: A larger file is synced where it lies.
 const durable = new Set<string>();
 
 const remember = (path: string): void => {
@@ -86,58 +83,45 @@ const remember = (path: string): void => {
 };
 
 /**
- * Makes a file's name durable, and what leads to it; where it was found its bytes, too, as whoever made it may have died before that, or
- * only logged it. Once a process, as whoever makes it anew (`made`) does the same.
+ * Makes the name durable, and those of the directories above it, up to one that this process has seen durable. None is remembered before all
+ * are: after a failed sync the next call makes all of them again.
  */
-export const syncName = async (sys: Sys, path: string, made = false): Promise<void> => {
-  if (durable.has(path) && !(made && sys.redo?.covers(path) !== true)) return;
-  if (made) durable.delete(path);
-  else await orNull(sys.fsyncFile(path));
-  let name = path;
-  for (let level = 0; level < NAME_LEVELS && !durable.has(name); level++, name = dirname(name)) {
-    const synced = sys.fsyncDir(dirname(name)).then(() => true);
-    if ((await orNull(synced, ['ENOENT', 'EACCES'])) === null) return;
-    remember(name);
+export const syncName = async (sys: Sys, path: string): Promise<void> => {
+  const names: string[] = [];
+  for (let name = path; names.length < NAME_LEVELS && !durable.has(name); name = dirname(name)) {
+    const sync = sys.fsyncDir(dirname(name)).then(() => true);
+    if ((await orNull(sync, ['ENOENT', 'EACCES'])) === null) break;
+    names.push(name);
   }
+  for (const name of names) remember(name);
 };
 
-/** Appends; where a redo log covers the file, by it. Returns the bytes written, which may be fewer on a full disk. */
-export const append = async (
-  sys: Sys,
-  path: string,
-  bytes: Uint8Array,
-  later?: 'later',
-): Promise<number> => {
-  if (sys.redo?.covers(path) !== true) return sys.append(path, bytes, later);
-  const written = await sys.append(path, bytes, 'later');
-  // The caller says all of it again, or gives up.
-  if (written === bytes.length) await logged(sys, path, bytes, { later });
-  return written;
+/** Makes the name durable that a file or directory just got, also if this process has seen another one durable under that name. */
+export const syncNewName = (sys: Sys, path: string): Promise<void> => {
+  durable.delete(path);
+  return syncName(sys, path);
 };
 
+/** Makes bytes and name of a file that was found durable, once for each process: its writer may have died before that. */
+const syncFound = async (sys: Sys, path: string): Promise<void> => {
+  if (durable.has(path)) return;
+  await orNull(sys.fsyncFile(path));
+  await syncName(sys, path);
+};
+
+/** Appends all bytes. Throws ENOSPC if the disk accepted only a part of them. */
 export const appendAll = async (
   sys: Sys,
   path: string,
   bytes: Uint8Array,
-  later?: 'later',
+  sync?: AppendSync,
 ): Promise<void> => {
-  if ((await append(sys, path, bytes, later)) < bytes.length)
+  if ((await sys.append(path, bytes, sync)) < bytes.length)
     throw Object.assign(new Error('the disk accepted only a part'), {
       code: 'ENOSPC',
       syscall: 'write',
       path,
     });
-};
-
-const logged = async (
-  { redo }: Sys,
-  path: string,
-  bytes: Uint8Array,
-  { mode, later }: PutModes,
-): Promise<void> => {
-  redo?.add(path, bytes, mode);
-  remember(path);
-  if (later === undefined) await redo?.flush();
 };
 
 /** The object of a JSON line; null: it is none, or not whole. */
@@ -154,11 +138,9 @@ export const jsonOf = (line: string): object | null => {
 const tempName = (path: string): string =>
   `${path}.TMP-${process.pid}-${randomBytes(6).toString('hex')}`;
 
-export interface PutModes {
+interface PutModes {
   readonly mode?: number | undefined;
   readonly dirMode?: number;
-  /** It becomes durable with what comes before anybody outside is told: in the redo log, where one covers it; `name`: in its directory, too. */
-  readonly later?: 'later' | 'name' | undefined;
 }
 
 /** Runs `write`; where the directory of its file is missing that is made first. */
@@ -174,9 +156,6 @@ export const makingDir = async <T>(
   return write();
 };
 
-const isLogged = (sys: Sys, path: string, bytes: Uint8Array): boolean =>
-  sys.redo?.covers(path) === true && bytes.length <= LOGGED_BYTES;
-
 export const writeTemp = async (
   sys: Sys,
   path: string,
@@ -184,8 +163,7 @@ export const writeTemp = async (
   { mode = 0o600, dirMode }: PutModes,
 ) => {
   const temp = tempName(path);
-  const later = isLogged(sys, path, bytes) ? 'later' : undefined;
-  const write = () => sys.writeExclusive(temp, bytes, { mode }, later);
+  const write = () => sys.writeExclusive(temp, bytes, { mode });
   await orDrop(sys, temp, makingDir(sys, path, write, dirMode));
   return temp;
 };
@@ -198,8 +176,7 @@ const orDrop = <T>(sys: Sys, temp: string, work: Promise<T>): Promise<T> =>
   });
 
 /**
- * Writes a file that did not exist, whole or not at all, whatever dies when: temp file, fsync, link, fsync of the directory; or with one
- * sync of the redo log.
+ * Writes a file that did not exist, whole or not at all, whatever dies when: temp file, fsync, link, fsync of the directory.
  * Returns the bytes that stand under the path durably: ours, or those of an earlier writer.
  */
 export const putFileIfAbsent = async (
@@ -210,19 +187,13 @@ export const putFileIfAbsent = async (
 ): Promise<{ readonly bytes: Uint8Array; readonly created: boolean }> => {
   const earlier = await orNull(sys.readFile(path));
   if (earlier !== null) {
-    await syncName(sys, path);
-    if (modes.later === undefined) await sys.redo?.flush();
+    await syncFound(sys, path);
     return { bytes: earlier, created: false };
   }
   const temp = await writeTemp(sys, path, bytes, modes);
   const outcome = await orDrop(sys, temp, linkOrRead(sys, temp, path, { bytes, ...modes }));
   await unlinkIfThere(sys, temp);
-  if (outcome.created) durable.delete(path);
-  if (outcome.created && isLogged(sys, path, bytes)) {
-    await logged(sys, path, bytes, { ...modes, mode: modes.mode ?? 0o600 });
-    // Where there is a log what follows goes into that, and syncs no directory.
-  } else if (!outcome.created || modes.later !== 'name' || sys.redo?.covers(path) === true)
-    await syncName(sys, path, outcome.created);
+  await (outcome.created ? syncNewName : syncFound)(sys, path);
   return outcome;
 };
 
@@ -283,7 +254,7 @@ const claim = async (sys: Sys, temp: string, path: string, { bytes, ...modes }: 
 // ◆ JSON files carry the version of what is stored. Throw ProblemError `version_unknown` of another one, `disk` of one that is damaged.
 
 /** `why` ends the sentence. */
-export const damaged = (path: string, why: string): never =>
+const damaged = (path: string, why: string): never =>
   fail(
     'disk',
     `${path} is damaged: ${why}.`,

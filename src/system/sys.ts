@@ -25,13 +25,8 @@ interface FileRead {
   readonly bytes: Uint8Array | null;
 }
 
-/** A log that makes durable what was written without a sync where it lies (redo.ts): with the next flush, in the order of the calls. */
-export interface Redo {
-  covers(path: string): boolean;
-  /** All of a file written once, with its mode; else whole lines that were appended. */
-  add(path: string, bytes: Uint8Array, mode?: number): void;
-  flush(): Promise<void>;
-}
+/** Leaves the sync of what is appended to the next append of the same file. A power cut before that may take it back. */
+export type AppendSync = 'with_next_append';
 
 interface NewFile {
   /** Exact permission and special bits, whatever the umask. */
@@ -41,14 +36,12 @@ interface NewFile {
 }
 
 export interface Sys {
-  /** What makes small files durable; absent: they are synced where they lie. */
-  readonly redo?: Redo;
-  /** Creates the file (EEXIST where the path is taken), writes all bytes, sets its mode last, fsyncs it unless `later`. */
-  writeExclusive(path: string, bytes: Uint8Array, file: NewFile, later?: 'later'): Promise<void>;
+  /** Creates the file (EEXIST where the path is taken), writes all bytes, sets its mode last, fsyncs it. */
+  writeExclusive(path: string, bytes: Uint8Array, file: NewFile): Promise<void>;
   /** As writeExclusive, with the bytes of another file. Until it is whole the copy has the mode 0600. */
   copyExclusive(from: string, to: string, file: NewFile): Promise<void>;
-  /** One write with O_APPEND (creating the file 0600), then fsync unless `later`. Returns the bytes written, which may be fewer on a full disk. */
-  append(path: string, bytes: Uint8Array, later?: 'later'): Promise<number>;
+  /** One write with O_APPEND (creating the file 0600), then fsync unless `sync` says when. Returns the bytes written, which may be fewer on a full disk. */
+  append(path: string, bytes: Uint8Array, sync?: AppendSync): Promise<number>;
   rename(from: string, to: string): Promise<void>;
   /** A second name for a file; EEXIST where the path is taken. Never follows symbolic links. */
   link(existing: string, path: string): Promise<void>;
@@ -109,7 +102,7 @@ const toStat = (stat: BigIntStats): FileStat => ({
   changed_ns: stat.ctimeNs,
 });
 
-const finishNew = async (made: number, file: NewFile, later?: 'later'): Promise<void> => {
+const finishNew = async (made: number, file: NewFile): Promise<void> => {
   let { mode } = file;
   if (file.owner !== undefined) {
     const { uid, gid } = file.owner;
@@ -122,29 +115,29 @@ const finishNew = async (made: number, file: NewFile, later?: 'later'): Promise<
   }
   // After the owner: changing it clears the special bits.
   await fs.fchmod(made, mode);
-  if (later === undefined) await fs.fsync(made);
+  await fs.fsync(made);
 };
 
 const CREATE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 export const realSys: Sys = {
-  writeExclusive: (path, bytes, file, later) =>
+  writeExclusive: (path, bytes, file) =>
     fs.withFile(path, CREATE, 0o600, async (made) => {
       await fs.writeAll(made, bytes);
-      await finishNew(made, file, later);
+      await finishNew(made, file);
     }),
   copyExclusive: async (from, to, file) => {
     await realSys.writeExclusive(to, await fs.withFile(from, READ, 0, fs.readAll), file);
   },
-  append: (path, bytes, later) =>
+  append: (path, bytes, sync) =>
     fs.withFile(
       path,
       constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND,
       0o600,
       async (file) => {
         const written = await fs.write(file, bytes);
-        if (later === undefined) await fs.fsync(file);
+        if (sync === undefined) await fs.fsync(file);
         return written;
       },
     ),

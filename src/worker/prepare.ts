@@ -6,9 +6,7 @@ import { askEndedRuns, type EndedRuns } from '../client/ended/runs.js';
 import { queuesFor } from '../shared/names.js';
 import { resolveStore, type Store } from '../stores/location.js';
 import { useLauncher } from '../system/launcher.js';
-import { openRedo } from '../system/redo.js';
 import { clearScratch } from '../system/scratch.js';
-import { realSys } from '../system/sys.js';
 import * as live from '../temporal/live-workers.js';
 import { createPorts } from './adapters.js';
 import { reportLeftovers } from './leftovers.js';
@@ -32,15 +30,14 @@ export async function prepare(
   options: CompleteOptions,
   server: WorkerConnection | null,
 ): Promise<PreparedActivities> {
-  const { env, home, logger, sys = realSys } = options;
+  const { env, home, logger } = options;
   useLauncher();
   const store = await resolveStore(env, home);
   await warnOfNewHome(home, logger);
   const { id, start } = await startAsHost(options, store, server);
   const queues = queuesFor(env, id);
   const endedRuns = endedRunsOf(options);
-  const redo = await openRedo(sys, home);
-  const ports = await createPorts({ env, home, logger, sys: { ...sys, redo } }, store, endedRuns);
+  const ports = await createPorts(options, store, endedRuns);
   const recovered = await ports.workspace.recover();
   for (const transaction of recovered) logger.warn(transaction, 'recovered a transaction');
   await clearScratch();
@@ -49,10 +46,7 @@ export async function prepare(
     queues,
     recovered,
     ...partsOfRoles(options, ports, { queues, identity }),
-    close: async () => {
-      await redo.close();
-      await endedRuns.close();
-    },
+    close: () => endedRuns.close(),
   };
   return { activities, store, report: () => reportLeftovers(endedRuns, home, logger) };
 }

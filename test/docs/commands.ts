@@ -194,6 +194,7 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   'npm run test:cluster -- cluster/lost-hosts': { by: 'scripts/cluster.js' },
   'node bench/starts.js': MEASURE,
   'npm run bench:step -- --only time --only rate --rounds 16 --rate-rounds 4 --steps 30': MEASURE,
+  'npm run bench:layers': MEASURE,
   'npm run bench:step -- --only actions': MEASURE,
   'npm run bench:step -- --only budget --rounds 10': MEASURE,
   'strace -f -qq -e trace=fsync,fdatasync -e signal=none -o calls npm run bench:step -- --only budget --rounds 5':

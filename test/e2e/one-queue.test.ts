@@ -45,7 +45,6 @@ interface Event extends Time {
     readonly taskQueue: { readonly name: string };
     readonly activityType: { readonly name: string };
   };
-  readonly markerRecordedEventAttributes?: { readonly markerName: string };
 }
 const ms = ({ eventTime: { seconds, nanos } }: Time): number =>
   Number(seconds) * 1000 + nanos / 1e6;
@@ -168,16 +167,12 @@ longOwn(
   },
 );
 
-// Local activities: what runs inside a workflow task dies with it, and no heartbeat tells.
+// A worker that serves all roles is killed or stopped while it builds a proposal.
 
 const asActivities = (events: readonly Event[]): readonly string[] =>
   events.flatMap(
     ({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType.name ?? [],
   );
-const localMarkers = (events: readonly Event[]): number =>
-  events.filter(
-    ({ markerRecordedEventAttributes: marker }) => marker?.markerName === 'core_local_activity',
-  ).length;
 
 /** Each activity's result once, each event once, one answer paid for, one commit of both attempts together. */
 const expectOneEnd = async (s: Scene, run: ResolvedRun): Promise<void> => {
@@ -191,16 +186,16 @@ const expectOneEnd = async (s: Scene, run: ResolvedRun): Promise<void> => {
   const seqs = archived.archived.events.map(({ seq }) => seq);
   expect(seqs).toEqual(seqs.map((_, at) => at + 1));
   const history = await eventsOf(s, run);
-  expect([asActivities(history), localMarkers(history)]).toEqual([
-    ['beginRun', 'preflight', 'proposeEdit', 'runTests', 'applyProposal', 'commit'],
-    1,
+  expect(asActivities(history)).toEqual([
+    ...['beginRun', 'preflight', 'proposeEdit', 'buildProposal', 'runTests', 'applyProposal'],
+    'commit',
   ]);
 };
 const AUTO = JOB.replace('commit: true', 'commit: true\napproval: auto');
 
 const KILLS = ['buildProposal:after:1', 'buildProposal:before:1', 'buildProposal:sys:link@blobs'];
 longOwn.each(KILLS)(
-  'SIGKILL inside a local activity (%s): another worker takes the workflow task over, and nothing is lost',
+  'SIGKILL while the proposal is built (%s): another worker builds it, and nothing is lost',
   async (point) => {
     const s = await own();
     const dying = await s.worker(point);
@@ -214,7 +209,7 @@ longOwn.each(KILLS)(
 );
 
 longOwn(
-  'a worker that is stopped inside a local activity ends it, and the run is not cancelled by that',
+  'a worker that is stopped while the proposal is built ends that, and the run is not cancelled by it',
   async () => {
     const s = await own();
     const stopping = await s.worker('buildProposal:hold-before:1');
@@ -230,14 +225,14 @@ longOwn(
 );
 
 longOwn.each(['abort', 'cancel'] as const)(
-  '%s while a local activity runs: it comes to its end, then the run does',
+  '%s while the proposal is built: that comes to its end, then the run does',
   async (how) => {
     const s = await own();
     const worker = await s.worker('buildProposal:hold-before:1');
     const run = await s.start('job.md', AUTO);
     await s.until(worker.fired);
     if (how === 'abort')
-      expect((await s.answer(run, 'abort', { decision: '' })).outcome).toBe('sent');
+      expect((await s.answer(run, 'abort', { decision: '' })).outcome).toBe('resolved');
     else await withHandle(s, run, (handle) => handle.cancel());
     worker.go();
     const ended = await s.end(run).catch(() => null);
@@ -248,16 +243,3 @@ longOwn.each(['abort', 'cancel'] as const)(
     ]).toEqual(['1', '']);
   },
 );
-
-longOwn("a formatter, which is a person's command, makes it an activity of its own", async () => {
-  const s = await own();
-  s.write('emend.yaml', 'formatCommand: "true"\n');
-  await s.worker();
-  const run = await s.start('job.md', AUTO);
-  expect(await s.end(run)).toMatchObject({ outcome: 'committed' });
-  const history = await eventsOf(s, run);
-  expect([asActivities(history).includes('buildProposal'), localMarkers(history)]).toEqual([
-    true,
-    0,
-  ]);
-});

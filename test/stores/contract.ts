@@ -132,7 +132,11 @@ export const storeContract = (adapter: string, store: () => OpenStore): void => 
       const key = fresh();
       expect(await a!.archive.read(key)).toEqual([]);
       const minute = (n: number) => `2026-01-01T00:0${n}:00.000Z`;
-      await a!.archive.append(key, [entry('a1', minute(1)), entry('a2', minute(5))], 'later');
+      await a!.archive.append(
+        key,
+        [entry('a1', minute(1)), entry('a2', minute(5))],
+        'with_next_append',
+      );
       await a!.archive.append(key, [entry('a3', minute(2))]);
       await b!.archive.append(key, [
         entry('b1', minute(3)),
@@ -220,7 +224,7 @@ export const storeContract = (adapter: string, store: () => OpenStore): void => 
       let all = 'begin\n';
       for (let n = 0; n < 12; n++) {
         const piece = `${n} ${'x'.repeat(50_000)}\n`;
-        await stream.append(bytesOf(piece), n % 2 === 0 ? 'later' : undefined);
+        await stream.append(bytesOf(piece), n % 2 === 0 ? 'with_next_append' : undefined);
         all += piece;
         expect(await b!.calls.size(key)).toBe(all.length);
       }
@@ -233,7 +237,7 @@ export const storeContract = (adapter: string, store: () => OpenStore): void => 
       const [a, b] = await opened();
       const [step, call] = [fresh(), `${fresh()}${fresh()}`];
       expect(await b!.calls.names(step)).toEqual([]);
-      await a!.calls.putIfAbsent(`${step}/${call}/call`, { n: 1 }, 'name');
+      await a!.calls.putIfAbsent(`${step}/${call}/call`, { n: 1 });
       expect(await b!.calls.putIfAbsent(`${step}/${call}/call`, { n: 2 })).toEqual({
         value: { n: 1 },
         created: false,

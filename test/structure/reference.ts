@@ -186,7 +186,7 @@ export const activityTable = (): string => {
       return [
         `\`${name}\``,
         work,
-        `${QUEUES[role]}${mayRunCommands === true ? `, or ${QUEUES.command}` : ''}${currentRules().local.includes(name) ? ', or [local](measures.md#local-activities)' : ''}`,
+        `${QUEUES[role]}${mayRunCommands === true ? `, or ${QUEUES.command}` : ''}`,
         timeOf(timeouts.scheduleToStartTimeout),
         [own, ...parts].join(' + '),
         timeOf(timeouts.scheduleToCloseTimeout),

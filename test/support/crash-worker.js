@@ -12,6 +12,7 @@ import { createWorker } from '../../dist/src/worker/index.js';
 import { resolveHome } from '../../dist/src/stores/home.js';
 import { realSys } from '../../dist/src/system/sys.js';
 import { faultAt, isFaultPoint } from './fault-points.js';
+import { withPowerCut } from './power-cut.js';
 
 /**
  * `FAULT=<errno>:<part of a path>[:<call>,...]`: while the file FAULT_ON is there, writes to such paths fail with the errno; each that
@@ -43,13 +44,18 @@ const faulty = (call, real) =>
         });
       }
     : real;
-const sys = errno
-  ? {
-      sys: Object.fromEntries(
-        Object.entries(realSys).map(([call, real]) => [call, faulty(call, real)]),
-      ),
-    }
-  : {};
+/** The system calls that the worker gets. With CUT the signal SIGUSR2 is a power cut (power-cut.js). */
+const chosenSys = () => {
+  if (errno)
+    return Object.fromEntries(
+      Object.entries(realSys).map(([call, real]) => [call, faulty(call, real)]),
+    );
+  if (process.env.CUT === undefined) return realSys;
+  const { sys, cut } = withPowerCut(realSys, process.env.CRASH_MARK);
+  process.on('SIGUSR2', cut);
+  return sys;
+};
+const sys = chosenSys();
 
 const [name, when, nth] = (process.env.CRASH ?? '').split(':');
 let seen = 0;
@@ -100,7 +106,7 @@ const start = async (env) =>
     home: await resolveHome(env),
     logger: pino({ level: process.env.LOG ?? 'warn' }, pino.destination({ fd: 2, sync: true })),
     interceptors: { activity: name ? [crash] : [] },
-    ...sys,
+    sys,
   });
 
 // On a cluster (test/e2e/homes.ts) a worker of a second home shares this process, so that a planned fault strikes both.

@@ -33,7 +33,7 @@ import { createCallLog } from '../../src/stores/directory/records.js';
 import { createArchive } from '../../src/stores/directory/archive.js';
 import { createBlobStore } from '../../src/stores/directory/blobs.js';
 import { homePaths } from '../../src/stores/home.js';
-import { resolveStore, storePaths } from '../../src/stores/location.js';
+import { storePaths } from '../../src/stores/location.js';
 import { createLocks } from '../../src/workspace/apply/lock.js';
 import { realSys } from '../../src/system/sys.js';
 import { noLinks } from '../support/store-faults.js';
@@ -272,19 +272,6 @@ test('a JSON file of ours that is damaged is named, with what to do', async () =
         next: expect.stringContaining('Restore it from a backup'),
       },
     ]);
-});
-
-test('a home with a redo log of v 3 is opened by no command', async () => {
-  const owner = Buffer.from(
-    JSON.stringify({ boot: 'before', pid: 1, started: '1', namespace: null }),
-  ).toString('base64url');
-  const log = join(home, 'redo', `${owner}.later`);
-  plant(log, '{"v":3,"at":0}\n');
-  expect(await problemOf(resolveStore({}, home))).toMatchObject({
-    code: 'version_unknown',
-    message: expect.stringContaining(log),
-  });
-  rmSync(log);
 });
 
 test('a decision with v 3 does not count, in words that say what to do; extra fields are no matter', () => {

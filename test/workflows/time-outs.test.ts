@@ -153,7 +153,6 @@ const OTHERS: Record<string, readonly string[]> = {
     'watch_ms',
     'half_ms',
     'flush_ms',
-    'cut_ms',
     'removeWait_ms',
   ],
   "a part of a command's own time, while it uses the network": [
@@ -186,7 +185,6 @@ const OTHERS: Record<string, readonly string[]> = {
     'foreignScratch_ms',
     'checkpointFresh_ms',
     'day_ms',
-    'clockSet_ms',
     'lock_ms',
     'ahead_ms',
     'foreignLock_ms',

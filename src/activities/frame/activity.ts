@@ -93,7 +93,7 @@ async function failIfReplaced(context: Context): Promise<void> {
   const { namespace, taskToken, currentAttemptScheduledTimestampMs } = info;
   const timeout_ms = heartbeatTimeoutOf(info);
   const age_ms = CLOCK.wall_ms() - currentAttemptScheduledTimestampMs;
-  if (info.isLocal || timeout_ms === null || (age_ms >= 0 && age_ms < timeout_ms / 2)) return;
+  if (timeout_ms === null || (age_ms >= 0 && age_ms < timeout_ms / 2)) return;
   await context.client.workflowService
     .recordActivityTaskHeartbeat({ namespace, taskToken })
     .catch((error: unknown) => {
@@ -279,7 +279,11 @@ export function activity<I extends ActivityBase, O extends object>(
       checkVersion(input, `The input of ${name}`);
       await failIfReplaced(context);
       await ports.checkHome();
-      await ports.archive.append(input.stepKey, await maskedEntries(input.log, runId), 'later');
+      await ports.archive.append(
+        input.stepKey,
+        await maskedEntries(input.log, runId),
+        'with_next_append',
+      );
       // Nobody waits for it any more (its run was terminated, the worker stops): what has not begun is not begun.
       if (context.cancellationSignal.aborted)
         throw new CancelledFailure(`${name} was cancelled before it started`);
@@ -309,12 +313,7 @@ export function activity<I extends ActivityBase, O extends object>(
     } catch (error) {
       const why = context.cancellationDetails;
       // What a worker that stops has begun is no attempt of the activity.
-      if (
-        why?.workerShutdown === true &&
-        !why.cancelRequested &&
-        input.handsBack === true &&
-        !context.info.isLocal
-      )
+      if (why?.workerShutdown === true && !why.cancelRequested && input.handsBack === true)
         throw ApplicationFailure.create({
           type: HANDED_BACK,
           message: 'Its worker stopped.',

@@ -227,7 +227,7 @@ export async function askForJson<T>(
         refusal:
           last === null
             ? null
-            : await ports.blobs.put(new TextEncoder().encode(JSON.stringify(last)), 'later'),
+            : await ports.blobs.put(new TextEncoder().encode(JSON.stringify(last))),
         build: () => Promise.resolve(build(last)),
       },
       scope,

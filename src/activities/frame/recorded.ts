@@ -7,14 +7,13 @@ export async function recordOnce<T extends object>(
   records: RecordStore,
   key: string,
   compute: () => Promise<T>,
-  later?: 'later',
 ): Promise<T> {
   const value = await records.get(key);
   if (value !== null) return value as T;
   const made = await compute();
   return 'outcome' in made && made.outcome === 'refused'
     ? made
-    : (await records.putIfAbsent(key, made, later)).value;
+    : (await records.putIfAbsent(key, made)).value;
 }
 
 interface Refused {

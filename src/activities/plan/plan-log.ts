@@ -157,10 +157,10 @@ export function withPlanLog(archive: Archive, path: string): Archive {
   const log = new PlanLog(archive, path);
   return {
     ...archive,
-    append: async (stepKey, entries, later) => {
+    append: async (stepKey, entries, sync) => {
       const due = await log.dueLines(stepKey, entries);
       const before = await log.writtenBefore(stepKey, due);
-      await archive.append(stepKey, entries, later);
+      await archive.append(stepKey, entries, sync);
       log.write(due, before);
     },
   };

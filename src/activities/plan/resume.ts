@@ -87,7 +87,7 @@ async function marksOnDisk(
         made.set(result?.ref ?? '', { ref: kept.proposal, from: base?.ref ?? '' });
       }
     }
-  let last = made.get(await blobs.put(await readGiven(join(root, path)), 'later'));
+  let last = made.get(await blobs.put(await readGiven(join(root, path))));
   for (; last !== undefined && !marks.includes(last.ref); last = made.get(last.from))
     marks.unshift(last.ref);
   return marks;

@@ -100,7 +100,7 @@ export async function writePlan(
         : await write(ports, { ...wanted, message }, { ref: proposal, decision: number }, scope);
     if (done === 'base_changed') continue;
     if (done.outcome !== 'written') return done;
-    return (await ports.records.putIfAbsent(doneKey, { ...done, data }, 'later')).value;
+    return (await ports.records.putIfAbsent(doneKey, { ...done, data })).value;
   }
   return {
     outcome: 'conflict',

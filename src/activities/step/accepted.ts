@@ -126,7 +126,7 @@ export async function keepAccepted(
         path,
         base,
         result: {
-          ref: await blobs.put(result.bytes, 'later'),
+          ref: await blobs.put(result.bytes),
           mode: result.mode ?? base?.mode ?? NEW_FILE_MODE,
         },
         ...(input.format === 'whole-file' ? { rewritten: true as const } : {}),

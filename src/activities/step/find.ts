@@ -82,7 +82,7 @@ const fileReader = ({ edits, records }: Ports, root: string, signal: AbortSignal
       imports: imports.slice(0, IMPORTS),
       hidden,
     };
-    return { lines: shown, outline: (await records.putIfAbsent(key, kept, 'later')).value };
+    return { lines: shown, outline: (await records.putIfAbsent(key, kept)).value };
   };
   return (path: string, held?: Uint8Array) => read(path, held).catch(() => null);
 };

@@ -204,7 +204,7 @@ const partOf = async (
   return {
     path: file.path,
     base: file.base,
-    result: { ref: await blobs.put(part, 'later'), mode: file.result.mode },
+    result: { ref: await blobs.put(part), mode: file.result.mode },
   };
 };
 

@@ -101,11 +101,8 @@ export const proposeEdit: Activity<'proposeEdit'> = async (ports, input, scope) 
     );
     // Which lines the model was shown belongs to the stored request: a later attempt must judge its answer by the same.
     const { seen, files, omitted } = built;
-    await ports.records.putIfAbsent(
-      shownKey,
-      { shown: Object.fromEntries(seen), files, omitted },
-      'later',
-    );
+    const shown = { shown: Object.fromEntries(seen), files, omitted };
+    await ports.records.putIfAbsent(shownKey, shown);
     return built;
   };
   const call = await callModel(ports, snapshot, { ...wanted, build }, scope);

@@ -85,7 +85,7 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 export const putText = (blobs: BlobStore, text: string): Promise<BlobRef> =>
-  blobs.put(encoder.encode(text), 'later');
+  blobs.put(encoder.encode(text));
 export const getText = async (blobs: BlobStore, ref: BlobRef): Promise<string> =>
   decoder.decode(await blobs.get(ref));
 
@@ -152,7 +152,7 @@ export async function snapshotTarget(options: {
   const encoding = encodingOf(config, path) ?? null;
   const facts = await ports.edits.run('describe', { path, bytes, encoding }, signal);
   if (!deletes) needText(path, bytes, facts);
-  const ref = await ports.blobs.put(bytes, 'later');
+  const ref = await ports.blobs.put(bytes);
   return {
     // A symbolic link stays one: the file that it leads to is what is edited.
     path: target.target,
@@ -202,7 +202,7 @@ export async function textRefs(options: {
       bytes,
       await ports.edits.run('describe', { path, bytes, encoding: null }, signal),
     );
-    refs.push({ path, ref: await ports.blobs.put(bytes, 'later'), bytes: bytes.length });
+    refs.push({ path, ref: await ports.blobs.put(bytes), bytes: bytes.length });
   };
   for (const path of new Set(paths)) {
     if (commit !== undefined) {

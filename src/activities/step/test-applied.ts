@@ -37,7 +37,7 @@ export async function testApplied(
   const before = await beforeTests(ports, input, { files, key }, scope);
   if (before !== null) return before;
   const outcome = await run(ports, input, { place, files, key }, scope);
-  if (files.length > 0) await ports.records.putIfAbsent(`${key}-ended`, outcome, 'later');
+  if (files.length > 0) await ports.records.putIfAbsent(`${key}-ended`, outcome);
   return outcome;
 }
 

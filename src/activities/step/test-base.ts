@@ -88,7 +88,7 @@ async function verdictOf(
   if (recorded !== null) return recorded;
   const verdict = await judgeNow();
   if (key === null || 'holder' in verdict) return verdict;
-  return (await records.putIfAbsent(key, verdict, 'later')).value;
+  return (await records.putIfAbsent(key, verdict)).value;
 }
 
 /** Without an overlay the tests write the workspace, so no other run may work in it. */

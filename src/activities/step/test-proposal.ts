@@ -53,7 +53,7 @@ export async function testProposal(
   if (ended !== null) return ended;
   const outcome = await run(ports, input, { place, files, baseHash }, scope);
   const isBound = baseHash !== null && outcome.outcome !== 'changed_files' && isPassed(outcome);
-  await ports.records.putIfAbsent(isBound ? `${key}-passed` : `${key}-${on.run}`, outcome, 'later');
+  await ports.records.putIfAbsent(isBound ? `${key}-passed` : `${key}-${on.run}`, outcome);
   return outcome;
 }
 

@@ -10,8 +10,6 @@ import { homePaths } from '../../stores/home.js';
 import { clearScratch, deadScratch } from '../../system/scratch.js';
 import { storePaths } from '../../stores/location.js';
 import type { StoredFile } from '../../stores/ports.js';
-import { loggedFiles } from '../../system/redo.js';
-import { realSys } from '../../system/sys.js';
 import { together } from '../../system/turns.js';
 import { dropReverted, revertedNotes, type RevertedNotes } from '../../workspace/git/index.js';
 import { archivedRun } from '../archive/run.js';
@@ -61,15 +59,10 @@ export const findUnused = async (emend: Emend, wanted: UnusedWanted): Promise<Un
   const places = emend.store === emend.home ? [emend.home] : [emend.store, emend.home];
   // The dev server's database names blobs too, but its runs were asked already, and it may be large.
   // Layers name nothing, may be large, and have directories that cannot be read.
-  const found = (await oldSteps.storedFiles(emend, places, layers)).filter(
+  const stored = (await oldSteps.storedFiles(emend, places, layers)).filter(
     ({ path }) => !path.startsWith(`${server}/`),
   );
   const now = Date.now();
-  // Counts as young: the next boot would bring it back.
-  const logged = await loggedFiles(realSys, emend.home);
-  const stored = found.map((file) =>
-    logged.has(file.path) ? { ...file, changed_ms: Infinity } : file,
-  );
 
   // A clock that jumped ahead makes all files old, those of this minute too: age is counted from the newest of them.
   const newest_ms = stored.reduce((newest, file) => Math.max(newest, file.written_ms), 0);

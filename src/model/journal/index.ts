@@ -54,8 +54,7 @@ export const createCallJournal = (options: JournalOptions): CallJournal => {
     const { input_usd, output_usd, cacheRead_usd, cacheWrite_usd } = input.prices;
     const prices = { input_usd, output_usd, cacheRead_usd, cacheWrite_usd };
     const made = { at: at(), key: keyParts(input.key), request, nonce, prices };
-    // Its name and the claim's are durable with the log's, before the call is sent.
-    const { record } = await files.put('call', made, 'name');
+    const { record } = await files.put('call', made);
     return record;
   };
 
@@ -68,8 +67,7 @@ export const createCallJournal = (options: JournalOptions): CallJournal => {
     if (whole === undefined) return;
     const answer = toAnswer(whole.stream, call.request.model);
     const made = { at: at(), attempt: whole.attempt, answer, usage: usageOfCall(attempts) };
-    // Made again from the attempt's log where a power cut takes it.
-    await files.put('answer', made, 'later');
+    await files.put('answer', made);
   };
 
   /** Claims the attempt and makes it. False: somebody else has claimed it. */
@@ -81,7 +79,7 @@ export const createCallJournal = (options: JournalOptions): CallJournal => {
   ): Promise<boolean> => {
     const owner = await takeOwnership(sys);
     try {
-      const { created } = await files.put(`attempt-${attempt}`, { at: at(), owner }, 'name');
+      const { created } = await files.put(`attempt-${attempt}`, { at: at(), owner });
       if (!created) return false;
       await makeAttempt({ files, attempt, model, request, owner_ms, at }, input);
       return true;

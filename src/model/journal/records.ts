@@ -10,7 +10,6 @@
 import { randomUUID } from 'node:crypto';
 import { fail } from '../../shared/problems.js';
 import { type StepKey, isStepKey } from '../../shared/ids.js';
-import type { PutModes } from '../../system/durable.js';
 import type { CallLog } from '../../stores/ports.js';
 import type { Sys } from '../../system/sys.js';
 import type { ModelAnswer, ModelRequest, CallKeyParts, Prices } from '../ports.js';
@@ -62,9 +61,9 @@ export class CallFiles {
     this.calls.get<AttemptRecord>(`${this.key}/attempt-${n}`, 'AttemptRecord');
   end = (n: number) => this.calls.get<EndRecord>(`${this.key}/attempt-${n}.end`, 'EndRecord');
 
-  /** What stands there durably afterwards: ours, or an earlier writer's. */
-  async put<T extends object>(name: string, record: T, later?: PutModes['later']) {
-    const { value, created } = await this.calls.putIfAbsent(`${this.key}/${name}`, record, later);
+  /** Returns the record that the store has durably: ours, or an earlier writer's. */
+  async put<T extends object>(name: string, record: T) {
+    const { value, created } = await this.calls.putIfAbsent(`${this.key}/${name}`, record);
     return { record: value, created };
   }
 

@@ -6,6 +6,7 @@ import { jsonOf } from '../../system/durable.js';
 import { ModelError } from '../errors.js';
 import { checkVersion, versioned } from '../../shared/problems.js';
 import type { CallLog, CallStream } from '../../stores/ports.js';
+import type { AppendSync } from '../../system/sys.js';
 import { isEvent, type StreamEvent } from '../ports.js';
 
 /** More than this waiting holds the stream up until it is on disk. */
@@ -53,7 +54,7 @@ export class StreamLog {
    */
   async append(event: StreamEvent): Promise<void> {
     this.line({ t: this.elapsed_ms(), e: event }, this.max_bytes);
-    if (event.type === 'message_start') await this.flush('later');
+    if (event.type === 'message_start') await this.flush('with_next_append');
     else if (event.type === 'message_stop' || this.waiting_bytes > maxWaiting_bytes)
       await this.flush();
     else if (this.failure !== null) throw this.failure.error;
@@ -66,11 +67,11 @@ export class StreamLog {
     await this.flush();
   }
 
-  /** Everything handed over is on disk afterwards. */
-  flush(later?: 'later'): Promise<void> {
+  /** Everything handed over is written afterwards, and on disk unless `sync` says when. */
+  flush(sync?: AppendSync): Promise<void> {
     if (this.timer !== null) clearTimeout(this.timer);
     this.timer = null;
-    const written = this.writing.then(() => this.write(later));
+    const written = this.writing.then(() => this.write(sync));
     // The failure is kept and thrown to whoever waits; the chain itself must not end in an unhandled rejection.
     this.writing = written.catch(() => undefined);
     return written;
@@ -108,7 +109,7 @@ export class StreamLog {
     }, this.flush_ms);
   }
 
-  private async write(later?: 'later'): Promise<void> {
+  private async write(sync?: AppendSync): Promise<void> {
     // After a failed write the file may end in half a line: nothing may follow it.
     if (this.failure !== null) throw this.failure.error;
     if (this.waiting.length === 0) return;
@@ -116,7 +117,7 @@ export class StreamLog {
     this.waiting = [];
     this.waiting_bytes = 0;
     try {
-      await this.stream.append(bytes, later);
+      await this.stream.append(bytes, sync);
     } catch (error) {
       this.failure = { error };
       throw error;

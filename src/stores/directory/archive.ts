@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import type { ArchiveEntry, Archive, NewerEntries } from '../ports.js';
 import { fail, isKnown, nullOn, versionOf, versioned } from '../../shared/problems.js';
 import {
-  append,
   jsonOf,
   makingDir,
   orNull,
@@ -11,9 +10,10 @@ import {
   putJsonIfAbsent,
   readJson,
   syncName,
+  syncNewName,
 } from '../../system/durable.js';
 import { ABSENT } from '../../system/given-file.js';
-import { type Sys, realSys } from '../../system/sys.js';
+import { type AppendSync, type Sys, realSys } from '../../system/sys.js';
 import { isStepKey, type StepKey } from '../../shared/ids.js';
 import type { DiskStoreOptions } from './blobs.js';
 import { isRecord } from '../../shared/text.js';
@@ -29,14 +29,14 @@ export const linesOf = (values: readonly object[]): string =>
   values.map((value) => `${JSON.stringify(versioned(value))}\n`).join('');
 
 /**
- * Appends the values as lines with one write, durably (`later`: with the next append). A torn line that a dead writer left is closed
+ * Appends the values as lines with one write, and syncs them unless `sync` says when. A torn line that a dead writer left is closed
  * first. Values may be there twice after a retry or a short write: readers drop what they know by its id.
  */
 const appendLines = async (
   sys: Sys,
   path: string,
   values: readonly object[],
-  later?: 'later',
+  sync?: AppendSync,
 ): Promise<void> => {
   if (values.length === 0) return;
   const text = linesOf(values);
@@ -44,8 +44,11 @@ const appendLines = async (
   let torn = last !== null && last !== LF;
   for (let write = 0; write < SHORT_WRITES; write++) {
     const bytes = new TextEncoder().encode(torn ? `\n${text}` : text);
-    if ((await makingDir(sys, path, () => append(sys, path, bytes, later))) === bytes.length)
-      return later === undefined ? syncName(sys, path, last === null) : undefined;
+    const written = await makingDir(sys, path, () => sys.append(path, bytes, sync));
+    if (written === bytes.length) {
+      if (sync === undefined) await (last === null ? syncNewName : syncName)(sys, path);
+      return;
+    }
     torn = true;
   }
   return fail(
@@ -160,10 +163,10 @@ export const createArchive = ({ dir, sys = realSys }: DiskStoreOptions): Archive
     });
 
   return {
-    append: (stepKey, entries, later) => {
+    append: (stepKey, entries, sync) => {
       const path = logOf(stepKey);
       return onDisk(`Appending to the archive at ${path}`, () =>
-        appendLines(sys, path, entries, later),
+        appendLines(sys, path, entries, sync),
       );
     },
     putFile: (stepKey, name, value) => {

@@ -64,8 +64,8 @@ export const createBlobStore = ({ dir, sys = realSys }: DiskStoreOptions): BlobS
     (await orNull(sys.touch(path).then(() => true))) !== null;
 
   return {
-    put: async (bytes, later) => {
-      const modes = { mode: 0o400, later };
+    put: async (bytes) => {
+      const modes = { mode: 0o400 };
       const ref = refOf(bytes);
       const path = pathOf(ref);
       return onDisk(`Storing a blob at ${path}`, async () => {

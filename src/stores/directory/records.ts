@@ -8,7 +8,7 @@ import {
   putJsonIfAbsent,
   readJson,
   appendAll,
-  syncName,
+  syncNewName,
 } from '../../system/durable.js';
 import { realSys } from '../../system/sys.js';
 import type { RecordStore, CallLog } from '../ports.js';
@@ -33,12 +33,10 @@ export const createRecordStore = ({ dir, sys = realSys }: DiskStoreOptions): Rec
   const pathOf = (key: string): string => join(dir, recordName(key));
 
   return {
-    putIfAbsent: async (key, value, later) => {
+    putIfAbsent: async (key, value) => {
       const path = pathOf(key);
       // What is stored went through JSON; a first caller must not see more than later ones do.
-      return onDisk(`Storing the record at ${path}`, () =>
-        putJsonIfAbsent(sys, path, value, { later }),
-      );
+      return onDisk(`Storing the record at ${path}`, () => putJsonIfAbsent(sys, path, value));
     },
     get: async <T extends object>(key: string, kind?: string) => {
       const path = pathOf(key);
@@ -70,9 +68,9 @@ export const createCallLog = ({ dir, sys = realSys }: DiskStoreOptions): CallLog
     begin: (key, bytes) =>
       onLog('Writing', key, async (path) => {
         await appendAll(sys, path, bytes);
-        await syncName(sys, path, true);
+        await syncNewName(sys, path);
         return {
-          append: (more, later) => onLog('Writing', key, () => appendAll(sys, path, more, later)),
+          append: (more, sync) => onLog('Writing', key, () => appendAll(sys, path, more, sync)),
         };
       }),
     size: (key) =>

@@ -1,25 +1,20 @@
 /** How each activity is called: as the table (src/shared/activities.ts) says, with the numbers that the run goes by. */
-import {
-  scheduleActivity,
-  scheduleLocalActivity,
-  workflowInfo,
-  type ActivityOptions,
-} from '@temporalio/workflow';
+import { scheduleActivity, workflowInfo, type ActivityOptions } from '@temporalio/workflow';
 import type { ACTIVITIES, ActivityName, InputOf, ResultOf } from '../../shared/activities.js';
 import { checkVersion, versioned } from '../../shared/problems.js';
 import type { ActivityBase } from '../../shared/proposal-activities.js';
-import { optionsOf, queueOf, roleOf, type Timed } from './call-options.js';
+import { optionsOf, roleOf, type Timed } from './call-options.js';
 import { Hosts } from './hosts.js';
 
 /** What every input has: who asks, and what the archive has not heard of yet. */
 type Base = Pick<ActivityBase, 'stepKey' | 'log'>;
 /** An input without that. */
 export type Asked<N extends ActivityName> = Omit<InputOf<N>, keyof Base>;
-/** What the Temporal UI shows of a call; how many files it is for, where its time-out depends on that, and whether it may take long then. */
+/** What the Temporal UI shows of a call, and how many files it is for if its time-out depends on that. */
 export type Words<N extends ActivityName, More = unknown> = (typeof ACTIVITIES)[N] extends {
   more_s: Readonly<Record<string, 'files'>>;
 }
-  ? Summary<N> & { readonly files: number; readonly isLong?: boolean } & More
+  ? Summary<N> & { readonly files: number } & More
   : string | (Summary<N> & More);
 type Summary<N extends ActivityName> = {
   readonly summary: string;
@@ -43,26 +38,13 @@ export const callsOf = (run: Timed): Calls => {
       ...optionsOf(activity, run, { role, files, timeout_s }),
       summary: summary.slice(0, 200),
     };
-    const schedule = isLocal(run, activity, words) ? scheduleLocalActivity : scheduleActivity;
     const ask = (more: ActivityOptions = {}) =>
-      schedule<never>(activity, [versioned(input)], { ...options, ...more });
+      scheduleActivity<never>(activity, [versioned(input)], { ...options, ...more });
     const result = await hosts.call(role, input, ask);
     checkVersion(result, `The result of ${activity}`);
     return result;
   };
 };
-
-/** ◆ Inside the workflow task, whose worker has all roles then. Its input is in no history, so it brings the archive no events. */
-export const isLocal = <N extends ActivityName>(
-  run: Timed,
-  activity: N,
-  words: Words<N>,
-): boolean =>
-  // A checkout is made by a remote, which may take long.
-  run.repository === undefined &&
-  run.queues.workflow === queueOf(run, roleOf(activity, words)) &&
-  run.rules.local.includes(activity) &&
-  !(typeof words === 'object' && 'isLong' in words && words.isLong);
 
 /** Whose transaction it is, for activities that leave one behind. */
 export const owner = (): { readonly workflowId: string; readonly namespace: string } => {

@@ -18,7 +18,7 @@ export const roleOf = (activity: ActivityName, words: string | object): Activity
     ? 'command'
     : ACTIVITIES[activity].role;
 
-export const queueOf = ({ queues }: Timed, role: ActivitySpec['role']): string =>
+const queueOf = ({ queues }: Timed, role: ActivitySpec['role']): string =>
   role === 'command' ? commandQueueOf(queues.host) : queues[role];
 
 /** Each activity may have to fetch the repository first. */

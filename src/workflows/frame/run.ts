@@ -20,7 +20,7 @@ import type { ModelDown } from '../../shared/outage.js';
 import { checkVersion, isKnown, ProblemError, VERSION } from '../../shared/problems.js';
 import type { Carried, StepResult } from '../../shared/run.js';
 import { isRecord } from '../../shared/text.js';
-import { callsOf, isLocal, type Calls } from './activities.js';
+import { callsOf, type Calls } from './activities.js';
 import { ON_A_HOST } from './call-options.js';
 import { ArchiveFeed } from './archive-feed.js';
 import { beginRun, showStart } from './begin.js';
@@ -329,7 +329,7 @@ class Run<S extends RunState, F, M extends { readonly kind: string }, A> impleme
       ? this.machine.onHost?.(this.state)
       : {};
     const { reportedSeq } = this.archive;
-    const log = isLocal(run, activity, words) ? [] : this.archive.take(this.state);
+    const log = this.archive.take(this.state);
     let fact: F;
     try {
       const { result, then: said } = await untilDone(run.timings, async () => {

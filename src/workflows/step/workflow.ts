@@ -151,7 +151,6 @@ async function propose(run: StepRun, chunks: readonly Chunk[]): Promise<void> {
 const buildWords = ({ edits, base }: StepState) => ({
   summary: 'check and build the proposal',
   files: edits.files.length,
-  isLong: base.ready?.quickBuild !== true,
   runsCommands: base.ready?.formats === true,
 });
 

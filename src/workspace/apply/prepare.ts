@@ -61,7 +61,7 @@ export const checkFiles = async (
     if (write && seen.kind === 'file') {
       stats.set(place.real, seen.stat);
       const { base } = file;
-      if (base !== null && isAt(seen, base)) await blobs.put(seen.bytes, 'later');
+      if (base !== null && isAt(seen, base)) await blobs.put(seen.bytes);
     }
     if (write && file.result !== null) place.missing.forEach((dir) => dirs.add(dir));
     files.push({ ...file, real: place.real, write, ...attributes(seen) });

@@ -16,7 +16,7 @@ import { dirname, join, resolve } from 'node:path';
 import type { BlobRef } from '../../shared/ids.js';
 import { refOf, sha256 } from '../../system/hash.js';
 import { checkPath } from '../../edits/index.js';
-import { onDisk, orNull, putJsonIfAbsent, readJson, type PutModes } from '../../system/durable.js';
+import { onDisk, orNull, putJsonIfAbsent, readJson } from '../../system/durable.js';
 import type { FileStat, Sys } from '../../system/sys.js';
 import type { ProcessIdentity } from '../../system/process.js';
 import type { ApplyRequest, ConflictFile, WorkspaceLock } from '../ports.js';
@@ -132,8 +132,7 @@ export const openRecord = (sys: Sys, dir: string, name: string) => {
   ) => onDisk(`Reading ${at(file)}`, () => readJson<T>(sys, at(file), kind, oddIn));
   const readPlan = (generation: number) =>
     read<TransactionPlan>(`plan-${generation}`, 'TransactionPlan', (plan) => strayIn(plan, name));
-  const put = <T extends object>(file: string, value: T, how?: PutModes) =>
-    putJsonIfAbsent(sys, at(file), value, how);
+  const put = <T extends object>(file: string, value: T) => putJsonIfAbsent(sys, at(file), value);
   const note = async (file: string, value: object = {}): Promise<void> => {
     await put(file, value);
   };
@@ -187,8 +186,7 @@ export const openRecord = (sys: Sys, dir: string, name: string) => {
       );
     },
     readPlan,
-    /** Its name is durable with the verdict's, before a file of the workspace is touched. */
-    putPlan: (plan: TransactionPlan) => put(`plan-${plan.generation}`, plan, { later: 'name' }),
+    putPlan: (plan: TransactionPlan) => put(`plan-${plan.generation}`, plan),
     /** The verdict that stands: ours, or that of whoever was first. */
     putVerdict: async (
       generation: number,

@@ -3,10 +3,6 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { findUnused, removeUnused } from '../../../src/client/gc/index.js';
 import type { Emend } from '../../../src/client/types.js';
-import { createArchive } from '../../../src/stores/directory/archive.js';
-import { createBlobStore } from '../../../src/stores/directory/blobs.js';
-import { openRedo, replayRedo } from '../../../src/system/redo.js';
-import { realSys } from '../../../src/system/sys.js';
 import { storePaths } from '../../../src/stores/location.js';
 import type { BlobRef } from '../../../src/shared/ids.js';
 import { queueNames } from '../../../src/shared/names.js';
@@ -176,33 +172,6 @@ describe('what may be removed', () => {
     const found = await findUnused(emend, { olderThan_ms: -1000 });
     expect(found.blobs.map(({ path }) => path.slice(-64))).toEqual([hexOf(nobody)]);
     expect(found.temps.map(({ path }) => path)).toEqual([temp]);
-  });
-
-  test('is not what a redo log names that is replayed only after the next boot: it would come back', async () => {
-    const emend = await fakeEmend(new FakeServer());
-    const readlink = async (path: string) =>
-      path === '/proc/self/ns/pid' ? 'pid:[1]' : realSys.readlink(path);
-    // A worker in another container: nobody here can say whether it is gone.
-    const redo = await openRedo({ ...realSys, readlink }, emend.home);
-    const blobs = createBlobStore({
-      dir: storePaths(emend.store).blobs,
-      sys: { ...realSys, redo },
-    });
-    await blobs.put(new TextEncoder().encode('named by a log'));
-    const archive = createArchive({
-      dir: storePaths(emend.store).archive,
-      sys: { ...realSys, redo },
-    });
-    const data = { seq: 1, at: 0, type: 'step_finished', outcome: 'applied' };
-    await archive.append(KEY, [{ id: '1', at: '', kind: 'event', data }]);
-    await replayRedo(realSys, emend.home);
-    const wanted = { olderThan_ms: -1000, archivesOlderThan_ms: -1000 };
-    expect(await findUnused(emend, wanted)).toEqual(NOTHING_UNUSED);
-    await redo.close();
-    expect(await findUnused(emend, wanted)).toMatchObject({
-      steps: [{ stepKey: KEY }],
-      blobs: [{}],
-    });
   });
 
   test('nothing is removed while runs of another namespace may be open, unless a person says that they are not', async () => {

@@ -32,12 +32,7 @@ export const preflight = async (
   const configuration = await readConfiguration(ports, input, root).catch(asRefused);
   if ('outcome' in configuration) return configuration;
   const context = createContext({ ports, input, root, signal });
-  return recordOnce(
-    ports.records,
-    key,
-    () => prepareStep(context, configuration).catch(asRefused),
-    'later',
-  );
+  return recordOnce(ports.records, key, () => prepareStep(context, configuration).catch(asRefused));
 };
 
 /** Goes through the stages. A step without targets ends after the second one, until a model has picked them. */

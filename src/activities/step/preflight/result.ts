@@ -8,8 +8,6 @@ import type { CommandPlan } from './commands.js';
 import type { Routing } from './routing.js';
 import type { StepSettings } from './settings.js';
 
-// bound: Bytes of all targets, up to which a workflow task builds the proposal. It may take seconds for more, so an activity builds it.
-const QUICK_BUILD_BYTES = 1_048_576;
 const NO_SENTINEL =
   'requireCompleteSentinel is false: answers without a completeness marker are used; guarantee 1 does not hold';
 const NO_POLICY = 'approval: auto is ignored: approvers are set, and one of them must sign';
@@ -38,7 +36,7 @@ export const readyResult = (settings: StepSettings, parts: ResultParts): ReadyRe
     approval: approvers === null ? settings.approval : 'ask',
     ...(approvers === null ? {} : { approvers }),
     ...commandFields(settings, commands),
-    ...buildFields(settings, routing),
+    ...(config.formatCommand === null ? {} : { formats: true }),
     requireMarker: config.requireCompleteSentinel,
     targets: routing.targets.map(targetOf),
     shouldSplit: calls.shouldSplit,
@@ -73,15 +71,6 @@ const commandFields = (
     ...(verify === 'after_approval' ? { testsAfterApproval: true } : {}),
     ...(runsHooks ? { runsHooks } : {}),
   };
-};
-
-const buildFields = (
-  { config: { formatCommand } }: StepSettings,
-  { allTargets }: Routing,
-): Pick<ReadyResult, 'quickBuild' | 'formats'> => {
-  if (formatCommand !== null) return { formats: true };
-  const isQuick = allTargets.every(({ bytes }) => bytes <= QUICK_BUILD_BYTES / allTargets.length);
-  return isQuick ? { quickBuild: true } : {};
 };
 
 const targetOf = ({
