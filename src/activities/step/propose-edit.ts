@@ -2,7 +2,12 @@
  * One chunk: prompt -> model -> outcome -> result. ◆ Never throws for an expected outcome; a recorded answer is never asked for again.
  */
 import { MODEL_BOUNDS } from '../../shared/bounds.js';
-import { renderReasons, type AnswerOutcome, type OfferedFile } from '../../edits/index.js';
+import {
+  renderReasons,
+  type AnswerOutcome,
+  type ApplyAnswerInput,
+  type OfferedFile,
+} from '../../edits/index.js';
 import { judge } from './targets.js';
 import { endedByItself, joinOperations } from '../../edits/internal.js';
 import * as jobs from '../../documents/job/index.js';
@@ -133,11 +138,11 @@ export const proposeEdit: Activity<'proposeEdit'> = async (ports, input, scope) 
   let outcome =
     call.unknown.length > 0
       ? ofUnknown(call.unknown)
-      : await judge(ports, snapshot, judged, scope.signal);
-  if (input.markerAsked === true && isPlainAndWhole(outcome)) {
-    const unmarked = { ...judged, options: { ...options, requireMarker: false } };
-    outcome = await judge(ports, snapshot, unmarked, scope.signal);
-  }
+      : await judgeResponse(
+          (response) => judge(ports, snapshot, response, scope.signal),
+          judged,
+          input.markerAsked === true,
+        );
   if (region !== null && (outcome.outcome === 'edited' || outcome.outcome === 'unchanged')) {
     const said = { ...call, reason: saidReason(outcome) };
     if (!region.isLast)
@@ -158,6 +163,17 @@ const ofUnknown = (placeholders: readonly string[]): AnswerOutcome => {
   const shown = placeholders.slice(0, PLACEHOLDERS_NAMED).join(', ');
   const message = `The answer contains ${shown}, which is not a placeholder of these files. Copy each EMEND_SECRET_… exactly as shown, and do not invent any.`;
   return { outcome: 'refused', reasons: [{ code: 'unknown_placeholder', message }] };
+};
+
+/** Judges the response. Once its marker was asked for, one in plain blocks needs none. */
+const judgeResponse = async (
+  judgeOne: (response: ApplyAnswerInput) => Promise<AnswerOutcome>,
+  response: ApplyAnswerInput,
+  isMarkerAsked: boolean,
+): Promise<AnswerOutcome> => {
+  const outcome = await judgeOne(response);
+  if (!isMarkerAsked || !isPlainAndWhole(outcome)) return outcome;
+  return judgeOne({ ...response, options: { ...response.options, requireMarker: false } });
 };
 
 /**
