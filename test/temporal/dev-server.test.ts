@@ -392,7 +392,7 @@ describe('what needs a server', () => {
     });
     const found = Object.fromEntries(well.map((check) => [check.name, check.found]));
     expect(found['Temporal server']).toContain(server.address);
-    expect(found.worker).toMatch(/^No worker serves the task queue emend-host-/);
+    expect(found.worker).toMatch(/^No worker serves the task queues emend-host-/);
     expect(found.model).toBe('ANTHROPIC_API_KEY is set, localhost:1');
     expect(JSON.stringify(well)).not.toContain(key);
     expect(found.EMEND_HOME).toBe(`${place.home}: no runs yet`);
