@@ -300,9 +300,9 @@ longInBucket('ten starts of workers')(
     await s.workers().at(-1)!.kill('SIGKILL');
     expect(await second('copy', 'b3', 'beta')).toBe('refused');
     expect(await second('alpha', 'b2')).toBe('started');
-    const { code, said } = await s.emendAt('alpha', 'worker');
-    expect(code).toBe(1);
-    const { msg, next } = JSON.parse(said) as { readonly msg: string; readonly next: string };
+    const refusal = await s.emendAt('alpha', 'worker');
+    expect(refusal.code).toBe(1);
+    const { msg, next } = JSON.parse(refusal.said) as { readonly msg: string; readonly next: string };
     expect(msg).toMatch(/that another machine serves: \d+@alpha, \S+, host /);
     expect(next).toMatch(/^Two machines must not work as one host\. /);
   },
