@@ -16,10 +16,10 @@ import { errnoOf, realSys, type Sys } from '../system/sys.js';
 import { shellWord } from '../shared/text.js';
 import type { Environment } from '../system/environment.js';
 import { sha256 } from '../system/hash.js';
+import { readMounts } from '../system/mount-info.js';
 import {
   kindOfFileSystem,
   mountOf,
-  mountsIn,
   mountWords,
   type MountedFileSystem,
 } from '../system/mount-table.js';
@@ -100,13 +100,11 @@ export const mountsOfHome = async (
   home: string,
   sys: Sys = realSys,
 ): Promise<readonly MountedFileSystem[]> => {
-  const table = await orNull(sys.readFile(MOUNTS), ['ENOENT', 'EACCES', 'EPERM']);
-  const mounts = mountsIn(new TextDecoder().decode(table ?? undefined));
+  const mounts = await readMounts(sys);
   const holding = mountOf(mounts, home);
   const below = mounts.filter(({ point }) => point.startsWith(`${home}/`));
   return holding === null ? below : [holding, ...below];
 };
-const MOUNTS = '/proc/self/mountinfo';
 
 /** Throws ProblemError `home_unusable` if the home, or a part of it, is on a network file system. */
 export const refuseNetworkHome = async (home: string, sys: Sys = realSys): Promise<void> => {

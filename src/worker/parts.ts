@@ -17,7 +17,7 @@ const COMMAND_SLOTS = availableParallelism();
 // bound: Part of their heartbeat time-out after which the beats of commands reach the server: each costs an action, and one may be lost. A cancel comes with its answer.
 const COMMAND_BEAT_PART = 1 / 2;
 const CACHED_RUNS = 200; // bound: Runs whose state a worker keeps; of another it reads the history again when something happens.
-const STOP_FORCE_MS = 10_000; // bound: Past the grace time activities are told to stop; those that do not listen are waited for this long,
+const STOP_FORCE_MS = 10_000; // bound: Activities that still run after the grace time are asked to stop; those that do not listen are waited for this long,
 export const STOP_END_MS = 5_000; // bound: and the end of worker and connection after that.
 
 /** Maximum time from the wish to stop a worker to the end of waiting for it. */
@@ -90,7 +90,7 @@ const commonPart = (
     activity: [...(interceptors?.activity ?? []), logRun, countCalls, boundFailures],
   },
   shutdownGraceTime: timings.shutdownGrace_ms,
-  // Past the grace time activities are told to stop. One that does not listen must not hold the process for ever.
+  // Activities that still run after the grace time are asked to stop. One that does not listen must not hold the process for ever.
   shutdownForceTime: timings.shutdownGrace_ms + STOP_FORCE_MS,
   workflowTaskPollerBehavior: { type: 'autoscaling' },
   activityTaskPollerBehavior: { type: 'autoscaling' },

@@ -245,7 +245,7 @@ describe('a power cut takes back what was not synced, and nothing that was repor
           told.push(String(n));
         }
         await archive.append(stepKey, [entry('begin-7')], 'with_next_append');
-        // The power goes at a call of these two, before anything is told.
+        // The power goes at a call of these two, before anything is reported.
         const fault = () => new Promise<void>(() => undefined);
         const stopped = async (act: (sys: Sys) => Promise<unknown>): Promise<void> => {
           const at = 1 + Math.floor(random() * CALLS_OF_A_PUT);

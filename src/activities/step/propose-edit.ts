@@ -180,10 +180,8 @@ const judgeResponse = async (
  * Returns whether the response ended by itself and all its blocks end in `END`, so that only nonce and marker are missing. Models that know
  * this format from elsewhere write it so again if they are asked for the marker.
  */
-const isPlainAndWhole = ({ outcome, ...rest }: AnswerOutcome): boolean =>
-  outcome === 'unmarked' &&
-  'reasons' in rest &&
-  rest.reasons.some(({ code }) => code === 'marker_plain');
+const isPlainAndWhole = (outcome: AnswerOutcome): boolean =>
+  outcome.outcome === 'unmarked' && outcome.reasons.some(({ code }) => code === 'marker_plain');
 
 const NOTHING_TO_DO = ['said_unchanged', 'already_present'];
 const REPEATS =
@@ -348,6 +346,7 @@ async function toResult(
     }
     case 'truncated': {
       const limits = snapshot.limits;
+      const isCut = !endedByItself(answer.stopReason);
       const most = Math.min(
         limits.maxOutputBudget_tokens ?? Infinity,
         jobs.mostOutput_tokens(jobs.modelEntry(snapshot.config, wanted.model)),
@@ -357,7 +356,7 @@ async function toResult(
         isNew: targets[0]?.base === null,
         outputBudget_tokens: wanted.outputBudget_tokens,
         maxOutputBudget_tokens: most,
-        isCut: !endedByItself(answer.stopReason),
+        isCut,
         wholeStep: input.file === '*' && targets.length > 1,
         formats: jobs.formatsOf(snapshot.config, wanted.model),
       });
@@ -378,7 +377,7 @@ async function toResult(
       const next = cut ?? fallback;
       const reason = renderReasons(outcome.reasons);
       const { stopReason, text } = answer;
-      if (next.kind === 'exhausted' && endedByItself(stopReason)) {
+      if (next.kind === 'exhausted' && !isCut) {
         const codes = outcome.reasons.map(({ code }) => code);
         const refusal = await refused(blobs, { reasons: reason, answer: text, codes });
         return { usage, outcome: 'invalid', ...refusal };

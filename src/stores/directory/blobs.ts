@@ -94,7 +94,7 @@ export const createBlobStore = ({ dir, sys = realSys }: DiskStoreOptions): BlobS
   };
 };
 
-// The files of a home, and how they are removed beside processes that write. Of failures only `ABSENT` is passed
+// The files of a home, and how they are removed while processes write. Of failures only `ABSENT` is passed
 // over: what cannot be read may name what must stay.
 
 const at = async (path: string): Promise<StoredFile | null> => {

@@ -8,12 +8,12 @@ import { dirOf } from './paths.js';
 import type { PlannedFile, TransactionPlan } from './record.js';
 import { shellWord } from '../../shared/text.js';
 import { orNull } from '../../system/durable.js';
-import { mountsIn } from '../../system/mount-table.js';
+import { mountPoints } from '../../system/mount-info.js';
 import { errnoOf, type Sys } from '../../system/sys.js';
 
 /** Null: none that can be known. */
 export const refusalBefore = async (sys: Sys, plan: TransactionPlan): Promise<Problem | null> => {
-  const mounts = await mountPoints(sys);
+  const mounts = new Set(await mountPoints(sys));
   const dirs = new Set<string>();
   for (const file of plan.files.filter(({ write }) => write)) {
     const why = await refusal(sys, plan.workspace, file, { mounts, seen: dirs });
@@ -33,7 +33,7 @@ export const refusalAfter = async (
   const { path, dest } = error as { readonly path?: string; readonly dest?: string };
   const file = plan.files.find(({ real }) => [path, dest].includes(join(plan.workspace, real)));
   const at = file === undefined ? (path ?? plan.workspace) : join(plan.workspace, file.real);
-  const mounts = await mountPoints(sys).catch(() => new Set<string>());
+  const mounts = new Set(await mountPoints(sys).catch(() => []));
   const known =
     file === undefined
       ? null
@@ -83,8 +83,3 @@ const refusal = async (
 
 const isRefused = async (call: Promise<void>): Promise<boolean> =>
   (await call.then(() => null, errnoOf)) === 'EPERM';
-
-const mountPoints = async (sys: Sys): Promise<ReadonlySet<string>> => {
-  const bytes = await orNull(sys.readFile('/proc/self/mountinfo'), ['ENOENT', 'EACCES', 'EPERM']);
-  return new Set(mountsIn(new TextDecoder().decode(bytes ?? undefined)).map(({ point }) => point));
-};

@@ -97,8 +97,8 @@ const conflictsOf = (
   { place, commit }: TakenCheckout,
   differences: Found,
 ): readonly ConflictFile[] => {
-  const why = `changed on ${place.branch} (${commit.slice(0, 12)}) since the proposal was made`;
-  return differences.filter((file) => !isSame(file)).map(({ path }) => ({ path, why }));
+  const reason = `changed on ${place.branch} (${commit.slice(0, 12)}) since the proposal was made`;
+  return differences.filter((file) => !isSame(file)).map(({ path }) => ({ path, why: reason }));
 };
 
 /** Compares content, and whether the file is executable. In the other bits of a mode two hosts may differ. */
