@@ -302,7 +302,10 @@ longInBucket('ten starts of workers')(
     expect(await second('alpha', 'b2')).toBe('started');
     const refusal = await s.emendAt('alpha', 'worker');
     expect(refusal.code).toBe(1);
-    const { msg, next } = JSON.parse(refusal.said) as { readonly msg: string; readonly next: string };
+    const { msg, next } = JSON.parse(refusal.said) as {
+      readonly msg: string;
+      readonly next: string;
+    };
     expect(msg).toMatch(/that another machine serves: \d+@alpha, \S+, host /);
     expect(next).toMatch(/^Two machines must not work as one host\. /);
   },
