@@ -33,10 +33,12 @@ import { type FoundMarker, findMarker } from './marker.js';
 import { sizeFault } from './answer-size.js';
 import { beginPatch } from './formats/begin-patch/index.js';
 import { searchBlocks, searchReplace } from './formats/search-replace/index.js';
-import { stringReplace } from './formats/string-replace.js';
+import { stringReplace } from './dialects/string-replace.js';
 import { structuredEdit } from './formats/structured-edit/index.js';
 import { unifiedDiff } from './formats/unified-diff/index.js';
-import { wholeFile } from './formats/whole-file.js';
+import { wholeFile } from './dialects/whole-file.js';
+import type { Dialect } from './edit.js';
+import { read } from './settle.js';
 import {
   TOLERANCES,
   type AnswerFormat,
@@ -50,14 +52,18 @@ import { compose, decodeOffered, type OfferedFiles } from './compose.js';
 import { withNames } from './paths.js';
 import { type ThinkingFault, withoutThinking } from './thinking/index.js';
 
+const moduleOf = (dialect: Dialect): FormatModule => ({
+  read: (body, context) => read(dialect, body, context),
+});
+
 const MODULES: Readonly<Record<AnswerFormat, FormatModule>> = {
-  'whole-file': wholeFile,
+  'whole-file': moduleOf(wholeFile),
   'unified-diff': unifiedDiff,
   'structured-edit': structuredEdit,
   'search-replace': searchReplace,
   'search-blocks': searchBlocks,
   'begin-patch': beginPatch,
-  'string-replace': stringReplace,
+  'string-replace': moduleOf(stringReplace),
 };
 
 const NAMES_REPORTED = 20; // bound: Names in a message; more are counted.

@@ -2,6 +2,8 @@
 import { expand, type LinesPlan } from '../../src/edits/text/changes.js';
 import { indexOf, splitLines, type Text } from '../../src/edits/text/lines.js';
 import fc from 'fast-check';
+import type { Dialect } from '../../src/edits/edit.js';
+import { read } from '../../src/edits/settle.js';
 import type { ApplyOptions, FormatContext, FormatModule, Reading } from '../../src/edits/types.js';
 
 const encoder = new TextEncoder();
@@ -55,8 +57,12 @@ export const whyNot = (reading: Reading): string => {
   return reading.reasons.map((reason) => reason.message).join('\n');
 };
 
-export const readOne = (module: FormatModule, body: string, context: FormatContext): Reading =>
-  module.read(body, context).reading;
+export const readOne = (
+  reader: FormatModule | Dialect,
+  body: string,
+  context: FormatContext,
+): Reading =>
+  'parse' in reader ? read(reader, body, context).reading : reader.read(body, context).reading;
 
 // Few different lines, so that places repeat; some that look like the grammars' own.
 const LINES = [

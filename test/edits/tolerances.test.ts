@@ -4,7 +4,7 @@ import { applyAnswer } from '../../src/edits/apply-answer.js';
 import type { AnswerOutcome } from '../../src/edits/types.js';
 import { parseConfig } from '../../src/documents/job/config.js';
 import { type AnswerFormat, type Tolerance, TOLERANCES } from '../../src/shared/formats.js';
-import { LOOSE_STRINGS } from '../../src/edits/formats/string-replace.js';
+import { LOOSE_STRINGS } from '../../src/edits/locate/string-text.js';
 
 interface Sample {
   readonly format: AnswerFormat;

@@ -104,6 +104,8 @@ export interface JsonAnswer {
   readonly parts: readonly Json[];
   /** The same reading where each reason about one of `edits` says which, and the 1-based line of the answer where its object begins. */
   withLines(reading: Reading, word: string, edits: readonly Json[]): Reading;
+  /** Returns the 1-based line of the answer where an object of it begins; null: it is none. */
+  lineOf(value: Json): number | null;
 }
 
 /** The JSON of an answer's body, or why it is none. */
@@ -138,6 +140,10 @@ export const readJsonAnswer = (
   };
   return {
     value,
+    lineOf: (object) => {
+      const start = starts.get(object);
+      return start === undefined ? null : lineOf(start);
+    },
     parts: Array.isArray(value) ? (value as readonly Json[]).flat() : [value],
     withLines: (reading, word, edits) => {
       const told = (reasons: readonly Reason[]): Reason[] =>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { applyAnswer } from '../../../src/edits/apply-answer.js';
-import { wholeFile } from '../../../src/edits/formats/whole-file.js';
+import { wholeFile } from '../../../src/edits/dialects/whole-file.js';
 import type { AnswerOutcome, ApplyOptions } from '../../../src/edits/types.js';
 import { contextOf, readOne, summary, whyNot } from '../locate-support.js';
 

@@ -2,11 +2,8 @@
 import { describe, expect, test } from '@jest/globals';
 import type { ApplyOptions } from '../../../src/edits/index.js';
 import * as say from '../told.js';
-import {
-  STRING_EDITS,
-  LOOSE_STRINGS,
-  PLACES_REPORTED,
-} from '../../../src/edits/formats/string-replace.js';
+import { STRING_EDITS } from '../../../src/edits/dialects/string-replace.js';
+import { LOOSE_STRINGS, PLACES_REPORTED } from '../../../src/edits/locate/string-text.js';
 
 const textOf = (answer: unknown): string =>
   typeof answer === 'string' ? answer : JSON.stringify(answer);

@@ -1,0 +1,76 @@
+/**
+ * A text as a tolerance sees it, and where in the text each of its characters stands. A text of a megabyte is folded in one pass into
+ * typed arrays, once for all strings that a response looks for in it.
+ */
+import { foldLookalikes } from './nearest.js';
+
+/** A likeness by which characters of a text, rather than whole lines, are compared. */
+export type TextLikeness = 'trailing_space' | 'lookalikes';
+
+export interface Folded {
+  readonly text: string;
+  /** Offset in the unfolded text of each character. */
+  readonly origins: Int32Array;
+}
+
+const [TAB, LF, VT, CR, SPACE] = [9, 10, 11, 13, 32];
+const FIRST_NOT_ASCII = 0x80;
+/** A character stands for at most so many: `…` for three dots. */
+const LONGEST_FOLD = 3;
+
+const isBlank = (code: number): boolean =>
+  code === SPACE || code === TAB || (code >= VT && code <= CR);
+
+/** Returns the offset behind the blanks at `from`, if they end a line; else `from`. `atEnd`: the end of the text ends a line. */
+const blanksEnd = (text: string, from: number, atEnd: boolean): number => {
+  let end = from;
+  while (end < text.length && isBlank(text.charCodeAt(end))) end += 1;
+  const endsLine = end < text.length ? text.charCodeAt(end) === LF : atEnd;
+  return endsLine ? end : from;
+};
+
+/**
+ * Folds a text: blanks at the ends of its lines are left out, and with `lookalikes` typographic characters become plain ones. `isWhole`:
+ * its end is one of a line; the end of a quoted string may stand within a line.
+ */
+export const folded = (text: string, likeness: TextLikeness, isWhole: boolean): Folded => {
+  const plain = likeness === 'lookalikes' ? plainCharacters(text) : null;
+  const origins = new Int32Array(plain === null ? text.length : text.length * LONGEST_FOLD);
+  const parts: string[] = [];
+  let count = 0;
+  /** From here on the text is taken as it is. */
+  let start = 0;
+  for (let at = 0; at < text.length;) {
+    const code = text.charCodeAt(at);
+    const end = isBlank(code) ? blanksEnd(text, at, isWhole) : at;
+    if (end > at) {
+      parts.push(text.slice(start, at));
+      start = at = end;
+      continue;
+    }
+    // Blanks within a line are passed over as one run, or each would look for its end again.
+    let next = at + 1;
+    if (isBlank(code)) while (isBlank(text.charCodeAt(next))) next += 1;
+    const other = code < FIRST_NOT_ASCII ? undefined : plain?.get(text.charAt(at));
+    if (other === undefined) {
+      for (; at < next; at += 1) origins[count++] = at;
+      continue;
+    }
+    parts.push(text.slice(start, at), other);
+    for (let i = 0; i < other.length; i += 1) origins[count++] = at;
+    start = at = next;
+  }
+  parts.push(text.slice(start));
+  return { text: parts.join(''), origins: origins.subarray(0, count) };
+};
+
+/** The characters of a text that folding changes, each with what it becomes; null: it has none. */
+const plainCharacters = (text: string): ReadonlyMap<string, string> | null => {
+  const plain = new Map<string, string>();
+  // eslint-disable-next-line no-control-regex -- all that is not ASCII
+  for (const character of new Set(text.match(/[^\x00-\x7f]/g))) {
+    const fold = foldLookalikes(character);
+    if (fold !== character) plain.set(character, fold);
+  }
+  return plain.size === 0 ? null : plain;
+};

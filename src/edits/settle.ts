@@ -1,0 +1,159 @@
+/**
+ * Makes the files' results of edits: which file each edit means, where it belongs, and whether all of a file's edits go together. One
+ * refused edit refuses all of them, since a response is used whole or not at all; every one is looked at, so that the model hears of all.
+ */
+import type { DeleteEdit, Dialect, Edit, ParsedResponse, TextEdit, WriteEdit } from './edit.js';
+import { lookUp } from './paths.js';
+import type { EditOutcome, FileOfEdits } from './settle/outcome.js';
+import { TextFile } from './settle/text-file.js';
+import type { FilePlan } from './text/changes.js';
+import type { ContextFile, FormatContext, Reading, Reason, UsedTolerance } from './types.js';
+
+/** The edits of one file, or of one part of the response in dialects that name a file once. */
+interface Section {
+  readonly path: string;
+  readonly file: ContextFile;
+  readonly edits: Edit[];
+}
+
+/** Reads a response in a dialect; the counts of its files and edits are for the marker's check. */
+export const read = (
+  dialect: Dialect,
+  body: string,
+  context: FormatContext,
+): { readonly reading: Reading; readonly files: number; readonly edits: number } => {
+  const response = dialect.parse(body, context);
+  if (response.fault !== null) return { reading: response.fault, files: 0, edits: response.count };
+  return { ...settle(response, context), edits: response.count };
+};
+
+const settle = (
+  response: ParsedResponse,
+  context: FormatContext,
+): { readonly reading: Reading; readonly files: number } => {
+  const settlement = new Settlement(context, response.notes);
+  const sections = settlement.sectionsOf(response.edits);
+  for (const section of sections) settlement.take(section);
+  return { reading: settlement.reading(response.summary), files: sections.length };
+};
+
+class Settlement {
+  readonly #context: FormatContext;
+  readonly #plans: FilePlan[] = [];
+  readonly #tolerances: UsedTolerance[] = [];
+  readonly #notes: Reason[];
+  readonly #reasons: Reason[] = [];
+  /** Reasons that count only if the files they are about change. */
+  readonly #unsure: Reason[] = [];
+  /** Paths that a section of the response is about. */
+  readonly #taken = new Set<string>();
+
+  constructor(context: FormatContext, notes: readonly Reason[]) {
+    this.#context = context;
+    this.#notes = [...notes];
+  }
+
+  /** Puts the edits of one file together. An edit whose path is refused is in no section. */
+  sectionsOf(edits: readonly Edit[]): readonly Section[] {
+    const sections: Section[] = [];
+    const byPath = new Map<string | number, Section>();
+    for (const edit of edits) {
+      const found = lookUp(edit.path, this.#context, edit.hint.index);
+      if (!found.ok) {
+        this.#reasons.push(withLead(found.reason, edit, found.reason.path ?? edit.path));
+        continue;
+      }
+      const { path, file } = found;
+      const key = edit.hint.section ?? path;
+      let section = byPath.get(key);
+      if (section === undefined) {
+        byPath.set(key, (section = { path, file, edits: [] }));
+        sections.push(section);
+      }
+      section.edits.push(edit);
+    }
+    return sections;
+  }
+
+  take(section: Section): void {
+    const [first] = section.edits;
+    if (first === undefined) return;
+    if (first.kind === 'write' || first.kind === 'delete') this.#takeWhole(first, section);
+    else
+      this.#takeInOrder(
+        section.edits as readonly TextEdit[],
+        new TextFile(section.path, section.file, this.#context.options),
+        section.path,
+      );
+  }
+
+  /** A file that is written whole, or deleted. */
+  #takeWhole(edit: WriteEdit | DeleteEdit, { path, file }: Section): void {
+    const { index, rules } = edit.hint;
+    const { words } = rules;
+    const refuse = (code: string, message: string): void =>
+      void this.#reasons.push({ code, path, index, message });
+    const isTwice = this.#taken.has(path);
+    this.#taken.add(path);
+    if (isTwice) refuse('file_twice', words.twice(path));
+    else if (edit.kind === 'write') {
+      const { refusal, unfenced } = edit.hint;
+      if (refusal !== null) return refuse(refusal.code, refusal.message);
+      if (unfenced) this.#tolerances.push({ tolerance: 'fenced_body', path, index });
+      this.#plans.push({ kind: 'lines', path, result: edit.after, rewritten: true, index });
+    } else if (file.bytes === null) refuse('delete_absent', words.deletesAbsent(path));
+    else if (this.#context.options.allowDelete === true) this.#plans.push({ kind: 'delete', path });
+    else refuse('delete_not_allowed', words.deletesProtected(path));
+  }
+
+  /** Edits that each see the text as those before it left it. */
+  #takeInOrder<E extends Edit>(edits: readonly E[], file: FileOfEdits<E>, path: string): void {
+    const unsure: Reason[] = [];
+    let refusals = 0;
+    for (const edit of edits) {
+      if (refusals >= edit.hint.rules.mostRefusals) break;
+      const outcome = file.take(edit);
+      if (outcome.kind === 'refused') refusals += 1;
+      this.#note(outcome, edit, path, unsure);
+    }
+    if (file.isChanged) this.#unsure.push(...unsure);
+    this.#plans.push(...file.plans());
+  }
+
+  #note(outcome: EditOutcome, edit: Edit, path: string, unsure: Reason[]): void {
+    const { index } = edit.hint;
+    if (outcome.kind === 'changed') {
+      for (const { tolerance, line } of outcome.tolerances)
+        this.#tolerances.push({ tolerance, path, index, ...(line === null ? {} : { line }) });
+      return;
+    }
+    const { code, message, copy } = outcome;
+    const reason = { code, path, index, message, ...(copy === undefined ? {} : { copy }) };
+    const reasons = outcome.kind === 'refused' ? this.#reasons : this.#notes;
+    reasons.push(withLead(reason, edit, path));
+    if (outcome.kind === 'refused' || outcome.absence === null) return;
+    const absent = { code: 'find_absent', path, index, message: outcome.absence };
+    unsure.push(withLead(absent, edit, path));
+  }
+
+  reading(summary: string | null): Reading {
+    const reasons = [...inOrder(this.#reasons), ...this.#unsure];
+    if (reasons.length > 0) return { kind: 'refused', reasons };
+    return {
+      kind: 'plans',
+      plans: this.#plans,
+      tolerances: inOrder(this.#tolerances),
+      notes: inOrder(this.#notes),
+      ...(summary === null ? {} : { summary }),
+    };
+  }
+}
+
+const withLead = (reason: Reason, edit: Edit, path: string): Reason => ({
+  ...reason,
+  message: edit.hint.rules.words.lead(edit, path) + reason.message,
+});
+
+/** Sorts what is said of edits by their order in the response; what is said of no edit comes first. */
+const inOrder = <T extends { readonly index?: number }>(list: readonly T[]): T[] =>
+  [...list].sort((a, b) => (a.index ?? -1) - (b.index ?? -1));

@@ -1,0 +1,115 @@
+/** The file of edits that quote parts of its text: each is located in the text as the edits before left it, and changes that text. */
+import { type TextEdit } from '../edit.js';
+import { holdsText, locateText, mayUse } from '../locate.js';
+import { carryLines, isKnownBase } from '../locate/likeness.js';
+import { type Stretch, StringText } from '../locate/string-text.js';
+import type { FilePlan } from '../text/changes.js';
+import { answerIndex } from '../text/codec.js';
+import { withoutFence } from '../text/fence.js';
+import { lineOrigins } from '../text/line-diff.js';
+import { indexOf, indexOfLines, type LineIndex, NO_LINES } from '../text/lines.js';
+import { withoutBom } from '../text/to-splices.js';
+import type { ApplyOptions, ContextFile } from '../types.js';
+import { type EditOutcome, type FileOfEdits, type LocatedTolerance, refused } from './outcome.js';
+
+const SAME = '`old_string` and `new_string` are the same';
+const SAME_AND_ABSENT = `${SAME}, and do not occur in the file, so the answer may be for another version of it. Omit this edit if nothing should change here, else send \`old_string\` exactly as in the file.`;
+const NOT_EMPTY =
+  '`old_string` is empty, which creates a file, but the file exists. Quote text of the file.';
+const ABSENT = 'The file does not exist. Leave `old_string` empty to create it.';
+const ON_EARLIER =
+  '`old_string` needs text that an earlier edit wrote. Quote the file as it was shown, and join the two edits.';
+
+export class TextFile implements FileOfEdits<TextEdit> {
+  readonly #path: string;
+  readonly #options: ApplyOptions;
+  readonly #base: LineIndex;
+  readonly #hasBom: boolean;
+  /** Null: the file does not exist yet. */
+  #text: StringText | null;
+
+  constructor(path: string, file: ContextFile, options: ApplyOptions) {
+    this.#path = path;
+    this.#options = options;
+    this.#base = file.text === null ? NO_LINES : indexOf(file.text);
+    this.#hasBom = file.hasBom === true;
+    this.#text = file.text === null ? null : StringText.of(file.text);
+  }
+
+  get isChanged(): boolean {
+    return this.#text?.isChanged === true;
+  }
+
+  take(edit: TextEdit): EditOutcome {
+    const plainOf = (text: string): string => (this.#hasBom ? withoutBom(text) : text);
+    const [before, stated] = [plainOf(edit.before), plainOf(edit.after)];
+    const body = indexOfLines(stated.split('\n'));
+    const inner = withoutFence(this.#path, body, this.#base, true);
+    if ('code' in inner) return { kind: 'refused', ...inner };
+    if (inner === body) return this.#apply({ ...edit, before, after: stated });
+    const after = inner.all.join('\n') + (stated.endsWith('\n') ? '\n' : '');
+    const outcome = this.#apply({ ...edit, before, after });
+    if (outcome.kind !== 'changed') return outcome;
+    const tolerances = [{ tolerance: 'fenced_body', line: null } as const, ...outcome.tolerances];
+    return { kind: 'changed', tolerances };
+  }
+
+  #apply(edit: TextEdit): EditOutcome {
+    const text = this.#text;
+    const { before, after } = edit;
+    if (before === '') return this.#fill(after);
+    if (text === null) return refused('target_absent', ABSENT);
+    const { tolerances: settings } = this.#options;
+    if (before === after) {
+      const isSure = isKnownBase(this.#path, this.#options) || holdsText(edit, text, settings);
+      const absence = isSure ? null : SAME_AND_ABSENT;
+      return { kind: 'skipped', code: 'no_change', message: `${SAME}.`, absence };
+    }
+    const found = locateText(edit, text, settings);
+    if ('code' in found) return { kind: 'refused', ...found };
+    const { places, tolerance } = found;
+    const tolerances: LocatedTolerance[] = [];
+    const use = (name: LocatedTolerance['tolerance'], place: Stretch): void =>
+      void tolerances.push({ tolerance: name, line: text.linesOf([place])[0] ?? null });
+    const [first = [0, 0] as const] = places;
+    if (tolerance !== null) use(tolerance, first);
+    const written = text.firstOnWritten(places);
+    if (written !== undefined && !mayUse(edit, 'earlier_block', settings))
+      return refused('earlier_block', ON_EARLIER);
+    if (written !== undefined) use('earlier_block', written);
+    const quote = text.slice(first);
+    text.replace(places, quote, tolerance === null ? after : carried(before, quote, after));
+    return { kind: 'changed', tolerances };
+  }
+
+  /** Makes a file that does not exist, or one that is empty. */
+  #fill(after: string): EditOutcome {
+    const text = this.#text;
+    if (text !== null && (text.whole !== '' || after === '' || text.isChanged))
+      return refused('file_exists', NOT_EMPTY);
+    this.#text = text ?? new StringText('');
+    this.#text.fill(after);
+    return { kind: 'changed', tolerances: [] };
+  }
+
+  plans(): readonly FilePlan[] {
+    if (this.#text?.isChanged !== true) return [];
+    return [{ kind: 'lines', path: this.#path, result: linesOf(this.#text.whole) }];
+  }
+}
+
+/** Lines end at LF alone: a carriage return before it is the last character of a line of the file. */
+const linesOf = (text: string): LineIndex =>
+  text.includes('\r\n') ? indexOfLines(text.replace(/\n$/, '').split('\n')) : answerIndex(text);
+
+/** Returns what comes in place of `base`, which the edit quotes as `before`: what both of its sides share stays as the file has it. */
+const carried = (before: string, base: string, after: string): string => {
+  const [beforeLines, baseLines, afterLines] = [before, base, after].map((text) =>
+    text.split('\n'),
+  );
+  if (beforeLines === undefined || baseLines === undefined || afterLines === undefined)
+    return after;
+  const kept = lineOrigins(beforeLines, afterLines);
+  const lines = carryLines(beforeLines, baseLines, afterLines, kept);
+  return lines.map((line, i) => line ?? baseLines[kept[i] ?? 0] ?? '').join('\n');
+};
