@@ -32,7 +32,8 @@ import type {
 import { type FoundMarker, findMarker } from './marker.js';
 import { sizeFault } from './answer-size.js';
 import { beginPatch } from './formats/begin-patch/index.js';
-import { searchBlocks, searchReplace } from './formats/search-replace/index.js';
+import { searchBlocks } from './dialects/search-blocks.js';
+import { searchReplace } from './dialects/search-replace.js';
 import { stringReplace } from './dialects/string-replace.js';
 import { structuredEdit } from './formats/structured-edit/index.js';
 import { unifiedDiff } from './formats/unified-diff/index.js';
@@ -60,8 +61,8 @@ const MODULES: Readonly<Record<AnswerFormat, FormatModule>> = {
   'whole-file': moduleOf(wholeFile),
   'unified-diff': unifiedDiff,
   'structured-edit': structuredEdit,
-  'search-replace': searchReplace,
-  'search-blocks': searchBlocks,
+  'search-replace': moduleOf(searchReplace),
+  'search-blocks': moduleOf(searchBlocks),
   'begin-patch': beginPatch,
   'string-replace': moduleOf(stringReplace),
 };

@@ -6,7 +6,7 @@ import type { Tolerance } from '../shared/formats.js';
 import type { LineIndex } from './text/lines.js';
 import type { Fault, FormatContext, Reading, Reason } from './types.js';
 
-export type Edit = TextEdit | WriteEdit | DeleteEdit;
+export type Edit = LinesEdit | TextEdit | WriteEdit | DeleteEdit;
 
 /** What every edit's dialect knows about it. */
 export interface Hint {
@@ -17,6 +17,29 @@ export interface Hint {
   /** Number of the part of the response that is about this file, in dialects that name a file once; null: edits of one path belong together. */
   readonly section: number | null;
   readonly rules: DialectRules;
+}
+
+/** The lines `before`, which the edit quotes, become `after`. `before` empty: the file is created, or filled if it is empty. */
+export interface LinesEdit {
+  readonly kind: 'lines';
+  readonly path: string;
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+  readonly hint: LinesHint;
+}
+export interface LinesHint extends Hint {
+  /** 1-based line of the file as it was shown where `before` begins; null: the edit states none. */
+  readonly line: number | null;
+  /** Why this reading cannot be used, wherever it stands; null: it can. */
+  readonly refusal: Fault | null;
+  /** All readings, if the response can be read in several ways; null: there is one. */
+  readonly readings: readonly LinesReading[] | null;
+}
+/** One way to read the two sides of an edit. */
+export interface LinesReading {
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+  readonly refusal: Fault | null;
 }
 
 /** A part of a text becomes another. `before` empty: the file is created, or filled if it is empty. */
@@ -68,11 +91,24 @@ export interface DialectRules {
 export interface DialectWords {
   /** The beginning of a message about one edit: which one it is, and where it stands in the response. */
   readonly lead: (edit: Edit, path: string) => string;
+  /** Does the same beginning go before messages about an edit's path? */
+  readonly leadsPaths: boolean;
   /** A file that the response is about twice. */
   readonly twice: (path: string) => string;
   /** Deletion of a file that is not there, and of one that may not be deleted. */
   readonly deletesAbsent: (path: string) => string;
   readonly deletesProtected: (path: string) => string;
+  /** Only of dialects that quote lines in blocks. */
+  readonly block?: BlockWords;
+}
+/** What the parts of a block are called. */
+export interface BlockWords {
+  /** The part that quotes lines of the file; the other one is always REPLACE. */
+  readonly quote: string;
+  /** The line between both parts. */
+  readonly divider: string;
+  /** How a block states a line of the file. */
+  readonly byNumber: string;
 }
 
 /** What a dialect reads out of a response. */
@@ -89,6 +125,7 @@ export interface ParsedResponse {
 
 /** One dialect: a grammar and its rules. A contract suite runs against all of them. */
 export interface Dialect {
+  readonly rules: DialectRules;
   parse(body: string, context: FormatContext): ParsedResponse;
 }
 

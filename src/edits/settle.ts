@@ -2,9 +2,18 @@
  * Makes the files' results of edits: which file each edit means, where it belongs, and whether all of a file's edits go together. One
  * refused edit refuses all of them, since a response is used whole or not at all; every one is looked at, so that the model hears of all.
  */
-import type { DeleteEdit, Dialect, Edit, ParsedResponse, TextEdit, WriteEdit } from './edit.js';
+import type {
+  DeleteEdit,
+  Dialect,
+  Edit,
+  LinesEdit,
+  ParsedResponse,
+  TextEdit,
+  WriteEdit,
+} from './edit.js';
 import { lookUp } from './paths.js';
 import type { EditOutcome, FileOfEdits } from './settle/outcome.js';
+import { LinesFile } from './settle/lines-file.js';
 import { TextFile } from './settle/text-file.js';
 import type { FilePlan } from './text/changes.js';
 import type { ContextFile, FormatContext, Reading, Reason, UsedTolerance } from './types.js';
@@ -47,6 +56,8 @@ class Settlement {
   readonly #unsure: Reason[] = [];
   /** Paths that a section of the response is about. */
   readonly #taken = new Set<string>();
+  /** Paths of edits that no file has. */
+  readonly #refusedPaths = new Set<string>();
 
   constructor(context: FormatContext, notes: readonly Reason[]) {
     this.#context = context;
@@ -60,7 +71,7 @@ class Settlement {
     for (const edit of edits) {
       const found = lookUp(edit.path, this.#context, edit.hint.index);
       if (!found.ok) {
-        this.#reasons.push(withLead(found.reason, edit, found.reason.path ?? edit.path));
+        this.#refusePath(found.reason, edit);
         continue;
       }
       const { path, file } = found;
@@ -75,16 +86,31 @@ class Settlement {
     return sections;
   }
 
+  /** Reports a refused path: for every edit if the messages differ, else once. */
+  #refusePath(reason: Reason, edit: Edit): void {
+    const { section, rules } = edit.hint;
+    if (rules.words.leadsPaths) this.#reasons.push(withLead(reason, edit, edit.path));
+    else if (section !== null || !this.#refusedPaths.has(edit.path)) this.#reasons.push(reason);
+    this.#refusedPaths.add(edit.path);
+  }
+
   take(section: Section): void {
     const [first] = section.edits;
     if (first === undefined) return;
     if (first.kind === 'write' || first.kind === 'delete') this.#takeWhole(first, section);
+    else if (first.kind === 'lines')
+      this.#takeLines(section, section.edits as readonly LinesEdit[]);
     else
       this.#takeInOrder(
         section.edits as readonly TextEdit[],
         new TextFile(section.path, section.file, this.#context.options),
         section.path,
       );
+  }
+
+  #takeLines({ path, file }: Section, edits: readonly LinesEdit[]): void {
+    const lines = new LinesFile({ path, file, edits }, this.#context.options);
+    this.#takeInOrder(edits, lines, path);
   }
 
   /** A file that is written whole, or deleted. */

@@ -11,7 +11,7 @@
  */
 import type { Dialect, DialectRules, ParsedResponse, TextEdit } from '../edit.js';
 import { unread } from '../edit.js';
-import { invalid, type JsonAnswer, readJsonAnswer } from '../formats/reader.js';
+import { invalid, type JsonAnswer, readJsonAnswer } from './reader.js';
 import { isJsonObject, type Json, keyBeside, PATH_NAMES } from '../text/json.js';
 import type { Reading } from '../types.js';
 
@@ -28,6 +28,7 @@ const RULES: DialectRules = {
       hint.responseLine === null
         ? ''
         : `Edit ${hint.index + 1} (line ${hint.responseLine} of the answer): `,
+    leadsPaths: true,
     twice: () => '',
     deletesAbsent: () => '',
     deletesProtected: () => '',
@@ -47,6 +48,7 @@ const OUR_NAMES: ReadonlyMap<string, string> = new Map(
 );
 
 export const stringReplace: Dialect = {
+  rules: RULES,
   parse: (body, context) => {
     const response = readJsonAnswer(body, context);
     return 'kind' in response ? unread(response) : new StringEditReader(response).parse();

@@ -15,7 +15,7 @@
 import { Outside } from '../detect.js';
 import type { Dialect, DialectRules, Edit, ParsedResponse } from '../edit.js';
 import { unread } from '../edit.js';
-import { invalid } from '../formats/reader.js';
+import { invalid } from './reader.js';
 import { lookUp, namedPath, pathsThere, withoutPrefix } from '../paths.js';
 import { answerIndex } from '../text/codec.js';
 import { holdsProse } from '../text/fence.js';
@@ -28,6 +28,7 @@ const RULES: DialectRules = {
   mostRefusals: Infinity,
   words: {
     lead: () => '',
+    leadsPaths: false,
     twice: (path) => `${path} is answered twice. Send each file once.`,
     deletesAbsent: (path) => `${path} does not exist, so it cannot be deleted.`,
     deletesProtected: (path) => `${path} may not be deleted here. Send its new content instead.`,
@@ -35,6 +36,7 @@ const RULES: DialectRules = {
 };
 
 export const wholeFile: Dialect = {
+  rules: RULES,
   parse: (body, context) => new EntryReader(body, context).parse(),
 };
 

@@ -1,6 +1,6 @@
 /** From a `*** Begin Patch` answer to its files and chunks; grammar at the head of `begin-patch/index.ts`. */
 import type { HunkLine } from '../unified-diff/hunk.js';
-import { AnswerReader } from '../reader.js';
+import { AnswerReader } from '../../dialects/reader.js';
 import type { Reading } from '../../types.js';
 
 /** Adjacent lines of a file: what stands there (` `, `-`) and what comes (`+`). */

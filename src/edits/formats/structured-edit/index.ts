@@ -21,7 +21,7 @@ import { type Change, ChangeList, type FilePlan } from '../../text/changes.js';
 import { linesOf, marksTabs, mergeRanges, withoutTabMarks } from '../../listing.js';
 import { readNeedsLines } from './regions.js';
 import { lookUp } from '../../paths.js';
-import { fault, invalid, readJsonAnswer } from '../reader.js';
+import { fault, invalid, readJsonAnswer } from '../../dialects/reader.js';
 import { type Placed, OperationLocator } from './locate.js';
 import { type Operation, readOperations } from './operations.js';
 import { symbolPlacer } from './symbol.js';

@@ -3,7 +3,7 @@ import { BOUNDS } from '../../../shared/limits.js';
 import { tooManyEdits } from '../../answer-size.js';
 import { type Json, isJsonObject, keyBeside, PATH_NAMES } from '../../text/json.js';
 import { answerLines } from '../../text/codec.js';
-import { invalid } from '../reader.js';
+import { invalid } from '../../dialects/reader.js';
 import type { Reading, Reason } from '../../types.js';
 
 /** A line as the answer names it: its 1-based number and, where quoted, the check of the listing. */

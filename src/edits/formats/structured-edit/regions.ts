@@ -9,7 +9,7 @@ import { isJsonObject, type Json, keyBeside, readJson } from '../../text/json.js
 import type { FormatContext, Reading } from '../../types.js';
 import { findJsonMarker } from '../../marker.js';
 import { withoutThinking } from '../../thinking/index.js';
-import { invalid } from '../reader.js';
+import { invalid } from '../../dialects/reader.js';
 
 export const NEEDS_LINES_LINES = 2_000; // bound: Lines that a model may ask to be shown at once.
 

@@ -11,7 +11,7 @@
  */
 import { indexOf, type LineIndex, NO_LINES } from '../../text/lines.js';
 import { checkAt, firstOf, linesOf } from '../../listing.js';
-import { fault } from '../reader.js';
+import { fault } from '../../dialects/reader.js';
 import type { Located } from './locate.js';
 import type { Operation, SymbolPoint } from './operations.js';
 import {

@@ -1,6 +1,6 @@
 /** One hunk of a unified diff: how far it reaches, and its lines. The place in the file is found elsewhere (`unified-diff/locate.ts`). */
 import { closesFence, type Fence } from '../../text/fence.js';
-import { type AnswerReader, fault } from '../reader.js';
+import { type AnswerReader, fault } from '../../dialects/reader.js';
 import { withoutBom } from '../../text/to-splices.js';
 import type { Fault } from '../../types.js';
 

@@ -14,7 +14,7 @@ import { LEVEL_KEYS, levelsOn, levelBetween, toleranceOn } from '../../locate/li
 import { shiftHunk, shiftedPlaces, UNSHIFTABLE } from '../../locate/indent.js';
 import { copyOf, describeNearest, nearest } from '../../locate/nearest.js';
 import type { Fault } from '../../types.js';
-import { fault } from '../reader.js';
+import { fault } from '../../dialects/reader.js';
 import { type Hunk, type HunkLine, rawOf, wrongCounts } from './hunk.js';
 
 const NEIGHBOUR_LINES = 3; // bound: On each side of a line whose sign is in doubt: as many as git's diffs have of context.

@@ -11,7 +11,7 @@ import {
 } from './hunk.js';
 import { readGitLine, readStamped } from './names.js';
 import { closesFence, CUT_INSIDE_FENCE, isBareFence, openingFence } from '../../text/fence.js';
-import { AnswerReader } from '../reader.js';
+import { AnswerReader } from '../../dialects/reader.js';
 import type { FormatContext, Reading } from '../../types.js';
 
 export interface FileDiff extends FileHeader {

@@ -1,7 +1,7 @@
 /** Which file a diff's header means, and what it does to it as a whole. */
 import { type Names, readName, sameFile, withoutPrefixes } from './names.js';
 import { lookUp } from '../../paths.js';
-import { fault } from '../reader.js';
+import { fault } from '../../dialects/reader.js';
 import type { ContextFile, Fault, FormatContext, Reason } from '../../types.js';
 
 export interface FileHeader {

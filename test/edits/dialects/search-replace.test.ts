@@ -1,7 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
-import { searchBlocks, searchReplace } from '../../../../src/edits/formats/search-replace/index.js';
-import type { ApplyOptions } from '../../../../src/edits/types.js';
-import { contextOf, readOne, summary, whyNot, linesOf } from '../../locate-support.js';
+import { searchBlocks } from '../../../src/edits/dialects/search-blocks.js';
+import { searchReplace } from '../../../src/edits/dialects/search-replace.js';
+import { read } from '../../../src/edits/settle.js';
+import type { ApplyOptions } from '../../../src/edits/types.js';
+import { contextOf, readOne, summary, whyNot, linesOf } from '../locate-support.js';
 
 interface Case {
   readonly name: string;
@@ -733,7 +735,7 @@ describe('search-replace', () => {
       block('x\n', 'y\n') +
       block('1\n', '2\n', { path: 'g' }) +
       block('z\n', 'y\n', { path: './f' });
-    expect(searchReplace.read(answer, contextOf({ f: 'a\n', g: '1\n' }))).toMatchObject({
+    expect(read(searchReplace, answer, contextOf({ f: 'a\n', g: '1\n' }))).toMatchObject({
       files: 2,
       edits: 3,
     });

@@ -1,0 +1,226 @@
+/**
+ * The file of edits that quote its lines: each is located in the lines as the edits before left them, and changes those lines. Lines that
+ * both sides of an edit have in common keep their base line.
+ */
+import type { Tolerance } from '../../shared/formats.js';
+import type { LinesEdit, LinesReading } from '../edit.js';
+import { absentQuote, holdsLines, type LinePlace, locateLines, mayUse } from '../locate.js';
+import { placesOf } from '../locate/elision.js';
+import { carryLines, isKnownBase, levelBetween } from '../locate/likeness.js';
+import { LineText } from '../locate/line-text.js';
+import * as say from '../locate/refusals.js';
+import type { FilePlan } from '../text/changes.js';
+import { withoutFence } from '../text/fence.js';
+import { lineOrigins } from '../text/line-diff.js';
+import { indexOf, indexOfLines, type LineIndex, NO_LINES } from '../text/lines.js';
+import { withoutBom } from '../text/to-splices.js';
+import type { ApplyOptions, ContextFile } from '../types.js';
+import type { EditOutcome, FileOfEdits } from './outcome.js';
+
+type Sides = Pick<LinesReading, 'before' | 'after'>;
+
+const keyOf = ({ before, after }: Sides): string => JSON.stringify([before, after]);
+
+export class LinesFile implements FileOfEdits<LinesEdit> {
+  readonly #path: string;
+  readonly #base: LineIndex;
+  readonly #text: LineText;
+  readonly #hasBom: boolean;
+  #exists: boolean;
+  /** Edits that changed something, to recognize one that is sent again; their keys are made when the first edit asks. */
+  readonly #earlier: Sides[] = [];
+  readonly #earlierKeys = new Set<string>();
+
+  constructor(
+    {
+      path,
+      file,
+      edits,
+    }: {
+      readonly path: string;
+      readonly file: ContextFile;
+      readonly edits: readonly LinesEdit[];
+    },
+    options: ApplyOptions,
+  ) {
+    this.#path = path;
+    this.#base = file.text === null ? NO_LINES : indexOf(file.text);
+    this.#hasBom = file.hasBom === true;
+    this.#exists = file.text !== null;
+    const isKnown = isKnownBase(path, options);
+    const quotes = (): Iterable<string> => this.#quotesOf(edits);
+    this.#text = new LineText(this.#base, options.tolerances, isKnown, quotes);
+  }
+
+  get isChanged(): boolean {
+    return this.#text.changes().length > 0;
+  }
+
+  take(given: LinesEdit): EditOutcome {
+    const edit = this.#hasBom ? withoutBoms(given) : given;
+    const words = say.blockWordsOf(edit);
+    const reading = this.#readingOf(edit);
+    if (reading === null) return { kind: 'refused', ...say.unclearDivider(words) };
+    const body = indexOfLines(reading.after);
+    const inner = withoutFence(this.#path, body, this.#base, true);
+    if ('code' in inner) return { kind: 'refused', ...inner };
+    if (reading.refusal !== null) return { kind: 'refused', ...reading.refusal };
+    const before = this.#unfenced(reading.before);
+    if (before.length === 0) return this.#create(edit, reading.after);
+    if (!this.#exists) return { kind: 'refused', ...say.fileAbsent(words) };
+    const plain = { ...edit, before, after: inner.all };
+    if (isSame(plain)) return this.#unmoved(plain);
+    const outcome = this.#apply(plain);
+    if (outcome.kind !== 'changed') return outcome;
+    this.#earlier.push({ before, after: inner.all });
+    if (inner === body && before === reading.before) return outcome;
+    const line = this.#lineOfLast;
+    return {
+      kind: 'changed',
+      tolerances: [...outcome.tolerances, { tolerance: 'fenced_body', line }],
+    };
+  }
+
+  *#quotesOf(edits: readonly LinesEdit[]): Generator<string> {
+    for (const given of edits) {
+      const { before, after, hint } = this.#hasBom ? withoutBoms(given) : given;
+      for (const reading of hint.readings ?? [{ before, after }])
+        yield* [...reading.before, ...this.#unfenced(reading.before), ...reading.after];
+    }
+  }
+
+  /** Returns quoted lines without a fence around them; the same lines if they have none, or it is not clear whose it is. */
+  #unfenced(quote: readonly string[]): readonly string[] {
+    const inner = withoutFence(this.#path, indexOfLines(quote), this.#base, true);
+    return 'code' in inner ? quote : inner.all;
+  }
+
+  /** Of several readings takes the one whose quote stands in the file, if no other does; those that would write a marker count last. */
+  #readingOf({ before, after, hint }: LinesEdit): LinesReading | null {
+    if (hint.readings === null) return { before, after, refusal: hint.refusal };
+    const stands = hint.readings.filter(
+      (reading) =>
+        reading.before.length > 0 && this.#text.find(reading.before, 'exact').first.length > 0,
+    );
+    const fitting = stands.length > 1 ? stands.filter(({ refusal }) => refusal === null) : stands;
+    return fitting.length === 1 ? (fitting[0] ?? null) : null;
+  }
+
+  #create(edit: LinesEdit, lines: readonly string[]): EditOutcome {
+    // Also where both are empty: a model that copies an empty form has not said that nothing is to be done.
+    const isEmpty = this.#base.length === 0 && !this.#text.isChanged && lines.length > 0;
+    if (this.#exists && !isEmpty)
+      return { kind: 'refused', ...say.fileExists(say.blockWordsOf(edit)) };
+    this.#exists = true;
+    this.#text.isChanged = true;
+    this.#text.chain.replace([], lines);
+    return { kind: 'changed', tolerances: [] };
+  }
+
+  /** An edit that asks for nothing still says what the file holds: if that stands nowhere, the response may be for another file. */
+  #unmoved(edit: LinesEdit): EditOutcome {
+    const words = say.blockWordsOf(edit);
+    const isSure = this.#text.isKnown || holdsLines(edit, this.#text);
+    return {
+      kind: 'skipped',
+      ...say.sameSides(words),
+      absence: isSure ? null : say.sameAndAbsent(words),
+    };
+  }
+
+  #apply(edit: LinesEdit): EditOutcome {
+    const place = locateLines(edit, this.#text, () => this.#isRepeat(edit));
+    if (place !== null)
+      return 'code' in place ? { kind: 'refused', ...place } : this.#change(edit, place);
+    const words = say.blockWordsOf(edit);
+    const present = this.#present(edit);
+    if (present === null) return { kind: 'refused', ...absentQuote(edit, this.#text) };
+    const isSure = present === 'edit' || this.#text.isKnown;
+    return {
+      kind: 'skipped',
+      ...say.alreadyPresent(words),
+      absence: isSure ? null : say.presentUnsure(words),
+    };
+  }
+
+  /** Puts the new lines in place of the quoted ones. */
+  #change(edit: LinesEdit, place: LinePlace): EditOutcome {
+    const { chain, settings } = this.#text;
+    const { nodes, before, after } = place;
+    const tolerances = this.#tolerancesAt(place);
+    if (tolerances.has('earlier_block') && !mayUse(edit, 'earlier_block', settings))
+      return { kind: 'refused', ...say.onEarlier(say.blockWordsOf(edit)) };
+    const kept = place.kept ?? lineOrigins(before, after);
+    // In another indentation nothing is shared at the start of a line; new lines were shifted as a whole.
+    const carried =
+      place.kept === null ? carryLines(before, this.#text.textsOf(nodes), after, kept) : after;
+    chain.replace(
+      nodes,
+      after.map((text, j) => nodes[kept[j] ?? -1] ?? carried[j] ?? text),
+    );
+    this.#text.isChanged = true;
+    const line = chain.originOf(nodes[0] ?? 0) + 1;
+    this.#lineOfLast = line > 0 ? line : null;
+    return {
+      kind: 'changed',
+      tolerances: [...tolerances].map((tolerance) => ({ tolerance, line: this.#lineOfLast })),
+    };
+  }
+  /** 1-based base line of the last change; null: it began in text that an edit wrote. */
+  #lineOfLast: number | null = null;
+
+  /** Returns what a place needs: its pass, differences of its lines, and text that edits before it wrote or took away. */
+  #tolerancesAt({ nodes, before, tolerances: needed }: LinePlace): Set<Tolerance> {
+    const { chain } = this.#text;
+    const tolerances = new Set<Tolerance>(needed);
+    const first = chain.originOf(nodes[0] ?? 0);
+    for (const [i, node] of nodes.entries()) {
+      const level = levelBetween(before[i] ?? '', chain.textOf(node)) ?? 'exact';
+      if (level !== 'exact') tolerances.add(level);
+      const origin = chain.originOf(node);
+      if (origin < 0 || (i > 0 && origin !== first + i)) tolerances.add('earlier_block');
+    }
+    return tolerances;
+  }
+
+  /** Was the same edit made before? */
+  #isRepeat(edit: Sides): boolean {
+    for (const earlier of this.#earlier.splice(0)) this.#earlierKeys.add(keyOf(earlier));
+    return this.#earlierKeys.has(keyOf(edit));
+  }
+
+  /**
+   * Is the new text there once: lines of the base, or what the same edit wrote before? What another edit wrote is no sign that this one is
+   * done, and neither are brackets alone, or lines that the quote has in a row as well. Lines of a base that is not known are one only if
+   * the whole response is done: they may have stood there all along, and another change may have taken away what the edit quotes.
+   */
+  #present(edit: LinesEdit): 'base' | 'edit' | null {
+    const { before, after } = edit;
+    const { chain } = this.#text;
+    if (after.length === 0 || this.#text.find(before, 'white_space').first.length > 0) return null;
+    const [first, ...more] = this.#text.find(after, 'exact').first;
+    if (first === undefined || more.length > 0) return null;
+    if (this.#isRepeat(edit)) return 'edit';
+    if (!/[\p{L}\p{N}]/u.test(after.join()) || placesOf(before, after).length > 0) return null;
+    const nodes = chain.run(first, after.length);
+    return nodes.every((node) => chain.originOf(node) >= 0) ? 'base' : null;
+  }
+
+  plans(): readonly FilePlan[] {
+    return [{ kind: 'lines', path: this.#path, changes: this.#text.changes() }];
+  }
+}
+
+const isSame = ({ before, after }: Sides): boolean =>
+  before.length === after.length && before.every((line, i) => line === after[i]);
+
+const withoutBoms = (edit: LinesEdit): LinesEdit => {
+  const plain = ({ before, after, refusal }: LinesReading): LinesReading => ({
+    before: before.map(withoutBom),
+    after: after.map(withoutBom),
+    refusal,
+  });
+  const { readings, refusal } = edit.hint;
+  const { before, after } = plain({ before: edit.before, after: edit.after, refusal });
+  return { ...edit, before, after, hint: { ...edit.hint, readings: readings?.map(plain) ?? null } };
+};
