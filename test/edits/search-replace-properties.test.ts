@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { lineOrigins } from '../../src/edits/text/line-diff.js';
 import { searchReplace } from '../../src/edits/dialects/search-replace.js';
-import { read } from '../../src/edits/settle.js';
+import { read as readResponse } from '../../src/edits/settle.js';
 import type { Reading } from '../../src/edits/types.js';
 import { fuzz } from '../support/fuzz.js';
 import { contextOf, summary, trueEdit, type TrueEdit, linesOf } from './locate-support.js';
@@ -63,7 +63,7 @@ const answerOf = (changes: readonly Change[], hinted: boolean): string =>
     .join('\n');
 
 const read = (body: string, edit: TrueEdit): Reading =>
-  read(searchReplace, body, contextOf({ f: edit.before }, { nonce: NONCE })).reading;
+  readResponse(searchReplace, body, contextOf({ f: edit.before }, { nonce: NONCE })).reading;
 const isTrue = (reading: Reading, edit: TrueEdit): boolean => {
   const plan = reading.kind === 'plans' ? reading.plans[0] : undefined;
   return plan?.kind === 'lines' && linesOf(plan, edit.before).join('\n') === edit.result.join('\n');
@@ -169,12 +169,12 @@ describe('search-replace, random files and edits', () => {
       fc.property(cases, fc.double({ min: 0, max: 1, noNaN: true }), ({ edit, changes }, share) => {
         const body = answerOf(changes, true).trimEnd();
         const context = contextOf({ f: edit.before }, { nonce: NONCE });
-        const cut = read(
+        const cut = readResponse(
           searchReplace,
           body.slice(0, Math.floor(share * body.length * 0.999)),
           context,
         );
-        const full = read(searchReplace, body, context);
+        const full = readResponse(searchReplace, body, context);
         if (cut.reading.kind === 'plans') expect(cut.edits).toBeLessThan(full.edits);
       }),
       fuzz('cut blocks'),

@@ -4,10 +4,10 @@
  */
 import type { Tolerance } from '../../shared/formats.js';
 import type { LinesEdit, LinesReading } from '../edit.js';
-import { absentQuote, holdsLines, type LinePlace, locateLines, mayUse } from '../locate.js';
+import { type LinePlace, locate, mayUse } from '../locate.js';
+import { BlockText } from '../locate/block-text.js';
 import { placesOf } from '../locate/elision.js';
 import { carryLines, isKnownBase, levelBetween } from '../locate/likeness.js';
-import { LineText } from '../locate/line-text.js';
 import * as say from '../locate/refusals.js';
 import type { FilePlan } from '../text/changes.js';
 import { withoutFence } from '../text/fence.js';
@@ -24,7 +24,7 @@ const keyOf = ({ before, after }: Sides): string => JSON.stringify([before, afte
 export class LinesFile implements FileOfEdits<LinesEdit> {
   readonly #path: string;
   readonly #base: LineIndex;
-  readonly #text: LineText;
+  readonly #text: BlockText;
   readonly #hasBom: boolean;
   #exists: boolean;
   /** Edits that changed something, to recognize one that is sent again; their keys are made when the first edit asks. */
@@ -48,8 +48,12 @@ export class LinesFile implements FileOfEdits<LinesEdit> {
     this.#hasBom = file.hasBom === true;
     this.#exists = file.text !== null;
     const isKnown = isKnownBase(path, options);
-    const quotes = (): Iterable<string> => this.#quotesOf(edits);
-    this.#text = new LineText(this.#base, options.tolerances, isKnown, quotes);
+    this.#text = new BlockText(this.#base, {
+      settings: options.tolerances,
+      isKnown,
+      quotes: () => this.#quotesOf(edits),
+      isRepeat: (edit) => this.#isRepeat(edit),
+    });
   }
 
   get isChanged(): boolean {
@@ -100,7 +104,8 @@ export class LinesFile implements FileOfEdits<LinesEdit> {
     if (hint.readings === null) return { before, after, refusal: hint.refusal };
     const stands = hint.readings.filter(
       (reading) =>
-        reading.before.length > 0 && this.#text.find(reading.before, 'exact').first.length > 0,
+        reading.before.length > 0 &&
+        this.#text.chain.find(reading.before, 'exact').first.length > 0,
     );
     const fitting = stands.length > 1 ? stands.filter(({ refusal }) => refusal === null) : stands;
     return fitting.length === 1 ? (fitting[0] ?? null) : null;
@@ -120,7 +125,7 @@ export class LinesFile implements FileOfEdits<LinesEdit> {
   /** An edit that asks for nothing still says what the file holds: if that stands nowhere, the response may be for another file. */
   #unmoved(edit: LinesEdit): EditOutcome {
     const words = say.blockWordsOf(edit);
-    const isSure = this.#text.isKnown || holdsLines(edit, this.#text);
+    const isSure = this.#text.isKnown || this.#text.holds(edit);
     return {
       kind: 'skipped',
       ...say.sameSides(words),
@@ -129,12 +134,12 @@ export class LinesFile implements FileOfEdits<LinesEdit> {
   }
 
   #apply(edit: LinesEdit): EditOutcome {
-    const place = locateLines(edit, this.#text, () => this.#isRepeat(edit));
+    const place = locate(edit, this.#text);
     if (place !== null)
       return 'code' in place ? { kind: 'refused', ...place } : this.#change(edit, place);
     const words = say.blockWordsOf(edit);
     const present = this.#present(edit);
-    if (present === null) return { kind: 'refused', ...absentQuote(edit, this.#text) };
+    if (present === null) return { kind: 'refused', ...this.#text.absent(edit) };
     const isSure = present === 'edit' || this.#text.isKnown;
     return {
       kind: 'skipped',
@@ -146,8 +151,9 @@ export class LinesFile implements FileOfEdits<LinesEdit> {
   /** Puts the new lines in place of the quoted ones. */
   #change(edit: LinesEdit, place: LinePlace): EditOutcome {
     const { chain, settings } = this.#text;
-    const { nodes, before, after } = place;
-    const tolerances = this.#tolerancesAt(place);
+    const { before, after } = place;
+    const nodes = chain.run(place.first, before.length);
+    const tolerances = this.#tolerancesAt(place, nodes);
     if (tolerances.has('earlier_block') && !mayUse(edit, 'earlier_block', settings))
       return { kind: 'refused', ...say.onEarlier(say.blockWordsOf(edit)) };
     const kept = place.kept ?? lineOrigins(before, after);
@@ -170,7 +176,10 @@ export class LinesFile implements FileOfEdits<LinesEdit> {
   #lineOfLast: number | null = null;
 
   /** Returns what a place needs: its pass, differences of its lines, and text that edits before it wrote or took away. */
-  #tolerancesAt({ nodes, before, tolerances: needed }: LinePlace): Set<Tolerance> {
+  #tolerancesAt(
+    { before, tolerances: needed }: LinePlace,
+    nodes: readonly number[],
+  ): Set<Tolerance> {
     const { chain } = this.#text;
     const tolerances = new Set<Tolerance>(needed);
     const first = chain.originOf(nodes[0] ?? 0);
@@ -197,8 +206,9 @@ export class LinesFile implements FileOfEdits<LinesEdit> {
   #present(edit: LinesEdit): 'base' | 'edit' | null {
     const { before, after } = edit;
     const { chain } = this.#text;
-    if (after.length === 0 || this.#text.find(before, 'white_space').first.length > 0) return null;
-    const [first, ...more] = this.#text.find(after, 'exact').first;
+    if (after.length === 0 || this.#text.chain.find(before, 'white_space').first.length > 0)
+      return null;
+    const [first, ...more] = this.#text.chain.find(after, 'exact').first;
     if (first === undefined || more.length > 0) return null;
     if (this.#isRepeat(edit)) return 'edit';
     if (!/[\p{L}\p{N}]/u.test(after.join()) || placesOf(before, after).length > 0) return null;

@@ -1,7 +1,8 @@
 /** The file of edits that quote parts of its text: each is located in the text as the edits before left it, and changes that text. */
 import { type TextEdit } from '../edit.js';
-import { holdsText, locateText, mayUse } from '../locate.js';
+import { locate, mayUse } from '../locate.js';
 import { carryLines, isKnownBase } from '../locate/likeness.js';
+import { StringSearch } from '../locate/string-search.js';
 import { type Stretch, StringText } from '../locate/string-text.js';
 import type { FilePlan } from '../text/changes.js';
 import { answerIndex } from '../text/codec.js';
@@ -60,25 +61,26 @@ export class TextFile implements FileOfEdits<TextEdit> {
     if (before === '') return this.#fill(after);
     if (text === null) return refused('target_absent', ABSENT);
     const { tolerances: settings } = this.#options;
+    const search = new StringSearch(text, settings);
     if (before === after) {
-      const isSure = isKnownBase(this.#path, this.#options) || holdsText(edit, text, settings);
+      const isSure = isKnownBase(this.#path, this.#options) || search.holds(edit);
       const absence = isSure ? null : SAME_AND_ABSENT;
       return { kind: 'skipped', code: 'no_change', message: `${SAME}.`, absence };
     }
-    const found = locateText(edit, text, settings);
+    const found = locate(edit, search) ?? search.absent(edit);
     if ('code' in found) return { kind: 'refused', ...found };
-    const { places, tolerance } = found;
+    const { places, likeness } = found;
     const tolerances: LocatedTolerance[] = [];
     const use = (name: LocatedTolerance['tolerance'], place: Stretch): void =>
       void tolerances.push({ tolerance: name, line: text.linesOf([place])[0] ?? null });
     const [first = [0, 0] as const] = places;
-    if (tolerance !== null) use(tolerance, first);
+    if (likeness !== null) use(likeness, first);
     const written = text.firstOnWritten(places);
     if (written !== undefined && !mayUse(edit, 'earlier_block', settings))
       return refused('earlier_block', ON_EARLIER);
     if (written !== undefined) use('earlier_block', written);
     const quote = text.slice(first);
-    text.replace(places, quote, tolerance === null ? after : carried(before, quote, after));
+    text.replace(places, quote, likeness === null ? after : carried(before, quote, after));
     return { kind: 'changed', tolerances };
   }
 
