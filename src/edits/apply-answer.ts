@@ -23,7 +23,6 @@ import type {
   ApplyAnswerInput,
   ApplyOptions,
   FormatContext,
-  FormatModule,
   NotEdited,
   Reading,
   StopReason,
@@ -31,15 +30,15 @@ import type {
 } from './types.js';
 import { type FoundMarker, findMarker } from './marker.js';
 import { sizeFault } from './answer-size.js';
-import { beginPatch } from './formats/begin-patch/index.js';
+import { beginPatch } from './dialects/begin-patch.js';
 import { searchBlocks } from './dialects/search-blocks.js';
 import { searchReplace } from './dialects/search-replace.js';
 import { stringReplace } from './dialects/string-replace.js';
-import { structuredEdit } from './formats/structured-edit/index.js';
-import { unifiedDiff } from './formats/unified-diff/index.js';
+import { structuredEdit } from './dialects/structured-edit/index.js';
+import { unifiedDiff } from './dialects/unified-diff/index.js';
 import { wholeFile } from './dialects/whole-file.js';
 import type { Dialect } from './edit.js';
-import { read } from './settle.js';
+import { read, type ReadResponse } from './settle.js';
 import {
   TOLERANCES,
   type AnswerFormat,
@@ -49,22 +48,18 @@ import {
 import { escaped } from '../shared/text.js';
 import { toleranceOn } from './locate/likeness.js';
 import { CUT_INSIDE_FENCE } from './text/fence.js';
-import { compose, decodeOffered, type OfferedFiles } from './compose.js';
+import { compose, decodeOffered, type OfferedFiles } from './settle/files.js';
 import { withNames } from './paths.js';
 import { type ThinkingFault, withoutThinking } from './thinking/index.js';
 
-const moduleOf = (dialect: Dialect): FormatModule => ({
-  read: (body, context) => read(dialect, body, context),
-});
-
-const MODULES: Readonly<Record<AnswerFormat, FormatModule>> = {
-  'whole-file': moduleOf(wholeFile),
+const DIALECTS: Readonly<Record<AnswerFormat, Dialect>> = {
+  'whole-file': wholeFile,
   'unified-diff': unifiedDiff,
   'structured-edit': structuredEdit,
-  'search-replace': moduleOf(searchReplace),
-  'search-blocks': moduleOf(searchBlocks),
+  'search-replace': searchReplace,
+  'search-blocks': searchBlocks,
   'begin-patch': beginPatch,
-  'string-replace': moduleOf(stringReplace),
+  'string-replace': stringReplace,
 };
 
 const NAMES_REPORTED = 20; // bound: Names in a message; more are counted.
@@ -119,14 +114,17 @@ export const applyAnswer = (input: ApplyAnswerInput): AnswerOutcome => {
 
   const offered = decodeOffered(input.files);
   const { found, readBy } = readerOf(input, offered);
-  const read = readBy(options);
-  const refused = withTolerance(input, judge(read, found, offered, options), (tolerances) => {
+  const response = readBy(options);
+  const refused = withTolerance(input, judge(response, found, offered, options), (tolerances) => {
     const tried = { ...options, tolerances };
     return judge(readBy(tried), found, offered, tried);
   });
   const outcome = named(refused, { files: offered, options });
-  const isTold = read.edits > 0 && outcome.outcome !== 'truncated';
-  return { ...bounded(outcome), ...(isTold ? { edits: editResults(read.edits, outcome) } : {}) };
+  const isTold = response.edits > 0 && outcome.outcome !== 'truncated';
+  return {
+    ...bounded(outcome),
+    ...(isTold ? { edits: editResults(response.edits, outcome) } : {}),
+  };
 };
 
 const readerOf = ({ format, answer, options }: ApplyAnswerInput, files: FormatContext['files']) => {
@@ -137,17 +135,12 @@ const readerOf = ({ format, answer, options }: ApplyAnswerInput, files: FormatCo
   const { body, linesBefore, noChange } = found;
   return {
     found,
-    readBy: (by: ApplyOptions): AnswerReading => {
+    readBy: (by: ApplyOptions): ReadResponse => {
       if (fault !== null) return unreadable(fault);
-      const context = { files, options: by, whole, linesBefore };
-      const withNonce = MODULES[format].read(body, context);
-      const read =
-        format === 'search-replace' && withNonce.reading.kind === 'invalid'
-          ? (readPlainBlocks(body, context) ?? withNonce)
-          : withNonce;
-      if (noChange === undefined || !holdsNoEdit(read.reading)) return read;
+      const parsed = read(DIALECTS[format], body, { files, options: by, whole, linesBefore });
+      if (noChange === undefined || !holdsNoEdit(parsed.reading)) return parsed;
       const notes = [{ code: 'said_unchanged', message: noChange }];
-      return { ...read, reading: { kind: 'plans', plans: [], tolerances: [], notes } };
+      return { ...parsed, reading: { kind: 'plans', plans: [], tolerances: [], notes } };
     },
   };
 };
@@ -166,7 +159,7 @@ const readPlainBlocks = (body: string, context: FormatContext): AnswerReading | 
 };
 
 /** The response of a fault in its thinking has no edits. */
-const unreadable = ({ open, reason }: ThinkingFault): AnswerReading => ({
+const unreadable = ({ open, reason }: ThinkingFault): ReadResponse => ({
   reading: { kind: 'invalid', open, reasons: [reason] },
   files: 0,
   edits: 0,
@@ -185,13 +178,14 @@ const named = (outcome: AnswerOutcome, context: FormatContext): AnswerOutcome =>
 
 /** Names the tolerance that is off and with which all of a refused answer would fit. */
 const withTolerance = (
-  { options: { tolerances } }: ApplyAnswerInput,
+  { format, options: { tolerances } }: ApplyAnswerInput,
   outcome: AnswerOutcome,
   judgeWith: (tolerances: ToleranceSettings) => AnswerOutcome,
 ): AnswerOutcome => {
   if (outcome.outcome !== 'refused') return outcome;
+  const { rules } = DIALECTS[format];
   const off = (Object.keys(TOLERANCES) as Tolerance[]).filter(
-    (name) => !toleranceOn(name, tolerances),
+    (name) => rules.tolerances.has(name) && !toleranceOn(name, tolerances),
   );
   const fits = off.find((name) => judgeWith({ ...tolerances, [name]: true }).outcome === 'edited');
   if (fits === undefined) return outcome;
@@ -203,7 +197,7 @@ const withTolerance = (
 };
 
 const judge = (
-  { reading, files: fileCount, edits, isPlain }: AnswerReading,
+  { reading, files: fileCount, edits }: ReadResponse,
   found: FoundMarker,
   offered: OfferedFiles,
   options: ApplyOptions,

@@ -1,5 +1,5 @@
 /** What other folders of Emend use of the engine beside its door, which programs import as `emend/edits`. */
-export { joinOperations, operationsOf, splitRegion } from './formats/structured-edit/regions.js';
+export { joinOperations, operationsOf, splitRegion } from './dialects/structured-edit/regions.js';
 export { mergeRanges } from './listing.js';
 export { endedByItself } from './apply-answer.js';
 export { rebase3 } from './merge.js';

@@ -4,7 +4,7 @@ import type { Edit } from './edit.js';
 import type { Fault } from './types.js';
 
 /** A way in which the text that an edit quotes may stand in the file. */
-export type PassName = 'stated' | 'exact' | Tolerance;
+export type PassName = 'symbol' | 'stated' | 'exact' | Tolerance;
 
 interface Pass {
   readonly name: PassName;
@@ -19,6 +19,8 @@ const tolerant = (tolerance: Tolerance): Pass => ({ name: tolerance, tolerance }
  * refused. An edit uses only the tolerances of its dialect (`hint.rules`) that are on.
  */
 const PASSES: readonly Pass[] = [
+  // A structured edit may name a definition, whose lines the syntax tree knows.
+  plain('symbol'),
   // A diff and a structured edit state a line, which is right in the file that they were written for.
   plain('stated'),
   // Blocks, strings and patches state none, and a file may have changed since: nearly all quote it as it is.
@@ -37,6 +39,8 @@ const PASSES: readonly Pass[] = [
   tolerant('elision'),
   // Models quote the part of a line that changes, as other tools let them do.
   tolerant('part_of_line'),
+  // A file may have changed since it was listed: all that a structured edit quotes stands together in one other place.
+  tolerant('line_drift'),
 ];
 
 /** The text of a file as edits of one kind are located in it. */
@@ -56,6 +60,13 @@ export interface LinePlace {
   readonly tolerances: readonly Tolerance[];
   /** Which line of `before` each line of `after` keeps, -1 for none, if the pass decides that; null: a diff of both decides. */
   readonly kept: ArrayLike<number> | null;
+}
+
+/** Base lines [from, to), 0-based, that an edit names. */
+export interface RangePlace {
+  readonly from: number;
+  readonly to: number;
+  readonly tolerances: readonly Tolerance[];
 }
 
 /** Is a tolerance on, and one of those that the edit's dialect may use? */

@@ -8,11 +8,21 @@ import type {
   Edit,
   LinesEdit,
   ParsedResponse,
+  RangeEdit,
   TextEdit,
   WriteEdit,
 } from './edit.js';
 import { lookUp } from './paths.js';
 import type { EditOutcome, FileOfEdits } from './settle/outcome.js';
+import {
+  areApplied,
+  fileSectionsOf,
+  isExactResponse,
+  planSection,
+  sectionPaths,
+} from './settle/sections.js';
+import { settleRequest } from './settle/lines-request.js';
+import { settleRanges } from './settle/range-file.js';
 import { LinesFile } from './settle/lines-file.js';
 import { TextFile } from './settle/text-file.js';
 import type { FilePlan } from './text/changes.js';
@@ -25,14 +35,19 @@ interface Section {
   readonly edits: Edit[];
 }
 
-/** Reads a response in a dialect; the counts of its files and edits are for the marker's check. */
-export const read = (
-  dialect: Dialect,
-  body: string,
-  context: FormatContext,
-): { readonly reading: Reading; readonly files: number; readonly edits: number } => {
+/** What a response makes of the files before they have bytes; the counts of its files and edits are for the marker's check. */
+export interface ReadResponse {
+  readonly reading: Reading;
+  readonly files: number;
+  readonly edits: number;
+}
+
+/** Reads a response in a dialect. */
+export const read = (dialect: Dialect, body: string, context: FormatContext): ReadResponse => {
   const response = dialect.parse(body, context);
   if (response.fault !== null) return { reading: response.fault, files: 0, edits: response.count };
+  if (response.request !== undefined)
+    return { reading: settleRequest(response.request, context), files: 0, edits: 0 };
   return { ...settle(response, context), edits: response.count };
 };
 
@@ -41,10 +56,18 @@ const settle = (
   context: FormatContext,
 ): { readonly reading: Reading; readonly files: number } => {
   const settlement = new Settlement(context, response.notes);
+  const [first] = response.edits;
+  if (first?.hint.rules.words.section !== undefined) {
+    const files = settlement.takeSections(response.edits);
+    return { reading: settlement.reading(response.summary), files };
+  }
   const sections = settlement.sectionsOf(response.edits);
   for (const section of sections) settlement.take(section);
   return { reading: settlement.reading(response.summary), files: sections.length };
 };
+
+/** Reasons of hunks that may fit as they are, so they are not taken for applied ones. */
+const MAY_FIT = /^(?:ambiguous_sign|context_repeated|no_context)$/;
 
 class Settlement {
   readonly #context: FormatContext;
@@ -64,11 +87,51 @@ class Settlement {
     this.#notes = [...notes];
   }
 
+  /** Takes the edits of dialects that name each file once; returns the number of files. */
+  takeSections(edits: readonly Edit[]): number {
+    const sections = fileSectionsOf(edits);
+    const files = sections.flatMap((section) => (section.kind === 'file' ? [section] : []));
+    const isExact = isExactResponse(edits);
+    const paths = sectionPaths(
+      edits.flatMap((edit) => (edit.kind === 'file' || edit.kind === 'unusable' ? [edit] : [])),
+    );
+    for (const section of sections) {
+      if (section.kind === 'unusable') {
+        const { path, hint } = section.edit;
+        const where = path === null ? {} : { path };
+        this.#reasons.push({ ...hint.refusal, index: hint.index, ...where });
+        continue;
+      }
+      const planned = planSection(section, this.#context, paths, isExact);
+      if ('plans' in planned) {
+        this.#plans.push(...planned.plans);
+        this.#tolerances.push(...planned.tolerances);
+      } else this.#reasons.push(...planned);
+    }
+    const isReversible = edits[0]?.hint.rules.isReversible === true;
+    const mayFit = this.#reasons.some(({ code }) => MAY_FIT.test(code));
+    const isUsable = files.length === sections.length;
+    if (this.#reasons.length === 0 || !isReversible || mayFit || !isUsable) return sections.length;
+    if (areApplied(files, this.#context, isExact)) this.#skipAll(edits);
+    return sections.length;
+  }
+
+  /** All hunks have been applied already. */
+  #skipAll(edits: readonly Edit[]): void {
+    for (const list of [this.#reasons, this.#plans, this.#tolerances]) list.length = 0;
+    for (const { kind, hint } of edits) {
+      if (kind !== 'lines') continue;
+      const message = `Hunk ${hint.index + 1} is already in the file.`;
+      this.#notes.push({ code: 'already_present', index: hint.index, message });
+    }
+  }
+
   /** Puts the edits of one file together. An edit whose path is refused is in no section. */
   sectionsOf(edits: readonly Edit[]): readonly Section[] {
     const sections: Section[] = [];
     const byPath = new Map<string | number, Section>();
     for (const edit of edits) {
+      if (edit.path === null) continue;
       const found = lookUp(edit.path, this.#context, edit.hint.index);
       if (!found.ok) {
         this.#refusePath(found.reason, edit);
@@ -89,15 +152,20 @@ class Settlement {
   /** Reports a refused path: for every edit if the messages differ, else once. */
   #refusePath(reason: Reason, edit: Edit): void {
     const { section, rules } = edit.hint;
-    if (rules.words.leadsPaths) this.#reasons.push(withLead(reason, edit, edit.path));
-    else if (section !== null || !this.#refusedPaths.has(edit.path)) this.#reasons.push(reason);
-    this.#refusedPaths.add(edit.path);
+    const path = edit.path ?? '';
+    const isFirst = !this.#refusedPaths.has(path);
+    this.#refusedPaths.add(path);
+    if (rules.words.leadsPaths) this.#reasons.push(withLead(reason, edit, path));
+    else if (section !== null) this.#reasons.push(reason);
+    else if (isFirst && this.#refusedPaths.size <= rules.mostRefusals) this.#reasons.push(reason);
   }
 
   take(section: Section): void {
     const [first] = section.edits;
     if (first === undefined) return;
     if (first.kind === 'write' || first.kind === 'delete') this.#takeWhole(first, section);
+    else if (first.kind === 'range')
+      this.#takeRanges(section, section.edits as readonly RangeEdit[]);
     else if (first.kind === 'lines')
       this.#takeLines(section, section.edits as readonly LinesEdit[]);
     else
@@ -106,6 +174,15 @@ class Settlement {
         new TextFile(section.path, section.file, this.#context.options),
         section.path,
       );
+  }
+
+  #takeRanges({ path, file }: Section, edits: readonly RangeEdit[]): void {
+    const settled = settleRanges(path, file, edits, this.#context.options);
+    this.#plans.push(...settled.plans);
+    this.#tolerances.push(...settled.tolerances);
+    this.#notes.push(...settled.notes);
+    for (const { edit, fault } of settled.refusals)
+      this.#reasons.push(withLead({ ...fault, path, index: edit.hint.index }, edit, path));
   }
 
   #takeLines({ path, file }: Section, edits: readonly LinesEdit[]): void {
@@ -142,7 +219,8 @@ class Settlement {
       if (outcome.kind === 'refused') refusals += 1;
       this.#note(outcome, edit, path, unsure);
     }
-    if (file.isChanged) this.#unsure.push(...unsure);
+    const most = edits[0]?.hint.rules.mostRefusals;
+    if (file.isChanged) this.#unsure.push(...unsure.slice(0, most));
     this.#plans.push(...file.plans());
   }
 

@@ -177,7 +177,7 @@ export interface ApplyAnswerInput {
   readonly options: ApplyOptions;
 }
 
-/** What each format module returns; this and what follows is between the engine's own modules. */
+/** What settle.ts makes of a response; this and what follows is between the engine's own modules. */
 export type Reading =
   | (Pick<Edited, 'tolerances' | 'notes' | 'summary'> & {
       readonly kind: 'plans';
@@ -211,13 +211,4 @@ export interface FormatContext {
   readonly whole?: boolean;
   /** Lines of the answer before the body. */
   readonly linesBefore?: number | undefined;
-}
-
-/** One module per format, the same function in each; one contract suite runs against all. */
-export interface FormatModule {
-  /** Reads an answer's body: grammar, then locating in the offered files. Counts of files and edits for the marker's check. */
-  read(
-    body: string,
-    context: FormatContext,
-  ): { readonly reading: Reading; readonly files: number; readonly edits: number };
 }

@@ -2,9 +2,10 @@
 import { expand, type LinesPlan } from '../../src/edits/text/changes.js';
 import { indexOf, splitLines, type Text } from '../../src/edits/text/lines.js';
 import fc from 'fast-check';
-import type { Dialect } from '../../src/edits/edit.js';
+import type { Dialect, RangeEdit, RangeHint } from '../../src/edits/edit.js';
+import { structuredEdit } from '../../src/edits/dialects/structured-edit/index.js';
 import { read } from '../../src/edits/settle.js';
-import type { ApplyOptions, FormatContext, FormatModule, Reading } from '../../src/edits/types.js';
+import type { ApplyOptions, FormatContext, Reading } from '../../src/edits/types.js';
 
 const encoder = new TextEncoder();
 
@@ -57,12 +58,28 @@ export const whyNot = (reading: Reading): string => {
   return reading.reasons.map((reason) => reason.message).join('\n');
 };
 
-export const readOne = (
-  reader: FormatModule | Dialect,
-  body: string,
-  context: FormatContext,
-): Reading =>
-  'parse' in reader ? read(reader, body, context).reading : reader.read(body, context).reading;
+export const readOne = (dialect: Dialect, body: string, context: FormatContext): Reading =>
+  read(dialect, body, context).reading;
+
+/** An edit as structured-edit reads it. */
+export const rangeEdit = (hint: Partial<RangeHint>, after: readonly string[] = []): RangeEdit => ({
+  kind: 'range',
+  path: 'f',
+  before: null,
+  after,
+  hint: {
+    index: 0,
+    responseLine: null,
+    section: null,
+    rules: structuredEdit.rules,
+    type: 'replace',
+    contextBefore: [],
+    contextAfter: [],
+    lines: null,
+    symbol: null,
+    ...hint,
+  },
+});
 
 // Few different lines, so that places repeat; some that look like the grammars' own.
 const LINES = [

@@ -17,7 +17,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { spliced } from '../../src/edits/text/to-splices.js';
 import { decodeFile } from '../../src/edits/text/codec.js';
-import { unifiedDiff } from '../../src/edits/formats/unified-diff/index.js';
+import { unifiedDiff } from '../../src/edits/dialects/unified-diff/index.js';
+import { read as readResponse } from '../../src/edits/settle.js';
 import { sampled } from '../support/seeded.js';
 import { contextOf, whyNot } from './locate-support.js';
 
@@ -203,7 +204,7 @@ describe('unified-diff, against git', () => {
       // Git's line numbers count in the very file that the diff was made for; we take their word with its hash.
       const base = new Map(Object.entries(before).map(([path, text]) => [path, sha256(text)]));
       const options = { mayCreateUnder: [''], allowDelete: true, base };
-      const reading = unifiedDiff.read(diff, contextOf(before, options)).reading;
+      const reading = readResponse(unifiedDiff, diff, contextOf(before, options)).reading;
       if (reading.kind !== 'plans') throw new Error(whyNot(reading));
       expect(reading.tolerances).toEqual([]);
       git(dir, 'stash', '-q', '-u');

@@ -4,7 +4,8 @@ import { spliced } from '../../src/edits/text/to-splices.js';
 import { createTwoFilesPatch } from 'diff';
 import fc from 'fast-check';
 import type { Reading } from '../../src/edits/types.js';
-import { unifiedDiff } from '../../src/edits/formats/unified-diff/index.js';
+import { unifiedDiff } from '../../src/edits/dialects/unified-diff/index.js';
+import { read as readResponse } from '../../src/edits/settle.js';
 import { fuzz } from '../support/fuzz.js';
 import { contextOf, summary, trueEdit, type TrueEdit, linesOf } from './locate-support.js';
 
@@ -49,7 +50,7 @@ const isTrue = (reading: Reading, edit: TrueEdit): boolean => {
 };
 
 const read = (body: string, edit: TrueEdit, whole?: boolean): Reading =>
-  unifiedDiff.read(body, contextOf({ f: edit.before }, {}, whole)).reading;
+  readResponse(unifiedDiff, body, contextOf({ f: edit.before }, {}, whole)).reading;
 const trueOrNone = (body: string, edit: TrueEdit): void => {
   const reading = read(body, edit);
   if (reading.kind === 'plans' && !isTrue(reading, edit))
@@ -216,7 +217,7 @@ describe('unified-diff, random files and edits', () => {
     fc.assert(
       fc.property(edits, fc.double({ min: 0, max: 1, noNaN: true }), ([edit, context], share) => {
         const body = diffOf(edit, context);
-        const whole = unifiedDiff.read(body, contextOf({ f: edit.before }));
+        const whole = readResponse(unifiedDiff, body, contextOf({ f: edit.before }));
         const lastLine = body
           .trimEnd()
           .replace(/\n\\ No newline at end of file$/, '')
@@ -226,7 +227,7 @@ describe('unified-diff, random files and edits', () => {
           reading,
           files,
           edits: count,
-        } = unifiedDiff.read(cut, contextOf({ f: edit.before }));
+        } = readResponse(unifiedDiff, cut, contextOf({ f: edit.before }));
         cuts++;
         if (reading.kind !== 'plans') return;
         expect([files, count]).not.toEqual([whole.files, whole.edits]);

@@ -113,6 +113,7 @@ export abstract class BlockReader extends AnswerReader {
         line,
         refusal: first.refusal,
         readings: readings.length > 1 ? readings : null,
+        hunk: null,
       },
     });
     this.outside.belongs(this.at);

@@ -1,6 +1,6 @@
 /**
  * The tolerance `indent`: the same lines, all shifted by the same indentation. New lines are shifted the same way; nothing else about them
- * changes. Where there is a grammar, the result has no new syntax error and no definition of another name (compose.ts).
+ * changes. Where there is a grammar, the result has no new syntax error and no definition of another name (settle/files.ts).
  */
 import type { LineChain } from './line-chain.js';
 
@@ -62,25 +62,4 @@ export const shiftedPlaces = (chain: LineChain, lines: readonly string[]): Shift
     return shift === null ? [] : [{ first, shift }];
   });
   return { places, more: found.more };
-};
-
-/** Why a hunk is refused whose added lines cannot follow it. */
-export const UNSHIFTABLE =
-  'It occurs in the file with different indentation, and an added line does not have the indentation to remove. Send it with the indentation of the file.';
-
-/** A hunk's lines in the file's indentation: old ones as `found` has them, added ones shifted; null where one cannot be. */
-export const shiftHunk = <T extends { readonly sign: string; readonly text: string }>(
-  lines: readonly T[],
-  found: readonly string[],
-  shift: Shift,
-): T[] | null => {
-  const shifted: T[] = [];
-  let at = 0;
-  for (const line of lines) {
-    const text = line.sign === '+' ? shift(line.text) : (found[at] ?? null);
-    if (text === null) return null;
-    if (line.sign !== '+') at += 1;
-    shifted.push({ ...line, text });
-  }
-  return shifted;
 };

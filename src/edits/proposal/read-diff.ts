@@ -4,7 +4,7 @@
  * of a proposal that a person can take. Lines end at LF only. For our own diffs: what a model writes is read by
  * edits/formats/unified-diff/parse.ts.
  */
-import { readGitLine, readName } from '../formats/unified-diff/names.js';
+import { readGitLine, readName } from '../dialects/unified-diff/names.js';
 
 /** Base lines [b0, b1) become result lines [r0, r1); 0-based. */
 export interface DiffChange {

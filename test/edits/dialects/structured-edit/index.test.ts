@@ -1,7 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
 import { lineCheck } from '../../../../src/edits/listing.js';
 import { applyAnswer } from '../../../../src/edits/apply-answer.js';
-import { structuredEdit } from '../../../../src/edits/formats/structured-edit/index.js';
+import { read as readResponse } from '../../../../src/edits/settle.js';
+import { structuredEdit } from '../../../../src/edits/dialects/structured-edit/index.js';
 import type { AnswerOutcome, ApplyOptions, OfferedFile } from '../../../../src/edits/types.js';
 import { contextOf, readOne, whyNot } from '../../locate-support.js';
 
@@ -597,7 +598,7 @@ describe('what is not a structured edit', () => {
       content: 'b',
     }));
     expect(
-      structuredEdit.read(JSON.stringify({ operations }), contextOf({ f: '', g: '' })),
+      readResponse(structuredEdit, JSON.stringify({ operations }), contextOf({ f: '', g: '' })),
     ).toMatchObject({
       files: 2,
       edits: 3,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { ApplyOptions } from '../../../../src/edits/types.js';
-import { unifiedDiff } from '../../../../src/edits/formats/unified-diff/index.js';
+import { unifiedDiff } from '../../../../src/edits/dialects/unified-diff/index.js';
+import { read as readResponse } from '../../../../src/edits/settle.js';
 import { contextOf, readOne, summary, whyNot, linesOf } from '../../locate-support.js';
 import { told } from '../../told.js';
 
@@ -1275,10 +1276,15 @@ describe('unified-diff', () => {
 
   test('files and hunks are counted, refused or not', () => {
     const diff = `${HEAD}${HUNK}@@ -7,2 +7,1 @@\n g\n-h\n--- a/g\n+++ b/g\n@@ -1 +1 @@\n-1\n+2\n`;
-    expect(unifiedDiff.read(diff, contextOf({ f: LETTERS }))).toMatchObject({ files: 2, edits: 3 });
+    expect(readResponse(unifiedDiff, diff, contextOf({ f: LETTERS }))).toMatchObject({
+      files: 2,
+      edits: 3,
+    });
     const binary =
       'diff --git a/g b/g\nGIT binary patch\nliteral 3\n@@ -1 +1 @@\n--- a/x\n+++ b/x\ndiff --git a/f b/f\n';
-    expect(unifiedDiff.read(binary + HEAD + HUNK, contextOf({ f: LETTERS }))).toMatchObject({
+    expect(
+      readResponse(unifiedDiff, binary + HEAD + HUNK, contextOf({ f: LETTERS })),
+    ).toMatchObject({
       files: 2,
       edits: 1,
     });

@@ -1,11 +1,12 @@
 /** Places by symbol, in TypeScript: which definition is meant, and what a refusal names. Languages and positions: test/scenarios/6xx_symbol_*. */
 import { beforeAll, expect, test } from '@jest/globals';
-import type { QuotedLine } from '../../../../src/edits/formats/structured-edit/operations.js';
-import { symbolPlacer } from '../../../../src/edits/formats/structured-edit/symbol.js';
-import { lineCheck } from '../../../../src/edits/listing.js';
-import type { Syntax } from '../../../../src/edits/syntax-port.js';
-import { splitLines } from '../../../../src/edits/text/lines.js';
-import { loadSyntax } from '../../../../src/syntax/index.js';
+import type { QuotedLine } from '../../../src/edits/edit.js';
+import { symbolPlacer } from '../../../src/edits/locate/symbol.js';
+import { rangeEdit } from '../locate-support.js';
+import { lineCheck } from '../../../src/edits/listing.js';
+import type { Syntax } from '../../../src/edits/syntax-port.js';
+import { indexOf, splitLines } from '../../../src/edits/text/lines.js';
+import { loadSyntax } from '../../../src/syntax/index.js';
 
 let syntax: Syntax;
 beforeAll(async () => {
@@ -14,19 +15,9 @@ beforeAll(async () => {
 
 /** `from to to` of a deletion, 1-based, or the code and the message. */
 const told = (source: string, name: string, line: QuotedLine | null = null): string => {
-  const file = { bytes: Buffer.from(source), text: splitLines(source) };
   const symbol = { name, position: null, line };
-  const operation = {
-    type: 'delete',
-    index: 0,
-    path: 'a.ts',
-    before: [],
-    after: [],
-    lines: null,
-    content: [],
-    symbol,
-  } as const;
-  const located = symbolPlacer(file, 'a.ts', syntax)(operation, symbol);
+  const edit = rangeEdit({ type: 'delete', symbol });
+  const located = symbolPlacer(indexOf(splitLines(source)), 'a.ts', syntax)(edit, symbol);
   return 'code' in located
     ? `${located.code}: ${located.message}`
     : `${located.from + 1} to ${located.to}`;

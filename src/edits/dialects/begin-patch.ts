@@ -1,10 +1,25 @@
-/** From a `*** Begin Patch` answer to its files and chunks; grammar at the head of `begin-patch/index.ts`. */
-import type { HunkLine } from '../unified-diff/hunk.js';
-import { AnswerReader } from '../../dialects/reader.js';
-import type { Reading } from '../../types.js';
+/**
+ * begin-patch, a dialect that other tools taught models: a patch without line numbers (docs/formats.md says more).
+ *
+ *   response = 1*( *( prose / fence ) "*** Begin Patch" NL 1*file "*** End Patch" NL ) *( prose / fence )
+ *   file     = "*** Add File: " path NL *( "+" text NL )
+ *            / "*** Delete File: " path NL
+ *            / "*** Update File: " path NL [ "*** Move to: " path NL ] 1*chunk
+ *   chunk    = *( "@@" [ " " line that stands above ] NL ) 1*( ( " " / "-" / "+" ) text NL ) [ "*** End of File" NL ]
+ *
+ * A chunk's context and removed lines must stand in exactly one place after the chunk before; `@@` lines, which must each stand once,
+ * leave only places below them, and `*** End of File` only the end. Additions without context are refused, except at the end of the
+ * file. Formatting round a path is passed over (`namedPath`), `a/` or `b/` before it where only what follows is a file. Instead of a patch: `NO-CHANGE: reason` (marker.ts).
+ * Tolerances: lost_blank, line_endings, trailing_space, lookalikes, indent. Edits, for the marker: chunks; Add and Delete count as one.
+ */
+import type { Dialect, DialectRules, Edit, FileEdit, Hint, ParsedResponse } from '../edit.js';
+import { namedPath, withoutPrefix } from '../paths.js';
+import type { Fault, Reading } from '../types.js';
+import { AnswerReader } from './reader.js';
+import { editOf, type HunkLine, unnumbered } from './unified-diff/hunk.js';
 
 /** Adjacent lines of a file: what stands there (` `, `-`) and what comes (`+`). */
-export interface Chunk {
+interface Chunk {
   /** 0-based number in the answer. */
   index: number;
   /** Lines named by `@@` that stand above the chunk, in order. */
@@ -13,7 +28,7 @@ export interface Chunk {
   atEnd: boolean;
   readonly answerLine: number;
 }
-export interface PatchedFile {
+interface PatchedFile {
   readonly kind: 'add' | 'delete' | 'update';
   readonly path: string;
   readonly moveTo: string | null;
@@ -21,6 +36,38 @@ export interface PatchedFile {
   /** Number of the file's first edit in the answer. */
   readonly index: number;
 }
+const RULES: DialectRules = {
+  order: 'base',
+  tolerances: new Set([
+    'lost_blank',
+    'line_endings',
+    'trailing_space',
+    'lookalikes',
+    'indent',
+    'fenced_body',
+  ]),
+  mostRefusals: Infinity,
+  words: {
+    lead: ({ hint }) => `The chunk at line ${hint.responseLine ?? 0} of the answer: `,
+    leadsPaths: false,
+    twice: (path) => `${path} appears twice in the patch. Put all its chunks under one header.`,
+    deletesAbsent: () => '',
+    deletesProtected: () => '',
+    section: {
+      absent: (path) => `${path} does not exist. Send it as \`*** Add File\`.`,
+      gone: (path) => `${path} does not exist. Send it as \`*** Add File\`.`,
+      exists: (path) =>
+        `The patch adds ${path}, which exists already. Send it as \`*** Update File\`.`,
+      occupied: null,
+    },
+  },
+};
+
+export const beginPatch: Dialect = {
+  rules: RULES,
+  parse: (body, context) => new PatchReader(body, context).read(),
+};
+
 const HEADER = /^\*\*\* (Add|Delete|Update) File: (.*\S)\s*$/;
 const MOVE = /^\*\*\* Move to: (.*\S)\s*$/;
 /** Lines that only a patch has; an item of prose begins with "- ", and `---` is a rule. */
@@ -35,11 +82,53 @@ const WRONG_CHUNK = {
 const NUMBERS = /^-\d+(?:,\d+)? \+\d+(?:,\d+)?(?: @@.*)?$| @@$/;
 const END_OF_FILE = /^\*\*\* End of File\s*$/;
 
-export class PatchReader extends AnswerReader {
+class PatchReader extends AnswerReader {
   readonly files: PatchedFile[] = [];
   edits = 0;
   protected readonly whole = 'patch';
   #part: 'before' | 'inside' | 'behind' = 'before';
+
+  read(): ParsedResponse {
+    const fault = this.parse();
+    const edits = fault === null ? this.files.flatMap((file, i) => this.#editsOf(file, i)) : [];
+    return {
+      edits,
+      count: fault === null ? this.edits : 0,
+      fault,
+      notes: this.notes,
+      summary: null,
+    };
+  }
+
+  /** Returns what becomes of a file as a whole, then its chunks. */
+  #editsOf(file: PatchedFile, section: number): readonly Edit[] {
+    const { kind, chunks, moveTo, index } = file;
+    const { files } = this.context;
+    const named = namedPath(file.path, files) ?? file.path;
+    const path = kind === 'add' ? named : withoutPrefix(named, this.context);
+    const moved = moveTo === null ? path : (namedPath(moveTo, files) ?? moveTo);
+    const hint: Hint = { index, responseLine: null, section, rules: RULES };
+    const header: FileEdit = {
+      kind: 'file',
+      path,
+      before: kind === 'add' ? null : path,
+      after: kind === 'delete' ? null : moved,
+      hint: {
+        ...hint,
+        mode: null,
+        blob: null,
+        removesLines: false,
+        refusal: moveTo === null ? bareHeader(file, path) : ontoItself(path, moved),
+      },
+    };
+    const parts = kind === 'add' ? joined(chunks) : chunks;
+    const edits = parts.map((chunk) => {
+      const bounds = { anchors: chunk.above, atEnd: chunk.atEnd };
+      const own = { ...hint, index: chunk.index, responseLine: chunk.answerLine };
+      return editOf(unnumbered(chunk), path, own, bounds);
+    });
+    return [header, ...edits];
+  }
 
   protected one(line: string): Reading | null {
     if (this.#part === 'inside') return this.#inside(line);
@@ -134,4 +223,21 @@ const take = (chunks: Chunk[], line: string, at: number): boolean => {
     chunk.lines.push({ sign, text: line.slice(1), unsigned: line === '', noNewline: false });
   } else return false;
   return true;
+};
+
+const bareHeader = ({ kind, chunks }: PatchedFile, path: string): Fault | null =>
+  kind === 'update' && chunks.length === 0
+    ? { code: 'bare_header', message: `No chunk follows the header of ${path}.` }
+    : null;
+
+const ontoItself = (path: string, moved: string): Fault | null =>
+  path === moved
+    ? { code: 'move_onto_file', message: `${path} cannot be moved to ${path}: that file exists.` }
+    : null;
+
+/** The lines of a new file, which may come in several chunks. */
+const joined = (chunks: readonly Chunk[]): readonly Chunk[] => {
+  const [first] = chunks;
+  const lines = chunks.flatMap((chunk) => chunk.lines);
+  return first === undefined ? [] : [{ ...first, lines, atEnd: true }];
 };

@@ -7,7 +7,7 @@ import {
   sameFile,
   withoutPrefixes,
   DIFF_NAME_CHARS,
-} from '../../../../src/edits/formats/unified-diff/names.js';
+} from '../../../../src/edits/dialects/unified-diff/names.js';
 
 describe('a name', () => {
   test.each([

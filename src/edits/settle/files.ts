@@ -1,15 +1,15 @@
 /** Plans become bytes: base hashes are checked, every plan is settled, guards look at the whole; one reason refuses everything. */
-import type { FilePlan, LinesPlan } from './text/changes.js';
-import { withoutFence } from './text/fence.js';
-import { indexOf, indexOfLines, type LineIndex, NO_LINES } from './text/lines.js';
-import { quotesItsBom, spliced } from './text/to-splices.js';
+import type { FilePlan, LinesPlan } from '../text/changes.js';
+import { withoutFence } from '../text/fence.js';
+import { indexOf, indexOfLines, type LineIndex, NO_LINES } from '../text/lines.js';
+import { quotesItsBom, spliced } from '../text/to-splices.js';
 import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
-import { elisionReasons } from './locate/elision.js';
-import { toleranceOn } from './locate/likeness.js';
-import { type GuardedFile, guardFindings } from './guards/index.js';
-import { checkPath, lookUp, pathsThere } from './paths.js';
-import { decodeFile, type SpliceBase } from './text/codec.js';
+import { elisionReasons } from '../locate/elision.js';
+import { toleranceOn } from '../locate/likeness.js';
+import { type GuardedFile, guardFindings } from '../guards/index.js';
+import { checkPath, lookUp, pathsThere } from '../paths.js';
+import { decodeFile, type SpliceBase } from '../text/codec.js';
 import type {
   AnswerOutcome,
   ApplyOptions,
@@ -20,7 +20,7 @@ import type {
   ResultFile,
   Splice,
   UsedTolerance,
-} from './types.js';
+} from '../types.js';
 
 type Offered = ContextFile & { readonly base: SpliceBase | null };
 export type OfferedFiles = ReadonlyMap<string, Offered>;

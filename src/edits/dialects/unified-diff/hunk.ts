@@ -1,7 +1,7 @@
-/** One hunk of a unified diff: how far it reaches, and its lines. The place in the file is found elsewhere (`unified-diff/locate.ts`). */
+/** One hunk of a unified diff: how far it reaches, and its lines. */
 import { closesFence, type Fence } from '../../text/fence.js';
-import { type AnswerReader, fault } from '../../dialects/reader.js';
-import { withoutBom } from '../../text/to-splices.js';
+import type { Hint, HunkHint, LinesEdit } from '../../edit.js';
+import { type AnswerReader, fault } from '../reader.js';
 import type { Fault } from '../../types.js';
 
 export interface HunkLine {
@@ -28,33 +28,53 @@ export interface Hunk {
   readonly newLines: number;
   /** 1-based line of the answer where the header stands. */
   readonly answerLine: number;
-  /** What holds one without numbers (begin-patch): the 0-based line that it may begin at, and whether it reaches to the end of the file. */
-  readonly bounds?: { readonly below: number; readonly atEnd: boolean };
+  /** The header states the numbers above; else they are those of the lines. */
+  readonly isNumbered: boolean;
 }
 
 export const wrongCounts = ({ oldLines, oldCount, newLines, newCount }: Hunk): boolean =>
   oldLines !== oldCount || newLines !== newCount;
 
-/** The line as it stands in the answer. */
-export const rawOf = ({ sign, text, unsigned }: HunkLine): string =>
-  unsigned ? text : sign + text;
-
-// A diff's bytes are exact where one of its lines holds a carriage return (`unified-diff/index.ts`).
-
-export const holdsReturn = ({ text, returned }: HunkLine): boolean =>
-  returned === true || text.includes('\r');
-
-const withTexts = <H extends Pick<Hunk, 'lines'>>(
-  hunk: H,
-  textOf: (line: HunkLine) => string,
-): H => ({
-  ...hunk,
-  lines: hunk.lines.map((line) => ({ ...line, text: textOf(line) })),
-});
-export const withReturns = (hunk: Hunk): Hunk =>
-  withTexts(hunk, ({ text, returned }) => (returned === true ? `${text}\r` : text));
-export const withoutBoms = <H extends Pick<Hunk, 'lines'>>(hunk: H): H =>
-  withTexts(hunk, ({ text }) => withoutBom(text));
+/** Returns a hunk as an edit of the file that `hint` and `path` name. */
+export const editOf = (
+  hunk: Hunk,
+  path: string,
+  hint: Hint,
+  bounds: HunkHint['bounds'],
+): LinesEdit => {
+  const [before, after]: [string[], string[]] = [[], []];
+  const lacksNewline = { before: false, after: false };
+  let signs = '';
+  for (const { sign, text, unsigned, noNewline } of hunk.lines) {
+    signs += unsigned ? '_' : sign;
+    if (sign !== '+') before.push(text);
+    if (sign !== '-') after.push(text);
+    if (noNewline && sign !== '+') lacksNewline.before = true;
+    if (noNewline && sign !== '-') lacksNewline.after = true;
+  }
+  const hasReturns = hunk.lines.some(({ returned }) => returned === true);
+  const returns = hasReturns
+    ? hunk.lines.map(({ returned }) => (returned === true ? 'r' : ' ')).join('')
+    : null;
+  const { oldAt, newAt, oldCount, newCount, isNumbered } = hunk;
+  const header = isNumbered ? { newLine: newAt + 1, oldCount, newCount } : null;
+  return {
+    kind: 'lines',
+    path,
+    before,
+    after,
+    hint: {
+      index: hint.index,
+      responseLine: hint.responseLine,
+      section: hint.section,
+      rules: hint.rules,
+      line: oldAt < 0 ? null : oldAt + 1,
+      refusal: null,
+      readings: null,
+      hunk: { signs, returns, lacksNewline, header, bounds },
+    },
+  };
+};
 
 const HEADER = /^@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@(?: |$)/;
 /** `@@`, `@@ ... @@`, `@@ heading`: it states no lines. */
@@ -136,6 +156,7 @@ export const readHunk = (
     newAt: place(newStart, newCount),
     oldCount,
     newCount,
+    isNumbered: true,
   };
   return { ok: true, hunk: { ...bare, ...numbers }, next: end };
 };
@@ -153,6 +174,7 @@ export const unnumbered = ({ lines, answerLine }: Pick<Hunk, 'lines' | 'answerLi
     oldLines,
     newLines,
     answerLine,
+    isNumbered: false,
   };
 };
 

@@ -6,7 +6,7 @@ import {
   joinOperations,
   operationsOf,
   splitRegion,
-} from '../../../../src/edits/formats/structured-edit/regions.js';
+} from '../../../../src/edits/dialects/structured-edit/regions.js';
 import type { OfferedFile } from '../../../../src/edits/types.js';
 import { fuzz } from '../../../support/fuzz.js';
 

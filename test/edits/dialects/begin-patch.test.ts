@@ -1,7 +1,7 @@
 /** Which patches are read, where their chunks stand, and what is refused. */
 import { describe, expect, test } from '@jest/globals';
-import type { ApplyOptions } from '../../../../src/edits/index.js';
-import * as say from '../../told.js';
+import type { ApplyOptions } from '../../../src/edits/index.js';
+import * as say from '../told.js';
 
 const patch = (...lines: string[]): string =>
   `*** Begin Patch\n${lines.join('\n')}\n*** End Patch\n`;
@@ -174,7 +174,7 @@ describe('what is read', () => {
       'refused file_twice 0',
     ],
     ['there', ['*** Update File: f', '*** Move to: g'], 'refused move_onto_file'],
-    ['itself', ['*** Update File: f', '*** Move to: f', '-x', '+y'], 'refused move_onto_file'],
+    ['itself', ['*** Update File: f', '*** Move to: f', '-x', '+y'], 'refused move_onto_file 0'],
   ])('a file is not moved onto one that is %s', (_, lines, expected) => {
     expect(run(patch(...lines), { f: 'x\n', g: 'y\n' })).toBe(expected);
   });

@@ -6,11 +6,12 @@ import {
   claimOf,
   matchesAt,
   matchesContext,
-} from '../../../../src/edits/formats/structured-edit/claims.js';
-import type { Operation } from '../../../../src/edits/formats/structured-edit/operations.js';
-import { lineCheck } from '../../../../src/edits/listing.js';
-import { ByteText } from '../../../../src/edits/text/byte-text.js';
-import { indexOf, indexOfLines, splitLines } from '../../../../src/edits/text/lines.js';
+} from '../../../src/edits/locate/claims.js';
+import type { RangeEdit } from '../../../src/edits/edit.js';
+import { rangeEdit } from '../locate-support.js';
+import { lineCheck } from '../../../src/edits/listing.js';
+import { ByteText } from '../../../src/edits/text/byte-text.js';
+import { indexOf, indexOfLines, splitLines } from '../../../src/edits/text/lines.js';
 
 type Checks = 'none' | 'start' | 'end' | 'both';
 interface Said {
@@ -29,7 +30,7 @@ const checkOf = (lines: readonly string[], at: number): string =>
 const operation = (
   lines: readonly string[],
   { length, checks, before, after, at, named = at }: Said,
-): Operation => {
+): RangeEdit => {
   const quoted = (offset: number, isChecked: boolean) => ({
     line: named + offset + 1,
     check: isChecked ? checkOf(lines, at + offset) : null,
@@ -37,21 +38,14 @@ const operation = (
   const context = (from: number, to: number) =>
     to > from ? lines.slice(Math.max(0, from), to) : [];
   const common = {
-    index: 0,
-    path: 'f',
-    before: context(at - before, at),
-    after: context(at + length, at + length + after),
-    content: ['x'],
-    symbol: null,
+    contextBefore: context(at - before, at),
+    contextAfter: context(at + length, at + length + after),
   };
   const isStart = checks === 'start' || checks === 'both';
   const start = quoted(0, isStart);
-  if (length === 0) return { ...common, type: 'insert', lines: [start, start] };
-  return {
-    ...common,
-    type: 'replace',
-    lines: [start, quoted(length - 1, checks === 'end' || checks === 'both')],
-  };
+  if (length === 0) return rangeEdit({ ...common, type: 'insert', lines: [start, start] }, ['x']);
+  const end = quoted(length - 1, checks === 'end' || checks === 'both');
+  return rangeEdit({ ...common, lines: [start, end] }, ['x']);
 };
 
 describe('what it quotes', () => {
@@ -106,18 +100,9 @@ describe('what it quotes', () => {
     expect(claimOf(operation(lines, said(more)), lines.length)).toMatchObject(expected);
   });
   test('an append is at the end, a prepend at the beginning', () => {
-    const all = {
-      index: 0,
-      path: 'f',
-      before: [],
-      after: [],
-      content: ['x'],
-      lines: null,
-      symbol: null,
-    };
     const none = { length: 0, checks: [], bareEnds: false, held: true, before: [], after: [] };
-    expect(claimOf({ ...all, type: 'append' }, 5)).toEqual({ from: 5, ...none });
-    expect(claimOf({ ...all, type: 'prepend' }, 5)).toEqual({ from: 0, ...none });
+    expect(claimOf(rangeEdit({ type: 'append' }, ['x']), 5)).toEqual({ from: 5, ...none });
+    expect(claimOf(rangeEdit({ type: 'prepend' }, ['x']), 5)).toEqual({ from: 0, ...none });
   });
 });
 

@@ -4,7 +4,7 @@ import { applyAnswer } from '../../../../src/edits/index.js';
 import type { Syntax } from '../../../../src/edits/syntax-port.js';
 import type { OfferedFile } from '../../../../src/edits/types.js';
 import { loadSyntax } from '../../../../src/syntax/index.js';
-import { NEEDS_LINES_LINES } from '../../../../src/edits/formats/structured-edit/regions.js';
+import { NEEDS_LINES_LINES } from '../../../../src/edits/settle/lines-request.js';
 
 const MOST = NEEDS_LINES_LINES;
 const linesOf = (count: number): Buffer =>

@@ -9,33 +9,33 @@
  *
  * A definition with a syntax error inside, or one that shares a line with other code, is refused: its lines would be a guess.
  */
-import { indexOf, type LineIndex, NO_LINES } from '../../text/lines.js';
-import { checkAt, firstOf, linesOf } from '../../listing.js';
-import { fault } from '../../dialects/reader.js';
-import type { Located } from './locate.js';
-import type { Operation, SymbolPoint } from './operations.js';
+import type { RangeEdit, SymbolPoint } from '../edit.js';
+import type { RangePlace } from '../locate.js';
+import { checkAt, firstOf, linesOf } from '../listing.js';
 import {
   lastName,
   type OutlineRead,
   type SymbolPlace,
   type Syntax,
   type SyntaxFault,
-} from '../../syntax-port.js';
-import type { ContextFile, Fault } from '../../types.js';
+} from '../syntax-port.js';
+import type { LineIndex } from '../text/lines.js';
+import type { Fault } from '../types.js';
+
+const fault = (code: string, message: string): Fault => ({ code, message });
 
 const SYMBOL_CANDIDATES = 12; // bound: Symbols of a like name, named in a refusal.
 
 const INSTEAD = 'Quote line numbers with their checks from the listing instead.';
 
-/** Places the operations of one file; its syntax tree is read at the first of them. */
+/** Finds the places that name symbols of one file; its syntax tree is read at the first of them. */
 export const symbolPlacer = (
-  file: ContextFile,
+  index: LineIndex,
   path: string,
   syntax: Syntax | undefined,
-): ((operation: Operation, symbol: SymbolPoint) => Located) => {
-  const index = file.text === null ? NO_LINES : indexOf(file.text);
+): ((edit: RangeEdit, symbol: SymbolPoint) => RangePlace | Fault) => {
   let outline: ReturnType<Syntax['outline']> | null = null;
-  return (operation, symbol) => {
+  return (edit, symbol) => {
     if (syntax === undefined)
       return fault(
         'symbol_unsupported',
@@ -47,8 +47,8 @@ export const symbolPlacer = (
         outline.code,
         `\`at\` cannot name ${JSON.stringify(symbol.name)}: ${outline.why} ${INSTEAD}`,
       );
-    const found = find(symbol, path, index, outline);
-    return 'code' in found ? found : place(operation, symbol, path, found);
+    const definition = find(symbol, path, index, outline);
+    return 'code' in definition ? definition : place(edit, symbol, path, definition);
   };
 };
 
@@ -104,23 +104,18 @@ const mayHide = (
 };
 
 const place = (
-  operation: Operation,
+  { hint: { type } }: RangeEdit,
   { position }: SymbolPoint,
   path: string,
   symbol: SymbolPlace,
-): Located => {
+): RangePlace | Fault => {
   const { qualified, from, to, lead, bodyEnd } = symbol;
   const where = `${qualified} (${linesOf(from, to)} of ${path})`;
   if (symbol.shares)
     return fault('symbol_shares_line', `${where} shares a line with other code. ${INSTEAD}`);
-  const at = (first: number, behind: number): Located => ({
-    operation,
-    from: first,
-    to: behind,
-    tolerances: [],
-  });
-  if (operation.type === 'replace') return at(from, to);
-  if (operation.type === 'delete') return at(lead, to);
+  const at = (from: number, to: number): RangePlace => ({ from, to, tolerances: [] });
+  if (type === 'replace') return at(from, to);
+  if (type === 'delete') return at(lead, to);
   if (position === 'before') return at(lead, lead);
   if (position === 'after') return at(to, to);
   if (bodyEnd !== null) return at(bodyEnd, bodyEnd);

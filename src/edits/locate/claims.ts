@@ -1,14 +1,14 @@
 /**
- * What an operation quotes of the file, and where all of that stands.
+ * What a structured edit quotes of the file, and where all of that stands.
  *
  * What is quoted proves a place where it stands there, covers both ends of the lines that go away, and stands nowhere else. Where it
  * proves less the number decides, which is right only in the file that the answer was made for (decision 0008).
  */
-import { checkAt } from '../../listing.js';
-import { type LineIndex, LinesOnce } from '../../text/lines.js';
-import { LineChain } from '../../locate/line-chain.js';
-import { type Level, levelBetween, LEVELS } from '../../locate/likeness.js';
-import type { Operation, QuotedLine } from './operations.js';
+import type { QuotedLine, RangeEdit } from '../edit.js';
+import { checkAt } from '../listing.js';
+import { type LineIndex, LinesOnce } from '../text/lines.js';
+import { type Level, levelBetween, LEVELS } from './likeness.js';
+import { LineChain } from './line-chain.js';
 
 export const DRIFT_LINES = 100; // bound: An operation whose quotes stand elsewhere moves this far at most.
 const CHECK_CANDIDATES = 1_000; // bound: What stands in more places than this moves no operation: telling them apart would cost too much.
@@ -27,7 +27,9 @@ export interface Claim {
   readonly after: readonly string[];
 }
 
-export const claimOf = ({ type, lines, before, after }: Operation, count: number): Claim => {
+/** `count`: lines of the file. */
+export const claimOf = ({ hint }: RangeEdit, count: number): Claim => {
+  const { type, lines, contextBefore: before, contextAfter: after } = hint;
   if (lines === null) {
     const from = type === 'append' ? count : 0;
     return { from, length: 0, checks: [], bareEnds: false, held: true, before, after };
@@ -38,8 +40,8 @@ export const claimOf = ({ type, lines, before, after }: Operation, count: number
   if (type === 'insert') {
     // The line after the last one is named by no listing; its number alone says what is meant: the end.
     const checks = start.check === null ? [] : [{ offset: 0, quoted: start }];
-    const told = checks.length > 0 || hasContext || from === count;
-    return { from, length: 0, checks, bareEnds: !told, held: told, before, after };
+    const isSure = checks.length > 0 || hasContext || from === count;
+    return { from, length: 0, checks, bareEnds: !isSure, held: isSure, before, after };
   }
   const length = end.line - from;
   const ends = [

@@ -1,7 +1,34 @@
-/** From an answer to the files and hunks of a diff; grammar at the head of `index.ts`. Nothing here looks at a file. */
-import { readExtendedHeader, type FileHeader } from './target.js';
+/**
+ * unified-diff: the edit as a diff against the files as they were shown.
+ *
+ *   response = *( prose / fence / file )
+ *   file     = [ "diff --git " name " " name NL *extended / prelude ] [ "--- " name NL "+++ " name NL 1*hunk ]
+ *   prelude  = ( "diff -" / "Index: " ) … NL [ 20*"=" NL ]                  (of diff, hg diff and svn diff; it says nothing of its own)
+ *   extended = ( "old mode " / "new mode " / "new file mode " / "deleted file mode " ) mode NL
+ *            / ( "rename from " / "rename to " ) name NL / ( "similarity index " / "index " … ) NL
+ *   hunk     = ( "@@ -" start [ "," count ] " +" start [ "," count ] " @@" [ " " heading ] / "@@" [ " " words ] ) NL 1*line
+ *   line     = ( " " / "-" / "+" ) text NL [ "\ No newline at end of file" NL ]
+ *   name     = path with a prefix ("a/", "b/") or without / "/dev/null" / C string in double quotes, then perhaps a time or revision
+ *
+ * Hunks without a header are of the file that the line before names (`fileBefore`), else of the only offered one. A hunk without numbers belongs to the one place where it fits.
+ * `--- old/x` and `+++ new/x`, or `x.orig` and `x`, are the file x; a side without lines whose time is 1970 or that is "(nonexistent)"
+ * is no file. All names of a header agree. Renames may swap, go round, or go where another rename leaves a path.
+ *
+ * Where a hunk of the answer holds a carriage return, the diff's bytes are exact: lines end at LF alone, context and removed lines are matched
+ * with their carriage returns, added lines keep theirs. A file whose hunks do not stand so is read as by a diff without any, and ends that
+ * differ are the tolerance `line_endings`. In a file of mixed ends so is a diff without carriage returns whose lines all end in LF there.
+ *
+ * A diff that does not fit, and whose reverse fits as a whole with right counts and line numbers, has been applied: its hunks are skipped
+ * with the note `already_present`. Where counts are wrong or absent, a signed line that stands in the file as it is may be context: refused.
+ *
+ * Refused by name: copies, binary patches, submodules, symbolic links, combined diffs; additions without context (except into an
+ * empty or new file). Tolerances: counts, line_drift, unchecked_lines, lost_blank, line_endings, trailing_space, lookalikes, indent.
+ * Edits, for the marker: hunks. Without any: `NO-CHANGE: reason` (marker.ts).
+ */
+import { fileEditOf, readExtendedHeader, type FileHeader } from './header.js';
 import {
   afterBlank,
+  editOf,
   type Hunk,
   isHunkHeader,
   isPrelude,
@@ -11,42 +38,60 @@ import {
 } from './hunk.js';
 import { readGitLine, readStamped } from './names.js';
 import { closesFence, CUT_INSIDE_FENCE, isBareFence, openingFence } from '../../text/fence.js';
-import { AnswerReader } from '../../dialects/reader.js';
+import { AnswerReader } from '../reader.js';
+import type { Dialect, DialectRules, Edit, Hint, ParsedResponse } from '../../edit.js';
 import type { FormatContext, Reading } from '../../types.js';
 
-export interface FileDiff extends FileHeader {
+interface FileDiff extends FileHeader {
   readonly hunks: Hunk[];
 }
 
-const SIGNS = { '+': '-', '-': '+', ' ': ' ' } as const;
+const DIFF_REFUSALS = 10; // bound: Refused hunks of one file of a diff that are reported; each costs a search for the nearest place.
 
-/** The diff of one file that undoes this one. */
-export const reversed = (file: FileDiff): FileDiff => ({
-  answerLine: file.answerLine,
-  ...(file.from === undefined || file.to === undefined ? {} : { from: file.to, to: file.from }),
-  ...(file.git === undefined ? {} : { git: { from: file.git.to, to: file.git.from } }),
-  ...(file.rename === undefined
-    ? {}
-    : { rename: { from: file.rename.to ?? '', to: file.rename.from ?? '' } }),
-  created: file.deleted === true,
-  deleted: file.created === true,
-  hunks: file.hunks.map((hunk) => ({
-    ...hunk,
-    oldAt: hunk.newAt,
-    oldCount: hunk.newCount,
-    oldLines: hunk.newLines,
-    newAt: hunk.oldAt,
-    newCount: hunk.oldCount,
-    newLines: hunk.oldLines,
-    lines: hunk.lines.map((line) => ({ ...line, sign: SIGNS[line.sign] })),
-  })),
-});
+const RULES: DialectRules = {
+  order: 'base',
+  tolerances: new Set([
+    'counts',
+    'line_drift',
+    'unchecked_lines',
+    'lost_blank',
+    'line_endings',
+    'trailing_space',
+    'lookalikes',
+    'indent',
+    'fenced_body',
+  ]),
+  mostRefusals: DIFF_REFUSALS,
+  keepsReturns: true,
+  movesChain: true,
+  isReversible: true,
+  words: {
+    lead: ({ hint }, path) =>
+      `Hunk ${hint.index + 1} (${path}, line ${hint.responseLine ?? 0} of the answer): `,
+    leadsPaths: false,
+    twice: (path) => `${path} appears twice in the diff. Put all its hunks under one header.`,
+    deletesAbsent: () => '',
+    deletesProtected: () => '',
+    section: {
+      absent: null,
+      gone: (path, action) => `${path} does not exist, so it cannot be ${action}.`,
+      exists: (path) =>
+        `The diff creates ${path}, which exists already. Send a diff against its content.`,
+      occupied: (from, to) => `${from} cannot be renamed to ${to}: that file exists already.`,
+    },
+  },
+};
+
+export const unifiedDiff: Dialect = {
+  rules: RULES,
+  parse: (body, context) => new DiffReader(body, context).read(),
+};
 
 const BINARY = 'Binary patches are not supported: only text files can be edited.';
 const COMBINED =
   'Combined diffs of merges are not supported. Send a diff against the file as it was shown.';
 
-export class DiffReader extends AnswerReader {
+class DiffReader extends AnswerReader {
   readonly files: FileDiff[] = [];
   protected readonly whole = 'diff';
   /** A line that promises the names of a file stands before here. */
@@ -63,6 +108,30 @@ export class DiffReader extends AnswerReader {
 
   constructor(body: string, context: FormatContext) {
     super(body.endsWith('\n') ? body.slice(0, -1) : body, context);
+  }
+
+  read(): ParsedResponse {
+    const fault = this.parse();
+    const { notes, edits: count } = this;
+    return { edits: fault === null ? this.#all() : [], count, fault, notes, summary: null };
+  }
+
+  /** Returns the edits of every file: what becomes of it as a whole, then its hunks. */
+  #all(): readonly Edit[] {
+    const isOffered = (path: string): boolean => this.context.files.has(path);
+    const edits: Edit[] = [];
+    let index = 0;
+    for (const [section, file] of this.files.entries()) {
+      const hint: Hint = { index, responseLine: file.answerLine, section, rules: RULES };
+      const header = fileEditOf(file, isOffered, hint);
+      edits.push(header);
+      for (const hunk of file.hunks) {
+        const own = { ...hint, index, responseLine: hunk.answerLine };
+        edits.push(editOf(hunk, header.path ?? '', own, null));
+        index += 1;
+      }
+    }
+    return edits;
   }
 
   /** A rule, an item of a list or a line that goes on with it, that no file has, signed or not; of a last one not even the beginning. */

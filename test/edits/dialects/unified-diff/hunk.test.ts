@@ -1,7 +1,7 @@
 /** How far a hunk reaches, whatever its counts say, and what its lines are. */
 import { describe, expect, test } from '@jest/globals';
 import { openingFence } from '../../../../src/edits/text/fence.js';
-import { isSignature, readHunk } from '../../../../src/edits/formats/unified-diff/hunk.js';
+import { isSignature, readHunk } from '../../../../src/edits/dialects/unified-diff/hunk.js';
 
 /** Lines by `|`; a `~` at the end of one stands for CRLF. */
 const linesOf = (text: string) => ({

@@ -1,0 +1,69 @@
+/**
+ * structured-edit: line operations as JSON.
+ *
+ *   { "summary": "…", "operations": [ OPERATION, … ], "complete": true, "nonce": "…" }      (`"reason": "…"` where the list is empty)
+ *   insert  {line, content}                 replace {start_line, end_line, content}     delete {start_line, end_line}     (one line: {line})
+ *   append  {content}                       prepend {content}
+ *
+ * Several such objects, or a JSON list of them or of operations, are one list in their order; the last object has the marker.
+ *
+ * each with `type`, `file_path` (none where one file is offered) and optional `context_before`, `context_after` (the adjacent lines); or by symbol, without contexts:
+ *   insert  {at: {symbol, position: "before" | "after" | "end", line?}, content}
+ *   replace {at: {symbol, line?}, content}              delete  {at: {symbol, line?}}
+ * `symbol` is a definition's qualified name (`Class.method`; structured-edit/symbol.ts says which one is meant), `line` a line inside
+ * the one that is meant where several have the name. Lines are 1-based, ranges inclusive; all numbers mean the file as it was offered. Order at one place: prepends, then inserts in the order given, then the
+ * replace or delete that starts there; appends last.
+ */
+import type { Dialect, DialectRules, ParsedResponse } from '../../edit.js';
+import { unread } from '../../edit.js';
+import type { FormatContext } from '../../types.js';
+import { invalid, readJsonAnswer } from '../reader.js';
+import { readLinesRequest } from './lines-request.js';
+import { readOperations } from './operations.js';
+
+const OPERATION_REFUSALS = 20; // bound: Refused operations of one file that a structured edit reports.
+
+const RULES: DialectRules = {
+  order: 'base',
+  tolerances: new Set([
+    'line_drift',
+    'unchecked_lines',
+    'line_endings',
+    'trailing_space',
+    'lookalikes',
+    'fenced_body',
+  ]),
+  mostRefusals: OPERATION_REFUSALS,
+  words: {
+    lead: ({ hint }) =>
+      hint.responseLine === null
+        ? ''
+        : `Operation ${hint.index + 1} (line ${hint.responseLine} of the answer): `,
+    leadsPaths: true,
+    twice: () => '',
+    deletesAbsent: () => '',
+    deletesProtected: () => '',
+  },
+};
+
+export const structuredEdit: Dialect = {
+  rules: RULES,
+  parse: (body, context) => parse(body, context),
+};
+
+const parse = (body: string, context: FormatContext): ParsedResponse => {
+  const response = readJsonAnswer(body, context);
+  if ('kind' in response) return unread(response);
+  const [path = null, ...others] = context.files.keys();
+  const only = others.length === 0 ? path : null;
+  const request = readLinesRequest(response.value, only);
+  if (request !== null)
+    return 'kind' in request
+      ? unread(request)
+      : { edits: [], count: 0, fault: null, notes: [], summary: null, request };
+  const { items, fault, edits, summary } = readOperations(response, only, RULES);
+  if (fault !== null) return unread(response.withLines(fault, 'Operation', items), items.length);
+  const empty = 'The answer contains no operation and no `reason`.';
+  if (edits.length === 0) return unread(invalid('no_edits', empty));
+  return { edits, count: items.length, fault: null, notes: [], summary };
+};

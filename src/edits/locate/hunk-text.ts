@@ -1,0 +1,436 @@
+/**
+ * Finds the hunks of one file: the passes of the locator (locate.ts) for diffs and patches. All hunks mean the file as it was shown.
+ *
+ * Where the old side (context and removed lines) stands exactly at the stated line that place wins, provided the header is sound: counts
+ * right, and the new side's line agreeing with what the hunks before have added. If it stands elsewhere too the number decides, which is the
+ * tolerance `unchecked_lines` unless the file is known to be the one that the response was written for. In every other case it must stand in
+ * exactly one place of the file, and the stated line must not hold the same but for blanks; with several the hunk is refused with all of
+ * them. Blank lines alone stand at the stated line only. A hunk of a patch stands behind the one before and below its anchors.
+ */
+import type { Tolerance, ToleranceSettings } from '../../shared/formats.js';
+import type { HunkHint, LinesEdit } from '../edit.js';
+import { type LinePlace, locate, mayUse, type PassName, type SearchedText } from '../locate.js';
+import { indexOf, type LineIndex, LinesOnce, type Text } from '../text/lines.js';
+import type { Fault } from '../types.js';
+import { shiftedPlaces } from './indent.js';
+import { LEVEL_KEYS, levelBetween, type Level, LEVELS } from './likeness.js';
+import { LineChain, type Places } from './line-chain.js';
+import { copyOf, describeNearest, nearest } from './nearest.js';
+
+const NEIGHBOUR_LINES = 3; // bound: On each side of a line whose sign is in doubt: as many as git's diffs have of context.
+const SIGNED_LINES_CHECKED = 100; // bound: Lines of a file's hunks that the file has with their sign, of which each costs a pass over it.
+const ANCHOR_CHARS = 120; // bound: Characters of an anchor that a refusal quotes.
+
+type Found = LinePlace | Fault | null;
+
+const NO_CONTEXT =
+  'It quotes no line of the file, or blank ones alone, so its place cannot be verified. Add at least one unchanged line before or after the changed ones.';
+const UNSHIFTABLE =
+  'It occurs in the file with different indentation, and an added line does not have the indentation to remove. Send it with the indentation of the file.';
+
+const fault = (code: string, message: string): Fault => ({ code, message });
+
+const hintOf = ({ hint }: LinesEdit): HunkHint => {
+  if (hint.hunk === null) throw new Error('an edit of another dialect');
+  return hint.hunk;
+};
+
+/** A line with its sign as the response has it. */
+interface SignedLine {
+  readonly sign: string;
+  readonly text: string;
+}
+/** The line as it stands in the response. */
+const rawOf = ({ sign, text }: SignedLine): string => (sign === '_' ? text : sign + text);
+
+function* signedLines({ before, after, hint }: LinesEdit): Generator<SignedLine> {
+  let [old, fresh] = [0, 0];
+  for (const sign of hint.hunk?.signs ?? '') {
+    if (sign === '+') yield { sign, text: after[fresh++] ?? '' };
+    else {
+      if (sign !== '-') fresh += 1;
+      yield { sign, text: before[old++] ?? '' };
+    }
+  }
+}
+const oldLines = (edit: LinesEdit): SignedLine[] => {
+  const lines: SignedLine[] = [];
+  for (const line of signedLines(edit)) if (line.sign !== '+') lines.push(line);
+  return lines;
+};
+
+/** 0-based line where the header says that the old side begins; -1: it states none. */
+const statedAt = ({ hint }: LinesEdit): number => (hint.line ?? 0) - 1;
+
+export const hasWrongCounts = ({ before, after, hint }: LinesEdit): boolean => {
+  const header = hint.hunk?.header ?? null;
+  return header !== null && (header.oldCount !== before.length || header.newCount !== after.length);
+};
+
+/** Blanks and look-alikes aside. */
+const spaced = (text = '\0'): string => LEVEL_KEYS.white_space(LEVEL_KEYS.lookalikes(text));
+
+/** Lines that a search may look for: the old side in both readings, and signed lines as they stand (see `#mayBeContext`). */
+function* eitherTexts(edits: readonly LinesEdit[]): Generator<string> {
+  for (const edit of edits)
+    for (const line of signedLines(edit)) {
+      if (line.sign !== '+') yield line.text;
+      yield rawOf(line);
+    }
+}
+function* oldTexts(edits: readonly LinesEdit[]): Generator<string> {
+  for (const { before } of edits) yield* before;
+}
+
+export class HunkText implements SearchedText<LinesEdit, LinePlace> {
+  readonly settings: ToleranceSettings | undefined;
+  readonly index: LineIndex;
+  /** Knows the lines as they are signed. */
+  readonly #plain: LineChain;
+  /** Knows them in both readings. Each is built when it is first asked, and few diffs need this one. */
+  readonly #either: LineChain;
+  readonly #once: LinesOnce;
+  readonly #isKnown: boolean;
+  /** Anchors with the lines where they stand, blanks around them aside: up to two places each. */
+  readonly #anchors: ReadonlyMap<string, readonly number[]>;
+  /** Lines that the hunks before have added, removed ones taken off. */
+  #added = 0;
+  #doubts = 0;
+  /** Behind the last line of the hunk before. */
+  #end = 0;
+  /** First line that the present hunk may begin at. */
+  #below = 0;
+  /** The numbers of the present hunk's header agree with its lines and with the hunks before. */
+  #isSound = false;
+
+  /** `edits`: all hunks of the file, in their order. `isKnown`: this text is the one that they were written for. */
+  constructor(
+    text: Text,
+    edits: readonly LinesEdit[],
+    settings: ToleranceSettings | undefined,
+    isKnown: boolean,
+  ) {
+    this.settings = settings;
+    this.index = indexOf(text);
+    this.#isKnown = isKnown;
+    this.#once = new LinesOnce(this.index, () => edits.map(({ before }) => before));
+    this.#plain = new LineChain(this.index, () => oldTexts(edits));
+    this.#either = new LineChain(this.index, () => eitherTexts(edits));
+    this.#anchors = placesOfAnchors(this.index, edits);
+  }
+
+  /** Finds the place of the next hunk. Called with the hunks in their order. */
+  place(edit: LinesEdit): LinePlace | Fault {
+    const { before, after } = edit;
+    const { header, bounds } = hintOf(edit);
+    const old = statedAt(edit);
+    this.#isSound =
+      old >= 0 && !hasWrongCounts(edit) && (header?.newLine ?? 0) - 1 - old === this.#added;
+    this.#added += after.length - before.length;
+    const anchored = bounds === null ? 0 : this.#belowAnchors(bounds.anchors);
+    if (typeof anchored === 'string') return fault('context_mismatch', anchored);
+    this.#below = anchored;
+    const isEmpty = before.length + this.index.length === 0;
+    if (before.length === 0 && bounds !== null) return this.#atEnd(edit, bounds.atEnd || isEmpty);
+    const broken = this.#broken(edit);
+    if (broken !== null) return broken;
+    if (isEmpty) return { ...placeAt(edit, 0), tolerances: hasWrongCounts(edit) ? ['counts'] : [] };
+    if (before.length === 0) return fault('no_context', NO_CONTEXT);
+    return this.#checked(edit, locate(edit, this) ?? this.#absent(edit));
+  }
+
+  /** Lines without context are added at the end of a file only. */
+  #atEnd(edit: LinesEdit, isEnd: boolean): LinePlace | Fault {
+    this.#end = this.index.length;
+    return isEnd ? placeAt(edit, this.index.length) : fault('no_context', NO_CONTEXT);
+  }
+
+  /** Refuses a place that ends otherwise than the hunk says, or that an earlier hunk covers. */
+  #checked(edit: LinesEdit, found: LinePlace | Fault): LinePlace | Fault {
+    if ('code' in found) return found;
+    const ending = this.#wrongEnding(edit, found.first);
+    if (ending !== null) return fault('final_newline', ending);
+    if (found.first < this.#end)
+      return fault(
+        'overlap',
+        `It belongs at line ${found.first + 1}, but the hunk before it reaches to line ${this.#end}. Send hunks in the order of the file, joined where they touch the same lines.`,
+      );
+    this.#end = found.first + edit.before.length;
+    return found;
+  }
+
+  find(pass: PassName, edit: LinesEdit): Found {
+    switch (pass) {
+      case 'stated':
+        return this.#isSound && this.#standsAt(edit) ? this.#stated(edit) : null;
+      case 'exact':
+      case 'line_endings':
+      case 'trailing_space':
+      case 'lookalikes':
+        return this.#alike(edit, pass, []);
+      case 'lost_blank':
+        return this.#withLostBlanks(edit);
+      case 'indent':
+        return this.#indented(edit);
+      default:
+        return null;
+    }
+  }
+
+  /** Returns the first line that a hunk may begin at, or why its anchors name no place. */
+  #belowAnchors(anchors: readonly string[]): number | string {
+    let below = this.#end;
+    for (const text of anchors) {
+      const [at, ...others] = this.#anchors.get(text) ?? [];
+      const quote = JSON.stringify(text.slice(0, ANCHOR_CHARS));
+      if (at === undefined)
+        return `No line of the file is ${quote}, which \`@@\` names. Quote a whole line.`;
+      if (others.length > 0)
+        return `Several lines of the file are ${quote}, which \`@@\` names. Name one that occurs once.`;
+      below = Math.max(below, at);
+    }
+    return below;
+  }
+
+  /** Refuses by tolerances that are off, and for damage that leaves two readings. */
+  #broken(edit: LinesEdit): Fault | null {
+    const { header, signs } = hintOf(edit);
+    const isWrong = hasWrongCounts(edit);
+    const lines = [...(signs.includes('_') ? signedLines(edit) : [])];
+    const bare = lines.find(({ sign }) => sign === '_');
+    const about = (line: SignedLine): string => `The line ${JSON.stringify(rawOf(line))}`;
+    if (bare && !mayUse(edit, 'lost_blank', this.settings))
+      return fault(
+        'lost_blank',
+        `${about(bare)} has lost its sign. Start context lines with a space.`,
+      );
+    if (!isWrong && statedAt(edit) >= 0) return null;
+    const counts = `its header states ${header?.oldCount ?? 0} old and ${header?.newCount ?? 0} new lines, its body has ${edit.before.length} and ${edit.after.length}`;
+    if (isWrong && !mayUse(edit, 'counts', this.settings))
+      return fault(
+        'counts',
+        `The counts are wrong: ${counts}. Send the hunk with matching counts.`,
+      );
+    const words = isWrong ? lines.find(({ sign, text }) => sign === '_' && text !== '') : undefined;
+    if (words) {
+      const rule =
+        'it may have been a changed line. Send the hunk again, every line with its sign.';
+      return fault('counts', `${about(words)} has lost its sign, and ${counts}: ${rule}`);
+    }
+    const other = this.#mayBeContext(edit);
+    if (other === undefined) return null;
+    const rule =
+      'it may be a context line without its leading space. Send it with that space, or with correct counts.';
+    return fault('ambiguous_sign', `${about(other)} occurs in the file exactly so: ${rule}`);
+  }
+
+  /** A signed line that may be a context line of the same letters whose blank was lost: the file has it so among its neighbours. */
+  #mayBeContext(edit: LinesEdit): SignedLine | undefined {
+    const old = oldLines(edit);
+    const isThere = (lines: readonly SignedLine[]): boolean =>
+      this.#either.find(
+        lines.map(({ text }) => text),
+        'lookalikes',
+        lines.map(rawOf),
+      ).first.length > 0;
+    let next = 0;
+    for (const line of signedLines(edit)) {
+      const before = old.slice(Math.max(0, next - NEIGHBOUR_LINES), next);
+      if (line.sign !== '+') next += 1;
+      const context = { sign: '_', text: rawOf(line) };
+      const isKept = line.sign === ' ' || line.sign === '_';
+      if (isKept || this.#doubts >= SIGNED_LINES_CHECKED || !isThere([context])) continue;
+      this.#doubts += 1;
+      if (isThere([...before, context, ...old.slice(next, next + NEIGHBOUR_LINES)])) return line;
+    }
+    return undefined;
+  }
+
+  /** ` foo` may be a context line `foo`, or ` foo` without its blank. Only diffs lose blanks so. */
+  #secondReadings(edit: LinesEdit): readonly (string | undefined)[] {
+    if (hintOf(edit).bounds !== null) return [];
+    return oldLines(edit).map((line) => {
+      const raw = rawOf(line);
+      return raw.startsWith(' ') ? raw : undefined;
+    });
+  }
+
+  #withLostBlanks(edit: LinesEdit): Found {
+    if (hintOf(edit).bounds !== null) return null;
+    const readings = this.#secondReadings(edit);
+    for (const level of LEVELS) {
+      if (level !== 'exact' && !mayUse(edit, level, this.settings)) continue;
+      const found = this.#alike(edit, level, readings);
+      if (found !== null) return found;
+    }
+    return null;
+  }
+
+  #alike(edit: LinesEdit, level: Level, readings: readonly (string | undefined)[]): Found {
+    const isBounded = hintOf(edit).bounds !== null;
+    const chain = isBounded ? this.#plain : this.#either;
+    const places = this.#fitting(edit, chain.find(edit.before, level, readings));
+    const [at] = places.first;
+    if (at === undefined) return null;
+    // Away from the stated line a reading with a lost blank may be the true one, so it must not fit in a second place.
+    const all = isBounded
+      ? places
+      : this.#fitting(edit, chain.find(edit.before, level, this.#secondReadings(edit)));
+    const isStated = this.#standsAt(edit, (text, i) => spaced(text) === spaced(this.index.line(i)));
+    const first = [...new Set([...all.first, ...(isStated ? [statedAt(edit)] : [])])];
+    return first.length > 1 || all.more
+      ? repeated({ ...all, first }, edit)
+      : this.#accept(edit, placeAt(edit, at));
+  }
+
+  #indented(edit: LinesEdit): Found {
+    const { bounds, lacksNewline } = hintOf(edit);
+    if (lacksNewline.before) return null;
+    const found = shiftedPlaces(bounds === null ? this.#either : this.#plain, edit.before);
+    const all = this.#fitting(edit, {
+      first: found.places.map(({ first }) => first),
+      more: found.more,
+    });
+    const place = found.places.find(({ first }) => first === all.first[0]);
+    if (place === undefined) return null;
+    if (all.first.length > 1 || all.more) return repeated(all, edit);
+    const before = this.index.range(place.first, place.first + edit.before.length);
+    const after = shiftedAfter(edit, before, place.shift);
+    if (after === null) return fault('indent', UNSHIFTABLE);
+    const accepted = this.#accept(edit, { ...placeAt(edit, place.first), before, after });
+    return 'code' in accepted
+      ? accepted
+      : { ...accepted, tolerances: [...accepted.tolerances, 'indent'] };
+  }
+
+  /** The hunk stands where its header says. */
+  #stated(edit: LinesEdit): LinePlace | Fault {
+    const accepted = this.#accept(edit, placeAt(edit, statedAt(edit)));
+    if (this.#isKnown || 'code' in accepted || this.#once.isHeldBy(edit.before)) return accepted;
+    const all = this.#fitting(edit, this.#plain.find(edit.before, 'exact'));
+    if (all.first.length === 1 && !all.more) return accepted;
+    if (!mayUse(edit, 'unchecked_lines', this.settings)) return repeated(all, edit);
+    return { ...accepted, tolerances: [...accepted.tolerances, 'unchecked_lines'] };
+  }
+
+  #standsAt(
+    edit: LinesEdit,
+    isLike = (text: string, at: number) => this.index.is(at, text),
+  ): boolean {
+    const first = statedAt(edit);
+    return (
+      edit.before.every((line, i) => isLike(line, first + i)) &&
+      this.#fitting(edit, { first: [first], more: false }).first.length === 1
+    );
+  }
+
+  /** Returns the places within the hunk's bounds; if it says that the file ends, only the one at the end. */
+  #fitting(edit: LinesEdit, { first, more }: Places): Places {
+    const { bounds, lacksNewline } = hintOf(edit);
+    const below = bounds === null ? 0 : this.#below;
+    const places = { first: first.filter((at) => at >= below), more };
+    if (bounds?.atEnd !== true && !lacksNewline.before) return places;
+    const end = this.index.length - edit.before.length;
+    if (places.first.includes(end)) return { first: [end], more: false };
+    return more ? places : { first: [], more };
+  }
+
+  #accept(edit: LinesEdit, place: LinePlace): LinePlace | Fault {
+    const { first: at, before } = place;
+    const isAway = at !== statedAt(edit) && hintOf(edit).bounds === null;
+    if (isAway && before.every((text) => text.trim() === ''))
+      return fault('no_context', NO_CONTEXT);
+    const tolerances = new Set<Tolerance>();
+    if (hasWrongCounts(edit)) tolerances.add('counts');
+    if (isAway) tolerances.add('line_drift');
+    const signs = hintOf(edit).signs.replaceAll('+', '');
+    for (const [i, text] of before.entries()) {
+      const sign = signs.charAt(i);
+      const base = this.index.is(at + i, text) ? text : (this.index.line(at + i) ?? '');
+      const asSigned = levelBetween(text, base);
+      if (sign === '_' || asSigned === undefined) tolerances.add('lost_blank');
+      const level = asSigned ?? levelBetween(rawOf({ sign, text }), base) ?? 'exact';
+      if (level !== 'exact') tolerances.add(level);
+    }
+    if (isAway && !mayUse(edit, 'line_drift', this.settings)) {
+      const stated = edit.hint.line === null ? 'no line' : `line ${edit.hint.line}`;
+      const message = `It matches at line ${at + 1}, its header states ${stated}. Send it with the correct line number.`;
+      return fault('line_drift', message);
+    }
+    return { ...place, tolerances: [...tolerances] };
+  }
+
+  #absent(edit: LinesEdit): Fault {
+    const { bounds } = hintOf(edit);
+    const below = bounds === null ? 0 : this.#below;
+    const from = bounds === null ? statedAt(edit) : below;
+    const near = nearest(this.index.all, edit.before, from + 1);
+    const end = bounds?.atEnd === true ? ' at the end of the file' : '';
+    const where =
+      bounds === null ? ' in the file' : `${below > 0 ? ` below line ${below}` : ''}${end}`;
+    const again = bounds === null ? 'the hunk again with these lines' : 'these lines';
+    const order = bounds === null ? '' : ', chunks in the order of the file';
+    const message = `Its context and removed lines do not occur${where}. ${describeNearest(near)} Send ${again} exactly as in the file${order}.`;
+    return { ...fault('context_mismatch', message), ...copyOf(near) };
+  }
+
+  /** Returns why what the hunk says about the end of the file is not true; null: it is. */
+  #wrongEnding(edit: LinesEdit, at: number): string | null {
+    const { length } = this.index;
+    const { before, after } = hintOf(edit).lacksNewline;
+    if (before && this.index.end(length - 1) !== '')
+      return 'It says `\\ No newline at end of file`, but the file ends with a line ending. Omit that line.';
+    if (at + edit.before.length !== length && (before || after))
+      return 'It says `\\ No newline at end of file`, but does not reach the end of the file. Omit that line.';
+    return null;
+  }
+}
+
+const placeAt = ({ before, after }: LinesEdit, first: number): LinePlace => ({
+  first,
+  before,
+  after,
+  tolerances: [],
+  kept: null,
+});
+
+/** Returns the new side in the file's indentation: lines that stay as `before` has them, added ones shifted; null: one cannot be. */
+const shiftedAfter = (
+  edit: LinesEdit,
+  before: readonly string[],
+  shift: (line: string) => string | null,
+): readonly string[] | null => {
+  const lines: string[] = [];
+  let old = 0;
+  for (const { sign, text } of signedLines(edit)) {
+    const line = sign === '+' ? shift(text) : (before[old] ?? null);
+    if (line === null) return null;
+    if (sign !== '+') old += 1;
+    if (sign !== '-') lines.push(line);
+  }
+  return lines;
+};
+
+const placesOfAnchors = (
+  index: LineIndex,
+  edits: readonly LinesEdit[],
+): ReadonlyMap<string, readonly number[]> => {
+  const anchors = new Map<string, number[]>();
+  for (const { hint } of edits)
+    for (const line of hint.hunk?.bounds?.anchors ?? []) anchors.set(line, []);
+  for (const [at, line] of anchors.size === 0 ? [] : index.all.entries()) {
+    const places = anchors.get(line.trim());
+    if (places !== undefined && places.length < 2) places.push(at);
+  }
+  return anchors;
+};
+
+const repeated = ({ first, more }: Places, edit: LinesEdit): Fault => {
+  const lines = `${first.map((node) => node + 1).join(', ')}${more ? ' and more' : ''}`;
+  const where =
+    hintOf(edit).bounds === null
+      ? 'where the change belongs, with the correct line number in the header'
+      : 'one';
+  const message = `Its context and removed lines occur in several places, at lines ${lines}. Add context lines until they match only ${where}.`;
+  return fault('context_repeated', message);
+};

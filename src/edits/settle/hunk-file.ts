@@ -1,0 +1,247 @@
+/** The file of hunks that all mean it as it was shown: where they stand, and what they change. */
+import type { ToleranceSettings } from '../../shared/formats.js';
+import type { HunkHint, LinesEdit } from '../edit.js';
+import { type LinePlace, mayUse } from '../locate.js';
+import { HunkText } from '../locate/hunk-text.js';
+import { carryLines } from '../locate/likeness.js';
+import { type Change, ChangeList, changesFrom } from '../text/changes.js';
+import type { SpliceBase } from '../text/codec.js';
+import { haveNothingInCommon, lineOrigins } from '../text/line-diff.js';
+import { indexOf, type LineIndex, type Text } from '../text/lines.js';
+import { exactBase, withoutBom } from '../text/to-splices.js';
+import type { ContextFile, Fault } from '../types.js';
+
+const NO_TEXT: Text = { lines: [], ends: [] };
+
+/** Where the hunks of one file stand, or why not. */
+export interface HunksFound {
+  readonly index: LineIndex;
+  readonly located: readonly { readonly edit: LinesEdit; readonly place: LinePlace }[];
+  readonly refusals: readonly { readonly edit: LinesEdit; readonly fault: Fault }[];
+  /** What the places count in if that is not the file's own lines. */
+  readonly exact?: SpliceBase;
+}
+
+export interface HunkSearch {
+  readonly file: ContextFile;
+  readonly edits: readonly LinesEdit[];
+  readonly settings: ToleranceSettings | undefined;
+  /** The file is the one that the response was written for. */
+  readonly isKnown: boolean;
+  /** A hunk of the response holds a carriage return, so its bytes are exact. */
+  readonly isExact: boolean;
+}
+
+export const findHunks = (search: HunkSearch): HunksFound =>
+  (search.isExact ? findExactly(search) : null) ?? findByText(search);
+
+const find = (text: Text, { edits, settings, isKnown }: HunkSearch): HunksFound => {
+  const hunks = new HunkText(text, edits, settings, isKnown);
+  const located: { edit: LinesEdit; place: LinePlace }[] = [];
+  const refusals: { edit: LinesEdit; fault: Fault }[] = [];
+  for (const edit of edits) {
+    if (refusals.length >= edit.hint.rules.mostRefusals) break;
+    const place = hunks.place(edit);
+    if ('code' in place) refusals.push({ edit, fault: place });
+    else located.push({ edit, place });
+  }
+  return { index: indexOf(text), located, refusals };
+};
+
+const NO_LIKENESS = {
+  line_endings: false,
+  trailing_space: false,
+  lookalikes: false,
+  indent: false,
+};
+/** No tolerance at all: the numbers and the text are right. */
+export const AS_WRITTEN = { ...NO_LIKENESS, lost_blank: false, counts: false, line_drift: false };
+
+/** Null: not every hunk stands in the file with its carriage returns. */
+const findExactly = (search: HunkSearch): HunksFound | null => {
+  const { file, edits } = search;
+  const exact = exactBase(file.bytes, file.encoding);
+  const settings = { ...search.settings, ...NO_LIKENESS };
+  const found = find(exact.text, { ...search, edits: edits.map(withReturns), settings });
+  return found.refusals.length > 0 ? null : { ...found, exact };
+};
+
+/** Finds hunks in the file's own lines. What the response says of line ends is a tolerance if it differs. */
+const findByText = (search: HunkSearch): HunksFound => {
+  const { file, edits, isExact, settings } = search;
+  const own = file.hasBom === true ? edits.map(withoutBoms) : edits;
+  const found = find(file.text ?? NO_TEXT, { ...search, edits: own });
+  const { index, located } = found;
+  if (found.refusals.length > 0) return found;
+  if (!isExact) return index.eol === 'mixed' ? (inExactLines(search, found) ?? found) : found;
+  const refusals: { edit: LinesEdit; fault: Fault }[] = [];
+  const withEnds = located.map(({ edit, place }) => {
+    const at = differingEnd(index, edit, place.first);
+    if (at === undefined) return { edit, place };
+    const message = `Line ${at + 1} of the file has another line ending than the answer's: one of them has a carriage return. Send the lines with the line endings of the file.`;
+    if (!mayUse(edit, 'line_endings', settings))
+      refusals.push({ edit, fault: { code: 'line_endings', message } });
+    const tolerances = [...new Set([...place.tolerances, 'line_endings' as const])];
+    return { edit, place: { ...place, tolerances } };
+  });
+  return { index, located: withEnds, refusals };
+};
+
+/** The same places, if all that is quoted stands there exactly; null: it does not. */
+const inExactLines = ({ file, edits }: HunkSearch, found: HunksFound): HunksFound | null => {
+  const exact = exactBase(file.bytes, file.encoding);
+  const index = indexOf(exact.text);
+  const located = found.located.map(({ edit, place }, i) => {
+    const quoted = edits[i] ?? edit;
+    const { before, after } = quoted;
+    return { edit: quoted, place: { ...place, before, after } };
+  });
+  const stands = located.every(({ place: { before, first } }) =>
+    before.every((text, i) => index.is(first + i, text)),
+  );
+  return stands ? { index, located, refusals: [], exact } : null;
+};
+
+/** Returns the first base line that the hunk quotes with another end. */
+const differingEnd = (index: LineIndex, edit: LinesEdit, first: number): number | undefined => {
+  const { before, hint } = edit;
+  const returns = sidesOf(hint.hunk?.returns ?? null, hint.hunk).before;
+  const lacksLast = hint.hunk?.lacksNewline.before === true;
+  for (let i = 0; i < before.length; i += 1) {
+    if (lacksLast && i === before.length - 1) continue;
+    const end = returns.charAt(i) === 'r' ? '\r\n' : '\n';
+    if (end !== (index.end(first + i) || '\n')) return first + i;
+  }
+  return undefined;
+};
+
+/** Splits what is said of each line of a hunk by the sides that have the line. */
+const sidesOf = (
+  letters: string | null,
+  hunk: HunkHint | null,
+): { readonly before: string; readonly after: string } => {
+  let [before, after] = ['', ''];
+  for (const [i, sign] of [...(letters === null ? '' : (hunk?.signs ?? ''))].entries()) {
+    const letter = letters?.charAt(i) ?? '';
+    if (sign !== '+') before += letter;
+    if (sign !== '-') after += letter;
+  }
+  return { before, after };
+};
+
+/** A diff's bytes are exact if one of its lines holds a carriage return. */
+export const holdsReturn = ({ before, after, hint }: LinesEdit): boolean =>
+  hint.hunk?.returns?.includes('r') === true ||
+  [before, after].some((lines) => lines.some((line) => line.includes('\r')));
+
+const withReturns = (edit: LinesEdit): LinesEdit => {
+  const { hunk } = edit.hint;
+  if (hunk === null || hunk.returns === null) return edit;
+  const returns = sidesOf(hunk.returns, hunk);
+  const ended = (lines: readonly string[], letters: string): string[] =>
+    lines.map((line, i) => (letters.charAt(i) === 'r' ? `${line}\r` : line));
+  return {
+    ...edit,
+    before: ended(edit.before, returns.before),
+    after: ended(edit.after, returns.after),
+  };
+};
+
+const withoutBoms = (edit: LinesEdit): LinesEdit => ({
+  ...edit,
+  before: edit.before.map(withoutBom),
+  after: edit.after.map(withoutBom),
+});
+
+const TURNED_SIGNS: Readonly<Record<string, string>> = { '+': '-', '-': '+' };
+
+/** Returns the hunk that undoes this one. */
+export const reversedHunk = (edit: LinesEdit): LinesEdit => {
+  const { before, after, hint } = edit;
+  const { hunk, line } = hint;
+  if (hunk === null) return edit;
+  const { header, lacksNewline } = hunk;
+  return {
+    ...edit,
+    before: after,
+    after: before,
+    hint: {
+      ...hint,
+      line: header === null || header.newLine === 0 ? null : header.newLine,
+      hunk: {
+        ...hunk,
+        signs: hunk.signs.replace(/[+-]/g, (sign) => TURNED_SIGNS[sign] ?? sign),
+        lacksNewline: { before: lacksNewline.after, after: lacksNewline.before },
+        header: header && {
+          newLine: line ?? 0,
+          oldCount: header.newCount,
+          newCount: header.oldCount,
+        },
+      },
+    },
+  };
+};
+
+/** What the hunks change. Context, and lines that a hunk removes and adds again, keep their base lines. */
+export const changesOf = ({ index, located }: HunksFound): readonly Change[] => {
+  const list = new ChangeList();
+  for (const { edit, place } of located) addHunk(list, index, edit.hint.hunk?.signs ?? '', place);
+  return list.done();
+};
+
+const addHunk = (
+  list: ChangeList,
+  index: LineIndex,
+  signs: string,
+  { first, before, after }: LinePlace,
+): void => {
+  let [old, fresh] = [0, 0];
+  for (let i = 0; i < signs.length;) {
+    const start = { old, fresh };
+    for (; signs[i] === '-' || signs[i] === '+'; i += 1) {
+      if (signs[i] === '-') old += 1;
+      else fresh += 1;
+    }
+    if (old > start.old || fresh > start.fresh)
+      replaceLines(
+        list,
+        { index, from: first + start.old },
+        before.slice(start.old, old),
+        after.slice(start.fresh, fresh),
+      );
+    for (; i < signs.length && signs[i] !== '-' && signs[i] !== '+'; i += 1) {
+      old += 1;
+      fresh += 1;
+    }
+  }
+};
+
+/** The base lines from `from` on, quoted as `old`, become `fresh`; what both have in common stays. */
+const replaceLines = (
+  list: ChangeList,
+  { index, from }: { readonly index: LineIndex; readonly from: number },
+  old: readonly string[],
+  fresh: readonly string[],
+): void => {
+  // Most hunks quote lines as they are and put others there, with nothing to keep.
+  const isExact = old.every((line, i) => index.is(from + i, line));
+  if (old.length === 0 || fresh.length === 0 || (isExact && haveNothingInCommon(old, fresh))) {
+    list.put(from, from + old.length, fresh);
+    return;
+  }
+  const kept = lineOrigins(old, fresh);
+  const carried = carryLines(old, index.range(from, from + old.length), fresh, kept);
+  const lines = fresh.map((line, j) => carried[j] ?? line);
+  for (const change of changesFrom(old.length, lines, kept))
+    list.put(from + change.from, from + change.to, change.lines);
+};
+
+/** What `\ No newline at end of file` on one side only says about the result's end; undefined: nothing. */
+export const finalNewlineOf = ({ located }: HunksFound): boolean | undefined => {
+  let final: boolean | undefined;
+  for (const { edit } of located) {
+    const { before, after } = edit.hint.hunk?.lacksNewline ?? { before: false, after: false };
+    if (before !== after) final = !after;
+  }
+  return final;
+};

@@ -1,0 +1,236 @@
+/** Files of dialects that name each once, with all that becomes of it: diffs and patches. */
+import { isKnownBase } from '../locate/likeness.js';
+import { lookUp } from '../paths.js';
+import { type FilePlan, grownBy } from '../text/changes.js';
+import type { ContextFile, Fault, FormatContext, Reason, UsedTolerance } from '../types.js';
+import type { Edit, FileEdit, LinesEdit, UnusableEdit } from '../edit.js';
+import {
+  AS_WRITTEN,
+  changesOf,
+  finalNewlineOf,
+  findHunks,
+  holdsReturn,
+  reversedHunk,
+} from './hunk-file.js';
+
+/** All that a response says of one file. */
+export interface FileSection {
+  readonly kind: 'file';
+  readonly header: FileEdit;
+  readonly hunks: readonly LinesEdit[];
+}
+
+interface UnusableSection {
+  readonly kind: 'unusable';
+  readonly edit: UnusableEdit;
+}
+
+/** Puts together what the response says of each file. */
+export const fileSectionsOf = (
+  edits: readonly Edit[],
+): readonly (FileSection | UnusableSection)[] => {
+  const sections: (FileSection | UnusableSection)[] = [];
+  const hunks = new Map<number | null, LinesEdit[]>();
+  for (const edit of edits) {
+    if (edit.kind === 'unusable') sections.push({ kind: 'unusable', edit });
+    else if (edit.kind === 'file') {
+      const own: LinesEdit[] = [];
+      hunks.set(edit.hint.section, own);
+      sections.push({ kind: 'file', header: edit, hunks: own });
+    } else if (edit.kind === 'lines') hunks.get(edit.hint.section)?.push(edit);
+  }
+  return sections;
+};
+
+/** The paths that a response has dealt with, as they were and as they will be: each may come once. */
+interface SectionPaths {
+  readonly old: Set<string>;
+  readonly fresh: Set<string>;
+  /** Those that moves of the response leave, so that another file may come there. */
+  readonly vacated: ReadonlySet<string>;
+}
+export const sectionPaths = (headers: readonly (FileEdit | UnusableEdit)[]): SectionPaths => ({
+  old: new Set(),
+  fresh: new Set(),
+  vacated: new Set(
+    headers.flatMap(({ kind, before, after }) =>
+      before !== null && (kind === 'unusable' || (after !== null && before !== after))
+        ? [before]
+        : [],
+    ),
+  ),
+});
+
+interface Target {
+  readonly kind: 'edit' | 'create' | 'delete';
+  /** The result's path (the deleted one of a deletion). */
+  readonly path: string;
+  /** The path before, of a file that moves; null: it stays. */
+  readonly from: string | null;
+  /** The file before; without text if there is none. */
+  readonly file: ContextFile;
+}
+
+/** Which file a header means, and whether what becomes of it is possible. */
+const targetOf = (
+  header: FileEdit,
+  context: FormatContext,
+  paths: SectionPaths,
+): Target | Reason => {
+  const { before, after, hint } = header;
+  const { index, rules } = hint;
+  const refuse = ({ code, message }: Fault, path: string): Reason => ({
+    code,
+    index,
+    message,
+    path,
+  });
+  const sides: { readonly path: string; readonly file: ContextFile }[] = [];
+  for (const name of new Set([before ?? header.path, after ?? header.path])) {
+    const looked = lookUp(name, context, index);
+    if (!looked.ok) return looked.reason;
+    sides.push(looked);
+  }
+  const [old, fresh = old] = sides;
+  if (old === undefined || fresh === undefined) throw new Error('a header without a path');
+  const twice = paths.old.has(old.path)
+    ? old.path
+    : paths.fresh.has(fresh.path)
+      ? fresh.path
+      : null;
+  if (twice !== null)
+    return refuse({ code: 'file_twice', message: rules.words.twice(twice) }, twice);
+  paths.old.add(old.path);
+  paths.fresh.add(fresh.path);
+  if (rules.movesChain !== true) {
+    paths.fresh.add(old.path);
+    paths.old.add(fresh.path);
+  }
+  const fault = impossible(header, old, fresh, paths);
+  if (fault !== null) return refuse(fault.fault, fault.path);
+  const { path } = fresh;
+  const kind = after === null ? 'delete' : old.file.text === null ? 'create' : 'edit';
+  return { kind, path, file: old.file, from: old.path === path ? null : old.path };
+};
+
+/** Returns why a file cannot be created, moved or deleted; null: it can. */
+const impossible = (
+  { before, after, hint }: FileEdit,
+  old: Pick<Target, 'path' | 'file'>,
+  fresh: Pick<Target, 'path' | 'file'>,
+  { vacated }: SectionPaths,
+): { readonly fault: Fault; readonly path: string } | null => {
+  const words = hint.rules.words.section;
+  if (words === undefined) throw new Error('a dialect without sections');
+  const isMove = old.path !== fresh.path;
+  const because = (code: string, message: string, path: string) => ({
+    fault: { code, message },
+    path,
+  });
+  if (old.file.text === null && before !== null) {
+    if (isMove || after === null)
+      return because(
+        'target_absent',
+        words.gone(old.path, isMove ? 'renamed' : 'deleted'),
+        old.path,
+      );
+    if (words.absent !== null) return because('target_absent', words.absent(old.path), old.path);
+  }
+  const isOccupied = isMove && fresh.file.text !== null && !vacated.has(fresh.path);
+  if (isOccupied && words.occupied !== null)
+    return because('already_exists', words.occupied(old.path, fresh.path), fresh.path);
+  if (before === null && fresh.file.text !== null)
+    return because('already_exists', words.exists(fresh.path), fresh.path);
+  return null;
+};
+
+type Planned =
+  | { readonly plans: readonly FilePlan[]; readonly tolerances: readonly UsedTolerance[] }
+  | readonly Reason[];
+
+/** Returns the plans of one file, or why it is refused. */
+export const planSection = (
+  { header, hunks }: FileSection,
+  context: FormatContext,
+  paths: SectionPaths,
+  isExact: boolean,
+): Planned => {
+  const target = targetOf(header, context, paths);
+  if ('code' in target) return [target];
+  const { path, file, from } = target;
+  const { mode, blob, refusal, index, removesLines, rules } = header.hint;
+  if (refusal !== null) return [{ ...refusal, path, index }];
+  if (target.kind === 'delete' && !removesLines)
+    return { plans: [{ kind: 'delete', path }], tolerances: [] };
+  const isKnown = isKnownBase(from ?? path, context.options);
+  const settings = context.options.tolerances;
+  const found = findHunks({ file, edits: hunks, settings, isKnown, isExact });
+  if (found.refusals.length > 0)
+    return found.refusals.map(({ edit, fault }) => ({
+      ...fault,
+      path: edit.path === header.after ? path : (from ?? path),
+      index: edit.hint.index,
+      message: rules.words.lead(edit, path) + fault.message,
+    }));
+  const tolerances = found.located.flatMap(({ edit, place }) =>
+    place.tolerances.map((tolerance) => ({
+      tolerance,
+      path: from ?? path,
+      index: edit.hint.index,
+      line: place.first + 1,
+    })),
+  );
+  const changes = changesOf(found);
+  if (target.kind === 'delete') {
+    if (found.index.length + grownBy(changes) === 0)
+      return { plans: [{ kind: 'delete', path }], tolerances };
+    const message = `The diff deletes ${path} but does not remove all of its lines. Remove every line, or keep the file.`;
+    return [{ code: 'delete_leaves_text', path, index, message }];
+  }
+  const plans: FilePlan[] = from === null ? [] : [{ kind: 'move', from, path }];
+  if (found.located.length > 0 || target.kind === 'create' || mode !== null)
+    plans.push({
+      kind: 'lines',
+      path,
+      changes,
+      finalNewline: finalNewlineOf(found),
+      mode: mode ?? undefined,
+      exact: found.exact,
+      blob: blob ?? undefined,
+    });
+  return { plans, tolerances };
+};
+
+/** Would all of a response, turned around, apply as it is written? Then it has been applied. */
+export const areApplied = (
+  sections: readonly FileSection[],
+  context: FormatContext,
+  isExact: boolean,
+): boolean => {
+  const tolerances = { ...context.options.tolerances, ...AS_WRITTEN };
+  const options = { ...context.options, tolerances };
+  const turned = sections.map(reversed);
+  const paths = sectionPaths(turned.map(({ header }) => header));
+  return turned.every((section) => {
+    const { header, hunks } = section;
+    // Nothing proves that a file is gone.
+    if (hunks.length === 0) return false;
+    const looked = header.before === null ? null : lookUp(header.before, context);
+    const isThere = looked?.ok === true && looked.file.text !== null;
+    return isThere && !Array.isArray(planSection(section, { ...context, options }, paths, isExact));
+  });
+};
+
+const reversed = ({ header, hunks }: FileSection): FileSection => {
+  const { before, after, hint } = header;
+  return {
+    kind: 'file',
+    header: { ...header, before: after, after: before, hint: { ...hint, mode: null, blob: null } },
+    hunks: hunks.map(reversedHunk),
+  };
+};
+
+export const isExactResponse = (edits: readonly Edit[]): boolean =>
+  edits.some(
+    (edit) => edit.kind === 'lines' && edit.hint.rules.keepsReturns === true && holdsReturn(edit),
+  );
