@@ -175,32 +175,34 @@ export interface DialectRules {
   readonly tolerances: ReadonlySet<Tolerance>;
   /** Maximum number of refused edits of one file that are reported: each costs a search for the nearest place. */
   readonly mostRefusals: number;
-  /** A response that holds a carriage return means bytes: lines are compared with theirs. */
-  readonly keepsReturns?: boolean;
-  /** May the new path of a moved file be the old path of another? */
-  readonly movesChain?: boolean;
-  /** A response that does not fit, and whose reverse does, has been applied already. */
-  readonly isReversible?: boolean;
-  readonly words: DialectWords;
-}
-
-/** How messages name the parts of an edit in this dialect. */
-export interface DialectWords {
-  /** The beginning of a message about one edit: which one it is, and where it stands in the response. */
+  /** Returns the beginning of a message about one edit: which one it is, and where it stands in the response. */
   readonly lead: (edit: Edit, path: string) => string;
   /** Does the same beginning go before messages about an edit's path? */
   readonly leadsPaths: boolean;
-  /** A file that the response is about twice. */
+  /** Only of dialects that name a file once, with its whole content; null: another one. */
+  readonly whole: WholeWords | null;
+  /** Only of dialects that name a file once, with all that becomes of it; null: another one. */
+  readonly sections: SectionRules | null;
+  /** Only of dialects that quote lines in blocks; null: another one. */
+  readonly block: BlockWords | null;
+}
+
+/** Messages of dialects that write a file whole. */
+export interface WholeWords {
   readonly twice: (path: string) => string;
-  /** Deletion of a file that is not there, and of one that may not be deleted. */
   readonly deletesAbsent: (path: string) => string;
   readonly deletesProtected: (path: string) => string;
-  /** Only of dialects that name a file once, with all that becomes of it. */
-  readonly section?: SectionWords;
-  /** Only of dialects that quote lines in blocks. */
-  readonly block?: BlockWords;
 }
-export interface SectionWords {
+
+/** Rules and messages of diffs and patches. */
+export interface SectionRules {
+  /** A response that holds a carriage return means bytes: lines are compared with theirs. */
+  readonly keepsReturns: boolean;
+  /** May the new path of a moved file be the old path of another? */
+  readonly movesChain: boolean;
+  /** A response that does not fit, and whose reverse does, has been applied already. */
+  readonly isReversible: boolean;
+  readonly twice: (path: string) => string;
   /** A file that is not there is changed; null: then it is created. */
   readonly absent: ((path: string) => string) | null;
   /** A file that is not there is deleted or moved. */
@@ -230,8 +232,8 @@ export interface ParsedResponse {
   readonly notes: readonly Reason[];
   /** The response's own summary in one line; null: it has none. */
   readonly summary: string | null;
-  /** The response is no edit: it asks to be shown more of a file. */
-  readonly request?: LinesRequest;
+  /** What the response asks to be shown instead of editing; null: it edits. */
+  readonly request: LinesRequest | null;
 }
 
 /** Lines of a file that the model asks to be shown. */
@@ -249,11 +251,20 @@ export interface Dialect {
   parse(body: string, context: FormatContext): ParsedResponse;
 }
 
-/** A response that cannot be read and of which no edit counts. */
+/** Returns a response that can be read. */
+export const parsed = (
+  edits: readonly Edit[],
+  count: number,
+  notes: readonly Reason[] = [],
+  summary: string | null = null,
+): ParsedResponse => ({ edits, count, fault: null, notes, summary, request: null });
+
+/** Returns a response that cannot be read, of which `count` edits are known. */
 export const unread = (fault: Reading, count = 0): ParsedResponse => ({
   edits: [],
   count,
   fault,
   notes: [],
   summary: null,
+  request: null,
 });

@@ -13,27 +13,21 @@ import type {
   WriteEdit,
 } from './edit.js';
 import { lookUp } from './paths.js';
+import { LinesFile } from './settle/lines-file.js';
+import { settleRequest } from './settle/lines-request.js';
 import type { EditOutcome, FileOfEdits } from './settle/outcome.js';
+import { settleRanges } from './settle/range-file.js';
 import {
   areApplied,
+  type FileSection,
   fileSectionsOf,
   isExactResponse,
   planSection,
   sectionPaths,
 } from './settle/sections.js';
-import { settleRequest } from './settle/lines-request.js';
-import { settleRanges } from './settle/range-file.js';
-import { LinesFile } from './settle/lines-file.js';
 import { TextFile } from './settle/text-file.js';
 import type { FilePlan } from './text/changes.js';
 import type { ContextFile, FormatContext, Reading, Reason, UsedTolerance } from './types.js';
-
-/** The edits of one file, or of one part of the response in dialects that name a file once. */
-interface Section {
-  readonly path: string;
-  readonly file: ContextFile;
-  readonly edits: Edit[];
-}
 
 /** What a response makes of the files before they have bytes; the counts of its files and edits are for the marker's check. */
 export interface ReadResponse {
@@ -45,26 +39,29 @@ export interface ReadResponse {
 /** Reads a response in a dialect. */
 export const read = (dialect: Dialect, body: string, context: FormatContext): ReadResponse => {
   const response = dialect.parse(body, context);
-  if (response.fault !== null) return { reading: response.fault, files: 0, edits: response.count };
-  if (response.request !== undefined)
-    return { reading: settleRequest(response.request, context), files: 0, edits: 0 };
-  return { ...settle(response, context), edits: response.count };
+  const { fault, request, count: edits } = response;
+  if (fault !== null) return { reading: fault, files: 0, edits };
+  if (request !== null) return { reading: settleRequest(request, context), files: 0, edits };
+  return { ...settle(response, context), edits };
 };
 
 const settle = (
-  response: ParsedResponse,
+  { edits, notes, summary }: ParsedResponse,
   context: FormatContext,
-): { readonly reading: Reading; readonly files: number } => {
-  const settlement = new Settlement(context, response.notes);
-  const [first] = response.edits;
-  if (first?.hint.rules.words.section !== undefined) {
-    const files = settlement.takeSections(response.edits);
-    return { reading: settlement.reading(response.summary), files };
-  }
-  const sections = settlement.sectionsOf(response.edits);
-  for (const section of sections) settlement.take(section);
-  return { reading: settlement.reading(response.summary), files: sections.length };
+): Pick<ReadResponse, 'reading' | 'files'> => {
+  const settlement = new Settlement(context, notes);
+  const files = edits.some(({ hint }) => hint.rules.sections !== null)
+    ? settlement.takeSections(edits)
+    : settlement.takeFiles(edits);
+  return { reading: settlement.reading(summary), files };
 };
+
+/** The edits of one file; in whole-file those of one entry. */
+interface FileGroup {
+  readonly path: string;
+  readonly file: ContextFile;
+  readonly edits: Edit[];
+}
 
 /** Reasons of hunks that may fit as they are, so they are not taken for applied ones. */
 const MAY_FIT = /^(?:ambiguous_sign|context_repeated|no_context)$/;
@@ -77,8 +74,8 @@ class Settlement {
   readonly #reasons: Reason[] = [];
   /** Reasons that count only if the files they are about change. */
   readonly #unsure: Reason[] = [];
-  /** Paths that a section of the response is about. */
-  readonly #taken = new Set<string>();
+  /** Paths that are written or deleted whole. */
+  readonly #wholePaths = new Set<string>();
   /** Paths of edits that no file has. */
   readonly #refusedPaths = new Set<string>();
 
@@ -87,14 +84,12 @@ class Settlement {
     this.#notes = [...notes];
   }
 
-  /** Takes the edits of dialects that name each file once; returns the number of files. */
+  /** Takes the edits of dialects that name each file once, with all that becomes of it. Returns the number of files. */
   takeSections(edits: readonly Edit[]): number {
     const sections = fileSectionsOf(edits);
-    const files = sections.flatMap((section) => (section.kind === 'file' ? [section] : []));
+    const usable = sections.flatMap((section) => (section.kind === 'file' ? [section] : []));
     const isExact = isExactResponse(edits);
-    const paths = sectionPaths(
-      edits.flatMap((edit) => (edit.kind === 'file' || edit.kind === 'unusable' ? [edit] : [])),
-    );
+    const paths = sectionPaths(sections);
     for (const section of sections) {
       if (section.kind === 'unusable') {
         const { path, hint } = section.edit;
@@ -108,16 +103,19 @@ class Settlement {
         this.#tolerances.push(...planned.tolerances);
       } else this.#reasons.push(...planned);
     }
-    const isReversible = edits[0]?.hint.rules.isReversible === true;
-    const mayFit = this.#reasons.some(({ code }) => MAY_FIT.test(code));
-    const isUsable = files.length === sections.length;
-    if (this.#reasons.length === 0 || !isReversible || mayFit || !isUsable) return sections.length;
-    if (areApplied(files, this.#context, isExact)) this.#skipAll(edits);
+    if (usable.length === sections.length && this.#isApplied(usable, isExact)) this.#skip(edits);
     return sections.length;
   }
 
+  #isApplied(sections: readonly FileSection[], isExact: boolean): boolean {
+    const isReversible = sections[0]?.header.hint.rules.sections?.isReversible === true;
+    if (this.#reasons.length === 0 || !isReversible) return false;
+    if (this.#reasons.some(({ code }) => MAY_FIT.test(code))) return false;
+    return areApplied(sections, this.#context, isExact);
+  }
+
   /** All hunks have been applied already. */
-  #skipAll(edits: readonly Edit[]): void {
+  #skip(edits: readonly Edit[]): void {
     for (const list of [this.#reasons, this.#plans, this.#tolerances]) list.length = 0;
     for (const { kind, hint } of edits) {
       if (kind !== 'lines') continue;
@@ -126,57 +124,85 @@ class Settlement {
     }
   }
 
-  /** Puts the edits of one file together. An edit whose path is refused is in no section. */
-  sectionsOf(edits: readonly Edit[]): readonly Section[] {
-    const sections: Section[] = [];
-    const byPath = new Map<string | number, Section>();
+  /** Takes the edits of all other dialects. Returns the number of files. */
+  takeFiles(edits: readonly Edit[]): number {
+    const groups = this.#groupsOf(edits);
+    for (const group of groups) this.#take(group);
+    return groups.length;
+  }
+
+  /** Puts the edits of one file together. An edit whose path is refused is in no group. */
+  #groupsOf(edits: readonly Edit[]): readonly FileGroup[] {
+    const groups: FileGroup[] = [];
+    const byKey = new Map<string | number, FileGroup>();
     for (const edit of edits) {
       if (edit.path === null) continue;
-      const found = lookUp(edit.path, this.#context, edit.hint.index);
-      if (!found.ok) {
-        this.#refusePath(found.reason, edit);
+      const looked = lookUp(edit.path, this.#context, edit.hint.index);
+      if (!looked.ok) {
+        this.#refusePath(edit.path, looked.reason, edit);
         continue;
       }
-      const { path, file } = found;
+      const { path, file } = looked;
       const key = edit.hint.section ?? path;
-      let section = byPath.get(key);
-      if (section === undefined) {
-        byPath.set(key, (section = { path, file, edits: [] }));
-        sections.push(section);
+      let group = byKey.get(key);
+      if (group === undefined) {
+        byKey.set(key, (group = { path, file, edits: [] }));
+        groups.push(group);
       }
-      section.edits.push(edit);
+      group.edits.push(edit);
     }
-    return sections;
+    return groups;
   }
 
   /** Reports a refused path: for every edit if the messages differ, else once. */
-  #refusePath(reason: Reason, edit: Edit): void {
+  #refusePath(path: string, reason: Reason, edit: Edit): void {
     const { section, rules } = edit.hint;
-    const path = edit.path ?? '';
     const isFirst = !this.#refusedPaths.has(path);
     this.#refusedPaths.add(path);
-    if (rules.words.leadsPaths) this.#reasons.push(withLead(reason, edit, path));
+    if (rules.leadsPaths) this.#reasons.push(withLead(reason, edit, path));
     else if (section !== null) this.#reasons.push(reason);
     else if (isFirst && this.#refusedPaths.size <= rules.mostRefusals) this.#reasons.push(reason);
   }
 
-  take(section: Section): void {
-    const [first] = section.edits;
-    if (first === undefined) return;
-    if (first.kind === 'write' || first.kind === 'delete') this.#takeWhole(first, section);
-    else if (first.kind === 'range')
-      this.#takeRanges(section, section.edits as readonly RangeEdit[]);
-    else if (first.kind === 'lines')
-      this.#takeLines(section, section.edits as readonly LinesEdit[]);
-    else
-      this.#takeInOrder(
-        section.edits as readonly TextEdit[],
-        new TextFile(section.path, section.file, this.#context.options),
-        section.path,
-      );
+  /** All edits of a file are of one kind: its dialect has no other. */
+  #take(group: FileGroup): void {
+    const [first] = group.edits;
+    if (first?.hint.rules.order === 'response') this.#takeInOrder(group);
+    else if (first?.kind === 'write' || first?.kind === 'delete') this.#takeWhole(first, group);
+    else if (first?.kind === 'range') this.#takeRanges(group, group.edits as RangeEdit[]);
   }
 
-  #takeRanges({ path, file }: Section, edits: readonly RangeEdit[]): void {
+  /** Takes edits that each see the text as those before it left it. */
+  #takeInOrder({ path, file, edits }: FileGroup): void {
+    const { options } = this.#context;
+    if (edits[0]?.kind === 'text')
+      this.#takeEach(edits as TextEdit[], new TextFile(path, file, options), path);
+    else {
+      const lines = edits as LinesEdit[];
+      this.#takeEach(lines, new LinesFile({ path, file, edits: lines }, options), path);
+    }
+  }
+
+  /** Takes a file that is written whole, or deleted. */
+  #takeWhole(edit: WriteEdit | DeleteEdit, { path, file }: FileGroup): void {
+    const { index, rules } = edit.hint;
+    const refuse = (code: string, message = ''): void =>
+      void this.#reasons.push({ code, path, index, message });
+    const isTwice = this.#wholePaths.has(path);
+    this.#wholePaths.add(path);
+    if (isTwice) refuse('file_twice', rules.whole?.twice(path));
+    else if (edit.kind === 'write') {
+      const { refusal, unfenced } = edit.hint;
+      if (refusal !== null) return refuse(refusal.code, refusal.message);
+      if (unfenced) this.#tolerances.push({ tolerance: 'fenced_body', path, index });
+      this.#plans.push({ kind: 'lines', path, result: edit.after, rewritten: true, index });
+    } else if (file.bytes === null) refuse('delete_absent', rules.whole?.deletesAbsent(path));
+    else if (this.#context.options.allowDelete === true) this.#plans.push({ kind: 'delete', path });
+    else refuse('delete_not_allowed', rules.whole?.deletesProtected(path));
+  }
+
+  /** Takes edits that name lines of the file as it was shown. */
+  #takeRanges({ path, file }: FileGroup, edits: readonly RangeEdit[]): void {
     const settled = settleRanges(path, file, edits, this.#context.options);
     this.#plans.push(...settled.plans);
     this.#tolerances.push(...settled.tolerances);
@@ -185,41 +211,16 @@ class Settlement {
       this.#reasons.push(withLead({ ...fault, path, index: edit.hint.index }, edit, path));
   }
 
-  #takeLines({ path, file }: Section, edits: readonly LinesEdit[]): void {
-    const lines = new LinesFile({ path, file, edits }, this.#context.options);
-    this.#takeInOrder(edits, lines, path);
-  }
-
-  /** A file that is written whole, or deleted. */
-  #takeWhole(edit: WriteEdit | DeleteEdit, { path, file }: Section): void {
-    const { index, rules } = edit.hint;
-    const { words } = rules;
-    const refuse = (code: string, message: string): void =>
-      void this.#reasons.push({ code, path, index, message });
-    const isTwice = this.#taken.has(path);
-    this.#taken.add(path);
-    if (isTwice) refuse('file_twice', words.twice(path));
-    else if (edit.kind === 'write') {
-      const { refusal, unfenced } = edit.hint;
-      if (refusal !== null) return refuse(refusal.code, refusal.message);
-      if (unfenced) this.#tolerances.push({ tolerance: 'fenced_body', path, index });
-      this.#plans.push({ kind: 'lines', path, result: edit.after, rewritten: true, index });
-    } else if (file.bytes === null) refuse('delete_absent', words.deletesAbsent(path));
-    else if (this.#context.options.allowDelete === true) this.#plans.push({ kind: 'delete', path });
-    else refuse('delete_not_allowed', words.deletesProtected(path));
-  }
-
-  /** Edits that each see the text as those before it left it. */
-  #takeInOrder<E extends Edit>(edits: readonly E[], file: FileOfEdits<E>, path: string): void {
+  #takeEach<E extends Edit>(edits: readonly E[], file: FileOfEdits<E>, path: string): void {
+    const most = edits[0]?.hint.rules.mostRefusals ?? 0;
     const unsure: Reason[] = [];
     let refusals = 0;
     for (const edit of edits) {
-      if (refusals >= edit.hint.rules.mostRefusals) break;
+      if (refusals >= most) break;
       const outcome = file.take(edit);
       if (outcome.kind === 'refused') refusals += 1;
       this.#note(outcome, edit, path, unsure);
     }
-    const most = edits[0]?.hint.rules.mostRefusals;
     if (file.isChanged) this.#unsure.push(...unsure.slice(0, most));
     this.#plans.push(...file.plans());
   }
@@ -240,6 +241,7 @@ class Settlement {
     unsure.push(withLead(absent, edit, path));
   }
 
+  /** Returns all that was taken, in the order of the response. */
   reading(summary: string | null): Reading {
     const reasons = [...inOrder(this.#reasons), ...this.#unsure];
     if (reasons.length > 0) return { kind: 'refused', reasons };
@@ -255,7 +257,7 @@ class Settlement {
 
 const withLead = (reason: Reason, edit: Edit, path: string): Reason => ({
   ...reason,
-  message: edit.hint.rules.words.lead(edit, path) + reason.message,
+  message: edit.hint.rules.lead(edit, path) + reason.message,
 });
 
 /** Sorts what is said of edits by their order in the response; what is said of no edit comes first. */

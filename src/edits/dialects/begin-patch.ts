@@ -13,6 +13,7 @@
  * Tolerances: lost_blank, line_endings, trailing_space, lookalikes, indent. Edits, for the marker: chunks; Add and Delete count as one.
  */
 import type { Dialect, DialectRules, Edit, FileEdit, Hint, ParsedResponse } from '../edit.js';
+import { parsed, unread } from '../edit.js';
 import { namedPath, withoutPrefix } from '../paths.js';
 import type { Fault, Reading } from '../types.js';
 import { AnswerReader } from './reader.js';
@@ -47,20 +48,21 @@ const RULES: DialectRules = {
     'fenced_body',
   ]),
   mostRefusals: Infinity,
-  words: {
-    lead: ({ hint }) => `The chunk at line ${hint.responseLine ?? 0} of the answer: `,
-    leadsPaths: false,
+  lead: ({ hint }) => `The chunk at line ${hint.responseLine ?? 0} of the answer: `,
+  leadsPaths: false,
+  whole: null,
+  sections: {
+    keepsReturns: false,
+    movesChain: false,
+    isReversible: false,
     twice: (path) => `${path} appears twice in the patch. Put all its chunks under one header.`,
-    deletesAbsent: () => '',
-    deletesProtected: () => '',
-    section: {
-      absent: (path) => `${path} does not exist. Send it as \`*** Add File\`.`,
-      gone: (path) => `${path} does not exist. Send it as \`*** Add File\`.`,
-      exists: (path) =>
-        `The patch adds ${path}, which exists already. Send it as \`*** Update File\`.`,
-      occupied: null,
-    },
+    absent: (path) => `${path} does not exist. Send it as \`*** Add File\`.`,
+    gone: (path) => `${path} does not exist. Send it as \`*** Add File\`.`,
+    exists: (path) =>
+      `The patch adds ${path}, which exists already. Send it as \`*** Update File\`.`,
+    occupied: null,
   },
+  block: null,
 };
 
 export const beginPatch: Dialect = {
@@ -90,14 +92,9 @@ class PatchReader extends AnswerReader {
 
   read(): ParsedResponse {
     const fault = this.parse();
-    const edits = fault === null ? this.files.flatMap((file, i) => this.#editsOf(file, i)) : [];
-    return {
-      edits,
-      count: fault === null ? this.edits : 0,
-      fault,
-      notes: this.notes,
-      summary: null,
-    };
+    if (fault !== null) return unread(fault);
+    const edits = this.files.flatMap((file, i) => this.#editsOf(file, i));
+    return parsed(edits, this.edits, this.notes);
   }
 
   /** Returns what becomes of a file as a whole, then its chunks. */

@@ -1,6 +1,7 @@
 /** What the two dialects of blocks have in common: search-replace.ts and search-blocks.ts. A block quotes lines and says what replaces them. */
 import { quoted } from '../../shared/text.js';
 import type { BlockWords, DialectRules, LinesEdit, LinesReading, ParsedResponse } from '../edit.js';
+import { parsed, unread } from '../edit.js';
 import { namedPath, withoutPrefix } from '../paths.js';
 import type { Fault, Reading } from '../types.js';
 import { AnswerReader } from './reader.js';
@@ -26,15 +27,12 @@ export const rulesOf = (block: BlockWords): DialectRules => ({
     'fenced_body',
   ]),
   mostRefusals: BLOCK_REFUSALS,
-  words: {
-    lead: ({ hint }, path) =>
-      `Block ${hint.index + 1} (${path}, line ${hint.responseLine ?? 0} of the answer): `,
-    leadsPaths: false,
-    twice: () => '',
-    deletesAbsent: () => '',
-    deletesProtected: () => '',
-    block,
-  },
+  lead: ({ hint }, path) =>
+    `Block ${hint.index + 1} (${path}, line ${hint.responseLine ?? 0} of the answer): `,
+  leadsPaths: false,
+  whole: null,
+  sections: null,
+  block,
 });
 
 /** A block between its markers: its text is the lines [from, end), divided at one of `dividers`. */
@@ -67,7 +65,7 @@ export abstract class BlockReader extends AnswerReader {
   read(): ParsedResponse {
     const fault = this.parse();
     const { blocks, notes } = this;
-    return { edits: blocks, count: blocks.length, fault, notes, summary: null };
+    return fault === null ? parsed(blocks, blocks.length, notes) : unread(fault, blocks.length);
   }
 
   protected override atEnd(): Reading | null {
@@ -140,7 +138,7 @@ export abstract class BlockReader extends AnswerReader {
   #markerFault(path: string, before: readonly string[], after: readonly string[]): Fault | null {
     const line = after.find((text) => this.marker.test(text) && !before.includes(text));
     if (line === undefined || HOLDS_MARKERS.test(path)) return null;
-    const quote = this.rules.words.block?.quote ?? '';
+    const quote = this.rules.block?.quote ?? '';
     const message = `REPLACE contains the line ${quoted(line, MARKER_CHARS)}, which is a marker of a block. Send it without that line, and ${quote} and REPLACE of each change in a block of their own.`;
     return { code: 'marker_in_body', message };
   }

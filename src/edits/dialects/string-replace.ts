@@ -10,7 +10,7 @@
  * lookalikes. Edits, for the marker: edits.
  */
 import type { Dialect, DialectRules, ParsedResponse, TextEdit } from '../edit.js';
-import { unread } from '../edit.js';
+import { parsed, unread } from '../edit.js';
 import { invalid, type JsonAnswer, readJsonAnswer } from './reader.js';
 import { isJsonObject, type Json, keyBeside, PATH_NAMES } from '../text/json.js';
 import type { Reading } from '../types.js';
@@ -23,16 +23,14 @@ const RULES: DialectRules = {
   order: 'response',
   tolerances: new Set(['earlier_block', 'trailing_space', 'lookalikes', 'fenced_body']),
   mostRefusals: STRING_REFUSALS,
-  words: {
-    lead: ({ hint }) =>
-      hint.responseLine === null
-        ? ''
-        : `Edit ${hint.index + 1} (line ${hint.responseLine} of the answer): `,
-    leadsPaths: true,
-    twice: () => '',
-    deletesAbsent: () => '',
-    deletesProtected: () => '',
-  },
+  lead: ({ hint }) =>
+    hint.responseLine === null
+      ? ''
+      : `Edit ${hint.index + 1} (line ${hint.responseLine} of the answer): `,
+  leadsPaths: true,
+  whole: null,
+  sections: null,
+  block: null,
 };
 
 const TOP_KEYS = ['file_path', 'edits', 'complete', 'nonce', 'summary', 'reason'];
@@ -90,7 +88,7 @@ class StringEditReader {
     for (const part of this.#response.parts) fault ??= this.#part(part);
     if (this.#edits.length === 0) fault ??= invalid('no_edits', 'The answer contains no edit.');
     if (fault !== null) return unread(this.#response.withLines(fault, 'Edit', this.#items));
-    return { edits: this.#edits, count: this.#edits.length, fault: null, notes: [], summary: null };
+    return parsed(this.#edits, this.#edits.length);
   }
 
   #part(part: Json): Reading | null {

@@ -14,7 +14,7 @@
  */
 import { Outside } from '../detect.js';
 import type { Dialect, DialectRules, Edit, ParsedResponse } from '../edit.js';
-import { unread } from '../edit.js';
+import { parsed, unread } from '../edit.js';
 import { invalid } from './reader.js';
 import { lookUp, namedPath, pathsThere, withoutPrefix } from '../paths.js';
 import { answerIndex } from '../text/codec.js';
@@ -26,13 +26,15 @@ const RULES: DialectRules = {
   order: 'base',
   tolerances: new Set(['fenced_body']),
   mostRefusals: Infinity,
-  words: {
-    lead: () => '',
-    leadsPaths: false,
+  lead: () => '',
+  leadsPaths: false,
+  whole: {
     twice: (path) => `${path} is answered twice. Send each file once.`,
     deletesAbsent: (path) => `${path} does not exist, so it cannot be deleted.`,
     deletesProtected: (path) => `${path} may not be deleted here. Send its new content instead.`,
   },
+  sections: null,
+  block: null,
 };
 
 export const wholeFile: Dialect = {
@@ -104,7 +106,7 @@ class EntryReader {
     if (fault !== null) return unread(fault);
     const notes = this.#notes.slice(0, PROSE_NOTES);
     const edits = this.#entries.map((entry, index) => this.#editOf(entry, index));
-    return { edits, count: edits.length, fault: null, notes, summary: null };
+    return parsed(edits, edits.length, notes);
   }
 
   #next(): Reading | null {

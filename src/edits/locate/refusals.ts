@@ -13,7 +13,7 @@ export const PART_STANDS_ONCE =
   'Part of a line must occur once in the file. Send whole lines, exactly as in the file.';
 
 const NO_WORDS: BlockWords = { quote: '', divider: '', byNumber: '' };
-export const blockWordsOf = (edit: Edit): BlockWords => edit.hint.rules.words.block ?? NO_WORDS;
+export const blockWordsOf = (edit: Edit): BlockWords => edit.hint.rules.block ?? NO_WORDS;
 
 const fault = (code: string, message: string): Fault => ({ code, message });
 

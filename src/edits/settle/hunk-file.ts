@@ -73,7 +73,10 @@ const findByText = (search: HunkSearch): HunksFound => {
   const found = find(file.text ?? NO_TEXT, { ...search, edits: own });
   const { index, located } = found;
   if (found.refusals.length > 0) return found;
-  if (!isExact) return index.eol === 'mixed' ? (inExactLines(search, found) ?? found) : found;
+  if (!isExact) {
+    const isByBytes = index.eol === 'mixed' && edits.some(keepsReturns);
+    return isByBytes ? (inExactLines(search, found) ?? found) : found;
+  }
   const refusals: { edit: LinesEdit; fault: Fault }[] = [];
   const withEnds = located.map(({ edit, place }) => {
     const at = differingEnd(index, edit, place.first);
@@ -129,10 +132,17 @@ const sidesOf = (
   return { before, after };
 };
 
-/** A diff's bytes are exact if one of its lines holds a carriage return. */
-export const holdsReturn = ({ before, after, hint }: LinesEdit): boolean =>
-  hint.hunk?.returns?.includes('r') === true ||
-  [before, after].some((lines) => lines.some((line) => line.includes('\r')));
+const keepsReturns = ({ hint }: LinesEdit): boolean => hint.rules.sections?.keepsReturns === true;
+
+/** The bytes of a diff are exact if one of its lines holds a carriage return. */
+export const isByBytes = (edit: LinesEdit): boolean => {
+  const { before, after, hint } = edit;
+  if (!keepsReturns(edit)) return false;
+  return (
+    hint.hunk?.returns?.includes('r') === true ||
+    [before, after].some((lines) => lines.some((line) => line.includes('\r')))
+  );
+};
 
 const withReturns = (edit: LinesEdit): LinesEdit => {
   const { hunk } = edit.hint;

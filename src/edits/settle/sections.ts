@@ -9,7 +9,7 @@ import {
   changesOf,
   finalNewlineOf,
   findHunks,
-  holdsReturn,
+  isByBytes,
   reversedHunk,
 } from './hunk-file.js';
 
@@ -49,17 +49,20 @@ interface SectionPaths {
   /** Those that moves of the response leave, so that another file may come there. */
   readonly vacated: ReadonlySet<string>;
 }
-export const sectionPaths = (headers: readonly (FileEdit | UnusableEdit)[]): SectionPaths => ({
+export const sectionPaths = (
+  sections: readonly (FileSection | UnusableSection)[],
+): SectionPaths => ({
   old: new Set(),
   fresh: new Set(),
-  vacated: new Set(
-    headers.flatMap(({ kind, before, after }) =>
-      before !== null && (kind === 'unusable' || (after !== null && before !== after))
-        ? [before]
-        : [],
-    ),
-  ),
+  vacated: new Set(sections.flatMap((section) => vacatedBy(section) ?? [])),
 });
+
+/** Returns the path that a section moves its file away from; null: it moves none. */
+const vacatedBy = (section: FileSection | UnusableSection): string | null => {
+  if (section.kind === 'unusable') return section.edit.before;
+  const { before, after } = section.header;
+  return after === null || before === after ? null : before;
+};
 
 interface Target {
   readonly kind: 'edit' | 'create' | 'delete';
@@ -99,10 +102,10 @@ const targetOf = (
       ? fresh.path
       : null;
   if (twice !== null)
-    return refuse({ code: 'file_twice', message: rules.words.twice(twice) }, twice);
+    return refuse({ code: 'file_twice', message: rules.sections?.twice(twice) ?? '' }, twice);
   paths.old.add(old.path);
   paths.fresh.add(fresh.path);
-  if (rules.movesChain !== true) {
+  if (rules.sections?.movesChain !== true) {
     paths.fresh.add(old.path);
     paths.old.add(fresh.path);
   }
@@ -120,8 +123,8 @@ const impossible = (
   fresh: Pick<Target, 'path' | 'file'>,
   { vacated }: SectionPaths,
 ): { readonly fault: Fault; readonly path: string } | null => {
-  const words = hint.rules.words.section;
-  if (words === undefined) throw new Error('a dialect without sections');
+  const words = hint.rules.sections;
+  if (words === null) throw new Error('a dialect without sections');
   const isMove = old.path !== fresh.path;
   const because = (code: string, message: string, path: string) => ({
     fault: { code, message },
@@ -170,7 +173,7 @@ export const planSection = (
       ...fault,
       path: edit.path === header.after ? path : (from ?? path),
       index: edit.hint.index,
-      message: rules.words.lead(edit, path) + fault.message,
+      message: rules.lead(edit, path) + fault.message,
     }));
   const tolerances = found.located.flatMap(({ edit, place }) =>
     place.tolerances.map((tolerance) => ({
@@ -210,7 +213,7 @@ export const areApplied = (
   const tolerances = { ...context.options.tolerances, ...AS_WRITTEN };
   const options = { ...context.options, tolerances };
   const turned = sections.map(reversed);
-  const paths = sectionPaths(turned.map(({ header }) => header));
+  const paths = sectionPaths(turned);
   return turned.every((section) => {
     const { header, hunks } = section;
     // Nothing proves that a file is gone.
@@ -230,7 +233,6 @@ const reversed = ({ header, hunks }: FileSection): FileSection => {
   };
 };
 
+/** Does the response mean bytes, since one of its lines holds a carriage return? */
 export const isExactResponse = (edits: readonly Edit[]): boolean =>
-  edits.some(
-    (edit) => edit.kind === 'lines' && edit.hint.rules.keepsReturns === true && holdsReturn(edit),
-  );
+  edits.some((edit) => edit.kind === 'lines' && isByBytes(edit));

@@ -15,7 +15,7 @@
  * replace or delete that starts there; appends last.
  */
 import type { Dialect, DialectRules, ParsedResponse } from '../../edit.js';
-import { unread } from '../../edit.js';
+import { parsed, unread } from '../../edit.js';
 import type { FormatContext } from '../../types.js';
 import { invalid, readJsonAnswer } from '../reader.js';
 import { readLinesRequest } from './lines-request.js';
@@ -34,16 +34,14 @@ const RULES: DialectRules = {
     'fenced_body',
   ]),
   mostRefusals: OPERATION_REFUSALS,
-  words: {
-    lead: ({ hint }) =>
-      hint.responseLine === null
-        ? ''
-        : `Operation ${hint.index + 1} (line ${hint.responseLine} of the answer): `,
-    leadsPaths: true,
-    twice: () => '',
-    deletesAbsent: () => '',
-    deletesProtected: () => '',
-  },
+  lead: ({ hint }) =>
+    hint.responseLine === null
+      ? ''
+      : `Operation ${hint.index + 1} (line ${hint.responseLine} of the answer): `,
+  leadsPaths: true,
+  whole: null,
+  sections: null,
+  block: null,
 };
 
 export const structuredEdit: Dialect = {
@@ -57,13 +55,10 @@ const parse = (body: string, context: FormatContext): ParsedResponse => {
   const [path = null, ...others] = context.files.keys();
   const only = others.length === 0 ? path : null;
   const request = readLinesRequest(response.value, only);
-  if (request !== null)
-    return 'kind' in request
-      ? unread(request)
-      : { edits: [], count: 0, fault: null, notes: [], summary: null, request };
+  if (request !== null) return 'kind' in request ? unread(request) : { ...parsed([], 0), request };
   const { items, fault, edits, summary } = readOperations(response, only, RULES);
   if (fault !== null) return unread(response.withLines(fault, 'Operation', items), items.length);
   const empty = 'The answer contains no operation and no `reason`.';
   if (edits.length === 0) return unread(invalid('no_edits', empty));
-  return { edits, count: items.length, fault: null, notes: [], summary };
+  return parsed(edits, items.length, [], summary);
 };

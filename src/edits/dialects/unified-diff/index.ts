@@ -38,6 +38,7 @@ import {
 } from './hunk.js';
 import { readGitLine, readStamped } from './names.js';
 import { closesFence, CUT_INSIDE_FENCE, isBareFence, openingFence } from '../../text/fence.js';
+import { parsed, unread } from '../../edit.js';
 import { AnswerReader } from '../reader.js';
 import type { Dialect, DialectRules, Edit, Hint, ParsedResponse } from '../../edit.js';
 import type { FormatContext, Reading } from '../../types.js';
@@ -62,24 +63,22 @@ const RULES: DialectRules = {
     'fenced_body',
   ]),
   mostRefusals: DIFF_REFUSALS,
-  keepsReturns: true,
-  movesChain: true,
-  isReversible: true,
-  words: {
-    lead: ({ hint }, path) =>
-      `Hunk ${hint.index + 1} (${path}, line ${hint.responseLine ?? 0} of the answer): `,
-    leadsPaths: false,
+  lead: ({ hint }, path) =>
+    `Hunk ${hint.index + 1} (${path}, line ${hint.responseLine ?? 0} of the answer): `,
+  leadsPaths: false,
+  whole: null,
+  sections: {
+    keepsReturns: true,
+    movesChain: true,
+    isReversible: true,
     twice: (path) => `${path} appears twice in the diff. Put all its hunks under one header.`,
-    deletesAbsent: () => '',
-    deletesProtected: () => '',
-    section: {
-      absent: null,
-      gone: (path, action) => `${path} does not exist, so it cannot be ${action}.`,
-      exists: (path) =>
-        `The diff creates ${path}, which exists already. Send a diff against its content.`,
-      occupied: (from, to) => `${from} cannot be renamed to ${to}: that file exists already.`,
-    },
+    absent: null,
+    gone: (path, action) => `${path} does not exist, so it cannot be ${action}.`,
+    exists: (path) =>
+      `The diff creates ${path}, which exists already. Send a diff against its content.`,
+    occupied: (from, to) => `${from} cannot be renamed to ${to}: that file exists already.`,
   },
+  block: null,
 };
 
 export const unifiedDiff: Dialect = {
@@ -113,7 +112,7 @@ class DiffReader extends AnswerReader {
   read(): ParsedResponse {
     const fault = this.parse();
     const { notes, edits: count } = this;
-    return { edits: fault === null ? this.#all() : [], count, fault, notes, summary: null };
+    return fault === null ? parsed(this.#all(), count, notes) : unread(fault, count);
   }
 
   /** Returns the edits of every file: what becomes of it as a whole, then its hunks. */
