@@ -48,7 +48,7 @@ import {
 import { escaped } from '../shared/text.js';
 import { toleranceOn } from './locate/likeness.js';
 import { CUT_INSIDE_FENCE } from './text/fence.js';
-import { compose, decodeOffered, type OfferedFiles } from './settle/files.js';
+import { decodeOffered, makeFiles, type OfferedFiles } from './settle/files.js';
 import { withNames } from './paths.js';
 import { type ThinkingFault, withoutThinking } from './thinking/index.js';
 
@@ -217,7 +217,7 @@ const judge = (
     const message = `The last line states ${counts.files} files and ${counts.edits} edits; the answer contains ${fileCount} and ${edits}.`;
     return not('invalid', [{ code: 'marker_counts', message }]);
   }
-  return compose(reading, offered, options, found.notes);
+  return makeFiles(reading, offered, options, found.notes);
 };
 
 /** Returns whether the model ended its response by itself, as the API says it. */

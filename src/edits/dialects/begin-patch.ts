@@ -12,8 +12,16 @@
  * file. Formatting round a path is passed over (`namedPath`), `a/` or `b/` before it where only what follows is a file. Instead of a patch: `NO-CHANGE: reason` (marker.ts).
  * Tolerances: lost_blank, line_endings, trailing_space, lookalikes, indent. Edits, for the marker: chunks; Add and Delete count as one.
  */
-import type { Dialect, DialectRules, Edit, FileEdit, Hint, ParsedResponse } from '../edit.js';
-import { parsed, unread } from '../edit.js';
+import {
+  type Dialect,
+  type DialectRules,
+  type Edit,
+  type FileEdit,
+  type Hint,
+  type ParsedResponse,
+  parsed,
+  unread,
+} from '../edit.js';
 import { namedPath, withoutPrefix } from '../paths.js';
 import type { Fault, Reading } from '../types.js';
 import { AnswerReader } from './reader.js';
@@ -161,7 +169,7 @@ class PatchReader extends AnswerReader {
   }
   #stray(open = this.isLast): Reading {
     const rule = 'Every line starts with a space, `+`, `-` or `@@`.';
-    return this.invalid('stray_line', `${this.said()}, belongs to no chunk. ${rule}`, open);
+    return this.invalid('stray_line', `${this.lineWords()}, belongs to no chunk. ${rule}`, open);
   }
 
   #inside(line: string): Reading | null {

@@ -81,8 +81,8 @@ export abstract class AnswerReader {
   protected line(ahead = 0): string {
     return this.lines[this.at + ahead] ?? '';
   }
-  protected said(at = this.at): string {
-    return `Line ${at + 1} of the answer, ${quoted(this.lines[at] ?? '', 120)}`;
+  protected lineWords(index = this.at): string {
+    return `Line ${index + 1} of the answer, ${quoted(this.lines[index] ?? '', 120)}`;
   }
   /** Is the present line the last, which may be cut? */
   protected get isLast(): boolean {

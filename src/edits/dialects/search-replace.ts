@@ -73,35 +73,65 @@ class FindReader extends BlockReader {
     if (isFence && this.outside.fences.open === null) this.#ended = true;
     const find = FIND.exec(line);
     if (find) return this.#block(find[1]);
-    const stated = FILE.exec(line)?.[1]?.trimEnd();
+    const path = FILE.exec(line)?.[1]?.trimEnd();
     const isProse = line.trim() !== '' && !isFence;
-    if (stated !== undefined) {
-      if (this.#hasOpenFile)
-        return this.broken(
-          'no_find',
-          `Two FILE lines follow each other at line ${this.at + 1} of the answer. Put FIND, REPLACE and END after each.`,
-        );
-      this.path = namedPath(stated, this.context.files) ?? stated;
-      this.#hasOpenFile = true;
-      this.outside.belongs(this.at);
-    } else if (REPLACE.test(line) || ANY_END.test(line)) return this.#astray();
-    else if (isProse && this.#hasOpenFile)
-      return this.broken('no_find', `${this.said()}, should be \`FIND:\`.`);
-    else if (!this.#hasOpenFile) {
-      this.named(line);
-      if (isProse && !this.#ended && this.blocks.length > 0) this.#proseAt ??= this.at;
-    }
-    this.at += 1;
+    const fault = path === undefined ? this.#between(line, isProse) : this.#openFile(path);
+    if (fault === null) this.at += 1;
+    return fault;
+  }
+
+  /** Takes a FILE line. */
+  #openFile(path: string): Reading | null {
+    if (this.#hasOpenFile)
+      return this.broken(
+        'no_find',
+        `Two FILE lines follow each other at line ${this.at + 1} of the answer. Put FIND, REPLACE and END after each.`,
+      );
+    this.path = namedPath(path, this.context.files) ?? path;
+    this.#hasOpenFile = true;
+    this.outside.belongs(this.at);
     return null;
   }
 
-  /** FIND, REPLACE and END; the present line is FIND. */
+  /** Takes a line outside of all blocks. */
+  #between(line: string, isProse: boolean): Reading | null {
+    if (REPLACE.test(line) || ANY_END.test(line)) return this.#astray();
+    if (this.#hasOpenFile)
+      return isProse ? this.broken('no_find', `${this.lineWords()}, should be \`FIND:\`.`) : null;
+    this.named(line);
+    if (isProse && !this.#ended && this.blocks.length > 0) this.#proseAt ??= this.at;
+    return null;
+  }
+
+  /** Reads FIND, REPLACE and END; the present line is FIND. */
   #block(number: string | undefined): Reading | null {
     const from = this.at + 1;
     const path = this.file(
       `The FIND at line ${from} of the answer has no \`FILE: \` line before it.`,
     );
     if (typeof path !== 'string') return path;
+    const body = this.#body(from);
+    if ('kind' in body) return body;
+    const { dividers, end } = body;
+    const [first, second = end] = dividers;
+    if (first === undefined && this.#nonce !== undefined)
+      return this.broken(
+        'no_replace',
+        `The block at line ${from} of the answer has no line \`REPLACE:\`.`,
+      );
+    // A block that was closed by a bare END would run on into the next one.
+    const swallows = (): boolean => this.lines.slice(first, end).some((line) => ANY_END.test(line));
+    const isUnclear = this.#nonce === undefined || dividers.length > READINGS_TRIED || swallows();
+    if (dividers.length !== 1 && isUnclear) return this.#inBody(second);
+    this.add({ path, line: number === undefined ? null : Number(number), from, dividers, end });
+    this.#hasOpenFile = false;
+    this.#ended = this.#whole;
+    this.#proseAt = null;
+    return null;
+  }
+
+  /** Returns the end of the body that begins at line `from`, and the lines that may divide it. */
+  #body(from: number): { readonly dividers: readonly number[]; readonly end: number } | Reading {
     const ending = this.#nonce === undefined ? 'END' : `END ${this.#nonce}`;
     const dividers: number[] = [];
     let end = from;
@@ -111,38 +141,19 @@ class FindReader extends BlockReader {
       else if (this.#nonce === undefined && (FILE.test(line) || FIND.test(line)))
         return this.#inBody(end);
     }
-    const block = `The block at line ${from} of the answer`;
-    if (end === this.lines.length)
-      return this.invalid(
-        'open_block',
-        `${block} is not closed: no line \`${ending}\` follows.`,
-        true,
-      );
-    const [first, second = end] = dividers;
-    if (first === undefined && this.#nonce !== undefined)
-      return this.broken('no_replace', `${block} has no line \`REPLACE:\`.`);
-    // A block that was closed by a bare END would run on into the next one.
-    const swallows = (): boolean => this.lines.slice(first, end).some((line) => ANY_END.test(line));
-    if (
-      dividers.length !== 1 &&
-      (this.#nonce === undefined || dividers.length > READINGS_TRIED || swallows())
-    )
-      return this.#inBody(second);
-    this.add({ path, line: number === undefined ? null : Number(number), from, dividers, end });
-    this.#hasOpenFile = false;
-    this.#ended = this.#whole;
-    this.#proseAt = null;
-    return null;
+    if (end < this.lines.length) return { dividers, end };
+    const message = `The block at line ${from} of the answer is not closed: no line \`${ending}\` follows.`;
+    return this.invalid('open_block', message, true);
   }
 
   #astray(): Reading {
-    const message = `${this.said()}, is outside every block.`;
+    const message = `${this.lineWords()}, is outside every block.`;
     if (this.blocks.length === 0 || this.#nonce !== undefined)
       return this.broken('stray_line', message);
     return this.#ambiguous(`${message} The END before it may have been a line of the text.`);
   }
   #inBody(at: number): Reading {
-    return this.#ambiguous(`${this.said(at)}, is inside a block and looks like a marker.`);
+    return this.#ambiguous(`${this.lineWords(at)}, is inside a block and looks like a marker.`);
   }
   #ambiguous(what: string): Reading {
     const message = `${what} It is not clear where the block ends. Choose FIND and REPLACE without such lines, and close every block.`;

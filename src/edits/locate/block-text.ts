@@ -96,8 +96,7 @@ export class BlockText implements SearchedText<LinesEdit, LinePlace> {
 
   /** Refuses quoted lines that stand nowhere. */
   absent(edit: LinesEdit): Fault {
-    const words = say.blockWordsOf(edit);
-    return say.absentLines(words, this.lines, edit.before, edit.hint.line, this.isChanged);
+    return say.absentLines(say.blockWordsOf(edit), edit, this.lines, this.isChanged);
   }
 
   #alike(edit: LinesEdit, level: Level): Found {

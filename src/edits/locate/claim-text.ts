@@ -131,19 +131,23 @@ const areChecked = ({ checks, from }: Claim, lines: LineIndex): boolean =>
   checks.length > 0 &&
   checks.every(({ offset, quoted }) => checkAt(lines, from + offset + 1) === quoted.check);
 
+/** A sentence about the other places where all that is quoted stands, with a blank before it; '' if there are none. */
+const elsewhere = (drifted: readonly number[]): string => {
+  const places = drifted.map((from) => from + 1);
+  if (places.length > 1)
+    return ` What it quotes occurs in more than one other place, for example at lines ${places.join(' and ')}.`;
+  return places.length === 1
+    ? ` All that it quotes occurs together at line ${places.join('')}.`
+    : '';
+};
+
 const mismatch = (
   claim: Claim,
   { hint: { type } }: RangeEdit,
   lines: LineIndex,
   drifted: readonly number[],
 ): Fault => {
-  const places = drifted.map((from) => from + 1);
-  const repeated =
-    places.length > 1
-      ? ` What it quotes occurs in more than one other place, for example at lines ${places.join(' and ')}.`
-      : places.length === 1
-        ? ` All that it quotes occurs together at line ${places.join('')}.`
-        : '';
+  const repeated = elsewhere(drifted);
   const wrong = claim.checks.find(
     ({ offset, quoted }) => checkAt(lines, claim.from + offset + 1) !== quoted.check,
   );

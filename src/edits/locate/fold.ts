@@ -57,7 +57,8 @@ export const folded = (text: string, likeness: TextLikeness, isWhole: boolean): 
       continue;
     }
     parts.push(text.slice(start, at), other);
-    for (let i = 0; i < other.length; i += 1) origins[count++] = at;
+    origins.fill(at, count, count + other.length);
+    count += other.length;
     start = at = next;
   }
   parts.push(text.slice(start));

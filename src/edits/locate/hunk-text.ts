@@ -336,28 +336,33 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
   }
 
   #accept(edit: LinesEdit, place: LinePlace): LinePlace | Fault {
-    const { first: at, before } = place;
-    const isAway = at !== statedAt(edit) && hintOf(edit).bounds === null;
+    const { first, before } = place;
+    const isAway = first !== statedAt(edit) && hintOf(edit).bounds === null;
     if (isAway && before.every((text) => text.trim() === ''))
       return fault('no_context', NO_CONTEXT);
+    if (isAway && !mayUse(edit, 'line_drift', this.settings)) {
+      const stated = edit.hint.line === null ? 'no line' : `line ${edit.hint.line}`;
+      const message = `It matches at line ${first + 1}, its header states ${stated}. Send it with the correct line number.`;
+      return fault('line_drift', message);
+    }
     const tolerances = new Set<Tolerance>();
     if (hasWrongCounts(edit)) tolerances.add('counts');
     if (isAway) tolerances.add('line_drift');
+    this.#addLikenesses(tolerances, edit, place);
+    return { ...place, tolerances: [...tolerances] };
+  }
+
+  /** Adds the tolerances by which the lines of a place are those of the file. */
+  #addLikenesses(tolerances: Set<Tolerance>, edit: LinesEdit, { first, before }: LinePlace): void {
     const signs = hintOf(edit).signs.replaceAll('+', '');
     for (const [i, text] of before.entries()) {
       const sign = signs.charAt(i);
-      const base = this.index.is(at + i, text) ? text : (this.index.line(at + i) ?? '');
+      const base = this.index.is(first + i, text) ? text : (this.index.line(first + i) ?? '');
       const asSigned = levelBetween(text, base);
       if (sign === '_' || asSigned === undefined) tolerances.add('lost_blank');
       const level = asSigned ?? levelBetween(rawOf({ sign, text }), base) ?? 'exact';
       if (level !== 'exact') tolerances.add(level);
     }
-    if (isAway && !mayUse(edit, 'line_drift', this.settings)) {
-      const stated = edit.hint.line === null ? 'no line' : `line ${edit.hint.line}`;
-      const message = `It matches at line ${at + 1}, its header states ${stated}. Send it with the correct line number.`;
-      return fault('line_drift', message);
-    }
-    return { ...place, tolerances: [...tolerances] };
   }
 
   #absent(edit: LinesEdit): Fault {

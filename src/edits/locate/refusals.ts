@@ -1,6 +1,6 @@
 /** Why quoted lines have no place, in sentences that a model can act on. */
 import { quoted } from '../../shared/text.js';
-import type { BlockWords, Edit } from '../edit.js';
+import type { BlockWords, Edit, LinesEdit } from '../edit.js';
 import type { Fault } from '../types.js';
 import { isElided } from './elision.js';
 import { copyOf, describeNearest, nearest } from './nearest.js';
@@ -75,9 +75,8 @@ export const repeatedLines = (
 /** `isChanged`: blocks before have changed the text. */
 export const absentLines = (
   { quote }: BlockWords,
+  { before: lines, hint }: LinesEdit,
   text: readonly string[],
-  lines: readonly string[],
-  line: number | null,
   isChanged: boolean,
 ): Fault => {
   const send = `Send ${wholeLines(quote)}.`;
@@ -87,7 +86,7 @@ export const absentLines = (
     return fault('elision', message);
   }
   const numbers = isChanged ? ' (Lines are counted after the preceding blocks.)' : '';
-  const near = nearest(text, lines, line ?? undefined);
+  const near = nearest(text, lines, hint.line ?? undefined);
   const message = `${quote} does not occur in the file. ${describeNearest(near)}${numbers} ${send}`;
   return { ...fault('find_absent', message), ...copyOf(near) };
 };

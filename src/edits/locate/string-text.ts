@@ -28,7 +28,7 @@ export class StringText {
   }
 
   /** Makes one string of a file's text, with LF as line end. */
-  static of({ lines, ends }: Text): StringText {
+  static ofLines({ lines, ends }: Text): StringText {
     return new StringText(lines.join('\n') + ((ends.at(-1) ?? '') === '' ? '' : '\n'));
   }
 
@@ -51,7 +51,8 @@ export class StringText {
     const places: Stretch[] = [];
     let start = 0;
     for (const [i, piece] of pieces.entries()) {
-      for (const at of startsIn(piece, i, pieces, string, everywhere)) {
+      const step = everywhere ? string.length : 1;
+      for (const at of startsIn(piece, pieces.slice(i + 1), string, step)) {
         places.push([start + at, start + at + string.length]);
         if (!everywhere && places.length > PLACES_REPORTED) return places;
       }
@@ -164,21 +165,18 @@ const partsOf = (pieces: readonly string[], [from, to]: Stretch): readonly strin
   return parts;
 };
 
-/** Finds where a string begins in piece `i`, also where it goes on in the next ones. */
+/** Finds where a string begins in a piece, also where it goes on in the next ones. `step`: so far from one place to the next. */
 function* startsIn(
   piece: string,
-  i: number,
-  pieces: readonly string[],
+  next: readonly string[],
   string: string,
-  everywhere: boolean,
+  step: number,
 ): Generator<number> {
-  const step = everywhere ? string.length : 1;
   for (let at = piece.indexOf(string); at >= 0; at = piece.indexOf(string, at + step)) yield at;
-  if (i === pieces.length - 1 || string.length < 2) return;
+  if (next.length === 0 || string.length < 2) return;
   const most = string.length - 1;
   const tail = piece.slice(Math.max(0, piece.length - most));
-  const ahead = partsOf(pieces.slice(i + 1), [0, most]).join('');
-  const seam = tail + ahead;
+  const seam = tail + partsOf(next, [0, most]).join('');
   for (
     let at = seam.indexOf(string);
     at >= 0 && at < tail.length;

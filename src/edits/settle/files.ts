@@ -1,8 +1,8 @@
 /** Plans become bytes: base hashes are checked, every plan is settled, guards look at the whole; one reason refuses everything. */
 import type { FilePlan, LinesPlan } from '../text/changes.js';
 import { withoutFence } from '../text/fence.js';
-import { indexOf, indexOfLines, type LineIndex, NO_LINES } from '../text/lines.js';
-import { quotesItsBom, spliced } from '../text/to-splices.js';
+import { indexOf, indexOfLines, type LineIndex, NO_LINES, type Text } from '../text/lines.js';
+import { quotesItsBom, spliced, type Spliced } from '../text/to-splices.js';
 import { Buffer } from 'node:buffer';
 import { createHash } from 'node:crypto';
 import { elisionReasons } from '../locate/elision.js';
@@ -10,6 +10,7 @@ import { toleranceOn } from '../locate/likeness.js';
 import { type GuardedFile, guardFindings } from '../guards/index.js';
 import { checkPath, lookUp, pathsThere } from '../paths.js';
 import { decodeFile, type SpliceBase } from '../text/codec.js';
+import type { Finding } from '../../shared/formats.js';
 import type {
   AnswerOutcome,
   ApplyOptions,
@@ -51,74 +52,34 @@ export const decodeOffered = (files: ReadonlyMap<string, OfferedFile>): OfferedF
 
 type Plans = Extract<Reading, { kind: 'plans' | 'refused' }>;
 
-export const compose = (
+/** Makes the files of a reading, or says why not: nothing in between. */
+export const makeFiles = (
   reading: Plans,
   offered: OfferedFiles,
   options: ApplyOptions,
-  notes: readonly Reason[],
+  earlierNotes: readonly Reason[],
 ): AnswerOutcome => {
+  const refused = (reasons: readonly Reason[]): AnswerOutcome => ({ outcome: 'refused', reasons });
   const otherBase = baseReasons(offered, options.base);
-  if (otherBase.length > 0) return { outcome: 'refused', reasons: otherBase };
-  if (reading.kind === 'refused') return { outcome: 'refused', reasons: reading.reasons };
+  if (otherBase.length > 0) return refused(otherBase);
+  if (reading.kind === 'refused') return refused(reading.reasons);
 
-  const {
-    files,
-    splices,
-    made,
-    reasons,
-    moves,
-    tolerances: used,
-  } = new Work(offered, options).done(reading.plans);
-  if (reasons.length > 0) return { outcome: 'refused', reasons };
-  const tolerances = [...reading.tolerances, ...used];
+  const work = new Work(offered, options).takeAll(reading.plans);
+  if (work.reasons.length > 0) return refused(work.reasons);
+  const { files, splices, moves } = work;
+  const tolerances = [...reading.tolerances, ...work.tolerances];
   const fenced = tolerances.filter(({ tolerance }) => tolerance === 'fenced_body');
   if (fenced.length > 0 && !toleranceOn('fenced_body', options.tolerances))
-    return { outcome: 'refused', reasons: fenced.map(fencedBody) };
-  const allNotes = [...notes, ...reading.notes];
-  if (files.size === 0) return { outcome: 'unchanged', reasons: allNotes };
+    return refused(fenced.map(fencedBody));
+  const notes = [...earlierNotes, ...reading.notes];
+  if (files.size === 0) return { outcome: 'unchanged', reasons: notes };
 
-  const movedAway = new Set(moves.values());
-  const findings = guardFindings(
-    [...files]
-      .filter(([path, result]) => result !== 'absent' || !movedAway.has(path))
-      .map(([path, result]): GuardedFile => {
-        const base = offered.get(moves.get(path) ?? path);
-        const change = result === 'absent' ? null : result;
-        const before = {
-          base: base?.bytes ?? null,
-          baseMode: base?.mode,
-          encoding: base?.encoding,
-        };
-        return {
-          path,
-          ...before,
-          result: change?.bytes ?? null,
-          resultMode: change?.mode,
-          ...made.get(path),
-        };
-      }),
-    {
-      ...options,
-      movedTo: [...moves.keys()],
-      movedAway: [...movedAway],
-      beside: pathsThere(offered, options),
-    },
-  );
-  const shifted = new Set(
-    reading.tolerances.filter((used) => used.tolerance === 'indent').map(({ path }) => path),
-  );
-  const refusing = findings.filter(
-    ({ severity, guard, path }) =>
-      severity === 'refuse' ||
-      (severity === 'ask' && shifted.has(path) && (guard === 'syntax' || guard === 'lost_symbol')),
-  );
+  const findings = findingsOf(work, offered, options);
+  const refusing = refusingFindings(findings, reading.tolerances);
   if (refusing.length > 0)
-    return {
-      outcome: 'refused',
-      reasons: refusing.map(({ guard: code, path, message }) => ({ code, path, message })),
-    };
+    return refused(refusing.map(({ guard: code, path, message }) => ({ code, path, message })));
   const renames = [...moves].map(([to, from]) => ({ from, to }));
-  const said = reading.summary === undefined ? {} : { summary: reading.summary };
+  const { summary } = reading;
   return {
     outcome: 'edited',
     files,
@@ -126,9 +87,53 @@ export const compose = (
     splices,
     tolerances,
     findings,
-    notes: allNotes,
-    ...said,
+    notes,
+    ...(summary === undefined ? {} : { summary }),
   };
+};
+
+/** What the guards find in all files that the response leaves. */
+const findingsOf = (
+  { files, changes, moves }: Work,
+  offered: OfferedFiles,
+  options: ApplyOptions,
+): readonly Finding[] => {
+  const movedAway = new Set(moves.values());
+  const guarded = [...files]
+    .filter(([path, result]) => result !== 'absent' || !movedAway.has(path))
+    .map(([path, result]): GuardedFile => {
+      const base = offered.get(moves.get(path) ?? path);
+      const written = result === 'absent' ? null : result;
+      return {
+        path,
+        base: base?.bytes ?? null,
+        baseMode: base?.mode,
+        encoding: base?.encoding,
+        result: written?.bytes ?? null,
+        resultMode: written?.mode,
+        ...changes.get(path),
+      };
+    });
+  return guardFindings(guarded, {
+    ...options,
+    movedTo: [...moves.keys()],
+    movedAway: [...movedAway],
+    beside: pathsThere(offered, options),
+  });
+};
+
+/** Findings that refuse a response: those set so, and broken syntax where lines were shifted as a whole. */
+const refusingFindings = (
+  findings: readonly Finding[],
+  tolerances: readonly UsedTolerance[],
+): readonly Finding[] => {
+  const shifted = new Set(
+    tolerances.filter(({ tolerance }) => tolerance === 'indent').map(({ path }) => path),
+  );
+  return findings.filter(({ severity, guard, path }) => {
+    const isOfSyntax = guard === 'syntax' || guard === 'lost_symbol';
+    return severity === 'refuse' || (severity === 'ask' && shifted.has(path) && isOfSyntax);
+  });
 };
 
 const fencedBody = ({ path, index }: UsedTolerance): Reason => {
@@ -141,13 +146,13 @@ const baseReasons = (
   expected: ReadonlyMap<string, string> | undefined,
 ): Reason[] => {
   const reasons: Reason[] = [];
-  for (const [path, wanted] of expected ?? []) {
+  for (const [path, hash] of expected ?? []) {
     const file = offered.get(path);
     if (file === undefined) continue;
-    const found =
+    const own =
       file.bytes === null ? 'absent' : createHash('sha256').update(file.bytes).digest('hex');
-    const message = `${path} is not the version that the answer was made for: expected sha-256 ${wanted.slice(0, 12)}…, found ${found.slice(0, 12)}…. Ask again with the current file.`;
-    if (found !== wanted.toLowerCase()) reasons.push({ code: 'base', path, message });
+    const message = `${path} is not the version that the answer was made for: expected sha-256 ${hash.slice(0, 12)}…, found ${own.slice(0, 12)}…. Ask again with the current file.`;
+    if (own !== hash.toLowerCase()) reasons.push({ code: 'base', path, message });
   }
   return reasons;
 };
@@ -162,19 +167,22 @@ const isBlob = (blob: string, bytes: Uint8Array): boolean => {
   );
 };
 
+type WrittenFile = Extract<Spliced, { ok: true }>;
+
 class Work {
   readonly #offered: OfferedFiles;
   readonly #options: ApplyOptions;
   readonly files = new Map<string, ResultFile | 'absent'>();
   readonly splices = new Map<string, readonly Splice[]>();
-  readonly made = new Map<string, Pick<GuardedFile, 'made' | 'rewritten'>>();
+  /** What the guards look at, by path. */
+  readonly changes = new Map<string, Pick<GuardedFile, 'made' | 'rewritten'>>();
   /** By the new path. */
   readonly moves = new Map<string, string>();
   readonly reasons: Reason[] = [];
   readonly tolerances: UsedTolerance[] = [];
   readonly #taken = new Set<string>();
   /** Paths that files are moved away from; another may come there. */
-  readonly #left = new Set<string>();
+  readonly #vacated = new Set<string>();
 
   constructor(offered: OfferedFiles, options: ApplyOptions) {
     this.#offered = offered;
@@ -182,38 +190,36 @@ class Work {
   }
 
   /** Lines plans for the target of a move are settled against the bytes of its source, so moves are taken before them, all at once. */
-  done(plans: readonly FilePlan[]): this {
+  takeAll(plans: readonly FilePlan[]): this {
     for (const plan of plans) if (plan.kind === 'move') this.#take(plan);
     for (const [to, from] of this.moves) {
       if (!this.moves.has(from)) this.files.set(from, 'absent');
-      if ((from === to || !this.#left.has(to)) && (this.#offered.get(to)?.bytes ?? null) !== null)
+      const isFree = from !== to && this.#vacated.has(to);
+      if (!isFree && (this.#offered.get(to)?.bytes ?? null) !== null)
         this.#refuse('move_onto_file', to, `${from} cannot be moved to ${to}: that file exists.`);
     }
     for (const plan of plans) if (plan.kind !== 'move') this.#take(plan);
-    for (const [to, from] of this.moves) {
-      const base = this.#offered.get(from);
-      if (base?.bytes === undefined || base.bytes === null || this.files.has(to)) continue;
-      this.files.set(to, {
-        bytes: base.bytes,
-        ...(base.mode === undefined ? {} : { mode: base.mode }),
-      });
-    }
-    const isFile = (path: string): boolean =>
-      (this.files.get(path) ?? this.#offered.get(path)?.bytes ?? 'absent') !== 'absent';
-    for (const [path, result] of this.files) {
-      const folders =
-        result === 'absent'
-          ? []
-          : [...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index));
-      const file = folders.find(isFile);
-      if (file !== undefined)
-        this.#refuse(
-          'bad_path',
-          path,
-          `${path} would be below ${file}, which is a file. Choose another path.`,
-        );
-    }
+    for (const [to, from] of this.moves) this.#keepContent(to, this.#offered.get(from));
+    for (const [path, result] of this.files) if (result !== 'absent') this.#checkFolders(path);
     return this;
+  }
+
+  /** A file that only moves keeps its bytes. */
+  #keepContent(path: string, base: Offered | undefined): void {
+    if (base?.bytes === undefined || base.bytes === null || this.files.has(path)) return;
+    const { bytes, mode } = base;
+    this.files.set(path, { bytes, ...(mode === undefined ? {} : { mode }) });
+  }
+
+  /** No file is below another. */
+  #checkFolders(path: string): void {
+    const isFile = (folder: string): boolean =>
+      (this.files.get(folder) ?? this.#offered.get(folder)?.bytes ?? 'absent') !== 'absent';
+    const folders = [...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index));
+    const file = folders.find(isFile);
+    if (file === undefined) return;
+    const message = `${path} would be below ${file}, which is a file. Choose another path.`;
+    this.#refuse('bad_path', path, message);
   }
 
   #take(plan: FilePlan): void {
@@ -253,10 +259,10 @@ class Work {
     if (source === null) return;
     if (source.file.bytes === null)
       this.#refuse('move_absent', to, `${from} does not exist, so it cannot be moved.`);
-    else if (this.#left.has(source.path) || this.moves.has(to))
+    else if (this.#vacated.has(source.path) || this.moves.has(to))
       this.#refuse('file_twice', to, `${to} is created twice.`);
     else {
-      this.#left.add(source.path);
+      this.#vacated.add(source.path);
       this.moves.set(to, source.path);
     }
   }
@@ -288,29 +294,43 @@ class Work {
   #settle(path: string, plan: LinesPlan): void {
     const file = this.#offered.get(this.moves.get(path) ?? path);
     const text = (plan.exact ?? file?.base)?.text ?? null;
-    const base = text === null ? NO_LINES : indexOf(text);
-    const written =
-      plan.blob === undefined ? null : spliced(file?.base ?? null, plan, this.#options);
-    // Where git's hash proves the text, a fence is the file's own, and no line of it stands for others.
-    const isProven =
-      plan.blob !== undefined && written?.ok === true && isBlob(plan.blob, written.bytes);
-    const plain =
-      isProven || !(plan.rewritten || base.length === 0) ? plan : this.#unfenced(path, plan, base);
-    const resolved =
-      (plain === plan ? written : null) ?? spliced(file?.base ?? null, plain, this.#options);
-    if (!resolved.ok) return void this.reasons.push(...resolved.reasons);
-    if (!isProven) this.reasons.push(...elisionReasons(path, text, resolved.changes));
+    const written = this.#write(path, plan, text, file);
+    if (written === null) return;
+    const { bytes, splices, changes } = written;
     const mode = plan.mode ?? file?.mode;
-    const existed = file !== undefined && file.bytes !== null;
-    if (existed && !this.moves.has(path) && resolved.splices.length === 0 && mode === file.mode)
-      return;
-    this.files.set(path, { bytes: resolved.bytes, ...(mode === undefined ? {} : { mode }) });
-    this.splices.set(path, resolved.splices);
+    const isKept = (file?.bytes ?? null) !== null && !this.moves.has(path);
+    if (isKept && splices.length === 0 && mode === file?.mode) return;
+    this.files.set(path, { bytes, ...(mode === undefined ? {} : { mode }) });
+    this.splices.set(path, splices);
     // An exact plan counts in other lines than guards do.
     if (plan.exact === undefined)
-      this.made.set(path, {
-        made: { base: text, changes: resolved.changes },
+      this.changes.set(path, {
+        made: { base: text, changes },
         rewritten: plan.rewritten ?? false,
       });
+  }
+
+  /** Returns a file's new bytes; null: its lines are refused. */
+  #write(
+    path: string,
+    plan: LinesPlan,
+    text: Text | null,
+    file: Offered | undefined,
+  ): WrittenFile | null {
+    const { blob } = plan;
+    const write = (lines: LinesPlan): Spliced => spliced(file?.base ?? null, lines, this.#options);
+    const stated = blob === undefined ? null : write(plan);
+    // Where git's hash proves the text, a fence is the file's own, and no line of it stands for others.
+    const isProven = blob !== undefined && stated?.ok === true && isBlob(blob, stated.bytes);
+    const base = text === null ? NO_LINES : indexOf(text);
+    const isWhole = plan.rewritten === true || base.length === 0;
+    const plain = isWhole && !isProven ? this.#unfenced(path, plan, base) : plan;
+    const written = stated !== null && plain === plan ? stated : write(plain);
+    if (!written.ok) {
+      this.reasons.push(...written.reasons);
+      return null;
+    }
+    if (!isProven) this.reasons.push(...elisionReasons(path, text, written.changes));
+    return written;
   }
 }

@@ -124,10 +124,11 @@ const sidesOf = (
   hunk: HunkHint | null,
 ): { readonly before: string; readonly after: string } => {
   let [before, after] = ['', ''];
-  for (const [i, sign] of [...(letters === null ? '' : (hunk?.signs ?? ''))].entries()) {
+  const signs = hunk?.signs ?? '';
+  for (let i = 0; i < (letters ?? '').length; i += 1) {
     const letter = letters?.charAt(i) ?? '';
-    if (sign !== '+') before += letter;
-    if (sign !== '-') after += letter;
+    if (signs[i] !== '+') before += letter;
+    if (signs[i] !== '-') after += letter;
   }
   return { before, after };
 };
@@ -146,7 +147,7 @@ export const isByBytes = (edit: LinesEdit): boolean => {
 
 const withReturns = (edit: LinesEdit): LinesEdit => {
   const { hunk } = edit.hint;
-  if (hunk === null || hunk.returns === null) return edit;
+  if (hunk?.returns == null) return edit;
   const returns = sidesOf(hunk.returns, hunk);
   const ended = (lines: readonly string[], letters: string): string[] =>
     lines.map((line, i) => (letters.charAt(i) === 'r' ? `${line}\r` : line));

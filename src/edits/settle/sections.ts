@@ -74,20 +74,14 @@ interface Target {
   readonly file: ContextFile;
 }
 
-/** Which file a header means, and whether what becomes of it is possible. */
+/** Returns which file a header means, or why what becomes of it is not possible. */
 const targetOf = (
   header: FileEdit,
   context: FormatContext,
   paths: SectionPaths,
 ): Target | Reason => {
   const { before, after, hint } = header;
-  const { index, rules } = hint;
-  const refuse = ({ code, message }: Fault, path: string): Reason => ({
-    code,
-    index,
-    message,
-    path,
-  });
+  const { index } = hint;
   const sides: { readonly path: string; readonly file: ContextFile }[] = [];
   for (const name of new Set([before ?? header.path, after ?? header.path])) {
     const looked = lookUp(name, context, index);
@@ -96,24 +90,42 @@ const targetOf = (
   }
   const [old, fresh = old] = sides;
   if (old === undefined || fresh === undefined) throw new Error('a header without a path');
-  const twice = paths.old.has(old.path)
-    ? old.path
-    : paths.fresh.has(fresh.path)
-      ? fresh.path
-      : null;
-  if (twice !== null)
-    return refuse({ code: 'file_twice', message: rules.sections?.twice(twice) ?? '' }, twice);
-  paths.old.add(old.path);
-  paths.fresh.add(fresh.path);
-  if (rules.sections?.movesChain !== true) {
-    paths.fresh.add(old.path);
-    paths.old.add(fresh.path);
+  const refusal =
+    takenTwice(header, old.path, fresh.path, paths) ?? impossible(header, old, fresh, paths);
+  if (refusal !== null) return { ...refusal, index };
+  return {
+    kind: kindOf(header, old.file),
+    path: fresh.path,
+    file: old.file,
+    from: old.path === fresh.path ? null : old.path,
+  };
+};
+
+const kindOf = ({ after }: FileEdit, { text }: ContextFile): Target['kind'] => {
+  if (after === null) return 'delete';
+  return text === null ? 'create' : 'edit';
+};
+
+type Refusal = Fault & { readonly path: string };
+
+/** Takes the paths of a section. Refuses one that another section has. */
+const takenTwice = (
+  { hint }: FileEdit,
+  old: string,
+  fresh: string,
+  paths: SectionPaths,
+): Refusal | null => {
+  const { sections } = hint.rules;
+  const twice = paths.old.has(old) ? old : fresh;
+  if (paths.old.has(old) || paths.fresh.has(fresh))
+    return { code: 'file_twice', message: sections?.twice(twice) ?? '', path: twice };
+  paths.old.add(old);
+  paths.fresh.add(fresh);
+  if (sections?.movesChain !== true) {
+    paths.fresh.add(old);
+    paths.old.add(fresh);
   }
-  const fault = impossible(header, old, fresh, paths);
-  if (fault !== null) return refuse(fault.fault, fault.path);
-  const { path } = fresh;
-  const kind = after === null ? 'delete' : old.file.text === null ? 'create' : 'edit';
-  return { kind, path, file: old.file, from: old.path === path ? null : old.path };
+  return null;
 };
 
 /** Returns why a file cannot be created, moved or deleted; null: it can. */
@@ -122,29 +134,28 @@ const impossible = (
   old: Pick<Target, 'path' | 'file'>,
   fresh: Pick<Target, 'path' | 'file'>,
   { vacated }: SectionPaths,
-): { readonly fault: Fault; readonly path: string } | null => {
+): Refusal | null => {
   const words = hint.rules.sections;
   if (words === null) throw new Error('a dialect without sections');
   const isMove = old.path !== fresh.path;
-  const because = (code: string, message: string, path: string) => ({
-    fault: { code, message },
-    path,
+  const isAbsent = old.file.text === null && before !== null;
+  const absent = (message: string): Refusal => ({
+    code: 'target_absent',
+    message,
+    path: old.path,
   });
-  if (old.file.text === null && before !== null) {
-    if (isMove || after === null)
-      return because(
-        'target_absent',
-        words.gone(old.path, isMove ? 'renamed' : 'deleted'),
-        old.path,
-      );
-    if (words.absent !== null) return because('target_absent', words.absent(old.path), old.path);
-  }
-  const isOccupied = isMove && fresh.file.text !== null && !vacated.has(fresh.path);
-  if (isOccupied && words.occupied !== null)
-    return because('already_exists', words.occupied(old.path, fresh.path), fresh.path);
-  if (before === null && fresh.file.text !== null)
-    return because('already_exists', words.exists(fresh.path), fresh.path);
-  return null;
+  if (isAbsent && isMove) return absent(words.gone(old.path, 'renamed'));
+  if (isAbsent && after === null) return absent(words.gone(old.path, 'deleted'));
+  if (isAbsent) return words.absent === null ? null : absent(words.absent(old.path));
+  if (fresh.file.text === null) return null;
+  const exists = (message: string): Refusal => ({
+    code: 'already_exists',
+    message,
+    path: fresh.path,
+  });
+  if (before === null) return exists(words.exists(fresh.path));
+  const isOccupied = isMove && !vacated.has(fresh.path) && words.occupied !== null;
+  return isOccupied ? exists(words.occupied(old.path, fresh.path)) : null;
 };
 
 type Planned =
@@ -168,20 +179,18 @@ export const planSection = (
   const isKnown = isKnownBase(from ?? path, context.options);
   const settings = context.options.tolerances;
   const found = findHunks({ file, edits: hunks, settings, isKnown, isExact });
+  const own = from ?? path;
   if (found.refusals.length > 0)
     return found.refusals.map(({ edit, fault }) => ({
       ...fault,
-      path: edit.path === header.after ? path : (from ?? path),
+      path: edit.path === header.after ? path : own,
       index: edit.hint.index,
       message: rules.lead(edit, path) + fault.message,
     }));
   const tolerances = found.located.flatMap(({ edit, place }) =>
-    place.tolerances.map((tolerance) => ({
-      tolerance,
-      path: from ?? path,
-      index: edit.hint.index,
-      line: place.first + 1,
-    })),
+    place.tolerances.map((tolerance) => {
+      return { tolerance, path: own, index: edit.hint.index, line: place.first + 1 };
+    }),
   );
   const changes = changesOf(found);
   if (target.kind === 'delete') {
@@ -190,18 +199,19 @@ export const planSection = (
     const message = `The diff deletes ${path} but does not remove all of its lines. Remove every line, or keep the file.`;
     return [{ code: 'delete_leaves_text', path, index, message }];
   }
-  const plans: FilePlan[] = from === null ? [] : [{ kind: 'move', from, path }];
-  if (found.located.length > 0 || target.kind === 'create' || mode !== null)
-    plans.push({
-      kind: 'lines',
-      path,
-      changes,
-      finalNewline: finalNewlineOf(found),
-      mode: mode ?? undefined,
-      exact: found.exact,
-      blob: blob ?? undefined,
-    });
-  return { plans, tolerances };
+  const moves: FilePlan[] = from === null ? [] : [{ kind: 'move', from, path }];
+  if (found.located.length === 0 && target.kind !== 'create' && mode === null)
+    return { plans: moves, tolerances };
+  const lines: FilePlan = {
+    kind: 'lines',
+    path,
+    changes,
+    finalNewline: finalNewlineOf(found),
+    mode: mode ?? undefined,
+    exact: found.exact,
+    blob: blob ?? undefined,
+  };
+  return { plans: [...moves, lines], tolerances };
 };
 
 /** Would all of a response, turned around, apply as it is written? Then it has been applied. */

@@ -1,5 +1,5 @@
 /** The file of edits that quote parts of its text: each is located in the text as the edits before left it, and changes that text. */
-import { type TextEdit } from '../edit.js';
+import type { TextEdit } from '../edit.js';
 import { locate, mayUse } from '../locate.js';
 import { carryLines, isKnownBase } from '../locate/likeness.js';
 import { StringSearch } from '../locate/string-search.js';
@@ -34,7 +34,7 @@ export class TextFile implements FileOfEdits<TextEdit> {
     this.#options = options;
     this.#base = file.text === null ? NO_LINES : indexOf(file.text);
     this.#hasBom = file.hasBom === true;
-    this.#text = file.text === null ? null : StringText.of(file.text);
+    this.#text = file.text === null ? null : StringText.ofLines(file.text);
   }
 
   get isChanged(): boolean {

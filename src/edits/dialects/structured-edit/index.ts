@@ -14,8 +14,13 @@
  * the one that is meant where several have the name. Lines are 1-based, ranges inclusive; all numbers mean the file as it was offered. Order at one place: prepends, then inserts in the order given, then the
  * replace or delete that starts there; appends last.
  */
-import type { Dialect, DialectRules, ParsedResponse } from '../../edit.js';
-import { parsed, unread } from '../../edit.js';
+import {
+  type Dialect,
+  type DialectRules,
+  type ParsedResponse,
+  parsed,
+  unread,
+} from '../../edit.js';
 import type { FormatContext } from '../../types.js';
 import { invalid, readJsonAnswer } from '../reader.js';
 import { readLinesRequest } from './lines-request.js';

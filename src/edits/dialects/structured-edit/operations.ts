@@ -200,7 +200,8 @@ const checkKeys = (item: Fields, kind: Kind, bySymbol: boolean): void => {
     (key) => !allowed.includes(key) && !PATH_KEYS.includes(key) && item[key] !== null,
   );
   if (unknown === undefined) return;
-  const form = bySymbol ? 'with `at` ' : byLine !== null ? 'with `line` ' : '';
+  const byNumber = byLine === null ? '' : 'with `line` ';
+  const form = bySymbol ? 'with `at` ' : byNumber;
   throw new OperationFault(
     'unknown_key',
     `A ${kind} operation ${form}has no key ${JSON.stringify(unknown)}${meant(unknown, item, allowed)}; it has ${allowed.join(', ')}.`,

@@ -32,30 +32,49 @@ const SYMLINK = 'Changes of symbolic links are not supported.';
 /** Notes one extended header line (`rename from x`) in `file`; false: it is none. */
 export const readExtendedHeader = (line: string, file: FileHeader): boolean => {
   const [, word, value = ''] = WORDS.exec(line) ?? [];
-  if (word === undefined) return false;
-  if (word === 'rename from' || word === 'rename to') {
-    const name = readName(value);
-    if (name === null) return false;
-    file.rename = { ...file.rename, [word === 'rename from' ? 'from' : 'to']: name };
+  switch (word) {
+    case undefined:
+      return false;
+    case 'rename from':
+    case 'rename to': {
+      const name = readName(value);
+      if (name === null) return false;
+      file.rename = { ...file.rename, [word === 'rename from' ? 'from' : 'to']: name };
+      return true;
+    }
+    case 'index':
+      file.blob = /^[\da-f]+\.\.([\da-f]{7,})/.exec(value)?.[1];
+      noteKind(file, / (\d{6})$/.exec(value)?.[1]);
+      return true;
+    case 'copy from':
+    case 'copy to':
+      file.unsupported = { code: 'copy', message: COPY };
+      return true;
+    default:
+      noteMode(file, word, value);
+      return true;
   }
+};
+
+/** Notes a line of a mode, if it is one. */
+const noteMode = (file: FileHeader, word: string, value: string): void => {
   if (word === 'deleted file mode') file.deleted = true;
   if (word === 'new file mode') file.created = true;
   if (word === 'new file mode' || word === 'new mode') file.newMode = value;
-  if (word === 'index') file.blob = /^[\da-f]+\.\.([\da-f]{7,})/.exec(value)?.[1];
-  const mode = word.endsWith('mode')
-    ? value
-    : word === 'index'
-      ? / (\d{6})$/.exec(value)?.[1]
-      : undefined;
-  if (mode === '160000') file.unsupported = { code: 'submodule', message: SUBMODULE };
-  if (mode === '120000') file.unsupported = { code: 'symlink', message: SYMLINK };
-  if (word.startsWith('copy')) file.unsupported = { code: 'copy', message: COPY };
-  return true;
+  if (word.endsWith('mode')) noteKind(file, value);
 };
 
-/** Permission bits of a mode word, or null where git knows no such mode. */
-const permissions = (mode: string): number | null =>
-  mode === '100644' ? 0o644 : mode === '100755' ? 0o755 : null;
+/** Notes what a mode says that the file is, if that is no plain file. */
+const noteKind = (file: FileHeader, mode: string | undefined): void => {
+  if (mode === '160000') file.unsupported = { code: 'submodule', message: SUBMODULE };
+  if (mode === '120000') file.unsupported = { code: 'symlink', message: SYMLINK };
+};
+
+/** Permission bits by the modes that git knows. */
+const PERMISSIONS: ReadonlyMap<string, number> = new Map([
+  ['100644', 0o644],
+  ['100755', 0o755],
+]);
 
 /** What a header says of its file: old and new path, null if the file is absent on that side; or why it cannot be used. */
 export const fileEditOf = (
@@ -79,7 +98,7 @@ export const fileEditOf = (
   if ('code' in names) return unusable(names, null);
   const { from, to } = names;
   const path = to ?? from ?? '';
-  const mode = newMode === undefined ? null : permissions(newMode);
+  const mode = PERMISSIONS.get(newMode ?? '') ?? null;
   if (newMode !== undefined && mode === null) {
     const message = `${path}: the mode ${newMode} is not one of git's file modes (100644, 100755).`;
     return unusable({ code: 'bad_mode', message }, path);

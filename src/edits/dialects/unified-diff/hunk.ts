@@ -120,22 +120,15 @@ export const readHunk = (
 ): ReadHunk => {
   const { lines } = answer;
   const header = lines[at] ?? '';
-  const stated = HEADER.exec(header);
-  const [, oldStart = '', oldN, newStart = '', newN] = stated ?? [];
-  const ends = (i: number): boolean => {
-    const line = lines[i];
-    if (line === undefined || isHard(line)) return true;
-    // A fence with a blank before it is a context line.
-    return fence !== null && line.startsWith(fence.mark) && closesFence(line, fence);
-  };
-  const said = { oldCount: Number(oldN ?? 1), newCount: Number(newN ?? 1) };
+  const numbers = numbersOf(header);
+  const ends = endTest(lines, fence);
   const end =
-    (stated && endByCounts(answer, at + 1, said, ends)) ?? endByShape(lines, at + 1, ends);
+    (numbers && endByCounts(answer, at + 1, numbers, ends)) ?? endByShape(lines, at + 1, ends);
   const body = toHunkLines(answer, at + 1, end);
   if ('code' in body) return { ok: false, open: false, ...body };
   const bare = unnumbered({ lines: body, answerLine: at + 1 });
   const { oldLines, newLines } = bare;
-  const { oldCount, newCount } = stated ? said : bare;
+  const { oldCount, newCount } = numbers ?? bare;
   const open = afterBlank(lines, end) >= lines.length;
   if (body.length === 0)
     return {
@@ -148,17 +141,37 @@ export const readHunk = (
     const message = `The hunk "${header}" ends early: its header states ${oldCount} old and ${newCount} new lines, the answer ends after ${oldLines} and ${newLines}. Send the whole hunk, with matching counts.`;
     return { ok: false, open, code: 'cut_hunk', message };
   }
+  return { ok: true, hunk: { ...bare, ...numbers }, next: end };
+};
+
+type HunkNumbers = Pick<Hunk, 'oldAt' | 'newAt' | 'oldCount' | 'newCount' | 'isNumbered'>;
+
+/** Reads the numbers of a header; null: it has none. */
+const numbersOf = (header: string): HunkNumbers | null => {
+  const numbers = HEADER.exec(header);
+  if (numbers === null) return null;
+  const [, oldStart = '', oldN, newStart = '', newN] = numbers;
+  const [oldCount, newCount] = [Number(oldN ?? 1), Number(newN ?? 1)];
   // Lines are counted from 1, so a side that has lines and states line 0 states none: -1, where nothing stands.
   const place = (start: string, count: number): number =>
     count === 0 ? Number(start) : Number(start) - 1;
-  const numbers = stated && {
+  return {
     oldAt: place(oldStart, oldCount),
     newAt: place(newStart, newCount),
     oldCount,
     newCount,
     isNumbered: true,
   };
-  return { ok: true, hunk: { ...bare, ...numbers }, next: end };
+};
+
+/** Tells whether a line ends a hunk whatever its counts say. */
+const endTest = (lines: readonly string[], fence: Fence | null): ((i: number) => boolean) => {
+  return (i) => {
+    const line = lines[i];
+    if (line === undefined || isHard(line)) return true;
+    // A fence with a blank before it is a context line.
+    return fence !== null && line.startsWith(fence.mark) && closesFence(line, fence);
+  };
 };
 
 /** A hunk whose header states nothing. */
@@ -187,36 +200,43 @@ export const afterBlank = (lines: readonly string[], from: number): number => {
 
 /** Where the hunk ends if its counts are right, or null: they run into something else, or lines of a hunk still follow. */
 const endByCounts = (
-  { lines, isItem }: Answer,
+  answer: Answer,
+  from: number,
+  counts: Pick<Hunk, 'oldCount' | 'newCount'>,
+  ends: (i: number) => boolean,
+): number | null => {
+  const { lines, isItem } = answer;
+  const end = countedEnd(lines, from, counts, ends);
+  if (end === null) return null;
+  const after = afterBlank(lines, end);
+  const isClear = ends(after) || isSoft(lines, after) || isSignature(lines, after);
+  if (isClear || !signed(lines[after] ?? '')) return end;
+  // Behind a blank line added ones may be items of prose, of which no line of the file tells; others are where no file has them.
+  const rest = lines.slice(end, endByShape(lines, end, ends));
+  const isProse = (line: string, i: number): boolean => !signed(line) || isItem(end + i);
+  const isApart = rest.every(isProse) || rest.every((line) => line === '' || line.startsWith('+'));
+  return rest[0] === '' && isApart ? end : null;
+};
+
+/** Returns the line behind as many as the counts say; null: something else comes before. */
+const countedEnd = (
+  lines: readonly string[],
   from: number,
   { oldCount, newCount }: Pick<Hunk, 'oldCount' | 'newCount'>,
   ends: (i: number) => boolean,
 ): number | null => {
   let i = from;
-  let oldLeft = oldCount;
-  let newLeft = newCount;
-  while (oldLeft > 0 || newLeft > 0) {
+  let oldRest = oldCount;
+  let newRest = newCount;
+  while (oldRest > 0 || newRest > 0) {
     if (ends(i)) return null;
     const line = lines[i++] ?? '';
     if (isNoNewline(line)) continue;
-    if (!line.startsWith('+')) oldLeft--;
-    if (!line.startsWith('-')) newLeft--;
-    if (oldLeft < 0 || newLeft < 0) return null;
+    if (!line.startsWith('+')) oldRest--;
+    if (!line.startsWith('-')) newRest--;
+    if (oldRest < 0 || newRest < 0) return null;
   }
-  if (isNoNewline(lines[i] ?? '')) i++;
-  const after = afterBlank(lines, i);
-  if (
-    ends(after) ||
-    isSoft(lines, after) ||
-    !signed(lines[after] ?? '') ||
-    isSignature(lines, after)
-  )
-    return i;
-  // Behind a blank line added ones may be items of prose, of which no line of the file tells; others are where no file has them.
-  const rest = lines.slice(i, endByShape(lines, i, ends));
-  const isProse = (line: string, at: number): boolean => !signed(line) || isItem(i + at);
-  const isApart = rest.every(isProse) || rest.every((line) => line === '' || line.startsWith('+'));
-  return rest[0] === '' && isApart ? i : null;
+  return isNoNewline(lines[i] ?? '') ? i + 1 : i;
 };
 
 /** `git format-patch` ends a mail with `-- ` and git's version. */
@@ -261,13 +281,21 @@ const toHunkLines = (
     const text = (unsigned ? raw : raw.slice(1)) + (keepsReturn ? '\r' : '');
     result.push({ sign, text, unsigned, returned: returned && !keepsReturn, noNewline: false });
   }
-  for (const side of result.some((line) => line.noNewline) ? ['-', '+'] : []) {
-    const lines = result.filter((line) => line.sign === ' ' || line.sign === side);
-    if (lines.slice(0, -1).some((line) => line.noNewline))
-      return fault(
-        'stray_line',
-        `In the hunk at line ${from} of the answer, lines follow \`\\ No newline at end of file\`.`,
-      );
-  }
-  return result;
+  return misplacedNewline(result, from) ?? result;
+};
+
+/** Refuses lines behind `\ No newline at end of file`: on either side it follows the last one. */
+const misplacedNewline = (lines: readonly HunkLine[], from: number): Fault | null => {
+  if (!lines.some((line) => line.noNewline)) return null;
+  const isMisplaced = ['-', '+'].some((side) =>
+    lines
+      .filter(({ sign }) => sign === ' ' || sign === side)
+      .slice(0, -1)
+      .some((line) => line.noNewline),
+  );
+  if (!isMisplaced) return null;
+  return fault(
+    'stray_line',
+    `In the hunk at line ${from} of the answer, lines follow \`\\ No newline at end of file\`.`,
+  );
 };

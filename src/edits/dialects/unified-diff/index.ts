@@ -38,9 +38,16 @@ import {
 } from './hunk.js';
 import { readGitLine, readStamped } from './names.js';
 import { closesFence, CUT_INSIDE_FENCE, isBareFence, openingFence } from '../../text/fence.js';
-import { parsed, unread } from '../../edit.js';
 import { AnswerReader } from '../reader.js';
-import type { Dialect, DialectRules, Edit, Hint, ParsedResponse } from '../../edit.js';
+import {
+  type Dialect,
+  type DialectRules,
+  type Edit,
+  type Hint,
+  type ParsedResponse,
+  parsed,
+  unread,
+} from '../../edit.js';
 import type { FormatContext, Reading } from '../../types.js';
 
 interface FileDiff extends FileHeader {
@@ -197,7 +204,7 @@ class DiffReader extends AnswerReader {
     if ((last !== undefined && !apart) || header)
       return this.broken(
         'stray_line',
-        `${this.said()}, does not belong to a hunk. Every line of a hunk starts with a space, \`+\` or \`-\`, and the counts of its header cover it. Send no text behind it.`,
+        `${this.lineWords()}, does not belong to a hunk. Every line of a hunk starts with a space, \`+\` or \`-\`, and the counts of its header cover it. Send no text behind it.`,
       );
     this.#prose = this.#inProse = true;
     this.at++;
@@ -327,7 +334,7 @@ class DiffReader extends AnswerReader {
   #badHunkHeader(): Reading {
     return this.broken(
       'bad_hunk_header',
-      `${this.said()}, should be a hunk header such as \`@@ -12,7 +12,8 @@\`.`,
+      `${this.lineWords()}, should be a hunk header such as \`@@ -12,7 +12,8 @@\`.`,
     );
   }
 }
