@@ -75,17 +75,17 @@ const NOTHING_TOLD: readonly Reason[] = [];
 /** `count`: edits that the answer holds. An answer is used whole or not at all, so one failed edit leaves all others unused. */
 const editResults = (count: number, outcome: AnswerOutcome): EditResults => {
   const used = outcome.outcome === 'edited' || outcome.outcome === 'unchanged';
-  const told = new Map<number, Reason[]>();
+  const reasonsByEdit = new Map<number, Reason[]>();
   for (const reason of outcome.outcome === 'edited' ? outcome.notes : outcome.reasons) {
     if (reason.index === undefined) continue;
-    const own = told.get(reason.index) ?? [];
+    const own = reasonsByEdit.get(reason.index) ?? [];
     own.push(reason);
-    told.set(reason.index, own);
+    reasonsByEdit.set(reason.index, own);
   }
   const counts = { applied: 0, skipped: 0, failed: 0, unused: 0 };
   const results: EditResult[] = [];
   for (let index = 0; index < count; index += 1) {
-    const reasons = told.get(index) ?? NOTHING_TOLD;
+    const reasons = reasonsByEdit.get(index) ?? NOTHING_TOLD;
     const done = reasons.some(({ code }) => SKIPPING.has(code)) ? 'skipped' : 'applied';
     const status = used ? done : reasons.length > 0 ? 'failed' : 'unused';
     counts[status] += 1;
@@ -113,12 +113,16 @@ export const applyAnswer = (input: ApplyAnswerInput): AnswerOutcome => {
   if (tooLarge !== null) return not('invalid', [tooLarge]);
 
   const offered = decodeOffered(input.files);
-  const { found, readBy } = readerOf(input, offered);
+  const { found: markedResponse, readBy } = readerOf(input, offered);
   const response = readBy(options);
-  const refused = withTolerance(input, judge(response, found, offered, options), (tolerances) => {
-    const tried = { ...options, tolerances };
-    return judge(readBy(tried), found, offered, tried);
-  });
+  const refused = withTolerance(
+    input,
+    judge(response, markedResponse, offered, options),
+    (tolerances) => {
+      const tried = { ...options, tolerances };
+      return judge(readBy(tried), markedResponse, offered, tried);
+    },
+  );
   const outcome = named(refused, { files: offered, options });
   const isTold = response.edits > 0 && outcome.outcome !== 'truncated';
   return {
@@ -130,14 +134,14 @@ export const applyAnswer = (input: ApplyAnswerInput): AnswerOutcome => {
 const readerOf = ({ format, answer, options }: ApplyAnswerInput, files: FormatContext['files']) => {
   const { text, note, fault } = withoutThinking(answer, format, options.nonce);
   const marked = findMarker(format, text, options.nonce);
-  const found = note === null ? marked : { ...marked, notes: [note, ...marked.notes] };
-  const whole = found.marker === 'right' && !found.openFence;
-  const { body, linesBefore, noChange } = found;
+  const markedResponse = note === null ? marked : { ...marked, notes: [note, ...marked.notes] };
+  const whole = markedResponse.marker === 'right' && !markedResponse.openFence;
+  const { body, linesBefore, noChange } = markedResponse;
   return {
-    found,
-    readBy: (by: ApplyOptions): ReadResponse => {
+    found: markedResponse,
+    readBy: (settings: ApplyOptions): ReadResponse => {
       if (fault !== null) return unreadable(fault);
-      const parsed = read(DIALECTS[format], body, { files, options: by, whole, linesBefore });
+      const parsed = read(DIALECTS[format], body, { files, options: settings, whole, linesBefore });
       if (noChange === undefined || !holdsNoEdit(parsed.reading)) return parsed;
       const notes = [{ code: 'said_unchanged', message: noChange }];
       return { ...parsed, reading: { kind: 'plans', plans: [], tolerances: [], notes } };
@@ -198,17 +202,17 @@ const withTolerance = (
 
 const judge = (
   { reading, files: fileCount, edits }: ReadResponse,
-  found: FoundMarker,
+  markedResponse: FoundMarker,
   offered: OfferedFiles,
   options: ApplyOptions,
 ): AnswerOutcome => {
-  const unusable = checkMarker(isPlain === true ? withPlainNote(found) : found, reading, options);
+  const unusable = checkMarker(markedResponse, reading, options);
   if (unusable !== null) return unusable;
   if (reading.kind === 'invalid') return not('invalid', reading.reasons);
-  if (found.stray) return not('invalid', [found.stray]);
+  if (markedResponse.stray) return not('invalid', [markedResponse.stray]);
   if (reading.kind === 'refused' && reading.needs !== undefined)
     return { outcome: 'needs_lines', reasons: reading.reasons, needs: reading.needs };
-  const { counts } = found;
+  const { counts } = markedResponse;
   if (
     counts !== undefined &&
     reading.kind === 'plans' &&
@@ -217,7 +221,7 @@ const judge = (
     const message = `The last line states ${counts.files} files and ${counts.edits} edits; the answer contains ${fileCount} and ${edits}.`;
     return not('invalid', [{ code: 'marker_counts', message }]);
   }
-  return makeFiles(reading, offered, options, found.notes);
+  return makeFiles(reading, offered, options, markedResponse.notes);
 };
 
 /** Returns whether the model ended its response by itself, as the API says it. */
@@ -246,18 +250,18 @@ const PLAIN_BLOCKS: Reason = {
 
 /** Null: the marker is right, or not asked for and the answer not open. */
 const checkMarker = (
-  found: FoundMarker,
+  markedResponse: FoundMarker,
   reading: Reading,
   options: ApplyOptions,
 ): NotEdited | null => {
   const faults = options.requireMarker
-    ? found.notes.filter((note) => note.code.startsWith('marker_'))
+    ? markedResponse.notes.filter((note) => note.code.startsWith('marker_'))
     : [];
   const reasons = [...faults, ...(reading.kind === 'invalid' ? reading.reasons : [])];
-  if (found.openFence) return not('truncated', [...reasons, CUT_INSIDE_FENCE]);
+  if (markedResponse.openFence) return not('truncated', [...reasons, CUT_INSIDE_FENCE]);
   if (reading.kind === 'invalid' && reading.reasons.includes(CUT_INSIDE_FENCE))
     return not('truncated', reasons);
-  if (found.marker === 'right') return null;
+  if (markedResponse.marker === 'right') return null;
   if (reading.kind === 'invalid') return not(reading.open ? 'truncated' : 'invalid', reasons);
   return options.requireMarker ? not('unmarked', reasons) : null;
 };
@@ -268,7 +272,7 @@ const checkMarker = (
 export const renderReasons = (reasons: readonly Reason[]): string => {
   const shown = reasons
     .slice(0, NAMES_REPORTED)
-    .map((why, i) => `${i + 1}. ${place(why)}${why.message} (${why.code})`);
+    .map((entry, i) => `${i + 1}. ${place(entry)}${entry.message} (${entry.code})`);
   const more = reasons.length - shown.length;
   return [...shown, ...(more > 0 ? [`… and ${more} more of this kind.`] : [])].join('\n');
 };
@@ -304,7 +308,7 @@ class AskedFiles extends Map<string, ContextFile> {
  */
 export const wantedPaths = (input: ApplyAnswerInput): readonly string[] => {
   if (sizeFault(input.format, input.answer) !== null) return [];
-  const asked = new AskedFiles(decodeOffered(input.files));
-  readerOf(input, asked).readBy(input.options);
-  return [...asked.missing];
+  const requested = new AskedFiles(decodeOffered(input.files));
+  readerOf(input, requested).readBy(input.options);
+  return [...requested.missing];
 };

@@ -82,8 +82,8 @@ export const mayUse = (
 export const locate = <E extends Edit, P>(edit: E, text: SearchedText<E, P>): P | Fault | null => {
   for (const { name, tolerance } of PASSES) {
     if (tolerance !== null && !mayUse(edit, tolerance, text.settings)) continue;
-    const found = text.find(name, edit);
-    if (found !== null) return found;
+    const result = text.find(name, edit);
+    if (result !== null) return result;
   }
   return null;
 };

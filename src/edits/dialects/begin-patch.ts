@@ -140,14 +140,14 @@ class PatchReader extends AnswerReader {
     const isBehind = this.#part === 'behind';
     const isText =
       !(isBehind && HEREDOC_END.test(line)) &&
-      !this.outside.take(this.at, line) &&
+      !this.outside.take(this.lineIndex, line) &&
       line.trim() !== '';
     if (/^\*\*\* Begin Patch\s*$/.test(line)) {
-      this.outside.belongs(this.at);
+      this.outside.belongs(this.lineIndex);
       this.#part = 'inside';
     } else if (isBehind && OF_A_PATCH.test(line)) return this.#stray(false);
     else if (isText && !isBehind) return this.#none();
-    this.at += 1;
+    this.lineIndex += 1;
     return null;
   }
 
@@ -177,21 +177,21 @@ class PatchReader extends AnswerReader {
     const isEnd = /^\*\*\* End Patch\s*$/.test(line);
     if (!isEnd && path === undefined && line.trim() !== '') return this.#stray();
     if (isEnd) this.#part = 'behind';
-    this.at += 1;
+    this.lineIndex += 1;
     return path === undefined ? null : this.#file(verb.toLowerCase() as PatchedFile['kind'], path);
   }
 
   /** The lines behind a file's header. */
   #file(kind: PatchedFile['kind'], path: string): Reading | null {
     const moveTo = kind === 'update' ? (MOVE.exec(this.line())?.[1] ?? null) : null;
-    if (moveTo !== null) this.at += 1;
+    if (moveTo !== null) this.lineIndex += 1;
     const all: Chunk[] = [];
     for (
       ;
-      this.at < this.lines.length && !/^\*\*\* (?!End of File)/.test(this.line());
-      this.at += 1
+      this.lineIndex < this.lines.length && !/^\*\*\* (?!End of File)/.test(this.line());
+      this.lineIndex += 1
     )
-      if (!take(all, this.line(), this.at)) return this.#stray();
+      if (!take(all, this.line(), this.lineIndex)) return this.#stray();
     // Blank lines without a sign at a chunk's end only separate.
     for (const chunk of all) while (chunk.lines.at(-1)?.unsigned === true) chunk.lines.pop();
     const chunks = all.filter((chunk) => chunk.lines.length > 0 || chunk.above.length > 0);
@@ -213,11 +213,13 @@ class PatchReader extends AnswerReader {
 }
 
 /** Adds a line to the last chunk, or begins one; false: it is none of a chunk's. */
-const take = (chunks: Chunk[], line: string, at: number): boolean => {
+const take = (chunks: Chunk[], line: string, lineIndex: number): boolean => {
   let chunk = chunks.at(-1);
   const isAbove = /^@@( |$)/.test(line);
   if (chunk === undefined || (isAbove && (chunk.lines.length > 0 || chunk.atEnd)))
-    chunks.push((chunk = { index: 0, above: [], lines: [], atEnd: false, answerLine: at + 1 }));
+    chunks.push(
+      (chunk = { index: 0, above: [], lines: [], atEnd: false, answerLine: lineIndex + 1 }),
+    );
   if (isAbove) {
     const named = line.slice(2).trim().replace(NUMBERS, '');
     if (named !== '') chunk.above.push(named);

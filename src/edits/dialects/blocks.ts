@@ -92,14 +92,16 @@ export abstract class BlockReader extends AnswerReader {
   protected file(absent: string): string | Reading {
     const path = this.fileBy(this.before, this.path);
     if (path !== null) return (this.path = path);
-    const doubt = `It is not clear whether the block at line ${this.at + 1} of the answer is of ${this.path ?? ''}: the line before it is ${quoted(this.before, 120)}. Put its path alone on that line.`;
+    const doubt = `It is not clear whether the block at line ${this.lineIndex + 1} of the answer is of ${this.path ?? ''}: the line before it is ${quoted(this.before, 120)}. Put its path alone on that line.`;
     return this.broken('find_without_file', this.path === null ? absent : doubt);
   }
 
   /** Adds the block that begins at the present line, and goes on behind it. */
   protected add({ path: stated, line, from, dividers, end }: BlockBody): void {
     const { lines, blocks } = this;
-    const sides = dividers.map((at) => [lines.slice(from, at), lines.slice(at + 1, end)] as const);
+    const sides = dividers.map(
+      (dividerLine) => [lines.slice(from, dividerLine), lines.slice(dividerLine + 1, end)] as const,
+    );
     const path = this.#pathOf(stated, sides);
     const readings = sides.map(([before, after]) => this.#reading(path, before, after));
     const [first] = readings;
@@ -112,7 +114,7 @@ export abstract class BlockReader extends AnswerReader {
       after: first.after,
       hint: {
         index: blocks.length,
-        responseLine: this.at + 1,
+        responseLine: this.lineIndex + 1,
         section: null,
         rules: this.rules,
         line,
@@ -121,8 +123,8 @@ export abstract class BlockReader extends AnswerReader {
         hunk: null,
       },
     });
-    this.outside.belongs(this.at);
-    this.at = end + 1;
+    this.outside.belongs(this.lineIndex);
+    this.lineIndex = end + 1;
   }
 
   /** Passes over `a/` or `b/` before the path, unless the first block of this path creates the file. */

@@ -24,7 +24,7 @@ export abstract class AnswerReader {
   protected readonly context: FormatContext;
   protected readonly outside = new Outside();
   /** 0-based number of the present line. */
-  protected at = 0;
+  protected lineIndex = 0;
   /** What prose may stand round. */
   protected abstract readonly whole: string;
 
@@ -35,7 +35,7 @@ export abstract class AnswerReader {
     const hasReturns = body.includes('\r');
     this.returned = hasReturns ? Uint8Array.from(lines, (line) => Number(line.endsWith('\r'))) : [];
     this.lines = hasReturns
-      ? lines.map((line, at) => (this.returned[at] === 1 ? line.slice(0, -1) : line))
+      ? lines.map((line, lineIndex) => (this.returned[lineIndex] === 1 ? line.slice(0, -1) : line))
       : lines;
     this.context = context;
   }
@@ -48,7 +48,7 @@ export abstract class AnswerReader {
   /** Null: the answer was read to its end. */
   parse(): Reading | null {
     let wrong: Reading | null = null;
-    while (wrong === null && this.at < this.lines.length) wrong = this.one(this.line());
+    while (wrong === null && this.lineIndex < this.lines.length) wrong = this.one(this.line());
     return wrong ?? this.atEnd();
   }
   protected atEnd(): Reading | null {
@@ -65,7 +65,10 @@ export abstract class AnswerReader {
 
   /** The line before the present edit, which may name its file. */
   protected get before(): string {
-    return this.outside.before(this.at, (fence) => namedPath(fence, this.context.files) !== null);
+    return this.outside.before(
+      this.lineIndex,
+      (fence) => namedPath(fence, this.context.files) !== null,
+    );
   }
   /** The file of an edit that names none, by the line before it (`fileBefore`). */
   protected fileBy(line: string, current: string | null): string | null {
@@ -79,14 +82,14 @@ export abstract class AnswerReader {
 
   /** The line so many lines ahead; '' behind the last. */
   protected line(ahead = 0): string {
-    return this.lines[this.at + ahead] ?? '';
+    return this.lines[this.lineIndex + ahead] ?? '';
   }
-  protected lineWords(index = this.at): string {
+  protected lineWords(index = this.lineIndex): string {
     return `Line ${index + 1} of the answer, ${quoted(this.lines[index] ?? '', 120)}`;
   }
   /** Is the present line the last, which may be cut? */
   protected get isLast(): boolean {
-    return this.at >= this.lines.length - 1;
+    return this.lineIndex >= this.lines.length - 1;
   }
   protected invalid(code: string, message: string, open = false): Reading {
     return invalid(code, message, this.edits, open);
@@ -146,22 +149,26 @@ export const readJsonAnswer = (
     },
     parts: Array.isArray(value) ? (value as readonly Json[]).flat() : [value],
     withLines: (reading, word, edits) => {
-      const told = (reasons: readonly Reason[]): Reason[] =>
+      const withPlaces = (reasons: readonly Reason[]): Reason[] =>
         reasons.map((reason) => withLine(reason, word, edits));
       return reading.kind === 'plans'
-        ? { ...reading, notes: told(reading.notes) }
-        : { ...reading, reasons: told(reading.reasons) };
+        ? { ...reading, notes: withPlaces(reading.notes) }
+        : { ...reading, reasons: withPlaces(reading.reasons) };
     },
   };
 };
 
 /** The line at an offset, counted from `first`; cheap where offsets are asked for in rising order. */
 const lineCounter = (text: string, first: number): ((offset: number) => number) => {
-  let [at, line] = [0, first];
+  let [lineIndex, line] = [0, first];
   return (offset) => {
-    if (offset < at) [at, line] = [0, first];
-    for (let end = text.indexOf('\n', at); end >= 0 && end < offset; end = text.indexOf('\n', at)) {
-      at = end + 1;
+    if (offset < lineIndex) [lineIndex, line] = [0, first];
+    for (
+      let end = text.indexOf('\n', lineIndex);
+      end >= 0 && end < offset;
+      end = text.indexOf('\n', lineIndex)
+    ) {
+      lineIndex = end + 1;
       line += 1;
     }
     return line;

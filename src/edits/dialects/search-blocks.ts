@@ -45,20 +45,20 @@ class SearchReader extends BlockReader {
   }
 
   protected one(line: string): Reading | null {
-    const isFence = this.outside.take(this.at, line);
+    const isFence = this.outside.take(this.lineIndex, line);
     if (STRAY.test(line) || CLOSE.test(line))
       return this.invalid(
         'stray_line',
-        `Line ${this.at + 1} of the answer, ${line.trim()}, does not belong to an open block.`,
+        `Line ${this.lineIndex + 1} of the answer, ${line.trim()}, does not belong to an open block.`,
       );
     if (OPEN.test(line)) return this.#block();
     this.#prose = (this.named(line) === null && line.trim() !== '' && !isFence) || this.#prose;
-    this.at += 1;
+    this.lineIndex += 1;
     return null;
   }
 
   #block(): Reading | null {
-    let from = this.at + 1;
+    let from = this.lineIndex + 1;
     const block = `The block at line ${from}`;
     const ends = (line = ''): boolean => CLOSE.test(line) || OPEN.test(line);
     let end = from;
@@ -99,8 +99,8 @@ class SearchReader extends BlockReader {
     if (from > start && RULE.test(this.lines[from] ?? '')) from += 1;
     return { line, from };
   }
-  #lineMark(at: number): RegExpExecArray | null {
-    return LINE.exec(this.lines[at] ?? '');
+  #lineMark(lineIndex: number): RegExpExecArray | null {
+    return LINE.exec(this.lines[lineIndex] ?? '');
   }
 
   /** Returns the lines that may divide the block: those that are as long as its first marker, if there are any. */
@@ -109,7 +109,7 @@ class SearchReader extends BlockReader {
       .slice(from, end)
       .flatMap((line, i) => (DIVIDER.test(line) ? [from + i] : []));
     const mark = '='.repeat(this.line().search(/ /));
-    const same = all.filter((at) => this.lines[at]?.trimEnd() === mark);
+    const same = all.filter((lineIndex) => this.lines[lineIndex]?.trimEnd() === mark);
     return same.length > 0 ? same : all;
   }
 }

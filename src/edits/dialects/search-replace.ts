@@ -64,19 +64,19 @@ class FindReader extends BlockReader {
       );
     const fault = super.atEnd();
     if (fault !== null || this.#proseAt === null) return fault;
-    this.at = this.#proseAt;
+    this.lineIndex = this.#proseAt;
     return this.#astray();
   }
 
   protected one(line: string): Reading | null {
-    const isFence = this.outside.take(this.at, line);
+    const isFence = this.outside.take(this.lineIndex, line);
     if (isFence && this.outside.fences.open === null) this.#ended = true;
     const find = FIND.exec(line);
     if (find) return this.#block(find[1]);
     const path = FILE.exec(line)?.[1]?.trimEnd();
     const isProse = line.trim() !== '' && !isFence;
     const fault = path === undefined ? this.#between(line, isProse) : this.#openFile(path);
-    if (fault === null) this.at += 1;
+    if (fault === null) this.lineIndex += 1;
     return fault;
   }
 
@@ -85,11 +85,11 @@ class FindReader extends BlockReader {
     if (this.#hasOpenFile)
       return this.broken(
         'no_find',
-        `Two FILE lines follow each other at line ${this.at + 1} of the answer. Put FIND, REPLACE and END after each.`,
+        `Two FILE lines follow each other at line ${this.lineIndex + 1} of the answer. Put FIND, REPLACE and END after each.`,
       );
     this.path = namedPath(path, this.context.files) ?? path;
     this.#hasOpenFile = true;
-    this.outside.belongs(this.at);
+    this.outside.belongs(this.lineIndex);
     return null;
   }
 
@@ -99,13 +99,13 @@ class FindReader extends BlockReader {
     if (this.#hasOpenFile)
       return isProse ? this.broken('no_find', `${this.lineWords()}, should be \`FIND:\`.`) : null;
     this.named(line);
-    if (isProse && !this.#ended && this.blocks.length > 0) this.#proseAt ??= this.at;
+    if (isProse && !this.#ended && this.blocks.length > 0) this.#proseAt ??= this.lineIndex;
     return null;
   }
 
   /** Reads FIND, REPLACE and END; the present line is FIND. */
   #block(number: string | undefined): Reading | null {
-    const from = this.at + 1;
+    const from = this.lineIndex + 1;
     const path = this.file(
       `The FIND at line ${from} of the answer has no \`FILE: \` line before it.`,
     );
@@ -152,8 +152,10 @@ class FindReader extends BlockReader {
       return this.broken('stray_line', message);
     return this.#ambiguous(`${message} The END before it may have been a line of the text.`);
   }
-  #inBody(at: number): Reading {
-    return this.#ambiguous(`${this.lineWords(at)}, is inside a block and looks like a marker.`);
+  #inBody(lineIndex: number): Reading {
+    return this.#ambiguous(
+      `${this.lineWords(lineIndex)}, is inside a block and looks like a marker.`,
+    );
   }
   #ambiguous(what: string): Reading {
     const message = `${what} It is not clear where the block ends. Choose FIND and REPLACE without such lines, and close every block.`;

@@ -118,10 +118,10 @@ class StringEditReader {
     return fault;
   }
 
-  #edit(given: Json, outerPath: Json | undefined, isListed: boolean): Reading | null {
+  #edit(original: Json, outerPath: Json | undefined, isListed: boolean): Reading | null {
     const index = this.#edits.length;
     const bad = (code: string, message: string): Reading => invalid(code, message, index);
-    const item = renamed(given);
+    const item = renamed(original);
     if (!isJsonObject(item)) return bad('wrong_type', 'The edit is not an object.');
     const unknown = isListed ? keyBeside(item, EDIT_KEYS) : undefined;
     if (unknown !== undefined)
@@ -134,7 +134,7 @@ class StringEditReader {
       return bad('missing_key', 'The edit needs `old_string` and `new_string`, both strings.');
     if (typeof everywhere !== 'boolean')
       return bad('wrong_type', '`replace_all` must be true or false.');
-    const responseLine = this.#response.lineOf(given);
+    const responseLine = this.#response.lineOf(original);
     this.#edits.push({
       kind: 'text',
       path,

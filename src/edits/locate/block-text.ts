@@ -178,6 +178,6 @@ export class BlockText implements SearchedText<LinesEdit, LinePlace> {
     this.#partSearches += 1;
     const places = placesOfPart(this.lines, part, PLACES_KEPT + 1);
     const nodes = places.length === 0 ? [] : [...this.chain];
-    return places.map((at) => nodes[at] ?? 0);
+    return places.map((lineIndex) => nodes[lineIndex] ?? 0);
   }
 }

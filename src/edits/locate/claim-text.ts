@@ -119,7 +119,7 @@ export class ClaimText implements SearchedText<RangeEdit, RangePlace> {
       return `by number only. Quote the check from the listing (for example "${claim.from + 1}${example}"), at both ends of a range.`;
     }
     if (this.#isKnown) return null;
-    if (!claim.held)
+    if (!claim.isHeld)
       return 'and quotes only one end of its range, so the other is only a number. Quote the checks from the listing at both ends.';
     if (!this.#finder.isRepeated(claim)) return null;
     return 'and quotes text that also occurs elsewhere, so only the number identifies the line, and the file may have changed since it was shown. Quote more adjacent lines in `context_before` and `context_after`, until they occur in one place.';
@@ -154,11 +154,11 @@ const mismatch = (
   if (wrong !== undefined) {
     const { line, check } = wrong.quoted;
     const real = lines.line(line - 1);
-    const found =
+    const actual =
       real === undefined
         ? 'there is no such line'
         : `that line is ${line}${checkAt(lines, line) ?? ''}| ${quoted(real, 160)}`;
-    const message = `The ${type} quotes ${line}${check ?? ''}, but ${found}.${repeated} Quote number and check of the line that you mean from the listing.`;
+    const message = `The ${type} quotes ${line}${check ?? ''}, but ${actual}.${repeated} Quote number and check of the line that you mean from the listing.`;
     return { code: 'check_mismatch', message };
   }
   const beforeFails =
@@ -168,11 +168,11 @@ const mismatch = (
     : (['context_after', claim.after, claim.from + claim.length] as const);
   const i = context.findIndex((line, n) => lines.line(from + n) !== line);
   const expected = context[i] ?? '';
-  const found = lines.line(from + i);
+  const actual = lines.line(from + i);
   const difference =
-    found === undefined
+    actual === undefined
       ? `expected ${quoted(expected, 160)} ${from + i < 0 ? 'before the first line' : 'after the last line'} of the file`
-      : `line ${from + i + 1} differs in ${differs(expected, found)}: expected ${quoted(expected, 160)}, found ${quoted(found, 160)}`;
+      : `line ${from + i + 1} differs in ${differs(expected, actual)}: expected ${quoted(expected, 160)}, found ${quoted(actual, 160)}`;
   const message = `\`${key}\` of the ${type} at line ${claim.from + 1} is not there: ${difference}. ${describeNearest(nearest(lines.all, context, claim.from + 1))}${repeated} Quote the adjacent lines exactly, or number and check from the listing.`;
   return { code: 'context_mismatch', message };
 };

@@ -22,7 +22,7 @@ export interface Claim {
   /** A number stands alone: neither a check nor a context goes with it. */
   readonly bareEnds: boolean;
   /** Both ends of the lines that go away are covered by what is quoted. An end of the file is what it is. */
-  readonly held: boolean;
+  readonly isHeld: boolean;
   readonly before: readonly string[];
   readonly after: readonly string[];
 }
@@ -32,7 +32,7 @@ export const claimOf = ({ hint }: RangeEdit, count: number): Claim => {
   const { type, lines, contextBefore: before, contextAfter: after } = hint;
   if (lines === null) {
     const from = type === 'append' ? count : 0;
-    return { from, length: 0, checks: [], bareEnds: false, held: true, before, after };
+    return { from, length: 0, checks: [], bareEnds: false, isHeld: true, before, after };
   }
   const hasContext = before.length + after.length > 0;
   const [start, end] = lines;
@@ -41,7 +41,7 @@ export const claimOf = ({ hint }: RangeEdit, count: number): Claim => {
     // The line after the last one is named by no listing; its number alone says what is meant: the end.
     const checks = start.check === null ? [] : [{ offset: 0, quoted: start }];
     const isSure = checks.length > 0 || hasContext || from === count;
-    return { from, length: 0, checks, bareEnds: !isSure, held: isSure, before, after };
+    return { from, length: 0, checks, bareEnds: !isSure, isHeld: isSure, before, after };
   }
   const length = end.line - from;
   const ends = [
@@ -52,7 +52,7 @@ export const claimOf = ({ hint }: RangeEdit, count: number): Claim => {
   const covered = hasContext || checks.length === 2 || (checks.length === 1 && length === 1);
   const startHeld = before.length > 0 || checks.some(({ offset }) => offset === 0);
   const endHeld = after.length > 0 || checks.some(({ offset }) => offset === length - 1);
-  return { from, length, checks, bareEnds: !covered, held: startHeld && endHeld, before, after };
+  return { from, length, checks, bareEnds: !covered, isHeld: startHeld && endHeld, before, after };
 };
 
 /** How alike all that is quoted is to what stands at `from`: the loosest level that a line of a context needs; null: it does not stand there. */
@@ -72,10 +72,10 @@ export const matchesContext = (
   from: number,
 ): Level | null => {
   let loosest: Level = 'exact';
-  for (const [i, wanted] of context.entries()) {
-    const found = lines.line(from + i);
-    if (found === wanted) continue;
-    const level = found === undefined ? undefined : levelBetween(found, wanted);
+  for (const [i, expected] of context.entries()) {
+    const actual = lines.line(from + i);
+    if (actual === expected) continue;
+    const level = actual === undefined ? undefined : levelBetween(actual, expected);
     if (level === undefined) return null;
     loosest = looser(loosest, level);
   }
@@ -173,13 +173,15 @@ export class ClaimFinder {
     const [check] = claim.checks;
     if (check !== undefined) {
       const lines = this.#byCheck.get(check.quoted.check ?? '') ?? [];
-      return lines.length > CHECK_CANDIDATES ? [] : lines.map((at) => at - check.offset);
+      return lines.length > CHECK_CANDIDATES
+        ? []
+        : lines.map((lineIndex) => lineIndex - check.offset);
     }
     const { before, after, length } = claim;
     const [context, offset] =
       before.length >= after.length ? [before, -before.length] : [after, length];
     const places = this.#chain.find(context, 'exact');
-    return places.more ? [] : places.first.map((at) => at - offset);
+    return places.more ? [] : places.first.map((lineIndex) => lineIndex - offset);
   }
 
   get #byCheck(): ReadonlyMap<string, readonly number[]> {
@@ -187,8 +189,8 @@ export class ClaimFinder {
     const index = new Map<string, number[]>();
     for (const { checks } of this.#claims)
       for (const { quoted } of checks) index.set(quoted.check ?? '', []);
-    for (let at = 0; at < this.#lines.length; at += 1)
-      index.get(checkAt(this.#lines, at + 1) ?? '')?.push(at);
+    for (let lineIndex = 0; lineIndex < this.#lines.length; lineIndex += 1)
+      index.get(checkAt(this.#lines, lineIndex + 1) ?? '')?.push(lineIndex);
     return (this.#placesByCheck = index);
   }
 
@@ -209,11 +211,12 @@ export class ClaimFinder {
 
   #adjacent(covered: readonly number[]): readonly Stretch[] {
     const stretches: { next: number; atEnd: boolean; lines: string[] }[] = [];
-    for (const at of [...new Set(covered)].sort((a, b) => a - b)) {
+    for (const lineIndex of [...new Set(covered)].sort((a, b) => a - b)) {
       let last = stretches.at(-1);
-      if (last?.next !== at) stretches.push((last = { next: at, atEnd: false, lines: [] }));
-      last.next = at + 1;
-      const line = this.#lines.line(at);
+      if (last?.next !== lineIndex)
+        stretches.push((last = { next: lineIndex, atEnd: false, lines: [] }));
+      last.next = lineIndex + 1;
+      const line = this.#lines.line(lineIndex);
       if (line === undefined) last.atEnd = true;
       else last.lines.push(line);
     }

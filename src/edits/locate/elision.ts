@@ -125,20 +125,20 @@ export const elisionReasons = (
   )
     return [];
   const view = viewOf(path, base, null, changes);
-  const known = new Set(base.all.map((old) => old.trim()));
+  const baseLines = new Set(base.all.map((old) => old.trim()));
   const reasons: Reason[] = [];
   if (listed !== undefined && !base.all.some((line) => LISTED.test(line))) {
     const message = `The new text of ${path} has the listing's numbers and checks: ${JSON.stringify(listed.slice(0, 100))}. Send only the text behind "| ".`;
     reasons.push({ code: 'listing', path, message });
   }
-  eachNewLine(view, (line, at, change) => {
+  eachNewLine(view, (line, lineIndex, change) => {
     const lost = Math.max(0, change.to - change.from - change.lines.length);
-    if (known.has(line.trim()) || !isElision(path, line, lost)) return;
+    if (baseLines.has(line.trim()) || !isElision(path, line, lost)) return;
     const what =
       lost > 0
         ? `replaces part of the file (${lost} lines fewer)`
         : 'reads as if text were omitted';
-    const message = `Line ${at + 1} of the new ${path} (${JSON.stringify(line.trim().slice(0, 100))}) ${what}. Send the text itself, not a placeholder.`;
+    const message = `Line ${lineIndex + 1} of the new ${path} (${JSON.stringify(line.trim().slice(0, 100))}) ${what}. Send the text itself, not a placeholder.`;
     reasons.push({ code: 'elision', path, message });
   });
   return reasons;
@@ -155,9 +155,9 @@ export type Elided = Readonly<Record<'head' | 'tail', readonly string[]>>;
 /** The two parts, where exactly one line inside stands for others and both parts say something. */
 export const splitElided = (lines: readonly string[]): Elided | null => {
   const places = lines.flatMap((line, i) => (isElided(line) ? [i] : []));
-  const [at] = places;
-  if (at === undefined || places.length > 1) return null;
-  const [head, tail] = [lines.slice(0, at), lines.slice(at + 1)];
+  const [lineIndex] = places;
+  if (lineIndex === undefined || places.length > 1) return null;
+  const [head, tail] = [lines.slice(0, lineIndex), lines.slice(lineIndex + 1)];
   const says = (part: readonly string[]): boolean => part.some((line) => line.trim() !== '');
   return says(head) && says(tail) ? { head, tail } : null;
 };
@@ -169,8 +169,8 @@ export const placeElided = (lines: readonly string[], { head, tail }: Elided): E
   const [head0, head1] = placesOf(lines, head);
   const tails = placesOf(lines, tail);
   const last = tails.at(-1);
-  const goes = (at: number | undefined, below: number | undefined): boolean =>
-    at !== undefined && below !== undefined && below > at + head.length;
+  const goes = (lineIndex: number | undefined, below: number | undefined): boolean =>
+    lineIndex !== undefined && below !== undefined && below > lineIndex + head.length;
   if (head0 === undefined || last === undefined || !goes(head0, last)) return 'none';
   // If any pair is in order the first head and the last tail are; it is the only one where neither has a second.
   if (goes(head0, tails.at(-2)) || goes(head1, last)) return 'several';
@@ -180,8 +180,8 @@ export const placeElided = (lines: readonly string[], { head, tail }: Elided): E
 /** The 0-based lines from which on all lines of `part` stand. */
 export const placesOf = (lines: readonly string[], part: readonly string[]): number[] => {
   const places: number[] = [];
-  for (let at = 0; at + part.length <= lines.length; at += 1)
-    if (part.every((line, i) => lines[at + i] === line)) places.push(at);
+  for (let lineIndex = 0; lineIndex + part.length <= lines.length; lineIndex += 1)
+    if (part.every((line, i) => lines[lineIndex + i] === line)) places.push(lineIndex);
   return places;
 };
 
@@ -193,9 +193,9 @@ export const placesOfPart = (lines: readonly string[], part: string, most: numbe
   const places: number[] = [];
   for (const [i, line] of lines.entries()) {
     for (
-      let at = line.indexOf(part);
-      at >= 0 && places.length < most;
-      at = line.indexOf(part, at + 1)
+      let lineIndex = line.indexOf(part);
+      lineIndex >= 0 && places.length < most;
+      lineIndex = line.indexOf(part, lineIndex + 1)
     )
       places.push(i);
     if (places.length >= most) break;
@@ -219,23 +219,38 @@ export const withinLine = (
 ): readonly string[] | null => {
   const [first = '', ...rest] = replace;
   if (rest.length === 0 && first.includes(part) && text.includes(first)) return null;
-  const at = text.indexOf(part);
-  const head = text.slice(0, at);
-  const tail = text.slice(at + part.length);
+  const start = text.indexOf(part);
+  const head = text.slice(0, start);
+  const tail = text.slice(start + part.length);
   if (head === '' && tail.trim() === '') return null;
+  if (isBadlyIndented(head, first, rest) || saysNeighbours(head, tail, part, replace)) return null;
+  const lines = [head + first, ...rest];
+  return [...lines.slice(0, -1), (lines.at(-1) ?? '') + tail];
+};
+
+/** White space alone stands before the part, and the new lines are not indented as that needs. */
+const isBadlyIndented = (head: string, first: string, rest: readonly string[]): boolean => {
+  if (head === '' || head.trim() !== '') return false;
   const below = rest.filter((line) => line.trim() !== '');
   const isDeep = (line: string): boolean =>
     line.startsWith(head) && /^\s/.test(line.slice(head.length));
   const fits =
     below.every((line) => line.startsWith(head)) &&
     (!OPENS.test(first) || below.slice(0, 1).every(isDeep));
-  if (head !== '' && head.trim() === '' && (/^\s/.test(first) || !fits)) return null;
+  return /^\s/.test(first) || !fits;
+};
+
+/** The new lines say again what stands before or after the part. */
+const saysNeighbours = (
+  head: string,
+  tail: string,
+  part: string,
+  replace: readonly string[],
+): boolean => {
   const [before, after] = [head.trimStart(), tail.trimEnd()];
+  const [first = ''] = replace;
+  const last = replace.at(-1) ?? '';
   const saysBefore =
     before !== '' && first.trimStart().startsWith(before) && !part.startsWith(before);
-  const saysAfter =
-    /[^)\]}>"'`]/.test(after) && (replace.at(-1) ?? '').endsWith(after) && !part.endsWith(after);
-  if (saysBefore || saysAfter) return null;
-  const lines = [head + first, ...rest];
-  return [...lines.slice(0, -1), (lines.at(-1) ?? '') + tail];
+  return saysBefore || (/[^)\]}>"'`]/.test(after) && last.endsWith(after) && !part.endsWith(after));
 };

@@ -40,26 +40,26 @@ export const folded = (text: string, likeness: TextLikeness, isWhole: boolean): 
   let count = 0;
   /** From here on the text is taken as it is. */
   let start = 0;
-  for (let at = 0; at < text.length;) {
-    const code = text.charCodeAt(at);
-    const end = isBlank(code) ? blanksEnd(text, at, isWhole) : at;
-    if (end > at) {
-      parts.push(text.slice(start, at));
-      start = at = end;
+  for (let offset = 0; offset < text.length;) {
+    const code = text.charCodeAt(offset);
+    const end = isBlank(code) ? blanksEnd(text, offset, isWhole) : offset;
+    if (end > offset) {
+      parts.push(text.slice(start, offset));
+      start = offset = end;
       continue;
     }
     // Blanks within a line are passed over as one run, or each would look for its end again.
-    let next = at + 1;
+    let next = offset + 1;
     if (isBlank(code)) while (isBlank(text.charCodeAt(next))) next += 1;
-    const other = code < FIRST_NOT_ASCII ? undefined : plain?.get(text.charAt(at));
+    const other = code < FIRST_NOT_ASCII ? undefined : plain?.get(text.charAt(offset));
     if (other === undefined) {
-      for (; at < next; at += 1) origins[count++] = at;
+      for (; offset < next; offset += 1) origins[count++] = offset;
       continue;
     }
-    parts.push(text.slice(start, at), other);
-    origins.fill(at, count, count + other.length);
+    parts.push(text.slice(start, offset), other);
+    origins.fill(offset, count, count + other.length);
     count += other.length;
-    start = at = next;
+    start = offset = next;
   }
   parts.push(text.slice(start));
   return { text: parts.join(''), origins: origins.subarray(0, count) };

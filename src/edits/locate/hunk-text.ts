@@ -146,17 +146,17 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
   }
 
   /** Refuses a place that ends otherwise than the hunk says, or that an earlier hunk covers. */
-  #checked(edit: LinesEdit, found: LinePlace | Fault): LinePlace | Fault {
-    if ('code' in found) return found;
-    const ending = this.#wrongEnding(edit, found.first);
+  #checked(edit: LinesEdit, result: LinePlace | Fault): LinePlace | Fault {
+    if ('code' in result) return result;
+    const ending = this.#wrongEnding(edit, result.first);
     if (ending !== null) return fault('final_newline', ending);
-    if (found.first < this.#end)
+    if (result.first < this.#end)
       return fault(
         'overlap',
-        `It belongs at line ${found.first + 1}, but the hunk before it reaches to line ${this.#end}. Send hunks in the order of the file, joined where they touch the same lines.`,
+        `It belongs at line ${result.first + 1}, but the hunk before it reaches to line ${this.#end}. Send hunks in the order of the file, joined where they touch the same lines.`,
       );
-    this.#end = found.first + edit.before.length;
-    return found;
+    this.#end = result.first + edit.before.length;
+    return result;
   }
 
   find(pass: PassName, edit: LinesEdit): Found {
@@ -181,13 +181,13 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
   #belowAnchors(anchors: readonly string[]): number | string {
     let below = this.#end;
     for (const text of anchors) {
-      const [at, ...others] = this.#anchors.get(text) ?? [];
+      const [lineIndex, ...others] = this.#anchors.get(text) ?? [];
       const quote = JSON.stringify(text.slice(0, ANCHOR_CHARS));
-      if (at === undefined)
+      if (lineIndex === undefined)
         return `No line of the file is ${quote}, which \`@@\` names. Quote a whole line.`;
       if (others.length > 0)
         return `Several lines of the file are ${quote}, which \`@@\` names. Name one that occurs once.`;
-      below = Math.max(below, at);
+      below = Math.max(below, lineIndex);
     }
     return below;
   }
@@ -260,8 +260,8 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
     const readings = this.#secondReadings(edit);
     for (const level of LEVELS) {
       if (level !== 'exact' && !mayUse(edit, level, this.settings)) continue;
-      const found = this.#alike(edit, level, readings);
-      if (found !== null) return found;
+      const result = this.#alike(edit, level, readings);
+      if (result !== null) return result;
     }
     return null;
   }
@@ -270,8 +270,8 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
     const isBounded = hintOf(edit).bounds !== null;
     const chain = isBounded ? this.#plain : this.#either;
     const places = this.#fitting(edit, chain.find(edit.before, level, readings));
-    const [at] = places.first;
-    if (at === undefined) return null;
+    const [lineIndex] = places.first;
+    if (lineIndex === undefined) return null;
     // Away from the stated line a reading with a lost blank may be the true one, so it must not fit in a second place.
     const all = isBounded
       ? places
@@ -280,18 +280,18 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
     const first = [...new Set([...all.first, ...(isStated ? [statedAt(edit)] : [])])];
     return first.length > 1 || all.more
       ? repeated({ ...all, first }, edit)
-      : this.#accept(edit, placeAt(edit, at));
+      : this.#accept(edit, placeAt(edit, lineIndex));
   }
 
   #indented(edit: LinesEdit): Found {
     const { bounds, lacksNewline } = hintOf(edit);
     if (lacksNewline.before) return null;
-    const found = shiftedPlaces(bounds === null ? this.#either : this.#plain, edit.before);
+    const result = shiftedPlaces(bounds === null ? this.#either : this.#plain, edit.before);
     const all = this.#fitting(edit, {
-      first: found.places.map(({ first }) => first),
-      more: found.more,
+      first: result.places.map(({ first }) => first),
+      more: result.more,
     });
-    const place = found.places.find(({ first }) => first === all.first[0]);
+    const place = result.places.find(({ first }) => first === all.first[0]);
     if (place === undefined) return null;
     if (all.first.length > 1 || all.more) return repeated(all, edit);
     const before = this.index.range(place.first, place.first + edit.before.length);
@@ -315,7 +315,7 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
 
   #standsAt(
     edit: LinesEdit,
-    isLike = (text: string, at: number) => this.index.is(at, text),
+    isLike = (text: string, lineIndex: number) => this.index.is(lineIndex, text),
   ): boolean {
     const first = statedAt(edit);
     return (
@@ -328,7 +328,7 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
   #fitting(edit: LinesEdit, { first, more }: Places): Places {
     const { bounds, lacksNewline } = hintOf(edit);
     const below = bounds === null ? 0 : this.#below;
-    const places = { first: first.filter((at) => at >= below), more };
+    const places = { first: first.filter((lineIndex) => lineIndex >= below), more };
     if (bounds?.atEnd !== true && !lacksNewline.before) return places;
     const end = this.index.length - edit.before.length;
     if (places.first.includes(end)) return { first: [end], more: false };
@@ -380,12 +380,12 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
   }
 
   /** Returns why what the hunk says about the end of the file is not true; null: it is. */
-  #wrongEnding(edit: LinesEdit, at: number): string | null {
+  #wrongEnding(edit: LinesEdit, lineIndex: number): string | null {
     const { length } = this.index;
     const { before, after } = hintOf(edit).lacksNewline;
     if (before && this.index.end(length - 1) !== '')
       return 'It says `\\ No newline at end of file`, but the file ends with a line ending. Omit that line.';
-    if (at + edit.before.length !== length && (before || after))
+    if (lineIndex + edit.before.length !== length && (before || after))
       return 'It says `\\ No newline at end of file`, but does not reach the end of the file. Omit that line.';
     return null;
   }
@@ -423,9 +423,9 @@ const placesOfAnchors = (
   const anchors = new Map<string, number[]>();
   for (const { hint } of edits)
     for (const line of hint.hunk?.bounds?.anchors ?? []) anchors.set(line, []);
-  for (const [at, line] of anchors.size === 0 ? [] : index.all.entries()) {
+  for (const [lineIndex, line] of anchors.size === 0 ? [] : index.all.entries()) {
     const places = anchors.get(line.trim());
-    if (places !== undefined && places.length < 2) places.push(at);
+    if (places !== undefined && places.length < 2) places.push(lineIndex);
   }
   return anchors;
 };

@@ -11,10 +11,13 @@ const indentOf = (line: string): string => /^[ \t]*/.exec(line)?.[0] ?? '';
 const isBlank = (line: string): boolean => line.trim() === '';
 
 /** How the answer's lines `wanted` become the file's lines `found`, or null where they differ in anything but a uniform indentation. */
-const indentShift = (wanted: readonly string[], found: readonly string[]): Shift | null => {
+const indentShift = (
+  answerLines: readonly string[],
+  fileLines: readonly string[],
+): Shift | null => {
   const pairs: (readonly [string, string])[] = [];
-  for (const [i, line] of wanted.entries()) {
-    const other = found[i] ?? '';
+  for (const [i, line] of answerLines.entries()) {
+    const other = fileLines[i] ?? '';
     if (isBlank(line) && isBlank(other)) continue;
     const [a, b] = [indentOf(line), indentOf(other)];
     if (line.slice(a.length) !== other.slice(b.length)) return null;
@@ -55,11 +58,11 @@ export interface ShiftedPlaces {
 
 /** `chain` must know the texts of `lines`. */
 export const shiftedPlaces = (chain: LineChain, lines: readonly string[]): ShiftedPlaces => {
-  const found = chain.find(lines, 'indent');
-  const places = found.first.flatMap((first) => {
+  const fileLines = chain.find(lines, 'indent');
+  const places = fileLines.first.flatMap((first) => {
     const texts = chain.run(first, lines.length).map((node) => chain.textOf(node));
     const shift = indentShift(lines, texts);
     return shift === null ? [] : [{ first, shift }];
   });
-  return { places, more: found.more };
+  return { places, more: fileLines.more };
 };

@@ -64,22 +64,45 @@ const foldedLengths = (text: string): number[] => {
   return lengths;
 };
 
-/** `now` as the answer means it for the line `base`, which the answer quotes as `old`. */
-const carryLine = (old: string, base: string, now: string): string => {
-  if (old === base || old === now) return old === now ? base : now;
-  let [head, tail] = sameEnds(old, now);
-  // Blanks at the end alone say nothing about what the file has there.
-  if (old.slice(old.length - tail).trim() === '') tail = 0;
+/** Returns `fresh` as the response means it for the line `base`, which it quotes as `old`. */
+const carryLine = (old: string, base: string, fresh: string): string => {
+  if (old === fresh) return base;
+  if (old === base) return fresh;
+  const { head, start } = sharedHead(old, base, fresh);
+  const { tail, end } = sharedTail(old, base, fresh);
+  return (
+    base.slice(0, start) + fresh.slice(head, fresh.length - tail) + base.slice(Math.max(start, end))
+  );
+};
+
+/** Length of what both sides share at their start, and where that ends in `base`. */
+const sharedHead = (
+  old: string,
+  base: string,
+  fresh: string,
+): { readonly head: number; readonly start: number } => {
   const [oldAt, baseAt] = [foldedLengths(old), foldedLengths(base)];
+  let [head] = sameEnds(old, fresh);
   // A place inside of what one character stands for (`…`) has no counterpart: less is shared then.
   while (head > 0 && !baseAt.includes(oldAt[head] ?? 0)) head -= 1;
+  return { head, start: head === 0 ? 0 : baseAt.lastIndexOf(oldAt[head] ?? 0) };
+};
+
+/** Length of what both sides share at their end, and where that begins in `base`. */
+const sharedTail = (
+  old: string,
+  base: string,
+  fresh: string,
+): { readonly tail: number; readonly end: number } => {
+  const [oldAt, baseAt] = [foldedLengths(old), foldedLengths(base)];
+  let [, tail] = sameEnds(old, fresh);
+  // Blanks at the end alone say nothing about what the file has there.
+  if (old.slice(old.length - tail).trim() === '') tail = 0;
   const whole = baseAt.at(-1) ?? 0;
   const after = (shared: number): number => oldAt[old.length - shared] ?? 0;
   while (tail > 0 && after(tail) <= whole && !baseAt.includes(after(tail))) tail -= 1;
-  const start = head === 0 ? 0 : baseAt.lastIndexOf(oldAt[head] ?? 0);
-  const end =
-    tail === 0 || after(tail) > whole ? base.length : Math.max(start, baseAt.indexOf(after(tail)));
-  return base.slice(0, start) + now.slice(head, now.length - tail) + base.slice(end);
+  const isPast = tail === 0 || after(tail) > whole;
+  return { tail, end: isPast ? base.length : baseAt.indexOf(after(tail)) };
 };
 
 /**
@@ -89,25 +112,26 @@ const carryLine = (old: string, base: string, now: string): string => {
 export const carryLines = (
   old: readonly string[],
   base: readonly string[],
-  now: readonly string[],
+  fresh: readonly string[],
   kept: ArrayLike<number>,
 ): (string | null)[] => {
   const result: (string | null)[] = [];
+  const isKept = (j: number): boolean => (kept[j] ?? -1) >= 0;
   let oldFrom = 0;
-  for (let j = 0; j < now.length;) {
-    if ((kept[j] ?? -1) >= 0) {
+  for (let j = 0; j < fresh.length;) {
+    if (isKept(j)) {
       oldFrom = (kept[j] ?? 0) + 1;
       result.push(null);
       j += 1;
       continue;
     }
     let end = j;
-    while (end < now.length && (kept[end] ?? -1) < 0) end += 1;
-    const oldEnd = end < now.length ? (kept[end] ?? 0) : old.length;
-    const paired = oldEnd - oldFrom === end - j;
-    for (let i = j; i < end; i += 1) {
-      const at = oldFrom + i - j;
-      result.push(paired ? carryLine(old[at] ?? '', base[at] ?? '', now[i] ?? '') : (now[i] ?? ''));
+    while (end < fresh.length && !isKept(end)) end += 1;
+    const oldEnd = end < fresh.length ? (kept[end] ?? 0) : old.length;
+    const isPaired = oldEnd - oldFrom === end - j;
+    for (const [i, line] of fresh.slice(j, end).entries()) {
+      const [oldLine = '', baseLine = ''] = [old[oldFrom + i], base[oldFrom + i]];
+      result.push(isPaired ? carryLine(oldLine, baseLine, line) : line);
     }
     j = end;
   }

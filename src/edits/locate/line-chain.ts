@@ -47,9 +47,9 @@ export class LineChain {
   #head: number;
 
   /** `wanted` must yield every text that `find` will be asked for. */
-  constructor(base: readonly string[] | LineIndex, wanted: () => Iterable<string>) {
+  constructor(base: readonly string[] | LineIndex, texts: () => Iterable<string>) {
     this.#base = indexOfLines(base);
-    this.#wanted = wanted;
+    this.#wanted = texts;
     this.#head = base.length > 0 ? 0 : NONE;
   }
 
@@ -82,9 +82,10 @@ export class LineChain {
     let kept = NONE;
     let node = this.#head;
     for (;;) {
-      const made: string[] = [];
-      for (; node >= this.#base.length; node = this.#after(node)) made.push(this.textOf(node));
-      list.put(kept + 1, node === NONE ? this.#base.length : node, made);
+      const madeNumber: string[] = [];
+      for (; node >= this.#base.length; node = this.#after(node))
+        madeNumber.push(this.textOf(node));
+      list.put(kept + 1, node === NONE ? this.#base.length : node, madeNumber);
       if (node === NONE) return list.done();
       // The next place from here on where something else follows than the next base line.
       while (linked < links.length && (links[linked] ?? 0) < node) linked += 1;
@@ -105,13 +106,13 @@ export class LineChain {
     const after = last === undefined ? this.#head : this.#after(last);
     const kept = new Set(parts.filter((part) => typeof part === 'number'));
     for (const node of old) if (!kept.has(node)) this.#gone.add(node);
-    let left = before;
+    let leftNode = before;
     for (const part of parts) {
       const node = typeof part === 'number' ? part : this.#make(part);
-      this.#link(left, node);
-      left = node;
+      this.#link(leftNode, node);
+      leftNode = node;
     }
-    this.#link(left, after);
+    this.#link(leftNode, after);
   }
 
   /**
@@ -137,52 +138,53 @@ export class LineChain {
     return this.#verify(index, { ids, others }, anchor);
   }
 
-  #verify(
-    index: Index,
-    { ids, others }: { readonly ids: readonly number[]; readonly others: readonly number[] },
-    anchor: number,
-  ): Places {
-    const fits = (i: number, node: number): boolean => {
-      const id = this.#idAt(index, node);
-      return id !== NONE && (id === ids[i] || id === others[i]);
+  #verify(index: Index, ids: LineIds, anchor: number): Places {
+    const steps = {
+      rest: LOCATE_STEPS_PER_LINE * (this.#base.length + this.#made.length + ids.ids.length) + 1000,
     };
-    let budget =
-      LOCATE_STEPS_PER_LINE * (this.#base.length + this.#made.length + ids.length) + 1000;
     const first: number[] = [];
-    for (const node of candidates(index, ids[anchor] ?? NONE, others[anchor] ?? NONE)) {
+    for (const node of candidates(index, ids.ids[anchor] ?? NONE, ids.others[anchor] ?? NONE)) {
       if (this.#gone.has(node)) continue;
       if (first.length > PLACES_KEPT) break;
-      if (budget < 0)
-        return others.some((id) => id !== NONE) ? { first, more: true } : this.#linear(index, ids);
-      let start = node;
-      let i = anchor;
-      while (i > 0 && start !== NONE) {
-        const previous = this.#before(start);
-        budget--;
-        if (previous === NONE || !fits(i - 1, previous)) break;
-        start = previous;
-        i--;
-      }
-      if (i > 0) continue;
-      let right = node;
-      i = anchor;
-      while (i < ids.length && right !== NONE && fits(i, right)) {
-        right = this.#after(right);
-        i++;
-        budget--;
-      }
-      if (i === ids.length) first.push(start);
+      if (steps.rest < 0)
+        return ids.others.some((id) => id !== NONE)
+          ? { first, more: true }
+          : this.#linear(index, ids.ids);
+      const start = this.#startOf(index, ids, { anchor, node }, steps);
+      if (start !== NONE) first.push(start);
     }
     return { first: first.slice(0, PLACES_KEPT), more: first.length > PLACES_KEPT };
   }
 
-  #linear(index: Index, ids: readonly number[]): Places {
-    const fallback = [0];
-    for (let i = 1, k = 0; i < ids.length; i++) {
-      while (k > 0 && ids[i] !== ids[k]) k = fallback[k - 1] ?? 0;
-      if (ids[i] === ids[k]) k++;
-      fallback[i] = k;
+  /** Returns the first node of the lines if their line `anchor` is the node; NONE: they do not stand around it. */
+  #startOf(
+    index: Index,
+    { ids, others }: LineIds,
+    { anchor, node }: { readonly anchor: number; readonly node: number },
+    steps: { rest: number },
+  ): number {
+    const fits = (i: number, other: number): boolean => {
+      const id = this.#idAt(index, other);
+      return id !== NONE && (id === ids[i] || id === others[i]);
+    };
+    let start = node;
+    for (let i = anchor; i > 0; i -= 1) {
+      start = this.#before(start);
+      steps.rest -= 1;
+      if (start === NONE || !fits(i - 1, start)) return NONE;
     }
+    let right = node;
+    for (let i = anchor; i < ids.length; i += 1) {
+      if (right === NONE || !fits(i, right)) return NONE;
+      right = this.#after(right);
+      steps.rest -= 1;
+    }
+    return start;
+  }
+
+  /** Finds the lines in one pass over the text. */
+  #linear(index: Index, ids: readonly number[]): Places {
+    const fallback = fallbacksOf(ids);
     const first: number[] = [];
     const recent: number[] = [];
     let seen = 0;
@@ -200,8 +202,8 @@ export class LineChain {
   }
 
   #indexFor(level: Likeness): Index {
-    const known = this.#indexes.get(level);
-    if (known) return known;
+    const existing = this.#indexes.get(level);
+    if (existing) return existing;
     const key = LEVEL_KEYS[level];
     const ids = new Map<string, number>();
     for (const text of this.#wanted()) {
@@ -209,21 +211,21 @@ export class LineChain {
       if (!ids.has(k)) ids.set(k, ids.size);
     }
     const idOf = new Int32Array(this.#base.length).fill(NONE);
-    if (level !== 'exact' || !this.#base.findAll(ids, (id, at) => (idOf[at] = id)))
-      this.#base.all.forEach((text, at) => (idOf[at] = ids.get(key(text)) ?? NONE));
+    if (level !== 'exact' || !this.#base.findAll(ids, (id, lineIndex) => (idOf[lineIndex] = id)))
+      this.#base.all.forEach((text, lineIndex) => (idOf[lineIndex] = ids.get(key(text)) ?? NONE));
     const index: Index = { ids, ...byId(idOf, ids.size), madeNodes: new Map(), idOf, madeIds: [] };
     this.#indexes.set(level, index);
-    for (const made of this.#made.keys()) this.#enterMade(index, level, made);
+    for (const madeNumber of this.#made.keys()) this.#enterMade(index, level, madeNumber);
     return index;
   }
 
-  #enterMade(index: Index, level: Likeness, made: number): void {
-    const id = index.ids.get(LEVEL_KEYS[level](this.#made[made] ?? '')) ?? NONE;
-    index.madeIds[made] = id;
+  #enterMade(index: Index, level: Likeness, madeNumber: number): void {
+    const id = index.ids.get(LEVEL_KEYS[level](this.#made[madeNumber] ?? '')) ?? NONE;
+    index.madeIds[madeNumber] = id;
     if (id === NONE) return;
     const nodes = index.madeNodes.get(id);
-    if (nodes === undefined) index.madeNodes.set(id, [this.#base.length + made]);
-    else nodes.push(this.#base.length + made);
+    if (nodes === undefined) index.madeNodes.set(id, [this.#base.length + madeNumber]);
+    else nodes.push(this.#base.length + madeNumber);
   }
 
   #idAt(index: Index, node: number): number {
@@ -253,12 +255,29 @@ export class LineChain {
   #before(node: number): number {
     return this.#previous.get(node) ?? (node < this.#base.length ? node - 1 : NONE);
   }
-  #link(left: number, right: number): void {
-    if (left === NONE) this.#head = right;
-    else if (this.#after(left) !== right) this.#next.set(left, right);
-    if (right !== NONE && this.#before(right) !== left) this.#previous.set(right, left);
+  #link(leftNode: number, right: number): void {
+    if (leftNode === NONE) this.#head = right;
+    else if (this.#after(leftNode) !== right) this.#next.set(leftNode, right);
+    if (right !== NONE && this.#before(right) !== leftNode) this.#previous.set(right, leftNode);
   }
 }
+
+/** Of lines that are looked for: their ids, and those of second readings that are as good. */
+interface LineIds {
+  readonly ids: readonly number[];
+  readonly others: readonly number[];
+}
+
+/** How many lines of the pattern still fit behind each of its lines (Knuth-Morris-Pratt). */
+const fallbacksOf = (ids: readonly number[]): readonly number[] => {
+  const fallback = [0];
+  for (let i = 1, k = 0; i < ids.length; i++) {
+    while (k > 0 && ids[i] !== ids[k]) k = fallback[k - 1] ?? 0;
+    if (ids[i] === ids[k]) k++;
+    fallback[i] = k;
+  }
+  return fallback;
+};
 
 const byId = (idOf: Int32Array, count: number): Pick<Index, 'nodes' | 'ends'> => {
   const ends = new Int32Array(count + 1);
@@ -288,8 +307,8 @@ function* candidates(
   id: number,
   other: number,
 ): Generator<number> {
-  for (const of of new Set([id, other])) {
-    if (of !== NONE) yield* nodes.subarray(ends[of], ends[of + 1]);
-    yield* madeNodes.get(of) ?? [];
+  for (const lineId of new Set([id, other])) {
+    if (lineId !== NONE) yield* nodes.subarray(ends[lineId], ends[lineId + 1]);
+    yield* madeNodes.get(lineId) ?? [];
   }
 }

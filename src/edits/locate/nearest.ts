@@ -45,15 +45,15 @@ const LOOKALIKES: readonly (readonly [RegExp, string])[] = [
 
 /** Typographic characters as the plain ones that they look like. */
 export const foldLookalikes = (text: string): string => fold(text, LOOKALIKES);
-const fold = (text: string, by: typeof LOOKALIKES): string =>
-  by.reduce((folded, [pattern, plain]) => folded.replace(pattern, plain), text);
+const fold = (text: string, replacements: typeof LOOKALIKES): string =>
+  replacements.reduce((folded, [pattern, plain]) => folded.replace(pattern, plain), text);
 
 const squeeze = (line: string): string => line.trim().replace(/\s+/g, ' ');
 const loose = (line: string): string => squeeze(foldLookalikes(line)).toLowerCase();
 
 /** A word or more of a line, in place of the line. */
-const isPart = (expected: string, found: string): boolean =>
-  squeeze(expected).length >= PART_OF_LINE_CHARS && squeeze(found).includes(squeeze(expected));
+const isPart = (expected: string, actual: string): boolean =>
+  squeeze(expected).length >= PART_OF_LINE_CHARS && squeeze(actual).includes(squeeze(expected));
 
 /** In which way two lines differ, the mildest first, and what is the same of two lines that differ in no other. */
 const DIMENSIONS = [
@@ -74,45 +74,45 @@ export type Dimension =
   | 'end of file';
 
 /** How `found` differs from `expected`; both are lines without their ends and are not equal. */
-const dimensionOf = (expected: string, found: string): Dimension =>
-  DIMENSIONS.find(([, key]) => key(expected) === key(found))?.[0] ??
-  (isPart(expected, found) ? 'only a part of the line' : 'text');
+const dimensionOf = (expected: string, actual: string): Dimension =>
+  DIMENSIONS.find(([, key]) => key(expected) === key(actual))?.[0] ??
+  (isPart(expected, actual) ? 'only a part of the line' : 'text');
 
 /** The dimension with what cannot be seen: which typographic characters and special spaces each side has that the other has not. */
 export const differs = (
   expected: string,
-  found: string,
-  dimension = dimensionOf(expected, found),
+  actual: string,
+  dimension = dimensionOf(expected, actual),
 ): string => {
-  const own = (of: string, other: string): string[] =>
-    [...new Set(of)]
+  const own = (side: string, other: string): string[] =>
+    [...new Set(side)]
       .filter((c) => c > '\x7f' && foldLookalikes(c) !== c && !other.includes(c))
       .map(characterName);
   const sides = [
-    ['the file has', own(found, expected)],
-    ['the answer has', own(expected, found)],
+    ['the file has', own(actual, expected)],
+    ['the answer has', own(expected, actual)],
   ] as const;
-  const told = sides.flatMap(([who, names]) =>
+  const sideTexts = sides.flatMap(([who, names]) =>
     names.length === 0 ? [] : [`${who} ${names.slice(0, CHARACTERS_NAMED).join(', ')}`],
   );
-  return told.length === 0 ? dimension : `${dimension} (${told.join('; ')})`;
+  return sideTexts.length === 0 ? dimension : `${dimension} (${sideTexts.join('; ')})`;
 };
 
-const compareAt = (text: readonly string[], wanted: readonly string[], start: number): Nearest => {
+const compareAt = (text: readonly string[], quote: readonly string[], start: number): Nearest => {
   let matching = 0;
   let first: Nearest['firstDifference'] = null;
-  for (const [index, expected] of wanted.entries()) {
-    const found = text[start + index] ?? null;
-    if (found === expected) matching += 1;
+  for (const [index, expected] of quote.entries()) {
+    const actual = text[start + index] ?? null;
+    if (actual === expected) matching += 1;
     else
       first ??= {
         index,
         expected,
-        found,
-        dimension: found === null ? 'end of file' : dimensionOf(expected, found),
+        found: actual,
+        dimension: actual === null ? 'end of file' : dimensionOf(expected, actual),
       };
   }
-  const lines = text.slice(start, start + wanted.length);
+  const lines = text.slice(start, start + quote.length);
   const fits =
     lines.length <= COPIED_LINES && lines.every((line) => line.length <= COPIED_LINE_CHARS);
   return { line: start + 1, matching, firstDifference: first, lines: fits ? lines : [] };
@@ -125,59 +125,85 @@ export const likeness = (a: string, b: string): number => {
 };
 
 /** Where no line stands anywhere, not even loosely: the place of the line most like the first telling wanted line. */
-const nearestByLikeness = (text: readonly string[], wanted: readonly string[]): number | null => {
-  const index = wanted.findIndex((line) => squeeze(line).length > 3);
-  const sought = loose(wanted[index] ?? '');
+const nearestByLikeness = (text: readonly string[], quote: readonly string[]): number | null => {
+  const index = quote.findIndex((line) => squeeze(line).length > 3);
+  const target = loose(quote[index] ?? '');
   let best = 0.5;
   let place: number | null = null;
-  for (let at = 0; index >= 0 && at < Math.min(text.length, NEAREST_TEXT_LINES / 10); at += 1) {
-    const score = likeness(sought, loose(text[at] ?? ''));
-    if (score > best) [best, place] = [score, at - index];
+  if (index < 0) return null;
+  const lines = loosened(text).slice(0, NEAREST_TEXT_LINES / 10);
+  for (const [lineIndex, line] of lines.entries()) {
+    const score = likeness(target, line);
+    if (score > best) [best, place] = [score, lineIndex - index];
   }
   return place;
 };
 
 /** Where no line is alike: the place of the first line that holds the first telling wanted line as a part. */
-const nearestByPart = (text: readonly string[], wanted: readonly string[]): number | null => {
-  const index = wanted.findIndex((line) => squeeze(line).length >= PART_OF_LINE_CHARS);
-  const sought = wanted[index];
-  if (sought === undefined) return null;
-  const at = text.slice(0, NEAREST_TEXT_LINES).findIndex((line) => isPart(sought, line));
-  return at < 0 ? null : at - index;
+const nearestByPart = (text: readonly string[], quote: readonly string[]): number | null => {
+  const index = quote.findIndex((line) => squeeze(line).length >= PART_OF_LINE_CHARS);
+  const target = quote[index];
+  if (target === undefined) return null;
+  const lineIndex = text.slice(0, NEAREST_TEXT_LINES).findIndex((line) => isPart(target, line));
+  return lineIndex < 0 ? null : lineIndex - index;
 };
 
 /**
- * The place in `text` most like `wanted`: every line that stands there, loosely (white space, case and look-alikes aside), votes for
+ * The place in `text` most like `quote`: every line that stands there, loosely (white space, case and look-alikes aside), votes for
  * a place; the most votes win, then the place nearest to `hint` (1-based line). Cost is bounded whatever the inputs. Null: nothing alike.
  */
 export const nearest = (
   text: readonly string[],
-  wanted: readonly string[],
+  quote: readonly string[],
   hint = 1,
 ): Nearest | null => {
+  const best =
+    mostVoted(votesOf(text, quote), hint) ??
+    nearestByLikeness(text, quote) ??
+    nearestByPart(text, quote);
+  return best === null ? null : compareAt(text, quote, Math.max(0, best));
+};
+
+/** Places where the quote would begin, each with the weight of its lines that stand there. */
+const votesOf = (
+  text: readonly string[],
+  quote: readonly string[],
+): ReadonlyMap<number, number> => {
   const places = new Map<string, number[]>();
-  const sought = wanted.slice(0, NEAREST_WANTED_LINES).map(loose);
-  for (const line of sought) if (line !== '') places.set(line, []);
-  for (let at = 0; at < Math.min(text.length, NEAREST_TEXT_LINES); at += 1) {
-    const found = places.get(loose(text[at] ?? ''));
-    if (found !== undefined && found.length < NEAREST_PLACES_PER_LINE) found.push(at);
+  const target = quote.slice(0, NEAREST_WANTED_LINES).map(loose);
+  for (const line of target) if (line !== '') places.set(line, []);
+  for (const [lineIndex, line] of loosened(text).entries()) {
+    const own = places.get(line);
+    if (own !== undefined && own.length < NEAREST_PLACES_PER_LINE) own.push(lineIndex);
   }
   const votes = new Map<number, number>();
-  for (const [index, line] of sought.entries())
-    for (const at of places.get(line) ?? []) {
+  for (const [index, line] of target.entries())
+    for (const lineIndex of places.get(line) ?? []) {
       // Longer lines tell more than a lone brace.
       const weight = line.length > 3 ? 3 : 1;
-      votes.set(at - index, (votes.get(at - index) ?? 0) + weight);
+      votes.set(lineIndex - index, (votes.get(lineIndex - index) ?? 0) + weight);
     }
+  return votes;
+};
+
+const mostVoted = (votes: ReadonlyMap<number, number>, hint: number): number | null => {
   let best: number | null = null;
+  let most = -1;
+  const distance = (start: number): number => Math.abs(start + 1 - hint);
   for (const [start, count] of votes) {
-    if (start < 0) continue;
-    const held = best === null ? -1 : (votes.get(best) ?? 0);
-    const closer = best !== null && Math.abs(start + 1 - hint) < Math.abs(best + 1 - hint);
-    if (count > held || (count === held && closer)) best = start;
+    if (start < 0 || count < most) continue;
+    if (count > most || (best !== null && distance(start) < distance(best)))
+      [best, most] = [start, count];
   }
-  best ??= nearestByLikeness(text, wanted) ?? nearestByPart(text, wanted);
-  return best === null ? null : compareAt(text, wanted, Math.max(0, best));
+  return best;
+};
+
+/** The lines of a text as they are compared: made once for all quotes of a response that do not stand in it. */
+const loosenedTexts = new WeakMap<readonly string[], readonly string[]>();
+const loosened = (text: readonly string[]): readonly string[] => {
+  const lines = loosenedTexts.get(text) ?? text.slice(0, NEAREST_TEXT_LINES).map(loose);
+  loosenedTexts.set(text, lines);
+  return lines;
 };
 
 const shown = (line: string): string => quoted(line, QUOTED_LINE_CHARS);
@@ -191,13 +217,13 @@ export const describeNearest = (near: Nearest | null): string => {
   if (near === null) return 'Nothing in the file is similar.';
   const { firstDifference: first } = near;
   if (first === null) return `It is at line ${near.line}.`;
-  const at = near.line + first.index;
+  const lineIndex = near.line + first.index;
   if (first.dimension === 'only a part of the line')
-    return `${asItIs(first.expected)} is only part of line ${at}; whole lines are required. The whole line ${at} is ${asItIs(first.found ?? '')}.`;
-  const found = first.found === null ? 'the file ends' : `found ${shown(first.found)}`;
+    return `${asItIs(first.expected)} is only part of line ${lineIndex}; whole lines are required. The whole line ${lineIndex} is ${asItIs(first.found ?? '')}.`;
+  const actual = first.found === null ? 'the file ends' : `found ${shown(first.found)}`;
   const differing =
     first.found === null ? first.dimension : differs(first.expected, first.found, first.dimension);
-  return `The nearest place is line ${near.line}; line ${at} differs in ${differing}: expected ${shown(first.expected)}, ${found}.`;
+  return `The nearest place is line ${near.line}; line ${lineIndex} differs in ${differing}: expected ${shown(first.expected)}, ${actual}.`;
 };
 
 /** The lines of the nearest place, with their numbers above them. */

@@ -72,7 +72,7 @@ const repeatedText = (places: readonly Stretch[], text: StringText): Fault => {
 };
 
 const absentText = ({ before }: TextEdit, text: StringText): Fault => {
-  const near = nearest(text.whole.split('\n'), answerLines(before));
+  const near = nearest(text.lines, answerLines(before));
   const message = `\`old_string\` does not occur in the file. ${describeNearest(near)} Send it exactly as in the file.`;
   return { code: 'find_absent', message, ...copyOf(near) };
 };

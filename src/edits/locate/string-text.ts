@@ -20,6 +20,7 @@ export class StringText {
   #written: readonly Stretch[] = [];
   readonly #folds = new Map<TextLikeness, Folded>();
   #withoutSpace: string | null = null;
+  #lines: readonly string[] | null = null;
   /** Numbers of the edits whose strings were looked for by a likeness. */
   readonly #looseEdits = new Set<number>();
 
@@ -38,6 +39,10 @@ export class StringText {
     return this.#pieces[0] ?? '';
   }
 
+  get lines(): readonly string[] {
+    return (this.#lines ??= this.whole.split('\n'));
+  }
+
   /** Has any edit changed the text? */
   get isChanged(): boolean {
     return this.#written.length > 0;
@@ -52,8 +57,8 @@ export class StringText {
     let start = 0;
     for (const [i, piece] of pieces.entries()) {
       const step = everywhere ? string.length : 1;
-      for (const at of startsIn(piece, pieces.slice(i + 1), string, step)) {
-        places.push([start + at, start + at + string.length]);
+      for (const offset of startsIn(piece, pieces.slice(i + 1), string, step)) {
+        places.push([start + offset, start + offset + string.length]);
         if (!everywhere && places.length > PLACES_REPORTED) return places;
       }
       start += piece.length;
@@ -75,9 +80,13 @@ export class StringText {
     const { text, origins } = this.#foldedBy(likeness);
     const quote = folded(string, likeness, false).text;
     const places: Stretch[] = [];
-    for (let at = text.indexOf(quote); quote !== '' && at >= 0; at = text.indexOf(quote, at + 1)) {
-      const [first = 0, last = 0] = [origins[at], origins[at + quote.length - 1]];
-      if (origins[at - 1] !== first && origins[at + quote.length] !== last)
+    for (
+      let offset = text.indexOf(quote);
+      quote !== '' && offset >= 0;
+      offset = text.indexOf(quote, offset + 1)
+    ) {
+      const [first = 0, last = 0] = [origins[offset], origins[offset + quote.length - 1]];
+      if (origins[offset - 1] !== first && origins[offset + quote.length] !== last)
         places.push([first, last + 1]);
       if (places.length >= most) break;
     }
@@ -149,6 +158,7 @@ export class StringText {
     this.#pieces = pieces.length > PIECES_KEPT ? [pieces.join('')] : pieces;
     this.#folds.clear();
     this.#withoutSpace = null;
+    this.#lines = null;
   }
 }
 
@@ -172,17 +182,22 @@ function* startsIn(
   string: string,
   step: number,
 ): Generator<number> {
-  for (let at = piece.indexOf(string); at >= 0; at = piece.indexOf(string, at + step)) yield at;
+  for (
+    let offset = piece.indexOf(string);
+    offset >= 0;
+    offset = piece.indexOf(string, offset + step)
+  )
+    yield offset;
   if (next.length === 0 || string.length < 2) return;
   const most = string.length - 1;
   const tail = piece.slice(Math.max(0, piece.length - most));
   const seam = tail + partsOf(next, [0, most]).join('');
   for (
-    let at = seam.indexOf(string);
-    at >= 0 && at < tail.length;
-    at = seam.indexOf(string, at + 1)
+    let offset = seam.indexOf(string);
+    offset >= 0 && offset < tail.length;
+    offset = seam.indexOf(string, offset + 1)
   )
-    yield piece.length - tail.length + at;
+    yield piece.length - tail.length + offset;
 }
 
 /** Returns what is written after each of `cuts` became `length` characters, which are written as well. */

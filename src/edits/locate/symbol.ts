@@ -59,10 +59,12 @@ const find = (
   lines: LineIndex,
   { symbols, faults }: OutlineRead,
 ): SymbolPlace | Fault => {
-  const wanted = name.replaceAll('::', '.');
-  const exact = symbols.filter(({ qualified }) => qualified === wanted);
+  const qualifiedName = name.replaceAll('::', '.');
+  const exact = symbols.filter(({ qualified }) => qualified === qualifiedName);
   const named =
-    exact.length > 0 ? exact : symbols.filter(({ qualified }) => qualified.endsWith(`.${wanted}`));
+    exact.length > 0
+      ? exact
+      : symbols.filter(({ qualified }) => qualified.endsWith(`.${qualifiedName}`));
   if (line !== null && line.check !== null && checkAt(lines, line.line) !== line.check)
     return fault(
       'check_mismatch',
@@ -76,14 +78,14 @@ const find = (
       'symbol_missing',
       named.length > 0
         ? `No definition ${JSON.stringify(name)} of ${path} contains line ${line?.line ?? 0}; there is ${listed(named)}.`
-        : `${path} has no definition ${JSON.stringify(name)}. ${nearNames(wanted, symbols)} Name one of these, or quote line numbers with their checks.`,
+        : `${path} has no definition ${JSON.stringify(name)}. ${nearNames(qualifiedName, symbols)} Name one of these, or quote line numbers with their checks.`,
     );
   if (meant.length > 1)
     return fault(
       'symbol_repeated',
       `${path} has ${meant.length} definitions ${JSON.stringify(name)}: ${listed(meant)}. Give the full name, or \`line\` with a line of the one you mean.`,
     );
-  const hiding = faults.find((one) => mayHide(one, only, wanted, lines));
+  const hiding = faults.find((one) => mayHide(one, only, qualifiedName, lines));
   if (only.broken || hiding !== undefined)
     return fault(
       'symbol_unclear',
@@ -96,11 +98,11 @@ const find = (
 const mayHide = (
   { from, to }: SyntaxFault,
   only: SymbolPlace,
-  wanted: string,
+  qualifiedName: string,
   lines: LineIndex,
 ): boolean => {
   if (only.broken) return from < only.to && to >= only.from;
-  return lines.range(from, to + 1).some((line) => line.includes(lastName(wanted)));
+  return lines.range(from, to + 1).some((line) => line.includes(lastName(qualifiedName)));
 };
 
 const place = (
@@ -113,12 +115,12 @@ const place = (
   const where = `${qualified} (${linesOf(from, to)} of ${path})`;
   if (symbol.shares)
     return fault('symbol_shares_line', `${where} shares a line with other code. ${INSTEAD}`);
-  const at = (from: number, to: number): RangePlace => ({ from, to, tolerances: [] });
-  if (type === 'replace') return at(from, to);
-  if (type === 'delete') return at(lead, to);
-  if (position === 'before') return at(lead, lead);
-  if (position === 'after') return at(to, to);
-  if (bodyEnd !== null) return at(bodyEnd, bodyEnd);
+  const placeOf = (from: number, to: number): RangePlace => ({ from, to, tolerances: [] });
+  if (type === 'replace') return placeOf(from, to);
+  if (type === 'delete') return placeOf(lead, to);
+  if (position === 'before') return placeOf(lead, lead);
+  if (position === 'after') return placeOf(to, to);
+  if (bodyEnd !== null) return placeOf(bodyEnd, bodyEnd);
   return fault(
     'symbol_without_body',
     `${where} has no body with a separate closing line, so nothing can be inserted at its end. Replace it.`,
@@ -131,10 +133,10 @@ const listed = (symbols: readonly SymbolPlace[]): string =>
   firstOf(symbols.map(described), SYMBOL_CANDIDATES);
 
 /** Definitions whose last name is the same but for capitals, or holds it or is held by it; else the outermost ones. */
-const nearNames = (wanted: string, symbols: readonly SymbolPlace[]): string => {
+const nearNames = (qualifiedName: string, symbols: readonly SymbolPlace[]): string => {
   if (symbols.length === 0) return 'It has no named definitions.';
   const last = (name: string): string => lastName(name).toLowerCase();
-  const want = last(wanted);
+  const want = last(qualifiedName);
   const same = symbols.filter(({ qualified }) => last(qualified) === want);
   const near = symbols.filter(
     ({ qualified }) =>
@@ -142,8 +144,8 @@ const nearNames = (wanted: string, symbols: readonly SymbolPlace[]): string => {
       (last(qualified).length > 2 && want.includes(last(qualified))),
   );
   const outer = symbols.filter(({ qualified }) => !qualified.includes('.'));
-  const found = [same, near].find((some) => some.length > 0);
-  return found === undefined
+  const closest = [same, near].find((some) => some.length > 0);
+  return closest === undefined
     ? `It defines ${listed(outer.length > 0 ? outer : symbols)}.`
-    : `The nearest it defines: ${listed(found)}.`;
+    : `The nearest it defines: ${listed(closest)}.`;
 };

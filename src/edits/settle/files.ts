@@ -159,8 +159,12 @@ const baseReasons = (
 
 /** Is it git's hash (SHA-1) of the bytes, as they are or, as with `core.autocrlf`, without carriage returns? */
 const isBlob = (blob: string, bytes: Uint8Array): boolean => {
-  const isOf = (each: Uint8Array): boolean =>
-    createHash('sha1').update(`blob ${each.length}\0`).update(each).digest('hex').startsWith(blob);
+  const isOf = (candidate: Uint8Array): boolean =>
+    createHash('sha1')
+      .update(`blob ${candidate.length}\0`)
+      .update(candidate)
+      .digest('hex')
+      .startsWith(blob);
   return (
     isOf(bytes) ||
     isOf(Buffer.from(Buffer.from(bytes).toString('latin1').replaceAll('\r\n', '\n'), 'latin1'))
@@ -232,9 +236,9 @@ class Work {
   }
 
   #lookUp(path: string): Extract<ReturnType<typeof lookUp>, { ok: true }> | null {
-    const found = lookUp(path, { files: this.#offered, options: this.#options });
-    if (found.ok) return found;
-    this.reasons.push(found.reason);
+    const looked = lookUp(path, { files: this.#offered, options: this.#options });
+    if (looked.ok) return looked;
+    this.reasons.push(looked.reason);
     return null;
   }
   #refuse(code: string, path: string, message: string): void {
@@ -281,10 +285,10 @@ class Work {
   #unfenced(path: string, plan: LinesPlan, base: LineIndex): LinesPlan {
     const body =
       'result' in plan ? plan.result : indexOfLines(plan.changes.flatMap(({ lines }) => lines));
-    const at = { path, ...(plan.index === undefined ? {} : { index: plan.index }) };
+    const where = { path, ...(plan.index === undefined ? {} : { index: plan.index }) };
     const plain = withoutFence(path, body, base);
-    if ('code' in plain) this.reasons.push({ ...plain, ...at });
-    else if (plain !== body) this.tolerances.push({ tolerance: 'fenced_body', ...at });
+    if ('code' in plain) this.reasons.push({ ...plain, ...where });
+    else if (plain !== body) this.tolerances.push({ tolerance: 'fenced_body', ...where });
     if ('code' in plain || plain === body) return plan;
     return 'result' in plan
       ? { ...plan, result: plain }
@@ -298,8 +302,7 @@ class Work {
     if (written === null) return;
     const { bytes, splices, changes } = written;
     const mode = plan.mode ?? file?.mode;
-    const isKept = (file?.bytes ?? null) !== null && !this.moves.has(path);
-    if (isKept && splices.length === 0 && mode === file?.mode) return;
+    if (splices.length === 0 && mode === file?.mode && this.#isKept(path, file)) return;
     this.files.set(path, { bytes, ...(mode === undefined ? {} : { mode }) });
     this.splices.set(path, splices);
     // An exact plan counts in other lines than guards do.
@@ -308,6 +311,11 @@ class Work {
         made: { base: text, changes },
         rewritten: plan.rewritten ?? false,
       });
+  }
+
+  /** Was there a file under this path before, which stays there? */
+  #isKept(path: string, file: Offered | undefined): boolean {
+    return file !== undefined && file.bytes !== null && !this.moves.has(path);
   }
 
   /** Returns a file's new bytes; null: its lines are refused. */

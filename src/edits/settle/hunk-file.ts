@@ -62,26 +62,26 @@ const findExactly = (search: HunkSearch): HunksFound | null => {
   const { file, edits } = search;
   const exact = exactBase(file.bytes, file.encoding);
   const settings = { ...search.settings, ...NO_LIKENESS };
-  const found = find(exact.text, { ...search, edits: edits.map(withReturns), settings });
-  return found.refusals.length > 0 ? null : { ...found, exact };
+  const result = find(exact.text, { ...search, edits: edits.map(withReturns), settings });
+  return result.refusals.length > 0 ? null : { ...result, exact };
 };
 
 /** Finds hunks in the file's own lines. What the response says of line ends is a tolerance if it differs. */
 const findByText = (search: HunkSearch): HunksFound => {
   const { file, edits, isExact, settings } = search;
   const own = file.hasBom === true ? edits.map(withoutBoms) : edits;
-  const found = find(file.text ?? NO_TEXT, { ...search, edits: own });
-  const { index, located } = found;
-  if (found.refusals.length > 0) return found;
+  const result = find(file.text ?? NO_TEXT, { ...search, edits: own });
+  const { index, located } = result;
+  if (result.refusals.length > 0) return result;
   if (!isExact) {
     const isByBytes = index.eol === 'mixed' && edits.some(keepsReturns);
-    return isByBytes ? (inExactLines(search, found) ?? found) : found;
+    return isByBytes ? (inExactLines(search, result) ?? result) : result;
   }
   const refusals: { edit: LinesEdit; fault: Fault }[] = [];
   const withEnds = located.map(({ edit, place }) => {
-    const at = differingEnd(index, edit, place.first);
-    if (at === undefined) return { edit, place };
-    const message = `Line ${at + 1} of the file has another line ending than the answer's: one of them has a carriage return. Send the lines with the line endings of the file.`;
+    const lineIndex = differingEnd(index, edit, place.first);
+    if (lineIndex === undefined) return { edit, place };
+    const message = `Line ${lineIndex + 1} of the file has another line ending than the answer's: one of them has a carriage return. Send the lines with the line endings of the file.`;
     if (!mayUse(edit, 'line_endings', settings))
       refusals.push({ edit, fault: { code: 'line_endings', message } });
     const tolerances = [...new Set([...place.tolerances, 'line_endings' as const])];
@@ -91,10 +91,10 @@ const findByText = (search: HunkSearch): HunksFound => {
 };
 
 /** The same places, if all that is quoted stands there exactly; null: it does not. */
-const inExactLines = ({ file, edits }: HunkSearch, found: HunksFound): HunksFound | null => {
+const inExactLines = ({ file, edits }: HunkSearch, result: HunksFound): HunksFound | null => {
   const exact = exactBase(file.bytes, file.encoding);
   const index = indexOf(exact.text);
-  const located = found.located.map(({ edit, place }, i) => {
+  const located = result.located.map(({ edit, place }, i) => {
     const quoted = edits[i] ?? edit;
     const { before, after } = quoted;
     return { edit: quoted, place: { ...place, before, after } };

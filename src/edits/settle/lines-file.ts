@@ -60,8 +60,8 @@ export class LinesFile implements FileOfEdits<LinesEdit> {
     return this.#text.changes().length > 0;
   }
 
-  take(given: LinesEdit): EditOutcome {
-    const edit = this.#hasBom ? withoutBoms(given) : given;
+  take(stated: LinesEdit): EditOutcome {
+    const edit = this.#hasBom ? withoutBoms(stated) : stated;
     const words = say.blockWordsOf(edit);
     const reading = this.#readingOf(edit);
     if (reading === null) return { kind: 'refused', ...say.unclearDivider(words) };
@@ -86,8 +86,8 @@ export class LinesFile implements FileOfEdits<LinesEdit> {
   }
 
   *#quotesOf(edits: readonly LinesEdit[]): Generator<string> {
-    for (const given of edits) {
-      const { before, after, hint } = this.#hasBom ? withoutBoms(given) : given;
+    for (const stated of edits) {
+      const { before, after, hint } = this.#hasBom ? withoutBoms(stated) : stated;
       for (const reading of hint.readings ?? [{ before, after }])
         yield* [...reading.before, ...this.#unfenced(reading.before), ...reading.after];
     }

@@ -9,9 +9,9 @@ export const NEEDS_LINES_LINES = 2_000; // bound: Lines that a model may ask to 
 
 /** Refused if the file is shown whole, or a symbol is not in it; else the lines that the request means. */
 export const settleRequest = (request: LinesRequest, context: FormatContext): Reading => {
-  const found = lookUp(request.path, context, 0);
-  if (!found.ok) return { kind: 'refused', reasons: [found.reason] };
-  const { path, file } = found;
+  const looked = lookUp(request.path, context, 0);
+  if (!looked.ok) return { kind: 'refused', reasons: [looked.reason] };
+  const { path, file } = looked;
   const { ranges, symbols } = request;
   const refused = (code: string, message: string): Reading => ({
     kind: 'refused',
@@ -54,10 +54,10 @@ export const settleRequest = (request: LinesRequest, context: FormatContext): Re
 
 /** No more lines than one answer may ask for. */
 const withinBound = (ranges: readonly LineRange[]): LineRange[] => {
-  let left: number = NEEDS_LINES_LINES;
+  let remaining: number = NEEDS_LINES_LINES;
   return ranges.flatMap(([from, to]): LineRange[] => {
-    const end = Math.min(to, from + left - 1);
-    left -= end - from + 1;
+    const end = Math.min(to, from + remaining - 1);
+    remaining -= end - from + 1;
     return end < from ? [] : [[from, end]];
   });
 };

@@ -35,8 +35,8 @@ export const settleRanges = (
   for (const edit of edits) {
     const { index, rules } = edit.hint;
     if (refusals.length >= rules.mostRefusals) break;
-    const found = locate(edit, text) ?? text.absent(edit);
-    const settled = 'code' in found ? found : checked({ ...found, edit }, file, lines, path);
+    const place = locate(edit, text) ?? text.absent(edit);
+    const settled = 'code' in place ? place : checked({ ...place, edit }, file, lines, path);
     if ('code' in settled) {
       refusals.push({ edit, fault: settled });
       continue;
@@ -103,13 +103,13 @@ const outside = (
     from === to
       ? (first <= from + 1 && from + 1 <= last) || atEnd
       : first <= from + 1 && to <= last;
-  const why = `is outside lines ${first} to ${last}, the part of this call. Leave it to the call for that part.`;
-  return ok ? null : unseenLines(located, path, why);
+  const reason = `is outside lines ${first} to ${last}, the part of this call. Leave it to the call for that part.`;
+  return ok ? null : unseenLines(located, path, reason);
 };
 
-const unseenLines = ({ edit, from, to }: Located, path: string, why: string): Fault => ({
+const unseenLines = ({ edit, from, to }: Located, path: string, reason: string): Fault => ({
   code: 'unseen_lines',
-  message: `The ${edit.hint.type} touches ${linesOf(from, to)} of ${path}, which ${why}`,
+  message: `The ${edit.hint.type} touches ${linesOf(from, to)} of ${path}, which ${reason}`,
 });
 
 /** An operation on lines that the model was not shown is a guess. An insert needs a seen line on one of its sides. */
@@ -123,8 +123,8 @@ const unseen = (located: Located, { seen }: ContextFile, path: string): Fault | 
   if (from === to ? areSeen(from, from) || areSeen(to + 1, to + 1) : areSeen(from + 1, to))
     return null;
   const shown = seen.map(([a, b]) => (a === b ? `${a}` : `${a}-${b}`)).slice(0, 30);
-  const why = `the listing did not show. Shown are the lines ${shown.join(', ')}. Edit only those.`;
-  return unseenLines(located, path, why);
+  const reason = `the listing did not show. Shown are the lines ${shown.join(', ')}. Edit only those.`;
+  return unseenLines(located, path, reason);
 };
 
 /** Prepends come before inserts at line 1, appends after inserts behind the last line; then the order of the answer. */

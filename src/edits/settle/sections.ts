@@ -9,6 +9,7 @@ import {
   changesOf,
   finalNewlineOf,
   findHunks,
+  type HunksFound,
   isByBytes,
   reversedHunk,
 } from './hunk-file.js';
@@ -172,46 +173,62 @@ export const planSection = (
   const target = targetOf(header, context, paths);
   if ('code' in target) return [target];
   const { path, file, from } = target;
-  const { mode, blob, refusal, index, removesLines, rules } = header.hint;
+  const { refusal, index, removesLines, rules } = header.hint;
   if (refusal !== null) return [{ ...refusal, path, index }];
   if (target.kind === 'delete' && !removesLines)
     return { plans: [{ kind: 'delete', path }], tolerances: [] };
   const isKnown = isKnownBase(from ?? path, context.options);
   const settings = context.options.tolerances;
-  const found = findHunks({ file, edits: hunks, settings, isKnown, isExact });
+  const hunkPlaces = findHunks({ file, edits: hunks, settings, isKnown, isExact });
   const own = from ?? path;
-  if (found.refusals.length > 0)
-    return found.refusals.map(({ edit, fault }) => ({
+  if (hunkPlaces.refusals.length > 0)
+    return hunkPlaces.refusals.map(({ edit, fault }) => ({
       ...fault,
       path: edit.path === header.after ? path : own,
       index: edit.hint.index,
       message: rules.lead(edit, path) + fault.message,
     }));
-  const tolerances = found.located.flatMap(({ edit, place }) =>
+  const tolerances = hunkPlaces.located.flatMap(({ edit, place }) =>
     place.tolerances.map((tolerance) => {
       return { tolerance, path: own, index: edit.hint.index, line: place.first + 1 };
     }),
   );
-  const changes = changesOf(found);
-  if (target.kind === 'delete') {
-    if (found.index.length + grownBy(changes) === 0)
-      return { plans: [{ kind: 'delete', path }], tolerances };
-    const message = `The diff deletes ${path} but does not remove all of its lines. Remove every line, or keep the file.`;
-    return [{ code: 'delete_leaves_text', path, index, message }];
-  }
+  const result = { target, header, hunkPlaces: hunkPlaces };
+  const plans = target.kind === 'delete' ? deletionOf(result) : plansOf(result);
+  return 'code' in plans ? [plans] : { plans, tolerances };
+};
+
+interface Placed {
+  readonly target: Target;
+  readonly header: FileEdit;
+  readonly hunkPlaces: HunksFound;
+}
+
+/** Returns the plan of a file that is deleted: its hunks must take away every line. */
+const deletionOf = ({ target, header, hunkPlaces }: Placed): readonly FilePlan[] | Reason => {
+  const { path } = target;
+  if (hunkPlaces.index.length + grownBy(changesOf(hunkPlaces)) === 0)
+    return [{ kind: 'delete', path }];
+  const message = `The diff deletes ${path} but does not remove all of its lines. Remove every line, or keep the file.`;
+  return { code: 'delete_leaves_text', path, index: header.hint.index, message };
+};
+
+/** Returns the plans of a file that is created, changed or moved. */
+const plansOf = ({ target, header, hunkPlaces }: Placed): readonly FilePlan[] => {
+  const { path, from, kind } = target;
+  const { mode, blob } = header.hint;
   const moves: FilePlan[] = from === null ? [] : [{ kind: 'move', from, path }];
-  if (found.located.length === 0 && target.kind !== 'create' && mode === null)
-    return { plans: moves, tolerances };
+  if (hunkPlaces.located.length === 0 && kind !== 'create' && mode === null) return moves;
   const lines: FilePlan = {
     kind: 'lines',
     path,
-    changes,
-    finalNewline: finalNewlineOf(found),
+    changes: changesOf(hunkPlaces),
+    finalNewline: finalNewlineOf(hunkPlaces),
     mode: mode ?? undefined,
-    exact: found.exact,
+    exact: hunkPlaces.exact,
     blob: blob ?? undefined,
   };
-  return { plans: [...moves, lines], tolerances };
+  return [...moves, lines];
 };
 
 /** Would all of a response, turned around, apply as it is written? Then it has been applied. */

@@ -67,9 +67,9 @@ export class TextFile implements FileOfEdits<TextEdit> {
       const absence = isSure ? null : SAME_AND_ABSENT;
       return { kind: 'skipped', code: 'no_change', message: `${SAME}.`, absence };
     }
-    const found = locate(edit, search) ?? search.absent(edit);
-    if ('code' in found) return { kind: 'refused', ...found };
-    const { places, likeness } = found;
+    const textPlaces = locate(edit, search) ?? search.absent(edit);
+    if ('code' in textPlaces) return { kind: 'refused', ...textPlaces };
+    const { places, likeness } = textPlaces;
     const tolerances: LocatedTolerance[] = [];
     const use = (name: LocatedTolerance['tolerance'], place: Stretch): void =>
       void tolerances.push({ tolerance: name, line: text.linesOf([place])[0] ?? null });

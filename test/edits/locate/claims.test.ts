@@ -58,49 +58,53 @@ describe('what it quotes', () => {
     at: 1,
     ...more,
   });
-  test.each<[string, Partial<Said>, Pick<Claim, 'bareEnds' | 'held'>]>([
-    ['an insert by its number', { length: 0 }, { bareEnds: true, held: false }],
-    ['an insert with a check', { length: 0, checks: 'start' }, { bareEnds: false, held: true }],
-    ['an insert with a context', { length: 0, after: 1 }, { bareEnds: false, held: true }],
-    ['an insert behind the last line', { length: 0, at: 5 }, { bareEnds: false, held: true }],
-    ['an insert before it', { length: 0, at: 4 }, { bareEnds: true, held: false }],
-    ['a line by its number', {}, { bareEnds: true, held: false }],
-    ['a line with a check', { checks: 'start' }, { bareEnds: false, held: true }],
-    ['a line with two', { checks: 'both' }, { bareEnds: false, held: true }],
-    ['a line with the context before', { before: 1 }, { bareEnds: false, held: false }],
-    ['a line with both contexts', { before: 1, after: 1 }, { bareEnds: false, held: true }],
+  test.each<[string, Partial<Said>, Pick<Claim, 'bareEnds' | 'isHeld'>]>([
+    ['an insert by its number', { length: 0 }, { bareEnds: true, isHeld: false }],
+    ['an insert with a check', { length: 0, checks: 'start' }, { bareEnds: false, isHeld: true }],
+    ['an insert with a context', { length: 0, after: 1 }, { bareEnds: false, isHeld: true }],
+    ['an insert behind the last line', { length: 0, at: 5 }, { bareEnds: false, isHeld: true }],
+    ['an insert before it', { length: 0, at: 4 }, { bareEnds: true, isHeld: false }],
+    ['a line by its number', {}, { bareEnds: true, isHeld: false }],
+    ['a line with a check', { checks: 'start' }, { bareEnds: false, isHeld: true }],
+    ['a line with two', { checks: 'both' }, { bareEnds: false, isHeld: true }],
+    ['a line with the context before', { before: 1 }, { bareEnds: false, isHeld: false }],
+    ['a line with both contexts', { before: 1, after: 1 }, { bareEnds: false, isHeld: true }],
     [
       'a range with its first check',
       { length: 3, checks: 'start' },
-      { bareEnds: true, held: false },
+      { bareEnds: true, isHeld: false },
     ],
-    ['a range with its last check', { length: 3, checks: 'end' }, { bareEnds: true, held: false }],
-    ['a range with both', { length: 3, checks: 'both' }, { bareEnds: false, held: true }],
+    [
+      'a range with its last check',
+      { length: 3, checks: 'end' },
+      { bareEnds: true, isHeld: false },
+    ],
+    ['a range with both', { length: 3, checks: 'both' }, { bareEnds: false, isHeld: true }],
     [
       'its first check and what stands behind',
       { length: 3, checks: 'start', after: 1 },
-      { bareEnds: false, held: true },
+      { bareEnds: false, isHeld: true },
     ],
     [
       'its first check and what stands before',
       { length: 3, checks: 'start', before: 1 },
-      { bareEnds: false, held: false },
+      { bareEnds: false, isHeld: false },
     ],
     [
       'its last check and what stands before',
       { length: 3, checks: 'end', before: 1 },
-      { bareEnds: false, held: true },
+      { bareEnds: false, isHeld: true },
     ],
     [
       'its last check and what stands behind',
       { length: 3, checks: 'end', after: 1 },
-      { bareEnds: false, held: false },
+      { bareEnds: false, isHeld: false },
     ],
   ])('%s', (_, more, expected) => {
     expect(claimOf(operation(lines, said(more)), lines.length)).toMatchObject(expected);
   });
   test('an append is at the end, a prepend at the beginning', () => {
-    const none = { length: 0, checks: [], bareEnds: false, held: true, before: [], after: [] };
+    const none = { length: 0, checks: [], bareEnds: false, isHeld: true, before: [], after: [] };
     expect(claimOf(rangeEdit({ type: 'append' }, ['x']), 5)).toEqual({ from: 5, ...none });
     expect(claimOf(rangeEdit({ type: 'prepend' }, ['x']), 5)).toEqual({ from: 0, ...none });
   });
@@ -119,7 +123,7 @@ test('a context is as alike as the least alike of its lines', () => {
     length: 1,
     checks: [],
     bareEnds: false,
-    held: true,
+    isHeld: true,
     before: ['a '],
     after: ['say "c"'],
   };

@@ -234,31 +234,31 @@ const linesOf = (item: Fields, kind: Kind): RangeHint['lines'] => {
   return [start, end];
 };
 
-const symbolPoint = (at: Json, kind: Kind): SymbolPoint => {
-  if (!isJsonObject(at))
+const symbolPoint = (point: Json, kind: Kind): SymbolPoint => {
+  if (!isJsonObject(point))
     throw new OperationFault(
       'wrong_type',
       '`at` must be an object, like {"symbol": "Class.method"}.',
     );
-  const unknown = keyBeside(at, ['symbol', 'position', 'line']);
+  const unknown = keyBeside(point, ['symbol', 'position', 'line']);
   if (unknown !== undefined)
     throw new OperationFault(
       'unknown_key',
       `\`at\` has the unknown key ${unknown}; known are symbol, position, line.`,
     );
-  const name = text(at, 'symbol')?.trim() ?? '';
+  const name = text(point, 'symbol')?.trim() ?? '';
   if (name === '')
     throw new OperationFault('missing_key', '`at` needs `symbol`, the name of a definition.');
-  const said = text(at, 'position');
-  const position = POSITIONS.find((word) => word === said) ?? null;
-  if (kind === 'insert' ? position === null : said !== null)
+  const statedPosition = text(point, 'position');
+  const position = POSITIONS.find((word) => word === statedPosition) ?? null;
+  if (kind === 'insert' ? position === null : statedPosition !== null)
     throw new OperationFault(
       'wrong_position',
       kind === 'insert'
-        ? `The insert at a symbol needs \`position\`, one of ${POSITIONS.join(', ')}; it is ${JSON.stringify(said)}.`
+        ? `The insert at a symbol needs \`position\`, one of ${POSITIONS.join(', ')}; it is ${JSON.stringify(statedPosition)}.`
         : `\`position\` is for inserts; a ${kind} means the whole definition.`,
     );
-  return { name, position, line: isGiven(at, 'line') ? quotedLine(at, 'line') : null };
+  return { name, position, line: isGiven(point, 'line') ? quotedLine(point, 'line') : null };
 };
 
 const text = (item: Fields, key: string): string | null => {

@@ -79,7 +79,7 @@ const PERMISSIONS: ReadonlyMap<string, number> = new Map([
 /** What a header says of its file: old and new path, null if the file is absent on that side; or why it cannot be used. */
 export const fileEditOf = (
   header: FileHeader,
-  known: (path: string) => boolean,
+  isOffered: (path: string) => boolean,
   hint: Hint,
 ): FileEdit | UnusableEdit => {
   const unusable = (refusal: Fault, path: string | null): UnusableEdit => ({
@@ -94,7 +94,7 @@ export const fileEditOf = (
     const message = `Line ${answerLine} of the answer: ${unsupported.message}`;
     return unusable({ code: unsupported.code, message }, null);
   }
-  const names = namesOf(header, known);
+  const names = namesOf(header, isOffered);
   if ('code' in names) return unusable(names, null);
   const { from, to } = names;
   const path = to ?? from ?? '';
@@ -111,29 +111,29 @@ const namesOfPair = (
   from: string | null,
   to: string | null,
   file: FileHeader,
-  known: (path: string) => boolean,
+  isOffered: (path: string) => boolean,
 ): Names => {
   // A name written as on the git line, which has two to pair, means what it means there.
   const { git = { from, to } } = file;
   const isGits = (from ?? git.from) === git.from && (to ?? git.to) === git.to;
-  const both = withoutPrefixes(isGits ? git : { from, to }, known);
+  const both = withoutPrefixes(isGits ? git : { from, to }, isOffered);
   const names = { from: from === null ? null : both.from, to: to === null ? null : both.to };
   const isGit = file.git !== undefined || file.rename !== undefined;
   const same =
     isGit || names.from === null || names.to === null
       ? null
-      : sameFile(names.from, names.to, known);
+      : sameFile(names.from, names.to, isOffered);
   return same === null ? names : { from: same, to: same };
 };
 
 /** Old and new path, null where the file is absent on that side. Every line of the header that names one must agree. */
-const namesOf = (file: FileHeader, known: (path: string) => boolean): Names | Fault => {
+const namesOf = (file: FileHeader, isOffered: (path: string) => boolean): Names | Fault => {
   const where = `the header at line ${file.answerLine} of the answer`;
-  const git = file.git && withoutPrefixes(file.git, known);
+  const git = file.git && withoutPrefixes(file.git, isOffered);
   const pair =
     file.from === undefined || file.to === undefined
       ? undefined
-      : namesOfPair(file.from, file.to, file, known);
+      : namesOfPair(file.from, file.to, file, isOffered);
   if (file.rename) return namesOfMove(file, file.rename, { pair, git }, where);
   const stated = pair ?? git;
   if (stated === undefined)

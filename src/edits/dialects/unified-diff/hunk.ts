@@ -91,16 +91,16 @@ export const isPrelude = (line: string): boolean => /^(?:diff -|Index: )/.test(l
 const isHard = (line: string): boolean =>
   line.startsWith('@@') ? isHunkHeader(line) : !/^[-+ ]/.test(line) && isPrelude(line);
 /** Also the pair of lines that begins a file without `diff --git`; inside the counts they are a removed `-- x` and an added `++ y`. */
-const isSoft = (lines: readonly string[], at: number): boolean =>
-  (lines[at]?.startsWith('--- ') ?? false) &&
-  (lines[at + 1]?.startsWith('+++ ') ?? false) &&
-  isHunkHeader(lines[at + 2] ?? '');
+const isSoft = (lines: readonly string[], lineIndex: number): boolean =>
+  (lines[lineIndex]?.startsWith('--- ') ?? false) &&
+  (lines[lineIndex + 1]?.startsWith('+++ ') ?? false) &&
+  isHunkHeader(lines[lineIndex + 2] ?? '');
 
 const signed = (line: string): boolean => /^[ +\-\\]/.test(line);
 
 /** `isItem`: is the line one of a list in prose, which no hunk could hold? */
 type Answer = Pick<AnswerReader, 'lines' | 'returned'> & {
-  readonly isItem: (at: number) => boolean;
+  readonly isItem: (lineIndex: number) => boolean;
 };
 
 export type ReadHunk =
@@ -114,19 +114,20 @@ export type ReadHunk =
  */
 export const readHunk = (
   answer: Answer,
-  at: number,
+  lineIndex: number,
   fence: Fence | null,
   whole: boolean,
 ): ReadHunk => {
   const { lines } = answer;
-  const header = lines[at] ?? '';
+  const header = lines[lineIndex] ?? '';
   const numbers = numbersOf(header);
   const ends = endTest(lines, fence);
   const end =
-    (numbers && endByCounts(answer, at + 1, numbers, ends)) ?? endByShape(lines, at + 1, ends);
-  const body = toHunkLines(answer, at + 1, end);
+    (numbers && endByCounts(answer, lineIndex + 1, numbers, ends)) ??
+    endByShape(lines, lineIndex + 1, ends);
+  const body = toHunkLines(answer, lineIndex + 1, end);
   if ('code' in body) return { ok: false, open: false, ...body };
-  const bare = unnumbered({ lines: body, answerLine: at + 1 });
+  const bare = unnumbered({ lines: body, answerLine: lineIndex + 1 });
   const { oldLines, newLines } = bare;
   const { oldCount, newCount } = numbers ?? bare;
   const open = afterBlank(lines, end) >= lines.length;
@@ -193,9 +194,9 @@ export const unnumbered = ({ lines, answerLine }: Pick<Hunk, 'lines' | 'answerLi
 
 /** The first line from `from` on that is not blank. */
 export const afterBlank = (lines: readonly string[], from: number): number => {
-  let at = from;
-  while (lines[at]?.trim() === '') at++;
-  return at;
+  let lineIndex = from;
+  while (lines[lineIndex]?.trim() === '') lineIndex++;
+  return lineIndex;
 };
 
 /** Where the hunk ends if its counts are right, or null: they run into something else, or lines of a hunk still follow. */
@@ -240,8 +241,8 @@ const countedEnd = (
 };
 
 /** `git format-patch` ends a mail with `-- ` and git's version. */
-export const isSignature = (lines: readonly string[], at: number): boolean =>
-  /^-- ?$/.test(lines[at] ?? '') && /^\d+\.\d+/.test(lines[at + 1] ?? '');
+export const isSignature = (lines: readonly string[], lineIndex: number): boolean =>
+  /^-- ?$/.test(lines[lineIndex] ?? '') && /^\d+\.\d+/.test(lines[lineIndex + 1] ?? '');
 
 /** Where the hunk ends by what its lines look like; blank lines before that point separate, they are no context. */
 const endByShape = (

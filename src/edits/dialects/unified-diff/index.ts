@@ -141,16 +141,16 @@ class DiffReader extends AnswerReader {
   }
 
   /** A rule, an item of a list or a line that goes on with it, that no file has, signed or not; of a last one not even the beginning. */
-  readonly isItem = (at: number): boolean => {
-    const line = this.lines[at] ?? '';
+  readonly isItem = (lineIndex: number): boolean => {
+    const line = this.lines[lineIndex] ?? '';
     if (!/^(?:(?:- | {2,})\S|-{3,}$)/.test(line)) return false;
     const linesOf = (files: FormatContext['files']) =>
       [...files.values()].flatMap(({ text }) => text?.lines ?? []);
     const texts = (this.#texts ??= new Set(linesOf(this.context.files).map((text) => text.trim())));
-    const stands = (said: string): boolean =>
-      at < this.lines.length - 1
-        ? texts.has(said)
-        : [...texts].some((text) => text.startsWith(said));
+    const stands = (text_: string): boolean =>
+      lineIndex < this.lines.length - 1
+        ? texts.has(text_)
+        : [...texts].some((text) => text.startsWith(text_));
     // A rule is no line of context, which begins with a blank: only what it would remove counts.
     return (line.startsWith('---') || !stands(line.trim())) && !stands(line.slice(1).trim());
   };
@@ -173,10 +173,10 @@ class DiffReader extends AnswerReader {
   }
 
   protected one(text: string): Reading | null {
-    const isFence = this.outside.take(this.at, text);
+    const isFence = this.outside.take(this.lineIndex, text);
     if (/^diff --(git|cc|combined) /.test(text)) return this.#fileHeader(text);
     if (text.startsWith('--- ') && this.line(1).startsWith('+++ '))
-      return this.#names({ hunks: [], answerLine: this.at + 1 });
+      return this.#names({ hunks: [], answerLine: this.lineIndex + 1 });
     if (isHunkHeader(text)) return this.#withoutNames();
     if (text.startsWith('@@')) return this.#badHunkHeader();
     if (isPrelude(text)) {
@@ -184,19 +184,20 @@ class DiffReader extends AnswerReader {
       this.#pass('fence', /^={20,}$/.test(this.line(1)) ? 2 : 1);
     } else if (text.trim() === '') this.#pass('blank', 1);
     else if (isFence) this.#pass(this.outside.fences.open === null ? 'fence' : 'blank', 1);
-    else if (isSignature(this.lines, this.at)) this.#pass('fence', 2);
+    else if (isSignature(this.lines, this.lineIndex)) this.#pass('fence', 2);
     else return this.#stray(text);
     return null;
   }
 
   #pass(gap: 'blank' | 'fence', lines: number): void {
     if (this.#gap !== 'fence') this.#gap = gap;
-    this.at += lines;
+    this.lineIndex += lines;
   }
 
   #stray(text: string): Reading | null {
     const last = this.files.at(-1);
-    const isUnsigned = !/^[ +\-\\]/.test(text) || (this.#gap !== 'none' && this.isItem(this.at));
+    const isUnsigned =
+      !/^[ +\-\\]/.test(text) || (this.#gap !== 'none' && this.isItem(this.lineIndex));
     const behindFence = this.#counted || this.#inProse || (isUnsigned && !this.#mayGoOn());
     const apart = this.#gap === 'fence' ? behindFence : this.#gap === 'blank' && isUnsigned;
     // Before the first hunk half a header is a line that names a file, see `#withoutNames`.
@@ -207,7 +208,7 @@ class DiffReader extends AnswerReader {
         `${this.lineWords()}, does not belong to a hunk. Every line of a hunk starts with a space, \`+\` or \`-\`, and the counts of its header cover it. Send no text behind it.`,
       );
     this.#prose = this.#inProse = true;
-    this.at++;
+    this.lineIndex++;
     return null;
   }
 
@@ -216,7 +217,7 @@ class DiffReader extends AnswerReader {
     const hunk = this.files.at(-1)?.hunks.at(-1);
     const isShort =
       hunk !== undefined && (hunk.oldLines < hunk.oldCount || hunk.newLines < hunk.newCount);
-    const rest = this.lines.slice(this.at);
+    const rest = this.lines.slice(this.lineIndex);
     const next = rest.findIndex((line) => openingFence(line) !== null);
     // A fence right before a header opens one round it.
     const inside = rest[afterBlank(rest, next + 1)] ?? '';
@@ -231,23 +232,23 @@ class DiffReader extends AnswerReader {
     if (path === null || this.#promised)
       return this.broken(
         'hunk_without_file',
-        `The hunk at line ${this.at + 1} of the answer does not belong to a file: put \`--- a/path\` and \`+++ b/path\` before it.`,
+        `The hunk at line ${this.lineIndex + 1} of the answer does not belong to a file: put \`--- a/path\` and \`+++ b/path\` before it.`,
       );
     const last = path === only ? this.files.at(-1) : undefined;
-    const file = last ?? { hunks: [], answerLine: this.at + 1, from: path, to: path };
+    const file = last ?? { hunks: [], answerLine: this.lineIndex + 1, from: path, to: path };
     if (last === undefined) this.#add(file);
-    else this.outside.belongs(this.at);
+    else this.outside.belongs(this.lineIndex);
     return this.#hunksOf(file);
   }
 
   /** `diff --git` and the lines up to the first hunk. */
   #fileHeader(text: string): Reading | null {
-    const file: FileDiff = { hunks: [], answerLine: this.at + 1 };
+    const file: FileDiff = { hunks: [], answerLine: this.lineIndex + 1 };
     if (/^diff --(cc|combined) /.test(text))
       return this.#unsupported(file, 'combined_diff', COMBINED);
     const git = readGitLine(text.slice('diff --git '.length));
     if (git) file.git = git;
-    for (this.at++; ; this.at++) {
+    for (this.lineIndex++; ; this.lineIndex++) {
       const line = this.line();
       if (line === 'GIT binary patch' || /^Binary files .* differ$/.test(line))
         return this.#unsupported(file, 'binary_patch', BINARY);
@@ -265,11 +266,11 @@ class DiffReader extends AnswerReader {
     if (from === null || to === null)
       return this.broken(
         'bad_header',
-        `The file names at line ${this.at + 1} of the answer cannot be read.`,
+        `The file names at line ${this.lineIndex + 1} of the answer cannot be read.`,
       );
     file.from = from.name === '/dev/null' ? null : from.name;
     file.to = to.name === '/dev/null' ? null : to.name;
-    this.at += 2;
+    this.lineIndex += 2;
     const failure = this.#hunksOf(file);
     const [hunk] = file.hunks;
     if (file.hunks.length === 1 && from.isAbsent && hunk?.oldCount === 0) file.created = true;
@@ -279,27 +280,32 @@ class DiffReader extends AnswerReader {
 
   #hunksOf(file: FileDiff): Reading | null {
     while (isHunkHeader(this.line())) {
-      const read = readHunk(this, this.at, this.outside.fences.open, this.context.whole === true);
+      const read = readHunk(
+        this,
+        this.lineIndex,
+        this.outside.fences.open,
+        this.context.whole === true,
+      );
       if (!read.ok) return this.invalid(read.code, read.message, read.open);
       file.hunks.push(read.hunk);
       this.edits++;
       this.#counted = !wrongCounts(read.hunk);
-      this.at = read.next;
+      this.lineIndex = read.next;
       this.#gap = 'none';
-      const next = afterBlank(this.lines, this.at);
-      if (isHunkHeader(this.lines[next] ?? '')) this.at = next;
+      const next = afterBlank(this.lines, this.lineIndex);
+      if (isHunkHeader(this.lines[next] ?? '')) this.lineIndex = next;
     }
     if (file.hunks.length > 0) return null;
-    return this.at >= this.lines.length ? this.#unfinished() : this.#badHunkHeader();
+    return this.lineIndex >= this.lines.length ? this.#unfinished() : this.#badHunkHeader();
   }
 
   /** Skips to the next file: what this one does is refused by name, once the rest is read. */
   #unsupported(file: FileDiff, code: string, message: string): null {
     this.#add(file);
     file.unsupported ??= { code, message };
-    do this.at++;
+    do this.lineIndex++;
     while (
-      this.at < this.lines.length &&
+      this.lineIndex < this.lines.length &&
       !this.line().startsWith('diff --') &&
       !(this.outside.fences.open && closesFence(this.line(), this.outside.fences.open))
     );
@@ -328,7 +334,7 @@ class DiffReader extends AnswerReader {
         : last.newMode !== undefined || last.deleted === true);
     if (complete) return null;
     const message = `No hunk follows the file header at line ${last.answerLine} of the answer.`;
-    return this.invalid('bare_header', message, this.at >= this.lines.length);
+    return this.invalid('bare_header', message, this.lineIndex >= this.lines.length);
   }
 
   #badHunkHeader(): Reading {

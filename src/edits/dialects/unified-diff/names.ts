@@ -66,11 +66,11 @@ const ABSENT =
 export const readStamped = (
   text: string,
 ): { readonly name: string; readonly isAbsent: boolean } | null => {
-  const at = text.startsWith('"') ? text.lastIndexOf('"') + 1 : text.search(STAMP);
-  const name = readName(at < 0 ? text : text.slice(0, at).trimEnd());
+  const offset = text.startsWith('"') ? text.lastIndexOf('"') + 1 : text.search(STAMP);
+  const name = readName(offset < 0 ? text : text.slice(0, offset).trimEnd());
   return name === null
     ? null
-    : { name, isAbsent: at >= 0 && ABSENT.test(text.slice(at).trimStart()) };
+    : { name, isAbsent: offset >= 0 && ABSENT.test(text.slice(offset).trimStart()) };
 };
 
 // Prefixes come in pairs: git's own, and those of diff.mnemonicPrefix (index, worktree, commit, object) in both directions.
@@ -81,17 +81,17 @@ const BACKUPS = ['.orig', '.old', '.bak', '.new', '~'];
 export type Names = Readonly<Record<'from' | 'to', string | null>>;
 
 /** Both names without their prefixes; null stays null (/dev/null). `known` says which paths were offered and settles what a lone name means. */
-export const withoutPrefixes = (names: Names, known: (path: string) => boolean): Names => {
+export const withoutPrefixes = (names: Names, isOffered: (path: string) => boolean): Names => {
   const { from, to } = names;
   if (from !== null && to !== null) {
-    if (from === to && known(from)) return names;
+    if (from === to && isOffered(from)) return names;
     const arePaired =
       from[1] === '/' && to[1] === '/' && PAIRS.includes(from.charAt(0) + to.charAt(0));
     return arePaired ? { from: from.slice(2), to: to.slice(2) } : names;
   }
   const lone = (name: string | null, side: string): string | null => {
     if (name === null || !/^[abciow]\//.test(name)) return name;
-    const [is, isRest] = [known(name), known(name.slice(2))];
+    const [is, isRest] = [isOffered(name), isOffered(name.slice(2))];
     // A file that goes away is there, with whichever prefix; a new one may be made in a folder of that name.
     const isPrefixed = name.startsWith(side) ? isRest || !is : isRest && !is && from !== null;
     return isPrefixed ? name.slice(2) : name;
@@ -103,13 +103,15 @@ export const withoutPrefixes = (names: Names, known: (path: string) => boolean):
 export const sameFile = (
   from: string,
   to: string,
-  known: (path: string) => boolean,
+  isOffered: (path: string) => boolean,
 ): string | null => {
   const [short, long] = from.length < to.length ? [from, to] : [to, from];
   if (long.startsWith(short) && BACKUPS.includes(long.slice(short.length)))
-    return known(short) ? short : null;
-  const [old, now] = [from, to].map((name) => /^[^./][^/]*\/(.+)$/.exec(name)?.[1]);
-  return from !== to && old !== undefined && old === now && !known(from) && !known(to) ? old : null;
+    return isOffered(short) ? short : null;
+  const [old, fresh] = [from, to].map((name) => /^[^./][^/]*\/(.+)$/.exec(name)?.[1]);
+  return from !== to && old !== undefined && old === fresh && !isOffered(from) && !isOffered(to)
+    ? old
+    : null;
 };
 
 /** The two names of a `diff --git` line, with their prefixes; null where blanks in them leave several readings. */
@@ -129,8 +131,8 @@ export const readGitLine = (
     return to?.rest === '' ? { from: rest.slice(0, quote), to: to.name } : null;
   }
   const halves: { from: string; to: string }[] = [];
-  for (let at = rest.indexOf(' '); at > 0; at = rest.indexOf(' ', at + 1))
-    halves.push({ from: rest.slice(0, at), to: rest.slice(at + 1) });
+  for (let offset = rest.indexOf(' '); offset > 0; offset = rest.indexOf(' ', offset + 1))
+    halves.push({ from: rest.slice(0, offset), to: rest.slice(offset + 1) });
   if (halves.length === 1) return halves[0] ?? null;
   // Git writes both names in full; without a rename they are the same but for the prefix.
   const same = halves.filter(({ from, to }) => {
