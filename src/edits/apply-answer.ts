@@ -30,18 +30,10 @@ import type {
 } from './types.js';
 import { type FoundMarker, findMarker } from './marker.js';
 import { sizeFault } from './answer-size.js';
-import { beginPatch } from './dialects/begin-patch.js';
-import { searchBlocks } from './dialects/search-blocks.js';
-import { searchReplace } from './dialects/search-replace.js';
-import { stringReplace } from './dialects/string-replace.js';
-import { structuredEdit } from './dialects/structured-edit/index.js';
-import { unifiedDiff } from './dialects/unified-diff/index.js';
-import { wholeFile } from './dialects/whole-file.js';
-import type { Dialect } from './edit.js';
+import { DIALECTS } from './dialects/index.js';
 import { read, type ReadResponse } from './settle.js';
 import {
   TOLERANCES,
-  type AnswerFormat,
   type Tolerance,
   type ToleranceSettings,
 } from '../shared/formats.js';
@@ -51,16 +43,6 @@ import { CUT_INSIDE_FENCE } from './text/fence.js';
 import { decodeOffered, makeFiles, type OfferedFiles } from './settle/files.js';
 import { withNames } from './paths.js';
 import { type ThinkingFault, withoutThinking } from './thinking/index.js';
-
-const DIALECTS: Readonly<Record<AnswerFormat, Dialect>> = {
-  'whole-file': wholeFile,
-  'unified-diff': unifiedDiff,
-  'structured-edit': structuredEdit,
-  'search-replace': searchReplace,
-  'search-blocks': searchBlocks,
-  'begin-patch': beginPatch,
-  'string-replace': stringReplace,
-};
 
 const NAMES_REPORTED = 20; // bound: Names in a message; more are counted.
 const LISTED_RESULTS = 10_000; // bound: Edits of an answer listed one by one; the counts take in all.
@@ -87,7 +69,8 @@ const editResults = (count: number, outcome: AnswerOutcome): EditResults => {
   for (let index = 0; index < count; index += 1) {
     const reasons = reasonsByEdit.get(index) ?? NOTHING_TOLD;
     const done = reasons.some(({ code }) => SKIPPING.has(code)) ? 'skipped' : 'applied';
-    const status = used ? done : reasons.length > 0 ? 'failed' : 'unused';
+    const unusedBecause = reasons.length > 0 ? 'failed' : 'unused';
+    const status = used ? done : unusedBecause;
     counts[status] += 1;
     if (results.length < LISTED_RESULTS) results.push({ index, status, reasons });
   }

@@ -4,7 +4,7 @@
  */
 import type { Tolerance } from '../shared/formats.js';
 import type { LineIndex } from './text/lines.js';
-import type { Fault, FormatContext, Reading, Reason } from './types.js';
+import type { Fault, ParseContext, Reading, Reason } from './types.js';
 
 export type Edit =
   | LinesEdit
@@ -248,7 +248,8 @@ export interface LinesRequest {
 /** One dialect: a grammar and its rules. A contract suite runs against all of them. */
 export interface Dialect {
   readonly rules: DialectRules;
-  parse(body: string, context: FormatContext): ParsedResponse;
+  /** Reads a response. Looks at paths and options, and at no file's text. */
+  parse(body: string, context: ParseContext): ParsedResponse;
 }
 
 /** Returns a response that can be read. */

@@ -27,7 +27,14 @@ import {
 } from './settle/sections.js';
 import { TextFile } from './settle/text-file.js';
 import type { FilePlan } from './text/changes.js';
-import type { ContextFile, FormatContext, Reading, Reason, UsedTolerance } from './types.js';
+import type {
+  ContextFile,
+  FormatContext,
+  ParseContext,
+  Reading,
+  Reason,
+  UsedTolerance,
+} from './types.js';
 
 /** What a response makes of the files before they have bytes; the counts of its files and edits are for the marker's check. */
 export interface ReadResponse {
@@ -38,11 +45,22 @@ export interface ReadResponse {
 
 /** Reads a response in a dialect. */
 export const read = (dialect: Dialect, body: string, context: FormatContext): ReadResponse => {
-  const response = dialect.parse(body, context);
+  const response = dialect.parse(body, { ...context, holdsLine: lineTest(context.files) });
   const { fault, request, count: edits } = response;
   if (fault !== null) return { reading: fault, files: 0, edits };
   if (request !== null) return { reading: settleRequest(request, context), files: 0, edits };
   return { ...settle(response, context), edits };
+};
+
+/** Tells whether any file holds a line. The lines are collected for the first question. */
+const lineTest = (files: FormatContext['files']): ParseContext['holdsLine'] => {
+  let lines: ReadonlySet<string> | null = null;
+  return (text, isCut) => {
+    lines ??= new Set(
+      [...files.values()].flatMap(({ text: own }) => own?.lines ?? []).map((line) => line.trim()),
+    );
+    return isCut ? [...lines].some((line) => line.startsWith(text)) : lines.has(text);
+  };
 };
 
 const settle = (

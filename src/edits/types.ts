@@ -189,11 +189,11 @@ export type Reading =
   | {
       readonly kind: 'refused';
       readonly reasons: readonly Reason[];
-      /** No edit: the model asks for lines that it was not shown (`formats/structured-edit/regions.ts`). */
+      /** No edit: the model asks for lines that it was not shown (settle/lines-request.ts). */
       readonly needs?: NonNullable<NotEdited['needs']>;
     };
 
-/** An offered file as the formats see it. */
+/** An offered file as the engine sees it. */
 export interface ContextFile extends OfferedFile {
   /** Null: the file does not exist yet, or (beside bytes) cannot be read as text. */
   readonly text: Text | null;
@@ -203,7 +203,7 @@ export interface ContextFile extends OfferedFile {
   readonly hasBom?: boolean;
 }
 
-/** What a format reads an answer with. */
+/** What a response is settled with. */
 export interface FormatContext {
   readonly files: ReadonlyMap<string, ContextFile>;
   readonly options: ApplyOptions;
@@ -211,4 +211,10 @@ export interface FormatContext {
   readonly whole?: boolean;
   /** Lines of the answer before the body. */
   readonly linesBefore?: number | undefined;
+}
+
+/** What a dialect reads a response with: of the files' text it learns only whether they hold a line. */
+export interface ParseContext extends FormatContext {
+  /** Does any file hold the line, white space around it aside? `isCut`: a line that begins so will do. */
+  readonly holdsLine: (text: string, isCut: boolean) => boolean;
 }

@@ -4,9 +4,17 @@
  */
 import { describe, expect, test } from '@jest/globals';
 import { Vault } from '../../src/system/secrets.js';
+import { DIALECTS as DIALECT_OF } from '../../src/edits/dialects/index.js';
+import { findMarker } from '../../src/edits/marker.js';
 import { applyAnswer } from '../../src/edits/apply-answer.js';
 import type { AnswerOutcome, ApplyOptions, OfferedFile } from '../../src/edits/types.js';
-import { type AnswerFormat, DIALECTS, FORMATS } from '../../src/shared/formats.js';
+import {
+  type AnswerFormat,
+  DIALECTS,
+  FORMATS,
+  TOLERANCES,
+  type Tolerance,
+} from '../../src/shared/formats.js';
 import { type LineEdit, SAY } from './formats.js';
 
 const utf16 = (text: string): Buffer =>
@@ -151,6 +159,51 @@ describe.each(
   });
 
   const [plain] = CASES as [Case];
+
+  test('the dialect reads edits in order, with its own rules, and looks at no text', () => {
+    const said = SAY[format]('f.txt', abc, [
+      { from: 0, to: 1, lines: ['A'] },
+      { from: 2, to: 3, lines: ['C'] },
+    ]);
+    const file = {
+      bytes: plain.base,
+      get text(): never {
+        throw new Error('a dialect looked at the text of a file');
+      },
+    };
+    const { marker, body } = findMarker(format, said, undefined);
+    const { edits, count, fault } = DIALECT_OF[format].parse(body, {
+      files: new Map([['f.txt', file]]),
+      options: { requireMarker: true },
+      holdsLine: () => false,
+    });
+    expect({ marker, fault, isCounted: count > 0 }).toEqual({
+      marker: 'right',
+      fault: null,
+      isCounted: true,
+    });
+    const indexes = edits.map(({ hint }) => hint.index);
+    expect(indexes).toEqual([...indexes].sort((a, b) => a - b));
+    for (const { path, hint } of edits) {
+      expect(path).toBe('f.txt');
+      expect(hint.rules).toBe(DIALECT_OF[format].rules);
+    }
+  });
+
+  test('a tolerance that the dialect does not have is never offered', () => {
+    const { tolerances } = DIALECT_OF[format].rules;
+    for (const tolerance of Object.keys(TOLERANCES) as Tolerance[]) {
+      const edits: LineEdit[] = [{ from: 1, to: 2, lines: ['B'] }];
+      const lines = abc.map((line) => `${line}x`);
+      const outcome = run(
+        format,
+        { ...plain, lines, edits },
+        { tolerances: { [tolerance]: true } },
+      );
+      const used = outcome.outcome === 'edited' ? outcome.tolerances : [];
+      for (const { tolerance: name } of used) expect(tolerances).toContain(name);
+    }
+  });
 
   test('a path that was not offered is refused; whether the workspace has the file is told', () => {
     const answer = SAY[format]('other.txt', plain.lines, plain.edits);

@@ -3,7 +3,7 @@ import { quoted } from '../../shared/text.js';
 import { Outside } from '../detect.js';
 import { fileBefore, namedPath, namesThere } from '../paths.js';
 import { type Json, readJson } from '../text/json.js';
-import type { Fault, FormatContext, Reading, Reason } from '../types.js';
+import type { Fault, ParseContext, Reading, Reason } from '../types.js';
 
 /** `open`: the answer ends inside of what it is about. */
 export const invalid = (code: string, message: string, index?: number, open = false): Reading => ({
@@ -21,7 +21,7 @@ export abstract class AnswerReader {
   readonly lines: readonly string[];
   /** 1 for each line that ended in CRLF; a CR before a missing line end belongs to the text. */
   readonly returned: ArrayLike<number>;
-  protected readonly context: FormatContext;
+  protected readonly context: ParseContext;
   protected readonly outside = new Outside();
   /** 0-based number of the present line. */
   protected lineIndex = 0;
@@ -30,7 +30,7 @@ export abstract class AnswerReader {
 
   #names: ReadonlySet<string> | undefined;
 
-  constructor(body: string, context: FormatContext) {
+  constructor(body: string, context: ParseContext) {
     const lines = body.split('\n');
     const hasReturns = body.includes('\r');
     this.returned = hasReturns ? Uint8Array.from(lines, (line) => Number(line.endsWith('\r'))) : [];
@@ -114,7 +114,7 @@ export interface JsonAnswer {
 /** The JSON of an answer's body, or why it is none. */
 export const readJsonAnswer = (
   body: string,
-  { linesBefore = 0 }: FormatContext,
+  { linesBefore = 0 }: ParseContext,
 ): JsonAnswer | Reading => {
   const json = readJson(body);
   if (json.kind === 'open') {

@@ -26,7 +26,7 @@ import { lookUp, namedPath, pathsThere, withoutPrefix } from '../paths.js';
 import { answerIndex } from '../text/codec.js';
 import { holdsProse } from '../text/fence.js';
 import type { LineIndex } from '../text/lines.js';
-import type { Fault, FormatContext, Reading, Reason } from '../types.js';
+import type { Fault, ParseContext, Reading, Reason } from '../types.js';
 
 const RULES: DialectRules = {
   order: 'base',
@@ -85,7 +85,7 @@ interface Entry {
 /** Goes over a response by offsets: its bodies are not split into lines, which may be a million. */
 class EntryReader {
   readonly #response: string;
-  readonly #context: FormatContext;
+  readonly #context: ParseContext;
   readonly #nonce: string | undefined;
   readonly #outside = new Outside();
   readonly #entries: Entry[] = [];
@@ -99,7 +99,7 @@ class EntryReader {
   #prose: string | null = null;
   #folders: ReadonlySet<string> | null = null;
 
-  constructor(response: string, context: FormatContext) {
+  constructor(response: string, context: ParseContext) {
     this.#response = response;
     this.#context = context;
     this.#nonce = context.options.nonce;

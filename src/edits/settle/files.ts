@@ -212,7 +212,7 @@ class Work {
   #keepContent(path: string, base: Offered | undefined): void {
     if (base?.bytes === undefined || base.bytes === null || this.files.has(path)) return;
     const { bytes, mode } = base;
-    this.files.set(path, { bytes, ...(mode === undefined ? {} : { mode }) });
+    this.files.set(path, withMode(bytes, mode));
   }
 
   /** No file is below another. */
@@ -303,7 +303,7 @@ class Work {
     const { bytes, splices, changes } = written;
     const mode = plan.mode ?? file?.mode;
     if (splices.length === 0 && mode === file?.mode && this.#isKept(path, file)) return;
-    this.files.set(path, { bytes, ...(mode === undefined ? {} : { mode }) });
+    this.files.set(path, withMode(bytes, mode));
     this.splices.set(path, splices);
     // An exact plan counts in other lines than guards do.
     if (plan.exact === undefined)
@@ -342,3 +342,6 @@ class Work {
     return written;
   }
 }
+
+const withMode = (bytes: Uint8Array, mode: number | undefined): ResultFile =>
+  mode === undefined ? { bytes } : { bytes, mode };

@@ -21,7 +21,7 @@ import {
   parsed,
   unread,
 } from '../../edit.js';
-import type { FormatContext } from '../../types.js';
+import type { ParseContext } from '../../types.js';
 import { invalid, readJsonAnswer } from '../reader.js';
 import { readLinesRequest } from './lines-request.js';
 import { readOperations } from './operations.js';
@@ -54,7 +54,7 @@ export const structuredEdit: Dialect = {
   parse: (body, context) => parse(body, context),
 };
 
-const parse = (body: string, context: FormatContext): ParsedResponse => {
+const parse = (body: string, context: ParseContext): ParsedResponse => {
   const response = readJsonAnswer(body, context);
   if ('kind' in response) return unread(response);
   const [path = null, ...others] = context.files.keys();

@@ -48,7 +48,7 @@ import {
   parsed,
   unread,
 } from '../../edit.js';
-import type { FormatContext, Reading } from '../../types.js';
+import type { ParseContext, Reading } from '../../types.js';
 
 interface FileDiff extends FileHeader {
   readonly hunks: Hunk[];
@@ -103,7 +103,6 @@ class DiffReader extends AnswerReader {
   /** A line that promises the names of a file stands before here. */
   #promised = false;
   edits = 0;
-  #texts: ReadonlySet<string> | undefined;
   /** The last hunk's counts were right. */
   #counted = true;
   #prose = false;
@@ -112,7 +111,7 @@ class DiffReader extends AnswerReader {
   /** What stood between the last hunk or header and here: prose must be set apart from hunks, or it could be a damaged line. */
   #gap: 'none' | 'blank' | 'fence' = 'none';
 
-  constructor(body: string, context: FormatContext) {
+  constructor(body: string, context: ParseContext) {
     super(body.endsWith('\n') ? body.slice(0, -1) : body, context);
   }
 
@@ -144,13 +143,8 @@ class DiffReader extends AnswerReader {
   readonly isItem = (lineIndex: number): boolean => {
     const line = this.lines[lineIndex] ?? '';
     if (!/^(?:(?:- | {2,})\S|-{3,}$)/.test(line)) return false;
-    const linesOf = (files: FormatContext['files']) =>
-      [...files.values()].flatMap(({ text }) => text?.lines ?? []);
-    const texts = (this.#texts ??= new Set(linesOf(this.context.files).map((text) => text.trim())));
-    const stands = (text_: string): boolean =>
-      lineIndex < this.lines.length - 1
-        ? texts.has(text_)
-        : [...texts].some((text) => text.startsWith(text_));
+    const isLast = lineIndex >= this.lines.length - 1;
+    const stands = (text: string): boolean => this.context.holdsLine(text, isLast);
     // A rule is no line of context, which begins with a blank: only what it would remove counts.
     return (line.startsWith('---') || !stands(line.trim())) && !stands(line.slice(1).trim());
   };
