@@ -32,11 +32,7 @@ import { type FoundMarker, findMarker } from './marker.js';
 import { sizeFault } from './answer-size.js';
 import { DIALECTS } from './dialects/index.js';
 import { read, type ReadResponse } from './settle.js';
-import {
-  TOLERANCES,
-  type Tolerance,
-  type ToleranceSettings,
-} from '../shared/formats.js';
+import { TOLERANCES, type Tolerance, type ToleranceSettings } from '../shared/formats.js';
 import { escaped } from '../shared/text.js';
 import { toleranceOn } from './locate/likeness.js';
 import { CUT_INSIDE_FENCE } from './text/fence.js';

@@ -251,21 +251,3 @@ export interface Dialect {
   /** Reads a response. Looks at paths and options, and at no file's text. */
   parse(body: string, context: ParseContext): ParsedResponse;
 }
-
-/** Returns a response that can be read. */
-export const parsed = (
-  edits: readonly Edit[],
-  count: number,
-  notes: readonly Reason[] = [],
-  summary: string | null = null,
-): ParsedResponse => ({ edits, count, fault: null, notes, summary, request: null });
-
-/** Returns a response that cannot be read, of which `count` edits are known. */
-export const unread = (fault: Reading, count = 0): ParsedResponse => ({
-  edits: [],
-  count,
-  fault,
-  notes: [],
-  summary: null,
-  request: null,
-});

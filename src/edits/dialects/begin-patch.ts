@@ -12,19 +12,10 @@
  * file. Formatting round a path is passed over (`namedPath`), `a/` or `b/` before it where only what follows is a file. Instead of a patch: `NO-CHANGE: reason` (marker.ts).
  * Tolerances: lost_blank, line_endings, trailing_space, lookalikes, indent. Edits, for the marker: chunks; Add and Delete count as one.
  */
-import {
-  type Dialect,
-  type DialectRules,
-  type Edit,
-  type FileEdit,
-  type Hint,
-  type ParsedResponse,
-  parsed,
-  unread,
-} from '../edit.js';
+import type { Dialect, DialectRules, Edit, FileEdit, Hint, ParsedResponse } from '../edit.js';
 import { namedPath, withoutPrefix } from '../paths.js';
 import type { Fault, Reading } from '../types.js';
-import { AnswerReader } from './reader.js';
+import { AnswerReader, parsed, unread } from './reader.js';
 import { editOf, type HunkLine, unnumbered } from './unified-diff/hunk.js';
 
 /** Adjacent lines of a file: what stands there (` `, `-`) and what comes (`+`). */

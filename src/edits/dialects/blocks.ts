@@ -1,17 +1,9 @@
 /** What the two dialects of blocks have in common: search-replace.ts and search-blocks.ts. A block quotes lines and says what replaces them. */
 import { quoted } from '../../shared/text.js';
-import {
-  type BlockWords,
-  type DialectRules,
-  type LinesEdit,
-  type LinesReading,
-  type ParsedResponse,
-  parsed,
-  unread,
-} from '../edit.js';
+import type { BlockWords, DialectRules, LinesEdit, LinesReading, ParsedResponse } from '../edit.js';
 import { namedPath, withoutPrefix } from '../paths.js';
 import type { Fault, Reading } from '../types.js';
-import { AnswerReader } from './reader.js';
+import { AnswerReader, parsed, unread } from './reader.js';
 
 const BLOCK_REFUSALS = 10; // bound: Refused blocks of one file that are reported; each costs a search for the nearest place.
 const MARKER_CHARS = 100; // bound: Characters of a marker line that a refusal quotes.

@@ -1,6 +1,7 @@
 /** What readers of answers have in common: those of text go over its lines, those of JSON over its objects. */
 import { quoted } from '../../shared/text.js';
 import { Outside } from '../detect.js';
+import type { Edit, ParsedResponse } from '../edit.js';
 import { fileBefore, namedPath, namesThere } from '../paths.js';
 import { type Json, readJson } from '../text/json.js';
 import type { Fault, ParseContext, Reading, Reason } from '../types.js';
@@ -10,6 +11,24 @@ export const invalid = (code: string, message: string, index?: number, open = fa
   kind: 'invalid',
   open,
   reasons: [{ code, message, ...(index === undefined ? {} : { index }) }],
+});
+
+/** Returns a response that can be read. */
+export const parsed = (
+  edits: readonly Edit[],
+  count: number,
+  notes: readonly Reason[] = [],
+  summary: string | null = null,
+): ParsedResponse => ({ edits, count, fault: null, notes, summary, request: null });
+
+/** Returns a response that cannot be read, of which `count` edits are known. */
+export const unread = (fault: Reading, count = 0): ParsedResponse => ({
+  edits: [],
+  count,
+  fault,
+  notes: [],
+  summary: null,
+  request: null,
 });
 
 /** Why an edit does not fit the file. */

@@ -9,15 +9,8 @@
  * edits before left it, with LF as line end whatever the file has. Tolerances: earlier_block; without `replace_all` trailing_space and
  * lookalikes. Edits, for the marker: edits.
  */
-import {
-  type Dialect,
-  type DialectRules,
-  type ParsedResponse,
-  type TextEdit,
-  parsed,
-  unread,
-} from '../edit.js';
-import { invalid, type JsonAnswer, readJsonAnswer } from './reader.js';
+import type { Dialect, DialectRules, ParsedResponse, TextEdit } from '../edit.js';
+import { invalid, type JsonAnswer, readJsonAnswer, parsed, unread } from './reader.js';
 import { isJsonObject, type Json, keyBeside, PATH_NAMES } from '../text/json.js';
 import type { Reading } from '../types.js';
 

@@ -13,15 +13,8 @@
  * its end without having been opened, is left out (settle.ts). Tolerance: fenced_body. Without entries: `NO-CHANGE: reason` (marker.ts).
  */
 import { Outside } from '../detect.js';
-import {
-  type Dialect,
-  type DialectRules,
-  type Edit,
-  type ParsedResponse,
-  parsed,
-  unread,
-} from '../edit.js';
-import { invalid } from './reader.js';
+import type { Dialect, DialectRules, Edit, ParsedResponse } from '../edit.js';
+import { invalid, parsed, unread } from './reader.js';
 import { lookUp, namedPath, pathsThere, withoutPrefix } from '../paths.js';
 import { answerIndex } from '../text/codec.js';
 import { holdsProse } from '../text/fence.js';

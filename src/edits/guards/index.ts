@@ -48,16 +48,18 @@ export const guardFindings = (
   const trees: TreeView[] = [];
   const findings = files.flatMap((file) => findingsFor(file, options, trees));
   const settings: Readonly<Record<string, Finding['severity'] | undefined>> = options.guards ?? {};
-  return [...findings, ...namesOf(files, options), ...lostSymbols(trees, options.asked ?? '')].map(
-    (finding) => ({
-      ...finding,
-      // What was not checked is a note, whatever is set for what was found.
-      severity:
-        finding.lines === undefined && finding.guard === 'syntax'
-          ? finding.severity
-          : (settings[finding.guard] ?? finding.severity),
-    }),
-  );
+  return [
+    ...findings,
+    ...namesOf(files, options),
+    ...(trees.length === 0 ? [] : lostSymbols(trees, options.asked ?? '')),
+  ].map((finding) => ({
+    ...finding,
+    // What was not checked is a note, whatever is set for what was found.
+    severity:
+      finding.lines === undefined && finding.guard === 'syntax'
+        ? finding.severity
+        : (settings[finding.guard] ?? finding.severity),
+  }));
 };
 
 const namesOf = (files: readonly GuardedFile[], options: GuardOptions): Finding[] => {

@@ -8,10 +8,11 @@
  */
 import { count, quoted } from '../../shared/text.js';
 import type { ToleranceSettings } from '../../shared/formats.js';
-import type { RangeEdit } from '../edit.js';
+import type { RangeEdit, SymbolPoint } from '../edit.js';
 import { checkAt, linesOf } from '../listing.js';
 import { mayUse, type PassName, type RangePlace, type SearchedText } from '../locate.js';
 import type { LineIndex } from '../text/lines.js';
+import type { Syntax } from '../syntax-port.js';
 import type { ApplyOptions, Fault } from '../types.js';
 import {
   type Claim,
@@ -33,7 +34,8 @@ export class ClaimText implements SearchedText<RangeEdit, RangePlace> {
   readonly #path: string;
   readonly #isKnown: boolean;
   readonly #finder: ClaimFinder;
-  readonly #placeSymbol: ReturnType<typeof symbolPlacer>;
+  readonly #syntax: Syntax | undefined;
+  #placer: ReturnType<typeof symbolPlacer> | null = null;
 
   /** `edits`: all edits of the file. */
   constructor(lines: LineIndex, edits: readonly RangeEdit[], path: string, options: ApplyOptions) {
@@ -47,7 +49,7 @@ export class ClaimText implements SearchedText<RangeEdit, RangePlace> {
         for (const edit of edits) if (edit.hint.symbol === null) yield claimOf(edit, lines.length);
       },
     });
-    this.#placeSymbol = symbolPlacer(lines, path, options.syntax);
+    this.#syntax = options.syntax;
   }
 
   find(pass: PassName, edit: RangeEdit): Found {
@@ -55,6 +57,11 @@ export class ClaimText implements SearchedText<RangeEdit, RangePlace> {
     if (symbol !== null) return pass === 'symbol' ? this.#placeSymbol(edit, symbol) : null;
     if (pass === 'stated') return this.#stated(edit);
     return pass === 'line_drift' ? this.#moved(edit) : null;
+  }
+
+  #placeSymbol(edit: RangeEdit, symbol: SymbolPoint): RangePlace | Fault {
+    this.#placer ??= symbolPlacer(this.#lines, this.#path, this.#syntax);
+    return this.#placer(edit, symbol);
   }
 
   /** Refuses an edit whose quotes do not stand at its number. */

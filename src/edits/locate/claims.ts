@@ -103,7 +103,7 @@ interface Stretch {
 export class ClaimFinder {
   readonly #lines: LineIndex;
   readonly #claims: Iterable<Claim>;
-  readonly #chain: LineChain;
+  #lineChain: LineChain | null = null;
   readonly #once: LinesOnce;
   #placesByCheck: ReadonlyMap<string, readonly number[]> | null = null;
 
@@ -112,7 +112,11 @@ export class ClaimFinder {
     this.#lines = lines;
     this.#claims = claims;
     this.#once = new LinesOnce(lines, () => this.#quotes());
-    this.#chain = new LineChain(lines, () => this.#texts());
+  }
+
+  /** Most edits stand at their numbers and need no search. */
+  get #chain(): LineChain {
+    return (this.#lineChain ??= new LineChain(this.#lines, () => this.#texts()));
   }
 
   *#quotes(): Generator<readonly string[]> {

@@ -85,10 +85,9 @@ function* oldTexts(edits: readonly LinesEdit[]): Generator<string> {
 export class HunkText implements SearchedText<LinesEdit, LinePlace> {
   readonly settings: ToleranceSettings | undefined;
   readonly index: LineIndex;
-  /** Knows the lines as they are signed. */
-  readonly #plain: LineChain;
-  /** Knows them in both readings. Each is built when it is first asked, and few diffs need this one. */
-  readonly #either: LineChain;
+  readonly #edits: readonly LinesEdit[];
+  #plainChain: LineChain | null = null;
+  #eitherChain: LineChain | null = null;
   readonly #once: LinesOnce;
   readonly #isKnown: boolean;
   /** Anchors with the lines where they stand, blanks around them aside: up to two places each. */
@@ -114,9 +113,17 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
     this.index = indexOf(text);
     this.#isKnown = isKnown;
     this.#once = new LinesOnce(this.index, () => edits.map(({ before }) => before));
-    this.#plain = new LineChain(this.index, () => oldTexts(edits));
-    this.#either = new LineChain(this.index, () => eitherTexts(edits));
+    this.#edits = edits;
     this.#anchors = placesOfAnchors(this.index, edits);
+  }
+
+  /** Knows the lines as they are signed. Most diffs stand where they say and need none. */
+  get #plain(): LineChain {
+    return (this.#plainChain ??= new LineChain(this.index, () => oldTexts(this.#edits)));
+  }
+  /** Knows the lines in both readings. */
+  get #either(): LineChain {
+    return (this.#eitherChain ??= new LineChain(this.index, () => eitherTexts(this.#edits)));
   }
 
   /** Finds the place of the next hunk. Called with the hunks in their order. */
@@ -276,7 +283,8 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
     const all = isBounded
       ? places
       : this.#fitting(edit, chain.find(edit.before, level, this.#secondReadings(edit)));
-    const isStated = this.#standsAt(edit, (text, i) => spaced(text) === spaced(this.index.line(i)));
+    const isStated =
+      !isBounded && this.#standsAt(edit, (text, i) => spaced(text) === spaced(this.index.line(i)));
     const first = [...new Set([...all.first, ...(isStated ? [statedAt(edit)] : [])])];
     return first.length > 1 || all.more
       ? repeated({ ...all, first }, edit)

@@ -62,16 +62,15 @@ export class LinesFile implements FileOfEdits<LinesEdit> {
 
   take(stated: LinesEdit): EditOutcome {
     const edit = this.#hasBom ? withoutBoms(stated) : stated;
-    const words = say.blockWordsOf(edit);
     const reading = this.#readingOf(edit);
-    if (reading === null) return { kind: 'refused', ...say.unclearDivider(words) };
+    if (reading === null) return { kind: 'refused', ...say.unclearDivider(say.blockWordsOf(edit)) };
     const body = indexOfLines(reading.after);
     const inner = withoutFence(this.#path, body, this.#base, true);
     if ('code' in inner) return { kind: 'refused', ...inner };
     if (reading.refusal !== null) return { kind: 'refused', ...reading.refusal };
     const before = this.#unfenced(reading.before);
     if (before.length === 0) return this.#create(edit, reading.after);
-    if (!this.#exists) return { kind: 'refused', ...say.fileAbsent(words) };
+    if (!this.#exists) return { kind: 'refused', ...say.fileAbsent(say.blockWordsOf(edit)) };
     const plain = { ...edit, before, after: inner.all };
     if (isSame(plain)) return this.#unmoved(plain);
     const outcome = this.#apply(plain);

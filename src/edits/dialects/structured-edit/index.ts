@@ -14,15 +14,10 @@
  * the one that is meant where several have the name. Lines are 1-based, ranges inclusive; all numbers mean the file as it was offered. Order at one place: prepends, then inserts in the order given, then the
  * replace or delete that starts there; appends last.
  */
-import {
-  type Dialect,
-  type DialectRules,
-  type ParsedResponse,
-  parsed,
-  unread,
-} from '../../edit.js';
+import type { Dialect, DialectRules, ParsedResponse } from '../../edit.js';
+import { isJsonObject } from '../../text/json.js';
 import type { ParseContext } from '../../types.js';
-import { invalid, readJsonAnswer } from '../reader.js';
+import { invalid, readJsonAnswer, parsed, unread } from '../reader.js';
 import { readLinesRequest } from './lines-request.js';
 import { readOperations } from './operations.js';
 
@@ -59,7 +54,8 @@ const parse = (body: string, context: ParseContext): ParsedResponse => {
   if ('kind' in response) return unread(response);
   const [path = null, ...others] = context.files.keys();
   const only = others.length === 0 ? path : null;
-  const request = readLinesRequest(response.value, only);
+  const asksForLines = isJsonObject(response.value) && 'needs_lines' in response.value;
+  const request = asksForLines ? readLinesRequest(response.value, only) : null;
   if (request !== null) return 'kind' in request ? unread(request) : { ...parsed([], 0), request };
   const { items, fault, edits, summary } = readOperations(response, only, RULES);
   if (fault !== null) return unread(response.withLines(fault, 'Operation', items), items.length);

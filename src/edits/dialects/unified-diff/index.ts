@@ -38,16 +38,8 @@ import {
 } from './hunk.js';
 import { readGitLine, readStamped } from './names.js';
 import { closesFence, CUT_INSIDE_FENCE, isBareFence, openingFence } from '../../text/fence.js';
-import { AnswerReader } from '../reader.js';
-import {
-  type Dialect,
-  type DialectRules,
-  type Edit,
-  type Hint,
-  type ParsedResponse,
-  parsed,
-  unread,
-} from '../../edit.js';
+import { AnswerReader, parsed, unread } from '../reader.js';
+import type { Dialect, DialectRules, Edit, Hint, ParsedResponse } from '../../edit.js';
 import type { ParseContext, Reading } from '../../types.js';
 
 interface FileDiff extends FileHeader {
