@@ -16,7 +16,7 @@ import type { Dialect, DialectRules, Edit, FileEdit, Hint, ParsedResponse } from
 import { namedPath, withoutPrefix } from '../paths.js';
 import type { Fault, Reading } from '../types.js';
 import { AnswerReader, parsed, unread } from './reader.js';
-import { editOf, type HunkLine, unnumbered } from './unified-diff/hunk.js';
+import { editOf, HunkLines, unnumbered } from './unified-diff/hunk.js';
 
 /** Adjacent lines of a file: what stands there (` `, `-`) and what comes (`+`). */
 interface Chunk {
@@ -24,7 +24,8 @@ interface Chunk {
   index: number;
   /** Lines named by `@@` that stand above the chunk, in order. */
   readonly above: string[];
-  readonly lines: HunkLine[];
+  /** Each with its sign, `_` for a blank line without one. */
+  readonly lines: { readonly sign: string; readonly text: string }[];
   atEnd: boolean;
   readonly answerLine: number;
 }
@@ -120,8 +121,9 @@ class PatchReader extends AnswerReader {
     const parts = kind === 'add' ? joined(chunks) : chunks;
     const edits = parts.map((chunk) => {
       const bounds = { anchors: chunk.above, atEnd: chunk.atEnd };
-      const own = { ...hint, index: chunk.index, responseLine: chunk.answerLine };
-      return editOf(unnumbered(chunk), path, own, bounds);
+      const body = new HunkLines();
+      for (const { sign, text } of chunk.lines) body.add(sign, text);
+      return editOf(unnumbered(body, chunk.answerLine), path, { hint, index: chunk.index, bounds });
     });
     return [header, ...edits];
   }
@@ -184,7 +186,7 @@ class PatchReader extends AnswerReader {
     )
       if (!take(all, this.line(), this.lineIndex)) return this.#stray();
     // Blank lines without a sign at a chunk's end only separate.
-    for (const chunk of all) while (chunk.lines.at(-1)?.unsigned === true) chunk.lines.pop();
+    for (const chunk of all) while (chunk.lines.at(-1)?.sign === '_') chunk.lines.pop();
     const chunks = all.filter((chunk) => chunk.lines.length > 0 || chunk.above.length > 0);
     const wrong = chunks.find(({ lines, above }) =>
       kind === 'add'
@@ -217,8 +219,7 @@ const take = (chunks: Chunk[], line: string, lineIndex: number): boolean => {
   } else if (END_OF_FILE.test(line)) chunk.atEnd = true;
   else if (chunk.atEnd) return line === '';
   else if (/^(?:[ +-]|$)/.test(line)) {
-    const sign = (line[0] ?? ' ') as HunkLine['sign'];
-    chunk.lines.push({ sign, text: line.slice(1), unsigned: line === '', noNewline: false });
+    chunk.lines.push({ sign: line === '' ? '_' : line.charAt(0), text: line.slice(1) });
   } else return false;
   return true;
 };

@@ -177,17 +177,17 @@ export const readJsonAnswer = (
   };
 };
 
-/** The line at an offset, counted from `first`; cheap where offsets are asked for in rising order. */
+/** Returns the line at an offset, counted from `first`; cheap for offsets in rising order. */
 const lineCounter = (text: string, first: number): ((offset: number) => number) => {
-  let [lineIndex, line] = [0, first];
+  const nextEnd = (from: number): number => {
+    const end = text.indexOf('\n', from);
+    return end < 0 ? Infinity : end;
+  };
+  let [start, line, end] = [0, first, nextEnd(0)];
   return (offset) => {
-    if (offset < lineIndex) [lineIndex, line] = [0, first];
-    for (
-      let end = text.indexOf('\n', lineIndex);
-      end >= 0 && end < offset;
-      end = text.indexOf('\n', lineIndex)
-    ) {
-      lineIndex = end + 1;
+    if (offset < start) [start, line, end] = [0, first, nextEnd(0)];
+    for (; end < offset; end = nextEnd(start)) {
+      start = end + 1;
       line += 1;
     }
     return line;

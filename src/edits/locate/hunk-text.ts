@@ -356,21 +356,21 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
     const tolerances = new Set<Tolerance>();
     if (hasWrongCounts(edit)) tolerances.add('counts');
     if (isAway) tolerances.add('line_drift');
-    this.#addLikenesses(tolerances, edit, place);
-    return { ...place, tolerances: [...tolerances] };
+    if (hintOf(edit).signs.includes('_')) tolerances.add('lost_blank');
+    for (const [i, text] of before.entries())
+      if (!this.index.is(first + i, text)) this.#addLikeness(tolerances, edit, i, first + i);
+    return tolerances.size === 0 ? place : { ...place, tolerances: [...tolerances] };
   }
 
-  /** Adds the tolerances by which the lines of a place are those of the file. */
-  #addLikenesses(tolerances: Set<Tolerance>, edit: LinesEdit, { first, before }: LinePlace): void {
-    const signs = hintOf(edit).signs.replaceAll('+', '');
-    for (const [i, text] of before.entries()) {
-      const sign = signs.charAt(i);
-      const base = this.index.is(first + i, text) ? text : (this.index.line(first + i) ?? '');
-      const asSigned = levelBetween(text, base);
-      if (sign === '_' || asSigned === undefined) tolerances.add('lost_blank');
-      const level = asSigned ?? levelBetween(rawOf({ sign, text }), base) ?? 'exact';
-      if (level !== 'exact') tolerances.add(level);
-    }
+  /** Adds the tolerances by which line `i` of the old side is the base line. */
+  #addLikeness(tolerances: Set<Tolerance>, edit: LinesEdit, i: number, baseLine: number): void {
+    const base = this.index.line(baseLine) ?? '';
+    const text = edit.before[i] ?? '';
+    const asSigned = levelBetween(text, base);
+    if (asSigned === undefined) tolerances.add('lost_blank');
+    const sign = hintOf(edit).signs.replaceAll('+', '').charAt(i);
+    const level = asSigned ?? levelBetween(rawOf({ sign, text }), base) ?? 'exact';
+    if (level !== 'exact') tolerances.add(level);
   }
 
   #absent(edit: LinesEdit): Fault {

@@ -188,11 +188,10 @@ export const planSection = (
       index: edit.hint.index,
       message: rules.lead(edit, path) + fault.message,
     }));
-  const tolerances = hunkPlaces.located.flatMap(({ edit, place }) =>
-    place.tolerances.map((tolerance) => {
-      return { tolerance, path: own, index: edit.hint.index, line: place.first + 1 };
-    }),
-  );
+  const tolerances: UsedTolerance[] = [];
+  for (const { edit, place } of hunkPlaces.located)
+    for (const tolerance of place.tolerances)
+      tolerances.push({ tolerance, path: own, index: edit.hint.index, line: place.first + 1 });
   const result = { target, header, hunkPlaces: hunkPlaces };
   const plans = target.kind === 'delete' ? deletionOf(result) : plansOf(result);
   return 'code' in plans ? [plans] : { plans, tolerances };

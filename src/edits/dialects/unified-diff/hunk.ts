@@ -4,16 +4,41 @@ import type { Hint, HunkHint, LinesEdit } from '../../edit.js';
 import { type AnswerReader, fault } from '../reader.js';
 import type { Fault } from '../../types.js';
 
-export interface HunkLine {
-  readonly sign: ' ' | '-' | '+';
-  /** The line without its sign. */
-  readonly text: string;
-  /** A context line that came without its blank. */
-  readonly unsigned: boolean;
-  /** The answer's line ends in CRLF: the carriage return is part of the line where bytes are exact. */
-  readonly returned?: boolean;
-  /** `\ No newline at end of file` follows. */
-  noNewline: boolean;
+/** Both sides end with a line end, as nearly all do: one object for all of them. */
+const BOTH_ENDED: HunkHint['lacksNewline'] = { before: false, after: false };
+
+/** The lines of a hunk on both sides, put together one after another. Tens of thousands of hunks are in memory at once. */
+export class HunkLines {
+  readonly before: string[] = [];
+  readonly after: string[] = [];
+  signs = '';
+  lacksNewline = BOTH_ENDED;
+  /** As in `HunkHint`, up to the last line that ended in CRLF. */
+  #returns = '';
+
+  /** `sign`: as in `HunkHint`. `isReturned`: the line ends in CRLF, which is part of it where bytes are exact. */
+  add(sign: string, text: string, isReturned = false): void {
+    if (sign !== '+') this.before.push(text);
+    if (sign !== '-') this.after.push(text);
+    if (isReturned) this.#returns = `${this.#returns.padEnd(this.signs.length)}r`;
+    this.signs += sign;
+  }
+  /** As in `HunkHint`. */
+  get returns(): string | null {
+    return this.#returns === '' ? null : this.#returns.padEnd(this.signs.length);
+  }
+
+  /** `\ No newline at end of file` follows the last line. */
+  endWithoutNewline(): void {
+    const sign = this.signs.at(-1);
+    const { before, after } = this.lacksNewline;
+    this.lacksNewline = { before: before || sign !== '+', after: after || sign !== '-' };
+  }
+  /** Has a side with this line ended already? */
+  isBehindEnd(sign: string): boolean {
+    const { before, after } = this.lacksNewline;
+    return (before && sign !== '+') || (after && sign !== '-');
+  }
 }
 
 export interface Hunk {
@@ -23,49 +48,41 @@ export interface Hunk {
   /** Numbers of lines that the header states. */
   readonly oldCount: number;
   readonly newCount: number;
-  readonly lines: readonly HunkLine[];
-  readonly oldLines: number;
-  readonly newLines: number;
+  readonly body: HunkLines;
   /** 1-based line of the answer where the header stands. */
   readonly answerLine: number;
   /** The header states the numbers above; else they are those of the lines. */
   readonly isNumbered: boolean;
 }
 
-export const wrongCounts = ({ oldLines, oldCount, newLines, newCount }: Hunk): boolean =>
-  oldLines !== oldCount || newLines !== newCount;
+export const hasWrongCounts = ({ body, oldCount, newCount }: Hunk): boolean =>
+  body.before.length !== oldCount || body.after.length !== newCount;
+/** Has it fewer lines than its header states? */
+export const isShort = ({ body, oldCount, newCount }: Hunk): boolean =>
+  body.before.length < oldCount || body.after.length < newCount;
 
-/** Returns a hunk as an edit of the file that `hint` and `path` name. */
+/** Returns a hunk as edit `index` of the file that `path` names. `hint`: of that file. */
 export const editOf = (
   hunk: Hunk,
   path: string,
-  hint: Hint,
-  bounds: HunkHint['bounds'],
+  {
+    hint,
+    index,
+    bounds,
+  }: { readonly hint: Hint; readonly index: number; readonly bounds: HunkHint['bounds'] },
 ): LinesEdit => {
-  const [before, after]: [string[], string[]] = [[], []];
-  const lacksNewline = { before: false, after: false };
-  let signs = '';
-  for (const { sign, text, unsigned, noNewline } of hunk.lines) {
-    signs += unsigned ? '_' : sign;
-    if (sign !== '+') before.push(text);
-    if (sign !== '-') after.push(text);
-    if (noNewline && sign !== '+') lacksNewline.before = true;
-    if (noNewline && sign !== '-') lacksNewline.after = true;
-  }
-  const hasReturns = hunk.lines.some(({ returned }) => returned === true);
-  const returns = hasReturns
-    ? hunk.lines.map(({ returned }) => (returned === true ? 'r' : ' ')).join('')
-    : null;
-  const { oldAt, newAt, oldCount, newCount, isNumbered } = hunk;
+  const { oldAt, newAt, oldCount, newCount, isNumbered, body, answerLine } = hunk;
+  const { before, after, signs, returns, lacksNewline } = body;
   const header = isNumbered ? { newLine: newAt + 1, oldCount, newCount } : null;
+  // Named one by one: there may be tens of thousands of them.
   return {
     kind: 'lines',
     path,
     before,
     after,
     hint: {
-      index: hint.index,
-      responseLine: hint.responseLine,
+      index,
+      responseLine: answerLine,
       section: hint.section,
       rules: hint.rules,
       line: oldAt < 0 ? null : oldAt + 1,
@@ -127,25 +144,30 @@ export const readHunk = (
     endByShape(lines, lineIndex + 1, ends);
   const body = toHunkLines(answer, lineIndex + 1, end);
   if ('code' in body) return { ok: false, open: false, ...body };
-  const bare = unnumbered({ lines: body, answerLine: lineIndex + 1 });
-  const { oldLines, newLines } = bare;
-  const { oldCount, newCount } = numbers ?? bare;
+  const hunk =
+    numbers === null ? unnumbered(body, lineIndex + 1) : numbered(body, lineIndex + 1, numbers);
   const open = afterBlank(lines, end) >= lines.length;
-  if (body.length === 0)
+  if (body.signs === '')
     return {
       ok: false,
       open,
       code: 'cut_hunk',
       message: `The hunk "${header}" has no lines. Send the whole hunk.`,
     };
-  if (!whole && open && (oldLines < oldCount || newLines < newCount)) {
-    const message = `The hunk "${header}" ends early: its header states ${oldCount} old and ${newCount} new lines, the answer ends after ${oldLines} and ${newLines}. Send the whole hunk, with matching counts.`;
+  if (!whole && open && isShort(hunk)) {
+    const message = `The hunk "${header}" ends early: its header states ${hunk.oldCount} old and ${hunk.newCount} new lines, the answer ends after ${body.before.length} and ${body.after.length}. Send the whole hunk, with matching counts.`;
     return { ok: false, open, code: 'cut_hunk', message };
   }
-  return { ok: true, hunk: { ...bare, ...numbers }, next: end };
+  return { ok: true, hunk, next: end };
 };
 
-type HunkNumbers = Pick<Hunk, 'oldAt' | 'newAt' | 'oldCount' | 'newCount' | 'isNumbered'>;
+type HunkNumbers = Pick<Hunk, 'oldAt' | 'newAt' | 'oldCount' | 'newCount'>;
+
+const numbered = (
+  body: HunkLines,
+  answerLine: number,
+  { oldAt, newAt, oldCount, newCount }: HunkNumbers,
+): Hunk => ({ oldAt, newAt, oldCount, newCount, body, answerLine, isNumbered: true });
 
 /** Reads the numbers of a header; null: it has none. */
 const numbersOf = (header: string): HunkNumbers | null => {
@@ -161,7 +183,6 @@ const numbersOf = (header: string): HunkNumbers | null => {
     newAt: place(newStart, newCount),
     oldCount,
     newCount,
-    isNumbered: true,
   };
 };
 
@@ -175,22 +196,16 @@ const endTest = (lines: readonly string[], fence: Fence | null): ((i: number) =>
   };
 };
 
-/** A hunk whose header states nothing. */
-export const unnumbered = ({ lines, answerLine }: Pick<Hunk, 'lines' | 'answerLine'>): Hunk => {
-  const oldLines = lines.filter(({ sign }) => sign !== '+').length;
-  const newLines = lines.filter(({ sign }) => sign !== '-').length;
-  return {
-    oldAt: -1,
-    newAt: -1,
-    oldCount: oldLines,
-    newCount: newLines,
-    lines,
-    oldLines,
-    newLines,
-    answerLine,
-    isNumbered: false,
-  };
-};
+/** Returns a hunk whose header states nothing. */
+export const unnumbered = (body: HunkLines, answerLine: number): Hunk => ({
+  oldAt: -1,
+  newAt: -1,
+  oldCount: body.before.length,
+  newCount: body.after.length,
+  body,
+  answerLine,
+  isNumbered: false,
+});
 
 /** The first line from `from` on that is not blank. */
 export const afterBlank = (lines: readonly string[], from: number): number => {
@@ -256,45 +271,30 @@ const endByShape = (
   return i;
 };
 
-const toHunkLines = (
-  { lines, returned: returns }: Answer,
-  from: number,
-  to: number,
-): HunkLine[] | Fault => {
-  const result: HunkLine[] = [];
+const toHunkLines = ({ lines, returned }: Answer, from: number, to: number): HunkLines | Fault => {
+  const body = new HunkLines();
+  let isMarked = true;
+  let isMisplaced = false;
   for (let i = from; i < to; i++) {
     const raw = lines[i] ?? '';
-    const returned = returns[i] === 1;
     if (isNoNewline(raw)) {
-      const before = result.at(-1);
-      if (before === undefined || before.noNewline)
-        return fault(
-          'stray_line',
-          `Line ${i + 1} of the answer, "${raw}", does not follow a hunk line.`,
-        );
-      before.noNewline = true;
+      const message = `Line ${i + 1} of the answer, "${raw}", does not follow a hunk line.`;
+      if (isMarked) return fault('stray_line', message);
+      body.endWithoutNewline();
+      isMarked = true;
       continue;
     }
-    const unsigned = !/^[ +-]/.test(raw);
-    const sign = unsigned ? ' ' : (raw[0] as HunkLine['sign']);
+    isMarked = false;
+    const isUnsigned = !/^[ +-]/.test(raw);
+    const sign = isUnsigned ? '_' : raw.charAt(0);
+    isMisplaced ||= body.isBehindEnd(sign);
     // A CR right before the missing line end is part of the line: only the diff's own LF was taken off.
-    const keepsReturn = returned && isNoNewline(lines[i + 1] ?? '') && returns[i + 1] !== 1;
-    const text = (unsigned ? raw : raw.slice(1)) + (keepsReturn ? '\r' : '');
-    result.push({ sign, text, unsigned, returned: returned && !keepsReturn, noNewline: false });
+    const isReturned = returned[i] === 1;
+    const keepsReturn = isReturned && isNoNewline(lines[i + 1] ?? '') && returned[i + 1] !== 1;
+    const text = (isUnsigned ? raw : raw.slice(1)) + (keepsReturn ? '\r' : '');
+    body.add(sign, text, isReturned && !keepsReturn);
   }
-  return misplacedNewline(result, from) ?? result;
-};
-
-/** Refuses lines behind `\ No newline at end of file`: on either side it follows the last one. */
-const misplacedNewline = (lines: readonly HunkLine[], from: number): Fault | null => {
-  if (!lines.some((line) => line.noNewline)) return null;
-  const isMisplaced = ['-', '+'].some((side) =>
-    lines
-      .filter(({ sign }) => sign === ' ' || sign === side)
-      .slice(0, -1)
-      .some((line) => line.noNewline),
-  );
-  if (!isMisplaced) return null;
+  if (!isMisplaced) return body;
   return fault(
     'stray_line',
     `In the hunk at line ${from} of the answer, lines follow \`\\ No newline at end of file\`.`,

@@ -34,7 +34,8 @@ import {
   isPrelude,
   isSignature,
   readHunk,
-  wrongCounts,
+  hasWrongCounts,
+  isShort,
 } from './hunk.js';
 import { readGitLine, readStamped } from './names.js';
 import { closesFence, CUT_INSIDE_FENCE, isBareFence, openingFence } from '../../text/fence.js';
@@ -123,8 +124,7 @@ class DiffReader extends AnswerReader {
       const header = fileEditOf(file, isOffered, hint);
       edits.push(header);
       for (const hunk of file.hunks) {
-        const own = { ...hint, index, responseLine: hunk.answerLine };
-        edits.push(editOf(hunk, header.path ?? '', own, null));
+        edits.push(editOf(hunk, header.path ?? '', { hint, index, bounds: null }));
         index += 1;
       }
     }
@@ -201,13 +201,16 @@ class DiffReader extends AnswerReader {
   /** The last hunk is short of its counts, and the fence behind it may be its text: the next one could close that. */
   #mayGoOn(): boolean {
     const hunk = this.files.at(-1)?.hunks.at(-1);
-    const isShort =
-      hunk !== undefined && (hunk.oldLines < hunk.oldCount || hunk.newLines < hunk.newCount);
     const rest = this.lines.slice(this.lineIndex);
     const next = rest.findIndex((line) => openingFence(line) !== null);
     // A fence right before a header opens one round it.
     const inside = rest[afterBlank(rest, next + 1)] ?? '';
-    return isShort && isBareFence(rest[next]) && !/^(?:diff -|Index: |--- |@@)/.test(inside);
+    return (
+      hunk !== undefined &&
+      isShort(hunk) &&
+      isBareFence(rest[next]) &&
+      !/^(?:diff -|Index: |--- |@@)/.test(inside)
+    );
   }
 
   /** Hunks of the file that the line before them names, or of the one that is offered; behind prose they go on with it. */
@@ -275,7 +278,7 @@ class DiffReader extends AnswerReader {
       if (!read.ok) return this.invalid(read.code, read.message, read.open);
       file.hunks.push(read.hunk);
       this.edits++;
-      this.#counted = !wrongCounts(read.hunk);
+      this.#counted = !hasWrongCounts(read.hunk);
       this.lineIndex = read.next;
       this.#gap = 'none';
       const next = afterBlank(this.lines, this.lineIndex);

@@ -13,11 +13,19 @@ const linesOf = (text: string) => ({
 const read = (text: string, { fence = null as string | null, whole = true } = {}) => {
   const found = readHunk(linesOf(text), 0, openingFence(fence ?? undefined), whole);
   if (!found.ok) return `${found.code}${found.open ? ' open' : ''}`;
-  const { lines, oldLines, newLines } = found.hunk;
-  const shown = lines.map(
-    (line) => `${line.unsigned ? '_' : line.sign}${line.text}${line.noNewline ? '$' : ''}`,
-  );
-  return `${shown.join('|')} ${oldLines},${newLines} next ${found.next}`;
+  const { before, after, signs, lacksNewline } = found.hunk.body;
+  let [old, fresh] = [0, 0];
+  const shown = [...signs].map((sign) => {
+    const text = sign === '+' ? after[fresh] : before[old];
+    if (sign !== '+') old += 1;
+    if (sign !== '-') fresh += 1;
+    const isLast = old === before.length && fresh === after.length;
+    const ends =
+      (sign !== '+' && lacksNewline.before && old === before.length) ||
+      (sign !== '-' && lacksNewline.after && fresh === after.length);
+    return `${sign}${text ?? ''}${ends && (isLast || sign !== ' ') ? '$' : ''}`;
+  });
+  return `${shown.join('|')} ${before.length},${after.length} next ${found.next}`;
 };
 
 describe('where a hunk ends', () => {
