@@ -118,17 +118,20 @@ const readerOf = ({ format, answer, options }: ApplyAnswerInput, files: FormatCo
   const { body, linesBefore, noChange } = markedResponse;
   return {
     found: markedResponse,
-    readBy: (settings: ApplyOptions): ReadResponse => {
+    readBy: (settings: ApplyOptions): AnswerReading => {
       if (fault !== null) return unreadable(fault);
-      const parsed = read(DIALECTS[format], body, { files, options: settings, whole, linesBefore });
+      const context = { files, options: settings, whole, linesBefore };
+      const withNonce = read(DIALECTS[format], body, context);
+      const mayBePlain = format === 'search-replace' && withNonce.reading.kind === 'invalid';
+      const parsed = (mayBePlain ? readPlainBlocks(body, context) : null) ?? withNonce;
       if (noChange === undefined || !holdsNoEdit(parsed.reading)) return parsed;
       const notes = [{ code: 'said_unchanged', message: noChange }];
       return { ...parsed, reading: { kind: 'plans', plans: [], tolerances: [], notes } };
     },
   };
 };
-/** What a format's module returns, and whether it read blocks without the nonce that the request asked for. */
-type AnswerReading = ReturnType<FormatModule['read']> & { readonly isPlain?: true };
+/** What a dialect reads, and whether it read blocks without the nonce that the request asked for. */
+type AnswerReading = ReadResponse & { readonly isPlain?: true };
 
 /**
  * Reads blocks of search-replace that end in a bare `END`, as models write them that know the format from elsewhere and pass over the nonce.
@@ -137,12 +140,12 @@ type AnswerReading = ReturnType<FormatModule['read']> & { readonly isPlain?: tru
 const readPlainBlocks = (body: string, context: FormatContext): AnswerReading | null => {
   const { nonce, ...options } = context.options;
   if (nonce === undefined || body.includes(`END ${nonce}`)) return null;
-  const read = searchReplace.read(body, { ...context, options });
-  return read.reading.kind === 'invalid' ? null : { ...read, isPlain: true };
+  const plain = read(DIALECTS['search-replace'], body, { ...context, options });
+  return plain.reading.kind === 'invalid' ? null : { ...plain, isPlain: true };
 };
 
 /** The response of a fault in its thinking has no edits. */
-const unreadable = ({ open, reason }: ThinkingFault): ReadResponse => ({
+const unreadable = ({ open, reason }: ThinkingFault): AnswerReading => ({
   reading: { kind: 'invalid', open, reasons: [reason] },
   files: 0,
   edits: 0,
@@ -180,12 +183,13 @@ const withTolerance = (
 };
 
 const judge = (
-  { reading, files: fileCount, edits }: ReadResponse,
+  { reading, files: fileCount, edits, isPlain }: AnswerReading,
   markedResponse: FoundMarker,
   offered: OfferedFiles,
   options: ApplyOptions,
 ): AnswerOutcome => {
-  const unusable = checkMarker(markedResponse, reading, options);
+  const marked = isPlain === true ? withPlainNote(markedResponse) : markedResponse;
+  const unusable = checkMarker(marked, reading, options);
   if (unusable !== null) return unusable;
   if (reading.kind === 'invalid') return not('invalid', reading.reasons);
   if (markedResponse.stray) return not('invalid', [markedResponse.stray]);
