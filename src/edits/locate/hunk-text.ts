@@ -356,9 +356,12 @@ export class HunkText implements SearchedText<LinesEdit, LinePlace> {
     const tolerances = new Set<Tolerance>();
     if (hasWrongCounts(edit)) tolerances.add('counts');
     if (isAway) tolerances.add('line_drift');
-    if (hintOf(edit).signs.includes('_')) tolerances.add('lost_blank');
-    for (const [i, text] of before.entries())
+    const { signs } = hintOf(edit);
+    const oldSigns = signs.includes('_') ? signs.replaceAll('+', '') : '';
+    for (const [i, text] of before.entries()) {
+      if (oldSigns.charAt(i) === '_') tolerances.add('lost_blank');
       if (!this.index.is(first + i, text)) this.#addLikeness(tolerances, edit, i, first + i);
+    }
     return tolerances.size === 0 ? place : { ...place, tolerances: [...tolerances] };
   }
 
