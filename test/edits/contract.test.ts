@@ -161,7 +161,7 @@ describe.each(
   const [plain] = CASES as [Case];
 
   test('the dialect reads edits in order, with its own rules, and looks at no text', () => {
-    const said = SAY[format]('f.txt', abc, [
+    const response = SAY[format]('f.txt', abc, [
       { from: 0, to: 1, lines: ['A'] },
       { from: 2, to: 3, lines: ['C'] },
     ]);
@@ -171,7 +171,7 @@ describe.each(
         throw new Error('a dialect looked at the text of a file');
       },
     };
-    const { marker, body } = findMarker(format, said, undefined);
+    const { marker, body } = findMarker(format, response, undefined);
     const { edits, count, fault } = DIALECT_OF[format].parse(body, {
       files: new Map([['f.txt', file]]),
       options: { requireMarker: true },

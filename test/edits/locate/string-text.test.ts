@@ -9,7 +9,8 @@ import { fuzz } from '../../support/fuzz.js';
 /** Every place of a string, those that overlap included. */
 const placesOf = (text: string, string: string): number[] => {
   const places: number[] = [];
-  for (let at = text.indexOf(string); at >= 0; at = text.indexOf(string, at + 1)) places.push(at);
+  for (let start = text.indexOf(string); start >= 0; start = text.indexOf(string, start + 1))
+    places.push(start);
   return places;
 };
 

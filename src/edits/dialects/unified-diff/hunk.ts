@@ -173,18 +173,15 @@ const numbered = (
 const numbersOf = (header: string): HunkNumbers | null => {
   const numbers = HEADER.exec(header);
   if (numbers === null) return null;
-  const [, oldStart = '', oldN, newStart = '', newN] = numbers;
-  const [oldCount, newCount] = [Number(oldN ?? 1), Number(newN ?? 1)];
-  // Lines are counted from 1, so a side that has lines and states line 0 states none: -1, where nothing stands.
-  const place = (start: string, count: number): number =>
-    count === 0 ? Number(start) : Number(start) - 1;
-  return {
-    oldAt: place(oldStart, oldCount),
-    newAt: place(newStart, newCount),
-    oldCount,
-    newCount,
-  };
+  const oldCount = Number(numbers[2] ?? 1);
+  const newCount = Number(numbers[4] ?? 1);
+  const oldAt = placeOf(numbers[1] ?? '', oldCount);
+  return { oldAt, newAt: placeOf(numbers[3] ?? '', newCount), oldCount, newCount };
 };
+
+/** Lines are counted from 1, so a side that has lines and states line 0 states none: -1, where nothing stands. */
+const placeOf = (start: string, count: number): number =>
+  count === 0 ? Number(start) : Number(start) - 1;
 
 /** Tells whether a line ends a hunk whatever its counts say. */
 const endTest = (lines: readonly string[], fence: Fence | null): ((i: number) => boolean) => {

@@ -15,7 +15,7 @@ const read = (text: string, { fence = null as string | null, whole = true } = {}
   if (!found.ok) return `${found.code}${found.open ? ' open' : ''}`;
   const { before, after, signs, lacksNewline } = found.hunk.body;
   let [old, fresh] = [0, 0];
-  const shown = [...signs].map((sign) => {
+  const shown = signs.split('').map((sign) => {
     const text = sign === '+' ? after[fresh] : before[old];
     if (sign !== '+') old += 1;
     if (sign !== '-') fresh += 1;
