@@ -239,7 +239,7 @@ class Settlement {
       if (outcome.kind === 'refused') refusals += 1;
       this.#note(outcome, edit, path, unsure);
     }
-    if (file.isChanged) this.#unsure.push(...unsure.slice(0, most));
+    if (unsure.length > 0 && file.isChanged) this.#unsure.push(...unsure.slice(0, most));
     this.#plans.push(...file.plans());
   }
 
