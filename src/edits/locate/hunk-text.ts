@@ -62,7 +62,7 @@ const oldLines = (edit: LinesEdit): SignedLine[] => {
 /** 0-based line where the header says that the old side begins; -1: it states none. */
 const statedAt = ({ hint }: LinesEdit): number => (hint.line ?? 0) - 1;
 
-export const hasWrongCounts = ({ before, after, hint }: LinesEdit): boolean => {
+const hasWrongCounts = ({ before, after, hint }: LinesEdit): boolean => {
   const header = hint.hunk?.header ?? null;
   return header !== null && (header.oldCount !== before.length || header.newCount !== after.length);
 };
