@@ -15,8 +15,7 @@ export interface Folded {
 
 const [TAB, LF, VT, CR, SPACE] = [9, 10, 11, 13, 32];
 const FIRST_NOT_ASCII = 0x80;
-/** A character stands for at most so many: `…` for three dots. */
-const LONGEST_FOLD = 3;
+const LONGEST_FOLD = 3; // bound: Characters that one character stands for at most, as `…` for three dots.
 
 const isBlank = (code: number): boolean =>
   code === SPACE || code === TAB || (code >= VT && code <= CR);

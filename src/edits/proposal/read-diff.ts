@@ -2,7 +2,7 @@
  * Reads the combined diff of a proposal (diff.ts) back: files, hunks, and the changes in them. A *change* is a run of removed and added
  * lines with no line between them that stays; changes are numbered from 1 within a file, in the order of the diff. It is the smallest part
  * of a proposal that a person can take. Lines end at LF only. For our own diffs: what a model writes is read by
- * edits/formats/unified-diff/parse.ts.
+ * edits/dialects/unified-diff/index.ts.
  */
 import { readGitLine, readName } from '../dialects/unified-diff/names.js';
 

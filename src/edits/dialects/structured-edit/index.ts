@@ -10,7 +10,7 @@
  * each with `type`, `file_path` (none where one file is offered) and optional `context_before`, `context_after` (the adjacent lines); or by symbol, without contexts:
  *   insert  {at: {symbol, position: "before" | "after" | "end", line?}, content}
  *   replace {at: {symbol, line?}, content}              delete  {at: {symbol, line?}}
- * `symbol` is a definition's qualified name (`Class.method`; structured-edit/symbol.ts says which one is meant), `line` a line inside
+ * `symbol` is a definition's qualified name (`Class.method`; locate/symbol.ts says which one is meant), `line` a line inside
  * the one that is meant where several have the name. Lines are 1-based, ranges inclusive; all numbers mean the file as it was offered. Order at one place: prepends, then inserts in the order given, then the
  * replace or delete that starts there; appends last.
  */
