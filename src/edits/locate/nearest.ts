@@ -131,7 +131,7 @@ const nearestByLikeness = (text: readonly string[], quote: readonly string[]): n
   let best = 0.5;
   let place: number | null = null;
   if (index < 0) return null;
-  const lines = loosened(text).slice(0, NEAREST_TEXT_LINES / 10);
+  const lines = looseLines.linesOf(text).slice(0, NEAREST_TEXT_LINES / 10);
   for (const [lineIndex, line] of lines.entries()) {
     const score = likeness(target, line);
     if (score > best) [best, place] = [score, lineIndex - index];
@@ -142,9 +142,9 @@ const nearestByLikeness = (text: readonly string[], quote: readonly string[]): n
 /** Where no line is alike: the place of the first line that holds the first telling wanted line as a part. */
 const nearestByPart = (text: readonly string[], quote: readonly string[]): number | null => {
   const index = quote.findIndex((line) => squeeze(line).length >= PART_OF_LINE_CHARS);
-  const target = quote[index];
-  if (target === undefined) return null;
-  const lineIndex = text.slice(0, NEAREST_TEXT_LINES).findIndex((line) => isPart(target, line));
+  const target = squeeze(quote[index] ?? '');
+  if (index < 0) return null;
+  const lineIndex = squeezedLines.linesOf(text).findIndex((line) => line.includes(target));
   return lineIndex < 0 ? null : lineIndex - index;
 };
 
@@ -172,7 +172,7 @@ const votesOf = (
   const places = new Map<string, number[]>();
   const target = quote.slice(0, NEAREST_WANTED_LINES).map(loose);
   for (const line of target) if (line !== '') places.set(line, []);
-  for (const [lineIndex, line] of loosened(text).entries()) {
+  for (const [lineIndex, line] of looseLines.linesOf(text).entries()) {
     const own = places.get(line);
     if (own !== undefined && own.length < NEAREST_PLACES_PER_LINE) own.push(lineIndex);
   }
@@ -198,13 +198,23 @@ const mostVoted = (votes: ReadonlyMap<number, number>, hint: number): number | n
   return best;
 };
 
-/** The lines of a text as they are compared: made once for all quotes of a response that do not stand in it. */
-const loosenedTexts = new WeakMap<readonly string[], readonly string[]>();
-const loosened = (text: readonly string[]): readonly string[] => {
-  const lines = loosenedTexts.get(text) ?? text.slice(0, NEAREST_TEXT_LINES).map(loose);
-  loosenedTexts.set(text, lines);
-  return lines;
-};
+/** Makes each line of a text comparable, once for all quotes of a response that do not stand in it. */
+class ComparedLines {
+  readonly #lines = new WeakMap<readonly string[], readonly string[]>();
+  readonly #key: (line: string) => string;
+
+  constructor(key: (line: string) => string) {
+    this.#key = key;
+  }
+
+  linesOf(text: readonly string[]): readonly string[] {
+    const lines = this.#lines.get(text) ?? text.slice(0, NEAREST_TEXT_LINES).map(this.#key);
+    this.#lines.set(text, lines);
+    return lines;
+  }
+}
+const looseLines = new ComparedLines(loose);
+const squeezedLines = new ComparedLines(squeeze);
 
 const shown = (line: string): string => quoted(line, QUOTED_LINE_CHARS);
 
