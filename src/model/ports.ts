@@ -1,10 +1,10 @@
-/** The model port and the call journal: one wanted answer, paid for once. */
+/** The interfaces of a model and of the journal of calls. The journal makes sure that each answer is paid for once. */
 import type { CountedTokens, StepUsage } from '../shared/usage.js';
 import type { StopReason } from '../edits/index.js';
 import type { BlobRef, StepKey } from '../shared/ids.js';
 import { isRecord } from '../shared/text.js';
 
-/** The request as it is recorded and sent, byte for byte the same at every attempt: Messages API body without `stream`. */
+/** The request as it is recorded and sent, with the same bytes at every attempt. It is the body of the Messages API without `stream`. */
 export interface ModelRequest {
   readonly model: string;
   readonly max_tokens: number;
@@ -31,39 +31,39 @@ export interface ModelAnswer {
   readonly usage: CountedTokens;
 }
 
-/** A raw stream event, as appended to the attempt's log (the Messages API's own event objects). */
+/** An event of the Messages API's stream. It is appended unchanged to the attempt's log. */
 export type StreamEvent = { readonly type: string } & Readonly<Record<string, unknown>>;
 export const isEvent = (value: unknown): value is StreamEvent =>
   isRecord(value) && typeof value.type === 'string';
 
-/** One attempt to reach a model. Streams; never retries by itself. */
+/** Makes one attempt at a model call and streams its events. It never retries. */
 export interface ModelPort {
-  /** Throws ModelError for every expected failure (status, dropped stream, idle). Resolves after `message_stop`. */
+  /** Resolves after the event `message_stop`. Throws a ModelError for every expected failure: a status, a dropped stream, silence. */
   stream(
     request: ModelRequest,
     options: {
       signal: AbortSignal;
       onEvent: (event: StreamEvent) => Promise<void>;
-      /** Bound of the answer's text; absent: the port's own. */
+      /** Maximum size of the answer's text. The default is the limit of that name. */
       maxAnswer_bytes?: number;
     },
   ): Promise<void>;
 }
 
-/** Role of a call; part of the call key. */
+/** What a call is for. The role is a part of the call key. */
 export type Role = 'brief' | 'pick' | 'edit' | 'audit' | 'score' | 'debug' | 'replan';
 
-/** ◆ Exactly these make the call key (sha-256 of the canonical JSON); nothing else enters it. */
+/** All values that make the call key, which is the SHA-256 of their canonical JSON. Calls with the same key are paid for once. */
 export interface CallKeyParts {
   readonly stepKey: StepKey;
   readonly role: Role;
-  /** Target path, or `*` for the whole step. */
+  /** Path of the target file, or `*` for all files of the step. */
   readonly file: string;
-  /** Region, or `*`. */
+  /** Region of a large file, or `*` for the whole file. */
   readonly region: string;
-  /** Counted by the reducer; up only when a new answer is wanted. */
+  /** Number of new answers that the reducer asked for. */
   readonly regeneration: number;
-  /** Base hashes (hex) of the target files in path order; `absent` for a new one. */
+  /** Hashes (hex digits) of the target files in the order of their paths, with `absent` for a new file. */
   readonly bases: readonly string[];
   readonly format: string;
   readonly model: string;
@@ -82,11 +82,11 @@ export type CallOutcome =
       readonly usage: StepUsage;
       readonly recorded: boolean;
     }
-  /** `maxUnknownCalls` calls were cut off; nothing is asked again without a decision. */
+  /** As many calls as `maxUnknownCalls` allows were cut off. A decision has to allow the next one. */
   | { readonly outcome: 'call_lost'; readonly usage: StepUsage }
   | { readonly outcome: 'not_made'; readonly usage: StepUsage };
 
-/** US dollars per million tokens; null: not known. */
+/** US dollars per million tokens. Null means that the price is not known. */
 export type Prices = Readonly<
   Record<`${'input' | 'output' | 'cacheRead' | 'cacheWrite'}_usd`, number | null>
 >;
@@ -94,37 +94,40 @@ export type Prices = Readonly<
 export interface JournalAsk {
   readonly key: CallKeyParts;
   /**
-   * Builds the request of a new call; not called when the call is recorded already. The nonce is where it belongs already. Null: there is
-   * to be none, and nothing is recorded.
+   * Builds the request of a new call, with the nonce in its place. It is not called if the call is already recorded. If it returns null, no
+   * call is made and nothing is recorded.
    */
   readonly makeRequest: (
     nonceFor: (requestWithoutNonce: string) => string,
   ) => Promise<{ request: ModelRequest; nonce: string } | null>;
   readonly maxUnknownCalls: number;
-  /** How often this process stood still (a laptop's lid). A call that it cut off counts, but not against `maxUnknownCalls`. */
+  /** Number of times that this process was suspended, such as by a closed laptop. A call cut off by it does not count against `maxUnknownCalls`. */
   readonly stoodStill?: () => number;
-  /** A longer answer is given up (`too_large`); absent: the port's own bound. */
+  /** A call with a longer answer fails with `too_large`. The default is the limit of that name. */
   readonly maxAnswer_bytes?: number;
-  /** A call whose log would grow larger is given up (`too_large`); absent: LIMITS' default. */
+  /** A call with a larger log fails with `too_large`. The default is the limit of that name. */
   readonly maxCallLog_bytes?: number;
-  /** Of the request's model. */
+  /** Prices of the request's model. */
   readonly prices: Prices;
   readonly signal: AbortSignal;
 }
 
-/** Put-if-absent calls; each attempt has an owner and raw events appended as they arrive; an answer is recorded once `message_stop` is on disk. */
+/**
+ * Records each call once, under its key. Each attempt has one owner, which appends the events when they arrive. An answer counts as recorded
+ * when `message_stop` is on disk.
+ */
 export interface CallJournal {
-  /** Throws ModelError (retryable or not) when a call failed without being lost. */
+  /** Returns the recorded answer or makes the call. Throws a ModelError if the call failed and the server said so. */
   ask(input: JournalAsk): Promise<CallOutcome>;
-  /** Every attempt of a step, for `show` and the archive. */
+  /** Lists all attempts of a step, for `emend show` and the archive. */
   attempts(stepKey: StepKey): Promise<readonly JournaledAttempt[]>;
 }
-/** One attempt at a recorded call: one model call that may have been paid for. */
+/** One attempt at a recorded call. It may have been paid for. */
 export interface JournaledAttempt {
-  /** Of the recorded call, 64 hex digits: `callKey(key)`. */
+  /** Key of the recorded call: 64 hex digits, from `callKey(key)`. */
   readonly callKey: string;
   readonly key: CallKeyParts;
-  /** From 1. */
+  /** Number of the attempt, from 1. */
   readonly attempt: number;
   readonly state: 'open' | 'answered' | 'failed' | 'unknown';
   readonly usage: StepUsage;

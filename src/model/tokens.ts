@@ -1,34 +1,40 @@
-/** What a request weighs, before a server has counted it. */
-import { type CountedTokens, tokensIn } from '../shared/usage.js';
-import type { ModelAnswer, ModelRequest, Prices } from './ports.js';
+/** Estimates the size of a request in tokens before a server has counted it. */
+import { tokensIn } from '../shared/usage.js';
+import type { ModelAnswer, ModelRequest } from './ports.js';
 
 const BYTES_PER_TOKEN = 4;
-/** Of a run of the same character (indentation, rules of `=`) this many count: tokenizers take long runs as one token. */
-const RUN = 4;
-/** Context sizes are multiples of so many tokens. */
+/** Number of characters that count in a row of the same character, such as indentation. Tokenizers read a long row as one token. */
+const COUNTED_REPEATS = 4;
+/** Servers use context sizes that are multiples of this number of tokens. */
 const CONTEXT_STEP = 1024;
-/** Each text of a request is rounded up: an estimate may be too large by so much. */
+/** Maximum number of tokens by which an estimate is too large because the size of each text is rounded up. */
 const ROUNDED_TOKENS = 32;
 
 /**
- * Estimated tokens of a text: UTF-8 bytes / 4, long runs of one character counted as 4 bytes. Errs low for source code (3 to 4 bytes a
- * token are usual), so that `promptCut` does not cry wolf; a budget in tokens should leave a third for that.
+ * Estimates the tokens of a text as its UTF-8 bytes divided by 4. A long row of one character counts as 4 bytes. The estimate is low for
+ * source code, which has 3 to 4 bytes per token. So `isPromptCut` raises no false alarm, and a token budget should leave a third unused.
  */
 export function estimateTokens(text: string): number {
   let bytes = 0;
-  let run = 0;
-  let before = -1;
-  for (let at = 0; at < text.length; at++) {
-    const unit = text.charCodeAt(at);
-    run = unit === before ? run + 1 : 1;
-    before = unit;
-    if (run <= RUN)
-      bytes += unit < 0x80 ? 1 : unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 2 : 3;
+  let repeats = 0;
+  let previous = -1;
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    repeats = unit === previous ? repeats + 1 : 1;
+    previous = unit;
+    if (repeats <= COUNTED_REPEATS) bytes += utf8Bytes(unit);
   }
   return Math.ceil(bytes / BYTES_PER_TOKEN);
 }
 
-/** Estimated input tokens of a whole request. */
+/** Returns the UTF-8 bytes of one UTF-16 code unit. Each half of a surrogate pair counts 2 of its 4 bytes. */
+const utf8Bytes = (unit: number): number => {
+  if (unit < 0x80) return 1;
+  const isSurrogate = unit >= 0xd800 && unit < 0xe000;
+  return unit < 0x800 || isSurrogate ? 2 : 3;
+};
+
+/** Estimates the input tokens of a whole request. */
 export const estimateRequestTokens = (request: Pick<ModelRequest, 'system' | 'messages'>): number =>
   [...request.system, ...request.messages.flatMap((message) => message.content)].reduce(
     (sum, block) => sum + estimateTokens(block.text),
@@ -36,30 +42,14 @@ export const estimateRequestTokens = (request: Pick<ModelRequest, 'system' | 'me
   );
 
 /**
- * Did the server cut the prompt silently? Where it read less than half of what was sent; and where it read less than was sent and a
- * round number: Ollama reads exactly `num_ctx` tokens of a longer prompt, and contexts are multiples of 1,024. A server that reports no
- * input tokens, or 0, says nothing about it.
+ * Returns true if the server seems to have cut the prompt without an error. One sign is that it read less than half of the estimate. The
+ * other is that it read fewer tokens and their number is a multiple of 1,024: Ollama reads exactly `num_ctx` tokens of a longer prompt.
+ * A server that reports no input tokens gives no sign.
  */
-export function promptCut(estimate_tokens: number, usage: ModelAnswer['usage'] | null): boolean {
-  const read = usage === null ? 0 : tokensIn(usage);
-  return (
-    read > 0 &&
-    (read * 2 < estimate_tokens ||
-      (read + ROUNDED_TOKENS < estimate_tokens && read % CONTEXT_STEP === 0))
-  );
-}
-
-// Money of tokens by the price table of `emend.yaml` (`models:`), in US dollars per million tokens.
-
-/** Null where a price that is needed is not known. Kinds of tokens that were not used need no price. */
-export function usdOf(prices: Prices, tokens: CountedTokens): number | null {
-  let usd = 0;
-  for (const kind of ['input', 'output', 'cacheRead', 'cacheWrite'] as const) {
-    const count = tokens[`${kind}_tokens`];
-    const price = prices[`${kind}_usd`];
-    if (count === 0) continue;
-    if (price === null) return null;
-    usd += (count * price) / 1_000_000;
-  }
-  return usd;
+export function isPromptCut(estimate_tokens: number, usage: ModelAnswer['usage'] | null): boolean {
+  const read_tokens = usage === null ? 0 : tokensIn(usage);
+  if (read_tokens === 0) return false;
+  const isBelowHalf = read_tokens * 2 < estimate_tokens;
+  const isContextSize = read_tokens % CONTEXT_STEP === 0;
+  return isBelowHalf || (isContextSize && read_tokens + ROUNDED_TOKENS < estimate_tokens);
 }

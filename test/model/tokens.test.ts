@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { estimateTokens, promptCut } from '../../src/model/tokens.js';
+import { estimateTokens, isPromptCut } from '../../src/model/tokens.js';
 
 test.each([
   ['', 0],
@@ -14,7 +14,7 @@ test.each([
   expect(estimateTokens(text)).toBe(wanted);
 });
 
-describe('promptCut', () => {
+describe('isPromptCut', () => {
   const usage = (input: number, cacheRead = 0, cacheWrite = 0) => ({
     input_tokens: input,
     output_tokens: 9,
@@ -35,6 +35,6 @@ describe('promptCut', () => {
     ['a round number, less by the most that rounding can do', 2080, usage(2048), false],
     ['and more than that', 2081, usage(2048), true],
   ])('%s', (_, estimate, given, wanted) => {
-    expect(promptCut(estimate, given)).toBe(wanted);
+    expect(isPromptCut(estimate, given)).toBe(wanted);
   });
 });

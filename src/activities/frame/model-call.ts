@@ -1,5 +1,5 @@
 /** One wanted answer through the journal: what pick, brief and propose share. */
-import { promptCut, estimateRequestTokens } from '../../model/tokens.js';
+import { isPromptCut, estimateRequestTokens } from '../../model/tokens.js';
 import type { ZodType } from 'zod';
 import { readJsonAnswer, type BuiltRequest } from '../../model/prompts/index.js';
 import type { ModelAnswer, CallKeyParts, CallOutcome } from '../../model/ports.js';
@@ -50,14 +50,14 @@ const OF_THE_REQUEST: ReadonlySet<ModelErrorKind> = new Set([
 /** ◆ A value, not a failure: the workflow waits, and asks for nothing else meanwhile. */
 function unavailable(error: unknown, { modelOutage_s }: Limits, timings: Timings): Unavailable {
   if (!(error instanceof ModelError) || error.kind === 'cancelled') throw error;
-  const { kind, retryable, retryAfter_ms = 0, mayBePaid, problem } = error;
+  const { kind, retryable, mayBePaid, problem } = error;
   if (!retryable && OF_THE_REQUEST.has(kind)) throw error;
   const message = sentence(problem).slice(0, BOUNDS.reason_chars);
   const wait = {
     first_ms: timings.outageWait_ms,
     most_ms: timings.outageMaxWait_ms,
     total_ms: (modelOutage_s ?? 0) * 1000,
-    retryAfter_ms,
+    retryAfter_ms: error.retryAfter_ms ?? 0,
   };
   // A machine that woke up finds its network again some seconds later.
   const woke = performance.now() - stoodStill.last_ms < WAKE_MS;
@@ -159,7 +159,7 @@ export async function callModel(
   }
   const { answer, nonce, usage, request } = recorded;
   const estimate = estimateRequestTokens(request);
-  if (promptCut(estimate, answer.usage)) {
+  if (isPromptCut(estimate, answer.usage)) {
     const message =
       `the server read ${tokensIn(answer.usage)} input tokens of about ${estimate}: it cut the prompt; ` +
       `raise the server's context size (num_ctx for Ollama) or lower inputBudget_tokens`;

@@ -1,6 +1,6 @@
 /** What edits are expected to take: said before anything is paid for, and so on the high side. */
 import { usageOfEnded } from '../../model/journal/calls.js';
-import { usdOf } from '../../model/tokens.js';
+import { usdOf } from '../../model/prices.js';
 import * as jobs from '../../documents/job/index.js';
 import { NO_USAGE, sumEstimates, type StepEstimate } from '../../shared/usage.js';
 import {

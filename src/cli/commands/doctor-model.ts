@@ -16,7 +16,7 @@ import { type Format, FORMATS } from '../../shared/formats.js';
 import { ModelError } from '../../model/errors.js';
 import { askOnce, nonceFor } from '../../model/journal/index.js';
 import { buildEditRequest, NOTHING_ELSE } from '../../model/prompts/index.js';
-import { estimateRequestTokens, promptCut } from '../../model/tokens.js';
+import { estimateRequestTokens, isPromptCut } from '../../model/tokens.js';
 import type { ModelPort } from '../../model/ports.js';
 import { NO_USAGE, tokensIn } from '../../shared/usage.js';
 
@@ -79,7 +79,7 @@ async function tryFormat(
   });
   if (answer instanceof ModelError) return trial(answer.kind, answer.message);
   const used = { ...NO_USAGE, ...answer.usage, input_tokens: tokensIn(answer.usage) };
-  if (promptCut(estimateRequestTokens(request), answer.usage))
+  if (isPromptCut(estimateRequestTokens(request), answer.usage))
     return trial(
       'prompt_cut',
       'the server cut the prompt: raise its context size (num_ctx for Ollama)',

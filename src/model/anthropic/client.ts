@@ -1,10 +1,11 @@
 /**
- * The model port over `@anthropic-ai/sdk`: Anthropic, Ollama and any other server of the Messages API (ANTHROPIC_BASE_URL). Streams,
- * never retries by itself, gives up after `streamIdle_ms` without a byte, and carries the caller's cancellation to the request.
+ * The model port over `@anthropic-ai/sdk`, for Anthropic, Ollama and every other server of the Messages API (ANTHROPIC_BASE_URL). It streams
+ * and never retries. It ends a call after `streamIdle_ms` without a byte, and when the caller cancels it.
  */
 import Anthropic from '@anthropic-ai/sdk';
 import { LIMITS } from '../../shared/limits.js';
-import { tappedFetch, Sending } from './transport.js';
+import { Sending } from './sending.js';
+import { tappedFetch } from './transport.js';
 import { ModelError } from '../errors.js';
 import { toModelError } from './errors.js';
 import { afterRunning } from '../../system/turns.js';
@@ -12,47 +13,52 @@ import { isEvent, type ModelPort, type StreamEvent } from '../ports.js';
 
 export interface AnthropicOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Silence before a call is given up. Node's own fetch gives up after 300 s of it whatever is set here. */
+  /** Maximum time without a byte from the server. A longer time than 300 s has no effect, because Node's fetch ends the call then. */
   readonly streamIdle_ms: number;
 }
 
-const ANSWER_BYTES = LIMITS.maxAnswer_bytes.default ?? LIMITS.maxAnswer_bytes.max;
+const DEFAULT_ANSWER_BYTES = LIMITS.maxAnswer_bytes.default ?? LIMITS.maxAnswer_bytes.max;
 
-const NO_KEY = 'Neither ANTHROPIC_API_KEY nor ANTHROPIC_AUTH_TOKEN nor ANTHROPIC_BASE_URL is set.';
+/** The SDK's own time-out must never end a call: ours does. bound: about 23 days, close to the maximum of a timer. */
+const SDK_TIMEOUT_MS = 2_000_000_000;
 
-const set = (value: string | undefined): string | null =>
+const MISSING_KEY =
+  'Neither ANTHROPIC_API_KEY nor ANTHROPIC_AUTH_TOKEN nor ANTHROPIC_BASE_URL is set.';
+
+/** Returns the value of a variable without the space around it, or null if it is empty. */
+const valueOf = (value: string | undefined): string | null =>
   value === undefined || value.trim() === '' ? null : value.trim();
 
-/** Reads ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN and ANTHROPIC_BASE_URL of `env`; a base URL needs no key (a placeholder is sent). */
+/** Reads ANTHROPIC_API_KEY, ANTHROPIC_AUTH_TOKEN and ANTHROPIC_BASE_URL from `env`. With a base URL no key is needed: a placeholder is sent. */
 export const createAnthropicModel = ({ env, streamIdle_ms }: AnthropicOptions): ModelPort => {
-  const key = set(env.ANTHROPIC_API_KEY);
-  const token = set(env.ANTHROPIC_AUTH_TOKEN);
-  const baseURL = set(env.ANTHROPIC_BASE_URL);
+  const key = valueOf(env.ANTHROPIC_API_KEY);
+  const token = valueOf(env.ANTHROPIC_AUTH_TOKEN);
+  const baseURL = valueOf(env.ANTHROPIC_BASE_URL);
   const secrets = [key, token].filter((secret) => secret !== null);
   const credential =
     key === null && token !== null ? { authToken: token } : { apiKey: key ?? 'not-needed' };
 
   const stream: ModelPort['stream'] = async (
     request,
-    { signal, onEvent, maxAnswer_bytes = ANSWER_BYTES },
+    { signal, onEvent, maxAnswer_bytes = DEFAULT_ANSWER_BYTES },
   ) => {
-    if (secrets.length === 0 && baseURL === null) throw new ModelError('auth', NO_KEY);
+    if (secrets.length === 0 && baseURL === null) throw new ModelError('auth', MISSING_KEY);
     const idle = new IdleTimer(streamIdle_ms);
-    const stopped = AbortSignal.any([signal, idle.signal]);
+    const stopSignal = AbortSignal.any([signal, idle.signal]);
     const sending = new Sending();
-    // A client a call: it is cheap, and the tap belongs to this call alone.
+    // Each call has its own client, because the counter of bytes in its `fetch` belongs to one call.
     const client = new Anthropic({
       ...credential,
       baseURL: baseURL ?? 'https://api.anthropic.com',
       maxRetries: 0,
-      timeout: 2_000_000_000, // its own clock never ends a call; ours does
+      timeout: SDK_TIMEOUT_MS,
       logLevel: 'off',
       fetch: tappedFetch({ onLife: () => idle.restart(), sending, maxAnswer_bytes }),
     });
     try {
       idle.restart();
       const body = { ...request, stream: true as const } as Anthropic.MessageCreateParamsStreaming;
-      const events = await client.messages.create(body, { signal: stopped });
+      const events = await client.messages.create(body, { signal: stopSignal });
       if (!(await pump(events, { idle, onEvent, maxAnswer_bytes })))
         throw new ModelError('dropped', "The model's answer ended before its last event.", {
           mayBePaid: true,
@@ -64,7 +70,7 @@ export const createAnthropicModel = ({ env, streamIdle_ms }: AnthropicOptions): 
     }
 
     function failureOf(error: unknown): unknown {
-      // What onEvent threw (a full disk) is the caller's own and goes back as it is.
+      // The caller gets its own error back unchanged, such as a full disk in onEvent.
       if (error instanceof CallerFailure) return error.cause;
       const { mayBePaid } = sending;
       if (idle.signal.aborted)
@@ -82,6 +88,7 @@ export const createAnthropicModel = ({ env, streamIdle_ms }: AnthropicOptions): 
   return { stream };
 };
 
+/** Wraps an error of the caller's `onEvent`, so that it is not taken for one of the server. */
 class CallerFailure extends Error {}
 
 interface Pump {
@@ -91,8 +98,8 @@ interface Pump {
 }
 
 /**
- * Hands every event on in order. True once `message_stop` was handed on; false where the stream ended too early. Lost once the model has
- * said why it stopped, the answer is whole: `message_stop`, which says nothing more, is made here.
+ * Passes every event to `onEvent` in order. Returns true after `message_stop`, and false if the stream ended earlier. If the connection is
+ * lost after the event with the stop reason, the answer is whole. `message_stop` holds nothing else, so this function makes that event itself.
  */
 const pump = async (
   events: AsyncIterable<unknown>,
@@ -101,7 +108,7 @@ const pump = async (
   let text_bytes = 0;
   let [hasBegun, isWhole] = [false, false];
   const handOn = (event: StreamEvent): Promise<void> => {
-    // Our own slowness (a busy disk) is no silence of the server's.
+    // Time that our own disk takes must not count as silence of the server.
     idle.stop();
     return onEvent(event).catch((cause: unknown) => {
       throw new CallerFailure('onEvent failed', { cause });
@@ -109,12 +116,12 @@ const pump = async (
   };
   try {
     for await (const event of events) {
-      // A second message (of a proxy that asked again) would be joined to the first.
+      // A proxy that retried would send a second message, and its text would be joined to the first.
       if (!isEvent(event) || (hasBegun && event.type === 'message_start')) {
-        const what = isEvent(event)
+        const fault = isEvent(event)
           ? 'a second message in one stream'
           : 'a stream event without a type';
-        throw new ModelError('malformed', `The model server sent ${what}.`, { mayBePaid: true });
+        throw new ModelError('malformed', `The model server sent ${fault}.`, { mayBePaid: true });
       }
       hasBegun ||= event.type === 'message_start';
       const delta = Object.entries(event.delta ?? {}).filter(
@@ -136,7 +143,7 @@ const pump = async (
   return isWhole;
 };
 
-/** Aborts `after_ms` after the last restart. */
+/** Aborts itself `after_ms` after the last call of `restart`. */
 class IdleTimer extends AbortController {
   stop: () => void = () => undefined;
   private readonly after_ms: number;

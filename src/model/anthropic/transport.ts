@@ -1,20 +1,21 @@
-/** A `fetch` that lets us see a response's bytes go by: any byte (pings too) is a sign of life, and too many end the answer. */
-import { AsyncLocalStorage } from 'node:async_hooks';
-import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { isRecord } from '../../shared/text.js';
+/**
+ * A `fetch` that reports the bytes of a response while they arrive. Every byte is a sign of life, also those of a ping. Too many bytes end the
+ * call.
+ */
 import { ModelError } from '../errors.js';
+import type { Sending } from './sending.js';
 
 export interface Transport {
-  /** Response headers came, or a piece of the body. */
+  /** Is called when the headers or a piece of the body arrived. */
   readonly onLife: () => void;
-  /** Learns how far the request came. */
+  /** Records how far the request came. */
   readonly sending: Sending;
   readonly maxAnswer_bytes: number;
 }
 
 /**
- * Wraps the global fetch. A 200 that is no event stream is `malformed`; a body over the bound is `too_large`. A redirect is a refusal: it
- * would take the request, a person's code, to a server that nobody configured.
+ * Wraps the global `fetch`. A response with status 200 that is not an event stream fails with `malformed`, one over the limit with
+ * `too_large`. A redirect counts as a refusal, because it would send the user's code to a server that is not configured.
  */
 export const tappedFetch =
   ({ onLife, sending, maxAnswer_bytes }: Transport): typeof fetch =>
@@ -23,14 +24,14 @@ export const tappedFetch =
     onLife();
     if (!response.ok) {
       if (!GATEWAY_TIMEOUTS.has(response.status)) sending.refuse();
-      return new Response(response.body?.pipeThrough(beginning()), response);
+      return new Response(response.body?.pipeThrough(cutRefusal()), response);
     }
     const type = response.headers.get('content-type') ?? 'no content type';
     if (response.body === null || !type.toLowerCase().includes('text/event-stream')) {
       await response.body?.cancel();
       throw new ModelError(
         'malformed',
-        `The model server answered without streaming (${type.slice(0, 80)}).`,
+        `The model server answered without streaming (${type.slice(0, SHOWN_TYPE_CHARS)}).`,
         {
           mayBePaid: true,
           retryable: false,
@@ -40,45 +41,46 @@ export const tappedFetch =
     return new Response(response.body.pipeThrough(counter(onLife, maxAnswer_bytes)), response);
   };
 
-/** Nobody answers for the request: a proxy on the way handed it on and stopped waiting (524 is Cloudflare's). */
+/** Statuses of a proxy that forwarded the request and stopped waiting (524 is Cloudflare's). They are no refusal of the server. */
 const GATEWAY_TIMEOUTS: ReadonlySet<number> = new Set([504, 524]);
 
-const REFUSAL_BYTES = 65_536; // bound: So much of what a server says with an error status is read.
+const SHOWN_TYPE_CHARS = 80; // bound: Characters of a content type in a message.
+const REFUSAL_BYTES = 65_536; // bound: Bytes of a response with an error status that are read.
 
-const beginning = (): TransformStream<Uint8Array, Uint8Array> => {
-  let left = REFUSAL_BYTES;
+/** Passes only the first bytes of a response with an error status. */
+const cutRefusal = (): TransformStream<Uint8Array, Uint8Array> => {
+  let remaining_bytes = REFUSAL_BYTES;
   return new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
-      controller.enqueue(chunk.subarray(0, left));
-      left -= chunk.byteLength;
-      if (left <= 0) controller.terminate();
+      controller.enqueue(chunk.subarray(0, remaining_bytes));
+      remaining_bytes -= chunk.byteLength;
+      if (remaining_bytes <= 0) controller.terminate();
     },
   });
 };
 
-/** Event framing makes a stream longer than its text: about 130 bytes for a delta of a few characters. */
-const wireFactor = 64;
-/** JSON may write a byte as six (`\u0000`). The client holds a line until it ends, so a line has a bound of its own. */
-const lineFactor = 6;
-const lineRoom_bytes = 65_536;
+/** bound: bytes of a stream per byte of its text. An event of a few characters takes about 130 bytes. */
+const STREAM_FACTOR = 64;
+/** bound: bytes of a line per byte of its text. JSON may write one byte as six (`\u0000`), and the client keeps a line until it ends. */
+const LINE_FACTOR = 6;
+const LINE_OVERHEAD_BYTES = 65_536; // bound: Bytes of a line besides its text.
 
+/** Passes the bytes of a stream, reports each piece, and fails if the stream or one of its lines is too large. */
 const counter = (
   onLife: () => void,
   maxAnswer_bytes: number,
 ): TransformStream<Uint8Array, Uint8Array> => {
-  let seen = 0;
-  let line = 0;
+  let stream_bytes = 0;
+  let line_bytes = 0;
+  const maxStream_bytes = maxAnswer_bytes * STREAM_FACTOR;
+  const maxLine_bytes = maxAnswer_bytes * LINE_FACTOR + LINE_OVERHEAD_BYTES;
   return new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
       onLife();
-      seen += chunk.byteLength;
+      stream_bytes += chunk.byteLength;
       const lastEnd = chunk.lastIndexOf(0x0a);
-      line = lastEnd === -1 ? line + chunk.byteLength : chunk.byteLength - lastEnd - 1;
-      if (
-        seen <= maxAnswer_bytes * wireFactor &&
-        line <= maxAnswer_bytes * lineFactor + lineRoom_bytes
-      )
-        controller.enqueue(chunk);
+      line_bytes = lastEnd === -1 ? line_bytes + chunk.byteLength : chunk.byteLength - lastEnd - 1;
+      if (stream_bytes <= maxStream_bytes && line_bytes <= maxLine_bytes) controller.enqueue(chunk);
       else
         controller.error(
           new ModelError(
@@ -90,60 +92,3 @@ const counter = (
     },
   });
 };
-
-// Whether a request may have reached the model's server, so that its call may be on the bill. `fetch` does not tell how far it came before
-// it failed or was aborted, but the client under it (undici) announces each request that it makes and the moment when it writes the first
-// bytes of one, on a connection that stands (TLS included): before that moment nothing can be billed, after it nobody here knows.
-
-const CREATED = 'undici:request:create';
-/** HTTP/2 announces only the body. */
-const WRITTEN = ['undici:client:sendHeaders', 'undici:request:bodySent'];
-
-const within = new AsyncLocalStorage<Sending>();
-/** A `fetch` that announces nothing (another one than Node's) is never taken for one that has sent nothing. */
-let announces = false;
-
-export class Sending {
-  private begun = false;
-  private request: unknown = null;
-  private written = false;
-  private refused = false;
-
-  /** Watches one fetch from its start to the response's headers. */
-  async watch(fetching: () => Promise<Response>): Promise<Response> {
-    subscribe(CREATED, this.onCreated);
-    for (const channel of WRITTEN) subscribe(channel, this.onWritten);
-    this.begun = true;
-    try {
-      return await within.run(this, fetching);
-    } finally {
-      unsubscribe(CREATED, this.onCreated);
-      for (const channel of WRITTEN) unsubscribe(channel, this.onWritten);
-    }
-  }
-
-  /** The server said itself that it does not answer this request. */
-  refuse(): void {
-    this.refused = true;
-  }
-
-  /** An answer may have been begun. */
-  get mayBePaid(): boolean {
-    return !this.refused && (announces ? this.written : this.begun);
-  }
-
-  private readonly onCreated = (message: unknown): void => {
-    const request = requestOf(message);
-    // A proxy's CONNECT is made on behalf of our request, and carries nothing of it.
-    if (within.getStore() !== this || request?.method === 'CONNECT') return;
-    announces = true;
-    this.request = request;
-  };
-
-  private readonly onWritten = (message: unknown): void => {
-    if (this.request !== null && requestOf(message) === this.request) this.written = true;
-  };
-}
-
-const requestOf = (message: unknown): Record<string, unknown> | null =>
-  isRecord(message) && isRecord(message.request) ? message.request : null;

@@ -1,5 +1,6 @@
 /** From an attempt's stored events: its answer, and what it cost. Events are a model server's: every field is looked at before it is used. */
-import { usdOf, estimateRequestTokens } from '../tokens.js';
+import { usdOf } from '../prices.js';
+import { estimateRequestTokens } from '../tokens.js';
 import { type LoggedStream, readLog } from './stream-log.js';
 import type {
   ModelAnswer,

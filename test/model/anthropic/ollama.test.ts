@@ -14,7 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { doctorModel } from '../../../src/cli/commands/doctor-model.js';
 import { askOnce } from '../../../src/model/journal/index.js';
-import { estimateRequestTokens, promptCut } from '../../../src/model/tokens.js';
+import { estimateRequestTokens, isPromptCut } from '../../../src/model/tokens.js';
 import type { ModelRequest } from '../../../src/model/ports.js';
 import { fakeIo } from '../../cli/io.js';
 import { modelAt } from '../support.js';
@@ -126,7 +126,7 @@ during('a prompt longer than num_ctx is cut without a word: seen by what was rea
   const { request, answer } = await ask(NAME, 'a longer prompt '.repeat(750));
   expect(answer.usage.input_tokens).toBe(SHORT);
   expect(estimateRequestTokens(request)).toBeLessThan(2 * SHORT);
-  expect(promptCut(estimateRequestTokens(request), answer.usage)).toBe(true);
+  expect(isPromptCut(estimateRequestTokens(request), answer.usage)).toBe(true);
 });
 
 during('a model that is not there', async () => {

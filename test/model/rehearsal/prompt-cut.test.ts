@@ -2,7 +2,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { expect, test } from '@jest/globals';
 import { buildEditRequest } from '../../../src/model/prompts/edit.js';
-import { estimateRequestTokens, promptCut } from '../../../src/model/tokens.js';
+import { estimateRequestTokens, isPromptCut } from '../../../src/model/tokens.js';
 import type { RehearsalScript } from '../../../src/model/rehearsal/script.js';
 import { startRehearsal } from '../../../src/model/rehearsal/server.js';
 import { editInput, NONCE, textOf } from '../prompts/support.js';
@@ -56,7 +56,7 @@ test.each<[string, Partial<RehearsalScript>, Partial<Answer>, boolean]>([
       cacheRead_tokens: usage.cache_read_input_tokens ?? 0,
       cacheWrite_tokens: usage.cache_creation_input_tokens ?? 0,
     };
-    expect(promptCut(estimate, read)).toBe(cut);
+    expect(isPromptCut(estimate, read)).toBe(cut);
   } finally {
     await rehearsal.close();
   }
