@@ -345,6 +345,7 @@ describe('sources', () => {
     'src/shared/problems.ts': 'the version of what is stored',
     'src/model/prompts/files.ts': 'weights of an estimate',
     'src/model/tokens.ts': 'weights of an estimate',
+    'src/model/prices.ts': 'the unit of a price',
     'src/activities/frame/edit-work.ts': 'a weight of an estimate',
     'src/activities/step/estimate.ts': 'weights of an estimate',
     'src/activities/step/proposal.ts': 'digits of a name',

@@ -19,7 +19,7 @@ export interface AnthropicOptions {
 
 const DEFAULT_ANSWER_BYTES = LIMITS.maxAnswer_bytes.default ?? LIMITS.maxAnswer_bytes.max;
 
-/** The SDK's own time-out must never end a call: ours does. bound: about 23 days, close to the maximum of a timer. */
+// bound: The SDK's own time-out must never end a call, because ours does. This is about 23 days, close to the maximum of a timer.
 const SDK_TIMEOUT_MS = 2_000_000_000;
 
 const MISSING_KEY =

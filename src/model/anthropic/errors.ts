@@ -16,9 +16,9 @@ type ApiError = Pick<
 >;
 
 const KEY_CHARS = 4; // bound: A shorter key occurs in ordinary text by chance.
-/** bound: a longer wait is cut to one hour, so that a strange header cannot stop a run for days. */
+// bound: A longer wait is cut to one hour, so that a strange header cannot stop a run for days.
 const MAX_RETRY_AFTER_MS = 3_600_000;
-/** bound: causes of an error that are read. A cycle of causes would have no end. */
+// bound: Causes of an error that are read. A cycle of causes would have no end.
 const MAX_CAUSES = 5;
 const RETRYABLE_STATUSES: ReadonlySet<number> = new Set([408, 409, 429]);
 

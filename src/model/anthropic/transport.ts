@@ -59,9 +59,9 @@ const cutRefusal = (): TransformStream<Uint8Array, Uint8Array> => {
   });
 };
 
-/** bound: bytes of a stream per byte of its text. An event of a few characters takes about 130 bytes. */
+// bound: Bytes of a stream per byte of its text. An event of a few characters takes about 130 bytes.
 const STREAM_FACTOR = 64;
-/** bound: bytes of a line per byte of its text. JSON may write one byte as six (`\u0000`), and the client keeps a line until it ends. */
+// bound: Bytes of a line per byte of its text. JSON may write one byte as six (`\u0000`), and the client keeps a line until it ends.
 const LINE_FACTOR = 6;
 const LINE_OVERHEAD_BYTES = 65_536; // bound: Bytes of a line besides its text.
 
