@@ -24,7 +24,17 @@ export {
   type DiffFile,
 } from './proposal/write-diff.js';
 export { detectFormat, nonceOf } from './response.js';
-export type { Outline, SymbolKind, SymbolPlace, Syntax, SyntaxFault } from './syntax-port.js';
+export type {
+  DataCheck,
+  DataFault,
+  DataFile,
+  LineSource,
+  Outline,
+  SymbolKind,
+  SymbolPlace,
+  Syntax,
+  SyntaxFault,
+} from './syntax-port.js';
 export { decodeFile, describeFile, type FileDescription } from './text/codec.js';
 export type { Json } from './text/json.js';
 export type { LineIndex, Text } from './text/lines.js';

@@ -69,6 +69,34 @@ export type UnreadCode =
   | 'syntax_too_slow'
   | 'syntax_unavailable';
 
+/** Lines that are made only if the file is small enough to be parsed. */
+export interface LineSource {
+  /** The text has at least so many characters. */
+  readonly leastChars: number;
+  readonly all: readonly string[];
+}
+
+/** A file that has a parser instead of a grammar (JSON, YAML, TOML, a notebook, a Makefile), before and after a change. */
+export interface DataFile {
+  readonly path: string;
+  /** Null: the file is new. */
+  readonly base: LineSource | null;
+  readonly result: LineSource;
+}
+
+/** An error that the parser reports. */
+export interface DataFault {
+  /** 0-based line of the result. */
+  readonly line: number;
+  /** What is wrong there, in words. */
+  readonly what: string;
+}
+
+/** New errors of a file, or why it was not parsed. A file that had errors before has no new ones. */
+export type DataCheck =
+  | { readonly kind: 'read'; readonly language: string; readonly faults: readonly DataFault[] }
+  | OutlineUnread;
+
 /** What `loadSyntax` gives. */
 export interface Syntax {
   /** The definitions and faults of a text, by the language that the path's ending names. Never throws, and is bounded in size and time. */
@@ -78,4 +106,6 @@ export interface Syntax {
    * made; absent: they are made.
    */
   unread?(path: string, chars: number): OutlineUnread | null;
+  /** Errors that a change brought into a file of data; null: the path names none. Never throws, and is bounded in size. */
+  dataFaults?(file: DataFile): DataCheck | null;
 }

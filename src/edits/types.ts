@@ -76,6 +76,8 @@ export interface ApplyOptions {
   readonly asked?: string;
   /** Paths of files and folders that are there beside those offered: for the guard `file_name`, and to tell a file that is not there. */
   readonly beside?: readonly string[];
+  /** Paths of files that have other names as well (hard links): for the guard `hard_link`. */
+  readonly linked?: readonly string[];
 }
 
 /** Replace the bytes [start, end) of the base by `bytes`. Splices of a file are in order and do not overlap. */

@@ -38,16 +38,16 @@ export type Tolerance = keyof typeof TOLERANCES;
 export type ToleranceSettings = Partial<Record<Tolerance, boolean>>;
 
 /** Findings that the model is asked about before a person is. */
-export const REPAIRED: readonly string[] =
-  'syntax lost_symbol doubled_block distant_removal dangling_reference shrinkage conflict_markers'.split(
-    ' ',
-  );
+export const REPAIRED: readonly string[] = (
+  'syntax lost_symbol doubled_block distant_removal dangling_reference shrinkage conflict_markers ' +
+  'escaped_text tool_remnant listing_numbers diff_as_text glued_lines'
+).split(' ');
 
 /** What guards look for in a result, and what each raises unless `guards:` of emend.yaml says otherwise for all that it finds. */
 export const GUARDS = {
   syntax: {
     default: 'ask',
-    what: 'syntax errors that the file did not have; `note` if one may only have moved',
+    what: 'syntax errors that the file did not have, in code and in data; `note` if one may only have moved',
   },
   lost_symbol: {
     default: 'ask',
@@ -68,6 +68,27 @@ export const GUARDS = {
   dangling_reference: {
     default: 'ask',
     what: 'a removed definition whose name is still used, in the proposal or elsewhere in the workspace',
+  },
+  escaped_text: {
+    default: 'ask',
+    what: 'new text that is escaped (`&lt;`, `\\"`, `\\n` in letters); `refuse` if the code of the file has the plain characters',
+  },
+  tool_remnant: {
+    default: 'ask',
+    what: 'tags of a tool call (`</content>`, `<invoke …>`) that the file did not have',
+  },
+  listing_numbers: {
+    default: 'refuse',
+    what: "new lines that all begin with consecutive numbers, as a tool's listing shows them",
+  },
+  diff_as_text: { default: 'refuse', what: 'a diff of the file as its new text' },
+  glued_lines: {
+    default: 'ask',
+    what: 'a new line that runs into the next one because its line end is missing',
+  },
+  hard_link: {
+    default: 'ask',
+    what: 'a file with several names (hard links): the others keep the old content; `emend patch` refuses it',
   },
   secret: { default: 'ask', what: 'a secret in a new place: from another file, or new' },
   shrinkage: { default: 'ask', what: 'more than half of a file removed' },

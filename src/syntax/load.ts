@@ -5,6 +5,7 @@
 import { createRequire } from 'node:module';
 import type * as TreeSitter from 'web-tree-sitter';
 import type { Outline, Syntax } from '../edits/index.js';
+import { newDataFaults } from './data/index.js';
 import { LANGUAGES, languageOf, type LanguageRow } from './languages.js';
 import { readTree } from './outline.js';
 
@@ -32,6 +33,7 @@ export const loadSyntax = async (paths: Iterable<string>): Promise<Syntax> => {
   return {
     outline: (path, lines) => outline(loaded, path, lines),
     unread: (path, chars) => whyUnread(loaded, path, chars),
+    dataFaults: newDataFaults,
   };
 };
 

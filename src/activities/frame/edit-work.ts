@@ -5,7 +5,7 @@ import * as prompts from '../../model/prompts/index.js';
 import { parseTexts, type ParsedTexts, type PlanTexts } from '../../documents/plan/index.js';
 import type { Finding } from '../../shared/formats.js';
 import { findSecrets, type Secret } from '../../system/secrets.js';
-import { languageOf, loadSyntax } from '../../syntax/index.js';
+import { dataLanguageOf, languageOf, loadSyntax } from '../../syntax/index.js';
 
 const CONFLICT_PLACES = 3; // bound: Places that an unclean merge tells,
 const CONFLICT_LINES = 3; // bound: lines of each side of a place,
@@ -80,7 +80,7 @@ export interface EditWork {
 }
 export interface GuardInput extends Pick<
   engine.GuardOptions,
-  'guards' | 'asked' | 'movedTo' | 'movedAway' | 'beside'
+  'guards' | 'asked' | 'movedTo' | 'movedAway' | 'beside' | 'linked'
 > {
   readonly files: readonly engine.GuardedFile[];
 }
@@ -224,7 +224,9 @@ export const costOf = <K extends EditWorkKind>(kind: K, input: EditWork[K]['inpu
   if (kind === 'describe') return DESCRIBE_COST;
   if (kind === 'plan') return PLAN_COST;
   if (kind === 'prompt' || kind === 'brief' || kind === 'audit') return PROMPT_COST;
-  return pathsOf(kind, input).some((path) => languageOf(path) !== null) ? TREE_COST : 1;
+  const isParsed = (path: string): boolean =>
+    languageOf(path) !== null || dataLanguageOf(path) !== null;
+  return pathsOf(kind, input).some(isParsed) ? TREE_COST : 1;
 };
 
 const promptSize = (input: PromptInput | BriefInput | AuditFiles): number => {

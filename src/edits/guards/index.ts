@@ -13,7 +13,13 @@ import {
   unicodeFindings,
   unicodeNames,
 } from './lines.js';
+import { diffFindings } from './diff-text.js';
+import { listingFindings } from './listing-numbers.js';
+import { toolFindings } from './tool-tags.js';
 import { doubledBlocks } from './doubled.js';
+import { escapeFindings } from './escapes.js';
+import { gluedFindings } from './glued.js';
+import { dataErrors } from './data.js';
 import { doubledSymbols, lostSymbols, syntaxErrors, treesOf, type TreeView } from './syntax.js';
 import { type GuardView, eachNewLine, viewOf } from './view.js';
 import type { Syntax } from '../syntax-port.js';
@@ -33,7 +39,10 @@ export interface GuardedFile extends ChangedFile {
 }
 
 /** `asked`: the instructions; a line that they hold may come, too. `beside`: paths that are there beforehand beside those of the files. */
-export interface GuardOptions extends Pick<ApplyOptions, 'syntax' | 'guards' | 'asked' | 'beside'> {
+export interface GuardOptions extends Pick<
+  ApplyOptions,
+  'syntax' | 'guards' | 'asked' | 'beside' | 'linked'
+> {
   /** Paths that files are moved to: new names, as those of files that are made. */
   readonly movedTo?: readonly string[];
   /** Paths that files are moved away from. */
@@ -80,7 +89,7 @@ const namesOf = (files: readonly GuardedFile[], options: GuardOptions): Finding[
 
 const findingsFor = (
   file: GuardedFile,
-  { syntax, asked = '' }: GuardOptions,
+  { syntax, asked = '', linked = [] }: GuardOptions,
   trees: TreeView[],
 ): Finding[] => {
   const { path, base, result } = file;
@@ -89,13 +98,19 @@ const findingsFor = (
       ? []
       : [{ guard: 'deletion', severity: 'ask', path, message: `${path} is deleted.` }];
   const view = viewFor(file, result);
-  if (view === null) return modes(file);
+  const ofFile = [...modes(file), ...linkFindings(file, linked)];
+  if (view === null) return ofFile;
   return [
-    ...modes(file),
+    ...ofFile,
     ...exampleFindings(view, asked),
     ...shrinkage(view),
     ...(file.rewritten === true ? distantRemovals(view) : []),
     ...conflictMarkers(view),
+    ...escapeFindings(view),
+    ...toolFindings(view),
+    ...listingFindings(view),
+    ...diffFindings(view),
+    ...gluedFindings(view),
     ...characterFindings(view),
     ...unicodeFindings(view),
     ...shebang(view),
@@ -104,7 +119,8 @@ const findingsFor = (
 };
 
 const withTrees = (view: GuardView, syntax: Syntax, all: TreeView[]): Finding[] => {
-  const { trees, findings } = treesOf(view, syntax);
+  const { trees, findings: unread } = treesOf(view, syntax);
+  const findings = [...unread, ...dataErrors(view, syntax)];
   const blocks = doubledBlocks(view);
   if (trees === null) return [...findings, ...blocks];
   all.push(trees);
@@ -124,6 +140,13 @@ const modes = ({ path, base, baseMode, resultMode }: GuardedFile): Finding[] => 
   return base === null && ((resultMode ?? 0) & 0o111) !== 0
     ? ask(`${path} is new and executable.`)
     : [];
+};
+
+/** The result is written as a new file, so the other names keep the old one. */
+const linkFindings = ({ path, base }: GuardedFile, linked: readonly string[]): Finding[] => {
+  if (base === null || !linked.includes(path)) return [];
+  const message = `${path} is a hard link: the file has other names, and these keep the old content. Make it a file of its own first (\`cp -p\` to another name, \`mv\` back), or set \`guards: { hard_link: note }\`.`;
+  return [{ guard: 'hard_link', severity: 'ask', path, message }];
 };
 
 /** Null: one of both is no text. */

@@ -144,3 +144,15 @@ describe('findings', () => {
     expect(run(null, 'a\n', { resultMode: 0o644 })).toEqual([]);
   });
 });
+
+test('a file with other names is reported, unless it is new', () => {
+  const linked = ['a', 'b'];
+  const files = [
+    { path: 'a', base: Buffer.from('a\n'), result: Buffer.from('b\n') },
+    { path: 'b', base: null, result: Buffer.from('b\n') },
+    { path: 'c', base: Buffer.from('a\n'), result: Buffer.from('b\n') },
+  ];
+  expect(guardFindings(files, { linked }).map(({ guard, path }) => `${guard} ${path}`)).toEqual([
+    'hard_link a',
+  ]);
+});
