@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   existsSync,
+  linkSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -81,6 +82,63 @@ describe('emend patch', () => {
     put('emend.yaml', 'guards: { file_name: refuse }\n');
     expect(await patch(answer('DOCS/b.md'))).toMatchObject({ exit: 4 });
     expect(existsSync(join(work, 'DOCS'))).toBe(false);
+  });
+
+  test('a file with another name (hard link) is refused, unless emend.yaml lets the names part', async () => {
+    put('a.txt', 'one\ntwo\nthree\n');
+    linkSync(join(work, 'a.txt'), join(work, 'b.txt'));
+    const refused = await patch(DIFF);
+    expect(refused).toMatchObject({
+      exit: 4,
+      out: expect.stringContaining('a.txt is a hard link'),
+    });
+    expect(get('a.txt')).toBe('one\ntwo\nthree\n');
+    put('emend.yaml', 'guards: { hard_link: note }\n');
+    expect(await patch(DIFF)).toMatchObject({ exit: 0 });
+    expect([get('a.txt'), get('b.txt')]).toEqual(['one\nTWO\nthree\n', 'one\ntwo\nthree\n']);
+  });
+
+  test('a pointer of Git LFS is refused as in a job; it may be deleted', async () => {
+    const pointer = `version https://git-lfs.github.com/spec/v1\noid sha256:${'4d7a2146'.repeat(8)}\nsize 1\n`;
+    put('a.csv', pointer);
+    const answer = 'a.csv\n<<<<<<< SEARCH\nsize 1\n=======\nsize 2\n>>>>>>> REPLACE\n';
+    const words =
+      'a.csv is a pointer of Git LFS, not what the file holds. Fetch it with `git lfs pull`';
+    expect(await patch(answer)).toMatchObject({ exit: 4, out: expect.stringContaining(words) });
+    // The text of the file itself is not there to be found.
+    expect(await patch(answer.replace('size 1', 'x,y'))).toMatchObject({
+      exit: 4,
+      out: expect.stringContaining(words),
+    });
+    expect(get('a.csv')).toBe(pointer);
+    const gone = '*** Begin Patch\n*** Delete File: a.csv\n*** End Patch\n';
+    expect(await patch(gone)).toMatchObject({ exit: 0 });
+    expect(existsSync(join(work, 'a.csv'))).toBe(false);
+  });
+
+  test('what a sparse checkout leaves out is refused as in a job, new or edited', async () => {
+    git('init', '-q');
+    put('lib/a.txt', 'a\n');
+    put('docs/d.txt', 'd\n');
+    git('add', '.');
+    git('commit', '-qm', 'a');
+    git('sparse-checkout', 'set', '--no-cone', '/lib/');
+    const words = 'docs/d.txt is tracked by git but outside the sparse checkout (skip-worktree).';
+    const edit = 'docs/d.txt\n<<<<<<< SEARCH\nd\n=======\ne\n>>>>>>> REPLACE\n';
+    for (const answer of ['FILE docs/d.txt\nnew\nEND FILE\n', edit])
+      expect(await patch(answer)).toMatchObject({ exit: 4, out: expect.stringContaining(words) });
+    expect(existsSync(join(work, 'docs'))).toBe(false);
+    expect(await patch('FILE lib/b.txt\nnew\nEND FILE\n')).toMatchObject({ exit: 0 });
+  });
+
+  test('JSON that no longer parses is reported, and emend.yaml can refuse it', async () => {
+    put('package.json', '{\n  "version": "1.0.0"\n}\n');
+    const answer =
+      'package.json\n<<<<<<< SEARCH\n  "version": "1.0.0"\n=======\n  "version": "1.0.1",\n>>>>>>> REPLACE\n';
+    const words = 'Line 3 of the new package.json is not valid (JSON)';
+    expect((await patch(answer, '--check')).err).toContain(words);
+    put('emend.yaml', 'guards: { syntax: refuse }\n');
+    expect(await patch(answer)).toMatchObject({ exit: 4, out: expect.stringContaining(words) });
   });
 
   test('a git directory is refused whatever it is called, and so is work in one', async () => {

@@ -1,4 +1,6 @@
 /** What guards find in an answer goes to the model first; a person is asked about what it leaves. */
+import { linkSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, expect, test } from '@jest/globals';
 import { scene, whole, type Scene } from './support.js';
 import { longOnly } from '../support/skipped.js';
@@ -61,6 +63,34 @@ test('a name that is left behind: its file is asked for again, a use outside of 
   await s.answer(run, 'approve');
   expect(await s.end(run)).toMatchObject({ outcome: 'committed', usage: { calls: 4 } });
   expect([s.read('a.py'), s.read('b.py')]).toEqual([renamed(A), renamed(B)]);
+});
+
+test('JSON that no longer parses goes to the model; a file with another name goes to the reviewer', async () => {
+  const base = '{\n  "version": "1.0.0"\n}\n';
+  const corrected = base.replace('1.0.0', '1.0.1');
+  const s = (open = await scene({ 'package.json': base }, [
+    once('a trailing comma', whole({ 'package.json': corrected.replace('1"', '1",') })),
+    {
+      name: 'without it',
+      match: { contains: 'Line 3 of the new package.json is not valid (JSON)', times: 1 },
+      answer: whole({ 'package.json': corrected }),
+    },
+  ]));
+  linkSync(join(s.repo, 'package.json'), join(s.home, 'other.json'));
+  await s.worker();
+  const run = await s.start('job.md', job('target_files: [package.json]'));
+  const view = await s.settle(run);
+  expect(s.rehearsal.requests().map(({ rule }) => rule)).toEqual([
+    'a trailing comma',
+    'without it',
+  ]);
+  expect(await refusals(s, run)).toEqual(['package.json findings 1']);
+  expect(view.proposal?.findings.map(({ guard, severity }) => `${guard} ${severity}`)).toEqual([
+    'hard_link ask',
+  ]);
+  await s.answer(run, 'approve');
+  expect(await s.end(run)).toMatchObject({ outcome: 'committed' });
+  expect(s.read('package.json')).toBe(corrected);
 });
 
 const LONG = `"""What this module does,\nand why."""\n\n${Array.from({ length: 8 }, (_, i) => `LINE_${i} = ${i}\n`).join('')}LIMIT = 1\n`;

@@ -1,7 +1,7 @@
 /** Combine the accepted results, run guards and the configured formatter, put them under one hash, write the combined diff. */
 import { join } from 'node:path';
 import type { Finding } from '../../shared/formats.js';
-import { namesAround, newFilesRefused } from '../../workspace/files/index.js';
+import { inspectTarget, namesAround, newFilesRefused } from '../../workspace/files/index.js';
 import type { Proposal } from '../../workspace/proposal.js';
 import { type FileChange, acceptedResults, latestByPath, makerOf } from './accepted.js';
 import type { ActivityPorts } from '../frame/ports.js';
@@ -51,8 +51,11 @@ export async function runGuards(
   );
   const movedTo = renames.map(({ to }) => to);
   const made = [...changes.filter(({ base }) => base === null).map(({ path }) => path), ...movedTo];
-  const beside = await namesAround(await workspace.root(snapshot.workspace), made);
-  const guards = { files, movedTo, movedAway, beside, ...(await guardSettings(blobs, snapshot)) };
+  const root = await workspace.root(snapshot.workspace);
+  const beside = await namesAround(root, made);
+  const linked = await linkedPaths(root, guarded);
+  const settings = await guardSettings(blobs, snapshot);
+  const guards = { files, movedTo, movedAway, beside, linked, ...settings };
   const from = new Map(renames.map((rename) => [rename.to, rename.from]));
   const bases = new Map(changes.map(({ path, base }) => [path, base]));
   const written = guarded.flatMap(({ path, base, result }) => {
@@ -72,6 +75,19 @@ export async function runGuards(
     ...(await secretFindings({ blobs, edits }, snapshot, written, signal)),
   ];
 }
+
+/** Returns the changed files that have other names as well. */
+const linkedPaths = async (
+  root: string,
+  changes: readonly FileChange[],
+): Promise<readonly string[]> => {
+  const linked: string[] = [];
+  for (const { path, base } of changes) {
+    const found = base === null ? null : await inspectTarget(root, path, null);
+    if (found?.ok === true && found.value.names > 1) linked.push(path);
+  }
+  return linked;
+};
 
 export const buildProposal: Activity<'buildProposal'> = async (ports, input, scope) => {
   const { blobs } = ports;

@@ -2,7 +2,12 @@
 import { encodingOf, type Effort, type ProjectConfig } from '../../documents/job/index.js';
 import type { Limits } from '../../shared/limits.js';
 import { ProblemError, fail } from '../../shared/problems.js';
-import { inspectTarget, isAbsent } from '../../workspace/files/index.js';
+import {
+  pointerProblem,
+  sparseProblem,
+  inspectTarget,
+  isAbsent,
+} from '../../workspace/files/index.js';
 import { looksSecret } from '../../workspace/secret-files.js';
 import {
   configFile,
@@ -115,12 +120,6 @@ export const guardSettings = async (
 
 export type SizedTarget = Omit<SnapshotTarget, 'format' | 'bucket' | 'outputBudget_tokens'>;
 
-/** https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md: the first two lines. */
-const LFS_POINTER =
-  /^version https:\/\/git-lfs\.github\.com\/spec\/v1\r?\n(ext-.*\n)*oid sha256:[0-9a-f]{64}/;
-const FETCH = 'Fetch it with `git lfs pull`, or name another file.';
-const CHECK_OUT = 'Check it out with `git sparse-checkout add`, or name another file.';
-
 export async function snapshotTarget(options: {
   readonly ports: ActivityPorts;
   readonly workspace: string;
@@ -138,12 +137,8 @@ export async function snapshotTarget(options: {
   const found = await inspectTarget(workspace, path, limits.maxFile_bytes);
   if (!found.ok) {
     if (found.problem.code !== 'target_missing') throw new ProblemError(found.problem);
-    if (isAbsent(found.problem) && (await options.siblings()).includes(path))
-      fail(
-        'target_missing',
-        `${path} is tracked by git but outside the sparse checkout (skip-worktree)`,
-        CHECK_OUT,
-      );
+    const outside = isAbsent(found.problem) ? sparseProblem(path, await options.siblings()) : null;
+    if (outside !== null) throw new ProblemError(outside);
     const newFileEol = (await options.eols()).get(path) ?? '\n';
     return { path, base: null, sha: 'absent', bytes: 0, lines: 0, encoding: null, newFileEol };
   }
@@ -177,8 +172,8 @@ const needText = (
       'target_binary',
       `${path} is a binary file (it contains a NUL): it is not text to show and edit`,
     );
-  if (LFS_POINTER.test(decoder.decode(bytes.subarray(0, 200))))
-    fail('target_binary', `${path} is a pointer of Git LFS, not what the file holds`, FETCH);
+  const pointer = pointerProblem(path, bytes);
+  if (pointer !== null) throw new ProblemError(pointer);
 };
 
 /** Context and rules files. `jobPath` null: a missing file is left out; else it is a fault of the job. */

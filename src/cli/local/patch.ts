@@ -8,11 +8,13 @@ import {
   listWorkspaceFiles,
   NEW_FILE_MODE,
   namesAround,
+  pointerProblem,
+  sparseProblem,
 } from '../../workspace/files/index.js';
 import { readGiven } from '../../system/given-file.js';
 import { DIALECTS, FORMATS, type AnswerFormat } from '../../shared/formats.js';
 import type { LimitName } from '../../shared/limits.js';
-import { fail } from '../../shared/problems.js';
+import { fail, type Problem } from '../../shared/problems.js';
 import { loadSyntax } from '../../syntax/index.js';
 import type { StepKey } from '../../shared/ids.js';
 import type { ProposalFileSummary } from '../../shared/proposal-activities.js';
@@ -28,6 +30,10 @@ export interface Gathered {
   readonly newFileEol: '\n' | '\r\n';
   /** Paths of the answer at which there is nothing. New files end their lines as the first of them would. */
   readonly absent: readonly string[];
+  /** Of existing files, those that have other names as well. */
+  readonly linked: readonly string[];
+  /** Paths whose content git keeps elsewhere; a deletion is still possible. */
+  readonly elsewhere: readonly engine.Reason[];
   /** Where any is absent, the files of the workspace and what differs from an absent one in letter case alone. */
   readonly beside: readonly string[];
 }
@@ -38,61 +44,85 @@ interface Wanted extends Pick<engine.ApplyAnswerInput, 'format' | 'answer' | 'op
   readonly maxFiles: number;
 }
 
+/** What is found while an answer is read. */
+class Gathering {
+  readonly files = new Map<string, engine.OfferedFile>();
+  readonly reasons: engine.Reason[] = [];
+  readonly absent: string[] = [];
+  readonly linked: string[] = [];
+  readonly elsewhere: engine.Reason[] = [];
+  readonly #request: Wanted;
+
+  constructor(request: Wanted) {
+    this.#request = request;
+  }
+
+  /** Reads the file of a path, if there is one. */
+  async add(path: string): Promise<void> {
+    const { workspace, config, maxFile_bytes } = this.#request;
+    const found = await inspectTarget(workspace, path, maxFile_bytes);
+    if (found.ok) {
+      const { realPath, mode, names } = found.value;
+      const encoding = encodingOf(config, path);
+      const bytes = await readGiven(realPath);
+      const pointer = pointerProblem(path, bytes);
+      if (pointer !== null) this.elsewhere.push(reasonOf(path, pointer));
+      if (names > 1) this.linked.push(path);
+      this.files.set(path, { bytes, mode, ...(encoding === undefined ? {} : { encoding }) });
+    } else if (isAbsent(found.problem)) this.absent.push(path);
+    else this.reasons.push(reasonOf(path, { ...found.problem, next: '' }));
+  }
+
+  /** What new files need to know of those that exist. */
+  async done(): Promise<Gathered> {
+    const { workspace } = this.#request;
+    const { files, reasons, absent, linked, elsewhere } = this;
+    const found = { files, reasons, absent, linked, elsewhere };
+    const [first] = absent;
+    if (first === undefined) return { ...found, newFileEol: '\n', beside: [] };
+    const there = await listWorkspaceFiles(workspace);
+    for (const path of absent) {
+      const outside = sparseProblem(path, there);
+      if (outside !== null) elsewhere.push(reasonOf(path, outside));
+    }
+    const newFileEol = (await eolsForNewFiles(workspace, [first], there)).get(first) ?? '\n';
+    const beside = [...(await namesAround(workspace, absent)), ...there];
+    return { ...found, newFileEol, beside };
+  }
+}
+
 /** Reading an answer may ask for a file only once another is there, so it is read until it asks for nothing new. */
 const gatherFiles = async (wanted: Wanted): Promise<Gathered> => {
-  const { format, answer, options, workspace, config, maxFile_bytes, maxFiles } = wanted;
-  const files = new Map<string, engine.OfferedFile>();
-  const absent: string[] = [];
-  const reasons: engine.Reason[] = [];
+  const { format, answer, options, maxFiles } = wanted;
+  const gathering = new Gathering(wanted);
+  const { files } = gathering;
   const seen = new Set<string>();
   for (;;) {
     const news = engine
       .wantedPaths({ format, answer, files, options })
       .filter((path) => !seen.has(path));
-    if (news.length === 0) break;
+    if (news.length === 0) return gathering.done();
     for (const asked of news) {
       seen.add(asked);
       const checked = engine.checkPath(asked);
       // The answer's own reading refuses it by name.
       if (!checked.ok) continue;
-      const { path } = checked;
-      const found = await inspectTarget(workspace, path, maxFile_bytes);
-      if (found.ok) {
-        const encoding = encodingOf(config, path);
-        const bytes = await readGiven(found.value.realPath);
-        files.set(path, {
-          bytes,
-          mode: found.value.mode,
-          ...(encoding === undefined ? {} : { encoding }),
-        });
-      } else if (isAbsent(found.problem)) absent.push(path);
-      else
-        reasons.push({ code: found.problem.code, path, message: sentence(found.problem.message) });
+      await gathering.add(checked.path);
       if (files.size > maxFiles) {
         const message = `The answer names more than ${maxFiles} files (maxFilesPerStep). Send it in parts.`;
-        return {
-          files,
-          reasons: [{ code: 'too_many_files', message }],
-          newFileEol: '\n',
-          absent,
-          beside: [],
-        };
+        const { absent, linked, elsewhere } = gathering;
+        const reasons = [{ code: 'too_many_files', message }];
+        return { files, reasons, newFileEol: '\n', absent, linked, elsewhere, beside: [] };
       }
     }
   }
-  const [first] = absent;
-  if (first === undefined) return { files, reasons, newFileEol: '\n', absent, beside: [] };
-  const there = await listWorkspaceFiles(workspace);
-  const newFileEol = (await eolsForNewFiles(workspace, [first], there)).get(first) ?? '\n';
-  return {
-    files,
-    reasons,
-    newFileEol,
-    absent,
-    beside: [...(await namesAround(workspace, absent)), ...there],
-  };
 };
 
+const reasonOf = (path: string, { code, message, next = '' }: Problem): engine.Reason => ({
+  code,
+  path,
+  message: `${sentence(message)} ${next}`.trim(),
+});
 const sentence = (text: string): string => (text.endsWith('.') ? text : `${text}.`);
 
 export interface PatchOutcome {
@@ -137,12 +167,13 @@ export const applyToFiles = async (
   const options = {
     requireMarker: false,
     tolerances: config.tolerances,
-    guards: config.guards,
+    // There is no review that could ask about it.
+    guards: { hard_link: 'refuse', ...config.guards } as const,
     allowDelete: true,
     mayCreateUnder: [''],
     ...(nonce === undefined ? {} : { nonce }),
   };
-  const { files, reasons, newFileEol, absent, beside } = await gatherFiles({
+  const gathered = await gatherFiles({
     format,
     answer,
     options,
@@ -151,23 +182,36 @@ export const applyToFiles = async (
     maxFile_bytes: limitOf(config, 'maxFile_bytes'),
     maxFiles: limitOf(config, 'maxFilesPerStep'),
   });
+  const { files, newFileEol, absent, beside, linked } = gathered;
   const syntax = await loadSyntax([...files.keys(), ...absent]);
   const outcome = engine.applyAnswer({
     format,
     answer,
     files,
-    options: { ...options, newFileEol, beside, syntax },
+    options: { ...options, newFileEol, beside, linked, syntax },
   });
-  // Where no file can be, none was passed over: a path that was only tried, as a diff's prefixes are, does not count.
-  const edited = outcome.outcome === 'edited' ? outcome.files : null;
-  const wrong = reasons.filter(
-    ({ code, path = '' }) => !NO_FILE.has(code) || edited?.has(path) !== false,
-  );
+  const wrong = reasonsAgainst(outcome, gathered);
   return {
     format,
     outcome: wrong.length > 0 ? { outcome: 'refused', reasons: wrong } : outcome,
     offered: files,
   };
+};
+
+/** The reasons why the paths of an answer are not those of files that it can edit. */
+const reasonsAgainst = (
+  outcome: engine.AnswerOutcome,
+  { reasons, elsewhere }: Gathered,
+): readonly engine.Reason[] => {
+  // Where no file can be, none was passed over: a path that was only tried, as a diff's prefixes are, does not count.
+  const edited = outcome.outcome === 'edited' ? outcome.files : null;
+  const isNamed = ({ path = '' }: engine.Reason): boolean => edited?.has(path) !== false;
+  const isWritten = ({ path = '' }: engine.Reason): boolean =>
+    outcome.outcome !== 'unchanged' && edited?.get(path) !== 'absent';
+  return [
+    ...reasons.filter((reason) => !NO_FILE.has(reason.code) || isNamed(reason)),
+    ...elsewhere.filter((reason) => isNamed(reason) && isWritten(reason)),
+  ];
 };
 const NO_FILE = new Set(['name_too_long', 'target_missing', 'target_not_a_file']);
 

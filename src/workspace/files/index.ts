@@ -86,6 +86,7 @@ async function whyIgnored(root: string, path: string): Promise<string | null> {
 
 export { dirtyPaths, foreignPaths } from '../git/entries.js';
 export { filterProblem } from '../git/path-programs.js';
+export { pointerProblem, sparseProblem } from './elsewhere.js';
 export { eolsForNewFiles } from './line-ends.js';
 export {
   type TargetFacts,

@@ -23,6 +23,8 @@ export interface TargetFacts {
   /** Permission bits (0o777 part). */
   readonly mode: number;
   readonly symlink: boolean;
+  /** Number of names that the file has (hard links). */
+  readonly names: number;
 }
 
 /**
@@ -51,7 +53,7 @@ export async function inspectTarget(
         'target_too_large',
         `it has ${facts.size} bytes, at most ${maxFile_bytes} (maxFile_bytes) are edited`,
       );
-    const { size: bytes, mode } = facts;
+    const { size: bytes, mode, nlink: names } = facts;
     return {
       ok: true,
       value: {
@@ -61,6 +63,7 @@ export async function inspectTarget(
         bytes,
         mode: mode & 0o777,
         symlink: target !== named,
+        names,
       },
     };
   } catch (error) {
