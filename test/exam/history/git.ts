@@ -39,14 +39,18 @@ const ended = async (git: ChildProcessWithoutNullStreams, what: string): Promise
     throw new Error(`git ${what} ended with ${git.exitCode ?? git.signalCode ?? '?'}`);
 };
 
-/** `count` commits that are no merges, drawn evenly from all that `ref` reaches; all of them where there are no more. */
+/**
+ * `count` commits that are no merges, drawn evenly from all that `ref` reaches; all of them where there are no more. `pathspecs`: only
+ * commits that change such a file; empty: any.
+ */
 export const sampleCommits = async (
   repo: string,
   ref: string,
   count: number,
   seed: number,
+  pathspecs: readonly string[] = [],
 ): Promise<string[]> => {
-  const git = start(repo, 'rev-list', '--no-merges', ref, '--');
+  const git = start(repo, 'rev-list', '--no-merges', ref, '--', ...pathspecs);
   const random = randomFrom(seed);
   const chosen: string[] = [];
   let seen = 0;
