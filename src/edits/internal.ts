@@ -7,3 +7,4 @@ export { lookUp } from './paths.js';
 export { lineOrigins } from './text/line-diff.js';
 export { indexOf } from './text/lines.js';
 export { withoutThinking } from './thinking/index.js';
+export { isTestData } from './guards/test-data.js';

@@ -55,6 +55,15 @@ describe('JSON', () => {
       '{\n// a\n"a": 1\n"b": 2\n}\n',
     ],
     ['a lock file', 'composer.lock', '{"a": 1}\n', '{"a": 1,}\n'],
+    ['a second value in a file of settings', 'a.json', '{"a": 1}\n', '{"a": 1}\n{"a": 2}\n'],
+    ['two values in a new manifest', 'package.json', null, '{"a": 1}\n{"a": 1}\n'],
+    [
+      'a second value in a manifest of test data',
+      'test/fixtures/a/package.json',
+      '{"a": 1}\n',
+      '{"a": 1}\n{"a": 2}\n',
+    ],
+    ['a broken second value in test data', 'tests/a.json', '{"a": 1}\n', '{"a": 1}\n{"a": 2\n'],
   ]);
   isSilent('JSON', [
     ['a valid change', 'a.json', '{"a": 1}\n', '{"a": 2}\n'],
@@ -73,6 +82,13 @@ describe('JSON', () => {
     ],
     ['a new .jsonc', 'a.jsonc', null, '// a\n{"a": 1,}\n'],
     ['new JSON Lines', 'a.json', null, '{"a": 1}\n{"a": 2}\n'],
+    ['a second value in test data', 'tests/a.json', '{"a": 1}\n', '{"a": 1}\n{"a": 2}\n'],
+    [
+      'a second value and comments in test data',
+      'tests/specs/a.jsonc',
+      '// a\n{"a": 1}\n',
+      '// a {\n{"a": 1}\n\n// b\n{"a": 2}\n// "c\n',
+    ],
     ['new values on one line', 'a.json', null, '0 true null [] {} [{}] "a"\n'],
     [
       'comments in a new file of an unknown program',

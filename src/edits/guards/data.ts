@@ -1,13 +1,10 @@
 /** A guard that has data files parsed, before against after: JSON, notebooks, YAML, TOML, Makefiles. */
 import type { Finding } from '../../shared/formats.js';
 import type { Syntax } from '../syntax-port.js';
+import { isTestData } from './test-data.js';
 import type { GuardView } from './view.js';
 
 const DATA_FINDINGS = 5; // bound: New errors of one data file that are reported; the first usually causes the others.
-
-/** Folders whose files may be invalid on purpose. */
-const TEST_DATA =
-  /(?:^|[/_.-])(?:tests?|__tests__|specs?|fixtures?|test-?data|testing|corpus|fuzz)(?:[_.-][^/]*)?\//i;
 
 /**
  * Errors of a file that had none before, or that is new. A new file of test data may be invalid on purpose, so its errors are notes, and
@@ -27,7 +24,7 @@ export const dataErrors = (view: GuardView, syntax: Syntax): Finding[] => {
   const first = check.faults.filter(
     ({ line }, index, all) => all.findIndex((other) => other.line === line) === index,
   );
-  const severity = base.length === 0 && TEST_DATA.test(path) ? 'note' : 'ask';
+  const severity = base.length === 0 && isTestData(path) ? 'note' : 'ask';
   return first.slice(0, DATA_FINDINGS).map(({ line, what }) => {
     const text = JSON.stringify(result.line(line).trim().slice(0, 80));
     const message = `Line ${line + 1} of the new ${path} is not valid (${check.language}): ${what}: ${text}.`;

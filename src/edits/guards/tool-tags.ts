@@ -68,12 +68,13 @@ const isRemnant = (
 ): boolean => {
   const isFirst = lines[0] === line;
   const isLast = lines.at(-1) === line;
+  const isAtEdge = isFirst || isLast;
   if (isLast && END_OF_TOKENS.test(line)) return true;
-  if ((isFirst || isLast) && namesFile(path, line)) return true;
+  if (isAtEdge && namesFile(path, line)) return true;
   const tag = tagIn(line);
   if (tag === null) return false;
   // A whole call is at the edge of the text that it was sent as.
-  if (tag.isAlone && tag.isTool && (isFirst || isLast)) return true;
+  if (tag.isAlone && tag.isTool && isAtEdge) return true;
   const isOpening = tag.isAlone && isFirst && !isMarkup(path);
   return (tag.isTool || tag.isClosing || isOpening) && isUnbalanced(tag.name);
 };
