@@ -40,7 +40,7 @@ export type ToleranceSettings = Partial<Record<Tolerance, boolean>>;
 /** Findings that the model is asked about before a person is. */
 export const REPAIRED: readonly string[] = (
   'syntax lost_symbol doubled_block distant_removal dangling_reference shrinkage conflict_markers ' +
-  'escaped_text tool_remnant listing_numbers diff_as_text glued_lines'
+  'escaped_text tool_remnant listing_numbers diff_as_text glued_lines lookalikes'
 ).split(' ');
 
 /** What guards look for in a result, and what each raises unless `guards:` of emend.yaml says otherwise for all that it finds. */
@@ -93,7 +93,10 @@ export const GUARDS = {
   secret: { default: 'ask', what: 'a secret in a new place: from another file, or new' },
   shrinkage: { default: 'ask', what: 'more than half of a file removed' },
   conflict_markers: { default: 'ask', what: 'new conflict markers' },
-  lookalikes: { default: 'note', what: 'new typographic characters that look like plain ones' },
+  lookalikes: {
+    default: 'note',
+    what: 'new typographic characters that look like plain ones; `ask` if they are in code, outside of strings and comments',
+  },
   unicode: {
     default: 'ask',
     what: 'new characters that are not shown or change the order in which text reads, and new words of mixed scripts',

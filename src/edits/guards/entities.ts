@@ -1,17 +1,10 @@
 /** Entities of HTML in place of the characters that they stand for. */
 import type { PlacedChange } from '../text/changes.js';
+import { ENTITY, plainOf } from '../text/escapes.js';
 import { type Escape, firstIn } from './escape.js';
 import { hasCode, isCode, isData, isMarkup, withoutStrings } from './languages.js';
 import type { GuardView } from './view.js';
 
-const ENTITY = /&(?:lt|gt|amp|quot|apos|#0*(?:34|38|39|60|62)|#x0*(?:22|26|27|3c|3e));/gi;
-const PLAIN: readonly (readonly [RegExp, string])[] = [
-  [/^&(?:lt|#0*60|#x0*3c);$/i, '<'],
-  [/^&(?:gt|#0*62|#x0*3e);$/i, '>'],
-  [/^&(?:quot|#0*34|#x0*22);$/i, '"'],
-  [/^&(?:apos|#0*39|#x0*27);$/i, "'"],
-];
-const plainOf = (entity: string): string => PLAIN.find(([names]) => names.test(entity))?.[1] ?? '&';
 const withoutEntities = (text: string): string => text.replace(ENTITY, '');
 const TAG = /<\/?[a-z][^<>]*>/i;
 /** Operators that neither a sentence nor an example of markup holds, and those that no sentence holds. */

@@ -9,6 +9,10 @@ const DATA =
 const CODE =
   /\.(?:c|h|cc|cpp|cxx|hpp|m|mm|java|kts?|cs|go|rs|swift|[cm]?[jt]s|pyi?|scala|dart|groovy|css|scss|less|zig)$/i;
 
+/** Scripts and other code in which backslashes before quotes are usual. */
+const SCRIPT =
+  /\.(?:sh|bash|zsh|fish|rb|pl|pm|lua|exs?|erl|clj|r|ps1|sql|mk)$|(?:^|\/)(?:GNUm|M|m)akefile$/i;
+
 /** Markup with code in it. */
 const CODE_IN_MARKUP = /\.(?:[jt]sx|php|vue|svelte|astro|erb|ejs|cshtml|razor)$/i;
 
@@ -20,6 +24,7 @@ export const isMarkup = (path: string, first = ''): boolean =>
   MARKUP.test(withoutSuffix(path)) || /^\s*<[?!a-z]/i.test(first);
 export const isData = (path: string): boolean => DATA.test(withoutSuffix(path));
 export const isCode = (path: string): boolean => CODE.test(withoutSuffix(path));
+export const isScript = (path: string): boolean => SCRIPT.test(withoutSuffix(path));
 export const hasCode = (path: string): boolean => CODE_IN_MARKUP.test(path);
 
 /** An escape outside of strings is taken whole, so each quote is tried once and the search is linear. */

@@ -3,6 +3,8 @@
  * example, names that clash.
  */
 import type { Finding } from '../../shared/formats.js';
+import { linesWithinBlocks } from './blocks.js';
+import { isCode, isScript, withoutStrings } from './languages.js';
 import { type GuardView, eachNewLine, prefixes } from './view.js';
 import { foldLookalikes } from '../locate/nearest.js';
 import { firstOf } from '../listing.js';
@@ -11,28 +13,38 @@ import { foldedName, tally, unseenIn, visible } from '../../shared/text.js';
 
 const TOLD = 5; // bound: Characters, and words, told of one file; more are counted.
 
-/** New characters that look like plain ones, each told once. What hides is the guard `unicode`'s. */
+/**
+ * New characters that look like plain ones, each reported once. In code, outside of strings and comments, one is a slip, so it asks. What
+ * hides is the guard `unicode`'s.
+ */
 export const characterFindings = (view: GuardView): Finding[] => {
   const { path, base } = view;
-  const seen = new Set<string>();
-  const findings: Finding[] = [];
-  eachNewLine(view, (line, at) => {
-    for (const character of line.match(/\P{ASCII}/gu) ?? []) {
-      if (seen.has(character)) continue;
-      seen.add(character);
+  const isInCode = codeTest(view);
+  const seen = new Map<string, Finding>();
+  eachNewLine(view, (line, place) => {
+    for (const character of new Set(line.match(/\P{ASCII}/gu))) {
+      if (seen.get(character)?.severity === 'ask') continue;
       const plain = foldLookalikes(character);
       if (plain === character || plain === '' || base.includes(character)) continue;
-      const message = `Line ${at + 1} of the new ${path} contains ${characterName(character)}, which looks like ${JSON.stringify(plain)}, which was not in the file before.`;
-      findings.push({
-        guard: 'lookalikes',
-        severity: 'note',
-        path,
-        lines: [at + 1, at + 1],
-        message,
-      });
+      const severity = isInCode(line, place, character) ? 'ask' : 'note';
+      if (severity === 'note' && seen.has(character)) continue;
+      const message = `Line ${place + 1} of the new ${path} contains ${characterName(character)}, which looks like ${JSON.stringify(plain)}, which was not in the file before.`;
+      const lines = [place + 1, place + 1] as const;
+      seen.set(character, { guard: 'lookalikes', severity, path, lines, message });
     }
   });
-  return findings;
+  return [...seen.values()];
+};
+
+/** Returns a test whether a character of a new line is part of code. The file is looked through once, for the first question. */
+const codeTest = ({ path, result }: GuardView) => {
+  if (!isCode(path) && !isScript(path)) return () => false;
+  let within: readonly boolean[] | null = null;
+  return (line: string, place: number, character: string): boolean => {
+    if (!withoutStrings(line).includes(character)) return false;
+    within ??= linesWithinBlocks(path, result.all);
+    return within[place] === false;
+  };
 };
 
 /** The file that the examples of the prompts edit: a menu, which no task is about. A guard looks for its lines in results. */

@@ -1,6 +1,7 @@
 /** For refusals only: the place that looks most like what was wanted, and how it differs. Nothing is ever applied by likeness. */
 import { quoted, sameEnds } from '../../shared/text.js';
 import { characterName } from '../text/codec.js';
+import { withoutBackslashes, withPlainEntities } from '../text/escapes.js';
 import type { Reason } from '../types.js';
 
 export { sameEnds };
@@ -49,7 +50,8 @@ const fold = (text: string, replacements: typeof LOOKALIKES): string =>
   replacements.reduce((folded, [pattern, plain]) => folded.replace(pattern, plain), text);
 
 const squeeze = (line: string): string => line.trim().replace(/\s+/g, ' ');
-const loose = (line: string): string => squeeze(foldLookalikes(line)).toLowerCase();
+const plain = (line: string): string => withoutBackslashes(withPlainEntities(foldLookalikes(line)));
+const loose = (line: string): string => squeeze(plain(line)).toLowerCase();
 
 /** A word or more of a line, in place of the line. */
 const isPart = (expected: string, actual: string): boolean =>
@@ -65,7 +67,12 @@ const DIMENSIONS = [
   ['white space', (line: string) => line.replace(/\s+/g, '')],
   ['letter case', (line: string) => squeeze(line).toLowerCase()],
   ['look-alike characters', (line: string) => squeeze(foldLookalikes(line))],
-  ['letter case and look-alike characters', loose],
+  [
+    'letter case and look-alike characters',
+    (line: string) => squeeze(foldLookalikes(line)).toLowerCase(),
+  ],
+  ['HTML entities', (line: string) => withPlainEntities(line)],
+  ['backslashes', (line: string) => withoutBackslashes(line)],
 ] as const;
 export type Dimension =
   | (typeof DIMENSIONS)[number][0]
@@ -149,7 +156,7 @@ const nearestByPart = (text: readonly string[], quote: readonly string[]): numbe
 };
 
 /**
- * The place in `text` most like `quote`: every line that stands there, loosely (white space, case and look-alikes aside), votes for
+ * The place in `text` most like `quote`: every line that stands there, loosely (white space, case, look-alikes and escapes aside), votes for
  * a place; the most votes win, then the place nearest to `hint` (1-based line). Cost is bounded whatever the inputs. Null: nothing alike.
  */
 export const nearest = (

@@ -52,6 +52,10 @@ test.each([
   ['say("x")', 'say(“x”)', 'look-alike characters (the file has U+201C (“), U+201D (”))'],
   ['“x”', '"x" ', 'look-alike characters (the answer has U+201C (“), U+201D (”))'],
   ['Say("x")', 'say(“x")', 'letter case and look-alike characters (the file has U+201C (“))'],
+  ['a &lt; b &amp;&amp; c', 'a < b && c', 'HTML entities'],
+  ['  a &#60; b', 'A < b', 'text'],
+  ['print(\\"a\\")', 'print("a")', 'backslashes'],
+  ['a\\_b', 'a_b ', 'text'],
   ['a  b', 'a b', 'white space'],
   ['return 1', 'return 2', 'text'],
   ['ä', 'a', 'text'],
@@ -64,6 +68,17 @@ test.each([
   ],
 ])('%j against %j differs in %s', (expected, found, words) => {
   expect(differs(expected, found)).toBe(words);
+});
+
+test('escaped text is near to the plain text', () => {
+  const shell = ['#!/bin/sh', 'a', 'make && [ 1 -lt 2 ] > out.log'];
+  const escaped = nearest(shell, ['make &amp;&amp; [ 1 -lt 2 ] &gt; out.log']);
+  expect(describeNearest(escaped)).toContain(
+    'The nearest place is line 3; line 3 differs in HTML entities: ',
+  );
+  const short = nearest(['a', 'x', '<p>"&"'], ['&lt;p&gt;&quot;&amp;&quot;']);
+  expect(short?.line).toBe(3);
+  expect(nearest(['a', 'x', 'c["d"]["e"]'], ['c[\\"d\\"][\\"e\\"]'])?.line).toBe(3);
 });
 
 test('the hint decides between equal places', () => {
