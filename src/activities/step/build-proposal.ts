@@ -83,8 +83,8 @@ const linkedPaths = async (
 ): Promise<readonly string[]> => {
   const linked: string[] = [];
   for (const { path, base } of changes) {
-    const found = base === null ? null : await inspectTarget(root, path, null);
-    if (found?.ok === true && found.value.names > 1) linked.push(path);
+    const inspection = base === null ? null : await inspectTarget(root, path, null);
+    if (inspection?.ok === true && inspection.value.names > 1) linked.push(path);
   }
   return linked;
 };

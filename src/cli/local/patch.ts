@@ -44,7 +44,7 @@ interface Wanted extends Pick<engine.ApplyAnswerInput, 'format' | 'answer' | 'op
   readonly maxFiles: number;
 }
 
-/** What is found while an answer is read. */
+/** Collects files and reasons while an answer is read. */
 class Gathering {
   readonly files = new Map<string, engine.OfferedFile>();
   readonly reasons: engine.Reason[] = [];
@@ -60,26 +60,26 @@ class Gathering {
   /** Reads the file of a path, if there is one. */
   async add(path: string): Promise<void> {
     const { workspace, config, maxFile_bytes } = this.#request;
-    const found = await inspectTarget(workspace, path, maxFile_bytes);
-    if (found.ok) {
-      const { realPath, mode, names } = found.value;
+    const inspection = await inspectTarget(workspace, path, maxFile_bytes);
+    if (inspection.ok) {
+      const { realPath, mode, names } = inspection.value;
       const encoding = encodingOf(config, path);
       const bytes = await readGiven(realPath);
       const pointer = pointerProblem(path, bytes);
       if (pointer !== null) this.elsewhere.push(reasonOf(path, pointer));
       if (names > 1) this.linked.push(path);
       this.files.set(path, { bytes, mode, ...(encoding === undefined ? {} : { encoding }) });
-    } else if (isAbsent(found.problem)) this.absent.push(path);
-    else this.reasons.push(reasonOf(path, { ...found.problem, next: '' }));
+    } else if (isAbsent(inspection.problem)) this.absent.push(path);
+    else this.reasons.push(reasonOf(path, { ...inspection.problem, next: '' }));
   }
 
-  /** What new files need to know of those that exist. */
-  async done(): Promise<Gathered> {
+  /** Returns all that was collected, with what new files need to know of the existing ones. */
+  async finish(): Promise<Gathered> {
     const { workspace } = this.#request;
     const { files, reasons, absent, linked, elsewhere } = this;
-    const found = { files, reasons, absent, linked, elsewhere };
+    const gathered = { files, reasons, absent, linked, elsewhere };
     const [first] = absent;
-    if (first === undefined) return { ...found, newFileEol: '\n', beside: [] };
+    if (first === undefined) return { ...gathered, newFileEol: '\n', beside: [] };
     const there = await listWorkspaceFiles(workspace);
     for (const path of absent) {
       const outside = sparseProblem(path, there);
@@ -87,7 +87,7 @@ class Gathering {
     }
     const newFileEol = (await eolsForNewFiles(workspace, [first], there)).get(first) ?? '\n';
     const beside = [...(await namesAround(workspace, absent)), ...there];
-    return { ...found, newFileEol, beside };
+    return { ...gathered, newFileEol, beside };
   }
 }
 
@@ -101,7 +101,7 @@ const gatherFiles = async (wanted: Wanted): Promise<Gathered> => {
     const news = engine
       .wantedPaths({ format, answer, files, options })
       .filter((path) => !seen.has(path));
-    if (news.length === 0) return gathering.done();
+    if (news.length === 0) return gathering.finish();
     for (const asked of news) {
       seen.add(asked);
       const checked = engine.checkPath(asked);

@@ -37,13 +37,13 @@ export const backslashIn = (view: GuardView): Escape | null => {
   if (base.length === 0 && !isCode(path)) return null;
   for (const kind of BACKSLASHED) {
     const { escape, plain, bare } = kind;
-    const found = backslashedIn(view, kind);
-    if (found === null) continue;
+    const sighting = backslashedIn(view, kind);
+    if (sighting === null) continue;
     const old = base.all.map((line) => codeOf(line, kind));
     const isUsual = old.some((line) => line.includes(escape) && !bare.test(line));
     if (isUsual || (old.length > 0 && !old.some((line) => bare.test(line)))) continue;
     const severity = isCode(path) && base.length > 0 ? 'refuse' : 'ask';
-    return { ...found, escape, plain, severity };
+    return { ...sighting, escape, plain, severity };
   }
   return null;
 };
@@ -111,12 +111,12 @@ const severityOf = (path: string, line: string, isOneLine: boolean): Severity | 
 export const tabIn = (view: GuardView): Escape | null => {
   const { path, base } = view;
   if (!isCode(path)) return null;
-  const found = firstIn(view, (line, place) =>
+  const sighting = firstIn(view, (line, place) =>
     /^\t*\\t/.test(line)
       ? { place, line, escape: '\\t in letters', plain: 'a tab', severity: 'refuse' }
       : null,
   );
-  return found === null || !isIndentedByTabs(base) ? null : found;
+  return sighting === null || !isIndentedByTabs(base) ? null : sighting;
 };
 const isIndentedByTabs = (base: LineIndex): boolean =>
   base.includes('\t') &&

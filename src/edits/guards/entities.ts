@@ -16,17 +16,17 @@ export const entityIn = (view: GuardView): Escape | null => {
   const { path, base } = view;
   if (isMarkup(path, view.result.line(0)) && !hasCode(path)) return null;
   const replaces = replacements(view);
-  const found = firstIn(view, (line, place, change) => {
-    const escape = entityInCode(line);
-    if (escape === null) return null;
-    const plain = plainOf(escape);
+  const first = firstIn(view, (line, place, change) => {
+    const entity = entityInCode(line);
+    if (entity === null) return null;
+    const plain = plainOf(entity);
     if (!isCertain(view, line) && !replaces(change, plain)) return null;
     const isOnlyEscaped = !change.lines.some((added) => withoutEntities(added).includes(plain));
     const severity = isCode(path) && base.includes(plain) && isOnlyEscaped ? 'refuse' : 'ask';
-    return { place, line, escape: JSON.stringify(escape), plain: JSON.stringify(plain), severity };
+    return { place, line, escape: JSON.stringify(entity), plain: JSON.stringify(plain), severity };
   });
   // The file is searched last: it may be large, and few changes hold an entity.
-  return found === null || base.all.some((line) => entityInCode(line) !== null) ? null : found;
+  return first === null || base.all.some((line) => entityInCode(line) !== null) ? null : first;
 };
 
 /** Returns whether an entity in the line is a character of code. In data and markup, only an operator shows that. */

@@ -1,4 +1,4 @@
-/** Escaped text that a guard found, and the search for it in the new lines. */
+/** Escaped text in new lines, and the search for it. */
 import type { Severity } from '../../shared/formats.js';
 import type { PlacedChange } from '../text/changes.js';
 import type { GuardView } from './view.js';
@@ -20,8 +20,8 @@ export const firstIn = (
 ): Escape | null => {
   for (const change of changes)
     for (const [i, line] of change.lines.entries()) {
-      const found = find(line, change.at + i, change);
-      if (found !== null) return found;
+      const escape = find(line, change.at + i, change);
+      if (escape !== null) return escape;
     }
   return null;
 };
