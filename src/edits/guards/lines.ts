@@ -13,6 +13,8 @@ import { foldedName, tally, unseenIn, visible } from '../../shared/text.js';
 
 const TOLD = 5; // bound: Characters, and words, told of one file; more are counted.
 
+const LINE_CHARS = 2_000; // bound: A longer line of code was not written by hand, and a regular expression in it is not seen.
+
 /**
  * New characters that look like plain ones, each reported once. In code, outside of strings and comments, one is a slip, so it asks. What
  * hides is the guard `unicode`'s.
@@ -41,7 +43,7 @@ const codeTest = ({ path, result }: GuardView) => {
   if (!isCode(path) && !isScript(path)) return () => false;
   let within: readonly boolean[] | null = null;
   return (line: string, place: number, character: string): boolean => {
-    if (!withoutStrings(line).includes(character)) return false;
+    if (line.length > LINE_CHARS || !withoutStrings(line).includes(character)) return false;
     within ??= linesWithinBlocks(path, result.all);
     return within[place] === false;
   };

@@ -38,6 +38,7 @@ test.each<[string, string, string, string]>([
   ['a docstring', 'a.py', 'a = 1\n', '"""a\n\nIt\u2019s b.\n"""\na = 1\n'],
   ['a template of several lines', 'a.js', 'a\n', 'const a = `b\nit\u2019s c`;\n'],
   ['a string of several lines in Rust', 'a.rs', 'f("a");\n', 'f("a\n  it\u2019s b");\n'],
+  ['a line that a program wrote', 'a.min.js', 'a\n', `a=/[’]/;${'a();'.repeat(600)}\n`],
   ['a document', 'a.md', 'a\n', 'it\u2019s b\n'],
   ['a page', 'a.html', '<p>a</p>\n', '<p>it\u2019s\u00a0b</p>\n'],
   ['data', 'a.yml', 'a: b\n', 'a: it\u2019s b\n'],

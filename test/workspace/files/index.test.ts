@@ -127,6 +127,7 @@ describe('inspectTarget', () => {
         bytes: 6,
         mode: 0o751,
         symlink: false,
+        names: 1,
       },
     });
     expect(await code(path, 5)).toBe('target_too_large');
