@@ -5,6 +5,7 @@
 import type { Finding } from '../../shared/formats.js';
 import { linesWithinBlocks } from './blocks.js';
 import { isCode, isScript, withoutStrings } from './languages.js';
+import { isTestData } from './test-data.js';
 import { type GuardView, eachNewLine, prefixes } from './view.js';
 import { foldLookalikes } from '../locate/nearest.js';
 import { firstOf } from '../listing.js';
@@ -14,6 +15,8 @@ import { foldedName, tally, unseenIn, visible } from '../../shared/text.js';
 const TOLD = 5; // bound: Characters, and words, told of one file; more are counted.
 
 const LINE_CHARS = 2_000; // bound: A longer line of code was not written by hand, and a regular expression in it is not seen.
+/** A tag, as code that makes pages has it, and an apostrophe within a word. */
+const TEXT = /<\/?[a-z][^<>]*>|\p{L}\u2019\p{L}/iu;
 
 /**
  * New characters that look like plain ones, each reported once. In code, outside of strings and comments, one is a slip, so it asks. What
@@ -39,11 +42,13 @@ export const characterFindings = (view: GuardView): Finding[] => {
 };
 
 /** Returns a test whether a character of a new line is part of code. The file is looked through once, for the first question. */
-const codeTest = ({ path, result }: GuardView) => {
+const codeTest = ({ path, base, result }: GuardView) => {
   if (!isCode(path) && !isScript(path)) return () => false;
+  if (base.length === 0 && isTestData(path)) return () => false;
   let within: readonly boolean[] | null = null;
   return (line: string, place: number, character: string): boolean => {
-    if (line.length > LINE_CHARS || !withoutStrings(line).includes(character)) return false;
+    if (line.length > LINE_CHARS || TEXT.test(line)) return false;
+    if (!withoutStrings(line).includes(character)) return false;
     within ??= linesWithinBlocks(path, result.all);
     return within[place] === false;
   };

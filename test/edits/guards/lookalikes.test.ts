@@ -39,6 +39,8 @@ test.each<[string, string, string, string]>([
   ['a template of several lines', 'a.js', 'a\n', 'const a = `b\nit\u2019s c`;\n'],
   ['a string of several lines in Rust', 'a.rs', 'f("a");\n', 'f("a\n  it\u2019s b");\n'],
   ['a line that a program wrote', 'a.min.js', 'a\n', `a=/[’]/;${'a();'.repeat(600)}\n`],
+  ['text of a page in code', 'a.js', 'a\n', '<p>a\u00a0b</p>\n'],
+  ['a sentence', 'a.js', 'a\n', 'it\u2019s b\n'],
   ['a document', 'a.md', 'a\n', 'it\u2019s b\n'],
   ['a page', 'a.html', '<p>a</p>\n', '<p>it\u2019s\u00a0b</p>\n'],
   ['data', 'a.yml', 'a: b\n', 'a: it\u2019s b\n'],
@@ -55,4 +57,11 @@ test('a character that the file had is not reported', () => {
 
 test('a repeated character is reported once, where it is code', () => {
   expect(found('a.js', 'a\n', '// it\u2019s a\nb\u2019\nc\u2019\n')).toEqual(['ask 2']);
+});
+
+test('a new file of test data is noted', () => {
+  const guarded = { path: 'tests/specs/a.js', base: null, result: Buffer.from('a =\u00a0b\n') };
+  expect(guardFindings([guarded]).map(({ guard, severity }) => `${guard} ${severity}`)).toEqual([
+    'lookalikes note',
+  ]);
 });
