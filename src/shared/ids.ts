@@ -19,6 +19,10 @@ export const planOf = (stepKey: StepKey): StepKey => PHASE_KEY.exec(stepKey)?.[1
 export const phaseKey = (plan: StepKey, phase: string, run: number): StepKey =>
   `${plan}-${phase}-${run}`;
 
+/** The key of the record that says which lines a call showed to the model. */
+export const shownRecordOf = (stepKey: StepKey, callKey: string): string =>
+  `steps/${stepKey}/shown-${callKey}`;
+
 /** A run as people see and type it: the first 8 digits of its stepKey; of a phase's, `<first 8 of its plan's>-p2-1`. */
 export const shownKey = (stepKey: StepKey, chars: number = BOUNDS.shownKey_chars): string => {
   const [, plan, phase = ''] = PHASE_KEY.exec(stepKey) ?? [];

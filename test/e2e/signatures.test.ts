@@ -1,5 +1,5 @@
 /** What a call is told of the files round its own: in the request, in `emend show RUN --context`, and the same after a crash. */
-import { rmSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { main } from '../../src/cli/main.js';
@@ -107,7 +107,9 @@ describe('a job that names its file', () => {
   });
 
   test('a call whose record of it is missing: that is said', async () => {
-    rmSync(join(s.store, 'records', 'shown'), { recursive: true });
+    const records = join(s.store, 'records/steps');
+    for (const path of readdirSync(records, { recursive: true, encoding: 'utf8' }))
+      if (path.includes('/shown-')) rmSync(join(records, path));
     expect(await typed(s, 'show', shown, '--context')).toMatch(/its record is missing/);
   });
 });

@@ -183,10 +183,16 @@ async function trustOwnJob(
 export async function scene(
   files: Record<string, string | Buffer>,
   script: RehearsalScript | RehearsalScript['rules'],
-  more: { env?: Record<string, string>; address?: string; repo?: string; own?: boolean } = {},
+  more: {
+    env?: Record<string, string>;
+    address?: string;
+    repo?: string;
+    own?: boolean;
+    home?: string;
+  } = {},
 ): Promise<Scene> {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'emend-e2e-')));
-  const home = join(dir, 'home');
+  const home = more.home ?? join(dir, 'home');
   // Two homes on one workspace: the second scene is given the first one's.
   const repo = more.repo ?? makeRepo(join(dir, 'a repo'), files);
   const rehearsal = await startRehearsal(Array.isArray(script) ? { v: 1, rules: script } : script);

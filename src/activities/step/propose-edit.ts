@@ -50,6 +50,7 @@ import {
 } from './snapshot.js';
 import { languageOf } from '../../syntax/index.js';
 import { GUARDS } from '../../shared/formats.js';
+import { shownRecordOf } from '../../shared/ids.js';
 import { fail } from '../../shared/problems.js';
 import { BOUNDS } from '../../shared/limits.js';
 
@@ -88,7 +89,8 @@ export const proposeEdit: Activity<'proposeEdit'> = async (ports, input, scope) 
     notes: input.note === null ? null : await putText(blobs, input.note),
     refusal: input.refusal,
   };
-  const shownKey = `shown/${callKey(keyOf(snapshot, wanted))}`;
+  const asked = keyOf(snapshot, wanted);
+  const shownKey = shownRecordOf(asked.stepKey, callKey(asked));
   const build = async () => {
     // Preflight looked at no model that a decision sets.
     const usd = input.model === null ? 0 : priceOf(snapshot.config, model, SMALL_CALL);

@@ -151,9 +151,7 @@ export const removeUnused = async (
   for (const step of steps)
     for (const place of step.places)
       if (await oldSteps.removePlace(emend, place, step.files))
-        removed.push(
-          ...step.files.filter(({ path }) => path === place || path.startsWith(`${place}/`)),
-        );
+        removed.push(...step.files.filter(({ path }) => path.startsWith(`${place}/`)));
   for (const file of [...temps, ...caches, ...hosts]) {
     const at = oldSteps.filesAt(emend, file.path);
     if ((await at.at(file.path))?.written_ms !== file.written_ms) continue;

@@ -24,7 +24,7 @@ export interface OldStep {
   readonly stepKey: StepKey;
   /** Its archive goes too. */
   readonly archive: boolean;
-  /** Directories and single files, the archive last: what is left of a removal that was cut off is found again. */
+  /** Directories, the archive last: what is left of a removal that was cut off is found again. */
   readonly places: readonly string[];
   readonly files: readonly StoredFile[];
   /** Where it worked: what its rollbacks noted in git goes with its archive, or with all that there is of it. */
@@ -60,12 +60,10 @@ export const oldSteps = async (
   const { transactions } = homePaths(emend.home);
   const places = { calls, records: `${records}/steps`, transactions, archive };
   const known = new Set(runs.map((run) => run.memo?.stepKey));
-  const shown = shownByCall(stored, calls, `${records}/shown`);
   const found: OldStep[] = [];
   const holds = holdersOf(emend);
-  for (const [stepKey, own] of byStep(stored, Object.values(places))) {
+  for (const [stepKey, files] of byStep(stored, Object.values(places))) {
     if (known.has(stepKey) || known.has(planOf(stepKey))) continue;
-    const files = [...own, ...(shown.get(stepKey) ?? [])];
     if (files.some((file) => file.changed_ms >= before)) continue;
     if (!(await hasEnded(emend, holds, stepKey, assumeClosed))) continue;
     const states = await statesOf(transactions, stepKey);
@@ -81,11 +79,10 @@ export const oldSteps = async (
       places.transactions,
       ...(archiveGoes ? [archive] : []),
     ];
-    const single = (shown.get(stepKey) ?? []).map(({ path }) => path);
     found.push({
       stepKey,
       archive: archiveGoes,
-      places: [...single, ...dirs.map((dir) => `${dir}/${stepKey}`)],
+      places: dirs.map((dir) => `${dir}/${stepKey}`),
       files: goes,
       workspaces: goes.length < files.length ? [] : await workspacesOf(emend, states, stepKey),
     });
@@ -123,19 +120,6 @@ const byStep = (
   });
   for (const name of steps.keys()) if (!isStepKey(name)) steps.delete(name);
   return steps;
-};
-
-/** Which lines a model was shown is recorded by call, not by step. */
-const shownByCall = (stored: readonly StoredFile[], calls: string, shown: string) => {
-  const stepOf = new Map<string, StepKey>();
-  for (const file of stored.filter((each) => under(each, calls))) {
-    const [stepKey = '', callKey = ''] = file.path.slice(calls.length + 1).split('/');
-    stepOf.set(callKey, stepKey);
-  }
-  return groupBy(
-    stored.filter((each) => under(each, shown)),
-    ({ path }) => stepOf.get(path.slice(shown.length + 1).replace(/\.json$/, '')),
-  );
 };
 
 /** By its archive; a step without one came to nothing (every activity appends to it before it does anything else). */
@@ -193,8 +177,7 @@ export const removePlace = async (
 ): Promise<boolean> => {
   const before = new Map(files.map((file) => [file.path, file.written_ms]));
   const at = filesAt(emend, place);
-  const single = await at.at(place);
-  const now = single !== null ? [single] : ((await orNull(at.list(place))) ?? []);
+  const now = (await orNull(at.list(place))) ?? [];
   if (now.some((file) => before.get(file.path) !== file.written_ms)) return false;
   await at.remove(place);
   return true;

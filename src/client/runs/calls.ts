@@ -3,7 +3,7 @@ import { callsOfStep, type CallTexts, type ShownCall } from '../../model/journal
 import type { ContextFile } from '../../shared/pick.js';
 import { count } from '../../shared/text.js';
 import { fail, failAll, sentence } from '../../shared/problems.js';
-import { shownKey, type StepKey } from '../../shared/ids.js';
+import { shownKey, shownRecordOf, type StepKey } from '../../shared/ids.js';
 import type { Emend } from '../types.js';
 
 export type { CallTexts, ShownCall } from '../../model/journal/calls.js';
@@ -56,7 +56,9 @@ export const sentContext = async (
   failAll(unread);
   const edits = found.filter(({ call }) => call.role === 'edit');
   const sent = edits.map(async ({ callKey, call: { n, file } }) => {
-    const recorded = await records.get<Pick<SentContext, 'files' | 'omitted'>>(`shown/${callKey}`);
+    const recorded = await records.get<Pick<SentContext, 'files' | 'omitted'>>(
+      shownRecordOf(run, callKey),
+    );
     return { n, file, files: recorded?.files ?? null, omitted: recorded?.omitted ?? [] };
   });
   return Promise.all(sent);

@@ -50,7 +50,7 @@ const step = async (
   const callKey = `${CALL_KEY.slice(1)}${n}`;
   await write(emend, `calls/${key}/${callKey}/call.json`, { answer });
   await write(emend, `records/steps/${key}/preflight-1.json`, {});
-  await write(emend, `records/shown/${callKey}.json`, {});
+  await write(emend, `records/steps/${key}/shown-${callKey}.json`, {});
   await write(emend, `transactions/${key}/p-1/plan-1.json`, planRecord(key));
   await write(emend, `transactions/${key}/p-1/closed.json`, closedRecord(key));
   await emend.archive.append(key, [
@@ -145,7 +145,6 @@ describe('steps that have ended', () => {
         known.key,
         writing.key,
       ]);
-    expect(await readdir(join(emend.home, 'records/shown'))).toHaveLength(3);
     expect(await emend.archive.list()).toHaveLength(4);
     expect(await holds(emend.blobs, old.answer)).toBe(false);
     for (const ref of [old.shown, open.answer, known.answer, writing.answer])

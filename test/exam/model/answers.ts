@@ -14,6 +14,7 @@ import type {
 import type { AnswerRecord, CallRecord } from '../../../src/model/journal/records.js';
 import { estimateRequestTokens } from '../../../src/model/tokens.js';
 import type { Format } from '../../../src/shared/formats.js';
+import { shownRecordOf } from '../../../src/shared/ids.js';
 import { storePaths } from '../../../src/stores/location.js';
 import { sha256, type Task } from './task.js';
 
@@ -78,7 +79,7 @@ export const answersOf = async (
     .sort((a, b) => (a.call.at < b.call.at ? -1 : 1));
   const kept: KeptAnswer[] = [];
   for (const { key, call, record } of calls) {
-    const seenFile = join(paths.records, 'shown', `${key}.json`);
+    const seenFile = join(paths.records, `${shownRecordOf(stepKey, key)}.json`);
     const seen = existsSync(seenFile)
       ? (JSON.parse(readFileSync(seenFile, 'utf8')) as { shown: KeptAnswer['seen'] }).shown
       : {};
