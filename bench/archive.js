@@ -16,6 +16,7 @@ import { parseArgs } from 'node:util';
 import { median, row, shown, spread, table } from './numbers.js';
 import { since } from './runs.js';
 import { openStage } from './stage.js';
+import { freshId } from '../dist/src/stores/home.js';
 
 const USAGE = `npm run bench:archive -- [options]
   --runs N       ended runs in the home that is started and listed (10000)
@@ -225,7 +226,7 @@ const main = async () => {
     if (gcRuns > 0) {
       const env = await homeOf('old', gcRuns);
       // `emend gc` makes no home: a host's id is what one is known by.
-      await writeFile(join(env.EMEND_HOME, 'host-id'), `2 ${'0'.repeat(32)}\n`);
+      await writeFile(join(env.EMEND_HOME, 'host-id'), freshId());
       const { ms, said } = await runCli(env, 'gc', '--older-than', '0', '--dry-run');
       rows.push(
         row(

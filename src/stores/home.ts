@@ -11,7 +11,8 @@ import {
   VERSION,
   type Problem,
 } from '../shared/problems.js';
-import { orNull, putFileIfAbsent, ensureDir, writeTemp } from '../system/durable.js';
+import { orNull, putFileIfAbsent, ensureDir, replaceFile } from '../system/durable.js';
+import { ABSENT } from '../system/given-file.js';
 import { errnoOf, realSys, type Sys } from '../system/sys.js';
 import { shellWord } from '../shared/text.js';
 import type { Environment } from '../system/environment.js';
@@ -120,24 +121,29 @@ export const refuseNetworkHome = async (home: string, sys: Sys = realSys): Promi
 
 /** Throws ProblemError `version_unknown` where another version of Emend made the home. */
 export const checkHomeVersion = async (home: string, sys: Sys = realSys): Promise<void> => {
-  const bytes = await orNull(sys.readFile(homePaths(home).hostId), ['ENOENT', 'ENOTDIR']);
-  if (bytes !== null) idIn(bytes, `The home at ${home}`, 'EMEND_HOME');
+  await readIds(home, sys);
 };
 
-// ◆ The id of a home or store stands behind the version of what lies there: one of another version is refused before anything in it is
-// read, so it is never read in part.
+// ◆ The id of a home or store follows the version of its content: one of another version is refused before anything in it is read, so it
+// is never read in part. A checksum follows the id, since a damaged one would name the queue of another host.
 
-const ID = /^(\d+) ([0-9a-f]{32})$/;
+const ID = /^\d+ ([0-9a-f]{32}) ([0-9a-f]{8})$/;
+/** What all versions have in common. */
+const VERSION_OF_ID = /^(\d+) [0-9a-f]{32}\b/;
+const SUM_CHARS = 8; // bound: Hexadecimal digits of the checksum of an id.
+const sumOfId = (id: string): string => sha256(`${VERSION} ${id}`).slice(0, SUM_CHARS);
 
 export const freshId = (id = randomBytes(16).toString('hex')): Uint8Array =>
-  new TextEncoder().encode(`${VERSION} ${id}\n`);
+  new TextEncoder().encode(`${VERSION} ${id} ${sumOfId(id)}\n`);
 
-/** Null: it is no id. Throws ProblemError `version_unknown`; `what` names the place and `variable` chooses it. */
+/** Null: it is no id, or damaged. Throws ProblemError `version_unknown`; `what` names the place and `variable` chooses it. */
 export const idIn = (bytes: Uint8Array, what: string, variable: string): string | null => {
-  const [, v, id] = ID.exec(new TextDecoder().decode(bytes).trim()) ?? [];
-  if (id === undefined) return null;
-  if (Number(v) === VERSION) return id;
-  const { code, message, next = '' } = unknownVersion(what, { v: Number(v) });
+  const text = new TextDecoder().decode(bytes).trim();
+  const [, id = '', sum] = ID.exec(text) ?? [];
+  if (sum === sumOfId(id)) return id;
+  const v = Number(VERSION_OF_ID.exec(text)?.[1] ?? VERSION);
+  if (v === VERSION) return null;
+  const { code, message, next = '' } = unknownVersion(what, { v });
   return fail(code, message, `${next} Or set ${variable} to another directory.`);
 };
 
@@ -148,8 +154,9 @@ export const idIn = (bytes: Uint8Array, what: string, variable: string): string 
 export const absentHome = async (env: Environment, sys: Sys = realSys): Promise<Problem | null> => {
   if ((env.EMEND_STORE ?? '') !== '') return null;
   const home = homeLocation(env);
-  const state = await sys.stat(homePaths(home).hostId).then(() => null, errnoOf);
-  if (state === null) return null;
+  const { hostId: own, hostIdCopy } = homePaths(home);
+  const state = await sys.stat(own).then(() => null, errnoOf);
+  if (state === null || (await orNull(sys.stat(hostIdCopy), ABSENT)) !== null) return null;
   // What else may be wrong with it is said better than that it holds nothing.
   if (state !== 'ENOENT' || (await orNull(sys.stat(home), ['ENOENT', 'ENOTDIR'])) !== null)
     await resolveHome(env, sys);
@@ -170,6 +177,8 @@ export const requireHome = async (env: Environment, sys: Sys = realSys): Promise
 export const homePaths = (home: string) => ({
   home,
   hostId: join(home, 'host-id'),
+  /** The same bytes: either file is written again from the other one. */
+  hostIdCopy: join(home, 'host-id.copy'),
   /** Which store apart from the home it works with; absent where it is its own. */
   storeNote: join(home, 'store.json'),
   transactions: join(home, 'transactions'),
@@ -183,10 +192,47 @@ export const homePaths = (home: string) => ({
   trust: join(home, 'trust'),
 });
 
-/** ◆ The host's own id (32 hex digits), which names its task queue. Made once; host names are not unique and change. */
+/** The id in the home's file and in its copy. Null: that one is missing or damaged; `isThere`: one of the files is. */
+const readIds = async (home: string, sys: Sys) => {
+  const { hostId: own, hostIdCopy } = homePaths(home);
+  const [bytes, copy] = await Promise.all(
+    [own, hostIdCopy].map((path) => orNull(sys.readFile(path), ABSENT)),
+  );
+  const idOf = (each: Uint8Array | null | undefined): string | null =>
+    each == null ? null : idIn(each, `The home at ${home}`, 'EMEND_HOME');
+  return { id: idOf(bytes), copy: idOf(copy), isThere: bytes !== null || copy !== null };
+};
+
+/** True: no worker and no command has worked in the home. */
+export const isNewHome = async (home: string, sys: Sys = realSys): Promise<boolean> =>
+  !(await readIds(home, sys)).isThere;
+
+/**
+ * ◆ The host's own id (32 hex digits), which names its task queue. Made once; host names are not unique and change. Of the file and its
+ * copy either may be lost or damaged.
+ */
 export const hostId = async (home: string, sys: Sys = realSys): Promise<string> => {
-  const path = homePaths(home).hostId;
-  const { bytes } = await putFileIfAbsent(sys, path, freshId()).catch((error: unknown) => {
+  const { id, copy, isThere } = await readIds(home, sys);
+  if (id !== null && id === copy) return id;
+  const { hostId: path, hostIdCopy } = homePaths(home);
+  const known = id ?? copy;
+  if (known === null && isThere)
+    return unusable(
+      home,
+      `neither ${path} nor its copy contains the id of this host`,
+      `Restore ${path}, or remove both if no run waits for this host.`,
+    );
+  const keep = async (): Promise<string> => {
+    if (known === null) {
+      const { bytes } = await putFileIfAbsent(sys, path, freshId());
+      await putFileIfAbsent(sys, hostIdCopy, bytes);
+      return hostId(home, sys);
+    }
+    if (id === null) await replaceFile(sys, path, freshId(known));
+    await replaceFile(sys, hostIdCopy, freshId(known));
+    return known;
+  };
+  return keep().catch((error: unknown) => {
     const code = errnoOf(error);
     if (code === null) throw error;
     return unusable(
@@ -195,21 +241,13 @@ export const hostId = async (home: string, sys: Sys = realSys): Promise<string> 
       'Free disk space or fix the permissions.',
     );
   });
-  return (
-    idIn(bytes, `The home at ${home}`, 'EMEND_HOME') ??
-    unusable(
-      home,
-      `${path} contains no host id`,
-      `Restore ${path}, or remove it if no run waits for this host.`,
-    )
-  );
 };
 
 /** Gives the home another id: it takes the place of the home that had it. To be called where neither is worked with. */
 export const takeHostId = async (home: string, id: string, sys: Sys = realSys): Promise<void> => {
-  const path = homePaths(home).hostId;
-  await sys.rename(await writeTemp(sys, path, freshId(id), {}), path);
-  await sys.fsyncDir(home);
+  const { hostId: path, hostIdCopy } = homePaths(home);
+  await replaceFile(sys, path, freshId(id));
+  await replaceFile(sys, hostIdCopy, freshId(id));
 };
 
 // The hosts of a store, by the records of their workers' starts: the home's id, which names its task queue, and the machine that it is on.

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fail } from '../shared/problems.js';
 import { shellWord } from '../shared/text.js';
 import { freshId, homePaths, hostId, idIn, refuseNetworkHome } from './home.js';
-import { orNull, onDisk, putFileIfAbsent, putJsonIfAbsent, readJson } from '../system/durable.js';
+import { orNull, onDisk, putJsonIfAbsent, readJson } from '../system/durable.js';
 import { errnoOf, type Sys, realSys } from '../system/sys.js';
 import { createArchive } from './directory/archive.js';
 import { createBlobStore, diskFiles } from './directory/blobs.js';
@@ -19,7 +19,7 @@ import { randomBytes } from 'node:crypto';
 export interface Store {
   /** Path of the home, or `s3://bucket/prefix`. */
   readonly dir: string;
-  /** 32 hexadecimal digits, created with the store. Workers with the same id use one store. */
+  /** 32 hexadecimal digits: of the home its host id, of a bucket an id created with it. Workers with the same id use one store. */
   readonly id: string;
   /** Objects of the bucket; null: the home is the store. */
   readonly objects: Objects | null;
@@ -27,29 +27,24 @@ export interface Store {
 
 export const isBucket = (place: string): boolean => /^s3:/i.test(place);
 
-/** The home, or a prefix of a bucket, with the id by which a home recognizes its store. */
+/** A prefix of a bucket, with the id by which a home recognizes its store. */
 interface Place {
   readonly dir: string;
   readonly idPath: string;
   readId(): Promise<Uint8Array | null>;
   putId(bytes: Uint8Array): Promise<Uint8Array>;
+  /** Writes it again if it is damaged. */
+  replaceId(bytes: Uint8Array): Promise<void>;
 }
-
-const homeAt = (home: string, sys: Sys): Place => {
-  const idPath = storeIdPath(home);
-  return {
-    dir: home,
-    idPath,
-    readId: () => orNull(sys.readFile(idPath)),
-    putId: async (bytes) => (await putFileIfAbsent(sys, idPath, bytes)).bytes,
-  };
-};
 
 const bucketAt = (objects: Objects): Place => ({
   dir: objects.place.url,
   idPath: storeIdPath(objects.place.url),
   readId: () => objects.get(STORE_ID),
   putId: async (bytes) => (await objects.putIfAbsent(STORE_ID, bytes)).bytes,
+  replaceId: async (bytes) => {
+    await objects.put(STORE_ID, bytes);
+  },
 });
 
 /** Content of `store.json`: the bucket that a home uses. */
@@ -85,7 +80,7 @@ export const resolveStore = async (
   );
   const setting = env.EMEND_STORE ?? '';
   if (setting === '' && note === null)
-    return { dir: home, id: await storeId(homeAt(home, sys)), objects: null };
+    return { dir: home, id: await hostId(home, sys), objects: null };
   const url = setting === '' ? (note?.path ?? '') : setting;
   if (!isBucket(url)) return refuseDirectory(url, setting === '' ? notePath : null);
   // The SDK is loaded only for a bucket.
@@ -151,8 +146,12 @@ const refuseDirectory = (directory: string, notePath: string | null): never => {
 /** Refuses a bucket without the home's store: taken for a new store, it would have every answer requested and paid again. */
 const refuseOther = async (home: string, note: StoreNote, place: Place): Promise<void> => {
   const { dir } = place;
-  const found = await onDisk(`Reading the store's id at ${dir}`, () => readId(place));
+  const bytes = await onDisk(`Reading the store's id at ${dir}`, () => place.readId());
+  const found = bytes === null ? null : asId(bytes, dir);
   if (found === note.id) return;
+  // A bucket that is not the home's has no id, or another one. A damaged id is in the bucket of before: this home knows it.
+  if (found === null && bytes !== null)
+    return onDisk(`Writing the store's id at ${dir}`, () => place.replaceId(freshId(note.id)));
   const there = found === null ? 'there is no store' : `it contains store ${found.slice(0, 8)}`;
   unusable(
     dir,

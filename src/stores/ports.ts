@@ -45,6 +45,8 @@ export interface CallLog extends RecordStore {
   begin(key: string, bytes: Uint8Array): Promise<CallStream>;
   /** What is appended may wait so long, to be appended together. */
   readonly flush_ms: number;
+  /** Where a stream is, for messages. */
+  streamPath(key: string): string;
   /** Bytes of a stream so far; -1 where there is none. */
   size(key: string): Promise<number>;
   /** From the byte on; empty where there is none. */

@@ -10,6 +10,7 @@ import {
   versionOf,
 } from '../shared/problems.js';
 import { shellWord } from '../shared/text.js';
+import { sealed, unsealed } from './sealed.js';
 import { errnoOf, linksFail, type AppendSync, type Sys } from './sys.js';
 import { isOfKind, storedKinds } from './version.js';
 
@@ -124,16 +125,6 @@ export const appendAll = async (
     });
 };
 
-/** The object of a JSON line; null: it is none, or not whole. */
-export const jsonOf = (line: string): object | null => {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === 'object' ? value : null;
-  } catch {
-    return null;
-  }
-};
-
 /** Ours among all writers of a directory; upper case, so that no key (lower case) can be taken for one. */
 const tempName = (path: string): string =>
   `${path}.TMP-${process.pid}-${randomBytes(6).toString('hex')}`;
@@ -166,6 +157,12 @@ export const writeTemp = async (
   const write = () => sys.writeExclusive(temp, bytes, { mode });
   await orDrop(sys, temp, makingDir(sys, path, write, dirMode));
   return temp;
+};
+
+/** Puts a whole file in the place of another one, durably. */
+export const replaceFile = async (sys: Sys, path: string, bytes: Uint8Array): Promise<void> => {
+  await sys.rename(await writeTemp(sys, path, bytes, {}), path);
+  await sys.fsyncDir(dirname(path));
 };
 
 /** Cleaning up after a failure must not hide the failure. */
@@ -262,7 +259,10 @@ const damaged = (path: string, why: string): never =>
   );
 /** `kind`: its type's name, as in docs/reference/archive.json. */
 export const parseJson = (bytes: Uint8Array, path: string, kind?: string): object => {
-  const parsed = jsonOf(new TextDecoder().decode(bytes)) ?? damaged(path, 'it is no JSON');
+  const read = unsealed(new TextDecoder().decode(bytes).replace(/\n$/, ''));
+  if (read === 'torn') return damaged(path, 'it is no JSON');
+  if (read === 'damaged') return damaged(path, 'its checksum does not match its content');
+  const parsed = read;
   const value =
     typeof versionOf(parsed) === 'number'
       ? unversioned(parsed, path)
@@ -277,9 +277,7 @@ export const parseJson = (bytes: Uint8Array, path: string, kind?: string): objec
 
 /** `put`: the first writer's bytes stand. `value` is what stands there, which may be another writer's: it went through JSON, for all alike. */
 export const putAsJson = async <T extends object>(path: string, value: T, put: PutIfAbsent) => {
-  const { bytes, created } = await put(
-    new TextEncoder().encode(`${JSON.stringify(versioned(value))}\n`),
-  );
+  const { bytes, created } = await put(new TextEncoder().encode(`${sealed(versioned(value))}\n`));
   return { value: parseJson(bytes, path) as T, created };
 };
 type PutIfAbsent = (bytes: Uint8Array) => ReturnType<typeof putFileIfAbsent>;

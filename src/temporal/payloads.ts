@@ -35,7 +35,7 @@ import {
 import { QUERY_ANSWER } from '../shared/names.js';
 import { isBlobRef, type BlobRef } from '../shared/ids.js';
 import type { BlobStore } from '../stores/ports.js';
-import { jsonOf } from '../system/durable.js';
+import { jsonOf } from '../system/json.js';
 
 // bound: An answer to a query is sent as it is up to here, else compressed: the server takes 2 MiB.
 const PLAIN_ANSWER_BYTES = 1 * 1024 * 1024;

@@ -32,8 +32,8 @@ export async function prepare(
 ): Promise<PreparedActivities> {
   const { env, home, logger } = options;
   useLauncher();
-  const store = await resolveStore(env, home);
   await warnOfNewHome(home, logger);
+  const store = await resolveStore(env, home);
   const { id, start } = await startAsHost(options, store, server);
   const queues = queuesFor(env, id);
   const endedRuns = endedRunsOf(options);

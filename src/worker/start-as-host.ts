@@ -3,16 +3,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { queuesFor } from '../shared/names.js';
 import { fail } from '../shared/problems.js';
+import { shellWord } from '../shared/text.js';
 import {
   homePaths,
   hostId,
+  isNewHome,
   knownHosts,
   recordStart,
   startOn,
   type HostStart,
 } from '../stores/home.js';
 import { openStores, type Store } from '../stores/location.js';
-import { orNull } from '../system/durable.js';
 import { realSys } from '../system/sys.js';
 import { build } from '../system/version.js';
 import * as live from '../temporal/live-workers.js';
@@ -27,7 +28,7 @@ export interface StartedHost {
 
 /** Warns of a new home. A home that is not mounted looks like a new one. */
 export async function warnOfNewHome(home: string, logger: Logger): Promise<void> {
-  if ((await orNull(realSys.stat(homePaths(home).hostId))) !== null) return;
+  if (!(await isNewHome(home))) return;
   logger.warn({ home }, 'new home: runs started in another home wait for a worker there');
 }
 
@@ -78,5 +79,5 @@ const refuseHome = (home: string, other: live.SeenWorker): never =>
   fail(
     'home_unusable',
     `The home at ${home} has the id of a host that another machine serves: ${other.said}.`,
-    `Two machines must not work as one host. Stop that worker (if it was killed: wait ${live.HOST_SILENT_MS / 1000} s), or give this machine a home of its own: set EMEND_HOME, or, where no run waits for this copy, remove ${homePaths(home).hostId}.`,
+    `Two machines must not work as one host. Stop that worker (if it was killed: wait ${live.HOST_SILENT_MS / 1000} s), or give this machine a home of its own: set EMEND_HOME, or, where no run waits for this copy, type: rm ${shellWord(homePaths(home).hostId)} ${shellWord(homePaths(home).hostIdCopy)}`,
   );

@@ -20,8 +20,8 @@ import {
   resolveRun,
   startPlan,
   startStep,
+  type ResolvedRun,
 } from '../../src/client/index.js';
-import type { ResolvedRun } from '../../src/client/index.js';
 import { findTemporalCli } from '../../src/temporal/cli-binary.js';
 import { startDevServer, type DevServer } from '../../src/temporal/dev-server.js';
 import { withHandle } from './ends.js';
@@ -45,12 +45,16 @@ export const OPEN_STATES: readonly State[] = ['running', 'waiting', 'hooked', 'p
 const PHASES = TWO_WAVES.slice(0, 2);
 
 export interface EveryState extends Scene {
-  /** The directory that holds the home and all workspaces. */
-  readonly place: string;
+  /** The home as it was when every run had its state. Nothing is written there. */
+  readonly kept: string;
   readonly runs: Readonly<Record<State, ResolvedRun>>;
   repoOf(state: State): string;
+  /** Starts one more run, which approves itself and commits `<name>.js`, in a workspace of its own. */
+  startIn(name: 'late', text: string): Promise<ResolvedRun>;
+  /** Of the server that runs. */
+  address(): string;
   /** Commits after the first one. */
-  commitsOf(state: State): number;
+  commitsOf(state: State | 'late'): number;
   /** Ends worker and server. */
   stop(): Promise<void>;
   /** Puts home and workspaces back to the moment at which every run had its state. Nothing runs then. */
@@ -93,9 +97,10 @@ export const mendHook = (s: EveryState): void => writeHook(s.repoOf('hooked'), 0
 const start = async (
   s: Scene,
   repo: string,
-  state: Exclude<State, 'plan'>,
+  name: string,
+  keys: readonly string[],
 ): Promise<ResolvedRun> => {
-  writeFileSync(join(repo, 'job.md'), job(`${state}.js`, ...KEYS[state]));
+  writeFileSync(join(repo, 'job.md'), job(`${name}.js`, ...keys));
   const found = await readJobFile({ jobPath: join(repo, 'job.md'), workspace: repo, cwd: repo });
   const { stepKey } = await startStep(s.emend, { job: found });
   return resolveRun(s.emend, stepKey);
@@ -110,7 +115,7 @@ const startPhases = async (s: Scene, repo: string): Promise<ResolvedRun> => {
 const reach = async (s: Scene, repos: ReadonlyMap<State, string>) => {
   const runs = new Map<State, ResolvedRun>();
   const begin = async (state: Exclude<State, 'plan'>): Promise<ResolvedRun> => {
-    const run = await start(s, repos.get(state)!, state);
+    const run = await start(s, repos.get(state)!, state, KEYS[state]);
     runs.set(state, run);
     return run;
   };
@@ -165,7 +170,7 @@ export async function everyState(): Promise<EveryState> {
     }),
   );
   const rules = [
-    ...STATES.map((state) => ({
+    ...[...STATES, 'late'].map((state) => ({
       name: state,
       match: { contains: `- ${state}.js` },
       answer: whole({ [`${state}.js`]: 'const a = 2;\n' }),
@@ -186,13 +191,13 @@ export async function everyState(): Promise<EveryState> {
   execFileSync('cp', ['-a', live, kept]);
   return {
     ...s,
-    place,
+    kept: join(kept, 'home'),
     runs,
     repoOf: (state) => repos.get(state)!,
     commitsOf: (state) =>
       Number(
         execFileSync('git', ['rev-list', '--count', 'HEAD'], {
-          cwd: repos.get(state),
+          cwd: join(live, state),
           encoding: 'utf8',
         }),
       ) - 1,
@@ -202,6 +207,11 @@ export async function everyState(): Promise<EveryState> {
       execFileSync('cp', ['-a', kept, live]);
     },
     startServer,
+    address: () => server?.address ?? '',
+    startIn: (name, text) => {
+      const repo = makeRepo(join(live, name), { [`${name}.js`]: text });
+      return start(s, repo, name, KEYS.running);
+    },
     close: async () => {
       await stop();
       await s.close();

@@ -57,7 +57,7 @@ export const noteShares = async (
 };
 
 export const hostIdOf = (home: string): string =>
-  readFileSync(join(home, 'host-id'), 'utf8').trim().replace(/^\d+ /, '');
+  readFileSync(join(home, 'host-id'), 'utf8').split(' ')[1] ?? '';
 
 const hostOf = (home: string): string | null => {
   try {

@@ -40,8 +40,8 @@ const fileOf = (dir: string, regeneration: number, name: string): string | null 
 };
 /** Where an attempt's last event lies on disk, it is paid for and nobody may ask again. */
 const isWhole = (dir: string, regeneration: number): boolean =>
-  (fileOf(dir, regeneration, 'attempt-1.events.jsonl') ?? '').includes(
-    '{"type":"message_stop"}}\n',
+  /\{"type":"message_stop"\},"sum":"\w+"\}\n/.test(
+    fileOf(dir, regeneration, 'attempt-1.events.jsonl') ?? '',
   );
 
 /** Calls of the model, by directory: what a fault must not make more than needed. */

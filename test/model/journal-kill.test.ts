@@ -78,7 +78,7 @@ const logsOf = (dir: string) => {
   return {
     attempts: attempts.length,
     begun: logs.filter((text) => text.includes('"message_start"')).length,
-    whole: logs.filter((text) => text.includes('"message_stop"}}\n')).length,
+    whole: logs.filter((text) => /"message_stop"\},"sum":"\w+"\}\n/.test(text)).length,
   };
 };
 

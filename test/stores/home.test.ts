@@ -2,7 +2,7 @@ import * as fs from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
-import { homePaths, hostId, resolveHome } from '../../src/stores/home.js';
+import { absentHome, homePaths, hostId, isNewHome, resolveHome } from '../../src/stores/home.js';
 import { realSys, type Sys } from '../../src/system/sys.js';
 import { errnoError } from '../support/sys-shim.js';
 
@@ -73,10 +73,28 @@ test("another user's directory is refused", async () => {
   await expect(resolveHome({ EMEND_HOME: dir }, sys)).rejects.toMatchObject(unusable);
 });
 
-test('the host id is made once and stays; a damaged one is told, not replaced', async () => {
+test('the host id is made once and stays; one that is lost or damaged is written again from its copy, and so is the copy', async () => {
   const ids = await Promise.all(Array.from({ length: 8 }, () => hostId(dir)));
   expect(new Set(ids).size).toBe(1);
-  expect(ids[0]).toMatch(/^[0-9a-f]{32}$/);
-  fs.writeFileSync(homePaths(dir).hostId, 'nonsense');
+  const [id = ''] = ids;
+  expect(id).toMatch(/^[0-9a-f]{32}$/);
+  const { hostId: own, hostIdCopy } = homePaths(dir);
+  const whole = fs.readFileSync(own, 'utf8');
+  const flipped = whole.replace(id.slice(0, 1), id.startsWith('a') ? 'b' : 'a');
+  for (const path of [own, hostIdCopy])
+    for (const damage of ['nonsense', '', flipped, whole.slice(0, 9), null]) {
+      if (damage === null) fs.rmSync(path);
+      else fs.writeFileSync(path, damage);
+      expect(await absentHome({ EMEND_HOME: dir })).toBeNull();
+      expect(await isNewHome(dir)).toBe(false);
+      expect(await hostId(dir)).toBe(id);
+      expect([own, hostIdCopy].map((each) => fs.readFileSync(each, 'utf8'))).toEqual([
+        whole,
+        whole,
+      ]);
+    }
+  fs.writeFileSync(own, flipped);
+  fs.rmSync(hostIdCopy);
   await expect(hostId(dir)).rejects.toMatchObject(unusable);
+  expect(fs.readFileSync(own, 'utf8')).toBe(flipped);
 });

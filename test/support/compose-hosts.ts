@@ -137,5 +137,5 @@ const textOf = (path: string): string => {
 const idsOf = (dir: string): readonly string[] =>
   readdirSync(dir).flatMap(
     (service) =>
-      /[0-9a-f]{32}$/.exec(textOf(join(dir, service, 'emend', 'host-id')).trim())?.[0] ?? [],
+      /[0-9a-f]{32}/.exec(textOf(join(dir, service, 'emend', 'host-id')))?.[0] ?? [],
   );

@@ -15,7 +15,9 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { archivedRun, isEvent, isPart } from '../../src/client/archive/run.js';
-import { jsonOf, readJson } from '../../src/system/durable.js';
+import { readJson } from '../../src/system/durable.js';
+import { jsonOf } from '../../src/system/json.js';
+import { unsealed } from '../../src/system/sealed.js';
 import { readRefusal } from '../../src/activities/step/refusals.js';
 import { getSnapshot } from '../../src/activities/step/snapshot.js';
 import { createCallJournal } from '../../src/model/journal/index.js';
@@ -47,6 +49,9 @@ beforeEach(() => {
 afterEach(() => {
   rmSync(home, { recursive: true, force: true });
 });
+
+/** A stored value, without its checksum. */
+const contentOf = (path: string): object => unsealed(readFileSync(path, 'utf8').trim()) as object;
 
 const plant = (path: string, value: unknown): void => {
   mkdirSync(dirname(path), { recursive: true });
@@ -203,7 +208,7 @@ describe('transactions and locks', () => {
       .map(String)
       .find((each) => each.endsWith('/1.json'))!;
     const path = join(homePaths(home).locks, file);
-    const held = JSON.parse(readFileSync(path, 'utf8')) as object;
+    const held = contentOf(path);
     rmSync(path);
     plant(path, { ...held, v: 3 });
     expect(

@@ -89,8 +89,8 @@ export const proposeEdit: Activity<'proposeEdit'> = async (ports, input, scope) 
     notes: input.note === null ? null : await putText(blobs, input.note),
     refusal: input.refusal,
   };
-  const asked = keyOf(snapshot, wanted);
-  const shownKey = shownRecordOf(asked.stepKey, callKey(asked));
+  const parts = keyOf(snapshot, wanted);
+  const shownKey = shownRecordOf(parts.stepKey, callKey(parts));
   const build = async () => {
     // Preflight looked at no model that a decision sets.
     const usd = input.model === null ? 0 : priceOf(snapshot.config, model, SMALL_CALL);

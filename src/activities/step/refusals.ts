@@ -13,7 +13,7 @@ import type { EditPromptInput } from '../../model/prompts/index.js';
 import { arrangeTestOutput } from '../../workspace/test-output/index.js';
 import type { FileDiff } from './prompt-inputs.js';
 import type { FallbackStep, Repair } from '../../shared/step-activities.js';
-import { jsonOf } from '../../system/durable.js';
+import { jsonOf } from '../../system/json.js';
 
 export const REFUSAL_CHARS = 800; // bound: Of what was wrong with an answer so much is kept in history; the prompt has all.
 

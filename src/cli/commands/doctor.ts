@@ -4,6 +4,7 @@ import { printFound } from '../json.js';
 import { plain, table } from '../render/text.js';
 import { createTemporalGateway } from '../../client/gateway.js';
 import { fewProblems, groupProblems, listHosts, shownHost } from '../../client/runs/hosts.js';
+import { shellWord } from '../../shared/text.js';
 import { PRICES } from '../../documents/job/index.js';
 import { commandQueueOf, queuesFor } from '../../shared/names.js';
 import { absentHome, hostId, mountsOfHome, resolveHome } from '../../stores/home.js';
@@ -238,7 +239,7 @@ const explained = (error: unknown): Finding =>
     ? bad(error.message, error.problem.next ?? 'See the message.')
     : bad(error instanceof Error ? error.message : String(error), 'See the message.');
 
-type DoctorFlags = JsonFlag & QuietFlag & { readonly model?: string | true };
+type DoctorFlags = JsonFlag & QuietFlag & { readonly model?: string | true; readonly deep?: true };
 
 /** Exit code 7 where something is missing: what a run needs is not there. */
 export const doctor = async (

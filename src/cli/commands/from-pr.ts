@@ -17,7 +17,7 @@ import { EXIT, fail, type ExitCode } from '../../shared/problems.js';
 import { branchOf, urlFault } from '../../shared/repository.js';
 import type { Follows } from '../../shared/run.js';
 import { count, cut, isRecord, shellWord } from '../../shared/text.js';
-import { jsonOf } from '../../system/durable.js';
+import { jsonOf } from '../../system/json.js';
 import { gitLine } from '../../workspace/git/index.js';
 import { jobOfText } from '../../workspace/documents/index.js';
 import { callTool, personalSettings, publish } from '../headless/approve.js';

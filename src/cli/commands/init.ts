@@ -5,7 +5,8 @@ import { fail } from '../../shared/problems.js';
 import { topOf } from '../../workspace/git/index.js';
 import { type Io, asides, type QuietFlag } from '../io.js';
 import { plain } from '../render/text.js';
-import { jsonOf, orNull } from '../../system/durable.js';
+import { orNull } from '../../system/durable.js';
+import { jsonOf } from '../../system/json.js';
 import { readGivenText } from '../../system/given-file.js';
 
 // What `emend init` and `emend new` write. A test reads each back with our own readers. Pure.

@@ -12,7 +12,7 @@ import { fail } from '../../shared/problems.js';
 import { parseConfig } from '../../documents/job/index.js';
 import { createArchive } from '../../stores/index.js';
 import { isBucket, storePaths } from '../../stores/location.js';
-import { jsonOf } from '../../system/durable.js';
+import { jsonOf } from '../../system/json.js';
 import { readGiven, readGivenText, readSettings } from '../../system/given-file.js';
 import { canonicalJson, sha256 } from '../../system/hash.js';
 import { signText, verifyText } from '../../system/ssh-signature.js';

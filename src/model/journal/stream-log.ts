@@ -2,7 +2,8 @@
  * One attempt's stream, a JSON line each: first `{v, attempt, at}`, then `{t, e}` (milliseconds since then, event) and `{t}` (a sign
  * of life). Lines gather while a write is under way; each is fsynced, `message_start`'s with the next. It and `message_stop` wait for theirs.
  */
-import { jsonOf } from '../../system/durable.js';
+import { damaged } from '../../system/durable.js';
+import { sealed, unsealed } from '../../system/sealed.js';
 import { ModelError } from '../errors.js';
 import { checkVersion, versioned } from '../../shared/problems.js';
 import type { CallLog, CallStream } from '../../stores/ports.js';
@@ -41,7 +42,7 @@ export class StreamLog {
       ...head
     }: { readonly attempt: number; readonly at: string; readonly max_bytes: number },
   ): Promise<StreamLog> {
-    const first = new TextEncoder().encode(`${JSON.stringify(versioned(head))}\n`);
+    const first = new TextEncoder().encode(`${sealed(versioned(head))}\n`);
     const log = new StreamLog(await calls.begin(key, first), calls.flush_ms, max_bytes);
     log.size_bytes = first.length;
     return log;
@@ -87,7 +88,7 @@ export class StreamLog {
   }
 
   private line(value: object, max_bytes = Infinity): void {
-    const text = `${JSON.stringify(value)}\n`;
+    const text = `${sealed(value)}\n`;
     const size = Buffer.byteLength(text);
     if (this.size_bytes + size > max_bytes)
       throw new ModelError(
@@ -135,15 +136,20 @@ export interface LoggedStream {
   readonly at?: string;
 }
 
-/** What is stored of an attempt; empty where it had not begun. Reading ends at the first line that is not whole. */
+/**
+ * What is stored of an attempt; empty where it had not begun. Reading ends at the first line that is not whole. Throws ProblemError `disk`
+ * if a line was changed after it was written: nothing follows half a line, so what follows is a response that is paid for.
+ */
 export const readLog = async (calls: CallLog, key: string): Promise<LoggedStream> => {
   const lines = new TextDecoder().decode(await calls.read(key)).split('\n');
   const events: StreamEvent[] = [];
   let [last_ms, at] = [0, ''];
   // The last piece has no line end: nothing, or torn.
   for (const [index, text] of lines.slice(0, -1).entries()) {
-    const line = jsonOf(text);
-    if (line === null) break;
+    const line = unsealed(text);
+    if (line === 'torn' && (index === lines.length - 2 || text.includes('\0'))) break;
+    if (typeof line === 'string')
+      return damaged(calls.streamPath(key), `line ${index + 1} was changed`);
     if (index === 0) checkVersion(line, `The stream of the call ${key}`);
     if ('at' in line && typeof line.at === 'string') at = line.at;
     if ('t' in line && typeof line.t === 'number') last_ms = line.t;
@@ -160,8 +166,8 @@ export const readLog = async (calls: CallLog, key: string): Promise<LoggedStream
 
 /** The stream event of one whole line; null: the head, a sign of life, or torn. */
 export const eventOfLine = (text: string): StreamEvent | null => {
-  const line = jsonOf(text);
-  return line === null ? null : eventIn(line);
+  const line = unsealed(text);
+  return typeof line === 'string' ? null : eventIn(line);
 };
 
 const eventIn = (line: object): StreamEvent | null =>

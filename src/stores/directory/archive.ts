@@ -3,7 +3,6 @@ import { join } from 'node:path';
 import type { ArchiveEntry, Archive, NewerEntries } from '../ports.js';
 import { fail, isKnown, nullOn, versionOf, versioned } from '../../shared/problems.js';
 import {
-  jsonOf,
   makingDir,
   orNull,
   onDisk,
@@ -13,6 +12,7 @@ import {
   syncNewName,
 } from '../../system/durable.js';
 import { ABSENT } from '../../system/given-file.js';
+import { sealed, unsealed } from '../../system/sealed.js';
 import { type AppendSync, type Sys, realSys } from '../../system/sys.js';
 import { isStepKey, type StepKey } from '../../shared/ids.js';
 import type { DiskStoreOptions } from './blobs.js';
@@ -26,7 +26,7 @@ const SHORT_WRITES = 3; // bound: A write cut short (a disk that fills up) is wr
 const LF = 0x0a;
 
 export const linesOf = (values: readonly object[]): string =>
-  values.map((value) => `${JSON.stringify(versioned(value))}\n`).join('');
+  values.map((value) => `${sealed(versioned(value))}\n`).join('');
 
 /**
  * Appends the values as lines with one write, and syncs them unless `sync` says when. A torn line that a dead writer left is closed
@@ -60,16 +60,17 @@ const appendLines = async (
 /** How a torn line begins: as all do, after what a power cut left of zeros. */
 const TORN = /^\0*(?:\{?$|\{")/;
 
-/** What the whole lines hold, in order; torn ones are left out. Null: what is no JSON, nor the beginning of a line of ours. */
+/** What the whole lines hold, in order; torn ones are left out. Null: what was changed, is no JSON, nor the beginning of a line of ours. */
 export const linesIn = (bytes: Uint8Array): readonly unknown[] =>
   new TextDecoder()
     .decode(bytes)
     .split('\n')
     .slice(0, -1)
     .flatMap((text) => {
-      const value = jsonOf(text);
+      const value = unsealed(text);
       // A torn line that a later append closed was never acknowledged to anybody.
-      return value === null && TORN.test(text) ? [] : [value];
+      if (value === 'torn' && TORN.test(text)) return [];
+      return [typeof value === 'string' ? null : value];
     });
 
 // One order for the logs that several hosts kept of one run in a bucket.
@@ -140,6 +141,11 @@ export const fileName = (name: string): string =>
 export const createArchive = ({ dir, sys = realSys }: DiskStoreOptions): Archive => {
   const placeOf = (stepKey: StepKey): string => join(dir, placeName(stepKey));
   const logOf = (stepKey: StepKey): string => join(placeOf(stepKey), 'log.jsonl');
+  /** It has other files: their writer had written to the log before. */
+  const hasLostLog = async (stepKey: StepKey): Promise<boolean> =>
+    ((await orNull(sys.readdir(placeOf(stepKey)), ABSENT)) ?? []).some((name) =>
+      name.endsWith('.json'),
+    );
 
   /** Null: there is no log. */
   const changedOf = async (stepKey: StepKey): Promise<bigint | null> =>
@@ -150,10 +156,10 @@ export const createArchive = ({ dir, sys = realSys }: DiskStoreOptions): Archive
       const names = (await orNull(sys.readdir(dir))) ?? [];
       const keys = names.filter((name) => isStepKey(name) && name.startsWith(prefix));
       // Whoever reads one that cannot be read is told why.
-      const found = await together(keys, async (stepKey) => ({
-        stepKey,
-        changed_ns: await changedOf(stepKey).catch(() => 0n),
-      }));
+      const found = await together(keys, async (stepKey) => {
+        const changed_ns = await changedOf(stepKey).catch(() => 0n);
+        return { stepKey, changed_ns: changed_ns ?? ((await hasLostLog(stepKey)) ? 0n : null) };
+      });
       return found
         .flatMap(({ stepKey, changed_ns }) =>
           changed_ns === null ? [] : [{ stepKey, changed_ns }],
@@ -188,8 +194,11 @@ export const createArchive = ({ dir, sys = realSys }: DiskStoreOptions): Archive
       }),
     read: async (stepKey) => {
       const path = logOf(stepKey);
-      const bytes = await onDisk(`Reading ${path}`, () => orNull(sys.readFile(path), ABSENT));
-      return bytes === null ? [] : entriesOf([linesIn(bytes)]);
+      return onDisk(`Reading ${path}`, async () => {
+        const bytes = await orNull(sys.readFile(path), ABSENT);
+        if (bytes !== null) return entriesOf([linesIn(bytes)]);
+        return entriesOf((await hasLostLog(stepKey)) ? [[]] : []);
+      });
     },
     find,
     list: () => find(''),

@@ -73,6 +73,7 @@ export const createCallLog = ({ dir, sys = realSys }: DiskStoreOptions): CallLog
           append: (more, sync) => onLog('Writing', key, () => appendAll(sys, path, more, sync)),
         };
       }),
+    streamPath: pathOf,
     size: (key) =>
       onLog('Reading', key, async (path) => (await orNull(sys.stat(path)))?.size ?? -1),
     read: (key, from = 0) =>

@@ -94,6 +94,7 @@ const createS3Calls = (objects: Objects): CallLog => {
       await log.append(bytes);
       return log;
     },
+    streamPath: (key) => `${objects.place.url}/${nameOf(key)}`,
     size: (key) => logSize(objects, nameOf(key)),
     read: (key, from) => readLog(objects, nameOf(key), from),
   };
@@ -108,7 +109,7 @@ export const createS3Archive = (objects: Objects, writer: string): Archive => {
   const find = async (prefix: string): Promise<readonly StepKey[]> => {
     const changed = new Map<StepKey, number>();
     for (const { key, changed_ms } of await objects.list(`archive/${prefix}`)) {
-      const stepKey = PARTS.exec(key)?.[1];
+      const stepKey = /^archive\/([^/]+)\//.exec(key)?.[1];
       if (stepKey !== undefined && isStepKey(stepKey))
         changed.set(stepKey, Math.max(changed.get(stepKey) ?? 0, changed_ms));
     }
@@ -131,9 +132,11 @@ export const createS3Archive = (objects: Objects, writer: string): Archive => {
       await log.append(new TextEncoder().encode(linesOf(entries)));
     },
     read: async (stepKey) => {
-      const pieces = await objects.list(`${placeOf(stepKey)}/log-`);
+      const pieces = await objects.list(`${placeOf(stepKey)}/`);
       const byLog = groupBy(pieces, ({ key }) => PARTS.exec(key)?.[2]);
       byLog.delete(undefined);
+      // Whoever kept a file had written to the log before: that is lost.
+      if (byLog.size === 0) return entriesOf(pieces.length > 0 ? [[]] : []);
       const read = [...byLog.values()].map(async (found) => {
         const bytes = await Promise.all(
           found.map(async ({ key }) => (await objects.get(key)) ?? new Uint8Array()),

@@ -22,7 +22,8 @@ import type {
 } from '../ports.js';
 import { isAlive, type ProcessIdentity } from '../../system/process.js';
 import { homePaths } from '../../stores/home.js';
-import { jsonOf, orNull } from '../../system/durable.js';
+import { orNull } from '../../system/durable.js';
+import { jsonOf } from '../../system/json.js';
 
 export interface AppliedRecord {
   readonly plan: TransactionPlan;

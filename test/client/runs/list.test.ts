@@ -100,9 +100,11 @@ test('a log that is no file, or cannot be read, is waited for by nobody and hide
   await mkdir(await logOf(5));
   await writeFile(await logOf(6), '');
   await writeFile(await logOf(7), '{"v":2,"id":"started","at":"2026');
+  // Evidence is written after the log.
+  await writeFile((await logOf(8)).replace('log.jsonl', 'evidence.json'), '{}\n');
   const { runs } = await listRuns(emend);
   const doing = Object.fromEntries(runs.map((run) => [run.stepKey, run.doing]));
-  expect([1, 2, 3, 4, 5, 6, 7].map((n) => doing[keyOf(n)])).toEqual([
+  expect([1, 2, 3, 4, 5, 6, 7, 8].map((n) => doing[keyOf(n)])).toEqual([
     'nothing known yet',
     expect.stringContaining('log.jsonl is a named pipe, expected a file'),
     expect.stringContaining('log.jsonl is a device, expected a file'),
@@ -110,6 +112,7 @@ test('a log that is no file, or cannot be read, is waited for by nobody and hide
     expect.stringContaining('log.jsonl is a directory, expected a file'),
     expect.stringContaining(`Damaged entries of its archive`),
     expect.stringContaining(`restore archive/${keyOf(7)} in the store`),
+    expect.stringContaining(`Damaged entries of its archive`),
   ]);
 }, 10_000);
 

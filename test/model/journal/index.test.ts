@@ -494,7 +494,10 @@ describe('disk', () => {
           await journalAt(dir, url).ask(askFor());
           if (file !== 'answer.json') await fs.rm(join(callDir(dir), 'answer.json'));
           const path = join(callDir(dir), file);
-          await fs.writeFile(path, (await fs.readFile(path, 'utf8')).replace('{"v":2', '{"v":3'));
+          const newer = (await fs.readFile(path, 'utf8'))
+            .split('\n')
+            .map((line) => line.replace('{"v":2', '{"v":3').replace(/,"sum":"\w+"\}$/, '}'));
+          await fs.writeFile(path, newer.join('\n'));
           await expect(journalAt(dir, url).ask(askFor())).rejects.toMatchObject({
             problem: { code: 'version_unknown' },
           });

@@ -1,0 +1,30 @@
+/** A stored line says that a byte of it was changed, whichever it is; half a line is told apart from that. */
+import { expect, test } from '@jest/globals';
+import { sealed, unsealed } from '../../src/system/sealed.js';
+
+const VALUE = { v: 2, text: 'const a = "ä";\n', n: 1, none: null };
+const LINE = sealed(VALUE);
+
+test('what was written is read, and JSON that nobody sealed', () => {
+  expect(unsealed(LINE)).toEqual(VALUE);
+  expect(JSON.parse(LINE)).toMatchObject(VALUE);
+  expect(unsealed(JSON.stringify(VALUE))).toEqual(VALUE);
+});
+
+test('one byte with one bit changed: the same value is read, or that it is damaged', () => {
+  const bytes = Buffer.from(LINE);
+  for (let at = 0; at < bytes.length; at++)
+    for (let bit = 0; bit < 8; bit++) {
+      const changed = Buffer.from(bytes);
+      changed[at] = changed[at]! ^ (1 << bit);
+      const text = changed.toString();
+      const read = unsealed(text);
+      if (typeof read === 'object') expect({ at, bit, read }).toEqual({ at, bit, read: VALUE });
+      else if (!text.includes('\0')) expect({ at, bit, read }).toEqual({ at, bit, read: 'damaged' });
+    }
+});
+
+test('each beginning of a line is torn, and so is what a power cut left of zeros', () => {
+  for (let end = 0; end < LINE.length; end++) expect(unsealed(LINE.slice(0, end))).toBe('torn');
+  expect(unsealed(`${'\0'.repeat(20)}${LINE.slice(20)}`)).toBe('torn');
+});
