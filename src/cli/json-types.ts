@@ -10,6 +10,7 @@ import type { AnswerFormat, Finding, Format } from '../shared/formats.js';
 import type { LastChange } from '../workspace/apply/index.js';
 import type { DecideResult } from '../client/runs/decide.js';
 import type { EndedWorktree } from '../client/ended/runs.js';
+import type { VerifiedFiles } from '../client/files/verify.js';
 import type { Removed, Unused } from '../client/gc/index.js';
 import type { EndedLock, ReleasedLock, StaleLock } from '../client/ended/locks.js';
 import type { StepKey } from '../shared/ids.js';
@@ -170,6 +171,7 @@ export interface JsonOutputs {
     readonly serverContext_tokens: number | null;
     readonly trials: readonly FormatTrial[];
   };
+  readonly 'doctor --deep': { readonly v: 1 } & VerifiedFiles;
   readonly recover: {
     readonly v: 1;
     readonly worktrees: readonly EndedWorktree[];

@@ -295,6 +295,6 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   web: ['emend web --port 8080'],
   worker: ['emend worker', 'emend worker --roles model,hosts', 'emend worker --deployment'],
   replay: ['emend replay'],
-  doctor: ['emend doctor'],
+  doctor: ['emend doctor', 'emend doctor --deep'],
   rehearse: ['emend rehearse demo/script.yaml --port 4011'],
 };

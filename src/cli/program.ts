@@ -394,6 +394,12 @@ const addMachinery = (program: Command, runs: Runs): void => {
       '--model [name]',
       'ask the model (default: the configured one) for a small edit in each format and report which work',
     )
+    .addOption(
+      new Option(
+        '--deep',
+        'only compare every file of the home and the store with its hash or checksum',
+      ).conflicts('model'),
+    )
     .action(runs(async () => (await import('./commands/doctor.js')).doctor));
 
   prints(program.command('rehearse'), quiet())

@@ -202,6 +202,7 @@ export const EXIT_TABLE: readonly ExitRow[] = [
   same('home', 'gc', end(unavailable, 'removes nothing', 'No Temporal server')),
   same('home', 'doctor', end(unavailable, 'names what is missing', 'missing')),
   same('home', 'doctor --model', end(unavailable, 'reports the missing key', 'ANTHROPIC_API_KEY')),
+  same('home', 'doctor --deep', end(done, 'finds nothing damaged', 'every file matches')),
   same('home', 'replay', end(unavailable, 'reports the problem', 'No Temporal server')),
   same('home', 'trust job.md', end(done, 'has nothing to accept', 'is trusted already')),
   same('home', 'trust none.md', end(usage, 'names the file', 'none.md: file not found')),

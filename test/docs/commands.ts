@@ -97,6 +97,7 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   'emend web': { here: 'serves' },
   'emend rehearse script.yaml --port 8077': { here: 'serves' },
   'emend doctor': { here: 'nothing' },
+  'emend doctor --deep': { by: 'test/client/files/verify.test.ts' },
   'emend hosts': { by: 'test/e2e/hosts.test.ts' },
   'emend hosts --json': { by: 'test/e2e/hosts.test.ts' },
   'export EMEND_HOME=/srv/emend-2 EMEND_STORE=s3://emend/team': { by: 'test/e2e/hosts.test.ts' },

@@ -4,7 +4,6 @@ import { printFound } from '../json.js';
 import { plain, table } from '../render/text.js';
 import { createTemporalGateway } from '../../client/gateway.js';
 import { fewProblems, groupProblems, listHosts, shownHost } from '../../client/runs/hosts.js';
-import { shellWord } from '../../shared/text.js';
 import { PRICES } from '../../documents/job/index.js';
 import { commandQueueOf, queuesFor } from '../../shared/names.js';
 import { absentHome, hostId, mountsOfHome, resolveHome } from '../../stores/home.js';
@@ -244,9 +243,10 @@ type DoctorFlags = JsonFlag & QuietFlag & { readonly model?: string | true; read
 /** Exit code 7 where something is missing: what a run needs is not there. */
 export const doctor = async (
   io: Io,
-  { model: asked, ...flags }: DoctorFlags,
+  { model: asked, deep, ...flags }: DoctorFlags,
 ): Promise<ExitCode> => {
   if (asked !== undefined) return (await import('./doctor-model.js')).doctorModel(io, asked, flags);
+  if (deep === true) return (await import('./doctor-deep.js')).doctorDeep(io, flags);
   const checks = await examine(io.env, io.cwd);
   const rows = table(
     checks.map((check) => [check.ok ? 'ok' : 'missing', check.name, plain(check.found)]),
