@@ -10,6 +10,8 @@ import type { AnswerFormat, Finding, Format } from '../shared/formats.js';
 import type { LastChange } from '../workspace/apply/index.js';
 import type { DecideResult } from '../client/runs/decide.js';
 import type { EndedWorktree } from '../client/ended/runs.js';
+import type { Backup } from '../client/files/backup.js';
+import type { Restored } from '../client/files/restore.js';
 import type { VerifiedFiles } from '../client/files/verify.js';
 import type { Removed, Unused } from '../client/gc/index.js';
 import type { EndedLock, ReleasedLock, StaleLock } from '../client/ended/locks.js';
@@ -172,6 +174,8 @@ export interface JsonOutputs {
     readonly trials: readonly FormatTrial[];
   };
   readonly 'doctor --deep': { readonly v: 1 } & VerifiedFiles;
+  readonly backup: { readonly v: 1; readonly store: string | null } & Backup;
+  readonly restore: { readonly v: 1; readonly open: readonly StepKey[] } & Restored;
   readonly recover: {
     readonly v: 1;
     readonly worktrees: readonly EndedWorktree[];

@@ -291,6 +291,8 @@ export const EXAMPLES: Readonly<Record<string, readonly string[]>> = {
   plan: ['emend plan check plans/010_greet.md', 'emend plan expand phase plans/010_greet.md 2'],
   recover: ['emend recover', 'emend recover --undo 3f2a'],
   gc: ['emend gc --dry-run', 'emend gc --older-than 30'],
+  backup: ['emend backup ~/emend-2026-01-31.backup'],
+  restore: ['EMEND_HOME=/srv/emend emend restore ~/emend-2026-01-31.backup'],
   dev: ['emend dev'],
   web: ['emend web --port 8080'],
   worker: ['emend worker', 'emend worker --roles model,hosts', 'emend worker --deployment'],

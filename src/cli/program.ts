@@ -351,6 +351,16 @@ const addMachinery = (program: Command, runs: Runs): void => {
     )
     .action(runs(async () => (await import('./commands/gc.js')).gc));
 
+  prints(program.command('backup'), json())
+    .argument('<file>', 'the file to write; it must not exist')
+    .description('copy the home into one file, also while workers run')
+    .action(runs(async () => (await import('./commands/backup.js')).backup));
+
+  prints(program.command('restore'), json())
+    .argument('<file>', 'a file that `emend backup` wrote')
+    .description('make the home from a backup; EMEND_HOME must be absent or empty')
+    .action(runs(async () => (await import('./commands/backup.js')).restore));
+
   prints(program.command('dev'), quiet())
     .description('run a Temporal dev server, a worker and the review page on this machine')
     .option('--port <n>', PORT, portOf)

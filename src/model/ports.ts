@@ -82,8 +82,11 @@ export type CallOutcome =
       readonly usage: StepUsage;
       readonly recorded: boolean;
     }
-  /** As many calls as `maxUnknownCalls` allows were cut off. A decision has to allow the next one. */
-  | { readonly outcome: 'call_lost'; readonly usage: StepUsage }
+  /**
+   * As many calls as `maxUnknownCalls` allows were cut off, or the home was restored and the call may have been made before (`message`). A
+   * decision has to allow the next one.
+   */
+  | { readonly outcome: 'call_lost'; readonly message?: string; readonly usage: StepUsage }
   | { readonly outcome: 'not_made'; readonly usage: StepUsage };
 
 /** US dollars per million tokens. Null means that the price is not known. */

@@ -6,6 +6,7 @@ import { createCallJournal } from '../model/journal/index.js';
 import { createAnthropicModel } from '../model/index.js';
 import { hostId, type Machine } from '../stores/home.js';
 import { guardHome, openStores, storePaths, type Store } from '../stores/location.js';
+import { repeatedCalls } from '../stores/restored.js';
 import { systemClock } from '../system/clock.js';
 import { realSys, type Sys } from '../system/sys.js';
 import { ownAddresses } from '../temporal/own-addresses.js';
@@ -70,7 +71,15 @@ export async function createPorts(
     blobs,
     records,
     archive,
-    journal: createCallJournal({ calls, model, callOwner_ms: timings.callOwner_ms, sys, clock }),
+    journal: createCallJournal({
+      calls,
+      model,
+      callOwner_ms: timings.callOwner_ms,
+      sys,
+      clock,
+      // A shared store was not restored with the home: its journal knows every call.
+      ...(store.apart ? {} : { mayRepeat: repeatedCalls({ home, archive }, sys) }),
+    }),
     workspace: engine,
     repository,
     checkouts: createCheckouts({ home, host: await hostId(home), blobs }, engine, repository),

@@ -98,6 +98,8 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   'emend rehearse script.yaml --port 8077': { here: 'serves' },
   'emend doctor': { here: 'nothing' },
   'emend doctor --deep': { by: 'test/client/files/verify.test.ts' },
+  'emend backup ~/emend-2026-01-31.backup': { by: 'test/e2e/backup.test.ts' },
+  'emend restore ~/emend-2026-01-31.backup': { by: 'test/e2e/backup.test.ts' },
   'emend hosts': { by: 'test/e2e/hosts.test.ts' },
   'emend hosts --json': { by: 'test/e2e/hosts.test.ts' },
   'export EMEND_HOME=/srv/emend-2 EMEND_STORE=s3://emend/team': { by: 'test/e2e/hosts.test.ts' },

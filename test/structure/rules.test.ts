@@ -411,6 +411,10 @@ describe('sources', () => {
     'src/stores/directory/blobs.ts': "the store's own",
     'src/stores/directory/records.ts': "the store's own",
     'src/system/wheel.ts': 'what pip wrote into our scratch directory',
+    'src/client/files/backup.ts': "the home's own",
+    'src/client/files/backup-format.ts':
+      "the home's own, and a backup, of which no more than one chunk is read at a time",
+    'src/client/files/restore.ts': "the home's own, which it makes",
     'src/system/process-group.ts': "the kernel's own",
     'src/workspace/commands/cgroup.ts': "the kernel's own",
     'src/workspace/commands/memory-use.ts': "the kernel's own",

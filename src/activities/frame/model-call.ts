@@ -154,8 +154,8 @@ export async function callModel(
     return { outcome: 'secret_found', message, files, usage: recorded.usage };
   }
   if (recorded.outcome === 'call_lost') {
-    const message = `${recorded.usage.unknownCalls} calls for ${wanted.file} were interrupted before their answer was saved (maxUnknownCalls)`;
-    return { outcome: 'call_lost', message, usage: recorded.usage };
+    const { message = lostMessage(recorded.usage, wanted.file), usage } = recorded;
+    return { outcome: 'call_lost', message, usage };
   }
   const { answer, nonce, usage, request } = recorded;
   const estimate = estimateRequestTokens(request);
@@ -169,6 +169,9 @@ export async function callModel(
   const { text, unknown } = await restoreAnswer(ports, hidden, written, IN_JSON.has(wanted.format));
   return { outcome: 'answered', answer: { ...answer, text }, written, unknown, nonce, usage };
 }
+
+const lostMessage = ({ unknownCalls }: StepUsage, file: string): string =>
+  `${unknownCalls} calls for ${file} were interrupted before their answer was saved (maxUnknownCalls)`;
 
 // A call whose answer is one JSON object: asked again, told why, where the answer cannot be used.
 

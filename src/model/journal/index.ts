@@ -22,6 +22,7 @@ import {
 } from './records.js';
 import { toAnswer, readAttempts, usageOfCall, type RecordedAttempt } from './answer.js';
 import { attemptsOfStep } from './calls.js';
+import type { StepKey } from '../../shared/ids.js';
 import type { CallLog } from '../../stores/ports.js';
 import type { CallJournal, JournalAsk, ModelPort, CallOutcome } from '../ports.js';
 export { askOnce } from './answer.js';
@@ -35,11 +36,14 @@ export interface JournalOptions {
   readonly sys?: Sys;
   /** For what records say about when. Nothing is decided by it. */
   readonly clock?: Clock;
+  /** Returns why a call that the journal does not know may have been made before; null: it was not. */
+  readonly mayRepeat?: (stepKey: StepKey) => Promise<string | null>;
 }
 
 export const createCallJournal = (options: JournalOptions): CallJournal => {
   const { calls, model, callOwner_ms: owner_ms, sys = realSys, clock = systemClock } = options;
   const at = (): string => isoTime(clock);
+  const { mayRepeat = () => Promise.resolve(null) } = options;
 
   const recordCall = async (
     files: CallFiles,
@@ -119,6 +123,9 @@ export const createCallJournal = (options: JournalOptions): CallJournal => {
       } else if (input.signal.aborted) {
         throw cancelled();
       } else {
+        const message = await mayRepeat(input.key.stepKey);
+        if (message !== null)
+          return { outcome: 'call_lost', message, usage: usageOfCall(attempts) };
         const next = (attempts.at(-1)?.attempt ?? 0) + 1;
         try {
           if (await claimAttempt(files, call, next, input)) ours = next;

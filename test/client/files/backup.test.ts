@@ -1,0 +1,168 @@
+/** The file of a backup: a home comes out of it as it went in, and a file that is damaged anywhere restores nothing. */
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { backUp } from '../../../src/client/files/backup.js';
+import { restoreBackup } from '../../../src/client/files/restore.js';
+import { hostId } from '../../../src/stores/home.js';
+import { sealed } from '../../../src/system/sealed.js';
+import { sha256 } from '../../../src/system/hash.js';
+import { drawn, randomFrom, seed } from '../../support/seeded.js';
+
+let dir: string;
+let home: string;
+let file: string;
+beforeEach(async () => {
+  dir = realpathSync(mkdtempSync(join(tmpdir(), 'emend-backup-')));
+  home = join(dir, 'home');
+  file = join(dir, 'a.backup');
+  mkdirSync(home, { mode: 0o700 });
+  await hostId(home);
+});
+afterEach(() => {
+  rmSync(dir, { recursive: true, force: true });
+});
+
+const put = (path: string, content: string | Buffer, mode = 0o600): void => {
+  mkdirSync(dirname(join(home, path)), { recursive: true, mode: 0o700 });
+  writeFileSync(join(home, path), content, { mode });
+  chmodSync(join(home, path), mode);
+};
+const blob = (content: string): string => {
+  const hash = sha256(content);
+  put(`blobs/${hash.slice(0, 2)}/${hash}`, content, 0o400);
+  return hash;
+};
+const RUN = 'a'.repeat(32);
+const fill = (): void => {
+  const inner = blob('inner');
+  const outer = blob(`sha256:${inner}`);
+  put(`archive/${RUN}/log.jsonl`, `${sealed({ v: 2, ref: `sha256:${outer}` })}\n`);
+  put(`records/steps/${RUN}/preflight-1.json`, `${sealed({ v: 2 })}\n`);
+  put('server/db/temporal.sqlite', Buffer.alloc(2_500_000, 7));
+  put('server/db/temporal.sqlite-wal', 'w'.repeat(64));
+};
+const filesIn = (top: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    readdirSync(top, { recursive: true, encoding: 'utf8' })
+      .filter((path) => statSync(join(top, path)).isFile() && path !== 'restored.json')
+      .sort()
+      .map((path) => {
+        const { mode } = statSync(join(top, path));
+        return [path, `${(mode & 0o777).toString(8)} ${sha256(readFileSync(join(top, path)))}`];
+      }),
+  );
+
+test('a home comes back as it was: bytes, modes, and nothing that only a process needs', async () => {
+  fill();
+  const before = filesIn(home);
+  put('redo/x.y', 'log');
+  put('dev-server.json', '{}');
+  put(`records/steps/${RUN}/a.json.TMP-1-ab`, 'half');
+  const made = await backUp(home, file);
+  expect(made).toMatchObject({ database: true, damaged: [], files: Object.keys(before).length });
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  const there = join(dir, 'there');
+  const restored = await restoreBackup(file, there);
+  expect(filesIn(there)).toEqual(before);
+  expect(restored).toMatchObject({ home: there, from: home, host: await hostId(home) });
+  expect(statSync(there).mode & 0o777).toBe(0o700);
+  expect(readdirSync(dir).sort()).toEqual(['a.backup', 'home', 'there']);
+});
+
+test('a content that `emend gc` has moved aside is copied to its place; one that its directory did not list is found by its name', async () => {
+  fill();
+  const hash = sha256('inner');
+  const path = join(home, `blobs/${hash.slice(0, 2)}/${hash}`);
+  renameSync(path, `${path}.GC`);
+  await backUp(home, file);
+  await restoreBackup(file, join(dir, 'there'));
+  expect(filesIn(join(dir, 'there'))[`blobs/${hash.slice(0, 2)}/${hash}`]).toBe(`400 ${hash}`);
+});
+
+test('a backup is never overwritten, and a home that is not empty never replaced', async () => {
+  fill();
+  await backUp(home, file);
+  const bytes = readFileSync(file);
+  await expect(backUp(home, file)).rejects.toMatchObject({ problem: { code: 'usage' } });
+  expect(readFileSync(file).equals(bytes)).toBe(true);
+  const before = filesIn(home);
+  await expect(restoreBackup(file, home)).rejects.toMatchObject({
+    problem: { code: 'conflict', next: expect.stringContaining(`mv '${home}'`) },
+  });
+  expect(filesIn(home)).toEqual(before);
+  expect(readdirSync(dir).sort()).toEqual(['a.backup', 'home']);
+});
+
+test('a backup that cannot be written is named, and leaves nothing', async () => {
+  fill();
+  await expect(backUp(home, join(dir, 'none', 'a.backup'))).rejects.toMatchObject({
+    problem: {
+      code: 'disk',
+      message: expect.stringMatching(/^Writing the backup .*a\.backup failed/),
+    },
+  });
+  expect(readdirSync(dir)).toEqual(['home']);
+});
+
+test('a damaged content is named by the backup, and copied as it is', async () => {
+  fill();
+  const hash = sha256('inner');
+  put(`blobs/${hash.slice(0, 2)}/${hash}`, 'other', 0o600);
+  expect(await backUp(home, file)).toMatchObject({
+    damaged: [`blobs/${hash.slice(0, 2)}/${hash}`],
+  });
+});
+
+test('a backup with one changed byte, or cut off at any place, restores nothing', async () => {
+  fill();
+  rmSync(join(home, 'server'), { recursive: true });
+  await backUp(home, file);
+  const whole = readFileSync(file);
+  const random = randomFrom(seed);
+  const places = Array.from({ length: drawn(40, 400) }, () => Math.floor(random() * whole.length));
+  const refused = { problem: { code: expect.stringMatching(/^(?:disk|version_unknown)$/) } };
+  const there = join(dir, 'there');
+  for (const at of [0, whole.length - 1, ...places]) {
+    const changed = Buffer.from(whole);
+    changed[at] = (changed[at] ?? 0) ^ 0x10;
+    for (const bytes of [changed, whole.subarray(0, at)]) {
+      writeFileSync(file, bytes);
+      const outcome = await restoreBackup(file, there).catch((error: unknown) => error);
+      // A changed character of a seal changes nothing that is read.
+      if (outcome instanceof Error) expect(outcome).toMatchObject(refused);
+      else {
+        expect(filesIn(there)).toEqual(filesIn(home));
+        rmSync(there, { recursive: true });
+      }
+      expect(readdirSync(dir).sort()).toEqual(['a.backup', 'home']);
+    }
+  }
+});
+
+test('a file outside the home is refused', async () => {
+  const head = { v: 2, kind: 'emend-backup', at: '', home, host: '' };
+  const lines = (path: string): string =>
+    [head, { path, mode: 0o600, bytes: 0 }, { sha256: sha256('') }, { files: 1 }]
+      .map((line) => `${sealed(line)}\n`)
+      .join('');
+  for (const path of ['../out', '/etc/out', 'a/../../out', '', './out', '..']) {
+    writeFileSync(file, lines(path));
+    await expect(restoreBackup(file, join(dir, 'there'))).rejects.toMatchObject({
+      problem: { code: 'disk', message: expect.stringContaining('outside the home') },
+    });
+  }
+  expect(readdirSync(dir).sort()).toEqual(['a.backup', 'home']);
+});
