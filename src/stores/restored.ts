@@ -48,7 +48,7 @@ const beganAfter = ({ at }: RestoredNote, entries: readonly ArchiveEntry[]): boo
   entries.some((entry) => entry.kind === 'started' && entry.at >= at);
 
 /** Returns why a new call of a run may have been made and paid for before; null: it was not, or you have allowed it since. */
-export type MayRepeat = (stepKey: StepKey) => Promise<string | null>;
+type MayRepeat = (stepKey: StepKey) => Promise<string | null>;
 
 export const repeatedCalls = (
   { home, archive }: { readonly home: string; readonly archive: Pick<Archive, 'read'> },

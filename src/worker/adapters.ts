@@ -6,6 +6,9 @@ import { createCallJournal } from '../model/journal/index.js';
 import { createAnthropicModel } from '../model/index.js';
 import { hostId, type Machine } from '../stores/home.js';
 import { guardHome, openStores, storePaths, type Store } from '../stores/location.js';
+import type { CallJournal } from '../model/ports.js';
+import type { Timings } from '../shared/limits.js';
+import type { Stores } from '../stores/ports.js';
 import { repeatedCalls } from '../stores/restored.js';
 import { systemClock } from '../system/clock.js';
 import { realSys, type Sys } from '../system/sys.js';
@@ -42,8 +45,11 @@ export async function createPorts(
   const { sys } = guard;
   const { blobs, records, archive: plain, calls } = await openStores(home, store, sys);
   const archive = withPlanLog(plain, storePaths(home).planLog);
-  const model = createAnthropicModel({ env, streamIdle_ms: timings.streamIdle_ms });
   const clock = systemClock;
+  const journal = createJournal(
+    { env, home, sys, timings, usesBucket: store.objects !== null },
+    { calls, archive },
+  );
   const trust = createTrust({ home, sys });
   const commands = createLocalRunner(env, {
     beforeWriting: (workspace) => trust.recordBeforeCommand(workspace),
@@ -58,28 +64,14 @@ export async function createPorts(
     runs: { stateOfHolder: runs.stateOfHolder, tookOver: warnOfTakeOver(logger) },
   });
   const layers = createLayers({ home, blobs, commands });
-  const repository = createRepository({
-    home,
-    blobs,
-    engine,
-    commands,
-    layers,
-    sys,
-  });
+  const ofRepository = { home, blobs, engine, commands, layers, sys };
+  const repository = createRepository(ofRepository);
   return {
     checkHome: () => guard.check(),
     blobs,
     records,
     archive,
-    journal: createCallJournal({
-      calls,
-      model,
-      callOwner_ms: timings.callOwner_ms,
-      sys,
-      clock,
-      // A shared store was not restored with the home: its journal knows every call.
-      ...(store.apart ? {} : { mayRepeat: repeatedCalls({ home, archive }, sys) }),
-    }),
+    journal,
     workspace: engine,
     repository,
     checkouts: createCheckouts({ home, host: await hostId(home), blobs }, engine, repository),
@@ -94,6 +86,24 @@ export async function createPorts(
     endOf: (workflowId, wait_ms, signal) => runs.endOf(workflowId, wait_ms, signal),
   } satisfies ActivityPorts;
 }
+
+interface JournalSettings extends Required<Pick<PortsOptions, 'env' | 'home' | 'sys'>> {
+  readonly timings: Timings;
+  readonly usesBucket: boolean;
+}
+
+const createJournal = (
+  { env, home, sys, timings, usesBucket }: JournalSettings,
+  { calls, archive }: Pick<Stores, 'calls' | 'archive'>,
+): CallJournal => {
+  const { callOwner_ms, streamIdle_ms } = timings;
+  const model = createAnthropicModel({ env, streamIdle_ms });
+  const common = { calls, model, callOwner_ms, sys, clock: systemClock };
+  // A bucket was not restored with the home: its journal knows every call.
+  return usesBucket
+    ? createCallJournal(common)
+    : createCallJournal({ ...common, mayRepeat: repeatedCalls({ home, archive }, sys) });
+};
 
 const warnOfTakeOver =
   (logger: Logger) =>

@@ -14,16 +14,21 @@ afterEach(() => {
   rmSync(home, { recursive: true, force: true });
 });
 
-const AT = '2026-02-01T00:00:00.000Z';
-const NOTE = { at: AT, backupAt: '2026-01-31T00:00:00.000Z' };
+const RESTORED_AT = '2026-02-01T00:00:00.000Z';
+const NOTE = { at: RESTORED_AT, backupAt: '2026-01-31T00:00:00.000Z' };
 const PLAN = 'a'.repeat(32);
 const PHASE = `${PLAN}-p1-1`;
-const started = (at: string): ArchiveEntry => ({ id: 'started', at, kind: 'started', data: {} });
-const decided = (answer: string, at: string): ArchiveEntry => ({
+const started = (time: string): ArchiveEntry => ({
+  id: 'started',
+  at: time,
+  kind: 'started',
+  data: {},
+});
+const decided = (answer: string, time: string): ArchiveEntry => ({
   id: `event-${answer}`,
-  at,
+  at: time,
   kind: 'event',
-  data: { seq: 1, at: Date.parse(at), type: 'decided', answer },
+  data: { seq: 1, at: Date.parse(time), type: 'decided', answer },
 });
 const EARLY = '2026-01-30T00:00:00.000Z';
 const LATE = '2026-02-02T00:00:00.000Z';
@@ -47,7 +52,8 @@ test.each<[string, readonly ArchiveEntry[], boolean]>([
   await putRestoredNote(home, NOTE);
   const message = await mayRepeat({ [PLAN]: entries })(PLAN);
   expect(message === null).toBe(!asks);
-  if (asks) expect(message).toContain(`restored at ${AT} from a backup of ${NOTE.backupAt}`);
+  if (asks)
+    expect(message).toContain(`restored at ${RESTORED_AT} from a backup of ${NOTE.backupAt}`);
 });
 
 test('a phase that an older plan starts again asks, although its own run is new', async () => {

@@ -13,14 +13,16 @@ test('what was written is read, and JSON that nobody sealed', () => {
 
 test('one byte with one bit changed: the same value is read, or that it is damaged', () => {
   const bytes = Buffer.from(LINE);
-  for (let at = 0; at < bytes.length; at++)
+  for (let index = 0; index < bytes.length; index++)
     for (let bit = 0; bit < 8; bit++) {
       const changed = Buffer.from(bytes);
-      changed[at] = changed[at]! ^ (1 << bit);
+      changed[index] = changed[index]! ^ (1 << bit);
       const text = changed.toString();
       const read = unsealed(text);
-      if (typeof read === 'object') expect({ at, bit, read }).toEqual({ at, bit, read: VALUE });
-      else if (!text.includes('\0')) expect({ at, bit, read }).toEqual({ at, bit, read: 'damaged' });
+      if (typeof read === 'object')
+        expect({ index, bit, read }).toEqual({ index, bit, read: VALUE });
+      else if (!text.includes('\0'))
+        expect({ index, bit, read }).toEqual({ index, bit, read: 'damaged' });
     }
 });
 
