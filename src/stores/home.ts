@@ -198,8 +198,8 @@ const readIds = async (home: string, sys: Sys) => {
   const [bytes, copy] = await Promise.all(
     [own, hostIdCopy].map((path) => orNull(sys.readFile(path), ABSENT)),
   );
-  const idOf = (each: Uint8Array | null | undefined): string | null =>
-    each == null ? null : idIn(each, `The home at ${home}`, 'EMEND_HOME');
+  const idOf = (content: Uint8Array | null | undefined): string | null =>
+    content == null ? null : idIn(content, `The home at ${home}`, 'EMEND_HOME');
   return { id: idOf(bytes), copy: idOf(copy), isThere: bytes !== null || copy !== null };
 };
 

@@ -11,7 +11,7 @@ import type { Archive, ArchiveEntry } from './ports.js';
 /** Content of `restored.json`. */
 export interface RestoredNote {
   /** ISO time of the restore. */
-  readonly at: string;
+  readonly restoredAt: string;
   /** ISO time at which the backup began. */
   readonly backupAt: string;
 }
@@ -33,19 +33,17 @@ const restoredNote = (home: string, sys: Sys = realSys): Promise<RestoredNote | 
 /** Answers by which you allow calls. */
 const ALLOWING: readonly unknown[] = ['retry', 'regenerate', 'revise'];
 
-const isAllowedBy = ({ at }: RestoredNote, { kind, data }: ArchiveEntry): boolean => {
+const isAllowedBy = ({ restoredAt }: RestoredNote, { kind, data }: ArchiveEntry): boolean => {
   if (kind !== 'event' || typeof data !== 'object' || data === null) return false;
   const event = data as {
-    readonly type?: unknown;
-    readonly at?: unknown;
-    readonly answer?: unknown;
+    readonly [Field in 'type' | 'at' | 'answer']?: unknown;
   };
-  const isLater = typeof event.at === 'number' && event.at >= Date.parse(at);
+  const isLater = typeof event.at === 'number' && event.at >= Date.parse(restoredAt);
   return event.type === 'decided' && isLater && ALLOWING.includes(event.answer);
 };
 
-const beganAfter = ({ at }: RestoredNote, entries: readonly ArchiveEntry[]): boolean =>
-  entries.some((entry) => entry.kind === 'started' && entry.at >= at);
+const beganAfter = ({ restoredAt }: RestoredNote, entries: readonly ArchiveEntry[]): boolean =>
+  entries.some((entry) => entry.kind === 'started' && entry.at >= restoredAt);
 
 /** Returns why a new call of a run may have been made and paid for before; null: it was not, or you have allowed it since. */
 type MayRepeat = (stepKey: StepKey) => Promise<string | null>;
@@ -65,6 +63,6 @@ export const repeatedCalls = (
     // A phase may have been started again by a plan that is older than the restore.
     const first = plan === stepKey ? own : await archive.read(plan);
     if (beganAfter(note, first)) return null;
-    return `EMEND_HOME was restored at ${note.at} from a backup of ${note.backupAt}, and this run began before that. It may have made this call since, and the response is not in the backup. \`retry\` makes the call, which may pay for it a second time`;
+    return `EMEND_HOME was restored at ${note.restoredAt} from a backup of ${note.backupAt}, and this run began before that. It may have made this call since, and the response is not in the backup. \`retry\` makes the call, which may pay for it a second time`;
   };
 };

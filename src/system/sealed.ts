@@ -22,8 +22,8 @@ export const sealed = (value: object): string => {
 const sumIn = (text: string): string | null => {
   const seal = text.slice(-SEAL_CHARS);
   const sum = seal.slice(HEAD.length, -TAIL.length);
-  const wanted = `${HEAD}${sum}${TAIL}`;
-  const odd = wanted.split('').filter((char, index) => char !== seal[index]).length;
+  const pattern = `${HEAD}${sum}${TAIL}`;
+  const odd = pattern.split('').filter((char, index) => char !== seal[index]).length;
   return seal.length === SEAL_CHARS && odd <= 1 ? sum : null;
 };
 

@@ -103,8 +103,11 @@ test('an older copy beside a workspace that is further: the run asks before it m
     message: expect.stringContaining('was restored at'),
   });
   expect(s.rehearsal.requests().length - before).toBe(1);
-  const by = { name: 'tester', from: 'cli' } as const;
-  await decide(s.emend, run, { answer: 'retry', by, decision: decision!.id });
+  await decide(s.emend, run, {
+    answer: 'retry',
+    by: { name: 'tester', from: 'cli' },
+    decision: decision!.id,
+  });
   await eventually('the second call', () =>
     Promise.resolve(s.rehearsal.requests().length - before === 2),
   );

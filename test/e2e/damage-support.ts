@@ -20,7 +20,7 @@ export interface Damage {
   readonly path: string;
   readonly kind: (typeof KINDS)[number];
   /** Byte that is changed, or at which the file ends. */
-  readonly at: number;
+  readonly offset: number;
 }
 
 /** Files that Emend itself writes: damages of the server's database have a test of their own. */
@@ -38,12 +38,12 @@ export const damageOne = (home: string, random: () => number): Damage => {
   const one = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)]!;
   const files = damageable(home);
   const chosen = one([...new Set(files.map(kindOfFile))].sort());
-  const path = one(files.filter((each) => kindOfFile(each) === chosen));
-  const at = Math.floor(random() * statSync(join(home, path)).size);
-  return { path, kind: one(KINDS), at };
+  const path = one(files.filter((name) => kindOfFile(name) === chosen));
+  const offset = Math.floor(random() * statSync(join(home, path)).size);
+  return { path, kind: one(KINDS), offset };
 };
 
-export const inflict = (home: string, { path, kind, at }: Damage): void => {
+export const inflict = (home: string, { path, kind, offset }: Damage): void => {
   const full = join(home, path);
   if (kind === 'missing') {
     rmSync(full);
@@ -51,11 +51,11 @@ export const inflict = (home: string, { path, kind, at }: Damage): void => {
   }
   chmodSync(full, 0o600);
   if (kind === 'truncated') {
-    truncateSync(full, at);
+    truncateSync(full, offset);
     return;
   }
   const bytes = readFileSync(full);
-  bytes[at] = (bytes[at] ?? 0) ^ 0x10;
+  bytes[offset] = (bytes[offset] ?? 0) ^ 0x10;
   writeFileSync(full, bytes);
 };
 
@@ -115,15 +115,18 @@ const END_MS = 90_000;
 const answer = async (
   s: EveryState,
   run: ResolvedRun,
-  wanted: 'approve' | 'retry',
+  expected: 'approve' | 'retry',
 ): Promise<string | null> => {
   const { decision, result } = (await s.settle(run, END_MS / 1000)).status;
   if (decision === null) return result === null ? 'no decision' : null;
   const isMeant =
-    wanted === 'approve' ? decision.reason === 'approval' : decision.message.includes('hook');
+    expected === 'approve' ? decision.reason === 'approval' : decision.message.includes('hook');
   if (!isMeant) return `${decision.reason}: ${decision.message}`;
-  const by = { name: 'tester', from: 'cli' } as const;
-  await decide(s.emend, run, { answer: wanted, by, decision: decision.id });
+  await decide(s.emend, run, {
+    answer: expected,
+    by: { name: 'tester', from: 'cli' },
+    decision: decision.id,
+  });
   return null;
 };
 
@@ -158,12 +161,12 @@ const askedRuns = async (s: EveryState, state: State): Promise<readonly Resolved
 const finish = async (s: EveryState, state: State): Promise<string> => {
   const run = s.runs[state];
   if (state === 'hooked') mendHook(s);
-  const asked = await askedRuns(s, state);
-  for (const each of asked) {
-    const other = await answer(s, each, state === 'hooked' ? 'retry' : 'approve');
+  const waiting = await askedRuns(s, state);
+  for (const child of waiting) {
+    const other = await answer(s, child, state === 'hooked' ? 'retry' : 'approve');
     if (other !== null) return other;
   }
-  return endOf(s, run, state === 'plan' ? asked : []);
+  return endOf(s, run, state === 'plan' ? waiting : []);
 };
 
 export interface Followed {

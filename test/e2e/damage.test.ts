@@ -61,7 +61,7 @@ const check = (damage: Damage | null, found: Followed): void => {
   expect(Object.fromEntries(expected.map((state) => [state, ends[state]]))).toEqual(
     Object.fromEntries(expected.map((state) => [state, ENDS[state]])),
   );
-  for (const state of owners.filter((each) => OPEN_STATES.includes(each)))
+  for (const state of owners.filter((owner) => OPEN_STATES.includes(owner)))
     if (ends[state] !== ENDS[state]) expect(ends[state]).toMatch(NAMES);
 };
 

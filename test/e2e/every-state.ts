@@ -181,7 +181,7 @@ export async function everyState(): Promise<EveryState> {
   const s = await scene({}, rules, { env, home, repo: repos.get('waiting')! });
   const runs = await reach(s, repos);
   const endWorkers = (): Promise<unknown> =>
-    Promise.all(s.workers().map((each: WorkerProcess) => each.kill()));
+    Promise.all(s.workers().map((worker: WorkerProcess) => worker.kill()));
   const stop = async (): Promise<void> => {
     await endWorkers();
     await server?.stop();

@@ -88,7 +88,7 @@ test('the host id is made once and stays; one that is lost or damaged is written
       expect(await absentHome({ EMEND_HOME: dir })).toBeNull();
       expect(await isNewHome(dir)).toBe(false);
       expect(await hostId(dir)).toBe(id);
-      expect([own, hostIdCopy].map((each) => fs.readFileSync(each, 'utf8'))).toEqual([
+      expect([own, hostIdCopy].map((path) => fs.readFileSync(path, 'utf8'))).toEqual([
         whole,
         whole,
       ]);

@@ -15,7 +15,7 @@ afterEach(() => {
 });
 
 const RESTORED_AT = '2026-02-01T00:00:00.000Z';
-const NOTE = { at: RESTORED_AT, backupAt: '2026-01-31T00:00:00.000Z' };
+const NOTE = { restoredAt: RESTORED_AT, backupAt: '2026-01-31T00:00:00.000Z' };
 const PLAN = 'a'.repeat(32);
 const PHASE = `${PLAN}-p1-1`;
 const started = (time: string): ArchiveEntry => ({

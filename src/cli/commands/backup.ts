@@ -25,19 +25,19 @@ export const backup = async (io: Io, file: string, flags: JsonFlag): Promise<voi
   await requireHome(io.env);
   const home = await resolveHome(io.env);
   const { dir, apart } = await resolveStore(io.env, home);
-  const made = await backUp(home, resolve(io.cwd, file));
+  const result = await backUp(home, resolve(io.cwd, file));
   const store = apart ? dir : null;
-  printFound({ io, flags }, 'backup', { v: 1, store, ...made }, [
-    `${plain(made.path)}: ${count(made.files, 'file')}, ${count(made.bytes, 'byte')}. Restore it with: emend restore ${plain(shellWord(file))}`,
+  printFound({ io, flags }, 'backup', { v: 1, store, ...result }, [
+    `${plain(result.path)}: ${count(result.files, 'file')}, ${count(result.bytes, 'byte')}. Restore it with: emend restore ${plain(shellWord(file))}`,
   ]);
   if (store !== null)
     io.err(
       plain(`The store ${store} is not in it. Copy the store after this backup, never before it.`),
     );
-  if (made.damaged.length > 0)
+  if (result.damaged.length > 0)
     io.err(
       plain(
-        `${count(made.damaged.length, 'content')} did not match its hash and is in the backup as it is. See: emend doctor --deep`,
+        `${count(result.damaged.length, 'content')} did not match its hash and is in the backup as it is. See: emend doctor --deep`,
       ),
     );
 };
@@ -49,12 +49,12 @@ export const restore = async (io: Io, file: string, flags: JsonFlag): Promise<vo
   await refuseFullHome(home);
   const { host } = await headOfBackup(path);
   await refuseLiveHost(io, home, host);
-  const made = await restoreBackup(path, home);
+  const result = await restoreBackup(path, home);
   const found = await openRuns(io, home).catch(problemOn('store_unusable', 'disk'));
   const open = 'code' in found ? [] : found;
   if ('code' in found) io.err(plain(sentence(found)));
-  printFound({ io, flags }, 'restore', { v: 1, open, ...made }, [
-    `${plain(home)} is restored: ${count(made.files, 'file')}, as of ${made.backupAt}. Each matches its hash.`,
+  printFound({ io, flags }, 'restore', { v: 1, open, ...result }, [
+    `${plain(home)} is restored: ${count(result.files, 'file')}, as of ${result.backupAt}. Each matches its hash.`,
     ...noteOf(open),
   ]);
 };

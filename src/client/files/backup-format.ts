@@ -15,7 +15,7 @@ const LF = 0x0a;
 export interface BackupHead {
   readonly kind: 'emend-backup';
   /** ISO time at which the copy began. */
-  readonly at: string;
+  readonly createdAt: string;
   /** Where the home was. */
   readonly home: string;
   /** Id of its host. */
@@ -52,8 +52,10 @@ export class BackupWriter {
   }
 
   async #write(bytes: Uint8Array): Promise<void> {
-    for (let at = 0; at < bytes.length;)
-      at += (await this.#file.write(bytes, at, bytes.length - at, this.#end + at)).bytesWritten;
+    for (let done = 0; done < bytes.length;) {
+      const rest = bytes.length - done;
+      done += (await this.#file.write(bytes, done, rest, this.#end + done)).bytesWritten;
+    }
     this.#end += bytes.length;
   }
 
@@ -86,15 +88,15 @@ export class BackupWriter {
 
   async #copy(file: FileHandle, size: number, onChunk: (chunk: Buffer) => void): Promise<string> {
     const hash = createHash('sha256');
-    for (let left = size; left > 0;) {
-      const buffer = Buffer.alloc(Math.min(left, CHUNK_BYTES));
-      const { bytesRead } = await file.read(buffer, 0, buffer.length, size - left);
+    for (let remaining = size; remaining > 0;) {
+      const buffer = Buffer.alloc(Math.min(remaining, CHUNK_BYTES));
+      const { bytesRead } = await file.read(buffer, 0, buffer.length, size - remaining);
       if (bytesRead === 0) fail('busy', 'A file became shorter while it was copied.', 'Try again.');
       const chunk = buffer.subarray(0, bytesRead);
       hash.update(chunk);
       onChunk(chunk);
       await this.#write(chunk);
-      left -= bytesRead;
+      remaining -= bytesRead;
     }
     return hash.digest('hex');
   }
@@ -178,15 +180,15 @@ export class BackupReader {
     use: (chunk: Uint8Array) => Promise<void>,
   ): Promise<void> {
     const hash = createHash('sha256');
-    for (let left = bytes; left > 0;) {
-      const buffer = Buffer.alloc(Math.min(left, CHUNK_BYTES));
+    for (let remaining = bytes; remaining > 0;) {
+      const buffer = Buffer.alloc(Math.min(remaining, CHUNK_BYTES));
       const { bytesRead } = await this.#file.read(buffer, 0, buffer.length, this.#at);
       if (bytesRead === 0) return this.#damaged('it ends too early');
       const chunk = buffer.subarray(0, bytesRead);
       hash.update(chunk);
       await use(chunk);
       this.#at += bytesRead;
-      left -= bytesRead;
+      remaining -= bytesRead;
     }
     const { sha256 } = (await this.#line()) as { readonly sha256?: string };
     if (sha256 !== hash.digest('hex')) this.#damaged(`${path} does not match its hash`);

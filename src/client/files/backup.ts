@@ -64,8 +64,8 @@ export const backUp = async (home: string, path: string): Promise<Backup> => {
 
 const writeBackup = async (home: string, path: string): Promise<Backup> => {
   const temp = `${path}.TMP-${process.pid}`;
-  const at = new Date().toISOString();
-  const head = { kind: 'emend-backup', at, home, host: await hostId(home) } as const;
+  const createdAt = new Date().toISOString();
+  const head = { kind: 'emend-backup', createdAt, home, host: await hostId(home) } as const;
   await unlinkIfThere(realSys, temp);
   const writer = await BackupWriter.create(temp, head);
   try {
@@ -154,8 +154,8 @@ const copyDatabase = async ({ home, writer }: Copy): Promise<boolean> => {
     const state = await stateOf(path);
     if (state === null) return false;
     if (Date.now() - state.changed_ms > DATABASE_QUIET_MS) {
-      for (const each of ['', '-wal', '.cli-version'])
-        await writer.add(`${path}${each}`, { path: `${name}${each}`, mode: 0o600 });
+      for (const suffix of ['', '-wal', '.cli-version'])
+        await writer.add(`${path}${suffix}`, { path: `${name}${suffix}`, mode: 0o600 });
       const after = await stateOf(path);
       if (
         after?.changed_ms === state.changed_ms &&

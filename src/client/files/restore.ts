@@ -43,13 +43,13 @@ export const refuseFullHome = async (home: string): Promise<void> => {
 export const restoreBackup = async (path: string, home: string): Promise<Restored> => {
   await refuseFullHome(home);
   const staging = `${home}.RESTORE-${randomBytes(6).toString('hex')}`;
-  const at = new Date().toISOString();
+  const restoredAt = new Date().toISOString();
   return onDisk(`Restoring ${path} to ${home}`, async () => {
     const { reader, head } = await BackupReader.open(path);
     try {
       await ensureDir(realSys, staging);
       const files = await unpack(reader, path, staging);
-      const note = { at, backupAt: head.at };
+      const note = { restoredAt, backupAt: head.createdAt };
       await putRestoredNote(staging, note);
       await syncDirectories(staging);
       // Takes the place of an empty directory, and of nothing else.

@@ -71,8 +71,8 @@ test('a home comes back as it was: bytes, modes, and nothing that only a process
   put('redo/x.y', 'log');
   put('dev-server.json', '{}');
   put(`records/steps/${RUN}/a.json.TMP-1-ab`, 'half');
-  const made = await backUp(home, file);
-  expect(made).toMatchObject({ database: true, damaged: [], files: Object.keys(before).length });
+  const backup = await backUp(home, file);
+  expect(backup).toMatchObject({ database: true, damaged: [], files: Object.keys(before).length });
   expect(statSync(file).mode & 0o777).toBe(0o600);
   const there = join(dir, 'there');
   const restored = await restoreBackup(file, there);
@@ -135,10 +135,10 @@ test('a backup with one changed byte, or cut off at any place, restores nothing'
   const places = Array.from({ length: drawn(40, 400) }, () => Math.floor(random() * whole.length));
   const refused = { problem: { code: expect.stringMatching(/^(?:disk|version_unknown)$/) } };
   const there = join(dir, 'there');
-  for (const at of [0, whole.length - 1, ...places]) {
+  for (const offset of [0, whole.length - 1, ...places]) {
     const changed = Buffer.from(whole);
-    changed[at] = (changed[at] ?? 0) ^ 0x10;
-    for (const bytes of [changed, whole.subarray(0, at)]) {
+    changed[offset] = (changed[offset] ?? 0) ^ 0x10;
+    for (const bytes of [changed, whole.subarray(0, offset)]) {
       writeFileSync(file, bytes);
       const outcome = await restoreBackup(file, there).catch((error: unknown) => error);
       // A changed character of a seal changes nothing that is read.
@@ -153,7 +153,7 @@ test('a backup with one changed byte, or cut off at any place, restores nothing'
 });
 
 test('a file outside the home is refused', async () => {
-  const head = { v: 2, kind: 'emend-backup', at: '', home, host: '' };
+  const head = { v: 2, kind: 'emend-backup', createdAt: '', home, host: '' };
   const lines = (path: string): string =>
     [head, { path, mode: 0o600, bytes: 0 }, { sha256: sha256('') }, { files: 1 }]
       .map((line) => `${sealed(line)}\n`)
