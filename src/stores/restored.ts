@@ -35,9 +35,7 @@ const ALLOWING: readonly unknown[] = ['retry', 'regenerate', 'revise'];
 
 const isAllowedBy = ({ restoredAt }: RestoredNote, { kind, data }: ArchiveEntry): boolean => {
   if (kind !== 'event' || typeof data !== 'object' || data === null) return false;
-  const event = data as {
-    readonly [Field in 'type' | 'at' | 'answer']?: unknown;
-  };
+  const event = data as Partial<Record<'type' | 'at' | 'answer', unknown>>;
   const isLater = typeof event.at === 'number' && event.at >= Date.parse(restoredAt);
   return event.type === 'decided' && isLater && ALLOWING.includes(event.answer);
 };
