@@ -251,7 +251,7 @@ const claim = async (sys: Sys, temp: string, path: string, { bytes, ...modes }: 
 // ◆ JSON files carry the version of what is stored. Throw ProblemError `version_unknown` of another one, `disk` of one that is damaged.
 
 /** `why` ends the sentence. */
-const damaged = (path: string, why: string): never =>
+export const damaged = (path: string, why: string): never =>
   fail(
     'disk',
     `${path} is damaged: ${why}.`,

@@ -376,6 +376,22 @@ describeS3('a store in a bucket', () => {
     expect(what).toContain('unset EMEND_STORE');
   });
 
+  test('a damaged store-id is written again by a home that has used the bucket, and refuses a new home', async () => {
+    const { home, store } = await storeAt('knows the id', 'damaged-id');
+    const objectsOf = store.objects!;
+    const whole = Buffer.from((await objectsOf.get('store-id'))!).toString();
+    const flipped = whole.replace(store.id[0]!, store.id.startsWith('a') ? 'b' : 'a');
+    for (const [index, damage] of ['nonsense', flipped].entries()) {
+      await objectsOf.put('store-id', bytesOf(damage));
+      const refused = await failure(storeAt(`new to it ${index}`, 'damaged-id'));
+      expect(refused.message).toContain('contains no store id');
+      expect((await resolveStore(env, home)).id).toBe(store.id);
+      expect(Buffer.from((await objectsOf.get('store-id'))!).toString()).toBe(whole);
+    }
+    await objectsOf.remove('store-id');
+    expect((await failure(resolveStore(env, home))).message).toMatch(/but there is no store/);
+  });
+
   test('a bucket that another Emend made is refused, whichever home works with it', async () => {
     const { store } = await storeAt('made it', 'of-another-version');
     await store.objects!.put('store-id', bytesOf(`3 ${'a'.repeat(32)}\n`));
@@ -391,7 +407,7 @@ describeS3('a store in a bucket', () => {
   test('a home whose store.json has v 3 works with no store; extra fields are no matter', async () => {
     const { home, store } = await storeAt('notes', 'homes');
     const note = homePaths(home).storeNote;
-    const kept = JSON.parse(fs.readFileSync(note, 'utf8')) as object;
+    const { sum: _, ...kept } = JSON.parse(fs.readFileSync(note, 'utf8')) as { sum?: string };
     const plant = (value: object) => {
       fs.rmSync(note);
       fs.writeFileSync(note, JSON.stringify(value));

@@ -24,15 +24,15 @@ const OPEN_LISTED = 20; // bound: Open runs that `emend restore` names; of other
 export const backup = async (io: Io, file: string, flags: JsonFlag): Promise<void> => {
   await requireHome(io.env);
   const home = await resolveHome(io.env);
-  const { dir, apart } = await resolveStore(io.env, home);
+  const { dir, objects } = await resolveStore(io.env, home);
   const result = await backUp(home, resolve(io.cwd, file));
-  const store = apart ? dir : null;
+  const store = objects === null ? null : dir;
   printFound({ io, flags }, 'backup', { v: 1, store, ...result }, [
     `${plain(result.path)}: ${count(result.files, 'file')}, ${count(result.bytes, 'byte')}. Restore it with: emend restore ${plain(shellWord(file))}`,
   ]);
   if (store !== null)
     io.err(
-      plain(`The store ${store} is not in it. Copy the store after this backup, never before it.`),
+      plain(`The bucket ${store} is not in it. Copy the bucket after this backup, never before it.`),
     );
   if (result.damaged.length > 0)
     io.err(

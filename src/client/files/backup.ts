@@ -35,7 +35,7 @@ const PLACES = [
 /** Right in the home. */
 const FILES = ['host-id', 'host-id.copy', 'store.json', 'restored.json'];
 /** Files that are being written, and what only their process needs. */
-const SKIPPED = /\.TMP-\d+-|\.CLAIM\/|\/REPLAY-|\.damaged$/;
+const SKIPPED = /\.TMP-\d+-|\.CLAIM\/|\.damaged$/;
 
 export interface Backup {
   readonly path: string;

@@ -41,7 +41,7 @@ export const faultIn = (path: string, bytes: Uint8Array): string | null => {
   if (UNCHECKED.test(path)) return null;
   if (IDS.includes(path)) return faultOfId(bytes);
   const text = new TextDecoder().decode(bytes);
-  if (path.endsWith('.jsonl') || path.startsWith('redo/')) return faultOfLines(text);
+  if (path.endsWith('.jsonl')) return faultOfLines(text);
   return path.endsWith('.json') ? faultOfText(path, text.replace(/\n$/, '')) : null;
 };
 
@@ -97,10 +97,6 @@ const KINDS: readonly Kind[] = [
       'A run that needs it asks (engine_failed). Put aside, Emend forgets that a model may have written a configuration: read that first.',
   },
   { pattern: /^worktrees\//, effect: 'The worktree of a phase is not removed by itself.' },
-  {
-    pattern: /^redo\//,
-    effect: 'After a power cut Emend cannot bring back what only this log has.',
-  },
   {
     pattern: /^(?:host|store)-id/,
     effect: 'The next command writes it again, if its copy or `store.json` has the id.',

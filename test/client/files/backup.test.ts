@@ -68,7 +68,6 @@ const filesIn = (top: string): Readonly<Record<string, string>> =>
 test('a home comes back as it was: bytes, modes, and nothing that only a process needs', async () => {
   fill();
   const before = filesIn(home);
-  put('redo/x.y', 'log');
   put('dev-server.json', '{}');
   put(`records/steps/${RUN}/a.json.TMP-1-ab`, 'half');
   const backup = await backUp(home, file);
