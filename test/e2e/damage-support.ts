@@ -1,4 +1,4 @@
-/** Damages one file of a home, types the commands that its user would type then, and lets a worker bring every run to its end. */
+/** Damages one file of a home, types the commands that its user would type then, lets a worker bring every run to its end, and checks both. */
 import {
   chmodSync,
   readdirSync,
@@ -10,13 +10,15 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from '@jest/globals';
 import { main } from '../../src/cli/main.js';
 import { decide, resolveRun, showRun, type ResolvedRun } from '../../src/client/index.js';
 import { fakeIo } from '../cli/io.js';
+import { randomFrom, seed } from '../support/seeded.js';
 import { mendHook, OPEN_STATES, STATES, type EveryState, type State } from './every-state.js';
 
 const KINDS = ['flipped', 'truncated', 'missing'] as const;
-export interface Damage {
+interface Damage {
   readonly path: string;
   readonly kind: (typeof KINDS)[number];
   /** Byte that is changed, or at which the file ends. */
@@ -34,7 +36,7 @@ const kindOfFile = (path: string): string =>
   path.replaceAll(/[0-9a-f]{8,}|\d+/g, '*').replace(/^blobs\/.*/, 'blobs');
 
 /** Draws the kind of file first: there are far more contents than logs. */
-export const damageOne = (home: string, random: () => number): Damage => {
+const damageOne = (home: string, random: () => number): Damage => {
   const one = <T>(items: readonly T[]): T => items[Math.floor(random() * items.length)]!;
   const files = damageable(home);
   const chosen = one([...new Set(files.map(kindOfFile))].sort());
@@ -43,7 +45,7 @@ export const damageOne = (home: string, random: () => number): Damage => {
   return { path, kind: one(KINDS), offset };
 };
 
-export const inflict = (home: string, { path, kind, offset }: Damage): void => {
+const inflict = (home: string, { path, kind, offset }: Damage): void => {
   const full = join(home, path);
   if (kind === 'missing') {
     rmSync(full);
@@ -77,7 +79,7 @@ const contentsOf = (s: EveryState, state: State): ReadonlySet<string> => {
 };
 
 /** Runs that the damage may keep from their end. A content that only a history names, and the trust in a repository, may be any run's. */
-export const ownersIn = (s: EveryState, { path }: Damage): readonly State[] => {
+const ownersIn = (s: EveryState, { path }: Damage): readonly State[] => {
   const owners = STATES.filter((state) => path.includes(s.runs[state].stepKey));
   if (owners.length > 0) return owners;
   if (path.startsWith('trust/')) return STATES;
@@ -169,7 +171,7 @@ const finish = async (s: EveryState, state: State): Promise<string> => {
   return endOf(s, run, state === 'plan' ? waiting : []);
 };
 
-export interface Followed {
+interface Followed {
   /** Errors without a name. */
   readonly faults: readonly string[];
   /** Runs that neither `emend list` shows nor `emend doctor --deep` names. */
@@ -227,4 +229,61 @@ export const endsUnderWorker = async (s: EveryState): Promise<Partial<Record<Sta
     OPEN_STATES.map(async (state) => [state, await finish(s, state)] as const),
   );
   return Object.fromEntries(ends);
+};
+
+const ENDS: Readonly<Record<string, string>> = {
+  running: 'committed',
+  waiting: 'committed',
+  hooked: 'committed',
+  plan: 'completed',
+};
+/** After an end as above; the plan commits two phases, their merge and marks. */
+const COMMITS: Readonly<Record<State, number>> = {
+  running: 1,
+  waiting: 1,
+  applied: 0,
+  hooked: 1,
+  committed: 1,
+  aborted: 0,
+  terminated: 0,
+  plan: 5,
+};
+/** The message of a decision names the file, or the content in it. */
+const NAMES = /sha256:[0-9a-f]{8}|\/home\/|steps\//;
+
+/** Expects what a damage may change, and nothing else. `damage` null: nothing is damaged. */
+export const checkDamage = (s: EveryState, damage: Damage | null, found: Followed): void => {
+  const owners = damage === null ? [] : ownersIn(s, damage);
+  const others = STATES.filter((state) => !owners.includes(state));
+  expect(found.faults).toEqual([]);
+  expect(found.unlisted).toEqual([]);
+  expect(others.filter((state) => found.hidden.includes(state))).toEqual([]);
+  expect(found.paid).toBe(0);
+  for (const state of STATES)
+    expect({ state, many: found.commits[state] > COMMITS[state] }).toEqual({ state, many: false });
+  if (found.ends === null) return;
+  const ends = found.ends;
+  const expected = OPEN_STATES.filter((state) => others.includes(state));
+  expect(Object.fromEntries(expected.map((state) => [state, ends[state]]))).toEqual(
+    Object.fromEntries(expected.map((state) => [state, ENDS[state]])),
+  );
+  for (const state of owners.filter((owner) => OPEN_STATES.includes(owner)))
+    if (ends[state] !== ENDS[state]) expect(ends[state]).toMatch(NAMES);
+};
+
+/** Without a worker every fourth run is shown, each time others. */
+const SHOWN_EVERY = 4;
+
+/** Puts everything back, makes the n-th damage that the seed draws, and checks what follows. */
+export const tryDamage = async (s: EveryState, n: number, withWorker: boolean): Promise<void> => {
+  s.restore();
+  const damage = damageOne(s.home, randomFrom(seed + n));
+  inflict(s.home, damage);
+  const shown = STATES.filter((_, index) => withWorker || index % SHOWN_EVERY === n % SHOWN_EVERY);
+  const found = await whatFollows(s, { withWorker, shown });
+  try {
+    checkDamage(s, damage, found);
+  } catch (error) {
+    throw new Error(`damage ${n} of seed ${seed}: ${JSON.stringify(damage)}`, { cause: error });
+  }
 };

@@ -1,7 +1,12 @@
-/** docs/home.md has a row for each kind of file that real runs leave in a home, and no row that is about nothing. */
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+/**
+ * A home with runs in every state: docs/home.md has a row for each kind of its files, and no row that is about nothing; a backup holds them; a
+ * damaged one is named. damage.test.ts and backup.test.ts go on in `npm run test:long`.
+ */
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { seed } from '../support/seeded.js';
+import { endsUnderWorker, tryDamage, typed } from './damage-support.js';
 import { everyState, type EveryState } from './every-state.js';
 
 const PLACEHOLDERS: Readonly<Record<string, string>> = {
@@ -51,20 +56,27 @@ const rowsOf = (section: string, isRare: boolean): readonly Row[] => {
   });
 };
 
-const filesIn = (home: string): readonly string[] =>
-  readdirSync(home, { recursive: true, encoding: 'utf8' }).filter(
-    (path) => existsSync(join(home, path)) && statSync(join(home, path)).isFile(),
+/** Modes of the files of the home, by relative path. */
+const filesIn = (home: string): ReadonlyMap<string, number> =>
+  new Map(
+    readdirSync(home, { recursive: true, encoding: 'utf8' }).flatMap((path) => {
+      const found = statSync(join(home, path), { throwIfNoEntry: false });
+      return found?.isFile() === true ? [[path, found.mode & 0o777] as const] : [];
+    }),
   );
 
 let s: EveryState;
-/** Relative paths, while a worker and a server run and after their end. */
+/** While a worker and a server run, and after their end. */
+let modes: ReadonlyMap<string, number>;
 let files: readonly string[];
 beforeAll(async () => {
   s = await everyState();
   const atRest = filesIn(s.home);
   await s.startServer();
   await s.worker();
-  files = [...new Set([...atRest, ...filesIn(s.home)])];
+  modes = new Map([...atRest, ...filesIn(s.home)]);
+  files = [...modes.keys()];
+  await s.stop();
 }, 240_000);
 afterAll(() => s.close());
 
@@ -87,10 +99,42 @@ test('each row has such a file in that home, or says why few homes have one', ()
 });
 
 test('files are for this user alone, and contents cannot be written', () => {
-  const modes = files
-    .filter((path) => existsSync(join(s.home, path)) && !path.startsWith('server/'))
-    .map((path) => ({ path, mode: (statSync(join(s.home, path)).mode & 0o777).toString(8) }));
-  expect(
-    modes.filter(({ path, mode }) => mode !== (path.startsWith('blobs/') ? '400' : '600')),
-  ).toEqual([]);
+  const wrong = [...modes]
+    .filter(([path, mode]) => mode !== (path.startsWith('blobs/') ? 0o400 : 0o600))
+    .filter(([path]) => !path.startsWith('server/'));
+  expect(wrong).toEqual([]);
 });
+
+test('a backup that is made while a worker runs is whole, and its runs come to their ends in the home that it becomes', async () => {
+  s.restore();
+  const requests = s.rehearsal.requests().length;
+  const file = join(s.home, '..', 'home.backup');
+  await s.startServer();
+  await s.worker();
+  const done = async (...args: readonly string[]): Promise<string> => {
+    const result = await typed(s, ...args);
+    expect(result).toEqual({ ...result, code: 0 });
+    return result.text;
+  };
+  await done('backup', file);
+  await s.stop();
+  rmSync(s.home, { recursive: true });
+  await done('restore', file);
+  expect(await done('doctor', '--deep')).toMatch(/^ok /);
+  await s.startServer();
+  expect(await endsUnderWorker(s)).toEqual({
+    running: expect.stringMatching(/^(?:committed|unchanged)$/),
+    waiting: 'committed',
+    hooked: 'committed',
+    plan: 'completed',
+  });
+  expect(['running', 'waiting', 'hooked'].map((state) => s.commitsOf(state as 'running'))).toEqual([
+    1, 1, 1,
+  ]);
+  expect(s.rehearsal.requests().length).toBe(requests);
+  await s.stop();
+}, 120_000);
+
+test(`damaged files are named, and lose no other run (seed ${seed})`, async () => {
+  for (const n of [0, 1, 2]) await tryDamage(s, n, false);
+}, 120_000);
