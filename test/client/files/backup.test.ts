@@ -1,4 +1,5 @@
 /** The file of a backup: a home comes out of it as it went in, and a file that is damaged anywhere restores nothing. */
+import { execFileSync, spawnSync } from 'node:child_process';
 import {
   chmodSync,
   mkdirSync,
@@ -8,6 +9,7 @@ import {
   realpathSync,
   renameSync,
   rmSync,
+  rmdirSync,
   statSync,
   writeFileSync,
 } from 'node:fs';
@@ -20,6 +22,9 @@ import { hostId } from '../../../src/stores/home.js';
 import { sealed } from '../../../src/system/sealed.js';
 import { sha256 } from '../../../src/system/hash.js';
 import { drawn, randomFrom, seed } from '../../support/seeded.js';
+import { testIf } from '../../support/skipped.js';
+
+const canMount = process.getuid?.() === 0 && spawnSync('unshare', ['--mount', 'true']).status === 0;
 
 let dir: string;
 let home: string;
@@ -115,6 +120,42 @@ test('a backup that cannot be written is named, and leaves nothing', async () =>
   });
   expect(readdirSync(dir)).toEqual(['home']);
 });
+
+/** Runs `use` with a disk of so many KiB. */
+const withSmallDisk = async (size_kib: number, use: (disk: string) => Promise<void>) => {
+  const disk = join(dir, 'disk');
+  mkdirSync(disk);
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${size_kib}k`, 'none', disk]);
+  try {
+    await use(disk);
+  } finally {
+    execFileSync('umount', ['-l', disk]);
+    rmdirSync(disk);
+  }
+};
+/** The disk is full at the first line, in the database and after it. */
+const SIZES_KIB = [4, 64, 1024, 2440];
+const FULL = {
+  problem: { code: 'disk', message: expect.stringMatching(/^(?:Writing|Restoring) .*: ENOSPC/) },
+};
+
+testIf(canMount, 'a small disk needs the right to mount (run as root)').each(SIZES_KIB)(
+  'a backup to a disk of %i KiB, which is too small, is named, leaves nothing there and leaves the home as it is',
+  async (size_kib) => {
+    fill();
+    const before = filesIn(home);
+    await withSmallDisk(size_kib, async (disk) => {
+      await expect(backUp(home, join(disk, 'a.backup'))).rejects.toMatchObject(FULL);
+      expect(readdirSync(disk)).toEqual([]);
+    });
+    expect(filesIn(home)).toEqual(before);
+    expect((await backUp(home, file)).files).toBe(Object.keys(before).length);
+    await withSmallDisk(size_kib, async (disk) => {
+      await expect(restoreBackup(file, join(disk, 'home'))).rejects.toMatchObject(FULL);
+      expect(readdirSync(disk)).toEqual([]);
+    });
+  },
+);
 
 test('a damaged content is named by the backup, and copied as it is', async () => {
   fill();
