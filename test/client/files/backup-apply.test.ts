@@ -38,14 +38,14 @@ const callsOfApply = async (git: boolean): Promise<readonly number[]> => {
 const restoredAt = async (scene: Scene, call: number, ending: Ending): Promise<void> => {
   const file = join(scene.root, 'home.backup');
   await hostId(scene.home);
-  let backup: Promise<unknown> | null = null;
+  const copy: { backup: Promise<unknown> | null } = { backup: null };
   const shim = shimSys(realSys, {
     at: call,
     when: 'before',
     onwards: true,
     fault: async () => {
-      backup ??= backUp(scene.home, file);
-      if (ending !== 'goes on meanwhile') await backup;
+      copy.backup ??= backUp(scene.home, file);
+      if (ending !== 'goes on meanwhile') await copy.backup;
       if (ending === 'dies there')
         throw Object.assign(new Error('EIO: the process is dead'), { code: 'EIO' });
     },
@@ -56,7 +56,7 @@ const restoredAt = async (scene: Scene, call: number, ending: Ending): Promise<v
     .catch(() => null);
   expect(shim.fired()).toBe(true);
   if (ending !== 'dies there') expect(outcome).toMatchObject({ outcome: 'applied' });
-  await backup;
+  await copy.backup;
   rmSync(scene.home, { recursive: true });
   await restoreBackup(file, scene.home);
 };
