@@ -136,6 +136,5 @@ const textOf = (path: string): string => {
 /** Of the homes that a host's services have. */
 const idsOf = (dir: string): readonly string[] =>
   readdirSync(dir).flatMap(
-    (service) =>
-      /[0-9a-f]{32}/.exec(textOf(join(dir, service, 'emend', 'host-id')))?.[0] ?? [],
+    (service) => /[0-9a-f]{32}/.exec(textOf(join(dir, service, 'emend', 'host-id')))?.[0] ?? [],
   );

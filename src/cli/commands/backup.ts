@@ -32,7 +32,9 @@ export const backup = async (io: Io, file: string, flags: JsonFlag): Promise<voi
   ]);
   if (store !== null)
     io.err(
-      plain(`The bucket ${store} is not in it. Copy the bucket after this backup, never before it.`),
+      plain(
+        `The bucket ${store} is not in it. Copy the bucket after this backup, never before it.`,
+      ),
     );
   if (result.damaged.length > 0)
     io.err(
