@@ -138,14 +138,21 @@ export const fileName = (name: string): string =>
     ? `${name}.json`
     : fail('internal', `${JSON.stringify(name)} is not the name of an archive file.`);
 
+/** Returns whether the folder of a run has files but no log: their writer had written to the log before. */
+const hasLostLog = async (sys: Sys, place: string): Promise<boolean> =>
+  ((await orNull(sys.readdir(place), ABSENT)) ?? []).some((name) => name.endsWith('.json'));
+
+const logIn = (place: string): string => join(place, 'log.jsonl');
+
+const readEntries = async (sys: Sys, place: string): Promise<readonly ArchiveEntry[]> => {
+  const bytes = await orNull(sys.readFile(logIn(place)), ABSENT);
+  if (bytes !== null) return entriesOf([linesIn(bytes)]);
+  return entriesOf((await hasLostLog(sys, place)) ? [[]] : []);
+};
+
 export const createArchive = ({ dir, sys = realSys }: DiskStoreOptions): Archive => {
   const placeOf = (stepKey: StepKey): string => join(dir, placeName(stepKey));
-  const logOf = (stepKey: StepKey): string => join(placeOf(stepKey), 'log.jsonl');
-  /** It has other files: their writer had written to the log before. */
-  const hasLostLog = async (stepKey: StepKey): Promise<boolean> =>
-    ((await orNull(sys.readdir(placeOf(stepKey)), ABSENT)) ?? []).some((name) =>
-      name.endsWith('.json'),
-    );
+  const logOf = (stepKey: StepKey): string => logIn(placeOf(stepKey));
 
   /** Null: there is no log. */
   const changedOf = async (stepKey: StepKey): Promise<bigint | null> =>
@@ -158,7 +165,10 @@ export const createArchive = ({ dir, sys = realSys }: DiskStoreOptions): Archive
       // Whoever reads one that cannot be read is told why.
       const found = await together(keys, async (stepKey) => {
         const changed_ns = await changedOf(stepKey).catch(() => 0n);
-        return { stepKey, changed_ns: changed_ns ?? ((await hasLostLog(stepKey)) ? 0n : null) };
+        return {
+          stepKey,
+          changed_ns: changed_ns ?? ((await hasLostLog(sys, placeOf(stepKey))) ? 0n : null),
+        };
       });
       return found
         .flatMap(({ stepKey, changed_ns }) =>
@@ -192,14 +202,8 @@ export const createArchive = ({ dir, sys = realSys }: DiskStoreOptions): Archive
           ? null
           : await readJson(sys, join(place, last)).catch(nullOfOther);
       }),
-    read: async (stepKey) => {
-      const path = logOf(stepKey);
-      return onDisk(`Reading ${path}`, async () => {
-        const bytes = await orNull(sys.readFile(path), ABSENT);
-        if (bytes !== null) return entriesOf([linesIn(bytes)]);
-        return entriesOf((await hasLostLog(stepKey)) ? [[]] : []);
-      });
-    },
+    read: async (stepKey) =>
+      onDisk(`Reading ${logOf(stepKey)}`, () => readEntries(sys, placeOf(stepKey))),
     find,
     list: () => find(''),
   };

@@ -79,8 +79,8 @@ describe.each([
       const sides = [...new Set(sidesOf(scene))];
       expect({ call, recovered, sides, left: leftovers(scene.workspace) }).toEqual({
         call,
-        recovered: recovered.map((each) => ({
-          ...each,
+        recovered: recovered.map((change) => ({
+          ...change,
           did: expect.stringMatching(/^(?:finished|reverted)$/),
           conflicts: [],
         })),
