@@ -83,10 +83,10 @@ export type CallOutcome =
       readonly recorded: boolean;
     }
   /**
-   * As many calls as `maxUnknownCalls` allows were cut off, or the home was restored and the call may have been made before (`message`). A
-   * decision has to allow the next one.
+   * As many calls as `maxUnknownCalls` allows were cut off, or `message` explains why the call may have been made before. A decision has to
+   * allow the next one.
    */
-  | { readonly outcome: 'call_lost'; readonly message?: string; readonly usage: StepUsage }
+  | { readonly outcome: 'call_lost'; readonly message: string | null; readonly usage: StepUsage }
   | { readonly outcome: 'not_made'; readonly usage: StepUsage };
 
 /** US dollars per million tokens. Null means that the price is not known. */

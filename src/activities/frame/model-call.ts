@@ -154,8 +154,8 @@ export async function callModel(
     return { outcome: 'secret_found', message, files, usage: recorded.usage };
   }
   if (recorded.outcome === 'call_lost') {
-    const { message = lostMessage(recorded.usage, wanted.file), usage } = recorded;
-    return { outcome: 'call_lost', message, usage };
+    const { message, usage } = recorded;
+    return { outcome: 'call_lost', message: message ?? lostMessage(usage, wanted.file), usage };
   }
   const { answer, nonce, usage, request } = recorded;
   const estimate = estimateRequestTokens(request);

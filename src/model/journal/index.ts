@@ -119,7 +119,7 @@ export const createCallJournal = (options: JournalOptions): CallJournal => {
             why: 'owner_lost',
           });
       } else if (lost(attempts, input)) {
-        return { outcome: 'call_lost', usage: usageOfCall(attempts) };
+        return { outcome: 'call_lost', message: null, usage: usageOfCall(attempts) };
       } else if (input.signal.aborted) {
         throw cancelled();
       } else {
