@@ -20,7 +20,7 @@ const faultOfText = (path: string, text: string): string | null => {
   return EVIDENCE.test(path) || isKnown(read) ? null : 'another version of Emend wrote it';
 };
 
-/** The last line may be torn: a writer that was killed reported it to nobody. So may a line be that a later one closed. */
+/** The last line may be torn: a writer that was killed reported nothing that depends on it. So may a line that a later one closed. */
 const faultOfLines = (text: string): string | null => {
   if (text === '') return 'it is empty';
   const damaged = text

@@ -37,7 +37,7 @@ interface Seen {
   readonly named: Map<BlobRef, string>;
   /** Keys of runs that have a log. */
   readonly logged: Set<string>;
-  /** Keys of runs that have recorded calls: whoever makes one has written to the log of the run. */
+  /** Keys of runs that have recorded calls: the worker that makes one has written to the log of the run. */
   readonly called: Set<string>;
 }
 

@@ -135,7 +135,7 @@ export const createS3Archive = (objects: Objects, writer: string): Archive => {
       const pieces = await objects.list(`${placeOf(stepKey)}/`);
       const byLog = groupBy(pieces, ({ key }) => PARTS.exec(key)?.[2]);
       byLog.delete(undefined);
-      // Whoever kept a file had written to the log before: that is lost.
+      // The writer of a file had written to the log before: that is lost.
       if (byLog.size === 0) return entriesOf(pieces.length > 0 ? [[]] : []);
       const read = [...byLog.values()].map(async (found) => {
         const bytes = await Promise.all(
