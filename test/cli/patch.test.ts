@@ -489,6 +489,9 @@ Applied to 1 file in ${work}. \`emend undo\` reverts it.
   });
 });
 
+/** A stored JSON file as one that was never sealed: what is changed in it is found by its own checks. */
+const withoutSum = (text: string): string => text.replace(/,"sum":"[0-9a-f]{8}"\}\n$/, '}\n');
+
 describe('emend undo', () => {
   const twice = async (): Promise<void> => {
     put('a.txt', 'one\ntwo\nthree\n');
@@ -570,7 +573,7 @@ describe('emend undo', () => {
       const at = found.find((each) => each.endsWith(name))!;
       const path = join(transactions, at);
       const text = readFileSync(path, 'utf8');
-      const { v, ...record } = JSON.parse(text) as Record<string, unknown>;
+      const { v, ...record } = JSON.parse(withoutSum(text)) as Record<string, unknown>;
       for (const value of damaged(record)) {
         writeFileSync(path, JSON.stringify({ v, ...(value as object) }));
         await openRecord(realSys, transactions, dirname(at))
@@ -582,7 +585,9 @@ describe('emend undo', () => {
       }
       writeFileSync(
         path,
-        text.replace(/"files":\[.*?\]/, '"files":5').replace('"committed"', '"x"'),
+        withoutSum(text)
+          .replace(/"files":\[.*?\]/, '"files":5')
+          .replace('"committed"', '"x"'),
       );
       for (const command of ['undo', 'recover']) {
         const { out, err } = await emend([command]);
@@ -703,8 +708,8 @@ describe('emend undo', () => {
         found.find((each) => each.endsWith(`${name}.json`))!,
       ),
     ) as [string, string, string];
-    const text = readFileSync(plan, 'utf8');
-    const said = readFileSync(closed, 'utf8');
+    const text = withoutSum(readFileSync(plan, 'utf8'));
+    const said = withoutSum(readFileSync(closed, 'utf8'));
     const { token } = JSON.parse(text) as { token: string };
     for (const forged of [
       text.replace('"real":"a.txt"', '"real":"../outside/b.txt"'),

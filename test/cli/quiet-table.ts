@@ -195,6 +195,8 @@ export const ONLY_RESULTS: Readonly<Record<string, string>> = {
   diff: 'the diff, and the findings of guards',
   'evidence verify': 'what does not match',
   'hosts adopt': 'which host the home is now, and the runs that need it',
+  backup: 'the file, and how it is restored',
+  restore: 'the home, and runs that had not ended',
   replay: 'runs that would not replay',
   calls: 'calls, or the texts of one',
   mcp: 'messages of the protocol',

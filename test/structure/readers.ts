@@ -85,6 +85,7 @@ export const WITHOUT_ROW: Readonly<Record<string, string>> = {
   rollbackName: 'the name of a record',
   signText: 'it gives the text to ssh-keygen',
   splice: 'it is given places that a reader has found',
+  unsealed: 'JSON.parse, and one hash',
   verifyText: 'it gives the text to ssh-keygen',
   withRevision: 'parsePlan and outlineOf are its rows',
 };
