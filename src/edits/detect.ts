@@ -1,6 +1,8 @@
 /** What an answer says of itself: its format, and what looks like an edit outside of all that is read. */
 import type { AnswerFormat } from '../shared/formats.js';
 import { quoted } from '../shared/text.js';
+import { holdsCall, looksLikeCall } from './calls/arguments.js';
+import { CALL_TAG } from './calls/tags.js';
 import { CUT_INSIDE_FENCE, type Fence, Fences, isBareFence, openingFence } from './text/fence.js';
 import { type Json, readJson } from './text/json.js';
 import type { Reading, Reason } from './types.js';
@@ -13,6 +15,7 @@ const OPENINGS: readonly (readonly [AnswerFormat, RegExp])[] = [
   ['unified-diff', /^(?:diff --(?:git|cc|combined) \S|--- [^\n]*\n\+\+\+ |@@(?: |\r?$))/m],
   ['search-replace', /^(?:FILE: \S|FIND(?: @?\d+)?:[ \t\r]*$)/m],
   ['search-blocks', /^(?:<{5,9}|-{5,9}) SEARCH[ \t\r]*$/m],
+  ['xml-call', CALL_TAG],
   ['whole-file', /^(?:FILE|DELETE) \S/m],
 ];
 /** Where an answer's first line of a text format stands; -1: it has none. */
@@ -33,8 +36,11 @@ export const formatIn = (said: string): AnswerFormat | null => {
     answer.search(line),
     format,
   ]);
-  const json = jsonFormat(answer);
+  const json = jsonFormat(answer) ?? callIn(answer, holdsCall);
   if (json !== null) found.push(json);
+  const any = found.filter(([at]) => at >= 0);
+  // What lacks something is an edit only where nothing else is one.
+  if (any.length === 0) return callIn(answer, looksLikeCall)?.[1] ?? null;
   return found.filter(([at]) => at >= 0).sort(([a], [b]) => a - b)[0]?.[1] ?? null;
 };
 
@@ -61,6 +67,20 @@ const jsonFormat = (answer: string): [number, AnswerFormat] | null => {
   const key = at < 0 ? null : JSON_KEY.exec(answer.slice(at));
   if (key === null) return null;
   return [at, key[1] === 'operations' ? 'structured-edit' : 'string-replace'];
+};
+
+/** Where the first object or list is that holds a call of another tool's edit, as far as `isCall` says. */
+const callIn = (answer: string, isCall: (value: Json) => boolean): [number, AnswerFormat] | null => {
+  const start = /^[ \t]*(?=\{|\[\s*\{)|(?=\{[ \t]*")/gm;
+  for (let tried = 0; tried < JSON_CANDIDATES; tried += 1) {
+    const match = start.exec(answer);
+    if (match === null) return null;
+    const from = match.index + match[0].length;
+    const read = readJson(answer, from);
+    if (read.kind === 'value' && isCall(read.value)) return [match.index, 'string-replace'];
+    start.lastIndex = read.kind === 'value' ? read.end : from + 1;
+  }
+  return null;
 };
 
 /** Where an object may begin that another tool would read: at the start of a line, or before a key in quotes. */
@@ -149,7 +169,7 @@ export class Outside {
     const openings = OPENINGS.flatMap(([format, line]) =>
       format === 'whole-file' ? [] : [bare.search(line)],
     );
-    const objects = [jsonFormat(bare)?.[0] ?? -1, editObjectIn(bare)];
+    const objects = [jsonFormat(bare)?.[0] ?? -1, callIn(bare, holdsCall)?.[0] ?? -1, editObjectIn(bare)];
     const lineOf = (of: string, at: number): number =>
       at < 0 ? Infinity : of.slice(0, at).split('\n').length - 1;
     const malformed = MALFORMED.map((line) => lineOf(text, text.search(line)));

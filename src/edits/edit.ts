@@ -113,6 +113,12 @@ export interface TextEdit {
   readonly hint: Hint & {
     /** Every place where `before` stands is meant, not the only one. */
     readonly everywhere: boolean;
+    /** So many places are meant, as the response says; null: it does not say. */
+    readonly count: number | null;
+    /** `after` comes behind so many lines, or behind the last; `before` is empty. Null: the edit quotes text, or creates the file. */
+    readonly behind: number | 'end' | null;
+    /** Why a file that is there refuses an edit that creates it, in a sentence; null: `old_string` is empty. */
+    readonly creates: string | null;
   };
 }
 

@@ -9,6 +9,7 @@
  * was not the end. Fences (text/fence.ts) stay with the body for the format's reader; one that is not closed means that the answer was cut.
  */
 import { BODY, formatIn, JSON_CANDIDATES, openingOf, Outside, withoutIndent } from './detect.js';
+import { holdsCall } from './calls/arguments.js';
 import { closesFence, type Fence, isBareFence } from './text/fence.js';
 import { type Json, type JsonRead, isJsonObject, readJson } from './text/json.js';
 import type { Reason } from './types.js';
@@ -73,7 +74,7 @@ const EDIT_KEYS = ['operations', 'needs_lines', 'type', 'edits', 'old_string', '
 const isEdit = (value: Json | undefined): boolean =>
   Array.isArray(value)
     ? isEdit((value as readonly Json[])[0])
-    : isJsonObject(value) && EDIT_KEYS.some((key) => key in value);
+    : isJsonObject(value) && (EDIT_KEYS.some((key) => key in value) || holdsCall(value));
 
 type Edit = Readonly<{ from: number; read: Extract<JsonRead, { kind: 'value' }> }>;
 

@@ -68,9 +68,9 @@ const settle = (
   context: FormatContext,
 ): Pick<ReadResponse, 'reading' | 'files'> => {
   const settlement = new Settlement(context, notes);
-  const files = edits.some(({ hint }) => hint.rules.sections !== null)
-    ? settlement.takeSections(edits)
-    : settlement.takeFiles(edits);
+  const inSections = edits.filter(({ hint }) => hint.rules.sections !== null);
+  const others = inSections.length === 0 ? edits : edits.filter(({ hint }) => hint.rules.sections === null);
+  const files = settlement.takeSections(inSections) + settlement.takeFiles(others);
   return { reading: settlement.reading(summary), files };
 };
 

@@ -3,7 +3,7 @@ export const FORMATS = ['whole-file', 'unified-diff', 'structured-edit', 'search
 export type Format = (typeof FORMATS)[number];
 
 /** Forms that other tools taught models; read, never asked for. */
-export const DIALECTS = ['search-blocks', 'begin-patch', 'string-replace'] as const;
+export const DIALECTS = ['search-blocks', 'begin-patch', 'string-replace', 'xml-call'] as const;
 /** Whatever an answer may be written in. */
 export type AnswerFormat = Format | (typeof DIALECTS)[number];
 

@@ -124,6 +124,18 @@ const sayStrings: Writer = (change, manner) => {
   return json({ file_path: change.path, edits: said }, manner);
 };
 
+const sayTags: Writer = (change, manner) => {
+  const said = finds(change, manner, true).map(({ find, replace }) => {
+    const old = change.kind !== 'create' && replace.length === 0 ? body(find) : find.join('\n');
+    const fresh =
+      change.kind === 'create' || endsOpen(change, find, replace)
+        ? body(replace)
+        : replace.join('\n');
+    return `<invoke name="str_replace">\n<parameter name="path">${change.path}</parameter>\n<parameter name="old_string">${old}</parameter>\n<parameter name="new_string">${fresh}</parameter>\n</invoke>\n`;
+  });
+  return `${said.join('')}${complete(manner, 1, said.length)}`;
+};
+
 const WRITERS: Readonly<Record<AnswerFormat, Writer>> = {
   'whole-file': sayWholeFile,
   'structured-edit': sayStructured,
@@ -132,6 +144,7 @@ const WRITERS: Readonly<Record<AnswerFormat, Writer>> = {
   'search-blocks': saySearchBlocks,
   'begin-patch': sayPatch,
   'string-replace': sayStrings,
+  'xml-call': sayTags,
 };
 
 export const sayChange = (format: AnswerFormat, change: TrueChange, manner: Manner = {}): string =>

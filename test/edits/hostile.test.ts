@@ -34,6 +34,8 @@ const editOf: Record<AnswerFormat, (path: string, old: string, now: string) => s
     `*** Begin Patch\n*** Update File: ${path}\n@@\n-${old}\n+${now}\n*** End Patch\n`,
   'string-replace': (path, old, now) =>
     JSON.stringify({ file_path: path, old_string: old, new_string: now }),
+  'xml-call': (path, old, now) =>
+    `<invoke name="str_replace">\n<parameter name="path">${path}</parameter>\n<parameter name="old_string">${old}</parameter>\n<parameter name="new_string">${now}</parameter>\n</invoke>\n`,
 };
 const makeOf: Record<AnswerFormat, (path: string) => string> = {
   'whole-file': (path) => `FILE ${path}\nx\nEND FILE\n`,
@@ -44,6 +46,8 @@ const makeOf: Record<AnswerFormat, (path: string) => string> = {
   'search-blocks': (path) => `${path}\n<<<<<<< SEARCH\n=======\nx\n>>>>>>> REPLACE\n`,
   'begin-patch': (path) => `*** Begin Patch\n*** Add File: ${path}\n+x\n*** End Patch\n`,
   'string-replace': (path) => JSON.stringify({ file_path: path, old_string: '', new_string: 'x' }),
+  'xml-call': (path) =>
+    `<write_to_file>\n<path>${path}</path>\n<content>\nx\n</content>\n</write_to_file>\n`,
 };
 const FREE = { requireMarker: false, allowDelete: true, mayCreateUnder: [''] };
 

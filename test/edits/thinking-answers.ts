@@ -84,6 +84,8 @@ export const WRITE: Readonly<Record<AnswerFormat, (edit: OneLine, manner: Manner
     `*** Begin Patch\n*** Update File: ${path}\n@@\n-${before}\n+${after}\n*** End Patch\n`,
   'string-replace': ({ path, before, after }, manner) =>
     json({ file_path: path, old_string: before, new_string: after }, manner),
+  'xml-call': ({ path, before, after }) =>
+    `<invoke name="str_replace">\n<parameter name="path">${path}</parameter>\n<parameter name="old_string">${before}</parameter>\n<parameter name="new_string">${after}</parameter>\n</invoke>\n`,
 };
 
 /** The beginning of an edit that is never finished, with a fence that is never closed. */
@@ -96,6 +98,7 @@ const UNBALANCED: Readonly<Record<AnswerFormat, string>> = {
   'search-blocks': '```\nc.ts\n<<<<<<< SEARCH\nconst c = 1;\n=======\n',
   'begin-patch': '```\n*** Begin Patch\n*** Update File: c.ts\n@@\n-const c = 1;\n',
   'string-replace': '```json\n{"file_path": "c.ts", "old_string": "const c\n',
+  'xml-call': '```xml\n<write_to_file>\n<path>c.ts</path>\n<content>\nconst c = 99;\n',
 };
 
 /** Puts thinking around its text; each form ends where the next line of the answer begins. */

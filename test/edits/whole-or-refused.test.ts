@@ -85,6 +85,7 @@ const parts: Readonly<Record<AnswerFormat, () => readonly string[]>> = {
       1,
     )}\n`,
   ],
+  'xml-call': () => EDITS.map(callOf),
   'string-replace': () => [
     `${JSON.stringify(
       {
@@ -100,6 +101,9 @@ const parts: Readonly<Record<AnswerFormat, () => readonly string[]>> = {
     )}\n`,
   ],
 };
+
+const callOf = ({ path, at, token }: (typeof EDITS)[number]): string =>
+  `<replace_in_file>\n<path>${path}</path>\n<diff>\n<<<<<<< SEARCH\n${linesOf(path)[at] ?? ''}\n=======\n${now(token)}\n>>>>>>> REPLACE\n</diff>\n</replace_in_file>\n`;
 
 const isJson = (format: AnswerFormat): boolean =>
   format === 'structured-edit' || format === 'string-replace';

@@ -8,6 +8,7 @@ import { stringReplace } from './string-replace.js';
 import { structuredEdit } from './structured-edit/index.js';
 import { unifiedDiff } from './unified-diff/index.js';
 import { wholeFile } from './whole-file.js';
+import { xmlCall } from './xml-call.js';
 
 export const DIALECTS: Readonly<Record<AnswerFormat, Dialect>> = {
   'whole-file': wholeFile,
@@ -17,4 +18,5 @@ export const DIALECTS: Readonly<Record<AnswerFormat, Dialect>> = {
   'search-blocks': searchBlocks,
   'begin-patch': beginPatch,
   'string-replace': stringReplace,
+  'xml-call': xmlCall,
 };

@@ -26,8 +26,11 @@ export class StringSearch implements SearchedText<TextEdit, TextPlaces> {
 
   find(pass: PassName, edit: TextEdit): TextPlaces | Fault | null {
     if (pass === 'exact') {
-      const { everywhere } = edit.hint;
-      return this.#only(this.#text.find(edit.before, everywhere), null, everywhere);
+      const { everywhere, count } = edit.hint;
+      const places = this.#text.find(edit.before, everywhere);
+      if (count !== null && places.length > 0 && places.length !== count)
+        return otherCount(count, places.length);
+      return this.#only(places, null, everywhere);
     }
     return pass === 'trailing_space' || pass === 'lookalikes' ? this.#alike(pass, edit) : null;
   }
@@ -63,6 +66,11 @@ export class StringSearch implements SearchedText<TextEdit, TextPlaces> {
     return absentText(edit, this.#text);
   }
 }
+
+const otherCount = (count: number, found: number): Fault => ({
+  code: 'find_count',
+  message: `\`old_string\` occurs ${found === 1 ? 'once' : `${found} times`}, not ${count} times as the call says. Send the right number, or quote more surrounding text.`,
+});
 
 const repeatedText = (places: readonly Stretch[], text: StringText): Fault => {
   const lines = text.linesOf(places.slice(0, PLACES_REPORTED)).join(', ');

@@ -137,6 +137,15 @@ export class StringText {
     this.#written = [[0, text.length]];
   }
 
+  /** Puts whole lines behind the first `line` lines; the text has as many. */
+  insertLines(line: number, lines: string): void {
+    const { whole } = this;
+    let at = 0;
+    for (let passed = 0; passed < line; passed += 1) at = whole.indexOf('\n', at) + 1 || whole.length;
+    const isOpen = at > 0 && whole[at - 1] !== '\n';
+    this.replace([[at, at]], '', isOpen ? `\n${lines.replace(/\n$/, '')}` : lines);
+  }
+
   /** Puts `after` in place of stretches that all hold `before`. They are in order and do not overlap. */
   replace(stretches: readonly Stretch[], before: string, after: string): void {
     // What both have in common at their ends is not written by the edit.

@@ -18,6 +18,12 @@ const SAME_AND_ABSENT = `${SAME}, and do not occur in the file, so the answer ma
 const NOT_EMPTY =
   '`old_string` is empty, which creates a file, but the file exists. Quote text of the file.';
 const ABSENT = 'The file does not exist. Leave `old_string` empty to create it.';
+const NOWHERE = 'The file does not exist, so it has no line to insert behind. Create it instead.';
+const NO_TEXT = 'The text to insert is empty.';
+const MOVED =
+  'Edits before it in the answer moved lines, so it is not clear which line the number means. Send inserts first, or quote the lines around the place.';
+const UNCHECKED =
+  'Only a line number says where the text goes, and the tolerance `unchecked_lines` is off. Quote the line before the place as `old_string`, and send it with the new lines as `new_string`.';
 const ON_EARLIER =
   '`old_string` needs text that an earlier edit wrote. Quote the file as it was shown, and join the two edits.';
 
@@ -58,7 +64,8 @@ export class TextFile implements FileOfEdits<TextEdit> {
   #apply(edit: TextEdit): EditOutcome {
     const text = this.#text;
     const { before, after } = edit;
-    if (before === '') return this.#fill(after);
+    if (edit.hint.behind !== null) return this.#insert(edit, edit.hint.behind);
+    if (before === '') return this.#fill(edit);
     if (text === null) return refused('target_absent', ABSENT);
     const { tolerances: settings } = this.#options;
     const search = new StringSearch(text, settings);
@@ -85,13 +92,46 @@ export class TextFile implements FileOfEdits<TextEdit> {
   }
 
   /** Makes a file that does not exist, or one that is empty. */
-  #fill(after: string): EditOutcome {
+  #fill({ after, hint }: TextEdit): EditOutcome {
     const text = this.#text;
     if (text !== null && (text.whole !== '' || after === '' || text.isChanged))
-      return refused('file_exists', NOT_EMPTY);
+      return refused('file_exists', hint.creates ?? NOT_EMPTY);
     this.#text = text ?? new StringText('');
     this.#text.fill(after);
     return { kind: 'changed', tolerances: [] };
+  }
+
+  /** Puts lines behind a line that the edit names by its number. */
+  #insert(edit: TextEdit, behind: number | 'end'): EditOutcome {
+    const text = this.#text;
+    if (text === null) return refused('target_absent', NOWHERE);
+    if (edit.after === '') return refused('empty_content', NO_TEXT);
+    const { whole } = text;
+    const count = whole === '' ? 0 : text.lines.length - (whole.endsWith('\n') ? 1 : 0);
+    const line = behind === 'end' ? count : behind;
+    if (line > count)
+      return refused('out_of_range', `The file has ${count} lines, so nothing can stand behind line ${line}.`);
+    if (this.#hasMoved(line, count)) return refused('insert_unclear', MOVED);
+    const options = this.#options;
+    const isSure = line === 0 || line === count || isKnownBase(this.#path, options);
+    if (!isSure && !mayUse(edit, 'unchecked_lines', options.tolerances))
+      return refused('unchecked_lines', UNCHECKED);
+    const lines = edit.after.endsWith('\n') ? edit.after : `${edit.after}\n`;
+    text.insertLines(line, lines);
+    return { kind: 'changed', tolerances: isSure ? [] : [{ tolerance: 'unchecked_lines', line }] };
+  }
+
+  /** May a line number mean another place in the file as it was shown than in the text as the edits before left it? */
+  #hasMoved(line: number, count: number): boolean {
+    const text = this.#text;
+    if (text?.isChanged !== true || line === 0 || this.#base.length === 0) return false;
+    if (line === count && this.#base.length === count) return false;
+    const { lines } = text;
+    const isSame = (from: number, to: number): boolean => {
+      for (let at = from; at < to; at += 1) if (lines[at] !== this.#base.all[at]) return false;
+      return true;
+    };
+    return !isSame(0, line) && (this.#base.length !== count || !isSame(line, count));
   }
 
   plans(): readonly FilePlan[] {

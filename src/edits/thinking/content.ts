@@ -4,6 +4,7 @@
  */
 import type { AnswerFormat } from '../../shared/formats.js';
 import { JSON_CANDIDATES } from '../detect.js';
+import { readTagCall } from '../calls/tags.js';
 import { closesFence, type Fence } from '../text/fence.js';
 import { readJson } from '../text/json.js';
 
@@ -80,6 +81,7 @@ export class EditContent {
       (this.#reads('whole-file') ? this.#file(line) : null) ??
       (this.#reads('search-replace') ? this.#findBlock(line) : null) ??
       (this.#reads('search-blocks') ? this.#searchBlock(line) : null) ??
+      (this.#reads('xml-call') ? this.#call(line) : null) ??
       (this.#reads('unified-diff') ? this.#hunk(line, fence) : null);
     if (end !== null) {
       this.count += 1;
@@ -139,6 +141,15 @@ export class EditContent {
     const isEnd = (line: string): boolean =>
       line === end || (this.#format === null && /^END(?: \S{1,64})?$/.test(line));
     return this.#upTo(next, (line) => line.startsWith('END') && isEnd(line.trimEnd()));
+  }
+
+  /** Returns the offset behind the line on which a call in tags ends. */
+  #call({ text, next }: ResponseLine): number | null {
+    if (!text.trimStart().startsWith('<')) return null;
+    const read = readTagCall(this.#text, this.#text.lastIndexOf('\n', next - 2) + 1);
+    if (read === null || !('end' in read)) return null;
+    const end = this.#text.indexOf('\n', read.end);
+    return end < 0 ? this.#text.length : end + 1;
   }
 
   #searchBlock({ text, next }: ResponseLine): number | null {

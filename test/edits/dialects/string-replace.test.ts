@@ -2,7 +2,7 @@
 import { describe, expect, test } from '@jest/globals';
 import type { ApplyOptions } from '../../../src/edits/index.js';
 import * as say from '../told.js';
-import { STRING_EDITS } from '../../../src/edits/dialects/string-replace.js';
+import { CALL_EDITS } from '../../../src/edits/calls/call-reader.js';
 import { LOOSE_STRINGS, PLACES_REPORTED } from '../../../src/edits/locate/string-text.js';
 
 const textOf = (answer: unknown): string =>
@@ -29,7 +29,7 @@ describe('an answer that is no list of edits', () => {
     [{ file_path: 'a', edits: null }, 'invalid no_operations'],
     [of(), 'invalid no_edits'],
     [
-      of(...Array.from({ length: STRING_EDITS + 1 }, () => edit('x', 'y'))),
+      of(...Array.from({ length: CALL_EDITS + 1 }, () => edit('x', 'y'))),
       'invalid too_many_edits',
     ],
     [{ ...one, path: 'a' }, 'invalid unknown_key'],
@@ -56,8 +56,8 @@ describe('an answer that is no list of edits', () => {
     expect(told(answer, { a: 'x\n' })).toEqual({ a: 'y\n' });
   });
 
-  test(`${STRING_EDITS} edits are read`, () => {
-    const edits = Array.from({ length: STRING_EDITS }, (_, i) => edit(`<${i}>`, `(${i})`));
+  test(`${CALL_EDITS} edits are read`, () => {
+    const edits = Array.from({ length: CALL_EDITS }, (_, i) => edit(`<${i}>`, `(${i})`));
     const text = edits.map((_, i) => `<${i}>\n`).join('');
     expect(told(of(...edits), { a: text })).toEqual({
       a: text.replaceAll('<', '(').replaceAll('>', ')'),
@@ -320,7 +320,7 @@ describe('text that an earlier edit made', () => {
 test('at most ten refusals are told of a file, so strings that a large one lacks cost no pass each', () => {
   const line = (i: number): string => `const value${i} = compute(${i}, "\u201ctext\u201d");   `;
   const text = `${Array.from({ length: 20_000 }, (_, i) => line(i)).join('\n')}\n`;
-  const edits = Array.from({ length: STRING_EDITS }, (_, i) => edit(`absent ${i} nowhere`, 'x'));
+  const edits = Array.from({ length: CALL_EDITS }, (_, i) => edit(`absent ${i} nowhere`, 'x'));
   const refusals = Array.from({ length: 10 }, (_, i) => `find_absent ${i}`);
   const start = performance.now();
   expect(told(of(...edits), { a: text })).toBe(`refused ${refusals.join(', ')}`);

@@ -1,0 +1,430 @@
+/** From calls of other tools' edits to edits: which form a call has, whether it is complete, and what it asks for. */
+import { quoted } from '../../shared/text.js';
+import { beginPatch } from '../dialects/begin-patch.js';
+import { invalid, parsed, unread } from '../dialects/reader.js';
+import { searchBlocks } from '../dialects/search-blocks.js';
+import { unifiedDiff } from '../dialects/unified-diff/index.js';
+import { wholeFile } from '../dialects/whole-file.js';
+import type { Dialect, DialectRules, Edit, ParsedResponse, TextEdit } from '../edit.js';
+import { checkPath } from '../paths.js';
+import { answerIndex } from '../text/codec.js';
+import { isJsonObject, type Json } from '../text/json.js';
+import type { ParseContext, Reading, Reason } from '../types.js';
+import {
+  type Argument,
+  type CallForm,
+  type Meaning,
+} from './forms.js';
+import {
+  type Arguments,
+  argumentsOf,
+  besides,
+  bestForm,
+  type Call,
+  formsNamed,
+  jsonIn,
+  meaningByKeys,
+  missing,
+} from './arguments.js';
+
+export const CALL_EDITS = 1_000; // bound: Edits of the calls of one response: each passes over the text once more.
+const NAME_CHARS = 60; // bound: Characters of a call's name that a message quotes.
+const KEYS_NOTED = 10; // bound: Ignored keys that a note lists.
+
+/** How an argument is called where a call has no form of its own. */
+const USUAL: Readonly<Record<Argument, string>> = {
+  path: 'file_path',
+  old: 'old_string',
+  new: 'new_string',
+  all: 'replace_all',
+  count: 'expected_replacements',
+  edits: 'edits',
+  text: 'content',
+  after: 'insert_line',
+  before: 'line',
+  patch: 'input',
+  diff: 'diff',
+  command: 'command',
+  mode: 'mode',
+};
+const SEND_STRINGS =
+  'Send `{"file_path": …, "old_string": …, "new_string": …}`, with `old_string` exactly as in the file.';
+const UNREAD: Readonly<Record<string, string>> = {
+  NotebookEdit: `It names a cell, whose lines in the file are not known. ${SEND_STRINGS}`,
+  undo: 'Send the edit that restores the text.',
+  shell: `No command of a call is run, other than \`apply_patch\` with its patch. ${SEND_STRINGS}`,
+};
+
+/** What kind of edits a file gets; all edits of a file must be of one. */
+type Kind = 'text' | 'whole' | 'lines' | 'section';
+
+interface Told {
+  readonly call: Call;
+  readonly form: CallForm | null;
+  readonly args: Arguments;
+  /** Path of the call that the edit is one of; null: none. */
+  readonly outer: string | null;
+}
+
+/** Takes calls one after the other. A fault of one ends the reading. */
+export class CallReader {
+  readonly #context: ParseContext;
+  readonly #rules: DialectRules;
+  readonly #edits: Edit[] = [];
+  readonly #notes: Reason[] = [];
+  readonly #ignored = new Set<string>();
+  /** Contents of files that are written, by the number of their edit. */
+  readonly #written = new Map<number, string>();
+  #passed = 0;
+  #count = 0;
+  #section = 0;
+
+  readonly #lineOf: (object: Json) => number | null;
+  /** Line of the present call. */
+  #line: number | null = null;
+
+  /** `lineOf`: the 1-based line of the response where an object of it begins. */
+  constructor(context: ParseContext, rules: DialectRules, lineOf: (object: Json) => number | null = () => null) {
+    this.#context = context;
+    this.#rules = rules;
+    this.#lineOf = lineOf;
+  }
+
+  /** Number of edits that were read so far. */
+  get count(): number {
+    return this.#count;
+  }
+
+  take(call: Call): Reading | null {
+    return this.#take(call, null);
+  }
+
+  /** Returns all edits, or why they cannot be used. */
+  finish(notes: readonly Reason[] = []): ParsedResponse {
+    if (this.#count === 0) {
+      const why = this.#passed > 0 ? 'The answer contains only calls that edit nothing.' : 'The answer contains no edit.';
+      return unread(invalid('no_edits', why));
+    }
+    const fault = this.#mixed();
+    if (fault !== null) return unread(fault, this.#count);
+    const keys = [...this.#ignored].slice(0, KEYS_NOTED).map((key) => `\`${key}\``);
+    const own: Reason[] =
+      keys.length === 0 ? [] : [{ code: 'ignored_keys', message: `Keys without a meaning for the edit were ignored: ${keys.join(', ')}.` }];
+    return parsed(this.#edits, this.#count, [...notes, ...this.#notes, ...own]);
+  }
+
+  #take(call: Call, outer: string | null): Reading | null {
+    this.#line = call.line;
+    const args = argumentsOf(call.args);
+    const command = args.values.get('command')?.value;
+    const named = formsNamed(call.name, command);
+    const form = bestForm(named, args);
+    const told: Told = { call, form, args, outer };
+    if (args.stranger !== null) return this.#bad('unknown_key', this.#stranger(told, args.stranger));
+    if (form?.meaning === 'none') {
+      this.#passed += 1;
+      const name = call.name ?? String(command);
+      this.#notes.push({ code: 'call_ignored', message: `The call \`${name.slice(0, NAME_CHARS)}\` edits nothing and was ignored.` });
+      return null;
+    }
+    for (const key of args.ignored) this.#ignored.add(key);
+    return args.values.has('edits') ? this.#list(told) : this.#one(told);
+  }
+
+  /** Reads several edits, which may be given as JSON text, or one alone. */
+  #list(told: Told): Reading | null {
+    const { call, args, outer } = told;
+    const stated = args.values.get('edits')?.value ?? null;
+    const held = typeof stated === 'string' ? (jsonIn(stated) ?? null) : stated;
+    const items = isJsonObject(held) ? [held] : held;
+    if (!Array.isArray(items)) return this.#bad('no_operations', `\`${this.#keyOf(told, 'edits')}\` is not an array.`, null);
+    const beside = [...args.values].find(([argument]) => !['edits', 'path', 'mode', 'command', 'all'].includes(argument));
+    if (beside !== undefined) return this.#bad('unknown_key', this.#stranger(told, beside[1].key));
+    const path = args.values.has('path') ? this.#text(told, 'path') : outer;
+    if (typeof path !== 'string' && path !== null) return path;
+    let fault: Reading | null = null;
+    for (const item of items as readonly Json[]) {
+      const object = typeof item === 'string' ? jsonIn(item) : item;
+      fault ??= isJsonObject(object)
+        ? this.#take({ name: null, args: object, line: this.#lineOf(object) ?? call.line }, path)
+        : this.#bad('wrong_type', 'The edit is not an object.');
+    }
+    return fault;
+  }
+
+  /** Reads an edit: what it means, and whether all is there. */
+  #one(told: Told): Reading | null {
+    const { form, args, outer } = told;
+    const meaning = this.#meaningOf(told);
+    if (this.#count >= CALL_EDITS) {
+      const message = `The answer contains more than ${CALL_EDITS} edits; at most ${CALL_EDITS} are read.`;
+      return invalid('too_many_edits', message);
+    }
+    const lacking = missing(meaning, args, outer);
+    if (lacking.length > 0) return this.#bad('missing_key', this.#lacking(told, lacking));
+    const extra = besides(meaning, args);
+    if (extra !== null) return this.#bad('unknown_key', this.#stranger(told, extra));
+    if (meaning === 'unread' || meaning === 'none') {
+      const name = form?.names[0] ?? '';
+      return this.#bad('call_unread', `The answer looks like ${labelOf(told)}, which is not read. ${UNREAD[name] ?? UNREAD.undo ?? ''}`);
+    }
+    if (meaning === 'shell') return this.#shell(told);
+    if (meaning === 'patch') return this.#patch(told);
+    const path = args.values.has('path') ? this.#text(told, 'path') : outer;
+    if (path === null || path === '') return this.#bad('missing_key', this.#lacking(told, ['path']));
+    if (typeof path !== 'string') return path;
+    if (meaning === 'replace') return this.#replace(told, path);
+    if (meaning === 'insert') return this.#insert(told, path);
+    if (meaning === 'diff') return this.#diff(told, path);
+    return this.#whole(told, path, meaning);
+  }
+
+  #meaningOf({ form, args }: Told): Meaning {
+    const mode = args.values.get('mode')?.value;
+    if (form === null) return meaningByKeys(args) ?? 'replace';
+    if (mode === 'append' && form.meaning === 'write') return 'end';
+    return mode === 'create' && form.meaning === 'write' ? 'create' : form.meaning;
+  }
+
+  #replace(told: Told, path: string): Reading | null {
+    const [before, after] = [this.#text(told, 'old'), this.#text(told, 'new')];
+    if (typeof before !== 'string') return before;
+    if (typeof after !== 'string') return after;
+    const all = truthOf(told.args.values.get('all')?.value ?? false);
+    if (all === null) return this.#bad('wrong_type', `\`${this.#keyOf(told, 'all')}\` must be true or false.`);
+    const stated = told.args.values.get('count')?.value;
+    const count = stated === undefined ? null : numberOf(stated);
+    if (stated !== undefined && (count === null || count < 1))
+      return this.#bad('wrong_type', `\`${this.#keyOf(told, 'count')}\` must be a number of places.`);
+    const everywhere = all || (count !== null && count > 1);
+    this.#addText(told, path, { before, after, everywhere, count: count === 1 && all ? null : count, behind: null, creates: null });
+    return null;
+  }
+
+  #insert(told: Told, path: string): Reading | null {
+    const { values } = told.args;
+    const after = this.#text(told, values.has('text') ? 'text' : 'new');
+    if (typeof after !== 'string') return after;
+    const by = values.has('after') ? 'after' : 'before';
+    const line = numberOf(values.get(by)?.value ?? null);
+    if (line === null) return this.#bad('wrong_type', `\`${this.#keyOf(told, by)}\` must be the number of a line.`);
+    // Of `insert_content` 0 is the end of the file.
+    const before = line === 0 ? 'end' : line - 1;
+    this.#addText(told, path, { before: '', after, everywhere: false, count: null, behind: by === 'after' ? line : before, creates: null });
+    return null;
+  }
+
+  /** Reads what the whole file holds afterwards, or that it goes. */
+  #whole(told: Told, path: string, meaning: Meaning): Reading | null {
+    const hint = { index: this.#count, responseLine: told.call.line, section: this.#section, rules: wholeFile.rules };
+    if (meaning === 'delete') {
+      this.#add({ kind: 'delete', path, before: null, after: null, hint });
+      return null;
+    }
+    const text = this.#text(told, 'text');
+    if (typeof text !== 'string') return text;
+    if (meaning === 'write') {
+      this.#written.set(this.#count, text);
+      this.#add({ kind: 'write', path, before: null, after: answerIndex(text), hint: { ...hint, unfenced: false, refusal: null } });
+      return null;
+    }
+    const creates = `${path} exists already, and ${labelOf(told)} ${meaning === 'sketch' ? 'may leave lines out' : 'is for new files'}. ${SEND_STRINGS}`;
+    const behind = meaning === 'end' ? 'end' : null;
+    this.#addText(told, path, { before: '', after: text, everywhere: false, count: null, behind, creates });
+    return null;
+  }
+
+  #addText(
+    told: Told,
+    path: string,
+    { before, after, ...more }: Pick<TextEdit, 'before' | 'after'> & Pick<TextEdit['hint'], 'everywhere' | 'count' | 'behind' | 'creates'>,
+  ): void {
+    const hint = { index: this.#count, responseLine: told.call.line, section: null, rules: this.#rules, ...more };
+    const [old, fresh] = [before, after].map((text) => text.replaceAll('\r\n', '\n'));
+    this.#add({ kind: 'text', path, before: old ?? '', after: fresh ?? '', hint });
+  }
+
+  #add(edit: Edit): void {
+    this.#edits.push(edit);
+    this.#count += 1;
+    this.#section += 1;
+  }
+
+  #patch(told: Told): Reading | null {
+    const patch = this.#text(told, 'patch');
+    return typeof patch === 'string' ? this.#nested(told, beginPatch, patch, this.#context) : patch;
+  }
+
+  /** Reads the blocks, the patch or the hunks of one file. */
+  #diff(told: Told, path: string): Reading | null {
+    const diff = this.#text(told, 'diff');
+    if (typeof diff !== 'string') return diff;
+    const added = /^(?:\+.*(?:\n|$))+$/.test(diff);
+    if (added) return this.#nested(told, beginPatch, `*** Begin Patch\n*** Add File: ${path}\n${diff.replace(/\n$/, '')}\n*** End Patch`, this.#context);
+    const dialect = GRAMMARS.find(([opening]) => opening.test(diff))?.[1];
+    if (dialect === undefined) {
+      const message = `The \`${this.#keyOf(told, 'diff')}\` of ${labelOf(told)} has neither a block \`<<<<<<< SEARCH\` nor a hunk \`@@\`. Send one of them.`;
+      return this.#bad('call_unread', message);
+    }
+    const file = this.#context.files.get(path) ?? { bytes: null, text: null };
+    return this.#nested(told, dialect, diff, { ...this.#context, files: new Map([[path, file]]) }, path);
+  }
+
+  /** Reads the text of a call in the dialect that it is written in; `only`: the path that all of it must be about. */
+  #nested(told: Told, dialect: Dialect, body: string, context: ParseContext, only: string | null = null): Reading | null {
+    const { line } = told.call;
+    const inside = dialect.parse(body.replace(/\r\n/g, '\n'), { ...context, whole: true });
+    const { fault, edits, count } = inside;
+    if (fault !== null) return this.#inside(fault, told);
+    const other = only === null ? undefined : edits.find((edit) => edit.path !== only);
+    if (other !== undefined)
+      return this.#bad('names_differ', `${labelOf(told)} is about ${only ?? ''}, and its \`diff\` names ${other.path ?? 'another file'}. Send a call for each file.`);
+    for (const edit of edits) {
+      const { index, section } = edit.hint;
+      const hint = { ...edit.hint, index: index + this.#count, section: section === null ? null : section + this.#section, responseLine: line };
+      this.#edits.push({ ...edit, hint } as Edit);
+    }
+    this.#count += count;
+    this.#section += edits.length + 1;
+    return null;
+  }
+
+  /** Returns a fault of the text in a call, which says so. */
+  #inside(fault: Reading, told: Told): Reading {
+    if (fault.kind === 'plans') return fault;
+    const { line } = told.call;
+    const where = line === null ? '' : ` (line ${line} of the answer)`;
+    const reasons = fault.reasons.map((reason) => ({
+      ...reason,
+      ...(reason.index === undefined ? {} : { index: reason.index + this.#count }),
+      message: `In ${labelOf(told)}${where}: ${reason.message.replaceAll('of the answer', 'of its text')}`,
+    }));
+    return { ...fault, reasons };
+  }
+
+  /** Reads a shell command that is `apply_patch` with its patch, and nothing else. */
+  #shell(told: Told): Reading | null {
+    const stated = told.args.values.get('command')?.value ?? null;
+    const patch = patchInCommand(stated);
+    if (patch !== null) return this.#nested(told, beginPatch, patch, this.#context);
+    return this.#bad('call_unread', `The answer looks like a shell command. ${UNREAD.shell ?? ''}`);
+  }
+
+  /** Refuses a file that gets edits of several kinds, whose order would not be clear. */
+  #mixed(): Reading | null {
+    const kinds = new Map<string, Kind>();
+    for (const [i, edit] of this.#edits.entries()) {
+      const kind = kindOf(edit);
+      for (const path of pathsOf(edit)) {
+        const known = kinds.get(path);
+        if (known === undefined) kinds.set(path, kind);
+        else if (known === 'whole' && kind === 'text' && this.#becomesText(path, i)) kinds.set(path, 'text');
+        else if (known !== kind)
+          return invalid('calls_mixed', `${path} is edited by calls of different kinds. Send all edits of a file in one kind of call.`, edit.hint.index);
+      }
+    }
+    return null;
+  }
+
+  /** Makes a file that is written, and not there before, one that later edits change. Returns whether it could. */
+  #becomesText(path: string, before: number): boolean {
+    if ((this.#context.files.get(path)?.bytes ?? null) !== null) return false;
+    const at = this.#edits.findIndex((edit) => pathsOf(edit).includes(path));
+    const edit = this.#edits[at];
+    if (edit?.kind !== 'write' || at >= before) return false;
+    const after = (this.#written.get(edit.hint.index) ?? '').replaceAll('\r\n', '\n');
+    const { index, responseLine } = edit.hint;
+    const hint = { index, responseLine, section: null, rules: this.#rules, everywhere: false, count: null, behind: null, creates: null };
+    this.#edits[at] = { kind: 'text', path: edit.path, before: '', after, hint };
+    return true;
+  }
+
+  #text(told: Told, argument: Argument): string | Reading {
+    const value = told.args.values.get(argument)?.value;
+    if (typeof value === 'string') return value;
+    const key = this.#keyOf(told, argument);
+    return this.#bad('missing_key', `\`${key}\` must be a string.`);
+  }
+
+  #keyOf({ args, form }: Told, argument: Argument): string {
+    return args.values.get(argument)?.key ?? form?.keys[argument] ?? USUAL[argument];
+  }
+
+  #lacking(told: Told, lacking: readonly Argument[]): string {
+    const keys = lacking.map((argument) => `\`${this.#keyOf(told, argument)}\``).join(' and ');
+    if (told.form === null) return `The edit needs ${keys}.`;
+    return `The answer looks like ${labelOf(told)} without ${keys}. Send the call again with ${lacking.length > 1 ? 'them' : 'it'}.`;
+  }
+
+  #stranger(told: Told, key: string): string {
+    const { form } = told;
+    const own = form === null ? Object.values({ file_path: 'file_path', old_string: 'old_string', new_string: 'new_string', replace_all: 'replace_all' }) : Object.values(form.keys);
+    const whose = form === null ? 'An edit' : `The answer looks like ${labelOf(told)}, which`;
+    return `${whose} has no key ${quoted(key, NAME_CHARS)}; it has ${own.join(', ')}.`;
+  }
+
+  #bad(code: string, message: string, index: number | null = this.#count): Reading {
+    const isOfEdit = index !== null && this.#line !== null;
+    const lead = isOfEdit ? `Edit ${index + 1} (line ${this.#line} of the answer): ` : '';
+    return invalid(code, lead + message, index ?? undefined);
+  }
+}
+
+/** How each grammar of a `diff` begins. */
+const GRAMMARS: readonly (readonly [RegExp, Dialect])[] = [
+  [/^(?:<{5,9}|-{5,9}) SEARCH[ \t\r]*$/m, searchBlocks],
+  [/^\*\*\* Begin Patch[ \t\r]*$/m, beginPatch],
+  [/^@@/m, unifiedDiff],
+];
+
+/** A form as a message names it: "a Cline, Roo Code `write_to_file` call". */
+const labelOf = ({ form, call }: Told): string => {
+  const name = form?.command ?? call.name ?? form?.names[0];
+  if (form === null || name === undefined) return 'an edit';
+  const article = /^[AEIO]/.test(form.source) ? 'an' : 'a';
+  return `${article} ${form.source} \`${name.slice(0, NAME_CHARS)}\` call`;
+};
+
+const kindOf = ({ kind, hint }: Edit): Kind => {
+  if (hint.rules.sections !== null) return 'section';
+  if (kind === 'write' || kind === 'delete') return 'whole';
+  return kind === 'text' ? 'text' : 'lines';
+};
+
+/** The files that an edit is about, in normal form. */
+const pathsOf = (edit: Edit): readonly string[] => {
+  const names = edit.kind === 'file' ? [edit.path, edit.before, edit.after] : [edit.path];
+  const paths = names.flatMap((name) => {
+    if (name === null) return [];
+    const checked = checkPath(name);
+    return [checked.ok ? checked.path : name];
+  });
+  return [...new Set(paths)];
+};
+
+/** `true`, and its text; null: neither. */
+const truthOf = (value: Json): boolean | null => {
+  if (typeof value === 'boolean') return value;
+  const word = typeof value === 'string' ? value.trim().toLowerCase() : '';
+  if (word === 'true') return true;
+  return word === 'false' ? false : null;
+};
+
+/** A number from 0, and its text; null: none. */
+const numberOf = (value: Json): number | null => {
+  const text = typeof value === 'string' || typeof value === 'number' ? String(value).trim() : '';
+  return /^\d{1,9}$/.test(text) ? Number(text) : null;
+};
+
+const HEREDOC = /^\s*apply_patch\s+<<-?\s*(["']?)(\w+)\1[ \t]*\n([^]*?)\n\2\s*$/;
+
+/** Returns the patch that a command hands to `apply_patch`; null: the command does something else. */
+export const patchInCommand = (command: Json): string | null => {
+  const words = (Array.isArray(command) ? command : [command]) as readonly Json[];
+  if (!words.every((word) => typeof word === 'string')) return null;
+  const [program = '', ...rest] = words;
+  if (program === 'apply_patch' && rest.length === 1) return rest[0] ?? null;
+  const isShell = /^(?:\/bin\/|\/usr\/bin\/)?(?:bash|sh|zsh)$/.test(program) && /^-l?c$/.test(rest[0] ?? '');
+  const script = isShell && rest.length === 2 ? (rest[1] ?? '') : words.length === 1 ? program : '';
+  return HEREDOC.exec(script.replace(/\r\n/g, '\n'))?.[3] ?? null;
+};

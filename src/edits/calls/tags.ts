@@ -1,0 +1,248 @@
+/**
+ * Calls that are written as tags. One call is read from where it opens to its closing tag:
+ *
+ *   <write_to_file> <path>…</path> <content>…</content> </write_to_file>                              Cline, Roo Code
+ *   <invoke name="str_replace"> <parameter name="path">…</parameter> </invoke>                        Claude
+ *   <function=edit> <parameter=path>…</parameter> </function>                                         Qwen
+ *   <tool_call> { "name": …, "arguments": … } </tool_call>                                            Hermes, Qwen
+ *   <boltAction type="file" filePath="…"> content </boltAction>                                       bolt.new, Lovable
+ *
+ * A value ends at the first closing tag that another argument, or the end of the call, follows. Where a second end of the call stands behind
+ * it, the content may hold tags of its own, and the call is refused.
+ */
+import { type Json, readJson } from '../text/json.js';
+import { argumentOf, argumentsOf, plainKey, unwrapped } from './arguments.js';
+import { CALL_FORMS } from './forms.js';
+
+/** Names of calls that are tags of their own. */
+const TAG_NAMES: readonly string[] = [
+  ...new Set(
+    CALL_FORMS.flatMap(({ names, meaning }) =>
+      meaning === 'none' || meaning === 'unread' ? [] : names,
+    ).filter((name) => /[_-]/.test(name)),
+  ),
+];
+/** Names of calls whose arguments are attributes. */
+const WITH_ATTRIBUTES = ['file', 'boltAction', 'lov-write'];
+const NAMED = `(?:${TAG_NAMES.join('|')})(?=>)|(?:${WITH_ATTRIBUTES.join('|')})(?=[ \\t][^>\\n]*path=)`;
+const OPENING = `<(?:(?:antml:)?invoke[ \\t]+name=|function=\\w|(?:tool_call|tool_use|function_call)>\\s*(?:[{[]|<function=)|${NAMED})`;
+/** Where a line opens a call. */
+export const CALL_TAG = new RegExp(`^[ \\t]*${OPENING}`, 'm');
+/** A line that only stands around calls. */
+export const AROUND_CALLS =
+  /^[ \t]*(?:<\/?(?:antml:)?(?:function_calls|tool_calls|tool_call|tool_use)>|<\/?boltArtifact\b[^>]*>|<\/?lov-code>)[ \t]*$/;
+
+/** A call in tags, and where it ends. */
+export interface TagCall {
+  readonly calls: readonly {
+    readonly name: string | null;
+    readonly args: Readonly<Record<string, Json>>;
+  }[];
+  /** The offset behind the closing tag. */
+  readonly end: number;
+}
+export interface TagFault {
+  readonly code: string;
+  readonly message: string;
+  /** The text ends within the call. */
+  readonly isOpen: boolean;
+}
+
+/** How a shape writes its call and its arguments. */
+interface Shape {
+  readonly name: string;
+  readonly close: string;
+  /** The opening tag of an argument, at the present offset; its first group is the key. */
+  readonly argument: RegExp;
+  readonly closeOf: (key: string) => string;
+  /** Values are what stands between their tags, without the line ends next to them. */
+  readonly isTrimmed: boolean;
+}
+
+/** Reads the call that opens at `offset`, blanks before it aside. Null: none does. */
+export const readTagCall = (text: string, offset: number): TagCall | TagFault | null => {
+  const from = offset + (/^[ \t]*/.exec(text.slice(offset, offset + 200))?.[0].length ?? 0);
+  const stop = text.indexOf('>', from);
+  if (text[from] !== '<' || stop < 0) return null;
+  const tag = text.slice(from, stop + 1);
+  if (tag.length > 1_000 || !CALL_TAG.test(text.slice(from, stop + 200))) return null;
+  const wrapper = /^<(tool_call|tool_use|function_call)>$/.exec(tag)?.[1];
+  if (wrapper !== undefined) return readWrapped(text, stop + 1, wrapper);
+  const attributes = new RegExp(`^<(${WITH_ATTRIBUTES.join('|')})[ \\t]`).exec(tag)?.[1];
+  if (attributes !== undefined) return readAttributes(text, { tag, name: attributes, from: stop + 1 });
+  return readArguments(text, stop + 1, shapeOf(tag));
+};
+
+const shapeOf = (tag: string): Shape => {
+  const invoked = /^<(antml:)?invoke[ \t]+name=["']?([^"'>\s]+)/.exec(tag);
+  if (invoked !== null) {
+    const space = invoked[1] ?? '';
+    return {
+      name: invoked[2] ?? '',
+      close: `</${space}invoke>`,
+      argument: new RegExp(`<${space}parameter[ \\t]+name=["']?([^"'>\\s]+)["']?[^>\\n]*>`, 'y'),
+      closeOf: () => `</${space}parameter>`,
+      isTrimmed: false,
+    };
+  }
+  const called = /^<function=["']?([^"'>\s]+)/.exec(tag)?.[1];
+  if (called !== undefined)
+    return {
+      name: called,
+      close: '</function>',
+      argument: /<parameter=["']?([^"'>\s]+)["']?>/y,
+      closeOf: () => '</parameter>',
+      isTrimmed: true,
+    };
+  const name = tag.slice(1, -1);
+  return {
+    name,
+    close: `</${name}>`,
+    argument: /<([A-Za-z_]\w*)>/y,
+    closeOf: (key) => `</${key}>`,
+    isTrimmed: true,
+  };
+};
+
+const cut = (name: string): TagFault => ({
+  code: 'cut_inside_call',
+  message: `The call \`${name}\` has no closing tag. Send the whole call.`,
+  isOpen: true,
+});
+const unclear = (name: string): TagFault => ({
+  code: 'call_unclear',
+  message: `The call \`${name}\` may end in several places, as its text holds the same tags. Send the edit in another form, for example as JSON.`,
+  isOpen: false,
+});
+const strange = (name: string, found: string): TagFault => ({
+  code: 'call_unclear',
+  message: `In the call \`${name}\` stands ${JSON.stringify(found.slice(0, 60))} where a tag of an argument should. Send each argument in its tags, and nothing between them.`,
+  isOpen: false,
+});
+
+const skipSpace = (text: string, from: number): number => {
+  let at = from;
+  while (at < text.length && /\s/.test(text.charAt(at))) at += 1;
+  return at;
+};
+
+/** Returns whether the end of a call is the only one: no other stands behind it before the next call of this name. */
+const isOnlyEnd = (text: string, end: number, close: string, open: string): boolean => {
+  const again = text.indexOf(close, end);
+  if (again < 0) return true;
+  const next = text.indexOf(open, end);
+  return next >= 0 && next < again;
+};
+
+/** Reads `<tool_call>` around JSON, or around a call in another shape. */
+const readWrapped = (text: string, from: number, wrapper: string): TagCall | TagFault => {
+  const start = skipSpace(text, from);
+  const close = `</${wrapper}>`;
+  const inside = text.startsWith('<function=', start) ? readTagCall(text, start) : null;
+  if (inside !== null) {
+    if (!('end' in inside)) return inside;
+    const behind = skipSpace(text, inside.end);
+    return { ...inside, end: text.startsWith(close, behind) ? behind + close.length : inside.end };
+  }
+  const read = readJson(text, start);
+  if (read.kind === 'open') return cut(wrapper);
+  if (read.kind === 'broken')
+    return { code: 'not_json', message: `The call in \`<${wrapper}>\` is no JSON: ${read.message}.`, isOpen: false };
+  const behind = skipSpace(text, read.end);
+  if (!text.startsWith(close, behind))
+    return behind >= text.length ? cut(wrapper) : strange(wrapper, text.slice(behind));
+  return { calls: unwrapped(read.value).calls, end: behind + close.length };
+};
+
+/** Reads a call whose arguments are attributes, and whose content stands between its tags. */
+const readAttributes = (
+  text: string,
+  { tag, name, from }: { readonly tag: string; readonly name: string; readonly from: number },
+): TagCall | TagFault => {
+  const close = `</${name}>`;
+  const end = text.indexOf(close, from);
+  if (end < 0) return cut(name);
+  if (!isOnlyEnd(text, end + close.length, close, `<${name} `)) return unclear(name);
+  const args: Record<string, Json> = {};
+  for (const [, key = '', value = ''] of tag.matchAll(/([\w-]+)=["']([^"']*)["']/g)) args[key] = value;
+  if (name === 'boltAction' && args.type !== 'file')
+    return { code: 'call_unread', message: `The action ${JSON.stringify(args.type ?? null)} edits no file. Send the edits alone.`, isOpen: false };
+  args.content = withoutEnds(withoutData(text.slice(from, end)));
+  return { calls: [{ name, args }], end: end + close.length };
+};
+
+/** Tags that only group arguments: those of several files are a call each. */
+const GROUPS = new Set(['args', 'file', 'edits', 'edit']);
+
+const readArguments = (text: string, from: number, shape: Shape): TagCall | TagFault => {
+  const { name, close, argument, closeOf, isTrimmed } = shape;
+  const groups: Record<string, Json>[] = [{}];
+  for (let at = skipSpace(text, from); ; at = skipSpace(text, at)) {
+    if (at >= text.length) return cut(name);
+    if (text.startsWith(close, at)) {
+      const end = at + close.length;
+      if (!isOnlyEnd(text, end, close, text.slice(from - close.length + 1, from))) return unclear(name);
+      const calls = groups.filter((args) => Object.keys(args).length > 0);
+      return { calls: (calls.length === 0 ? [{}] : calls).map((args) => ({ name, args })), end };
+    }
+    const grouping = isTrimmed ? /^<(\/?)(\w+)>/.exec(text.slice(at, at + 20)) : null;
+    if (grouping !== null && GROUPS.has(grouping[2] ?? '')) {
+      if (grouping[1] === '' && grouping[2] !== 'args' && grouping[2] !== 'edits') groups.push({});
+      at += grouping[0].length;
+      continue;
+    }
+    argument.lastIndex = at;
+    const opened = argument.exec(text);
+    const key = opened?.[1];
+    if (opened === null || key === undefined) return strange(name, text.slice(at));
+    const start = at + opened[0].length;
+    const value = valueIn(text, start, { ...shape, close }, closeOf(key));
+    if (value === null) return cut(name);
+    const args = groups.at(-1) ?? {};
+    if (key in args) return strange(name, text.slice(at));
+    args[key] = isTrimmed || isWord(key) ? plain(key, value.text) : value.text;
+    at = value.end;
+  }
+};
+
+/** Returns a value up to the closing tag behind which the call goes on or ends. Null: there is none. */
+const valueIn = (
+  text: string,
+  start: number,
+  { close, argument }: Shape,
+  closing: string,
+): { readonly text: string; readonly end: number } | null => {
+  const data = /^\s*<!\[CDATA\[/.exec(text.slice(start, start + 40));
+  const first = data === null ? start : text.indexOf(']]>', start);
+  if (first < 0) return null;
+  for (let at = text.indexOf(closing, first); at >= 0; at = text.indexOf(closing, at + 1)) {
+    const end = at + closing.length;
+    const next = skipSpace(text, end);
+    argument.lastIndex = next;
+    const key = argument.exec(text)?.[1];
+    const goesOn = key !== undefined && (argumentOf(key) !== null || argumentsOf({ [key]: '' }).stranger === null);
+    const isGroup = GROUPS.has(/^<\/?(\w+)>/.exec(text.slice(next, next + 20))?.[1] ?? '');
+    if (text.startsWith(close, next) || goesOn || isGroup)
+      return { text: withoutData(text.slice(start, at)), end };
+  }
+  return null;
+};
+
+/** Is the value a word, not a text whose every character counts? */
+const isWord = (key: string): boolean => {
+  const argument = argumentOf(key);
+  return argument === null || !['old', 'new', 'text', 'patch', 'diff'].includes(argument);
+};
+const plain = (key: string, value: string): string => {
+  if (isWord(key)) return value.trim();
+  if (plainKey(key) !== 'diff') return withoutEnds(value);
+  // Roo Code's diff of several files has its blocks in tags of their own.
+  const inner = /^\s*<content>([^]*)<\/content>\s*(?:<start_line>\s*\d+\s*<\/start_line>\s*)?$/.exec(value)?.[1];
+  return withoutEnds(inner === undefined ? value : withoutData(inner));
+};
+
+const withoutData = (value: string): string =>
+  /^\s*<!\[CDATA\[([^]*)\]\]>\s*$/.exec(value)?.[1] ?? value;
+/** A value without the line ends next to its tags, and without the blanks before its closing tag. */
+const withoutEnds = (value: string): string =>
+  /^\r?\n/.test(value) ? value.replace(/^\r?\n/, '').replace(/\r?\n[ \t]*$/, '') : value;
